@@ -43,7 +43,7 @@ const char *wmk_error_text(char *buf, size_t size);
 
 /*
  * Move a chain between threads, for work items that a thread runs for another one. wmk_error_take() removes the chain
- * from the calling thread and returns it; NULL if there is none.
+ * from the calling thread and returns it; NULL without a chain.
  */
 struct wmk_error_chain *wmk_error_take(void);
 /* Replace the calling thread's chain by `chain` and take ownership of it. NULL: as wmk_error_clear(). */

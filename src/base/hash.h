@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hash.h - hash functions: 64-bit FNV-1a (Fowler, Noll, Vo) for tables whose keys no attacker chooses, and a keyed hash
- * for all other tables.
+ * hash.h - hash functions: 64-bit FNV-1a (Fowler, Noll, Vo) for tables with keys that no attacker chooses, and a keyed
+ * hash for all other tables.
  */
 #ifndef WMK_BASE_HASH_H
 #define WMK_BASE_HASH_H

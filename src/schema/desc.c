@@ -46,7 +46,7 @@ static bool is_text(struct span t, const char *text)
 
 /* The parts of wm_something(first, second, ...). */
 struct wrapper {
-	struct span name, first, second;   /* second: empty if there is none */
+	struct span name, first, second;   /* second: empty without a second argument */
 };
 
 /* Split `t`. Returns false unless the whole of `t` is such an expression. */
@@ -92,7 +92,7 @@ static bool take_wrapper(struct span t, struct wrapper *wrapper)
 	return true;
 }
 
-/* Return the argument of a wrapper that names the field: the second for wrappers whose first is not a value. */
+/* Return the argument of a wrapper that names the field: the first, or the second of wm_field, wm_enum and others. */
 static struct span naming_argument(const struct wrapper *wrapper)
 {
 	static const char *const names[] = { "wm_field", "wm_enum", "wm_flags", "wm_unit", "wm_media" };
@@ -364,8 +364,8 @@ static int take_arguments(struct wmk_scratch *scratch, const struct waymark_desc
 }
 
 /*
- * Set up field `msg`: one byte whose only value has the format as its label. A long format is cut at a character to the
- * longest label.
+ * Set up field `msg`: one byte with one possible value, which has the format as its label. A long format is cut at a
+ * character to the longest label.
  */
 static int message_field(struct wmk_scratch *scratch, const char *format, struct wmk_field *field)
 {

@@ -106,7 +106,7 @@ struct wmk_type {
 	uint8_t is_bits;        /* INT: bits that are not a number, so no type can depend on it */
 	uint8_t is_reversed;    /* numbers: the stream begins with the bit of the other end than `order` implies */
 	uint32_t align;         /* bits, a power of two; 0: 8 */
-	const char *clock;      /* INT: name of the clock whose value it is; else NULL */
+	const char *clock;      /* INT: it is a value of the clock with this name; else NULL */
 	/* SEQUENCE, BLOB: the length (NULL: `count` bytes); VARIANT, OPTIONAL: the selector */
 	const struct wmk_ref *ref;
 	/* VARIANT, OPTIONAL: values of the selector that select a member; 0: its label, or for OPTIONAL any but 0 */

@@ -166,7 +166,7 @@ def oversized_and_invalid_filters_are_refused(case):
             for i in range(4)
         ]
         refused = [answer for answer in done if answer.status]
-        check(done[0].status == 0 and refused and 'cannot be made into one' in refused[0].err,
+        check(done[0].status == 0 and refused and 'cannot combine the filters' in refused[0].err,
               'nothing was too much: %s', [answer.err for answer in done])
         program('odd 5')                                # 4 and 3
         answer = w('enable-event', '-s', 'one', '-f', os.fsdecode(b'value != "\xff"'), 'scripted:odd', status=None)

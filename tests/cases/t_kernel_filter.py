@@ -263,9 +263,9 @@ def unsupported_kernel_filters_are_refused(case):
     wrong = [
         ('prev_tid == ', 'column 13'),
         ('prev_tidd == 1',
-         "column 1, 'prev_tidd': none of the kernel's events that are meant has such a field; near is prev_tid"),
+         "column 1, 'prev_tidd': none of the selected kernel events has such a field; near is prev_tid"),
         ('prev_tid == 1 && $ctx.proi > 3',
-         "column 18, '$ctx.proi': the kernel's records have no such context; near is prio"),
+         "column 18, '$ctx.proi': kernel records have no such context; near is prio"),
         ('prev_tid == 1 && $ctx.prio > 3', "column 18, '$ctx.prio': the channel does not record this context"),
         ('prev_comm < 3', 'column 11'),
         ('prev_comm == 1', 'cannot compare a number with a text'),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_channel.c - the kernel brought in line with a session's kernel channels (see kernel_channel.h): which of its
- * events each of them has, on or off.
+ * kernel_channel.c - bring the kernel in line with a session's kernel channels (see kernel_channel.h): select the
+ * kernel events of each channel, and switch them on or off.
  */
 #include "session/kernel/kernel_channel.h"
 
@@ -26,7 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ── the kernel's tracers ────────────────────────────────────────────────────────────────────────────── */
+/* ── the catalog of kernel events ────────────────────────────────────────────────────────────────────── */
 
 int wmk_kernel_catalog(struct wmk_tracing *tracing, struct wmk_kcatalog **catalog)
 {
@@ -36,7 +36,7 @@ int wmk_kernel_catalog(struct wmk_tracing *tracing, struct wmk_kcatalog **catalo
 	return err < 0 ? err : wmk_kcatalog_open(tracefs, catalog);
 }
 
-/* ── what the kernel cannot do ───────────────────────────────────────────────────────────────────────── */
+/* ── check rules ─────────────────────────────────────────────────────────────────────────────────────── */
 
 int wmk_kernel_rule_check(struct wmk_session *session, const struct wmk_ctl_rule *rule, char *note, size_t size)
 {
@@ -46,7 +46,7 @@ int wmk_kernel_rule_check(struct wmk_session *session, const struct wmk_ctl_rule
 
 	note[0] = '\0';
 	if (rule->level_op != WMK_LEVEL_ANY)
-		return wmk_error_said(-EINVAL, "the kernel's events have no log levels");
+		return wmk_error_said(-EINVAL, "kernel events have no log levels");
 	err = wmk_kernel_tracefs(session->tracing, &tracefs);
 	if (err == 0)
 		err = wmk_kinstance_clock_check(tracefs, session->clock);
@@ -76,7 +76,7 @@ uint64_t wmk_kernel_fitting(const struct wmk_kcatalog *catalog, const struct wmk
 
 /* ── events ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* With what the rules want of it. One of which no record is wanted is none. */
+/* Add an event with the filters of the rules that select it. An event is not added if its filters are never true. */
 static int event_new(struct rings *rings, const struct wmk_tracefs *tracefs, const struct wmk_kentry *entry)
 {
 	struct wmk_kfilter_made filter;
@@ -88,9 +88,9 @@ static int event_new(struct rings *rings, const struct wmk_tracefs *tracefs, con
 				    filter);
 }
 
-/* ── brought in line ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── update ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Those that are new: known by the channel, declared, told to the consumer. Then they can be enabled. */
+/* Add new events to the channel, declare them in the metadata, and send them to the consumer daemon. */
 static int introduce(struct rings *rings, const struct wmk_tracefs *tracefs, const struct wmk_kentry *const *entries,
 		     unsigned n)
 {
@@ -100,7 +100,7 @@ static int introduce(struct rings *rings, const struct wmk_tracefs *tracefs, con
 	struct class *classes[WMK_KERNEL_SEND_MAX];
 	int err = 0;
 
-	/* one that is not understood is told, and the others are recorded */
+	/* an event that cannot be added is reported; the others are recorded */
 	for (unsigned i = 0; i < n && err != -ENOMEM; i++) {
 		err = event_new(rings, tracefs, entries[i]);
 		if (err < 0)
@@ -116,7 +116,7 @@ static int introduce(struct rings *rings, const struct wmk_tracefs *tracefs, con
 		err = wmk_rings_declare(rings, classes, n);
 	if (err == 0 && n)
 		err = wmk_kernel_send_events(rings, events, n, rings->restored);
-	/* what nobody was told of is not there */
+	/* events that the consumer daemon has not received are removed */
 	for (; err < 0 && kernel->n_events > before; kernel->n_events--)
 		wmk_kernel_event_free(&kernel->events[kernel->n_events - 1]);
 	return err;
@@ -162,7 +162,10 @@ static int events_switch(struct rings *rings, const struct wmk_kcatalog *catalog
 	return first;
 }
 
-/* BPF first: while it is loaded and verified, which makes records of all kinds, the consumer takes none. */
+/*
+ * Switch on BPF first: loading and verifying it makes kernel records of all kinds, and the instance must not record
+ * those.
+ */
 static int rings_switch(struct rings *rings, bool on)
 {
 	const int calls = on ? wmk_kernel_syscalls_switch(rings, rings->kernel->calls, true) : 0;
@@ -234,7 +237,7 @@ static int channel_update(struct wmk_session_channel *channel)
 		current = wmk_kernel_rings_make(channel);
 	if (!current)
 		return wmk_error_number() < 0 ? wmk_error_number() : -ENOMEM;
-	/* (before the list is read: then it has them) */
+	/* install probes first, so that the catalog contains them */
 	const int probes = wmk_kernel_probes_install(tracefs, current, &current->kernel->probes);
 	struct wmk_error_chain *why = wmk_error_take();
 
@@ -270,7 +273,7 @@ int wmk_session_kernel_update(struct wmk_session *session)
 		int err = wmk_channel_is_kernel(session->channels[i]) ? channel_update(session->channels[i]) : 0;
 
 		if (err < 0 && first == 0)
-			first = wmk_error_add(err, "the kernel channel '%.60s' does not record as it should",
+			first = wmk_error_add(err, "the kernel channel '%.60s' does not record everything",
 					      session->channels[i]->is.name);
 	}
 	return first;

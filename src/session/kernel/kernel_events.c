@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel_events.c - the kernel's events of a channel, and which of them its rules select. */
+/* kernel_events.c - the kernel events of a channel, and whether its rules select an event. */
 #include "session/kernel/kernel_events.h"
 
 #include "base/error.h"
@@ -61,7 +61,7 @@ static int event_room(struct wmk_kernel_rings *kernel, const struct wmk_kentry *
 {
 	if (!class)
 		return wmk_error_add(wmk_error_number() < 0 ? wmk_error_number() : -ENOMEM,
-				     "the kernel's event %s:%s is not understood", entry->system, entry->name);
+				     "cannot parse the format of kernel event %s:%s", entry->system, entry->name);
 	if (kernel->n_events == kernel->cap_events) {
 		const unsigned cap = kernel->cap_events ? 2 * kernel->cap_events : 64;
 		struct kernel_event *more = realloc(kernel->events, cap * sizeof(*more));

@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel_events.h - the kernel's events of a channel. */
+/* kernel_events.h - the kernel events of a channel. */
 #ifndef WMK_SESSION_KERNEL_EVENTS_H
 #define WMK_SESSION_KERNEL_EVENTS_H
 
 #include "session/kernel/kernel_rings.h"
 
-/* Does a rule in force select this event? Probes: as far as they are among `probes`, which may be NULL. */
+/* True if an enabled rule selects this event. Rules of probes select only events of `probes` (may be NULL). */
 bool wmk_kernel_rules_select(const struct wmk_session_channel *channel, const struct wmk_kernel_probes *probes,
 			   const struct wmk_kentry *entry);
 /*
- * The rule of a probe fits the event that it makes, if it is one of `probes`, which may be NULL; no other fits such an
- * event.
+ * True if the rule fits the event. The rule of a probe fits the event that it makes, if that is one of `probes` (may be
+ * NULL). Other rules do not fit events of probes.
  */
 bool wmk_kernel_rule_fits(const struct wmk_kernel_probes *probes, const struct wmk_ctl_rule *rule,
 			  const struct wmk_kentry *entry);
+/* True if the channel records this event through tracefs. */
 bool wmk_kernel_selects(const struct rings *rings, const struct wmk_kentry *entry);
 struct kernel_event *wmk_kernel_event_find(const struct wmk_kernel_rings *kernel, const struct wmk_kentry *entry);
-/* The class that the kernel's own description of the event makes. NULL with a cause chain. */
+/* Return the class of the event from the kernel's format file. NULL with a cause chain. */
 struct class *wmk_kernel_event_class(struct wmk_tracing *tracing, const struct wmk_tracefs *tracefs,
 				     const struct wmk_kentry *entry);
 /*
- * The channel has it from here on. `class`: NULL fails. `filter` is taken, also when it fails. What the kernel is to be
- * sent about it is sent before the event is enabled; of one that may be on, in the order of a change.
+ * Add an event to the channel. Fails if `class` is NULL. Takes `filter` over, also on failure. The filter is sent
+ * before the event is enabled; for restored rings, where the event may be enabled already, in the order of a change.
  */
 int wmk_kernel_event_add(struct rings *rings, const struct wmk_kentry *entry, struct class *class,
 			 struct wmk_kfilter_made filter);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_filter.c - filters of kernel channels' rules: held against the events that there are, made into the kernel's
- * part and the consumer's (kernel/event/filter_split.h), and changed while records come:
+ * kernel_filter.c - filters of the rules of kernel channels.
  *
- *     consumer: either the old or the new ──► the kernel's filter is the new one ──► consumer: the new
+ * A filter is checked against the kernel events that its rule selects. It is split into a part for the kernel and a
+ * part for the consumer daemon (kernel/event/filter_split.h). A filter changes in three steps while records arrive:
  *
- * A record that both rule sets want is never refused on the way. What the kernel refuses to understand the consumer
- * does.
+ *     consumer daemon: old or new ──► kernel: the new one ──► consumer daemon: the new one
+ *
+ * So no step rejects a record that both the old and the new rules select. If the kernel rejects its part, the consumer
+ * daemon evaluates the whole filter.
  */
 #include "session/kernel/kernel_filter.h"
 
@@ -28,26 +30,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PIDS_TEXT 1024                   /* of the processes that a session is narrowed to, in a filter */
+#define PIDS_TEXT 1024                   /* length of the list of tracked processes in a filter */
 #define NARROWED_MAX (WMK_FILTER_TEXT_MAX + PIDS_TEXT + 16)
 
-/* ── a rule that is typed ────────────────────────────────────────────────────────────────────────────── */
+/* ── check rules that a client sends ─────────────────────────────────────────────────────────────────── */
 
 struct kernel_filter_rules {
 	const struct wmk_tracefs *tracefs;
 	const struct wmk_kcatalog *catalog;
 	const char *filter;
 	const struct wmk_list *rules;
-	const char *group;               /* not NULL: of the events of that group, whatever the rules are */
+	const char *group;               /* not NULL: check events of this group instead of those that rules select */
 };
 
-/* That of a probe is held against the event that is made to try it. */
+/* Return the rule's filter, or "". A probe's filter is checked against the event that a trial installation makes. */
 static const char *filter_of(const struct wmk_ctl_rule *rule)
 {
 	return rule->filter && !wmk_rule_is_probe(rule) ? rule->filter : "";
 }
 
-/* Is it one that a rule with this filter is for? */
+/* True if a rule with this filter selects the event. */
 static bool is_meant(const struct kernel_filter_rules *f, const struct wmk_kentry *entry)
 {
 	if (f->group)
@@ -61,7 +63,9 @@ static bool is_meant(const struct kernel_filter_rules *f, const struct wmk_kentr
 	return false;
 }
 
-/* What BPF records of a system call, which has other fields than the kernel's event. */
+/*
+ * Call `one` for the class of the records that BPF makes of a system call. Its fields differ from the kernel event's.
+ */
 static int call_by_bpf(const struct wmk_tracefs *tracefs, const struct wmk_kentry *entry,
 		       int (*one)(void *data, const struct wmk_event_class *class), void *data)
 {
@@ -77,7 +81,7 @@ static int call_by_bpf(const struct wmk_tracefs *tracefs, const struct wmk_kentr
 	return ret;
 }
 
-/* Each event that is meant. Stops at the first value other than 0; one that is not understood is left out. */
+/* Call `one` for each selected event until it returns non-zero. Events with an unknown format are skipped. */
 static int each_event(const struct kernel_filter_rules *f, int (*one)(void *data, const struct wmk_event_class *class),
 		      void *data)
 {
@@ -95,7 +99,7 @@ static int each_event(const struct kernel_filter_rules *f, int (*one)(void *data
 		}
 		ret = one(data, event->class);
 		wmk_kevent_free(event);
-		/* (which of the two records it is decided with the channel) */
+		/* BPF or tracefs may record it; which one is decided when the channel starts */
 		if (ret == 0 && entry->call)
 			ret = call_by_bpf(f->tracefs, entry, one, data);
 	}
@@ -107,7 +111,7 @@ static int try_one(void *data, const struct wmk_event_class *class)
 	return wmk_filter_fit_try(data, wmk_kfilter_look_up, (void *)(uintptr_t)class, class->name);
 }
 
-/* Names outlive the classes that they are of: what is near is told when all have been seen. */
+/* Names outlive their classes: the nearest are reported after all classes were seen. */
 struct offering {
 	struct wmk_nearest near;
 	char **names;
@@ -131,7 +135,7 @@ static int offer_one(void *data, const struct wmk_event_class *class)
 	return 0;
 }
 
-/* A name that no event of the rule has: what is near? */
+/* Report a name that no selected event has, with similar names. */
 static int no_such_name(const struct kernel_filter_rules *f, const struct wmk_filter_expr *expr, unsigned number)
 {
 	const struct wmk_filter_name *name = wmk_filter_name_of(expr, number);
@@ -140,7 +144,7 @@ static int no_such_name(const struct kernel_filter_rules *f, const struct wmk_fi
 	char names[80], what[160];
 
 	wmk_nearest_init(&o.near, name->steps[0].name);
-	/* (without memory for all of them, the nearest of some) */
+	/* if there is no memory for all names, the nearest of some are offered */
 	if (is_field)
 		each_event(f, offer_one, &o);
 	for (const struct wmk_ctf_context *c = NULL; !is_field && (c = wmk_ctf_context_next(WMK_CONTEXT_KERNEL, c));)
@@ -150,8 +154,8 @@ static int no_such_name(const struct kernel_filter_rules *f, const struct wmk_fi
 		free(o.names[i]);
 	free(o.names);
 	snprintf(what, sizeof(what), "%s%s%s",
-		 is_field ? "none of the kernel's events that are meant has such a field"
-			  : "the kernel's records have no such context",
+		 is_field ? "none of the selected kernel events has such a field"
+			  : "kernel records have no such context",
 		 names[0] ? "; near is " : "", names);
 	return wmk_filter_name_wrong(expr, number, what);
 }
@@ -173,7 +177,7 @@ static int check_one(const struct kernel_filter_rules *f)
 	return err < 0 ? wmk_error_add(err, "the filter '%.60s'", f->filter) : 0;
 }
 
-/* What filters are held against; not opened (*catalog NULL) where there is none. */
+/* Open what filters are checked against; *catalog is NULL if no rule has a filter. */
 static int look(struct wmk_tracing *tracing, const struct wmk_list *rules, struct wmk_tracefs **tracefs,
 		struct wmk_kcatalog **catalog)
 {
@@ -224,7 +228,7 @@ int wmk_kernel_probe_filter_fits(const struct wmk_tracefs *tracefs, const char *
 	return err;
 }
 
-/* What a rule with that filter (NULL, "": none) asks in a session that is narrowed to processes. */
+/* Combine a filter (NULL, "": none) with the list of tracked processes. */
 static int narrowed(const struct wmk_session *session, const char *filter, const struct wmk_filter_expr **result)
 {
 	char text[NARROWED_MAX];
@@ -234,7 +238,7 @@ static int narrowed(const struct wmk_session *session, const char *filter, const
 	int err = 0;
 
 	if (len < sizeof(text) - PIDS_TEXT) {
-		/* (of nobody: no process has that number) */
+		/* no process has the number -2: an empty list selects no process */
 		len += (size_t)sprintf(text + len, "$ctx.pid in [-2");
 		for (uint32_t i = 0; i < session->trackers.kernel_pids.n; i++)
 			len += (size_t)sprintf(text + len, ", %" PRIu32, (uint32_t)pids[i]);
@@ -242,7 +246,7 @@ static int narrowed(const struct wmk_session *session, const char *filter, const
 	}
 	if (len > WMK_FILTER_TEXT_MAX)
 		err = wmk_error_said(
-			-E2BIG, "the filter '%.60s' is too long for a session that is narrowed to so many processes",
+			-E2BIG, "the filter '%.60s' is too long together with the list of tracked processes",
 			filter);
 	if (err == 0)
 		err = wmk_filter_parse(text, &expr);
@@ -259,7 +263,7 @@ static bool has_context(const struct wmk_session_channel *channel, const struct 
 	return context && wmk_kfilter_has_context(channel->contexts, channel->n_contexts, context->number);
 }
 
-/* A rule whose event may not be there yet: what can be told without it. */
+/* Check the filter of a probe as far as possible without its event, which may not exist yet. */
 static int probe_check(const struct wmk_session_channel *channel, const struct wmk_ctl_rule *rule)
 {
 	struct wmk_filter_expr *expr;
@@ -283,7 +287,7 @@ static int probe_check(const struct wmk_session_channel *channel, const struct w
 	return err < 0 ? wmk_error_add(err, "the filter '%.60s'", rule->filter) : 0;
 }
 
-/* *made is that of the records that the channel will have. */
+/* Make the filter for the records that the channel will have of the event: of tracefs or of BPF. */
 static int check_event(const struct wmk_session_channel *channel, const struct wmk_tracefs *tracefs,
 		       const struct wmk_kentry *entry, struct wmk_kfilter_made *made)
 {
@@ -325,7 +329,7 @@ int wmk_kernel_filters_check(struct wmk_session_channel *channel, const struct w
 		err = is_new ? check_event(channel, tracefs, entry, &made) : 0;
 		if (is_new && err == 0)
 			wmk_kfilter_made_free(&made);
-		/* (one that is not understood is told when it is recorded) */
+		/* other errors, such as an unknown format, are reported when the event is recorded */
 		if (err < 0 && err != -EINVAL && err != -E2BIG && err != -ENOMEM)
 			err = (wmk_error_clear(), 0);
 	}
@@ -333,13 +337,13 @@ int wmk_kernel_filters_check(struct wmk_session_channel *channel, const struct w
 	return err;
 }
 
-/* ── made ────────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── make filters ────────────────────────────────────────────────────────────────────────────────────── */
 
-/* What the rules that want an event ask; n 0: one of them wants all records. */
+/* The filters of the rules that select an event; n 0: one rule has no filter, so all records are selected. */
 struct asked {
 	const struct wmk_filter_expr *exprs[WMK_KFILTER_EXPRS_MAX];
-	unsigned n;                      /* may be more than there is room for, which wmk_kfilter_make() refuses */
-	bool own;                        /* they are ours to free */
+	unsigned n;                      /* may exceed the array; wmk_kfilter_make() rejects that */
+	bool own;                        /* asked_free() frees the expressions */
 };
 
 static void asked_free(struct asked *asked)
@@ -358,7 +362,7 @@ static int ask(const struct wmk_session_channel *channel, const struct wmk_kerne
 	for (uint32_t i = 0; i < channel->is.rules.n && err == 0; i++) {
 		if (!rules[i].enabled || !wmk_kernel_rule_fits(probes, &rules[i], entry))
 			continue;
-		/* (of a process that is tracked, if the session is narrowed) */
+		/* this rule selects all records, or in a narrowed session those of tracked processes */
 		if (!channel->exprs[i]) {
 			asked_free(asked);
 			asked->n = 0;
@@ -411,7 +415,7 @@ int wmk_kernel_filter_of(const struct wmk_session_channel *channel, const struct
 		err = made_of(channel, tracefs, entry, &asked, refused, made);
 		asked_free(&asked);
 	}
-	return err < 0 ? wmk_error_add(err, "the filter of the kernel's event %.60s", entry->trace) : 0;
+	return err < 0 ? wmk_error_add(err, "cannot make the filter of kernel event %.60s", entry->trace) : 0;
 }
 
 int wmk_kernel_syscall_filter_of(const struct wmk_session_channel *channel, const struct wmk_kentry *entry,
@@ -428,12 +432,12 @@ int wmk_kernel_syscall_filter_of(const struct wmk_session_channel *channel, cons
 		err = wmk_kfilter_make(&about, asked.exprs, asked.n, made);
 		asked_free(&asked);
 	}
-	return err < 0 ? wmk_error_add(err, "the filter of the system call %.60s", entry->trace) : 0;
+	return err < 0 ? wmk_error_add(err, "cannot make the filter of system call %.60s", entry->trace) : 0;
 }
 
-/* ── brought in line ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── update ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* What the rules want of it now. One that none of them wants stays as it is: it is switched off. */
+/* Make the event's filter again. An event that no rule selects keeps its filter, because it is switched off. */
 static int look_at(struct rings *rings, const struct wmk_tracefs *tracefs, const struct wmk_kentry *entry,
 		   struct kernel_event *event)
 {
@@ -451,12 +455,12 @@ static int look_at(struct rings *rings, const struct wmk_tracefs *tracefs, const
 	}
 	wmk_kfilter_made_free(&event->filter);
 	event->filter = made;
-	/* (nothing is asked about an event that is off) */
+	/* an event that is off needs no message */
 	event->todo = made.never ? WMK_KERNEL_DONE : WMK_KERNEL_CHANGE;
 	return 0;
 }
 
-/* Events to do about, all or those that the consumer is to be told of. */
+/* Send the events with a changed filter (`todo` is CHANGE) to the consumer daemon. */
 static int tell(struct rings *rings, bool changing)
 {
 	struct wmk_kernel_rings *kernel = rings->kernel;
@@ -475,7 +479,7 @@ static int tell(struct rings *rings, bool changing)
 	return err < 0 || n == 0 ? err : wmk_kernel_send_events(rings, events, n, changing);
 }
 
-/* To the kernel. One that it does not understand is the consumer's alone from here on: *again. */
+/* Write the filter to the kernel. If the kernel rejects it, the consumer daemon must evaluate all of it: *again. */
 static int write_one(struct rings *rings, struct kernel_event *event, bool *again)
 {
 	int err = event->filter.text || event->asked ? wmk_kinstance_filter(rings->kernel->instance, event->system,
@@ -493,7 +497,7 @@ static int write_one(struct rings *rings, struct kernel_event *event, bool *agai
 	return err;
 }
 
-/* Those that the kernel has refused: all of it is the consumer's. */
+/* Make the filters that the kernel has rejected again, as a whole for the consumer daemon. */
 static int without_kernel(struct rings *rings, const struct wmk_tracefs *tracefs, const struct wmk_kcatalog *catalog)
 {
 	int err = 0;
@@ -529,8 +533,8 @@ static int pass(struct rings *rings, bool *again)
 }
 
 /*
- * Filters that are more than the consumer can be told: neither it nor the kernel has them, and nobody tries again. The
- * next look begins anew, by the rules that there are then.
+ * Drop filters that are too large for a message to the consumer daemon. Neither the kernel nor the consumer daemon has
+ * them, and there is no retry; the next update makes filters by the rules of that time.
  */
 static void forget(struct wmk_kernel_rings *kernel)
 {
@@ -558,7 +562,7 @@ int wmk_kernel_filters_update(struct rings *rings, const struct wmk_tracefs *tra
 		if (!event)
 			continue;
 		err = look_at(rings, tracefs, entry, event);
-		/* one of which it cannot be told what is wanted is not recorded; the others are */
+		/* an event is not recorded if its filter cannot be made; the others are */
 		if (err < 0 && err != -ENOMEM) {
 			wmk_session_report(rings->session, err, NULL);
 			wmk_kfilter_made_free(&event->filter);

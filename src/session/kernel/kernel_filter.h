@@ -5,26 +5,23 @@
 
 #include "session/kernel/kernel_rings.h"
 
-/*
- * Of rules that were checked: does each filter mean anything in the events of those that have it? -EINVAL, and where it
- * does not.
- */
+/* Check that each filter fits the events that its rules select. -EINVAL with the position of the error. */
 int wmk_kernel_filters_fit(struct wmk_tracing *tracing, const struct wmk_list *rules);
-/* Behind rules that were added: as wmk_session_filters_check(), of a kernel channel. */
+/* As wmk_session_filters_check() for a kernel channel, after the rules were added. */
 int wmk_kernel_filters_check(struct wmk_session_channel *channel, const struct wmk_list *rules);
 /*
- * What the channel's rules want of the event; those of probes, as far as they are among `probes`, which may be NULL.
- * `refused`: the kernel is not asked. *made: wmk_kfilter_made_free().
+ * Make the filter of the event from the channel's rules; rules of probes count if their event is one of `probes` (may
+ * be NULL). `refused`: make it for the consumer daemon alone. The caller frees *made by wmk_kfilter_made_free().
  */
 int wmk_kernel_filter_of(const struct wmk_session_channel *channel, const struct wmk_kernel_probes *probes,
 			 const struct wmk_tracefs *tracefs, const struct wmk_kentry *entry, bool refused,
 			 struct wmk_kfilter_made *made);
-/* The same of a system call that BPF records, with records of this class: the consumer runs all of it. */
+/* The same for a system call that BPF records with this class; the consumer daemon evaluates the whole filter. */
 int wmk_kernel_syscall_filter_of(const struct wmk_session_channel *channel, const struct wmk_kentry *entry,
 			      const struct wmk_event_class *class, struct wmk_kfilter_made *made);
 /*
- * Bring the filters of events that are there in line with the rules, and those of events that were just introduced.
- * Meanwhile nothing is refused that the rules want, or those before them.
+ * Bring the filters of existing and new events in line with the rules. While it runs, records that both the old and the
+ * new rules select are kept.
  */
 int wmk_kernel_filters_update(struct rings *rings, const struct wmk_tracefs *tracefs,
 			      const struct wmk_kcatalog *catalog);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_probes.c - probes of kernel channels, made and removed (see kernel_probes.h).
+ * kernel_probes.c - install and remove the probes of kernel channels (see kernel_probes.h).
  */
 #include "session/kernel/kernel_probes.h"
 
@@ -20,7 +20,7 @@
 
 struct kernel_probe {
 	struct wmk_probe *probe;
-	char *name, *place;              /* of the rule */
+	char *name, *place;              /* from the rule */
 	uint32_t kind;
 };
 
@@ -43,7 +43,7 @@ static enum wmk_probe_kind kind_of(uint32_t probe)
 	return kinds[probe];
 }
 
-/* What the groups of an owner begin with. The kernel takes letters, digits and '_'. */
+/* Prefix of the groups of an owner. The kernel accepts letters, digits and '_'. */
 static void prefix_of(const char *owner, char prefix[WMK_PROBE_NAME_MAX])
 {
 	snprintf(prefix, WMK_PROBE_NAME_MAX, WMK_KPROBE_GROUP "%.32s_", owner);
@@ -60,7 +60,7 @@ static void group_of(const struct rings *rings, char group[WMK_PROBE_NAME_MAX])
 	snprintf(group, WMK_PROBE_NAME_MAX, "%.41s%" PRIu64, prefix, rings->id);
 }
 
-/* A program's file is read with the rights of whoever wants to know what it does. */
+/* Make a probe. An application's file is read with the identity of the session's owner. */
 static int make(const struct wmk_ctl_rule *rule, uid_t uid, gid_t gid, const struct wmk_probe_options *options,
 		struct wmk_probe **probe)
 {
@@ -84,19 +84,19 @@ int wmk_kernel_probe_check(const struct wmk_tracefs *tracefs, const struct wmk_c
 	int err;
 
 	if (rule->probe > WMK_RULE_USER_PROBE_RETURN)
-		return wmk_error(-EINVAL, "a probe of a kind that there is not");
+		return wmk_error(-EINVAL, "unknown kind of probe");
 	if (rule->exclusions.n)
-		return wmk_error_said(-EINVAL, "a probe is one event: there is nothing to exclude");
+		return wmk_error_said(-EINVAL, "a probe is one event and cannot have exclusions");
 	if (strpbrk(rule->pattern, "*?[]\\:"))
-		return wmk_error_said(-EINVAL, "'%.60s' is no name for the event of a probe: letters, digits and '_'",
+		return wmk_error_said(-EINVAL, "'%.60s' cannot name the event of a probe: use letters, digits and '_'",
 				      rule->pattern);
-	/* of this thread alone; the orphans of a dead one are swept like a process's */
+	/* a group of this thread; if the daemon crashes, the next sweep removes it like other orphans */
 	snprintf(group, sizeof(group), WMK_KPROBE_GROUP "p%d_0_check%d", (int)getpid(), (int)gettid());
 	err = make(rule, uid, gid, &options, &probe);
 	if (err < 0)
 		return err;
 	snprintf(note, size, "%s", probe->note);
-	/* The kernel's own word. (An event that was never enabled goes without a trace.) */
+	/* Let the kernel check the probe. An event that was never enabled leaves nothing behind. */
 	err = wmk_probe_install(tracefs->dir, probe);
 	if (err == 0) {
 		struct wmk_error_chain *why;
@@ -125,7 +125,7 @@ static struct kernel_probe *find(const struct wmk_kernel_probes *probes, const s
 	return NULL;
 }
 
-/* An earlier daemon's are there already: the same names in the same group. */
+/* Install a probe, unless an earlier daemon has: it used the same names in the same group. */
 static int install(const struct wmk_tracefs *tracefs, struct wmk_probe *probe)
 {
 	char path[200];
@@ -230,7 +230,7 @@ const char *wmk_kernel_probes_group(const struct wmk_kernel_probes *probes)
 	return probes ? probes->group : "";
 }
 
-/* ── what nobody has ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── remove orphans ──────────────────────────────────────────────────────────────────────────────────── */
 
 struct probe_sweep {
 	const struct wmk_tracefs *tracefs;
@@ -254,7 +254,7 @@ static int sweep_one(void *data, const char *group)
 	const bool ours = strncmp(group, sweep->prefix, strlen(sweep->prefix)) == 0 && !sweep->keep(sweep->data, group);
 
 	if ((ours || is_orphan(group)) && wmk_probe_remove_group(sweep->tracefs->dir, group) < 0)
-		wmk_error_clear();       /* somebody has it enabled: once more next time */
+		wmk_error_clear();       /* an event is enabled elsewhere: the next sweep tries again */
 	return 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_restore.c - what an earlier daemon left in the kernel: sessions that are restored go on with their instances
- * and probes, and with what was recorded meanwhile; what nobody has is removed.
+ * kernel_restore.c - take over the instances and probes that an earlier daemon left in the kernel. Restored sessions
+ * continue with them and consume what they recorded meanwhile; those without a session are removed.
  */
 #include "session/kernel/kernel_restore.h"
 
@@ -27,7 +27,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ── restored ────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── restore ─────────────────────────────────────────────────────────────────────────────────────────── */
 
 int wmk_kernel_restore(struct rings *rings)
 {
@@ -48,13 +48,13 @@ int wmk_kernel_restore(struct rings *rings)
 	rings->bytes = bytes;
 	rings->restored = true;
 	rings->session->kernel_dumps += rings->session->kernel_dumps == 0;
-	rings->kernel->on = true;        /* as far as we know: said again, it does no harm */
+	rings->kernel->on = true;        /* unknown, but a redundant switch does no harm */
 	return wmk_trace_ensure_open(rings->trace);
 }
 
 /*
- * A system call of which BPF has recorded all, as far as can be seen: the kernel's own event is off. (The classes of
- * both may be the same.)
+ * True if BPF recorded all occurrences of this system call, as far as can be known: the kernel's event is off. (Records
+ * of both may have the same class.)
  */
 static bool was_by_bpf(const struct rings *rings, const struct wmk_kentry *entry)
 {
@@ -74,7 +74,9 @@ static bool was_by_bpf(const struct rings *rings, const struct wmk_kentry *entry
 	return !is_on;
 }
 
-/* What of it may still be in its buffers: events that any rule is for, or was, and that have an id in it. */
+/*
+ * Add the events that the buffers may still contain: those with an id in these rings that a rule, even disabled, fits.
+ */
 static int events_known(struct rings *rings, const struct wmk_tracefs *tracefs, const struct wmk_kcatalog *catalog)
 {
 	const struct wmk_ctl_rule *rules = rings->channel->is.rules.items;
@@ -91,8 +93,8 @@ static int events_known(struct rings *rings, const struct wmk_tracefs *tracefs, 
 		if (!class || !wmk_rings_has_id(rings, class) || was_by_bpf(rings, entry))
 			continue;
 		/*
-		 * buffers that others have followed may lack a context that the filters ask; nothing new comes into
-		 * them
+		 * Buffers of an earlier layout may lack a context that the filters use. They receive no new records, so
+		 * they need no filter.
 		 */
 		filter = (struct wmk_kfilter_made){ .never = false };
 		err = wmk_rings_current(rings) ? wmk_kernel_filter_of(rings->channel, rings->kernel->probes, tracefs,
@@ -109,7 +111,9 @@ static int events_known(struct rings *rings, const struct wmk_tracefs *tracefs, 
 	return err;
 }
 
-/* All at once: the record of an event that the consumer hears of later would be none that is wanted. */
+/*
+ * Start consuming. Sends all events at once: the consumer daemon would skip records of an event that it does not know.
+ */
 static int consumed_on(struct rings *rings)
 {
 	const struct wmk_tracefs *tracefs = rings->session->tracing->tracefs;
@@ -117,9 +121,10 @@ static int consumed_on(struct rings *rings)
 	struct wmk_kcatalog *catalog;
 	int err;
 
-	/* those of the daemon before, by the same names */
+	/* the probes of the earlier daemon, under the same names */
 	if (wmk_kernel_probes_install(tracefs, rings, &rings->kernel->probes) < 0)
-		wmk_session_report(rings->session, wmk_error_number(), "a probe is not gone on with");
+		wmk_session_report(rings->session, wmk_error_number(),
+				   "cannot take over a probe of the earlier daemon");
 	err = wmk_kcatalog_open(tracefs, &catalog);
 	if (err < 0)
 		return err;
@@ -145,21 +150,22 @@ void wmk_session_kernel_restored(struct wmk_session *session)
 			at = &rings->next;
 			continue;
 		}
-		wmk_session_report(session, wmk_error_number(), "a kernel channel could not be gone on with");
+		wmk_session_report(session, wmk_error_number(),
+				   "cannot take over a kernel channel of the earlier daemon");
 		*at = rings->next;
 		wmk_rings_put(rings);
 	}
 }
 
-/* ── what nobody has ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── remove orphans ──────────────────────────────────────────────────────────────────────────────────── */
 
-/* Has a session rings of which that is true? */
+/* True if any session has kernel rings for which `is` is true. */
 static bool any_rings(struct wmk_tracing *tracing, bool (*is)(const struct rings *rings, const char *name),
 		      const char *name)
 {
 	struct wmk_session **all = NULL;
 	int n = wmk_session_get_all(tracing, &all);
-	bool found = n < 0;              /* (without memory to look, it stays) */
+	bool found = n < 0;              /* no memory to look: keep it */
 
 	for (int i = 0; i < n; i++) {
 		pthread_mutex_lock(&all[i]->lock);
@@ -172,7 +178,7 @@ static bool any_rings(struct wmk_tracing *tracing, bool (*is)(const struct rings
 	return found;
 }
 
-/* Its own, or that of who is who, which is called after it. */
+/* True if `name` is the instance of these rings, or its instance for task contexts, which has a suffix. */
 static bool is_instance(const struct rings *rings, const char *name)
 {
 	const size_t len = strlen(rings->kernel->name);
@@ -200,7 +206,7 @@ void wmk_kernel_sweep(struct wmk_tracing *tracing)
 {
 	struct wmk_tracefs *tracefs;
 
-	/* who could not make any has none; and a file system that is not mounted holds none that records */
+	/* a daemon without root has created none, and nothing records in a tracefs that is not mounted */
 	if (!tracing->kernel_owner[0] || geteuid() != 0 || !wmk_tracefs_is_mounted())
 		return;
 	if (wmk_kernel_tracefs(tracing, &tracefs) < 0 ||

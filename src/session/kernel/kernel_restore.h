@@ -7,12 +7,12 @@
 #include "session/model/session_model.h"
 
 /*
- * As an earlier daemon left it: it records on. The rings are in no list yet. Then, when the ids of all events are back:
- * what it records is consumed.
+ * Take over the instance of a kernel channel, which still records; the rings are in no list yet.
+ * wmk_session_kernel_restored() starts consuming, after the ids of all events are restored.
  */
 int wmk_kernel_restore(struct rings *rings);
 void wmk_session_kernel_restored(struct wmk_session *session);
-/* Instances of this daemon's that no session has are removed. Sessions are restored by now. */
+/* Remove instances and probes of this daemon's owner that no session has. Called after sessions are restored. */
 void wmk_kernel_sweep(struct wmk_tracing *tracing);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_rings.c - a kernel channel's buffers: an instance of tracefs, made with what the channel wants of it, told to
- * the outlet, removed. What is recorded into it is kernel_channel.c's.
+ * kernel_rings.c - the buffers of a kernel channel: create a tracefs instance with the channel's options, open it at
+ * the consumer daemon, and remove it. kernel_channel.c selects what is recorded into it.
  */
 #include "session/kernel/kernel_rings.h"
 
@@ -26,10 +26,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* of the kernel's own sub-buffers: more cost less, and keep interrupts off for longer when they are read mapped */
+/* Size of the kernel's sub-buffers. Larger ones cost less, but reading a mapped one disables interrupts for longer. */
 #define KERNEL_SUBBUF (16u * 1024)
 
-/* ── an instance ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── instances ───────────────────────────────────────────────────────────────────────────────────────── */
 
 static struct wmk_kernel_rings *kernel_alloc(const struct rings *rings)
 {
@@ -43,8 +43,8 @@ static struct wmk_kernel_rings *kernel_alloc(const struct rings *rings)
 	kernel->instance = -1;
 	wmk_rings_name(rings->channel, rings->stream_id, rings_name);
 	/*
-	 * sessions of several users may have one name, and names may have what stands between them: the number is
-	 * nobody else's
+	 * Sessions of several users may have one name, and names may contain the separators. The id of the rings makes
+	 * the name unique.
 	 */
 	snprintf(channel, sizeof(channel), "%s.%" PRIu64, rings_name, rings->id);
 	if (wmk_kinstance_name(rings->session->tracing->kernel_owner, rings->session->name, channel, kernel->name) == 0)
@@ -53,7 +53,7 @@ static struct wmk_kernel_rings *kernel_alloc(const struct rings *rings)
 	return NULL;
 }
 
-/* Whoever reads them still lets them go at his end; the next sweep removes them. */
+/* Remove the instances of a channel. A process that still reads one holds it; the next sweep removes it. */
 static void instances_remove(const struct wmk_tracefs *tracefs, const char *name)
 {
 	char tasks[WMK_KINSTANCE_NAME + sizeof(WMK_KCONTEXT_SUFFIX)];
@@ -104,7 +104,7 @@ static int instance_make(struct rings *rings)
 
 	if (err == 0)
 		err = wmk_kspaces_check();
-	/* one of that name that nobody has: a session's that was not ended well */
+	/* an orphan of that name: its session did not end cleanly */
 	if (err == 0)
 		err = wmk_kinstance_remove(tracing->tracefs, rings->kernel->name);
 	if (err == 0)
@@ -112,11 +112,11 @@ static int instance_make(struct rings *rings)
 	return err;
 }
 
-/* ── made, ended ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── rings ───────────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * The very process that the channel was made for, not another that got its number later. (noted by the daemon; else it
- * is whoever asks)
+ * Check that the channel's process still has its pid. The daemon recorded its start time when the channel was created;
+ * without one, any process with this pid will do.
  */
 static int same_process(const struct wmk_ctl_domain *domain)
 {
@@ -147,7 +147,7 @@ static int thread_add(void *data, int32_t tid)
 	return 0;
 }
 
-/* All threads of the process; those that it starts follow by themselves. */
+/* Restrict the instance to all threads of the process. New threads are added by the kernel. */
 static int narrow(const struct rings *rings)
 {
 	const uint64_t pid = rings->channel->is.domain.pid;
@@ -158,8 +158,8 @@ static int narrow(const struct rings *rings)
 		return 0;
 	err = wmk_kpids_threads((pid_t)pid, thread_add, &threads);
 	if (err == -ESRCH)
-		err = 0;                 /* said below */
-	/* afterwards: then it was that process whose threads these are */
+		err = 0;                 /* reported below */
+	/* checked after the threads were read: so they are threads of that process */
 	if (err == 0)
 		err = same_process(&rings->channel->is.domain);
 	if (err == 0)
@@ -174,7 +174,7 @@ static int rings_fill(struct rings *rings)
 	struct wmk_tracing *tracing = rings->session->tracing;
 	int err;
 
-	/* relaxed: only that no two are alike */
+	/* relaxed: ids only have to be unique */
 	rings->id = atomic_fetch_add_explicit(&tracing->rings_made, 1, memory_order_relaxed) + 1;
 	err = instance_make(rings);
 	if (err == 0)
@@ -201,7 +201,7 @@ struct rings *wmk_kernel_rings_make(struct wmk_session_channel *channel)
 	if (rings && rings_fill(rings) < 0) {
 		if (rings->stream_id > channel->spent_stream)
 			channel->spent_stream = rings->stream_id;
-		/* (what is tried in removing it clears the chain) */
+		/* removing it would clear the chain of causes */
 		struct wmk_error_chain *why = wmk_error_take();
 
 		wmk_rings_put(rings);
@@ -222,5 +222,5 @@ void wmk_kernel_halt(const struct rings *rings)
 	if (!rings->kernel || rings->session->tracing->leaving)
 		return;
 	if (wmk_kinstance_switch(rings->kernel->instance, false) < 0)
-		wmk_error_clear();       /* then it goes with the instance */
+		wmk_error_clear();       /* removing the instance stops it, too */
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_rings.h - shared by kernel_channel.c (which events), kernel_filter.c (which of their records), kernel_rings.c
- * (the instances that they are recorded into) and kernel_restore.c (those of an earlier daemon).
+ * kernel_rings.h - structures that kernel_channel.c (selects events), kernel_filter.c (filters records), kernel_rings.c
+ * (instances) and kernel_restore.c (instances of an earlier daemon) share.
  */
 #ifndef WMK_SESSION_KERNEL_RINGS_H
 #define WMK_SESSION_KERNEL_RINGS_H
@@ -12,24 +12,24 @@
 #include "session/kernel/kernel_probes.h"
 #include "session/model/session_model.h"
 
-#define WMK_KERNEL_SEND_MAX 1024u        /* events that the consumer is told of at a time */
+#define WMK_KERNEL_SEND_MAX 1024u        /* events in one message to the consumer daemon */
 
-/* What is to be done about an event's filter. */
+/* What to do with an event's filter. */
 enum wmk_kernel_todo {
 	WMK_KERNEL_DONE,
-	WMK_KERNEL_WRITE,        /* the consumer knows it, and nothing is recorded yet: the kernel is to be told */
-	WMK_KERNEL_CHANGE,       /* both are */
+	WMK_KERNEL_WRITE,        /* the consumer daemon has it, the event is not enabled yet: write it to the kernel */
+	WMK_KERNEL_CHANGE,       /* send it to the consumer daemon and write it to the kernel */
 };
 
-/* An event of the kernel that was enabled in a channel once. */
+/* A kernel event that was selected in a channel at least once. */
 struct kernel_event {
 	char *system, *name;
 	struct class *class;
 	bool on;
 	struct wmk_kfilter_made filter;
 	uint8_t todo;            /* enum wmk_kernel_todo */
-	bool asked;              /* the kernel has a filter of it, or may have */
-	bool refused;            /* the kernel would not have its part: the consumer does it all */
+	bool asked;              /* the kernel has a filter for it, or may have */
+	bool refused;            /* the kernel rejected its part: the consumer daemon evaluates the whole filter */
 };
 
 struct wmk_kernel_rings {
@@ -38,16 +38,18 @@ struct wmk_kernel_rings {
 	struct kernel_event *events;
 	unsigned n_events, cap_events;
 	struct wmk_kernel_probes *probes;
-	struct wmk_kernel_syscalls *calls;  /* by BPF; NULL: none */
+	struct wmk_kernel_syscalls *calls;  /* recorded by BPF; NULL: none */
 	bool on;
 };
 
-/* A channel's buffers in the kernel, made. NULL with a cause chain. */
+/* Create the buffers of a channel in the kernel. NULL with a cause chain. */
 struct rings *wmk_kernel_rings_make(struct wmk_session_channel *channel);
-/* These rings are a kernel channel's from here on, without an instance yet. The last reference removes the instance,
- * unless the next daemon is to have it. */
+/*
+ * Make these rings those of a kernel channel, without an instance yet. Releasing the last reference removes the
+ * instance, unless the next daemon takes it over.
+ */
 int wmk_kernel_rings_attach(struct rings *rings);
-/* Nothing is recorded into it any more; before it is emptied for the last time. Not locked. */
+/* Stop recording into the instance, before it is drained for the last time. Not locked. */
 void wmk_kernel_halt(const struct rings *rings);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel_send.c - messages to the consumer about a kernel channel: opened, events, filters. */
+/* kernel_send.c - messages to the consumer daemon about a kernel channel: open, events, filters. */
 #include "session/kernel/kernel_send.h"
 
 #include "base/error.h"
@@ -9,12 +9,9 @@
 
 #include <errno.h>
 
-#define SEND_BYTES (1u << 20)        /* of filters in one message, about */
+#define SEND_BYTES (1u << 20)        /* approximate limit of filters in one message */
 
-/*
- * What each message about a kernel channel has; the caller fills the rest of `kernel`. `contexts`:
- * WMK_WIRE_CONTEXTS_MAX.
- */
+/* Fill the common part of each message about a kernel channel. `contexts` has room for WMK_WIRE_CONTEXTS_MAX. */
 static void info_fill(const struct rings *rings, struct wmk_rings_info *info, char name[WMK_RINGS_NAME],
 		      uint64_t *contexts, struct wmk_kernel_info *kernel)
 {
@@ -51,7 +48,7 @@ int wmk_kernel_consumed(struct rings *rings, struct wmk_consumerd_event *events,
 	struct wmk_rings_info info;
 
 	if (!outlet->kernel_open)
-		return wmk_error_said(-ENOTSUP, "the kernel is not traced here");
+		return wmk_error_said(-ENOTSUP, "this trace output cannot record the kernel");
 	info_fill(rings, &info, name, contexts, &kernel);
 	info.restored = rings->restored;
 	return outlet->kernel_open(rings->trace->outlet, &info, &kernel, &rings->outlet);

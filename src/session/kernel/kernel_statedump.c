@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * kernel_statedump.c - the state dump of a session that traces the kernel (kernel/statedump/statedump.h): which
- * processes there were, with which files, before the first record told of them. The session daemon declares its events,
- * in the first kernel channel that records, and asks for it; the consumer makes it, beside what is recorded. At each
- * start, when the session is cleared, and when the user wants it again.
+ * processes existed, with which files, before the first record about them.
+ *
+ * The session daemon declares its events in the first kernel channel that records and requests the dump. The consumer
+ * daemon makes it while it records. A dump is made at each start, when the session is cleared, and on request.
  */
 #include "session/kernel/kernel_statedump.h"
 
@@ -50,7 +51,7 @@ static int ask(struct rings *rings)
 		events[i] = (struct wmk_consumerd_event){ .system = "",
 							  .name = wmk_kstatedump_classes[i].name,
 							  .id = rings->ids[classes[i]->kin] };
-	/* one that an earlier daemon's consumer made, or is at, is made again only if it is not whole */
+	/* a dump that the previous consumer daemon made or began is made again only if it is incomplete */
 	about.statedump = rings->restored && session->kernel_dumps == 1 ? WMK_KDUMPER_ANY : wmk_session_now(session);
 	return wmk_kernel_send(rings, &about);
 }
@@ -66,7 +67,7 @@ void wmk_kernel_statedump_send(struct rings *rings)
 	if (err == 0)
 		session->kernel_dumped = session->kernel_dumps;
 	else
-		wmk_session_report(session, err, "the state of the machine is not recorded");
+		wmk_session_report(session, err, "cannot record the state dump of the kernel");
 }
 
 void wmk_session_kernel_statedump(struct wmk_session *session)

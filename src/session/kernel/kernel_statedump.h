@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel_statedump.h - the kernel's state dump. */
+/* kernel_statedump.h - the state dump of the kernel. */
 #ifndef WMK_SESSION_KERNEL_STATEDUMP_H
 #define WMK_SESSION_KERNEL_STATEDUMP_H
 
 #include "kernel/event/catalog.h"
 #include "session/model/session_model.h"
 
-/* What was there before the first record is to be recorded (again), if the session records. */
+/* Request a state dump (again); it is sent if the session is active. */
 void wmk_session_kernel_statedump(struct wmk_session *session);
 /* Send a requested state dump to the consumer, as part of this channel. The session reports what prevents it. */
 void wmk_kernel_statedump_send(struct rings *rings);

@@ -23,39 +23,39 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TELL_BYTES (1u << 20)            /* of filters in one message to the consumer, about */
+#define TELL_BYTES (1u << 20)            /* approximate limit of filters in one message to the consumer daemon */
 #define NEVER "$ctx.tid == -2"           /* no thread has that number */
 
-/* Entry or exit of a call. */
+/* Entry or exit of a system call. */
 struct direction {
 	struct class *class;             /* NULL: not declared */
-	struct wmk_kfilter_made filter;  /* as the consumer has it, with is_told; `never`: it drops all records */
+	struct wmk_kfilter_made filter;  /* as sent, if is_told; `never`: the consumer daemon drops all records */
 	bool is_told;
 };
 
 struct wmk_kernel_syscalls {
 	struct direction at[WMK_SYSCALLS_ABIS][WMK_SYSCALLS_NUMBERS][2];
-	struct wmk_kfilter_made none;    /* a program that drops all records, once it is needed */
+	struct wmk_kfilter_made none;    /* a program that drops all records, made when first needed */
 	uint64_t want[WMK_SYSCALLS_WORDS];
-	bool counted;                    /* the memory of its rings */
-	/* What the consumer has. */
+	bool counted;                    /* the memory of its rings is charged */
+	/* What the consumer daemon has received. */
 	bool is_told, narrowed;
 	uint64_t told[WMK_SYSCALLS_WORDS], pids[WMK_CONSUMERD_PIDS];
 };
 
-/* A call, in one direction. */
+/* A system call and a direction. */
 struct way {
 	uint16_t abi, number;
 	bool is_exit;
 };
 
-/* ... as the kernel's list of events has it. */
+/* A system call as an entry of the kernel's list of events. */
 struct named {
 	char call[WMK_SYSCALL_NAME], name[WMK_SYSCALL_NAME + 32];
 	struct wmk_kentry entry;
 };
 
-/* ── what rules mean ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── match rules ─────────────────────────────────────────────────────────────────────────────────────── */
 
 static void name_of(enum wmk_kabi abi, unsigned number, char name[WMK_SYSCALL_NAME])
 {
@@ -67,8 +67,8 @@ static void name_of(enum wmk_kabi abi, unsigned number, char name[WMK_SYSCALL_NA
 }
 
 /*
- * As the list of the kernel's events would have it; those of 32-bit programs, of which it has none, by their names in
- * traces.
+ * Name a system call like the kernel's list of events. The list has no calls of 32-bit processes; those have their
+ * names in traces.
  */
 static void name_way(const struct way *way, struct named *named)
 {
@@ -90,7 +90,7 @@ static bool rules_select(const struct wmk_session_channel *channel, const struct
 	return wmk_kernel_rules_select(channel, NULL, &named.entry);
 }
 
-/* ── decided ─────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── decide between BPF and tracefs ──────────────────────────────────────────────────────────────────── */
 
 static bool names_calls(const struct wmk_session_channel *channel)
 {
@@ -110,8 +110,8 @@ static bool names_calls(const struct wmk_session_channel *channel)
 }
 
 /*
- * What worked once does; what did not may later. (loading and verifying takes long: not under the lock that all
- * registrations need)
+ * Test whether BPF can record system calls. Success is remembered; a failure is tested again, because it may go away.
+ * Loading and verifying takes long, so the lock is not the one that registrations need.
  */
 static int probe(struct wmk_tracing *tracing)
 {
@@ -193,7 +193,7 @@ bool wmk_session_syscalls_warning(struct wmk_session *session, char *words, size
 	return false;
 }
 
-/* ── declared ────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── declare ─────────────────────────────────────────────────────────────────────────────────────────── */
 
 int wmk_kernel_syscall_class(const struct wmk_tracefs *tracefs, const struct wmk_kentry *entry,
 			  struct wmk_event_class **class)
@@ -207,7 +207,7 @@ int wmk_kernel_syscall_class(const struct wmk_tracefs *tracefs, const struct wmk
 	return wmk_syscalls_class(&call, entry->is_exit, class);
 }
 
-/* NULL with a cause chain. */
+/* Return the class of a system call in one direction. NULL with a cause chain. */
 static struct class *class_of(struct wmk_tracing *tracing, const struct wmk_tracefs *tracefs, const struct way *way)
 {
 	struct wmk_event_class *class;
@@ -217,7 +217,7 @@ static struct class *class_of(struct wmk_tracing *tracing, const struct wmk_trac
 	return wmk_syscalls_class(&call, way->is_exit, &class) < 0 ? NULL : wmk_class_intern(tracing, class);
 }
 
-/* A direction that is new to the consumer, or has another filter. */
+/* A direction that is new to the consumer daemon, or has a new filter. */
 struct news {
 	struct way way;
 	struct class *class;
@@ -238,7 +238,7 @@ static struct direction *direction_of(struct wmk_kernel_syscalls *calls, const s
 	return &calls->at[way->abi][way->number][way->is_exit];
 }
 
-/* Ids are declared, and the consumer receives them with the filters. Nothing is left in `t`. */
+/* Declare the ids of the collected directions and send them with their filters. Empties `t`. */
 static int say(struct syscalls_message *t)
 {
 	struct wmk_consumerd_event events[WMK_KERNEL_SEND_MAX];
@@ -293,8 +293,8 @@ static int never_make(struct syscalls_message *t, const struct class *class)
 }
 
 /*
- * What is wanted of a direction. If it cannot be declared or its filter cannot be made, the session warns and does
- * not record it. -ENOMEM.
+ * Find the class and the filter of a direction. If it cannot be declared or its filter cannot be made, the session
+ * reports that and does not record it. Returns 0 or -ENOMEM.
  */
 static int look_at(struct syscalls_message *t, struct news *news)
 {
@@ -322,13 +322,13 @@ static int look_at(struct syscalls_message *t, struct news *news)
 	return 0;
 }
 
-/* The filter is taken. */
+/* Collect the direction if it differs from what the consumer daemon has. Takes the filter over. */
 static int tell_if_new(struct syscalls_message *t, struct news *news)
 {
 	const struct direction *direction = direction_of(t->calls, &news->way);
 	int err = 0;
 
-	/* (that nothing is wanted of a direction which the consumer does not know goes without saying) */
+	/* a direction that the consumer daemon does not know needs no message that it is not recorded */
 	if (direction->is_told ? wmk_kfilter_made_same(&direction->filter, &news->filter) : news->filter.never) {
 		wmk_kfilter_made_free(&news->filter);
 		return 0;
@@ -344,7 +344,7 @@ static int tell_if_new(struct syscalls_message *t, struct news *news)
 	return t->n == WMK_KERNEL_SEND_MAX || t->bytes >= TELL_BYTES ? say(t) : 0;
 }
 
-/* A call is wanted if one of its directions is; then the consumer knows what is wanted of both. */
+/* Collect both directions of a call if a rule selects either: the consumer daemon then knows the state of both. */
 static int look_at_call(struct syscalls_message *t, unsigned abi, unsigned number)
 {
 	struct news both[2] = { { .way = { (uint16_t)abi, (uint16_t)number, false } },
@@ -384,9 +384,9 @@ static int introduce_all(const struct wmk_tracefs *tracefs, struct rings *rings,
 	return err;
 }
 
-/* ── on and off ──────────────────────────────────────────────────────────────────────────────────────── */
+/* ── switch on and off ───────────────────────────────────────────────────────────────────────────────── */
 
-/* Of which processes. Those of a channel of one process are in its instance, which the consumer has. */
+/* Fill in the tracked processes. A channel for one process is restricted by its instance, so false is returned. */
 static bool narrowed(const struct rings *rings, uint64_t pids[WMK_CONSUMERD_PIDS])
 {
 	const struct wmk_ctl_trackers *trackers = &rings->session->trackers;
@@ -444,8 +444,8 @@ void wmk_kernel_syscalls_free(struct wmk_kernel_syscalls *calls)
 }
 
 /*
- * Its rings are the owner's as well as those of tracefs are; in overwrite mode, also the packets that the consumer
- * keeps.
+ * Charge the rings of BPF to the owner, in addition to those of tracefs. In overwrite mode the consumer daemon also
+ * keeps packets of the same size.
  */
 static int count_memory(struct rings *rings, struct wmk_kernel_syscalls *calls)
 {

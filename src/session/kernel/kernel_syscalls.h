@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_syscalls.h - system calls of kernel channels: by BPF, with what their arguments point to, or by tracefs's
- * events, as numbers. Private to src/session.
+ * kernel_syscalls.h - system calls of kernel channels. BPF records them with the data that their arguments point to;
+ * tracefs records them with arguments as numbers. Private to src/session.
  *
- * Which of them is decided once, when a channel's rules name system calls for the first time, and kept for the
- * channel's life: BPF where it can be had (tried). The consumer has the BPF program, and is told what to record:
+ * The choice is made once, when a channel's rules first select system calls, and kept for the channel's life: BPF if a
+ * test succeeds. The consumer daemon runs the BPF program and receives what to record:
  *
- *     rules ──tables of calls──► classes ──ids, declared──► the consumer is told ──► which calls are wanted, none while the channel is off
+ *     rules ──tables of calls──► classes ──ids, declared──► consumer daemon ──► set of calls, empty while off
  *
- * The consumer also receives a filter program for each direction of a call, and the processes of track --kernel.
+ * It also receives a filter program for each direction of a call, and the processes of track --kernel.
  *
  * All under the session's lock.
  */
@@ -21,13 +21,13 @@ struct wmk_kernel_syscalls;
 struct wmk_tracefs;
 struct wmk_kentry;
 
-/* For those channels that have to be. Before the session is written down. */
+/* Decide for each channel that needs it. Called before the session is written to the state. */
 void wmk_session_syscalls_decide(struct wmk_session *session);
 
-/* Before it is decided: what will be decided. */
+/* Return the decision, or what it would be if it is not made yet. */
 bool wmk_channel_syscalls_expected_by_bpf(const struct wmk_session_channel *channel);
 /*
- * The class of the records that BPF makes of a system call in the kernel's list of events. The caller's to
+ * Make the class of the records that BPF makes of a system call in the kernel's list of events. The caller frees it by
  * wmk_event_class_free().
  */
 int wmk_kernel_syscall_class(const struct wmk_tracefs *tracefs, const struct wmk_kentry *entry,
@@ -39,12 +39,12 @@ static inline bool wmk_channel_syscalls_by_bpf(const struct wmk_session_channel 
 }
 
 /*
- * Those that rules want and are new are declared, and the consumer is told; where the channel is on, it records them
- * from now on and no others. *calls is made for it, the caller's to wmk_kernel_syscalls_free().
+ * Declare newly selected system calls and send them to the consumer daemon. If the channel is on, it records exactly
+ * the selected calls from now on. *calls is created; the caller frees it by wmk_kernel_syscalls_free().
  */
 int wmk_kernel_syscalls_update(const struct wmk_tracefs *tracefs, struct rings *rings,
 			       struct wmk_kernel_syscalls **calls);
-/* On, or off: nothing more is recorded when it returns. */
+/* Switch on or off; after switching off, nothing more is recorded when it returns. */
 int wmk_kernel_syscalls_switch(struct rings *rings, struct wmk_kernel_syscalls *calls, bool on);
 
 void wmk_kernel_syscalls_free(struct wmk_kernel_syscalls *calls);

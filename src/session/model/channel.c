@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * channel.c - channels of a session: options, rules, contexts, and which programs they are for.
+ * channel.c - channels of a session: options, rules, contexts, and the event classes that they select.
  *
- * A channel keeps what it was given as the object that the protocol shows (wire/ctl.h), defaults filled in. What a rule
- * is meant for is decided once for each class and remembered (verdicts), until the rules change.
+ * A channel keeps its options as the protocol object (wire/ctl.h), with defaults filled in. Whether the rules select a
+ * class is decided once for each class and cached as a verdict until the rules change.
  */
 #include "session/model/channel.h"
 
@@ -25,8 +25,8 @@
 #include <string.h>
 
 #define EXCLUSIONS_MAX 64u
-#define RULE_BYTES 192u              /* of a rule besides its texts, as JSON */
-/* The state dump is a few hundred short records for each program. */
+#define RULE_BYTES 192u              /* of a rule as JSON, without its strings */
+/* The state dump has a few hundred short records for each application. */
 #define STATEDUMP_SUBBUF 65536u
 #define STATEDUMP_SUBBUFS 4u
 #define STATEDUMP_CHANNEL "statedump"
@@ -95,8 +95,8 @@ static int filter_keep(struct wmk_session_channel *channel, const struct class *
 }
 
 /*
- * Rules that want the class, each with a filter: made into one. What cannot be had is not recorded, rather than all of
- * it.
+ * Compile the filters of all rules that select the class into one. If that fails, the class is not recorded: recording
+ * it without a filter would record too much.
  */
 static bool filters_select(struct wmk_session_channel *channel, const struct class *class,
 			 const struct wmk_filter_expr *const *exprs, unsigned n)
@@ -110,11 +110,11 @@ static bool filters_select(struct wmk_session_channel *channel, const struct cla
 		return true;
 	free(filter);
 	channel->filter_err = err;
-	wmk_session_report(channel->session, err, "an event is not recorded: its filter cannot be made");
+	wmk_session_report(channel->session, err, "an event is not recorded: cannot compile its filter");
 	return false;
 }
 
-/* UNKNOWN: there is no memory, it is asked again. */
+/* Decide whether the rules select the class. VERDICT_UNKNOWN: no memory; the next call decides again. */
 static uint8_t rules_select(struct wmk_session_channel *channel, const struct class *class)
 {
 	const struct wmk_filter_expr **filtered;
@@ -125,7 +125,7 @@ static uint8_t rules_select(struct wmk_session_channel *channel, const struct cl
 		return class->own && channel->own ? VERDICT_IN : VERDICT_OUT;
 	filtered = calloc(channel->is.rules.n + 1, sizeof(*filtered));
 	if (!filtered) {
-		wmk_session_report(channel->session, -ENOMEM, "no memory to see whether an event is recorded");
+		wmk_session_report(channel->session, -ENOMEM, "cannot decide whether an event is recorded: no memory");
 		return VERDICT_UNKNOWN;
 	}
 	for (uint32_t i = 0; i < channel->is.rules.n && !all; i++) {
@@ -155,7 +155,7 @@ bool wmk_channel_selects(struct wmk_session_channel *channel, const struct class
 			n *= 2;
 		uint8_t *more = realloc(channel->verdicts, n);
 		if (!more)
-			return false;    /* it is asked again */
+			return false;    /* the next call decides again */
 		memset(more + channel->n_verdicts, VERDICT_UNKNOWN, n - channel->n_verdicts);
 		channel->verdicts = more;
 		channel->n_verdicts = n;
@@ -197,13 +197,13 @@ int wmk_session_rule_check(const struct wmk_ctl_rule *rule)
 	int err = wmk_pattern_check(rule->pattern ? rule->pattern : "");
 
 	if (err == 0 && rule->exclusions.n > EXCLUSIONS_MAX)
-		err = wmk_error_said(-E2BIG, "more than %u exclusions", EXCLUSIONS_MAX);
+		err = wmk_error_said(-E2BIG, "a rule has at most %u exclusions", EXCLUSIONS_MAX);
 	for (uint32_t i = 0; err == 0 && i < rule->exclusions.n; i++)
 		err = wmk_pattern_check(text_at(&rule->exclusions, i));
 	if (err == 0 && !wmk_utf8_is(place_of(rule)))
-		err = wmk_error_said(-EINVAL, "the place of a probe is UTF-8");
+		err = wmk_error_said(-EINVAL, "the place of a probe is not valid UTF-8");
 	if (err == 0 && !wmk_utf8_is(filter_of(rule)))
-		err = wmk_error_said(-EINVAL, "a filter is UTF-8: other bytes can be written as \\xff in a text");
+		err = wmk_error_said(-EINVAL, "the filter is not valid UTF-8: write other bytes as \\xff in a string");
 	if (err == 0 && *filter_of(rule))
 		err = wmk_filter_text_check(rule->filter);
 	if (err < 0)
@@ -212,12 +212,13 @@ int wmk_session_rule_check(const struct wmk_ctl_rule *rule)
 	    (rule->level_op != WMK_LEVEL_ANY && rule->level > WAYMARK_LEVEL_DEBUG) ||
 	    (rule->level_op == WMK_LEVEL_BETWEEN &&
 	     (rule->level_to > WAYMARK_LEVEL_DEBUG || rule->level_to < rule->level)))
-		return wmk_error(-EINVAL, "log levels go from 0 (emergency) to %d (debug), the more severe first",
+		return wmk_error(-EINVAL,
+				 "invalid log levels: 0 (emergency) to %d (debug) are allowed, the more severe first",
 				 WAYMARK_LEVEL_DEBUG);
 	return 0;
 }
 
-/* A text's bytes where they are most: in JSON, with what stands around it. */
+/* Return the length of a string as JSON, its largest encoding, with quotes and separators. */
 static size_t text_bytes(const char *text)
 {
 	size_t n = 4;
@@ -244,7 +245,7 @@ static int rule_count(struct wmk_session_channel *channel, const struct wmk_ctl_
 	return err;
 }
 
-/* The rule's filter, parsed for as long as there is the rule, and room to keep it. */
+/* Parse the rule's filter and make room for it in channel->exprs, which keeps it as long as the rule exists. */
 static int expr_make(struct wmk_session_channel *channel, const struct wmk_ctl_rule *rule,
 		     struct wmk_filter_expr **expr)
 {
@@ -275,7 +276,7 @@ int wmk_session_rule_add(struct wmk_session_channel *channel, const struct wmk_c
 		return wmk_limit_reached(channel->session->tracing, -E2BIG, "rules",
 					 "the channel '%s' has %u rules, which is the limit", channel->is.name,
 					 channel->is.rules.n);
-	/* (one that is counted and cannot be kept then, for want of memory, goes on counting until the channel ends) */
+	/* A rule that is charged but not added, for lack of memory, stays charged until the channel ends. */
 	err = rule_count(channel, rule);
 	if (err == 0)
 		err = expr_make(channel, rule, &expr);
@@ -328,15 +329,15 @@ int wmk_session_context_add(struct wmk_session_channel *channel, const char *nam
 	const char **at;
 
 	if (!context)
-		return wmk_error(-EINVAL, "there is no context '%.60s'", name);
+		return wmk_error(-EINVAL, "unknown context '%.60s'", name);
 	if (!(context->domains & (wmk_channel_is_kernel(channel) ? WMK_CONTEXT_KERNEL : WMK_CONTEXT_USER)))
-		return wmk_error_said(-EINVAL, "the context '%s' is not of %s", context->field.name,
-				      wmk_channel_is_kernel(channel) ? "the kernel's records" : "what programs record");
+		return wmk_error_said(-EINVAL, "the context '%s' is not available in the %s domain",
+				      context->field.name, wmk_channel_is_kernel(channel) ? "kernel" : "user");
 	for (uint32_t i = 0; i < channel->n_contexts; i++)
 		if (channel->contexts[i] == context->number)
 			return 0;
 	if (channel->n_contexts == WMK_WIRE_CONTEXTS_MAX)
-		return wmk_error_said(-E2BIG, "more than %u contexts", WMK_WIRE_CONTEXTS_MAX);
+		return wmk_error_said(-E2BIG, "a channel has at most %u contexts", WMK_WIRE_CONTEXTS_MAX);
 	int err = channel->laid_out ? wmk_rings_new_layout(channel) : 0;
 	if (err < 0)
 		return err;
@@ -363,14 +364,17 @@ int wmk_session_channel_find(struct wmk_session *session, const struct wmk_ctl_d
 		if (name && *name && strcmp(channel->is.name, name) != 0)
 			continue;
 		if (found)
-			return wmk_error_said(-ENOTUNIQ, "the session '%s' has several channels here: say which (-c)",
+			return wmk_error_said(-ENOTUNIQ,
+					      "the session '%s' has several channels in this domain: name one (-c)",
 					      session->name);
 		found = channel;
 	}
 	if (!found)
-		return name && *name ? wmk_error_said(-ENOENT, "the session '%s' has no channel '%.240s' here",
-						      session->name, name)
-				     : wmk_error_said(-ENOENT, "the session '%s' has no channel here", session->name);
+		return name && *name
+			       ? wmk_error_said(-ENOENT, "the session '%s' has no channel '%.240s' in this domain",
+						session->name, name)
+			       : wmk_error_said(-ENOENT, "the session '%s' has no channel in this domain",
+						session->name);
 	*out = found;
 	return 0;
 }
@@ -388,7 +392,7 @@ static int channel_fill(struct wmk_session_channel *channel, const struct wmk_ct
 		err = wmk_channel_options_check(&channel->is);
 	for (uint32_t i = 0; err == 0 && i < contexts.n; i++)
 		err = wmk_session_context_add(channel, text_at(&contexts, i));
-	/* by which it is narrowed */
+	/* the "pid" context narrows the records to tracked processes */
 	if (err == 0 && wmk_channel_is_kernel(channel) && channel->session->trackers.kernel_pid)
 		err = wmk_session_context_add(channel, "pid");
 	for (uint32_t i = 0; err == 0 && i < rules.n; i++)
@@ -408,9 +412,9 @@ static int channel_append(struct wmk_session *session, struct wmk_session_channe
 {
 	struct wmk_session_channel **more;
 
-	/* Whatever somebody has written into the state of an earlier daemon. */
+	/* An edited or damaged state file may have any number of channels. */
 	if (session->n_channels > WMK_SESSION_CHANNELS)
-		return wmk_error_said(-E2BIG, "the session '%s' has %u channels, and more there are not", session->name,
+		return wmk_error_said(-E2BIG, "the session '%s' has %u channels, the maximum", session->name,
 				      session->n_channels);
 	more = realloc(session->channels, (session->n_channels + 1) * sizeof(struct wmk_session_channel *));
 	if (!more)
@@ -420,7 +424,7 @@ static int channel_append(struct wmk_session *session, struct wmk_session_channe
 		;
 	channel->first_stream = channel->index;
 	more[session->n_channels++] = channel;
-	/* relaxed: only that no two are alike */
+	/* relaxed: serials only have to be unique */
 	channel->serial = atomic_fetch_add_explicit(&session->tracing->channels_made, 1, memory_order_relaxed) + 1;
 	return 0;
 }
@@ -433,12 +437,12 @@ int wmk_session_channel_add(struct wmk_session *session, const struct wmk_ctl_ch
 
 	if (err < 0)
 		return err;
-	for (unsigned i = 0; i < session->n_channels; i++)      /* its streams are called so, whatever its domain */
+	for (unsigned i = 0; i < session->n_channels; i++)      /* streams have the channel's name, in each domain */
 		if (strcmp(session->channels[i]->is.name, options->name) == 0)
-			return wmk_error_said(-EEXIST, "the session '%s' has a channel '%s' already", session->name,
+			return wmk_error_said(-EEXIST, "the session '%s' already has a channel '%s'", session->name,
 					      options->name);
 	if (strcmp(options->name, STATEDUMP_CHANNEL) == 0 && !session->settings.no_statedump)
-		return wmk_error_said(-EEXIST, "the name '%s' is taken by the tracer's own channel", options->name);
+		return wmk_error_said(-EEXIST, "the channel name '%s' is reserved for the state dump", options->name);
 	if (session->n_channels >= session->tracing->options.max_channels && !session->tracing->restoring)
 		return wmk_limit_reached(session->tracing, -E2BIG, "channels",
 					 "the session '%s' has %u channels, which is the limit", session->name,
@@ -462,8 +466,8 @@ int wmk_session_channel_add(struct wmk_session *session, const struct wmk_ctl_ch
 }
 
 /*
- * Whose objects they are, whatever the user asked for. (The thread that says it is libwaymark's own: its name tells
- * nothing.)
+ * Add the channel of the state dump. Its records have the context vpid: they list the objects of that process.
+ * They have no thread name: libwaymark's helper thread writes them.
  */
 int wmk_session_add_own_channel(struct wmk_session *session)
 {

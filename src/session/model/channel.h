@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* channel.h - channels of a session: rules, contexts. */
+/* channel.h - channels of a session: rules, contexts, selected event classes. */
 #ifndef WMK_SESSION_CHANNEL_H
 #define WMK_SESSION_CHANNEL_H
 
 #include "session/model/session_model.h"
 
+/* True if the channel records events of this class. Locked. */
 bool wmk_channel_selects(struct wmk_session_channel *channel, const struct class *class);
-/* Of a class that it wants: which records. NULL: all. Lives until the channel's rules change. */
+/* Filter of a class that the channel selects; NULL: every record. Valid until the channel's rules change. */
 const struct class_filter *wmk_channel_filter(const struct wmk_session_channel *channel, const struct class *class);
-/* Pattern, exclusions, level; enabled or not. */
+/* True if pattern, exclusions and level of the rule fit the event. Ignores whether the rule is enabled. */
 bool wmk_rule_fits(const struct wmk_ctl_rule *rule, const struct wmk_event_class *event);
 void wmk_channel_free(struct wmk_session_channel *channel);
 int wmk_session_add_own_channel(struct wmk_session *session);

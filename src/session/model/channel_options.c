@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* channel_options.c - options of a channel: checked, defaults filled in. */
+/* channel_options.c - check the options of a channel and fill in defaults. */
 #include "session/model/channel_options.h"
 
 #include "base/error.h"
@@ -18,9 +18,10 @@
 static int kernel_check(const struct wmk_ctl_channel *is)
 {
 	if (is->settings.buffers == WMK_BUFFERS_PID)
-		return wmk_error_said(-EINVAL, "the kernel has one buffer for each CPU, not for each process");
+		return wmk_error_said(-EINVAL,
+				      "kernel channels have one buffer per CPU: and none for each process");
 	if (is->settings.blocking_us)
-		return wmk_error_said(-EINVAL, "the kernel does not wait for room in a buffer: no blocking timeout");
+		return wmk_error_said(-EINVAL, "kernel channels cannot block: a blocking timeout is not available");
 	return 0;
 }
 
@@ -44,7 +45,7 @@ int wmk_channel_options_check(struct wmk_ctl_channel *is)
 
 	if (is->settings.mode > WMK_MODE_OVERWRITE || is->settings.buffers > WMK_BUFFERS_PID ||
 	    is->domain.kind > WMK_DOMAIN_KERNEL)
-		return wmk_error(-EINVAL, "a mode, buffers or a domain that there is not");
+		return wmk_error(-EINVAL, "invalid mode, buffers or domain");
 	if (is->domain.kind == WMK_DOMAIN_KERNEL) {
 		int err = kernel_check(is);
 
@@ -52,7 +53,7 @@ int wmk_channel_options_check(struct wmk_ctl_channel *is)
 			return err;
 	}
 	if (is->settings.subbuf_size > SUBBUF_MAX || is->settings.n_subbufs > N_SUBBUFS_MAX)
-		return wmk_error(-EINVAL, "sub-buffers have at most %u bytes, and there are at most %u of them",
+		return wmk_error(-EINVAL, "sub-buffers have at most %u bytes, and a ring has at most %u of them",
 				 SUBBUF_MAX, N_SUBBUFS_MAX);
 	is->settings.subbuf_size = is->settings.subbuf_size ? round_up(is->settings.subbuf_size) : SUBBUF_DEFAULT;
 	is->settings.n_subbufs = is->settings.n_subbufs ? round_up(is->settings.n_subbufs) : N_SUBBUFS_DEFAULT;
@@ -61,30 +62,31 @@ int wmk_channel_options_check(struct wmk_ctl_channel *is)
 	if (is->settings.n_subbufs < (overwrite ? 4u : 2u))
 		is->settings.n_subbufs = overwrite ? 4 : 2;
 	if (is->settings.blocking_us < -1 || (overwrite && is->settings.blocking_us != 0))
-		return wmk_error(-EINVAL, overwrite ? "a channel that overwrites waits for nothing: no blocking timeout"
-						    : "a blocking timeout is a number of microseconds, 0 (never) or -1 "
-						      "(for ever)");
+		return wmk_error(-EINVAL,
+				 overwrite ? "a channel in overwrite mode cannot block: no blocking timeout is allowed"
+					   : "invalid blocking timeout: give microseconds, 0 (do not block) or -1 "
+					     "(no limit)");
 	is->settings.field_limit = is->settings.field_limit ? is->settings.field_limit : WMK_CTL_FIELD_LIMIT_MAX;
 	if (is->settings.field_limit < WMK_CTL_FIELD_LIMIT_MIN || is->settings.field_limit > WMK_CTL_FIELD_LIMIT_MAX)
-		return wmk_error(-EINVAL, "a field's limit is %u to %u bytes", WMK_CTL_FIELD_LIMIT_MIN,
+		return wmk_error(-EINVAL, "invalid field limit: %u to %u bytes are allowed", WMK_CTL_FIELD_LIMIT_MIN,
 				 WMK_CTL_FIELD_LIMIT_MAX);
 	if (is->settings.tracefile_count && !is->settings.tracefile_size)
 		return wmk_error(-EINVAL,
-				 "a number of trace files (--tracefile-count) needs their size (--tracefile-size)");
+				 "--tracefile-count needs --tracefile-size: no size of trace files is given");
 	if (is->settings.tracefile_size && is->settings.tracefile_size < is->settings.subbuf_size)
-		return wmk_error(-EINVAL, "a trace file (--tracefile-size) holds one sub-buffer at least");
+		return wmk_error(-EINVAL, "--tracefile-size is too small: a trace file holds at least one sub-buffer");
 	if (is->domain.kind == WMK_DOMAIN_EXEC && (!is->domain.exec || !*is->domain.exec))
-		return wmk_error(-EINVAL, "a domain of an executable needs its name or path");
+		return wmk_error(-EINVAL, "the domain of an executable needs the name or path of the executable");
 	if (is->domain.kind == WMK_DOMAIN_EXEC && !wmk_utf8_is(is->domain.exec))
-		return wmk_error(-EINVAL, "the name or path of an executable is UTF-8 here: others can be named by "
-					  "their process (--pid)");
+		return wmk_error(-EINVAL, "the name or path of the executable is not valid UTF-8: select the process "
+					  "instead (--pid)");
 	if (is->domain.kind == WMK_DOMAIN_KERNEL && is->domain.follow && !is->domain.pid)
 		return wmk_error(-EINVAL,
-				 "the kernel domain follows the children of a process: name it (--pid)");
+				 "following children in the kernel domain needs a process: give --pid");
 	if (is->domain.kind == WMK_DOMAIN_KERNEL && is->domain.pid > INT32_MAX)
 		return wmk_error(-EINVAL, "there is no process %" PRIu64, is->domain.pid);
 	if (is->domain.kind == WMK_DOMAIN_PID && (is->domain.pid == 0 || is->domain.pid > INT32_MAX))
-		return wmk_error(-EINVAL, "a domain of a process needs its pid");
+		return wmk_error(-EINVAL, "the domain of a process needs a pid from 1 to 2147483647");
 	is->settings.buffers = wmk_channel_buffers(is);
 	return 0;
 }

@@ -5,11 +5,11 @@
 
 #include "session/model/session_model.h"
 
-/* enum wmk_buffers: a channel for one process without its children has buffers that end with it. */
+/* Return enum wmk_buffers: per-process buffers for the domain of one process without its children. */
 uint32_t wmk_channel_buffers(const struct wmk_ctl_channel *is);
-/* Checks options, fills in defaults, rounds sizes up. -EINVAL with the option's name. */
+/* Check options, fill in defaults, round sizes up to powers of two. -EINVAL with a message that names the option. */
 int wmk_channel_options_check(struct wmk_ctl_channel *is);
-/* Same domain: an event belongs to one channel of it. */
+/* True if the domains are the same. In one domain, an event belongs to one channel. */
 bool wmk_domain_same(const struct wmk_ctl_domain *a, const struct wmk_ctl_domain *b);
 
 #endif

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * class_cache.c - the classes by the bytes in which programs tell of them.
+ * class_cache.c - a table of event classes by the encoding in which applications declare them.
  *
- *     EVENT {number, bytes} ──► table: the very bytes? ── yes ──► class
- *                                 └─ no: decode, intern (class_table.c), remember
+ *     EVENT {number, bytes} ──► table: same bytes? ── yes ──► class
+ *                                 └─ no: decode, intern (class_table.c), add to the table
  *
- * A thousand programs of one build send the same bytes a thousand times: what was decoded, checked and interned once
- * needs one look. The same class may have several encodings (the line of its site is in them), of which a few are
- * remembered. Look-ups hold no lock. Nothing is forgotten before the end; what is not remembered is decoded each time.
+ * A thousand applications of one build send the same bytes a thousand times. The cache decodes, checks and interns them
+ * once. One class may have several encodings, because an encoding contains the line of the site; the cache keeps a few
+ * of each class. Look-ups hold no lock. Entries stay until the end; an encoding that is not cached is decoded each
+ * time.
  *
- * The bytes are anybody's choice: the hash has a secret, so that nobody can fill one bucket.
+ * Applications choose the bytes, so the hash is keyed: no application can fill one bucket.
  */
 #include "session/model/class_table.h"
 #include "session/model/session_model.h"
@@ -22,13 +23,13 @@
 #include <string.h>
 #include <sys/random.h>
 
-#define BUCKETS 8192u                /* never resized: that would take a thread */
+#define BUCKETS 8192u                /* fixed: resizing would need a thread of liburcu */
 #define ENCODINGS_BYTES (16u << 20)
 #define ENCODINGS_OF_A_CLASS 8u
 
 struct encoding {
 	struct cds_lfht_node node;
-	struct encoding *dead;           /* at the end: the next to free */
+	struct encoding *dead;           /* in wmk_class_cache_free(): the next to free */
 	struct class *class;
 	size_t len;
 	uint8_t bytes[];
@@ -38,12 +39,12 @@ int wmk_class_cache_init(struct wmk_tracing *tracing)
 {
 	if (getrandom(tracing->encoding_secret, sizeof(tracing->encoding_secret), 0) !=
 	    sizeof(tracing->encoding_secret))
-		return wmk_error(-errno, "no random numbers");
+		return wmk_error(-errno, "cannot get random numbers");
 	tracing->encodings = cds_lfht_new_flavor(BUCKETS, BUCKETS, BUCKETS, 0, &urcu_memb_flavor, NULL);
 	return tracing->encodings ? 0 : wmk_error(-ENOMEM, "no memory for the table of events");
 }
 
-/* What has the same hash is compared whole. */
+/* Entries of one hash are compared by their bytes. */
 static unsigned long hash_of(const struct wmk_tracing *tracing, const uint8_t *bytes, size_t len)
 {
 	return (unsigned long)wmk_hash_keyed(tracing->encoding_secret[2], tracing->encoding_secret, bytes, len);
@@ -119,10 +120,10 @@ int wmk_class_lookup(struct wmk_tracing *tracing, const void *encoded, size_t le
 	if (!event->provider[0]) {
 		wmk_event_class_free(event);
 		return wmk_error(-EPROTO,
-				 "an application declares an event without a provider, as only the kernel has them");
+				 "an application declares an event without a provider: only kernel events have none");
 	}
 	*class = wmk_class_bring(tracing, event, uid, len);
-	/* (without memory for the words, there are none) */
+	/* Without memory for the message there is no error number. */
 	if (!*class)
 		return wmk_error_number() < 0 ? wmk_error_number() : -ENOMEM;
 	remember(tracing, hash, &wanted, *class);

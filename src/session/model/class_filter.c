@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * class_filter.c - filters of a channel's rules, compiled for each class of events: what a program is sent with ENABLE.
+ * class_filter.c - filters of a channel's rules, compiled for each event class and sent to applications with ENABLE.
  *
- *     rules of the channel that want the class ──► one of them without a filter: every record is wanted
- *                                              └─► their filters, one of which is enough: one program
+ *     rules of the channel that select the class ──► one without a filter: every record is recorded
+ *                                                └─► all with filters: one filter program, true if any of them is
  *
- * The result is kept with the channel's verdict on the class, until the rules change.
+ * The program is cached with the channel's verdict on the class until the rules change.
  */
 #include "session/model/class_filter.h"
 
@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of one class: more are more than a program can have, and cost each time. */
+/* Filters of one class: a program has at most this many, and each costs time at every record. */
 #define RULES_MAX 32u
 
 /* ── names ───────────────────────────────────────────────────────────────────────────────────────────── */
@@ -72,7 +72,7 @@ static void look_up(void *data, const struct wmk_filter_name *name, struct wmk_f
 	}
 }
 
-/* ── a rule that is typed ────────────────────────────────────────────────────────────────────────────── */
+/* ── a filter that a client sends ────────────────────────────────────────────────────────────────────── */
 
 int wmk_filter_text_check(const char *text)
 {
@@ -88,7 +88,7 @@ struct filter_rules {
 	const struct wmk_ctl_rule *rule;
 	struct wmk_filter_fit fit;
 	struct wmk_nearest near;
-	const char *missing;             /* the name that is looked for in the second round */
+	const char *missing;             /* the name to look up in the second pass */
 	bool is_context;
 	int err;
 };
@@ -109,7 +109,7 @@ static void offer_one(void *data, const struct class *class)
 		wmk_nearest_offer(&f->near, class->event->fields[i].name);
 }
 
-/* A name that no event of the rule has: what is near? */
+/* Report a name that no event of the rule has, with similar names. */
 static int no_such_name(struct wmk_tracing *tracing, struct filter_rules *f, unsigned number)
 {
 	const struct wmk_filter_name *name = wmk_filter_name_of(f->fit.expr, number);
@@ -150,7 +150,7 @@ int wmk_tracing_filter_check(struct wmk_tracing *tracing, const struct wmk_ctl_r
 	return err < 0 ? wmk_error_add(err, "the filter '%.60s'", rule->filter) : 0;
 }
 
-/* ── compiled ────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── compile ─────────────────────────────────────────────────────────────────────────────────────────── */
 
 int wmk_filter_of_rules(const struct class *class, const struct wmk_filter_expr *const *exprs, unsigned n,
 			struct class_filter **filter)
@@ -158,17 +158,17 @@ int wmk_filter_of_rules(const struct class *class, const struct wmk_filter_expr 
 	struct wmk_filter_program *program;
 	uint8_t *bytes;
 	int err = n > RULES_MAX
-			  ? wmk_error_said(-E2BIG, "more than %u filters", RULES_MAX)
+			  ? wmk_error_said(-E2BIG, "more than %u filters match the event", RULES_MAX)
 			  : wmk_filter_compile(exprs, n, look_up, (void *)(uintptr_t) class, WMK_FILTER_LAX, &program);
 	long len = err < 0 ? err : wmk_filter_encode(program, &bytes);
 
 	if (err >= 0)
 		wmk_filter_program_free(program);
 	if (len < 0)
-		return wmk_error_add((int)len, "the filters of %.60s cannot be made into one", class->full);
+		return wmk_error_add((int)len, "cannot combine the filters of event %.60s", class->full);
 	*filter = malloc(sizeof(**filter) + (size_t)len);
 	if (*filter) {
-		(*filter)->hash = wmk_hash_bytes(WMK_HASH_BEGIN, bytes, (size_t)len) | 1; /* 0 is no filter */
+		(*filter)->hash = wmk_hash_bytes(WMK_HASH_BEGIN, bytes, (size_t)len) | 1; /* 0 means no filter */
 		(*filter)->len = (uint32_t)len;
 		memcpy((*filter)->bytes, bytes, (size_t)len);
 	}
@@ -176,7 +176,7 @@ int wmk_filter_of_rules(const struct class *class, const struct wmk_filter_expr 
 	return *filter ? 0 : wmk_error(-ENOMEM, "no memory for a filter");
 }
 
-/* ── rules that were added ───────────────────────────────────────────────────────────────────────────── */
+/* ── check rules after they were added ───────────────────────────────────────────────────────────────── */
 
 struct together {
 	struct wmk_session_channel *channel;
@@ -206,7 +206,7 @@ int wmk_channel_filters_check(struct wmk_session_channel *channel, const struct 
 
 	channel->filter_err = 0;
 	wmk_tracing_each_class(channel->session->tracing, want_one, &t);
-	/* What is refused is not the session's trouble. */
+	/* Rules that are rejected must not leave an error in the session. */
 	channel->session->trouble = trouble;
 	return channel->filter_err;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * class_table.c - the distinct event classes of all applications, in one lock-free table; and what people meant by a
- * pattern that matches none.
+ * class_table.c - the distinct event classes of all applications in one lock-free table; similar names for a pattern
+ * that matches no class.
  *
- * A class is one (provider, name, fields, level). Those that differ in the level alone are kin: rules may tell them
- * apart, traces do not. Look-ups hold no lock. Classes are added under the tracing's, so that serials are dense and kin
- * is found; they stay until the end, as their number is bounded by what applications may register.
+ * A class is one (provider, name, fields, level). Classes that differ only in their level are kin: rules distinguish
+ * them, traces do not. Look-ups hold no lock. Classes are added under the lock of the wmk_tracing, so that serials are
+ * dense and kin is found. Classes stay until the end; quotas of applications bound their number.
  */
 #include "session/model/class_table.h"
 
@@ -20,7 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CLASS_BUCKETS 8192u          /* never resized: that would take a thread */
+#define CLASS_BUCKETS 8192u          /* fixed: resizing would need a thread of liburcu */
 
 int wmk_classes_init(struct wmk_tracing *tracing)
 {
@@ -28,7 +28,7 @@ int wmk_classes_init(struct wmk_tracing *tracing)
 	return tracing->classes ? 0 : wmk_error(-ENOMEM, "no memory for the table of events");
 }
 
-/* What the programs of one user have brought: it stays, so there must be an end to it that is not everybody's. */
+/* Quota of one user's applications. Classes are never freed, so each user has a quota of its own. */
 #define SHARE_CLASSES 65536u
 #define SHARE_BYTES (64u << 20)
 
@@ -44,7 +44,7 @@ struct class_key {
 	struct class *kin;
 };
 
-/* Also notes kin. (Called for all of one hash, until one is equal.) */
+/* Also records kin: the table calls this for each class with the same hash until it returns 1. */
 static int class_equals(struct cds_lfht_node *node, const void *key)
 {
 	struct class *class = wmk_container_of(node, struct class, node);
@@ -88,7 +88,7 @@ static struct class *class_make(struct wmk_event_class *event)
 	return class;
 }
 
-/* The tracing's lock is held. */
+/* Charge a new class to the quota of `uid`. The lock of the wmk_tracing is held. */
 static int class_quota_charge(struct wmk_tracing *tracing, uid_t uid, size_t bytes)
 {
 	struct class_quota *share = tracing->class_quotas;
@@ -106,9 +106,10 @@ static int class_quota_charge(struct wmk_tracing *tracing, uid_t uid, size_t byt
 		tracing->class_quotas = share;
 	}
 	if (share->classes == SHARE_CLASSES || bytes > SHARE_BYTES - share->bytes)
-		return wmk_error_said(
-			-EDQUOT, "programs of user %u have registered %u different events of %u MiB: that is the limit",
-			(unsigned)uid, share->classes, (unsigned)(share->bytes >> 20));
+		return wmk_error_said(-EDQUOT,
+				      "applications of user %u have registered %u different events of %u MiB, which is "
+				      "the limit",
+				      (unsigned)uid, share->classes, (unsigned)(share->bytes >> 20));
 	share->classes++;
 	share->bytes += bytes;
 	return 0;
@@ -136,7 +137,7 @@ static struct class *class_add(struct wmk_tracing *tracing, unsigned long hash, 
 	return class;
 }
 
-/* Names and fields are anybody's choice; which bucket they come to is not. */
+/* Applications choose names and fields; the secret key prevents them from choosing the bucket. */
 static unsigned long hash_of(const struct wmk_tracing *tracing, const struct wmk_event_class *event)
 {
 	return (unsigned long)wmk_event_hash(event, tracing->encoding_secret);
@@ -156,7 +157,7 @@ struct class *wmk_class_bring(struct wmk_tracing *tracing, struct wmk_event_clas
 	if (!class) {
 		pthread_mutex_lock(&tracing->lock);
 		wanted.kin = NULL;
-		class = class_find(tracing, hash, &wanted);      /* somebody may have been faster */
+		class = class_find(tracing, hash, &wanted);      /* another thread may have added it */
 		if (!class && class_quota_charge(tracing, uid, bytes) == 0)
 			class = class_add(tracing, hash, &wanted, event);
 		pthread_mutex_unlock(&tracing->lock);
@@ -198,7 +199,7 @@ void wmk_classes_free(struct wmk_tracing *tracing)
 	}
 }
 
-/* ── what matches, what is near ──────────────────────────────────────────────────────────────────────── */
+/* ── classes that match a pattern or are similar to it ───────────────────────────────────────────────── */
 
 void wmk_tracing_each_class(struct wmk_tracing *tracing, void (*one)(void *data, const struct class *class), void *data)
 {
@@ -235,8 +236,8 @@ uint64_t wmk_tracing_matching(struct wmk_tracing *tracing, const char *pattern)
 uint64_t wmk_tracing_fitting(struct wmk_tracing *tracing, const struct wmk_ctl_rule *rule)
 {
 	/*
-	 * Those that differ in their level alone are one event: whichever of them fits counts. Without memory the first
-	 * stands for all.
+	 * Classes that differ only in their level count as one event if the rule fits any of them. If there is no
+	 * memory for the set of counted classes, only the first class of each event is tested.
 	 */
 	const uint32_t n_classes = __atomic_load_n(&tracing->n_classes, __ATOMIC_RELAXED);
 	uint8_t *counted = rule->level_op == WMK_LEVEL_ANY ? NULL : calloc(n_classes / 8 + 1, 1);
@@ -264,9 +265,9 @@ uint64_t wmk_tracing_fitting(struct wmk_tracing *tracing, const struct wmk_ctl_r
 	return n;
 }
 
-#define HALF_RIGHT 100u      /* more than any sum of distances that are near */
+#define HALF_RIGHT 100u      /* larger than any sum of two acceptable distances */
 
-/* `len` bytes of a pattern without what is not meant literally. */
+/* Copy `len` bytes of a pattern without its special characters. */
 static void literal(const char *pattern, size_t len, char *buf, size_t size)
 {
 	size_t n = 0;
@@ -277,7 +278,7 @@ static void literal(const char *pattern, size_t len, char *buf, size_t size)
 	buf[n] = '\0';
 }
 
-/* How far `word` is from `name`; UINT32_MAX: too far to be meant. Nothing literal is near everything. */
+/* Edit distance between `word` and `name`; UINT32_MAX: too large. An empty word is close to every name. */
 static unsigned distance(const char *word, const char *name)
 {
 	size_t len = strlen(word);
@@ -304,7 +305,7 @@ static unsigned class_distance(const char *pattern, const struct wmk_event_class
 	b = distance(second, event->name);
 	if (!first[0] && !second[0])
 		return UINT32_MAX;
-	/* The right name with a wrong provider, or the other way round, is near too, though less so. */
+	/* A correct name with a wrong provider, or the reverse, is similar too, but ranks last. */
 	if (a == UINT32_MAX || b == UINT32_MAX)
 		return (second[0] && b == 0) || (first[0] && a == 0) ? HALF_RIGHT : UINT32_MAX;
 	return a + b;
@@ -324,7 +325,7 @@ static void nearest_offer(struct nearest *near, unsigned d, const char *name)
 
 	for (unsigned k = 0; k < near->n; k++)
 		if (strcmp(near->names[k], name) == 0)
-			return;              /* declared twice with different fields */
+			return;              /* the same name with different fields */
 	while (at > 0 && (near->best[at - 1] > d || (near->best[at - 1] == d && strcmp(near->names[at - 1], name) > 0)))
 		at--;
 	if (at == near->max)
@@ -354,7 +355,7 @@ unsigned wmk_tracing_nearest(struct wmk_tracing *tracing, const char *pattern, c
 			nearest_offer(&near, d, class->full);
 	}
 	urcu_memb_read_unlock();
-	/* Half right is better than nothing, and only than that. */
+	/* Show half-right names only if there is no better one. */
 	while (near.n > 1 && near.best[near.n - 1] == HALF_RIGHT && near.best[0] < HALF_RIGHT)
 		near.n--;
 	return near.n;

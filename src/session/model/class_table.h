@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * class_table.h - the distinct event classes of all applications (class_table.c), found by what they are or by the
- * bytes that describe them (class_cache.c). They stay as long as the wmk_tracing.
+ * class_table.h - the distinct event classes of all applications, found by content (class_table.c) or by their encoding
+ * (class_cache.c). They live as long as the wmk_tracing.
  */
 #ifndef WMK_SESSION_CLASS_TABLE_H
 #define WMK_SESSION_CLASS_TABLE_H
@@ -20,38 +20,38 @@
 
 struct wmk_tracing;
 
-/* Never freed before the wmk_tracing. */
+/* Lives as long as the wmk_tracing. */
 struct class {
 	struct cds_lfht_node node;
 	struct wmk_event_class *event;
 	char *full;                      /* provider:name */
 	uint32_t serial;
-	/* serial of the first that is the same but for its level: they share their ids */
+	/* serial of the first class that differs only in its level: they share their ids */
 	uint32_t kin;
-	bool own;                        /* the tracer's own, or the kernel's: none that programs are asked for */
-	atomic_uint encodings;           /* that are remembered; relaxed: a count */
-	struct class *dead;              /* at the end: the next to free */
+	bool own;                        /* an event of the tracer or the kernel, which applications cannot enable */
+	atomic_uint encodings;           /* number of cached encodings; relaxed: a count */
+	struct class *dead;              /* in wmk_classes_free(): the next to free */
 };
 
-/* The class that is the same as *event, which it takes over or frees. NULL with a cause chain. Any thread. */
+/* Return the class that equals *event. Takes *event over or frees it. NULL with a cause chain. Any thread. */
 struct class *wmk_class_intern(struct wmk_tracing *tracing, struct wmk_event_class *event);
 /*
- * Likewise, for a program of user `uid`, in `bytes` bytes: a new one counts into what the user's programs may have
- * brought. NULL also: -EDQUOT.
+ * As wmk_class_intern(), for an application of user `uid`, with an encoding of `bytes` bytes: a new class is charged to
+ * the user's quota. NULL also for -EDQUOT.
  */
 struct class *wmk_class_bring(struct wmk_tracing *tracing, struct wmk_event_class *event, uid_t uid, size_t bytes);
 int wmk_classes_init(struct wmk_tracing *tracing);
 void wmk_classes_free(struct wmk_tracing *tracing);
 
 /*
- * class_cache.c: the class that these bytes of a user's program describe (wmk_event_encode()), decoded once for all who
- * send the same. -errno with a cause chain. Any thread.
+ * Find the class of an encoding (wmk_event_encode()) that an application of `uid` sent; decodes each encoding once.
+ * Returns 0, or -errno with a cause chain. Any thread.
  */
 int wmk_class_lookup(struct wmk_tracing *tracing, const void *encoded, size_t len, uid_t uid, struct class **class);
 int wmk_class_cache_init(struct wmk_tracing *tracing);
 void wmk_class_cache_free(struct wmk_tracing *tracing);
 
-/* Under the read lock of the table. */
+/* Call `one` for each class, under the RCU read lock. */
 void wmk_tracing_each_class(struct wmk_tracing *tracing, void (*one)(void *data, const struct class *class),
 			    void *data);
 

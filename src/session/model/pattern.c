@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pattern.c - globs on `provider:name`: * ? [a-z] [!a-z] and \ before a character that stands for itself.
+ * pattern.c - glob patterns for `provider:name`: * ? [a-z] [!a-z], and \ before a literal character.
  */
 #include "session/tracing.h"
 
@@ -13,7 +13,7 @@
 
 #define PATTERN_MAX 511
 
-/* The set that begins behind '[': is `c` in it? Returns what follows the ']', NULL when there is none. */
+/* Match `c` with the set after '['. Returns the rest of the pattern after ']', or NULL if there is no ']'. */
 static const char *set_match(const char *p, char c, bool *in)
 {
 	bool negated = *p == '!' || *p == '^', found = false;
@@ -34,7 +34,7 @@ static const char *set_match(const char *p, char c, bool *in)
 	return p + 1;
 }
 
-/* One element of the pattern against one character. Returns the rest of the pattern, or NULL: no match. */
+/* Match one character with one element of the pattern. Returns the rest of the pattern, or NULL: no match. */
 static const char *one_match(const char *p, char c)
 {
 	bool in = false;
@@ -51,7 +51,7 @@ static const char *one_match(const char *p, char c)
 	return *p == c ? p + 1 : NULL;
 }
 
-/* Only the latest '*' is ever gone back to, so the work is bounded by the product of the lengths. */
+/* Backtracks only to the latest '*', so the time is bounded by the product of the lengths. */
 static bool glob(const char *p, const char *s)
 {
 	const char *star = NULL, *from = NULL, *rest;
@@ -93,14 +93,14 @@ int wmk_pattern_check(const char *pattern)
 	if (strnlen(p, PATTERN_MAX + 1) > PATTERN_MAX)
 		return wmk_error(-EINVAL, "the pattern '%.40s...' has more than %u bytes", pattern, PATTERN_MAX);
 	if (!wmk_utf8_is(p))
-		return wmk_error(-EINVAL, "a pattern is UTF-8 (the names of events are ASCII)");
+		return wmk_error(-EINVAL, "the pattern is not valid UTF-8 (event names are ASCII)");
 	while (*p) {
 		if (*p == '[') {
 			p = set_match(p + 1, 0, &in);
 			if (!p)
-				return wmk_error(-EINVAL, "the pattern '%s' has a [ without its ]", pattern);
+				return wmk_error(-EINVAL, "the pattern '%s' has a '[' without a ']'", pattern);
 		} else if (*p == '\\' && !p[1]) {
-			return wmk_error(-EINVAL, "the pattern '%s' ends in a \\", pattern);
+			return wmk_error(-EINVAL, "the pattern '%s' ends in a '\\': a character must follow", pattern);
 		} else {
 			p += *p == '\\' ? 2 : 1;
 		}

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * process_set.c - who follows: the processes of a narrowed channel that were seen to be of it (tracker.c), by number
- * and time of start.
+ * process_set.c - the known processes of a narrowed channel with `follow` (tracker.c), by pid and start time.
  *
- * A table of places by hash, a power of two and at most half full. When it would grow, those that have ended go first:
- * nobody descends from them any more, but who has just been forked, and comes at once. Under the session's lock.
+ * An open-addressing hash table; its size is a power of two, and at most half of it is used. Before the table grows,
+ * entries of processes that have ended are removed. Only a child that was forked just before and registers now could
+ * still need such an entry. Under the session's lock.
  */
 #include "session/model/process_set.h"
 
@@ -14,9 +14,9 @@
 
 #define MEMBERS_MAX 65536u
 #define PLACES_MIN 16u
-#define REFUSED_UNTIL_LOOK 4096u     /* so many are turned away by a full table until it is asked again who has ended */
+#define REFUSED_UNTIL_LOOK 4096u     /* a full table is checked for ended processes once in this many rejections */
 
-/* Where it is, or would be. */
+/* Return the entry of the process, or the free entry where it belongs. */
 static struct process_set_entry *place_of(struct process_set_entry *places, unsigned n, pid_t pid, uint64_t start_time)
 {
 	uint64_t h = ((uint64_t)pid * 0x9e3779b97f4a7c15u) ^ start_time * 0xc2b2ae3d27d4eb4fu;
@@ -40,7 +40,7 @@ bool wmk_process_set_has_pid(const struct process_set *members, pid_t pid, uid_t
 	return false;
 }
 
-/* Those that live, in a table with room for as many again. Without memory all stays as it is. */
+/* Move the entries of living processes to a new table of at least four times their number. No memory: no change. */
 static void renew(struct process_set *members)
 {
 	unsigned n = PLACES_MIN, living = 0;
@@ -57,7 +57,8 @@ static void renew(struct process_set *members)
 
 	for (unsigned i = 0; places && i < members->n_places; i++)
 		if (members->places[i].pid && !members->places[i].ended)
-			*place_of(places, n, members->places[i].pid, members->places[i].start_time) = members->places[i];
+			*place_of(places, n, members->places[i].pid, members->places[i].start_time) =
+				members->places[i];
 	if (!places)
 		return;
 	free(members->places);
@@ -75,7 +76,8 @@ void wmk_process_set_add(struct process_set *members, pid_t pid, uint64_t start_
 		renew(members);
 	if (members->n == MEMBERS_MAX || 2 * members->n >= members->n_places)
 		return;
-	*place_of(members->places, members->n_places, pid, start_time) = (struct process_set_entry){ .pid = pid, .start_time = start_time, .uid = uid };
+	*place_of(members->places, members->n_places, pid, start_time) =
+		(struct process_set_entry){ .pid = pid, .start_time = start_time, .uid = uid };
 	members->n++;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * process_stat.c - what the kernel tells of a process: its parent, when it began, whether it lives, whether any of it
- * runs or wants to. Nothing here is remembered; a process may end, and its number be another's, between any two of
- * these questions.
+ * process_stat.c - properties of a process: its parent, its start time, whether it lives, whether its threads rest.
+ *
+ * Nothing is cached. Between two calls a process may end and another process may get its pid.
  */
 #include "session/model/process_stat.h"
 
@@ -18,11 +18,12 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#define PIDFS 0x50494446              /* the file system that pidfds are of, since Linux 6.9 */
+#define PIDFS 0x50494446              /* the file system of pidfds since Linux 6.9 */
 #define BY_PIDFD (1ull << 63)
-#define RESTING "STtZX"               /* states of threads that nobody has woken (proc(5)) */
+/* states of threads that are not runnable and not in uninterruptible sleep (proc(5)) */
+#define RESTING "STtZX"
 
-/* The file's text, as far as it fits. False: there is none. */
+/* Read the beginning of a file. Returns false if it cannot be read or is empty. */
 static bool text_of(const char *path, char *buf, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -42,7 +43,7 @@ bool wmk_process_stat(pid_t pid, pid_t *parent, uint64_t *start_time, char *stat
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	if (!text_of(path, buf, sizeof(buf)))
 		return false;
-	at = strrchr(buf, ')');          /* the name may hold anything but is the last in parentheses */
+	at = strrchr(buf, ')');          /* the name may contain any character; its ')' is the last one */
 	if (!at || sscanf(at, ") %c %d", state, parent) != 2)
 		return false;
 	for (field = 2; at && field < 22; field++)
@@ -53,7 +54,7 @@ bool wmk_process_stat(pid_t pid, pid_t *parent, uint64_t *start_time, char *stat
 
 uint64_t wmk_pidfd_birth(int pidfd)
 {
-	static _Atomic int numbered;             /* relaxed: 0 not asked yet, 1 yes, -1 no; everyone finds the same */
+	static _Atomic int numbered;             /* 0: unknown, 1: pidfs, -1: no pidfs; relaxed: all threads agree */
 	int is = atomic_load_explicit(&numbered, memory_order_relaxed);
 	struct statfs fs;
 	struct stat st;
@@ -65,7 +66,10 @@ uint64_t wmk_pidfd_birth(int pidfd)
 	return is > 0 && fstat(pidfd, &st) == 0 ? (uint64_t)st.st_ino | BY_PIDFD : 0;
 }
 
-/* Dead is seen elsewhere. Whoever has the number: not younger than the one that is meant, as far as is told. */
+/*
+ * Return false only if `pid` certainly belongs to another process than the one with `birth`. The caller checks whether
+ * the process has ended.
+ */
 static bool is_meant(pid_t pid, int pidfd, uint64_t birth)
 {
 	uint64_t started;
@@ -75,7 +79,7 @@ static bool is_meant(pid_t pid, int pidfd, uint64_t birth)
 	if (birth & BY_PIDFD) {
 		const uint64_t is = wmk_pidfd_birth(pidfd);
 
-		return is == 0 || is == birth;           /* (what cannot be told may be the one) */
+		return is == 0 || is == birth;           /* unknown counts as the same process */
 	}
 	return birth == 0 || !wmk_process_stat(pid, &parent, &started, &state) || started == 0 || started == birth;
 }
@@ -86,7 +90,7 @@ bool wmk_process_lives(pid_t pid, uint64_t birth)
 	struct pollfd death = { .fd = fd, .events = POLLIN };
 
 	if (fd < 0)
-		/* (a thread has the number now) */
+		/* EINVAL, ENOENT: the number is now that of a thread */
 		return pid <= 0 || (errno != ESRCH && errno != EINVAL && errno != ENOENT);
 	bool lives = is_meant(pid, fd, birth) && poll(&death, 1, 0) != 1;
 
@@ -94,7 +98,7 @@ bool wmk_process_lives(pid_t pid, uint64_t birth)
 	return lives;
 }
 
-/* One thread: has nobody woken it? How often it ran is added to *turns. */
+/* True if the thread is at rest. Adds the number of its time slices to *turns. */
 static bool thread_rests(pid_t pid, const char *tid, uint64_t *turns)
 {
 	char path[64], buf[1024], state, *at;

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* process_stat.h - processes as /proc describes them. */
+/* process_stat.h - properties of processes from /proc and pidfds. */
 #ifndef WMK_SESSION_PROCESS_STAT_H
 #define WMK_SESSION_PROCESS_STAT_H
 
 #include "session/model/session_model.h"
 
 /*
- * False: it has ended for sure, all its threads have. True when it cannot be known: hidden, or in a pid namespace where
- * processes are hidden. birth: wmk_app_birth(), or the time when it started; 0: unknown, any process with that number
- * will do.
+ * Return false if the process with all its threads has certainly ended. Returns true if that is unknown: the process is
+ * hidden, or in a PID namespace that hides its processes. birth: wmk_pidfd_birth() or the start time; 0: unknown, any
+ * process with this pid counts.
  */
 bool wmk_process_lives(pid_t pid, uint64_t birth);
-/* Parent and time of start (clock ticks since boot), from /proc. False: it is gone, or hidden. */
+/* Read parent, start time (clock ticks since boot) and state from /proc. False: the process has ended or is hidden. */
 bool wmk_process_stat(pid_t pid, pid_t *parent, uint64_t *start_time, char *state);
 /*
- * Is no thread of it running, about to, or kept by a device? *turns: how often they ran so far, to see whether one did
- * between two such questions. At most *budget threads are looked at, which it is less afterwards. False also when it
- * cannot be known.
+ * Return true if no thread of the process is runnable or in uninterruptible sleep. *turns: number of time slices that
+ * its threads have had; two equal values show that no thread ran in between. Checks at most *budget threads and
+ * decreases *budget. Returns false also if that is unknown.
  */
 bool wmk_process_is_idle(pid_t pid, unsigned *budget, uint64_t *turns);
-uint64_t wmk_pidfd_birth(int pidfd);     /* 0: they have no numbers */
-
+/* Return a number that identifies the process of a pidfd (its inode); 0: this kernel has no such numbers. */
+uint64_t wmk_pidfd_birth(int pidfd);
 #endif

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * quota.c - what the sessions of one user take together: their number, their rules, the memory of their rings, what
- * they may write.
+ * quota.c - quotas of each user: sessions, rules, memory of rings, bytes of traces.
  *
- * Commands run side by side: what is to be made is counted before, and given back if it is not made after all. Under
- * tracing->lock, which may be taken with a session's own held; never the other way round.
+ * Commands run concurrently: a command charges the quota before it creates an object, and uncharges it if that fails.
+ * The lock is tracing->lock. A thread may take it while it holds a session's lock, never the other way round.
  */
 #include "session/model/quota.h"
 
@@ -24,8 +23,8 @@ struct quota {
 };
 
 /*
- * The rules of all sessions of one user: all of them fit into one answer, and those of each into a file that the next
- * daemon reads.
+ * Limit of the rules of all sessions of one user: one reply can list them, and the next daemon can read the state file
+ * of each session.
  */
 #define RULE_BYTES_MAX (4u << 20)
 
@@ -38,7 +37,7 @@ static struct quota **find(struct wmk_tracing *tracing, uid_t uid)
 	return at;
 }
 
-/* Locked. NULL with a cause chain. */
+/* Find or create the quota of `uid`. Locked. NULL with a cause chain: no memory. */
 static struct quota *owner_get(struct wmk_tracing *tracing, uid_t uid)
 {
 	struct quota **at = find(tracing, uid);
@@ -49,7 +48,7 @@ static struct quota *owner_get(struct wmk_tracing *tracing, uid_t uid)
 	if (*at)
 		(*at)->uid = uid;
 	else
-		wmk_error(-ENOMEM, "no memory to count a user's sessions");
+		wmk_error(-ENOMEM, "no memory for the quota of a user");
 	return *at;
 }
 
@@ -128,8 +127,8 @@ int wmk_quota_rule_charge(struct wmk_tracing *tracing, uid_t uid, uint64_t bytes
 	else if (bytes > RULE_BYTES_MAX - (owner->rule_bytes < RULE_BYTES_MAX ? owner->rule_bytes : RULE_BYTES_MAX) &&
 		 !tracing->restoring)
 		err = wmk_error_said(-E2BIG,
-				     "the rules of a user's sessions have %u MB at most, in all of them together: "
-				     "fewer or shorter patterns and exclusions, or fewer sessions",
+				     "the rules of all sessions of a user may have %u MB together: use fewer or "
+				     "shorter patterns and exclusions, or fewer sessions",
 				     RULE_BYTES_MAX >> 20);
 	else
 		owner->rule_bytes += bytes;
@@ -169,8 +168,8 @@ int wmk_quota_trace_charge(struct wmk_tracing *tracing, uid_t uid, uint64_t aske
 		err = -ENOMEM;
 	else if ((want == 0 || want > left) && !tracing->restoring)
 		err = wmk_limit_reached(tracing, -EDQUOT, "user-trace-size",
-					"the traces of a user's sessions may have %llu bytes together, and other "
-					"sessions leave %llu: a smaller --max-size, for this one or those",
+					"the traces of all sessions of a user may have %llu bytes, of which other "
+					"sessions leave %llu: use a smaller --max-size here or there",
 					(unsigned long long)max, (unsigned long long)left);
 	else
 		owner->trace_bytes += want;
@@ -199,7 +198,7 @@ uint64_t wmk_rings_bytes(const struct wmk_ctl_channel *is)
 	return is->settings.subbuf_size * is->settings.n_subbufs * (uint64_t)sysconf(_SC_NPROCESSORS_CONF);
 }
 
-/* Locked. To take off what was added: -bytes. */
+/* Locked. Pass -bytes to subtract. */
 static void ring_bytes_add(struct wmk_tracing *tracing, struct quota *owner, uint64_t bytes)
 {
 	owner->ring_bytes += bytes;
@@ -221,13 +220,13 @@ int wmk_quota_rings_charge(struct wmk_tracing *tracing, uid_t uid, uint64_t byte
 	else if (!there_already && (owner->ring_bytes > max || bytes > max - owner->ring_bytes))
 		err = wmk_limit_reached(
 			tracing, -ENOBUFS, "ring-memory",
-			"a user's rings would take %llu MB, and %llu MB are the limit: fewer or smaller "
+			"the rings of a user would need %llu MB, and %llu MB are the limit: use fewer or smaller "
 			"sub-buffers (--num-subbuf, --subbuf-size), or fewer sessions",
 			(unsigned long long)((owner->ring_bytes + bytes) >> 20), (unsigned long long)(max >> 20));
 	else if (!there_already && uid != 0 && (*of_users > max_users || bytes > max_users - *of_users))
 		err = wmk_limit_reached(tracing, -ENOBUFS, "users-ring-memory",
-					"the rings of all users other than root would take %llu MB, and %llu MB are "
-					"the limit: fewer or smaller sub-buffers (--num-subbuf, --subbuf-size)",
+					"the rings of all users except root would need %llu MB, and %llu MB are "
+					"the limit: use fewer or smaller sub-buffers (--num-subbuf, --subbuf-size)",
 					(unsigned long long)((*of_users + bytes) >> 20),
 					(unsigned long long)(max_users >> 20));
 	else

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * regenerate.c - the metadata of a session's traces, made anew from what is known: for a file that somebody damaged, or
- * lost; and for one of a daemon that may have been killed when something was written down (state_file.h) and not
- * declared yet, or the other way round.
+ * regenerate.c - write the metadata of a session's traces again from the daemon's own data.
+ *
+ * Used if a file was damaged or lost, and after a restart: the previous daemon may have been killed between writing an
+ * id to the state (state_file.h) and declaring it in the metadata, in either order.
  */
 #include "session/model/regenerate.h"
 
@@ -14,7 +15,7 @@
 
 #include <errno.h>
 
-/* In RCU's read side: classes are not freed before the wmk_tracing, but the table may grow under us. */
+/* Read-locks RCU: the table may grow meanwhile. Classes themselves live as long as the wmk_tracing. */
 static int events_text(const struct rings *rings, struct wmk_ctf_text_buffer *text)
 {
 	struct cds_lfht *classes = rings->session->tracing->classes;
@@ -36,7 +37,7 @@ static int events_text(const struct rings *rings, struct wmk_ctf_text_buffer *te
 	return err;
 }
 
-/* Also notes which channels' first stream classes are in it. */
+/* Also sets in *declared the channels of which the text contains the first stream class. */
 static int rings_text(const struct rings *list, const struct trace *trace, struct wmk_ctf_text_buffer *text,
 		      uint64_t *declared)
 {
@@ -86,7 +87,7 @@ int wmk_session_regenerate_metadata(struct wmk_session *session)
 	int first = 0;
 
 	if (!session->tracing->options.outlet->metadata_replace)
-		return wmk_error_said(-ENOTSUP, "metadata is not written anew here");
+		return wmk_error_said(-ENOTSUP, "this trace output cannot replace its metadata");
 	for (struct trace *trace = session->traces; trace; trace = trace->next) {
 		int err = wmk_trace_ensure_open(trace);
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring_layout.c - which stream class, and by which name, a channel's rings have in a trace.
+ * ring_layout.c - the stream class and the name of a channel's rings in a trace.
  *
  *     channel "app", index 1 ──► rings  app_0, app_1 ...     stream class 1       contexts: vpid
  *     add-context -t vtid    ──► rings  app~2_0 ...          stream class 65      contexts: vpid, vtid
  *
- * In CTF a stream class has one list of contexts, and a stream one class. So a channel that was given more contexts
- * after it has recorded goes on in rings of another class, beside those that it had: these stay as long as the session,
- * as a program that is stopped may be about to record into them. Contexts are only ever added, at the end: how many
- * there were is all that tells one layout from another.
+ * In CTF, a stream class has one list of contexts, and a stream has one class. If a client adds a context to a channel
+ * that has recorded, the channel gets new rings of another stream class. The old rings stay as long as the session,
+ * because a stopped application may be about to record into them. Contexts are only appended, so their number
+ * identifies a layout.
  *
- * All under the session's lock.
+ * All functions run under the session's lock.
  */
 #include "session/model/ring_layout.h"
 
@@ -54,7 +54,7 @@ static bool is_taken(const struct rings *list, const struct trace *trace, uint32
 	return false;
 }
 
-/* The channel's, or behind those that the channel has in this trace already: a program may still hand them back. */
+/* Return the channel's stream class, or the next one that rings of this trace, also awaited ones, do not use yet. */
 uint32_t wmk_rings_stream_new(const struct wmk_session_channel *channel, const struct trace *trace)
 {
 	const struct wmk_session *session = channel->session;
@@ -91,7 +91,7 @@ int wmk_rings_new_layout(struct wmk_session_channel *channel)
 	for (const struct rings *rings = session->rings; rings; rings = rings->next)
 		if (rings->channel == channel && !rings->trace->ended && wmk_rings_current(rings))
 			bytes += rings->bytes;
-	/* told before anything is changed; they are made when there is something to record */
+	/* Check the quota before anything changes. The rings are created when there is something to record. */
 	int err = wmk_quota_rings_charge(session->tracing, session->uid, bytes, false);
 	if (err < 0)
 		return err;

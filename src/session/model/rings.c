@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rings.c - what a session's channels become for each owner of buffers: a trace with its metadata, rings, event ids.
+ * rings.c - traces, rings and event ids of a session's channels, for each owner of buffers.
  *
- *     session ── traces: one for each user (or process) ── metadata: trace, stream classes, event classes, as they come
+ *     session ── traces: one for each user (or process) ── metadata: trace, stream classes, event classes in order
  *             └─ rings: channel × owner ── ids[class]
  *
- * All under the session's lock, but the counting of references. What cannot be made is told once
- * (wmk_session_report()), and tried again for the next program that has something to record there.
+ * All under the session's lock, except the reference counts. A failure is reported once (wmk_session_report()); the
+ * next application that has something to record there tries again.
  */
 #include "session/model/rings.h"
 
@@ -34,12 +34,12 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Memory that is there before a program starts; the rest follows as CPUs begin to record. */
+/* Memory that is allocated before an application starts; the rest is allocated when a CPU first records. */
 #define PREFAULT_MAX (64ull << 20)
-#define SAME_SECOND_IN_ORDER 8u      /* numbers of directories: from 2, then such as no other rings have */
+#define SAME_SECOND_IN_ORDER 8u      /* suffixes of directories: 2 to 8, then numbers that are unique in this daemon */
 #define SAME_SECOND_MAX 1000u
 
-/* What the chain of causes begins with. There is none when there was no memory for it. */
+/* Return the innermost error number of the chain, or -ENOMEM if there was no memory for a chain. */
 static int real_error(void)
 {
 	int err = wmk_error_number();
@@ -50,7 +50,7 @@ static int real_error(void)
 static int make_uuid(uint8_t uuid[16])
 {
 	if (getrandom(uuid, 16, 0) != 16)
-		return wmk_error(-errno, "no random numbers: %s", strerror(errno));
+		return wmk_error(-errno, "cannot get random numbers: %s", strerror(errno));
 	uuid[6] = (uint8_t)((uuid[6] & 0x0f) | 0x40);
 	uuid[8] = (uint8_t)((uuid[8] & 0x3f) | 0x80);
 	return 0;
@@ -93,7 +93,7 @@ static int append(struct trace *trace, struct wmk_session *session, struct wmk_c
 	return err < 0 ? err : 0;
 }
 
-/* A name for a directory from one that a process gave itself. */
+/* Make a directory name from the name of a process, which the process chooses. */
 static void plain_name(const char *name, char *to, size_t size)
 {
 	snprintf(to, size, "%s", name && *name ? name : "process");
@@ -143,8 +143,8 @@ int wmk_trace_open_here(struct wmk_session *session, struct trace *trace, bool r
 }
 
 /*
- * Another program in the same process (exec) may come in the same second: it gets a number behind the date. A process
- * may execute hundreds in a second: after a few, the number is one that no other rings of this session daemon have.
+ * A process that calls exec() several times a second needs a new directory each time: a number after the date makes the
+ * name unique. After a few numbers in order, the number is one that no other rings of this session daemon have.
  */
 static int trace_open(struct wmk_session *session, struct trace *trace)
 {
@@ -173,14 +173,14 @@ int wmk_trace_ensure_open(struct trace *trace)
 		trace->outlet = NULL;
 		return err;
 	}
-	/* (While a session is restored its ids are not known yet: it is done at the end.) */
+	/* While a session is restored its ids are still unknown; the metadata is written at the end of the restore. */
 	if (!trace->session->tracing->restoring && trace->session->tracing->options.outlet->metadata_replace &&
 	    wmk_trace_regenerate(trace, false) < 0)
 		wmk_error_clear();
 	return 0;
 }
 
-/* `is` says whose it is. */
+/* `is` has the owner of the new trace. */
 static struct trace *trace_make(struct wmk_session *session, const struct trace *is, const char *name)
 {
 	const struct wmk_consumer_port_ops *outlet = session->tracing->options.outlet;
@@ -218,7 +218,7 @@ static struct trace *trace_get(struct wmk_session *session, uid_t uid, pid_t pid
 		if (trace->ended || trace->kernel || trace->uid != uid || trace->pid != pid ||
 		    trace->start_time != start_time)
 			continue;
-		/* (one of a process that does not go on with it stays as it is) */
+		/* A restored trace of a process that has not reattached stays unchanged. */
 		if (!pid || trace->outlet)
 			return wmk_trace_ensure_open(trace) == 0 ? trace : NULL;
 	}
@@ -245,7 +245,7 @@ int wmk_rings_declare_stream(const struct rings *rings)
 
 	if (err == 0 && first)
 		trace->declared |= 1ull << rings->stream_id;
-	/* Whether rings come of it or not: the metadata says from here on which contexts this class has. */
+	/* Even if creating the rings fails, the metadata now fixes the contexts of this stream class. */
 	if (err == 0)
 		rings->channel->laid_out = true;
 	return err;
@@ -274,7 +274,7 @@ int wmk_rings_uuid(struct rings *rings)
 	return make_uuid(rings->uuid);
 }
 
-/* In memory; in a file where the session asks for that, and nobody but the daemon's own user gets at it. */
+/* Create the set in memory, or in a file if the session has a shm directory and the daemon's own user records. */
 static int set_create(struct rings *rings, const struct waymark_ring_options *ring)
 {
 	if (rings->session->shm < 0 || rings->trace->uid != geteuid())
@@ -301,7 +301,7 @@ static int make_set(struct rings *rings)
 	if (err == 0 && fstat(waymark_ring_set_fd(rings->set), &st) != 0)
 		err = -errno;
 	if (err < 0)
-		return wmk_error(err, "cannot make ring buffers of %u x %u bytes for each CPU: %s", ring.n_subbufs,
+		return wmk_error(err, "cannot create ring buffers of %u x %u bytes for each CPU: %s", ring.n_subbufs,
 				 ring.subbuf_size, strerror(-err));
 	rings->inode = st.st_ino;
 	wmk_ring_set_plugin_clock(rings->set, rings->session->tracing->clocks.plugin_now);
@@ -330,7 +330,7 @@ static int rings_open(struct rings *rings)
 {
 	struct wmk_tracing *tracing = rings->session->tracing;
 
-	/* relaxed: only that no two are alike */
+	/* relaxed: ids only have to be unique */
 	rings->id = atomic_fetch_add_explicit(&tracing->rings_made, 1, memory_order_relaxed) + 1;
 	int err = make_set(rings);
 	if (err < 0)
@@ -402,7 +402,7 @@ bool wmk_trace_awaited(const struct trace *trace)
 	return rings != NULL;
 }
 
-/* A process's own trace without rings: nobody would end it, as its process has nothing of it. */
+/* Remove a process's trace that has no rings: the end of the process would not close it. */
 static void trace_unmake(struct wmk_session *session, struct trace *trace)
 {
 	struct trace **at = &session->traces;
@@ -430,7 +430,7 @@ static struct rings *rings_get(struct wmk_session_channel *channel, uid_t uid, p
 		    rings->trace->uid == uid && rings->trace->pid == pid && rings->trace->start_time == start_time)
 			return rings;
 	const uint64_t bytes = wmk_rings_bytes(&channel->is);
-	/* asked first, so that no directory is made for what cannot be */
+	/* charge the quota first, so that no directory is created if it is exceeded */
 	bool room = wmk_quota_rings_charge(session->tracing, session->uid, bytes, false) == 0;
 	struct trace *trace = room ? trace_get(session, uid, pid, start_time, name) : NULL;
 
@@ -508,7 +508,8 @@ static int ids_room(struct rings *rings, uint32_t kin)
 
 int wmk_rings_id_restore(struct rings *rings, const struct class *class, uint32_t id)
 {
-	int err = id < CLASSES_MAX ? ids_room(rings, class->kin) : wmk_error(-EINVAL, "an event with the id %u", id);
+	int err =
+		id < CLASSES_MAX ? ids_room(rings, class->kin) : wmk_error(-EINVAL, "event id %u is out of range", id);
 
 	if (err < 0)
 		return err;
@@ -518,7 +519,7 @@ int wmk_rings_id_restore(struct rings *rings, const struct class *class, uint32_
 	return 0;
 }
 
-/* Ids for those that have none, whose declarations are appended to `text`; *next: the one behind the last. */
+/* Assign ids to the classes without one, and append their declarations to `text`. *next: the first unused id. */
 static int ids_give(struct rings *rings, struct class *const *classes, uint32_t n, struct wmk_ctf_text_buffer *text,
 		    uint32_t *next)
 {
@@ -531,7 +532,7 @@ static int ids_give(struct rings *rings, struct class *const *classes, uint32_t 
 		err = ids_room(rings, class->kin);
 		if (err < 0 || wmk_rings_has_id(rings, class))
 			continue;
-		/* on disk before any program hears of it */
+		/* the state file has the id before any application uses it */
 		if (o->on_id)
 			err = o->on_id(o->data, rings->session, rings->id, *next, class->event);
 		if (err == 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * session_clock.c - which clock a session has (see session_clock.h).
+ * session_clock.c - select the clock of a session (see session_clock.h).
  */
 #include "session/model/session_clock.h"
 
@@ -45,7 +45,7 @@ int wmk_clock_of_choice(struct wmk_tracing *tracing, uint32_t chosen, enum wmk_c
 	const struct wmk_clocks *clocks = &tracing->clocks;
 
 	if (chosen >= WMK_CTL_CLOCKS)
-		return wmk_error(-EINVAL, "clock number %u is not known", chosen);
+		return wmk_error(-EINVAL, "unknown clock number %u", chosen);
 	*kind = chosen == WMK_CTL_CLOCK_DEFAULT ? wmk_clock_default(tracing) : kinds[chosen];
 	if (clocks->of[*kind].freq)
 		return 0;
@@ -59,7 +59,8 @@ int wmk_clock_of_choice(struct wmk_tracing *tracing, uint32_t chosen, enum wmk_c
 	if (*kind == WMK_CLOCK_COUNTER)
 		return wmk_error_said(-ENOTSUP, "the clock counter is not available: the kernel of this machine does "
 				      "not use the counter of the processor as its own clock; choose monotonic");
-	return wmk_error_said(-ENOTSUP, "the clock %s of the recording is not known", wmk_ctl_clocks[chosen]);
+	return wmk_error_said(-ENOTSUP, "the clock %s of the recording is unknown to this session daemon",
+			      wmk_ctl_clocks[chosen]);
 }
 
 uint32_t wmk_clock_as_choice(enum wmk_clock_kind kind)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* session_report.c - the first error of a session, in words. */
+/* session_report.c - the first error of a session and its message. */
 #include "session/model/session_report.h"
 
 #include "base/error.h"

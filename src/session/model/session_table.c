@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* session_table.c - the table of sessions by owner and name; references to them. */
+/* session_table.c - the table of sessions by owner and name, and their reference counts. */
 #include "session/model/session_table.h"
 
 #include "base/error.h"
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* False: it is being freed. */
+/* Take a reference. Returns false if the session is being freed. */
 static bool session_ref(struct wmk_session *session)
 {
 	unsigned refs = atomic_load_explicit(&session->refs, memory_order_relaxed);
@@ -20,7 +20,7 @@ static bool session_ref(struct wmk_session *session)
 	do {
 		if (refs == 0)
 			return false;
-		/* (S1) acquire, release: as in any reference counter: the thread that frees sees what all others did */
+		/* (S1) acquire, release: the thread that frees the session sees all accesses of the others */
 	} while (!atomic_compare_exchange_weak_explicit(&session->refs, &refs, refs + 1, memory_order_acq_rel,
 							memory_order_relaxed));
 	return true;
@@ -65,7 +65,7 @@ struct wmk_session *wmk_session_get(struct wmk_tracing *tracing, uid_t uid, cons
 	return session;
 }
 
-/* At its place in the table: -EEXIST when there is one of that name. The table's reference is the caller's. */
+/* Enter the session into the table. -EEXIST: the owner has one of that name. The table takes no reference itself. */
 int wmk_session_enter(struct wmk_tracing *tracing, struct wmk_session *session)
 {
 	const struct called called = { session->uid, session->name };
@@ -77,7 +77,7 @@ int wmk_session_enter(struct wmk_tracing *tracing, struct wmk_session *session)
 				   &session->node);
 	WMK_TSAN_RELEASE(tracing->sessions);
 	urcu_memb_read_unlock();
-	return node == &session->node ? 0 : wmk_error_said(-EEXIST, "there is a session '%s' already", session->name);
+	return node == &session->node ? 0 : wmk_error_said(-EEXIST, "a session '%s' exists already", session->name);
 }
 
 void wmk_session_leave(struct wmk_session *session)
@@ -108,7 +108,7 @@ int wmk_session_get_all(struct wmk_tracing *tracing, struct wmk_session ***out)
 		if (session_ref(session))
 			all[n++] = session;
 	}
-	/* The iteration ends early only without memory. */
+	/* Only lack of memory ends the iteration early. */
 	bool whole = !cds_lfht_iter_get_node(&iter);
 
 	WMK_TSAN_RELEASE(tracing->sessions);
@@ -128,8 +128,8 @@ static void session_free(struct rcu_head *head)
 	struct wmk_session *session = wmk_container_of(head, struct wmk_session, rcu);
 
 	WMK_TSAN_ACQUIRE(head);
-	WMK_TSAN_ACQUIRE(session->tracing->sessions);     /* no reader has it any more */
-	WMK_TSAN_RELEASE(session->tracing);               /* its end waits for this */
+	WMK_TSAN_ACQUIRE(session->tracing->sessions);     /* no reader accesses it any more */
+	WMK_TSAN_RELEASE(session->tracing);               /* wmk_tracing_close() waits for this */
 	for (unsigned i = 0; i < session->n_channels; i++)
 		wmk_channel_free(session->channels[i]);
 	free(session->channels);
@@ -155,7 +155,7 @@ void wmk_session_put(struct wmk_session *session)
 	if (!session || atomic_fetch_sub_explicit(&session->refs, 1, memory_order_acq_rel) != 1)
 		return;
 	if (session->tracing->closing) {
-		session_free(&session->rcu);     /* the only thread that is left */
+		session_free(&session->rcu);     /* only one thread is left */
 		return;
 	}
 	atomic_store_explicit(&session->tracing->deferred, true, memory_order_relaxed);
@@ -173,9 +173,9 @@ int wmk_session_lock(struct wmk_session *session)
 	pthread_mutex_lock(&session->lock);
 	if (!session->gone)
 		return 0;
-	/* found before it was destroyed, locked after */
+	/* looked up before it was destroyed, locked after */
 	pthread_mutex_unlock(&session->lock);
-	return wmk_error_said(-ENOENT, "the session '%s' is gone", session->name);
+	return wmk_error_said(-ENOENT, "the session '%s' was destroyed", session->name);
 }
 
 void wmk_session_unlock(struct wmk_session *session)

@@ -5,7 +5,7 @@
 
 #include "session/model/session_model.h"
 
-/* tracing.c: the table of names. */
+/* Enter into the table of names, and remove from it. */
 int wmk_session_enter(struct wmk_tracing *tracing, struct wmk_session *session);
 void wmk_session_leave(struct wmk_session *session);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * session_tracefs.c - tracefs for all sessions of a daemon: opened when the first one needs it (see kernel_channel.h).
+ * session_tracefs.c - tracefs for all sessions of a daemon, opened when a session first needs it (see
+ * kernel_channel.h).
  */
 #include "session/model/session_tracefs.h"
 
@@ -15,7 +16,7 @@ int wmk_kernel_tracefs(struct wmk_tracing *tracing, struct wmk_tracefs **tracefs
 
 	*tracefs = NULL;
 	if (!tracing->kernel_owner[0])
-		return wmk_error_said(-ENOTSUP, "the kernel is not traced here");
+		return wmk_error_said(-ENOTSUP, "this session daemon does not trace the kernel");
 	pthread_mutex_lock(&tracing->lock);
 	if (!tracing->tracefs)
 		err = wmk_tracefs_open(NULL, &tracing->tracefs);

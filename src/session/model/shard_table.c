@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* shard_table.c - the shards of a wmk_tracing, and the slots by which their applications claim rings. */
+/* shard_table.c - the shards of a wmk_tracing, and the slots of applications for claims of rings. */
 #include "session/model/shard_table.h"
 
 #include "base/error.h"

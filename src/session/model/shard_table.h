@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* shard_table.h - shards of a wmk_tracing, slots of applications. */
+/* shard_table.h - shards of a wmk_tracing, and slots of applications. */
 #ifndef WMK_SESSION_SHARD_TABLE_H
 #define WMK_SESSION_SHARD_TABLE_H
 

@@ -21,7 +21,7 @@
 #define RINGS ".rings"
 #define SAME_SECOND_MAX 64u
 
-/* Who can write to it could put other files in the place of ours. */
+/* Another user with write access to the directory could replace the files. */
 static int dir_check(int at, const char *name, const char *path, int *dir)
 {
 	struct stat st;
@@ -33,8 +33,8 @@ static int dir_check(int at, const char *name, const char *path, int *dir)
 		err = wmk_error(-errno, "cannot open %.200s for rings (--shm-path)", path);
 	else if (st.st_uid != geteuid() || (st.st_mode & 022))
 		err = wmk_error_said(-EACCES,
-				     "rings (--shm-path) need a directory of user %u to which nobody else may write; "
-				     "of user %u, mode %04o: %.60s",
+				     "the directory for rings (--shm-path) must belong to user %u, and only that user "
+				     "may have write access; it belongs to user %u and has mode %04o: %.60s",
 				     (unsigned)geteuid(), (unsigned)st.st_uid, (unsigned)st.st_mode & 07777, path);
 	else {
 		*dir = fd;
@@ -44,7 +44,7 @@ static int dir_check(int at, const char *name, const char *path, int *dir)
 	return err;
 }
 
-/* `name` has room for a number behind it. */
+/* Create directory `name`, with a number if that name exists; the buffer has room for it. */
 static int make_below(int parent, char *name, size_t size)
 {
 	const size_t len = strlen(name);
@@ -54,7 +54,7 @@ static int make_below(int parent, char *name, size_t size)
 		snprintf(name + len, size - len, "-%u", n);
 		made = mkdirat(parent, name, 0700);
 	}
-	return made == 0 ? 0 : wmk_error(-errno, "cannot make the directory of a session's rings (--shm-path)");
+	return made == 0 ? 0 : wmk_error(-errno, "cannot create the directory of a session's rings (--shm-path)");
 }
 
 int wmk_shm_make(const char *parent, const char *name, uint64_t created, char **path, int *dir)
@@ -66,12 +66,12 @@ int wmk_shm_make(const char *parent, const char *name, uint64_t created, char **
 
 	if (parent[0] != '/' || strlen(parent) >= WMK_SHM_PATH_MAX)
 		return wmk_error(-EINVAL,
-				 "the directory of rings (--shm-path) is an absolute path of less than %u bytes",
+				 "the directory for rings (--shm-path) must be an absolute path of less than %u bytes",
 				 WMK_SHM_PATH_MAX);
-	if (!wmk_utf8_is(parent))        /* else it could not be told to the next daemon */
-		return wmk_error(-EINVAL, "the directory of rings (--shm-path) has a name in UTF-8");
+	if (!wmk_utf8_is(parent))        /* the state file of the session has the path as JSON */
+		return wmk_error(-EINVAL, "the name of the directory for rings (--shm-path) is not valid UTF-8");
 	if (mkdir(parent, 0700) != 0 && errno != EEXIST)
-		return wmk_error(-errno, "cannot make %.200s for rings (--shm-path)", parent);
+		return wmk_error(-errno, "cannot create %.200s for rings (--shm-path)", parent);
 	int err = dir_check(AT_FDCWD, parent, parent, &up);
 	if (err < 0)
 		return err;
@@ -102,9 +102,9 @@ int wmk_shm_open(const char *path, int *dir)
 {
 	int err = dir_check(AT_FDCWD, path, path, dir);
 
-	/* What is written down may lead anywhere: nothing is written where no session is. */
+	/* The path comes from a file and may lead anywhere: nothing is written unless the directory is a session's. */
 	if (err == 0 && faccessat(*dir, WMK_SHM_JSON, F_OK, AT_SYMLINK_NOFOLLOW) != 0) {
-		err = wmk_error(-errno, "%.240s has no session's rings (--shm-path)", path);
+		err = wmk_error(-errno, "%.240s has no rings of a session (--shm-path)", path);
 		close(*dir);
 		*dir = -1;
 	}
@@ -117,8 +117,8 @@ int wmk_shm_lock(int dir, bool alone)
 		return 0;
 	if (errno != EWOULDBLOCK)
 		return wmk_error(-errno, "cannot lock the directory of a session's rings (--shm-path)");
-	return wmk_error_said(-EBUSY, alone ? "a session daemon has the session, or somebody else recovers it"
-					    : "the session's rings are being recovered");
+	return wmk_error_said(-EBUSY, alone ? "the session is in use by a session daemon or another recovery"
+					    : "another process recovers the rings of the session");
 }
 
 static void file_name(char name[FILE_NAME], uint64_t id)
@@ -126,16 +126,20 @@ static void file_name(char name[FILE_NAME], uint64_t id)
 	snprintf(name, FILE_NAME, "%" PRIu64 RINGS, id);
 }
 
-/* The lock goes with the open file, wherever its descriptors and mappings are: programs hold it too. */
+/*
+ * Lock an open file of rings. The lock belongs to the open file description, with all its descriptors and mappings:
+ * applications hold it, too.
+ */
 static int locked(int fd, int lock, const char *name)
 {
 	if (flock(fd, lock | LOCK_NB) == 0)
 		return fd;
-	int err = errno == EWOULDBLOCK ? wmk_error_said(-EBUSY,
-							lock == LOCK_EX ? "a program or a daemon still has the rings %s"
-									: "the rings %s are being recovered",
-							name)
-				       : wmk_error(-errno, "cannot lock the rings %s", name);
+	int err = errno == EWOULDBLOCK
+			  ? wmk_error_said(-EBUSY,
+					   lock == LOCK_EX ? "an application or a daemon still uses the rings %s"
+							   : "another process recovers the rings %s",
+					   name)
+			  : wmk_error(-errno, "cannot lock the rings %s", name);
 	close(fd);
 	return err;
 }
@@ -146,7 +150,7 @@ int wmk_shm_file_make(int dir, uint64_t id)
 
 	file_name(name, id);
 	int fd = openat(dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	return fd < 0 ? wmk_error(-errno, "cannot make the file %s for rings", name) : locked(fd, LOCK_SH, name);
+	return fd < 0 ? wmk_error(-errno, "cannot create the file %s for rings", name) : locked(fd, LOCK_SH, name);
 }
 
 int wmk_shm_file_open(int dir, uint64_t id, bool alone)
@@ -174,7 +178,7 @@ static bool is_rings(const char *name)
 	return digits > 0 && strcmp(name + digits, RINGS) == 0;
 }
 
-/* Whatever a path that was written down leads to: nothing else is removed. */
+/* Only files with these names are removed, even if the path from a file leads to another directory. */
 static bool is_ours(const char *name)
 {
 	static const char *const ours[] = { WMK_SHM_JSON, "1.ids",      "1.new",          "new",           "clock.json",

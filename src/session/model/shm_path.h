@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shm_path.h - where a session's rings are files (`waymark create --shm-path DIR`), so that they outlive all processes,
- * and the machine where DIR does.
+ * shm_path.h - a session with rings in files (`waymark create --shm-path DIR`). They outlive all processes, and a
+ * restart of the machine if DIR is on a persistent file system.
  *
- *     DIR/                             0700, the daemon's user's
- *         NAME-20261123-170102/        a session, as long as it is there
- *             1.json, 1.ids            what it is, as in state/ (state_file.h), which may not be there any more
+ *     DIR/                             mode 0700, owned by the daemon's user
+ *         NAME-20261123-170102/        one session, as long as it exists
+ *             1.json, 1.ids            its state, as in state/ (state_file.h), which may be lost
  *             clock.json
- *             N.rings                  ring set N (ring/file.h); locked by whoever has it open or mapped
+ *             N.rings                  ring set N (ring/file.h); locked by every process that has it open or mapped
  *
- * The next session daemon finds them by the path in state/; `waymark recover DIR` by themselves, when nobody has them
- * any more.
+ * The next session daemon finds the directory by the path in state/. `waymark recover DIR` opens it when no process
+ * uses it any more.
  */
 #ifndef WMK_SESSION_SHM_PATH_H
 #define WMK_SESSION_SHM_PATH_H
@@ -22,27 +22,27 @@
 #define WMK_SHM_JSON "1.json"
 
 /*
- * Make the directory of the session `name` in `parent`, which is made too if its own parent is there. *path is the
- * caller's, to free(); *dir its descriptor. -errno with a cause chain: it is a link, or others can write to it.
+ * Create the directory of session `name` in `parent`; creates `parent`, too, if its own parent exists. The caller frees
+ * *path and closes *dir. -errno with a cause chain: for example `parent` is a link, or other users can write to it.
  */
 int wmk_shm_make(const char *parent, const char *name, uint64_t created, char **path, int *dir);
-/* One that was made; not locked. */
+/* Open an existing directory, without a lock. */
 int wmk_shm_open(const char *path, int *dir);
 /*
- * Who has a session has its directory, for as long as `dir` is open: a daemon that it records for shares it (one that
- * makes it has done so), who recovers it is alone. -EBUSY.
+ * Lock the directory as long as `dir` is open. The daemon of the session takes a shared lock (wmk_shm_make() does), a
+ * recovery an exclusive one (`alone`). -EBUSY.
  */
 int wmk_shm_lock(int dir, bool alone);
 /*
- * A new file for rings `id`; open one that is there: -EBUSY with `alone` when somebody has it, without when it is being
- * recovered. A descriptor.
+ * Create the file for rings `id`, or open an existing one. Returns a descriptor with a lock, or -errno. -EBUSY with
+ * `alone`: a process uses the rings; without: another process recovers them.
  */
 int wmk_shm_file_make(int dir, uint64_t id);
 int wmk_shm_file_open(int dir, uint64_t id, bool alone);
 void wmk_shm_file_remove(int dir, uint64_t id);
 /*
- * The session is over: what is a session's in it goes, and itself when nothing else is there; with `unless_rings`
- * nothing does when rings are left, which could not be taken over.
+ * Remove a session's files, and the directory if nothing else is in it. With `unless_rings`, keep everything if files
+ * of rings are left, which could not be taken over.
  */
 void wmk_shm_remove(int dir, const char *path, bool unless_rings);
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stale_claims.c - what programs of the daemon before have left, and nobody watches: rings of their own, and claims
- * that they stood in.
+ * stale_claims.c - free what applications of an earlier daemon left when they ended: traces of their own, and claims of
+ * rings.
  *
- *     restored trace of a process ── has it ended? ──► the trace ends (on_ended)
- *     restored rings ── who stands in a claim? ── identity of the daemon before ── has its process ended? ──► the claim is free
+ *     restored trace of a process ── process has ended? ──► the trace ends (on_ended)
+ *     restored rings ── claim ── identity from the earlier daemon ── process has ended? ──► the claim is freed
  *
- * Identities are all known before the first session is restored, and none is added or forgotten later: a program that
- * has registered again may still stand in a claim by its old one. Who is not known, or cannot be seen, is taken to
- * live: a claim of the living must not be freed.
+ * All identities are known before the first session is restored, and the list does not change later: an application
+ * that has registered again may still hold a claim under its old identity. An unknown or hidden process counts as
+ * living, because the claim of a living process must not be freed.
  */
 #include "session/model/stale_claims.h"
 
@@ -26,22 +26,22 @@ int wmk_tracing_earlier_identities(struct wmk_tracing *tracing, const struct wmk
 	unsigned n = tracing->n_before;
 
 	if (is->slot == 0 || is->generation == 0 || is->generation > WMK_GENERATION_MAX || is->pid <= 0)
-		return wmk_error(-EINVAL, "an identity that cannot be: slot %u, generation %u, process %d", is->slot,
+		return wmk_error(-EINVAL, "invalid identity: slot %u, generation %u, process %d", is->slot,
 				 is->generation, (int)is->pid);
 	if (n == BEFORE_MAX)
-		return wmk_error_said(-E2BIG, "more than %u programs of an earlier daemon", BEFORE_MAX);
-	if ((n & (n - 1)) == 0) {        /* 0 or a power of two: it is full */
+		return wmk_error_said(-E2BIG, "more than %u applications of an earlier daemon", BEFORE_MAX);
+	if ((n & (n - 1)) == 0) {        /* 0 or a power of two: the array is full */
 		struct wmk_identity *more = realloc(tracing->before, (n ? 2 * n : 1) * sizeof(*more));
 
 		if (!more)
-			return wmk_error(-ENOMEM, "no memory for the programs of an earlier daemon");
+			return wmk_error(-ENOMEM, "no memory for the applications of an earlier daemon");
 		tracing->before = more;
 	}
 	tracing->before[tracing->n_before++] = *is;
 	return 0;
 }
 
-/* For sure: of all that ever had this identity. */
+/* True if every process that had this identity has certainly ended. */
 static bool has_ended(const struct wmk_tracing *tracing, uint32_t slot, uint32_t generation)
 {
 	bool ended = false;

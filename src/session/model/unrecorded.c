@@ -12,9 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* One application, for one reason. */
+/* One application and one reason. */
 struct note {
-	pid_t pid;                       /* 0: none in particular */
+	pid_t pid;                       /* 0: no particular application */
 	uid_t uid;
 	enum wmk_unrecorded reason;
 	char name[WMK_WIRE_NAME_MAX + 1];
@@ -24,12 +24,12 @@ struct note {
 /* Under the session's lock. */
 struct unrecorded {
 	unsigned n;
-	uint64_t more;                   /* beside these */
-	bool restored;                   /* it recorded while no session daemon ran */
+	uint64_t more;                   /* notes that did not fit */
+	bool restored;                   /* the session recorded while no session daemon ran */
 	struct note notes[WMK_CTL_UNRECORDED_MAX];
 };
 
-/* Of all sessions, as hints: without any, registrations skip the look. Relaxed. */
+/* Totals of all sessions, as hints: if they are 0, registrations skip the search. Relaxed. */
 static atomic_uint n_restored, n_users;
 
 static struct unrecorded *unrecorded_get(struct wmk_session *session)
@@ -69,7 +69,7 @@ void wmk_unrecorded_in(struct wmk_session *session, const struct app_key *app, e
 {
 	struct note is = { .pid = app->pid, .uid = app->uid, .reason = reason };
 
-	/* (a process has no name before its first message is accepted) */
+	/* A process has no name before the daemon accepts its first message. */
 	snprintf(is.name, sizeof(is.name), "%s", app->name[0] ? app->name : "a process");
 	sentence(&is, err, words);
 	note(session, &is);
@@ -117,7 +117,7 @@ void wmk_unrecorded_restored(struct wmk_session *session)
 	all->restored = true;
 	atomic_fetch_add_explicit(&n_restored, 1, memory_order_relaxed);
 	localtime_r(&now, &tm);
-	strftime(when, sizeof(when), "it is back since %H:%M:%S", &tm);
+	strftime(when, sizeof(when), "restarted at %H:%M:%S", &tm);
 	sentence(&is, 0, when);
 	note(session, &is);
 }

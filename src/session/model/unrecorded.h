@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unrecorded.h - which applications a session does not record, or in part only, and why (wire/unrecorded.def). It
+ * unrecorded.h - applications that a session does not record, or only in part, and why (wire/unrecorded.def). A session
  * keeps the first WMK_CTL_UNRECORDED_MAX of them and counts the others; `list`, `stop` and `destroy` report them.
  *
  *     application ──UNRECORDED, ERROR──► wmk_unrecorded_app() ──┐
- *     refused, dropped, no rings ─────────────────────────────►├──► session
+ *     rejected, dropped, no rings ────────────────────────────►├──► session
  *     rings: why a writer lost records (ring/set.h) ──────────►┘
  */
 #ifndef WMK_SESSION_UNRECORDED_H
@@ -13,35 +13,35 @@
 #include "session/model/session_model.h"
 #include "wire/unrecorded.h"
 
-/* ── unrecorded.c: of one session ── */
+/* ── unrecorded.c: one session ── */
 
-/* `err`: a positive errno, or 0; `words`: more than the reason's sentence, or NULL. Locked. */
+/* `err`: a positive errno, or 0; `words`: appended to the message of the reason, or NULL. Locked. */
 void wmk_unrecorded_in(struct wmk_session *session, const struct app_key *app, enum wmk_unrecorded reason, int err,
 		       const char *words);
-/* What was noted of the process as another user holds no longer: false if there was nothing. Locked. */
+/* Remove the note that the process has another user. Returns false without such a note. Locked. */
 bool wmk_unrecorded_forget_user(struct wmk_session *session, pid_t pid);
-/* Is there such a note in any session? A hint. */
+/* True if any session has such a note. A hint. */
 bool wmk_unrecorded_any_user(void);
-/* Has it recorded while no session daemon ran? Locked. NULL: has any session? A hint. */
+/* True if the session recorded while no session daemon ran. Locked. NULL: any session; a hint. */
 bool wmk_unrecorded_is_restored(const struct wmk_session *session);
-/* An earlier daemon's session that records. Locked. */
+/* Note that an active restored session may lack applications. Locked. */
 void wmk_unrecorded_restored(struct wmk_session *session);
-/* What writers have left in rings that are open. Locked. */
+/* Note the reasons that writers have left in open rings. Locked. */
 void wmk_unrecorded_look(struct wmk_session *session);
 void wmk_unrecorded_free(struct wmk_session *session);
 
-/* ── app_registry.c: of all sessions that would record an application ── */
+/* ── app_registry.c: all sessions that would record an application ── */
 
 /*
- * In every session that would record it. `err`: a positive errno, or 0; `words`: beside the reason's sentence, or NULL.
- * No session is locked.
+ * Note it in every session that would record the application. `err`: a positive errno, or 0; `words`: appended to the
+ * message of the reason, or NULL. No session is locked.
  */
 void wmk_unrecorded_app(struct app *app, enum wmk_unrecorded reason, int err, const char *words);
-/* What the application reports (UNRECORDED). 0 or -errno. */
+/* Handle a report of the application (UNRECORDED). 0 or -errno. */
 int wmk_unrecorded_take(struct app *app, const struct wmk_unrecorded_msg *msg);
-/* It is admitted: its slot gets its name, and what was reported of it as another user is withdrawn. */
+/* The application is admitted: name its slot, and remove notes that it has another user. */
 void wmk_unrecorded_admitted(struct app *app);
-/* Its events have come, before they are enabled: did it start while no session daemon ran? */
+/* Its events are registered but not enabled yet: check whether it started while no session daemon ran. */
 void wmk_unrecorded_complete(struct app *app);
 
 #endif

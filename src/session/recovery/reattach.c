@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reattach.c - rings that an earlier daemon made and nobody but programs holds any more: both daemons were killed.
+ * reattach.c - take over rings of an earlier daemon that only applications still hold, because both daemons crashed.
  *
- *     session->awaited ──► a program registers, and hands a set back ──► session->rings, to the consumer, which goes on where the files end
- *                   │                                                     └─► the program is told of the same set, with the same ids
- *                   └───► nobody has it: told when the session stops, and ends (wmk_session_awaited())
+ *     session->awaited ──► an application registers, and offers a set ──► session->rings, which the consumer daemon
+ *                   │                                                     appends to the existing stream files
+ *                   │                                                     └─► the application uses the same set and ids
+ *                   └───► no application has it: reported when the session stops and ends (wmk_session_awaited())
  *
- * A program may lie in everything that it says, and who has a set mapped can write its header too. What it hands in is
- * taken when it is the very file that a daemon of this user made (its inode, which nobody can choose, and its owner),
- * for programs of the user that hands it in, and when it has the shape that the session's channel asks for. What is in
- * it the consumer checks, as ever.
+ * An application is not trusted, and a process that has a set mapped can write its header, too. A set is accepted if
+ * - it is the same file that a daemon of this user created (by its owner, and by its inode, which nothing can choose);
+ * - its trace belongs to the user of the application that offers it;
+ * - its geometry is that of the session's channel.
+ * The consumer daemon checks the content as always.
  */
 #include "session/recovery/reattach.h"
 
@@ -32,7 +34,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ── regained ────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── reattach ────────────────────────────────────────────────────────────────────────────────────────── */
 
 static void unlink_awaited(struct rings *rings)
 {
@@ -92,7 +94,7 @@ static int abandon(struct wmk_session *session)
 		rings->closed = true;
 		wmk_rings_put(rings);
 	}
-	return err == 0 ? 0 : wmk_error(err, "rings that a program handed back could not be written out");
+	return err == 0 ? 0 : wmk_error(err, "cannot write rings that an application has reattached");
 }
 
 unsigned wmk_session_awaited(struct wmk_session *session, char *words, size_t size)
@@ -124,7 +126,7 @@ unsigned wmk_session_awaited(struct wmk_session *session, char *words, size_t si
 	return n;
 }
 
-/* ── handed in ───────────────────────────────────────────────────────────────────────────────────────── */
+/* ── sets that applications offer ────────────────────────────────────────────────────────────────────── */
 
 static bool is_for(const struct rings *rings, struct app *app, const uint8_t uuid[16])
 {
@@ -136,7 +138,7 @@ static bool is_for(const struct rings *rings, struct app *app, const uint8_t uui
 		return true;
 	const uint64_t began = trace->pid == app->pid ? wmk_app_start_time(app) : 0;
 
-	/* (0: it has just died. The random UUID says enough) */
+	/* 0: the process has just ended. The random UUID identifies the set well enough. */
 	return trace->pid == app->pid && (began == 0 || trace->start_time == began);
 }
 
@@ -148,8 +150,8 @@ static struct rings *find(struct rings *list, struct app *app, const uint8_t uui
 }
 
 /*
- * Memory, or the file of a program of our own user, as rings in files are (session.c). Of anything else nothing is
- * asked: a FUSE server may say of its files what it likes, and whenever it likes.
+ * True for sealed memory, and for files if the session has rings in files and the application has the daemon's user.
+ * Other descriptors are not examined at all: a FUSE server could give any answer about its files, at any time.
  */
 static bool may_be_rings(const struct rings *rings, int fd)
 {
@@ -157,8 +159,8 @@ static bool may_be_rings(const struct rings *rings, int fd)
 }
 
 /*
- * The inode first: what is another file is not mapped at all. (What is recovered may be a copy, and is in a directory
- * of ours.)
+ * Check the inode before mapping: another file is never mapped. (A recovered set may be a copy, in a directory that
+ * belongs to this user.)
  */
 static int take(struct rings *rings, int fd)
 {
@@ -168,11 +170,11 @@ static int take(struct rings *rings, int fd)
 
 	if (!may_be_rings(rings, fd) || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) ||
 	    (st.st_ino != rings->inode && !rings->session->recovered) || st.st_uid != geteuid())
-		return wmk_error(-EPERM, "what is given as the rings of channel '%.240s' is another file",
+		return wmk_error(-EPERM, "the descriptor offered as the rings of channel '%.240s' is another file",
 				 rings->channel->is.name);
 	int err = wmk_ring_set_open_reader_any(fd, &set);
 	if (err < 0)
-		return wmk_error(err, "what is given as the rings of channel '%.240s' is no ring set",
+		return wmk_error(err, "the file offered as the rings of channel '%.240s' is not a ring set",
 				 rings->channel->is.name);
 	const struct waymark_ring_options *is = waymark_ring_set_options(set);
 	wmk_rings_geometry(rings, &want);
@@ -184,7 +186,7 @@ static int take(struct rings *rings, int fd)
 	}
 	waymark_ring_set_close(set);
 	return wmk_error(-EINVAL,
-			 "the ring set that is given for channel '%.240s' has another shape than the channel's",
+			 "the ring set offered for channel '%.240s' does not have the geometry of the channel",
 			 rings->channel->is.name);
 }
 
@@ -219,7 +221,7 @@ static int hand_back(struct wmk_session *session, struct app *app, const uint8_t
 		if (err == 0)
 			err = wmk_rings_reattach(rings, -1);
 	}
-	/* Who followed when it was given them follows still, though nobody may be left from whom it descends. */
+	/* The set proves that the application was followed. The process that it descends from may have ended. */
 	if (err == 0 && rings->channel->is.domain.follow)
 		wmk_process_set_add(&rings->channel->members, app->pid, wmk_app_start_time(app), app->uid);
 	return err == 0 ? wmk_app_adopt_rings(app, rings) : err;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* reattach.h - rings that applications hand back. */
+/* reattach.h - rings of an earlier daemon that applications or files still hold. */
 #ifndef WMK_SESSION_REATTACH_H
 #define WMK_SESSION_REATTACH_H
 
 #include "session/model/session_model.h"
 
-/* They are in a file that is there: regained from it. -ENOENT: not in a file. Locked. */
+/* Reattach the rings from their file. -ENOENT: there is no file. Locked. */
 int wmk_rings_reattach_file(struct rings *rings);
-/* Rings of a set that an application holds are drained again, or wait on with the set mapped. Locked. */
+/* Map the set of `fd` and start draining it. If draining fails, the rings stay awaited with the set mapped. Locked. */
 int wmk_rings_reattach(struct rings *rings, int fd);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * restore.c - a session as an earlier daemon had it: told to whoever keeps it (each), and made again from that
- * (restore).
+ * restore.c - describe a session for the state file (each_...), and restore a session of an earlier daemon
+ * (restore_...).
  *
- * Rings are mapped from their descriptors, with the numbers and ids that they had: programs that still record into
- * them, and the trace files that a consumer goes on with, agree with us from the first moment. Those whose descriptor
- * nobody has are awaited (reattach.c).
+ * Rings are mapped from their descriptors, with their old numbers and ids. So the session agrees from the first moment
+ * with applications that still record into them, and with the stream files that the consumer daemon continues. Rings
+ * without a descriptor are awaited (reattach.c).
  */
 #include "session/control/ring_requests.h"
 #include "session/control/session.h"
@@ -72,7 +72,8 @@ int wmk_session_restore(struct wmk_tracing *tracing, const struct wmk_session_op
 			err = wmk_session_track(session,
 						&(struct wmk_ctl_track){
 							.kind = kind, .all = lists[kind]->n == 0, .ids = *lists[kind] },
-						lists[kind]->n > 0); /* narrowed to nobody: as by untrack --all */
+						/* an empty list tracks nothing: as untrack --all */
+						lists[kind]->n > 0);
 	if (err < 0) {
 		tracing->restoring = false;
 		wmk_session_activate(session, false);
@@ -91,7 +92,8 @@ int wmk_session_restore_channel(struct wmk_session *session, const struct wmk_ct
 	int err;
 
 	if (stream_id >= 64 || wmk_session_channel_by_index(session, stream_id))
-		return wmk_error(-EINVAL, "a channel '%.60s' with number %u", is->name, stream_id);
+		return wmk_error(-EINVAL, "channel '%.60s' has number %u, which is taken or above 63", is->name,
+				 stream_id);
 	err = own ? wmk_session_add_own_channel(session) : wmk_session_channel_add(session, is, &channel);
 	if (err < 0)
 		return err;
@@ -125,7 +127,7 @@ int wmk_session_restore_gone(struct wmk_session *session, const uint8_t trace_uu
 
 /* ── rings ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Not open at the outlet yet. */
+/* Find or create the trace; it is not opened yet. */
 static struct trace *trace_restore(struct wmk_session *session, const struct wmk_restored_rings *is)
 {
 	struct trace *trace;
@@ -137,7 +139,7 @@ static struct trace *trace_restore(struct wmk_session *session, const struct wmk
 
 	if (strlen(is->sub) >= sizeof(trace->sub) || (!kernel && strncmp(is->sub, "ust/", 4) != 0) ||
 	    strstr(is->sub, "..")) {
-		wmk_error(-EINVAL, "a trace at '%.60s'", is->sub);
+		wmk_error(-EINVAL, "invalid subdirectory of a trace: '%.60s'", is->sub);
 		return NULL;
 	}
 	trace = calloc(1, sizeof(*trace));
@@ -158,7 +160,7 @@ static struct trace *trace_restore(struct wmk_session *session, const struct wmk
 	return trace;
 }
 
-/* The same number, or the same streams. */
+/* True if the list has rings of this number, or of the same streams. */
 static bool is_there(const struct rings *list, const struct trace *trace, const struct wmk_restored_rings *is)
 {
 	while (list && list->id != is->id && (list->trace != trace || list->stream_id != is->stream_id))
@@ -173,16 +175,16 @@ int wmk_session_restore_rings(struct wmk_session *session, const struct wmk_rest
 	struct trace *trace = channel ? trace_restore(session, is) : NULL;
 
 	if (trace && (is_there(session->rings, trace, is) || is_there(session->awaited, trace, is)))
-		return wmk_error(-EEXIST, "rings %llu are there twice", (unsigned long long)is->id);
+		return wmk_error(-EEXIST, "rings %llu are listed twice", (unsigned long long)is->id);
 	struct rings *rings = trace ? wmk_rings_alloc(channel, trace, is->stream_id) : NULL;
 
 	if (!channel)
-		return wmk_error_said(-ENOENT, "no channel has number %u", is->stream_id);
+		return wmk_error_said(-ENOENT, "there is no channel with number %u", is->stream_id);
 	if (!rings)
 		return wmk_error_number() < 0 ? wmk_error_number() : -ENOMEM;
 	if (is->n_contexts > channel->n_contexts) {
 		wmk_rings_put(rings);
-		return wmk_error(-EINVAL, "rings with %u contexts of a channel that has %u", is->n_contexts,
+		return wmk_error(-EINVAL, "rings have %u contexts, but their channel has %u", is->n_contexts,
 				 channel->n_contexts);
 	}
 	rings->n_contexts = is->n_contexts;
@@ -197,7 +199,7 @@ int wmk_session_restore_rings(struct wmk_session *session, const struct wmk_rest
 		channel->first_stream = is->stream_id + WMK_CHANNEL_STREAMS;
 	if (trace->kernel != wmk_channel_is_kernel(channel)) {
 		wmk_rings_put(rings);
-		return wmk_error(-EINVAL, "rings of programs and of the kernel in one channel");
+		return wmk_error(-EINVAL, "rings of applications and rings of the kernel in one channel");
 	}
 	if (trace->kernel) {
 		int err = wmk_kernel_restore(rings);
@@ -233,7 +235,7 @@ static int each(const struct rings *list, int (*one)(void *data, const struct wm
 
 		memcpy(is.uuid, trace->uuid, sizeof(is.uuid));
 		memcpy(is.set_uuid, rings->uuid, sizeof(is.set_uuid));
-		/* (also of a process that has ended, until what its rings hold is written and counted) */
+		/* rings of an ended process are included until their records are written and counted */
 		err = one(data, &is);
 	}
 	return err;
@@ -266,10 +268,10 @@ int wmk_session_restore_id(struct wmk_session *session, uint64_t rings_id, uint3
 	if (!rings)
 		rings = by_id(session->awaited, rings_id);
 	return rings ? wmk_rings_id_restore(rings, class, id)
-		     : wmk_error_said(-ENOENT, "no rings have number %llu", (unsigned long long)rings_id);
+		     : wmk_error_said(-ENOENT, "there are no rings with number %llu", (unsigned long long)rings_id);
 }
 
-/* Who was here before may have been killed between writing something down and declaring it, or in the other order. */
+/* The earlier daemon may have been killed between writing the state and declaring in the metadata, in either order. */
 static void declare_again(struct wmk_session *session)
 {
 	if (!session->tracing->options.outlet->metadata_replace)
@@ -283,7 +285,7 @@ int wmk_session_restore_end(struct wmk_session *session)
 {
 	session->tracing->restoring = false;
 	wmk_session_kernel_restored(session);
-	/* what it was told of, and is on, is told of and switched on once more */
+	/* everything that was enabled is sent and switched on again */
 	if (wmk_session_kernel_update(session) < 0)
 		wmk_session_report(session, wmk_error_number(), NULL);
 	declare_again(session);
@@ -291,9 +293,9 @@ int wmk_session_restore_end(struct wmk_session *session)
 
 	if (err < 0) {
 		wmk_session_activate(session, false);
-		session->gone = true;            /* nobody finds it; its rings end with it */
+		session->gone = true;            /* it is not in the table; its rings end with it */
 	} else {
-		wmk_session_free_stale_claims(session);        /* processes whose end nobody saw */
+		wmk_session_free_stale_claims(session);        /* of processes that ended while no daemon ran */
 		wmk_unrecorded_restored(session);
 	}
 	pthread_mutex_unlock(&session->lock);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * state_clock.c - one measurement of each clock for all daemons of a session's life (see state_file.h).
+ * state_clock.c - keep one measurement of each clock for all daemons of a session's life (see state_file.h).
  */
 #include "session/recovery/state_entry.h"
 #include "session/recovery/state_file.h"
@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define CLOCK_FRESH "clock.new"
-/* What two measurements of one clock's rate never differ by: parts of the rate. */
+/* Two measurements of one clock's rate differ by less than one part in this many. */
 #define RATE_PARTS 100u
 
 struct state_clock {
@@ -45,8 +45,8 @@ static bool is_sane(const struct state_clock *kept)
 }
 
 /*
- * The same clock since the same start of the machine, as this daemon has measured it. The counter is also valid if
- * the kernel has abandoned it since: the sessions have recorded with it.
+ * True if it is the clock that this daemon has measured, since the same boot. The counter is accepted even if the
+ * kernel does not use it any more, because the sessions recorded with it.
  */
 static bool is_same(const struct state_clock *kept, const struct wmk_clocks *clocks)
 {
@@ -68,8 +68,8 @@ static void take(const struct state_clock *kept, struct wmk_clock *clock)
 }
 
 /*
- * The number of clocks that were taken from the file. The machine of a recovered recording may be gone, and its clocks
- * with it: only those of the file are valid.
+ * Read the clocks from the file. Returns how many were taken. The machine of a recovered recording may not exist any
+ * more, so only the clocks of the file are valid there.
  */
 static unsigned clocks_read(const struct wmk_state *state, struct wmk_clocks *clocks)
 {
@@ -123,8 +123,8 @@ int wmk_state_clocks(struct wmk_state *state, struct wmk_clocks *clocks)
 	unsigned n = 0;
 
 	if (state->recovered)
-		return kept ? 0 : wmk_error_said(-ENODATA, "the clock of the recording is not known: " CLOCK_FILE
-						 " is missing there, or not understood");
+		return kept ? 0 : wmk_error_said(-ENODATA, "the clock of the recording is unknown: " CLOCK_FILE
+						 " is missing there, or invalid");
 	for (int i = 0; i <= WMK_CLOCK_COUNTER; i++)
 		n += clocks->of[i].freq != 0;
 	return kept == n ? 0 : clocks_write(state, clocks);

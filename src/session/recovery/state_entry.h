@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * state_entry.h - private to state*.c: a session as it stands in a file.
+ * state_entry.h - private to state*.c: the objects in state files, and the sessions that have files.
  */
 #ifndef WMK_SESSION_STATE_ENTRY_H
 #define WMK_SESSION_STATE_ENTRY_H
@@ -11,7 +11,7 @@
 #include "wire/ctl.h"
 
 #define STATE_DIR "state"
-#define STATE_FORMAT 2u              /* of N.json; a session daemon reads no other */
+#define STATE_FORMAT 2u              /* of N.json; other formats are rejected */
 #define STATE_NAME 40                /* "18446744073709551615.json" */
 
 struct state_channel {
@@ -30,7 +30,7 @@ struct state_rings {
 struct state_session {
 	uint32_t format;                 /* STATE_FORMAT */
 	const char *name, *path, *trace_name;
-	/* of a path that is not UTF-8, in hexadecimal: names are, paths may hold any bytes */
+	/* a path that is not UTF-8, in hexadecimal: names are UTF-8, paths may contain any bytes */
 	const char *path_bytes;
 	uint64_t uid, gid, created;
 	bool active, started, all_users, full;
@@ -41,22 +41,22 @@ struct state_session {
 };
 extern const struct wmk_object state_session_object;
 
-/* In N.ids, followed by `len` bytes of an encoded event class. */
+/* Header of a record in N.ids; `len` bytes of an encoded event class follow. */
 struct state_id {
 	uint32_t len, id;
 	uint64_t rings;
 };
 
-/* A session with files: one that was read and not restored yet (`is`), or one that is there. */
+/* A session with files: read and not restored yet (`is`), or existing (`session`). */
 struct state_entry {
 	struct state_entry *next;
 	uint64_t number;
-	/* NULL: not restored yet. (Not its name: another may have that while this one ends) */
+	/* NULL: not restored yet. (Sessions are compared by address: two may have one name while one of them ends.) */
 	const struct wmk_session *session;
 	int ids;                         /* N.ids, to append to; -1: not open */
-	int shm_ids;                     /* likewise, of the copy beside rings in files */
-	off_t ids_kept;                  /* bytes of it that were needed when it was tidied */
-	uint64_t last_rings;             /* the highest number that stands in N.json */
+	int shm_ids;                     /* likewise, the copy beside rings in files */
+	off_t ids_kept;                  /* length of N.ids after its last cleanup */
+	uint64_t last_rings;             /* highest number of rings in N.json */
 	struct state_session *is;        /* in the arena */
 	struct wmk_arena arena;
 };
@@ -72,27 +72,27 @@ struct state_identities {
 
 struct wmk_state {
 	int dir;
-	char *recovered;                 /* it is beside rings in files, which is its path: `waymark recover` */
+	char *recovered;                 /* `waymark recover`: path of the directory of rings that is read; else NULL */
 	void (*say)(void *data, const char *words);
 	void *data;
-	pthread_mutex_t lock;            /* of the list and of `next`; an entry is its session's lock's */
+	pthread_mutex_t lock;            /* protects the list and `next`; the session's lock protects an entry */
 	struct state_entry *entries;
 	uint64_t next;
 	struct state_identities identities;
 };
 
 /* ── state_io.c ── */
-/* All of a plain file of at most `max` bytes, malloc'd; its length, or -errno. */
+/* Read a regular file of at most `max` bytes into malloc'd memory. Returns its length or -errno. */
 long wmk_state_read_file(int dir, const char *name, size_t max, uint8_t **bytes);
-/* All of the file `name` in the directory `dir` at once: by way of the file `fresh`. */
+/* Replace the file `name` in directory `dir` atomically, by way of the file `fresh`. */
 int wmk_state_bytes_write(int dir, const char *name, const char *fresh, const void *bytes, size_t len);
 
 /* ── state_file.c ── */
 void wmk_state_file(char name[STATE_NAME], uint64_t number, const char *kind);
-/* Its files go, and it. Out of the list already. */
+/* Remove the entry's files and free it. It is not in the list any more. */
 void wmk_state_forget(struct wmk_state *state, struct state_entry *entry);
 int wmk_state_file_write(const struct wmk_state *state, const char *name, const char *fresh, const char *text);
-/* What JSON cannot tell of the path goes into path_bytes; and back. */
+/* Move a path that is not UTF-8 from `path` to path_bytes; and back. */
 int wmk_state_path_encode(struct state_session *is, struct wmk_arena *arena);
 int wmk_state_path_decode(struct state_session *is, struct wmk_arena *arena);
 /* Write N.json. Locked. */
@@ -104,18 +104,18 @@ void wmk_state_entry_free(struct state_entry *entry);
 
 /* ── state_ids.c ── */
 #define IDS_MAX (256u << 20)         /* bytes of N.ids */
-/* The record that stands at `at`: its length, head and all; 0: no whole one. */
+/* Parse the record at offset `at`. Returns its length with the header; 0: incomplete. */
 size_t wmk_state_id_at(const uint8_t *bytes, size_t len, size_t at, struct state_id *head);
-/* N.json has just been written: what is not of its rings may go. Locked. */
+/* After N.json was written: remove records of other rings from N.ids if the file has grown. Locked. */
 void wmk_state_ids_tidy(struct wmk_state *state, struct state_entry *entry, const struct wmk_session *session,
 			const struct state_session *is);
 
 /* ── state_shm.c ── */
 #define SHM_IDS "1.ids"
-/* The copy beside the session's rings, if these are files. Locked; `is` has just been written. */
+/* Write the copy beside rings in files, if the session has those. `is` was just written to N.json. Locked. */
 int wmk_state_shm_write(const struct wmk_state *state, struct state_entry *entry, const struct wmk_session *session,
 			const struct state_session *is);
-/* N.ids was written anew. */
+/* Copy N.ids again, after it was replaced. */
 int wmk_state_shm_ids(const struct wmk_state *state, struct state_entry *entry, const struct wmk_session *session);
 
 /* ── state_clock.c ── */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * state_file.c - sessions written down (see state_file.h). A file is written beside the old one and takes its name when
- * it is whole; ids are appended in one write each. That outlives the process, however it ends. (After the machine's end
- * there are no rings to go on with.)
+ * state_file.c - write the state of sessions (see state_file.h).
+ *
+ * A file is written under a new name and then renamed; ids are appended in one write each. So the state survives any
+ * end of the process. (After the machine has crashed, there are no rings to take over.)
  */
 #include "session/recovery/state_file.h"
 
@@ -23,7 +24,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ── as objects ──────────────────────────────────────────────────────────────────────────────────────── */
+/* ── description of the objects ──────────────────────────────────────────────────────────────────────── */
 
 static const struct wmk_member channel_members[] = {
 	WMK_MEMBER(U32, state_channel, stream_id),
@@ -79,7 +80,7 @@ int wmk_state_path_encode(struct state_session *is, struct wmk_arena *arena)
 	for (size_t i = 0; i < len; i++)
 		snprintf(hex + 2 * i, 3, "%02x", (unsigned char)is->path[i]);
 	is->path_bytes = hex;
-	is->path = "";                   /* with what JSON has in place of its bytes it might be too long to be read */
+	is->path = "";                   /* escaped as JSON it could exceed the limit of a string */
 	return 0;
 }
 
@@ -99,10 +100,10 @@ int wmk_state_path_decode(struct state_session *is, struct wmk_arena *arena)
 		path[i / 2] = (char)byte;
 	}
 	is->path = path;
-	return byte ? 0 : wmk_error(-EINVAL, "path_bytes are no bytes of a path");
+	return byte ? 0 : wmk_error(-EINVAL, "path_bytes is not a path in hexadecimal");
 }
 
-/* ── what both halves use ────────────────────────────────────────────────────────────────────────────── */
+/* ── shared with state_*.c ───────────────────────────────────────────────────────────────────────────── */
 
 void wmk_state_file(char name[STATE_NAME], uint64_t number, const char *kind)
 {
@@ -143,7 +144,7 @@ void wmk_state_forget(struct wmk_state *state, struct state_entry *entry)
 	wmk_state_entry_free(entry);
 }
 
-/* ── a session's file ────────────────────────────────────────────────────────────────────────────────── */
+/* ── write a session's file ──────────────────────────────────────────────────────────────────────────── */
 
 struct gathering {
 	struct state_session *is;
@@ -160,7 +161,7 @@ static int gather_channel(void *data, const struct wmk_ctl_channel *is, uint32_t
 		return -ENOMEM;
 	made->stream_id = stream_id;
 	made->own = own;
-	made->channel = *is;             /* what it points to is the session's, which is locked */
+	made->channel = *is;             /* its pointers refer to the session, which is locked */
 	return 0;
 }
 
@@ -171,9 +172,9 @@ static int gather_rings(void *data, const struct wmk_restored_rings *is)
 
 	if (!made)
 		return -ENOMEM;
-	*made = (struct state_rings){ .id = is->id, .uid = is->uid, .pid = (uint64_t)is->pid, .start_time = is->start_time,
-				      .stream_id = is->stream_id, .sub = is->sub, .inode = is->inode,
-				      .n_contexts = is->n_contexts };
+	*made = (struct state_rings){ .id = is->id, .uid = is->uid, .pid = (uint64_t)is->pid,
+				      .start_time = is->start_time, .stream_id = is->stream_id, .sub = is->sub,
+				      .inode = is->inode, .n_contexts = is->n_contexts };
 	memcpy(made->uuid, is->uuid, sizeof(made->uuid));
 	memcpy(made->set, is->set_uuid, sizeof(made->set));
 	if (is->id > g->last_rings)
@@ -228,7 +229,7 @@ int wmk_state_write(struct wmk_state *state, struct state_entry *entry, struct w
 	return err;
 }
 
-/* ── changes ─────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── changes of sessions ─────────────────────────────────────────────────────────────────────────────── */
 
 static struct state_entry **find(struct wmk_state *state, const struct wmk_session *session)
 {
@@ -269,7 +270,7 @@ int wmk_state_changed(struct wmk_state *state, struct wmk_session *session, bool
 {
 	struct state_entry *entry;
 
-	/* Destroyed while the lock was given up: whoever destroyed it removes what is there. */
+	/* The session was destroyed while it was unlocked: the thread that destroyed it removes its files. */
 	if (!gone && session->gone)
 		return 0;
 	if (!gone) {
@@ -283,7 +284,7 @@ int wmk_state_changed(struct wmk_state *state, struct wmk_session *session, bool
 		*at = entry->next;
 	pthread_mutex_unlock(&state->lock);
 	if (entry && state->recovered)
-		/* what stands beside rings that stay says what they are: it goes when they do */
+		/* the copy beside rings that stay describes them, so it stays as long as they do */
 		wmk_state_entry_free(entry);
 	else if (entry)
 		wmk_state_forget(state, entry);
@@ -292,21 +293,21 @@ int wmk_state_changed(struct wmk_state *state, struct wmk_session *session, bool
 	return 0;
 }
 
-/* ── making and unmaking ─────────────────────────────────────────────────────────────────────────────── */
+/* ── open and close ──────────────────────────────────────────────────────────────────────────────────── */
 
 static int dir_open(int rundir, int *dir)
 {
 	struct stat st;
 
 	if (mkdirat(rundir, STATE_DIR, 0700) != 0 && errno != EEXIST)
-		return wmk_error(-errno, "cannot make the directory for what is to be kept");
+		return wmk_error(-errno, "cannot create the state directory");
 	*dir = openat(rundir, STATE_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (*dir < 0 || fstat(*dir, &st) != 0)
-		return wmk_error(-errno, "cannot open the directory of what is kept");
+		return wmk_error(-errno, "cannot open the state directory");
 	if (st.st_uid != geteuid() || (st.st_mode & 077))
 		return wmk_error_said(-EACCES,
-				      "the directory of what is kept belongs to user %u and has mode %04o: it must be "
-				      "yours, and 0700",
+				      "the state directory belongs to user %u and has mode %04o: it must belong to the "
+				      "daemon's user and have mode 0700",
 				      (unsigned)st.st_uid, (unsigned)st.st_mode & 07777);
 	return 0;
 }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * state_file.h - what a session daemon writes down, so that the next one goes on with the sessions that it had.
+ * state_file.h - the state of a session daemon on disk, by which the next daemon continues its sessions.
  *
- *     <rundir>/state/                 0700
- *         N.json                      a session: options, channels, rules, trackers, which rings it has; written whole at every change
- *         N.ids                       ids of events in its rings, appended before any program hears of them
- *         identities                  by what identity each program stands in claims of rings; identities.old: those of earlier daemons
+ *     <rundir>/state/                 mode 0700
+ *         N.json                      a session: options, channels, rules, trackers, rings; replaced at every change
+ *         N.ids                       ids of events in its rings, appended before an application receives them
+ *         identities                  the identity under which each application claims rings
+ *         identities.old              the same for applications of earlier daemons
  *         clock.json                  the clocks as the first daemon measured them
  *
- * The rings themselves are the consumer daemon's to keep, and the programs'. What is read is trusted no more than what
- * a client says: the core checks it again. Any thread; what is about one session is called with its lock held.
+ * The consumer daemon and the applications hold the rings themselves. The files are trusted no more than a client: the
+ * daemon checks all values again. Any thread; functions about one session are called with its lock held.
  */
 #ifndef WMK_SESSION_STATE_FILE_H
 #define WMK_SESSION_STATE_FILE_H
@@ -23,50 +24,48 @@
 struct wmk_state;
 
 /*
- * Make or open the directory in `rundir`, and read what is there; or `recovered` in its place, a directory of rings in
- * files (shm_path.h). What cannot be read is told to `say` (may be NULL), and left.
+ * Create or open the state directory in `rundir`, and read it; or read `recovered` instead, a directory of rings in
+ * files (shm_path.h). Files that cannot be read are reported to `say` (may be NULL) and kept.
  */
 int wmk_state_open(int rundir, const char *recovered, void (*say)(void *data, const char *words), void *data,
 		   struct wmk_state **state);
-/* Nothing that was read is kept but what was restored; the files stay. */
+/* Close the state. Sessions that were read and not restored are dropped; all files stay. */
 void wmk_state_close(struct wmk_state *state);
-/* How many sessions were read, and the highest number of any rings in them (for wmk_tracing_options.first_rings_id). */
+/* Number of sessions that were read; highest number of rings in them (for wmk_tracing_options.first_rings_id). */
 unsigned wmk_state_sessions(const struct wmk_state *state);
 uint64_t wmk_state_last_rings(const struct wmk_state *state);
 
 /*
- * The clocks have just been measured. Where sessions were read, they become those with which the sessions have
- * recorded: two measurements differ by microseconds, and the traces of one session by two of them would not be in
- * order. Else they are written to a file. 0 or -errno with a cause chain.
+ * Adjust clocks that were just measured. If sessions were read, the clocks become those with which the sessions have
+ * recorded: two measurements differ by microseconds, and a session's traces with two of them would not be in order.
+ * Otherwise the clocks are written to a file. 0 or -errno with a cause chain.
  */
 int wmk_state_clocks(struct wmk_state *state, struct wmk_clocks *clocks);
 
 /*
- * The descriptor of the rings' memory, which stays the callback's; -ENOENT: who emptied them is there, and has them no
- * more; else negative:
- * nobody is left who had them.
+ * Return the descriptor of the rings' memory, which the callback keeps; -ENOENT: the consumer daemon lives and does not
+ * have these rings any more; another negative value: no process has them.
  */
 typedef int wmk_state_held(void *data, const uint8_t trace_uuid[16], uint32_t stream_id);
 /*
- * Make all sessions again, before any program comes. Rings that nobody has are awaited from programs (reattach.c), but
- * those of a process that ended are finished if the consumer reports that: it has their counts, which `gone` returns
- * (NULL: none). A session of which nothing can be made again ends: it is told, and forgotten. Returns how many were
- * made again.
+ * Restore all sessions, before any application registers. Rings that no process has are awaited from applications
+ * (reattach.c). Rings of an ended process are finished if the consumer daemon has their counts, which `gone` returns
+ * (NULL: none). A session that cannot be restored at all is reported and ends. Returns the number of restored sessions.
  */
 unsigned wmk_state_restore(struct wmk_state *state, struct wmk_tracing *tracing, wmk_state_held *held,
 			   wmk_rings_gone *gone, void *data);
 
 /*
- * What identities earlier daemons gave, told to `tracing` before the sessions are restored; and afterwards, before any
- * program comes: those of the dead are forgotten, those of this daemon's programs written down from here on. 0 or
- * -errno with a cause chain: then claims of the dead stay taken, and nothing else is wrong.
+ * Before sessions are restored: pass the identities of earlier daemons to `tracing`. Afterwards, before any application
+ * registers, wmk_state_identities_begin() forgets those of ended processes and begins the file of this daemon. 0 or
+ * -errno with a cause chain; after an error, claims of ended processes stay taken, and everything else works.
  */
 int wmk_state_identities(struct wmk_state *state, struct wmk_tracing *tracing);
 int wmk_state_identities_begin(struct wmk_state *state);
 /* As wmk_tracing_options.on_identity. */
 void wmk_state_identity(struct wmk_state *state, const struct wmk_identity *is);
 
-/* As wmk_commands.changed and wmk_tracing_options.on_id. */
+/* For wmk_commands.changed and wmk_tracing_options.on_id. */
 int wmk_state_changed(struct wmk_state *state, struct wmk_session *session, bool gone);
 int wmk_state_id(struct wmk_state *state, struct wmk_session *session, uint64_t rings_id, uint32_t id,
 		 const struct wmk_event_class *event);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * state_identities.c - by what identity each program stands in claims of rings, written down for the next daemon (see
+ * state_identities.c - the identity under which each application claims rings, kept for the next daemon (see
  * state_file.h).
  *
- *     identities       of this daemon's programs, at the place of their slot: written before they hear of it
- *     identities.old   of those of the daemons before that live, in any order
+ *     identities       this daemon's applications, at the position of their slot; written before they receive it
+ *     identities.old   living applications of earlier daemons, in any order
  *
- * A process is its number and its birth (wmk_app_birth()), in a namespace of processes: of another one nothing can be
- * said, and it is left out.
+ * A process is identified by its pid and birth (wmk_app_birth()) in its PID namespace. Nothing is known about processes
+ * of other namespaces, so those are left out.
  */
 #include "session/model/process_stat.h"
 #include "session/model/session_model.h"
@@ -30,11 +30,11 @@
 #define FILE_MAX (8u << 20)
 
 struct state_identity {
-	uint32_t slot, generation;       /* slot 0: nobody */
+	uint32_t slot, generation;       /* slot 0: unused */
 	uint64_t pid, birth, space;
 };
 
-/* The namespace that process numbers are of; 0: not to be told. */
+/* Return the PID namespace of this process; 0: unknown. */
 static uint64_t space_now(void)
 {
 	struct stat st;
@@ -42,7 +42,7 @@ static uint64_t space_now(void)
 	return stat("/proc/self/ns/pid", &st) == 0 ? (uint64_t)st.st_ino : 0;
 }
 
-/* Those that live are kept for who writes FILE_OLD. */
+/* Pass one identity to `tracing`. Identities of living processes are kept for FILE_OLD. */
 static int identity_take(struct state_identities *all, struct wmk_tracing *tracing, const struct state_identity *is)
 {
 	const struct wmk_identity identity = { .slot = is->slot, .generation = is->generation, .pid = (pid_t)is->pid,
@@ -78,7 +78,7 @@ static int file_read(struct wmk_state *state, struct wmk_tracing *tracing, const
 		if (more)
 			all->living = more;
 		else
-			err = wmk_error(-ENOMEM, "no memory for the programs of an earlier daemon");
+			err = wmk_error(-ENOMEM, "no memory for the applications of an earlier daemon");
 	}
 	for (size_t i = 0; i < n && err == 0; i++) {
 		struct state_identity is;
@@ -111,9 +111,9 @@ int wmk_state_identities_begin(struct wmk_state *state)
 	all->space = space_now();
 	if (err < 0)
 		return err;
-	/* (Only now: what is in it stands in the other.) */
+	/* Truncated only now: FILE_OLD has what was in it. */
 	all->fd = openat(state->dir, FILE_NOW, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-	return all->fd >= 0 ? 0 : wmk_error(-errno, "cannot write down who stands in claims (%s)", FILE_NOW);
+	return all->fd >= 0 ? 0 : wmk_error(-errno, "cannot write the identities of applications (%s)", FILE_NOW);
 }
 
 void wmk_state_identity(struct wmk_state *state, const struct wmk_identity *is)
@@ -121,7 +121,7 @@ void wmk_state_identity(struct wmk_state *state, const struct wmk_identity *is)
 	const struct state_identity record = { .slot = is->slot, .generation = is->generation, .pid = (uint64_t)is->pid,
 					       .birth = is->birth, .space = state->identities.space };
 
-	/* Not written: claims that it stands in when it dies without a daemon stay taken. */
+	/* If this fails, claims of the application stay taken if it ends while no daemon runs. */
 	if (state->identities.fd >= 0 && is->pid > 0 &&
 	    pwrite(state->identities.fd, &record, sizeof(record), (off_t)((is->slot - 1) * sizeof(record))) !=
 		    (ssize_t)sizeof(record))

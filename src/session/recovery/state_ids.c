@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * state_ids.c - which id each event has in each of a session's rings, written down for the next daemon (see
- * state_file.h).
+ * state_ids.c - the id of each event in each of a session's rings, kept for the next daemon (see state_file.h).
  *
- *     N.ids    {len, id, rings} class   {len, id, rings} class   ...        appended, in one write each, before a program hears of the id
+ *     N.ids    {len, id, rings} class   {len, id, rings} class   ...
  *
- * Rings of a process end with it, and what was written of them stays: when the file has become twice as long as all of
- * it that was needed, what is not is left out.
+ * A record is appended in one write, before an application receives the id. Records of rings stay when the rings end
+ * with their process. When the file has grown to twice its needed length, records of ended rings are removed.
  */
 #include "session/model/session_model.h"
 #include "session/recovery/state_entry.h"
@@ -23,7 +22,7 @@
 
 #define TIDY_FROM (256u << 10)       /* bytes */
 
-/* ── appending ───────────────────────────────────────────────────────────────────────────────────────── */
+/* ── append ──────────────────────────────────────────────────────────────────────────────────────────── */
 
 static int ids_open(struct wmk_state *state, struct state_entry *entry)
 {
@@ -31,7 +30,7 @@ static int ids_open(struct wmk_state *state, struct state_entry *entry)
 
 	wmk_state_file(name, entry->number, "ids");
 	entry->ids = openat(state->dir, name, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
-	return entry->ids >= 0 ? 0 : wmk_error(-errno, "cannot write down the ids of events");
+	return entry->ids >= 0 ? 0 : wmk_error(-errno, "cannot open the file for ids of events");
 }
 
 static int id_append(int ids, const void *record, size_t len)
@@ -39,14 +38,14 @@ static int id_append(int ids, const void *record, size_t len)
 	struct stat st;
 
 	if (fstat(ids, &st) != 0)
-		return wmk_error(-errno, "cannot write down the ids of events");
+		return wmk_error(-errno, "cannot append to the file for ids of events");
 	ssize_t n = write(ids, record, len);
 	if (n == (ssize_t)len)
 		return 0;
 	int err = n < 0 ? -errno : -ENOSPC;
-	if (ftruncate(ids, st.st_size) != 0)      /* half of one would hide all that follow */
-		return wmk_error(err, "cannot write down the ids of events, nor undo half of it");
-	return wmk_error(err, "cannot write down the id of an event");
+	if (ftruncate(ids, st.st_size) != 0)      /* an incomplete record would hide all later ones */
+		return wmk_error(err, "cannot write the id of an event, nor remove the incomplete record");
+	return wmk_error(err, "cannot write the id of an event");
 }
 
 int wmk_state_id(struct wmk_state *state, struct wmk_session *session, uint64_t rings_id, uint32_t id,
@@ -57,7 +56,7 @@ int wmk_state_id(struct wmk_state *state, struct wmk_session *session, uint64_t 
 	size_t need = 0;
 	int err = entry ? 0 : -ENOMEM;
 
-	/* rings that were made since: known before a program writes into them */
+	/* new rings are in the state file before an application writes into them */
 	if (err == 0 && rings_id > entry->last_rings)
 		err = wmk_state_write(state, entry, session);
 	if (err == 0 && entry->ids < 0)
@@ -67,7 +66,7 @@ int wmk_state_id(struct wmk_state *state, struct wmk_session *session, uint64_t 
 	wmk_event_encode(event, NULL, 0, &need);
 	uint8_t *record = need && need <= WMK_EVENT_MAX ? malloc(sizeof(head) + need) : NULL;
 	if (!record)
-		return wmk_error(-ENOMEM, "no memory to write down the id of an event");
+		return wmk_error(-ENOMEM, "no memory to write the id of an event");
 	head.len = (uint32_t)need;
 	memcpy(record, &head, sizeof(head));
 	long n = wmk_event_encode(event, record + sizeof(head), need, NULL);
@@ -90,7 +89,7 @@ size_t wmk_state_id_at(const uint8_t *bytes, size_t len, size_t at, struct state
 #endif
 }
 
-/* ── tidying ─────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── remove records of ended rings ───────────────────────────────────────────────────────────────────── */
 
 static int by_number(const void *a, const void *b)
 {
@@ -99,7 +98,7 @@ static int by_number(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
-/* The numbers of the rings that are there, sorted, to free(). NULL: none, or no memory. */
+/* Return the sorted numbers of the session's rings; the caller frees them. NULL: no memory. */
 static uint64_t *numbers_of(const struct state_session *is)
 {
 	uint64_t *numbers = malloc((is->rings.n ? is->rings.n : 1) * sizeof(*numbers));
@@ -112,8 +111,8 @@ static uint64_t *numbers_of(const struct state_session *is)
 }
 
 /*
- * Without those of other rings, in the order in which they were. The length that is left; all of it where it is not
- * understood.
+ * Remove records of other rings, and keep the order of the rest. Returns the new length; the whole length if the file
+ * cannot be parsed.
  */
 static size_t filter(uint8_t *bytes, size_t len, const uint64_t *numbers, size_t n)
 {
@@ -132,7 +131,7 @@ static size_t filter(uint8_t *bytes, size_t len, const uint64_t *numbers, size_t
 	return kept;
 }
 
-/* What cannot be done now is done another time: the file is as right as it was. */
+/* An error is ignored: the file stays correct, and a later call tries again. */
 void wmk_state_ids_tidy(struct wmk_state *state, struct state_entry *entry, const struct wmk_session *session,
 			const struct state_session *is)
 {
@@ -157,7 +156,7 @@ void wmk_state_ids_tidy(struct wmk_state *state, struct state_entry *entry, cons
 			entry->ids_kept = (off_t)kept;
 		} else if (wmk_state_bytes_write(state->dir, name, fresh, bytes, kept) == 0) {
 			entry->ids_kept = (off_t)kept;
-			close(entry->ids);       /* of the file that was; the next id opens the other */
+			close(entry->ids);       /* the replaced file; the next id opens the new one */
 			entry->ids = -1;
 			if (entry->shm_ids >= 0)
 				wmk_state_shm_ids(state, entry, session);

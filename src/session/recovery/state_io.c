@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* state_io.c - whole files of the state directory: read, and written by way of a new file. */
+/* state_io.c - read whole files of the state directory, and replace them atomically. */
 #include "session/recovery/state_entry.h"
 
 #include "base/error.h"
@@ -21,7 +21,7 @@ long wmk_state_read_file(int dir, const char *name, size_t max, uint8_t **bytes)
 	if (fd < 0 || fstat(fd, &st) != 0)
 		len = wmk_error(-errno, "cannot open %s", name);
 	else if (!S_ISREG(st.st_mode) || st.st_size < 0 || (uint64_t)st.st_size > max)
-		len = wmk_error(-EINVAL, "%s is no plain file, or too long", name);
+		len = wmk_error(-EINVAL, "%s is not a regular file, or is too long", name);
 	else if ((*bytes = malloc((size_t)st.st_size + 1)) == NULL)
 		len = wmk_error(-ENOMEM, "no memory to read %s", name);
 	while (*bytes && len < st.st_size) {
@@ -41,7 +41,7 @@ int wmk_state_bytes_write(int dir, const char *name, const char *fresh, const vo
 	size_t done = 0;
 	int fd = openat(dir, fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
-		return wmk_error(-errno, "cannot write down what the next session daemon needs (%s)", name);
+		return wmk_error(-errno, "cannot write the state for the next session daemon (%s)", name);
 	while (done < len) {
 		ssize_t n = write(fd, (const char *)bytes + done, len - done);
 
@@ -52,12 +52,12 @@ int wmk_state_bytes_write(int dir, const char *name, const char *fresh, const vo
 
 			close(fd);
 			unlinkat(dir, fresh, 0);
-			return wmk_error(err, "cannot write down what the next session daemon needs (%s)", name);
+			return wmk_error(err, "cannot write the state for the next session daemon (%s)", name);
 		}
 		done += (size_t)n;
 	}
 	close(fd);
 	return renameat(dir, fresh, dir, name) == 0
 		       ? 0
-		       : wmk_error(-errno, "cannot write down what the next session daemon needs (%s)", name);
+		       : wmk_error(-errno, "cannot write the state for the next session daemon (%s)", name);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * state_read.c - sessions made again from what an earlier daemon wrote down (see state_file.h).
+ * state_read.c - restore sessions from the state that an earlier daemon wrote (see state_file.h).
  */
 #include "session/model/process_stat.h"
 #include "session/model/session_model.h"
@@ -22,14 +22,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Of rings: not given again. */
+/* Note a number of rings, so that it is not reused. */
 static void number_seen(struct state_entry *entry, uint64_t rings)
 {
 	if (rings > entry->last_rings && rings < UINT64_MAX / 2)
 		entry->last_rings = rings;
 }
 
-/* Also of rings that are gone: what stands there of them must not be taken for others'. */
+/* Note numbers of ended rings, too: their records in the file must not be taken for those of new rings. */
 static void ids_seen(const struct wmk_state *state, struct state_entry *entry)
 {
 	char name[STATE_NAME];
@@ -44,7 +44,7 @@ static void ids_seen(const struct wmk_state *state, struct state_entry *entry)
 	wmk_error_clear();
 }
 
-/* Before all else: another format has other members. The first had no number. */
+/* Check the format first: other formats have other members. The first format had no number. */
 static int format_check(const char *text, size_t len)
 {
 	uint64_t format;
@@ -53,7 +53,7 @@ static int format_check(const char *text, size_t len)
 	if (err < 0 || format == STATE_FORMAT)
 		return err;
 	return wmk_error_said(-ENOTSUP,
-			      "it has format %llu, of a session daemon of another version: this one reads format %u",
+			      "it has format %llu, of another version of the session daemon: this one reads format %u",
 			      (unsigned long long)(format ? format : 1), STATE_FORMAT);
 }
 
@@ -87,7 +87,7 @@ static int entry_read(struct wmk_state *state, uint64_t number, struct state_ent
 	return 0;
 }
 
-/* The number of "N.json", 0: it is none. */
+/* Return N of the file name "N.<kind>"; 0: another name. */
 static uint64_t number_in(const char *name, const char *kind)
 {
 	char *end, again[STATE_NAME];
@@ -100,7 +100,7 @@ static uint64_t number_in(const char *name, const char *kind)
 	return strcmp(name, again) == 0 ? number : 0;
 }
 
-/* The latest first: of two sessions of one name, the other was being destroyed when its daemon was killed. */
+/* Insert the newest first: if two sessions have one name, the older was being destroyed when its daemon was killed. */
 static void entry_enter(struct wmk_state *state, struct state_entry *entry)
 {
 	struct state_entry **at = &state->entries;
@@ -119,7 +119,7 @@ int wmk_state_read_all(struct wmk_state *state)
 	char words[400];
 
 	if (!dir) {
-		int err = wmk_error(-errno, "cannot list what is kept");
+		int err = wmk_error(-errno, "cannot list the state directory");
 
 		if (fd >= 0)
 			close(fd);
@@ -136,7 +136,7 @@ int wmk_state_read_all(struct wmk_state *state)
 		if (number == 0)
 			continue;
 		if (entry_read(state, number, &entry) < 0) {
-			wmk_state_report(state, "%s is not understood and left aside: %s", file->d_name,
+			wmk_state_report(state, "cannot read the session in %s, which is kept: %s", file->d_name,
 				      wmk_error_text(words, sizeof(words)));
 			wmk_error_clear();
 			continue;
@@ -161,7 +161,7 @@ static int channels_restore(const struct state_session *is, struct wmk_session *
 	return err;
 }
 
-/* What the consumer has of rings. */
+/* Queries to the consumer daemon about rings. */
 struct state_consumer {
 	wmk_state_held *held;
 	wmk_rings_gone *gone;
@@ -169,8 +169,8 @@ struct state_consumer {
 };
 
 /*
- * Of a process that is gone, and nobody has anything of its trace: it was written out, and we were killed before that
- * was written down.
+ * True if the process has ended and no ring of its trace is held: the trace was written, and the daemon was killed
+ * before it updated the state.
  */
 static bool is_over(const struct state_session *is, const struct state_rings *r, const struct state_consumer *consumer)
 {
@@ -187,7 +187,8 @@ static bool is_over(const struct state_session *is, const struct state_rings *r,
 }
 
 /*
- * The process has ended, the consumer has written everything and has the counts: the daemon ended before it had them.
+ * True if the process has ended, and the consumer daemon has written everything and has the counts: the session daemon
+ * ended before it received them.
  */
 static bool is_counted(const struct state_rings *r, struct wmk_session *session, const struct state_consumer *consumer)
 {
@@ -210,7 +211,7 @@ static int rings_restore_one(const struct state_session *is, const struct state_
 	memcpy(rings.uuid, r->uuid, sizeof(rings.uuid));
 	memcpy(rings.set_uuid, r->set, sizeof(rings.set_uuid));
 	if (r->uid >= UINT32_MAX || r->pid > INT32_MAX)
-		return wmk_error(-EINVAL, "user %llu, process %llu", (unsigned long long)r->uid,
+		return wmk_error(-EINVAL, "invalid user %llu or process %llu", (unsigned long long)r->uid,
 				 (unsigned long long)r->pid);
 	if (is_counted(r, session, consumer) || is_over(is, r, consumer))
 		return 0;
@@ -218,7 +219,7 @@ static int rings_restore_one(const struct state_session *is, const struct state_
 	return wmk_session_restore_rings(session, &rings, fd >= 0 ? fd : -1);
 }
 
-/* -errno: none of them; the first error. What else cannot be is told, and the session goes on without it. */
+/* Returns the first error if no rings can be restored. Otherwise errors are reported and the session continues. */
 static int rings_restore(const struct wmk_state *state, const struct state_session *is, struct wmk_session *session,
 			 const struct state_consumer *consumer)
 {
@@ -234,8 +235,8 @@ static int rings_restore(const struct wmk_state *state, const struct state_sessi
 		if (failed++ == 0) {
 			wmk_error_text(words, sizeof(words));
 			first = err;
-			if (state->recovered)    /* nobody reads that daemon's log */
-				wmk_session_report(session, err, "not all of its rings can be taken over");
+			if (state->recovered)    /* a recovery has no log that a user reads */
+				wmk_session_report(session, err, "cannot take over all of its rings");
 		}
 		wmk_error_clear();
 	}
@@ -243,7 +244,7 @@ static int rings_restore(const struct wmk_state *state, const struct state_sessi
 		return wmk_error(first, "of the rings that it recorded into, none can be taken over: %.200s", words);
 	if (failed)
 		wmk_state_report(state, "session %.100s: %u of its %u rings cannot be taken over: %s", is->name, failed,
-			      is->rings.n, words);
+				 is->rings.n, words);
 	return 0;
 }
 
@@ -256,8 +257,8 @@ static int id_restore(struct wmk_session *session, const struct state_id *head, 
 }
 
 /*
- * Of two records with one id in the same rings the later is right. They follow each other as far as these rings are
- * concerned: so a record is taken when the next one of its rings is seen, or the end.
+ * True if a later record replaces this one. Of two records with one id in the same rings, the later is valid. They are
+ * adjacent among the records of these rings, so only the next record of these rings is compared.
  */
 static bool superseded(const uint8_t *bytes, size_t len, const struct state_id *head)
 {
@@ -270,8 +271,8 @@ static bool superseded(const uint8_t *bytes, size_t len, const struct state_id *
 }
 
 /*
- * Up to the first that is not whole: who wrote it was killed there, and no program heard of it. Cut off, so that others
- * can follow.
+ * Restore ids up to the first incomplete record: its writer was killed, and no application received that id. Truncates
+ * the file there, so that records can be appended.
  */
 static int ids_restore(struct wmk_state *state, struct state_entry *entry, struct wmk_session *session)
 {
@@ -292,7 +293,7 @@ static int ids_restore(struct wmk_state *state, struct state_entry *entry, struc
 
 		at += size;
 		int one = superseded(bytes + at, (size_t)len - at, &head) ? 0 : id_restore(session, &head, event);
-		if (one == -ENOENT)      /* of rings that are gone */
+		if (one == -ENOENT)      /* a record of ended rings */
 			wmk_error_clear();
 		else if (one < 0 && err == 0)
 			err = one;
@@ -301,12 +302,12 @@ static int ids_restore(struct wmk_state *state, struct state_entry *entry, struc
 	if (len >= 0) {
 		entry->ids = openat(state->dir, name, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
 		if (entry->ids < 0 || ((size_t)len > at && ftruncate(entry->ids, (off_t)at) != 0))
-			err = wmk_error(-errno, "cannot go on writing %s", name);
+			err = wmk_error(-errno, "cannot append to %s", name);
 	}
 	return len < 0 ? (int)len : err;
 }
 
-/* What was made so far ends. */
+/* End the partly restored session. */
 static void give_up(struct wmk_tracing *tracing, struct wmk_session *session)
 {
 	(void)tracing;
@@ -318,8 +319,8 @@ static void give_up(struct wmk_tracing *tracing, struct wmk_session *session)
 }
 
 /*
- * All of its rings or none: what is left over could not be found any more. First the rings: a daemon that takes over
- * what lives never finds the directory locked.
+ * Recover all rings or none: those left over could not be found again. Rings are locked before the directory, so that a
+ * daemon that takes over a living session never finds the directory locked.
  */
 static int recovered_check(const struct wmk_state *state, const struct state_session *is)
 {
@@ -358,7 +359,7 @@ static int session_restore(struct wmk_state *state, struct state_entry *entry, s
 					    .trackers = is->trackers };
 	struct wmk_session *session;
 	char words[400];
-	int err = is->uid >= UINT32_MAX || is->gid >= UINT32_MAX ? wmk_error(-EINVAL, "its owner is nobody")
+	int err = is->uid >= UINT32_MAX || is->gid >= UINT32_MAX ? wmk_error(-EINVAL, "invalid uid or gid of its owner")
 								 : recovered_check(state, is);
 
 	if (state->recovered) {
@@ -376,11 +377,11 @@ static int session_restore(struct wmk_state *state, struct state_entry *entry, s
 		err = ids_restore(state, entry, session);
 	entry->session = session;
 	/*
-	 * What cannot be written anew stands there as it was, and the session goes on. (What is recovered says what all
-	 * its rings are, until it is over.)
+	 * If the state cannot be written again, the old file stays and the session continues. (A recovery does not
+	 * change the file: it describes all rings until the recovery is over.)
 	 */
 	if (err == 0 && !state->recovered && wmk_state_write(state, entry, session) < 0) {
-		wmk_state_report(state, "session %.100s goes on, but is not written down: %s", is->name,
+		wmk_state_report(state, "session %.100s continues, but its state cannot be written: %s", is->name,
 			      wmk_error_text(words, sizeof(words)));
 		wmk_error_clear();
 	}
@@ -413,12 +414,12 @@ unsigned wmk_state_restore(struct wmk_state *state, struct wmk_tracing *tracing,
 			at = &entry->next;
 			continue;
 		}
-		wmk_state_report(state, "session %.100s cannot be taken over, and ends: %s", entry->is->name,
+		wmk_state_report(state, "session %.100s cannot be taken over and ends: %s", entry->is->name,
 			      wmk_error_text(words, sizeof(words)));
 		wmk_error_clear();
 		*at = entry->next;
 		if (state->recovered)
-			wmk_state_entry_free(entry);     /* what is there stays, for who finds out why */
+			wmk_state_entry_free(entry);     /* the files stay for an investigation */
 		else
 			wmk_state_forget(state, entry);
 	}

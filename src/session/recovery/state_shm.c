@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * state_shm.c - a session whose rings are files is written down beside them too (shm_path.h): for who finds nothing but
- * these files.
+ * state_shm.c - a copy of the state beside rings in files (shm_path.h), for a recovery that has only these files.
  *
- * What stands there is the session as it would be stopped, without what is the kernel's: nothing of that outlives the
- * machine's kernel.
+ * The copy describes the session as stopped, and without its kernel channels, because kernel buffers do not survive the
+ * machine.
  */
 #include "session/model/session_model.h"
 #include "session/model/shm_path.h"
@@ -44,7 +43,7 @@ static int json_copy(const struct wmk_session *session, const struct state_sessi
 		if (to)
 			*to = *channel;
 		else if (channel->channel.domain.kind != WMK_DOMAIN_KERNEL)
-			err = wmk_error(-ENOMEM, "no memory to write a session down");
+			err = wmk_error(-ENOMEM, "no memory to write the state of a session");
 	}
 	for (uint32_t i = 0; i < from->rings.n && err == 0; i++) {
 		const struct state_rings *rings = (const struct state_rings *)from->rings.items + i;
@@ -53,7 +52,7 @@ static int json_copy(const struct wmk_session *session, const struct state_sessi
 		if (to)
 			*to = *rings;
 		else if (!is_kernels(rings))
-			err = wmk_error(-ENOMEM, "no memory to write a session down");
+			err = wmk_error(-ENOMEM, "no memory to write the state of a session");
 	}
 	if (err == 0)
 		err = wmk_json_text(&state_session_object, &is, WMK_JSON_SPARSE, &text);
@@ -64,7 +63,7 @@ static int json_copy(const struct wmk_session *session, const struct state_sessi
 	return err;
 }
 
-/* A whole file as it stands in state/. None there is none here. */
+/* Copy a file from state/ to the directory of rings. Does nothing if it does not exist. */
 static int file_copy(const struct wmk_state *state, const struct wmk_session *session, const char *name, size_t max,
 		     const char *to)
 {
@@ -93,7 +92,7 @@ int wmk_state_shm_ids(const struct wmk_state *state, struct state_entry *entry, 
 			: openat(session->shm, SHM_IDS, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
 	return err < 0 || entry->shm_ids >= 0
 		       ? err
-		       : wmk_error(-errno, "cannot write down the ids of events beside the rings");
+		       : wmk_error(-errno, "cannot write the ids of events beside the rings");
 }
 
 int wmk_state_shm_write(const struct wmk_state *state, struct state_entry *entry, const struct wmk_session *session,
@@ -103,7 +102,7 @@ int wmk_state_shm_write(const struct wmk_state *state, struct state_entry *entry
 
 	if (session->shm < 0 || state->recovered)
 		return 0;
-	if (entry->shm_ids < 0) {        /* the first time */
+	if (entry->shm_ids < 0) {        /* first write of this daemon */
 		err = file_copy(state, session, CLOCK_FILE, CLOCK_MAX, CLOCK_FILE);
 		if (err == 0)
 			err = wmk_state_shm_ids(state, entry, session);

@@ -85,7 +85,7 @@ static void ring_memory_of_all_users_is_limited(void **state)
 	assert_null(proc_channel(1, 1));
 	assert_int_equal(wmk_session_lock(sessions[1]), 0);
 	assert_int_equal(wmk_session_trouble(sessions[1], words, sizeof(words)), -ENOBUFS);
-	assert_non_null(strstr(words, "all users other than root"));
+	assert_non_null(strstr(words, "all users except root"));
 	wmk_session_unlock(sessions[1]);
 	world_destroy(&w, sessions[0]);
 	world_update(&w, sessions[1]);

@@ -325,7 +325,7 @@ static void test_channel_options_are_checked(void **state)
 		{ { .name = "x", .settings.blocking_us = -2 }, -EINVAL, "blocking" },
 		{ { .name = "x", .settings.mode = WMK_MODE_OVERWRITE, .settings.blocking_us = 1 },
 		  -EINVAL,
-		  "overwrites" },
+		  "overwrite mode" },
 		{ { .name = "x", .settings.field_limit = 15 }, -EINVAL, "limit" },
 		{ { .name = "x", .settings.field_limit = 65537 }, -EINVAL, "limit" },
 		{ { .name = "x", .settings.tracefile_count = 1 }, -EINVAL, "--tracefile-size" },

@@ -410,7 +410,7 @@ static void an_application_is_told(void **state)
 	assert_true(((const struct wmk_ctl_event *)is->events.items)->enabled);
 
 	/* This daemon does not trace the kernel. */
-	refused(WMK_CTL_LIST_KERNEL, &(struct wmk_ctl_list_kernel){ .lacks = true }, ENOTSUP, "the kernel is not traced here");
+	refused(WMK_CTL_LIST_KERNEL, &(struct wmk_ctl_list_kernel){ .lacks = true }, ENOTSUP, "does not trace the kernel");
 
 	/* All system calls of other processes; not supported by this daemon. */
 	uint64_t other = 1;
@@ -565,7 +565,7 @@ static void many_rules(void **state)
 	while (n < 50 * HEAVY && enable_many("s", n, HEAVY, 64))
 		n += HEAVY;
 	assert_int_equal(scene.err, E2BIG);
-	assert_non_null(strstr(scene.words, "4 MB at most"));
+	assert_non_null(strstr(scene.words, "may have 4 MB together"));
 	wmk_arena_free(&scene.arena);
 	const struct wmk_ctl_sessions *sessions = ask(WMK_CTL_LIST_SESSIONS, &all);
 	assert_non_null(sessions);
