@@ -149,7 +149,7 @@ def invalid_probe_filters_are_refused(case):
         w.probe('one', 'order', ORDER, '--filter', 'who == 3', status=1).prints('who')
         w.probe('one', 'order', ORDER, '--filter', 'arg1 ==', status=1).prints('column')
         w.probe('one', 'order', ORDER, '--filter', '$ctx.procnam == "x"', status=1).prints('procname')
-        w.probe('one', 'order', ORDER, '--filter', '$ctx.prio > 3', status=1).prints('do not have this context')
+        w.probe('one', 'order', ORDER, '--filter', '$ctx.prio > 3', status=1).prints('does not record this context')
         check(not w.left(), 'probes that were tried are left: %s', w.left())
         (channel,) = w.session('one')['channels']
         check(not any(r['enabled'] for r in channel['rules']), 'rules are left: %s', channel['rules'])

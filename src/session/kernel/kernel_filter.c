@@ -275,7 +275,7 @@ static int probe_check(const struct wmk_session_channel *channel, const struct w
 		if (wmk_filter_name_of(expr, i)->scope == WMK_FILTER_CONTEXT &&
 		    !has_context(channel, wmk_filter_name_of(expr, i)))
 			err = wmk_filter_name_wrong(expr, i,
-						    "the channel's records do not have this context (add-context)");
+						    "the channel does not record this context (use add-context)");
 	wmk_filter_expr_free(expr);
 	if (err == 0 && channel->session->trackers.kernel_pid) {
 		const struct wmk_filter_expr *both;
