@@ -229,7 +229,7 @@ static int attach_thread(struct run *run, pid_t tid, pid_t pid)
 	thread = wmk_strace_lines_add(&run->lines, (uint32_t)tid, (uint32_t)pid);
 	if (!thread)
 		return wmk_error(-ENOMEM, "no memory");
-	thread->was_there = true;
+	thread->existed = true;
 	return 0;
 }
 
@@ -305,7 +305,7 @@ static unsigned print_records(struct run *run, bool is_end)
 	const struct wmk_syscalls_record *record;
 	unsigned n = 0;
 
-	wmk_strace_source_look(run->source, is_end);
+	wmk_strace_source_refill(run->source, is_end);
 	while ((record = wmk_strace_source_take(run->source))) {
 		look_for_exec(run, record);
 		wmk_strace_lines_record(&run->lines, record);
@@ -319,7 +319,7 @@ static bool is_over(struct run *run)
 	if (run->is_interrupted || run->lines.err)
 		return true;
 	return run->lines.n_threads == 0 && (!run->has_command || run->child.ended) &&
-	       !wmk_strace_lines_awaits(&run->lines);
+	       !wmk_strace_lines_has_newborn(&run->lines);
 }
 
 static void run_until_end(struct run *run)

@@ -241,8 +241,10 @@ PRINT(wmk_kshow_environment)
 	wmk_kline_put(line, n == 1 ? " var */" : " vars */");
 }
 
-/* Prints one element of a vector. `bytes`: its content, of which `there` of `whole` bytes are in the record; NULL:
- * none. */
+/*
+ * Prints one element of a vector. `bytes`: its content, of which `there` of `whole` bytes are in the record; NULL:
+ * none.
+ */
 static void put_vector(struct wmk_kline *line, const struct wmk_kview *view, const uint64_t vector[2],
 		       const uint8_t *bytes, size_t there, size_t whole)
 {

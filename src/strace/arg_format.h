@@ -67,8 +67,9 @@ extern const unsigned wmk_kprint_rows_n;
  */
 const struct wmk_syscalls_piece *wmk_kview_in(const struct wmk_kview *view, unsigned which);
 const struct wmk_syscalls_piece *wmk_kview_out(const struct wmk_kview *view, unsigned which);
-/* The same for the record that the form prints from; a form that copies at entry and exit prints from the entry
- * record. */
+/*
+ * The same for the record that the form prints from; a form that copies at entry and exit prints from the entry record.
+ */
 const struct wmk_syscalls_piece *wmk_kview_piece(const struct wmk_kview *view, unsigned which);
 /* Copies a whole structure. Returns false if it is incomplete. `at_exit`: from the exit record. */
 bool wmk_kview_struct(const struct wmk_kview *view, bool at_exit, void *to, size_t size);

@@ -195,8 +195,10 @@ static bool put_arg(const struct wmk_kprint *print, unsigned arg, const struct w
 	return true;
 }
 
-/* Returns whether the entry ends with a comma, as in strace: the first argument that is printed at exit is always
- * printed. */
+/*
+ * Returns whether the entry ends with a comma, as in strace: the first argument that is printed at exit is always
+ * printed.
+ */
 static bool has_comma_before(const struct wmk_kprint *print)
 {
 	const struct wmk_kform *form = print->n_entry < print->n_args ? print->forms[print->n_entry] : NULL;

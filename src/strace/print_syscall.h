@@ -58,8 +58,10 @@ void wmk_kprint_rest(const struct wmk_kprint *print, const struct wmk_syscalls_r
 		     const struct wmk_syscalls_record *exit, struct wmk_kline *line);
 void wmk_kprint_result(const struct wmk_kprint *print, const struct wmk_syscalls_record *entry,
 		       const struct wmk_syscalls_record *exit, struct wmk_kline *line);
-/* Prints one argument; `exit` may be NULL. Returns false if this system call does not have it: open(2) without
- * O_CREAT has no mode. */
+/*
+ * Prints one argument; `exit` may be NULL. Returns false if this system call does not have it: open(2) without O_CREAT
+ * has no mode.
+ */
 bool wmk_kprint_arg(const struct wmk_kprint *print, unsigned arg, const struct wmk_syscalls_record *entry,
 		    const struct wmk_syscalls_record *exit, struct wmk_kline *line);
 /* Returns "ENOENT"; NULL: no failure. "ERRNO_4000" for an error without a name is written to `room`. */
@@ -71,8 +73,10 @@ int64_t wmk_kprint_value(const struct wmk_syscalls_record *exit);
 const char *wmk_ksignal_name(unsigned number, char room[24]);
 /* Prints "{si_signo=SIGCHLD, si_code=CLD_EXITED, ...}" from the beginning of a siginfo. */
 void wmk_kprint_siginfo(const uint64_t values[WMK_SYSCALLS_ARGS], unsigned n_values, struct wmk_kline *line);
-/* Prints "exited with 0" or "killed by SIGKILL" from the record of a thread's exit; "ended" if the record has no
- * status. */
+/*
+ * Prints "exited with 0" or "killed by SIGKILL" from the record of a thread's exit; "ended" if the record has no
+ * status.
+ */
 void wmk_kprint_end(const struct wmk_syscalls_record *end, struct wmk_kline *line);
 
 #endif

@@ -82,8 +82,9 @@ struct wmk_strace_source_ops {
 	int (*start)(struct wmk_strace_source *source);
 	/* No new records arrive after this; existing ones stay. */
 	void (*stop)(struct wmk_strace_source *source);
-	/* Fills heads[i] if the stream has a record. The record's memory is valid until the next call for this
-	 * stream. */
+	/*
+	 * Fills heads[i] if the stream has a record. The record's memory is valid until the next call for this stream.
+	 */
 	void (*fill)(struct wmk_strace_source *source, unsigned i);
 	/* Finds the next exit of this thread, if it has arrived, without removing it. */
 	bool (*peek)(struct wmk_strace_source *source, uint32_t tid, struct wmk_syscalls_record *record);
@@ -94,7 +95,7 @@ struct wmk_strace_source_ops {
 };
 
 struct wmk_strace_head {
-	bool is_there;
+	bool has_record;
 	struct wmk_syscalls_record record;
 };
 
@@ -109,7 +110,7 @@ struct wmk_strace_source {
 /* Initializes a source of n streams. -ENOMEM. */
 int wmk_strace_source_init(struct wmk_strace_source *source, const struct wmk_strace_source_ops *ops, unsigned n);
 /* Sets the time up to which wmk_strace_source_take() returns records: now; is_end: all records. */
-void wmk_strace_source_look(struct wmk_strace_source *source, bool is_end);
+void wmk_strace_source_refill(struct wmk_strace_source *source, bool is_end);
 /* Returns the earliest record of all streams, valid until the next call; NULL: no more records up to the time set. */
 const struct wmk_syscalls_record *wmk_strace_source_take(struct wmk_strace_source *source);
 /* Returns the bytes of one stream's buffer: as requested, or so that the sum of all CPUs is limited. */
@@ -131,7 +132,7 @@ struct wmk_strace_thread {
 	bool waits_for_exec;     /* ignored until its execve */
 	bool has_entry;          /* is in a system call: `entry` */
 	bool is_begun;           /* the first part of the line is printed */
-	bool was_there;          /* existed before the trace: its first exit may have no entry */
+	bool existed;            /* existed before the trace: its first exit may have no entry */
 	uint8_t abi;             /* ABI of the latest system call */
 	uint64_t gone;           /* time when its exit was noticed; 0: not noticed */
 	struct wmk_syscalls_record entry;
@@ -183,7 +184,7 @@ void wmk_strace_lines_flush(struct wmk_strace_lines *lines);
 /* Begins a line of this thread: its number and time according to the options. */
 void wmk_strace_lines_begin(struct wmk_strace_lines *lines, uint32_t tid, uint64_t mono);
 /* -f: returns whether a new thread exists that has no record yet; it may not have run. */
-bool wmk_strace_lines_awaits(struct wmk_strace_lines *lines);
+bool wmk_strace_lines_has_newborn(struct wmk_strace_lines *lines);
 /* Adds a thread that is traced from its start or from now on. */
 struct wmk_strace_thread *wmk_strace_lines_add(struct wmk_strace_lines *lines, uint32_t tid, uint32_t pid);
 void wmk_strace_lines_record(struct wmk_strace_lines *lines, const struct wmk_syscalls_record *record);

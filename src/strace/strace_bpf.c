@@ -78,7 +78,7 @@ static void bpf_fill(struct wmk_strace_source *source, unsigned ring)
 		}
 		got = wmk_syscalls_take(&slot->batch, &head->record);
 		if (got > 0) {
-			head->is_there = true;
+			head->has_record = true;
 			return;
 		}
 		if (got < 0) {
@@ -104,7 +104,7 @@ static bool peek_ring(const struct slot *slot, const struct wmk_strace_head *hea
 		return false;
 	*record = head->record;
 	for (unsigned i = 0; i < PEEK_MOST; i++) {
-		if ((i || head->is_there) && record->tid == tid && record->is_exit)
+		if ((i || head->has_record) && record->tid == tid && record->is_exit)
 			return true;
 		if (wmk_syscalls_take(&batch, record) <= 0)
 			return false;

@@ -41,7 +41,7 @@ static void put_entry(struct wmk_strace_lines *lines, struct wmk_strace_thread *
 }
 
 /* Finishes the open line of any thread, before another line begins. */
-static void make_way(struct wmk_strace_lines *lines)
+static void finish_open_line(struct wmk_strace_lines *lines)
 {
 	if (lines->deferred) {
 		put_entry(lines, wmk_strace_thread_find(lines, lines->deferred));
@@ -80,7 +80,7 @@ static void continue_line(struct wmk_strace_lines *lines, struct wmk_strace_thre
 	}
 	if (lines->open == thread->tid)
 		return;
-	make_way(lines);
+	finish_open_line(lines);
 	wmk_strace_lines_begin(lines, thread->tid, mono);
 	wmk_kline_bytes(&lines->out, "<... ", 5);
 	wmk_kprint_name(print_of(lines, &thread->entry), &thread->entry, &lines->out);
@@ -113,7 +113,7 @@ static void put_half(struct wmk_strace_lines *lines, const struct wmk_syscalls_r
 {
 	const struct wmk_syscalls_record none = { .number = exit->number, .abi = exit->abi };
 
-	make_way(lines);
+	finish_open_line(lines);
 	wmk_strace_lines_begin(lines, exit->tid, exit->mono);
 	wmk_kline_bytes(&lines->out, "<... ", 5);
 	wmk_kline_put(&lines->out, print_of(lines, exit)->call.name);
@@ -124,7 +124,7 @@ static void put_half(struct wmk_strace_lines *lines, const struct wmk_syscalls_r
 }
 
 /* Prints a system call that the exit of its thread ended. */
-static void put_never(struct wmk_strace_lines *lines, struct wmk_strace_thread *thread, uint64_t mono)
+static void put_unreturned(struct wmk_strace_lines *lines, struct wmk_strace_thread *thread, uint64_t mono)
 {
 	const struct wmk_kprint *print = print_of(lines, &thread->entry);
 
@@ -159,7 +159,7 @@ static void count(struct wmk_strace_lines *lines, const struct wmk_strace_thread
 }
 
 /* Prints a change of the ABI. A 64-bit process can make 32-bit system calls, too. */
-static void say_abi(struct wmk_strace_lines *lines, struct wmk_strace_thread *thread,
+static void print_abi(struct wmk_strace_lines *lines, struct wmk_strace_thread *thread,
 		    const struct wmk_syscalls_record *record)
 {
 	if (thread->abi == record->abi)
@@ -167,7 +167,7 @@ static void say_abi(struct wmk_strace_lines *lines, struct wmk_strace_thread *th
 	thread->abi = record->abi;
 	if (lines->args->quiet || lines->args->json || lines->args->is_summary || !is_selected(lines, record))
 		return;
-	make_way(lines);
+	finish_open_line(lines);
 	wmk_strace_lines_begin(lines, thread->tid, record->mono);
 	wmk_kline_put(&lines->out, "[ Process PID=");
 	wmk_kline_unsigned(&lines->out, thread->pid);
@@ -202,7 +202,7 @@ static void end_of_handler(struct wmk_strace_lines *lines, struct wmk_strace_thr
 	if (is_objects(lines))
 		wmk_strace_json_call(lines, thread, NULL);
 	if (is_lines(lines))
-		put_never(lines, thread, thread->entry.mono);
+		put_unreturned(lines, thread, thread->entry.mono);
 }
 
 static void on_entry(struct wmk_strace_lines *lines, struct wmk_strace_thread *thread,
@@ -210,10 +210,10 @@ static void on_entry(struct wmk_strace_lines *lines, struct wmk_strace_thread *t
 {
 	const bool is_shown = is_lines(lines) && is_selected(lines, record);
 
-	say_abi(lines, thread, record);
+	print_abi(lines, thread, record);
 	/* (also the thread's own, if the record of its exit was lost) */
 	if (is_shown)
-		make_way(lines);
+		finish_open_line(lines);
 	thread->has_entry = false;
 	if (wmk_strace_thread_keep(thread, record) && is_shown)
 		lines->deferred = thread->tid;
@@ -244,7 +244,7 @@ static void adopt_exec(struct wmk_strace_lines *lines, struct wmk_strace_thread 
 		    !is_exec(lines, &other->entry))
 			continue;
 		if (is_lines(lines))
-			make_way(lines);
+			finish_open_line(lines);
 		if (wmk_strace_thread_keep(thread, &other->entry))
 			thread->is_begun = true;
 		wmk_strace_thread_remove(lines, other);
@@ -260,7 +260,7 @@ static void expect(struct wmk_strace_lines *lines, const struct wmk_syscalls_rec
 		lines->newborn[lines->n_newborn++ % (sizeof(lines->newborn) / sizeof(*lines->newborn))] = (uint32_t)tid;
 }
 
-bool wmk_strace_lines_awaits(struct wmk_strace_lines *lines)
+bool wmk_strace_lines_has_newborn(struct wmk_strace_lines *lines)
 {
 	for (unsigned i = 0; i < sizeof(lines->newborn) / sizeof(*lines->newborn); i++) {
 		if (!lines->newborn[i])
@@ -309,10 +309,10 @@ static void on_exit_of(struct wmk_strace_lines *lines, struct wmk_strace_thread 
 			wmk_strace_json_call(lines, thread, record);
 		else if (is_lines(lines))
 			put_call(lines, thread, record);
-	} else if (thread->was_there && is_lines(lines)) {
+	} else if (thread->existed && is_lines(lines)) {
 		put_half(lines, record);
 	}
-	thread->was_there = true;
+	thread->existed = true;
 }
 
 static void on_signal(struct wmk_strace_lines *lines, const struct wmk_syscalls_record *record)
@@ -326,7 +326,7 @@ static void on_signal(struct wmk_strace_lines *lines, const struct wmk_syscalls_
 		wmk_strace_json_other(lines, record);
 	if (!is_lines(lines))
 		return;
-	make_way(lines);
+	finish_open_line(lines);
 	wmk_strace_lines_begin(lines, record->tid, record->mono);
 	wmk_kline_bytes(&lines->out, "--- ", 4);
 	wmk_kline_put(&lines->out, wmk_ksignal_name(number, room));
@@ -355,11 +355,11 @@ static void on_end(struct wmk_strace_lines *lines, struct wmk_strace_thread *thr
 	if (was_selected && is_objects(lines))
 		wmk_strace_json_call(lines, thread, NULL);
 	if (was_selected && is_lines(lines))
-		put_never(lines, thread, record->mono);
+		put_unreturned(lines, thread, record->mono);
 	if (is_objects(lines))
 		wmk_strace_json_other(lines, record);
 	if (is_lines(lines) && lines->args->quiet < 2) {
-		make_way(lines);
+		finish_open_line(lines);
 		wmk_strace_lines_begin(lines, thread->tid, record->mono);
 		wmk_kline_bytes(&lines->out, "+++ ", 4);
 		wmk_kprint_end(record, &lines->out);
@@ -370,7 +370,7 @@ static void on_end(struct wmk_strace_lines *lines, struct wmk_strace_thread *thr
 }
 
 /* Prints the message between lines. */
-static void say_attached(struct wmk_strace_lines *lines, uint32_t tid)
+static void print_attached(struct wmk_strace_lines *lines, uint32_t tid)
 {
 	if (!lines->args->output && !lines->args->json) {
 		if (lines->open)
@@ -389,12 +389,12 @@ void wmk_strace_lines_record(struct wmk_strace_lines *lines, const struct wmk_sy
 		if (!lines->args->follow || record->is_end)
 			return;
 		if (!lines->args->quiet)
-			say_attached(lines, record->tid);
+			print_attached(lines, record->tid);
 		thread = wmk_strace_lines_add(lines, record->tid, record->pid);
 		if (!thread)
 			return;
 		/* in a system call since before the trace: strace -f -p prints how it ends */
-		thread->was_there = record->is_exit && !is_birth(lines, record);
+		thread->existed = record->is_exit && !is_birth(lines, record);
 	}
 	if (thread->waits_for_exec) {
 		if (record->is_end)
@@ -453,7 +453,7 @@ void wmk_strace_lines_reap(struct wmk_strace_lines *lines)
 
 		if (!thread->is_used || !is_over(lines, thread))
 			continue;
-		make_way(lines);
+		finish_open_line(lines);
 		wmk_strace_thread_remove(lines, thread);
 		i = (size_t)-1;
 	}
@@ -465,7 +465,7 @@ void wmk_strace_lines_finish(struct wmk_strace_lines *lines)
 		if (lines->threads[i].is_used && lines->threads[i].has_entry &&
 		    is_selected(lines, &lines->threads[i].entry))
 			wmk_strace_json_call(lines, &lines->threads[i], NULL);
-	make_way(lines);
+	finish_open_line(lines);
 	if (lines->args->is_summary)
 		wmk_strace_summary(lines);
 	wmk_strace_lines_flush(lines);

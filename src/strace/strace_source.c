@@ -25,11 +25,11 @@ int wmk_strace_source_init(struct wmk_strace_source *source, const struct wmk_st
 	return source->heads ? 0 : wmk_error(-ENOMEM, "cannot read %u CPUs: no memory", n);
 }
 
-void wmk_strace_source_look(struct wmk_strace_source *source, bool is_end)
+void wmk_strace_source_refill(struct wmk_strace_source *source, bool is_end)
 {
 	source->until = is_end ? UINT64_MAX : wmk_kspaces_monotonic() - WINDOW_NS;
 	for (unsigned i = 0; i < source->n; i++)
-		if (!source->heads[i].is_there)
+		if (!source->heads[i].has_record)
 			source->ops->fill(source, i);
 }
 
@@ -38,12 +38,12 @@ const struct wmk_syscalls_record *wmk_strace_source_take(struct wmk_strace_sourc
 	struct wmk_strace_head *first = NULL;
 
 	if (source->given) {
-		source->given->is_there = false;
+		source->given->has_record = false;
 		source->ops->fill(source, (unsigned)(source->given - source->heads));
 		source->given = NULL;
 	}
 	for (unsigned i = 0; i < source->n; i++)
-		if (source->heads[i].is_there && (!first || source->heads[i].record.mono < first->record.mono))
+		if (source->heads[i].has_record && (!first || source->heads[i].record.mono < first->record.mono))
 			first = &source->heads[i];
 	if (!first || first->record.mono > source->until)
 		return NULL;

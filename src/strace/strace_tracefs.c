@@ -133,7 +133,7 @@ static void tracefs_fill(struct wmk_strace_source *source, unsigned cpu)
 		if (slot->has_page && wmk_kpage_next(&slot->page, &record) > 0) {
 			if (!convert(it, cpu, &record, &source->heads[cpu].record))
 				continue;
-			source->heads[cpu].is_there = true;
+			source->heads[cpu].has_record = true;
 			return;
 		}
 		if (slot->has_page)
@@ -209,7 +209,7 @@ static const struct wmk_strace_source_ops tracefs_ops = {
 };
 
 /* Reads the positions of the fields from the format file. */
-static int learn(struct tracefs_source *it, unsigned which)
+static int read_layout(struct tracefs_source *it, unsigned which)
 {
 	struct event *event = &it->events[which];
 	struct wmk_kformat *format;
@@ -253,7 +253,7 @@ static int make(struct tracefs_source *it)
 		return err;
 	memcpy(it->name, name, sizeof(it->name));
 	for (unsigned i = 0; i < N_EVENTS && err == 0; i++)
-		err = learn(it, i);
+		err = read_layout(it, i);
 	return err;
 }
 

@@ -75,8 +75,10 @@ static __always_inline __u64 read_pointer(__u64 at, int compat, int *is_bad)
 #define TEXT_UNREADABLE 0x10000
 #define TEXT_CUT 0x20000
 
-/* Copies a text of an argv to the part at `at`, after its first `used` bytes. Returns the new number of used bytes,
- * with TEXT_... flags. */
+/*
+ * Copies a text of an argv to the part at `at`, after its first `used` bytes. Returns the new number of used bytes,
+ * with TEXT_... flags.
+ */
 __noinline int copy_one_text(__u32 slot, __u32 at, __u32 used, __u64 text, __u32 max)
 {
 	struct scratch *scratch = bpf_map_lookup_elem(&scratches, &slot);
@@ -199,8 +201,10 @@ static __always_inline void copy_vectors(struct wmk_syscalls_part *part, __u32 s
 		part->flags |= WMK_SYSCALLS_PART_CUT;
 }
 
-/* Counts of elements have 32 bits, and the upper half of the register is undefined. Lengths in bytes may have 64
- * bits; a length above 32 bits is cut in any case. */
+/*
+ * Counts of elements have 32 bits, and the upper half of the register is undefined. Lengths in bytes may have 64 bits;
+ * a length above 32 bits is cut in any case.
+ */
 static __always_inline __u64 length_of(__u64 count, __u16 unit)
 {
 	if (unit == 1 && count >> 32)

@@ -372,7 +372,7 @@ struct short_signal {
 	__u64 values[WMK_SYSCALLS_ARGS];
 };
 
-static __always_inline void tell(const struct task_struct *task, __u8 flags, const void *from, __u32 n_values)
+static __always_inline void send_task(const struct task_struct *task, __u8 flags, const void *from, __u32 n_values)
 {
 	const __u32 cpu = bpf_get_smp_processor_id();
 	void *ring = ring_of(cpu);
@@ -399,7 +399,7 @@ int BPF_PROG(wmk_signal, int number, const void *info)
 
 	/* SEND_SIG_NOINFO and SEND_SIG_PRIV (0, 1) are no pointers: no siginfo exists. */
 	if ((__u64)info > 1 && is_followed(task->tgid))
-		tell(task, WMK_SYSCALLS_IS_SIGNAL, info, WMK_SYSCALLS_ARGS);
+		send_task(task, WMK_SYSCALLS_IS_SIGNAL, info, WMK_SYSCALLS_ARGS);
 	return 0;
 }
 
@@ -439,7 +439,7 @@ int BPF_PROG(wmk_task_exit, struct task_struct *task)
 	if (config.is_told && is_followed(pid)) {
 		const __u64 status = (__u32)task->exit_code;
 
-		tell(task, WMK_SYSCALLS_IS_END, &status, 1);
+		send_task(task, WMK_SYSCALLS_IS_END, &status, 1);
 	}
 	if (!config.is_all && !config.is_told && !config.is_kept && task->signal->live.counter == 0)
 		bpf_map_delete_elem(&pids, &pid);

@@ -27,7 +27,7 @@ struct wmk_kreader_filters {
 	unsigned n;
 	uint8_t *program;                      /* current filter program of `len` bytes; NULL: keeps all records */
 	size_t len;
-	bool told, changing;
+	bool is_set, changing;
 };
 
 /* A declared event: its records are converted. */
@@ -45,7 +45,7 @@ struct wmk_kreader {
 	int32_t only_pid;
 	unsigned n_cpus;
 	bool alone;
-	struct wmk_kcontext *who;
+	struct wmk_kcontext *contexts;
 	struct wmk_kown own;
 	struct wmk_syscall_set *calls;      /* system calls that BPF records (syscall_set.h); NULL: none */
 	struct wmk_kreader_event *events;
@@ -68,12 +68,13 @@ static inline const struct wmk_kreader_event *wmk_kreader_of_type(const struct w
 
 /* Returns NULL if the channel has no such event. */
 struct wmk_kreader_event *wmk_kreader_find(const struct wmk_kreader *reader, const char *system, const char *name);
-bool wmk_kreader_asks(const struct wmk_kreader_filters *filters, uint64_t ts, const struct wmk_kfilter_record *record);
+bool wmk_kreader_filters_accept(const struct wmk_kreader_filters *filters, uint64_t ts,
+				const struct wmk_kfilter_record *record);
 /* Returns whether the filters of the event keep the record. */
-static inline bool wmk_kreader_wants(const struct wmk_kreader_event *event, uint64_t ts,
+static inline bool wmk_kreader_event_accepts(const struct wmk_kreader_event *event, uint64_t ts,
 				     const struct wmk_kfilter_record *record)
 {
-	return event->filters.n == 0 || wmk_kreader_asks(&event->filters, ts, record);
+	return event->filters.n == 0 || wmk_kreader_filters_accept(&event->filters, ts, record);
 }
 /* Implements wmk_kreader_filter() for records of this class. The class must outlive the filters. */
 int wmk_kreader_filters_set(const struct wmk_kreader *reader, const struct wmk_event_class *class,

@@ -36,7 +36,8 @@ void wmk_kreader_filters_free(struct wmk_kreader_filters *filters)
 	*filters = (struct wmk_kreader_filters){ .n = 0 };
 }
 
-bool wmk_kreader_asks(const struct wmk_kreader_filters *filters, uint64_t ts, const struct wmk_kfilter_record *record)
+bool wmk_kreader_filters_accept(const struct wmk_kreader_filters *filters, uint64_t ts,
+				const struct wmk_kfilter_record *record)
 {
 	const struct wmk_kreader_span *span = filters->spans;
 
@@ -52,7 +53,7 @@ static int span_add(const struct wmk_kreader *reader, const struct wmk_event_cla
 		    struct wmk_kreader_span *span, const void *program, size_t len)
 {
 	uint8_t contexts[WMK_KCONTEXT_CONTEXTS];
-	const unsigned n = wmk_kcontext_contexts(reader->who, contexts);
+	const unsigned n = wmk_kcontext_contexts(reader->contexts, contexts);
 
 	span->all |= !program;
 	return program ? wmk_kfilter_open(class, contexts, n, program, len, &span->either[span->either[0] != NULL]) : 0;
@@ -92,7 +93,7 @@ static int span_make(const struct wmk_kreader *reader, const struct wmk_event_cl
 {
 	int err = 0;
 
-	*span = (struct wmk_kreader_span){ .all = changing && (filters->changing || !filters->told) };
+	*span = (struct wmk_kreader_span){ .all = changing && (filters->changing || !filters->is_set) };
 	if (!span->all)
 		err = span_add(reader, class, span, program, len);
 	if (err == 0 && changing && !span->all)
@@ -124,7 +125,7 @@ static int change(const struct wmk_kreader *reader, const struct wmk_event_class
 	free(filters->program);
 	filters->program = kept;
 	filters->len = len;
-	filters->told = true;
+	filters->is_set = true;
 	filters->changing = changing;
 	return 0;
 }
@@ -133,8 +134,8 @@ int wmk_kreader_filters_set(const struct wmk_kreader *reader, const struct wmk_e
 			    struct wmk_kreader_filters *filters, const void *program, size_t len, bool changing)
 {
 	/* An event that never had a filter has no spans. */
-	if ((filters->told || !program) && same(filters, program, len) && (changing || !filters->changing)) {
-		filters->told = true;
+	if ((filters->is_set || !program) && same(filters, program, len) && (changing || !filters->changing)) {
+		filters->is_set = true;
 		return 0;
 	}
 	return change(reader, class, filters, program, len, changing);

@@ -37,7 +37,7 @@ int wmk_kreader_open(const struct wmk_kreader_options *options, struct wmk_kread
 	      : !wmk_tracefs_has(reader->instance, "per_cpu") || !wmk_tracefs_has(reader->instance, "events")
 		      ? wmk_error(-EINVAL, "cannot read a kernel channel: the directory is no tracefs instance")
 		      : wmk_kcontext_open(reader->instance, options->contexts, options->n_contexts,
-					  options->only_pid != 0, &reader->who);
+					  options->only_pid != 0, &reader->contexts);
 	if (err == 0 && (reader->n_cpus = wmk_kinstance_cpus(reader->instance)) == 0)
 		err = wmk_error_number();
 	if (err < 0) {
@@ -59,7 +59,7 @@ void wmk_kreader_close(struct wmk_kreader *reader)
 	}
 	free(reader->events);
 	wmk_syscall_set_free(reader->calls);
-	wmk_kcontext_close(reader->who);
+	wmk_kcontext_close(reader->contexts);
 	if (reader->instance >= 0)
 		close(reader->instance);
 	free(reader);
@@ -111,7 +111,7 @@ int wmk_kreader_dumper(const struct wmk_kreader *reader, struct wmk_source **dum
 					 wmk_kstatedump_classes[i].name);
 		options.ids[i] = reader->dump_ids[i] - 1;
 	}
-	options.n_contexts = wmk_kcontext_nobody(reader->who, options.contexts);
+	options.n_contexts = wmk_kcontext_no_task(reader->contexts, options.contexts);
 	return wmk_kdumper_open(&options, dumper);
 }
 

@@ -42,8 +42,10 @@ struct wmk_kreader_options {
 	void *own_data;
 	/* keep only records of this process, besides those of scheduling; 0: of all processes */
 	int32_t only_pid;
-	/* no other process resumes the streams: read in the cheapest mode; data that was taken is lost with this
-	 * process */
+	/*
+	 * no other process resumes the streams: read in the cheapest mode; data that was taken is lost with this
+	 * process
+	 */
 	bool alone;
 };
 

@@ -31,7 +31,7 @@
 /* room before a packet's header, so that header and records begin at an aligned address */
 #define ROOM 512u
 #define LEAST_LEFT 4096u             /* free bytes that a packet must have to take another page */
-#define LOOK_EVERY 16384u            /* records between two queries of the kernel's counts */
+#define QUERY_EVERY 16384u           /* records between two queries of the kernel's counts */
 
 struct wmk_kstream {
 	struct wmk_source source;
@@ -56,14 +56,16 @@ struct wmk_kstream {
 	uint64_t unread;                 /* part of `taken`: read by an earlier reader and never written */
 	uint64_t broken;                 /* malformed records */
 	/* Losses are reported only in packets that end after them. */
-	/* newest records, lost because the buffer was full; the value of `taken` at which they have happened for
-	 * certain */
+	/*
+	 * newest records, lost because the buffer was full; the value of `taken` at which they have happened for
+	 * certain
+	 */
 	uint64_t dropped, due;
 	uint64_t dropped_shown;
-	uint64_t told;                   /* losses that packets have reported, also those of an earlier reader: never
+	uint64_t reported;               /* losses that packets have reported, also those of an earlier reader: never
 					  * decreases */
 	uint64_t overrun, overrun_shown; /* oldest records, overwritten: older than the next page that is taken */
-	uint64_t look_at;                /* value of `taken` at which the counts are queried next */
+	uint64_t query_at;               /* value of `taken` at which the counts are queried next */
 };
 
 static struct wmk_kstream *stream_of(struct wmk_source *source)
@@ -89,11 +91,11 @@ static void show_dropped(struct wmk_kstream *stream)
  * all records that are in the buffer now. Records that were overwritten by now are older than the oldest page in the
  * buffer, which is the next one that is taken.
  */
-static void look_at_losses(struct wmk_kstream *stream)
+static void query_losses(struct wmk_kstream *stream)
 {
 	struct wmk_kcpu_stats stats;
 
-	stream->look_at = stream->taken + LOOK_EVERY;
+	stream->query_at = stream->taken + QUERY_EVERY;
 	if (wmk_kcpu_stats(stream->buffer, &stats) < 0) {
 		wmk_error_clear();
 		return;
@@ -156,15 +158,16 @@ static bool is_own(const struct wmk_kreader *reader, const struct wmk_kreader_ev
 	       wmk_kown_has(&reader->own, common->tid, ts);
 }
 
-/* 1: the record is in the packet, is not wanted, or is malformed and counted as lost. 0: the packet has no room for
- * it. */
+/*
+ * 1: the record is in the packet, is not wanted, or is malformed and counted as lost. 0: the packet has no room for it.
+ */
 static int put_record(struct wmk_kstream *stream, const struct wmk_krecord *record)
 {
 	const struct wmk_kreader_event *event =
 		record->len < 8 ? NULL : wmk_kreader_of_type(stream->reader, record->type);
 	uint8_t *at = stream->data + stream->len;
 	const size_t left = stream->cap - stream->len;
-	struct wmk_kfilter_record asked = { .cpu = stream->cpu };
+	struct wmk_kfilter_record filtered = { .cpu = stream->cpu };
 	struct wmk_kcommon common;
 	size_t n;
 	long payload;
@@ -179,13 +182,14 @@ static int put_record(struct wmk_kstream *stream, const struct wmk_krecord *reco
 	if (left < WMK_CTF_RECORD_HEAD + WMK_KCONTEXT_BYTES)
 		return 0;
 	if (stream->reader->only_pid && !event->of_all &&
-	    wmk_kcontext_process(stream->reader->who, stream->cpu, record->ts, common.tid) != stream->reader->only_pid)
+	    wmk_kcontext_process(stream->reader->contexts, stream->cpu, record->ts, common.tid) !=
+		    stream->reader->only_pid)
 		return 1;
 	n = wmk_ctf_record_encode(at, event->id, record->ts, stream->len ? stream->end_ts : record->ts);
-	asked.tid = common.tid;
-	asked.contexts = at + n;
-	asked.contexts_len = wmk_kcontext_encode(stream->reader->who, stream->cpu, record->ts, &common, at + n);
-	n += asked.contexts_len;
+	filtered.tid = common.tid;
+	filtered.contexts = at + n;
+	filtered.contexts_len = wmk_kcontext_encode(stream->reader->contexts, stream->cpu, record->ts, &common, at + n);
+	n += filtered.contexts_len;
 	payload = wmk_kevent_copy(event->event, record->data, record->len, at + n, left - n);
 	if (payload == -ENOSPC && stream->len)
 		return 0;
@@ -194,9 +198,9 @@ static int put_record(struct wmk_kstream *stream, const struct wmk_krecord *reco
 		stream->broken++;
 		return 1;
 	}
-	asked.payload = at + n;
-	asked.payload_len = (size_t)payload;
-	if (!wmk_kreader_wants(event, record->ts, &asked))
+	filtered.payload = at + n;
+	filtered.payload_len = (size_t)payload;
+	if (!wmk_kreader_event_accepts(event, record->ts, &filtered))
 		return 1;
 	if (!stream->len)
 		stream->begin_ts = record->ts;
@@ -238,10 +242,10 @@ static int next_page(struct wmk_kstream *stream, bool flush)
 	ret = wmk_kpart_open(stream->buffer, &stream->part, &stream->page);
 	/* after taking the page: all events of tasks before its records are noted then */
 	if (ret == 0)
-		ret = wmk_kcontext_look(stream->reader->who);
+		ret = wmk_kcontext_drain(stream->reader->contexts);
 	if (ret < 0)
 		return ret;
-	wmk_kown_look(&stream->reader->own);
+	wmk_kown_refresh(&stream->reader->own);
 	/* (the rest of a page that was returned before may be older than what was overwritten) */
 	if (stream->part.from == 0 && !stream->part.again)
 		stream->overrun_shown = stream->overrun;
@@ -249,8 +253,10 @@ static int next_page(struct wmk_kstream *stream, bool flush)
 	return 1;
 }
 
-/* Fills the packet with the records that exist now. The limit matters: reading makes unwanted records itself, and
- * would never end. */
+/*
+ * Fills the packet with the records that exist now. The limit matters: reading makes unwanted records itself, and would
+ * never end.
+ */
 static int fill(struct wmk_kstream *stream, bool flush)
 {
 	const bool mapped = wmk_kcpu_mode(stream->buffer) == WMK_KCPU_MAP;
@@ -283,12 +289,12 @@ static uint64_t lost_by_now(struct wmk_kstream *stream)
 {
 	const uint64_t lost = stream->overrun_shown + stream->dropped_shown + stream->unread + stream->broken;
 
-	if (stream->told < lost)
-		stream->told = lost;
-	return stream->told;
+	if (stream->reported < lost)
+		stream->reported = lost;
+	return stream->reported;
 }
 
-static int tell_failure(struct wmk_kstream *stream)
+static int return_failure(struct wmk_kstream *stream)
 {
 	wmk_error_give(stream->failed);
 	stream->failed = NULL;
@@ -302,13 +308,13 @@ static int stream_next(struct wmk_source *source, int flush, struct wmk_packet *
 
 	if (!stream->ready) {
 		if (stream->failed)
-			return tell_failure(stream);
+			return return_failure(stream);
 		/*
 		 * The query takes microseconds, and packets of mapped pages are small. At the end, stream_lost() is
 		 * exact.
 		 */
-		if (flush || stream->taken >= stream->look_at)
-			look_at_losses(stream);
+		if (flush || stream->taken >= stream->query_at)
+			query_losses(stream);
 		ret = fill(stream, flush != 0);
 		if (ret <= 0)
 			return ret;
@@ -396,7 +402,7 @@ static int stream_resume(struct wmk_source *source, const struct wmk_ctf_packet 
 	else if (wmk_kcpu_mode(stream->buffer) != WMK_KCPU_MAP)
 		stream->unread = behind - again;
 	stream->records = *records;
-	stream->told = last->lost;
+	stream->reported = last->lost;
 	stream->taken = behind < again ? *end : stats.read - again;
 	return 0;
 }
@@ -412,7 +418,7 @@ static int stream_clear(struct wmk_source *source, uint64_t *position, uint64_t 
 	stream->len = 0;
 	stream->taken = stream->records = stream->skip = stream->unread = stream->broken = 0;
 	stream->dropped = stream->due = stream->dropped_shown = stream->overrun = stream->overrun_shown =
-		stream->look_at = stream->told = 0;
+		stream->query_at = stream->reported = 0;
 	return wmk_kcpu_empty(stream->buffer, stream->reader->instance);
 }
 
@@ -426,12 +432,12 @@ static int stream_fd(struct wmk_source *source)
 /* Tracks the processes of threads even if no records are wanted now. */
 static int stream_follow(struct wmk_source *source)
 {
-	return wmk_kcontext_follow(stream_of(source)->reader->who, stream_of(source)->cpu);
+	return wmk_kcontext_follow(stream_of(source)->reader->contexts, stream_of(source)->cpu);
 }
 
 static int stream_follow_fd(struct wmk_source *source)
 {
-	return wmk_kcontext_fd(stream_of(source)->reader->who, stream_of(source)->cpu);
+	return wmk_kcontext_fd(stream_of(source)->reader->contexts, stream_of(source)->cpu);
 }
 
 static void stream_close(struct wmk_source *source)
@@ -464,7 +470,7 @@ int wmk_kstream_open(struct wmk_kreader *reader, unsigned cpu, struct wmk_source
 		err = wmk_kcpu_open(reader->instance, cpu, reader->alone ? WMK_KCPU_READ : WMK_KCPU_BEST,
 				    &stream->buffer);
 	if (err == 0)
-		err = wmk_kcontext_cpu(reader->who, cpu);
+		err = wmk_kcontext_cpu(reader->contexts, cpu);
 	if (err < 0) {
 		stream_close(&stream->source);
 		return wmk_error_add(err, "cannot read the kernel records of CPU %u", cpu);

@@ -27,15 +27,15 @@ void wmk_kept_packets_free(struct wmk_kept_packet *packet)
 	free(packet);
 }
 
-static struct wmk_kept_packet *packet_make(const struct wmk_kept_packet *is, const uint8_t *data)
+static struct wmk_kept_packet *packet_make(const struct wmk_kept_packet *header, const uint8_t *data)
 {
-	const size_t bytes =
-		(WMK_KEPT_PACKETS_ROOM + is->len + WMK_KEPT_PACKETS_ALIGN - 1) & ~(size_t)(WMK_KEPT_PACKETS_ALIGN - 1);
+	const size_t bytes = (WMK_KEPT_PACKETS_ROOM + header->len + WMK_KEPT_PACKETS_ALIGN - 1) &
+			     ~(size_t)(WMK_KEPT_PACKETS_ALIGN - 1);
 	struct wmk_kept_packet *made = malloc(sizeof(*made));
 
 	if (!made)
 		return NULL;
-	*made = *is;
+	*made = *header;
 	made->next = NULL;
 	made->memory = aligned_alloc(WMK_KEPT_PACKETS_ALIGN, bytes);
 	if (!made->memory) {
@@ -43,16 +43,16 @@ static struct wmk_kept_packet *packet_make(const struct wmk_kept_packet *is, con
 		return NULL;
 	}
 	made->data = made->memory + WMK_KEPT_PACKETS_ROOM;
-	memcpy(made->data, data, is->len);
+	memcpy(made->data, data, header->len);
 	return made;
 }
 
-void wmk_kept_packets_add(struct wmk_kept_packets *kept, const struct wmk_kept_packet *is, const uint8_t *data)
+void wmk_kept_packets_add(struct wmk_kept_packets *kept, const struct wmk_kept_packet *header, const uint8_t *data)
 {
-	struct wmk_kept_packet *made = packet_make(is, data);
+	struct wmk_kept_packet *made = packet_make(header, data);
 
 	if (!made) {
-		kept->overwritten += is->records;
+		kept->overwritten += header->records;
 		return;
 	}
 	if (kept->last)

@@ -32,9 +32,11 @@ struct wmk_kept_packets {
 	struct wmk_kept_packet *first, *last;
 };
 
-/* Adds a packet with the counts and times of `is` and a copy of the content at `data`. Removes old packets above the
- * limit. */
-void wmk_kept_packets_add(struct wmk_kept_packets *kept, const struct wmk_kept_packet *is, const uint8_t *data);
+/*
+ * Adds a packet with the counts and times of `header` and a copy of the content at `data`. Removes old packets above
+ * the limit.
+ */
+void wmk_kept_packets_add(struct wmk_kept_packets *kept, const struct wmk_kept_packet *header, const uint8_t *data);
 /* Removes and returns the oldest packet; the caller calls wmk_kept_packets_free(). NULL: none. */
 struct wmk_kept_packet *wmk_kept_packets_take(struct wmk_kept_packets *kept);
 void wmk_kept_packets_free(struct wmk_kept_packet *packet);

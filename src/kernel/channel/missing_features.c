@@ -159,8 +159,10 @@ int wmk_kmissing_find(const struct wmk_tracefs *tracefs, const char *instance_na
 
 /* ── descriptions ────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Returns whether the kernel lacks the feature; otherwise it has the feature and refuses its use. (-EINVAL, -ENODEV:
- * no such tracer or size.) */
+/*
+ * Returns whether the kernel lacks the feature; otherwise it has the feature and refuses its use. (-EINVAL, -ENODEV: no
+ * such tracer or size.)
+ */
 static bool is_absent(int err)
 {
 	return err == -ENOENT || err == -EINVAL || err == -ENODEV || err == -ENOTSUP || err == -ENOTTY;

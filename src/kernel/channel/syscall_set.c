@@ -123,7 +123,7 @@ int wmk_syscall_set_filter(struct wmk_kreader *reader, const char *name, const v
 		return program ? wmk_error(-ENOENT, "cannot filter the system call %s: the channel does not record it",
 					   name)
 			       : 0;
-	if (!program && !call->filters[is_exit].told)
+	if (!program && !call->filters[is_exit].is_set)
 		return 0;
 	if (!call->classes[is_exit])
 		err = wmk_syscalls_class(&call->call, is_exit, &call->classes[is_exit]);
@@ -226,8 +226,9 @@ int wmk_syscalls_probe(void)
 	return err;
 }
 
-/* Waits until no BPF program that still saw a system call as wanted runs: programs are RCU read-side critical
- * sections. */
+/*
+ * Waits until no BPF program that still saw a system call as wanted runs: programs are RCU read-side critical sections.
+ */
 static void quiesce(void)
 {
 	syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
@@ -238,8 +239,10 @@ static bool bit_of(const uint64_t *words, unsigned abi, unsigned number)
 	return words[abi * (WMK_SYSCALLS_NUMBERS / 64) + number / 64] >> (number % 64) & 1;
 }
 
-/* Changes single bits, so that a system call that stays wanted is recorded throughout. Returns whether some are no
- * longer wanted. */
+/*
+ * Changes single bits, so that a system call that stays wanted is recorded throughout. Returns whether some are no
+ * longer wanted.
+ */
 static bool want(struct wmk_syscall_set *set, const uint64_t *wanted)
 {
 	bool fewer = false;

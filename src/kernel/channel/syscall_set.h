@@ -37,8 +37,9 @@ int wmk_syscall_set_event(struct wmk_kreader *reader, const char *name, uint32_t
 int wmk_syscall_set_filter(struct wmk_kreader *reader, const char *name, const void *program, size_t len);
 void wmk_syscall_set_free(struct wmk_syscall_set *set);
 
-/* syscall_follow.c: for an instance that records one process and its descendants, follows all of them that exist
- * now. */
+/*
+ * syscall_follow.c: for an instance that records one process and its descendants, follows all of them that exist now.
+ */
 int wmk_syscall_set_follow(const struct wmk_kreader *reader);
 
 #endif

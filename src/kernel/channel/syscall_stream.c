@@ -66,7 +66,7 @@ static uint64_t lost_now(struct wmk_syscall_stream *stream)
  * Records that were lost by now are older than any record from here on. A packet that ends after the current head may
  * report them.
  */
-static void look_at_losses(struct wmk_syscall_stream *stream)
+static void query_losses(struct wmk_syscall_stream *stream)
 {
 	const uint64_t lost = lost_now(stream);
 
@@ -105,7 +105,7 @@ static int put_record(struct wmk_syscall_stream *stream, const struct wmk_syscal
 	const struct wmk_syscall_entry *call = stream->reader->calls->calls[record->abi][record->number];
 	const struct wmk_kcommon common = { .tid = (int32_t)record->tid };
 	const uint64_t ts = record->ts < stream->end_ts ? stream->end_ts : record->ts;
-	struct wmk_kfilter_record asked = { .cpu = record->cpu, .tid = (int32_t)record->tid };
+	struct wmk_kfilter_record filtered = { .cpu = record->cpu, .tid = (int32_t)record->tid };
 	const struct wmk_kreader_filters *filters;
 	uint8_t *at = stream->data + stream->len;
 	size_t n;
@@ -114,17 +114,17 @@ static int put_record(struct wmk_syscall_stream *stream, const struct wmk_syscal
 	if (!call || call->ids[record->is_exit] == WMK_SYSCALL_SET_NO_ID)
 		return 0;
 	n = wmk_ctf_record_encode(at, call->ids[record->is_exit], ts, stream->len ? stream->end_ts : ts);
-	asked.contexts = at + n;
-	asked.contexts_len =
-		wmk_kcontext_encode_of(stream->reader->who, record->cpu, ts, &common, (int32_t)record->pid, at + n);
-	n += asked.contexts_len;
+	filtered.contexts = at + n;
+	filtered.contexts_len = wmk_kcontext_encode_of(stream->reader->contexts, record->cpu, ts, &common,
+						       (int32_t)record->pid, at + n);
+	n += filtered.contexts_len;
 	payload = wmk_syscalls_payload(&call->call, record, at + n, PACKET - stream->len - n);
 	if (payload < 0)
 		return (int)payload;
-	asked.payload = at + n;
-	asked.payload_len = (size_t)payload;
+	filtered.payload = at + n;
+	filtered.payload_len = (size_t)payload;
 	filters = &call->filters[record->is_exit];
-	if (filters->n && !wmk_kreader_asks(filters, ts, &asked))
+	if (filters->n && !wmk_kreader_filters_accept(filters, ts, &filtered))
 		return 0;
 	if (!stream->len)
 		stream->begin_ts = ts;
@@ -143,7 +143,7 @@ static int take(struct wmk_syscall_stream *stream)
 	int ret = wmk_syscalls_next(stream->bpf, stream->ring, &batch);
 
 	/* after taking the batch: all events of tasks before its records are noted then */
-	if (ret > 0 && wmk_kcontext_look(stream->reader->who) < 0)
+	if (ret > 0 && wmk_kcontext_drain(stream->reader->contexts) < 0)
 		ret = wmk_error_number();
 	if (ret <= 0)
 		return ret;
@@ -154,9 +154,9 @@ static int take(struct wmk_syscall_stream *stream)
 	return ret < 0 ? wmk_error_add(ret, "cannot read a system call of ring %u", stream->ring) : 0;
 }
 
-static void look_at_own(struct wmk_kreader *reader)
+static void refresh_own(struct wmk_kreader *reader)
 {
-	wmk_kown_look(&reader->own);
+	wmk_kown_refresh(&reader->own);
 	if (reader->calls->own_version == reader->own.version)
 		return;
 	reader->calls->own_version = reader->own.version;
@@ -178,7 +178,7 @@ static int keep(struct wmk_syscall_stream *stream, uint64_t until, bool flush)
 	int err = 0;
 
 	while (err == 0 && (stream->at < until || (flush && stream->len))) {
-		look_at_losses(stream);
+		query_losses(stream);
 		before = stream->at;
 		if (stream->at < until)
 			err = take(stream);
@@ -187,14 +187,14 @@ static int keep(struct wmk_syscall_stream *stream, uint64_t until, bool flush)
 		if (stream->len < stream->give && !(flush && stream->at >= until))
 			continue;
 		complete(stream);
-		const struct wmk_kept_packet is = { .begin_ts = stream->begin_ts,
+		const struct wmk_kept_packet header = { .begin_ts = stream->begin_ts,
 							 .end_ts = stream->end_ts,
 							 .records = stream->n,
 							 .lost = stream->shown,
 							 .len = stream->len };
 
 		if (stream->len)
-			wmk_kept_packets_add(&stream->kept, &is, stream->data);
+			wmk_kept_packets_add(&stream->kept, &header, stream->data);
 		stream->len = stream->n = 0;
 	}
 	return err < 0 ? err : any;
@@ -208,7 +208,7 @@ static int calls_follow(struct wmk_source *source)
 	if (!stream->kept.room)
 		return 0;
 	epoll_wait(stream->epoll, &event, 1, 0);
-	look_at_own(stream->reader);
+	refresh_own(stream->reader);
 	return keep(stream, wmk_syscalls_head(stream->bpf, stream->ring), false);
 }
 
@@ -217,7 +217,7 @@ static int give_kept(struct wmk_syscall_stream *stream)
 {
 	int err;
 
-	look_at_own(stream->reader);
+	refresh_own(stream->reader);
 	err = keep(stream, stream->until, true);
 	if (err < 0)
 		return err;
@@ -236,9 +236,9 @@ static int give_filled(struct wmk_syscall_stream *stream, bool flush)
 	int err = 0;
 
 	epoll_wait(stream->epoll, &event, 1, 0);
-	look_at_own(stream->reader);
+	refresh_own(stream->reader);
 	if (stream->at < until) {
-		look_at_losses(stream);
+		query_losses(stream);
 		err = take(stream);
 	}
 	if (err < 0 || !stream->len || (!flush && stream->len < stream->give))

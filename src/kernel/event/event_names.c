@@ -208,7 +208,7 @@ bool wmk_kname_event(const char *system, const char *kernel_name, char name[WMK_
 }
 
 /* Returns the rule after the field's name: "=tid", "#", "-100", ...; *len: its length. NULL: no rule for this field. */
-static const char *about(const char *fields, const char *field, size_t *len)
+static const char *rule_of(const char *fields, const char *field, size_t *len)
 {
 	const size_t name_len = strlen(field);
 
@@ -232,7 +232,7 @@ void wmk_kname_field(const char *system, const char *kernel_name, const char *fi
 
 	*rule = (struct wmk_kfield_rule){ .how = WMK_KHOW_PLAIN };
 	snprintf(rule->name, sizeof(rule->name), "%s", field);
-	words = row ? about(row->fields, field, &len) : NULL;
+	words = row ? rule_of(row->fields, field, &len) : NULL;
 	if (!words)
 		return;
 	if (*words == '=') {

@@ -22,15 +22,15 @@
 static void set(struct wmk_filter_found *found, const struct wmk_type *type, unsigned scope, uint32_t number,
 		uint64_t index)
 {
-	const unsigned is = wmk_filter_type_of(type);
+	const unsigned operand = wmk_filter_type_of(type);
 
-	if (is == WMK_FILTER_ABSENT) {
+	if (operand == WMK_FILTER_ABSENT) {
 		found->no_operand = type->kind == WMK_TYPE_BLOB     ? "bytes"
 				    : type->kind == WMK_TYPE_STRUCT ? "a structure"
 								    : "an array";
 		return;
 	}
-	found->input = (struct wmk_filter_input){ (uint8_t)is, (uint8_t)scope, (uint16_t)number, (uint32_t)index };
+	found->input = (struct wmk_filter_input){ (uint8_t)operand, (uint8_t)scope, (uint16_t)number, (uint32_t)index };
 	wmk_filter_found_labels(found, type);
 }
 

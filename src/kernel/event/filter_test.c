@@ -187,21 +187,21 @@ static bool is_word(char c)
 }
 
 /* Parses a pattern. Returns false if the kernel's language cannot express it. */
-static bool take_apart(const struct wmk_node *node, struct pattern *is)
+static bool take_apart(const struct wmk_node *node, struct pattern *parsed)
 {
 	size_t n_glob = 0;
 
-	*is = (struct pattern){ .n = 0 };
+	*parsed = (struct pattern){ .n = 0 };
 	if (node->text_len > STRING_MAX / 2)
 		return false;
 	for (uint32_t i = 0; i < node->text_len; i++) {
 		char c = node->text[i];
 
 		if (c == '*') {
-			is->stars++;
-			is->at_begin |= i == 0;
-			is->at_end |= i + 1 == node->text_len;
-			is->glob[n_glob++] = c;
+			parsed->stars++;
+			parsed->at_begin |= i == 0;
+			parsed->at_end |= i + 1 == node->text_len;
+			parsed->glob[n_glob++] = c;
 			continue;
 		}
 		if (c == '\\')
@@ -209,43 +209,44 @@ static bool take_apart(const struct wmk_node *node, struct pattern *is)
 		if (c < ' ' || c > '~' || strchr("\\\"'", c))
 			return false;
 		/* (the first one is always escaped: the kernel then treats it as a glob that begins with no digit) */
-		if (!is->n || !is_word(c))
-			is->glob[n_glob++] = '\\';
-		is->glob[n_glob++] = c;
-		is->plain[is->n++] = c;
+		if (!parsed->n || !is_word(c))
+			parsed->glob[n_glob++] = '\\';
+		parsed->glob[n_glob++] = c;
+		parsed->plain[parsed->n++] = c;
 	}
 	return true;
 }
 
 /* The kernel's forms with one or two stars, which need no NUL after the text. */
-static struct wmk_kterm by_shortcut(const struct wmk_koperand *operand, const struct pattern *is)
+static struct wmk_kterm by_shortcut(const struct wmk_koperand *operand, const struct pattern *parsed)
 {
-	if (!is_word(is->plain[0]) || strpbrk(is->plain, "[?"))
+	if (!is_word(parsed->plain[0]) || strpbrk(parsed->plain, "[?"))
 		return wmk_kterm_unknown();
-	if (is->stars == 1 && is->at_end)
-		return test(!operand->is_far, "%s ~ \"%s*\"", operand->name, is->plain);
-	if (is->stars == 2 && is->at_begin && is->at_end)
-		return test(false, "%s ~ \"*%s*\"", operand->name, is->plain);
+	if (parsed->stars == 1 && parsed->at_end)
+		return test(!operand->is_far, "%s ~ \"%s*\"", operand->name, parsed->plain);
+	if (parsed->stars == 2 && parsed->at_begin && parsed->at_end)
+		return test(false, "%s ~ \"*%s*\"", operand->name, parsed->plain);
 	return wmk_kterm_unknown();
 }
 
 struct wmk_kterm wmk_kterm_matches(const struct wmk_koperand *operand, const struct wmk_node *node)
 {
-	struct pattern is;
+	struct pattern parsed;
 
 	if (node->text_len && node->text_len == strspn(node->text, "*"))
 		return wmk_kterm_constant(true);
-	if ((!operand->text_size && !operand->is_far) || !take_apart(node, &is) || !is.n)
+	if ((!operand->text_size && !operand->is_far) || !take_apart(node, &parsed) || !parsed.n)
 		return wmk_kterm_unknown();
-	if (operand->text_size && is.n > operand->text_size)
+	if (operand->text_size && parsed.n > operand->text_size)
 		return wmk_kterm_constant(false);
-	if (is.stars)
-		return operand->has_end ? test(true, "%s ~ \"%s\"", operand->name, is.glob) : by_shortcut(operand, &is);
+	if (parsed.stars)
+		return operand->has_end ? test(true, "%s ~ \"%s\"", operand->name, parsed.glob)
+					: by_shortcut(operand, &parsed);
 	/*
 	 * the kernel compares an unterminated text outside of the fixed part only up to its length; an empty one is
 	 * compared with unrelated bytes
 	 */
 	if (operand->is_far)
-		return test(false, "%s == \"%s\"", operand->name, is.plain);
-	return equals(test(true, "%s == \"%s\"", operand->name, is.plain), operand);
+		return test(false, "%s == \"%s\"", operand->name, parsed.plain);
+	return equals(test(true, "%s == \"%s\"", operand->name, parsed.plain), operand);
 }

@@ -60,8 +60,9 @@ static bool number(struct wmk_scan part, uint32_t *value)
 	return true;
 }
 
-/* Copies a text to the format's memory. NULL: the memory is full; wmk_kformat_parse() allocates enough for all
- * texts. */
+/*
+ * Copies a text to the format's memory. NULL: the memory is full; wmk_kformat_parse() allocates enough for all texts.
+ */
 static const char *keep(struct parser *parser, const char *at, size_t len)
 {
 	char *copy = parser->room.text;
@@ -231,8 +232,10 @@ static void shape_field(const struct parser *parser, struct wmk_kfield *field, b
 
 /* ── fields ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Parses `<type> <name>`, `<type> <name>[<n>]`, `<type> (*<name>)(...)`, or `<type>[] <name>` for content outside of
- * the fixed part. */
+/*
+ * Parses `<type> <name>`, `<type> <name>[<n>]`, `<type> (*<name>)(...)`, or `<type>[] <name>` for content outside of
+ * the fixed part.
+ */
 static int take_declaration(struct parser *parser, struct wmk_scan part, struct wmk_kfield *field)
 {
 	struct wmk_scan name, brackets = { part.end, part.end };

@@ -27,20 +27,20 @@ static uint64_t namespace_of(const char *link)
 	return stat(link, &st) == 0 ? (uint64_t)st.st_ino : 0;
 }
 
-static void look(void)
+static void read_offsets(void)
 {
 	offsets = wmk_clock_offsets();
 }
 
 uint64_t wmk_kspaces_monotonic(void)
 {
-	pthread_once(&offsets_once, look);
+	pthread_once(&offsets_once, read_offsets);
 	return wmk_clock_monotonic() - (uint64_t)offsets.monotonic;
 }
 
 uint64_t wmk_kspaces_start_time(uint64_t ticks)
 {
-	pthread_once(&offsets_once, look);
+	pthread_once(&offsets_once, read_offsets);
 	return ticks - (uint64_t)(offsets.boot / (NSEC / sysconf(_SC_CLK_TCK)));
 }
 

@@ -18,7 +18,7 @@
 #include "kernel/proc/namespaces.h"
 #include "kernel/proc/procfs.h"
 
-#define LOOK_NS 100000000u
+#define REFRESH_NS 100000000u
 #define EXIT_NS 10000000u            /* time from wmk_kown_thread_ends() to the exit of the thread */
 
 /* Spans of this process's short-lived threads; all readers of the process share them. */
@@ -30,7 +30,7 @@ static _Atomic uint32_t spans_version;
 void wmk_kown_init(struct wmk_kown *own, wmk_kown_find *find, void *data, bool is_counter)
 {
 	*own = (struct wmk_kown){ .find = find, .data = data, .is_counter = is_counter };
-	wmk_kown_look(own);
+	wmk_kown_refresh(own);
 }
 
 static uint32_t slot_of(int32_t tid)
@@ -52,7 +52,7 @@ static int add(void *data, int32_t tid)
 	return 0;
 }
 
-static bool was_there(const struct wmk_kown *own, const struct wmk_kown_span *span, uint64_t ts)
+static bool covers(const struct wmk_kown *own, const struct wmk_kown_span *span, uint64_t ts)
 {
 	return own->is_counter ? ts >= span->from.counter && ts <= span->until.counter
 			       : ts >= span->from.monotonic && ts <= span->until.monotonic;
@@ -69,7 +69,7 @@ bool wmk_kown_has(const struct wmk_kown *own, int32_t tid, uint64_t ts)
 	if (own->tids[slot] == tid)
 		return true;
 	for (unsigned i = 0; i < own->n_spans; i++)
-		if (own->spans[i].tid == tid && was_there(own, &own->spans[i], ts))
+		if (own->spans[i].tid == tid && covers(own, &own->spans[i], ts))
 			return true;
 	return false;
 }
@@ -115,7 +115,7 @@ void wmk_kown_thread_ends(struct wmk_kown_time begun)
 	pthread_mutex_unlock(&spans_lock);
 }
 
-static void look_at_spans(struct wmk_kown *own)
+static void refresh_spans(struct wmk_kown *own)
 {
 	/*
 	 * relaxed: the records of a page that is read now are older than this load, and their thread has changed the
@@ -130,16 +130,16 @@ static void look_at_spans(struct wmk_kown *own)
 	pthread_mutex_unlock(&spans_lock);
 }
 
-void wmk_kown_look(struct wmk_kown *own)
+void wmk_kown_refresh(struct wmk_kown *own)
 {
 	const uint64_t now = wmk_clock_monotonic();
 	pid_t pids[WMK_KOWN_PIDS] = { getpid() };
 	unsigned n = 1;
 
-	look_at_spans(own);
-	if (own->looked && now - own->looked < LOOK_NS)
+	refresh_spans(own);
+	if (own->refreshed && now - own->refreshed < REFRESH_NS)
 		return;
-	own->looked = now;
+	own->refreshed = now;
 	if (own->find)
 		n = own->find(own->data, pids);
 	if (n != own->n_pids || memcmp(pids, own->pids, n * sizeof(*pids)) != 0) {

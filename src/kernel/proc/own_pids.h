@@ -44,7 +44,7 @@ struct wmk_kown_span {
 struct wmk_kown {
 	wmk_kown_find *find;           /* NULL: only this process */
 	void *data;
-	uint64_t looked;               /* CLOCK_MONOTONIC; 0: never */
+	uint64_t refreshed;            /* CLOCK_MONOTONIC; 0: never */
 	pid_t pids[WMK_KOWN_PIDS];
 	unsigned n_pids, n_tids;
 	uint32_t version;              /* changes when the list of processes changes */
@@ -57,7 +57,7 @@ struct wmk_kown {
 
 void wmk_kown_init(struct wmk_kown *own, wmk_kown_find *find, void *data, bool is_counter);
 /* Refreshes the lists of processes and threads. Does little if the last refresh is recent. */
-void wmk_kown_look(struct wmk_kown *own);
+void wmk_kown_refresh(struct wmk_kown *own);
 /* Returns true if the thread was one of the tracer's at that time. */
 bool wmk_kown_has(const struct wmk_kown *own, int32_t tid, uint64_t ts);
 

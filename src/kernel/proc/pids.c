@@ -18,7 +18,7 @@
 #include "base/error.h"
 #include "kernel/proc/procfs.h"
 
-struct looking {
+struct pid_search {
 	struct wmk_kproc_lines lines;
 	struct wmk_kproc_status status;
 	uint32_t ns, level;              /* the client's namespace; its depth, 1: our own */
@@ -26,16 +26,16 @@ struct looking {
 };
 
 /* Returns false if the process is hidden or has exited. */
-static bool read_status(struct looking *look, int task)
+static bool read_status(struct pid_search *search, int task)
 {
-	look->status = (struct wmk_kproc_status){ .tgid = 0 };
-	return wmk_kproc_status_read(&look->lines, task, &look->status) >= 0 && look->status.n_tids > 0;
+	search->status = (struct wmk_kproc_status){ .tgid = 0 };
+	return wmk_kproc_status_read(&search->lines, task, &search->status) >= 0 && search->status.n_tids > 0;
 }
 
-static bool namespace_of(struct looking *look, pid_t pid, uint32_t *ns)
+static bool namespace_of(struct pid_search *search, pid_t pid, uint32_t *ns)
 {
 	const int task = wmk_kproc_open_task(AT_FDCWD, pid);
-	const bool known = task >= 0 && wmk_kns_read(task, WMK_KNS_PID, ns) >= 0 && read_status(look, task);
+	const bool known = task >= 0 && wmk_kns_read(task, WMK_KNS_PID, ns) >= 0 && read_status(search, task);
 
 	if (task >= 0)
 		close(task);
@@ -60,18 +60,18 @@ static bool is_inside(int task, uint32_t ns)
 	return found;
 }
 
-static bool is_meant(struct looking *look, DIR *proc, int32_t pid)
+static bool is_match(struct pid_search *search, DIR *proc, int32_t pid)
 {
 	const int task = wmk_kproc_open_task(dirfd(proc), pid);
-	const bool found = task >= 0 && read_status(look, task) && look->status.n_tids >= look->level &&
-			   look->status.tids[look->level - 1] == look->number && is_inside(task, look->ns);
+	const bool found = task >= 0 && read_status(search, task) && search->status.n_tids >= search->level &&
+			   search->status.tids[search->level - 1] == search->number && is_inside(task, search->ns);
 
 	if (task >= 0)
 		close(task);
 	return found;
 }
 
-static int find(struct looking *look, pid_t *pid)
+static int find(struct pid_search *search, pid_t *pid)
 {
 	DIR *proc = wmk_kproc_opendir(AT_FDCWD, "/proc");
 	int err = -ESRCH;
@@ -80,13 +80,13 @@ static int find(struct looking *look, pid_t *pid)
 	if (!proc)
 		return wmk_error(-errno, "cannot list processes in /proc");
 	while (err == -ESRCH && wmk_kproc_next_number(proc, &next) == 1)
-		if (is_meant(look, proc, next)) {
+		if (is_match(search, proc, next)) {
 			*pid = next;
 			err = 0;
 		}
 	closedir(proc);
 	return err < 0 ? wmk_error(err, "process %" PRId32 " does not exist in the client's PID namespace",
-				   look->number)
+				   search->number)
 		       : 0;
 }
 
@@ -110,7 +110,7 @@ static int check_proc(pid_t client)
 
 int wmk_kpids_of(pid_t client, uint64_t number, pid_t *pid)
 {
-	struct looking *look;
+	struct pid_search *search;
 	uint32_t ours;
 	int err;
 
@@ -119,15 +119,15 @@ int wmk_kpids_of(pid_t client, uint64_t number, pid_t *pid)
 	err = check_proc(client);
 	if (err < 0)
 		return err;
-	look = calloc(1, sizeof(*look));
-	if (!look)
+	search = calloc(1, sizeof(*search));
+	if (!search)
 		return wmk_error(-ENOMEM, "cannot look up a process: no memory");
-	*pid = look->number = (int32_t)number;
-	if (namespace_of(look, getpid(), &ours) && namespace_of(look, client, &look->ns) && look->ns != ours) {
-		look->level = look->status.n_tids;
-		err = find(look, pid);
+	*pid = search->number = (int32_t)number;
+	if (namespace_of(search, getpid(), &ours) && namespace_of(search, client, &search->ns) && search->ns != ours) {
+		search->level = search->status.n_tids;
+		err = find(search, pid);
 	}
-	free(look);
+	free(search);
 	return err;
 }
 

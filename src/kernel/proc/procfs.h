@@ -35,8 +35,9 @@ int wmk_kproc_read_number(int dir, const char *file, uint64_t *number);
 int wmk_kproc_next_number(DIR *dir, int32_t *number);
 /* openat() and fdopendir(). Returns NULL with errno. */
 DIR *wmk_kproc_opendir(int dir, const char *path);
-/* Returns true if the error means that the object has disappeared or is hidden; false if this process lacks
- * resources. */
+/*
+ * Returns true if the error means that the object has disappeared or is hidden; false if this process lacks resources.
+ */
 bool wmk_kproc_is_gone(int err);
 
 struct wmk_kproc_lines {
@@ -48,8 +49,9 @@ struct wmk_kproc_lines {
 };
 
 int wmk_kproc_lines_open(struct wmk_kproc_lines *lines, int dir, const char *file);
-/* 1: *line has the next line without its newline, cut to WMK_KPROC_LINE, valid until the next call. 0: no more
- * lines. */
+/*
+ * 1: *line has the next line without its newline, cut to WMK_KPROC_LINE, valid until the next call. 0: no more lines.
+ */
 int wmk_kproc_lines_next(struct wmk_kproc_lines *lines, const char **line, size_t *len);
 void wmk_kproc_lines_close(struct wmk_kproc_lines *lines);
 
@@ -110,8 +112,10 @@ int wmk_kns_parse(enum wmk_kns kind, const char *text, size_t len, uint32_t *inu
 /* Reads the namespace's inode number of a task. */
 int wmk_kns_read(int task, enum wmk_kns kind, uint32_t *inum);
 
-/* Parses one line of uid_map or gid_map. If its range contains `outside`, fills *inside with the id inside of the
- * user namespace and returns true. */
+/*
+ * Parses one line of uid_map or gid_map. If its range contains `outside`, fills *inside with the id inside of the user
+ * namespace and returns true.
+ */
 bool wmk_kproc_id_inside(const char *line, size_t len, uint32_t outside, uint32_t *inside);
 
 /* ── files and memory ────────────────────────────────────────────────────────────────────────────────── */

@@ -93,8 +93,10 @@ int wmk_kproc_stat_parse(const char *bytes, size_t len, struct wmk_kproc_stat *s
 	if (!wmk_scan_number(&text, 10, INT32_MAX, &tid) || !wmk_scan_take(&text, " ") || !wmk_scan_take(&text, "("))
 		return -EPROTO;
 	stat->tid = (int32_t)tid;
-	/* The last bracket ends the name: a name may contain brackets, blanks and newlines; the rest of the line
-	 * contains none. */
+	/*
+	 * The last bracket ends the name: a name may contain brackets, blanks and newlines; the rest of the line
+	 * contains none.
+	 */
 	close_bracket = memrchr(text.at, ')', wmk_scan_len(&text));
 	if (!close_bracket)
 		return -EPROTO;

@@ -287,7 +287,7 @@ void tally_part(struct tally *t, const struct wmk_kcpu *buffer, const struct wmk
 	rest.from = from;
 	assert_int_equal(wmk_kpart_open(buffer, &rest, &page), 0);
 	if (page.missed) {
-		t->told += page.lost;
+		t->reported += page.lost;
 		t->pages_unknown += !page.lost_known;
 	}
 	while ((got = wmk_kpage_next(&page, &record)) == 1) {
@@ -318,7 +318,7 @@ void tally_end(const struct tally *t, struct wmk_kcpu *buffer, const struct writ
 		assert_int_equal(t->missing + (t->calls - t->next), lost);
 	}
 	if (t->overwrite && t->pages_unknown == 0)
-		assert_int_equal(t->told, stats.overrun);
+		assert_int_equal(t->reported, stats.overrun);
 	if (t->next == t->calls)
 		assert_true(t->last_ts <= w->board->of[i].last_after || t->others);
 }

@@ -55,7 +55,7 @@ struct tally {
 	bool overwrite;                /* missing records are before a page that reports them */
 	uint64_t next;                 /* number of the next system call */
 	uint64_t read, others;         /* records of system calls; other records */
-	uint64_t missing, told;        /* missing system calls by their numbers; as pages report them */
+	uint64_t missing, reported;    /* missing system calls by their numbers; as pages report them */
 	uint64_t pages_unknown;        /* pages that report missing records without a number */
 	uint64_t last_ts, parts, bytes;
 };

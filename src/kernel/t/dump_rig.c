@@ -20,7 +20,7 @@ void dump_rig_open(struct dump_rig *rig)
 	struct wmk_clock clock = { .freq = 1000000000, .name = "monotonic" };
 	const struct wmk_ctf_trace trace = { .domain = "kernel", .name = "t", .clock = &clock };
 	struct wmk_ctf_text_buffer text = { .text = NULL };
-	char said[1024];
+	char message[1024];
 
 	*rig = (struct dump_rig){ .n = 0 };
 	assert_int_equal(wmk_ctf_trace_text(&text, &trace), 0);
@@ -29,7 +29,7 @@ void dump_rig_open(struct dump_rig *rig)
 		assert_int_equal(wmk_ctf_event_text(&text, WMK_CTF_1_8, 0, i, &wmk_kstatedump_classes[i]), 0);
 	if (wmk_ctf_metadata_parse(text.text, text.len, "m", false, &rig->class) < 0 ||
 	    wmk_ctf_compile(rig->class, "m", &rig->decoder) < 0)
-		fail_msg("%s", wmk_error_text(said, sizeof(said)));
+		fail_msg("%s", wmk_error_text(message, sizeof(message)));
 	wmk_ctf_text_free(&text);
 }
 

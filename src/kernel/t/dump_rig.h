@@ -26,8 +26,10 @@ struct dump_rig {
 
 void dump_rig_open(struct dump_rig *rig);
 void dump_rig_close(struct dump_rig *rig);
-/* Makes a dump with `options`; clock and counts are the rig's. Replaces previous lines. Returns the result of
- * wmk_kstatedump(). */
+/*
+ * Makes a dump with `options`; clock and counts are the rig's. Replaces previous lines. Returns the result of
+ * wmk_kstatedump().
+ */
 int dump_rig_run(struct dump_rig *rig, struct wmk_kstatedump_options options);
 /* Return the number of lines that equal the text, or that begin with it. */
 size_t dump_rig_count(const struct dump_rig *rig, const char *line);

@@ -52,8 +52,10 @@ static inline void rig_must(bool so, const char *what, const char *text)
 #define RIG_NUMBER(type, name, at, size, is_signed) \
 	"\tfield:" type " " name ";\toffset:" at ";\tsize:" size ";\tsigned:" is_signed ";\n"
 
-/* system, text; fields at the limits: signs, widths, renamed, with an offset, labels, texts in and outside of the
- * fixed part. */
+/*
+ * system, text; fields at the limits: signs, widths, renamed, with an offset, labels, texts in and outside of the fixed
+ * part.
+ */
 static const struct { const char *system, *text;
 } rig_events[] = {
 	{ "sched",
@@ -97,13 +99,13 @@ static const uint8_t rig_contexts[] = { WMK_CONTEXT_PRIO, WMK_CONTEXT_PROCNAME }
 
 static inline const struct rig *rig_of(unsigned i)
 {
-	char said[1024];
+	char message[1024];
 
 	if (!rigs[i].event)
 		rig_must(wmk_kformat_parse(rig_events[i].system, rig_events[i].text, strlen(rig_events[i].text),
 					   &rigs[i].format) == 0 &&
 				 wmk_kevent_make(rigs[i].format, &rigs[i].event) == 0,
-			 "an event of the rig", wmk_error_text(said, sizeof(said)));
+			 "an event of the rig", wmk_error_text(message, sizeof(message)));
 	return &rigs[i];
 }
 

@@ -167,7 +167,7 @@ static void run_small(enum wmk_kcpu_mode mode, bool overwrite, unsigned page_kb)
 		print_message("%s %s %u KiB, CPU %u: %llu read in %llu parts, %llu missing (%llu reported)\n",
 			      mode_names[mode], overwrite ? "overwrite" : "discard", page_kb, w.cpu[i],
 			      (unsigned long long)t->read, (unsigned long long)t->parts,
-			      (unsigned long long)(t->calls - t->read), (unsigned long long)t->told);
+			      (unsigned long long)(t->calls - t->read), (unsigned long long)t->reported);
 		wmk_kcpu_close(lanes[i].buffer);
 	}
 	writers_stop(&w);
@@ -187,26 +187,26 @@ static void run_mode(enum wmk_kcpu_mode mode)
 			run_small(mode, overwrite, pages_kb[i]);
 }
 
-static void test_map(void **state)
+static void test_records_are_read_or_counted_in_map_mode(void **state)
 {
 	(void)state;
 	run_mode(WMK_KCPU_MAP);
 }
 
-static void test_splice(void **state)
+static void test_records_are_read_or_counted_in_splice_mode(void **state)
 {
 	(void)state;
 	run_mode(WMK_KCPU_SPLICE);
 }
 
-static void test_read(void **state)
+static void test_records_are_read_or_counted_in_read_mode(void **state)
 {
 	(void)state;
 	run_mode(WMK_KCPU_READ);
 }
 
 /* Interrupts make records while system calls are recorded: no record is missing, and times never decrease. */
-static void test_nested(void **state)
+static void test_records_of_interrupts_keep_order(void **state)
 {
 	static const char *const more[] = { "events/irq_vectors/enable", "events/timer/enable", "events/irq/enable",
 					    "events/sched/enable" };
@@ -295,7 +295,7 @@ static _Noreturn void read_and_wait(struct hand *hand, const struct instance *ma
 		pause();
 }
 
-static void die_once(struct hand *hand, const struct instance *made, unsigned cpu, bool holds)
+static void crash_once(struct hand *hand, const struct instance *made, unsigned cpu, bool holds)
 {
 	const unsigned n = (unsigned)random_below(30);
 	pid_t pid;
@@ -334,7 +334,7 @@ static void test_reopened_buffer_loses_nothing(void **state)
 	hand->tally = (struct tally){ .calls = w.calls, .pid = w.pid[0] };
 	writers_go(&w);
 	for (unsigned i = 0; i < 40; i++) {
-		die_once(hand, &made, w.cpu[0], i % 2);
+		crash_once(hand, &made, w.cpu[0], i % 2);
 		assert_int_equal(wmk_kcpu_open(made.dir, w.cpu[0], WMK_KCPU_MAP, &buffer), 0);
 		if (wmk_kcpu_next(buffer, true, &part) == 1) {
 			const bool had_any = hand->tally.parts > 0 || hand->held_ts;
@@ -416,7 +416,7 @@ static bool is_readable(const struct wmk_kcpu *buffer)
  * A few records: a waiting reader is woken, a partial page is returned only with a flush, in parts, and clearing
  * removes the old records but not the new ones.
  */
-static void test_little(void **state)
+static void test_partial_page_is_returned_only_with_flush(void **state)
 {
 	struct instance made;
 	struct wmk_kpart part;
@@ -470,7 +470,7 @@ static void test_little(void **state)
 }
 
 /* A waiting reader is woken when the configured part of the buffer is full, not before, and not after it was read. */
-static void test_percent(void **state)
+static void test_reader_wakes_at_buffer_percent(void **state)
 {
 	const uint64_t few = 10, many = 60 * 8;
 	struct lane lanes[WRITERS_MAX];
@@ -511,12 +511,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_buffers_open_in_each_mode),
-		cmocka_unit_test(test_little),
-		cmocka_unit_test(test_percent),
-		cmocka_unit_test(test_map),
-		cmocka_unit_test(test_splice),
-		cmocka_unit_test(test_read),
-		cmocka_unit_test(test_nested),
+		cmocka_unit_test(test_partial_page_is_returned_only_with_flush),
+		cmocka_unit_test(test_reader_wakes_at_buffer_percent),
+		cmocka_unit_test(test_records_are_read_or_counted_in_map_mode),
+		cmocka_unit_test(test_records_are_read_or_counted_in_splice_mode),
+		cmocka_unit_test(test_records_are_read_or_counted_in_read_mode),
+		cmocka_unit_test(test_records_of_interrupts_keep_order),
 		cmocka_unit_test(test_reopened_buffer_loses_nothing),
 	};
 	const char *percent = getenv("WMK_ROUNDS_PERCENT"), *wanted = getenv("WMK_SEED"), *missing = instance_missing();

@@ -85,7 +85,7 @@ static void calls(uint32_t n)
 /* ── the reader, which may crash ─────────────────────────────────────────────────────────────────────── */
 
 /* No process is excluded: the recorded system calls are this process's own. */
-static unsigned nobody(void *data, pid_t pids[WMK_KOWN_PIDS])
+static unsigned no_processes(void *data, pid_t pids[WMK_KOWN_PIDS])
 {
 	(void)data;
 	(void)pids;
@@ -94,7 +94,7 @@ static unsigned nobody(void *data, pid_t pids[WMK_KOWN_PIDS])
 
 static void reader_open(void)
 {
-	const struct wmk_kreader_options options = { .instance = instance, .own_find = nobody };
+	const struct wmk_kreader_options options = { .instance = instance, .own_find = no_processes };
 
 	assert_int_equal(wmk_kreader_open(&options, &reader), 0);
 	assert_int_equal(wmk_kreader_event(reader, "syscalls", CALL, 1), 0);
@@ -129,8 +129,9 @@ static void reader_resume(void)
 		}
 }
 
-/* Parses a record header of 4 bytes, or more after a long pause (docs/trace-format.md), and the system call's
- * number. */
+/*
+ * Parses a record header of 4 bytes, or more after a long pause (docs/trace-format.md), and the system call's number.
+ */
 static size_t turn_of(const uint8_t *data, size_t left, uint32_t *turn)
 {
 	const size_t head = (data[0] & 0x1f) == 0x1f ? WMK_CTF_RECORD_HEAD : 4;
@@ -219,7 +220,7 @@ static void drain(void)
 
 /* ── tests ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-static void in_order(void **state)
+static void records_are_read_once_and_in_order(void **state)
 {
 	(void)state;
 	begin(1 << 20, false);
@@ -238,7 +239,7 @@ static void in_order(void **state)
 }
 
 /* A partial page was taken without a packet: records that the kernel counts as read are not missing. */
-static void resumed_on_a_page_that_fills(void **state)
+static void resume_on_partial_page_loses_nothing(void **state)
 {
 	(void)state;
 	begin(1 << 20, false);
@@ -254,7 +255,7 @@ static void resumed_on_a_page_that_fills(void **state)
 	end();
 }
 
-static void dies_at_any_point(void **state)
+static void resume_after_crash_at_any_point_loses_nothing(void **state)
 {
 	uint64_t random = 1;
 
@@ -291,7 +292,7 @@ static void dies_at_any_point(void **state)
  * Determines which part of the returned page is in the trace: none if the trace ends before the page, by any number of
  * records.
  */
-static void far_behind(void **state)
+static void returned_page_is_located_by_position(void **state)
 {
 	static const uint64_t behind[] = { 100,      101,      8388607,  8388608,  8388700,  16777215,
 					   16777216, 16777220, 16777315, 16777316, 50000000, 4294967300 };
@@ -309,7 +310,7 @@ static void far_behind(void **state)
 /*
  * System calls of the reader are recorded, too, and not wanted: each query makes more of them.
  */
-static void flush_ends(void **state)
+static void flush_ends_although_reading_makes_records(void **state)
 {
 	static const char *const own[] = { "sys_enter_ioctl", "sys_enter_read", "sys_enter_splice",
 					   "sys_enter_pread64" };
@@ -337,7 +338,7 @@ static void flush_ends(void **state)
 	end();
 }
 
-static void no_room(void **state)
+static void lost_records_are_counted_when_buffer_is_full(void **state)
 {
 	(void)state;
 	begin(32 << 10, false);
@@ -358,7 +359,7 @@ static void no_room(void **state)
 }
 
 /* All overwritten records are older than the first one that was read. */
-static void replaced(void **state)
+static void overwritten_records_are_counted_in_first_packet(void **state)
 {
 	uint64_t over, told = 0;
 
@@ -380,7 +381,7 @@ static void replaced(void **state)
 	end();
 }
 
-static void emptied(void **state)
+static void counts_restart_after_clear(void **state)
 {
 	(void)state;
 	begin(32 << 10, false);
@@ -428,7 +429,7 @@ static void emptied(void **state)
 	end();
 }
 
-static void not_wanted(void **state)
+static void undeclared_events_are_skipped(void **state)
 {
 	(void)state;
 	begin(1 << 20, false);
@@ -447,7 +448,7 @@ static void not_wanted(void **state)
 	end();
 }
 
-static void what_is_none(void **state)
+static void invalid_channels_and_cpus_are_rejected(void **state)
 {
 	const uint8_t user_only[] = { 6 };      /* ip */
 	struct wmk_kreader_options options = { .instance = tracefs->dir, .contexts = user_only, .n_contexts = 1 };
@@ -488,11 +489,16 @@ static int close_tracefs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(in_order),          cmocka_unit_test(resumed_on_a_page_that_fills),
-		cmocka_unit_test(dies_at_any_point), cmocka_unit_test(far_behind),
-		cmocka_unit_test(flush_ends),        cmocka_unit_test(no_room),
-		cmocka_unit_test(replaced),          cmocka_unit_test(emptied),
-		cmocka_unit_test(not_wanted),        cmocka_unit_test(what_is_none),
+		cmocka_unit_test(records_are_read_once_and_in_order),
+		cmocka_unit_test(resume_on_partial_page_loses_nothing),
+		cmocka_unit_test(resume_after_crash_at_any_point_loses_nothing),
+		cmocka_unit_test(returned_page_is_located_by_position),
+		cmocka_unit_test(flush_ends_although_reading_makes_records),
+		cmocka_unit_test(lost_records_are_counted_when_buffer_is_full),
+		cmocka_unit_test(overwritten_records_are_counted_in_first_packet),
+		cmocka_unit_test(counts_restart_after_clear),
+		cmocka_unit_test(undeclared_events_are_skipped),
+		cmocka_unit_test(invalid_channels_and_cpus_are_rejected),
 	};
 
 	return cmocka_run_group_tests(tests, open_tracefs, close_tracefs);

@@ -81,7 +81,7 @@ static int open_bytes(const void *bytes, size_t size, struct wmk_elf **elf)
 	return err;
 }
 
-static void functions(void **state)
+static void functions_are_found_by_name(void **state)
 {
 	struct wmk_elf *elf = opened(program);
 	struct wmk_elf_place place;
@@ -113,7 +113,7 @@ static void functions(void **state)
 	wmk_elf_close(elf);
 }
 
-static void without_names(void **state)
+static void stripped_program_is_reported(void **state)
 {
 	struct wmk_elf *elf = opened(stripped);
 	struct wmk_elf_place place;
@@ -141,7 +141,7 @@ static int first(void *data, const struct wmk_elf_sdt *note)
 }
 
 /* The notes claim a .stapsdt.base 16 bytes lower than the real one: all addresses must be shifted by 16 bytes. */
-static void moved(void **state)
+static void sdt_addresses_follow_moved_base(void **state)
 {
 	struct wmk_elf *elf = opened(program);
 	struct wmk_elf_sdt before, after;
@@ -166,7 +166,7 @@ static void moved(void **state)
 	free(bytes);
 }
 
-static void sdt(void **state)
+static void sdt_probes_are_found_by_name(void **state)
 {
 	const struct wmk_probe_options options = { .group = "g", .search_path = "relative:/nowhere:/tmp" };
 	struct wmk_elf *elf = opened(program);
@@ -203,7 +203,7 @@ static void sdt(void **state)
 }
 
 /* The program is found as by a shell; a variable becomes an offset from the probed address. */
-static void found_in_path(void **state)
+static void program_is_found_in_search_path(void **state)
 {
 	struct wmk_elf *elf = opened(program);
 	struct wmk_elf_place place;
@@ -227,7 +227,7 @@ static void found_in_path(void **state)
 }
 
 /* Opening a socket file fails with another error: the test detects that special files are opened. */
-static void never_opened(void **state)
+static void special_file_is_not_opened(void **state)
 {
 	struct sockaddr_un name = { .sun_family = AF_UNIX };
 	const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -258,7 +258,7 @@ static Elf64_Shdr *strings_with(uint8_t *bytes, const char *section)
 }
 
 /* String tables of 100 GB, most of it a hole, must not be read. Another table ends without a NUL. */
-static void large_strings(void **state)
+static void huge_string_tables_are_not_read(void **state)
 {
 	struct wmk_elf *elf;
 	struct wmk_elf_sdt note;
@@ -289,7 +289,7 @@ static void large_strings(void **state)
 }
 
 /* Many look-ups of a missing symbol: the limit ends them. */
-static void many_looks(void **state)
+static void look_ups_stop_at_limit(void **state)
 {
 	struct wmk_elf *elf = opened(program);
 	struct wmk_elf_place place;
@@ -305,7 +305,7 @@ static void many_looks(void **state)
 	wmk_elf_close(elf);
 }
 
-static void no_elf(void **state)
+static void other_files_are_rejected_with_reason(void **state)
 {
 	struct wmk_elf *elf;
 	size_t size;
@@ -346,7 +346,7 @@ static void look(const uint8_t *bytes, size_t size)
 	wmk_elf_close(elf);
 }
 
-static void damaged(void **state)
+static void damaged_files_do_not_crash(void **state)
 {
 	size_t size;
 	uint8_t *bytes = read_file(program, &size);
@@ -376,16 +376,16 @@ static void damaged(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(functions),
-		cmocka_unit_test(without_names),
-		cmocka_unit_test(sdt),
-		cmocka_unit_test(moved),
-		cmocka_unit_test(found_in_path),
-		cmocka_unit_test(never_opened),
-		cmocka_unit_test(large_strings),
-		cmocka_unit_test(many_looks),
-		cmocka_unit_test(no_elf),
-		cmocka_unit_test(damaged),
+		cmocka_unit_test(functions_are_found_by_name),
+		cmocka_unit_test(stripped_program_is_reported),
+		cmocka_unit_test(sdt_probes_are_found_by_name),
+		cmocka_unit_test(sdt_addresses_follow_moved_base),
+		cmocka_unit_test(program_is_found_in_search_path),
+		cmocka_unit_test(special_file_is_not_opened),
+		cmocka_unit_test(huge_string_tables_are_not_read),
+		cmocka_unit_test(look_ups_stop_at_limit),
+		cmocka_unit_test(other_files_are_rejected_with_reason),
+		cmocka_unit_test(damaged_files_do_not_crash),
 	};
 
 	if (argc < 4)

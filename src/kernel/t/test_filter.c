@@ -16,10 +16,10 @@ enum { SWITCH, OPENAT, EXIT, BLOCK, SHAPES };
 static struct wmk_filter_expr *parse(const char *text)
 {
 	struct wmk_filter_expr *expr = NULL;
-	char said[1024];
+	char message[1024];
 
 	if (wmk_filter_parse(text, &expr) < 0)
-		fail_msg("%s: %s", text, wmk_error_text(said, sizeof(said)));
+		fail_msg("%s: %s", text, wmk_error_text(message, sizeof(message)));
 	return expr;
 }
 
@@ -134,10 +134,10 @@ static void test_expressions_are_split_as_expected(void **state)
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		struct wmk_filter_expr *expr = parse(table[i].expression);
 		struct rig_filters made;
-		char said[1024];
+		char message[1024];
 
 		if (rig_make(rig_of(table[i].event), (const struct wmk_filter_expr *const *)&expr, 1, &made) < 0)
-			fail_msg("%s: %s", table[i].expression, wmk_error_text(said, sizeof(said)));
+			fail_msg("%s: %s", table[i].expression, wmk_error_text(message, sizeof(message)));
 		const char *is = made.parts.never  ? NEVER
 				 : made.parts.text ? made.parts.text
 						   : "",
@@ -197,7 +197,7 @@ static void test_any_of_several_filters_suffices(void **state)
 }
 
 /* A text that exceeds the kernel's page: the program does the rest. */
-static void test_long(void **state)
+static void test_too_long_text_moves_to_program(void **state)
 {
 	char text[4096] = "prev_tid == 2147480000";
 	struct wmk_filter_expr *expr;
@@ -236,12 +236,12 @@ static void refused(const char *text, const uint8_t *contexts, unsigned n, const
 		.format = rig->format, .class = rig->event->class, .contexts = contexts, .n_contexts = n
 	};
 	struct wmk_kfilter_made made;
-	char said[1024];
+	char message[1024];
 	int err = wmk_kfilter_make(&event, (const struct wmk_filter_expr *const *)&expr, 1, &made);
 
 	if (words) {
 		assert_int_equal(err, -EINVAL);
-		assert_non_null(strstr(wmk_error_text(said, sizeof(said)), words));
+		assert_non_null(strstr(wmk_error_text(message, sizeof(message)), words));
 		wmk_error_clear();
 	} else {
 		assert_int_equal(err, 0);
@@ -284,7 +284,7 @@ static int open_of(unsigned event, const struct wmk_filter_input *input)
 	return err;
 }
 
-static void test_strange(void **state)
+static void test_inputs_of_foreign_programs_are_checked(void **state)
 {
 	static const struct { unsigned event; struct wmk_filter_input input; int err; } inputs[] = {
 		{ SWITCH, { WMK_FILTER_SIGNED, WMK_FILTER_FIELD, 1, 0 }, 0 },
@@ -431,11 +431,11 @@ static void some_record(const struct rig *rig, struct rig_moment *moment)
 	rig_tame(rig, moment);
 }
 
-static void test_chance(void **state)
+static void test_random_filters_agree_with_whole_program(void **state)
 {
 	const char *rounds = getenv("WMK_ROUNDS_PERCENT");
 	const unsigned n = 400u * (rounds && atoi(rounds) > 0 ? (unsigned)atoi(rounds) : 100);
-	unsigned wanted = 0, records = 0, told = 0, rests = 0;
+	unsigned wanted = 0, records = 0, with_text = 0, with_program = 0;
 
 	(void)state;
 	for (unsigned i = 0; i < n; i++) {
@@ -463,8 +463,8 @@ static void test_chance(void **state)
 			records++;
 		}
 		if (err == 0) {
-			told += made.parts.text != NULL;
-			rests += made.parts.program != NULL;
+			with_text += made.parts.text != NULL;
+			with_program += made.parts.program != NULL;
 			rig_filters_free(&made);
 		}
 		wmk_filter_expr_free(exprs[0]);
@@ -472,7 +472,7 @@ static void test_chance(void **state)
 	}
 	/* each outcome occurs often */
 	assert_true(records > n * 20 && wanted > records / 10 && wanted < records - records / 10);
-	assert_true(told > n / 10 && rests > n / 10);
+	assert_true(with_text > n / 10 && with_program > n / 10);
 }
 
 static int done(void **state)
@@ -488,10 +488,10 @@ int main(void)
 		cmocka_unit_test(test_expressions_are_split_as_expected),
 		cmocka_unit_test(test_exact_kernel_filters_leave_no_program),
 		cmocka_unit_test(test_any_of_several_filters_suffices),
-		cmocka_unit_test(test_long),
+		cmocka_unit_test(test_too_long_text_moves_to_program),
 		cmocka_unit_test(test_unknown_contexts_are_refused),
-		cmocka_unit_test(test_strange),
-		cmocka_unit_test(test_chance),
+		cmocka_unit_test(test_inputs_of_foreign_programs_are_checked),
+		cmocka_unit_test(test_random_filters_agree_with_whole_program),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, done);

@@ -24,10 +24,10 @@
 static struct wmk_kformat *parse(const char *system, const char *text)
 {
 	struct wmk_kformat *format;
-	char said[1024];
+	char message[1024];
 
 	if (wmk_kformat_parse(system, text, strlen(text), &format) < 0)
-		fail_msg("%s", wmk_error_text(said, sizeof(said)));
+		fail_msg("%s", wmk_error_text(message, sizeof(message)));
 	return format;
 }
 
@@ -54,7 +54,7 @@ static const struct wmk_kfield *field_of(const struct wmk_kformat *format, const
 }
 
 /* "NUMBER 24+8 elem 0 count 0 signed text pointer" */
-static void is(const struct wmk_kformat *format, const char *name, const char *wanted)
+static void field_is(const struct wmk_kformat *format, const char *name, const char *wanted)
 {
 	static const char *const shapes[] = { "NUMBER", "ARRAY", "BYTES", "DYNAMIC", "RELATIVE", "REST" };
 	const struct wmk_kfield *f = field_of(format, name);
@@ -80,7 +80,7 @@ static void labels_are(const struct wmk_kformat *format, const char *name, bool 
 	assert_string_equal(text, wanted);
 }
 
-static void test_usual(void **state)
+static void test_recorded_formats_are_parsed(void **state)
 {
 	struct wmk_kformat *format = recorded("sched.sched_switch", "sched");
 
@@ -90,58 +90,58 @@ static void test_usual(void **state)
 	assert_int_equal(format->n_common, 4);
 	assert_int_equal(format->n_fields, 7);
 	assert_int_equal(format->size, 64);
-	is(format, "common_type", "unsigned short NUMBER 0+2 0*0");
-	is(format, "prev_comm", "char ARRAY 8+16 1*16 text");
-	is(format, "prev_state", "long NUMBER 32+8 0*0 signed");
+	field_is(format, "common_type", "unsigned short NUMBER 0+2 0*0");
+	field_is(format, "prev_comm", "char ARRAY 8+16 1*16 text");
+	field_is(format, "prev_state", "long NUMBER 32+8 0*0 signed");
 	labels_are(format, "prev_state", false, "");
 	free(format);
 	format = recorded("syscalls.sys_enter_openat", "syscalls");
-	is(format, "filename", "const char * NUMBER 24+8 0*0 pointer");
-	is(format, "mode", "umode_t NUMBER 40+8 0*0");
+	field_is(format, "filename", "const char * NUMBER 24+8 0*0 pointer");
+	field_is(format, "mode", "umode_t NUMBER 40+8 0*0");
 	free(format);
 	format = recorded("irq.softirq_entry", "irq");
 	labels_are(format, "vec", false,
 		   "HI=0 TIMER=1 NET_TX=2 NET_RX=3 BLOCK=4 IRQ_POLL=5 TASKLET=6 SCHED=7 HRTIMER=8 RCU=9 ");
 	free(format);
 	format = recorded("raw_syscalls.sys_enter", "raw_syscalls");
-	is(format, "args", "unsigned long ARRAY 16+48 8*6");
+	field_is(format, "args", "unsigned long ARRAY 16+48 8*6");
 	free(format);
 	format = recorded("ipi.ipi_send_cpumask", "ipi");
-	is(format, "cpumask", "cpumask_t DYNAMIC 8+4 8*0");
+	field_is(format, "cpumask", "cpumask_t DYNAMIC 8+4 8*0");
 	free(format);
 	format = recorded("ftrace.print", "ftrace");
-	is(format, "buf", "char REST 16+0 1*0 text");
+	field_is(format, "buf", "char REST 16+0 1*0 text");
 	free(format);
 }
 
-static void test_other_kernels(void **state)
+static void test_formats_of_other_kernels_are_parsed(void **state)
 {
 	struct wmk_kformat *format = recorded("old.sched_switch", "sched");
 
 	(void)state;
 	assert_int_equal(format->n_common, 5);
-	is(format, "prev_comm", "char ARRAY 12+16 1*16 text");
-	is(format, "prev_state", "long NUMBER 40+8 0*0");
+	field_is(format, "prev_comm", "char ARRAY 12+16 1*16 text");
+	field_is(format, "prev_state", "long NUMBER 40+8 0*0");
 	free(format);
 	format = recorded("bits32.all_shapes", "bits32");
-	is(format, "ptr", "void * NUMBER 12+4 0*0 pointer");
-	is(format, "args", "unsigned long ARRAY 16+24 4*6");
-	is(format, "mask", "unsigned long DYNAMIC 40+4 4*0");
-	is(format, "cpus", "cpumask_t DYNAMIC 44+4 4*0");
-	is(format, "peer", "struct sockaddr_in BYTES 48+16 0*0");
-	is(format, "function", "void (*function)(unsigned long) NUMBER 64+4 0*0 pointer");
+	field_is(format, "ptr", "void * NUMBER 12+4 0*0 pointer");
+	field_is(format, "args", "unsigned long ARRAY 16+24 4*6");
+	field_is(format, "mask", "unsigned long DYNAMIC 40+4 4*0");
+	field_is(format, "cpus", "cpumask_t DYNAMIC 44+4 4*0");
+	field_is(format, "peer", "struct sockaddr_in BYTES 48+16 0*0");
+	field_is(format, "function", "void (*function)(unsigned long) NUMBER 64+4 0*0 pointer");
 	free(format);
 	format = recorded("new.all_shapes", "new");
 	assert_int_equal(format->n_common, 6);
-	is(format, "label", "char RELATIVE 32+4 1*0 text");
-	is(format, "bytes", "u8 RELATIVE 36+4 1*0");
-	is(format, "longs", "u64 DYNAMIC 40+4 8*0");
-	is(format, "wild", "struct wild DYNAMIC 44+4 0*0");
-	is(format, "name", "char ARRAY 48+12 1*12 text");
-	is(format, "grid", "u8 ARRAY 76+6 1*6");
-	is(format, "pair", "s16 ARRAY 82+4 2*2 signed");
-	is(format, "seen", "struct opaque BYTES 86+3 0*0");
-	is(format, "rest", "u32 REST 96+0 4*0");
+	field_is(format, "label", "char RELATIVE 32+4 1*0 text");
+	field_is(format, "bytes", "u8 RELATIVE 36+4 1*0");
+	field_is(format, "longs", "u64 DYNAMIC 40+4 8*0");
+	field_is(format, "wild", "struct wild DYNAMIC 44+4 0*0");
+	field_is(format, "name", "char ARRAY 48+12 1*12 text");
+	field_is(format, "grid", "u8 ARRAY 76+6 1*6");
+	field_is(format, "pair", "s16 ARRAY 82+4 2*2 signed");
+	field_is(format, "seen", "struct opaque BYTES 86+3 0*0");
+	field_is(format, "rest", "u32 REST 96+0 4*0");
 	labels_are(format, "state", false,
 		   "LOST=-1 SEVENTEEN=17 EIGHT=8 NINE=9 MINUS_TWO=-2 a \"quoted\" one=7 TILDE=240 ");
 	labels_are(format, "flags", true, "FOUR=16 TOP=-9223372036854775808 ");
@@ -154,12 +154,12 @@ static void test_other_kernels(void **state)
 static void refused(const char *text, const char *words)
 {
 	struct wmk_kformat *format;
-	char said[1024];
+	char message[1024];
 
 	assert_int_equal(wmk_kformat_parse("s", text, strlen(text), &format), -EPROTO);
-	wmk_error_text(said, sizeof(said));
-	if (!strstr(said, words))
-		fail_msg("\"%s\" does not contain \"%s\"", said, words);
+	wmk_error_text(message, sizeof(message));
+	if (!strstr(message, words))
+		fail_msg("\"%s\" does not contain \"%s\"", message, words);
 	wmk_error_clear();
 }
 
@@ -193,7 +193,7 @@ static void test_wrong_formats_are_refused(void **state)
 }
 
 /* Labels at the limits: 1024 of a field, names of 255 bytes. */
-static void test_many_labels(void **state)
+static void test_labels_of_a_field_are_limited(void **state)
 {
 	char *text = malloc(200000);
 	size_t len = (size_t)sprintf(text, HEAD "\tfield:int a;\toffset:0;\tsize:4;\tsigned:1;\nprint fmt: \"\", "
@@ -239,7 +239,7 @@ static void test_cut_format_is_not_read_beyond_its_end(void **state)
 /* Each parsed format makes an event that can be described in both versions of the trace format. */
 static void whole(const char *path)
 {
-	char *text = read_file(path), system[256], said[1024], *slash;
+	char *text = read_file(path), system[256], message[1024], *slash;
 	struct wmk_kevent *event;
 	struct decoded decoded;
 
@@ -253,10 +253,10 @@ static void whole(const char *path)
 	struct wmk_kformat *format = parse(system, text);
 
 	if (wmk_kevent_make(format, &event) < 0)
-		fail_msg("%s: %s", path, wmk_error_text(said, sizeof(said)));
+		fail_msg("%s: %s", path, wmk_error_text(message, sizeof(message)));
 	for (unsigned version = WMK_CTF_1_8; version <= WMK_CTF_2; version++) {
 		if (decoded_make(event->class, version, &decoded) < 0)
-			fail_msg("%s: %s", path, wmk_error_text(said, sizeof(said)));
+			fail_msg("%s: %s", path, wmk_error_text(message, sizeof(message)));
 		decoded_free(&decoded);
 	}
 	wmk_kevent_free(event);
@@ -287,10 +287,10 @@ static void test_formats_of_this_machine_are_parsed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_usual),
-		cmocka_unit_test(test_other_kernels),
+		cmocka_unit_test(test_recorded_formats_are_parsed),
+		cmocka_unit_test(test_formats_of_other_kernels_are_parsed),
 		cmocka_unit_test(test_wrong_formats_are_refused),
-		cmocka_unit_test(test_many_labels),
+		cmocka_unit_test(test_labels_of_a_field_are_limited),
 		cmocka_unit_test(test_cut_format_is_not_read_beyond_its_end),
 		cmocka_unit_test(test_formats_of_this_machine_are_parsed),
 	};

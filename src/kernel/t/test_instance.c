@@ -25,7 +25,7 @@ static struct wmk_tracefs *tracefs;
 static char owner[WMK_KINSTANCE_OWNER];
 
 /* Checks that the error text contains these words. */
-static void says(const char *words)
+static void check_error(const char *words)
 {
 	char text[1024];
 
@@ -44,7 +44,7 @@ static int make(const char *name, uint64_t bytes, int *instance)
 	return wmk_kinstance_make(tracefs, name, &options, instance);
 }
 
-static bool there(const char *name)
+static bool exists(const char *name)
 {
 	char path[400];
 
@@ -54,7 +54,7 @@ static bool there(const char *name)
 
 /* ── instances ───────────────────────────────────────────────────────────────────────────────────────── */
 
-static void made_and_removed(void **state)
+static void instance_is_made_and_removed(void **state)
 {
 	char name[WMK_KINSTANCE_NAME], *text;
 	uint64_t number;
@@ -65,7 +65,7 @@ static void made_and_removed(void **state)
 	assert_int_equal(wmk_kinstance_name(owner, "session", "channel", name), 0);
 	assert_int_equal(make(name, 100 << 10, &instance), 0);
 	assert_int_equal(make(name, 100 << 10, &other), -EEXIST);
-	says(name);
+	check_error(name);
 	assert_int_equal(wmk_tracefs_read_number(instance, "tracing_on", &number), 0);
 	assert_int_equal(number, 0);
 	assert_int_equal(wmk_tracefs_read_number(instance, "buffer_size_kb", &number), 0);
@@ -76,22 +76,22 @@ static void made_and_removed(void **state)
 	free(text);
 	assert_int_equal(wmk_kinstance_event(instance, "sched", "sched_switch", true), 0);
 	assert_int_equal(wmk_kinstance_event(instance, "sched", "sched_swich", true), -ENOENT);
-	says("sched_swich");
+	check_error("sched_swich");
 	assert_int_equal(wmk_kinstance_event(instance, "sched", "../../../tracing_on", true), -EINVAL);
 	assert_int_equal(wmk_kinstance_event(instance, "", "sched_switch", true), -EINVAL);
 	wmk_error_clear();
 	assert_int_equal(wmk_kinstance_filter(instance, "sched", "sched_switch", "prev_pid > 1"), 0);
 	assert_int_equal(wmk_kinstance_filter(instance, "sched", "sched_switch", "nowhere > 1"), -EINVAL);
-	says("nowhere > 1");
+	check_error("nowhere > 1");
 	assert_int_equal(wmk_kinstance_filter(instance, "sched", "sched_switch", NULL), 0);
 	close(instance);
 	assert_int_equal(wmk_kinstance_remove(tracefs, name), 0);
-	assert_false(there(name));
+	assert_false(exists(name));
 	assert_int_equal(wmk_kinstance_remove(tracefs, name), 0);
 }
 
 /* While a file of the instance is open, it cannot be removed; it stops recording. */
-static void in_use(void **state)
+static void used_instance_is_not_removed(void **state)
 {
 	char name[WMK_KINSTANCE_NAME];
 	uint64_t number;
@@ -104,7 +104,7 @@ static void in_use(void **state)
 	fd = openat(instance, "per_cpu/cpu0/trace_pipe_raw", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	assert_true(fd >= 0);
 	assert_int_equal(wmk_kinstance_remove(tracefs, name), -EBUSY);
-	says("in use");
+	check_error("in use");
 	assert_int_equal(wmk_tracefs_read_number(instance, "tracing_on", &number), 0);
 	assert_int_equal(number, 0);
 	close(fd);
@@ -112,7 +112,7 @@ static void in_use(void **state)
 	assert_int_equal(wmk_kinstance_remove(tracefs, name), 0);
 }
 
-static void cannot_be(void **state)
+static void impossible_instances_are_rejected(void **state)
 {
 	struct wmk_kinstance_options options = { .clock = WMK_CLOCK_PLUGIN, .cpu_bytes = 65536, .subbuf_bytes = 65536 };
 	char name[WMK_KINSTANCE_NAME], longest[300];
@@ -121,15 +121,15 @@ static void cannot_be(void **state)
 	(void)state;
 	wmk_kinstance_name(owner, "none", "channel", name);
 	assert_int_equal(wmk_kinstance_make(tracefs, name, &options, &instance), -ENOTSUP);
-	says("plug-in");
-	assert_false(there(name));
+	check_error("plug-in");
+	assert_false(exists(name));
 	assert_true(make(name, UINT64_C(1) << 50, &instance) < 0);
-	says("memory");
-	assert_false(there(name));
+	check_error("memory");
+	assert_false(exists(name));
 	memset(longest, 'x', sizeof(longest) - 1);
 	longest[sizeof(longest) - 1] = '\0';
 	assert_int_equal(wmk_kinstance_name(owner, "s", longest, name), -ENAMETOOLONG);
-	says("bytes");
+	check_error("bytes");
 	assert_true(wmk_tracefs_instance_make(tracefs, longest, &instance) < 0);
 	assert_int_equal(wmk_tracefs_instance_make(tracefs, "a/b", &instance), -EINVAL);
 	assert_int_equal(wmk_tracefs_instance_make(tracefs, "..", &instance), -EINVAL);
@@ -143,7 +143,7 @@ static bool keep_one(void *data, const char *name)
 }
 
 /* Removes instances of this owner except one, and those of dead processes; keeps those of others. */
-static void swept(void **state)
+static void sweep_removes_instances_of_owner_and_dead_processes(void **state)
 {
 	char kept[WMK_KINSTANCE_NAME], gone[WMK_KINSTANCE_NAME], dead[WMK_KINSTANCE_NAME], alive[WMK_KINSTANCE_NAME],
 		self[WMK_KINSTANCE_OWNER];
@@ -177,13 +177,13 @@ static void swept(void **state)
 	waitpid(pid, &status, 0);
 	assert_int_equal(status, 0);
 	assert_true(wmk_kinstance_sweep(tracefs, owner, keep_one, kept) >= 0);
-	assert_true(there(kept) && there(alive) && there(other));
-	assert_false(there(gone) || there(dead));
+	assert_true(exists(kept) && exists(alive) && exists(other));
+	assert_false(exists(gone) || exists(dead));
 	for (unsigned i = 1; i < 5; i++)
 		assert_int_equal(wmk_kinstance_remove(tracefs, names[i]), 0);
 }
 
-static void owners(void **state)
+static void owner_name_of_a_process_is_constant(void **state)
 {
 	char one[WMK_KINSTANCE_OWNER], two[WMK_KINSTANCE_OWNER];
 
@@ -207,7 +207,7 @@ static int count_one(void *data, const char *name)
 	return ++*n == 3 ? 7 : 0;
 }
 
-static void other_places(void **state)
+static void wrong_tracefs_directories_are_rejected(void **state)
 {
 	struct wmk_tracefs *other;
 	unsigned n = 0;
@@ -215,12 +215,12 @@ static void other_places(void **state)
 
 	(void)state;
 	assert_true(wmk_tracefs_open("/nowhere/at/all", &other) < 0);
-	says("/nowhere/at/all");
+	check_error("/nowhere/at/all");
 	assert_int_equal(wmk_tracefs_open("/proc", &other), -ENOSYS);
-	says("instances");
+	check_error("instances");
 	assert_int_equal(setenv("WAYMARK_TRACEFS", "/proc", 1), 0);
 	assert_int_equal(wmk_tracefs_open(NULL, &other), -ENOENT);
-	says("WAYMARK_TRACEFS");
+	check_error("WAYMARK_TRACEFS");
 	unsetenv("WAYMARK_TRACEFS");
 	assert_true(wmk_tracefs_is_mounted());
 	assert_int_equal(wmk_tracefs_each(tracefs->dir, "events", count_one, &n), 7);
@@ -253,7 +253,7 @@ static struct wmk_kcatalog *listed(const char *text, size_t len)
 	return catalog;
 }
 
-static void lists_of_any_kind(void **state)
+static void malformed_event_lists_are_read(void **state)
 {
 	static const char list[] = "sched:sched_switch\n\n:\nno "
 				   "colon\n:name\nsystem:\nsyscalls:sys_enter_openat\nsyscalls:sys_exit_"
@@ -273,9 +273,9 @@ static void lists_of_any_kind(void **state)
 		assert_true(strcmp(wmk_kcatalog_at(catalog, i - 1)->trace, wmk_kcatalog_at(catalog, i)->trace) <= 0);
 	assert_int_equal(wmk_kcatalog_check(catalog, "syscall:*"), 0);
 	assert_int_equal(wmk_kcatalog_check(catalog, "sched_swich"), -ENOENT);
-	says("sched_switch");
+	check_error("sched_switch");
 	assert_int_equal(wmk_kcatalog_check(catalog, "syscall:openst"), -ENOENT);
-	says("openat");
+	check_error("openat");
 	wmk_kcatalog_close(catalog);
 	memset(longest, 'x', 100000);
 	longest[50] = ':';
@@ -284,13 +284,13 @@ static void lists_of_any_kind(void **state)
 	assert_int_equal(wmk_kcatalog_size(catalog), 0);
 	assert_int_equal(wmk_kcatalog_check(catalog, longest), -ENOENT);
 	assert_int_equal(wmk_kcatalog_check(catalog, "syscall:openat"), -ENOENT);
-	says("CONFIG_FTRACE_SYSCALLS");
+	check_error("CONFIG_FTRACE_SYSCALLS");
 	wmk_kcatalog_close(catalog);
 	wmk_kcatalog_close(listed("", 0));
 	free(longest);
 }
 
-static void of_this_kernel(void **state)
+static void patterns_select_events_of_this_kernel(void **state)
 {
 	struct wmk_kcatalog *catalog;
 
@@ -324,14 +324,14 @@ static int close_tracefs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(made_and_removed),
-		cmocka_unit_test(in_use),
-		cmocka_unit_test(cannot_be),
-		cmocka_unit_test(swept),
-		cmocka_unit_test(owners),
-		cmocka_unit_test(other_places),
-		cmocka_unit_test(lists_of_any_kind),
-		cmocka_unit_test(of_this_kernel),
+		cmocka_unit_test(instance_is_made_and_removed),
+		cmocka_unit_test(used_instance_is_not_removed),
+		cmocka_unit_test(impossible_instances_are_rejected),
+		cmocka_unit_test(sweep_removes_instances_of_owner_and_dead_processes),
+		cmocka_unit_test(owner_name_of_a_process_is_constant),
+		cmocka_unit_test(wrong_tracefs_directories_are_rejected),
+		cmocka_unit_test(malformed_event_lists_are_read),
+		cmocka_unit_test(patterns_select_events_of_this_kernel),
 	};
 
 	return cmocka_run_group_tests(tests, open_tracefs, close_tracefs);

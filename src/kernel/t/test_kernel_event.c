@@ -24,10 +24,10 @@ static struct wmk_kevent *make_text(const char *system, const char *text)
 {
 	struct wmk_kformat *format;
 	struct wmk_kevent *event = NULL;
-	char said[1024];
+	char message[1024];
 
 	if (wmk_kformat_parse(system, text, strlen(text), &format) < 0 || wmk_kevent_make(format, &event) < 0)
-		fail_msg("%s", wmk_error_text(said, sizeof(said)));
+		fail_msg("%s", wmk_error_text(message, sizeof(message)));
 	free(format);
 	return event;
 }
@@ -134,7 +134,7 @@ static void test_sched_switch_is_copied(void **state)
 	wmk_kevent_free(event);
 }
 
-static void test_syscalls(void **state)
+static void test_syscall_arguments_are_copied(void **state)
 {
 	struct wmk_kevent *event = make("syscalls", "sys_enter_openat");
 	uint8_t record[48];
@@ -163,7 +163,7 @@ static void test_syscalls(void **state)
 	wmk_kevent_free(event);
 }
 
-static void test_labels(void **state)
+static void test_labels_become_enums_and_flags(void **state)
 {
 	struct wmk_kevent *event = make("irq", "softirq_entry");
 	uint8_t record[12] = { 0 };
@@ -186,7 +186,7 @@ static void test_labels(void **state)
 }
 
 /* Texts and elements outside of the fixed part; positions outside of the record. */
-static void test_far(void **state)
+static void test_far_texts_and_elements_are_copied(void **state)
 {
 	struct wmk_kevent *event = make("irq", "irq_handler_entry");
 	uint8_t record[32] = { 0 }, out[64];
@@ -226,7 +226,7 @@ static void test_far(void **state)
 	wmk_kevent_free(event);
 }
 
-static void test_shapes(void **state)
+static void test_all_field_shapes_are_copied(void **state)
 {
 	struct wmk_kevent *event = make("new", "all_shapes");
 	uint8_t record[160] = { 0 };
@@ -344,9 +344,13 @@ static void test_common_fields_are_read(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sched_switch_is_copied), cmocka_unit_test(test_syscalls),
-		cmocka_unit_test(test_labels), cmocka_unit_test(test_far), cmocka_unit_test(test_shapes),
-		cmocka_unit_test(test_block_request_is_copied), cmocka_unit_test(test_wrong_event_formats_are_refused),
+		cmocka_unit_test(test_sched_switch_is_copied),
+		cmocka_unit_test(test_syscall_arguments_are_copied),
+		cmocka_unit_test(test_labels_become_enums_and_flags),
+		cmocka_unit_test(test_far_texts_and_elements_are_copied),
+		cmocka_unit_test(test_all_field_shapes_are_copied),
+		cmocka_unit_test(test_block_request_is_copied),
+		cmocka_unit_test(test_wrong_event_formats_are_refused),
 		cmocka_unit_test(test_common_fields_are_read),
 	};
 

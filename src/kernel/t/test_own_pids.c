@@ -66,11 +66,11 @@ static void test_own_threads_are_recognized(void **state)
 	assert_false(wmk_kown_has(own, getppid(), 1));
 	const uint32_t version = own->version;
 	other = getppid();
-	own->looked = 1;                 /* the last scan was long ago */
-	wmk_kown_look(own);
+	own->refreshed = 1;              /* the last scan was long ago */
+	wmk_kown_refresh(own);
 	assert_true(own->version != version && wmk_kown_has(own, getppid(), 1) && wmk_kown_has(own, t.tid, 1));
 	other = 0;
-	wmk_kown_look(own);              /* too early for another scan */
+	wmk_kown_refresh(own);           /* too early for another scan */
 	assert_true(wmk_kown_has(own, getppid(), 1));
 	pthread_barrier_wait(&t.end);
 	pthread_join(id, NULL);
@@ -112,7 +112,7 @@ static void test_ended_thread_is_recognized_in_its_lifetime(void **state)
 		}
 		const uint64_t at = is_counter ? t.since.counter : t.since.monotonic;
 
-		wmk_kown_look(own);
+		wmk_kown_refresh(own);
 		assert_false(wmk_kown_has(own, t.tid, is_counter ? before.counter : before.monotonic));
 		assert_true(wmk_kown_has(own, t.tid, at));
 		assert_false(wmk_kown_has(own, t.tid, at + (UINT64_C(1) << 40)));
@@ -121,7 +121,7 @@ static void test_ended_thread_is_recognized_in_its_lifetime(void **state)
 	t.ends = false;
 	assert_int_equal(pthread_create(&id, NULL, short_thread, &t), 0);
 	pthread_join(id, NULL);
-	wmk_kown_look(own);
+	wmk_kown_refresh(own);
 	assert_true(wmk_kown_has(own, t.tid, UINT64_MAX));
 	free(own);
 }

@@ -218,7 +218,7 @@ static void second_walk_corrects_lost_events(void **state)
 	note(run, &(struct noted){ RENAME, 112, 14, 0, "sh", "init", 0 });
 	note(run, &(struct noted){ RENAME, 115, 11, 0, "ld", "as", 0 });
 	note(run, &(struct noted){ RENAME, 120, 41, 0, "new", NULL, 0 });
-	assert_int_equal(wmk_ktasks_again(run->tasks, 100), 0);
+	assert_int_equal(wmk_ktasks_rescan(run->tasks, 100), 0);
 	name_is(run, 10, 99, "shell");
 	name_is(run, 10, 100, "init");
 	pid_is(run, 11, 105, 11, 10);            /* the parent was known: /proc does not replace it */
@@ -243,7 +243,7 @@ static void second_walk_corrects_lost_events(void **state)
 	struct wmk_ktasks_counts before, after;
 
 	wmk_ktasks_counts(run->tasks, &before);
-	assert_int_equal(wmk_ktasks_again(run->tasks, 300), 0);
+	assert_int_equal(wmk_ktasks_rescan(run->tasks, 300), 0);
 	wmk_ktasks_counts(run->tasks, &after);
 	assert_int_equal(after.versions, before.versions);
 }

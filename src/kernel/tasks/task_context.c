@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * task_context.c - contexts of the kernel's records (see task_context.h).
- */
+/* task_context.c - context fields of kernel records (see task_context.h). */
 #include "kernel/tasks/task_context.h"
 
 #include <errno.h>
@@ -85,19 +83,19 @@ struct wmk_kcontext {
 /* ── events of tasks ─────────────────────────────────────────────────────────────────────────────────── */
 
 /* Fields that a kernel does not have (oldcomm is absent since Linux 6.18) keep the empty place. */
-static int places_find(struct wmk_kcontext *who, enum task_event event)
+static int places_find(struct wmk_kcontext *kcontext, enum task_event event)
 {
 	struct wmk_kformat *format;
-	int err = wmk_kformat_load(who->instance, task_events[event].system, task_events[event].name, &format);
+	int err = wmk_kformat_load(kcontext->instance, task_events[event].system, task_events[event].name, &format);
 
 	if (err < 0)
 		return err;
-	who->ids[event] = format->id;
+	kcontext->ids[event] = format->id;
 	for (unsigned f = 0; f < 4 && task_events[event].fields[f]; f++)
-		for (uint32_t i = 0; i < format->n_fields; i++)
-			if (strcmp(format->fields[format->n_common + i].name, task_events[event].fields[f]) == 0)
-				who->places[event][f] = (struct place){ format->fields[format->n_common + i].offset,
-									format->fields[format->n_common + i].size };
+		for (uint32_t i = format->n_common; i < format->n_common + format->n_fields; i++)
+			if (strcmp(format->fields[i].name, task_events[event].fields[f]) == 0)
+				kcontext->places[event][f] =
+					(struct place){ format->fields[i].offset, format->fields[i].size };
 	free(format);
 	return 0;
 }
@@ -120,48 +118,50 @@ static const char *name_at(const struct wmk_krecord *record, struct place place)
 	return (const char *)record->data + place.at;
 }
 
-/* Notes an exit. The name in the event also applies to the past of a task that began before the recording and has no
- * known name. */
-static void note_end(struct wmk_kcontext *who, uint64_t ts, int32_t tid, const char *name)
+/*
+ * Notes an exit. The name in the event also applies to the past of a task that began before the recording and has no
+ * known name.
+ */
+static void note_end(struct wmk_kcontext *kcontext, uint64_t ts, int32_t tid, const char *name)
 {
 	struct wmk_ktask task = { .known = 0 };
 
 	if (name &&
-	    (wmk_ktasks_find(who->tasks, tid, 0, ts, WMK_KTASK_NAME, &task) < 0 || !(task.known & WMK_KTASK_NAME)))
-		wmk_ktasks_note_rename(who->tasks, ts, tid, name, name);
-	wmk_ktasks_note_exit(who->tasks, ts, tid);
+	    (wmk_ktasks_find(kcontext->tasks, tid, 0, ts, WMK_KTASK_NAME, &task) < 0 || !(task.known & WMK_KTASK_NAME)))
+		wmk_ktasks_note_rename(kcontext->tasks, ts, tid, name, name);
+	wmk_ktasks_note_exit(kcontext->tasks, ts, tid);
 }
 
 /* Notes one event of a task. Without memory the event is skipped, and its change stays unknown. */
-static void note(struct wmk_kcontext *who, const struct wmk_krecord *record)
+static void note(struct wmk_kcontext *kcontext, const struct wmk_krecord *record)
 {
 	const struct place *places;
 	struct wmk_kcommon common;
 	unsigned event = 0;
 
-	while (event < TASK_EVENTS && who->ids[event] != record->type)
+	while (event < TASK_EVENTS && kcontext->ids[event] != record->type)
 		event++;
 	if (event == TASK_EVENTS || record->len < 8)
 		return;
-	places = who->places[event];
-	who->has_noted = true;
+	places = kcontext->places[event];
+	kcontext->has_noted = true;
 	wmk_kcommon_read(record->data, &common);
 	const int32_t tid = (int32_t)number_at(record, places[0]);
 
 	if (event == NEWTASK && name_at(record, places[1]))
-		wmk_ktasks_note_fork(who->tasks, record->ts, common.tid, tid, name_at(record, places[1]),
+		wmk_ktasks_note_fork(kcontext->tasks, record->ts, common.tid, tid, name_at(record, places[1]),
 				     number_at(record, places[2]));
 	else if (event == RENAME && name_at(record, places[2]))
 		/* a record without field `pid` belongs to the renamed thread itself */
-		wmk_ktasks_note_rename(who->tasks, record->ts, places[0].size ? tid : common.tid,
+		wmk_ktasks_note_rename(kcontext->tasks, record->ts, places[0].size ? tid : common.tid,
 				       name_at(record, places[1]), name_at(record, places[2]));
 	else if (event == EXEC)
-		wmk_ktasks_note_exec(who->tasks, record->ts, tid, (int32_t)number_at(record, places[1]));
+		wmk_ktasks_note_exec(kcontext->tasks, record->ts, tid, (int32_t)number_at(record, places[1]));
 	else if (event == EXIT)
-		note_end(who, record->ts, tid, name_at(record, places[1]));
+		note_end(kcontext, record->ts, tid, name_at(record, places[1]));
 }
 
-static int look_at(struct wmk_kcontext *who, struct wmk_kcpu *cpu, bool flush)
+static int drain_cpu(struct wmk_kcontext *kcontext, struct wmk_kcpu *cpu, bool flush)
 {
 	struct wmk_krecord record;
 	struct wmk_kpart part;
@@ -170,10 +170,10 @@ static int look_at(struct wmk_kcontext *who, struct wmk_kcpu *cpu, bool flush)
 
 	while ((ret = wmk_kcpu_next(cpu, flush, &part)) == 1) {
 		ret = wmk_kpart_open(cpu, &part, &page);
-		if (ret == 0 && page.missed && page.begin_ts > who->gap)
-			who->gap = page.begin_ts;
+		if (ret == 0 && page.missed && page.begin_ts > kcontext->gap)
+			kcontext->gap = page.begin_ts;
 		while (ret == 0 && (ret = wmk_kpage_next(&page, &record)) == 1) {
-			note(who, &record);
+			note(kcontext, &record);
 			ret = 0;
 		}
 		wmk_kcpu_release(cpu);
@@ -183,58 +183,58 @@ static int look_at(struct wmk_kcontext *who, struct wmk_kcpu *cpu, bool flush)
 	return ret;
 }
 
-static bool has_gap(const struct wmk_kcontext *who)
+static bool has_gap(const struct wmk_kcontext *kcontext)
 {
-	return who->gap && (!who->asked_ms || (uint64_t)wmk_clock_ms() - who->asked_ms >= ASK_AGAIN_MS);
+	return kcontext->gap && (!kcontext->asked_ms || (uint64_t)wmk_clock_ms() - kcontext->asked_ms >= ASK_AGAIN_MS);
 }
 
 /*
  * Runs after all CPUs were read, as events of another CPU can describe what one CPU has overwritten. If the scan fails,
  * names stay as they are until the next attempt.
  */
-static void close_gap(struct wmk_kcontext *who)
+static void close_gap(struct wmk_kcontext *kcontext)
 {
-	if (wmk_ktasks_again(who->tasks, who->gap) < 0)
+	if (wmk_ktasks_rescan(kcontext->tasks, kcontext->gap) < 0)
 		wmk_error_clear();
 	else
-		who->gap = 0;
-	who->asked_ms = (uint64_t)wmk_clock_ms();
-	who->has_noted = true;
+		kcontext->gap = 0;
+	kcontext->asked_ms = (uint64_t)wmk_clock_ms();
+	kcontext->has_noted = true;
 }
 
-static int look(struct wmk_kcontext *who, unsigned from, unsigned to, bool flush)
+static int drain_cpus(struct wmk_kcontext *kcontext, unsigned from, unsigned to, bool flush)
 {
 	int err = 0;
 
-	who->has_noted = false;
-	for (unsigned i = from; i < to && i < who->n_cpus && err == 0; i++)
-		if (who->cpus[i])
-			err = look_at(who, who->cpus[i], flush);
-	if (err == 0 && flush && has_gap(who))
-		close_gap(who);
-	for (unsigned i = 0; i < KNOWN && who->has_noted; i++)
-		who->known[i].until = 0;
+	kcontext->has_noted = false;
+	for (unsigned i = from; i < to && i < kcontext->n_cpus && err == 0; i++)
+		if (kcontext->cpus[i])
+			err = drain_cpu(kcontext, kcontext->cpus[i], flush);
+	if (err == 0 && flush && has_gap(kcontext))
+		close_gap(kcontext);
+	for (unsigned i = 0; i < KNOWN && kcontext->has_noted; i++)
+		kcontext->known[i].until = 0;
 	return err;
 }
 
-int wmk_kcontext_look(struct wmk_kcontext *who)
+int wmk_kcontext_drain(struct wmk_kcontext *kcontext)
 {
-	return look(who, 0, who->n_cpus, true);
+	return drain_cpus(kcontext, 0, kcontext->n_cpus, true);
 }
 
-int wmk_kcontext_follow(struct wmk_kcontext *who, unsigned cpu)
+int wmk_kcontext_follow(struct wmk_kcontext *kcontext, unsigned cpu)
 {
-	int err = look(who, cpu, cpu + 1, false);
-	const bool any = who->has_noted;
+	int err = drain_cpus(kcontext, cpu, cpu + 1, false);
+	const bool any = kcontext->has_noted;
 
-	if (err == 0 && has_gap(who))
-		err = wmk_kcontext_look(who);
+	if (err == 0 && has_gap(kcontext))
+		err = wmk_kcontext_drain(kcontext);
 	return err < 0 ? err : any;
 }
 
-int wmk_kcontext_fd(const struct wmk_kcontext *who, unsigned cpu)
+int wmk_kcontext_fd(const struct wmk_kcontext *kcontext, unsigned cpu)
 {
-	return cpu < who->n_cpus && who->cpus[cpu] ? wmk_kcpu_fd(who->cpus[cpu]) : -1;
+	return cpu < kcontext->n_cpus && kcontext->cpus[cpu] ? wmk_kcpu_fd(kcontext->cpus[cpu]) : -1;
 }
 
 /* ── the instance ────────────────────────────────────────────────────────────────────────────────────── */
@@ -272,34 +272,33 @@ static int name_of(int instance, const char *suffix, char name[WMK_KINSTANCE_NAM
 }
 
 /* Enables the events. An adopted instance may be half removed, so all of them are enabled again. */
-static int instance_fill(struct wmk_kcontext *who)
+static int instance_fill(struct wmk_kcontext *kcontext)
 {
-	int err = wmk_kinstance_switch(who->instance, true);
+	int err = wmk_kinstance_switch(kcontext->instance, true);
 
 	for (unsigned event = 0; event < TASK_EVENTS && err == 0; event++) {
-		err = places_find(who, event);
+		err = places_find(kcontext, event);
 		if (err == 0)
-			err = wmk_kinstance_event(who->instance, task_events[event].system, task_events[event].name,
-						  true);
+			err = wmk_kinstance_event(kcontext->instance, task_events[event].system,
+						  task_events[event].name, true);
 	}
 	return err;
 }
 
-/* Adopts the instance of a crashed process: its buffers hold the events since the crash. -ENOENT: no such instance,
- * or it had another clock and was removed. */
-static int instance_adopt(struct wmk_kcontext *who, const struct wmk_tracefs *tracefs, const char *name,
+/* Adopts an instance that a crashed process left, with its events. -ENOENT: none, or it had another clock. */
+static int instance_adopt(struct wmk_kcontext *kcontext, const struct wmk_tracefs *tracefs, const char *name,
 			  const char *clock)
 {
 	char its[CLOCK_NAME];
-	int err = wmk_tracefs_instance_open(tracefs, name, &who->instance);
+	int err = wmk_tracefs_instance_open(tracefs, name, &kcontext->instance);
 
 	if (err < 0)
 		return err;
-	err = clock_of(who->instance, its);
+	err = clock_of(kcontext->instance, its);
 	if (err == 0 && strcmp(its, clock) == 0)
 		return 0;
-	close(who->instance);
-	who->instance = -1;
+	close(kcontext->instance);
+	kcontext->instance = -1;
 	err = wmk_kinstance_remove(tracefs, name);
 	return err < 0 ? err : -ENOENT;
 }
@@ -313,7 +312,7 @@ static int instance_make(struct wmk_kcontext *to, const struct wmk_tracefs *fs, 
 	return err < 0 ? err : wmk_kinstance_buffers(to->instance, true, (uint64_t)TASKS_KB * 1024);
 }
 
-static int instance_open(struct wmk_kcontext *who, int channel)
+static int instance_open(struct wmk_kcontext *kcontext, int channel)
 {
 	char name[WMK_KINSTANCE_NAME], clock[CLOCK_NAME];
 	struct wmk_tracefs *tracefs;
@@ -325,35 +324,36 @@ static int instance_open(struct wmk_kcontext *who, int channel)
 		err = wmk_tracefs_open(NULL, &tracefs);
 	if (err < 0)
 		return err;
-	err = instance_adopt(who, tracefs, name, clock);
+	err = instance_adopt(kcontext, tracefs, name, clock);
 	if (err == -ENOENT) {
 		wmk_error_clear();
-		err = instance_make(who, tracefs, name, clock);
+		err = instance_make(kcontext, tracefs, name, clock);
 	}
 	wmk_tracefs_close(tracefs);
-	return err < 0 ? err : instance_fill(who);
+	return err < 0 ? err : instance_fill(kcontext);
 }
 
-int wmk_kcontext_cpu(struct wmk_kcontext *who, unsigned cpu)
+int wmk_kcontext_cpu(struct wmk_kcontext *kcontext, unsigned cpu)
 {
-	return cpu >= who->n_cpus || who->cpus[cpu] ? 0
-						    : wmk_kcpu_open(who->instance, cpu, WMK_KCPU_BEST, &who->cpus[cpu]);
+	return cpu >= kcontext->n_cpus || kcontext->cpus[cpu]
+		       ? 0
+		       : wmk_kcpu_open(kcontext->instance, cpu, WMK_KCPU_BEST, &kcontext->cpus[cpu]);
 }
 
-static int cpus_open(struct wmk_kcontext *who)
+static int cpus_open(struct wmk_kcontext *kcontext)
 {
 	int err = 0;
 
-	who->n_cpus = wmk_kinstance_cpus(who->instance);
-	if (who->n_cpus == 0)
+	kcontext->n_cpus = wmk_kinstance_cpus(kcontext->instance);
+	if (kcontext->n_cpus == 0)
 		return wmk_error_number();
-	who->cpus = calloc(who->n_cpus, sizeof(struct wmk_kcpu *));
-	if (!who->cpus) {
-		who->n_cpus = 0;
+	kcontext->cpus = calloc(kcontext->n_cpus, sizeof(struct wmk_kcpu *));
+	if (!kcontext->cpus) {
+		kcontext->n_cpus = 0;
 		return wmk_error(-ENOMEM, "cannot prepare context fields: no memory");
 	}
-	for (unsigned i = 0; i < who->n_cpus && err == 0; i++) {
-		err = wmk_kcontext_cpu(who, i);
+	for (unsigned i = 0; i < kcontext->n_cpus && err == 0; i++) {
+		err = wmk_kcontext_cpu(kcontext, i);
 		if (err == -ENOENT || err == -ENODEV)
 			err = (wmk_error_clear(), 0);    /* the CPU has not been online yet */
 	}
@@ -386,53 +386,53 @@ static bool is_flag(unsigned context)
 	return context >= WMK_CONTEXT_PREEMPTIBLE && context <= WMK_CONTEXT_NEED_RESCHEDULE;
 }
 
-static int add_context(struct wmk_kcontext *who, unsigned number)
+static int add_context(struct wmk_kcontext *kcontext, unsigned number)
 {
 	const struct wmk_ctf_context *context = wmk_ctf_context(number);
 	const size_t size = wmk_context_bytes(number);
 
-	if (!context || !(context->domains & WMK_CONTEXT_KERNEL) || who->n == WMK_KCONTEXT_CONTEXTS ||
-	    size > WMK_KCONTEXT_BYTES - who->bytes)
+	if (!context || !(context->domains & WMK_CONTEXT_KERNEL) || kcontext->n == WMK_KCONTEXT_CONTEXTS ||
+	    size > WMK_KCONTEXT_BYTES - kcontext->bytes)
 		return wmk_error(-EINVAL, "context field %u is not available for kernel records", number);
 	if (is_flag(number))
-		who->flags[who->n_flags++] = (struct flag){ number, who->bytes };
-	who->contexts[who->n++] = (uint8_t)number;
-	who->want |= want_of(number);
-	who->bytes += size;
+		kcontext->flags[kcontext->n_flags++] = (struct flag){ number, kcontext->bytes };
+	kcontext->contexts[kcontext->n++] = (uint8_t)number;
+	kcontext->want |= want_of(number);
+	kcontext->bytes += size;
 	return 0;
 }
 
 int wmk_kcontext_open(int instance, const uint8_t *contexts, unsigned n, bool processes, struct wmk_kcontext **result)
 {
-	struct wmk_kcontext *who = calloc(1, sizeof(*who));
+	struct wmk_kcontext *kcontext = calloc(1, sizeof(*kcontext));
 	int err = 0;
 
-	if (!who)
+	if (!kcontext)
 		return wmk_error(-ENOMEM, "cannot prepare context fields: no memory");
-	who->instance = -1;
-	who->want = processes ? WMK_KTASK_PID : 0;
+	kcontext->instance = -1;
+	kcontext->want = processes ? WMK_KTASK_PID : 0;
 	for (unsigned i = 0; i < n && err == 0; i++)
-		err = add_context(who, contexts[i]);
-	if (err == 0 && who->want) {
-		err = instance_open(who, instance);
+		err = add_context(kcontext, contexts[i]);
+	if (err == 0 && kcontext->want) {
+		err = instance_open(kcontext, instance);
 		/* scan after the events are enabled: they report what changes during the scan */
 		if (err == 0)
-			err = wmk_ktasks_open(NULL, wmk_kinstance_now(who->instance), 0, &who->tasks);
+			err = wmk_ktasks_open(NULL, wmk_kinstance_now(kcontext->instance), 0, &kcontext->tasks);
 		if (err == 0)
-			err = cpus_open(who);
+			err = cpus_open(kcontext);
 	}
 	if (err < 0) {
-		wmk_kcontext_close(who);
+		wmk_kcontext_close(kcontext);
 		return err;
 	}
-	*result = who;
+	*result = kcontext;
 	return 0;
 }
 
-unsigned wmk_kcontext_contexts(const struct wmk_kcontext *who, uint8_t contexts[WMK_KCONTEXT_CONTEXTS])
+unsigned wmk_kcontext_contexts(const struct wmk_kcontext *kcontext, uint8_t contexts[WMK_KCONTEXT_CONTEXTS])
 {
-	memcpy(contexts, who->contexts, who->n);
-	return who->n;
+	memcpy(contexts, kcontext->contexts, kcontext->n);
+	return kcontext->n;
 }
 
 /* If the removal fails, the channel's owner removes the instance. */
@@ -452,26 +452,25 @@ static void instance_close(int instance)
 		wmk_error_clear();
 }
 
-void wmk_kcontext_close(struct wmk_kcontext *who)
+void wmk_kcontext_close(struct wmk_kcontext *kcontext)
 {
-	if (!who)
+	if (!kcontext)
 		return;
-	for (unsigned i = 0; i < who->n_cpus && who->cpus; i++)
-		if (who->cpus[i])
-			wmk_kcpu_close(who->cpus[i]);
-	free(who->cpus);
-	if (who->tasks)
-		wmk_ktasks_close(who->tasks);
-	if (who->instance >= 0)
-		instance_close(who->instance);
-	free(who);
+	for (unsigned i = 0; i < kcontext->n_cpus && kcontext->cpus; i++)
+		if (kcontext->cpus[i])
+			wmk_kcpu_close(kcontext->cpus[i]);
+	free(kcontext->cpus);
+	wmk_ktasks_close(kcontext->tasks);
+	if (kcontext->instance >= 0)
+		instance_close(kcontext->instance);
+	free(kcontext);
 }
 
-int32_t wmk_kcontext_process(struct wmk_kcontext *who, unsigned cpu, uint64_t ts, int32_t tid)
+int32_t wmk_kcontext_process(struct wmk_kcontext *kcontext, unsigned cpu, uint64_t ts, int32_t tid)
 {
 	struct wmk_ktask task;
 
-	if (wmk_ktasks_find(who->tasks, tid, cpu, ts, WMK_KTASK_PID, &task) < 0 || !(task.known & WMK_KTASK_PID))
+	if (wmk_ktasks_find(kcontext->tasks, tid, cpu, ts, WMK_KTASK_PID, &task) < 0 || !(task.known & WMK_KTASK_PID))
 		return -1;
 	return task.pid;
 }
@@ -516,10 +515,10 @@ static uint8_t flag_of(unsigned context, const struct wmk_kcommon *common)
 }
 
 /* Encodes the contexts of a task. Contexts that differ for each record are left out. */
-static void encode(const struct wmk_kcontext *who, unsigned cpu, const struct wmk_ktask *task, uint8_t *out)
+static void encode(const struct wmk_kcontext *kcontext, unsigned cpu, const struct wmk_ktask *task, uint8_t *out)
 {
-	for (unsigned i = 0; i < who->n; i++) {
-		const unsigned context = who->contexts[i];
+	for (unsigned i = 0; i < kcontext->n; i++) {
+		const unsigned context = kcontext->contexts[i];
 		int32_t number;
 
 		if (context == WMK_CONTEXT_PROCNAME) {
@@ -535,66 +534,66 @@ static void encode(const struct wmk_kcontext *who, unsigned cpu, const struct wm
 	}
 }
 
-static void find(struct wmk_kcontext *who, unsigned cpu, uint64_t ts, int32_t tid, struct wmk_ktask *task)
+static void find(struct wmk_kcontext *kcontext, unsigned cpu, uint64_t ts, int32_t tid, struct wmk_ktask *task)
 {
 	*task = (struct wmk_ktask){ .until = UINT64_MAX };
-	if (who->want && wmk_ktasks_find(who->tasks, tid, cpu, ts, who->want, task) < 0)
+	if (kcontext->want && wmk_ktasks_find(kcontext->tasks, tid, cpu, ts, kcontext->want, task) < 0)
 		*task = (struct wmk_ktask){ .until = task->until };
 	task->tid = tid;
 }
 
-static void know(struct wmk_kcontext *who, unsigned cpu, uint64_t ts, int32_t tid, struct known *known)
+static void know(struct wmk_kcontext *kcontext, unsigned cpu, uint64_t ts, int32_t tid, struct known *known)
 {
 	struct wmk_ktask task;
 
-	find(who, cpu, ts, tid, &task);
-	encode(who, cpu, &task, known->bytes);
+	find(kcontext, cpu, ts, tid, &task);
+	encode(kcontext, cpu, &task, known->bytes);
 	known->tid = tid;
 	known->cpu = cpu;
 	known->from = ts;
 	known->until = task.until;
 }
 
-static inline size_t encode_flags(const struct wmk_kcontext *who, const struct wmk_kcommon *common, uint8_t *out)
+static inline size_t encode_flags(const struct wmk_kcontext *kcontext, const struct wmk_kcommon *common, uint8_t *out)
 {
-	for (unsigned i = 0; i < who->n_flags; i++)
-		out[who->flags[i].at] = flag_of(who->flags[i].context, common);
-	return who->bytes;
+	for (unsigned i = 0; i < kcontext->n_flags; i++)
+		out[kcontext->flags[i].at] = flag_of(kcontext->flags[i].context, common);
+	return kcontext->bytes;
 }
 
-size_t wmk_kcontext_encode(struct wmk_kcontext *who, unsigned cpu, uint64_t ts, const struct wmk_kcommon *common,
+size_t wmk_kcontext_encode(struct wmk_kcontext *kcontext, unsigned cpu, uint64_t ts, const struct wmk_kcommon *common,
 			   uint8_t out[WMK_KCONTEXT_BYTES])
 {
-	struct known *known = &who->known[(uint32_t)common->tid % KNOWN];
+	struct known *known = &kcontext->known[(uint32_t)common->tid % KNOWN];
 
 	if (ts >= known->until || ts < known->from || known->tid != common->tid || known->cpu != cpu)
-		know(who, cpu, ts, common->tid, known);
+		know(kcontext, cpu, ts, common->tid, known);
 	/* Two constant lengths: the compiler copies inline. */
-	if (who->bytes <= SHORT)
+	if (kcontext->bytes <= SHORT)
 		memcpy(out, known->bytes, SHORT);
 	else
 		memcpy(out, known->bytes, WMK_KCONTEXT_BYTES);
-	return encode_flags(who, common, out);
+	return encode_flags(kcontext, common, out);
 }
 
-size_t wmk_kcontext_encode_of(struct wmk_kcontext *who, unsigned cpu, uint64_t ts, const struct wmk_kcommon *common,
-			      int32_t pid, uint8_t out[WMK_KCONTEXT_BYTES])
+size_t wmk_kcontext_encode_of(struct wmk_kcontext *kcontext, unsigned cpu, uint64_t ts,
+			      const struct wmk_kcommon *common, int32_t pid, uint8_t out[WMK_KCONTEXT_BYTES])
 {
 	struct wmk_ktask task;
 
-	find(who, cpu, ts, common->tid, &task);
+	find(kcontext, cpu, ts, common->tid, &task);
 	task.ppid = task.known & WMK_KTASK_PID ? task.ppid : -1;
 	task.pid = pid;
 	task.known |= WMK_KTASK_PID;
-	encode(who, cpu, &task, out);
-	return encode_flags(who, common, out);
+	encode(kcontext, cpu, &task, out);
+	return encode_flags(kcontext, common, out);
 }
 
-size_t wmk_kcontext_nobody(const struct wmk_kcontext *who, uint8_t out[WMK_KCONTEXT_BYTES])
+size_t wmk_kcontext_no_task(const struct wmk_kcontext *kcontext, uint8_t out[WMK_KCONTEXT_BYTES])
 {
 	const struct wmk_kcommon common = { .tid = -1 };
 	const struct wmk_ktask task = { .tid = -1 };
 
-	encode(who, WMK_CTF_CPU_NONE, &task, out);
-	return encode_flags(who, &common, out);
+	encode(kcontext, WMK_CTF_CPU_NONE, &task, out);
+	return encode_flags(kcontext, &common, out);
 }

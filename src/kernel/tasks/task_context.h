@@ -5,7 +5,7 @@
  *
  * A separate tracefs instance, <channel's>~tasks, records the names and processes of tasks: task_newtask, task_rename,
  * sched_process_exec and sched_process_exit. It exists only if a context needs it; an instance that a crashed process
- * left is adopted. wmk_kcontext_look() empties its buffers before records are converted, so that everything that
+ * left is adopted. wmk_kcontext_drain() empties its buffers before records are converted, so that everything that
  * happened before them is known. wmk_kcontext_follow() empties them whenever much has arrived, as the channel can have
  * no records for long. If the kernel has overwritten some events nevertheless, the names of /proc apply from then on.
  * /proc is scanned once a second at most.
@@ -29,30 +29,31 @@
 struct wmk_kcontext;
 
 /* Returns the process of the thread at that time; -1: unknown. Needs a context that was opened with `processes`. */
-int32_t wmk_kcontext_process(struct wmk_kcontext *who, unsigned cpu, uint64_t ts, int32_t tid);
+int32_t wmk_kcontext_process(struct wmk_kcontext *kcontext, unsigned cpu, uint64_t ts, int32_t tid);
 /*
  * `instance`: the channel's directory. `contexts`: numbers (wmk_ctf_context()), each once. `processes`: prepare for
  * wmk_kcontext_process(). -EINVAL: a context is not available for kernel records.
  */
-int wmk_kcontext_open(int instance, const uint8_t *contexts, unsigned n, bool processes, struct wmk_kcontext **who);
-void wmk_kcontext_close(struct wmk_kcontext *who);
+int wmk_kcontext_open(int instance, const uint8_t *contexts, unsigned n, bool processes,
+		      struct wmk_kcontext **kcontext);
+void wmk_kcontext_close(struct wmk_kcontext *kcontext);
 /* Opens the buffer of a CPU that may have come online. -ENOENT, -ENODEV: it has not been online. */
-int wmk_kcontext_cpu(struct wmk_kcontext *who, unsigned cpu);
+int wmk_kcontext_cpu(struct wmk_kcontext *kcontext, unsigned cpu);
 /* Copies the contexts in their order and returns their number. */
-unsigned wmk_kcontext_contexts(const struct wmk_kcontext *who, uint8_t contexts[WMK_KCONTEXT_CONTEXTS]);
+unsigned wmk_kcontext_contexts(const struct wmk_kcontext *kcontext, uint8_t contexts[WMK_KCONTEXT_CONTEXTS]);
 /* Reads all events of tasks that have happened by now. */
-int wmk_kcontext_look(struct wmk_kcontext *who);
+int wmk_kcontext_drain(struct wmk_kcontext *kcontext);
 /* For poll(): readable when the CPU has many events of tasks. -1: no buffer of that CPU is read. */
-int wmk_kcontext_fd(const struct wmk_kcontext *who, unsigned cpu);
+int wmk_kcontext_fd(const struct wmk_kcontext *kcontext, unsigned cpu);
 /* Empties the kernel's buffer of that CPU, whether the channel has records or not. 1: it had events; 0: it had none. */
-int wmk_kcontext_follow(struct wmk_kcontext *who, unsigned cpu);
+int wmk_kcontext_follow(struct wmk_kcontext *kcontext, unsigned cpu);
 /* Encodes the contexts of a record, packed, in their order. Returns their size, WMK_KCONTEXT_BYTES at most. */
-size_t wmk_kcontext_encode(struct wmk_kcontext *who, unsigned cpu, uint64_t ts, const struct wmk_kcommon *common,
+size_t wmk_kcontext_encode(struct wmk_kcontext *kcontext, unsigned cpu, uint64_t ts, const struct wmk_kcommon *common,
 			   uint8_t out[WMK_KCONTEXT_BYTES]);
 /* The same for a record that contains its process number itself. */
-size_t wmk_kcontext_encode_of(struct wmk_kcontext *who, unsigned cpu, uint64_t ts, const struct wmk_kcommon *common,
-			      int32_t pid, uint8_t out[WMK_KCONTEXT_BYTES]);
+size_t wmk_kcontext_encode_of(struct wmk_kcontext *kcontext, unsigned cpu, uint64_t ts,
+			      const struct wmk_kcommon *common, int32_t pid, uint8_t out[WMK_KCONTEXT_BYTES]);
 /* The same for a record without a task: numbers are -1, namespaces 0, names empty. */
-size_t wmk_kcontext_nobody(const struct wmk_kcontext *who, uint8_t out[WMK_KCONTEXT_BYTES]);
+size_t wmk_kcontext_no_task(const struct wmk_kcontext *kcontext, uint8_t out[WMK_KCONTEXT_BYTES]);
 
 #endif

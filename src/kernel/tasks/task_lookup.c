@@ -95,7 +95,7 @@ static struct view view_of(struct wmk_ktasks *tasks, int32_t tid, uint64_t ts)
 /* ── /proc ───────────────────────────────────────────────────────────────────────────────────────────── */
 
 /* Reads a task in /proc. *pid: 0, or the process that the task must belong to. */
-static int ask(struct wmk_ktasks *tasks, int32_t tid, int32_t *pid, struct wmk_kproc_stat *stat,
+static int read_task(struct wmk_ktasks *tasks, int32_t tid, int32_t *pid, struct wmk_kproc_stat *stat,
 	       struct wmk_ktask_details *details)
 {
 	struct wmk_kproc_status status;
@@ -126,15 +126,17 @@ static int ask(struct wmk_ktasks *tasks, int32_t tid, int32_t *pid, struct wmk_k
 	return err;
 }
 
-/* Looks up a task without any version. If /proc does not have it, an EXIT version records that and prevents another
- * look-up. */
-static struct wmk_ktask_version *meet(struct wmk_ktasks *tasks, int32_t tid, uint64_t ts)
+/*
+ * Looks up a task without any version. If /proc does not have it, an EXIT version records that and prevents another
+ * look-up.
+ */
+static struct wmk_ktask_version *look_up_unknown(struct wmk_ktasks *tasks, int32_t tid, uint64_t ts)
 {
 	struct wmk_ktask_details *details = calloc(1, sizeof(*details));
 	struct wmk_ktask_version *version;
 	struct wmk_kproc_stat stat;
 	int32_t pid = 0;
-	const int err = details ? ask(tasks, tid, &pid, &stat, details) : -ENOMEM;
+	const int err = details ? read_task(tasks, tid, &pid, &stat, details) : -ENOMEM;
 
 	version = err == -ENOMEM ? NULL : wmk_ktasks_add(tasks, tid, ts, err == 0 ? WMK_KTASK_WALK : WMK_KTASK_EXIT);
 	if (err < 0 || !version) {
@@ -150,8 +152,10 @@ static struct wmk_ktask_version *meet(struct wmk_ktasks *tasks, int32_t tid, uin
 
 /* ── family ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Determines the process of a life from its clone flags and its parent's process. A certain result is stored in the
- * version. */
+/*
+ * Determines the process of a life from its clone flags and its parent's process. A certain result is stored in the
+ * version.
+ */
 static bool resolve(struct wmk_ktasks *tasks, int32_t tid, struct wmk_ktask_version *life, unsigned depth)
 {
 	const bool is_thread = life->clone_flags & CLONE_THREAD;
@@ -204,7 +208,7 @@ static const struct wmk_ktask_details *details_of(struct wmk_ktasks *tasks, int3
 	if (life->details || depth == FAMILY_MAX)
 		return life->details;
 	life->details = calloc(1, sizeof(*life->details));
-	if (!life->details || (!view->is_over && ask(tasks, tid, &pid, &stat, life->details) == 0)) {
+	if (!life->details || (!view->is_over && read_task(tasks, tid, &pid, &stat, life->details) == 0)) {
 		if (life->details && !life->pid) {
 			life->pid = pid;
 			life->ppid = stat.ppid;
@@ -265,7 +269,7 @@ int wmk_ktasks_find(struct wmk_ktasks *tasks, int32_t tid, uint32_t cpu, uint64_
 	if (tid == 0)
 		return find_idle(cpu, out);
 	view = view_of(tasks, tid, ts);
-	if (!view.life && !view.is_over && meet(tasks, tid, ts))
+	if (!view.life && !view.is_over && look_up_unknown(tasks, tid, ts))
 		view = view_of(tasks, tid, ts);
 	if (view.comm) {
 		out->known |= WMK_KTASK_NAME;

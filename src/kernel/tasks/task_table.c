@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "kernel/tasks/task_versions.h"
 
-#define LOOKED_AT 64u          /* tasks among which the evicted one is chosen */
+#define CANDIDATES 64u         /* tasks among which the evicted one is chosen */
 
 /* ── the table ───────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -86,12 +86,12 @@ static void forget_oldest(struct wmk_ktasks *tasks, struct wmk_ktask_entry *entr
  * Evicts a task that has exited, among a few after the place where the last search ended; else the first one seen.
  * Never `tid`. Returns false if there is no other task.
  */
-static bool forget_somebody(struct wmk_ktasks *tasks, int32_t tid)
+static bool evict_task(struct wmk_ktasks *tasks, int32_t tid)
 {
 	struct wmk_ktask_entry **chosen = NULL;
 	uint32_t seen = 0;
 
-	for (uint32_t heads = 0; heads < tasks->n_heads && seen < LOOKED_AT; heads++) {
+	for (uint32_t heads = 0; heads < tasks->n_heads && seen < CANDIDATES; heads++) {
 		tasks->hand = (tasks->hand + 1) & (tasks->n_heads - 1);
 		for (struct wmk_ktask_entry **at = &tasks->heads[tasks->hand]; *at; at = &(*at)->next) {
 			if ((*at)->tid == tid)
@@ -101,7 +101,7 @@ static bool forget_somebody(struct wmk_ktasks *tasks, int32_t tid)
 				chosen = at;
 			if ((*at)->newest->kind == WMK_KTASK_EXIT) {
 				chosen = at;
-				seen = LOOKED_AT;
+				seen = CANDIDATES;
 				break;
 			}
 		}
@@ -120,7 +120,7 @@ static void make_room(struct wmk_ktasks *tasks, int32_t tid)
 
 	if (entry && entry->n == WMK_KTASKS_HISTORY)
 		forget_oldest(tasks, entry);
-	if (tasks->n_versions >= tasks->limit && !forget_somebody(tasks, tid) && entry && entry->n > 1)
+	if (tasks->n_versions >= tasks->limit && !evict_task(tasks, tid) && entry && entry->n > 1)
 		forget_oldest(tasks, entry);
 }
 
@@ -192,8 +192,9 @@ int wmk_ktasks_note_exit(struct wmk_ktasks *tasks, uint64_t ts, int32_t tid)
 	return wmk_ktasks_add(tasks, tid, ts, WMK_KTASK_EXIT) ? 0 : -ENOMEM;
 }
 
-/* The thread's exit was noted before under its old number; the renaming that each exec causes shows that it
- * continues. */
+/*
+ * The thread's exit was noted before under its old number; the renaming that each exec causes shows that it continues.
+ */
 int wmk_ktasks_note_exec(struct wmk_ktasks *tasks, uint64_t ts, int32_t tid, int32_t old_tid)
 {
 	return tid == old_tid ? 0 : wmk_ktasks_note_exit(tasks, ts, old_tid);
@@ -227,8 +228,10 @@ static const struct wmk_ktask_version *life_about(struct wmk_ktasks *tasks, int3
 	return version;
 }
 
-/* Compares a task that is already known with what the scan has seen: a new name, or another task of that number. 1:
- * no new life. */
+/*
+ * Compares a task that is already known with what the scan has seen: a new name, or another task of that number. 1: no
+ * new life.
+ */
 static int seen_again(struct wmk_ktasks *tasks, int32_t pid, const struct wmk_kproc_stat *stat, uint64_t ts)
 {
 	struct wmk_ktask_version *version;
@@ -310,7 +313,7 @@ static int walk(struct wmk_ktasks *tasks, uint64_t now)
 	return err;
 }
 
-int wmk_ktasks_again(struct wmk_ktasks *tasks, uint64_t ts)
+int wmk_ktasks_rescan(struct wmk_ktasks *tasks, uint64_t ts)
 {
 	int err = walk(tasks, ts);
 

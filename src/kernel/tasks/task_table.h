@@ -73,7 +73,7 @@ void wmk_ktasks_close(struct wmk_ktasks *tasks);
  * Call it when events before `ts` were lost. Scans /proc again: the state seen applies from `ts` on, except where later
  * events are noted. -errno with a cause chain.
  */
-int wmk_ktasks_again(struct wmk_ktasks *tasks, uint64_t ts);
+int wmk_ktasks_rescan(struct wmk_ktasks *tasks, uint64_t ts);
 
 /*
  * The functions that note an event return 0, or -ENOMEM without a cause chain: the event was not noted. Names are the

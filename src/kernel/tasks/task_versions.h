@@ -57,8 +57,10 @@ struct wmk_ktasks {
 };
 
 struct wmk_ktask_entry *wmk_ktasks_entry(struct wmk_ktasks *tasks, int32_t tid);
-/* Adds a version at its position by time. NULL: no memory. It may evict versions of other numbers, never all of
- * `tid`'s. */
+/*
+ * Adds a version at its position by time. NULL: no memory. It may evict versions of other numbers, never all of
+ * `tid`'s.
+ */
 struct wmk_ktask_version *wmk_ktasks_add(struct wmk_ktasks *tasks, int32_t tid, uint64_t ts, enum wmk_ktask_kind kind);
 
 #endif

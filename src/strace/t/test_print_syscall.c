@@ -118,7 +118,7 @@ static unsigned copies_of(const struct wmk_kprint *print, unsigned when)
 	return n;
 }
 
-static void test_plans(void **state)
+static void test_plans_copy_all_pointers(void **state)
 {
 	(void)state;
 	for (unsigned abi = 0; abi < WMK_SYSCALLS_ABIS; abi++)
@@ -175,7 +175,7 @@ static void test_numbers_and_results_are_printed(void **state)
 	check_line(&made, "kexec_load(0x1, 0x2, 0, 0x10, 0, 0) = 0");
 }
 
-static void test_flags(void **state)
+static void test_flags_and_names_are_printed(void **state)
 {
 	struct made made;
 
@@ -311,7 +311,7 @@ static void test_socket_addresses_are_printed(void **state)
 	check_line(&made, "connect(3, {sa_family=AF_UNIX, sun_path=@\"name\"}, 16) = 0");
 }
 
-static void test_vectors(void **state)
+static void test_vectors_are_printed(void **state)
 {
 	static const uint64_t vectors[4] = { 0x1000, 3, 0x2000, 60 };
 	struct made made;
@@ -339,7 +339,7 @@ static void text_of_siginfo(const uint64_t *values, unsigned n, const char *want
 	assert_string_equal(room, wanted);
 }
 
-static void test_signals(void **state)
+static void test_signals_and_exits_are_printed(void **state)
 {
 	siginfo_t info = { .si_signo = SIGSEGV, .si_code = SEGV_MAPERR };
 	struct wmk_syscalls_record end = { .n_values = 1, .values = { SIGABRT | 0x80 } };
@@ -368,7 +368,7 @@ static void test_signals(void **state)
 }
 
 /* A line that is too short contains the beginning of the whole line. */
-static void test_room(void **state)
+static void test_short_line_keeps_beginning(void **state)
 {
 	struct made made;
 	char small[64];
@@ -389,7 +389,7 @@ static void test_room(void **state)
 }
 
 /* The parts printed at entry and at exit make up the line. */
-static void test_halves(void **state)
+static void test_entry_and_rest_make_up_the_line(void **state)
 {
 	struct made made;
 	struct wmk_kline line = { .text = room, .room = sizeof(room) - 1 };
@@ -435,16 +435,16 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_print_rows_are_valid),
-		cmocka_unit_test(test_plans),
+		cmocka_unit_test(test_plans_copy_all_pointers),
 		cmocka_unit_test(test_numbers_and_results_are_printed),
-		cmocka_unit_test(test_flags),
+		cmocka_unit_test(test_flags_and_names_are_printed),
 		cmocka_unit_test(test_texts_are_escaped_and_cut),
 		cmocka_unit_test(test_structures_are_printed),
 		cmocka_unit_test(test_socket_addresses_are_printed),
-		cmocka_unit_test(test_vectors),
-		cmocka_unit_test(test_signals),
-		cmocka_unit_test(test_room),
-		cmocka_unit_test(test_halves),
+		cmocka_unit_test(test_vectors_are_printed),
+		cmocka_unit_test(test_signals_and_exits_are_printed),
+		cmocka_unit_test(test_short_line_keeps_beginning),
+		cmocka_unit_test(test_entry_and_rest_make_up_the_line),
 		cmocka_unit_test(test_32_bit_calls_are_printed),
 	};
 
