@@ -18,6 +18,7 @@
 #include <sys/rseq.h>
 #endif
 
+#include "base/array.h"
 #include "filter/filter.h"
 #include "tracer/context.h"
 #include "tracer/recorder.h"
@@ -136,7 +137,7 @@ static const struct wmk_context_desc contexts[] = {
 
 const struct wmk_context_desc *wmk_context_get(unsigned number)
 {
-	return number < sizeof(contexts) / sizeof(contexts[0]) && contexts[number].fill ? &contexts[number] : NULL;
+	return number < WMK_ARRAY_LEN(contexts) && contexts[number].fill ? &contexts[number] : NULL;
 }
 
 uint16_t wmk_context_cache_key(const uint8_t *list, unsigned n, uint8_t *words)

@@ -27,19 +27,18 @@ static bool is_first_version(const struct waymark_desc *desc)
 	return desc->version == 1 && desc->size == offsetof(struct waymark_desc, own);
 }
 
-static const char *check_desc(const struct waymark_desc *desc)
+/* A descriptor of an unknown version or kind, or with missing parts, is ignored. */
+static bool is_valid(const struct waymark_desc *desc)
 {
 	if (!is_first_version(desc) && (desc->size < sizeof(*desc) || desc->version != WAYMARK_ABI_VERSION))
-		return "the event is of another version of the header";
+		return false;
 	if (desc->kind != WAYMARK_KIND_GUARD && !wmk_kind_has_class(desc->kind))
-		return "the event is of a kind that this version does not know";
+		return false;
 	if (!desc->provider || (!desc->name && desc->kind != WAYMARK_KIND_TEXT) || desc->n_fields > WAYMARK_MAX_FIELDS)
-		return "the event has no name, or too many fields";
-	if (wmk_kind_has_format(desc->kind) && (!desc->text || (desc->n_fields && !desc->arg_types)))
-		return "the event's format is missing";
-	if (!wmk_kind_has_format(desc->kind) && desc->n_fields && !desc->fields)
-		return "the event's fields are missing";
-	return NULL;
+		return false;
+	if (wmk_kind_has_format(desc->kind))
+		return desc->text && (!desc->n_fields || desc->arg_types);
+	return !desc->n_fields || desc->fields;
 }
 
 static void scan_guard(struct waymark_desc *desc, const struct waymark_site *site)
@@ -60,7 +59,7 @@ static void scan_site(const struct waymark_site *site)
 	struct waymark_desc *desc = site_desc(site);
 	const char *why = wmk_patch_check(site);
 
-	if (check_desc(desc))
+	if (!is_valid(desc))
 		return;
 	if (desc->kind == WAYMARK_KIND_GUARD) {
 		if (!why)

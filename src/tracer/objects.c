@@ -18,6 +18,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "tracer/objects.h"
 
 #define MEMORY (-1)
@@ -293,7 +294,8 @@ struct object_listing {
 	int mem;
 	struct image image;             /* too large for the stack */
 	struct wmk_loaded_object *objects;
-	long n, cap;
+	long n;
+	uint32_t cap;
 };
 
 static char *line_take(char **next)
@@ -366,16 +368,11 @@ static bool describe(struct object_listing *l, const struct mapping *m, struct w
 
 static bool listing_room(struct object_listing *l)
 {
-	if (l->n < l->cap)
-		return true;
-	const long cap = l->cap ? l->cap * 2 : 16;
-	struct wmk_loaded_object *more = realloc(l->objects, (size_t)cap * sizeof(*more));
+	void *objects = wmk_array_room(l->objects, (uint32_t)l->n, &l->cap, sizeof(*l->objects));
 
-	if (!more)
-		return false;
-	l->objects = more;
-	l->cap = cap;
-	return true;
+	if (objects)
+		l->objects = objects;
+	return objects != NULL;
 }
 
 long wmk_objects_list(struct wmk_loaded_object **objects)

@@ -36,6 +36,12 @@ struct plan_maker {
 	unsigned n;
 };
 
+static int add_op(struct plan_maker *m, enum wmk_op_kind kind, uint32_t bytes)
+{
+	m->ops[m->n++] = (struct wmk_op){ .kind = kind, .bytes = bytes };
+	return 0;
+}
+
 static int add_scalar(struct plan_maker *m, unsigned type)
 {
 	uint32_t bytes = wmk_scalar_bytes(type);
@@ -43,7 +49,7 @@ static int add_scalar(struct plan_maker *m, unsigned type)
 	if (!bytes)
 		return wmk_error(-EINVAL, "type %u is not a scalar", type);
 	if (m->n == 0 || m->ops[m->n - 1].kind != WMK_OP_RUN)
-		m->ops[m->n++] = (struct wmk_op){ .kind = WMK_OP_RUN };
+		add_op(m, WMK_OP_RUN, 0);
 	struct wmk_op *op = &m->ops[m->n - 1];
 
 	op->bytes += bytes;
@@ -57,28 +63,22 @@ static int add_elements(struct plan_maker *m, unsigned type, unsigned elem, uint
 
 	if (!bytes)
 		return wmk_error(-EINVAL, "elements of type %u are not scalars", elem);
-	if (type == WAYMARK_T_ARRAY) {
-		if (count > UINT32_MAX / bytes)
-			return wmk_error(-EINVAL, "array of %u elements: more than %u bytes", count, UINT32_MAX);
-		m->ops[m->n++] = (struct wmk_op){ .kind = WMK_OP_ARRAY, .bytes = count * bytes };
-	} else {
-		m->ops[m->n++] = (struct wmk_op){ .kind = WMK_OP_SEQ, .bytes = bytes };
-	}
-	return 0;
+	if (type == WAYMARK_T_SEQ)
+		return add_op(m, WMK_OP_SEQ, bytes);
+	if (count > UINT32_MAX / bytes)
+		return wmk_error(-EINVAL, "array of %u elements: more than %u bytes", count, UINT32_MAX);
+	return add_op(m, WMK_OP_ARRAY, count * bytes);
 }
 
 static int add_field(struct plan_maker *m, unsigned type, unsigned elem, uint32_t count)
 {
 	switch (type) {
 	case WAYMARK_T_STRING:
-		m->ops[m->n++] = (struct wmk_op){ .kind = WMK_OP_STRING };
-		return 0;
+		return add_op(m, WMK_OP_STRING, 0);
 	case WAYMARK_T_TEXT:
-		m->ops[m->n++] = (struct wmk_op){ .kind = WMK_OP_TEXT };
-		return 0;
+		return add_op(m, WMK_OP_TEXT, 0);
 	case WAYMARK_T_BYTES:
-		m->ops[m->n++] = (struct wmk_op){ .kind = WMK_OP_BLOB, .bytes = 1 };
-		return 0;
+		return add_op(m, WMK_OP_BLOB, 1);
 	case WAYMARK_T_SEQ:
 	case WAYMARK_T_ARRAY:
 		return add_elements(m, type, elem, count);
@@ -174,7 +174,7 @@ int wmk_plan_make(struct wmk_event *event, const struct waymark_desc *desc)
 	if (desc->n_fields > WAYMARK_MAX_FIELDS)
 		return wmk_error(-EINVAL, "%u fields, at most %d are allowed", desc->n_fields, WAYMARK_MAX_FIELDS);
 	if (desc->kind == WAYMARK_KIND_TEXT)
-		m.ops[m.n++] = (struct wmk_op){ .kind = WMK_OP_ZERO, .bytes = 1 };
+		add_op(&m, WMK_OP_ZERO, 1);
 	const bool by_format = wmk_kind_has_format(desc->kind);
 
 	if (by_format)

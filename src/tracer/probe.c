@@ -26,35 +26,14 @@ static unsigned scalar_type(const struct waymark_field *field)
 	return field->type == WAYMARK_T_ENUM || field->type == WAYMARK_T_FLAGS ? field->elem : field->type;
 }
 
-static bool is_ref(unsigned type)
+static void load_scalar(union waymark_value *value, unsigned type, uint32_t bytes, const void *from)
 {
-	return type == WAYMARK_T_STRING || type == WAYMARK_T_TEXT || type == WAYMARK_T_BYTES || type == WAYMARK_T_SEQ ||
-	       type == WAYMARK_T_ARRAY;
-}
-
-static void load_scalar(union waymark_value *value, unsigned type, const void *from)
-{
-	int8_t s8;
-	int16_t s16;
-	int32_t s32;
+	const uint32_t shift = 64 - 8 * bytes;
 
 	value->u64 = 0;
-	switch (type) {
-	case WAYMARK_T_S8:
-		memcpy(&s8, from, 1);
-		value->s64 = s8;
-		break;
-	case WAYMARK_T_S16:
-		memcpy(&s16, from, 2);
-		value->s64 = s16;
-		break;
-	case WAYMARK_T_S32:
-		memcpy(&s32, from, 4);
-		value->s64 = s32;
-		break;
-	default:
-		memcpy(value, from, wmk_scalar_bytes(type));
-	}
+	memcpy(value, from, bytes);
+	if (type == WAYMARK_T_S8 || type == WAYMARK_T_S16 || type == WAYMARK_T_S32)
+		value->s64 = (int64_t)(value->u64 << shift) >> shift;
 }
 
 void wmk_probe_call(struct wmk_event *event, waymark_probe_fn fn, void *data, const uint64_t *words,
@@ -70,16 +49,17 @@ void wmk_probe_call(struct wmk_event *event, waymark_probe_fn fn, void *data, co
 
 	for (unsigned i = 0; i < class->n_fields; i++) {
 		const struct waymark_field *field = &event->probe_fields[i];
-		unsigned type = scalar_type(field);
+		const unsigned type = scalar_type(field);
+		const uint32_t bytes = wmk_scalar_bytes(type);
 
 		if (i == 0 && event->n_ops && event->ops[0].kind == WMK_OP_ZERO) {
 			values[i].u64 = 0;
-		} else if (is_ref(type)) {
+		} else if (bytes) {
+			load_scalar(&values[i], type, bytes, at);
+			at += bytes;
+		} else {
 			values[i].ref = *refs++;
 			at = (const char *)words + ((size_t)(at - (const char *)words + 7) & ~(size_t)7);
-		} else {
-			load_scalar(&values[i], type, at);
-			at += wmk_scalar_bytes(type);
 		}
 	}
 	fn(&record, data);

@@ -11,12 +11,14 @@
 #include "tracer/event.h"
 #include "tracer/lock.h"
 #include "tracer/patch.h"
+#include "tracer/plan.h"
 #include "tracer/runtime_event.h"
 #include "tracer/tracer.h"
 
 struct waymark_event {
 	struct waymark_desc desc;
-	unsigned char types[WAYMARK_MAX_FIELDS];        /* of the staged scalar or reference */
+	uint8_t types[WAYMARK_MAX_FIELDS];              /* of the staged scalar or reference */
+	uint8_t bytes[WAYMARK_MAX_FIELDS];              /* of the staged scalar; 0: a reference */
 	struct waymark_field fields[];
 };
 
@@ -30,17 +32,10 @@ static bool is_kind(uint32_t kind)
 
 static bool is_identifier(const char *text)
 {
-	size_t len = text ? strnlen(text, 128) : 0;
+	const size_t len = text ? strnlen(text, 128) : 0;
 
-	if (len == 0 || len > 127 || (text[0] >= '0' && text[0] <= '9'))
-		return false;
-	for (size_t i = 0; i < len; i++) {
-		char c = text[i];
-
-		if (!(c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')))
-			return false;
-	}
-	return true;
+	return len > 0 && len < 128 && !(text[0] >= '0' && text[0] <= '9') &&
+	       strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == len;
 }
 
 /*
@@ -70,6 +65,7 @@ static int declare(struct waymark_event *handle, const struct waymark_schema *sc
 
 		handle->types[i] =
 			field->type == WAYMARK_T_ENUM || field->type == WAYMARK_T_FLAGS ? field->elem : field->type;
+		handle->bytes[i] = (uint8_t)wmk_scalar_bytes(handle->types[i]);
 		handle->fields[i] = (struct waymark_field){ .type = field->type,
 							    .elem = field->elem,
 							    .flags = field->flags,
@@ -130,20 +126,14 @@ struct staging {
 	uint32_t at, n_refs;
 };
 
-static void stage_value(struct staging *s, unsigned type, const union waymark_value *value)
+static void stage_value(struct staging *s, unsigned type, unsigned bytes, const union waymark_value *value)
 {
-	static const uint8_t bytes[] = {
-		[WAYMARK_T_S8] = 1,  [WAYMARK_T_U8] = 1,  [WAYMARK_T_BOOL] = 1,   [WAYMARK_T_S16] = 2,
-		[WAYMARK_T_U16] = 2, [WAYMARK_T_S32] = 4, [WAYMARK_T_U32] = 4,    [WAYMARK_T_FLOAT] = 4,
-		[WAYMARK_T_S64] = 8, [WAYMARK_T_U64] = 8, [WAYMARK_T_DOUBLE] = 8, [WAYMARK_T_POINTER] = 8,
-	};
-
-	if (type < sizeof(bytes) && bytes[type]) {
+	if (bytes) {
 		uint8_t truth = value->u64 != 0;
 
 		memcpy((char *)s->words + s->at, type == WAYMARK_T_BOOL ? (const void *)&truth : (const void *)value,
-		       bytes[type]);
-		s->at += bytes[type];
+		       bytes);
+		s->at += bytes;
 		return;
 	}
 	s->refs[s->n_refs++] = value->ref;
@@ -161,7 +151,7 @@ int WMK_EXPORT waymark_event_record(struct waymark_event *event, const union way
 	memset(s.words, 0, sizeof(s.words));
 	s.at = s.n_refs = 0;
 	for (unsigned i = 0; i < n; i++)
-		stage_value(&s, event->types[i], &values[i]);
+		stage_value(&s, event->types[i], event->bytes[i], &values[i]);
 	waymark_record(&event->desc, s.words, s.refs, __builtin_return_address(0));
 	return 0;
 }
