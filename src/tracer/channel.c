@@ -24,9 +24,7 @@
 
 struct wmk_channel *wmk_channel_find(const struct wmk_conn *conn, uint32_t number)
 {
-	struct wmk_channel *channel;
-
-	for (channel = wmk_tracer.channels; channel; channel = channel->next)
+	wmk_for_each_channel(channel)
 		if (channel->conn == conn && channel->number == number)
 			return channel;
 	return NULL;
@@ -81,7 +79,7 @@ static int channel_check(const struct wmk_conn *conn, const struct wmk_channel_m
 {
 	unsigned n = 0;
 
-	for (const struct wmk_channel *channel = wmk_tracer.channels; channel; channel = channel->next)
+	wmk_for_each_channel(channel)
 		n += channel->conn == conn;
 	if (n >= CHANNELS_MAX)
 		return wmk_error(-EMFILE, "cannot add channel %u: the session daemon already has %u channels in this "
@@ -175,8 +173,8 @@ void wmk_channels_disown(struct wmk_conn *conn, bool keep)
 	struct wmk_channel *channel, *next;
 	unsigned n = 0;
 
-	for (channel = wmk_tracer.channels; channel; channel = channel->next)
-		n += channel->endpoint == conn->endpoint;
+	wmk_for_each_channel(each)
+		n += each->endpoint == conn->endpoint;
 	/* remove orphans of the previous session daemon first, which this one has not confirmed */
 	for (channel = wmk_tracer.channels; channel; channel = next) {
 		next = channel->next;
@@ -197,7 +195,7 @@ void wmk_channels_disown(struct wmk_conn *conn, bool keep)
 
 bool wmk_channels_has_orphans(unsigned endpoint)
 {
-	for (const struct wmk_channel *channel = wmk_tracer.channels; channel; channel = channel->next)
+	wmk_for_each_channel(channel)
 		if (!channel->conn && channel->endpoint == endpoint)
 			return true;
 	return false;
@@ -246,7 +244,7 @@ void wmk_orphans_remove(unsigned endpoint, bool persistent)
 
 void wmk_channels_forget_fds(bool close_them)
 {
-	for (struct wmk_channel *channel = wmk_tracer.channels; channel; channel = channel->next) {
+	wmk_for_each_channel(channel) {
 		if (close_them && channel->fd >= 0)
 			close(channel->fd);
 		channel->fd = -1;
@@ -280,11 +278,10 @@ static bool is_recorded_into(const struct wmk_channel *channel)
 
 static bool records_any(void)
 {
-	const struct wmk_channel *channel = wmk_tracer.channels;
-
-	while (channel && !is_recorded_into(channel))
-		channel = channel->next;
-	return channel != NULL;
+	wmk_for_each_channel(channel)
+		if (is_recorded_into(channel))
+			return true;
+	return false;
 }
 
 /*
@@ -324,7 +321,7 @@ static uint64_t map_ahead_all(uint64_t *room)
 {
 	uint64_t filled = 0;
 
-	for (struct wmk_channel *channel = wmk_tracer.channels; channel; channel = channel->next) {
+	wmk_for_each_channel(channel) {
 		if (!is_recorded_into(channel))
 			continue;
 		wmk_ring_set_map_ahead(channel->set);

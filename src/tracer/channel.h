@@ -20,6 +20,7 @@
 
 #include <waymark/ring.h>
 
+#include "tracer/tracer.h"
 #include "wire/wire.h"
 
 struct wmk_conn;
@@ -45,6 +46,10 @@ struct wmk_channel {
 	uint32_t enabled_helpers;       /* ... of which so many have events of the helper thread */
 	uint64_t mapped_position;       /* bytes written when the helper thread last mapped ahead */
 };
+
+/* Lock held. The body must not remove the channel. */
+#define wmk_for_each_channel(channel) \
+	for (struct wmk_channel *channel = wmk_tracer.channels; channel; channel = channel->next)
 
 /* Find the channel of the connection with this number. NULL: none. */
 struct wmk_channel *wmk_channel_find(const struct wmk_conn *conn, uint32_t number);

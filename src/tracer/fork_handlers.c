@@ -58,7 +58,7 @@ static void child_identity(bool own)
 	wmk_process_forked_by(forking.parent);
 	wmk_context_after_fork();
 	wmk_ring_grace_after_fork();
-	for (struct wmk_channel *channel = wmk_tracer.channels; channel; channel = channel->next)
+	wmk_for_each_channel(channel)
 		waymark_ring_set_identity(channel->set, 0, 0);
 }
 

@@ -45,8 +45,8 @@ static bool publish_done(void)
 {
 	uint32_t done = wmk_helper.tried_changes;
 
-	for (unsigned i = 0; i < wmk_helper.n_endpoints; i++) {
-		struct wmk_conn *conn = &wmk_helper.endpoints[i].conn;
+	wmk_for_each_endpoint(endpoint) {
+		struct wmk_conn *conn = &endpoint->conn;
 
 		if (conn->sock < 0)
 			continue;
@@ -66,11 +66,11 @@ static bool publish_done(void)
 /* The last action of the thread under the lock: afterwards another one may be started. */
 static void thread_finish(void)
 {
-	for (unsigned i = 0; i < wmk_helper.n_endpoints; i++) {
+	wmk_for_each_endpoint(endpoint) {
 		if (wmk_helper.user_changes)
-			wmk_conn_report_user_change(&wmk_helper.endpoints[i].conn);
-		wmk_conn_close(&wmk_helper.endpoints[i].conn, wmk_helper.keep);
-		wmk_endpoint_close(&wmk_helper.endpoints[i]);
+			wmk_conn_report_user_change(&endpoint->conn);
+		wmk_conn_close(&endpoint->conn, wmk_helper.keep);
+		wmk_endpoint_close(endpoint);
 	}
 	wmk_channels_forget_fds(true);
 	if (!wmk_helper.keep)
@@ -127,9 +127,9 @@ static bool connect_endpoints(int64_t now)
 	bool connected = false;
 
 	wmk_lock();
-	for (unsigned i = 0; i < wmk_helper.n_endpoints && !wmk_helper.halt; i++) {
-		struct wmk_endpoint *endpoint = &wmk_helper.endpoints[i];
-
+	wmk_for_each_endpoint(endpoint) {
+		if (wmk_helper.halt)
+			break;
 		if (wmk_helper.retry_now && endpoint->conn.sock < 0)
 			endpoint->retry_at = 0;
 		if (wmk_endpoint_is_due(endpoint, now))
@@ -186,8 +186,8 @@ static bool is_patient(bool reclaimed, int64_t now)
 	bool asked = false;
 
 	since = reclaimed ? 0 : since ? since : now;
-	for (unsigned i = 0; i < wmk_helper.n_endpoints; i++)
-		asked |= wmk_helper.endpoints[i].conn.sock >= 0 && wmk_helper.endpoints[i].conn.sync_wanted;
+	wmk_for_each_endpoint(endpoint)
+		asked |= endpoint->conn.sock >= 0 && endpoint->conn.sync_wanted;
 	return !reclaimed && (asked || now - since < RECLAIM_MAX_MS);
 }
 
@@ -196,8 +196,7 @@ static int64_t endpoints_sleep(int64_t now)
 {
 	int64_t until = INT64_MAX;
 
-	for (unsigned i = 0; i < wmk_helper.n_endpoints; i++) {
-		const struct wmk_endpoint *endpoint = &wmk_helper.endpoints[i];
+	wmk_for_each_endpoint(endpoint) {
 		int64_t at = endpoint->conn.sock < 0   ? endpoint->retry_at
 			     : endpoint->conn.done_any ? INT64_MAX
 						       : endpoint->conn.check_peer_at;
@@ -222,22 +221,22 @@ static int thread_turn(struct pollfd *fds, int *period, int64_t *next_look)
 	wmk_lock();
 	bool talks = wmk_tracer.channels != NULL;
 
-	for (unsigned i = 0; i < wmk_helper.n_endpoints; i++)
-		talks |= wmk_helper.endpoints[i].conn.sock >= 0;
+	wmk_for_each_endpoint(endpoint)
+		talks |= endpoint->conn.sock >= 0;
 	if (talks)
 		wmk_modules_scan();
-	for (unsigned i = 0; i < wmk_helper.n_endpoints; i++) {
-		if (wmk_helper.endpoints[i].conn.sock >= 0)
-			endpoint_input(&wmk_helper.endpoints[i], fds[i].revents != 0, late, now);
-		fds[i].revents = 0;
+	wmk_for_each_endpoint(endpoint) {
+		if (endpoint->conn.sock >= 0)
+			endpoint_input(endpoint, fds[endpoint->index].revents != 0, late, now);
+		fds[endpoint->index].revents = 0;
 	}
 	wmk_patch_flush();
 	reclaimed = wmk_reclaim() || wmk_reclaim();
 	wmk_helper.connected = false;
-	for (unsigned i = 0; i < wmk_helper.n_endpoints; i++)
-		if (wmk_helper.endpoints[i].conn.sock >= 0)
+	wmk_for_each_endpoint(endpoint)
+		if (endpoint->conn.sock >= 0)
 			wmk_helper.connected |=
-				endpoint_output(&wmk_helper.endpoints[i], reclaimed, &fds[i].events, now);
+				endpoint_output(endpoint, reclaimed, &fds[endpoint->index].events, now);
 	if (now >= *next_look || *period < 0) {
 		*period = wmk_channels_map_ahead(*period);
 		*next_look = now + *period;
@@ -255,22 +254,24 @@ static int thread_turn(struct pollfd *fds, int *period, int64_t *next_look)
 	return end ? -2 : sleep == INT64_MAX ? -1 : (int)sleep;
 }
 
-/*
- * Find the first endpoint from `i` on that is connected to a session daemon which has not answered yet; n_endpoints:
- * none. Only this thread changes connections.
- */
-static unsigned next_unanswered(unsigned i)
+/* Whether a connected session daemon has not answered yet. Only this thread changes connections. */
+static bool is_unanswered(const struct wmk_endpoint *endpoint)
 {
-	while (i < wmk_helper.n_endpoints &&
-	       (wmk_helper.endpoints[i].conn.sock < 0 || wmk_helper.endpoints[i].conn.done_any))
-		i++;
-	return i;
+	return endpoint->conn.sock >= 0 && !endpoint->conn.done_any;
+}
+
+static bool is_any_unanswered(void)
+{
+	wmk_for_each_endpoint(endpoint)
+		if (is_unanswered(endpoint))
+			return true;
+	return false;
 }
 
 static bool is_dump_wanted(void)
 {
-	for (unsigned i = next_unanswered(0); i < wmk_helper.n_endpoints; i = next_unanswered(i + 1))
-		if (wmk_endpoint_wants_dump(&wmk_helper.endpoints[i]))
+	wmk_for_each_endpoint(endpoint)
+		if (is_unanswered(endpoint) && wmk_endpoint_wants_dump(endpoint))
 			return true;
 	return false;
 }
@@ -284,7 +285,7 @@ static void dump_state(bool is_new)
 {
 	/* a thread that begins to wait later is handled in the next iteration */
 	const bool is_waited_for = wmk_register_is_awaited();
-	const bool answered = next_unanswered(0) == wmk_helper.n_endpoints;
+	const bool answered = !is_any_unanswered();
 
 	if (is_new && is_waited_for && is_dump_wanted())
 		wmk_statedump_prepare();
@@ -299,11 +300,11 @@ static bool wait_for_events(int sleep)
 {
 	const bool can_wait = wmk_poller_wait(&wmk_helper.poller, sleep);
 
-	for (unsigned i = 0; i < wmk_helper.n_endpoints; i++) {
-		if (!wmk_helper.poller.fds[WMK_POLLER_FIFOS + i].revents)
+	wmk_for_each_endpoint(endpoint) {
+		if (!wmk_helper.poller.fds[WMK_POLLER_FIFOS + endpoint->index].revents)
 			continue;
 		wmk_lock();
-		wmk_endpoint_notified(&wmk_helper.endpoints[i]);
+		wmk_endpoint_notified(endpoint);
 		wmk_unlock();
 	}
 	return can_wait;
@@ -313,8 +314,8 @@ static bool wait_for_events(int sleep)
 static void give_up(void)
 {
 	wmk_lock();
-	for (unsigned i = 0; i < wmk_helper.n_endpoints; i++) {
-		struct wmk_conn *conn = &wmk_helper.endpoints[i].conn;
+	wmk_for_each_endpoint(endpoint) {
+		struct wmk_conn *conn = &endpoint->conn;
 
 		if (conn->sock >= 0 && wmk_conn_unrecorded(conn, WMK_UNRECORDED_WAIT, 0, UINT32_MAX) == 0)
 			wmk_conn_flush(conn);
@@ -384,11 +385,11 @@ void *wmk_helper_thread_main(void *arg)
 
 void wmk_helper_thread_after_fork(bool may_free)
 {
-	for (struct wmk_channel *channel = wmk_tracer.channels; channel; channel = channel->next)
+	wmk_for_each_channel(channel)
 		channel->conn = NULL;
 	wmk_channels_forget_fds(false);
-	for (unsigned i = 0; i < wmk_helper.n_endpoints; i++) {
-		struct wmk_conn *conn = &wmk_helper.endpoints[i].conn;
+	wmk_for_each_endpoint(endpoint) {
+		struct wmk_conn *conn = &endpoint->conn;
 
 		if (may_free) {
 			free(conn->announced);

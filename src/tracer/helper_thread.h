@@ -34,6 +34,10 @@ struct wmk_helper {
 };
 extern struct wmk_helper wmk_helper WMK_HIDDEN;
 
+#define wmk_for_each_endpoint(each) \
+	for (struct wmk_endpoint *each = wmk_helper.endpoints; each < wmk_helper.endpoints + wmk_helper.n_endpoints; \
+	     each++)
+
 /* Main function of the thread. */
 void *wmk_helper_thread_main(void *unused);
 /* Reset the state in a forked child, which does not have the thread; `may_free`: also free its memory. Lock held. */
