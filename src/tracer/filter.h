@@ -7,11 +7,11 @@
  *     waymark_record() ──► wmk_filter_accepts(): values of those locations, the program; then the guard again
  *                          (most filters compare with constants and need no program: filter_table.h)
  *
- * A recording thread does not count itself in: two counters would cost more than most filters. So a block may become
- * another filter's while the thread reads it. As with recorders, the memory is type-stable: blocks of a few sizes,
- * never unmapped. Whatever the block holds, the run stays within the block and within the words that the event stages.
- * The result is valid only if the guard is the same before and after: a sequence lock, with the generation of the
- * recorder as its sequence.
+ * Recording threads are not counted: two counters would cost more than most filters. So a block may be reused for
+ * another filter while a thread reads it. As with recorders, the memory is type-stable: blocks of a few sizes, never
+ * unmapped. Whatever a block contains, the run stays within the block and within the words that the event stages. The
+ * result is valid only if the guard is the same before and after the run. This is a sequence lock: the generation of
+ * the recorder is its sequence number.
  */
 #ifndef WMK_TRACER_FILTER_H
 #define WMK_TRACER_FILTER_H

@@ -20,10 +20,10 @@
 #define HALT_TRIES 100000
 #define HALT_PAUSE_NS 50000
 
-/* Under the lock. */
+/* Protected by the lock: */
 static bool restart_failed;     /* the thread was halted and could not be started again: children try */
 static bool forbidden;          /* waymark_helper_stop() was called */
-static bool main_exited;        /* the first thread has ended: no more helper thread in this process */
+static bool main_exited;        /* the main thread has ended: no helper thread starts in this process */
 
 bool wmk_helper_has_daemon(void)
 {

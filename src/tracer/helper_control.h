@@ -11,7 +11,7 @@ bool wmk_helper_has_daemon(void);
  * Start the thread, or wake it if it runs. `daemon_likely`: a session daemon was found. Returns 0 or -errno. Lock held.
  */
 int wmk_helper_start(bool daemon_likely);
-/* Lock held. */
+/* Wake the thread if it has work. Lock held. */
 void wmk_helper_wake(void);
 /*
  * End the thread, and wait until the kernel has removed it. KEEPS: enabled events stay enabled, for the next helper

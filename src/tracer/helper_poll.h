@@ -27,7 +27,7 @@ struct wmk_poller {
 	const _Atomic(uint32_t) *wakeups;
 	struct wmk_endpoint *endpoints;
 	unsigned n_endpoints;
-	uint32_t seen;          /* value of `wakeups` when this turn began */
+	uint32_t seen;          /* value of `wakeups` at the beginning of this iteration */
 	struct pollfd fds[WMK_POLLER_FDS];
 	unsigned in_vain;       /* consecutive waits that ended without a reason, at most PAUSE_SHIFT_MAX */
 	unsigned sleepless;     /* consecutive pauses that did */

@@ -11,11 +11,11 @@
 #include "tracer/helper_poll.h"
 #include "tracer/tracer.h"
 
-/* Under the lock, except atomic members, and `poller`, which only the thread uses. */
+/* Protected by the lock, except atomic members, and `poller`, which only the thread uses. */
 struct wmk_helper {
 	/* set before it is started; the thread resets it as its last action under the lock */
 	bool running;
-	pid_t tid;                 /* 0: it has not begun */
+	pid_t tid;                 /* 0: the thread does not run yet */
 	bool skip_nap;             /* a daemon was found: connect without a nap before */
 	bool retry_now;            /* try every endpoint now */
 	bool connected;            /* to one session daemon at least */

@@ -26,7 +26,7 @@ static int64_t milliseconds(const char *text, int64_t otherwise)
 	return !text || end == text || *end || ms < 0 ? otherwise : ms > 3600000 ? 3600000 : ms;
 }
 
-/* A set-id program ignores it. */
+/* Read the environment; a set-user-ID program ignores it (secure_getenv()). */
 static void read_environment(void)
 {
 	const char *dir = secure_getenv("WAYMARK_RUNDIR");

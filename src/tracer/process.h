@@ -32,9 +32,9 @@ uint64_t wmk_process_image(void);
  */
 bool wmk_process_is_stuck(pid_t pid, uint64_t start);
 /*
- * Give this thread its own descriptor table. Descriptors 0 to 2 refer to /dev/null. The thread must not keep pipes of
- * the application open, and a library that writes to these numbers must not write to our sockets. Returns false if that
- * is impossible.
+ * Give this thread its own descriptor table, in which 0 to 2 refer to /dev/null or an empty file. The thread must not
+ * keep pipes of the application open, and a library that writes to these numbers must not write to our sockets. Returns
+ * false if that is impossible.
  */
 bool wmk_process_unshare_files(void);
 
