@@ -100,7 +100,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void say_ready(uint64_t begin, unsigned n)
+static void print_ready(uint64_t begin, unsigned n)
 {
 	uint64_t *latency = calloc(n, sizeof(*latency)), ready = 0, on = 0;
 
@@ -148,7 +148,7 @@ static void watch(bool on, double seconds)
 	printf("at %llu left %u\n", (unsigned long long)now_ns(), left);
 }
 
-static void obey(const char *line)
+static void run_command(const char *line)
 {
 	double seconds;
 	char word[8];
@@ -200,9 +200,9 @@ int main(int argc, char **argv)
 	if (!in_turn)
 		wait_ready(ends[0], n);
 	setlinebuf(stdout);
-	say_ready(begin, n);
+	print_ready(begin, n);
 	while (fgets(line, sizeof(line), stdin))
-		obey(line);
+		run_command(line);
 	end_all();
 	return 0;
 }

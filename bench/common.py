@@ -126,18 +126,18 @@ class State:
         limit, out = State.smallest * DISTURBED_FROM, []
         for run in self.runs:
             figures, floors = {'state': {}}, []
-            for who, rounds in run.items():
+            for side, rounds in run.items():
                 quiet = [r for r in rounds if r[0] <= limit]
                 has_verdict = len(quiet) * ROUNDS >= UNDISTURBED_MIN * len(rounds)
-                figures[who] = statistics.median(r[2] for r in quiet) if has_verdict else None
-                figures['state'][who] = {'additions_ns': round(statistics.median(r[0] for r in rounds), 3),
+                figures[side] = statistics.median(r[2] for r in quiet) if has_verdict else None
+                figures['state'][side] = {'additions_ns': round(statistics.median(r[0] for r in rounds), 3),
                                          'undisturbed': len(quiet), 'rounds': len(rounds)}
                 floors += [statistics.median(r[1] for r in quiet)] if has_verdict else []
             out.append(dict(figures, floor=min(floors, default=None)) if floor else figures)
         return out
 
     def summary(self):
-        rounds = [r for run in self.runs for who in run.values() for r in who]
+        rounds = [r for run in self.runs for side in run.values() for r in side]
         return {'additions_ns': State.smallest, 'disturbed_from_ns': round(State.smallest * DISTURBED_FROM, 3),
                 'undisturbed': sum(r[0] <= State.smallest * DISTURBED_FROM for r in rounds), 'rounds': len(rounds)}
 

@@ -361,8 +361,8 @@ def bench_idle(b):
         found = watch_idle(b, both, places, app_groups)
         for app_group in app_groups:
             app_group.close()
-    for who in ('session_daemon', 'consumer_daemon', 'program', 'waiting_program'):
+    for kind in ('session_daemon', 'consumer_daemon', 'program', 'waiting_program'):
         cases.append(
-            case(who, 'switches/min', [{'floor': 0, **{whose: n for (w, whose), n in found.items() if w == who}}]))
+            case(kind, 'switches/min', [{'floor': 0, **{side: n for (w, side), n in found.items() if w == kind}}]))
         show(cases[-1])
     return cases

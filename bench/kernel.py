@@ -67,14 +67,14 @@ def loop(b, size, busy):
     return [b.program('calls'), 'loop', str(b.cpus[-1]), *size] + ([str(b.cpus[0])] if busy else [])
 
 
-def said(text):
+def loop_values(text):
     """The values that the loop printed; skips the output of its tracer."""
     lines = [line.split() for line in text.splitlines()]
     return {line[0]: float(line[1]) for line in lines if len(line) == 2 and line[0] in ('cpu', 'wall', 'calls')}
 
 
 def none(b, busy):
-    return said(b.run(loop(b, MANY, busy))[0])
+    return loop_values(b.run(loop(b, MANY, busy))[0])
 
 
 def bare(b, busy):
@@ -92,7 +92,7 @@ def recorded(values, counts, consumer_s):
 
 def ours(b, busy):
     text, summary, usage = record(b, ['syscall:' + CALL], loop(b, MANY, busy))
-    values = said(text)
+    values = loop_values(text)
     used = values['cpu'] * values['calls'] / 1e9     # by the loop
     recorded(values, summary, usage.ru_utime + usage.ru_stime - used)
     if busy:
@@ -142,7 +142,7 @@ def to_file(size, mark, *argv, env=None):
         out, program = b.fresh('out'), loop(b, size, busy)
         words = [word.replace('@OUT', out).replace('@LOOP', ' '.join(program)) for word in argv]
         text, _ = b.run(words if '@LOOP' in argv else words + program, dict(os.environ, **(env or {})))
-        values = said(text)
+        values = loop_values(text)
         if mark:
             with open(out, errors='replace') as f:
                 values['kept'] = sum(mark in line for line in f) / values['calls']

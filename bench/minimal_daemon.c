@@ -44,7 +44,7 @@ static int watch(int epoll, int fd)
 	return fd >= 0 && fd < FDS_MAX ? epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) : -1;
 }
 
-static void take(int epoll, int listener)
+static void accept_app(int epoll, int listener)
 {
 	struct ucred peer;
 	socklen_t len = sizeof(peer);
@@ -60,7 +60,7 @@ static void take(int epoll, int listener)
 	seen[process] = 1;
 }
 
-static void hear(int fd, int rings)
+static void serve(int fd, int rings)
 {
 	static unsigned char buf[65536];
 	char control[CMSG_SPACE(sizeof(int))] = { 0 };
@@ -106,8 +106,8 @@ int main(int argc, char **argv)
 
 		for (int i = 0; i < n; i++)
 			if (events[i].data.fd == listener)
-				take(epoll, listener);
+				accept_app(epoll, listener);
 			else
-				hear(events[i].data.fd, rings);
+				serve(events[i].data.fd, rings);
 	}
 }

@@ -20,10 +20,10 @@ def timed(b, argv):
         subprocess.run(['taskset', '-c', str(b.cpus[-1]), b.program('resource_usage')] + argv, stdout=null, stderr=err,
                        check=True)
         err.seek(0)
-        said = err.read()
-        seconds, peak, status, _ = said.splitlines()[-1].split()
+        output = err.read()
+        seconds, peak, status, _ = output.splitlines()[-1].split()
         if int(status):
-            sys.exit('%s: status %s: %s' % (' '.join(argv), status, said[-1000:]))
+            sys.exit('%s: status %s: %s' % (' '.join(argv), status, output[-1000:]))
     return float(seconds), float(peak) / 1024
 
 

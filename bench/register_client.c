@@ -60,7 +60,7 @@ static int queue_events(unsigned events)
 }
 
 /* Send all messages, and receive answers until DONE. */
-static int converse(int sock, uint32_t *enabled)
+static int exchange(int sock, uint32_t *enabled)
 {
 	struct wmk_frame frame;
 	const void *body;
@@ -102,7 +102,7 @@ static struct answer register_once(const struct sockaddr_un *address, unsigned e
 	if (err == 0 && connect(sock, (const struct sockaddr *)address, sizeof(*address)) != 0)
 		err = -errno;
 	if (err == 0)
-		err = converse(sock, &answer.enabled);
+		err = exchange(sock, &answer.enabled);
 	answer.ns = now_ns() - begin;
 	answer.failed = (uint32_t)-err;
 	return answer;

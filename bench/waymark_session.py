@@ -38,12 +38,12 @@ class Daemon:
         ], env=dict(self.env, WAYMARK_READY_FD=str(there)), pass_fds=[there], stdin=subprocess.DEVNULL, stdout=self.log,
                                         stderr=self.log)
         os.close(there)
-        said = os.read(here, 1000) if select.select([here], [], [], READY_S)[0] else b''
+        message = os.read(here, 1000) if select.select([here], [], [], READY_S)[0] else b''
         self.ready = time.monotonic_ns()
         os.close(here)
-        if said[:1] != b'+':
+        if message[:1] != b'+':
             raise RuntimeError('waymark-sessiond is not ready after %d s: %s (see %s)' %
-                               (READY_S, said[1:].decode(errors='replace'), self.log.name))
+                               (READY_S, message[1:].decode(errors='replace'), self.log.name))
 
     def crash(self):
         """Kill it; the consumer daemon continues."""

@@ -16,7 +16,7 @@
 
 #define SESSION "self-trace"
 
-static int complain(const char *what)
+static int report(const char *what)
 {
 	char why[1000];
 
@@ -48,7 +48,7 @@ static int wait_until_known(struct waymark_ctl *ctl)
 
 	for (unsigned i = 0; i < 20000 && !known; i++) {
 		if (waymark_ctl_list_apps(ctl, &us, &result) < 0)
-			return complain("list");
+			return report("list");
 		known = waymark_ctl_result_apps(result, &apps);
 		waymark_ctl_result_free(result);
 		if (!known)
@@ -68,9 +68,9 @@ static int begin(struct waymark_ctl *ctl, const char *path)
 	};
 
 	if (waymark_ctl_create(ctl, &create, NULL) < 0)
-		return complain("create");
+		return report("create");
 	if (waymark_ctl_enable_event(ctl, &events, NULL) < 0 || waymark_ctl_start(ctl, SESSION, NULL) < 0) {
-		complain("enable-event, start");
+		report("enable-event, start");
 		waymark_ctl_destroy(ctl, SESSION, NULL);
 		return 1;
 	}
@@ -83,12 +83,12 @@ static int end(struct waymark_ctl *ctl)
 	struct waymark_ctl_result *result;
 
 	if (waymark_ctl_stop(ctl, SESSION, &result) < 0)
-		return complain("stop");
+		return report("stop");
 	if (waymark_ctl_result_sessions(result, &sessions) == 1)
 		printf("%llu records, %llu lost, in %s\n", (unsigned long long)sessions[0]->counts->records,
 		       (unsigned long long)sessions[0]->counts->lost, sessions[0]->path);
 	waymark_ctl_result_free(result);
-	return waymark_ctl_destroy(ctl, SESSION, NULL) < 0 ? complain("destroy") : 0;
+	return waymark_ctl_destroy(ctl, SESSION, NULL) < 0 ? report("destroy") : 0;
 }
 
 int main(int argc, char **argv)
@@ -96,7 +96,7 @@ int main(int argc, char **argv)
 	struct waymark_ctl *ctl;
 
 	if (waymark_ctl_connect(NULL, &ctl) < 0)
-		return complain("connect");
+		return report("connect");
 	int failed = wait_until_known(ctl) || begin(ctl, argc > 1 ? argv[1] : NULL);
 	if (!failed) {
 		printf("%lx\n", work(1000));

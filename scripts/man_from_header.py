@@ -29,7 +29,7 @@ class Section:
         self.words, self.functions, self.types = [], [], []
 
 
-def said(comment):
+def paragraphs_of(comment):
     """The paragraphs of a comment; a paragraph of code is a list of lines."""
     lines = [re.sub(r'^\s*\* ?', '', line).rstrip() for line in comment.strip()[2:-2].strip('* \t\n').split('\n')]
     paragraphs = []
@@ -97,7 +97,7 @@ def members(body, end):
             if text.strip():
                 text += '\0' + token
             elif same_line:
-                found[-1][1] += said(token)
+                found[-1][1] += paragraphs_of(token)
             else:
                 above = token
         elif token == '\n':
@@ -106,12 +106,12 @@ def members(body, end):
         elif token == end:
             name, *inside = text.split('\0')
             comments = [c for c in [above] + [c[:c.index('*/') + 2] for c in inside] if c]
-            found.append([' '.join(name.split()), [p for c in comments for p in said(c)]])
+            found.append([' '.join(name.split()), [p for c in comments for p in paragraphs_of(c)]])
             text, above, same_line = '', '', True
         else:
             text += token
     if text.strip():
-        found.append([' '.join(text.split('\0')[0].split()), said(above) if above else []])
+        found.append([' '.join(text.split('\0')[0].split()), paragraphs_of(above) if above else []])
     return found
 
 
@@ -132,7 +132,7 @@ def read(text):
             sys.exit('section %s: exactly the first heading must have a summary ("NAME: summary")' % name)
         at = sections.setdefault(name, Section(name, summary))
         declarations(body.split('#ifdef')[0], at)
-    return said(first), sections
+    return paragraphs_of(first), sections
 
 
 DECLARATION = re.compile(
@@ -144,9 +144,9 @@ def declarations(text, section):
     words = []
     for m in DECLARATION.finditer(text):
         if m['comment'] and m['gap']:
-            section.words += said(m['comment'])
+            section.words += paragraphs_of(m['comment'])
         elif m['comment']:
-            words = said(m['comment'])
+            words = paragraphs_of(m['comment'])
         elif m['kind']:
             section.types.append((m['kind'], m['name'], m['body'], words))
         elif m['define']:
