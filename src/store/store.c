@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/testpoint.h"
 
@@ -365,7 +366,7 @@ void wmk_store_close(struct wmk_store *store)
 	const int fds[] = { store->metadata, store->index_dir, store->dir };
 
 	live_end(store);
-	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+	for (size_t i = 0; i < WMK_ARRAY_LEN(fds); i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
 	pthread_mutex_destroy(&store->lock);

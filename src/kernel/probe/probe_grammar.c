@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 
 struct reader {
@@ -107,7 +108,7 @@ static bool is_type(const char *word)
 	static const char *const types[] = { "u8",  "u16", "u32", "u64",  "s8",     "s16",    "s32",    "s64",    "x8",
 					     "x16", "x32", "x64", "char", "symbol", "symstr", "string", "ustring" };
 
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+	for (size_t i = 0; i < WMK_ARRAY_LEN(types); i++)
 		if (strcmp(word, types[i]) == 0)
 			return true;
 	return false;

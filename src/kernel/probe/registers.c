@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "kernel/probe/sdt.h"
 
 struct name {
@@ -99,12 +100,12 @@ unsigned wmk_register_find(unsigned machine, const char *name, size_t len, char 
 	unsigned size;
 
 	if (machine == EM_AARCH64) {
-		size = find_name(arm_names, sizeof(arm_names) / sizeof(arm_names[0]), name, len, kernel_name);
+		size = find_name(arm_names, WMK_ARRAY_LEN(arm_names), name, len, kernel_name);
 		return size ? size : find_arm_numbered(name, len, kernel_name);
 	}
 	if (machine != EM_X86_64 && machine != EM_386)
 		return 0;
-	size = find_name(x86_names, sizeof(x86_names) / sizeof(x86_names[0]), name, len, kernel_name);
+	size = find_name(x86_names, WMK_ARRAY_LEN(x86_names), name, len, kernel_name);
 	return size || machine == EM_386 ? size : find_x86_numbered(name, len, kernel_name);
 }
 
@@ -113,7 +114,7 @@ const char *wmk_register_of_argument(unsigned machine, unsigned n)
 	static const char *const x86[] = { "di", "si", "dx", "cx", "r8", "r9" };
 	static const char *const arm[] = { "x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7" };
 
-	if (machine == EM_X86_64 && n >= 1 && n <= sizeof(x86) / sizeof(x86[0]))
+	if (machine == EM_X86_64 && n >= 1 && n <= WMK_ARRAY_LEN(x86))
 		return x86[n - 1];
-	return machine == EM_AARCH64 && n >= 1 && n <= sizeof(arm) / sizeof(arm[0]) ? arm[n - 1] : NULL;
+	return machine == EM_AARCH64 && n >= 1 && n <= WMK_ARRAY_LEN(arm) ? arm[n - 1] : NULL;
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "kernel/statedump/statedump_record.h"
 
@@ -61,7 +62,7 @@ static int dump_all(struct wmk_kdump *dump)
 {
 	int err = wmk_kdump_emit(dump, WMK_KSTATEDUMP_START);
 
-	for (size_t i = 0; err == 0 && i < sizeof(steps) / sizeof(steps[0]); i++)
+	for (size_t i = 0; err == 0 && i < WMK_ARRAY_LEN(steps); i++)
 		if (wmk_kdump_wants(dump, steps[i].parts))
 			err = steps[i].dump(dump);
 	return err ? err : wmk_kdump_emit(dump, WMK_KSTATEDUMP_END);

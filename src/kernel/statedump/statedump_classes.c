@@ -4,6 +4,8 @@
  */
 #include "kernel/statedump/statedump.h"
 
+#include "base/array.h"
+
 #define NUMBER(name_, width_, signed_, base_) \
 	{ .name = name_, .type = { .kind = WMK_TYPE_INT, .width = width_, .is_signed = signed_, .base = base_ } }
 #define I32(name) NUMBER(name, 32, 1, 10)
@@ -51,7 +53,7 @@ static const struct wmk_field cpu_topology[] = {
 #define EMPTY(name_) { .provider = "", .name = "lttng_statedump_" name_, .level = WAYMARK_LEVEL_DEBUG }
 #define CLASS(name_, fields_) \
 	{ .provider = "", .name = "lttng_statedump_" name_, .level = WAYMARK_LEVEL_DEBUG, .fields = fields_, \
-	  .n_fields = sizeof(fields_) / sizeof((fields_)[0]) }
+	  .n_fields = WMK_ARRAY_LEN(fields_) }
 
 const struct wmk_event_class wmk_kstatedump_classes[WMK_KSTATEDUMP_EVENTS] = {
 	[WMK_KSTATEDUMP_START] = EMPTY("start"),

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "kernel/statedump/statedump_record.h"
 
 #define ID_UNKNOWN 65534u      /* the kernel's value for an id without a mapping in a user namespace */
@@ -204,7 +205,7 @@ int wmk_kdump_namespaces(struct wmk_kdump *dump, const struct wmk_kdump_task *ta
 
 	if (err == 0)
 		err = dump_user(dump, task);
-	for (size_t i = 0; err == 0 && i < sizeof(others) / sizeof(others[0]); i++)
+	for (size_t i = 0; err == 0 && i < WMK_ARRAY_LEN(others); i++)
 		err = dump_other(dump, task, i);
 	return err;
 }

@@ -9,12 +9,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/nearest.h"
 #include "kernel/syscall/syscall_fields.h"
 #include "kernel/syscall/syscall_table.h"
-
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 /* ── kinds ───────────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -268,7 +267,7 @@ static uint8_t kind_of_pointer(const struct wmk_kfield *field)
 	if (strncmp(field->type, "const char *", 12) != 0 || strchr(field->type + 12, '*') ||
 	    strstr(field->name, "buf") || strstr(field->name, "ptr"))
 		return WMK_KKIND_POINTER;
-	return is_one_of(field->name, paths, COUNT(paths)) ? WMK_KKIND_PATH : WMK_KKIND_TEXT;
+	return is_one_of(field->name, paths, WMK_ARRAY_LEN(paths)) ? WMK_KKIND_PATH : WMK_KKIND_TEXT;
 }
 
 static uint8_t kind_of(const struct wmk_kfield *field)
@@ -286,15 +285,15 @@ static uint8_t kind_of(const struct wmk_kfield *field)
 		return WMK_KKIND_PID;
 	if (strcmp(field->type, "umode_t") == 0)
 		return WMK_KKIND_MODE;
-	if (is_one_of(field->type, users, COUNT(users)))
+	if (is_one_of(field->type, users, WMK_ARRAY_LEN(users)))
 		return WMK_KKIND_UID;
-	if (is_one_of(field->type, longs, COUNT(longs)))
+	if (is_one_of(field->type, longs, WMK_ARRAY_LEN(longs)))
 		return WMK_KKIND_LONG;
-	if (is_one_of(field->type, wide, COUNT(wide)))
+	if (is_one_of(field->type, wide, WMK_ARRAY_LEN(wide)))
 		return strstr(field->name, "flags") || ends_with(field->name, "addr") ? WMK_KKIND_HEX : WMK_KKIND_ULONG;
 	if (ends_with(field->name, "fd"))
 		return WMK_KKIND_FD;
-	return is_one_of(field->type, unsigneds, COUNT(unsigneds)) ? WMK_KKIND_UINT : WMK_KKIND_INT;
+	return is_one_of(field->type, unsigneds, WMK_ARRAY_LEN(unsigneds)) ? WMK_KKIND_UINT : WMK_KKIND_INT;
 }
 
 /* Names become names of fields: they must be identifiers, and unique. */

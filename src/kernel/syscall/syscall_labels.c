@@ -18,10 +18,10 @@
 #include <linux/futex.h>
 #include <linux/sched.h>
 
+#include "base/array.h"
 #include "kernel/syscall/syscall_info.h"
 
 #define L(name) { #name, (int64_t)(name), (int64_t)(name) }
-#define COUNT(array) ((unsigned)(sizeof(array) / sizeof(*(array))))
 
 static const struct wmk_label opens[] = {
 	L(O_WRONLY),
@@ -157,7 +157,7 @@ static const struct {
 	unsigned n;
 	bool is_flags;
 } sets[WMK_KSETS] = {
-#define SET(array, is_flags) { array, COUNT(array), is_flags }
+#define SET(array, is_flags) { array, WMK_ARRAY_LEN(array), is_flags }
 	[WMK_KSET_OPEN] = SET(opens, true),       [WMK_KSET_PROT] = SET(prots, true),
 	[WMK_KSET_MAP] = SET(maps, true),         [WMK_KSET_CLONE] = SET(clones, true),
 	[WMK_KSET_FAMILY] = SET(families, false), [WMK_KSET_SOCKET] = SET(sockets, true),

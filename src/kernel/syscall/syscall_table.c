@@ -4,6 +4,8 @@
  */
 #include "kernel/syscall/syscall_table.h"
 
+#include "base/array.h"
+
 const char *const wmk_syscall_rows[] = {
 	/* files by name */
 	"open(path filename, open flags, mode mode) fd",
@@ -203,11 +205,11 @@ const char *const wmk_syscall_rows[] = {
 	"getrandom(out ubuf, ulong len, hex flags) long",
 };
 
-const unsigned wmk_syscall_rows_n = sizeof(wmk_syscall_rows) / sizeof(*wmk_syscall_rows);
+const unsigned wmk_syscall_rows_n = WMK_ARRAY_LEN(wmk_syscall_rows);
 
 const char *const wmk_syscall_aliases[][2] = {
 	{ "fstat", "newfstat" }, { "lstat", "newlstat" }, { "sendfile", "sendfile64" },
 	{ "stat", "newstat" },   { "umount2", "umount" }, { "uname", "newuname" },
 };
 
-const unsigned wmk_syscall_aliases_n = sizeof(wmk_syscall_aliases) / sizeof(*wmk_syscall_aliases);
+const unsigned wmk_syscall_aliases_n = WMK_ARRAY_LEN(wmk_syscall_aliases);

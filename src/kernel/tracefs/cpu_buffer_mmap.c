@@ -25,6 +25,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "kernel/tracefs/cpu_buffer_modes.h"
 
@@ -138,7 +139,7 @@ int wmk_kcpu_map_emptied(struct wmk_kcpu *buffer)
 /* Find the number of the ioctl. For a buffer that is not mapped, the right one fails with ENODEV. */
 static int probe(struct wmk_kcpu *buffer)
 {
-	for (size_t i = 0; i < sizeof(get_reader) / sizeof(*get_reader); i++) {
+	for (size_t i = 0; i < WMK_ARRAY_LEN(get_reader); i++) {
 		buffer->get_reader = get_reader[i];
 		if (ioctl(buffer->fd, buffer->get_reader) == 0)
 			return wmk_error_said(-EBUSY, "the buffer of CPU %u is mapped by another process", buffer->cpu);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/scan.h"
 #include "kernel/tracefs/cpu_buffer_modes.h"
@@ -31,7 +32,7 @@ int wmk_kcpu_stats_parse(const char *text, size_t len, struct wmk_kcpu_stats *st
 		{ "read events", &stats->read },
 	};
 
-	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
+	for (size_t i = 0; i < WMK_ARRAY_LEN(counts); i++)
 		if (!find(text, len, counts[i].name, counts[i].value))
 			return wmk_error(-EPROTO, "the kernel's buffer statistics have no valid \"%s\"",
 					 counts[i].name);

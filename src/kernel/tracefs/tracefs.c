@@ -20,6 +20,7 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/error.h"
 
 #define PLACE "/sys/kernel/tracing"
@@ -109,7 +110,7 @@ static bool find_there(char *path, size_t size)
 {
 	static const char *const places[] = { PLACE, OLD_PLACE };
 
-	for (unsigned i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+	for (unsigned i = 0; i < WMK_ARRAY_LEN(places); i++)
 		if (is_tracefs(places[i]) == 1) {
 			snprintf(path, size, "%s", places[i]);
 			return true;
