@@ -17,17 +17,14 @@ struct name {
 	unsigned size;
 };
 
+/* The kernel's name, and that of the lowest byte; r and e in front of the kernel's name mean 64 and 32 bits. */
+static const char *const x86_wide[][2] = {
+	{ "ax", "al" },  { "bx", "bl" },  { "cx", "cl" },  { "dx", "dl" }, { "si", "sil" },
+	{ "di", "dil" }, { "bp", "bpl" }, { "sp", "spl" }, { "ip", "" },
+};
+
 static const struct name x86_names[] = {
-	{ "rax", "ax", 8 }, { "eax", "ax", 4 }, { "ax", "ax", 8 }, { "al", "ax", 1 },
-	{ "rbx", "bx", 8 }, { "ebx", "bx", 4 }, { "bx", "bx", 8 }, { "bl", "bx", 1 },
-	{ "rcx", "cx", 8 }, { "ecx", "cx", 4 }, { "cx", "cx", 8 }, { "cl", "cx", 1 },
-	{ "rdx", "dx", 8 }, { "edx", "dx", 4 }, { "dx", "dx", 8 }, { "dl", "dx", 1 },
-	{ "rsi", "si", 8 }, { "esi", "si", 4 }, { "si", "si", 8 }, { "sil", "si", 1 },
-	{ "rdi", "di", 8 }, { "edi", "di", 4 }, { "di", "di", 8 }, { "dil", "di", 1 },
-	{ "rbp", "bp", 8 }, { "ebp", "bp", 4 }, { "bp", "bp", 8 }, { "bpl", "bp", 1 },
-	{ "rsp", "sp", 8 }, { "esp", "sp", 4 }, { "sp", "sp", 8 }, { "spl", "sp", 1 },
-	{ "rip", "ip", 8 }, { "eip", "ip", 4 }, { "ip", "ip", 8 }, { "flags", "flags", 8 },
-	{ "cs", "cs", 8 }, { "ss", "ss", 8 }, { "orig_ax", "orig_ax", 8 },
+	{ "flags", "flags", 8 }, { "cs", "cs", 8 }, { "ss", "ss", 8 }, { "orig_ax", "orig_ax", 8 },
 };
 
 static const struct name arm_names[] = {
@@ -46,6 +43,22 @@ static unsigned find_name(const struct name *names, size_t n, const char *name, 
 			snprintf(kernel_name, 8, "%s", names[i].kernel_name);
 			return names[i].size;
 		}
+	return 0;
+}
+
+/* rax eax ax al, and so on. */
+static unsigned find_x86_wide(const char *name, size_t len, char kernel_name[8])
+{
+	const bool has_width = len == 3 && (name[0] == 'r' || name[0] == 'e');
+
+	for (size_t i = 0; i < WMK_ARRAY_LEN(x86_wide); i++) {
+		const bool is_byte = len && is_text(name, len, x86_wide[i][1]);
+
+		if (!is_byte && !is_text(name + has_width, len - has_width, x86_wide[i][0]))
+			continue;
+		snprintf(kernel_name, 8, "%s", x86_wide[i][0]);
+		return is_byte ? 1 : name[0] == 'e' ? 4 : 8;
+	}
 	return 0;
 }
 
@@ -105,7 +118,9 @@ unsigned wmk_register_find(unsigned machine, const char *name, size_t len, char 
 	}
 	if (machine != EM_X86_64 && machine != EM_386)
 		return 0;
-	size = find_name(x86_names, WMK_ARRAY_LEN(x86_names), name, len, kernel_name);
+	size = find_x86_wide(name, len, kernel_name);
+	if (!size)
+		size = find_name(x86_names, WMK_ARRAY_LEN(x86_names), name, len, kernel_name);
 	return size || machine == EM_386 ? size : find_x86_numbered(name, len, kernel_name);
 }
 

@@ -54,19 +54,9 @@ const struct wmk_kkind_row wmk_kkinds[WMK_KKINDS] = {
 	POINTED(PAIR_OUT, "pair", PAIR, FIXED, false, true, 8, 8),
 };
 
-static const char *const sets[WMK_KSETS] = {
-	[WMK_KSET_OPEN] = "open",     [WMK_KSET_PROT] = "prot",     [WMK_KSET_MAP] = "map",
-	[WMK_KSET_CLONE] = "clone",   [WMK_KSET_FAMILY] = "family", [WMK_KSET_SOCKET] = "socket",
-	[WMK_KSET_AT] = "at",         [WMK_KSET_WAIT] = "wait",     [WMK_KSET_SIGNAL] = "signal",
-	[WMK_KSET_WHENCE] = "whence", [WMK_KSET_ACCESS] = "access", [WMK_KSET_MESSAGE] = "msg",
-	[WMK_KSET_EPOLL] = "epoll",   [WMK_KSET_CLOCK] = "clock",   [WMK_KSET_FCNTL] = "fcntl",
-	[WMK_KSET_FUTEX] = "futex",   [WMK_KSET_ADVICE] = "advice", [WMK_KSET_RENAME] = "rename",
-	[WMK_KSET_MASK] = "mask",
-};
-
 const char *wmk_syscall_word(const struct wmk_syscall_arg *arg)
 {
-	return arg->kind == WMK_KKIND_SET ? sets[arg->set] : wmk_kkinds[arg->kind].word;
+	return arg->kind == WMK_KKIND_SET ? wmk_kset_word((enum wmk_kset)arg->set) : wmk_kkinds[arg->kind].word;
 }
 
 /* ── numbers and names ───────────────────────────────────────────────────────────────────────────────── */
@@ -242,14 +232,6 @@ int wmk_syscall_describe(enum wmk_kabi abi, unsigned number, struct wmk_syscall 
 
 /* ── from the kernel's formats ───────────────────────────────────────────────────────────────────────── */
 
-static bool is_one_of(const char *word, const char *const *of, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(word, of[i]) == 0)
-			return true;
-	return false;
-}
-
 static bool ends_with(const char *word, const char *end)
 {
 	const size_t len = strlen(word), n = strlen(end);
@@ -267,33 +249,36 @@ static uint8_t kind_of_pointer(const struct wmk_kfield *field)
 	if (strncmp(field->type, "const char *", 12) != 0 || strchr(field->type + 12, '*') ||
 	    strstr(field->name, "buf") || strstr(field->name, "ptr"))
 		return WMK_KKIND_POINTER;
-	return is_one_of(field->name, paths, WMK_ARRAY_LEN(paths)) ? WMK_KKIND_PATH : WMK_KKIND_TEXT;
+	for (size_t i = 0; i < WMK_ARRAY_LEN(paths); i++)
+		if (strcmp(field->name, paths[i]) == 0)
+			return WMK_KKIND_PATH;
+	return WMK_KKIND_TEXT;
 }
 
 static uint8_t kind_of(const struct wmk_kfield *field)
 {
-	static const char *const longs[] = { "long", "loff_t", "off_t" };
-	static const char *const wide[] = {
-		"unsigned long", "size_t", "u64", "__u64", "aio_context_t", "const size_t"
+	static const struct {
+		const char *type;
+		uint8_t kind;
+	} kinds[] = {
+		{ "pid_t", WMK_KKIND_PID },          { "umode_t", WMK_KKIND_MODE },    { "uid_t", WMK_KKIND_UID },
+		{ "gid_t", WMK_KKIND_UID },          { "qid_t", WMK_KKIND_UID },       { "long", WMK_KKIND_LONG },
+		{ "loff_t", WMK_KKIND_LONG },        { "off_t", WMK_KKIND_LONG },      { "size_t", WMK_KKIND_ULONG },
+		{ "const size_t", WMK_KKIND_ULONG }, { "u64", WMK_KKIND_ULONG },       { "__u64", WMK_KKIND_ULONG },
+		{ "unsigned long", WMK_KKIND_ULONG }, { "aio_context_t", WMK_KKIND_ULONG }, { "u32", WMK_KKIND_UINT },
+		{ "unsigned int", WMK_KKIND_UINT },  { "unsigned", WMK_KKIND_UINT },   { "__u32", WMK_KKIND_UINT },
+		{ "const __u32", WMK_KKIND_UINT },
 	};
-	static const char *const users[] = { "uid_t", "gid_t", "qid_t" };
-	static const char *const unsigneds[] = { "unsigned int", "unsigned", "u32", "__u32", "const __u32" };
+	uint8_t kind = WMK_KKIND_INT;
 
 	if (field->is_pointer || strchr(field->type, '*'))
 		return kind_of_pointer(field);
-	if (strcmp(field->type, "pid_t") == 0)
-		return WMK_KKIND_PID;
-	if (strcmp(field->type, "umode_t") == 0)
-		return WMK_KKIND_MODE;
-	if (is_one_of(field->type, users, WMK_ARRAY_LEN(users)))
-		return WMK_KKIND_UID;
-	if (is_one_of(field->type, longs, WMK_ARRAY_LEN(longs)))
-		return WMK_KKIND_LONG;
-	if (is_one_of(field->type, wide, WMK_ARRAY_LEN(wide)))
-		return strstr(field->name, "flags") || ends_with(field->name, "addr") ? WMK_KKIND_HEX : WMK_KKIND_ULONG;
-	if (ends_with(field->name, "fd"))
-		return WMK_KKIND_FD;
-	return is_one_of(field->type, unsigneds, WMK_ARRAY_LEN(unsigneds)) ? WMK_KKIND_UINT : WMK_KKIND_INT;
+	for (size_t i = 0; i < WMK_ARRAY_LEN(kinds); i++)
+		if (strcmp(field->type, kinds[i].type) == 0)
+			kind = kinds[i].kind;
+	if (kind == WMK_KKIND_ULONG && (strstr(field->name, "flags") || ends_with(field->name, "addr")))
+		return WMK_KKIND_HEX;
+	return (kind == WMK_KKIND_INT || kind == WMK_KKIND_UINT) && ends_with(field->name, "fd") ? WMK_KKIND_FD : kind;
 }
 
 /* Names become names of fields: they must be identifiers, and unique. */

@@ -114,6 +114,8 @@ const char *wmk_syscall_word(const struct wmk_syscall_arg *arg);
  */
 const char *wmk_syscall_row(const char *const rows[], unsigned n, enum wmk_kabi abi, const char *name);
 
+/* Return the word of a set in the rows of tables. */
+const char *wmk_kset_word(enum wmk_kset set);
 /* Return the *n labels of a set; is_flags: they are bits. Static storage. */
 const struct wmk_label *wmk_kset_labels(enum wmk_kset set, unsigned *n, bool *is_flags);
 /* Return the name of an error, like "ENOENT"; NULL: unknown. `number` is positive. */

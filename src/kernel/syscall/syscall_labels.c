@@ -153,22 +153,37 @@ static const struct wmk_label renames[] = { L(RENAME_NOREPLACE), L(RENAME_EXCHAN
 static const struct wmk_label masks[] = { L(SIG_BLOCK), L(SIG_UNBLOCK), L(SIG_SETMASK) };
 
 static const struct {
+	const char *word;          /* in the rows of tables */
 	const struct wmk_label *labels;
 	unsigned n;
 	bool is_flags;
 } sets[WMK_KSETS] = {
-#define SET(array, is_flags) { array, WMK_ARRAY_LEN(array), is_flags }
-	[WMK_KSET_OPEN] = SET(opens, true),       [WMK_KSET_PROT] = SET(prots, true),
-	[WMK_KSET_MAP] = SET(maps, true),         [WMK_KSET_CLONE] = SET(clones, true),
-	[WMK_KSET_FAMILY] = SET(families, false), [WMK_KSET_SOCKET] = SET(sockets, true),
-	[WMK_KSET_AT] = SET(ats, true),           [WMK_KSET_WAIT] = SET(waits, true),
-	[WMK_KSET_SIGNAL] = SET(signals, false),  [WMK_KSET_WHENCE] = SET(whences, false),
-	[WMK_KSET_ACCESS] = SET(accesses, true),  [WMK_KSET_MESSAGE] = SET(messages, true),
-	[WMK_KSET_EPOLL] = SET(epolls, false),    [WMK_KSET_CLOCK] = SET(clocks, false),
-	[WMK_KSET_FCNTL] = SET(fcntls, false),    [WMK_KSET_FUTEX] = SET(futexes, false),
-	[WMK_KSET_ADVICE] = SET(advices, false),  [WMK_KSET_RENAME] = SET(renames, true),
-	[WMK_KSET_MASK] = SET(masks, false),
+#define SET(word, array, is_flags) { word, array, WMK_ARRAY_LEN(array), is_flags }
+	[WMK_KSET_OPEN] = SET("open", opens, true),
+	[WMK_KSET_PROT] = SET("prot", prots, true),
+	[WMK_KSET_MAP] = SET("map", maps, true),
+	[WMK_KSET_CLONE] = SET("clone", clones, true),
+	[WMK_KSET_FAMILY] = SET("family", families, false),
+	[WMK_KSET_SOCKET] = SET("socket", sockets, true),
+	[WMK_KSET_AT] = SET("at", ats, true),
+	[WMK_KSET_WAIT] = SET("wait", waits, true),
+	[WMK_KSET_SIGNAL] = SET("signal", signals, false),
+	[WMK_KSET_WHENCE] = SET("whence", whences, false),
+	[WMK_KSET_ACCESS] = SET("access", accesses, true),
+	[WMK_KSET_MESSAGE] = SET("msg", messages, true),
+	[WMK_KSET_EPOLL] = SET("epoll", epolls, false),
+	[WMK_KSET_CLOCK] = SET("clock", clocks, false),
+	[WMK_KSET_FCNTL] = SET("fcntl", fcntls, false),
+	[WMK_KSET_FUTEX] = SET("futex", futexes, false),
+	[WMK_KSET_ADVICE] = SET("advice", advices, false),
+	[WMK_KSET_RENAME] = SET("rename", renames, true),
+	[WMK_KSET_MASK] = SET("mask", masks, false),
 };
+
+const char *wmk_kset_word(enum wmk_kset set)
+{
+	return sets[set].word;
+}
 
 const struct wmk_label *wmk_kset_labels(enum wmk_kset set, unsigned *n, bool *is_flags)
 {
