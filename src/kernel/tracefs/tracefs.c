@@ -27,7 +27,6 @@
 #define OLD_PLACE "/sys/kernel/debug/tracing"
 #define READ_STEP 65536u
 #define ERROR_LOG_MAX 65536u
-#define NAMES_MAX 65536u
 
 #ifndef TRACEFS_MAGIC
 #define TRACEFS_MAGIC 0x74726163
@@ -382,57 +381,31 @@ int wmk_tracefs_instance_remove(const struct wmk_tracefs *tracefs, const char *n
 			 name);
 }
 
-static int by_name(const void *a, const void *b)
+static int by_name(const struct dirent **a, const struct dirent **b)
 {
-	return strcmp(*(char *const *)a, *(char *const *)b);
+	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-static int collect(DIR *dir, char ***names, size_t *n)
+static int is_directory(const struct dirent *entry)
 {
-	size_t cap = 0;
-	struct dirent *entry;
-
-	while ((entry = readdir(dir))) {
-		if (entry->d_name[0] == '.' || entry->d_type != DT_DIR || *n >= NAMES_MAX)
-			continue;
-		if (*n == cap) {
-			char **more = realloc(*names, (cap = cap ? 2 * cap : 64) * sizeof(*more));
-
-			if (!more)
-				return -ENOMEM;
-			*names = more;
-		}
-		if (!((*names)[*n] = strdup(entry->d_name)))
-			return -ENOMEM;
-		(*n)++;
-	}
-	return 0;
+	return entry->d_name[0] != '.' && entry->d_type == DT_DIR;
 }
 
 int wmk_tracefs_each(int dir, const char *file, int (*one)(void *data, const char *name), void *data)
 {
-	int fd = openat(dir, file, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW), ret;
-	DIR *open = fd < 0 ? NULL : fdopendir(fd);
-	char **names = NULL;
-	size_t n = 0;
+	const int fd = openat(dir, file, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	struct dirent **entries;
+	const int n = fd < 0 ? -1 : scandirat(fd, ".", &entries, is_directory, by_name);
+	int ret = n < 0 ? wmk_error(-errno, "cannot list tracefs directory %s", file) : 0;
 
-	if (!open) {
-		ret = wmk_error(-errno, "cannot list tracefs directory %s", file);
-		if (fd >= 0)
-			close(fd);
-		return ret;
-	}
-	ret = collect(open, &names, &n);
-	closedir(open);
-	if (ret < 0)
-		wmk_error(ret, "no memory for the names in tracefs directory %s", file);
-	else if (n)
-		qsort(names, n, sizeof(*names), by_name);
-	for (size_t i = 0; i < n; i++) {
+	for (int i = 0; i < n; i++) {
 		if (ret == 0)
-			ret = one(data, names[i]);
-		free(names[i]);
+			ret = one(data, entries[i]->d_name);
+		free(entries[i]);
 	}
-	free(names);
+	if (n >= 0)
+		free(entries);
+	if (fd >= 0)
+		close(fd);
 	return ret;
 }
