@@ -77,12 +77,12 @@ static int dump_interrupt(struct wmk_kdump *dump, DIR *irqs, int32_t irq)
 
 int wmk_kdump_interrupts(struct wmk_kdump *dump)
 {
-	DIR *irqs = dump->sys >= 0 ? wmk_kproc_opendir(dump->sys, "kernel/irq") : NULL;
+	DIR *irqs = wmk_kdump_open_sys(dump, "kernel/irq");
 	int32_t irq;
 	int err = 0;
 
 	if (!irqs)
-		return wmk_kdump_missed(dump, dump->sys >= 0 ? -errno : dump->sys);
+		return wmk_kdump_missed(dump, -errno);
 	while (err == 0 && wmk_kproc_next_number(irqs, &irq) > 0)
 		err = dump_interrupt(dump, irqs, irq);
 	closedir(irqs);
@@ -146,17 +146,7 @@ static int dump_disk(struct wmk_kdump *dump, DIR *disks, const char *name)
 
 int wmk_kdump_block(struct wmk_kdump *dump)
 {
-	DIR *disks = dump->sys >= 0 ? wmk_kproc_opendir(dump->sys, "class/block") : NULL;
-	struct dirent *entry;
-	int err = 0;
-
-	if (!disks)
-		return wmk_kdump_missed(dump, dump->sys >= 0 ? -errno : dump->sys);
-	while (err == 0 && (entry = readdir(disks)) != NULL)
-		if (entry->d_name[0] != '.')
-			err = dump_disk(dump, disks, entry->d_name);
-	closedir(disks);
-	return err;
+	return wmk_kdump_each_sys(dump, "class/block", dump_disk);
 }
 
 /* ── CPUs ────────────────────────────────────────────────────────────────────────────────────────────── */

@@ -112,20 +112,14 @@ static bool is_down(DIR *interfaces, const char *name)
 	       wmk_kproc_number(text + 2, (size_t)len - 2, 16, UINT32_MAX, &flags) > 0 && !(flags & IFF_UP);
 }
 
+static int dump_if_down(struct wmk_kdump *dump, DIR *interfaces, const char *name)
+{
+	return is_down(interfaces, name) ? emit(dump, name, NULL) : 0;
+}
+
 int wmk_kdump_network(struct wmk_kdump *dump)
 {
-	DIR *interfaces;
-	struct dirent *entry;
-	int err = dump->options->sys ? 0 : dump_addresses(dump);
+	const int err = dump->options->sys ? 0 : dump_addresses(dump);
 
-	if (err)
-		return err;
-	interfaces = dump->sys >= 0 ? wmk_kproc_opendir(dump->sys, "class/net") : NULL;
-	if (!interfaces)
-		return wmk_kdump_missed(dump, dump->sys >= 0 ? -errno : dump->sys);
-	while (err == 0 && (entry = readdir(interfaces)) != NULL)
-		if (entry->d_name[0] != '.' && is_down(interfaces, entry->d_name))
-			err = emit(dump, entry->d_name, NULL);
-	closedir(interfaces);
-	return err;
+	return err ? err : wmk_kdump_each_sys(dump, "class/net", dump_if_down);
 }

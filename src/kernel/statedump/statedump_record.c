@@ -23,6 +23,30 @@ void wmk_kdump_put_text(struct wmk_kdump *dump, const char *text, size_t len)
 	wmk_kdump_put(dump, "", 1);
 }
 
+DIR *wmk_kdump_open_sys(const struct wmk_kdump *dump, const char *path)
+{
+	if (dump->sys >= 0)
+		return wmk_kproc_opendir(dump->sys, path);
+	errno = -dump->sys;
+	return NULL;
+}
+
+int wmk_kdump_each_sys(struct wmk_kdump *dump, const char *path,
+		       int (*one)(struct wmk_kdump *dump, DIR *dir, const char *name))
+{
+	DIR *dir = wmk_kdump_open_sys(dump, path);
+	struct dirent *entry;
+	int err = 0;
+
+	if (!dir)
+		return wmk_kdump_missed(dump, -errno);
+	while (err == 0 && (entry = readdir(dir)) != NULL)
+		if (entry->d_name[0] != '.')
+			err = one(dump, dir, entry->d_name);
+	closedir(dir);
+	return err;
+}
+
 int wmk_kdump_emit(struct wmk_kdump *dump, enum wmk_kstatedump_event event)
 {
 	const size_t len = dump->len;

@@ -10,6 +10,7 @@
 #ifndef WMK_KERNEL_STATEDUMP_RECORD_H
 #define WMK_KERNEL_STATEDUMP_RECORD_H
 
+#include <dirent.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <string.h>
@@ -116,6 +117,12 @@ static inline void wmk_kdump_put_64(struct wmk_kdump *dump, uint64_t value)
 void wmk_kdump_put_text(struct wmk_kdump *dump, const char *text, size_t len);
 /* Pass the payload to `record`, and begin an empty one. */
 int wmk_kdump_emit(struct wmk_kdump *dump, enum wmk_kstatedump_event event);
+
+/* Open a directory of /sys. NULL with errno. */
+DIR *wmk_kdump_open_sys(const struct wmk_kdump *dump, const char *path);
+/* Call `one` for each entry of a directory of /sys, except those that begin with a dot. */
+int wmk_kdump_each_sys(struct wmk_kdump *dump, const char *path,
+		       int (*one)(struct wmk_kdump *dump, DIR *dir, const char *name));
 
 int wmk_kdump_processes(struct wmk_kdump *dump);
 int wmk_kdump_namespaces(struct wmk_kdump *dump, const struct wmk_kdump_task *task);

@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -18,6 +17,7 @@
 
 #include "base/cond.h"
 #include "base/error.h"
+#include "base/thread.h"
 #include "ctf/writer.h"
 #include "kernel/proc/own_pids.h"
 
@@ -214,7 +214,6 @@ static void *dump(void *arg)
 static int thread_start(struct wmk_kdumper *dumper)
 {
 	struct run *run = malloc(sizeof(*run));
-	sigset_t all, before;
 	pthread_attr_t attr;
 	pthread_t thread;
 	int err;
@@ -222,15 +221,12 @@ static int thread_start(struct wmk_kdumper *dumper)
 	if (!run)
 		return wmk_error(-ENOMEM, "no memory for a state dump");
 	*run = (struct run){ dumper, dumper->round, wmk_kown_now() };
-	sigfillset(&all);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = -pthread_create(&thread, &attr, dump, run);
+	err = -wmk_thread_create(&thread, &attr, dump, run);
 	if (err == 0)
 		pthread_setname_np(thread, "wmk-dump");
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attr);
 	if (err < 0) {
 		free(run);
