@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "kernel/event/near_names.h"
 
@@ -382,15 +383,7 @@ int wmk_elf_function(struct wmk_elf *elf, const char *name, struct wmk_elf_place
 
 static uint64_t take_address(const struct wmk_elf *elf, const uint8_t *at)
 {
-	uint64_t wide;
-	uint32_t narrow;
-
-	if (elf->address_size == 8) {
-		memcpy(&wide, at, 8);
-		return wide;
-	}
-	memcpy(&narrow, at, 4);
-	return narrow;
+	return elf->address_size == 8 ? wmk_get64(at) : wmk_get32(at);
 }
 
 /* Return the next of several consecutive strings; NULL: it has no end. */

@@ -179,6 +179,19 @@ static int return_fields(struct maker *maker, struct fields *fields)
 	return add_field(maker, &retval, fields);
 }
 
+/* The only event of a probe, at its place or at the return from there. */
+static int make_single(struct maker *maker, bool is_return, struct fields *fields)
+{
+	int err;
+
+	maker->spot.at_return = is_return;
+	maker->spot.at_entry = !is_return && maker->text.symbol[0] && !maker->text.number;
+	err = is_return ? return_fields(maker, fields) : typed_fields(maker, fields);
+	return err < 0 ? err
+		       : add_single(maker, is_return ? 'r' : 'p', is_return && !maker->probe->is_named ? "_return" : "",
+				    fields);
+}
+
 /* ── names ───────────────────────────────────────────────────────────────────────────────────────────── */
 
 /* Replace all characters except letters, digits and _; a name must not begin with a digit. */
@@ -226,8 +239,10 @@ static bool is_group(const char *group)
 
 static int make_function(struct maker *maker, struct fields *fields)
 {
-	int err = typed_fields(maker, fields);
+	int err;
 
+	maker->spot.at_entry = maker->text.symbol[0] && !maker->text.number;
+	err = typed_fields(maker, fields);
 	if (err == 0)
 		err = add_single(maker, 'p', "_entry", fields);
 	maker->spot.at_entry = false;
@@ -240,7 +255,6 @@ static int make_function(struct maker *maker, struct fields *fields)
 static int make_kernel(struct maker *maker, struct fields *fields)
 {
 	const struct wmk_probe_text *text = &maker->text;
-	const bool is_return = maker->probe->kind == WMK_PROBE_KERNEL_RETURN;
 	struct wmk_kallsyms_found found = { .n = 0 };
 	const char *colon = text->scope[0] ? ":" : "";
 	int err;
@@ -256,8 +270,6 @@ static int make_kernel(struct maker *maker, struct fields *fields)
 	maker->spot.btf = maker->options->btf;
 	maker->spot.module = found.module;
 	maker->spot.symbol = text->number ? "" : text->symbol;
-	maker->spot.at_return = is_return;
-	maker->spot.at_entry = !is_return && text->symbol[0] && !text->number;
 	if (!text->symbol[0])
 		snprintf(maker->where, sizeof(maker->where), "0x%" PRIx64, text->number);
 	else if (text->number)
@@ -265,12 +277,9 @@ static int make_kernel(struct maker *maker, struct fields *fields)
 			 text->number);
 	else
 		snprintf(maker->where, sizeof(maker->where), "%s%s%s", text->scope, colon, text->symbol);
-	if (maker->probe->kind == WMK_PROBE_FUNCTION)
-		return make_function(maker, fields);
-	err = is_return ? return_fields(maker, fields) : typed_fields(maker, fields);
-	return err < 0 ? err
-		       : add_single(maker, is_return ? 'r' : 'p', is_return && !maker->probe->is_named ? "_return" : "",
-				    fields);
+	return maker->probe->kind == WMK_PROBE_FUNCTION
+		       ? make_function(maker, fields)
+		       : make_single(maker, maker->probe->kind == WMK_PROBE_KERNEL_RETURN, fields);
 }
 
 /* ── programs and libraries ──────────────────────────────────────────────────────────────────────────── */
@@ -306,7 +315,6 @@ static int find_path(struct maker *maker)
 static int make_elf(struct maker *maker, struct fields *fields)
 {
 	const struct wmk_probe_text *text = &maker->text;
-	const bool is_return = maker->probe->kind == WMK_PROBE_USER_RETURN;
 	struct wmk_elf_place *place = &maker->spot.place;
 	int err = text->symbol[0] ? wmk_elf_function(maker->spot.elf, text->symbol, place) : 0;
 
@@ -319,13 +327,8 @@ static int make_elf(struct maker *maker, struct fields *fields)
 		return wmk_error_said(-EINVAL, "%s has no code at address 0x%" PRIx64, maker->path, place->address);
 	if (text->symbol[0] && wmk_elf_is_stripped(maker->spot.elf))
 		note(maker->probe, "%s is stripped: only its exported functions have names", maker->path);
-	maker->spot.at_return = is_return;
-	maker->spot.at_entry = !is_return && text->symbol[0] && !text->number;
 	snprintf(maker->where, sizeof(maker->where), "%s:0x%" PRIx64, maker->path, place->offset);
-	err = is_return ? return_fields(maker, fields) : typed_fields(maker, fields);
-	return err < 0 ? err
-		       : add_single(maker, is_return ? 'r' : 'p', is_return && !maker->probe->is_named ? "_return" : "",
-				    fields);
+	return make_single(maker, maker->probe->kind == WMK_PROBE_USER_RETURN, fields);
 }
 
 /* ── SDT notes ───────────────────────────────────────────────────────────────────────────────────────── */

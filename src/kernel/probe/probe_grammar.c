@@ -6,11 +6,11 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/scan.h"
 
 struct reader {
 	const char *text, *at;
@@ -28,25 +28,15 @@ static int wrong(const struct reader *in, const char *what)
 	return wmk_error_said(-EINVAL, "column %u: %s is missing at the end", column(in), what);
 }
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 static bool begins_name(char c)
 {
-	return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-static bool in_name(char c)
-{
-	return begins_name(c) || is_digit(c);
+	return wmk_scan_is_word(c) && !wmk_scan_is_digit(c);
 }
 
 /* In names of functions and variables; compilers add suffixes such as .isra.0. */
 static bool in_symbol(char c)
 {
-	return in_name(c) || c == '.' || c == '$';
+	return wmk_scan_is_word(c) || c == '.' || c == '$';
 }
 
 static void skip_blanks(struct reader *in)
@@ -83,16 +73,15 @@ static int take_word(struct reader *in, bool (*in_it)(char), const char *what, c
 /* Read a number, decimal or 0x..., up to `most`. */
 static int take_number(struct reader *in, uint64_t most, uint64_t *number)
 {
-	const bool is_hex = in->at[0] == '0' && (in->at[1] | 32) == 'x';
-	char *end;
+	struct wmk_scan scan = { in->at, in->at + strlen(in->at) };
 
-	if (!is_digit(*in->at))
+	if (!wmk_scan_is_digit(*in->at))
 		return wrong(in, "a number");
-	errno = 0;
-	*number = strtoull(in->at, &end, is_hex ? 16 : 10);
-	if (errno || *number > most || in_name(*end))
+	const bool is_hex = wmk_scan_take(&scan, "0x") || wmk_scan_take(&scan, "0X");
+
+	if (!wmk_scan_number(&scan, is_hex ? 16 : 10, most, number) || wmk_scan_is_word(*scan.at))
 		return wmk_error_said(-EINVAL, "column %u: not a number, or too large: %.24s", column(in), in->at);
-	in->at = end;
+	in->at = scan.at;
 	return 0;
 }
 
@@ -135,9 +124,9 @@ static int take_type(struct reader *in, struct wmk_probe_arg *arg)
 	const struct reader begin = *in;
 	uint64_t count;
 
-	if (*in->at == 'b' && is_digit(in->at[1]))
+	if (*in->at == 'b' && wmk_scan_is_digit(in->at[1]))
 		return take_bits(in, arg);
-	if (take_word(in, in_name, "a type", arg->type, sizeof(arg->type)) < 0)
+	if (take_word(in, wmk_scan_is_word, "a type", arg->type, sizeof(arg->type)) < 0)
 		return -EINVAL;
 	if (!is_type(arg->type))
 		return wrong(&begin, "a type (u8..u64, s8..s64, x8..x64, char, string, ustring, symbol)");
@@ -163,7 +152,7 @@ static int take_dollar(struct reader *in, struct wmk_probe_arg *arg)
 
 	if (take_word(in, begins_name, "comm, retval, stack or argN", word, sizeof(word)) < 0)
 		return -EINVAL;
-	if (is_digit(*in->at)) {
+	if (wmk_scan_is_digit(*in->at)) {
 		arg->is_slot = true;
 		if (take_number(in, 255, &number) < 0)
 			return -EINVAL;
@@ -187,7 +176,7 @@ static int take_at(struct reader *in, struct wmk_probe_arg *arg)
 	uint64_t number = 0;
 	int err;
 
-	if (is_digit(*in->at)) {
+	if (wmk_scan_is_digit(*in->at)) {
 		arg->base = WMK_PROBE_MEMORY;
 		err = take_number(in, UINT64_MAX, &number);
 		arg->number = (int64_t)number;
@@ -208,7 +197,7 @@ static int take_base(struct reader *in, struct wmk_probe_arg *arg)
 {
 	if (take(in, '%')) {
 		arg->base = WMK_PROBE_REGISTER;
-		return take_word(in, in_name, "a register", arg->text, 16);
+		return take_word(in, wmk_scan_is_word, "a register", arg->text, 16);
 	}
 	if (take(in, '$'))
 		return take_dollar(in, arg);
@@ -217,7 +206,7 @@ static int take_base(struct reader *in, struct wmk_probe_arg *arg)
 	arg->base = WMK_PROBE_NAMED;
 	if (!begins_name(*in->at))
 		return wrong(in, "a value: NAME, %REGISTER, $arg1, $retval, +OFFSET(VALUE) or @SYMBOL");
-	return take_word(in, in_name, "a name", arg->text, WMK_PROBE_FIELD_MAX * 2);
+	return take_word(in, wmk_scan_is_word, "a name", arg->text, WMK_PROBE_FIELD_MAX * 2);
 }
 
 static int take_deref(struct reader *in, struct wmk_probe_arg *arg)
@@ -266,11 +255,11 @@ static int take_field_name(struct reader *in, struct wmk_probe_arg *arg)
 	struct reader ahead = *in;
 	const unsigned at = column(in);
 
-	while (in_name(*ahead.at))
+	while (wmk_scan_is_word(*ahead.at))
 		ahead.at++;
 	if (!begins_name(*in->at) || !take(&ahead, '='))
 		return 0;
-	if (take_word(in, in_name, "a field's name", arg->name, sizeof(arg->name)) < 0)
+	if (take_word(in, wmk_scan_is_word, "a field's name", arg->name, sizeof(arg->name)) < 0)
 		return -EINVAL;
 	*in = ahead;
 	skip_blanks(in);
@@ -346,7 +335,7 @@ static int take_args(struct reader *in, struct wmk_probe_text *text)
 /* SYMBOL[+OFFSET] or ADDRESS */
 static int take_symbol(struct reader *in, struct wmk_probe_text *text)
 {
-	if (is_digit(*in->at))
+	if (wmk_scan_is_digit(*in->at))
 		return take_number(in, UINT64_MAX, &text->number);
 	if (take_word(in, in_symbol, "a function or an address", text->symbol, sizeof(text->symbol)) < 0)
 		return -EINVAL;
@@ -360,7 +349,7 @@ static int take_kernel_place(struct reader *in, struct wmk_probe_text *text)
 {
 	const char *colon = in->at;
 
-	while (in_name(*colon) || *colon == '-')
+	while (wmk_scan_is_word(*colon) || *colon == '-')
 		colon++;
 	if (*colon == ':' && colon > in->at) {
 		if ((size_t)(colon - in->at) >= sizeof(text->scope))

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "kernel/tracefs/tracefs.h"
 
@@ -139,30 +140,31 @@ static int refused_probe(int err, const char *place)
 
 static int in_words(int err, const char *said, const char *place)
 {
+	static const struct {
+		const char *said, *meaning;
+	} reasons[] = {
+		{ "not unique",
+		  "several functions have that name: give MODULE:SYMBOL, or the address of one (/proc/kallsyms)" },
+		{ "not an instruction boundary", "no instruction begins at that offset" },
+		{ "Failed to find the given file",
+		  "the kernel cannot find the file: it searches in the mount namespace of this process" },
+		{ "Unknown type is specified",
+		  "this kernel does not support one of the types (symstr needs Linux 6.0, char needs 6.2)" },
+		{ "Invalid $-va",
+		  "this kernel does not support one of the $ values at this place (arguments at a function's "
+		  "return need Linux 6.9)" },
+		{ "Invalid probed address or symbol",
+		  "the kernel has no such symbol, or the address cannot be probed" },
+	};
+
 	if (err == -EPERM || err == -EACCES)
 		return wmk_error_said(err, "permission denied: probes need root, and a kernel that is not locked down "
 					   "(/sys/kernel/security/lockdown)");
-	if (strstr(said, "not unique"))
-		return wmk_error_said(err, "several functions have that name: give MODULE:SYMBOL, or the address of "
-					   "one (/proc/kallsyms)");
 	if (strstr(said, "Failed to register probe event"))
 		return refused_probe(err, place);
-	if (strstr(said, "not an instruction boundary"))
-		return wmk_error_said(err, "no instruction begins at that offset");
-	if (strstr(said, "Failed to find the given file"))
-		return wmk_error_said(err, "the kernel cannot find the file: it searches in the mount namespace of "
-					   "this process");
-	if (strstr(said, "Unknown type is specified"))
-		return wmk_error_said(err,
-				      "this kernel does not support one of the types (symstr needs Linux 6.0, char "
-				      "needs 6.2)");
-	if (strstr(said, "Invalid $-va"))
-		return wmk_error_said(err,
-				      "this kernel does not support one of the $ values at this place (arguments at "
-				      "a function's return need Linux 6.9)");
-	if (strstr(said, "Invalid probed address or symbol"))
-		return wmk_error_said(err,
-				      "the kernel has no such symbol, or the address cannot be probed");
+	for (size_t i = 0; i < WMK_ARRAY_LEN(reasons); i++)
+		if (strstr(said, reasons[i].said))
+			return wmk_error_said(err, "%s", reasons[i].meaning);
 	if (err == -ENOSPC || err == -ENOMEM || err == -EBUSY)
 		return wmk_error(err, "the kernel has no memory for it");
 	return said[0] ? wmk_error_said(err, "the kernel reports: %s", said)
