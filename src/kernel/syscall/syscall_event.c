@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "kernel/syscall/syscall_fields.h"
 #include "schema/scratch.h"
@@ -77,6 +78,26 @@ static const struct wmk_field poll_fields[] = {
 };
 static const struct wmk_type poll_type = { .kind = WMK_TYPE_STRUCT, .members = poll_fields, .count = 3 };
 
+/* The fields of pointed-to data, except socket addresses. */
+static const struct {
+	uint8_t show;              /* enum wmk_kshow */
+	const char *suffix;
+	struct wmk_type type;
+} pointed_fields[] = {
+	{ WMK_KSHOW_TEXT, "", { .kind = WMK_TYPE_STRING } },
+	{ WMK_KSHOW_TEXTS, "", { .kind = WMK_TYPE_SEQUENCE, .elem = &text_type } },
+	{ WMK_KSHOW_BLOB, "_bytes", { .kind = WMK_TYPE_BLOB } },
+	{ WMK_KSHOW_TIME, "_sec", NUMBER_TYPE(64, 1, 10) },
+	{ WMK_KSHOW_TIME, "_nsec", NUMBER_TYPE(64, 1, 10) },
+	{ WMK_KSHOW_STAT, "_mode", NUMBER_TYPE(32, 0, 8) },
+	{ WMK_KSHOW_STAT, "_uid", NUMBER_TYPE(32, 0, 10) },
+	{ WMK_KSHOW_STAT, "_gid", NUMBER_TYPE(32, 0, 10) },
+	{ WMK_KSHOW_STAT, "_size", NUMBER_TYPE(64, 1, 10) },
+	{ WMK_KSHOW_PAIR, "_0", NUMBER_TYPE(32, 1, 10) },
+	{ WMK_KSHOW_PAIR, "_1", NUMBER_TYPE(32, 1, 10) },
+	{ WMK_KSHOW_POLLS, "_fds", { .kind = WMK_TYPE_SEQUENCE, .elem = &poll_type } },
+};
+
 static struct wmk_type number_type(unsigned width, bool is_signed, unsigned base)
 {
 	return (struct wmk_type)NUMBER_TYPE((uint8_t)width, is_signed, (uint8_t)base);
@@ -127,7 +148,7 @@ static void add_labels(struct draft *draft, const char *name)
 static void add_item(struct draft *draft, const struct wmk_syscall *call, const struct wmk_kitem *item)
 {
 	const struct wmk_syscall_arg *arg = &call->args[item->arg];
-	struct wmk_type type = { .kind = WMK_TYPE_BLOB };
+	struct wmk_type type;
 
 	if (wmk_kshow_is_pointed((enum wmk_kshow)item->show))
 		add_labels(draft, arg->name);
@@ -142,17 +163,6 @@ static void add_item(struct draft *draft, const struct wmk_syscall *call, const 
 	case WMK_KSHOW_NUMBER:
 		add_field(draft, arg->name, "", type_of(arg));
 		break;
-	case WMK_KSHOW_TEXT:
-		add_field(draft, arg->name, "", text_type);
-		break;
-	case WMK_KSHOW_TEXTS:
-		type.kind = WMK_TYPE_SEQUENCE;
-		type.elem = &text_type;
-		add_field(draft, arg->name, "", type);
-		break;
-	case WMK_KSHOW_BLOB:
-		add_field(draft, arg->name, "_bytes", type);
-		break;
 	case WMK_KSHOW_ADDRESS:
 		type = set_type(WMK_KSET_FAMILY);
 		type.width = 16;
@@ -160,33 +170,19 @@ static void add_item(struct draft *draft, const struct wmk_syscall *call, const 
 		add_field(draft, arg->name, "_port", number_type(16, false, 10));
 		add_field(draft, arg->name, "_address", text_type);
 		break;
-	case WMK_KSHOW_TIME:
-		add_field(draft, arg->name, "_sec", number_type(64, true, 10));
-		add_field(draft, arg->name, "_nsec", number_type(64, true, 10));
-		break;
-	case WMK_KSHOW_STAT:
-		add_field(draft, arg->name, "_mode", number_type(32, false, 8));
-		add_field(draft, arg->name, "_uid", number_type(32, false, 10));
-		add_field(draft, arg->name, "_gid", number_type(32, false, 10));
-		add_field(draft, arg->name, "_size", number_type(64, true, 10));
-		break;
-	case WMK_KSHOW_PAIR:
-		add_field(draft, arg->name, "_0", number_type(32, true, 10));
-		add_field(draft, arg->name, "_1", number_type(32, true, 10));
-		break;
-	case WMK_KSHOW_POLLS:
-		type.kind = WMK_TYPE_SEQUENCE;
-		type.elem = &poll_type;
-		add_field(draft, arg->name, "_fds", type);
-		break;
-	default:
+	case WMK_KSHOW_POINTERS:
 		type = number_type(16, false, 16);
 		type.kind = WMK_TYPE_FLAGS;
 		type.labels = draft->labels;
 		type.count = draft->n_labels;
 		add_field(draft, "pointers", "", type);
 		break;
+	default:
+		break;
 	}
+	for (size_t i = 0; i < WMK_ARRAY_LEN(pointed_fields); i++)
+		if (pointed_fields[i].show == item->show)
+			add_field(draft, arg->name, pointed_fields[i].suffix, pointed_fields[i].type);
 }
 
 int wmk_syscalls_class(const struct wmk_syscall *call, bool is_exit, struct wmk_event_class **class)
