@@ -161,11 +161,6 @@ int wmk_store_make_directory(const char *path)
 /* How the trace is opened: as the functions of store.h. */
 enum expect { CREATE, ADD, TAKE_OVER, OPEN };
 
-static bool makes(enum expect how)
-{
-	return how == CREATE || how == ADD || how == TAKE_OVER;
-}
-
 /* The writer of a trace holds a lock on the metadata until its process ends. -EAGAIN: another writer has it. */
 static int lock_metadata(int fd)
 {
@@ -306,8 +301,8 @@ static struct wmk_store *store_new(const char *path, const char *sub, enum expec
 	store->dir = store->index_dir = store->metadata = -1;
 	store->identity = wmk_file_identity_ref();
 	store->path = strdup(path);
-	store->sub = makes(how) ? strdup(sub) : NULL;
-	if (store->path && (store->sub || !makes(how)))
+	store->sub = how != OPEN ? strdup(sub) : NULL;
+	if (store->path && (store->sub || how == OPEN))
 		return store;
 	wmk_store_close(store);
 	return NULL;
@@ -336,9 +331,9 @@ static int open_store(const char *path, const char *sub, enum expect how, struct
 	}
 	/* Close first: the failure may be a lack of descriptors. */
 	wmk_store_close(store);
-	if (makes(how))
+	if (how != OPEN)
 		remove_empty(path, sub);
-	return wmk_error(err, "cannot %s %.80s/%.40s: %s", makes(how) ? "create" : "open", path, sub, strerror(-err));
+	return wmk_error(err, "cannot %s %.80s/%.40s: %s", how != OPEN ? "create" : "open", path, sub, strerror(-err));
 }
 
 int wmk_store_create(const char *path, const char *sub, struct wmk_store **store)

@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,7 +26,7 @@ void wmk_store_file_name(const struct wmk_store_stream *stream, uint64_t number,
 	if (stream->limits.size)
 		snprintf(name, WMK_STORE_NAME, "%s_%llu", stream->name, (unsigned long long)number);
 	else
-		snprintf(name, WMK_STORE_NAME, "%s", stream->name);
+		strcpy(name, stream->name);
 }
 
 void wmk_store_next_name(const struct wmk_store_stream *stream, char *name)
@@ -35,10 +36,8 @@ void wmk_store_next_name(const struct wmk_store_stream *stream, char *name)
 
 void wmk_store_index_name(const struct wmk_store_stream *stream, uint64_t number, char *name)
 {
-	if (stream->limits.size)
-		snprintf(name, WMK_STORE_NAME, "%s_%llu.idx", stream->name, (unsigned long long)number);
-	else
-		snprintf(name, WMK_STORE_NAME, "%s.idx", stream->name);
+	wmk_store_file_name(stream, number, name);
+	strcat(name, ".idx");
 }
 
 /* Bytes of a file, or -errno. */
@@ -51,14 +50,16 @@ static int64_t size_of(int dir, const char *name)
 	return S_ISREG(st.st_mode) ? st.st_size : -EINVAL;
 }
 
-static int64_t remove_one(struct wmk_store *store, int dir, const char *name)
+/* Remove a file, and subtract its bytes from the counts that include it by `add`. Returns its bytes or -errno. */
+static int64_t remove_one(struct wmk_store *store, int dir, const char *name,
+			  void (*add)(struct wmk_store *store, int64_t more))
 {
 	wmk_store_budget_lock(store);
 	int64_t size = size_of(dir, name);
 	int err = unlinkat(dir, name, 0) < 0 ? -errno : 0;
 
 	if (err == 0 && size > 0)
-		wmk_store_add_bytes(store, -size);
+		add(store, -size);
 	wmk_store_budget_unlock(store);
 	return err < 0 ? err : size;
 }
@@ -69,11 +70,11 @@ static int64_t file_remove(struct wmk_store_stream *stream, uint64_t number)
 	int64_t err;
 
 	wmk_store_index_name(stream, number, name);
-	err = remove_one(stream->store, stream->store->index_dir, name);
+	err = remove_one(stream->store, stream->store->index_dir, name, wmk_store_add_bytes);
 	if (err < 0 && err != -ENOENT)
 		return err;
 	wmk_store_file_name(stream, number, name);
-	return remove_one(stream->store, stream->store->dir, name);
+	return remove_one(stream->store, stream->store->dir, name, wmk_store_add_bytes);
 }
 
 uint64_t wmk_store_file_remove(struct wmk_store_stream *stream, uint64_t number)
@@ -162,12 +163,7 @@ static int first_packet(const struct wmk_store_stream *stream, uint64_t number, 
 
 void wmk_store_remove_uncounted(struct wmk_store *store, int dir, const char *name)
 {
-	wmk_store_budget_lock(store);
-	const int64_t size = size_of(dir, name);
-
-	if (unlinkat(dir, name, 0) == 0 && size > 0)
-		wmk_store_budget_add(store, -size);
-	wmk_store_budget_unlock(store);
+	remove_one(store, dir, name, wmk_store_budget_add);
 }
 
 void wmk_store_next_remove(const struct wmk_store_stream *stream)
