@@ -15,6 +15,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#include "kernel/syscall/syscall_names.h"
 #include "strace/arg_format.h"
 
 #define N(name) { (uint32_t)(name), #name }
@@ -72,16 +73,9 @@ const struct wmk_kname wmk_knames_epoll[] = {
 	N(EPOLLET), { 0, NULL },
 };
 
-const struct wmk_kname wmk_knames_family[] = {
-	N(AF_UNSPEC), N(AF_UNIX), N(AF_INET), N(AF_AX25), N(AF_IPX), N(AF_X25), N(AF_INET6), N(AF_KEY), N(AF_NETLINK),
-	N(AF_PACKET), N(AF_RDS), N(AF_PPPOX), N(AF_LLC), N(AF_IB), N(AF_MPLS), N(AF_CAN), N(AF_TIPC), N(AF_BLUETOOTH),
-	N(AF_ALG), N(AF_NFC), N(AF_VSOCK), N(AF_KCM), N(AF_QIPCRTR), N(AF_SMC), N(AF_XDP), { 0, NULL },
-};
+const struct wmk_kname wmk_knames_family[] = { WMK_SYSCALL_FAMILIES(N), { 0, NULL } };
 
-const struct wmk_kname wmk_knames_socktype[] = {
-	N(SOCK_STREAM), N(SOCK_DGRAM), N(SOCK_RAW), N(SOCK_RDM), N(SOCK_SEQPACKET), N(SOCK_DCCP), N(SOCK_PACKET),
-	{ 0, NULL },
-};
+const struct wmk_kname wmk_knames_socktype[] = { WMK_SYSCALL_SOCKET_TYPES(N), { 0, NULL } };
 
 const struct wmk_kname wmk_knames_sockflags[] = {
 	N(SOCK_CLOEXEC), N(SOCK_NONBLOCK), { 0, NULL },

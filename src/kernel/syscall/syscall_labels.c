@@ -20,6 +20,7 @@
 
 #include "base/array.h"
 #include "kernel/syscall/syscall_info.h"
+#include "kernel/syscall/syscall_names.h"
 
 #define L(name) { #name, (int64_t)(name), (int64_t)(name) }
 
@@ -50,8 +51,7 @@ static const struct wmk_label opens[] = {
 	L(O_PATH),
 	L(O_TMPFILE),
 };
-static const struct wmk_label prots[] = { L(PROT_READ), L(PROT_WRITE), L(PROT_EXEC), L(PROT_GROWSDOWN),
-					  L(PROT_GROWSUP) };
+static const struct wmk_label prots[] = { WMK_SYSCALL_PROTS(L) };
 static const struct wmk_label maps[] = {
 	L(MAP_SHARED),    L(MAP_PRIVATE),   L(MAP_SHARED_VALIDATE), L(MAP_FIXED),   L(MAP_ANONYMOUS),
 	L(MAP_GROWSDOWN), L(MAP_DENYWRITE), L(MAP_EXECUTABLE),      L(MAP_LOCKED),  L(MAP_NORESERVE),
@@ -82,16 +82,8 @@ static const struct wmk_label clones[] = {
 	L(CLONE_NEWNET),
 	L(CLONE_IO),
 };
-static const struct wmk_label families[] = {
-	L(AF_UNSPEC), L(AF_UNIX),    L(AF_INET),   L(AF_AX25),      L(AF_IPX),   L(AF_X25), L(AF_INET6),
-	L(AF_KEY),    L(AF_NETLINK), L(AF_PACKET), L(AF_RDS),       L(AF_PPPOX), L(AF_LLC), L(AF_IB),
-	L(AF_MPLS),   L(AF_CAN),     L(AF_TIPC),   L(AF_BLUETOOTH), L(AF_ALG),   L(AF_NFC), L(AF_VSOCK),
-	L(AF_KCM),    L(AF_QIPCRTR), L(AF_SMC),    L(AF_XDP),
-};
-static const struct wmk_label sockets[] = {
-	L(SOCK_STREAM), L(SOCK_DGRAM),  L(SOCK_RAW),      L(SOCK_RDM),     L(SOCK_SEQPACKET),
-	L(SOCK_DCCP),   L(SOCK_PACKET), L(SOCK_NONBLOCK), L(SOCK_CLOEXEC),
-};
+static const struct wmk_label families[] = { WMK_SYSCALL_FAMILIES(L) };
+static const struct wmk_label sockets[] = { WMK_SYSCALL_SOCKET_TYPES(L), L(SOCK_NONBLOCK), L(SOCK_CLOEXEC) };
 static const struct wmk_label ats[] = {
 	L(AT_SYMLINK_NOFOLLOW), { "AT_REMOVEDIR|AT_EACCESS", AT_REMOVEDIR, AT_REMOVEDIR },
 	L(AT_SYMLINK_FOLLOW),   L(AT_NO_AUTOMOUNT),
@@ -106,26 +98,16 @@ static const struct wmk_label signals[] = {
 	L(SIGCHLD), L(SIGCONT),   L(SIGSTOP), L(SIGTSTP),  L(SIGTTIN), L(SIGTTOU), L(SIGURG),  L(SIGXCPU),
 	L(SIGXFSZ), L(SIGVTALRM), L(SIGPROF), L(SIGWINCH), L(SIGIO),   L(SIGPWR),  L(SIGSYS),  { "SIGRT", 32, 64 },
 };
-static const struct wmk_label whences[] = { L(SEEK_SET), L(SEEK_CUR), L(SEEK_END), L(SEEK_DATA), L(SEEK_HOLE) };
+static const struct wmk_label whences[] = { WMK_SYSCALL_WHENCES(L) };
 static const struct wmk_label accesses[] = { L(R_OK), L(W_OK), L(X_OK) };
 static const struct wmk_label messages[] = {
 	L(MSG_OOB),        L(MSG_PEEK),     L(MSG_DONTROUTE), L(MSG_CTRUNC),       L(MSG_TRUNC),    L(MSG_DONTWAIT),
 	L(MSG_EOR),        L(MSG_WAITALL),  L(MSG_CONFIRM),   L(MSG_ERRQUEUE),     L(MSG_NOSIGNAL), L(MSG_MORE),
 	L(MSG_WAITFORONE), L(MSG_ZEROCOPY), L(MSG_FASTOPEN),  L(MSG_CMSG_CLOEXEC),
 };
-static const struct wmk_label epolls[] = { L(EPOLL_CTL_ADD), L(EPOLL_CTL_DEL), L(EPOLL_CTL_MOD) };
-static const struct wmk_label clocks[] = {
-	L(CLOCK_REALTIME),          L(CLOCK_MONOTONIC),     L(CLOCK_PROCESS_CPUTIME_ID),
-	L(CLOCK_THREAD_CPUTIME_ID), L(CLOCK_MONOTONIC_RAW), L(CLOCK_REALTIME_COARSE),
-	L(CLOCK_MONOTONIC_COARSE),  L(CLOCK_BOOTTIME),      L(CLOCK_REALTIME_ALARM),
-	L(CLOCK_BOOTTIME_ALARM),    L(CLOCK_TAI),
-};
-static const struct wmk_label fcntls[] = {
-	L(F_DUPFD),         L(F_GETFD),      L(F_SETFD),      L(F_GETFL),     L(F_SETFL),     L(F_GETLK),
-	L(F_SETLK),         L(F_SETLKW),     L(F_SETOWN),     L(F_GETOWN),    L(F_SETSIG),    L(F_GETSIG),
-	L(F_OFD_GETLK),     L(F_OFD_SETLK),  L(F_OFD_SETLKW), L(F_SETLEASE),  L(F_GETLEASE),  L(F_NOTIFY),
-	L(F_DUPFD_CLOEXEC), L(F_SETPIPE_SZ), L(F_GETPIPE_SZ), L(F_ADD_SEALS), L(F_GET_SEALS),
-};
+static const struct wmk_label epolls[] = { WMK_SYSCALL_EPOLL_OPS(L) };
+static const struct wmk_label clocks[] = { WMK_SYSCALL_CLOCKS(L), L(CLOCK_TAI) };
+static const struct wmk_label fcntls[] = { WMK_SYSCALL_FCNTLS(L) };
 /* An operation, alone and with the flag that usually accompanies it. */
 #define FUTEX(name) L(name), { #name "|FUTEX_PRIVATE_FLAG", (name) | FUTEX_PRIVATE_FLAG, (name) | FUTEX_PRIVATE_FLAG }
 static const struct wmk_label futexes[] = {
@@ -143,14 +125,9 @@ static const struct wmk_label futexes[] = {
 	  FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME,
 	  FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME },
 };
-static const struct wmk_label advices[] = {
-	L(MADV_NORMAL),      L(MADV_RANDOM),     L(MADV_SEQUENTIAL), L(MADV_WILLNEED), L(MADV_DONTNEED),
-	L(MADV_FREE),        L(MADV_REMOVE),     L(MADV_DONTFORK),   L(MADV_DOFORK),   L(MADV_MERGEABLE),
-	L(MADV_UNMERGEABLE), L(MADV_HUGEPAGE),   L(MADV_NOHUGEPAGE), L(MADV_DONTDUMP), L(MADV_DODUMP),
-	L(MADV_WIPEONFORK),  L(MADV_KEEPONFORK), L(MADV_COLD),       L(MADV_PAGEOUT),
-};
-static const struct wmk_label renames[] = { L(RENAME_NOREPLACE), L(RENAME_EXCHANGE), L(RENAME_WHITEOUT) };
-static const struct wmk_label masks[] = { L(SIG_BLOCK), L(SIG_UNBLOCK), L(SIG_SETMASK) };
+static const struct wmk_label advices[] = { WMK_SYSCALL_ADVICES(L) };
+static const struct wmk_label renames[] = { WMK_SYSCALL_RENAMES(L) };
+static const struct wmk_label masks[] = { WMK_SYSCALL_MASKS(L) };
 
 static const struct {
 	const char *word;          /* in the rows of tables */
