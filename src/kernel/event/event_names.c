@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 /*
  * A name may contain one `*`, which stands for the same characters in both. The first row that matches an event
  * applies. Fields are separated by spaces:
@@ -156,8 +158,6 @@ static const struct row rows[] = {
 	{ "kvm", "vcpu_match_mmio", "kvm_x86_vcpu_match_mmio", "" },
 };
 
-#define ROWS (sizeof(rows) / sizeof(rows[0]))
-
 /* Returns whether `name` matches `pattern`; *middle and *len are the characters that its `*` stands for. */
 static bool fits(const char *pattern, const char *name, const char **middle, size_t *len)
 {
@@ -190,7 +190,7 @@ static bool fill(const char *pattern, const char *middle, size_t len, char name[
 
 static const struct row *row_of(const char *system, const char *kernel_name, const char **middle, size_t *len)
 {
-	for (size_t i = 0; i < ROWS; i++)
+	for (size_t i = 0; i < WMK_ARRAY_LEN(rows); i++)
 		if (strcmp(rows[i].system, system) == 0 && fits(rows[i].kernel, kernel_name, middle, len))
 			return &rows[i];
 	return NULL;
@@ -274,23 +274,6 @@ bool wmk_kname_matches(const char *pattern, const char *system, const char *kern
 		return false;
 	snprintf(full, sizeof(full), "%.*s:%s", WMK_NAME_MAX, system, name);
 	return fnmatch(pattern, name, 0) == 0 || fnmatch(pattern, full, 0) == 0;
-}
-
-bool wmk_kname_find(const char *name, const char **system, char kernel_name[WMK_NAME_MAX + 1])
-{
-	char back[WMK_NAME_MAX + 1];
-	const char *middle;
-	size_t len;
-
-	/* A row with a short pattern also matches names of an earlier row: the reverse mapping must lead back. */
-	for (size_t i = 0; i < ROWS; i++) {
-		*system = rows[i].system;
-		if (fits(rows[i].name ? rows[i].name : rows[i].kernel, name, &middle, &len) &&
-		    fill(rows[i].kernel, middle, len, kernel_name) && wmk_kname_event(*system, kernel_name, back) &&
-		    strcmp(back, name) == 0)
-			return true;
-	}
-	return false;
 }
 
 /* ── operations on block devices ─────────────────────────────────────────────────────────────────────── */

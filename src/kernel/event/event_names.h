@@ -45,11 +45,6 @@ bool wmk_kname_has_tid(const char *system, const char *kernel_name);
  * `system:name` with either.
  */
 bool wmk_kname_matches(const char *pattern, const char *system, const char *kernel_name);
-/*
- * The reverse mapping: finds events/<system>/<kernel_name> for a name in the trace. Returns false if the table has no
- * such name; it can then be an event of that name in any system.
- */
-bool wmk_kname_find(const char *name, const char **system, char kernel_name[WMK_NAME_MAX + 1]);
 
 /* Labels of the bits of WMK_KHOW_RWBS. */
 #define WMK_KRWBS_LABELS 11u

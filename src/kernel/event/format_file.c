@@ -18,6 +18,7 @@
 #include "kernel/event/format_file.h"
 #include "kernel/event/value_labels.h"
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/scan.h"
 
@@ -166,7 +167,7 @@ uint32_t wmk_kformat_type_size(const char *type, uint32_t long_size, bool *is_si
 		return long_size;
 	if (strncmp(type, "enum ", 5) == 0)
 		return 4;
-	for (size_t i = 0; i < sizeof(known_types) / sizeof(known_types[0]); i++)
+	for (size_t i = 0; i < WMK_ARRAY_LEN(known_types); i++)
 		if (strcmp(type, known_types[i].name) == 0) {
 			if (is_signed)
 				*is_signed = known_types[i].is_signed;

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "base/array.h"
 #include "base/scan.h"
 
 #define EXPR_DEPTH 64
@@ -85,7 +86,7 @@ static bool take_cast(struct wmk_scan *in)
 	}
 	if (word.end - word.at > 2 && memcmp(word.end - 2, "_t", 2) == 0)
 		is_type = true;
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+	for (size_t i = 0; i < WMK_ARRAY_LEN(types); i++)
 		is_type = is_type || wmk_scan_is(&word, types[i]);
 	if (is_type && take(in, ")"))
 		return true;
@@ -122,7 +123,7 @@ static const struct operator *take_operator(struct wmk_scan *in, unsigned least)
 	static const struct operator all[] = { { "<<", 4 }, { ">>", 4 }, { "|", 1 }, { "^", 2 }, { "&", 3 },
 					       { "+", 5 },  { "-", 5 },  { "*", 6 }, { "/", 6 }, { "%", 6 } };
 
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+	for (size_t i = 0; i < WMK_ARRAY_LEN(all); i++)
 		if (all[i].rank >= least && take(in, all[i].token))
 			return &all[i];
 	return NULL;
