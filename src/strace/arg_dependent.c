@@ -12,8 +12,6 @@
 
 #include "strace/arg_format.h"
 
-#define PRINT(name) void name(struct wmk_kline *line, const struct wmk_kview *view)
-
 bool wmk_khas_fcntl_arg(const struct wmk_kview *view)
 {
 	switch ((uint32_t)wmk_kview_arg(view, 1)) {

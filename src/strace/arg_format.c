@@ -8,8 +8,6 @@
 
 #include "strace/arg_format.h"
 
-#define PRINT(name) void name(struct wmk_kline *line, const struct wmk_kview *view)
-
 static bool is_compat(const struct wmk_kview *view)
 {
 	return view->print->call.abi == WMK_KABI_COMPAT;

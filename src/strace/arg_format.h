@@ -23,6 +23,7 @@ struct wmk_kview {
 
 /* Prints an argument. It is not called if the data could not be copied; the pointer is printed then. */
 typedef void wmk_kform_print(struct wmk_kline *line, const struct wmk_kview *view);
+#define PRINT(name) void name(struct wmk_kline *line, const struct wmk_kview *view)
 typedef bool wmk_kform_is_shown(const struct wmk_kview *view);
 
 enum {

@@ -8,8 +8,6 @@
 
 #include "strace/arg_format.h"
 
-#define PRINT(name) void name(struct wmk_kline *line, const struct wmk_kview *view)
-
 const char *wmk_ksignal_name(unsigned number, char room[24])
 {
 	const char *name = number == SIGIO ? "IO" : sigabbrev_np((int)number);

@@ -74,7 +74,7 @@ static void put_netlink(struct wmk_kline *line, const struct sockaddr_nl *nl)
 	wmk_kline_bytes(line, groups, sizeof(groups));
 }
 
-void wmk_kshow_address(struct wmk_kline *line, const struct wmk_kview *view)
+PRINT(wmk_kshow_address)
 {
 	const struct wmk_syscalls_piece *piece = view->piece;
 	union {
@@ -107,7 +107,7 @@ void wmk_kshow_address(struct wmk_kline *line, const struct wmk_kview *view)
 }
 
 /* "[16]", or "[128 => 16]" if the system call has changed it. */
-void wmk_kshow_address_len(struct wmk_kline *line, const struct wmk_kview *view)
+PRINT(wmk_kshow_address_len)
 {
 	const int32_t before = *(const int32_t *)view->data;
 	int32_t after;
@@ -119,7 +119,7 @@ void wmk_kshow_address_len(struct wmk_kline *line, const struct wmk_kview *view)
 }
 
 /* An option of 4 bytes is printed as a number, others as text. */
-void wmk_kshow_sockopt(struct wmk_kline *line, const struct wmk_kview *view)
+PRINT(wmk_kshow_sockopt)
 {
 	const struct wmk_syscalls_piece *piece = view->piece;
 	int32_t number;
@@ -133,7 +133,7 @@ void wmk_kshow_sockopt(struct wmk_kline *line, const struct wmk_kview *view)
 }
 
 /* The name of a socket option; the previous argument is its level. */
-void wmk_kshow_so(struct wmk_kline *line, const struct wmk_kview *view)
+PRINT(wmk_kshow_so)
 {
 	const uint32_t level = view->arg ? (uint32_t)wmk_kview_arg(view, view->arg - 1) : 0;
 
@@ -145,7 +145,7 @@ void wmk_kshow_so(struct wmk_kline *line, const struct wmk_kview *view)
 		wmk_kline_hex(line, (uint32_t)view->value);
 }
 
-void wmk_kshow_socket(struct wmk_kline *line, const struct wmk_kview *view)
+PRINT(wmk_kshow_socket)
 {
 	const uint32_t type = (uint32_t)view->value & 15, flags = (uint32_t)view->value & ~15u;
 
@@ -160,7 +160,7 @@ void wmk_kshow_socket(struct wmk_kline *line, const struct wmk_kview *view)
 	}
 }
 
-void wmk_kshow_protocol(struct wmk_kline *line, const struct wmk_kview *view)
+PRINT(wmk_kshow_protocol)
 {
 	const uint32_t family = (uint32_t)wmk_kview_arg(view, 0), protocol = (uint32_t)view->value;
 

@@ -16,8 +16,6 @@
 
 #include "strace/arg_format.h"
 
-#define PRINT(name) void name(struct wmk_kline *line, const struct wmk_kview *view)
-
 static void put_time(struct wmk_kline *line, const int64_t time[2], const char *part)
 {
 	wmk_kline_member(line, "{tv_sec=", time[0]);

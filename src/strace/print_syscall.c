@@ -10,10 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "strace/arg_format.h"
-
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 /* ── forms ───────────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -52,7 +51,7 @@ static bool read_row(const char *row, struct wmk_kprint *print)
 		print->forms[print->n_args++] = form;
 		at += *at == ' ';
 	}
-	for (size_t i = 0; i < COUNT(returns); i++)
+	for (size_t i = 0; i < WMK_ARRAY_LEN(returns); i++)
 		if (strcmp(returns[i].word, at + 2) == 0) {
 			print->ret = returns[i].ret;
 			return true;

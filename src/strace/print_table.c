@@ -3,6 +3,7 @@
  * print_table.c - system calls of which strace prints more than the kinds in syscall_table.c define, and those that are
  * missing there (see arg_format.h). Prefix '*': 32-bit programs only; '-': the machine's own system calls only.
  */
+#include "base/array.h"
 #include "strace/arg_format.h"
 
 const char *const wmk_kprint_rows[] = {
@@ -131,4 +132,4 @@ const char *const wmk_kprint_rows[] = {
 	"getrandom(outhex ulong random) d",
 };
 
-const unsigned wmk_kprint_rows_n = sizeof(wmk_kprint_rows) / sizeof(*wmk_kprint_rows);
+const unsigned wmk_kprint_rows_n = WMK_ARRAY_LEN(wmk_kprint_rows);

@@ -9,6 +9,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/container.h"
 #include "base/error.h"
@@ -176,7 +177,7 @@ static void want(struct bpf_source *bpf, const struct wmk_strace_args *args, con
 					  wmk_strace_selected(&args->select, abi, number));
 		}
 	for (unsigned abi = 0; abi < WMK_SYSCALLS_ABIS; abi++)
-		for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++) {
+		for (size_t i = 0; i < WMK_ARRAY_LEN(always); i++) {
 			const int number = wmk_syscall_find((enum wmk_kabi)abi, always[i]);
 
 			if (number >= 0)

@@ -9,6 +9,7 @@
  */
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "strace/strace.h"
 #include "kernel/proc/namespaces.h"
@@ -257,12 +258,12 @@ static void expect(struct wmk_strace_lines *lines, const struct wmk_syscalls_rec
 	const int64_t tid = record->n_values ? (int64_t)record->values[0] : 0;
 
 	if (tid > 0 && tid <= INT32_MAX && !wmk_strace_thread_find(lines, (uint32_t)tid))
-		lines->newborn[lines->n_newborn++ % (sizeof(lines->newborn) / sizeof(*lines->newborn))] = (uint32_t)tid;
+		lines->newborn[lines->n_newborn++ % WMK_ARRAY_LEN(lines->newborn)] = (uint32_t)tid;
 }
 
 bool wmk_strace_lines_has_newborn(struct wmk_strace_lines *lines)
 {
-	for (unsigned i = 0; i < sizeof(lines->newborn) / sizeof(*lines->newborn); i++) {
+	for (unsigned i = 0; i < WMK_ARRAY_LEN(lines->newborn); i++) {
 		if (!lines->newborn[i])
 			continue;
 		if (!wmk_strace_thread_find(lines, lines->newborn[i]) && !wmk_strace_thread_is_gone(lines->newborn[i]))

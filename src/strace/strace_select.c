@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "strace/strace.h"
 #include "strace/arg_format.h"
@@ -59,8 +60,6 @@ static const struct {
 	  "sigaction sigpending sigprocmask sigreturn sigsuspend sgetmask ssetmask " },
 	{ "ipc", "", { NULL }, " shm* sem* msg* ipc " },
 };
-
-#define N_CLASSES (sizeof(classes) / sizeof(classes[0]))
 
 struct walk {
 	uint64_t (*calls)[WMK_SYSCALLS_NUMBERS / 64];
@@ -166,7 +165,7 @@ static int add_call(void *data, const char *word)
 		memset(walk->calls, 0xff, WMK_SYSCALLS_ABIS * sizeof(*walk->calls));
 		return 0;
 	}
-	for (size_t i = 0; i < N_CLASSES; i++)
+	for (size_t i = 0; i < WMK_ARRAY_LEN(classes); i++)
 		if (strcmp(classes[i].name, name) == 0 || (word[0] == '%' && strcmp(classes[i].other, name) == 0)) {
 			add_class(walk, i);
 			return 0;

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "kernel/channel/syscall_set.h"
@@ -130,15 +131,12 @@ int wmk_kreader_event(struct wmk_kreader *reader, const char *system, const char
 						   "the kernel event %.60s:%.60s already has the id %u, it cannot have "
 						   "the id %u",
 						   system, name, there->id, id);
-	if (reader->n_events == reader->cap_events) {
-		const unsigned cap = reader->cap_events ? 2 * reader->cap_events : 64;
-		struct wmk_kreader_event *more = realloc(reader->events, cap * sizeof(*more));
+	struct wmk_kreader_event *more =
+		wmk_array_room(reader->events, reader->n_events, &reader->cap_events, sizeof(*more));
 
-		if (!more)
-			return wmk_error(-ENOMEM, "cannot add a kernel event: no memory");
-		reader->events = more;
-		reader->cap_events = cap;
-	}
+	if (!more)
+		return wmk_error(-ENOMEM, "cannot add a kernel event: no memory");
+	reader->events = more;
 	int err = wmk_kevent_load(reader->instance, system, name, &event);
 
 	if (err == 0 && event->kernel_id >= WMK_KREADER_TYPES) {

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "kernel/channel/syscall_set.h"
 #include "kernel/proc/procfs.h"
@@ -25,7 +26,7 @@ struct processes {
 	struct wmk_kproc_lines lines;
 	struct wmk_kproc_status status;
 	pid_t *pids;
-	unsigned n;
+	uint32_t n, cap;
 };
 
 /* Returns the process of a thread; 0: the thread has exited. */
@@ -41,7 +42,7 @@ static int add(struct processes *found, pid_t pid)
 	for (unsigned i = 0; i < found->n; i++)
 		if (found->pids[i] == pid)
 			return 0;
-	more = realloc(found->pids, (found->n + 1) * sizeof(*more));
+	more = wmk_array_room(found->pids, found->n, &found->cap, sizeof(*more));
 	if (!more)
 		return wmk_error(-ENOMEM, "cannot store the recorded processes: no memory");
 	found->pids = more;

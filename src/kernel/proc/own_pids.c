@@ -33,20 +33,23 @@ void wmk_kown_init(struct wmk_kown *own, wmk_kown_find *find, void *data, bool i
 	wmk_kown_refresh(own);
 }
 
-static uint32_t slot_of(int32_t tid)
+/* The slot that holds the thread, or the free one for it. */
+static uint32_t slot_of(const struct wmk_kown *own, int32_t tid)
 {
-	return ((uint32_t)tid * 0x9E3779B1u >> 16) & (WMK_KOWN_SLOTS - 1);
+	uint32_t slot = ((uint32_t)tid * 0x9E3779B1u >> 16) & (WMK_KOWN_SLOTS - 1);
+
+	while (own->tids[slot] && own->tids[slot] != tid)
+		slot = (slot + 1) & (WMK_KOWN_SLOTS - 1);
+	return slot;
 }
 
 static int add(void *data, int32_t tid)
 {
 	struct wmk_kown *own = data;
-	uint32_t slot = slot_of(tid);
+	const uint32_t slot = slot_of(own, tid);
 
 	if (own->n_tids >= WMK_KOWN_SLOTS / 2)
 		return 0;
-	while (own->tids[slot] && own->tids[slot] != tid)
-		slot = (slot + 1) & (WMK_KOWN_SLOTS - 1);
 	own->n_tids += own->tids[slot] == 0;
 	own->tids[slot] = tid;
 	return 0;
@@ -60,13 +63,9 @@ static bool covers(const struct wmk_kown *own, const struct wmk_kown_span *span,
 
 bool wmk_kown_has(const struct wmk_kown *own, int32_t tid, uint64_t ts)
 {
-	uint32_t slot = slot_of(tid);
-
 	if (tid <= 0)
 		return false;
-	while (own->tids[slot] && own->tids[slot] != tid)
-		slot = (slot + 1) & (WMK_KOWN_SLOTS - 1);
-	if (own->tids[slot] == tid)
+	if (own->tids[slot_of(own, tid)] == tid)
 		return true;
 	for (unsigned i = 0; i < own->n_spans; i++)
 		if (own->spans[i].tid == tid && covers(own, &own->spans[i], ts))
