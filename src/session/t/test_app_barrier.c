@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_app_barrier.c - commands and programs that do not answer them: who runs and says nothing costs a command its
- * deadline at most, who is stopped or asleep next to nothing, and all are named; another user's applications cost a
- * second at most; who has missed a deadline is waited for again when it answers in time.
+ * test_app_barrier.c - commands and applications that do not answer. A running application delays a command until its
+ * deadline, a stopped or idle one hardly at all; all are listed. Applications of other users delay it by one second at
+ * most. An application that missed a deadline is waited for again once it answers in time.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -23,7 +23,7 @@
 #include "session/model/process_stat.h"
 #include "world.h"
 
-/* ── who does not answer ─────────────────────────────────────────────────────────────────────────────── */
+/* ── applications that do not answer ─────────────────────────────────────────────────────────────────── */
 
 static void wait_state(unsigned i, bool stopped)
 {
@@ -38,7 +38,7 @@ static void wait_state(unsigned i, bool stopped)
 	}
 }
 
-/* Milliseconds that a command takes; the programs that have not answered: bits by their number. */
+/* Runs a command. Returns its milliseconds; *late: bits by number of the applications that have not answered. */
 static unsigned switch_on(struct world *w, struct wmk_session *s, struct wmk_session_channel *ch, bool on, int limit_ms,
 			  uint32_t *late)
 {
@@ -79,18 +79,18 @@ static void test_unanswered(void **state)
 	world_start(&w, s);
 	for (unsigned i = 1; i < 7; i++)
 		proc_start(0, i, 0x7);
-	/* stopped: nobody waits for what cannot come */
+	/* stopped applications are not waited for */
 	assert_int_equal(kill(proc_at(2)->pid, SIGSTOP), 0);
 	assert_int_equal(kill(proc_at(4)->pid, SIGSTOP), 0);
 	wait_state(2, true);
 	wait_state(4, true);
-	/* 20 ms, were there nobody else on the machine */
+	/* takes 20 ms on an idle machine */
 	assert_true(switch_on(&w, s, ch, false, 30000, &late) < 10000);
 	assert_int_equal(late, 1u << 2 | 1u << 4);
 	for (unsigned i = 1; i < 7; i++)
 		if (!(late >> i & 1))
 			assert_int_equal(proc_enabled(i, 0), 0);
-	/* runs and says nothing: the deadline, and not more; the others have theirs in any case */
+	/* one runs without answering: the command takes until the deadline; the others are updated */
 	atomic_store(&proc_at(5)->mute, PROC_WORKS);
 	unsigned ms = switch_on(&w, s, ch, true, 3000, &late);
 
@@ -98,14 +98,13 @@ static void test_unanswered(void **state)
 	assert_int_equal(late, 1u << 2 | 1u << 4 | 1u << 5);
 	assert_int_equal(proc_enabled(1, 0), 0x7);
 	assert_int_equal(proc_enabled(5, 0), 0x7);
-	/* it is asked again with the next, and answers for all before */
+	/* it gets another SYNC with the next command, and its answer covers the earlier ones */
 	atomic_store(&proc_at(5)->mute, PROC_ANSWERS);
 	assert_int_equal(kill(proc_at(2)->pid, SIGCONT), 0);
 	assert_int_equal(kill(proc_at(4)->pid, SIGCONT), 0);
 	/*
-	 * (who has missed a deadline is not waited for: with the first command after it, or with a later one; until the
-	 * second in a row, as what it answers first may have been asked long ago; and nobody is asked who has nothing
-	 * to change)
+	 * (after a missed deadline an application is not waited for, so a command may list it until it has answered two
+	 * in a row in time; an application without a change gets no SYNC)
 	 */
 	const uint64_t end = wmk_clock_monotonic() + 10000000000u;
 	uint32_t first;
@@ -117,7 +116,7 @@ static void test_unanswered(void **state)
 	assert_int_equal(late, 0);
 	for (unsigned i = 1; i < 7; i++)
 		assert_int_equal(proc_enabled(i, 0), 0x7);
-	/* killed while it is waited for */
+	/* one is killed while it is waited for */
 	atomic_store(&proc_at(1)->mute, PROC_WORKS);
 	assert_int_equal(kill(proc_at(6)->pid, SIGSTOP), 0);
 	wait_state(6, true);
@@ -133,8 +132,8 @@ static void test_unanswered(void **state)
 }
 
 /*
- * Too late each time: nobody waits for it any more, and one that answers in time is waited for. (What is slept here is
- * the least that must pass, and may be any more.)
+ * An application that always answers late is not waited for any more, until it answers in time. (The sleeps are lower
+ * bounds; longer ones do no harm.)
  */
 static void test_late_application_is_not_awaited(void **state)
 {
@@ -164,12 +163,12 @@ static void test_late_application_is_not_awaited(void **state)
 	atomic_store(&proc_at(1)->mute, PROC_WORKS);
 	assert_true(switch_on(&w, s, ch, true, 30000, &late) < 30000);
 	assert_int_equal(late, 1u << 1);
-	/* coming again does not help */
+	/* a new connection does not change that */
 	assert_int_equal(proc_bid(1, PROC_CLOSE, 0), 0);
 	assert_int_equal(proc_bid(1, PROC_CONNECT, 0x7), 0);
 	assert_true(switch_on(&w, s, ch, false, 30000, &late) < 30000);
 	assert_int_equal(late, 1u << 1);
-	/* in time */
+	/* now it answers in time */
 	do {
 		atomic_store(&proc_at(1)->mute, PROC_ANSWERS);
 		do
@@ -186,8 +185,8 @@ static void test_late_application_is_not_awaited(void **state)
 }
 
 /*
- * Asleep: nobody waits for it, however long a command might; it wakes and does not answer: waited for; it answers: as
- * any other.
+ * An idle application is not waited for, whatever the deadline. When it runs again without answering, it is waited for;
+ * when it answers, it is treated as any other.
  */
 static void test_at_rest(void **state)
 {
@@ -208,7 +207,7 @@ static void test_at_rest(void **state)
 		proc_start(0, i, 0x7);
 	atomic_store(&proc_at(2)->mute, PROC_SLEEPS);
 	for (int i = 0; i < 3; i++) {
-		switch_on(&w, s, ch, on = !on, 3600000, &late);          /* (the test's time would be over) */
+		switch_on(&w, s, ch, on = !on, 3600000, &late);          /* (longer than the timeout of the test) */
 		assert_int_equal(late, 1u << 2);
 		assert_int_equal(proc_enabled(1, 0), on ? 0x7 : 0);
 	}
@@ -226,8 +225,8 @@ static void test_at_rest(void **state)
 }
 
 /*
- * A silent application of another user costs one command one second, whatever its deadline; one of root or of the owner
- * costs the deadline.
+ * A silent application of another user delays a command by one second, whatever the deadline; one of root or of the
+ * owner delays it until the deadline.
  */
 static void other_users_applications_are_waited_for_one_second(void **state)
 {
@@ -262,7 +261,7 @@ static void other_users_applications_are_waited_for_one_second(void **state)
 		assert_int_equal(proc_bid(i, PROC_USER, is[i].user), 0);
 		assert_int_equal(proc_bid(i, PROC_CONNECT, 0x7), 0);
 		atomic_store(&proc_at(i)->mute, PROC_WORKS);
-		/* (an hour: the test's time would be over) */
+		/* (one hour: longer than the timeout of the test) */
 		const unsigned ms = switch_on(&w, s, ch, i % 2 == 0, is[i].is_other ? 3600000 : 1200, &late);
 
 		assert_true(ms >= (is[i].is_other ? 1000 : 1200));
@@ -290,7 +289,7 @@ static void *update_run(void *data)
 	return NULL;
 }
 
-/* A shard that is closed has nobody left to wait for. */
+/* A command does not wait for a shard that closes. */
 static void test_shard_closes(void **state)
 {
 	struct wmk_ctl_channel options = world_channel_options("ch", 0);
@@ -332,7 +331,7 @@ static void test_shard_closes(void **state)
 		assert_int_equal(waiting[i].err, 0);
 	}
 	assert_true(wmk_clock_monotonic() - begin < 10000000000u);
-	/* the other shards go on; without any, a command is over at once */
+	/* the other shards continue; without shards a command returns at once */
 	if ((unsigned)proc_at(2)->pid % 3 != shard) {
 		switch_on(&w, s, ch, true, 10000, &late);
 		assert_int_equal(proc_enabled(2, 0), 0x7);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_apps.c - what well-behaved applications are told, what is counted, and what happens when they go. */
+/* test_apps.c - messages to well-behaved applications, their counters, and their end. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -58,7 +58,7 @@ static void test_dialogue(void **state)
 	client_expect_enable(&a, &p, 0, 1, 1);
 	client_expect_u32(&a, &p, WMK_MSG_DONE, 7);
 
-	/* Another program: one class is the same, one has other fields under the same name. */
+	/* A second application: one class is the same, one has the same name and other fields. */
 	client_connect(&b, &p);
 	client_hello(&b, "second");
 	assert_int_equal(client_next(&b, &p), WMK_MSG_WELCOME);
@@ -75,7 +75,7 @@ static void test_dialogue(void **state)
 	assert_string_equal(p.declared[2].name, "shop:paid");
 	assert_int_equal(p.declared[2].fields, 2);
 
-	/* More later, and gone again: the number is free for another. The channel is not sent twice. */
+	/* Later events, one of them unregistered: its number is reused. The channel is not sent twice. */
 	client_u32(&a, WMK_MSG_EVENT_GONE, 0);
 	client_event(&a, 0, "shop", "late", 0);
 	client_u32(&a, WMK_MSG_EVENTS_END, 9);
@@ -100,11 +100,11 @@ static void test_dialogue(void **state)
 	place_settle(&p);
 	wmk_shard_stats(p.apps, &stats);
 	assert_int_equal(stats.apps_connected, 0);
-	assert_int_equal(stats.apps_alive, 2);       /* a closed socket is no death */
+	assert_int_equal(stats.apps_alive, 2);       /* a closed socket does not mean that the process ended */
 	place_close(&p);
 }
 
-/* What cannot be declared is not enabled, and is asked again for the next that has it. */
+/* An event that cannot be declared is not enabled; the next application with it tries again. */
 static void test_undeclared(void **state)
 {
 	struct place p;
@@ -130,7 +130,7 @@ static void test_undeclared(void **state)
 	place_close(&p);
 }
 
-/* All events that a program brings are declared in one piece; where one of them cannot be, the others are all the same. */
+/* All events of an application are declared in one piece; if one cannot be declared, the others are declared singly. */
 static void test_declared_together(void **state)
 {
 	struct place p;
@@ -181,7 +181,7 @@ static void test_switch_is_confirmed(void **state)
 	assert_int_equal(client_next(&a, &p), WMK_MSG_DISABLE);
 	assert_int_equal(client_next(&a, &p), WMK_MSG_DISABLE);
 	assert_int_equal(client_next(&a, &p), WMK_MSG_SYNC);
-	client_u32(&a, WMK_MSG_SYNCED, 99);              /* not what was asked */
+	client_u32(&a, WMK_MSG_SYNCED, 99);              /* a number that was not sent */
 	client_u32(&a, WMK_MSG_SYNCED, 1);
 	place_settle(&p);
 	assert_true(wmk_shard_unanswered(p.apps, 0, &info));
@@ -190,7 +190,9 @@ static void test_switch_is_confirmed(void **state)
 	client_u32(&a, WMK_MSG_SYNCED, 2);
 	client_u32(&b, WMK_MSG_SYNCED, 2);
 	assert_int_equal(wmk_shard_sync(p.apps, 5000), 0);
-	/* One that comes while the channel is off hears nothing; on again, all do, with the ids they had. */
+	/*
+	 * An application that registers while the channel is off gets no events; after "on" all have the ids they had.
+	 */
 	client_close(&b);
 	client_connect(&b, &p);
 	client_hello(&b, "late");
@@ -201,7 +203,7 @@ static void test_switch_is_confirmed(void **state)
 	place_switch(&p, true);
 	assert_int_equal(client_next(&b, &p), WMK_MSG_CHANNEL);
 	client_expect_enable(&b, &p, 0, 0, 1);
-	/* an application that closes instead of answering is not waited for */
+	/* an application that closes its socket instead of answering is not waited for */
 	client_close(&a);
 	client_u32(&b, WMK_MSG_SYNCED, 3);
 	assert_int_equal(wmk_shard_sync(p.apps, 5000), 0);
@@ -209,7 +211,7 @@ static void test_switch_is_confirmed(void **state)
 	place_close(&p);
 }
 
-/* Asked in the middle of its registration it is asked behind that, when its events are enabled: not before, and not never. */
+/* A SYNC during the registration is sent after it, when the events are enabled. */
 static void test_asked_while_registering(void **state)
 {
 	struct place p;
@@ -234,7 +236,7 @@ static void test_asked_while_registering(void **state)
 	client_u32(&a, WMK_MSG_SYNCED, 2);
 	place_settle(&p);
 	assert_false(wmk_shard_unanswered(p.apps, 0, &info));
-	/* only then */
+	/* only now */
 	client_event(&a, 1, "p", "e1", 1);
 	client_u32(&a, WMK_MSG_EVENTS_END, 8);
 	client_expect_enable(&a, &p, 0, 1, 1);
@@ -246,7 +248,7 @@ static void test_asked_while_registering(void **state)
 	place_close(&p);
 }
 
-/* A process that is killed while it stands in a claim: the pidfd says so, and the claim is free. */
+/* A process is killed while it holds a claim: the pidfd reports the end, and the claim is freed. */
 static void test_death(void **state)
 {
 	struct place p;
@@ -321,10 +323,7 @@ static void test_death(void **state)
 	place_close(&p);
 }
 
-/*
- * A child that has not begun its program yet (here one that never does) has all descriptors that the daemon has: what goes meanwhile
- * must be heard of no more, as what its events point to is free.
- */
+/* A child before execve() has copies of all descriptors: no event of a closed one may arrive, its data is freed. */
 static void test_child_holds(void **state)
 {
 	struct place p;
@@ -372,7 +371,7 @@ static unsigned count_descriptors(void)
 	return n;
 }
 
-/* A process that registers again and again (exec, seteuid) costs no more than once. */
+/* A process that registers repeatedly (exec, seteuid) holds one slot. */
 static void test_repeated_registration_leaks_nothing(void **state)
 {
 	struct place p;
@@ -455,7 +454,7 @@ static void test_exec_frees_claims(void **state)
 	place_close(&p);
 }
 
-/* A program that registers and ends before we look is counted all the same. */
+/* An application that ends before the shard reads its registration is counted. */
 static void test_short_life(void **state)
 {
 	struct place p;
@@ -496,7 +495,7 @@ static void test_unsafe_rundir_is_refused(void **state)
 	assert_int_equal(place_try(&p), -EACCES);
 	assert_int_equal(chmod(p.rundir, 0700), 0);
 	place_open(&p);
-	/* occupied, and after the owner's death not */
+	/* a process listens there; after its end the socket is replaced */
 	q.options.rundir = p.rundir;
 	assert_int_equal(place_try(&q), -EADDRINUSE);
 	char path[128];
@@ -507,12 +506,12 @@ static void test_unsafe_rundir_is_refused(void **state)
 	pid_t pid = fork();
 	if (pid == 0) {
 		place_open(&p);
-		_exit(0);        /* leaves the socket behind */
+		_exit(0);        /* the socket remains */
 	}
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	assert_int_equal(access(path, F_OK), 0);
 	place_open(&p);
-	/* a directory that did not exist goes again */
+	/* a directory that was created is removed */
 	char fresh[128];
 	snprintf(fresh, sizeof(fresh), "%s/fresh", q.rundir);
 	q.options.rundir = fresh;
@@ -520,7 +519,7 @@ static void test_unsafe_rundir_is_refused(void **state)
 	assert_int_equal(access(fresh, F_OK), 0);
 	place_close(&q);
 	place_close(&p);
-	/* a link is not followed */
+	/* a symbolic link is not followed */
 	place_prepare(&p);
 	place_prepare(&q);
 	snprintf(path, sizeof(path), "%s/link", p.rundir);
@@ -533,7 +532,7 @@ static void test_unsafe_rundir_is_refused(void **state)
 	place_close(&q);
 }
 
-/* Of more events than are kept in words: each program's list has its own. */
+/* Lists of events are right for each application, also with more classes than the description cache holds. */
 static void test_in_words(void **state)
 {
 	const struct wmk_ctl_rule none = { .pattern = "nothing:*", .enabled = true };
@@ -564,7 +563,7 @@ static void test_in_words(void **state)
 
 	for (struct app *app = p.apps->app; app; app = app->next, n_apps++) {
 		struct wmk_ctl_app is;
-		const unsigned i = 3 - n_apps;             /* (the latest comes first) */
+		const unsigned i = 3 - n_apps;             /* (the latest is first) */
 
 		assert_int_equal(wmk_app_describe(app, &how, &is), 0);
 		assert_int_equal(is.events.n, 2 * WMK_DESCRIBED);

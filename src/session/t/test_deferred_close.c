@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_deferred_close.c - descriptors whose close() waits for somebody else: a TCP socket that lingers, because its
- * peer does not read. However they come, whoever is served behind them is served at once.
+ * test_deferred_close.c - descriptors with a blocking close(): a TCP socket that lingers because its peer does not read.
+ * However such a descriptor arrives, other applications are served at once.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@
 
 #define LIMIT_S 60
 
-/* ── on the way to a shard ───────────────────────────────────────────────────────────────────────────── */
+/* ── received by a shard ─────────────────────────────────────────────────────────────────────────────── */
 
 static void of_no_message(struct client *bad, struct place *place, int fd)
 {
@@ -58,7 +58,7 @@ static void urgent(struct client *bad, struct place *place, int fd)
 	assert_int_equal(send(bad->socket, "y", 1, 0), 1);
 }
 
-/* Behind bytes for which the connection is closed. */
+/* After bytes that violate the protocol. */
 static void unread(struct client *bad, struct place *place, int fd)
 {
 	char junk[300];
@@ -96,16 +96,16 @@ static void test_ways(void **state)
 		client_close(&good);
 		place_settle(&place);
 		place_close(&place);
-		/* It is closed as soon as that is possible. */
+		/* It is closed as soon as close() returns. */
 		close(peer);
 		expect_fds(before);
 		alarm(0);
 	}
 }
 
-/* ── by themselves ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── the list ────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* More than threads may hang: the others wait, and are closed behind them. */
+/* More blocking descriptors than threads: the rest waits, and is closed later. */
 static void test_more_than_threads(void **state)
 {
 	enum { ALL = WMK_CLOSER_THREADS_OF_ONE + 20 };
@@ -128,7 +128,7 @@ static void test_more_than_threads(void **state)
 	alarm(0);
 }
 
-/* Who has too many that cannot be closed is known; others are not meant, and it passes. */
+/* A user with too many open descriptors is full; others are not, and it ends with the block. */
 static void test_full(void **state)
 {
 	const int before = open_fds();
@@ -152,8 +152,8 @@ static void test_full(void **state)
 		wmk_deferred_close_file(fd, 9);
 	}
 	/*
-	 * Each of his threads is in a close() that does not return; it begins with taking the descriptor out of the
-	 * table.
+	 * Each of the user's threads is in a close() that does not return. close() removes the number from the table
+	 * before it blocks.
 	 */
 	expect_fds(before + WMK_CLOSER_THREADS_OF_ONE);
 	for (unsigned i = WMK_CLOSER_THREADS_OF_ONE; i < WMK_CLOSER_FULL; i++) {
@@ -164,7 +164,7 @@ static void test_full(void **state)
 	}
 	assert_true(wmk_deferred_close_is_full(9));
 	assert_false(wmk_deferred_close_is_full(8));
-	/* What others leave is closed beside it. */
+	/* Descriptors of other users are closed concurrently. */
 	now = open_fds();
 	fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	assert_true(fd >= 0);
@@ -184,7 +184,9 @@ static void leave_nothing(unsigned uid)
 	wmk_deferred_close_file(fd, uid);
 }
 
-/* All threads hang for some users: another user's descriptors wait, and only the user with too many is full. */
+/*
+ * All threads are blocked by some users: descriptors of another user wait, and only the users with too many are full.
+ */
 static void only_the_user_with_too_many_is_full(void **state)
 {
 	enum { USERS = WMK_CLOSER_THREADS / WMK_CLOSER_THREADS_OF_ONE };
@@ -213,7 +215,7 @@ static void only_the_user_with_too_many_is_full(void **state)
 	wait_not_full(1000);
 }
 
-/* Memory, as rings are, and connections with no descriptor unread cost no thread. */
+/* Sealed memory, as rings use it, and connections without unread descriptors are closed without a thread. */
 static void test_at_once(void **state)
 {
 	const int before = open_fds(), memory = memfd_create("rings", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -232,7 +234,7 @@ static void test_at_once(void **state)
 	assert_int_equal(send(pair[1], "x", 1, 0), 1);
 	wmk_deferred_close_socket(pair[0], 7);
 	assert_int_equal(open_fds(), before + 1);
-	assert_int_equal(recv(pair[1], &byte, 1, 0), 1);         /* what was sent has arrived */
+	assert_int_equal(recv(pair[1], &byte, 1, 0), 1);         /* data sent before the close has arrived */
 	assert_int_equal(recv(pair[1], &byte, 1, 0), -1);
 	assert_int_equal(errno, ECONNRESET);
 	close(pair[1]);

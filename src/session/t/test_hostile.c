@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_hostile.c - applications that lie, flood, fall silent or vanish. In every test a good application registers
- * afterwards, or talks all along, and notices nothing; no descriptor is left behind.
+ * test_hostile.c - applications that send invalid or too many messages, stop answering, or disconnect. In every test a
+ * well-behaved application registers afterwards, or is served all the time, and no descriptor leaks.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +29,7 @@ struct scene {
 	int fds;
 };
 
-/* `prepare` may narrow limits. The bad one has said HELLO when `name` is given. */
+/* `prepare` may lower limits. With a `name`, the hostile application has sent HELLO. */
 static void scene_open(struct scene *s, const char *name, void (*prepare)(struct wmk_shard_options *))
 {
 	s->fds = open_fds();
@@ -44,7 +44,7 @@ static void scene_open(struct scene *s, const char *name, void (*prepare)(struct
 	}
 }
 
-/* The good one comes, is served, and everything is given back. */
+/* A well-behaved application registers and is served; then all resources are released. */
 static void scene_close(struct scene *s)
 {
 	client_register(&s->good, &s->place, "good", 3);
@@ -107,7 +107,7 @@ static void test_half(void **state)
 	client_raw(&s.bad, "half", 4);
 	place_settle(&s.place);
 	assert_true(wmk_shard_get(s.place.apps, 0, &info));
-	assert_true(info.connected);                     /* it may be in a debugger; it costs nobody anything */
+	assert_true(info.connected);                     /* it may be stopped in a debugger, and does no harm */
 	scene_close(&s);
 }
 
@@ -117,8 +117,8 @@ static void short_hello(struct wmk_shard_options *o)
 }
 
 /*
- * A connection that says nothing, or half a HELLO, is closed in time, without a call of ours but on the epoll
- * descriptor's word.
+ * A connection without a complete HELLO is closed after the timeout. The epoll descriptor reports the timeout; no other
+ * call is needed.
  */
 static void test_silent_connection_is_closed(void **state)
 {
@@ -147,11 +147,11 @@ static void test_unexpected_messages_are_errors(void **state)
 	client_raw(&s.bad, "body", 4);
 	expect_error(&s, WMK_MSG_ERROR, ENOSYS, "999");
 	assert_int_equal(s.bad.frame.request, 77);
-	client_u32(&s.bad, WMK_MSG_WELCOME, 1);          /* not an application's to say */
+	client_u32(&s.bad, WMK_MSG_WELCOME, 1);          /* a message of the daemon */
 	expect_error(&s, WMK_MSG_ERROR, ENOSYS, "unknown");
 	client_hello(&s.bad, "again");
 	expect_error(&s, WMK_MSG_ERROR, EALREADY, "was sent already");
-	client_u32(&s.bad, WMK_MSG_EVENTS_END, 5);       /* the connection lives */
+	client_u32(&s.bad, WMK_MSG_EVENTS_END, 5);       /* the connection is still open */
 	assert_int_equal(client_next(&s.bad, &s.place), WMK_MSG_DONE);
 	scene_close(&s);
 }
@@ -221,7 +221,7 @@ static void test_endless_events(void **state)
 	scene_close(&s);
 }
 
-/* Registered and gone, over and over: what was described in a life is bounded, too. */
+/* Events that are registered and unregistered repeatedly: the total of descriptions is bounded, too. */
 static void test_churn(void **state)
 {
 	struct scene s;
@@ -276,7 +276,7 @@ static void test_bad_event(void **state)
 	scene_close(&s);
 }
 
-/* Descriptors with messages that bring none are closed, however many. */
+/* Unexpected descriptors are closed, however many. */
 static void test_unexpected_descriptors_are_closed(void **state)
 {
 	struct scene s;
@@ -294,7 +294,7 @@ static void test_unexpected_descriptors_are_closed(void **state)
 			((struct wmk_frame *)(void *)s.bad.out.buf)->flags = 0;
 		assert_int_equal(wmk_out_send(&s.bad.out, s.bad.socket), 1);
 		assert_int_equal(client_next(&s.bad, &s.place), WMK_MSG_DONE);
-		/* a user with too many that are not closed yet loses the connection (deferred_close.h) */
+		/* a user with too many that are not closed yet is disconnected (deferred_close.h) */
 		if (i % 100 == 99)
 			expect_fds(before);
 	}
@@ -304,8 +304,7 @@ static void test_unexpected_descriptors_are_closed(void **state)
 }
 
 /*
- * Beginnings of a message with descriptors that no message can be about: each would be kept as long as the rest does
- * not come.
+ * Beginnings of messages, with descriptors: each would be kept until the rest of its message arrives.
  */
 static void test_hoarded(void **state)
 {
@@ -331,13 +330,13 @@ static void test_hoarded(void **state)
 	memcpy(CMSG_DATA(c), fds, sizeof(fds));
 	assert_int_equal(sendmsg(s.bad.socket, &msg, 0), 1);
 	assert_dropped(&s, EPROTO, "without their messages");
-	expect_fds(before - 1);          /* its connection's */
+	expect_fds(before - 1);          /* the connection itself */
 	client_close(&s.bad);
 	client_connect(&s.bad, &s.place);
 	scene_close(&s);
 }
 
-/* An event that cannot be traced goes like any other: with its library. */
+/* An event that cannot be traced is unregistered like any other. */
 static void test_refused_event(void **state)
 {
 	struct wmk_app_info info;
@@ -345,14 +344,14 @@ static void test_refused_event(void **state)
 
 	(void)state;
 	scene_open(&s, "bad", NULL);
-	client_event(&s.bad, 0, "", "nobody's", 1);
+	client_event(&s.bad, 0, "", "other", 1);
 	assert_int_equal(client_next(&s.bad, &s.place), WMK_MSG_ERROR);
 	client_u32(&s.bad, WMK_MSG_EVENT_GONE, 0);
 	client_u32(&s.bad, WMK_MSG_EVENTS_END, 1);
 	client_expect_u32(&s.bad, &s.place, WMK_MSG_DONE, 1);
 	assert_true(wmk_shard_get(s.place.apps, 0, &info));
 	assert_true(info.connected);
-	/* Once. */
+	/* Only once. */
 	client_u32(&s.bad, WMK_MSG_EVENT_GONE, 0);
 	assert_dropped(&s, EPROTO, "never registered");
 	scene_close(&s);
@@ -363,7 +362,7 @@ static void small_queue(struct wmk_shard_options *o)
 	o->max_queue = 100000;
 }
 
-/* It asks and asks and never reads. Until it is dropped the good one is served at once. */
+/* An application sends requests and never reads. Until it is disconnected, the well-behaved one is served at once. */
 static void test_not_reading(void **state)
 {
 	struct scene s;
@@ -392,7 +391,7 @@ static void test_not_reading(void **state)
 	scene_close(&s);
 }
 
-/* A process may have some connections, not all that there are. */
+/* The connections of one process are limited. */
 static void test_many_connections(void **state)
 {
 	struct scene s;
@@ -405,7 +404,7 @@ static void test_many_connections(void **state)
 		client_connect(&more[i], &s.place);
 	place_settle(&s.place);
 	wmk_shard_stats(s.place.apps, &stats);
-	assert_int_equal(stats.apps_refused, 13);        /* 8 were taken, `bad` among them */
+	assert_int_equal(stats.apps_refused, 13);        /* 8 are connected, `bad` among them */
 	for (int i = 0; i < 20; i++)
 		client_close(&more[i]);
 	place_settle(&s.place);
@@ -413,8 +412,7 @@ static void test_many_connections(void **state)
 }
 
 /*
- * No descriptor left to accept with: connections are turned away, the loop rests, and those that are there are
- * served.
+ * Without a free descriptor connections are closed, the loop does not spin, and existing connections are served.
  */
 static void test_no_descriptors(void **state)
 {
@@ -444,7 +442,7 @@ static void test_no_descriptors(void **state)
 	scene_close(&s);
 }
 
-/* Bytes at random, from many that come and go. */
+/* Random bytes from many short connections. */
 static void test_noise(void **state)
 {
 	const char *seed_text = getenv("WMK_SEED"), *percent = getenv("WMK_ROUNDS_PERCENT");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_one_user.c - what the programs of one user, who is neither root nor whose daemon it is, may have it keep all
- * together, however little each has. All connections are this process's; whose they are, is said by who it acts as when
- * it connects.
+ * test_one_user.c - the limit of memory for all applications of one user other than root and the daemon's, each of
+ * which is far below its own limit. All connections come from this process; their user is its effective user while it
+ * connects.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -23,7 +23,7 @@
 #include "session/apps/app.h"
 #include "session/apps/shard.h"
 
-#define OTHER 61002u                 /* a user that no machine has */
+#define OTHER 61002u                 /* id of a user that does not exist */
 #define OTHERS 4u
 
 struct one_user_scene {
@@ -57,7 +57,7 @@ static void scene_close(struct one_user_scene *s)
 	expect_fds(s->fds);
 }
 
-/* A connection is whose one acts as when it is made. */
+/* Connect with this effective user. */
 static void other_connect(struct one_user_scene *s, struct client *client)
 {
 	assert_int_equal(seteuid(OTHER), 0);
@@ -74,7 +74,7 @@ static void more_questions(struct client *client, unsigned turn)
 	wmk_out_send(&client->out, client->socket);
 }
 
-/* Of one message, which does not end. */
+/* Send a part of one message. */
 static void more_of_it(struct client *client, unsigned turn)
 {
 	static const uint8_t zeros[16384];
@@ -86,7 +86,7 @@ static void more_of_it(struct client *client, unsigned turn)
 		send(client->socket, zeros, sizeof(zeros), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* A table of `n` times 4096 numbers, by as many events. */
+/* Register events with widely spaced numbers: a table of `n` times 4096 numbers. */
 static void sparse_events(struct client *client, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
@@ -100,7 +100,7 @@ static void still_there(struct one_user_scene *s, struct client *client)
 	client_expect_u32(client, &s->place, WMK_MSG_DONE, 2);
 }
 
-/* All that it has told of is enabled, and it stays. (Who has too much by that may hear so before it is closed.) */
+/* All registered events are enabled, and the connection stays. (A refused one may get messages before it is closed.) */
 static void expect_done(struct one_user_scene *s, struct client *client)
 {
 	int type;
@@ -123,8 +123,8 @@ static void assert_too_much(struct one_user_scene *s, unsigned i)
 }
 
 /*
- * Several connections of one user, each far from its own bound. Whatever it is that they have us keep: each is closed
- * when it is the one that wants more, and what it had is there for the next. Root's is served all along.
+ * Several connections of one user, each far below its own limit. The connection that exceeds the common limit is
+ * closed, and its memory is available to the next. An application of root is served all the time.
  */
 static void test_one_users_memory(void **state)
 {
@@ -155,14 +155,14 @@ static void test_one_users_memory(void **state)
 		}
 		place_settle(&s.place);
 		other_connect(&s, &other[0]);
-		sparse_events(&other[0], 4);             /* half of it */
+		sparse_events(&other[0], 4);             /* half of the limit */
 		expect_done(&s, &other[0]);
 		client_close(&other[0]);
 		scene_close(&s);
 	}
 }
 
-/* The same with tables of events, of which each number costs. Root's may be as long as anybody's. */
+/* The same with tables of events, where each number costs memory. Root's table may have any allowed size. */
 static void test_one_users_events(void **state)
 {
 	struct client other[2];
@@ -189,8 +189,8 @@ static void test_one_users_events(void **state)
 }
 
 /*
- * What a program was told of its events is kept longer than its connection, and no longer than it: the same process
- * comes again and again.
+ * The tables of enabled events stay after the connection closes, until the application is freed. They are not charged
+ * again when the same process registers again and again.
  */
 static void test_what_is_left(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_process_ends.c - the end of a session, what of it outlives it, and what is said of sessions and programs. */
+/* test_process_ends.c - the end of a session, what remains of it, and descriptions of sessions and applications. */
 #include <errno.h>
 #include <semaphore.h>
 #include <setjmp.h>
@@ -45,12 +45,12 @@ static void test_destroy(void **state)
 	assert_null(wmk_session_get(w.tracing, getuid(), "s"));
 	assert_int_equal(wmk_session_lock(stale), -ENOENT);
 	world_words("'s'");
-	/* a namesake, while the first is not even told to programs */
+	/* a session with the same name, before applications are updated about the end of the first */
 	again = world_session(&w, "s");
 	world_add(again, "ch", 1, "*");
 	world_start(&w, again);
 	assert_int_equal(proc_enabled(1, 1), 0x3);
-	/* a program that comes in between knows nothing of the first */
+	/* an application that registers in between does not see the first */
 	proc_start(0, 2, 0x1);
 	assert_null(proc_channel(2, 0));
 	assert_int_equal(proc_enabled(2, 1), 0x1);
@@ -77,10 +77,10 @@ static void test_destroy(void **state)
 	wmk_session_put(again);
 	proc_kill(1);
 	proc_kill(2);
-	world_close(&w);                 /* which ends the other one */
+	world_close(&w);                 /* destroys the other session */
 }
 
-/* A program whose connection is closed, but which lives on, does not keep the memory of a session that ended. */
+/* A process with a closed connection does not keep the memory of a destroyed session, though it is alive. */
 static void test_destroy_closed(void **state)
 {
 	struct world w;
@@ -94,14 +94,14 @@ static void test_destroy_closed(void **state)
 		world_add(s, "ch", 0, "*");
 		world_start(&w, s);
 		proc_start(0, 1, 0x3);
-		if (i == 1)              /* and comes back: with what it had before */
+		if (i == 1)              /* and reconnects, with the rings it had */
 			assert_int_equal(proc_bid(1, PROC_CONNECT, 0x1), 0);
 		assert_int_equal(proc_bid(1, PROC_CLOSE, 0), 0);
 		world_destroy(&w, s);
 		struct stat st;
 		uint64_t inode = world_rings(&w, "s", "ch", "uid")->inode;
 
-		/* nobody has it open: none of our descriptors is it */
+		/* the ring set is closed: none of our descriptors refers to it */
 		for (int fd = 3; fd < 300; fd++) {
 			char path[32];
 
@@ -132,7 +132,9 @@ static void queued_run(struct wmk_shard *apps, struct wmk_shard_job *job)
 	sem_post(&queued->done);
 }
 
-/* Who went without an answer is asked no more, and nothing is kept for it, though its process lives. */
+/*
+ * An application that closes its connection without an answer is not waited for, and freed, though its process lives.
+ */
 static void test_closed_unasked(void **state)
 {
 	struct wmk_ctl_list_apps all = { .pattern = "" };
@@ -171,7 +173,7 @@ static void test_closed_unasked(void **state)
 	world_close(&w);
 }
 
-/* ── what there is ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── descriptions ────────────────────────────────────────────────────────────────────────────────────── */
 
 static void test_description_has_rules_and_counts(void **state)
 {
@@ -203,7 +205,7 @@ static void test_description_has_rules_and_counts(void **state)
 	world_locked(s, wmk_session_reap(s));
 	assert_int_equal(w.rings_open, 2);
 	world_locked(s, assert_int_equal(wmk_session_describe(s, &is, &arena), 0));
-	assert_int_equal(is.counts.records, 30);         /* those of closed rings are kept */
+	assert_int_equal(is.counts.records, 30);         /* includes closed rings */
 	assert_int_equal(is.counts.lost, 3);
 	assert_string_equal(is.path, "/nowhere/s");
 	assert_int_equal(is.uid, getuid());
@@ -219,12 +221,12 @@ static void test_description_has_rules_and_counts(void **state)
 	const struct wmk_ctl_rule *rules = channels[0].rules.items;
 
 	assert_false(rules[0].enabled);
-	assert_int_equal(rules[0].matched, 1);           /* twins are one */
+	assert_int_equal(rules[0].matched, 1);           /* classes with one name count once */
 	assert_true(rules[1].enabled);
-	assert_int_equal(rules[1].matched, 3);           /* less those that it excludes */
+	assert_int_equal(rules[1].matched, 3);           /* without the excluded ones */
 	assert_string_equal(((const char *const *)rules[1].exclusions.items)[0], "*:sent");
 	assert_int_equal(rules[1].level, 6);
-	/* emptied: nothing was ever recorded, not even into what is closed */
+	/* after a clear all counts are zero, also those of closed rings */
 	world_locked(s, assert_int_equal(wmk_session_clear(s), 0);
 		     assert_int_equal(wmk_session_describe(s, &is, &arena), 0));
 	assert_int_equal(is.counts.records, 20);
@@ -289,7 +291,7 @@ static void test_list(void **state)
 	assert_string_equal(fields[0].unit, "ms");
 	assert_string_equal(fields[1].type, "string");
 	assert_string_equal(fields[1].unit, "");
-	/* narrowed by pattern, pid, user */
+	/* selected by pattern, pid, user */
 	apps.n = 0;
 	all.pattern = "net";
 	assert_int_equal(wmk_tracing_list_apps(w.tracing, &all, getuid(), (uid_t)-1, &apps, &arena), 0);
@@ -305,7 +307,7 @@ static void test_list(void **state)
 	assert_int_equal(wmk_tracing_list_apps(w.tracing, &all, getuid() + 1, (uid_t)-1, &apps, &arena), 0);
 	assert_int_equal(apps.n, 0);
 	wmk_arena_free(&arena);
-	/* of all programs, also those that are gone */
+	/* of all applications, also ended ones */
 	proc_kill(1);
 	world_wait(&w, &w.apps_gone, 1);
 	assert_int_equal(wmk_tracing_matching(w.tracing, "*"), 4);

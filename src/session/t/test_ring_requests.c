@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_ring_requests.c - a disk that hangs: what is written, counted or closed waits, and nothing else does. Programs
- * register, end and are told of changes; sessions are described, with what was counted last; who wants to write too
- * waits for its turn.
+ * test_ring_requests.c - a disk that hangs: writing, counting and closing wait, and nothing else does. Applications
+ * register, end and are updated. Sessions are described with the latest counts. A second thread that wants to write
+ * waits its turn.
  */
 #include "session/model/session_model.h"
 #include "world.h"
@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-/* One thread of a client's command. */
+/* A thread that runs one command of a client. */
 struct writer {
 	pthread_t thread;
 	struct wmk_session *session;
@@ -141,8 +141,8 @@ static void test_flush_reaches_every_ring_set(void **state)
 	writer_begin(&writer, s, flush);
 	world_wait(&w, &w.at_disk, 1);
 	/*
-	 * a program begins: whole, with rings of its own; one that is there is told of a change; both within the
-	 * commands' time
+	 * an application registers completely, with its own rings, and another is updated, both within the time limit
+	 * of commands
 	 */
 	proc_start(0, 2, WORLD_ALL);
 	assert_int_equal(proc_enabled(2, 0), 0x407);
@@ -152,9 +152,9 @@ static void test_flush_reaches_every_ring_set(void **state)
 	wmk_session_unlock(s);
 	world_update(&w, s);
 	assert_int_equal(proc_enabled(1, 0), 0xc07);
-	/* what was counted last, and nothing yet of the rings that are new */
+	/* the latest counts, and zero for the new rings */
 	assert_int_equal(records(s), 20);
-	/* a program ends; what it leaves is for later */
+	/* an application ends; its rings are closed later */
 	proc_kill(2);
 	world_wait(&w, &w.ended, 1);
 	writer_begin(&second, s, reap);
@@ -176,7 +176,7 @@ static void test_flush_reaches_every_ring_set(void **state)
 	world_close(&w);
 }
 
-/* From a stop on until all is written, however long the disk takes. */
+/* A session is `stopping` from the stop until everything is written. */
 static void test_stopping(void **state)
 {
 	struct writer writer;
@@ -203,7 +203,7 @@ static void test_stopping(void **state)
 	world_disk(&w, false);
 	writer_end(&writer);
 	assert_false(is_stopping(s));
-	/* one that records again meanwhile, and a start that comes to nothing */
+	/* it is started again meanwhile; then a start fails */
 	world_start(&w, s);
 	world_locked(s, assert_int_equal(wmk_session_stop(s), 0));
 	world_start(&w, s);
@@ -215,7 +215,7 @@ static void test_stopping(void **state)
 	world_close(&w);
 }
 
-/* Rings that are closed meanwhile: of a process, then of the whole session. */
+/* Rings are closed meanwhile: of a process, then of the whole session. */
 static void test_close(void **state)
 {
 	struct writer writer;
@@ -239,14 +239,14 @@ static void test_close(void **state)
 	world_disk(&w, true);
 	writer_begin(&writer, s, reap);
 	world_wait(&w, &w.at_disk, 1);
-	/* what is being closed counts as it did */
+	/* rings that are closing count as before */
 	assert_int_equal(records(s), 30);
 	proc_start(0, 3, WORLD_ALL);
 	assert_int_equal(proc_enabled(3, 0), 0x38);
 	world_disk(&w, false);
 	writer_end(&writer);
 	assert_int_equal(records(s), 40);
-	/* the session ends */
+	/* the session is destroyed */
 	assert_int_equal(wmk_session_lock(s), 0);
 	wmk_session_destroy(s);
 	wmk_session_unlock(s);
@@ -257,7 +257,7 @@ static void test_close(void **state)
 	proc_start(0, 4, WORLD_ALL);
 	assert_int_equal(proc_enabled(4, 2), 0xc0);
 	assert_null(proc_channel(4, 0));
-	proc_kill(2);                    /* it had rings of its own there, and those of all */
+	proc_kill(2);                    /* it had its own rings, and shared ones */
 	proc_kill(3);
 	proc_start(0, 5, WORLD_ALL);
 	assert_int_equal(proc_enabled(5, 2), 0xc0);
@@ -272,8 +272,8 @@ static void test_close(void **state)
 }
 
 /*
- * Who has waited in vain for one does not wait for each of the others too: all of a session is on one disk. Everything
- * is asked for.
+ * After one timeout the requests for other rings are sent without waiting, because all of a session is on one disk. No
+ * request is omitted.
  */
 static void test_unresponsive_consumer_is_awaited_once(void **state)
 {
@@ -317,7 +317,7 @@ static void test_unresponsive_consumer_is_awaited_once(void **state)
 	world_close(&w);
 }
 
-/* Rings that the consumer does not have say nothing about the others; that it does not answer does. */
+/* Rings that the consumer does not have say nothing about other rings; a timeout does. */
 static void test_uncounted(void **state)
 {
 	struct world w;
@@ -344,7 +344,7 @@ static void test_uncounted(void **state)
 		records(s);
 		assert_int_equal(w.counted - asked, 3);
 	}
-	/* the latest rings are asked first */
+	/* the latest rings are queried first */
 	unsigned asked = w.counted;
 	w.uncounted_err = -ETIMEDOUT;
 	records(s);

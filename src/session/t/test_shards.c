@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_shards.c - commands from several threads over several shards, while programs come and go: in the end each
- * program has been told what a plain model says.
+ * test_shards.c - commands from several threads on several shards, while applications register and end. In the end each
+ * application has received what a simple model predicts.
  */
 #include <errno.h>
 #include <fnmatch.h>
@@ -29,7 +29,7 @@
 #define CHANNELS 3u
 #define RULES 9u
 #define PEOPLE 9u
-#define STOPPED 9u                   /* the one that is stopped now and then */
+#define STOPPED 9u                   /* the application that is stopped now and then */
 #define THREADS 4u
 #define PHASES 5u
 
@@ -52,10 +52,10 @@ static const struct wmk_ctl_rule rules[RULES] = {
 struct model_channel {
 	bool is, enabled;
 	unsigned order;
-	uint32_t rules;                  /* enabled, as bits */
+	uint32_t rules;                  /* enabled ones, as bits */
 };
 
-/* As the session that has this name now is meant to be. Under its lock, and under the model's. */
+/* The expected state of the session with this name. Protected by its lock and the lock of the model. */
 struct model {
 	bool active, tracked;
 	unsigned n;
@@ -94,7 +94,7 @@ static bool rule_means(const struct wmk_ctl_rule *rule, const struct world_event
 	return means;
 }
 
-/* The first channel is for all, the second for this program by its name, the third has buffers for each process. */
+/* The first channel is for all applications, the second for this program by name, the third has buffers per process. */
 static uint32_t model_wants(const struct model *m, unsigned c)
 {
 	uint32_t events = 0;
@@ -108,7 +108,7 @@ static uint32_t model_wants(const struct model *m, unsigned c)
 
 static uint32_t model_enables(const struct model *m, unsigned c, uint32_t has)
 {
-	const unsigned other = 2 - c;    /* of the same domain: 0 and 2 */
+	const unsigned other = 2 - c;    /* channels 0 and 2 have the same domain */
 	uint32_t wants = model_wants(m, c);
 
 	if (c != 1 && m->channels[other].is && m->channels[other].order < m->channels[c].order)
@@ -140,7 +140,7 @@ static void storm_update(struct wmk_session *session)
 	check(wmk_tracing_update(storm.w.tracing, session, 10000, &unanswered, &arena) == 0, "an update failed");
 	for (uint32_t i = 0; i < unanswered.n; i++)
 		check(strcmp(((const struct wmk_ctl_app *)unanswered.items)[i].name, "proc 9") == 0,
-		      "somebody has not answered in 10 s");
+		      "an application has not answered in 10 s");
 	wmk_arena_free(&arena);
 	atomic_fetch_add(&storm.updates, 1);
 }
@@ -216,7 +216,7 @@ static void storm_start_stop(struct wmk_session *session, struct model *m, bool 
 	m->active = start ? m->active || m->n > 0 : false;
 }
 
-/* Locked. True: it was destroyed. */
+/* Locked. True: the session was destroyed. */
 static bool storm_change(struct wmk_session *session, unsigned name, uint64_t *seed)
 {
 	struct model *m = &storm.models[name];
@@ -255,7 +255,7 @@ static void storm_command(unsigned name, uint64_t *seed)
 		storm_create(name);
 	check(err == 0 || err == -ENOENT, "a lock");
 	if (err == 0 && dice(seed, 16) == 0) {
-		wmk_session_reap(session);       /* gives the lock up meanwhile, so not with the models' */
+		wmk_session_reap(session);       /* releases the lock meanwhile, so not under the model's lock */
 		if (session->gone) {
 			wmk_session_unlock(session);
 			err = -ENOENT;
@@ -293,9 +293,9 @@ static void *storm_run(void *data)
 	return NULL;
 }
 
-static uint32_t people[PEOPLE + 1];          /* events of each, 0: it is not there */
+static uint32_t people[PEOPLE + 1];          /* events of each application, 0: it does not run */
 
-/* One program comes, goes, or changes. */
+/* One application starts, ends, or changes. */
 static void weather(uint64_t *seed)
 {
 	unsigned i = 1 + dice(seed, PEOPLE), what = dice(seed, 8);
@@ -377,7 +377,7 @@ static void storm_phase(uint64_t *seed)
 		fail_msg("%s", storm.wrong);
 }
 
-/* All have come, and all have heard of all sessions. */
+/* All applications are registered and updated with all sessions. */
 static int storm_settle(void)
 {
 	struct wmk_session **all = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_sharing.c - programs that come one by one, while all threads of a daemon sleep: the kernel always wakes who has
- * watched the socket longest, and still the threads share them (app_accept.h).
+ * test_sharing.c - applications connect one by one while all threads of a daemon sleep. The kernel always wakes the
+ * thread that has waited longest, and still the threads share the applications (app_accept.h).
  */
 #include <dirent.h>
 #include <setjmp.h>
@@ -32,17 +32,17 @@
 
 static struct {
 	pid_t pids[PROGRAMS];
-	int next[2], connected[2];       /* pipes: a byte for each that is to connect, and for each that has */
+	int next[2], connected[2];       /* pipes: a byte per process that is to connect, and per process that has */
 	struct sockaddr_un address;
 } scene;
 
 struct thread {
 	long tid;
-	unsigned long slept;             /* times that it went to sleep by itself */
+	unsigned long slept;             /* number of voluntary context switches */
 	char state;
 };
 
-/* A program: connects when it is its turn, and says nothing. */
+/* An application: connects when it is its turn, and sends nothing. */
 static void live(void)
 {
 	int sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -56,7 +56,7 @@ static void live(void)
 		pause();
 }
 
-/* Before there are threads. */
+/* Before any thread starts. */
 static int programs_begin(void)
 {
 	scene.address.sun_family = AF_UNIX;
@@ -97,7 +97,7 @@ static void look(struct thread *thread)
 	fclose(status);
 }
 
-/* All but this one. */
+/* All threads except this one. */
 static unsigned threads_find(struct thread *threads)
 {
 	DIR *tasks = opendir("/proc/self/task");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_tracing.c - sessions, channels, rules, limits: what real processes are told by shards with threads of their own.
+ * test_tracing.c - sessions, channels, rules, limits: what real processes receive from shards with their own threads.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -21,7 +21,7 @@
 
 static const struct wmk_ctl_domain user = { .kind = WMK_DOMAIN_USER };
 
-/* Each session has rings and ids of its own; what happens to one is nothing to the other. */
+/* Each session has its own rings and ids; a change of one does not affect the other. */
 static void test_sessions_do_not_affect_each_other(void **state)
 {
 	struct world w;
@@ -35,19 +35,19 @@ static void test_sessions_do_not_affect_each_other(void **state)
 	world_add(b, "ch", 1, "*");
 	proc_start(0, 1, 0x0c);          /* lost, rx */
 	proc_start(0, 2, 0x07);          /* paid, sent, lost */
-	assert_null(proc_channel(1, 0));         /* nothing is told of what does not record */
+	assert_null(proc_channel(1, 0));         /* an inactive session sends nothing */
 	world_start(&w, b);
 	world_start(&w, a);
 	assert_int_equal(proc_enabled(1, 0), 0x04);
 	assert_int_equal(proc_enabled(2, 0), 0x07);
 	assert_int_equal(proc_enabled(1, 1), 0x0c);
 	assert_int_equal(proc_enabled(2, 1), 0x07);
-	/* the same rings for both programs, others in the other session */
+	/* both applications have the same rings, and others in the other session */
 	assert_int_equal(proc_channel(1, 0)->inode, proc_channel(2, 0)->inode);
 	assert_int_equal(proc_channel(1, 1)->inode, proc_channel(2, 1)->inode);
 	assert_int_not_equal(proc_channel(1, 0)->inode, proc_channel(1, 1)->inode);
 	assert_int_equal(proc_channel(1, 0)->ids[2], proc_channel(2, 0)->ids[2]);
-	/* dense from 0 in each */
+	/* ids are dense from 0 in each session */
 	uint32_t in_a = 0, in_b = 0;
 
 	for (unsigned e = 0; e < 3; e++) {
@@ -57,7 +57,7 @@ static void test_sessions_do_not_affect_each_other(void **state)
 	assert_int_equal(in_a, 7);
 	assert_int_equal(in_b | 1u << proc_channel(1, 1)->ids[3], 0xf);
 	assert_int_equal(w.ids_given, 3 + 4);
-	/* stop of one; on again with the ids it had */
+	/* stop one session; start it again with the same ids */
 	uint32_t id = proc_channel(2, 0)->ids[1];
 
 	world_stop(&w, a);
@@ -67,14 +67,14 @@ static void test_sessions_do_not_affect_each_other(void **state)
 	assert_int_equal(proc_enabled(2, 1), 0x07);
 	world_start(&w, a);
 	assert_int_equal(proc_channel(2, 0)->ids[1], id);
-	/* destruction of one */
+	/* destroy one session */
 	world_destroy(&w, a);
 	assert_null(proc_channel(2, 0));
 	assert_int_equal(proc_at(2)->gone, 1);
 	assert_int_equal(proc_enabled(1, 1), 0x0c);
 	assert_true(world_rings(&w, "a", "ch", "uid")->closed);
 	assert_false(world_rings(&w, "b", "ch", "uid")->closed);
-	/* the same name, and nothing else of it */
+	/* a new session with the same name shares nothing with it */
 	a = world_session(&w, "a");
 	world_add(a, "ch", 2, "shop:sent");
 	world_start(&w, a);
@@ -144,18 +144,18 @@ static void test_rules(void **state)
 
 	proc_start(0, 1, WORLD_ALL);
 	world_start(&w, session);
-	assert_null(proc_channel(1, 0));         /* no rule, no rings */
+	assert_null(proc_channel(1, 0));         /* no matching rule, no rings */
 	for (unsigned i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		uint32_t is = enabled_by(&w, session, channel, &table[i].rule);
 
 		if (is != table[i].enabled)
 			fail_msg("rule %u, %s: %#x instead of %#x", i, table[i].rule.pattern, is, table[i].enabled);
-		/* 8 and 9 are one event, whichever of them is meant */
+		/* events 8 and 9 have one class */
 		const unsigned distinct = (unsigned)__builtin_popcount((is & ~0x200u) | (is >> 1 & 0x100));
 
 		assert_int_equal(wmk_tracing_fitting(w.tracing, &table[i].rule), distinct);
 	}
-	/* the same but for the level is one event of the trace; with other fields it is another */
+	/* events that differ only in the level share an id; with other fields they do not */
 	assert_int_equal(enabled_by(&w, session, channel, &table[0].rule), WORLD_ALL);
 	assert_int_equal(proc_channel(1, 0)->ids[8], proc_channel(1, 0)->ids[9]);
 	assert_int_not_equal(proc_channel(1, 0)->ids[0], proc_channel(1, 0)->ids[10]);
@@ -165,7 +165,7 @@ static void test_rules(void **state)
 	world_close(&w);
 }
 
-/* Off and on again, several at once, and what is no rule. */
+/* Rules are disabled and enabled again, several at once; invalid rules are refused. */
 static void test_rules_again(void **state)
 {
 	static const struct wmk_ctl_rule shop = { .pattern = "shop" },
@@ -194,7 +194,7 @@ static void test_rules_again(void **state)
 		     assert_int_equal(wmk_session_rule_disable(channel, "n*"), 0));
 	world_update(&w, s);
 	assert_int_equal(proc_enabled(1, 0), 0x407);
-	/* all with that pattern; then one of them again, and twice is once */
+	/* disable all rules with a pattern; enable one of them again, twice, which counts once */
 	world_locked(s, assert_int_equal(wmk_session_rule_disable(channel, "shop"), 2);
 		     assert_int_equal(wmk_session_rule_add(channel, &severe), 0);
 		     assert_int_equal(wmk_session_rule_add(channel, &severe), 0));
@@ -219,7 +219,7 @@ static void test_rules_again(void **state)
 	bad = (struct wmk_ctl_rule){ .pattern = "*", .exclusions = { &bad.pattern, 65 } };
 	assert_int_equal(wmk_session_rule_add(channel, &bad), -E2BIG);
 	wmk_session_unlock(s);
-	/* events that come later, and go */
+	/* later events, and unregistered ones */
 	world_locked(s, assert_int_equal(wmk_session_rule_add(channel, &shop), 0));
 	world_update(&w, s);
 	proc_start(0, 2, 0x08);
@@ -228,7 +228,7 @@ static void test_rules_again(void **state)
 	assert_int_equal(proc_enabled(2, 0), 0x05);
 	assert_int_equal(proc_bid(2, PROC_GONE, 0), 0);
 	world_locked(s, wmk_session_rule_disable(channel, NULL));
-	world_update(&w, s);             /* nothing is told of what is gone */
+	world_update(&w, s);             /* nothing is sent about unregistered events */
 	assert_int_equal(proc_enabled(2, 0), 0);
 	world_locked(s, assert_int_equal(wmk_session_rule_add(channel, &shop), 0));
 	world_update(&w, s);
@@ -260,7 +260,7 @@ static void test_channels_are_found_or_refused(void **state)
 	world_start(&w, s);
 	proc_start(0, 1, WORLD_ALL);
 	assert_int_equal(proc_enabled(1, 0), 0x407);
-	/* more while it records: an event stays with the first that wants it */
+	/* a second channel while recording: an event stays in the first channel that selects it */
 	struct wmk_session_channel *two = world_add(s, "two", 1, "*");
 
 	assert_null(proc_channel(1, 1));
@@ -301,7 +301,7 @@ static void test_channels_are_found_or_refused(void **state)
 	world_close(&w);
 }
 
-/* What is given as options: refused with words, or rounded, or the default. */
+/* Channel options: invalid ones are refused with a message, sizes are rounded, absent ones get defaults. */
 static void test_channel_options_are_checked(void **state)
 {
 	static const struct {
@@ -402,16 +402,16 @@ static void test_sessions_channels_and_rules_are_limited(void **state)
 	w.options.max_sessions = 2;
 	w.options.max_channels = 3;
 	w.options.max_rules = 2;
-	w.options.max_ring_bytes = (uint64_t)sysconf(_SC_NPROCESSORS_CONF) * 4096 * 2 * 2;       /* of two channels */
+	w.options.max_ring_bytes = (uint64_t)sysconf(_SC_NPROCESSORS_CONF) * 4096 * 2 * 2;       /* for two channels */
 	world_open(&w, 1);
 	struct wmk_session *s = world_session(&w, "s"), *t = world_session(&w, "t");
 	const struct wmk_session_options more = { .name = "u", .path = "/x", .uid = getuid(),
 						  .settings.no_statedump = true };
 
 	assert_create(&w, more, -E2BIG, "2 are the limit");
-	/* another user */
+	/* a session of another user */
 	assert_create(&w, (struct wmk_session_options){ .name = "v", .path = "/v", .uid = getuid() + 1 }, 0, "");
-	/* has one called alike */
+	/* may have the same name */
 	assert_create(&w, (struct wmk_session_options){ .name = "s", .path = "/s", .uid = getuid() + 1 }, 0, "");
 	assert_create(&w, (struct wmk_session_options){ .name = "w", .path = "/w", .uid = getuid() + 1 }, -E2BIG,
 		      "limit");
@@ -422,7 +422,7 @@ static void test_sessions_channels_and_rules_are_limited(void **state)
 	assert_create(&w, (struct wmk_session_options){ .name = "", .path = "/x" }, -EINVAL, "name");
 	assert_create(&w, (struct wmk_session_options){ .name = "x", .path = "x" }, -EINVAL, "path");
 	world_destroy(&w, t);
-	assert_create(&w, more, 0, "");          /* there is room again */
+	assert_create(&w, more, 0, "");          /* below the limit again */
 	struct wmk_session_channel *one = world_add(s, "one", 0, "shop");
 
 	world_add(s, "two", 1, "net");
@@ -437,7 +437,7 @@ static void test_sessions_channels_and_rules_are_limited(void **state)
 	world_words("limit");
 	assert_int_equal(wmk_session_rule_add(one, &(struct wmk_ctl_rule){ .pattern = "a" }), 0);
 	wmk_session_unlock(s);
-	/* what has no memory is not recorded, is told once, and hurts nothing else */
+	/* a channel without memory is not recorded and is reported once; others are not affected */
 	proc_start(0, 1, WORLD_ALL);
 	world_start(&w, s);
 	assert_int_equal(proc_enabled(1, 0), 0x407);
@@ -461,7 +461,7 @@ struct creator {
 	struct world *w;
 	pthread_barrier_t *barrier;
 	unsigned number;
-	bool one_place;                  /* in each turn, all of them want the same */
+	bool one_place;                  /* in each turn, all threads use the same path */
 	int made, refused;
 };
 
@@ -508,7 +508,7 @@ static void create_at_once(struct world *w, bool one_place, int *made, int *refu
 	pthread_barrier_destroy(&barrier);
 }
 
-/* Side by side, and no more than the limit. */
+/* Sessions are created concurrently, up to the limit. */
 static void test_sessions_at_once(void **state)
 {
 	int made, refused;
@@ -531,7 +531,7 @@ static void test_sessions_at_once(void **state)
 	world_close(&w);
 }
 
-/* One session writes into a directory. Which other does, is told to whoever may see it. */
+/* One session writes to a directory. An error names the other session only to users that may see it. */
 static void test_paths(void **state)
 {
 	const uid_t uid = getuid() + 1;

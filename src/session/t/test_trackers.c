@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_trackers.c - who takes part: domains of a process or an executable with those that follow, trackers, buffers of each process. */
+/* test_trackers.c - domains of a process or an executable with descendants, allow-lists, buffers per process. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -43,7 +43,7 @@ static struct wmk_session_channel *narrow(struct wmk_session *session, uint32_t 
 	return world_channel(session, &options, "*");
 }
 
-/* The test's own program under another name: fails before anything is started if it cannot be made. */
+/* Copy the test program to another name; fails before anything is started. */
 static void other_make(struct world *w)
 {
 	char *path = proc_at(0)->other;
@@ -91,11 +91,11 @@ static void test_pid(void **state)
 	world_start(&w, s);
 	assert_int_equal(proc_enabled(1, 0), 0x1);
 	assert_null(proc_channel(2, 0));
-	assert_null(proc_channel(2, 1));         /* another process had that number */
-	/* each domain by itself: an event may be in a channel of each */
+	assert_null(proc_channel(2, 1));         /* an earlier process had this pid */
+	/* domains are independent: an event may be in one channel of each */
 	assert_int_equal(proc_enabled(1, 2), 0x1);
 	assert_int_equal(proc_enabled(2, 2), 0x1);
-	/* a child's records are no business of its parent's rings, unless it follows */
+	/* a child does not record into its parent's rings, unless the domain includes descendants */
 	assert_int_equal(proc_channel(1, 0)->flags, WMK_CHANNEL_PRIVATE);
 	assert_int_equal(proc_channel(1, 2)->flags, 0);
 	assert_int_equal(proc_channel(1, 3)->flags, 0);
@@ -103,7 +103,7 @@ static void test_pid(void **state)
 	assert_null(proc_channel(3, 0));
 	assert_int_equal(proc_enabled(3, 3), 0x3);
 	assert_null(proc_channel(2, 3));
-	/* a child of the child; when that is gone, it is still who it was, and so are its own */
+	/* a grandchild; after the child has ended, it and its own children still belong to the domain */
 	assert_int_equal(proc_bid(3, PROC_SPAWN, 4), 0);
 	assert_int_equal(proc_bid(4, PROC_CONNECT, 0x1), 0);
 	assert_int_equal(proc_enabled(4, 3), 0x1);
@@ -157,7 +157,7 @@ static void test_executable_filter_selects_processes(void **state)
 	assert_null(proc_channel(2, 1));
 	assert_null(proc_channel(2, 3));
 	assert_int_equal(proc_enabled(2, 4), 0x1);
-	/* its child under another name follows; and itself after another exec */
+	/* its child under another name is a descendant; and it is itself after another exec */
 	assert_int_equal(proc_bid(2, PROC_SPAWN, 3), 0);
 	assert_int_equal(proc_bid(3, PROC_EXEC, 0), 0);
 	assert_int_equal(proc_bid(3, PROC_CONNECT, 0x3), 0);
@@ -169,7 +169,7 @@ static void test_executable_filter_selects_processes(void **state)
 	assert_int_equal(proc_bid(2, PROC_CONNECT, 0x1), 0);
 	assert_null(proc_channel(2, 0));
 	assert_int_equal(proc_enabled(2, 4), 0x1);
-	/* one that is not traced itself, as make(1) is: those that it starts are meant */
+	/* the ancestor is not an application itself (as make(1)): its descendants are selected */
 	assert_int_equal(proc_bid(0, PROC_SPAWN, 4), 0);
 	assert_int_equal(proc_bid(4, PROC_EXEC, 1), 0);
 	assert_int_equal(proc_bid(4, PROC_SPAWN, 5), 0);
@@ -184,7 +184,7 @@ static void test_executable_filter_selects_processes(void **state)
 	world_close(&w);
 }
 
-/* What it executes need not be there any more, nor be the same: after an update programs go on, and register with the next daemon. */
+/* Applications with a removed or replaced executable (an update) continue to record. */
 static void test_exec_gone(void **state)
 {
 	struct world w;
@@ -210,13 +210,13 @@ static void test_exec_gone(void **state)
 	assert_int_equal(proc_bid(1, PROC_CONNECT, 0x1), 0);
 	assert_int_equal(proc_enabled(1, 0), 0x1);
 	assert_int_equal(proc_enabled(1, 1), 0x1);
-	assert_null(proc_channel(1, 2));         /* a part of the name is no name */
+	assert_null(proc_channel(1, 2));         /* a part of the name does not match */
 	assert_int_equal(proc_enabled(1, 3), 0x1);
-	/* its child executes another, and follows */
+	/* its child executes another program, and is a descendant */
 	assert_int_equal(proc_bid(2, PROC_CONNECT, 0x3), 0);
 	assert_null(proc_channel(2, 0));
 	assert_int_equal(proc_enabled(2, 3), 0x3);
-	/* another one of that name takes its place */
+	/* the executable is replaced */
 	other_make(&w);
 	assert_int_equal(proc_bid(1, PROC_CONNECT, 0x1), 0);
 	assert_int_equal(proc_enabled(1, 1), 0x1);
@@ -227,7 +227,7 @@ static void test_exec_gone(void **state)
 	world_close(&w);
 }
 
-/* The dead are forgotten when the table would grow, and the living are not. */
+/* Ended processes are removed when the table would grow; living ones stay. */
 static void test_members(void **state)
 {
 	struct process_set members = { 0 };
@@ -240,15 +240,15 @@ static void test_members(void **state)
 	const uint64_t since = born(1);
 
 	wmk_process_set_add(&members, alive, since, 0);
-	wmk_process_set_add(&members, self, 0, 0);      /* a start that is not known */
-	/* others that had our number, and numbers that nobody has */
+	wmk_process_set_add(&members, self, 0, 0);      /* unknown start time */
+	/* earlier processes with our pid, and unused pids */
 	for (uint64_t i = 0; i < 20000; i++)
 		wmk_process_set_add(&members, i % 2 ? alive : (1 << 30) - (pid_t)i, since + 1 + i, 0);
 	assert_true(wmk_process_set_has(&members, alive, since));
 	assert_true(wmk_process_set_has(&members, self, 0));
 	assert_false(wmk_process_set_has(&members, alive, since + 2));
 	assert_true(wmk_process_set_has_pid(&members, alive, 0));
-	assert_false(wmk_process_set_has_pid(&members, alive, 1));     /* another user's word */
+	assert_false(wmk_process_set_has_pid(&members, alive, 1));     /* of another user */
 	assert_false(wmk_process_set_has_pid(&members, 1, 0));
 	assert_false(wmk_process_set_has_pid(&members, 0, 0));
 	assert_in_range(members.n_places, 16, 64);
@@ -260,7 +260,7 @@ static void test_members(void **state)
 	wmk_process_set_free(&members);
 }
 
-/* Who does not follow is asked of /proc once, and again when it has become another program. */
+/* /proc is read once for an application that is not a descendant, and again after an exec. */
 static void test_unrelated_apps_are_not_recorded(void **state)
 {
 	struct world w;
@@ -282,11 +282,11 @@ static void test_unrelated_apps_are_not_recorded(void **state)
 	while (app->pid != proc_at(2)->pid)
 		app = app->next;
 	assert_int_equal(app->strangers[channel->serial % 32], channel->serial);
-	/* its parent becomes another program: it was there before, and does not descend from that */
+	/* its parent executes the program now: it was started before, and does not descend from that */
 	assert_int_equal(proc_bid(1, PROC_EXEC, 1), 0);
 	world_update(&w, s);
 	assert_null(proc_channel(2, 0));
-	/* and when it registers anew, it does */
+	/* when it registers again, it is a descendant */
 	assert_int_equal(proc_bid(2, PROC_CLOSE, 0), 0);
 	assert_int_equal(proc_bid(2, PROC_CONNECT, 0x1), 0);
 	assert_int_equal(proc_enabled(2, 0), 0x1);
@@ -330,7 +330,7 @@ static void test_trackers(void **state)
 	const uint64_t pid[] = { 0, (uint64_t)proc_at(1)->pid, (uint64_t)proc_at(2)->pid, (uint64_t)proc_at(3)->pid };
 
 #define TRACKED(a, b, c) do { \
-		/* Whoever is tracked by number has no part for its children; those of others wait for nothing. */ \
+		/* An application that is tracked by pid is private: its children do not record. */ \
 		assert_int_equal(proc_channel(1, 0)->flags, (a) && s->trackers.pid ? WMK_CHANNEL_PRIVATE : 0); \
 		assert_int_equal(proc_channel(2, 0)->flags, (b) && s->trackers.pid ? WMK_CHANNEL_PRIVATE : 0); \
 		assert_int_equal(proc_channel(3, 0)->flags, (c) && s->trackers.pid ? WMK_CHANNEL_PRIVATE : 0); \
@@ -339,7 +339,7 @@ static void test_trackers(void **state)
 		assert_int_equal(proc_enabled(3, 0), (c) ? 0x3 : 0); \
 	} while (0)
 	TRACKED(1, 1, 1);
-	assert_int_equal(track(&w, s, WMK_TRACK_PID, pid[1], false), -EINVAL);   /* of all, one cannot be left out */
+	assert_int_equal(track(&w, s, WMK_TRACK_PID, pid[1], false), -EINVAL);   /* all are tracked: none can be removed */
 	TRACKED(1, 1, 1);
 	assert_int_equal(track(&w, s, WMK_TRACK_PID, pid[1], true), 0);
 	TRACKED(1, 0, 0);
@@ -348,7 +348,7 @@ static void test_trackers(void **state)
 	TRACKED(1, 0, 1);
 	assert_int_equal(track(&w, s, WMK_TRACK_PID, pid[1], false), 0);
 	TRACKED(0, 0, 1);
-	assert_int_equal(track(&w, s, WMK_TRACK_PID, pid[2], false), 0);         /* is not there: no matter */
+	assert_int_equal(track(&w, s, WMK_TRACK_PID, pid[2], false), 0);         /* an absent id is no error */
 	assert_int_equal(track(&w, s, WMK_TRACK_UID, uid + 1, true), 0);
 	TRACKED(0, 0, 0);
 	assert_int_equal(track(&w, s, WMK_TRACK_UID, uid, true), 0);
@@ -358,14 +358,14 @@ static void test_trackers(void **state)
 	assert_int_equal(track(&w, s, WMK_TRACK_GID, gid, true), 0);
 	TRACKED(0, 0, 1);
 	assert_int_equal(track(&w, s, WMK_TRACK_GID, gid, false), 0);
-	TRACKED(0, 0, 0);                /* narrowed to nobody, not to everybody */
+	TRACKED(0, 0, 0);                /* an empty allow-list selects none, not all */
 	assert_int_equal(track(&w, s, WMK_TRACK_GID, EVERY, true), 0);
 	assert_int_equal(track(&w, s, WMK_TRACK_PID, EVERY, true), 0);
 	TRACKED(1, 1, 1);
-	assert_int_equal(track(&w, s, WMK_TRACK_KERNEL_PID, pid[1], true), 0);       /* the kernel's records, not programs */
+	assert_int_equal(track(&w, s, WMK_TRACK_KERNEL_PID, pid[1], true), 0);       /* for kernel records only */
 	TRACKED(1, 1, 1);
 	assert_int_equal(track(&w, s, WMK_TRACK_KINDS, uid, true), -EINVAL);
-	for (int add = 0; add < 2; add++) {      /* an empty list is no way to say nobody */
+	for (int add = 0; add < 2; add++) {      /* an empty request is invalid */
 		assert_int_equal(wmk_session_lock(s), 0);
 		assert_int_equal(wmk_session_track(s, &(struct wmk_ctl_track){ .kind = WMK_TRACK_UID }, add), -EINVAL);
 		assert_non_null(strstr(wmk_error_get(0), "untrack --all"));
@@ -373,7 +373,7 @@ static void test_trackers(void **state)
 	}
 	world_update(&w, s);
 	TRACKED(1, 1, 1);
-	/* as often as anybody likes: what is kept is bounded by what is tracked */
+	/* repeated changes: memory is bounded by the number of tracked ids */
 	static uint64_t many[2049];
 
 	for (uint32_t i = 0; i < 2049; i++)
@@ -385,7 +385,7 @@ static void test_trackers(void **state)
 	for (int i = 0; i < 6000; i++)
 		if (wmk_session_track(s, &one, i % 2 == 0) != 0)
 			fail_msg("after %d times: %s", i, wmk_error_get(0));
-	/* more than there is room for: none of them, and who was not narrowed is not */
+	/* more than the limit: no id is added, and a list that selects all still does */
 	static uint64_t more[4097];
 
 	for (uint32_t i = 0; i < 4097; i++)
@@ -405,7 +405,7 @@ static void test_trackers(void **state)
 	world_close(&w);
 }
 
-/* ── buffers of each process ─────────────────────────────────────────────────────────────────────────── */
+/* ── buffers per process ─────────────────────────────────────────────────────────────────────────────── */
 
 static struct wmk_session_channel *private(struct wmk_session *session, const char *name, uint32_t key)
 {
@@ -453,8 +453,8 @@ static void test_process_buffers_have_their_own_rings(void **state)
 	}
 	assert_int_not_equal(proc_channel(1, 0)->inode, proc_channel(2, 0)->inode);
 	assert_int_not_equal(proc_channel(1, 0)->inode, proc_channel(3, 0)->inode);
-	assert_int_equal(proc_channel(2, 0)->ids[1], 0);         /* ids of its own too */
-	/* one more channel, after somebody has looked at programs: the same process, the same trace */
+	assert_int_equal(proc_channel(2, 0)->ids[1], 0);         /* its own ids, too */
+	/* one more channel, after a list of applications was made: the same process has the same trace */
 	struct wmk_list apps = { NULL, 0 };
 	struct wmk_arena arena = { 0 };
 
@@ -470,11 +470,11 @@ static void test_process_buffers_have_their_own_rings(void **state)
 	assert_int_equal(w.rings_open, 4);
 	assert_int_equal(w.traces_open, 3);
 	assert_ptr_equal(rings_of(&w, "second", 1)->trace, rings_of(&w, "own", 1)->trace);
-	/* a death closes what was its own, and nothing else; only when reaped */
+	/* the end of a process closes its own rings only, and only when they are reaped */
 	struct world_rings *own = rings_of(&w, "own", 1), *more = rings_of(&w, "second", 1);
 
 	proc_kill(1);
-	world_wait(&w, &w.ended, 2);     /* once for each channel */
+	world_wait(&w, &w.ended, 2);     /* once per channel */
 	assert_false(own->closed);
 	reap(s);
 	assert_true(own->closed && more->closed);
@@ -484,7 +484,7 @@ static void test_process_buffers_have_their_own_rings(void **state)
 	assert_false(rings_of(&w, "own", 3)->closed);
 	reap(s);
 	assert_int_equal(w.rings_open, 2);
-	/* who comes back over a new connection goes on with its rings */
+	/* a process with a new connection keeps its rings */
 	own = rings_of(&w, "own", 2);
 	assert_int_equal(proc_bid(2, PROC_CONNECT, 0x3), 0);
 	assert_int_equal(proc_channel(2, 0)->inode, own->inode);
@@ -498,7 +498,7 @@ static void test_process_buffers_have_their_own_rings(void **state)
 	world_close(&w);
 }
 
-/* The rings of a process end when another program runs in it; that one has its own. Nobody is told of events in what is closed. */
+/* The rings of a process end with its program; the next program gets its own. Closed rings get no events. */
 static void test_buffers_exec(void **state)
 {
 	struct world w;
@@ -526,7 +526,7 @@ static void test_buffers_exec(void **state)
 	struct world_rings *after = rings_of(&w, "own", 1);
 
 	assert_ptr_not_equal(before, after);
-	assert_string_not_equal(sub, after->trace->sub);         /* a directory of its own, in the same second too */
+	assert_string_not_equal(sub, after->trace->sub);         /* its own directory, even within the same second */
 	assert_int_equal(proc_channel(1, 0)->inode, after->inode);
 	reap(s);
 	assert_true(before->closed);
@@ -541,7 +541,7 @@ static void test_buffers_exec(void **state)
 	world_close(&w);
 }
 
-/* Rings that cannot be made leave no trace behind for each process that comes. */
+/* If rings cannot be created, no trace remains for a process that registers. */
 static void test_buffers_refused(void **state)
 {
 	struct world w;

@@ -25,7 +25,7 @@ static void event_send(struct wmk_out *out, uint32_t number, const char *name)
 	assert_int_equal(wmk_out_event(out, number, bytes, (size_t)n), 0);
 }
 
-static void told(struct program *program, const struct wmk_frame *frame, const void *body, struct wmk_out *out)
+static void handle(struct program *program, const struct wmk_frame *frame, const void *body, struct wmk_out *out)
 {
 	struct wmk_enable_msg enable;
 	const void *filter;
@@ -63,7 +63,7 @@ static bool listen_to(struct program *program, struct wmk_in *in, bool until_don
 			if (fd >= 0)
 				close(fd);
 			done = done || frame.type == WMK_MSG_DONE;
-			told(program, &frame, body, &out);
+			handle(program, &frame, body, &out);
 		}
 		wmk_out_send(&out, program->socket);
 	}
@@ -116,7 +116,7 @@ void program_close(struct program *program)
 
 int program_enabled(const struct program *program)
 {
-	return __atomic_load_n(&program->enabled, __ATOMIC_ACQUIRE);     /* pairs with told() */
+	return __atomic_load_n(&program->enabled, __ATOMIC_ACQUIRE);     /* pairs with handle() */
 }
 
 int program_disabled(const struct program *program)

@@ -481,7 +481,7 @@ static void endless_frames(void **state)
 	clients_close();
 }
 
-/* A refused client has sent a descriptor whose close() blocks: others are not delayed. */
+/* A refused client has sent a descriptor with a blocking close(): others are not delayed. */
 static void who_is_turned_away_is_not_waited_for(void **state)
 {
 	struct client first, second;
@@ -516,7 +516,7 @@ static bool request_with(struct client *client, struct wmk_out *out, int fd)
 	return sent == 1;
 }
 
-/* A client sends requests with descriptors whose close() blocks: it is served up to the limit. */
+/* A client sends requests with descriptors that block close(): it is served up to the limit. */
 static void who_fills_our_table_is_not_heard(void **state)
 {
 	enum { HANG = WMK_CLOSER_THREADS_OF_ONE, ENOUGH = 2 * WMK_CLOSER_FULL };

@@ -109,7 +109,7 @@ static void everything_is_there_and_goes(void **state)
 	assert_int_equal(access(scene->rundir, F_OK), -1);
 }
 
-/* A pending connection has sent a descriptor whose close() blocks: closing the directory does not wait for it. */
+/* A pending connection has sent a descriptor with a blocking close(): closing the directory does not wait for it. */
 static void what_nobody_took_is_left(void **state)
 {
 	const struct scene *scene = *state;

@@ -493,7 +493,7 @@ static void identities(void **state)
 	assert_int_equal(scene.said, 0);
 }
 
-/* The clocks of a daemon whose measurement was `measured`. */
+/* The clocks of a daemon after the measurement `measured`. */
 static struct wmk_clocks clocks_of(const struct wmk_clocks *measured)
 {
 	struct wmk_clocks clocks = *measured;
