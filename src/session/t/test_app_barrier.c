@@ -64,7 +64,7 @@ static unsigned switch_on(struct world *w, struct wmk_session *s, struct wmk_ses
 	return ms;
 }
 
-static void test_unanswered(void **state)
+static void test_unanswered_command_lists_applications(void **state)
 {
 	struct wmk_ctl_channel options = world_channel_options("ch", 0);
 	struct world w;
@@ -188,7 +188,7 @@ static void test_late_application_is_not_awaited(void **state)
  * An idle application is not waited for, whatever the deadline. When it runs again without answering, it is waited for;
  * when it answers, it is treated as any other.
  */
-static void test_at_rest(void **state)
+static void test_idle_application_is_not_awaited(void **state)
 {
 	struct wmk_ctl_channel options = world_channel_options("ch", 0);
 	const uint64_t end = wmk_clock_monotonic() + 60000000000u;
@@ -290,7 +290,7 @@ static void *update_run(void *data)
 }
 
 /* A command does not wait for a shard that closes. */
-static void test_shard_closes(void **state)
+static void test_command_does_not_wait_for_closing_shard(void **state)
 {
 	struct wmk_ctl_channel options = world_channel_options("ch", 0);
 	struct world w;
@@ -348,11 +348,11 @@ static void test_shard_closes(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(test_unanswered, procs_kill),
+		cmocka_unit_test_teardown(test_unanswered_command_lists_applications, procs_kill),
 		cmocka_unit_test_teardown(test_late_application_is_not_awaited, procs_kill),
-		cmocka_unit_test_teardown(test_at_rest, procs_kill),
+		cmocka_unit_test_teardown(test_idle_application_is_not_awaited, procs_kill),
 		cmocka_unit_test_teardown(other_users_applications_are_waited_for_one_second, procs_kill),
-		cmocka_unit_test_teardown(test_shard_closes, procs_kill),
+		cmocka_unit_test_teardown(test_command_does_not_wait_for_closing_shard, procs_kill),
 	};
 
 	procs_begin(argc, argv);

@@ -23,7 +23,7 @@
 #include "session/apps/app.h"
 #include "session/apps/app_describe.h"
 
-static void test_dialogue(void **state)
+static void test_registration_is_answered(void **state)
 {
 	struct place p;
 	struct client a, b;
@@ -105,7 +105,7 @@ static void test_dialogue(void **state)
 }
 
 /* An event that cannot be declared is not enabled; the next application with it tries again. */
-static void test_undeclared(void **state)
+static void test_undeclared_event_is_not_enabled(void **state)
 {
 	struct place p;
 	struct client a, b;
@@ -131,7 +131,7 @@ static void test_undeclared(void **state)
 }
 
 /* All events of an application are declared in one piece; if one cannot be declared, the others are declared singly. */
-static void test_declared_together(void **state)
+static void test_events_are_declared_in_one_piece(void **state)
 {
 	struct place p;
 	struct client a, b;
@@ -212,7 +212,7 @@ static void test_switch_is_confirmed(void **state)
 }
 
 /* A SYNC during the registration is sent after it, when the events are enabled. */
-static void test_asked_while_registering(void **state)
+static void test_sync_follows_the_registration(void **state)
 {
 	struct place p;
 	struct client a;
@@ -249,7 +249,7 @@ static void test_asked_while_registering(void **state)
 }
 
 /* A process is killed while it holds a claim: the pidfd reports the end, and the claim is freed. */
-static void test_death(void **state)
+static void test_killed_process_frees_claims(void **state)
 {
 	struct place p;
 	struct wmk_shard_stats stats;
@@ -324,7 +324,7 @@ static void test_death(void **state)
 }
 
 /* A child before execve() has copies of all descriptors: no event of a closed one may arrive, its data is freed. */
-static void test_child_holds(void **state)
+static void test_copied_descriptors_cause_no_events(void **state)
 {
 	struct place p;
 	struct client c;
@@ -455,7 +455,7 @@ static void test_exec_frees_claims(void **state)
 }
 
 /* An application that ends before the shard reads its registration is counted. */
-static void test_short_life(void **state)
+static void test_ended_application_is_counted(void **state)
 {
 	struct place p;
 	struct wmk_shard_stats stats;
@@ -533,7 +533,7 @@ static void test_unsafe_rundir_is_refused(void **state)
 }
 
 /* Lists of events are right for each application, also with more classes than the description cache holds. */
-static void test_in_words(void **state)
+static void test_application_list_is_complete(void **state)
 {
 	const struct wmk_ctl_rule none = { .pattern = "nothing:*", .enabled = true };
 	struct wmk_described known[WMK_DESCRIBED] = { 0 };
@@ -587,12 +587,13 @@ static void test_in_words(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_dialogue), cmocka_unit_test(test_undeclared),
-		cmocka_unit_test(test_declared_together), cmocka_unit_test(test_switch_is_confirmed),
-		cmocka_unit_test(test_asked_while_registering), cmocka_unit_test(test_death),
-		cmocka_unit_test(test_child_holds), cmocka_unit_test(test_repeated_registration_leaks_nothing),
-		cmocka_unit_test(test_exec_frees_claims), cmocka_unit_test(test_short_life),
-		cmocka_unit_test(test_unsafe_rundir_is_refused), cmocka_unit_test(test_in_words),
+		cmocka_unit_test(test_repeated_registration_leaks_nothing), cmocka_unit_test(test_switch_is_confirmed),
+		cmocka_unit_test(test_copied_descriptors_cause_no_events), cmocka_unit_test(test_exec_frees_claims),
+		cmocka_unit_test(test_events_are_declared_in_one_piece),
+		cmocka_unit_test(test_undeclared_event_is_not_enabled),
+		cmocka_unit_test(test_sync_follows_the_registration), cmocka_unit_test(test_unsafe_rundir_is_refused),
+		cmocka_unit_test(test_application_list_is_complete), cmocka_unit_test(test_registration_is_answered),
+		cmocka_unit_test(test_ended_application_is_counted), cmocka_unit_test(test_killed_process_frees_claims),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

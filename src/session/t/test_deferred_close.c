@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_deferred_close.c - descriptors with a blocking close(): a TCP socket that lingers because its peer does not read.
- * However such a descriptor arrives, other applications are served at once.
+ * test_deferred_close.c - descriptors with a blocking close(): a TCP socket that lingers because its peer does not
+ * read. However such a descriptor arrives, other applications are served at once.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -69,7 +69,7 @@ static void unread(struct client *bad, struct place *place, int fd)
 	(void)place;
 }
 
-static void test_ways(void **state)
+static void test_blocking_close_does_not_delay_others(void **state)
 {
 	static void (*const ways[])(struct client * bad, struct place * place, int fd) = { of_no_message, too_many,
 											   as_rings, urgent, unread };
@@ -106,7 +106,7 @@ static void test_ways(void **state)
 /* ── the list ────────────────────────────────────────────────────────────────────────────────────────── */
 
 /* More blocking descriptors than threads: the rest waits, and is closed later. */
-static void test_more_than_threads(void **state)
+static void test_descriptors_wait_while_all_threads_block(void **state)
 {
 	enum { ALL = WMK_CLOSER_THREADS_OF_ONE + 20 };
 	const int before = open_fds();
@@ -129,7 +129,7 @@ static void test_more_than_threads(void **state)
 }
 
 /* A user with too many open descriptors is full; others are not, and it ends with the block. */
-static void test_full(void **state)
+static void test_user_with_too_many_descriptors_is_full(void **state)
 {
 	const int before = open_fds();
 	struct rlimit files;
@@ -216,7 +216,7 @@ static void only_the_user_with_too_many_is_full(void **state)
 }
 
 /* Sealed memory, as rings use it, and connections without unread descriptors are closed without a thread. */
-static void test_at_once(void **state)
+static void test_memory_and_plain_sockets_close_at_once(void **state)
 {
 	const int before = open_fds(), memory = memfd_create("rings", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	static const char bytes[100000];
@@ -242,10 +242,11 @@ static void test_at_once(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_ways), cmocka_unit_test(test_more_than_threads),
-					    cmocka_unit_test(test_full),
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_blocking_close_does_not_delay_others),
+					    cmocka_unit_test(test_descriptors_wait_while_all_threads_block),
+					    cmocka_unit_test(test_user_with_too_many_descriptors_is_full),
 					    cmocka_unit_test(only_the_user_with_too_many_is_full),
-					    cmocka_unit_test(test_at_once) };
+					    cmocka_unit_test(test_memory_and_plain_sockets_close_at_once) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

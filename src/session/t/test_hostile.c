@@ -83,7 +83,7 @@ static void expect_error(struct scene *s, int type, int expected, const char *wo
 		fail_msg("'%s' says nothing of '%s'", text, words);
 }
 
-static void test_oversized(void **state)
+static void test_oversize_message_closes_the_connection(void **state)
 {
 	const struct wmk_frame frame = { UINT32_MAX, WMK_MSG_EVENT, WMK_WIRE_VERSION, 0, 0 };
 	struct scene s;
@@ -95,7 +95,7 @@ static void test_oversized(void **state)
 	scene_close(&s);
 }
 
-static void test_half(void **state)
+static void test_incomplete_message_harms_no_other(void **state)
 {
 	const struct wmk_frame frame = { 1000000, WMK_MSG_EVENT, WMK_WIRE_VERSION, 0, 0 };
 	struct wmk_app_info info;
@@ -156,7 +156,7 @@ static void test_unexpected_messages_are_errors(void **state)
 	scene_close(&s);
 }
 
-static void test_versions(void **state)
+static void test_other_versions_are_refused(void **state)
 {
 	const struct wmk_frame frame = { 0, WMK_MSG_HELLO, WMK_WIRE_VERSION + 1, 3, 0 };
 	struct wmk_hello hello = { .abi = WMK_WIRE_ABI + 1, .word_bits = 64, .name = "newer" };
@@ -206,7 +206,7 @@ static void few_bytes(struct wmk_shard_options *o)
 	o->max_bytes = 500;
 }
 
-static void test_endless_events(void **state)
+static void test_number_of_events_is_limited(void **state)
 {
 	struct scene s;
 	char name[16];
@@ -222,7 +222,7 @@ static void test_endless_events(void **state)
 }
 
 /* Events that are registered and unregistered repeatedly: the total of descriptions is bounded, too. */
-static void test_churn(void **state)
+static void test_total_of_descriptions_is_limited(void **state)
 {
 	struct scene s;
 	char name[16];
@@ -261,7 +261,7 @@ static void test_wild_event_numbers_close_the_connection(void **state)
 	scene_close(&s);
 }
 
-static void test_bad_event(void **state)
+static void test_invalid_event_is_refused(void **state)
 {
 	struct scene s;
 
@@ -306,7 +306,7 @@ static void test_unexpected_descriptors_are_closed(void **state)
 /*
  * Beginnings of messages, with descriptors: each would be kept until the rest of its message arrives.
  */
-static void test_hoarded(void **state)
+static void test_descriptors_without_messages_close_connection(void **state)
 {
 	const struct wmk_frame frame = { 4, WMK_MSG_EVENTS_END, WMK_WIRE_VERSION, 0, 0 };
 	union {
@@ -337,7 +337,7 @@ static void test_hoarded(void **state)
 }
 
 /* An event that cannot be traced is unregistered like any other. */
-static void test_refused_event(void **state)
+static void test_refused_event_can_be_unregistered(void **state)
 {
 	struct wmk_app_info info;
 	struct scene s;
@@ -363,7 +363,7 @@ static void small_queue(struct wmk_shard_options *o)
 }
 
 /* An application sends requests and never reads. Until it is disconnected, the well-behaved one is served at once. */
-static void test_not_reading(void **state)
+static void test_application_that_never_reads_is_dropped(void **state)
 {
 	struct scene s;
 	struct wmk_app_info info = { .connected = true };
@@ -392,7 +392,7 @@ static void test_not_reading(void **state)
 }
 
 /* The connections of one process are limited. */
-static void test_many_connections(void **state)
+static void test_connections_per_process_are_limited(void **state)
 {
 	struct scene s;
 	struct client more[20];
@@ -414,7 +414,7 @@ static void test_many_connections(void **state)
 /*
  * Without a free descriptor connections are closed, the loop does not spin, and existing connections are served.
  */
-static void test_no_descriptors(void **state)
+static void test_missing_descriptors_do_not_stop_the_loop(void **state)
 {
 	struct rlimit old, tight;
 	struct scene s;
@@ -443,7 +443,7 @@ static void test_no_descriptors(void **state)
 }
 
 /* Random bytes from many short connections. */
-static void test_noise(void **state)
+static void test_random_bytes_harm_no_other(void **state)
 {
 	const char *seed_text = getenv("WMK_SEED"), *percent = getenv("WMK_ROUNDS_PERCENT");
 	unsigned seed = seed_text ? (unsigned)strtoul(seed_text, NULL, 0) : (unsigned)wmk_clock_monotonic();
@@ -482,22 +482,22 @@ static void test_noise(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_oversized),
-		cmocka_unit_test(test_half),
+		cmocka_unit_test(test_oversize_message_closes_the_connection),
+		cmocka_unit_test(test_incomplete_message_harms_no_other),
 		cmocka_unit_test(test_silent_connection_is_closed),
 		cmocka_unit_test(test_unexpected_messages_are_errors),
-		cmocka_unit_test(test_versions),
-		cmocka_unit_test(test_endless_events),
-		cmocka_unit_test(test_churn),
+		cmocka_unit_test(test_other_versions_are_refused),
+		cmocka_unit_test(test_number_of_events_is_limited),
+		cmocka_unit_test(test_total_of_descriptions_is_limited),
 		cmocka_unit_test(test_wild_event_numbers_close_the_connection),
-		cmocka_unit_test(test_bad_event),
+		cmocka_unit_test(test_invalid_event_is_refused),
 		cmocka_unit_test(test_unexpected_descriptors_are_closed),
-		cmocka_unit_test(test_hoarded),
-		cmocka_unit_test(test_refused_event),
-		cmocka_unit_test(test_not_reading),
-		cmocka_unit_test(test_many_connections),
-		cmocka_unit_test(test_no_descriptors),
-		cmocka_unit_test(test_noise),
+		cmocka_unit_test(test_descriptors_without_messages_close_connection),
+		cmocka_unit_test(test_refused_event_can_be_unregistered),
+		cmocka_unit_test(test_application_that_never_reads_is_dropped),
+		cmocka_unit_test(test_connections_per_process_are_limited),
+		cmocka_unit_test(test_missing_descriptors_do_not_stop_the_loop),
+		cmocka_unit_test(test_random_bytes_harm_no_other),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

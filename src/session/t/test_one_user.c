@@ -126,7 +126,7 @@ static void assert_too_much(struct one_user_scene *s, unsigned i)
  * Several connections of one user, each far below its own limit. The connection that exceeds the common limit is
  * closed, and its memory is available to the next. An application of root is served all the time.
  */
-static void test_one_users_memory(void **state)
+static void test_memory_of_one_user_is_limited(void **state)
 {
 	static void (*const more[])(struct client *client, unsigned turn) = { more_questions, more_of_it };
 	struct client other[OTHERS];
@@ -163,7 +163,7 @@ static void test_one_users_memory(void **state)
 }
 
 /* The same with tables of events, where each number costs memory. Root's table may have any allowed size. */
-static void test_one_users_events(void **state)
+static void test_event_tables_of_one_user_are_limited(void **state)
 {
 	struct client other[2];
 	struct one_user_scene s;
@@ -192,7 +192,7 @@ static void test_one_users_events(void **state)
  * The tables of enabled events stay after the connection closes, until the application is freed. They are not charged
  * again when the same process registers again and again.
  */
-static void test_what_is_left(void **state)
+static void test_tables_are_charged_until_application_is_freed(void **state)
 {
 	enum { TABLE = 128 * 4096 * sizeof(struct app_event), BITS = 128 * 4096 / 8 };
 	struct client stays, comes;
@@ -217,9 +217,9 @@ static void test_what_is_left(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one_users_memory),
-		cmocka_unit_test(test_one_users_events),
-		cmocka_unit_test(test_what_is_left),
+		cmocka_unit_test(test_memory_of_one_user_is_limited),
+		cmocka_unit_test(test_event_tables_of_one_user_are_limited),
+		cmocka_unit_test(test_tables_are_charged_until_application_is_freed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

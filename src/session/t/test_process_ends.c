@@ -22,7 +22,7 @@
 
 /* ── the end of a session ────────────────────────────────────────────────────────────────────────────── */
 
-static void test_destroy(void **state)
+static void test_destroyed_session_releases_everything(void **state)
 {
 	struct wmk_ctl_session last;
 	struct wmk_arena arena = { 0 };
@@ -81,7 +81,7 @@ static void test_destroy(void **state)
 }
 
 /* A process with a closed connection does not keep the memory of a destroyed session, though it is alive. */
-static void test_destroy_closed(void **state)
+static void test_closed_application_keeps_no_destroyed_session(void **state)
 {
 	struct world w;
 
@@ -135,7 +135,7 @@ static void queued_run(struct wmk_shard *apps, struct wmk_shard_job *job)
 /*
  * An application that closes its connection without an answer is not waited for, and freed, though its process lives.
  */
-static void test_closed_unasked(void **state)
+static void test_closed_application_is_freed(void **state)
 {
 	struct wmk_ctl_list_apps all = { .pattern = "" };
 	struct wmk_list apps = { NULL, 0 };
@@ -245,7 +245,7 @@ static const struct wmk_ctl_app *app_of(const struct wmk_list *apps, unsigned i)
 	return NULL;
 }
 
-static void test_list(void **state)
+static void test_list_selects_by_pattern_pid_and_user(void **state)
 {
 	struct wmk_ctl_list_apps all = { .events = true, .pattern = "" };
 	struct wmk_list apps = { NULL, 0 };
@@ -324,11 +324,11 @@ static void test_list(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(test_destroy, procs_kill),
-		cmocka_unit_test_teardown(test_destroy_closed, procs_kill),
-		cmocka_unit_test_teardown(test_closed_unasked, procs_kill),
+		cmocka_unit_test_teardown(test_destroyed_session_releases_everything, procs_kill),
+		cmocka_unit_test_teardown(test_closed_application_keeps_no_destroyed_session, procs_kill),
+		cmocka_unit_test_teardown(test_closed_application_is_freed, procs_kill),
 		cmocka_unit_test_teardown(test_description_has_rules_and_counts, procs_kill),
-		cmocka_unit_test_teardown(test_list, procs_kill),
+		cmocka_unit_test_teardown(test_list_selects_by_pattern_pid_and_user, procs_kill),
 	};
 
 	procs_begin(argc, argv);

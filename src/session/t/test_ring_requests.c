@@ -177,7 +177,7 @@ static void test_flush_reaches_every_ring_set(void **state)
 }
 
 /* A session is `stopping` from the stop until everything is written. */
-static void test_stopping(void **state)
+static void test_session_is_stopping_until_all_is_written(void **state)
 {
 	struct writer writer;
 	struct world w;
@@ -216,7 +216,7 @@ static void test_stopping(void **state)
 }
 
 /* Rings are closed meanwhile: of a process, then of the whole session. */
-static void test_close(void **state)
+static void test_counts_stay_while_rings_close(void **state)
 {
 	struct writer writer;
 	struct world w;
@@ -318,7 +318,7 @@ static void test_unresponsive_consumer_is_awaited_once(void **state)
 }
 
 /* Rings that the consumer does not have say nothing about other rings; a timeout does. */
-static void test_uncounted(void **state)
+static void test_only_a_timeout_ends_the_count(void **state)
 {
 	struct world w;
 
@@ -358,9 +358,9 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_flush_reaches_every_ring_set, procs_kill),
-		cmocka_unit_test_teardown(test_close, procs_kill),
-		cmocka_unit_test_teardown(test_stopping, procs_kill),
-		cmocka_unit_test_teardown(test_uncounted, procs_kill),
+		cmocka_unit_test_teardown(test_counts_stay_while_rings_close, procs_kill),
+		cmocka_unit_test_teardown(test_session_is_stopping_until_all_is_written, procs_kill),
+		cmocka_unit_test_teardown(test_only_a_timeout_ends_the_count, procs_kill),
 		cmocka_unit_test_teardown(test_unresponsive_consumer_is_awaited_once, procs_kill),
 	};
 

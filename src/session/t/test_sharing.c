@@ -156,7 +156,7 @@ static int not_mine(void *data, unsigned shard, const struct wmk_app_conn *guest
 	return wmk_shard_take(w->shards[shard], guest);
 }
 
-static void one_by_one(void **state)
+static void sleeping_threads_share_the_connections(void **state)
 {
 	struct thread threads[THREADS_MAX], before[THREADS_MAX];
 	unsigned n, working = 0;
@@ -197,7 +197,7 @@ static void one_by_one(void **state)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(one_by_one) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(sleeping_threads_share_the_connections) };
 	int failed = programs_begin();
 
 	if (!failed) {

@@ -101,7 +101,7 @@ static uint32_t enabled_by(struct world *w, struct wmk_session *session, struct 
 	return proc_enabled(1, 0);
 }
 
-static void test_rules(void **state)
+static void test_rules_select_events(void **state)
 {
 	static const char *not_paid[] = { "shop:paid" }, *not_net[] = { "net", "*:write", "nothing:*" };
 	static const struct {
@@ -166,7 +166,7 @@ static void test_rules(void **state)
 }
 
 /* Rules are disabled and enabled again, several at once; invalid rules are refused. */
-static void test_rules_again(void **state)
+static void test_rules_are_disabled_and_enabled_again(void **state)
 {
 	static const struct wmk_ctl_rule shop = { .pattern = "shop" },
 					 severe = { .pattern = "shop",
@@ -509,7 +509,7 @@ static void create_at_once(struct world *w, bool one_place, int *made, int *refu
 }
 
 /* Sessions are created concurrently, up to the limit. */
-static void test_sessions_at_once(void **state)
+static void test_concurrent_creates_respect_the_limit(void **state)
 {
 	int made, refused;
 	struct world w;
@@ -532,7 +532,7 @@ static void test_sessions_at_once(void **state)
 }
 
 /* One session writes to a directory. An error names the other session only to users that may see it. */
-static void test_paths(void **state)
+static void test_path_of_another_session_is_refused(void **state)
 {
 	const uid_t uid = getuid() + 1;
 	struct world w;
@@ -566,13 +566,13 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_sessions_do_not_affect_each_other, procs_kill),
-		cmocka_unit_test_teardown(test_rules, procs_kill),
-		cmocka_unit_test_teardown(test_rules_again, procs_kill),
+		cmocka_unit_test_teardown(test_rules_select_events, procs_kill),
+		cmocka_unit_test_teardown(test_rules_are_disabled_and_enabled_again, procs_kill),
 		cmocka_unit_test_teardown(test_channels_are_found_or_refused, procs_kill),
 		cmocka_unit_test_teardown(test_channel_options_are_checked, procs_kill),
 		cmocka_unit_test_teardown(test_sessions_channels_and_rules_are_limited, procs_kill),
-		cmocka_unit_test_teardown(test_sessions_at_once, procs_kill),
-		cmocka_unit_test_teardown(test_paths, procs_kill),
+		cmocka_unit_test_teardown(test_concurrent_creates_respect_the_limit, procs_kill),
+		cmocka_unit_test_teardown(test_path_of_another_session_is_refused, procs_kill),
 	};
 
 	procs_begin(argc, argv);

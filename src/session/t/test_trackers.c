@@ -71,7 +71,7 @@ static void other_remove(void)
 
 /* ── domains ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-static void test_pid(void **state)
+static void test_pid_domain_selects_process_and_descendants(void **state)
 {
 	struct world w;
 
@@ -185,7 +185,7 @@ static void test_executable_filter_selects_processes(void **state)
 }
 
 /* Applications with a removed or replaced executable (an update) continue to record. */
-static void test_exec_gone(void **state)
+static void test_replaced_executable_still_matches(void **state)
 {
 	struct world w;
 	char path[80];
@@ -228,7 +228,7 @@ static void test_exec_gone(void **state)
 }
 
 /* Ended processes are removed when the table would grow; living ones stay. */
-static void test_members(void **state)
+static void test_ended_members_are_forgotten(void **state)
 {
 	struct process_set members = { 0 };
 
@@ -313,7 +313,7 @@ static int track(struct world *w, struct wmk_session *s, uint32_t kind, uint64_t
 
 #define EVERY UINT64_MAX
 
-static void test_trackers(void **state)
+static void test_allow_lists_select_applications(void **state)
 {
 	struct world w;
 
@@ -499,7 +499,7 @@ static void test_process_buffers_have_their_own_rings(void **state)
 }
 
 /* The rings of a process end with its program; the next program gets its own. Closed rings get no events. */
-static void test_buffers_exec(void **state)
+static void test_exec_ends_rings_of_the_process(void **state)
 {
 	struct world w;
 
@@ -542,7 +542,7 @@ static void test_buffers_exec(void **state)
 }
 
 /* If rings cannot be created, no trace remains for a process that registers. */
-static void test_buffers_refused(void **state)
+static void test_failed_rings_leave_no_trace(void **state)
 {
 	struct world w;
 
@@ -577,15 +577,15 @@ static void test_buffers_refused(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(test_pid, procs_kill),
+		cmocka_unit_test_teardown(test_pid_domain_selects_process_and_descendants, procs_kill),
 		cmocka_unit_test_teardown(test_executable_filter_selects_processes, procs_kill),
-		cmocka_unit_test_teardown(test_exec_gone, procs_kill),
-		cmocka_unit_test_teardown(test_members, procs_kill),
+		cmocka_unit_test_teardown(test_replaced_executable_still_matches, procs_kill),
+		cmocka_unit_test_teardown(test_ended_members_are_forgotten, procs_kill),
 		cmocka_unit_test_teardown(test_unrelated_apps_are_not_recorded, procs_kill),
-		cmocka_unit_test_teardown(test_trackers, procs_kill),
+		cmocka_unit_test_teardown(test_allow_lists_select_applications, procs_kill),
 		cmocka_unit_test_teardown(test_process_buffers_have_their_own_rings, procs_kill),
-		cmocka_unit_test_teardown(test_buffers_exec, procs_kill),
-		cmocka_unit_test_teardown(test_buffers_refused, procs_kill),
+		cmocka_unit_test_teardown(test_exec_ends_rings_of_the_process, procs_kill),
+		cmocka_unit_test_teardown(test_failed_rings_leave_no_trace, procs_kill),
 	};
 
 	procs_begin(argc, argv);

@@ -106,7 +106,7 @@ static int tear_down(void **state)
 }
 
 /* The shard that accepts first gets all connections of the process, until they are closed; then any shard may. */
-static void one_process_one_shard(void **state)
+static void connections_of_a_process_reach_one_shard(void **state)
 {
 	struct wmk_app_conn guest;
 	int clients[4];
@@ -199,7 +199,7 @@ static void *shard_run(void *data)
 	return NULL;
 }
 
-static void many_processes(void **state)
+static void each_process_has_one_shard_at_a_time(void **state)
 {
 	pthread_t threads[SHARDS];
 	struct wmk_accept_stats stats;
@@ -235,7 +235,7 @@ static void many_processes(void **state)
 }
 
 /* The accepting shard keeps the connections, and is reported as ahead once it has many more than another. */
-static void many_are_ahead(void **state)
+static void shard_with_more_connections_is_ahead(void **state)
 {
 	unsigned mine = 0, status = 0;
 	struct wmk_app_conn guest;
@@ -337,7 +337,7 @@ static void last_quarter_is_for_users_with_few_connections(void **state)
 
 /* ── refused connections ─────────────────────────────────────────────────────────────────────────────── */
 
-static void others_are_refused_in_words(void **state)
+static void application_of_another_user_gets_an_error(void **state)
 {
 	struct wmk_in in = { 0 };
 	struct wmk_accept_stats stats;
@@ -368,7 +368,7 @@ static void others_are_refused_in_words(void **state)
  * Without free descriptors a connection is refused by means of the spare one. Without the spare, an error is returned.
  * Afterwards connections are accepted again.
  */
-static void without_descriptors(void **state)
+static void missing_descriptors_are_an_error_until_freed(void **state)
 {
 	struct rlimit before, none;
 	struct wmk_accept_stats stats;
@@ -405,7 +405,7 @@ static void without_descriptors(void **state)
 }
 
 /* The spare descriptor is below the limit: all connections are refused by it, and none stays pending. */
-static void turned_away(void **state)
+static void connections_are_closed_without_descriptors(void **state)
 {
 	struct rlimit before, few;
 	struct wmk_accept_stats stats;
@@ -437,7 +437,7 @@ static void turned_away(void **state)
 }
 
 /* A connection that is pending at the close is accepted after the next open. */
-static void those_who_wait_are_served_by_the_next(void **state)
+static void pending_connection_is_accepted_after_reopen(void **state)
 {
 	struct wmk_app_conn guest;
 
@@ -455,15 +455,15 @@ static void those_who_wait_are_served_by_the_next(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_process_one_shard),
-		cmocka_unit_test(many_processes),
-		cmocka_unit_test(many_are_ahead),
+		cmocka_unit_test(connections_of_a_process_reach_one_shard),
+		cmocka_unit_test(each_process_has_one_shard_at_a_time),
+		cmocka_unit_test(shard_with_more_connections_is_ahead),
 		cmocka_unit_test(connections_of_one_user_are_limited),
 		cmocka_unit_test(last_quarter_is_for_users_with_few_connections),
-		cmocka_unit_test(others_are_refused_in_words),
-		cmocka_unit_test(without_descriptors),
-		cmocka_unit_test(turned_away),
-		cmocka_unit_test(those_who_wait_are_served_by_the_next),
+		cmocka_unit_test(application_of_another_user_gets_an_error),
+		cmocka_unit_test(missing_descriptors_are_an_error_until_freed),
+		cmocka_unit_test(connections_are_closed_without_descriptors),
+		cmocka_unit_test(pending_connection_is_accepted_after_reopen),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -259,7 +259,7 @@ static void requests_of_one_are_answered_in_order(void **state)
 	clients_close();
 }
 
-static void those_of_different_ones_run_side_by_side(void **state)
+static void requests_of_different_clients_run_concurrently(void **state)
 {
 	struct client slow[3], two;
 
@@ -276,10 +276,7 @@ static void those_of_different_ones_run_side_by_side(void **state)
 	client_open(&two);
 	request(&two, BLOCK, 1, "first");
 	request(&two, ECHO, 2, "second");
-	pthread_mutex_lock(&scene.lock);
-	scene.open = true;
-	pthread_cond_broadcast(&scene.changed);
-	pthread_mutex_unlock(&scene.lock);
+	go_on();
 	expect_reply(&two, 1, "first");
 	expect_reply(&two, 2, "second");
 	for (unsigned i = 0; i < 3; i++) {
@@ -291,7 +288,7 @@ static void those_of_different_ones_run_side_by_side(void **state)
 	clients_close();
 }
 
-static void one_users_slow_commands_hold_up_no_others(void **state)
+static void slow_commands_of_one_user_do_not_delay_others(void **state)
 {
 	struct client slow[8];
 	int status;
@@ -323,7 +320,7 @@ static void one_users_slow_commands_hold_up_no_others(void **state)
 	clients_close();
 }
 
-static void strangers_are_refused(void **state)
+static void clients_without_permission_are_refused(void **state)
 {
 	int status;
 
@@ -350,7 +347,7 @@ static void strangers_are_refused(void **state)
 	}
 }
 
-static void limits_are_told(void **state)
+static void client_above_the_limit_gets_an_error(void **state)
 {
 	struct client client[41];
 
@@ -382,7 +379,7 @@ static void limits_are_told(void **state)
 }
 
 /* The limit of foreign clients does not apply to the daemon's user (see test_unrelated_clients.c). */
-static void three_hundred_connections(void **state)
+static void daemon_user_may_have_300_clients(void **state)
 {
 	static struct client client[300];
 
@@ -399,7 +396,7 @@ static void three_hundred_connections(void **state)
 	clients_close();
 }
 
-static void hostile_frames(void **state)
+static void invalid_frames_close_the_connection(void **state)
 {
 	struct wmk_frame frame = { .type = ECHO, .version = WMK_WIRE_VERSION, .length = WMK_FRAME_MAX + 1 };
 	struct client client;
@@ -433,7 +430,7 @@ static void hostile_frames(void **state)
 }
 
 /* A client that requests a megabyte repeatedly and never reads makes the daemon keep one reply. */
-static void who_never_reads(void **state)
+static void client_that_never_reads_costs_one_reply(void **state)
 {
 	struct client client, gone;
 	struct rusage usage[2];
@@ -462,7 +459,7 @@ static void who_never_reads(void **state)
 }
 
 /* Each of many frames is answered, and other clients are not delayed. */
-static void endless_frames(void **state)
+static void many_frames_do_not_delay_others(void **state)
 {
 	struct wmk_out out = { 0 };
 	struct client client;
@@ -482,7 +479,7 @@ static void endless_frames(void **state)
 }
 
 /* A refused client has sent a descriptor with a blocking close(): others are not delayed. */
-static void who_is_turned_away_is_not_waited_for(void **state)
+static void blocking_close_of_refused_client_delays_no_other(void **state)
 {
 	struct client first, second;
 	int fd, peer;
@@ -517,7 +514,7 @@ static bool request_with(struct client *client, struct wmk_out *out, int fd)
 }
 
 /* A client sends requests with descriptors that block close(): it is served up to the limit. */
-static void who_fills_our_table_is_not_heard(void **state)
+static void client_with_too_many_descriptors_is_disconnected(void **state)
 {
 	enum { HANG = WMK_CLOSER_THREADS_OF_ONE, ENOUGH = 2 * WMK_CLOSER_FULL };
 	struct wmk_out out = { 0 };
@@ -587,12 +584,16 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(requests_of_one_are_answered_in_order),
-		cmocka_unit_test(those_of_different_ones_run_side_by_side),
-		cmocka_unit_test(one_users_slow_commands_hold_up_no_others), cmocka_unit_test(strangers_are_refused),
-		cmocka_unit_test(limits_are_told), cmocka_unit_test(three_hundred_connections),
-		cmocka_unit_test(hostile_frames), cmocka_unit_test(who_never_reads), cmocka_unit_test(endless_frames),
-		cmocka_unit_test(who_is_turned_away_is_not_waited_for),
-		cmocka_unit_test(who_fills_our_table_is_not_heard),
+		cmocka_unit_test(requests_of_different_clients_run_concurrently),
+		cmocka_unit_test(slow_commands_of_one_user_do_not_delay_others),
+		cmocka_unit_test(clients_without_permission_are_refused),
+		cmocka_unit_test(client_above_the_limit_gets_an_error),
+		cmocka_unit_test(daemon_user_may_have_300_clients),
+		cmocka_unit_test(invalid_frames_close_the_connection),
+		cmocka_unit_test(client_that_never_reads_costs_one_reply),
+		cmocka_unit_test(many_frames_do_not_delay_others),
+		cmocka_unit_test(blocking_close_of_refused_client_delays_no_other),
+		cmocka_unit_test(client_with_too_many_descriptors_is_disconnected),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

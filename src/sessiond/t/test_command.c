@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_command.c - commands with the real core: permissions, defaults, warnings, errors, and an application that follows the
- * messages. The consumer is a list in memory.
+ * test_command.c - commands with the real core: permissions, defaults, warnings, errors, and an application that
+ * follows the messages. The consumer is a list in memory.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -23,6 +23,16 @@
 #include "sessiond/command.h"
 #include "sessiond/shards.h"
 #include "wire/ctl.h"
+
+/* Type and body of a request. */
+#define REQUEST(type, body, ...) type, &(struct body){ __VA_ARGS__ }
+#define CREATE(...) REQUEST(WMK_CTL_CREATE, wmk_ctl_create, __VA_ARGS__)
+#define START(name) REQUEST(WMK_CTL_START, wmk_ctl_session_name, name)
+#define DESTROY(name) REQUEST(WMK_CTL_DESTROY, wmk_ctl_session_name, name)
+#define ENABLE_EVENT(...) REQUEST(WMK_CTL_ENABLE_EVENT, wmk_ctl_enable_event, __VA_ARGS__)
+#define RULE(text) .rules = { &(struct wmk_ctl_rule){ .pattern = text }, 1 }
+#define DISABLE_EVENT(...) REQUEST(WMK_CTL_DISABLE_EVENT, wmk_ctl_disable_event, __VA_ARGS__)
+#define ADD_CONTEXT(...) REQUEST(WMK_CTL_ADD_CONTEXT, wmk_ctl_add_context, __VA_ARGS__)
 
 /* ── a consumer ──────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -94,9 +104,9 @@ static int output_check(void *data, const struct wmk_trace_info *session)
 }
 
 static const struct wmk_consumer_port_ops ops = {
-	.output_check = output_check,
-	.trace_open = trace_open, .metadata = metadata, .metadata_replace = metadata_replace, .rings_open = rings_open, .rings_flush = rings_flush, .rings_stop = rings_stop,
-	.rings_clear = rings_clear, .rings_counts = rings_counts, .rings_poke = rings_poke, .rings_close = rings_close,
+	.output_check = output_check, .trace_open = trace_open, .metadata = metadata, .metadata_replace = metadata_replace,
+	.rings_open = rings_open, .rings_flush = rings_flush, .rings_stop = rings_stop, .rings_clear = rings_clear, .rings_counts = rings_counts,
+	.rings_poke = rings_poke, .rings_close = rings_close,
 	.trace_close = trace_close,
 };
 
@@ -131,7 +141,9 @@ static void shut_down(void *data)
 static int scene_make(unsigned max_sessions)
 {
 	struct wmk_clocks clocks = { .preferred = WMK_CLOCK_MONOTONIC };
-	const struct wmk_tracing_options options = { .size = sizeof(options), .outlet = &ops, .clocks = &clocks, .max_sessions = max_sessions };
+	const struct wmk_tracing_options options = {
+		.size = sizeof(options), .outlet = &ops, .clocks = &clocks, .max_sessions = max_sessions
+	};
 
 	memset(&scene, 0, sizeof(scene));
 	memset(&outlet, 0, sizeof(outlet));
@@ -204,7 +216,7 @@ static const void *ask(uint16_t type, const void *object)
 	uint8_t *bytes;
 	const long encoded = wmk_object_encode(command->request, object, &bytes);
 	assert_true(encoded > 0);
-	assert_int_equal(wmk_out_frame(&in, (enum wmk_msg)type, 77, bytes, (size_t)encoded, -1), 0);     /* a request fits into one frame */
+	assert_int_equal(wmk_out_frame(&in, (enum wmk_msg)type, 77, bytes, (size_t)encoded, -1), 0);
 	free(bytes);
 	memcpy(&frame, in.buf, sizeof(frame));
 	wmk_commands_run(&scene.commands, &scene.peer, &frame, in.buf + sizeof(frame), &out);
@@ -257,7 +269,7 @@ static bool warned(const struct wmk_ctl_outcome *outcome, const char *words)
 
 static const struct wmk_ctl_outcome *create(const char *name)
 {
-	return done(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = name, .home = scene.home });
+	return done(CREATE(.name = name, .home = scene.home));
 }
 
 static const struct wmk_ctl_outcome *which(uint16_t type, const char *name)
@@ -275,7 +287,7 @@ static const struct wmk_ctl_outcome *enable(const char *session, const char *cha
 
 /* ── tests ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-static void what_is_not_known_is_told(void **state)
+static void unknown_requests_are_errors(void **state)
 {
 	const struct wmk_frame frame = { .type = 0x7777, .length = 0, .request = 3 };
 	struct wmk_frame reply;
@@ -287,7 +299,8 @@ static void what_is_not_known_is_told(void **state)
 	memcpy(&reply, out.buf, sizeof(reply));
 	assert_int_equal(reply.type, WMK_CTL_ERROR);
 	assert_int_equal(reply.request, 3);
-	assert_int_equal(wmk_error_msg_decode(out.buf + sizeof(reply), reply.length, &err, scene.words, sizeof(scene.words)), 0);
+	assert_int_equal(
+		wmk_error_msg_decode(out.buf + sizeof(reply), reply.length, &err, scene.words, sizeof(scene.words)), 0);
 	assert_int_equal(err, ENOSYS);
 	wmk_out_free(&out);
 	const struct wmk_ctl_version_reply *version = ask(WMK_CTL_VERSION, &(struct wmk_empty){ 0 });
@@ -295,7 +308,7 @@ static void what_is_not_known_is_told(void **state)
 	assert_int_equal(version->pid, getpid());
 }
 
-static void names_and_places(void **state)
+static void names_and_paths_are_checked(void **state)
 {
 	char place[128];
 
@@ -312,31 +325,34 @@ static void names_and_places(void **state)
 	assert_memory_equal(is->name, "auto-20", 7);
 	assert_int_equal(scene.changes, 3);
 
-	refused(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "one", .home = scene.home }, EEXIST, "already");
-	refused(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "a/b", .home = scene.home }, EINVAL, "holds no '/'");
-	refused(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "..", .home = scene.home }, EINVAL, "..");
-	refused(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "two" }, EINVAL, "home");
-	refused(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "two", .path = "relative" }, EINVAL, "absolute");
-	refused(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "two", .path = "/tmp" }, ENOTEMPTY, "not empty");
-	refused(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "two", .path = "/dev/null" }, ENOTDIR, "not a directory");
+	refused(CREATE(.name = "one", .home = scene.home), EEXIST, "already");
+	refused(CREATE(.name = "a/b", .home = scene.home), EINVAL, "holds no '/'");
+	refused(CREATE(.name = "..", .home = scene.home), EINVAL, "..");
+	refused(CREATE(.name = "two"), EINVAL, "home");
+	refused(CREATE(.name = "two", .path = "relative"), EINVAL, "absolute");
+	refused(CREATE(.name = "two", .path = "/tmp"), ENOTEMPTY, "not empty");
+	refused(CREATE(.name = "two", .path = "/dev/null"), ENOTDIR, "not a directory");
 	snprintf(place, sizeof(place), "%s///", scene.home);
-	is = session_in(done(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "two", .path = place }), 0);
+	is = session_in(done(CREATE(.name = "two", .path = place)), 0);
 	assert_string_equal(is->path, scene.home);
 	snprintf(place, sizeof(place), "%s/.//.", scene.home);   /* another spelling of the path */
-	refused(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "three", .path = place }, EBUSY, "session 'two'");
-	refused(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "five", .home = scene.home }, E2BIG, "limit");
-	refused(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "one", .home = scene.home }, EEXIST, "already");     /* checked before the limit */
-	refused(WMK_CTL_START, &(struct wmk_ctl_session_name){ "tow" }, ENOENT, "two");
-	refused(WMK_CTL_START, &(struct wmk_ctl_session_name){ "two" }, ENODATA, "enable an event first");
+	refused(CREATE(.name = "three", .path = place), EBUSY, "session 'two'");
+	refused(CREATE(.name = "five", .home = scene.home), E2BIG, "limit");
+	refused(CREATE(.name = "one", .home = scene.home), EEXIST, "already");     /* checked before the limit */
+	refused(START("tow"), ENOENT, "two");
+	refused(START("two"), ENODATA, "enable an event first");
 	assert_int_equal(which(WMK_CTL_DESTROY, "")->sessions.n, 4);
 	assert_int_equal(scene.ends, 4);
-	refused(WMK_CTL_START, &(struct wmk_ctl_session_name){ "two" }, ENOENT, "create one");
+	refused(START("two"), ENOENT, "create one");
 }
 
-static void channels(void **state)
+static void channels_are_created_and_changed(void **state)
 {
-	struct wmk_ctl_enable_channel big = { .session = "s", .channel = { .name = "big", .settings.subbuf_size = 5000, .settings.n_subbufs = 3 } };
-	struct wmk_ctl_enable_channel narrow = { .session = "s", .channel = { .name = "p", .domain = { .kind = WMK_DOMAIN_PID } } };
+	struct wmk_ctl_enable_channel big = {
+		.session = "s", .channel = { .name = "big", .settings.subbuf_size = 5000, .settings.n_subbufs = 3 }
+	};
+	struct wmk_ctl_enable_channel narrow = { .session = "s",
+						 .channel = { .name = "p", .domain = { .kind = WMK_DOMAIN_PID } } };
 	const struct wmk_ctl_outcome *outcome;
 
 	(void)state;
@@ -363,23 +379,19 @@ static void channels(void **state)
 	outcome = enable("s", "", "a:*");        /* in the only channel of its domain */
 	assert_int_equal(session_in(outcome, 0)->channels.n, 2);
 	assert_true(warned(outcome, "no known event matches 'a:*'"));
-	refused(WMK_CTL_ENABLE_EVENT, &(struct wmk_ctl_enable_event){ .session = "s", .channel = "none",
-		.rules = { &(struct wmk_ctl_rule){ .pattern = "x" }, 1 } }, ENOENT, "none");
-	refused(WMK_CTL_ENABLE_EVENT, &(struct wmk_ctl_enable_event){ .session = "s",
-		.rules = { &(struct wmk_ctl_rule){ .pattern = "a[" }, 1 } }, EINVAL, "[");
-	refused(WMK_CTL_ENABLE_EVENT, &(struct wmk_ctl_enable_event){ .session = "s" }, EINVAL, "names no event");
+	refused(ENABLE_EVENT(.session = "s", .channel = "none", RULE("x")), ENOENT, "none");
+	refused(ENABLE_EVENT(.session = "s", RULE("a[")), EINVAL, "[");
+	refused(ENABLE_EVENT(.session = "s"), EINVAL, "names no event");
 	const char *context = "vpdi";
-	refused(WMK_CTL_ADD_CONTEXT, &(struct wmk_ctl_add_context){ .session = "s", .channel = "big", .contexts = { &context, 1 } }, EINVAL,
-		"vpid");
+	refused(ADD_CONTEXT(.session = "s", .channel = "big", .contexts = { &context, 1 }), EINVAL, "vpid");
 	context = "vtid";
-	done(WMK_CTL_ADD_CONTEXT, &(struct wmk_ctl_add_context){ .session = "s", .channel = "big", .contexts = { &context, 1 } });
+	done(ADD_CONTEXT(.session = "s", .channel = "big", .contexts = { &context, 1 }));
 	const char *pattern = "a:b";
-	refused(WMK_CTL_DISABLE_EVENT, &(struct wmk_ctl_disable_event){ .session = "s", .channel = "big", .patterns = { &pattern, 1 } }, ENOENT,
-		"a:*");
-	done(WMK_CTL_DISABLE_EVENT, &(struct wmk_ctl_disable_event){ .session = "s", .channel = "big" });
+	refused(DISABLE_EVENT(.session = "s", .channel = "big", .patterns = { &pattern, 1 }), ENOENT, "a:*");
+	done(DISABLE_EVENT(.session = "s", .channel = "big"));
 }
 
-static void an_application_is_told(void **state)
+static void application_follows_commands(void **state)
 {
 	struct program app;
 
@@ -395,14 +407,15 @@ static void an_application_is_told(void **state)
 	assert_true(session_in(outcome, 0)->active);
 	assert_int_equal(outcome->unanswered.n, 0);
 	assert_int_equal(program_enabled(&app), 2);
-	refused(WMK_CTL_START, &(struct wmk_ctl_session_name){ "s" }, EALREADY, "active already");
+	refused(START("s"), EALREADY, "active already");
 	which(WMK_CTL_CLEAR, "s");
 	assert_true(outlet.clears > 0);
 	done(WMK_CTL_REGENERATE, &(struct wmk_ctl_regenerate){ .session = "s", .what = WMK_REGENERATE_METADATA });
 	assert_int_equal(outlet.replaced, 1);
 	done(WMK_CTL_REGENERATE, &(struct wmk_ctl_regenerate){ .session = "s", .what = WMK_REGENERATE_STATEDUMP });
 
-	const struct wmk_ctl_apps *apps = ask(WMK_CTL_LIST_APPS, &(struct wmk_ctl_list_apps){ .events = true, .pattern = "shop:s*" });
+	const struct wmk_ctl_apps *apps =
+		ask(WMK_CTL_LIST_APPS, &(struct wmk_ctl_list_apps){ .events = true, .pattern = "shop:s*" });
 	const struct wmk_ctl_app *is = apps->apps.items;
 	assert_int_equal(apps->apps.n, 1);
 	assert_string_equal(is->name, "shopkeeper");
@@ -410,7 +423,7 @@ static void an_application_is_told(void **state)
 	assert_true(((const struct wmk_ctl_event *)is->events.items)->enabled);
 
 	/* This daemon does not trace the kernel. */
-	refused(WMK_CTL_LIST_KERNEL, &(struct wmk_ctl_list_kernel){ .lacks = true }, ENOTSUP, "does not trace the kernel");
+	refused(REQUEST(WMK_CTL_LIST_KERNEL, wmk_ctl_list_kernel, .lacks = true), ENOTSUP, "does not trace the kernel");
 
 	/* All system calls of other processes; not supported by this daemon. */
 	uint64_t other = 1;
@@ -432,7 +445,7 @@ static void an_application_is_told(void **state)
 	program_close(&app);
 }
 
-static void what_cannot_be_recorded_is_told(void **state)
+static void start_without_a_trace_is_reported(void **state)
 {
 	struct program app;
 
@@ -442,7 +455,7 @@ static void what_cannot_be_recorded_is_told(void **state)
 	enable("s", "", "shop:*");
 	outlet.refuse = -EACCES;
 	if (scene.commands.daemon != 0)  /* the recorded user is known, so the start fails at once */
-		refused(WMK_CTL_START, &(struct wmk_ctl_session_name){ "s" }, EACCES, "the test wants no trace");
+		refused(START("s"), EACCES, "the test wants no trace");
 	else
 		assert_true(warned(which(WMK_CTL_START, "s"), "the test wants no trace"));
 	outlet.refuse = 0;
@@ -455,7 +468,7 @@ static void what_cannot_be_recorded_is_told(void **state)
 }
 
 /* In root's daemon, members have sessions of their own, and see no others. */
-static void who_may_what(void **state)
+static void members_control_their_own_sessions_only(void **state)
 {
 	const struct wmk_ctl_list_sessions all = { "" };
 	const struct wmk_ctl_sessions *sessions;
@@ -463,25 +476,25 @@ static void who_may_what(void **state)
 	(void)state;
 	scene.commands.daemon = 0;
 	scene.peer = (struct wmk_peer){ .pid = 1, .uid = 0 };
-	done(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "roots", .path = "/tmp/waymark-command-none/a" });
+	done(CREATE(.name = "roots", .path = "/tmp/waymark-command-none/a"));
 	if (geteuid() != 0)              /* cannot act as another user */
 		skip();
 	scene.peer = (struct wmk_peer){ .pid = 1, .uid = 1000, .gid = 1000, .member = true };
 	const struct wmk_ctl_session *is =
-		session_in(done(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "mine", .path = "/tmp/waymark-command-none/b" }), 0);
+		session_in(done(CREATE(.name = "mine", .path = "/tmp/waymark-command-none/b")), 0);
 	assert_int_equal(is->uid, 1000);
-	refused(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "x", .path = "/root/x" }, EACCES, "cannot use /root/x");
+	refused(CREATE(.name = "x", .path = "/root/x"), EACCES, "cannot use /root/x");
 	sessions = ask(WMK_CTL_LIST_SESSIONS, &all);
 	assert_int_equal(sessions->sessions.n, 1);
 	refused(WMK_CTL_LIST_SESSIONS, &(struct wmk_ctl_list_sessions){ "roots" }, ENOENT, "no session 'roots'");
 	assert_null(strstr(scene.words, "one of these"));
-	refused(WMK_CTL_DESTROY, &(struct wmk_ctl_session_name){ "roots" }, ENOENT, "roots");
+	refused(DESTROY("roots"), ENOENT, "roots");
 	refused(WMK_CTL_SHUTDOWN, &(struct wmk_empty){ 0 }, EACCES, "only root");
 	scene.peer.uid = 1001;
-	refused(WMK_CTL_DESTROY, &(struct wmk_ctl_session_name){ "mine" }, ENOENT, "mine");
+	refused(DESTROY("mine"), ENOENT, "mine");
 	assert_int_equal(which(WMK_CTL_DESTROY, "")->sessions.n, 0);
 	scene.peer = (struct wmk_peer){ .pid = 1, .uid = 1000 };         /* not a member any more */
-	refused(WMK_CTL_DESTROY, &(struct wmk_ctl_session_name){ "mine" }, ENOENT, "mine");
+	refused(DESTROY("mine"), ENOENT, "mine");
 	scene.peer = (struct wmk_peer){ .pid = 1, .uid = 0 };
 	sessions = ask(WMK_CTL_LIST_SESSIONS, &all);
 	assert_int_equal(sessions->sessions.n, 2);
@@ -515,10 +528,10 @@ static const struct wmk_ctl_outcome *enable_many(const char *session, unsigned f
 		rules[i] = (struct wmk_ctl_rule){ .pattern = patterns[i], .exclusions = { exclusions, n_exclusions } };
 	}
 	wmk_arena_free(&scene.arena);
-	return ask(WMK_CTL_ENABLE_EVENT, &(struct wmk_ctl_enable_event){ .session = session, .rules = { rules, n } });
+	return ask(ENABLE_EVENT(.session = session, .rules = { rules, n }));
 }
 
-static void many_warnings(void **state)
+static void warnings_beyond_the_limit_are_counted(void **state)
 {
 	(void)state;
 	create("s");
@@ -528,11 +541,12 @@ static void many_warnings(void **state)
 	assert_int_equal(outcome->warnings.n, WMK_CTL_WARNINGS_MAX);
 	assert_true(warned(outcome, "matches 'no:254'"));
 	assert_false(warned(outcome, "matches 'no:255'"));
-	assert_string_equal(((const char *const *)outcome->warnings.items)[WMK_CTL_WARNINGS_MAX - 1], "245 more warnings are not shown");
+	assert_string_equal(((const char *const *)outcome->warnings.items)[WMK_CTL_WARNINGS_MAX - 1],
+			    "245 more warnings are not shown");
 	which(WMK_CTL_DESTROY, "s");
 }
 
-static void many_sessions(void **state)
+static void sessions_of_all_users_are_limited(void **state)
 {
 	const struct wmk_ctl_list_sessions all = { "" };
 	char name[16];
@@ -542,7 +556,8 @@ static void many_sessions(void **state)
 		snprintf(name, sizeof(name), "s%u", i);
 		create(name);
 	}
-	refused(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "more", .home = scene.home }, E2BIG, "1024 sessions of all users, and 1024 are the limit");
+	refused(CREATE(.name = "more", .home = scene.home), E2BIG,
+		"1024 sessions of all users, and 1024 are the limit");
 	const struct wmk_ctl_sessions *sessions = ask(WMK_CTL_LIST_SESSIONS, &all);
 	assert_non_null(sessions);
 	assert_int_equal(sessions->sessions.n, WMK_CTL_SESSIONS_MAX);
@@ -554,7 +569,7 @@ static void many_sessions(void **state)
 }
 
 /* Sessions with the largest allowed rules can be listed, each alone and all together. */
-static void many_rules(void **state)
+static void sessions_with_many_rules_are_listed(void **state)
 {
 	const struct wmk_ctl_list_sessions all = { "" };
 	unsigned n = 0;
@@ -584,16 +599,14 @@ static void many_rules(void **state)
 
 int main(void)
 {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, scene_open, scene_close)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(what_is_not_known_is_told, scene_open, scene_close),
-		cmocka_unit_test_setup_teardown(names_and_places, scene_open, scene_close),
-		cmocka_unit_test_setup_teardown(channels, scene_open, scene_close),
-		cmocka_unit_test_setup_teardown(an_application_is_told, scene_open, scene_close),
-		cmocka_unit_test_setup_teardown(what_cannot_be_recorded_is_told, scene_open, scene_close),
-		cmocka_unit_test_setup_teardown(who_may_what, scene_open, scene_close),
-		cmocka_unit_test_setup_teardown(many_warnings, scene_open, scene_close),
-		cmocka_unit_test_setup_teardown(many_sessions, scene_open_large, scene_close),
-		cmocka_unit_test_setup_teardown(many_rules, scene_open, scene_close),
+		TEST(unknown_requests_are_errors), TEST(names_and_paths_are_checked),
+		TEST(channels_are_created_and_changed), TEST(application_follows_commands),
+		TEST(start_without_a_trace_is_reported), TEST(members_control_their_own_sessions_only),
+		TEST(warnings_beyond_the_limit_are_counted),
+		cmocka_unit_test_setup_teardown(sessions_of_all_users_are_limited, scene_open_large, scene_close),
+		TEST(sessions_with_many_rules_are_listed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

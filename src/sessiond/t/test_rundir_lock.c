@@ -87,7 +87,7 @@ static int connected(const struct scene *scene, const char *name)
 	return fd;
 }
 
-static void everything_is_there_and_goes(void **state)
+static void directory_and_sockets_are_created_and_removed(void **state)
 {
 	const struct scene *scene = *state;
 	const struct group *group = getgrnam(WMK_SESSIOND_GROUP);
@@ -110,7 +110,7 @@ static void everything_is_there_and_goes(void **state)
 }
 
 /* A pending connection has sent a descriptor with a blocking close(): closing the directory does not wait for it. */
-static void what_nobody_took_is_left(void **state)
+static void close_does_not_wait_for_pending_connections(void **state)
 {
 	const struct scene *scene = *state;
 	struct wmk_sessiond_rundir place;
@@ -130,7 +130,7 @@ static void what_nobody_took_is_left(void **state)
 	close(guest);
 }
 
-static void one_daemon_at_a_time(void **state)
+static void second_daemon_is_refused(void **state)
 {
 	const struct scene *scene = *state;
 	struct wmk_sessiond_rundir first, second;
@@ -147,7 +147,7 @@ static void one_daemon_at_a_time(void **state)
 }
 
 /* A daemon starts with all that a killed one has left. */
-static void after_a_kill(void **state)
+static void daemon_starts_after_a_kill(void **state)
 {
 	const struct scene *scene = *state;
 	struct wmk_sessiond_rundir place;
@@ -172,7 +172,7 @@ static void after_a_kill(void **state)
 }
 
 /* The daemon is killed while it starts a program: the child keeps the lock and the sockets for a short time. */
-static void after_a_kill_with_a_child(void **state)
+static void daemon_starts_while_a_child_of_a_killed_one_runs(void **state)
 {
 	const struct scene *scene = *state;
 	const struct timespec moment = { .tv_nsec = 100000000 };
@@ -198,7 +198,7 @@ static void after_a_kill_with_a_child(void **state)
 	wmk_sessiond_rundir_close(&place);
 }
 
-static void foreign_directories(void **state)
+static void unsafe_directories_are_refused(void **state)
 {
 	const struct scene *scene = *state;
 	bool root = geteuid() == 0;
@@ -227,7 +227,7 @@ static void foreign_directories(void **state)
  * In place of the lock there is a symbolic or hard link to another file, a directory, or a FIFO. Nothing blocks, and
  * the other file is unchanged.
  */
-static void false_locks(void **state)
+static void lock_that_is_not_a_plain_file_is_refused(void **state)
 {
 	const struct scene *scene = *state;
 	char lock[128], target[96];
@@ -299,7 +299,7 @@ static int handed_in_child(int first, int second, const char *names, const char 
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static void sockets_are_handed_over(void **state)
+static void sockets_from_systemd_are_validated(void **state)
 {
 	int a = listener(), b = listener(), null = open("/dev/null", O_RDONLY), pair[2];
 	int datagram = socket(AF_UNIX, SOCK_DGRAM, 0), inet = socket(AF_INET, SOCK_STREAM, 0);
@@ -323,7 +323,7 @@ static void sockets_are_handed_over(void **state)
 }
 
 /* A passed socket is used without a change, and its file stays. */
-static void handed_sockets_are_used(void **state)
+static void socket_from_systemd_is_used_unchanged(void **state)
 {
 	const struct scene *scene = *state;
 	int handed[WMK_SESSIOND_SOCKETS] = { -1, listener() };
@@ -340,7 +340,7 @@ static void handed_sockets_are_used(void **state)
 	alarm(0);
 }
 
-static void who_started_it_is_told(void **state)
+static void starter_is_notified(void **state)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int pipes[2], box = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0);
@@ -382,16 +382,17 @@ static void who_started_it_is_told(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(everything_is_there_and_goes, scene_open, scene_close),
-		cmocka_unit_test_setup_teardown(what_nobody_took_is_left, scene_open, scene_close),
-		cmocka_unit_test_setup_teardown(one_daemon_at_a_time, scene_open, scene_close),
-		cmocka_unit_test_setup_teardown(after_a_kill, scene_open, scene_close),
-		cmocka_unit_test_setup_teardown(after_a_kill_with_a_child, scene_open, scene_close),
-		cmocka_unit_test_setup_teardown(foreign_directories, scene_open, scene_close),
-		cmocka_unit_test_setup_teardown(false_locks, scene_open, scene_close),
-		cmocka_unit_test(sockets_are_handed_over),
-		cmocka_unit_test_setup_teardown(handed_sockets_are_used, scene_open, scene_close),
-		cmocka_unit_test(who_started_it_is_told),
+		cmocka_unit_test_setup_teardown(directory_and_sockets_are_created_and_removed, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(close_does_not_wait_for_pending_connections, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(second_daemon_is_refused, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(daemon_starts_after_a_kill, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(daemon_starts_while_a_child_of_a_killed_one_runs, scene_open,
+						scene_close),
+		cmocka_unit_test_setup_teardown(unsafe_directories_are_refused, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(lock_that_is_not_a_plain_file_is_refused, scene_open, scene_close),
+		cmocka_unit_test(sockets_from_systemd_are_validated),
+		cmocka_unit_test_setup_teardown(socket_from_systemd_is_used_unchanged, scene_open, scene_close),
+		cmocka_unit_test(starter_is_notified),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

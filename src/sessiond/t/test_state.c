@@ -24,7 +24,7 @@
 #include "state_rig.h"
 #include "wire/ctl.h"
 
-static void the_next_daemon_goes_on(void **state)
+static void next_daemon_continues_sessions_and_ids(void **state)
 {
 	struct wmk_arena arena = { 0 };
 	struct wmk_ctl_session is;
@@ -87,7 +87,7 @@ static void the_next_daemon_goes_on(void **state)
 }
 
 /* Metadata that is shorter than what was written is replaced completely, after a restart and when it is found stale. */
-static void metadata_that_is_too_short_is_replaced(void **state)
+static void short_metadata_is_replaced(void **state)
 {
 	struct program program;
 
@@ -127,7 +127,7 @@ static off_t size_of_ids(void)
 }
 
 /* If the state file cannot be rewritten, the existing file and the session stay valid. */
-static void no_room_for_the_state(void **state)
+static void state_that_cannot_be_rewritten_stays_valid(void **state)
 {
 	char path[128];
 
@@ -151,7 +151,7 @@ static void no_room_for_the_state(void **state)
 }
 
 /* Ids of removed rings are purged from the file; needed ones stay for the next daemon, and more can be added. */
-static void ids_of_rings_that_are_gone(void **state)
+static void ids_of_removed_rings_are_purged(void **state)
 {
 	static const struct wmk_event_class gone = { .provider = "shop", .name = "gone", .kind = 1, .level = 6 };
 	struct program program;
@@ -199,7 +199,7 @@ static void ids_of_rings_that_are_gone(void **state)
 }
 
 /* Both daemons have ended: the sessions are restored, and their rings are awaited. */
-static void what_nobody_holds_is_awaited(void **state)
+static void rings_without_a_holder_are_awaited(void **state)
 {
 	struct wmk_session *session;
 	struct program program;
@@ -243,7 +243,7 @@ static void what_nobody_holds_is_awaited(void **state)
 }
 
 /* While a session is being destroyed, another session of its name is created, started and saved. It survives. */
-static void one_of_the_name_while_another_ends(void **state)
+static void session_survives_the_end_of_its_namesake(void **state)
 {
 	struct wmk_session *old, *fresh;
 	struct program program;
@@ -317,7 +317,7 @@ static void damage(const char *name, long at, const void *bytes, size_t len, lon
 }
 
 /* The daemon was killed while it wrote an id: the next one appends after the last complete id. */
-static void half_an_id(void **state)
+static void incomplete_id_is_ignored(void **state)
 {
 	static const uint8_t half[20] = { 100, 0, 0, 0, 2 };
 	struct program program;
@@ -344,7 +344,7 @@ static void half_an_id(void **state)
 /* Invalid state files: the daemon starts, and ignores their content. */
 #define OF_FORMAT "{\"format\": 2, "
 
-static void lies(void **state)
+static void invalid_state_files_are_ignored(void **state)
 {
 	static const char *const files_with_lies[] = {
 		"", "{", "[]", OF_FORMAT "\"name\": 5}",
@@ -436,7 +436,7 @@ static void assert_identity(unsigned i, const struct wmk_identity *was)
 }
 
 /* Each daemon reads the identities of applications of earlier daemons, and drops those of ended processes. */
-static void identities(void **state)
+static void identities_of_living_processes_are_kept(void **state)
 {
 	uint64_t junk[64];
 	char process_state;
@@ -539,7 +539,7 @@ static void file_is_ignored(const struct wmk_clocks *measured, const char *text)
 #define MADE(kind, freq, offset) [kind] = clock_made(kind, freq, offset)
 
 /* Sessions keep the clocks of their first daemon if these are valid; without sessions the clocks are measured again. */
-static void each_clock_is_kept_for_the_sessions(void **state)
+static void clocks_are_kept_while_sessions_exist(void **state)
 {
 	static const char *const foreign[] = {
 		"", "{}", "{\"clocks\": []}", "{\"kind\": 1, \"freq\": 1000000001, \"uuid\": \"here\"}",
@@ -581,17 +581,17 @@ static void each_clock_is_kept_for_the_sessions(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(the_next_daemon_goes_on, scene_open, scene_close),
-		cmocka_unit_test_setup_teardown(metadata_that_is_too_short_is_replaced, scene_open, scene_close),
-		cmocka_unit_test_setup_teardown(no_room_for_the_state, scene_open, scene_close),
-		cmocka_unit_test_setup_teardown(ids_of_rings_that_are_gone, scene_open, scene_close),
-		cmocka_unit_test_setup_teardown(what_nobody_holds_is_awaited, scene_open, scene_close),
-		cmocka_unit_test_setup_teardown(one_of_the_name_while_another_ends, scene_open, scene_close),
-		cmocka_unit_test_setup_teardown(half_an_id, scene_open, scene_close),
-		cmocka_unit_test_setup_teardown(lies, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(next_daemon_continues_sessions_and_ids, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(short_metadata_is_replaced, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(state_that_cannot_be_rewritten_stays_valid, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(ids_of_removed_rings_are_purged, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(rings_without_a_holder_are_awaited, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(session_survives_the_end_of_its_namesake, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(incomplete_id_is_ignored, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(invalid_state_files_are_ignored, scene_open, scene_close),
 		cmocka_unit_test_setup_teardown(state_files_of_other_formats_are_refused, scene_open, scene_close),
-		cmocka_unit_test_setup_teardown(identities, scene_open, scene_close),
-		cmocka_unit_test_setup_teardown(each_clock_is_kept_for_the_sessions, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(identities_of_living_processes_are_kept, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(clocks_are_kept_while_sessions_exist, scene_open, scene_close),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
