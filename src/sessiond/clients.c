@@ -205,7 +205,7 @@ static int watch(struct wmk_clients *clients, int fd, void *what)
 }
 
 /* The error fits into an empty socket buffer, so sending it does not wait. */
-static void turn_away(int socket, uid_t uid, int err)
+static void refuse(int socket, uid_t uid, int err)
 {
 	struct wmk_out out = { 0 };
 
@@ -248,7 +248,7 @@ static int client_check(const struct wmk_clients *clients, int socket, struct wm
 	return 0;
 }
 
-static void client_born(struct wmk_clients *clients, int socket)
+static void client_new(struct wmk_clients *clients, int socket)
 {
 	struct wmk_peer peer;
 	int err = client_check(clients, socket, &peer);
@@ -261,7 +261,7 @@ static void client_born(struct wmk_clients *clients, int socket)
 		err = wmk_error(-errno, "cannot watch a client");
 	if (err < 0) {
 		free(client);
-		turn_away(socket, peer.uid, err);
+		refuse(socket, peer.uid, err);
 		return;
 	}
 	client->socket = socket;
@@ -282,14 +282,14 @@ static void client_born(struct wmk_clients *clients, int socket)
  * Refuse one connection by means of a spare descriptor, as the loop would spin otherwise. If the spare cannot be opened
  * again, suspend accepting. False: no connection is pending, or accepting is suspended.
  */
-static bool none_left(struct wmk_clients *clients)
+static bool refuse_without_descriptors(struct wmk_clients *clients)
 {
 	close(clients->spare);
 	int socket = accept4(clients->options.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 	if (socket >= 0) {
 		wmk_deferred_close_expect(socket);
-		turn_away(socket, (uid_t)-1, wmk_error_said(-EMFILE, "the session daemon has no descriptor left"));
+		refuse(socket, (uid_t)-1, wmk_error_said(-EMFILE, "the session daemon has no descriptor left"));
 	}
 	clients->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if (clients->spare < 0 && epoll_ctl(clients->epoll, EPOLL_CTL_DEL, clients->options.listener, NULL) == 0)
@@ -311,10 +311,10 @@ static void clients_accept(struct wmk_clients *clients)
 
 		if (socket >= 0) {
 			wmk_deferred_close_expect(socket);
-			client_born(clients, socket);
+			client_new(clients, socket);
 			continue;
 		}
-		if ((errno != EMFILE && errno != ENFILE) || !none_left(clients))
+		if ((errno != EMFILE && errno != ENFILE) || !refuse_without_descriptors(clients))
 			return;
 	}
 }

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int (*function_of(uint16_t type))(struct command_request *call)
+static int (*function_of(uint16_t type))(struct command_request *cmd)
 {
 	switch (type) {
 	case WMK_CTL_VERSION: return wmk_command_version;
@@ -41,81 +41,81 @@ static int (*function_of(uint16_t type))(struct command_request *call)
 
 /* ── one request ─────────────────────────────────────────────────────────────────────────────────────── */
 
-static void warning_add(struct command_request *call, const char *text)
+static void warning_add(struct command_request *cmd, const char *text)
 {
-	struct wmk_ctl_outcome *outcome = call->reply;
-	const char *copy = wmk_arena_text(&call->arena, text);
-	const char **at = copy ? wmk_arena_append(&call->arena, &outcome->warnings, sizeof(*at)) : NULL;
+	struct wmk_ctl_outcome *outcome = cmd->reply;
+	const char *copy = wmk_arena_text(&cmd->arena, text);
+	const char **at = copy ? wmk_arena_append(&cmd->arena, &outcome->warnings, sizeof(*at)) : NULL;
 
 	if (at)
 		*at = copy;
 }
 
 /* A reply that exceeds its limits could not be sent, and the client would not learn what was done. */
-static void warn_of_rest(struct command_request *call)
+static void warn_of_rest(struct command_request *cmd)
 {
 	char text[80];
 
-	snprintf(text, sizeof(text), "%u more warnings are not shown", call->unsaid);
-	warning_add(call, text);
+	snprintf(text, sizeof(text), "%u more warnings are not shown", cmd->omitted);
+	warning_add(cmd, text);
 }
 
-static int answer(struct command_request *call, const struct wmk_frame *frame, const void *body, struct wmk_out *out)
+static int answer(struct command_request *cmd, const struct wmk_frame *frame, const void *body, struct wmk_out *out)
 {
 	const struct wmk_request_type *command = wmk_ctl_request_find(frame->type);
 	int (*function)(struct command_request *) = function_of(frame->type);
 
 	if (!command || !function)
 		return wmk_error(-ENOSYS, "unknown request type 0x%x", frame->type);
-	void *request = wmk_arena_alloc(&call->arena, command->request->size);
-	call->reply = wmk_arena_alloc(&call->arena, command->reply->size);
-	if (!request || !call->reply)
+	void *request = wmk_arena_alloc(&cmd->arena, command->request->size);
+	cmd->reply = wmk_arena_alloc(&cmd->arena, command->reply->size);
+	if (!request || !cmd->reply)
 		return -ENOMEM;
-	int err = wmk_object_decode(command->request, body, frame->length, request, &call->arena);
+	int err = wmk_object_decode(command->request, body, frame->length, request, &cmd->arena);
 	if (err < 0)
 		return wmk_error_add(err, "cannot decode the request %s", command->name);
-	call->request = request;
-	err = function(call);
+	cmd->request = request;
+	err = function(cmd);
 	if (err < 0)
 		return err;
-	if (call->unsaid && command->reply == &wmk_ctl_outcome_object)
-		warn_of_rest(call);
-	err = wmk_object_send(out, WMK_CTL_REPLY, frame->request, command->reply, call->reply);
+	if (cmd->omitted && command->reply == &wmk_ctl_outcome_object)
+		warn_of_rest(cmd);
+	err = wmk_object_send(out, WMK_CTL_REPLY, frame->request, command->reply, cmd->reply);
 	return err < 0 ? wmk_error_add(err, "cannot encode the reply: request less") : 0;
 }
 
 void wmk_commands_run(const struct wmk_commands *commands, const struct wmk_peer *peer, const struct wmk_frame *frame,
 		      const void *body, struct wmk_out *out)
 {
-	struct command_request call = { .commands = commands, .peer = peer };
+	struct command_request cmd = { .commands = commands, .peer = peer };
 	char words[1024];
 
 	wmk_error_clear();
-	int err = answer(&call, frame, body, out);
+	int err = answer(&cmd, frame, body, out);
 	if (err < 0)
 		wmk_out_error(out, (enum wmk_msg)WMK_CTL_ERROR, frame->request, err,
 			      wmk_error_text(words, sizeof(words)));
-	wmk_arena_free(&call.arena);
+	wmk_arena_free(&cmd.arena);
 	wmk_error_clear();
 }
 
 /* ── find sessions ───────────────────────────────────────────────────────────────────────────────────── */
 
-static bool may(const struct command_request *call, const struct wmk_session *session)
+static bool may(const struct command_request *cmd, const struct wmk_session *session)
 {
-	return wmk_peer_may(call->peer, call->commands->daemon, wmk_session_uid(session));
+	return wmk_peer_may(cmd->peer, cmd->commands->daemon, wmk_session_uid(session));
 }
 
-int wmk_command_request_sessions(struct command_request *call, bool own, struct wmk_session ***out)
+int wmk_command_request_sessions(struct command_request *cmd, bool own, struct wmk_session ***out)
 {
 	struct wmk_session **all = NULL;
-	int n = wmk_session_get_all(call->commands->tracing, &all), kept = 0;
+	int n = wmk_session_get_all(cmd->commands->tracing, &all), kept = 0;
 	uid_t uid;
 	gid_t gid;
 
-	wmk_peer_owner(call->peer, call->commands->daemon, &uid, &gid);
+	wmk_peer_owner(cmd->peer, cmd->commands->daemon, &uid, &gid);
 	for (int i = 0; i < n; i++)
-		if (may(call, all[i]) && (!own || wmk_session_uid(all[i]) == uid))
+		if (may(cmd, all[i]) && (!own || wmk_session_uid(all[i]) == uid))
 			all[kept++] = all[i];
 		else
 			wmk_session_put(all[i]);
@@ -123,12 +123,12 @@ int wmk_command_request_sessions(struct command_request *call, bool own, struct 
 	return n < 0 ? n : kept;
 }
 
-static int no_session(struct command_request *call, const char *name)
+static int no_session(struct command_request *cmd, const char *name)
 {
 	struct wmk_session **all;
 	struct wmk_nearest near;
 	char names[300] = "";
-	int n = wmk_command_request_sessions(call, false, &all);
+	int n = wmk_command_request_sessions(cmd, false, &all);
 
 	wmk_nearest_init(&near, name);
 	for (int i = 0; i < n; i++)
@@ -146,10 +146,10 @@ static int no_session(struct command_request *call, const char *name)
 }
 
 /* For a client that may control sessions of others: its own session has priority, then the first of that name. */
-static struct wmk_session *others_session(struct command_request *call, const char *name)
+static struct wmk_session *others_session(struct command_request *cmd, const char *name)
 {
 	struct wmk_session **all, *found = NULL;
-	int n = wmk_command_request_sessions(call, false, &all);
+	int n = wmk_command_request_sessions(cmd, false, &all);
 
 	for (int i = 0; i < n; i++) {
 		if (!found && strcmp(wmk_session_name(all[i]), name) == 0)
@@ -162,7 +162,7 @@ static struct wmk_session *others_session(struct command_request *call, const ch
 	return found;
 }
 
-int wmk_command_request_session(struct command_request *call, const char *name, struct wmk_session **out)
+int wmk_command_request_session(struct command_request *cmd, const char *name, struct wmk_session **out)
 {
 	struct wmk_session *session;
 	uid_t uid;
@@ -170,21 +170,21 @@ int wmk_command_request_session(struct command_request *call, const char *name, 
 
 	if (!*name)
 		return wmk_error(-EINVAL, "the request names no session");
-	wmk_peer_owner(call->peer, call->commands->daemon, &uid, &gid);
-	session = wmk_session_get(call->commands->tracing, uid, name);
-	if (session && !may(call, session)) {
+	wmk_peer_owner(cmd->peer, cmd->commands->daemon, &uid, &gid);
+	session = wmk_session_get(cmd->commands->tracing, uid, name);
+	if (session && !may(cmd, session)) {
 		wmk_session_put(session);
 		session = NULL;
 	}
 	if (!session)
-		session = others_session(call, name);
+		session = others_session(cmd, name);
 	*out = session;
-	return session ? 0 : no_session(call, name);
+	return session ? 0 : no_session(cmd, name);
 }
 
-int wmk_command_request_enter(struct command_request *call, const char *name, struct wmk_session **out)
+int wmk_command_request_enter(struct command_request *cmd, const char *name, struct wmk_session **out)
 {
-	int err = wmk_command_request_session(call, name, out);
+	int err = wmk_command_request_session(cmd, name, out);
 
 	if (err < 0)
 		return err;
@@ -202,67 +202,67 @@ void wmk_command_request_leave(struct wmk_session *session)
 
 /* ── fill the reply ──────────────────────────────────────────────────────────────────────────────────── */
 
-void wmk_command_request_warn(struct command_request *call, const char *format, ...)
+void wmk_command_request_warn(struct command_request *cmd, const char *format, ...)
 {
-	const struct wmk_ctl_outcome *outcome = call->reply;
+	const struct wmk_ctl_outcome *outcome = cmd->reply;
 	char text[800];
 	va_list args;
 
 	/* the last entry is for the number of omitted warnings */
 	if (outcome->warnings.n + 1 >= WMK_CTL_WARNINGS_MAX) {
-		call->unsaid++;
+		cmd->omitted++;
 		return;
 	}
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	warning_add(call, text);
+	warning_add(cmd, text);
 }
 
-void wmk_command_request_warn_cause(struct command_request *call, const char *what)
+void wmk_command_request_warn_cause(struct command_request *cmd, const char *what)
 {
 	char words[600];
 
-	wmk_command_request_warn(call, "%s: %s", what, wmk_error_text(words, sizeof(words)));
+	wmk_command_request_warn(cmd, "%s: %s", what, wmk_error_text(words, sizeof(words)));
 	wmk_error_clear();
 }
 
-void wmk_command_request_warn_awaited(struct command_request *call, struct wmk_session *session)
+void wmk_command_request_warn_awaited(struct command_request *cmd, struct wmk_session *session)
 {
 	char words[300];
 	unsigned n = wmk_session_awaited(session, words, sizeof(words));
 
 	if (n && wmk_session_recovered(session))
-		wmk_command_request_warn(call,
+		wmk_command_request_warn(cmd,
 			      "session %.100s: %u of its ring sets cannot be adopted, and stay unchanged (%s at most)",
 			      wmk_session_name(session), n, words);
 	else if (n)
 		wmk_command_request_warn(
-			call,
+			cmd,
 			"session %.100s: no application has handed back %u ring set%s from before both daemons were "
 			"killed (%s at most): event records that are only in %s are lost when the applications end",
 			wmk_session_name(session), n, n > 1 ? "s" : "", words, n > 1 ? "them" : "it");
 }
 
-int wmk_command_request_describe(struct command_request *call, struct wmk_session *session)
+int wmk_command_request_describe(struct command_request *cmd, struct wmk_session *session)
 {
-	struct wmk_ctl_outcome *outcome = call->reply;
-	struct wmk_ctl_session *is = wmk_arena_append(&call->arena, &outcome->sessions, sizeof(*is));
+	struct wmk_ctl_outcome *outcome = cmd->reply;
+	struct wmk_ctl_session *is = wmk_arena_append(&cmd->arena, &outcome->sessions, sizeof(*is));
 	char words[400];
 
 	if (!is)
 		return -ENOMEM;
-	int err = wmk_session_describe(session, is, &call->arena);
+	int err = wmk_session_describe(session, is, &cmd->arena);
 	if (err < 0) {
 		outcome->sessions.n--;
 		return err;
 	}
 	if (wmk_session_trouble(session, words, sizeof(words)) < 0)
-		wmk_command_request_warn(call, "session %.100s: %s", is->name, words);
+		wmk_command_request_warn(cmd, "session %.100s: %s", is->name, words);
 	while (wmk_session_syscalls_warning(session, words, sizeof(words)))
-		wmk_command_request_warn(call, "session %.100s: %s", is->name, words);
+		wmk_command_request_warn(cmd, "session %.100s: %s", is->name, words);
 	if (is->full)
-		wmk_command_request_warn(call,
+		wmk_command_request_warn(cmd,
 			      "session %.100s has stopped: its trace has reached its limit of %llu bytes (--max-size)",
 			      is->name, (unsigned long long)is->settings.max_size);
 	return 0;
@@ -270,19 +270,19 @@ int wmk_command_request_describe(struct command_request *call, struct wmk_sessio
 
 /* ── changes ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-void wmk_command_request_changed(struct command_request *call, struct wmk_session *session)
+void wmk_command_request_changed(struct command_request *cmd, struct wmk_session *session)
 {
-	const struct wmk_commands *c = call->commands;
+	const struct wmk_commands *c = cmd->commands;
 
 	if (c->changed && c->changed(c->data, session, false) < 0)
-		wmk_command_request_warn_cause(call, "the change is not saved for the next session daemon");
+		wmk_command_request_warn_cause(cmd, "the change is not saved for the next session daemon");
 }
 
-int wmk_command_request_update(struct command_request *call, struct wmk_session *session)
+int wmk_command_request_update(struct command_request *cmd, struct wmk_session *session)
 {
-	struct wmk_ctl_outcome *outcome = call->reply;
-	int err = wmk_tracing_update(call->commands->tracing, session, WMK_COMMAND_UPDATE_MS, &outcome->unanswered,
-				     &call->arena);
+	struct wmk_ctl_outcome *outcome = cmd->reply;
+	int err = wmk_tracing_update(cmd->commands->tracing, session, WMK_COMMAND_UPDATE_MS, &outcome->unanswered,
+				     &cmd->arena);
 
 	if (err < 0)
 		return err;
@@ -290,7 +290,7 @@ int wmk_command_request_update(struct command_request *call, struct wmk_session 
 		wmk_error_clear();
 		return 0;
 	}
-	err = wmk_command_request_describe(call, session);
+	err = wmk_command_request_describe(cmd, session);
 	wmk_session_unlock(session);
 	return err;
 }

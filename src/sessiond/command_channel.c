@@ -34,7 +34,7 @@ static bool is_of_process(const struct wmk_ctl_domain *domain)
  * Find an existing channel, also one of a process that has ended. The pid of the domain is tried in the PID namespace
  * of the client first, then in ours, as lists show it.
  */
-static int channel_find(const struct command_request *call, struct wmk_session *session, struct wmk_ctl_domain domain,
+static int channel_find(const struct command_request *cmd, struct wmk_session *session, struct wmk_ctl_domain domain,
 			const char *name, struct wmk_session_channel **channel)
 {
 	const uint64_t given = domain.pid;
@@ -42,7 +42,7 @@ static int channel_find(const struct command_request *call, struct wmk_session *
 	int err;
 
 	domain.start_time = 0;
-	if (is_of_process(&domain) && wmk_kpids_of(call->peer->pid, domain.pid, &pid) == 0)
+	if (is_of_process(&domain) && wmk_kpids_of(cmd->peer->pid, domain.pid, &pid) == 0)
 		domain.pid = (uint64_t)pid;
 	err = wmk_session_channel_find(session, &domain, name, channel);
 	if (err < 0 && domain.pid != given) {
@@ -53,7 +53,7 @@ static int channel_find(const struct command_request *call, struct wmk_session *
 }
 
 /* Add the start time of the process, so that a later process with the same pid does not match. */
-static int domain_complete(const struct command_request *call, struct wmk_ctl_domain *domain)
+static int domain_complete(const struct command_request *cmd, struct wmk_ctl_domain *domain)
 {
 	uint64_t start_time;
 	pid_t parent, pid;
@@ -68,7 +68,7 @@ static int domain_complete(const struct command_request *call, struct wmk_ctl_do
 	if (seen[domain->pid])
 		return 0;
 #endif
-	err = wmk_kpids_of(call->peer->pid, domain->pid, &pid);
+	err = wmk_kpids_of(cmd->peer->pid, domain->pid, &pid);
 	if (err < 0)
 		return err;
 	if (!wmk_process_stat(pid, &parent, &start_time, &state))
@@ -102,17 +102,17 @@ static const char *differs(const struct wmk_ctl_channel *wanted, const struct wm
 	return NULL;
 }
 
-static void warn_rounded(struct command_request *call, const struct wmk_ctl_channel_settings *given,
+static void warn_rounded(struct command_request *cmd, const struct wmk_ctl_channel_settings *given,
 			 const struct wmk_ctl_channel *channel)
 {
 	const struct wmk_ctl_channel_settings *has = &channel->settings;
 
 	if (given->subbuf_size && given->subbuf_size != has->subbuf_size)
-		wmk_command_request_warn(call,
+		wmk_command_request_warn(cmd,
 					 "channel %.100s: sub-buffers of %" PRIu64 " bytes were rounded up to %" PRIu64,
 					 channel->name, given->subbuf_size, has->subbuf_size);
 	if (given->n_subbufs && given->n_subbufs != has->n_subbufs)
-		wmk_command_request_warn(call,
+		wmk_command_request_warn(cmd,
 			      "channel %.100s: the number of sub-buffers was rounded up from %" PRIu64 " to %" PRIu64,
 			      channel->name, given->n_subbufs, has->n_subbufs);
 }
@@ -162,7 +162,7 @@ static int fill(struct wmk_session_channel *channel, const struct wmk_list *rule
 }
 
 /* fill() for contexts. If the channel has recorded, warn that it continues in other streams. */
-static int add_contexts(struct command_request *call, struct wmk_session_channel *channel,
+static int add_contexts(struct command_request *cmd, struct wmk_session_channel *channel,
 			const struct wmk_list *contexts)
 {
 	const uint32_t before = channel->first_stream;
@@ -171,7 +171,7 @@ static int add_contexts(struct command_request *call, struct wmk_session_channel
 
 	if (channel->first_stream != before) {
 		wmk_rings_name(channel, channel->first_stream, name);
-		wmk_command_request_warn(call,
+		wmk_command_request_warn(cmd,
 					 "channel %.60s has recorded already: with the new contexts it continues in "
 					 "new streams (%.80s) and new rings",
 					 channel->is.name, name);
@@ -180,7 +180,7 @@ static int add_contexts(struct command_request *call, struct wmk_session_channel
 }
 
 /* Enable an existing channel again, provided that the request asks for no other settings. */
-static int again(struct command_request *call, struct wmk_session_channel *channel, const struct wmk_ctl_channel *given)
+static int again(struct command_request *cmd, struct wmk_session_channel *channel, const struct wmk_ctl_channel *given)
 {
 	const struct wmk_ctl_channel *has = wmk_session_channel_options(channel);
 	const char *what = differs(given, has);
@@ -190,7 +190,7 @@ static int again(struct command_request *call, struct wmk_session_channel *chann
 				      "channel '%.60s' exists already, and %s cannot be changed: destroy the session, "
 				      "or use another name",
 				      has->name, what);
-	int err = add_contexts(call, channel, &given->contexts);
+	int err = add_contexts(cmd, channel, &given->contexts);
 	if (err == 0)
 		err = fill(channel, &given->rules, NULL);
 	if (err == 0)
@@ -199,40 +199,40 @@ static int again(struct command_request *call, struct wmk_session_channel *chann
 }
 
 /* Finish a command. Locked on entry, unlocked on return; drops the reference. Saves and updates unless `err` is set. */
-static int changed(struct command_request *call, struct wmk_session *session, int err)
+static int changed(struct command_request *cmd, struct wmk_session *session, int err)
 {
 	if (err >= 0) {
 		wmk_session_syscalls_decide(session);
-		wmk_command_request_changed(call, session);
+		wmk_command_request_changed(cmd, session);
 		err = wmk_session_kernel_update(session);
 	}
 	wmk_session_unlock(session);
 	if (err >= 0)
-		err = wmk_command_request_update(call, session);
+		err = wmk_command_request_update(cmd, session);
 	wmk_session_put(session);
 	return err;
 }
 
 /* Finish a command that may have failed half way: save and update what was done. Returns the first error. */
-static int changed_in_part(struct command_request *call, struct wmk_session *session, int err)
+static int changed_in_part(struct command_request *cmd, struct wmk_session *session, int err)
 {
 	char words[800];
 
 	if (err >= 0)
-		return changed(call, session, err);
+		return changed(cmd, session, err);
 	wmk_error_text(words, sizeof(words));
-	if (changed(call, session, 0) < 0)
+	if (changed(cmd, session, 0) < 0)
 		wmk_error_clear();
 	return wmk_error_said(err, "%.150s", words);
 }
 
-int wmk_command_enable_channel(struct command_request *call)
+int wmk_command_enable_channel(struct command_request *cmd)
 {
-	const struct wmk_ctl_enable_channel *request = call->request;
+	const struct wmk_ctl_enable_channel *request = cmd->request;
 	struct wmk_ctl_channel given = request->channel;
 	struct wmk_session_channel *channel;
 	struct wmk_session *session;
-	int err = domain_complete(call, &given.domain);
+	int err = domain_complete(cmd, &given.domain);
 
 	given.calls_by = WMK_CALLS_BY_NOBODY;    /* decided below; the value in a saved session is ignored */
 	given.calls_why = NULL;
@@ -243,43 +243,43 @@ int wmk_command_enable_channel(struct command_request *call)
 	if (err == 0)
 		err = contexts_check(&given.contexts);
 	if (err == 0)
-		err = wmk_command_request_enter(call, request->session, &session);
+		err = wmk_command_request_enter(cmd, request->session, &session);
 	if (err < 0)
 		return err;
 	err = wmk_session_channel_find(session, &given.domain, given.name, &channel);
 	if (err == 0)
-		return changed_in_part(call, session, again(call, channel, &given));
+		return changed_in_part(cmd, session, again(cmd, channel, &given));
 	if (err == -ENOENT) {
 		wmk_error_clear();
 		err = wmk_session_channel_add(session, &given, &channel);
 		if (err == 0)
-			warn_rounded(call, &given.settings, wmk_session_channel_options(channel));
+			warn_rounded(cmd, &given.settings, wmk_session_channel_options(channel));
 	}
-	return changed(call, session, err);
+	return changed(cmd, session, err);
 }
 
-int wmk_command_disable_channel(struct command_request *call)
+int wmk_command_disable_channel(struct command_request *cmd)
 {
-	const struct wmk_ctl_disable_channel *request = call->request;
+	const struct wmk_ctl_disable_channel *request = cmd->request;
 	struct wmk_ctl_domain domain = request->domain;
 	struct wmk_session_channel *channel;
 	struct wmk_session *session;
-	int err = wmk_command_request_enter(call, request->session, &session);
+	int err = wmk_command_request_enter(cmd, request->session, &session);
 
 	if (err < 0)
 		return err;
-	err = channel_find(call, session, domain, request->channel, &channel);
+	err = channel_find(cmd, session, domain, request->channel, &channel);
 	if (err == 0)
 		wmk_session_channel_switch(channel, false);
-	return changed(call, session, err);
+	return changed(cmd, session, err);
 }
 
 /* Find the channel of the request; create a default channel if the domain has none. Locked. */
-static int channel_for(const struct command_request *call, struct wmk_session *session,
+static int channel_for(const struct command_request *cmd, struct wmk_session *session,
 		       const struct wmk_ctl_domain *domain, const char *name, struct wmk_session_channel **channel)
 {
 	struct wmk_ctl_domain complete = *domain;
-	int err = domain_complete(call, &complete);
+	int err = domain_complete(cmd, &complete);
 
 	if (err == 0)
 		err = wmk_session_channel_find(session, &complete, name, channel);
@@ -301,9 +301,9 @@ static int channel_for(const struct command_request *call, struct wmk_session *s
 /* ── events ──────────────────────────────────────────────────────────────────────────────────────────── */
 
 /* Warn about a pattern that matches no known event: a typing error, or events of applications that start later. */
-static void warn_unmatched(struct command_request *call, const char *pattern)
+static void warn_unmatched(struct command_request *cmd, const char *pattern)
 {
-	struct wmk_tracing *tracing = call->commands->tracing;
+	struct wmk_tracing *tracing = cmd->commands->tracing;
 	const char *near[3];
 
 	/* "*" is never a typing error */
@@ -312,10 +312,10 @@ static void warn_unmatched(struct command_request *call, const char *pattern)
 	unsigned n = wmk_tracing_nearest(tracing, pattern, near, 3);
 	if (n == 0)
 		wmk_command_request_warn(
-			call, "no known event matches '%.100s': it applies to applications that register later",
+			cmd, "no known event matches '%.100s': it applies to applications that register later",
 			pattern);
 	else
-		wmk_command_request_warn(call,
+		wmk_command_request_warn(cmd,
 					 "no known event matches '%.100s' (near: %.150s%s%.150s%s%.150s): it applies "
 					 "to applications that register later",
 					 pattern, near[0], n > 1 ? ", " : "", n > 1 ? near[1] : "", n > 2 ? ", " : "",
@@ -323,11 +323,11 @@ static void warn_unmatched(struct command_request *call, const char *pattern)
 }
 
 /* Check the rules with the rights of the session's owner, which is the user that records. */
-static int kernel_rules_check(struct command_request *call, const char *name, const struct wmk_list *rules)
+static int kernel_rules_check(struct command_request *cmd, const char *name, const struct wmk_list *rules)
 {
 	struct wmk_session *session;
 	char note[300];
-	int err = wmk_command_request_session(call, name, &session);
+	int err = wmk_command_request_session(cmd, name, &session);
 
 	if (err < 0)
 		return err;
@@ -336,32 +336,32 @@ static int kernel_rules_check(struct command_request *call, const char *name, co
 
 		err = wmk_kernel_rule_check(session, rule, note, sizeof(note));
 		if (err == 0 && note[0])
-			wmk_command_request_warn(call, "%s: %s", rule->pattern, note);
+			wmk_command_request_warn(cmd, "%s: %s", rule->pattern, note);
 	}
 	wmk_session_put(session);
-	return err < 0 ? err : wmk_kernel_filters_fit(call->commands->tracing, rules);
+	return err < 0 ? err : wmk_kernel_filters_fit(cmd->commands->tracing, rules);
 }
 
-int wmk_command_enable_event(struct command_request *call)
+int wmk_command_enable_event(struct command_request *cmd)
 {
-	const struct wmk_ctl_enable_event *request = call->request;
+	const struct wmk_ctl_enable_event *request = cmd->request;
 	struct wmk_session_channel *channel;
 	struct wmk_session *session;
 	int err = request->rules.n ? rules_check(&request->rules) : wmk_error(-EINVAL, "the request names no event");
 
 	if (err == 0 && request->domain.kind == WMK_DOMAIN_KERNEL)
-		err = kernel_rules_check(call, request->session, &request->rules);
+		err = kernel_rules_check(cmd, request->session, &request->rules);
 	/* For a domain of named applications the known events may be those of other applications: no check. */
 	for (uint32_t i = 0; err == 0 && request->domain.kind == WMK_DOMAIN_USER && i < request->rules.n; i++)
-		err = wmk_tracing_filter_check(call->commands->tracing,
+		err = wmk_tracing_filter_check(cmd->commands->tracing,
 					       (const struct wmk_ctl_rule *)request->rules.items + i);
 	if (err == 0)
-		err = wmk_command_request_enter(call, request->session, &session);
+		err = wmk_command_request_enter(cmd, request->session, &session);
 	if (err < 0)
 		return err;
-	err = channel_for(call, session, &request->domain, request->channel, &channel);
+	err = channel_for(cmd, session, &request->domain, request->channel, &channel);
 	if (err < 0)
-		return changed(call, session, err);
+		return changed(cmd, session, err);
 	err = fill(channel, &request->rules, NULL);
 	if (err == 0) {
 		err = wmk_session_filters_check(channel, &request->rules);
@@ -369,8 +369,8 @@ int wmk_command_enable_event(struct command_request *call)
 			wmk_session_rules_withdraw(channel, &request->rules);
 	}
 	for (uint32_t i = 0; err == 0 && !wmk_channel_is_kernel(channel) && i < request->rules.n; i++)
-		warn_unmatched(call, ((const struct wmk_ctl_rule *)request->rules.items + i)->pattern);
-	return changed_in_part(call, session, err);
+		warn_unmatched(cmd, ((const struct wmk_ctl_rule *)request->rules.items + i)->pattern);
+	return changed_in_part(cmd, session, err);
 }
 
 static int no_rule(const struct wmk_session_channel *channel, const char *pattern)
@@ -397,45 +397,45 @@ static int disable(struct wmk_session_channel *channel, const struct wmk_list *p
 	return 0;
 }
 
-int wmk_command_disable_event(struct command_request *call)
+int wmk_command_disable_event(struct command_request *cmd)
 {
-	const struct wmk_ctl_disable_event *request = call->request;
+	const struct wmk_ctl_disable_event *request = cmd->request;
 	struct wmk_ctl_domain domain = request->domain;
 	struct wmk_session_channel *channel;
 	struct wmk_session *session;
-	int err = wmk_command_request_enter(call, request->session, &session);
+	int err = wmk_command_request_enter(cmd, request->session, &session);
 
 	if (err < 0)
 		return err;
-	err = channel_find(call, session, domain, request->channel, &channel);
+	err = channel_find(cmd, session, domain, request->channel, &channel);
 	if (err < 0)
-		return changed(call, session, err);
+		return changed(cmd, session, err);
 	/* (an unknown pattern leaves the earlier ones of the request disabled) */
-	return changed_in_part(call, session, disable(channel, &request->patterns));
+	return changed_in_part(cmd, session, disable(channel, &request->patterns));
 }
 
 /* ── contexts, trackers ──────────────────────────────────────────────────────────────────────────────── */
 
-int wmk_command_add_context(struct command_request *call)
+int wmk_command_add_context(struct command_request *cmd)
 {
-	const struct wmk_ctl_add_context *request = call->request;
+	const struct wmk_ctl_add_context *request = cmd->request;
 	struct wmk_session_channel *channel;
 	struct wmk_session *session;
 	int err = request->contexts.n ? contexts_check(&request->contexts)
 				      : wmk_error(-EINVAL, "the request names no context");
 
 	if (err == 0)
-		err = wmk_command_request_enter(call, request->session, &session);
+		err = wmk_command_request_enter(cmd, request->session, &session);
 	if (err < 0)
 		return err;
-	err = channel_for(call, session, &request->domain, request->channel, &channel);
+	err = channel_for(cmd, session, &request->domain, request->channel, &channel);
 	if (err < 0)
-		return changed(call, session, err);
-	return changed_in_part(call, session, add_contexts(call, channel, &request->contexts));
+		return changed(cmd, session, err);
+	return changed_in_part(cmd, session, add_contexts(cmd, channel, &request->contexts));
 }
 
 /* Add the pid context, which selects kernel records, and check that each filter can be combined with the pid list. */
-static int narrow(struct command_request *call, struct wmk_session *session)
+static int narrow(struct command_request *cmd, struct wmk_session *session)
 {
 	const char *name = wmk_ctf_context(WMK_CONTEXT_PID)->field.name;
 	const struct wmk_list contexts = { &name, 1 };
@@ -446,7 +446,7 @@ static int narrow(struct command_request *call, struct wmk_session *session)
 
 		if (!wmk_channel_is_kernel(channel))
 			continue;
-		err = add_contexts(call, channel, &contexts);
+		err = add_contexts(cmd, channel, &contexts);
 		if (err == 0)
 			err = wmk_kernel_filters_check(channel, &channel->is.rules);
 	}
@@ -454,7 +454,7 @@ static int narrow(struct command_request *call, struct wmk_session *session)
 }
 
 /* Narrow all kernel channels, or restore the list. */
-static int track_kernel(struct command_request *call, struct wmk_session *session, const struct wmk_ctl_track *request,
+static int track_kernel(struct command_request *cmd, struct wmk_session *session, const struct wmk_ctl_track *request,
 			bool add)
 {
 	struct wmk_ctl_trackers *t = &session->trackers;
@@ -467,7 +467,7 @@ static int track_kernel(struct command_request *call, struct wmk_session *sessio
 	if (err == 0)
 		err = wmk_session_track(session, request, add);
 	if (err == 0 && t->kernel_pid)
-		err = narrow(call, session);
+		err = narrow(cmd, session);
 	if (err < 0 && kept.items) {
 		free(t->kernel_pids.items);
 		t->kernel_pids = kept;
@@ -482,7 +482,7 @@ static int track_kernel(struct command_request *call, struct wmk_session *sessio
  * Translate pids from the client's PID namespace to ours, in memory of the request. For another namespace each pid
  * costs a scan of /proc, so their number is limited. A pid to remove may have ended; then it is used as lists show it.
  */
-static int processes_of(struct command_request *call, struct wmk_ctl_track *request, bool add)
+static int processes_of(struct command_request *cmd, struct wmk_ctl_track *request, bool add)
 {
 	const uint64_t *given = request->ids.items;
 	struct wmk_list made = { NULL, 0 };
@@ -493,8 +493,8 @@ static int processes_of(struct command_request *call, struct wmk_ctl_track *requ
 		return 0;
 	for (uint32_t i = 0; i < request->ids.n; i++) {
 		const bool is_number = given[i] > 0 && given[i] <= INT32_MAX;
-		uint64_t *id = wmk_arena_append(&call->arena, &made, sizeof(*id));
-		int err = !id ? -ENOMEM : is_number ? wmk_kpids_of(call->peer->pid, given[i], &pid) : 0;
+		uint64_t *id = wmk_arena_append(&cmd->arena, &made, sizeof(*id));
+		int err = !id ? -ENOMEM : is_number ? wmk_kpids_of(cmd->peer->pid, given[i], &pid) : 0;
 
 		if (err < 0 && (add || !id))
 			return err;
@@ -510,27 +510,27 @@ static int processes_of(struct command_request *call, struct wmk_ctl_track *requ
 	return 0;
 }
 
-static int track(struct command_request *call, bool add)
+static int track(struct command_request *cmd, bool add)
 {
-	struct wmk_ctl_track request = *(const struct wmk_ctl_track *)call->request;
+	struct wmk_ctl_track request = *(const struct wmk_ctl_track *)cmd->request;
 	struct wmk_session *session;
-	int err = processes_of(call, &request, add);
+	int err = processes_of(cmd, &request, add);
 
 	if (err == 0)
-		err = wmk_command_request_enter(call, request.session, &session);
+		err = wmk_command_request_enter(cmd, request.session, &session);
 	if (err < 0)
 		return err;
 	if (request.kind == WMK_TRACK_KERNEL_PID)
-		return changed_in_part(call, session, track_kernel(call, session, &request, add));
-	return changed(call, session, wmk_session_track(session, &request, add));
+		return changed_in_part(cmd, session, track_kernel(cmd, session, &request, add));
+	return changed(cmd, session, wmk_session_track(session, &request, add));
 }
 
-int wmk_command_track(struct command_request *call)
+int wmk_command_track(struct command_request *cmd)
 {
-	return track(call, true);
+	return track(cmd, true);
 }
 
-int wmk_command_untrack(struct command_request *call)
+int wmk_command_untrack(struct command_request *cmd)
 {
-	return track(call, false);
+	return track(cmd, false);
 }

@@ -33,7 +33,7 @@
 
 /* The listed entries of the catalog, in the order of the events in the reply. */
 struct kernel_listing {
-	struct command_request *call;
+	struct command_request *cmd;
 	const struct wmk_tracefs *tracefs;
 	const struct wmk_kcatalog *catalog;
 	const struct wmk_kentry **entries;
@@ -54,12 +54,12 @@ static struct wmk_kentry exit_of(const struct wmk_kentry *entry, char name[WMK_N
 
 static const struct wmk_ctl_list_kernel *asked(const struct kernel_listing *listing)
 {
-	return listing->call->request;
+	return listing->cmd->request;
 }
 
 static struct wmk_ctl_event *event_at(const struct kernel_listing *listing, uint32_t i)
 {
-	struct wmk_ctl_kernel *reply = listing->call->reply;
+	struct wmk_ctl_kernel *reply = listing->cmd->reply;
 
 	return (struct wmk_ctl_event *)reply->events.items + i;
 }
@@ -108,15 +108,15 @@ static int fields_add(const struct kernel_listing *listing, const struct wmk_ken
 		wmk_error_clear();
 		return err == -ENOMEM ? err : 0;
 	}
-	err = wmk_fields_describe(event->class, is, &listing->call->arena);
+	err = wmk_fields_describe(event->class, is, &listing->cmd->arena);
 	wmk_kevent_free(event);
 	return err;
 }
 
 static int event_add(struct kernel_listing *listing, const struct wmk_kentry *entry)
 {
-	struct wmk_ctl_kernel *reply = listing->call->reply;
-	struct wmk_arena *arena = &listing->call->arena;
+	struct wmk_ctl_kernel *reply = listing->cmd->reply;
+	struct wmk_arena *arena = &listing->cmd->arena;
 	struct wmk_ctl_event *is = wmk_arena_append(arena, &reply->events, sizeof(*is));
 	char file[FILE_MAX], name[WMK_NAME_MAX + 1];
 	int err = 0;
@@ -158,9 +158,9 @@ static bool is_recorded(const struct wmk_session *session, const struct wmk_kent
 
 static int mark_recorded(const struct kernel_listing *listing)
 {
-	const struct wmk_ctl_kernel *reply = listing->call->reply;
+	const struct wmk_ctl_kernel *reply = listing->cmd->reply;
 	struct wmk_session **all;
-	int n = wmk_command_request_sessions(listing->call, false, &all);
+	int n = wmk_command_request_sessions(listing->cmd, false, &all);
 
 	for (int i = 0; i < n; i++) {
 		if (wmk_session_lock(all[i]) == 0) {
@@ -200,7 +200,7 @@ static int lacks_find(const struct kernel_listing *listing, struct wmk_kmissing 
 {
 	static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 	static bool arguments_work;      /* this daemon has tried it already; the test takes longest */
-	struct wmk_tracing *tracing = listing->call->commands->tracing;
+	struct wmk_tracing *tracing = listing->cmd->commands->tracing;
 	const enum wmk_clock_kind clock = wmk_clock_default(tracing);
 	char name[WMK_KINSTANCE_NAME];
 	int err = wmk_kinstance_name(tracing->kernel_owner, "", "lacks", name);
@@ -216,7 +216,7 @@ static int lacks_find(const struct kernel_listing *listing, struct wmk_kmissing 
 
 static int list_lacks(const struct kernel_listing *listing)
 {
-	struct wmk_ctl_kernel *reply = listing->call->reply;
+	struct wmk_ctl_kernel *reply = listing->cmd->reply;
 	struct wmk_kmissing lacks;
 	char words[2 * WMK_KMISSING_TEXT];
 	int err = lacks_find(listing, &lacks);
@@ -224,8 +224,8 @@ static int list_lacks(const struct kernel_listing *listing)
 	for (unsigned i = 0; i < WMK_KFEATURES && err == 0; i++) {
 		if (!wmk_kmissing_text(&lacks, (enum wmk_kfeature)i, words, sizeof(words)))
 			continue;
-		const char *copy = wmk_arena_text(&listing->call->arena, words);
-		const char **at = copy ? wmk_arena_append(&listing->call->arena, &reply->lacks, sizeof(*at)) : NULL;
+		const char *copy = wmk_arena_text(&listing->cmd->arena, words);
+		const char **at = copy ? wmk_arena_append(&listing->cmd->arena, &reply->lacks, sizeof(*at)) : NULL;
 
 		if (at)
 			*at = copy;
@@ -237,11 +237,11 @@ static int list_lacks(const struct kernel_listing *listing)
 
 /* ── the command ─────────────────────────────────────────────────────────────────────────────────────── */
 
-int wmk_command_list_kernel(struct command_request *call)
+int wmk_command_list_kernel(struct command_request *cmd)
 {
-	struct wmk_tracing *tracing = call->commands->tracing;
-	struct wmk_ctl_kernel *reply = call->reply;
-	struct kernel_listing listing = { .call = call };
+	struct wmk_tracing *tracing = cmd->commands->tracing;
+	struct wmk_ctl_kernel *reply = cmd->reply;
+	struct kernel_listing listing = { .cmd = cmd };
 	const char *clock = wmk_kinstance_clock(wmk_clock_default(tracing));
 	struct wmk_tracefs *tracefs;
 	struct wmk_kcatalog *catalog;

@@ -14,36 +14,36 @@ struct command_request {
 	const void *request;             /* decoded, of the command's type */
 	void *reply;                     /* zeroed, of the command's type */
 	struct wmk_arena arena;          /* of both */
-	unsigned unsaid;                 /* number of warnings that the reply has no room for */
+	unsigned omitted;                 /* number of warnings that the reply has no room for */
 };
 
 /* ── command.c ── */
 /* Find a session that the client may use: a reference, not locked; -ENOENT with the nearest names. */
-int wmk_command_request_session(struct command_request *call, const char *name, struct wmk_session **session);
+int wmk_command_request_session(struct command_request *cmd, const char *name, struct wmk_session **session);
 /* The same, locked. wmk_command_request_leave() unlocks it and drops the reference. */
-int wmk_command_request_enter(struct command_request *call, const char *name, struct wmk_session **session);
+int wmk_command_request_enter(struct command_request *cmd, const char *name, struct wmk_session **session);
 void wmk_command_request_leave(struct wmk_session *session);
 /*
  * References to all sessions that the client may use, in a malloc'd array; returns their number or -errno. `own`: only
  * sessions that belong to the client.
  */
-int wmk_command_request_sessions(struct command_request *call, bool own, struct wmk_session ***sessions);
+int wmk_command_request_sessions(struct command_request *cmd, bool own, struct wmk_session ***sessions);
 /* Locked. Save the session; add a warning if that fails. */
-void wmk_command_request_changed(struct command_request *call, struct wmk_session *session);
+void wmk_command_request_changed(struct command_request *cmd, struct wmk_session *session);
 /*
  * Not locked, with a reference. Bring the applications in line, then describe the session in the reply (struct
  * wmk_ctl_outcome). A session that was destroyed meanwhile is no error.
  */
-int wmk_command_request_update(struct command_request *call, struct wmk_session *session);
+int wmk_command_request_update(struct command_request *cmd, struct wmk_session *session);
 /* Locked. Describe the session in the reply; its errors become warnings. */
-int wmk_command_request_describe(struct command_request *call, struct wmk_session *session);
+int wmk_command_request_describe(struct command_request *cmd, struct wmk_session *session);
 /* Add a warning to the reply. */
-void wmk_command_request_warn(struct command_request *call, const char *format, ...)
+void wmk_command_request_warn(struct command_request *cmd, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* Add the thread's cause chain as a warning, and clear it. */
-void wmk_command_request_warn_cause(struct command_request *call, const char *what);
+void wmk_command_request_warn_cause(struct command_request *cmd, const char *what);
 /* Locked. Warn about ring sets of earlier daemons that no application has handed back. */
-void wmk_command_request_warn_awaited(struct command_request *call, struct wmk_session *session);
+void wmk_command_request_warn_awaited(struct command_request *cmd, struct wmk_session *session);
 
 static inline const char *wmk_list_text(const struct wmk_list *list, uint32_t i)
 {
@@ -51,23 +51,23 @@ static inline const char *wmk_list_text(const struct wmk_list *list, uint32_t i)
 }
 
 /* ── command_session.c, command_channel.c, command_kernel.c: one for each request ── */
-int wmk_command_version(struct command_request *call);
-int wmk_command_create(struct command_request *call);
-int wmk_command_destroy(struct command_request *call);
-int wmk_command_start(struct command_request *call);
-int wmk_command_stop(struct command_request *call);
-int wmk_command_clear(struct command_request *call);
-int wmk_command_regenerate(struct command_request *call);
-int wmk_command_list_sessions(struct command_request *call);
-int wmk_command_list_apps(struct command_request *call);
-int wmk_command_shutdown(struct command_request *call);
-int wmk_command_list_kernel(struct command_request *call);
-int wmk_command_enable_channel(struct command_request *call);
-int wmk_command_disable_channel(struct command_request *call);
-int wmk_command_enable_event(struct command_request *call);
-int wmk_command_disable_event(struct command_request *call);
-int wmk_command_add_context(struct command_request *call);
-int wmk_command_track(struct command_request *call);
-int wmk_command_untrack(struct command_request *call);
+int wmk_command_version(struct command_request *cmd);
+int wmk_command_create(struct command_request *cmd);
+int wmk_command_destroy(struct command_request *cmd);
+int wmk_command_start(struct command_request *cmd);
+int wmk_command_stop(struct command_request *cmd);
+int wmk_command_clear(struct command_request *cmd);
+int wmk_command_regenerate(struct command_request *cmd);
+int wmk_command_list_sessions(struct command_request *cmd);
+int wmk_command_list_apps(struct command_request *cmd);
+int wmk_command_shutdown(struct command_request *cmd);
+int wmk_command_list_kernel(struct command_request *cmd);
+int wmk_command_enable_channel(struct command_request *cmd);
+int wmk_command_disable_channel(struct command_request *cmd);
+int wmk_command_enable_event(struct command_request *cmd);
+int wmk_command_disable_event(struct command_request *cmd);
+int wmk_command_add_context(struct command_request *cmd);
+int wmk_command_track(struct command_request *cmd);
+int wmk_command_untrack(struct command_request *cmd);
 
 #endif

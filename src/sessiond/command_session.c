@@ -18,15 +18,15 @@
 
 #define SAME_SECOND_MAX 1000u
 
-int wmk_command_version(struct command_request *call)
+int wmk_command_version(struct command_request *cmd)
 {
-	struct wmk_ctl_version_reply *reply = call->reply;
+	struct wmk_ctl_version_reply *reply = cmd->reply;
 
-	reply->version = call->commands->version;
+	reply->version = cmd->commands->version;
 	reply->pid = (uint64_t)getpid();
-	reply->uid = call->commands->daemon;
-	reply->started = call->commands->started;
-	reply->rundir = call->commands->rundir;
+	reply->uid = cmd->commands->daemon;
+	reply->started = cmd->commands->started;
+	reply->rundir = cmd->commands->rundir;
 	return 0;
 }
 
@@ -73,25 +73,25 @@ static void path_tidy(char *path)
 }
 
 /* Check that the directory is free, that no session will write there, and that the client can find the trace. */
-static int place_check(struct command_request *call, const struct wmk_session_options *o)
+static int place_check(struct command_request *cmd, const struct wmk_session_options *o)
 {
 	int err = wmk_session_output_check(call->commands->tracing, o);
 
-	if (err == 0 && !wmk_peer_sees(call->peer, o->path))
+	if (err == 0 && !wmk_peer_sees(cmd->peer, o->path))
 		return wmk_error_said(-ENOENT, "%.60s is another directory for the session daemon, which writes the "
 				      "trace: the client has other mounts (a container)", o->path);
 
-	return err == 0 ? wmk_session_path_check(call->commands->tracing, o) : err;
+	return err == 0 ? wmk_session_path_check(cmd->commands->tracing, o) : err;
 }
 
 /*
  * Store the path in `path`, to which the options point. A default path contains the time in seconds; the second and
  * later ones in a second get a number as suffix.
  */
-static int choose_path(struct command_request *call, const struct wmk_session_options *o, bool auto_name, char *path,
+static int choose_path(struct command_request *cmd, const struct wmk_session_options *o, bool auto_name, char *path,
 		       size_t size)
 {
-	const struct wmk_ctl_create *request = call->request;
+	const struct wmk_ctl_create *request = cmd->request;
 
 	if (request->path && *request->path) {
 		int n = snprintf(path, size, "%s", request->path);
@@ -102,16 +102,16 @@ static int choose_path(struct command_request *call, const struct wmk_session_op
 		if (err < 0)
 			return err;
 		path_tidy(path);
-		return place_check(call, o);
+		return place_check(cmd, o);
 	}
 	int err = default_place(request, o->name, auto_name, path, size);
 	size_t len = err == 0 ? strlen(path) : 0;
 	if (err == 0)
-		err = place_check(call, o);
+		err = place_check(cmd, o);
 	for (unsigned i = 2; (err == -ENOTEMPTY || err == -EBUSY) && i <= SAME_SECOND_MAX; i++) {
 		if ((size_t)snprintf(path + len, size - len, "-%u", i) >= size - len)
 			return wmk_error(-ENAMETOOLONG, "the path of the trace is too long");
-		err = place_check(call, o);
+		err = place_check(cmd, o);
 	}
 	return err;
 }
@@ -139,19 +139,19 @@ static int description_check(const char *text)
 	return 0;
 }
 
-static int create_once(struct command_request *call, unsigned attempt, struct wmk_session **session)
+static int create_once(struct command_request *cmd, unsigned attempt, struct wmk_session **session)
 {
-	const struct wmk_ctl_create *request = call->request;
+	const struct wmk_ctl_create *request = cmd->request;
 	bool unnamed = !*request->name;
 	char name[64], path[WMK_OBJECT_TEXT_MAX];
 	struct wmk_session_options options = {
 		.name = request->name,
 		.path = path,
-		.all_users = call->commands->daemon == 0,
+		.all_users = cmd->commands->daemon == 0,
 		.settings = request->settings,
 	};
 
-	wmk_peer_owner(call->peer, call->commands->daemon, &options.uid, &options.gid);
+	wmk_peer_owner(cmd->peer, cmd->commands->daemon, &options.uid, &options.gid);
 	if (unnamed) {
 		auto_name(name, sizeof(name), attempt);
 		options.name = name;
@@ -162,24 +162,24 @@ static int create_once(struct command_request *call, unsigned attempt, struct wm
 	if (err == 0 && request->settings.description)
 		err = description_check(request->settings.description);
 	if (err == 0)
-		err = choose_path(call, &options, unnamed, path, sizeof(path));
-	return err == 0 ? wmk_session_create(call->commands->tracing, &options, session) : err;
+		err = choose_path(cmd, &options, unnamed, path, sizeof(path));
+	return err == 0 ? wmk_session_create(cmd->commands->tracing, &options, session) : err;
 }
 
-int wmk_command_create(struct command_request *call)
+int wmk_command_create(struct command_request *cmd)
 {
-	const struct wmk_ctl_create *request = call->request;
+	const struct wmk_ctl_create *request = cmd->request;
 	struct wmk_session *session = NULL;
-	int err = create_once(call, 1, &session);
+	int err = create_once(cmd, 1, &session);
 
 	for (unsigned i = 2; err == -EEXIST && !*request->name && i <= SAME_SECOND_MAX; i++)
-		err = create_once(call, i, &session);
+		err = create_once(cmd, i, &session);
 	if (err < 0)
 		return wmk_error_add(err, "cannot create the session");
 	err = wmk_session_lock(session);
 	if (err == 0) {
-		wmk_command_request_changed(call, session);
-		err = wmk_command_request_describe(call, session);
+		wmk_command_request_changed(cmd, session);
+		err = wmk_command_request_describe(cmd, session);
 		wmk_session_unlock(session);
 	}
 	wmk_session_put(session);
@@ -189,11 +189,11 @@ int wmk_command_create(struct command_request *call)
 /* ── destroy ─────────────────────────────────────────────────────────────────────────────────────────── */
 
 /* Takes over the reference. */
-static int destroy_one(struct command_request *call, struct wmk_session *session)
+static int destroy_one(struct command_request *cmd, struct wmk_session *session)
 {
-	const struct wmk_commands *c = call->commands;
-	struct wmk_ctl_outcome *outcome = call->reply;
-	struct wmk_ctl_session *last = wmk_arena_append(&call->arena, &outcome->sessions, sizeof(*last));
+	const struct wmk_commands *c = cmd->commands;
+	struct wmk_ctl_outcome *outcome = cmd->reply;
+	struct wmk_ctl_session *last = wmk_arena_append(&cmd->arena, &outcome->sessions, sizeof(*last));
 	int err = last ? wmk_session_lock(session) : -ENOMEM;
 	char words[400];
 
@@ -203,19 +203,19 @@ static int destroy_one(struct command_request *call, struct wmk_session *session
 		return err;
 	}
 	if (wmk_session_trouble(session, words, sizeof(words)) < 0)
-		wmk_command_request_warn(call, "session %.100s: %s", wmk_session_name(session), words);
-	wmk_command_request_warn_awaited(call, session);
+		wmk_command_request_warn(cmd, "session %.100s: %s", wmk_session_name(session), words);
+	wmk_command_request_warn_awaited(cmd, session);
 	wmk_session_destroy(session);
 	wmk_session_unlock(session);
-	if (wmk_tracing_update(c->tracing, session, WMK_COMMAND_UPDATE_MS, &outcome->unanswered, &call->arena) < 0)
-		wmk_command_request_warn_cause(call, "not all applications were updated");
-	if (wmk_session_finish(session, last, &call->arena) < 0)
-		wmk_command_request_warn_cause(call, "not everything could be written");
+	if (wmk_tracing_update(c->tracing, session, WMK_COMMAND_UPDATE_MS, &outcome->unanswered, &cmd->arena) < 0)
+		wmk_command_request_warn_cause(cmd, "not all applications were updated");
+	if (wmk_session_finish(session, last, &cmd->arena) < 0)
+		wmk_command_request_warn_cause(cmd, "not everything could be written");
 	/* The entry is removed if even its name is missing after an error. */
 	if (!last->name)
 		outcome->sessions.n--;
 	if (c->changed && c->changed(c->data, session, true) < 0)
-		wmk_command_request_warn_cause(call, "cannot remove the saved state of the session");
+		wmk_command_request_warn_cause(cmd, "cannot remove the saved state of the session");
 	wmk_session_put(session);
 	return 0;
 }
@@ -224,14 +224,14 @@ static int destroy_one(struct command_request *call, struct wmk_session *session
  * Call `one`, which takes over the reference, for all sessions. A session that another client has stopped or destroyed
  * meanwhile is no error. Returns the first other error.
  */
-static int each_session(struct command_request *call, bool own,
-			int (*one)(struct command_request *call, struct wmk_session *session))
+static int each_session(struct command_request *cmd, bool own,
+			int (*one)(struct command_request *cmd, struct wmk_session *session))
 {
 	struct wmk_session **all;
-	int n = wmk_command_request_sessions(call, own, &all), first = 0;
+	int n = wmk_command_request_sessions(cmd, own, &all), first = 0;
 
 	for (int i = 0; i < n; i++) {
-		int err = one(call, all[i]);
+		int err = one(cmd, all[i]);
 
 		if (err == -ENOENT || err == -EALREADY)
 			wmk_error_clear();
@@ -243,28 +243,28 @@ static int each_session(struct command_request *call, bool own,
 	return n < 0 ? n : first;
 }
 
-int wmk_command_destroy(struct command_request *call)
+int wmk_command_destroy(struct command_request *cmd)
 {
-	const struct wmk_ctl_session_name *request = call->request;
+	const struct wmk_ctl_session_name *request = cmd->request;
 	struct wmk_session *session;
 
 	if (!*request->session)
-		return each_session(call, true, destroy_one);
-	int err = wmk_command_request_session(call, request->session, &session);
-	return err < 0 ? err : destroy_one(call, session);
+		return each_session(cmd, true, destroy_one);
+	int err = wmk_command_request_session(cmd, request->session, &session);
+	return err < 0 ? err : destroy_one(cmd, session);
 }
 
-int wmk_command_shutdown(struct command_request *call)
+int wmk_command_shutdown(struct command_request *cmd)
 {
-	const struct wmk_commands *c = call->commands;
+	const struct wmk_commands *c = cmd->commands;
 	struct wmk_ctl_outcome outcome = { { NULL, 0 }, { NULL, 0 }, { NULL, 0 } };
-	void *reply = call->reply;
+	void *reply = cmd->reply;
 
-	if (call->peer->uid != 0 && call->peer->uid != c->daemon)
+	if (cmd->peer->uid != 0 && cmd->peer->uid != c->daemon)
 		return wmk_error_said(-EACCES, "only root may shut down root's session daemon");
-	call->reply = &outcome;          /* discarded: the reply of this request has no outcome */
-	int err = each_session(call, false, destroy_one);
-	call->reply = reply;
+	cmd->reply = &outcome;          /* discarded: the reply of this request has no outcome */
+	int err = each_session(cmd, false, destroy_one);
+	cmd->reply = reply;
 	if (err < 0)
 		return err;
 	if (c->shutdown)
@@ -275,9 +275,9 @@ int wmk_command_shutdown(struct command_request *call)
 /* ── start, stop, clear, regenerate ──────────────────────────────────────────────────────────────────── */
 
 /* A user's daemon knows the only user to record, so errors of its trace and rings are found now. */
-static int prepare(struct command_request *call, struct wmk_session *session)
+static int prepare(struct command_request *cmd, struct wmk_session *session)
 {
-	int err = call->commands->daemon != 0 ? wmk_session_prepare(session, wmk_session_uid(session)) : 0;
+	int err = cmd->commands->daemon != 0 ? wmk_session_prepare(session, wmk_session_uid(session)) : 0;
 	char words[400];
 
 	if (err == 0)
@@ -289,118 +289,118 @@ static int prepare(struct command_request *call, struct wmk_session *session)
 	return err;
 }
 
-int wmk_command_start(struct command_request *call)
+int wmk_command_start(struct command_request *cmd)
 {
-	const struct wmk_ctl_session_name *request = call->request;
+	const struct wmk_ctl_session_name *request = cmd->request;
 	struct wmk_session *session;
-	int err = wmk_command_request_enter(call, request->session, &session);
+	int err = wmk_command_request_enter(cmd, request->session, &session);
 
 	if (err < 0)
 		return err;
 	err = wmk_session_start(session);
 	if (err == 0)
-		err = prepare(call, session);
+		err = prepare(cmd, session);
 	if (err == 0)
-		wmk_command_request_changed(call, session);
+		wmk_command_request_changed(cmd, session);
 	wmk_session_unlock(session);
 	if (err == 0)
-		err = wmk_command_request_update(call, session);
+		err = wmk_command_request_update(cmd, session);
 	wmk_session_put(session);
 	return err;
 }
 
 /* With a reference. */
-static int stop_one(struct command_request *call, struct wmk_session *session)
+static int stop_one(struct command_request *cmd, struct wmk_session *session)
 {
-	struct wmk_ctl_outcome *outcome = call->reply;
+	struct wmk_ctl_outcome *outcome = cmd->reply;
 	int err = wmk_session_lock(session);
 
 	if (err < 0)
 		return err;
 	err = wmk_session_stop(session);
 	if (err == 0)
-		wmk_command_request_changed(call, session);
+		wmk_command_request_changed(cmd, session);
 	wmk_session_unlock(session);
 	if (err < 0)
 		return err;
-	if (wmk_tracing_update(call->commands->tracing, session, WMK_COMMAND_UPDATE_MS, &outcome->unanswered,
-			       &call->arena) < 0)
-		wmk_command_request_warn_cause(call, "not all applications were updated");
+	if (wmk_tracing_update(cmd->commands->tracing, session, WMK_COMMAND_UPDATE_MS, &outcome->unanswered,
+			       &cmd->arena) < 0)
+		wmk_command_request_warn_cause(cmd, "not all applications were updated");
 	err = wmk_session_lock(session);
 	if (err < 0)
 		return err;
 	if (wmk_session_flush(session) < 0)
-		wmk_command_request_warn_cause(call, "not everything could be written");
-	wmk_command_request_warn_awaited(call, session);
-	err = wmk_command_request_describe(call, session);
+		wmk_command_request_warn_cause(cmd, "not everything could be written");
+	wmk_command_request_warn_awaited(cmd, session);
+	err = wmk_command_request_describe(cmd, session);
 	wmk_session_unlock(session);
 	return err;
 }
 
 /* Takes over the reference. */
-static int stop_and_put(struct command_request *call, struct wmk_session *session)
+static int stop_and_put(struct command_request *cmd, struct wmk_session *session)
 {
-	int err = stop_one(call, session);
+	int err = stop_one(cmd, session);
 
 	wmk_session_put(session);
 	return err;
 }
 
-int wmk_command_stop(struct command_request *call)
+int wmk_command_stop(struct command_request *cmd)
 {
-	const struct wmk_ctl_session_name *request = call->request;
+	const struct wmk_ctl_session_name *request = cmd->request;
 	struct wmk_session *session;
 
 	if (!*request->session)
-		return each_session(call, true, stop_and_put);
-	int err = wmk_command_request_session(call, request->session, &session);
-	return err < 0 ? err : stop_and_put(call, session);
+		return each_session(cmd, true, stop_and_put);
+	int err = wmk_command_request_session(cmd, request->session, &session);
+	return err < 0 ? err : stop_and_put(cmd, session);
 }
 
-int wmk_command_clear(struct command_request *call)
+int wmk_command_clear(struct command_request *cmd)
 {
-	const struct wmk_ctl_session_name *request = call->request;
+	const struct wmk_ctl_session_name *request = cmd->request;
 	struct wmk_session *session;
-	int err = wmk_command_request_enter(call, request->session, &session);
+	int err = wmk_command_request_enter(cmd, request->session, &session);
 
 	if (err < 0)
 		return err;
 	err = wmk_session_clear(session);
 	if (err == 0) {
-		wmk_command_request_changed(call, session);         /* the clear resets `full` */
-		err = wmk_command_request_describe(call, session);
+		wmk_command_request_changed(cmd, session);         /* the clear resets `full` */
+		err = wmk_command_request_describe(cmd, session);
 	}
 	wmk_command_request_leave(session);
 	return err;
 }
 
-int wmk_command_regenerate(struct command_request *call)
+int wmk_command_regenerate(struct command_request *cmd)
 {
-	const struct wmk_ctl_regenerate *request = call->request;
+	const struct wmk_ctl_regenerate *request = cmd->request;
 	struct wmk_session *session;
-	int err = wmk_command_request_enter(call, request->session, &session);
+	int err = wmk_command_request_enter(cmd, request->session, &session);
 
 	if (err < 0)
 		return err;
 	if (request->what == WMK_REGENERATE_METADATA) {
 		err = wmk_session_regenerate_metadata(session);
 		if (err == 0)
-			err = wmk_command_request_describe(call, session);
+			err = wmk_command_request_describe(cmd, session);
 		wmk_command_request_leave(session);
 		return err;
 	}
 	wmk_session_regenerate_statedump(session);
 	wmk_session_unlock(session);
-	err = wmk_command_request_update(call, session);
+	err = wmk_command_request_update(cmd, session);
 	wmk_session_put(session);
 	return err;
 }
 
 /* ── lists ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-static int list_one(struct command_request *call, struct wmk_session *session)
+static int list_one(struct command_request *cmd, struct wmk_session *session)
 {
-	struct wmk_ctl_sessions *reply = call->reply;
+	struct wmk_ctl_sessions *reply = cmd->reply;
 	int err = wmk_session_lock(session);
 	struct wmk_ctl_session *is;
 
@@ -408,30 +408,30 @@ static int list_one(struct command_request *call, struct wmk_session *session)
 		wmk_error_clear();
 		return 0;
 	}
-	is = wmk_arena_append(&call->arena, &reply->sessions, sizeof(*is));
-	err = is ? wmk_session_describe(session, is, &call->arena) : -ENOMEM;
+	is = wmk_arena_append(&cmd->arena, &reply->sessions, sizeof(*is));
+	err = is ? wmk_session_describe(session, is, &cmd->arena) : -ENOMEM;
 	wmk_session_unlock(session);
 	return err;
 }
 
-int wmk_command_list_sessions(struct command_request *call)
+int wmk_command_list_sessions(struct command_request *cmd)
 {
-	const struct wmk_ctl_list_sessions *request = call->request;
+	const struct wmk_ctl_list_sessions *request = cmd->request;
 	struct wmk_session **all, *session;
 	int err = 0, n;
 
 	if (*request->session) {
-		err = wmk_command_request_session(call, request->session, &session);
+		err = wmk_command_request_session(cmd, request->session, &session);
 		if (err < 0)
 			return err;
-		err = list_one(call, session);
+		err = list_one(cmd, session);
 		wmk_session_put(session);
 		return err;
 	}
-	n = wmk_command_request_sessions(call, false, &all);
+	n = wmk_command_request_sessions(cmd, false, &all);
 	for (int i = 0; i < n; i++) {
 		if (err == 0)
-			err = list_one(call, all[i]);
+			err = list_one(cmd, all[i]);
 		wmk_session_put(all[i]);
 	}
 	if (n >= 0)
@@ -439,15 +439,15 @@ int wmk_command_list_sessions(struct command_request *call)
 	return n < 0 ? n : err;
 }
 
-int wmk_command_list_apps(struct command_request *call)
+int wmk_command_list_apps(struct command_request *cmd)
 {
-	const struct wmk_ctl_list_apps *request = call->request;
-	struct wmk_ctl_apps *reply = call->reply;
-	const uid_t uid = call->peer->uid;
+	const struct wmk_ctl_list_apps *request = cmd->request;
+	struct wmk_ctl_apps *reply = cmd->reply;
+	const uid_t uid = cmd->peer->uid;
 	int err = *request->pattern ? wmk_pattern_check(request->pattern) : 0;
 
 	/* A client of root's daemon records applications of all users, but sees only its own sessions in the list. */
 	return err < 0 ? err
-		       : wmk_tracing_list_apps(call->commands->tracing, request, (uid_t)-1, uid == 0 ? (uid_t)-1 : uid,
-					       &reply->apps, &call->arena);
+		       : wmk_tracing_list_apps(cmd->commands->tracing, request, (uid_t)-1, uid == 0 ? (uid_t)-1 : uid,
+					       &reply->apps, &cmd->arena);
 }

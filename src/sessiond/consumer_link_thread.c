@@ -86,7 +86,7 @@ static void hang_up(struct wmk_consumer_link *link)
 	wmk_consumerd_in_free(&link->in);
 }
 
-static void beat(struct wmk_consumer_link *link)
+static void heartbeat(struct wmk_consumer_link *link)
 {
 	pthread_mutex_lock(&link->lock);
 	wmk_replay_heartbeat(link);
@@ -97,14 +97,14 @@ static void beat(struct wmk_consumer_link *link)
  * After the socket has closed, wait until the process has ended, so that the next consumer finds the runtime directory
  * free. `words` gets the reason of the end.
  */
-static void bury(struct wmk_consumer_link *link, char *words, size_t size)
+static void await_exit(struct wmk_consumer_link *link, char *words, size_t size)
 {
 	struct pollfd death = { .fd = link->pidfd, .events = POLLIN };
 	int status;
 
 	snprintf(words, size, "the consumer has closed the connection");
 	for (int ms = 0; link->pidfd >= 0 && ms < DEATH_MS && poll(&death, 1, BEAT_MS) == 0; ms += BEAT_MS)
-		beat(link);
+		heartbeat(link);
 	if (link->child && waitpid(link->child, &status, WNOHANG) == link->child) {
 		link->child = 0;
 		if (WIFSIGNALED(status))
@@ -121,7 +121,7 @@ static void bury(struct wmk_consumer_link *link, char *words, size_t size)
 }
 
 /* Wait for the greeting of the consumer. 0 or -errno. */
-static int hear_hello(struct wmk_consumer_link *link)
+static int await_greeting(struct wmk_consumer_link *link)
 {
 	const int64_t until = wmk_clock_ms() + HELLO_MS;
 	struct wmk_frame frame;
@@ -134,7 +134,7 @@ static int hear_hello(struct wmk_consumer_link *link)
 					{ .fd = link->sock, .events = POLLIN } };
 
 		if (poll(fds, 2, BEAT_MS) == 0)
-			beat(link);
+			heartbeat(link);
 		if (fds[0].revents) {
 			drain_wake(link);
 			if (is_closing(link))
@@ -158,7 +158,7 @@ static int hear_hello(struct wmk_consumer_link *link)
 }
 
 /* Send a new consumer everything that the earlier one held, then the unanswered requests. */
-static int give_everything(struct wmk_consumer_link *link, pid_t pid)
+static int replay(struct wmk_consumer_link *link, pid_t pid)
 {
 	struct wmk_link_request *request, *next;
 	int err;
@@ -197,13 +197,13 @@ static int connect_or_start(struct wmk_consumer_link *link)
 		return (int)pid;
 	err = wmk_link_greet(link);
 	if (err >= 0)
-		err = hear_hello(link);
+		err = await_greeting(link);
 	if (err >= 0)
-		err = give_everything(link, pid);
+		err = replay(link, pid);
 	if (err < 0) {
 		hang_up(link);
 		if (err != -ECANCELED)
-			bury(link, words, sizeof(words));
+			await_exit(link, words, sizeof(words));
 	}
 	return err;
 }
@@ -285,7 +285,7 @@ static void full(struct wmk_consumer_link *link, const void *body, size_t len)
 }
 
 /* 0: continue; -errno: the connection has ended (-ECONNABORTED: the link has). */
-static int hear(struct wmk_consumer_link *link)
+static int receive(struct wmk_consumer_link *link)
 {
 	struct wmk_frame frame;
 	const void *body;
@@ -340,7 +340,7 @@ static int serve(struct wmk_consumer_link *link, bool tell, bool *useful)
 
 		/* Required also when several consumers crash early, one after another. */
 		if (!back && wmk_clock_ms() >= next && wmk_clock_ms() < until) {
-			beat(link);
+			heartbeat(link);
 			next = wmk_clock_ms() + BEAT_MS;
 		}
 		if (tell && back) {
@@ -360,7 +360,7 @@ static int serve(struct wmk_consumer_link *link, bool tell, bool *useful)
 		if (fds[0].revents)
 			drain_wake(link);
 		if (fds[1].revents & (POLLIN | POLLHUP | POLLERR)) {
-			err = hear(link);
+			err = receive(link);
 			*useful |= err == 0;
 		}
 	}
@@ -379,14 +379,14 @@ static void pause_for(struct wmk_consumer_link *link, unsigned failures)
 						: 5 << shift;
 	struct pollfd wake = { .fd = link->wake, .events = POLLIN };
 
-	beat(link);
+	heartbeat(link);
 	while (left > 0 && !is_closing(link)) {
 		const int64_t begin = wmk_clock_ms();
 
 		if (poll(&wake, 1, left < PAUSE_MAX_MS ? left : PAUSE_MAX_MS) > 0)
 			drain_wake(link);
 		else if (left > PAUSE_MAX_MS)
-			beat(link);
+			heartbeat(link);
 		left -= (int)(wmk_clock_ms() - begin);
 	}
 }
@@ -395,7 +395,7 @@ static void pause_for(struct wmk_consumer_link *link, unsigned failures)
  * After a first success, retries never stop: the program may be being replaced, or no process can be created at
  * present.
  */
-static void say_many(struct wmk_consumer_link *link, unsigned failures, const char *words)
+static void report_failures(struct wmk_consumer_link *link, unsigned failures, const char *words)
 {
 	char text[400];
 
@@ -416,7 +416,7 @@ static bool was_shut(struct wmk_consumer_link *link)
 }
 
 /* Serve one consumer, from the connection to its end. True: continue with another one. */
-static bool live(struct wmk_consumer_link *link, bool *lost, unsigned *failures)
+static bool serve_one(struct wmk_consumer_link *link, bool *lost, unsigned *failures)
 {
 	char words[300];
 	bool useful = false;
@@ -432,7 +432,7 @@ static bool live(struct wmk_consumer_link *link, bool *lost, unsigned *failures)
 			end(link, err, words, false);
 			return false;
 		}
-		say_many(link, *failures, words);
+		report_failures(link, *failures, words);
 		pause_for(link, *failures);
 		return true;
 	}
@@ -441,7 +441,7 @@ static bool live(struct wmk_consumer_link *link, bool *lost, unsigned *failures)
 	if (is_closing(link))
 		return false;
 	hang_up(link);
-	bury(link, words, sizeof(words));
+	await_exit(link, words, sizeof(words));
 	if (was_shut(link)) {
 		end(link, -ESHUTDOWN, "it was shut down", false);
 		return false;
@@ -454,7 +454,7 @@ static bool live(struct wmk_consumer_link *link, bool *lost, unsigned *failures)
 	*failures = useful ? 0 : *failures + 1;
 	if (link->options.on_change)
 		link->options.on_change(link->options.data, 0, words);
-	say_many(link, *failures, words);
+	report_failures(link, *failures, words);
 	if (*failures)
 		pause_for(link, *failures);
 	return true;
@@ -466,7 +466,7 @@ void *wmk_link_run(void *arg)
 	unsigned failures = 0;
 	bool lost = false;
 
-	while (!is_closing(link) && live(link, &lost, &failures))
+	while (!is_closing(link) && serve_one(link, &lost, &failures))
 		continue;
 	hang_up(link);
 	if (link->pidfd >= 0)

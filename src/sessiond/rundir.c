@@ -37,7 +37,7 @@ static const char *const socket_names[WMK_SESSIOND_SOCKETS] = { WMK_APP_SOCKET, 
 
 static int dir_open(struct wmk_sessiond_rundir *place)
 {
-	const mode_t others = place->everybody ? 022 : 077;
+	const mode_t others = place->for_all_users ? 022 : 077;
 	struct stat st;
 
 	place->made_dir = mkdir(place->path, 0700) == 0;
@@ -51,8 +51,8 @@ static int dir_open(struct wmk_sessiond_rundir *place)
 				      "the runtime directory %s belongs to user %u and has mode %04o: it must be "
 				      "yours, with mode %s",
 				      place->path, (unsigned)st.st_uid, (unsigned)st.st_mode & 07777,
-				      place->everybody ? "0755" : "0700");
-	if (place->made_dir && place->everybody && fchmod(place->dir, 0755) != 0)
+				      place->for_all_users ? "0755" : "0700");
+	if (place->made_dir && place->for_all_users && fchmod(place->dir, 0755) != 0)
 		return wmk_error(-errno, "cannot set mode 0755 of the runtime directory %s", place->path);
 	return 0;
 }
@@ -78,7 +78,7 @@ static int lock_refused(const struct wmk_sessiond_rundir *place, int fd)
 }
 
 /* True if the daemon that holds the lock accepts commands. If not, it is starting or ending. */
-static bool somebody_listens(const struct wmk_sessiond_rundir *place)
+static bool is_listening(const struct wmk_sessiond_rundir *place)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int n = snprintf(address.sun_path, sizeof(address.sun_path), "%s/%s", place->path,
@@ -135,7 +135,7 @@ static int lock_wait(const struct wmk_sessiond_rundir *place, int fd)
 	const struct timespec pause = { .tv_nsec = LOCK_PAUSE_MS * 1000000 };
 	const int most = place->handed ? LOCK_HANDED_MS : LOCK_WAIT_MS;
 	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-	bool told = false;
+	bool terminated = false;
 	int rc = -1;
 
 	for (int ms = 0;
@@ -143,8 +143,8 @@ static int lock_wait(const struct wmk_sessiond_rundir *place, int fd)
 	     ms += LOCK_PAUSE_MS) {
 		if (place->handed) {
 			/* (the file may not contain a pid yet) */
-			told = told || holder_ends(fd);
-		} else if (somebody_listens(place) && holder_runs(fd)) {
+			terminated = terminated || holder_ends(fd);
+		} else if (is_listening(place) && holder_runs(fd)) {
 			errno = EAGAIN;
 			break;
 		}
@@ -219,10 +219,10 @@ static gid_t control_group(void)
 static int socket_modes(const struct wmk_sessiond_rundir *place, enum wmk_sessiond_socket which)
 {
 	const char *name = socket_names[which];
-	gid_t group = which == WMK_SESSIOND_CTL && place->everybody ? control_group() : (gid_t)-1;
+	gid_t group = which == WMK_SESSIOND_CTL && place->for_all_users ? control_group() : (gid_t)-1;
 	mode_t mode = 0600;
 
-	if (which == WMK_SESSIOND_APP && place->everybody)
+	if (which == WMK_SESSIOND_APP && place->for_all_users)
 		mode = 0666;
 	if (group != (gid_t)-1) {
 		/* EINVAL: the group has no id in this user namespace, so it has no members here. */
@@ -271,7 +271,7 @@ int wmk_sessiond_rundir_open(const char *rundir, const int handed[WMK_SESSIOND_S
 	for (unsigned i = 0; i < WMK_SESSIOND_SOCKETS; i++)
 		place->sockets[i] = handed[i];
 	place->handed = handed[WMK_SESSIOND_APP] >= 0 || handed[WMK_SESSIOND_CTL] >= 0;
-	place->everybody = geteuid() == 0;
+	place->for_all_users = geteuid() == 0;
 	int err = 0;
 	if (len >= sizeof(place->path))
 		err = wmk_error(-ENAMETOOLONG, "the runtime directory's path %.80s is too long", rundir);

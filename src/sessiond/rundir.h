@@ -26,7 +26,7 @@ struct wmk_sessiond_rundir {
 	char path[128];                  /* of the runtime directory */
 	int dir, lock;
 	int sockets[WMK_SESSIOND_SOCKETS];  /* listening, non-blocking */
-	bool everybody;                  /* a daemon of root, for all users */
+	bool for_all_users;                  /* a daemon of root, for all users */
 	bool made_dir;
 	bool handed;                     /* at least one socket was passed by systemd */
 	/* inodes of sockets created here; each is removed at the end if it is still there. 0: none */

@@ -54,7 +54,7 @@ struct server {
 	struct wmk_commands commands;
 	int signals, end;                /* signalfd; eventfd: WMK_CTL_SHUTDOWN */
 	bool everything;                 /* end recording, and the consumer daemon, too */
-	char said[600];                  /* latest message while the daemon has one thread */
+	char latest_message[600];                  /* latest message while the daemon has one thread */
 };
 
 /* ── callbacks ───────────────────────────────────────────────────────────────────────────────────────── */
@@ -67,11 +67,11 @@ static void say(void *data, const char *words)
 		server->options->say(server->options->data, words);
 }
 
-static void say_first(void *data, const char *words)
+static void log_first(void *data, const char *words)
 {
 	struct server *server = data;
 
-	snprintf(server->said, sizeof(server->said), "%s", words);
+	snprintf(server->latest_message, sizeof(server->latest_message), "%s", words);
 	say(server, words);
 }
 
@@ -112,7 +112,7 @@ static void on_counted(void *data, struct wmk_session *session)
 }
 
 /* Log an error that concerns only the next daemon, and continue. */
-static void say_cause(struct server *server)
+static void log_cause(struct server *server)
 {
 	char words[600];
 
@@ -169,7 +169,7 @@ static void stop_full(void *data, const char *path)
 	if (err == 0) {
 		err = wmk_session_full(session);
 		if (on_changed(server, session, false) < 0)
-			say_cause(server);
+			log_cause(server);
 		wmk_session_unlock(session);
 	}
 	if (err == 0) {
@@ -304,18 +304,18 @@ static int sessions_open(struct server *server)
 	if (err == 0)
 		err = wmk_consumer_port_open(&outlet, &server->outlet);
 	if (err == 0)
-		err = wmk_state_open(server->place.dir, server->options->recovered, say_first, server, &server->state);
+		err = wmk_state_open(server->place.dir, server->options->recovered, log_first, server, &server->state);
 	if (err == 0)
 		err = wmk_reaper_open(&reaper, &server->reaper);
 	if (err < 0)
 		return err;
 	if (server->options->recovered && wmk_state_sessions(server->state) == 0)
-		return wmk_error_said(-ENOENT, "no session can be recovered%s%.240s", *server->said ? ": " : "",
-				      server->said);
+		return wmk_error_said(-ENOENT, "no session can be recovered%s%.240s",
+				      *server->latest_message ? ": " : "", server->latest_message);
 	if (!clocks.plugin_now && wmk_state_clocks(server->state, &clocks) < 0) {
 		if (server->options->recovered)
 			return wmk_error_number();
-		say_cause(server);
+		log_cause(server);
 	}
 	tracing.kernel_owner = owner;
 	tracing.outlet_data = server->outlet;
@@ -341,13 +341,13 @@ static int take_over(struct server *server)
 		wmk_error_clear();
 	}
 	if (wmk_state_identities(server->state, server->tracing) < 0)
-		say_cause(server);
+		log_cause(server);
 	unsigned n = wmk_state_restore(server->state, server->tracing, on_held, on_gone, server);
 	wmk_consumer_port_taken_over(server->outlet);
-	return n || !server->options->recovered ? 0 : wmk_error_said(-ENODATA, "%s", server->said);
+	return n || !server->options->recovered ? 0 : wmk_error_said(-ENODATA, "%s", server->latest_message);
 }
 
-static int doors_open(struct server *server)
+static int listeners_open(struct server *server)
 {
 	const uid_t uid = geteuid();
 	const struct wmk_clients_options clients = {
@@ -407,14 +407,14 @@ static int server_open(struct server *server)
 	if (err == 0) {
 		wmk_tracing_sweep(server->tracing);
 		if (wmk_state_identities_begin(server->state) < 0)
-			say_cause(server);
+			log_cause(server);
 	}
 	if (err == 0)
 		err = wmk_shards_open(server->tracing, wmk_shards_default(), &server->shards);
 	if (err == 0)
 		err = wmk_reaper_start(server->reaper);
 	if (err == 0)
-		err = doors_open(server);
+		err = listeners_open(server);
 	if (err == 0)
 		announce(server);
 	return err;

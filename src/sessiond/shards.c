@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 struct wmk_shards {
-	struct wmk_accept *gate;
+	struct wmk_accept *acceptor;
 	const struct wmk_tracing_options *quotas;
 	unsigned n;
 	struct {
@@ -93,15 +93,15 @@ void wmk_shards_close(struct wmk_shards *shards)
 			pthread_join(shards->shard[i].thread, NULL);
 	for (unsigned i = 0; i < shards->n; i++)
 		wmk_shard_close(shards->shard[i].apps);
-	wmk_accept_close(shards->gate);
+	wmk_accept_close(shards->acceptor);
 	free(shards);
 }
 
-int wmk_shards_take(void *data, unsigned shard, const struct wmk_app_conn *guest)
+int wmk_shards_take(void *data, unsigned shard, const struct wmk_app_conn *conn)
 {
 	const struct wmk_shards *shards = data;
 
-	return wmk_shard_take(shards->shard[shard].apps, guest);
+	return wmk_shard_take(shards->shard[shard].apps, conn);
 }
 
 int wmk_shards_listen(struct wmk_shards *shards, int listener, uid_t only)
@@ -114,10 +114,10 @@ int wmk_shards_listen(struct wmk_shards *shards, int listener, uid_t only)
 						  .max = shards->quotas->max_apps,
 						  .take = wmk_shards_take,
 						  .data = shards };
-	int err = wmk_accept_open(&options, &shards->gate);
+	int err = wmk_accept_open(&options, &shards->acceptor);
 
 	for (unsigned i = 0; i < shards->n && err == 0; i++)
-		err = wmk_shard_listen(shards->shard[i].apps, shards->gate, i);
+		err = wmk_shard_listen(shards->shard[i].apps, shards->acceptor, i);
 	return err;
 }
 
@@ -134,17 +134,17 @@ struct wmk_reaper {
 	struct wmk_reaper_ops ops;
 	pthread_mutex_t lock;            /* protects the fields below */
 	pthread_cond_t some;
-	struct reaper_item *told;               /* queue: each session once, each directory once */
+	struct reaper_item *item;               /* queue: each session once, each directory once */
 	bool ending, started;
 	pthread_t thread;
 };
 
-static void told_free(struct reaper_item *told)
+static void item_free(struct reaper_item *item)
 {
-	if (told->session)
-		wmk_session_put(told->session);
-	free(told->path);
-	free(told);
+	if (item->session)
+		wmk_session_put(item->session);
+	free(item->path);
+	free(item);
 }
 
 static void reap(struct wmk_session *session)
@@ -162,22 +162,22 @@ static void *reaper_run(void *data)
 	wmk_tracing_thread_begin();
 	pthread_mutex_lock(&reaper->lock);
 	while (!reaper->ending) {
-		struct reaper_item *told = reaper->told;
+		struct reaper_item *item = reaper->item;
 
-		if (!told) {
+		if (!item) {
 			pthread_cond_wait(&reaper->some, &reaper->lock);
 			continue;
 		}
-		reaper->told = told->next;
+		reaper->item = item->next;
 		pthread_mutex_unlock(&reaper->lock);
-		if (told->session)
-			reap(told->session);
-		else if (told->stale && reaper->ops.stale)
-			reaper->ops.stale(reaper->ops.data, told->path);
-		else if (!told->stale && reaper->ops.full)
-			reaper->ops.full(reaper->ops.data, told->path);
+		if (item->session)
+			reap(item->session);
+		else if (item->stale && reaper->ops.stale)
+			reaper->ops.stale(reaper->ops.data, item->path);
+		else if (!item->stale && reaper->ops.full)
+			reaper->ops.full(reaper->ops.data, item->path);
 		wmk_error_clear();
-		told_free(told);
+		item_free(item);
 		pthread_mutex_lock(&reaper->lock);
 	}
 	pthread_mutex_unlock(&reaper->lock);
@@ -198,31 +198,31 @@ int wmk_reaper_open(const struct wmk_reaper_ops *ops, struct wmk_reaper **out)
 	return 0;
 }
 
-static bool is_same(const struct reaper_item *told, const struct wmk_session *session, const char *path, bool stale)
+static bool is_same(const struct reaper_item *item, const struct wmk_session *session, const char *path, bool stale)
 {
-	return session ? told->session == session
-		       : told->path && path && told->stale == stale && strcmp(told->path, path) == 0;
+	return session ? item->session == session
+		       : item->path && path && item->stale == stale && strcmp(item->path, path) == 0;
 }
 
-static void tell(struct wmk_reaper *reaper, struct wmk_session *session, const char *path, bool stale)
+static void enqueue(struct wmk_reaper *reaper, struct wmk_session *session, const char *path, bool stale)
 {
-	struct reaper_item **at = &reaper->told, *told;
+	struct reaper_item **at = &reaper->item, *item;
 
 	pthread_mutex_lock(&reaper->lock);
 	while (*at && !is_same(*at, session, path, stale))
 		at = &(*at)->next;
-	told = *at || reaper->ending ? NULL : calloc(1, sizeof(*told));
-	if (told && path && !(told->path = strdup(path))) {
-		free(told);
-		told = NULL;
+	item = *at || reaper->ending ? NULL : calloc(1, sizeof(*item));
+	if (item && path && !(item->path = strdup(path))) {
+		free(item);
+		item = NULL;
 	}
 	/* Without memory: the session is reaped with the next process that ends, or at its destruction. */
-	if (told) {
-		told->session = session;
-		told->stale = stale;
+	if (item) {
+		item->session = session;
+		item->stale = stale;
 		if (session)
 			wmk_session_hold(session);
-		*at = told;
+		*at = item;
 		pthread_cond_signal(&reaper->some);
 	}
 	pthread_mutex_unlock(&reaper->lock);
@@ -230,17 +230,17 @@ static void tell(struct wmk_reaper *reaper, struct wmk_session *session, const c
 
 void wmk_reaper_notify(struct wmk_reaper *reaper, struct wmk_session *session)
 {
-	tell(reaper, session, NULL, false);
+	enqueue(reaper, session, NULL, false);
 }
 
 void wmk_reaper_notify_full(struct wmk_reaper *reaper, const char *path)
 {
-	tell(reaper, NULL, path, false);
+	enqueue(reaper, NULL, path, false);
 }
 
 void wmk_reaper_notify_stale(struct wmk_reaper *reaper, const char *path)
 {
-	tell(reaper, NULL, path, true);
+	enqueue(reaper, NULL, path, true);
 }
 
 int wmk_reaper_start(struct wmk_reaper *reaper)
@@ -261,11 +261,11 @@ void wmk_reaper_end(struct wmk_reaper *reaper)
 	if (reaper->started)
 		pthread_join(reaper->thread, NULL);
 	reaper->started = false;
-	while (reaper->told) {           /* `ending` keeps the queue from growing */
-		struct reaper_item *told = reaper->told;
+	while (reaper->item) {           /* `ending` keeps the queue from growing */
+		struct reaper_item *item = reaper->item;
 
-		reaper->told = told->next;
-		told_free(told);
+		reaper->item = item->next;
+		item_free(item);
 	}
 }
 

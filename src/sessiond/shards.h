@@ -28,7 +28,7 @@ int wmk_shards_listen(struct wmk_shards *shards, int listener, uid_t only);
  */
 void wmk_shards_close(struct wmk_shards *shards);
 /* For wmk_accept_options.take, with the struct wmk_shards as `data`. Any thread. */
-int wmk_shards_take(void *shards, unsigned shard, const struct wmk_app_conn *guest);
+int wmk_shards_take(void *shards, unsigned shard, const struct wmk_app_conn *conn);
 
 /* Callbacks of the reaper: events that must not be handled in the thread that noticed them. All optional. */
 struct wmk_reaper_ops {

@@ -61,15 +61,15 @@ struct app {
 	uint64_t start_time;             /* wmk_app_start_time() */
 	bool start_time_read;
 	char *exe;
-	uint64_t *strangers;             /* serials of channels that do not track it (tracker.c); NULL: none yet */
+	uint64_t *untracked;             /* serials of channels that do not track it (tracker.c); NULL: none yet */
 	struct wmk_in in;
 	struct wmk_out out;
 	size_t kept;                     /* bytes charged to its user by app_accept.c */
 	bool writing;                    /* epoll waits for room to send */
 	bool dead;                       /* the process has ended, or cannot be watched */
-	struct wmk_accept *gate;           /* that accepted the connection; NULL: none */
+	struct wmk_accept *acceptor;           /* that accepted the connection; NULL: none */
 	bool complete;                   /* has sent EVENTS_END */
-	bool ask_then;                   /* send a SYNC once it is complete */
+	bool sync_pending;                   /* send a SYNC once it is complete */
 	uint64_t deadline;               /* APP_SILENT: end of the wait for HELLO (ms, CLOCK_MONOTONIC) */
 	struct app_event *events;
 	uint32_t n_events, cap_events, live_events;
@@ -77,11 +77,11 @@ struct app {
 	size_t bytes;                    /* of received event descriptions */
 	struct app_channel *channels;
 	uint32_t n_channels;
-	uint32_t sync_first, sync_asked, sync_answered;   /* first: the oldest unanswered SYNC; 0: none */
-	int64_t asked_at;                /* when sync_first was sent (ms) */
+	uint32_t sync_first, sync_sent, sync_answered;   /* first: the oldest unanswered SYNC; 0: none */
+	int64_t sync_sent_at;                /* when sync_first was sent (ms) */
 	bool missed;                     /* has missed a whole deadline, and not answered in time since */
 	/* the barrier in which it was found stopped or idle (app_barrier.c) */
-	uint32_t held_in;
+	uint32_t held_barrier;
 	int64_t idle_since;               /* start of idleness (ms; 0: it runs), with idle_turns at that time */
 	uint64_t idle_turns;
 	bool sent;                       /* a message was queued since the latest SYNC */
@@ -107,8 +107,8 @@ struct wmk_shard {
 	int rundir_fd;
 	bool made_rundir, bound;
 	int epoll, listener, timer, wake;
-	struct wmk_accept *gate, *own_accept;    /* NULL: the shard does not accept */
-	unsigned shard;                  /* number of this shard in `gate` */
+	struct wmk_accept *acceptor, *own_acceptor;    /* NULL: the shard does not accept */
+	unsigned shard;                  /* number of this shard in `acceptor` */
 	/* accepting is suspended until then (ms, CLOCK_MONOTONIC); 0: it listens */
 	uint64_t shut_until;
 	struct shard_source listen_source, timer_source, jobs_source;

@@ -38,7 +38,7 @@ struct wmk_accept {
 	pthread_mutex_t lock;            /* protects `spare`, `users`, `n_guests` */
 	int spare;
 	struct accept_user *users;
-	uint64_t n_guests;               /* connections of all users */
+	uint64_t n_conns;               /* connections of all users */
 	/* relaxed: counts */
 	atomic_uint_fast64_t accepted, refused, turned_away;
 	atomic_uint loads[WMK_ACCEPT_SHARDS];
@@ -48,31 +48,31 @@ struct wmk_accept {
 
 /* ── the shard of a process ──────────────────────────────────────────────────────────────────────────── */
 
-static atomic_uint *home_of(struct wmk_accept *gate, pid_t pid)
+static atomic_uint *home_of(struct wmk_accept *acceptor, pid_t pid)
 {
 	/* pids are assigned in ascending order: the remainder spreads them evenly */
-	return &gate->homes[(unsigned)pid % HOMES];
+	return &acceptor->homes[(unsigned)pid % HOMES];
 }
 
-static unsigned load_of(const struct wmk_accept *gate, unsigned shard)
+static unsigned load_of(const struct wmk_accept *acceptor, unsigned shard)
 {
-	return atomic_load_explicit(&gate->loads[shard], memory_order_relaxed);
+	return atomic_load_explicit(&acceptor->loads[shard], memory_order_relaxed);
 }
 
-bool wmk_accept_is_ahead(const struct wmk_accept *gate, unsigned shard)
+bool wmk_accept_is_ahead(const struct wmk_accept *acceptor, unsigned shard)
 {
 	unsigned least = UINT_MAX;
 
-	for (unsigned i = 0; i < gate->options.n_shards; i++)
-		if (load_of(gate, i) < least)
-			least = load_of(gate, i);
-	return load_of(gate, shard) >= SLACK + least;
+	for (unsigned i = 0; i < acceptor->options.n_shards; i++)
+		if (load_of(acceptor, i) < least)
+			least = load_of(acceptor, i);
+	return load_of(acceptor, shard) >= SLACK + least;
 }
 
 /* Count one more connection of the process; returns its shard. */
-static unsigned enter(struct wmk_accept *gate, pid_t pid, unsigned shard)
+static unsigned enter(struct wmk_accept *acceptor, pid_t pid, unsigned shard)
 {
-	atomic_uint *home = home_of(gate, pid);
+	atomic_uint *home = home_of(acceptor, pid);
 	/* relaxed: the exchange (G1) verifies the value */
 	unsigned was = atomic_load_explicit(home, memory_order_relaxed), is;
 
@@ -84,15 +84,15 @@ static unsigned enter(struct wmk_accept *gate, pid_t pid, unsigned shard)
 	 */
 	while (!atomic_compare_exchange_weak_explicit(home, &was, is, memory_order_acq_rel, memory_order_relaxed));
 	is &= (1u << SHARD_BITS) - 1;
-	atomic_fetch_add_explicit(&gate->loads[is], 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&acceptor->loads[is], 1, memory_order_relaxed);
 	return is;
 }
 
 /* ── connections per user ────────────────────────────────────────────────────────────────────────────── */
 
-static struct accept_user **user_find(struct wmk_accept *gate, uid_t uid)
+static struct accept_user **user_find(struct wmk_accept *acceptor, uid_t uid)
 {
-	struct accept_user **user = &gate->users;
+	struct accept_user **user = &acceptor->users;
 
 	while (*user && (*user)->uid != uid)
 		user = &(*user)->next;
@@ -100,85 +100,85 @@ static struct accept_user **user_find(struct wmk_accept *gate, uid_t uid)
 }
 
 /* Root and the user of this process have no limit. */
-static bool is_ours(const struct wmk_accept *gate, uid_t uid)
+static bool is_ours(const struct wmk_accept *acceptor, uid_t uid)
 {
-	return uid == 0 || uid == gate->own;
+	return uid == 0 || uid == acceptor->own;
 }
 
 /*
  * True if the user exceeds its limit, or would take one of the last places, which are for users with few connections.
  * Locked; the new connection is counted already.
  */
-static bool has_too_many(const struct wmk_accept *gate, const struct accept_user *user)
+static bool has_too_many(const struct wmk_accept *acceptor, const struct accept_user *user)
 {
-	const uint64_t places = gate->options.max;
+	const uint64_t places = acceptor->options.max;
 
-	if (is_ours(gate, user->uid))
+	if (is_ours(acceptor, user->uid))
 		return false;
-	return (gate->options.max_of_uid && user->n > gate->options.max_of_uid) ||
-	       (places && user->n > WMK_ACCEPT_RESERVED && gate->n_guests > places - places / 4);
+	return (acceptor->options.max_of_uid && user->n > acceptor->options.max_of_uid) ||
+	       (places && user->n > WMK_ACCEPT_RESERVED && acceptor->n_conns > places - places / 4);
 }
 
 /* Count one more connection of the user, and set *too_many if it exceeds the limit. -ENOMEM: not counted. */
-static int count_user(struct wmk_accept *gate, uid_t uid, bool *too_many)
+static int count_user(struct wmk_accept *acceptor, uid_t uid, bool *too_many)
 {
 	struct accept_user **user;
 	int err = 0;
 
-	pthread_mutex_lock(&gate->lock);
-	user = user_find(gate, uid);
+	pthread_mutex_lock(&acceptor->lock);
+	user = user_find(acceptor, uid);
 	if (!*user && (*user = calloc(1, sizeof(**user))) != NULL)
 		(*user)->uid = uid;
 	if (*user) {
 		(*user)->n++;
-		gate->n_guests++;
+		acceptor->n_conns++;
 			/* (a refused connection counts until it is closed) */
-		*too_many = has_too_many(gate, *user);
+		*too_many = has_too_many(acceptor, *user);
 	} else {
 		err = -ENOMEM;
 	}
-	pthread_mutex_unlock(&gate->lock);
+	pthread_mutex_unlock(&acceptor->lock);
 	return err;
 }
 
-static void discount_user(struct wmk_accept *gate, uid_t uid)
+static void discount_user(struct wmk_accept *acceptor, uid_t uid)
 {
-	pthread_mutex_lock(&gate->lock);
-	struct accept_user **user = user_find(gate, uid), *gone = *user;
+	pthread_mutex_lock(&acceptor->lock);
+	struct accept_user **user = user_find(acceptor, uid), *gone = *user;
 
-	gate->n_guests -= gone != NULL;
+	acceptor->n_conns -= gone != NULL;
 	if (gone && --gone->n == 0) {
 		*user = gone->next;
 		free(gone);
 	}
-	pthread_mutex_unlock(&gate->lock);
+	pthread_mutex_unlock(&acceptor->lock);
 }
 
-uint64_t wmk_accept_keeps(struct wmk_accept *gate, uid_t uid, size_t was, size_t is)
+uint64_t wmk_accept_keeps(struct wmk_accept *acceptor, uid_t uid, size_t was, size_t is)
 {
 	uint64_t all = 0;
 
-	if (is_ours(gate, uid))
+	if (is_ours(acceptor, uid))
 		return 0;
-	pthread_mutex_lock(&gate->lock);
-	struct accept_user *user = *user_find(gate, uid);
+	pthread_mutex_lock(&acceptor->lock);
+	struct accept_user *user = *user_find(acceptor, uid);
 
 	if (user)
 		all = user->bytes += is - (uint64_t)was;
-	pthread_mutex_unlock(&gate->lock);
+	pthread_mutex_unlock(&acceptor->lock);
 	return all;
 }
 
-void wmk_accept_closed(struct wmk_accept *gate, pid_t pid, uid_t uid)
+void wmk_accept_closed(struct wmk_accept *acceptor, pid_t pid, uid_t uid)
 {
-	discount_user(gate, uid);
+	discount_user(acceptor, uid);
 	/*
 	 * (G1) release: what this shard did for the connection happens before another shard gets the process; pairs
 	 * with the exchange in enter()
 	 */
-	const unsigned was = atomic_fetch_sub_explicit(home_of(gate, pid), 1u << SHARD_BITS, memory_order_release);
+	const unsigned was = atomic_fetch_sub_explicit(home_of(acceptor, pid), 1u << SHARD_BITS, memory_order_release);
 
-	atomic_fetch_sub_explicit(&gate->loads[was & ((1u << SHARD_BITS) - 1)], 1, memory_order_relaxed);
+	atomic_fetch_sub_explicit(&acceptor->loads[was & ((1u << SHARD_BITS) - 1)], 1, memory_order_relaxed);
 }
 
 /* ── accepting ───────────────────────────────────────────────────────────────────────────────────────── */
@@ -188,11 +188,11 @@ static void count(atomic_uint_fast64_t *counter)
 	atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
 }
 
-static void refuse(struct wmk_accept *gate, int socket, uid_t uid)
+static void refuse(struct wmk_accept *acceptor, int socket, uid_t uid)
 {
 	struct wmk_out out = { 0 };
 
-	count(&gate->refused);
+	count(&acceptor->refused);
 	if (wmk_out_error(&out, WMK_MSG_REFUSED, 0, EACCES,
 			  "this session daemon serves applications of its own user only") == 0)
 		wmk_out_send(&out, socket);
@@ -200,39 +200,39 @@ static void refuse(struct wmk_accept *gate, int socket, uid_t uid)
 	wmk_deferred_close_socket(socket, uid);
 }
 
-static bool turned_away(struct wmk_accept *gate, int socket, uid_t uid)
+static bool turned_away(struct wmk_accept *acceptor, int socket, uid_t uid)
 {
-	count(&gate->turned_away);
+	count(&acceptor->turned_away);
 	wmk_deferred_close_socket(socket, uid);
 	return false;
 }
 
-/* Returns true and fills *guest if the connection belongs to the shard. */
-static bool arrived(struct wmk_accept *gate, unsigned shard, int socket, struct wmk_app_conn *guest)
+/* Returns true and fills *conn if the connection belongs to the shard. */
+static bool arrived(struct wmk_accept *acceptor, unsigned shard, int socket, struct wmk_app_conn *conn)
 {
-	socklen_t len = sizeof(guest->cred);
+	socklen_t len = sizeof(conn->cred);
 
-	guest->socket = socket;
-	guest->cred.uid = (uid_t)-1;
+	conn->socket = socket;
+	conn->cred.uid = (uid_t)-1;
 	wmk_deferred_close_expect(socket);
 	/* The kernel assigns the lowest free number, so a number from `most` on means that few are left. */
-	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &guest->cred, &len) != 0 || socket >= gate->most ||
-	    wmk_deferred_close_is_full(guest->cred.uid))
-		return turned_away(gate, socket, guest->cred.uid);
-	if (gate->options.only != (uid_t)-1 && guest->cred.uid != gate->options.only) {
-		refuse(gate, socket, guest->cred.uid);
+	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &conn->cred, &len) != 0 || socket >= acceptor->most ||
+	    wmk_deferred_close_is_full(conn->cred.uid))
+		return turned_away(acceptor, socket, conn->cred.uid);
+	if (acceptor->options.only != (uid_t)-1 && conn->cred.uid != acceptor->options.only) {
+		refuse(acceptor, socket, conn->cred.uid);
 		return false;
 	}
-	if (count_user(gate, guest->cred.uid, &guest->too_many) < 0)
-		return turned_away(gate, socket, guest->cred.uid);
-	count(&gate->accepted);
-	const unsigned home = enter(gate, guest->cred.pid, shard);
+	if (count_user(acceptor, conn->cred.uid, &conn->too_many) < 0)
+		return turned_away(acceptor, socket, conn->cred.uid);
+	count(&acceptor->accepted);
+	const unsigned home = enter(acceptor, conn->cred.pid, shard);
 
 	if (home == shard)
 		return true;
-	if (gate->options.take(gate->options.data, home, guest) < 0) {
+	if (acceptor->options.take(acceptor->options.data, home, conn) < 0) {
 			wmk_error_clear();       /* no memory: the connection is closed */
-		wmk_accept_closed(gate, guest->cred.pid, guest->cred.uid);
+		wmk_accept_closed(acceptor, conn->cred.pid, conn->cred.uid);
 	}
 	return false;
 }
@@ -241,38 +241,38 @@ static bool arrived(struct wmk_accept *gate, unsigned shard, int socket, struct 
  * Close one pending connection when no descriptor is left, by means of a spare descriptor: the listener would stay
  * readable otherwise. 1: closed one; 0: none is pending; -errno.
  */
-static int turn_away(struct wmk_accept *gate)
+static int turn_away(struct wmk_accept *acceptor)
 {
-	pthread_mutex_lock(&gate->lock);
-	if (gate->spare >= 0)
-		close(gate->spare);
-	int socket = accept4(gate->options.listener, NULL, NULL, SOCK_CLOEXEC);
+	pthread_mutex_lock(&acceptor->lock);
+	if (acceptor->spare >= 0)
+		close(acceptor->spare);
+	int socket = accept4(acceptor->options.listener, NULL, NULL, SOCK_CLOEXEC);
 	const int ret = socket >= 0 ? 1 : errno == EAGAIN ? 0 : -errno;
 
 	if (socket >= 0) {
 		wmk_deferred_close_expect(socket);
 		wmk_deferred_close_socket(socket, (unsigned)-1);
-		count(&gate->turned_away);
+		count(&acceptor->turned_away);
 	}
-	gate->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	pthread_mutex_unlock(&gate->lock);
+	acceptor->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	pthread_mutex_unlock(&acceptor->lock);
 	return ret;
 }
 
-int wmk_accept_next(struct wmk_accept *gate, unsigned shard, struct wmk_app_conn *guest)
+int wmk_accept_next(struct wmk_accept *acceptor, unsigned shard, struct wmk_app_conn *conn)
 {
 	int ret;
 
 	for (unsigned i = 0; i < ATTEMPTS; i++) {
-		int socket = accept4(gate->options.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		int socket = accept4(acceptor->options.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 		if (socket >= 0) {
-			if (arrived(gate, shard, socket, guest))
+			if (arrived(acceptor, shard, socket, conn))
 				return 1;
 		} else if (errno == EAGAIN) {
 			return 0;
 		} else if (errno == EMFILE || errno == ENFILE) {
-			ret = turn_away(gate);
+			ret = turn_away(acceptor);
 			if (ret <= 0)
 				return ret;
 		} else if (errno != EINTR && errno != ECONNABORTED) {
@@ -287,57 +287,57 @@ int wmk_accept_next(struct wmk_accept *gate, unsigned shard, struct wmk_app_conn
 int wmk_accept_open(const struct wmk_accept_options *options, struct wmk_accept **out)
 {
 	struct rlimit files;
-	struct wmk_accept *gate;
+	struct wmk_accept *acceptor;
 
 	if (options->size != sizeof(*options) || !options->n_shards || options->n_shards > WMK_ACCEPT_SHARDS)
 		return wmk_error(-EINVAL, "invalid accept options: structure size or number of shards");
-	gate = calloc(1, sizeof(*gate));
-	if (!gate)
+	acceptor = calloc(1, sizeof(*acceptor));
+	if (!acceptor)
 		return wmk_error(-ENOMEM, "no memory to accept applications");
-	gate->options = *options;
-	gate->own = geteuid();
-	gate->most = getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < INT_MAX
+	acceptor->options = *options;
+	acceptor->own = geteuid();
+	acceptor->most = getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < INT_MAX
 			     ? (int)(files.rlim_cur - files.rlim_cur / 8)
 			     : INT_MAX;
 	/* each application takes two descriptors */
-	if (gate->options.max > (unsigned)gate->most / 2)
-		gate->options.max = (unsigned)gate->most / 2;
-	pthread_mutex_init(&gate->lock, NULL);
-	gate->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	if (gate->spare < 0) {
+	if (acceptor->options.max > (unsigned)acceptor->most / 2)
+		acceptor->options.max = (unsigned)acceptor->most / 2;
+	pthread_mutex_init(&acceptor->lock, NULL);
+	acceptor->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (acceptor->spare < 0) {
 		const int err = wmk_error(-errno, "cannot open the spare descriptor for refusing connections");
 
-		wmk_accept_close(gate);
+		wmk_accept_close(acceptor);
 		return err;
 	}
-	*out = gate;
+	*out = acceptor;
 	return 0;
 }
 
-void wmk_accept_close(struct wmk_accept *gate)
+void wmk_accept_close(struct wmk_accept *acceptor)
 {
-	if (!gate)
+	if (!acceptor)
 		return;
-	while (gate->users) {            /* (connections that are still open, as in a test) */
-		struct accept_user *gone = gate->users;
+	while (acceptor->users) {            /* (connections that are still open, as in a test) */
+		struct accept_user *gone = acceptor->users;
 
-		gate->users = gone->next;
+		acceptor->users = gone->next;
 		free(gone);
 	}
-	if (gate->spare >= 0)
-		close(gate->spare);
-	pthread_mutex_destroy(&gate->lock);
-	free(gate);
+	if (acceptor->spare >= 0)
+		close(acceptor->spare);
+	pthread_mutex_destroy(&acceptor->lock);
+	free(acceptor);
 }
 
-int wmk_accept_fd(const struct wmk_accept *gate)
+int wmk_accept_fd(const struct wmk_accept *acceptor)
 {
-	return gate->options.listener;
+	return acceptor->options.listener;
 }
 
-void wmk_accept_stats(const struct wmk_accept *gate, struct wmk_accept_stats *stats)
+void wmk_accept_stats(const struct wmk_accept *acceptor, struct wmk_accept_stats *stats)
 {
-	stats->accepted = atomic_load_explicit(&gate->accepted, memory_order_relaxed);
-	stats->refused = atomic_load_explicit(&gate->refused, memory_order_relaxed);
-	stats->turned_away = atomic_load_explicit(&gate->turned_away, memory_order_relaxed);
+	stats->accepted = atomic_load_explicit(&acceptor->accepted, memory_order_relaxed);
+	stats->refused = atomic_load_explicit(&acceptor->refused, memory_order_relaxed);
+	stats->turned_away = atomic_load_explicit(&acceptor->turned_away, memory_order_relaxed);
 }

@@ -50,7 +50,7 @@ struct wmk_accept_options {
 	 * Pass a connection to another shard. Takes ownership of the socket, also on an error. Called in the accepting
 	 * thread: must not block. Not needed for one shard.
 	 */
-	int (*take)(void *data, unsigned shard, const struct wmk_app_conn *guest);
+	int (*take)(void *data, unsigned shard, const struct wmk_app_conn *conn);
 	void *data;
 };
 
@@ -60,30 +60,30 @@ struct wmk_accept_stats {
 };
 
 /* -errno with a cause chain. */
-int wmk_accept_open(const struct wmk_accept_options *options, struct wmk_accept **gate);
+int wmk_accept_open(const struct wmk_accept_options *options, struct wmk_accept **acceptor);
 /* Close. No thread accepts any more; connections in the queue of the listener stay there. */
-void wmk_accept_close(struct wmk_accept *gate);
+void wmk_accept_close(struct wmk_accept *acceptor);
 /* The descriptor to wait on for readability. Several threads may wait; one wake-up is enough (EPOLLEXCLUSIVE). */
-int wmk_accept_fd(const struct wmk_accept *gate);
+int wmk_accept_fd(const struct wmk_accept *acceptor);
 /*
  * Accept one connection for this shard.
  *
- * Returns 1 and fills *guest: the caller owns the socket and calls wmk_accept_closed() later. 0: no connection for this
+ * Returns 1 and fills *conn: the caller owns the socket and calls wmk_accept_closed() later. 0: no connection for this
  * shard; those of other shards have been passed on, and the listener stays readable if more are pending. -errno,
  * without a cause chain: accepting is impossible now; retry after a delay. Any thread.
  */
-int wmk_accept_next(struct wmk_accept *gate, unsigned shard, struct wmk_app_conn *guest);
+int wmk_accept_next(struct wmk_accept *acceptor, unsigned shard, struct wmk_app_conn *conn);
 /* True if the shard has so many more applications than another that it should renew its wait. Any thread. */
-bool wmk_accept_is_ahead(const struct wmk_accept *gate, unsigned shard);
+bool wmk_accept_is_ahead(const struct wmk_accept *acceptor, unsigned shard);
 /* A connection that was accepted or taken is closed. Any thread. */
-void wmk_accept_closed(struct wmk_accept *gate, pid_t pid, uid_t uid);
+void wmk_accept_closed(struct wmk_accept *acceptor, pid_t pid, uid_t uid);
 /*
  * Change the bytes that the daemon keeps for a connection of the user from `was` to `is`; `is` is 0 when it closes.
  * Returns the sum for all connections of the user; 0 for root and the user of this process, which are not counted. Any
  * thread.
  */
-uint64_t wmk_accept_keeps(struct wmk_accept *gate, uid_t uid, size_t was, size_t is);
+uint64_t wmk_accept_keeps(struct wmk_accept *acceptor, uid_t uid, size_t was, size_t is);
 /* Any thread. */
-void wmk_accept_stats(const struct wmk_accept *gate, struct wmk_accept_stats *stats);
+void wmk_accept_stats(const struct wmk_accept *acceptor, struct wmk_accept_stats *stats);
 
 #endif

@@ -67,13 +67,13 @@ int wmk_app_ask(struct app *app, uint32_t number)
 
 	if (err < 0)
 		return err;
-	app->ask_then = !app->complete;
+	app->sync_pending = !app->complete;
 	if (!app->sync_first) {
 		app->sync_first = number;
-		app->asked_at = wmk_clock_ms();
+		app->sync_sent_at = wmk_clock_ms();
 		app->idle_since = 0;
 	}
-	app->sync_asked = number;
+	app->sync_sent = number;
 	app->sent = false;
 	wmk_app_flush(app);
 	return 0;
@@ -181,7 +181,7 @@ static bool is_heard_next(const struct app *app)
  */
 static bool is_held(struct app *app, uint32_t number, int64_t now, unsigned *budget)
 {
-	if ((int32_t)(app->held_in - number) >= 0 && app->held_in)
+	if ((int32_t)(app->held_barrier - number) >= 0 && app->held_barrier)
 		return true;
 	if (*budget == 0 || is_heard_next(app)) {
 		app->idle_since = 0;
@@ -189,11 +189,11 @@ static bool is_held(struct app *app, uint32_t number, int64_t now, unsigned *bud
 	}
 	unsigned threads = *budget < THREADS_OF_ONE ? *budget : THREADS_OF_ONE;
 	const unsigned before = threads;
-	const bool is = is_stopped(app) || (now - app->asked_at >= LOOK_MS && is_asleep(app, &threads));
+	const bool is = is_stopped(app) || (now - app->sync_sent_at >= LOOK_MS && is_asleep(app, &threads));
 
 	*budget -= before - threads > 0 ? before - threads : 1;
 	if (is)
-		app->held_in = number;
+		app->held_barrier = number;
 	return is;
 }
 
@@ -206,7 +206,7 @@ static bool is_of_others(const struct barrier *u, const struct app *app)
  * True if an application may still answer soon. One that missed a whole deadline is not waited for until it answers in
  * time again: an application that never answers, or always late, would delay every command.
  */
-static bool somebody_is_left(struct wmk_shard *apps, const struct barrier *u, uint32_t number, bool others_late)
+static bool may_answer_soon(struct wmk_shard *apps, const struct barrier *u, uint32_t number, bool others_late)
 {
 	unsigned budget = THREADS_AT_ONCE;
 	const int64_t now = wmk_clock_ms();
@@ -217,7 +217,7 @@ static bool somebody_is_left(struct wmk_shard *apps, const struct barrier *u, ui
 		    is_held(app, number, now, &budget))
 			continue;
 		left = true;
-		if (now - app->asked_at < LOOK_MS)
+		if (now - app->sync_sent_at < LOOK_MS)
 			break;           /* it may answer soon; inspect the others once it has had time to */
 	}
 	return left;
@@ -247,7 +247,7 @@ static void look_run(struct wmk_shard *apps, struct wmk_shard_job *job)
 	const bool late = u->late, others_late = u->others_late;
 	pthread_mutex_unlock(&u->lock);
 	/* (only this thread sets `reported` while the shard is open) */
-	const bool ends = !round->reported && (late || !somebody_is_left(apps, u, round->part.number, others_late));
+	const bool ends = !round->reported && (late || !may_answer_soon(apps, u, round->part.number, others_late));
 
 	pthread_mutex_lock(&u->lock);
 	if (ends) {

@@ -86,10 +86,10 @@ static bool keeps_too_much(struct app *app)
 {
 	const size_t was = app->kept, is = bytes_kept(app);
 
-	if (!app->gate || is == was)
+	if (!app->acceptor || is == was)
 		return false;
 	app->kept = is;
-	return wmk_accept_keeps(app->gate, app->uid, was, is) > app->apps->options.max_kept && is > was;
+	return wmk_accept_keeps(app->acceptor, app->uid, was, is) > app->apps->options.max_kept && is > was;
 }
 
 void wmk_app_close(struct app *app, int err)
@@ -394,9 +394,9 @@ static int take_end(struct app *app, const struct wmk_frame *frame, const void *
 	if (app->socket < 0)
 		return 0;
 	err = wmk_out_u32(&app->out, WMK_MSG_DONE, batch);
-	if (err == 0 && app->ask_then) {
-		app->ask_then = false;
-		err = wmk_out_u32(&app->out, WMK_MSG_SYNC, app->sync_asked);
+	if (err == 0 && app->sync_pending) {
+		app->sync_pending = false;
+		err = wmk_out_u32(&app->out, WMK_MSG_SYNC, app->sync_sent);
 	}
 	return err;
 }
@@ -407,12 +407,12 @@ static int take_synced(struct app *app, const struct wmk_frame *frame, const voi
 	int err = wmk_u32_decode(body, frame->length, &sync);
 
 	/* An answer covers all SYNCs up to it. A number that was never sent is ignored. */
-	if (err < 0 || app->sync_first == 0 || sync < app->sync_first || sync > app->sync_asked)
+	if (err < 0 || app->sync_first == 0 || sync < app->sync_first || sync > app->sync_sent)
 		return err;
 	app->sync_answered = sync;
-	app->sync_first = sync == app->sync_asked ? 0 : sync + 1;
+	app->sync_first = sync == app->sync_sent ? 0 : sync + 1;
 	/* An application that answers late every time must not delay every command. */
-	if (!app->sync_first && wmk_clock_ms() - app->asked_at <= TIMELY_MS)
+	if (!app->sync_first && wmk_clock_ms() - app->sync_sent_at <= TIMELY_MS)
 		app->missed = false;
 	return 0;
 }
@@ -569,11 +569,11 @@ void wmk_app_free(struct app *app)
 	wmk_out_free(&app->out);
 	events_free(app);
 	wmk_app_channels_free(app);
-	if (app->gate && app->kept)
-		wmk_accept_keeps(app->gate, app->uid, app->kept, 0);
+	if (app->acceptor && app->kept)
+		wmk_accept_keeps(app->acceptor, app->uid, app->kept, 0);
 	if (!app->apps->options.keep)
 		free(app->record);
 	free(app->exe);
-	free(app->strangers);
+	free(app->untracked);
 	free(app);
 }

@@ -55,13 +55,13 @@ void wmk_registry_sweep(struct wmk_shard *apps, bool all)
 		leave(apps, app);
 		if (app->slot)
 			wmk_slot_release(apps->tracing, app->slot);
-		struct wmk_accept *gate = app->gate;
+		struct wmk_accept *acceptor = app->acceptor;
 		const pid_t pid = app->pid;
 		const uid_t uid = app->uid;
 
 		wmk_app_free(app);
-		if (gate)
-			wmk_accept_closed(gate, pid, uid);
+		if (acceptor)
+			wmk_accept_closed(acceptor, pid, uid);
 	}
 }
 

@@ -29,7 +29,7 @@
 #define SO_PEERPIDFD 77              /* Linux 6.5; the pidfd of the process that connected */
 #endif
 #define EVENTS_AT_ONCE 64
-#define GUESTS_AT_ONCE 16
+#define CONNS_AT_ONCE 16
 /* no memory, or no free descriptor in the system: an immediate retry would spin */
 #define SHUT_MS 100
 
@@ -106,18 +106,18 @@ static int app_watch(struct app *app)
 }
 
 /* True, with the reason in `words`, if a limit on connections is reached. */
-static bool is_refused(struct wmk_shard *apps, const struct wmk_app_conn *guest, char *words, size_t size)
+static bool is_refused(struct wmk_shard *apps, const struct wmk_app_conn *conn, char *words, size_t size)
 {
 	const struct wmk_tracing_options *limits = &apps->tracing->options;
 	const unsigned max = apps->options.max_apps;
 
-	if (connections_of(apps, guest->cred.pid) >= PER_PID_MAX)
+	if (connections_of(apps, conn->cred.pid) >= PER_PID_MAX)
 		wmk_error_said(-EMFILE, "too many connections of one process: the limit is %u", PER_PID_MAX);
-	else if (guest->too_many)
+	else if (conn->too_many)
 		wmk_limit_reached(apps->tracing, -EMFILE, "user-programs",
 				  "user %u has too many applications connected: one user may have %u, and %u while "
 				  "three quarters of all %u places are taken",
-				  (unsigned)guest->cred.uid, limits->max_user_apps, WMK_ACCEPT_RESERVED,
+				  (unsigned)conn->cred.uid, limits->max_user_apps, WMK_ACCEPT_RESERVED,
 				  limits->max_apps);
 	else if (apps->n_apps >= max)
 		wmk_limit_reached(apps->tracing, -EMFILE, "programs", "too many applications: the limit is %u",
@@ -129,32 +129,32 @@ static bool is_refused(struct wmk_shard *apps, const struct wmk_app_conn *guest,
 	return true;
 }
 
-static void born(struct wmk_shard *apps, const struct wmk_app_conn *guest)
+static void app_new(struct wmk_shard *apps, const struct wmk_app_conn *conn)
 {
 	struct app *app = calloc(1, sizeof(*app));
-	const pid_t pid = guest->cred.pid;
+	const pid_t pid = conn->cred.pid;
 	char words[256];
 
 	if (!app) {
-		wmk_deferred_close_socket(guest->socket, guest->cred.uid);
-		if (apps->gate)
-			wmk_accept_closed(apps->gate, pid, guest->cred.uid);
+		wmk_deferred_close_socket(conn->socket, conn->cred.uid);
+		if (apps->acceptor)
+			wmk_accept_closed(apps->acceptor, pid, conn->cred.uid);
 		return;
 	}
 	app->apps = apps;
-	app->gate = apps->gate;
+	app->acceptor = apps->acceptor;
 	app->socket_source = (struct shard_source){ SOURCE_SOCKET, app };
 	app->pidfd_source = (struct shard_source){ SOURCE_PIDFD, app };
-	app->socket = guest->socket;
+	app->socket = conn->socket;
 	app->in.close_fd = wmk_deferred_close_file;
-	app->in.whose = guest->cred.uid;
+	app->in.whose = conn->cred.uid;
 	app->pid = pid;
-	app->uid = guest->cred.uid;
-	app->gid = guest->cred.gid;
-	app->pidfd = peer_pidfd(guest->socket, pid);
+	app->uid = conn->cred.uid;
+	app->gid = conn->cred.gid;
+	app->pidfd = peer_pidfd(conn->socket, pid);
 	app->dead = app->pidfd < 0;
 	app->deadline = wmk_clock_ms() + apps->options.hello_ms;
-	const bool too_many = is_refused(apps, guest, words, sizeof(words));
+	const bool too_many = is_refused(apps, conn, words, sizeof(words));
 
 	wmk_registry_enter(apps, app);
 	if (too_many)
@@ -172,41 +172,41 @@ int wmk_shard_watch_accept(struct wmk_shard *apps)
 	struct epoll_event event = { .events = EPOLLIN | EPOLLEXCLUSIVE, .data.ptr = &apps->listen_source };
 
 	apps->shut_until = 0;
-	if (epoll_ctl(apps->epoll, EPOLL_CTL_ADD, wmk_accept_fd(apps->gate), &event) != 0)
+	if (epoll_ctl(apps->epoll, EPOLL_CTL_ADD, wmk_accept_fd(apps->acceptor), &event) != 0)
 		return wmk_error(-errno, "cannot wait for connections of applications");
 	return 0;
 }
 
 /* Suspend accepting for SHUT_MS. */
-static void shut(struct wmk_shard *apps)
+static void accept_suspend(struct wmk_shard *apps)
 {
 	apps->shut_until = wmk_clock_ms() + SHUT_MS;
 	timer_arm(apps);
 }
 
 /* Become the last waiter of the listener: the kernel then wakes another shard first. */
-static void watch_anew(struct wmk_shard *apps)
+static void watch_again(struct wmk_shard *apps)
 {
-	if (epoll_ctl(apps->epoll, EPOLL_CTL_DEL, wmk_accept_fd(apps->gate), NULL) == 0 &&
+	if (epoll_ctl(apps->epoll, EPOLL_CTL_DEL, wmk_accept_fd(apps->acceptor), NULL) == 0 &&
 	    wmk_shard_watch_accept(apps) < 0)
-		shut(apps);
+		accept_suspend(apps);
 }
 
 /* Accept some connections; epoll reports the remaining ones again, to this shard or another. */
 static void conns_accept(struct wmk_shard *apps)
 {
-	struct wmk_app_conn guest;
+	struct wmk_app_conn conn;
 	int ret = 1;
 
-	for (unsigned i = 0; i < GUESTS_AT_ONCE && ret == 1; i++) {
-		ret = wmk_accept_next(apps->gate, apps->shard, &guest);
+	for (unsigned i = 0; i < CONNS_AT_ONCE && ret == 1; i++) {
+		ret = wmk_accept_next(apps->acceptor, apps->shard, &conn);
 		if (ret == 1)
-			born(apps, &guest);
+			app_new(apps, &conn);
 	}
-	if (ret < 0 && epoll_ctl(apps->epoll, EPOLL_CTL_DEL, wmk_accept_fd(apps->gate), NULL) == 0)
-		shut(apps);
-	else if (ret >= 0 && wmk_accept_is_ahead(apps->gate, apps->shard))
-		watch_anew(apps);
+	if (ret < 0 && epoll_ctl(apps->epoll, EPOLL_CTL_DEL, wmk_accept_fd(apps->acceptor), NULL) == 0)
+		accept_suspend(apps);
+	else if (ret >= 0 && wmk_accept_is_ahead(apps->acceptor, apps->shard))
+		watch_again(apps);
 }
 
 /* ── the loop ────────────────────────────────────────────────────────────────────────────────────────── */
@@ -312,34 +312,34 @@ bool wmk_shard_unanswered(const struct wmk_shard *apps, unsigned i, struct wmk_a
 
 struct take_job {
 	struct wmk_shard_job job;
-	struct wmk_app_conn guest;
+	struct wmk_app_conn conn;
 };
 
 static void take_run(struct wmk_shard *apps, struct wmk_shard_job *job)
 {
 	struct take_job *take = wmk_container_of(job, struct take_job, job);
 
-	born(apps, &take->guest);
+	app_new(apps, &take->conn);
 	free(take);
 }
 
-int wmk_shard_take(struct wmk_shard *apps, const struct wmk_app_conn *guest)
+int wmk_shard_take(struct wmk_shard *apps, const struct wmk_app_conn *conn)
 {
 	struct take_job *take = malloc(sizeof(*take));
 
 	if (!take) {
-		wmk_deferred_close_socket(guest->socket, guest->cred.uid);
+		wmk_deferred_close_socket(conn->socket, conn->cred.uid);
 		return wmk_error(-ENOMEM, "no memory for a connection");
 	}
 	take->job.run = take_run;
-	take->guest = *guest;
+	take->conn = *conn;
 	wmk_shard_post(apps, &take->job);
 	return 0;
 }
 
 struct listen_job {
 	struct wmk_shard_job job;
-	struct wmk_accept *gate;
+	struct wmk_accept *acceptor;
 	unsigned shard;
 };
 
@@ -347,20 +347,20 @@ static void listen_run(struct wmk_shard *apps, struct wmk_shard_job *job)
 {
 	struct listen_job *listen = wmk_container_of(job, struct listen_job, job);
 
-	apps->gate = listen->gate;
+	apps->acceptor = listen->acceptor;
 	apps->shard = listen->shard;
 	if (wmk_shard_watch_accept(apps) < 0)
-		shut(apps);
+		accept_suspend(apps);
 	free(listen);
 }
 
-int wmk_shard_listen(struct wmk_shard *apps, struct wmk_accept *gate, unsigned shard)
+int wmk_shard_listen(struct wmk_shard *apps, struct wmk_accept *acceptor, unsigned shard)
 {
 	struct listen_job *job = malloc(sizeof(*job));
 
 	if (!job)
 		return wmk_error(-ENOMEM, "no memory to accept applications");
-	*job = (struct listen_job){ .job.run = listen_run, .gate = gate, .shard = shard };
+	*job = (struct listen_job){ .job.run = listen_run, .acceptor = acceptor, .shard = shard };
 	wmk_shard_post(apps, &job->job);
 	return 0;
 }
@@ -384,12 +384,12 @@ void wmk_shard_stop(struct wmk_shard *apps)
 void wmk_shard_stats(const struct wmk_shard *apps, struct wmk_shard_stats *stats)
 {
 	*stats = apps->stats;
-	if (apps->own_accept) {            /* (a shared one counts for all shards together) */
-		struct wmk_accept_stats gate;
+	if (apps->own_acceptor) {            /* (a shared one counts for all shards together) */
+		struct wmk_accept_stats acceptor;
 
-		wmk_accept_stats(apps->own_accept, &gate);
-		stats->turned_away = gate.turned_away;
-		stats->apps_refused += gate.turned_away;
+		wmk_accept_stats(apps->own_acceptor, &acceptor);
+		stats->turned_away = acceptor.turned_away;
+		stats->apps_refused += acceptor.turned_away;
 	}
 	stats->events_seen = atomic_load_explicit(&apps->tracing->events_seen, memory_order_relaxed);
 	stats->classes_enabled = atomic_load_explicit(&apps->tracing->classes_enabled, memory_order_relaxed);

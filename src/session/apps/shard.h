@@ -88,12 +88,12 @@ int wmk_shard_fd(const struct wmk_shard *apps);
  */
 int wmk_shard_run_once(struct wmk_shard *apps, int timeout_ms);
 /*
- * From now on accept connections of `gate`, as its shard number `shard`, until wmk_shard_close(). `gate` must outlive
- * the shard. Any thread. -errno with a cause chain.
+ * From now on accept connections of `acceptor`, as its shard number `shard`, until wmk_shard_close(). `acceptor` must
+ * outlive the shard. Any thread. -errno with a cause chain.
  */
-int wmk_shard_listen(struct wmk_shard *apps, struct wmk_accept *gate, unsigned shard);
+int wmk_shard_listen(struct wmk_shard *apps, struct wmk_accept *acceptor, unsigned shard);
 /* Take over an accepted connection, also on an error. Any thread. -ENOMEM: it is closed. */
-int wmk_shard_take(struct wmk_shard *apps, const struct wmk_app_conn *guest);
+int wmk_shard_take(struct wmk_shard *apps, const struct wmk_app_conn *conn);
 /* Make wmk_shard_run_once() return -ESHUTDOWN. Any thread. */
 void wmk_shard_stop(struct wmk_shard *apps);
 

@@ -63,7 +63,7 @@ static int rundir_open(struct wmk_shard *apps)
 	return 0;
 }
 
-static bool somebody_answers(const struct sockaddr_un *address)
+static bool is_listening(const struct sockaddr_un *address)
 {
 	int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	bool answered = probe >= 0 &&
@@ -88,7 +88,7 @@ static int listener_open(struct wmk_shard *apps)
 	if (bind(apps->listener, (const struct sockaddr *)&address, sizeof(address)) != 0) {
 		if (errno != EADDRINUSE)
 			return wmk_error(-errno, "cannot listen on %s", address.sun_path);
-		if (somebody_answers(&address))
+		if (is_listening(&address))
 			return wmk_error(-EADDRINUSE, "a process listens on %s already", address.sun_path);
 		unlinkat(apps->rundir_fd, WMK_APP_SOCKET, 0);
 		if (bind(apps->listener, (const struct sockaddr *)&address, sizeof(address)) != 0)
@@ -116,14 +116,14 @@ static int loop_open(struct wmk_shard *apps)
 }
 
 /* For a shard with its own socket. */
-static int gate_open(struct wmk_shard *apps)
+static int acceptor_open(struct wmk_shard *apps)
 {
 	const struct wmk_accept_options options = {
 		.size = sizeof(options), .listener = apps->listener, .only = (uid_t)-1, .n_shards = 1
 	};
-	int err = wmk_accept_open(&options, &apps->own_accept);
+	int err = wmk_accept_open(&options, &apps->own_acceptor);
 
-	apps->gate = apps->own_accept;
+	apps->acceptor = apps->own_acceptor;
 	return err < 0 ? err : wmk_shard_watch_accept(apps);
 }
 
@@ -145,7 +145,7 @@ int wmk_shard_open(const struct wmk_shard_options *options, struct wmk_shard **o
 	if (err == 0)
 		err = loop_open(apps);
 	if (err == 0 && apps->rundir)
-		err = gate_open(apps);
+		err = acceptor_open(apps);
 	if (err == 0)
 		err = wmk_tracing_shard_add(apps->tracing, apps);
 	if (err < 0) {
@@ -180,7 +180,7 @@ void wmk_shard_close(struct wmk_shard *apps)
 		return;
 	jobs_end(apps);
 	wmk_registry_sweep(apps, true);
-	wmk_accept_close(apps->own_accept);
+	wmk_accept_close(apps->own_acceptor);
 	close_if_open(apps->epoll);
 	close_if_open(apps->listener);
 	close_if_open(apps->timer);

@@ -27,8 +27,8 @@
 #define TRACKED_MAX 4096u
 #define TRACKED_KERNEL_MAX WMK_CONSUMERD_PIDS    /* each kernel record is compared with all of them */
 #define ANCESTORS_MAX 64
-#define LOOKS 3                      /* attempts to read the ancestors while one of them ends */
-#define STRANGERS 32u                /* entries per application: 256 bytes */
+#define ATTEMPTS 3                      /* attempts to read the ancestors while one of them ends */
+#define UNTRACKED 32u                /* entries per application: 256 bytes */
 
 uint64_t wmk_app_birth(struct app *app)
 {
@@ -130,15 +130,15 @@ static bool was_forked_by_member(const struct wmk_session_channel *channel, cons
  */
 static bool is_not_tracked(const struct app *app, const struct wmk_session_channel *channel)
 {
-	return app->strangers && channel->serial && app->strangers[channel->serial % STRANGERS] == channel->serial;
+	return app->untracked && channel->serial && app->untracked[channel->serial % UNTRACKED] == channel->serial;
 }
 
 static void not_tracked_remember(struct app *app, const struct wmk_session_channel *channel)
 {
-	if (!app->strangers)
-		app->strangers = calloc(STRANGERS, sizeof(*app->strangers));
-	if (app->strangers)
-		app->strangers[channel->serial % STRANGERS] = channel->serial;
+	if (!app->untracked)
+		app->untracked = calloc(UNTRACKED, sizeof(*app->untracked));
+	if (app->untracked)
+		app->untracked[channel->serial % UNTRACKED] = channel->serial;
 }
 
 bool wmk_domain_has(struct wmk_session_channel *channel, struct app *app)
@@ -157,7 +157,7 @@ bool wmk_domain_has(struct wmk_session_channel *channel, struct app *app)
 		int is = -1;
 
 		/* When a process ends, its children get a new parent: a subreaper among the ancestors, or init. */
-		for (int turn = 0; turn < LOOKS && is < 0; turn++)
+		for (int turn = 0; turn < ATTEMPTS && is < 0; turn++)
 			is = descends(channel, app->pid);
 		in = is == 1 || was_forked_by_member(channel, app);
 		if (is == 0 && !in)

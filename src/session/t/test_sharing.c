@@ -114,12 +114,12 @@ static unsigned threads_find(struct thread *threads)
 	return n;
 }
 
-static void wait_accepted(const struct wmk_accept *gate, unsigned n)
+static void wait_accepted(const struct wmk_accept *acceptor, unsigned n)
 {
 	const uint64_t end = wmk_clock_monotonic() + LIMIT_NS;
 	struct wmk_accept_stats stats;
 
-	for (wmk_accept_stats(gate, &stats); stats.accepted != n; wmk_accept_stats(gate, &stats)) {
+	for (wmk_accept_stats(acceptor, &stats); stats.accepted != n; wmk_accept_stats(acceptor, &stats)) {
 		if (wmk_clock_monotonic() > end)
 			fail_msg("%llu of %u programs were accepted", (unsigned long long)stats.accepted, n);
 		usleep(100);
@@ -149,18 +149,18 @@ static int listener_make(void)
 	return listener;
 }
 
-static int not_mine(void *data, unsigned shard, const struct wmk_app_conn *guest)
+static int not_mine(void *data, unsigned shard, const struct wmk_app_conn *conn)
 {
 	struct world *w = data;
 
-	return wmk_shard_take(w->shards[shard], guest);
+	return wmk_shard_take(w->shards[shard], conn);
 }
 
 static void sleeping_threads_share_the_connections(void **state)
 {
 	struct thread threads[THREADS_MAX], before[THREADS_MAX];
 	unsigned n, working = 0;
-	struct wmk_accept *gate;
+	struct wmk_accept *acceptor;
 	struct world w;
 	char byte = 0;
 
@@ -173,16 +173,16 @@ static void sleeping_threads_share_the_connections(void **state)
 						  .n_shards = SHARDS,
 						  .take = not_mine,
 						  .data = &w };
-	assert_int_equal(wmk_accept_open(&options, &gate), 0);
+	assert_int_equal(wmk_accept_open(&options, &acceptor), 0);
 	for (unsigned i = 0; i < SHARDS; i++)
-		assert_int_equal(wmk_shard_listen(w.shards[i], gate, i), 0);
+		assert_int_equal(wmk_shard_listen(w.shards[i], acceptor, i), 0);
 	n = threads_find(threads);
 	wait_asleep(threads, n);
 	memcpy(before, threads, sizeof(before));
 	for (unsigned i = 0; i < PROGRAMS; i++) {
 		assert_int_equal(write(scene.next[1], &byte, 1), 1);
 		assert_int_equal(read(scene.connected[0], &byte, 1), 1);
-		wait_accepted(gate, i + 1);
+		wait_accepted(acceptor, i + 1);
 		wait_asleep(threads, n);
 	}
 	for (unsigned i = 0; i < n; i++)
@@ -190,7 +190,7 @@ static void sleeping_threads_share_the_connections(void **state)
 	assert_int_equal(working, SHARDS);
 	for (unsigned i = 0; i < SHARDS; i++)
 		world_shard_close(&w, i);
-	wmk_accept_close(gate);
+	wmk_accept_close(acceptor);
 	close(options.listener);
 	world_close(&w);
 }

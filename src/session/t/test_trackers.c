@@ -281,7 +281,7 @@ static void test_unrelated_apps_are_not_recorded(void **state)
 
 	while (app->pid != proc_at(2)->pid)
 		app = app->next;
-	assert_int_equal(app->strangers[channel->serial % 32], channel->serial);
+	assert_int_equal(app->untracked[channel->serial % 32], channel->serial);
 	/* its parent executes the program now: it was started before, and does not descend from that */
 	assert_int_equal(proc_bid(1, PROC_EXEC, 1), 0);
 	world_update(&w, s);

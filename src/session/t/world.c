@@ -290,16 +290,16 @@ static void *shard_run(void *data)
 
 static void accepted(struct world *w, int socket)
 {
-	struct wmk_app_conn guest = { .socket = socket };
-	socklen_t len = sizeof(guest.cred);
+	struct wmk_app_conn conn = { .socket = socket };
+	socklen_t len = sizeof(conn.cred);
 
-	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &guest.cred, &len) != 0)
+	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &conn.cred, &len) != 0)
 		abort();
 	pthread_mutex_lock(&w->lock);
-	struct wmk_shard *apps = w->shards[(unsigned)guest.cred.pid % w->n_shards];
+	struct wmk_shard *apps = w->shards[(unsigned)conn.cred.pid % w->n_shards];
 
 	if (apps)
-		wmk_shard_take(apps, &guest);
+		wmk_shard_take(apps, &conn);
 	else
 		close(socket);
 	pthread_mutex_unlock(&w->lock);

@@ -37,7 +37,7 @@ static struct {
 	unsigned handed[SHARDS];         /* connections passed to it by other shards */
 	struct sockaddr_un address;
 	int listener;
-	struct wmk_accept *gate;
+	struct wmk_accept *acceptor;
 	/* for the test with many processes: the shard of each process while it has connections */
 	struct home {
 		pid_t pid;
@@ -46,7 +46,7 @@ static struct {
 	unsigned n_homes, served, wrong;
 } scene = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static int take(void *data, unsigned shard, const struct wmk_app_conn *guest)
+static int take(void *data, unsigned shard, const struct wmk_app_conn *conn)
 {
 	(void)data;
 	if (shard >= SHARDS)
@@ -54,30 +54,30 @@ static int take(void *data, unsigned shard, const struct wmk_app_conn *guest)
 	pthread_mutex_lock(&scene.lock);
 	scene.handed[shard]++;
 	pthread_mutex_unlock(&scene.lock);
-	close(guest->socket);
+	close(conn->socket);
 	return 0;
 }
 
-static void gate_open_with(uid_t only, int (*taker)(void *data, unsigned shard, const struct wmk_app_conn *guest))
+static void acceptor_open_with(uid_t only, int (*taker)(void *data, unsigned shard, const struct wmk_app_conn *conn))
 {
 	const struct wmk_accept_options options = {
 		.size = sizeof(options), .listener = scene.listener, .only = only, .n_shards = SHARDS, .take = taker
 	};
 
 	memset(scene.handed, 0, sizeof(scene.handed));
-	assert_int_equal(wmk_accept_open(&options, &scene.gate), 0);
-	assert_int_equal(wmk_accept_fd(scene.gate), scene.listener);
+	assert_int_equal(wmk_accept_open(&options, &scene.acceptor), 0);
+	assert_int_equal(wmk_accept_fd(scene.acceptor), scene.listener);
 }
 
-static void gate_open(uid_t only)
+static void acceptor_open(uid_t only)
 {
-	gate_open_with(only, take);
+	acceptor_open_with(only, take);
 }
 
-static void gate_close(void)
+static void acceptor_close(void)
 {
-	wmk_accept_close(scene.gate);
-	scene.gate = NULL;
+	wmk_accept_close(scene.acceptor);
+	scene.acceptor = NULL;
 }
 
 static int connected(void)
@@ -93,7 +93,7 @@ static int set_up(void **state)
 {
 	(void)state;
 	scene.address.sun_family = AF_UNIX;
-	snprintf(scene.address.sun_path + 1, sizeof(scene.address.sun_path) - 1, "waymark-gate-%ld", (long)getpid());
+	snprintf(scene.address.sun_path + 1, sizeof(scene.address.sun_path) - 1, "waymark-accept-%ld", (long)getpid());
 	scene.listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	return bind(scene.listener, (struct sockaddr *)&scene.address, sizeof(scene.address)) ||
 	       listen(scene.listener, 4096);
@@ -108,47 +108,47 @@ static int tear_down(void **state)
 /* The shard that accepts first gets all connections of the process, until they are closed; then any shard may. */
 static void connections_of_a_process_reach_one_shard(void **state)
 {
-	struct wmk_app_conn guest;
+	struct wmk_app_conn conn;
 	int clients[4];
 
 	(void)state;
-	gate_open((uid_t)-1);
-	assert_int_equal(wmk_accept_next(scene.gate, 0, &guest), 0);
+	acceptor_open((uid_t)-1);
+	assert_int_equal(wmk_accept_next(scene.acceptor, 0, &conn), 0);
 	for (unsigned round = 0; round < 2 * SHARDS; round++) {
 		const unsigned mine = round % SHARDS, other = (mine + 1) % SHARDS;
 
 		memset(scene.handed, 0, sizeof(scene.handed));
 		for (unsigned i = 0; i < 4; i++)
 			clients[i] = connected();
-		assert_int_equal(wmk_accept_next(scene.gate, mine, &guest), 1);
-		assert_int_equal(guest.cred.pid, getpid());
-		assert_int_equal(guest.cred.uid, getuid());
-		close(guest.socket);
+		assert_int_equal(wmk_accept_next(scene.acceptor, mine, &conn), 1);
+		assert_int_equal(conn.cred.pid, getpid());
+		assert_int_equal(conn.cred.uid, getuid());
+		close(conn.socket);
 		/* another shard passes the rest on, and no connection is pending */
-		assert_int_equal(wmk_accept_next(scene.gate, other, &guest), 0);
+		assert_int_equal(wmk_accept_next(scene.acceptor, other, &conn), 0);
 		for (unsigned i = 0; i < SHARDS; i++)
 			assert_int_equal(scene.handed[i], i == mine ? 3 : 0);
 		for (unsigned i = 0; i < 4; i++) {
 			close(clients[i]);
-			wmk_accept_closed(scene.gate, getpid(), getuid());
+			wmk_accept_closed(scene.acceptor, getpid(), getuid());
 		}
 	}
-	gate_close();
+	acceptor_close();
 }
 
 /* ── several threads, many processes ─────────────────────────────────────────────────────────────────── */
 
-static void served(unsigned shard, const struct wmk_app_conn *guest, bool comes)
+static void served(unsigned shard, const struct wmk_app_conn *conn, bool comes)
 {
 	struct home *home = scene.homes;
 
 	pthread_mutex_lock(&scene.lock);
-	while (home < scene.homes + scene.n_homes && home->pid != guest->cred.pid)
+	while (home < scene.homes + scene.n_homes && home->pid != conn->cred.pid)
 		home++;
 	if (home == scene.homes + scene.n_homes) {
 		if (scene.n_homes == PROCESSES)
 			abort();
-		*home = (struct home){ .pid = guest->cred.pid };
+		*home = (struct home){ .pid = conn->cred.pid };
 		scene.n_homes++;
 	}
 	if (comes) {
@@ -163,19 +163,19 @@ static void served(unsigned shard, const struct wmk_app_conn *guest, bool comes)
 }
 
 /* Another shard's thread handles and closes the connection. */
-static void serve(unsigned shard, const struct wmk_app_conn *guest)
+static void serve(unsigned shard, const struct wmk_app_conn *conn)
 {
-	served(shard, guest, true);
-	close(guest->socket);
+	served(shard, conn, true);
+	close(conn->socket);
 	sched_yield();
-	served(shard, guest, false);
-	wmk_accept_closed(scene.gate, guest->cred.pid, guest->cred.uid);
+	served(shard, conn, false);
+	wmk_accept_closed(scene.acceptor, conn->cred.pid, conn->cred.uid);
 }
 
-static int take_and_serve(void *data, unsigned shard, const struct wmk_app_conn *guest)
+static int take_and_serve(void *data, unsigned shard, const struct wmk_app_conn *conn)
 {
 	(void)data;
-	serve(shard, guest);
+	serve(shard, conn);
 	return 0;
 }
 
@@ -191,11 +191,11 @@ static void *shard_run(void *data)
 {
 	const unsigned shard = (unsigned)(uintptr_t)data;
 	const uint64_t end = wmk_clock_monotonic() + LIMIT_S * UINT64_C(1000000000);
-	struct wmk_app_conn guest;
+	struct wmk_app_conn conn;
 
 	while (!all_served() && wmk_clock_monotonic() < end)
-		if (wmk_accept_next(scene.gate, shard, &guest) == 1)
-			serve(shard, &guest);
+		if (wmk_accept_next(scene.acceptor, shard, &conn) == 1)
+			serve(shard, &conn);
 	return NULL;
 }
 
@@ -207,7 +207,7 @@ static void each_process_has_one_shard_at_a_time(void **state)
 	int status, failed = 0;
 
 	(void)state;
-	gate_open_with(geteuid(), take_and_serve);
+	acceptor_open_with(geteuid(), take_and_serve);
 	for (unsigned i = 0; i < PROCESSES; i++)
 		if ((pids[i] = fork()) == 0) {
 			for (unsigned k = 0; k < TIMES; k++) {
@@ -228,21 +228,21 @@ static void each_process_has_one_shard_at_a_time(void **state)
 	assert_int_equal(failed, 0);
 	assert_int_equal(scene.served, PROCESSES * TIMES);
 	assert_int_equal(scene.wrong, 0);
-	wmk_accept_stats(scene.gate, &stats);
+	wmk_accept_stats(scene.acceptor, &stats);
 	assert_int_equal(stats.accepted, PROCESSES * TIMES);
 	assert_int_equal(stats.refused, 0);
-	gate_close();
+	acceptor_close();
 }
 
 /* The accepting shard keeps the connections, and is reported as ahead once it has many more than another. */
 static void shard_with_more_connections_is_ahead(void **state)
 {
 	unsigned mine = 0, status = 0;
-	struct wmk_app_conn guest;
+	struct wmk_app_conn conn;
 	pid_t pids[120];
 
 	(void)state;
-	gate_open((uid_t)-1);
+	acceptor_open((uid_t)-1);
 	for (unsigned i = 0; i < 120; i++) {
 		if ((pids[i] = fork()) == 0) {
 			connected();
@@ -250,18 +250,18 @@ static void shard_with_more_connections_is_ahead(void **state)
 		}
 		status |= waitpid(pids[i], &(int){ 0 }, 0) != pids[i];
 		/* (they stay counted) */
-		while (wmk_accept_next(scene.gate, 1, &guest) == 1) {
-			close(guest.socket);
+		while (wmk_accept_next(scene.acceptor, 1, &conn) == 1) {
+			close(conn.socket);
 			mine++;
 		}
-		assert_int_equal(wmk_accept_is_ahead(scene.gate, 1), mine >= 16);
-		assert_false(wmk_accept_is_ahead(scene.gate, 0));
+		assert_int_equal(wmk_accept_is_ahead(scene.acceptor, 1), mine >= 16);
+		assert_false(wmk_accept_is_ahead(scene.acceptor, 0));
 	}
 	assert_int_equal(status, 0);
 	assert_int_equal(mine, 120);
 	for (unsigned i = 0; i < SHARDS; i++)
 		assert_int_equal(scene.handed[i], 0);
-	gate_close();
+	acceptor_close();
 }
 
 /*
@@ -270,7 +270,7 @@ static void shard_with_more_connections_is_ahead(void **state)
  */
 static unsigned let_in(uid_t uid, unsigned n, unsigned leave)
 {
-	struct wmk_app_conn guest;
+	struct wmk_app_conn conn;
 	unsigned in = 0;
 
 	for (unsigned k = 0; k < n; k++) {
@@ -284,17 +284,17 @@ static unsigned let_in(uid_t uid, unsigned n, unsigned leave)
 			_exit(0);
 		}
 		assert_int_equal(waitpid(pid, &ignored, 0), pid);
-		assert_int_equal(wmk_accept_next(scene.gate, k % SHARDS, &guest), 1);
-		assert_int_equal(guest.cred.uid, uid);
-		in += !guest.too_many;
-		close(guest.socket);
-		if (k < leave || guest.too_many)
-			wmk_accept_closed(scene.gate, guest.cred.pid, uid);
+		assert_int_equal(wmk_accept_next(scene.acceptor, k % SHARDS, &conn), 1);
+		assert_int_equal(conn.cred.uid, uid);
+		in += !conn.too_many;
+		close(conn.socket);
+		if (k < leave || conn.too_many)
+			wmk_accept_closed(scene.acceptor, conn.cred.pid, uid);
 	}
 	return in;
 }
 
-static void gate_open_limited(unsigned max_of_uid, unsigned max)
+static void acceptor_open_limited(unsigned max_of_uid, unsigned max)
 {
 	const struct wmk_accept_options options = { .size = sizeof(options),
 						  .listener = scene.listener,
@@ -304,7 +304,7 @@ static void gate_open_limited(unsigned max_of_uid, unsigned max)
 						  .max = max,
 						  .take = take };
 
-	assert_int_equal(wmk_accept_open(&options, &scene.gate), 0);
+	assert_int_equal(wmk_accept_open(&options, &scene.acceptor), 0);
 }
 
 /* The limit is common to all shards; root and the user of the daemon have none. */
@@ -313,11 +313,11 @@ static void connections_of_one_user_are_limited(void **state)
 	(void)state;
 	if (getuid() != 0)
 		skip();
-	gate_open_limited(3, 0);
+	acceptor_open_limited(3, 0);
 	assert_int_equal(let_in(65534, 5, 1), 4);
 	assert_int_equal(let_in(0, 5, 0), 5);
 	assert_int_equal(let_in(65533, 5, 0), 3);
-	gate_close();
+	acceptor_close();
 }
 
 /* Of 40 places, the last 10 are for users with fewer than 16 connections each. */
@@ -327,12 +327,12 @@ static void last_quarter_is_for_users_with_few_connections(void **state)
 	if (getuid() != 0)
 		skip();
 	_Static_assert(WMK_ACCEPT_RESERVED == 16, "the figures below");
-	gate_open_limited(1024, 40);
+	acceptor_open_limited(1024, 40);
 	assert_int_equal(let_in(65534, 35, 0), 30);
 	assert_int_equal(let_in(65533, 20, 0), 16);
 	assert_int_equal(let_in(65534, 1, 0), 0);
 	assert_int_equal(let_in(0, 20, 0), 20);
-	gate_close();
+	acceptor_close();
 }
 
 /* ── refused connections ─────────────────────────────────────────────────────────────────────────────── */
@@ -341,27 +341,27 @@ static void application_of_another_user_gets_an_error(void **state)
 {
 	struct wmk_in in = { 0 };
 	struct wmk_accept_stats stats;
-	struct wmk_app_conn guest;
+	struct wmk_app_conn conn;
 	struct wmk_frame frame;
 	const void *body;
 	char text[200];
 	int fd, err = 0;
 
 	(void)state;
-	gate_open(geteuid() + 1);
+	acceptor_open(geteuid() + 1);
 	int client = connected();
-	assert_int_equal(wmk_accept_next(scene.gate, 0, &guest), 0);
+	assert_int_equal(wmk_accept_next(scene.acceptor, 0, &conn), 0);
 	assert_int_equal(wmk_in_receive(&in, client), 1);
 	assert_int_equal(wmk_in_frame(&in, &frame, &body, &fd), 1);
 	assert_int_equal(frame.type, WMK_MSG_REFUSED);
 	assert_int_equal(wmk_error_msg_decode(body, frame.length, &err, text, sizeof(text)), 0);
 	assert_int_equal(err, EACCES);
 	assert_non_null(strstr(text, "own user"));
-	wmk_accept_stats(scene.gate, &stats);
+	wmk_accept_stats(scene.acceptor, &stats);
 	assert_int_equal(stats.refused, 1);
 	wmk_in_free(&in);
 	close(client);
-	gate_close();
+	acceptor_close();
 }
 
 /*
@@ -372,12 +372,12 @@ static void missing_descriptors_are_an_error_until_freed(void **state)
 {
 	struct rlimit before, none;
 	struct wmk_accept_stats stats;
-	struct wmk_app_conn guest;
+	struct wmk_app_conn conn;
 	char c;
 	int fds[10];
 
 	(void)state;
-	gate_open((uid_t)-1);
+	acceptor_open((uid_t)-1);
 	for (unsigned i = 0; i < 10; i++)
 		fds[i] = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	for (unsigned i = 0; i < 5; i++)
@@ -386,22 +386,22 @@ static void missing_descriptors_are_an_error_until_freed(void **state)
 	none = before;
 	none.rlim_cur = 3;               /* below the spare descriptor: no descriptor can be opened */
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-	const int ret = wmk_accept_next(scene.gate, 0, &guest);
+	const int ret = wmk_accept_next(scene.acceptor, 0, &conn);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 	assert_int_equal(ret, -EMFILE);
-	wmk_accept_stats(scene.gate, &stats);
+	wmk_accept_stats(scene.acceptor, &stats);
 	assert_int_equal(stats.accepted, 0);
 	for (unsigned i = 5; i < 10; i++)
 		assert_int_equal(connect(fds[i], (struct sockaddr *)&scene.address, sizeof(scene.address)), 0);
-	while (wmk_accept_next(scene.gate, 0, &guest) == 1)
-		close(guest.socket);
+	while (wmk_accept_next(scene.acceptor, 0, &conn) == 1)
+		close(conn.socket);
 	for (unsigned i = 0; i < 10; i++) {
 		assert_int_equal(recv(fds[i], &c, 1, 0), 0);
 		close(fds[i]);
 	}
-	wmk_accept_stats(scene.gate, &stats);
+	wmk_accept_stats(scene.acceptor, &stats);
 	assert_int_equal(stats.accepted, 10);
-	gate_close();
+	acceptor_close();
 }
 
 /* The spare descriptor is below the limit: all connections are refused by it, and none stays pending. */
@@ -409,12 +409,12 @@ static void connections_are_closed_without_descriptors(void **state)
 {
 	struct rlimit before, few;
 	struct wmk_accept_stats stats;
-	struct wmk_app_conn guest;
+	struct wmk_app_conn conn;
 	int fds[5], last;
 	char c;
 
 	(void)state;
-	gate_open((uid_t)-1);
+	acceptor_open((uid_t)-1);
 	for (unsigned i = 0; i < 5; i++)
 		fds[i] = connected();
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -423,32 +423,32 @@ static void connections_are_closed_without_descriptors(void **state)
 	few.rlim_cur = (rlim_t)last;
 	close(last);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
-	const int ret = wmk_accept_next(scene.gate, 0, &guest);
+	const int ret = wmk_accept_next(scene.acceptor, 0, &conn);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 	assert_int_equal(ret, 0);
 	for (unsigned i = 0; i < 5; i++) {
 		assert_int_equal(recv(fds[i], &c, 1, 0), 0);
 		close(fds[i]);
 	}
-	wmk_accept_stats(scene.gate, &stats);
+	wmk_accept_stats(scene.acceptor, &stats);
 	assert_int_equal(stats.accepted, 0);
 	assert_int_equal(stats.turned_away, 5);
-	gate_close();
+	acceptor_close();
 }
 
 /* A connection that is pending at the close is accepted after the next open. */
 static void pending_connection_is_accepted_after_reopen(void **state)
 {
-	struct wmk_app_conn guest;
+	struct wmk_app_conn conn;
 
 	(void)state;
-	gate_open((uid_t)-1);
-	gate_close();
+	acceptor_open((uid_t)-1);
+	acceptor_close();
 	int fd = connected();
-	gate_open((uid_t)-1);
-	assert_int_equal(wmk_accept_next(scene.gate, 1, &guest), 1);
-	close(guest.socket);
-	gate_close();
+	acceptor_open((uid_t)-1);
+	assert_int_equal(wmk_accept_next(scene.acceptor, 1, &conn), 1);
+	close(conn.socket);
+	acceptor_close();
 	close(fd);
 }
 

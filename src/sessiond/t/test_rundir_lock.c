@@ -114,20 +114,20 @@ static void close_does_not_wait_for_pending_connections(void **state)
 {
 	const struct scene *scene = *state;
 	struct wmk_sessiond_rundir place;
-	int fd, peer, guest;
+	int fd, peer, conn;
 
 	if (!lingering(&fd, &peer))
 		skip();
 	assert_int_equal(wmk_sessiond_rundir_open(scene->rundir, nothing, &place), 0);
-	guest = connected(scene, "app.sock");
-	assert_true(guest >= 0);
-	send_fds(guest, 'x', &fd, 1, 0);
+	conn = connected(scene, "app.sock");
+	assert_true(conn >= 0);
+	send_fds(conn, 'x', &fd, 1, 0);
 	close(fd);
 	alarm(LIMIT_S);
 	wmk_sessiond_rundir_close(&place);
 	alarm(0);
 	close(peer);
-	close(guest);
+	close(conn);
 }
 
 static void second_daemon_is_refused(void **state)
