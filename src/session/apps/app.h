@@ -47,7 +47,7 @@ struct app_channel {
 
 struct app {
 	struct app *next, *next_of_bucket;   /* app_registry.c */
-	struct wmk_shard *apps;
+	struct wmk_shard *shard;
 	struct shard_source socket_source, pidfd_source;
 	enum app_state state;
 	int socket, pidfd;               /* -1: closed */
@@ -108,7 +108,7 @@ struct wmk_shard {
 	bool made_rundir, bound;
 	int epoll, listener, timer, wake;
 	struct wmk_accept *acceptor, *own_acceptor;    /* NULL: the shard does not accept */
-	unsigned shard;                  /* number of this shard in `acceptor` */
+	unsigned index;                  /* number of this shard in `acceptor` */
 	/* accepting is suspended until then (ms, CLOCK_MONOTONIC); 0: it listens */
 	uint64_t shut_until;
 	struct shard_source listen_source, timer_source, jobs_source;

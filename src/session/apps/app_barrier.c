@@ -50,7 +50,7 @@ struct barrier {
 
 struct shard_barrier {
 	struct wmk_shard_job apply, look;
-	struct wmk_shard *apps;
+	struct wmk_shard *shard;
 	struct barrier_part part;
 	bool reported;                   /* under the lock of the barrier */
 };
@@ -97,47 +97,47 @@ static void report(struct barrier_part *part)
 	pthread_mutex_unlock(&u->lock);
 }
 
-static bool all_answered(const struct wmk_shard *apps, uint32_t number)
+static bool all_answered(const struct wmk_shard *shard, uint32_t number)
 {
-	for (const struct app *app = apps->app; app; app = app->next)
+	for (const struct app *app = shard->app; app; app = app->next)
 		if (!wmk_app_answers(app, number))
 			return false;
 	return true;
 }
 
-static void part_remove(struct wmk_shard *apps, struct barrier_part *part)
+static void part_remove(struct wmk_shard *shard, struct barrier_part *part)
 {
-	struct barrier_part **at = &apps->updates;
+	struct barrier_part **at = &shard->updates;
 
 	while (*at != part)
 		at = &(*at)->next;
 	*at = part->next;
 }
 
-void wmk_barriers_check(struct wmk_shard *apps)
+void wmk_barriers_check(struct wmk_shard *shard)
 {
-	for (struct barrier_part *part = apps->updates, *next; part; part = next) {
+	for (struct barrier_part *part = shard->updates, *next; part; part = next) {
 		next = part->next;
-		if (all_answered(apps, part->number)) {
-			part_remove(apps, part);
+		if (all_answered(shard, part->number)) {
+			part_remove(shard, part);
 			report(part);
 		}
 	}
 }
 
-static void apply_run(struct wmk_shard *apps, struct wmk_shard_job *job)
+static void apply_run(struct wmk_shard *shard, struct wmk_shard_job *job)
 {
 	struct shard_barrier *round = wmk_container_of(job, struct shard_barrier, apply);
-	uint32_t number = ++apps->sync;
+	uint32_t number = ++shard->sync;
 
-	wmk_shard_update(apps, round->part.update->session);
-	for (struct app *app = apps->app; app; app = app->next)
+	wmk_shard_update(shard, round->part.update->session);
+	for (struct app *app = shard->app; app; app = app->next)
 		if (app->state == APP_ADMITTED && (app->sent || app->sync_first || !app->complete))
 			wmk_app_ask(app, number);
 	round->part.number = number;
-	round->part.next = apps->updates;
-	apps->updates = &round->part;
-	wmk_barriers_check(apps);
+	round->part.next = shard->updates;
+	shard->updates = &round->part;
+	wmk_barriers_check(shard);
 }
 
 static bool is_stopped(const struct app *app)
@@ -206,13 +206,13 @@ static bool is_of_others(const struct barrier *u, const struct app *app)
  * True if an application may still answer soon. One that missed a whole deadline is not waited for until it answers in
  * time again: an application that never answers, or always late, would delay every command.
  */
-static bool may_answer_soon(struct wmk_shard *apps, const struct barrier *u, uint32_t number, bool others_late)
+static bool may_answer_soon(struct wmk_shard *shard, const struct barrier *u, uint32_t number, bool others_late)
 {
 	unsigned budget = THREADS_AT_ONCE;
 	const int64_t now = wmk_clock_ms();
 	bool left = false;
 
-	for (struct app *app = apps->app; app; app = app->next) {
+	for (struct app *app = shard->app; app; app = app->next) {
 		if (wmk_app_answers(app, number) || app->missed || (others_late && is_of_others(u, app)) ||
 		    is_held(app, number, now, &budget))
 			continue;
@@ -224,9 +224,9 @@ static bool may_answer_soon(struct wmk_shard *apps, const struct barrier *u, uin
 }
 
 /* End the barrier in this shard: list the applications that have not answered. */
-static void leave(struct wmk_shard *apps, struct barrier *u, uint32_t number)
+static void leave(struct wmk_shard *shard, struct barrier *u, uint32_t number)
 {
-	for (struct app *app = apps->app; app; app = app->next) {
+	for (struct app *app = shard->app; app; app = app->next) {
 		struct wmk_ctl_app is, *listed;
 
 		if (wmk_app_answers(app, number))
@@ -238,7 +238,7 @@ static void leave(struct wmk_shard *apps, struct barrier *u, uint32_t number)
 	}
 }
 
-static void look_run(struct wmk_shard *apps, struct wmk_shard_job *job)
+static void look_run(struct wmk_shard *shard, struct wmk_shard_job *job)
 {
 	struct shard_barrier *round = wmk_container_of(job, struct shard_barrier, look);
 	struct barrier *u = round->part.update;
@@ -247,12 +247,12 @@ static void look_run(struct wmk_shard *apps, struct wmk_shard_job *job)
 	const bool late = u->late, others_late = u->others_late;
 	pthread_mutex_unlock(&u->lock);
 	/* (only this thread sets `reported` while the shard is open) */
-	const bool ends = !round->reported && (late || !may_answer_soon(apps, u, round->part.number, others_late));
+	const bool ends = !round->reported && (late || !may_answer_soon(shard, u, round->part.number, others_late));
 
 	pthread_mutex_lock(&u->lock);
 	if (ends) {
-		leave(apps, u, round->part.number);
-		part_remove(apps, &round->part);
+		leave(shard, u, round->part.number);
+		part_remove(shard, &round->part);
 		round->reported = true;
 		u->left--;
 	}
@@ -261,12 +261,12 @@ static void look_run(struct wmk_shard *apps, struct wmk_shard_job *job)
 	pthread_mutex_unlock(&u->lock);  /* from here on the command's thread may return and free the barrier */
 }
 
-void wmk_barriers_abandon(struct wmk_shard *apps)
+void wmk_barriers_abandon(struct wmk_shard *shard)
 {
-	while (apps->updates) {
-		struct barrier_part *part = apps->updates;
+	while (shard->updates) {
+		struct barrier_part *part = shard->updates;
 
-		apps->updates = part->next;
+		shard->updates = part->next;
 		report(part);
 	}
 }
@@ -284,9 +284,9 @@ static struct shard_barrier *rounds_post(struct wmk_tracing *tracing, struct bar
 	for (unsigned i = 0; rounds && i < *n; i++) {
 		rounds[i].apply.run = apply_run;
 		rounds[i].look.run = look_run;
-		rounds[i].apps = tracing->shards[i];
+		rounds[i].shard = tracing->shards[i];
 		rounds[i].part.update = u;
-		wmk_shard_post(rounds[i].apps, &rounds[i].apply);
+		wmk_shard_post(rounds[i].shard, &rounds[i].apply);
 	}
 	pthread_mutex_unlock(&tracing->lock);
 	return rounds;
@@ -305,7 +305,7 @@ static void look_at_all(struct barrier *u, struct shard_barrier *rounds, unsigne
 	for (unsigned i = 0; i < n; i++)
 		if (!rounds[i].reported) {       /* a shard cannot close before it has reported */
 			u->looking++;
-			wmk_shard_post(rounds[i].apps, &rounds[i].look);
+			wmk_shard_post(rounds[i].shard, &rounds[i].look);
 		}
 }
 
@@ -375,12 +375,12 @@ static int list_one(struct app_listing *l, struct app *app)
 	return 0;
 }
 
-static void list_run(struct wmk_shard *apps, struct wmk_shard_job *job)
+static void list_run(struct wmk_shard *shard, struct wmk_shard_job *job)
 {
 	struct app_listing *l = wmk_container_of(job, struct list_job, job)->listing;
 
 	pthread_mutex_lock(&l->lock);
-	for (struct app *app = apps->app; app && l->err == 0; app = app->next)
+	for (struct app *app = shard->app; app && l->err == 0; app = app->next)
 		l->err = list_one(l, app);
 	l->left--;
 	pthread_cond_signal(&l->done);

@@ -6,9 +6,9 @@
 #include "session/apps/app.h"
 
 /* Call after each turn of a shard: completes barriers that all applications have answered. */
-void wmk_barriers_check(struct wmk_shard *apps);
+void wmk_barriers_check(struct wmk_shard *shard);
 /* Report all barriers of a shard that closes. */
-void wmk_barriers_abandon(struct wmk_shard *apps);
+void wmk_barriers_abandon(struct wmk_shard *shard);
 
 /* Send SYNC with this number, after the messages that answer a registration. */
 int wmk_app_ask(struct app *app, uint32_t number);

@@ -172,7 +172,7 @@ int wmk_app_channel_drop(struct app *app, uint32_t number)
  */
 static void rings_left(struct app *app, struct rings *rings, bool freed)
 {
-	const struct wmk_tracing_options *o = &app->apps->tracing->options;
+	const struct wmk_tracing_options *o = &app->shard->tracing->options;
 	struct wmk_session *session = rings->session;
 	bool ended = false;
 

@@ -32,7 +32,7 @@
 
 void wmk_app_notify(struct app *app)
 {
-	const struct wmk_shard_options *o = &app->apps->options;
+	const struct wmk_shard_options *o = &app->shard->options;
 
 	if (!o->on_app)
 		return;
@@ -89,7 +89,7 @@ static bool keeps_too_much(struct app *app)
 	if (!app->acceptor || is == was)
 		return false;
 	app->kept = is;
-	return wmk_accept_keeps(app->acceptor, app->uid, was, is) > app->apps->options.max_kept && is > was;
+	return wmk_accept_keeps(app->acceptor, app->uid, was, is) > app->shard->options.max_kept && is > was;
 }
 
 void wmk_app_close(struct app *app, int err)
@@ -102,12 +102,12 @@ void wmk_app_close(struct app *app, int err)
 		record_error(app, err, wmk_error_text(words, sizeof(words)), true);
 		if (app->state == APP_ADMITTED)
 			wmk_unrecorded_app(app, WMK_UNRECORDED_DROPPED, 0, words);
-		app->apps->stats.apps_dropped += app->state == APP_ADMITTED;
+		app->shard->stats.apps_dropped += app->state == APP_ADMITTED;
 	}
-	app->apps->stats.apps_connected -= app->state == APP_ADMITTED;
+	app->shard->stats.apps_connected -= app->state == APP_ADMITTED;
 	app->state = APP_CLOSED;
-	app->apps->some_left = true;
-	wmk_shard_unwatch_socket(app->apps, app->socket, app->uid);
+	app->shard->some_left = true;
+	wmk_shard_unwatch_socket(app->shard, app->socket, app->uid);
 	app->socket = -1;
 	wmk_in_free(&app->in);
 	wmk_out_free(&app->out);
@@ -130,7 +130,7 @@ void wmk_app_flush(struct app *app)
 	/* A peer that closed may have sent messages before: they are read first, up to the end of file. */
 	if (sent < 0)
 		wmk_out_free(&app->out);
-	if (sent == 0 && wmk_out_queued(&app->out) > app->apps->options.max_queue) {
+	if (sent == 0 && wmk_out_queued(&app->out) > app->shard->options.max_queue) {
 		wmk_app_close(app, wmk_error_said(-ENOBUFS,
 					     "the application does not read its messages: %zu bytes are queued",
 					     wmk_out_queued(&app->out)));
@@ -142,19 +142,19 @@ void wmk_app_flush(struct app *app)
 			      wmk_error_said(-ENOBUFS,
 					     "applications of user %u exceed the memory that is kept for one user: "
 					     "%llu bytes",
-					     (unsigned)app->uid, (unsigned long long)app->apps->options.max_kept));
+					     (unsigned)app->uid, (unsigned long long)app->shard->options.max_kept));
 		return;
 	}
 	bool writing = sent == 0;
 	if (writing != app->writing &&
-	    wmk_shard_watch(app->apps, app->socket, &app->socket_source, false, writing) == 0)
+	    wmk_shard_watch(app->shard, app->socket, &app->socket_source, false, writing) == 0)
 		app->writing = writing;
 }
 
 void wmk_app_refuse(struct app *app, uint32_t request, int err, const char *words)
 {
 	if (app->state == APP_SILENT)
-		app->apps->stats.apps_refused++;
+		app->shard->stats.apps_refused++;
 	record_error(app, err, words, true);
 	wmk_unrecorded_app(app, WMK_UNRECORDED_REFUSED, 0, words);
 	if (app->record)
@@ -175,8 +175,8 @@ static int reply_error(struct app *app, uint32_t request, int err)
 
 static void record_make(struct app *app)
 {
-	struct wmk_shard *apps = app->apps;
-	struct app_record *r = !apps->options.keep || apps->n_records < RECORDS_MAX ? calloc(1, sizeof(*r)) : NULL;
+	struct wmk_shard *shard = app->shard;
+	struct app_record *r = !shard->options.keep || shard->n_records < RECORDS_MAX ? calloc(1, sizeof(*r)) : NULL;
 
 	if (!r)
 		return;
@@ -184,11 +184,11 @@ static void record_make(struct app *app)
 	r->info = (struct wmk_app_info){
 		.pid = app->pid, .uid = app->uid, .name = r->name, .connected = true, .alive = !app->dead
 	};
-	if (apps->options.keep)
-		apps->records[apps->n_records++] = r;
+	if (shard->options.keep)
+		shard->records[shard->n_records++] = r;
 	app->record = r;
 	/* A new program in the same process (exec): the earlier one has ended, though its pid exists. */
-	for (struct app *other = NULL; (other = wmk_registry_process(apps, app->pid, other)) != NULL;)
+	for (struct app *other = NULL; (other = wmk_registry_process(shard, app->pid, other)) != NULL;)
 		if (other != app && other->state == APP_CLOSED && other->record)
 			other->record->info.alive = false;
 }
@@ -208,7 +208,7 @@ static void name_take(struct app *app, const char *name)
  */
 static bool take_over(struct app *app)
 {
-	for (struct app *old = NULL; (old = wmk_registry_process(app->apps, app->pid, old)) != NULL;) {
+	for (struct app *old = NULL; (old = wmk_registry_process(app->shard, app->pid, old)) != NULL;) {
 		struct pollfd death = { .fd = old->pidfd, .events = POLLIN };
 
 		/* a new connection does not clear a missed deadline */
@@ -220,8 +220,8 @@ static bool take_over(struct app *app)
 		app->generation = old->generation;
 		wmk_app_inherit_claims(app, old);
 		old->slot = 0;
-		app->apps->some_left = true;
-		app->apps->stats.apps_alive--;
+		app->shard->some_left = true;
+		app->shard->stats.apps_alive--;
 		return true;
 	}
 	return false;
@@ -229,10 +229,10 @@ static bool take_over(struct app *app)
 
 static int take_hello(struct app *app, const struct wmk_frame *frame, const void *body)
 {
-	struct wmk_shard *apps = app->apps;
-	const struct wmk_tracing *tracing = apps->tracing;
+	struct wmk_shard *shard = app->shard;
+	const struct wmk_tracing *tracing = shard->tracing;
 	const char *clock = tracing->clocks.plugin_now ? tracing->clocks.of[WMK_CLOCK_PLUGIN].name : "";
-	struct wmk_welcome welcome = { .abi = WMK_WIRE_ABI, .flags = apps->options.persist ? WMK_WELCOME_PERSIST : 0 };
+	struct wmk_welcome welcome = { .abi = WMK_WIRE_ABI, .flags = shard->options.persist ? WMK_WELCOME_PERSIST : 0 };
 	struct wmk_hello hello;
 	char words[256];
 
@@ -247,7 +247,7 @@ static int take_hello(struct app *app, const struct wmk_frame *frame, const void
 	app->forked_by = hello.pid == (uint32_t)app->pid && hello.ppid <= INT32_MAX ? (pid_t)hello.ppid : 0;
 	/* (an ended process has replaced none, and its pid may belong to another process by now) */
 	if (!app->dead)
-		wmk_shard_replaced(apps, app);
+		wmk_shard_replaced(shard, app);
 	if (hello.abi != WMK_WIRE_ABI || hello.word_bits != 64) {
 		snprintf(words, sizeof(words),
 			 "the program was built for interface %u with %u bits; this daemon has interface %u with 64 "
@@ -263,9 +263,9 @@ static int take_hello(struct app *app, const struct wmk_frame *frame, const void
 		wmk_app_refuse(app, frame->request, -EINVAL, words);
 		return 0;
 	}
-	if ((app->dead || !take_over(app)) && wmk_slot_claim(apps->tracing, &app->slot, &app->generation) < 0) {
-		wmk_limit_reached(apps->tracing, -EMFILE, "programs", "%u programs are traced: that is the limit",
-				  apps->tracing->options.max_apps);
+	if ((app->dead || !take_over(app)) && wmk_slot_claim(shard->tracing, &app->slot, &app->generation) < 0) {
+		wmk_limit_reached(shard->tracing, -EMFILE, "programs", "%u programs are traced: that is the limit",
+				  shard->tracing->options.max_apps);
 		wmk_error_text(words, sizeof(words));
 		wmk_error_clear();
 		wmk_app_refuse(app, frame->request, -EMFILE, words);
@@ -281,9 +281,9 @@ static int take_hello(struct app *app, const struct wmk_frame *frame, const void
 	welcome.generation = app->generation;
 	app->state = APP_ADMITTED;
 	wmk_unrecorded_admitted(app);
-	apps->stats.apps_seen++;
-	apps->stats.apps_connected++;
-	apps->stats.apps_alive += !app->dead;
+	shard->stats.apps_seen++;
+	shard->stats.apps_connected++;
+	shard->stats.apps_alive += !app->dead;
 	err = wmk_out_frame(&app->out, WMK_MSG_WELCOME, frame->request, &welcome, sizeof(welcome), -1);
 	wmk_app_notify(app);
 	return err;
@@ -327,7 +327,7 @@ static int event_room(struct app *app, uint32_t number)
 
 static int take_event(struct app *app, const struct wmk_frame *frame, const void *body)
 {
-	const struct wmk_shard_options *o = &app->apps->options;
+	const struct wmk_shard_options *o = &app->shard->options;
 	struct class *class;
 	const void *encoded;
 	size_t len;
@@ -343,7 +343,7 @@ static int take_event(struct app *app, const struct wmk_frame *frame, const void
 		return wmk_error_said(-E2BIG,
 				      "the application registers more than %u events or %zu bytes of descriptions",
 				      o->max_events, o->max_bytes);
-	err = wmk_class_lookup(app->apps->tracing, encoded, len, app->uid, &class);
+	err = wmk_class_lookup(app->shard->tracing, encoded, len, app->uid, &class);
 	app->events[number].refused = err < 0;
 	if (err < 0)                     /* only this event cannot be traced */
 		return reply_error(app, frame->request, wmk_error_add(err, "event number %u", number));
@@ -427,7 +427,7 @@ static int take_rings(struct app *app, const struct wmk_frame *frame, const void
 		err = wmk_error(-EPROTO, "message RINGS has no file descriptor");
 	if (err < 0)
 		return err;
-	const struct wmk_reattach_ops *reattach = app->apps->tracing->reattach;
+	const struct wmk_reattach_ops *reattach = app->shard->tracing->reattach;
 
 	err = reattach ? reattach->app_rings(app, rings.uuid, fd) : 0;
 	return err < 0 ? reply_error(app, frame->request, err) : 0;
@@ -562,16 +562,16 @@ void wmk_app_drain(struct app *app)
 void wmk_app_free(struct app *app)
 {
 	if (app->socket >= 0)
-		wmk_shard_unwatch_socket(app->apps, app->socket, app->uid);
+		wmk_shard_unwatch_socket(app->shard, app->socket, app->uid);
 	if (app->pidfd >= 0)
-		wmk_shard_unwatch(app->apps, app->pidfd);
+		wmk_shard_unwatch(app->shard, app->pidfd);
 	wmk_in_free(&app->in);
 	wmk_out_free(&app->out);
 	events_free(app);
 	wmk_app_channels_free(app);
 	if (app->acceptor && app->kept)
 		wmk_accept_keeps(app->acceptor, app->uid, app->kept, 0);
-	if (!app->apps->options.keep)
+	if (!app->shard->options.keep)
 		free(app->record);
 	free(app->exe);
 	free(app->untracked);

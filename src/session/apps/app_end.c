@@ -11,14 +11,14 @@
 /* No thread of the application uses its claims any more. */
 static void app_ended(struct app *app)
 {
-	struct wmk_shard *apps = app->apps;
+	struct wmk_shard *shard = app->shard;
 
-	apps->stats.claims_freed += wmk_app_free_claims(app);
-	wmk_slot_release(apps->tracing, app->slot);
+	shard->stats.claims_freed += wmk_app_free_claims(app);
+	wmk_slot_release(shard->tracing, app->slot);
 	app->slot = 0;
-	apps->some_left = true;
-	apps->stats.apps_alive--;
-	apps->stats.apps_dead++;
+	shard->some_left = true;
+	shard->stats.apps_alive--;
+	shard->stats.apps_dead++;
 	if (app->record)
 		app->record->info.alive = false;
 	wmk_app_notify(app);
@@ -27,17 +27,17 @@ static void app_ended(struct app *app)
 void wmk_app_died(struct app *app)
 {
 	wmk_app_drain(app);
-	wmk_shard_unwatch(app->apps, app->pidfd);
+	wmk_shard_unwatch(app->shard, app->pidfd);
 	app->pidfd = -1;
 	app->dead = true;
-	app->apps->some_left = true;
+	app->shard->some_left = true;
 	if (app->slot)
 		app_ended(app);
 }
 
-void wmk_shard_replaced(struct wmk_shard *apps, const struct app *by)
+void wmk_shard_replaced(struct wmk_shard *shard, const struct app *by)
 {
-	for (struct app *old = NULL; (old = wmk_registry_process(apps, by->pid, old)) != NULL;) {
+	for (struct app *old = NULL; (old = wmk_registry_process(shard, by->pid, old)) != NULL;) {
 		if (old == by || !old->slot || old->dead || !old->image || !by->image ||
 		    old->image == by->image)
 			continue;

@@ -8,6 +8,6 @@
 /* The process of the application has died. */
 void wmk_app_died(struct app *app);
 /* Another program runs in the process (exec): free the claims of the earlier one. */
-void wmk_shard_replaced(struct wmk_shard *apps, const struct app *by);
+void wmk_shard_replaced(struct wmk_shard *shard, const struct app *by);
 
 #endif

@@ -402,7 +402,7 @@ void wmk_reconcile_app(struct app *app, struct wmk_session *session)
 void wmk_reconcile_fresh_events(struct app *app)
 {
 	struct wmk_session **all = NULL;
-	int n = wmk_session_get_all(app->apps->tracing, &all);
+	int n = wmk_session_get_all(app->shard->tracing, &all);
 
 	if (n < 0)
 		wmk_app_close(app, n);

@@ -11,40 +11,40 @@
 #include "session/apps/app_conn.h"
 #include "session/model/shard_table.h"
 
-static struct app **bucket(struct wmk_shard *apps, pid_t pid)
+static struct app **bucket(struct wmk_shard *shard, pid_t pid)
 {
 	/* pids are assigned in ascending order: the remainder spreads them evenly */
-	return &apps->by_pid[(unsigned)pid % WMK_PID_BUCKETS];
+	return &shard->by_pid[(unsigned)pid % WMK_PID_BUCKETS];
 }
 
-void wmk_registry_enter(struct wmk_shard *apps, struct app *app)
+void wmk_registry_enter(struct wmk_shard *shard, struct app *app)
 {
-	struct app **at = bucket(apps, app->pid);
+	struct app **at = bucket(shard, app->pid);
 
 	app->next_of_bucket = *at;
 	*at = app;
-	app->next = apps->app;
-	apps->app = app;
-	apps->n_apps++;
+	app->next = shard->app;
+	shard->app = app;
+	shard->n_apps++;
 }
 
 /* Remove the application from its bucket and from the count. */
-static void leave(struct wmk_shard *apps, struct app *app)
+static void leave(struct wmk_shard *shard, struct app *app)
 {
-	struct app **at = bucket(apps, app->pid);
+	struct app **at = bucket(shard, app->pid);
 
 	while (*at != app)
 		at = &(*at)->next_of_bucket;
 	*at = app->next_of_bucket;
-	apps->n_apps--;
+	shard->n_apps--;
 }
 
-void wmk_registry_sweep(struct wmk_shard *apps, bool all)
+void wmk_registry_sweep(struct wmk_shard *shard, bool all)
 {
-	if (!all && !apps->some_left)
+	if (!all && !shard->some_left)
 		return;
-	apps->some_left = false;
-	for (struct app **at = &apps->app; *at;) {
+	shard->some_left = false;
+	for (struct app **at = &shard->app; *at;) {
 		struct app *app = *at;
 
 		if (!all && (app->socket >= 0 || (app->slot && !app->dead))) {
@@ -52,9 +52,9 @@ void wmk_registry_sweep(struct wmk_shard *apps, bool all)
 			continue;
 		}
 		*at = app->next;
-		leave(apps, app);
+		leave(shard, app);
 		if (app->slot)
-			wmk_slot_release(apps->tracing, app->slot);
+			wmk_slot_release(shard->tracing, app->slot);
 		struct wmk_accept *acceptor = app->acceptor;
 		const pid_t pid = app->pid;
 		const uid_t uid = app->uid;
@@ -65,9 +65,9 @@ void wmk_registry_sweep(struct wmk_shard *apps, bool all)
 	}
 }
 
-struct app *wmk_registry_process(struct wmk_shard *apps, pid_t pid, const struct app *after)
+struct app *wmk_registry_process(struct wmk_shard *shard, pid_t pid, const struct app *after)
 {
-	struct app *app = after ? after->next_of_bucket : pid ? *bucket(apps, pid) : NULL;
+	struct app *app = after ? after->next_of_bucket : pid ? *bucket(shard, pid) : NULL;
 
 	while (app && app->pid != pid)
 		app = app->next_of_bucket;

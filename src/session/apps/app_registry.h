@@ -5,15 +5,15 @@
 
 #include "session/apps/app.h"
 
-void wmk_registry_enter(struct wmk_shard *apps, struct app *app);
+void wmk_registry_enter(struct wmk_shard *shard, struct app *app);
 /*
  * Free applications that are closed, and dead or without a slot (or all). Between turns only: epoll may refer to them.
  */
-void wmk_registry_sweep(struct wmk_shard *apps, bool all);
+void wmk_registry_sweep(struct wmk_shard *shard, bool all);
 /*
  * The next application of this process after `after`, or the first. NULL: no other one, or pid 0, which stands for
  * every process of a foreign PID namespace.
  */
-struct app *wmk_registry_process(struct wmk_shard *apps, pid_t pid, const struct app *after);
+struct app *wmk_registry_process(struct wmk_shard *shard, pid_t pid, const struct app *after);
 
 #endif

@@ -30,7 +30,7 @@ static void each_session(struct app *app, void (*one)(struct wmk_session *sessio
 			 const void *data)
 {
 	struct wmk_session **all = NULL;
-	const int n = wmk_session_get_all(app->apps->tracing, &all);
+	const int n = wmk_session_get_all(app->shard->tracing, &all);
 
 	for (int i = 0; i < n; i++) {
 		pthread_mutex_lock(&all[i]->lock);
@@ -85,7 +85,7 @@ static void forget_user(struct wmk_session *session, struct app *app, const void
 
 void wmk_unrecorded_admitted(struct app *app)
 {
-	struct wmk_tracing *tracing = app->apps->tracing;
+	struct wmk_tracing *tracing = app->shard->tracing;
 
 	pthread_mutex_lock(&tracing->lock);
 	struct app_slot *slot = &tracing->slots[app->slot - 1];

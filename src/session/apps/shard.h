@@ -77,35 +77,35 @@ struct wmk_shard_options {
 };
 
 /* Replaces the socket of a process that has ended; -EADDRINUSE if a process listens there. */
-int wmk_shard_open(const struct wmk_shard_options *options, struct wmk_shard **apps);
+int wmk_shard_open(const struct wmk_shard_options *options, struct wmk_shard **shard);
 /* Closes connections and removes the socket (the directory only if wmk_shard_open() created it). */
-void wmk_shard_close(struct wmk_shard *apps);
+void wmk_shard_close(struct wmk_shard *shard);
 /* An epoll descriptor: readable when wmk_shard_run_once() has something to do. Owned by `apps`. */
-int wmk_shard_fd(const struct wmk_shard *apps);
+int wmk_shard_fd(const struct wmk_shard *shard);
 /*
  * Process pending events, waiting at most `timeout_ms` (0: no wait, -1: no limit). The number of events processed, or
  * -errno; -ESHUTDOWN after wmk_shard_stop().
  */
-int wmk_shard_run_once(struct wmk_shard *apps, int timeout_ms);
+int wmk_shard_run_once(struct wmk_shard *shard, int timeout_ms);
 /*
  * From now on accept connections of `acceptor`, as its shard number `shard`, until wmk_shard_close(). `acceptor` must
  * outlive the shard. Any thread. -errno with a cause chain.
  */
-int wmk_shard_listen(struct wmk_shard *apps, struct wmk_accept *acceptor, unsigned shard);
+int wmk_shard_listen(struct wmk_shard *shard, struct wmk_accept *acceptor, unsigned index);
 /* Take over an accepted connection, also on an error. Any thread. -ENOMEM: it is closed. */
-int wmk_shard_take(struct wmk_shard *apps, const struct wmk_app_conn *conn);
+int wmk_shard_take(struct wmk_shard *shard, const struct wmk_app_conn *conn);
 /* Make wmk_shard_run_once() return -ESHUTDOWN. Any thread. */
-void wmk_shard_stop(struct wmk_shard *apps);
+void wmk_shard_stop(struct wmk_shard *shard);
 
 /* Reconcile all applications with the session. Queues messages, never waits. (Other threads: wmk_tracing_update().) */
-void wmk_shard_update(struct wmk_shard *apps, struct wmk_session *session);
+void wmk_shard_update(struct wmk_shard *shard, struct wmk_session *session);
 /*
  * Send SYNC to every connected application, and run the loop until all have answered or `timeout_ms` has passed.
  * Returns how many have not answered (wmk_shard_unanswered() lists them), or -errno.
  */
-int wmk_shard_sync(struct wmk_shard *apps, int timeout_ms);
+int wmk_shard_sync(struct wmk_shard *shard, int timeout_ms);
 /* The i-th application that has not answered the latest SYNC; false past the end. */
-bool wmk_shard_unanswered(const struct wmk_shard *apps, unsigned i, struct wmk_app_info *info);
+bool wmk_shard_unanswered(const struct wmk_shard *shard, unsigned i, struct wmk_app_info *info);
 
 /* ── accounting ──────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -121,11 +121,11 @@ struct wmk_shard_stats {
 	uint64_t events_seen; /* distinct provider:name with distinct fields */
 	uint64_t classes_enabled;           /* ids assigned in all rings */
 };
-void wmk_shard_stats(const struct wmk_shard *apps, struct wmk_shard_stats *stats);
+void wmk_shard_stats(const struct wmk_shard *shard, struct wmk_shard_stats *stats);
 /* The i-th kept application, in order of arrival; false past the end. */
-bool wmk_shard_get(const struct wmk_shard *apps, unsigned i, struct wmk_app_info *info);
+bool wmk_shard_get(const struct wmk_shard *shard, unsigned i, struct wmk_app_info *info);
 
 /* Add the wait for new connections. */
-int wmk_shard_watch_accept(struct wmk_shard *apps);
+int wmk_shard_watch_accept(struct wmk_shard *shard);
 
 #endif

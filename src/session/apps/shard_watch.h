@@ -5,20 +5,20 @@
 
 #include "session/apps/app.h"
 
-int wmk_shard_watch(struct wmk_shard *apps, int fd, struct shard_source *source, bool add, bool writing);
+int wmk_shard_watch(struct wmk_shard *shard, int fd, struct shard_source *source, bool add, bool writing);
 /*
  * Remove a descriptor from epoll, and close it. close() alone keeps it in epoll as long as a child of posix_spawn()
  * that has not executed its program yet has a copy.
  */
-void wmk_shard_unwatch(struct wmk_shard *apps, int fd);
+void wmk_shard_unwatch(struct wmk_shard *shard, int fd);
 /* The same for a connection (deferred_close.h). */
-void wmk_shard_unwatch_socket(struct wmk_shard *apps, int fd, uid_t uid);
+void wmk_shard_unwatch_socket(struct wmk_shard *shard, int fd, uid_t uid);
 /* Run a job in the thread of the shard, in order; the caller owns `job` until then. Any thread. */
 struct wmk_shard_job {
 	struct cds_wfcq_node node;
-	void (*run)(struct wmk_shard *apps, struct wmk_shard_job *job);
+	void (*run)(struct wmk_shard *shard, struct wmk_shard_job *job);
 };
-void wmk_shard_post(struct wmk_shard *apps, struct wmk_shard_job *job);
-void wmk_shard_jobs_run(struct wmk_shard *apps);
+void wmk_shard_post(struct wmk_shard *shard, struct wmk_shard_job *job);
+void wmk_shard_jobs_run(struct wmk_shard *shard);
 
 #endif

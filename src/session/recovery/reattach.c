@@ -230,7 +230,7 @@ static int hand_back(struct wmk_session *session, struct app *app, const uint8_t
 static int app_rings(struct app *app, const uint8_t uuid[16], int fd)
 {
 	struct wmk_session **all = NULL;
-	int n = wmk_session_get_all(app->apps->tracing, &all), err = n < 0 ? n : 0;
+	int n = wmk_session_get_all(app->shard->tracing, &all), err = n < 0 ? n : 0;
 
 	for (int i = 0; i < n; i++) {
 		pthread_mutex_lock(&all[i]->lock);
