@@ -75,7 +75,7 @@ static void path_tidy(char *path)
 /* Check that the directory is free, that no session will write there, and that the client can find the trace. */
 static int place_check(struct command_request *cmd, const struct wmk_session_options *o)
 {
-	int err = wmk_session_output_check(call->commands->tracing, o);
+	int err = wmk_session_output_check(cmd->commands->tracing, o);
 
 	if (err == 0 && !wmk_peer_sees(cmd->peer, o->path))
 		return wmk_error_said(-ENOENT, "%.60s is another directory for the session daemon, which writes the "

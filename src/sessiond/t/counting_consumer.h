@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/* counting_consumer.h - a consumer for tests of commands: it counts traces, rings and requests, and writes nothing. */
+#ifndef WMK_SESSION_T_COUNTING_CONSUMER_H
+#define WMK_SESSION_T_COUNTING_CONSUMER_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "consumer/output.h"
+#include "session/tracing.h"
+
+static struct {
+	int traces, rings, flushes, clears, replaced, refuse;
+	uint64_t lost;
+} outlet;
+
+static int trace_open(void *data, const struct wmk_trace_info *info, void **trace)
+{
+	(void)data;
+	(void)info;
+	if (outlet.refuse)
+		return wmk_error(outlet.refuse, "the test wants no trace");
+	__atomic_fetch_add(&outlet.traces, 1, __ATOMIC_RELAXED);
+	*trace = &outlet;
+	return 0;
+}
+
+static int metadata(void *trace, const char *text, size_t len)
+{
+	(void)trace;
+	(void)text;
+	(void)len;
+	return 0;
+}
+
+static int metadata_replace(void *trace, const char *text, size_t len, bool wait)
+{
+	(void)wait;
+	(void)trace;
+	outlet.replaced += len > 100 && strstr(text, "shop:sold") && strstr(text, "shop:stocked");
+	return 0;
+}
+
+static int rings_open(void *trace, const struct wmk_rings_info *info, struct waymark_ring_set *set, void **rings)
+{
+	(void)trace;
+	(void)info;
+	(void)set;
+	__atomic_fetch_add(&outlet.rings, 1, __ATOMIC_RELAXED);
+	*rings = &outlet;
+	return 0;
+}
+
+static int rings_flush(void *rings, bool wait) { (void)rings; (void)wait; outlet.flushes++; return 0; }
+static int rings_stop(void *rings, bool wait) { (void)rings; (void)wait; return 0; }
+static int rings_clear(void *rings, bool wait) { (void)rings; (void)wait; outlet.clears++; return 0; }
+static int rings_counts(void *rings, struct wmk_counts *counts)
+{
+	(void)rings;
+	counts->lost = counts->lost_full = outlet.lost;
+	return 0;
+}
+static void rings_poke(void *rings) { (void)rings; }
+static void rings_close(void *rings) { (void)rings; __atomic_fetch_sub(&outlet.rings, 1, __ATOMIC_RELAXED); }
+static void trace_close(void *trace) { (void)trace; __atomic_fetch_sub(&outlet.traces, 1, __ATOMIC_RELAXED); }
+
+static int output_check(void *data, const struct wmk_trace_info *session)
+{
+	const struct wmk_output_directory_options options = {
+		.path = session->path, .uid = session->uid, .gid = session->gid, .budget_fd = -1 };
+	struct wmk_output *directory;
+
+	assert_true(!data && wmk_output_directory_open(&options, &directory) == 0);
+	int err = directory->ops->check(directory);
+	directory->ops->close(directory);
+	return err;
+}
+
+static const struct wmk_consumer_port_ops ops = {
+	.output_check = output_check,
+	.trace_open = trace_open,
+	.metadata = metadata,
+	.metadata_replace = metadata_replace,
+	.rings_open = rings_open,
+	.rings_flush = rings_flush,
+	.rings_stop = rings_stop,
+	.rings_clear = rings_clear,
+	.rings_counts = rings_counts,
+	.rings_poke = rings_poke,
+	.rings_close = rings_close,
+	.trace_close = trace_close,
+};
+
+#endif
