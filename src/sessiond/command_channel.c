@@ -72,7 +72,7 @@ static int domain_complete(const struct command_request *cmd, struct wmk_ctl_dom
 	if (err < 0)
 		return err;
 	if (!wmk_process_stat(pid, &parent, &start_time, &state))
-		return wmk_error(-ESRCH, "there is no process %" PRIu64, domain->pid);
+		return wmk_error(-ESRCH, "no such process: %" PRIu64, domain->pid);
 	domain->pid = (uint64_t)pid;
 	domain->start_time = start_time;
 	return 0;

@@ -294,7 +294,7 @@ static void channels_are_created_and_changed(void **state)
 	big.channel.settings.mode = WMK_MODE_OVERWRITE;
 	refused(WMK_CTL_ENABLE_CHANNEL, &big, EEXIST, "its mode cannot be changed");
 
-	refused(WMK_CTL_ENABLE_CHANNEL, &narrow, ESRCH, "no process 0");
+	refused(WMK_CTL_ENABLE_CHANNEL, &narrow, ESRCH, "no such process: 0");
 	narrow.channel.domain.pid = (uint64_t)getpid();
 	outcome = done(WMK_CTL_ENABLE_CHANNEL, &narrow);
 	channel = (const struct wmk_ctl_channel *)session_in(outcome, 0)->channels.items + 1;
