@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bits.h - numbers out of a packet's bits. For src/ctf and what decode.h has inline; the caller has checked that the
- * bits are there.
+ * bits.h - read numbers from the bits of a packet. For src/ctf and the inline functions of decode.h. The caller has
+ * checked that the bits are within the packet.
  *
- * Bit i of a little-endian number is the stream's bit at + i, where the first bit of a byte is its least significant; a
+ * Bit i of a little-endian number is bit at + i of the stream; the first bit of a byte is its least significant one. A
  * big-endian number begins with its most significant bit, and so does each byte (CTF 1.8.3, section 4.1.5).
  */
 #ifndef WMK_CTF_BITS_H
@@ -31,7 +31,7 @@ static inline uint64_t wmk_bits_mask(unsigned width)
 	return width >= 64 ? UINT64_MAX : ((uint64_t)1 << width) - 1;
 }
 
-/* Bit by bit's worth: any place, any width of 1 to 64, touching only the bytes that hold it. */
+/* Read any place and any width of 1 to 64 bits; touches only the bytes that contain the number. */
 static inline uint64_t wmk_bits_slow(const uint8_t *bytes, uint64_t at, unsigned width, bool is_big)
 {
 	uint64_t value = 0;
@@ -50,7 +50,7 @@ static inline uint64_t wmk_bits_slow(const uint8_t *bytes, uint64_t at, unsigned
 	return value;
 }
 
-/* `end` (bits) is how far may be read: with room behind the number one load is enough. */
+/* `end` (bits) is the limit of readable memory. If 8 bytes are readable, one load is enough. */
 static inline uint64_t wmk_bits_get(const uint8_t *bytes, uint64_t at, unsigned width, bool is_big, uint64_t end)
 {
 	const unsigned from = (unsigned)(at % 8);
@@ -68,8 +68,8 @@ static inline uint64_t wmk_bits_get(const uint8_t *bytes, uint64_t at, unsigned 
 }
 
 /*
- * A number of 64 - `shift` bits, whole bytes, that begins at one; from there on eight bytes are there. With its sign,
- * if it has one.
+ * Read a number of 64 - `shift` bits that consists of whole bytes, with sign extension if `is_signed`. Eight bytes from
+ * its first one must be readable.
  */
 static inline uint64_t wmk_bits_load(const uint8_t *bytes, uint64_t at, unsigned shift, bool is_big, bool is_signed)
 {
@@ -88,7 +88,7 @@ static inline int64_t wmk_bits_sign(uint64_t value, unsigned width)
 #define WMK_BITS_NEAR 64u            /* bytes */
 #define WMK_BITS_FAR UINT64_MAX
 
-/* Bytes before the first NUL of `n`, if that is near and the end of all is not; else WMK_BITS_FAR. No call. */
+/* Bytes before the first NUL, if it is within WMK_BITS_NEAR bytes and `n` is not less; else WMK_BITS_FAR. No calls. */
 static inline uint64_t wmk_bits_text_near(const uint8_t *bytes, uint64_t n)
 {
 #ifdef __SSE2__
@@ -105,7 +105,7 @@ static inline uint64_t wmk_bits_text_near(const uint8_t *bytes, uint64_t n)
 	return WMK_BITS_FAR;
 }
 
-/* Bytes before the first NUL of `n`; `n` where there is none. */
+/* Bytes before the first NUL within `n` bytes; `n` if there is no NUL. */
 static inline uint64_t wmk_bits_text(const uint8_t *bytes, uint64_t n)
 {
 	const uint64_t near = wmk_bits_text_near(bytes, n);

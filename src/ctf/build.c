@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * build.c - what both parsers of metadata end in: streams and events in order, each event with its stream, each stream
- * with its clock; and what is asked of a class then.
+ * build.c - the common last step of both metadata parsers: put streams and events in order, assign streams to events
+ * and clocks to streams; and functions of a finished class.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -15,10 +15,10 @@
 #include "ctf/decode.h"
 
 #define LOOKED_MAX (1u << 26)
-#define CLOCK_BUDGET 10000u        /* members of a stream's headers that are looked at for its clock */
-#define CLOCK_COMPARED 11u         /* names, to find one among WMK_CTF_CLOCKS_MAX */
+#define CLOCK_BUDGET 10000u        /* members of a stream's headers that are searched for a clock */
+#define CLOCK_COMPARED 11u         /* cost of finding one name among WMK_CTF_CLOCKS_MAX */
 
-/* The class as the users have it, and what it consists of. */
+/* The class that users have, and its memory. */
 struct class_memory {
 	struct wmk_ctf_class class;
 	struct wmk_scratch scratch;
@@ -104,7 +104,7 @@ bool wmk_ctf_parse_uuid(const char *text, uint8_t uuid[16])
 
 /* ── clocks ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* An error at a place of the metadata, where that is known. */
+/* Report an error at a place of the metadata; line and column may be 0. */
 static int __attribute__((format(printf, 4, 5)))
 wrong(const struct wmk_ctf_builder *from, uint32_t line, uint32_t column, const char *format, ...)
 {
@@ -138,7 +138,7 @@ static int order_clocks(struct wmk_ctf_builder *from)
 	return 0;
 }
 
-/* (of TSDL, where no two have one name) */
+/* (only for TSDL, where names are unique) */
 static const struct wmk_ctf_clock_class *clock_of(const struct wmk_ctf_builder *from, const char *name)
 {
 	const struct wmk_ctf_clock_class wanted = { .name = name }, *key = &wanted;
@@ -149,8 +149,8 @@ static const struct wmk_ctf_clock_class *clock_of(const struct wmk_ctf_builder *
 }
 
 /*
- * The name of the clock that a value of `type` is of, looked for inside; NULL: none. Types may be nested deeper than
- * may be (only the compiler says so), and one type may be used many times: hence the budget.
+ * The name of the clock that a value of `type` is mapped to, searched recursively; NULL: none. Only the compiler limits
+ * the nesting of types, and one type may be used many times. So the search has a budget.
  */
 static const char *clock_in(const struct wmk_type *type, unsigned depth, unsigned *budget)
 {
@@ -164,7 +164,7 @@ static const char *clock_in(const struct wmk_type *type, unsigned depth, unsigne
 	return found || !type->elem ? found : clock_in(type->elem, depth + 1, budget);
 }
 
-/* (as clock_in(), but none is overlooked: structures with more members the compiler refuses) */
+/* (like clock_in(), but complete: the compiler rejects structures with more members than the budget) */
 static bool member_in(const struct wmk_type *type, const char *name, unsigned depth, unsigned *budget)
 {
 	static const struct wmk_ctf_class tsdl = { .major = 1 };
@@ -188,7 +188,7 @@ static bool has_member(struct wmk_ctf_builder *from, const struct wmk_type *type
 	return has;
 }
 
-/* Has it times at all? */
+/* Whether the records or packets of the stream have times. */
 static bool has_times(struct wmk_ctf_builder *from, const struct wmk_ctf_stream_class *stream)
 {
 	return (stream->event_header && has_member(from, stream->event_header, "timestamp")) ||
@@ -196,16 +196,16 @@ static bool has_times(struct wmk_ctf_builder *from, const struct wmk_ctf_stream_
 					   has_member(from, stream->packet_context, "timestamp_end")));
 }
 
-/* Streams may share what is large, and each is looked through. */
+/* Streams may share large types, and each stream is searched, so the total cost is limited. */
 static int check_looked(const struct wmk_ctf_builder *from, const struct wmk_ctf_stream_class *stream)
 {
 	if (from->n_looked <= LOOKED_MAX)
 		return 0;
 	return wrong(from, stream->line, stream->column,
-		     "the headers of all streams have too many members, or clocks of too long names");
+		     "the headers of all streams have too many members, or the names of clocks are too long");
 }
 
-/* Times in a trace of CTF 1.8 without any clock are nanoseconds, as babeltrace reads them. */
+/* If a trace of CTF 1.8 has times and no clock, times are nanoseconds, as babeltrace2 reads them. */
 static int assume_clock(struct wmk_ctf_builder *from)
 {
 	struct wmk_ctf_stream_class *const *streams = from->streams.items;
@@ -226,7 +226,7 @@ static int assume_clock(struct wmk_ctf_builder *from)
 	return 0;
 }
 
-/* The clock of a stream is that of its times; a trace with one clock only need not say which. */
+/* Set the clock of a stream: the one that its times are mapped to, or the only clock of the trace. */
 static int find_clock(struct wmk_ctf_builder *from, const struct wmk_ctf_class *class,
 		      struct wmk_ctf_stream_class *stream)
 {
@@ -234,7 +234,7 @@ static int find_clock(struct wmk_ctf_builder *from, const struct wmk_ctf_class *
 	const char *name = NULL;
 	unsigned budget = CLOCK_BUDGET;
 
-	/* (CTF 2 says it of the stream itself) */
+	/* (in CTF 2 the stream class names its clock) */
 	if (stream->clock || class->major != 1)
 		return 0;
 	for (unsigned i = 0; i < 2 && !name; i++)
@@ -251,8 +251,8 @@ static int find_clock(struct wmk_ctf_builder *from, const struct wmk_ctf_class *
 	stream->clock = clock_of(from, name);
 	if (!stream->clock)
 		return wrong(from, stream->line, stream->column,
-			     "the times of stream %" PRIu64 " are of a clock '%.60s' that is not declared", stream->id,
-			     name);
+			     "the times of stream %" PRIu64 " refer to a clock '%.60s' that is not declared",
+			     stream->id, name);
 	return 0;
 }
 
@@ -298,18 +298,18 @@ static int check_maps(const struct wmk_ctf_builder *from)
 
 	for (uint32_t i = 0; i < from->maps.n; i++)
 		if ((!i || strcmp(maps[i].clock, maps[i - 1].clock) != 0) && !clock_of(from, maps[i].clock))
-			return wrong(from, maps[i].line, maps[i].column, "there is no clock '%.60s'", maps[i].clock);
+			return wrong(from, maps[i].line, maps[i].column, "unknown clock '%.60s'", maps[i].clock);
 	return 0;
 }
 
-/* Several classes, and nothing in a packet or record says of which one it is. */
+/* With several classes, packets and records must contain the id of theirs. */
 static int check_ids(struct wmk_ctf_builder *from, const struct wmk_ctf_class *class)
 {
 	if (class->major != 1)
 		return 0;
 	if (class->n_streams > 1 && !(class->packet_header && has_member(from, class->packet_header, "stream_id")))
 		return wrong(from, class->streams[1]->line, class->streams[1]->column,
-			     "several streams, and the packet header has no stream_id");
+			     "several streams, but the packet header has no stream_id");
 	for (uint32_t i = 0; i < class->n_streams; i++) {
 		const struct wmk_ctf_stream_class *stream = class->streams[i];
 
@@ -317,7 +317,7 @@ static int check_ids(struct wmk_ctf_builder *from, const struct wmk_ctf_class *c
 			return -EPROTO;
 		if (stream->n_events > 1 && !(stream->event_header && has_member(from, stream->event_header, "id")))
 			wmk_ctf_warn(from, stream->events[1]->line, stream->events[1]->column,
-				     "several events, and their header has no id: all records are taken as '%.60s'",
+				     "several events, but the event header has no id: all records are read as '%.60s'",
 				     wmk_or_empty(stream->events[0]->name));
 	}
 	return from->err;
@@ -327,7 +327,7 @@ static int order_streams(struct wmk_ctf_builder *from, struct wmk_ctf_class *cla
 {
 	struct wmk_ctf_stream_class **streams = from->streams.items;
 
-	/* Events without a stream class: TSDL has a stream that nothing is said of. */
+	/* Events without a stream class belong to an implicit stream of TSDL. */
 	if (!from->streams.n && from->events.n) {
 		streams = wmk_ctf_list_add(from, &from->streams, sizeof(*streams), 1);
 		if (streams)
@@ -365,7 +365,7 @@ static int stream_of_event(const struct wmk_ctf_builder *from, const struct wmk_
 	if (event->stream)
 		return 0;
 	return wrong(from, event->line, event->column,
-		     "event '%.60s' is of a stream class %" PRIu64 " that is not declared",
+		     "event '%.60s' refers to a stream class %" PRIu64 " that is not declared",
 		     wmk_or_empty(event->name), of->id);
 }
 
@@ -384,7 +384,7 @@ static int order_events(struct wmk_ctf_builder *from, struct wmk_ctf_class *clas
 	if (n)
 		qsort(events, n, sizeof(*events), by_event_id);
 	for (uint32_t i = 0; i < n; i++) {
-		/* the builder's own, which is not const yet */
+		/* the builder's own object, which is still writable */
 		struct wmk_ctf_stream_class *stream = (struct wmk_ctf_stream_class *)(uintptr_t)events[i]->stream;
 
 		if (i && events[i - 1]->stream == stream && events[i - 1]->id == events[i]->id) {
@@ -444,7 +444,7 @@ void wmk_ctf_class_free(struct wmk_ctf_class *class)
 	free(whole);
 }
 
-/* An error has 160 bytes, a path may have more: its end tells more than its begin. */
+/* Messages of errors have a limited length, and the end of a path is more useful than its begin. */
 const char *wmk_ctf_short_name(char text[WMK_CTF_SHORT], const char *name)
 {
 	const size_t len = strlen(name), most = WMK_CTF_SHORT - 4;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * compile.c - types into operations (see decode.h).
+ * compile.c - compile types to operations (see decode.h).
  *
- * Structures are compiled in the order in which a stream has them; a length or selector may stand in any that came
- * before (field_ref.c).
+ * Structures are compiled in the order in which a stream has them. A length or selector may be in any structure that
+ * comes before (field_ref.c).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -18,7 +18,7 @@
 #include "ctf/format_names.h"
 #include "ctf/wide_number.h"
 
-#define ALL_OPS_MAX (1u << 24)    /* of a whole trace */
+#define ALL_OPS_MAX (1u << 24)    /* limit for all operations of a trace */
 
 struct decoder_memory {
 	struct wmk_ctf_decoder decoder;
@@ -75,7 +75,7 @@ static int add(struct wmk_ctf_compiler *c, struct wmk_ctf_program_draft *code, u
 	return 0;
 }
 
-/* The structure at `begin` has all that is in it. */
+/* End the structure at `begin`, which has all of its contents. */
 static int end(struct wmk_ctf_compiler *c, struct wmk_ctf_program_draft *code, uint32_t begin)
 {
 	uint32_t index;
@@ -93,14 +93,14 @@ static int end(struct wmk_ctf_compiler *c, struct wmk_ctf_program_draft *code, u
 
 static int compile_type(struct wmk_ctf_compiler *c, unsigned scope, const struct wmk_type *type, const char *name);
 
-/* What is in the operation `begin`; then its end. */
+/* Compile the contents of the operation `begin`, and its end. */
 static int compile_inside(struct wmk_ctf_compiler *c, unsigned scope, uint32_t begin, const struct wmk_type *type)
 {
 	struct wmk_ctf_program_draft *code = &c->codes[scope];
 	int err = 0;
 
 	if (code->depth >= WMK_CTF_TYPE_DEPTH)
-		return wmk_error(-E2BIG, "%s has types within types in more than %u levels", c->what,
+		return wmk_error(-E2BIG, "%s has more than %u levels of nested types", c->what,
 				 WMK_CTF_TYPE_DEPTH);
 	code->ops[begin].next = 0;             /* open */
 	code->open[code->depth++] = begin;
@@ -111,7 +111,7 @@ static int compile_inside(struct wmk_ctf_compiler *c, unsigned scope, uint32_t b
 	code->depth--;
 	if (err >= 0)
 		err = end(c, code, begin);
-	/* What has all of its parts always is aligned as they are. */
+	/* Structures and arrays always have all of their parts, so they have the largest alignment of these. */
 	if (err >= 0 && (code->ops[begin].code == WMK_CTF_STRUCT || code->ops[begin].code == WMK_CTF_ARRAY))
 		for (uint32_t i = begin + 1; code->ops[i].code != WMK_CTF_END; i = code->ops[i].next)
 			if (code->ops[i].align > code->ops[begin].align)
@@ -120,8 +120,8 @@ static int compile_inside(struct wmk_ctf_compiler *c, unsigned scope, uint32_t b
 }
 
 /*
- * A range as the selector's values are: both ends as int64_t where it is signed, else as uint64_t. `is_signed` tells
- * which the range has. False: it has none of them.
+ * Convert a range to the selector's signedness: both ends become int64_t if it is signed, else uint64_t. `is_signed` is
+ * the signedness of the range. False: the selector cannot have any of its values.
  */
 static bool clip(bool is_signed, bool selector_is_signed, uint64_t *from, uint64_t *to)
 {
@@ -137,7 +137,7 @@ static bool clip(bool is_signed, bool selector_is_signed, uint64_t *from, uint64
 	return (int64_t)*to >= 0;
 }
 
-/* Which values of the selector choose which member. */
+/* Make the choices: the values of the selector that select each member. */
 static int make_choices(struct wmk_ctf_compiler *c, struct wmk_ctf_program_draft *code, uint32_t begin,
 			const struct wmk_type *type, const struct wmk_type *selector)
 {
@@ -149,11 +149,15 @@ static int make_choices(struct wmk_ctf_compiler *c, struct wmk_ctf_program_draft
 	struct wmk_ctf_op *op = &code->ops[begin];
 	struct wmk_ctf_choice *choices;
 
-	/* A variant costs a few bytes of metadata, and as much as its type has labels. */
+	/*
+	 * A variant takes few bytes of metadata and as many choices as its selector has labels, so their sum is
+	 * limited.
+	 */
 	c->n_choices += n_labels;
 	if (c->n_choices > WMK_CTF_CHOICES_MAX)
 		return wmk_ctf_compile_error(c, type->ref,
-					     "the variants' selectors have too many labels in all, or too long ones");
+					     "the selectors of all variants have too many labels, or their labels are "
+					     "too long");
 	choices = wmk_scratch_alloc(&c->scratch, wmk_ctf_choices_size(n_labels));
 	if (!choices)
 		return -ENOMEM;
@@ -170,7 +174,8 @@ static int make_choices(struct wmk_ctf_compiler *c, struct wmk_ctf_program_draft
 	}
 	if (wmk_ctf_search_limit_reached(c))
 		return wmk_ctf_compile_error(c, type->ref,
-					     "the variants' selectors have too many labels in all, or too long ones");
+					     "the selectors of all variants have too many labels, or their labels are "
+					     "too long");
 	return wmk_ctf_choices_make_index(op, choices);
 }
 
@@ -198,7 +203,7 @@ static int compile_selected(struct wmk_ctf_compiler *c, unsigned scope, const st
 		return err;
 	selected_by = selector.type;
 	if (type->kind == WMK_TYPE_VARIANT && !type->n_ranges && selected_by->kind != WMK_TYPE_ENUM)
-		return wmk_ctf_compile_error(c, type->ref, "the selector of variant '%.60s' is no enumeration",
+		return wmk_ctf_compile_error(c, type->ref, "the selector of variant '%.60s' is not an enumeration",
 					     wmk_or_empty(name));
 	if (type->kind == WMK_TYPE_VARIANT && selected_by->kind == WMK_TYPE_BOOL)
 		return wmk_ctf_compile_error(c, type->ref, "the selector of variant '%.60s' is a boolean",
@@ -206,7 +211,7 @@ static int compile_selected(struct wmk_ctf_compiler *c, unsigned scope, const st
 	if (type->kind == WMK_TYPE_OPTIONAL && !type->n_ranges && selected_by->kind != WMK_TYPE_BOOL)
 		return wmk_ctf_compile_error(
 			c, type->ref,
-			"the selector of '%.60s', which may be there or not, is an integer, and no ranges are given",
+			"the selector of optional field '%.60s' is an integer, but no ranges are given",
 			wmk_or_empty(name));
 	err = add(c, code, code_of, type, name, &begin);
 	if (err < 0)
@@ -255,9 +260,9 @@ static int compile_number(struct wmk_ctf_compiler *c, unsigned scope, const stru
 	uint32_t index;
 
 	if (type->is_variable ? type->kind == WMK_TYPE_FLOAT : !type->width || type->width > WMK_CTF_WIDTH_MAX)
-		return wmk_ctf_compile_error(c, NULL, "a number of %u bits", type->width);
+		return wmk_ctf_compile_error(c, NULL, "unsupported number of %u bits", type->width);
 	if (type->kind == WMK_TYPE_FLOAT && !type->is_extended && !wmk_ctf_exponent_bits(type->width))
-		return wmk_ctf_compile_error(c, NULL, "a floating point number of %u bits", type->width);
+		return wmk_ctf_compile_error(c, NULL, "unsupported floating point number of %u bits", type->width);
 	int err = add(c, &c->codes[scope], codes[type->kind], type, name, &index);
 
 	if (err >= 0 && type->is_variable)
@@ -290,7 +295,7 @@ static int compile_type(struct wmk_ctf_compiler *c, unsigned scope, const struct
 
 /* ── roles ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* CTF 1.8: of several values of one name the last counts. */
+/* Assign roles by name in CTF 1.8. Of several values with one name the last counts. */
 static void give_roles(const struct wmk_ctf_compiler *c, unsigned scope, struct wmk_ctf_program_draft *code)
 {
 	for (uint32_t i = 0; c->class->major == 1 && i < code->n; i++)
@@ -300,7 +305,7 @@ static void give_roles(const struct wmk_ctf_compiler *c, unsigned scope, struct 
 			    (code->ops[i].code == WMK_CTF_INT || code->ops[i].code == WMK_CTF_ENUM ||
 			     code->ops[i].code == WMK_CTF_ARRAY))
 				code->ops[i].roles = WMK_ROLE_BIT(role);
-	/* Whatever in a header is a value of the clock is the record's time, and may be the id as well. */
+	/* Each value of the clock in an event header is the record's time; it may be the id as well. */
 	for (uint32_t i = 0; scope == WMK_SCOPE_EVENT_HEADER && c->class->major == 1 && i < code->n; i++)
 		if (code->ops[i].type->clock && (code->ops[i].code == WMK_CTF_INT || code->ops[i].code == WMK_CTF_ENUM))
 			code->ops[i].roles |= WMK_ROLE_BIT(WMK_ROLE_TIME);
@@ -325,7 +330,7 @@ static int compile_scope(struct wmk_ctf_compiler *c, unsigned scope, const struc
 	return err;
 }
 
-/* Of what is in a structure. */
+/* The fast path for a member of a structure. */
 static uint8_t ease_of(const struct wmk_ctf_op *op)
 {
 	const bool is_number = op->code == WMK_CTF_FLOAT ? op->width == 64 : op->code <= WMK_CTF_FLAGS;
@@ -340,8 +345,8 @@ static uint8_t ease_of(const struct wmk_ctf_op *op)
 }
 
 /*
- * Which operations ask nothing of wmk_ctf_next() but to go to the one behind them: those in structures, and structures
- * in such, or the whole.
+ * Mark the operations after which wmk_ctf_next() simply goes to the following one: members of structures, and
+ * structures that are members of such or the root.
  */
 static void make_easy(struct wmk_ctf_op *ops, uint32_t n)
 {
@@ -362,7 +367,7 @@ static void make_easy(struct wmk_ctf_op *ops, uint32_t n)
 	}
 }
 
-/* A copy that stays, with its steps. */
+/* Copy a complete program to scratch memory, with its steps. */
 static int keep(struct wmk_ctf_compiler *c, unsigned scope, struct wmk_ctf_program *program)
 {
 	const struct wmk_ctf_program_draft *code = &c->codes[scope];
@@ -421,7 +426,7 @@ static int compile_stream(struct wmk_ctf_compiler *c, const struct wmk_ctf_strea
 	c->column = class->column;
 	for (unsigned scope = WMK_SCOPE_PACKET_CONTEXT; scope <= WMK_SCOPE_COMMON_CONTEXT && err >= 0; scope++)
 		err = compile_scope(c, scope, roots[scope]);
-	/* Events before what is shared: they say which of its values are needed. */
+	/* Compile events before the shared structures are kept: events decide which of their values need a register. */
 	for (uint32_t i = 0; i < class->n_events && err >= 0; i++) {
 		err = compile_event(c, class->events[i], &events[i]);
 		stream->is_dense = stream->is_dense && class->events[i]->id == i;
@@ -473,7 +478,7 @@ int wmk_ctf_compile(const struct wmk_ctf_class *class, const char *name, struct 
 	if (err < 0) {
 		wmk_scratch_free(&c.scratch);
 		free(whole);
-		return wmk_error_add(err, "cannot make out what streams the metadata '%s' describes", shown);
+		return wmk_error_add(err, "cannot compile a decoder for the metadata '%s'", shown);
 	}
 	whole->scratch = c.scratch;
 	*decoder = &whole->decoder;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * context.c - the contexts that a record can carry (schema/contexts.def), as fields of a trace.
+ * context.c - the contexts that a record can have (schema/contexts.def), as fields of a trace.
  */
 #include <string.h>
 
@@ -19,7 +19,8 @@ static const struct wmk_type char_type = INT_TYPE(8, 0, 10);
 
 static const struct wmk_ctf_context contexts[] = {
 #define WMK_CONTEXT(identifier, number_, name_, domains_, type_, help_) \
-	{ .number = (number_), .domains = (domains_), .help = (help_), .field = { .name = (name_), .type = TYPE_##type_ } },
+	{ .number = (number_), .domains = (domains_), .help = (help_), \
+	  .field = { .name = (name_), .type = TYPE_##type_ } },
 #include "schema/contexts.def"
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * copy.c - values from one packet into another (see copy.h).
+ * copy.c - copy values from one packet to another (see copy.h).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 
 #define UUID_BYTES 16u
 
-/* Room for so many bits more, zeros. */
+/* Ensure that `bits` more fit; the new memory is zeroed. */
 static int room(struct wmk_ctf_out *out, uint64_t bits)
 {
 	const uint64_t need = (out->at + bits + 7) / 8;
@@ -23,7 +23,7 @@ static int room(struct wmk_ctf_out *out, uint64_t bits)
 	if (need <= out->cap)
 		return 0;
 	if (need > WMK_CTF_OUT_MAX)
-		return wmk_error(-E2BIG, "a packet of more than %u bytes", WMK_CTF_OUT_MAX);
+		return wmk_error(-E2BIG, "the packet exceeds %u bytes", WMK_CTF_OUT_MAX);
 	while (cap < need)
 		cap *= 2;
 	bytes = realloc(out->bytes, cap);
@@ -35,7 +35,7 @@ static int room(struct wmk_ctf_out *out, uint64_t bits)
 	return 0;
 }
 
-/* Into bits that may hold something: the lowest `width` of `value`. */
+/* Overwrite `width` bits by the low bits of `value`. */
 static void put_bits(uint8_t *bytes, uint64_t at, unsigned width, bool is_big, uint64_t value)
 {
 	for (unsigned done = 0; done < width;) {
@@ -52,7 +52,7 @@ static void put_bits(uint8_t *bytes, uint64_t at, unsigned width, bool is_big, u
 	}
 }
 
-/* So many bits of the stream's, from `from` on, to out->at. */
+/* Copy `bits` bits of the stream, from `from`, to out->at. */
 static void copy_bits(struct wmk_ctf_out *out, const struct wmk_ctf_bytes *in, uint64_t from, uint64_t bits,
 		      bool is_big)
 {
@@ -75,7 +75,7 @@ int wmk_ctf_copy(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *progra
 		 struct wmk_ctf_spots *spots)
 {
 	const uint8_t *uuid = spots ? spots->uuid : NULL;
-	unsigned n_uuid = UUID_BYTES; /* of its bytes: already written; all of them outside the UUID's array */
+	unsigned n_uuid = UUID_BYTES; /* bytes of the UUID that are written; UUID_BYTES outside of its array */
 	struct wmk_ctf_item item;
 
 	if (!program->n_ops)
@@ -115,14 +115,14 @@ static int patch_one(struct wmk_ctf_out *out, const struct wmk_ctf_spot *spot, u
 		return wmk_error(-ENOTSUP, "'%.60s' cannot be changed: another field has its role, too",
 				 wmk_or_empty(spot->op->name));
 	if (!spot->op->width)
-		return wmk_error(-ENOTSUP, "'%.60s' cannot be changed: how long it is depends on its value",
+		return wmk_error(-ENOTSUP, "'%.60s' cannot be changed: its size depends on its value",
 				 wmk_or_empty(spot->op->name));
 	if (value & ~wmk_bits_mask(spot->op->width))
-		return wmk_error(-ENOTSUP, "'%.60s' has %u bits, too few for what it would have to be",
+		return wmk_error(-ENOTSUP, "'%.60s' cannot be changed: the new value does not fit its %u bits",
 				 wmk_or_empty(spot->op->name), spot->op->width);
 	if (spot->op->width > 64 && spot->op->is_reversed)
 		return wmk_error(-ENOTSUP,
-				 "'%.60s' cannot be changed: it has more than 64 bits, in another order than its bytes",
+				 "'%.60s' cannot be changed: it has more than 64 bits, in another order than the bytes",
 				 wmk_or_empty(spot->op->name));
 	if (spot->op->is_reversed)
 		value = wmk_bits_reverse(value, spot->op->width);
@@ -140,7 +140,7 @@ int wmk_ctf_patch(struct wmk_ctf_out *out, const struct wmk_ctf_spots *spots, co
 		for (unsigned other = 1; other < role && spot->op; other++)
 			if (spots->of[other].op && spots->of[other].at == spot->at && values[other] != values[role])
 				return wmk_error(-ENOTSUP,
-						 "'%.60s' has several roles and would have to be %" PRIu64
+						 "'%.60s' cannot be changed: its roles require the values %" PRIu64
 						 " and %" PRIu64 " at once",
 						 wmk_or_empty(spot->op->name), values[other], values[role]);
 		err = patch_one(out, spot, values[role]);
@@ -166,7 +166,7 @@ void wmk_ctf_out_cut(struct wmk_ctf_out *out, uint64_t at)
 	const size_t used = (size_t)((out->at + 7) / 8), kept = (size_t)((at + 7) / 8);
 
 	out->at = at;
-	/* A byte of which a part stays is a header's, whose bits behind are written over. */
+	/* A partly kept byte belongs to a header; the bits after `at` are overwritten. */
 	if (used > kept)
 		memset(out->bytes + kept, 0, used - kept);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * copy.h - values from one packet into another, field by field: what is moved is aligned anew, and bits stay what they
- * were. For who writes a trace that was read, with records left out.
+ * copy.h - copy values from one packet to another, field by field. Values are aligned for their new place; their bits
+ * do not change. For writing a trace again with some records left out.
  *
  * Errors: those of decode.h, -ENOMEM, -E2BIG, with a cause chain. One thread for one object.
  */
@@ -12,41 +12,41 @@
 
 #define WMK_CTF_OUT_MAX (1u << 30) /* bytes */
 
-/* A packet that is written. Starts from zeros; `bytes` is the owner's to free. */
+/* A packet that is being written. Starts zeroed; the owner frees `bytes`. */
 struct wmk_ctf_out {
-	uint8_t *bytes;            /* 0 beyond `at` */
+	uint8_t *bytes;            /* zero after `at` */
 	size_t cap;
 	uint64_t at;               /* bits */
 };
 
-/* Where values with a role were put, the last of each. */
+/* Place of the last value with a role. */
 struct wmk_ctf_spot {
-	const struct wmk_ctf_op *op; /* NULL: none was */
+	const struct wmk_ctf_op *op; /* NULL: no such value */
 	uint64_t at, value;
-	bool is_several;           /* another was before it */
+	bool is_several;           /* the packet has several of this role */
 };
 
 struct wmk_ctf_spots {
 	struct wmk_ctf_spot of[WMK_ROLES];
-	/* Replaces the packet's UUID where that is an array of 16 integers (CTF 1.8). NULL: it is copied. */
+	/* Replaces the packet's UUID if that is an array of 16 integers (CTF 1.8). NULL: copy the UUID. */
 	const uint8_t *uuid;
 };
 
 /*
- * All of `program`, on from where the walk is. `spots` may be NULL. What fails may have been copied in part: out->at
- * tells nothing then.
+ * Copy all of `program`, from where the walk is. `spots` may be NULL. After an error, a part may have been copied and
+ * out->at is undefined.
  */
 int wmk_ctf_copy(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program, struct wmk_ctf_out *out,
 		 struct wmk_ctf_spots *spots);
 /*
- * Other values there, those of `values` by role; nothing where there is no spot. -ENOTSUP: one has not so many bits, or
- * its size depends on its value, or it has several roles whose values are not the same, or is not the only one of its
- * role.
+ * Overwrite the values at the spots by `values`, by role; roles without a spot are ignored. -ENOTSUP: a value does not
+ * fit its bits, its size depends on its value, it has several roles with different values, or the packet has several
+ * values of the role.
  */
 int wmk_ctf_patch(struct wmk_ctf_out *out, const struct wmk_ctf_spots *spots, const uint64_t values[WMK_ROLES]);
-/* Begins anew with so many bits of `from`, behind which its last byte is 0. */
+/* Start a packet with the first `bits` bits of `from`; the rest of the last byte is zeroed. */
 int wmk_ctf_out_begin(struct wmk_ctf_out *out, const uint8_t *from, uint64_t bits);
-/* Take back what is behind `at`. */
+/* Remove everything after `at`. */
 void wmk_ctf_out_cut(struct wmk_ctf_out *out, uint64_t at);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctf2_writer.c - what we record, as classes that a reader could have read, and these as CTF 2 (see ctf2_writer.h).
+ * ctf2_writer.c - declare our own traces in CTF 2: make classes as if they had been read, and rewrite these (see
+ * ctf2_writer.h).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -16,7 +17,7 @@
 #include "ctf/text_buffer.h"
 #include "schema/scratch.h"
 
-/* ── what is before each record ──────────────────────────────────────────────────────────────────────── */
+/* ── headers of packets and records ──────────────────────────────────────────────────────────────────── */
 
 #define NUMBER(name_, width_, align_, role_) \
 	{ .name = name_, \
@@ -24,7 +25,7 @@
 #define STRUCT(fields, align_) \
 	{ .kind = WMK_TYPE_STRUCT, .count = WMK_ARRAY_LEN(fields), .members = fields, .align = align_ }
 
-/* As packet.c writes them. */
+/* As packet.c encodes them. */
 static const struct wmk_field header_fields[] = {
 	NUMBER("magic", 32, 8, WMK_ROLE_MAGIC),
 	{ .name = "uuid", .type = { .kind = WMK_TYPE_BLOB, .count = 16, .roles = WMK_ROLE_BIT(WMK_ROLE_UUID) } },
@@ -76,13 +77,13 @@ static int lower_type(struct wmk_scratch *scratch, const struct wmk_type *from, 
 static int lower_fields(struct wmk_scratch *scratch, const struct wmk_field *from, uint32_t n, unsigned depth,
 			struct wmk_type *to);
 
-/* Is there a value before it that tells how long it is, or whether it is there? */
+/* Whether a helper field before it has its length or presence. */
 static bool has_helper(const struct wmk_type *type)
 {
 	return type->kind == WMK_TYPE_SEQUENCE || type->kind == WMK_TYPE_BLOB || type->kind == WMK_TYPE_OPTIONAL;
 }
 
-/* Names of bits that are there. */
+/* Keep the named bits. */
 static int lower_flags(struct wmk_scratch *scratch, const struct wmk_type *from, struct wmk_type *to)
 {
 	struct wmk_label *labels = wmk_scratch_alloc(scratch, (from->count ? from->count : 1) * sizeof(*labels));
@@ -99,7 +100,7 @@ static int lower_flags(struct wmk_scratch *scratch, const struct wmk_type *from,
 	return 0;
 }
 
-/* An element that has a helper stands with it in a structure. */
+/* Lower an element; with a helper it becomes a structure of both. */
 static int lower_element(struct wmk_scratch *scratch, const struct wmk_type *from, unsigned depth, struct wmk_type *to)
 {
 	struct wmk_type *elem = wmk_scratch_alloc(scratch, sizeof(*elem));
@@ -114,7 +115,7 @@ static int lower_element(struct wmk_scratch *scratch, const struct wmk_type *fro
 	return lower_fields(scratch, field, 1, depth + 1, elem);
 }
 
-/* But for the helper. */
+/* Lower a type, without its helper. */
 static int lower_type(struct wmk_scratch *scratch, const struct wmk_type *from, unsigned depth, struct wmk_type *to)
 {
 	if (depth > WMK_CTF_DEPTH_MAX)
@@ -149,7 +150,7 @@ static bool is_named(const struct wmk_field *fields, uint32_t n, const char *nam
 	return false;
 }
 
-/* `_x_length`, `_x_present`, as in 1.8; and how `to`, which depends on it, comes to it. */
+/* Add the helper `_x_length` or `_x_present`, as in 1.8, and let `to` refer to it. */
 static int add_helper(struct wmk_scratch *scratch, const struct wmk_field *from, const struct wmk_field *all,
 		      uint32_t n, struct wmk_field *helper, struct wmk_type *to)
 {
@@ -176,7 +177,7 @@ static int add_helper(struct wmk_scratch *scratch, const struct wmk_field *from,
 	return 0;
 }
 
-/* Members of a structure, with helpers between them. */
+/* Lower the members of a structure and add helpers between them. */
 static int lower_fields(struct wmk_scratch *scratch, const struct wmk_field *from, uint32_t n, unsigned depth,
 			struct wmk_type *to)
 {
@@ -189,7 +190,7 @@ static int lower_fields(struct wmk_scratch *scratch, const struct wmk_field *fro
 		last = &members[made + has_helper(&from[i].type)];
 		last->name = from[i].name;
 		err = lower_type(scratch, &from[i].type, depth, &last->type);
-		/* (names of fields that come are taken as well) */
+		/* (the helper's name must also differ from the names of later fields) */
 		if (err >= 0 && has_helper(&from[i].type))
 			err = add_helper(scratch, &from[i], from, n, &members[made], &last->type);
 		made += 1 + has_helper(&from[i].type);
@@ -210,7 +211,7 @@ struct recorded_classes {
 	struct wmk_type context, payload;
 };
 
-/* A trace with a stream class of these contexts, and what else is put in. */
+/* Make a trace with one stream class of these contexts; callers fill in the rest. */
 static int begin(struct wmk_scratch *scratch, struct recorded_classes *own, uint32_t stream_id,
 		 const struct wmk_field *contexts, unsigned n_contexts)
 {
@@ -238,7 +239,7 @@ static int begin(struct wmk_scratch *scratch, struct recorded_classes *own, uint
 	return lower_fields(scratch, contexts, n_contexts, 0, &own->context);
 }
 
-/* Say one part of it. */
+/* Compile the class and write one part of it. */
 static int write_part(const struct recorded_classes *own, int err, enum wmk_ctf_part part,
 		      struct wmk_ctf_text_buffer *out)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctf2_writer.h - what we record, declared in CTF 2. Internal to src/ctf: writer.h's functions call these where a trace
- * is to be of that version.
+ * ctf2_writer.h - declare our own traces in CTF 2. Internal to src/ctf: the functions of writer.h call these if the
+ * trace is to have that version.
  *
  *     struct wmk_event_class ──► types as a reader has them (class.h) ──compile──► rewrite.h ──► a fragment of JSON
  *
- * The records are the same bytes as in 1.8. What 1.8 says by comments and helpers is said as such here: booleans, names
- * of bits, media types, what may be there or not.
+ * The bytes of records are the same as in 1.8. CTF 2 has native forms for what 1.8 expresses by comments and helper
+ * fields: booleans, names of bits, media types, optional fields.
  */
 #ifndef WMK_CTF_CTF2_WRITER_H
 #define WMK_CTF_CTF2_WRITER_H

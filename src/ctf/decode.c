@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * decode.c - the walk through a structure, value after value (see decode.h).
+ * decode.c - walk through a structure, value after value (see decode.h).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -12,11 +12,11 @@
 #include "ctf/wide_number.h"
 
 /*
- * Elements of no size at all that an array may have, and the operations for all of them in a structure: more say
- * nothing, and cost time.
+ * Maximum of elements without a size in an array, and of operations for all such elements in a structure. More of them
+ * carry no information and cost time.
  */
 #define EMPTY_MAX 65536u
-#define EMPTY_STEPS_MAX (16 * EMPTY_MAX) /* operations in all these */
+#define EMPTY_STEPS_MAX (16 * EMPTY_MAX)
 
 const struct wmk_ctf_op wmk_ctf_nothing = { .ease = WMK_CTF_DONE, .align = 1 };
 
@@ -32,7 +32,7 @@ void wmk_ctf_walk_begin(struct wmk_ctf_walk *walk, const struct wmk_ctf_bytes *i
 	memset(walk->registers, 0, sizeof(walk->registers));
 }
 
-/* Room for `bits` more? */
+/* Whether `bits` more are in the packet. */
 static inline bool has(const struct wmk_ctf_walk *walk, uint64_t bits)
 {
 	return walk->at <= walk->in.end && bits <= walk->in.end - walk->at;
@@ -65,7 +65,7 @@ int wmk_ctf_number(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op, uint6
 	return 0;
 }
 
-/* IEEE 754 binary16: no type of C that every compiler has. */
+/* IEEE 754 binary16, for which not every compiler has a type. */
 static double half(uint64_t bits)
 {
 	const unsigned exponent = bits >> 10 & 0x1f, mantissa = bits & 0x3ff;
@@ -94,13 +94,13 @@ static double real(uint64_t bits, unsigned width)
 	return value;
 }
 
-/* Bytes of a character, at least: what is 0 at a text's end. */
+/* Bytes of a code unit, and of the NUL that ends a text. */
 static unsigned unit_of(unsigned encoding)
 {
 	return encoding == WMK_ENCODING_UTF8 ? 1 : encoding <= WMK_ENCODING_UTF16BE ? 2 : 4;
 }
 
-/* Bytes before the first U+0000 of `n`; `n` when there is none. */
+/* Bytes before the first U+0000 within `n` bytes; `n` if there is no U+0000. */
 static uint64_t text_length(const uint8_t *text, uint64_t n, unsigned encoding)
 {
 	const unsigned unit = unit_of(encoding);
@@ -113,7 +113,7 @@ static uint64_t text_length(const uint8_t *text, uint64_t n, unsigned encoding)
 	return n;
 }
 
-/* Bytes up to a NUL, of the width that the encoding has. */
+/* Read a text up to its NUL, which has the size of a code unit. */
 static inline int string(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op, struct wmk_ctf_item *item)
 {
 	const unsigned unit = unit_of(op->type->encoding);
@@ -133,7 +133,7 @@ static inline int string(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op,
 	return 0;
 }
 
-/* So many bytes; of a text, those before the first NUL. */
+/* Read a number of bytes; a text ends at its first NUL. */
 static int bytes(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op, struct wmk_ctf_item *item)
 {
 	const uint64_t n = op->ref ? walk->registers[op->ref] : op->count;
@@ -166,8 +166,8 @@ const struct wmk_ctf_choice *wmk_ctf_variant_select(const struct wmk_ctf_op *op,
 }
 
 /*
- * An element has ended where it began: nothing was read in it, so it is the same with all that are to come. Who only
- * passes goes on behind them, and counts what the walk through them would have counted, so that both refuse the same.
+ * An element has ended where it began: nothing was read, so all remaining elements are equal to it. With is_passing
+ * they are skipped; the operations that a full walk would need are counted, so that both reject the same traces.
  */
 static int empty_element(struct wmk_ctf_walk *walk, struct wmk_ctf_level *level, const struct wmk_ctf_op *op)
 {
@@ -177,7 +177,7 @@ static int empty_element(struct wmk_ctf_walk *walk, struct wmk_ctf_level *level,
 	if (level->left >= EMPTY_MAX || walk->n_empty + steps > EMPTY_STEPS_MAX)
 		return wmk_error(
 			-EPROTO,
-			"an array '%.40s' with a length of more elements of no size than are read, at byte %" PRIu64,
+			"the array '%.40s' has too many elements without a size, at byte %" PRIu64,
 			wmk_or_empty(op->name), walk->at / 8);
 	walk->n_empty += (uint32_t)steps;
 	if (walk->is_passing)
@@ -185,7 +185,7 @@ static int empty_element(struct wmk_ctf_walk *walk, struct wmk_ctf_level *level,
 	return 0;
 }
 
-/* A child has been given whole: where to go on in what it is in. `next` is the operation behind the child. */
+/* A child is complete: set the operation to continue with. `next` is the operation after the child. */
 static int advance(struct wmk_ctf_walk *walk, uint32_t next)
 {
 	struct wmk_ctf_level *level;
@@ -214,7 +214,7 @@ static int advance(struct wmk_ctf_walk *walk, uint32_t next)
 	return 0;
 }
 
-/* The value that the operation depends on, into its register. */
+/* Copy the value that the operation depends on to its register, from the source that was read. */
 static int settle(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op)
 {
 	for (uint32_t i = 0; i < op->n_sources; i++) {
@@ -230,11 +230,11 @@ static int settle(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op)
 	}
 	return wmk_error(
 		-EPROTO,
-		"'%.40s' depends on a value in a variant or an optional field that is not there, at byte %" PRIu64,
+		"'%.40s' depends on a value in a variant or optional field that is absent, at byte %" PRIu64,
 		wmk_or_empty(op->name), walk->at / 8);
 }
 
-/* Into a variant or optional: the operation that was selected in it; 0: none. */
+/* Enter a variant or optional field; its register gets the operation that was selected, or 0. */
 static int enter_selected(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op, struct wmk_ctf_item *item)
 {
 	const struct wmk_ctf_choice *choice = wmk_ctf_variant_select(op, walk->registers[op->ref]);
@@ -246,7 +246,7 @@ static int enter_selected(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op
 	} else if (!choice) {
 		return wmk_error(-EPROTO,
 				 "the selector '%.40s' of variant '%.40s' is %" PRId64
-				 ", which selects nothing, at byte %" PRIu64,
+				 ", which selects no option, at byte %" PRIu64,
 				 op->type->ref->n && op->type->ref->names[op->type->ref->n - 1]
 					 ? op->type->ref->names[op->type->ref->n - 1]
 					 : "",
@@ -258,7 +258,7 @@ static int enter_selected(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op
 	return 0;
 }
 
-/* Into an array, structure, variant or optional. */
+/* Enter an array, structure, variant or optional field. */
 static int enter(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op, struct wmk_ctf_item *item)
 {
 	struct wmk_ctf_level *level = &walk->levels[walk->depth++];
@@ -339,7 +339,7 @@ int wmk_ctf_walk_over(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *ops, u
 {
 	struct wmk_ctf_item item;
 
-	/* As if it were all that there is: a level below it, which is not of the program. */
+	/* Treat the operation as if it were the whole program: the levels above it are not needed. */
 	walk->ops = ops;
 	walk->op = op;
 	walk->depth = 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * event.c - event classes and field types as TSDL.
+ * event.c - write event classes and field types as TSDL.
  *
- * A declaration is <type> <name><suffix>; where a field needs a helper before it (the length of a sequence, the
- * presence of an optional) the helper is a field of its own, with a name of its own. TSDL has arrays and sequences of
- * any type, but readers differ on those of arrays: an element that is not a scalar, a string or a structure is
- * wrapped into a structure with one member.
+ * A declaration is <type> <name><suffix>. If a field needs a helper (the length of a sequence, the presence of an
+ * optional field), that is a field of its own before it. TSDL allows arrays and sequences of any type, but readers
+ * differ in their support for nested arrays. So an element other than a scalar, string or structure is wrapped in a
+ * structure with one member.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -18,15 +18,15 @@
 #include "ctf/ctf2_writer.h"
 #include "ctf/text_buffer.h"
 
-/* Names that are taken in one structure: the fields' own first, then those of helpers. */
+/* Names used in a structure: those of the fields first, then those of helpers. */
 struct scope {
 	char (*names)[WMK_CTF_IDENT];
 	uint32_t n;
 };
 
 /*
- * Taken? Readers take the first '_' off a name, and babeltrace2 holds a name as it is written against those before it
- * as it shows them: two names may not differ by one '_' in front only.
+ * Whether a name conflicts with a used one. Readers remove the leading '_' of names, and babeltrace2 compares a name as
+ * written with earlier names as shown. So two names must not differ only by a leading '_'.
  */
 static bool scope_has(const struct scope *scope, const char *ident)
 {
@@ -39,7 +39,7 @@ static bool scope_has(const struct scope *scope, const char *ident)
 	return false;
 }
 
-/* The next name of the scope: prefix, name, suffix, and "_2", "_3", ... where that is taken. Returns it. */
+/* Add prefix, name and suffix as the next name; with "_2", "_3", ... if it conflicts. Returns it. */
 static const char *scope_add(struct scope *scope, const char *prefix, const char *name, const char *suffix)
 {
 	char *ident = scope->names[scope->n];
@@ -83,19 +83,17 @@ static int put_float(struct wmk_ctf_text_buffer *out, const struct wmk_type *typ
 }
 
 /*
- * The labels of an enumeration as the readers take them: in order, without overlap, and with one for every value of
- * the container, because babeltrace 1.5 warns of each record whose value has none.
+ * Labels of an enumeration are written in order, without overlap, and with a label for every value of the container,
+ * because babeltrace 1.5 warns of each record that has a value without one.
  */
 #define OTHER_LABEL "(other)"
 
 struct range {
 	const char *label;
-	uint64_t from, to;         /* moved so that unsigned order is the container's order */
+	uint64_t from, to;         /* offset so that unsigned order is the container's order */
 };
 
-/*
- * A label's ends as positions in the container's values: 0 is the least one. False: no value of the container has it.
- */
+/* Convert a label's bounds to offsets from the least value of the container. False: the container has no such value. */
 static bool range_of(const struct wmk_type *type, const struct wmk_label *label, struct range *range)
 {
 	const unsigned width = type->width;
@@ -133,7 +131,7 @@ static void put_range(struct wmk_ctf_text_buffer *out, const struct wmk_type *ty
 	wmk_ctf_put_range(out, label, from + low, to + low, type->is_signed, first);
 }
 
-/* The labels and what is between them. Where two overlap, the one that begins first has the value. */
+/* Write the labels and the gaps between them. If two overlap, the common values belong to the one that begins first. */
 static void put_ranges(struct wmk_ctf_text_buffer *out, const struct wmk_type *type, struct range *ranges, uint32_t n)
 {
 	const uint64_t last = type->width == 64 ? UINT64_MAX : ((uint64_t)1 << type->width) - 1;
@@ -168,7 +166,7 @@ static int put_enum(struct wmk_ctf_text_buffer *out, const struct wmk_type *type
 	size_t start = out->len;
 	int err;
 
-	/* The grammar wants a label at least: without one it is a number. */
+	/* The grammar needs at least one label: without labels the field is an integer. */
 	if (!count)
 		return put_integer(out, &container, "");
 	wmk_ctf_put(out, "enum : ");
@@ -192,8 +190,8 @@ static int put_enum(struct wmk_ctf_text_buffer *out, const struct wmk_type *type
 }
 
 /*
- * A number in base 16; its labels stand in a comment (put_remarks()), since no enumeration can name combinations of
- * bits.
+ * Write flags as an integer in base 16; put_remarks() writes the names of the bits, because no enumeration can name
+ * combinations of bits.
  */
 static int put_flags(struct wmk_ctf_text_buffer *out, const struct wmk_type *type)
 {
@@ -214,7 +212,7 @@ static int put_bool(struct wmk_ctf_text_buffer *out, const struct wmk_type *type
 static int put_field(struct wmk_ctf_text_buffer *out, const struct wmk_type *type, const char *name, const char *ident,
 		     struct scope *scope, unsigned depth);
 
-/* `struct { <members> }`, with a member for each field; no name. */
+/* Write `struct { <members> }`, without a name. */
 static int put_struct(struct wmk_ctf_text_buffer *out, const struct wmk_field *members, uint32_t n, unsigned depth)
 {
 	int err;
@@ -224,12 +222,12 @@ static int put_struct(struct wmk_ctf_text_buffer *out, const struct wmk_field *m
 	if (err < 0)
 		return err;
 	wmk_ctf_put_indent(out, depth);
-	/* align: an empty structure would otherwise have none. */
+	/* align: an empty structure would have no alignment otherwise */
 	wmk_ctf_put(out, "} align(8)");
 	return 0;
 }
 
-/* The type of one value, for those that are written before the name with nothing behind it. */
+/* Write a type that is complete before the name, without a suffix. */
 static int put_simple(struct wmk_ctf_text_buffer *out, const struct wmk_type *type, bool text, unsigned depth)
 {
 	switch (type->kind) {
@@ -249,7 +247,7 @@ static int put_simple(struct wmk_ctf_text_buffer *out, const struct wmk_type *ty
 	case WMK_TYPE_STRUCT:
 		return put_struct(out, type->members, type->count, depth);
 	default:
-		return wmk_error(-EINVAL, "a field of unknown type %u", type->kind);
+		return wmk_error(-EINVAL, "unknown field type %u", type->kind);
 	}
 }
 
@@ -259,7 +257,7 @@ static bool is_simple(const struct wmk_type *type)
 	       type->kind != WMK_TYPE_OPTIONAL;
 }
 
-/* The element of an array or sequence: as it is, or as the only member of a structure. */
+/* Write the element type of an array or sequence: directly, or wrapped in a structure with one member. */
 static int put_element(struct wmk_ctf_text_buffer *out, const struct wmk_type *elem, bool text, unsigned depth)
 {
 	struct wmk_field member = { .name = "value" };
@@ -351,7 +349,7 @@ int wmk_ctf_put_fields(struct wmk_ctf_text_buffer *out, const struct wmk_field *
 		return wmk_error(-E2BIG, "%" PRIu32 " fields at level %u", n, depth);
 	if (!n)
 		return 0;
-	/* Every field has a name, and at most one helper. */
+	/* Each field has a name and at most one helper. */
 	scope.names = calloc(2 * (size_t)n, sizeof(*scope.names));
 	if (!scope.names)
 		return wmk_error(-ENOMEM, "no memory to name %" PRIu32 " fields", n);
@@ -363,7 +361,7 @@ int wmk_ctf_put_fields(struct wmk_ctf_text_buffer *out, const struct wmk_field *
 	return err < 0 ? err : out->err;
 }
 
-/* What readers cannot be told in the fields' types: units, media types, the names of bits. In comments, for people. */
+/* Write comments about what TSDL types cannot express: units, media types, names of bits. */
 static void put_remarks(struct wmk_ctf_text_buffer *out, const struct wmk_event_class *event)
 {
 	char words[3 * WMK_NAME_MAX];

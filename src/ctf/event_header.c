@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * event_header.c - from an event header to the record: which event, what time, how long.
+ * event_header.c - decode an event header and find the size of its record.
  *
- * The headers that are met are integers of fixed size, one of which may select between a few structures of such: our
- * own (4, 6 or 13 bytes), LTTng's compact and large ones, a plain id and time. For these there is a plan: where id and
- * time are, for each value of the selector. Any other header is walked. Where all of it lies in 64 bits, one load has
- * it; of an event whose size is constant the end is known then.
+ * Usual headers consist of integers of fixed size, one of which may select one of a few structures of such integers:
+ * our own (4, 6 or 13 bytes), LTTng's compact and large ones, a plain id and time. For these there is a plan: the
+ * places of id and time, for each value of the selector. Any other header is walked through. If all of a header is
+ * within 64 bits, one load reads it. For an event of constant size, the end of the record is known then.
  */
 #include <endian.h>
 #include <errno.h>
@@ -19,33 +19,33 @@
 
 #define CHOICES_MAX 8u
 
-/* A number at a constant distance from the header's begin; width 0: none. */
+/* A number at a constant distance from the header's begin, in bits; width 0: none. */
 struct header_location {
 	uint16_t at;
 	uint8_t width;
 	bool is_big;
 };
 
-/* The same out of the header's first 64 bits: value >> shift & mask. */
+/* A number within the header's first 64 bits: value >> shift & mask. */
 struct part {
 	unsigned shift;
-	uint64_t mask;             /* 0: it is not there */
+	uint64_t mask;             /* 0: no such number */
 };
 
 struct way {
-	uint64_t from, to;         /* of the selector */
+	uint64_t from, to;         /* values of the selector */
 	struct header_location id, time;
-	uint16_t bits;             /* of all of the header */
-	/* Where all begins at a whole byte and lies in the first 64 bits, in one byte order: */
+	uint16_t bits;             /* size of the header */
+	/* set if the size is in whole bytes, and the numbers are in the first 64 bits, in one byte order */
 	bool is_near;
 	struct part near_id, near_time;
 };
 
 struct wmk_ctf_header_plan {
 	uint32_t align;
-	bool is_near, is_big;      /* the selector is, and those ways that are */
+	bool is_near, is_big;      /* the selector is near: in the first 64 bits; byte order of the near parts */
 	struct part near_selector;
-	uint16_t save;             /* where the selector is kept; 0: there is none */
+	uint16_t save;             /* register of the selector; 0: none */
 	struct header_location selector;
 	unsigned n_ways;
 	struct way ways[CHOICES_MAX];
@@ -53,7 +53,7 @@ struct wmk_ctf_header_plan {
 
 /* ── making a plan ───────────────────────────────────────────────────────────────────────────────────── */
 
-/* Numbers one behind the other, from `*bits` on. */
+/* Add the numbers of consecutive operations, from `*bits`. */
 static bool plan_numbers(const struct wmk_ctf_op *ops, uint32_t i, uint32_t behind, uint64_t *bits, struct way *way)
 {
 	for (; i < behind; i = ops[i].next) {
@@ -71,7 +71,7 @@ static bool plan_numbers(const struct wmk_ctf_op *ops, uint32_t i, uint32_t behi
 			way->id = place;
 		if (op->roles & WMK_ROLE_BIT(WMK_ROLE_TIME)) {
 			if (way->time.width)
-				return false;   /* several: each moves the clock on */
+				return false;   /* several times: each advances the clock */
 			way->time = place;
 		}
 		*bits += op->width;
@@ -129,7 +129,7 @@ static bool plan_header(const struct wmk_ctf_program *header, struct wmk_ctf_hea
 		plan->ways[plan->n_ways++] = before;
 		return true;
 	}
-	/* What a payload refers to inside the variant is beyond a plan; and the variant ends the header. */
+	/* A plan does not support references of a payload into the variant, or fields after the variant. */
 	for (uint32_t j = i; j < ops[i].next; j++)
 		if (ops[j].save)
 			return false;
@@ -148,7 +148,7 @@ static bool near_part(const struct header_location *place, bool is_big, struct p
 
 static void plan_near(struct wmk_ctf_header_plan *plan)
 {
-	/* (the id is always there: with one event alone there need not be any) */
+	/* (a near header has an id; a stream with one event class may have none) */
 	plan->is_big = plan->selector.width ? plan->selector.is_big : plan->ways[0].id.is_big;
 	plan->is_near = plan->align % 8 == 0 && near_part(&plan->selector, plan->is_big, &plan->near_selector);
 	for (unsigned i = 0; i < plan->n_ways; i++) {
@@ -178,7 +178,7 @@ int wmk_ctf_header_plan_make(struct wmk_scratch *scratch, struct wmk_ctf_stream_
 /* ── headers ─────────────────────────────────────────────────────────────────────────────────────────── */
 
 struct header {
-	uint64_t id, time;         /* the clock's value, at first that of the record before */
+	uint64_t id, time;         /* clock value; initially that of the previous record */
 	bool has_id, has_time;
 };
 
@@ -202,8 +202,8 @@ static int planned(const struct wmk_ctf_header_plan *plan, struct wmk_ctf_walk *
 	while (selector < way->from || selector > way->to)
 		if (++way == plan->ways + plan->n_ways)
 			return wmk_error(-EPROTO,
-					 "an event header at byte %" PRIu64 " whose selector, %" PRIu64
-					 ", selects nothing",
+					 "the selector of the event header at byte %" PRIu64 " is %" PRIu64
+					 ", which selects no option",
 					 begin / 8, selector);
 	if (begin + way->bits > walk->in.end)
 		return -ENODATA;
@@ -226,13 +226,13 @@ static int walked(const struct wmk_ctf_program *program, struct wmk_ctf_walk *wa
 			continue;
 		if (item.is_wide && item.op->roles)
 			return wmk_error(-EPROTO,
-					 "an event header whose id or time has more than 64 bits, at byte %" PRIu64,
+					 "the id or time in an event header has more than 64 bits, at byte %" PRIu64,
 					 item.at / 8);
 		if (item.op->roles & WMK_ROLE_BIT(WMK_ROLE_EVENT_CLASS)) {
 			header->id = item.value.u;
 			header->has_id = true;
 		}
-		/* (each moves the clock on; LEB128 by the bits that it has: CTF 2, section 6.3) */
+		/* (each time advances the clock; for LEB128 by the bits that were read: CTF 2, section 6.3) */
 		if (item.op->roles & WMK_ROLE_BIT(WMK_ROLE_TIME)) {
 			header->time = wmk_ctf_time(header->time, item.value.u,
 						    item.op->width ? item.op->width : (unsigned)item.len);
@@ -272,13 +272,13 @@ static const struct wmk_ctf_event_decoder *event_of(const struct wmk_ctf_stream_
 	return NULL;
 }
 
-/* Behind one part of a record, whose size is fixed. */
+/* The end of a part of fixed size that follows `at`. */
 static inline uint64_t behind(uint64_t at, const struct wmk_ctf_program *program)
 {
 	return ((at + program->fixed_mask) & ~(uint64_t)program->fixed_mask) + program->fixed_bits;
 }
 
-/* Behind one of any kind. */
+/* Skip a part of any kind. */
 static inline int pass(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program)
 {
 	if (program->varies)
@@ -287,7 +287,7 @@ static inline int pass(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *
 	return walk->at > walk->in.end ? -ENODATA : 0;
 }
 
-/* A record that is known up to its payload. */
+/* Measure a record up to payload_at, which is known. */
 static __attribute__((noinline)) int payload_measured(const struct wmk_ctf_bytes *in, uint64_t time,
 						      struct wmk_ctf_record *record)
 {
@@ -314,7 +314,7 @@ static inline int text_taken(uint64_t at, uint64_t len, uint64_t time, struct wm
 	return 0;
 }
 
-/* The same where the string is long, or the packet ends near it. */
+/* Likewise for a long string, or one near the end of the packet. */
 static __attribute__((noinline)) int text_sought(const struct wmk_ctf_bytes *in, uint64_t at, uint64_t time,
 						 struct wmk_ctf_record *record)
 {
@@ -328,8 +328,8 @@ static __attribute__((noinline)) int text_sought(const struct wmk_ctf_bytes *in,
 }
 
 /*
- * A record that is known up to a string, which is its last and begins at `at`. (All calls are the last thing that is
- * done: no register need be saved.)
+ * Measure a record with a string at `at` as its last part. (All calls are tail calls, so that no register needs to be
+ * saved.)
  */
 static inline int text_measured(const struct wmk_ctf_bytes *in, uint64_t at, uint64_t time,
 				struct wmk_ctf_record *record)
@@ -339,7 +339,7 @@ static inline int text_measured(const struct wmk_ctf_bytes *in, uint64_t at, uin
 	return len == WMK_BITS_FAR ? text_sought(in, at, time, record) : text_taken(at, len, time, record);
 }
 
-/* A record of this event, what is behind whose header begins at `at`. */
+/* Measure a record of record->event; `at` is the end of its header. */
 static __attribute__((noinline)) int measured(const struct wmk_ctf_stream_decoder *stream,
 					      const struct wmk_ctf_bytes *in, uint64_t at, uint64_t time,
 					      struct wmk_ctf_record *record)
@@ -358,7 +358,7 @@ static __attribute__((noinline)) int measured(const struct wmk_ctf_stream_decode
 	return err < 0 ? err : payload_measured(in, time, record);
 }
 
-/* The same by any header. */
+/* Decode a record with any header. */
 static __attribute__((noinline)) int by_any_header(const struct wmk_ctf_stream_decoder *stream,
 						   const struct wmk_ctf_bytes *in, uint64_t at,
 						   struct wmk_ctf_record *record)
@@ -373,14 +373,14 @@ static __attribute__((noinline)) int by_any_header(const struct wmk_ctf_stream_d
 	err = stream->plan ? planned(stream->plan, walk, &header) : walked(&stream->event_header, walk, &header);
 	if (err < 0)
 		return err;
-	/* Who has one class only need not number it. */
+	/* A stream with one event class may have no ids. */
 	if (!header.has_id && stream->n_events)
 		header.id = stream->events[0].id;
 	record->event = event_of(stream, header.id);
 	if (!record->event)
 		return wmk_error(-EPROTO,
-				 "at byte %" PRIu64 " of the packet is a record of event %" PRIu64
-				 ", which stream class %" PRIu64 " does not have",
+				 "the record at byte %" PRIu64 " is of event %" PRIu64
+				 ", which stream class %" PRIu64 " does not contain",
 				 at / 8, header.id, stream->class->id);
 	return measured(stream, in, walk->at, header.time, record);
 }
@@ -390,7 +390,7 @@ static inline uint64_t part_of(uint64_t word, const struct part *part)
 	return word >> part->shift & part->mask;
 }
 
-/* A record whose header was near: what is behind that, from whole byte `at` on. */
+/* Measure a record with a near header, which ends at the byte boundary `at`. */
 static inline int behind_header(const struct wmk_ctf_stream_decoder *stream, const struct wmk_ctf_bytes *in,
 				const struct wmk_ctf_event_decoder *event, uint64_t at, uint64_t time,
 				struct wmk_ctf_record *record)
@@ -414,7 +414,7 @@ static inline int behind_header(const struct wmk_ctf_stream_decoder *stream, con
 	return 0;
 }
 
-/* The same where the event is not that of the record before. */
+/* Likewise for another event than that of the previous record. */
 static __attribute__((noinline)) int of_event(const struct wmk_ctf_stream_decoder *stream,
 					      const struct wmk_ctf_bytes *in, uint64_t id, uint64_t at, uint64_t time,
 					      struct wmk_ctf_record *record)
@@ -433,7 +433,7 @@ int wmk_ctf_record(const struct wmk_ctf_stream_decoder *stream, const struct wmk
 	uint64_t begin, word, selector, time, id;
 	const struct way *way;
 
-	/* What is nearly always so, and quick; all that is not goes by_any_header(). */
+	/* The fast path for nearly all records; by_any_header() decodes the others. */
 	if (!plan || !plan->is_near)
 		return by_any_header(stream, in, at, record);
 	begin = wmk_bits_align(at, plan->align);
@@ -452,9 +452,8 @@ int wmk_ctf_record(const struct wmk_ctf_stream_decoder *stream, const struct wmk
 	record->walk.registers[plan->save] = selector;
 	record->at = at;
 	/*
-	 * Mostly it is of the event that the one before was of. Then where it ends is known before its id has been
-	 * read, as
-	 *  far as a processor is concerned that goes on with what it expects.
+	 * Mostly the event is that of the previous record. With this comparison, a processor that predicts the branch
+	 * continues with the record's end before the id has been loaded.
 	 */
 	id = part_of(word, &way->near_id);
 	if (!before || before->id != id)

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * field_ref.c - references into registers (see field_ref.h).
+ * field_ref.c - resolve references to values in registers (see field_ref.h).
  *
- * CTF 1.8: a name without a scope is looked for as section 7.3.2 of CTF 1.8.3 says: in the structures around, from the
- * inside outwards, of what stands before; then in the structures before this one, the latest first.
+ * CTF 1.8: a name without a scope is searched as section 7.3.2 of CTF 1.8.3 defines: in the enclosing structures, from
+ * the inside outwards, among the fields before; then in the preceding root structures, the latest first.
  *
- * CTF 2 says the way (CTF2-SPEC-2.0, "Field location"). It leads by names through structures; on it an array stands for
- * its element, a variant for the option that was selected, an optional field for what is in it. Where the way's end is
- * in the same one of these, that is known here. Of a variant or an optional field that has been read before, the reader
- * tells:
+ * CTF 2 gives a path (CTF2-SPEC-2.0, "Field location"). It leads by names through structures. On the path an array is
+ * replaced by its element, a variant by the selected option, and an optional field by its content. If the end of the
+ * path is in the same array element, option or optional field as the reference, the place is known at compile time. For
+ * a variant or an optional field that comes before, the reader decides:
  *
- *     VARIANT save=7 │ option 3: INT save=8 │ option 5: INT save=9 │ ... ARRAY ref=10, sources: 8 if 7 has 3, 9 if 7 has 5
+ *     VARIANT save=7 │ option 3: INT save=8 │ option 5: INT save=9 │ ...
+ *     ARRAY ref=10, sources: register 8 if register 7 is 3, register 9 if it is 5
  *
- * each register is set by who is read, 7 to the option that was selected, and 10 from these before the array is read.
+ * The walk sets each register when it reads the value; register 7 gets the selected option. Before the array is read,
+ * register 10 gets the value of the source that was selected.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -25,7 +27,7 @@
 #include "ctf/field_ref.h"
 #include "ctf/format_names.h"
 
-#define FOUND_MAX 16u              /* places that one way may lead to */
+#define FOUND_MAX 16u              /* places that a path may lead to */
 
 static bool same_name(const struct wmk_ctf_compiler *c, const char *a, const char *b, bool exactly)
 {
@@ -44,7 +46,7 @@ bool wmk_ctf_find_member(struct wmk_ctf_compiler *c, const struct wmk_ctf_progra
 	for (int exactly = 1; exactly >= 0; exactly--) {
 		const uint32_t last = code->ops[begin].next > begin + 1 ? code->ops[begin].next : code->n;
 
-		/* What is open has no `next` yet: it is the last. */
+		/* An open operation has no `next` yet: it is the last one. */
 		for (uint32_t i = begin + 1; i && i < last && !wmk_ctf_search_limit_reached(c);
 		     i = code->ops[i].next, c->n_looked += each)
 			if (code->ops[i].code != WMK_CTF_END && same_name(c, code->names[i], name, exactly)) {
@@ -83,7 +85,7 @@ static const char *ref_text(const struct wmk_ref *ref, char *text, size_t size)
 
 /* ── CTF 1.8 ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* From the structure at `begin` along the names. */
+/* Follow the names from the structure at `begin`. */
 static bool find_path(struct wmk_ctf_compiler *c, const struct wmk_ctf_program_draft *code, uint32_t begin,
 		      const struct wmk_ref *ref, unsigned from, uint32_t *found)
 {
@@ -113,23 +115,23 @@ static bool find_near(struct wmk_ctf_compiler *c, unsigned scope, const struct w
 
 /* ── CTF 2 ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* A place where the way ends. */
+/* A place where the path ends. */
 struct path_end {
 	uint32_t op;
 	unsigned n_passed;
 	struct {
 		uint32_t op, option;
-	} passed[WMK_CTF_TYPE_DEPTH]; /* variants and optional fields that were read before, and what must have been selected */
+	} passed[WMK_CTF_TYPE_DEPTH]; /* preceding variants and optional fields, and the option that must be selected */
 };
 
 struct ref_search {
 	struct wmk_ctf_compiler *c;
 	const struct wmk_ctf_program_draft *code;
 	const struct wmk_ref *ref;
-	struct path_end way;                /* so far */
+	struct path_end way;                /* current path */
 	struct path_end found[FOUND_MAX];
 	unsigned n;
-	bool is_other, is_closed;      /* it ends at what is no integer; leads through an array that has been read */
+	bool is_other, is_closed;      /* it ends at another type than an integer; it leads through a complete array */
 };
 
 static bool is_integer(const struct wmk_ctf_op *op)
@@ -137,7 +139,7 @@ static bool is_integer(const struct wmk_ctf_op *op)
 	return (op->code == WMK_CTF_INT && !op->type->is_bits) || op->code == WMK_CTF_ENUM || op->code == WMK_CTF_BOOL;
 }
 
-/* Of what is open, what is next in the operation. 0: it is not open, or what is to be made is next. */
+/* The open operation inside the open operation `at`. 0: it is not open, or it is the innermost one. */
 static uint32_t open_in(const struct wmk_ctf_program_draft *code, uint32_t at)
 {
 	for (unsigned i = 0; i + 1 < code->depth; i++)
@@ -148,7 +150,7 @@ static uint32_t open_in(const struct wmk_ctf_program_draft *code, uint32_t at)
 
 static int look(struct ref_search *s, uint32_t at, unsigned step);
 
-/* Each option of a variant, or what is in an optional field: whichever was there. */
+/* Search in each option of a variant, or in the content of an optional field. */
 static int look_inside(struct ref_search *s, uint32_t at, unsigned step)
 {
 	const struct wmk_ctf_op *ops = s->code->ops;
@@ -168,7 +170,7 @@ static int look_inside(struct ref_search *s, uint32_t at, unsigned step)
 	return err;
 }
 
-/* From the operation `at`, along the names from `step` on. */
+/* Search from the operation `at`, along the names from `step`. */
 static int look(struct ref_search *s, uint32_t at, unsigned step)
 {
 	const struct wmk_ctf_op *op = &s->code->ops[at];
@@ -207,7 +209,7 @@ static int look(struct ref_search *s, uint32_t at, unsigned step)
 	return 0;
 }
 
-/* Of what is open, the innermost structure in the first `depth`: their number up to it; 0: there is none. */
+/* The innermost structure among the first `depth` open operations, as their number up to it; 0: none. */
 static unsigned innermost(const struct wmk_ctf_program_draft *code, unsigned depth)
 {
 	while (depth && code->ops[code->open[depth - 1]].code != WMK_CTF_STRUCT)
@@ -215,7 +217,7 @@ static unsigned innermost(const struct wmk_ctf_program_draft *code, unsigned dep
 	return depth;
 }
 
-/* From the structure around; NULL, before all other names, is the one around that. */
+/* Search from the enclosing structure; each NULL before the names leads to the structure around that. */
 static int look_near(struct ref_search *s)
 {
 	unsigned depth = innermost(s->code, s->code->depth), step = 0;
@@ -235,12 +237,13 @@ static int take_register(struct wmk_ctf_compiler *c, unsigned scope, uint8_t *re
 	if (*reg)
 		return 0;
 	if (c->registers[level] == ends[level])
-		return wmk_error(-E2BIG, "%s: more lengths and selectors than can be kept (%u)", c->what, ends[level]);
+		return wmk_error(-E2BIG, "%s: more than %u lengths and selectors are referred to", c->what,
+				 ends[level]);
 	*reg = c->registers[level]++;
 	return 0;
 }
 
-/* The register of its value, and those of what was selected on the way to it. */
+/* Assign registers to the value and to the variants and optional fields on its path. */
 static int make_source(struct wmk_ctf_compiler *c, unsigned in, const struct path_end *end,
 		       struct wmk_ctf_source *source)
 {
@@ -252,7 +255,11 @@ static int make_source(struct wmk_ctf_compiler *c, unsigned in, const struct pat
 		err = take_register(c, in, &ops[end->passed[i].op].save);
 		passed[i] = (struct wmk_ctf_passed){ ops[end->passed[i].op].save, end->passed[i].option };
 	}
-	*source = (struct wmk_ctf_source){ .reg = ops[end->op].save, .scope = (uint8_t)in, .op = end->op, .n_passed = end->n_passed, .passed = passed };
+	*source = (struct wmk_ctf_source){ .reg = ops[end->op].save,
+					   .scope = (uint8_t)in,
+					   .op = end->op,
+					   .n_passed = end->n_passed,
+					   .passed = passed };
 	return err;
 }
 
@@ -266,9 +273,11 @@ static int refer_to_all(struct wmk_ctf_compiler *c, unsigned scope, unsigned in,
 	for (unsigned i = 0; i < s->n && err >= 0; i++) {
 		const struct wmk_ctf_op *op = &ops[s->found[i].op];
 
-		/* (mappings make no other type of a number: whoever has them as well has ranges) */
+		/* (an enumeration counts as an integer: the fields that use the value have ranges of their own) */
 		if ((op->code == WMK_CTF_BOOL) != (first->code == WMK_CTF_BOOL) || op->is_signed != first->is_signed)
-			return wmk_ctf_compile_error(c, s->ref, "the %s stands for values of different types", of);
+			return wmk_ctf_compile_error(c, s->ref,
+						     "the %s may be one of several values, which have different types",
+						     of);
 		err = make_source(c, in, &s->found[i], &sources[i]);
 	}
 	referred->type = first->type;
@@ -277,7 +286,7 @@ static int refer_to_all(struct wmk_ctf_compiler *c, unsigned scope, unsigned in,
 	return err;
 }
 
-/* By CTF 2's ways; *found: the operation, or 0 where it is one of several, which *referred has. */
+/* Resolve a path of CTF 2; *found: the operation; 0: there are several sources, which are in *referred. */
 static int refer_by_way(struct wmk_ctf_compiler *c, unsigned scope, const struct wmk_ref *ref, const char *of,
 			uint32_t *found, struct wmk_ctf_field_ref *referred)
 {
@@ -296,10 +305,10 @@ static int refer_by_way(struct wmk_ctf_compiler *c, unsigned scope, const struct
 	else if (in <= scope && s.code->n)
 		err = look(&s, 0, 0);
 	if (err < 0)
-		return wmk_error(err, "%s: a %s that may stand in more than %u places", c->what, of, FOUND_MAX);
+		return wmk_error(err, "%s: a %s with more than %u possible places", c->what, of, FOUND_MAX);
 	if (!s.n && s.is_closed)
 		return wmk_ctf_compile_error(
-			c, ref, "the %s is in an array that has been read before: of which element is not said", of);
+			c, ref, "the %s is in an array that comes before: the element is ambiguous", of);
 	if (!s.n)
 		return s.is_other ? -EDOM : -ENOENT;
 	if (s.n > 1 || s.found[0].n_passed)
@@ -325,13 +334,14 @@ int wmk_ctf_field_ref_resolve(struct wmk_ctf_compiler *c, unsigned scope, const 
 		err = is_integer(&c->codes[in].ops[found]) ? 0 : -EDOM;
 	if (wmk_ctf_search_limit_reached(c))
 		return wmk_ctf_compile_error(c, ref,
-					     "too many members are looked at for what names mean; here for the %s '%s'",
+					     "resolving references takes too many comparisons, here for the %s '%s'",
 					     of, ref_text(ref, text, sizeof(text)));
 	if (err == -ENOENT)
-		return wmk_ctf_compile_error(c, ref, "the %s '%s' is not there, or not before what it is for", of,
-				     ref_text(ref, text, sizeof(text)));
+		return wmk_ctf_compile_error(
+			c, ref, "the %s '%s' does not exist, or does not come before the field that needs it", of,
+			ref_text(ref, text, sizeof(text)));
 	if (err == -EDOM)
-		return wmk_ctf_compile_error(c, ref, "the %s '%s' is no integer", of,
+		return wmk_ctf_compile_error(c, ref, "the %s '%s' is not an integer", of,
 					     ref_text(ref, text, sizeof(text)));
 	if (err < 0 || !found)
 		return err;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fixed_runs.c - how long a structure is, without its values: operations of a fixed size that follow each other are one
- * step.
+ * fixed_runs.c - measure a structure without its values: consecutive operations of fixed size are one step.
  *
- * While steps are made, `known` is the alignment that the place is sure to have, and `bits` how much is behind that
- * place: a value that asks for no more alignment stands at a constant distance. What has a size that only its values
- * tell (variants, LEB128, arrays of such) is walked through.
+ * While steps are made, `known` is the guaranteed alignment of a position, and `bits` is the distance from it. A value
+ * with no larger alignment is at a constant distance. Types with a size that depends on values (variants, LEB128,
+ * arrays of such) are walked through.
  */
 #include <errno.h>
 #include <string.h>
@@ -19,8 +18,8 @@ struct making {
 	struct wmk_ctf_fixed_run *steps;
 	uint32_t n;
 	uint32_t known;            /* bits, a power of two */
-	uint64_t bits;             /* behind that, not in a step yet */
-	uint32_t align;            /* before these bits; 1: none */
+	uint64_t bits;             /* bits after that position, not in a step yet */
+	uint32_t align;            /* alignment before these bits; 1: none */
 };
 
 static void put(struct making *m, const struct wmk_ctf_fixed_run *step)
@@ -36,7 +35,7 @@ static void flush(struct making *m)
 	m->align = 1;
 }
 
-/* The place is aligned by `known` and by no more; of what was before it nothing is to be added. */
+/* The position has the alignment `known`, whatever was before it. */
 static void restart(struct making *m, uint32_t known)
 {
 	flush(m);
@@ -87,7 +86,7 @@ uint64_t wmk_ctf_fixed_bits(const struct wmk_ctf_op *ops, uint32_t op)
 	}
 }
 
-/* So many elements of one size, that fill their alignment: their number is enough. */
+/* Make a step for elements of one size without padding: their number is enough. */
 static bool make_run(struct making *m, uint32_t i)
 {
 	const struct wmk_ctf_op *op = &m->ops[i];
@@ -118,7 +117,7 @@ static void make(struct making *m, uint32_t i)
 		bits = m->bits;
 		flush(m);
 		put(m, &(struct wmk_ctf_fixed_run){ .code = WMK_CTF_STEP_VALUE, .op = i, .align = 1 });
-		/* The place is known from where it was before, as if the value had been a part of the bits. */
+		/* The alignment follows from the position before, as if the value were a part of the bits. */
 		while (m->known > 1 && (bits + op->width) % m->known)
 			m->known /= 2;
 		return;
@@ -159,9 +158,8 @@ int wmk_ctf_fixed_runs_make(struct wmk_scratch *scratch, struct wmk_ctf_program 
 	if (!program->n_ops)
 		return 0;
 	/*
-	 * An operation makes three steps at most: what is before it, its alignment, itself; and there is what is behind
-	 * the
-	 *  last.
+	 * An operation makes at most three steps: the bits before it, its alignment, and itself. One more may follow
+	 * the last operation.
 	 */
 	m.steps = wmk_scratch_alloc(scratch, (3 * (size_t)program->n_ops + 1) * sizeof(*m.steps));
 	if (!m.steps)
@@ -179,15 +177,15 @@ int wmk_ctf_fixed_runs_make(struct wmk_scratch *scratch, struct wmk_ctf_program 
 	return 0;
 }
 
-/* From a whole byte on: is its size constant? */
+/* Whether the size is constant from a byte boundary. */
 static bool is_constant(const struct wmk_ctf_program *program)
 {
 	return !program->varies && program->fixed_mask < 8;
 }
 
 /*
- * From a whole byte on: is it of constant size up to a string, behind which nothing comes? Then *to is moved to where
- * that begins.
+ * Whether the part consists of a constant size and a string at its end, from a byte boundary. Then *to is advanced to
+ * the begin of the string.
  */
 static bool ends_in_text(const struct wmk_ctf_program *program, uint64_t *to)
 {
@@ -229,7 +227,7 @@ static int run(struct wmk_ctf_walk *walk, const struct wmk_ctf_fixed_run *step)
 	return 0;
 }
 
-/* A step over what only its values tell the size of. */
+/* Run a step with a size that depends on values. */
 static __attribute__((noinline)) int by_values(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program,
 					       const struct wmk_ctf_fixed_run *step)
 {
@@ -277,6 +275,6 @@ int wmk_ctf_skip(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *progra
 		}
 	}
 	walk->at = at;
-	/* (what has no size may have been aligned beyond the end) */
+	/* (a field without a size may be aligned beyond the end) */
 	return at > end ? -ENODATA : 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* format_names.c - see format_names.h. */
+/* format_names.c - names of roles, scopes, encodings and log levels (see format_names.h). */
 #include "ctf/format_names.h"
 
 const struct wmk_ctf_role_names wmk_ctf_roles[WMK_ROLES] = {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json.c - CTF 2's metadata (CTF2-SPEC-2.0, section 5): a JSON text sequence (RFC 7464) of fragments, each with a
- * function that takes what the class has room for, and holds against the specification what it does not keep.
+ * json.c - parse CTF 2's metadata (CTF2-SPEC-2.0, section 5): a JSON text sequence (RFC 7464) of fragments. Each kind
+ * of fragment has a function that keeps what the class has members for, and validates the rest.
  *
- * Properties that the specification does not know are passed over, as it demands. The content of an attribute is never
- * an error either: the streams can be read without it.
+ * Unknown properties are ignored, as the specification demands. The content of an attribute is never an error either:
+ * the streams can be read without it.
  */
 #include "ctf/json.h"
 
@@ -18,7 +18,7 @@
 
 #define SEPARATOR '\x1e'
 
-/* What many fragments have, and a clock's origin. */
+/* Names of a fragment, or of a clock's origin. */
 struct identity {
 	const char *space, *name, *uid;
 };
@@ -32,7 +32,7 @@ static struct identity take_identity(const struct wmk_ctf_json_at *at, bool must
 	return identity;
 }
 
-/* Remember a key of a set or a table; `value` is taken over, NULL: there was no memory for it. */
+/* Add a key to a set or a table and take ownership of `value`; NULL: no memory for it. */
 static void remember(struct wmk_ctf_json *in, json_object *table, const char *key, json_object *value)
 {
 	if (value && json_object_object_add(table, key, value) == 0)
@@ -51,7 +51,7 @@ static void preamble(const struct wmk_ctf_json_at *at)
 	size_t n;
 
 	if (version != 2)
-		wmk_ctf_json_error(at, -ENOTSUP, "metadata of version 2 is understood, and this is version %" PRIu64,
+		wmk_ctf_json_error(at, -ENOTSUP, "expected metadata of version 2, found version %" PRIu64,
 				   version);
 	wmk_ctf_json_extras(at);
 	class->preamble_more = wmk_ctf_json_keep(at, WMK_CTF_JSON_OF_CLASSES);
@@ -106,7 +106,7 @@ static void trace_class(const struct wmk_ctf_json_at *at)
 	struct wmk_ctf_json_at env;
 
 	if (to->has_trace)
-		wmk_ctf_json_error(at, -EPROTO, "expected one trace class, and this is the second");
+		wmk_ctf_json_error(at, -EPROTO, "expected one trace class, found a second one");
 	if (to->streams.n)
 		wmk_ctf_json_error(at, -EPROTO, "expected the trace class before the first data stream class");
 	to->has_trace = true;
@@ -134,9 +134,9 @@ static void take_origin(const struct wmk_ctf_json_at *of, struct wmk_ctf_clock_c
 		return;
 	clock->absolute = wmk_ctf_json_equals(&at, "unix-epoch");
 	if (json_object_is_type(at.value, json_type_object))
-		take_identity(&at, true);              /* (kept with the rest) */
+		take_identity(&at, true);              /* (only validated; kept as text) */
 	else if (!clock->absolute)
-		wmk_ctf_json_wrong(&at, "\"unix-epoch\", or an object that tells an origin");
+		wmk_ctf_json_wrong(&at, "\"unix-epoch\" or an object that describes an origin");
 }
 
 static void take_offset(const struct wmk_ctf_json_at *of, struct wmk_ctf_clock_class *clock)
@@ -161,7 +161,7 @@ static void clock_class(const struct wmk_ctf_json_at *at)
 	if (!id)
 		return;
 	if (json_object_object_get_ex(in->clocks, id, NULL))
-		wmk_ctf_json_error(at, -EPROTO, "expected another id: there is a clock class \"%.*s\" already",
+		wmk_ctf_json_error(at, -EPROTO, "duplicate id: a clock class \"%.*s\" exists",
 				   wmk_ctf_json_shown(id), id);
 	identity = take_identity(at, false);
 	if (identity.name)
@@ -170,7 +170,7 @@ static void clock_class(const struct wmk_ctf_json_at *at)
 	made.description = wmk_ctf_json_text(at, "description", false);
 	made.freq = wmk_ctf_json_number(at, "frequency", true, 1, UINT64_MAX);
 	made.precision = wmk_ctf_json_number(at, "precision", false, 0, UINT64_MAX);
-	wmk_ctf_json_number(at, "accuracy", false, 0, UINT64_MAX);   /* (kept) */
+	wmk_ctf_json_number(at, "accuracy", false, 0, UINT64_MAX);   /* (only validated) */
 	take_origin(at, &made);
 	take_offset(at, &made);
 	made.more = wmk_ctf_json_keep(at, WMK_CTF_JSON_OF_CLOCKS);
@@ -183,7 +183,7 @@ static void clock_class(const struct wmk_ctf_json_at *at)
 
 /* ── data stream class ───────────────────────────────────────────────────────────────────────────────── */
 
-/* Where the stream's clock is among all: 1 + index, or 0. */
+/* The clock of a stream: 1 + its index, or 0. */
 static uint32_t take_clock(const struct wmk_ctf_json_at *of)
 {
 	struct wmk_ctf_json_at at;
@@ -197,14 +197,14 @@ static uint32_t take_clock(const struct wmk_ctf_json_at *of)
 	return 0;
 }
 
-/* A structure of the stream class, with times only where there is a clock. */
+/* Get a structure of the stream class. It must not contain times if the stream has no clock. */
 static const struct wmk_type *take_part(const struct wmk_ctf_json_at *of, const char *name,
 					enum wmk_scope root, uint32_t clock)
 {
 	const struct wmk_type *type = wmk_ctf_json_structure(of, name, root);
 
 	if (of->in->has_time && !clock)
-		wmk_ctf_json_error(of, -EPROTO, "expected a \"default-clock-class-id\", as the \"%s\" has times",
+		wmk_ctf_json_error(of, -EPROTO, "missing \"default-clock-class-id\": the \"%s\" contains times",
 				   name);
 	return type;
 }
@@ -226,7 +226,7 @@ static void stream_class(const struct wmk_ctf_json_at *at)
 	stream->id = wmk_ctf_json_number(at, "id", false, 0, UINT64_MAX);
 	id_key(key, stream->id);
 	if (json_object_object_get_ex(in->streams, key, NULL))
-		wmk_ctf_json_error(at, -EPROTO, "expected another id: there is a data stream class %s already", key);
+		wmk_ctf_json_error(at, -EPROTO, "duplicate id: a data stream class %s exists", key);
 	stream->name = take_identity(at, false).name;
 	stream->line = in->line;
 	stream->more = wmk_ctf_json_keep(at, WMK_CTF_JSON_OF_CLASSES);
@@ -246,7 +246,7 @@ static void stream_class(const struct wmk_ctf_json_at *at)
 	remember(in, in->streams, key, json_object_new_boolean(true));
 }
 
-/* Not before all clocks are read: their list moves when it grows. */
+/* Set the clocks of streams, after all clocks are parsed: their list moves when it grows. */
 static void give_clocks(struct wmk_ctf_json *in)
 {
 	struct wmk_ctf_stream_class **streams = in->to->streams.items;
@@ -272,7 +272,8 @@ static void event_class(const struct wmk_ctf_json_at *at)
 	of.id = wmk_ctf_json_number(at, "data-stream-class-id", false, 0, UINT64_MAX);
 	id_key(key, of.id);
 	if (!json_object_object_get_ex(in->streams, key, NULL))
-		wmk_ctf_json_error(at, -EPROTO, "expected its data stream class %s before it, and there is none", key);
+		wmk_ctf_json_error(at, -EPROTO,
+				   "data stream class %s does not exist, or comes after this event record class", key);
 	event->name = take_identity(at, false).name;
 	event->line = in->line;
 	wmk_ctf_json_attributes(at, event);
@@ -286,13 +287,13 @@ static void event_class(const struct wmk_ctf_json_at *at)
 struct sequence {
 	struct wmk_ctf_json in;
 	struct json_tokener *tokener;
-	const char *name;              /* of the file */
-	const char *text;              /* all of it */
-	bool is_cut;                   /* the error: the last fragment is not whole, or no fragment exists */
-	unsigned number;               /* of the fragment, from 1 */
+	const char *name;              /* name of the file */
+	const char *text;              /* the whole text */
+	bool is_cut;                   /* cause of the error: the last fragment is incomplete or missing */
+	unsigned number;               /* number of the current fragment, from 1 */
 };
 
-/* Its type, when it is known, for errors. */
+/* Process a fragment; returns its type if known, for errors. */
 static const char *take_fragment(struct wmk_ctf_json *in, json_object *tree, bool is_first)
 {
 	static const struct {
@@ -314,13 +315,13 @@ static const char *take_fragment(struct wmk_ctf_json *in, json_object *tree, boo
 	while (i < WMK_ARRAY_LEN(kinds) && !wmk_ctf_json_equals(&kind, kinds[i].type))
 		i++;
 	if (i == WMK_ARRAY_LEN(kinds)) {
-		wmk_ctf_json_wrong(&kind, "a type of fragment");
+		wmk_ctf_json_wrong(&kind, "a known type of fragment");
 		return NULL;
 	}
 	if (is_first != (i == 0))
 		wmk_ctf_json_error(&kind, -EPROTO, "expected %s",
-				   is_first ? "the preamble first" : "one preamble, and this is the second");
-	/* Of another version, the rest of the preamble may have another meaning. */
+				   is_first ? "the preamble first" : "one preamble, found a second one");
+	/* In another version the rest of the preamble may have another meaning. */
 	if (!is_first)
 		wmk_ctf_json_extras(&at);
 	if (in->to->err >= 0)
@@ -330,10 +331,10 @@ static const char *take_fragment(struct wmk_ctf_json *in, json_object *tree, boo
 
 /* ── the text ────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* What json-c does not tell: it takes the nearest number for one that is too large, and quotes of both kinds. */
+/* Checks that json-c does not do: it clamps numbers that are too large, and accepts single quotes. */
 struct look {
-	bool is_whole;                 /* each bracket has its other one */
-	const char *wrong;             /* what is wrong at `at`; NULL: nothing */
+	bool is_whole;                 /* brackets and quotes are balanced */
+	const char *wrong;             /* the error at `at`; NULL: none */
 	size_t at;
 };
 
@@ -368,7 +369,7 @@ static struct look look_at(const char *text, size_t len)
 
 		if (is_quoted) {
 			is_quoted = c != '"';
-			at += c == '\\' ? 2 : 1;   /* the one behind it ends no text */
+			at += c == '\\' ? 2 : 1;   /* skip the escaped character, which does not end the text */
 		} else if (c == '-' || (c >= '0' && c <= '9')) {
 			at = look_at_number(text, len, at, &look);
 		} else {
@@ -400,7 +401,7 @@ static unsigned count_lines(const char *text, size_t len)
 	return lines;
 }
 
-/* What begins at `at` is no JSON: its line, and its column in bytes. */
+/* Report malformed JSON at `at`, with line, and column in bytes. */
 static void parse_error(struct sequence *of, const char *at, int err, const char *words)
 {
 	const char *line = at;
@@ -416,10 +417,10 @@ static void ends_early(struct sequence *of, const char *text, size_t len)
 {
 	while (len && is_space(text[len - 1]))
 		len--;
-	parse_error(of, text + len, -EPROTO, "it ends too early");
+	parse_error(of, text + len, -EPROTO, "unexpected end");
 }
 
-/* A tree, to be put away; after an error, too. */
+/* Parse one JSON value; the caller frees the tree, also after an error. */
 static json_object *parse(struct sequence *of, const char *text, size_t len)
 {
 	json_object *tree;
@@ -430,7 +431,7 @@ static json_object *parse(struct sequence *of, const char *text, size_t len)
 	size_t at = json_tokener_get_parse_end(of->tokener);
 
 	if (error == json_tokener_error_depth)
-		parse_error(of, text + at, -E2BIG, "values within values in too many levels");
+		parse_error(of, text + at, -E2BIG, "too many levels of nested values");
 	else if (error == json_tokener_continue)
 		ends_early(of, text, len);
 	else if (error != json_tokener_success)
@@ -438,11 +439,11 @@ static json_object *parse(struct sequence *of, const char *text, size_t len)
 	while (at < len && is_space(text[at]))
 		at++;
 	if (of->in.to->err >= 0 && at < len)
-		parse_error(of, text + at, -EPROTO, "something follows its end");
+		parse_error(of, text + at, -EPROTO, "unexpected text after its end");
 	return tree;
 }
 
-/* What does not is no fragment that is being written, whatever its end will be. */
+/* Only a text that begins with an object can be a fragment that is still being written. */
 static bool begins_with_object(const char *text, size_t len)
 {
 	while (len && is_space(*text)) {
@@ -500,7 +501,7 @@ static void read_sequence(struct sequence *of, const char *text, size_t len)
 		of->in.line += count_lines(text, (size_t)(next - text));
 	}
 	if (to->err >= 0 && of->number == 0) {
-		to->err = wmk_error_said(-EPROTO, "%s: expected a preamble, and there is no fragment", of->name);
+		to->err = wmk_error_said(-EPROTO, "%s: expected a preamble, found no fragment", of->name);
 		of->is_cut = true;
 	}
 }
@@ -518,7 +519,7 @@ int wmk_ctf_json_parse(struct wmk_ctf_builder *to, const char *text, size_t len,
 
 	to->class.major = 2;
 	to->class.minor = 0;
-	to->class.order = WMK_ORDER_LITTLE;   /* no field class leaves its order to the trace */
+	to->class.order = WMK_ORDER_LITTLE;   /* every field class has a byte order of its own */
 	to->has_order = true;
 	if (!of.in.aliases || !of.in.clocks || !of.in.streams || !of.tokener) {
 		to->err = wmk_error(-ENOMEM, "no memory to read JSON");

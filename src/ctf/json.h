@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json.h - the pieces of the reader of CTF 2's metadata (CTF2-SPEC-2.0, section 5). Internal to src/ctf.
+ * json.h - parts of the parser of CTF 2's metadata (CTF2-SPEC-2.0, section 5). Internal to src/ctf.
  *
- *     text ──json.c: fragments, a tree of json-c's for each─────────────────┬──► struct wmk_ctf_builder
- *              │  json_type.c: field classes that hold others, aliases ──────┤
- *              │  json_scalar.c: those that hold none, roles ────────────────┤
- *              │  json_attributes.c: what is kept as it is ──────────────────┤
+ *     text ──json.c: fragments, a json-c tree for each ──────────────────────┬──► struct wmk_ctf_builder
+ *              │  json_type.c: compound field classes, aliases ──────────────┤
+ *              │  json_scalar.c: scalar field classes, roles ────────────────┤
+ *              │  json_attributes.c: properties that are kept as text ───────┤
  *              └► json_value.c: properties, ranges, locations, errors ───────┘
  *
- * A value is always taken together with the way to it (struct wmk_ctf_json_at), so that an error can tell the place:
- * the chain of those is on the stack, from the value up to its fragment. Trees live until their fragment is read; those
- * of aliases until the text is. What is kept of them is copied to the builder's scratch.
+ * A value is passed together with the path to it (struct wmk_ctf_json_at), so that an error can contain its place. The
+ * path is a chain on the stack, from the value up to its fragment. A tree lives until its fragment is parsed, a tree of
+ * an alias until the whole text is. What is kept longer is copied to the builder's scratch memory.
  *
- * The builder keeps the first error. What a function returns after it has no meaning, but can be used.
+ * The builder keeps the first error. After it, results of functions are meaningless but safe to use.
  */
 #ifndef WMK_CTF_JSON_H
 #define WMK_CTF_JSON_H
@@ -22,10 +22,7 @@
 #include "ctf/build.h"
 #include "ctf/format_names.h"
 
-/*
- * A value and where it stands: the property `name`; or the `what` of number `index` (from 1), called `name` if it is
- * called something.
- */
+/* A value and its place: the property `name`, or the `what` with number `index` (from 1), named `name` if not NULL. */
 struct wmk_ctf_json_at {
 	struct wmk_ctf_json *in;
 	const struct wmk_ctf_json_at *up; /* NULL: the fragment */
@@ -36,122 +33,118 @@ struct wmk_ctf_json_at {
 
 struct wmk_ctf_json {
 	struct wmk_ctf_builder *to;
-	json_object *aliases;          /* name: the field class that it stands for, whose userdata is json_type.c's */
+	json_object *aliases;          /* by name: the field class; its userdata belongs to json_type.c */
 	json_object *clocks;           /* id: index in to->clocks */
 	json_object *streams;          /* id in digits: true */
 	struct wmk_ctf_list stream_clocks; /* uint32_t, for each of to->streams: 1 + index in to->clocks, or 0 */
-	uint32_t line;                 /* of the fragment that is being read, from 1 */
-	/* Of the field class that is being read: */
-	uint8_t root;                  /* enum wmk_scope: which roles mean something; WMK_SCOPE_NEAR: none */
-	bool has_time;                 /* something in it is a time of the stream's clock */
-	uint8_t n_magic;               /* fields in it that are the packet's magic number; 2: or more */
-	unsigned deepest;              /* levels of types in it so far */
+	uint32_t line;                 /* line of the current fragment, from 1 */
+	/* of the current root field class: */
+	uint8_t root;                  /* enum wmk_scope, which defines the valid roles; WMK_SCOPE_NEAR: no roles */
+	bool has_time;                 /* it contains a time of the stream's clock */
+	uint8_t n_magic;               /* fields with the role of the magic number; 2: two or more */
+	unsigned deepest;              /* deepest level of types so far */
 };
 
 /* ── values (json_value.c) ───────────────────────────────────────────────────────────────────────────── */
 
-/* An error at this place, in words. */
+/* Report an error at this place. */
 void wmk_ctf_json_error(const struct wmk_ctf_json_at *at, int err, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* "expected <wanted>, not <the value>". */
+/* Report "expected <wanted>, not <the value>". */
 void wmk_ctf_json_wrong(const struct wmk_ctf_json_at *at, const char *wanted);
 
-/* As many bytes of a text from the metadata as an error shows of it: no character is cut. For "%.*s". */
+/* Number of bytes of a text from the metadata that an error shows, on a character boundary. For "%.*s". */
 int wmk_ctf_json_shown(const char *text);
 
-/* The property of an object. False: it has none of this name. */
+/* Get a property of an object. False: the object does not have it. */
 bool wmk_ctf_json_get(const struct wmk_ctf_json_at *of, const char *name, struct wmk_ctf_json_at *at);
-/* The same; an error where there is none. */
+/* Likewise; a missing property is an error. */
 bool wmk_ctf_json_need(const struct wmk_ctf_json_at *of, const char *name, struct wmk_ctf_json_at *at);
-/* Is it of this type? Else an error. */
+/* Check the type; another one is an error. */
 bool wmk_ctf_json_is(const struct wmk_ctf_json_at *at, json_type type);
-/* Is it a text that is this one? */
+/* Whether the value is this text. */
 bool wmk_ctf_json_equals(const struct wmk_ctf_json_at *at, const char *text);
-/* The bits of an integer. True: it is above INT64_MAX. */
+/* Get the bits of an integer. True: it is above INT64_MAX. */
 bool wmk_ctf_json_bits(const struct wmk_ctf_json_at *at, int64_t *bits);
 
 /*
- * Properties of a type. `must`: an error where there is none; else it is 0 or NULL then. Errors: it is not of the type,
- * not among the words, out of bounds; a text has a NUL in it.
+ * Get properties of a type. If the property is missing: an error with `must`, else 0 or NULL. Errors: another type,
+ * none of the words, out of bounds, a text that contains a NUL.
  */
 const char *wmk_ctf_json_text(const struct wmk_ctf_json_at *of, const char *name, bool must);
 uint64_t wmk_ctf_json_number(const struct wmk_ctf_json_at *of, const char *name, bool must, uint64_t min, uint64_t max);
-/* The index in `words`, which ends with a NULL; `otherwise` where there is none and `must` is not set. */
+/* The index in `words`, which ends with NULL; `otherwise` if the property is missing and `must` is not set. */
 unsigned wmk_ctf_json_word(const struct wmk_ctf_json_at *of, const char *name, bool must, const char *const *words,
 			   unsigned otherwise);
 uint64_t wmk_ctf_json_number_at(const struct wmk_ctf_json_at *at, uint64_t min, uint64_t max);
-/* A power of two, bits; 1 where there is none. */
+/* A power of two, in bits; 1 if the property is missing. */
 uint32_t wmk_ctf_json_align(const struct wmk_ctf_json_at *of, const char *name);
-/* A list: the number of its elements. */
+/* Get a list; returns the number of elements. */
 size_t wmk_ctf_json_list(const struct wmk_ctf_json_at *of, const char *name, bool must, struct wmk_ctf_json_at *list);
-/* Its element `i`, called "<what> <i + 1> of what the list is of" in errors. */
+/* Get its element `i`; errors name it "<what> <i + 1>" of the list's owner. */
 struct wmk_ctf_json_at wmk_ctf_json_item(const struct wmk_ctf_json_at *list, size_t i, const char *what);
-/* A member of an object that is gone through. */
+/* A member of an object, during an iteration over the object. */
 struct wmk_ctf_json_at wmk_ctf_json_member(const struct wmk_ctf_json_at *of, const char *name, json_object *value);
-/* The text that this value is. */
+/* The value as a text. */
 const char *wmk_ctf_json_text_at(const struct wmk_ctf_json_at *at);
 
 /* ── attributes (json_attributes.c) ──────────────────────────────────────────────────────────────────── */
 
-/*
- * `attributes` and `extensions`, which many objects may have: the latter change the format, and none is known.
- */
+/* Check `attributes` and `extensions`, which many objects may have. Extensions change the format; none is supported. */
 void wmk_ctf_json_extras(const struct wmk_ctf_json_at *of);
-/*
- * Levels of values in a fragment: three for each level of types, some for ranges, and for attributes of whatever shape.
- */
+/* Limit of nested values in a fragment: three for each level of types, and some for ranges and attributes. */
 #define WMK_CTF_JSON_DEPTH ((int)WMK_CTF_TYPE_DEPTH * 3 + 64)
 /*
- * What is read and no more: those of such properties that are there, as the text of an object on the scratch; NULL:
- * none is.
+ * Keep properties that are not interpreted: returns those that are present, as the text of a JSON object in scratch
+ * memory; NULL: none.
  */
 enum wmk_ctf_json_kept { WMK_CTF_JSON_OF_CLASSES, WMK_CTF_JSON_OF_CLOCKS, WMK_CTF_JSON_OF_FIELDS };
 const char *wmk_ctf_json_keep(const struct wmk_ctf_json_at *of, enum wmk_ctf_json_kept what);
-/* An event record class's: the two that the class has room for go out of the tree into it, the others are kept. */
+/* Attributes of an event record class: two of them become members of *event, the others are kept. */
 void wmk_ctf_json_attributes(const struct wmk_ctf_json_at *at, struct wmk_ctf_event_class *event);
 
-/* Integer range sets (section 5.3.2), as labels. */
+/* Integer range sets (section 5.3.2) as labels. */
 struct wmk_ctf_json_ranges {
 	struct wmk_ctf_list list;      /* struct wmk_label */
-	/* keep of each what a number of this sign can be; else the bits of what stands there */
+	/* reduce each range to the values that an integer of this signedness can have; else keep the bits */
 	bool is_clipped;
 	bool is_signed;
-	bool has_negative, has_big;    /* there was a number below 0, one above INT64_MAX */
+	bool has_negative, has_big;    /* a number below 0, or above INT64_MAX, was read */
 };
 
-/* Append the ranges of the set at `at`, with this name. */
+/* Append the ranges of the set at `at` with this name. */
 void wmk_ctf_json_ranges(const struct wmk_ctf_json_at *at, const char *name, struct wmk_ctf_json_ranges *to);
 
-/* Where another value stands (section 5.3.1). -E2BIG: the way is too long. */
+/* Get a field location (section 5.3.1). -E2BIG: the path is too long. */
 const struct wmk_ref *wmk_ctf_json_location(const struct wmk_ctf_json_at *of, const char *name);
-/* "length", for type->count. -E2BIG: it needs more than 32 bits. */
+/* Get "length", for type->count. -E2BIG: more than 32 bits. */
 uint32_t wmk_ctf_json_length(const struct wmk_ctf_json_at *at);
 
 /* ── field classes (json_scalar.c, json_type.c) ──────────────────────────────────────────────────────── */
 
 /*
- * Make `type`, which is all zeros, of the field class at `at`, whose "type" is `kind`. False: `kind` is none that holds
- * no others.
+ * Make `type`, which is zeroed, from the field class at `at` with the "type" `kind`. False: `kind` is not a scalar
+ * field class.
  */
 bool wmk_ctf_json_scalar(const struct wmk_ctf_json_at *at, const struct wmk_ctf_json_at *kind, struct wmk_type *type);
 
 /*
- * The structure that the property is, or NULL where there is none. in->has_time tells whether a time is in it.
- * -EPROTO, -ENOTSUP, -E2BIG (deeper than WMK_CTF_TYPE_DEPTH, longer than 32 bits can tell).
+ * Get a property that is a structure; NULL: missing. in->has_time is set if it contains a time. -EPROTO, -ENOTSUP,
+ * -E2BIG (deeper than WMK_CTF_TYPE_DEPTH, or a length of more than 32 bits).
  */
 const struct wmk_type *wmk_ctf_json_structure(const struct wmk_ctf_json_at *of, const char *name,
 					      enum wmk_scope root);
-/* Make `name` stand for the field class that `at` is, for what comes after. */
+/* Declare `name` as an alias of the field class at `at`, for the fragments that follow. */
 void wmk_ctf_json_alias(const struct wmk_ctf_json_at *at, const char *name);
 
 /* ── the whole (json.c) ──────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Fill the builder, which must be empty, from a JSON text sequence (RFC 7464). `name` is for errors: the file's. With
- * `partial`, a last fragment that is cut off is dropped: then 1 is returned, and the cause chain tells where it ends;
- * likewise where there is none yet. Streams have their clocks then: pointers into to->clocks. -EPROTO, -ENOTSUP,
- * -E2BIG, -ENOMEM with a cause chain: the file and line, the fragment's number, the way to the value, what was
- * expected; of what is no JSON the column as well.
+ * Fill the builder, which must be empty, from a JSON text sequence (RFC 7464). `name` is the file's name, for errors.
+ * With `partial`, an incomplete last fragment is dropped: the result is 1, and the cause chain contains the place of
+ * the end; also if there is no fragment yet. The clocks of stream classes then point into to->clocks. -EPROTO,
+ * -ENOTSUP, -E2BIG, -ENOMEM; the cause chain has file and line, number of the fragment, path to the value, and what was
+ * expected; for malformed JSON also the column.
  */
 int wmk_ctf_json_parse(struct wmk_ctf_builder *to, const char *text, size_t len, const char *name, bool partial);
 

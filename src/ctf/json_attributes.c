@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json_attributes.c - what CTF 2's metadata says beside what is needed to read the streams: attributes, names and
- * numbers that tell one class from another. The classes have room for two attributes; all else is kept as it is, to be
- * said again (rewrite_json.c).
+ * json_attributes.c - parts of CTF 2's metadata that are not needed to read streams: attributes, namespaces, unique
+ * ids. The classes have members for two attributes. Everything else is kept as text, to be written again
+ * (rewrite_json.c).
  */
 #include <errno.h>
 #include <string.h>
@@ -20,8 +20,8 @@ void wmk_ctf_json_extras(const struct wmk_ctf_json_at *of)
 	if (!wmk_ctf_json_get(of, "extensions", &at) || !wmk_ctf_json_is(&at, json_type_object))
 		return;
 	/*
-	 * The preamble's have been refused: one that stands elsewhere is not declared there. What it changes is not
-	 * known in either case.
+	 * An extension must be declared in the preamble, where each is rejected. So this one is undeclared, and its
+	 * effect is unknown in any case.
 	 */
 	json_object_object_foreach(at.value, space, of_space) {
 		const struct wmk_ctf_json_at inner = wmk_ctf_json_member(&at, space, of_space);
@@ -30,7 +30,7 @@ void wmk_ctf_json_extras(const struct wmk_ctf_json_at *of)
 			return;
 		json_object_object_foreach(of_space, name, value) {
 			(void)value;
-			wmk_ctf_json_error(&inner, -ENOTSUP, "the extension \"%.*s\" of the format is not understood",
+			wmk_ctf_json_error(&inner, -ENOTSUP, "unsupported extension \"%.*s\" of the format",
 					   wmk_ctf_json_shown(name), name);
 		}
 	}
@@ -63,11 +63,11 @@ const char *wmk_ctf_json_keep(const struct wmk_ctf_json_at *of, enum wmk_ctf_jso
 	return kept;
 }
 
-/* ── of events ───────────────────────────────────────────────────────────────────────────────────────── */
+/* ── attributes of events ────────────────────────────────────────────────────────────────────────────── */
 
 static const char *const spaces[] = { "babeltrace.org,2020", "lttng.org,2009" };
 
-/* An attribute that tracers agree on, and what it stands in. NULL: there is none. */
+/* An attribute that several tracers define, and the object that contains it. NULL: not present. */
 static json_object *attribute(const struct wmk_ctf_json_at *of, const char *name, json_object **in)
 {
 	struct wmk_ctf_json_at all, space, at;
@@ -83,7 +83,7 @@ static json_object *attribute(const struct wmk_ctf_json_at *of, const char *name
 	return NULL;
 }
 
-/* Of a level that is none of these: -1. */
+/* -1 for an unknown level. */
 static int32_t level_of(json_object *value)
 {
 	if (json_object_is_type(value, json_type_int)) {

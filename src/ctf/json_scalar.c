@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json_scalar.c - CTF 2's field classes that hold no others (CTF2-SPEC-2.0, sections 5.3.4 to 5.3.17) as types.
+ * json_scalar.c - CTF 2's scalar field classes (CTF2-SPEC-2.0, sections 5.3.4 to 5.3.17) as types.
  *
- *     fixed-length-bit-array               INT, without a sign, base 16; FLOAT if it was a `long double` in 1.8 (tsdl_unknown.h)
- *     fixed-length-bit-map                 FLAGS: for each name a mask, of which any bit counts; of more than 64 bits, ranges of bits
+ *     fixed-length-bit-array               INT, unsigned, base 16; FLOAT if made from `long double` (tsdl_unknown.h)
+ *     fixed-length-bit-map                 FLAGS: a mask for each name, true if any bit is set; ranges above 64 bits
  *     fixed-length-boolean                 BOOL
  *     ...-integer                          INT, with mappings ENUM; is_variable
  *     ...-floating-point-number            FLOAT
@@ -25,15 +25,15 @@
 
 /* ── roles ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* What a field must be like to have the role. */
+/* Check the conditions of a role. */
 static void check_role(const struct wmk_ctf_json_at *at, const struct wmk_type *type, unsigned role)
 {
 	if (role == WMK_ROLE_MAGIC && (type->is_variable || type->width != 32))
-		wmk_ctf_json_error(at, -EPROTO, "expected the packet's magic number to have 32 bits, always");
+		wmk_ctf_json_error(at, -EPROTO, "the packet's magic number must have a fixed length of 32 bits");
 	if (role == WMK_ROLE_UUID && type->count != 16)
-		wmk_ctf_json_error(at, -EPROTO, "expected the UUID to have 16 bytes, not %" PRIu32, type->count);
+		wmk_ctf_json_error(at, -EPROTO, "the UUID must have 16 bytes, not %" PRIu32, type->count);
 	if (role == WMK_ROLE_UUID && !at->in->to->class.has_uuid)
-		wmk_ctf_json_error(at, -EPROTO, "expected a property \"uuid\" of the preamble, and there is none");
+		wmk_ctf_json_error(at, -EPROTO, "a UUID needs the property \"uuid\" of the preamble, which is missing");
 }
 
 static void take_role(const struct wmk_ctf_json_at *at, struct wmk_type *type)
@@ -42,7 +42,7 @@ static void take_role(const struct wmk_ctf_json_at *at, struct wmk_type *type)
 	unsigned role = WMK_ROLE_NONE;
 	bool is_known = false;
 
-	/* A role has no meaning in other scopes than its own. */
+	/* A role is only valid in its scope. */
 	for (unsigned i = 1; i < WMK_ROLES; i++)
 		if (wmk_ctf_roles[i].ctf2 && wmk_ctf_json_equals(at, wmk_ctf_roles[i].ctf2)) {
 			is_known = true;
@@ -73,7 +73,7 @@ static void take_roles(const struct wmk_ctf_json_at *at, struct wmk_type *type)
 
 /* ── numbers ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* What all of a fixed number of bits have (section 5.3.4). */
+/* Get the common properties of fixed-length classes (section 5.3.4). */
 static void take_bits(const struct wmk_ctf_json_at *at, struct wmk_type *type)
 {
 	static const char *const byte_orders[] = { "little-endian", "big-endian", NULL };
@@ -84,7 +84,7 @@ static void take_bits(const struct wmk_ctf_json_at *at, struct wmk_type *type)
 
 	type->align = wmk_ctf_json_align(at, "alignment");
 	if (width > WMK_CTF_WIDTH_MAX)
-		wmk_ctf_json_error(at, -ENOTSUP, "a field of %" PRIu64 " bits: up to %u are understood", width,
+		wmk_ctf_json_error(at, -ENOTSUP, "a field of %" PRIu64 " bits exceeds the limit of %u", width,
 				   WMK_CTF_WIDTH_MAX);
 	type->width = (uint16_t)width;
 	type->order = is_big ? WMK_ORDER_BIG : WMK_ORDER_LITTLE;
@@ -99,7 +99,7 @@ static void bit_array(const struct wmk_ctf_json_at *at, struct wmk_type *type)
 	take_bits(at, type);
 }
 
-/* A number of x87's that was copied out of a trace of 1.8 (tsdl_unknown.h). */
+/* Whether this was an x87 number in a trace of CTF 1.8 (tsdl_unknown.h). */
 static bool is_long_double(const struct wmk_ctf_json_at *at, const struct wmk_type *type)
 {
 	struct wmk_ctf_json_at attributes, space, told;
@@ -145,7 +145,7 @@ static uint64_t mask_of(const struct wmk_label *bits, unsigned width)
 	uint64_t from = (uint64_t)bits->from, to = (uint64_t)bits->to;
 
 	if (from >= width)
-		return 0;                  /* a bit that is not there is never set */
+		return 0;                  /* the field does not have this bit */
 	if (to >= width)
 		to = width - 1;
 	return (to - from == 63 ? UINT64_MAX : ((uint64_t)1 << (to - from + 1)) - 1) << from;
@@ -163,8 +163,8 @@ static void add_flag(const struct wmk_ctf_json_at *flag, struct wmk_ctf_list *la
 }
 
 /*
- * A name is for some bits, any of which makes it true: a mask; where that would have more than 64 bits, each of the
- * ranges.
+ * Get a name of bits, which is true if any of them is set. It becomes a mask; in a field of more than 64 bits, a label
+ * for each range.
  */
 static void take_flag(const struct wmk_ctf_json_at *flag, unsigned width, struct wmk_ctf_list *labels)
 {
@@ -181,7 +181,7 @@ static void take_flag(const struct wmk_ctf_json_at *flag, unsigned width, struct
 			add_flag(flag, labels, (uint64_t)range->from,
 				 (uint64_t)range->to < width ? (uint64_t)range->to : width - 1);
 	}
-	/* (a name may be for bits that the field does not have) */
+	/* (none if the field has none of the bits) */
 	if (mask)
 		add_flag(flag, labels, mask, mask);
 }
@@ -221,7 +221,7 @@ static void take_mappings(const struct wmk_ctf_json_at *at, struct wmk_ctf_json_
 	}
 }
 
-/* What all integers have (section 5.3.7): a base, names of values, roles. */
+/* Get the common properties of integers (section 5.3.7): base, names of values, roles. */
 static void take_integer(const struct wmk_ctf_json_at *at, struct wmk_type *type)
 {
 	struct wmk_ctf_json_ranges labels = { .is_clipped = true, .is_signed = type->is_signed };
@@ -240,7 +240,7 @@ static void take_integer(const struct wmk_ctf_json_at *at, struct wmk_type *type
 	if (!type->is_signed)
 		take_roles(at, type);
 	else if (wmk_ctf_json_get(at, "roles", &property))
-		wmk_ctf_json_error(&property, -EPROTO, "a number with a sign has no roles");
+		wmk_ctf_json_error(&property, -EPROTO, "a signed integer cannot have roles");
 }
 
 static void fixed_unsigned(const struct wmk_ctf_json_at *at, struct wmk_type *type)
@@ -322,7 +322,7 @@ static void dynamic_blob(const struct wmk_ctf_json_at *at, struct wmk_type *type
 	type->media = wmk_ctf_json_text(at, "media-type", false);
 }
 
-/* ── which it is ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── selection by the class's type ───────────────────────────────────────────────────────────────────── */
 
 bool wmk_ctf_json_scalar(const struct wmk_ctf_json_at *at, const struct wmk_ctf_json_at *kind, struct wmk_type *type)
 {

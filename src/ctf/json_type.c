@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json_type.c - CTF 2's field classes as types (CTF2-SPEC-2.0, section 5.3): those that hold others, and aliases. What
- * holds none is in json_scalar.c.
+ * json_type.c - CTF 2's field classes as types (CTF2-SPEC-2.0, section 5.3): compound classes and aliases. Scalar
+ * classes are in json_scalar.c.
  *
- * `align` becomes what a reader aligns to (section 6.4.1), with that of what is inside considered.
+ * `align` is the effective alignment of a reader (section 6.4.1), which includes that of the contents.
  *
- * An alias is read where it is declared, and once more for each kind of root that it is used under, since its roles
- * mean something else there; all uses share what was made. So the size of what is made is bounded by the text's,
- * however often aliases refer to aliases.
+ * An alias is parsed where it is declared, and once more for each kind of root that uses it, because its roles differ
+ * there. All uses share the result. So the memory of types is bounded by the size of the text, however often aliases
+ * refer to aliases.
  */
 #include "ctf/json.h"
 
@@ -28,16 +28,16 @@ static void align_to(struct wmk_type *type, const struct wmk_type *inner)
 		type->align = inner->align;
 }
 
-/* Of members and options no two have the same name. `seen` has the ones before. */
+/* Check that the name is not in `seen`, which has the names of earlier members or options, and add it. */
 static void check_unique(json_object *seen, const struct wmk_ctf_json_at *at, const char *name)
 {
 	if (json_object_object_get_ex(seen, name, NULL))
-		wmk_ctf_json_error(at, -EPROTO, "expected another name: one before it has this one");
+		wmk_ctf_json_error(at, -EPROTO, "duplicate name");
 	else if (json_object_object_add(seen, name, NULL) != 0)
 		wmk_ctf_fail(at->in->to, wmk_error(-ENOMEM, "no memory for a name"));
 }
 
-/* What `seen` is to be. NULL: no memory. */
+/* Create an empty set of names. NULL: no memory. */
 static json_object *new_names(struct wmk_ctf_json *in)
 {
 	json_object *names = json_object_new_object();
@@ -49,7 +49,7 @@ static json_object *new_names(struct wmk_ctf_json *in)
 
 /* ── structures ──────────────────────────────────────────────────────────────────────────────────────── */
 
-/* No role of CTF 2 tells a processor: tracers agree on a name in the packet's context. */
+/* CTF 2 has no role for a CPU number; tracers use this name in the packet context. */
 static void find_cpu(const struct wmk_ctf_json *in, struct wmk_field *field)
 {
 	struct wmk_type *type = &field->type;
@@ -124,17 +124,17 @@ static void dynamic_array(const struct wmk_ctf_json_at *at, unsigned depth, stru
 	elements(at, depth, type);
 }
 
-/* ── what a selector decides ─────────────────────────────────────────────────────────────────────────── */
+/* ── optional fields and variants ────────────────────────────────────────────────────────────────────── */
 
 /*
- * Whether the selector has a sign is not known here. Ranges that only one with a sign can reach, or only one without,
- * are kept as it has them; in all others both read the same.
+ * Keep the ranges of a selector; its signedness is not known here. Ranges with a negative number are kept as signed,
+ * those with a number above INT64_MAX as unsigned. All others are equal in both.
  */
 static void keep_ranges(const struct wmk_ctf_json_at *at, const struct wmk_ctf_json_ranges *ranges,
 			struct wmk_type *type)
 {
 	if (ranges->has_negative && ranges->has_big)
-		wmk_ctf_json_error(at, -ENOTSUP, "ranges of a selector with numbers below 0 and above %" PRId64,
+		wmk_ctf_json_error(at, -ENOTSUP, "the ranges of a selector contain numbers below 0 and above %" PRId64,
 				   INT64_MAX);
 	type->is_signed = ranges->has_negative;
 	type->ranges = ranges->list.items;
@@ -159,7 +159,7 @@ static void optional(const struct wmk_ctf_json_at *at, unsigned depth, struct wm
 		read_class(at, "field-class", depth + 1, elem);
 }
 
-/* Of options that have names. */
+/* Get the names of options; unnamed ones are NULL. */
 static void name_options(const struct wmk_ctf_json_at *list, size_t n, json_object *seen, struct wmk_field *members)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -173,7 +173,7 @@ static void name_options(const struct wmk_ctf_json_at *list, size_t n, json_obje
 	}
 }
 
-/* An option without a name gets one that no other has: "#3". */
+/* Give an unnamed option a unique name such as "#3". */
 static void name_unnamed(struct wmk_ctf_json *in, json_object *seen, size_t i, struct wmk_field *member)
 {
 	char name[48];
@@ -210,7 +210,7 @@ static int by_unsigned(const void *a, const void *b)
 	return ((uint64_t)x->from > (uint64_t)y->from) - ((uint64_t)x->from < (uint64_t)y->from);
 }
 
-/* The ranges of two options do not meet; those of one may. Puts them in order. */
+/* Sort the ranges, and check that those of different options do not overlap; those of one option may. */
 static void check_apart(const struct wmk_ctf_json_at *list, const struct wmk_type *type, struct wmk_label *ranges)
 {
 	const struct wmk_label *far = ranges;
@@ -222,7 +222,7 @@ static void check_apart(const struct wmk_ctf_json_at *list, const struct wmk_typ
 
 		if (meets && next->name != far->name)
 			wmk_ctf_json_error(
-				list, -EPROTO, "expected options of different values: \"%.*s\" and \"%.*s\" share some",
+				list, -EPROTO, "the options \"%.*s\" and \"%.*s\" have values in common",
 				wmk_ctf_json_shown(far->name), far->name, wmk_ctf_json_shown(next->name), next->name);
 		if (type->is_signed ? next->to > far->to : (uint64_t)next->to > (uint64_t)far->to)
 			far = next;
@@ -272,11 +272,11 @@ static void variant(const struct wmk_ctf_json_at *at, unsigned depth, struct wmk
 	json_object_put(seen);
 }
 
-/* ── which it is ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── selection by the class's type ───────────────────────────────────────────────────────────────────── */
 
 static void too_deep(const struct wmk_ctf_json_at *at)
 {
-	wmk_ctf_json_error(at, -E2BIG, "field classes within field classes in more than %u levels", WMK_CTF_TYPE_DEPTH);
+	wmk_ctf_json_error(at, -E2BIG, "more than %u levels of nested field classes", WMK_CTF_TYPE_DEPTH);
 }
 
 static bool read_container(const struct wmk_ctf_json_at *at, const struct wmk_ctf_json_at *kind, unsigned depth,
@@ -317,13 +317,13 @@ static void read_object(const struct wmk_ctf_json_at *at, unsigned depth, struct
 	if (in->to->err < 0)
 		return;
 	if (!wmk_ctf_json_scalar(at, &kind, type) && !read_container(at, &kind, depth, type))
-		wmk_ctf_json_wrong(&kind, "a type of field class");
+		wmk_ctf_json_wrong(&kind, "a known type of field class");
 	type->attributes = wmk_ctf_json_keep(at, WMK_CTF_JSON_OF_FIELDS);
 }
 
 /* ── aliases ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* What was made of an alias, for each root that it was used under. */
+/* The types made from an alias, one for each root that uses it. */
 struct alias {
 	struct made_of_alias {
 		const struct wmk_type *type; /* NULL: not yet */
@@ -351,13 +351,13 @@ static void make_alias(const struct wmk_ctf_json_at *body, struct alias *alias)
 	in->n_magic = around.n_magic;
 }
 
-/* The object that the alias `at` stands for. NULL: there is none, and an error was given. */
+/* The object that an alias stands for. NULL: unknown; the error is reported. */
 static json_object *find_alias(const struct wmk_ctf_json_at *at)
 {
 	const char *name = json_object_get_string(at->value);
 	json_object *body;
 
-	/* A name with a NUL in it cannot have been declared. */
+	/* A name that contains a NUL cannot have been declared. */
 	if (strlen(name) == (size_t)json_object_get_string_len(at->value) &&
 	    json_object_object_get_ex(at->in->aliases, name, &body))
 		return body;
@@ -366,8 +366,8 @@ static json_object *find_alias(const struct wmk_ctf_json_at *at)
 }
 
 /*
- * Only aliases that were whole before it are in an alias: each level of this recursion is one of its levels, which were
- * counted where it was declared.
+ * Use an alias. An alias contains only aliases that were complete before it. So each level of this recursion is a level
+ * of the alias, which was counted at its declaration.
  */
 static void use_alias(const struct wmk_ctf_json_at *at, unsigned depth, struct wmk_type *type)
 {
@@ -416,7 +416,7 @@ void wmk_ctf_json_alias(const struct wmk_ctf_json_at *at, const char *name)
 	struct alias *alias;
 
 	if (json_object_object_get_ex(in->aliases, name, NULL))
-		wmk_ctf_json_error(at->up, -EPROTO, "expected another name: there is an alias \"%.*s\" already",
+		wmk_ctf_json_error(at->up, -EPROTO, "duplicate name: an alias \"%.*s\" exists",
 				   wmk_ctf_json_shown(name), name);
 	if (json_object_is_type(body, json_type_string)) {
 		body = find_alias(at);
@@ -456,7 +456,7 @@ const struct wmk_type *wmk_ctf_json_structure(const struct wmk_ctf_json_at *of, 
 	if (in->to->err < 0)
 		return NULL;
 	if (made->kind != WMK_TYPE_STRUCT)
-		wmk_ctf_json_error(&at, -EPROTO, "expected a structure, and it is another field class");
+		wmk_ctf_json_error(&at, -EPROTO, "expected a structure, found another field class");
 	for (uint32_t i = 1; i < made->count && made->kind == WMK_TYPE_STRUCT; i++)
 		if (made->members[i].type.roles & WMK_ROLE_BIT(WMK_ROLE_MAGIC))
 			wmk_ctf_json_error(&at, -EPROTO,

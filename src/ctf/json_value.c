@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json_value.c - values out of a tree of JSON, held against what CTF 2 says that they are; and errors that name their
- * place (see json.h).
+ * json_value.c - get values from a JSON tree and validate them, and report errors with their place (see json.h).
  */
 #include "ctf/json.h"
 
@@ -28,7 +27,7 @@ int wmk_ctf_json_shown(const char *text)
 	return (int)len;
 }
 
-/* What comes from the metadata may hold anything, and an error is shown on a terminal. */
+/* Texts from the metadata may contain anything, and errors are printed on terminals. */
 static void no_controls(char *text)
 {
 	for (; *text; text++)
@@ -49,7 +48,7 @@ static int step_text(char *buf, size_t size, const struct wmk_ctf_json_at *at)
 	return snprintf(buf, size, "%s %" PRIu32 " \"%.*s\"", at->what, at->index, name_len, at->name);
 }
 
-/* The way from the fragment to `at`, joined by '/'. Of a long one the end, which tells more. */
+/* Format the path from the fragment to `at`, joined by '/'. If it is too long, keep its end, which is more specific. */
 static const char *way_text(char *buf, size_t size, const struct wmk_ctf_json_at *at)
 {
 	char step[SHOWN_MAX + 40];
@@ -57,7 +56,7 @@ static const char *way_text(char *buf, size_t size, const struct wmk_ctf_json_at
 
 	buf[begin] = '\0';
 	for (const struct wmk_ctf_json_at *leaf = at; at && at->up; at = at->up) {
-		/* A member is its field class to whoever reads the error. */
+		/* Errors do not distinguish a member and its field class. */
 		if (at != leaf && !at->what && strcmp(at->name, "field-class") == 0)
 			continue;
 		size_t len = (size_t)step_text(step, sizeof(step), at), slash = buf[begin] != '\0';
@@ -135,7 +134,7 @@ bool wmk_ctf_json_need(const struct wmk_ctf_json_at *of, const char *name, struc
 	const bool has = wmk_ctf_json_get(of, name, at);
 
 	if (!has)
-		wmk_ctf_json_error(of, -EPROTO, "expected a property \"%s\", and there is none", name);
+		wmk_ctf_json_error(of, -EPROTO, "missing property \"%s\"", name);
 	return has;
 }
 
@@ -179,7 +178,7 @@ const char *wmk_ctf_json_text_at(const struct wmk_ctf_json_at *at)
 	if (!wmk_ctf_json_is(at, json_type_string))
 		return NULL;
 	if (strlen(text) != len)
-		wmk_ctf_json_error(at, -ENOTSUP, "a text with a NUL in it");
+		wmk_ctf_json_error(at, -ENOTSUP, "a text contains a NUL");
 	return wmk_ctf_copy_text(at->in->to, text, len);
 }
 
@@ -252,7 +251,8 @@ uint32_t wmk_ctf_json_align(const struct wmk_ctf_json_at *of, const char *name)
 	if (!bits || bits & (bits - 1))
 		wmk_ctf_json_wrong(&at, "a power of two");
 	if (bits > ALIGN_MAX)
-		wmk_ctf_json_error(&at, -E2BIG, "an alignment of %" PRIu64 " bits: %u are understood", bits, ALIGN_MAX);
+		wmk_ctf_json_error(&at, -E2BIG, "an alignment of %" PRIu64 " bits exceeds the limit of %u", bits,
+				   ALIGN_MAX);
 	return (uint32_t)bits;
 }
 
@@ -271,7 +271,7 @@ struct wmk_ctf_json_at wmk_ctf_json_item(const struct wmk_ctf_json_at *list, siz
 
 /* ── ranges ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* One end of a range: JSON's integers are int64_t's and uint64_t's. */
+/* One bound of a range: an integer in JSON is an int64_t or an uint64_t. */
 struct bound {
 	int64_t value;
 	bool is_big;               /* `value` is the bits of an uint64_t above INT64_MAX */
@@ -299,7 +299,7 @@ static bool take_range(const struct wmk_ctf_json_at *at, struct bound bounds[2])
 		bounds[i].is_big = wmk_ctf_json_bits(&end, &bounds[i].value);
 	}
 	if (is_less(&bounds[1], &bounds[0]))
-		wmk_ctf_json_error(at, -EPROTO, "expected a range whose end is not below its begin");
+		wmk_ctf_json_error(at, -EPROTO, "a range must not end below its begin");
 	return true;
 }
 
@@ -308,7 +308,7 @@ static bool is_negative(const struct bound *bound)
 	return !bound->is_big && bound->value < 0;
 }
 
-/* The part of a range that a number of this sign can be. False: none of it. */
+/* Reduce a range to the values that an integer of this signedness can have. False: none. */
 static bool clip(const struct bound bounds[2], bool is_signed, struct wmk_label *label)
 {
 	if (is_signed ? bounds[0].is_big : is_negative(&bounds[1]))
@@ -346,12 +346,12 @@ void wmk_ctf_json_ranges(const struct wmk_ctf_json_at *at, const char *name, str
 	for (size_t i = 0; i < n; i++) {
 		struct wmk_ctf_json_at range = wmk_ctf_json_item(at, i, "range");
 
-		range.up = at;             /* there may be many lists of ranges */
+		range.up = at;             /* errors name the list: there may be several */
 		add_range(&range, name, to);
 	}
 }
 
-/* ── where a length or a selector stands ─────────────────────────────────────────────────────────────── */
+/* ── locations of lengths and selectors ──────────────────────────────────────────────────────────────── */
 
 const struct wmk_ref *wmk_ctf_json_location(const struct wmk_ctf_json_at *of, const char *name)
 {
@@ -366,9 +366,9 @@ const struct wmk_ref *wmk_ctf_json_location(const struct wmk_ctf_json_at *of, co
 	origin = wmk_ctf_json_word(&at, "origin", false, wmk_ctf2_origins, UINT8_MAX);
 	n = wmk_ctf_json_list(&at, "path", true, &path);
 	if (n == 0 || json_object_array_get_idx(path.value, n - 1) == NULL)
-		wmk_ctf_json_error(&path, -EPROTO, "expected the last of the path to be a name");
+		wmk_ctf_json_error(&path, -EPROTO, "the last element of the path must be a name");
 	if (n > UINT8_MAX)
-		wmk_ctf_json_error(&path, -E2BIG, "a path of %zu steps: %u are understood", n, UINT8_MAX);
+		wmk_ctf_json_error(&path, -E2BIG, "a path of %zu steps exceeds the limit of %u", n, UINT8_MAX);
 	ref = wmk_ctf_alloc(of->in->to, sizeof(*ref));
 	names = wmk_ctf_alloc(of->in->to, n * sizeof(*names));
 	if (!names)
@@ -378,7 +378,7 @@ const struct wmk_ref *wmk_ctf_json_location(const struct wmk_ctf_json_at *of, co
 	for (size_t i = 0; i < n; i++) {
 		struct wmk_ctf_json_at step = wmk_ctf_json_item(&path, i, "step");
 
-		/* Into a member and out of it again is no way at all: so what goes out stands before all names. */
+		/* A step into a member and out of it cancel each other: so all steps out come before the names. */
 		if (!step.value && ref->n && names[ref->n - 1])
 			names[--ref->n] = NULL;
 		else
@@ -392,7 +392,7 @@ uint32_t wmk_ctf_json_length(const struct wmk_ctf_json_at *at)
 	const uint64_t length = wmk_ctf_json_number(at, "length", true, 0, UINT64_MAX);
 
 	if (length > UINT32_MAX)
-		wmk_ctf_json_error(at, -E2BIG, "a length of %" PRIu64 ": up to %" PRIu32 " is understood", length,
+		wmk_ctf_json_error(at, -E2BIG, "a length of %" PRIu64 " exceeds %" PRIu32 ", the limit", length,
 				   UINT32_MAX);
 	return (uint32_t)length;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * labels.c - the labels of enumerations that have many (see labels.h).
+ * labels.c - indexes of the labels of large enumerations (see labels.h).
  *
- * An enumeration is declared once and may be the type of any number of fields: what finds its labels is made once as
- * well, so that it never has more than some bytes for each label that stands in the metadata.
+ * An enumeration is declared once and may be the type of any number of fields. Its index is made only once as well, so
+ * that the memory of indexes is proportional to the number of labels in the metadata.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -64,7 +64,7 @@ static int order_one(struct wmk_scratch *scratch, const struct wmk_type *type,
 	if (err >= 0)
 		err = wmk_ctf_selector_index_make(chooser, type->is_signed, choices, type->count);
 	if (err >= 0) {
-		/* (labels whose values are neighbours need half of it) */
+		/* (the index needs half of it if the values of labels are adjacent) */
 		const size_t size = wmk_ctf_selector_index_used(chooser);
 		struct wmk_ctf_selector_index *kept = wmk_scratch_alloc(scratch, size);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * labels.h - what finds the label of an enumeration's value, where there are too many to look at each for each record.
+ * labels.h - index of an enumeration's labels, for enumerations with too many labels for a linear search per record.
  * Internal to src/ctf; for compile.c.
  */
 #ifndef WMK_CTF_LABELS_H
@@ -8,15 +8,15 @@
 
 #include "ctf/compile.h"
 
-/* The enumerations of programs that are made. Starts from zeros. */
+/* The enumerations of all programs being compiled. Starts zeroed. */
 struct wmk_ctf_enums {
 	struct wmk_ctf_op **ops;
 	uint32_t n, cap;
 };
 
-/* Note those among `n` operations that have more than few labels; the operations stay where they are. -ENOMEM. */
+/* Note those of `n` operations that have many labels; the operations must not move. -ENOMEM. */
 int wmk_ctf_enums_note(struct wmk_ctf_enums *enums, struct wmk_ctf_op *ops, uint32_t n);
-/* Give each of them what finds its labels, into scratch memory: once for all that have the same ones. -ENOMEM. */
+/* Give each of them an index in scratch memory; equal sets of labels share one. -ENOMEM. */
 int wmk_ctf_enums_order(struct wmk_ctf_enums *enums, struct wmk_scratch *scratch);
 void wmk_ctf_enums_free(struct wmk_ctf_enums *enums);
 

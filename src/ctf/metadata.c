@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * metadata.c - the head of the metadata: trace, env, clock, stream classes. Event classes: event.c.
+ * metadata.c - write the head of TSDL metadata: trace, env, clock, stream classes. event.c writes event classes.
  *
  * The record header (4, 6 or 13 bytes) is an enumeration of 5 bits that selects one of three structures; see
  * docs/trace-format.md.
@@ -29,7 +29,7 @@ static void put_types(struct wmk_ctf_text_buffer *out)
 	for (i = 0; i < WMK_ARRAY_LEN(widths); i++)
 		wmk_ctf_put(out, "typealias integer { size = %u; align = %u; signed = false; } := uint%u_t;\n",
 			    widths[i], widths[i] == 5 ? 1 : 8, widths[i]);
-	/* In the middle header the id follows 5 bits: no alignment. */
+	/* In the medium header, the id follows 5 bits: no alignment. */
 	wmk_ctf_put(out, "typealias integer { size = 16; align = 1; signed = false; } := uint16_bits_t;\n\n");
 }
 
@@ -50,10 +50,9 @@ unsigned wmk_ctf_env_fixed(const struct wmk_ctf_trace *trace, struct wmk_ctf_env
 		{ "hostname", trace->hostname, 0 },
 		{ "domain", trace->domain, 0 },
 		/*
-		 * Trace Compass tells by this very name, and a version of at least 2.8, that events, contexts and the
-		 * state dump are
-		 *  called as in LTTng-UST's traces, as ours are: else it reads the trace, but its views of user space find nothing in
-		 * it.
+		 * Trace Compass uses this name, and a version of at least 2.8, to detect that events, contexts and the
+		 * state dump have the names of LTTng-UST, as ours have. Otherwise it reads the trace, but its views of
+		 * user space stay empty.
 		 */
 		{ "tracer_name", "lttng-ust", 0 },
 		{ "tracer_major", NULL, 2 },
@@ -74,13 +73,13 @@ unsigned wmk_ctf_env_fixed(const struct wmk_ctf_trace *trace, struct wmk_ctf_env
 					     "trace_creation_datetime" };
 	unsigned n = 0;
 
-	_Static_assert(WMK_ARRAY_LEN(all) <= WMK_CTF_ENV_FIXED, "there is room for all");
+	_Static_assert(WMK_ARRAY_LEN(all) <= WMK_CTF_ENV_FIXED, "the array has room for all");
 	for (size_t i = 0; i < WMK_ARRAY_LEN(all); i++) {
 		bool is_text = false;
 
 		for (size_t j = 0; j < WMK_ARRAY_LEN(texts); j++)
 			is_text = is_text || !strcmp(texts[j], all[i].name);
-		/* A text that is not there is no entry. */
+		/* An unknown text is omitted. */
 		if (!is_text || all[i].text)
 			env[n++] = all[i];
 	}
@@ -111,12 +110,12 @@ static void put_env(struct wmk_ctf_text_buffer *out, const struct wmk_ctf_trace 
 	wmk_ctf_put(out, "};\n\n");
 }
 
-/* Record headers and packet contexts refer to the clock, whose name varies; their types do not. */
+/* Declare the clock, and the types of times that refer to its name. */
 static void put_clock(struct wmk_ctf_text_buffer *out, const struct wmk_clock *clock)
 {
 	char name[WMK_CTF_IDENT];
 
-	/* A clock plug-in names its clock: a prefix keeps "1ghz" and keywords apart from the grammar. */
+	/* The name of a plug-in's clock is arbitrary: the prefix makes "1ghz" and keywords valid identifiers. */
 	wmk_ctf_ident(name, clock->kind == WMK_CLOCK_PLUGIN ? "plugin_" : "", clock->name, "");
 	wmk_ctf_put(out, "clock {\n");
 	wmk_ctf_put_entry(out, "name", name);
@@ -143,12 +142,10 @@ static void put_headers(struct wmk_ctf_text_buffer *out)
 			 "ring_position;\n"
 			 "\tuint64_t events_discarded;\n\tuint32_t cpu_id;\n\tuint32_t fields_cut;\n};\n\n");
 	wmk_ctf_put(out, "struct event_header {\n"
-			 "\tenum : uint5_t { compact = 0 ... 29, medium = 30, extended = 31 } id;\n"
-			 "\tvariant <id> {\n"
+			 "\tenum : uint5_t { compact = 0 ... 29, medium = 30, extended = 31 } id;\n\tvariant <id> {\n"
 			 "\t\tstruct { uint27_time_t timestamp; } compact;\n"
 			 "\t\tstruct { uint16_bits_t id; uint27_time_t timestamp; } medium;\n"
-			 "\t\tstruct { uint32_t id; uint64_time_t timestamp; } extended;\n"
-			 "\t} v;\n} align(8);\n\n");
+			 "\t\tstruct { uint32_t id; uint64_time_t timestamp; } extended;\n\t} v;\n} align(8);\n\n");
 }
 
 int wmk_ctf_trace_text(struct wmk_ctf_text_buffer *out, const struct wmk_ctf_trace *trace)

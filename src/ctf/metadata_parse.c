@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * metadata_parse.c - selects the parser of a metadata text: TSDL (CTF 1.8) or JSON (CTF 2); see class.h.
+ * metadata_parse.c - select the parser of a metadata text: TSDL (CTF 1.8) or JSON (CTF 2); see class.h.
  */
 #include <errno.h>
 #include <string.h>
@@ -10,10 +10,7 @@
 #include "ctf/json.h"
 #include "ctf/tsdl.h"
 
-/*
- * A text that begins with "{" is JSON without its record separator, which the parser of JSON reports; TSDL never begins
- * so.
- */
+/* "{" without a record separator is also JSON: its parser reports the missing separator. TSDL never begins so. */
 static bool is_json(const char *text, size_t len)
 {
 	if (len && text[0] == 0x1e)
@@ -33,7 +30,7 @@ int wmk_ctf_metadata_parse(const char *text, size_t len, const char *name, bool 
 
 	*class = NULL;
 	if (len > WMK_CTF_METADATA_MAX)
-		return wmk_error(-E2BIG, "metadata of %zu bytes, at most %u are read", len, WMK_CTF_METADATA_MAX);
+		return wmk_error(-E2BIG, "metadata of %zu bytes exceeds the limit of %u", len, WMK_CTF_METADATA_MAX);
 	if (is_json(text, len))
 		err = wmk_ctf_json_parse(&builder, text, len, shown, partial);
 	else

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * metadata_text.c - the text of a metadata file: as it is, or out of packets (CTF 1.8.3, section 7.2), whose byte order
- * is their magic's.
+ * metadata_text.c - extract the text of a metadata file: plain, or in packets (CTF 1.8.3, section 7.2). The magic
+ * number of a packet has its byte order.
  *
- *     0 u32 magic 0x75D11D57 │ 4 u8 uuid[16] │ 20 u32 checksum │ 24 u32 content_size │ 28 u32 packet_size (bits) │ 32 u8 compression,
- *     encryption, checksum scheme, major, minor │ 37 text
+ *     0   u32 magic 0x75D11D57
+ *     4   u8 uuid[16]
+ *     20  u32 checksum
+ *     24  u32 content_size, u32 packet_size (in bits)
+ *     32  u8 compression, encryption, checksum scheme, major, minor
+ *     37  text
  */
 #include <endian.h>
 #include <errno.h>
@@ -41,23 +45,25 @@ static int check_packet(const uint8_t *packet, const uint8_t *first, bool is_swa
 	uint32_t content = get32(packet + AT_CONTENT, is_swapped), size = get32(packet + AT_PACKET, is_swapped);
 
 	if (get32(packet, is_swapped) != MAGIC)
-		return wmk_error(-EPROTO, "at byte %" PRIu64 " of the metadata there is no packet", at);
+		return wmk_error(-EPROTO, "no packet at byte %" PRIu64 " of the metadata", at);
 	if (memcmp(packet + AT_UUID, first + AT_UUID, 16) != 0)
 		return wmk_error(-EPROTO, "the metadata's packet at byte %" PRIu64 " has another UUID than the first",
 				 at);
-	/* Which number is which scheme no version of the format has said. A checksum leaves the text as it is. */
+	/* No version of the format defines the numbers of schemes. A checksum does not change the text. */
 	if (packet[AT_COMPRESSION] || packet[AT_ENCRYPTION])
 		return wmk_error(-ENOTSUP,
 				 "the metadata's packet at byte %" PRIu64
-				 " is %s, by a scheme %u that CTF 1.8 does not tell",
+				 " is %s by the unknown scheme %u",
 				 at, packet[AT_COMPRESSION] ? "compressed" : "encrypted",
 				 packet[AT_COMPRESSION] ? packet[AT_COMPRESSION] : packet[AT_ENCRYPTION]);
 	if (packet[AT_MAJOR] != 1 || packet[AT_MINOR] != 8)
 		return wmk_error(-ENOTSUP,
-				 "the metadata's packet at byte %" PRIu64 " is of version %u.%u, 1.8 is understood", at,
+				 "the metadata's packet at byte %" PRIu64 " is of version %u.%u, not 1.8", at,
 				 packet[AT_MAJOR], packet[AT_MINOR]);
 	if (content % 8 || size % 8 || content / 8 < HEAD || content > size)
-		return wmk_error(-EPROTO, "the metadata's packet at byte %" PRIu64 " has %" PRIu32 " bits in %" PRIu32,
+		return wmk_error(-EPROTO,
+				 "the metadata's packet at byte %" PRIu64 " has a content of %" PRIu32
+				 " bits in a size of %" PRIu32,
 				 at, content, size);
 	return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * name_index.c - what is found by halves (see name_index.h).
+ * name_index.c - sorted arrays for binary search (see name_index.h).
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * op_path.c - where an operation is (see op_path.h).
+ * op_path.c - find operations, and paths between them (see op_path.h).
  */
 #include <errno.h>
 
@@ -56,7 +56,7 @@ unsigned wmk_ctf_op_parents(const struct wmk_ctf_op *ops, uint32_t op, uint32_t 
 	return n;
 }
 
-/* Along structures alone, from around[first] to the end. */
+/* Whether all of around[first] to around[n - 1] are structures. */
 static bool is_plain(const struct wmk_ctf_op *ops, const uint32_t *around, unsigned first, unsigned n)
 {
 	for (unsigned i = first; i < n; i++)
@@ -84,7 +84,7 @@ int wmk_ctf_op_path_to(const struct wmk_ctf_scope_programs *parts, const struct 
 	unsigned outwards = 0;
 
 	*way = (struct wmk_ctf_op_path){ .is_absolute = has_root };
-	/* The structure that it stands in is the surest way; then the root; then any that both are in. */
+	/* Prefer the structure that contains it, then the root, then any structure that contains both. */
 	for (unsigned i = n_out; i-- > 0 && !(outwards && has_root);) {
 		if (i < n_in && in[i] == out[i] && is_plain(ops, in, i, n_in)) {
 			*way = (struct wmk_ctf_op_path){ .outwards = outwards };
@@ -94,7 +94,7 @@ int wmk_ctf_op_path_to(const struct wmk_ctf_scope_programs *parts, const struct 
 		outwards += ops[out[i]].code == WMK_CTF_STRUCT;
 	}
 	if (!has_root)
-		return wmk_error(-ENOTSUP, "'%.60s' depends on '%.60s', to which no way leads",
+		return wmk_error(-ENOTSUP, "'%.60s' depends on '%.60s', but no path leads to that",
 				 parts->of[from->scope]->ops[from->op].name ? parts->of[from->scope]->ops[from->op].name
 									    : "",
 				 wmk_or_empty(ops[to->op].name));

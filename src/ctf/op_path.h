@@ -9,8 +9,8 @@
 #include "ctf/decode.h"
 
 /*
- * The programs of one event class, and of its stream and trace, by enum wmk_scope. Those of an event are empty where a
- * stream's parts are meant.
+ * The programs of an event class and of its stream and trace, by enum wmk_scope. For a stream without an event class,
+ * those of the event are empty.
  */
 struct wmk_ctf_scope_programs {
 	const struct wmk_ctf_program *of[WMK_SCOPES];
@@ -21,22 +21,23 @@ struct wmk_ctf_op_location {
 	uint32_t op;
 };
 
-/* Of a stream, and of one event class of it (NULL: none). */
+/* The programs of a stream and of one of its event classes (NULL: none). */
 struct wmk_ctf_scope_programs wmk_ctf_scope_programs_of(const struct wmk_ctf_decoder *decoder,
 				      const struct wmk_ctf_stream_decoder *stream,
 				      const struct wmk_ctf_event_decoder *event);
-/* The operation that sets the register. False: none does. */
+/* Find the operation that sets a register. False: none. */
 bool wmk_ctf_op_of_register(const struct wmk_ctf_scope_programs *parts, uint16_t reg,
 			    struct wmk_ctf_op_location *place);
-/* The name that a member, or option, of what is at `in` has in the metadata that was read: with TSDL's '_' in front. */
+/* The name of a member or option `op` of the operation `in`, as in the metadata that was read: with TSDL's '_'. */
 const char *wmk_ctf_raw_name(const struct wmk_ctf_op *ops, uint32_t in, uint32_t op);
-/* The operations around `op`, the root first: how many. */
+/* The operations that contain `op`, the root first; returns their number. */
 unsigned wmk_ctf_op_parents(const struct wmk_ctf_op *ops, uint32_t op, uint32_t around[WMK_CTF_TYPE_DEPTH + 1]);
 
 /*
- * The way from `from` (an operation that depends on it) to `to`. `outwards` structures of those around `from` are left,
- * then members are entered by name; or, where is_absolute, from the root of to's scope. `ops` are what is entered, `n`
- * of them, `to` the last. -ENOTSUP: it leads through an array, a variant or an optional that is not around `from`.
+ * A path from the operation `from`, which depends on it, to `to`. It leaves `outwards` structures around `from` and
+ * then enters members by name; if is_absolute, it starts at the root of to's scope. `ops` are the `n` entered
+ * operations, the last is `to`. -ENOTSUP: it leads through an array, a variant or an optional field that does not
+ * contain `from`.
  */
 struct wmk_ctf_op_path {
 	bool is_absolute;
@@ -45,8 +46,8 @@ struct wmk_ctf_op_path {
 };
 
 /*
- * To a value that several may stand for (struct wmk_ctf_source): from the root, by the names on it; variants, optional
- * fields and arrays have none of their own.
+ * The path to a value with several sources (struct wmk_ctf_source): from the root, by the names on it. Variants,
+ * optional fields and arrays add no name.
  */
 void wmk_ctf_op_path_through(const struct wmk_ctf_scope_programs *parts, const struct wmk_ctf_op_location *to,
 			     struct wmk_ctf_op_path *way);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * packet.c - packet headers and index entries as bytes. Fields are packed, in the order that metadata.c declares.
+ * packet.c - encode packet headers and index entries. Fields are packed, in the order that metadata.c declares.
  */
 #include <endian.h>
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "ctf/writer.h"
 
-/* A packet that claims more is not one of ours: the largest sub-buffer is 1 GiB. */
+/* A packet with a larger content is not one of ours: the largest sub-buffer is 1 GiB. */
 #define CONTENT_MAX ((uint64_t)1 << 30)
 
 enum packet_at {
@@ -47,7 +47,8 @@ int wmk_ctf_packet_decode(const uint8_t room[WMK_CTF_PACKET_ROOM], const uint8_t
 	if (wmk_get32(room + AT_MAGIC) != WMK_CTF_MAGIC || memcmp(room + AT_UUID, uuid, 16) != 0)
 		return wmk_error(-EPROTO, "not a packet of this trace");
 	if (content % 8 || content / 8 < WMK_CTF_PACKET_ROOM || content / 8 > CONTENT_MAX)
-		return wmk_error(-EPROTO, "a packet with a content of %llu bits", (unsigned long long)content);
+		return wmk_error(-EPROTO, "a packet has an invalid content size of %llu bits",
+				 (unsigned long long)content);
 	packet->stream_id = wmk_get32(room + AT_STREAM);
 	packet->instance = wmk_get64(room + AT_INSTANCE);
 	packet->begin_ts = wmk_get64(room + AT_BEGIN);
@@ -61,7 +62,7 @@ int wmk_ctf_packet_decode(const uint8_t room[WMK_CTF_PACKET_ROOM], const uint8_t
 	packet->pad = 0;
 	pad = wmk_get64(room + AT_SIZE) / 8 - wmk_ctf_packet_size(packet);
 	if (wmk_get64(room + AT_SIZE) % 64 || pad >= WMK_CTF_PAD_MAX)
-		return wmk_error(-EPROTO, "a packet whose size and content disagree");
+		return wmk_error(-EPROTO, "the size of a packet contradicts its content size");
 	packet->pad = (uint32_t)pad;
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * range_set.c - which values are taken (see range_set.h). A sorted array: what one takes is found by halves, and
- * becomes one span with all that it touches.
+ * range_set.c - a set of values as a sorted array of disjoint ranges (see range_set.h). A new range is placed by binary
+ * search and merged with those that it touches.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "ctf/range_set.h"
 
-/* The first that does not end before `value`. */
+/* The first range that does not end before `value`. */
 static uint32_t find(const struct wmk_ctf_range_set *taken, uint64_t value)
 {
 	uint32_t low = 0, high = taken->n;
@@ -45,7 +45,7 @@ int wmk_ctf_range_set_add(struct wmk_ctf_range_set *taken, uint64_t from, uint64
 	struct wmk_ctf_range all = { from, to };
 	int err = from <= to ? grow(taken) : -ERANGE;
 
-	/* What lies within, or begins or ends there, becomes part of it. */
+	/* Merge the ranges that overlap the new one. */
 	for (; err >= 0 && end < taken->n && taken->spans[end].from <= to; end++) {
 		const struct wmk_ctf_range *span = &taken->spans[end];
 

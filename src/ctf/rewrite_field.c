@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rewrite_field.c - operations as field classes of CTF 2 (CTF2-SPEC-2.0, section 5.3); see rewrite_tree.h.
+ * rewrite_field.c - convert operations to field classes of CTF 2 (CTF2-SPEC-2.0, section 5.3); see rewrite_tree.h.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -16,15 +16,15 @@
 #include "ctf/range_set.h"
 #include "ctf/text_buffer.h"
 
-/* ── what depends on another value ───────────────────────────────────────────────────────────────────── */
+/* ── names ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* What the parts of a structure or variant are called, in their order. */
+/* Names of the members of a structure, or of the options of a variant, in order. */
 struct names {
-	json_object *all;          /* an array; null is for options that nothing selects */
-	json_object *twins;        /* without any '_' in front, those of which one had to be changed; or NULL */
+	json_object *all;          /* an array; null for options that no value selects */
+	json_object *twins;        /* names, without leading '_', of which one was changed; or NULL */
 };
 
-/* As it stood in the metadata that was read. */
+/* The name in the metadata that was read. */
 static const char *raw_of(const struct wmk_ctf_op *in, uint32_t member)
 {
 	return in->type->members ? wmk_or_empty(in->type->members[member].name) : "";
@@ -35,9 +35,7 @@ static const char *without_bars(const char *name)
 	return name + strspn(name, "_");
 }
 
-/*
- * In 1.8 two names may differ by a '_' in front alone: the second of them keeps it, or gets one. `seen`: those before.
- */
+/* Names in 1.8 may differ only by a leading '_'. The second one keeps its '_', or gets one. `seen`: earlier names. */
 static json_object *name_of(struct wmk_tree_writer *w, const char *name, const char *raw, json_object *seen,
 			    struct names *names)
 {
@@ -61,8 +59,8 @@ static json_object *name_of(struct wmk_tree_writer *w, const char *name, const c
 }
 
 /*
- * Of the structure or variant at `in`. `ranges`: what selects each of a variant's options, by operations from `in` on;
- * else NULL.
+ * The names in the structure or variant at `in`. `ranges`, for a variant: the ranges that select each option, indexed
+ * by operation from `in`; else NULL.
  */
 static struct names names_in(struct wmk_tree_writer *w, const struct wmk_ctf_op *ops, uint32_t in,
 			     json_object *const *ranges)
@@ -90,8 +88,8 @@ static void free_names(struct names *names)
 }
 
 /*
- * What a member on the way is called. The names of the structure that was asked for last are kept: many lengths stand
- * in one.
+ * The name of a member on a path. The names of the last structure are cached, because many lengths may be in one
+ * structure.
  */
 static json_object *step_of(struct wmk_tree_writer *w, unsigned scope, uint32_t at)
 {
@@ -124,11 +122,11 @@ static void put_location(struct wmk_tree_writer *w, json_object *class, const ch
 	if (w->err < 0)
 		return;
 	if (op->n_sources) {
-		/* (one way leads to all of them) */
+		/* (one path leads to all sources) */
 		to = (struct wmk_ctf_op_location){ op->sources->scope, op->sources->op };
 		wmk_ctf_op_path_through(&w->parts, &to, &way);
 	} else if (!wmk_ctf_op_of_register(&w->parts, op->ref, &to)) {
-		w->err = wmk_error(-ENOTSUP, "a field depends on nothing that is there");
+		w->err = wmk_error(-ENOTSUP, "a field depends on a value that does not exist");
 	} else {
 		w->err = wmk_ctf_op_path_to(&w->parts, &from, &to, &way);
 	}
@@ -138,7 +136,7 @@ static void put_location(struct wmk_tree_writer *w, json_object *class, const ch
 	path = json_object_new_array();
 	if (way.is_absolute)
 		wmk_tree_put_text(w, location, "origin", wmk_ctf2_origins[to.scope - WMK_SCOPE_PACKET_HEADER]);
-	/* (null is what leads outwards) */
+	/* (null leads out of a structure) */
 	for (unsigned i = 0; i < way.outwards && path; i++)
 		json_object_array_add(path, NULL);
 	for (unsigned i = 0; i < way.n; i++)
@@ -159,7 +157,7 @@ static json_object *array_of(struct wmk_tree_writer *w, uint32_t at)
 		[WMK_CTF_TEXT] = "string", [WMK_CTF_BLOB] = "blob", [WMK_CTF_ARRAY] = "array"
 	};
 	const struct wmk_ctf_op *op = &w->parts.of[w->scope]->ops[at];
-	/* The UUID is an array of bytes in 1.8. */
+	/* In 1.8 the UUID is an array of bytes. */
 	const bool is_uuid =
 		op->roles & WMK_ROLE_BIT(WMK_ROLE_UUID) && wmk_tree_role_fits(w, w->scope, op, WMK_ROLE_UUID);
 	json_object *class = json_object_new_object();
@@ -188,7 +186,7 @@ static json_object *array_of(struct wmk_tree_writer *w, uint32_t at)
 	return class;
 }
 
-/* Where the pieces of a range go that are left of it. */
+/* Destination of the free parts of a range. */
 struct pieces {
 	struct wmk_tree_writer *w;
 	json_object *ranges;
@@ -205,7 +203,7 @@ static int append_piece(void *data, uint64_t from, uint64_t to)
 	return pieces->w->err;
 }
 
-/* The values from `from` to `to` that nobody before has taken, into `ranges`; NULL: they are taken only. */
+/* Add `from` to `to` to the taken values, and append the parts that were free to `ranges`, unless that is NULL. */
 static void take(struct wmk_tree_writer *w, struct wmk_ctf_range_set *taken, uint64_t from, uint64_t to, bool is_signed,
 		 json_object *ranges)
 {
@@ -219,8 +217,8 @@ static void take(struct wmk_tree_writer *w, struct wmk_ctf_range_set *taken, uin
 }
 
 /*
- * Its selector, if that loses its sign; else NULL. (Several may select in CTF 2 alone, where none of them has both a
- * sign and a role.)
+ * The selector, if it loses its sign; else NULL. (Several sources exist only in CTF 2, where no value has both a sign
+ * and a role.)
  */
 static const struct wmk_ctf_op *unsigned_selector(const struct wmk_tree_writer *w, const struct wmk_ctf_op *op)
 {
@@ -234,9 +232,9 @@ static const struct wmk_ctf_op *unsigned_selector(const struct wmk_tree_writer *
 }
 
 /*
- * The values that select each option, into its list: `ranges[i]` is that of the operation at + i. True: as values
- * without a sign. (A selector of more than 64 bits that loses its sign has been refused by then: what it selects is
- * written behind it.)
+ * Append the values that select each option to its list; `ranges[i]` belongs to the operation at + i. True: the values
+ * are unsigned. (A selector of more than 64 bits that loses its sign has been rejected before: it precedes the
+ * variant.)
  */
 static bool give_ranges(struct wmk_tree_writer *w, uint32_t at, json_object *const *ranges,
 			struct wmk_ctf_range_set *taken)
@@ -256,7 +254,7 @@ static bool give_ranges(struct wmk_tree_writer *w, uint32_t at, json_object *con
 	return selector || !op->is_signed;
 }
 
-/* Bits of the largest of the values that may select; 64 also where they have no fixed size. */
+/* Bits of the largest selector; 64 also for selectors of variable size. */
 static unsigned selector_width(const struct wmk_tree_writer *w, const struct wmk_ctf_op *op)
 {
 	struct wmk_ctf_op_location only;
@@ -275,9 +273,9 @@ static unsigned selector_width(const struct wmk_tree_writer *w, const struct wmk
 }
 
 /*
- * An option of TSDL that no value selects; in CTF 2 each has a range. One without a label gets a value that the
- * selector is too small to have, so that it is still there when this becomes 1.8 again. It is left out where there is
- * no such value, or where it has labels, whose values others have.
+ * Give ranges to options that no value selects: TSDL allows such options, CTF 2 requires a range. An option without a
+ * label gets a value that is too large for the selector, so that a conversion to 1.8 restores it. An option is left out
+ * if there is no such value, or if it has labels: their values then select other options.
  */
 static void give_beyond(struct wmk_tree_writer *w, uint32_t at, json_object *const *ranges,
 			struct wmk_ctf_range_set *taken, bool is_signed)
@@ -285,7 +283,7 @@ static void give_beyond(struct wmk_tree_writer *w, uint32_t at, json_object *con
 	const struct wmk_ctf_op *ops = w->parts.of[w->scope]->ops;
 	const unsigned width = selector_width(w, &ops[at]);
 	bool *has_label = calloc(ops[at].next - at, sizeof(*has_label));
-	/* (what has a role has no sign in CTF 2) */
+	/* (a value with a role is unsigned in CTF 2) */
 	uint64_t last = width < 64 ? wmk_ctf_turned((UINT64_C(1) << width) - 1, is_signed) : UINT64_MAX;
 
 	if (taken->n && taken->spans[taken->n - 1].to > last)
@@ -308,7 +306,7 @@ static void give_beyond(struct wmk_tree_writer *w, uint32_t at, json_object *con
 	free(has_label);
 }
 
-/* Member `member` of the structure, or an option of the variant, at `in`. */
+/* The member `member` of the structure at `in`, or an option of the variant. */
 static json_object *part_of(struct wmk_tree_writer *w, uint32_t in, uint32_t at, uint32_t member,
 			    const struct names *names)
 {
@@ -318,7 +316,7 @@ static json_object *part_of(struct wmk_tree_writer *w, uint32_t in, uint32_t at,
 	wmk_tree_put(w, part, "name", json_object_get(json_object_array_get_idx(names->all, member)));
 	wmk_tree_put(w, part, "field-class", wmk_tree_class_of(w, at));
 	wmk_tree_put_more(w, part, ops[at].type->field_attributes);
-	/* (all twins, as in 1.8 one could get the other's name) */
+	/* (for all of the names: otherwise 1.8 could swap them) */
 	if (names->twins &&
 	    json_object_object_get_ex(names->twins, without_bars(wmk_or_empty(ops[at].name)), NULL))
 		wmk_tsdl_unknown_put_word(w, part, WMK_TSDL_UNKNOWN_NAME, raw_of(&ops[in], member));
@@ -358,7 +356,7 @@ static json_object *variant_of(struct wmk_tree_writer *w, uint32_t at)
 		wmk_tree_append(w, options, option);
 	}
 	if (!json_object_array_length(options) && w->err >= 0)
-		w->err = wmk_error(-ENOTSUP, "nothing selects any option of '%.60s': CTF 2 cannot say that",
+		w->err = wmk_error(-ENOTSUP, "no value selects an option of '%.60s', which CTF 2 cannot describe",
 				   wmk_or_empty(ops[at].name));
 	wmk_tree_put(w, class, "options", options);
 	free_names(&names);

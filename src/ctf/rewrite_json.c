@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rewrite_json.c - what was read, as metadata of CTF 2 (CTF2-SPEC-2.0, section 5); see rewrite.h. Fragments are made as
- * trees by json-c, and written one by one.
+ * rewrite_json.c - write metadata of CTF 2 (CTF2-SPEC-2.0, section 5) for a trace that was read; see rewrite.h. Each
+ * fragment is a json-c tree that is written when it is complete.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,9 +12,9 @@
 #include "ctf/text_buffer.h"
 
 #define SEPARATOR "\x1e"
-#define SPACE "babeltrace.org,2020"       /* of the attributes that readers agree on */
+#define SPACE "babeltrace.org,2020"       /* namespace of attributes that several readers know */
 
-/* One fragment more; `tree` goes. */
+/* Append a fragment and free its tree. */
 static void put_fragment(struct wmk_tree_writer *w, json_object *tree)
 {
 	const char *text =
@@ -27,7 +27,7 @@ static void put_fragment(struct wmk_tree_writer *w, json_object *tree)
 	if (w->err >= 0 && (!text || w->out->err))
 		w->err = wmk_error(-ENOMEM, "no memory for metadata");
 	if (w->err >= 0 && w->out->len > WMK_CTF_METADATA_MAX)
-		w->err = wmk_error(-E2BIG, "more than %u bytes of metadata", WMK_CTF_METADATA_MAX);
+		w->err = wmk_error(-E2BIG, "the metadata exceeds %u bytes", WMK_CTF_METADATA_MAX);
 	json_object_put(tree);
 }
 
@@ -125,7 +125,7 @@ static bool has_role(const struct wmk_ctf_program *program, unsigned role)
 }
 
 /*
- * In CTF 1.8 a class that is the only one may have any id, and nothing tells it; in CTF 2 what is not told is 0
+ * In CTF 1.8 the only stream or event class may have any id, if no field contains it. In CTF 2 the id is then 0
  * (sections 6.2 and 6.3).
  */
 static uint64_t stream_id(const struct wmk_tree_writer *w, const struct wmk_ctf_stream_decoder *stream)
@@ -168,7 +168,7 @@ static void put_attributes(struct wmk_tree_writer *w, json_object *made, const s
 	wmk_tree_put_more(w, made, class->more);
 	if (class->level < 0 && !class->emf_uri)
 		return;
-	/* With those that were kept, whoever made them. */
+	/* Merge with the attributes that were kept. */
 	all = json_object_object_get_ex(made, "attributes", &all) ? json_object_get(all) : json_object_new_object();
 	ours = json_object_object_get_ex(all, SPACE, &ours) && json_object_is_type(ours, json_type_object)
 		       ? json_object_get(ours)

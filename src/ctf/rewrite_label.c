@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rewrite_label.c - what the labels of a selector are called in TSDL, and whether they say what selects the options of
- * a variant (see rewrite_tsdl.h).
+ * rewrite_label.c - names of a selector's labels in TSDL, and the check whether the labels select the options of a
+ * variant (see rewrite_tsdl.h).
  *
- * What readers make of labels costs them as much as each variant's selector has, and for each the options that it is
- * compared with (compile.c, field_ref.c):
- * that is counted here as it is there, so that nothing is written that cannot be read again.
+ * For a reader, each variant costs as much as its selector has labels, and each label costs comparisons with the
+ * options (compile.c, field_ref.c). The same costs are counted here, so that no metadata is written that exceeds the
+ * limits of readers.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,8 +20,9 @@ void wmk_tsdl_count_labels(struct wmk_tsdl_writer *w, uint64_t n_labels, uint64_
 	w->n_labels += n_labels;
 	w->n_looked += n_looked;
 	if ((w->n_labels > WMK_CTF_CHOICES_MAX || w->n_looked > WMK_CTF_LOOKED_MAX) && w->err >= 0)
-		w->err = wmk_error(-ENOTSUP, "the selectors of variants have too many labels in all, or too long ones: "
-					     "in CTF 1.8 they could not be read again");
+		w->err = wmk_error(-ENOTSUP,
+				   "the selectors of all variants have too many labels, or their labels are too long: "
+				   "readers of CTF 1.8 would reject them");
 }
 
 uint64_t wmk_tsdl_cost_of(const char *name)
@@ -43,7 +44,7 @@ static const char *without_bar(const char *name)
 	return name + (*name == '_');
 }
 
-/* A label that is called as the option is in CTF 2 must be changed where readers would not find the option by it. */
+/* Whether a label with the option's name of CTF 2 must change, because readers would not find the option by it. */
 static bool is_changed(const struct wmk_ctf_op *option, const char *ident)
 {
 	return option->name && strcmp(ident, option->name) != 0 &&
@@ -78,7 +79,7 @@ static int make_options(const struct wmk_tsdl_writer *w, struct wmk_tsdl_options
 	return wmk_ctf_choice_index_make(&options->ranges, variant);
 }
 
-/* Those of the variant; kept until another's are asked for. NULL: no memory. */
+/* The options of the variant, cached until another variant is needed. NULL: no memory. */
 static const struct wmk_tsdl_options *options_of(struct wmk_tsdl_writer *w, unsigned scope,
 						 const struct wmk_ctf_op *variant)
 {
@@ -98,14 +99,14 @@ static const struct wmk_tsdl_options *options_of(struct wmk_tsdl_writer *w, unsi
 }
 
 /*
- * What readers find by a label: what is called that, else what is but for one '_' in front; NULL: nothing. That they
- * look for it is counted.
+ * The option that readers find by a label: the one of that name, else the one of that name except for a leading '_';
+ * NULL: none. Adds the cost of the search.
  */
 static const struct wmk_ctf_name_entry *option_called(struct wmk_tsdl_writer *w, const struct wmk_tsdl_options *options,
 						 const char *name)
 {
 	const struct wmk_ctf_name_entry *found = wmk_ctf_name_entries_find(options->idents, options->n, name);
-	/* (the end of the variant is looked at too) */
+	/* (readers compare with the end of the variant, too) */
 	uint64_t n_looked = found ? 1 + (uint64_t)found->rank : 2 + (uint64_t)options->n;
 
 	if (!found) {
@@ -137,7 +138,9 @@ const char *wmk_tsdl_label_of(struct wmk_tsdl_writer *w, unsigned scope, const s
 	return options ? label_of(w, options, scope, label) : label;
 }
 
-/* Are these values that the selector is too small to have? (rewrite_field.c gives one to an option without a label.) */
+/*
+ * Whether the selector is too small to have these values. (rewrite_field.c gives such a value to unlabelled options.)
+ */
 static bool is_of_nothing(uint64_t from, const struct wmk_type *labels)
 {
 	const uint64_t turn = labels->is_signed ? UINT64_C(1) << 63 : 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rewrite_number.c - operations that read a number, as field classes of CTF 2 (see rewrite_number.h).
+ * rewrite_number.c - convert number operations to field classes of CTF 2 (see rewrite_number.h).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -16,7 +16,7 @@
 #include "ctf/text_buffer.h"
 #include "ctf/tsdl_unknown_field.h"
 
-/* A name gives a value its role in 1.8, whatever it is like; here it must be fit for it. */
+/* In 1.8 a name gives a role to any value; CTF 2 has conditions. */
 bool wmk_tree_role_fits(const struct wmk_tree_writer *w, unsigned scope, const struct wmk_ctf_op *op, unsigned role)
 {
 	switch (role) {
@@ -29,13 +29,13 @@ bool wmk_tree_role_fits(const struct wmk_tree_writer *w, unsigned scope, const s
 	case WMK_ROLE_TIME:
 		return w->has_clock;
 	case WMK_ROLE_CPU:
-		return false;                  /* its name has the meaning */
+		return false;                  /* CTF 2 has no such role; readers know the name */
 	default:
 		return op->code <= WMK_CTF_ENUM;
 	}
 }
 
-/* Which of the roles it is fit for, a set. */
+/* The roles that CTF 2 allows for the operation, as a set. */
 static unsigned fit_roles(const struct wmk_tree_writer *w, unsigned scope, const struct wmk_ctf_op *op)
 {
 	unsigned fit = 0;
@@ -51,7 +51,7 @@ static bool is_integer(const struct wmk_ctf_op *op)
 	return op->code == WMK_CTF_INT || op->code == WMK_CTF_ENUM || (op->code == WMK_CTF_FLAGS && !op->type->count);
 }
 
-/* What has a role has no sign in CTF 2; in 1.8 it may have one. Its bits are the same. */
+/* A value with a role has no sign in CTF 2; in 1.8 it may have one. The bits stay the same. */
 bool wmk_tree_loses_sign(const struct wmk_tree_writer *w, unsigned scope, const struct wmk_ctf_op *op)
 {
 	return op->is_signed && is_integer(op) && fit_roles(w, scope, op);
@@ -70,7 +70,7 @@ void wmk_tree_put_roles(struct wmk_tree_writer *w, json_object *class, const str
 	wmk_tree_put(w, class, "roles", list);
 }
 
-/* That it is a value of a clock: of the stream's the role of a time says it, of all else nothing does. */
+/* Keep the mapping to a clock. For the stream's clock the role of a time expresses it, otherwise an attribute does. */
 static void put_clock(struct wmk_tree_writer *w, json_object *class, const struct wmk_ctf_op *op)
 {
 	const bool is_time =
@@ -84,7 +84,7 @@ static void put_clock(struct wmk_tree_writer *w, json_object *class, const struc
 		wmk_tsdl_unknown_put_word(w, class, WMK_TSDL_UNKNOWN_CLOCK, op->type->clock);
 }
 
-/* What all of a fixed number of bits have. */
+/* Put the common properties of fixed-length classes. */
 static void put_bits(struct wmk_tree_writer *w, json_object *class, const struct wmk_ctf_op *op)
 {
 	wmk_tree_put_number(w, class, "length", op->width);
@@ -95,7 +95,7 @@ static void put_bits(struct wmk_tree_writer *w, json_object *class, const struct
 		wmk_tree_put_number(w, class, "alignment", op->align);
 }
 
-/* The ranges that a name has so far, into which more go; NULL: no memory. */
+/* The list of ranges of a name, created if needed; NULL: no memory. */
 static json_object *ranges_of(struct wmk_tree_writer *w, json_object *mappings, const char *label)
 {
 	json_object *name = wmk_tree_text_of(w, wmk_or_empty(label)), *ranges = NULL;
@@ -109,8 +109,8 @@ static json_object *ranges_of(struct wmk_tree_writer *w, json_object *mappings, 
 }
 
 /*
- * A name may have several ranges: they stand together, where the first of them stands. Names may share values, as in
- * 1.8. `is_signed`: those of the type do not become others, which have no sign.
+ * Put names with their ranges. All ranges of a name are together, at the place of its first one. Names may share
+ * values, as in 1.8. `is_signed`: keep signed values; otherwise they are converted to unsigned ones.
  */
 static void put_ranges(struct wmk_tree_writer *w, json_object *class, const char *property, const struct wmk_type *type,
 		       bool is_signed)
@@ -130,7 +130,7 @@ static void put_ranges(struct wmk_tree_writer *w, json_object *class, const char
 			wmk_tree_append_range(w, ranges_of(w, mappings, type->labels[i].name), spans[j].from,
 					      spans[j].to, is_signed);
 	}
-	/* (without memory it is NULL, and wmk_tree_put() keeps the error) */
+	/* (without memory `mappings` is NULL, and wmk_tree_put() sets the error) */
 	if (!mappings || json_object_object_length(mappings))
 		wmk_tree_put(w, class, property, mappings);
 	else
@@ -142,7 +142,8 @@ static void put_flags(struct wmk_tree_writer *w, json_object *class, const struc
 	json_object *flags;
 
 	if (type->width > 64) {
-		put_ranges(w, class, "flags", type, type->is_signed);   /* (no masks: see json_scalar.c) */
+		/* (ranges instead of masks: see json_scalar.c) */
+		put_ranges(w, class, "flags", type, type->is_signed);
 		return;
 	}
 	flags = json_object_new_object();
@@ -169,9 +170,10 @@ json_object *wmk_tree_number_of(struct wmk_tree_writer *w, const struct wmk_ctf_
 	const bool is_signed = op->is_signed && !wmk_tree_loses_sign(w, w->scope, op);
 	char type[64];
 
-	/* (what was below 0 would be a number that no role can have) */
+	/* (negative values would become numbers that are too large for a role) */
 	if (op->is_signed && !is_signed && op->width > 64 && w->err >= 0)
-		w->err = wmk_error(-ENOTSUP, "'%.60s' has a sign, more than 64 bits and a role: CTF 2 cannot say that",
+		w->err = wmk_error(-ENOTSUP,
+				   "'%.60s' has a sign, more than 64 bits and a role, which CTF 2 cannot describe",
 				   wmk_or_empty(op->name));
 	snprintf(type, sizeof(type), "%s-length-%s", op->width ? "fixed" : "variable",
 		 op->code == WMK_CTF_BOOL    ? "boolean"

@@ -8,7 +8,7 @@
 
 #include "ctf/rewrite_tree.h"
 
-/* The operation meets the conditions of CTF 2 for the role that its name gives it in CTF 1.8. */
+/* Whether the operation meets the conditions of CTF 2 for the role that its name gives it in CTF 1.8. */
 bool wmk_tree_role_fits(const struct wmk_tree_writer *w, unsigned scope, const struct wmk_ctf_op *op, unsigned role);
 /* A field with a role has no sign in CTF 2; in CTF 1.8 it may have one. */
 bool wmk_tree_loses_sign(const struct wmk_tree_writer *w, unsigned scope, const struct wmk_ctf_op *op);

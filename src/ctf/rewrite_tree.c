@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rewrite_tree.c - trees of JSON (see rewrite_tree.h).
+ * rewrite_tree.c - build JSON trees (see rewrite_tree.h).
  */
 #include <errno.h>
 
@@ -32,7 +32,7 @@ void wmk_tree_append(struct wmk_tree_writer *w, json_object *array, json_object 
 	wmk_tree_no_memory(w);
 }
 
-/* Texts are UTF-8 there: what is none is U+FFFD. */
+/* JSON texts are UTF-8: invalid bytes become U+FFFD. */
 json_object *wmk_tree_text_of(struct wmk_tree_writer *w, const char *text)
 {
 	struct wmk_ctf_text_buffer clean = { NULL, 0, 0, 0 };

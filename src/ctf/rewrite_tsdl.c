@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rewrite_tsdl.c - what was read, as metadata of CTF 1.8 (TSDL); see rewrite.h. Names: tsdl_idents.h.
+ * rewrite_tsdl.c - write metadata of CTF 1.8 (TSDL) for a trace that was read; see rewrite.h. tsdl_idents.h has names.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -52,8 +52,8 @@ static void put_trace(struct wmk_tsdl_writer *w)
 }
 
 /*
- * What an entry is called whose name cannot stand there: what no other is, as readers take the last of a name. (With
- * its own number where that is taken, so that nobody goes through those of all before.)
+ * Make a unique identifier for an environment entry with a name that is not one; readers use the last entry of a name.
+ * (A duplicate is numbered by the entry's own index, so that the search stays short.)
  */
 static int name_env(const struct wmk_ctf_class *class, uint32_t at, json_object *taken, char ident[WMK_CTF_IDENT])
 {
@@ -139,22 +139,22 @@ static bool has_role(const struct wmk_ctf_program *program, unsigned role)
 	return false;
 }
 
-/* Readers want no ids of stream classes, or event classes, where nothing in a packet, or record, tells one. */
+/* Readers accept ids of stream (event) classes only if packets (records) contain them. */
 static bool has_ids(const struct wmk_ctf_decoder *decoder)
 {
 	return has_role(&decoder->packet_header, WMK_ROLE_STREAM_CLASS);
 }
 
 /*
- * Where nothing in a packet tells its class, all are of the only one, or of that with the id 0; CTF 1.8 then has no
- * other.
+ * Whether packets can belong to the stream class. If packets contain no id, all belong to the only class, or to the one
+ * with id 0; CTF 1.8 cannot have others then.
  */
 static bool is_met(const struct wmk_ctf_decoder *decoder, const struct wmk_ctf_stream_decoder *stream)
 {
 	return has_ids(decoder) || decoder->n_streams == 1 || !stream->class->id;
 }
 
-/* Where nothing in a record tells its event, all are of the first (event_header.c); CTF 1.8 then has no other. */
+/* If records contain no event id, all belong to the first class (event_header.c); CTF 1.8 cannot have others then. */
 static uint32_t n_events(const struct wmk_ctf_stream_decoder *stream)
 {
 	return has_role(&stream->event_header, WMK_ROLE_EVENT_CLASS) || !stream->n_events ? stream->n_events : 1;
@@ -200,7 +200,7 @@ static void put_event(struct wmk_tsdl_writer *w, const struct wmk_ctf_stream_dec
 	if (w->err < 0)
 		wmk_error_add(w->err, "event '%.80s'", wmk_or_empty(class->name));
 	else if (w->out->len > WMK_CTF_METADATA_MAX)
-		w->err = wmk_error(-E2BIG, "more than %u bytes of metadata", WMK_CTF_METADATA_MAX);
+		w->err = wmk_error(-E2BIG, "the metadata exceeds %u bytes", WMK_CTF_METADATA_MAX);
 }
 
 static void put_stream_and_events(struct wmk_tsdl_writer *w, const struct wmk_ctf_stream_decoder *stream)

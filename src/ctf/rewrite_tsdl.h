@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rewrite_tsdl.h - types in TSDL, of what was read. Internal to src/ctf; for rewrite_tsdl.c, which makes blocks of
- * them. The first error is kept in `err`.
+ * rewrite_tsdl.h - write types of a trace that was read as TSDL. Internal to src/ctf; for rewrite_tsdl.c, which writes
+ * the blocks. The first error is kept in `err`.
  */
 #ifndef WMK_CTF_REWRITE_TSDL_H
 #define WMK_CTF_REWRITE_TSDL_H
@@ -11,12 +11,12 @@
 #include "ctf/rewrite.h"
 #include "ctf/text_buffer.h"
 
-/* The options of a variant by their names: three orders of them, in one memory. */
+/* The options of a variant, sorted by three kinds of names, in one allocation. */
 struct wmk_tsdl_options {
-	const struct wmk_ctf_op *variant; /* NULL: there are none here */
-	struct wmk_ctf_name_entry *idents;  /* by what they are called in TSDL, which only one is */
-	struct wmk_ctf_name_entry *shown;   /* by that without one '_' in front */
-	/* by what they are called in CTF 2, n_changed of which readers would not find by that */
+	const struct wmk_ctf_op *variant; /* NULL: empty */
+	struct wmk_ctf_name_entry *idents;  /* by the names in TSDL, which are unique */
+	struct wmk_ctf_name_entry *shown;   /* by the names in TSDL without one leading '_' */
+	/* by the names in CTF 2; for n_changed of them, readers of 1.8 see another name */
 	struct wmk_ctf_name_entry *changed;
 	uint32_t n, n_changed;
 	struct wmk_ctf_choice_index ranges;
@@ -24,49 +24,46 @@ struct wmk_tsdl_options {
 
 struct wmk_tsdl_writer {
 	const struct wmk_ctf_decoder *decoder;
-	const struct wmk_ctf_clock_class *clock; /* of the stream; or NULL */
+	const struct wmk_ctf_clock_class *clock; /* the stream's clock, or NULL */
 	struct wmk_ctf_text_buffer *out;
 	uint32_t lost;
 	int err;
 	bool has_same_clocks;
-	unsigned n_types;          /* that have got a name */
-	/* What is being written. */
+	unsigned n_types;          /* number of types with a generated name */
+	/* state of what is being written */
 	struct wmk_ctf_scope_programs parts;
 	unsigned scope;
-	bool is_clock_told;        /* what readers find the stream's clock by is there already */
+	bool is_clock_told;        /* a field that maps to the stream's clock is written */
 	struct wmk_ctf_idents names[WMK_SCOPES];
-	struct wmk_tsdl_options options; /* of the variant that was asked for last */
-	/* what readers will count (field_ref.h): labels, and what is looked at to find what a name means */
+	struct wmk_tsdl_options options; /* cache: options of the last variant */
+	/* costs that a reader will count (field_ref.h): labels, and comparisons of names */
 	uint64_t n_labels, n_looked;
 };
 
-/* What a clock is called: where two would be called the same, all get their number. */
+/* The identifier of a clock. If several would have the same one, all get their number appended. */
 void wmk_tsdl_clock_ident(const struct wmk_tsdl_writer *w, const struct wmk_ctf_clock_class *clock,
 			  char ident[WMK_CTF_IDENT]);
-/* What is written next, and the names in the scopes from `first` to `last`, which may ask for each other's. */
+/* Start a stream or event: make the identifiers of the scopes from `first` to `last`, which may refer to each other. */
 void wmk_tsdl_begin(struct wmk_tsdl_writer *w, const struct wmk_ctf_stream_decoder *stream,
 		    const struct wmk_ctf_event_decoder *event, unsigned first, unsigned last);
-/* `name := struct { ... };` of a scope that there is. */
+/* Write `name := struct { ... };` for a scope that exists. */
 void wmk_tsdl_put_root(struct wmk_tsdl_writer *w, enum wmk_scope scope, const char *name);
 
 /*
- * Labels (rewrite_label.c). A label as it is; one that selects an option of the variant `of` (NULL: of none) as that is
- * called, where that is another identifier. (It is the option's own already where the option's name was kept.)
+ * The name of a label (rewrite_label.c). A label that selects an option of the variant `of` (NULL: none) gets the
+ * option's identifier, if that differs. (If the option's original name was kept, the label equals it already.)
  */
 const char *wmk_tsdl_label_of(struct wmk_tsdl_writer *w, unsigned scope, const struct wmk_ctf_op *of,
 			      const char *label);
 /*
- * Does each option stand for the values of the label that is called as it? What no value selects says nothing. That
- * readers meet them is counted.
+ * Whether each option is selected by exactly the values of the label with its name. Options that no value selects do
+ * not matter. Adds the costs of readers.
  */
 bool wmk_tsdl_are_labels(struct wmk_tsdl_writer *w, unsigned scope, const struct wmk_ctf_op *variant,
 			 const struct wmk_type *labels);
-/* Readers will meet a label for each range of its options, called as that. */
+/* Add the cost of a label with the option's name for each range of each option. */
 void wmk_tsdl_count_options(struct wmk_tsdl_writer *w, unsigned scope, const struct wmk_ctf_op *variant);
-/*
- * Readers will meet so many labels more, and look at so many names; of a long name that counts more. Too many: an
- * error.
- */
+/* Add costs of readers; -E2BIG beyond their limits. The cost of a name grows with its length. */
 void wmk_tsdl_count_labels(struct wmk_tsdl_writer *w, uint64_t n_labels, uint64_t n_looked);
 uint64_t wmk_tsdl_cost_of(const char *name);
 void wmk_tsdl_options_free(struct wmk_tsdl_options *options);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rewrite_type.c - types in TSDL (see rewrite_tsdl.h).
+ * rewrite_type.c - write types as TSDL (see rewrite_tsdl.h).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -23,7 +23,7 @@ static const struct wmk_ctf_op *op_at(const struct wmk_tsdl_writer *w, uint32_t 
 static void unsayable(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op, const char *what)
 {
 	if (w->err >= 0)
-		w->err = wmk_error(-ENOTSUP, "the field '%.60s' is %s: CTF 1.8 cannot say that",
+		w->err = wmk_error(-ENOTSUP, "CTF 1.8 cannot describe the field '%.60s': %s",
 				   wmk_or_empty(op->name), what);
 }
 
@@ -48,7 +48,6 @@ static void note_name(struct wmk_tsdl_writer *w, uint32_t at, const char *ident)
 		w->lost |= 1u << WMK_CTF_LOST_NAME;
 }
 
-/* What a clock is called: where two would be called the same, all get their number. */
 void wmk_tsdl_clock_ident(const struct wmk_tsdl_writer *w, const struct wmk_ctf_clock_class *clock,
 			  char ident[WMK_CTF_IDENT])
 {
@@ -63,7 +62,7 @@ void wmk_tsdl_clock_ident(const struct wmk_tsdl_writer *w, const struct wmk_ctf_
 		      clock->name[0] ? clock->name : "clock", suffix);
 }
 
-/* NULL: there is none, or several are called so. */
+/* The clock of a name; NULL: none, or several have this name. */
 static const struct wmk_ctf_clock_class *clock_called(const struct wmk_tsdl_writer *w, const char *name)
 {
 	const struct wmk_ctf_class *class = w->decoder->class;
@@ -80,9 +79,9 @@ static const struct wmk_ctf_clock_class *clock_called(const struct wmk_tsdl_writ
 }
 
 /*
- * The name of a field tells the first of its roles. The clock that it is a value of tells that it is a time, and a
- * packet that does not tell the size of its content has no padding. The rest is left out, if records can be read
- * without, and if no other field has that role, which would be believed.
+ * The name of a field expresses its first role. The mapping to a clock expresses that it is a time. A packet without a
+ * content size has no padding. Other roles are dropped, if records can be read without them and no other field of the
+ * scope has them, because a reader would use that one.
  */
 static void note_roles(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op)
 {
@@ -94,7 +93,7 @@ static void note_roles(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op)
 	for (uint32_t i = 0; i < program->n_ops && rest; i++)
 		is_taken |= program->ops[i].type != op->type && program->ops[i].roles & rest; /* (`op` may be a copy) */
 	if (rest & needed || is_taken)
-		unsayable(w, op, "of several roles that its name cannot tell");
+		unsayable(w, op, "its name cannot express several roles");
 	if (rest & ~WMK_ROLE_BIT(WMK_ROLE_CONTENT_SIZE))
 		w->lost |= 1u << WMK_CTF_LOST_ROLE;
 }
@@ -107,8 +106,8 @@ static bool is_integer(const struct wmk_type *type)
 }
 
 /*
- * Readers take the first clock in an event header, else in the packet's context, for the stream's, and all that is a
- * value of one in an event header for a time.
+ * Whether the operation may be mapped to `clock`. Readers take the first clock of an event header, else of the packet
+ * context, as the stream's clock, and each value in an event header that is mapped to a clock as a time.
  */
 static bool may_be_of(const struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op,
 		      const struct wmk_ctf_clock_class *clock)
@@ -121,8 +120,8 @@ static bool may_be_of(const struct wmk_tsdl_writer *w, const struct wmk_ctf_op *
 }
 
 /*
- * What it is said to be a value of: in CTF 2 by an attribute, which is lost where it does not fit, with all others.
- * NULL: nothing.
+ * The clock that the operation is mapped to; NULL: none. In CTF 2 an attribute contains it. If the clock does not fit,
+ * this attribute is reported as lost, as any other.
  */
 static const struct wmk_ctf_clock_class *said_clock(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op)
 {
@@ -146,7 +145,7 @@ static const struct wmk_ctf_clock_class *said_clock(struct wmk_tsdl_writer *w, c
 	return clock;
 }
 
-/* `map = clock.c.value;`, of a time that of the stream. */
+/* Write `map = clock.c.value;`; for a time the default is the stream's clock. */
 static void put_map(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op)
 {
 	const bool is_time =
@@ -169,9 +168,9 @@ static void put_integer(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op)
 
 	note_roles(w, op);
 	if (!op->width)
-		unsayable(w, op, "of no fixed size (LEB128)");
+		unsayable(w, op, "it has no fixed size (LEB128)");
 	if (op->is_reversed)
-		unsayable(w, op, "of bits in another order than its bytes");
+		unsayable(w, op, "its bits have another order than its bytes");
 	wmk_ctf_put(w->out, "integer { size = %u; align = %u; signed = %s; byte_order = %s; base = %u;", op->width,
 		    op->align, op->is_signed ? "true" : "false", op->is_big ? "be" : "le", base);
 	put_map(w, op);
@@ -179,8 +178,8 @@ static void put_integer(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op)
 }
 
 /*
- * What readers find by a name in the structure at `in`, before the operation `end`: what is called that, else what is
- * but for one '_' in front; 0: nothing. That they look for it is counted.
+ * The member that readers find by a name in the structure at `in`, before the operation `end`: the one of that name,
+ * else the one of that name except for a leading '_'; 0: none. Adds the cost of the search.
  */
 static uint32_t member_called(struct wmk_tsdl_writer *w, unsigned scope, uint32_t in, uint32_t end, const char *name)
 {
@@ -198,17 +197,17 @@ static uint32_t member_called(struct wmk_tsdl_writer *w, unsigned scope, uint32_
 			n_near = n_looked - 1;
 		}
 	}
-	/* (they look for what is nearly called so afterwards) */
+	/* (readers search for the exact name first) */
 	wmk_tsdl_count_labels(
 		w, 0, (found ? n_looked - 1 : n_looked + (near ? n_near : n_looked - 1)) * wmk_tsdl_cost_of(name));
 	return found ? found : near;
 }
 
-/* ── what selects ────────────────────────────────────────────────────────────────────────────────────── */
+/* ── selectors ───────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * The variant or optional that the value at `at` selects for, the first or the one behind `after`, if any: its
- * operation, and its program in *scope.
+ * A variant or optional field that the value at `at` selects for: the first one, or the one after `after`; *scope is
+ * the scope of its program. NULL: none.
  */
 static const struct wmk_ctf_op *selected_by(const struct wmk_tsdl_writer *w, uint32_t at,
 					    const struct wmk_ctf_op *after, unsigned *scope)
@@ -226,7 +225,7 @@ static const struct wmk_ctf_op *selected_by(const struct wmk_tsdl_writer *w, uin
 	return NULL;
 }
 
-/* The labels that make a selector of a number: one for each option, called as it. */
+/* Write labels that make a number a selector: one for each option, with the option's name. */
 static void put_options(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *selector, unsigned scope,
 			const struct wmk_ctf_op *of)
 {
@@ -244,12 +243,12 @@ static void put_options(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *sele
 		wmk_ctf_put_range(w->out,
 				  of->code == WMK_CTF_VARIANT ? name_of(w, scope, of->choices[c].op) : "present",
 				  of->choices[c].from, of->choices[c].to, of->is_signed, c == 0);
-	/* What selects nothing, of an optional. */
+	/* An optional field would need labels for all values that do not select it. */
 	if (of->code == WMK_CTF_OPTIONAL)
-		unsayable(w, of, "there for some values of a number");
+		unsayable(w, of, "it is present for some values of a number");
 }
 
-/* Is it there for several optionals, of no numbers: then the same two labels do for all of them. */
+/* Whether all that it selects are optional fields without ranges: these can share two labels. */
 static bool are_optionals(const struct wmk_tsdl_writer *w, uint32_t at)
 {
 	unsigned scope;
@@ -268,7 +267,7 @@ static void put_enum(struct wmk_tsdl_writer *w, uint32_t at)
 	bool is_first = true, is_own = true;
 	unsigned scope;
 
-	/* All that it selects for must agree with its labels; else they become those that it selects. */
+	/* Keep the labels if all variants agree with them; else replace them by labels for the options. */
 	for (of = selected_by(w, at, NULL, &scope); of; of = selected_by(w, at, of, &scope))
 		is_own = is_own && op->code == WMK_CTF_ENUM && wmk_tsdl_are_labels(w, scope, of, type);
 	of = selected_by(w, at, NULL, &scope);
@@ -281,13 +280,13 @@ static void put_enum(struct wmk_tsdl_writer *w, uint32_t at)
 	put_integer(w, &container);
 	wmk_ctf_put(w->out, " {");
 	if (op->code == WMK_CTF_BOOL && op->width > 64)
-		unsayable(w, op, "a boolean of more than 64 bits");
+		unsayable(w, op, "it is a boolean of more than 64 bits");
 	if (!is_own) {
 		unsigned other = scope;
 
 		put_options(w, op, scope, of);
 		if (op->code == WMK_CTF_ENUM || (selected_by(w, at, of, &other) && !are_optionals(w, at)))
-			unsayable(w, op, "a selector with labels of its own, or of several");
+			unsayable(w, op, "it selects several variants, or has other labels than the options");
 	} else if (op->code == WMK_CTF_BOOL) {
 		w->lost |= 1u << WMK_CTF_LOST_BOOL;
 		wmk_ctf_put_range(w->out, "false", 0, 0, false, true);
@@ -311,7 +310,7 @@ static void put_float(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op)
 	const unsigned exponent = op->type->is_extended ? op->width - 64u : wmk_ctf_exponent_bits(op->width);
 
 	if (op->is_reversed)
-		unsayable(w, op, "of bits in another order than its bytes");
+		unsayable(w, op, "its bits have another order than its bytes");
 	wmk_ctf_put(w->out, "floating_point { exp_dig = %u; mant_dig = %u; align = %u; byte_order = %s; }", exponent,
 		    op->width - exponent, op->align, op->is_big ? "be" : "le");
 }
@@ -321,8 +320,8 @@ static void put_float(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op)
 static void put_type(struct wmk_tsdl_writer *w, uint32_t at, unsigned depth);
 
 /*
- * Does its name alone lead from `at` to `to`? It is looked for in the structures around, from the inside outwards, then
- * in the scopes before, the latest first (section 7.3.2).
+ * Whether the name of `to` alone leads from `at` to it. Readers search in the enclosing structures from the inside
+ * outwards, then in the preceding scopes, the latest first (section 7.3.2).
  */
 static bool is_found_by_name(struct wmk_tsdl_writer *w, uint32_t at, const struct wmk_ctf_op_location *to)
 {
@@ -339,7 +338,7 @@ static bool is_found_by_name(struct wmk_tsdl_writer *w, uint32_t at, const struc
 	return false;
 }
 
-/* What a length or selector is called where it is needed. (babeltrace2 takes no path for a selector.) */
+/* Write a reference to a length or selector. (babeltrace2 does not accept a path for a selector.) */
 static void put_ref(struct wmk_tsdl_writer *w, uint32_t at)
 {
 	const struct wmk_ctf_op_location from = { w->scope, at };
@@ -349,11 +348,11 @@ static void put_ref(struct wmk_tsdl_writer *w, uint32_t at)
 	if (w->err < 0)
 		return;
 	if (op_at(w, at)->n_sources) {
-		unsayable(w, op_at(w, at), "dependent on a value in a variant or an optional field");
+		unsayable(w, op_at(w, at), "it depends on a value in a variant or an optional field");
 		return;
 	}
 	if (!wmk_ctf_op_of_register(&w->parts, op_at(w, at)->ref, &to)) {
-		unsayable(w, op_at(w, at), "dependent on nothing that is there");
+		unsayable(w, op_at(w, at), "it depends on a value that does not exist");
 		return;
 	}
 	w->err = wmk_ctf_op_path_to(&w->parts, &from, &to, &way);
@@ -363,9 +362,9 @@ static void put_ref(struct wmk_tsdl_writer *w, uint32_t at)
 		wmk_ctf_put(w->out, "%s", name_of(w, to.scope, to.op));
 		return;
 	}
-	/* A name alone is looked for from the inside outwards: more than one structure out, another is met before. */
+	/* The name alone would lead to another value: readers search from the inside outwards. */
 	if (way.outwards)
-		unsayable(w, op_at(w, at), "dependent on a value outside of the array or variant that it is in");
+		unsayable(w, op_at(w, at), "it depends on a value outside of its array or variant");
 	if (way.is_absolute)
 		wmk_ctf_put(w->out, "%s", wmk_tsdl_scope_names[to.scope]);
 	for (unsigned i = 0; i < way.n; i++)
@@ -373,15 +372,15 @@ static void put_ref(struct wmk_tsdl_writer *w, uint32_t at)
 }
 
 /*
- * Are the elements of an array arrays themselves? They get a type with a name, before: what `a[2][3]` means is not the
- * same to all readers.
+ * Whether the operation is an array. An array of arrays gets a named type for its elements, because readers differ on
+ * the meaning of `a[2][3]`.
  */
 static bool is_array(const struct wmk_ctf_op *op)
 {
 	return op->code == WMK_CTF_TEXT || op->code == WMK_CTF_BLOB || op->code == WMK_CTF_ARRAY;
 }
 
-/* The type of an array's elements. */
+/* Write the type of an array's elements. */
 static void put_element(struct wmk_tsdl_writer *w, uint32_t at, unsigned depth)
 {
 	const struct wmk_ctf_op *op = op_at(w, at);
@@ -390,7 +389,7 @@ static void put_element(struct wmk_tsdl_writer *w, uint32_t at, unsigned depth)
 	if (op->code == WMK_CTF_BLOB && op->type->media)
 		w->lost |= 1u << WMK_CTF_LOST_MEDIA;
 	if (op->code == WMK_CTF_TEXT && !is_utf8)
-		unsayable(w, op, "a text that is not UTF-8");
+		unsayable(w, op, "its text is not UTF-8");
 	if (op->code != WMK_CTF_ARRAY && op->type->elem && op->type->elem->clock)
 		w->lost |= 1u << WMK_CTF_LOST_CLOCK;
 	if (op->code != WMK_CTF_ARRAY)
@@ -400,7 +399,7 @@ static void put_element(struct wmk_tsdl_writer *w, uint32_t at, unsigned depth)
 		put_type(w, at + 1, depth);
 }
 
-/* (those of an integer put_map() looks at) */
+/* Report lost attributes; put_map() does so for integers. */
 static void note_attributes(struct wmk_tsdl_writer *w, uint32_t at)
 {
 	const struct wmk_type *type = op_at(w, at)->type;
@@ -411,7 +410,7 @@ static void note_attributes(struct wmk_tsdl_writer *w, uint32_t at)
 		w->lost |= 1u << WMK_CTF_LOST_ATTRIBUTE;
 }
 
-/* `type name;`, `type name[length];`, or a typedef of that. */
+/* Write `type name;`, `type name[length];`, or a typedef of that. */
 static void put_member(struct wmk_tsdl_writer *w, uint32_t at, const char *name, unsigned depth, bool is_typedef)
 {
 	const struct wmk_ctf_op *op = op_at(w, at);
@@ -421,7 +420,7 @@ static void put_member(struct wmk_tsdl_writer *w, uint32_t at, const char *name,
 
 	note_attributes(w, at);
 	if (op->align > least)
-		unsayable(w, op, "an array that is aligned to more than its elements are");
+		unsayable(w, op, "it is an array with a larger alignment than its elements");
 	snprintf(inner, sizeof(inner), "elements_%u", w->n_types);
 	if (is_nested) {
 		w->n_types++;
@@ -447,7 +446,7 @@ static void put_member(struct wmk_tsdl_writer *w, uint32_t at, const char *name,
 	wmk_ctf_put(w->out, ";\n");
 }
 
-/* Members or options of what is at `at`. */
+/* Write the members or options of the operation at `at`. */
 static void put_members(struct wmk_tsdl_writer *w, uint32_t at, unsigned depth)
 {
 	for (uint32_t i = at + 1; op_at(w, i)->code != WMK_CTF_END && w->err >= 0; i = op_at(w, i)->next) {
@@ -461,13 +460,15 @@ static void put_selected(struct wmk_tsdl_writer *w, uint32_t at, unsigned depth)
 	const struct wmk_ctf_op *selector;
 	struct wmk_ctf_op_location place;
 
-	/* What a stream declares knows nothing of what its events select by it. */
+	/*
+	 * A selector of a stream was written without knowledge of the events, so it must have the right labels already.
+	 */
 	if (wmk_ctf_op_of_register(&w->parts, op_at(w, at)->ref, &place) &&
 	    ((place.scope < WMK_SCOPE_CONTEXT && w->scope >= WMK_SCOPE_CONTEXT) ||
 	     (place.scope == WMK_SCOPE_PACKET_HEADER && w->scope != place.scope))) {
 		selector = &w->parts.of[place.scope]->ops[place.op];
 		if (selector->code != WMK_CTF_ENUM || !wmk_tsdl_are_labels(w, w->scope, op_at(w, at), selector->type))
-			unsayable(w, op_at(w, at), "selected by a number of the stream's");
+			unsayable(w, op_at(w, at), "it is selected by a number of the stream");
 	}
 	wmk_ctf_put(w->out, "variant <");
 	put_ref(w, at);
@@ -507,7 +508,7 @@ static void put_type(struct wmk_tsdl_writer *w, uint32_t at, unsigned depth)
 		break;
 	case WMK_CTF_STRING:
 		if (op->type->encoding != WMK_ENCODING_UTF8)
-			unsayable(w, op, "a text that is not UTF-8");
+			unsayable(w, op, "its text is not UTF-8");
 		wmk_ctf_put(w->out, "string");
 		break;
 	case WMK_CTF_FLOAT:
@@ -524,7 +525,6 @@ static void put_type(struct wmk_tsdl_writer *w, uint32_t at, unsigned depth)
 	}
 }
 
-/* What is written next, and the names in the scopes from `first` to `last`, which may ask for each other's. */
 void wmk_tsdl_begin(struct wmk_tsdl_writer *w, const struct wmk_ctf_stream_decoder *stream,
 		    const struct wmk_ctf_event_decoder *event, unsigned first, unsigned last)
 {

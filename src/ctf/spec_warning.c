@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spec_warning.c - metadata that breaks the specification and is read all the same, as babeltrace reads it (see
- * build.h).
+ * spec_warning.c - collect warnings of metadata that violates the specification but is accepted, as babeltrace2 accepts
+ * it (see build.h).
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "ctf/build.h"
 
-/* Of more kinds than there may be, the last one has other words. */
+/* The text of a new warning; the last one stands for all further kinds. */
 static const char *words_of(struct wmk_ctf_builder *to, const char *words)
 {
 	if (to->class.n_warnings == WMK_CTF_WARNINGS_MAX - 1)

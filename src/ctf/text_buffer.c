@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text_buffer.c - growing text for the metadata. Names, labels and host names come from programs that we do not trust:
- * everything that is put between quotes passes wmk_ctf_put_quoted(), everything that becomes an identifier passes
- * wmk_ctf_ident().
+ * text_buffer.c - growing text for the metadata. Names, labels and host names come from applications that are not
+ * trusted: every text in quotes passes wmk_ctf_put_quoted(), every identifier passes wmk_ctf_ident().
  */
 #include "base/utf8.h"
 #include "ctf/text_buffer.h"
@@ -29,7 +28,7 @@ void wmk_ctf_text_cut(struct wmk_ctf_text_buffer *out, size_t len)
 	}
 }
 
-/* Room for `more` bytes and a NUL. */
+/* Ensure that `more` bytes and a NUL fit. */
 static bool text_room(struct wmk_ctf_text_buffer *out, size_t more)
 {
 	size_t cap = out->cap ? out->cap : 4096;
@@ -115,7 +114,7 @@ void wmk_ctf_ident(char ident[WMK_CTF_IDENT], const char *prefix, const char *na
 {
 	size_t at, i;
 
-	/* Readers take one '_' off a name: what is left must not be empty, nor another's name. */
+	/* Readers remove a leading '_' of names: the rest must not be empty, nor equal another name. */
 	at = (size_t)snprintf(ident, WMK_CTF_IDENT, "%s%.*s", prefix, WMK_NAME_MAX, name && name[0] ? name : "unnamed");
 	for (i = 0; i < at; i++)
 		if (!ident_byte(ident[i]))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text_buffer.h - growing text for the metadata, and the three ways in which foreign words get into it: quoted, as an
- * identifier, as a comment. Internal to src/ctf.
+ * text_buffer.h - growing text for the metadata, and three ways to add foreign text: quoted, as an identifier, as a
+ * comment. Internal to src/ctf.
  */
 #ifndef WMK_CTF_TEXT_BUFFER_H
 #define WMK_CTF_TEXT_BUFFER_H
@@ -10,24 +10,24 @@
 
 #include "ctf/writer.h"
 
-/* Appends; a failure sticks in out->err. */
+/* Append; an error is kept in out->err. */
 void wmk_ctf_put(struct wmk_ctf_text_buffer *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* `words` in double quotes, so that no byte of it can end the string; what is not UTF-8 becomes U+FFFD. NULL: "". */
+/* Append `words` in double quotes and escape every byte that could end the string. Invalid UTF-8 becomes U+FFFD. */
 void wmk_ctf_put_quoted(struct wmk_ctf_text_buffer *out, const char *words);
-/* An entry of a block: `NAME = "words";` on a line of its own, indented by a tab. */
+/* Append an entry of a block: `NAME = "words";` on its own line, indented by a tab. */
 void wmk_ctf_put_entry(struct wmk_ctf_text_buffer *out, const char *name, const char *words);
-/* A label of an enumeration, with the range of its values: `"label" = 1 ... 2`, behind the label before it. */
+/* Append a label of an enumeration with its range, `"label" = 1 ... 2`, after a comma unless `is_first`. */
 void wmk_ctf_put_range(struct wmk_ctf_text_buffer *out, const char *label, uint64_t from, uint64_t to, bool is_signed,
 		       bool is_first);
 /* Indent by tabs. */
 void wmk_ctf_put_indent(struct wmk_ctf_text_buffer *out, unsigned depth);
-/* Take back what was appended after `len`. */
+/* Remove everything after `len`. */
 void wmk_ctf_text_cut(struct wmk_ctf_text_buffer *out, size_t len);
 
-/* Longest identifier that is made of a name: WMK_NAME_MAX bytes, a prefix, a suffix. */
+/* Longest identifier that is made from a name: WMK_NAME_MAX bytes, a prefix, a suffix. */
 #define WMK_CTF_IDENT 320
 
-/* `prefix`, `name` with every byte that may not stand in an identifier turned into '_', `suffix`. */
+/* `prefix`, then `name` with each byte that is not allowed in an identifier replaced by '_', then `suffix`. */
 void wmk_ctf_ident(char ident[WMK_CTF_IDENT], const char *prefix, const char *name, const char *suffix);
 
 #endif

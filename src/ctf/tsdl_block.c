@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tsdl_block.c - the blocks of TSDL metadata (CTF 1.8.3, section 7.1): trace, env, clock, stream, event, callsite; and
- * the whole text.
+ * tsdl_block.c - parse the blocks of TSDL metadata (CTF 1.8.3, section 7.1): trace, env, clock, stream, event,
+ * callsite; and the whole text.
  *
- * A block is a list of `path = value;` and `path := type;`, each with a function that knows what the paths mean. What a
- * block may hold besides (later versions, other tools) cannot change how bytes are read: values are kept
- * (tsdl_unknown.h), types passed over.
+ * A block is a list of `path = value;` and `path := type;`. Each kind of block has functions that interpret the paths.
+ * Other entries (later versions, other tools) cannot change how bytes are read: values are kept (tsdl_unknown.h), types
+ * are ignored.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -26,7 +26,9 @@ struct entry_value {
 	struct wmk_tsdl_token at;
 };
 
-/* What a block is for: `type` of `path := type`, else `value`. The first error ends it. */
+/*
+ * Functions that interpret the entries of a block: `path = value` and `path := type`. The first error ends the block.
+ */
 struct block {
 	void (*set)(struct wmk_tsdl *in, void *to, const char *path, const struct entry_value *value);
 	void (*type)(struct wmk_tsdl *in, void *to, const char *path, const struct wmk_type *type);
@@ -49,7 +51,7 @@ static struct entry_value parse_value(struct wmk_tsdl *in)
 	return value;
 }
 
-/* A type. What is wrong with it is reported at its begin. */
+/* Parse a type. Errors of its use are reported at its begin. */
 static void parse_typed(struct wmk_tsdl *in, const struct block *block, void *to, const char *path)
 {
 	const struct wmk_tsdl_token at = in->token;
@@ -79,7 +81,7 @@ static void parse_entry(struct wmk_tsdl *in, const struct block *block, void *to
 	} else {
 		wmk_tsdl_wrong(in, NULL, block->type ? "'=' or ':='" : "'='");
 	}
-	wmk_tsdl_expect(in, ';', "behind an entry");
+	wmk_tsdl_expect(in, ';', "after an entry");
 }
 
 static void parse_block(struct wmk_tsdl *in, const struct block *block, void *to)
@@ -93,20 +95,20 @@ static void parse_block(struct wmk_tsdl *in, const struct block *block, void *to
 			parse_entry(in, block, to);
 	}
 	wmk_tsdl_leave(in);
-	wmk_tsdl_expect(in, ';', "behind a block");
+	wmk_tsdl_expect(in, ';', "after a block");
 }
 
-/* ── what values may be ──────────────────────────────────────────────────────────────────────────────── */
+/* ── values ──────────────────────────────────────────────────────────────────────────────────────────── */
 
 static void want(struct wmk_tsdl *in, const struct entry_value *value, const char *path, const char *what)
 {
-	wmk_tsdl_error(in, &value->at, -EPROTO, "'%.60s' is %s", path, what);
+	wmk_tsdl_error(in, &value->at, -EPROTO, "'%.60s' must be %s", path, what);
 }
 
 static uint64_t want_number(struct wmk_tsdl *in, const struct entry_value *value, const char *path)
 {
 	if (value->text || !value->is_unsigned)
-		want(in, value, path, "a number that is not negative");
+		want(in, value, path, "a non-negative number");
 	return (uint64_t)value->number;
 }
 
@@ -123,9 +125,9 @@ static void want_struct(struct wmk_tsdl *in, const char *path, const struct wmk_
 	struct wmk_type *copy;
 
 	if (type->kind != WMK_TYPE_STRUCT)
-		wmk_tsdl_error(in, NULL, -EPROTO, "'%.60s' is a structure", path);
+		wmk_tsdl_error(in, NULL, -EPROTO, "'%.60s' must be a structure", path);
 	if (*kept)
-		wmk_tsdl_error(in, NULL, -EPROTO, "'%.60s' is given twice", path);
+		wmk_tsdl_error(in, NULL, -EPROTO, "duplicate '%.60s'", path);
 	copy = wmk_ctf_alloc(in->to, sizeof(*copy));
 	if (!copy)
 		return;
@@ -133,7 +135,7 @@ static void want_struct(struct wmk_tsdl *in, const char *path, const struct wmk_
 	*kept = copy;
 }
 
-/* An entry that means nothing here, to be written again. */
+/* Keep an entry without a meaning, to be written again. */
 static void keep(struct wmk_tsdl *in, const char *path, const struct entry_value *value)
 {
 	const struct wmk_tsdl_unknown_value kept = { value->text, value->is_word, value->is_unsigned, value->number };
@@ -141,18 +143,18 @@ static void keep(struct wmk_tsdl *in, const char *path, const struct entry_value
 	wmk_ctf_fail(in->to, wmk_tsdl_unknown_add(&in->kept, path, &kept));
 }
 
-/* A type of what a block does not have. */
+/* Ignore a type of a part that the block does not have. */
 static void pass_over(struct wmk_tsdl *in)
 {
 	in->to->class.has_other_types = true;
 }
 
-/* The same in a block that has no types at all. */
+/* Ignore a type in a block that has no types. */
 static void type_ignored(struct wmk_tsdl *in, void *to, const char *path, const struct wmk_type *type)
 {
 	(void)to;
 	(void)type;
-	wmk_tsdl_warn(in, &in->token, "'%.60s' is a type, where only values are: it is ignored", path);
+	wmk_tsdl_warn(in, &in->token, "'%.60s' is a type, but this block has only values: ignored", path);
 }
 
 /* ── trace ───────────────────────────────────────────────────────────────────────────────────────────── */
@@ -162,7 +164,7 @@ static unsigned version_of(struct wmk_tsdl *in, const struct entry_value *value,
 	const uint64_t number = want_number(in, value, path);
 
 	if (number != known)
-		wmk_tsdl_warn(in, &value->at, "metadata with %s = %" PRIu64 " is read as that of version 1.8", path,
+		wmk_tsdl_warn(in, &value->at, "metadata with %s = %" PRIu64 " is read as version 1.8", path,
 			      number);
 	return known;
 }
@@ -181,12 +183,12 @@ static void set_trace(struct wmk_tsdl *in, void *to, const char *path, const str
 		class->has_uuid = text && wmk_ctf_parse_uuid(text, class->uuid);
 		if (!class->has_uuid)
 			want(in, value, path, "32 hexadecimal digits");
-	} else if (strcmp(path, "byte_order") != 0) {  /* (found before all else: see wmk_tsdl_find_order()) */
+	} else if (strcmp(path, "byte_order") != 0) {  /* (parsed before: see wmk_tsdl_find_order()) */
 		keep(in, path, value);
 	}
 }
 
-/* What these two are, readers must be able to count on. */
+/* Check two fields that readers rely on. */
 static void check_header(struct wmk_tsdl *in, const struct wmk_type *header)
 {
 	for (uint32_t i = 0; i < header->count; i++) {
@@ -194,10 +196,10 @@ static void check_header(struct wmk_tsdl *in, const struct wmk_type *header)
 		const char *name = wmk_ctf_shown_name(&in->to->class, header->members[i].name);
 
 		if (strcmp(name, "magic") == 0 && (type->kind != WMK_TYPE_INT || type->width != 32 || type->is_signed))
-			wmk_tsdl_error(in, NULL, -EPROTO, "a packet's 'magic' is an unsigned integer of 32 bits");
+			wmk_tsdl_error(in, NULL, -EPROTO, "a packet's 'magic' must be an unsigned integer of 32 bits");
 		if (strcmp(name, "uuid") == 0 && (type->kind != WMK_TYPE_ARRAY || type->count != 16 ||
 						  type->elem->kind != WMK_TYPE_INT || type->elem->width != 8))
-			wmk_tsdl_error(in, NULL, -EPROTO, "a packet's 'uuid' is an array of 16 bytes");
+			wmk_tsdl_error(in, NULL, -EPROTO, "a packet's 'uuid' must be an array of 16 bytes");
 	}
 }
 
@@ -221,13 +223,13 @@ static void parse_trace(struct wmk_tsdl *in)
 	struct wmk_ctf_class *class = &in->to->class;
 
 	if (in->to->has_trace)
-		wmk_tsdl_error(in, &at, -EPROTO, "a second trace block");
+		wmk_tsdl_error(in, &at, -EPROTO, "duplicate trace block");
 	class->line = at.line;
 	class->column = at.column;
 	class->major = class->minor = 0;
 	parse_block(in, &block, class);
 	if (!class->major || !class->minor)
-		wmk_tsdl_error(in, &at, -EPROTO, "a trace block without 'major' and 'minor'");
+		wmk_tsdl_error(in, &at, -EPROTO, "the trace block has no 'major' or no 'minor'");
 	in->to->has_trace = in->to->has_trace || in->to->err >= 0;
 	wmk_tsdl_unknown_of_trace(&in->kept);
 	class->major = 1;
@@ -245,7 +247,7 @@ static void set_env(struct wmk_tsdl *in, void *to, const char *path, const struc
 					     .is_unsigned = value->is_unsigned && value->number < 0 };
 	if (value->is_word && strchr(value->text, '.'))
 		wmk_tsdl_warn(in, &value->at,
-			      "'%.60s' of the environment is neither a string nor a number: a string is assumed", path);
+			      "'%.60s' of the environment is neither a string nor a number: read as a string", path);
 }
 
 static void parse_env(struct wmk_tsdl *in)
@@ -268,17 +270,17 @@ static void set_clock(struct wmk_tsdl *in, void *to, const char *path, const str
 		if (clock->uuid && !wmk_ctf_parse_uuid(clock->uuid, uuid)) {
 			clock->uuid = NULL;
 			wmk_tsdl_warn(in, &value->at,
-				      "the uuid of a clock is not 32 hexadecimal digits, and is ignored");
+				      "the uuid of a clock is not 32 hexadecimal digits: ignored");
 		}
 	} else if (strcmp(path, "description") == 0) {
 		clock->description = value->text;
 		if (!value->text)
-			wmk_tsdl_warn(in, &value->at, "the description of a clock is no string, and is ignored");
+			wmk_tsdl_warn(in, &value->at, "the description of a clock is not a string: ignored");
 	} else if (strcmp(path, "freq") == 0) {
 		clock->freq = want_number(in, value, path);
 		if (!clock->freq) {
 			clock->freq = FREQ_DEFAULT;
-			wmk_tsdl_warn(in, &value->at, "the freq of a clock is 0: 1 GHz is assumed");
+			wmk_tsdl_warn(in, &value->at, "the freq of a clock is 0: read as 1 GHz");
 		}
 	} else if (strcmp(path, "precision") == 0) {
 		clock->precision = want_number(in, value, path);
@@ -296,14 +298,14 @@ static void set_clock(struct wmk_tsdl *in, void *to, const char *path, const str
 	}
 }
 
-/* Whole seconds of the cycles belong to the seconds; a negative number of cycles is so many before. */
+/* Normalize the offset: whole seconds of cycles are added to the seconds, and cycles become non-negative. */
 static void finish_clock(struct wmk_tsdl *in, const struct wmk_tsdl_token *at, struct wmk_ctf_clock_class *clock)
 {
 	const struct wmk_ctf_clock_class *clocks = in->to->clocks.items;
 	int64_t seconds;
 
 	if (!clock->name) {
-		wmk_tsdl_error(in, at, -EPROTO, "a clock without a name");
+		wmk_tsdl_error(in, at, -EPROTO, "the clock has no name");
 		return;
 	}
 	if ((int64_t)clock->offset < 0) {
@@ -316,13 +318,13 @@ static void finish_clock(struct wmk_tsdl *in, const struct wmk_tsdl_token *at, s
 		clock->offset %= clock->freq;
 	}
 	if (__builtin_add_overflow(clock->offset_s, seconds, &clock->offset_s))
-		wmk_tsdl_error(in, at, -EPROTO, "a clock whose offset has more than 64 bits of seconds");
+		wmk_tsdl_error(in, at, -EPROTO, "the offset of the clock exceeds 64 bits of seconds");
 	for (uint32_t i = 0; i < in->to->clocks.n; i++)
 		if (strcmp(clocks[i].name, clock->name) == 0)
-			wmk_tsdl_error(in, at, -EPROTO, "a second clock '%.60s'", clock->name);
+			wmk_tsdl_error(in, at, -EPROTO, "duplicate clock '%.60s'", clock->name);
 }
 
-/* The entries of a block that has been read, to be written again. */
+/* Keep the unknown entries of a complete block, to be written again. */
 static void keep_unknown(struct wmk_tsdl *in, const char **more)
 {
 	wmk_ctf_fail(in->to, wmk_tsdl_unknown_of_class(&in->kept, &in->to->scratch, more));
@@ -408,7 +410,7 @@ static void set_event(struct wmk_tsdl *in, void *to, const char *path, const str
 		   value->number <= WAYMARK_LEVEL_DEBUG) {
 		event->class->level = (int32_t)value->number;
 	} else {
-		/* (other tracers' levels have other names and numbers, none of ours) */
+		/* (log levels of other tracers, which have other names or numbers) */
 		keep(in, path, value);
 	}
 }
@@ -479,7 +481,7 @@ static void parse_top(struct wmk_tsdl *in)
 		       "a block (trace, env, clock, stream, event, callsite) or the declaration of a type");
 }
 
-/* One declaration after the other. What goes wrong in one is said with where it begins when the text ends in it. */
+/* Parse all declarations. If the text ends within one, the error also contains the begin of that. */
 static void parse_all(struct wmk_tsdl *in)
 {
 	for (wmk_tsdl_next(in); in->to->err >= 0 && in->token.kind != WMK_TSDL_END;) {
@@ -487,7 +489,9 @@ static void parse_all(struct wmk_tsdl *in)
 
 		parse_top(in);
 		if (in->to->err < 0 && in->is_cut)
-			wmk_error_add(in->to->err, "%s:%" PRIu32 ":%" PRIu32 ": the text ends in what begins here",
+			wmk_error_add(in->to->err,
+				      "%s:%" PRIu32 ":%" PRIu32
+				      ": the text ends within the declaration that begins here",
 				      in->name, at.line, at.column);
 	}
 	if (!in->to->has_trace)
@@ -511,7 +515,7 @@ int wmk_tsdl_parse(struct wmk_ctf_builder *to, const char *text, size_t len, con
 	while (in.scope)
 		wmk_tsdl_leave(&in);
 	wmk_ctf_fail(to, wmk_tsdl_unknown_end(&in.kept, &to->scratch, &to->class.more));
-	/* (its end may be another one than was meant) */
+	/* (the string may end at another quote than intended) */
 	if (to->err == -EPROTO && in.lines.line)
 		wmk_error_add(to->err, "%s:%" PRIu32 ":%" PRIu32 ": a string of more than one line begins here", name,
 			      in.lines.line, in.lines.column);

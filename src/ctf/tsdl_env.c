@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tsdl_env.c - where lengths and selectors are (CTF 1.8.3, section 7.3.2): in a field, or for `x[env.N]` in the
- * environment, whose blocks may follow what needs them. Then the parser looks through the rest of the text for them,
- * once.
+ * tsdl_env.c - references to lengths and selectors (CTF 1.8.3, section 7.3.2): to a field, or for `x[env.N]` to the
+ * environment. Its blocks may come later; then the parser searches the rest of the text for them, once.
  */
 #include <errno.h>
 #include <string.h>
@@ -13,7 +12,7 @@
 
 #define PATH_MAX_NAMES 32u
 
-/* ── where a length or a selector stands ─────────────────────────────────────────────────────────────── */
+/* ── references to fields ────────────────────────────────────────────────────────────────────────────── */
 
 const struct wmk_ref *wmk_tsdl_ref(struct wmk_tsdl *in, const struct wmk_tsdl_token *at, const char *path)
 {
@@ -22,7 +21,7 @@ const struct wmk_ref *wmk_tsdl_ref(struct wmk_tsdl *in, const struct wmk_tsdl_to
 
 	if (!names)
 		return NULL;
-	/* (section 7.3.2 calls them dynamic scopes) */
+	/* (section 7.3.2 calls these scopes dynamic) */
 	for (uint8_t scope = WMK_SCOPE_PACKET_HEADER; scope < WMK_SCOPES && !ref->scope; scope++) {
 		const size_t len = strlen(wmk_tsdl_scope_names[scope]);
 
@@ -35,7 +34,7 @@ const struct wmk_ref *wmk_tsdl_ref(struct wmk_tsdl *in, const struct wmk_tsdl_to
 		const size_t len = strcspn(path, ".");
 
 		if (ref->n == PATH_MAX_NAMES) {
-			wmk_tsdl_error(in, at, -EPROTO, "a path of more than %u names", PATH_MAX_NAMES);
+			wmk_tsdl_error(in, at, -EPROTO, "the path has more than %u names", PATH_MAX_NAMES);
 			break;
 		}
 		names[ref->n++] = wmk_ctf_copy_text(in->to, path, len);
@@ -47,7 +46,7 @@ const struct wmk_ref *wmk_tsdl_ref(struct wmk_tsdl *in, const struct wmk_tsdl_to
 	return ref;
 }
 
-/* ── in the environment ──────────────────────────────────────────────────────────────────────────────── */
+/* ── references to the environment ───────────────────────────────────────────────────────────────────── */
 
 static bool find(const struct wmk_ctf_list *list, const char *name, int64_t *number)
 {
@@ -61,7 +60,7 @@ static bool find(const struct wmk_ctf_list *list, const char *name, int64_t *num
 	return false;
 }
 
-/* `NAME = number`, at the name; of whatever else an entry is, no more than the name is taken. */
+/* Parse `NAME = number`; of another entry only the name is taken. */
 static void look_at_entry(struct wmk_tsdl *ahead, struct wmk_ctf_list *found)
 {
 	struct wmk_ctf_env_entry entry = { .name = wmk_tsdl_path(ahead) }, *at;
@@ -76,7 +75,7 @@ static void look_at_entry(struct wmk_tsdl *ahead, struct wmk_ctf_list *found)
 		*at = entry;
 }
 
-/* What is wrong further on is reported when the parser comes there. */
+/* Search the rest of the text. Errors in it are reported later, when the parser gets there. */
 static void look_ahead(struct wmk_tsdl *in)
 {
 	struct wmk_tsdl ahead = *in;
@@ -92,7 +91,7 @@ static void look_ahead(struct wmk_tsdl *in)
 			look_at_entry(&ahead, &in->env_ahead);
 			continue;
 		}
-		/* (a structure may be called so, but a declaration does not begin with that) */
+		/* (a structure may have this name, but no declaration begins with it) */
 		in_env = in_env ? !wmk_tsdl_is(&ahead, '}') : is_env && wmk_tsdl_is(&ahead, '{');
 		is_env = before == ';' && wmk_tsdl_is_word(&ahead, "env");
 		before = ahead.token.kind == WMK_TSDL_PUNCT ? ahead.token.punct : '\0';

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tsdl_fields.h - the members of a structure as TSDL. Internal to src/ctf.
+ * tsdl_fields.h - write the members of a structure as TSDL. Internal to src/ctf.
  */
 #ifndef WMK_CTF_TSDL_FIELDS_H
 #define WMK_CTF_TSDL_FIELDS_H
 
 #include "ctf/writer.h"
 
-/* What every environment of ours has: at most so many entries, their number. */
+/* The environment entries of each of our traces; returns their number. */
 #define WMK_CTF_ENV_FIXED 12u
 unsigned wmk_ctf_env_fixed(const struct wmk_ctf_trace *trace, struct wmk_ctf_env env[WMK_CTF_ENV_FIXED]);
 
@@ -15,8 +15,8 @@ unsigned wmk_ctf_env_fixed(const struct wmk_ctf_trace *trace, struct wmk_ctf_env
 #define WMK_CTF_DEPTH_MAX 64       /* levels of nested types */
 
 /*
- * Declare `n` fields, one per line, indented by `depth` tabs. Names are made identifiers, prefixed by '_', and
- * unique. May leave a part of them in `out` when it fails.
+ * Declare `n` fields, one per line, indented by `depth` tabs. Their names become identifiers with the prefix '_', made
+ * unique. After an error, `out` may contain a part of them.
  */
 int wmk_ctf_put_fields(struct wmk_ctf_text_buffer *out, const struct wmk_field *fields, uint32_t n, unsigned depth);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tsdl_head.c - what must be known of TSDL metadata before it is parsed: its version, its byte order.
+ * tsdl_head.c - find what is needed before TSDL metadata is parsed: version and byte order.
  */
 #include <errno.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "ctf/tsdl.h"
 
-/* The next token is this word, or a string of it. */
+/* Whether the next token is this word, or a string with this text. */
 static bool is_text(const struct wmk_tsdl *in, const char *word)
 {
 	const bool has_text = in->token.kind == WMK_TSDL_IDENT || in->token.kind == WMK_TSDL_STRING;
@@ -16,12 +16,12 @@ static bool is_text(const struct wmk_tsdl *in, const char *word)
 	return has_text && in->token.len == strlen(word) && memcmp(in->token.text, word, in->token.len) == 0;
 }
 
-/* Behind `byte_order`. */
+/* Parse what follows `byte_order`. */
 static void take_order(struct wmk_tsdl *in)
 {
 	bool is_big;
 
-	wmk_tsdl_expect(in, '=', "behind 'byte_order'");
+	wmk_tsdl_expect(in, '=', "after 'byte_order'");
 	is_big = is_text(in, "be") || is_text(in, "network");
 	if (!is_big && !is_text(in, "le"))
 		wmk_tsdl_wrong(in, NULL, "a byte_order: 'le', 'be' or 'network'");
@@ -32,8 +32,8 @@ static void take_order(struct wmk_tsdl *in)
 }
 
 /*
- * The trace's own byte order, which types before the trace block may use already: `byte_order` is looked for in the
- * block, through all words, without their meaning.
+ * Find the byte order of the trace, which types before the trace block may need. The search goes through all tokens,
+ * without parsing them.
  */
 void wmk_tsdl_find_order(struct wmk_tsdl *in)
 {
@@ -55,7 +55,7 @@ void wmk_tsdl_find_order(struct wmk_tsdl *in)
 	if (trace.kind == WMK_TSDL_END)
 		wmk_tsdl_error(in, NULL, -EPROTO, "the metadata has no trace block");
 	else
-		wmk_tsdl_error(in, &trace, -EPROTO, "a trace block without a byte_order");
+		wmk_tsdl_error(in, &trace, -EPROTO, "the trace block has no byte_order");
 }
 
 void wmk_tsdl_open(struct wmk_tsdl *in, struct wmk_ctf_builder *to, const char *text, size_t len, const char *name)
@@ -64,7 +64,7 @@ void wmk_tsdl_open(struct wmk_tsdl *in, struct wmk_ctf_builder *to, const char *
 				 .line_begin = text, .line = 1 };
 }
 
-/* A text may begin by a comment that says what it is: CTF and a version (section 7). */
+/* A text may begin with a comment that contains CTF and a version (section 7). */
 void wmk_tsdl_signature(struct wmk_ctf_builder *to, const char *text, size_t len)
 {
 	static const char head[] = "/* CTF ", version[] = "1.8";
@@ -72,5 +72,5 @@ void wmk_tsdl_signature(struct wmk_ctf_builder *to, const char *text, size_t len
 
 	if (len < n + 3 || memcmp(text, head, n) != 0 || memcmp(text + n, version, 3) == 0)
 		return;
-	wmk_ctf_warn(to, 1, 1, "metadata of CTF %.3s is read as that of 1.8", text + n);
+	wmk_ctf_warn(to, 1, 1, "metadata of CTF %.3s is read as CTF 1.8", text + n);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tsdl_idents.c - names in TSDL (see tsdl_idents.h).
+ * tsdl_idents.c - identifiers in TSDL (see tsdl_idents.h).
  */
 #include <errno.h>
 #include <json-c/json.h>
@@ -20,7 +20,7 @@ const char *wmk_ctf_role_name(unsigned scope, unsigned role)
 	return scope <= WMK_SCOPE_EVENT_HEADER ? wmk_ctf_roles[role].tsdl : NULL;
 }
 
-/* (a time is one by the clock that it is a value of) */
+/* (a time is expressed by the mapping to a clock) */
 const char *wmk_ctf_role_name_of(const struct wmk_ctf_op *op, unsigned scope)
 {
 	const unsigned first = op->roles ? (unsigned)__builtin_ctz(op->roles) : WMK_ROLE_NONE;
@@ -44,14 +44,14 @@ bool wmk_ctf_is_keyword(const char *name)
 }
 
 /*
- * The identifiers that there are; and, of names that many have, or that become one identifier, the number to go on
- * from: members come from anywhere, and to begin at 2 for each of them would be as many questions as they are, squared.
+ * Used identifiers; and for each name with duplicates, the next number to try. The input is not trusted: a search from
+ * 2 for each duplicate would take quadratic time.
  */
 struct seen {
 	json_object *idents, *numbers;
 };
 
-/* The first that nobody has of name_2, name_3, ... */
+/* Make the first unused one of name_2, name_3, ... */
 static int make_numbered(struct seen *seen, const char *prefix, const char *name, char ident[WMK_CTF_IDENT])
 {
 	char base[WMK_CTF_IDENT], suffix[16];
@@ -78,17 +78,17 @@ static int make_numbered(struct seen *seen, const char *prefix, const char *name
 	return 0;
 }
 
-/* The identifier of one member, or option, of what is at `in`: what no member before it has. */
+/* Make the identifier of a member or option of the operation `in`, which no earlier one has. */
 static char *make_name(const struct wmk_ctf_op *ops, unsigned scope, uint32_t in, uint32_t at, struct seen *seen)
 {
 	const char *role = wmk_ctf_role_name_of(&ops[at], scope), *name = wmk_or_empty(ops[at].name);
-	/* (readers take one '_' off, of labels that select as well) */
+	/* (readers remove a leading '_' from the labels of selectors, too) */
 	const bool is_plain = ops[in].code == WMK_CTF_VARIANT && !wmk_ctf_is_keyword(name) && *name != '_' &&
 			      !(*name >= '0' && *name <= '9');
 	const char *prefix = is_plain ? "" : "_", *suffix = "";
 	char ident[WMK_CTF_IDENT];
 
-	/* What has no role may not have the name of one. */
+	/* A field without a role must not have the name of one. */
 	for (unsigned i = 1; i < WMK_ROLES && !role; i++)
 		if (!(ops[at].roles & WMK_ROLE_BIT(i)) && wmk_ctf_role_name(scope, i) &&
 		    !strcmp(wmk_ctf_role_name(scope, i), name))
@@ -111,7 +111,7 @@ void wmk_ctf_idents_free(struct wmk_ctf_idents *idents)
 	*idents = (struct wmk_ctf_idents){ NULL, NULL, 0 };
 }
 
-/* Those in the structure or variant at `in`, as TSDL had them. */
+/* Copy the names in the structure or variant at `in` from TSDL. */
 static int make_raw_names(struct wmk_ctf_idents *idents, const struct wmk_ctf_op *ops, uint32_t in)
 {
 	for (uint32_t i = in + 1; ops[i].code != WMK_CTF_END; i = ops[i].next) {
@@ -122,7 +122,7 @@ static int make_raw_names(struct wmk_ctf_idents *idents, const struct wmk_ctf_op
 	return 0;
 }
 
-/* The name in its attributes, if it may be called that. */
+/* Restore the name from the attributes, if it is allowed. */
 static int take_kept(struct wmk_ctf_idents *idents, struct wmk_tsdl_unknown_names *kept, unsigned scope, uint32_t in,
 		     uint32_t at)
 {
@@ -144,8 +144,8 @@ static int take_kept(struct wmk_ctf_idents *idents, struct wmk_tsdl_unknown_name
 }
 
 /*
- * Those in the structure or variant at `in`, anew. Attributes come from anywhere: what has none is called as it would
- * be without those of others, then come the names that were kept, where nobody has them.
+ * Make the identifiers in the structure or variant at `in`. Attributes are not trusted: first the names of fields
+ * without them are made, as if there were no attributes; then the original names are restored, unless already used.
  */
 static int make_names(struct wmk_ctf_idents *idents, struct wmk_tsdl_unknown_names *kept, unsigned scope, uint32_t in)
 {

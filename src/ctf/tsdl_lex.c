@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tsdl_lex.c - TSDL's tokens (CTF 1.8.3, section C.1: those of C, without a preprocessor), and errors that name their
- * place.
+ * tsdl_lex.c - split TSDL into tokens (CTF 1.8.3, section C.1: those of C, without a preprocessor), and report errors
+ * with their place.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -50,11 +50,11 @@ void wmk_tsdl_wrong(struct wmk_tsdl *in, const struct wmk_tsdl_token *at, const 
 
 	if (in->to->err < 0)
 		return;
-	/* The last word may lack its end, too. */
+	/* The last token may be incomplete, too. */
 	in->is_cut = in->at == in->end;
 	switch (token->kind) {
 	case WMK_TSDL_END:
-		wmk_tsdl_error(in, token, -EPROTO, "expected %s, the text ends", what);
+		wmk_tsdl_error(in, token, -EPROTO, "expected %s, found the end of the text", what);
 		break;
 	case WMK_TSDL_IDENT:
 		wmk_tsdl_error(in, token, -EPROTO, "expected %s, not '%.*s'", what,
@@ -75,14 +75,14 @@ void wmk_tsdl_wrong(struct wmk_tsdl *in, const struct wmk_tsdl_token *at, const 
 	}
 }
 
-/* An error of the lexer itself, at a token that begins so, ... */
+/* Report an error of the lexer in a token that begins at `at`. */
 static void bad_at(struct wmk_tsdl *in, const struct wmk_tsdl_token *at, const char *words)
 {
 	in->is_cut = in->at == in->end;
 	wmk_tsdl_error(in, at, -EPROTO, "%s", words);
 }
 
-/* ... or at a byte of this line. */
+/* Likewise at a byte of the current line. */
 static void bad(struct wmk_tsdl *in, const char *at, const char *words)
 {
 	const struct wmk_tsdl_token here = { .line = in->line, .column = (uint32_t)(at - in->line_begin) + 1 };
@@ -90,7 +90,7 @@ static void bad(struct wmk_tsdl *in, const char *at, const char *words)
 	bad_at(in, &here, words);
 }
 
-/* ── what is between tokens ──────────────────────────────────────────────────────────────────────────── */
+/* ── blanks and comments ─────────────────────────────────────────────────────────────────────────────── */
 
 static void newline(struct wmk_tsdl *in, const char *next)
 {
@@ -114,7 +114,7 @@ static void skip_comment(struct wmk_tsdl *in)
 	in->at = in->end;
 	in->line = line;
 	in->line_begin = line_begin;
-	bad(in, begin, "a comment that does not end");
+	bad(in, begin, "unterminated comment");
 }
 
 static void skip_blank(struct wmk_tsdl *in)
@@ -152,7 +152,7 @@ static int digit_value(char c)
 	return is_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : 99;
 }
 
-/* Decimal, octal, hexadecimal, or binary as gcc has it; a suffix of u and l. */
+/* Read a decimal, octal, hexadecimal or binary number (as in gcc), with a suffix of u and l. */
 static void lex_number(struct wmk_tsdl *in)
 {
 	const char *begin = in->at;
@@ -178,14 +178,14 @@ static void lex_number(struct wmk_tsdl *in)
 	while (in->at < in->end && memchr("uUlL", *in->at, 4))
 		in->at++;
 	if (in->at < in->end && (is_letter(*in->at) || is_digit(*in->at))) {
-		bad(in, begin, "a number with a digit that is none of it");
+		bad(in, begin, "invalid digit in a number");
 		return;
 	}
 	in->token.kind = WMK_TSDL_NUMBER;
 	in->token.number = value;
 }
 
-/* One character of a string behind its backslash. Returns its value, -1: there is none. */
+/* Read an escape sequence after its backslash. Returns its value; -1: invalid. */
 static int lex_escape(struct wmk_tsdl *in)
 {
 	static const char from[] = "abfnrtv\\'\"?", to[] = "\a\b\f\n\r\t\v\\'\"?";
@@ -213,7 +213,7 @@ static int lex_escape(struct wmk_tsdl *in)
 	return (unsigned char)to[known - from];
 }
 
-/* A string, or with ' a character, which is a number. */
+/* Read a string, or in ' a character, which is a number. */
 static void lex_string(struct wmk_tsdl *in)
 {
 	const struct wmk_tsdl_token at = in->token;
@@ -222,7 +222,7 @@ static void lex_string(struct wmk_tsdl *in)
 	size_t len = 0, room;
 	char *text;
 
-	/* The string is no longer than what is before the first quote that no backslash is before. */
+	/* The string ends at or before the first quote without a preceding backslash. */
 	while (last && last[-1] == '\\' && (size_t)(last - begin) < STRING_MAX)
 		last = memchr(last + 1, quote, (size_t)(in->end - last - 1));
 	if (!last || (size_t)(last - begin) > STRING_MAX)
@@ -239,13 +239,13 @@ static void lex_string(struct wmk_tsdl *in)
 		if (c == '\n')
 			newline(in, in->at);
 		if (c == '\\' && (c = lex_escape(in)) < 0) {
-			bad_at(in, &at, "a string with an escape sequence that does not exist");
+			bad_at(in, &at, "unknown escape sequence in a string");
 			return;
 		}
 		text[len++] = (char)c;
 	}
 	if (in->at == in->end || *in->at != quote) {
-		bad_at(in, &at, "a string that does not end, or has more than 1 MB");
+		bad_at(in, &at, "unterminated string, or string of more than 1 MB");
 		return;
 	}
 	in->at++;
@@ -285,7 +285,7 @@ static void lex_punct(struct wmk_tsdl *in)
 	} else if (memchr("{}()[]<>;:,=.*-+", *in->at, 16)) {
 		in->token.punct = *in->at++;
 	} else {
-		bad(in, in->at, "a character that begins no word of TSDL");
+		bad(in, in->at, "unexpected character");
 	}
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tsdl_scalar.c - integers, floating point numbers, strings, enumerations in TSDL (CTF 1.8.3, sections 4.1 and 7.3).
+ * tsdl_scalar.c - parse integers, floating point numbers, strings and enumerations of TSDL (CTF 1.8.3, sections 4.1 and
+ * 7.3).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -38,12 +39,12 @@ void wmk_tsdl_alignment(struct wmk_tsdl *in, uint32_t *align)
 	if (value > 0 && value <= 1 << 30 && !(value & (value - 1)))
 		*align = (uint32_t)value;
 	else
-		wmk_tsdl_error(in, &token, -EPROTO, "an alignment is a power of two, not %" PRId64, value);
+		wmk_tsdl_error(in, &token, -EPROTO, "an alignment must be a power of two, not %" PRId64, value);
 }
 
 /* ── attributes ──────────────────────────────────────────────────────────────────────────────────────── */
 
-/* A value that is one word, or a number, or a string. */
+/* A value that is a word, a number or a string. */
 struct property_value {
 	struct wmk_tsdl_token token;
 	const char *text;          /* "" for a number */
@@ -83,7 +84,7 @@ static void truth(struct wmk_tsdl *in, uint8_t *is)
 	if (!is_true && !is_false && *word.text)
 		wmk_tsdl_wrong(in, &word.token, "'true' or 'false'");
 	else if (!is_true && !is_false)
-		wmk_tsdl_warn(in, &word.token, "a number that is neither 0 nor 1 is taken as true");
+		wmk_tsdl_warn(in, &word.token, "a number other than 0 and 1 is read as true");
 }
 
 static void order(struct wmk_tsdl *in, uint8_t *is)
@@ -135,7 +136,7 @@ static void encoding(struct wmk_tsdl *in, uint8_t *is_text)
 		wmk_tsdl_wrong(in, &word.token, "'UTF8', 'ASCII' or 'none'");
 }
 
-/* clock.NAME.value; of other things nothing is known. */
+/* Parse clock.NAME.value; other maps are ignored. */
 static void map(struct wmk_tsdl *in, const char **clock)
 {
 	const struct wmk_tsdl_token token = in->token;
@@ -145,7 +146,7 @@ static void map(struct wmk_tsdl *in, const char **clock)
 	struct wmk_ctf_map *at;
 
 	if (token.kind == WMK_TSDL_STRING || !is_clock) {
-		wmk_tsdl_warn(in, &token, "a map that is no clock.NAME.value is ignored");
+		wmk_tsdl_warn(in, &token, "a map other than clock.NAME.value: ignored");
 		return;
 	}
 	if (strncmp(path, "clock.", 6) != 0 || !last || last < path + 6 || strcmp(last, ".value") != 0) {
@@ -158,7 +159,7 @@ static void map(struct wmk_tsdl *in, const char **clock)
 		*at = (struct wmk_ctf_map){ .clock = *clock, .line = token.line, .column = token.column };
 }
 
-/* Unsigned, from 1 to `max`. */
+/* Parse a number of bits from 1 to `max`. */
 static int64_t bits(struct wmk_tsdl *in, int64_t max, const char *of)
 {
 	const struct wmk_tsdl_token token = in->token;
@@ -166,24 +167,24 @@ static int64_t bits(struct wmk_tsdl *in, int64_t max, const char *of)
 	const int64_t value = wmk_tsdl_number(in, &is_unsigned);
 
 	if (!is_unsigned || value < 1 || value > max)
-		wmk_tsdl_error(in, &token, -EPROTO, "%s has 1 to %" PRId64 " bits, not %" PRId64, of, max, value);
+		wmk_tsdl_error(in, &token, -EPROTO, "%s must have 1 to %" PRId64 " bits, not %" PRId64, of, max, value);
 	return value;
 }
 
-/* The value of a property. False: the type has no such property, and nothing was taken. */
+/* Parse the value of a property. False: the type has no such property, and no token was taken. */
 typedef bool (*attribute)(struct wmk_tsdl *in, const char *name, struct wmk_type *type, void *more);
 
-/* The value of a property that this type does not have. */
+/* Skip the value of a property that the type does not have. */
 static void pass_over(struct wmk_tsdl *in, const struct wmk_tsdl_token *at, const char *name)
 {
 	if (in->token.kind == WMK_TSDL_IDENT)
 		wmk_tsdl_path(in);
 	else
 		take_word(in);
-	wmk_tsdl_warn(in, at, "the property '%.40s' is unknown in this type, and is ignored", name);
+	wmk_tsdl_warn(in, at, "unknown property '%.40s' of this type: ignored", name);
 }
 
-/* `name = value;` */
+/* Parse `name = value;`. */
 static void read_attribute(struct wmk_tsdl *in, attribute take, struct wmk_type *type, void *more)
 {
 	const struct wmk_tsdl_token token = in->token;
@@ -194,21 +195,21 @@ static void read_attribute(struct wmk_tsdl *in, attribute take, struct wmk_type 
 		wmk_tsdl_wrong(in, NULL, "a property of the type, or '}'");
 	name = wmk_tsdl_path(in);
 	if (wmk_tsdl_find(in, WMK_TSDL_PROPERTY, name))
-		wmk_tsdl_warn(in, &token, "a second property '%.40s' of a type: the last one counts", name);
+		wmk_tsdl_warn(in, &token, "duplicate property '%.40s' of a type: the last one counts", name);
 	else
 		wmk_tsdl_declare(in, &token, WMK_TSDL_PROPERTY, name, type);
-	wmk_tsdl_expect(in, '=', "behind a property's name");
+	wmk_tsdl_expect(in, '=', "after a property's name");
 	if (in->to->err < 0)
 		return;
 	is_known = take(in, name, type, more);
 	if (in->to->err < 0)
-		wmk_error_add(in->to->err, "the property '%.40s' of a type", name);
+		wmk_error_add(in->to->err, "property '%.40s' of a type", name);
 	else if (!is_known)
 		pass_over(in, &token, name);
-	wmk_tsdl_expect(in, ';', "behind a property");
+	wmk_tsdl_expect(in, ';', "after a property");
 }
 
-/* `{ name = value; ... }`, in a scope of its own, in which a property is to be once. */
+/* Parse `{ name = value; ... }`, in a scope of its own to detect duplicate properties. */
 static void attributes(struct wmk_tsdl *in, attribute take, struct wmk_type *type, void *more)
 {
 	wmk_tsdl_enter(in);
@@ -249,7 +250,7 @@ void wmk_tsdl_integer(struct wmk_tsdl *in, struct wmk_type *type)
 	*type = (struct wmk_type){ .kind = WMK_TYPE_INT, .order = in->to->class.order, .base = 10 };
 	attributes(in, integer_attribute, type, NULL);
 	if (!type->width)
-		wmk_tsdl_error(in, &at, -EPROTO, "an integer without a size");
+		wmk_tsdl_error(in, &at, -EPROTO, "the integer has no size");
 	if (!type->align)
 		type->align = type->width % 8 ? 1 : 8;
 }
@@ -282,23 +283,21 @@ void wmk_tsdl_float(struct wmk_tsdl *in, struct wmk_type *type)
 
 	*type = (struct wmk_type){ .kind = WMK_TYPE_FLOAT, .order = in->to->class.order };
 	attributes(in, float_attribute, type, &digits);
-	/*
-	 * IEEE 754's binary formats; the mantissa counts the bit that is not there, the exponent's digits not the sign.
-	 */
+	/* mant_dig counts the implicit first bit of the mantissa; exp_dig does not count the sign */
 	type->width = (uint16_t)(digits.exponent + digits.mantissa);
 	type->is_extended = wmk_ctf_is_long_double(type->width, (uint64_t)digits.mantissa);
 	type->attributes = type->is_extended ? WMK_TSDL_UNKNOWN_OF_LONG_DOUBLE : NULL;
 	if (type->is_extended ? type->order != WMK_ORDER_LITTLE : !digits.exponent ||
 	    wmk_ctf_exponent_bits(type->width) != digits.exponent)
 		wmk_tsdl_error(in, &at, -ENOTSUP,
-			       "floating point of exp_dig %" PRId64 ", mant_dig %" PRId64
-			       ": IEEE 754's is understood, and x87's, which is little-endian",
+			       "unsupported floating point number of exp_dig %" PRId64 ", mant_dig %" PRId64
+			       " (supported: formats of IEEE 754, and x87 in little-endian)",
 			       digits.exponent, digits.mantissa);
 	if (!type->align)
 		type->align = 8;
 }
 
-/* (a string of another encoding has other bytes, and ends by the same one) */
+/* (the encoding does not change the end of a string) */
 static bool string_attribute(struct wmk_tsdl *in, const char *name, struct wmk_type *type, void *more)
 {
 	struct property_value word;
@@ -311,7 +310,7 @@ static bool string_attribute(struct wmk_tsdl *in, const char *name, struct wmk_t
 		wmk_tsdl_wrong(in, NULL, "an encoding");
 	word = take_word(in);
 	if (!is_encoding(&word, NULL))
-		wmk_tsdl_warn(in, &word.token, "the encoding '%.40s' of a string is unknown: UTF-8 is assumed",
+		wmk_tsdl_warn(in, &word.token, "unknown encoding '%.40s' of a string: read as UTF-8",
 			      word.text);
 	return true;
 }
@@ -325,7 +324,7 @@ void wmk_tsdl_string(struct wmk_tsdl *in, struct wmk_type *type)
 
 /* ── enumerations ────────────────────────────────────────────────────────────────────────────────────── */
 
-/* One end. It has 64 bits: what they cannot tell is not wrapped around where the numbers have more. */
+/* Parse a bound of 64 bits. For a wider type, a bound that does not fit is an error. */
 static int64_t label_end(struct wmk_tsdl *in, const struct wmk_type *type)
 {
 	const struct wmk_tsdl_token at = in->token;
@@ -333,11 +332,11 @@ static int64_t label_end(struct wmk_tsdl *in, const struct wmk_type *type)
 	const int64_t number = wmk_tsdl_number(in, &is_unsigned);
 
 	if (type->width > 64 && (type->is_signed ? is_unsigned && number < 0 : !is_unsigned))
-		wmk_tsdl_error(in, &at, -ENOTSUP, "a label of a number beyond those of 64 bits");
+		wmk_tsdl_error(in, &at, -ENOTSUP, "the value of the label does not fit 64 bits");
 	return number;
 }
 
-/* `= from`, `= from ... to`, or nothing: one more than the label before. */
+/* Parse `= from`, `= from ... to`, or nothing: one more than the previous label. */
 static void label_range(struct wmk_tsdl *in, const struct wmk_type *type, struct wmk_label *label, int64_t next)
 {
 	const bool is_said = wmk_tsdl_take(in, '=');
@@ -351,7 +350,7 @@ static bool runs_back(const struct wmk_type *type, const struct wmk_label *label
 	return type->is_signed ? label->from > label->to : (uint64_t)label->from > (uint64_t)label->to;
 }
 
-/* `label [range]`, behind which `next` follows. */
+/* Parse `label [range]`; `next` is the default value. */
 static void read_label(struct wmk_tsdl *in, const struct wmk_type *type, struct wmk_label *label, int64_t next)
 {
 	const struct wmk_tsdl_token token = in->token;
@@ -367,10 +366,10 @@ static void read_label(struct wmk_tsdl *in, const struct wmk_type *type, struct 
 
 		label->to = label->from;
 		label->from = from;
-		wmk_tsdl_warn(in, &token, "the range of label '%.40s' ends before it begins", label->name);
+		wmk_tsdl_warn(in, &token, "the range of label '%.40s' is reversed", label->name);
 	}
 	if (!wmk_tsdl_take(in, ',') && !wmk_tsdl_is(in, '}'))
-		wmk_tsdl_wrong(in, NULL, "',' or '}' behind a label");
+		wmk_tsdl_wrong(in, NULL, "',' or '}' after a label");
 }
 
 static void labels(struct wmk_tsdl *in, struct wmk_type *type)
@@ -388,7 +387,7 @@ static void labels(struct wmk_tsdl *in, struct wmk_type *type)
 	type->count = list.n;
 }
 
-/* `[NAME] [: integer] { ... }`, or `NAME` alone for one that is declared. */
+/* Parse `[NAME] [: integer] { ... }`, or `NAME` alone, which must be declared. */
 void wmk_tsdl_enum(struct wmk_tsdl *in, struct wmk_type *type)
 {
 	const struct wmk_tsdl_token token = in->token;
@@ -409,9 +408,9 @@ void wmk_tsdl_enum(struct wmk_tsdl *in, struct wmk_type *type)
 		*type = *known;
 	else
 		wmk_tsdl_error(in, NULL, -EPROTO,
-			       "an enumeration without an integer type, and there is no type 'int'");
+			       "the enumeration has no integer type, and the type 'int' is not declared");
 	if (type->kind != WMK_TYPE_INT)
-		wmk_tsdl_error(in, &base, -EPROTO, "an enumeration of something that is no integer");
+		wmk_tsdl_error(in, &base, -EPROTO, "the type of an enumeration must be an integer");
 	wmk_tsdl_expect(in, '{', "before the labels of an enumeration");
 	type->kind = WMK_TYPE_ENUM;
 	type->is_text = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tsdl_scope.c - names of types: typedefs and typealiases, and the tags of structures, variants and enumerations, each
- * with a space of its own. A name is seen from where it is declared to the end of the block that it is declared in (CTF
- * 1.8.3, section 7.3.1).
+ * in a name space of its own. A name is visible from its declaration to the end of the enclosing block (CTF 1.8.3,
+ * section 7.3.1).
  */
 #include <errno.h>
 #include <search.h>
@@ -42,12 +42,12 @@ void wmk_tsdl_enter(struct wmk_tsdl *in)
 
 static void forget(void *name)
 {
-	(void)name;                /* the scratch's */
+	(void)name;                /* the name is in scratch memory */
 }
 
 void wmk_tsdl_leave(struct wmk_tsdl *in)
 {
-	if (!in->scope)            /* (after an error none was entered) */
+	if (!in->scope)            /* (after an error no scope was opened) */
 		return;
 	tdestroy(in->scope->names, forget);
 	in->scope = in->scope->outer;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tsdl_type.c - TSDL's type specifiers and declarators (CTF 1.8.3, section 7.3): as in C, with structures, variants,
- * arrays whose length is another field, and aliases of any name that C could give a type.
+ * tsdl_type.c - parse TSDL's type specifiers and declarators (CTF 1.8.3, section 7.3): as in C, with structures,
+ * variants, arrays with a length in another field, and aliases for any name of a type in C.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -12,15 +12,12 @@
 #include "ctf/tsdl_type.h"
 
 #define DIMENSIONS_MAX 16u
-#define NAME_MAX_BYTES 4096u         /* of all words of a type */
+#define NAME_MAX_BYTES 4096u         /* limit for all words of a type */
 #define ELEMENTS_MAX ((uint64_t)1 << 31)
 
 /* ── names ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/*
- * What a name of `len` bytes has room for: it grows where it is, so that all copies of it together are no more than
- * twice the last.
- */
+/* Capacity for a name of `len` bytes. It grows by powers of two, so that all copies take at most twice the last one. */
 static size_t room_of(size_t len)
 {
 	size_t room = 32;
@@ -30,14 +27,14 @@ static size_t room_of(size_t len)
 	return room;
 }
 
-/* A name that only this has made, or NULL, and one word more behind a `mark`. */
+/* Append `mark` and a word to a name that lengthen() has made, or NULL. */
 static void lengthen(struct wmk_tsdl *in, char **name, char mark, const char *word, size_t len)
 {
 	const size_t before = *name ? strlen(*name) : 0, all = before + (before != 0) + len;
 	char *longer = *name;
 
 	if (all > NAME_MAX_BYTES) {
-		wmk_tsdl_error(in, NULL, -EPROTO, "a name of more than %u bytes", NAME_MAX_BYTES);
+		wmk_tsdl_error(in, NULL, -EPROTO, "the name exceeds %u bytes", NAME_MAX_BYTES);
 		return;
 	}
 	if (!longer || room_of(before) < all + 1) {
@@ -53,7 +50,7 @@ static void lengthen(struct wmk_tsdl *in, char **name, char mark, const char *wo
 	*name = longer;
 }
 
-/* Append the next token, a word, and take it. */
+/* Append the next token, which is a word, and take it. */
 static void take_joined(struct wmk_tsdl *in, char **words, char mark)
 {
 	lengthen(in, words, mark, in->token.text, in->token.len);
@@ -82,13 +79,13 @@ struct dimension {
 
 struct declarator {
 	const char *name;          /* NULL: none */
-	struct wmk_tsdl_token at;  /* where it begins; of one with a name, that */
+	struct wmk_tsdl_token at;  /* the place of the name, else of the begin */
 	unsigned pointers;
 	struct dimension dimensions[DIMENSIONS_MAX];
 	unsigned n;
 };
 
-/* Behind '[', with the ']'. */
+/* Parse what follows '[', including the ']'. */
 static void parse_dimension(struct wmk_tsdl *in, struct declarator *to)
 {
 	struct dimension *dimension = &to->dimensions[to->n];
@@ -98,7 +95,7 @@ static void parse_dimension(struct wmk_tsdl *in, struct declarator *to)
 	bool is_unsigned;
 
 	if (to->n == DIMENSIONS_MAX) {
-		wmk_tsdl_error(in, NULL, -EPROTO, "an array of more than %u dimensions", DIMENSIONS_MAX);
+		wmk_tsdl_error(in, NULL, -EPROTO, "the array has more than %u dimensions", DIMENSIONS_MAX);
 		return;
 	}
 	if (in->token.kind == WMK_TSDL_IDENT) {
@@ -111,14 +108,14 @@ static void parse_dimension(struct wmk_tsdl *in, struct declarator *to)
 		length = wmk_tsdl_number(in, &is_unsigned);
 	}
 	if (length < 0 || length > UINT32_MAX)
-		wmk_tsdl_error(in, &token, -EPROTO, "an array has 0 to %" PRIu32 " elements, not %" PRId64, UINT32_MAX,
-			       length);
+		wmk_tsdl_error(in, &token, -EPROTO, "an array must have 0 to %" PRIu32 " elements, not %" PRId64,
+			       UINT32_MAX, length);
 	dimension->count = (uint32_t)length;
 	to->n++;
-	wmk_tsdl_expect(in, ']', "behind an array's length");
+	wmk_tsdl_expect(in, ']', "after an array's length");
 }
 
-/* Pointers, a name or none, dimensions; in parentheses too, which change nothing where there is no function. */
+/* Parse pointers, an optional name, dimensions. Parentheses are allowed; without functions they change nothing. */
 static void parse_declarator(struct wmk_tsdl *in, struct declarator *to)
 {
 	if (!to->name)
@@ -130,12 +127,12 @@ static void parse_declarator(struct wmk_tsdl *in, struct declarator *to)
 	}
 	if (wmk_tsdl_take(in, '(')) {
 		if (++in->depth > WMK_CTF_TYPE_DEPTH) {
-			wmk_tsdl_error(in, NULL, -E2BIG, "parentheses in more than %u levels", WMK_CTF_TYPE_DEPTH);
+			wmk_tsdl_error(in, NULL, -E2BIG, "more than %u levels of parentheses", WMK_CTF_TYPE_DEPTH);
 			return;
 		}
 		parse_declarator(in, to);
 		in->depth--;
-		wmk_tsdl_expect(in, ')', "behind a declarator");
+		wmk_tsdl_expect(in, ')', "after a declarator");
 	} else if (in->token.kind == WMK_TSDL_IDENT && !to->name) {
 		to->at = in->token;
 		to->name = wmk_tsdl_take_text(in);
@@ -144,7 +141,7 @@ static void parse_declarator(struct wmk_tsdl *in, struct declarator *to)
 		parse_dimension(in, to);
 }
 
-/* The type whose name is `words` and so many '*'. (Not on the scratch: a declarator is less than its type's name.) */
+/* Find the type named `words` and `pointers` times '*'. (The name is on the stack: many are never kept.) */
 static void pointed(struct wmk_tsdl *in, const struct wmk_tsdl_token *at, const char *words, unsigned pointers,
 		    struct wmk_type *type)
 {
@@ -153,7 +150,7 @@ static void pointed(struct wmk_tsdl *in, const struct wmk_tsdl_token *at, const 
 	char name[NAME_MAX_BYTES + 1];
 
 	if (len > NAME_MAX_BYTES || pointers > (NAME_MAX_BYTES - len) / 2) {
-		wmk_tsdl_error(in, at, -EPROTO, "a name of more than %u bytes", NAME_MAX_BYTES);
+		wmk_tsdl_error(in, at, -EPROTO, "the name exceeds %u bytes", NAME_MAX_BYTES);
 		return;
 	}
 	memcpy(name, wmk_or_empty(words), len);
@@ -162,16 +159,16 @@ static void pointed(struct wmk_tsdl *in, const struct wmk_tsdl_token *at, const 
 	name[len + 2 * (size_t)pointers] = '\0';
 	known = words ? wmk_tsdl_find(in, WMK_TSDL_ALIAS, name) : NULL;
 	if (!known) {
-		wmk_tsdl_error(in, at, -EPROTO, "there is no type '%.80s'", words ? name : "*");
+		wmk_tsdl_error(in, at, -EPROTO, "unknown type '%.80s'", words ? name : "*");
 		return;
 	}
 	*type = *known;
-	/* (addresses are hexadecimal to babeltrace, too) */
+	/* (babeltrace2 shows addresses as hexadecimal, too) */
 	if (type->kind == WMK_TYPE_INT)
 		type->base = 16;
 }
 
-/* What `declarator` makes of `base`, which begins at the token and whose name is `words`. */
+/* Apply `declarator` to `base`, which begins at `at` and has the name `words`. */
 static void apply(struct wmk_tsdl *in, const struct declarator *declarator, const struct wmk_type *base,
 		  const struct wmk_tsdl_token *at, const char *words, struct wmk_type *type)
 {
@@ -181,7 +178,7 @@ static void apply(struct wmk_tsdl *in, const struct declarator *declarator, cons
 	if (declarator->pointers)
 		pointed(in, at, words, declarator->pointers, type);
 	else if (!base->kind && !base->align && words)
-		wmk_tsdl_error(in, at, -EPROTO, "there is no type '%.80s'", words);
+		wmk_tsdl_error(in, at, -EPROTO, "unknown type '%.80s'", words);
 	for (unsigned i = declarator->n; i-- > 0;) {
 		const struct dimension *dimension = &declarator->dimensions[i];
 		struct wmk_type *elem = wmk_ctf_alloc(in->to, sizeof(*elem));
@@ -197,7 +194,7 @@ static void apply(struct wmk_tsdl *in, const struct declarator *declarator, cons
 		n_all = dimension->ref ? 1 : n_all * dimension->count;
 		if (n_all > ELEMENTS_MAX)
 			wmk_tsdl_error(in, &declarator->at, -E2BIG,
-				       "an array of more than %" PRIu64 " elements, in all its dimensions together",
+				       "the array has more than %" PRIu64 " elements in all its dimensions",
 				       ELEMENTS_MAX);
 		type->is_text = elem->kind == WMK_TYPE_INT && elem->is_text && elem->width == 8 && elem->align == 8;
 	}
@@ -205,7 +202,7 @@ static void apply(struct wmk_tsdl *in, const struct declarator *declarator, cons
 
 /* ── structures and variants ─────────────────────────────────────────────────────────────────────────── */
 
-/* `specifier declarator, declarator;` */
+/* Parse `specifier declarator, declarator;`. */
 static void parse_fields(struct wmk_tsdl *in, struct wmk_ctf_list *fields)
 {
 	const struct wmk_tsdl_token at = in->token;
@@ -213,11 +210,11 @@ static void parse_fields(struct wmk_tsdl *in, struct wmk_ctf_list *fields)
 	struct wmk_type base;
 
 	wmk_tsdl_specifier(in, &base, &words);
-	/* `struct name { ... };` declares a type and no field. */
+	/* `struct name { ... };` declares a type, but no field. */
 	if (!words && wmk_tsdl_take(in, ';'))
 		return;
 	if (base.kind == WMK_TYPE_VARIANT && !base.ref)
-		wmk_tsdl_error(in, &at, -EPROTO, "a variant without a tag: variant <TAG> { ... }");
+		wmk_tsdl_error(in, &at, -EPROTO, "the variant has no tag: expected variant <TAG> { ... }");
 	do {
 		struct declarator declarator = { .name = NULL };
 		struct wmk_field *field = wmk_ctf_list_add(in->to, fields, sizeof(*field), WMK_CTF_EVENTS_MAX);
@@ -231,10 +228,10 @@ static void parse_fields(struct wmk_tsdl *in, struct wmk_ctf_list *fields)
 		wmk_tsdl_declare(in, &declarator.at, WMK_TSDL_FIELD, declarator.name, &field->type);
 		field->name = declarator.name;
 	} while (wmk_tsdl_take(in, ','));
-	wmk_tsdl_expect(in, ';', "behind a field");
+	wmk_tsdl_expect(in, ';', "after a field");
 }
 
-/* `{ fields }` of a structure or variant, in a scope of its own. */
+/* Parse `{ fields }` of a structure or variant, in a scope of its own. */
 static void parse_members(struct wmk_tsdl *in, struct wmk_type *type)
 {
 	struct wmk_ctf_list fields = { NULL, 0, 0 };
@@ -268,31 +265,31 @@ void wmk_tsdl_known_tag(struct wmk_tsdl *in, char space, const char *what, const
 		*type = *known;
 	} else if (in->to->err >= 0) {
 		in->is_cut = in->token.kind == WMK_TSDL_END;
-		wmk_tsdl_error(in, at, -EPROTO, "there is no '%s %.60s'", what, tag);
+		wmk_tsdl_error(in, at, -EPROTO, "unknown '%s %.60s'", what, tag);
 	}
 }
 
-/* Behind `align` of a structure: what is no power of two and less than its members have changes nothing. */
+/* Parse what follows `align` of a structure. A value that is not a power of two and too small to matter is ignored. */
 static void parse_align(struct wmk_tsdl *in, struct wmk_type *type)
 {
 	struct wmk_tsdl_token token;
 	uint32_t align = 1;
 
-	wmk_tsdl_expect(in, '(', "behind 'align'");
+	wmk_tsdl_expect(in, '(', "after 'align'");
 	token = in->token;
 	if (token.kind == WMK_TSDL_NUMBER && token.number <= type->align &&
 	    (!token.number || token.number & (token.number - 1))) {
-		wmk_tsdl_warn(in, &token, "an alignment that is no power of two is ignored");
+		wmk_tsdl_warn(in, &token, "an alignment that is not a power of two: ignored");
 		wmk_tsdl_next(in);
 	} else {
 		wmk_tsdl_alignment(in, &align);
 	}
 	if (align > type->align)
 		type->align = align;
-	wmk_tsdl_expect(in, ')', "behind an alignment");
+	wmk_tsdl_expect(in, ')', "after an alignment");
 }
 
-/* Behind `struct`. */
+/* Parse what follows `struct`. */
 static void parse_struct(struct wmk_tsdl *in, struct wmk_type *type)
 {
 	const struct wmk_tsdl_token at = in->token;
@@ -311,7 +308,7 @@ static void parse_struct(struct wmk_tsdl *in, struct wmk_type *type)
 		wmk_tsdl_declare(in, &at, WMK_TSDL_STRUCT_TAG, tag, type);
 }
 
-/* `<path>` before or behind a variant's tag. */
+/* Parse `<path>` before or after a variant's tag. */
 static void parse_selector(struct wmk_tsdl *in, struct wmk_type *type)
 {
 	struct wmk_tsdl_token token;
@@ -320,10 +317,10 @@ static void parse_selector(struct wmk_tsdl *in, struct wmk_type *type)
 		return;
 	token = in->token;
 	type->ref = wmk_tsdl_ref(in, &token, wmk_tsdl_path(in));
-	wmk_tsdl_expect(in, '>', "behind a variant's selector");
+	wmk_tsdl_expect(in, '>', "after a variant's selector");
 }
 
-/* Behind `variant`: [NAME] [<path>] [{ ... }]. */
+/* Parse what follows `variant`: [NAME] [<path>] [{ ... }]. */
 static void parse_variant(struct wmk_tsdl *in, struct wmk_type *type)
 {
 	const struct wmk_tsdl_token word = in->word;
@@ -345,7 +342,7 @@ static void parse_variant(struct wmk_tsdl *in, struct wmk_type *type)
 	}
 	parse_members(in, type);
 	if (!type->count)
-		wmk_tsdl_error(in, &word, -EPROTO, "a variant without members");
+		wmk_tsdl_error(in, &word, -EPROTO, "the variant has no members");
 	if (tag)
 		wmk_tsdl_declare(in, &at, WMK_TSDL_VARIANT_TAG, tag, type);
 }
@@ -364,7 +361,7 @@ static bool is_c_word(const struct wmk_tsdl *in)
 	return false;
 }
 
-/* `unsigned long`, `const my_type`: words of C, as many as there are, or with a qualifier at most one other name. */
+/* Parse `unsigned long` or `const my_type`: any number of C's words, or qualifiers and one other name. */
 static void parse_words(struct wmk_tsdl *in, char **words)
 {
 	bool qualified_only = true;
@@ -379,7 +376,7 @@ static void parse_words(struct wmk_tsdl *in, char **words)
 		wmk_tsdl_wrong(in, NULL, "a type");
 }
 
-/* A type that is known by name. A name that only a '*' makes one is found later, in apply(): the type is left empty. */
+/* Find a type by name. If a '*' follows, an unknown name is looked up later, in pointed(); the type stays empty. */
 static void known_alias(struct wmk_tsdl *in, struct wmk_type *type, const char **words)
 {
 	const struct wmk_tsdl_token at = in->token;
@@ -397,7 +394,7 @@ static void known_alias(struct wmk_tsdl *in, struct wmk_type *type, const char *
 		*type = *known;
 	} else if (!wmk_tsdl_is(in, '*')) {
 		in->is_cut = in->token.kind == WMK_TSDL_END;
-		wmk_tsdl_error(in, &at, -EPROTO, "there is no type '%.80s'", name);
+		wmk_tsdl_error(in, &at, -EPROTO, "unknown type '%.80s'", name);
 	}
 }
 
@@ -414,7 +411,7 @@ void wmk_tsdl_specifier(struct wmk_tsdl *in, struct wmk_type *type, const char *
 	*words = NULL;
 	*type = (struct wmk_type){ 0 };
 	if (in->depth >= WMK_CTF_TYPE_DEPTH) {
-		wmk_tsdl_error(in, NULL, -E2BIG, "types within types in more than %u levels", WMK_CTF_TYPE_DEPTH);
+		wmk_tsdl_error(in, NULL, -E2BIG, "more than %u levels of nested types", WMK_CTF_TYPE_DEPTH);
 		return;
 	}
 	for (size_t i = 0; i < WMK_ARRAY_LEN(kinds); i++)
@@ -438,7 +435,7 @@ void wmk_tsdl_type(struct wmk_tsdl *in, struct wmk_type *type)
 	wmk_tsdl_specifier(in, &base, &words);
 	parse_declarator(in, &declarator);
 	if (declarator.name)
-		wmk_tsdl_error(in, &declarator.at, -EPROTO, "a name is not expected here: '%.60s'", declarator.name);
+		wmk_tsdl_error(in, &declarator.at, -EPROTO, "unexpected name '%.60s'", declarator.name);
 	apply(in, &declarator, &base, &at, words, type);
 }
 
@@ -468,10 +465,10 @@ static void parse_typedef(struct wmk_tsdl *in)
 		apply(in, &declarator, &base, &at, words, &type);
 		wmk_tsdl_declare(in, &declarator.at, WMK_TSDL_ALIAS, declarator.name, &type);
 	} while (wmk_tsdl_take(in, ','));
-	wmk_tsdl_expect(in, ';', "behind a typedef");
+	wmk_tsdl_expect(in, ';', "after a typedef");
 }
 
-/* `typealias TYPE := NAME;`, where the name is what C would call the type: "unsigned long", "void *". */
+/* Parse `typealias TYPE := NAME;`. The name may be any name of a type in C: "unsigned long", "void *". */
 static void parse_typealias(struct wmk_tsdl *in)
 {
 	struct wmk_tsdl_token at;
@@ -479,7 +476,7 @@ static void parse_typealias(struct wmk_tsdl *in)
 	char *words = NULL;
 
 	wmk_tsdl_type(in, &type);
-	wmk_tsdl_expect(in, 'D', "behind the type of a typealias");
+	wmk_tsdl_expect(in, 'D', "after the type of a typealias");
 	at = in->token;
 	while (in->token.kind == WMK_TSDL_IDENT)
 		take_joined(in, &words, ' ');
@@ -493,7 +490,7 @@ static void parse_typealias(struct wmk_tsdl *in)
 			;
 	}
 	wmk_tsdl_declare(in, &at, WMK_TSDL_ALIAS, words, &type);
-	wmk_tsdl_expect(in, ';', "behind a typealias");
+	wmk_tsdl_expect(in, ';', "after a typealias");
 }
 
 void wmk_tsdl_declaration(struct wmk_tsdl *in)
@@ -507,6 +504,6 @@ void wmk_tsdl_declaration(struct wmk_tsdl *in)
 		parse_typealias(in);
 	} else {
 		wmk_tsdl_specifier(in, &type, &words);
-		wmk_tsdl_expect(in, ';', "behind the declaration of a type");
+		wmk_tsdl_expect(in, ';', "after the declaration of a type");
 	}
 }

@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tsdl_type.h - what the files of TSDL's types tell each other (tsdl.h has what they tell the rest).
+ * tsdl_type.h - interfaces between the parsers of TSDL's types (tsdl.h has those to the rest).
  *
  *     tsdl_scope.c   names of types
  *     tsdl_type.c    specifiers and declarators: `unsigned long x[3]`, `struct { ... } align(8)`
- *     tsdl_scalar.c  integer, floating_point, string, enum: what their braces may hold
+ *     tsdl_scalar.c  bodies of integer, floating_point, string and enum
  */
 #ifndef WMK_CTF_TSDL_TYPE_H
 #define WMK_CTF_TSDL_TYPE_H
 
 #include "ctf/tsdl.h"
 
-/*
- * Spaces of names. In a structure's and a type's own scope, fields and properties have one too: so that none is there
- * twice.
- */
+/* Name spaces. Fields of a structure and properties of a type have one, too, to detect duplicates. */
 enum {
 	WMK_TSDL_FIELD = 'f',
 	WMK_TSDL_PROPERTY = 'p',
@@ -24,25 +21,25 @@ enum {
 	WMK_TSDL_ENUM_TAG = 'e'
 };
 
-/* In the innermost scope; an error at the token when it is declared there already. */
+/* Declare a name in the innermost scope; a duplicate is an error at the token. */
 void wmk_tsdl_declare(struct wmk_tsdl *in, const struct wmk_tsdl_token *token, char space, const char *text,
 		      const struct wmk_type *type);
-/* From the innermost scope outwards; NULL: nowhere. */
+/* Find a name from the innermost scope outwards; NULL: not declared. */
 const struct wmk_type *wmk_tsdl_find(const struct wmk_tsdl *in, char space, const char *text);
 
-/* Behind the word that begins each, which is in->word. */
+/* Parse what follows the keyword of the type, which is in->word. */
 void wmk_tsdl_integer(struct wmk_tsdl *in, struct wmk_type *type);
 void wmk_tsdl_float(struct wmk_tsdl *in, struct wmk_type *type);
 void wmk_tsdl_string(struct wmk_tsdl *in, struct wmk_type *type);
 void wmk_tsdl_enum(struct wmk_tsdl *in, struct wmk_type *type);
 
-/* A tag alone, `what` for errors: the type that it was declared for. */
+/* Find the type of a tag without a body; `what` is for errors. */
 void wmk_tsdl_known_tag(struct wmk_tsdl *in, char space, const char *what, const char *tag,
 			const struct wmk_tsdl_token *at, struct wmk_type *type);
 
-/* A type without declarators; *words is its name when it is one that a '*' can follow ("const char"), else NULL. */
+/* Parse a type without declarators; *words is its name if a '*' may follow it ("const char"), else NULL. */
 void wmk_tsdl_specifier(struct wmk_tsdl *in, struct wmk_type *type, const char **words);
-/* The value of `align = N` and `align(N)`: bits, a power of two. */
+/* Parse the value of `align = N` or `align(N)`: bits, a power of two. */
 void wmk_tsdl_alignment(struct wmk_tsdl *in, uint32_t *align);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tsdl_unknown.c - what TSDL says in its blocks and gives no meaning to (see tsdl_unknown.h).
+ * tsdl_unknown.c - keep TSDL entries without a meaning in CTF (see tsdl_unknown.h).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -20,7 +20,7 @@ int wmk_tsdl_unknown_add(struct wmk_tsdl_unknown *kept, const char *path, const 
 	if (!kept->entries)
 		kept->entries = json_object_new_object();
 	if (kept->entries && json_object_object_length(kept->entries) >= (int)WMK_CTF_STREAMS_MAX)
-		return wmk_error(-E2BIG, "more than %u entries in one block", WMK_CTF_STREAMS_MAX);
+		return wmk_error(-E2BIG, "the block has more than %u entries", WMK_CTF_STREAMS_MAX);
 	if (value->text && value->is_word) {
 		made = json_object_new_object();
 		wmk_tree_put_text(&w, made, "word", value->text);
@@ -32,7 +32,7 @@ int wmk_tsdl_unknown_add(struct wmk_tsdl_unknown *kept, const char *path, const 
 	return w.err;
 }
 
-/* What is kept is taken over. */
+/* Make the JSON text; takes ownership of both trees. */
 static int make_text(struct wmk_scratch *scratch, json_object *entries, json_object *callsites, const char **more)
 {
 	struct wmk_tree_writer w = { .err = 0 };
@@ -80,7 +80,7 @@ int wmk_tsdl_unknown_callsite(struct wmk_tsdl_unknown *kept)
 	if (!kept->callsites)
 		kept->callsites = json_object_new_array();
 	if (kept->callsites && json_object_array_length(kept->callsites) >= WMK_CTF_EVENTS_MAX)
-		return wmk_error(-E2BIG, "more than %u callsites", WMK_CTF_EVENTS_MAX);
+		return wmk_error(-E2BIG, "the metadata has more than %u callsites", WMK_CTF_EVENTS_MAX);
 	wmk_tree_append(&w, kept->callsites, kept->entries ? kept->entries : json_object_new_object());
 	kept->entries = NULL;
 	return w.err;
@@ -116,7 +116,7 @@ bool wmk_tsdl_unknown_is_path(const char *path)
 	}
 }
 
-/* Does the format give it a meaning in this block? It is said already then. */
+/* Whether the format gives the entry a meaning in this block; then it is written as such. */
 static bool is_known(enum wmk_tsdl_unknown_block block, const char *path)
 {
 	static const char *const known[][9] = {
@@ -134,7 +134,7 @@ static bool is_known(enum wmk_tsdl_unknown_block block, const char *path)
 	return false;
 }
 
-/* A level is said as such; what stood there and is none (tsdl_block.c) is an entry like others. */
+/* Whether it is a valid log level. Other values of `loglevel` (tsdl_block.c) are entries like others. */
 static bool is_level(enum wmk_tsdl_unknown_block block, const char *path, json_object *value)
 {
 	return block == WMK_TSDL_UNKNOWN_EVENT && !strcmp(path, "loglevel") &&
@@ -142,7 +142,7 @@ static bool is_level(enum wmk_tsdl_unknown_block block, const char *path, json_o
 	       json_object_get_int64(value) <= WAYMARK_LEVEL_DEBUG;
 }
 
-/* 1.8's texts end at a NUL. */
+/* Whether it is a text without a NUL, where texts of 1.8 end. */
 static bool is_text(json_object *value)
 {
 	return json_object_is_type(value, json_type_string) &&
@@ -154,7 +154,7 @@ static void lose(struct wmk_tsdl_writer *w, enum wmk_ctf_lost what)
 	w->lost |= 1u << what;
 }
 
-/* Metadata of CTF 2 may come from anywhere: what is no entry that could have stood in such a block is not written. */
+/* Metadata of CTF 2 is not trusted: only entries that the block could have had are written. */
 static void put_entry(struct wmk_tsdl_writer *w, enum wmk_tsdl_unknown_block block, const char *path,
 		      json_object *value)
 {
@@ -181,7 +181,7 @@ static void put_entries(struct wmk_tsdl_writer *w, enum wmk_tsdl_unknown_block b
 		put_entry(w, block, path, value);
 }
 
-/* An attribute of ours. */
+/* Write one of our own attributes. */
 static void put_own(struct wmk_tsdl_writer *w, enum wmk_tsdl_unknown_block block, const char *name, json_object *value)
 {
 	if (!strcmp(name, "entries") && json_object_is_type(value, json_type_object))
@@ -217,7 +217,7 @@ void wmk_tsdl_unknown_put(struct wmk_tsdl_writer *w, enum wmk_tsdl_unknown_block
 		else if (!strcmp(key, "accuracy") ||
 			 (!strcmp(key, "origin") && !json_object_is_type(value, json_type_string)))
 			lose(w, WMK_CTF_LOST_ORIGIN);
-		else if (strcmp(key, "precision") != 0 && strcmp(key, "origin") != 0) /* (1.8 has words for these) */
+		else if (strcmp(key, "precision") != 0 && strcmp(key, "origin") != 0) /* (written as entries of 1.8) */
 			lose(w, WMK_CTF_LOST_ATTRIBUTE);
 	}
 	json_object_put(kept);

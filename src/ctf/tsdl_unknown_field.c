@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tsdl_unknown_field.c - what TSDL says of a field and CTF 2 has no words for (see tsdl_unknown_field.h).
+ * tsdl_unknown_field.c - keep properties of TSDL fields that CTF 2 cannot express (see tsdl_unknown_field.h).
  */
 #include <errno.h>
 #include <string.h>
@@ -18,7 +18,7 @@ void wmk_tsdl_unknown_put_word(struct wmk_tree_writer *w, json_object *of, const
 	wmk_tree_put(w, of, "attributes", attributes);
 }
 
-/* What is in an object by this name; NULL: nothing, or it is no object. */
+/* Get a member of an object; NULL: no such member, or not an object. `is_all` becomes false if it has other members. */
 static json_object *get(json_object *of, const char *name, bool *is_all)
 {
 	json_object *found = NULL;
@@ -38,7 +38,7 @@ int wmk_tsdl_unknown_word(const char *attributes, const char *what, char **word,
 	if (!whole)
 		return attributes ? wmk_error(-ENOMEM, "no memory for metadata") : 0;
 	found = get(get(get(whole, "attributes", is_all), WMK_TSDL_UNKNOWN_SPACE, is_all), what, is_all);
-	/* (a text with a NUL in it is no word of TSDL's) */
+	/* (a text that contains a NUL is not a word of TSDL) */
 	if (json_object_is_type(found, json_type_string) &&
 	    strlen(json_object_get_string(found)) == (size_t)json_object_get_string_len(found)) {
 		*word = strdup(json_object_get_string(found));
@@ -60,7 +60,7 @@ static bool is_identifier(const char *name)
 	return *name && !(*name >= '0' && *name <= '9') && !name[strspn(name, letters)] && !wmk_ctf_is_keyword(name);
 }
 
-/* Would it have other roles by that name? */
+/* Whether the name would give the operation other roles. */
 static bool changes_roles(const struct wmk_ctf_op *op, unsigned scope, const char *name)
 {
 	const char *shown = name + (*name == '_'), *own = wmk_ctf_role_name_of(op, scope);
@@ -74,7 +74,7 @@ static bool changes_roles(const struct wmk_ctf_op *op, unsigned scope, const cha
 	return false;
 }
 
-/* What its selector's labels are, and what selects its options, in an order in which they are found. */
+/* Make the indexes of the labels of the variant's selector and of the variant's choices. */
 static int make_ready(struct wmk_tsdl_unknown_names *names, const struct wmk_ctf_op *variant,
 		      const struct wmk_ctf_op_location *place)
 {
@@ -93,7 +93,7 @@ static int make_ready(struct wmk_tsdl_unknown_names *names, const struct wmk_ctf
 	return err;
 }
 
-/* Is there a label of that name that does not select the option? In TSDL it would. 1, 0; -ENOMEM. */
+/* Whether a label of that name does not select the option; in TSDL it would. 1, 0; -ENOMEM. */
 static int is_label_of_another(struct wmk_tsdl_unknown_names *names, const struct wmk_ctf_op *variant, uint32_t option,
 			       const char *name)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tsdl_unknown_field.h - what TSDL says of a field and CTF 2 has no words for, as attributes beside those of
+ * tsdl_unknown_field.h - keep properties of TSDL fields that CTF 2 cannot express, as attributes next to those of
  * tsdl_unknown.h. Internal to src/ctf.
  *
- *     {"attributes": {"waymark,2026": {"name": "_a"}}}     of a member, or an option: it is called that in TSDL, where another one is called `a`
- *     {"attributes": {"waymark,2026": {"clock": "c"}}}     of an integer's class: `map = clock.c.value`, where no role says so
+ *     {"attributes": {"waymark,2026": {"name": "_a"}}}     original name of a member or option, when another one is `a`
+ *     {"attributes": {"waymark,2026": {"clock": "c"}}}     of an integer: `map = clock.c.value` without a role
  */
 #ifndef WMK_CTF_TSDL_UNKNOWN_FIELD_H
 #define WMK_CTF_TSDL_UNKNOWN_FIELD_H
@@ -16,26 +16,26 @@
 #define WMK_TSDL_UNKNOWN_NAME "name"
 #define WMK_TSDL_UNKNOWN_CLOCK "clock"
 
-/* Into a field class, a member or an option, which has no attributes. */
+/* Add to a field class, a member or an option, which must not have attributes yet. */
 void wmk_tsdl_unknown_put_word(struct wmk_tree_writer *w, json_object *of, const char *what, const char *word);
 /*
- * The word that the attributes of a type, or of a member (schema.h), have of this; malloc'd; NULL: none. `is_all`:
- * nothing else is in them. -ENOMEM.
+ * Get such a word from the attributes of a type or member (schema.h); malloc'd; NULL: none. `is_all`: the attributes
+ * contain nothing else. -ENOMEM.
  */
 int wmk_tsdl_unknown_word(const char *attributes, const char *what, char **word, bool *is_all);
 
-/* What is asked for again and again while names of fields are taken or not. Starts from zeros but for `parts`. */
+/* Cache for decisions about the names of fields. Starts zeroed except `parts`. */
 struct wmk_tsdl_unknown_names {
 	const struct wmk_ctf_scope_programs *parts;
-	struct wmk_ctf_label_index labels[UINT8_MAX + 1]; /* of selectors, by the register of each */
-	const struct wmk_ctf_op *variant;              /* whose choices are in `ranges` */
+	struct wmk_ctf_label_index labels[UINT8_MAX + 1]; /* of selectors, by register */
+	const struct wmk_ctf_op *variant;              /* `ranges` has its choices */
 	struct wmk_ctf_choice_index ranges;
 };
 
 /*
- * May what is at `at` in the structure or variant at `in` of a scope be called `name`, which its attributes say? It
- * must be as the name that it has in CTF 2 but for '_' in front, and may take or give no role; nor may a label of that
- * name select another option. 1, 0; -ENOMEM.
+ * Whether the member or option `at` of the structure or variant `in` may have the name `name` from its attributes. The
+ * name must equal that in CTF 2 except for leading '_', and must not add or remove a role. A label of that name must
+ * not select another option. 1, 0; -ENOMEM.
  */
 int wmk_tsdl_unknown_name_fits(struct wmk_tsdl_unknown_names *names, unsigned scope, uint32_t in, uint32_t at,
 			       const char *name);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * variant_select.c - what a selector's value selects, and which label a value has, where there are too many to look at
- * each for each record (see compile.h).
+ * variant_select.c - find the option that a selector's value selects, or the label of a value, among so many that a
+ * linear search per record would be slow (see compile.h).
  *
- *     choices    2 ... 5: A   4 ... 9: B   7: C        the first that fits counts
- *     chooser    0: -   2: A   6: B   10: -            from each of these values on, up to the next, it is the same one
+ *     choices    2 ... 5: A   4 ... 9: B   7: C        the first match counts
+ *     index      0: -   2: A   6: B   10: -            each applies from its value up to the next one
  *
- * Values are moved so that unsigned order is the selector's.
+ * Signed values are offset so that unsigned order is numeric order.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,10 +19,10 @@ struct stretch {
 	uint32_t choice;           /* 1 + its index; 0: none */
 };
 
-/* A variant's is behind its choices, in the same memory. */
+/* The index of a variant follows its choices, in the same allocation. */
 struct wmk_ctf_selector_index {
 	uint32_t n;
-	struct stretch stretches[]; /* ascending, the first is from 0 on */
+	struct stretch stretches[]; /* ascending; the first begins at 0 */
 };
 
 static uint64_t move_of(bool is_signed)
@@ -52,7 +52,7 @@ static int by_from(const void *left, const void *right)
 	return a->from < b->from ? -1 : a->from > b->from;
 }
 
-/* The last that begins at or before the value. */
+/* The last stretch that begins at or before the value. */
 static uint32_t find(const struct wmk_ctf_selector_index *chooser, uint64_t value)
 {
 	uint32_t low = 0, high = chooser->n;
@@ -68,7 +68,7 @@ static uint32_t find(const struct wmk_ctf_selector_index *chooser, uint64_t valu
 	return low;
 }
 
-/* Each value where something begins or has ended, once. */
+/* Make a stretch for each value at which a range begins or has ended; duplicates are merged. */
 static void make_stretches(struct wmk_ctf_selector_index *chooser, uint64_t move, const struct wmk_ctf_choice *choices,
 			   uint32_t n_choices)
 {
@@ -88,7 +88,7 @@ static void make_stretches(struct wmk_ctf_selector_index *chooser, uint64_t move
 	chooser->n = kept;
 }
 
-/* The first from `at` on that has no choice yet, by a way that becomes shorter: free_at[i] is i, or leads on. */
+/* The first stretch from `at` without a choice: free_at[i] is i, or leads towards it; paths are shortened. */
 static uint32_t first_free(uint32_t *free_at, uint32_t at)
 {
 	while (free_at[at] != at) {
@@ -112,7 +112,7 @@ int wmk_ctf_selector_index_make(struct wmk_ctf_selector_index *chooser, bool is_
 		free_at[i] = i;
 	for (uint32_t i = 0; i < n; i++) {
 		const uint64_t from = choices[i].from ^ move, to = choices[i].to ^ move;
-		/* (one whose end is before its beginning has none) */
+		/* (a reversed range is empty) */
 		const uint32_t last = find(chooser, to), behind = from > to ? 0 : last + 1;
 
 		for (uint32_t at = first_free(free_at, find(chooser, from)); at < behind;

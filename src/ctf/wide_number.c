@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wide_number.c - numbers that may have more than 64 bits (see wide_number.h). They are looked at in limbs of 64 bits,
+ * wide_number.c - numbers that may have more than 64 bits (see wide_number.h). They are processed in limbs of 64 bits,
  * the least significant first.
  */
 #include "ctf/wide_number.h"
@@ -12,12 +12,12 @@
 #include "base/error.h"
 
 #define LIMBS (WMK_CTF_WIDTH_MAX / 64 + 1)
-#define GROUP 1000000000u          /* of decimal digits that are worked out together */
+#define GROUP 1000000000u          /* decimal digits that are computed together */
 #define GROUP_DIGITS 9u
 
 /* ── bits ────────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* `n` bits, at most 64, from bit `from` of the number on, as they are if the bits are not reversed. */
+/* Get `n` bits, at most 64, from bit `from` of a number with unreversed bits. */
 static uint64_t straight(const struct wmk_ctf_item *item, unsigned from, unsigned n)
 {
 	const uint8_t *bytes = (const uint8_t *)item->text;
@@ -27,7 +27,7 @@ static uint64_t straight(const struct wmk_ctf_item *item, unsigned from, unsigne
 				: wmk_bits_slow(bytes, item->at + from, n, false);
 }
 
-/* Of LEB128: seven bits a byte, the least significant first (CTF 2, variable-length integers). */
+/* Likewise for LEB128: seven bits a byte, the least significant first (CTF 2, variable-length integers). */
 static uint64_t of_groups(const struct wmk_ctf_item *item, unsigned from, unsigned n)
 {
 	const uint8_t *bytes = (const uint8_t *)item->text + item->at / 8;
@@ -42,7 +42,7 @@ static uint64_t of_groups(const struct wmk_ctf_item *item, unsigned from, unsign
 	return value;
 }
 
-/* `n` bits, at most 64, from bit `from` of the number on; all are there. */
+/* Get `n` bits, at most 64, from bit `from` of the number; it must have all of them. */
 static uint64_t part(const struct wmk_ctf_item *item, unsigned from, unsigned n)
 {
 	if (!item->op->width)
@@ -57,7 +57,7 @@ static bool is_negative(const struct wmk_ctf_item *item)
 	return item->op->is_signed && part(item, (unsigned)item->len - 1, 1);
 }
 
-/* With the sign, as far as one asks. */
+/* Get a limb, with sign extension beyond the number. */
 static uint64_t limb(const struct wmk_ctf_item *item, unsigned i)
 {
 	const unsigned from = 64 * i, width = (unsigned)item->len;
@@ -72,7 +72,7 @@ static uint64_t limb(const struct wmk_ctf_item *item, unsigned i)
 
 /* ── values ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Bits of LEB128 at the walk's place, a multiple of seven. */
+/* Measure the bits of LEB128 at the walk: a multiple of seven. */
 static int measure(const struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op, size_t *bits)
 {
 	const uint8_t *bytes = walk->in.bytes + walk->at / 8;
@@ -81,7 +81,7 @@ static int measure(const struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op,
 
 	while (n < room && bytes[n] & 0x80)
 		if ((++n + 1) * 7 > WMK_CTF_WIDTH_MAX)
-			return wmk_error(-EPROTO, "'%.40s', an integer of more than %u bits at byte %" PRIu64,
+			return wmk_error(-EPROTO, "the integer '%.40s' has more than %u bits, at byte %" PRIu64,
 					 wmk_or_empty(op->name), WMK_CTF_WIDTH_MAX, walk->at / 8);
 	if (n == room)
 		return -ENODATA;
@@ -98,7 +98,7 @@ unsigned wmk_ctf_exponent_bits(uint64_t width)
 		return width == 16 ? 5 : width == 32 ? 8 : 11;
 	if (width < 128 || width % 32 != 0 || width > WMK_CTF_WIDTH_MAX)
 		return 0;
-	/* 4 log2(width), rounded, is half of what the 8th power's logarithm is, of at most 97 bits. */
+	/* 4 log2(width), rounded, is half the logarithm of the 8th power, which has at most 97 bits. */
 	for (unsigned i = 0; i < 8; i++)
 		power *= width;
 	while (power >>= 1)
@@ -106,7 +106,7 @@ unsigned wmk_ctf_exponent_bits(uint64_t width)
 	return (bits + 1) / 2 - 13;
 }
 
-/* The nearest double; what is less than those with full precision may be off by a half of the last place. */
+/* The nearest double; subnormal results may be off by half of the last place. */
 static double real(const struct wmk_ctf_item *item)
 {
 	const unsigned width = (unsigned)item->len, exponent_bits = wmk_ctf_exponent_bits(width),
@@ -130,8 +130,8 @@ static double real(const struct wmk_ctf_item *item)
 }
 
 /*
- * x87's (Intel's manual, volume 1, section 4.2): the mantissa's first bit is there. Without it nothing but the smallest
- * is a number.
+ * Convert the format of x87 (Intel's manual, volume 1, section 4.2): the first bit of the mantissa is explicit. Without
+ * it only a number with exponent 0 is valid.
  */
 static double extended(const struct wmk_ctf_item *item)
 {
@@ -147,14 +147,14 @@ static double extended(const struct wmk_ctf_item *item)
 	return part(item, 79, 1) ? -value : value;
 }
 
-/* What 64 bits can tell of it. */
+/* Set the value, as far as 64 bits hold it, and is_wide. */
 static void narrow(struct wmk_ctf_item *item)
 {
 	const unsigned n = (unsigned)(item->len + 63) / 64;
 	const uint64_t low = limb(item, 0), sign = is_negative(item) ? UINT64_MAX : 0;
 
 	item->value.u = low;
-	/* (a signed one's 64 bits have its sign) */
+	/* (if it fits, its upper bits equal the sign of the low 64 bits) */
 	item->is_wide = item->op->is_signed && (low >> 63 != sign >> 63);
 	for (unsigned i = 1; i < n && !item->is_wide; i++)
 		item->is_wide = limb(item, i) != sign;
@@ -191,9 +191,9 @@ int wmk_ctf_wide_take(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op, st
 	if (op->save && item->is_wide)
 		return wmk_error(
 			-EPROTO,
-			"'%.40s', which another field depends on, has a value of more than 64 bits at byte %" PRIu64,
+			"the value of '%.40s', which another field depends on, has more than 64 bits, at byte %" PRIu64,
 			wmk_or_empty(op->name), number.at / 8);
-	walk->registers[op->save] = item->value.u;     /* (0 is nobody's) */
+	walk->registers[op->save] = item->value.u;     /* (register 0 is unused) */
 	return 0;
 }
 
@@ -210,7 +210,7 @@ static size_t put_group(char *digits, uint32_t group, bool is_first)
 	return GROUP_DIGITS - from;
 }
 
-/* By dividing again and again; the last digits are had first. */
+/* Divide repeatedly; the last digits come first. */
 static size_t decimal(const struct wmk_ctf_item *item, char *digits)
 {
 	uint32_t halves[2 * LIMBS], groups[2 * LIMBS + 2 * LIMBS / 8];

@@ -3,50 +3,48 @@
  * wide_number.h - numbers that may have more than 64 bits: integers, booleans, bit arrays and maps, and floating point
  * numbers of a larger fixed size, and integers of variable length (LEB128).
  *
- * Such a number stays where it is, in the packet. Its item has its value as far as 64 bits can tell it, which is what
- * lengths, selectors, filters and most readers ask for; where they cannot, `is_wide` is set, and all of it is had from
- * here.
+ * Such a number stays in the packet. Its item has the value as far as it fits 64 bits, which is enough for lengths,
+ * selectors, filters and most readers. If it does not fit, `is_wide` is set, and the functions here give all bits.
  */
 #ifndef WMK_CTF_WIDE_NUMBER_H
 #define WMK_CTF_WIDE_NUMBER_H
 
 #include "ctf/decode.h"
 
-/* Is what it decodes such a number? */
+/* Whether the operation decodes such a number. */
 static inline bool wmk_ctf_may_be_wide(const struct wmk_ctf_op *op)
 {
 	return op->code <= WMK_CTF_FLAGS && (!op->width || op->width > 64);
 }
 
 /*
- * Take the number of such an operation at walk->at, which is aligned, and step over it. Of *item all is set but `op`,
- * `is_end` and `at`:
- * value.f of a FLOAT, the nearest double; of a BOOL whether any bit is set; else the value or, with is_wide, the
- * nearest of 64 bits; text and len as item->text tells. -ENODATA; -EPROTO: LEB128 of more than WMK_CTF_WIDTH_MAX bits,
- * or another value depends on it and it is_wide.
+ * Read the number of such an operation at walk->at, which is aligned, and advance the walk. Sets all of *item except
+ * `op`, `is_end` and `at`. The value is, of a FLOAT, the nearest double in value.f; of a BOOL, whether any bit is set;
+ * else the value or, with is_wide, the nearest one of 64 bits. `text` and `len` are as described at item->text.
+ * -ENODATA. -EPROTO: LEB128 of more than WMK_CTF_WIDTH_MAX bits, or another value depends on a number that is wide.
  */
 int wmk_ctf_wide_take(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op, struct wmk_ctf_item *item);
 
 #define WMK_CTF_WIDE_DIGITS (WMK_CTF_WIDTH_MAX + 2u) /* bytes, for any base */
 
 /*
- * Its digits (as babeltrace2 has them: A to F), of an item that may be wide and is no FLOAT; how many. In base 10 with
- * a sign. Else as the bits are, without a prefix: in base 2 all of them; in base 8 and 16 without zeros in front, where
- * it is negative with its sign to the end of the first digit.
+ * Format an item that may be wide and is not a FLOAT; returns the number of digits (A to F, as babeltrace2 prints).
+ * Base 10 has a sign. Other bases show the bits, without a prefix: base 2 all of them; bases 8 and 16 without leading
+ * zeros; of a negative number, the first digit is filled up with the sign.
  */
 size_t wmk_ctf_wide_digits(const struct wmk_ctf_item *item, unsigned base, char digits[WMK_CTF_WIDE_DIGITS]);
 
 /*
- * Is a number of so many bits, of which those of the mantissa are all there, x87's: of 16 bytes, of i386's 12, or
- * packed into 10? CTF 1.8.3, section 4.1.7, has the digits be LDBL_MANT_DIG and what is left of the bits of a `long
- * double`.
+ * Whether a floating point number has the format of x87: 16 bytes, 12 (i386) or packed into 10, with all bits of the
+ * mantissa stored. By CTF 1.8.3, section 4.1.7, a `long double` declares LDBL_MANT_DIG digits and the remaining bits as
+ * exponent.
  */
 static inline bool wmk_ctf_is_long_double(uint64_t width, uint64_t mantissa)
 {
 	return mantissa == 64 && (width == 128 || width == 96 || width == 80);
 }
 
-/* Bits of the exponent of IEEE 754-2008's binary format of so many bits (table 3.5); 0: there is none. */
+/* Exponent bits of the binary format of IEEE 754-2008 with that width (table 3.5); 0: no such format. */
 unsigned wmk_ctf_exponent_bits(uint64_t width);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * writer.h - Common Trace Format 1.8 as bytes and as text: packet headers, index entries, TSDL metadata.
+ * writer.h - write Common Trace Format 1.8: packet headers, index entries, TSDL metadata.
  *
- * Pure functions on memory: no file, no clock, no global state. The store puts what they make on disk, the consumer
+ * Pure functions on memory: no file, no clock, no global state. The store writes their output to disk; the consumer
  * calls both.
  *
  *     wmk_ctf_trace_text()    once: the trace, env, clock, common types      ─┐
@@ -11,7 +11,7 @@
  *     wmk_ctf_packet_encode() 96 bytes before each packet's records          ──► stream file
  *     wmk_ctf_index_packet()  72 bytes per packet                            ──► index/<stream>.idx (LTTng's format)
  *
- * On disk, one packet (all little-endian here: the machine's own order, declared in the metadata):
+ * Layout of a packet on disk (little-endian here; in fact the machine's byte order, which the metadata declares):
  *
  *     0   u32 magic | u8 uuid[16] | u32 stream_id | u64 stream_instance_id
  *     32  u64 timestamp_begin | u64 timestamp_end | u64 content_size | u64 packet_size     (sizes in bits)
@@ -33,7 +33,7 @@
 
 /* ── text ────────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Growing text. Zero-initialise; wmk_ctf_text_free() when done. `text` is NUL-terminated whenever len > 0. */
+/* Growing text. Starts zeroed; free with wmk_ctf_text_free(). `text` is NUL-terminated if len > 0. */
 struct wmk_ctf_text_buffer {
 	char *text;
 	size_t len, cap;
@@ -42,73 +42,72 @@ struct wmk_ctf_text_buffer {
 
 void wmk_ctf_text_free(struct wmk_ctf_text_buffer *text);
 
-/* One environment entry besides those that the writer makes itself. `text` NULL: an integer. */
+/* An environment entry besides those that the writer makes itself. `text` NULL: an integer. */
 struct wmk_ctf_env {
 	const char *name;      /* a TSDL identifier */
 	const char *text;
 	int64_t number;
 };
 
-/* Of the metadata: TSDL, or CTF 2's JSON. Packets and records are the same bytes. */
+/* Version of the metadata: TSDL, or the JSON of CTF 2. Packets and records have the same bytes in both. */
 enum wmk_ctf_version { WMK_CTF_1_8, WMK_CTF_2 };
 
 struct wmk_ctf_trace {
 	uint32_t version;          /* enum wmk_ctf_version */
 	uint8_t uuid[16];          /* the same as in every packet */
-	const char *name;          /* trace_name: the session's or program's */
+	const char *name;          /* trace_name: name of the session or application */
 	const char *created;       /* trace_creation_datetime, ISO 8601 basic ("20261120T234500+0000"), or NULL */
-	const char *domain;        /* "ust" or "kernel": what Trace Compass keys on */
+	const char *domain;        /* "ust" or "kernel", which Trace Compass uses to detect the kind of trace */
 	const char *hostname;      /* or NULL */
 	const char *buffering;     /* tracer_buffering_scheme: "uid", "pid", or NULL */
 	const char *buffering_id;  /* tracer_buffering_id: the uid or pid as text, or NULL */
 	const struct wmk_clock *clock;
-	const struct wmk_ctf_env *env;  /* n_env more entries */
+	const struct wmk_ctf_env *env;  /* `n_env` more entries */
 	unsigned n_env;
 };
 
-/* Append the head of the metadata: signature, trace, env, clock, the types that the rest refers to. */
+/* Append the head of the metadata: signature, trace, env, clock, and types that the rest refers to. */
 int wmk_ctf_trace_text(struct wmk_ctf_text_buffer *out, const struct wmk_ctf_trace *trace);
 
 /*
- * Append a stream class: `id` is the channel's number. `contexts` are the fields that stand between header and
- * payload of each record, in this order (see wmk_ctf_context()).
+ * Append a stream class; `id` is the channel's number. `contexts` are the fields between header and payload of each
+ * record, in this order (see wmk_ctf_context()).
  */
 int wmk_ctf_stream_text(struct wmk_ctf_text_buffer *out, uint32_t version, uint32_t id,
 			const struct wmk_field *const *contexts, unsigned n_contexts);
 
 /*
- * Append an event class: `provider:name` (`name` where the provider is ""), id `event_id` in stream `stream_id`, log
+ * Append an event class: `provider:name` (`name` if the provider is ""), id `event_id` in stream `stream_id`, log
  * level, fields. -EINVAL for a type that has no TSDL form (an integer of 7 bits, ...), -E2BIG for more than 64 levels
- * of nesting; then nothing has been appended.
+ * of nesting; on an error nothing is appended.
  *
- * How each type shows in 1.8: BOOL is an enumeration false/true; an ENUM has the label "(other)" for every value
- * without one (a reader would warn); FLAGS are a number in base 16, with the names of the bits in a comment; SEQUENCE
- * and BLOB `x` are preceded by a field `_x_length` (made unique), OPTIONAL by `_x_present`; a POINTER or hex integer is
- * base
- * 16. An array or sequence whose elements are not scalars or strings has them in one-member structures.
+ * Types in 1.8: BOOL is an enumeration false/true. An ENUM has the label "(other)" for every value without a label
+ * (readers would warn). FLAGS are a number in base 16; a comment has the names of the bits. SEQUENCE and BLOB `x`
+ * follow a field `_x_length` (made unique), OPTIONAL a field `_x_present`. A POINTER and a hexadecimal integer have
+ * base 16. An array or sequence of other elements than scalars and strings has them in one-member structures.
  */
 int wmk_ctf_event_text(struct wmk_ctf_text_buffer *out, uint32_t version, uint32_t stream_id, uint32_t event_id,
 		       const struct wmk_event_class *event);
 
 /*
- * Append a comment line; what would end the comment is replaced. For errors that belong to the trace (a ring that
- * lies). TSDL's: JSON has none.
+ * Append a comment line to TSDL (JSON has no comments); characters that would end the comment are replaced. For errors
+ * that belong to the trace (a corrupt ring).
  */
 int wmk_ctf_comment_text(struct wmk_ctf_text_buffer *out, const char *words);
 
 /* ── contexts ────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* A context that the user can ask for: by number (enum wmk_context) and by name. NULL: unknown. Static storage. */
+/* A context that a user can add: by number (enum wmk_context) and by name. NULL: unknown. Static storage. */
 struct wmk_ctf_context {
 	unsigned number;
-	unsigned domains;          /* enum wmk_context_domain, or-ed: whose records can have it */
-	const char *help;          /* for people, one line */
-	struct wmk_field field;    /* its name is the context's name */
+	unsigned domains;          /* enum wmk_context_domain, or-ed: domains that have this context */
+	const char *help;          /* description, one line */
+	struct wmk_field field;    /* the name of the field is that of the context */
 };
 
 const struct wmk_ctf_context *wmk_ctf_context(unsigned number);
 const struct wmk_ctf_context *wmk_ctf_context_find(const char *name);
-/* All of these domains, one after the other: the first behind `before` (NULL: the first); NULL at the end. */
+/* Iterate over the contexts of these domains: the first one after `before` (NULL: the first); NULL at the end. */
 const struct wmk_ctf_context *wmk_ctf_context_next(unsigned domains, const struct wmk_ctf_context *before);
 
 #define WMK_CTF_UUID_TEXT 37u
@@ -118,47 +117,47 @@ const char *wmk_ctf_uuid_text(char text[WMK_CTF_UUID_TEXT], const uint8_t uuid[1
 /* ── packets and index entries ───────────────────────────────────────────────────────────────────────── */
 
 #define WMK_CTF_MAGIC 0xC1FC1FC1u
-#define WMK_CTF_PACKET_ROOM 96u        /* bytes: what waymark_ring_options.header_room must be */
-#define WMK_CTF_PACKET_LOST_AT 80u     /* where the lost count stands in it ... */
+#define WMK_CTF_PACKET_ROOM 96u        /* bytes: the value of waymark_ring_options.header_room */
+#define WMK_CTF_PACKET_LOST_AT 80u     /* offset of the lost count in it ... */
 #define WMK_CTF_INDEX_LOST_AT 40u      /* ... and, big-endian, in an index entry */
 #define WMK_CTF_CPU_NONE 0xffffffffu   /* cpu_id of a claim ring's stream */
 
 struct wmk_ctf_packet {
-	uint32_t stream_id;        /* the channel */
-	uint64_t instance;         /* of the stream within the channel: the ring's number */
+	uint32_t stream_id;        /* number of the channel */
+	uint64_t instance;         /* of the stream within the channel: number of the ring */
 	uint64_t begin_ts, end_ts; /* clock values */
-	uint64_t content;          /* bytes of records, header not counted */
-	uint64_t sequence;         /* of packets in this stream, from 0, without gaps */
-	uint64_t ring_position;    /* of the first record's first byte */
-	uint64_t lost;             /* records lost since the stream's beginning */
+	uint64_t content;          /* bytes of records, without the header */
+	uint64_t sequence;         /* number of the packet in the stream, from 0, without gaps */
+	uint64_t ring_position;    /* position of the first record */
+	uint64_t lost;             /* records lost since the begin of the stream */
 	uint32_t cpu;
-	uint32_t cut;              /* fields cut since the stream's beginning, modulo 2^32 */
-	/* zero bytes behind the content, more than are needed for a multiple of 8; a multiple of 8, below 8192 */
+	uint32_t cut;              /* fields cut since the begin of the stream, modulo 2^32 */
+	/* padding beyond the next multiple of 8, in bytes: zeros after the content; a multiple of 8, below 8192 */
 	uint32_t pad;
 };
 
 #define WMK_CTF_PAD_MAX 8192u
 
-/* Bytes that the packet takes in the file: header, content, up to 7 zero bytes, and `pad`. */
+/* Size of the packet in the file, in bytes: header, content, up to 7 zero bytes, and `pad`. */
 static inline uint64_t wmk_ctf_packet_size(const struct wmk_ctf_packet *packet)
 {
 	return ((WMK_CTF_PACKET_ROOM + packet->content + 7) & ~(uint64_t)7) + packet->pad;
 }
 
-/* Fill the header. `room` needs no alignment. */
+/* Encode the header. `room` needs no alignment. */
 void wmk_ctf_packet_encode(uint8_t room[WMK_CTF_PACKET_ROOM], const uint8_t uuid[16],
 			   const struct wmk_ctf_packet *packet);
 /*
- * The header of a packet in a file of ours that is to be continued: fills *packet. -EPROTO when it is not one of this
- * trace, or when its sizes contradict each other. For cutting off a torn tail.
+ * Decode the header of a packet in one of our own stream files, to continue the file after a torn end is cut off.
+ * -EPROTO: not a packet of this trace, or its sizes contradict each other.
  */
 int wmk_ctf_packet_decode(const uint8_t room[WMK_CTF_PACKET_ROOM], const uint8_t uuid[16],
 			  struct wmk_ctf_packet *packet);
 
-#define WMK_CTF_RECORD_HEAD 13u        /* bytes of a record's header at most */
+#define WMK_CTF_RECORD_HEAD 13u        /* maximum size of a record's header, in bytes */
 /*
- * The header of a record (docs/trace-format.md) of the event with this id at this time; `before`: that of the record
- * before it in the packet, or the packet's begin. Returns its bytes.
+ * Encode the header of a record (docs/trace-format.md) with this event id and time. `before` is the time of the
+ * previous record of the packet, or of the packet's begin. Returns the number of bytes.
  */
 unsigned wmk_ctf_record_encode(uint8_t head[WMK_CTF_RECORD_HEAD], uint32_t id, uint64_t time, uint64_t before);
 
@@ -168,18 +167,18 @@ unsigned wmk_ctf_record_encode(uint8_t head[WMK_CTF_RECORD_HEAD], uint32_t id, u
 
 void wmk_ctf_index_head(uint8_t head[WMK_CTF_INDEX_HEAD]);
 
-/* Where a packet is in the stream file, and what it says of itself. */
+/* The place of a packet in the stream file, and values of its header. */
 struct wmk_ctf_index_entry {
 	uint64_t offset;           /* bytes */
-	uint64_t size, content;    /* bits, header counted */
+	uint64_t size, content;    /* bits, with the header */
 	uint64_t begin_ts, end_ts; /* clock values */
-	uint64_t lost;             /* records lost since the stream's beginning */
+	uint64_t lost;             /* records lost since the begin of the stream */
 	uint64_t stream_id;        /* of the stream class */
-	uint64_t instance, sequence; /* UINT64_MAX: it does not say */
+	uint64_t instance, sequence; /* UINT64_MAX: not in the packet */
 };
 
 void wmk_ctf_index_encode(uint8_t bytes[WMK_CTF_INDEX_ENTRY], const struct wmk_ctf_index_entry *entry);
-/* That of a packet of ours. `offset`: of the packet in the stream file, bytes. */
+/* Encode the entry of one of our own packets. `offset`: of the packet in the stream file, bytes. */
 void wmk_ctf_index_packet(uint8_t bytes[WMK_CTF_INDEX_ENTRY], uint64_t offset, const struct wmk_ctf_packet *packet);
 
 #endif

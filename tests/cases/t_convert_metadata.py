@@ -322,14 +322,14 @@ def many_labels_and_options_convert_quickly(case):
     options = [['o%d' % i, named(name='o%d' % i)] for i in range(30000)]
     path = variants_by(case, 'many', {'x%d' % i: 100000 + i for i in range(60000)}, [options])
     status, _, err = read(case, [WAYMARK, 'convert', '--to', 'ctf', '-o', case.path('made'), path])
-    check(status == 1 and b'too many labels in all' in err, 'status %d: %s', status, err.decode())
+    check(status == 1 and b'too many labels' in err, 'status %d: %s', status, err.decode())
 
 
 @limit(120)
 def labels_beyond_the_limit_are_refused(case):
     """1.8 says all labels of a selector for each of its variants: more than are read are not written. Up to there they
     are, and are read."""
-    most, refusal = 1 << 22, b'too many labels in all'
+    most, refusal = 1 << 22, b'too many labels'
     n = 6000
     labels = dict({'o': 0}, **{'x%d' % i: 100000 + i for i in range(n - 1)})
     for variants in (most // n, most // n + 1):
@@ -510,7 +510,7 @@ def long_doubles_survive_the_round_trip(case):
             check(got == [(n, value, -value, value) for n, value in enumerate(values)], '%s: %s', there, got)
     big = hostile(case, 'big', text.replace('byte_order = le', 'byte_order = be'), b'')
     status, _, err = read(case, [WAYMARK, 'view', big])
-    check(status == 1 and b"x87's" in err, 'status %d: %s', status, err.decode())
+    check(status == 1 and b'x87' in err, 'status %d: %s', status, err.decode())
 
 
 if __name__ == '__main__':

@@ -172,7 +172,7 @@ def name_that_changes_an_option_is_refused(case):
     """A label is an option's by its name: a name that would give it to another option is not taken; what labels cannot
     tell apart is refused."""
     plain = [{'type': 'preamble', 'version': 2}, {'type': 'trace-class'}, {'type': 'data-stream-class'}]
-    refusal = 'with labels of its own'
+    refusal = 'has other labels than the options'
     for n, (options, labels, words) in enumerate(
         (({'A': 'A', '_A': '_A'}, ('A', '_A'), None), ({'A': '_A', '_A': 'A'}, ('_A', 'A'), None),
          ({'A': '_A', '_A': 'A'}, ('A', '_A'), BESIDE), ({'A': 'A', '_A': '_A'}, ('_A', 'A'), refusal),

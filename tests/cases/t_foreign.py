@@ -53,9 +53,9 @@ def prints_lines(text, data, lines, *words):
     return text, data, lines, words
 
 
-UNKNOWN = "the property '%s' is unknown in this type, and is ignored"
-MAP = 'a map that is no clock.NAME.value is ignored'
-LAST = "a second property '%s' of a type: the last one counts"
+UNKNOWN = "unknown property '%s' of this type: ignored"
+MAP = 'a map other than clock.NAME.value: ignored'
+LAST = "duplicate property '%s' of a type: the last one counts"
 TIMES, SHOWN = b'\1\7\2\1', at_times((1, 7), (2, 1))
 
 # What both or one of babeltrace 1.5 and 2.0 reads, the lines, and what is warned of.
@@ -73,8 +73,8 @@ ACCEPTED = {
     'size_twice': prints_lines(of_integer('size = 16; size = 8;'), BYTES, numbers(1, 2), LAST % 'size'),
     'signed_twice': prints_lines(of_integer('size = 8; signed = false; signed = true;'), b'\xff\1', SIGNED,
                                  LAST % 'signed'),
-    'signed_2': prints_lines(of_integer('size = 8; signed = 2;'), b'\xff\1', SIGNED, 'taken as true'),
-    'signed_of_less': prints_lines(of_integer('size = 8; signed = -1;'), b'\xff\1', SIGNED, 'taken as true'),
+    'signed_2': prints_lines(of_integer('size = 8; signed = 2;'), b'\xff\1', SIGNED, 'read as true'),
+    'signed_of_less': prints_lines(of_integer('size = 8; signed = -1;'), b'\xff\1', SIGNED, 'read as true'),
     'map_of_a_string': prints_lines(of_integer('size = 8; map = "clock.c.value";'), BYTES, numbers(1, 2), MAP),
     'map_of_a_word': prints_lines(of_integer('size = 8; map = foo;'), BYTES, numbers(1, 2), MAP),
     'map_of_a_path': prints_lines(of_integer('size = 8; map = foo.c.value;'), BYTES, numbers(1, 2), MAP),
@@ -85,39 +85,39 @@ ACCEPTED = {
     'string_with_an_unknown_property': prints_lines(of_type('string { align = 8; }'), b'ab\0', numbers('"ab"'),
                                                     UNKNOWN % 'align'),
     'string_of_another_encoding': prints_lines(of_type('string { encoding = LATIN1; }'), b'ab\0', numbers('"ab"'),
-                                               "the encoding 'LATIN1' of a string is unknown"),
+                                               "unknown encoding 'LATIN1' of a string"),
     'string_with_encoding_twice': prints_lines(of_type('string { encoding = UTF8; encoding = ASCII; }'), b'ab\0',
                                                numbers('"ab"'), LAST % 'encoding'),
     'range_of_a_label_backwards': prints_lines(of_type('enum : u8 { A = 3 ... 1 }'), b'\1\3',
                                                numbers('( "A" : container = 1 )', '( "A" : container = 3 )'),
-                                               'ends before it begins'),
+                                               'is reversed'),
     'structure_of_alignment_0': prints_lines(of_type('struct { u8 a; } align(0)'), BYTES,
-                                             numbers('{ a = 1 }', '{ a = 2 }'), 'no power of two'),
+                                             numbers('{ a = 1 }', '{ a = 2 }'), 'not a power of two'),
     'structure_of_alignment_3': prints_lines(of_type('struct { u8 a; } align(3)'), BYTES,
-                                             numbers('{ a = 1 }', '{ a = 2 }'), 'no power of two'),
+                                             numbers('{ a = 1 }', '{ a = 2 }'), 'not a power of two'),
     'version_1_9': prints_lines(of_trace(TRACE.replace('minor = 8', 'minor = 9')), BYTES, numbers(1, 2),
-                                'metadata with minor = 9 is read as that of version 1.8'),
+                                'metadata with minor = 9 is read as version 1.8'),
     'version_2_8': prints_lines(of_trace(TRACE.replace('major = 1', 'major = 2')), BYTES, numbers(1, 2),
-                                'metadata with major = 2 is read as that of version 1.8'),
+                                'metadata with major = 2 is read as version 1.8'),
     'signature_of_1_9': prints_lines('/* CTF 1.9 */\n' + of_trace(TRACE), BYTES, numbers(1, 2),
-                                     'metadata of CTF 1.9 is read as that of 1.8'),
+                                     'metadata of CTF 1.9 is read as CTF 1.8'),
     'byte_order_of_a_string': prints_lines(of_trace(TRACE.replace('le;', '"le";')), BYTES, numbers(1, 2),
                                            'a byte_order that is a string'),
     'environment_of_a_path': prints_lines(
         of_trace(TRACE) + 'env { a = b.c; };\n', BYTES, numbers(1, 2), 'neither a string nor a number'),
     'environment_of_a_type': prints_lines(
-        of_trace(TRACE) + 'env { a := u8; };\n', BYTES, numbers(1, 2), 'is a type, where only values are'),
+        of_trace(TRACE) + 'env { a := u8; };\n', BYTES, numbers(1, 2), 'is a type, but this block has only values'),
     'clock_of_freq_0': prints_lines(of_clock('clock { name = c; freq = 0; };\n'), TIMES, SHOWN,
-                                    'the freq of a clock is 0: 1 GHz is assumed'),
+                                    'the freq of a clock is 0: read as 1 GHz'),
     'clock_of_a_strange_uuid': prints_lines(of_clock('clock { name = c; uuid = "foo"; };\n'), TIMES, SHOWN,
                                             'the uuid of a clock is not 32'),
     'clock_described_by_a_number': prints_lines(of_clock('clock { name = c; description = 3; };\n'), TIMES, SHOWN,
-                                                'the description of a clock is no string'),
+                                                'the description of a clock is not a string'),
     'clock_with_a_type': prints_lines(of_clock('clock { name = c; foo := u8; };\n'), TIMES, SHOWN,
-                                      'is a type, where only values are'),
+                                      'is a type, but this block has only values'),
     'events_without_an_id': prints_lines(
         U8 + TRACE + event() + 'event { name = "f"; id = 1; fields := struct { u8 v; }; };\n', BYTES, numbers(1, 2),
-        "all records are taken as 'e'"),
+        "all records are read as 'e'"),
     'string_of_two_lines': prints_lines(U8 + TRACE + event(name='"a\nb"'), BYTES,
                                         [r'a\nb: { v = 1 }', r'a\nb: { v = 2 }'], 'a string of more than one line'),
     'no_clock': prints_lines(U8 + TRACE + 'stream { event.header := struct { u8 timestamp; }; };\n' + event(), TIMES,
@@ -215,7 +215,7 @@ def warnings_that_repeat_are_counted(case):
     status, _, err = read(case, [WAYMARK, 'view', path])
     said = err.decode().splitlines()
     check(status == 0 and len(said) == 2, 'status %d: %s', status, err.decode())
-    check("a/metadata:2:31: 2 places, the first of them: the property 'aa' is unknown" in said[0], 'first: %s', said[0])
+    check("a/metadata:2:31: 2 places, the first of them: unknown property 'aa'" in said[0], 'first: %s', said[0])
     check('2 more messages like one above, the last of them' in said[1] and 'c/metadata:2:31' in said[1], 'last: %s',
           said[1])
 

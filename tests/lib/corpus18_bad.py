@@ -200,7 +200,7 @@ def sequence_of_nothing(directory, length):
 
 
 DATA.append(
-    Bad('sequence_of_nothing', functools.partial(sequence_of_nothing, length=1 << 40), ['stream', 'length'], None,
+    Bad('sequence_of_nothing', functools.partial(sequence_of_nothing, length=1 << 40), ['stream', 'without a size'], None,
         None))
 
 

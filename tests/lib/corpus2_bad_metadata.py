@@ -82,7 +82,7 @@ for where, number, fragments in (('preamble', 1, [{**PREAMBLE, **NEW},
                                  ('event-record-class', 3, [PREAMBLE, STREAM, {**event(('n', BYTE)), **NEW}]),
                                  ('field-class-alias', 2, [PREAMBLE, {**alias('a', BYTE), **NEW}, STREAM])):
     bad('extension_of_' + where.replace('-', '_'), fragments, 'fragment %d (%s)' % (number, where),
-        '"extensions"/"example.com"', '"new"', 'not understood')
+        '"extensions"/"example.com"', '"new"', 'unsupported extension')
 bad_class('extension_of_a_field_class', {**BYTE, **NEW}, 'member 1 "m"', '"extensions"/"example.com"', '"new"')
 bad_class('extension_of_a_member',
           structure(('in', BYTE)) | {'member-classes': [{'name': 'in', 'field-class': BYTE, **NEW}]}, 'member 1 "in"',
@@ -99,7 +99,7 @@ bad('environment_of_a_real', [PREAMBLE, {**TRACE, 'environment': {'x': 1.5}}, ST
 # ── clocks, streams, events ─────────────────────────────────────────────────────────────────────────────
 
 bad('clock_without_id', [PREAMBLE, without(CLOCK, 'id'), STREAM], 'fragment 2 (clock-class)', '"id"')
-bad('clock_twice', [PREAMBLE, CLOCK, CLOCK, STREAM], 'fragment 3 (clock-class)', 'clock class "c" already')
+bad('clock_twice', [PREAMBLE, CLOCK, CLOCK, STREAM], 'fragment 3 (clock-class)', 'clock class "c" exists')
 bad('clock_without_frequency', [PREAMBLE, without(CLOCK, 'frequency'), STREAM], 'fragment 2 (clock-class)',
     '"frequency"')
 bad('frequency_of_0', [PREAMBLE, {**CLOCK, 'frequency': 0}, STREAM], 'fragment 2 (clock-class)', '"frequency"', 'not 0')
@@ -129,12 +129,12 @@ bad('end_without_a_clock', [
     {**STREAM, 'packet-context-field-class': structure(('t', u(8, roles=['packet-end-default-clock-timestamp'])))}
 ], 'default-clock-class-id', 'packet-context-field-class')
 bad('stream_twice', [PREAMBLE, STREAM, {**STREAM, 'id': 0}], 'fragment 3 (data-stream-class)',
-    'data stream class 0 already')
+    'data stream class 0 exists')
 bad('stream_below_0', [PREAMBLE, {**STREAM, 'id': -1}], 'fragment 2 (data-stream-class)', '"id"', '-1')
 bad('event_of_no_stream', [PREAMBLE, STREAM, {**event(('n', BYTE)), 'data-stream-class-id': 7}],
     'fragment 3 (event-record-class)', 'data stream class 7')
 bad('event_before_its_stream', [PREAMBLE, event(('n', BYTE)), STREAM], 'fragment 2 (event-record-class)',
-    'data stream class 0 before')
+    'data stream class 0 does not exist')
 bad('event_twice', [PREAMBLE, STREAM, event(('n', BYTE)), event(('n', BYTE))], 'metadata:4', 'stream 0', 'id 0')
 bad('event_below_0', [PREAMBLE, STREAM, {**event(('n', BYTE)), 'id': -1}], 'fragment 3 (event-record-class)', '"id"',
     '-1')
@@ -142,7 +142,7 @@ bad('event_below_0', [PREAMBLE, STREAM, {**event(('n', BYTE)), 'id': -1}], 'frag
 # ── field classes ───────────────────────────────────────────────────────────────────────────────────────
 
 bad('alias_twice', [PREAMBLE, alias('a', BYTE), alias('a', BYTE), STREAM], 'fragment 3 (field-class-alias)',
-    'alias "a" already')
+    'alias "a" exists')
 bad('alias_of_itself', [PREAMBLE, alias('a', structure(('x', 'a'))), STREAM], 'fragment 2 (field-class-alias)',
     'member 1 "x"', 'alias', '"a"')
 bad('alias_later', [PREAMBLE, STREAM, event(('m', 'a')), alias('a', BYTE)], 'fragment 3 (event-record-class)',
@@ -160,7 +160,7 @@ bad('payload_of_a_number', [PREAMBLE, STREAM, {'type': 'event-record-class', 'pa
     'fragment 3', '"payload-field-class"', 'structure')
 bad('header_of_a_number', [PREAMBLE, {**TRACE, 'packet-header-field-class': BYTE}, STREAM], 'fragment 2',
     '"packet-header-field-class"', 'structure')
-bad('member_twice', [PREAMBLE, STREAM, event(('m', BYTE), ('m', BYTE))], 'member 2 "m"', 'another name')
+bad('member_twice', [PREAMBLE, STREAM, event(('m', BYTE), ('m', BYTE))], 'member 2 "m"', 'duplicate name')
 bad('member_without_name', [
     PREAMBLE, STREAM,
     event(('m', BYTE)) | {'payload-field-class': of('structure', member_classes=[{'field-class': BYTE}])}
@@ -236,11 +236,11 @@ bad_header('uuid_role_and_no_uuid', [('m', of('static-length-blob', length=16, r
 
 # ── what refers to what ─────────────────────────────────────────────────────────────────────────────────
 
-for name, path, words in (('to_nowhere', ['x'], ["'x'", 'not there']), ('to_itself', ['m'], ["'m'", 'not before']),
-                          ('into_a_number', ['s', 'x'], ["'s.x'"]), ('to_text', ['t'], ["'t'", 'no integer']),
+for name, path, words in (('to_nowhere', ['x'], ["'x'", 'does not exist']), ('to_itself', ['m'], ["'m'", 'does not come before']),
+                          ('into_a_number', ['s', 'x'], ["'s.x'"]), ('to_text', ['t'], ["'t'", 'not an integer']),
                           ('to_a_structure', ['in'], ["'in'",
-                                                      'no integer']), ('to_a_real', ['r'], ["'r'", 'no integer']),
-                          ('out_of_the_root', [None, 's'], ['not there']), ('to_bits', ['b'], ["'b'", 'no integer']),
+                                                      'not an integer']), ('to_a_real', ['r'], ["'r'", 'not an integer']),
+                          ('out_of_the_root', [None, 's'], ['does not exist']), ('to_bits', ['b'], ["'b'", 'not an integer']),
                           ('to_a_signed_number', ['i'], ["'m'", 'signed']), ('to_a_boolean', ['o'], ["'m'",
                                                                                                      'boolean'])):
     bad_class(
@@ -250,19 +250,19 @@ for name, path, words in (('to_nowhere', ['x'], ["'x'", 'not there']), ('to_itse
                                                                                ('b', bits('bit-array', 8)), ('i', i(8)),
                                                                                ('o', bits('boolean', 8))])
 bad('length_after_its_user', [PREAMBLE, STREAM, event(('m', blob('s')), ('s', BYTE))], 'metadata:3', "length 's'",
-    'not before')
+    'does not come before')
 bad('length_in_a_part_that_is_not_there',
-    [PREAMBLE, STREAM, event(('m', blob('s', origin='packet-header')))], 'metadata:3', 'packet.header.s', 'not there')
+    [PREAMBLE, STREAM, event(('m', blob('s', origin='packet-header')))], 'metadata:3', 'packet.header.s', 'does not exist')
 bad('length_in_a_later_part', [
     PREAMBLE, {**STREAM, 'packet-context-field-class': structure(('m', blob('n', origin='event-record-payload')))},
     event(('n', BYTE))
-], 'metadata:2', 'event.fields.n', 'not before')
+], 'metadata:2', 'event.fields.n', 'does not come before')
 bad_class('length_in_an_array', blob('a', 'y'), 'metadata:3', 'length', 'array',
           before=[('a', of('static-length-array', length=2, element_field_class=structure(('y', BYTE))))])
 bad_class('unknown_part', blob('s', origin='payload'), 'member 2 "m"', '"length-field-location"/"origin"', 'payload',
           before=[('s', BYTE)])
-bad_class('path_of_nothing', blob(), 'member 1 "m"', '"length-field-location"/"path"', 'last of the path')
-bad_class('path_outwards', blob('s', None), 'member 2 "m"', '"length-field-location"/"path"', 'last of the path',
+bad_class('path_of_nothing', blob(), 'member 1 "m"', '"length-field-location"/"path"', 'last element of the path')
+bad_class('path_outwards', blob('s', None), 'member 2 "m"', '"length-field-location"/"path"', 'last element of the path',
           before=[('s', BYTE)])
 bad_class('path_of_numbers', blob(1), 'member 1 "m"', '"length-field-location"/step 1', 'not 1')
 bad_class('no_path', of('dynamic-length-string', length_field_location={}), 'member 1 "m"', '"length-field-location"',
@@ -272,9 +272,9 @@ bad_class('no_location', of('dynamic-length-array', element_field_class=BYTE), '
 WHETHER = of('optional', selector_field_location=at('s'), field_class=BYTE)
 WHICH = of('variant', selector_field_location=at('s'), options=[option([[0, 9]], BYTE)])
 bad_class('optional_by_a_number', WHETHER, 'metadata:3', 'selector', "'m'", 'ranges', before=[('s', BYTE)])
-bad_class('optional_by_nothing', WHETHER, 'metadata:3', "selector 's'", 'not there')
+bad_class('optional_by_nothing', WHETHER, 'metadata:3', "selector 's'", 'does not exist')
 bad_class('variant_by_a_boolean', WHICH, 'metadata:3', 'selector', "'m'", 'boolean', before=[('s', bits('boolean', 8))])
-bad_class('variant_by_text', WHICH, 'metadata:3', "selector 's'", 'no integer', before=[('s', TEXT)])
+bad_class('variant_by_text', WHICH, 'metadata:3', "selector 's'", 'not an integer', before=[('s', TEXT)])
 bad_class('variant_of_nothing', {**WHICH, 'options': []}, 'member 2 "m"', '"options"', 'at least one',
           before=[('s', BYTE)])
 bad_class('options_that_meet',
@@ -283,6 +283,6 @@ bad_class('options_that_meet',
           before=[('s', BYTE)])
 bad_class('option_twice', {**WHICH, 'options': [option([[0, 0]], BYTE, name='A'),
                                                 option([[1, 1]], BYTE, name='A')]}, 'member 2 "m"', 'option 2 "A"',
-          'another name', before=[('s', BYTE)])
+          'duplicate name', before=[('s', BYTE)])
 bad_class('option_without_ranges', {**WHICH, 'options': [{'field-class': BYTE, 'name': 'A'}]}, 'member 2 "m"',
           'option 1 "A"', '"selector-field-ranges"', before=[('s', BYTE)])

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_metadata.c - any bytes as metadata: out of packets, parsed as TSDL or JSON, compiled; what comes out of that
- * decodes some bytes, and is said again in both versions.
+ * fuzz_metadata.c - any bytes as metadata: extracted from packets, parsed as TSDL or JSON, compiled. If that succeeds,
+ * the decoder decodes some bytes, and the metadata is written in both versions.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* As much of the stream's beginning as there is. */
+/* Decode the begin of a stream, as far as possible. */
 static void decode(const struct wmk_ctf_decoder *decoder)
 {
 	static const uint8_t zeros[64] = { 3, 2, 1, 1 };
@@ -32,7 +32,7 @@ static void decode(const struct wmk_ctf_decoder *decoder)
 	}
 }
 
-/* Do packets tell of which class they are? */
+/* Whether packets contain the id of their class. */
 static bool tells_class(const struct wmk_ctf_decoder *decoder)
 {
 	bool tells = false;
@@ -42,7 +42,7 @@ static bool tells_class(const struct wmk_ctf_decoder *decoder)
 	return tells;
 }
 
-/* Said again, in either version, it is metadata, of as many classes; 1.8 has none that no packet can be of. */
+/* The written metadata must parse, in either version, with as many classes; 1.8 omits those that no packet can have. */
 static void say_again(const struct wmk_ctf_decoder *decoder,
 		      int (*say)(const struct wmk_ctf_decoder *, struct wmk_ctf_text_buffer *, uint32_t *))
 {
@@ -73,7 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (wmk_ctf_metadata_text(data, size, &text, &len, &cut) < 0)
 		return 0;
-	/* Without the NUL behind it, so that reading that is seen. */
+	/* without the final NUL, so that a read of it is found */
 	exact = malloc(len ? len : 1);
 	if (!exact)
 		abort();

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_packet.c - any bytes as a stream of a trace that has something of everything: records decoded to the end, or to
- * what is wrong; the quick ways must say and end as the walk does, and the walk must say what the bits are. The first
- * byte says of which class the stream is (0xc1: the first; below 0x80: the last): of something of everything, or of one
- * with the headers that there is a quick way for, in either byte order, or of one in CTF 2.
+ * fuzz_packet.c - any bytes as a stream of a trace with all kinds of fields. Records are decoded to the end or to an
+ * error. The fast paths must give the same values and ends as the walk, and the walk must give the values of the bits.
+ * The first byte selects the class of the stream (0xc1: the first; below 0x80: the last): one with all kinds of fields,
+ * one with the headers that have a fast path, in either byte order, or one of CTF 2.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +21,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 	"trace { major = 1; minor = 8; byte_order = le; packet.header := struct { u8 first; u8 uuid[16]; }; };\nclock { name = c; freq = 1000; };\n"
 
 /*
- * A header of 32, 48, 56 or 72 bits, all but the last with all that it says in the first 64; events of constant sizes
- * and others.
+ * Headers of 32, 48, 56 or 72 bits; all but the last have their numbers in the first 64 bits. Events of constant and of
+ * variable size.
  */
 #define NEAR(order, bits) TRACE \
 	"stream { packet.context := struct { u8 p; u8 q[p]; }; event.header := struct { enum : integer { size = 5; byte_order = " order "; } " \
@@ -36,8 +36,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 	"event { id = 7; context := struct { integer { size = 4; } l; }; fields := struct { integer { size = 4; } m; u8 n; }; };\n"
 
 /*
- * CTF 2: lengths and selectors in variants, optional fields and elements, of those around and those before. ' stands
- * for ".
+ * CTF 2: lengths and selectors in variants, optional fields and array elements, in the same ones and in earlier ones.
+ * ' stands for ".
  */
 #define U8 "{'type': 'fixed-length-unsigned-integer', 'length': 8, 'byte-order': 'little-endian', 'alignment': 8}"
 #define ROLE(role) \
@@ -106,7 +106,7 @@ static const char *const metadata[] = {
 };
 
 #define CLASSES (WMK_ARRAY_LEN(metadata))
-#define OLD (CLASSES - 1)              /* of CTF 1.8 */
+#define OLD (CLASSES - 1)              /* the classes of CTF 1.8 */
 
 static struct wmk_ctf_class *classes[CLASSES];
 static struct wmk_ctf_decoder *decoders[CLASSES];
@@ -126,12 +126,12 @@ static void begin(void)
 	}
 }
 
-/* What the values of a header say. */
+/* Read the values of a header. */
 struct said {
 	uint64_t id, time;
 };
 
-/* Bit `i` of a number that may be wide, by its place. */
+/* Bit `i` of a number that may be wide, read from its place. */
 static bool bit_of(const struct wmk_ctf_walk *walk, const struct wmk_ctf_item *item, uint64_t i)
 {
 	const struct wmk_ctf_op *op = item->op;
@@ -142,7 +142,7 @@ static bool bit_of(const struct wmk_ctf_walk *walk, const struct wmk_ctf_item *i
 	return wmk_bits_slow(walk->in.bytes, item->at + (op->is_big ? op->width - 1 - i : i), 1, op->is_big);
 }
 
-/* Of such a number the digits are the bits; it is wide if 64 bits cannot tell it, and else they do. */
+/* The digits of such a number must equal its bits; it must be wide if and only if the bits do not fit 64 bits. */
 static bool is_right_wide(const struct wmk_ctf_walk *walk, const struct wmk_ctf_item *item)
 {
 	char binary[WMK_CTF_WIDE_DIGITS], decimal[WMK_CTF_WIDE_DIGITS];
@@ -163,7 +163,7 @@ static bool is_right_wide(const struct wmk_ctf_walk *walk, const struct wmk_ctf_
 	return item->is_wide != fits;
 }
 
-/* A number is had bit by bit as it is at once. */
+/* A number that is read at once must equal its bits. */
 static bool is_right(const struct wmk_ctf_walk *walk, const struct wmk_ctf_item *item)
 {
 	const struct wmk_ctf_op *op = item->op;
@@ -178,7 +178,7 @@ static bool is_right(const struct wmk_ctf_walk *walk, const struct wmk_ctf_item 
 	return item->value.u == (op->is_signed ? (uint64_t)wmk_bits_sign(value, op->width) : value);
 }
 
-/* A string is all up to the first NUL that is there. */
+/* A string must end at the first NUL. */
 static bool is_whole(const struct wmk_ctf_walk *walk, const struct wmk_ctf_item *item)
 {
 	const uint8_t *begin = walk->in.bytes + item->at / 8;
@@ -189,7 +189,7 @@ static bool is_whole(const struct wmk_ctf_walk *walk, const struct wmk_ctf_item 
 	       memchr(begin, 0, (walk->in.end - item->at) / 8) == begin + item->len;
 }
 
-/* All of one structure, from where the walk is. */
+/* Check all of one structure, from the position of the walk. */
 static void walk_through(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program, struct said *said)
 {
 	struct wmk_ctf_item item;
@@ -211,7 +211,7 @@ static void walk_through(struct wmk_ctf_walk *walk, const struct wmk_ctf_program
 	}
 }
 
-/* By values what wmk_ctf_record() has gone over by lengths. */
+/* Walk through the values that wmk_ctf_record() has skipped by length. */
 static void again(const struct wmk_ctf_stream_decoder *stream, struct wmk_ctf_record *record, uint64_t before)
 {
 	struct said said = { .time = before };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json_case.h - metadata of CTF 2 for tests: fragments, written with single quotes, that are read, or refused with the
- * right words.
+ * json_case.h - metadata of CTF 2 for tests: fragments in single quotes that are parsed, or rejected with certain
+ * words.
  */
 #ifndef WMK_CTF_T_JSON_CASE_H
 #define WMK_CTF_T_JSON_CASE_H
@@ -30,7 +30,7 @@
 #define ALIAS(name, class) "{'type': 'field-class-alias', 'name': '" name "', 'field-class': " class "}"
 #define EVENT(class) "{'type': 'event-record-class', 'payload-field-class': " class "}"
 
-static struct wmk_ctf_class *class;   /* of the test that runs */
+static struct wmk_ctf_class *class;   /* of the current test */
 
 static inline int drop(void **state)
 {
@@ -41,7 +41,7 @@ static inline int drop(void **state)
 	return 0;
 }
 
-/* Each fragment between a record separator and a newline; NULL ends them. malloc'd. */
+/* Put each fragment between a record separator and a newline; NULL ends the list. malloc'd. */
 static inline char *sequence(const char *const *fragments, size_t *len)
 {
 	char *text = NULL;
@@ -79,7 +79,7 @@ static inline void accept(const char *const *fragments)
 		fail_msg("%s", wmk_error_text(words, sizeof(words)));
 }
 
-/* It is an error, and each of the words, which are joined by " + ", is in what is said of it. */
+/* The metadata must be rejected, and the error must contain each of the words, which are joined by " + ". */
 static inline void refuse(int wanted, const char *said, const char *const *fragments)
 {
 	char words[1000], want[200];

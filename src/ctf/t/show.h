@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * show.h - for tests of decode programs: what a walk gives, as text.
+ * show.h - print what a walk returns as text, for tests of decode programs.
  */
 #ifndef WMK_CTF_T_SHOW_H
 #define WMK_CTF_T_SHOW_H
@@ -10,7 +10,7 @@
 
 #include "ctf/wide_number.h"
 
-/* The walk as text: "a=1 s{ t="x" }" */
+/* Print a walk as text: "a=1 s{ t="x" }". */
 static inline int show(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program, char *text, size_t size)
 {
 	struct wmk_ctf_item item;

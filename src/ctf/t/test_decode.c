@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_decode.c - decode programs: values out of bits, against what is worked out by hand; the quick way through a structure ends where
- * the walk does; bytes that end too early are said so, at every length, and never read beyond.
+ * test_decode.c - decode programs: values of bits, compared with values computed by hand; the fast way through a
+ * structure ends where the walk does; bytes that end too early are reported, at every length, and never read beyond.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -22,23 +22,26 @@
 #include "ctf/decode.h"
 #include "ctf/t/show.h"
 
-#define HANGS_S 100                  /* what is done in well below one */
+#define HANGS_S 100                  /* a limit for what takes well below one second */
 
 struct made {
 	struct wmk_ctf_class *class;
 	struct wmk_ctf_decoder *decoder;
 };
 
-/* One stream class, one event: `stream` and `event` are the insides of their blocks. */
+/* A trace with one stream class and one event: `stream` and `event` are the contents of their blocks. */
 static struct made make(const char *order, const char *types, const char *stream, const char *event)
 {
 	struct made made = { NULL, NULL };
 	char text[8192], said[1024];
 
-	snprintf(text, sizeof(text), "trace { major = 1; minor = 8; byte_order = %s; };\ntypealias integer { size = 8; } := u8;\n"
+	snprintf(text, sizeof(text),
+		 "trace { major = 1; minor = 8; byte_order = %s; };\ntypealias integer { size = 8; } := u8;\n"
 		 "typealias integer { size = 16; } := u16;\ntypealias integer { size = 32; align = 32; } := u32;\n"
-		 "typealias integer { size = 3; } := u3;\n%s\nstream { %s };\nevent { name = \"e\"; %s };", order, types, stream, event);
-	if (wmk_ctf_metadata_parse(text, strlen(text), "m", false, &made.class) < 0 || wmk_ctf_compile(made.class, "m", &made.decoder) < 0)
+		 "typealias integer { size = 3; } := u3;\n%s\nstream { %s };\nevent { name = \"e\"; %s };",
+		 order, types, stream, event);
+	if (wmk_ctf_metadata_parse(text, strlen(text), "m", false, &made.class) < 0 ||
+	    wmk_ctf_compile(made.class, "m", &made.decoder) < 0)
 		fail_msg("%s", wmk_error_text(said, sizeof(said)));
 	return made;
 }
@@ -49,7 +52,7 @@ static void unmake(struct made *made)
 	wmk_ctf_class_free(made->class);
 }
 
-/* The payload's `n` bytes, from bit `at` on: what the walk gives, and that all that is shorter is refused. */
+/* Check what the walk returns for `n` bytes of payload, from bit `at`; all shorter payloads must be rejected. */
 static void expect(const struct made *made, const void *bytes, size_t n, const char *wanted)
 {
 	const struct wmk_ctf_program *payload = &made->decoder->streams[0].events[0].payload;
@@ -57,7 +60,7 @@ static void expect(const struct made *made, const void *bytes, size_t n, const c
 	char text[1024];
 
 	for (size_t len = 0; len <= n; len++) {
-		/* Its own piece of memory, so that a checker sees what is read behind it. */
+		/* an allocation of its own, so that a sanitizer finds reads behind it */
 		uint8_t *copy = malloc(len ? len : 1);
 		struct wmk_ctf_bytes in = { copy, 0, len * 8 };
 
@@ -81,7 +84,8 @@ static void expect(const struct made *made, const void *bytes, size_t n, const c
 	}
 }
 
-static void one(const char *order, const char *types, const char *fields, const void *bytes, size_t n, const char *wanted)
+static void one(const char *order, const char *types, const char *fields, const void *bytes, size_t n,
+		const char *wanted)
 {
 	char event[2048];
 
@@ -94,7 +98,7 @@ static void one(const char *order, const char *types, const char *fields, const 
 
 #define BYTES(...) (const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ })
 
-/* Every width at every place in a byte, both byte orders, against arithmetic that goes bit by bit. */
+/* Read every width at every place in a byte, in both byte orders, and compare with a computation bit by bit. */
 static void bits(void **state)
 {
 	uint8_t bytes[24];
@@ -115,7 +119,9 @@ static void bits(void **state)
 				assert_int_equal(wmk_bits_get(bytes, at, width, false, end), little);
 				assert_int_equal(wmk_bits_get(bytes, at, width, true, end), big);
 			}
-			assert_int_equal(wmk_bits_sign(little, width), little >> (width - 1) ? (int64_t)(little | ~wmk_bits_mask(width)) : (int64_t)little);
+			assert_int_equal(wmk_bits_sign(little, width),
+					 little >> (width - 1) ? (int64_t)(little | ~wmk_bits_mask(width))
+							       : (int64_t)little);
 			assert_int_equal(wmk_bits_reverse(wmk_bits_reverse(little, width), width), little);
 		}
 }
@@ -123,20 +129,25 @@ static void bits(void **state)
 static void numbers(void **state)
 {
 	(void)state;
-	one("le", "", "u8 a; u16 b; u3 c, d; integer { size = 4; signed = true; } e;", BYTES(1, 2, 3, 0x55, 0xff), "{ a=1 b=770 c=5 d=2 e=-3 } ");
-	one("be", "", "u8 a; u16 b; u3 c, d; integer { size = 4; signed = true; } e;", BYTES(1, 2, 3, 0x55, 0xff), "{ a=1 b=515 c=2 d=5 e=7 } ");
+	one("le", "", "u8 a; u16 b; u3 c, d; integer { size = 4; signed = true; } e;", BYTES(1, 2, 3, 0x55, 0xff),
+	    "{ a=1 b=770 c=5 d=2 e=-3 } ");
+	one("be", "", "u8 a; u16 b; u3 c, d; integer { size = 4; signed = true; } e;", BYTES(1, 2, 3, 0x55, 0xff),
+	    "{ a=1 b=515 c=2 d=5 e=7 } ");
 	one("le", "", "u8 a; u32 b; u8 c;", BYTES(1, 9, 9, 9, 2, 0, 0, 0, 3), "{ a=1 b=2 c=3 } ");
-	one("le", "", "floating_point { exp_dig = 8; mant_dig = 24; } f; floating_point { exp_dig = 11; mant_dig = 53; byte_order = be; } g;"
-	    "floating_point { exp_dig = 5; mant_dig = 11; } h, i;",
+	one("le", "",
+	    "floating_point { exp_dig = 8; mant_dig = 24; } f; floating_point { exp_dig = 11; mant_dig = 53; "
+	    "byte_order = be; } g;floating_point { exp_dig = 5; mant_dig = 11; } h, i;",
 	    BYTES(0, 0, 0xc0, 0x3f, 0xc0, 4, 0, 0, 0, 0, 0, 0, 0, 0xc4, 1, 0), "{ f=1.5 g=-2.5 h=-4 i=5.96046e-08 } ");
-	one("le", "", "enum : u8 { a = 1 } e; struct { u8 x; struct { } y; } s;", BYTES(7, 8), "{ e=7 s{ x=8 y{ } } } ");
+	one("le", "", "enum : u8 { a = 1 } e; struct { u8 x; struct { } y; } s;", BYTES(7, 8),
+	    "{ e=7 s{ x=8 y{ } } } ");
 }
 
 static void texts(void **state)
 {
 	(void)state;
 	one("le", "", "u8 n; string a; u3 b; string c;", BYTES(1, 'h', 'i', 0, 5, 0), "{ n=1 a=\"hi\" b=5 c=\"\" } ");
-	one("le", "", "integer { size = 8; encoding = UTF8; } a[4]; u8 n; integer { size = 8; encoding = ASCII; } b[n];",
+	one("le", "",
+	    "integer { size = 8; encoding = UTF8; } a[4]; u8 n; integer { size = 8; encoding = ASCII; } b[n];",
 	    BYTES('a', 0, 'c', 'd', 2, 'x', 'y'), "{ a=\"a\" n=2 b=\"xy\" } ");
 }
 
@@ -145,24 +156,29 @@ static void arrays(void **state)
 	(void)state;
 	one("le", "", "u8 a[2][2]; u8 n; u16 b[n]; u8 end;", BYTES(1, 2, 3, 4, 2, 5, 0, 6, 0, 7),
 	    "{ a[2]{ [2]{ =1 =2 } [2]{ =3 =4 } } n=2 b[2]{ =5 =6 } end=7 } ");
-	one("le", "", "u8 n; u3 a[n]; u8 b; u8 c[0]; string d[n];", BYTES(2, 0x0a, 9, 'x', 0, 0), "{ n=2 a[2]{ =2 =1 } b=9 c[0]{ } d[2]{ =\"x\" =\"\" } } ");
-	/* Elements that do not fill their alignment; a length inside each element. */
-	one("le", "struct s { u8 x; } align(16);", "u8 n; struct s a[n]; u8 b;", BYTES(2, 0, 1, 0, 2, 9), "{ n=2 a[2]{ { x=1 } { x=2 } } b=9 } ");
-	one("le", "", "u8 n; struct { u8 m; u8 y[m]; } a[n]; u8 b;", BYTES(2, 1, 5, 0, 9), "{ n=2 a[2]{ { m=1 y[1]{ =5 } } { m=0 y[0]{ } } } b=9 } ");
-	/* Behind something of any length the place is known no more. */
+	one("le", "", "u8 n; u3 a[n]; u8 b; u8 c[0]; string d[n];", BYTES(2, 0x0a, 9, 'x', 0, 0),
+	    "{ n=2 a[2]{ =2 =1 } b=9 c[0]{ } d[2]{ =\"x\" =\"\" } } ");
+	/* elements that do not fill their alignment; a length inside each element */
+	one("le", "struct s { u8 x; } align(16);", "u8 n; struct s a[n]; u8 b;", BYTES(2, 0, 1, 0, 2, 9),
+	    "{ n=2 a[2]{ { x=1 } { x=2 } } b=9 } ");
+	one("le", "", "u8 n; struct { u8 m; u8 y[m]; } a[n]; u8 b;", BYTES(2, 1, 5, 0, 9),
+	    "{ n=2 a[2]{ { m=1 y[1]{ =5 } } { m=0 y[0]{ } } } b=9 } ");
+	/* after a field of variable size the alignment is unknown */
 	one("le", "", "string s; u32 a; u8 b;", BYTES('x', 0, 9, 9, 1, 0, 0, 0, 2), "{ s=\"x\" a=1 b=2 } ");
 }
 
-/* Lengths that the environment tells, which may stand before, behind, or in several blocks. */
+/* Lengths from the environment, which may be before or after their use, or in several blocks. */
 static void lengths_of_env(void **state)
 {
-	struct made made = make("le", "", "id = 0;", "fields := struct { u8 x[env.n]; struct env { u8 n; } y[env.a.b]; }; };\n"
+	struct made made = make("le", "", "id = 0;",
+				"fields := struct { u8 x[env.n]; struct env { u8 n; } y[env.a.b]; }; };\n"
 				"env { s = \"n = 9\"; w = n; n = +2; };\nenv { a.b = 1; a.n = 7; q = 0;");
 
 	(void)state;
 	expect(&made, BYTES(1, 2, 3), "{ x[2]{ =1 =2 } y[1]{ { n=3 } } } ");
 	unmake(&made);
-	one("le", "env { a = 1; }; env { n = 2; };", "u8 x[env.n]; u8 y[env.a];", BYTES(1, 2, 3), "{ x[2]{ =1 =2 } y[1]{ =3 } } ");
+	one("le", "env { a = 1; }; env { n = 2; };", "u8 x[env.n]; u8 y[env.a];", BYTES(1, 2, 3),
+	    "{ x[2]{ =1 =2 } y[1]{ =3 } } ");
 }
 
 #if defined(__x86_64__)
@@ -192,7 +208,7 @@ static void expect_real(const struct made *made, const uint8_t *bytes, unsigned 
 	assert_int_equal(walk.err, 0);
 }
 
-/* x87's numbers, in 16, 12 and 10 bytes, and from within a byte on: the processor itself tells what double is next to each. */
+/* x87 numbers in 16, 12 and 10 bytes, also from within a byte. The processor itself computes the nearest double. */
 static void long_doubles(void **state)
 {
 	static const struct { unsigned exponent, size; } kinds[] = { { 64, 16 }, { 32, 12 }, { 16, 10 } };
@@ -204,15 +220,19 @@ static void long_doubles(void **state)
 		const bool is_packed = i % 2;
 		const unsigned size = kinds[i / 2].size;
 
-		snprintf(fields, sizeof(fields), "fields := struct { %s floating_point { exp_dig = %u; mant_dig = 64; align = %u; } x; };",
+		snprintf(fields, sizeof(fields),
+			 "fields := struct { %s floating_point { exp_dig = %u; mant_dig = 64; align = %u; } x; };",
 			 is_packed ? "u3 before;" : "", kinds[i / 2].exponent, is_packed ? 1 : 8);
 		struct made made = make("le", "", "id = 0;", fields);
 
 		for (unsigned round = 0; round < 20000; round++) {
 			const uint64_t random = some(&seed), mantissa = some(&seed) | UINT64_C(1) << 63;
-			/* (often within a double's range; sometimes half way between two of them; infinity, zero, no number) */
-			const uint16_t exponent = random % 8 ? (uint16_t)(16383 + (int)(random >> 8) % 1100) : (uint16_t)(random >> 8) & 0x7fff;
-			const uint64_t fraction = random % 16 == 1 ? (mantissa & ~UINT64_C(0x7ff)) | 0x400 : random % 16 == 2 ? UINT64_C(1) << 63 : mantissa;
+			/* (mostly within the range of a double; some between two doubles; infinity, zero, NaN) */
+			const uint16_t exponent = random % 8 ? (uint16_t)(16383 + (int)(random >> 8) % 1100)
+							     : (uint16_t)(random >> 8) & 0x7fff;
+			const uint64_t fraction = random % 16 == 1   ? (mantissa & ~UINT64_C(0x7ff)) | 0x400
+						  : random % 16 == 2 ? UINT64_C(1) << 63
+								     : mantissa;
 			const uint16_t high = random % 64 == 3 ? 0 : random % 64 == 4 ? 0x7fff : exponent;
 			const uint64_t low = !high ? 0 : fraction;
 			uint8_t bytes[18] = { 0 }, shifted[18] = { 0 };
@@ -223,16 +243,16 @@ static void long_doubles(void **state)
 			bytes[9] = (uint8_t)(high >> 8 | (random >> 60 & 1) << 7);
 			memcpy(&x, bytes, 10);
 			for (unsigned j = 10; j < size; j++)
-				bytes[j] = (uint8_t)some(&seed);         /* (what fills it up means nothing) */
+				bytes[j] = (uint8_t)some(&seed);         /* (padding, which is ignored) */
 			for (unsigned j = 0; j < size; j++) {
 				shifted[j] |= (uint8_t)(bytes[j] << 3);
 				shifted[j + 1] = bytes[j] >> 5;
 			}
-			/* What is less than a double's full precision is rounded twice. */
+			/* subnormal results are rounded twice */
 			if (__builtin_fabsl(x) >= 0x1p-1022L || x == 0 || x != x)
 				expect_real(&made, is_packed ? shifted : bytes, size + is_packed, "x", (double)x);
 		}
-		/* Without the mantissa's first bit it is no number; less than the least of a double is nothing. */
+		/* without the first bit of the mantissa it is a NaN; values below the least double become 0 */
 		uint8_t unnormal[18] = { 0 };
 
 		unnormal[is_packed ? 9 : 8] = 0xf8;
@@ -246,22 +266,27 @@ static void long_doubles(void **state)
 
 static void variants(void **state)
 {
-	const char *fields = "enum : u8 { a, b = 5 ... 9, _c = 10 } tag; variant <tag> { u8 a; struct { u8 n; u8 x[n]; } b; string _c; } v; u8 end;";
+	const char *fields = "enum : u8 { a, b = 5 ... 9, _c = 10 } tag; variant <tag> { u8 a; struct { u8 n; u8 x[n]; "
+			     "} b; string _c; } v; u8 end;";
 
 	(void)state;
 	one("le", "", fields, BYTES(0, 7, 1), "{ tag=0 v<{ a=7 } end=1 } ");
 	one("le", "", fields, BYTES(6, 2, 7, 8, 1), "{ tag=6 v<{ b{ n=2 x[2]{ =7 =8 } } } end=1 } ");
 	one("le", "", fields, BYTES(10, 'q', 0, 1), "{ tag=10 v<{ c=\"q\" } end=1 } ");
-	one("le", "", "enum : integer { size = 8; signed = true; } { n = -5 ... -1, p = 0 ... 100 } t; variant <t> { u8 n; string p; } v;", BYTES(0xff, 3),
-	    "{ t=-1 v<{ n=3 } } ");
+	one("le", "",
+	    "enum : integer { size = 8; signed = true; } { n = -5 ... -1, p = 0 ... 100 } t; variant <t> { u8 n; "
+	    "string p; } v;",
+	    BYTES(0xff, 3), "{ t=-1 v<{ n=3 } } ");
 }
 
-/* Selectors and lengths in all that stands before. */
+/* Selectors and lengths in all preceding scopes. */
 static void scopes(void **state)
 {
-	struct made made = make("le", "", "id = 0; packet.context := struct { u8 p; }; event.header := struct { u8 id; struct { u8 h; } s; };"
-				"event.context := struct { u8 c[stream.event.header.s.h]; u8 k; };",
-				"id = 4; context := struct { u8 l[k]; u8 q; }; fields := struct { u8 x[stream.packet.context.p]; u8 y[event.context.q]; u8 z[s.h]; };");
+	struct made made = make("le", "",
+				"id = 0; packet.context := struct { u8 p; }; event.header := struct { u8 id; struct { "
+				"u8 h; } s; };event.context := struct { u8 c[stream.event.header.s.h]; u8 k; };",
+				"id = 4; context := struct { u8 l[k]; u8 q; }; fields := struct { u8 "
+				"x[stream.packet.context.p]; u8 y[event.context.q]; u8 z[s.h]; };");
 	static const uint8_t bytes[] = { 2, /**/ 4, 1, /**/ 9, 3, /**/ 1, 2, 3, 2, /**/ 5, 6, 7, 8, 9 };
 	const struct wmk_ctf_stream_decoder *stream = &made.decoder->streams[0];
 	struct wmk_ctf_bytes in = { bytes, 0, sizeof(bytes) * 8 };
@@ -290,8 +315,9 @@ struct record_wanted {
 	unsigned bytes;
 };
 
-/* The same records by the plan, and by the walk that is for headers without one. */
-static void expect_records(struct made *made, const void *bytes, size_t n, uint64_t time, const struct record_wanted *wanted, unsigned n_wanted)
+/* Decode the same records by the plan, and by the walk for headers without a plan. */
+static void expect_records(struct made *made, const void *bytes, size_t n, uint64_t time,
+			   const struct record_wanted *wanted, unsigned n_wanted)
 {
 	for (int is_planned = 1; is_planned >= 0; is_planned--) {
 		struct wmk_ctf_stream_decoder stream = made->decoder->streams[0];
@@ -315,11 +341,13 @@ static void expect_records(struct made *made, const void *bytes, size_t n, uint6
 	}
 }
 
-/* A record that ends in a string, of each length, near the end of what there is and far from it, and cut anywhere. */
+/* A record that ends in a string of each length, near the end of the packet and far from it, and cut at each byte. */
 static void text_at_the_end(void **state)
 {
-	struct made made = make("le", CLOCK, "id = 0; event.header := struct { integer { size = 5; align = 8; } id; t27 timestamp; };",
-				"id = 3; fields := struct { u8 x; string s; };");
+	struct made made =
+		make("le", CLOCK,
+		     "id = 0; event.header := struct { integer { size = 5; align = 8; } id; t27 timestamp; };",
+		     "id = 3; fields := struct { u8 x; string s; };");
 	const struct wmk_ctf_stream_decoder *stream = &made.decoder->streams[0];
 
 	(void)state;
@@ -343,13 +371,17 @@ static void text_at_the_end(void **state)
 	unmake(&made);
 }
 
-/* Ours, of 4, 6 and 13 bytes (docs/trace-format.md), with a time that wraps. */
+/* Our own headers of 4, 6 and 13 bytes (docs/trace-format.md), with a time that wraps. */
 static void our_header(void **state)
 {
-	struct made made = make("le", CLOCK "struct h { enum : integer { size = 5; align = 1; } { compact = 0 ... 29, medium = 30, extended = 31 } id;"
-				"variant <id> { struct { t27 timestamp; } compact; struct { integer { size = 16; align = 1; } id; t27 timestamp; } medium;"
-				"struct { integer { size = 32; } id; t64 timestamp; } extended; } v; } align(8);",
-				"id = 0; event.header := struct h;", "id = 3; fields := struct { u8 x; }; };\nevent { name = \"f\"; id = 300;");
+	struct made made = make("le",
+				CLOCK "struct h { enum : integer { size = 5; align = 1; } { compact = 0 ... 29, medium "
+				      "= 30, extended = 31 } id;"
+				      "variant <id> { struct { t27 timestamp; } compact; struct { integer { size = 16; "
+				      "align = 1; } id; t27 timestamp; } medium;"
+				      "struct { integer { size = 32; } id; t64 timestamp; } extended; } v; } align(8);",
+				"id = 0; event.header := struct h;",
+				"id = 3; fields := struct { u8 x; }; };\nevent { name = \"f\"; id = 300;");
 	const uint32_t compact = 3 | 100u << 5;
 	const uint64_t medium = 30 | 300u << 5 | (uint64_t)50 << 21, extended_time = (uint64_t)7 << 40;
 	uint8_t bytes[5 + 6 + 14], *at = bytes;
@@ -364,14 +396,19 @@ static void our_header(void **state)
 	memcpy(at + 5, &extended_time, 8);
 	at[13] = 2;
 	expect_records(&made, bytes, sizeof(bytes), (uint64_t)5 << 27 | 99,
-		       (struct record_wanted[]){ { 3, (uint64_t)5 << 27 | 100, 5 }, { 300, (uint64_t)6 << 27 | 50, 6 }, { 3, extended_time, 14 } }, 3);
+		       (struct record_wanted[]){ { 3, (uint64_t)5 << 27 | 100, 5 },
+						 { 300, (uint64_t)6 << 27 | 50, 6 },
+						 { 3, extended_time, 14 } },
+		       3);
 	unmake(&made);
 }
 
 static void large_header(void **state)
 {
-	struct made made = make("be", CLOCK "struct h { enum : u16 { compact = 0 ... 65534, extended = 65535 } id;"
-				"variant <id> { struct { t32 timestamp; } compact; struct { integer { size = 32; align = 8; } id; t64 timestamp; } extended; } v; };",
+	struct made made = make("be",
+				CLOCK "struct h { enum : u16 { compact = 0 ... 65534, extended = 65535 } id;"
+				      "variant <id> { struct { t32 timestamp; } compact; struct { integer { size = 32; "
+				      "align = 8; } id; t64 timestamp; } extended; } v; };",
 				"id = 0; event.header := struct h;", "id = 2;");
 
 	(void)state;
@@ -385,15 +422,17 @@ static void plain_header(void **state)
 	struct made made = make("le", CLOCK, "id = 0; event.header := struct { u8 id; t32 timestamp; };", "id = 2;");
 
 	(void)state;
-	expect_records(&made, BYTES(2, 1, 0, 0, 0, 2, 2, 0, 0, 0), 0, (struct record_wanted[]){ { 2, 1, 5 }, { 2, 2, 5 } }, 2);
+	expect_records(&made, BYTES(2, 1, 0, 0, 0, 2, 2, 0, 0, 0), 0,
+		       (struct record_wanted[]){ { 2, 1, 5 }, { 2, 2, 5 } }, 2);
 	unmake(&made);
 }
 
-/* The id is a value of the clock. */
+/* The id is mapped to the clock, too. */
 static void timely_header(void **state)
 {
-	struct made made = make("le", CLOCK, "id = 0; event.header := struct { integer { size = 8; map = clock.c.value; } id; };",
-				"id = 2; fields := struct { u32 x; }; };\nevent { name = \"f\"; id = 7; fields := struct { u32 x; };");
+	struct made made = make(
+		"le", CLOCK, "id = 0; event.header := struct { integer { size = 8; map = clock.c.value; } id; };",
+		"id = 2; fields := struct { u32 x; }; };\nevent { name = \"f\"; id = 7; fields := struct { u32 x; };");
 
 	(void)state;
 	expect_records(&made, BYTES(2, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0), 0,
@@ -401,7 +440,7 @@ static void timely_header(void **state)
 	unmake(&made);
 }
 
-/* ── what may not be ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── errors ──────────────────────────────────────────────────────────────────────────────────────────── */
 
 static void refuse(const char *types, const char *fields, const char *words)
 {
@@ -409,8 +448,10 @@ static void refuse(const char *types, const char *fields, const char *words)
 	struct wmk_ctf_decoder *decoder;
 	char text[8192], said[1024];
 
-	snprintf(text, sizeof(text), "trace { major = 1; minor = 8; byte_order = le; };\ntypealias integer { size = 8; } := u8;\n%s\n"
-		 "stream { id = 0; };\nevent { name = \"e\"; fields := struct { %s }; };", types, fields);
+	snprintf(text, sizeof(text),
+		 "trace { major = 1; minor = 8; byte_order = le; };\ntypealias integer { size = 8; } := u8;\n%s\n"
+		 "stream { id = 0; };\nevent { name = \"e\"; fields := struct { %s }; };",
+		 types, fields);
 	assert_int_equal(wmk_ctf_metadata_parse(text, strlen(text), "m", false, &class), 0);
 	assert_true(wmk_ctf_compile(class, "m", &decoder) < 0);
 	if (!strstr(wmk_error_text(said, sizeof(said)), words))
@@ -422,19 +463,21 @@ static void refuse(const char *types, const char *fields, const char *words)
 static void mistakes(void **state)
 {
 	(void)state;
-	refuse("", "u8 a[n];", "m:5:45: e: the length 'n' is not there");
-	refuse("", "u8 a[n]; u8 n;", "or not before what it is for");
-	refuse("", "string n; u8 a[n];", "the length 'n' is no integer");
+	refuse("", "u8 a[n];", "m:5:45: e: the length 'n' does not exist");
+	refuse("", "u8 a[n]; u8 n;", "or does not come before the field that needs it");
+	refuse("", "string n; u8 a[n];", "the length 'n' is not an integer");
 	refuse("", "integer { size = 8; signed = true; } n; u8 a[n];", "the length of 'a' is a signed integer");
-	refuse("", "u8 a[stream.event.context.n];", "is not there");
-	refuse("", "u8 t; variant <t> { u8 a; } v;", "the selector of variant 'v' is no enumeration");
-		/* Many times itself: a type that is short to write and of any size. */
-	refuse("struct a { u8 x; u8 y; }; struct b { struct a x, y, z, u, v, w; }; struct c { struct b x, y, z, u, v, w; };"
-	       "struct d { struct c x, y, z, u, v, w; }; struct f { struct d x, y, z, u, v, w; }; struct g { struct f x, y, z, u, v, w; };",
+	refuse("", "u8 a[stream.event.context.n];", "does not exist");
+	refuse("", "u8 t; variant <t> { u8 a; } v;", "the selector of variant 'v' is not an enumeration");
+		/* a type that contains itself many times: short metadata for a huge type */
+	refuse("struct a { u8 x; u8 y; }; struct b { struct a x, y, z, u, v, w; }; struct c { struct b x, y, z, u, v, "
+	       "w; };"
+	       "struct d { struct c x, y, z, u, v, w; }; struct f { struct d x, y, z, u, v, w; }; struct g { struct f "
+	       "x, y, z, u, v, w; };",
 	       "struct g a, b, c, d;", "e has more than 65536 parts");
 }
 
-/* More elements than anybody can have meant. */
+/* An array with an absurd number of elements. */
 static void too_many(const char *types, const char *fields, const void *bytes, uint64_t bits)
 {
 	struct made made = make("le", types, "id = 0;", fields);
@@ -447,7 +490,7 @@ static void too_many(const char *types, const char *fields, const void *bytes, u
 	unmake(&made);
 }
 
-/* Elements of no size, by the billion. */
+/* Billions of elements without a size. */
 static void nothing_often(void **state)
 {
 	const uint8_t bytes[] = { 0xff, 0xff, 0xff, 0xff };
@@ -456,17 +499,17 @@ static void nothing_often(void **state)
 	too_many("", "fields := struct { integer { size = 32; } n; struct { } a[n]; };", bytes, 32);
 }
 
-/* ... also where no array has too many: a thousand in each of a thousand in each of a thousand. */
+/* ... also when no array has too many: a thousand in each of a thousand in each of a thousand. */
 static void nothing_in_nothing(void **state)
 {
 	(void)state;
-	too_many("struct a { struct { } x[1000]; }; struct b { struct a x[1000]; }; struct c { struct b x[1000]; };", "fields := struct { struct c x[1000]; };",
-		 "", 0);
+	too_many("struct a { struct { } x[1000]; }; struct b { struct a x[1000]; }; struct c { struct b x[1000]; };",
+		 "fields := struct { struct c x[1000]; };", "", 0);
 }
 
 /*
- * Who only passes over elements of no size goes through the first of them, and refuses what the walk through all of them refuses: `in` elements that
- * consist of `n` of no size each, behind so many in one array, near the limit for all.
+ * A walk with is_passing visits only the first element without a size, and must reject what a full walk rejects: `in`
+ * elements that consist of `n` parts without a size, after some number in one array, near the limit for all.
  */
 static void nothing_is_passed(void **state)
 {
@@ -477,8 +520,11 @@ static void nothing_is_passed(void **state)
 	for (unsigned in = 1; in <= 40; in += 13)
 		for (unsigned before = 65530; before <= 65537; before++)
 			for (unsigned n = 6530; n <= 6560; n += before == 65536 ? 1 : 15) {
-				snprintf(fields, sizeof(fields), "fields := struct { u8 k; struct { } a[%u]; struct { struct { } x; struct { struct { } y; } z[%u]; } b[%u]; "
-					 "struct { u8 q[k]; struct { u32 none[k]; } w; } c[60000]; };", before, n / in, in);
+				snprintf(fields, sizeof(fields),
+					 "fields := struct { u8 k; struct { } a[%u]; struct { struct { } x; struct { "
+					 "struct { } y; } z[%u]; } b[%u]; "
+					 "struct { u8 q[k]; struct { u32 none[k]; } w; } c[60000]; };",
+					 before, n / in, in);
 				struct made made = make("le", "", "id = 0;", fields);
 				const struct wmk_ctf_program *payload = &made.decoder->streams[0].events[0].payload;
 				const uint8_t bytes[8] = { 0 };
@@ -502,11 +548,13 @@ static void nothing_is_passed(void **state)
 	assert_true(n_passed[0] > 10 && n_passed[1] > 10);
 }
 
-/* In an event's header, too, whose values are wanted by their roles. */
+/* Likewise in an event header, of which values are needed by role. */
 static void nothing_is_quick_in_headers(void **state)
 {
-	struct made made = make("le", "", "id = 0; event.header := struct { u8 id; struct { } a[65536], b[65536], c[65536], d[65000]; };",
-				"id = 0; fields := struct { u8 x; };");
+	struct made made =
+		make("le", "",
+		     "id = 0; event.header := struct { u8 id; struct { } a[65536], b[65536], c[65536], d[65000]; };",
+		     "id = 0; fields := struct { u8 x; };");
 	const struct wmk_ctf_stream_decoder *stream = &made.decoder->streams[0];
 	const uint8_t bytes[2] = { 0 };
 	const struct wmk_ctf_bytes in = { bytes, 0, 16 };
@@ -523,10 +571,11 @@ static void nothing_is_quick_in_headers(void **state)
 	unmake(&made);
 }
 
-/* What costs no bytes costs little time: five hundred thousand operations, twenty thousand times. */
+/* Fields that take no bytes take little time: five hundred thousand operations, twenty thousand times. */
 static void nothing_is_quick(void **state)
 {
-	struct made made = make("le", "", "id = 0;", "fields := struct { struct { } a[65536], b[65536], c[65536], d[65000]; u8 x; };");
+	struct made made = make("le", "", "id = 0;",
+				"fields := struct { struct { } a[65536], b[65536], c[65536], d[65000]; u8 x; };");
 	const struct wmk_ctf_program *payload = &made.decoder->streams[0].events[0].payload;
 	const uint8_t bytes[1] = { 0 };
 	const struct wmk_ctf_bytes in = { bytes, 0, 8 };
@@ -546,15 +595,27 @@ static void nothing_is_quick(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(bits), cmocka_unit_test(numbers), cmocka_unit_test(texts), cmocka_unit_test(arrays), cmocka_unit_test(variants),
+		cmocka_unit_test(bits),
+		cmocka_unit_test(numbers),
+		cmocka_unit_test(texts),
+		cmocka_unit_test(arrays),
+		cmocka_unit_test(variants),
 		cmocka_unit_test(lengths_of_env),
 #if defined(__x86_64__)
 		cmocka_unit_test(long_doubles),
 #endif
-		cmocka_unit_test(scopes), cmocka_unit_test(text_at_the_end), cmocka_unit_test(our_header), cmocka_unit_test(large_header),
-		cmocka_unit_test(plain_header), cmocka_unit_test(timely_header),
-		cmocka_unit_test(mistakes), cmocka_unit_test(nothing_often), cmocka_unit_test(nothing_in_nothing),
-		cmocka_unit_test(nothing_is_passed), cmocka_unit_test(nothing_is_quick), cmocka_unit_test(nothing_is_quick_in_headers),
+		cmocka_unit_test(scopes),
+		cmocka_unit_test(text_at_the_end),
+		cmocka_unit_test(our_header),
+		cmocka_unit_test(large_header),
+		cmocka_unit_test(plain_header),
+		cmocka_unit_test(timely_header),
+		cmocka_unit_test(mistakes),
+		cmocka_unit_test(nothing_often),
+		cmocka_unit_test(nothing_in_nothing),
+		cmocka_unit_test(nothing_is_passed),
+		cmocka_unit_test(nothing_is_quick),
+		cmocka_unit_test(nothing_is_quick_in_headers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_json.c - CTF 2's metadata: each kind of fragment, what is wrong with it, and text that ends anywhere or has any
- * byte wrong. Field classes: test_json_type.c.
+ * test_json.c - CTF 2's metadata: each kind of fragment and its errors; text that is cut at or has a wrong byte at any
+ * place. Field classes: test_json_type.c.
  */
 #include "base/array.h"
 #include "json_case.h"
@@ -16,10 +16,10 @@ static void test_preamble(void **state)
 		int err;
 		const char *said, *text;
 	} wrong[] = {
-		{ -ENOTSUP, "meta:1: fragment 1 (preamble) + this is version 3", "{'type': 'preamble', 'version': 3}" },
+		{ -ENOTSUP, "meta:1: fragment 1 (preamble) + found version 3", "{'type': 'preamble', 'version': 3}" },
 		{ -EPROTO, "'version': expected a whole number from 0 on, not '2'",
 		  "{'type': 'preamble', 'version': '2'}" },
-		{ -EPROTO, "expected a property 'version'", "{'type': 'preamble'}" },
+		{ -EPROTO, "missing property 'version'", "{'type': 'preamble'}" },
 		{ -EPROTO, "'uuid': expected a list of 16 bytes, not a list of 3",
 		  "{'type': 'preamble', 'version': 2, 'uuid': [1, 2, 3]}" },
 		{ -EPROTO, "byte 16: expected a whole number from 0 to 255, not 256",
@@ -32,9 +32,9 @@ static void test_preamble(void **state)
 		{ -EPROTO, "'attributes': expected an object, not 1",
 		  "{'type': 'preamble', 'version': 2, 'attributes': 1}" },
 		{ -EPROTO, "the preamble first", STREAM },
-		{ -EPROTO, "expected a type of fragment, not 'foreword'", "{'type': 'foreword'}" },
+		{ -EPROTO, "expected a known type of fragment, not 'foreword'", "{'type': 'foreword'}" },
 		{ -EPROTO, "'type': expected a text, not null", "{'type': null}" },
-		{ -EPROTO, "expected a property 'type'", "{}" },
+		{ -EPROTO, "missing property 'type'", "{}" },
 		{ -EPROTO, "expected an object, not a list of 0", "[]" },
 	};
 
@@ -48,7 +48,7 @@ static void test_preamble(void **state)
 	assert_false(class->has_uuid);
 	for (size_t i = 0; i < WMK_ARRAY_LEN(wrong); i++)
 		refuse(wrong[i].err, wrong[i].said, (const char *const[]){ wrong[i].text, NULL });
-	REFUSE(-EPROTO, "fragment 2 (preamble) + this is the second", PREAMBLE);
+	REFUSE(-EPROTO, "fragment 2 (preamble) + found a second one", PREAMBLE);
 }
 
 static void test_trace_class(void **state)
@@ -72,7 +72,7 @@ static void test_trace_class(void **state)
 	ACCEPT("{'type': 'trace-class'}", STREAM);
 	assert_null(class->trace_name);
 	assert_null(class->packet_header);
-	REFUSE(-EPROTO, "this is the second", trace, "{'type': 'trace-class'}");
+	REFUSE(-EPROTO, "found a second one", trace, "{'type': 'trace-class'}");
 	REFUSE(-EPROTO, "before the first data stream class", STREAM, trace);
 	REFUSE(-EPROTO, "'environment'/'a': expected a whole number or a text, not 1.5",
 	       "{'type': 'trace-class', 'environment': {'a': 1.5}}");
@@ -88,15 +88,15 @@ static void test_clock_class(void **state)
 {
 	static const char *const wrong[][2] = {
 		{ "'frequency': expected a whole number from 1 on, not 0", "'id': 'd', 'frequency': 0" },
-		{ "expected a property 'frequency'", "'id': 'd'" },
-		{ "expected a property 'id'", "'frequency': 1" },
-		{ "there is a clock class 'c' already", "'id': 'c', 'frequency': 1" },
+		{ "missing property 'frequency'", "'id': 'd'" },
+		{ "missing property 'id'", "'frequency': 1" },
+		{ "a clock class 'c' exists", "'id': 'c', 'frequency': 1" },
 		{ "'precision': expected a whole number from 0 on, not -1",
 		  "'id': 'd', 'frequency': 1, 'precision': -1" },
 		{ "'accuracy': expected a whole number from 0 on, not 0.5",
 		  "'id': 'd', 'frequency': 1, 'accuracy': 0.5" },
-		{ "'origin': expected 'unix-epoch', or an object", "'id': 'd', 'frequency': 1, 'origin': 'big bang'" },
-		{ "'origin': expected a property 'uid'", "'id': 'd', 'frequency': 1, 'origin': {'name': 'n'}" },
+		{ "'origin': expected 'unix-epoch' or an object", "'id': 'd', 'frequency': 1, 'origin': 'big bang'" },
+		{ "'origin': missing property 'uid'", "'id': 'd', 'frequency': 1, 'origin': {'name': 'n'}" },
 		{ "'offset-from-origin': expected an object, not 5",
 		  "'id': 'd', 'frequency': 1, 'offset-from-origin': 5" },
 		{ "'cycles': expected a whole number from 0 to 9, not 10",
@@ -159,7 +159,7 @@ static void test_stream_class(void **state)
 	assert_int_equal(class->streams[1]->event_header->count, 0);
 	assert_int_equal(class->streams[1]->event_context->members[0].type.roles, WMK_ROLE_BIT(WMK_ROLE_NONE));
 	assert_int_equal(class->streams[1]->events[0]->id, 7);
-	REFUSE(-EPROTO, "fragment 3 + there is a data stream class 0 already", STREAM, STREAM);
+	REFUSE(-EPROTO, "fragment 3 + a data stream class 0 exists", STREAM, STREAM);
 	REFUSE(-EPROTO, "'default-clock-class-id': expected the id of a clock class",
 	       "{'type': 'data-stream-class', 'default-clock-class-id': 'c'}", CLOCK);
 	REFUSE(-EPROTO, "'id': expected a whole number from 0 on, not -1", "{'type': 'data-stream-class', 'id': -1}");
@@ -211,16 +211,16 @@ static void test_event_class(void **state)
 		else
 			assert_null(class->streams[0]->events[0]->emf_uri);
 	}
-	REFUSE(-EPROTO, "expected its data stream class 1 before it", STREAM,
+	REFUSE(-EPROTO, "data stream class 1 does not exist", STREAM,
 	       "{'type': 'event-record-class', 'data-stream-class-id': 1}");
-	REFUSE(-EPROTO, "fragment 2 + data stream class 0 before it", "{'type': 'event-record-class'}", STREAM);
+	REFUSE(-EPROTO, "fragment 2 + data stream class 0 does not exist", "{'type': 'event-record-class'}", STREAM);
 	REFUSE(-EPROTO, "have the id 0", STREAM, "{'type': 'event-record-class'}", "{'type': 'event-record-class'}");
 	REFUSE(-EPROTO, "'payload-field-class': expected a structure", STREAM, EVENT(U8));
 }
 
 /* ── the text ────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* With all that fragments and field classes may have; a tracer's, with aliases and a variant in the header. */
+/* Metadata with all kinds of fragments and field classes, as of a tracer, with aliases and a variant in the header. */
 static const char *const whole[] = {
 	"{'type': 'preamble', 'version': 2, 'uuid': [1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]}",
 	ALIAS("ts",
@@ -292,7 +292,7 @@ static void test_complete_metadata_is_read(void **state)
 	stream = class->streams[0];
 	assert_int_equal(class->packet_header->members[0].type.roles, WMK_ROLE_BIT(WMK_ROLE_MAGIC));
 	assert_int_equal(class->packet_header->members[1].type.roles, WMK_ROLE_BIT(WMK_ROLE_UUID));
-	/* One alias, with one role: what it means depends on where it is used. */
+	/* One alias with one role: the meaning of the role depends on the use. */
 	assert_int_equal(stream->packet_context->members[0].type.roles, WMK_ROLE_BIT(WMK_ROLE_BEGIN));
 	assert_int_equal(stream->packet_context->members[1].type.roles, WMK_ROLE_BIT(WMK_ROLE_CPU));
 	assert_int_equal(stream->event_header->members[0].type.roles, WMK_ROLE_BIT(WMK_ROLE_EVENT_CLASS));
@@ -303,7 +303,7 @@ static void test_complete_metadata_is_read(void **state)
 	assert_string_equal(stream->events[0]->name, "sch\xc3\xb6n");
 }
 
-/* Cut anywhere: an error where all is asked for, and what is whole where not. */
+/* Metadata that is cut anywhere: an error without `partial`; with it, all complete fragments are read. */
 static void test_cut_metadata_keeps_complete_fragments(void **state)
 {
 	size_t len, n = 0, last = 0;
@@ -313,17 +313,17 @@ static void test_cut_metadata_keeps_complete_fragments(void **state)
 	for (size_t cut = 1; cut < len; cut++) {
 		bool is_end = text[cut - 1] == '\n' || text[cut] == '\n' || text[cut - 1] == 0x1e;
 
-		part = malloc(cut);        /* a byte that is read behind it is found */
+		part = malloc(cut);        /* a sanitizer finds reads behind it */
 		assert_non_null(part);
 		memcpy(part, text, cut);
 		drop(NULL);
 		const int got = wmk_ctf_metadata_parse(part, cut, "meta", true, &class);
 		char said[1000];
 
-		/* What is cut is told of. */
+		/* the cut must be reported */
 		assert_int_equal(got, is_end && cut > 1 ? 0 : 1);
 		assert_true(!got || strstr(wmk_error_text(said, sizeof(said)),
-					   cut > 1 ? "it ends too early" : "expected a preamble"));
+					   cut > 1 ? "unexpected end" : "expected a preamble"));
 		assert_true(class->n_streams >= n);
 		n = class->n_streams;
 		last = n ? class->streams[0]->n_events : 0;
@@ -337,7 +337,7 @@ static void test_cut_metadata_keeps_complete_fragments(void **state)
 	free(text);
 }
 
-/* Any byte wrong: an error or not, but nothing else. */
+/* A wrong byte at any place: an error or not, but no crash. */
 static void test_broken(void **state)
 {
 	static const char bytes[] = { '"', '{', ']', '0', ' ', '\x1e', '\0', '\xff', '\\' };
@@ -373,7 +373,7 @@ static void refuse_text(const char *said, const char *text, size_t len)
 #define PLAIN "\x1e{\"type\": \"preamble\", \"version\": 2}\n"
 #define REFUSE_TEXT(said, text) refuse_text(said, text, sizeof(text) - 1)
 
-/* What is said, and nothing else; of metadata of this name. */
+/* Check the whole error, for metadata of this name. */
 static void says(const char *name, int wanted, const char *said, const char *text, size_t len)
 {
 	char words[1000];
@@ -385,8 +385,8 @@ static void says(const char *name, int wanted, const char *said, const char *tex
 
 #define SAYS(said, text) \
 	says("meta", -EPROTO, "cannot read the metadata 'meta': " said, PLAIN text, sizeof(PLAIN text) - 1)
-/* Its last 60 bytes behind an ellipsis, but for one that would be a part of its first character. */
-#define LONG "/home/somebody/traces/of_some_name_that_has_a_good_many_letters/\xc3\xa4"
+/* The last 60 bytes after an ellipsis, without a byte that would be a part of the first character. */
+#define LONG "/home/a_person/traces/of_some_name_that_has_a_good_many_letters/\xc3\xa4"
 #define LONG_END ".../a_directory_and_another_one_of_which_it_is/kernel/metadata"
 #define LONG_PATH LONG "/a_directory_and_another_one_of_which_it_is/kernel/metadata"
 
@@ -394,32 +394,32 @@ static void test_places(void **state)
 {
 	(void)state;
 	SAYS("meta:2:25: fragment 2 is not JSON: unexpected character", "\x1e{\"type\": \"trace-class\",}");
-	SAYS("meta:4:15: fragment 2 is not JSON: it ends too early", "\n\x1e{\n\"type\": \"trace");
-	SAYS("meta:4:8: fragment 2 is not JSON: it ends too early", "\x1e{\n\n\"type\": \n \n");
+	SAYS("meta:4:15: fragment 2 is not JSON: unexpected end", "\n\x1e{\n\"type\": \"trace");
+	SAYS("meta:4:8: fragment 2 is not JSON: unexpected end", "\x1e{\n\n\"type\": \n \n");
 	SAYS("meta:5:2: fragment 2 is not JSON: unexpected character", "\x1e{\n\"type\": \"trace-class\"\n}\n x\n");
-	SAYS("meta:2:4: fragment 2 is not JSON: something follows its end", "\x1e{}\0");
+	SAYS("meta:2:4: fragment 2 is not JSON: unexpected text after its end", "\x1e{}\0");
 	SAYS("meta:3:4: fragment 2 is not JSON: a text in single quotes", "\x1e{\n\t  'type': 1}");
 	SAYS("meta:3:11: fragment 3 is not JSON: a number of more than 64 bits",
 	     "\x1e{\"type\": \"trace-class\"}\n\x1e{\"type\": -9223372036854775809}");
-	/* What is JSON, and not what it should be: the line of its fragment, and the way to what is wrong. */
+	/* valid JSON with invalid content: the line of the fragment, and the path to the value */
 	SAYS("meta:4: fragment 2 (data-stream-class): \"id\": expected a whole number from 0 on, not \"x\"",
 	     "\n\n\x1e{\n\"type\": \"data-stream-class\", \"id\": \"x\"}");
 	SAYS("meta:5: two events of stream 0 have the id 0: 'a' and 'b'",
 	     "\x1e{\"type\": \"data-stream-class\"}\n\x1e{\n\"type\": "
 	     "\"event-record-class\", \"name\": \"a\"}\n\x1e{\"type\": \"event-record-class\", \"name\": \"b\"}");
 	says(LONG_PATH, -EPROTO,
-	     "cannot read the metadata '" LONG_END "': " LONG_END ":1:3: fragment 1 is not JSON: it ends too early",
+	     "cannot read the metadata '" LONG_END "': " LONG_END ":1:3: fragment 1 is not JSON: unexpected end",
 	     "\x1e{", 2);
 	says(LONG_PATH, -EPROTO,
 	     "cannot read the metadata '" LONG_END "': " LONG_END
-	     ":1: fragment 1: expected a property \"type\", and there is none",
+	     ":1: fragment 1: missing property \"type\"",
 	     "\x1e{}", 3);
 	says(LONG_PATH, -EPROTO,
-	     "cannot read the metadata '" LONG_END "': " LONG_END ": expected a preamble, and there is no fragment",
+	     "cannot read the metadata '" LONG_END "': " LONG_END ": expected a preamble, found no fragment",
 	     "\x1e", 1);
 }
 
-/* Of a text that may be cut: what no more of it would mend is refused. */
+/* With `partial`, errors that more text cannot resolve are reported. */
 static void test_no_begin(void **state)
 {
 	static const char no_json[] = PLAIN "\x1e this is no JSON\n",
@@ -445,8 +445,8 @@ static void test_json_sequences_are_split_or_refused(void **state)
 	memset(deep + 606, ']', 600);
 	strcpy(deep + 1206, "}");
 	assert_int_equal(wmk_ctf_metadata_parse(fine, sizeof(fine) - 1, "meta", false, &class), 0);
-	REFUSE_TEXT("there is no fragment", "\x1e \n");
-	REFUSE_TEXT("it ends too early", PLAIN "\x1e{\"type\": \x1e{}");
+	REFUSE_TEXT("found no fragment", "\x1e \n");
+	REFUSE_TEXT("unexpected end", PLAIN "\x1e{\"type\": \x1e{}");
 	REFUSE_TEXT("is not JSON", PLAIN "\x1e{\"type\": \"trace-class\"} {}");
 	REFUSE_TEXT("is not JSON", PLAIN "\x1e{\"type\": \"trace-class\"} x");
 	REFUSE_TEXT("is not JSON", PLAIN "\x1e{\"type\": \"trace-class\",}");
@@ -454,9 +454,9 @@ static void test_json_sequences_are_split_or_refused(void **state)
 	REFUSE_TEXT("is not JSON", PLAIN "\x1e{\"type\": \"trace-class\"}\0");
 	REFUSE_TEXT("single quotes", PLAIN "\x1e{'type': \"trace-class\"}");
 	REFUSE_TEXT("more than 64 bits", PLAIN "\x1e{\"type\": -9223372036854775809}");
-	REFUSE(-ENOTSUP, "'name': a text with a NUL in it", "{'type': 'data-stream-class', 'name': 'a\\u0000b'}");
-	REFUSE(-E2BIG, "values within values", deep);
-	/* A number that is no integer may have as many digits as it likes, where nobody looks. */
+	REFUSE(-ENOTSUP, "'name': a text contains a NUL", "{'type': 'data-stream-class', 'name': 'a\\u0000b'}");
+	REFUSE(-E2BIG, "levels of nested values", deep);
+	/* a number other than an integer may have any number of digits, if it is ignored */
 	ACCEPT("{'type': 'trace-class', 'x': 0.1234567890123456789012345, 'y': -9223372036854775808, 'z': {'\\u0041': "
 	       "[1e5]}}");
 }

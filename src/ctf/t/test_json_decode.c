@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_json_decode.c - what CTF 2 has and 1.8 has not, from metadata to values: bytes worked out by hand from the
- * specification.
+ * test_json_decode.c - features that CTF 2 has and 1.8 does not, from metadata to values. The bytes were made by hand
+ * from the specification.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -30,9 +30,7 @@ struct made_json {
 	struct wmk_ctf_decoder *decoder;
 };
 
-/*
- * A trace with one event, whose payload has these members. Single quotes are double ones. Returns what compiling said.
- */
+/* A trace with one event and these members of its payload, in single quotes. Returns the result of the compilation. */
 static int make(struct made_json *made, const char *members)
 {
 	static const char *const fragments[] = {
@@ -47,7 +45,7 @@ static int make(struct made_json *made, const char *members)
 	for (size_t i = 0; i < WMK_ARRAY_LEN(fragments); i++) {
 		char fragment[6000];
 
-		/* (the last alone has a place for the members) */
+		/* (only the last fragment has a %s for the members) */
 		const char *at = strstr(fragments[i], "%s");
 
 		snprintf(fragment, sizeof(fragment), "%.*s%s%s",
@@ -101,7 +99,7 @@ static void one(const char *members, const void *bytes, size_t n, const char *wa
 	unmake(&made);
 }
 
-/* The metadata is good, the bytes are not. */
+/* Valid metadata, invalid bytes. */
 static void wrong_bytes(const char *members, const void *bytes, size_t n, int wanted, const char *words)
 {
 	const struct wmk_ctf_bytes in = { bytes, 0, n * 8 };
@@ -145,7 +143,7 @@ static void leb128(void **state)
 										  "{'type': "
 										  "'variable-length-signed-integer'}"),
 	    BYTES(0xe5, 0x8e, 0x26, 0xc0, 0xbb, 0x78, 0x3f), "{ u=624485 s=-123456 t=63 } ");
-	/* the greatest and the least of 64 bits */
+	/* the largest and the least value of 64 bits */
 	one(MEMBER("u", "{'type': 'variable-length-unsigned-integer'}"),
 	    BYTES(0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1), "{ u=18446744073709551615 } ");
 	one(MEMBER("s", "{'type': 'variable-length-signed-integer'}"),
@@ -159,7 +157,7 @@ static void texts(void **state)
 		    "b", "{'type': 'dynamic-length-string', 'length-field-location': " AT(
 				 "'n'") "}") "," MEMBER("c", "{'type': 'null-terminated-string'}"),
 	    BYTES('x', 'y', 0, 'z', 3, 'a', 'b', 'c', 'd', 0), "{ a=\"xy\" n=3 b=\"abc\" c=\"d\" } ");
-	/* of two bytes each: a NUL is two, and only at an even place */
+	/* code units of two bytes: the NUL has two bytes, at an even place */
 	one(MEMBER("a", "{'type': 'null-terminated-string', 'encoding': 'utf-16le'}") "," MEMBER(
 		    "b", "{'type': 'static-length-string', 'length': 6, 'encoding': 'utf-16be'}"),
 	    BYTES('h', 0, 0, 1, 0, 0, 0, 'h', 0, 0, 1, 0), "{ a=\"h\" b=\"\" } ");
@@ -175,7 +173,7 @@ static void options(void **state)
 	const char *by_range = MEMBER("n", S8) "," MEMBER("x", "{'type': 'optional', 'selector-field-location': " AT(
 								       "'n'") ", 'selector-field-ranges': [[-3, -1], "
 									      "[5, 5]], 'field-class': " U8 "}");
-	/* what a signed byte can never be, and what an unsigned one cannot */
+	/* values that a signed byte cannot have, and an unsigned one cannot have */
 	const char *beyond = MEMBER("n", S8) "," MEMBER(
 		"x", "{'type': 'optional', 'selector-field-location': " AT(
 			     "'n'") ", 'selector-field-ranges': [[100, 18446744073709551615]], 'field-class': " U8 "}");
@@ -214,7 +212,7 @@ static void variants(void **state)
 	one(members, BYTES(2, 'x', 0), "{ n=2 v<{ #2=\"x\" } } ");
 }
 
-/* From the structure around, and out of it. */
+/* A path from the enclosing structure, and out of it. */
 static void locations(void **state)
 {
 	const char *members = MEMBER("n", U8) "," MEMBER(
@@ -240,7 +238,7 @@ static void locations(void **state)
 	refuse(MEMBER("s", "{'type': 'structure', 'member-classes': [" MEMBER(
 				   "a", "{'type': 'dynamic-length-array', 'length-field-location':"
 					" {'path': [null, null, 'n']}, 'element-field-class': " U8 "}") "]}"),
-	       "is not there");
+	       "does not exist");
 }
 
 #define BLOB(location) "{'type': 'dynamic-length-blob', 'length-field-location': " location "}"
@@ -248,7 +246,7 @@ static void locations(void **state)
 #define OPTION(from, to, class) "{'selector-field-ranges': [[" #from ", " #to "]], 'field-class': " class "}"
 #define VARIANT(options) "{'type': 'variant', 'selector-field-location': " AT("'n'") ", 'options': [" options "]}"
 
-/* Through the array element, the option and the optional field that it is in itself: by the names that there are. */
+/* A path through the array element, the option and the optional field that contain the reference. */
 static void through_what_is_around(void **state)
 {
 	const char *element = MEMBER("n", U8) "," MEMBER(
@@ -272,10 +270,10 @@ static void through_what_is_around(void **state)
 	refuse(MEMBER("n", U8) "," MEMBER("a", "{'type': 'static-length-array', 'length': 2, "
 					       "'element-field-class': " STRUCTURE(
 						       MEMBER("m", U8)) "}") "," MEMBER("b", BLOB(AT("'a', 'm'"))),
-	       "of which element is not said");
+	       "the element is ambiguous");
 }
 
-/* Through what was read before, where it was there: CTF2-SPEC-2.0's examples 90 and 91, and more. */
+/* A path through preceding variants and optional fields: examples 90 and 91 of CTF2-SPEC-2.0, and others. */
 static void through_what_was_read(void **state)
 {
 	const char *itself = MEMBER("n", U8) "," MEMBER(
@@ -321,15 +319,15 @@ static void through_what_was_read(void **state)
 	(void)state;
 	one(itself, BYTES(0, 2, 0xa, 0xb), "{ n=0 v<{ #1=2 } b=2 } ");
 	one(itself, BYTES(1, 0, 1, 0xa), "{ n=1 v<{ #2=1 } b=1 } ");
-	wrong_bytes(itself, BYTES(2, 1, 0xa), -EPROTO, "not there");
+	wrong_bytes(itself, BYTES(2, 1, 0xa), -EPROTO, "is absent");
 	one(within, BYTES(1, 9, 1, 0xa, 0xb), "{ n=1 v<{ #2{ x=9 e=1 } } b=1 c=1 } ");
 	one(within, BYTES(3, 1, 0xa, 0xb), "{ n=3 v<{ #3{ e=1 } } b=1 c=1 } ");
 	wrong_bytes(within, BYTES(0, 1, 0xa), -EPROTO,
-		    "'b' depends on a value in a variant or an optional field that is not there");
+		    "'b' depends on a value in a variant or optional field that is absent");
 	one(optional, BYTES(1, 2, 0xa, 0xb), "{ n=1 o?{ <{ #1{ m=2 } } } p?{ =2 } } ");
 	one(optional, BYTES(2, 5), "{ n=2 o?{ <{ #2=5 } } p?{ } } ");
 	one(optional, BYTES(0), "{ n=0 o?{ } p?{ } } ");
-	/* (a number with names is one) */
+	/* (an enumeration is an integer) */
 	one(MEMBER("n", U8) "," MEMBER("v",
 				       VARIANT(OPTION(0, 0, U8) "," OPTION(1, 1,
 									   "{'type': 'fixed-length-unsigned-integer', "
@@ -339,20 +337,20 @@ static void through_what_was_read(void **state)
 	    BYTES(1, 1, 0xa), "{ n=1 v<{ #2=1 } b=1 } ");
 	refuse(MEMBER("n", U8) "," MEMBER("v", VARIANT(OPTION(0, 0, U8) "," OPTION(1, 1, S8))) "," MEMBER(
 		       "b", BLOB(AT("'v'"))),
-	       "values of different types");
+	       "have different types");
 	refuse(MEMBER("n", U8) "," MEMBER("v", VARIANT(OPTION(0, 0, U8))) "," MEMBER("b", BLOB(AT("'v', 'e'"))),
-	       "describes: m:3: e: the length 'event.fields.v.e' is not there");
-	/* as many places as one way may lead to, and one more */
+	       "m:3: e: the length 'event.fields.v.e' does not exist");
+	/* the largest number of possible places, and one more */
 #define FOUR(a, b, c, d) OPTION(a, a, U8) "," OPTION(b, b, U8) "," OPTION(c, c, U8) "," OPTION(d, d, U8)
 #define SIXTEEN FOUR(0, 1, 2, 3) "," FOUR(4, 5, 6, 7) "," FOUR(8, 9, 10, 11) "," FOUR(12, 13, 14, 15)
 	one(MEMBER("n", U8) "," MEMBER("v", VARIANT(SIXTEEN)) "," MEMBER("b", BLOB(AT("'v'"))), BYTES(15, 1, 0xa),
 	    "{ n=15 v<{ #16=1 } b=1 } ");
 	refuse(MEMBER("n", U8) "," MEMBER("v", VARIANT(SIXTEEN "," OPTION(16, 16, U8))) "," MEMBER("b",
 												   BLOB(AT("'v'"))),
-	       "in more than 16 places");
+	       "more than 16 possible places");
 	refuse(MEMBER("n", U8) "," MEMBER("v", VARIANT(OPTION(0, 0, "{'type': 'null-terminated-string'}"))) "," MEMBER(
 		       "b", BLOB(AT("'v'"))),
-	       "is no integer");
+	       "is not an integer");
 }
 
 static void orders(void **state)
@@ -360,7 +358,7 @@ static void orders(void **state)
 	(void)state;
 	one(MEMBER("a", INT(16, "unsigned", "big-endian")) "," MEMBER("b", INT(16, "unsigned", "little-endian")),
 	    BYTES(1, 2, 1, 2), "{ a=258 b=513 } ");
-	/* the bits of a byte, from the other end */
+	/* the bits of a byte in reverse order */
 	one(MEMBER("a", "{'type': 'fixed-length-unsigned-integer', 'length': 8, 'byte-order': 'little-endian', "
 			"'bit-order': 'last-to-first', 'alignment': 8}"),
 	    BYTES(0x13), "{ a=200 } ");
@@ -373,7 +371,7 @@ static void orders(void **state)
 
 /* ── roles ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Each record's header is its id and its time at once, in bits that lie like this. */
+/* The header of each record is both its id and its time; this is the order of its bits. */
 static void id_and_time(const char *more, bool is_planned, const uint8_t *bytes, const uint64_t *ids)
 {
 	struct wmk_ctf_bytes in = { bytes, 0, 12 * 8 };
@@ -409,7 +407,7 @@ static void id_and_time(const char *more, bool is_planned, const uint8_t *bytes,
 	unmake(&made);
 }
 
-/* By one load (where eight bytes are there), by a plan, by a walk. */
+/* Decode by one load (if eight bytes follow), by a plan, by a walk. */
 static void several_roles(void **state)
 {
 	static const uint8_t bytes[12] = { 3, 0x81, 3, 0x81, 3, 0x81, 3, 0x81, 3, 0x81, 3, 0x81 };
@@ -421,7 +419,7 @@ static void several_roles(void **state)
 		    (const uint64_t[]){ 3, 0x81 });
 }
 
-/* Sixteen bytes and one, the first of which is the least or the most significant. */
+/* Sixteen bytes and one more; the first one is the least or the most significant. */
 #define WIDE(sign, order, more) \
 	"{'type': 'fixed-length-" sign "-integer', 'length': 128, 'byte-order': '" order \
 	"-endian', 'alignment': 8" more "}"
@@ -445,7 +443,7 @@ static void wide_integers(void **state)
 	    "{ a=-170141183460469231731687303715884105728 } ");
 	one(MEMBER("a", WIDE("signed", "big", "")), BYTES(0x7f, TIMES_14(0xff), 0xff),
 	    "{ a=170141183460469231731687303715884105727 } ");
-	/* 65 bits of which one is the sign: what 64 cannot tell, and what they can */
+	/* 65 bits, one of which is the sign: values that fit 64 bits, and values that do not */
 	one(MEMBER("a", INT(65, "signed", "little-endian")) "," MEMBER(
 		    "b", "{'type': 'fixed-length-boolean', 'length': 71, 'byte-order': 'little-endian'}"),
 	    BYTES(0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0x80),
@@ -462,7 +460,7 @@ static void wide_integers(void **state)
 	    BYTES(0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x7e), "{ s=-18446744073709551616 } ");
 	one(MEMBER("s", "{'type': 'variable-length-signed-integer'}"),
 	    BYTES(0xfb, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f), "{ s=-5 } ");
-	/* The longest, which is 0; and one that is longer. */
+	/* the longest LEB128, with the value 0; and a longer one */
 	uint8_t longest[587];
 
 	memset(longest, 0x80, sizeof(longest));
@@ -470,15 +468,15 @@ static void wide_integers(void **state)
 	one(MEMBER("u", "{'type': 'variable-length-unsigned-integer'}"), longest, 585, "{ u=0 } ");
 	longest[584] = 0x80;
 	wrong_bytes(MEMBER("u", "{'type': 'variable-length-unsigned-integer'}"), longest, 587, -EPROTO,
-		    "'u', an integer of more than 4096 bits at byte 0");
-	/* A length: five bytes of it, or more than there can be. */
+		    "'u' has more than 4096 bits, at byte 0");
+	/* a length in LEB128 of five bytes, or of more than 64 bits */
 	one(MEMBER("n", WIDE("unsigned", "big", "")) "," MEMBER("t", "{'type': 'dynamic-length-string', "
 								     "'length-field-location': {'path': ['n']}}"),
 	    BYTES(0, TIMES_14(0), 2, 'a', 'b'), "{ n=2 t=\"ab\" } ");
 	wrong_bytes(MEMBER("n", WIDE("unsigned", "big", "")) "," MEMBER(
 			    "t", "{'type': 'dynamic-length-string', 'length-field-location': {'path': ['n']}}"),
 		    BYTES(1, TIMES_14(0), 2, 'a', 'b'), -EPROTO,
-		    "'n', which another field depends on, has a value of more than 64 bits at byte 0");
+		    "'n', which another field depends on, has more than 64 bits, at byte 0");
 }
 
 #define REAL(bits) \

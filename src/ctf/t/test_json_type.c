@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_json_type.c - CTF 2's field classes, held against what CTF2-SPEC-2.0 says of each: what they become, and what is wrong with them.
+ * test_json_type.c - CTF 2's field classes by CTF2-SPEC-2.0: the types that they become, and their errors.
  */
 #include "base/array.h"
 #include "json_case.h"
@@ -34,14 +34,20 @@ static void test_bits(void **state)
 		uint32_t align;
 	} fine[] = {
 		{ BITS("bit-array", "'length': 16"), WMK_TYPE_INT, 16, WMK_ORDER_LITTLE, 0, 16, 1 },
-		{ BITS("boolean", "'length': 1, 'bit-order': 'last-to-first'"), WMK_TYPE_BOOL, 1, WMK_ORDER_LITTLE, 1, 10, 1 },
-		{ U("'length': 64, 'alignment': 32, 'preferred-display-base': 2"), WMK_TYPE_INT, 64, WMK_ORDER_LITTLE, 0, 2, 32 },
-		{ U("'length': 5, 'bit-order': 'first-to-last', 'preferred-display-base': 8"), WMK_TYPE_INT, 5, WMK_ORDER_LITTLE, 0, 8, 1 },
+		{ BITS("boolean", "'length': 1, 'bit-order': 'last-to-first'"), WMK_TYPE_BOOL, 1, WMK_ORDER_LITTLE, 1,
+		  10, 1 },
+		{ U("'length': 64, 'alignment': 32, 'preferred-display-base': 2"), WMK_TYPE_INT, 64, WMK_ORDER_LITTLE,
+		  0, 2, 32 },
+		{ U("'length': 5, 'bit-order': 'first-to-last', 'preferred-display-base': 8"), WMK_TYPE_INT, 5,
+		  WMK_ORDER_LITTLE, 0, 8, 1 },
 		{ BIG("signed-integer", "'length': 7, 'mappings': {}"), WMK_TYPE_INT, 7, WMK_ORDER_BIG, 0, 10, 1 },
-		{ BIG("unsigned-integer", "'length': 7, 'bit-order': 'first-to-last'"), WMK_TYPE_INT, 7, WMK_ORDER_BIG, 1, 10, 1 },
-		{ BIG("unsigned-integer", "'length': 7, 'bit-order': 'last-to-first'"), WMK_TYPE_INT, 7, WMK_ORDER_BIG, 0, 10, 1 },
+		{ BIG("unsigned-integer", "'length': 7, 'bit-order': 'first-to-last'"), WMK_TYPE_INT, 7, WMK_ORDER_BIG,
+		  1, 10, 1 },
+		{ BIG("unsigned-integer", "'length': 7, 'bit-order': 'last-to-first'"), WMK_TYPE_INT, 7, WMK_ORDER_BIG,
+		  0, 10, 1 },
 		{ BITS("floating-point-number", "'length': 16"), WMK_TYPE_FLOAT, 16, WMK_ORDER_LITTLE, 0, 10, 1 },
-		{ BITS("floating-point-number", "'length': 64, 'alignment': 64"), WMK_TYPE_FLOAT, 64, WMK_ORDER_LITTLE, 0, 10, 64 },
+		{ BITS("floating-point-number", "'length': 64, 'alignment': 64"), WMK_TYPE_FLOAT, 64, WMK_ORDER_LITTLE,
+		  0, 10, 64 },
 	};
 
 	(void)state;
@@ -61,28 +67,35 @@ static void test_bits(void **state)
 static void test_bits_wrong(void **state)
 {
 	static const struct wrong wrong[] = {
-		{ -EPROTO, "meta:3: fragment 3 (event-record-class): 'payload-field-class'/member 1 'x'/'length': expected + from 1 on, not 0",
+		{ -EPROTO,
+		  "meta:3: fragment 3 (event-record-class): 'payload-field-class'/member 1 'x'/'length': expected + "
+		  "from 1 on, not 0",
 		  U("'length': 0") },
 		{ -EPROTO, "'length': expected a whole number from 1 on, not '8'", U("'length': '8'") },
 		{ -EPROTO, "'length': expected a whole number from 1 on, not 8.0", U("'length': 8.0") },
-		{ -EPROTO, "member 1 'x'/'field-class': expected a property 'length'", U("'x': 0") },
-		{ -ENOTSUP, "a field of 4097 bits", U("'length': 4097") }, { -ENOTSUP, "a field of 4097 bits", BITS("boolean", "'length': 4097") },
-		{ -EPROTO, "expected a property 'byte-order'", "{'type': 'fixed-length-boolean', 'length': 8}" },
+		{ -EPROTO, "member 1 'x'/'field-class': missing property 'length'", U("'x': 0") },
+		{ -ENOTSUP, "a field of 4097 bits", U("'length': 4097") },
+		{ -ENOTSUP, "a field of 4097 bits", BITS("boolean", "'length': 4097") },
+		{ -EPROTO, "missing property 'byte-order'", "{'type': 'fixed-length-boolean', 'length': 8}" },
 		{ -EPROTO, "'byte-order': expected 'little-endian' or 'big-endian', not 'middle'",
 		  "{'type': 'fixed-length-boolean', 'length': 8, 'byte-order': 'middle'}" },
 		{ -EPROTO, "'byte-order': expected 'little-endian' or 'big-endian', not true",
 		  "{'type': 'fixed-length-boolean', 'length': 8, 'byte-order': true}" },
-		{ -EPROTO, "'bit-order': expected 'first-to-last' or 'last-to-first', not 0", U("'length': 8, 'bit-order': 0") },
+		{ -EPROTO, "'bit-order': expected 'first-to-last' or 'last-to-first', not 0",
+		  U("'length': 8, 'bit-order': 0") },
 		{ -EPROTO, "'alignment': expected a power of two, not 24", U("'length': 8, 'alignment': 24") },
 		{ -EPROTO, "'alignment': expected a power of two, not 0", U("'length': 8, 'alignment': 0") },
 		{ -E2BIG, "an alignment of 2147483648 bits", U("'length': 8, 'alignment': 2147483648") },
-		{ -EPROTO, "'preferred-display-base': expected 2, 8, 10 or 16, not 7", U("'length': 8, 'preferred-display-base': 7") },
-		{ -EPROTO, "expected 16, 32, 64, 128, or a larger multiple of 32, not 24", BITS("floating-point-number", "'length': 24") },
+		{ -EPROTO, "'preferred-display-base': expected 2, 8, 10 or 16, not 7",
+		  U("'length': 8, 'preferred-display-base': 7") },
+		{ -EPROTO, "expected 16, 32, 64, 128, or a larger multiple of 32, not 24",
+		  BITS("floating-point-number", "'length': 24") },
 		{ -ENOTSUP, "a field of 8192 bits", BITS("floating-point-number", "'length': 8192") },
 		{ -ENOTSUP, "'extensions'/'n' + 'y'", U("'length': 8, 'extensions': {'n': {'y': 1}}") },
 		{ -EPROTO, "'attributes': expected an object", U("'length': 8, 'attributes': null") },
-		{ -EPROTO, "'type': expected a type of field class, not 'octet'", "{'type': 'octet'}" },
-		{ -EPROTO, "'type': expected a text, not 5", "{'type': 5}" }, { -EPROTO, "expected a property 'type'", "{}" },
+		{ -EPROTO, "'type': expected a known type of field class, not 'octet'", "{'type': 'octet'}" },
+		{ -EPROTO, "'type': expected a text, not 5", "{'type': 5}" },
+		{ -EPROTO, "missing property 'type'", "{}" },
 		{ -EPROTO, "'field-class': expected a field class, or the name", "[]" },
 	};
 
@@ -117,29 +130,36 @@ static void test_mappings(void **state)
 {
 	static const struct wrong wrong[] = {
 		{ -EPROTO, "'mappings': expected an object, not a list", U("'length': 8, 'mappings': []") },
-		{ -EPROTO, "'mappings'/'a': expected a list of at least one range, not a list of 0", U("'length': 8, 'mappings': {'a': []}") },
-		{ -EPROTO, "'mappings'/'a'/range 2: expected a range", U("'length': 8, 'mappings': {'a': [[1, 1], [2]]}") },
-		{ -EPROTO, "'a'/range 1/number 2: expected a whole number, not 'x'", U("'length': 8, 'mappings': {'a': [[1, 'x']]}") },
-		{ -EPROTO, "whose end is not below its begin", U("'length': 8, 'mappings': {'a': [[2, 1]]}") },
-		{ -EPROTO, "whose end is not below its begin", U("'length': 8, 'mappings': {'a': [[9223372036854775808, -1]]}") },
+		{ -EPROTO, "'mappings'/'a': expected a list of at least one range, not a list of 0",
+		  U("'length': 8, 'mappings': {'a': []}") },
+		{ -EPROTO, "'mappings'/'a'/range 2: expected a range",
+		  U("'length': 8, 'mappings': {'a': [[1, 1], [2]]}") },
+		{ -EPROTO, "'a'/range 1/number 2: expected a whole number, not 'x'",
+		  U("'length': 8, 'mappings': {'a': [[1, 'x']]}") },
+		{ -EPROTO, "a range must not end below its begin", U("'length': 8, 'mappings': {'a': [[2, 1]]}") },
+		{ -EPROTO, "a range must not end below its begin",
+		  U("'length': 8, 'mappings': {'a': [[9223372036854775808, -1]]}") },
 	};
 	const struct wmk_type *type;
 
 	(void)state;
-	type = field(S("'length': 32, 'mappings': {'banana': [[-27399, -1882], [8, 199]], 'or\\u00e4nge': [[67, 67]]}"));
+	type = field(
+		S("'length': 32, 'mappings': {'banana': [[-27399, -1882], [8, 199]], 'or\\u00e4nge': [[67, 67]]}"));
 	assert_int_equal(type->kind, WMK_TYPE_ENUM);
 	assert_int_equal(type->count, 3);
 	check_label(type, 0, "banana", -27399, -1882);
 	check_label(type, 1, "banana", 8, 199);
 	check_label(type, 2, "or\xc3\xa4nge", 67, 67);
-	type = field(U("'length': 64, 'mappings': {'big': [[9223372036854775808, 18446744073709551615]], 'low': [[-5, 3], [-9, -1]]}"));
+	type = field(U("'length': 64, 'mappings': {'big': [[9223372036854775808, 18446744073709551615]], 'low': [[-5, "
+		       "3], [-9, -1]]}"));
 	assert_int_equal(type->count, 2);
 	check_label(type, 0, "big", INT64_MIN, -1);
 	check_label(type, 1, "low", 0, 3);
-	type = field(S("'length': 64, 'mappings': {'big': [[5, 18446744073709551615], [9223372036854775808, 9223372036854775809]]}"));
+	type = field(S("'length': 64, 'mappings': {'big': [[5, 18446744073709551615], [9223372036854775808, "
+		       "9223372036854775809]]}"));
 	assert_int_equal(type->count, 1);
 	check_label(type, 0, "big", 5, INT64_MAX);
-	/* No value can be: a number as any other. */
+	/* a label without a possible value: the number has no labels */
 	assert_int_equal(field(U("'length': 8, 'mappings': {'never': [[-2, -1]]}"))->kind, WMK_TYPE_INT);
 	REFUSE_ALL(wrong);
 }
@@ -147,12 +167,14 @@ static void test_mappings(void **state)
 static void test_bit_map(void **state)
 {
 	static const struct wrong wrong[] = {
-		{ -EPROTO, "expected a property 'flags'", BITS("bit-map", "'length': 8") },
-		{ -EPROTO, "'flags': expected an object with at least one name", BITS("bit-map", "'length': 8, 'flags': {}") },
-		{ -EPROTO, "'flags'/'a': expected a list of at least one range, not 5", BITS("bit-map", "'length': 8, 'flags': {'a': 5}") },
+		{ -EPROTO, "missing property 'flags'", BITS("bit-map", "'length': 8") },
+		{ -EPROTO, "'flags': expected an object with at least one name",
+		  BITS("bit-map", "'length': 8, 'flags': {}") },
+		{ -EPROTO, "'flags'/'a': expected a list of at least one range, not 5",
+		  BITS("bit-map", "'length': 8, 'flags': {'a': 5}") },
 	};
-	const struct wmk_type *type =
-		field(BITS("bit-map", "'length': 16, 'flags': {'RED': [[0, 2], [4, 4], [10, 10]], 'NONE': [[16, 99]], 'HIGH': [[15, 70]]}"));
+	const struct wmk_type *type = field(BITS("bit-map", "'length': 16, 'flags': {'RED': [[0, 2], [4, 4], [10, "
+							    "10]], 'NONE': [[16, 99]], 'HIGH': [[15, 70]]}"));
 
 	(void)state;
 	assert_int_equal(type->kind, WMK_TYPE_FLAGS);
@@ -169,13 +191,16 @@ static void test_bit_map(void **state)
 static void test_text_classes_are_read_or_refused(void **state)
 {
 	static const struct wrong wrong[] = {
-		{ -EPROTO, "'encoding': expected 'utf-8', 'utf-16le', 'utf-16be', 'utf-32le' or 'utf-32be', not 'latin-1'",
+		{ -EPROTO,
+		  "'encoding': expected 'utf-8', 'utf-16le', 'utf-16be', 'utf-32le' or 'utf-32be', not 'latin-1'",
 		  "{'type': 'null-terminated-string', 'encoding': 'latin-1'}" },
-		{ -EPROTO, "expected a property 'length'", "{'type': 'static-length-string'}" },
-		{ -EPROTO, "'length': expected a whole number from 0 on, not -1", "{'type': 'static-length-blob', 'length': -1}" },
+		{ -EPROTO, "missing property 'length'", "{'type': 'static-length-string'}" },
+		{ -EPROTO, "'length': expected a whole number from 0 on, not -1",
+		  "{'type': 'static-length-blob', 'length': -1}" },
 		{ -E2BIG, "a length of 4294967296", "{'type': 'static-length-string', 'length': 4294967296}" },
-		{ -EPROTO, "expected a property 'length-field-location'", "{'type': 'dynamic-length-blob'}" },
-		{ -EPROTO, "'media-type': expected a text", "{'type': 'static-length-blob', 'length': 1, 'media-type': {}}" },
+		{ -EPROTO, "missing property 'length-field-location'", "{'type': 'dynamic-length-blob'}" },
+		{ -EPROTO, "'media-type': expected a text",
+		  "{'type': 'static-length-blob', 'length': 1, 'media-type': {}}" },
 	};
 	const struct wmk_type *type = field("{'type': 'null-terminated-string', 'encoding': 'utf-16le'}");
 
@@ -185,7 +210,8 @@ static void test_text_classes_are_read_or_refused(void **state)
 	assert_int_equal(type->align, 8);
 	type = field("{'type': 'static-length-string', 'length': 100, 'encoding': 'utf-32be'}");
 	assert_int_equal(type->kind, WMK_TYPE_ARRAY);
-	assert_true(type->is_text && type->elem->kind == WMK_TYPE_INT && type->elem->width == 8 && type->elem->align == 8);
+	assert_true(type->is_text && type->elem->kind == WMK_TYPE_INT && type->elem->width == 8 &&
+		    type->elem->align == 8);
 	assert_int_equal(type->encoding, WMK_ENCODING_UTF32BE);
 	assert_int_equal(type->count, 100);
 	type = field("{'type': 'dynamic-length-string', " LENGTH "}");
@@ -205,19 +231,23 @@ static void test_text_classes_are_read_or_refused(void **state)
 	REFUSE_ALL(wrong);
 }
 
-/* Structures and arrays are aligned as what is in them at least; what may not be there is not (section 6.4.1). */
+/* Structures and arrays have at least the alignment of their contents; optional fields have none (section 6.4.1). */
 static void test_compound(void **state)
 {
 	static const struct wrong wrong[] = {
-		{ -EPROTO, "'member-classes': expected a list, not an object", "{'type': 'structure', 'member-classes': {}}" },
+		{ -EPROTO, "'member-classes': expected a list, not an object",
+		  "{'type': 'structure', 'member-classes': {}}" },
 		{ -EPROTO, "member 1 'x'/member 2: expected an object, not 5", STRUCT(MEMBER("a", U8) ", 5") },
-		{ -EPROTO, "member 1 'x'/member 1: expected a property 'name'", STRUCT("{'field-class': 'a'}") },
-		{ -EPROTO, "member 1 'a': expected a property 'field-class'", STRUCT("{'name': 'a'}") },
-		{ -EPROTO, "member 2 'a': expected another name", STRUCT(MEMBER("a", U8) "," MEMBER("a", U8)) },
-		{ -ENOTSUP, "member 1 'a'/'extensions'/'x'", STRUCT("{'name': 'a', 'field-class': " U8 ", 'extensions': {'x': {'y': 1}}}") },
-		{ -EPROTO, "'minimum-alignment': expected a power of two, not 3", "{'type': 'structure', 'minimum-alignment': 3}" },
-		{ -EPROTO, "expected a property 'element-field-class'", "{'type': 'static-length-array', 'length': 1}" },
-		{ -EPROTO, "expected a property 'length'", "{'type': 'static-length-array', 'element-field-class': " U8 "}" },
+		{ -EPROTO, "member 1 'x'/member 1: missing property 'name'", STRUCT("{'field-class': 'a'}") },
+		{ -EPROTO, "member 1 'a': missing property 'field-class'", STRUCT("{'name': 'a'}") },
+		{ -EPROTO, "member 2 'a': duplicate name", STRUCT(MEMBER("a", U8) "," MEMBER("a", U8)) },
+		{ -ENOTSUP, "member 1 'a'/'extensions'/'x'",
+		  STRUCT("{'name': 'a', 'field-class': " U8 ", 'extensions': {'x': {'y': 1}}}") },
+		{ -EPROTO, "'minimum-alignment': expected a power of two, not 3",
+		  "{'type': 'structure', 'minimum-alignment': 3}" },
+		{ -EPROTO, "missing property 'element-field-class'", "{'type': 'static-length-array', 'length': 1}" },
+		{ -EPROTO, "missing property 'length'",
+		  "{'type': 'static-length-array', 'element-field-class': " U8 "}" },
 		{ -E2BIG, "a length of 18446744073709551615",
 		  "{'type': 'static-length-array', 'length': 18446744073709551615, 'element-field-class': " U8 "}" },
 		{ -EPROTO, "'x'/'element-field-class'/'length': expected a whole number",
@@ -254,21 +284,24 @@ static void test_compound(void **state)
 static void test_optional(void **state)
 {
 	static const struct wrong wrong[] = {
-		{ -EPROTO, "expected a property 'field-class'", "{'type': 'optional', " SELECTOR "}" },
-		{ -EPROTO, "expected a property 'selector-field-location'", "{'type': 'optional', 'field-class': " U8 "}" },
+		{ -EPROTO, "missing property 'field-class'", "{'type': 'optional', " SELECTOR "}" },
+		{ -EPROTO, "missing property 'selector-field-location'",
+		  "{'type': 'optional', 'field-class': " U8 "}" },
 		{ -EPROTO, "'selector-field-ranges': expected a list of at least one range",
 		  "{'type': 'optional', " SELECTOR ", 'selector-field-ranges': []}" },
 		{ -ENOTSUP, "below 0 and above",
 		  "{'type': 'optional', " SELECTOR ", 'selector-field-ranges': [[-1, 18446744073709551615]]}" },
 	};
-	const struct wmk_type *type = field("{'type': 'optional', " SELECTOR ", 'field-class': " U("'length': 8, 'alignment': 8") "}");
+	const struct wmk_type *type =
+		field("{'type': 'optional', " SELECTOR ", 'field-class': " U("'length': 8, 'alignment': 8") "}");
 
 	(void)state;
 	assert_int_equal(type->kind, WMK_TYPE_OPTIONAL);
 	assert_int_equal(type->align, 1);
 	assert_int_equal(type->elem->align, 8);
 	assert_int_equal(type->n_ranges, 0);
-	type = field("{'type': 'optional', " SELECTOR ", 'selector-field-ranges': [[-12, -12], [15, 35]], 'field-class': " U8 "}");
+	type = field("{'type': 'optional', " SELECTOR
+		     ", 'selector-field-ranges': [[-12, -12], [15, 35]], 'field-class': " U8 "}");
 	assert_int_equal(type->n_ranges, 2);
 	assert_true(type->is_signed);
 	assert_int_equal(type->ranges[0].from, -12);
@@ -283,27 +316,30 @@ static void test_variant(void **state)
 {
 	static const struct wrong wrong[] = {
 		{ -EPROTO, "'options': expected at least one option", VARIANT("") },
-		{ -EPROTO, "expected a property 'options'", "{'type': 'variant', " SELECTOR "}" },
+		{ -EPROTO, "missing property 'options'", "{'type': 'variant', " SELECTOR "}" },
 		{ -EPROTO, "option 2: expected an object, not 'a'", VARIANT(OPTION("", "[1, 1]") ", 'a'") },
-		{ -EPROTO, "option 1: expected a property 'selector-field-ranges'", VARIANT("{'field-class': " U8 "}") },
-		{ -EPROTO, "option 1 'a': expected a property 'field-class'", VARIANT("{'name': 'a', 'selector-field-ranges': [[1, 1]]}") },
-		{ -EPROTO, "option 2 'a': expected another name",
+		{ -EPROTO, "option 1: missing property 'selector-field-ranges'", VARIANT("{'field-class': " U8 "}") },
+		{ -EPROTO, "option 1 'a': missing property 'field-class'",
+		  VARIANT("{'name': 'a', 'selector-field-ranges': [[1, 1]]}") },
+		{ -EPROTO, "option 2 'a': duplicate name",
 		  VARIANT(OPTION("'name': 'a', ", "[1, 1]") "," OPTION("'name': 'a', ", "[2, 2]")) },
-		{ -EPROTO, "'a' and 'b' share some",
+		{ -EPROTO, "'a' and 'b' have values in common",
 		  VARIANT(OPTION("'name': 'b', ", "[7, 9]") "," OPTION("'name': 'a', ", "[1, 2], [3, 8], [4, 5]")) },
-		{ -EPROTO, "share some",
-		  VARIANT(OPTION("", "[0, 18446744073709551615]") "," OPTION("", "[9223372036854775808, 9223372036854775808]")) },
-		{ -EPROTO, "share some", VARIANT(OPTION("", "[-9, 9]") "," OPTION("", "[-1, -1]")) },
+		{ -EPROTO, "values in common",
+		  VARIANT(OPTION("", "[0, 18446744073709551615]") "," OPTION("", "[9223372036854775808, "
+										 "9223372036854775808]")) },
+		{ -EPROTO, "values in common", VARIANT(OPTION("", "[-9, 9]") "," OPTION("", "[-1, -1]")) },
 		{ -ENOTSUP, "option 1/'extensions'/'x'", VARIANT(OPTION("'extensions': {'x': {'y': 0}}, ", "[1, 1]")) },
 	};
 	const struct wmk_type *type;
 
 	(void)state;
-	type = field(VARIANT(OPTION("", "[5, 5], [1, 2]") "," OPTION("'name': '#1', ", "[-3, -2]") "," OPTION("", "[6, 8]")));
+	type = field(VARIANT(
+		OPTION("", "[5, 5], [1, 2]") "," OPTION("'name': '#1', ", "[-3, -2]") "," OPTION("", "[6, 8]")));
 	assert_int_equal(type->kind, WMK_TYPE_VARIANT);
 	assert_int_equal(type->align, 1);
 	assert_int_equal(type->count, 3);
-	/* Names of those without one are of nobody else. */
+	/* generated names of unnamed options are unique */
 	assert_string_equal(type->members[0].name, "#1.1");
 	assert_string_equal(type->members[1].name, "#1");
 	assert_string_equal(type->members[2].name, "#3");
@@ -315,7 +351,8 @@ static void test_variant(void **state)
 	assert_string_equal(type->ranges[1].name, "#1.1");
 	assert_int_equal(type->ranges[2].from, 5);
 	assert_int_equal(type->ranges[3].to, 8);
-	type = field(VARIANT(OPTION("", "[18446744073709551615, 18446744073709551615]") "," OPTION("", "[0, 0], [0, 4]")));
+	type = field(
+		VARIANT(OPTION("", "[18446744073709551615, 18446744073709551615]") "," OPTION("", "[0, 0], [0, 4]")));
 	assert_false(type->is_signed);
 	assert_int_equal(type->ranges[0].from, 0);
 	assert_true(type->ranges[2].from == -1);
@@ -326,15 +363,20 @@ static void test_variant(void **state)
 
 static void test_location(void **state)
 {
-	static const char *const origins[] = { "packet-header", "packet-context", "event-record-header", "event-record-common-context",
-					       "event-record-specific-context", "event-record-payload" };
+	static const char *const origins[] = { "packet-header",
+					       "packet-context",
+					       "event-record-header",
+					       "event-record-common-context",
+					       "event-record-specific-context",
+					       "event-record-payload" };
 	static const struct wrong wrong[] = {
 		{ -EPROTO, "'length-field-location': expected an object, not a list of 1", BLOB("['a']") },
-		{ -EPROTO, "'length-field-location': expected a property 'path'", BLOB("{}") },
-		{ -EPROTO, "'length-field-location'/'path': expected the last", BLOB("{'path': []}") },
-		{ -EPROTO, "'path': expected the last of the path to be a name", BLOB("{'path': ['a', null]}") },
+		{ -EPROTO, "'length-field-location': missing property 'path'", BLOB("{}") },
+		{ -EPROTO, "'length-field-location'/'path': the last element", BLOB("{'path': []}") },
+		{ -EPROTO, "'path': the last element of the path must be a name", BLOB("{'path': ['a', null]}") },
 		{ -EPROTO, "'length-field-location'/step 2: expected a text, not 5", BLOB("{'path': ['a', 5]}") },
-		{ -EPROTO, "'origin': expected 'packet-header', 'packet-context'", BLOB("{'path': ['a'], 'origin': 'here'}") },
+		{ -EPROTO, "'origin': expected 'packet-header', 'packet-context'",
+		  BLOB("{'path': ['a'], 'origin': 'here'}") },
 	};
 	const struct wmk_ref *ref;
 	char text[200];
@@ -352,7 +394,7 @@ static void test_location(void **state)
 	assert_int_equal(ref->n, 4);
 	assert_null(ref->names[1]);
 	assert_string_equal(ref->names[2], "mini");
-	/* Out of what it was just gone into. */
+	/* a path that leaves the structure it has just entered */
 	ref = field(BLOB("{'path': [null, 'a', 'b', null, null, 'c']}"))->ref;
 	assert_int_equal(ref->n, 2);
 	assert_null(ref->names[0]);
@@ -363,7 +405,8 @@ static void test_location(void **state)
 /* ── roles ───────────────────────────────────────────────────────────────────────────────────────────── */
 
 #define HEADER(members) "{'type': 'trace-class', 'packet-header-field-class': " STRUCT(members) "}"
-#define CONTEXT(more, class) "{'type': 'data-stream-class', " more "'packet-context-field-class': " STRUCT(MEMBER("x", class)) "}"
+#define CONTEXT(more, class) \
+	"{'type': 'data-stream-class', " more "'packet-context-field-class': " STRUCT(MEMBER("x", class)) "}"
 #define ROLE(name) "{'type': 'variable-length-unsigned-integer', 'roles': [" name "]}"
 
 static void test_roles(void **state)
@@ -372,10 +415,14 @@ static void test_roles(void **state)
 		const char *name;
 		int context, header, packet_header;
 	} roles[] = {
-		{ "packet-total-length", WMK_ROLE_PACKET_SIZE, 0, 0 }, { "packet-content-length", WMK_ROLE_CONTENT_SIZE, 0, 0 },
-		{ "default-clock-timestamp", WMK_ROLE_BEGIN, WMK_ROLE_TIME, 0 }, { "packet-end-default-clock-timestamp", WMK_ROLE_END, 0, 0 },
-		{ "discarded-event-record-counter-snapshot", WMK_ROLE_LOST, 0, 0 }, { "packet-sequence-number", WMK_ROLE_SEQUENCE, 0, 0 },
-		{ "event-record-class-id", 0, WMK_ROLE_EVENT_CLASS, 0 }, { "data-stream-class-id", 0, 0, WMK_ROLE_STREAM_CLASS },
+		{ "packet-total-length", WMK_ROLE_PACKET_SIZE, 0, 0 },
+		{ "packet-content-length", WMK_ROLE_CONTENT_SIZE, 0, 0 },
+		{ "default-clock-timestamp", WMK_ROLE_BEGIN, WMK_ROLE_TIME, 0 },
+		{ "packet-end-default-clock-timestamp", WMK_ROLE_END, 0, 0 },
+		{ "discarded-event-record-counter-snapshot", WMK_ROLE_LOST, 0, 0 },
+		{ "packet-sequence-number", WMK_ROLE_SEQUENCE, 0, 0 },
+		{ "event-record-class-id", 0, WMK_ROLE_EVENT_CLASS, 0 },
+		{ "data-stream-class-id", 0, 0, WMK_ROLE_STREAM_CLASS },
 		{ "data-stream-id", 0, 0, WMK_ROLE_STREAM },
 	};
 	char alias[500];
@@ -387,38 +434,49 @@ static void test_roles(void **state)
 		       "{'type': 'data-stream-class', 'default-clock-class-id': 'c', 'packet-context-field-class': 'r',"
 		       "'event-record-header-field-class': 'r', 'event-record-common-context-field-class': 'r'}");
 		assert_int_equal(class->packet_header->members[0].type.roles, WMK_ROLE_BIT(roles[i].packet_header));
-		assert_int_equal(class->streams[0]->packet_context->members[0].type.roles, WMK_ROLE_BIT(roles[i].context));
+		assert_int_equal(class->streams[0]->packet_context->members[0].type.roles,
+				 WMK_ROLE_BIT(roles[i].context));
 		assert_int_equal(class->streams[0]->event_header->members[0].type.roles, WMK_ROLE_BIT(roles[i].header));
 		assert_int_equal(class->streams[0]->event_context->members[0].type.roles, WMK_ROLE_BIT(WMK_ROLE_NONE));
 	}
 	REFUSE(-EPROTO, "member 1 'x'/role 1: expected the name of a role, not 'king'", CONTEXT("", ROLE("'king'")));
 	REFUSE(-EPROTO, "role 1: expected the name of a role, not 5", CONTEXT("", ROLE("5")));
-	REFUSE(-EPROTO, "expected a 'default-clock-class-id', as the 'packet-context-field-class' has times",
+	REFUSE(-EPROTO, "missing 'default-clock-class-id': the 'packet-context-field-class' contains times",
 	       CONTEXT("", ROLE("'default-clock-timestamp'")));
-	refuse_field(-EPROTO, "'roles': expected a list, not 'king'", "{'type': 'variable-length-unsigned-integer', 'roles': 'king'}");
-	refuse_field(-EPROTO, "'roles': a number with a sign has no roles", "{'type': 'variable-length-signed-integer', 'roles': []}");
+	refuse_field(-EPROTO, "'roles': expected a list, not 'king'",
+		     "{'type': 'variable-length-unsigned-integer', 'roles': 'king'}");
+	refuse_field(-EPROTO, "'roles': a signed integer cannot have roles",
+		     "{'type': 'variable-length-signed-integer', 'roles': []}");
 	refuse_field(-EPROTO, "expected a role that a number can have", ROLE("'metadata-stream-uuid'"));
 	refuse_field(-EPROTO, "expected a role that a blob can have",
 		     "{'type': 'static-length-blob', 'length': 16, 'roles': ['data-stream-id']}");
 }
 
-/* A set, of those that mean something there; what each asks for is asked for. */
+/* Several roles: those that are valid in the scope are kept, and the conditions of each are checked. */
 static void test_several_roles(void **state)
 {
 	(void)state;
-	ACCEPT(CLOCK, CONTEXT("'default-clock-class-id': 'c', ", ROLE("'packet-sequence-number', 'event-record-class-id', 'packet-end-default-clock-timestamp',"
-								      "'packet-sequence-number', 'default-clock-timestamp'")));
+	ACCEPT(CLOCK,
+	       CONTEXT("'default-clock-class-id': 'c', ",
+		       ROLE("'packet-sequence-number', 'event-record-class-id', 'packet-end-default-clock-timestamp',"
+			    "'packet-sequence-number', 'default-clock-timestamp'")));
 	assert_int_equal(class->streams[0]->packet_context->members[0].type.roles,
 			 WMK_ROLE_BIT(WMK_ROLE_BEGIN) | WMK_ROLE_BIT(WMK_ROLE_END) | WMK_ROLE_BIT(WMK_ROLE_SEQUENCE));
-	ACCEPT(HEADER(MEMBER("m", U("'length': 32, 'roles': ['data-stream-class-id', 'packet-magic-number', 'data-stream-id']"))));
-	assert_int_equal(class->packet_header->members[0].type.roles,
-			 WMK_ROLE_BIT(WMK_ROLE_MAGIC) | WMK_ROLE_BIT(WMK_ROLE_STREAM_CLASS) | WMK_ROLE_BIT(WMK_ROLE_STREAM));
-	/* (what has a role is no processor) */
-	ACCEPT("{'type': 'data-stream-class', 'packet-context-field-class': " STRUCT(MEMBER("cpu_id", ROLE("'packet-sequence-number'"))) "}");
+	ACCEPT(HEADER(MEMBER("m", U("'length': 32, 'roles': ['data-stream-class-id', 'packet-magic-number', "
+				    "'data-stream-id']"))));
+	assert_int_equal(class->packet_header->members[0].type.roles, WMK_ROLE_BIT(WMK_ROLE_MAGIC) |
+									      WMK_ROLE_BIT(WMK_ROLE_STREAM_CLASS) |
+									      WMK_ROLE_BIT(WMK_ROLE_STREAM));
+	/* (a field with a role does not get the role of the CPU) */
+	ACCEPT("{'type': 'data-stream-class', 'packet-context-field-class': " STRUCT(
+		MEMBER("cpu_id", ROLE("'packet-sequence-number'"))) "}");
 	assert_int_equal(class->streams[0]->packet_context->members[0].type.roles, WMK_ROLE_BIT(WMK_ROLE_SEQUENCE));
-	REFUSE(-EPROTO, "member 1 'm'/role 2: + to have 32 bits", HEADER(MEMBER("m", U("'length': 8, 'roles': ['data-stream-id', 'packet-magic-number']"))));
-	REFUSE(-EPROTO, "member 1 'x'/role 2: expected the name of a role, not 'king'", CONTEXT("", ROLE("'packet-total-length', 'king'")));
-	REFUSE(-EPROTO, "expected a 'default-clock-class-id'", CONTEXT("", ROLE("'packet-end-default-clock-timestamp', 'packet-sequence-number'")));
+	REFUSE(-EPROTO, "member 1 'm'/role 2: + a fixed length of 32 bits",
+	       HEADER(MEMBER("m", U("'length': 8, 'roles': ['data-stream-id', 'packet-magic-number']"))));
+	REFUSE(-EPROTO, "member 1 'x'/role 2: expected the name of a role, not 'king'",
+	       CONTEXT("", ROLE("'packet-total-length', 'king'")));
+	REFUSE(-EPROTO, "missing 'default-clock-class-id'",
+	       CONTEXT("", ROLE("'packet-end-default-clock-timestamp', 'packet-sequence-number'")));
 }
 
 static void test_header_roles(void **state)
@@ -428,15 +486,19 @@ static void test_header_roles(void **state)
 	(void)state;
 	ACCEPT(magic);
 	assert_int_equal(class->packet_header->members[0].type.roles, WMK_ROLE_BIT(WMK_ROLE_MAGIC));
-	REFUSE(-EPROTO, "to have 32 bits", HEADER(MEMBER("m", U("'length': 31, 'roles': ['packet-magic-number']"))));
-	REFUSE(-EPROTO, "to have 32 bits", HEADER(MEMBER("m", ROLE("'packet-magic-number'"))));
+	REFUSE(-EPROTO, "a fixed length of 32 bits",
+	       HEADER(MEMBER("m", U("'length': 31, 'roles': ['packet-magic-number']"))));
+	REFUSE(-EPROTO, "a fixed length of 32 bits", HEADER(MEMBER("m", ROLE("'packet-magic-number'"))));
 	REFUSE(-EPROTO, "not as member 2", HEADER(MEMBER("x", ROLE("'data-stream-id'")) ","
 						  MEMBER("m", U("'length': 32, 'roles': ['packet-magic-number']"))));
-	REFUSE(-EPROTO, "a property 'uuid' of the preamble",
+	REFUSE(-EPROTO, "the property 'uuid' of the preamble",
 	       HEADER(MEMBER("u", "{'type': 'static-length-blob', 'length': 16, 'roles': ['metadata-stream-uuid']}")));
-	refuse(-EPROTO, "to have 16 bytes, not 15", (const char *const[]){
-	       "{'type': 'preamble', 'version': 2, 'uuid': [1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]}",
-	       HEADER(MEMBER("u", "{'type': 'static-length-blob', 'length': 15, 'roles': ['metadata-stream-uuid']}")), NULL });
+	refuse(-EPROTO, "must have 16 bytes, not 15",
+	       (const char *const[]){
+		       "{'type': 'preamble', 'version': 2, 'uuid': [1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]}",
+		       HEADER(MEMBER("u", "{'type': 'static-length-blob', 'length': 15, 'roles': "
+					  "['metadata-stream-uuid']}")),
+		       NULL });
 }
 
 /* ── aliases ─────────────────────────────────────────────────────────────────────────────────────────── */
@@ -444,33 +506,37 @@ static void test_header_roles(void **state)
 static void test_aliases(void **state)
 {
 	(void)state;
-	ACCEPT(ALIAS("u8", U8), ALIAS("uint8", "'u8'"), ALIAS("pair", STRUCT(MEMBER("a", "'uint8'") "," MEMBER("b", "'u8'"))), STREAM,
+	ACCEPT(ALIAS("u8", U8), ALIAS("uint8", "'u8'"),
+	       ALIAS("pair", STRUCT(MEMBER("a", "'uint8'") "," MEMBER("b", "'u8'"))), STREAM,
 	       "{'type': 'event-record-class', 'payload-field-class': 'pair',"
 	       "'specific-context-field-class': " STRUCT(MEMBER("x", "'pair'")) "}");
 	assert_int_equal(class->streams[0]->events[0]->payload->members[0].type.width, 8);
 	assert_string_equal(class->streams[0]->events[0]->context->members[0].type.members[1].name, "b");
-	REFUSE(-EPROTO, "fragment 3 (field-class-alias) + there is an alias 'a' already", ALIAS("a", U8), ALIAS("a", U8));
-	REFUSE(-EPROTO, "'field-class': expected the name of a field class alias that was declared before, not 'b'", ALIAS("a", "'b'"),
-	       ALIAS("b", U8));
+	REFUSE(-EPROTO, "fragment 3 (field-class-alias) + an alias 'a' exists", ALIAS("a", U8), ALIAS("a", U8));
+	REFUSE(-EPROTO, "'field-class': expected the name of a field class alias that was declared before, not 'b'",
+	       ALIAS("a", "'b'"), ALIAS("b", U8));
 	REFUSE(-EPROTO, "declared before, not 'a'", ALIAS("a", "'a'"));
-	REFUSE(-EPROTO, "member 1 'x'/'field-class': expected the name of a field class alias that was declared before, not 'a'",
+	REFUSE(-EPROTO,
+	       "member 1 'x'/'field-class': expected the name of a field class alias that was declared before, not 'a'",
 	       ALIAS("a", STRUCT(MEMBER("x", "'a'"))));
 	REFUSE(-EPROTO, "expected a field class, or the name of an alias", ALIAS("a", "null"));
-	REFUSE(-EPROTO, "expected a property 'name'", "{'type': 'field-class-alias', 'field-class': " U8 "}");
-	REFUSE(-EPROTO, "'name': expected a text, not 5", "{'type': 'field-class-alias', 'name': 5, 'field-class': " U8 "}");
-	REFUSE(-EPROTO, "expected a property 'field-class'", "{'type': 'field-class-alias', 'name': 'a'}");
-	/* What is wrong only where it is used says both places. */
-	REFUSE(-EPROTO, "'packet-header-field-class'/member 1 'm'/alias 'a'/role 1: + to have 32 bits",
+	REFUSE(-EPROTO, "missing property 'name'", "{'type': 'field-class-alias', 'field-class': " U8 "}");
+	REFUSE(-EPROTO, "'name': expected a text, not 5",
+	       "{'type': 'field-class-alias', 'name': 5, 'field-class': " U8 "}");
+	REFUSE(-EPROTO, "missing property 'field-class'", "{'type': 'field-class-alias', 'name': 'a'}");
+	/* an error that depends on the use names both places */
+	REFUSE(-EPROTO, "'packet-header-field-class'/member 1 'm'/alias 'a'/role 1: + a fixed length of 32 bits",
 	       ALIAS("a", ROLE("'packet-magic-number'")), HEADER(MEMBER("m", "'a'")));
 }
 
-/* Arrays of arrays, `levels` of types in all. */
+/* Nested arrays with `levels` levels of types in all. */
 static void nest(char *text, size_t size, const char *innermost, unsigned levels)
 {
 	size_t len = 0;
 
 	for (unsigned i = 1; i < levels; i++)
-		len += (size_t)snprintf(text + len, size - len, "{'type': 'static-length-array', 'length': 1, 'element-field-class': ");
+		len += (size_t)snprintf(text + len, size - len,
+					"{'type': 'static-length-array', 'length': 1, 'element-field-class': ");
 	len += (size_t)snprintf(text + len, size - len, "%s", innermost);
 	for (unsigned i = 1; i < levels; i++)
 		len += (size_t)snprintf(text + len, size - len, "}");
@@ -486,17 +552,18 @@ static void test_nested_classes_are_limited_by_depth(void **state)
 	ACCEPT(STREAM, event);
 	nest(class_text, sizeof(class_text), U8, WMK_CTF_TYPE_DEPTH);
 	snprintf(event, sizeof(event), EVENT(STRUCT("{'name': 'x', 'field-class': %s}")), class_text);
-	REFUSE(-E2BIG, ".../ + in more than 128 levels", STREAM, event);
-	/* An alias may be as deep as anything, but not where it is used. */
+	REFUSE(-E2BIG, ".../ + more than 128 levels", STREAM, event);
+	/* an alias may have the full depth, but its use adds to it */
 	snprintf(alias, sizeof(alias), ALIAS("a", "%s"), class_text);
 	ACCEPT(alias);
-	REFUSE(-E2BIG, "member 1 'x'/'field-class': + in more than 128 levels", alias, STREAM, EVENT(STRUCT(MEMBER("x", "'a'"))));
+	REFUSE(-E2BIG, "member 1 'x'/'field-class': + more than 128 levels", alias, STREAM,
+	       EVENT(STRUCT(MEMBER("x", "'a'"))));
 	nest(class_text, sizeof(class_text), "'a'", 2);
 	snprintf(event, sizeof(event), ALIAS("b", "%s"), class_text);
-	REFUSE(-E2BIG, "in more than 128 levels", alias, event);
+	REFUSE(-E2BIG, "more than 128 levels", alias, event);
 }
 
-/* Each alias has the one before it a hundred times: what is made of it must not. */
+/* Each alias contains the one before it a hundred times: the memory must not grow with that. */
 static void test_nested_aliases_are_limited_by_size(void **state)
 {
 	enum { ALIASES = 25, MEMBERS = 100 };
@@ -512,7 +579,8 @@ static void test_nested_aliases_are_limited_by_size(void **state)
 		len += (size_t)snprintf(text, size, "{'type': 'field-class-alias', 'name': 'a%u', 'field-class': "
 						    "{'type': 'structure', 'member-classes': [", i);
 		for (unsigned j = 0; j < MEMBERS; j++)
-			len += (size_t)snprintf(text + len, size - len, "%s{'name': '%u', 'field-class': 'a%u'}", j ? "," : "", j, i - 1);
+			len += (size_t)snprintf(text + len, size - len, "%s{'name': '%u', 'field-class': 'a%u'}",
+						j ? "," : "", j, i - 1);
 		snprintf(text + len, size - len, "]}}");
 		fragments[i + 1] = text;
 	}

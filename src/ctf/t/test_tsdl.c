@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_tsdl.c - TSDL metadata: what each construct becomes, and for each mistake the place and the words.
+ * test_tsdl.c - TSDL metadata: the result of each construct, and the place and text of each error.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "ctf/class.h"
 
-#define HANGS_S 100                  /* what is done in about one */
+#define HANGS_S 100                  /* a limit for what takes about one second */
 
 #define TRACE "trace { major = 1; minor = 8; byte_order = le; };\n"
 #define U8 "integer { size = 8; align = 8; signed = false; }"
@@ -31,7 +31,7 @@ static struct wmk_ctf_class *parse(const char *text)
 	return class;
 }
 
-/* The fields of the only event of `fields`, a structure's body, behind `before`. */
+/* The fields of the only event; `fields` is the body of the structure, `before` comes before it. */
 static struct wmk_ctf_class *parse_fields(const char *before, const char *fields, const struct wmk_type **payload)
 {
 	char text[4096];
@@ -94,7 +94,7 @@ static void integers(void **state)
 	wmk_ctf_class_free(class);
 }
 
-/* The trace's byte order holds for what stands before the trace block, too. */
+/* The trace's byte order also applies to types before the trace block. */
 static void order_before_trace(void **state)
 {
 	struct wmk_ctf_class *class =
@@ -200,8 +200,7 @@ static void blocks(void **state)
 		"stream { id = 3; packet.context := struct { " U8 " cpu_id; }; event.context := struct { " U8
 		" _v; }; };\n"
 		"event { name = \"p:q\"; id = 9; stream_id = 7; loglevel = 4; model.emf.uri = \"http://x\"; context := "
-		"struct { " U8 " a; }; };\n"
-		"event { id = 1; stream_id = 7; name = first; };\n");
+		"struct { " U8 " a; }; };\nevent { id = 1; stream_id = 7; name = first; };\n");
 	const struct wmk_ctf_stream_class *stream;
 
 	(void)state;
@@ -230,15 +229,13 @@ static void blocks(void **state)
 	wmk_ctf_class_free(class);
 }
 
-/* What blocks say that means nothing here, as attributes of CTF 2. */
+/* Entries without a meaning become attributes of CTF 2. */
 static void kept(void **state)
 {
 	struct wmk_ctf_class *class =
 		parse("trace { major = 1; minor = 8; byte_order = le; colour = \"r\\\"ed\"; of.it = "
-		      "18446744073709551615; kind = odd.one;"
-		      "packet.header := struct { " U8 " stream_id; }; };\n"
-		      "clock { name = c; drift = -5; };\n"
-		      "callsite { name = x; line = 3; };\ncallsite { };\n"
+		      "18446744073709551615; kind = odd.one;packet.header := struct { " U8 " stream_id; }; };\n"
+		      "clock { name = c; drift = -5; };\ncallsite { name = x; line = 3; };\ncallsite { };\n"
 		      "stream { id = 7; name = \"s\"; };\nstream { id = 8; event.header := struct { " U8 " id; }; };\n"
 		      "event { id = 1; stream_id = 7; loglevel = 15; name = \"e\"; };\n"
 		      "event { id = 1; stream_id = 8; loglevel = TRACE_INFO; name = \"e\"; };\n"
@@ -269,7 +266,7 @@ static void kept(void **state)
 	wmk_ctf_class_free(class);
 }
 
-/* A trace that is being written: what is whole counts. */
+/* Metadata of a trace that is being written: complete declarations are read. */
 static void partial(void **state)
 {
 	static const char text[] = TRACE
@@ -306,56 +303,56 @@ static void mistakes(void **state)
 	refuse("", "no trace block");
 	refuse("trace { byte_order = middle; };",
 	       "m:1:22: expected a byte_order: 'le', 'be' or 'network', not 'middle'");
-	refuse("trace { major = 1; byte_order = le; };", "m:1:1: a trace block without 'major' and 'minor'");
+	refuse("trace { major = 1; byte_order = le; };", "m:1:1: the trace block has no 'major' or no 'minor'");
 	refuse("trace { major = 1; minor = 8; byte_order = le; uuid = \"12\"; };",
-	       "m:1:55: 'uuid' is 32 hexadecimal digits");
-	refuse(TRACE TRACE, "m:2:1: a second trace block");
+	       "m:1:55: 'uuid' must be 32 hexadecimal digits");
+	refuse(TRACE TRACE, "m:2:1: duplicate trace block");
 	refuse(TRACE "even { };", "m:2:1: expected a block");
-	refuse(TRACE "env { a = 1 };", "m:2:13: expected ';' behind an entry, not '}'");
+	refuse(TRACE "env { a = 1 };", "m:2:13: expected ';' after an entry, not '}'");
 	refuse(TRACE "env { a 1; };", "m:2:9: expected '=' or ':=', not the number 1");
-	refuse(TRACE "/* no end", "m:2:1: a comment that does not end");
-	refuse(TRACE "env { a = \"no end\n; };", "m:2:11: a string that does not end");
+	refuse(TRACE "/* no end", "m:2:1: unterminated comment");
+	refuse(TRACE "env { a = \"no end\n; };", "m:2:11: unterminated string");
 	refuse(TRACE "env { a = \"no end\n; b = \"c\"; };",
-	       "m:2:11: a string of more than one line begins here: m:3:8: expected ';' behind an entry, not 'c'");
-	refuse(TRACE "env { a = \"\\q\"; };", "m:2:11: a string with an escape sequence");
+	       "m:2:11: a string of more than one line begins here: m:3:8: expected ';' after an entry, not 'c'");
+	refuse(TRACE "env { a = \"\\q\"; };", "m:2:11: unknown escape sequence");
 	refuse(TRACE "env { a = 0x; };", "m:2:11: a number without digits");
-	refuse(TRACE "env { a = 08; };", "m:2:11: a number with a digit");
+	refuse(TRACE "env { a = 08; };", "m:2:11: invalid digit in a number");
 	refuse(TRACE "env { a = 18446744073709551616; };", "m:2:11: a number of more than 64 bits");
-	refuse(TRACE "env { a = @; };", "m:2:11: a character that begins no word");
-	refuse(TRACE "clock { freq = 1; };", "m:2:1: a clock without a name");
-	refuse(TRACE "stream { id = -1; };", "m:2:15: 'id' is a number that is not negative");
+	refuse(TRACE "env { a = @; };", "m:2:11: unexpected character");
+	refuse(TRACE "clock { freq = 1; };", "m:2:1: the clock has no name");
+	refuse(TRACE "stream { id = -1; };", "m:2:15: 'id' must be a non-negative number");
 	refuse(TRACE "stream { id = 1; };\nstream { id = 1; };", "m:3:1: two stream classes have the id 1");
 	refuse(TRACE "event { id = 1; };\nevent { id = 1; };", "m:3:1: two events of stream 0 have the id 1");
 	refuse(TRACE "stream { id = 2; };\nevent { id = 1; stream_id = 5; name = \"x\"; };",
-	       "m:3:1: event 'x' is of a stream class 5 that is not declared");
-	refuse(TRACE "event { fields := string; };", "m:2:19: 'fields' is a structure");
+	       "m:3:1: event 'x' refers to a stream class 5 that is not declared");
+	refuse(TRACE "event { fields := string; };", "m:2:19: 'fields' must be a structure");
 	refuse(TRACE "stream { event.header := struct { integer { size = 8; map = clock.z.value; } t; }; };",
-	       "m:2:61: there is no clock 'z'");
-	refuse(TRACE "typedef nothing x;", "m:2:9: there is no type 'nothing'");
-	refuse(TRACE "struct a { struct b c; };", "m:2:19: there is no 'struct b'");
+	       "m:2:61: unknown clock 'z'");
+	refuse(TRACE "typedef nothing x;", "m:2:9: unknown type 'nothing'");
+	refuse(TRACE "struct a { struct b c; };", "m:2:19: unknown 'struct b'");
 	refuse(TRACE "struct a { }; struct a { };", "m:2:22: 'a' is declared twice");
-	refuse(TRACE "typedef integer { size = 4097; } x;", "m:2:26: an integer has 1 to 4096 bits, not 4097");
-	refuse(TRACE "typedef integer { align = 8; } x;", "m:2:9: an integer without a size");
-	refuse(TRACE "typedef integer { size = 8; align = 3; } x;", "m:2:37: an alignment is a power of two, not 3");
+	refuse(TRACE "typedef integer { size = 4097; } x;", "m:2:26: an integer must have 1 to 4096 bits, not 4097");
+	refuse(TRACE "typedef integer { align = 8; } x;", "m:2:9: the integer has no size");
+	refuse(TRACE "typedef integer { size = 8; align = 3; } x;", "m:2:37: an alignment must be a power of two, not 3");
 	refuse(TRACE "typedef integer { size = 8; signed = maybe; } x;",
 	       "m:2:38: expected 'true' or 'false', not 'maybe'");
 	refuse(TRACE "typedef integer { size = 8; map = clock.c; } x;", "m:2:35: expected clock.NAME.value");
 	refuse(TRACE "enum : integer { size = 128; signed = true; } { a = 9223372036854775808 } x;",
-	       "m:2:53: a label of a number beyond those of 64 bits");
+	       "m:2:53: the value of the label does not fit 64 bits");
 	refuse(TRACE "enum : integer { size = 128; } { a = 1, b = -1 } x;",
-	       "m:2:45: a label of a number beyond those of 64 bits");
+	       "m:2:45: the value of the label does not fit 64 bits");
 	refuse(TRACE "typedef floating_point { exp_dig = 15; mant_dig = 112; } x;",
-	       "m:2:9: floating point of exp_dig 15, mant_dig 112");
-	refuse(TRACE "typedef enum { a } x;", "there is no type 'int'");
-	refuse(TRACE "typedef enum : struct { } { a } x;", "m:2:16: an enumeration of something that is no integer");
-	refuse(TRACE "typedef " U8 " x[-1];", "m:2:60: an array has 0 to");
+	       "m:2:9: unsupported floating point number of exp_dig 15, mant_dig 112");
+	refuse(TRACE "typedef enum { a } x;", "the type 'int' is not declared");
+	refuse(TRACE "typedef enum : struct { } { a } x;", "m:2:16: the type of an enumeration must be an integer");
+	refuse(TRACE "typedef " U8 " x[-1];", "m:2:60: an array must have 0 to");
 	refuse(TRACE "typedef " U8 " x[env.n];", "m:2:60: the environment has no number 'n'");
-	refuse(TRACE "typedef " U8 " *x;", "m:2:9: there is no type '*'");
-	refuse(TRACE "typealias " U8 " x := y;", "m:2:60: a name is not expected here: 'x'");
+	refuse(TRACE "typedef " U8 " *x;", "m:2:9: unknown type '*'");
+	refuse(TRACE "typealias " U8 " x := y;", "m:2:60: unexpected name 'x'");
 	refuse(TRACE "typealias " U8 " := ;", "expected a name for the type");
 }
 
-/* Types within types without end neither take the stack nor all memory. */
+/* Endless nesting of types must not exhaust the stack or the memory. */
 static void depth(void **state)
 {
 	char *text = malloc(1000000);
@@ -365,16 +362,16 @@ static void depth(void **state)
 	strcpy(text, TRACE "typedef ");
 	for (int i = 0; i < 60000; i++)
 		memcpy(text + strlen(TRACE) + 8 + i * 7, "struct{", 8);
-	refuse(text, "types within types in more than 128 levels");
+	refuse(text, "more than 128 levels of nested types");
 	strcpy(text, TRACE "typedef " U8 " ");
 	len = strlen(text);
 	memset(text + len, '(', 100000);
 	text[len + 100000] = '\0';
-	refuse(text, "parentheses in more than 128 levels");
+	refuse(text, "more than 128 levels of parentheses");
 	free(text);
 }
 
-/* Nor do entries and callsites, of which each is kept. */
+/* Likewise entries and callsites, which are all kept. */
 static void many(void **state)
 {
 	const size_t size = 20 << 20;
@@ -385,11 +382,11 @@ static void many(void **state)
 	for (int i = 0; i <= 65536; i++)
 		len += (size_t)sprintf(text + len, "x%d = 1; ", i);
 	sprintf(text + len, "};");
-	refuse(text, "more than 65536 entries in one block");
+	refuse(text, "the block has more than 65536 entries");
 	len = (size_t)sprintf(text, TRACE);
 	for (int i = 0; i <= 1 << 20; i++)
 		len += (size_t)sprintf(text + len, "callsite { };");
-	refuse(text, "more than 1048576 callsites");
+	refuse(text, "the metadata has more than 1048576 callsites");
 	free(text);
 }
 
@@ -441,7 +438,7 @@ static void packets(void **state)
 		assert_int_equal(wmk_ctf_metadata_text(bytes, n, &got, &len, &cut), -EPROTO);
 		assert_non_null(strstr(wmk_error_text(said, sizeof(said)), "byte 68 has another UUID"));
 		bytes[68 + 5] ^= 1;
-		/* A checksum is not verified; how bytes are compressed or encrypted nobody can know. */
+		/* checksums are not verified; the schemes of compression and encryption are undefined */
 		bytes[20] = 0x55;
 		bytes[34] = 9;
 		assert_return_code(wmk_ctf_metadata_text(bytes, n, &got, &len, &cut), 0);
@@ -450,17 +447,17 @@ static void packets(void **state)
 		for (int scheme = 32; scheme < 34; scheme++) {
 			bytes[68 + scheme] = 3;
 			assert_int_equal(wmk_ctf_metadata_text(bytes, n, &got, &len, &cut), -ENOTSUP);
-			assert_non_null(
-				strstr(wmk_error_text(said, sizeof(said)),
-				       scheme == 32 ? "byte 68 is compressed, by a scheme 3" : "byte 68 is encrypted"));
+			assert_non_null(strstr(wmk_error_text(said, sizeof(said)),
+					       scheme == 32 ? "byte 68 is compressed by the unknown scheme 3"
+							    : "byte 68 is encrypted"));
 			bytes[68 + scheme] = 0;
 		}
 	}
 }
 
 /*
- * `types`, `n_clocks` clocks, the last one `name`, and so many streams that what is looked at for the clock of each is
- * too much for all.
+ * Metadata with `types`, `n_clocks` clocks, the last one named `name`, and so many streams that the search for the
+ * clock of each exceeds the limit of comparisons.
  */
 static void many_streams(const char *types, unsigned n_clocks, const char *name, const char *stream)
 {
@@ -479,8 +476,8 @@ static void many_streams(const char *types, unsigned n_clocks, const char *name,
 	alarm(HANGS_S);
 	assert_int_equal(wmk_ctf_metadata_parse(text, (size_t)(p - text), "m", false, &class), -EPROTO);
 	alarm(0);
-	assert_non_null(strstr(wmk_error_text(said, sizeof(said)),
-			       "the headers of all streams have too many members, or clocks of too long names"));
+	assert_non_null(strstr(wmk_error_text(said, sizeof(said)), "the headers of all streams have too many members, "
+								   "or the names of clocks are too long"));
 	free(text);
 }
 

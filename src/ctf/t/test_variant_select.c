@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_variant_select.c - what a selector's value selects among many choices, and which of many labels a value has: the
- * first that it fits, as if each were looked at; without that.
+ * test_variant_select.c - select the option of a value among many choices, and the label among many labels: the result
+ * equals that of a linear search, without its time.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "ctf/compile.h"
 
-#define HANGS_S 100                  /* what is done in well below one */
+#define HANGS_S 100                  /* a limit for what takes well below one second */
 
 static uint64_t some(uint64_t *seed)
 {
@@ -37,7 +37,7 @@ static const struct wmk_ctf_choice *first_that_fits(const struct wmk_ctf_op *op,
 	return NULL;
 }
 
-/* Of few values, all of 64 bits, and those at the ends. */
+/* Random values: from a small set, any of 64 bits, and the limits. */
 static uint64_t some_value(uint64_t *seed)
 {
 	static const uint64_t ends[] = { 0,
@@ -56,7 +56,7 @@ static uint64_t some_value(uint64_t *seed)
 	}
 }
 
-/* Any ranges, in any order, one over the other, those whose end is before their beginning too. */
+/* Random ranges in any order, also overlapping and reversed ones. */
 static void any_ranges(void **state)
 {
 	uint64_t seed = 88172645463325252u;
@@ -83,7 +83,7 @@ static void any_ranges(void **state)
 	}
 }
 
-/* The same out of metadata: the labels of a variant's options, which several may have. */
+/* Likewise from metadata: labels of a variant's options, several of which may have the same name. */
 static void labels(void **state)
 {
 	enum { N = 40 };
@@ -138,7 +138,7 @@ static void many_are_quick(void **state)
 
 	(void)state;
 	alarm(HANGS_S);
-	/* (all of them up to the end, the last one first) */
+	/* (each range ends at the maximum; the last one comes first) */
 	for (uint32_t i = 0; i < n; i++)
 		choices[i] = (struct wmk_ctf_choice){ n - i, n, 0 };
 	assert_int_equal(wmk_ctf_choices_make_index(&op, choices), 0);
@@ -148,7 +148,7 @@ static void many_are_quick(void **state)
 	free(choices);
 }
 
-/* A class of records with these members, compiled. */
+/* A compiled class of records with these members. */
 struct one_event {
 	struct wmk_type payload;
 	struct wmk_ctf_stream_class stream;
@@ -187,7 +187,7 @@ static const char *first_label(const struct wmk_type *type, uint64_t value)
 	return NULL;
 }
 
-/* A value's label is the first that it fits, of few labels and of many; a value of more than 64 bits has none. */
+/* The label of a value is the first match, among few and many labels; a value of more than 64 bits has none. */
 static void any_labels(void **state)
 {
 	static const char names[60];
@@ -222,7 +222,7 @@ static void any_labels(void **state)
 	}
 }
 
-/* A million labels, a million times; and fields of one type share what finds them, unless one's values are signed. */
+/* A million labels, a million times. Fields of one type share an index, unless their signedness differs. */
 static void many_labels_are_quick(void **state)
 {
 	enum { N = 1 << 20, FIELDS = 60 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_violations.c - TSDL metadata that breaks the specification and is read all the same, as babeltrace reads it.
+ * test_violations.c - TSDL metadata that violates the specification and is accepted, as babeltrace2 accepts it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,56 +27,56 @@ static struct wmk_ctf_class *parse(const char *text)
 	return class;
 }
 
-/* What babeltrace reads against the specification is read, with one warning and its count. */
+/* Each accepted violation gives one warning with a count. */
 static void violations_are_read_and_counted(void **state)
 {
 	static const struct {
 		const char *text, *words;
 		uint32_t line, column, count;
 	} rows[] = {
-		{ "trace { major = 2; minor = 8; byte_order = le; };",
-		  "metadata with major = 2 is read as that of version 1.8", 1, 17, 1 },
-		{ "trace { major = 1; minor = 9; byte_order = le; };",
-		  "metadata with minor = 9 is read as that of version 1.8", 1, 28, 1 },
+		{ "trace { major = 2; minor = 8; byte_order = le; };", "metadata with major = 2 is read as version 1.8",
+		  1, 17, 1 },
+		{ "trace { major = 1; minor = 9; byte_order = le; };", "metadata with minor = 9 is read as version 1.8",
+		  1, 28, 1 },
 		{ "trace { major = 1; minor = 8; byte_order = \"le\"; };", "a byte_order that is a string", 1, 44, 1 },
-		{ "/* CTF 1.9 */\n" TRACE, "metadata of CTF 1.9 is read as that of 1.8", 1, 1, 1 },
+		{ "/* CTF 1.9 */\n" TRACE, "metadata of CTF 1.9 is read as CTF 1.8", 1, 1, 1 },
 		{ TRACE "typedef integer { size = 8; aa = bb; } x;\ntypedef integer { size = 8; aa = -1; } y;",
-		  "the property 'aa' is unknown in this type, and is ignored", 2, 29, 2 },
+		  "unknown property 'aa' of this type: ignored", 2, 29, 2 },
 		{ TRACE "typedef integer { size = 8; a.a = \"b c\"; } x;",
-		  "the property 'a.a' is unknown in this type, and is ignored", 2, 29, 1 },
-		{ TRACE "typedef string { align = 8; } x;",
-		  "the property 'align' is unknown in this type, and is ignored", 2, 18, 1 },
+		  "unknown property 'a.a' of this type: ignored", 2, 29, 1 },
+		{ TRACE "typedef string { align = 8; } x;", "unknown property 'align' of this type: ignored", 2, 18,
+		  1 },
 		{ TRACE "typedef floating_point { exp_dig = 8; mant_dig = 24; base = 10; } x;",
-		  "the property 'base' is unknown in this type, and is ignored", 2, 54, 1 },
+		  "unknown property 'base' of this type: ignored", 2, 54, 1 },
 		{ TRACE "typedef integer { size = 9; size = 8; } x;",
-		  "a second property 'size' of a type: the last one counts", 2, 29, 1 },
-		{ TRACE "typedef integer { size = 8; signed = -1; } x;",
-		  "a number that is neither 0 nor 1 is taken as true", 2, 38, 1 },
-		{ TRACE "typedef integer { size = 8; map = \"c\"; } x;", "a map that is no clock.NAME.value is ignored",
+		  "duplicate property 'size' of a type: the last one counts", 2, 29, 1 },
+		{ TRACE "typedef integer { size = 8; signed = -1; } x;", "a number other than 0 and 1 is read as true",
+		  2, 38, 1 },
+		{ TRACE "typedef integer { size = 8; map = \"c\"; } x;", "a map other than clock.NAME.value: ignored",
 		  2, 35, 1 },
 		{ TRACE "typedef integer { size = 8; map = x.c.value; } x;",
-		  "a map that is no clock.NAME.value is ignored", 2, 35, 1 },
+		  "a map other than clock.NAME.value: ignored", 2, 35, 1 },
 		{ TRACE "typedef string { encoding = LATIN1; } x;",
-		  "the encoding 'LATIN1' of a string is unknown: UTF-8 is assumed", 2, 29, 1 },
-		{ TRACE "typedef enum : " U8 " { a = 5 ... 3 } x;", "the range of label 'a' ends before it begins", 2,
-		  67, 1 },
-		{ TRACE "struct x { " U8 " a; } align(0);", "an alignment that is no power of two is ignored", 2, 72,
+		  "unknown encoding 'LATIN1' of a string: read as UTF-8", 2, 29, 1 },
+		{ TRACE "typedef enum : " U8 " { a = 5 ... 3 } x;", "the range of label 'a' is reversed", 2, 67, 1 },
+		{ TRACE "struct x { " U8 " a; } align(0);", "an alignment that is not a power of two: ignored", 2, 72,
 		  1 },
-		{ TRACE "struct x { " U8 " a; } align(6);", "an alignment that is no power of two is ignored", 2, 72,
+		{ TRACE "struct x { " U8 " a; } align(6);", "an alignment that is not a power of two: ignored", 2, 72,
 		  1 },
 		{ TRACE "env { a = b.c; };",
-		  "'a' of the environment is neither a string nor a number: a string is assumed", 2, 11, 1 },
-		{ TRACE "env { a := struct { }; };", "'a' is a type, where only values are: it is ignored", 2, 12, 1 },
+		  "'a' of the environment is neither a string nor a number: read as a string", 2, 11, 1 },
+		{ TRACE "env { a := struct { }; };", "'a' is a type, but this block has only values: ignored", 2, 12,
+		  1 },
 		{ TRACE "env { a = \"b\nc\"; };", "a string of more than one line", 2, 11, 1 },
-		{ TRACE "clock { name = c; freq = 0; };", "the freq of a clock is 0: 1 GHz is assumed", 2, 26, 1 },
+		{ TRACE "clock { name = c; freq = 0; };", "the freq of a clock is 0: read as 1 GHz", 2, 26, 1 },
 		{ TRACE "clock { name = c; uuid = \"x\"; };",
-		  "the uuid of a clock is not 32 hexadecimal digits, and is ignored", 2, 26, 1 },
-		{ TRACE "clock { name = c; description = 3; };",
-		  "the description of a clock is no string, and is ignored", 2, 33, 1 },
-		{ TRACE "clock { name = c; a := struct { }; };", "'a' is a type, where only values are: it is ignored",
-		  2, 24, 1 },
+		  "the uuid of a clock is not 32 hexadecimal digits: ignored", 2, 26, 1 },
+		{ TRACE "clock { name = c; description = 3; };", "the description of a clock is not a string: ignored",
+		  2, 33, 1 },
+		{ TRACE "clock { name = c; a := struct { }; };",
+		  "'a' is a type, but this block has only values: ignored", 2, 24, 1 },
 		{ TRACE "event { id = 0; name = \"e\"; };\nevent { id = 1; };",
-		  "several events, and their header has no id: all records are taken as 'e'", 3, 1, 1 },
+		  "several events, but the event header has no id: all records are read as 'e'", 3, 1, 1 },
 	};
 
 	(void)state;
@@ -95,7 +95,7 @@ static void violations_are_read_and_counted(void **state)
 	}
 }
 
-/* However many kinds of them there are, they take bounded room. */
+/* The memory of warnings is bounded for any number of kinds. */
 static void violations_of_many_kinds_are_counted_together(void **state)
 {
 	char text[8192] = TRACE;
@@ -114,7 +114,7 @@ static void violations_of_many_kinds_are_counted_together(void **state)
 	wmk_ctf_class_free(class);
 }
 
-/* Times in a trace without a clock are nanoseconds. Nothing else gets one. */
+/* Times in a trace without a clock are nanoseconds. Other traces get no clock. */
 static void times_without_a_clock_get_one_of_1_ghz(void **state)
 {
 	static const struct {
@@ -142,7 +142,7 @@ static void times_without_a_clock_get_one_of_1_ghz(void **state)
 	}
 }
 
-/* A path that is cut begins with an ellipsis, and no character of it is cut. */
+/* A path that is cut begins with an ellipsis, and is cut at a character boundary. */
 static void long_paths_are_cut_behind_an_ellipsis(void **state)
 {
 	char path[256], text[WMK_CTF_SHORT];

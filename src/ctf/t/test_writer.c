@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_writer.c - packet headers, index entries, and what the metadata writer refuses. Whether readers take its text:
- * store/t/test_readers.c.
+ * test_writer.c - packet headers, index entries, and declarations that the metadata writer rejects.
+ * store/t/test_readers.c tests whether other readers accept the metadata.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -43,7 +43,7 @@ static void test_packet(void **state)
 	assert_int_equal(wmk_ctf_packet_decode(room, uuid, &back), -EPROTO);
 }
 
-/* Each of these bytes, changed, makes it another trace's packet or an impossible one. */
+/* A change of each of these bytes gives a packet of another trace, or an invalid one. */
 static void test_packet_torn(void **state)
 {
 	static const unsigned at[] = { 0, 3, 4, 19, 48, 49, 54, 55, 58, 63 };
@@ -74,7 +74,7 @@ static void test_index(void **state)
 			    "\x11\x22\x33\x44\x55\x66\x77\x88" "\0\0\0\0\0\0\0\x03", 72);
 }
 
-/* A type without a TSDL form: -EINVAL, and nothing of the declaration stays. */
+/* A type without a TSDL form: -EINVAL, and nothing of the declaration is appended. */
 static void test_types_without_tsdl_are_refused(void **state)
 {
 	static const struct wmk_type narrow = { .kind = WMK_TYPE_INT, .width = 7 }, text = { .kind = WMK_TYPE_STRING };
@@ -105,7 +105,7 @@ static void test_types_without_tsdl_are_refused(void **state)
 	wmk_ctf_text_free(&out);
 }
 
-/* A class without a provider is its name alone, in both versions, and with one both. */
+/* The name of a class without a provider is the name alone, in both versions; with a provider it is both. */
 static void test_plain_name(void **state)
 {
 	const struct wmk_event_class plain = { .provider = "", .name = "sched_switch" },
