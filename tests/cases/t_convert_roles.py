@@ -126,19 +126,20 @@ def contradicting_roles_are_refused(case):
 
     refuses('ctf', b"'f0': its name cannot express several roles", (TOTAL, FROM), (CONTENT,), (LOST,))
     refuses('ctf', b"'f2': its name cannot express several roles", (TOTAL,), (SEQUENCE,), (LOST, SEQUENCE))
-    refuses('ctf', b"'h': its name cannot express several roles", (TOTAL,), (FROM,), (LOST,), header=('packet-magic-number', CLASS))
+    refuses('ctf', b"'h': its name cannot express several roles", (TOTAL, ), (FROM, ), (LOST, ),
+            header=('packet-magic-number', CLASS))
     # Left out is what is between two records that are 2^16 apart, of which headers have 16 bits: a packet more.
     some, joint = ('-F', 'a == 1 || a == 3'), (TOTAL, CONTENT)
     for form in ('ctf', 'ctf-2'):
         refuses(form, b"'f1' cannot be changed: its roles require the values 0 and 2000 at once", joint, (FROM, TO),
                 (SEQUENCE, ), options=some)
-        refuses(form, b"'f2' cannot be changed: its roles require the values 0 and 1 at once", joint, (FROM, ), (SEQUENCE, LOST),
-                options=some)
+        refuses(form, b"'f2' cannot be changed: its roles require the values 0 and 1 at once", joint, (FROM, ),
+                (SEQUENCE, LOST), options=some)
         if form == 'ctf-2':
             refuses(form, b"'f2' cannot be changed: another field has its role, too", joint, (FROM, SEQUENCE),
                     (SEQUENCE, ), options=some)
-        refuses(form, b"'f0' cannot be changed: its roles require the values 248 and 244 at once", joint, (FROM, ), (LOST, ),
-                options=('-F', 'a == 0'))
+        refuses(form, b"'f0' cannot be changed: its roles require the values 248 and 244 at once", joint, (FROM, ),
+                (LOST, ), options=('-F', 'a == 0'))
         path = with_roles(os.path.join(case.path('even' + form), 't'), joint, (FROM,), (SEQUENCE,), header=(CLASS,))
         check(view(case, rewritten(case, form, path, *some)) == view(case, path, *some), '%s: other records', form)
 

@@ -200,8 +200,8 @@ def sequence_of_nothing(directory, length):
 
 
 DATA.append(
-    Bad('sequence_of_nothing', functools.partial(sequence_of_nothing, length=1 << 40), ['stream', 'without a size'], None,
-        None))
+    Bad('sequence_of_nothing', functools.partial(sequence_of_nothing, length=1 << 40), ['stream', 'without a size'],
+        None, None))
 
 
 # What is aligned by far more than it is long.

@@ -84,7 +84,8 @@ bad_fields(
                                                                  for i in range(1500)), 'too many labels')
 bad_fields(
     'lengths_in_many_members', ''.join('uint8_t d%d; ' % i for i in range(6000)) + 'uint8_t %s; ' % ('n' * 1200) +
-    ''.join('uint8_t a%d[%s%s]; ' % (i, '¶' if i == 2353 else '', 'n' * 1200) for i in range(2500)), 'too many comparisons')
+    ''.join('uint8_t a%d[%s%s]; ' % (i, '¶' if i == 2353 else '', 'n' * 1200) for i in range(2500)),
+    'too many comparisons')
 # (a name that grows word by word is not kept at each length: that would be gigabytes)
 bad_block(
     'aliases_of_many_words', ''.join('typealias integer { size = 8; } := a%d %s;\n' % (i, '*' * 2040)
@@ -210,12 +211,11 @@ for name, (text, *words) in {
         'event_header_that_is_no_struct': (START + TRACE + 'stream { event.header := §uint8_t; };\n', 'event.header'),
         'event_context_that_is_no_struct': (START + TRACE + 'stream { event.context := §uint8_t; };\n',
                                             'event.context'),
-        'array_by_a_later_part': (
-            START + TRACE +
-            'stream { packet.context := struct { uint8_t a[§event.fields.n]; }; };\n'
-            'event { fields := struct { uint8_t n; }; };\n',
-            'event.fields.n', 'does not come before'), 'stream_id_of_less': (START + TRACE + 'stream { id = §-1; };\n', 'id',
-                                                                   'non-negative')
+        'array_by_a_later_part': (START + TRACE +
+                                  'stream { packet.context := struct { uint8_t a[§event.fields.n]; }; };\n'
+                                  'event { fields := struct { uint8_t n; }; };\n', 'event.fields.n',
+                                  'does not come before'),
+        'stream_id_of_less': (START + TRACE + 'stream { id = §-1; };\n', 'id', 'non-negative')
 }.items():
     bad(name, text, *words)
 
@@ -229,12 +229,12 @@ for name, (block, *words) in {
         'fields_that_are_no_struct': ('event { name = "x"; id = 1; fields := §uint8_t; };', 'fields'),
         'fields_twice': ('event { name = "x"; id = 1; fields := struct { };\nfields := §struct { }; };',
                          'fields'), 'clock_without_name': ('§clock { freq = 1000; };', 'name'),
-        'clock_of_words': ('clock { name = c; freq = §fast; };',
-                           'freq'), 'clock_twice': ('clock { name = c; };\n§clock { name = c; };', "duplicate clock 'c'"),
-        'clock_of_less': ('clock { name = c; freq = §-1; };',
-                          'freq'), 'clock_of_less_precision': ('clock { name = c; precision = §-1; };', 'precision'),
-        'struct_of_itself': ('struct r { struct §r in; };', 'r'), 'alias_of_nothing': ('typealias §nothing_t := x;',
-                                                                                       'nothing_t'),
-        'alias_twice': ('typealias uint8_t := x;\ntypealias uint16_t := §x;', 'x')
+        'clock_of_words': ('clock { name = c; freq = §fast; };', 'freq'),
+        'clock_twice': ('clock { name = c; };\n§clock { name = c; };',
+                        "duplicate clock 'c'"), 'clock_of_less': ('clock { name = c; freq = §-1; };', 'freq'),
+        'clock_of_less_precision': ('clock { name = c; precision = §-1; };',
+                                    'precision'), 'struct_of_itself': ('struct r { struct §r in; };', 'r'),
+        'alias_of_nothing': ('typealias §nothing_t := x;',
+                             'nothing_t'), 'alias_twice': ('typealias uint8_t := x;\ntypealias uint16_t := §x;', 'x')
 }.items():
     bad_block(name, block, *words)

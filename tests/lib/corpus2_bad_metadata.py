@@ -236,11 +236,13 @@ bad_header('uuid_role_and_no_uuid', [('m', of('static-length-blob', length=16, r
 
 # ── what refers to what ─────────────────────────────────────────────────────────────────────────────────
 
-for name, path, words in (('to_nowhere', ['x'], ["'x'", 'does not exist']), ('to_itself', ['m'], ["'m'", 'does not come before']),
+for name, path, words in (('to_nowhere', ['x'], ["'x'", 'does not exist']), ('to_itself', ['m'],
+                                                                             ["'m'", 'does not come before']),
                           ('into_a_number', ['s', 'x'], ["'s.x'"]), ('to_text', ['t'], ["'t'", 'not an integer']),
-                          ('to_a_structure', ['in'], ["'in'",
-                                                      'not an integer']), ('to_a_real', ['r'], ["'r'", 'not an integer']),
-                          ('out_of_the_root', [None, 's'], ['does not exist']), ('to_bits', ['b'], ["'b'", 'not an integer']),
+                          ('to_a_structure', ['in'], ["'in'", 'not an integer']), ('to_a_real', ['r'],
+                                                                                   ["'r'", 'not an integer']),
+                          ('out_of_the_root', [None,
+                                               's'], ['does not exist']), ('to_bits', ['b'], ["'b'", 'not an integer']),
                           ('to_a_signed_number', ['i'], ["'m'", 'signed']), ('to_a_boolean', ['o'], ["'m'",
                                                                                                      'boolean'])):
     bad_class(
@@ -252,7 +254,8 @@ for name, path, words in (('to_nowhere', ['x'], ["'x'", 'does not exist']), ('to
 bad('length_after_its_user', [PREAMBLE, STREAM, event(('m', blob('s')), ('s', BYTE))], 'metadata:3', "length 's'",
     'does not come before')
 bad('length_in_a_part_that_is_not_there',
-    [PREAMBLE, STREAM, event(('m', blob('s', origin='packet-header')))], 'metadata:3', 'packet.header.s', 'does not exist')
+    [PREAMBLE, STREAM, event(
+        ('m', blob('s', origin='packet-header')))], 'metadata:3', 'packet.header.s', 'does not exist')
 bad('length_in_a_later_part', [
     PREAMBLE, {**STREAM, 'packet-context-field-class': structure(('m', blob('n', origin='event-record-payload')))},
     event(('n', BYTE))
@@ -262,8 +265,8 @@ bad_class('length_in_an_array', blob('a', 'y'), 'metadata:3', 'length', 'array',
 bad_class('unknown_part', blob('s', origin='payload'), 'member 2 "m"', '"length-field-location"/"origin"', 'payload',
           before=[('s', BYTE)])
 bad_class('path_of_nothing', blob(), 'member 1 "m"', '"length-field-location"/"path"', 'last element of the path')
-bad_class('path_outwards', blob('s', None), 'member 2 "m"', '"length-field-location"/"path"', 'last element of the path',
-          before=[('s', BYTE)])
+bad_class('path_outwards', blob('s', None), 'member 2 "m"', '"length-field-location"/"path"',
+          'last element of the path', before=[('s', BYTE)])
 bad_class('path_of_numbers', blob(1), 'member 1 "m"', '"length-field-location"/step 1', 'not 1')
 bad_class('no_path', of('dynamic-length-string', length_field_location={}), 'member 1 "m"', '"length-field-location"',
           '"path"')

@@ -18,22 +18,31 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define TRACE \
 	"typealias integer { size = 8; } := u8;\ntypealias integer { size = 32; align = 32; } := u32;\n" \
 	"typealias integer { size = 64; align = 8; map = clock.c.value; } := t64;\n" \
-	"trace { major = 1; minor = 8; byte_order = le; packet.header := struct { u8 first; u8 uuid[16]; }; };\nclock { name = c; freq = 1000; };\n"
+	"trace { major = 1; minor = 8; byte_order = le; packet.header := struct { u8 first; u8 uuid[16]; }; };\n" \
+		"clock { name = c; freq = 1000; };\n"
 
 /*
  * Headers of 32, 48, 56 or 72 bits; all but the last have their numbers in the first 64 bits. Events of constant and of
  * variable size.
  */
 #define NEAR(order, bits) TRACE \
-	"stream { packet.context := struct { u8 p; u8 q[p]; }; event.header := struct { enum : integer { size = 5; byte_order = " order "; } " \
-	"{ compact = 0 ... 28, medium = 29, large = 30, extended = 31 } id; variant <id> { struct { integer { size = 27; byte_order = " order "; " \
-	"map = clock.c.value; } timestamp; } compact; struct { integer { size = 16; align = 1; byte_order = " order "; } id; integer { size = " bits "; byte_order = " order "; " \
-	"map = clock.c.value; } timestamp; } medium; struct { u8 id; integer { size = 40; align = 8; byte_order = " order "; map = clock.c.value; } timestamp; } large; " \
+	"stream { packet.context := struct { u8 p; u8 q[p]; }; event.header := struct { enum : integer { size = 5; " \
+		"byte_order = " order "; } " \
+	"{ compact = 0 ... 28, medium = 29, large = 30, extended = 31 } id; variant <id> { struct { integer { size " \
+		"= 27; byte_order = " order "; " \
+	"map = clock.c.value; } timestamp; } compact; struct { integer { size = 16; align = 1; byte_order = " order \
+		"; } id; integer { size = " bits "; byte_order = " order "; " \
+	"map = clock.c.value; } timestamp; } medium; struct { u8 id; integer { size = 40; align = 8; byte_order = " \
+		order "; map = clock.c.value; } timestamp; } large; " \
 	"struct { u8 id; t64 timestamp; } extended; } v; } align(8); event.context := struct { u8 c; u8 d; }; };\n" \
-	"event { id = 0; };\nevent { id = 1; context := struct { u8 l; }; fields := struct { u8 a[5]; integer { size = 3; } b; }; };\n" \
-	"event { id = 2; fields := struct { u8 a; string b; }; };\nevent { id = 3; context := struct { u32 l; }; fields := struct { u8 a; }; };\n" \
-	"event { id = 4; context := struct { u8 l; integer { size = 8; encoding = UTF8; } t[l]; }; fields := struct { string a[2]; string b; }; };\n" \
-	"event { id = 7; context := struct { integer { size = 4; } l; }; fields := struct { integer { size = 4; } m; u8 n; }; };\n"
+	"event { id = 0; };\nevent { id = 1; context := struct { u8 l; }; fields := struct { u8 a[5]; integer { " \
+		"size = 3; } b; }; };\n" \
+	"event { id = 2; fields := struct { u8 a; string b; }; };\nevent { id = 3; context := struct { u32 l; }; " \
+		"fields := struct { u8 a; }; };\n" \
+	"event { id = 4; context := struct { u8 l; integer { size = 8; encoding = UTF8; } t[l]; }; fields := " \
+		"struct { string a[2]; string b; }; };\n" \
+	"event { id = 7; context := struct { integer { size = 4; } l; }; fields := struct { integer { size = 4; } m; " \
+		"u8 n; }; };\n"
 
 /*
  * CTF 2: lengths and selectors in variants, optional fields and array elements, in the same ones and in earlier ones.
@@ -59,23 +68,35 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 	"\x1e{'type': 'event-record-class', 'id': " #id ", 'payload-field-class': " STRUCTURE(members) "}\n"
 
 #define WAYS \
-	"\x1e{'type': 'preamble', 'version': 2}\n\x1e{'type': 'trace-class', 'packet-header-field-class': " STRUCTURE(MEMBER("first", U8)) "}\n" \
+	"\x1e{'type': 'preamble', 'version': 2}\n\x1e{'type': 'trace-class', 'packet-header-field-class': " \
+		STRUCTURE(MEMBER("first", U8)) "}\n" \
 	"\x1e{'type': 'clock-class', 'id': 'c', 'frequency': 1000}\n" \
 	"\x1e{'type': 'data-stream-class', 'default-clock-class-id': 'c', 'event-record-header-field-class': " \
-	STRUCTURE(MEMBER("id", ROLE("event-record-class-id")) "," MEMBER("t", ROLE("default-clock-timestamp"))) ", 'event-record-common-context-field-class': " \
-	STRUCTURE(MEMBER("k", U8) "," MEMBER("w", VARIANT(AT("common-context", "'k'"), OPTION(0, 9, STRUCTURE(MEMBER("z", U8))) "," \
+	STRUCTURE(MEMBER("id", ROLE("event-record-class-id")) "," MEMBER("t", ROLE("default-clock-timestamp"))) \
+		", 'event-record-common-context-field-class': " \
+	STRUCTURE(MEMBER("k", U8) "," MEMBER("w", VARIANT(AT("common-context", "'k'"), OPTION(0, 9, \
+		STRUCTURE(MEMBER("z", U8))) "," \
 		  OPTION(10, 99, STRUCTURE(MEMBER("y", U8) "," MEMBER("z", U8))) "," OPTION(100, 255, U8)))) "}\n" \
-	EVENT(0, MEMBER("n", U8) "," MEMBER("v", VARIANT("{'path': ['n']}", OPTION(0, 1, U8) "," OPTION(2, 255, "{'type': 'variable-length-unsigned-integer'}"))) "," \
+	EVENT(0, MEMBER("n", U8) "," MEMBER("v", VARIANT("{'path': ['n']}", OPTION(0, 1, U8) "," OPTION(2, 255, \
+		"{'type': 'variable-length-unsigned-integer'}"))) "," \
 	      MEMBER("b", BLOB(AT("payload", "'v'")))) \
-	EVENT(1, MEMBER("b", BLOB(AT("common-context", "'w', 'z'"))) "," MEMBER("m", U8) "," MEMBER("c", ARRAY("{'path': ['m']}", STRUCTURE(MEMBER("n", U8) "," \
-	      MEMBER("o", OPTIONAL("{'path': ['n']}", STRUCTURE(MEMBER("l", U8) "," MEMBER("d", BLOB(AT("payload", "'c', 'o', 'l'")))))) "," \
+	EVENT(1, MEMBER("b", BLOB(AT("common-context", "'w', 'z'"))) "," MEMBER("m", U8) "," MEMBER("c", \
+		ARRAY("{'path': ['m']}", STRUCTURE(MEMBER("n", U8) "," \
+	      MEMBER("o", OPTIONAL("{'path': ['n']}", STRUCTURE(MEMBER("l", U8) "," MEMBER("d", BLOB(AT("payload", \
+	      	"'c', 'o', 'l'")))))) "," \
 	      MEMBER("p", OPTIONAL("{'path': ['n']}", ARRAY("{'path': ['o', 'l']}", U8))))))) \
-	EVENT(2, MEMBER("n", U8) "," MEMBER("o", OPTIONAL("{'path': ['n']}", VARIANT("{'path': ['n']}", OPTION(1, 9, STRUCTURE(MEMBER("s", U8))) "," OPTION(10, 255, U8)))) \
-	      "," MEMBER("p", VARIANT(AT("payload", "'o', 's'"), OPTION(0, 100, BLOB("{'path': ['n']}")) "," OPTION(101, 255, U8)))) \
-	EVENT(3, MEMBER("a", WIDE("unsigned-integer", "70", "'little-endian'")) "," MEMBER("b", WIDE("signed-integer", "131", "'big-endian'")) "," \
-	      MEMBER("c", WIDE("signed-integer", "65", "'little-endian', 'bit-order': 'last-to-first'")) "," MEMBER("d", WIDE("unsigned-integer", "72", \
-	      "'big-endian', 'bit-order': 'first-to-last'")) "," MEMBER("n", "{'type': 'variable-length-unsigned-integer'}") "," \
-	      MEMBER("s", "{'type': 'variable-length-signed-integer'}") "," MEMBER("f", WIDE("floating-point-number", "160", "'big-endian'")) "," \
+	EVENT(2, MEMBER("n", U8) "," MEMBER("o", OPTIONAL("{'path': ['n']}", VARIANT("{'path': ['n']}", OPTION(1, 9, \
+		STRUCTURE(MEMBER("s", U8))) "," OPTION(10, 255, U8)))) \
+	      "," MEMBER("p", VARIANT(AT("payload", "'o', 's'"), OPTION(0, 100, BLOB("{'path': ['n']}")) "," \
+	      	OPTION(101, 255, U8)))) \
+	EVENT(3, MEMBER("a", WIDE("unsigned-integer", "70", "'little-endian'")) "," MEMBER("b", \
+		WIDE("signed-integer", "131", "'big-endian'")) "," \
+	      MEMBER("c", WIDE("signed-integer", "65", "'little-endian', 'bit-order': 'last-to-first'")) "," \
+	      	MEMBER("d", WIDE("unsigned-integer", "72", \
+	      "'big-endian', 'bit-order': 'first-to-last'")) "," MEMBER("n", \
+	      	"{'type': 'variable-length-unsigned-integer'}") "," \
+	      MEMBER("s", "{'type': 'variable-length-signed-integer'}") "," MEMBER("f", \
+	      	WIDE("floating-point-number", "160", "'big-endian'")) "," \
 	      MEMBER("t", ARRAY("{'path': ['n']}", WIDE("boolean", "90", "'little-endian'"))))
 
 static const char *const metadata[] = {

@@ -36,12 +36,12 @@ static struct made make(const char *order, const char *types, const char *stream
 	char text[8192], said[1024];
 
 	snprintf(text, sizeof(text),
-		 "trace { major = 1; minor = 8; byte_order = %s; };\ntypealias integer { size = 8; } := u8;\n"
+		"trace { major = 1; minor = 8; byte_order = %s; };\ntypealias integer { size = 8; } := u8;\n"
 		 "typealias integer { size = 16; } := u16;\ntypealias integer { size = 32; align = 32; } := u32;\n"
-		 "typealias integer { size = 3; } := u3;\n%s\nstream { %s };\nevent { name = \"e\"; %s };",
-		 order, types, stream, event);
-	if (wmk_ctf_metadata_parse(text, strlen(text), "m", false, &made.class) < 0 ||
-	    wmk_ctf_compile(made.class, "m", &made.decoder) < 0)
+		 "typealias integer { size = 3; } := u3;\n%s\nstream { %s };\nevent { name = \"e\"; %s };", order,
+			types, stream, event);
+	if (wmk_ctf_metadata_parse(text, strlen(text), "m", false, &made.class) < 0 || wmk_ctf_compile(made.class,
+		"m", &made.decoder) < 0)
 		fail_msg("%s", wmk_error_text(said, sizeof(said)));
 	return made;
 }
@@ -69,10 +69,8 @@ static void expect(const struct made *made, const void *bytes, size_t n, const c
 		int err = show(&walk, payload, text, sizeof(text));
 		uint64_t at = walk.at;
 
-		if (len < n) {
-			assert_int_equal(err, -ENODATA);
-		} else {
-			assert_int_equal(err, 0);
+		assert_int_equal(err, len < n ? -ENODATA : 0);
+		if (!err) {
 			assert_string_equal(text, wanted);
 			assert_in_range(at, n * 8 - 7, n * 8);
 		}
@@ -85,7 +83,7 @@ static void expect(const struct made *made, const void *bytes, size_t n, const c
 }
 
 static void one(const char *order, const char *types, const char *fields, const void *bytes, size_t n,
-		const char *wanted)
+	const char *wanted)
 {
 	char event[2048];
 
@@ -120,8 +118,7 @@ static void bits(void **state)
 				assert_int_equal(wmk_bits_get(bytes, at, width, true, end), big);
 			}
 			assert_int_equal(wmk_bits_sign(little, width),
-					 little >> (width - 1) ? (int64_t)(little | ~wmk_bits_mask(width))
-							       : (int64_t)little);
+			little >> (width - 1) ? (int64_t)(little | ~wmk_bits_mask(width)) : (int64_t)little);
 			assert_int_equal(wmk_bits_reverse(wmk_bits_reverse(little, width), width), little);
 		}
 }
@@ -130,16 +127,16 @@ static void numbers(void **state)
 {
 	(void)state;
 	one("le", "", "u8 a; u16 b; u3 c, d; integer { size = 4; signed = true; } e;", BYTES(1, 2, 3, 0x55, 0xff),
-	    "{ a=1 b=770 c=5 d=2 e=-3 } ");
+		"{ a=1 b=770 c=5 d=2 e=-3 } ");
 	one("be", "", "u8 a; u16 b; u3 c, d; integer { size = 4; signed = true; } e;", BYTES(1, 2, 3, 0x55, 0xff),
-	    "{ a=1 b=515 c=2 d=5 e=7 } ");
+		"{ a=1 b=515 c=2 d=5 e=7 } ");
 	one("le", "", "u8 a; u32 b; u8 c;", BYTES(1, 9, 9, 9, 2, 0, 0, 0, 3), "{ a=1 b=2 c=3 } ");
-	one("le", "",
-	    "floating_point { exp_dig = 8; mant_dig = 24; } f; floating_point { exp_dig = 11; mant_dig = 53; "
-	    "byte_order = be; } g;floating_point { exp_dig = 5; mant_dig = 11; } h, i;",
+	one("le", "", "floating_point { exp_dig = 8; mant_dig = 24; } f; floating_point { exp_dig = 11; mant_dig = "
+		"53; byte_order = be; } g;"
+	    "floating_point { exp_dig = 5; mant_dig = 11; } h, i;",
 	    BYTES(0, 0, 0xc0, 0x3f, 0xc0, 4, 0, 0, 0, 0, 0, 0, 0, 0xc4, 1, 0), "{ f=1.5 g=-2.5 h=-4 i=5.96046e-08 } ");
 	one("le", "", "enum : u8 { a = 1 } e; struct { u8 x; struct { } y; } s;", BYTES(7, 8),
-	    "{ e=7 s{ x=8 y{ } } } ");
+		"{ e=7 s{ x=8 y{ } } } ");
 }
 
 static void texts(void **state)
@@ -147,7 +144,7 @@ static void texts(void **state)
 	(void)state;
 	one("le", "", "u8 n; string a; u3 b; string c;", BYTES(1, 'h', 'i', 0, 5, 0), "{ n=1 a=\"hi\" b=5 c=\"\" } ");
 	one("le", "",
-	    "integer { size = 8; encoding = UTF8; } a[4]; u8 n; integer { size = 8; encoding = ASCII; } b[n];",
+		"integer { size = 8; encoding = UTF8; } a[4]; u8 n; integer { size = 8; encoding = ASCII; } b[n];",
 	    BYTES('a', 0, 'c', 'd', 2, 'x', 'y'), "{ a=\"a\" n=2 b=\"xy\" } ");
 }
 
@@ -171,14 +168,14 @@ static void arrays(void **state)
 static void lengths_of_env(void **state)
 {
 	struct made made = make("le", "", "id = 0;",
-				"fields := struct { u8 x[env.n]; struct env { u8 n; } y[env.a.b]; }; };\n"
+		"fields := struct { u8 x[env.n]; struct env { u8 n; } y[env.a.b]; }; };\n"
 				"env { s = \"n = 9\"; w = n; n = +2; };\nenv { a.b = 1; a.n = 7; q = 0;");
 
 	(void)state;
 	expect(&made, BYTES(1, 2, 3), "{ x[2]{ =1 =2 } y[1]{ { n=3 } } } ");
 	unmake(&made);
 	one("le", "env { a = 1; }; env { n = 2; };", "u8 x[env.n]; u8 y[env.a];", BYTES(1, 2, 3),
-	    "{ x[2]{ =1 =2 } y[1]{ =3 } } ");
+		"{ x[2]{ =1 =2 } y[1]{ =3 } } ");
 }
 
 #if defined(__x86_64__)
@@ -221,18 +218,17 @@ static void long_doubles(void **state)
 		const unsigned size = kinds[i / 2].size;
 
 		snprintf(fields, sizeof(fields),
-			 "fields := struct { %s floating_point { exp_dig = %u; mant_dig = 64; align = %u; } x; };",
+			"fields := struct { %s floating_point { exp_dig = %u; mant_dig = 64; align = %u; } x; };",
 			 is_packed ? "u3 before;" : "", kinds[i / 2].exponent, is_packed ? 1 : 8);
 		struct made made = make("le", "", "id = 0;", fields);
 
 		for (unsigned round = 0; round < 20000; round++) {
 			const uint64_t random = some(&seed), mantissa = some(&seed) | UINT64_C(1) << 63;
+			const uint16_t bits = (uint16_t)(random >> 8) & 0x7fff;
 			/* (mostly within the range of a double; some between two doubles; infinity, zero, NaN) */
-			const uint16_t exponent = random % 8 ? (uint16_t)(16383 + (int)(random >> 8) % 1100)
-							     : (uint16_t)(random >> 8) & 0x7fff;
-			const uint64_t fraction = random % 16 == 1   ? (mantissa & ~UINT64_C(0x7ff)) | 0x400
-						  : random % 16 == 2 ? UINT64_C(1) << 63
-								     : mantissa;
+			const uint16_t exponent = random % 8 ? (uint16_t)(16383 + (int)(random >> 8) % 1100) : bits;
+			const uint64_t half = (mantissa & ~UINT64_C(0x7ff)) | 0x400, one = UINT64_C(1) << 63;
+			const uint64_t fraction = random % 16 == 1 ? half : random % 16 == 2 ? one : mantissa;
 			const uint16_t high = random % 64 == 3 ? 0 : random % 64 == 4 ? 0x7fff : exponent;
 			const uint64_t low = !high ? 0 : fraction;
 			uint8_t bytes[18] = { 0 }, shifted[18] = { 0 };
@@ -266,27 +262,26 @@ static void long_doubles(void **state)
 
 static void variants(void **state)
 {
-	const char *fields = "enum : u8 { a, b = 5 ... 9, _c = 10 } tag; variant <tag> { u8 a; struct { u8 n; u8 x[n]; "
-			     "} b; string _c; } v; u8 end;";
+	const char *fields = "enum : u8 { a, b = 5 ... 9, _c = 10 } tag; variant <tag> { u8 a; struct { u8 n; u8 "
+		"x[n]; } b; string _c; } v; u8 end;";
 
 	(void)state;
 	one("le", "", fields, BYTES(0, 7, 1), "{ tag=0 v<{ a=7 } end=1 } ");
 	one("le", "", fields, BYTES(6, 2, 7, 8, 1), "{ tag=6 v<{ b{ n=2 x[2]{ =7 =8 } } } end=1 } ");
 	one("le", "", fields, BYTES(10, 'q', 0, 1), "{ tag=10 v<{ c=\"q\" } end=1 } ");
-	one("le", "",
-	    "enum : integer { size = 8; signed = true; } { n = -5 ... -1, p = 0 ... 100 } t; variant <t> { u8 n; "
-	    "string p; } v;",
-	    BYTES(0xff, 3), "{ t=-1 v<{ n=3 } } ");
+	one("le", "", "enum : integer { size = 8; signed = true; } { n = -5 ... -1, p = 0 ... 100 } t; variant <t> { "
+		"u8 n; string p; } v;", BYTES(0xff, 3),
+	    "{ t=-1 v<{ n=3 } } ");
 }
 
 /* Selectors and lengths in all preceding scopes. */
 static void scopes(void **state)
 {
 	struct made made = make("le", "",
-				"id = 0; packet.context := struct { u8 p; }; event.header := struct { u8 id; struct { "
-				"u8 h; } s; };event.context := struct { u8 c[stream.event.header.s.h]; u8 k; };",
+		"id = 0; packet.context := struct { u8 p; }; event.header := struct { u8 id; struct { u8 h; } s; };"
+				"event.context := struct { u8 c[stream.event.header.s.h]; u8 k; };",
 				"id = 4; context := struct { u8 l[k]; u8 q; }; fields := struct { u8 "
-				"x[stream.packet.context.p]; u8 y[event.context.q]; u8 z[s.h]; };");
+			"x[stream.packet.context.p]; u8 y[event.context.q]; u8 z[s.h]; };");
 	static const uint8_t bytes[] = { 2, /**/ 4, 1, /**/ 9, 3, /**/ 1, 2, 3, 2, /**/ 5, 6, 7, 8, 9 };
 	const struct wmk_ctf_stream_decoder *stream = &made.decoder->streams[0];
 	struct wmk_ctf_bytes in = { bytes, 0, sizeof(bytes) * 8 };
@@ -308,7 +303,8 @@ static void scopes(void **state)
 /* ── headers ─────────────────────────────────────────────────────────────────────────────────────────── */
 
 #define CLOCK "clock { name = c; };\ntypealias integer { size = 27; align = 1; map = clock.c.value; } := t27;\n" \
-	      "typealias integer { size = 64; align = 8; map = clock.c.value; } := t64;\ntypealias integer { size = 32; align = 8; map = clock.c.value; } := t32;\n"
+	"typealias integer { size = 64; align = 8; map = clock.c.value; } := t64;\n" \
+	"typealias integer { size = 32; align = 8; map = clock.c.value; } := t32;\n"
 
 struct record_wanted {
 	uint64_t id, time;
@@ -344,10 +340,9 @@ static void expect_records(struct made *made, const void *bytes, size_t n, uint6
 /* A record that ends in a string of each length, near the end of the packet and far from it, and cut at each byte. */
 static void text_at_the_end(void **state)
 {
-	struct made made =
-		make("le", CLOCK,
-		     "id = 0; event.header := struct { integer { size = 5; align = 8; } id; t27 timestamp; };",
-		     "id = 3; fields := struct { u8 x; string s; };");
+	struct made made = make("le", CLOCK,
+		"id = 0; event.header := struct { integer { size = 5; align = 8; } id; t27 timestamp; };",
+				"id = 3; fields := struct { u8 x; string s; };");
 	const struct wmk_ctf_stream_decoder *stream = &made.decoder->streams[0];
 
 	(void)state;
@@ -374,14 +369,13 @@ static void text_at_the_end(void **state)
 /* Our own headers of 4, 6 and 13 bytes (docs/trace-format.md), with a time that wraps. */
 static void our_header(void **state)
 {
-	struct made made = make("le",
-				CLOCK "struct h { enum : integer { size = 5; align = 1; } { compact = 0 ... 29, medium "
-				      "= 30, extended = 31 } id;"
-				      "variant <id> { struct { t27 timestamp; } compact; struct { integer { size = 16; "
-				      "align = 1; } id; t27 timestamp; } medium;"
-				      "struct { integer { size = 32; } id; t64 timestamp; } extended; } v; } align(8);",
+	struct made made = make("le", CLOCK "struct h { enum : integer { size = 5; align = 1; } { compact = 0 ... 29,"
+		" medium = 30, extended = 31 } id;"
+				"variant <id> { struct { t27 timestamp; } compact; struct { integer { size = 16; "
+			"align = 1; } id; t27 timestamp; } medium;"
+				"struct { integer { size = 32; } id; t64 timestamp; } extended; } v; } align(8);",
 				"id = 0; event.header := struct h;",
-				"id = 3; fields := struct { u8 x; }; };\nevent { name = \"f\"; id = 300;");
+			"id = 3; fields := struct { u8 x; }; };\nevent { name = \"f\"; id = 300;");
 	const uint32_t compact = 3 | 100u << 5;
 	const uint64_t medium = 30 | 300u << 5 | (uint64_t)50 << 21, extended_time = (uint64_t)7 << 40;
 	uint8_t bytes[5 + 6 + 14], *at = bytes;
@@ -396,19 +390,16 @@ static void our_header(void **state)
 	memcpy(at + 5, &extended_time, 8);
 	at[13] = 2;
 	expect_records(&made, bytes, sizeof(bytes), (uint64_t)5 << 27 | 99,
-		       (struct record_wanted[]){ { 3, (uint64_t)5 << 27 | 100, 5 },
-						 { 300, (uint64_t)6 << 27 | 50, 6 },
-						 { 3, extended_time, 14 } },
-		       3);
+		       (struct record_wanted[]){ { 3, (uint64_t)5 << 27 | 100, 5 }, { 300, (uint64_t)6 << 27 | 50,
+			6 }, { 3, extended_time, 14 } }, 3);
 	unmake(&made);
 }
 
 static void large_header(void **state)
 {
-	struct made made = make("be",
-				CLOCK "struct h { enum : u16 { compact = 0 ... 65534, extended = 65535 } id;"
-				      "variant <id> { struct { t32 timestamp; } compact; struct { integer { size = 32; "
-				      "align = 8; } id; t64 timestamp; } extended; } v; };",
+	struct made made = make("be", CLOCK "struct h { enum : u16 { compact = 0 ... 65534, extended = 65535 } id;"
+				"variant <id> { struct { t32 timestamp; } compact; struct { integer { size = 32; "
+			"align = 8; } id; t64 timestamp; } extended; } v; };",
 				"id = 0; event.header := struct h;", "id = 2;");
 
 	(void)state;
@@ -422,17 +413,18 @@ static void plain_header(void **state)
 	struct made made = make("le", CLOCK, "id = 0; event.header := struct { u8 id; t32 timestamp; };", "id = 2;");
 
 	(void)state;
-	expect_records(&made, BYTES(2, 1, 0, 0, 0, 2, 2, 0, 0, 0), 0,
-		       (struct record_wanted[]){ { 2, 1, 5 }, { 2, 2, 5 } }, 2);
+	expect_records(&made, BYTES(2, 1, 0, 0, 0, 2, 2, 0, 0, 0), 0, (struct record_wanted[]){ { 2, 1, 5 }, { 2, 2,
+		5 } }, 2);
 	unmake(&made);
 }
 
 /* The id is mapped to the clock, too. */
 static void timely_header(void **state)
 {
-	struct made made = make(
-		"le", CLOCK, "id = 0; event.header := struct { integer { size = 8; map = clock.c.value; } id; };",
-		"id = 2; fields := struct { u32 x; }; };\nevent { name = \"f\"; id = 7; fields := struct { u32 x; };");
+	struct made made = make("le", CLOCK,
+		"id = 0; event.header := struct { integer { size = 8; map = clock.c.value; } id; };",
+				"id = 2; fields := struct { u32 x; }; };\nevent { name = \"f\"; id = 7; fields := "
+			"struct { u32 x; };");
 
 	(void)state;
 	expect_records(&made, BYTES(2, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0), 0,
@@ -449,9 +441,8 @@ static void refuse(const char *types, const char *fields, const char *words)
 	char text[8192], said[1024];
 
 	snprintf(text, sizeof(text),
-		 "trace { major = 1; minor = 8; byte_order = le; };\ntypealias integer { size = 8; } := u8;\n%s\n"
-		 "stream { id = 0; };\nevent { name = \"e\"; fields := struct { %s }; };",
-		 types, fields);
+		"trace { major = 1; minor = 8; byte_order = le; };\ntypealias integer { size = 8; } := u8;\n%s\n"
+		 "stream { id = 0; };\nevent { name = \"e\"; fields := struct { %s }; };", types, fields);
 	assert_int_equal(wmk_ctf_metadata_parse(text, strlen(text), "m", false, &class), 0);
 	assert_true(wmk_ctf_compile(class, "m", &decoder) < 0);
 	if (!strstr(wmk_error_text(said, sizeof(said)), words))
@@ -504,7 +495,7 @@ static void nothing_in_nothing(void **state)
 {
 	(void)state;
 	too_many("struct a { struct { } x[1000]; }; struct b { struct a x[1000]; }; struct c { struct b x[1000]; };",
-		 "fields := struct { struct c x[1000]; };", "", 0);
+		"fields := struct { struct c x[1000]; };", "", 0);
 }
 
 /*
@@ -520,11 +511,10 @@ static void nothing_is_passed(void **state)
 	for (unsigned in = 1; in <= 40; in += 13)
 		for (unsigned before = 65530; before <= 65537; before++)
 			for (unsigned n = 6530; n <= 6560; n += before == 65536 ? 1 : 15) {
-				snprintf(fields, sizeof(fields),
-					 "fields := struct { u8 k; struct { } a[%u]; struct { struct { } x; struct { "
-					 "struct { } y; } z[%u]; } b[%u]; "
-					 "struct { u8 q[k]; struct { u32 none[k]; } w; } c[60000]; };",
-					 before, n / in, in);
+				snprintf(fields, sizeof(fields), "fields := struct { u8 k; struct { } a[%u]; struct "
+			"{ struct { } x; struct { struct { } y; } z[%u]; } b[%u]; "
+					 "struct { u8 q[k]; struct { u32 none[k]; } w; } c[60000]; };", before,
+			n / in, in);
 				struct made made = make("le", "", "id = 0;", fields);
 				const struct wmk_ctf_program *payload = &made.decoder->streams[0].events[0].payload;
 				const uint8_t bytes[8] = { 0 };
@@ -551,10 +541,9 @@ static void nothing_is_passed(void **state)
 /* Likewise in an event header, of which values are needed by role. */
 static void nothing_is_quick_in_headers(void **state)
 {
-	struct made made =
-		make("le", "",
-		     "id = 0; event.header := struct { u8 id; struct { } a[65536], b[65536], c[65536], d[65000]; };",
-		     "id = 0; fields := struct { u8 x; };");
+	struct made made = make("le", "",
+		"id = 0; event.header := struct { u8 id; struct { } a[65536], b[65536], c[65536], d[65000]; };",
+				"id = 0; fields := struct { u8 x; };");
 	const struct wmk_ctf_stream_decoder *stream = &made.decoder->streams[0];
 	const uint8_t bytes[2] = { 0 };
 	const struct wmk_ctf_bytes in = { bytes, 0, 16 };
@@ -575,7 +564,7 @@ static void nothing_is_quick_in_headers(void **state)
 static void nothing_is_quick(void **state)
 {
 	struct made made = make("le", "", "id = 0;",
-				"fields := struct { struct { } a[65536], b[65536], c[65536], d[65000]; u8 x; };");
+		"fields := struct { struct { } a[65536], b[65536], c[65536], d[65000]; u8 x; };");
 	const struct wmk_ctf_program *payload = &made.decoder->streams[0].events[0].payload;
 	const uint8_t bytes[1] = { 0 };
 	const struct wmk_ctf_bytes in = { bytes, 0, 8 };
@@ -595,26 +584,15 @@ static void nothing_is_quick(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(bits),
-		cmocka_unit_test(numbers),
-		cmocka_unit_test(texts),
-		cmocka_unit_test(arrays),
-		cmocka_unit_test(variants),
-		cmocka_unit_test(lengths_of_env),
+		cmocka_unit_test(bits), cmocka_unit_test(numbers), cmocka_unit_test(texts), cmocka_unit_test(arrays),
+		cmocka_unit_test(variants), cmocka_unit_test(lengths_of_env),
 #if defined(__x86_64__)
 		cmocka_unit_test(long_doubles),
 #endif
-		cmocka_unit_test(scopes),
-		cmocka_unit_test(text_at_the_end),
-		cmocka_unit_test(our_header),
-		cmocka_unit_test(large_header),
-		cmocka_unit_test(plain_header),
-		cmocka_unit_test(timely_header),
-		cmocka_unit_test(mistakes),
-		cmocka_unit_test(nothing_often),
-		cmocka_unit_test(nothing_in_nothing),
-		cmocka_unit_test(nothing_is_passed),
-		cmocka_unit_test(nothing_is_quick),
+		cmocka_unit_test(scopes), cmocka_unit_test(text_at_the_end), cmocka_unit_test(our_header),
+		cmocka_unit_test(large_header), cmocka_unit_test(plain_header), cmocka_unit_test(timely_header),
+		cmocka_unit_test(mistakes), cmocka_unit_test(nothing_often), cmocka_unit_test(nothing_in_nothing),
+		cmocka_unit_test(nothing_is_passed), cmocka_unit_test(nothing_is_quick),
 		cmocka_unit_test(nothing_is_quick_in_headers),
 	};
 

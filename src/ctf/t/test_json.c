@@ -262,8 +262,10 @@ static const char *const whole[] = {
 													      "record"
 													      "-class"
 													      "-id'"
-													      "]")) "," MEMBER("t",
-															       "'ts'")) "}]}") "]}"),
+													      "]"))
+			"," MEMBER("t",
+
+			"'ts'")) "}]}") "]}"),
 	"{'type': 'trace-class', 'environment': {'domain': 'ust'}, 'packet-header-field-class': " STRUCT(
 		MEMBER("magic", BITS("unsigned-integer", "'length': 32, 'roles': ['packet-magic-number']")) "," MEMBER(
 			"uuid", "{'type': 'static-length-blob', 'length': 16, 'roles': ['metadata-stream-uuid']}")) "}",

@@ -291,7 +291,8 @@ static void through_what_was_read(void **state)
 		*
 			optional = MEMBER("n",
 					  U8) "," MEMBER("o",
-							 "{'type': 'optional', 'selector-field-location': " AT("'n'") ", 'selector-field-ranges': [[1, 9]], 'field-class': " VARIANT(
+							 "{'type': 'optional', 'selector-field-location': " AT("'n'")
+			", 'selector-field-ranges': [[1, 9]], 'field-class': " VARIANT(
 								 OPTION(1, 1, STRUCTURE(MEMBER("m", U8))) "," OPTION(
 									 2, 9,
 									 U8)) "}") "," MEMBER("p",
@@ -306,7 +307,8 @@ static void through_what_was_read(void **state)
 													     "1]], "
 													     "'field-"
 													     "class':"
-													     " " BLOB(AT(
+													     " "
+			BLOB(AT(
 														     "'"
 														     "o"
 														     "'"
@@ -314,7 +316,8 @@ static void through_what_was_read(void **state)
 														     " "
 														     "'"
 														     "m"
-														     "'")) "}");
+
+			"'")) "}");
 
 	(void)state;
 	one(itself, BYTES(0, 2, 0xa, 0xb), "{ n=0 v<{ #1=2 } b=2 } ");
@@ -423,7 +426,8 @@ static void several_roles(void **state)
 #define WIDE(sign, order, more) \
 	"{'type': 'fixed-length-" sign "-integer', 'length': 128, 'byte-order': '" order \
 	"-endian', 'alignment': 8" more "}"
-#define TIMES_14(...) __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, \
+#define TIMES_14(...) __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, \
+	__VA_ARGS__, __VA_ARGS__, __VA_ARGS__, \
 		__VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__
 
 static void wide_integers(void **state)

@@ -35,19 +35,19 @@ static void test_bits(void **state)
 	} fine[] = {
 		{ BITS("bit-array", "'length': 16"), WMK_TYPE_INT, 16, WMK_ORDER_LITTLE, 0, 16, 1 },
 		{ BITS("boolean", "'length': 1, 'bit-order': 'last-to-first'"), WMK_TYPE_BOOL, 1, WMK_ORDER_LITTLE, 1,
-		  10, 1 },
+			10, 1 },
 		{ U("'length': 64, 'alignment': 32, 'preferred-display-base': 2"), WMK_TYPE_INT, 64, WMK_ORDER_LITTLE,
-		  0, 2, 32 },
+			0, 2, 32 },
 		{ U("'length': 5, 'bit-order': 'first-to-last', 'preferred-display-base': 8"), WMK_TYPE_INT, 5,
-		  WMK_ORDER_LITTLE, 0, 8, 1 },
+			WMK_ORDER_LITTLE, 0, 8, 1 },
 		{ BIG("signed-integer", "'length': 7, 'mappings': {}"), WMK_TYPE_INT, 7, WMK_ORDER_BIG, 0, 10, 1 },
-		{ BIG("unsigned-integer", "'length': 7, 'bit-order': 'first-to-last'"), WMK_TYPE_INT, 7, WMK_ORDER_BIG,
-		  1, 10, 1 },
-		{ BIG("unsigned-integer", "'length': 7, 'bit-order': 'last-to-first'"), WMK_TYPE_INT, 7, WMK_ORDER_BIG,
-		  0, 10, 1 },
+		{ BIG("unsigned-integer", "'length': 7, 'bit-order': 'first-to-last'"), WMK_TYPE_INT, 7,
+			WMK_ORDER_BIG, 1, 10, 1 },
+		{ BIG("unsigned-integer", "'length': 7, 'bit-order': 'last-to-first'"), WMK_TYPE_INT, 7,
+			WMK_ORDER_BIG, 0, 10, 1 },
 		{ BITS("floating-point-number", "'length': 16"), WMK_TYPE_FLOAT, 16, WMK_ORDER_LITTLE, 0, 10, 1 },
-		{ BITS("floating-point-number", "'length': 64, 'alignment': 64"), WMK_TYPE_FLOAT, 64, WMK_ORDER_LITTLE,
-		  0, 10, 64 },
+		{ BITS("floating-point-number", "'length': 64, 'alignment': 64"), WMK_TYPE_FLOAT, 64,
+			WMK_ORDER_LITTLE, 0, 10, 64 },
 	};
 
 	(void)state;
@@ -67,9 +67,8 @@ static void test_bits(void **state)
 static void test_bits_wrong(void **state)
 {
 	static const struct wrong wrong[] = {
-		{ -EPROTO,
-		  "meta:3: fragment 3 (event-record-class): 'payload-field-class'/member 1 'x'/'length': expected + "
-		  "from 1 on, not 0",
+		{ -EPROTO, "meta:3: fragment 3 (event-record-class): 'payload-field-class'/member 1 'x'/'length': "
+			"expected + from 1 on, not 0",
 		  U("'length': 0") },
 		{ -EPROTO, "'length': expected a whole number from 1 on, not '8'", U("'length': '8'") },
 		{ -EPROTO, "'length': expected a whole number from 1 on, not 8.0", U("'length': 8.0") },
@@ -82,14 +81,14 @@ static void test_bits_wrong(void **state)
 		{ -EPROTO, "'byte-order': expected 'little-endian' or 'big-endian', not true",
 		  "{'type': 'fixed-length-boolean', 'length': 8, 'byte-order': true}" },
 		{ -EPROTO, "'bit-order': expected 'first-to-last' or 'last-to-first', not 0",
-		  U("'length': 8, 'bit-order': 0") },
+			U("'length': 8, 'bit-order': 0") },
 		{ -EPROTO, "'alignment': expected a power of two, not 24", U("'length': 8, 'alignment': 24") },
 		{ -EPROTO, "'alignment': expected a power of two, not 0", U("'length': 8, 'alignment': 0") },
 		{ -E2BIG, "an alignment of 2147483648 bits", U("'length': 8, 'alignment': 2147483648") },
 		{ -EPROTO, "'preferred-display-base': expected 2, 8, 10 or 16, not 7",
-		  U("'length': 8, 'preferred-display-base': 7") },
+			U("'length': 8, 'preferred-display-base': 7") },
 		{ -EPROTO, "expected 16, 32, 64, 128, or a larger multiple of 32, not 24",
-		  BITS("floating-point-number", "'length': 24") },
+			BITS("floating-point-number", "'length': 24") },
 		{ -ENOTSUP, "a field of 8192 bits", BITS("floating-point-number", "'length': 8192") },
 		{ -ENOTSUP, "'extensions'/'n' + 'y'", U("'length': 8, 'extensions': {'n': {'y': 1}}") },
 		{ -EPROTO, "'attributes': expected an object", U("'length': 8, 'attributes': null") },
@@ -143,20 +142,20 @@ static void test_mappings(void **state)
 	const struct wmk_type *type;
 
 	(void)state;
-	type = field(
-		S("'length': 32, 'mappings': {'banana': [[-27399, -1882], [8, 199]], 'or\\u00e4nge': [[67, 67]]}"));
+	type = field(S("'length': 32, 'mappings': {'banana': [[-27399, -1882], [8, 199]], 'or\\u00e4nge': [[67, 67]]}"
+		));
 	assert_int_equal(type->kind, WMK_TYPE_ENUM);
 	assert_int_equal(type->count, 3);
 	check_label(type, 0, "banana", -27399, -1882);
 	check_label(type, 1, "banana", 8, 199);
 	check_label(type, 2, "or\xc3\xa4nge", 67, 67);
-	type = field(U("'length': 64, 'mappings': {'big': [[9223372036854775808, 18446744073709551615]], 'low': [[-5, "
-		       "3], [-9, -1]]}"));
+	type = field(U("'length': 64, 'mappings': {'big': [[9223372036854775808, 18446744073709551615]], 'low': [[-5,"
+		" 3], [-9, -1]]}"));
 	assert_int_equal(type->count, 2);
 	check_label(type, 0, "big", INT64_MIN, -1);
 	check_label(type, 1, "low", 0, 3);
 	type = field(S("'length': 64, 'mappings': {'big': [[5, 18446744073709551615], [9223372036854775808, "
-		       "9223372036854775809]]}"));
+		"9223372036854775809]]}"));
 	assert_int_equal(type->count, 1);
 	check_label(type, 0, "big", 5, INT64_MAX);
 	/* a label without a possible value: the number has no labels */
@@ -173,8 +172,9 @@ static void test_bit_map(void **state)
 		{ -EPROTO, "'flags'/'a': expected a list of at least one range, not 5",
 		  BITS("bit-map", "'length': 8, 'flags': {'a': 5}") },
 	};
-	const struct wmk_type *type = field(BITS("bit-map", "'length': 16, 'flags': {'RED': [[0, 2], [4, 4], [10, "
-							    "10]], 'NONE': [[16, 99]], 'HIGH': [[15, 70]]}"));
+	const struct wmk_type *type =
+		field(BITS("bit-map", "'length': 16, 'flags': {'RED': [[0, 2], [4, 4], [10, 10]], 'NONE': [[16, 99]],"
+			" 'HIGH': [[15, 70]]}"));
 
 	(void)state;
 	assert_int_equal(type->kind, WMK_TYPE_FLAGS);
@@ -191,8 +191,8 @@ static void test_bit_map(void **state)
 static void test_text_classes_are_read_or_refused(void **state)
 {
 	static const struct wrong wrong[] = {
-		{ -EPROTO,
-		  "'encoding': expected 'utf-8', 'utf-16le', 'utf-16be', 'utf-32le' or 'utf-32be', not 'latin-1'",
+		{ -EPROTO, "'encoding': expected 'utf-8', 'utf-16le', 'utf-16be', 'utf-32le' or 'utf-32be', not "
+			"'latin-1'",
 		  "{'type': 'null-terminated-string', 'encoding': 'latin-1'}" },
 		{ -EPROTO, "missing property 'length'", "{'type': 'static-length-string'}" },
 		{ -EPROTO, "'length': expected a whole number from 0 on, not -1",
@@ -210,8 +210,8 @@ static void test_text_classes_are_read_or_refused(void **state)
 	assert_int_equal(type->align, 8);
 	type = field("{'type': 'static-length-string', 'length': 100, 'encoding': 'utf-32be'}");
 	assert_int_equal(type->kind, WMK_TYPE_ARRAY);
-	assert_true(type->is_text && type->elem->kind == WMK_TYPE_INT && type->elem->width == 8 &&
-		    type->elem->align == 8);
+	assert_true(type->is_text && type->elem->kind == WMK_TYPE_INT && type->elem->width ==
+		8 && type->elem->align == 8);
 	assert_int_equal(type->encoding, WMK_ENCODING_UTF32BE);
 	assert_int_equal(type->count, 100);
 	type = field("{'type': 'dynamic-length-string', " LENGTH "}");
@@ -236,7 +236,7 @@ static void test_compound(void **state)
 {
 	static const struct wrong wrong[] = {
 		{ -EPROTO, "'member-classes': expected a list, not an object",
-		  "{'type': 'structure', 'member-classes': {}}" },
+			"{'type': 'structure', 'member-classes': {}}" },
 		{ -EPROTO, "member 1 'x'/member 2: expected an object, not 5", STRUCT(MEMBER("a", U8) ", 5") },
 		{ -EPROTO, "member 1 'x'/member 1: missing property 'name'", STRUCT("{'field-class': 'a'}") },
 		{ -EPROTO, "member 1 'a': missing property 'field-class'", STRUCT("{'name': 'a'}") },
@@ -292,8 +292,8 @@ static void test_optional(void **state)
 		{ -ENOTSUP, "below 0 and above",
 		  "{'type': 'optional', " SELECTOR ", 'selector-field-ranges': [[-1, 18446744073709551615]]}" },
 	};
-	const struct wmk_type *type =
-		field("{'type': 'optional', " SELECTOR ", 'field-class': " U("'length': 8, 'alignment': 8") "}");
+	const struct wmk_type *type = field("{'type': 'optional', " SELECTOR ", 'field-class': "
+		U("'length': 8, 'alignment': 8") "}");
 
 	(void)state;
 	assert_int_equal(type->kind, WMK_TYPE_OPTIONAL);
@@ -301,7 +301,7 @@ static void test_optional(void **state)
 	assert_int_equal(type->elem->align, 8);
 	assert_int_equal(type->n_ranges, 0);
 	type = field("{'type': 'optional', " SELECTOR
-		     ", 'selector-field-ranges': [[-12, -12], [15, 35]], 'field-class': " U8 "}");
+		", 'selector-field-ranges': [[-12, -12], [15, 35]], 'field-class': " U8 "}");
 	assert_int_equal(type->n_ranges, 2);
 	assert_true(type->is_signed);
 	assert_int_equal(type->ranges[0].from, -12);
@@ -334,8 +334,8 @@ static void test_variant(void **state)
 	const struct wmk_type *type;
 
 	(void)state;
-	type = field(VARIANT(
-		OPTION("", "[5, 5], [1, 2]") "," OPTION("'name': '#1', ", "[-3, -2]") "," OPTION("", "[6, 8]")));
+	type = field(VARIANT(OPTION("", "[5, 5], [1, 2]") "," OPTION("'name': '#1', ", "[-3, -2]") "," OPTION("",
+		"[6, 8]")));
 	assert_int_equal(type->kind, WMK_TYPE_VARIANT);
 	assert_int_equal(type->align, 1);
 	assert_int_equal(type->count, 3);
@@ -351,8 +351,8 @@ static void test_variant(void **state)
 	assert_string_equal(type->ranges[1].name, "#1.1");
 	assert_int_equal(type->ranges[2].from, 5);
 	assert_int_equal(type->ranges[3].to, 8);
-	type = field(
-		VARIANT(OPTION("", "[18446744073709551615, 18446744073709551615]") "," OPTION("", "[0, 0], [0, 4]")));
+	type = field(VARIANT(OPTION("", "[18446744073709551615, 18446744073709551615]") "," OPTION("",
+		"[0, 0], [0, 4]")));
 	assert_false(type->is_signed);
 	assert_int_equal(type->ranges[0].from, 0);
 	assert_true(type->ranges[2].from == -1);
@@ -363,12 +363,9 @@ static void test_variant(void **state)
 
 static void test_location(void **state)
 {
-	static const char *const origins[] = { "packet-header",
-					       "packet-context",
-					       "event-record-header",
-					       "event-record-common-context",
-					       "event-record-specific-context",
-					       "event-record-payload" };
+	static const char *const origins[] = { "packet-header", "packet-context", "event-record-header",
+		"event-record-common-context",
+					       "event-record-specific-context", "event-record-payload" };
 	static const struct wrong wrong[] = {
 		{ -EPROTO, "'length-field-location': expected an object, not a list of 1", BLOB("['a']") },
 		{ -EPROTO, "'length-field-location': missing property 'path'", BLOB("{}") },
@@ -376,7 +373,7 @@ static void test_location(void **state)
 		{ -EPROTO, "'path': the last element of the path must be a name", BLOB("{'path': ['a', null]}") },
 		{ -EPROTO, "'length-field-location'/step 2: expected a text, not 5", BLOB("{'path': ['a', 5]}") },
 		{ -EPROTO, "'origin': expected 'packet-header', 'packet-context'",
-		  BLOB("{'path': ['a'], 'origin': 'here'}") },
+			BLOB("{'path': ['a'], 'origin': 'here'}") },
 	};
 	const struct wmk_ref *ref;
 	char text[200];
@@ -415,14 +412,14 @@ static void test_roles(void **state)
 		const char *name;
 		int context, header, packet_header;
 	} roles[] = {
-		{ "packet-total-length", WMK_ROLE_PACKET_SIZE, 0, 0 },
-		{ "packet-content-length", WMK_ROLE_CONTENT_SIZE, 0, 0 },
-		{ "default-clock-timestamp", WMK_ROLE_BEGIN, WMK_ROLE_TIME, 0 },
-		{ "packet-end-default-clock-timestamp", WMK_ROLE_END, 0, 0 },
-		{ "discarded-event-record-counter-snapshot", WMK_ROLE_LOST, 0, 0 },
-		{ "packet-sequence-number", WMK_ROLE_SEQUENCE, 0, 0 },
-		{ "event-record-class-id", 0, WMK_ROLE_EVENT_CLASS, 0 },
-		{ "data-stream-class-id", 0, 0, WMK_ROLE_STREAM_CLASS },
+		{ "packet-total-length", WMK_ROLE_PACKET_SIZE, 0, 0 }, { "packet-content-length",
+			WMK_ROLE_CONTENT_SIZE, 0, 0 },
+		{ "default-clock-timestamp", WMK_ROLE_BEGIN, WMK_ROLE_TIME, 0 }, {
+			"packet-end-default-clock-timestamp", WMK_ROLE_END, 0, 0 },
+		{ "discarded-event-record-counter-snapshot", WMK_ROLE_LOST, 0, 0 }, { "packet-sequence-number",
+			WMK_ROLE_SEQUENCE, 0, 0 },
+		{ "event-record-class-id", 0, WMK_ROLE_EVENT_CLASS, 0 }, { "data-stream-class-id", 0, 0,
+			WMK_ROLE_STREAM_CLASS },
 		{ "data-stream-id", 0, 0, WMK_ROLE_STREAM },
 	};
 	char alias[500];
@@ -435,7 +432,7 @@ static void test_roles(void **state)
 		       "'event-record-header-field-class': 'r', 'event-record-common-context-field-class': 'r'}");
 		assert_int_equal(class->packet_header->members[0].type.roles, WMK_ROLE_BIT(roles[i].packet_header));
 		assert_int_equal(class->streams[0]->packet_context->members[0].type.roles,
-				 WMK_ROLE_BIT(roles[i].context));
+			WMK_ROLE_BIT(roles[i].context));
 		assert_int_equal(class->streams[0]->event_header->members[0].type.roles, WMK_ROLE_BIT(roles[i].header));
 		assert_int_equal(class->streams[0]->event_context->members[0].type.roles, WMK_ROLE_BIT(WMK_ROLE_NONE));
 	}
@@ -456,10 +453,10 @@ static void test_roles(void **state)
 static void test_several_roles(void **state)
 {
 	(void)state;
-	ACCEPT(CLOCK,
-	       CONTEXT("'default-clock-class-id': 'c', ",
-		       ROLE("'packet-sequence-number', 'event-record-class-id', 'packet-end-default-clock-timestamp',"
-			    "'packet-sequence-number', 'default-clock-timestamp'")));
+	ACCEPT(CLOCK, CONTEXT("'default-clock-class-id': 'c', ",
+		ROLE("'packet-sequence-number', 'event-record-class-id', 'packet-end-default-clock-timestamp',"
+
+			"'packet-sequence-number', 'default-clock-timestamp'")));
 	assert_int_equal(class->streams[0]->packet_context->members[0].type.roles,
 			 WMK_ROLE_BIT(WMK_ROLE_BEGIN) | WMK_ROLE_BIT(WMK_ROLE_END) | WMK_ROLE_BIT(WMK_ROLE_SEQUENCE));
 	ACCEPT(HEADER(MEMBER("m", U("'length': 32, 'roles': ['data-stream-class-id', 'packet-magic-number', "
@@ -501,97 +498,6 @@ static void test_header_roles(void **state)
 		       NULL });
 }
 
-/* ── aliases ─────────────────────────────────────────────────────────────────────────────────────────── */
-
-static void test_aliases(void **state)
-{
-	(void)state;
-	ACCEPT(ALIAS("u8", U8), ALIAS("uint8", "'u8'"),
-	       ALIAS("pair", STRUCT(MEMBER("a", "'uint8'") "," MEMBER("b", "'u8'"))), STREAM,
-	       "{'type': 'event-record-class', 'payload-field-class': 'pair',"
-	       "'specific-context-field-class': " STRUCT(MEMBER("x", "'pair'")) "}");
-	assert_int_equal(class->streams[0]->events[0]->payload->members[0].type.width, 8);
-	assert_string_equal(class->streams[0]->events[0]->context->members[0].type.members[1].name, "b");
-	REFUSE(-EPROTO, "fragment 3 (field-class-alias) + an alias 'a' exists", ALIAS("a", U8), ALIAS("a", U8));
-	REFUSE(-EPROTO, "'field-class': expected the name of a field class alias that was declared before, not 'b'",
-	       ALIAS("a", "'b'"), ALIAS("b", U8));
-	REFUSE(-EPROTO, "declared before, not 'a'", ALIAS("a", "'a'"));
-	REFUSE(-EPROTO,
-	       "member 1 'x'/'field-class': expected the name of a field class alias that was declared before, not 'a'",
-	       ALIAS("a", STRUCT(MEMBER("x", "'a'"))));
-	REFUSE(-EPROTO, "expected a field class, or the name of an alias", ALIAS("a", "null"));
-	REFUSE(-EPROTO, "missing property 'name'", "{'type': 'field-class-alias', 'field-class': " U8 "}");
-	REFUSE(-EPROTO, "'name': expected a text, not 5",
-	       "{'type': 'field-class-alias', 'name': 5, 'field-class': " U8 "}");
-	REFUSE(-EPROTO, "missing property 'field-class'", "{'type': 'field-class-alias', 'name': 'a'}");
-	/* an error that depends on the use names both places */
-	REFUSE(-EPROTO, "'packet-header-field-class'/member 1 'm'/alias 'a'/role 1: + a fixed length of 32 bits",
-	       ALIAS("a", ROLE("'packet-magic-number'")), HEADER(MEMBER("m", "'a'")));
-}
-
-/* Nested arrays with `levels` levels of types in all. */
-static void nest(char *text, size_t size, const char *innermost, unsigned levels)
-{
-	size_t len = 0;
-
-	for (unsigned i = 1; i < levels; i++)
-		len += (size_t)snprintf(text + len, size - len,
-					"{'type': 'static-length-array', 'length': 1, 'element-field-class': ");
-	len += (size_t)snprintf(text + len, size - len, "%s", innermost);
-	for (unsigned i = 1; i < levels; i++)
-		len += (size_t)snprintf(text + len, size - len, "}");
-}
-
-static void test_nested_classes_are_limited_by_depth(void **state)
-{
-	char class_text[16000], alias[16200], event[16200];
-
-	(void)state;
-	nest(class_text, sizeof(class_text), U8, WMK_CTF_TYPE_DEPTH - 1);
-	snprintf(event, sizeof(event), EVENT(STRUCT("{'name': 'x', 'field-class': %s}")), class_text);
-	ACCEPT(STREAM, event);
-	nest(class_text, sizeof(class_text), U8, WMK_CTF_TYPE_DEPTH);
-	snprintf(event, sizeof(event), EVENT(STRUCT("{'name': 'x', 'field-class': %s}")), class_text);
-	REFUSE(-E2BIG, ".../ + more than 128 levels", STREAM, event);
-	/* an alias may have the full depth, but its use adds to it */
-	snprintf(alias, sizeof(alias), ALIAS("a", "%s"), class_text);
-	ACCEPT(alias);
-	REFUSE(-E2BIG, "member 1 'x'/'field-class': + more than 128 levels", alias, STREAM,
-	       EVENT(STRUCT(MEMBER("x", "'a'"))));
-	nest(class_text, sizeof(class_text), "'a'", 2);
-	snprintf(event, sizeof(event), ALIAS("b", "%s"), class_text);
-	REFUSE(-E2BIG, "more than 128 levels", alias, event);
-}
-
-/* Each alias contains the one before it a hundred times: the memory must not grow with that. */
-static void test_nested_aliases_are_limited_by_size(void **state)
-{
-	enum { ALIASES = 25, MEMBERS = 100 };
-	const char *fragments[ALIASES + 5] = { PREAMBLE, ALIAS("a0", U8) };
-	char *texts[ALIASES + 1];
-
-	(void)state;
-	for (unsigned i = 1; i <= ALIASES; i++) {
-		size_t size = MEMBERS * 50 + 200, len = 0;
-		char *text = texts[i] = malloc(size);
-
-		assert_non_null(text);
-		len += (size_t)snprintf(text, size, "{'type': 'field-class-alias', 'name': 'a%u', 'field-class': "
-						    "{'type': 'structure', 'member-classes': [", i);
-		for (unsigned j = 0; j < MEMBERS; j++)
-			len += (size_t)snprintf(text + len, size - len, "%s{'name': '%u', 'field-class': 'a%u'}",
-						j ? "," : "", j, i - 1);
-		snprintf(text + len, size - len, "]}}");
-		fragments[i + 1] = text;
-	}
-	fragments[ALIASES + 2] = "{'type': 'data-stream-class', 'packet-context-field-class': 'a25',"
-				 "'event-record-header-field-class': 'a25'}";
-	fragments[ALIASES + 3] = "{'type': 'event-record-class', 'payload-field-class': 'a25'}";
-	accept(fragments);
-	for (unsigned i = 1; i <= ALIASES; i++)
-		free(texts[i]);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -608,9 +514,6 @@ int main(void)
 		cmocka_unit_test_teardown(test_roles, drop),
 		cmocka_unit_test_teardown(test_several_roles, drop),
 		cmocka_unit_test_teardown(test_header_roles, drop),
-		cmocka_unit_test_teardown(test_aliases, drop),
-		cmocka_unit_test_teardown(test_nested_classes_are_limited_by_depth, drop),
-		cmocka_unit_test_teardown(test_nested_aliases_are_limited_by_size, drop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -333,7 +333,8 @@ static void mistakes(void **state)
 	refuse(TRACE "struct a { }; struct a { };", "m:2:22: 'a' is declared twice");
 	refuse(TRACE "typedef integer { size = 4097; } x;", "m:2:26: an integer must have 1 to 4096 bits, not 4097");
 	refuse(TRACE "typedef integer { align = 8; } x;", "m:2:9: the integer has no size");
-	refuse(TRACE "typedef integer { size = 8; align = 3; } x;", "m:2:37: an alignment must be a power of two, not 3");
+	refuse(TRACE "typedef integer { size = 8; align = 3; } x;",
+	       "m:2:37: an alignment must be a power of two, not 3");
 	refuse(TRACE "typedef integer { size = 8; signed = maybe; } x;",
 	       "m:2:38: expected 'true' or 'false', not 'maybe'");
 	refuse(TRACE "typedef integer { size = 8; map = clock.c; } x;", "m:2:35: expected clock.NAME.value");
