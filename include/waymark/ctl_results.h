@@ -72,7 +72,7 @@ struct waymark_ctl_rule_info {
  */
 enum waymark_ctl_call_arguments { WAYMARK_CTL_CALLS_TEXT = 0, WAYMARK_CTL_CALLS_NUMBERS = 1 };
 enum waymark_ctl_calls_by {
-	WAYMARK_CTL_CALLS_BY_NOBODY = 0,
+	WAYMARK_CTL_CALLS_BY_NONE = 0,
 	WAYMARK_CTL_CALLS_BY_BPF = 1,
 	WAYMARK_CTL_CALLS_BY_EVENTS = 2
 };

@@ -234,7 +234,7 @@ int wmk_command_enable_channel(struct command_request *cmd)
 	struct wmk_session *session;
 	int err = domain_complete(cmd, &given.domain);
 
-	given.calls_by = WMK_CALLS_BY_NOBODY;    /* decided below; the value in a saved session is ignored */
+	given.calls_by = WMK_CALLS_BY_NONE;    /* decided below; the value in a saved session is ignored */
 	given.calls_why = NULL;
 	if (!*given.name)
 		given.name = DEFAULT_CHANNEL;

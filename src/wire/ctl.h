@@ -85,7 +85,7 @@ struct wmk_ctl_rule {
 
 /* Of the kernel: what is recorded of system calls' arguments that point to something; and who records it so. */
 enum wmk_ctl_call_arguments { WMK_CALL_ARGUMENTS_TEXT, WMK_CALL_ARGUMENTS_NONE };
-enum wmk_ctl_calls_by { WMK_CALLS_BY_NOBODY, WMK_CALLS_BY_BPF, WMK_CALLS_BY_TRACEFS };
+enum wmk_ctl_calls_by { WMK_CALLS_BY_NONE, WMK_CALLS_BY_BPF, WMK_CALLS_BY_TRACEFS };
 
 /*
  * Settings of a channel: what ENABLE_CHANNEL chooses and nothing changes later. The request, the channel, its state and

@@ -146,7 +146,7 @@ static void decide(struct wmk_session_channel *channel)
 
 bool wmk_channel_syscalls_expected_by_bpf(const struct wmk_session_channel *channel)
 {
-	if (channel->is.calls_by != WMK_CALLS_BY_NOBODY)
+	if (channel->is.calls_by != WMK_CALLS_BY_NONE)
 		return wmk_channel_syscalls_by_bpf(channel);
 	if (channel->is.settings.call_arguments == WMK_CALL_ARGUMENTS_NONE)
 		return false;
@@ -162,7 +162,7 @@ void wmk_session_syscalls_decide(struct wmk_session *session)
 	for (unsigned i = 0; i < session->n_channels && session->tracing->kernel_owner[0]; i++) {
 		struct wmk_session_channel *channel = session->channels[i];
 
-		if (wmk_channel_is_kernel(channel) && channel->is.calls_by == WMK_CALLS_BY_NOBODY &&
+		if (wmk_channel_is_kernel(channel) && channel->is.calls_by == WMK_CALLS_BY_NONE &&
 		    names_calls(channel))
 			decide(channel);
 	}
