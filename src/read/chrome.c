@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chrome.c - records in the Trace Event Format ("JSON Object Format" of the document of that name): an instant event
- * for each, or the begin or the end of a duration, with what it has as its arguments, on the line of its thread;
- * without contexts that tell the thread, on that of its CPU, in a process 0. Counters are its process's.
+ * chrome.c - export records in the Trace Event Format ("JSON Object Format" of the document of that name). A record is
+ * an instant event, or the begin or the end of a duration, with its fields as arguments, on the track of its thread.
+ * Without contexts for the thread, it is on the track of its CPU in process 0. A counter belongs to its process.
  *
- * Times are microseconds since the first record, with three decimals: readers of JSON keep 53 bits, which are not
- * enough since 1970. When that was stands in otherData.
+ * Times are microseconds since the first record, with three decimals: readers of JSON keep 53 bits, which are too few
+ * for times since 1970. otherData has the time of the first record.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -71,7 +71,7 @@ static void begin_event(struct wmk_read_tracks *whole, struct wmk_json_writer *w
 	w->is_first = true;
 }
 
-/* The line's name: `kind` is thread_name or process_name. */
+/* Name a track: `kind` is thread_name or process_name. */
 static void put_line_name(struct wmk_json_writer *w, const char *kind, int64_t pid, int64_t tid, const char *name)
 {
 	put_member(w, "name", kind, strlen(kind));
@@ -86,8 +86,7 @@ static void put_line_name(struct wmk_json_writer *w, const char *kind, int64_t p
 }
 
 /*
- * Which line the record is on; that it has a name, when it is met for the first time: that counts, whatever becomes of
- * the record.
+ * Find the record's track, and name it if it is new. The name is kept even if the record fails.
  */
 static int line_of(struct wmk_read_track *line, struct wmk_print_text *out, int64_t *pid, int64_t *tid)
 {
@@ -98,7 +97,7 @@ static int line_of(struct wmk_read_track *line, struct wmk_print_text *out, int6
 
 	*pid = who->has_pid ? who->pid : 0;
 	*tid = who->has_pid ? who->tid : who->cpu;
-	/* (some channels have no context for the name: another may have) */
+	/* (a channel without a context for the name: another channel may have it) */
 	if (who->has_pid && !who->name[0])
 		return 0;
 	is_new = wmk_read_seen_add(&line->whole->seen, (uint64_t)(uint32_t)*pid << 32 | (uint32_t)*tid);
@@ -132,7 +131,7 @@ static int put_args(struct wmk_read_track *line, struct wmk_read_stream *read, c
 	return err;
 }
 
-/* Of a counter all arguments are drawn: it has its value alone. */
+/* A viewer draws all arguments of a counter, so it gets only its value. */
 static void put_value(struct wmk_json_writer *w, const struct wmk_ctf_item *value)
 {
 	struct wmk_ctf_op plain = *value->op;
@@ -147,7 +146,7 @@ static void put_value(struct wmk_json_writer *w, const struct wmk_ctf_item *valu
 	wmk_json_put_text(w, "}}");
 }
 
-/* An event up to its arguments. */
+/* Write an event up to its arguments. */
 static void put_head(struct wmk_json_writer *w, struct wmk_read_track *line, const struct wmk_read_drawing *drawing,
 		     int64_t since, const int64_t ids[2])
 {
@@ -176,7 +175,7 @@ static void put_head(struct wmk_json_writer *w, struct wmk_read_track *line, con
 	put_number(w, "tid", ids[1]);
 }
 
-/* Spans whose own ends are missing end with the one around them. */
+/* Spans that lack their own ends end together with the span around them. */
 static void put_ends(struct wmk_json_writer *w, struct wmk_read_track *line, const struct wmk_read_drawing *drawing,
 		     int64_t since, const int64_t ids[2])
 {
@@ -206,7 +205,7 @@ static int chrome_record(void *state, struct wmk_read_stream *read, struct wmk_p
 
 	const int64_t ns = wmk_read_track_ns(line, read);
 
-	/* (times that are centuries apart) */
+	/* (times that are centuries apart do not fit) */
 	if (__builtin_sub_overflow(ns, whole->first, &since))
 		since = ns < whole->first ? INT64_MIN : INT64_MAX;
 	put_ends(&w, line, &drawing, since, ids);

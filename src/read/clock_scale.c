@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* clock_scale.c - clock values as nanoseconds, and which clocks have to do with each other (see trace.h). */
+/* clock_scale.c - convert clock values to nanoseconds, and find clocks that are unrelated (see trace.h). */
 #include <string.h>
 
 #include "read/trace.h"
@@ -7,7 +7,7 @@
 void wmk_read_scale_make(struct wmk_read_scale *scale, const struct wmk_ctf_clock_class *clock)
 {
 	const double per_s = 1e9;
-	/* (a second is left at either end for what is added) */
+	/* (one second is reserved at both ends for the clock's value) */
 	const int64_t least = INT64_MIN / 1000000000 - 1, most = INT64_MAX / 1000000000 - 1;
 
 	*scale = (struct wmk_read_scale){ .is_there = clock != NULL, .is_ns = true };

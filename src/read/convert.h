@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * convert.h - the forms into which `waymark convert` makes a trace, besides lines of text (print.h) and of JSON
- * (json.h).
+ * convert.h - output forms of `waymark convert`, in addition to text (print.h) and JSON (json.h).
  */
 #ifndef WMK_READ_CONVERT_H
 #define WMK_READ_CONVERT_H
@@ -9,9 +8,9 @@
 #include "read/exporter.h"
 
 extern const struct wmk_read_exporter wmk_read_csv;      /* a table: csv.c */
-extern const struct wmk_read_exporter wmk_read_chrome;   /* for chrome://tracing and its like: chrome.c */
+extern const struct wmk_read_exporter wmk_read_chrome;   /* for chrome://tracing and compatible viewers: chrome.c */
 extern const struct wmk_read_exporter wmk_read_perfetto; /* for ui.perfetto.dev: perfetto.c */
-/* a directory with a trace for each, in Common Trace Format 1.8: ctf_exporter.c; ... */
+/* a directory of traces in Common Trace Format 1.8: ctf_exporter.c; ... */
 extern const struct wmk_read_exporter wmk_read_ctf18;
 extern const struct wmk_read_exporter wmk_read_ctf2;     /* ... in version 2 */
 

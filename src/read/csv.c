@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * csv.c - records as a table (RFC 4180, lines end in a newline alone): time, trace, stream, event; then what packets,
- * contexts and payloads of any of the traces' event classes have, a column for each name. What a record does not have
- * is empty; what has something in it is JSON.
+ * csv.c - export records as a table (RFC 4180, but lines end with a newline only): time, trace, stream, event; then one
+ * column for each name of a field in packets, contexts and payloads of all event classes of the traces. A cell is empty
+ * if the record lacks the field. Structured values are JSON.
  *
- * No two columns have one title: a field called as one of the first four gets "fields." in front, and what is equal
- * even so (fields `_x` and `x` of one structure, names of CTF 2 with dots) gets "_2" and so on behind.
+ * Titles are unique. A field with the name of one of the first four columns gets the prefix "fields.". Other duplicates
+ * (fields `_x` and `x` of one structure, names of CTF 2 with dots) get the suffix "_2" and so on.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -27,8 +27,8 @@ static const char *const prefixes[WMK_READ_SCOPES] = { "packet.", "context.", "e
 
 struct column {
 	char *name;
-	uint32_t part, nth;        /* of those of this name in one structure */
-	/* Of the record: where in `cells`; len 0: it has none. */
+	uint32_t part, nth;        /* nth: number among equal names of one structure */
+	/* of the present record: position in `cells`; len 0: none */
 	size_t at, len;
 	bool is_set;
 };
@@ -37,13 +37,13 @@ struct table {
 	struct column *columns;
 	uint32_t n, cap;
 	struct wmk_print_text cells;
-	struct wmk_print_text json;    /* of the cell that is being made */
+	struct wmk_print_text json;    /* the cell that is being written */
 };
 
 struct csv_stream {
 	struct table *table;
 	const struct wmk_ctf_stream_decoder *decoder;
-	struct wmk_print_text packet;  /* the cells of its packet, which all its records show */
+	struct wmk_print_text packet;  /* the cells of its packet, which are repeated in all its records */
 	struct column *packet_columns; /* as many as the table has */
 };
 
@@ -72,7 +72,7 @@ static int add_column(struct table *table, unsigned part, const char *name)
 		return wmk_error(-ENOMEM, "no memory for %u columns", table->n);
 	table->columns = more;
 	if (table->n >= COLUMNS_MAX)
-		return wmk_error(-E2BIG, "a table of more than %u columns", COLUMNS_MAX);
+		return wmk_error(-E2BIG, "too many columns: the maximum is %u", COLUMNS_MAX);
 	table->columns[table->n] = (struct column){ .part = part };
 	if (asprintf(&table->columns[table->n].name, "%s%s", prefixes[part], name) < 0)
 		return wmk_error(-ENOMEM, "no memory for a column");
@@ -80,7 +80,7 @@ static int add_column(struct table *table, unsigned part, const char *name)
 	return 0;
 }
 
-/* Sorted, and each once. */
+/* Sort the columns, and remove duplicates. */
 static void settle(struct table *table)
 {
 	uint32_t n = 0;
@@ -95,7 +95,7 @@ static void settle(struct table *table)
 	table->n = n;
 }
 
-/* Of the columns from `before` on, which are one structure's, those of one name are counted. */
+/* Number the columns of equal names, from column `before` on; these belong to one structure. */
 static void number(struct table *table, uint32_t before)
 {
 	struct column *columns = table->columns;
@@ -117,7 +117,7 @@ static int add_program(struct table *table, const struct wmk_ctf_program *progra
 		if (!wmk_read_is_interpreted(&ops[i]))
 			err = add_column(table, part, wmk_or_empty(ops[i].name));
 	number(table, before);
-	/* What many classes share does not pile up. */
+		/* Remove duplicates now, so that columns of many similar classes do not accumulate. */
 	if (table->n > 4096)
 		settle(table);
 	return err;
@@ -163,7 +163,7 @@ static void csv_free(void *whole)
 
 /* ── cells ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* A character, or U+FFFD for what is no UTF-8, as in JSON; its length. */
+/* Copy a character, or U+FFFD for invalid UTF-8, as in JSON. Returns its length. */
 static size_t put_character(struct wmk_json_writer *w, const char *text, size_t len)
 {
 	const size_t n = wmk_utf8_length(text, len);
@@ -172,7 +172,7 @@ static size_t put_character(struct wmk_json_writer *w, const char *text, size_t 
 	return n ? n : 1;
 }
 
-/* With quotes where something in it needs them. */
+/* Add quotes if the cell needs them. */
 static void put_cell(struct wmk_json_writer *w, const char *text, size_t len)
 {
 	bool needs = len && (text[0] == ' ' || text[len - 1] == ' '), is_plain = true;
@@ -199,7 +199,7 @@ static bool is_fixed(const char *name)
 	return !strcmp(name, "time") || !strcmp(name, "trace") || !strcmp(name, "stream") || !strcmp(name, "event");
 }
 
-/* The column's own title, to be freed. `n`: the last number that one of this name got. NULL: no memory. */
+/* The unique title of a column; the caller frees it. `n`: the last number of this name. NULL: no memory. */
 static char *title_of(const struct table *table, const struct column *column, uint32_t *n)
 {
 	const bool is_again = column != table->columns && strcmp(column[-1].name, column->name) == 0;
@@ -259,7 +259,7 @@ static struct column *column_of(const struct table *table, struct column *column
 		free(at);
 	if (!found)
 		return NULL;
-	/* (the next one of this name, where one structure has several) */
+	/* (the next column of this name, if one structure has several) */
 	columns += found - table->columns;
 	for (uint32_t left = table->n - (uint32_t)(found - table->columns); columns->is_set && left > 1 &&
 	     found[1].nth; left--, found++)
@@ -267,7 +267,7 @@ static struct column *column_of(const struct table *table, struct column *column
 	return columns;
 }
 
-/* A text in UTF-16 or UTF-32: in UTF-8 first. */
+/* A text in UTF-16 or UTF-32 is converted to UTF-8 first. */
 static void put_wide_text(struct table *table, struct wmk_json_writer *w, const struct wmk_ctf_item *item)
 {
 	struct wmk_json_writer characters;
@@ -286,7 +286,7 @@ static void put_wide_text(struct table *table, struct wmk_json_writer *w, const 
 		put_cell(w, table->json.text, table->json.len);
 }
 
-/* A value that stands alone: a text without quotes, a label. */
+/* A simple value: a text without quotes, a label. */
 static bool put_plain(struct table *table, struct wmk_json_writer *w, const struct wmk_ctf_item *item)
 {
 	const struct wmk_ctf_op *op = item->op;
@@ -307,7 +307,7 @@ static bool put_plain(struct table *table, struct wmk_json_writer *w, const stru
 	return true;
 }
 
-/* What was put becomes the cell; JSON in quotes. */
+/* Store what was written as the cell. JSON is quoted. */
 static int end_cell(struct table *table, const struct wmk_json_writer *put, struct column *column)
 {
 	struct wmk_print_text *text = put->out;
@@ -317,7 +317,7 @@ static int end_cell(struct table *table, const struct wmk_json_writer *put, stru
 
 	if (err < 0 || !column)
 		return err;
-	/* (put_plain() has made its quotes already) */
+	/* (put_plain() has already quoted it) */
 	if (text->len > from && (text->text[from] == '{' || text->text[from] == '[')) {
 		table->json.len = 0;
 		w = wmk_json_begin(&table->json);
@@ -338,7 +338,7 @@ static int end_cell(struct table *table, const struct wmk_json_writer *put, stru
 	return 0;
 }
 
-/* The cells of one part. */
+/* Write the cells of one scope. */
 static int fill(struct table *table, struct column *columns, struct wmk_print_text *text, unsigned part,
 		struct wmk_read_stream *read)
 {
@@ -347,7 +347,7 @@ static int fill(struct table *table, struct column *columns, struct wmk_print_te
 	struct wmk_ctf_item item;
 	struct wmk_json_writer w = wmk_json_begin(text);
 	struct column *column = NULL;
-	unsigned depth = 0, within = 0;         /* containers that are open; of these, structures and arrays */
+	unsigned depth = 0, within = 0;         /* number of open containers; of open structures and arrays */
 	int err = 0;
 
 	if (!program->n_ops)
@@ -367,7 +367,7 @@ static int fill(struct table *table, struct column *columns, struct wmk_print_te
 		}
 		const bool is_whole = item.op->code == WMK_CTF_STRUCT || item.op->code == WMK_CTF_ARRAY;
 
-		/* (what a variant or an optional holds is the whole cell) */
+		/* (the content of a variant or an optional is the whole cell) */
 		if (within || is_container || !put_plain(table, &w, &item))
 			wmk_json_put_item(&w, &item, item.op->name);
 		depth += is_container && !item.is_end;

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctf_exporter.c - records as traces in Common Trace Format again, in version 1.8 or 2: below one directory a trace for
- * each that is read, called as it is, with its streams.
+ * ctf_exporter.c - export records as traces in Common Trace Format 1.8 or 2: one trace for each input trace, with its
+ * name and its streams, below one directory.
  *
- *     metadata          said again (ctf/rewrite.h)
- *     <stream>          packet by packet: head and context as they were, then those records that are wanted, moved together (ctf/copy.h)
- *     index/            where these packets are and what they say of themselves, when all is written (index_builder.h)
+ *     metadata          generated again (ctf/rewrite.h)
+ *     <stream>          packet by packet: the original head and context, then the selected records (ctf/copy.h)
+ *     index/            positions and times of these packets, at the end (index_builder.h)
  *
- * What a packet says of itself is put right when it ends: its sizes. A record whose header has the last bits of its
- * time only may follow no longer than these bits tell on the one before: where what was between is left out and it
- * would, the packet ends and another begins with the record's whole time; packets behind have higher sequence numbers
- * then. A packet of which no record is wanted stays, without: it tells what was lost.
+ * The sizes in a packet's context are corrected at its end. If a record's header has only the low bits of its time,
+ * they limit its distance from the previous record. If the distance becomes too large, a new packet begins with the
+ * whole time; later packets then have higher sequence numbers. A packet without selected records reports losses.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -32,19 +31,19 @@
 #include "read/record_scope.h"
 #include "read/write_all.h"
 
-#define SPLIT_BITS (UINT64_C(64) << 23)   /* a packet that has become larger ends, if it can */
+#define SPLIT_BITS (UINT64_C(64) << 23)   /* a packet that has grown to this size ends as soon as possible */
 
 struct output_trace {
 	struct output_trace *next;
 	const struct wmk_read_trace *trace;
-	char *sub;                 /* below the directory */
+	char *sub;                 /* path below the directory */
 	int dir;
 	struct wmk_read_index_folder indexes;
 };
 
 struct output {
 	char *directory;
-	unsigned number;           /* of the trace that has got one last */
+	unsigned number;           /* the latest number that a path got */
 	unsigned version;          /* 1 or 2 */
 	int dir;
 	struct output_trace *traces, **last;
@@ -59,20 +58,20 @@ struct output_stream {
 	struct output_trace *made;
 	char *name;
 	int fd;
-	uint64_t at;               /* bytes: of the packet in the file */
+	uint64_t at;               /* position of the packet in the file, in bytes */
 	struct wmk_ctf_out out;
-	struct wmk_ctf_spots spots; /* of the packet's head and context */
-	uint64_t values[WMK_ROLES]; /* what they have to be in the packet that is written */
-	uint8_t *head;             /* they, as they were */
+	struct wmk_ctf_spots spots; /* positions of values in the packet's head and context */
+	uint64_t values[WMK_ROLES]; /* the values for the packet that is written */
+	uint8_t *head;             /* the original head and context */
 	size_t head_cap;
 	uint64_t head_bits;
 	bool is_open, has_records;
 	bool has_end;
-	uint64_t end;              /* as the packet says it */
-	uint64_t last;             /* clock value: of the record before, or the packet's begin */
-	uint64_t splits;           /* packets more than were read */
+	uint64_t end;              /* as the packet declares it */
+	uint64_t last;             /* clock value of the previous record, or of the packet's begin */
+	uint64_t splits;           /* number of additional packets */
 	struct wmk_read_index_builder index;
-	struct wmk_ctf_index_entry entry; /* of the packet, as far as it is known */
+	struct wmk_ctf_index_entry entry; /* of the packet, as far as known */
 };
 
 /* ── files ───────────────────────────────────────────────────────────────────────────────────────────── */
@@ -87,7 +86,7 @@ static bool is_free(const void *data, const char *sub)
 	return true;
 }
 
-/* "" for one trace alone, which was given itself. */
+/* "" for a single trace that was given itself. */
 static char *sub_of(struct output *whole, const struct wmk_read_trace *trace)
 {
 	if (trace->is_given && !whole->traces->next)
@@ -107,21 +106,21 @@ static bool is_empty(int dir)
 	return !entry;
 }
 
-/* The directory that everything comes into: new, or empty. */
+/* Create the output directory, or use an empty one. */
 static int open_directory(struct output *whole)
 {
 	if (mkdir(whole->directory, 0700) < 0 && errno != EEXIST)
-		return wmk_error(-errno, "cannot make the directory '%.200s'", whole->directory);
+		return wmk_error(-errno, "cannot create the directory '%.200s'", whole->directory);
 	whole->dir = open(whole->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (whole->dir < 0)
 		return wmk_error(-errno, "cannot open the directory '%.200s'", whole->directory);
 	return is_empty(whole->dir)
 		       ? 0
-		       : wmk_error(-ENOTEMPTY, "a trace needs a directory of its own: '%.200s' is not empty",
+		       : wmk_error(-ENOTEMPTY, "cannot write a trace to '%.200s': the directory is not empty",
 				   whole->directory);
 }
 
-/* Step by step: no link is followed, nothing that was there before us is. */
+/* Create one component after the other: follows no link, and uses no existing directory. */
 static int open_trace(struct output *whole, struct output_trace *made)
 {
 	int dir = dup(whole->dir), inner;
@@ -131,7 +130,7 @@ static int open_trace(struct output *whole, struct output_trace *made)
 	path = rest = made->sub ? strdup(made->sub) : NULL;
 	if (!path || dir < 0) {
 		free(path);
-		return wmk_error(path ? -errno : -ENOMEM, "cannot make the trace '%.200s'", wmk_or_empty(made->sub));
+		return wmk_error(path ? -errno : -ENOMEM, "cannot create the trace '%.200s'", wmk_or_empty(made->sub));
 	}
 	for (char *step; (step = strsep(&rest, "/")) && dir >= 0;) {
 		if (!*step)
@@ -145,14 +144,15 @@ static int open_trace(struct output *whole, struct output_trace *made)
 	free(path);
 	made->dir = dir;
 	wmk_read_index_folder_begin(&made->indexes, made->trace, whole->directory, dir);
-	return dir < 0 ? wmk_error(-errno, "cannot make '%.200s' in '%.200s'", made->sub, whole->directory) : 0;
+	return dir < 0 ? wmk_error(-errno, "cannot create '%.200s' in '%.200s'", made->sub, whole->directory) : 0;
 }
 
 static int make_file(const struct output *whole, const struct output_trace *made, const char *name)
 {
 	const int fd = openat(made->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 
-	return fd < 0 ? wmk_error(-errno, "cannot make '%.240s' in '%.200s/%.200s'", name, whole->directory, made->sub)
+	return fd < 0 ? wmk_error(-errno, "cannot create '%.240s' in '%.200s/%.200s'", name, whole->directory,
+				  made->sub)
 		      : fd;
 }
 
@@ -166,7 +166,7 @@ static int put_metadata(struct output *whole, const struct output_trace *made)
 	int fd = err < 0 ? -1 : make_file(whole, made, "metadata");
 
 	if (err < 0)
-		wmk_error_add(err, "'%.200s' cannot be said in Common Trace Format %s", made->trace->path,
+		wmk_error_add(err, "cannot express '%.200s' in Common Trace Format %s", made->trace->path,
 			      whole->version == 2 ? "2" : "1.8");
 	else if (fd < 0)
 		err = fd;
@@ -179,7 +179,7 @@ static int put_metadata(struct output *whole, const struct output_trace *made)
 	return err;
 }
 
-/* ── the whole ───────────────────────────────────────────────────────────────────────────────────────── */
+/* ── the export ──────────────────────────────────────────────────────────────────────────────────────── */
 
 static int create(const char *directory, unsigned version, void **made)
 {
@@ -224,7 +224,7 @@ static int ctf_trace(void *data, const struct wmk_read_trace *trace)
 	return 0;
 }
 
-/* All traces are known: the metadata of each comes first, so that nothing is begun that cannot be said. */
+/* All traces are known. Write the metadata of each first, so that a trace that cannot be expressed fails at once. */
 static int ctf_begin(void *data, struct wmk_print_text *out)
 {
 	struct output *whole = data;
@@ -300,7 +300,7 @@ static const char *ctf_remark(void *data)
 
 /* ── packets ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* As the packet tells it; of a number of few bits, which begins again with 0, the lowest. */
+/* The time as the packet declares it; for a number of few bits, which can wrap, the lowest possible time. */
 static uint64_t sequence_of(const struct output_stream *stream)
 {
 	const struct wmk_ctf_spot *at = &stream->spots.of[WMK_ROLE_SEQUENCE];
@@ -308,7 +308,7 @@ static uint64_t sequence_of(const struct output_stream *stream)
 	return at->op ? (at->value + stream->splits) & wmk_bits_mask(at->op->width ? at->op->width : 64) : UINT64_MAX;
 }
 
-/* Its last record is in it. */
+/* Complete the packet after its last record. */
 static int end_packet(struct output_stream *stream, uint64_t end)
 {
 	const struct wmk_ctf_spot *of = stream->spots.of;
@@ -321,8 +321,8 @@ static int end_packet(struct output_stream *stream, uint64_t end)
 	stream->is_open = false;
 	if (content % 8 && !(of[WMK_ROLE_CONTENT_SIZE].op && of[WMK_ROLE_PACKET_SIZE].op))
 		return wmk_error(-ENOTSUP,
-				 "'%.240s': its packets do not tell both of their sizes, and the last record that is "
-				 "wanted ends within a byte",
+				 "'%.240s': its packets do not declare both of their sizes, and the last selected "
+				 "record ends within a byte",
 				 stream->name);
 	entry->sequence = sequence_of(stream);
 	stream->values[WMK_ROLE_CONTENT_SIZE] = content;
@@ -345,7 +345,7 @@ static int end_packet(struct output_stream *stream, uint64_t end)
 			 wmk_read_index_builder_add(&stream->index, entry);
 }
 
-/* Head and context of the packet that was read, to begin others with. */
+/* Keep head and context of the packet that was read, to begin further packets with them. */
 static int keep_head(struct output_stream *stream)
 {
 	const size_t len = (size_t)((stream->out.at + 7) / 8);
@@ -364,7 +364,9 @@ static int keep_head(struct output_stream *stream)
 	return 0;
 }
 
-/* What its entry in the index has before its records. Without its size and begin there is no index. */
+/*
+ * Set the index entry as far as it is known before the records. Without the packet's size and begin there is no index.
+ */
 static void begin_entry(struct output_stream *stream, const struct wmk_read_stream *read)
 {
 	const struct wmk_ctf_spot *of = stream->spots.of;
@@ -388,7 +390,7 @@ static int ctf_packet(void *state, struct wmk_read_stream *read)
 	if (err < 0)
 		return err;
 	wmk_ctf_out_cut(&stream->out, 0);
-	/* CTF 2 refuses a packet with another UUID than the metadata's. */
+	/* CTF 2 refuses a packet with a UUID other than that of the metadata. */
 	stream->spots = (struct wmk_ctf_spots){ .uuid = class->has_uuid ? class->uuid : NULL };
 	wmk_ctf_walk_begin(&walk, &read->bytes, 0);
 	err = wmk_ctf_copy(&walk, &read->trace->decoder->packet_header, &stream->out, &stream->spots);
@@ -403,7 +405,7 @@ static int ctf_packet(void *state, struct wmk_read_stream *read)
 	stream->has_records = false;
 	stream->has_end = read->packet.has_end;
 	stream->end = read->packet.end;
-	/* (where a packet does not say when it begins, times go on from the packet before) */
+	/* (without a packet begin, times continue from the previous packet) */
 	if (read->packet.has_begin)
 		stream->last = read->packet.begin;
 	return err;
@@ -414,15 +416,15 @@ static bool can_begin_anew(const struct output_stream *stream)
 	return stream->spots.of[WMK_ROLE_BEGIN].op && stream->spots.of[WMK_ROLE_PACKET_SIZE].op;
 }
 
-/* The next record is not to be read in the light of what is in the packet: another begins, with its time. */
+/* The next record cannot be decoded relative to the present packet: begin another packet with the record's time. */
 static int begin_anew(struct output_stream *stream, uint64_t time)
 {
 	int err = 0;
 
 	if (!can_begin_anew(stream))
 		return wmk_error(-ENOTSUP,
-				 "'%.240s': its packets do not tell when they begin and how large they are: no record "
-				 "in them can be left out",
+				 "'%.240s': its packets do not declare their begin and size, so no record "
+				 "in them can be omitted",
 				 stream->name);
 	if (stream->has_records) {
 		err = end_packet(stream, stream->last);
@@ -439,7 +441,7 @@ static int begin_anew(struct output_stream *stream, uint64_t time)
 
 /* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The header; what it tells of the time, with what is before it in the packet. */
+/* Decode the header: the time that it gives, relative to the previous records of the packet. */
 static int copy_header(struct output_stream *stream, struct wmk_read_stream *read, struct wmk_ctf_walk *walk,
 		       uint64_t *time)
 {
@@ -460,7 +462,7 @@ static int copy_header(struct output_stream *stream, struct wmk_read_stream *rea
 	return err < 0 ? err : 0;
 }
 
-/* Are there bits of both orders within bytes? */
+/* Whether bytes are shared by numbers of both byte orders. */
 static bool mixes_orders(const struct wmk_read_stream *read)
 {
 	return (read->decoder->event_header.bit_orders | read->decoder->event_context.bit_orders |
@@ -483,13 +485,14 @@ static int copy_record(struct output_stream *stream, struct wmk_read_stream *rea
 			err = copy_header(stream, read, &walk, &time);
 		if (err >= 0 && time != record->time)
 			err = wmk_error(-ENOTSUP,
-					"'%.240s': no packet can tell the time of a record, as those before it are "
+					"'%.240s': no packet can express the time of a record, as those before it are "
 					"left out",
 					stream->name);
 	}
 	if (err >= 0 && (stream->out.at - walk.at) % 8 && mixes_orders(read))
 		err = wmk_error(-ENOTSUP,
-				"'%.240s': numbers of both byte orders share bytes: no record before can be left out",
+				"'%.240s': numbers of both byte orders share bytes, so no earlier record can be "
+				"omitted",
 				stream->name);
 	for (unsigned part = WMK_READ_COMMON; part < WMK_READ_SCOPES && err >= 0; part++)
 		err = wmk_ctf_copy(&walk, wmk_read_scope_program(read->decoder, record->event, part), &stream->out,
@@ -557,7 +560,7 @@ static int ctf_stream(void *data, const struct wmk_read_stream *read, void **sta
 	return 0;
 }
 
-/* What a full disk has kept back may be told now at last. */
+/* Close the file: a full disk may be reported only now. */
 static int close_file(struct output_stream *stream)
 {
 	const int fd = stream->fd;
@@ -580,15 +583,17 @@ static int ctf_end(void *data, struct wmk_print_text *out)
 		err = close_file(stream);
 	for (struct output_stream *stream = whole->streams; stream && err >= 0; stream = stream->next)
 		err = wmk_read_index_builder_write(&stream->index);
-	/* All that was to be written is: nothing is left but names. */
+	/* All data has been written: only the renaming of indexes is left. */
 	for (struct output_stream *stream = whole->streams; stream && err >= 0; stream = stream->next)
 		err = wmk_read_index_builder_name(&stream->index);
 	return err;
 }
 
 #define FORM(name_, create_) { \
-	.name = name_, .is_binary = true, .is_directory = true, .wants_all_packets = true, .create = create_, .trace = ctf_trace, .begin = ctf_begin, .end = ctf_end, .remark = ctf_remark, \
-	.free = ctf_free, .stream = ctf_stream, .stream_free = ctf_stream_free, .packet = ctf_packet, .record = ctf_record, \
+	.name = name_, .is_binary = true, .is_directory = true, .wants_all_packets = true, \
+	.create = create_, .trace = ctf_trace, .begin = ctf_begin, .end = ctf_end, .remark = ctf_remark, \
+	.free = ctf_free, .stream = ctf_stream, .stream_free = ctf_stream_free, \
+	.packet = ctf_packet, .record = ctf_record, \
 }
 
 const struct wmk_read_exporter wmk_read_ctf18 = FORM("ctf", ctf18_create);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * exporter.h - a form of output: how records become bytes. What all forms share (files, merge, filter, parts of the
- * time, damage) is pipeline.c's.
+ * exporter.h - a form of output: converts records to bytes. pipeline.c does what all forms share (files, merge, filter,
+ * selection by time, damage).
  *
- *     create ─► trace, for each that is read ─► begin ─► stream, for each when its first packet comes ─► packet, record ... ─► end ─► free
+ *     create ─► trace, for each trace ─► begin ─► stream, for each at its first packet ─► packet, record ...
+ *            ─► end ─► free
  *
- * A packet's context may be long, and of many packets no record may be wanted: `packet` is called when the first one
- * is, but for forms that write packets.
+ * A packet's context may be long, and no record of the packet may be selected. So `packet` is called before the first
+ * selected record, except for forms that write packets.
  *
- * What a form appends to `out` is written when there is enough of it. Errors: -ENOMEM, -E2BIG (print.h), those of
- * ctf/decode.h: then `out` is as before, and the reading goes on behind a record that is damaged. One thread.
+ * Text that a form appends to `out` is written when there is enough of it. Errors: -ENOMEM, -E2BIG (print.h), those of
+ * ctf/decode.h. After an error `out` is unchanged, and the reading continues after a damaged record. One thread.
  */
 #ifndef WMK_READ_EXPORTER_H
 #define WMK_READ_EXPORTER_H
@@ -18,28 +19,27 @@
 #include "read/trace.h"
 
 struct wmk_read_exporter {
-	const char *name;          /* as it is asked for */
+	const char *name;          /* the value of `convert --to` */
 	bool is_binary;            /* not for a terminal */
-	bool is_directory;         /* it writes files into a directory, and nothing to `out` */
-	/* These may be NULL: there is nothing to do. `whole` is then NULL too. */
+	bool is_directory;         /* writes files into a directory, and nothing to `out` */
+	/* NULL: not needed. `whole`, the state of the form, is NULL without `create`. */
 	int (*create)(const char *directory, void **whole);
 	int (*trace)(void *whole, const struct wmk_read_trace *trace);
 	int (*begin)(void *whole, struct wmk_print_text *out);
 	int (*end)(void *whole, struct wmk_print_text *out);
-	/* Behind the end: what could not be shown as it is, a line for people; NULL: nothing. */
+	/* After the end: a message about values that the form could not express; NULL: none. */
 	const char *(*remark)(void *whole);
 	void (*free)(void *whole);
-	/* What the form keeps of a stream; before its first packet. */
+	/* The form's state of a stream; called before its first packet. */
 	int (*stream)(void *whole, const struct wmk_read_stream *stream, void **state);
 	void (*stream_free)(void *state);
-	bool wants_all_packets;    /* `packet` is called for each, when it comes */
+	bool wants_all_packets;    /* `packet` is called for each packet when it begins */
 	/*
-	 * Before the first record of a packet: all is as behind WMK_READ_PACKET, its context at packet.context_at; but
-	 * `ns`
-	 *  and the record's values.
+	 * Before the first record of a packet. The stream is as after WMK_READ_PACKET, its context at
+	 * packet.context_at, except for `ns` and the record's values.
 	 */
 	int (*packet)(void *state, struct wmk_read_stream *stream);
-	/* Behind WMK_READ_RECORD: it, behind what `out` has. */
+	/* After WMK_READ_RECORD: append the record to `out`. */
 	int (*record)(void *state, struct wmk_read_stream *stream, struct wmk_print_text *out);
 };
 

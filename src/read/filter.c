@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * filter.c - names of a filter to operations of decode programs, and values by a walk over them (see filter.h).
+ * filter.c - map names of a filter to operations of decode programs, and get their values by a walk (see filter.h).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,42 +12,44 @@
 #include "read/filter.h"
 #include "read/record_scope.h"
 
-/* What an input of a program is: an operation, and which element of each array on the way to it. */
+/* An input of a program: an operation, and the index of the element in each array around it. */
 struct input_slot {
 	uint8_t part;              /* enum wmk_read_record_scope */
 	uint8_t n_arrays;
 	uint16_t input;
 	uint32_t op;
-	/* behind this operation the walk does not come to it again: its own, or the last of the array that it is in */
+	/*
+	 * the walk does not return to the input after this operation: its own, or the last one of the outermost array
+	 */
 	uint32_t last;
 	uint32_t index[WMK_FILTER_PATH_MAX];
 };
 
-/* The filter in one event class. */
+/* The filter for one event class. */
 struct compiled {
-	struct wmk_filter_program *program; /* NULL: no record of it is wanted */
+	struct wmk_filter_program *program; /* NULL: no record matches */
 	uint32_t n_slots;
 	struct input_slot slots[WMK_FILTER_INPUTS_MAX];
-	uint32_t last[WMK_READ_SCOPES];      /* the last operation that is of interest there; 0: none is */
-	bool has_arrays;                    /* some are of arrays' elements */
+	uint32_t last[WMK_READ_SCOPES];      /* the last operation that is needed in each scope; 0: none */
+	bool has_arrays;                    /* some inputs are elements of arrays */
 };
 
 struct wmk_read_filter {
 	const struct wmk_filter_expr *expr;
 	const struct wmk_ctf_stream_decoder *decoder;
-	struct compiled **events;  /* as in the decoder */
+	struct compiled **events;  /* in the order of the decoder's events */
 	struct wmk_filter_values values;
 };
 
 /* ── names ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Where the compiler's look-up stands. */
+/* The state of look_up(), the callback of the compiler. */
 struct looking {
 	const struct wmk_ctf_program *parts[WMK_READ_SCOPES];
 	const char *event_name;
 	struct input_slot slots[WMK_FILTER_INPUTS_MAX];
 	uint32_t n_slots;
-	char what[60];             /* of the latest name that is no operand */
+	char what[60];             /* description of the latest name that is not an operand */
 };
 
 static void begin_looking(struct looking *l, const struct wmk_ctf_stream_decoder *stream,
@@ -59,7 +61,7 @@ static void begin_looking(struct looking *l, const struct wmk_ctf_stream_decoder
 	l->n_slots = 0;
 }
 
-/* A member by its name; 0: there is none. */
+/* Find a member by name; 0: not found. */
 static uint32_t member(const struct wmk_ctf_op *ops, uint32_t at, const char *name)
 {
 	for (uint32_t i = at + 1; ops[i].code != WMK_CTF_END; i = ops[i].next)
@@ -68,7 +70,7 @@ static uint32_t member(const struct wmk_ctf_op *ops, uint32_t at, const char *na
 	return 0;
 }
 
-/* One step from the operation `at`; 0: it leads nowhere. */
+/* Take one step of a name from operation `at`; 0: no such member or element. */
 static uint32_t step_from(const struct wmk_ctf_op *ops, uint32_t at, const struct wmk_filter_step *step,
 			  struct input_slot *slot, bool *may_lack)
 {
@@ -91,7 +93,7 @@ static uint32_t step_from(const struct wmk_ctf_op *ops, uint32_t at, const struc
 	return at + 1;
 }
 
-/* The options are named nowhere else: the text of a record has only what is in them. */
+/* Name the options of a variant: the text of a record shows only the content of the selected one. */
 static const char *variant(struct looking *l, const struct wmk_ctf_op *ops, uint32_t at)
 {
 	int len = snprintf(l->what, sizeof(l->what), "a variant of");
@@ -136,7 +138,7 @@ static bool found_in(struct looking *l, unsigned part, const struct wmk_filter_n
 		found->no_operand = type == WMK_FILTER_TEXT ? "a text of the packet" : what_is(l, ops, at);
 		if (!found->may_lack)
 			return true;
-		/* Whether a record has it is asked all the same. */
+		/* The filter can still ask whether the record has it. */
 		type = WMK_FILTER_UNSIGNED;
 	}
 	slot.op = at;
@@ -181,7 +183,7 @@ static void offer(struct wmk_nearest *near, const struct wmk_ctf_program *progra
 			wmk_nearest_offer(near, ops[i].name);
 }
 
-/* A name that is nowhere. */
+/* Report a name that exists nowhere. */
 static int no_such_name(const struct wmk_filter_expr *expr, unsigned number,
 			const struct wmk_ctf_decoder *const *decoders, uint32_t n)
 {
@@ -261,7 +263,7 @@ void wmk_read_filter_free(struct wmk_read_filter *filter)
 	free(filter);
 }
 
-/* For an event's first record. What does not fit its class is no error here. */
+/* Compile the filter for an event's first record. If it does not fit the event's class, that is no error here. */
 static int compile(struct wmk_read_filter *filter, const struct wmk_ctf_event_decoder *event, struct compiled **result)
 {
 	struct compiled *made = calloc(1, sizeof(*made));
@@ -277,7 +279,7 @@ static int compile(struct wmk_read_filter *filter, const struct wmk_ctf_event_de
 		return err;
 	}
 	wmk_error_clear();
-	/* A slot for each input, as the program numbers them: what was looked up for exists() alone may have none. */
+	/* One slot per input, in the program's numbering. Names that only exists() uses may have no slot. */
 	for (uint32_t i = 0; made->program && i < made->program->n_inputs; i++) {
 		struct input_slot *slot = &made->slots[made->n_slots++];
 
@@ -293,7 +295,7 @@ static int compile(struct wmk_read_filter *filter, const struct wmk_ctf_event_de
 
 /* ── values ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* An open array, and which of its elements is being gone through. */
+/* An open structure, or an open array and the index of the present element. */
 struct frame {
 	uint32_t at;
 	bool is_array;
@@ -325,7 +327,7 @@ static void take(struct wmk_read_filter *filter, const struct compiled *event, u
 	}
 }
 
-/* Through one part, up to the last operation that is of interest. */
+/* Collect the inputs of one scope, up to the last operation that is needed. */
 static int gather(struct wmk_read_filter *filter, const struct compiled *event, unsigned part,
 		  const struct wmk_ctf_program *program, struct wmk_ctf_walk *walk)
 {

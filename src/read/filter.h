@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * filter.h - a filter (filter/filter.h) on records that are read.
+ * filter.h - apply a filter (filter/filter.h) to records of a trace.
  *
- *     expression ──wmk_read_filter_check()──► is each of its names in an event class that it fits?
- *         │ wmk_read_filter_create(), for each class of streams; compiled for an event class when its first record comes
+ *     expression ──wmk_read_filter_check()──► is each name found in an event class that the expression fits?
+ *         │ wmk_read_filter_create(), for each stream class; compiled for an event class with its first record
  *         ▼
- *     record ──► the fields that the program reads, found by one walk that ends behind the last of them ──► wanted, or not
+ *     record ──► one walk, up to the last field that the program reads ──► matches, or not
  *
- * A field's name is the one that is shown. $ctx.NAME is looked for in the event's own context, in that of all events of
- * the stream, and in the packet's (numbers only). Of an event class that does not have what the filter asks for, or has
- * another type there, no record is wanted, but for what || leaves (filter.h).
+ * Fields have the names that are shown. $ctx.NAME is searched in the event's own context, in that of all events of the
+ * stream, and in the packet's (numbers only). If an event class lacks a name of the filter, or has it with another
+ * type, no record of it matches, except through the other side of || (filter.h).
  *
  * One thread. Errors are -errno with a cause chain.
  */
@@ -22,9 +22,9 @@
 struct wmk_read_filter;
 
 /*
- * Can it ever mean something in traces with these classes? Each name must be there in an event class that the
- * expression fits, but for what exists() asks for. -EINVAL with a cause chain; for a name that is nowhere, with those
- * that are near.
+ * Check that the filter can match in traces with these classes. Each name must exist in an event class that the
+ * expression fits, except for operands of exists(). -EINVAL with a cause chain, which lists similar names if a name is
+ * unknown.
  */
 int wmk_read_filter_check(const struct wmk_filter_expr *expr, const struct wmk_ctf_decoder *const *decoders,
 			  uint32_t n);
@@ -35,8 +35,8 @@ int wmk_read_filter_create(const struct wmk_filter_expr *expr, const struct wmk_
 void wmk_read_filter_free(struct wmk_read_filter *filter);
 
 /*
- * Is the stream's record, of the packet whose head it is, wanted? 1, 0, or the error of what is damaged in it
- * (ctf/decode.h). Leaves the walk anywhere in the record.
+ * Whether the stream's record matches; `head` is that of its packet. Returns 1, 0, or the error of damage in it
+ * (ctf/decode.h). Leaves the walk at any position in the record.
  */
 int wmk_read_filter_wants(struct wmk_read_filter *filter, const struct wmk_read_packet_head *head,
 			  struct wmk_read_stream *stream);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * growing_file.c - traces that somebody writes while they are read: who does, and streams whose files grow (see
+ * growing_file.c - traces that are being written while they are read: detect the writer, and read files that grow (see
  * trace.h).
  *
- * Packets are taken whole: where one is not, the stream stands behind the one before, and reads again from there when
- * it is asked next. What was there of it may have been cut off meanwhile (a full disk) and written anew.
+ * Only complete packets are read. At an incomplete one, the stream returns to the end of the previous packet and
+ * retries there later: meanwhile the incomplete packet may be truncated (a full disk) and written again.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 
 #define TRIES 3u
 
-/* 1: somebody has it locked; 0: nobody; -EAGAIN: another file has taken its name. */
+/* 1: a writer has locked the metadata; 0: no writer has; -EAGAIN: the file was replaced meanwhile. */
 static int is_locked(int dir)
 {
 	struct flock whole = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
@@ -56,7 +56,7 @@ int wmk_read_stream_end(const struct wmk_read_stream *stream, uint64_t *end)
 	struct stat st;
 
 	if (fstat(stream->fd, &st) < 0)
-		return wmk_error(-errno, "cannot look at '%.240s'", stream->file);
+		return wmk_error(-errno, "cannot get the size of '%.240s'", stream->file);
 	*end = (uint64_t)st.st_size < stream->limit ? (uint64_t)st.st_size : stream->limit;
 	return 0;
 }
@@ -78,7 +78,7 @@ int wmk_read_stream_poll(struct wmk_read_stream *stream)
 	err = wmk_read_stream_end(stream, &stream->limit);
 	if (err >= 0 && stream->limit < stream->packet.at)
 		err = wmk_error(-ENODATA,
-				"'%.60s' has %llu bytes, fewer than the %llu that were read of it: it was cut",
+				"'%.60s' has %llu bytes, less than the %llu that were read: it was truncated",
 				stream->file, (unsigned long long)stream->limit, (unsigned long long)stream->packet.at);
 	if (err < 0) {
 		stream->has_ended = true;
@@ -96,15 +96,15 @@ int wmk_read_stream_move(struct wmk_read_stream *stream, const struct wmk_read_t
 	while (stream->decoder && i < decoder->n_streams && decoder->streams[i].class->id != stream->decoder->class->id)
 		i++;
 	if (stream->decoder && i == decoder->n_streams)
-		return wmk_error(-EPROTO, "'%.60s' is of a stream class that the metadata does not declare any more",
+		return wmk_error(-EPROTO, "'%.60s' has a stream class that the metadata no longer declares",
 				 stream->file);
 	stream->trace = trace;
 	stream->file = file;
 	stream->user = NULL;
 	stream->decoder = stream->decoder ? &decoder->streams[i] : NULL;
 	/*
-	 * What the record has of the old one is not to be looked at; its time is where the next one's may be counted
-	 * from.
+	 * The record points into the old version, so it is cleared. Its time is kept: the next one can be relative to
+	 * it.
 	 */
 	memset(&stream->record, 0, sizeof(stream->record));
 	stream->record.time = time;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* hash_table.c - open addressing; half of the slots are used at most (see hash_table.h). */
+/* hash_table.c - open addressing, with at most half of the slots in use (see hash_table.h). */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -14,7 +14,7 @@ static uint64_t mix(uint64_t x)
 	return x ^ x >> 31;
 }
 
-/* The key's slot, or the free one where it would be. */
+/* The slot of the key, or the free slot for it. */
 static struct wmk_read_slot *slot_of(const struct wmk_read_table *table, uint64_t a, uint64_t b)
 {
 	struct wmk_read_slot *slot;

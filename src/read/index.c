@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * index.c - index files (see index.h).
+ * index.c - read index files (see index.h).
  */
 #include <endian.h>
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include "read/index.h"
 #include "read/trace.h"
 
-#define WORDS 6u                   /* of an entry, that are used */
+#define WORDS 6u                   /* the used words of an entry */
 #define ENTRY_MAX 4096u
 
 static uint64_t size_of(const struct wmk_read_index *index)
@@ -50,7 +50,7 @@ int wmk_read_index_open(struct wmk_read_index *index, int dir, const char *file)
 			return 0;
 	}
 	wmk_read_index_close(index);
-	return wmk_error(-EPROTO, "'%.120s' is no index of a version that is known", path);
+	return wmk_error(-EPROTO, "'%.120s' is not an index, or has an unknown version", path);
 }
 
 void wmk_read_index_close(struct wmk_read_index *index)
@@ -68,8 +68,8 @@ int wmk_read_index_get(const struct wmk_read_index *index, uint64_t n, struct wm
 	    pread(index->fd, words, sizeof(words), (off_t)(WMK_CTF_INDEX_HEAD + n * index->entry)) !=
 		    (ssize_t)sizeof(words))
 		return 0;
-	*entry = (struct wmk_read_index_entry){ be64toh(words[0]), be64toh(words[1]), be64toh(words[2]), be64toh(words[3]), be64toh(words[4]),
-						be64toh(words[5]) };
+	*entry = (struct wmk_read_index_entry){ be64toh(words[0]), be64toh(words[1]), be64toh(words[2]),
+						be64toh(words[3]), be64toh(words[4]), be64toh(words[5]) };
 	return 1;
 }
 

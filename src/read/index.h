@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * index.h - the index of a stream file: index/<file>.idx, in LTTng's format (magic 0xC1F1DCC1, version 1, big-endian),
- * an entry for each packet in the order of the file. Internal to src/read.
+ * one entry for each packet in the order of the file. Internal to src/read.
  *
- * It is an aid to get somewhere, and believed in nothing: what it says of a packet is held against the packet when that
- * is read. It may lack the last packets of a trace that is being written. No memory: entries are read when they are
- * asked for.
+ * The index only helps to find a packet and is not trusted: its values are compared with the packet when that is read.
+ * It may lack the last packets of a trace that is being written. It uses no memory: entries are read when they are
+ * needed.
  */
 #ifndef WMK_READ_INDEX_H
 #define WMK_READ_INDEX_H
@@ -16,8 +16,8 @@
 #include "ctf/class.h"
 
 struct wmk_read_index {
-	int fd;                    /* -1: there is none */
-	uint32_t entry;            /* bytes of an entry */
+	int fd;                    /* -1: no index */
+	uint32_t entry;            /* size of an entry, in bytes */
 };
 
 struct wmk_read_index_entry {
@@ -27,16 +27,16 @@ struct wmk_read_index_entry {
 	uint64_t lost;
 };
 
-/* 0, also where there is none; -EPROTO: it is none of a version that is known. */
+/* 0, also if there is no index; -EPROTO: not an index, or an unknown version. */
 int wmk_read_index_open(struct wmk_read_index *index, int dir, const char *file);
 void wmk_read_index_close(struct wmk_read_index *index);
-/* Entry `n`, from 0: 1; 0: there is no whole entry of this number. */
+/* Read entry `n`, from 0. Returns 1; 0: no complete entry of this number. */
 int wmk_read_index_get(const struct wmk_read_index *index, uint64_t n, struct wmk_read_index_entry *entry);
-/* Whole entries. */
+/* The number of complete entries. */
 uint64_t wmk_read_index_count(const struct wmk_read_index *index);
-/* Is it as long as `n` packets want, or shorter by whole entries? */
+/* Whether it has at most `n` entries, all complete. */
 bool wmk_read_index_fits(const struct wmk_read_index *index, uint64_t n);
-/* The first entry whose packet ends at `ns` or later; their number if none does. */
+/* The first entry for a packet that ends at `ns` or later; the number of entries if there is no such packet. */
 uint64_t wmk_read_index_find(const struct wmk_read_index *index, const struct wmk_ctf_clock_class *clock, int64_t ns);
 
 #endif

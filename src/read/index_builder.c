@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * index_builder.c - indexes of stream files that are written (see index_builder.h).
+ * index_builder.c - write indexes of stream files (see index_builder.h).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,10 +16,10 @@
 #include "read/write_all.h"
 
 #define FOLDER "index"
-#define KEPT_FIRST 1024u           /* bytes of entries in memory: at first ... */
-#define KEPT_MAX 65536u            /* ... and before they are written */
+#define KEPT_FIRST 1024u           /* bytes of entries in memory: initially ... */
+#define KEPT_MAX 65536u            /* ... and at most, before they are written */
 
-/* ── the folder ──────────────────────────────────────────────────────────────────────────────────────── */
+/* ── the directory ───────────────────────────────────────────────────────────────────────────────────── */
 
 void wmk_read_index_folder_begin(struct wmk_read_index_folder *folder, const struct wmk_read_trace *of,
 				 const char *path, int trace)
@@ -30,7 +30,7 @@ void wmk_read_index_folder_begin(struct wmk_read_index_folder *folder, const str
 			folder->is_taken = true;
 }
 
-/* No link is followed: nobody else may have made it. */
+/* No link is followed: only a directory that this process has created is used. */
 static int open_folder(struct wmk_read_index_folder *folder)
 {
 	const bool is_made = folder->dir < 0 && mkdirat(folder->trace, FOLDER, 0700) == 0;
@@ -41,7 +41,8 @@ static int open_folder(struct wmk_read_index_folder *folder)
 	err = errno;
 	if (is_made && folder->dir < 0)
 		unlinkat(folder->trace, FOLDER, AT_REMOVEDIR);
-	return folder->dir < 0 ? wmk_error(-err, "cannot make the folder '" FOLDER "' in '%.200s'", folder->path) : 0;
+	return folder->dir < 0 ? wmk_error(-err, "cannot create the directory '" FOLDER "' in '%.200s'", folder->path)
+			       : 0;
 }
 
 void wmk_read_index_folder_free(struct wmk_read_index_folder *folder)
@@ -65,7 +66,9 @@ void wmk_read_index_builder_begin(struct wmk_read_index_builder *made, struct wm
 {
 	char name[NAME_MAX + 8];
 
-	*made = (struct wmk_read_index_builder){ .folder = folder, .file = file, .scale = of->scale, .begin = INT64_MIN, .end = INT64_MIN };
+	*made = (struct wmk_read_index_builder){
+		.folder = folder, .file = file, .scale = of->scale, .begin = INT64_MIN, .end = INT64_MIN
+	};
 	snprintf(made->name, sizeof(made->name), ".%u", ++folder->number);
 	final_name(made, name);
 	made->is_off = folder->is_taken || !of->decoder->class->clock || strlen(name) > NAME_MAX;
@@ -87,7 +90,7 @@ void wmk_read_index_builder_drop(struct wmk_read_index_builder *made)
 	made->is_off = true;
 }
 
-/* The file is not kept open: a trace has more streams than a program may have open files twice over. */
+/* The file is not kept open: a trace can have more streams than half of the descriptors that a process can have. */
 int wmk_read_index_builder_write(struct wmk_read_index_builder *made)
 {
 	int err = made->len ? open_folder(made->folder) : 0, fd;
@@ -109,7 +112,7 @@ int wmk_read_index_builder_write(struct wmk_read_index_builder *made)
 	return 0;
 }
 
-/* Room for an entry more, in memory. */
+/* Make room for one more entry in memory. */
 static int room(struct wmk_read_index_builder *made)
 {
 	const size_t cap = made->cap ? 2 * made->cap : KEPT_FIRST;
@@ -128,14 +131,14 @@ static int room(struct wmk_read_index_builder *made)
 }
 
 /*
- * Do the packet's times come behind those of the packet before, by the readers' order of values (bits) and by the
- * clock's?
+ * Whether the packet's times follow those of the previous packet, both as unsigned clock values, as readers compare
+ * them, and in ns.
  */
 static bool rises(struct wmk_read_index_builder *made, const struct wmk_ctf_index_entry *entry)
 {
 	const int64_t begin = wmk_read_scale_ns(&made->scale, entry->begin_ts),
 		      end = wmk_read_scale_ns(&made->scale, entry->end_ts);
-	/* (0: the packet does not tell its end, or a crash left it open) */
+	/* (0: the packet has no end, or a crash has left it open) */
 	const bool is_so = entry->end_ts && entry->begin_ts <= entry->end_ts && begin <= end && begin >= made->begin &&
 			   end >= made->end;
 
@@ -174,7 +177,7 @@ int wmk_read_index_builder_name(struct wmk_read_index_builder *made)
 		return 0;
 	final_name(made, name);
 	if (renameat(made->folder->dir, made->name, made->folder->dir, name) < 0)
-		return wmk_error(-errno, "cannot name the index of '%.240s' in '%.200s'", made->file,
+		return wmk_error(-errno, "cannot rename the index of '%.240s' in '%.200s'", made->file,
 				 made->folder->path);
 	made->is_there = false;
 	return 0;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * index_builder.h - the index of a stream file that is written, for who reads the trace then (index.h). Internal to
- * src/read.
+ * index_builder.h - write the index of a stream file together with the file (index.h). Internal to src/read.
  *
- *     folder_begin ─► begin, for each stream ─► add, behind each packet ... ─► write, of all streams ─► name, of all ─► free ─► folder_free
+ *     folder_begin ─► begin, for each stream ─► add, after each packet ... ─► write, of all streams ─► name, of all
+ *                  ─► free ─► folder_free
  *
- * An index has its name only when all files of the trace are whole: who fails or is killed before leaves none that
- * could tell too little. Up to then its entries are in memory, 64 KiB at most, and those before them in a file whose
- * name nobody looks for.
+ * An index gets its name only when all files of the trace are complete: an error or a crash before that leaves no index
+ * that lacks packets. Before that, entries are in memory, at most 64 KiB, and older ones in a file with a name that no
+ * reader opens.
  *
- * There is none, and that is no error, where the packets do not tell their size and the times of their begin and end,
- * or where these do not rise from packet to packet, so that they could not be searched by halves.
+ * An index is not written if packets do not declare their size and the times of their begin and end. Neither is it if
+ * these times do not rise from packet to packet, because a binary search would fail. Both are no errors.
  *
  * Errors are -errno with a cause chain. One thread.
  */
@@ -20,45 +20,45 @@
 #include "ctf/writer.h"
 #include "read/trace.h"
 
-/* The folder `index` of a trace. It is made when something comes into it. */
+/* The directory `index` of a trace. It is created with its first file. */
 struct wmk_read_index_folder {
-	const char *path;          /* of what all traces are written into, for errors */
-	int trace;                 /* the trace's directory; both are the owner's */
-	int dir;                   /* -1: not made yet */
-	bool is_taken;             /* a stream's file is called so: there are no indexes */
-	unsigned number;           /* of the stream that has begun last */
+	const char *path;          /* of the output directory, for errors */
+	int trace;                 /* descriptor of the trace's directory; the owner keeps both */
+	int dir;                   /* -1: not created yet */
+	bool is_taken;             /* a stream file has this name: no indexes are written */
+	unsigned number;           /* of the latest stream */
 };
 
 struct wmk_read_index_builder {
 	struct wmk_read_index_folder *folder;
-	const char *file;          /* the stream's; its owner's */
-	char name[16];             /* what the index is called up to the end */
-	bool is_off;               /* there will be none */
-	bool is_there;             /* its file is, by that name */
+	const char *file;          /* the stream's; owned by the caller */
+	char name[16];             /* the temporary name of the index */
+	bool is_off;               /* no index is written */
+	bool is_there;             /* the file with the temporary name exists */
 	struct wmk_read_scale scale;
-	int64_t begin, end;        /* ns: of the packet before */
-	uint8_t *bytes;            /* `len` of them are to be written, behind `written` */
+	int64_t begin, end;        /* ns: of the previous packet */
+	uint8_t *bytes;            /* the first `len` bytes are to be written at `written` */
 	size_t len, cap;
 	uint64_t written;
 };
 
 void wmk_read_index_folder_begin(struct wmk_read_index_folder *folder, const struct wmk_read_trace *of,
 				 const char *path, int trace);
-/* Removes the folder if there is nothing in it. */
+/* Removes the directory if it is empty. */
 void wmk_read_index_folder_free(struct wmk_read_index_folder *folder);
 
-/* `of` is at its first packet. Where it has no clock there will be no index. */
+/* `of` is at its first packet. If it has no clock, no index is written. */
 void wmk_read_index_builder_begin(struct wmk_read_index_builder *made, struct wmk_read_index_folder *folder,
 			       const struct wmk_read_stream *of, const char *file);
-/* The packet that has been written; an end of 0 is none. */
+/* Add the packet that has been written. end_ts 0: the packet has no end. */
 int wmk_read_index_builder_add(struct wmk_read_index_builder *made, const struct wmk_ctf_index_entry *entry);
-/* A packet does not tell what an entry has: there will be none. */
+/* A packet does not declare the values of an entry: no index is written. */
 void wmk_read_index_builder_drop(struct wmk_read_index_builder *made);
-/* Behind the last packet: what is not written yet. */
+/* After the last packet: write the remaining entries. */
 int wmk_read_index_builder_write(struct wmk_read_index_builder *made);
-/* All has been written: it gets its name. */
+/* All files have been written: rename the index to its final name. */
 int wmk_read_index_builder_name(struct wmk_read_index_builder *made);
-/* What has no name by now is removed. Nothing is done to what is zero. */
+/* Remove an index that has no final name. No effect on a zeroed builder. */
 void wmk_read_index_builder_free(struct wmk_read_index_builder *made);
 
 #endif

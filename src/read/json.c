@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json.c - records as JSON (see json.h): one walk over the packet's context, and one over each record.
+ * json.c - export records as JSON (see json.h): one walk over the packet's context, and one over each record.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -17,7 +17,7 @@
 #include "read/message.h"
 
 struct wmk_json {
-	/* of each record, up to its packet's context; that is empty before the first packet */
+	/* the beginning of each record, up to its packet's context; empty before the first packet */
 	struct wmk_print_text head;
 	struct wmk_print_text packet, message;
 };
@@ -42,7 +42,7 @@ void wmk_json_put_text(struct wmk_json_writer *w, const char *s)
 	wmk_json_put(w, s, strlen(s));
 }
 
-/* In quotes. */
+/* With quotes. */
 void wmk_json_put_string(struct wmk_json_writer *w, const char *s, size_t len)
 {
 	struct wmk_json_piece piece;
@@ -78,7 +78,7 @@ static void put_wide(struct wmk_json_writer *w, const char *s, size_t len, unsig
 	wmk_json_put(w, "\"", 1);
 }
 
-/* The comma, and the member's name, if it has one. */
+/* A comma, and the member's name if it has one. */
 void wmk_json_put_name(struct wmk_json_writer *w, const char *name)
 {
 	if (!w->is_first)
@@ -92,7 +92,7 @@ void wmk_json_put_name(struct wmk_json_writer *w, const char *name)
 
 /* ── values ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Who reads it may have numbers as large, or not: the digits are all there. */
+/* All digits: a reader may support numbers of this size or not. */
 void wmk_json_put_integer(struct wmk_json_writer *w, const struct wmk_ctf_item *item)
 {
 	char digits[WMK_CTF_WIDE_DIGITS];
@@ -144,7 +144,7 @@ static void put_blob(struct wmk_json_writer *w, const char *bytes, size_t len)
 	wmk_json_put(w, "\"", 1);
 }
 
-/* Begins of what has something in it. A variant is what it holds, and so is an optional. */
+/* Begin a structure or array. A variant and an optional are replaced by their content. */
 static void put_begin(struct wmk_json_writer *w, const struct wmk_ctf_item *item)
 {
 	if (item->op->code == WMK_CTF_STRUCT)
@@ -204,7 +204,7 @@ void wmk_json_put_item(struct wmk_json_writer *w, const struct wmk_ctf_item *ite
 		put_end(w, item);
 		return;
 	}
-	/* The option of a variant has the variant's name, which stands there. */
+	/* The option of a variant has the variant's name, which is already written. */
 	if (!w->in_variant)
 		wmk_json_put_name(w, name);
 	w->in_variant = item->op->code == WMK_CTF_VARIANT || (item->op->code == WMK_CTF_OPTIONAL && item->value.u);
@@ -226,9 +226,8 @@ int wmk_json_put_part(struct wmk_json_writer *w, struct wmk_read_stream *stream,
 	wmk_ctf_walk_enter(walk, program);
 	while (wmk_ctf_next(walk, &item)) {
 		/*
-		 * Without what has told its meaning to the reader: sizes, times, counts. Of a variant, whose name
-		 * stands there, it is
-		 *  given.
+		 * Omit fields with a role: sizes, times, counts. The option of a variant is not omitted, because its
+		 * name is already written.
 		 */
 		if (item.is_end || w->in_variant || !wmk_read_is_interpreted(item.op))
 			wmk_json_put_item(w, &item, item.op == program->ops ? names[part] : item.op->name);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * library.c - libwaymark-ctf: traces and records as include/waymark/ctf.h promises, over the merge (merge.h).
+ * library.c - libwaymark-ctf: traces and records of include/waymark/ctf.h, by the merge (merge.h).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ API const char *waymark_ctf_error_text(char *buf, size_t size)
 	return wmk_error_text(buf, size);
 }
 
-/* Tell of the calling thread's error, which is over then. */
+/* Report the calling thread's error, and clear it. */
 static void report_damage(struct waymark_ctf *ctf)
 {
 	char words[WMK_ERROR_DEPTH * WMK_ERROR_LEN];
@@ -46,7 +46,7 @@ static void forget_packets(struct waymark_ctf *ctf)
 	}
 }
 
-/* All streams from their beginning; `from`: see waymark_ctf_seek(). */
+/* Open all streams at their beginning; `from`: see waymark_ctf_seek(). */
 static int merge_again(struct waymark_ctf *ctf, int64_t from)
 {
 	struct wmk_read_merge *merge;
@@ -73,7 +73,7 @@ static void forget_traces(struct waymark_ctf *ctf, uint32_t from)
 		wmk_read_trace_close(ctf->traces[--ctf->n_traces]);
 }
 
-/* One that cannot be read is damage. */
+/* A trace that cannot be read is damage. */
 static int open_one(struct waymark_ctf *ctf, const char *path, const char *given)
 {
 	struct wmk_read_trace **traces = realloc(ctf->traces, (ctf->n_traces + 1) * sizeof(*traces)), *trace;
@@ -86,7 +86,7 @@ static int open_one(struct waymark_ctf *ctf, const char *path, const char *given
 	if (err == -ENOMEM)
 		return err;
 	if (err < 0) {
-		wmk_error_add(err, "the trace '%.120s' cannot be read", path);
+		wmk_error_add(err, "cannot read the trace '%.120s'", path);
 		report_damage(ctf);
 		return 0;
 	}
@@ -103,13 +103,13 @@ API int waymark_ctf_add(struct waymark_ctf *ctf, const char *path)
 	int err;
 
 	if (ctf->has_begun)
-		return wmk_error_said(-EBUSY, "records have been read already: traces are added before");
+		return wmk_error_said(-EBUSY, "cannot add a trace: records have already been read");
 	err = wmk_read_traces_find(path, &paths);
 	for (uint32_t i = 0; i < paths.n && err >= 0; i++)
 		err = open_one(ctf, paths.paths[i], path);
 	wmk_read_paths_free(&paths);
 	if (err >= 0 && ctf->n_traces == before)
-		err = wmk_error_said(-EINVAL, "no trace in '%.240s' can be read", path);
+		err = wmk_error_said(-EINVAL, "cannot read any trace in '%.240s'", path);
 	if (err >= 0)
 		err = merge_again(ctf, INT64_MIN);
 	if (err < 0)
@@ -126,7 +126,7 @@ API int waymark_ctf_open(const struct waymark_ctf_options *options, const char *
 		return wmk_error(-ENOMEM, "no memory to read '%.240s'", path);
 	if (options && options->size < sizeof(options->size)) {
 		free(made);
-		return wmk_error_said(-EINVAL, "the options do not begin with their size");
+		return wmk_error_said(-EINVAL, "invalid options: `size` is not the size of the structure");
 	}
 	if (options)
 		memcpy(&made->options, options, options->size < sizeof(*options) ? options->size : sizeof(*options));
@@ -154,7 +154,7 @@ API void waymark_ctf_close(struct waymark_ctf *ctf)
 
 /* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Keep the packet's head, and tell what was lost before it. */
+/* Keep the packet's head, and report losses before it. */
 static int keep_packet(struct waymark_ctf *ctf, struct wmk_read_stream *stream)
 {
 	struct wmk_library_packet *packet = stream->user;
@@ -176,7 +176,7 @@ static int keep_packet(struct waymark_ctf *ctf, struct wmk_read_stream *stream)
 	return err;
 }
 
-/* 1, 0, or what is damaged in it. */
+/* 1: selected; 0: not; negative: damage of the record. */
 static int is_wanted(struct wmk_read_stream *stream)
 {
 	const struct wmk_library_packet *packet = stream->user;
@@ -213,10 +213,10 @@ API int waymark_ctf_filter(struct waymark_ctf *ctf, const char *expression)
 	struct wmk_filter_expr *expr = NULL;
 	int err = 0;
 
-	/* (what a packet's head says is looked at when it comes) */
+	/* (values of a packet's head are read when the packet begins) */
 	if (ctf->packets)
-		return wmk_error_said(-EBUSY,
-				      "records have been read already: a filter is given before, or after a seek");
+		return wmk_error_said(-EBUSY, "cannot set a filter: records have already been read; set it before, or "
+					      "after a seek");
 	decoders = calloc(ctf->n_traces ? ctf->n_traces : 1, sizeof(*decoders));
 	if (!decoders)
 		return wmk_error(-ENOMEM, "no memory for a filter");

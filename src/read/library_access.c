@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * library_access.c - a field that is asked for in record after record (waymark_ctf_accessor in include/waymark/ctf.h).
+ * library_access.c - read the same field of many records (waymark_ctf_accessor in include/waymark/ctf.h).
  *
- * For each event class it is found out once where the field is: at a constant distance from where a context or the
- * payload begins; behind something of varying size, so that values are gone over up to it, but no names; in what may be
- * there or not, where only the record tells; or nowhere.
+ * The position of the field is found once for each event class. It is a constant distance from the begin of a context
+ * or the payload; or it follows values of varying size, which must be walked, but without comparing names; or it
+ * depends on the record, because it is in a variant or an optional; or the class has no such field.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,30 +17,30 @@
 
 enum how { NOWHERE, AT_ONCE, BEHIND, BY_NAME };
 
-/* Where an event has the field. */
+/* The position of the field in an event class. */
 struct access {
-	const struct wmk_ctf_event_decoder *event; /* NULL: this one is free */
+	const struct wmk_ctf_event_decoder *event; /* NULL: free slot */
 	enum how how;
 	enum waymark_ctf_scope scope;
 	uint32_t op;
-	uint64_t distance;         /* AT_ONCE: bits, from the first place that is aligned as the whole is */
+	uint64_t distance;         /* AT_ONCE: bits from the first position with the alignment of the scope */
 };
 
 struct waymark_ctf_accessor {
 	struct waymark_ctf *ctf;
-	/* by event, the next free place where another has its own; half of it at most is taken */
+	/* a hash table by event class, with linear probing; at most half of it is used */
 	struct access *table;
 	uint32_t cap, n;           /* cap: a power of two */
 	unsigned n_parts;
 	struct wmk_library_part parts[WMK_LIBRARY_PARTS];
-	char name[];               /* that the parts are of */
+	char name[];               /* the parts point into it */
 };
 
-/* ── where it is ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── find the position ───────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * The member of the structure `in` that the part names: its operation, or 0. *distance is moved to it, if it
- * is_constant up to there.
+ * Find the member of the structure `in` that the part names: its operation, or 0. If is_constant up to there, *distance
+ * is moved to it.
  */
 static uint32_t find_member(const struct wmk_ctf_op *ops, uint32_t in, const struct wmk_library_part *part,
 			    uint64_t *distance, bool *is_constant)
@@ -58,7 +58,7 @@ static uint32_t find_member(const struct wmk_ctf_op *ops, uint32_t in, const str
 	return 0;
 }
 
-/* As find() in library_field.c does, as far as it is the same in all records. */
+/* Like find() in library_field.c, as far as the result is the same for all records. */
 static enum how find_in(const struct waymark_ctf_accessor *accessor, const struct wmk_ctf_op *ops,
 			struct access *access)
 {
@@ -119,7 +119,7 @@ static int grow(struct waymark_ctf_accessor *accessor)
 	return 0;
 }
 
-/* ── its value ───────────────────────────────────────────────────────────────────────────────────────── */
+/* ── read the value ──────────────────────────────────────────────────────────────────────────────────── */
 
 static int get(const struct waymark_ctf_accessor *accessor, const struct access *access,
 	       const struct waymark_ctf_record *record, struct waymark_ctf_value *value)
@@ -154,7 +154,7 @@ API int waymark_ctf_accessor_get(struct waymark_ctf_accessor *accessor, const st
 	struct access *access;
 
 	if (record->ctf != accessor->ctf)
-		return wmk_error_said(-EINVAL, "the field '%.240s' is looked for in a record of another handle",
+		return wmk_error_said(-EINVAL, "cannot read the field '%.240s': the record belongs to another handle",
 				      accessor->name);
 	access = place_of(accessor->table, accessor->cap, record->stream->record.event);
 	if (!access->event) {
@@ -171,7 +171,7 @@ API int waymark_ctf_accessor_get(struct waymark_ctf_accessor *accessor, const st
 	return get(accessor, access, record, value);
 }
 
-/* ── making, unmaking ────────────────────────────────────────────────────────────────────────────────── */
+/* ── create, free ────────────────────────────────────────────────────────────────────────────────────── */
 
 API int waymark_ctf_accessor_create(struct waymark_ctf *ctf, const char *name, struct waymark_ctf_accessor **accessor)
 {
@@ -191,7 +191,7 @@ API int waymark_ctf_accessor_create(struct waymark_ctf *ctf, const char *name, s
 	n = wmk_library_split(made->name, made->parts);
 	if (n < 0) {
 		waymark_ctf_accessor_free(made);
-		return wmk_error_said(-EINVAL, "'%.240s' is no field's name", name);
+		return wmk_error_said(-EINVAL, "'%.240s' is not a valid name of a field", name);
 	}
 	made->n_parts = (unsigned)n;
 	*accessor = made;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * library_field.c - values of a record, as include/waymark/ctf.h promises, by the walk (ctf/decode.h).
+ * library_field.c - values of a record, of include/waymark/ctf.h, by the walk (ctf/decode.h).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ void wmk_library_forget(struct waymark_ctf *ctf)
 	}
 }
 
-/* They stay as long as the record, as other texts do. */
+/* The texts live as long as the record, like other texts. */
 static void fill_digits(struct waymark_ctf *ctf, const struct wmk_ctf_item *item, struct waymark_ctf_value *value)
 {
 	char digits[WMK_CTF_WIDE_DIGITS];
@@ -152,7 +152,7 @@ static bool is_container(const struct wmk_ctf_item *item)
 	return !item->is_end && item->op->code >= WMK_CTF_STRUCT;
 }
 
-/* To the end of what has just begun. */
+/* Skip to the end of the container that has just begun. */
 static void pass(struct wmk_ctf_walk *walk)
 {
 	const uint32_t depth = walk->depth;
@@ -172,7 +172,7 @@ static bool fits(const struct wmk_library_part *part, const struct wmk_ctf_item 
 	return part->name ? wmk_library_is_called(part, item->op) : !item->op->name && index == part->index;
 }
 
-/* The value of that name in what the walk has before it. A variant, and an optional, is what it holds. */
+/* Find the value of that name in the rest of the walk. A variant or an optional is replaced by its content. */
 static bool find(struct wmk_ctf_walk *walk, const struct wmk_library_part *parts, unsigned n, struct wmk_ctf_item *item)
 {
 	unsigned matched = 0;

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * live.c - traces that are being written, followed: which record comes next, and when there is none how long to sleep
- * (see live.h).
+ * live.c - follow traces: find the next record, and the time to wait without one (see live.h).
  *
- *     leaves   in the heap: have a packet or a record           the earliest may be given when it is not behind the barrier
- *              WMK_READ_LATER: read up to `seen`, wait          the barrier is the earliest `seen` of those that are not quiet
- *              WMK_READ_END: beyond what is wanted, or cut
+ *     leaves   in the heap: a packet or a record          the earliest is returned if it is not after the barrier
+ *              WMK_READ_LATER: read up to `seen`          the barrier is the earliest `seen` of those that are not quiet
+ *              WMK_READ_END: after the selection, or truncated
  *
- * The barrier goes down when a leaf begins to wait, and up when it is worked out anew, which is done when it is in the
- * way.
+ * The barrier falls when a leaf begins to wait. It rises when it is computed again, which happens when it prevents that
+ * a record is returned.
  */
 #include <errno.h>
 #include <poll.h>
@@ -22,10 +21,10 @@
 #include "read/live_source.h"
 
 #define MS 1000000u
-#define TICK (200 * MS)            /* how long to sleep at most: whether somebody still writes does not wake us */
-#define BLIND (100 * MS)           /* the same where nothing tells that files grow */
-#define SCAN (500 * MS)            /* directories that traces may come into are not watched */
-#define LOOK (50 * MS)             /* at files that wait, while others have much to give */
+#define TICK (200 * MS)            /* maximum sleep: the end of a writer does not wake us */
+#define BLIND (100 * MS)           /* maximum sleep if a directory is not watched */
+#define SCAN (500 * MS)            /* interval of scans for new traces: their parent directories are not watched */
+#define LOOK (50 * MS)             /* interval of polling waiting files while others have much data */
 
 int wmk_read_live_create(const char *const *paths, unsigned n_paths, const struct wmk_read_follow *follow,
 			 const struct wmk_read_live_ops *ops, struct wmk_read_live **live)
@@ -35,8 +34,10 @@ int wmk_read_live_create(const char *const *paths, unsigned n_paths, const struc
 
 	if (!l)
 		return wmk_error(-ENOMEM, "no memory to follow traces");
-	*l = (struct wmk_read_live){ .paths = paths, .n_paths = n_paths, .follow = follow, .ops = *ops, .from = INT64_MIN, .to = INT64_MAX,
-				     .barrier = INT64_MAX };
+	*l = (struct wmk_read_live){
+		.paths = paths, .n_paths = n_paths, .follow = follow, .ops = *ops,
+		.from = INT64_MIN, .to = INT64_MAX, .barrier = INT64_MAX,
+	};
 	l->notes = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	err = wmk_live_scan(l);
 	if (err < 0) {
@@ -80,7 +81,7 @@ int wmk_read_live_first(const struct wmk_read_live *live, int64_t *ns)
 			found = true;
 		}
 	wmk_error_clear();
-	return found ? 0 : wmk_error_said(-ENODATA, "no packet of the trace tells a time");
+	return found ? 0 : wmk_error_said(-ENODATA, "no packet of the trace has a time");
 }
 
 /* ── the heap ────────────────────────────────────────────────────────────────────────────────────────── */
@@ -95,7 +96,7 @@ static bool is_before(const struct live_stream *a, const struct live_stream *b)
 	return order ? order < 0 : a->serial < b->serial;
 }
 
-/* heap[0] is another, or a later one. */
+/* heap[0] was replaced, or its time has increased. */
 static void sink(struct wmk_read_live *live)
 {
 	struct live_stream **const heap = live->heap;
@@ -123,7 +124,7 @@ static void rise(struct wmk_read_live *live, struct live_stream *leaf)
 	live->heap[at] = leaf;
 }
 
-/* ── what leaves have ────────────────────────────────────────────────────────────────────────────────── */
+/* ── advance leaves ──────────────────────────────────────────────────────────────────────────────────── */
 
 static bool is_quiet(const struct wmk_read_live *live, const struct live_stream *leaf, uint64_t now)
 {
@@ -145,8 +146,8 @@ static void begin_to_wait(struct wmk_read_live *live, struct live_stream *leaf)
 }
 
 /*
- * At the end a leaf is looked at once more, and where nobody writes the trace what is not whole then is damage. 1: read
- * on; 0: it has ended.
+ * At the end a leaf is polled once more. If the trace is no longer being written, an incomplete packet is then damage.
+ * 1: read on; 0: the leaf has ended.
  */
 static int look_last(struct wmk_read_live *live, struct live_stream *leaf)
 {
@@ -165,7 +166,7 @@ static int look_last(struct wmk_read_live *live, struct live_stream *leaf)
 	return 1;
 }
 
-/* The leaf's next, as leaf->got. Negative: following ends. */
+/* Advance the leaf; the result is leaf->got. Negative: following ends. */
 static int move_on(struct wmk_read_live *live, struct live_stream *leaf)
 {
 	int got;
@@ -191,7 +192,7 @@ static int move_on(struct wmk_read_live *live, struct live_stream *leaf)
 	return 0;
 }
 
-/* The first of the heap has been given. */
+/* The first leaf of the heap was returned: advance it. */
 static int move_first(struct wmk_read_live *live)
 {
 	struct live_stream *first = live->heap[0];
@@ -203,7 +204,7 @@ static int move_first(struct wmk_read_live *live)
 	return err;
 }
 
-/* All that wait. */
+/* Poll all leaves that wait. */
 static int look_all(struct wmk_read_live *live)
 {
 	int err = 0;
@@ -244,7 +245,7 @@ static void raise_barrier(struct wmk_read_live *live)
 
 /* ── the end ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Is it beyond the time that was asked for? */
+/* Whether the selected time is over. */
 static bool is_past(const struct wmk_read_live *live)
 {
 	uint32_t n_ended = 0;
@@ -259,7 +260,7 @@ static bool is_past(const struct wmk_read_live *live)
 	       (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - (int64_t)TICK > live->to;
 }
 
-/* Whether it is over is asked before files are looked at for the last time. */
+/* Query whether following is over. This must precede the last poll of the files. */
 static int ask(struct wmk_read_live *live)
 {
 	const struct wmk_read_follow *follow = live->follow;
@@ -277,9 +278,9 @@ static int ask(struct wmk_read_live *live)
 	return err < 0 ? err : look_all(live);
 }
 
-/* ── the next ────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── the next record ─────────────────────────────────────────────────────────────────────────────────── */
 
-/* While much comes, and nobody sleeps: now and then. */
+/* Poll files and scan directories at intervals, while there is so much data that the reader does not sleep. */
 static int look_about(struct wmk_read_live *live)
 {
 	const uint64_t now = wmk_clock_monotonic();
@@ -327,7 +328,7 @@ int wmk_read_live_next(struct wmk_read_live *live, struct wmk_read_stream **stre
 	return live->heap[0]->got;
 }
 
-/* What has happened: true, if files or directories have come. */
+/* Read the events of inotify. True: files or directories were created. */
 static bool hear(struct wmk_read_live *live)
 {
 	char notes[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
@@ -354,7 +355,7 @@ int wmk_read_live_wait(struct wmk_read_live *live)
 
 	if (live->n_heap && live->deadline < now + most)
 		most = live->deadline > now ? live->deadline - now : 0;
-	/* (one that is negative is passed over by poll()) */
+	/* (poll() ignores a negative descriptor) */
 	if (poll(fds, 2, (int)(most / MS) + 1) < 0 && errno != EINTR)
 		return wmk_error(-errno, "cannot wait for a trace to grow");
 	has_new = hear(live);

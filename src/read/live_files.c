@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * live_files.c - what there is to follow: traces, as they come and as their metadata grows, and their stream files, as
- * they come, grow and go (see live_source.h).
+ * live_files.c - the files that are followed: traces, which appear and have growing metadata, and their stream files,
+ * which appear, grow and disappear (see live_source.h).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,8 +17,8 @@
 #include "read/live_source.h"
 
 #define WATCHED (IN_CREATE | IN_MOVED_TO | IN_MODIFY)
-#define NEXT_WRITER_NS 5000000000u /* from the crash of a writer until the next one has the trace open */
-#define TOLD 2u                    /* times that a trace cannot be opened: it may have been about to be made */
+#define NEXT_WRITER_NS 5000000000u /* maximum time from the crash of a writer until the next one opens the trace */
+#define TOLD 2u                    /* report after this many failures to open a trace: it may just be created */
 
 static void tell(struct wmk_read_live *live, const struct wmk_read_stream *stream, int err)
 {
@@ -35,14 +35,14 @@ static void version_close(struct wmk_read_live *live, struct version *version)
 	free(version);
 }
 
-/* A leaf has left it. */
+/* A leaf has left the version. */
 static void version_leave(struct wmk_read_live *live, const struct live_trace *source, struct version *version)
 {
 	if (--version->n_leaves == 0 && version != source->version)
 		version_close(live, version);
 }
 
-/* -errno of the trace: *is_fatal is false; of whoever reads: it is true. */
+/* Open the trace again. *is_fatal: the error ends following, because it is not one of the trace. */
 static int version_open(struct wmk_read_live *live, struct live_trace *source, bool *is_fatal)
 {
 	struct version *version = calloc(1, sizeof(*version)), *old = source->version;
@@ -66,7 +66,7 @@ static int version_open(struct wmk_read_live *live, struct live_trace *source, b
 	return 0;
 }
 
-/* The metadata has grown. What cannot be read now is told, and not tried again before it is another. */
+/* The metadata has grown. An error is reported, and not retried before the metadata changes again. */
 static int version_renew(struct wmk_read_live *live, struct live_trace *source)
 {
 	struct wmk_read_trace *trace = source->version->trace;
@@ -79,7 +79,7 @@ static int version_renew(struct wmk_read_live *live, struct live_trace *source)
 	err = version_open(live, source, &is_fatal);
 	if (err >= 0 || is_fatal)
 		return err;
-	wmk_error_add(err, "the trace '%.120s' goes on with what cannot be read", source->path);
+	wmk_error_add(err, "the trace '%.120s' continues with metadata that cannot be read", source->path);
 	tell(live, NULL, err);
 	trace->metadata_size = (uint64_t)st.st_size;
 	trace->metadata_number = st.st_ino;
@@ -88,7 +88,7 @@ static int version_renew(struct wmk_read_live *live, struct live_trace *source)
 
 /* ── traces ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* A writer that crashed leaves the file `.live`; another one continues soon. */
+/* A writer that crashed leaves the file `.live`; another writer continues soon. */
 static bool is_written(struct live_trace *source)
 {
 	const uint64_t now = wmk_clock_monotonic();
@@ -141,7 +141,7 @@ static void source_free(struct wmk_read_live *live, struct live_trace *source)
 	free(source);
 }
 
-/* Those whose directories are not there any more, when their files have been read. */
+/* Free sources with removed directories after their files have been read. */
 static void drop_sources(struct wmk_read_live *live)
 {
 	for (struct live_trace **at = &live->sources; *at;) {
@@ -156,20 +156,20 @@ static void drop_sources(struct wmk_read_live *live)
 	}
 }
 
-/* What somebody is about to make cannot be read yet, and is tried again. */
+/* A trace that is just being created cannot be read yet; this is retried. */
 static int source_open(struct wmk_read_live *live, struct live_trace *source)
 {
 	bool is_fatal;
 	int err;
 
-	/* Before anything is looked at: what comes behind that wakes us. */
+	/* Watch first: every change after that wakes the reader. */
 	if (live->notes < 0 || inotify_add_watch(live->notes, source->path, WATCHED | IN_ONLYDIR) < 0)
 		live->is_blind = true;
 	err = version_open(live, source, &is_fatal);
 	if (err >= 0 || is_fatal)
 		return err;
 	if (!is_written(source) && ++source->n_failed == TOLD) {
-		wmk_error_add(err, "the trace '%.120s' cannot be read", source->path);
+		wmk_error_add(err, "cannot read the trace '%.120s'", source->path);
 		tell(live, NULL, err);
 	}
 	wmk_error_clear();
@@ -210,7 +210,7 @@ static void leaf_free(struct live_stream *leaf)
 	free(leaf);
 }
 
-/* One that has gone meanwhile is none. */
+/* Add a leaf, unless the file was removed meanwhile. */
 static int leaf_add(struct wmk_read_live *live, struct live_trace *source, const char *file)
 {
 	struct live_stream *leaf = calloc(1, sizeof(*leaf));
@@ -332,7 +332,7 @@ void wmk_live_remove_ended(struct wmk_read_live *live)
 	live->n = left;
 }
 
-/* When the file was written last: as it says, if that is not in the future; else now, when it is seen. */
+/* Note when the file was last written: its modification time, unless that is in the future; then now. */
 static void note_size(struct live_stream *leaf, const struct stat *st)
 {
 	struct timespec now;
@@ -347,7 +347,7 @@ static void note_size(struct live_stream *leaf, const struct stat *st)
 	leaf->since -= age <= 0 ? 0 : (uint64_t)age < leaf->since ? (uint64_t)age : leaf->since;
 }
 
-/* On to what is declared by now. The order is what makes it enough: first the limit, then the metadata. */
+/* Change to the newest metadata. It must be read after the limit was set: then it declares everything up to there. */
 static int renew(struct wmk_read_live *live, struct live_stream *leaf)
 {
 	struct live_trace *source = leaf->source;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * merge.c - many streams in the order of their times: a tree of losers (see merge.h).
+ * merge.c - merge many streams by time with a loser tree (see merge.h).
  *
- * Leaf i is stream i. Each inner node keeps the stream that lost there, the winner of all is in tree[0]. When the
- * winner's stream has moved on, it plays again on its way up, against the losers it meets; as long as it stays before
- * the best of these, it need not.
+ * Leaf i is stream i. Each inner node holds the stream that lost there; tree[0] is the winner of all. When the winner's
+ * stream has advanced, it is compared with the losers on its path to the root. While it precedes all of them, the
+ * comparison is not needed.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,9 +16,9 @@
 
 struct merged_stream {
 	struct wmk_read_stream *stream;
-	int got;                   /* what wmk_read_stream_next() said */
-	int64_t ns;                /* INT64_MAX where it has ended */
-	uint32_t rank;             /* among those of the same time */
+	int got;                   /* the result of wmk_read_stream_next() */
+	int64_t ns;                /* INT64_MAX after the end */
+	uint32_t rank;             /* order among equal times */
 };
 
 struct wmk_read_merge {
@@ -26,9 +26,9 @@ struct wmk_read_merge {
 	void *data;
 	struct merged_stream *leaves;
 	uint32_t n, cap;
-	uint32_t *tree;            /* n of them; NULL before the first record */
+	uint32_t *tree;            /* n elements; NULL before the first record */
 	struct merged_stream *first;        /* the winner */
-	int64_t until;             /* ns: before that it wins again; INT64_MIN: when is not known */
+	int64_t until;             /* ns: it wins again before this time; INT64_MIN: unknown */
 };
 
 int wmk_read_merge_create(wmk_read_damage damage, void *data, struct wmk_read_merge **merge)
@@ -109,10 +109,10 @@ int wmk_read_merge_first(const struct wmk_read_merge *merge, int64_t *ns)
 			found = true;
 		}
 	wmk_error_clear();
-	return found ? 0 : wmk_error_said(-ENODATA, "no packet of the trace tells a time");
+	return found ? 0 : wmk_error_said(-ENODATA, "no packet of the trace has a time");
 }
 
-/* What the leaf's stream has given: damage is told, and what is behind it is taken. */
+/* Take the result of the leaf's stream. Damage is reported, and the stream is advanced. */
 static void take(struct wmk_read_merge *merge, struct merged_stream *leaf, int got)
 {
 	for (; got < 0; got = wmk_read_stream_next(leaf->stream))
@@ -121,7 +121,7 @@ static void take(struct wmk_read_merge *merge, struct merged_stream *leaf, int g
 	leaf->ns = got == WMK_READ_END ? INT64_MAX : leaf->stream->ns;
 }
 
-/* Before the first packet nothing is known of a stream but its trace. */
+/* Before the first packet, only the trace of a stream is known. */
 int wmk_read_stream_order(const struct wmk_read_stream *a, const struct wmk_read_stream *b)
 {
 	const struct wmk_ctf_class *left = a->trace->class, *right = b->trace->class;
@@ -152,7 +152,7 @@ static bool is_before(const struct wmk_read_merge *merge, uint32_t a, uint32_t b
 	return left->rank < right->rank;
 }
 
-/* The least time of those that leaf `i`, which wins, has won against. */
+/* The earliest time of the streams that lost against the winner, leaf `i`. */
 static int64_t next_best(const struct wmk_read_merge *merge, uint32_t i)
 {
 	int64_t least = INT64_MAX;
@@ -164,8 +164,8 @@ static int64_t next_best(const struct wmk_read_merge *merge, uint32_t i)
 }
 
 /*
- * The stream at leaf `i` plays its way up. Who wins twice may do so for long: how long it will is found then, and only
- * then.
+ * Compare leaf `i` with the losers on its path. A stream that wins twice may win many times: only then `until` is
+ * computed.
  */
 static void play(struct wmk_read_merge *merge, uint32_t i)
 {
@@ -183,7 +183,7 @@ static void play(struct wmk_read_merge *merge, uint32_t i)
 	merge->tree[0] = winner;
 }
 
-/* Below `node`: who wins; the losers stay in the nodes. */
+/* Build the tree below `node`: returns the winner, and stores the losers in the nodes. */
 static uint32_t found(struct wmk_read_merge *merge, uint32_t node)
 {
 	uint32_t left, right;
@@ -202,14 +202,14 @@ static int by_order(const void *left, const void *right)
 				   *b = *(struct merged_stream *const *)right;
 	int order;
 
-	/* (one without any packet has ended: nothing is known of it) */
+	/* (a stream without any packet has ended, and has no order) */
 	if (!a->stream->decoder != !b->stream->decoder)
 		return a->stream->decoder ? -1 : 1;
 	order = wmk_read_stream_order(a->stream, b->stream);
 	return order ? order : a < b ? -1 : 1;
 }
 
-/* Streams are what they are from their first packet on, and so is their order. */
+/* Order the streams. Their class and number are known from their first packet on. */
 static int rank(struct wmk_read_merge *merge)
 {
 	struct merged_stream **leaves = malloc((merge->n ? merge->n : 1) * sizeof(struct merged_stream *));
@@ -247,7 +247,7 @@ static int begin(struct wmk_read_merge *merge)
 	return 0;
 }
 
-/* The winner of all: behind what it has given, which is `got`; or the first one. */
+/* Take `got`, the next result of the winner, and find the new one; or find the first one. */
 static __attribute__((noinline)) int next_of_all(struct wmk_read_merge *merge, int got, struct wmk_read_stream **stream)
 {
 	if (!merge->tree) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* message.c - formats and values as text (see message.h). */
+/* message.c - print values by a format of printf (see message.h). */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,14 +7,14 @@
 #include "read/message.h"
 #include "read/print_state.h"
 
-#define WIDEST 1024                /* characters that a width or a precision may ask for */
-#define NUMBER_ROOM 512u           /* of a number without them: DBL_MAX in "%f" has 309 digits */
+#define WIDEST 1024                /* maximum of a width or a precision, in characters */
+#define NUMBER_ROOM 512u           /* of a number without width and precision: DBL_MAX in "%f" has 309 digits */
 
 /* One conversion. */
 struct conversion {
 	char flags[8];
 	int width, precision;      /* -1: none */
-	int halves;                /* of 'h' */
+	int halves;                /* number of 'h' */
 	char letter;
 };
 
@@ -36,7 +36,7 @@ static void add(struct message_maker *m, const char *s, size_t len)
 	}
 }
 
-/* The next value. False at the end, or on damage. */
+/* Read the next value. False at the end, or on damage. */
 static bool next_value(struct message_maker *m, struct wmk_ctf_item *item)
 {
 	return wmk_ctf_next(m->walk, item) && !item->is_end && item->op->code < WMK_CTF_STRUCT && !item->is_wide;
@@ -52,7 +52,7 @@ static int limited(int64_t n)
 	return n > WIDEST ? WIDEST : n < -WIDEST ? -WIDEST : (int)n;
 }
 
-/* Digits, or '*' and a value; *n stays if there is neither. */
+/* Read digits, or '*' and a value. *n is unchanged if neither is found. */
 static bool take_number(struct message_maker *m, const char **at, int *n)
 {
 	struct wmk_ctf_item item;
@@ -73,7 +73,7 @@ static bool take_number(struct message_maker *m, const char **at, int *n)
 	return true;
 }
 
-/* Behind the '%'. */
+/* Parse a conversion after its '%'. */
 static bool take_conversion(struct message_maker *m, const char **at, struct conversion *c)
 {
 	size_t n = 0;
@@ -104,7 +104,7 @@ static bool take_conversion(struct message_maker *m, const char **at, struct con
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-/* `length` and `letter` are this file's; the value is of the type that they say. */
+/* `length` and `letter` are constants of this file; `value` has the type that they declare. */
 #define ADD_NUMBER(m, c, length, letter_, value) do { \
 	char spec_[24], *p_ = (m)->err < 0 ? NULL : wmk_print_begin((m)->out, NUMBER_ROOM + 2 * WIDEST); \
 	\
@@ -163,7 +163,7 @@ static void add_pointer(struct message_maker *m, const struct conversion *c, uin
 	add_padded(m, c, text, strlen(text));
 }
 
-/* False: the value is not of the kind that the conversion prints. */
+/* False: the value does not have the type of the conversion. */
 static bool add_value(struct message_maker *m, const struct conversion *c, const struct wmk_ctf_item *item)
 {
 	const bool is_text = (item->op->code == WMK_CTF_STRING || item->op->code == WMK_CTF_TEXT) &&
@@ -240,7 +240,7 @@ int wmk_read_message(const struct wmk_ctf_bytes *in, struct wmk_ctf_record *reco
 	if (program->n_ops) {
 		wmk_ctf_walk_enter(m.walk, program);
 		fits = wmk_ctf_next(m.walk, &item);
-		/* The field `msg` of a text. */
+		/* The field `msg` of a text precedes the values. */
 		if (fits && program->n_ops > 1 && program->ops[1].code == WMK_CTF_ENUM)
 			fits = wmk_ctf_next(m.walk, &item);
 	}

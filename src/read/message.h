@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * message.h - the text that a record of waymark_logf() or waymark_mark() stands for. Internal to src/read.
+ * message.h - the text of a record of waymark_logf() or waymark_mark(). Internal to src/read.
  *
  *     URI of the event class ─► format ─► pieces, each with the next value of the payload ─► "bob cannot pay 4.50"
  *
@@ -13,7 +13,7 @@
 #include "read/print.h"
 
 /*
- * Make the message of `record` the content of `message`; `in` has the record's bytes. Returns 1; 0: the event has none;
+ * Set `message` to the message of `record`; `in` has the record's bytes. Returns 1; 0: the event has no message;
  * -ENOMEM, -E2BIG, errors of ctf/decode.h.
  */
 int wmk_read_message(const struct wmk_ctf_bytes *in, struct wmk_ctf_record *record, struct wmk_print_text *message);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * packet_head.c - the head of a packet, kept (see packet_head.h).
+ * packet_head.c - keep a copy of a packet's head (see packet_head.h).
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * parse_time.c - times as people write them (see parse_time.h).
+ * parse_time.c - parse times (see parse_time.h).
  */
 #include <errno.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 #define NS_PER_S 1000000000
 
-/* Digits, `least` to `most` of them; -1: there are others. */
+/* Parse `least` to `most` digits; -1: another number of digits. */
 static int64_t digits(const char **at, unsigned least, unsigned most)
 {
 	int64_t value = 0;
@@ -22,7 +22,7 @@ static int64_t digits(const char **at, unsigned least, unsigned most)
 	return n < least || (**at >= '0' && **at <= '9') ? -1 : value;
 }
 
-/* ".5" is 500000000; nothing is 0. */
+/* Parse decimals: ".5" is 500000000; without any, 0. */
 static int64_t decimals(const char **at)
 {
 	const char *begin;
@@ -45,7 +45,7 @@ static bool take(const char **at, char c)
 	return true;
 }
 
-/* HH:MM[:SS[.N]] into `tm` and the nanoseconds; false: it is none. */
+/* Parse HH:MM[:SS[.N]] into `tm` and the nanoseconds; false: another form. */
 static bool take_clock(const char **at, struct tm *tm, int64_t *ns)
 {
 	int64_t hour = digits(at, 1, 2), minute = hour >= 0 && take(at, ':') ? digits(at, 2, 2) : -1, second = 0;
@@ -83,7 +83,7 @@ static bool take_seconds(const char **at, int64_t *ns)
 	return true;
 }
 
-/* The day of `near_ns`, in broken-down time. */
+/* The day of `near_ns` in broken-down time. */
 static void day_of(int64_t near_ns, bool gmt, struct tm *tm)
 {
 	time_t second = (time_t)(near_ns / NS_PER_S - (near_ns % NS_PER_S < 0));
@@ -115,7 +115,7 @@ int wmk_read_parse_time(const char *text, bool gmt, int64_t near_ns, int64_t *ns
 		if (fine && has_clock)
 			fine = take_clock(&at, &tm, &part);
 		tm.tm_isdst = -1;
-		/* Nanoseconds in 64 bits are the years 1678 to 2262. */
+		/* 64 bits of nanoseconds cover the years 1678 to 2262. */
 		fine = fine && !__builtin_mul_overflow((int64_t)(gmt ? timegm(&tm) : mktime(&tm)), NS_PER_S, ns) &&
 		       !__builtin_add_overflow(*ns, part, ns);
 	}
@@ -124,7 +124,7 @@ int wmk_read_parse_time(const char *text, bool gmt, int64_t near_ns, int64_t *ns
 	if (fine && !*at)
 		return 0;
 	return wmk_error_said(-EINVAL,
-			      "'%.60s' is no time: seconds since 1970 (1700000000.5), a date (2023-11-14), a time of "
-			      "day (22:13:20.5), or both",
+			      "invalid time '%.60s': give seconds since 1970 (1700000000.5), a date (2023-11-14), a "
+			      "time of day (22:13:20.5), or both",
 			      text);
 }

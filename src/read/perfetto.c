@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perfetto.c - records as a Perfetto trace: protocol buffers by the message and field numbers of its published
+ * perfetto.c - export records as a Perfetto trace: protocol buffers with the message and field numbers of its published
  * definitions (protos/perfetto/trace).
  *
- *     Trace ── packet ── clock_snapshot        once: times are CLOCK_REALTIME's, and the viewer's default clock is the same
+ *     Trace ── packet ── clock_snapshot        once: times are those of CLOCK_REALTIME, the viewer's default clock
  *                     ├─ track_descriptor      of a process, a thread, a CPU, a counter: before its first event
- *                     └─ track_event           an instant, the begin or the end of a slice, a counter's value, on its track; fields and contexts are
- *                                              debug annotations
+ *                     └─ track_event           an instant, the begin or the end of a slice, or a counter's value, on its
+ *                                              track; fields and contexts are debug annotations
  *
- * Who made a record, its contexts tell (thread_id.h); without them it is on its CPU's track. A message's length stands
- * before it and is known behind it:
- * four bytes are kept for it, as a number that is longer than it need be.
+ * Contexts identify the thread of a record (thread_id.h); without them, it is on the track of its CPU. The length of a
+ * message precedes it, but is known only at its end: four bytes are reserved for it, as a number with padding.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -75,7 +74,7 @@ enum { VARINT = 0, FIXED64 = 1, BYTES = 2 };
 
 struct proto {
 	struct wmk_print_text *out;
-	char *p;                   /* NULL: an error was given */
+	char *p;                   /* NULL after an error */
 };
 
 static void put_varint(struct proto *b, uint64_t value)
@@ -103,7 +102,7 @@ static void put_double(struct proto *b, unsigned field, double value)
 		b->p = mempcpy(b->p, &value, 8);
 }
 
-/* Texts are UTF-8 there: what is none is U+FFFD. */
+/* Texts must be UTF-8: U+FFFD replaces other bytes. */
 static void put_text(struct proto *b, unsigned field, const char *s, size_t len)
 {
 	size_t need = 0;
@@ -122,7 +121,7 @@ static void put_text(struct proto *b, unsigned field, const char *s, size_t len)
 	}
 }
 
-/* Bytes, as JSON has them. */
+/* Bytes as hexadecimal digits, as in JSON. */
 static void put_hex(struct proto *b, unsigned field, const char *bytes, size_t len)
 {
 	static const char digits[] = "0123456789abcdef";
@@ -137,7 +136,7 @@ static void put_hex(struct proto *b, unsigned field, const char *bytes, size_t l
 	}
 }
 
-/* A message begins; where its length will stand, counted from the text's first byte. */
+/* Begin a message. Returns the position of its length, counted from the beginning of the text. */
 static size_t begin(struct proto *b, unsigned field)
 {
 	put_varint(b, field << 3 | BYTES);
@@ -182,7 +181,7 @@ static size_t begin_packet(struct proto *b)
 	return at;
 }
 
-/* One in UTF-16 or UTF-32. */
+/* A text in UTF-16 or UTF-32. */
 static void put_wide_text(struct proto *b, unsigned field, const struct wmk_ctf_item *item)
 {
 	const char *at = item->text;
@@ -244,11 +243,11 @@ static void put_scalar(struct proto *b, const struct wmk_ctf_item *item)
 }
 
 /*
- * What is open: structures, arrays, and choices (variant, optional), which are what they hold and no message of their
- * own.
+ * An open structure or array; or an open choice (variant, optional), which is replaced by its content and is no message
+ * of its own.
  */
 struct annotation_level {
-	size_t at;                 /* of the message's length */
+	size_t at;                 /* position of the message's length */
 	bool is_message;
 	uint8_t code;
 };
@@ -257,7 +256,7 @@ struct annotations {
 	struct proto *b;
 	struct annotation_level levels[WMK_CTF_TYPE_DEPTH + 2];
 	unsigned depth;
-	const char *inherited;     /* the name of the choice that was opened just now */
+	const char *inherited;     /* the name of the choice that was just opened */
 };
 
 static bool is_choice(unsigned code)
@@ -265,7 +264,7 @@ static bool is_choice(unsigned code)
 	return code == WMK_CTF_VARIANT || code == WMK_CTF_OPTIONAL;
 }
 
-/* The annotation's beginning and its name, if it has one there. */
+/* Begin an annotation, with its name if it has one. */
 static size_t begin_annotation(struct annotations *a, const char *name)
 {
 	const struct annotation_level *in = NULL;
@@ -279,7 +278,7 @@ static size_t begin_annotation(struct annotations *a, const char *name)
 	return at;
 }
 
-/* `name`: the item's; NULL: it has none, and a structure without one is no message. */
+/* `name`: of the item; NULL: none. A structure without a name is no message. */
 static void put_item(struct annotations *a, const struct wmk_ctf_item *item, const char *name, bool is_root)
 {
 	const bool is_container = item->op->code >= WMK_CTF_STRUCT,
@@ -287,7 +286,7 @@ static void put_item(struct annotations *a, const struct wmk_ctf_item *item, con
 	size_t at = 0;
 
 	if (item->is_end) {
-		a->inherited = NULL;           /* (of an optional that holds nothing, nobody has taken it) */
+		a->inherited = NULL;           /* (an empty optional has not used it) */
 		a->depth--;
 		if (a->levels[a->depth].is_message)
 			end(a->b, a->levels[a->depth].at);
@@ -306,7 +305,7 @@ static void put_item(struct annotations *a, const struct wmk_ctf_item *item, con
 	}
 }
 
-/* One part: fields as annotations of the event, others as members of one of their name. */
+/* Write a scope: fields become annotations of the event, other scopes become one annotation with members. */
 static int put_part(struct proto *b, struct wmk_read_stream *read, unsigned part)
 {
 	static const char *const names[WMK_READ_SCOPES] = { "$packet", "$context", "$event_context", NULL };
@@ -332,7 +331,7 @@ static int put_part(struct proto *b, struct wmk_read_stream *read, unsigned part
 #define NAMED (UINT64_C(1) << 63)
 enum { OF_PROCESS, OF_THREAD, OF_CPU };
 
-/* Of processes, threads and CPUs: no two alike, none 0, none with the first bit. */
+/* Identifiers of processes, threads and CPUs: all different, not 0, and without the highest bit. */
 static uint64_t uuid_of(unsigned kind, int64_t pid, int64_t tid)
 {
 	return (uint64_t)(kind + 1) << 61 | (uint64_t)((uint32_t)pid & 0x3fffffff) << 31 | ((uint32_t)tid & 0x7fffffff);
@@ -367,7 +366,7 @@ static void describe(struct proto *b, unsigned kind, const struct wmk_read_threa
 	end(b, packet);
 }
 
-/* Described when it is met, and again when its name is: some channels have no context for it. */
+/* Describe a track when it is new, and again when its name becomes known: some channels have no context for it. */
 static int met(struct wmk_read_table *tracks, struct proto *b, unsigned kind, const struct wmk_read_thread_id *who,
 	       uint64_t uuid, bool is_named)
 {
@@ -382,8 +381,8 @@ static int met(struct wmk_read_table *tracks, struct proto *b, unsigned kind, co
 }
 
 /*
- * A counter's track, its process's if that is known. Of 61 bits of its name's and process's hash (FNV-1a): what no
- * other kind of track has.
+ * The track of a counter belongs to its process, if that is known. Its identifier is 61 bits of a hash (FNV-1a) of name
+ * and process, with a bit that no other kind of track has.
  */
 static int counter_track(struct wmk_read_track *line, struct proto *b, const struct wmk_read_drawing *drawing,
 			 uint64_t *uuid)
@@ -410,7 +409,7 @@ static int counter_track(struct wmk_read_track *line, struct proto *b, const str
 	return 0;
 }
 
-/* The record's track, described if it is the first on it. */
+/* Find the record's track, and describe it if it is new. */
 static int track_of(struct wmk_read_track *line, struct proto *b, uint64_t *uuid)
 {
 	const struct wmk_read_thread_id *who = &line->who;
@@ -440,7 +439,7 @@ static int perfetto_packet(void *state, struct wmk_read_stream *read)
 	return close_proto(&b, put_part(&b, read, WMK_READ_OF_PACKET));
 }
 
-/* At the first record's time: the two clocks say the same. */
+/* At the first record's time, the two clocks have the same value. */
 static void put_clock(struct proto *b, uint64_t time)
 {
 	static const uint8_t ids[] = { CLOCK_REALTIME_ID, CLOCK_BOOTTIME_ID };
@@ -461,7 +460,7 @@ static void put_clock(struct proto *b, uint64_t time)
 	end(b, packet);
 }
 
-/* As far as the annotations; where the event and its packet began. */
+/* Write the event up to its annotations; remember the positions of the event and its packet. */
 static void begin_track_event(struct proto *b, const struct wmk_read_drawing *drawing, int64_t ns, uint64_t uuid,
 			      size_t at[2])
 {
@@ -501,7 +500,7 @@ static void put_value(struct proto *b, const struct wmk_ctf_item *value)
 	}
 }
 
-/* What is drawn as its message keeps its name as an annotation. */
+/* An event that is drawn with its message keeps its name as an annotation. */
 static void put_event_name(struct proto *b, const struct wmk_read_drawing *drawing)
 {
 	const size_t at = begin(b, EVENT_ANNOTATION);
@@ -511,7 +510,7 @@ static void put_event_name(struct proto *b, const struct wmk_read_drawing *drawi
 	end(b, at);
 }
 
-/* The event; before it the ends of those spans within whose own are missing. */
+/* Write the event. The ends of inner spans that lack their own precede it. */
 static int put_event(struct wmk_read_track *line, struct wmk_read_stream *read, const struct wmk_read_drawing *drawing,
 		     struct proto *b, int64_t ns, uint64_t uuid)
 {
@@ -540,7 +539,7 @@ static int put_event(struct wmk_read_track *line, struct wmk_read_stream *read, 
 	return err;
 }
 
-/* There are no times before 0: a trace that begins there counts from its first record. */
+/* Times must not be negative: the times of a trace that begins before 1970 count from its first record. */
 static int64_t time_of(struct wmk_read_track *line, const struct wmk_read_stream *read)
 {
 	struct wmk_read_tracks *whole = line->whole;
@@ -569,7 +568,7 @@ static int perfetto_record(void *state, struct wmk_read_stream *read, struct wmk
 		put_clock(&b, (uint64_t)ns);
 	err = drawing.kind == WAYMARK_KIND_COUNTER ? counter_track(line, &b, &drawing, &uuid)
 						   : track_of(line, &b, &uuid);
-	/* What describes the track counts in any case: it is not said again. */
+		/* The description of the track is kept even if the record fails: it is not repeated. */
 	if (err >= 0)
 		err = close_proto(&b, 0);
 	if (err < 0)

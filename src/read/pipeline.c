@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pipeline.c - from paths to lines of text (see pipeline.h).
+ * pipeline.c - read traces below some paths and write their records (see pipeline.h).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -20,13 +20,13 @@
 
 #define FLUSH 65536u
 
-/* A trace and how its lines are made. */
+/* A trace, and how its lines are formatted. */
 struct opened {
 	struct wmk_read_trace *trace;
 	struct wmk_print_trace *print;
 };
 
-/* How a stream's records become lines: its `user`. All that were made hang together, for their end. */
+/* The output state of a stream, its `user`. A list of all of them, to free them. */
 struct lines {
 	struct lines *next;
 	struct wmk_print_stream *print;
@@ -34,7 +34,7 @@ struct lines {
 	const struct wmk_read_exporter *form;
 	struct wmk_read_filter *filter; /* or NULL */
 	struct wmk_read_packet_head head;
-	bool is_packet_made;       /* what the packet's records begin with */
+	bool is_packet_made;       /* the text of the packet's context is up to date */
 };
 
 struct reading {
@@ -45,15 +45,15 @@ struct reading {
 	struct opened *traces;
 	uint32_t n_traces, cap_traces;
 	struct wmk_read_merge *merge; /* or */
-	struct wmk_read_live *live;   /* the traces are its own then */
+	struct wmk_read_live *live;   /* which then owns the traces */
 	struct wmk_print *print;
 	struct wmk_print_text out;
 	struct wmk_filter_expr *filter; /* or NULL */
-	void *whole;               /* the form's */
-	uint64_t bytes, total;     /* of streams: what was come to; all */
+	void *whole;               /* the form's state */
+	uint64_t bytes, total;     /* of streams: read so far; all */
 	struct lines *lines;
 	struct wmk_read_repeats damaged, warned;
-	uint64_t n_untimed;        /* records of a clock, and of a time that 64 bits of ns cannot tell */
+	uint64_t n_untimed;        /* records with a time that 64 bits of ns cannot express */
 };
 
 static int flush(struct reading *r)
@@ -80,7 +80,7 @@ static void report_damage(void *data, const struct wmk_read_stream *stream, int 
 	wmk_error_clear();
 }
 
-/* What is wrong with the metadata and read all the same. (What is followed is opened again when it grows.) */
+/* Report deviations from the specification in the metadata. (A followed trace is opened again when it grows.) */
 static void report_warnings(struct reading *r, const struct wmk_read_trace *trace)
 {
 	const struct wmk_ctf_class *class = trace->class;
@@ -100,9 +100,9 @@ static void report_warnings(struct reading *r, const struct wmk_read_trace *trac
 	}
 }
 
-/* ── what is opened ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── open traces ─────────────────────────────────────────────────────────────────────────────────────── */
 
-/* How its lines are made. The trace is ours from here on, if it is not followed. */
+/* Prepare the output of a trace. From here on it is owned by this file, unless it is followed. */
 static int take_trace(void *data, struct wmk_read_trace *trace)
 {
 	struct reading *r = data;
@@ -132,7 +132,7 @@ static int open_one(struct reading *r, const char *path, const char *given)
 	int err = wmk_read_trace_open(path, given, &trace);
 
 	if (err < 0) {
-		wmk_error_add(err, "the trace '%.120s' cannot be read", path);
+		wmk_error_add(err, "cannot read the trace '%.120s'", path);
 		report_damage(r, NULL, err);
 		return 0;
 	}
@@ -140,7 +140,7 @@ static int open_one(struct reading *r, const char *path, const char *given)
 	return err < 0 ? err : wmk_read_merge_add(r->merge, trace);
 }
 
-/* Clocks that count from different times make an order that is none. It is told once, and what they say is shown. */
+/* Warn once if clocks may have different origins: then the order of the records is unknown. */
 static void report_clocks(const struct reading *r)
 {
 	struct wmk_read_clock_of first = { NULL, NULL };
@@ -153,8 +153,8 @@ static void report_clocks(const struct reading *r)
 	if (i == r->n_traces || !r->options->lost)
 		return;
 	snprintf(words, sizeof(words),
-		 "nothing says that the clock '%.40s' of '%.120s' and the clock '%.40s' of '%.120s' count from the "
-		 "same time: the order of their records may be another",
+		 "cannot relate the clock '%.40s' of '%.120s' to the clock '%.40s' of '%.120s': they may count from "
+		 "different times, and the order of their records may be wrong",
 		 first.clock->name, first.trace->path, other->name, r->traces[i].trace->path);
 	r->options->lost(r->options->data, words);
 }
@@ -183,11 +183,11 @@ static int open_all(struct reading *r, const char *const *paths, unsigned n_path
 	if (err >= 0 && !(r->options->form && r->options->form->is_directory))
 		report_clocks(r);
 	if (err >= 0 && !r->n_traces)
-		err = wmk_error_said(-EINVAL, "none of the traces can be read");
+		err = wmk_error_said(-EINVAL, "cannot read any of the traces");
 	return err;
 }
 
-/* ── what is followed ────────────────────────────────────────────────────────────────────────────────── */
+/* ── followed traces ─────────────────────────────────────────────────────────────────────────────────── */
 
 static void lines_free(struct lines *lines)
 {
@@ -239,7 +239,7 @@ static int open_live(struct reading *r, const char *const *paths, unsigned n_pat
 	return wmk_read_live_create(paths, n_paths, r->options->follow, &ops, &r->live);
 }
 
-/* All that was read is to be seen, before nothing happens for a while. */
+/* Write everything that was read before waiting. */
 static int wait_live(struct reading *r)
 {
 	int err = flush(r);
@@ -249,9 +249,9 @@ static int wait_live(struct reading *r)
 	return err < 0 ? err : wmk_read_live_wait(r->live);
 }
 
-/* ── which records ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── selection of records ────────────────────────────────────────────────────────────────────────────── */
 
-/* What comes may have what the filter asks for. */
+/* When following, an unknown name in the filter is not an error: it may be declared later. */
 static int tolerate_filter(struct reading *r, int err)
 {
 	char words[WMK_ERROR_DEPTH * WMK_ERROR_LEN];
@@ -281,7 +281,7 @@ static int check_filter(struct reading *r)
 	return tolerate_filter(r, err);
 }
 
-/* Whose day it is that a time of day is of: the first record's, or today. */
+/* The time that selects the day for a time of day: that of the first record, or now. */
 static int64_t first_time(const struct reading *r)
 {
 	struct timespec now;
@@ -296,7 +296,7 @@ static int64_t first_time(const struct reading *r)
 	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* What part of the time is wanted. */
+/* Select the records from begin to end. */
 static int trim(struct reading *r)
 {
 	const int64_t day = INT64_C(86400) * 1000000000;
@@ -315,7 +315,7 @@ static int trim(struct reading *r)
 			to = INT64_MAX;
 	}
 	if (err >= 0 && from > to)
-		return wmk_error_said(-EINVAL, "the end, '%.60s', is before the begin, '%.60s'", r->options->end,
+		return wmk_error_said(-EINVAL, "the end, '%.60s', precedes the begin, '%.60s'", r->options->end,
 				      r->options->begin);
 	if (err >= 0 && r->live)
 		wmk_read_live_trim(r->live, from, to);
@@ -363,7 +363,7 @@ static int lines_of(struct reading *r, struct wmk_read_stream *stream)
 	return err;
 }
 
-/* What was lost before the packet: records, and whole packets, in the order in which babeltrace2 tells of them. */
+/* Report losses before the packet: records, then whole packets, in the order of babeltrace2. */
 static int losses(struct reading *r, struct wmk_read_stream *stream)
 {
 	const struct wmk_read_packet *is = &stream->packet;
@@ -378,7 +378,7 @@ static int losses(struct reading *r, struct wmk_read_stream *stream)
 	if (!stream->lost && !stream->lost_packets)
 		return 0;
 	if (asprintf(&name, "%s/%s", stream->trace->path, stream->file) < 0)
-		return wmk_error(-ENOMEM, "no memory to tell what was lost");
+		return wmk_error(-ENOMEM, "no memory to report a loss");
 	loss.stream_name = name;
 	if (stream->lost) {
 		r->done->lost += stream->lost == WMK_READ_LOST_UNKNOWN ? 0 : stream->lost;
@@ -412,8 +412,8 @@ static int packet(struct reading *r, struct wmk_read_stream *stream)
 }
 
 /*
- * What the packet's context is in each of its lines, before the first of these: where no record of it is wanted, nobody
- * waits for that.
+ * Format the packet's context for its lines, before the first of them. If no record of the packet is selected, it is
+ * not formatted.
  */
 static int make_packet(struct wmk_read_stream *stream)
 {
@@ -446,7 +446,7 @@ static void report_progress(struct reading *r)
 		r->options->progress(r->options->data, r->bytes, r->total, r->done->records);
 }
 
-/* What there is to read, for who is told how far it is. */
+/* Sum up the sizes of all stream files, for the progress. */
 static void measure(struct reading *r)
 {
 	struct stat st;
@@ -457,7 +457,7 @@ static void measure(struct reading *r)
 				r->total += (uint64_t)st.st_size;
 }
 
-/* 1: the filter wants it; 0: it does not. */
+/* 1: the filter selects the record; 0: it does not. */
 static int wants(struct wmk_read_stream *stream)
 {
 	const struct lines *lines = stream->user;
@@ -465,7 +465,7 @@ static int wants(struct wmk_read_stream *stream)
 	return lines->filter ? wmk_read_filter_wants(lines->filter, &lines->head, stream) : 1;
 }
 
-/* 1: there is a line more. */
+/* Append the record to the output. Returns 1 or -errno. */
 static int record(struct reading *r, struct wmk_read_stream *stream)
 {
 	const struct lines *lines = stream->user;
@@ -526,13 +526,13 @@ static int print_all(struct reading *r)
 	return err;
 }
 
-/* Are times shown as ns? Not as cycles, and not in CTF, which copies these. */
+/* Whether times are shown as ns: not as cycles, and not in CTF, which copies clock values. */
 static bool shows_ns(const struct wmk_read_pipeline_options *options)
 {
 	return options->form ? !options->form->is_directory : options->print.clock != WMK_PRINT_CYCLES;
 }
 
-/* The error that ended it, if any, is kept. */
+/* Print counted messages. The error that ended the reading, if any, is kept. */
 static void report_rest(struct reading *r, int err)
 {
 	struct wmk_error_chain *chain = err < 0 ? wmk_error_take() : NULL;
@@ -540,7 +540,7 @@ static void report_rest(struct reading *r, int err)
 	wmk_read_repeats_end(&r->damaged, r->options->damage, r->options->data);
 	wmk_read_repeats_end(&r->warned, NULL, NULL);
 	if (r->n_untimed && r->options->warning && shows_ns(r->options)) {
-		wmk_error_said(-ERANGE, "records with a time before 1677 or after 2262, shown without it: %" PRIu64,
+		wmk_error_said(-ERANGE, "records before 1677 or after 2262, shown without their time: %" PRIu64,
 			       r->n_untimed);
 		r->options->warning(r->options->data, -ERANGE);
 		wmk_error_clear();

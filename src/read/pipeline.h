@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pipeline.h - traces as text, or in another form: all that is below some paths, merged by time, a line for each record
- * (print.h).
+ * pipeline.h - read all traces at and below some paths, merge their records by time, and write them as text (print.h)
+ * or in another form (exporter.h).
  *
- *     paths ──trace.h──► traces ──merge.h──► records ──filter.h──► ──print.h, or exporter.h──► lines ──► a FILE of the caller
- *                                    └─ damage, losses ──► reported to the caller where they are met
+ *     paths ──trace.h──► traces ──merge.h──► records ──filter.h──► ──print.h, or exporter.h──► lines ──► FILE
+ *                                    └─ damage, losses ──► callbacks, in the order of the records
  *
- * Traces that are being written can be followed (live.h instead of merge.h): whenever nothing more is there, all lines
+ * Traces that are being written can be followed (live.h instead of merge.h). Whenever there is no more data, all lines
  * have been written.
  *
  * One thread. Errors are -errno with a cause chain.
@@ -20,34 +20,35 @@
 #include "read/live.h"
 
 struct wmk_read_pipeline_options {
-	/* NULL: lines of text; else of `print` `gmt` alone counts, for begin and end */
+	/* NULL: lines of text; else only `gmt` of `print` has an effect, for begin and end */
 	const struct wmk_read_exporter *form;
 	struct wmk_print_options print;
-	const char *directory;     /* where a form that makes one makes its files; else NULL */
-	const char *filter;        /* only records that it wants (filter.h); NULL: all */
-	/* NULL: what is there is all; else a filter's names may be of events to come: that is told as a loss is */
+	const char *directory;     /* output of a form that writes a directory; else NULL */
+	const char *filter;        /* only records that match (filter.h); NULL: all */
+	/*
+	 * NULL: read the present data. Otherwise an unknown name in the filter is reported like a loss: it may appear
+	 * later.
+	 */
 	const struct wmk_read_follow *follow;
 	/*
-	 * only what is from the one to the other, as wmk_read_parse_time() takes them; a day's end is its last; NULL:
-	 * no limit
+	 * only records of this time, as wmk_read_parse_time() parses it; an end that is a day includes it; NULL: no
+	 * limit
 	 */
 	const char *begin, *end;
 	/*
-	 * Something is damaged: the cause chain of the calling thread tells what, and is cleared behind it. Reading
-	 * continues.
-	 *  Of messages about one stream that differ in numbers alone, the first comes at once, and the last one at the
-	 * end with their count (repeats.h). When traces are followed, all come at once.
+	 * Reports damage: the cause chain of the calling thread describes it, and is cleared afterwards. Reading
+	 * continues. If messages about one stream differ only in numbers, the first one is reported at once, and the
+	 * last one at the end with their count (repeats.h). When traces are followed, all are reported at once.
 	 */
 	void (*damage)(void *data, int err);
 	/*
-	 * Something was lost while it was recorded, or, at the end, cannot be shown in this form: a line without its
-	 * '\n'.
-	 *  Every line of `out` before it has been written.
+	 * Reports a loss during recording or, at the end, values that the form cannot express: a line without '\n'. All
+	 * lines before it have been written to `out`.
 	 */
 	void (*lost)(void *data, const char *words);
-	/* The same for what is read although the specification forbids it: the cause chain. */
+	/* Reports input that is read although the specification forbids it: the cause chain describes it. */
 	void (*warning)(void *data, int err);
-	/* Now and then: bytes of streams that were come to, of how many, and the records so far. May be NULL. */
+	/* Reports progress: bytes of streams that were read, their total, and the number of records. May be NULL. */
 	void (*progress)(void *data, uint64_t bytes, uint64_t total, uint64_t records);
 	void *data;
 };
@@ -57,8 +58,8 @@ struct wmk_read_pipeline_result {
 };
 
 /*
- * All of it. A trace that cannot be opened is damage where another can; -ENOENT when there is none. An error when
- * writing ends it (-EPIPE: who reads `out` has gone).
+ * Read everything. A trace that cannot be opened is damage if another one can be opened. -ENOENT: no trace. A write
+ * error ends the reading (-EPIPE: the reader of `out` has ended).
  */
 int wmk_read_pipeline_run(const char *const *paths, unsigned n_paths, const struct wmk_read_pipeline_options *options,
 			  FILE *out, struct wmk_read_pipeline_result *done);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * print.c - records as text (see print.h): the prepared texts of a class and, between them, the values of a record.
+ * print.c - format records as text (see print.h): the prepared texts of a class, and the values of a record between
+ * them.
  *
- * `p` is where the next byte goes; it is in `out` only when the line is whole, so that a line that cannot be made
- * leaves nothing behind.
+ * `p` is the position of the next byte. out->len changes only when the line is complete, so that a failed line leaves
+ * nothing behind.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 #include "read/message.h"
 #include "read/print_state.h"
 
-#define PART 4096u                 /* bytes of a string that are made text at once */
+#define PART 4096u                 /* bytes of a string that are formatted at once */
 
 /* ── values ──────────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -34,8 +35,8 @@ static inline char *put_number(char *p, const struct wmk_print_op *op, unsigned 
 }
 
 /*
- * A number that may be wide: the bits of a large one that is negative, and binary digits, are more than 64 even of a
- * small value.
+ * A number that may be wide. Even a small value has more than 64 bits if all of its bits are shown: binary digits, or a
+ * negative number.
  */
 static char *put_wide(struct wmk_print_text *out, char *p, const struct wmk_print_op *op,
 		      const struct wmk_ctf_item *item)
@@ -75,7 +76,7 @@ static char *put_enum(struct wmk_print_text *out, char *p, const struct wmk_prin
 	return p + 2;
 }
 
-/* In parts: not a byte of room more than what the escapes of one may need. */
+/* In parts, so that the reserved room is that of one part. */
 static char *put_string(struct wmk_print_text *out, char *p, const char *s, size_t len)
 {
 	do {
@@ -133,7 +134,7 @@ static char *put_blob(struct wmk_print_text *out, char *p, const char *s, size_t
 
 /* ── structures ──────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The arrays that are open: which of its elements comes next. */
+/* The open arrays: the index of the next element. */
 struct arrays {
 	uint64_t next[WMK_CTF_TYPE_DEPTH + 1];
 	unsigned depth;
@@ -152,7 +153,7 @@ static inline char *put_index(char *p, uint64_t index, bool names)
 	return p + 4;
 }
 
-/* Of an OPTIONAL whose value is not there nothing comes between its beginning and its end. */
+/* An optional without a value has nothing between its begin and its end. */
 static const char none[] = "<none>";
 
 static inline char *put_end(struct wmk_print_text *out, char *p, const struct wmk_print_op *op, struct arrays *arrays,
@@ -171,7 +172,7 @@ static inline char *put_end(struct wmk_print_text *out, char *p, const struct wm
 	return p + 2;
 }
 
-/* A value, or the beginning of what has values in it. NULL with a cause chain. */
+/* Print a value, or the begin of a structure, array, variant or optional. NULL with a cause chain. */
 static inline char *put_value(struct wmk_print_text *out, char *p, const struct wmk_print_op *op,
 			      const struct wmk_ctf_item *item, struct arrays *arrays, size_t *none_at)
 {
@@ -209,13 +210,13 @@ static inline char *put_value(struct wmk_print_text *out, char *p, const struct 
 		}
 		memcpy(p, "{ ", 2);
 		return p + 2;
-	default:                   /* STRUCT, VARIANT: their brace is in the text */
+	default:                   /* STRUCT, VARIANT: the brace is part of the text */
 		return p;
 	}
 }
 
 /*
- * All of a context or payload, which begins at `at`. NULL with a cause chain or, of ctf/decode.h's errors, with
+ * Print a whole context or payload, which begins at `at`. NULL with a cause chain or, for errors of ctf/decode.h, with
  * walk->err.
  */
 static char *put_scope(struct wmk_print_text *out, char *p, const struct wmk_print_scope *scope,
@@ -233,7 +234,7 @@ static char *put_scope(struct wmk_print_text *out, char *p, const struct wmk_pri
 
 		if (op->form == WMK_PRINT_HIDDEN)
 			continue;
-		/* The text, an index, and a number or what else has a bound. */
+		/* Room for the text, an index, and a value of bounded size. */
 		p = wmk_print_room(out, p, op->len + WMK_PRINT_PIECE + 2 * WMK_PRINT_NUMBER);
 		if (!p)
 			return NULL;
@@ -277,7 +278,7 @@ int wmk_print_packet(struct wmk_print_stream *stream, struct wmk_ctf_walk *walk)
 	return 0;
 }
 
-/* The class of the record's event; NULL with a cause chain. */
+/* Get the prepared class of the record's event; NULL with a cause chain. */
 static const struct wmk_print_event *event_of(struct wmk_print_stream *stream,
 					      const struct wmk_ctf_event_decoder *decoder)
 {
@@ -290,7 +291,7 @@ static const struct wmk_print_event *event_of(struct wmk_print_stream *stream,
 	return class->events[i];
 }
 
-/* The contexts and the payload, one after the other. */
+/* Print the contexts and the payload. */
 static char *put_scopes(struct wmk_print_text *out, char *p, const struct wmk_print_class *class,
 			const struct wmk_print_event *event, struct wmk_ctf_record *record)
 {
@@ -311,7 +312,7 @@ static char *put_scopes(struct wmk_print_text *out, char *p, const struct wmk_pr
 	return p ? wmk_print_room(out, p, 1) : NULL;
 }
 
-/* The message of a text or a marker, where the event has one: before all braces. */
+/* Print the message of a text or a marker, if the event has one: before all braces. */
 static char *put_message(struct wmk_print_stream *stream, const struct wmk_ctf_bytes *in, struct wmk_ctf_record *record,
 			 struct wmk_print_text *out, char *p)
 {

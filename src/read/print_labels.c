@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * print_labels.c - the labels of an enumeration's values (see print_state.h).
+ * print_labels.c - find the labels of an enumeration's values (see print_state.h).
  *
- * Usually no two labels share a value: they are sorted by value, and found by halving. Where they do, a value shows
- * each of its labels once, in the order in which the names first come in the metadata. No table grows with what labels
- * have in common: metadata that is made to hurt could have thousands over each value. Few are all looked at. Many are a
- * tree: sorted by where they begin, the middle one of each part stands above the halves beside it, and knows how far
- * any of them reaches:
+ * Usually no two labels share a value: they are sorted by value, and a binary search finds the label. If ranges
+ * overlap, a value shows each of its labels once, in the order of their names in the metadata. The memory does not
+ * depend on the amount of overlap: hostile metadata could have thousands of labels for each value. Few labels are
+ * searched linearly. Many labels form a tree: sorted by their begin, the middle one of each part is above the halves
+ * beside it, and stores the greatest end of all of them:
  *
- *     labels    1 ... 2   2 ... 9   4 ... 4   5 ... 7   8 ... 8        value 6: 4 ... 4, with 9, is above all; 2 ... 9, with 9, above 1 ... 2, with 2,
- *     reach         2         9         9         7         8          which ends before 6 and is not gone into
+ *     labels    1 ... 2   2 ... 9   4 ... 4   5 ... 7   8 ... 8        value 6: 4 ... 4, with 9, is the root;
+ *     reach         2         9         9         7         8          2 ... 9, with 9, is above 1 ... 2, with 2, which
+ *                                                                      ends before 6 and is skipped
  *
- * What has one name is made one range where it touches, so that each range that is found is a name that is shown.
+ * Overlapping or adjacent ranges of the same name are merged, so that each range that is found is a name that is shown.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,11 +20,11 @@
 #include "base/error.h"
 #include "read/print_state.h"
 
-#define FEW 16u                      /* looked at one after the other: no search is quicker */
+#define FEW 16u                      /* up to this number, a linear search is fastest */
 
 struct named {
 	const char *name;
-	uint32_t index;            /* in the type */
+	uint32_t index;            /* index in the type */
 };
 
 static int by_name(const void *left, const void *right)
@@ -65,7 +66,7 @@ static const char *label_name(const struct wmk_type *type, uint32_t i)
 	return wmk_or_empty(type->labels[i].name);
 }
 
-/* labels[i] is the type's i yet: each gets the index of the first that has its name. */
+/* labels[i] is still the type's label i: set its rank to the index of the first label of the same name. */
 static int give_ranks(const struct wmk_type *type, struct wmk_print_labels *labels)
 {
 	struct named *names = calloc(labels->n, sizeof(*names));
@@ -85,7 +86,7 @@ static int give_ranks(const struct wmk_type *type, struct wmk_print_labels *labe
 	return 0;
 }
 
-/* The texts of all labels, with quotes, one behind the other. */
+/* Write the texts of all labels, with quotes, one after the other. */
 static int make_texts(const struct wmk_type *type, struct wmk_print_labels *labels)
 {
 	struct wmk_print_text text = { .max = SIZE_MAX };
@@ -110,7 +111,7 @@ static int make_texts(const struct wmk_type *type, struct wmk_print_labels *labe
 	return 0;
 }
 
-/* Those that label something, where they have the same name and overlap as one. */
+/* Remove empty ranges, and merge overlapping ranges of the same name. */
 static void join(struct wmk_print_labels *labels)
 {
 	struct wmk_print_label *all = labels->labels;
@@ -131,7 +132,7 @@ static void join(struct wmk_print_labels *labels)
 	labels->n = n;
 }
 
-/* Of those from `low` on to before `high`, at least one. It goes as deep as the logarithm of how many they are. */
+/* For the labels from `low` to before `high`, at least one. The recursion depth is the logarithm of their number. */
 static uint64_t make_reach(struct wmk_print_labels *labels, uint32_t low, uint32_t high)
 {
 	const uint32_t middle = low + (high - low) / 2;
@@ -145,7 +146,7 @@ static uint64_t make_reach(struct wmk_print_labels *labels, uint32_t low, uint32
 	return reach;
 }
 
-/* Sort them, by what finds them. */
+/* Sort the labels as the search requires. */
 static int put_in_order(struct wmk_print_labels *labels)
 {
 	join(labels);
@@ -203,7 +204,7 @@ static int labels_make(const struct wmk_type *type, bool is_signed, struct wmk_p
 
 /* A slot of the table. */
 struct met_labels {
-	struct wmk_read_slot slot; /* their address, and whether the type has a sign */
+	struct wmk_read_slot slot; /* key: the address of the type's labels, and its signedness */
 	struct wmk_print_labels *labels;
 };
 
@@ -244,7 +245,7 @@ static char *put_label(const struct wmk_print_label *label, struct wmk_print_tex
 	return p + label->len;
 }
 
-/* The last that begins at or before the value; NULL where none does. */
+/* The last label that begins at or before the value; NULL: none. */
 static const struct wmk_print_label *find(const struct wmk_print_labels *labels, uint64_t value)
 {
 	uint32_t low = 0, high = labels->n;
@@ -261,8 +262,7 @@ static const struct wmk_print_label *find(const struct wmk_print_labels *labels,
 }
 
 /*
- * Those from `low` on to before `high` that the value fits, behind the `n` that were found. Returns how many are found
- * then.
+ * Append the labels from `low` to before `high` that match the value to the `n` found ones. Returns the new number.
  */
 static uint32_t find_fits(const struct wmk_print_labels *labels, uint32_t low, uint32_t high, uint64_t value,
 			  uint32_t n)
@@ -283,7 +283,7 @@ static uint32_t find_fits(const struct wmk_print_labels *labels, uint32_t low, u
 	return n;
 }
 
-/* All that the value fits, by rank; `shown`: there are some. */
+/* Print all labels that match the value, by rank; `shown`: some are already printed. */
 static char *put_overlapping(const struct wmk_print_labels *labels, struct wmk_print_text *out, char *p, uint64_t value,
 			     bool *shown)
 {

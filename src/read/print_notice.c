@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * print_notice.c - what is made text seldom: lost records, options in words; and text that grows (see print.h).
+ * print_notice.c - texts that are formatted rarely: lost records, names of options; and growing text (see print.h).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 #include "ctf/writer.h"
 #include "read/print_state.h"
 
-/* ── text that grows ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── growing text ────────────────────────────────────────────────────────────────────────────────────── */
 
 #define FIRST_CAP 256u
 
@@ -20,9 +20,9 @@ char *wmk_print_grow(struct wmk_print_text *out, size_t used, size_t need)
 	size_t cap = out->cap ? out->cap : FIRST_CAP;
 	char *text;
 
-	/* Of a packet's bytes a few times as many become text; of labels that overlap, without a bound. */
+	/* The bytes of a packet become a few times as much text; overlapping labels have no bound. */
 	if (need > max || used - out->len > max - need) {
-		wmk_error(-E2BIG, "a line of text of more than %zu bytes", max);
+		wmk_error(-E2BIG, "the line of text is too long: the maximum is %zu bytes", max);
 		return NULL;
 	}
 	while (cap - used < need) {
@@ -55,7 +55,7 @@ void wmk_print_text_free(struct wmk_print_text *text)
 	*text = (struct wmk_print_text){ .max = text->max };
 }
 
-/* Room for `need` bytes behind out->len; NULL when there was an error. */
+/* Make room for `need` bytes after out->len; NULL after an error. */
 static char *words_room(struct wmk_print_words *words, size_t need)
 {
 	char *p;
@@ -126,7 +126,7 @@ void wmk_print_add_unsigned(struct wmk_print_words *words, uint64_t number)
 		words_end(words, wmk_print_u64(p, number));
 }
 
-/* ── what was lost ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── losses ──────────────────────────────────────────────────────────────────────────────────────────── */
 
 static void add_time(struct wmk_print_words *words, struct wmk_print_stream *stream, uint64_t value)
 {
@@ -196,10 +196,10 @@ int wmk_print_lost(struct wmk_print_stream *stream, const struct wmk_print_loss 
 	if (words.err >= 0)
 		return 0;
 	out->len = begin;
-	return wmk_error_add(words.err, "cannot say how much was lost");
+	return wmk_error_add(words.err, "cannot report a loss");
 }
 
-/* ── options in words ────────────────────────────────────────────────────────────────────────────────── */
+/* ── names of options ────────────────────────────────────────────────────────────────────────────────── */
 
 struct option_word {
 	const char *word;
@@ -221,7 +221,8 @@ static int parse_words(const char *words, const struct option_word *table, const
 		     i++)
 			;
 		if (!table[i].word)
-			return wmk_error(-EINVAL, "\"%.*s\" is none of the %s that can be shown: %s, all, none",
+			return wmk_error(-EINVAL,
+					 "unknown word \"%.*s\" in the list of %s: the words are %s, all, none",
 					 len < 40 ? (int)len : 40, words, option, known);
 		*bits |= table[i].bits;
 		if (!*end)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * print_prepare.c - what is the same for each record of a class, made text once (see print.h, print_state.h).
+ * print_prepare.c - prepare the text that all records of a class share (see print.h, print_state.h).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,12 +18,11 @@ struct scope_maker {
 	const struct wmk_ctf_program *program;
 	unsigned scope;            /* enum wmk_scope */
 	bool is_ctf1;
-	bool *shown;               /* of each operation */
+	bool *shown;               /* for each operation */
 };
 
 /*
- * Has it told its meaning to the reader? CTF 1.8 gives a meaning to members of the packet's context itself, not to what
- * is in them.
+ * Whether the field has a role that the reader uses. In CTF 1.8 only direct members of the packet's context have roles.
  */
 static bool has_meaning(const struct scope_maker *maker, const struct wmk_ctf_op *op, unsigned depth)
 {
@@ -34,7 +33,7 @@ static bool has_meaning(const struct scope_maker *maker, const struct wmk_ctf_op
 	return maker->scope == WMK_SCOPE_PACKET_CONTEXT && !(maker->is_ctf1 && depth != 1) && op->roles & heard;
 }
 
-/* Is the operation, or anything in it, shown? (The depth is bounded by WMK_CTF_TYPE_DEPTH.) */
+/* Whether the operation, or a part of it, is shown. (WMK_CTF_TYPE_DEPTH bounds the depth.) */
 static bool find_shown(struct scope_maker *maker, uint32_t at, unsigned depth)
 {
 	const struct wmk_ctf_op *ops = maker->program->ops, *op = &ops[at];
@@ -43,7 +42,7 @@ static bool find_shown(struct scope_maker *maker, uint32_t at, unsigned depth)
 	switch (op->code) {
 	case WMK_CTF_INT:
 	case WMK_CTF_ENUM:
-		/* What a length or a selector is for could not be understood without it. */
+		/* A value is not understandable without its length or selector, so these are shown. */
 		shown = op->save || (!op->type->clock && !has_meaning(maker, op, depth));
 		break;
 	case WMK_CTF_STRUCT:
@@ -53,7 +52,7 @@ static bool find_shown(struct scope_maker *maker, uint32_t at, unsigned depth)
 		shown = op->code == WMK_CTF_STRUCT && ops[at + 1].code == WMK_CTF_END;
 		for (uint32_t i = at + 1; i < op->next && ops[i].code != WMK_CTF_END; i = ops[i].next)
 			shown |= find_shown(maker, i, depth + 1);
-		/* Whichever is selected is shown then. */
+		/* The selected option is shown, whichever it is. */
 		for (uint32_t i = at + 1; op->code == WMK_CTF_VARIANT && shown && ops[i].code != WMK_CTF_END;
 		     i = ops[i].next)
 			maker->shown[i] = true;
@@ -72,7 +71,7 @@ static uint64_t low_bits(unsigned n)
 	return n >= 64 ? UINT64_MAX : ((uint64_t)1 << n) - 1;
 }
 
-/* Negative numbers are shown as the bits that they have, rounded up to whole digits. */
+/* Negative numbers are shown as their bits, rounded up to whole digits. */
 static uint8_t number_form(const struct wmk_ctf_op *op, struct wmk_print_op *how)
 {
 	const unsigned width = op->width ? op->width : 64;
@@ -121,7 +120,7 @@ static int op_form(const struct wmk_ctf_op *op, struct wmk_print_trace *trace, s
 	}
 }
 
-/* With what the value begins. */
+/* The text at the beginning of the value. */
 static const char *opening(const struct wmk_print_op *how)
 {
 	const uint8_t form = how->form == WMK_PRINT_WIDE ? how->number : how->form;
@@ -135,13 +134,13 @@ static const char *opening(const struct wmk_print_op *how)
 	return wmk_or_empty(openings[form]);
 }
 
-/* What the operation is in. */
+/* The container of the operation. */
 struct text_level {
 	uint32_t op;
-	uint32_t shown;            /* members that came before */
+	uint32_t shown;            /* number of previous members */
 };
 
-/* The text before operation `at`, its index in an array excepted. */
+/* Format the text before operation `at`, except for its index in an array. */
 static int add_text(struct scope_maker *maker, struct wmk_print_scope *scope, struct text_level *in, uint32_t at,
 		    struct wmk_print_words *words)
 {
@@ -167,7 +166,7 @@ static int add_text(struct scope_maker *maker, struct wmk_print_scope *scope, st
 	return words->err;
 }
 
-/* The root's text has been begun by the caller: it is `begun` bytes. */
+/* The caller has written the first `begun` bytes of the root's text. */
 static int add_texts(struct scope_maker *maker, struct wmk_print_scope *scope, struct wmk_print_words *words)
 {
 	struct text_level levels[WMK_CTF_TYPE_DEPTH + 1];
@@ -187,7 +186,8 @@ static int add_texts(struct scope_maker *maker, struct wmk_print_scope *scope, s
 		if (op->code < WMK_CTF_STRUCT)
 			continue;
 		if (depth > WMK_CTF_TYPE_DEPTH)
-			return wmk_error(-E2BIG, "types within types in more than %u levels", WMK_CTF_TYPE_DEPTH);
+			return wmk_error(-E2BIG, "types are nested too deeply: the maximum is %u levels",
+					 WMK_CTF_TYPE_DEPTH);
 		levels[depth++] = (struct text_level){ .op = i };
 	}
 	scope->ops[0].len += begun;
@@ -230,7 +230,7 @@ static int make_texts(struct wmk_print_trace *trace, struct scope_maker *maker, 
 	return 0;
 }
 
-/* `scope` is all 0; `first`: it is the first that a line shows. On failure there is nothing to free. */
+/* `scope` is zeroed; `first`: it is the first scope of the line. On failure there is nothing to free. */
 static int scope_make(struct wmk_print_trace *trace, unsigned which, const struct wmk_ctf_program *program, bool first,
 		      struct wmk_print_scope *scope)
 {
@@ -255,17 +255,17 @@ static int scope_make(struct wmk_print_trace *trace, unsigned which, const struc
 	return err;
 }
 
-/* ── what stands before the first scope ──────────────────────────────────────────────────────────────── */
+/* ── the head of a line ──────────────────────────────────────────────────────────────────────────────── */
 
-/* babeltrace2's own rules for what separates these, which differ by what is shown and whether there is a time. */
+/* The separators follow babeltrace2, where they depend on the shown parts and on the presence of a time. */
 struct head {
 	struct wmk_print_words words;
 	bool names;
-	bool comma;                /* behind a time with its name */
-	bool any;                  /* a field has been shown that the next follows with ':' */
+	bool comma;                /* a time with its name precedes */
+	bool any;                  /* a field was shown; the next one follows with ':' */
 };
 
-/* A field's value follows. */
+/* Begin a field: its value follows. */
 static void head_field(struct head *head, const char *name)
 {
 	if (head->comma)
@@ -279,7 +279,7 @@ static void head_field(struct head *head, const char *name)
 	head->any = true;
 }
 
-/* The last of that name, as in other readers; NULL where there is none. */
+/* The last entry of that name, as in other readers; NULL: none. */
 static const struct wmk_ctf_env_entry *env_entry(const struct wmk_ctf_class *class, const char *name)
 {
 	for (uint32_t i = class->n_env; i-- > 0;)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * print_state.h - what a print knows between records (see print.h). Internal to src/read.
+ * print_state.h - the state of a print between records (see print.h). Internal to src/read.
  *
- *     print_prepare.c   classes ─► for each operation the text before its value, and how the value is shown
- *     print_labels.c    the labels of an enumeration, to be found by a value
+ *     print_prepare.c   classes ─► the text before the value of each operation, and the form of the value
+ *     print_labels.c    the labels of an enumeration, found by a value
  *     print_time.c      clock values ─► "[22:13:20.000000022] (+0.000000001) "
  *     print.c           the records
- *     print_notice.c     options in words, lost records, text that grows
+ *     print_notice.c    names of options, lost records, growing text
  */
 #ifndef WMK_READ_PRINT_STATE_H
 #define WMK_READ_PRINT_STATE_H
@@ -15,11 +15,11 @@
 #include "read/value_format.h"
 #include "read/print.h"
 
-/* ── text that grows ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── growing text ────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * A line is made from out->len on, and `out` does not know yet how far it is: `used` bytes of the text. Room for `need`
- * bytes more: the place behind them, wherever the text is now; NULL with a cause chain.
+ * A line is made from out->len on, and `out` does not know its length yet: `used` bytes of the text. Make room for
+ * `need` more bytes. Returns the position after the used ones, which may have moved; NULL with a cause chain.
  */
 char *wmk_print_grow(struct wmk_print_text *out, size_t used, size_t need);
 
@@ -30,7 +30,7 @@ static inline char *wmk_print_begin(struct wmk_print_text *out, size_t need)
 	return wmk_print_grow(out, out->len, need);
 }
 
-/* The same behind `p`. */
+/* The same after position `p`. */
 static inline char *wmk_print_room(struct wmk_print_text *out, char *p, size_t need)
 {
 	const size_t used = (size_t)(p - out->text);
@@ -40,11 +40,11 @@ static inline char *wmk_print_room(struct wmk_print_text *out, char *p, size_t n
 	return wmk_print_grow(out, used, need);
 }
 
-/* The latest error, for who was given NULL. */
+/* The latest error number, after a NULL of one of these functions. */
 int wmk_print_error(void);
 
 /*
- * For what is put together seldom: text behind out->len. The first error stays, and what comes after it does nothing.
+ * For texts that are formatted rarely: appends to `out`. After the first error, further calls have no effect.
  */
 struct wmk_print_words {
 	struct wmk_print_text *out;
@@ -66,16 +66,16 @@ void wmk_print_add_unsigned(struct wmk_print_words *words, uint64_t number);
 
 /* ── time ────────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* A clock, for nanoseconds since its origin: with the roundings of babeltrace2, whose times have them. */
+/* Conversion of a clock's values to ns since its origin, with the rounding of babeltrace2. */
 struct wmk_print_scale {
-	bool is_there;             /* else: the stream has no times */
+	bool is_there;             /* else the stream has no times */
 	bool is_ns, overflows;
 	double freq;
 	int64_t base;              /* ns */
 };
 
 void wmk_print_scale_make(struct wmk_print_scale *scale, const struct wmk_ctf_clock_class *clock);
-/* False: it does not fit into 64 bits. */
+/* False: the result does not fit into 64 bits. */
 bool wmk_print_scale_ns(const struct wmk_print_scale *scale, uint64_t value, int64_t *ns);
 
 #define WMK_PRINT_NONE UINT64_MAX
@@ -84,12 +84,12 @@ struct wmk_print_last {
 	uint64_t time, delta;      /* ns or cycles, as shown; WMK_PRINT_NONE */
 };
 
-#define WMK_PRINT_STAMP 160u       /* bytes that a time and a delta may have, with all around them */
+#define WMK_PRINT_STAMP 160u       /* maximum bytes of a time and a delta, with the text around them */
 
 struct wmk_print {
 	struct wmk_print_options options;
 	struct wmk_print_last last;
-	int64_t second;            /* ns of the second whose text is below: ... */
+	int64_t second;            /* begin, in ns, of the second with this text: ... */
 	unsigned second_len;
 	char second_text[48];      /* ... "2023-11-14 22:13:20." */
 	struct {
@@ -98,30 +98,30 @@ struct wmk_print {
 	} before, between, after;  /* "[", "] (+", ") " */
 };
 
-/* The texts around times. */
+/* Prepare the texts around times. */
 void wmk_print_timestamp_prepare(struct wmk_print *print);
-/* A record's time and delta, with all around them; it is the last one then. */
+/* Print a record's time and delta, with the text around them. Its time becomes the previous one. */
 char *wmk_print_timestamp(struct wmk_print *print, char *p, const struct wmk_print_scale *scale, uint64_t value);
-/* A time alone. */
+/* Print only a time. */
 char *wmk_print_wall(struct wmk_print *print, char *p, const struct wmk_print_scale *scale, uint64_t value);
 
 /* ── labels ──────────────────────────────────────────────────────────────────────────────────────────── */
 
 struct wmk_print_label {
-	uint64_t from, to;         /* moved so that unsigned order is the type's */
-	uint32_t rank;             /* of its name: which of the names was first */
+	uint64_t from, to;         /* shifted so that their unsigned order is that of the type */
+	uint32_t rank;             /* the order of its name: the position of the first label with this name */
 	uint32_t len;
 	const char *text;          /* with quotes */
 };
 
 struct wmk_print_labels {
-	uint64_t move;             /* value ^ move is as from and to */
+	uint64_t move;             /* value ^ move is comparable with from and to */
 	uint32_t n;
-	bool overlap;              /* a value may have several: few `labels` are by rank then; else they are by value */
+	/* ranges overlap: few `labels` are then sorted by rank; else they are sorted by value */
+	bool overlap;
 	/*
-	 * Where they overlap and are many: as a tree (see print_labels.c), the greatest `to` of each label and what is
-	 * below
-	 *  it; room for those that fit.
+	 * For many labels that overlap: a tree (see print_labels.c); the greatest `to` of each label and of those below
+	 * it; room for the labels that match.
 	 */
 	uint64_t *reach;
 	const struct wmk_print_label **fits;
@@ -129,11 +129,11 @@ struct wmk_print_labels {
 	struct wmk_print_label labels[];
 };
 
-/* Those of `type`, an ENUM; made when they are not there. The table has each enumeration once. */
+/* Get the labels of `type`, an ENUM, and add them if they are new. The table has each enumeration once. */
 int wmk_print_labels_of(struct wmk_read_table *table, const struct wmk_type *type, bool is_signed,
 			const struct wmk_print_labels **labels);
 void wmk_print_labels_free(struct wmk_read_table *table);
-/* "A", "B" or <unknown>, in `out` behind `p`. NULL with a cause chain. */
+/* Print "A", "B" or <unknown> to `out` at `p`. NULL with a cause chain. */
 char *wmk_print_labels_put(const struct wmk_print_labels *labels, struct wmk_print_text *out, char *p, uint64_t value);
 
 /* ── classes ─────────────────────────────────────────────────────────────────────────────────────────── */
@@ -145,12 +145,12 @@ enum wmk_print_form {
 	WMK_PRINT_HEX,
 	WMK_PRINT_OCTAL,
 	WMK_PRINT_BINARY,
-	WMK_PRINT_WIDE, /* it may have more than 64 bits */
+	WMK_PRINT_WIDE, /* it can have more than 64 bits */
 	WMK_PRINT_REAL,
 	WMK_PRINT_BOOL,
 	WMK_PRINT_ENUM,
 	WMK_PRINT_STRING,
-	WMK_PRINT_CHARACTERS /* of another encoding */,
+	WMK_PRINT_CHARACTERS /* not UTF-8 */,
 	WMK_PRINT_BLOB,
 	WMK_PRINT_STRUCT,
 	WMK_PRINT_ARRAY,
@@ -158,25 +158,25 @@ enum wmk_print_form {
 	WMK_PRINT_OPTIONAL,
 };
 
-/* bytes of `text` that can be read, whatever its length: the usual one is copied in two loads */
+/* minimum readable bytes of `text`, whatever its length: short texts are copied by two loads of this size in total */
 #define WMK_PRINT_PIECE 32u
 
-/* How an operation's value is shown. */
+/* How the value of an operation is printed. */
 struct wmk_print_op {
-	const char *text;          /* what stands before the value: ", name = 0x" */
+	const char *text;          /* the text before the value: ", name = 0x" */
 	uint32_t len;
 	uint8_t form;              /* enum wmk_print_form */
-	uint8_t number;            /* ENUM, WIDE: the form of its value, were it not wide */
+	uint8_t number;            /* ENUM, WIDE: the form of a value that is not wide */
 	uint8_t width;             /* BINARY: digits; CHARACTERS: enum wmk_encoding */
-	bool is_element;           /* of an array: its index stands before it */
+	bool is_element;           /* of an array: its index precedes it */
 	uint64_t mask;             /* HEX, OCTAL: the bits that are shown */
 	const struct wmk_print_labels *labels;
 };
 
-/* A structure of the stream: a context, or a payload. */
+/* A structure of the stream: a context or a payload. */
 struct wmk_print_scope {
-	const struct wmk_ctf_program *program; /* NULL: nothing of it is shown */
-	struct wmk_print_op *ops;  /* as the program's */
+	const struct wmk_ctf_program *program; /* NULL: nothing is shown */
+	struct wmk_print_op *ops;  /* in the order of the program's operations */
 	char *text;
 	bool names, color;
 };
@@ -190,15 +190,15 @@ struct wmk_print_class {
 	const struct wmk_ctf_stream_decoder *decoder; /* NULL: not prepared yet */
 	struct wmk_print_scale scale;
 	struct wmk_print_scope packet_context, event_context;
-	struct wmk_print_event **events; /* as the decoder's; NULL: no record came yet */
+	struct wmk_print_event **events; /* in the order of the decoder's events; NULL: no record yet */
 };
 
 struct wmk_print_trace {
 	struct wmk_print *print;
 	const struct wmk_ctf_decoder *decoder;
 	char *name;                /* or NULL */
-	struct wmk_print_class *classes; /* as the decoder's streams */
-	struct wmk_read_table labels; /* fields may share one that is long */
+	struct wmk_print_class *classes; /* in the order of the decoder's streams */
+	struct wmk_read_table labels; /* large enumerations can be shared by fields */
 };
 
 struct wmk_print_stream {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * print_time.c - times and deltas as text (see print.h). What there is to a second - the local time, the date - is
- * found once for each; a record adds its nanoseconds.
+ * print_time.c - format times and deltas (see print.h). The text of a second (local time, date) is computed once for
+ * each second; a record adds its nanoseconds.
  */
 #include <stdio.h>
 #include <time.h>
@@ -11,7 +11,7 @@
 #define NS 1000000000
 #define UNKNOWN "??:??:" "??.?????????"
 
-/* Clock values to ns in floating point, as babeltrace2 does; ns of a clock that counts ns are exact. */
+/* Clock values are converted to ns in floating point, as in babeltrace2; a clock that counts ns is exact. */
 static bool cycles_ns(double freq, bool is_ns, uint64_t cycles, int64_t *ns)
 {
 	double value;
@@ -36,7 +36,7 @@ void wmk_print_scale_make(struct wmk_print_scale *scale, const struct wmk_ctf_cl
 		return;
 	scale->freq = (double)clock->freq;
 	scale->is_ns = clock->freq == NS;
-	/* A second is left at either end for what is added. */
+	/* One second is reserved at both ends for the clock's value. */
 	if (clock->offset_s <= INT64_MIN / NS - 1 || clock->offset_s >= INT64_MAX / NS - 1 || !clock->freq ||
 	    !cycles_ns(scale->freq, scale->is_ns, clock->offset, &rest) || rest < 0 || rest > NS) {
 		scale->overflows = true;
@@ -54,7 +54,7 @@ bool wmk_print_scale_ns(const struct wmk_print_scale *scale, uint64_t value, int
 	return !__builtin_add_overflow(scale->base, since, ns);
 }
 
-/* The text, in 16 bytes that can all be copied. */
+/* The text is stored in 16 bytes, which can all be copied. */
 static void put_around(char text[16], unsigned *len, const char *s)
 {
 	memset(text, 0, 16);
@@ -83,7 +83,7 @@ static inline char *copy(char *p, const char *s)
 	return p + len;
 }
 
-/* The text of a second: the time and '.'; without a local time, or where it is asked for, seconds. */
+/* The text of a second: the time and '.'. Seconds since 1970 if there is no local time, or if requested. */
 static void make_second(struct wmk_print *print, int64_t second)
 {
 	const struct wmk_print_options *options = &print->options;
@@ -107,7 +107,7 @@ static void make_second(struct wmk_print *print, int64_t second)
 
 static char *put_ns(struct wmk_print *print, char *p, int64_t ns)
 {
-	/* Unsigned: the difference of any two. */
+	/* Unsigned: any difference fits. */
 	uint64_t rest = (uint64_t)ns - (uint64_t)print->second;
 
 	if (__builtin_expect(ns < 0, 0)) {
@@ -133,7 +133,7 @@ char *wmk_print_wall(struct wmk_print *print, char *p, const struct wmk_print_sc
 	return wmk_print_scale_ns(scale, value, &ns) ? put_ns(print, p, ns) : copy(p, UNKNOWN);
 }
 
-/* The first record has nothing before it; babeltrace2 takes the greatest number for that too. */
+/* The first record has no previous one. babeltrace2 uses the greatest number for that, too. */
 static void go_on(struct wmk_print_last *last, uint64_t time)
 {
 	if (last->time != WMK_PRINT_NONE)

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * record_scope.h - the parts of a record that are walked through: which program decodes each, and where it begins.
- * Internal to src/read.
+ * record_scope.h - the parts of a record that are walked: the program that decodes each, and its position. Internal to
+ * src/read.
  */
 #ifndef WMK_READ_RECORD_SCOPE_H
 #define WMK_READ_RECORD_SCOPE_H
 
 #include "read/trace.h"
 
-/* In the order in which they stand in the file. */
+/* In the order of the file. */
 enum wmk_read_record_scope { WMK_READ_OF_PACKET, WMK_READ_COMMON, WMK_READ_CONTEXT, WMK_READ_PAYLOAD, WMK_READ_SCOPES };
 
 /*
- * The packet's context, that of all events of the stream, the event's own, its fields. `event` is not looked at for the
- * first two.
+ * The program of the packet's context, of the context of all events, of the event's own context, or of its fields.
+ * `event` is used only for the last two.
  */
 static inline const struct wmk_ctf_program *wmk_read_scope_program(const struct wmk_ctf_stream_decoder *stream,
 								  const struct wmk_ctf_event_decoder *event,
@@ -28,8 +28,8 @@ static inline const struct wmk_ctf_program *wmk_read_scope_program(const struct 
 }
 
 /*
- * A walk over it may begin: its program; `stream`'s record has the walk. The packet's part is there behind
- * WMK_READ_PACKET only, the others behind WMK_READ_RECORD.
+ * Prepare the walk of `stream`'s record for a scope, and return the scope's program. The packet's scope is valid only
+ * after WMK_READ_PACKET, the others only after WMK_READ_RECORD.
  */
 static inline const struct wmk_ctf_program *wmk_read_scope_begin(struct wmk_read_stream *stream, unsigned part)
 {

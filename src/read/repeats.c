@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* repeats.c - messages that repeat are counted (see repeats.h). */
+/* repeats.c - count repeated messages (see repeats.h). */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "base/hash.h"
 #include "read/repeats.h"
 
-/* Digits are left out. */
+/* Hash without digits. */
 static uint64_t hash_of(const void *of, const char *words)
 {
 	uint64_t hash = wmk_hash_bytes(WMK_HASH_BEGIN, &of, sizeof(of));
@@ -49,7 +49,7 @@ void wmk_read_repeats_end(struct wmk_read_repeats *repeats, void (*tell)(void *d
 
 		if (!kind->n)
 			continue;
-		/* (NULL: there was no memory for it, and the number remains) */
+		/* (NULL: there was no memory for the chain; only the number is known) */
 		wmk_error_give(kind->last);
 		if (!kind->last)
 			wmk_error_said(-ENOMEM, "%" PRIu64 " more messages like one above", kind->n);

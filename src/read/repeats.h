@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * repeats.h - messages that repeat: the first of a kind is printed when it comes, the others are counted, and the last
+ * repeats.h - count repeated messages: the first of a kind is printed at once, the others are counted, and the last
  * one is printed at the end with their number.
  *
- * A message is the calling thread's error chain. Two are of one kind if their words differ in digits only. One thread.
+ * A message is the calling thread's error chain. Two messages are of one kind if they differ only in digits. One
+ * thread.
  */
 #ifndef WMK_READ_REPEATS_H
 #define WMK_READ_REPEATS_H
@@ -25,13 +26,13 @@ struct wmk_read_repeats {
 };
 
 /*
- * `words` make the kind, together with `of`: messages about two objects are never of one kind. True: it is the first
- * one, and the caller prints it. False: it is counted, and the chain is empty.
+ * Count a message. Its kind is given by `words` without digits, and by the object `of`. True: it is the first of its
+ * kind, and the caller prints it. False: it was counted, and the chain is empty.
  */
 bool wmk_read_repeats_first(struct wmk_read_repeats *repeats, const void *of, const char *words);
 /*
- * Print what was counted, by `tell` with the chain in place, which is cleared after each; NULL: nothing is printed. All
- * kinds are new then.
+ * Print the counted messages by `tell`, which finds the chain in place; it is cleared after each. NULL: print nothing.
+ * Afterwards all kinds are new.
  */
 void wmk_read_repeats_end(struct wmk_read_repeats *repeats, void (*tell)(void *data, int err), void *data);
 

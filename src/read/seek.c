@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * seek.c - a stream by its index (trace.h): over packets that end before what is wanted, and what becomes of an index
- * that lies.
+ * seek.c - search a packet by the index (trace.h): skip packets that end before the begin of the selection, and recover
+ * from a wrong index.
  *
  *     packets    0 │ 1 │ 2 │ 3 │ 4 │ 5 ...
- *                ^ the first one ends too early       ^ wmk_read_seek(): the one in which it begins, by the index
- *                └ wmk_read_seek_back(): what is there is another one, or none
+ *                ^ the first packet ends too early       ^ wmk_read_seek(): the packet that the index finds
+ *                └ wmk_read_seek_back(): no packet, or another one, is there
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -14,9 +14,9 @@
 #include "read/trace.h"
 
 /*
- * To the packet before: that it ends too early it says itself, and with it all those before it do, as times rise; a
- * search that was misled is found out. Of the one before that the entry is believed, for what was lost between the two:
- * before what is wanted.
+ * Go to the packet before the one that the index finds. That packet itself shows that it ends too early, and so do all
+ * packets before it, because times rise: this detects a wrong index. The entry before it is trusted only for the losses
+ * between the two, which precede the selection.
  */
 void wmk_read_seek(struct wmk_read_stream *s)
 {
@@ -71,12 +71,12 @@ bool wmk_read_seek_is_wrong(struct wmk_read_stream *s)
 
 int wmk_read_seek_end(struct wmk_read_stream *s)
 {
-	/* (of what is written meanwhile it has more than was read) */
+	/* (the index of a trace that is being written has more packets than were read) */
 	bool fits = s->index.fd < 0 || s->growth != WMK_READ_FIXED || wmk_read_index_fits(&s->index, s->n_packets);
 
 	wmk_read_index_close(&s->index);
 	return fits ? 0
 		    : wmk_error(-EPROTO,
-				"'index/%.60s.idx' is longer than its %" PRIu64 " packets want, or ends in an entry",
+				"'index/%.60s.idx' has more entries than the %" PRIu64 " packets, or an incomplete one",
 				s->file, s->n_packets);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spans.c - which spans of which thread are open (see spans.h).
+ * spans.c - keep the open spans of each thread (see spans.h).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,19 +13,19 @@
 #include "schema/schema.h"
 
 struct span_name {
-	const char *text;          /* the event class's */
+	const char *text;          /* points into the event class */
 	size_t len;
 };
 
-/* A thread that has begun a span, or a CPU, if the thread is drawn on the CPU's track. */
+/* A thread with spans; or a CPU, for threads that are drawn on the CPU's track. */
 struct wmk_read_open {
 	struct wmk_read_slot slot;
 	struct span_name *names;        /* the outermost first */
 	uint32_t n, cap;
-	uint64_t n_deep;           /* open as well, but too deep to be drawn */
+	uint64_t n_deep;           /* further open spans that are too deep to be drawn */
 };
 
-/* Its key in the table. */
+/* The key in the table. */
 static int64_t pid_of(const struct wmk_read_thread_id *who)
 {
 	return who->has_tid ? who->pid : -1;
@@ -41,7 +41,7 @@ static struct wmk_read_open *known_thread(const struct wmk_read_spans *spans, co
 	return wmk_read_table_find(&spans->threads, (uint64_t)pid_of(who), (uint64_t)tid_of(who));
 }
 
-/* The thread's, with room for one span more. NULL: no memory. */
+/* Find or add the thread, with room for one more span. NULL: no memory. */
 static struct wmk_read_open *thread_of(struct wmk_read_spans *spans, const struct wmk_read_thread_id *who)
 {
 	struct wmk_read_open *thread =
@@ -65,7 +65,7 @@ static bool is_number(const struct wmk_ctf_item *item)
 	return !item->is_end && item->op->code <= WMK_CTF_ENUM;
 }
 
-/* The first field, if it is a number. */
+/* A counter's value is its first field, if that is a number. */
 static int counter(struct wmk_read_stream *stream, struct wmk_read_drawing *drawing)
 {
 	const struct wmk_ctf_program *program = wmk_read_scope_begin(stream, WMK_READ_PAYLOAD);
@@ -105,7 +105,9 @@ int wmk_read_spans_classify(struct wmk_read_spans *spans, const struct wmk_read_
 		drawing->deeper = kind == WAYMARK_KIND_BEGIN ? 1 : -1;
 	for (unsigned i = thread->n; kind == WAYMARK_KIND_END && !drawing->deeper && i; i--)
 		if (thread->names[i - 1].len == len && !memcmp(thread->names[i - 1].text, name, len)) {
-			*drawing = (struct wmk_read_drawing){ .kind = kind, .name = name, .len = len, .closes = thread->n - i + 1 };
+			*drawing = (struct wmk_read_drawing){
+				.kind = kind, .name = name, .len = len, .closes = thread->n - i + 1
+			};
 			break;
 		}
 	return 0;

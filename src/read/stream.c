@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stream.c - one stream file: packets, and the records in them, through a window of the file (see trace.h).
+ * stream.c - read packets and records of one stream file through a window (see trace.h).
  *
  *     file    │ packet │ packet │ packet ...
  *     window          [ buffer      ]          buffer_at, len
  *     decoding         ^ from ^ next_at   in bits of the packet
  *
- * The decoder receives the address that the packet's first byte would have, and the end of the window. When a record
- * does not end within the window, the window moves to the record's begin; it grows if it begins there already.
+ * The decoder gets the address that the packet's first byte would have, and the end of the window. If a record exceeds
+ * the window, the window moves to the record's begin. If the record begins there already, the window grows.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 #include "ctf/writer.h"
 #include "read/trace.h"
 
-/* Not for each record: kept out of the way that is. */
+/* For functions that are not called for each record. */
 #define RARE __attribute__((noinline, cold))
 
 int wmk_read_stream_open(const struct wmk_read_trace *trace, const char *file, struct wmk_read_stream **stream)
@@ -68,7 +68,7 @@ static RARE int damage(struct wmk_read_stream *s, int err, uint64_t at, const ch
 	return wmk_error(err, "'%.60s', byte %" PRIu64 ": %s", s->file, at, words);
 }
 
-/* Read on behind what is there, as much as fits. 0 or more bytes. */
+/* Read as much as fits into the window, after its present content. Returns the number of bytes. */
 static ssize_t fill(struct wmk_read_stream *s)
 {
 	size_t before = s->len;
@@ -88,7 +88,7 @@ static ssize_t fill(struct wmk_read_stream *s)
 	return (ssize_t)(s->len - before);
 }
 
-/* Let the window begin at byte `at` of the file, which is in it or behind it, and read what fits. */
+/* Move the window to byte `at` of the file, which is in the window or after it, and fill it. */
 static ssize_t move(struct wmk_read_stream *s, uint64_t at)
 {
 	uint64_t skip = at - s->buffer_at;
@@ -103,7 +103,7 @@ static ssize_t move(struct wmk_read_stream *s, uint64_t at)
 	return fill(s);
 }
 
-/* More of the file behind byte `from`: 1, there is; 0: the file ends. */
+/* Read more of the file after byte `from`. 1: there was more; 0: the file ends. */
 static int more(struct wmk_read_stream *s, uint64_t from)
 {
 	ssize_t n;
@@ -112,7 +112,7 @@ static int more(struct wmk_read_stream *s, uint64_t from)
 		uint8_t *larger = s->cap < WMK_READ_RECORD_MAX ? realloc(s->buffer, 2 * s->cap) : NULL;
 
 		if (!larger)
-			return damage(s, -E2BIG, from, "a record that is too large to be held in memory");
+			return damage(s, -E2BIG, from, "the record is too large for the memory");
 		s->buffer = larger;
 		s->cap *= 2;
 		n = fill(s);
@@ -122,15 +122,15 @@ static int more(struct wmk_read_stream *s, uint64_t from)
 	return n < 0 ? (int)n : n > 0;
 }
 
-/* What can be decoded now of the packet: up to its content's end, or the window's. */
+/* Set the bytes that can be decoded: up to the end of the packet's content or of the window. */
 static void show(struct wmk_read_stream *s)
 {
 	uint64_t behind = s->buffer_at + s->len - s->packet.at;
 
-	/* The packet's first byte may be in front of the window: an address that nothing is read from. */
+	/* The packet's first byte may precede the window: nothing is read from its address. */
 	s->bytes.bytes = (const uint8_t *)((uintptr_t)s->buffer + (uintptr_t)(s->packet.at - s->buffer_at));
 	s->bytes.from = (s->buffer_at > s->packet.at ? s->buffer_at - s->packet.at : 0) * 8;
-	/* (the content may end within a byte, which has to be there, too) */
+	/* (if the content ends within a byte, the whole byte must be present) */
 	s->bytes.end = behind < s->packet.content / 8 + (s->packet.content % 8 != 0) ? behind * 8 : s->packet.content;
 }
 
@@ -159,7 +159,7 @@ static void hear(struct wmk_read_stream *s, struct said *said, unsigned role, ui
 	}
 }
 
-/* Values of a structure by their roles; the UUID's bytes are the elements of the array with its role. */
+/* Take the values of a structure by their roles. The UUID's bytes are the elements of the array with that role. */
 static int listen_to(struct wmk_read_stream *s, const struct wmk_ctf_program *program, struct said *said)
 {
 	struct wmk_ctf_walk *walk = &s->record.walk;
@@ -186,9 +186,9 @@ static int listen_to(struct wmk_read_stream *s, const struct wmk_ctf_program *pr
 	return walk->err;
 }
 
-#define OF_ANOTHER "the packet is of another trace: its UUID is not the metadata's"
+#define OF_ANOTHER "the packet belongs to another trace: its UUID differs from the metadata's"
 
-/* Of CTF 1.8, babeltrace2 reads such a packet. It is reported as damage, and read. */
+/* babeltrace2 reads such packets of CTF 1.8. So it is reported as damage, and the packet is read. */
 static bool is_of_another(const struct wmk_read_stream *s, const struct said *said)
 {
 	const struct wmk_ctf_class *class = s->trace->decoder->class;
@@ -202,17 +202,17 @@ static int choose_class(struct wmk_read_stream *s, const struct said *said)
 	char words[80];
 
 	if (said->has_magic && said->magic != WMK_CTF_MAGIC)
-		return damage(s, -EPROTO, s->packet.at, "no packet begins here: the magic number is another");
+		return damage(s, -EPROTO, s->packet.at, "no packet begins here: wrong magic number");
 	if (decoder->class->major != 1 && is_of_another(s, said))
 		return damage(s, -EPROTO, s->packet.at, OF_ANOTHER);
 	for (uint32_t i = 0; i < decoder->n_streams; i++) {
 		if (said->has_class ? decoder->streams[i].class->id != said->class
 				    : decoder->n_streams > 1 && decoder->streams[i].class->id)
 			continue;
-		/* A file is one stream, and a stream is of one class: readers rely on it. */
+		/* A file is one stream, and a stream has one class: readers rely on that. */
 		if (s->n_packets && s->decoder != &decoder->streams[i])
 			return damage(s, -EPROTO, s->packet.at,
-				      "the packet is of another stream class than those before it");
+				      "the packet has another stream class than the packets before it");
 		s->decoder = &decoder->streams[i];
 		wmk_read_scale_make(&s->scale, s->decoder->class->clock);
 		return 0;
@@ -222,7 +222,7 @@ static int choose_class(struct wmk_read_stream *s, const struct said *said)
 	return damage(s, -EPROTO, s->packet.at, words);
 }
 
-/* Header and context, as far as the window shows them. -ENODATA: it does not show enough. */
+/* Read header and context as far as the window holds them. -ENODATA: more data is needed. */
 static int read_head(struct wmk_read_stream *s, struct said *said)
 {
 	int err;
@@ -238,11 +238,11 @@ static int read_head(struct wmk_read_stream *s, struct said *said)
 	if (err >= 0)
 		err = listen_to(s, &s->decoder->packet_context, said);
 	s->packet.records_at = s->record.walk.at;
-	/* (what has no size is aligned all the same, and reads nothing) */
+	/* (a structure without a size is still aligned, and reads nothing) */
 	return err >= 0 && s->packet.records_at > s->bytes.end ? -ENODATA : err;
 }
 
-/* What the sizes say, held against each other and the file. */
+/* Check the sizes of the packet against each other and against the file. */
 static int measure(struct wmk_read_stream *s, const struct said *said)
 {
 	struct wmk_read_packet *packet = &s->packet;
@@ -264,7 +264,7 @@ static int measure(struct wmk_read_stream *s, const struct said *said)
 	    packet->content < packet->records_at) {
 		char words[120];
 
-		/* Where the next packet is, if any, nobody knows. */
+		/* The position of the next packet is unknown. */
 		packet->size = 0;
 		snprintf(words, sizeof(words),
 			 "a packet of %" PRIu64 " bits with a content of %" PRIu64 ", its header has %" PRIu64, size,
@@ -278,8 +278,8 @@ static int measure(struct wmk_read_stream *s, const struct said *said)
 }
 
 /*
- * A packet's counters stand as they were at its end: what they have grown by was lost since the end of the one before.
- * What the first one says was lost before, or in it.
+ * A packet's counters are those at its end: their increase since the previous packet was lost in between. Losses in the
+ * first packet's counter happened before it, or in it.
  */
 static void count_lost(struct wmk_read_stream *s, const struct wmk_read_packet *before)
 {
@@ -287,7 +287,7 @@ static void count_lost(struct wmk_read_stream *s, const struct wmk_read_packet *
 	const bool is_first = !s->n_packets;
 
 	s->lost_from = is_first || !before->has_end ? now->begin : before->end;
-	/* Of what was lost before the first packet that is there, nobody knows how much was lost here. */
+	/* How much of the first packet's counter was lost in this stream is unknown. */
 	s->lost = !now->has_lost ? 0
 		  : !is_first    ? now->lost - (before->lost > now->lost ? 0 : before->lost)
 		  : now->lost    ? WMK_READ_LOST_UNKNOWN
@@ -297,23 +297,23 @@ static void count_lost(struct wmk_read_stream *s, const struct wmk_read_packet *
 				  : 0;
 }
 
-/* Times that cannot be are told behind the packet's begin; the packet is read all the same. */
+/* Impossible times of a packet are reported after its begin; the packet is read all the same. */
 static const char *wrong_times(const struct wmk_read_stream *s, const struct wmk_read_packet *before)
 {
 	const struct wmk_read_packet *now = &s->packet;
 
-	/* A packet that a crash left open has no end. */
+	/* A packet that a crash has left open has no end. */
 	if (now->has_begin && now->has_end && now->end && now->end < now->begin)
 		return "the packet ends before it begins";
 	if (now->has_begin && s->n_packets &&
 	    (now->begin < s->last || (before->has_begin && now->begin < before->begin)))
-		return "time goes back: the packet begins before what was before it";
+		return "time goes back: the packet begins before the end of the previous one";
 	return NULL;
 }
 
 /*
- * The packet at packet.at: 1, it has begun; 0: the file ends before it; WMK_READ_LATER: the same where the file grows,
- * or before the packet does.
+ * Begin the packet at packet.at. 1: it has begun; 0: the file ends before it; WMK_READ_LATER: a growing file ends
+ * before it or within it.
  */
 static int begin_packet(struct wmk_read_stream *s)
 {
@@ -356,7 +356,7 @@ static int begin_packet(struct wmk_read_stream *s)
 
 /* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Behind the packet, whatever became of it. */
+/* Go to the end of the packet, whether it was read or not. */
 static void pass_packet(struct wmk_read_stream *s)
 {
 	s->in_packet = false;
@@ -364,7 +364,7 @@ static void pass_packet(struct wmk_read_stream *s)
 	s->has_ended = s->packet.is_cut || !s->packet.size;
 }
 
-/* The same. 0, or -ENODATA when the file had ended in it. */
+/* The same. Returns 0, or -ENODATA if the file ends within the packet. */
 static RARE int leave_packet(struct wmk_read_stream *s)
 {
 	const uint64_t at = s->packet.at;
@@ -373,7 +373,7 @@ static RARE int leave_packet(struct wmk_read_stream *s)
 	return s->packet.is_cut ? damage(s, -ENODATA, at, "the file ends before this packet does") : 0;
 }
 
-/* Which value it is that does not end: the record is walked to it. */
+/* Find the value that exceeds the packet, by a walk over the record, and report it. */
 static RARE int explain(struct wmk_read_stream *s)
 {
 	const struct wmk_ctf_record *record = &s->record;
@@ -393,14 +393,14 @@ static RARE int explain(struct wmk_read_stream *s)
 			;
 		op = walk->err < 0 ? &walk->ops[walk->op] : NULL;
 	}
-	/* An element has no name: that of the array. */
+	/* An element has no name: use that of the array. */
 	for (uint32_t depth = walk->depth; op && !op->name && depth-- > 0;)
 		op = &walk->ops[walk->levels[depth].op];
 	if (!op || !op->name)
 		return damage(s, -ENODATA, s->packet.at + s->next_at / 8, "a record that does not end in its packet");
 	if (op->ref)
 		snprintf(words, sizeof(words),
-			 "a record that does not end in its packet, with '%.40s', whose length is %" PRIu64, op->name,
+			 "a record that does not end in its packet, with '%.40s' of length %" PRIu64, op->name,
 			 walk->registers[op->ref]);
 	else
 		snprintf(words, sizeof(words), "a record that does not end in its packet, with '%.40s'", op->name);
@@ -409,8 +409,8 @@ static RARE int explain(struct wmk_read_stream *s)
 }
 
 /*
- * Where the record at next_at is not to be had: more of the window, and again. The same as wmk_ctf_record(), or what is
- * damaged, in words.
+ * The record at next_at could not be decoded: read more of the file, and retry. Returns like wmk_ctf_record(), or
+ * damage with a cause chain.
  */
 static RARE int have_more(struct wmk_read_stream *s, int err)
 {
@@ -432,7 +432,7 @@ static RARE int have_more(struct wmk_read_stream *s, int err)
 	return err < 0 ? wmk_error_add(err, "'%.60s', packet at byte %" PRIu64, s->file, s->packet.at) : 0;
 }
 
-/* Told once; the next call takes the record again, with its time as what is before. */
+/* Reported once; the next call returns the record, and its time becomes the previous one. */
 static RARE int go_back_in_time(struct wmk_read_stream *s)
 {
 	s->is_back = true;
@@ -440,7 +440,7 @@ static RARE int go_back_in_time(struct wmk_read_stream *s)
 	return damage(s, -EPROTO, s->packet.at + s->next_at / 8, "time goes back here");
 }
 
-/* The next record of the packet: 1; 0: there is no more. */
+/* Read the next record of the packet. 1; 0: no more records. */
 static inline int next_record(struct wmk_read_stream *s)
 {
 	int err;
@@ -452,7 +452,7 @@ static inline int next_record(struct wmk_read_stream *s)
 		return err;
 	if (s->record.end <= s->next_at)
 		return damage(s, -EPROTO, s->packet.at + s->next_at / 8,
-			      "a record of no size in a packet that has more");
+			      "a record without a size in a packet that has more content");
 	if (s->record.time < s->last)
 		return go_back_in_time(s);
 	s->last = s->record.time;
@@ -461,7 +461,7 @@ static inline int next_record(struct wmk_read_stream *s)
 	return 1;
 }
 
-/* Something is wrong with the packet as such, and not told yet: it is read all the same. */
+/* Report damage of the packet as a whole; it is read all the same. */
 static RARE int tell_wrong(struct wmk_read_stream *s)
 {
 	const char *words = s->wrong;
@@ -472,13 +472,13 @@ static RARE int tell_wrong(struct wmk_read_stream *s)
 	}
 	s->is_index_wrong = false;
 	return wmk_error(-EPROTO,
-			 "'index/%.60s.idx' says something else of the packet at byte %" PRIu64 " than the packet does",
+			 "'index/%.60s.idx' contradicts the packet at byte %" PRIu64,
 			 s->file, s->packet.at);
 }
 
 /*
- * What next_record() has said, `got`, up to a record that is wanted: WMK_READ_RECORD; 0: behind the packet; negative:
- * damage.
+ * `got`: the result of next_record(). Continue to the next selected record: WMK_READ_RECORD; 0: the packet has ended;
+ * negative: damage.
  */
 static int wanted_record(struct wmk_read_stream *s, int got)
 {
@@ -498,7 +498,7 @@ static int wanted_record(struct wmk_read_stream *s, int got)
 	return got;
 }
 
-/* In a packet: the same. */
+/* Within a packet: the same. */
 static int in_packet(struct wmk_read_stream *s)
 {
 	if (s->wrong || s->is_index_wrong)
@@ -507,7 +507,7 @@ static int in_packet(struct wmk_read_stream *s)
 	return wanted_record(s, next_record(s));
 }
 
-/* Between packets: WMK_READ_PACKET, WMK_READ_LATER; 0: nothing to give yet, or the end; negative: damage. */
+/* Between packets: WMK_READ_PACKET, WMK_READ_LATER; 0: nothing to return yet, or the end; negative: damage. */
 static RARE int between_packets(struct wmk_read_stream *s)
 {
 	const bool is_sought = s->is_sought;
@@ -519,7 +519,7 @@ static RARE int between_packets(struct wmk_read_stream *s)
 		wmk_read_seek_back(s);
 		s->is_index_wrong = false;
 		return wmk_error(-EPROTO,
-				 "'index/%.60s.idx' leads to byte %" PRIu64 ", where another packet is, or none",
+				 "'index/%.60s.idx' leads to byte %" PRIu64 ", which is not the begin of the packet",
 				 s->file, at);
 	}
 	s->is_sought = false;
@@ -541,16 +541,16 @@ static RARE int between_packets(struct wmk_read_stream *s)
 #endif
 	const bool has_begin = s->decoder->class->clock && s->packet.has_begin;
 
-	/* (where packets do not say when they begin, the times in the next one go on from the last record of this) */
+	/* (without begins of packets, times in the next packet continue from the last record of this one) */
 	if (has_begin && s->packet.has_end && s->packet.end && wmk_read_scale_ns(&s->scale, s->packet.end) < wanted) {
-		s->record.time = s->packet.end;          /* (the next one may not say when it begins) */
+		s->record.time = s->packet.end;          /* (the next packet may have no begin) */
 		pass_packet(s);
 		wmk_read_seek(s);
 		return 0;
 	}
 	/*
-	 * Only the index, or an open end that looked like a small one, shows that this packet ends too early. The
-	 * packets before it may end too early as well.
+	 * The packet that the index has found ends later. The index was wrong, or an open end looked like an early one.
+	 * So packets before it may be needed as well.
 	 */
 	if (is_sought) {
 		wmk_read_seek_back(s);
@@ -564,7 +564,7 @@ static RARE int between_packets(struct wmk_read_stream *s)
 	return WMK_READ_PACKET;
 }
 
-/* Where it is not known that the last one was a record, and all was well. */
+/* The general case: the last result may have been no record, or damage. */
 static RARE int next_of_any(struct wmk_read_stream *s)
 {
 	int got;

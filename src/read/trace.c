@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace.c - directories with traces in them: finding them, and opening one (see trace.h).
+ * trace.c - find directories with traces, and open a trace (see trace.h).
  */
 #include <dirent.h>
 #include <errno.h>
@@ -21,7 +21,7 @@
 
 /* ── files ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* All of a file, and which it is. */
+/* Read a whole file; *number is its inode number. */
 static int read_file(int dir, const char *name, const char *path, char **bytes, size_t *len, uint64_t *number)
 {
 	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), err = 0;
@@ -33,7 +33,7 @@ static int read_file(int dir, const char *name, const char *path, char **bytes, 
 	*len = 0;
 	*bytes = NULL;
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		err = wmk_error(-EINVAL, "'%s' in '%.240s' is no plain file", name, path);
+		err = wmk_error(-EINVAL, "'%s' in '%.240s' is not a regular file", name, path);
 	*number = err < 0 ? 0 : st.st_ino;
 	while (err >= 0) {
 		if (*len == cap) {
@@ -56,7 +56,7 @@ static int read_file(int dir, const char *name, const char *path, char **bytes, 
 			break;
 		*len += (size_t)n;
 		if (*len > WMK_CTF_METADATA_MAX)
-			err = wmk_error(-E2BIG, "'%s' in '%.240s' has more than %u bytes", name, path,
+			err = wmk_error(-E2BIG, "'%s' in '%.240s' is too large: the maximum is %u bytes", name, path,
 					WMK_CTF_METADATA_MAX);
 	}
 	close(fd);
@@ -96,7 +96,7 @@ static DIR *open_again(int dir)
 
 /* ── one trace ───────────────────────────────────────────────────────────────────────────────────────── */
 
-/* How long they are. */
+/* Get the sizes of the stream files. */
 static int measure_streams(struct wmk_read_trace *trace)
 {
 	struct stat st;
@@ -109,7 +109,7 @@ static int measure_streams(struct wmk_read_trace *trace)
 	return 0;
 }
 
-/* Stream files are the plain files that are not hidden and not the metadata (CTF 1.8.3, section 3). */
+/* Stream files are the regular files that are neither hidden nor the metadata (CTF 1.8.3, section 3). */
 int wmk_read_trace_files(const struct wmk_read_trace *trace, bool empty_too, struct wmk_read_paths *files)
 {
 	DIR *dir = open_again(trace->dir);
@@ -125,7 +125,7 @@ int wmk_read_trace_files(const struct wmk_read_trace *trace, bool empty_too, str
 		    (!st.st_size && !empty_too))
 			continue;
 		if (files->n == WMK_READ_STREAM_FILES_MAX)
-			err = wmk_error(-E2BIG, "'%.240s' has more than %u files", trace->path,
+			err = wmk_error(-E2BIG, "too many files in '%.240s': the maximum is %u", trace->path,
 					WMK_READ_STREAM_FILES_MAX);
 		else
 			err = add_name(&files->paths, &files->n, &files->cap, entry->d_name);
@@ -165,7 +165,7 @@ static int read_metadata(struct wmk_read_trace *trace)
 	err = wmk_ctf_metadata_parse(text, len, name, true, &trace->class);
 	free(text);
 	if (err == 0 && is_cut)
-		err = wmk_error(-ENODATA, "'%.140s': the last packet is not whole", name) < 0;
+		err = wmk_error(-ENODATA, "'%.140s': the last packet is incomplete", name) < 0;
 	trace->cut = err > 0 ? wmk_error_take() : NULL;
 	if (trace->cut && trace->is_written) {
 		free(trace->cut);
@@ -174,7 +174,7 @@ static int read_metadata(struct wmk_read_trace *trace)
 	return err < 0 ? err : wmk_ctf_compile(trace->class, name, &trace->decoder);
 }
 
-/* As babeltrace2 calls it. */
+/* Use the name that babeltrace2 uses. */
 static int give_name(struct wmk_read_trace *trace, const char *given)
 {
 	const struct wmk_ctf_class *class = trace->class;
@@ -208,7 +208,10 @@ int wmk_read_trace_open(const char *path, const char *given, struct wmk_read_tra
 	t->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (t->dir < 0)
 		err = wmk_error(-errno, "cannot open the directory '%.240s'", path);
-	/* In this order: of a trace that somebody writes, what was in the files then has its events in the metadata. */
+	/*
+	 * This order guarantees that the metadata declares all events in the measured parts, even while it is being
+	 * written.
+	 */
 	t->is_written = err >= 0 && wmk_read_is_written(t->dir);
 	if (err >= 0)
 		err = list_streams(t);
@@ -252,14 +255,14 @@ void wmk_read_trace_close(struct wmk_read_trace *trace)
 	free(trace);
 }
 
-/* ── finding them ────────────────────────────────────────────────────────────────────────────────────── */
+/* ── find traces ─────────────────────────────────────────────────────────────────────────────────────── */
 
 static bool has_metadata(int dir)
 {
 	return faccessat(dir, "metadata", F_OK, 0) == 0;
 }
 
-/* Names of the directories in `dir`, in order. */
+/* The sorted names of the directories in `dir`. */
 static int list_dirs(int dir, const char *path, struct wmk_read_paths *names)
 {
 	DIR *again = open_again(dir);
@@ -288,7 +291,7 @@ static int find(int dir, const char *path, unsigned depth, struct wmk_read_paths
 
 	if (has_metadata(dir)) {
 		if (found->n >= FIND_MAX)
-			return wmk_error(-E2BIG, "more than %u traces", FIND_MAX);
+			return wmk_error(-E2BIG, "too many traces: the maximum is %u", FIND_MAX);
 		err = add_name(&found->paths, &found->n, &found->cap, path);
 	} else if (depth < FIND_DEPTH)
 		err = list_dirs(dir, path, &names);
@@ -297,7 +300,7 @@ static int find(int dir, const char *path, unsigned depth, struct wmk_read_paths
 		size_t len = strlen(path);
 		char *below;
 
-		/* What may not be looked into, or went away, is none of it. */
+		/* Skip a directory that cannot be read, or was removed. */
 		if (child < 0)
 			continue;
 		if (asprintf(&below, "%s%s%s", path, len && path[len - 1] == '/' ? "" : "/", names.paths[i]) < 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tracks.c - what forms that draw lines keep (see tracks.h).
+ * tracks.c - state of forms that draw tracks (see tracks.h).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -95,7 +95,7 @@ int wmk_read_track_record(struct wmk_read_track *line, struct wmk_read_stream *s
 	return err < 0 ? err : 0;
 }
 
-/* ── numbers that were met ───────────────────────────────────────────────────────────────────────────── */
+/* ── numbers that are in use ─────────────────────────────────────────────────────────────────────────── */
 
 int wmk_read_seen_add(struct wmk_read_table *seen, uint64_t number)
 {

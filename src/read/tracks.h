@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tracks.h - what forms that draw a line for each thread, or each CPU, keep: which of them have a name already, which
- * spans are open (spans.h).
+ * tracks.h - state of forms that draw one track per thread or per CPU: tracks that are already named, and open spans
+ * (spans.h).
  */
 #ifndef WMK_READ_TRACKS_H
 #define WMK_READ_TRACKS_H
@@ -9,37 +9,37 @@
 #include "read/exporter.h"
 #include "read/spans.h"
 
-/* A set of numbers. 1: it is new, and is there now; 0: it was there; -ENOMEM. */
+/* Add a number to a set. 1: added; 0: it was in the set; -ENOMEM. */
 int wmk_read_seen_add(struct wmk_read_table *seen, uint64_t number);
 
-/* The whole of such a form. */
+/* The state of the form. */
 struct wmk_read_tracks {
-	struct wmk_read_table seen; /* lines that have been named */
+	struct wmk_read_table seen; /* tracks that have been named */
 	struct wmk_read_spans spans;
-	int64_t first, last;       /* ns: of the first record that has a time, once has_time, and of the last one */
+	int64_t first, last;       /* ns: of the first and the latest record with a time; valid if has_time */
 	bool has_first, has_time;  /* has_first: something was written */
 	bool has_no_thread;        /* a record was drawn on the track of its CPU */
-	bool is_shifted;           /* the form has no times before 1970: they count from the first record */
+	bool is_shifted;           /* the form has no times before 1970: times count from the first record */
 	char remark[320];
 };
 
-/* A stream of it. */
+/* The form's state of a stream. */
 struct wmk_read_track {
 	struct wmk_read_tracks *whole;
 	struct wmk_read_thread_id who;
-	struct wmk_print_text packet;  /* the packet's context, as the form writes it */
-	struct wmk_print_text message; /* of the latest record that had one */
+	struct wmk_print_text packet;  /* the packet's context in this form */
+	struct wmk_print_text message; /* of the latest record with a message */
 };
 
-/* For struct wmk_read_exporter: create, free, remark, stream, stream_free. */
+/* Functions for struct wmk_read_exporter: create, free, remark, stream, stream_free. */
 int wmk_read_tracks_create(const char *directory, void **whole);
 void wmk_read_tracks_free(void *whole);
 const char *wmk_read_tracks_remark(void *whole);
 int wmk_read_track_open(void *whole, const struct wmk_read_stream *stream, void **state);
 void wmk_read_track_close(void *state);
-/* Where a record is drawn: at its time; one without, where the one before was. */
+/* The time at which a record is drawn: its own; without one, that of the previous record. */
 int64_t wmk_read_track_ns(struct wmk_read_track *line, const struct wmk_read_stream *stream);
-/* Behind WMK_READ_RECORD: who made it, and what is drawn of it. Errors of spans.h. */
+/* After WMK_READ_RECORD: find its thread, and how it is drawn. Errors of spans.h. */
 int wmk_read_track_record(struct wmk_read_track *line, struct wmk_read_stream *stream,
 			  struct wmk_read_drawing *drawing);
 

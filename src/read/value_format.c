@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * value_format.c - single values as text (see value_format.h).
+ * value_format.c - format single values (see value_format.h).
  */
 #include "read/value_format.h"
 
@@ -41,8 +41,8 @@ char *wmk_print_wide_u64(char *p, uint64_t value, unsigned width)
 /* ── floating point ──────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * The six digits `digits`, the first of which is worth 10 to the power of `exponent`, -4 to 5: without the zeros at the
- * end.
+ * Print the six digits `digits` without trailing zeros. The first one has the weight 10 to the power of `exponent`, -4
+ * to 5.
  */
 static char *place_digits(char *p, uint32_t digits, int exponent)
 {
@@ -69,8 +69,8 @@ static char *place_digits(char *p, uint32_t digits, int exponent)
 }
 
 /*
- * Where %g needs no exponent the six digits are an integer of at most 84 bits, shifted: exact, and rounded as printf
- * does, a tie to the even one. False: an exponent is needed.
+ * If %g needs no exponent, the six digits are an integer of at most 84 bits, shifted: exact, and rounded like printf, a
+ * tie to even. False: an exponent is needed.
  */
 static bool plain_digits(double value, uint32_t *digits, int *exponent)
 {
@@ -85,7 +85,7 @@ static bool plain_digits(double value, uint32_t *digits, int *exponent)
 	while (value >= powers[power + 1])
 		power++;
 	memcpy(&bits, &value, sizeof(bits));
-	shift = 1075 - (unsigned)(bits >> 52);     /* the value is its 53 bits, shifted right so far: 33 to 66 */
+	shift = 1075 - (unsigned)(bits >> 52);     /* the value is its 53 bits, shifted right by this: 33 to 66 */
 	product = (unsigned __int128)((bits & ((1ull << 52) - 1)) | 1ull << 52) * scales[9 - power];
 	half = (unsigned __int128)1 << (shift - 1);
 	rest = product & ((half << 1) - 1);
@@ -122,7 +122,7 @@ char *wmk_print_real(char *p, double value)
 
 /* ── strings ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* What stands behind the backslash; 0: the byte needs none; 'x': two hexadecimal digits. */
+/* The character after the backslash; 0: no escape; 'x': two hexadecimal digits. */
 static const char escapes[256] = {
 	[0] = '0',    [1 ... 6] = 'x', ['\a'] = 'a', ['\b'] = 'b',      ['\t'] = 't', ['\n'] = 'n',
 	['\v'] = 'v', ['\f'] = 'f',    ['\r'] = 'r', [14 ... 26] = 'x', [27] = 'e',   [28 ... 31] = 'x',
@@ -142,11 +142,11 @@ static inline char *escape(char *p, unsigned char c)
 	return p;
 }
 
-#define EACH 0x0101010101010101ull /* a byte's value times this: in each of eight bytes */
+#define EACH 0x0101010101010101ull /* times a byte's value: that byte in each of eight bytes */
 
 /*
- * Has any of eight bytes an escape? (A byte less than n: its highest bit is not set, and is after n is taken off,
- * without a borrow.)
+ * Whether one of eight bytes needs an escape. (A byte is less than n if its highest bit is clear, and is set after n
+ * was subtracted; without a borrow.)
  */
 static inline bool any_escape(uint64_t eight)
 {
@@ -220,7 +220,7 @@ size_t wmk_print_character(const char *s, size_t len, unsigned encoding, uint32_
 	uint32_t unit, second;
 
 	if (len < size) {
-		*character = NO_CHARACTER;     /* cut */
+		*character = NO_CHARACTER;     /* truncated */
 		return len;
 	}
 	unit = unit_at(bytes, size, is_big);

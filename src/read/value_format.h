@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * value_format.h - single values as text, in the words of babeltrace2: numbers, strings with their escapes, floating
- * point. Internal to src/read.
+ * value_format.h - format single values as babeltrace2 does: numbers, strings with escapes, floating point. Internal to
+ * src/read.
  *
  * A function writes at `p`, where its caller has made room (WMK_PRINT_NUMBER bytes for any number), and returns the
- * place behind what it wrote. None writes a NUL, allocates, or can fail. Any thread.
+ * position after the text. None of them writes a NUL, allocates, or can fail. Any thread.
  *
- *     integer    -12   0xFFE   07777   0b11101      (the last three are the bits, without a sign)
- *     real       as printf's %g
- *     string     \a \b \t \n \v \f \r \e \0 \' \" \? \\, other control characters as \x1f; all else as it is
+ *     integer    -12   0xFFE   07777   0b11101      (the last three show the bits, without a sign)
+ *     real       like printf's %g
+ *     string     \a \b \t \n \v \f \r \e \0 \' \" \? \\, other control characters as \x1f; other bytes unchanged
  */
 #ifndef WMK_READ_VALUE_FORMAT_H
 #define WMK_READ_VALUE_FORMAT_H
@@ -17,16 +17,16 @@
 #include <stdint.h>
 #include <string.h>
 
-#define WMK_PRINT_NUMBER 72u       /* the longest number: 64 binary digits */
-#define WMK_PRINT_ESCAPE 4u        /* bytes that one byte of a string may become */
+#define WMK_PRINT_NUMBER 72u       /* room for the longest number, 64 binary digits */
+#define WMK_PRINT_ESCAPE 4u        /* maximum bytes for one byte of a string */
 
 /* "00" to "99". */
 extern const char wmk_print_pairs[201];
 
-/* Decimal digits of `value`, 1 to 20. */
+/* The number of decimal digits of `value`, 1 to 20. */
 static inline unsigned wmk_print_digits(uint64_t value)
 {
-	/* By the power of ten that the number of bits suggests: 1233 / 4096 is the logarithm of 2. */
+	/* The number of bits gives a guess: 1233 / 4096 is about the decimal logarithm of 2. */
 	static const uint64_t tens[] = { 0,
 					 10,
 					 100,
@@ -75,7 +75,7 @@ static inline char *wmk_print_s64(char *p, int64_t value)
 	return wmk_print_u64(p + 1, -(uint64_t)value);
 }
 
-/* Nine digits with the zeros in front: nanoseconds below a second. */
+/* Nine digits with leading zeros: nanoseconds of a second. */
 static inline char *wmk_print_nine(char *p, uint32_t value)
 {
 	const uint32_t low = value % 10000, rest = value / 10000, middle = rest % 10000;
@@ -98,32 +98,32 @@ static inline char *wmk_print_hex(char *p, uint64_t value)
 	return p + digits;
 }
 
-/* Without the "0" in front. */
+/* Without the leading "0". */
 char *wmk_print_octal(char *p, uint64_t value);
 /* The last `width` bits, 1 to 64, without "0b". */
 char *wmk_print_binary(char *p, uint64_t value, unsigned width);
-/* `width` digits at least, with zeros in front. */
+/* At least `width` digits, with leading zeros. */
 char *wmk_print_wide_u64(char *p, uint64_t value, unsigned width);
-/* As %g prints it; at most 16 bytes. */
+/* Like %g; at most 16 bytes. */
 char *wmk_print_real(char *p, double value);
 
-/* What stands between a string's quotes. Room: WMK_PRINT_ESCAPE times `len`, and 8 bytes. */
+/* The text between a string's quotes. Room: WMK_PRINT_ESCAPE times `len`, and 8 bytes. */
 char *wmk_print_escaped(char *p, const char *s, size_t len);
 /*
- * The same for a name, which stands without quotes: control characters only, so that a name cannot begin a line or
- * command a terminal.
+ * The same for a name, which has no quotes: only control characters are escaped, so that a name can neither begin a
+ * line nor control a terminal.
  */
 char *wmk_print_name(char *p, const char *s, size_t len);
 /*
- * The next character of a text in UTF-16 or UTF-32 (enum wmk_encoding): how many of the `len` bytes it takes, 0 at the
- * end or at U+0000. What is no character is U+FFFD.
+ * Decode the next character of a text in UTF-16 or UTF-32 (enum wmk_encoding). Returns the number of bytes that it
+ * takes of the `len` bytes, 0 at the end or at U+0000. Invalid input is U+FFFD.
  */
 size_t wmk_print_character(const char *s, size_t len, unsigned encoding, uint32_t *character);
-/* A text of any encoding as UTF-8 and a NUL: as many whole characters as there is room for. Returns its length. */
+/* A text of any encoding as UTF-8 with a NUL: as many complete characters as fit. Returns its length. */
 size_t wmk_print_narrow(char *to, size_t size, const char *s, size_t len, unsigned encoding);
-/* As UTF-8, with the escapes. At most 4 bytes. */
+/* A character as UTF-8, with escapes. At most 4 bytes. */
 char *wmk_print_utf8(char *p, uint32_t character);
-/* The same, nothing escaped: 1 to 4 bytes. */
+/* The same without escapes: 1 to 4 bytes. */
 char *wmk_print_encode(char *p, uint32_t character);
 
 #endif

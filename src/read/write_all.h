@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * write_all.h - bytes into a file, all of them. Internal to src/read.
+ * write_all.h - write all bytes to a file. Internal to src/read.
  */
 #ifndef WMK_READ_WRITE_ALL_H
 #define WMK_READ_WRITE_ALL_H
@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <unistd.h>
 
-/* At byte `at` of the file. -errno, without words; what was written by then stays. */
+/* Write at byte `at` of the file. -errno without a cause chain; a part may have been written then. */
 static inline int wmk_read_write_all(int fd, const void *bytes, size_t len, uint64_t at)
 {
 	for (size_t done = 0; done < len;) {

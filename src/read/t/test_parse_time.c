@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_parse_time.c - times as people write them.
+ * test_parse_time.c - unit tests of parse_time.h.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -36,7 +36,7 @@ static void is_none(const char *text)
 	int64_t ns;
 
 	assert_int_equal(wmk_read_parse_time(text, true, NEAR, &ns, &is_day), -EINVAL);
-	assert_non_null(strstr(wmk_error_text(words, sizeof(words)), "is no time"));
+	assert_non_null(strstr(wmk_error_text(words, sizeof(words)), "invalid time"));
 	wmk_error_clear();
 }
 
@@ -67,7 +67,7 @@ static void times_of_day(void **state)
 	is("[0:00]", true, 1699920000 * S, false);
 	setenv("TZ", "XXX-3", 1);
 	tzset();
-	/* It is the 15th there. */
+	/* In that zone, the date is the 15th. */
 	is("01:13:20", false, 1700000000 * S, false);
 	is("2023-11-15 01:13:20", false, 1700000000 * S, false);
 	is("2023-11-15", false, 1699995600 * S, true);

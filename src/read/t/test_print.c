@@ -495,8 +495,8 @@ static void test_print_options_are_parsed(void **state)
 	assert_int_equal(wmk_print_fields("trace:domain,trace,loglevel,emf", &bits), 0);
 	assert_int_equal(bits, WMK_PRINT_FIELDS_ALL & ~WMK_PRINT_FIELDS_DEFAULT);
 	assert_int_equal(wmk_print_fields("hostname", &bits), -EINVAL);
-	assert_string_equal(wmk_error_get(0), "\"hostname\" is none of the fields that can be shown: trace, trace:hostname, trace:domain, trace:procname, "
-		"trace:vpid, loglevel, emf, all, none");
+	assert_string_equal(wmk_error_get(0), "unknown word \"hostname\" in the list of fields: the words are trace, "
+		"trace:hostname, trace:domain, trace:procname, trace:vpid, loglevel, emf, all, none");
 	assert_int_equal(wmk_print_names("", &bits), -EINVAL);
 	assert_int_equal(wmk_print_names("scope,", &bits), -EINVAL);
 	assert_int_equal(wmk_print_names("scopes", &bits), -EINVAL);
