@@ -5,7 +5,6 @@
  */
 #include "kernel/probe/probe.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -17,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/scan.h"
 #include "kernel/probe/kallsyms.h"
 #include "kernel/event/near_names.h"
 #include "kernel/probe/probe_fetch.h"
@@ -199,10 +199,10 @@ static void make_name(const char *wanted, char name[WMK_PROBE_NAME_MAX])
 {
 	size_t len = 0;
 
-	if (isdigit((unsigned char)wanted[0]))
+	if (wmk_scan_is_digit(wanted[0]))
 		name[len++] = '_';
 	for (; *wanted && len < WMK_PROBE_NAME_MAX - NAME_ROOM; wanted++)
-		name[len++] = isalnum((unsigned char)*wanted) && (unsigned char)*wanted < 128 ? *wanted : '_';
+		name[len++] = wmk_scan_is_word(*wanted) ? *wanted : '_';
 	name[len] = '\0';
 }
 
@@ -231,7 +231,7 @@ static bool is_group(const char *group)
 {
 	const size_t len = group ? strlen(group) : 0;
 
-	return len > 0 && len < WMK_PROBE_NAME_MAX && !isdigit((unsigned char)group[0]) &&
+	return len > 0 && len < WMK_PROBE_NAME_MAX && !wmk_scan_is_digit(group[0]) &&
 		strspn(group, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == len;
 }
 

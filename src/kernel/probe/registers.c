@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/scan.h"
 #include "kernel/probe/sdt.h"
 
 struct name {
@@ -63,18 +64,15 @@ static unsigned find_x86_wide(const char *name, size_t len, char kernel_name[8])
 }
 
 /* Parse an index of one or two digits from `least` to `most`; -1: not an index. */
-static int take_index(const char *digits, size_t len, int least, int most)
+static int take_index(const char *digits, size_t len, unsigned least, unsigned most)
 {
-	int index = 0;
+	struct wmk_scan scan = { digits, digits + len };
+	uint64_t index;
 
-	if (len == 0 || len > 2 || (len == 2 && digits[0] == '0'))
+	if (len > 2 || (len == 2 && digits[0] == '0') || !wmk_scan_number(&scan, 10, most, &index) ||
+	    scan.at != scan.end)
 		return -1;
-	for (size_t i = 0; i < len; i++) {
-		if (digits[i] < '0' || digits[i] > '9')
-			return -1;
-		index = index * 10 + digits[i] - '0';
-	}
-	return index < least || index > most ? -1 : index;
+	return index < least ? -1 : (int)index;
 }
 
 /* r8 r8d r8w r8b ... r15b */

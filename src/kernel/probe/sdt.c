@@ -112,10 +112,8 @@ static void x86_register(struct wmk_scan *span, unsigned machine, struct wmk_sdt
 
 static void x86_memory(struct wmk_scan *span, unsigned machine, struct wmk_sdt_arg *arg)
 {
-	if (*span->at != '(' && !take_sum(span, arg)) {
-		unreadable(arg, "its operand is not supported");
+	if (*span->at != '(' && !take_sum(span, arg))
 		return;
-	}
 	if (at_end(span)) {
 		if (arg->symbol[0])
 			arg->kind = WMK_SDT_VARIABLE;
@@ -123,10 +121,8 @@ static void x86_memory(struct wmk_scan *span, unsigned machine, struct wmk_sdt_a
 			unreadable(arg, "it is at a fixed address");
 		return;
 	}
-	if (!take(span, "(") || !take(span, "%") || !take_register(span, machine, arg->base)) {
-		unreadable(arg, "its operand is not supported");
+	if (!take(span, "(") || !take(span, "%") || !take_register(span, machine, arg->base))
 		return;
-	}
 	if (!take(span, ")") || !at_end(span)) {
 		unreadable(arg, "the kernel cannot fetch from base plus index");
 		return;
@@ -158,10 +154,8 @@ static void x86_operand(struct wmk_scan *span, unsigned machine, struct wmk_sdt_
 static void arm_memory(struct wmk_scan *span, unsigned machine, struct wmk_sdt_arg *arg)
 {
 	wmk_scan_space(span);
-	if (!take_register(span, machine, arg->base)) {
-		unreadable(arg, "its operand is not supported");
+	if (!take_register(span, machine, arg->base))
 		return;
-	}
 	if (take(span, ",")) {
 		take(span, "#");
 		if (take(span, ":")) {
@@ -173,9 +167,7 @@ static void arm_memory(struct wmk_scan *span, unsigned machine, struct wmk_sdt_a
 			return;
 		}
 	}
-	if (!take(span, "]") || !at_end(span))
-		unreadable(arg, "its operand is not supported");
-	else
+	if (take(span, "]") && at_end(span))
 		arg->kind = WMK_SDT_MEMORY;
 }
 
@@ -190,8 +182,6 @@ static void arm_operand(struct wmk_scan *span, unsigned machine, struct wmk_sdt_
 	if (take(span, "#") || wmk_scan_is_digit(*span->at) || *span->at == '-') {
 		if (take_number(span, &arg->number) && at_end(span))
 			arg->kind = WMK_SDT_CONSTANT;
-		else
-			unreadable(arg, "its operand is not supported");
 		return;
 	}
 	name = *span;
@@ -199,8 +189,6 @@ static void arm_operand(struct wmk_scan *span, unsigned machine, struct wmk_sdt_
 		arg->kind = WMK_SDT_REGISTER;
 	else if (name.end - span->at == 3 && memcmp(span->at + 1, "zr", 2) == 0)
 		arg->kind = WMK_SDT_CONSTANT;
-	else
-		unreadable(arg, "its operand is not supported");
 }
 
 /* ── SIZE@OPERAND ────────────────────────────────────────────────────────────────────────────────────── */
@@ -239,6 +227,7 @@ static void read_arg(struct wmk_scan span, unsigned machine, struct wmk_sdt_arg 
 	unreadable(arg, "its size is not valid");
 	if (!take_size(&span, machine, arg))
 		return;
+	/* The reason unless the operand's parser finds a better one, or a kind. */
 	unreadable(arg, "its operand is not supported");
 	if (at_end(&span))
 		return;

@@ -12,6 +12,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/nearest.h"
+#include "base/scan.h"
 #include "kernel/syscall/syscall_fields.h"
 #include "kernel/syscall/syscall_table.h"
 
@@ -284,10 +285,10 @@ static uint8_t kind_of(const struct wmk_kfield *field)
 /* Names become names of fields: they must be identifiers, and unique. */
 static bool is_name(const struct wmk_syscall *call, const char *name)
 {
-	if (!*name || (*name >= '0' && *name <= '9') || strlen(name) >= WMK_SYSCALL_NAME)
+	if (!*name || wmk_scan_is_digit(*name) || strlen(name) >= WMK_SYSCALL_NAME)
 		return false;
 	for (const char *c = name; *c; c++)
-		if (!(*c == '_' || (*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z')))
+		if (!wmk_scan_is_word(*c))
 			return false;
 	for (unsigned i = 0; i < call->n_args; i++)
 		if (strcmp(call->args[i].name, name) == 0)
