@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "kernel/proc/procfs.h"
 #include "kernel/tracefs/cpu_buffer_modes.h"
 
 static int open_beneath(int instance, const char *path, int flags)
@@ -25,16 +26,10 @@ static int open_beneath(int instance, const char *path, int flags)
 static int read_layout(int instance, struct wmk_kpage_layout *layout)
 {
 	char text[1024];
-	ssize_t n;
-	const int fd = open_beneath(instance, "events/header_page", 0);
+	const long n = wmk_kproc_read(instance, "events/header_page", text, sizeof(text));
 
-	if (fd < 0)
-		return fd;
-	n = read(fd, text, sizeof(text));
-	close(fd);
-	if (n < 0)
-		return wmk_error(-errno, "cannot read events/header_page");
-	return wmk_kpage_layout_parse(text, (size_t)n, layout);
+	return n < 0 ? wmk_error((int)n, "cannot read events/header_page")
+		     : wmk_kpage_layout_parse(text, (size_t)n, layout);
 }
 
 /* A CPU that was never online has files, but no buffer: only poll() shows that, by POLLERR. */

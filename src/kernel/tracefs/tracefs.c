@@ -22,6 +22,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "kernel/proc/procfs.h"
 
 #define PLACE "/sys/kernel/tracing"
 #define OLD_PLACE "/sys/kernel/debug/tracing"
@@ -62,21 +63,11 @@ static bool find_mounted(char *path, size_t size)
 	return found;
 }
 
-static bool kernel_knows(const char *type)
+static bool kernel_has_tracefs(void)
 {
-	FILE *known = fopen("/proc/filesystems", "re");
-	char line[128];
-	bool found = false;
+	char known[8192];
 
-	while (known && !found && fgets(line, sizeof(line), known)) {
-		line[strcspn(line, "\n")] = '\0';
-		const char *name = strrchr(line, '\t');
-
-		found = name && strcmp(name + 1, type) == 0;
-	}
-	if (known)
-		fclose(known);
-	return found;
+	return wmk_kproc_read(AT_FDCWD, "/proc/filesystems", known, sizeof(known)) > 0 && strstr(known, "\ttracefs\n");
 }
 
 /* It is not mounted: report the reason, or mount it. */
@@ -84,7 +75,7 @@ static int mount_it(char *path, size_t size)
 {
 	struct statfs fs;
 
-	if (!kernel_knows("tracefs"))
+	if (!kernel_has_tracefs())
 		return wmk_error_said(-ENOSYS, "this kernel cannot trace: it is built without CONFIG_TRACING");
 	if (geteuid() != 0)
 		return wmk_error_said(-EACCES, "tracing the kernel needs root: run this as root, or as a member of the "
