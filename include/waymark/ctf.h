@@ -52,10 +52,10 @@ const char *waymark_ctf_error_text(char *buf, size_t size);
 struct waymark_ctf_options {
 	size_t size;
 	/*
-	 * Called for damage in a trace; `words` describe it with file and byte, or line and column. Called from
+	 * Called for damage in a trace; `message` has the file and the byte, or line and column. Called from
 	 * waymark_ctf_open(), waymark_ctf_add() and waymark_ctf_next(); must not use that handle. NULL: no report.
 	 */
-	void (*damage)(void *data, const char *words);
+	void (*damage)(void *data, const char *message);
 	/*
 	 * Called for lost records of `stream`: their number (UINT64_MAX: unknown), and the approximate time in ns since
 	 * 1970.

@@ -12,8 +12,8 @@
 #include "wire/hints.h"
 #include "wire/notify_fifo.h"
 
-#define BACKOFF_MIN_MS 10u
-#define BACKOFF_MAX_MS 1000u
+#define BACKOFF_MIN_MS 10
+#define BACKOFF_MAX_MS 1000
 #define CHECK_PEER_MS 100
 #define RETRY_MIN_MS 10000
 #define RETRY_MAX_MS 60000
@@ -87,12 +87,17 @@ bool wmk_endpoint_is_due(const struct wmk_endpoint *endpoint, int64_t now)
 	return endpoint->dir[0] && endpoint->conn.sock < 0 && now >= endpoint->retry_at;
 }
 
+/* The delay after `ms` (0: none yet): it doubles from `least` to `most`. */
+static int32_t next_delay(int32_t ms, int32_t least, int32_t most)
+{
+	ms = ms ? 2 * ms : least;
+	return ms < most ? ms : most;
+}
+
 /* The time of the next attempt if no FIFO reports a new session daemon. */
 static int64_t retry_later(struct wmk_endpoint *endpoint, int64_t now)
 {
-	endpoint->retry_ms = endpoint->retry_ms ? 2 * endpoint->retry_ms : RETRY_MIN_MS;
-	if (endpoint->retry_ms > RETRY_MAX_MS)
-		endpoint->retry_ms = RETRY_MAX_MS;
+	endpoint->retry_ms = next_delay(endpoint->retry_ms, RETRY_MIN_MS, RETRY_MAX_MS);
 	return now + endpoint->retry_ms;
 }
 
@@ -140,9 +145,7 @@ bool wmk_endpoint_connect(struct wmk_endpoint *endpoint, int64_t now)
 	wmk_error_clear();
 	if (err == -EAGAIN) {
 		/* a session daemon runs, but its backlog is full: keep inherited recorders */
-		endpoint->backoff = endpoint->backoff ? endpoint->backoff * 2 : BACKOFF_MIN_MS;
-		if (endpoint->backoff > BACKOFF_MAX_MS)
-			endpoint->backoff = BACKOFF_MAX_MS;
+		endpoint->backoff = next_delay(endpoint->backoff, BACKOFF_MIN_MS, BACKOFF_MAX_MS);
 		endpoint->retry_at = now + endpoint->backoff;
 		return false;
 	}

@@ -20,7 +20,7 @@ struct wmk_endpoint {
 	bool is_fresh;                          /* dir was just determined, and not used yet */
 	uid_t owner;                            /* owner of its files; root may own them, too */
 	int64_t retry_at;                       /* ms: time of the next attempt; INT64_MAX: when the FIFO reports one */
-	uint32_t backoff;                       /* ms: delay after its backlog was full */
+	int32_t backoff;                        /* ms: delay after its backlog was full */
 	/* ms: delay before the latest attempt without FIFO, or after a refusal; 0: none yet */
 	int32_t retry_ms;
 	int notify;             /* the FIFO; -1: not open */

@@ -137,8 +137,8 @@ static void find_tail(struct wmk_event *event, const struct wmk_op *ops, unsigne
 
 	event->run_bytes = run ? ops[0].bytes : 0;
 	event->tail = WMK_OP_RUN;
-	if (n != 1u + run || (last->kind != WMK_OP_STRING && last->kind != WMK_OP_TEXT && last->kind != WMK_OP_BLOB &&
-			      last->kind != WMK_OP_SEQ && last->kind != WMK_OP_ARRAY))
+	/* (not a string with a precision) */
+	if (n != 1u + run || (last->kind != WMK_OP_STRING && last->kind < WMK_OP_TEXT))
 		return;
 	event->tail = last->kind;
 	event->tail_bytes = last->bytes;

@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "tracer/compiler.h"
@@ -29,12 +30,6 @@ static struct ids ids_now(void)
 	return ids;
 }
 
-static bool ids_differ(const struct ids *a, const struct ids *b)
-{
-	return a->ruid != b->ruid || a->euid != b->euid || a->suid != b->suid || a->rgid != b->rgid ||
-	       a->egid != b->egid || a->sgid != b->sgid;
-}
-
 static void *next_function(const char *name, void *_Atomic *cache)
 {
 	void *function = atomic_load_explicit(cache, memory_order_relaxed);
@@ -52,7 +47,7 @@ static void ids_changed(const struct ids *before)
 	int saved = errno;
 
 	/* a child of vfork() or clone() changes only itself: memory and helper thread belong to its parent */
-	if (wmk_task_is_own() && ids_differ(before, &now) && wmk_helper_halt(WMK_HELPER_USER_CHANGES))
+	if (wmk_task_is_own() && memcmp(before, &now, sizeof(now)) != 0 && wmk_helper_halt(WMK_HELPER_USER_CHANGES))
 		wmk_helper_resume();
 	errno = saved;
 }
