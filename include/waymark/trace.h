@@ -14,9 +14,9 @@
  *     waymark_span(shop, order, id);                                  ... from here to the end of the scope
  *     waymark_counter(shop, queue, length);                           a number that changes
  *
- * A disabled tracepoint costs one instruction that does nothing. Arguments are evaluated only while the event is
- * enabled, and then once. All macros may be used in any thread, in signal handlers, in inline functions and templates,
- * in executables and libraries.
+ * A disabled tracepoint is at most two instructions that do nothing: no load, no branch. With WAYMARK_NO_PATCH it is a
+ * load and a branch. Arguments are evaluated only while the event is enabled, and then once. All macros may be used in
+ * any thread, in signal handlers, in inline functions and templates, in executables and libraries.
  */
 #ifndef WAYMARK_TRACE_H
 #define WAYMARK_TRACE_H
@@ -40,17 +40,22 @@
  * waymark(provider, name, argument...): record the event provider:name. A statement. Preserves errno.
  *
  * Up to 32 arguments become fields. An argument is an integer, bool, float or double; a char * (text up to its NUL;
- * NULL is recorded as "(null)"); an array of numbers; or another pointer (recorded as a hexadecimal number). In C++ it
- * can also be an enumeration, std::string, std::array, std::vector, std::optional, std::chrono::duration or a similar
- * type. Wrappers: wm_hex(x), wm_oct(x)     an integer, printed in base 16 or 8 wm_net(x)                an integer of
- * 16, 32 or 64 bits in network byte order wm_text(p, len)          len bytes of text wm_bytes(p, len)         len bytes
- * wm_media("type", p, len) len bytes of a media type, "image/png" wm_seq(p, n)             n numbers, n is computed at
- * run time; p points to integers, floats, doubles, bools or
+ * NULL is recorded as "(null)"); an array of numbers; or another pointer (printed in base 16). In C++ it can also be an
+ * enumeration, std::string, std::array, std::vector, std::optional, std::chrono::duration or a similar type. Wrappers:
+ *
+ *   wm_hex(x), wm_oct(x)     an integer, printed in base 16 or 8
+ *   wm_net(x)                an integer of 16, 32 or 64 bits in network byte order
+ *   wm_text(p, len)          len bytes of text
+ *   wm_bytes(p, len)         len bytes
+ *   wm_media("type", p, len) len bytes of a media type, "image/png"
+ *   wm_seq(p, n)             n numbers, n is computed at run time; p points to integers, floats, doubles, bools or
  *                            pointers
- * wm_array(p, n)           n numbers, n is a constant wm_enum(set, x)          an integer with labels (WAYMARK_LABELS)
- * wm_flags(set, x)         an integer with a label for each bit wm_named("name", x)      x, any of the above, with the
- * given field name wm_unit("unit", x)       x, any of the above, in the given unit, "ms" wm_level(LEVEL)          no
- * field: the log level of the event, EMERG ... DEBUG as in enum waymark_level; default
+ *   wm_array(p, n)           n numbers, n is a constant
+ *   wm_enum(set, x)          an integer with labels (WAYMARK_LABELS)
+ *   wm_flags(set, x)         an integer with a label for each bit
+ *   wm_named("name", x)      x, any of the above, with the given field name
+ *   wm_unit("unit", x)       x, any of the above, in the given unit, "ms"
+ *   wm_level(LEVEL)          no field: the log level of the event, EMERG ... DEBUG as in enum waymark_level; default
  *                            DEBUG_LINE
  *
  * The name of a field is the text of the argument if that is an identifier, its last member if it ends in .m or ->m,

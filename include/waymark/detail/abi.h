@@ -67,7 +67,7 @@ enum waymark_type {
 	WAYMARK_T_S64, WAYMARK_T_U64,
 	WAYMARK_T_BOOL,           /* one byte, 0 or 1 */
 	WAYMARK_T_FLOAT, WAYMARK_T_DOUBLE,
-	WAYMARK_T_POINTER,        /* 64 bits, shown in base 16 */
+	WAYMARK_T_POINTER,        /* 64 bits, printed in base 16 */
 	WAYMARK_T_STRING,         /* one ref: NUL-terminated; ref.len: strlen(), or SIZE_MAX: the library measures */
 	WAYMARK_T_TEXT,           /* one ref: ref.len bytes of text, recorded as a string */
 	WAYMARK_T_BYTES,          /* one ref: ref.len bytes, recorded as a u32 length and bytes */
@@ -175,8 +175,8 @@ struct waymark_module {
 	uint32_t version;
 	const struct waymark_site *begin, *end;
 	const void *anchor;       /* an address within the module, to find its ELF file */
-	struct waymark_module *next;  /* the library's own */
-	void *priv;               /* the library's own */
+	struct waymark_module *next;  /* private to the library */
+	void *priv;               /* private to the library */
 	/* waymark_enter(), or NULL. Link-time optimisation does not see the reference in assembly. */
 	void (*entry)(void);
 };
@@ -188,13 +188,14 @@ struct waymark_ref {
 };
 
 /*
- * Record one event. The enabled block calls it with words  the fixed-size fields, packed little-endian without gaps, in
- * order; readable to a multiple of 16 bytes. A
+ * Record one event. The enabled block calls it with
+ *
+ *   words  the fixed-size fields, packed little-endian without gaps, in order; readable to a multiple of 16 bytes. A
  *          field that follows a ref starts a new word: run of scalars | ref | run of scalars | ...; each run begins at
  *          a new word, and the last word of a run is padded with zeros. Macros build whole words in registers, so that
  *          the copy into the ring loads them with the width of the stores;
- * refs   one for each STRING, TEXT, BYTES, SEQ, ARRAY field, in order; ip     an address in the enabled block, for the
- * context field `ip`; NULL: the return address.
+ *   refs   one for each STRING, TEXT, BYTES, SEQ, ARRAY field, in order;
+ *   ip     an address in the enabled block, for the context field `ip`; NULL: the return address.
  *
  * It returns no error: lost records are counted. Preserves errno. Any thread; async-signal-safe.
  */
