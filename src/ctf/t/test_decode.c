@@ -20,37 +20,10 @@
 #include "base/error.h"
 #include "ctf/bits.h"
 #include "ctf/decode.h"
+#include "ctf/t/decode_case.h"
 #include "ctf/t/show.h"
 
 #define HANGS_S 100                  /* a limit for what takes well below one second */
-
-struct made {
-	struct wmk_ctf_class *class;
-	struct wmk_ctf_decoder *decoder;
-};
-
-/* A trace with one stream class and one event: `stream` and `event` are the contents of their blocks. */
-static struct made make(const char *order, const char *types, const char *stream, const char *event)
-{
-	struct made made = { NULL, NULL };
-	char text[8192], said[1024];
-
-	snprintf(text, sizeof(text),
-		"trace { major = 1; minor = 8; byte_order = %s; };\ntypealias integer { size = 8; } := u8;\n"
-		 "typealias integer { size = 16; } := u16;\ntypealias integer { size = 32; align = 32; } := u32;\n"
-		 "typealias integer { size = 3; } := u3;\n%s\nstream { %s };\nevent { name = \"e\"; %s };", order,
-			types, stream, event);
-	if (wmk_ctf_metadata_parse(text, strlen(text), "m", false, &made.class) < 0 || wmk_ctf_compile(made.class,
-		"m", &made.decoder) < 0)
-		fail_msg("%s", wmk_error_text(said, sizeof(said)));
-	return made;
-}
-
-static void unmake(struct made *made)
-{
-	wmk_ctf_decoder_free(made->decoder);
-	wmk_ctf_class_free(made->class);
-}
 
 /* Check what the walk returns for `n` bytes of payload, from bit `at`; all shorter payloads must be rejected. */
 static void expect(const struct made *made, const void *bytes, size_t n, const char *wanted)
@@ -97,7 +70,7 @@ static void one(const char *order, const char *types, const char *fields, const 
 #define BYTES(...) (const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ })
 
 /* Read every width at every place in a byte, in both byte orders, and compare with a computation bit by bit. */
-static void bits(void **state)
+static void numbers_of_each_width_are_read_at_each_place(void **state)
 {
 	uint8_t bytes[24];
 	unsigned seed = 1;
@@ -123,7 +96,7 @@ static void bits(void **state)
 		}
 }
 
-static void numbers(void **state)
+static void numbers_are_decoded(void **state)
 {
 	(void)state;
 	one("le", "", "u8 a; u16 b; u3 c, d; integer { size = 4; signed = true; } e;", BYTES(1, 2, 3, 0x55, 0xff),
@@ -139,7 +112,7 @@ static void numbers(void **state)
 		"{ e=7 s{ x=8 y{ } } } ");
 }
 
-static void texts(void **state)
+static void texts_are_decoded(void **state)
 {
 	(void)state;
 	one("le", "", "u8 n; string a; u3 b; string c;", BYTES(1, 'h', 'i', 0, 5, 0), "{ n=1 a=\"hi\" b=5 c=\"\" } ");
@@ -148,7 +121,7 @@ static void texts(void **state)
 	    BYTES('a', 0, 'c', 'd', 2, 'x', 'y'), "{ a=\"a\" n=2 b=\"xy\" } ");
 }
 
-static void arrays(void **state)
+static void arrays_and_sequences_are_decoded(void **state)
 {
 	(void)state;
 	one("le", "", "u8 a[2][2]; u8 n; u16 b[n]; u8 end;", BYTES(1, 2, 3, 4, 2, 5, 0, 6, 0, 7),
@@ -165,7 +138,7 @@ static void arrays(void **state)
 }
 
 /* Lengths from the environment, which may be before or after their use, or in several blocks. */
-static void lengths_of_env(void **state)
+static void array_lengths_come_from_the_environment(void **state)
 {
 	struct made made = make("le", "", "id = 0;",
 		"fields := struct { u8 x[env.n]; struct env { u8 n; } y[env.a.b]; }; };\n"
@@ -206,7 +179,7 @@ static void expect_real(const struct made *made, const uint8_t *bytes, unsigned 
 }
 
 /* x87 numbers in 16, 12 and 10 bytes, also from within a byte. The processor itself computes the nearest double. */
-static void long_doubles(void **state)
+static void x87_numbers_give_the_nearest_double(void **state)
 {
 	static const struct { unsigned exponent, size; } kinds[] = { { 64, 16 }, { 32, 12 }, { 16, 10 } };
 	uint64_t seed = 88172645463325252u;
@@ -260,7 +233,7 @@ static void long_doubles(void **state)
 }
 #endif
 
-static void variants(void **state)
+static void variants_decode_the_selected_option(void **state)
 {
 	const char *fields = "enum : u8 { a, b = 5 ... 9, _c = 10 } tag; variant <tag> { u8 a; struct { u8 n; u8 "
 		"x[n]; } b; string _c; } v; u8 end;";
@@ -275,7 +248,7 @@ static void variants(void **state)
 }
 
 /* Selectors and lengths in all preceding scopes. */
-static void scopes(void **state)
+static void references_reach_all_preceding_scopes(void **state)
 {
 	struct made made = make("le", "",
 		"id = 0; packet.context := struct { u8 p; }; event.header := struct { u8 id; struct { u8 h; } s; };"
@@ -338,7 +311,7 @@ static void expect_records(struct made *made, const void *bytes, size_t n, uint6
 }
 
 /* A record that ends in a string of each length, near the end of the packet and far from it, and cut at each byte. */
-static void text_at_the_end(void **state)
+static void records_with_a_final_string_are_measured(void **state)
 {
 	struct made made = make("le", CLOCK,
 		"id = 0; event.header := struct { integer { size = 5; align = 8; } id; t27 timestamp; };",
@@ -367,7 +340,7 @@ static void text_at_the_end(void **state)
 }
 
 /* Our own headers of 4, 6 and 13 bytes (docs/trace-format.md), with a time that wraps. */
-static void our_header(void **state)
+static void compact_medium_and_extended_headers_are_decoded(void **state)
 {
 	struct made made = make("le", CLOCK "struct h { enum : integer { size = 5; align = 1; } { compact = 0 ... 29,"
 		" medium = 30, extended = 31 } id;"
@@ -395,7 +368,7 @@ static void our_header(void **state)
 	unmake(&made);
 }
 
-static void large_header(void **state)
+static void large_headers_are_decoded(void **state)
 {
 	struct made made = make("be", CLOCK "struct h { enum : u16 { compact = 0 ... 65534, extended = 65535 } id;"
 				"variant <id> { struct { t32 timestamp; } compact; struct { integer { size = 32; "
@@ -408,7 +381,7 @@ static void large_header(void **state)
 	unmake(&made);
 }
 
-static void plain_header(void **state)
+static void plain_headers_are_decoded(void **state)
 {
 	struct made made = make("le", CLOCK, "id = 0; event.header := struct { u8 id; t32 timestamp; };", "id = 2;");
 
@@ -419,7 +392,7 @@ static void plain_header(void **state)
 }
 
 /* The id is mapped to the clock, too. */
-static void timely_header(void **state)
+static void id_mapped_to_the_clock_is_also_the_time(void **state)
 {
 	struct made made = make("le", CLOCK,
 		"id = 0; event.header := struct { integer { size = 8; map = clock.c.value; } id; };",
@@ -451,7 +424,7 @@ static void refuse(const char *types, const char *fields, const char *words)
 	wmk_ctf_class_free(class);
 }
 
-static void mistakes(void **state)
+static void invalid_references_are_rejected(void **state)
 {
 	(void)state;
 	refuse("", "u8 a[n];", "m:5:45: e: the length 'n' does not exist");
@@ -482,7 +455,7 @@ static void too_many(const char *types, const char *fields, const void *bytes, u
 }
 
 /* Billions of elements without a size. */
-static void nothing_often(void **state)
+static void too_many_empty_elements_are_rejected(void **state)
 {
 	const uint8_t bytes[] = { 0xff, 0xff, 0xff, 0xff };
 
@@ -491,7 +464,7 @@ static void nothing_often(void **state)
 }
 
 /* ... also when no array has too many: a thousand in each of a thousand in each of a thousand. */
-static void nothing_in_nothing(void **state)
+static void nested_empty_elements_are_rejected(void **state)
 {
 	(void)state;
 	too_many("struct a { struct { } x[1000]; }; struct b { struct a x[1000]; }; struct c { struct b x[1000]; };",
@@ -502,7 +475,7 @@ static void nothing_in_nothing(void **state)
  * A walk with is_passing visits only the first element without a size, and must reject what a full walk rejects: `in`
  * elements that consist of `n` parts without a size, after some number in one array, near the limit for all.
  */
-static void nothing_is_passed(void **state)
+static void skipping_rejects_the_empty_elements_that_a_walk_rejects(void **state)
 {
 	unsigned n_passed[2] = { 0, 0 };
 	char fields[400];
@@ -539,7 +512,7 @@ static void nothing_is_passed(void **state)
 }
 
 /* Likewise in an event header, of which values are needed by role. */
-static void nothing_is_quick_in_headers(void **state)
+static void empty_elements_in_headers_are_decoded_quickly(void **state)
 {
 	struct made made = make("le", "",
 		"id = 0; event.header := struct { u8 id; struct { } a[65536], b[65536], c[65536], d[65000]; };",
@@ -561,7 +534,7 @@ static void nothing_is_quick_in_headers(void **state)
 }
 
 /* Fields that take no bytes take little time: five hundred thousand operations, twenty thousand times. */
-static void nothing_is_quick(void **state)
+static void empty_elements_are_decoded_quickly(void **state)
 {
 	struct made made = make("le", "", "id = 0;",
 		"fields := struct { struct { } a[65536], b[65536], c[65536], d[65000]; u8 x; };");
@@ -584,16 +557,24 @@ static void nothing_is_quick(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(bits), cmocka_unit_test(numbers), cmocka_unit_test(texts), cmocka_unit_test(arrays),
-		cmocka_unit_test(variants), cmocka_unit_test(lengths_of_env),
+		cmocka_unit_test(numbers_of_each_width_are_read_at_each_place), cmocka_unit_test(numbers_are_decoded),
+		cmocka_unit_test(texts_are_decoded), cmocka_unit_test(arrays_and_sequences_are_decoded),
+		cmocka_unit_test(variants_decode_the_selected_option),
+		cmocka_unit_test(array_lengths_come_from_the_environment),
 #if defined(__x86_64__)
-		cmocka_unit_test(long_doubles),
+		cmocka_unit_test(x87_numbers_give_the_nearest_double),
 #endif
-		cmocka_unit_test(scopes), cmocka_unit_test(text_at_the_end), cmocka_unit_test(our_header),
-		cmocka_unit_test(large_header), cmocka_unit_test(plain_header), cmocka_unit_test(timely_header),
-		cmocka_unit_test(mistakes), cmocka_unit_test(nothing_often), cmocka_unit_test(nothing_in_nothing),
-		cmocka_unit_test(nothing_is_passed), cmocka_unit_test(nothing_is_quick),
-		cmocka_unit_test(nothing_is_quick_in_headers),
+		cmocka_unit_test(references_reach_all_preceding_scopes),
+		cmocka_unit_test(records_with_a_final_string_are_measured),
+		cmocka_unit_test(compact_medium_and_extended_headers_are_decoded),
+		cmocka_unit_test(large_headers_are_decoded), cmocka_unit_test(plain_headers_are_decoded),
+		cmocka_unit_test(id_mapped_to_the_clock_is_also_the_time),
+		cmocka_unit_test(invalid_references_are_rejected),
+		cmocka_unit_test(too_many_empty_elements_are_rejected),
+		cmocka_unit_test(nested_empty_elements_are_rejected),
+		cmocka_unit_test(skipping_rejects_the_empty_elements_that_a_walk_rejects),
+		cmocka_unit_test(empty_elements_are_decoded_quickly),
+		cmocka_unit_test(empty_elements_in_headers_are_decoded_quickly),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,7 +7,7 @@
 #define HEADER(members) "{'type': 'trace-class', 'packet-header-field-class': " STRUCT(members) "}"
 #define ROLE(name) "{'type': 'variable-length-unsigned-integer', 'roles': [" name "]}"
 
-static void test_aliases(void **state)
+static void test_aliases_are_resolved(void **state)
 {
 	(void)state;
 	ACCEPT(ALIAS("u8", U8), ALIAS("uint8", "'u8'"), ALIAS("pair", STRUCT(MEMBER("a", "'uint8'") "," MEMBER("b",
@@ -99,7 +99,7 @@ static void test_nested_aliases_are_limited_by_size(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(test_aliases, drop),
+		cmocka_unit_test_teardown(test_aliases_are_resolved, drop),
 		cmocka_unit_test_teardown(test_nested_classes_are_limited_by_depth, drop),
 		cmocka_unit_test_teardown(test_nested_aliases_are_limited_by_size, drop),
 	};

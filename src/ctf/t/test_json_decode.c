@@ -135,7 +135,7 @@ static void refuse(const char *members, const char *words)
 
 
 
-static void leb128(void **state)
+static void leb128_numbers_are_decoded(void **state)
 {
 	(void)state;
 	one(MEMBER("u", "{'type': 'variable-length-unsigned-integer'}") "," MEMBER(
@@ -150,7 +150,7 @@ static void leb128(void **state)
 	    BYTES(0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x7f), "{ s=-9223372036854775808 } ");
 }
 
-static void texts(void **state)
+static void texts_of_each_encoding_are_decoded(void **state)
 {
 	(void)state;
 	one(MEMBER("a", "{'type': 'static-length-string', 'length': 4}") "," MEMBER("n", U8) "," MEMBER(
@@ -166,7 +166,7 @@ static void texts(void **state)
 	    BYTES(1, 2, 1, 9), "{ b=2 n=1 c=1 } ");
 }
 
-static void options(void **state)
+static void optional_fields_are_decoded(void **state)
 {
 	const char *by_bool = MEMBER("is", BOOL8) "," MEMBER("x", "{'type': 'optional', 'selector-field-location': " AT(
 									  "'is'") ", 'field-class': " U8 "}");
@@ -198,7 +198,7 @@ static void options(void **state)
 	       "no ranges are given");
 }
 
-static void variants(void **state)
+static void variants_decode_the_selected_option(void **state)
 {
 	const char *members = MEMBER("n", U8) "," MEMBER(
 		"v", "{'type': 'variant', 'selector-field-location': " AT(
@@ -213,7 +213,7 @@ static void variants(void **state)
 }
 
 /* A path from the enclosing structure, and out of it. */
-static void locations(void **state)
+static void locations_lead_to_lengths(void **state)
 {
 	const char *members = MEMBER("n", U8) "," MEMBER(
 		"s",
@@ -247,7 +247,7 @@ static void locations(void **state)
 #define VARIANT(options) "{'type': 'variant', 'selector-field-location': " AT("'n'") ", 'options': [" options "]}"
 
 /* A path through the array element, the option and the optional field that contain the reference. */
-static void through_what_is_around(void **state)
+static void paths_through_enclosing_fields_are_resolved(void **state)
 {
 	const char *element = MEMBER("n", U8) "," MEMBER(
 		"a", "{'type': 'static-length-array', 'length': 2, 'element-field-class': " STRUCTURE(
@@ -274,7 +274,7 @@ static void through_what_is_around(void **state)
 }
 
 /* A path through preceding variants and optional fields: examples 90 and 91 of CTF2-SPEC-2.0, and others. */
-static void through_what_was_read(void **state)
+static void paths_through_preceding_fields_are_resolved(void **state)
 {
 	const char *itself = MEMBER("n", U8) "," MEMBER(
 		"v", VARIANT(OPTION(0, 0, U8) "," OPTION(1, 1, INT(16, "unsigned", "big-endian")) "," OPTION(
@@ -356,7 +356,7 @@ static void through_what_was_read(void **state)
 	       "is not an integer");
 }
 
-static void orders(void **state)
+static void bit_and_byte_orders_are_decoded(void **state)
 {
 	(void)state;
 	one(MEMBER("a", INT(16, "unsigned", "big-endian")) "," MEMBER("b", INT(16, "unsigned", "little-endian")),
@@ -411,7 +411,7 @@ static void id_and_time(const char *more, bool is_planned, const uint8_t *bytes,
 }
 
 /* Decode by one load (if eight bytes follow), by a plan, by a walk. */
-static void several_roles(void **state)
+static void several_roles_of_a_field_apply(void **state)
 {
 	static const uint8_t bytes[12] = { 3, 0x81, 3, 0x81, 3, 0x81, 3, 0x81, 3, 0x81, 3, 0x81 };
 
@@ -430,7 +430,7 @@ static void several_roles(void **state)
 	__VA_ARGS__, __VA_ARGS__, __VA_ARGS__, \
 		__VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__
 
-static void wide_integers(void **state)
+static void wide_integers_are_decoded(void **state)
 {
 	(void)state;
 	one(MEMBER("a", WIDE("unsigned", "little", "")), BYTES(5, TIMES_14(0), 0), "{ a=5 } ");
@@ -487,7 +487,7 @@ static void wide_integers(void **state)
 	MEMBER("f", "{'type': 'fixed-length-floating-point-number', 'length': " #bits \
 		    ", 'byte-order': 'big-endian', 'alignment': 8}")
 
-static void wide_reals(void **state)
+static void wide_reals_give_the_nearest_double(void **state)
 {
 	(void)state;
 	one(REAL(128), BYTES(0x3f, 0xff, TIMES_14(0)), "{ f=1 } ");
@@ -505,17 +505,13 @@ static void wide_reals(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(leb128),
-		cmocka_unit_test(texts),
-		cmocka_unit_test(options),
-		cmocka_unit_test(variants),
-		cmocka_unit_test(locations),
-		cmocka_unit_test(through_what_is_around),
-		cmocka_unit_test(through_what_was_read),
-		cmocka_unit_test(orders),
-		cmocka_unit_test(several_roles),
-		cmocka_unit_test(wide_integers),
-		cmocka_unit_test(wide_reals),
+		cmocka_unit_test(leb128_numbers_are_decoded), cmocka_unit_test(texts_of_each_encoding_are_decoded),
+		cmocka_unit_test(optional_fields_are_decoded), cmocka_unit_test(variants_decode_the_selected_option),
+		cmocka_unit_test(locations_lead_to_lengths),
+		cmocka_unit_test(paths_through_enclosing_fields_are_resolved),
+		cmocka_unit_test(paths_through_preceding_fields_are_resolved),
+		cmocka_unit_test(bit_and_byte_orders_are_decoded), cmocka_unit_test(several_roles_of_a_field_apply),
+		cmocka_unit_test(wide_integers_are_decoded), cmocka_unit_test(wide_reals_give_the_nearest_double),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -60,7 +60,7 @@ static void refuse(const char *text, const char *words)
 
 /* ── types ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-static void integers(void **state)
+static void integers_are_parsed(void **state)
 {
 	const struct wmk_type *payload, *type;
 	struct wmk_ctf_class *class =
@@ -95,7 +95,7 @@ static void integers(void **state)
 }
 
 /* The trace's byte order also applies to types before the trace block. */
-static void order_before_trace(void **state)
+static void byte_order_applies_before_the_trace_block(void **state)
 {
 	struct wmk_ctf_class *class =
 		parse("typealias integer { size = 32; byte_order = native; } := u32;\n"
@@ -107,7 +107,7 @@ static void order_before_trace(void **state)
 	wmk_ctf_class_free(class);
 }
 
-static void names_of_c(void **state)
+static void c_type_names_are_resolved(void **state)
 {
 	const struct wmk_type *payload;
 	struct wmk_ctf_class *class = parse_fields(
@@ -135,7 +135,7 @@ static void names_of_c(void **state)
 	wmk_ctf_class_free(class);
 }
 
-static void enumerations(void **state)
+static void enumerations_are_parsed(void **state)
 {
 	const struct wmk_type *payload, *type;
 	struct wmk_ctf_class *class = parse_fields("typealias integer { size = 32; signed = true; } := int;",
@@ -156,7 +156,7 @@ static void enumerations(void **state)
 	wmk_ctf_class_free(class);
 }
 
-static void references(void **state)
+static void lengths_and_selectors_become_references(void **state)
 {
 	const struct wmk_type *payload, *type;
 	struct wmk_ctf_class *class = parse_fields(
@@ -185,7 +185,7 @@ static void references(void **state)
 
 /* ── blocks ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-static void blocks(void **state)
+static void blocks_are_parsed(void **state)
 {
 	struct wmk_ctf_class *class = parse(
 		"/* CTF 1.8 */ // a line\n"
@@ -230,7 +230,7 @@ static void blocks(void **state)
 }
 
 /* Entries without a meaning become attributes of CTF 2. */
-static void kept(void **state)
+static void unknown_entries_become_attributes(void **state)
 {
 	struct wmk_ctf_class *class =
 		parse("trace { major = 1; minor = 8; byte_order = le; colour = \"r\\\"ed\"; of.it = "
@@ -267,7 +267,7 @@ static void kept(void **state)
 }
 
 /* Metadata of a trace that is being written: complete declarations are read. */
-static void partial(void **state)
+static void cut_metadata_keeps_complete_declarations(void **state)
 {
 	static const char text[] = TRACE
 		"stream { event.header := struct { " U8
@@ -297,7 +297,7 @@ static void partial(void **state)
 
 /* ── mistakes ────────────────────────────────────────────────────────────────────────────────────────── */
 
-static void mistakes(void **state)
+static void errors_name_their_place(void **state)
 {
 	(void)state;
 	refuse("", "no trace block");
@@ -354,7 +354,7 @@ static void mistakes(void **state)
 }
 
 /* Endless nesting of types must not exhaust the stack or the memory. */
-static void depth(void **state)
+static void endless_nesting_is_rejected(void **state)
 {
 	char *text = malloc(1000000);
 	size_t len;
@@ -373,7 +373,7 @@ static void depth(void **state)
 }
 
 /* Likewise entries and callsites, which are all kept. */
-static void many(void **state)
+static void too_many_entries_are_rejected(void **state)
 {
 	const size_t size = 20 << 20;
 	char *text = malloc(size);
@@ -412,7 +412,7 @@ static size_t pack(uint8_t *out, const char *text, size_t len, bool is_swapped, 
 	return 37 + len + pad;
 }
 
-static void packets(void **state)
+static void packets_give_their_text_or_an_error(void **state)
 {
 	static const char text[] = TRACE "stream { id = 0; };";
 	uint8_t bytes[1024];
@@ -482,7 +482,7 @@ static void many_streams(const char *types, unsigned n_clocks, const char *name,
 	free(text);
 }
 
-static void clocks_of_many_streams(void **state)
+static void clock_search_of_many_streams_is_limited(void **state)
 {
 	enum { LONG = 4000, MEMBERS = 9000 };
 	char *name = malloc(LONG + 1), *types = malloc(LONG + 40 * MEMBERS), *p = types;
@@ -504,19 +504,13 @@ static void clocks_of_many_streams(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(integers),
-		cmocka_unit_test(order_before_trace),
-		cmocka_unit_test(names_of_c),
-		cmocka_unit_test(enumerations),
-		cmocka_unit_test(references),
-		cmocka_unit_test(blocks),
-		cmocka_unit_test(kept),
-		cmocka_unit_test(many),
-		cmocka_unit_test(partial),
-		cmocka_unit_test(mistakes),
-		cmocka_unit_test(depth),
-		cmocka_unit_test(packets),
-		cmocka_unit_test(clocks_of_many_streams),
+		cmocka_unit_test(integers_are_parsed), cmocka_unit_test(byte_order_applies_before_the_trace_block),
+		cmocka_unit_test(c_type_names_are_resolved), cmocka_unit_test(enumerations_are_parsed),
+		cmocka_unit_test(lengths_and_selectors_become_references), cmocka_unit_test(blocks_are_parsed),
+		cmocka_unit_test(unknown_entries_become_attributes), cmocka_unit_test(too_many_entries_are_rejected),
+		cmocka_unit_test(cut_metadata_keeps_complete_declarations), cmocka_unit_test(errors_name_their_place),
+		cmocka_unit_test(endless_nesting_is_rejected), cmocka_unit_test(packets_give_their_text_or_an_error),
+		cmocka_unit_test(clock_search_of_many_streams_is_limited),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -57,7 +57,7 @@ static uint64_t some_value(uint64_t *seed)
 }
 
 /* Random ranges in any order, also overlapping and reversed ones. */
-static void any_ranges(void **state)
+static void index_selects_as_a_linear_search(void **state)
 {
 	uint64_t seed = 88172645463325252u;
 
@@ -84,7 +84,7 @@ static void any_ranges(void **state)
 }
 
 /* Likewise from metadata: labels of a variant's options, several of which may have the same name. */
-static void labels(void **state)
+static void variant_labels_select_as_a_linear_search(void **state)
 {
 	enum { N = 40 };
 	static const char *const names[] = { "a", "b", "c" };
@@ -130,7 +130,7 @@ static void labels(void **state)
 }
 
 /* A million choices, a million times. */
-static void many_are_quick(void **state)
+static void many_choices_are_selected_quickly(void **state)
 {
 	const uint32_t n = 1u << 20;
 	struct wmk_ctf_choice *choices = calloc(1, wmk_ctf_choices_size(n));
@@ -188,7 +188,7 @@ static const char *first_label(const struct wmk_type *type, uint64_t value)
 }
 
 /* The label of a value is the first match, among few and many labels; a value of more than 64 bits has none. */
-static void any_labels(void **state)
+static void label_index_finds_the_first_match(void **state)
 {
 	static const char names[60];
 	uint64_t seed = 77;
@@ -223,7 +223,7 @@ static void any_labels(void **state)
 }
 
 /* A million labels, a million times. Fields of one type share an index, unless their signedness differs. */
-static void many_labels_are_quick(void **state)
+static void many_labels_are_found_quickly(void **state)
 {
 	enum { N = 1 << 20, FIELDS = 60 };
 	struct wmk_label *labels = calloc(N, sizeof(*labels));
@@ -259,9 +259,12 @@ static void many_labels_are_quick(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(any_ranges), cmocka_unit_test(labels),
-					    cmocka_unit_test(many_are_quick), cmocka_unit_test(any_labels),
-					    cmocka_unit_test(many_labels_are_quick) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(index_selects_as_a_linear_search),
+		cmocka_unit_test(variant_labels_select_as_a_linear_search),
+		cmocka_unit_test(many_choices_are_selected_quickly),
+		cmocka_unit_test(label_index_finds_the_first_match), cmocka_unit_test(many_labels_are_found_quickly),
+	};
 
 	return cmocka_run_group_tests_name("ctf-choose", tests, NULL, NULL);
 }

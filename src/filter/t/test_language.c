@@ -88,7 +88,7 @@ static void refuse(const char *text, const char *words)
 
 #define SAME(expression) expect(#expression, (expression) != 0)
 
-static void as_in_c(void **state)
+static void operators_give_the_results_of_c(void **state)
 {
 	static const int64_t numbers[] = { 0, 1, -1, 2, 3, 7, -8, 100, INT32_MAX, INT32_MIN };
 
@@ -147,7 +147,7 @@ static void as_in_c(void **state)
 
 #pragma GCC diagnostic pop
 
-static void whole_numbers(void **state)
+static void integers_compare_by_value(void **state)
 {
 	(void)state;
 	rig.s = -1;
@@ -193,7 +193,7 @@ static void whole_numbers(void **state)
 	expect("!(d < 1) && !(1 < d) && !(d >= 1) && !(1 >= d)", true);
 }
 
-static void texts(void **state)
+static void text_patterns_match(void **state)
 {
 	static const struct {
 		const char *name, *pattern;
@@ -265,7 +265,7 @@ static void texts(void **state)
 	expect("$event == $event", true);
 }
 
-static void labels(void **state)
+static void enumerations_compare_with_labels(void **state)
 {
 	(void)state;
 	rig.state = 1;
@@ -287,7 +287,7 @@ static void labels(void **state)
 	assert_int_equal(run("state != \"RUNING\"", WMK_FILTER_LAX), 1);
 }
 
-static void absence(void **state)
+static void absent_values_are_false_in_conditions(void **state)
 {
 	(void)state;
 	rig.s = 1;
@@ -340,7 +340,7 @@ static void absence(void **state)
 	assert_int_equal(run("nothing == 1", WMK_FILTER_TYPES), 0);
 }
 
-static void names(void **state)
+static void names_are_resolved(void **state)
 {
 	(void)state;
 	rig.t = 3;
@@ -353,7 +353,7 @@ static void names(void **state)
 	refuse("box", "this is a structure");
 }
 
-static void mistakes(void **state)
+static void errors_name_their_column(void **state)
 {
 	static const struct {
 		const char *text, *words;
@@ -438,7 +438,7 @@ static char *repeated(const char *before, const char *piece, unsigned n, const c
 	return text;
 }
 
-static void sizes(void **state)
+static void limits_are_enforced(void **state)
 {
 	static const struct {
 		const char *before, *piece, *behind, *words;
@@ -490,7 +490,7 @@ static void sizes(void **state)
 }
 
 /* One of several expressions that selects the record is enough. */
-static void any_of(void **state)
+static void one_of_several_expressions_selects(void **state)
 {
 	static const char *const texts[] = { "s == 1", "list[2] == 1", "t == 2" };
 	struct wmk_filter_expr *exprs[3];
@@ -521,9 +521,11 @@ static void any_of(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(as_in_c),  cmocka_unit_test(whole_numbers), cmocka_unit_test(texts),
-		cmocka_unit_test(labels),   cmocka_unit_test(absence),       cmocka_unit_test(names),
-		cmocka_unit_test(mistakes), cmocka_unit_test(sizes),         cmocka_unit_test(any_of),
+		cmocka_unit_test(operators_give_the_results_of_c), cmocka_unit_test(integers_compare_by_value),
+		cmocka_unit_test(text_patterns_match), cmocka_unit_test(enumerations_compare_with_labels),
+		cmocka_unit_test(absent_values_are_false_in_conditions), cmocka_unit_test(names_are_resolved),
+		cmocka_unit_test(errors_name_their_column), cmocka_unit_test(limits_are_enforced),
+		cmocka_unit_test(one_of_several_expressions_selects),
 	};
 
 	rig.name = rig.other = "";

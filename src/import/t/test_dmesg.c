@@ -2,7 +2,7 @@
 /* test_dmesg.c - parse the kernel's log in all styles of dmesg. */
 #include "show.h"
 
-static void test_styles(void **state)
+static void test_dmesg_styles_are_parsed(void **state)
 {
 	static const struct expected table[] = {
 		{ "[    1.234567] usb 1-1: new device",
@@ -41,7 +41,9 @@ static void test_styles(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_styles) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_dmesg_styles_are_parsed),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,7 +28,7 @@ static struct wmk_import_log_time begin(struct wmk_import_options options)
 	return when;
 }
 
-static void test_days(void **state)
+static void test_days_since_1970_are_computed(void **state)
 {
 	(void)state;
 	for (int64_t day = 0; day < 106000; day++) {
@@ -50,7 +50,7 @@ static void test_days(void **state)
 	((struct wmk_import_timestamp){ .since = WMK_IMPORT_DATE, .month = (m), .day = (d), .is_local = true })
 #define DAY(y, m, d) (wmk_import_days(y, m, d) * 86400)
 
-static void test_years(void **state)
+static void test_missing_years_are_inferred(void **state)
 {
 	struct wmk_import_log_time when = begin((struct wmk_import_options){ .year = 0 });
 
@@ -71,7 +71,7 @@ static void test_years(void **state)
 	assert_int_equal(at(&when, DATE(2, 29)), -1);
 }
 
-static void test_days_of_times(void **state)
+static void test_missing_days_are_inferred(void **state)
 {
 #define TIME(h) ((struct wmk_import_timestamp){ .since = WMK_IMPORT_DAY, .seconds = (h) * 3600, .is_local = true })
 	struct wmk_import_log_time when = begin((struct wmk_import_options){ .year = 0 });
@@ -89,7 +89,7 @@ static void test_days_of_times(void **state)
 	assert_int_equal(when.assumed, 0);
 }
 
-static void test_origins(void **state)
+static void test_missing_origins_are_assumed(void **state)
 {
 #define ORIGIN(s) ((struct wmk_import_timestamp){ .since = WMK_IMPORT_ORIGIN, .seconds = (s) })
 #define STEP(s) ((struct wmk_import_timestamp){ .since = WMK_IMPORT_STEP, .seconds = (s) })
@@ -110,7 +110,7 @@ static void test_origins(void **state)
 }
 
 /* Daylight saving begins at 2 o'clock: 01:30 is before it, 03:30 after it. */
-static void test_zones(void **state)
+static void test_local_time_follows_daylight_saving(void **state)
 {
 #define LOCAL(s) ((struct wmk_import_timestamp){ .since = WMK_IMPORT_EPOCH, .seconds = (s), .is_local = true })
 	struct wmk_import_log_time when = begin((struct wmk_import_options){ .year = 0 });
@@ -126,7 +126,7 @@ static void test_zones(void **state)
 	tzset();
 }
 
-static void test_window(void **state)
+static void test_window_sorts_records_by_time(void **state)
 {
 	static struct wmk_import_window window;
 	uint64_t dice = 1;
@@ -160,9 +160,13 @@ static void test_window(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_days),          cmocka_unit_test(test_years),
-					    cmocka_unit_test(test_days_of_times), cmocka_unit_test(test_origins),
-					    cmocka_unit_test(test_zones),         cmocka_unit_test(test_window) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_days_since_1970_are_computed),
+		cmocka_unit_test(test_missing_years_are_inferred), cmocka_unit_test(test_missing_days_are_inferred),
+		cmocka_unit_test(test_missing_origins_are_assumed),
+		cmocka_unit_test(test_local_time_follows_daylight_saving),
+		cmocka_unit_test(test_window_sorts_records_by_time),
+	};
 
 	setenv("TZ", "UTC", 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,7 @@
 /* test_perf.c - parse lines of `perf script`: samples, tracepoints, frames; names with blanks and colons. */
 #include "show.h"
 
-static void test_heads(void **state)
+static void test_perf_heads_are_parsed(void **state)
 {
 	static const struct expected table[] = {
 		{ "true  3735 25547.597616:     250000 cpu-clock: ",
@@ -78,8 +78,10 @@ static void test_perf_keys_beyond_the_limit_are_joined(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_heads), cmocka_unit_test(test_perf_fields_are_parsed),
-					    cmocka_unit_test(test_perf_keys_beyond_the_limit_are_joined) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_perf_heads_are_parsed), cmocka_unit_test(test_perf_fields_are_parsed),
+		cmocka_unit_test(test_perf_keys_beyond_the_limit_are_joined),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

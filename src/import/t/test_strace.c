@@ -2,7 +2,7 @@
 /* test_strace.c - parse lines of strace: all forms of times and threads, results, split calls, signals, exits. */
 #include "show.h"
 
-static void test_calls(void **state)
+static void test_strace_calls_are_parsed(void **state)
 {
 	static const struct expected table[] = {
 		{ "3656  1795336891.446464 brk(NULL)       = 0x55688d679000 <0.000008>",
@@ -85,8 +85,9 @@ static void test_other_strace_lines_are_parsed(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_calls),
-					    cmocka_unit_test(test_other_strace_lines_are_parsed) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_strace_calls_are_parsed), cmocka_unit_test(test_other_strace_lines_are_parsed),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
