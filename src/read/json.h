@@ -3,7 +3,8 @@
  * json.h - export records as JSON, one object per line ("JSON lines", RFC 8259).
  *
  *     {"time":"1700000000.000000022","trace":"vm/ust/uid/0/64-bit","stream":"channel0_1","event":"sched:switch",
- *      "packet":{"cpu_id":3},"context":{"vpid":-2},"fields":{"next":7,"comm":"worker","state":{"label":"NEW","value":0}}}
+ *      "packet":{"cpu_id":3},"context":{"vpid":-2},
+ *      "fields":{"next":7,"comm":"worker","state":{"label":"NEW","value":0}}}
  *
  * `time` is seconds since 1970 as a string, because readers of JSON keep 53 bits of a number. It is absent without a
  * clock, as are other parts that a record lacks; `level` is present if the event has one. Values: integers and booleans

@@ -3,7 +3,8 @@
  * live.c - follow traces: find the next record, and the time to wait without one (see live.h).
  *
  *     leaves   in the heap: a packet or a record          the earliest is returned if it is not after the barrier
- *              WMK_READ_LATER: read up to `seen`          the barrier is the earliest `seen` of those that are not quiet
+ *              WMK_READ_LATER: read up to `seen`          the barrier is the earliest `seen` of leaves that are not
+ *                                                         quiet
  *              WMK_READ_END: after the selection, or truncated
  *
  * The barrier falls when a leaf begins to wait. It rises when it is computed again, which happens when it prevents that

@@ -5,8 +5,8 @@
  *
  *     Trace ── packet ── clock_snapshot        once: times are those of CLOCK_REALTIME, the viewer's default clock
  *                     ├─ track_descriptor      of a process, a thread, a CPU, a counter: before its first event
- *                     └─ track_event           an instant, the begin or the end of a slice, or a counter's value, on its
- *                                              track; fields and contexts are debug annotations
+ *                     └─ track_event           an instant, the begin or the end of a slice, or a counter's value, on
+ *                                              its track; fields and contexts are debug annotations
  *
  * Contexts identify the thread of a record (thread_id.h); without them, it is on the track of its CPU. The length of a
  * message precedes it, but is known only at its end: four bytes are reserved for it, as a number with padding.

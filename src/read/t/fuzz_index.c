@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_index.c - any bytes as the index of a stream file, which is sound: whatever the index says, a part of the time
- * is read without a crash or an end that does not come, each record that is given is the next one that there is, up to
- * the last; and what is wrong is told as the index's. By the index that belongs to the file, and where one has led to
- * nothing, all of them are given. The first byte says from when, and whether to when.
+ * fuzz_index.c - use arbitrary bytes as the index of a valid stream file. Whatever the index contains, reading a part
+ * of the time must not crash and must end, and each record must be the next one of the file, up to the last. Errors
+ * must name the index. With the correct index, or after the index has led to no packet, all records must be returned.
+ * The first byte selects the begin, and whether there is an end.
  *
- *     packet n   begins at n x 100 ns, ends 90 ns later; records at 10, 20 and 30 ns in it, numbered from 0 through all packets
+ *     packet n   begins at n x 100 ns, ends 90 ns later; records at 10, 20 and 30 ns in it, numbered from 0 in all
+ *                packets
  */
 #include <endian.h>
 #include <errno.h>
@@ -26,7 +27,7 @@ void fuzz_set_up(void);
 void fuzz_clean_up(void);
 
 #define PACKETS 9u
-#define RECORDS 3u                 /* of a packet */
+#define RECORDS 3u                 /* per packet */
 #define ENTRY_WORDS (WMK_CTF_INDEX_ENTRY / sizeof(uint64_t))
 
 static const char metadata[] =
@@ -38,7 +39,7 @@ static const char metadata[] =
 
 static const char *const names[] = { "index/stream.idx", "index", "stream", "metadata" };
 
-/* Where a file that is written over and over costs little. */
+/* In memory, because the file is rewritten often. */
 static char top[] = "/dev/shm/waymark-fuzz-XXXXXX";
 static uint8_t sound[WMK_CTF_INDEX_HEAD + PACKETS * WMK_CTF_INDEX_ENTRY];
 
@@ -61,7 +62,7 @@ static uint64_t time_of(uint64_t record)
 	return record / RECORDS * 100 + record % RECORDS * 10 + 10;
 }
 
-/* Packets of five words and two for each record, and the index of them. */
+/* Make packets of five words, and two words per record; and their index. */
 static void make_trace(int dir)
 {
 	uint64_t words[PACKETS * (5 + 2 * RECORDS)], *word = words;
@@ -114,7 +115,7 @@ static uint64_t number_of(const struct wmk_read_stream *stream)
 	return number;
 }
 
-/* Where the index has led to was nothing, it is said, and all is read without it. */
+/* If the index leads to no packet, that is reported, and all records are read without it. */
 static bool has_led_astray(void)
 {
 	char words[WMK_ERROR_LEN * 4];
@@ -122,7 +123,7 @@ static bool has_led_astray(void)
 	return strstr(wmk_error_text(words, sizeof(words)), "leads to") != NULL;
 }
 
-/* The records from `from` to `to`, which are numbered `first` to `behind` - 1; `is_sound`: all of them. */
+/* Read the records from `from` to `to`, numbered `first` to `behind` - 1; `is_sound`: all must be returned. */
 static void read_part(struct wmk_read_stream *stream, uint64_t first, uint64_t behind, bool is_sound)
 {
 	uint64_t next = behind, given = 0;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_stream.c - any bytes as the two stream files of a trace, whose metadata the first byte picks. However they lie,
- * reading them ends, and each damage has words. Held against what one walk through each stream gives:
+ * fuzz_stream.c - read arbitrary bytes as the two stream files of a trace. The first byte selects the metadata. Reading
+ * must end, and each damage must have a message. The results are compared with one walk through each stream:
  *
- *     small   through a window of a few bytes       the same
- *     part    from a time, to a time                what lies between; of a stream whose times are in order all of it
- *     grows   the file in two parts, followed       the same, up to a packet that is not whole
+ *     small   with a window of a few bytes          the same
+ *     part    from a time to a time                 only records of that time; all of them if the times are in order
+ *     grows   the file in two parts, followed       the same, up to an incomplete packet
  *     merge   both streams                          the same of each, the earlier one first
  *     live    both streams, followed (live.c)       the same of each
- *     made    written as a trace again (ctf_exporter.c)      the same of each, also in parts, by the index that it gets
+ *     made    written as a trace (ctf_exporter.c)   the same of each, also for a part of the time, with the new index
  *
- *     input   metadata │ the first stream's size, in 16 bytes │ from: a record │ to: so many on │ window, cut, what else │ first │ second
+ *     input   metadata │ size of the first stream, in units of 16 bytes │ from: a record │ to: number of records │
+ *             window, truncation, other options │ first stream │ second stream
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,28 +36,28 @@ void fuzz_clean_up(void);
 #define HEAD 5u
 #define UNIT 16u
 #define STREAMS 2u
-#define BYTES_MAX 8192u            /* of an input */
-#define ITEMS_MAX (9u * BYTES_MAX) /* a record has a bit at least, a packet a byte */
+#define BYTES_MAX 8192u            /* maximum size of an input */
+#define ITEMS_MAX (9u * BYTES_MAX) /* a record has at least one bit, a packet one byte */
 
 #define TEXTS (WMK_ARRAY_LEN(metadata))
 
-/* What a stream gives, one after the other. */
+/* One result of a stream. */
 struct item {
 	int got;                   /* WMK_READ_PACKET or WMK_READ_RECORD */
 	bool is_cut;               /* of a packet */
 	int64_t ns;
-	uint64_t hash;             /* of all that it says */
+	uint64_t hash;             /* of all of its values */
 };
 
 struct walk {
 	struct item items[ITEMS_MAX];
 	uint32_t n;
-	bool is_tidy;              /* there was no damage, and all times are in order and in their packets */
-	uint64_t class, instance;  /* as the first packet says */
+	bool is_tidy;              /* there was no damage, and all times are in order and within their packets */
+	uint64_t class, instance;  /* of the first packet */
 };
 
 static const char *const names[STREAMS] = { "a", "b" }, *const folders[TEXTS] = { "0", "1", "2", "3", "4", "5", "6" };
-/* Where a file that is written over and over costs little. */
+/* In memory, because the files are rewritten often. */
 static char top[] = "/dev/shm/waymark-fuzz-XXXXXX";
 static int top_dir = -1;
 static struct walk whole[STREAMS], made[STREAMS], other;
@@ -77,7 +78,7 @@ static void put(int dir, const char *name, const void *bytes, size_t size)
 	close(fd);
 }
 
-/* What a trace may have in it, and it. */
+/* Remove a trace with all files that it can have. */
 static void remove_trace(const char *name)
 {
 	static const char *const inner[] = { "index/a.idx", "index/b.idx", "index", "a", "b", "metadata" };
@@ -121,14 +122,14 @@ void fuzz_clean_up(void)
 	rmdir(top);
 }
 
-/* ── what a stream gives ─────────────────────────────────────────────────────────────────────────────── */
+/* ── results of a stream ─────────────────────────────────────────────────────────────────────────────── */
 
 static uint64_t mixed(uint64_t hash, uint64_t value)
 {
 	return (hash ^ value) * 0x9E3779B97F4A7C15u ^ hash >> 29;
 }
 
-/* All values of a part of the record. */
+/* Hash all values of a scope of the record. */
 static uint64_t hash_part(struct wmk_read_stream *stream, unsigned part, uint64_t hash)
 {
 	struct wmk_ctf_walk *walk = &stream->record.walk;
@@ -170,7 +171,7 @@ static void check_place(const struct wmk_read_stream *stream, uint64_t before)
 	     record->end <= stream->packet.content && record->end > record->at);
 }
 
-/* Whoever tells it needs words. */
+/* Every damage has a message. */
 static void check_damage(int err)
 {
 	must(err < 0 && wmk_error_number() < 0 && wmk_error_get(0) && *wmk_error_get(0));
@@ -189,13 +190,13 @@ static void take(struct walk *walk, struct wmk_read_stream *stream, int got)
 		walk->class = stream->decoder->class->id;
 		walk->instance = stream->instance;
 	}
-	/* (that a record is behind its packet's begin is told by the order, too) */
+	/* (the order of times includes the packet's begin) */
 	if ((walk->n && item->ns < item[-1].ns) || (packet->has_end && packet->end && item->ns > ends))
 		walk->is_tidy = false;
 	walk->n++;
 }
 
-/* Up to the end, or to where there is nothing now. It ends, as each call but few goes on by a bit. */
+/* Read up to the end, or until there is no more data. It ends, because most calls advance by at least one bit. */
 static void go(struct walk *walk, struct wmk_read_stream *stream)
 {
 	uint64_t calls = 0, before = 0;
@@ -242,7 +243,7 @@ static void check_same(const struct walk *a, const struct walk *b)
 		must(is_same(&a->items[i], &b->items[i]));
 }
 
-/* ── the same otherwise ──────────────────────────────────────────────────────────────────────────────── */
+/* ── other ways to read ──────────────────────────────────────────────────────────────────────────────── */
 
 static void read_small(const struct wmk_read_trace *trace, unsigned which, size_t window)
 {
@@ -257,7 +258,7 @@ static void read_small(const struct wmk_read_trace *trace, unsigned which, size_
 	check_same(&whole[which], &other);
 }
 
-/* What was given is what lies between, in this order; all of it, where that can be asked for. */
+/* The results are those of the selected time, in this order; all of them if the stream is tidy. */
 static void read_part(const struct wmk_read_trace *trace, const struct walk *all, unsigned which, int64_t from,
 		      int64_t to)
 {
@@ -281,7 +282,7 @@ static void read_part(const struct wmk_read_trace *trace, const struct walk *all
 		must(all->items[at].got == WMK_READ_PACKET || all->items[at].ns < from || all->items[at].ns > to);
 }
 
-/* Up to the packet that the file ends in, or the walk is cut. */
+/* Compare up to the packet in which the file ends, or in which the walk was truncated. */
 static void check_begin(const struct walk *all, const struct walk *part, bool is_all)
 {
 	must(part->n <= all->n);
@@ -325,7 +326,7 @@ static void hear_damage(void *data, const struct wmk_read_stream *stream, int er
 	check_damage(err);
 }
 
-/* Which stream has it; it is the next that there is of that. */
+/* Find the stream. The result must be its next one. */
 static unsigned check_next(struct wmk_read_stream *stream, int got, uint32_t at[STREAMS])
 {
 	const unsigned which = strcmp(stream->file, names[1]) == 0;
@@ -335,7 +336,7 @@ static unsigned check_next(struct wmk_read_stream *stream, int got, uint32_t at[
 	return which;
 }
 
-/* Of two of the same time, does `a` come first? */
+/* Whether stream `a` precedes the other one at equal times. */
 static bool is_first(unsigned a)
 {
 	const struct walk *mine = &whole[a], *its = &whole[!a];
@@ -411,9 +412,9 @@ static void read_live(const char *path)
 	close(follow.wake);
 }
 
-/* ── written again ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── export ───────────────────────────────────────────────────────────────────────────────────── */
 
-/* A stream into the form; what was written is kept in `walk`. Negative: that was not to be written. */
+/* Export a stream, and keep its results in `walk`. Negative: it cannot be exported. */
 static int write_stream(const struct wmk_read_exporter *form, void *form_whole, struct wmk_read_stream *stream,
 			void **state, struct walk *walk)
 {
@@ -441,7 +442,7 @@ static int write_stream(const struct wmk_read_exporter *form, void *form_whole, 
 	return err;
 }
 
-/* Only what says how it was split into packets may be otherwise. */
+/* Only the split into packets may differ. */
 static void check_made(const struct walk *was, const struct walk *is)
 {
 	uint32_t at = 0;
@@ -506,7 +507,7 @@ static void write_again(const struct wmk_read_trace *trace, const struct wmk_rea
 
 /* ── an input ────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* From that record of the first stream's, or the second's, to the one so many behind it. */
+/* Select the time from a record of the first or second stream to a later record. */
 static void choose_part(uint8_t from, uint8_t to, int64_t part[2])
 {
 	const struct walk *walk = &whole[from % STREAMS];
@@ -556,7 +557,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		const char *path = path_of(folders[i]);
 		int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-		/* (one that is empty is none of the trace's) */
+		/* (an empty file is not a stream of the trace) */
 		for (unsigned j = 0; j < STREAMS; j++)
 			put(dir, names[j], "", 1);
 		must(wmk_read_trace_open(path, path, &traces[i]) >= 0);

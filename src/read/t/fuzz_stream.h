@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_stream.h - the metadata of the traces that fuzz_stream.c reads, each with something that streams are found, cut
- * or gone through by.
+ * fuzz_stream.h - metadata of the traces for fuzz_stream.c. Each one uses another way to identify, delimit or decode
+ * streams.
  */
 #ifndef WMK_READ_T_FUZZ_STREAM_H
 #define WMK_READ_T_FUZZ_STREAM_H
@@ -47,7 +47,7 @@ static const struct { const char *text; bool has_sizes;
 		"}; ",
 		"freq = 1000; offset_s = -5; offset = 7; ") "stream { " CONTEXT COMPACT("be") "};\n" EVENTS(""),
 	  true },
-	/* Small numbers, and three classes: with times, without, with records of no size. */
+	/* Small numbers, and three classes: with times, without times, with records without a size. */
 	{
 		TRACE("le", "packet.header := struct { u8 stream_id; u8 stream_instance_id; }; ",
 		      "freq = 1000000000; offset_s = 1; ") "stream { id = 0; packet.context := struct { t16 "
@@ -86,23 +86,22 @@ static const struct { const char *text; bool has_sizes;
 													      "d[n]; "
 													      "}; };\n",
 		true },
-	/* Nothing before the records. */
+	/* Neither header nor context. */
 	{ TRACE("le", "",
 		"freq = 1000000000; ") "stream { event.header := struct { u8 id; t16 timestamp; }; };\n" EVENTS(""),
 	  false },
-	/* An end and no begin. */
+	/* A packet end without a begin. */
 	{ TRACE("be", "",
 		"freq = 1000000000; ") "stream { packet.context := struct { t16 timestamp_end; u16 packet_size; }; "
 				       "event.header := struct { u8 id; t8 timestamp; }; };\n" EVENTS(""),
 	  true },
-	/* A content and no size; nothing is whole bytes. */
+	/* A content size without a packet size; no value has whole bytes. */
 	{ TRACE("be", "", "freq = 3; ") "stream { packet.context := struct { u16 content_size; t16 timestamp_begin; u8 "
 					"events_discarded; }; event.header := struct { integer { size = 3; } id; "
 					"integer { size = 6; map = clock.c.value; } timestamp; }; };\n" EVENTS(""),
 	  true },
 	/*
-	 * What is aligned by more than it is long: by some bytes, and beyond every file; and sizes that are more than
-	 * 64 bits say.
+	 * Alignments larger than the value: some bytes, and larger than any file; and sizes that exceed 64 bits.
 	 */
 	{ TRACE("le", "", "freq = 1000000000; ") FAR
 	  "stream { packet.context := struct { u16 content_size; u16 packet_size; enum : u8 { near = 0 ... 250, away = "

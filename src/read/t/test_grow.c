@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_grow.c - a stream whose file grows, is cut, or is written anew behind its last whole packet, while it is read;
- * and traces that somebody writes, read up to where they are.
+ * test_grow.c - read a stream while its file grows, is truncated, or is rewritten after its last complete packet; and
+ * traces that are being written, read up to their present end.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -16,10 +16,10 @@
 #include "read/t/grow_rig.h"
 
 #define PACKETS 3u
-#define EACH 4u                    /* records of a packet */
+#define EACH 4u                    /* records per packet */
 #define ALL (PACKETS * EACH)
 
-/* All packets, and where each ends. */
+/* All packets, and the end of each. */
 struct whole {
 	uint8_t bytes[PACKETS * RIG_PACKET];
 	size_t ends[PACKETS], len;
@@ -34,7 +34,7 @@ static void make(struct whole *whole)
 	}
 }
 
-/* Records of packets that are whole where the file has so many bytes. */
+/* The number of records in complete packets of a file of this size. */
 static unsigned records_of(const struct whole *whole, size_t len)
 {
 	unsigned n = 0;
@@ -59,7 +59,7 @@ static void close_stream(struct grow_rig *rig, struct wmk_read_trace *trace, str
 	rig_close(rig);
 }
 
-/* Records that come, which count on from `n`; how many there were then. *got: what came behind the last. */
+/* Read records, which are numbered from `n`. Returns the next number. *got: the result after the last record. */
 static unsigned take(struct wmk_read_stream *stream, unsigned n, int *got)
 {
 	while ((*got = wmk_read_stream_next(stream)) == WMK_READ_PACKET || *got == WMK_READ_RECORD)
@@ -68,7 +68,7 @@ static unsigned take(struct wmk_read_stream *stream, unsigned n, int *got)
 	return n;
 }
 
-/* At each length what is whole has been given, once. */
+/* At each length, the records of complete packets have been returned once. */
 static void test_byte_by_byte(void **state)
 {
 	struct wmk_read_trace *trace;
@@ -87,7 +87,7 @@ static void test_byte_by_byte(void **state)
 	assert_int_equal(got, WMK_READ_LATER);
 	for (size_t len = 1; len <= whole.len; len++) {
 		rig_append(&rig, "s", whole.bytes + len - 1, 1);
-		/* What has not been looked for is not there. */
+		/* New data is not read before the stream is polled. */
 		assert_int_equal(take(stream, n, &got), n);
 		assert_int_equal(wmk_read_stream_poll(stream), 1);
 		n = take(stream, n, &got);
@@ -96,7 +96,7 @@ static void test_byte_by_byte(void **state)
 	}
 	assert_int_equal(n, ALL);
 	assert_int_equal(wmk_read_stream_poll(stream), 0);
-	/* Nobody writes any more: then the end is one. */
+	/* The trace is no longer being written: then the stream ends. */
 	stream->growth = WMK_READ_FIXED;
 	stream->limit = UINT64_MAX;
 	assert_int_equal(wmk_read_stream_next(stream), WMK_READ_END);
@@ -104,8 +104,8 @@ static void test_byte_by_byte(void **state)
 }
 
 /*
- * To any length, when any number of packets had been read: what was read cannot be unread, and what comes is not
- * believed.
+ * The file is truncated to any length, after any number of packets was read. If packets that were read are missing, the
+ * stream ends with an error, whatever is written later.
  */
 static void test_shortened_file_is_an_error(void **state)
 {
@@ -124,7 +124,7 @@ static void test_shortened_file_is_an_error(void **state)
 			rig_append(&rig, "s", whole.bytes, whole.ends[p]);
 			open_stream(&rig, &trace, &stream);
 			assert_int_equal(wmk_read_stream_poll(stream), 1);
-			/* In every other round it is cut while a packet is open. */
+			/* In every second round, it is truncated within an open packet. */
 			if (len % 2)
 				assert_int_equal(take(stream, 0, &got), (p + 1) * EACH);
 			else
@@ -144,8 +144,8 @@ static void test_shortened_file_is_an_error(void **state)
 }
 
 /*
- * A packet that found no room is cut off again, and another one written: of what was there of the first nothing is left
- * in memory.
+ * A packet that did not fit on the disk is removed again, and another one is written: no byte of the first one remains
+ * in the window.
  */
 static void test_written_anew(void **state)
 {
@@ -186,7 +186,7 @@ static void count_damage(void *data, const struct wmk_read_stream *stream, int e
 	wmk_error_clear();
 }
 
-/* All records of the trace by the merge; how many times it was damage. */
+/* Read all records of the trace by the merge. Returns the number of damages. */
 static unsigned merged(const struct wmk_read_trace *trace, unsigned *n_damages)
 {
 	struct wmk_read_merge *merge;
@@ -216,7 +216,7 @@ static unsigned merged_now(const struct grow_rig *rig, unsigned *n_damages)
 	return n;
 }
 
-/* At any length: damage, but where somebody has the trace locked to write it. */
+/* An incomplete packet at the end is damage, unless a writer has locked the trace. At any length. */
 static void test_so_far(void **state)
 {
 	struct whole whole;
@@ -240,7 +240,7 @@ static void test_so_far(void **state)
 	rig_close(&rig);
 }
 
-/* What comes behind the opening is not read, and its events are not missed. */
+/* Data that is written after the opening is not read, and its undeclared events are no error. */
 static void test_snapshot(void **state)
 {
 	uint8_t packet[RIG_PACKET];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_labels.c - the labels of a value, few or many, that overlap or do not: each name that it has once, in the order
- * in which names first come; as if each were looked at, without that.
+ * test_labels.c - the labels of a value: few or many, with or without overlap. Each name is printed once, in the order
+ * of the names; the result is compared with a linear search.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "read/print_state.h"
 
-#define HANGS_S 100                  /* what is done in well below one */
+#define HANGS_S 100                  /* a limit for work that takes less than a second */
 #define SOME 80
 
 static uint64_t some(uint64_t *seed)
@@ -26,7 +26,7 @@ static uint64_t some(uint64_t *seed)
 	return *seed ^= *seed << 17;
 }
 
-/* Of few values, all of 64 bits, and those at the ends. */
+/* A value: one of a few, any of 64 bits, or one at the limits. */
 static uint64_t some_value(uint64_t *seed)
 {
 	static const uint64_t ends[] = { 0,
@@ -51,7 +51,7 @@ static bool fits(const struct wmk_type *type, const struct wmk_label *label, uin
 				 value >= (uint64_t)label->from && value <= (uint64_t)label->to;
 }
 
-/* Names by where they come first; each, where any label of that name fits. */
+/* The expected result: the names in order of their first label, each if any label of that name matches. */
 static void show_slowly(const struct wmk_type *type, uint64_t value, char *text)
 {
 	char *p = text;
@@ -71,7 +71,7 @@ static void show_slowly(const struct wmk_type *type, uint64_t value, char *text)
 		strcpy(text, "<unknown>");
 }
 
-/* What is shown, with a NUL behind; in `out`. */
+/* The printed text in `out`, with a NUL. */
 static const char *show(const struct wmk_print_labels *labels, uint64_t value, struct wmk_print_text *out)
 {
 	char *p = wmk_print_room(out, out->text, 1);
@@ -85,7 +85,7 @@ static const char *show(const struct wmk_print_labels *labels, uint64_t value, s
 	return out->text;
 }
 
-/* Any ranges, in any order, those whose end is before their beginning too; of names that several have, or none. */
+/* Random ranges in random order, also with the end before the begin; with shared names or without. */
 static void any_labels(void **state)
 {
 	uint64_t seed = 88172645463325252u;
@@ -142,7 +142,7 @@ static void make_ranges(enum way way, struct wmk_label *labels, char (*names)[8]
 		labels[i].from = labels[i].to = N + i;
 }
 
-/* What is shown of an even value, or of an odd one where only few labels have it. */
+/* The expected text of an even value, or of an odd one that few labels have. */
 static uint64_t some_shown(enum way way, unsigned i, char *wanted, size_t size)
 {
 	const unsigned value = 2 * i + (way == ONE_HAS_ALL || way == HALVES);
@@ -157,8 +157,8 @@ static uint64_t some_shown(enum way way, unsigned i, char *wanted, size_t size)
 }
 
 /*
- * Three hundred thousand labels, for half as many values: where each overlaps the next, where one has all values, where
- * half of them stand beside and among the others, and where all have one name.
+ * 300,000 labels for half as many values: each overlaps the next one; one covers all values; half of them are beside
+ * and within the others; all have the same name.
  */
 static void many_are_quick(void **state)
 {

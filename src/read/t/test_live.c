@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_live.c - traces that are followed: order among streams, metadata that grows, files that come and go, the end.
- * What happens to the files happens when the reader has nothing more; only how long a stream must be quiet goes by the
- * clock, and there nothing depends on how fast we are.
+ * test_live.c - follow traces: the order of streams, growing metadata, files that appear and disappear, the end. Files
+ * change only while the reader has no more data. Only the time after which a stream is quiet depends on the clock, and
+ * no result depends on the speed of the test.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -69,7 +69,7 @@ static void world_open(struct world *w, uint64_t patience_ns, bool is_asked)
 	rig_open(&w->rig, true);
 	w->path = w->rig.path;
 	w->follow = (struct wmk_read_follow){ .patience_ns = patience_ns, .still = is_asked ? still : NULL, .data = w };
-	/* Waiting ends at once. */
+	/* Let waiting end at once. */
 	w->follow.wake = eventfd(1, EFD_CLOEXEC);
 	assert_true(w->follow.wake >= 0);
 	w->ops = (struct wmk_read_live_ops){
@@ -97,7 +97,7 @@ static void add(struct world *w, const char *file, unsigned id, uint64_t begin, 
 	rig_append(&w->rig, file, packet, rig_packet(packet, id, begin, n, from));
 }
 
-/* What comes next; where that is nothing yet, there is nothing to wait for. */
+/* The next result; if there is no data yet, waiting returns. */
 static int step(struct world *w, struct wmk_read_stream **stream)
 {
 	const int got = wmk_read_live_next(w->live, stream);
@@ -108,7 +108,7 @@ static int step(struct world *w, struct wmk_read_stream **stream)
 	return got;
 }
 
-/* The times of the next `n` records, which come sooner or later. */
+/* Check the times of the next `n` records; wait for them. */
 static void comes(struct world *w, unsigned n, ...)
 {
 	struct wmk_read_stream *stream;
@@ -127,7 +127,7 @@ static void comes(struct world *w, unsigned n, ...)
 	va_end(times);
 }
 
-/* Nothing more comes now, however often it is asked. */
+/* There is no more data now, even after several calls. */
 static void comes_nothing(struct world *w)
 {
 	struct wmk_read_stream *stream;
@@ -141,7 +141,7 @@ static void comes_nothing(struct world *w)
 	}
 }
 
-/* Records that come before the end; no matter which. */
+/* Count the records before the end. */
 static unsigned comes_end(struct world *w)
 {
 	struct wmk_read_stream *stream;
@@ -154,7 +154,7 @@ static unsigned comes_end(struct world *w)
 	return n;
 }
 
-/* Nobody writes any more: so many records are still to come, and there was so much damage. */
+/* The trace is no longer being written: check the number of remaining records, and of damages. */
 static void world_over(struct world *w, unsigned n, unsigned n_damages)
 {
 	rig_unlock(&w->rig);
@@ -163,7 +163,7 @@ static void world_over(struct world *w, unsigned n, unsigned n_damages)
 	world_close(w);
 }
 
-/* What is later than a stream has been read to waits for it. */
+/* A record waits for streams that have not been read up to its time. */
 static void test_later_records_wait_for_slower_streams(void **state)
 {
 	struct world w;
@@ -181,14 +181,14 @@ static void test_later_records_wait_for_slower_streams(void **state)
 	add(&w, "b", 0, 15, 2, 0);
 	comes(&w, 2, 15, 16);
 	comes_nothing(&w);
-	/* The others' are given when there is nothing more to wait for. */
+	/* The records of the other streams are returned when no stream is slower. */
 	add(&w, "b", 0, 30, 2, 0);
 	comes(&w, 2, 20, 21);
 	comes_nothing(&w);
 	world_over(&w, 2, 0);
 }
 
-/* A stream that is quiet is waited for no longer; what it has then comes behind. */
+/* A quiet stream does not delay others; its later records are out of order. */
 static void test_quiet(void **state)
 {
 	struct world w;
@@ -207,7 +207,7 @@ static void test_quiet(void **state)
 	world_over(&w, 0, 0);
 }
 
-/* Events that are declared on the way; the trace as it was is closed when the last stream has left it. */
+/* Events are declared while the trace is followed. The old version is closed when the last stream has left it. */
 static void test_metadata_grows(void **state)
 {
 	struct world w;
@@ -234,7 +234,7 @@ static void test_metadata_grows(void **state)
 	world_over(&w, 0, 0);
 }
 
-/* Files that come, go, and come again by the same name. */
+/* Files appear, disappear, and appear again with the same name. */
 static void test_streams_may_come_and_go(void **state)
 {
 	struct world w;
@@ -251,13 +251,13 @@ static void test_streams_may_come_and_go(void **state)
 		assert_int_equal(unlinkat(w.rig.dir, "a", 0), 0);
 		comes(&w, 1, at + 5);
 		comes_nothing(&w);
-		/* The stream was let go. */
+		/* The stream was closed. */
 		assert_int_equal(w.n_left, round + 1);
 	}
 	world_over(&w, 0, 0);
 }
 
-/* A file that is cut is told of once, and the others go on. */
+/* A truncated file is reported once, and the other files continue. */
 static void test_shortened_stream_is_reported_once(void **state)
 {
 	struct world w;
@@ -276,7 +276,7 @@ static void test_shortened_stream_is_reported_once(void **state)
 	world_over(&w, 0, 1);
 }
 
-/* What is not whole at the end: damage when nobody writes it, else not. */
+/* An incomplete packet at the end is damage only if the trace is not being written. */
 static void test_end(void **state)
 {
 	uint8_t packet[RIG_PACKET];
@@ -301,7 +301,7 @@ static void test_end(void **state)
 	}
 }
 
-/* Only what is asked for; and when that time has passed it is over. */
+/* Only selected records are returned; following ends when the selected time has passed. */
 static void test_trim(void **state)
 {
 	struct world w;
@@ -316,7 +316,7 @@ static void test_trim(void **state)
 	world_close(&w);
 }
 
-/* Where nothing is yet: that may be an error, or not. */
+/* A missing directory is an error, or awaited. */
 static void test_missing_directory_is_an_error_or_awaited(void **state)
 {
 	const char *path = "/tmp/waymark-grow-nothing";

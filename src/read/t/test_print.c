@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_print.c - records as text. What the first tests want is what babeltrace2 2.0.4 printed for the same metadata and bytes, except for
- * the control characters in an event's name (see print.h).
+ * test_print.c - unit tests of print.h. The first tests expect the output of babeltrace2 2.0.4 for the same metadata
+ * and bytes, except for the control characters in an event's name (see print.h).
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -30,9 +30,8 @@ static const char metadata[] =
 	"env { hostname = \"ho\\\"st\\\\x\"; procname = \"proc\"; vpid = 42; domain = \"ust\"; };\n"
 	"clock { name = c; freq = 1000000000; offset_s = 1700000000; offset = 5; };\n"
 	"typealias integer { size = 64; align = 8; signed = false; map = clock.c.value; } := ts;\n"
-	"stream {\n"
-	"	packet.context := struct { u64 content_size; u64 packet_size; ts timestamp_begin; ts timestamp_end; u64 events_discarded;\n"
-	"		u64 packet_seq_num; u32 cpu_id; ts other; };\n"
+	"stream {\n	packet.context := struct { u64 content_size; u64 packet_size; ts timestamp_begin; ts "
+	"timestamp_end; u64 events_discarded;\n		u64 packet_seq_num; u32 cpu_id; ts other; };\n"
 	"	event.header := struct { u8 id; ts timestamp; };\n"
 	"	event.context := struct { s32 _vpid; };\n"
 	"};\n"
@@ -61,35 +60,44 @@ static const char metadata[] =
 	"	variant <tag> { u8 v1; struct { u8 p; ch q[2]; } v2; } var;\n"
 	"}; };\n"
 	"event { name = \"text\"; id = 2; fields := struct { string a; string _b; string __c; }; };\n"
-	"event { name = \"reals\"; id = 3; fields := struct { floating_point { exp_dig = 11; mant_dig = 53; align = 8; } d[16];\n"
-	"	floating_point { exp_dig = 8; mant_dig = 24; align = 8; } f[3]; }; };\n"
+	"event { name = \"reals\"; id = 3; fields := struct { floating_point { exp_dig = 11; mant_dig = 53; align "
+	"= 8; } d[16];\n	floating_point { exp_dig = 8; mant_dig = 24; align = 8; } f[3]; }; };\n"
 	"event { name = \"na\\\"me\\twith\\\\esc\\033[1m\"; id = 4; fields := struct { }; };\n"
-	"event { name = \"\"; id = 5; fields := struct { u8 shown; ts hidden; struct { ts x; } all_hidden; struct { ts x; u8 y; } some;\n"
-	"	ts arr[1]; u8 last; }; };\n"
+	"event { name = \"\"; id = 5; fields := struct { u8 shown; ts hidden; struct { ts x; } all_hidden; struct "
+	"{ ts x; u8 y; } some;\n	ts arr[1]; u8 last; }; };\n"
 	"event { name = \"ctx\"; id = 6; context := struct { u8 k; ts hidden; }; };\n"
 	"event { name = \"only_hidden\"; id = 7; context := struct { }; fields := struct { ts hidden; }; };\n";
 
-#define LONG "\0\0\0\0\0\0\0"     /* behind the first byte of a 64-bit number */
+#define LONG "\0\0\0\0\0\0\0"     /* the other bytes of a small 64-bit number */
 #define EVENT(id, time) id time LONG "\xfe\xff\xff\xff"
-#define PACKET(cpu) "\xc1\x1f\xfc\xc1" "\0" LONG "\0" LONG "\0" LONG "\0" LONG "\0" LONG "\0" LONG cpu "\0\0\0" "\0" LONG
+#define PACKET(cpu) "\xc1\x1f\xfc\xc1" "\0" LONG "\0" LONG "\0" LONG "\0" LONG "\0" LONG "\0" LONG cpu "\0\0\0" \
+	"\0" LONG
 
-#define INTS EVENT("\0", "\x10") "\xff" "\xfe\x5f" "\xbd" "\xff\xff\x08\x00\x05\xff\xff\xff\xff\xff\xff\xff\xff\x00\x00\x00\x00\x00\x00\x00\x80" "\xff\xff"
-#define NEST EVENT("\1", "\x11") "\x01\x02\x03\x04\x05\x06\x07\x02\x08\x09" "ab\0d" "\x03" "x?y" "\x00\x05\x01\x07\x09\xff\x05\x02\x20" "z\0"
+#define INTS EVENT("\0", "\x10") "\xff" "\xfe\x5f" "\xbd" \
+	"\xff\xff\x08\x00\x05\xff\xff\xff\xff\xff\xff\xff\xff\x00\x00\x00\x00\x00\x00\x00\x80" "\xff\xff"
+#define NEST EVENT("\1", "\x11") "\x01\x02\x03\x04\x05\x06\x07\x02\x08\x09" "ab\0d" "\x03" "x?y" \
+	"\x00\x05\x01\x07\x09\xff\x05\x02\x20" "z\0"
 #define NEST1 EVENT("\1", "\x12") "\x01\x02\x03\x04\x05\x06\x07\x00" "abcd" "\x00\x00\x05\x01\x07\x09\xff\x00\x01\x20"
-#define TEXT EVENT("\2", "\x13") "\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b\x1c" \
+#define TEXT EVENT("\2", "\x13") \
+	"\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10" \
+	"\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b\x1c" \
 	"\x1d\x1e\x1f\x20\x7f\x80\x9b\xff\0" "a\\b\"c'd?e%s\xc3\xa9\0" "\0"
-#define REALS EVENT("\3", "\x14") "\0\0\0\0\0\0\0\0" "\0\0\0\0\0\0\0\x80" "\0\0\0\0\0\0\xf8\x7f" "\0\0\0\0\0\0\xf8\xff" "\0\0\0\0\0\0\xf0\x7f" \
-	"\0\0\0\0\0\0\xf0\xff" "\x9a\x99\x99\x99\x99\x99\xb9\x3f" "\0\0\0\0\x80\x84\x2e\x41" "\0\0\0\0\x7e\x84\x2e\x41" "\0\0\0\x54\x34\x6f\x9d\x41" \
-	"\x2d\x43\x1c\xeb\xe2\x36\x1a\x3f" "\xf1\x68\xe3\x88\xb5\xf8\xe4\x3e" "\x9c\x75\x00\x88\x3c\xe4\x37\x7e" "\x01\0\0\0\0\0\0\0" \
+#define REALS EVENT("\3", "\x14") "\0\0\0\0\0\0\0\0" "\0\0\0\0\0\0\0\x80" "\0\0\0\0\0\0\xf8\x7f" \
+	"\0\0\0\0\0\0\xf8\xff" "\0\0\0\0\0\0\xf0\x7f" \
+	"\0\0\0\0\0\0\xf0\xff" "\x9a\x99\x99\x99\x99\x99\xb9\x3f" "\0\0\0\0\x80\x84\x2e\x41" \
+	"\0\0\0\0\x7e\x84\x2e\x41" "\0\0\0\x54\x34\x6f\x9d\x41" \
+	"\x2d\x43\x1c\xeb\xe2\x36\x1a\x3f" "\xf1\x68\xe3\x88\xb5\xf8\xe4\x3e" "\x9c\x75\x00\x88\x3c\xe4\x37\x7e" \
+	"\x01\0\0\0\0\0\0\0" \
 	"\x18\x2d\x44\x54\xfb\x21\x09\x40" "\0\0\0\0\0\x88\xc3\xc0" "\xcd\xcc\xcc\x3d\xff\xff\x7f\x7f\0\0\x80\x3f"
 #define NAMED EVENT("\4", "\x15")
 #define UNNAMED EVENT("\5", "\x16") "\x01" "\x16" LONG "\x16" LONG "\x16" LONG "\x02" "\x16" LONG "\x03"
 
-/* cpu 3, then cpu 1. */
+/* A packet of CPU 3, then one of CPU 1. */
 static const char first[] = PACKET("\3") INTS NEST NEST1 TEXT REALS NAMED UNNAMED;
 static const char second[] = PACKET("\1") EVENT("\6", "\x20") "\x07" "\x20" LONG EVENT("\7", "\x21") "\x21" LONG;
 
-#define LABELS_1 "[ [0] = ( \"A\", \"B\" : container = 0 ), [1] = ( \"A\" : container = 5 ), [2] = ( \"B\", \"C\" : container = 1 ), " \
+#define LABELS_1 "[ [0] = ( \"A\", \"B\" : container = 0 ), [1] = ( \"A\" : container = 5 ), [2] = ( \"B\", \"C\" " \
+	": container = 1 ), " \
 	"[3] = ( \"q\\\"x\" : container = 7 ), [4] = ( <unknown> : container = 9 ) ]"
 #define HOST " ho\"st\\x:proc:(42) "
 #define AT(ns, delta) "[22:13:20.0000000" ns "] (+" delta ")"
@@ -104,20 +112,30 @@ static void test_records(void **state)
 	rig_open(&rig, metadata, NULL, NULL, NULL);
 	rig_print(&rig, first, sizeof(first) - 1);
 	assert_string_equal(rig_text(&rig),
-		AT("21", "?.?????????") HOST "ints: " CPU3 "{ h8 = 0xFF, h12 = 0xFFE, h4 = 0x5, b5 = 0b11101, o3 = 05, o16 = 0777777, ou16 = 010, "
+		AT("21", "?.?????????") HOST "ints: " CPU3 "{ h8 = 0xFF, h12 = 0xFFE, h4 = 0x5, b5 = 0b11101, o3 "
+			"= 05, o16 = 0777777, ou16 = 010, "
 		"b8 = 0b00000101, o64 = 01777777777777777777777, d64 = -9223372036854775808, o10 = 07777, d6 = -1 }\n"
-		AT("22", "0.000000001") HOST "nest: " CPU3 "{ none = { }, s = { a = 1, in = { b = 2 } }, arr = [ [0] = 3, [1] = 4, [2] = 5 ], arr0 = [ ], "
-		"sarr = [ [0] = { x = 6 }, [1] = { x = 7 } ], n = 2, seq = [ [0] = 8, [1] = 9 ], t = \"ab\", tn = 3, tseq = \"x\\?y\", e = " LABELS_1 ", "
-		"se = [ [0] = ( \"NEG\" : container = 0xFF ), [1] = ( <unknown> : container = 0x5 ) ], tag = ( \"v2\" : container = 2 ), "
-		"var = { { p = 32, q = \"z\" } } }\n"
-		AT("23", "0.000000001") HOST "nest: " CPU3 "{ none = { }, s = { a = 1, in = { b = 2 } }, arr = [ [0] = 3, [1] = 4, [2] = 5 ], arr0 = [ ], "
-		"sarr = [ [0] = { x = 6 }, [1] = { x = 7 } ], n = 0, seq = [ ], t = \"abcd\", tn = 0, tseq = \"\", e = " LABELS_1 ", "
-		"se = [ [0] = ( \"NEG\" : container = 0xFF ), [1] = ( \"Z\" : container = 0x0 ) ], tag = ( \"v1\" : container = 1 ), var = { 32 } }\n"
-		AT("24", "0.000000001") HOST "text: " CPU3 "{ a = \"\\x01\\x02\\x03\\x04\\x05\\x06\\a\\b\\t\\n\\v\\f\\r\\x0e\\x0f\\x10\\x11\\x12\\x13\\x14\\x15\\x16"
-		"\\x17\\x18\\x19\\x1a\\e\\x1c\\x1d\\x1e\\x1f \\x7f\x80\x9b\xff\", b = \"a\\\\b\\\"c\\'d\\?e%s\xc3\xa9\", _c = \"\" }\n"
-		AT("25", "0.000000001") HOST "reals: " CPU3 "{ d = [ [0] = 0, [1] = -0, [2] = nan, [3] = -nan, [4] = inf, [5] = -inf, [6] = 0.1, [7] = 1e+06, "
-		"[8] = 999999, [9] = 1.23457e+08, [10] = 0.0001, [11] = 1e-05, [12] = 1e+300, [13] = 4.94066e-324, [14] = 3.14159, [15] = -10000 ], "
-		"f = [ [0] = 0.1, [1] = 3.40282e+38, [2] = 1 ] }\n"
+		AT("22", "0.000000001") HOST "nest: " CPU3 "{ none = { }, s = { a = 1, in = { b = 2 } }, arr = [ "
+			"[0] = 3, [1] = 4, [2] = 5 ], arr0 = [ ], "
+		"sarr = [ [0] = { x = 6 }, [1] = { x = 7 } ], n = 2, seq = [ [0] = 8, [1] = 9 ], t = \"ab\", tn = "
+		"3, tseq = \"x\\?y\", e = " LABELS_1 ", "
+		"se = [ [0] = ( \"NEG\" : container = 0xFF ), [1] = ( <unknown> : container = 0x5 ) ], tag = ( "
+		"\"v2\" : container = 2 ), var = { { p = 32, q = \"z\" } } }\n"
+		AT("23", "0.000000001") HOST "nest: " CPU3 "{ none = { }, s = { a = 1, in = { b = 2 } }, arr = [ "
+			"[0] = 3, [1] = 4, [2] = 5 ], arr0 = [ ], "
+		"sarr = [ [0] = { x = 6 }, [1] = { x = 7 } ], n = 0, seq = [ ], t = \"abcd\", tn = 0, tseq = "
+		"\"\", e = " LABELS_1 ", "
+		"se = [ [0] = ( \"NEG\" : container = 0xFF ), [1] = ( \"Z\" : container = 0x0 ) ], tag = ( \"v1\" "
+		": container = 1 ), var = { 32 } }\n"
+		AT("24", "0.000000001") HOST "text: " CPU3 "{ a = "
+			"\"\\x01\\x02\\x03\\x04\\x05\\x06\\a\\b\\t\\n\\v\\f\\r\\x0e\\x0f\\x10"
+			"\\x11\\x12\\x13\\x14\\x15\\x16"
+		"\\x17\\x18\\x19\\x1a\\e\\x1c\\x1d\\x1e\\x1f \\x7f\x80\x9b\xff\", b = "
+		"\"a\\\\b\\\"c\\'d\\?e%s\xc3\xa9\", _c = \"\" }\n"
+		AT("25", "0.000000001") HOST "reals: " CPU3 "{ d = [ [0] = 0, [1] = -0, [2] = nan, [3] = -nan, "
+			"[4] = inf, [5] = -inf, [6] = 0.1, [7] = 1e+06, "
+		"[8] = 999999, [9] = 1.23457e+08, [10] = 0.0001, [11] = 1e-05, [12] = 1e+300, [13] = "
+		"4.94066e-324, [14] = 3.14159, [15] = -10000 ], f = [ [0] = 0.1, [1] = 3.40282e+38, [2] = 1 ] }\n"
 		AT("26", "0.000000001") HOST "na\"me\\twith\\esc\\e[1m: " CPU3 "{ }\n"
 		AT("27", "0.000000001") HOST "<unknown>: " CPU3 "{ shown = 1, some = { y = 2 }, last = 3 }\n");
 	rig_print(&rig, second, sizeof(second) - 1);
@@ -127,12 +145,16 @@ static void test_records(void **state)
 	rig_close(&rig);
 }
 
-#define LABELS_2 "[ ( \"A\", \"B\" : container = 0 ), ( \"A\" : container = 5 ), ( \"B\", \"C\" : container = 1 ), ( \"q\\\"x\" : container = 7 ), " \
+#define LABELS_2 "[ ( \"A\", \"B\" : container = 0 ), ( \"A\" : container = 5 ), ( \"B\", \"C\" : container = 1 " \
+	"), ( \"q\\\"x\" : container = 7 ), " \
 	"( <unknown> : container = 9 ) ]"
 #define SCOPES(cpu) "stream.packet.context = { " cpu " }, stream.event.context = { -2 }"
-#define FIRST_BARE "{ 0xFF, 0xFFE, 0x5, 0b11101, 05, 0777777, 010, 0b00000101, 01777777777777777777777, -9223372036854775808, 07777, -1 }"
-#define NEST_BARE "{ { }, { 1, { 2 } }, [ 3, 4, 5 ], [ ], [ { 6 }, { 7 } ], 2, [ 8, 9 ], \"ab\", 3, \"x\\?y\", " LABELS_2 ", " \
-	"[ ( \"NEG\" : container = 0xFF ), ( <unknown> : container = 0x5 ) ], ( \"v2\" : container = 2 ), { { 32, \"z\" } } }"
+#define FIRST_BARE "{ 0xFF, 0xFFE, 0x5, 0b11101, 05, 0777777, 010, 0b00000101, 01777777777777777777777, " \
+	"-9223372036854775808, 07777, -1 }"
+#define NEST_BARE "{ { }, { 1, { 2 } }, [ 3, 4, 5 ], [ ], [ { 6 }, { 7 } ], 2, [ 8, 9 ], \"ab\", 3, \"x\\?y\", " \
+	LABELS_2 ", " \
+	"[ ( \"NEG\" : container = 0xFF ), ( <unknown> : container = 0x5 ) ], ( \"v2\" : container = 2 ), { { 32, " \
+	"\"z\" } } }"
 
 /* --fields=trace,loglevel --names=scope */
 static void test_scope_names(void **state)
@@ -147,7 +169,8 @@ static void test_scope_names(void **state)
 	rig_open(&rig, metadata, NULL, &options, "ho\"st\\x");
 	rig_print(&rig, bytes, sizeof(bytes) - 1);
 	assert_string_equal(rig_text(&rig),
-		AT("21", "?.?????????") " ho\"st\\xTRACE_DEBUG_LINE (13) ints: " SCOPES("3") ", event.fields = " FIRST_BARE "\n"
+		AT("21", "?.?????????") " ho\"st\\xTRACE_DEBUG_LINE (13) ints: " SCOPES("3") ", event.fields = "
+			FIRST_BARE "\n"
 		AT("22", "0.000000001") " ho\"st\\xnest: " SCOPES("3") ", event.fields = " NEST_BARE "\n");
 	rig_print(&rig, second, sizeof(second) - 1);
 	assert_string_equal(rig_text(&rig),
@@ -156,10 +179,11 @@ static void test_scope_names(void **state)
 	rig_close(&rig);
 }
 
-#define CYCLES(low) "timestamp = 000000000000000000" low ", trace = ho\"st\\x, , trace:hostname = ho\"st\\x, trace:domain = ust, " \
+#define CYCLES(low) "timestamp = 000000000000000000" low ", trace = ho\"st\\x, , trace:hostname = ho\"st\\x, " \
+	"trace:domain = ust, " \
 	"trace:procname = proc, trace:vpid = (42), "
 
-/* --fields=all --names=header,context --no-delta --clock-cycles; and with the delta, of which babeltrace2's rules are known from t1 below. */
+/* --fields=all --names=header,context --no-delta --clock-cycles; and with the delta, as t1 below shows it. */
 static void test_header_names(void **state)
 {
 	static const char bytes[] = PACKET("\3") INTS NEST UNNAMED;
@@ -176,38 +200,47 @@ static void test_header_names(void **state)
 		CYCLES("17") "name = nest, " CPU3 NEST_BARE "\n"
 		CYCLES("22") "name = <unknown>, " CPU3 "{ 1, { 2 }, 3 }\n");
 	rig_close(&rig);
-	options = (struct wmk_print_options){ .date = true, .names = WMK_PRINT_NAMES_ALL, .fields = WMK_PRINT_FIELD_HOSTNAME };
+	options = (struct wmk_print_options){ .date = true, .names = WMK_PRINT_NAMES_ALL, .fields =
+		WMK_PRINT_FIELD_HOSTNAME };
 	rig_open(&rig, metadata, NULL, &options, NULL);
 	rig_print(&rig, second, sizeof(second) - 1);
 	assert_string_equal(rig_text(&rig),
-		"timestamp = 2023-11-14 22:13:20.000000037, delta = +?.?????????, trace:hostname = ho\"st\\x, name = ctx, stream.packet.context = "
+		"timestamp = 2023-11-14 22:13:20.000000037, delta = +?.?????????, trace:hostname = ho\"st\\x, "
+		"name = ctx, stream.packet.context = "
 		"{ cpu_id = 1 }, stream.event.context = { vpid = -2 }, event.context = { k = 7 }\n"
-		"timestamp = 2023-11-14 22:13:20.000000038, delta = +0.000000001, trace:hostname = ho\"st\\x, name = only_hidden, stream.packet.context = "
+		"timestamp = 2023-11-14 22:13:20.000000038, delta = +0.000000001, trace:hostname = ho\"st\\x, "
+		"name = only_hidden, stream.packet.context = "
 		"{ cpu_id = 1 }, stream.event.context = { vpid = -2 }, event.context = { }\n");
 	rig_close(&rig);
 }
 
 static void test_lost_records_are_reported(void **state)
 {
-	struct wmk_print_loss loss = { .count = 3, .has_times = true, .begin = 24, .end = 40, .stream_name = "/t2/stream", .stream_id = 0 };
+	struct wmk_print_loss loss = { .count = 3, .has_times = true, .begin = 24, .end = 40, .stream_name =
+		"/t2/stream", .stream_id = 0 };
 	struct rig rig;
 
 	(void)state;
 	rig_open(&rig, metadata, NULL, NULL, "ho\"st\\x");
 	assert_int_equal(wmk_print_lost(rig.stream, &loss, &rig.out), 0);
-	assert_string_equal(rig_text(&rig), "WARNING: Tracer discarded 3 events between [22:13:20.000000029] and [22:13:20.000000045] in trace \"ho\"st\\x\" "
-		"(UUID: 01020304-0506-0708-090a-0b0c0d0e0f10) within stream \"/t2/stream\" (stream class ID: 0, stream ID: 0).\n");
-	loss = (struct wmk_print_loss){ .is_packets = true, .count = 1, .has_times = true, .begin = 24, .end = 32, .stream_name = "a\nb", .stream_id = -1 };
+	assert_string_equal(rig_text(&rig), "WARNING: Tracer discarded 3 events between [22:13:20.000000029] and "
+		"[22:13:20.000000045] in trace \"ho\"st\\x\" "
+		"(UUID: 01020304-0506-0708-090a-0b0c0d0e0f10) within stream \"/t2/stream\" (stream class ID: 0, "
+		"stream ID: 0).\n");
+	loss = (struct wmk_print_loss){ .is_packets = true, .count = 1, .has_times = true, .begin = 24, .end =
+		32, .stream_name = "a\nb", .stream_id = -1 };
 	assert_int_equal(wmk_print_lost(rig.stream, &loss, &rig.out), 0);
-	assert_string_equal(rig_text(&rig), "WARNING: Tracer discarded 1 packet between [22:13:20.000000029] and [22:13:20.000000037] in trace \"ho\"st\\x\" "
-		"(UUID: 01020304-0506-0708-090a-0b0c0d0e0f10) within stream \"a\\nb\" (stream class ID: 0, no stream ID).\n");
+	assert_string_equal(rig_text(&rig), "WARNING: Tracer discarded 1 packet between [22:13:20.000000029] and "
+		"[22:13:20.000000037] in trace \"ho\"st\\x\" "
+		"(UUID: 01020304-0506-0708-090a-0b0c0d0e0f10) within stream \"a\\nb\" (stream class ID: 0, no "
+		"stream ID).\n");
 	loss = (struct wmk_print_loss){ .count = WMK_PRINT_LOST_UNKNOWN, .stream_id = 7 };
 	rig.class->has_uuid = false;
 	free(rig.trace->name);
 	rig.trace->name = NULL;
 	assert_int_equal(wmk_print_lost(rig.stream, &loss, &rig.out), 0);
-	assert_string_equal(rig_text(&rig), "WARNING: Tracer may have discarded events (unknown time range) in trace \"(unknown)\" (no UUID) "
-		"within stream \"(unknown)\" (stream class ID: 0, stream ID: 7).\n");
+	assert_string_equal(rig_text(&rig), "WARNING: Tracer may have discarded events (unknown time range) in "
+		"trace \"(unknown)\" (no UUID) within stream \"(unknown)\" (stream class ID: 0, stream ID: 7).\n");
 	rig_close(&rig);
 }
 
@@ -219,14 +252,17 @@ static void zone(const char *name)
 	tzset();
 }
 
-/* A record of nothing but a time, for each of `times`. */
-static void check_times(const char *clock, const struct wmk_print_options *options, const uint64_t *times, unsigned n, const char *wanted)
+/* Print a record without fields for each of `times`. */
+static void check_times(const char *clock, const struct wmk_print_options *options, const uint64_t *times,
+	unsigned n, const char *wanted)
 {
 	char text[800], bytes[64];
 	struct rig rig;
 
-	snprintf(text, sizeof(text), "trace { major = 1; minor = 8; byte_order = le; };\nclock { name = c; %s };\nstream { event.header := struct {\n"
-		 "integer { size = 64; align = 8; map = clock.c.value; } timestamp; }; };\nevent { name = e; };\n", clock);
+	snprintf(text, sizeof(text), "trace { major = 1; minor = 8; byte_order = le; };\nclock { name = c; %s "
+		"};\nstream { event.header := struct {\n"
+		 "integer { size = 64; align = 8; map = clock.c.value; } timestamp; }; };\nevent { name = e; "
+		 "};\n", clock);
 	rig_open(&rig, text, NULL, options, NULL);
 	for (unsigned i = 0; i < n; i++)
 		for (unsigned j = 0; j < 8; j++)
@@ -238,46 +274,61 @@ static void check_times(const char *clock, const struct wmk_print_options *optio
 
 static void test_times_print_in_each_format(void **state)
 {
-	const struct wmk_print_options usual = WMK_PRINT_OPTIONS, seconds = { .clock = WMK_PRINT_SECONDS, .date = true }, date = { .date = true, .no_delta = true },
+	const struct wmk_print_options usual = WMK_PRINT_OPTIONS, seconds = { .clock = WMK_PRINT_SECONDS, .date =
+		true }, date = { .date = true, .no_delta = true },
 				       gmt = { .gmt = true }, cycles = { .clock = WMK_PRINT_CYCLES };
-	const uint64_t zero_one[] = { 0, 1000000001, 3 }, change[] = { 1698541199, 1698541200 }, far[] = { 1, (uint64_t)INT64_MAX - 1, 5 };
+	const uint64_t zero_one[] = { 0, 1000000001, 3 }, change[] = { 1698541199, 1698541200 }, far[] = { 1,
+		(uint64_t)INT64_MAX - 1, 5 };
 
 	(void)state;
 	check_times("freq = 1000000000; offset_s = 1700000000;", &seconds, zero_one, 3,
-		    "[1700000000.000000000] (+?.????????\?) e: \n[1700000001.000000001] (+1.000000001) e: \n[1700000000.000000003] (+18446744072.709551618) e: \n");
-	check_times("freq = 1000000000; offset_s = 1700000000;", &date, zero_one, 2, "[2023-11-14 22:13:20.000000000] e: \n[2023-11-14 22:13:21.000000001] e: \n");
+		    "[1700000000.000000000] (+?.????????\?) e: \n[1700000001.000000001] (+1.000000001) e: "
+		    "\n[1700000000.000000003] (+18446744072.709551618) e: \n");
+	check_times("freq = 1000000000; offset_s = 1700000000;", &date, zero_one, 2, "[2023-11-14 "
+		"22:13:20.000000000] e: \n[2023-11-14 22:13:21.000000001] e: \n");
 	check_times("freq = 1000000000;", &cycles, zero_one, 3,
-		    "[00000000000000000000] (+???????????\?) e: \n[00000000001000000001] (+001000000001) e: \n[00000000000000000003] (+18446744072709551618) e: \n");
-	/* An hour that comes twice. */
+		    "[00000000000000000000] (+???????????\?) e: \n[00000000001000000001] (+001000000001) e: "
+		    "\n[00000000000000000003] (+18446744072709551618) e: \n");
+	/* At the end of summer time, an hour is repeated. */
 	zone("CET-1CEST,M3.5.0,M10.5.0/3");
-	check_times("freq = 1;", &usual, change, 2, "[02:59:59.000000000] (+?.????????\?) e: \n[02:00:00.000000000] (+1.000000000) e: \n");
-	check_times("freq = 1;", &gmt, change, 2, "[00:59:59.000000000] (+?.????????\?) e: \n[01:00:00.000000000] (+1.000000000) e: \n");
+	check_times("freq = 1;", &usual, change, 2, "[02:59:59.000000000] (+?.????????\?) e: "
+		"\n[02:00:00.000000000] (+1.000000000) e: \n");
+	check_times("freq = 1;", &gmt, change, 2, "[00:59:59.000000000] (+?.????????\?) e: \n[01:00:00.000000000] "
+		"(+1.000000000) e: \n");
 	zone("UTC0");
-	/* Beyond what 64 bits hold: no time, and no delta from it. */
+	/* A time that exceeds 64 bits is not printed, nor is a delta from it. */
 	check_times("freq = 1000000000; offset_s = 1;", &usual, far, 3,
-		    "[00:00:01.000000001] (+?.????????\?) e: \n[??:??:?\?.????????\?] (+?.????????\?) e: \n[00:00:01.000000005] (+0.000000004) e: \n");
+		    "[00:00:01.000000001] (+?.????????\?) e: \n[??:??:?\?.????????\?] (+?.????????\?) e: "
+		    "\n[00:00:01.000000005] (+0.000000004) e: \n");
 	check_times("freq = 1000000000; offset_s = 9223372036;", &usual, far, 1,
 		    "[??:??:?\?.????????\?] (+?.????????\?) e: \n");
-	/* Before the origin. */
+	/* Times before the origin. */
 	check_times("freq = 1000000000; offset_s = -1;", &usual, zero_one, 3,
-		    "[-1.000000000] (+?.????????\?) e: \n[00:00:00.000000001] (+1.000000001) e: \n[-0.999999997] (+18446744072.709551618) e: \n");
+		    "[-1.000000000] (+?.????????\?) e: \n[00:00:00.000000001] (+1.000000001) e: \n[-0.999999997] "
+		    "(+18446744072.709551618) e: \n");
 }
 
-/* A processor's clock: times that babeltrace2 has printed for these values. */
+/* A clock of a processor: the times that babeltrace2 prints for these values. */
 static void test_rounding(void **state)
 {
 	const struct wmk_print_options usual = WMK_PRINT_OPTIONS;
-	const uint64_t times[] = { 4813327232169, 4813327249719, 4813327250499, 4813327251487, 4813327347817, 4813327358919 };
+	const uint64_t times[] = { 4813327232169, 4813327249719, 4813327250499, 4813327251487, 4813327347817,
+		4813327358919 };
 
 	(void)state;
-	check_times("freq = 2596122149; precision = 2941314; offset_s = 1795311344; offset = 698707124; absolute = TRUE;", &usual, times, 6,
-		    "[02:06:38.314112741] (+?.????????\?) e: \n[02:06:38.314119501] (+0.000006760) e: \n[02:06:38.314119801] (+0.000000300) e: \n"
-		    "[02:06:38.314120182] (+0.000000381) e: \n[02:06:38.314157287] (+0.000037105) e: \n[02:06:38.314161564] (+0.000004277) e: \n");
+	check_times("freq = 2596122149; precision = 2941314; offset_s = 1795311344; offset = 698707124; absolute "
+		"= TRUE;", &usual, times, 6,
+		    "[02:06:38.314112741] (+?.????????\?) e: \n[02:06:38.314119501] (+0.000006760) e: "
+		    "\n[02:06:38.314119801] (+0.000000300) e: \n"
+		    "[02:06:38.314120182] (+0.000000381) e: \n[02:06:38.314157287] (+0.000037105) e: "
+		    "\n[02:06:38.314161564] (+0.000004277) e: \n");
 }
 
-/* ── hostile and damaged ─────────────────────────────────────────────────────────────────────────────── */
+/* ── hostile and damaged input ─────────────────────────────────────────────────────────────────────────────── */
 
-/* Every byte of the contexts and payload that is missing is found out, and leaves nothing behind: no text, no time. */
+/*
+ * If any byte of the contexts and payload is missing, the result is an error without text, and the time is unchanged.
+ */
 static void test_missing_bytes_print_nothing(void **state)
 {
 	static const char bytes[] = PACKET("\3") INTS NEST;
@@ -309,7 +360,7 @@ static void test_missing_bytes_print_nothing(void **state)
 		assert_memory_equal(&rig.print->last, &last, sizeof(last));
 		free(cut);
 	}
-	/* It may be printed still, and again. */
+	/* The complete record can still be printed, even twice. */
 	assert_int_equal(wmk_print_record(rig.stream, &whole, &record, &rig.out), 0);
 	const size_t line = rig.out.len - len;
 
@@ -320,7 +371,7 @@ static void test_missing_bytes_print_nothing(void **state)
 	rig_close(&rig);
 }
 
-/* A line has a bound: a byte that has thousands of labels, thousands of times. */
+/* The length of a line is limited: here thousands of bytes with thousands of labels each. */
 static void test_too_long(void **state)
 {
 	static const char begin[] = "e: { many = [ [0] = ( \"\\\"0\", \"\\\"2\", \"\\\"4\", ";
@@ -332,7 +383,8 @@ static void test_too_long(void **state)
 	int err;
 
 	(void)state;
-	p += sprintf(p, "trace { major = 1; minor = 8; byte_order = le; };\nstream { };\nevent { name = e; fields := struct { enum : integer { size = 8; } {");
+	p += sprintf(p, "trace { major = 1; minor = 8; byte_order = le; };\nstream { };\nevent { name = e; fields "
+		":= struct { enum : integer { size = 8; } {");
 	for (unsigned i = 0; i < n_labels; i++)
 		p += sprintf(p, "%s \"\\\"%u\" = %u ... 255", i ? "," : "", i, i % 2);
 	sprintf(p, " } many[%u]; }; };\n", n_bytes);
@@ -355,27 +407,30 @@ static void test_too_long(void **state)
 
 static void test_odd_names_are_escaped(void **state)
 {
-	static const char text[] = "trace { major = 1; minor = 8; byte_order = le; };\nenv { hostname = 7; vpid = \"x\\n\"; procname = \"\\033[2J\"; };\n"
-		"stream { };\nevent { name = \"e\\n[00:00:00.000000000] f\"; loglevel = 99; fields := struct { enum : integer { size = 8; } { \"a\\nb\\001\" } x; }; };\n";
+	static const char text[] = "trace { major = 1; minor = 8; byte_order = le; };\nenv { hostname = 7; vpid = "
+		"\"x\\n\"; procname = \"\\033[2J\"; };\n"
+		"stream { };\nevent { name = \"e\\n[00:00:00.000000000] f\"; loglevel = 99; fields := struct { "
+		"enum : integer { size = 8; } { \"a\\nb\\001\" } x; }; };\n";
 	struct wmk_print_options options = WMK_PRINT_OPTIONS;
 	struct rig rig;
 
 	(void)state;
 	rig_open(&rig, text, NULL, NULL, NULL);
 	rig_print(&rig, "\0", 1);
-	assert_string_equal(rig_text(&rig), "7:\\e[2J:(x\\n) e\\n[00:00:00.000000000] f: { x = ( \"a\\nb\\x01\" : container = 0 ) }\n");
+	assert_string_equal(rig_text(&rig), "7:\\e[2J:(x\\n) e\\n[00:00:00.000000000] f: { x = ( \"a\\nb\\x01\" : "
+		"container = 0 ) }\n");
 	rig_close(&rig);
-	/* Without a time, with names. */
+	/* Without a time, with all names. */
 	options.names = WMK_PRINT_NAMES_ALL;
 	options.fields = WMK_PRINT_FIELDS_ALL;
 	rig_open(&rig, text, NULL, &options, "a\rb");
 	rig_print(&rig, "\1", 1);
-	assert_string_equal(rig_text(&rig), "trace = a\\rb, trace:hostname = 7trace:procname = \\e[2Jtrace:vpid = (x\\n)name = e\\n[00:00:00.000000000] f, "
-		"event.fields = { x = ( <unknown> : container = 1 ) }\n");
+	assert_string_equal(rig_text(&rig), "trace = a\\rb, trace:hostname = 7trace:procname = \\e[2Jtrace:vpid = "
+		"(x\\n)name = e\\n[00:00:00.000000000] f, event.fields = { x = ( <unknown> : container = 1 ) }\n");
 	rig_close(&rig);
 }
 
-/* ── what only CTF 2 has ─────────────────────────────────────────────────────────────────────────────── */
+/* ── types of CTF 2 only ─────────────────────────────────────────────────────────────────────────────── */
 
 #define MEMBERS(array) .count = WMK_ARRAY_LEN(array), .members = array
 
@@ -384,7 +439,8 @@ static void test_ctf2(void **state)
 	static const char *const by_b[] = { "b" }, *const by_c[] = { "c" };
 	static const struct wmk_ref ref_b = { .scope = WMK_SCOPE_PAYLOAD, .n = 1, .names = by_b },
 				    ref_c = { .scope = WMK_SCOPE_PAYLOAD, .n = 1, .names = by_c };
-	static const struct wmk_type u8 = { .kind = WMK_TYPE_INT, .width = 8, .base = 10 }, none = { .kind = WMK_TYPE_OPTIONAL, .elem = &u8, .ref = &ref_c };
+	static const struct wmk_type u8 = { .kind = WMK_TYPE_INT, .width = 8, .base = 10 }, none = { .kind =
+		WMK_TYPE_OPTIONAL, .elem = &u8, .ref = &ref_c };
 	static const struct wmk_field members[] = {
 		{ .name = "b", .type = { .kind = WMK_TYPE_BOOL, .width = 8 } },
 		{ .name = "c", .type = { .kind = WMK_TYPE_BOOL, .width = 8 } },
@@ -396,33 +452,42 @@ static void test_ctf2(void **state)
 		{ .name = "raw", .type = { .kind = WMK_TYPE_BLOB, .count = 2 } },
 		{ .name = "empty", .type = { .kind = WMK_TYPE_BLOB } },
 		{ .name = "wide", .type = { .kind = WMK_TYPE_STRING, .encoding = WMK_ENCODING_UTF16LE } },
-		{ .name = "four", .type = { .kind = WMK_TYPE_ARRAY, .count = 8, .elem = &u8, .is_text = 1, .encoding = WMK_ENCODING_UTF32BE } },
+		{ .name = "four", .type = { .kind = WMK_TYPE_ARRAY, .count = 8, .elem = &u8, .is_text = 1,
+			.encoding = WMK_ENCODING_UTF32BE } },
 		{ .name = "var", .type = { .kind = WMK_TYPE_INT, .is_variable = 1, .is_signed = 1, .base = 16 } },
 		{ .name = "\n_a", .type = { .kind = WMK_TYPE_INT, .width = 8, .base = 10 } },
 	};
-	static const struct wmk_field header_members[] = { { .name = "id", .type = { .kind = WMK_TYPE_INT, .width = 8, .roles = WMK_ROLE_BIT(WMK_ROLE_EVENT_CLASS) } } };
-	static const struct wmk_type payload = { .kind = WMK_TYPE_STRUCT, MEMBERS(members) }, header = { .kind = WMK_TYPE_STRUCT, MEMBERS(header_members) };
+	static const struct wmk_field header_members[] = { { .name = "id", .type = { .kind = WMK_TYPE_INT, .width
+		= 8, .roles = WMK_ROLE_BIT(WMK_ROLE_EVENT_CLASS) } } };
+	static const struct wmk_type payload = { .kind = WMK_TYPE_STRUCT, MEMBERS(members) }, header = { .kind =
+		WMK_TYPE_STRUCT, MEMBERS(header_members) };
 	static struct wmk_ctf_stream_class stream = { .event_header = &header, .n_events = 1 };
-	static const struct wmk_ctf_event_class event = { .stream = &stream, .name = "e", .level = -1, .payload = &payload };
+	static const struct wmk_ctf_event_class event = { .stream = &stream, .name = "e", .level = -1, .payload =
+		&payload };
 	static const struct wmk_ctf_event_class *const events[] = { &event };
 	static const struct wmk_ctf_stream_class *const streams[] = { &stream };
-	static const struct wmk_ctf_class class = { .major = 2, .order = WMK_ORDER_LITTLE, .streams = streams, .n_streams = 1 };
-	static const char bytes[] = "\0" "\1\0" "\xf2\x01" "\7" "\x0f\xa0" "a\0\xe9\0\0\0" "\0\0\0\"\0\0\0\0" "\xac\x7e" "\1";
+	static const struct wmk_ctf_class class = { .major = 2, .order = WMK_ORDER_LITTLE, .streams = streams,
+		.n_streams = 1 };
+	static const char bytes[] = "\0" "\1\0" "\xf2\x01" "\7" "\x0f\xa0" "a\0\xe9\0\0\0" "\0\0\0\"\0\0\0\0"
+		"\xac\x7e" "\1";
 	struct rig rig;
 
 	(void)state;
 	stream.events = events;
 	rig_open(&rig, NULL, &class, NULL, NULL);
 	rig_print(&rig, bytes, sizeof(bytes) - 1);
-	assert_string_equal(rig_text(&rig), "e: { b = true, c = false, fl = 0x1F2, some = { 7 }, gone = <none>, inner = { <none> }, list = [ [0] = <none>, [1] = <none> ], "
-		"raw = { 0f a0 }, empty = { }, wide = \"a\xc3\xa9\", four = \"\\\"\", var = 0xFFFFFFFFFFFFFF2C, \\n_a = 1 }\n");
+	assert_string_equal(rig_text(&rig), "e: { b = true, c = false, fl = 0x1F2, some = { 7 }, gone = <none>, "
+		"inner = { <none> }, list = [ [0] = <none>, [1] = <none> ], "
+		"raw = { 0f a0 }, empty = { }, wide = \"a\xc3\xa9\", four = \"\\\"\", var = 0xFFFFFFFFFFFFFF2C, "
+		"\\n_a = 1 }\n");
 	rig_close(&rig);
 }
 
-/* Fields of one type share what is made of its labels: they may be many, and long. */
+/* Fields of one type share its formatted labels, which may be many and long. */
 static void test_shared_labels(void **state)
 {
-	static const struct wmk_label some[] = { { .name = "A", .from = 1, .to = 1 } }, others[] = { { .name = "A", .from = 1, .to = 1 } };
+	static const struct wmk_label some[] = { { .name = "A", .from = 1, .to = 1 } }, others[] = { { .name =
+		"A", .from = 1, .to = 1 } };
 	const struct wmk_type one = { .kind = WMK_TYPE_ENUM, .width = 8, .count = 1, .labels = some }, again = one;
 	const struct wmk_type other = { .kind = WMK_TYPE_ENUM, .width = 8, .count = 1, .labels = others };
 	struct wmk_read_table table = { .n = 0 };
@@ -439,7 +504,7 @@ static void test_shared_labels(void **state)
 	wmk_print_labels_free(&table);
 }
 
-/* Slots that are used one behind the other: as many are looked at to find one, at most. */
+/* The longest run of used slots: the maximum number of probes of a search. */
 static unsigned longest_run(const struct wmk_read_table *table)
 {
 	unsigned longest = 0, length = 0;
@@ -453,7 +518,7 @@ static unsigned longest_run(const struct wmk_read_table *table)
 	return longest;
 }
 
-/* However many enumerations there are, few are looked at to find one. */
+/* The number of probes stays small with many enumerations. */
 static void test_many_enumerations(void **state)
 {
 	static struct wmk_label labels[100000];

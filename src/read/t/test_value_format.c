@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_value_format.c - single values as text, held against printf's, and strings against a plain copy of the rules.
+ * test_value_format.c - unit tests of value_format.h: numbers are compared with printf, strings with a simple copy of
+ * the rules.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -35,7 +36,7 @@ static unsigned rounds(unsigned n)
 	return (unsigned)(n * part / 100 + 1);
 }
 
-/* `end` is behind the text that was made at `text`. */
+/* `end` is the end of the text at `text`. */
 static void same(char *text, char *end, const char *wanted)
 {
 	assert_true(end >= text && end < text + WMK_PRINT_NUMBER + 8);
@@ -119,14 +120,14 @@ static void test_reals(void **state)
 
 		memcpy(&value, &bits, sizeof(value));
 		check_real(value);
-		/* Where no exponent is needed: any; and ties, which have a 5 at their end. */
+		/* Values without an exponent: any, and ties, which end with a 5. */
 		check_real(ldexp((double)(any() >> 11), -(int)(33 + any() % 34)));
 		check_real(((double)(any() % 2000000) + 0.5) / (1 << any() % 12));
 		check_real((double)(int64_t)(any() % 4000000) / 1000 - 2000);
 	}
 }
 
-/* The rules as they stand in value_format.h. */
+/* The rules of value_format.h. */
 static char *plain(char *p, unsigned char c)
 {
 	static const char from[] = "\a\b\t\n\v\f\r\033\"'?\\", to[] = "abtnvfre\"'?\\";
@@ -202,7 +203,7 @@ static void test_encodings_become_utf8(void **state)
 	assert_string_equal(utf8_of("a\0\0\0\0\xf6\1\0", 8, WMK_ENCODING_UTF32LE), "a\xf0\x9f\x98\x80");
 	assert_string_equal(utf8_of("\0\0\0a\0\1\xf6\0", 8, WMK_ENCODING_UTF32BE), "a\xf0\x9f\x98\x80");
 	/*
-	 * The half of a pair, the other half, a pair that is cut, half a unit, what is beyond the last character; the
+	 * A lone first and second half of a pair, a truncated pair, half a unit, a value above the last character; the
 	 * end.
 	 */
 	assert_string_equal(utf8_of("\x3d\xd8"
