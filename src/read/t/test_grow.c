@@ -69,7 +69,7 @@ static unsigned take(struct wmk_read_stream *stream, unsigned n, int *got)
 }
 
 /* At each length, the records of complete packets have been returned once. */
-static void test_byte_by_byte(void **state)
+static void growing_file_returns_complete_packets_once(void **state)
 {
 	struct wmk_read_trace *trace;
 	struct wmk_read_stream *stream;
@@ -107,7 +107,7 @@ static void test_byte_by_byte(void **state)
  * The file is truncated to any length, after any number of packets was read. If packets that were read are missing, the
  * stream ends with an error, whatever is written later.
  */
-static void test_shortened_file_is_an_error(void **state)
+static void truncated_file_is_an_error(void **state)
 {
 	struct wmk_read_trace *trace;
 	struct wmk_read_stream *stream;
@@ -147,7 +147,7 @@ static void test_shortened_file_is_an_error(void **state)
  * A packet that did not fit on the disk is removed again, and another one is written: no byte of the first one remains
  * in the window.
  */
-static void test_written_anew(void **state)
+static void rewritten_packet_is_read_again(void **state)
 {
 	uint8_t first[RIG_PACKET], packet[RIG_PACKET];
 	struct wmk_read_trace *trace;
@@ -217,7 +217,7 @@ static unsigned merged_now(const struct grow_rig *rig, unsigned *n_damages)
 }
 
 /* An incomplete packet at the end is damage, unless a writer has locked the trace. At any length. */
-static void test_so_far(void **state)
+static void incomplete_packet_is_no_damage_while_written(void **state)
 {
 	struct whole whole;
 	struct grow_rig rig;
@@ -241,7 +241,7 @@ static void test_so_far(void **state)
 }
 
 /* Data that is written after the opening is not read, and its undeclared events are no error. */
-static void test_snapshot(void **state)
+static void data_after_the_opening_is_not_read(void **state)
 {
 	uint8_t packet[RIG_PACKET];
 	struct wmk_read_trace *trace;
@@ -266,9 +266,11 @@ static void test_snapshot(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_byte_by_byte), cmocka_unit_test(test_shortened_file_is_an_error),
-		cmocka_unit_test(test_written_anew), cmocka_unit_test(test_so_far),
-		cmocka_unit_test(test_snapshot),
+		cmocka_unit_test(growing_file_returns_complete_packets_once),
+		cmocka_unit_test(truncated_file_is_an_error),
+		cmocka_unit_test(rewritten_packet_is_read_again),
+		cmocka_unit_test(incomplete_packet_is_no_damage_while_written),
+		cmocka_unit_test(data_after_the_opening_is_not_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -164,7 +164,7 @@ static void world_over(struct world *w, unsigned n, unsigned n_damages)
 }
 
 /* A record waits for streams that have not been read up to its time. */
-static void test_later_records_wait_for_slower_streams(void **state)
+static void later_records_wait_for_slower_streams(void **state)
 {
 	struct world w;
 
@@ -189,7 +189,7 @@ static void test_later_records_wait_for_slower_streams(void **state)
 }
 
 /* A quiet stream does not delay others; its later records are out of order. */
-static void test_quiet(void **state)
+static void quiet_stream_does_not_delay_others(void **state)
 {
 	struct world w;
 
@@ -208,7 +208,7 @@ static void test_quiet(void **state)
 }
 
 /* Events are declared while the trace is followed. The old version is closed when the last stream has left it. */
-static void test_metadata_grows(void **state)
+static void new_events_are_read_when_metadata_grows(void **state)
 {
 	struct world w;
 
@@ -235,7 +235,7 @@ static void test_metadata_grows(void **state)
 }
 
 /* Files appear, disappear, and appear again with the same name. */
-static void test_streams_may_come_and_go(void **state)
+static void streams_may_appear_and_disappear(void **state)
 {
 	struct world w;
 
@@ -258,7 +258,7 @@ static void test_streams_may_come_and_go(void **state)
 }
 
 /* A truncated file is reported once, and the other files continue. */
-static void test_shortened_stream_is_reported_once(void **state)
+static void truncated_stream_is_reported_once(void **state)
 {
 	struct world w;
 
@@ -277,7 +277,7 @@ static void test_shortened_stream_is_reported_once(void **state)
 }
 
 /* An incomplete packet at the end is damage only if the trace is not being written. */
-static void test_end(void **state)
+static void incomplete_packet_at_the_end_is_damage_if_not_written(void **state)
 {
 	uint8_t packet[RIG_PACKET];
 	const size_t size = rig_packet(packet, 0, 20, 2, 0);
@@ -302,7 +302,7 @@ static void test_end(void **state)
 }
 
 /* Only selected records are returned; following ends when the selected time has passed. */
-static void test_trim(void **state)
+static void following_ends_after_the_selected_time(void **state)
 {
 	struct world w;
 
@@ -317,7 +317,7 @@ static void test_trim(void **state)
 }
 
 /* A missing directory is an error, or awaited. */
-static void test_missing_directory_is_an_error_or_awaited(void **state)
+static void missing_directory_is_an_error_or_awaited(void **state)
 {
 	const char *path = "/tmp/waymark-grow-nothing";
 	struct world w;
@@ -339,14 +339,14 @@ static void test_missing_directory_is_an_error_or_awaited(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_later_records_wait_for_slower_streams),
-		cmocka_unit_test(test_quiet),
-		cmocka_unit_test(test_metadata_grows),
-		cmocka_unit_test(test_streams_may_come_and_go),
-		cmocka_unit_test(test_shortened_stream_is_reported_once),
-		cmocka_unit_test(test_end),
-		cmocka_unit_test(test_trim),
-		cmocka_unit_test(test_missing_directory_is_an_error_or_awaited),
+		cmocka_unit_test(later_records_wait_for_slower_streams),
+		cmocka_unit_test(quiet_stream_does_not_delay_others),
+		cmocka_unit_test(new_events_are_read_when_metadata_grows),
+		cmocka_unit_test(streams_may_appear_and_disappear),
+		cmocka_unit_test(truncated_stream_is_reported_once),
+		cmocka_unit_test(incomplete_packet_at_the_end_is_damage_if_not_written),
+		cmocka_unit_test(following_ends_after_the_selected_time),
+		cmocka_unit_test(missing_directory_is_an_error_or_awaited),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

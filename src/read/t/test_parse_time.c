@@ -40,7 +40,7 @@ static void is_none(const char *text)
 	wmk_error_clear();
 }
 
-static void seconds(void **state)
+static void seconds_since_1970_are_parsed(void **state)
 {
 	(void)state;
 	is("1700000000", true, 1700000000 * S, false);
@@ -50,7 +50,7 @@ static void seconds(void **state)
 	is("[17]", true, 17 * S, false);
 }
 
-static void days(void **state)
+static void dates_are_parsed(void **state)
 {
 	(void)state;
 	is("2023-11-14", true, 1699920000 * S, true);
@@ -60,7 +60,7 @@ static void days(void **state)
 	is("2024-02-29 00:00:00", true, 1709164800 * S, false);
 }
 
-static void times_of_day(void **state)
+static void times_of_day_are_parsed(void **state)
 {
 	(void)state;
 	is("22:13:20.000000022", true, 1700000000 * S + 22, false);
@@ -75,7 +75,7 @@ static void times_of_day(void **state)
 	tzset();
 }
 
-static void others(void **state)
+static void other_texts_are_refused(void **state)
 {
 	static const char *const texts[] = { "",
 					     "x",
@@ -115,8 +115,12 @@ static void others(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(seconds), cmocka_unit_test(days),
-					    cmocka_unit_test(times_of_day), cmocka_unit_test(others) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(seconds_since_1970_are_parsed),
+		cmocka_unit_test(dates_are_parsed),
+		cmocka_unit_test(times_of_day_are_parsed),
+		cmocka_unit_test(other_texts_are_refused),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -104,7 +104,7 @@ static const char second[] = PACKET("\1") EVENT("\6", "\x20") "\x07" "\x20" LONG
 #define CPU3 "{ cpu_id = 3 }, { vpid = -2 }, "
 #define CPU1 "{ cpu_id = 1 }, { vpid = -2 }, "
 
-static void test_records(void **state)
+static void records_equal_babeltrace2(void **state)
 {
 	struct rig rig;
 
@@ -157,7 +157,7 @@ static void test_records(void **state)
 	"\"z\" } } }"
 
 /* --fields=trace,loglevel --names=scope */
-static void test_scope_names(void **state)
+static void scope_names_equal_babeltrace2(void **state)
 {
 	static const char bytes[] = PACKET("\3") INTS NEST;
 	struct wmk_print_options options = { .clock = WMK_PRINT_TIME };
@@ -184,7 +184,7 @@ static void test_scope_names(void **state)
 	"trace:procname = proc, trace:vpid = (42), "
 
 /* --fields=all --names=header,context --no-delta --clock-cycles; and with the delta, as t1 below shows it. */
-static void test_header_names(void **state)
+static void header_names_equal_babeltrace2(void **state)
 {
 	static const char bytes[] = PACKET("\3") INTS NEST UNNAMED;
 	struct wmk_print_options options = { .clock = WMK_PRINT_CYCLES, .no_delta = true };
@@ -214,7 +214,7 @@ static void test_header_names(void **state)
 	rig_close(&rig);
 }
 
-static void test_lost_records_are_reported(void **state)
+static void lost_records_are_reported(void **state)
 {
 	struct wmk_print_loss loss = { .count = 3, .has_times = true, .begin = 24, .end = 40, .stream_name =
 		"/t2/stream", .stream_id = 0 };
@@ -272,7 +272,7 @@ static void check_times(const char *clock, const struct wmk_print_options *optio
 	rig_close(&rig);
 }
 
-static void test_times_print_in_each_format(void **state)
+static void times_print_in_each_format(void **state)
 {
 	const struct wmk_print_options usual = WMK_PRINT_OPTIONS, seconds = { .clock = WMK_PRINT_SECONDS, .date =
 		true }, date = { .date = true, .no_delta = true },
@@ -309,7 +309,7 @@ static void test_times_print_in_each_format(void **state)
 }
 
 /* A clock of a processor: the times that babeltrace2 prints for these values. */
-static void test_rounding(void **state)
+static void times_are_rounded_as_in_babeltrace2(void **state)
 {
 	const struct wmk_print_options usual = WMK_PRINT_OPTIONS;
 	const uint64_t times[] = { 4813327232169, 4813327249719, 4813327250499, 4813327251487, 4813327347817,
@@ -329,7 +329,7 @@ static void test_rounding(void **state)
 /*
  * If any byte of the contexts and payload is missing, the result is an error without text, and the time is unchanged.
  */
-static void test_missing_bytes_print_nothing(void **state)
+static void missing_bytes_print_nothing(void **state)
 {
 	static const char bytes[] = PACKET("\3") INTS NEST;
 	const struct wmk_ctf_bytes whole = { (const uint8_t *)bytes, 0, (sizeof(bytes) - 1) * 8 };
@@ -372,7 +372,7 @@ static void test_missing_bytes_print_nothing(void **state)
 }
 
 /* The length of a line is limited: here thousands of bytes with thousands of labels each. */
-static void test_too_long(void **state)
+static void too_long_line_is_an_error(void **state)
 {
 	static const char begin[] = "e: { many = [ [0] = ( \"\\\"0\", \"\\\"2\", \"\\\"4\", ";
 	const unsigned n_labels = 3000, n_bytes = 2000;
@@ -405,7 +405,7 @@ static void test_too_long(void **state)
 	free(bytes);
 }
 
-static void test_odd_names_are_escaped(void **state)
+static void odd_names_are_escaped(void **state)
 {
 	static const char text[] = "trace { major = 1; minor = 8; byte_order = le; };\nenv { hostname = 7; vpid = "
 		"\"x\\n\"; procname = \"\\033[2J\"; };\n"
@@ -434,7 +434,7 @@ static void test_odd_names_are_escaped(void **state)
 
 #define MEMBERS(array) .count = WMK_ARRAY_LEN(array), .members = array
 
-static void test_ctf2(void **state)
+static void types_of_ctf2_are_printed(void **state)
 {
 	static const char *const by_b[] = { "b" }, *const by_c[] = { "c" };
 	static const struct wmk_ref ref_b = { .scope = WMK_SCOPE_PAYLOAD, .n = 1, .names = by_b },
@@ -484,7 +484,7 @@ static void test_ctf2(void **state)
 }
 
 /* Fields of one type share its formatted labels, which may be many and long. */
-static void test_shared_labels(void **state)
+static void labels_of_a_shared_type_are_formatted_once(void **state)
 {
 	static const struct wmk_label some[] = { { .name = "A", .from = 1, .to = 1 } }, others[] = { { .name =
 		"A", .from = 1, .to = 1 } };
@@ -519,7 +519,7 @@ static unsigned longest_run(const struct wmk_read_table *table)
 }
 
 /* The number of probes stays small with many enumerations. */
-static void test_many_enumerations(void **state)
+static void many_enumerations_are_found_in_few_probes(void **state)
 {
 	static struct wmk_label labels[100000];
 	const unsigned n = WMK_ARRAY_LEN(labels);
@@ -544,7 +544,7 @@ static void test_many_enumerations(void **state)
 	wmk_print_labels_free(&table);
 }
 
-static void test_print_options_are_parsed(void **state)
+static void print_options_are_parsed(void **state)
 {
 	uint8_t bits;
 
@@ -571,19 +571,19 @@ static void test_print_options_are_parsed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_records),
-		cmocka_unit_test(test_scope_names),
-		cmocka_unit_test(test_header_names),
-		cmocka_unit_test(test_lost_records_are_reported),
-		cmocka_unit_test(test_times_print_in_each_format),
-		cmocka_unit_test(test_rounding),
-		cmocka_unit_test(test_missing_bytes_print_nothing),
-		cmocka_unit_test(test_too_long),
-		cmocka_unit_test(test_odd_names_are_escaped),
-		cmocka_unit_test(test_ctf2),
-		cmocka_unit_test(test_shared_labels),
-		cmocka_unit_test(test_many_enumerations),
-		cmocka_unit_test(test_print_options_are_parsed),
+		cmocka_unit_test(records_equal_babeltrace2),
+		cmocka_unit_test(scope_names_equal_babeltrace2),
+		cmocka_unit_test(header_names_equal_babeltrace2),
+		cmocka_unit_test(lost_records_are_reported),
+		cmocka_unit_test(times_print_in_each_format),
+		cmocka_unit_test(times_are_rounded_as_in_babeltrace2),
+		cmocka_unit_test(missing_bytes_print_nothing),
+		cmocka_unit_test(too_long_line_is_an_error),
+		cmocka_unit_test(odd_names_are_escaped),
+		cmocka_unit_test(types_of_ctf2_are_printed),
+		cmocka_unit_test(labels_of_a_shared_type_are_formatted_once),
+		cmocka_unit_test(many_enumerations_are_found_in_few_probes),
+		cmocka_unit_test(print_options_are_parsed),
 	};
 
 	zone("UTC0");
