@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * commands.c - a function for each request (see waymark/ctl.h): options become the object that travels. What is wrong
- * with them the daemon says, which knows; here is checked what this side must, to put them together.
+ * commands.c - one function for each request (see waymark/ctl.h): it copies options into a request object. The session
+ * daemon checks the values; this file checks only what it needs to build the object.
  */
 #include "ctl/connection.h"
 
@@ -18,7 +18,7 @@ static const char *text_or_empty(const char *given)
 	return given ? given : "";
 }
 
-/* Arrays go out as they are; the codec only reads them. */
+/* Make a list of an array without copying it; the codec only reads it. */
 static struct wmk_list list(const void *items, unsigned n)
 {
 	return (struct wmk_list){ (void *)(uintptr_t)items, items ? n : 0 };
@@ -46,9 +46,9 @@ int wmk_ctl_home(char *buf, size_t size)
 		home = found ? found->pw_dir : NULL;
 	}
 	if (!home || *home != '/')
-		return wmk_error_said(-ENOENT, "it is not known where your home is: set HOME");
+		return wmk_error_said(-ENOENT, "cannot find your home directory: set HOME");
 	if (strlen(home) >= size)
-		return wmk_error(-ENAMETOOLONG, "the path of your home has more than %zu bytes", size - 1);
+		return wmk_error(-ENAMETOOLONG, "the path of your home directory has more than %zu bytes", size - 1);
 	strcpy(buf, home);
 	return 0;
 }
@@ -154,7 +154,7 @@ int waymark_ctl_untrack(struct waymark_ctl *ctl, const struct waymark_ctl_track_
 
 /* ── channels and events ─────────────────────────────────────────────────────────────────────────────── */
 
-/* NULL: the user domain. */
+/* Copy the options of a domain. NULL: the user domain. */
 static int domain_make(const struct waymark_ctl_domain *given, const char *what, struct wmk_ctl_domain *domain)
 {
 	struct waymark_ctl_domain d = { 0 };
@@ -211,7 +211,7 @@ int waymark_ctl_disable_channel(struct waymark_ctl *ctl, const struct waymark_ct
 	return wmk_ctl_request(ctl, WMK_CTL_DISABLE_CHANNEL, &request, result);
 }
 
-/* Elements are as large as the first says. */
+/* Copy rules. The first rule's `size` is the size of all elements. */
 static int rules_make(const struct waymark_ctl_events_options *o, struct wmk_list *rules, struct wmk_arena *arena)
 {
 	const uint8_t *at = (const void *)o->rules;
@@ -225,7 +225,7 @@ static int rules_make(const struct waymark_ctl_events_options *o, struct wmk_lis
 			err = wmk_error(-EINVAL, "enable-event: the rules have different sizes");
 		if (err < 0 || !to)
 			return err < 0 ? err : -ENOMEM;
-		/* the more severe one is the smaller */
+		/* `level` is the more severe one, with the smaller number */
 		bool swap = r.level_op == WAYMARK_CTL_BETWEEN && r.level > r.level_to;
 		*to = (struct wmk_ctl_rule){
 			.pattern = r.pattern,
@@ -253,7 +253,7 @@ int waymark_ctl_enable_event(struct waymark_ctl *ctl, const struct waymark_ctl_e
 		*result = NULL;
 	int err = WMK_CTL_OPTIONS(&o, given, "enable-event");
 	if (err == 0 && o.n_rules > 0 && !o.rules)
-		err = wmk_error(-EINVAL, "enable-event: there are no rules");
+		err = wmk_error(-EINVAL, "enable-event: no rules are given");
 	if (err == 0)
 		err = domain_make(o.domain, "enable-event", &request.domain);
 	if (err == 0)
@@ -301,7 +301,7 @@ int waymark_ctl_add_context(struct waymark_ctl *ctl, const struct waymark_ctl_ev
 	return wmk_ctl_request(ctl, WMK_CTL_ADD_CONTEXT, &request, result);
 }
 
-/* ── programs, the kernel, the daemon ────────────────────────────────────────────────────────────────────────────── */
+/* ── applications, the kernel, the daemon ────────────────────────────────────────────────────────────── */
 
 int waymark_ctl_list_apps(struct waymark_ctl *ctl, const struct waymark_ctl_apps_options *given,
 			  struct waymark_ctl_result **result)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * connect.c - to which session daemon, and the words for what went wrong in this thread (see waymark/ctl.h).
+ * connect.c - select a session daemon and connect to it; errors of this thread (see waymark/ctl.h).
  *
- *     rundir named, or $WAYMARK_RUNDIR ──► that one alone
- *     else root's, when it lets us in  ──► else the user's own
+ *     rundir option, or $WAYMARK_RUNDIR ──► only that daemon
+ *     else root's, if it accepts us     ──► else the user's own
  *
- * Who is at the other end is the kernel's word: root, or the user. Anybody else could have put a socket there.
+ * SO_PEERCRED must show root or the user as the daemon's user, because another user may have created the socket.
  */
 #include "ctl/connection.h"
 
@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A daemon that takes a connection and hangs up before it has said anything is tried again. */
+/* Retry if a daemon accepts a connection and closes it before it has sent anything. */
 #define RETRIES 5u
 #define RETRY_MS 20
 
@@ -40,7 +40,7 @@ const char *waymark_ctl_library_version(void)
 	return WMK_VERSION;
 }
 
-/* ── one try ─────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── connect to one endpoint ─────────────────────────────────────────────────────────────────────────── */
 
 static int peer_check(int sock, const char *path, bool named)
 {
@@ -48,18 +48,20 @@ static int peer_check(int sock, const char *path, bool named)
 	socklen_t len = sizeof(peer);
 
 	if (getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &peer, &len) != 0)
-		return wmk_error(-errno, "cannot find out who listens on %s", path);
+		return wmk_error(-errno, "cannot get the user of the process that listens on %s", path);
 	if (peer.uid == 0 || peer.uid == geteuid() || (named && geteuid() == 0))
 		return 0;
-	return wmk_error_said(-EACCES, "on %s user %u listens, neither root nor you", path, (unsigned)peer.uid);
+	return wmk_error_said(-EACCES,
+			      "the process that listens on %s belongs to user %u: only root or you are allowed", path,
+			      (unsigned)peer.uid);
 }
 
-/* A connected socket, or -errno. */
+/* Return a connected socket, or -errno. */
 static int socket_connect(const char *rundir, bool named, uint64_t deadline)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int left = wmk_ctl_left(deadline);
-	/* AF_UNIX: for connect() too, when many wait there */
+	/* AF_UNIX applies SO_SNDTIMEO to connect(), too, while the listen queue is full */
 	struct timeval patience = { left / 1000, left % 1000 * 1000 };
 
 	if (snprintf(address.sun_path, sizeof(address.sun_path), "%s/" WMK_CTL_SOCKET, rundir) >=
@@ -68,10 +70,10 @@ static int socket_connect(const char *rundir, bool named, uint64_t deadline)
 				 rundir);
 	int sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (sock < 0)
-		return wmk_error(-errno, "cannot make a socket");
+		return wmk_error(-errno, "cannot create a socket");
 	int err = left == 0 ? wmk_error(-ETIMEDOUT, "no time is left to connect to %s", address.sun_path) : 0;
 	if (err == 0 && left > 0 && setsockopt(sock, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) != 0)
-		err = wmk_error(-errno, "cannot bound the time to connect");
+		err = wmk_error(-errno, "cannot set a timeout for connecting");
 	if (err == 0 && connect(sock, (const struct sockaddr *)&address, sizeof(address)) != 0)
 		err = wmk_error(errno == EAGAIN || errno == EINPROGRESS ? -ETIMEDOUT : -errno, "cannot connect to %s",
 				address.sun_path);
@@ -83,17 +85,17 @@ static int socket_connect(const char *rundir, bool named, uint64_t deadline)
 	return err;
 }
 
-/* Nobody listens there. */
+/* True if no process listens on the socket. */
 static bool has_no_listener(int err)
 {
 	return err == -ENOENT || err == -ECONNREFUSED;
 }
 
-/* ── where ───────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── select a daemon ─────────────────────────────────────────────────────────────────────────────────── */
 
 struct endpoint {
-	const char *named;           /* as named by the caller, NULL: not */
-	bool only;                   /* named, by the caller or the environment */
+	const char *named;           /* named by an option; NULL: not */
+	bool only;                   /* named by an option or the environment */
 	char path[128];               /* that one, or the user's own */
 };
 
@@ -116,7 +118,7 @@ static int endpoint_find(struct endpoint *endpoint, const char *rundir)
 	return 0;
 }
 
-/* Root's daemon, where another's may be used and root's lets us in. A socket, or -1. */
+/* Connect to root's daemon if no daemon is named. Returns a socket, or -1 if none runs or it rejects us. */
 static int connect_root(struct waymark_ctl *ctl, const struct endpoint *endpoint, uint64_t deadline)
 {
 	if (endpoint->only || geteuid() == 0 || wmk_rundir(0, 0, ctl->rundir, sizeof(ctl->rundir)) < 0)
@@ -126,8 +128,8 @@ static int connect_root(struct waymark_ctl *ctl, const struct endpoint *endpoint
 }
 
 /*
- * A daemon that somebody else started at the same time is as good as ours: it holds the lock, and listens at any
- * moment.
+ * Connect to a daemon that another process started at the same time: it holds the lock of the runtime directory, and
+ * will listen shortly.
  */
 static int connect_other(const struct endpoint *endpoint, uint64_t deadline, int err)
 {
@@ -154,7 +156,8 @@ static int connect_own(struct waymark_ctl *ctl, const struct waymark_ctl_connect
 	int sock = socket_connect(ctl->rundir, endpoint->named, deadline);
 	if (sock >= 0 && options->recover) {
 		close(sock);
-		return wmk_error_said(-EBUSY, "a session daemon runs for %s: what is recovered takes one of its own",
+		return wmk_error_said(-EBUSY,
+				      "a session daemon runs for %s: a recovery needs a runtime directory of its own",
 				      ctl->rundir);
 	}
 	if (sock >= 0 || !has_no_listener(sock))
@@ -168,10 +171,11 @@ static int connect_own(struct waymark_ctl *ctl, const struct waymark_ctl_connect
 		return err;
 	ctl->started = true;
 	sock = socket_connect(ctl->rundir, endpoint->named, deadline);
-	return sock < 0 ? wmk_error_add(sock, "a session daemon was started, but not for this place") : sock;
+	return sock < 0 ? wmk_error_add(sock, "the session daemon that was started uses another runtime directory")
+			: sock;
 }
 
-/* The first request: says in words what would else be said of the first command. */
+/* Send a first request, so that its errors appear in the error of connecting. */
 static int handshake(struct waymark_ctl *ctl)
 {
 	const struct wmk_empty nothing = { 0 };
@@ -200,14 +204,14 @@ static int connect_any(struct waymark_ctl *ctl, const struct waymark_ctl_connect
 		err = handshake(ctl);
 		if (err != -EACCES)
 			return err;
-		disconnect(ctl);               /* it lets others in, not us */
+		disconnect(ctl);               /* it accepts other users, but not this one */
 	}
 	for (unsigned i = 0;; i++) {
 		ctl->socket = connect_own(ctl, options, &endpoint, deadline);
 		err = ctl->socket < 0 ? ctl->socket : handshake(ctl);
 		if (err != -ECONNRESET || i == RETRIES)
 			return err;
-		/* It was about to end when we came. */
+		/* The daemon was about to end when we connected. */
 		disconnect(ctl);
 		nanosleep(&(struct timespec){ .tv_nsec = RETRY_MS * 1000000 }, NULL);
 	}
@@ -223,11 +227,12 @@ int waymark_ctl_connect(const struct waymark_ctl_connect_options *given, struct 
 	if (given)
 		err = WMK_CTL_OPTIONS(&options, given, "connect");
 	if (err == 0 && (options.start > WAYMARK_CTL_START_NEVER || options.timeout_ms < -1))
-		err = wmk_error(-EINVAL, "connect: there is no such way to start a daemon, or no such time");
+		err = wmk_error(-EINVAL, "connect: unknown start mode, or a timeout below -1");
 	if (err == 0 && options.recover &&
 	    (*options.recover != '/' || !options.rundir || options.start != WAYMARK_CTL_START_IF_NONE))
-		err = wmk_error(-EINVAL, "connect: to recover takes an absolute path, and a runtime directory for a "
-					 "daemon that is started");
+		err = wmk_error(-EINVAL,
+				"connect: recover needs an absolute path, a runtime directory, and a daemon that "
+				"is started");
 	if (err < 0)
 		return err;
 	struct waymark_ctl *ctl = calloc(1, sizeof(*ctl));

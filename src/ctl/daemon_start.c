@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * daemon_start.c - start a session daemon where none runs, and wait until it listens.
+ * daemon_start.c - start a session daemon if none runs, and wait until it listens.
  *
- *     caller ──_Fork──► child ──_Fork──► session of its own, no terminal, exec
- *        │                └─ ends at once: no child of ours stays behind, nobody else's wait() sees one
- *        └◄── pipe, whose number is $WAYMARK_READY_FD: a byte when it listens; '!' and words when it failed; its end: it died
+ *     caller ──_Fork──► child ──_Fork──► grandchild: new session, no terminal, exec
+ *        │                └─ exits at once, so this process has no child that another wait() could see
+ *        └◄── pipe with number $WAYMARK_READY_FD: one byte when the daemon listens,
+ *             '!' and a message if it failed, end of file if it crashed
  *
- * The children run in a copy of a program that may have threads: they call nothing that is not async-signal-safe.
- * (_Fork() also leaves out the handlers of pthread_atfork(), which are for children that go on.)
+ * Child and grandchild are copies of a process that may have threads, so they call only async-signal-safe functions.
+ * _Fork() also skips the handlers of pthread_atfork(), which are for children that continue.
  */
 #include "ctl/connection.h"
 
@@ -30,7 +31,7 @@
 #define WORDS_MAX 1024
 #define FDS_MAX 4096
 
-/* ── which program ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── find the program ────────────────────────────────────────────────────────────────────────────────── */
 
 static bool is_program(const char *path)
 {
@@ -60,7 +61,7 @@ static bool in_path(char *buf, size_t size)
 	for (const char *at = path ? path : "/usr/bin:/bin"; *at;) {
 		size_t len = strcspn(at, ":");
 
-		/* Empty and relative ones depend on where we are: a daemon is not taken from there. */
+		/* Skip empty and relative entries: they depend on the working directory. */
 		if (*at == '/' && snprintf(buf, size, "%.*s/" PROGRAM, (int)len, at) < (int)size && is_program(buf))
 			return true;
 		at += len + (at[len] == ':');
@@ -68,7 +69,7 @@ static bool in_path(char *buf, size_t size)
 	return false;
 }
 
-/* `buf` has PATH_MAX bytes. */
+/* Find the program; `buf` has PATH_MAX bytes. */
 static int program_find(const char *named, char *buf, size_t size)
 {
 	const char *environment = secure_getenv("WAYMARK_SESSIOND");
@@ -76,23 +77,24 @@ static int program_find(const char *named, char *buf, size_t size)
 	if (!named || !*named)
 		named = environment && *environment ? environment : NULL;
 	if (named) {
-		/* It is started in another directory. */
+		/* The daemon starts in another directory, so the path must be absolute. */
 		if (!realpath(named, buf))
 			return wmk_error(-errno, "cannot start the session daemon %s", named);
 		return is_program(buf)
 			       ? 0
-			       : wmk_error_said(-EACCES, "cannot start the session daemon %s: it is no program", named);
+			       : wmk_error_said(-EACCES, "cannot start the session daemon %s: not an executable file",
+						named);
 	}
 	if (beside_us(buf, size) || in_path(buf, size))
 		return 0;
-	return wmk_error_said(-ENOENT, "no session daemon runs, and no " PROGRAM
-				       " to start is beside this program or in PATH; install it, or "
-				       "name it in WAYMARK_SESSIOND");
+	return wmk_error_said(-ENOENT, "no session daemon runs, and the program " PROGRAM
+				       " is neither beside this program nor in PATH: install it, or "
+				       "set WAYMARK_SESSIOND");
 }
 
-/* ── its environment ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── make its environment ────────────────────────────────────────────────────────────────────────────── */
 
-/* Ours, without what was meant for this process alone. NULL: no memory. The strings `added` are not copied. */
+/* Copy our environment without variables for this process alone. NULL: no memory. `added` is not copied. */
 static char **environment_make(char *const *added, unsigned n_added, bool own_rundir)
 {
 	static const char *const dropped[] = { "WAYMARK_READY_FD=", "NOTIFY_SOCKET=",  "LISTEN_PID=",
@@ -115,13 +117,13 @@ static char **environment_make(char *const *added, unsigned n_added, bool own_ru
 	return environment;
 }
 
-/* ── the children ────────────────────────────────────────────────────────────────────────────────────── */
+/* ── child and grandchild ────────────────────────────────────────────────────────────────────────────── */
 
 struct launch {
 	const char *program;
-	const char *recover;         /* NULL, or what --recover takes */
+	const char *recover;         /* argument of --recover, or NULL */
 	char **environment;
-	int null, pipe;              /* what the daemon gets: stdin to stderr, READY_FD */
+	int null, pipe;              /* become the daemon's stdin to stderr, and READY_FD */
 	sigset_t none;
 };
 
@@ -143,7 +145,7 @@ static void close_at_exec(void)
 		fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
-/* In the grandchild. Does not return. */
+/* Runs in the grandchild. Does not return. */
 static void daemon_become(const struct launch *l)
 {
 	struct sigaction normal = { .sa_handler = SIG_DFL };
@@ -154,7 +156,7 @@ static void daemon_become(const struct launch *l)
 	for (int sig = 1; sig < 65; sig++)
 		sigaction(sig, &normal, NULL);
 	sigprocmask(SIG_SETMASK, &l->none, NULL);
-	/* Both are above READY_FD (see launch_open()), so that neither is overwritten before it is copied. */
+	/* Both descriptors are above READY_FD (move_above()), so that dup2() overwrites neither before it is copied. */
 	if (chdir("/") == 0 && dup2(l->null, 0) >= 0 && dup2(l->null, 1) >= 0 && dup2(l->null, 2) >= 0 &&
 	    dup2(l->pipe, READY_FD) >= 0) {
 		close_at_exec();
@@ -168,7 +170,7 @@ static int launch(const struct launch *l)
 {
 	sigset_t all, before;
 
-	sigfillset(&all);            /* no handler of the program's runs in a child */
+	sigfillset(&all);            /* no signal handler of the program runs in a child */
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	pid_t child = _Fork();
 	if (child == 0) {
@@ -177,19 +179,19 @@ static int launch(const struct launch *l)
 		if (daemon == 0)
 			daemon_become(l);
 		if (daemon < 0)
-			report_failure(l->pipe, "cannot make a process for the session daemon", errno);
+			report_failure(l->pipe, "cannot create a process for the session daemon", errno);
 		_exit(0);
 	}
 	int err = child < 0 ? -errno : 0;
 	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
-		;                        /* ECHILD, where SIGCHLD is ignored: it has been reaped */
+		;                        /* ECHILD: SIGCHLD is ignored, and the kernel has reaped the child */
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return err < 0 ? wmk_error(err, "cannot make a process for the session daemon") : 0;
+	return err < 0 ? wmk_error(err, "cannot create a process for the session daemon") : 0;
 }
 
-/* ── waiting ─────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── wait until it listens ───────────────────────────────────────────────────────────────────────────── */
 
-/* Reads until the pipe ends, the first byte is not '!', or `words` is full. The number of bytes, or -ETIMEDOUT. */
+/* Read until end of file, a first byte other than '!', or a full buffer. Returns the length, -ETIMEDOUT or -errno. */
 static ssize_t ready_read(int fd, char *words, size_t size, uint64_t deadline)
 {
 	size_t len = 0;
@@ -216,7 +218,7 @@ static int ready_wait(int fd, const char *program, uint64_t deadline)
 	ssize_t len = ready_read(fd, words, sizeof(words) - 1, deadline);
 
 	if (len == -ETIMEDOUT)
-		return wmk_error(-ETIMEDOUT, "the session daemon %s has not said that it listens", program);
+		return wmk_error(-ETIMEDOUT, "the session daemon %s has not reported that it listens", program);
 	if (len < 0)
 		return wmk_error((int)len, "cannot wait for the session daemon %s", program);
 	if (len > 0 && words[0] != '!')
@@ -228,10 +230,10 @@ static int ready_wait(int fd, const char *program, uint64_t deadline)
 	if (len > 1)
 		return wmk_error_add(wmk_error_said(-ECHILD, "%s", words + 1), "the session daemon %s did not start",
 				     program);
-	return wmk_error(-ECHILD, "the session daemon %s ended before it listened, without a word", program);
+	return wmk_error(-ECHILD, "the session daemon %s ended before it listened, without a message", program);
 }
 
-/* Descriptors above READY_FD, whatever this program has closed. */
+/* Move a descriptor above READY_FD; it may be lower if this program has closed its standard descriptors. */
 static int move_above(int fd)
 {
 	int copy = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, READY_FD + 1);
@@ -263,7 +265,7 @@ int wmk_ctl_daemon_start(const char *program, const char *rundir, const char *re
 	if (err == 0)
 		err = launch(&l);
 	if (l.pipe >= 0)
-		close(l.pipe);           /* its end is to be heard */
+		close(l.pipe);           /* so that end of file can be seen */
 	if (err == 0)
 		err = ready_wait(ready[0], path, deadline);
 	if (l.null >= 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json_read.c - JSON to objects (see json.h). json-c makes a tree of the text, which is bounded in length and depth;
- * the tree is then held against the table, member by member. Each layer adds to an error where it was.
+ * json_read.c - parse JSON into objects (see json.h). json-c builds a tree; length and depth of the text are limited.
+ * Then each member is checked by the table. Each layer adds its position to an error.
  */
 #include "ctl/json.h"
 
@@ -17,7 +17,7 @@
 
 #include <json-c/json.h>
 
-/* Levels of brackets: an object in a list is two. */
+/* Depth of brackets: an object in a list needs two. */
 #define BRACKETS_MAX (2 * (int)WMK_OBJECT_DEPTH_MAX + 2)
 
 static int type_error(const struct wmk_member *m, const char *wanted)
@@ -34,7 +34,7 @@ static int take_number(const struct wmk_member *m, json_object *value, uint64_t 
 	*number = json_object_get_uint64(value);
 	return *number <= max
 		       ? 0
-		       : wmk_error(-EINVAL, "%s is %" PRIu64 ": %" PRIu64 " is the largest", m->name, *number, max);
+		       : wmk_error(-EINVAL, "%s is %" PRIu64 ": at most %" PRIu64 " is allowed", m->name, *number, max);
 }
 
 static int take_signed(const struct wmk_member *m, json_object *value, int64_t *number)
@@ -57,11 +57,11 @@ static int take_text(const struct wmk_member *m, json_object *value, size_t limi
 	const char *from = json_object_get_string(value);
 	size_t len = (size_t)json_object_get_string_len(value);
 	if (len > limit)
-		return wmk_error(-EINVAL, "%s has %zu bytes: %zu may be", m->name, len, limit);
+		return wmk_error(-EINVAL, "%s has %zu bytes: at most %zu are allowed", m->name, len, limit);
 	for (size_t at = 0, n; at < len; at += n) {
 		n = wmk_utf8_next(from + at, len - at, &code);
 		if (n == 0 || code == 0)
-			return wmk_error(-EINVAL, "%s holds %s", m->name, n ? "a NUL" : "bytes that are not UTF-8");
+			return wmk_error(-EINVAL, "%s contains %s", m->name, n ? "a NUL" : "bytes that are not UTF-8");
 	}
 	*text = wmk_arena_text(arena, from);
 	return *text ? 0 : -ENOMEM;
@@ -113,7 +113,7 @@ static int take_uuid(const struct wmk_member *m, json_object *value, uint8_t *uu
 	return text[36] ? type_error(m, "a UUID") : 0;
 }
 
-/* ── lists, objects ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── lists and objects ───────────────────────────────────────────────────────────────────────────────── */
 
 static int take_object(const struct wmk_object *is, json_object *value, uint8_t *object, struct wmk_arena *arena,
 		       unsigned depth);
@@ -122,7 +122,7 @@ static int take_element(const struct wmk_member *m, json_object *value, struct w
 			unsigned depth)
 {
 	size_t size = m->kind == WMK_MEMBER_LIST ? m->of->size : sizeof(uint64_t);
-	_Static_assert(sizeof(const char *) == sizeof(uint64_t), "a list's elements that are no objects have one size");
+	_Static_assert(sizeof(const char *) == sizeof(uint64_t), "elements of lists other than objects have one size");
 	void *element = wmk_arena_append(arena, list, size);
 
 	if (!element)
@@ -141,7 +141,7 @@ static int take_list(const struct wmk_member *m, json_object *value, struct wmk_
 		return type_error(m, "a list in [ ]");
 	size_t n = json_object_array_length(value);
 	if (n > m->limit)
-		return wmk_error(-EINVAL, "%s has %zu elements: %u may be", m->name, n, m->limit);
+		return wmk_error(-EINVAL, "%s has %zu elements: at most %u are allowed", m->name, n, m->limit);
 	for (size_t i = 0; i < n; i++) {
 		int err = take_element(m, json_object_array_get_idx(value, i), list, arena, depth);
 
@@ -199,7 +199,7 @@ static const struct wmk_member *member_find(const struct wmk_object *is, const c
 	return NULL;
 }
 
-/* What is missing stays as the empty object has it: no NULL text anywhere. */
+/* Set missing strings to "": no string of an object is NULL. */
 static void make_empty(const struct wmk_object *is, uint8_t *object)
 {
 	const char *empty = "";
@@ -218,7 +218,8 @@ static int take_object(const struct wmk_object *is, json_object *value, uint8_t 
 	if (!json_object_is_type(value, json_type_object))
 		return wmk_error(-EINVAL, "'%s' is not an object in { }", is->name);
 	if (depth > WMK_OBJECT_DEPTH_MAX)
-		return wmk_error(-EINVAL, "an object in more than %u others", WMK_OBJECT_DEPTH_MAX);
+		return wmk_error(-EINVAL, "objects are nested too deep: at most %u levels are allowed",
+				 WMK_OBJECT_DEPTH_MAX);
 	make_empty(is, object);
 	json_object_object_foreach(value, name, inner) {
 		const struct wmk_member *m = member_find(is, name);
@@ -230,7 +231,7 @@ static int take_object(const struct wmk_object *is, json_object *value, uint8_t 
 	return 0;
 }
 
-/* ── the whole ───────────────────────────────────────────────────────────────────────────────────────── */
+/* ── the whole text ──────────────────────────────────────────────────────────────────────────────────── */
 
 static unsigned line_of(const char *text, size_t at)
 {
@@ -241,7 +242,7 @@ static unsigned line_of(const char *text, size_t at)
 	return line;
 }
 
-/* json-c takes the nearest number that it can hold for one that is too large: find those here. */
+/* Reject numbers that are out of range: json-c would replace them by the nearest number that it can represent. */
 static int numbers_check(const char *text, size_t len)
 {
 	uint64_t number = 0;
@@ -251,7 +252,7 @@ static int numbers_check(const char *text, size_t len)
 		char c = text[at];
 
 		if (quoted && c == '\\') {
-			at++;                    /* the next one ends no text */
+			at++;                    /* skip the escaped character */
 		} else if (c == '"') {
 			quoted = !quoted;
 		} else if (!quoted && c >= '0' && c <= '9') {
@@ -262,7 +263,7 @@ static int numbers_check(const char *text, size_t len)
 			if (__builtin_mul_overflow(first ? 0 : number, 10, &number) ||
 			    __builtin_add_overflow(number, c - '0', &number) ||
 			    (minus && number > (uint64_t)INT64_MAX + 1))
-				return wmk_error(-EINVAL, "line %u has a number of too many digits", line_of(text, at));
+				return wmk_error(-EINVAL, "line %u: a number has too many digits", line_of(text, at));
 		}
 	}
 	return 0;
@@ -292,9 +293,10 @@ static int parse(const char *text, size_t len, json_object **tree)
 		return 0;
 	json_object_put(*tree);
 	*tree = NULL;
-	return wmk_error(-EINVAL, "line %u is not JSON: %s", line_of(text, at < len ? at : len),
-			 error == json_tokener_continue ? "it ends too early" :
-			 error == json_tokener_success ? "something follows its end" : json_tokener_error_desc(error));
+	return wmk_error(-EINVAL, "line %u is not valid JSON: %s", line_of(text, at < len ? at : len),
+			 error == json_tokener_continue  ? "unexpected end of the text"
+			 : error == json_tokener_success ? "unexpected text after the end"
+							 : json_tokener_error_desc(error));
 }
 
 int wmk_json_read(const struct wmk_object *is, const char *text, size_t len, void *object, struct wmk_arena *arena)
@@ -303,7 +305,7 @@ int wmk_json_read(const struct wmk_object *is, const char *text, size_t len, voi
 
 	memset(object, 0, is->size);
 	if (len > WMK_JSON_MAX)
-		return wmk_error(-EINVAL, "JSON of %zu bytes: %u may be", len, WMK_JSON_MAX);
+		return wmk_error(-EINVAL, "the JSON text has %zu bytes: at most %u are allowed", len, WMK_JSON_MAX);
 	int err = parse(text, len, &tree);
 	if (err < 0)
 		return err;
@@ -320,7 +322,7 @@ int wmk_json_number(const char *text, size_t len, const char *name, uint64_t *nu
 
 	*number = 0;
 	if (len > WMK_JSON_MAX)
-		return wmk_error(-EINVAL, "JSON of %zu bytes: %u may be", len, WMK_JSON_MAX);
+		return wmk_error(-EINVAL, "the JSON text has %zu bytes: at most %u are allowed", len, WMK_JSON_MAX);
 	int err = parse(text, len, &tree);
 	if (err < 0)
 		return err;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json_write.c - objects to JSON (see json.h), by hand: a walk over the table that prints as it goes, so that a long
- * list needs no second copy of itself; to a file, not even one as text.
+ * json_write.c - print objects as JSON (see json.h). It walks the table and prints as it goes, so a long list needs no
+ * second copy; when it prints to a file, the text is never in memory as a whole.
  */
 #include "ctl/json.h"
 
@@ -15,17 +15,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define IN_A_LINE (1u << 31)         /* a flag of ours: the object that is printed next has no lines of its own */
-#define PIECE 65536u                 /* a buffer of so many bytes goes to the file */
+#define IN_A_LINE (1u << 31)         /* internal flag: print the next object in one line */
+#define PIECE 65536u                 /* size of a buffer that is written to the file */
 
-/* ── text that grows ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── output buffer ───────────────────────────────────────────────────────────────────────────────────── */
 
-/* What is printed: lists are long, and made of little. */
+/* Text that is printed. */
 struct json_text {
 	char *bytes;
 	size_t len, cap;
-	FILE *to;                  /* where a full buffer goes; NULL: it grows */
-	int failed;                /* -ENOMEM, or what the file says: what was printed since is lost */
+	FILE *to;                  /* a full buffer is written to it; NULL: the buffer grows */
+	int failed;                /* -ENOMEM, or the error of the file: later output is dropped */
 };
 
 static void flush(struct json_text *out)
@@ -53,7 +53,7 @@ static bool grow(struct json_text *out, size_t n)
 	return true;
 }
 
-/* Room for `n` bytes more, or NULL. */
+/* Return room for `n` more bytes, or NULL. */
 static inline char *reserve(struct json_text *out, size_t n)
 {
 	if (__builtin_expect(n > out->cap - out->len, 0)) {
@@ -154,11 +154,11 @@ static uint64_t number_of(const uint8_t *at, size_t size)
 {
 	uint64_t number = 0;
 
-	memcpy(&number, at, size);           /* little-endian, as objects are everywhere */
+	memcpy(&number, at, size);           /* objects are little-endian */
 	return number;
 }
 
-/* Zero or empty: what the reader makes of a member that is missing. */
+/* True if the member is zero or empty, as the reader makes a missing member. */
 static bool is_empty(const struct wmk_member *m, const uint8_t *at)
 {
 	static const uint8_t zero[16];
@@ -187,7 +187,7 @@ static bool is_empty(const struct wmk_member *m, const uint8_t *at)
 	}
 }
 
-/* Is there nothing in it that takes lines of its own? Then one of a list is a line. */
+/* True if the object has no nested objects or lists of objects: in a list it is printed in one line. */
 static bool is_plain(const struct wmk_object *is)
 {
 	for (unsigned i = 0; i < is->n_members; i++)
@@ -228,7 +228,7 @@ static int print_list(struct json_text *out, const struct wmk_member *m, const s
 static int print_enum(struct json_text *out, const struct wmk_member *m, uint32_t word)
 {
 	if (word >= m->n_names)
-		return wmk_error(-EINVAL, "%s is %" PRIu32 ", which has no word", m->name, word);
+		return wmk_error(-EINVAL, "%s has the unknown value %" PRIu32, m->name, word);
 	print_text(out, m->names[word]);
 	return 0;
 }
@@ -272,7 +272,8 @@ static int print_object(struct json_text *out, const struct wmk_object *is, cons
 	int err = 0;
 
 	if (depth > 2 * WMK_OBJECT_DEPTH_MAX)
-		return wmk_error(-EINVAL, "an object in more than %u others", 2 * WMK_OBJECT_DEPTH_MAX);
+		return wmk_error(-EINVAL, "objects are nested too deep: at most %u levels are allowed",
+				 2 * WMK_OBJECT_DEPTH_MAX);
 	print_char(out, '{');
 	for (unsigned i = 0; err == 0 && i < is->n_members; i++) {
 		const struct wmk_member *m = &is->members[i];
@@ -303,11 +304,11 @@ static int print_all(struct json_text *out, const struct wmk_object *is, const v
 {
 	const int err = print_object(out, is, object, flags, 0);
 
-	print_bytes(out, "\n", out->to ? 1 : 2);         /* with the NUL */
+	print_bytes(out, "\n", out->to ? 1 : 2);         /* text in memory includes the NUL */
 	if (out->to)
 		flush(out);
 	if (err < 0)
-		return wmk_error_add(err, "the object '%s' cannot be written as JSON", is->name);
+		return wmk_error_add(err, "cannot write the object '%s' as JSON", is->name);
 	if (out->failed == -ENOMEM)
 		return wmk_error(-ENOMEM, "no memory for the object '%s' as JSON", is->name);
 	return out->failed ? wmk_error(out->failed, "cannot write the object '%s' as JSON", is->name) : 0;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * load.c - sessions from files (see waymark/ctl.h): every file is read before the first request is made, then each
- * session is put together by the requests that a user would give.
+ * load.c - load sessions from files (see waymark/ctl.h). All files are read before the first request is sent. Then each
+ * session is created by the requests that a user would send:
  *
- *     CREATE ─► TRACK of each narrowed kind ─► for each channel: ENABLE_CHANNEL with contexts and rules, then what is disabled
+ *     CREATE ─► TRACK for each kind with a tracker ─► for each channel: ENABLE_CHANNEL with contexts and rules,
+ *                                                               then DISABLE_EVENT, DISABLE_CHANNEL
  *
- * A file may have been written by hand: what is in it is checked like any other input, by the table and by the daemon.
+ * A file may be written by hand: the table and the daemon check its content like any other input.
  */
 #include "ctl/connection.h"
 
@@ -31,21 +32,22 @@ struct loading {
 	struct waymark_ctl_result *result;
 	struct wmk_ctl_files_reply *filed;         /* the object of `result` */
 	struct wmk_arena arena;
-	struct wmk_list sessions;            /* of struct wmk_ctl_session: read, not yet made */
+	struct wmk_list sessions;            /* of struct wmk_ctl_session: read, not created yet */
 };
 
-/* ── reading ─────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── read files ──────────────────────────────────────────────────────────────────────────────────────── */
 
 static int text_read(int fd, char **text, size_t *len)
 {
 	struct stat st;
 
 	if (fstat(fd, &st) != 0)
-		return wmk_error(-errno, "cannot look at it");
+		return wmk_error(-errno, "cannot get its type and size");
 	if (!S_ISREG(st.st_mode))
-		return wmk_error(-EINVAL, "it is no regular file");
+		return wmk_error(-EINVAL, "not a regular file");
 	if (st.st_size > WMK_JSON_MAX)
-		return wmk_error(-EFBIG, "it has %lld bytes: %u may be", (long long)st.st_size, WMK_JSON_MAX);
+		return wmk_error(-EFBIG, "it has %lld bytes: at most %u are allowed", (long long)st.st_size,
+				 WMK_JSON_MAX);
 	size_t room = (size_t)st.st_size + 1;
 	*text = malloc(room);
 	*len = 0;
@@ -60,7 +62,7 @@ static int text_read(int fd, char **text, size_t *len)
 			return 0;
 		*len += n > 0 ? (size_t)n : 0;
 	}
-	return wmk_error_said(-EAGAIN, "it is being written to");
+	return wmk_error_said(-EAGAIN, "another process is writing to it");
 }
 
 static int saved_read(struct loading *l, const char *text, size_t len)
@@ -70,14 +72,14 @@ static int saved_read(struct loading *l, const char *text, size_t len)
 	int err = wmk_json_read(&wmk_ctl_saved_object, text, len, &saved, &l->arena);
 
 	if (err < 0)
-		return wmk_error_add(err, "it is no saved session");
+		return wmk_error_add(err, "not a saved session");
 	if (saved.version != WMK_CTL_SAVED_VERSION)
 		return wmk_error(-EINVAL, "it is a saved session of version %u: this library reads version %u",
 				 saved.version, WMK_CTL_SAVED_VERSION);
 	err = wmk_ctl_name_check(saved.session.name);
 	if (err == 0 && l->options->session && *l->options->session &&
 	    strcmp(saved.session.name, l->options->session) != 0)
-		err = wmk_error_said(-ENOENT, "it holds session '%s', not '%s'", saved.session.name,
+		err = wmk_error_said(-ENOENT, "it contains session '%s', not '%s'", saved.session.name,
 				     l->options->session);
 	if (err < 0)
 		return err;
@@ -88,7 +90,7 @@ static int saved_read(struct loading *l, const char *text, size_t len)
 	return 0;
 }
 
-/* `shown`: how the file is called in messages. */
+/* Read one file. `shown`: its name in messages. */
 static int file_read(struct loading *l, int fd, const char *shown)
 {
 	char *text = NULL;
@@ -138,9 +140,9 @@ static int directory_read(struct loading *l, int dir, const char *path)
 	if (n < 0)
 		return wmk_error(-errno, "cannot read the directory %s", path);
 	if (n == 0)
-		err = wmk_error_said(-ENOENT, "there are no saved sessions in %s", path);
+		err = wmk_error_said(-ENOENT, "no saved sessions in %s", path);
 	if (n > (int)FILES_MAX)
-		err = wmk_error_said(-E2BIG, "%s holds %d sessions: %u may be", path, n, FILES_MAX);
+		err = wmk_error_said(-E2BIG, "%s contains %d sessions: at most %u are allowed", path, n, FILES_MAX);
 	for (int i = 0; i < n; i++) {
 		if (err == 0)
 			err = entry_read(l, dir, path, entries[i]->d_name);
@@ -175,9 +177,9 @@ static int all_read(struct loading *l)
 	return err;
 }
 
-/* ── what may have changed since ─────────────────────────────────────────────────────────────────────── */
+/* ── check what may have changed ─────────────────────────────────────────────────────────────────────── */
 
-/* When the process started, in clock ticks since boot; 0: it is not there, or does not say. */
+/* Return the start time of a process in clock ticks since boot; 0: it has ended or is hidden. */
 static uint64_t start_time_of(uint64_t pid)
 {
 	char path[64], text[1024];
@@ -190,20 +192,21 @@ static uint64_t start_time_of(uint64_t pid)
 	if (len <= 0)
 		return 0;
 	text[len] = '\0';
-	const char *at = strrchr(text, ')');             /* field 2 may hold anything; field 22 is the 20th after it */
+	/* field 2 may contain anything; field 22 is the 20th after it */
+	const char *at = strrchr(text, ')');
 	for (unsigned field = 2; at && field < 22; field++)
 		at = strchr(at + 1, ' ');
 	return at ? strtoull(at + 1, NULL, 10) : 0;
 }
 
-/* A process has a number only while it lives: another one may have it by now. */
+/* Check that the process of a channel still has its pid, which another process may have by now. */
 static int process_check(struct wmk_ctl_channel *channel)
 {
 	struct wmk_ctl_domain *d = &channel->domain;
 
 	if ((d->kind == WMK_DOMAIN_PID || d->kind == WMK_DOMAIN_KERNEL) && d->start_time &&
 	    start_time_of(d->pid) != d->start_time)
-		return wmk_error(-ESRCH, "process %llu, which channel '%s' was for, is gone",
+		return wmk_error(-ESRCH, "process %llu, which channel '%s' was for, has ended",
 				 (unsigned long long)d->pid, channel->name);
 	d->start_time = 0;
 	return 0;
@@ -223,7 +226,7 @@ static bool is_not_empty(const char *path)
 	return any;
 }
 
-/* ── making ──────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── create sessions ─────────────────────────────────────────────────────────────────────────────────── */
 
 static int send_request(struct loading *l, uint16_t type, const void *request)
 {
@@ -254,15 +257,15 @@ static int make_trackers(struct loading *l, const struct wmk_ctl_session *s)
 			.session = s->name, .kind = i, .all = kinds[i].ids->n == 0, .ids = *kinds[i].ids,
 		};
 
-		if (kinds[i].narrowed)       /* to nothing: all are taken out */
+		if (kinds[i].narrowed)       /* an empty list: remove all */
 			err = send_request(l, kinds[i].ids->n ? WMK_CTL_TRACK : WMK_CTL_UNTRACK, &request);
 	}
 	return err;
 }
 
 /*
- * Patterns of rules that are disabled, but for those that another rule of the channel has enabled: no request can tell
- * the two apart.
+ * Collect the patterns of disabled rules. A pattern that an enabled rule of the channel also has is skipped: no request
+ * can disable one of the two rules.
  */
 static int find_disabled(struct loading *l, const struct wmk_ctl_channel *c, struct wmk_list *patterns)
 {
@@ -309,7 +312,7 @@ static int make_channel(struct loading *l, const char *session, struct wmk_ctl_c
 		err = send_request(l, WMK_CTL_DISABLE_EVENT, &events);
 	if (err == 0 && !c->enabled)
 		err = send_request(l, WMK_CTL_DISABLE_CHANNEL, &disable);
-	return err < 0 ? wmk_error_add(err, "cannot make channel '%s'", c->name) : 0;
+	return err < 0 ? wmk_error_add(err, "cannot create channel '%s'", c->name) : 0;
 }
 
 static int make_complete(struct loading *l, struct wmk_ctl_session *s)
@@ -332,13 +335,13 @@ static int path_choose(struct loading *l, struct wmk_ctl_session *s)
 		s->path = "";
 	if (!*s->path || l->options->output || !is_not_empty(s->path))
 		return 0;
-	snprintf(words, sizeof(words), "%s holds a trace already: session '%s' writes to the default place", s->path,
+	snprintf(words, sizeof(words), "%s contains a trace: session '%s' uses the default trace directory", s->path,
 		 s->name);
 	s->path = "";
 	return wmk_ctl_files_add_text(l->result, &l->filed->warnings, words);
 }
 
-/* A request for the settings of `s`. `shm`: room for a path; the directory of rings is made where the other one was. */
+/* Make the request for session `s`. The directory of rings gets the same parent; `shm` has room for its path. */
 static struct wmk_ctl_create request_of(const struct wmk_ctl_session *s, const char *home,
 					char shm[WMK_OBJECT_TEXT_MAX + 1])
 {
@@ -358,8 +361,8 @@ static void destroy_quietly(struct loading *l, const char *name)
 }
 
 /*
- * Can all of it be made? It is, under another name, and goes again: it has recorded nothing, and no directory is made
- * before it does.
+ * Check that the session can be created as a whole: create it under another name and destroy it. It does not record, so
+ * no directory is made.
  */
 static int try_complete(struct loading *l, const struct wmk_ctl_session *s, const char *home)
 {
@@ -388,14 +391,14 @@ static int try_complete(struct loading *l, const struct wmk_ctl_session *s, cons
 	}
 	waymark_ctl_result_free(trial.result);
 	wmk_arena_free(&trial.arena);
-	return err < 0 ? wmk_error_add(err, "session '%s', which is there, stays: the one of the file cannot be made",
+	return err < 0 ? wmk_error_add(err, "the existing session '%s' is kept: cannot create the session of the file",
 				       s->name)
 		       : 0;
 }
 
 /*
- * One of that name makes way when it is the only obstacle: until then nothing is lost. The daemon says -EEXIST of a
- * session of the same owner alone; another user's of that name is none, and stays, whatever he who asks may do to it.
+ * Create the session. If only a session of the same name is in the way, replace it. The daemon reports -EEXIST only for
+ * a session of the same owner; sessions of other users are never destroyed.
  */
 static int create(struct loading *l, struct wmk_ctl_session *s, const char *home)
 {
@@ -415,7 +418,7 @@ static int create(struct loading *l, struct wmk_ctl_session *s, const char *home
 		if (err < 0)
 			return err;
 		err = send_request(l, WMK_CTL_DESTROY, &old);
-		if (err < 0 && err != -ENOENT)           /* (somebody else was quicker) */
+		if (err < 0 && err != -ENOENT)           /* ENOENT: another client destroyed it first */
 			return err;
 	}
 }
@@ -456,7 +459,7 @@ static int make_session(struct loading *l, struct wmk_ctl_session *s)
 	err = make_complete(l, s);
 	if (err == 0)
 		return add_made(l, s->name);
-	/* Not left half made. Its error is what the caller wants to read. */
+	/* Destroy the incomplete session, and keep the first error for the caller. */
 	waymark_ctl_error_text(words, sizeof(words));
 	destroy_quietly(l, s->name);
 	return wmk_ctl_error_chain(err, words);
@@ -468,7 +471,7 @@ static int load(struct loading *l)
 	struct wmk_ctl_session *sessions = l->sessions.items;
 
 	if (err == 0 && l->sessions.n != 1 && (l->options->name || l->options->output))
-		err = wmk_error(-EINVAL, "load: %u sessions cannot all have one name, or one path: name the session",
+		err = wmk_error(-EINVAL, "load: a name or path is given for %u sessions: name one session",
 				l->sessions.n);
 	for (uint32_t i = 0; err == 0 && i < l->sessions.n; i++) {
 		err = make_session(l, &sessions[i]);
@@ -488,7 +491,7 @@ int waymark_ctl_load(struct waymark_ctl *ctl, const struct waymark_ctl_load_opti
 		*out = NULL;
 	int err = WMK_CTL_OPTIONS(&o, given, "load");
 	if (err == 0 && o.output && o.default_output)
-		err = wmk_error(-EINVAL, "load: a path for the trace is given, and the default place asked for");
+		err = wmk_error(-EINVAL, "load: both a path for the trace and the default path are given");
 	if (err < 0)
 		return err;
 	l.result = wmk_ctl_result_new(&wmk_ctl_files_reply_object);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * request.c - one request and its reply over the connection (see wire/ctl.h). The daemon is not trusted further than
- * the socket's owner:
- * what it sends is bounded, and what makes no sense ends the connection with words.
+ * request.c - one request and its reply over the connection (see wire/ctl.h).
  *
- * A reply that comes after its time is up belongs to a number that nobody waits for any more, and is passed over.
+ * The daemon is trusted no further than the socket's owner: the size of its messages is limited, and an invalid message
+ * closes the connection with an error. A reply that arrives after its timeout is skipped by its request number.
  */
 #include "ctl/connection.h"
 
@@ -20,7 +19,7 @@
 #include <unistd.h>
 
 #define NEVER UINT64_MAX
-#define WORDS_MAX 1100u              /* bytes of a daemon's error */
+#define WORDS_MAX 1100u              /* bytes of an error from the daemon */
 
 uint64_t wmk_ctl_deadline(int timeout_ms)
 {
@@ -39,7 +38,7 @@ int wmk_ctl_left(uint64_t deadline)
 	return deadline == NEVER ? -1 : now >= deadline ? 0 : (int)(deadline - now);
 }
 
-/* What follows on this connection cannot be understood any more. */
+/* Close the connection: further messages on it cannot be interpreted. */
 static int fail_connection(struct waymark_ctl *ctl, int err)
 {
 	if (ctl->socket >= 0)
@@ -70,37 +69,37 @@ static int send_all(struct waymark_ctl *ctl, uint64_t deadline)
 	for (;;) {
 		int sent = wmk_out_send(&ctl->out, ctl->socket);
 
-		/* A daemon that has hung up may have said why before. */
+		/* If the daemon has closed the connection, it may have sent the reason before. */
 		if (sent == 1 || sent == -EPIPE || sent == -ECONNRESET)
 			return 0;
 		if (sent < 0)
 			return fail_connection(ctl, wmk_error(sent, "cannot send to the session daemon"));
 		int err = wait_for(ctl, POLLOUT, deadline);
 		if (err < 0)
-			return fail_connection(ctl, err);         /* half a request is out */
+			return fail_connection(ctl, err);         /* the request was sent in part */
 	}
 }
 
-/* ── receiving ───────────────────────────────────────────────────────────────────────────────────────── */
+/* ── receive ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The next frame that belongs to the request. -ETIMEDOUT leaves the connection as it is, any other error breaks it. */
+/* Receive the next frame of the reply. -ETIMEDOUT keeps the connection; other errors close it. */
 static int receive_frame(struct waymark_ctl *ctl, uint64_t deadline, struct wmk_frame *frame, const void **body)
 {
 	for (;;) {
 		int fd, got = wmk_in_frame(&ctl->in, frame, body, &fd);
 
 		if (fd >= 0)
-			close(fd);               /* we asked for none */
+			close(fd);               /* replies have no descriptors */
 		if (got < 0)
 			return fail_connection(ctl, got);
 		if (got == 1 &&
 		    (frame->request == ctl->request || (frame->request == 0 && frame->type == WMK_CTL_ERROR)))
 			return 0;
 		if (got == 1 && (int32_t)(ctl->request - frame->request) > 0)
-			continue;                /* the late answer to an earlier one */
+			continue;                /* a late reply to an earlier request */
 		if (got == 1)
 			return fail_connection(ctl,
-				      wmk_error(-EPROTO, "the session daemon answers request %u, which was not made",
+				      wmk_error(-EPROTO, "the session daemon answers request %u, which was not sent",
 						frame->request));
 		int err = wait_for(ctl, POLLIN, deadline);
 		if (err < 0)
@@ -114,7 +113,7 @@ static int receive_frame(struct waymark_ctl *ctl, uint64_t deadline, struct wmk_
 	}
 }
 
-/* The daemon has added the system's words where they tell more than its own. */
+/* The daemon has already appended the text of strerror where it is useful. */
 int wmk_ctl_error_chain(int err, char *words)
 {
 	bool first = true;
@@ -126,14 +125,14 @@ int wmk_ctl_error_chain(int err, char *words)
 			at--;
 		const char *sentence = at > words ? at + 2 : at;
 
-		/* (a line that was cut may end in a colon) */
+		/* A truncated line may end in a colon. */
 		if (*sentence) {
 			(first ? wmk_error_said : wmk_error_add)(err, "%s", sentence);
 			first = false;
 		}
 		*at = '\0';
 	} while (at > words);
-	return first ? wmk_error(err, "the session daemon does not say why") : err;
+	return first ? wmk_error(err, "the session daemon reports an error without a message") : err;
 }
 
 static int daemon_error(struct waymark_ctl *ctl, const void *body, size_t len)
@@ -223,12 +222,12 @@ int wmk_ctl_request(struct waymark_ctl *ctl, uint16_t type, const void *request,
 		*result = NULL;
 	wmk_error_clear();
 	if (ctl->socket < 0)
-		return wmk_error(-ENOTCONN, "the connection to the session daemon was lost before: connect again");
+		return wmk_error(-ENOTCONN, "the connection to the session daemon was lost earlier: connect again");
 	long len = wmk_object_encode(command->request, request, &bytes);
 	if (len < 0)
 		return (int)len;
 	if (++ctl->request == 0)
-		ctl->request = 1;        /* 0 is the daemon's, for what it says unasked */
+		ctl->request = 1;        /* 0 marks errors that the daemon sends without a request */
 	int err = wmk_out_frame(&ctl->out, (enum wmk_msg)type, ctl->request, bytes, (size_t)len, -1);
 	free(bytes);
 	if (err == 0)
@@ -260,7 +259,7 @@ int wmk_ctl_options(void *to, size_t size, const void *from, const char *what)
 
 	memset(to, 0, size);
 	if (!from)
-		return wmk_error(-EINVAL, "%s: no options were given", what);
+		return wmk_error(-EINVAL, "%s: no options are given", what);
 	memcpy(&given, from, sizeof(given));
 	if (given < sizeof(given) || given > 65536)
 		return wmk_error(-EINVAL, "%s: the options do not begin with their size", what);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * result.c - results of requests, as users see them.
+ * result.c - results of requests as public structures.
  */
 #include "ctl/connection.h"
 
@@ -32,7 +32,7 @@ struct waymark_ctl_result *wmk_ctl_result_new(const struct wmk_object *is)
 	if (result && result->object)
 		return result;
 	waymark_ctl_result_free(result);
-	wmk_error(-ENOMEM, "no memory for an answer");
+	wmk_error(-ENOMEM, "no memory for a reply");
 	return NULL;
 }
 
@@ -55,7 +55,7 @@ static int finish_apps(struct waymark_ctl_result *result, const struct wmk_list 
 	return err;
 }
 
-/* What commands answer, and, with files, saving and loading. */
+/* Finish a result of a command, of save or of load. */
 static int finish_outcome(struct waymark_ctl_result *result, const struct wmk_list *sessions,
 			  const struct wmk_list *unanswered, const struct wmk_list *warnings)
 {
@@ -139,7 +139,7 @@ int wmk_ctl_files_add_outcome(struct waymark_ctl_result *result, const struct wa
 	return err;
 }
 
-/* ── what users call ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── public functions ────────────────────────────────────────────────────────────────────────────────── */
 
 void waymark_ctl_result_free(struct waymark_ctl_result *result)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * save.c - sessions as files (see waymark/ctl.h): what the daemon lists, without what became of records, as JSON.
+ * save.c - save sessions as files (see waymark/ctl.h): the daemon's list without the counts, as JSON.
  *
- * A file is written under a name of its own and then given its place: it is there whole or not at all, and a link that
- * somebody put at that name is replaced, not followed. Below $HOME no directory that is a link is entered: $HOME may be
- * another user's when root saves.
+ * A file is written under a temporary name and then renamed, so it is complete or absent; a link of that name is
+ * replaced, not followed. No directory below $HOME is entered through a link: when root saves, $HOME may belong to
+ * another user.
  */
 #include "ctl/connection.h"
 
@@ -28,24 +28,24 @@ static const struct wmk_member saved_members[] = {
 };
 const struct wmk_object wmk_ctl_saved_object = WMK_OBJECT_OF("saved session", wmk_ctl_saved, saved_members);
 
-/* ── where ───────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── find the destination ────────────────────────────────────────────────────────────────────────────── */
 
 int wmk_ctl_name_check(const char *name)
 {
 	size_t len = strlen(name);
 
 	if (len == 0 || len > WMK_CTL_NAME_MAX || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-		return wmk_error(-EINVAL, "a session cannot be called '%.40s'", name);
+		return wmk_error(-EINVAL, "invalid session name '%.40s'", name);
 	for (const char *c = name; *c; c++)
 		if (*c == '/' || (unsigned char)*c < 0x20 || *c == 0x7f)
-			return wmk_error(-EINVAL, "a session's name may not hold a '/' or control characters");
+			return wmk_error(-EINVAL, "invalid session name: '/' and control characters are not allowed");
 	return 0;
 }
 
 static int dir_enter(int at, const char *name, bool make, int flags)
 {
 	if (make && mkdirat(at, name, 0700) != 0 && errno != EEXIST)
-		return wmk_error(-errno, "cannot make the directory %s", name);
+		return wmk_error(-errno, "cannot create the directory %s", name);
 	int dir = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags);
 	return dir < 0 ? wmk_error(-errno, "cannot open the directory %s", name) : dir;
 }
@@ -59,7 +59,7 @@ int wmk_ctl_sessions_dir(bool make, char *path, size_t size)
 	if (dir < 0)
 		return dir;
 	if (snprintf(path, size, "%s/.waymark/sessions", home) >= (int)size)
-		return wmk_error(-ENAMETOOLONG, "the path of your home is too long");
+		return wmk_error(-ENAMETOOLONG, "the path of your home directory is too long");
 	dir = dir_enter(AT_FDCWD, home, false, 0);
 	for (unsigned i = 0; i < 2 && dir >= 0; i++) {
 		int inner = dir_enter(dir, below[i], make, O_NOFOLLOW);
@@ -73,7 +73,7 @@ int wmk_ctl_sessions_dir(bool make, char *path, size_t size)
 struct destination {
 	int dir;
 	char path[WMK_OBJECT_TEXT_MAX];  /* of the directory */
-	const char *file;                /* within it, when the caller named one */
+	const char *file;                /* name in it, if the caller gave one */
 };
 
 static bool ends_in_json(const char *path)
@@ -107,18 +107,18 @@ static int destination_open(struct destination *destination, const char *path)
 	return destination->dir < 0 ? destination->dir : 0;
 }
 
-/* ── the file ────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── write the file ──────────────────────────────────────────────────────────────────────────────────── */
 
-/* A new file under a name that nobody else has. A descriptor, or -errno. */
+/* Create a file with a new temporary name. Returns a descriptor, or -errno. */
 static int temporary_open(int dir, char *name, size_t size)
 {
 	for (unsigned i = 0; i < 100; i++) {
 		snprintf(name, size, ".waymark-%ld-%u.tmp", (long)getpid(), i);
 		int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 		if (fd >= 0 || errno != EEXIST)
-			return fd < 0 ? wmk_error(-errno, "cannot make a file") : fd;
+			return fd < 0 ? wmk_error(-errno, "cannot create a file") : fd;
 	}
-	return wmk_error_said(-EEXIST, "too many files that were not finished are there (.waymark-*.tmp)");
+	return wmk_error_said(-EEXIST, "too many temporary files (.waymark-*.tmp): remove them");
 }
 
 static int write_all(int fd, const char *text, size_t len)
@@ -140,12 +140,12 @@ static int rename_to(int dir, const char *temporary, const char *name, bool repl
 		return renameat(dir, temporary, dir, name) == 0 ? 0 : wmk_error(-errno, "cannot replace the file");
 	if (renameat2(dir, temporary, dir, name, RENAME_NOREPLACE) == 0)
 		return 0;
-	/* A file system that does not know that may know this. */
+	/* A file system without RENAME_NOREPLACE may support hard links. */
 	if ((errno == EINVAL || errno == ENOSYS) && linkat(dir, temporary, dir, name, 0) == 0) {
 		unlinkat(dir, temporary, 0);
 		return 0;
 	}
-	return wmk_error(-errno, errno == EEXIST ? "a file is there; save with 'replace' to write over it"
+	return wmk_error(-errno, errno == EEXIST ? "the file exists: save with 'replace' to overwrite it"
 						 : "cannot name the file");
 }
 
@@ -164,14 +164,14 @@ static int file_write(int dir, const char *name, const char *text, bool replace)
 	if (err < 0)
 		unlinkat(dir, temporary, 0);
 	else
-		/* if it cannot, the name may be lost with the power, not the file's wholeness */
+		/* If this fails, a power failure may lose the name, but the file is complete. */
 		fsync(dir);
 	return err;
 }
 
-/* ── the session ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── save sessions ───────────────────────────────────────────────────────────────────────────────────── */
 
-/* What it is, without what it did. */
+/* Remove everything but the configuration. */
 static void drop_counts(struct wmk_ctl_session *s)
 {
 	struct wmk_ctl_channel *channels = s->channels.items;
@@ -183,7 +183,7 @@ static void drop_counts(struct wmk_ctl_session *s)
 		struct wmk_ctl_rule *rules = channels[i].rules.items;
 
 		memset(&channels[i].counts, 0, sizeof(channels[i].counts));
-		channels[i].calls_by = 0;        /* (decided anew where it is loaded) */
+		channels[i].calls_by = 0;        /* decided again after loading */
 		channels[i].calls_why = NULL;
 		for (uint32_t j = 0; j < channels[i].rules.n; j++)
 			rules[j].matched = 0;
@@ -208,8 +208,8 @@ static int session_save(const struct wmk_ctl_session *session, const struct dest
 	err = wmk_object_copy(&wmk_ctl_session_object, session, &saved.session, &arena);
 	if (err == 0 && !wmk_utf8_is(saved.session.path)) {
 		snprintf(words, sizeof(words),
-			 "the path of session '%s' is not UTF-8, and is not saved: loaded, it writes to the default "
-			 "place",
+			 "the path of session '%s' is not UTF-8 and is not saved: after loading, the session uses the "
+			 "default trace directory",
 			 session->name);
 		saved.session.path = "";
 		err = wmk_ctl_files_add_text(result, &filed->warnings, words);
@@ -242,7 +242,7 @@ static int save_all(const struct wmk_list *sessions, const struct waymark_ctl_sa
 	if (err < 0)
 		return err;
 	if (destination.file && sessions->n != 1)
-		err = wmk_error(-EINVAL, "there are %u sessions, and %s is one file: name a session, or a directory",
+		err = wmk_error(-EINVAL, "%u sessions do not fit into the file %s: name one session, or a directory",
 				sessions->n, o->path);
 	for (uint32_t i = 0; err == 0 && i < sessions->n; i++)
 		err = session_save(&session[i], &destination, o->replace, result);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * view.h - public structures (waymark/ctl.h) of objects that were received, by the tables of wire/object.h.
+ * view.h - make the public structures (waymark/ctl.h) of received objects, by the tables of wire/object.h.
  *
- * A public structure may grow in later versions. Users have a pointer to each, so that no program depends on its size.
- * It shares the strings and arrays of the object.
+ * A public structure may grow in later versions. Users get pointers, so no program depends on its size. Strings and
+ * arrays are shared with the object.
  */
 #ifndef WMK_CTL_VIEW_H
 #define WMK_CTL_VIEW_H

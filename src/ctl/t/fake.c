@@ -19,7 +19,7 @@
 
 #include "ctl/json.h"
 
-/* Only the main thread may fail a test: elsewhere what cannot be ends it all. */
+/* Only the main thread may fail a test; an error in another thread aborts. */
 static void must(bool true_, const char *what)
 {
 	if (!true_) {
@@ -122,7 +122,7 @@ static void log_request(struct fake *fake, const struct wmk_request_type *comman
 
 	must(wmk_json_text(command->request, request, WMK_JSON_SPARSE, &json) == 0, "cannot write a request as JSON");
 	char *to = json;
-	for (const char *from = json; *from; from++)         /* no line breaks, no indentation */
+	for (const char *from = json; *from; from++)         /* remove line breaks and indentation */
 		if (*from != '\n' && *from != '\t')
 			*to++ = *from;
 	*to = '\0';
@@ -242,7 +242,7 @@ void fake_close(struct fake *fake)
 	rmdir(fake->dir);
 }
 
-/* ── a test's rig ────────────────────────────────────────────────────────────────────────────────────── */
+/* ── rig of a test ───────────────────────────────────────────────────────────────────────────────────── */
 
 void fake_rig_connect(struct fake_rig *rig, int timeout_ms)
 {

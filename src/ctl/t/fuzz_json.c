@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_json.c - any text as JSON of any object of control: the first byte says which. What is read can be sent, and is
- * written to JSON that reads to the same.
+ * fuzz_json.c - any text as JSON of any control object; the first byte selects the object. What can be parsed can be
+ * encoded, and its JSON parses to the same object.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	const struct wmk_request_type *c = &wmk_ctl_requests[data[0] % 32 % wmk_ctl_n_requests];
 	const struct wmk_object *is = data[0] % 64 < 32 ? c->request : c->reply;
-	char *text = malloc(size > 1 ? size - 1 : 1);   /* the sanitizer sees its end */
+	char *text = malloc(size > 1 ? size - 1 : 1);   /* exact size, so that the sanitizer detects overreads */
 	void *object = malloc(is->size);
 
 	if (!text || !object)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_reply.c - any bytes as a session daemon's answers. The first byte says which command is asked first; what
- * follows is all that the daemon says before it hangs up. Command after command is asked until the connection is no
- * more. Each is answered, with a result of which everything can be looked at, or fails in words; and none waits for
- * ever.
+ * fuzz_reply.c - any bytes as replies of a session daemon. The first byte selects the first request; the rest is all
+ * that the daemon sends before it closes the connection. Requests are sent until the connection is closed. Each returns
+ * a result that can be read completely, or fails with a message; none waits forever.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,14 +15,14 @@
 #include "ctl/connection.h"
 #include "wire/t/peer.h"
 
-#define EARLIER 1u                   /* number of a request before these, to which an answer may come late */
+#define EARLIER 1u                   /* number of an earlier request, to which a late reply may arrive */
 #define HANGS_S 60
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static volatile size_t seen;
 
-/* ── what users see of a result ──────────────────────────────────────────────────────────────────────── */
+/* ── read all parts of a result ──────────────────────────────────────────────────────────────────────── */
 
 static size_t see_texts(const char *const *texts, unsigned n)
 {
@@ -118,9 +117,9 @@ static size_t see_all(const struct waymark_ctl_result *result)
 	return sum + see_texts(texts, n);
 }
 
-/* ── the dialogue ────────────────────────────────────────────────────────────────────────────────────── */
+/* ── requests ────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* As its own error, not of the connection's. */
+/* True if the daemon reports EPROTO itself, as opposed to a broken connection. */
 static bool says_eproto(const uint8_t *data, size_t size)
 {
 	const int32_t number = EPROTO;

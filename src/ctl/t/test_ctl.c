@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_ctl.c - the control library against a fake daemon: what it asks, and what it makes of answers. */
+/* test_ctl.c - the control library with a fake daemon: the requests that it sends, and the results that it returns. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 
 #include "fake.h"
 
-/* ── what is asked ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── requests ────────────────────────────────────────────────────────────────────────────────────────── */
 
 #define ASKS(call, line) do { \
 	fake_log_clear(&rig->fake); \
@@ -143,7 +143,7 @@ static void test_asks_events(void **state)
 	assert_null(waymark_ctl_level_name(WAYMARK_CTL_LEVELS));
 }
 
-/* Options of an older caller, of a newer one, and of none. */
+/* Options of an older caller, of a newer one, and no options. */
 static void test_option_sizes_of_other_versions_are_accepted(void **state)
 {
 	struct fake_rig *rig = *state;
@@ -180,7 +180,7 @@ static void test_option_sizes_of_other_versions_are_accepted(void **state)
 	fake_rig_says("the rules have different sizes");
 }
 
-/* ── what is answered ────────────────────────────────────────────────────────────────────────────────── */
+/* ── results ─────────────────────────────────────────────────────────────────────────────────────────── */
 
 static void test_outcome(void **state)
 {
@@ -244,7 +244,7 @@ static void test_outcome(void **state)
 
 	rig->fake.outcome = (struct wmk_ctl_outcome){ { &app, 1 }, { warnings, 2 }, { &session, 1 } };
 	assert_int_equal(waymark_ctl_start(rig->ctl, "s", &result), 0);
-	waymark_ctl_close(rig->ctl);             /* the result does not need it */
+	waymark_ctl_close(rig->ctl);             /* the result stays valid */
 	rig->ctl = NULL;
 	assert_int_equal(waymark_ctl_result_warnings(result, &texts), 2);
 	assert_string_equal(texts[1], "two");
@@ -326,7 +326,7 @@ static void test_kernel(void **state)
 	waymark_ctl_result_free(result);
 }
 
-/* A list that needs several frames. */
+/* A list of several frames. */
 static void test_many_apps(void **state)
 {
 	enum { APPS = 300, EVENTS = 20 };
@@ -393,7 +393,7 @@ static void test_version_and_shutdown(void **state)
 	assert_int_equal(waymark_ctl_version(rig->ctl, NULL), -ENOTCONN);
 }
 
-/* The daemon's chain of causes is one here too. */
+/* The daemon's chain of causes becomes a chain in the client. */
 static void test_daemon_error(void **state)
 {
 	struct fake_rig *rig = *state;
@@ -413,8 +413,8 @@ static void test_daemon_error(void **state)
 			    "the command 'start' failed: cannot start 's': cannot write /t: No space left on device");
 	rig->fake.refuse_words = "";
 	assert_int_equal(waymark_ctl_start(rig->ctl, "s", &result), -ENOSPC);
-	fake_rig_says("the session daemon does not say why");
-	assert_int_equal(waymark_ctl_stop(rig->ctl, "s", NULL), 0);      /* it goes on */
+	fake_rig_says("the session daemon reports an error without a message");
+	assert_int_equal(waymark_ctl_stop(rig->ctl, "s", NULL), 0);      /* the connection stays usable */
 }
 
 #define WITH_RIG(f) cmocka_unit_test_setup_teardown(f, fake_rig_open, fake_rig_close)

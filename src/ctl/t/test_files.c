@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_files.c - sessions saved as files and loaded from them, against a fake daemon. */
+/* test_files.c - save sessions to files and load them, with a fake daemon. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -105,7 +105,7 @@ static void assert_says(const char *what)
 		fail_msg("'%s' does not say '%s'", text, what);
 }
 
-/* The path of a file below the home, in one of a few buffers. */
+/* Return the path of a file in the home directory, in one of four buffers. */
 static const char *at_home(const struct rig *rig, const char *name)
 {
 	static char paths[4][200];
@@ -170,24 +170,24 @@ static void test_save(void **state)
 	assert_holds(files[0], saved_one);
 	assert_holds(files[1], "{\n\t\"version\": 1,\n\t\"session\": {\n\t\t\"name\": \"two\"\n\t}\n}\n");
 	waymark_ctl_result_free(result);
-	/* What is there is written over only when asked. */
+	/* An existing file is replaced only on request. */
 	assert_int_equal(save(rig, "one", NULL, false, NULL), -EEXIST);
-	assert_says("a file is there");
+	assert_says("the file exists");
 	assert_int_equal(save(rig, "one", NULL, true, NULL), 0);
-	/* A file by name; a directory, which is made. */
+	/* A file given by name; a directory, which is created. */
 	assert_int_equal(save(rig, "two", at_home(rig, "my.json"), false, NULL), 0);
 	assert_holds(at_home(rig, "my.json"), "{\n\t\"version\": 1,");
 	assert_int_equal(save(rig, NULL, at_home(rig, "made"), false, NULL), 0);
 	assert_holds(at_home(rig, "made/one.json"), saved_one);
 	assert_int_equal(save(rig, NULL, at_home(rig, "all.json"), false, NULL), -EINVAL);
-	assert_says("there are 2 sessions, and");
+	assert_says("2 sessions do not fit into the file");
 	assert_int_equal(save(rig, "three", NULL, false, NULL), -ENOENT);
 	rig->fake.sessions.n = 0;
 	assert_int_equal(save(rig, NULL, NULL, false, NULL), -ENOENT);
 	assert_int_equal(access(at_home(rig, ".waymark/sessions/.waymark-1-0.tmp"), F_OK), -1);
 }
 
-/* Links are not followed, and a daemon that lies about names writes nowhere else. */
+/* Links are not followed, and a daemon with an invalid session name cannot cause a write elsewhere. */
 static void test_save_links(void **state)
 {
 	struct rig *rig = *state;
@@ -208,11 +208,11 @@ static void test_save_links(void **state)
 	assert_says("cannot open the directory .waymark");
 	rig->fake.sessions = (struct wmk_list){ &liar, 1 };
 	assert_int_equal(save(rig, NULL, at_home(rig, "made"), false, NULL), -EINVAL);
-	assert_says("a session's name may not hold a '/'");
+	assert_says("invalid session name: '/'");
 	assert_int_equal(access(at_home(rig, "liar.json"), F_OK), -1);
 }
 
-/* ── loading ─────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── load ────────────────────────────────────────────────────────────────────────────────────────────── */
 
 static void assert_asked(struct rig *rig, const char *const *lines)
 {
@@ -226,7 +226,7 @@ static void assert_asked(struct rig *rig, const char *const *lines)
 			free(line);
 			return;
 		}
-		/* HOME in a line stands for where the default place is. */
+		/* HOME in a line stands for the home directory. */
 		snprintf(home, sizeof(home), "\"home\": \"%s\"", rig->home);
 		const char *mark = strstr(lines[i], "HOME");
 		snprintf(want, sizeof(want), "%.*s%s%s",
@@ -276,7 +276,7 @@ static void test_load(void **state)
 	waymark_ctl_result_free(result);
 }
 
-/* Until it is destroyed. */
+/* A session of that name exists until it is destroyed. */
 static bool there_is_one;
 
 static bool with_one_there(struct fake *fake, int sock, const struct wmk_frame *frame, const void *request)
@@ -306,7 +306,7 @@ static void test_load_otherwise(void **state)
 	assert_int_equal(save(rig, NULL, NULL, false, NULL), 0);
 	fake_log_clear(&rig->fake);
 	rig->fake.sessions = (struct wmk_list){ 0 };
-	/* the daemon denies what it has made */
+	/* the daemon does not list the session that it has created */
 	assert_int_equal(waymark_ctl_load(rig->ctl, &options, NULL), -ENOENT);
 	assert_asked(rig, asked);
 	options.output = NULL;
@@ -314,13 +314,13 @@ static void test_load_otherwise(void **state)
 	options.session = NULL;
 	options.name = "new";
 	assert_int_equal(waymark_ctl_load(rig->ctl, &options, NULL), -EINVAL);
-	assert_says("2 sessions cannot all have one name");
+	assert_says("a name or path is given for 2 sessions");
 	options.output = "/o";
 	options.default_output = true;
 	assert_int_equal(waymark_ctl_load(rig->ctl, &options, NULL), -EINVAL);
 }
 
-/* What is there makes way when nothing else is in the way, and not before. */
+/* An existing session is replaced only if its name is the only obstacle. */
 static void test_load_replaces(void **state)
 {
 	static const char *const asked[] = { "create {\"name\": \"two\",HOME}", NULL };
@@ -350,7 +350,7 @@ static void test_load_replaces(void **state)
 	snprintf(gone, sizeof(gone), "destroy {\"session\": \"loading-%d\"}", (int)getpid());
 	assert_int_equal(waymark_ctl_load(rig->ctl, &options, NULL), 0);
 	assert_asked(rig, replaced);
-	/* refused for another reason, nothing is destroyed for it */
+	/* after another error, no session is destroyed */
 	rig->fake.handler = NULL;
 	rig->fake.refuse = WMK_CTL_CREATE;
 	rig->fake.refuse_errno = ENOTEMPTY;
@@ -360,7 +360,7 @@ static void test_load_replaces(void **state)
 	assert_asked(rig, asked);
 }
 
-/* A trace that is there is not written into. */
+/* An existing trace is not written into. */
 static void test_load_trace_there(void **state)
 {
 	struct rig *rig = *state;
@@ -384,11 +384,11 @@ static void test_load_trace_there(void **state)
 	rig->fake.refuse = 0;
 	assert_int_equal(waymark_ctl_load(rig->ctl, &options, &result), 0);
 	assert_int_equal(waymark_ctl_result_warnings(result, &warnings), 1);
-	assert_non_null(strstr(warnings[0], "holds a trace already"));
+	assert_non_null(strstr(warnings[0], "contains a trace"));
 	waymark_ctl_result_free(result);
 }
 
-/* What cannot be made whole is not left half made, and why is what the user reads. */
+/* If a part fails, the incomplete session is destroyed, and the first error is reported. */
 static void test_load_fails(void **state)
 {
 	struct rig *rig = *state;
@@ -400,8 +400,9 @@ static void test_load_fails(void **state)
 	rig->fake.refuse_errno = ENOSPC;
 	rig->fake.refuse_words = "no room: not enough memory";
 	assert_int_equal(waymark_ctl_load(rig->ctl, &options, NULL), -ENOSPC);
-	assert_says("cannot load session 'one': cannot make channel 'c': the command 'enable-channel' failed: no room: "
-		    "not enough memory");
+	assert_says(
+		"cannot load session 'one': cannot create channel 'c': the command 'enable-channel' failed: no room: "
+		"not enough memory");
 	char *last = fake_log(&rig->fake, 4);
 	assert_string_equal(last, "destroy {\"session\": \"one\"}");
 	free(last);
@@ -412,16 +413,16 @@ static void test_load_refused(void **state)
 	static const struct {
 		const char *text, *says;
 	} bad[] = {
-		{ "", "line 1 is not JSON" },
+		{ "", "line 1 is not valid JSON" },
 		{ "{}", "a saved session of version 0" },
 		{ "{\"version\": 2}", "a saved session of version 2" },
 		{ "{\"version\": 1, \"session\": {\"nam\": \"x\"}}",
-		  "it is no saved session: in session: 'session' has no member 'nam' (perhaps: name" },
-		{ "{\"version\": 1, \"session\": {}}", "a session cannot be called ''" },
-		{ "{\"version\": 1, \"session\": {\"name\": \"a/b\"}}", "may not hold a '/'" },
+		  "not a saved session: in session: 'session' has no member 'nam' (perhaps: name" },
+		{ "{\"version\": 1, \"session\": {}}", "invalid session name ''" },
+		{ "{\"version\": 1, \"session\": {\"name\": \"a/b\"}}", "'/' and control characters are not allowed" },
 		{ "{\"version\": 1, \"session\": {\"name\": \"x\", \"channels\": [{\"name\": \"c\", \"domain\": "
 		  "{\"kind\": \"pid\", \"pid\": 1,\"start_time\": 999999999999}}]}}",
-		  "process 1, which channel 'c' was for, is gone" },
+		  "process 1, which channel 'c' was for, has ended" },
 	};
 	struct rig *rig = *state;
 	struct waymark_ctl_load_options options = { .size = sizeof(options), .path = at_home(rig, "bad.json") };
@@ -432,22 +433,22 @@ static void test_load_refused(void **state)
 		assert_says(bad[i].says);
 	}
 	char *line = fake_log(&rig->fake, 0);
-	assert_string_equal(line, "");           /* nothing was asked for */
+	assert_string_equal(line, "");           /* no request was sent */
 	free(line);
 	options.session = "other";
 	write_text(options.path, "{\"version\": 1, \"session\": {\"name\": \"x\"}}");
 	assert_int_equal(waymark_ctl_load(rig->ctl, &options, NULL), -ENOENT);
-	assert_says("it holds session 'x', not 'other'");
+	assert_says("it contains session 'x', not 'other'");
 	options.session = NULL;
 	options.path = at_home(rig, "nothing");
 	assert_int_equal(waymark_ctl_load(rig->ctl, &options, NULL), -ENOENT);
 	options.path = rig->home;
 	unlink(at_home(rig, "bad.json"));
 	assert_int_equal(waymark_ctl_load(rig->ctl, &options, NULL), -ENOENT);
-	assert_says("there are no saved sessions in");
+	assert_says("no saved sessions in");
 	options.path = "/dev/zero";
 	assert_int_equal(waymark_ctl_load(rig->ctl, &options, NULL), -EINVAL);
-	assert_says("it is no regular file");
+	assert_says("not a regular file");
 	options.path = at_home(rig, "fifo.json");
 	assert_int_equal(mkfifo(options.path, 0600), 0);
 	assert_int_equal(waymark_ctl_load(rig->ctl, &options, NULL), -EINVAL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_hostile.c - the control library and a session daemon that is not there, is somebody else's, is late, or
+ * test_hostile.c - the control library with a session daemon that is absent, belongs to another user, is late, or
  * misbehaves.
  */
 #include <errno.h>
@@ -144,7 +144,7 @@ static void test_misbehaves(void **state)
 		{ half_a_frame, -ECONNRESET, "the session daemon has closed the connection" },
 		{ half_a_header, -ECONNRESET, "the session daemon has closed the connection" },
 		{ half_an_object, -ECONNRESET, "the session daemon has closed the connection" },
-		{ future_number, -EPROTO, "which was not made" },
+		{ future_number, -EPROTO, "which was not sent" },
 		{ wrong_type, -EPROTO, "answers with a message of type" },
 		{ too_long, -EPROTO, "a message of 1048577 bytes" },
 		{ other_version, -EPROTONOSUPPORT, "speaks version" },
@@ -169,7 +169,7 @@ static void test_misbehaves(void **state)
 	}
 }
 
-/* The descriptor that nobody asked for is closed; the answer counts. */
+/* A descriptor that does not belong to a reply is closed, and the reply is valid. */
 BAD(gives_descriptor)
 {
 	struct wmk_out out = { 0 };
@@ -193,13 +193,13 @@ static void test_descriptor(void **state)
 	rig->fake.handler = gives_descriptor;
 	assert_int_equal(waymark_ctl_start(rig->ctl, "s", NULL), 0);
 	assert_int_equal(waymark_ctl_start(rig->ctl, "s", NULL), 0);
-	fake_rig_connect(rig, 0);                      /* the fake has nothing in hand any more */
+	fake_rig_connect(rig, 0);                      /* the fake has handled all earlier requests now */
 	int after = dup(0);
 	assert_int_equal(after, before);
 	close(after);
 }
 
-static uint32_t late;                    /* the request that has not been answered yet */
+static uint32_t late;                    /* request that is not answered yet */
 
 BAD(answers_late)
 {
@@ -248,7 +248,7 @@ static void test_turned_away(void **state)
 	fake_rig_says("256 clients are connected: no more may be");
 }
 
-/* ── connecting ──────────────────────────────────────────────────────────────────────────────────────── */
+/* ── connect ─────────────────────────────────────────────────────────────────────────────────────────── */
 
 static void test_connect_fails(void **state)
 {
@@ -294,7 +294,7 @@ static void test_connect_fails(void **state)
 	assert_int_equal(waymark_ctl_connect(&options, &ctl), -ECONNREFUSED);
 }
 
-/* A socket of a third user is not spoken to, unless root has named it. */
+/* A socket of a third user is rejected, unless root has named it. */
 static void test_strangers_socket(void **state)
 {
 	struct waymark_ctl_connect_options options = { .size = sizeof(options), .start = WAYMARK_CTL_START_NEVER };
@@ -307,7 +307,7 @@ static void test_strangers_socket(void **state)
 	fake_open(&fake, 65534);
 	setenv("WAYMARK_RUNDIR", fake.dir, 1);
 	assert_int_equal(waymark_ctl_connect(&options, &ctl), -EACCES);
-	fake_rig_says("user 65534 listens, neither root nor you");
+	fake_rig_says("belongs to user 65534: only root or you are allowed");
 	unsetenv("WAYMARK_RUNDIR");
 	options.rundir = fake.dir;
 	assert_int_equal(waymark_ctl_connect(&options, &ctl), 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_json.c - objects as JSON and back: every kind of member, what is missing, unknown, of another type, too large.
+ * test_json.c - objects as JSON and back: every kind of member; missing, unknown, mistyped and too large members.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -106,7 +106,7 @@ static void assert_says(const char *what)
 		fail_msg("'%s' does not say '%s'", text, what);
 }
 
-/* Two objects are the same when they travel as the same bytes. */
+/* Assert that two objects have the same encoding. */
 static void assert_same(const struct wmk_object *is, const void *a, const void *b)
 {
 	uint8_t *x, *y;
@@ -150,7 +150,7 @@ static void test_sparse(void **state)
 	assert_int_equal(wmk_json_read(&all_object, text, strlen(text), &b, &arena), 0);
 	assert_same(&all_object, &a, &b);
 	free(text);
-	/* Every member by itself is written and comes back. */
+	/* Every member alone is written and read back. */
 	for (size_t i = 0; i < all_object.n_members; i++) {
 		struct all full = example();
 		size_t at = all_members[i].offset,
@@ -166,7 +166,7 @@ static void test_sparse(void **state)
 	}
 }
 
-/* Text that is not UTF-8 is written so that JSON stays JSON. */
+/* Text that is not UTF-8 is written as valid JSON. */
 static void test_not_utf8(void **state)
 {
 	struct all a = { .text = "\xff\xc3" "a\xed\xa0\x80\xc0\x80\xf4\x90\x80\x80\xe2\x82" };
@@ -180,7 +180,7 @@ static void test_not_utf8(void **state)
 	free(text);
 }
 
-/* What is printed to `to`, which is closed then: 0 or -errno. */
+/* Print to `to` and close it. 0 or -errno. */
 static int print_to(const struct all *a, unsigned flags, FILE *to)
 {
 	const int err = wmk_json_print(&all_object, a, flags, to);
@@ -190,7 +190,8 @@ static int print_to(const struct all *a, unsigned flags, FILE *to)
 }
 
 /*
- * In pieces as at once: short, and of texts that are longer than pieces, or make none of them end where another begins.
+ * Output in pieces equals output at once: for short strings, strings longer than a piece, and strings that end at the
+ * end of a piece.
  */
 static void test_printed(void **state)
 {
@@ -203,7 +204,7 @@ static void test_printed(void **state)
 		struct all a = example();
 		const size_t n = lengths[i / 2];
 
-		memset(long_text, i % 2 ? '"' : 'x', n);         /* (each of the one is a piece by itself) */
+		memset(long_text, i % 2 ? '"' : 'x', n);         /* each '"' is a piece of its own */
 		long_text[n] = '\0';
 		a.text = long_text;
 		for (unsigned flags = 0; flags <= WMK_JSON_SPARSE; flags++) {
@@ -235,7 +236,7 @@ static void test_unprintable(void **state)
 	assert_says("cannot write the object 'everything' as JSON");
 	a.word = 3;
 	assert_int_equal(print_to(&a, 0, fopen("/dev/null", "w")), -EINVAL);
-	assert_says("word is 3, which has no word");
+	assert_says("word has the unknown value 3");
 	free(long_text);
 }
 
@@ -248,7 +249,7 @@ static void test_unwritable(void **state)
 	a.word = 3;
 	assert_int_equal(wmk_json_text(&all_object, &a, 0, &text), -EINVAL);
 	assert_null(text);
-	assert_says("word is 3, which has no word");
+	assert_says("word has the unknown value 3");
 }
 
 static void test_invalid_json_is_refused(void **state)
@@ -256,12 +257,12 @@ static void test_invalid_json_is_refused(void **state)
 	static const struct {
 		const char *text, *says;
 	} refused[] = {
-		{ "", "line 1 is not JSON: it ends too early" },
-		{ "{\n\n\"u32\": ", "line 3 is not JSON: it ends too early" },
-		{ "{\"u32\": 1}\n{", "line 2 is not JSON" },
-		{ "{\"u32\": 1,}", "line 1 is not JSON" },
-		{ "{\"u32\": 1 \"u64\": 2}", "line 1 is not JSON" },
-		{ "// {}", "line 1 is not JSON" },
+		{ "", "line 1 is not valid JSON: unexpected end of the text" },
+		{ "{\n\n\"u32\": ", "line 3 is not valid JSON: unexpected end of the text" },
+		{ "{\"u32\": 1}\n{", "line 2 is not valid JSON" },
+		{ "{\"u32\": 1,}", "line 1 is not valid JSON" },
+		{ "{\"u32\": 1 \"u64\": 2}", "line 1 is not valid JSON" },
+		{ "// {}", "line 1 is not valid JSON" },
 		{ "null ", "'everything' is not an object in { }" },
 		{ "[]", "'everything' is not an object in { }" },
 		{ "{\"u33\": 1}", "'everything' has no member 'u33' (perhaps: u32" },
@@ -270,36 +271,38 @@ static void test_invalid_json_is_refused(void **state)
 		{ "{\"leaf\": {\"word\": \"grene\"}}", "in leaf: word cannot be 'grene' (perhaps: green" },
 		{ "{\"word\": \"zzzzzz\"}", "word cannot be 'zzzzzz' (perhaps: red, green, blue)" },
 		{ "{\"word\": 1}", "word is not a word in quotes" },
-		{ "{\"u32\": 4294967296}", "u32 is 4294967296: 4294967295 is the largest" },
+		{ "{\"u32\": 4294967296}", "u32 is 4294967296: at most 4294967295 is allowed" },
 		{ "{\"u32\": -1}", "u32 is not a whole number from 0 on" },
 		{ "{\"u32\": 1.5}", "u32 is not a whole number" },
 		{ "{\"u32\": \"1\"}", "u32 is not a whole number" },
 		{ "{\"u32\": null}", "u32 is not a whole number" },
-		{ "{\"u64\": 18446744073709551616}", "line 1 has a number of too many digits" },
+		{ "{\"u64\": 18446744073709551616}", "line 1: a number has too many digits" },
 		{ "{\"i64\": 9223372036854775808}", "i64 is larger than 9223372036854775807" },
-		{ "{\"i64\": -9223372036854775809}", "line 1 has a number of too many digits" },
+		{ "{\"i64\": -9223372036854775809}", "line 1: a number has too many digits" },
 		{ "{\"text\": \"99999999999999999999999 \\\" 99999999999999999999999\", \"u32\": "
 		  "99999999999999999999999}",
 		  "too many digits" },
 		{ "{\"i64\": true}", "i64 is not a whole number" },
 		{ "{\"truth\": 1}", "truth is not true or false" },
 		{ "{\"text\": 1}", "text is not text in quotes" },
-		{ "{\"text\": \"forty-one bytes of text, which is too long\"}", "text has 42 bytes: 40 may be" },
-		{ "{\"text\": \"a\\u0000b\"}", "text holds a NUL" },
-		{ "{\"text\": \"\xff\"}", "text holds bytes that are not UTF-8" },
+		{ "{\"text\": \"forty-one bytes of text, which is too long\"}",
+		  "text has 42 bytes: at most 40 are allowed" },
+		{ "{\"text\": \"a\\u0000b\"}", "text contains a NUL" },
+		{ "{\"text\": \"\xff\"}", "text contains bytes that are not UTF-8" },
 		{ "{\"uuid\": \"01020304-0506-0708-090a-0b0c0d0e0ff\"}", "uuid is not a UUID" },
 		{ "{\"uuid\": \"01020304-0506-0708-090a-0b0c0d0e0fff1\"}", "uuid is not a UUID" },
 		{ "{\"uuid\": \"01020304+0506-0708-090a-0b0c0d0e0fff\"}", "uuid is not a UUID" },
 		{ "{\"uuid\": 5}", "uuid is not a UUID" },
 		{ "{\"leaf\": []}", "in leaf: 'leaf' is not an object" },
 		{ "{\"leaves\": {}}", "leaves is not a list" },
-		{ "{\"leaves\": [{}, {}, {}, {}]}", "leaves has 4 elements: 3 may be" },
+		{ "{\"leaves\": [{}, {}, {}, {}]}", "leaves has 4 elements: at most 3 are allowed" },
 		{ "{\"leaves\": [1]}", "in leaves[0]: 'leaf' is not an object" },
 		{ "{\"texts\": [\"\", \"\", \"\", \"\"]}", "texts has 4 elements" },
 		{ "{\"texts\": [1]}", "in texts[0]: texts is not text" },
 		{ "{\"numbers\": [1, 2, 3, 4]}", "numbers has 4 elements" },
 		{ "{\"numbers\": [1, -2]}", "in numbers[1]: numbers is not a whole number" },
-		{ "{\"leaf\": [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]}", "line 1 is not JSON" },
+		{ "{\"leaf\": [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]}",
+		  "line 1 is not valid JSON" },
 	};
 	struct all a, zero;
 
@@ -318,10 +321,10 @@ static void test_invalid_json_is_refused(void **state)
 	}
 	assert_int_equal(wmk_json_read(&all_object, "{}\0 ", 4, &a, &arena), -EINVAL);
 	assert_int_equal(wmk_json_read(&all_object, "{}", WMK_JSON_MAX + 1, &a, &arena), -EINVAL);
-	assert_says("JSON of");
+	assert_says("the JSON text has");
 }
 
-/* A session as a person would write it. */
+/* A handwritten session. */
 static void test_handwritten_session_is_read(void **state)
 {
 	static const char text[] =

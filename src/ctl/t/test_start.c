@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * test_start.c - the control library starts a session daemon: this program itself, which behaves as $FAKE_DAEMON says
- * when that is set.
+ * if that is set.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,11 +25,11 @@
 
 #include "fake.h"
 
-#define LEAKED 50                        /* a descriptor of the test's that no daemon should have */
+#define LEAKED 50                        /* a descriptor of the test that no daemon should inherit */
 
-/* ── the daemon ──────────────────────────────────────────────────────────────────────────────────────── */
+/* ── the fake daemon ─────────────────────────────────────────────────────────────────────────────────── */
 
-/* What of a clean start is missing; "" if nothing. */
+/* Return what a clean start lacks; "" if nothing. */
 static const char *missing(void)
 {
 	struct stat null, st;
@@ -68,13 +68,13 @@ static int fake_daemon(const char *how)
 	struct fake fake = { .stop = { -1, -1 } };
 	const char *rundir = getenv("WAYMARK_RUNDIR");
 
-	alarm(60);                       /* whatever becomes of the test */
+	alarm(60);                       /* ends even if the test crashes */
 	pthread_mutex_init(&fake.lock, NULL);
 	if (strcmp(how, "fails") == 0)
 		say("!the lock is held: by process 7");
 	if (strcmp(how, "dies") == 0 || strcmp(how, "fails") == 0)
 		return 1;
-	if (strcmp(how, "is mute") == 0) {       /* until nobody waits any more */
+	if (strcmp(how, "is mute") == 0) {       /* until the library stops waiting */
 		struct pollfd p = { .fd = atoi(getenv("WAYMARK_READY_FD")) };
 
 		return poll(&p, 1, -1) < 0;
@@ -82,7 +82,7 @@ static int fake_daemon(const char *how)
 	fake.version = missing();
 	strcpy(fake.dir, rundir);
 	int listener = fake_listen(rundir, (uid_t)-1);
-	if (strcmp(how, "is second") == 0)       /* another one listens by now, this one says so */
+	if (strcmp(how, "is second") == 0)       /* report that another daemon listens already */
 		say("!a daemon runs there");
 	else
 		say("+");
@@ -91,7 +91,7 @@ static int fake_daemon(const char *how)
 	return 0;
 }
 
-/* ── the tests ───────────────────────────────────────────────────────────────────────────────────────── */
+/* ── tests ───────────────────────────────────────────────────────────────────────────────────────────── */
 
 static char dir[64], self[4096];
 
@@ -158,7 +158,7 @@ static void test_starts(void **state)
 	assert_int_equal(waymark_ctl_version(ctl, &result), 0);
 	assert_string_equal(waymark_ctl_result_version(result)->version, "");
 	waymark_ctl_result_free(result);
-	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);        /* it is no child of ours */
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);        /* the daemon is not a child of this process */
 	assert_int_equal(errno, ECHILD);
 	assert_int_equal(waymark_ctl_shutdown(ctl), 0);
 	waymark_ctl_close(ctl);
@@ -167,7 +167,7 @@ static void test_starts(void **state)
 	signal(SIGUSR2, SIG_DFL);
 }
 
-/* Found by the environment; and children of the program that are nobody's business of ours stay its own. */
+/* The daemon is found by the environment, and starting it does not reap other children of the program. */
 static void test_by_environment(void **state)
 {
 	struct waymark_ctl *ctl;
@@ -193,16 +193,16 @@ static void test_does_not_start(void **state)
 
 	(void)state;
 	assert_int_equal(start("dies", self, 0, &ctl), -ECHILD);
-	assert_says("ended before it listened, without a word");
+	assert_says("ended before it listened, without a message");
 	assert_int_equal(start("fails", self, 0, &ctl), -ECHILD);
 	assert_says("did not start: the lock is held: by process 7");
 	assert_null(ctl);
 	assert_int_equal(start("is mute", self, 100, &ctl), -ETIMEDOUT);
-	assert_says("has not said that it listens");
+	assert_says("has not reported that it listens");
 	assert_int_equal(start("listens", "/nowhere/sessiond", 0, &ctl), -ENOENT);
 	assert_says("cannot start the session daemon /nowhere/sessiond");
 	assert_int_equal(start("listens", "/etc/passwd", 0, &ctl), -EACCES);
-	assert_says("it is no program");
+	assert_says("not an executable file");
 	snprintf(path, sizeof(path), "%s/empty", dir);
 	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
 	assert_true(fd >= 0 && write(fd, "#!/nowhere\n", 11) == 11);
@@ -212,10 +212,10 @@ static void test_does_not_start(void **state)
 	unlink(path);
 	setenv("PATH", "relative::/nowhere", 1);
 	assert_int_equal(start("listens", NULL, 0, &ctl), -ENOENT);
-	assert_says("no waymark-sessiond to start is beside this program or in PATH");
+	assert_says("the program waymark-sessiond is neither beside this program nor in PATH");
 }
 
-/* Two are started at once: that the second one fails is no failure. */
+/* If two are started at once, the failure of the second is not an error. */
 static void test_two(void **state)
 {
 	struct waymark_ctl *ctl;
