@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * consumerd.c - waymark-consumerd: empties rings into trace directories, commanded by a session daemon
- * (consumer/server.h).
+ * consumerd.c - waymark-consumerd: options of the consumer daemon. consumer/server.h implements it: it drains rings
+ * into trace directories, controlled by a session daemon.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -36,10 +36,10 @@ static void usage(FILE *out)
 {
 	fprintf(out,
 		"usage: waymark-consumerd [--rundir DIR] [--kernel] [--disk-reserve BYTES] [--keep] [--connection FD]\n"
-		"Empties rings into trace directories. The session daemon starts it; see waymark-consumerd(8).\n");
+		"Drain rings into trace directories. The session daemon starts it; see waymark-consumerd(8).\n");
 }
 
-/* Each set of rings is a descriptor, each stream two or three. */
+/* Each ring set needs a descriptor, each stream two or three. */
 static void raise_limit(void)
 {
 	struct rlimit files;
@@ -51,8 +51,8 @@ static void raise_limit(void)
 }
 
 /*
- * Who writes for a user must not write past that user's quota, nor into the blocks that a file system keeps for root.
- * Before there are threads: each has its own capabilities.
+ * Give up CAP_SYS_RESOURCE: a process that writes for a user must not exceed that user's quota, nor use the blocks that
+ * a file system reserves for root. Called before threads are created, because each thread has its own capabilities.
  */
 static void obey_quotas(void)
 {
@@ -64,7 +64,7 @@ static void obey_quotas(void)
 	data[0].effective &= ~(1u << CAP_SYS_RESOURCE);
 	data[0].permitted &= ~(1u << CAP_SYS_RESOURCE);
 	if (syscall(SYS_capset, &header, data) < 0)
-		log_message("could not give up the right to exceed quotas");
+		log_message("cannot give up CAP_SYS_RESOURCE: disk quotas of users may be exceeded");
 }
 
 static void catch_signals(void)
@@ -76,11 +76,11 @@ static void catch_signals(void)
 	sigaction(SIGINT, &stop, NULL);
 	sigaction(SIGHUP, &ignore, NULL);
 	sigaction(SIGPIPE, &ignore, NULL);
-	/* A file that may grow no further is an error of that write. */
+	/* Exceeding the limit of a file's size is an error of the write, not a fatal signal. */
 	sigaction(SIGXFSZ, &ignore, NULL);
 }
 
-/* At the end there is nothing that they could end. */
+/* During the final cleanup, signals have no effect. */
 static void ignore_signals(void)
 {
 	const struct sigaction ignore = { .sa_handler = SIG_IGN };

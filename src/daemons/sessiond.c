@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sessiond.c - waymark-sessiond: options and environment of the session daemon; sessiond/server.h is the daemon.
+ * sessiond.c - waymark-sessiond: options and environment of the session daemon. sessiond/server.h implements it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,21 +20,21 @@
 static const char usage[] =
 	"usage: waymark-sessiond [--rundir DIRECTORY] [--consumerd PROGRAM] [--limits FILE] [--recover DIRECTORY] "
 	"[--background]\n       waymark-sessiond --version | --help\n\n"
-	"Where programs that are instrumented and those who trace them meet: one for each user, root's for all.\n"
-	"\n  --rundir DIRECTORY     where its sockets are ($WAYMARK_RUNDIR, else /run/waymark for root, "
+	"Control tracing sessions of applications and the kernel: one session daemon per user, root's for all users.\n"
+	"\n  --rundir DIRECTORY     the runtime directory ($WAYMARK_RUNDIR, else /run/waymark for root, "
 	"/run/user/UID/waymark,\n                         /tmp/waymark-UID)\n"
-	"  --consumerd PROGRAM    the consumer daemon (waymark-consumerd, next to this program)\n"
-	"  --limits FILE          what sessions may take, see waymark-sessiond(8) (" WAYMARK_LIMITS
-	", if it is there)\n"
-	"  --recover DIRECTORY    take over the session whose rings are files there, and nothing else: what `waymark "
-	"recover` starts\n  --background           return when it listens, and go on without a terminal\n";
+	"  --consumerd PROGRAM    the consumer daemon (waymark-consumerd in the directory of this program)\n"
+	"  --limits FILE          the file of limits, see waymark-sessiond(8) (" WAYMARK_LIMITS
+	", which is optional)\n"
+	"  --recover DIRECTORY    take over only the session with rings in files there; used by `waymark "
+	"recover`\n  --background           return when the daemon listens, and continue without a terminal\n";
 
 struct options {
 	const char *rundir, *consumerd, *limits, *recover;
 	bool background;
 };
 
-/* The directory is left: a path means the same before and after. */
+/* Relative paths are rejected, because the daemon changes its working directory. */
 static bool is_relative(const char *path)
 {
 	return path && *path != '/';
@@ -51,7 +51,7 @@ static const char *value_of(char **argv, int *i, const char *name)
 	return argv[*i][len] == '\0' && argv[*i + 1] ? argv[++*i] : NULL;
 }
 
-/* 0: go on; else the exit status, negative for 0. */
+/* Returns 0 to continue, else the exit status; a negative value means exit status 0. */
 static int options_parse(char **argv, struct options *options)
 {
 	const char *value;
@@ -72,7 +72,8 @@ static int options_parse(char **argv, struct options *options)
 		else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
 			return fputs(usage, stdout) >= 0 ? -1 : 1;
 		else {
-			fprintf(stderr, "waymark-sessiond: '%s' is no option, or has no value\n%s", argv[i], usage);
+			fprintf(stderr, "waymark-sessiond: unknown option '%s', or its value is missing\n%s", argv[i],
+				usage);
 			return 2;
 		}
 	}
@@ -91,7 +92,7 @@ static int consumerd_beside(char *path, size_t size)
 
 	if (n <= 0)
 		return wmk_error(-errno,
-				 "cannot tell where this program is: say where the consumer daemon is (--consumerd)");
+				 "cannot find the directory of this program: give the consumer daemon (--consumerd)");
 	path[n] = '\0';
 	slash = strrchr(path, '/');
 	if (!slash || (size_t)(slash + 1 - path) + sizeof("waymark-consumerd") > size)
@@ -107,8 +108,8 @@ static void say(void *data, const char *words)
 }
 
 /*
- * The parent waits until the child listens, and says what the child says. Returns in the child; the parent's exit
- * status is in *status.
+ * Fork. The parent waits until the child listens, and prints the error that the child reports. Returns true in the
+ * child; the parent's exit status is in *status.
  */
 static bool background(struct wmk_sessiond_rundir_starter *starter, int *status)
 {
@@ -148,7 +149,7 @@ static bool background(struct wmk_sessiond_rundir_starter *starter, int *status)
 	return false;
 }
 
-/* A file that is named must be there. */
+/* Read the limits. A file that --limits names must exist. */
 static int limits_load(const struct options *options, struct wmk_limits *limits)
 {
 	int err = wmk_limits_read(options->limits ? options->limits : WAYMARK_LIMITS, limits);
@@ -160,13 +161,13 @@ static int limits_load(const struct options *options, struct wmk_limits *limits)
 }
 
 /*
- * The first descriptors are ours for good, so that none from a program is among them: who begins a program leaves all
- * others out of what the child has (sessiond/consumer_link_thread.c), and the kernel does that by whole words of 64
- * (dup_fd()).
+ * Reserve the first 64 descriptors, so that no descriptor from an application is among them. The process that starts a
+ * program closes all higher descriptors in the child (sessiond/consumer_link_thread.c); the kernel does that in whole
+ * words of 64 (dup_fd()).
  */
 static void keep_low_numbers(struct wmk_sessiond_rundir_starter *starter)
 {
-	/* (the one that is closed when we listen is no longer among them) */
+	/* move the descriptor that is closed when the daemon listens out of that range */
 	const int ready = starter->ready >= 0 ? fcntl(starter->ready, F_DUPFD_CLOEXEC, LOW_NUMBERS) : -1;
 
 	if (ready >= 0) {
@@ -234,7 +235,7 @@ int main(int argc, char **argv)
 	int err = run(&options, &starter);
 	if (err < 0) {
 		wmk_error_text(words, sizeof(words));
-		wmk_sd_notify(&starter, NULL, words);   /* if that is not done yet */
+		wmk_sd_notify(&starter, NULL, words);   /* no effect if it was sent before */
 		say(NULL, words);
 		return 1;
 	}

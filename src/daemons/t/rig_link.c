@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rig_link.c - what the tests of the link and of waymark-consumerd share.
+ * rig_link.c - see rig_link.h.
  */
 #include "rig_link.h"
 
@@ -21,7 +21,7 @@
 #include "base/error.h"
 
 /*
- * The runtime directory of the rig that is open. A test that fails leaves it so, and a consumer that holds on to our
+ * Runtime directory of the open rig: after a failed test, the teardown ends its consumer daemon, which holds our
  * output.
  */
 static char left[300];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_hostile.c - whoever speaks to waymark-consumerd is not believed: other users, frames that lie, descriptors that
- * are no ring sets, a peer that never reads. The trace that it writes meanwhile is whole, and who comes next is served.
+ * test_hostile.c - waymark-consumerd trusts no peer: other users, invalid frames, descriptors that are not ring sets, a
+ * peer that never reads. Its trace stays complete, and the next peer is served.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +26,7 @@
 
 static const struct rig_shape shape = { .subbuf = 4096, .n_subbufs = 8, .block_us = -1 };
 
-/* A consumer that holds a trace, and nobody connected. */
+/* Start a consumer daemon with a trace and without a connection. */
 static void start(struct rig_link *r)
 {
 	rig_link_open(r, &shape);
@@ -46,7 +46,7 @@ static int ignore(void *data, const struct wmk_consumerd_trace *trace, const str
 	return 0;
 }
 
-/* The consumer is well, and has lost nothing. */
+/* Check that the consumer daemon works and has lost no record. */
 static void finish(struct rig_link *r, uint64_t n)
 {
 	rig_link_connect(r);
@@ -73,7 +73,7 @@ static int dial(const struct rig_link *r)
 	return sock;
 }
 
-/* Wait for the next message: its type, or 0 at the end of the connection. `err` of an ERROR. */
+/* Wait for the next message. Returns its type, or 0 at the end of the connection; *err of an ERROR. */
 static int hear(int sock, struct wmk_consumerd_in *in, int *err)
 {
 	struct pollfd ready = { .fd = sock, .events = POLLIN };
@@ -127,7 +127,7 @@ static int greeted(struct rig_link *r, struct wmk_consumerd_in *in)
 	return sock;
 }
 
-/* ── who ─────────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── other users ─────────────────────────────────────────────────────────────────────────────────────── */
 
 static void test_other_user(void **state)
 {
@@ -147,7 +147,7 @@ static void test_other_user(void **state)
 		return;
 	}
 	for (int open = 0; open < 2; open++) {
-		/* With doors that were left open nobody else is heard either. */
+		/* Another user is rejected even if the permissions of the directory and socket allow a connection. */
 		if (open) {
 			assert_int_equal(chmod(r.rig.dir, 0711), 0);
 			assert_int_equal(chmod(r.rundir, 0711), 0);
@@ -172,9 +172,9 @@ static void test_other_user(void **state)
 	finish(&r, 100);
 }
 
-/* ── what ────────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── invalid messages ────────────────────────────────────────────────────────────────────────────────── */
 
-/* Bodies that are no such object are errors; the connection stays. */
+/* An invalid body is an error; the connection stays open. */
 static void test_bodies(void **state)
 {
 	struct wmk_consumerd_in in = { 0 };
@@ -200,7 +200,7 @@ static void test_bodies(void **state)
 	finish(&r, 100);
 }
 
-/* Frames that lie: the connection ends, nothing else. */
+/* An invalid frame ends the connection and has no other effect. */
 static void test_frames(void **state)
 {
 	const struct wmk_frame frames[] = {
@@ -221,8 +221,8 @@ static void test_frames(void **state)
 		int sock = greeted(&r, &in), err, type;
 
 		/*
-		 * A frame that seems to be whole is one when its body is there. In one piece: the header alone may end
-		 * the connection.
+		 * A frame with a valid length is handled when its body has arrived. Sent in one piece, because the
+		 * header alone may end the connection.
 		 */
 		len = sizeof(frames[i]) + (frames[i].length == 4 ? 4 : 0);
 		memcpy(bytes, &frames[i], sizeof(frames[i]));
@@ -232,7 +232,7 @@ static void test_frames(void **state)
 		wmk_consumerd_in_free(&in);
 		close(sock);
 	}
-	/* Parts without an end. */
+	/* A sequence of parts without an end. */
 	struct wmk_consumerd_in in = { 0 };
 	uint8_t *part = calloc(1, WMK_FRAME_MAX);
 	int sock = greeted(&r, &in);
@@ -259,7 +259,7 @@ static void test_frames(void **state)
 	finish(&r, 100);
 }
 
-/* Descriptors that are not what they should be, and some where none belongs. */
+/* Wrong descriptors, and descriptors with messages that have none. */
 static void test_wrong_descriptors_are_refused(void **state)
 {
 	struct wmk_consumerd_rings rings;
@@ -290,7 +290,7 @@ static void test_wrong_descriptors_are_refused(void **state)
 		send_frame(sock, WMK_CONSUMERD_RINGS_ADD, bytes, (size_t)len, fds[i]);
 		assert_int_equal(hear(sock, &in, &err), WMK_CONSUMERD_ERROR);
 		assert_true(err == EPERM || err == EINVAL);
-		/* One that nobody needs is closed. */
+		/* A descriptor that the message does not need is closed. */
 		send_frame(sock, WMK_CONSUMERD_TRACE_REMOVE, bytes, 3, fds[i]);
 		assert_int_equal(hear(sock, &in, &err), WMK_CONSUMERD_ERROR);
 		free(bytes);
@@ -303,9 +303,9 @@ static void test_wrong_descriptors_are_refused(void **state)
 	finish(&r, 100);
 }
 
-/* ── how much ────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── floods ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Asks and asks and reads nothing; connects and goes. */
+/* A peer that sends requests and reads nothing; peers that connect and disconnect. */
 static void test_floods(void **state)
 {
 	const struct wmk_consumerd_target target = { .trace = 1 };
@@ -345,7 +345,7 @@ static void test_floods(void **state)
 	finish(&r, 100);
 }
 
-/* Two of them in one place: the second one says so and goes. */
+/* A second consumer daemon of one runtime directory reports that and exits. */
 static void test_second(void **state)
 {
 	struct rig_link r;
@@ -359,7 +359,7 @@ static void test_second(void **state)
 	assert_int_equal(status, 1 << 8);
 	snprintf(command, sizeof(command), "%s --rundir 2>/dev/null", getenv("WAYMARK_CONSUMERD"));
 	assert_int_equal(system(command), 2 << 8);
-	/* A runtime directory that others may write to. */
+	/* A runtime directory that others may write to is rejected. */
 	snprintf(command, sizeof(command),
 		 "mkdir -m 0777 %s/open && chmod 0777 %s/open && %s --rundir %s/open 2>/dev/null", r.rig.dir, r.rig.dir,
 		 getenv("WAYMARK_CONSUMERD"), r.rig.dir);
@@ -378,8 +378,8 @@ static int count_events(void *data, const struct wmk_consumerd_trace *trace, con
 }
 
 /*
- * What is known of events does not keep it from being handed over, however large their filters are: a descriptor goes
- * in one frame. Those of the state dump go along.
+ * Rings can be handed over however large the filters of their events are: the descriptor is sent in one frame. Events
+ * of the state dump are included.
  */
 static void test_adopt_large(void **state)
 {

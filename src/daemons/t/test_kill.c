@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_kill.c - waymark-consumerd is killed again and again while programs record and the session daemon asks for this
- * and that: at the end every record is in the trace, once, and the counts are those of the whole trace. WMK_SEED
- * repeats a run.
+ * test_kill.c - waymark-consumerd is killed repeatedly while applications record and the session daemon sends requests.
+ * At the end every record is in the trace once, and the counts equal those of the whole trace. WMK_SEED repeats a run.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -25,7 +24,7 @@
 #define PATIENCE_MAX 256
 
 static uint64_t state;
-static _Atomic unsigned answered;        /* requests that a consumer has lived to answer */
+static _Atomic unsigned answered;        /* requests that a consumer daemon has answered */
 
 static uint64_t random_below(uint64_t n)
 {
@@ -44,7 +43,7 @@ static void seed(void)
 	state |= 1;
 }
 
-/* Programs: processes of their own, killed when the test ends however it ends. */
+/* Applications: processes that are killed however the test ends. */
 struct programs {
 	pid_t pids[WRITERS];
 	bool ended[WRITERS];
@@ -77,7 +76,7 @@ static bool programs_ended(struct programs *programs)
 	return all;
 }
 
-/* What a session daemon may ask for at any time; whatever becomes of the consumer, it is answered. */
+/* Send a request that a session daemon may send at any time; it is answered even if the consumer daemon is killed. */
 static void ask_something(struct rig_link *r)
 {
 	struct wmk_counts counts;
@@ -102,8 +101,8 @@ static void ask_something(struct rig_link *r)
 		return;
 	case 4:
 		/*
-		 * The rings go and come back under another number: the trace goes on. In between they are nobody's, the
-		 * link's neither, and that lasts as long as killed consumers take to write everything.
+		 * Remove the rings and add them under another number: the trace continues. In between, neither the
+		 * consumer daemon nor the link has them, for as long as killed consumer daemons need to write all.
 		 */
 		rig_heart_begin(&heart, r->rig.set);
 		err = wmk_consumer_link_rings_remove(r->link, 1, r->rings.rings, LINK_MS, NULL, NULL);
@@ -140,13 +139,13 @@ static void *kill_often(void *arg)
 		uint64_t ns;
 
 		mine = mine * 6364136223846793005u + 1442695040888963407u;
-		/* Often while it starts and goes on with the trace, sometimes in the midst of its work. */
+		/* Often during its start and while it resumes the trace, sometimes during normal work. */
 		ns = patience * ((mine >> 33) % ((mine >> 20) % 3 ? 3000000 : 30000000));
 		pause = (struct timespec){ .tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000) };
 		nanosleep(&pause, NULL);
 		/*
-		 * Where none lives long enough to answer, as starting takes longer than that here, the next one lives
-		 * longer.
+		 * If no consumer daemon lives long enough to answer, because starting takes longer on this machine, the
+		 * next one lives longer.
 		 */
 		patience = answered != before ? 1 : patience < PATIENCE_MAX ? 2 * patience : patience;
 		if (pid > 0)
@@ -202,8 +201,8 @@ static void test_killed_consumer_daemon_keeps_large_packets(void **unused)
 }
 
 /*
- * A clear is whole or repeated, whenever the consumer dies: what is recorded behind it is there, what was before it is
- * not.
+ * A clear is complete, or repeated, whenever the consumer daemon is killed: later records are in the trace, and earlier
+ * ones are not.
  */
 static void test_clear_is_complete_after_a_kill(void **unused)
 {
@@ -244,7 +243,7 @@ static void test_clear_is_complete_after_a_kill(void **unused)
 	rig_link_close(&r);
 }
 
-/* Session daemons come and go, consumers die: whoever is there last finds everything, and all of it is written. */
+/* Session daemons end and start, consumer daemons are killed: the last session daemon finds everything. */
 static int adopt(void *data, const struct wmk_consumerd_trace *trace, const struct wmk_consumerd_rings *rings, int fd)
 {
 	unsigned *n = data;
@@ -283,7 +282,7 @@ static void test_session_daemons(void **unused)
 		if (random_below(2) && pid > 0)
 			kill(pid, SIGKILL);
 		ask_something(&r);
-		/* Both at once is for the state that a session daemon keeps: here one of the two has everything. */
+		/* A restored session daemon flushes and removes; here the link has both states. */
 		assert_int_equal(wmk_consumer_link_flush(r.link, 1, 0, LINK_MS), 0);
 	}
 	assert_int_equal(wmk_consumer_link_trace_remove(r.link, 1, LINK_MS, NULL, NULL), 0);

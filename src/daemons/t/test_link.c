@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_link.c - the link of the session daemon and waymark-consumerd at its other end: requests, deadlines, several
- * threads, several traces, a session daemon that goes and one that comes.
+ * test_link.c - the session daemon's link, with a real waymark-consumerd: requests, deadlines, several threads, several
+ * traces, a session daemon that ends and another that starts.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -59,7 +59,7 @@ static void test_life(void **state)
 	wmk_consumer_link_poke(r.link, 1);
 	assert_int_equal(wmk_consumer_link_rings_remove(r.link, 1, 1, LINK_MS, &arena, &report), 0);
 	assert_int_equal(records_of(&report, "app"), 6000);
-	/* What is gone still counts. */
+	/* Removed rings still count. */
 	assert_int_equal(rig_link_counts(&r).records, 6000);
 	assert_int_equal(wmk_consumer_link_rings_remove(r.link, 1, 1, LINK_MS, NULL, NULL), 0);
 	assert_int_equal(wmk_consumer_link_trace_remove(r.link, 1, LINK_MS, &arena, &report), 0);
@@ -91,7 +91,7 @@ static void test_clear_request_removes_records(void **state)
 	rig_link_close(&r);
 }
 
-/* Each wrong request has its error and words; none harms what is there. */
+/* Each wrong request fails with its error and a message; existing traces are not affected. */
 static void test_wrong_requests_are_refused(void **state)
 {
 	struct wmk_consumerd_trace trace;
@@ -117,7 +117,7 @@ static void test_wrong_requests_are_refused(void **state)
 	trace.max_size = 1 << 20;
 	assert_int_equal(wmk_consumer_link_trace_add(r.link, &trace, null, LINK_MS), -EINVAL);
 	rig_link_add(&r);
-	/* Again, and another of the same number. */
+	/* The same again, and another of the same number. */
 	rig_link_add(&r);
 	trace = r.trace;
 	trace.uuid[0]++;
@@ -143,9 +143,9 @@ static void test_wrong_requests_are_refused(void **state)
 	rig_link_close(&r);
 }
 
-/* ── deadlines, threads ──────────────────────────────────────────────────────────────────────────────── */
+/* ── deadlines and threads ───────────────────────────────────────────────────────────────────────────── */
 
-/* A consumer that does not run answers nobody, and nobody waits longer than he said; then it goes on. */
+/* While the consumer daemon is stopped, requests fail at their deadlines; then it continues. */
 static void test_deadline(void **state)
 {
 	struct timespec begin, end;
@@ -165,7 +165,7 @@ static void test_deadline(void **state)
 	assert_int_equal(wmk_consumer_link_rings_remove(r.link, 1, 1, 0, NULL, NULL), -ETIMEDOUT);
 	wmk_consumer_link_poke(r.link, 0);
 	kill(pid, SIGCONT);
-	/* What was asked for is done. */
+	/* The earlier requests were carried out. */
 	assert_int_equal(wmk_consumer_link_flush(r.link, 1, 0, LINK_MS), 0);
 	assert_int_equal(wmk_consumer_link_flush(r.link, 1, 1, LINK_MS), -ENOENT);
 	rig_link_close(&r);
@@ -177,7 +177,7 @@ struct job {
 	int err;
 };
 
-/* A trace of its own, beneath the rig's directory, with rings of its own. */
+/* A trace in its own subdirectory of the rig's directory, with its own rings. */
 static void *one_session(void *arg)
 {
 	struct job *job = arg;
@@ -216,13 +216,13 @@ static void *one_session(void *arg)
 		if (job->err == 0)
 			job->err = wmk_consumer_link_rings_remove(job->r->link, trace.trace, rings.rings, LINK_MS, NULL,
 								  NULL);
-		/* The same rings go on where they were. */
+		/* The same rings resume. */
 		rings.resume = true;
 		rings.rings++;
 	}
 	if (job->err == 0)
 		job->err = wmk_consumer_link_trace_remove(job->r->link, trace.trace, LINK_MS, &arena, &report);
-	/* Each time all that is in the trace is counted: 1 + 2 + 3 + 4 + 5. */
+	/* Each report counts the whole trace so far: 1 + 2 + 3 + 4 + 5. */
 	if (job->err == 0 && records_of(&report, "app") != 15)
 		job->err = -ERANGE;
 	wmk_arena_free(&arena);
@@ -252,7 +252,7 @@ static void test_sessions_are_served_in_parallel(void **state)
 	rig_link_close(&r);
 }
 
-/* ── session daemons that come and go ────────────────────────────────────────────────────────────────── */
+/* ── session daemons that end and start ──────────────────────────────────────────────────────────────── */
 
 struct adopted {
 	struct rig_link *r;
@@ -280,7 +280,7 @@ static int adopt(void *data, const struct wmk_consumerd_trace *trace, const stru
 	return 0;
 }
 
-/* The session side is gone without a word; the next one finds everything, and ends it in good order. */
+/* The session daemon crashes; the next one finds everything and ends it cleanly. */
 static void test_adopt(void **state)
 {
 	struct waymark_ring_set *set;
@@ -292,7 +292,7 @@ static void test_adopt(void **state)
 	rig_link_open(&r, &shape);
 	rig_link_connect(&r);
 	rig_link_add(&r);
-	/* More descriptors than may be under way at a time. */
+	/* More descriptors than may be in flight at a time. */
 	for (unsigned i = 2; i <= 80; i++) {
 		struct waymark_ring_options ring = { .size = sizeof(ring),
 						     .subbuf_size = 4096,
@@ -324,7 +324,7 @@ static void test_adopt(void **state)
 	close(adopted.fd);
 	for (unsigned i = 2; i <= 80; i++)
 		assert_int_equal(wmk_consumer_link_rings_remove(r.link, 1, i, LINK_MS, NULL, NULL), 0);
-	/* What was adopted is given to the next consumer too. */
+	/* Adopted rings are also given to the next consumer daemon. */
 	kill(pid, SIGKILL);
 	assert_int_equal(rig_record(&r.rig, 0, 20000, 30000), 10000);
 	assert_int_equal(wmk_consumer_link_trace_remove(r.link, 1, LINK_MS, NULL, NULL), 0);
@@ -333,10 +333,7 @@ static void test_adopt(void **state)
 	rig_link_close(&r);
 }
 
-/*
- * A consumer that takes the place of another cannot go on with one of the streams: it says so, and goes on with the
- * others.
- */
+/* If a new consumer daemon cannot resume one of the streams, it reports that and resumes the others. */
 static void test_one_stream_lost(void **state)
 {
 	const struct wmk_consumerd_channel *app;
@@ -350,7 +347,7 @@ static void test_one_stream_lost(void **state)
 	rig_link_open(&r, &shape);
 	rig_link_connect(&r);
 	rig_link_add(&r);
-	/* Of the last ring that anybody would take. */
+	/* Of the last ring that an application would claim. */
 	snprintf(name, sizeof(name), "app_claim%u",
 		 waymark_ring_set_rings(r.rig.set) - waymark_ring_set_cpus(r.rig.set) - 1);
 	assert_int_equal(mkdir(rig_path(&r.rig, name), 0700), 0);
@@ -373,7 +370,7 @@ static void test_one_stream_lost(void **state)
 	rig_link_close(&r);
 }
 
-/* A second session daemon takes over while the first is there: that one's link ends, for good. */
+/* A second session daemon takes over while the first runs: the link of the first ends permanently. */
 static void test_replaced(void **state)
 {
 	struct rig_link r, second;
@@ -404,7 +401,7 @@ static void test_replaced(void **state)
 	rig_link_close(&r);
 }
 
-/* It holds nothing and nobody is there: it ends. It holds something: it stays, and writes it when it is told to end. */
+/* Without traces and connections it exits. With a trace it stays, and writes everything when it is terminated. */
 static void test_alone(void **state)
 {
 	struct rig_link r;
@@ -429,7 +426,7 @@ static void test_alone(void **state)
 	rig_link_close(&r);
 }
 
-/* For so long that it is tried less often, its program is not there; when it is again, all goes on. */
+/* The program is missing for so long that the link retries less often; when it is back, recording continues. */
 static void test_gone_for_long(void **state)
 {
 	const struct timespec pause = { .tv_nsec = 10000000 };
@@ -448,7 +445,7 @@ static void test_gone_for_long(void **state)
 	rig_link_add(&r);
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(kill(wmk_consumer_link_pid(r.link), SIGKILL), 0);
-	while (__atomic_load_n(&r.deaths, __ATOMIC_RELAXED) < 2)        /* the second says that there is still none */
+	while (__atomic_load_n(&r.deaths, __ATOMIC_RELAXED) < 2)        /* the second: the program is still missing */
 		nanosleep(&pause, NULL);
 	assert_int_equal(rig_record(&r.rig, 0, 0, 100), 100);
 	assert_int_equal(symlink(program, path), 0);
@@ -462,7 +459,7 @@ static void test_gone_for_long(void **state)
 	setenv("WAYMARK_CONSUMERD", program, 1);
 }
 
-/* A consumer that looks through long files before it has the rings: played by this process. */
+/* A consumer daemon that scans long files before it has the rings; simulated by this process. */
 struct slow {
 	const char *path;
 	int listener;
@@ -470,7 +467,7 @@ struct slow {
 	_Atomic bool ended;
 };
 
-/* Says that it is ready, and answers so many requests. */
+/* Report readiness, and answer `answers` requests. */
 static int slow_consumer(struct slow *slow, unsigned answers)
 {
 	const struct wmk_consumerd_hello hello = { .version = "slow", .pid = (uint64_t)getpid() };
@@ -512,7 +509,7 @@ static void *slow_run(void *arg)
 	const struct timespec pause = { .tv_nsec = 10000000 };
 	struct slow *slow = arg;
 
-	close(slow_consumer(slow, 2));   /* has everything, and dies */
+	close(slow_consumer(slow, 2));   /* has everything, and crashes */
 	int sock = slow_consumer(slow, 1);
 	slow->silent_since = wmk_clock_monotonic();
 	while (!slow->ended)
@@ -528,7 +525,7 @@ static void *fill_rings(void *arg)
 	return (void *)(uintptr_t)rig_record(arg, 0, 0, 20000);
 }
 
-/* Writers that wait for room wait as long as that lasts. */
+/* Writers in blocking mode wait as long as the scan takes. */
 static void test_slow_to_come_back(void **state)
 {
 	const struct timespec pause = { .tv_nsec = 10000000 };
@@ -550,7 +547,7 @@ static void test_slow_to_come_back(void **state)
 	rig_link_connect(&r);
 	rig_link_add(&r);
 	assert_int_equal(pthread_create(&writer, NULL, fill_rings, &r.rig), 0);
-	/* longer than a writer waits for a reader that does not beat */
+	/* longer than a writer waits for a reader without heartbeats */
 	while (!slow.silent_since ||
 	       __atomic_load_n(&r.rig.set->header->heartbeat, __ATOMIC_RELAXED) < slow.silent_since + 2500000000u) {
 		assert_true(!slow.silent_since || wmk_clock_monotonic() < slow.silent_since + LINK_MS * 1000000ull);
@@ -566,7 +563,7 @@ static void test_slow_to_come_back(void **state)
 	rig_link_close(&r);
 }
 
-/* No such program, one that ends at once, one that says nothing: an error in time. */
+/* A missing program, one that exits at once, one that sends nothing: an error within the deadline. */
 static void test_no_consumer(void **state)
 {
 	static const char *const programs[] = { "/nowhere/waymark-consumerd", "/bin/false", "/bin/cat" };
