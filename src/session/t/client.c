@@ -22,7 +22,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 
-/* ── where records would go ──────────────────────────────────────────────────────────────────────────── */
+/* ── trace output ────────────────────────────────────────────────────────────────────────────────────── */
 
 static int trace_open(void *data, const struct wmk_trace_info *info, void **trace)
 {
@@ -128,7 +128,7 @@ struct wmk_list place_rules(const struct wmk_ctl_rule *rules, uint32_t n)
 	return (struct wmk_list){ (void *)(uintptr_t)rules, n };
 }
 
-/* Once for the test's thread: a test that fails leaves its place open. */
+/* The test's thread registers once, because a failed test leaves its place open. */
 static bool registered;
 
 void place_prepare(struct place *place)
@@ -184,7 +184,7 @@ int place_try(struct place *place)
 		.size = sizeof(tracing), .outlet = &outlet_ops, .outlet_data = place, .clocks = &place->clocks,
 		.max_apps = place->max_apps, .on_id = on_id, .data = place
 	};
-	/* tried before, or closed but for this */
+	/* open after an earlier attempt, or closed except for this */
 	wmk_session_put(place->session);
 	wmk_tracing_close(place->tracing);
 	place->session = NULL;
@@ -218,7 +218,7 @@ void place_close(struct place *place)
 	wmk_tracing_close(place->tracing);
 	assert_int_equal(place->rings_open, place->rings_closed);
 	assert_int_equal(place->traces_open, place->traces_closed);
-	assert_int_equal(rmdir(place->rundir), 0);       /* nothing was left in it */
+	assert_int_equal(rmdir(place->rundir), 0);       /* the directory is empty */
 }
 
 void place_switch(struct place *place, bool on)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_session.c - any bytes as an application, against the whole of the session's half: frames, codecs, classes,
- * ids. Whatever it said, an application that behaves is served next to it, and says so by its answer.
+ * fuzz_session.c - any bytes as an application, against the session code: frames, codecs, classes, ids. Afterwards, a
+ * correct application is served, and confirms it by its answer.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -113,7 +113,7 @@ static void channel_switch(bool on)
 	wmk_shard_update(apps, session);
 }
 
-/* Classes stay as long as the tracing: it is made anew now and then. */
+/* Classes live as long as the wmk_tracing, so it is created again now and then. */
 static void apps_restart(void)
 {
 	static const struct wmk_clocks clocks = {

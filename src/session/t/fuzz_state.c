@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_state.c - any bytes in the files that a session daemon leaves to the next one: an input is a byte that says
- * which file it is, and the file. The next daemon reads them, makes sessions again, and goes on; what it cannot read
- * costs nothing else.
+ * fuzz_state.c - any bytes in the state files that a session daemon leaves to the next one. The first byte of an input
+ * selects the file, the rest is its content. The next daemon reads the files, restores sessions, and continues; an
+ * invalid file affects nothing else.
  */
 #include <fcntl.h>
 #include <ftw.h>
@@ -91,7 +91,7 @@ static void empty(void)
 
 /* ── the next daemon ─────────────────────────────────────────────────────────────────────────────────── */
 
-/* How many sessions it has. */
+/* Return the number of sessions of the next daemon. */
 static unsigned next_daemon(const char *recovered)
 {
 	struct wmk_clocks clocks = {
@@ -103,7 +103,7 @@ static unsigned next_daemon(const char *recovered)
 	struct wmk_tracing *tracing;
 	struct wmk_state *state;
 
-	/* (a directory of rings in files has a session, or is none) */
+	/* a directory of rings in files without a session is rejected */
 	if (wmk_state_open(rundir, recovered, NULL, NULL, &state) < 0)
 		abort();
 	wmk_state_clocks(state, &clocks);
@@ -142,10 +142,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	snprintf(path, sizeof(path), "%s/state", place);
 	const unsigned restored = next_daemon(recovered);
 
-	/* (what is wrong in its own files may end a session, and in the only description of its clock) */
+	/* an invalid file of a session may end that session; so may its only copy of the clock, in a recovery */
 	if (which > 1 && restored != 1 && !(which == 4 && recovered))
 		abort();
-	/* and the one after that has what it had */
+	/* the daemon after that restores the same sessions */
 	if (next_daemon(recovered) != restored)
 		abort();
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* nowhere.h - an outlet that keeps nothing, for fuzzers: rings are memory that they need not pay for. */
+/* nowhere.h - a trace output for fuzzers that keeps nothing. */
 #ifndef WMK_SESSION_T_NOWHERE_H
 #define WMK_SESSION_T_NOWHERE_H
 
@@ -22,7 +22,7 @@ static int nowhere_metadata(void *trace, const char *text, size_t len)
 {
 	(void)trace;
 	if (memchr(text, '\0', len))
-		abort();                 /* whatever names it is made of, it is text */
+		abort();                 /* metadata is text, whatever names it contains */
 	return 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * proc.c - the fake applications of world.h: processes that do what they are bid. Nothing of cmocka in them: what is
- * wrong is counted.
+ * proc.c - the fake applications of world.h: processes that carry out commands of the test. They do not use cmocka:
+ * wrong messages are counted.
  */
 #include "world.h"
 
@@ -41,10 +41,10 @@ struct bid {
 };
 
 static struct proc *procs;
-static int memory, controls[WORLD_PROCS][2];     /* [0] the test's, [1] the program's */
+static int memory, controls[WORLD_PROCS][2];     /* [0] the test's end, [1] the application's end */
 static pid_t first;
 
-/* ── the life of a program ───────────────────────────────────────────────────────────────────────────── */
+/* ── in the application ──────────────────────────────────────────────────────────────────────────────── */
 
 static struct {
 	struct proc *is;
@@ -77,13 +77,13 @@ static void told_channel(const void *body, size_t len, int fd)
 	}
 	struct proc_channel *ch = &me.is->channels[msg.channel];
 
-	*ch = (struct proc_channel){ .live = true, .key = msg.field_limit - 16, .flags = msg.flags, .n_contexts = msg.n_contexts,
-				     .inode = (uint64_t)st.st_ino };
+	*ch = (struct proc_channel){ .live = true, .key = msg.field_limit - 16, .flags = msg.flags,
+				     .n_contexts = msg.n_contexts, .inode = (uint64_t)st.st_ino };
 	for (unsigned i = 0; i < WORLD_EVENTS; i++)
 		ch->ids[i] = WORLD_NO_ID;
 }
 
-/* It was given rings of a later layout: an end is told there too, whether or not it has moved. */
+/* True if the application has rings of a later layout: disabling is sent for both, whether the event moved or not. */
 static bool is_earlier(const struct proc_channel *ch)
 {
 	for (uint32_t i = 0; i < WORLD_CHANNELS; i++)
@@ -102,13 +102,13 @@ static void told_event(uint32_t channel, uint32_t event, uint32_t id)
 		me.is->bad++;
 		return;
 	}
-	/* nothing is told twice */
+	/* nothing is sent twice */
 	me.is->bad += (ch->ids[event] == WORLD_NO_ID) == (id == WORLD_NO_ID) &&
 		      !(id == WORLD_NO_ID && (me.is->unmoved || is_earlier(ch)));
 	ch->ids[event] = id;
 }
 
-/* Of one channel to another whose contexts begin with that one's. */
+/* Move an event to a channel with the same contexts and more. */
 static void told_move(const struct wmk_move_msg *move)
 {
 	if (move->from >= WORLD_CHANNELS || move->channel >= WORLD_CHANNELS || move->event >= WORLD_EVENTS ||
@@ -175,7 +175,7 @@ static void told(const struct wmk_frame *frame, const void *body, int fd)
 	case WMK_MSG_SYNC:
 		err = wmk_u32_decode(body, frame->length, &value);
 		me.is->syncs++;
-		if (err == 0 && !me.is->mute)    /* seq_cst like all of it: the test's before it asks */
+		if (err == 0 && !me.is->mute)    /* seq_cst: the test sets `mute` before its request */
 			err = wmk_out_u32(&me.out, WMK_MSG_SYNCED, value);
 		break;
 	default: me.is->bad++; break;
@@ -183,7 +183,7 @@ static void told(const struct wmk_frame *frame, const void *body, int fd)
 	me.is->bad += err != 0;
 }
 
-/* What is there now. */
+/* Handle what has arrived. */
 static void listen_once(void)
 {
 	struct wmk_frame frame;
@@ -273,7 +273,7 @@ static int do_spawn(uint32_t n)
 	if (pid != 0)
 		return pid > 0 ? 0 : -1;
 	if (me.socket >= 0)
-		close(me.socket);        /* the parent's; what is queued for it is left alone */
+		close(me.socket);        /* the parent's connection; data queued for it stays there */
 	memset(&me, 0, sizeof(me));
 	live(n);
 	_exit(0);
@@ -306,7 +306,7 @@ static int obey(const struct bid *bid)
 	case PROC_GONE:
 		wmk_out_u32(&me.out, WMK_MSG_EVENT_GONE, bid->n);
 		tell_events(0);
-		/* until it is answered, it may still be told of the event by who does not know */
+		/* until the daemon has answered, it may still send the event */
 		if (wait_done() != 0)
 			return -1;
 		for (unsigned i = 0; i < WORLD_CHANNELS; i++)
@@ -316,7 +316,7 @@ static int obey(const struct bid *bid)
 		disconnect();
 		return 0;
 	case PROC_EXEC:
-		return do_exec(bid->n);  /* the next life answers */
+		return do_exec(bid->n);  /* the new program answers */
 	case PROC_USER:
 		return setresuid(bid->n, bid->n, bid->n) == 0 ? 0 : -1;
 	default:
@@ -336,7 +336,7 @@ static void live(unsigned number)
 	me.socket = -1;
 	me.is->pid = getpid();
 	for (answer = 0;;) {
-		/* the first answer is to who bade us live */
+		/* the first answer goes to the process that started this one */
 		if (send(control, &answer, 1, MSG_NOSIGNAL) != 1)
 			_exit(1);
 		for (;;) {
@@ -350,12 +350,12 @@ static void live(unsigned number)
 				break;
 		}
 		if (recv(control, &bid, sizeof(bid), 0) != sizeof(bid))
-			_exit(0);        /* the test is gone */
+			_exit(0);        /* the test has ended */
 		answer = (char)obey(&bid);
 	}
 }
 
-/* ── the test's side ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── in the test ─────────────────────────────────────────────────────────────────────────────────────── */
 
 static void map(void)
 {
@@ -364,7 +364,7 @@ static void map(void)
 		abort();
 }
 
-/* The number of a control socket is the same in all lives. */
+/* Return the number of a control socket, which is the same in all processes. */
 static int control_fd(unsigned i)
 {
 	return 100 + (int)i;
@@ -434,7 +434,7 @@ static int pidfd_of(unsigned i)
 	return fd;
 }
 
-/* Before another one has its number, and its control socket. */
+/* Wait until the process has ended, before another one gets its number and control socket. */
 static void wait_end(unsigned i, int pidfd)
 {
 	struct pollfd fd = { .fd = pidfd, .events = POLLIN };

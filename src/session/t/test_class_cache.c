@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_class_cache.c - classes by the bytes that describe them: the same for who sends the same, told apart where they
- * differ, whoever is first.
+ * test_class_cache.c - classes by their encoding: equal encodings give one class, different ones are distinguished, in
+ * any order of registration.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -17,8 +17,8 @@
 #include "session/model/class_table.h"
 
 #define CLASSES 300u
-#define LINES 3u                     /* places where each is declared: bytes of their own, the same class */
-#define LEVELS 2u                    /* classes of their own, which are kin */
+#define LINES 3u                     /* sites of each class: different encodings of the same class */
+#define LEVELS 2u                    /* separate classes, which are kin */
 #define THREADS 4u
 #define ENCODED 512u
 
@@ -70,7 +70,7 @@ static struct class *class_of(unsigned c, unsigned level, unsigned line)
 	return wmk_class_lookup(tracing, bytes[c][level][line], lens[c][level][line], 0, &class) == 0 ? class : NULL;
 }
 
-/* Each in an order of its own; what it found is compared at the end. */
+/* Looks up all encodings in an order of its own; the results are compared at the end. */
 struct worker {
 	pthread_t thread;
 	unsigned seed;
@@ -111,13 +111,13 @@ static void test_threads_share_class_encodings(void **state)
 			assert_int_equal(class->kin, class_of(c, 1 - l, 0)->kin);
 			for (unsigned i = 0; i < THREADS; i++)
 				for (unsigned line = 0; line < LINES; line++)
-					if (workers[i].found[c][l][line])        /* (an order may leave some out) */
+					if (workers[i].found[c][l][line])        /* an order may omit some */
 						assert_ptr_equal(workers[i].found[c][l][line], class);
 		}
 	assert_ptr_not_equal(class_of(0, 0, 0), class_of(1, 0, 0));
 }
 
-/* What describes nothing is refused, the second time too, and the beginning of what is known is not it. */
+/* An invalid encoding is rejected each time, and a prefix of a known encoding is not taken for it. */
 static void test_invalid_encodings_are_refused_again(void **state)
 {
 	struct class *class, *known = class_of(5, 0, 0);
@@ -140,7 +140,7 @@ static void test_invalid_encodings_are_refused_again(void **state)
 	assert_ptr_equal(class, known);
 }
 
-/* Without the table of classes: what comes out has been remembered. */
+/* Look up without the class table: only a cached encoding gives a class. */
 static struct class *remembered(const uint8_t *encoded, size_t len)
 {
 	struct cds_lfht *classes = tracing->classes;
@@ -149,7 +149,7 @@ static struct class *remembered(const uint8_t *encoded, size_t len)
 
 	tracing->classes = cds_lfht_new_flavor(1, 1, 1, 0, &urcu_memb_flavor, NULL);
 	assert_non_null(tracing->classes);
-	tracing->n_classes = CLASSES_MAX;                /* no new one can be made */
+	tracing->n_classes = CLASSES_MAX;                /* no class can be added */
 	int err = wmk_class_lookup(tracing, encoded, len, 0, &class);
 
 	wmk_error_clear();
@@ -159,7 +159,7 @@ static struct class *remembered(const uint8_t *encoded, size_t len)
 	return err == 0 ? class : NULL;
 }
 
-/* A few of each class, whoever sends how many; each of these is found without another look at what it says. */
+/* A few encodings of each class are cached, and found without decoding them again. */
 static void test_remembered(void **state)
 {
 	struct wmk_event_class event = { .provider = "shop", .name = "many", .file = "a.c", .kind = 1, .level = 6 };
@@ -186,7 +186,7 @@ static void test_remembered(void **state)
 	assert_ptr_equal(remembered(bytes[7][0][0], lens[7][0][0]), class_of(7, 0, 0));
 }
 
-/* Above the limit nothing more is remembered; it is decoded, to the same class. */
+/* Above the limit, encodings are not cached; each is decoded to the same class. */
 static void test_encodings_beyond_the_limit_are_decoded(void **state)
 {
 	const uint64_t before = tracing->encoding_bytes;
@@ -229,7 +229,7 @@ static int brings(uid_t uid, unsigned first, unsigned n)
 	return err;
 }
 
-/* Classes stay: the programs of one user cannot use up those of all. What is there already costs nobody. */
+/* Classes are never freed, so each user has a quota of them. Known classes are not charged. */
 static void test_share(void **state)
 {
 	(void)state;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_memory.c - every allocation of schema, wire and session fails once, and once together with all that follow it.
- * What is asked then fails in words or works; nothing crashes, nothing leaks, and the next application is served as
- * if nothing had been.
+ * test_memory.c - each allocation of schema, wire and session fails once alone, and once with all that follow. Each
+ * operation then fails with a message or works; nothing crashes or leaks, and the next application is served normally.
  *
  * Linked with --wrap for the allocating functions. Only the code under test is `armed`; the client and cmocka are not.
  */
@@ -27,7 +26,7 @@
 #include "session/apps/shard.h"
 #include "session/model/session_model.h"
 
-/* Of one thread; what is counted down belongs to the thread that is armed. */
+/* Per thread: only allocations of an armed thread are counted down. */
 static _Thread_local bool armed;
 static bool all_after;
 static _Atomic long live;
@@ -90,7 +89,7 @@ void __wrap_free(void *p)
 	__real_free(p);
 }
 
-/* Runs `scene` with its first, second, ... allocation failing, until one run has no such allocation any more. */
+/* Run `scene` with its first, second, ... allocation failing, until a run has fewer allocations. */
 static void each(void (*scene)(void), long at_least)
 {
 	for (int mode = 0; mode < 2; mode++) {
@@ -196,7 +195,7 @@ static void wire_scene(void)
 		assert_true(wmk_out_send(&out, pair[0]) >= 0);
 		int came = wmk_in_receive(&in, pair[1]);
 		if (came < 0 && came != -EAGAIN)
-			assert_memory_error(came);       /* and may be tried again */
+			assert_memory_error(came);       /* the caller may try again */
 		while (in.buf && wmk_in_frame(&in, &frame, &body, &fd) == 1) {
 			taken++;
 			if (fd >= 0)
@@ -222,7 +221,7 @@ static void test_wire(void **state)
 
 /* ── session ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* All happens in this thread: what is not there now never comes. */
+/* All work is done in this thread: what has not happened now never will. */
 static void settle(struct place *p)
 {
 	for (int i = 0; i < 1000 && wmk_shard_run_once(p->apps, 0) > 0; i++)
@@ -259,7 +258,7 @@ static void session_scene(void)
 		client_connect(&second, &p);
 		client_hello(&second, "second");
 		client_event(&second, 0, "p", "z", 2);
-		client_event(&second, 0, "p", "z", 2);           /* an error */
+		client_event(&second, 0, "p", "z", 2);           /* an error: the number is in use */
 		settle_armed(&p);
 		armed = true;
 		place_switch(&p, false);
@@ -284,7 +283,7 @@ static void test_session_survives_failed_allocations(void **state)
 
 /* ── commands ────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* What changes a session, and what tells of it. */
+/* Commands that change and describe a session. */
 static void commands(struct place *p, struct wmk_session *session)
 {
 	static const char *contexts[] = { "vpid", "vtid" }, *out[] = { "p:none" };
@@ -321,14 +320,14 @@ static void commands(struct place *p, struct wmk_session *session)
 	err[7] = wmk_tracing_list_apps(p->tracing, &(struct wmk_ctl_list_apps){ .events = true, .pattern = "" },
 				       (uid_t)-1, (uid_t)-1, &apps, &arena);
 	armed = false;
-	/* without its channel it cannot begin; of rings no more is said than that */
+	/* without its channel it cannot start; an error of rings may be reported as EIO only */
 	for (int i = 0; i < 8; i++)
 		if (err[i] && !(i == 3 && err[i] == -ENODATA) && !(i == 4 && err[i] == -EIO))
 			assert_memory_error(err[i]);
 	wmk_arena_free(&arena);
 }
 
-/* No shard: what waits for others is between threads, and is not ours to fail. */
+/* No shard: waiting for other threads is not part of this test. */
 static void commands_scene(void)
 {
 	const struct wmk_session_options options = {
@@ -358,7 +357,7 @@ static void commands_scene(void)
 	for (int i = 0; i < n; i++)
 		wmk_session_put(all[i]);
 	free(n >= 0 ? all : NULL);
-	wmk_session_put(session);        /* the table's ends with all */
+	wmk_session_put(session);        /* closing the wmk_tracing releases the table's reference */
 	place_close(&p);
 	expect_fds(fds);
 }
@@ -370,8 +369,8 @@ static void test_commands_survive_failed_allocations(void **state)
 }
 
 /*
- * A program of which all is looked at again, one that says nothing, and commands that wait for it: a shard's thread
- * without memory.
+ * A shard's thread without memory: an application that is reconciled, one that does not answer, and commands that wait
+ * for them.
  */
 static _Atomic bool shard_armed, shard_knows;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_patterns.c - which events a pattern means, and which names are near to one that means none. */
+/* test_patterns.c - the events that a pattern matches, and names similar to a pattern that matches none. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,7 +33,7 @@ static void test_unmatched_patterns_are_found(void **state)
 	place_prepare(&p);
 	p.n_channels = 2;
 	p.given[0].rules = place_rules(first, 2);
-	p.given[1].rules = place_rules(second, 2);       /* what the first wants is the first's */
+	p.given[1].rules = place_rules(second, 2);       /* the first channel keeps the events that it selects */
 	p.statedump = true;
 	place_open(&p);
 	client_connect(&c, &p);
@@ -55,7 +55,7 @@ static void test_unmatched_patterns_are_found(void **state)
 	assert_int_equal(wmk_tracing_matching(p.tracing, "nosuch:*"), 0);
 	assert_int_equal(wmk_tracing_matching(p.tracing, "*"), 4);
 	wmk_shard_stats(p.apps, &stats);
-	assert_int_equal(stats.events_seen, 4);          /* the tracer's own does not count */
+	assert_int_equal(stats.events_seen, 4);          /* events of the tracer do not count */
 	assert_int_equal(stats.classes_enabled, 2);
 	client_close(&c);
 	place_close(&p);
@@ -131,7 +131,7 @@ static void test_glob(void **state)
 	memset(longer, 'a', 599);
 	longer[599] = '\0';
 	assert_int_equal(wmk_pattern_check(longer), -EINVAL);
-	/* the time for a pattern of many stars is bounded */
+	/* the time for a pattern with many stars is bounded */
 	longer[200] = '\0';
 	assert_false(wmk_pattern_match("*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*b", longer, longer));
 }

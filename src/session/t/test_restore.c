@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_restore.c - a session that one daemon had and the next makes again: the same rings, the same ids, for programs
- * that lived on.
+ * test_restore.c - the next daemon restores a session: the same rings and the same ids, for applications that still
+ * run.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +27,7 @@
 #define KEPT_MAX 8u
 #define IDS_MAX 64u
 
-/* What the first daemon leaves. */
+/* The state that the first daemon leaves. */
 static struct {
 	struct wmk_arena arena;
 	struct wmk_ctl_session session;
@@ -59,7 +59,7 @@ static int keep_channel(void *data, const struct wmk_ctl_channel *is, uint32_t s
 	return wmk_object_copy(&wmk_ctl_channel_object, is, &kept.channels[kept.n_channels++].is, &kept.arena);
 }
 
-/* As a consumer does, it has the descriptor of the rings. */
+/* Keep the descriptor of the rings, as a consumer daemon does. */
 static int keep_rings(void *data, const struct wmk_restored_rings *is)
 {
 	struct world *w = data;
@@ -106,7 +106,7 @@ static void forget(void)
 	memset(&kept, 0, sizeof(kept));
 }
 
-/* A session with a channel of each kind of buffers, one of its rules off, and the programs 1 and 2. */
+/* A session with one channel of each buffer scheme, one disabled rule, and applications 1 and 2. */
 static void first_daemon(struct world *w)
 {
 	struct wmk_ctl_channel all = world_channel_options("all", 0), each = world_channel_options("each", 1);
@@ -228,7 +228,7 @@ static void test_sessions_are_restored(void **state)
 	assert_true(world_rings(&next, "s", "all", "uid")->restored);
 	assert_string_equal(world_rings(&next, "s", "each", "pid/proc_1-")->trace->sub, sub);
 	assert_int_equal(world_rings(&next, "s", "all", "uid")->trace->metadata_len, 0);
-	/* who lived on is told what it knows */
+	/* applications that still run receive what they know */
 	strcpy(proc_at(1)->rundir, next.rundir);
 	strcpy(proc_at(2)->rundir, next.rundir);
 	assert_int_equal(proc_bid(1, PROC_CONNECT, 0x27), 0);
@@ -237,7 +237,7 @@ static void test_sessions_are_restored(void **state)
 		assert_known(1 + i / 2, i % 2, &was[i]);
 	assert_int_equal(next.ids_given, 0);
 	assert_int_equal(next.rings_open, 3);
-	/* an event of the same user that is new, and a program that is */
+	/* a new event of the same user, and a new application */
 	proc_start(0, 3, 0x421);
 	assert_int_equal(proc_enabled(3, 0), 0x401);
 	assert_int_equal(proc_channel(3, 0)->ids[0], was[0].ids[0]);
@@ -245,7 +245,7 @@ static void test_sessions_are_restored(void **state)
 	assert_int_equal(proc_channel(3, 0)->n_contexts, 2);
 	assert_int_equal(proc_enabled(3, 1), 0x20);
 	assert_int_equal(world_rings(&next, "s", "each", "pid/proc_3-")->id, kept.last_rings + 1);
-	/* all of it as it was */
+	/* everything is restored */
 	assert_int_equal(wmk_session_lock(s), 0);
 	assert_int_equal(wmk_session_describe(s, &is, &arena), 0);
 	assert_int_equal(is.created, kept.session.created);
@@ -257,7 +257,7 @@ static void test_sessions_are_restored(void **state)
 	assert_false(((const struct wmk_ctl_rule *)channels[0].rules.items)[1].enabled);
 	wmk_session_unlock(s);
 	wmk_arena_free(&arena);
-	/* and their ends are seen */
+	/* and the end of a process is detected */
 	proc_kill(1);
 	world_wait(&next, &next.ended, 1);
 	assert_int_equal(wmk_session_lock(s), 0);
@@ -270,7 +270,7 @@ static void test_sessions_are_restored(void **state)
 	forget();
 }
 
-/* Who died while there was no daemon: its own rings end with the first that looks. */
+/* A process ended while no daemon ran: its own rings end at the next check. */
 static void test_died(void **state)
 {
 	struct world w, next;
@@ -298,7 +298,7 @@ static void test_died(void **state)
 	forget();
 }
 
-/* Who dies between that and registering again: its rings end with the next that looks. */
+/* A process ends after the restore and before it registers again: its rings end at the next check. */
 static void test_died_later(void **state)
 {
 	struct wmk_ctl_session is;
@@ -328,7 +328,7 @@ static void test_died_later(void **state)
 	assert_int_equal(wmk_session_stop(s), 0);
 	assert_int_equal(next.ended, 2);
 	assert_int_equal(wmk_session_describe(s, &is, &arena), 0);
-	assert_int_equal(next.ended, 2);         /* told once */
+	assert_int_equal(next.ended, 2);         /* reported once */
 	wmk_session_reap(s);
 	assert_int_equal(next.rings_open, 1);
 	wmk_session_unlock(s);
@@ -347,7 +347,7 @@ static const struct wmk_identity *identity_of(unsigned i)
 	return NULL;
 }
 
-/* As that one would, in the first claim ring and so on of the rings of the user. */
+/* Claim a ring of the user as the application would. */
 static uint64_t *claim(struct waymark_ring_set *set, unsigned ring, uint32_t slot, uint32_t generation)
 {
 	uint64_t *at = &set->ring[waymark_ring_set_cpus(set) + ring].ctl->claim;
@@ -358,8 +358,8 @@ static uint64_t *claim(struct waymark_ring_set *set, unsigned ring, uint32_t slo
 }
 
 /*
- * Who died while there was no daemon, or before it registered again, stands in no claim any more; who lives does, and
- * who is not known.
+ * Processes that ended while no daemon ran, or before they registered again, lose their claims; living and unknown
+ * processes keep theirs.
  */
 static void test_claims_of_ended_processes_are_freed(void **state)
 {
@@ -397,7 +397,7 @@ static void test_claims_of_ended_processes_are_freed(void **state)
 	assert_int_equal(*claims[1], 0);
 	assert_true(*claims[0] && *claims[2] && *claims[3]);
 	assert_int_equal(world_rings(&next, "s", "all", "uid")->pokes, 1);
-	/* with another identity now, it may still stand there by the old one: until it has ended, whoever looks */
+	/* with a new identity it may still hold a claim of the old one, until it has ended */
 	strcpy(proc_at(1)->rundir, next.rundir);
 	assert_int_equal(proc_bid(1, PROC_CONNECT, 0x27), 0);
 	assert_int_equal(wmk_session_lock(s), 0);
@@ -450,7 +450,7 @@ static void test_invalid_saved_state_is_refused(void **state)
 	refused(wmk_session_restore_channel(session, &bad, 0, false), -EINVAL);
 	refused(wmk_session_restore_channel(session, &kept.channels[0].is, 64, false), -EINVAL);
 	refused(wmk_session_restore_channel(session, &kept.channels[0].is, UINT32_MAX, false), -EINVAL);
-	/* any number that is free */
+	/* any free number is accepted */
 	refused(wmk_session_restore_channel(session, &kept.channels[0].is, 3, false), 0);
 	refused(wmk_session_restore_channel(session, &kept.channels[1].is, 3, false), -EINVAL);
 	refused(wmk_session_restore_channel(session, &kept.channels[0].is, 1, false), -EEXIST);
@@ -472,7 +472,7 @@ static void test_invalid_saved_state_is_refused(void **state)
 	rings.n_contexts = 7;
 	lie_rings(session, rings, kept.rings[0].fd, -EINVAL);
 	rings.n_contexts = 2;
-	/* what nobody has, and what is no set, is awaited: each once */
+	/* rings without a descriptor, or with one that is not a ring set, are awaited; each once */
 	struct wmk_restored_rings beside = rings;
 
 	beside.id += 100;
@@ -496,7 +496,7 @@ static void test_invalid_saved_state_is_refused(void **state)
 	refused(wmk_session_restore_id(session, rings.id, UINT32_MAX, event), -EINVAL);
 	assert_int_equal(wmk_event_decode(kept.ids[0].bytes, (size_t)kept.ids[0].len, &event), 0);
 	refused(wmk_session_restore_id(session, rings.id, 7, event), 0);
-	/* a name that is taken meanwhile: it ends there and then */
+	/* the name was taken meanwhile: the session ends at once */
 	other = world_session(&next, "s");
 	refused(wmk_session_restore_end(session), -EEXIST);
 	assert_int_equal(next.rings_open + next.traces_open, 0);
@@ -507,7 +507,7 @@ static void test_invalid_saved_state_is_refused(void **state)
 	forget();
 }
 
-/* Narrowed to nobody is not everybody; rings that are there are counted, more than the limit or not, and given back. */
+/* Empty trackers select no process, not all. Restored rings are charged even above the limit, and uncharged later. */
 static void test_restored_trackers_select_no_process(void **state)
 {
 	struct wmk_ctl_session is;
@@ -538,7 +538,7 @@ static void test_restored_trackers_select_no_process(void **state)
 	forget();
 }
 
-/* No identity of the daemon before is given out: programs of then may still stand in a claim. */
+/* Identities of the earlier daemon are not given out again: its applications may still hold claims. */
 static void test_identities(void **state)
 {
 	struct wmk_tracing *tracing[2];

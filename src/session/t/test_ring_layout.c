@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_ring_layout.c - contexts that a channel is given when it has recorded: rings of another layout, and everything
- * that is enabled moves there.
+ * test_ring_layout.c - contexts that are added to a channel after it has recorded: it gets rings of another layout, and
+ * every enabled event moves there.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -19,7 +19,7 @@
 #include "session/apps/app.h"
 #include "world.h"
 
-/* How many ring sets of the session a consumer has, by its streams' name. */
+/* Number of ring sets of the session that the trace output has, by the name of their streams. */
 static unsigned rings_named(struct world *w, const char *name)
 {
 	unsigned n = 0;
@@ -31,10 +31,7 @@ static unsigned rings_named(struct world *w, const char *name)
 	return n;
 }
 
-/*
- * A channel that has recorded is given contexts: each event that is enabled moves, each that comes later is enabled in
- * the new rings.
- */
+/* Adding contexts to a channel that has recorded moves every enabled event; later events use the new rings. */
 static void test_layouts(void **state)
 {
 	struct world w;
@@ -51,11 +48,11 @@ static void test_layouts(void **state)
 	assert_int_equal(proc_enabled(1, 0), 0x07);
 	const struct proc_channel was = *proc_channel(1, 0);
 
-	/* has it: nothing changes */
+	/* it has this context: nothing changes */
 	world_locked(s, assert_int_equal(wmk_session_context_add(one, "vpid"), 0));
 	world_update(&w, s);
 	assert_int_equal(proc_channel(1, 0)->inode, was.inode);
-	/* two contexts are one change; what comes before the programs hear of it is not lost either */
+	/* two contexts are one change; events that register before the update are not lost */
 	world_locked(s, assert_int_equal(wmk_session_context_add(one, "vtid"), 0);
 		     assert_int_equal(wmk_session_context_add(one, "ip"), 0));
 	assert_int_equal(proc_channel(1, 0)->inode, was.inode);
@@ -66,7 +63,7 @@ static void test_layouts(void **state)
 	assert_int_equal(proc_at(1)->moves, 3);
 	assert_int_equal(rings_named(&w, "one"), 1);
 	assert_int_equal(rings_named(&w, "one~2"), 1);
-	/* later: an event, a program, another rule, an end of a rule */
+	/* later: an event, an application, another rule, the end of a rule */
 	assert_int_equal(proc_bid(1, PROC_EVENTS, 0x438), 0);
 	assert_int_equal(proc_enabled(1, 0), 0x407);
 	proc_start(0, 2, WORLD_ALL);
@@ -75,7 +72,7 @@ static void test_layouts(void **state)
 	world_locked(s, assert_int_equal(wmk_session_rule_disable(one, NULL), 1));
 	world_update(&w, s);
 	assert_int_equal(proc_enabled(1, 0), 0);
-	/* of a channel that no program records into */
+	/* a channel without a recording application */
 	world_locked(s, assert_int_equal(wmk_session_rule_add(one, &(struct wmk_ctl_rule){ .pattern = "disk:*" }), 0);
 	       assert_int_equal(wmk_session_context_add(one, "cpu_id"), 0));
 	world_update(&w, s);
@@ -83,10 +80,10 @@ static void test_layouts(void **state)
 	assert_int_equal(proc_channel(2, 0)->n_contexts, 4);
 	assert_int_equal(proc_enabled(2, 0), 0xc0);
 	assert_int_equal(rings_named(&w, "one~3"), 1);
-	/* the other channel has nothing of it */
+	/* the other channel is not affected */
 	assert_int_equal(rings_named(&w, "two"), 1);
 	assert_int_equal(wmk_session_channel_options(two)->contexts.n, 0);
-	/* while it is stopped, and metadata written anew: what was declared is declared once */
+	/* while it is stopped, and with regenerated metadata: nothing is declared twice */
 	world_locked(s, wmk_session_stop(s); assert_int_equal(wmk_session_context_add(two, "procname"), 0));
 	world_update(&w, s);
 	assert_int_equal(proc_enabled(2, 1), 0);
@@ -100,7 +97,7 @@ static void test_layouts(void **state)
 	world_close(&w);
 }
 
-/* One session that records, with one channel, where rings have so many bytes at most (0: as many as they like). */
+/* A recording session with one channel, with a limit of ring memory (0: no limit). */
 static struct wmk_session *begin_one(struct world *w, uint64_t max_ring_bytes, struct wmk_session_channel **one)
 {
 	world_prepare(w);
@@ -121,7 +118,7 @@ static void end_one(struct world *w, struct wmk_session *s)
 	world_close(w);
 }
 
-/* A program that does not move (no room for the rings, an older library): what ends, ends where it still records. */
+/* An application that cannot move events (no room for rings, an older library): they are disabled where they record. */
 static void test_unmoved(void **state)
 {
 	struct wmk_session_channel *one;
@@ -145,7 +142,7 @@ static void test_unmoved(void **state)
 	end_one(&w, s);
 }
 
-/* A program has 64 channels at most: one more layout is told as trouble, and the program records on as it did. */
+/* An application has at most 64 channels: one more layout is reported, and the application records as before. */
 static void test_layouts_many(void **state)
 {
 	static const char *const names[] = { "vpid", "vtid", "procname", "cpu_id", "pthread_id", "ip" };
@@ -171,7 +168,7 @@ static void test_layouts_many(void **state)
 	for (unsigned turn = 0; turn < 6; turn++) {
 		for (unsigned i = 0; i < 12; i++)
 			world_locked(s, assert_int_equal(wmk_session_context_add(channels[i], names[turn]), 0));
-		/* one after the other is the first that wants the events, and gets rings */
+		/* each channel in turn is the first to select the events, and gets rings */
 		for (unsigned i = 1; i < 12; i++) {
 			world_locked(s, wmk_session_channel_switch(channels[i], true);
 				     for (unsigned j = 1; j < i; j++) wmk_session_channel_switch(channels[j], false));
@@ -182,14 +179,14 @@ static void test_layouts_many(void **state)
 	}
 	assert_true(told);
 	assert_non_null(strstr(words, "the limit is 64"));
-	/* the last that was switched on, as it was before */
+	/* the channel that was enabled last records as before */
 	assert_int_equal(proc_channel(1, 11)->n_contexts, 5);
 	end_one(&w, s);
 }
 
 /*
- * Rings that could not be had: their stream class is declared, with the contexts of that time, and none that has others
- * is called by it.
+ * Creating rings fails after their stream class was declared with its contexts. Rings with other contexts do not use
+ * that stream class.
  */
 static void test_declared_in_vain(void **state)
 {
@@ -211,7 +208,7 @@ static void test_declared_in_vain(void **state)
 	end_one(&w, s);
 }
 
-/* No rings of the new layout: what is wanted stays where it is, and what is not wanted any more ends. */
+/* Without rings of the new layout, enabled events stay where they are, and disabled ones end. */
 static void test_ended_without_rings(void **state)
 {
 	struct wmk_session_channel *one;
@@ -238,12 +235,12 @@ static void test_ended_without_rings(void **state)
 	end_one(&w, s);
 }
 
-/* Rings of another layout are counted with the rest: what cannot have them is refused, and is as it was. */
+/* Rings of another layout are charged, too: if the limit is reached, adding a context fails without a change. */
 static void test_layout_without_room(void **state)
 {
 	struct wmk_session_channel *one;
 	struct world w;
-	/* of one */
+	/* memory for one channel */
 	struct wmk_session *s = begin_one(&w, (uint64_t)sysconf(_SC_NPROCESSORS_CONF) * 4096 * 2, &one);
 
 	(void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_ring_memory.c - quotas of memory for rings: of one owner, and of all owners other than root. */
+/* test_ring_memory.c - quotas of memory for rings: of one owner, and of all owners except root. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,12 +40,12 @@ static void ring_memory_of_one_owner_is_limited(void **state)
 	assert_int_equal(proc_enabled(1, 0), 0x407);
 	assert_int_equal(proc_enabled(1, 1), 0x38);
 	assert_null(proc_channel(1, 2));
-	assert_int_equal(proc_enabled(1, 3), 0x407);     /* another owner's */
+	assert_int_equal(proc_enabled(1, 3), 0x407);     /* another owner has its own quota */
 	assert_int_equal(wmk_session_lock(t), 0);
 	assert_int_equal(wmk_session_trouble(t, words, sizeof(words)), -ENOBUFS);
 	assert_non_null(strstr(words, "fewer sessions"));
 	wmk_session_unlock(t);
-	/* what ends gives its memory back */
+	/* destroying a session uncharges its memory */
 	world_destroy(&w, s);
 	world_update(&w, t);
 	assert_int_equal(proc_enabled(1, 2), 0x407);
@@ -56,7 +56,7 @@ static void ring_memory_of_one_owner_is_limited(void **state)
 	world_close(&w);
 }
 
-/* The rings of all users other than root are counted together, too. */
+/* The rings of all users except root are also charged together. */
 static void ring_memory_of_all_users_is_limited(void **state)
 {
 	char words[320];

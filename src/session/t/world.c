@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* world.c - see world.h: the outlet, the shards and their threads, commands. */
+/* world.c - see world.h: the trace output, the shards and their threads, commands. */
 #include "session/t/world.h"
 
 #include "session/apps/app.h"
@@ -25,7 +25,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 
-/* ── where records would go ──────────────────────────────────────────────────────────────────────────── */
+/* ── trace output ────────────────────────────────────────────────────────────────────────────────────── */
 
 static int trace_open(void *data, const struct wmk_trace_info *info, void **out)
 {
@@ -116,7 +116,7 @@ static void at_disk(struct world *w)
 	pthread_mutex_unlock(&w->lock);
 }
 
-/* The disk hangs for longer than anybody waits: told to each who does. */
+/* The disk hangs longer than the timeout: each thread that waits gets -ETIMEDOUT. */
 static int in_time(struct world *w, bool wait)
 {
 	if (!w->silent)
@@ -153,7 +153,7 @@ static int rings_clear(void *data, bool wait)
 	return in_time(rings->world, wait);
 }
 
-/* Ten for each. */
+/* Ten records for each. */
 static int rings_counts(void *data, struct wmk_counts *counts)
 {
 	struct world_rings *rings = data;
@@ -348,7 +348,7 @@ static void listen_here(struct world *w)
 	assert_int_equal(pipe2(w->stop, O_CLOEXEC), 0);
 }
 
-/* A test that fails leaves its world open. */
+/* A failed test leaves its world open, so the thread registers once. */
 static bool registered;
 
 void world_open(struct world *w, unsigned n_shards)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * world.h - sessions, shards and programs as a daemon has them, for tests: shards with threads of their own, an outlet
- * that notes what it is told, and fake applications that are processes, do what they are bid, and keep in shared memory
- * what they were told.
+ * world.h - sessions, shards and applications as in a daemon, for tests: threaded shards, a trace output that records
+ * its requests, and fake applications. Those are processes that carry out commands of the test, and keep in shared
+ * memory what they have received.
  *
- *     test ──bid──► process 0 ──forks──► process 1, 2, ...        (a control socket each; forked before there are threads)
+ *     test ──bid──► process 0 ──forks──► process 1, 2, ...        (a control socket each; forked before threads exist)
  *      │                                     │ app.sock
- *      └─ wmk_tracing ── shards (threads) ◄──┘ handed over by a thread that accepts: by pid
+ *      └─ wmk_tracing ── shards (threads) ◄──┘ assigned by pid, by a thread that accepts
  *
- * Channels are told apart by their field limit, on which nothing else depends: 16 + key.
+ * Channels are identified by their field limit, on which nothing else depends: 16 + key.
  */
 #ifndef WMK_SESSION_T_WORLD_H
 #define WMK_SESSION_T_WORLD_H
@@ -26,9 +26,7 @@
 #define WORLD_SHARDS 3u
 #define WORLD_NO_ID UINT32_MAX
 
-/*
- * What programs may have, by their number. 8 and 9 differ in their level alone, 10 has the name of 0 and other fields.
- */
+/* Events of applications, by number. 8 and 9 differ only in their level; 10 has the name of 0 and other fields. */
 struct world_event {
 	const char *provider, *name;
 	uint8_t level;
@@ -36,7 +34,7 @@ struct world_event {
 };
 extern const struct world_event world_events[WORLD_EVENTS];
 
-/* ── programs ────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── applications ────────────────────────────────────────────────────────────────────────────────────── */
 
 struct proc_channel {
 	bool live;
@@ -45,56 +43,56 @@ struct proc_channel {
 	uint32_t ids[WORLD_EVENTS];      /* WORLD_NO_ID: not enabled */
 };
 
-/* How it does not answer SYNC. */
+/* Behaviour of an application that does not answer SYNC. */
 enum proc_mute {
 	PROC_ANSWERS,
-	PROC_SLEEPS,     /* until something comes */
-	PROC_WORKS,      /* without a rest */
+	PROC_SLEEPS,     /* waits for a message */
+	PROC_WORKS,      /* runs without pause */
 };
 
-/* Shared: written by the program, read by the test when it has answered. */
+/* Shared memory: written by the application, read by the test after its answer. */
 struct proc {
 	pid_t pid;
 	char rundir[64];
-	char self[512], other[80];       /* the program, and the same under another name */
-	uint64_t image;                  /* of HELLO; the test's */
-	_Atomic int mute;                /* enum proc_mute; the test's */
-	_Atomic bool unmoved;            /* does not carry out MOVE; the test's */
+	char self[512], other[80];       /* path of the program, and of its copy */
+	uint64_t image;                  /* for HELLO; set by the test */
+	_Atomic int mute;                /* enum proc_mute; set by the test */
+	_Atomic bool unmoved;            /* does not carry out MOVE; set by the test */
 	uint32_t welcomes, refused, gone, statedumps, moves;
 	_Atomic uint32_t syncs;
-	uint32_t bad;                    /* what it was told that cannot be */
+	uint32_t bad;                    /* number of wrong messages received */
 	struct proc_channel channels[WORLD_CHANNELS];
 };
 
 enum proc_verb {
-	PROC_SPAWN,      /* n: another one, as its child */
-	PROC_CONNECT,    /* n: events, as bits; ends when they are enabled, or it was refused */
-	PROC_EVENTS,     /* n: more of them */
+	PROC_SPAWN,      /* n: fork another one as its child */
+	PROC_CONNECT,    /* n: events, as bits; done when they are enabled, or the application is rejected */
+	PROC_EVENTS,     /* n: more events */
 	PROC_GONE,       /* n: event */
 	PROC_CLOSE,
-	PROC_EXEC,       /* n: 0 the program, 1 under its other name; what was connected is closed */
-	PROC_USER,       /* n: it becomes that user's; its id must be free to go */
+	PROC_EXEC,       /* n: 0 the program, 1 its copy; the connection is closed */
+	PROC_USER,       /* n: change to that user */
 	PROC_QUIT,
 };
 
-/* First in main(): runs the life of a program if that is what it was started for, else begins process 0. */
+/* Call first in main(): runs an application if the process was started as one, else starts process 0. */
 void procs_begin(int argc, char **argv);
 void procs_end(void);
 struct proc *proc_at(unsigned i);
-/* What it answers: 0 it did; waits 10 s at most. */
+/* Send a command; returns the answer, 0 for success. Waits at most 10 s. */
 int proc_bid(unsigned i, enum proc_verb verb, uint32_t n);
-/* A child of `by`, connected, with these events. */
+/* Fork a child of `by`, connected, with these events. */
 struct proc *proc_start(unsigned by, unsigned i, uint32_t events);
-/* Killed, and gone. */
+/* Kill it and wait for its end. */
 void proc_kill(unsigned i);
-/* Those that a test left behind: its teardown. */
+/* Teardown: kill the processes that a test left behind. */
 int procs_kill(void **state);
-/* Its live channel of that key, of those the one with most contexts; NULL: none. Fails when two have as many. */
+/* Return its live channel of that key with the most contexts; NULL: none. Fails if two have the same number. */
 const struct proc_channel *proc_channel(unsigned i, uint32_t key);
-/* Events enabled there, as bits. */
+/* Events enabled in that channel, as bits. */
 uint32_t proc_enabled(unsigned i, uint32_t key);
 
-/* ── where records would go ──────────────────────────────────────────────────────────────────────────── */
+/* ── trace output ────────────────────────────────────────────────────────────────────────────────────── */
 
 struct world_trace {
 	struct world_trace *next;
@@ -111,7 +109,7 @@ struct world_rings {
 	struct world_trace *trace;
 	uint64_t id, inode;
 	char channel[64];
-	int set_fd;                      /* the outlet's own */
+	int set_fd;                      /* descriptor of the trace output */
 	bool restored, stopped, closed;
 	unsigned flushed, cleared, pokes;
 };
@@ -125,56 +123,56 @@ struct world {
 	struct wmk_shard *shards[WORLD_SHARDS];   /* NULL: closed */
 	pthread_t threads[WORLD_SHARDS], acceptor;
 	int listener, stop[2];
-	pthread_mutex_t lock;            /* of changes to what follows */
+	pthread_mutex_t lock;            /* protects the members below */
 	pthread_cond_t changed;
 	struct world_trace *traces;
 	struct world_rings *rings;
 	_Atomic unsigned traces_open, rings_open, ids_given, ended, apps_gone;
-	_Atomic int refuse;              /* what opening of rings answers */
-	char uncounted[16];              /* rings of that channel are not counted: */
+	_Atomic int refuse;              /* returned when rings are opened */
+	char uncounted[16];              /* counting rings of this channel fails with: */
 	int uncounted_err;
-	unsigned counted;                /* how often anybody asked */
-	bool silent;                     /* nothing is written, stopped or cleared in time */
-	unsigned asked, waited;          /* how often that was asked for meanwhile, and waited for */
-	bool disk_hangs;                 /* what writes or counts waits ... */
-	_Atomic unsigned at_disk;        /* ... and so many do */
+	unsigned counted;                /* number of counting requests */
+	bool silent;                     /* writing, stopping and clearing time out */
+	unsigned asked, waited;          /* number of these requests, and of those with `wait` */
+	bool disk_hangs;                 /* writing and counting block ... */
+	_Atomic unsigned at_disk;        /* ... and this many threads are blocked */
 };
 
-/* Fills the options, which the test may change. */
+/* Fill the options, which the test may then change. */
 void world_prepare(struct world *w);
 void world_open(struct world *w, unsigned n_shards);
-/* All sessions were destroyed or end now; everything that was opened is closed, or the test fails. */
+/* Destroy the sessions that are left; fails unless everything that was opened is closed. */
 void world_close(struct world *w);
-/* Whoever writes, counts or closes waits from now on, or no more. */
+/* Block writing, counting and closing, or unblock them. */
 void world_disk(struct world *w, bool hangs);
-/* Its thread ends, and it is closed; its applications lose their connections. */
+/* End the thread of a shard and close the shard; its applications lose their connections. */
 void world_shard_close(struct world *w, unsigned i);
-/* Waits until the counter has this value, 10 s at most. */
+/* Wait, for at most 10 s, until the counter has this value. */
 void world_wait(struct world *w, const _Atomic unsigned *counter, unsigned value);
-/* The latest of this session, channel and part of sub; NULL: none. */
+/* The latest rings of this session, channel and part of `sub`; NULL: none. */
 struct world_rings *world_rings(struct world *w, const char *session, const char *channel, const char *sub);
 
 /* ── commands ────────────────────────────────────────────────────────────────────────────────────────── */
 
 struct wmk_session *world_session(struct world *w, const char *name);
-/* One rule, or none for NULL; any domain, buffers: change *options (from world_channel_options()) before. */
+/* Add a channel with one rule, or none for NULL. Domain and buffers are set in *options before. */
 struct wmk_ctl_channel world_channel_options(const char *name, uint32_t key);
 struct wmk_session_channel *world_channel(struct wmk_session *session, const struct wmk_ctl_channel *options,
 					  const char *pattern);
-/* With the options that world_channel_options() gives. */
+/* Add a channel with the options of world_channel_options(). */
 struct wmk_session_channel *world_add(struct wmk_session *session, const char *name, uint32_t key, const char *pattern);
 #define world_locked(session, what) do { \
 		assert_int_equal(wmk_session_lock(session), 0); \
 		what; \
 		wmk_session_unlock(session); \
 	} while (0)
-/* The thread's causes say this, or the test fails. */
+/* Fail unless the thread's chain of causes contains `part`. */
 void world_words(const char *part);
-/* All programs have answered, or the test fails. */
+/* Update all applications; fails unless all have answered. */
 void world_update(struct world *w, struct wmk_session *session);
 void world_start(struct world *w, struct wmk_session *session);
 void world_stop(struct world *w, struct wmk_session *session);
-/* As tracing.h says, in order; the caller's reference too. */
+/* Destroy a session in the order that tracing.h requires; releases the caller's reference, too. */
 void world_destroy(struct world *w, struct wmk_session *session);
 
 #endif
