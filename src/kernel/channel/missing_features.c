@@ -21,7 +21,7 @@
 #define SMALL_BYTES 65536u           /* of a buffer that receives no records */
 #define A_CALL "events/syscalls/sys_enter_exit_group/enable"     /* an event of each kernel with system call events */
 #define A_FUNCTION "schedule"
-#define A_SUBBUF_KIB 8u              /* larger than a page, except on machines with large pages */
+#define A_SUBBUF_KIB "8"              /* larger than a page, except on machines with large pages */
 
 /* What does not work; the reason if the kernel lacks the feature; the file that was tried. */
 static const struct {
@@ -77,14 +77,6 @@ static int try_functions(int instance)
 	return err < 0 ? err : try_write(instance, "current_tracer", "nop");
 }
 
-static int try_subbufs(int instance)
-{
-	int err = wmk_tracefs_write_number(instance, "buffer_subbuf_size_kb", A_SUBBUF_KIB);
-
-	wmk_error_clear();
-	return err;
-}
-
 void wmk_kmissing_try_files(int root, int instance, const char *btf, struct wmk_kmissing *lacks)
 {
 	lacks->err[WMK_KFEATURE_KPROBES] = try_open(root, "kprobe_events", O_WRONLY | O_APPEND);
@@ -94,7 +86,7 @@ void wmk_kmissing_try_files(int root, int instance, const char *btf, struct wmk_
 		return;
 	lacks->err[WMK_KFEATURE_SYSCALLS] = try_open(instance, A_CALL, O_WRONLY);
 	lacks->err[WMK_KFEATURE_FUNCTIONS] = try_functions(instance);
-	lacks->err[WMK_KFEATURE_SUBBUFS] = try_subbufs(instance);
+	lacks->err[WMK_KFEATURE_SUBBUFS] = try_write(instance, "buffer_subbuf_size_kb", A_SUBBUF_KIB);
 }
 
 /* A CPU that goes offline meanwhile is no failure. */

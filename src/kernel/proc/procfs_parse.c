@@ -39,47 +39,37 @@ static size_t worker_len(const char *name, size_t len)
 /* Positions in proc(5) of the numbers after the state. */
 enum { AT_PPID = 4, AT_FLAGS = 9, AT_PRIO = 18, AT_THREADS = 20, AT_START = 22, AT_CPU = 39 };
 
-static int take_stat_number(unsigned place, uint64_t value, bool is_negative, struct wmk_kproc_stat *stat)
+struct stat_number {
+	uint64_t value;
+	bool is_negative;
+};
+
+static bool is_within(const struct stat_number *number, uint64_t max)
 {
-	switch (place) {
-	case AT_PPID:
-		stat->ppid = (int32_t)value;
-		return is_negative || value > INT32_MAX ? -EPROTO : 0;
-	case AT_FLAGS:
-		stat->flags = (uint32_t)value;
-		return is_negative || value > UINT32_MAX ? -EPROTO : 0;
-	case AT_PRIO:
-		stat->prio = is_negative ? -(int32_t)value : (int32_t)value;
-		return value > INT32_MAX ? -EPROTO : 0;
-	case AT_THREADS:
-		stat->n_threads = (uint32_t)value;
-		return is_negative || value > INT32_MAX ? -EPROTO : 0;
-	case AT_START:
-		stat->start = value;
-		return is_negative ? -EPROTO : 0;
-	case AT_CPU:
-		stat->cpu = (uint32_t)value;
-		return is_negative || value > UINT32_MAX ? -EPROTO : 0;
-	default:
-		return 0;
-	}
+	return !number->is_negative && number->value <= max;
 }
 
 static int take_stat_numbers(struct wmk_scan text, struct wmk_kproc_stat *stat)
 {
-	uint64_t value = 0;
-	int err = 0;
+	struct stat_number all[AT_CPU + 1];
 
-	for (unsigned place = AT_PPID; place <= AT_CPU && err == 0; place++) {
-		bool is_negative;
-
+	for (unsigned place = AT_PPID; place <= AT_CPU; place++) {
 		wmk_scan_space(&text);
-		is_negative = wmk_scan_take(&text, "-");
-		if (!wmk_scan_number(&text, 10, UINT64_MAX, &value))
+		all[place].is_negative = wmk_scan_take(&text, "-");
+		if (!wmk_scan_number(&text, 10, UINT64_MAX, &all[place].value))
 			return -EPROTO;
-		err = take_stat_number(place, value, is_negative, stat);
 	}
-	return err;
+	if (!is_within(&all[AT_PPID], INT32_MAX) || !is_within(&all[AT_FLAGS], UINT32_MAX) ||
+	    all[AT_PRIO].value > INT32_MAX || !is_within(&all[AT_THREADS], INT32_MAX) ||
+	    !is_within(&all[AT_START], UINT64_MAX) || !is_within(&all[AT_CPU], UINT32_MAX))
+		return -EPROTO;
+	stat->ppid = (int32_t)all[AT_PPID].value;
+	stat->flags = (uint32_t)all[AT_FLAGS].value;
+	stat->prio = all[AT_PRIO].is_negative ? -(int32_t)all[AT_PRIO].value : (int32_t)all[AT_PRIO].value;
+	stat->n_threads = (uint32_t)all[AT_THREADS].value;
+	stat->start = all[AT_START].value;
+	stat->cpu = (uint32_t)all[AT_CPU].value;
+	return 0;
 }
 
 int wmk_kproc_stat_parse(const char *bytes, size_t len, struct wmk_kproc_stat *stat)
