@@ -154,7 +154,7 @@ static void tasks_are_read_from_proc(void **state)
 	assert_int_equal(task.pid, 0);
 	assert_int_equal(task.prio, 20);
 	wmk_ktasks_counts(run->tasks, &counts);
-	assert_int_equal(counts.asked, 1);
+	assert_int_equal(counts.proc_reads, 1);
 }
 
 enum note { FORK, RENAME, EXIT, EXEC, NOTES };
@@ -398,7 +398,7 @@ static void task_without_events_is_looked_up_once(void **state)
 	name_is(run, 60, 200, "late");
 	pid_is(run, 60, 100, 60, 1);
 	wmk_ktasks_counts(run->tasks, &counts);
-	assert_int_equal(counts.asked, 1);
+	assert_int_equal(counts.proc_reads, 1);
 	name_is(run, 61, 100, NULL);
 	put_task(run, 61, 61, "too late", 1);
 	name_is(run, 61, 50, NULL);

@@ -105,7 +105,7 @@ static int read_task(struct wmk_ktasks *tasks, int32_t tid, int32_t *pid, struct
 
 	if (dir < 0)
 		return dir;
-	tasks->asked++;
+	tasks->proc_reads++;
 	err = wmk_kproc_stat_read(dir, stat);
 	if (err == 0)
 		err = wmk_kproc_status_read(&tasks->lines, dir, &status);

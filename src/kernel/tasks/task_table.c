@@ -360,5 +360,5 @@ void wmk_ktasks_close(struct wmk_ktasks *tasks)
 void wmk_ktasks_counts(const struct wmk_ktasks *tasks, struct wmk_ktasks_counts *counts)
 {
 	*counts = (struct wmk_ktasks_counts){ .tasks = tasks->n_tasks, .versions = tasks->n_versions,
-					      .forgotten = tasks->forgotten, .asked = tasks->asked };
+					      .forgotten = tasks->forgotten, .proc_reads = tasks->proc_reads };
 }

@@ -59,7 +59,7 @@ struct wmk_ktask {
 struct wmk_ktasks_counts {
 	uint64_t tasks, versions;      /* current numbers */
 	uint64_t forgotten;            /* versions that were removed because of a limit */
-	uint64_t asked;                /* tasks that were looked up in /proc after the scan */
+	uint64_t proc_reads;           /* tasks that were looked up in /proc after the scan */
 };
 
 /*

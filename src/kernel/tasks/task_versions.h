@@ -51,7 +51,7 @@ struct wmk_ktasks {
 	int proc;
 	uint32_t limit, n_versions, n_tasks;
 	uint32_t n_heads, hand;            /* a power of two; the head where the next search for eviction begins */
-	uint64_t forgotten, asked;
+	uint64_t forgotten, proc_reads;
 	struct wmk_kproc_lines lines;
 	struct wmk_ktask_entry *heads[];
 };
