@@ -51,7 +51,7 @@ int wmk_store_budget_page_map(int fd, struct wmk_store_budget_page **page)
 	const int seals = fcntl(fd, F_GET_SEALS);
 	struct stat st;
 
-	/* A file that shrinks behind the mapping would end this process. */
+	/* If a mapped file shrinks, access to the lost pages raises SIGBUS. So the size must be sealed. */
 	if (seals < 0 || (seals & SEALS) != SEALS || fstat(fd, &st) < 0 || st.st_size < (off_t)sizeof(**page))
 		return wmk_error(-EINVAL,
 				 "the descriptor is not a budget page: a sealed memfd of %zu bytes is expected",
@@ -90,7 +90,7 @@ static uint64_t count_of_other(const struct wmk_store_budget *budget)
 	return count == 0 ? 0 : count - 1 < budget->max ? count - 1 : budget->max;
 }
 
-/* ── what is counted ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── counts ──────────────────────────────────────────────────────────────────────────────────────────── */
 
 /* Negative values work: unsigned addition wraps. */
 void wmk_store_budget_add(struct wmk_store *store, int64_t more)
@@ -202,7 +202,7 @@ static int usage_add(void *data, int at, const char *name)
 
 	if (usage->depth == 0 && usage->without && strcmp(name, usage->without) == 0)
 		return 0;
-		/* The file was removed meanwhile. */
+		/* The file was removed since readdir(). */
 	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return 0;
 	if (S_ISREG(st.st_mode))
@@ -278,7 +278,7 @@ static int measure_own(struct wmk_store_budget *budget, const char *path)
 	before = atomic_load_explicit(&budget->used, memory_order_relaxed);
 	int err = budget->page ? usage_of_side(path, budget->side, &there) : wmk_store_usage(path, &there);
 
-	/* The lock excludes removals meanwhile. Bytes that are written meanwhile may be counted twice. */
+	/* The lock excludes removals during the measurement. Bytes that are written during it may be counted twice. */
 	if (err == 0)
 		atomic_fetch_add_explicit(&budget->used, there - before, memory_order_relaxed);
 	pthread_mutex_unlock(&budget->lock);

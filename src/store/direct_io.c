@@ -81,7 +81,7 @@ static bool can_go_past(const struct wmk_direct *direct, const struct iovec *iov
 
 /*
  * Return how many bytes of a packet to write the other way, to measure its speed. 0 if the current way has not been
- * measured. With time to spare: at times; under pressure, when the current way falls behind: often; in between: never.
+ * measured. Up to RELAXED percent: one of TRY_OTHER packets; above PRESSED: one of TRY_PRESSED; in between: none.
  */
 static size_t trial(struct wmk_direct *direct, bool past)
 {

@@ -154,7 +154,7 @@ struct wmk_file_identity *wmk_file_identity_ref(void)
 
 void wmk_file_identity_unref(struct wmk_file_identity *identity)
 {
-	/* Release by each user, acquire by the last: no read of the memory comes after the free. */
+	/* Each user releases, the last one acquires: all reads of the memory happen before free(). */
 	if (identity && atomic_fetch_sub_explicit(&identity->refs, 1, memory_order_acq_rel) == 1)
 		free(identity);
 }

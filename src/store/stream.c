@@ -310,8 +310,8 @@ static int write_packet(struct wmk_store_stream *stream, const struct iovec *iov
 }
 
 /*
- * Rename the new file, which holds the packet, to the name of the old one, and remove the old index. If a crash comes
- * before the new index, readers scan the file.
+ * Rename the new file, which holds the packet, to the name of the old one, and remove the old index. After a crash
+ * before the new index exists, readers scan the file.
  */
 static int replace_old(struct wmk_store_stream *stream, struct wmk_store_stream *fresh,
 		      const struct wmk_ctf_packet *packet)

@@ -108,7 +108,7 @@ void wmk_syscalls_describe(struct wmk_syscalls *calls, const struct wmk_syscall 
 
 /* The same with an explicit plan instead of the kinds of the arguments. */
 
-/* The same with what is to be copied instead of what the kinds say. */
+/* The same with a given plan instead of the kinds of the arguments. */
 void wmk_syscalls_copy(struct wmk_syscalls *calls, enum wmk_kabi abi, unsigned number,
 		       const struct wmk_syscalls_plan *plan);
 
