@@ -10,10 +10,10 @@
  *     wmk_kreader_event(reader, "sched", "sched_switch", 0);     before the event is enabled; 0: its id in the trace
  *     wmk_kstream_open(reader, cpu, &source);                    a source of packets (ring/packet_source.h)
  *
- * The reader counts and skips records of undeclared events and records that a filter rejects. It also skips records of
- * the tracer's own threads (own_pids.h), with two exceptions. Events of `sched` and `task` stay, because the next task
- * on each CPU must be the announced one. Records made in an interrupt stay, because an interrupt belongs to no thread.
- * A packet that is not released is returned again.
+ * The reader skips records of undeclared events and records that a filter rejects; they count as processed, not as
+ * lost. It also skips records of the tracer's own threads (own_pids.h), with two exceptions. Events of `sched` and
+ * `task` stay, because the next task on each CPU must be the announced one. Records made in an interrupt stay, because
+ * an interrupt belongs to no thread. A packet that is not released is returned again.
  *
  * The position of a packet encodes how many kernel records are processed at its end and how many of those are in the
  * trace (cpu_stream.c). The trace stores it with the packet (wmk_ctf_packet.ring_position). Another process that
