@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * commands.c - commands to a consumer, carried out in its thread between drain passes: the calling thread waits.
+ * commands.c - commands to a consumer. The consumer's thread carries them out between drain passes; the calling thread
+ * waits.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -45,7 +46,7 @@ static void carry_out(void *arg)
 	pthread_mutex_unlock(&consumer->lock);
 }
 
-/* In the consumer's thread, if there is one and we are not it. */
+/* Run the command in the consumer's thread, or here if that is this thread or does not run. */
 static int command(struct command *command)
 {
 	struct wmk_consumer *consumer = command->consumer;
@@ -81,7 +82,7 @@ int wmk_consumer_run_work(struct wmk_consumer *consumer, int (*function)(void *a
 
 static int incomplete(int err)
 {
-	return err < 0 ? wmk_error(err, "not everything could be written: %s", strerror(-err)) : 0;
+	return err < 0 ? wmk_error(err, "some records could not be written: %s", strerror(-err)) : 0;
 }
 
 static int do_flush(struct command *command)
@@ -97,7 +98,7 @@ int wmk_consumer_flush(struct wmk_consumer *consumer)
 	struct command flush = { .consumer = consumer, .carry_out = do_flush };
 
 	if (!consumer->running || consumer->options.at_stop_only)
-		return wmk_error(-EINVAL, "this consumer does not write before it is stopped");
+		return wmk_error(-EINVAL, "cannot flush: this consumer writes only when it is stopped");
 	return incomplete(command(&flush));
 }
 
@@ -114,7 +115,7 @@ static int do_settle(struct command *command)
 
 static int unknown(void)
 {
-	return wmk_error(-ENOENT, "this channel is not consumed here");
+	return wmk_error(-ENOENT, "no such channel in this consumer");
 }
 
 int wmk_consumer_settle(struct wmk_consumer *consumer, const void *from)
@@ -136,7 +137,7 @@ static int do_remove(struct command *command)
 	if (command->stats)
 		wmk_consumer_sum(command->consumer, group, command->stats);
 	wmk_streams_remove_group(command->consumer, group);
-	/* The thread does not sleep on what is not there. */
+	/* The thread must not sleep on removed sets. */
 	wmk_consumer_watch(command->consumer);
 	return seen.err;
 }
@@ -173,7 +174,7 @@ int wmk_consumer_clear(struct wmk_consumer *consumer)
 	struct command clear = { .consumer = consumer, .carry_out = do_clear };
 	int err = command(&clear);
 
-	return err < 0 ? wmk_error(err, "not everything could be cleared: %s", strerror(-err)) : 0;
+	return err < 0 ? wmk_error(err, "some streams could not be cleared: %s", strerror(-err)) : 0;
 }
 
 static int do_sum(struct command *command)

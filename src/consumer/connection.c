@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * connection.c - messages to the session daemon that is connected, and to the log.
+ * connection.c - messages to the connected session daemon, and to the log.
  */
 #include "consumer/connection.h"
 
@@ -33,14 +33,14 @@ void wmk_server_wake(struct wmk_consumer_server *server)
 		return;
 }
 
-/* Ends the connection when a message could not be queued, or the session daemon does not read. */
+/* End the connection if a message could not be queued, or the session daemon does not read. */
 static void queue_or_disconnect(struct wmk_consumer_server *server, int err)
 {
 	char words[300];
 
 	if (err >= 0 && wmk_out_queued(&server->out) <= WMK_SERVER_QUEUE_MAX)
 		return;
-	wmk_server_log(server, "the session daemon is not answered any more: %s",
+	wmk_server_log(server, "closing the connection of the session daemon: %s",
 		       err < 0 ? wmk_error_text(words, sizeof(words)) : "it does not read");
 	wmk_error_clear();
 	/* The loop closes it later: callers still use the message. */

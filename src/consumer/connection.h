@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * connection.h - messages to the session daemon that is connected, and to the log. The server's
- * thread, except where said.
+ * connection.h - messages to the connected session daemon, and to the log. The server's thread, unless stated
+ * otherwise.
  */
 #ifndef WMK_CONSUMER_CONNECTION_H
 #define WMK_CONSUMER_CONNECTION_H
@@ -11,16 +11,16 @@
 
 #include "consumer/server_state.h"
 
-/* To `options.log`. Any thread. */
+/* Pass a message to `options.log`. Any thread. */
 void wmk_server_log(struct wmk_consumer_server *server, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Makes the server's loop run. Any thread; async-signal-safe. */
+/* Wake the server's thread. Any thread; async-signal-safe. */
 void wmk_server_wake(struct wmk_consumer_server *server);
-/* Answer a request of connection number `connection`; nothing if that one has ended. */
+/* Answer a request of connection number `connection`. No effect if that connection has ended. */
 void wmk_server_reply(struct wmk_consumer_server *server, uint64_t connection, uint32_t request,
 		      const struct wmk_object *is, const void *object);
 void wmk_server_refuse(struct wmk_consumer_server *server, uint64_t connection, uint32_t request, int err,
 		       const char *words);
-/* The request is done, and has no other answer. */
+/* Reply with an empty object. */
 void wmk_server_reply_done(struct wmk_consumer_server *server, uint64_t connection, uint32_t request);
 /* A message that answers no request; false: no session daemon is connected. */
 bool wmk_server_send(struct wmk_consumer_server *server, uint16_t type, const struct wmk_object *is,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * consumer.c - a consumer: opened, closed; ring sets and kernel channels are added.
+ * consumer.c - open and close a consumer, add ring sets and kernel channels.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -21,16 +21,16 @@
 
 #define MIN_US 1000u
 #define MAX_US 100000u
-#define DUMP_INSTANCE UINT32_MAX     /* its stream's number; those of CPUs are theirs */
-/* numbers of system calls' streams by BPF begin here: not those of the CPUs' others */
-#define SYSCALLS_INSTANCE 0x10000u
+#define DUMP_INSTANCE UINT32_MAX     /* stream instance of a state dump; other instances are CPU numbers */
+#define SYSCALLS_INSTANCE 0x10000u   /* first stream instance of BPF rings, above all CPU numbers */
 
 int wmk_consumer_open(const struct wmk_consumer_options *options, struct wmk_consumer **result)
 {
 	struct wmk_consumer *consumer;
 
 	if ((options->max_us && options->max_us < options->min_us))
-		return wmk_error(-EINVAL, "a consumer needs bounds of its timer in order");
+		return wmk_error(-EINVAL, "the consumer's timer has a maximum of %u us below its minimum of %u us",
+				 options->max_us, options->min_us);
 	consumer = calloc(1, sizeof(*consumer));
 	if (!consumer)
 		return wmk_error(-ENOMEM, "no memory for a consumer");
@@ -93,11 +93,11 @@ static int add_ring(struct wmk_consumer *consumer, struct wmk_group *group, stru
 
 uint32_t wmk_consumer_header_room(uint32_t subbuf_size)
 {
-	/* A sub-buffer begins at a page with 64 bytes of its own: the packet's header then begins at 512. */
+	/* A sub-buffer begins at a page boundary with a header of 64 bytes, so that the packet begins at offset 512. */
 	return subbuf_size >= WMK_STORE_DIRECT_MIN ? WMK_STORE_ALIGN - 64 + WMK_CTF_PACKET_ROOM : WMK_CTF_PACKET_ROOM;
 }
 
-/* Nothing of it was there. */
+/* Remove a group that was added in part, without a trace in the counts. */
 static void undo_group(struct wmk_consumer *consumer, struct wmk_group *group, const struct wmk_consumer_stats *before)
 {
 	wmk_streams_remove_group(consumer, group);
@@ -129,7 +129,8 @@ int wmk_consumer_add(struct wmk_consumer *consumer, struct waymark_ring_set *set
 
 	if (waymark_ring_set_options(set)->header_room < WMK_CTF_PACKET_ROOM ||
 	    strlen(how->channel) > WMK_STREAM_NAME - 32)
-		return wmk_error(-EINVAL, "channel %.60s: its name is too long, or its rings leave no room for headers",
+		return wmk_error(-EINVAL,
+				 "channel %.60s: the name is too long, or its rings have no room for packet headers",
 				 how->channel);
 	pthread_mutex_lock(&consumer->streams_lock);
 	err = add_rings(consumer, set, how);
@@ -140,7 +141,7 @@ int wmk_consumer_add(struct wmk_consumer *consumer, struct waymark_ring_set *set
 
 /* ── kernel channels ─────────────────────────────────────────────────────────────────────────────────── */
 
-/* Those that are there; the others may come later (cpu_hotplug.c). */
+/* Add the CPUs that are online; others may come online later (cpu_hotplug.c). */
 static int add_cpus(struct wmk_consumer *consumer, struct wmk_kreader *reader, const struct wmk_consumer_set *how)
 {
 	struct wmk_group *group = wmk_streams_add_group_of(consumer, reader, how);
@@ -184,7 +185,7 @@ int wmk_consumer_add_syscalls(struct wmk_consumer *consumer, struct wmk_kreader 
 	pthread_mutex_lock(&consumer->streams_lock);
 	group = wmk_streams_find_group(consumer, reader);
 	err = group ? add_syscall_rings(consumer, group, reader, how)
-		    : wmk_error(-ENOENT, "there is no such kernel channel");
+		    : wmk_error(-ENOENT, "no such kernel channel in this consumer");
 	pthread_mutex_unlock(&consumer->streams_lock);
 	wmk_consumer_wake(consumer);
 	return err < 0 ? wmk_error_add(err, "cannot consume the system calls of the kernel channel %.60s", how->channel)
@@ -217,31 +218,34 @@ int wmk_consumer_dump(struct wmk_consumer *consumer, struct wmk_kreader *reader,
 	pthread_mutex_lock(&consumer->streams_lock);
 	group = wmk_streams_find_group(consumer, reader);
 	if (!group)
-		err = wmk_error(-ENOENT, "this channel is not consumed here");
+		err = wmk_error(-ENOENT, "no such kernel channel in this consumer");
 	if (err == 0 && !group->dump)
 		err = add_dump(consumer, group, reader, how);
 	if (err == 0)
 		err = wmk_kdumper_begin(group->dump, how->statedump);
 	pthread_mutex_unlock(&consumer->streams_lock);
 	wmk_consumer_wake(consumer);
-	return err < 0 ? wmk_error_add(err, "the state of the machine is not in channel %.60s", how->channel) : 0;
+	return err < 0 ? wmk_error_add(err, "cannot write a state dump to channel %.60s", how->channel) : 0;
 }
 
 /*
- * From here on the thread sleeps in poll(): under streams_lock, and nudged afterwards, it may sleep elsewhere just now.
+ * From here on the thread sleeps in poll(). Under streams_lock; the caller wakes the thread afterwards, since it may be
+ * asleep on the futex.
  */
 static int make_wake(struct wmk_consumer *consumer)
 {
 	int fd;
 
-	/* relaxed: under the lock under which it is made */
+	/* relaxed: only written under this lock */
 	if (atomic_load_explicit(&consumer->wake, memory_order_relaxed) >= 0)
 		return 0;
 	fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (fd < 0)
-		return wmk_error(-errno, "cannot make what wakes a consumer");
-	/* (V) release: the descriptor is there before its number; pairs with (W) in thread.c. Who nudges before he sees it wakes by the word, and the
-	 * nudge after this one by both. */
+		return wmk_error(-errno, "cannot create an eventfd for the consumer: %s", strerror(errno));
+	/*
+	 * (V) release: the eventfd exists before its number is visible; pairs with (W) in thread.c. A wake that does
+	 * not see it yet uses the futex alone; the wake after this function uses both.
+	 */
 	atomic_store_explicit(&consumer->wake, fd, memory_order_release);
 	return 0;
 }

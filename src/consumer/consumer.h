@@ -11,33 +11,35 @@
  *
  *     wmk_consumer_open(&options, &consumer);              options.output: from trace_open() of an output
  *     wmk_consumer_add_set(consumer, set, "app", 0);       once per channel; every ring of the set becomes a stream
- *     wmk_consumer_start(consumer);                        its thread runs
+ *     wmk_consumer_start(consumer);                        starts its thread
  *     ... the program runs; wmk_consumer_stats() any time ...
- *     wmk_consumer_stop(consumer);                         everything committed is written, last lost counts too; joins
+ *     wmk_consumer_stop(consumer);                         writes everything committed and the final lost counts; joins
  *     wmk_consumer_stats(consumer, &stats);
  *     wmk_consumer_close(consumer);                        closes the trace; the sets stay the caller's
  *
- * While records come the thread drains the rings on a timer that adapts (1 to 100 ms) to how fast they fill; after
- * some empty passes it sleeps until a writer enters a new sub-buffer of any set (waymark_ring_sets_wait()), for ever: a
- * writer that is killed before it wakes anybody is for wmk_consumer_wake(). (With more than 127 sets, or a kernel older
- * than 5.16, it drains every 100 ms.) Each pass backs memory ahead of the writers. Where writers wait for room, a
- * second thread shows the heartbeat that they watch, so that one long write does not look like a consumer that crashed.
+ * While records arrive, the thread drains the rings on a timer of 1 to 100 ms, which adapts to how fast they fill.
+ * After some empty passes it sleeps without a limit until a writer enters a new sub-buffer of any set
+ * (waymark_ring_sets_wait()). A writer that is killed before it wakes the consumer needs wmk_consumer_wake(). With more
+ * than 127 sets, or before Linux 5.16, the thread drains every 100 ms. Each pass backs memory ahead of the writers. If
+ * writers wait for room, a second thread keeps up the heartbeat that they check, so that one long write does not look
+ * like a crash.
  *
- * Where that is permitted (root, or RLIMIT_NICE) the thread runs at nice -10: against eight threads that record all
- * the time, one with an equal share of the CPU comes too late to empty the rings.
+ * If permitted (root, or RLIMIT_NICE), the thread runs at nice -10: with an equal share of the CPU it is too slow to
+ * drain the rings of eight threads that record continuously.
  *
- * A stream gets a file when it has its first record or loss; it begins with a lost count of 0 and ends with the final
- * one.
+ * A stream gets a file with its first record or loss. The file begins with a lost count of 0 and ends with the final
+ * count.
  *
- * An output that fails (disk full) is reported in the statistics; the packet stays in the ring and is tried again, so
- * the rings fill and the writers count what they lose. What fails for one stream's own sake (a file that may not grow)
- * holds up that stream alone. At stop, what still cannot be written is counted as lost, to the record.
+ * The statistics report an output that fails (disk full). The packet stays in the ring and is retried, so the rings
+ * fill and the writers count what they lose. An error that concerns one stream (a limit of its file) delays only that
+ * stream. At stop, each record that still cannot be written is counted as lost.
  *
- * Commands (flush, settle, clear, a set's removal) are carried out by the consumer's thread, between passes: a thread
- * that calls one waits for it; who must not wait has wmk_consumer_queue_work().
+ * The consumer's thread carries out commands (flush, settle, clear, remove) between passes, and the calling thread
+ * waits. wmk_consumer_queue_work() does not wait.
  *
- * Errors are -errno with a cause chain. wmk_consumer_stats(), wmk_consumer_queue_work() and wmk_consumer_wake() are for
- * any thread, all else for one controlling thread and for functions that wmk_consumer_queue_work() was given.
+ * Errors are -errno with a cause chain. Any thread may call wmk_consumer_stats(), wmk_consumer_queue_work() and
+ * wmk_consumer_wake(). All other functions are for one controlling thread, and for work that the consumer's thread
+ * carries out.
  */
 #ifndef WMK_CONSUMER_CONSUMER_H
 #define WMK_CONSUMER_CONSUMER_H
@@ -61,143 +63,142 @@ struct wmk_consumer;
 
 struct wmk_consumer_options {
 	/*
-	 * Owned by the consumer from a successful wmk_consumer_open() on. NULL: it comes with
-	 * wmk_consumer_set_output(), before the first stream.
+	 * Owned by the consumer after a successful wmk_consumer_open(). NULL: wmk_consumer_set_output() sets it before
+	 * the first stream.
 	 */
 	struct wmk_output_trace *output;
 	/*
-	 * Optional: before a packet with records is written, and in each drain pass. The metadata is written as far as
-	 * it has to be: 0. -EAGAIN: it is not complete yet, packets wait. -errno: it cannot be written, as a packet
-	 * that cannot be.
+	 * Optional: called before a packet with records is written, and in each drain pass. Writes the metadata that
+	 * packets need. 0: written; -EAGAIN: incomplete, packets wait; -errno: treated like an error of write().
 	 */
 	int (*ready)(void *data);
 	void *data;
 	/* 1: overwrite mode, `--overwrite`: nothing is written until stop, then what the rings hold */
 	int at_stop_only;
 	/*
-	 * 1: another consumer of the same sets and the same trace has died: each stream goes on where its last whole
-	 * packet ended, no record is written twice or left out. Statistics are those of the whole trace. A stream that
-	 * cannot be continued is named in the trace, and the others go on.
+	 * 1: an earlier consumer of the same sets and the same trace crashed. Each stream continues after its last
+	 * complete packet: no record is duplicated or missing. Statistics include the whole trace. The trace names each
+	 * stream that cannot be continued; the others continue.
 	 */
 	int resume;
 	uint32_t min_us, max_us;   /* bounds of the timer; 0: 1000 and 100000 */
-	/* the clock's value now: time of an empty packet in a stream that never had a record */
+	/* current value of the clock: the time of an empty packet in a stream without records */
 	uint64_t start_ts;
 };
 
 struct wmk_consumer_stats {
 	struct wmk_counts counts;                     /* `bytes`: on disk, all files */
-	int sink_error;                               /* the last one, -errno; 0: never failed */
+	int sink_error;                               /* the latest error of the output, -errno; 0: none */
 	/* 1: the last packet of a stream could not be written, and waits */
 	int stuck;
-	char words[240];                              /* what went wrong first, for people; empty if nothing did */
+	char words[240];                              /* text of the first error; empty: none */
 };
 
-/* *consumer is the caller's: wmk_consumer_close(). */
+/* The caller owns *consumer: wmk_consumer_close(). */
 int wmk_consumer_open(const struct wmk_consumer_options *options, struct wmk_consumer **consumer);
-/* Of a consumer without one: it owns the trace from here on. Before the first stream, or in the consumer's thread. */
+/* Set the output of a consumer that has none, and pass its ownership. Before the first stream, or in its thread. */
 void wmk_consumer_set_output(struct wmk_consumer *consumer, struct wmk_output_trace *output);
 /*
- * Every ring of `set` becomes a stream `<channel>_<cpu>` or `<channel>_claim<k>` of stream class `stream_id`. The set
- * stays the caller's and must outlive the consumer, or its removal. Its header_room must be WMK_CTF_PACKET_ROOM at
- * least; wmk_consumer_header_room() says what is best. Before or after start. -EINVAL, -ENOMEM.
+ * Every ring of `set` becomes a stream `<channel>_<cpu>` or `<channel>_claim<k>` of stream class `stream_id`. The
+ * caller owns the set, and keeps it until the set is removed or the consumer closed. The set's header_room is at least
+ * WMK_CTF_PACKET_ROOM; wmk_consumer_header_room() returns the best value. Before or after start. -EINVAL, -ENOMEM.
  */
 int wmk_consumer_add_set(struct wmk_consumer *consumer, struct waymark_ring_set *set, const char *channel,
 			 uint32_t stream_id);
 
-/* The same, with all that can be different from set to set. */
+/* Parameters of one set. */
 struct wmk_consumer_set {
 	const char *channel;
 	uint32_t stream_id;
 	int at_stop_only, resume;          /* as in the consumer's options */
 	/*
-	 * 1: what cannot be written when they are removed stays in them: they outlive us (ring/file.h), and are tried
-	 * again. What is beyond the trace's budget never could be, and is given up as ever.
+	 * 1: records that cannot be written when the set is removed stay in its rings, which outlive this process
+	 * (ring/file.h), and can be written later. Records beyond the trace's budget are counted as lost nevertheless.
 	 */
 	int keep;
-	int budget;                /* 1: -EDQUOT may be said of that */
-	int clear;                         /* with resume: throw away what was recorded up to now, in the trace too */
+	int budget;                /* 1: the trace has a budget, so -EDQUOT can mean that it is used up */
+	int clear;                 /* with resume: discard what was recorded so far, in rings and trace */
 	uint64_t start_ts;
 	const struct wmk_store_limits *limits;     /* of the streams' files; copied; NULL: none */
-	/* of a kernel channel: the number of a state dump that is wanted (wmk_consumer_dump()); 0: none */
+	/* of a kernel channel: number of the requested state dump (wmk_consumer_dump()); 0: none */
 	uint64_t statedump;
 };
 int wmk_consumer_add(struct wmk_consumer *consumer, struct waymark_ring_set *set, const struct wmk_consumer_set *how);
 /*
- * `from`, here and below: a ring set, or a kernel channel's reader. Take everything committed in it, end its streams,
- * forget it; what cannot be written is counted as lost. 0, or the output's -errno: it is removed all the same. *stats
- * (may be NULL): its final counts. -ENOENT.
+ * `from`, here and below: a ring set, or the reader of a kernel channel. Write everything committed in it, end its
+ * streams and remove it. Records that cannot be written are counted as lost. 0, or -errno of the output: it is removed
+ * nevertheless. *stats (may be NULL): its final counts. -ENOENT.
  */
 int wmk_consumer_remove(struct wmk_consumer *consumer, const void *from, struct wmk_consumer_stats *stats);
 /*
- * The header_room that lets packets of sub-buffers of this size go from the ring to the disk without a copy: aligned
- * for direct writes in large ones, as little as possible in small ones.
+ * The header_room with which packets of sub-buffers of this size are written without a copy: aligned for direct I/O in
+ * large sub-buffers, minimal in small ones.
  */
 uint32_t wmk_consumer_header_room(uint32_t subbuf_size);
 /*
- * What a kernel channel has recorded: every CPU becomes a stream `<channel>_<cpu>`. The reader stays the caller's and
- * must outlive the consumer, or its removal; between calls it is the consumer's thread's: what else is done with it is
- * done there (wmk_consumer_queue_work()). The thread sleeps then on what the kernel says (poll), and beats for no
- * writers: so not in a consumer of ring sets. -EINVAL, -ENOMEM.
+ * Add a kernel channel: every CPU becomes a stream `<channel>_<cpu>`. The caller owns the reader, and keeps it until it
+ * is removed or the consumer closed. Between calls the consumer's thread uses the reader, so other uses run in that
+ * thread (wmk_consumer_queue_work()). The thread then sleeps in poll() and has no heartbeat, so a consumer has either
+ * kernel channels or ring sets. -EINVAL, -ENOMEM.
  */
 int wmk_consumer_add_kernel(struct wmk_consumer *consumer, struct wmk_kreader *reader,
 			    const struct wmk_consumer_set *how);
 /*
- * The same channel's system calls that BPF records, once they are there (kernel/channel/syscall_reader.h): every ring
- * becomes a stream `<channel>_calls_<cpu>`, which goes with the others.
+ * Add the rings of system calls that BPF records for that channel (kernel/channel/syscall_reader.h): each becomes a
+ * stream `<channel>_calls_<cpu>`. They are removed with the channel.
  */
 int wmk_consumer_add_syscalls(struct wmk_consumer *consumer, struct wmk_kreader *reader,
 			   const struct wmk_consumer_set *how);
 /*
- * The state of the machine (kernel/statedump/statedump.h) into the stream `<channel>_statedump` of that kernel channel,
- * whose reader knows the dump's events. It begins, in a thread of its own, unless the dump of that number, or a later
- * one, is in the trace or was begun already. What is written at stop only is the channel's: the dump is written at
- * once. `how`: as the channel was added.
+ * Write a state dump (kernel/statedump/statedump.h) to the stream `<channel>_statedump` of that kernel channel, whose
+ * reader knows the events of the dump. The dump runs in its own thread. No effect if a dump of that number, or a later
+ * one, is in the trace or has been started. The dump is written at once, also if the channel is written only at stop.
+ * `how`: as passed when the channel was added.
  */
 int wmk_consumer_dump(struct wmk_consumer *consumer, struct wmk_kreader *reader, const struct wmk_consumer_set *how);
-/* Another kind of source; owned by the consumer on success. `cpu`: WMK_CTF_CPU_NONE if none. */
+/* Add a source of another kind; the consumer owns it on success. `cpu`: WMK_CTF_CPU_NONE if it has none. */
 int wmk_consumer_add_source(struct wmk_consumer *consumer, struct wmk_source *source, const char *name,
 			    uint32_t stream_id, uint64_t instance, uint32_t cpu);
 int wmk_consumer_start(struct wmk_consumer *consumer);
 /*
- * Write what is there now, parts of sub-buffers too; returns when it has been done, or -errno if the output refuses.
- * Not what is for the stop only: -EINVAL when there is nothing else.
+ * Write all committed records, also of partial sub-buffers. Returns when they are written, or -errno of the output.
+ * Sources that are written only at stop are skipped; -EINVAL if the whole consumer writes only at stop.
  */
 int wmk_consumer_flush(struct wmk_consumer *consumer);
 /*
- * Of one, NULL: of all, those for the stop too: write what is there now, and the lost counts as they are. They go on
- * behind it. 0, or the output's -errno: what could not be written stays in the rings.
+ * Write all committed records and the current lost counts of `from` (NULL: of all), also if they are written only at
+ * stop. Recording continues. 0, or -errno of the output: what could not be written stays in the rings.
  */
 int wmk_consumer_settle(struct wmk_consumer *consumer, const void *from);
 /*
- * Throw away everything recorded up to now, in the rings and in the trace (not the metadata); all counts, and the
- * streams, begin anew, also those that had ended in error. A source that is still corrupt is counted and reported
- * again. 0, or the first -errno; the rest is cleared.
+ * Discard everything recorded so far, in the rings and in the trace, except the metadata. All counts and streams start
+ * again, also streams that ended with an error. A source that is still corrupt is counted and reported again. 0, or the
+ * first -errno; the rest is cleared nevertheless.
  */
 int wmk_consumer_clear(struct wmk_consumer *consumer);
 /*
- * Ends the sleep of the consumer's thread: it carries out queued work and drains all sources. A writer may have crashed
- * before it woke the consumer. Never waits.
+ * End the sleep of the consumer's thread, which then carries out queued work and drains all sources. For writers that
+ * crashed before they woke the consumer. Never waits.
  */
 void wmk_consumer_wake(struct wmk_consumer *consumer);
 /*
- * Have the consumer's thread call function(arg), soon, in the order of the calls; it may use all of the above. While
- * the thread does not run, it is called at once. -ENOMEM.
+ * Queue function(arg) for the consumer's thread, which calls queued functions in order. The function may call all
+ * functions above. If the thread does not run, the function is called at once. -ENOMEM.
  */
 int wmk_consumer_queue_work(struct wmk_consumer *consumer, void (*function)(void *arg), void *arg);
 /*
- * Have it call function(arg) and wait for what that returns. From the thread itself, or while it does not run, it is
+ * The same, but wait and return the result. In the consumer's thread, or if the thread does not run, the function is
  * called at once. -ENOMEM.
  */
 int wmk_consumer_run_work(struct wmk_consumer *consumer, int (*function)(void *arg), void *arg);
 /*
- * Take everything that has been committed, end every stream, join the thread. 0, or the output's -errno when something
- * could not be written (it is in the statistics). Idempotent.
+ * Write everything committed, end all streams, join the thread. 0, or -errno of the output if something could not be
+ * written (the statistics have it). Idempotent.
  */
 int wmk_consumer_stop(struct wmk_consumer *consumer);
-/* As they were after one of the last passes, removed sets included. */
+/* The statistics as of a recent pass, removed sets included. */
 void wmk_consumer_stats(struct wmk_consumer *consumer, struct wmk_consumer_stats *stats);
-/* Of one, as they are now; `bytes` are those of its stream files. -ENOENT. */
+/* The current statistics of `from`; `bytes` is the size of its stream files. -ENOENT. */
 int wmk_consumer_stats_of(struct wmk_consumer *consumer, const void *from, struct wmk_consumer_stats *stats);
 /* Add the counts of `more` to `sum`. */
 void wmk_consumer_stats_add(struct wmk_consumer_stats *sum, const struct wmk_consumer_stats *more);

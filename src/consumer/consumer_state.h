@@ -26,18 +26,18 @@
 
 #define WMK_STREAM_NAME 160
 
-/* What came in together: a ring set, a kernel channel, or (from NULL) all sources that were added alone. */
+/* Streams that were added together: of a ring set, of a kernel channel, or (`from` NULL) all single sources. */
 struct wmk_group {
 	const void *from;
 	bool at_stop_only;
 	bool keep, budget;         /* (struct wmk_consumer_set) */
 	uint64_t start_ts;
 	struct wmk_store_limits limits;
-	struct wmk_cpu_hotplug *cpus;      /* of a kernel channel: those that may come online */
+	struct wmk_cpu_hotplug *cpus;      /* of a kernel channel: CPUs that may come online */
 	void (*close_cpus)(struct wmk_cpu_hotplug *cpus);
-	/* of a kernel channel: the state dump's, one of the streams'; NULL: none was wanted */
+	/* of a kernel channel: source of the state dump, owned by its stream; NULL: no dump was requested */
 	struct wmk_source *dump;
-	struct wmk_consumer_stats now;     /* counts that grow here; the rest is summed up from the streams */
+	struct wmk_consumer_stats now;     /* counts of the group; all others are summed from the streams */
 	uint64_t writing_ns, behind_ns;
 };
 
@@ -49,23 +49,24 @@ struct wmk_stream {
 	uint32_t stream_id, cpu;
 	uint64_t instance;
 	uint64_t sequence;                 /* of the next packet in the trace */
-	/* of the last packet taken; the time also of one that is only in the trace */
+	/* of the last packet taken; end_ts also of a packet that is in the trace but not released */
 	uint64_t end_ts, end_pos;
 	uint64_t packet_pos;               /* position of the last packet taken */
 	uint64_t taken;                    /* records released from the source */
 	uint64_t written;                  /* of them, in the trace */
-	uint64_t source_lost;              /* greatest count that the source has reported */
+	uint64_t source_lost;              /* greatest lost count that the source has reported */
 	uint64_t causes[WAYMARK_LOST_CAUSES];
 	uint64_t lost_written;             /* lost count of the last packet in the trace */
-	uint64_t cut, cut_written;         /* fields, up to now; as the last packet in the trace says */
-	uint64_t bytes;                    /* when it was closed */
+	uint64_t cut, cut_written;         /* cut fields: so far; as of the last packet in the trace */
+	uint64_t bytes;                    /* of the file when it was closed */
 	uint64_t packets;                  /* taken in this drain pass */
-	bool dump;                         /* a state dump: written at once, though its group be written at stop only */
-	bool stuck;                        /* the last packet that was offered to the output is not in the trace */
+	/* a state dump: written at once, also if its group is written only at stop */
+	bool dump;
+	bool stuck;                        /* the output refused the last packet */
 	bool failed;                       /* its source is corrupt, or it cannot be continued */
 };
 
-/* It is not drained until the stop. */
+/* True if it is drained only at stop. */
 static inline bool wmk_stream_is_at_stop_only(const struct wmk_stream *stream)
 {
 	return stream->group->at_stop_only && !stream->dump;
@@ -89,39 +90,38 @@ struct wmk_consumer {
 	size_t n_sets;
 	struct wmk_consumer_stats gone;    /* of sets that were removed */
 	bool ended;                        /* the last drain pass is over */
-	bool awaits_cpus;                  /* CPUs may come that have no stream yet */
+	bool awaits_cpus;                  /* CPUs without a stream may come online */
 	bool unbacked;                     /* memory was not available in the last pass */
 	uint64_t claims_ns;                /* when claims were last checked */
-	/* Below: commands and what is published, under `lock`. */
+	/* Commands and published statistics, under `lock`. */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;            /* a command has been carried out */
 	pthread_t thread;
-	struct wmk_kown_time thread_begun;     /* from before it was created: all its records are our own */
+	struct wmk_kown_time thread_begun;     /* before its creation: its kernel records are the tracer's own */
 	bool running, stop;
 	struct wmk_consumer_work *work, **work_end;
-	/* atomic; changes when there is something for the thread: what it sleeps on ... */
-	uint32_t word;
-	_Atomic int wake;                  /* ... and, where it sleeps in poll(), an eventfd; -1: it does not */
+	uint32_t word;                     /* atomic; a futex that changes when the thread has something to do */
+	_Atomic int wake;                  /* the same as an eventfd, if the thread sleeps in poll(); else -1 */
 	int stop_err;
 	struct wmk_consumer_stats stats;
 	/* The heartbeat: a thread of its own, on `lock`. */
 	pthread_t heartbeat;
 	pthread_cond_t heartbeat_changed;
-	/* on: the consumer's thread is not in its deep sleep */
+	/* heartbeat_on: the consumer's thread is not in its deep sleep */
 	bool has_heartbeat, heartbeat_on, heartbeat_stop;
-	_Atomic uint64_t alive_ns;         /* when that thread last did something */
-	/* The thread's own. */
-	struct waymark_ring_set **watched; /* what it sleeps on: a copy of `sets` ... */
+	_Atomic uint64_t alive_ns;         /* time of the last progress of the consumer's thread */
+	/* Used only by the consumer's thread. */
+	struct waymark_ring_set **watched; /* sets that it sleeps on: a copy of `sets` */
 	unsigned n_watched;
-	/* ... or these, `wake` first, then what is followed, then streams; n_polled 0: there are none */
+	/* descriptors that it sleeps on: `wake`, n_followed of follow_fd(), then those of streams; n_polled 0: none */
 	struct pollfd *polled;
 	unsigned n_polled, n_followed;
-	bool follow_woke;                  /* what is followed was readable, ... */
-	/* ... and there was nothing to take: the timer checks it, the thread does not sleep on it */
+	bool follow_woke;                  /* a descriptor of follow_fd() was readable */
+	/* ... but follow() had nothing to do: the next sleep leaves these descriptors out, and has a limit */
 	bool follows_in_vain;
 	uint32_t interval_us, idle;
-	bool stuck;                        /* writing waits for room */
-	bool refused;                      /* a packet was not written, and is tried again */
+	bool stuck;                        /* the disk is full */
+	bool refused;                      /* a packet was not written, and is retried */
 };
 
 #endif

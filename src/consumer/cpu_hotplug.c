@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cpu_hotplug.c - CPUs that come while a kernel channel records: each gets its stream. One that goes keeps it: its
- * buffer stays with what is in it.
+ * cpu_hotplug.c - CPUs that come online while a kernel channel records: each gets a stream. The stream of a CPU that
+ * goes offline stays: the kernel keeps its buffer and the records in it.
  *
- * The kernel makes the buffer of a CPU when that comes online for the first time, and tells nobody who sleeps on the
- * others. So which are online is read now and then, as long as not all have a stream that are possible; on most
- * machines they have from the beginning, and nothing is read.
+ * The kernel allocates the buffer of a CPU when the CPU comes online for the first time. This does not wake readers of
+ * other buffers. So the list of online CPUs is read periodically, until every possible CPU has a stream. On most
+ * machines they all have one from the start, and the list is not read.
  */
 #include "consumer/cpu_hotplug.h"
 
@@ -30,11 +30,11 @@ struct wmk_cpu_hotplug {
 	struct wmk_consumer_set how;
 	char channel[WMK_STREAM_NAME];
 	unsigned n, missing;
-	bool *has_stream;                       /* of each of the n */
-	int fd;                            /* of ONLINE; -1: it cannot be read, and each check is a try */
-	char online[ONLINE_BYTES];                 /* as it was when they were opened last; "": not all could be */
+	bool *has_stream;                  /* n elements */
+	int fd;                            /* of ONLINE; -1: it cannot be read, so each check tries all CPUs */
+	char online[ONLINE_BYTES];         /* content of ONLINE when streams were last opened; "": some failed */
 	uint64_t checked_ns;
-	bool failed;                       /* in the last check, and that has been counted */
+	bool failed;                       /* the last check failed, and has been counted */
 };
 
 static void hotplug_close(struct wmk_cpu_hotplug *cpus)
@@ -58,7 +58,7 @@ int wmk_cpu_hotplug_open(struct wmk_group *group, struct wmk_kreader *reader, co
 	}
 	cpus->reader = reader;
 	cpus->how = *how;
-	cpus->how.limits = NULL;           /* the group has them */
+	cpus->how.limits = NULL;           /* the group has a copy */
 	snprintf(cpus->channel, sizeof(cpus->channel), "%s", how->channel);
 	cpus->how.channel = cpus->channel;
 	cpus->n = cpus->missing = n;
@@ -68,7 +68,7 @@ int wmk_cpu_hotplug_open(struct wmk_group *group, struct wmk_kreader *reader, co
 	return 0;
 }
 
-/* Not as they were; they are noted. */
+/* True if the list of online CPUs has changed since the last call. */
 static bool online_changed(struct wmk_cpu_hotplug *cpus)
 {
 	char text[ONLINE_BYTES];
@@ -113,7 +113,7 @@ int wmk_consumer_add_online_cpus(struct wmk_consumer *consumer, struct wmk_group
 	struct wmk_cpu_hotplug *cpus = group->cpus;
 	int first = 0;
 
-	/* before they are opened: one that comes meanwhile is a change the next time */
+	/* before streams are opened: a CPU that comes online meanwhile is a change in the next check */
 	online_changed(cpus);
 	cpus->checked_ns = wmk_clock_monotonic();
 	for (unsigned cpu = 0; cpu < cpus->n; cpu++) {
@@ -122,10 +122,10 @@ int wmk_consumer_add_online_cpus(struct wmk_consumer *consumer, struct wmk_group
 		if (err < 0 && first == 0)
 			first = err;
 	}
-	/* one that could not be opened is tried again in the next check, although none came or went */
+	/* a stream that could not be opened is retried in the next check, also if the list does not change */
 	if (first < 0)
 		cpus->online[0] = '\0';
-	/* what was to be thrown away is gone: what comes later has been recorded behind it */
+	/* old records are cleared: streams that are added later have only new records */
 	cpus->how.clear = 0;
 	return first;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cpu_hotplug.h - CPUs that come online while a kernel channel records: each gets its stream. Under streams_lock.
+ * cpu_hotplug.h - CPUs that come online while a kernel channel records: each gets a stream. Under streams_lock.
  */
 #ifndef WMK_CONSUMER_CPU_HOTPLUG_H
 #define WMK_CONSUMER_CPU_HOTPLUG_H
@@ -9,13 +9,13 @@
 
 #define WMK_CPU_HOTPLUG_MS 250     /* period of the check, while some CPU has no stream */
 
-/* Of a kernel channel's group, until that is removed. 0 or -errno. */
+/* Prepare the group of a kernel channel; closed when the group is removed. 0 or -errno. */
 int wmk_cpu_hotplug_open(struct wmk_group *group, struct wmk_kreader *reader, const struct wmk_consumer_set *how);
-/* Streams for the CPUs that are online and have none. */
+/* Add streams for the CPUs that are online and have none. */
 int wmk_consumer_add_online_cpus(struct wmk_consumer *consumer, struct wmk_group *group);
 /*
- * The same for all groups, if CPUs came online since the last check; without `now` at most once in a period. What
- * cannot be read is counted as an error. True: some CPU still has no stream, so the check must be repeated.
+ * The same for all groups, if CPUs came online since the last check; without `now` at most once in a period. A buffer
+ * that cannot be read is counted as an error. True: some CPU still has no stream, so the check must be repeated.
  */
 bool wmk_consumer_check_cpus(struct wmk_consumer *consumer, bool now);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * drain.c - a drain pass over all streams: take packets from sources, give them to the output, keep the counts that
- * make no loss invisible.
+ * drain.c - a drain pass over all streams: takes packets from sources, passes them to the output, and counts every
+ * loss.
  *
- * The lost count in a packet is what the source had lost by the end of that packet, and what we ourselves could not
- * write before it: a loss shows in no packet that was over before. Every stream begins with 0 and ends with the final
- * count: an empty packet says it where no packet with records does.
+ * The lost count of a packet has two parts: what the source had lost by the end of the packet, and what could not be
+ * written before it. So a loss never shows in a packet that ended before it. Every stream begins with 0 and ends with
+ * the final count. An empty packet reports a count that no packet with records has.
  */
 #include "consumer/drain.h"
 
@@ -18,12 +18,12 @@
 #include "base/testpoint.h"
 #include "consumer/stream_counts.h"
 
-/* Of one stream before the others have their turn: large packets one by one, small ones by the handful. */
+/* Limits of one stream's turn, before the next stream: packets, and bytes. */
 #define TURN 4
 #define TURN_BYTES (1u << 20)
-#define BEHIND 50u                 /* percent of a source */
-#define TURNS 16                   /* then it is time to hear commands */
-/* A claim of a process that nobody watches over is given up when it stands still for so long. */
+#define BEHIND 50u                 /* percent of a source that wait to be drained: the disk is too slow */
+#define TURNS 16                   /* of one pass; then the thread carries out commands */
+/* Claims of anonymous processes are retired if they do not change for this time. */
 #define STILL_NS 1000000000u
 
 void wmk_stream_write_failed(struct wmk_stream *stream, int err)
@@ -73,7 +73,9 @@ static int put_packet(struct wmk_consumer *consumer, struct wmk_stream *stream, 
 	stream->sequence++;
 	stream->lost_written = lost;
 	stream->cut_written = packet->cut;
-	/* Also of one that only begins the stream, and whose records find no room yet: none behind it is earlier. */
+	/*
+	 * Also for the empty packet that begins a stream, if the next packet finds no room: no later packet is earlier.
+	 */
 	if (stream->end_ts < packet->end_ts)
 		stream->end_ts = packet->end_ts;
 	stream->stuck = false;
@@ -91,8 +93,8 @@ static int put_empty(struct wmk_consumer *consumer, struct wmk_stream *stream, u
 }
 
 /*
- * Open the file if there is none yet; begin it with a lost count of 0 when the next packet would not. Whoever finds
- * only that goes on before it.
+ * Open the file if the stream has none. Begin it with an empty packet of lost count 0 if the next packet has another
+ * count. A consumer that finds only that packet continues before it.
  */
 static int open_stream(struct wmk_consumer *consumer, struct wmk_stream *stream, uint64_t ts, uint64_t lost)
 {
@@ -115,7 +117,7 @@ static int write_packet(struct wmk_consumer *consumer, struct wmk_stream *stream
 	uint64_t lost = packet->lost + wmk_stream_unwritten(stream);
 	int err;
 
-	/* What has been shown is not taken back: counts that were told on their own may be ahead of a packet's. */
+	/* Counts never decrease in a trace: an empty packet may have had a greater count than this packet. */
 	if (lost < stream->lost_written)
 		lost = stream->lost_written;
 	err = open_stream(consumer, stream, packet->begin_ts, lost);
@@ -158,7 +160,7 @@ void wmk_consumer_maintain(struct wmk_consumer *consumer)
 	atomic_store_explicit(&consumer->alive_ns, wmk_clock_monotonic(), memory_order_relaxed);
 }
 
-/* Take one packet. 1: taken, go on; 0: nothing; -errno: the output refused, the packet stays. */
+/* Take one packet. 1: taken; 0: none; -errno of the output: the packet stays in the source. */
 static int take_packet(struct wmk_consumer *consumer, struct wmk_stream *stream, enum wmk_drain_mode mode)
 {
 	struct wmk_packet packet;
@@ -169,7 +171,7 @@ static int take_packet(struct wmk_consumer *consumer, struct wmk_stream *stream,
 		return 0;
 	ret = stream->source->ops->next(stream->source, mode != WMK_DRAIN_WHOLE, &packet);
 	if (ret < 0) {
-		wmk_stream_lost(stream); /* by cause, as it was last valid */
+		wmk_stream_lost(stream); /* keeps the last valid counts by cause */
 		wmk_consumer_fail_stream(consumer, stream, "its ring is corrupt", ret);
 	}
 	if (ret <= 0)
@@ -200,14 +202,14 @@ static int take_packet(struct wmk_consumer *consumer, struct wmk_stream *stream,
 	return 1;
 }
 
-/* What was counted since the last packet was taken, or where no packet ever came. */
+/* Load cut fields that were counted after the last packet, or in a stream without packets. */
 static void update_cut(struct wmk_stream *stream)
 {
 	if (!stream->failed && stream->source->ops->cut)
 		stream->cut = stream->source->ops->cut(stream->source);
 }
 
-/* The counts as they are, in a packet of its own if the last one did not have them. */
+/* Write the current counts in an empty packet, if the last packet has others. */
 static int write_counts(struct wmk_consumer *consumer, struct wmk_stream *stream)
 {
 	uint64_t lost = wmk_stream_lost(stream) + wmk_stream_unwritten(stream);
@@ -225,7 +227,7 @@ static int write_counts(struct wmk_consumer *consumer, struct wmk_stream *stream
 	return err;
 }
 
-/* Its file was removed while it recorded: what it had is lost, and no packet that is written can say so. */
+/* Check for a file that was removed during recording: its records are lost, and no further packet can report them. */
 static void check_file(struct wmk_consumer *consumer, struct wmk_stream *stream)
 {
 	const struct wmk_output_trace_ops *ops = consumer->options.output->ops;
@@ -260,23 +262,22 @@ static int end_stream(struct wmk_consumer *consumer, struct wmk_stream *stream)
 }
 
 /*
- * Parts too: everything that is there when we come, and no more, or a fast writer would keep us for ever. Where that
- * ends is a number that the program may change: more than there is room for cannot have been there.
+ * Take all packets, also of partial sub-buffers, up to the position of the writers at the start of this call, so that a
+ * fast writer cannot keep the loop running. The application can forge that position, so the size of the source limits
+ * the loop as well.
  */
 static int drain_stream(struct wmk_consumer *consumer, struct wmk_stream *stream, enum wmk_drain_mode mode,
 		 struct wmk_drain_result *result)
 {
 	const uint64_t head = stream->source->ops->head(stream->source), most = stream->source->size;
-	/* each whole, or what was there of it and then the rest */
+	/* each sub-buffer at most twice: its committed part, and later the rest */
 	const uint64_t pieces = 2 * (uint64_t)stream->source->pieces;
 	uint64_t taken = 0;
 	int ret;
 
 	for (uint64_t n = 1; (ret = take_packet(consumer, stream, mode)) > 0; n++) {
 		result->packets++;
-		/*
-		 * (each sub-buffer begins with a header: with one more for each packet the sum is below its size, too)
-		 */
+		/* (+ 1 for each packet keeps the sum below the size, since each sub-buffer has a header) */
 		taken += stream->end_pos - stream->packet_pos + 1;
 		if (stream->end_pos >= head || (most && (taken >= most || n >= pieces)))
 			return 0;
@@ -308,7 +309,7 @@ static bool is_disk_full(int err)
 	return err == -ENOSPC || err == -EDQUOT;
 }
 
-/* What is to be followed whoever waits for packets, and whether they can be written. Was there anything? */
+/* Call follow() of all sources, also if no packet can be written. True if one of them had something to do. */
 static bool follow(struct wmk_consumer *consumer)
 {
 	bool any = false;
@@ -320,15 +321,15 @@ static bool follow(struct wmk_consumer *consumer)
 					: 0;
 
 		if (ret < 0)
-			wmk_consumer_fail_stream(consumer, stream, "what it has to follow cannot be", ret);
+			wmk_consumer_fail_stream(consumer, stream, "cannot follow its source", ret);
 		any |= ret > 0;
 	}
 	return any;
 }
 
 /*
- * A few turns at most: then memory has to be backed again. A full disk ends the pass. A stream that has an error of its
- * own is skipped until the next pass; the others continue.
+ * Take complete packets in at most TURNS turns; then memory has to be backed again. A full disk ends the pass. A stream
+ * with another error is skipped until the next pass; the others continue.
  */
 static void drain_whole(struct wmk_consumer *consumer, const struct wmk_group *group, struct wmk_drain_result *result)
 {

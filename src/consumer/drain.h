@@ -15,21 +15,21 @@ struct wmk_drain_result {
 	uint64_t most;             /* packets of the stream that had most */
 	bool more;                 /* there is more to take at once */
 	bool followed;             /* there was something to follow */
-	int err;                   /* the output's, 0 if everything was written */
-	bool full;                 /* and it ended the pass */
+	int err;                   /* -errno of the output; 0: everything was written */
+	bool full;                 /* the disk is full, and the pass ended */
 };
 
 /*
- * Drain all streams, or those of `group`: WHOLE takes complete packets, FLUSH also parts, END gives up what cannot be
- * written and ends the streams. Streams that are written at stop only are left out of the first two, except with
- * `settle`, which also writes the lost counts as they are.
+ * Drain all streams, or those of `group`. WHOLE takes complete packets; FLUSH also takes partial sub-buffers; END
+ * discards what cannot be written and ends the streams. WHOLE and FLUSH skip streams that are written only at stop.
+ * `settle` includes them, and also writes the current lost counts.
  */
 void wmk_consumer_drain(struct wmk_consumer *consumer, enum wmk_drain_mode mode, const struct wmk_group *group,
 			bool settle, struct wmk_drain_result *result);
 /*
- * Back memory ahead of the writers, and show a heartbeat: in each pass, and after each packet, since a slow disk can
- * delay the next one. Rings with claims of ended processes are replaced now and then. Memory that is not available
- * shows in the rings, as records lost for lack of it.
+ * Back memory ahead of the writers, and update the heartbeat: in each pass, and after each packet, since a slow disk
+ * can delay the next one. Once a second, retire claims of ended processes. If memory is not available, the writers
+ * count lost records.
  */
 void wmk_consumer_maintain(struct wmk_consumer *consumer);
 /* A packet of the stream was not written: counted, with the text of the cause chain, which is cleared. */

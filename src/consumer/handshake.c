@@ -2,8 +2,8 @@
 /*
  * handshake.c - see handshake.h.
  *
- * Any process of this user can connect. What it sends must not disturb the session daemon that is served: that one is
- * replaced only by a process that greets as a session daemon does.
+ * Any process of this user can connect, and must not disturb the connected session daemon. Only a process that sends
+ * the greeting of a session daemon replaces it.
  */
 #include "consumer/handshake.h"
 
@@ -36,7 +36,7 @@ void wmk_server_handshakes_close(struct wmk_consumer_server *server)
 
 void wmk_server_handshake_add(struct wmk_consumer_server *server, int connection)
 {
-	/* the oldest one has had the most time */
+	/* the oldest connection has had the most time to send its greeting */
 	if (server->n_handshakes == WMK_SERVER_HANDSHAKES_MAX)
 		drop(server, 0);
 	server->handshakes[server->n_handshakes++] =
@@ -49,7 +49,7 @@ int wmk_server_handshakes_poll(const struct wmk_consumer_server *server, struct 
 
 	for (unsigned i = 0; i < server->n_handshakes; i++)
 		fds[i] = (struct pollfd){ .fd = server->handshakes[i].connection, .events = POLLIN };
-	/* in the order in which they came */
+	/* sorted by age: the first one has the earliest deadline */
 	if (server->n_handshakes) {
 		left = server->handshakes[0].until - wmk_clock_ms();
 		left = left < 0 ? 0 : left;
@@ -90,7 +90,7 @@ bool wmk_server_handshakes_receive(struct wmk_consumer_server *server, const str
 	const int64_t now = wmk_clock_ms();
 
 	*refused = 0;
-	/* backwards: those that go do not move those that are still to be looked at */
+	/* backwards: drop() moves only connections that have been checked */
 	for (unsigned i = n; i-- > 0;) {
 		struct wmk_server_handshake *handshake = &server->handshakes[i];
 		int rc = fds[i].revents ? receive(handshake) : 0;

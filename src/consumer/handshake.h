@@ -24,13 +24,13 @@ struct wmk_server_handshake {
 	struct wmk_consumerd_in in;
 };
 
-/* A new connection, of this user. If there are too many, the oldest one is closed. */
+/* Add a new connection of this user. If there are too many, close the oldest one. */
 void wmk_server_handshake_add(struct wmk_consumer_server *server, int connection);
-/* What to poll for: server->n_handshakes elements. Returns how long at most, in ms; -1: without a limit. */
+/* Fill server->n_handshakes elements of `fds` for poll(). Returns the time limit in ms; -1: none. */
 int wmk_server_handshakes_poll(const struct wmk_consumer_server *server, struct pollfd *fds);
 /*
- * Reads from the first `n` of them. Returns true if one is a session daemon: *daemon is the caller's then, and what it
- * has sent behind its HELLO is in daemon->in. *refused: how many were closed.
+ * Read from the first `n` connections. True if one is a session daemon: the caller owns *daemon, and daemon->in has
+ * what followed its HELLO. *refused: number of connections that were closed.
  */
 bool wmk_server_handshakes_receive(struct wmk_consumer_server *server, const struct pollfd *fds, unsigned n,
 				   struct wmk_server_handshake *daemon, unsigned *refused);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * heartbeat.c - beats for the consumer while its thread is busy. One write to a disk that others use can take seconds;
- * writers that wait for room would take the consumer for dead and lose what they record. A thread of its own says that
- * the process lives; it stops when the consumer's thread has done nothing for long, and rests while that one rests.
+ * heartbeat.c - keeps up the heartbeat while the consumer's thread is busy. One write to a shared disk can take
+ * seconds; writers that wait for room would assume a crash and lose their records. A second thread updates the
+ * heartbeat. It stops if the consumer's thread makes no progress for HUNG_NS, and pauses while that thread sleeps.
  */
 #include "consumer/heartbeat.h"
 
@@ -16,7 +16,7 @@
 #include "consumer/consumer_state.h"
 
 #define HEARTBEAT_NS 250000000u
-#define HUNG_NS 60000000000ull     /* nothing done for so long: whoever waits for us waits in vain */
+#define HUNG_NS 60000000000ull     /* without progress: writers stop waiting */
 #define STACK (64u * 1024)
 
 static void *heartbeat(void *arg)
@@ -31,7 +31,7 @@ static void *heartbeat(void *arg)
 			pthread_cond_wait(&consumer->heartbeat_changed, &consumer->lock);
 			continue;
 		}
-		/* Relaxed: how long ago, nothing else is read because of it. */
+		/* Relaxed: a time alone, no other data depends on it. */
 		if (wmk_clock_monotonic() - atomic_load_explicit(&consumer->alive_ns, memory_order_relaxed) < HUNG_NS)
 			for (size_t i = 0; i < consumer->n_sets; i++)
 				waymark_ring_set_heartbeat(consumer->sets[i]);
@@ -83,7 +83,7 @@ void wmk_consumer_heartbeat_stop(struct wmk_consumer *consumer)
 
 void wmk_consumer_heartbeat_pause(struct wmk_consumer *consumer, bool pause)
 {
-	/* The thread that sleeps deep says that it rests, and beats when it wakes. */
+	/* The sleeping thread has marked the heartbeat as idle in the sets, and updates it when it wakes. */
 	pthread_mutex_lock(&consumer->lock);
 	consumer->heartbeat_on = !pause;
 	if (!pause)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * heartbeat.h - a second thread that shows a heartbeat to writers which wait for room, while the consumer's thread is
- * busy.
+ * heartbeat.h - a second thread that updates the heartbeat for writers that wait for room, while the consumer's thread
+ * is busy.
  */
 #ifndef WMK_CONSUMER_HEARTBEAT_H
 #define WMK_CONSUMER_HEARTBEAT_H
@@ -10,7 +10,7 @@
 
 struct wmk_consumer;
 
-/* Started and stopped with the consumer's thread. 0 or -errno; under no lock. */
+/* Start and stop it, with the consumer's thread. 0 or -errno. Takes `lock`. */
 int wmk_consumer_heartbeat_start(struct wmk_consumer *consumer);
 void wmk_consumer_heartbeat_stop(struct wmk_consumer *consumer);
 /* The consumer's thread begins or ends its deep sleep. Takes `lock`. */

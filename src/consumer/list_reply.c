@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * list_reply.c - the answer to LIST: all traces and rings, for a session daemon that has just connected and adopts
- * them.
+ * list_reply.c - the reply to LIST: all traces and rings, for a session daemon that has just connected and adopts them.
  */
 #include "consumer/list_reply.h"
 
@@ -28,9 +27,9 @@ void wmk_server_list_drop(struct wmk_consumer_server *server)
 }
 
 /*
- * What the session daemon receives of rings. The events and system calls of a kernel channel are left out: it sends
- * them again, and with their filters they may exceed the one frame that a descriptor travels with. Events of the state
- * dump stay: a dump may not be requested again, and continues with them.
+ * What the session daemon receives of rings. The events and system calls of a kernel channel are left out: the session
+ * daemon sends them again, and with their filters they may exceed the one frame that can carry a descriptor. Events of
+ * the state dump are included: a dump continues with them, and may not be requested again.
  */
 static struct wmk_consumerd_rings rings_listed(const struct wmk_server_rings *rings,
 					     struct wmk_consumerd_event dump[WMK_KSTATEDUMP_EVENTS])

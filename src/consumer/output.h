@@ -2,7 +2,7 @@
 /*
  * output.h - where the traces of a session go: two tables of functions, which only the consumer and its server call.
  *
- *     output    the place of a session: a directory (output_directory.c)
+ *     output    the output of a session: a directory (output_directory.c)
  *       └── trace   one CTF trace in it: metadata and streams; a consumer owns it
  *             └── stream   packets of one source
  *
@@ -27,9 +27,9 @@ struct wmk_output_trace;
 /* ── the output ──────────────────────────────────────────────────────────────────────────────────────── */
 
 enum wmk_output_mode {
-	WMK_OUTPUT_AGAIN,          /* it was made: what is missing of it is made again. -ENOENT: the output is gone */
-	WMK_OUTPUT_NEW,            /* it is made, and the output if need be. -EEXIST, -ENOTEMPTY: the place is taken */
-	WMK_OUTPUT_UNSURE,         /* another consumer daemon may have made it, or a part of it, or of the output */
+	WMK_OUTPUT_AGAIN,          /* the trace exists; missing parts are created. -ENOENT: the output does not exist */
+	WMK_OUTPUT_NEW,            /* create the trace, and the output if absent. -EEXIST, -ENOTEMPTY: in use already */
+	WMK_OUTPUT_UNSURE,         /* another consumer daemon may have created the trace or the output, or parts */
 };
 
 struct wmk_output_place {
@@ -40,10 +40,10 @@ struct wmk_output_place {
 
 struct wmk_output;
 struct wmk_output_ops {
-	/* *trace is the caller's: its close(). Any thread, also several at a time. */
+	/* The caller owns *trace: its close(). Several threads may call it at a time. */
 	int (*trace_open)(struct wmk_output *output, const struct wmk_output_place *place,
 			  struct wmk_output_trace **trace);
-	/* 0: the place is absent or empty. -ENOTEMPTY, -ENOTDIR, -ELOOP, -EACCES, ... Any thread. */
+	/* 0: the directory is absent or empty. -ENOTEMPTY, -ENOTDIR, -ELOOP, -EACCES, ... Any thread. */
 	int (*check)(struct wmk_output *output);
 	/*
 	 * Call `one` with the directory name of each trace of a process (--buffers-pid), until it returns a value other
@@ -52,7 +52,7 @@ struct wmk_output_ops {
 	int (*each_process)(struct wmk_output *output, int (*one)(void *data, const char *name), void *data);
 	/* Remove the trace of this process, which nothing has open. 0 if it does not exist. Any thread. */
 	int (*remove_process)(struct wmk_output *output, const char *name);
-	/* Count anew the bytes that it holds, of its max_size: files may be gone that no trace removed. Any thread. */
+	/* Measure the bytes that count against max_size again, after files were removed. Any thread. */
 	int (*usage)(struct wmk_output *output);
 	/* All its traces are closed. */
 	void (*close)(struct wmk_output *output);
@@ -63,7 +63,7 @@ struct wmk_output {
 
 /* ── a trace ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-struct wmk_output_stream;          /* the output's own, one for each stream */
+struct wmk_output_stream;          /* defined by the output; one for each stream */
 
 struct wmk_output_trace_ops {
 	/*
@@ -71,34 +71,34 @@ struct wmk_output_trace_ops {
 	 * replaced first.
 	 */
 	int (*metadata)(struct wmk_output_trace *trace, uint64_t offset, const char *text, size_t len);
-	/* This in place of the whole metadata, or it stays as it is. */
+	/* Replace the metadata as a whole. On failure, it is unchanged. */
 	int (*metadata_replace)(struct wmk_output_trace *trace, const char *text, size_t len);
-	/* `limits`: of the size and number of its files, NULL: one file. */
+	/* `limits`: size and number of its files; NULL: one file without a limit. */
 	int (*stream_open)(struct wmk_output_trace *trace, const char *name, const struct wmk_store_limits *limits,
 			   struct wmk_output_stream **stream);
 	/*
-	 * Continue a stream of an earlier consumer: what is not a whole packet at its end is cut off. 1: *last is its
-	 * last packet; 0: it has none yet; -ENOENT: no such stream, it is opened with its first packet; -errno: that
-	 * stream is lost. NULL: such streams do not exist.
+	 * Continue a stream of an earlier consumer; an incomplete packet at its end is cut off. 1: *last is its last
+	 * packet; 0: it has no packet; -ENOENT: no such stream, stream_open() creates it later; -errno: the stream
+	 * cannot be continued. NULL: streams cannot be continued.
 	 */
 	int (*stream_resume)(struct wmk_output_trace *trace, const char *name, const struct wmk_store_limits *limits,
 			     struct wmk_output_stream **stream, struct wmk_ctf_packet *last);
 	/*
-	 * The whole packet or nothing. It is durable when this returns: the source may release it. -errno may be
-	 * temporary (disk full): the same packet is written again later.
+	 * Write the whole packet or nothing. The source may release it after 0. -errno may be temporary (disk full):
+	 * the same packet is then written again later.
 	 */
 	int (*write)(struct wmk_output_stream *stream, const struct wmk_ctf_packet *head,
 		     const struct wmk_packet *packet);
-	/* No room for a packet with the final lost count: put it into the last packet. May be NULL. */
+	/* Store the final lost count in the last packet, if no packet can be appended. May be NULL. */
 	int (*amend)(struct wmk_output_stream *stream, uint64_t lost);
-	/* -ENOENT with a cause chain that names it: what was written of the stream was removed. May be NULL. */
+	/* -ENOENT with a cause chain: the file of the stream was removed by another process. May be NULL. */
 	int (*stream_check)(const struct wmk_output_stream *stream);
 	int (*stream_close)(struct wmk_output_stream *stream);
-	/* Remove what was written of a stream that is not open. NULL: nothing can be cleared. */
+	/* Remove the files of a stream that is not open. NULL: streams cannot be cleared. */
 	int (*stream_remove)(struct wmk_output_trace *trace, const char *name, const struct wmk_store_limits *limits);
-	/* Bytes of the stream that the trace has. May be NULL. */
+	/* Bytes of the stream in the trace. May be NULL. */
 	uint64_t (*stream_bytes)(const struct wmk_output_stream *stream);
-	/* A sentence about the trace, for people: the error of a stream. May be NULL. */
+	/* A message about the trace: the error of a stream. May be NULL. */
 	void (*note)(struct wmk_output_trace *trace, const char *words);
 	/* Bytes written so far. Any thread. May be NULL. */
 	uint64_t (*bytes)(struct wmk_output_trace *trace);
@@ -118,24 +118,24 @@ struct wmk_output_directory_options {
 	uint64_t keep_free;        /* bytes of the disk that stay free (wmk_store_keep_free()); 0: none */
 	uint64_t max_size;         /* bytes of all files below `path`; 0: no limit */
 	/*
-	 * With max_size, where another process writes to the directory, too: the budget page of both
-	 * (wmk_store_budget_page_make()); stays the caller's. Else -1.
+	 * With max_size, if another process also writes to the directory: the budget page of both
+	 * (wmk_store_budget_page_make()), owned by the caller. Else -1.
 	 */
 	int budget_fd;
-	bool kernel;               /* this process writes what is in `path`/kernel; else all but that */
-	/* Optional: packets with records are refused with -EDQUOT from now on. From the thread that wrote one. */
+	bool kernel;               /* this process writes only `path`/kernel; else everything but that */
+	/* Optional: called by the writing thread for each packet that is refused with -EDQUOT. */
 	void (*full)(void *data);
 	/*
-	 * Optional: receives the notes of traces in place of their metadata, of which the caller knows each byte. From
-	 * the thread of the trace.
+	 * Optional: receives the notes of traces, which then do not go to their metadata. Called in the thread of the
+	 * trace.
 	 */
 	void (*note)(void *data, const char *words);
 	void *data;
 };
 
-/* Does not touch the disk. -ENOMEM; -EINVAL: budget_fd is not a budget page. *output is the caller's: its close(). */
+/* Does not access the disk. The caller owns *output: its close(). -ENOMEM; -EINVAL: budget_fd is not a budget page. */
 int wmk_output_directory_open(const struct wmk_output_directory_options *options, struct wmk_output **output);
-/* A trace of a store that stays the caller's and outlives it, without an output. */
+/* Make a trace without an output from a store, which the caller owns and closes after the trace. */
 int wmk_output_directory_trace(struct wmk_store *store, const uint8_t uuid[16], struct wmk_output_trace **trace);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output_directory.c - a directory as the output of a session. A packet is one pwritev(), with its header in the
- * sub-buffer's own room if it has one.
+ * output_directory.c - a directory as the output of a session. A packet is one pwritev(). Its header is in front of the
+ * records, in the sub-buffer's header_room, if that exists.
  */
 #include "consumer/output.h"
 
@@ -18,7 +18,7 @@
 
 struct directory_output {
 	struct wmk_output output;
-	struct wmk_output_directory_options is;  /* `path` is ours */
+	struct wmk_output_directory_options is;  /* its `path` is the next member */
 	char *path;
 	pthread_mutex_t lock;      /* of `measured` */
 	bool measured;
@@ -27,7 +27,7 @@ struct directory_output {
 
 struct directory_trace {
 	struct wmk_output_trace trace;
-	struct directory_output *output;         /* NULL: the store is the caller's */
+	struct directory_output *output;         /* NULL: the caller owns the store */
 	struct wmk_store *store;
 	uint8_t uuid[16];
 };
@@ -140,7 +140,7 @@ static int directory_metadata_replace(struct wmk_output_trace *trace, const char
 	return wmk_store_metadata_replace(((struct directory_trace *)trace)->store, text, len);
 }
 
-/* A comment in the metadata: readers skip it, people find it. */
+/* Write a comment to the metadata. */
 static void directory_note(struct wmk_output_trace *given, const char *words)
 {
 	struct directory_trace *trace = (struct directory_trace *)given;
@@ -198,7 +198,7 @@ int wmk_output_directory_trace(struct wmk_store *store, const uint8_t uuid[16], 
 
 /* ── the output ──────────────────────────────────────────────────────────────────────────────────────── */
 
-/* What the first trace finds in the directory counts, too. */
+/* The first trace measures the directory: its files count as well. */
 static int join_budget(struct directory_output *output, struct wmk_store *store)
 {
 	bool first;
@@ -217,7 +217,7 @@ static int join_budget(struct directory_output *output, struct wmk_store *store)
 	return err;
 }
 
-/* The first trace makes the directory. */
+/* Create a trace; the first one also creates the directory. */
 static int make(struct directory_output *output, const char *sub, struct wmk_store **store)
 {
 	int err = wmk_store_add(output->path, sub, store);
@@ -229,8 +229,8 @@ static int make(struct directory_output *output, const char *sub, struct wmk_sto
 }
 
 /*
- * What is half made was left by a daemon that crashed before an application was notified of it. At the place of a
- * process's own trace there may also be that of the program that it was before an exec.
+ * An incomplete trace is from a daemon that crashed before any application received a message about it: complete it.
+ * The trace of a process is different: it may belong to the program that the process ran before exec().
  */
 static int make_new(struct directory_output *output, const char *sub, struct wmk_store **store)
 {
@@ -253,7 +253,7 @@ static int open_or_make(struct directory_output *output, enum wmk_output_mode mo
 	return mode == WMK_OUTPUT_AGAIN ? wmk_store_add(output->path, sub, store) : make(output, sub, store);
 }
 
-/* With the rights of the owner. */
+/* Runs with the rights of the owner. */
 static int open_store(struct directory_output *output, const struct wmk_output_place *place, struct wmk_store **store)
 {
 	int err;

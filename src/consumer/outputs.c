@@ -26,21 +26,21 @@ struct wmk_server_output {
 	unsigned n_traces;
 	char *path;
 	uint64_t uid, gid, max_size;
-	int budget_fd;                   /* the page of its max_size, as it came; -1: none */
+	int budget_fd;                   /* received budget page; -1: none */
 	bool notified;
-	atomic_bool full;                /* relaxed: the thread that is woken reads it */
+	atomic_bool full;                /* relaxed: the server's thread reads it after the wake */
 };
 
 static void on_full(void *data)
 {
 	struct wmk_server_output *output = data;
 
-	/* A packet that is refused is written again and again: one wake is enough. */
+	/* The same packet is refused in each drain pass: wake the server's thread only once. */
 	if (!atomic_exchange_explicit(&output->full, true, memory_order_relaxed))
 		wmk_server_wake(output->server);
 }
 
-/* The session daemon writes the metadata: it finds the words in the counts. */
+/* Notes do not go to the metadata, which the session daemon determines; it receives the text with the counts. */
 static void on_note(void *data, const char *words)
 {
 	const struct wmk_server_output *output = data;

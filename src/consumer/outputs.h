@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * outputs.h - outputs of the server: traces of one session share one. The server's thread, except where said.
+ * outputs.h - outputs of the server: traces of one session share one. The server's thread, unless stated otherwise.
  */
 #ifndef WMK_CONSUMER_OUTPUTS_H
 #define WMK_CONSUMER_OUTPUTS_H
@@ -8,21 +8,21 @@
 #include "consumer/server_state.h"
 
 /*
- * `budget_fd`: the budget page that came with the trace, or -1; the first trace of an output brings that of all. 0 or
- * -errno with a cause chain.
+ * Assign an output to the trace. `budget_fd`: the budget page received with the trace, or -1; the output keeps that of
+ * its first trace. 0 or -errno with a cause chain.
  */
 int wmk_server_output_join(struct wmk_server_trace *trace, int budget_fd);
-/* The budget page of the trace's output, or -1; the output's. */
+/* The budget page of the trace's output, owned by the output; -1: none. */
 int wmk_server_output_budget(const struct wmk_server_trace *trace);
-/* The trace is closed. */
+/* Release the output of a closed trace. */
 void wmk_server_output_leave(struct wmk_server_trace *trace);
-/* The trace's thread: it belongs to the traces that joined it. */
+/* The output of the trace, valid until the trace leaves it. The trace's thread. */
 struct wmk_output *wmk_server_output_of(const struct wmk_server_trace *trace);
-/* There is room again. */
+/* The output was cleared, so it has room again. */
 void wmk_server_output_cleared(struct wmk_server_trace *trace);
 /*
- * Report outputs that are full and were not reported yet. To a session daemon that has just connected: all of them
- * again.
+ * Report full outputs (FULL) that were not reported yet. The second function marks all of them as not reported, for a
+ * session daemon that has just connected.
  */
 void wmk_server_outputs_notify(struct wmk_consumer_server *server);
 void wmk_server_outputs_notify_again(struct wmk_consumer_server *server);

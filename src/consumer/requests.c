@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * requests.c - what the session daemon asks for: traces and rings are found or made, the rest is a work item for the
- * trace's thread. Nothing here waits.
+ * requests.c - requests of the session daemon: finds or creates traces and rings, and queues a work item for the
+ * trace's thread. No function here waits.
  */
 #include "consumer/requests.h"
 
@@ -32,7 +32,7 @@ static void work_free(struct wmk_server_work *work)
 	free(work);
 }
 
-/* Fill in the rings that it is about. */
+/* Collect the rings that the work item concerns. */
 static int work_find_rings(struct wmk_server_work *work)
 {
 	struct wmk_server_rings *rings;
@@ -51,7 +51,7 @@ static int work_find_rings(struct wmk_server_work *work)
 	return work->stats ? 0 : -ENOMEM;
 }
 
-/* Of a kernel channel: events to be added, system calls, the state dump. */
+/* Copy the settings of a kernel channel: events to add, system calls, the state dump. */
 static int work_copy_kernel(struct wmk_server_work *work, const struct wmk_consumerd_rings *rings)
 {
 	struct wmk_consumerd_rings calls = { .syscall_ring_bytes = 0 };
@@ -67,14 +67,15 @@ static int work_copy_kernel(struct wmk_server_work *work, const struct wmk_consu
 	return err;
 }
 
-/* NULL: too many, or no memory. */
+/* NULL with a cause chain: too many work items, or no memory. */
 static struct wmk_server_work *work_new(struct wmk_server_trace *trace, uint16_t type, uint64_t target,
 				      uint64_t connection, uint32_t request)
 {
 	struct wmk_server_work *work;
 
 	if (trace->server->n_work >= WMK_SERVER_WORK_MAX && connection) {
-		wmk_error(-EAGAIN, "%u requests are under way", WMK_SERVER_WORK_MAX);
+		wmk_error(-EAGAIN, "%u requests are in progress, which is the limit: try again later",
+			  WMK_SERVER_WORK_MAX);
 		return NULL;
 	}
 	work = calloc(1, sizeof(*work));
@@ -90,7 +91,7 @@ static struct wmk_server_work *work_new(struct wmk_server_trace *trace, uint16_t
 	return work;
 }
 
-/* It is the trace's thread's, or freed. `err`: of its making. */
+/* Pass the work item to the trace's thread, or free it. `err`: result of its initialization. */
 static int work_queue(struct wmk_server_work *work, int err)
 {
 	struct wmk_server_trace *trace = work->trace;
@@ -109,8 +110,7 @@ static int work_queue(struct wmk_server_work *work, int err)
 }
 
 /*
- * Queue work for the trace's thread. `is`: rings to be added, or with more of their events, or NULL. 0 or
- * -errno.
+ * Queue work for the trace's thread. `is`: rings to add, or rings with more events, or NULL. 0 or -errno.
  */
 static int queue_rings(struct wmk_server_trace *trace, uint16_t type, uint64_t target,
 			  const struct wmk_consumerd_rings *is, uint64_t connection, uint32_t request)
@@ -142,7 +142,7 @@ static int queue_work(struct wmk_server_trace *trace, uint16_t type, uint64_t ta
 	return queue_rings(trace, type, target, NULL, connection, request);
 }
 
-/* ── what became of it ───────────────────────────────────────────────────────────────────────────────── */
+/* ── results ─────────────────────────────────────────────────────────────────────────────────────────── */
 
 static void stats_out(const struct wmk_consumer_stats *from, struct wmk_consumerd_stats *to)
 {
@@ -162,7 +162,7 @@ static void stats_sum(struct wmk_consumerd_stats *sum, const struct wmk_consumer
 		sum->words = wmk_arena_text(arena, more->words);
 }
 
-/* Add to the channel's counts in the list, which and whose strings are the arena's. Without memory they are lost. */
+/* Add to the counts of the channel in the list. The list and its strings are in the arena. Dropped without memory. */
 static void channel_add(struct wmk_list *list, const char *channel, const struct wmk_consumerd_stats *stats,
 			struct wmk_arena *arena)
 {
@@ -208,8 +208,8 @@ static void report(struct wmk_server_work *work)
 static void answer(struct wmk_server_work *work)
 {
 	/*
-	 * What could not be written is a part of the counts at the end, and an error where it may be tried again (and
-	 * with options.keep it may).
+	 * Records that could not be written are part of the final counts. With options.keep they stay in the rings, so
+	 * the request returns an error, and can be repeated.
 	 */
 	const bool kept = work->err < 0 && work->trace->server->options.keep &&
 			  work->type == WMK_CONSUMERD_RINGS_REMOVE &&
@@ -246,8 +246,8 @@ void wmk_server_work_done(struct wmk_server_work *work)
 		}
 	}
 	/*
-	 * One that is there stays when events cannot be added; so does one that another work item still adds, or
-	 * removes already.
+	 * Rings that could not be added are removed. Rings with streams stay if only events could not be added. Rings
+	 * that another work item still adds, or already removes, stay as well.
 	 */
 	if (work->type == WMK_CONSUMERD_RINGS_ADD && work->err < 0 && work->rings[0]->adding == 1 &&
 	    !work->rings[0]->removing && !trace->removing && !wmk_server_rings_from(work->rings[0]))
@@ -256,7 +256,7 @@ void wmk_server_work_done(struct wmk_server_work *work)
 		work->rings[0]->is.statedump = work->statedump;
 	if (work->type == WMK_CONSUMERD_RINGS_ADD && work->err == 0 &&
 	    wmk_consumerd_events_add(&work->rings[0]->is.events, &work->events, &work->rings[0]->arena) < 0)
-		wmk_error_clear();       /* then the next session daemon says them again */
+		wmk_error_clear();       /* the next session daemon sends them again */
 	if (work->type == WMK_CONSUMERD_TRACE_REMOVE || (work->type == WMK_CONSUMERD_TRACE_ADD && work->err < 0))
 		trace->removing = true;
 	work_free(work);
@@ -275,7 +275,7 @@ void wmk_server_end(struct wmk_consumer_server *server)
 		if (trace->removing)
 			continue;
 		trace->removing = true;
-		/* Without memory for a work item: the consumer's own end does as much. */
+		/* Without memory for a work item, closing the consumer writes everything as well. */
 		if (queue_work(trace, WMK_CONSUMERD_TRACE_REMOVE, 0, 0, 0) < 0 && trace->n_work == 0)
 			wmk_server_trace_free(trace);
 	}
@@ -289,7 +289,7 @@ static bool same_trace(const struct wmk_consumerd_trace *a, const struct wmk_con
 	       memcmp(a->uuid, b->uuid, sizeof(a->uuid)) == 0;
 }
 
-/* Beneath the trace, and nowhere else. */
+/* True if the path stays below the directory of the trace. */
 static bool is_beneath(const char *sub)
 {
 	size_t len;
@@ -318,19 +318,21 @@ static int check_trace(const struct wmk_consumer_server *server, const struct wm
 	const unsigned max = server->options.max_user_traces ? server->options.max_user_traces : WMK_SERVER_USER_TRACES;
 
 	if (!is->trace || is->path[0] != '/' || !is_beneath(is->sub))
-		return wmk_error(-EINVAL, "a trace needs a number, an absolute path, and a place beneath it");
+		return wmk_error(-EINVAL,
+				 "invalid trace: needs a number other than 0, an absolute path, and a path below it");
 	if (is->uid >= UINT32_MAX || is->gid >= UINT32_MAX)
-		return wmk_error(-EINVAL, "user %llu, group %llu: no such numbers", (unsigned long long)is->uid,
-				 (unsigned long long)is->gid);
+		return wmk_error(-EINVAL, "user %llu or group %llu: above the limit of 4294967294",
+				 (unsigned long long)is->uid, (unsigned long long)is->gid);
 	if (is->uid != geteuid() && geteuid() != 0)
 		return wmk_error(-EPERM, "user %u cannot write a trace of user %llu", (unsigned)geteuid(),
 				 (unsigned long long)is->uid);
 	if (is->mode > WMK_CONSUMERD_TRACE_UNSURE)
-		return wmk_error(-EINVAL, "mode %u of a trace", is->mode);
+		return wmk_error(-EINVAL, "unknown mode %u of a trace", is->mode);
 	if (server->n_traces >= WMK_SERVER_TRACES_MAX)
-		return wmk_error(-ENOSPC, "%u traces are being written", WMK_SERVER_TRACES_MAX);
+		return wmk_error(-ENOSPC, "%u traces are open, which is the limit of a consumer daemon",
+				 WMK_SERVER_TRACES_MAX);
 	if (is->uid != 0 && traces_of_user(server, is->uid) >= max)
-		return wmk_error(-ENOSPC, "user %llu has %u traces open: that is the limit of one user",
+		return wmk_error(-ENOSPC, "user %llu has %u traces open, which is the limit of one user",
 				 (unsigned long long)is->uid, max);
 	return 0;
 }
@@ -341,7 +343,7 @@ static int add_trace(struct wmk_consumer_server *server, uint32_t request, const
 	int err;
 
 	if (trace && (trace->removing || !same_trace(&trace->is, is)))
-		return wmk_error(trace->removing ? -EBUSY : -EEXIST, "trace %llu is another one",
+		return wmk_error(trace->removing ? -EBUSY : -EEXIST, "trace %llu is in use for another trace",
 				 (unsigned long long)is->trace);
 	if (trace)
 		return queue_work(trace, WMK_CONSUMERD_TRACE_ADD, UINT64_MAX, server->connections, request);
@@ -370,18 +372,18 @@ static int add_rings(struct wmk_consumer_server *server, uint32_t request, const
 	int err;
 
 	if (!is->rings || !is->channel[0] || is->channel[0] == '.' || strchr(is->channel, '/'))
-		return wmk_error(-EINVAL, "rings need a number and the name of a channel");
+		return wmk_error(-EINVAL, "invalid rings: need a number other than 0 and the name of a channel");
 	if (fd < 0)
-		return wmk_error(-EBADF, "no descriptor came with the rings of channel %.60s", is->channel);
+		return wmk_error(-EBADF, "channel %.60s: the request has no descriptor of rings", is->channel);
 #ifndef WMK_PLANTED_BUG                          /* the fuzzer must find this */
 	if (!trace || trace->removing)
 		return wmk_error(-ENOENT, "there is no trace %llu", (unsigned long long)is->trace);
 #endif
 	if (trace->n_rings >= WMK_SERVER_RINGS_MAX)
-		return wmk_error(-ENOSPC, "%u ring sets are in the trace", WMK_SERVER_RINGS_MAX);
+		return wmk_error(-ENOSPC, "the trace has %u ring sets, which is the limit", WMK_SERVER_RINGS_MAX);
 	rings = wmk_server_rings_find(trace, is->rings);
 	if (rings && !same_rings(&rings->is, is))
-		return wmk_error(-EEXIST, "rings %llu are others", (unsigned long long)is->rings);
+		return wmk_error(-EEXIST, "rings %llu are in use for other rings", (unsigned long long)is->rings);
 	if (rings)
 		return queue_rings(trace, WMK_CONSUMERD_RINGS_ADD, is->rings, is, server->connections, request);
 	err = wmk_server_rings_new(trace, is, fd, &rings);
@@ -393,7 +395,7 @@ static int add_rings(struct wmk_consumer_server *server, uint32_t request, const
 	return err;
 }
 
-/* What is not there is removed. */
+/* A target that does not exist counts as removed. */
 static int remove_target(struct wmk_consumer_server *server, uint16_t type, uint32_t request,
 		       const struct wmk_consumerd_target *target)
 {
@@ -460,11 +462,11 @@ static int shutdown_all(struct wmk_consumer_server *server, uint32_t request)
 	return 0;
 }
 
-/* 0: it is answered, or will be; 1: answer that it is done; -errno. */
+/* 0: the request is answered, here or later; 1: the caller answers that it is done; -errno. */
 static int dispatch(struct wmk_consumer_server *server, const struct wmk_frame *frame, const void *object, int fd)
 {
 	if (server->ending)
-		return wmk_error(-ESHUTDOWN, "waymark-consumerd is about to end");
+		return wmk_error(-ESHUTDOWN, "waymark-consumerd is shutting down");
 	switch (frame->type) {
 	case WMK_CONSUMERD_TRACE_ADD:
 		return add_trace(server, frame->request, object, fd);

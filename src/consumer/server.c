@@ -21,8 +21,8 @@
 #include "consumer/server_rundir.h"
 
 #define FIXED_FDS 3
-#define RECEIVES_MAX 4096u          /* from a session daemon that is replaced */
-#define SHUTDOWN_ANSWER_MS 1000         /* for the answer to SHUTDOWN, to a session daemon that does not read */
+#define RECEIVES_MAX 4096u              /* from a session daemon that is replaced */
+#define SHUTDOWN_ANSWER_MS 1000         /* time for a session daemon to read the reply to SHUTDOWN */
 
 void wmk_consumer_server_stop(struct wmk_consumer_server *server)
 {
@@ -77,7 +77,7 @@ static void accept_one(struct wmk_consumer_server *server)
 	if (connection < 0)
 		return;
 	if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0 || peer.uid != geteuid()) {
-		wmk_server_log(server, "somebody else than user %u has connected, and is not heard",
+		wmk_server_log(server, "closed a connection of another user: only user %u can connect",
 			       (unsigned)geteuid());
 		close(connection);
 		return;
@@ -85,7 +85,7 @@ static void accept_one(struct wmk_consumer_server *server)
 	wmk_server_handshake_add(server, connection);
 }
 
-/* All whole messages that have come in. False: the connection is at its end. */
+/* Handle all complete messages that were received. False: close the connection. */
 static bool handle_messages(struct wmk_consumer_server *server)
 {
 	struct wmk_frame frame;
@@ -95,7 +95,7 @@ static bool handle_messages(struct wmk_consumer_server *server)
 	int got, fd;
 
 	while ((got = wmk_consumerd_in_next(&server->in, &frame, &body, &len, &fd)) == 1) {
-		/* (the session daemon that started this process is served at once, and greets, too) */
+		/* (the session daemon that started this process also sends a greeting, which needs no check) */
 		if (frame.type != WMK_CONSUMERD_HELLO || server->has_greeted)
 			wmk_server_request(server, &frame, body, len, fd);
 		server->has_greeted = true;
@@ -104,7 +104,7 @@ static bool handle_messages(struct wmk_consumer_server *server)
 	}
 	if (got < 0) {
 		wmk_error_text(words, sizeof(words));
-		wmk_server_log(server, "what the session daemon says is not understood: %s", words);
+		wmk_server_log(server, "cannot decode a message of the session daemon: %s", words);
 		wmk_server_refuse(server, server->connections, 0, got, words);
 		wmk_out_send(&server->out, server->connection);
 		wmk_error_clear();
@@ -122,7 +122,7 @@ static bool receive(struct wmk_consumer_server *server)
 
 static void replace(struct wmk_consumer_server *server, const struct wmk_server_handshake *daemon)
 {
-	/* What the session daemon sent before it crashed is carried out: applications rely on its metadata. */
+	/* Requests that a session daemon sent before it crashed are carried out: applications use its metadata. */
 	for (unsigned i = 0; i < RECEIVES_MAX && server->connection >= 0; i++)
 		if (wmk_in_receive(&server->in.frames, server->connection) <= 0 || !handle_messages(server))
 			break;
@@ -163,7 +163,7 @@ static bool is_over(const struct wmk_consumer_server *server)
 	return server->ending || (server->was_connected && server->connection < 0);
 }
 
-/* What is queued goes out as far as the other side reads. */
+/* Send queued messages, as many as the socket accepts. */
 static void send_queued(struct wmk_consumer_server *server)
 {
 	int rc;
@@ -197,7 +197,7 @@ static int run_once(struct wmk_consumer_server *server)
 	if (wmk_server_handshakes_receive(server, fds + FIXED_FDS, n, &daemon, &refused))
 		replace(server, &daemon);
 	if (refused)
-		wmk_server_log(server, "%u connection(s) closed: no greeting as a session daemon sends it", refused);
+		wmk_server_log(server, "%u connection(s) closed: no greeting of a session daemon", refused);
 	if (fds[1].revents)
 		accept_one(server);
 	wmk_server_outputs_notify(server);
@@ -205,7 +205,7 @@ static int run_once(struct wmk_consumer_server *server)
 	return 0;
 }
 
-/* The answer to who asked for the end. */
+/* Reply to SHUTDOWN, if it was requested. */
 static void answer_shutdown(struct wmk_consumer_server *server)
 {
 	struct pollfd out;
@@ -227,7 +227,7 @@ int wmk_consumer_server_run(struct wmk_consumer_server *server)
 	while (err >= 0 && !is_over(server))
 		err = run_once(server);
 	answer_shutdown(server);
-	disconnect(server);              /* who waits for an answer hears that there is none */
+	disconnect(server);              /* ends the wait for any open reply */
 	return err;
 }
 
@@ -243,7 +243,8 @@ int wmk_consumer_server_open(const struct wmk_consumer_server_options *options, 
 	server->lock = server->listening = server->connection = -1;
 	pthread_mutex_init(&server->lock_done, NULL);
 	server->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	err = server->wake < 0 ? wmk_error(-errno, "no descriptor for events") : wmk_server_rundir_open(server);
+	err = server->wake < 0 ? wmk_error(-errno, "cannot create an eventfd: %s", strerror(errno))
+			       : wmk_server_rundir_open(server);
 	if (err < 0) {
 		if (server->listening >= 0)
 			close(server->listening);

@@ -3,15 +3,14 @@
  * server.h - waymark-consumerd: consumers for a session daemon in another process, which commands them over a socket
  * (wire/consumerd.h).
  *
- *     <rundir>/consumer.sock ──requests──► server's thread ──work──► a thread for each trace: its consumer, which carries them out
+ *     <rundir>/consumer.sock ──requests──► server's thread ──work──► thread of each trace: carries it out
  *                            ◄─answers───                  ◄──done──
  *
- * A session daemon may go and another come: consuming goes on, LIST hands over all that there is. One is served at a
- * time; a new one takes the place of the old. The server ends when it is told to (SHUTDOWN,
- * wmk_consumer_server_stop()), all rings emptied and written; and when it holds nothing and nobody is connected any
- * more.
+ * Draining continues when the session daemon ends. The next one receives all traces and rings with LIST. One session
+ * daemon is connected at a time; a new one replaces it. The server ends after SHUTDOWN or wmk_consumer_server_stop(),
+ * when all rings are drained and written. It also ends when it has no trace and the session daemon has disconnected.
  *
- * Errors are -errno with a cause chain. What concerns nobody who is connected goes to `log`.
+ * Errors are -errno with a cause chain. Errors that belong to no request go to `log`.
  */
 #ifndef WMK_CONSUMER_SERVER_H
 #define WMK_CONSUMER_SERVER_H
@@ -25,22 +24,23 @@ struct wmk_consumer_server;
 
 struct wmk_consumer_server_options {
 	size_t size;                 /* sizeof(struct wmk_consumer_server_options) */
-	const char *rundir;          /* made 0700 if absent; refused if another's or open to others; NULL: no socket */
-	int kernel;                  /* 1: for kernel channels: at a socket of its own */
+	/* Created with mode 0700 if absent; refused if another user owns it or can write to it. NULL: no socket. */
+	const char *rundir;
+	int kernel;                  /* 1: for kernel channels, with its own socket and lock file */
 	uint64_t keep_free;          /* bytes of a disk that stay free (wmk_store_keep_free()) */
-	/* 1: at the end of rings what could not be written stays in them, for who tries again */
+	/* 1: records that cannot be written when rings are removed stay in the rings, for a later attempt */
 	int keep;
-	unsigned max_user_traces;    /* traces of one user other than root at a time; 0: WMK_SERVER_USER_TRACES */
-	int connection;              /* a session daemon that is there from the beginning, taken over; -1: none */
-	const char *version;         /* said in HELLO */
+	unsigned max_user_traces;    /* open traces of one user other than root; 0: WMK_SERVER_USER_TRACES */
+	int connection;              /* socket of a session daemon that is connected already; -1: none */
+	const char *version;         /* sent in HELLO */
 	void (*log)(const char *words);      /* any thread; may be NULL */
 };
 
-/* -EADDRINUSE: another one runs there. `connection` is the caller's still when this fails. */
+/* -EADDRINUSE: another one runs there. Takes ownership of `connection`, except on failure. */
 int wmk_consumer_server_open(const struct wmk_consumer_server_options *options, struct wmk_consumer_server **server);
-/* Serves until the end; then everything is written that could be. 0 or -errno. */
+/* Serve requests until the server ends (see above). 0 or -errno. */
 int wmk_consumer_server_run(struct wmk_consumer_server *server);
-/* Async-signal-safe, any thread: wmk_consumer_server_run() empties all rings and returns. */
+/* Make wmk_consumer_server_run() drain all rings and return. Async-signal-safe, any thread. */
 void wmk_consumer_server_stop(struct wmk_consumer_server *server);
 void wmk_consumer_server_close(struct wmk_consumer_server *server);
 

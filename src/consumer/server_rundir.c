@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * server_rundir.c - the consumer daemon's files in the runtime directory: its lock with the process number, its socket.
+ * server_rundir.c - the consumer daemon's files in the runtime directory: its lock file with its pid, and its socket.
  */
 #include "consumer/server_rundir.h"
 
@@ -19,7 +19,7 @@
 
 #define LOCK_FILE "consumer.pid"
 #define KERNEL_LOCK_FILE "consumer-kernel.pid"
-#define COMM "waymark-consume"        /* as the kernel cuts it */
+#define COMM "waymark-consume"        /* as the kernel truncates it */
 
 static int check_rundir(const char *path)
 {
@@ -30,7 +30,10 @@ static int check_rundir(const char *path)
 	if (lstat(path, &st) < 0)
 		return wmk_error(-errno, "cannot stat %.240s", path);
 	if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 022))
-		return wmk_error(-EPERM, "%.240s is not a directory of ours alone", path);
+		return wmk_error(-EPERM,
+				 "runtime directory %.200s: must be a directory of user %u that no other user can "
+				 "write to",
+				 path, (unsigned)geteuid());
 	return 0;
 }
 
@@ -41,7 +44,7 @@ unsigned wmk_server_own_pids(void *data, pid_t *pids)
 	unsigned n = 0;
 
 	pids[n++] = getpid();
-	/* relaxed: a number alone */
+	/* relaxed: no other data depends on this number */
 	pids[n] = atomic_load_explicit(&server->daemon, memory_order_relaxed);
 	n += pids[n] > 0;
 	if (!server->options.rundir)
@@ -82,7 +85,7 @@ static int listen_on_socket(struct wmk_consumer_server *server)
 	server->listening = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (server->listening < 0)
 		return wmk_error(-errno, "no socket");
-	/* This process has the lock: the one that made the socket has ended. */
+	/* This process has the lock, so the process that created the socket has ended. */
 	unlink(address.sun_path);
 	before = umask(0177);
 	rc = bind(server->listening, (const struct sockaddr *)&address, sizeof(address));
@@ -102,7 +105,8 @@ int wmk_server_rundir_open(struct wmk_consumer_server *server)
 	len = snprintf(server->socket_path, sizeof(server->socket_path), "%s/%s", rundir,
 		       server->options.kernel ? WMK_CONSUMERD_KERNEL_SOCKET : WMK_CONSUMERD_SOCKET);
 	if (rundir[0] != '/' || len >= (int)sizeof(server->socket_path))
-		return wmk_error(-EINVAL, "%.240s is not an absolute path, or too long a one", rundir);
+		return wmk_error(-EINVAL, "runtime directory %.200s: must be an absolute path of at most %zu bytes",
+				 rundir, sizeof(server->socket_path) - sizeof("/" WMK_CONSUMERD_KERNEL_SOCKET));
 	err = check_rundir(rundir);
 	if (err >= 0)
 		err = lock_rundir(server);

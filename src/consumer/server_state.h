@@ -8,14 +8,14 @@
  *     │   ├── list_reply.c    the answer to LIST
  *     │   ├── output_work.c   requests about outputs of which no trace is open
  *     │   └── trace_work.c    work items of a request, in the thread of its trace
- *     │       ├── traces.c        traces and rings: made, found, freed
+ *     │       ├── traces.c        traces and rings: create, find, free
  *     │       │   ├── outputs.c       outputs of the traces
  *     │       │   └── trace_metadata.c    metadata that is not written yet
  *     │       └── work.c      results of work items
  *     ├── server_rundir.c     lock and socket in the runtime directory
  *     └── connection.c    messages to the session daemon
  *
- * All lists, and all that is not marked otherwise, belong to the server's thread.
+ * The server's thread owns all lists, and all members that are not marked otherwise.
  */
 #ifndef WMK_CONSUMER_SERVER_STATE_H
 #define WMK_CONSUMER_SERVER_STATE_H
@@ -30,26 +30,26 @@
 #include "wire/consumerd.h"
 
 #define WMK_SERVER_TRACES_MAX 16384u
-#define WMK_SERVER_RINGS_MAX 16384u      /* in a trace */
+#define WMK_SERVER_RINGS_MAX 16384u      /* ring sets in a trace */
 #define WMK_SERVER_WORK_MAX 65536u       /* work items that are not answered yet */
-#define WMK_SERVER_QUEUE_MAX (64u << 20) /* bytes that a session daemon leaves unread */
+#define WMK_SERVER_QUEUE_MAX (64u << 20) /* queued bytes at which the connection is closed */
 
 struct wmk_server_output;
 struct wmk_server_output_work;
 struct wmk_server_work;
 
-/* The rings of a set. References: the list's and those of work items. */
+/* The rings of a set. The list and work items hold references. */
 struct wmk_server_rings {
 	struct wmk_server_rings *next;
 	unsigned refs;
-	unsigned adding;                 /* work items among these that add it */
-	bool removing;                   /* no request finds it any more */
+	unsigned adding;                 /* number of work items that add it */
+	bool removing;                   /* requests do not find it any more */
 	struct wmk_consumerd_rings is;   /* in `arena` */
 	struct wmk_arena arena;
-	int fd;                          /* of the set or the instance, as it came */
-	/* Of the trace's thread. */
-	struct waymark_ring_set *set;    /* NULL: not there (yet), or a kernel channel */
-	struct wmk_kreader *kernel;      /* likewise */
+	int fd;                          /* received descriptor of the ring set or tracefs instance */
+	/* Used only by the trace's thread. */
+	struct waymark_ring_set *set;    /* NULL: not open, or a kernel channel */
+	struct wmk_kreader *kernel;      /* NULL: not open, or a ring set */
 };
 
 struct wmk_server_trace {
@@ -63,9 +63,9 @@ struct wmk_server_trace {
 	unsigned n_rings;
 	struct wmk_consumer *consumer;
 	struct wmk_server_output *output;
-	/* Of the trace's thread. */
-	struct wmk_output_trace *out;    /* the consumer's; NULL: not opened yet */
-	int err;                         /* why it could not be opened */
+	/* Used only by the trace's thread. */
+	struct wmk_output_trace *out;    /* owned by the consumer; NULL: not open */
+	int err;                         /* error of the attempt to open it */
 	struct wmk_server_work *metadata, **metadata_end; /* METADATA that is not written yet */
 	bool gated;                      /* until the metadata has been replaced */
 };
@@ -78,15 +78,15 @@ struct wmk_consumer_server {
 	unsigned n_traces, n_work;
 	struct wmk_server_output *outputs;
 	struct wmk_server_output_work *output_work;      /* in progress */
-	struct wmk_server_handshake handshakes[WMK_SERVER_HANDSHAKES_MAX];       /* in the order in which they came */
+	struct wmk_server_handshake handshakes[WMK_SERVER_HANDSHAKES_MAX];       /* oldest first */
 	unsigned n_handshakes;
 	int connection;
 	bool has_greeted;                /* `connection` has sent its first message */
-	_Atomic pid_t daemon;            /* the session daemon that was connected last */
-	uint64_t connections;            /* so far; the number of the present one */
+	_Atomic pid_t daemon;            /* pid of the latest session daemon */
+	uint64_t connections;            /* number of connections so far; identifies the current one */
 	struct wmk_out out;
 	struct wmk_consumerd_in in;
-	/* LIST: what remains to be sent. The descriptors are duplicates. */
+	/* LIST: the rest of the reply. The descriptors are duplicates. */
 	struct {
 		struct wmk_consumerd_list_item *items;
 		int *fds;
@@ -98,11 +98,11 @@ struct wmk_consumer_server {
 	bool ending, was_connected;
 	uint32_t shutdown_request;       /* 0: none */
 	uint64_t shutdown_connection;
-	/* Under `lock_done`: work items that are done, in order. */
+	/* Under `lock_done`: work items that are done, oldest first. */
 	pthread_mutex_t lock_done;
 	struct wmk_server_work *done, **done_end;
 	struct wmk_server_output_work *output_work_done;
-	int stop;                        /* atomic: end, as by SHUTDOWN */
+	int stop;                        /* atomic: shut down, as by SHUTDOWN */
 };
 
 #endif

@@ -12,12 +12,12 @@
 #include "ring/packet_source.h"
 #include "ring/set.h"
 
-#define CLEAR_TRIES 1000           /* a writer that is faster than the reader must pause at some time */
+#define CLEAR_TRIES 1000           /* until a writer that is faster than the reader pauses */
 
 struct ring_source {
 	struct wmk_source source;
 	struct waymark_ring_reader *reader;
-	struct waymark_ring_packet packet;         /* the one that was given out */
+	struct waymark_ring_packet packet;         /* returned by next(), not released yet */
 	uint32_t header_room;
 };
 
@@ -26,15 +26,16 @@ static struct ring_source *ring_of(struct wmk_source *source)
 	return (struct ring_source *)source;
 }
 
-/* The ring is corrupt: in words, what it holds. */
+/* Report a corrupt ring, with the value that is out of range. */
 static int corrupt(const struct ring_source *ring)
 {
 	const struct wmk_ring_wrong *wrong = wmk_ring_reader_wrong(ring->reader);
 
 	if (!wrong)
 		return -EIO;
-	return wmk_error_said(-EIO, "%s: %llu, not %llu to %llu", wrong->what, (unsigned long long)wrong->found,
-			      (unsigned long long)wrong->least, (unsigned long long)wrong->most);
+	return wmk_error_said(-EIO, "%s is %llu, out of range %llu to %llu", wrong->what,
+			      (unsigned long long)wrong->found, (unsigned long long)wrong->least,
+			      (unsigned long long)wrong->most);
 }
 
 static int ring_next(struct wmk_source *source, int flush, struct wmk_packet *packet)
@@ -51,7 +52,7 @@ static int ring_next(struct wmk_source *source, int flush, struct wmk_packet *pa
 				       .data = from->data, .len = from->len };
 	packet->pressure =
 		(uint32_t)((waymark_ring_reader_position(ring->reader) - from->begin_pos) * 100 / ring->source.size);
-	/* The room may be larger than a packet's header, for alignment; it ends where the data begin. */
+	/* The room may be larger than a packet header, for alignment. The header ends where the data begins. */
 	if (from->room)
 		packet->room = (uint8_t *)from->room + ring->header_room - WMK_CTF_PACKET_ROOM;
 	return 1;
@@ -75,7 +76,7 @@ static int ring_resume(struct wmk_source *source, const struct wmk_ctf_packet *l
 	int err;
 
 	*end = position;
-	/* The trace has nothing yet: then it begins where the ring was cleared last. */
+	/* The trace has no packet: continue where the ring was last cleared. */
 	if (position == 0)
 		position = waymark_ring_reader_base(reader, &ts);
 	err = waymark_ring_reader_resume(reader, position, 0, ts, records);
@@ -84,8 +85,8 @@ static int ring_resume(struct wmk_source *source, const struct wmk_ctf_packet *l
 	if (err != -ESTALE)
 		return err < 0 ? err : 0;
 	/*
-	 * The trace has less than it had (the machine ended before it was on the disk): what was given back is lost,
-	 * what the ring holds is not.
+	 * The file ends before a position that was released (the machine crashed before the data was on the disk).
+	 * Released records are lost; those in the ring are not.
 	 */
 	err = waymark_ring_reader_resume(reader, wmk_ring_reader_given(reader), 0, ts, records);
 	return err == -EIO ? corrupt(ring_of(source)) : err < 0 ? err : 1;

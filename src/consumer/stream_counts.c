@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stream_counts.c - what became of the records: summed up stream by stream, group by group.
+ * stream_counts.c - counts of records, summed per stream and per group.
  */
 #include "consumer/stream_counts.h"
 

@@ -65,7 +65,8 @@ int wmk_streams_add_source(struct wmk_consumer *consumer, struct wmk_group *grou
 	struct wmk_stream *stream;
 
 	if (strlen(name) >= sizeof(stream->name))
-		return wmk_error(-EINVAL, "the name of stream %.60s... is too long", name);
+		return wmk_error(-EINVAL, "stream %.60s: the name has %zu bytes, above the limit of %zu", name,
+				 strlen(name), sizeof(stream->name) - 1);
 	if (consumer->ended)
 		return wmk_error(-ESHUTDOWN, "the consumer has been stopped");
 	stream = calloc(1, sizeof(*stream));
@@ -115,8 +116,8 @@ void wmk_streams_remove_group(struct wmk_consumer *consumer, struct wmk_group *g
 }
 
 /*
- * The file of an earlier consumer: 1, 0 or -ENOENT as stream_resume(), or -errno: this stream cannot be continued in
- * that file, which is left as it is.
+ * Open the file of an earlier consumer. 1, 0 or -ENOENT as stream_resume(); -errno: the stream cannot be continued in
+ * that file, which is not changed.
  */
 static int resume_file(struct wmk_consumer *consumer, struct wmk_stream *stream, struct wmk_ctf_packet *last)
 {
@@ -149,9 +150,9 @@ int wmk_streams_restart(struct wmk_consumer *consumer, struct wmk_stream *stream
 	stream->cut = stream->cut_written = stream->bytes = 0;
 	memset(stream->causes, 0, sizeof(stream->causes));
 	stream->stuck = false;
-	/* A stream that could not be continued begins anew. A source that is still corrupt fails again below. */
+	/* A stream that could not be continued starts again. A source that is still corrupt fails again below. */
 	stream->failed = false;
-	/* The ring first: if this process crashes in between, the next consumer sees that the files are older. */
+	/* The ring first: after a crash in between, the next consumer finds the files older than the ring's start. */
 	err = stream->source->ops->clear(stream->source, &stream->end_pos, &stream->end_ts);
 	if (err < 0)
 		wmk_consumer_fail_stream(consumer, stream, "its ring cannot be cleared", err);
@@ -173,8 +174,8 @@ static void report_gap(struct wmk_consumer *consumer, struct wmk_stream *stream)
 }
 
 /*
- * Continue at the position that the trace has of an earlier consumer. What that one released but did not write is lost.
- * An error fails this stream alone.
+ * Continue at the position that an earlier consumer wrote to the trace. Records that it released but did not write are
+ * lost. An error ends only this stream.
  */
 static void resume_stream(struct wmk_consumer *consumer, struct wmk_stream *stream)
 {
@@ -199,7 +200,7 @@ static void resume_stream(struct wmk_consumer *consumer, struct wmk_stream *stre
 	err = stream->source->ops->resume
 		      ? stream->source->ops->resume(stream->source, &last, &stream->taken, &stream->end_pos)
 		      : 0;
-	/* If nothing is left of the stream, all that was in it is lost, and counted. */
+	/* If the trace has no file of the stream, all records up to here are lost and counted. */
 	stream->written = err > 0 && found != 1 ? 0 : stream->taken;
 	if (err > 0 && found == 1)
 		report_gap(consumer, stream);
@@ -210,7 +211,7 @@ static void resume_stream(struct wmk_consumer *consumer, struct wmk_stream *stre
 					 err);
 }
 
-/* The same, but discard what was recorded so far. (The file is opened first, so that its bytes are counted.) */
+/* The same, but discard what was recorded so far. Opening the file first counts its bytes. */
 static void resume_cleared(struct wmk_consumer *consumer, struct wmk_stream *stream)
 {
 	struct wmk_ctf_packet last;
@@ -257,7 +258,7 @@ int wmk_streams_add_set(struct wmk_consumer *consumer, struct waymark_ring_set *
 {
 	int err;
 
-	/* (the heartbeat's thread reads the list) */
+	/* the thread of the heartbeat reads the list */
 	pthread_mutex_lock(&consumer->lock);
 	err = push((void ***)&consumer->sets, &consumer->n_sets, set);
 	pthread_mutex_unlock(&consumer->lock);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * streams.h - groups of streams: added, continued after an earlier consumer, restarted, removed. Under streams_lock.
+ * streams.h - groups of streams: add, continue after an earlier consumer, restart, remove. Under streams_lock.
  *
  * Errors are -errno with a cause chain.
  */
@@ -23,7 +23,7 @@ int wmk_streams_add(struct wmk_consumer *consumer, struct wmk_group *group, stru
 /* The same without an earlier consumer; the caller owns the source after an error. */
 int wmk_streams_add_source(struct wmk_consumer *consumer, struct wmk_group *group, struct wmk_source *source,
 			   const char *name, uint32_t stream_id, uint64_t instance, uint32_t cpu);
-/* A ring set: its writers wake the consumer and see its heartbeat. */
+/* Add a ring set: its writers wake the consumer and check its heartbeat. */
 int wmk_streams_add_set(struct wmk_consumer *consumer, struct waymark_ring_set *set);
 /* Discard what the trace has of a stream, and what its source holds. */
 int wmk_streams_restart(struct wmk_consumer *consumer, struct wmk_stream *stream);

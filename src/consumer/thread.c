@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * thread.c - the consumer's thread: when to drain (drain.c), when to sleep, how deep.
+ * thread.c - the consumer's thread: when it drains (drain.c), when and how long it sleeps.
  *
- * The thread sleeps on one word for commands (`word`, changed by wmk_consumer_wake()) and on the rings of all sets. It
- * reads the word before it takes its work and sleeps only while the word is the same: no command waits for a
- * sleep to end.
+ * The thread sleeps on a futex for commands (`word`, changed by wmk_consumer_wake()) and on the rings of all sets. It
+ * reads the word before it takes queued work, and sleeps only while the word has not changed. So no command waits until
+ * a sleep ends.
  */
 #include "consumer/thread.h"
 
@@ -26,21 +26,21 @@
 #include "consumer/heartbeat.h"
 #include "consumer/stream_counts.h"
 
-#define EMPTY_PASSES 8u             /* at the longest interval, before the thread waits to be woken by a writer */
-#define TIMER_US 4000u             /* longer sleeps can be ended by a writer */
-#define TIMER_DEEP_US 100000u      /* where no writer can wake us */
-#define RETRY_US 1000000           /* memory that could not be had, a disk that was full */
+#define EMPTY_PASSES 8u            /* at the longest interval; then the thread sleeps until a writer wakes it */
+#define TIMER_US 4000u             /* a writer can end longer sleeps */
+#define TIMER_DEEP_US 100000u      /* limit of a sleep that no writer can end */
+#define RETRY_US 1000000           /* until memory that was not available is requested again */
 #define PUBLISH_NS 50000000u
 #define STACK (256u * 1024)
 #define NICE (-10)
 
 void wmk_consumer_wake(struct wmk_consumer *consumer)
 {
-	/* Release: the command before; pairs with the thread's acquire before it takes its work. */
+	/* Release: the queued command is visible; pairs with the acquire in run(). */
 	__atomic_fetch_add(&consumer->word, 1, __ATOMIC_RELEASE);
-	/* Not a private one: the same word is waited for together with those of the rings. */
+	/* Not FUTEX_PRIVATE: the thread waits for this word together with futexes of rings in shared memory. */
 	syscall(SYS_futex, &consumer->word, FUTEX_WAKE, 1, NULL, NULL, 0);
-	/* (W) acquire: what the number means is there; pairs with (V) in consumer.c */
+	/* (W) acquire: the eventfd exists; pairs with (V) in consumer.c */
 	int wake = atomic_load_explicit(&consumer->wake, memory_order_acquire);
 
 	if (wake >= 0)
@@ -54,7 +54,7 @@ static void sleep_on_word(struct wmk_consumer *consumer, uint32_t value, uint64_
 	syscall(SYS_futex, &consumer->word, FUTEX_WAIT, value, &ts, NULL, 0);
 }
 
-/* How long until the next pass: half as long when rings fill fast, twice as long when nothing comes. */
+/* Set the time until the next pass: half if rings fill fast, double if no packet arrives. */
 static void adapt(struct wmk_consumer *consumer, const struct wmk_drain_result *seen)
 {
 	uint32_t us = consumer->interval_us;
@@ -73,7 +73,7 @@ static void adapt(struct wmk_consumer *consumer, const struct wmk_drain_result *
 				us > consumer->options.max_us ? consumer->options.max_us : us;
 }
 
-/* The whole of what a command or a writer can end. Returns false where writers cannot. */
+/* Sleep until a command, a writer or the time ends it. False: cannot wait for writers (too many sets, old kernel). */
 static bool sleep_on_rings(struct wmk_consumer *consumer, uint32_t word, int64_t us)
 {
 	const uint64_t begin = wmk_clock_monotonic();
@@ -84,16 +84,16 @@ static bool sleep_on_rings(struct wmk_consumer *consumer, uint32_t word, int64_t
 		consumer->interval_us = consumer->options.min_us;
 	} else if (woken == 0 && us < 0 && wmk_clock_monotonic() - begin < TIMER_US * 1000u &&
 		   __atomic_load_n(&consumer->word, __ATOMIC_RELAXED) == word) {
-		/* Somebody who may write to a ring set wakes us for nothing: not as often as he likes. */
+		/* A process that can write to a ring set woke the thread without a record: limit the rate. */
 		sleep_on_word(consumer, word, TIMER_US);
 	}
 	return woken >= 0;
 }
 
 /*
- * Where the kernel writes: a command ends it, and a buffer that fills. What is readable and cannot be written (`stuck`,
- * `refused`) must not keep us awake. A count that stands in `wake` since before the pass makes us drain once more, and
- * no command waits.
+ * Sleep in poll(), for kernel channels: a command or a buffer that fills ends the sleep. Buffers with data that cannot
+ * be written (`stuck`, `refused`) are left out, or the thread would not sleep at all. A wake from before this pass
+ * causes one more pass, so no command is missed.
  */
 static void sleep_on_kernel(struct wmk_consumer *consumer, bool deep)
 {
@@ -121,12 +121,12 @@ static void sleep_on_kernel(struct wmk_consumer *consumer, bool deep)
 }
 
 /*
- * Until the next pass. Short: by the timer, and writers make no system call. Longer: a writer that enters a sub-buffer
- * ends it, or a burst would fill the rings meanwhile. That is one wake in a pass at most.
+ * Sleep until the next pass. A short sleep is a timer, and writers make no system call. A longer sleep ends when a
+ * writer enters a sub-buffer, since a burst could fill the rings meanwhile: at most one wake per pass.
  */
 static void sleep_until_next(struct wmk_consumer *consumer, uint32_t word)
 {
-	/* No writer wakes us for a packet that is in its ring already. */
+	/* Not with a refused packet: it is in its ring already, so no writer would end the sleep. */
 	const bool deep = consumer->idle >= EMPTY_PASSES && !consumer->refused;
 	bool slept;
 
@@ -150,7 +150,7 @@ static void sleep_until_next(struct wmk_consumer *consumer, uint32_t word)
 		sleep_on_word(consumer, word, deep ? TIMER_DEEP_US : consumer->interval_us);
 }
 
-/* The descriptors to sleep on, if there are any; without memory for the list the timer alone decides. */
+/* List the descriptors to sleep on. Without memory for the list, the thread sleeps on the timer alone. */
 static void watch_kernel(struct wmk_consumer *consumer)
 {
 	const int wake = atomic_load_explicit(&consumer->wake, memory_order_relaxed);
@@ -181,7 +181,7 @@ static void watch_kernel(struct wmk_consumer *consumer)
 	}
 }
 
-/* The sets to sleep on; if there is no memory for the list, as if there were too many. */
+/* List the sets to sleep on. Without memory for the list, act as with too many sets. */
 void wmk_consumer_watch(struct wmk_consumer *consumer)
 {
 	watch_kernel(consumer);
@@ -207,7 +207,7 @@ static void drain_and_publish(struct wmk_consumer *consumer, enum wmk_drain_mode
 	consumer->follows_in_vain = consumer->follow_woke && !seen->followed;
 	consumer->stuck = seen->full;
 	consumer->refused = seen->err < 0;
-	/* Metadata that could not be written is tried again, though no packet waits for it. */
+	/* Retry metadata that could not be written, also if no packet waits for it. */
 	if (consumer->options.ready && consumer->options.ready(consumer->options.data) < 0) {
 		consumer->refused = true;
 		wmk_error_clear();
@@ -220,7 +220,7 @@ static void drain_and_publish(struct wmk_consumer *consumer, enum wmk_drain_mode
 	pthread_mutex_unlock(&consumer->streams_lock);
 }
 
-/* Carry out what has been asked for by now. */
+/* Carry out all queued work. */
 static void run_work(struct wmk_consumer *consumer)
 {
 	struct wmk_consumer_work *work, *next;
@@ -245,7 +245,7 @@ static void *run(void *arg)
 	uint32_t word;
 
 	wmk_kown_thread_begins(consumer->thread_begun);
-	/* Of this thread alone. Where it is not permitted, we have the share that everybody has. */
+	/* On Linux, PRIO_PROCESS with 0 is this thread. Without permission, the nice value does not change. */
 	if (getpriority(PRIO_PROCESS, 0) > NICE)
 		setpriority(PRIO_PROCESS, 0, NICE);
 	for (;;) {
@@ -285,7 +285,7 @@ int wmk_consumer_start(struct wmk_consumer *consumer)
 
 	if (consumer->running || consumer->ended)
 		return wmk_error(-EINVAL, "the consumer has been started before");
-	/* Signals are for the thread that started us. */
+	/* Signals are for the threads of the caller. */
 	wmk_signals_of_others(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	if (needs_heartbeat(consumer))
@@ -317,7 +317,7 @@ void wmk_consumer_join(struct wmk_consumer *consumer)
 	pthread_join(consumer->thread, NULL);
 	consumer->running = false;
 	wmk_consumer_heartbeat_stop(consumer);
-	/* What came too late for the thread. */
+	/* Work that was queued after the thread's last pass. */
 	run_work(consumer);
 }
 

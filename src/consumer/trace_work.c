@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace_work.c - what a trace's thread does for the server: opens the directory, takes rings in, lets them go, settles,
- * clears, counts. Whatever may take long, a slow disk or a directory far away, keeps this trace alone.
+ * trace_work.c - work items in the thread of a trace: open the trace, add and remove rings, settle, clear, count. A
+ * slow disk or a network file system delays only this trace.
  */
 #include "consumer/trace_work.h"
 
@@ -22,7 +22,7 @@
 
 _Static_assert((int)WMK_CONSUMERD_TRACE_UNSURE == (int)WMK_OUTPUT_UNSURE, "modes of both are the same");
 
-/* A trace that could not be opened is opened by the next request for it. */
+/* If the trace cannot be opened, the next TRACE_ADD for it tries again. */
 static int trace_add(struct wmk_server_work *work)
 {
 	struct wmk_server_trace *trace = work->trace;
@@ -41,7 +41,7 @@ static int trace_add(struct wmk_server_work *work)
 	return 0;
 }
 
-/* Files of streams are gone. */
+/* Measure the directory again, after files of streams were removed. */
 static void count_again(struct wmk_server_trace *trace)
 {
 	struct wmk_output *output = wmk_server_output_of(trace);
@@ -59,9 +59,10 @@ static int set_add(struct wmk_server_work *work, struct wmk_server_rings *rings,
 	int err = wmk_ring_set_open_reader_any(rings->fd, &set);
 
 	if (err < 0)
-		return wmk_error(err, "what came with channel %.60s is no ring set: %s", is->channel, strerror(-err));
+		return wmk_error(err, "channel %.60s: the descriptor is not a ring set: %s", is->channel,
+				 strerror(-err));
 	if (memcmp(waymark_ring_set_options(set)->uuid, is->uuid, sizeof(is->uuid)) != 0)
-		err = wmk_error(-EINVAL, "the ring set of channel %.60s is another than it says", is->channel);
+		err = wmk_error(-EINVAL, "channel %.60s: the ring set has another UUID than the request", is->channel);
 	if (err >= 0)
 		err = wmk_consumer_add(work->trace->consumer, set, how);
 	if (err < 0) {
@@ -82,7 +83,8 @@ static int events_add(struct wmk_kreader *kernel, const struct wmk_list *events)
 		size_t len;
 
 		if (!wmk_consumerd_event_filter(&items[i], &program, &len))
-			return wmk_error(-EPROTO, "the filter of %.60s is shorter than it says", items[i].name);
+			return wmk_error(-EPROTO, "event %.60s: the filter has %u words, too few for %u bytes",
+					 items[i].name, items[i].filter.n, items[i].filter_len);
 		err = wmk_kreader_event(kernel, items[i].system, items[i].name, items[i].id);
 		if (err >= 0)
 			err = wmk_kreader_filter(kernel, items[i].system, items[i].name, program, len,
@@ -92,8 +94,8 @@ static int events_add(struct wmk_kreader *kernel, const struct wmk_list *events)
 }
 
 /*
- * System calls by BPF: which from now on. What may be there of them from before is gone on with, or cleared, as the
- * channel's other streams.
+ * Set the system calls that BPF records from now on. Existing streams of them are continued or cleared, like other
+ * streams of the channel.
  */
 static int syscalls_set(struct wmk_server_work *work, struct wmk_kreader *kernel, const struct wmk_consumer_set *how)
 {
@@ -125,7 +127,7 @@ static int kernel_add(struct wmk_server_work *work, struct wmk_server_rings *rin
 	err = wmk_kreader_open(&options, &kernel);
 	if (err < 0)
 		return wmk_error_add(
-			err, "what came with channel %.60s cannot be read as an instance of the kernel's tracers",
+			err, "channel %.60s: the descriptor is not a tracefs instance that can be read",
 			rings->is.channel);
 	err = events_add(kernel, &work->events);
 	if (err >= 0)

@@ -5,7 +5,7 @@
 #ifndef WMK_CONSUMER_TRACE_WORK_H
 #define WMK_CONSUMER_TRACE_WORK_H
 
-/* A function for wmk_consumer_queue_work(): carries out a struct wmk_server_work. */
+/* Carry out a struct wmk_server_work. For wmk_consumer_queue_work(). */
 void wmk_server_work_run(void *work);
 
 #endif

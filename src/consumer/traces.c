@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * traces.c - traces of the server and their rings: made, found, freed.
+ * traces.c - traces of the server and their rings: create, find, free.
  */
 #include "consumer/traces.h"
 

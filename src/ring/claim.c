@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * claim.c - recording without restartable sequences: a thread blocks its signals, claims a ring for itself, writes,
- * commits, releases. And the other side: claims of the dead are freed, those of nobody in particular retired.
+ * claim.c - recording without restartable sequences: a thread blocks its signals, claims a ring, writes, commits, and
+ * releases the ring. Daemons free claims of ended processes, and retire claims of anonymous processes that do not
+ * change.
  */
 #include <string.h>
 #include <sys/syscall.h>
@@ -17,7 +18,7 @@ static uint32_t claims_end(const struct waymark_ring_set *set)
 	return end < set->options.n_cpus || end > set->n_rings ? set->n_rings : end;
 }
 
-/* Which of `n` claim rings a thread tries first. */
+/* The index of the claim ring, out of `n`, that this thread tries first. */
 static uint32_t first_choice(uint32_t n)
 {
 	return n ? (uint32_t)((uintptr_t)__builtin_thread_pointer() >> 12) % n : 0;
@@ -28,12 +29,12 @@ struct wmk_ring_view *wmk_ring_claim_home(struct waymark_ring_set *set)
 	return &set->ring[set->options.n_cpus + first_choice(claims_end(set) - set->options.n_cpus)];
 }
 
-/* A free claim ring, now this thread's own; or NULL. */
+/* Claim a free ring. NULL: all are in use. */
 static struct wmk_ring_view *claim(struct waymark_ring_set *set, uint64_t who)
 {
 	uint32_t end = claims_end(set), n = end - set->options.n_cpus, start = first_choice(n);
 
-	/* Those that have memory first: another's first record would be lost. */
+	/* Rings with memory first: without memory, the first record would be lost. */
 	for (uint32_t i = 0; i < 2 * n; i++) {
 		struct wmk_ring_view *ring = &set->ring[set->options.n_cpus + (start + i) % n];
 		uint64_t expected = WMK_CLAIM_FREE;
@@ -53,11 +54,11 @@ static struct wmk_ring_view *claim(struct waymark_ring_set *set, uint64_t who)
 
 static void unclaim(struct wmk_ring_view *ring, uint64_t who)
 {
-	/* (H) release. Fails when the claim was retired meanwhile: it stays so. */
+	/* (H) release. Fails if the claim was retired meanwhile: it stays retired. */
 	__atomic_compare_exchange_n(&ring->ctl->claim, &who, WMK_CLAIM_FREE, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
-/* Bytes into the ring, by relaxed atomic words where they are aligned: a reader may look at them while they change. */
+/* Copy bytes to the ring, by relaxed atomic words where aligned: a reader may load them at the same time. */
 static void put(unsigned char *to, const unsigned char *from, size_t len)
 {
 	for (; len != 0 && ((uintptr_t)to & 7) != 0; len--)
@@ -98,7 +99,7 @@ static void put_record(const struct wmk_seq_plan *plan)
 	}
 }
 
-/* What the sequence does, in C: this ring is ours alone. */
+/* The restartable sequence in C: this thread is the only writer of the ring. */
 static void commit(struct wmk_seq_plan *plan)
 {
 	if (plan->enter) {
@@ -108,7 +109,7 @@ static void commit(struct wmk_seq_plan *plan)
 			wmk_ring_set_to(&plan->leave->records_end, plan->records_before);
 			wmk_ring_set_to(&plan->leave->lost_end, plan->lost);
 		}
-		/* (C) the commit before this one comes before the stores to the new sub-buffer. */
+		/* (C) release: the previous commit comes before the stores to the new sub-buffer. */
 		__atomic_thread_fence(__ATOMIC_RELEASE);
 		wmk_ring_set_to(&plan->enter->begin_ts, plan->ts);
 		wmk_ring_set_to(&plan->enter->end_ts, plan->ts);
@@ -121,7 +122,7 @@ static void commit(struct wmk_seq_plan *plan)
 	put_record(plan);
 	WMK_TESTPOINT(claim_copied);
 	wmk_ring_set_to(&plan->next->tag, plan->new_pos);
-	/* (D) release: the tag before what follows; pairs with the reader's second look at the tag. */
+	/* (D) release: the tag before the other members; pairs with the reader's second load of the tag. */
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	wmk_ring_set_to(&plan->next->last_ts, plan->ts);
 	WMK_TESTPOINT(claim_slot);
@@ -140,7 +141,7 @@ static int write_claimed(struct waymark_ring_set *set, struct wmk_ring_view *rin
 	do {
 		plan->ctl = ring->ctl;
 		plan->pos = wmk_ring_load(&ring->ctl->write_pos);
-		__asm__ __volatile__("" ::: "memory"); /* the clock is read behind the claim */
+		__asm__ __volatile__("" ::: "memory"); /* the clock is read after the claim */
 		plan->ts = wmk_ring_now(set);
 		plan->enter = NULL;
 		wmk_ring_carry(ring->ctl, plan);
@@ -162,7 +163,7 @@ static int write_claimed(struct waymark_ring_set *set, struct wmk_ring_view *rin
 
 		wmk_ring_set_to(&ring->ctl->lost[cause], wmk_ring_load(&ring->ctl->lost[cause]) + 1);
 		if (err == -ENOMEM)
-			wmk_ring_wake(set); /* it could back more */
+			wmk_ring_wake(set); /* the reader can back more memory */
 		return err;
 	}
 	commit(plan);
@@ -174,8 +175,8 @@ static int write_claimed(struct waymark_ring_set *set, struct wmk_ring_view *rin
 }
 
 /*
- * One try, with signals blocked and counted in. 0; -ESTALE; -ENOSPC: full (counted unless may_wait); others: lost,
- * and counted.
+ * One attempt, with signals blocked, inside the grace period. 0; -ESTALE; -ENOSPC: full (counted unless may_wait); any
+ * other error: lost and counted.
  */
 static int claim_and_write(struct waymark_ring_set *set, struct wmk_seq_plan *plan, uint32_t id, uint32_t total,
 			   int may_wait)
@@ -186,7 +187,7 @@ static int claim_and_write(struct waymark_ring_set *set, struct wmk_seq_plan *pl
 	int err = -ESTALE;
 
 	wmk_ring_syscall(SYS_rt_sigprocmask, SIG_BLOCK, (long)&mask, (long)&old, sizeof(mask), 0, 0);
-	/* Now that no signal handler of this thread can fork: the child would claim in the parent's name. */
+	/* After signals are blocked: a handler that forks could otherwise make the child use the parent's identity. */
 	who = wmk_ring_load(&set->identity);
 	inside = wmk_ring_grace_enter();
 	if (__atomic_load_n(plan->guard, __ATOMIC_SEQ_CST) == plan->expect) { /* (E) */
@@ -198,7 +199,7 @@ static int claim_and_write(struct waymark_ring_set *set, struct wmk_seq_plan *pl
 			unclaim(ring, who);
 		} else {
 			wmk_ring_count_lost(set);
-			wmk_ring_wake(set);      /* the reader may find some whose holders are no more */
+			wmk_ring_wake(set);      /* the reader can retire claims of ended processes */
 		}
 	}
 	wmk_ring_grace_leave(inside);
@@ -213,13 +214,13 @@ int wmk_ring_write_claim(struct waymark_ring_set *set, const uint64_t *guard, ui
 	uint64_t waited = 0;
 	int err, wait = set->options.block_us != 0;
 
-	/* Waits without the claim. The last try, behind the last wait, counts. */
+	/* Wait without holding a claim. The attempt after the last wait counts the loss. */
 	while ((err = claim_and_write(set, &plan, id, total, wait)) == -ENOSPC && wait)
 		wait = wmk_ring_wait_room(set, &waited);
 	return err == 0 || err == -ESTALE ? err : -ENOSPC;
 }
 
-/* ── the other side ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── daemons ─────────────────────────────────────────────────────────────────────────────────────────── */
 
 static uint64_t identity(uint32_t slot, uint32_t generation)
 {
@@ -242,7 +243,7 @@ int waymark_ring_set_free_claims(struct waymark_ring_set *set, uint32_t slot, ui
 	for (uint32_t i = set->options.n_cpus; i < set->n_rings; i++) {
 		uint64_t expected = who;
 
-		/* (H) release, on behalf of the dead: its stores are visible, the kernel saw it die before we did. */
+		/* (H) release, for an ended process: its stores are visible, since the kernel reported its end. */
 		freed += __atomic_compare_exchange_n(&set->ring[i].ctl->claim, &expected, WMK_CLAIM_FREE, 0,
 						     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 	}
@@ -270,7 +271,7 @@ int waymark_ring_set_retire_claims(struct waymark_ring_set *set)
 		uint32_t end = claims_end(set);
 		int still = wmk_ring_load(&ring->ctl->claim) == WMK_CLAIM_ANONYMOUS && ring->seen_claims == claims + 1;
 
-		/* +1, so that "seen" never equals what nobody has seen. */
+		/* + 1, since 0 means not seen */
 		ring->seen_claims = wmk_ring_load(&ring->ctl->claim) == WMK_CLAIM_ANONYMOUS ? claims + 1 : 0;
 		if (!still || end >= set->n_rings)
 			continue;
@@ -284,9 +285,9 @@ int waymark_ring_set_retire_claims(struct waymark_ring_set *set)
 	return n;
 }
 
-/* ── what a writer has to say ────────────────────────────────────────────────────────────────────────── */
+/* ── reasons of lost records ─────────────────────────────────────────────────────────────────────────── */
 
-#define WHY_SHIFT 24u                /* the slot of an identity is below that */
+#define WHY_SHIFT 24u                /* bits of an identity's slot, below the reason */
 
 void wmk_ring_explain(struct waymark_ring_set *set, enum wmk_ring_why why)
 {
@@ -295,7 +296,7 @@ void wmk_ring_explain(struct waymark_ring_set *set, enum wmk_ring_why why)
 	for (unsigned i = 0; i < WMK_RING_WHYS; i++) {
 		uint64_t *at = &set->header->why[i], was = wmk_ring_load(at);
 
-		/* Relaxed: a reader needs no other memory with it. */
+		/* Relaxed: no other data depends on it. */
 		if (was == 0 && __atomic_compare_exchange_n(at, &was, is, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 			return;
 		if (was == is)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * counts.c - what a ring reports of its losses. Every process that records can write there, so each count is loaded
- * once and checked before it is used: it never decreases, and it is never larger than WMK_RING_COUNT_MAX. A ring that
- * violates this is corrupt; the counts that were valid last stand for it.
+ * counts.c - the counts of lost records in a ring. Every application of the ring can write them, so each count is
+ * loaded once and checked before it is used: it never decreases, and never exceeds WMK_RING_COUNT_MAX. A ring that
+ * violates this is corrupt; its last valid counts remain in use.
  */
 #include "ring/reader.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* file.c - what is different where a ring set is in a file with a name (see file.h). */
+/* file.c - ring sets in named files: which files are accepted, and the SIGBUS handler (see file.h). */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -15,13 +15,13 @@
 
 #define GUARDED_MAX 4096
 
-/* A reader's mapping. `at` 0: free; 1: being entered. */
+/* A reader's mapping. `at` 0: free entry; 1: being filled. */
 struct guarded {
 	uintptr_t at;
 	size_t len;
 };
 
-static struct guarded *guarded;     /* GUARDED_MAX; made for the first, as programs that record have none */
+static struct guarded *guarded;     /* GUARDED_MAX entries; allocated for the first one: applications need none */
 static struct sigaction before;
 
 int wmk_ring_file_kind(int fd)
@@ -32,15 +32,13 @@ int wmk_ring_file_kind(int fd)
 
 	if (seals >= 0 && (seals & need) == need)
 		return 0;
-	/*
-	 * (Memory that was not sealed has another mode. A file whose name somebody has removed is as good as before.)
-	 */
+	/* Unsealed memory has another mode, so it is refused. A file that was unlinked is accepted. */
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077) != 0)
 		return -EPERM;
 	return 1;
 }
 
-/* ── cut ─────────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── truncated files ─────────────────────────────────────────────────────────────────────────────────── */
 
 static long zeros(uintptr_t at, size_t len)
 {
@@ -58,15 +56,15 @@ int wmk_ring_file_look(const struct waymark_ring_set *set)
 	return -EIO;
 }
 
-/* Async-signal-safe. What is not a set's goes to who was there before, or comes again without us. */
+/* Async-signal-safe. Signals of other memory go to the previous handler, or repeat with the default action. */
 static void on_bus(int number, siginfo_t *info, void *context)
 {
 	const uintptr_t where = (uintptr_t)info->si_addr;
 
 	for (unsigned i = 0; info->si_code > 0 && i < GUARDED_MAX && guarded; i++) {
-		/* Acquire: pairs with the release of `at` in wmk_ring_file_guard(): there is a length. */
+		/* Acquire: pairs with the release of `at` in wmk_ring_file_guard(): the length is set. */
 		const uintptr_t at = __atomic_load_n(&guarded[i].at, __ATOMIC_ACQUIRE);
-		/* Acquire: pairs with the release of `len` there: if this is the next one's, `at` is another. */
+		/* Acquire: pairs with the release of `len` there: a newer length implies a changed `at` below. */
 		const size_t len = __atomic_load_n(&guarded[i].len, __ATOMIC_ACQUIRE);
 
 		if (at > 1 && where - at < len && wmk_ring_load(&guarded[i].at) == at && zeros(at, len) == (long)at)
@@ -80,7 +78,7 @@ static void on_bus(int number, siginfo_t *info, void *context)
 		sigaction(number, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
 }
 
-/* Again where somebody has put his own in its place. -ENOMEM. */
+/* Install the handler, also if other code has replaced it. -ENOMEM. */
 static int install(void)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -105,10 +103,10 @@ int wmk_ring_file_guard(const struct waymark_ring_set *set)
 	for (unsigned i = 0; i < GUARDED_MAX; i++) {
 		uintptr_t none = 0;
 
-		/* Relaxed: nobody reads a place that is being entered. */
+		/* Relaxed: no other thread reads an entry that is being filled. */
 		if (!__atomic_compare_exchange_n(&guarded[i].at, &none, 1, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 			continue;
-		/* Release: pairs with the acquire of `len` in on_bus(), as that of `at` with its first. */
+		/* Release: these two pair with the acquires of `len` and `at` in on_bus(). */
 		__atomic_store_n(&guarded[i].len, set->shared_len, __ATOMIC_RELEASE);
 		__atomic_store_n(&guarded[i].at, (uintptr_t)set->header, __ATOMIC_RELEASE);
 		return 0;
@@ -119,7 +117,7 @@ int wmk_ring_file_guard(const struct waymark_ring_set *set)
 void wmk_ring_file_unguard(const struct waymark_ring_set *set)
 {
 	for (unsigned i = 0; i < GUARDED_MAX && guarded; i++)
-		/* Relaxed: whoever closes a set is the last to use it. */
+		/* Relaxed: no other thread uses a set that is being closed. */
 		if (wmk_ring_load(&guarded[i].at) == (uintptr_t)set->header)
 			wmk_ring_set_to(&guarded[i].at, 0);
 }

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * layout.h - what lies in a ring set's shared memory. An ABI between processes: changed only with
+ * layout.h - the layout of a ring set in shared memory. An ABI between processes: any change also changes
  * WAYMARK_RING_ABI_VERSION.
  *
  *     page 0           struct wmk_set_header
  *     page 1 ..        struct wmk_ring_ctl × n_rings, rounded up to whole pages
  *     data_offset ..   data of ring 0, of ring 1, ...: n_subbufs × subbuf_size bytes each
  *
- * The control blocks lie together, so that a set is mapped with two system calls however many CPUs there are; the
- * creator allocates them at once. The data is sparse.
+ * The control blocks are contiguous, so that a set is mapped with two system calls for any number of CPUs. The creator
+ * allocates them at once. The data is sparse.
  *
- *     sub-buffer       struct wmk_ring_sub | header_room bytes for the reader | records ... | at least WMK_RING_SLACK
- *     bytes
+ *     sub-buffer       struct wmk_ring_sub | header_room bytes for the reader | records ... | WMK_RING_SLACK or more
  *
- * Positions count bytes from the beginning of time, sub-buffer headers included; (position & (ring size - 1)) is the
- * place in the ring's data. A position with offset 0 in its sub-buffer means that the sub-buffer is not opened yet:
- * the first record opens it.
+ * Positions count bytes since the ring was created, including sub-buffer headers. (position & (ring size - 1)) is the
+ * offset in the ring's data. A position at the start of a sub-buffer means that the sub-buffer is not open yet: the
+ * first record opens it.
  */
 #ifndef WMK_RING_LAYOUT_H
 #define WMK_RING_LAYOUT_H
@@ -26,16 +25,16 @@
 
 #define WMK_RING_MAGIC 0x676e69726b6d7977ull /* "wymkring" */
 #define WMK_RING_LINE 128
-#define WMK_RING_SLACK 8u        /* whole-word copies run up to 7 bytes over the end of a record */
-#define WMK_RING_SPARES 24u      /* rings that take the place of retired claims */
+#define WMK_RING_SLACK 8u        /* word-wise copies write up to 7 bytes past the end of a record */
+#define WMK_RING_SPARES 24u      /* rings that replace retired claim rings */
 #define WMK_RING_HEADER_SIZE 4096u
 #define WMK_RING_MIN_SUBBUF 4096u
 #define WMK_RING_MAX_SUBBUF (1u << 30)
 #define WMK_RING_MAX_CPUS 8192u
 #define WMK_RING_MAX_ROOM 1024u
-#define WMK_RING_MAX_SIZE (1ull << 46) /* of one ring's data */
+#define WMK_RING_MAX_SIZE (1ull << 46) /* bytes of one ring's data */
 
-/* State that is carried from record to record; belongs to write_pos == tag. */
+/* State that each record passes to the next. It is valid for write_pos == tag. */
 struct wmk_ring_slot {
 	uint64_t tag;
 	uint64_t last_ts;
@@ -43,31 +42,31 @@ struct wmk_ring_slot {
 };
 
 struct wmk_ring_ctl {
-	/* Line 0: the writer's; all that a record touches lies in its first 64 bytes. */
+	/* Line 0: written by writers. A record accesses only the first 64 bytes. */
 	uint64_t write_pos;
 	struct wmk_ring_slot slot[2];
 	uint64_t reserved0[9];
-	/* Line 1: the writer's, rarely. */
+	/* Line 1: written by writers, rarely. */
 	uint64_t lost[WAYMARK_LOST_CAUSES];
 	uint64_t cut;
-	uint64_t claim;        /* claim rings: 0 free, WMK_CLAIM_RETIRED, or the holder */
-	uint64_t claims;       /* claim rings: how often it was claimed */
+	uint64_t claim;        /* claim rings: 0 free, WMK_CLAIM_RETIRED, or the identity of the holder */
+	uint64_t claims;       /* claim rings: number of claims so far */
 	uint64_t reserved1[9];
-	/* Line 2: the reader's. */
-	uint64_t consumed_pos; /* below this the writers may write again; a multiple of subbuf_size */
-	uint64_t backed_pos;   /* below this memory is there; UINT64_MAX when all of the ring is */
+	/* Line 2: written by the reader. */
+	uint64_t consumed_pos; /* writers may reuse the space below; a multiple of subbuf_size */
+	uint64_t backed_pos;   /* memory is allocated below this position; UINT64_MAX: for the whole ring */
 	uint64_t floor_ts;     /* no record may be older */
 	uint64_t reserved2[13];
-	/* Line 3: the reader's, for a reader that takes over. */
+	/* Line 3: written by the reader, for a later reader. */
 	uint64_t read_pos;
 	uint64_t read_ts;      /* of the last record before read_pos */
 	uint64_t read_records; /* records committed before read_pos */
-	uint64_t read_lost;    /* overwritten unread before read_pos */
-	uint64_t given_pos;    /* end of the piece that was given out last; the same counts before it */
+	uint64_t read_lost;    /* records overwritten before they were read, before read_pos */
+	uint64_t given_pos;    /* end of the last piece that was returned; then the same counts before it */
 	uint64_t given_records;
 	uint64_t given_lost;
-	uint64_t base_pos;     /* where counting begins, and what was counted by then; UINT64_MAX: while it changes */
-	uint64_t base_ts;      /* of the last record before */
+	uint64_t base_pos;     /* where counting starts, then the counts at that point; UINT64_MAX: being changed */
+	uint64_t base_ts;      /* of the last record before base_pos */
 	uint64_t base_records;
 	uint64_t base_overwritten;
 	uint64_t base_cut;
@@ -76,11 +75,11 @@ struct wmk_ring_ctl {
 
 struct wmk_ring_sub {
 	uint64_t begin_ts;     /* of its first record */
-	uint64_t end_ts;       /* of its last record; from here on valid once write_pos is past this sub-buffer: */
-	uint64_t sequence;     /* its position / subbuf_size */
-	uint64_t records_start;/* committed before its first record */
+	uint64_t end_ts;       /* of its last record; valid once write_pos is past this sub-buffer */
+	uint64_t sequence;     /* position of the sub-buffer / subbuf_size */
+	uint64_t records_start;/* records committed before its first record */
 	uint64_t lost_start;
-	uint64_t content_end;  /* offset of the first byte after its last record */
+	uint64_t content_end;  /* offset of the first byte after its last record; this and the next two as end_ts */
 	uint64_t records_end;
 	uint64_t lost_end;
 };
@@ -104,21 +103,21 @@ struct wmk_set_header {
 	uint64_t total_size;
 	uint8_t uuid[16];
 	uint8_t reserved0[WMK_RING_LINE - 88];
-	/* Line 1: the reader's. */
+	/* Line 1: written by the reader. */
 	uint32_t waiting;      /* futex: 1 while the reader sleeps */
 	uint32_t reserved1;
 	uint64_t heartbeat;    /* CLOCK_MONOTONIC, ns; or WMK_HEART_RESTS */
-	uint32_t claims_end;   /* rings n_cpus .. claims_end-1 may be claimed */
+	uint32_t claims_end;   /* rings n_cpus .. claims_end-1 can be claimed */
 	uint32_t reserved2[27];
-	/* Line 2: everybody's. */
+	/* Line 2: written by all processes. */
 	uint64_t lost_without_ring;
 	uint64_t why[WMK_RING_WHYS]; /* wmk_ring_explain(); 0: free */
 	uint64_t reserved3[15 - WMK_RING_WHYS];
 };
 
 /*
- * The reader sleeps until a writer wakes it. A writer that waits for room takes it for alive once: it puts the time
- * there, and whom it woke beats on. If nobody does, nobody lives.
+ * The reader is idle: it sleeps until a writer wakes it. A writer that waits for room assumes once that the reader is
+ * alive, and stores the current time as its heartbeat. The reader, woken, updates it; a crashed reader does not.
  */
 #define WMK_HEART_RESTS UINT64_MAX
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memory.c - which of a ring's data is backed with memory (backed_pos, shared), and which of it a process may touch
- * (`accessible`, private: the rest is PROT_NONE, so that mlockall() does not fill it).
+ * memory.c - which part of a ring's data is backed with memory (backed_pos, shared), and which part a process can
+ * access (`accessible`, private). The rest is PROT_NONE, so that mlockall() does not allocate it.
  *
- * Only the reader allocates. A writer enters only what is backed: in a memory control group at its limit any first
- * touch of a page that is not there, by MADV_POPULATE_WRITE too, kills the toucher, and that would be the program.
+ * Only the reader allocates memory. A writer enters only backed sub-buffers: in a memory control group at its limit,
+ * the first access to a page without memory kills the process, also with MADV_POPULATE_WRITE. That must not happen to
+ * applications.
  */
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -17,9 +18,9 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-#define CHEAP_SUBBUF (1u << 20) /* claim rings with sub-buffers up to this size are backed from the beginning */
-#define FIRST_PAGES (64u << 10) /* mapped for a program that may never record more; a power of two */
-#define FIRST_CLAIMS 2u         /* of larger ones so many: most programs hold one claim at a time, if any */
+#define CHEAP_SUBBUF (1u << 20) /* claim rings with sub-buffers up to this size are backed at creation */
+#define FIRST_PAGES (64u << 10) /* bytes that are mapped at first, as most applications need no more; a power of two */
+#define FIRST_CLAIMS 2u         /* claim rings with larger sub-buffers that are backed at creation */
 
 int wmk_ring_access(struct waymark_ring_set *set, struct wmk_ring_view *ring, uint64_t bytes)
 {
@@ -34,7 +35,7 @@ int wmk_ring_access(struct waymark_ring_set *set, struct wmk_ring_view *ring, ui
 				wmk_ring_explain(set, WMK_RING_WHY_PROTECT);
 			return (int)err;
 		}
-		/* Relaxed: the call has taken effect for every thread when it returns; the value only saves calls. */
+		/* Relaxed: mprotect() affects all threads when it returns; the value only avoids further calls. */
 		if (__atomic_compare_exchange_n(&ring->accessible, &have, bytes, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 			return 0;
 	}
@@ -45,9 +46,9 @@ int wmk_ring_back(struct waymark_ring_set *set, struct wmk_ring_view *ring, uint
 {
 	uint64_t end = sub + set->subbuf_size, ring_size = set->ring_mask + 1;
 
-	if (end > ring_size) /* not the first lap: all of it has been entered, so all of it is backed */
+	if (end > ring_size) /* past the first lap, the whole ring has been entered, so it is backed */
 		end = ring_size;
-	/* (F) acquire: pairs with the store-release of backed_pos behind the allocation. */
+	/* (F) acquire: pairs with the store-release of backed_pos after the allocation. */
 	else if (end > __atomic_load_n(&ring->ctl->backed_pos, __ATOMIC_ACQUIRE))
 		return -ENOMEM;
 	return wmk_ring_load(&ring->accessible) >= end || wmk_ring_access(set, ring, end) == 0 ? 0 : -ENOMEM;
@@ -69,7 +70,7 @@ static void map_ring_ahead(struct waymark_ring_set *set, struct wmk_ring_view *r
 	if (backed > set->ring_mask)
 		backed = set->ring_mask + 1;
 	if (pos == 0 && backed > set->subbuf_size)
-		backed = set->subbuf_size; /* enough to begin with */
+		backed = set->subbuf_size; /* enough for the first records */
 	backed &= ~(set->subbuf_size - 1);
 	if (wmk_ring_load(&ring->accessible) < backed && wmk_ring_access(set, ring, backed) < 0)
 		return;
@@ -77,7 +78,7 @@ static void map_ring_ahead(struct waymark_ring_set *set, struct wmk_ring_view *r
 		at = pos & set->ring_mask & ~(uint64_t)(FIRST_PAGES - 1);
 		to = at + FIRST_PAGES < backed ? at + FIRST_PAGES : backed;
 		map_pages(ring, at, to);
-		ring->mapped = at == 0 ? to : 1; /* who comes late has nothing of the beginning */
+		ring->mapped = at == 0 ? to : 1; /* 1: the first call was late, and did not map from the start */
 	} else if (ring->mapped < backed && pos != ring->looked) {
 		map_pages(ring, ring->mapped & ~(uint64_t)(FIRST_PAGES - 1), backed);
 		ring->mapped = backed;
@@ -92,8 +93,8 @@ void wmk_ring_set_map_ahead(struct waymark_ring_set *set)
 }
 
 /*
- * Back ring `index`, which has `have` bytes, up to `end`, sub-buffer by sub-buffer, so that writers can go on
- * meanwhile.
+ * Back ring `index`, of which `have` bytes are backed, up to `end`: one sub-buffer at a time, so that writers can enter
+ * each at once.
  */
 static int back_to(struct waymark_ring_set *set, uint32_t index, uint64_t have, uint64_t end)
 {
@@ -108,7 +109,7 @@ static int back_to(struct waymark_ring_set *set, uint32_t index, uint64_t have, 
 
 		if (err < 0)
 			return err == -ENOSPC ? -ENOSPC : -ENOMEM;
-		/* (F) release: the memory is there; pairs with wmk_ring_back()'s load. */
+		/* (F) release: the memory is allocated; pairs with the load in wmk_ring_back(). */
 		__atomic_store_n(&ctl->backed_pos, now >= ring_size ? UINT64_MAX : now, __ATOMIC_RELEASE);
 	}
 	return 0;
@@ -145,11 +146,11 @@ int wmk_ring_set_prefault(struct waymark_ring_set *set, uint64_t bytes)
 
 void wmk_ring_back_first(struct waymark_ring_set *set, uint32_t index)
 {
-	/* if it fails, what is recorded there is lost and counted */
+	/* on failure, records of this ring are lost and counted */
 	(void)back_to(set, index, backed(set, index), set->subbuf_size);
 }
 
-/* Does anybody record into it, or try to? */
+/* True if a writer has recorded into the ring, or tried to. */
 static int has_begun(const struct wmk_ring_ctl *ctl)
 {
 	return wmk_ring_load(&ctl->write_pos) != 0 || wmk_ring_load(&ctl->lost[WAYMARK_LOST_MEMORY]) != 0 ||
@@ -164,8 +165,8 @@ int waymark_ring_set_back(struct waymark_ring_set *set)
 		return -EINVAL;
 	first_err = wmk_ring_file_look(set);
 	/*
-	 * A sub-buffer for each in turn: a ring that begins must not wait for the whole of another one. So often and no
-	 * more: who writes nonsense into backed_pos must not keep us here.
+	 * One sub-buffer of each ring per turn: the first record of a ring must not wait until another ring is
+	 * complete. The number of turns is limited, since an application can forge backed_pos.
 	 */
 	for (uint32_t turn = 0; turn < set->options.n_subbufs && more && first_err == 0; turn++) {
 		more = 0;
@@ -176,7 +177,7 @@ int waymark_ring_set_back(struct waymark_ring_set *set)
 
 			if (have > set->ring_mask || !has_begun(ctl))
 				continue;
-			/* (what has been looked at: what stands there now may be less) */
+			/* uses the value that was checked: backed_pos may have changed */
 			err = back_to(set, i, have, (have & ~(set->subbuf_size - 1)) + set->subbuf_size);
 			if (err < 0 && first_err == 0)
 				first_err = err;

@@ -24,17 +24,17 @@ struct wmk_packet {
 	uint64_t position;         /* in the source, for resume(); of a ring: the packet's first byte */
 	uint64_t end;              /* in the source: the earliest position at which the next packet begins */
 	uint64_t records, lost, cut;
-	const void *data;          /* len bytes of records, until release */
+	const void *data;          /* len bytes of records, valid until release */
 	size_t len;
-	uint32_t pressure;         /* percent of the source that waits to be drained, this packet included */
+	uint32_t pressure;         /* percent of the source that waits to be drained, including this packet */
 	uint8_t *room;             /* WMK_CTF_PACKET_ROOM writable bytes that end at `data`, or NULL */
 };
 
 struct wmk_source;
 struct wmk_source_ops {
 	/*
-	 * 1: *packet is filled; 0: nothing now; -errno: the source is corrupt or failed, and returns no more packets.
-	 * flush: also unfinished parts.
+	 * 1: *packet is filled; 0: no packet now; -errno: the source is corrupt or failed, and returns no more packets.
+	 * flush: also packets of partial sub-buffers.
 	 */
 	int (*next)(struct wmk_source *source, int flush, struct wmk_packet *packet);
 	int (*release)(struct wmk_source *source, const struct wmk_packet *packet);
@@ -43,9 +43,10 @@ struct wmk_source_ops {
 	 */
 	uint64_t (*head)(struct wmk_source *source);
 	/*
-	 * Continue behind `last`, the last packet that an earlier consumer wrote to the trace (all zeros: none).
-	 * *records: those before it; *end: where that packet ended. 0; 1: what the source had behind it is lost, in
-	 * unknown number; -ESTALE: more has been released than that; -errno. NULL: the source begins where it begins.
+	 * Continue after `last`, the last packet that an earlier consumer wrote to the trace (all zeros: none).
+	 * *records: number of records before that position; *end: end of that packet. 0; 1: an unknown number of
+	 * records after it is lost; -ESTALE: more has been released than that; -errno. NULL: the source cannot
+	 * continue.
 	 */
 	int (*resume)(struct wmk_source *source, const struct wmk_ctf_packet *last, uint64_t *records, uint64_t *end);
 	/*
@@ -54,17 +55,17 @@ struct wmk_source_ops {
 	 * 0: positions have no such number, and an empty packet's position is the end of the last packet.
 	 */
 	unsigned records_at;
-	/* Records lost up to now; by cause if not NULL. */
+	/* Records lost so far; also by cause, if not NULL. */
 	uint64_t (*lost)(struct wmk_source *source, uint64_t by_cause[WAYMARK_LOST_CAUSES]);
-	/* Discard all records and count from zero. *position, *ts: where and when. NULL: it cannot be cleared. */
+	/* Discard all records and restart all counts. *position, *ts: the new start. NULL: it cannot be cleared. */
 	int (*clear)(struct wmk_source *source, uint64_t *position, uint64_t *ts);
-	/* Fields cut up to now; NULL: the packets' counts are complete. */
+	/* Fields cut so far; NULL: the counts of the packets are complete. */
 	uint64_t (*cut)(struct wmk_source *source);
-	/* For poll(): readable when much waits to be drained. NULL: the ring set wakes the consumer. */
+	/* For poll(): readable when the source should be drained. NULL: the ring set wakes the consumer. */
 	int (*fd)(struct wmk_source *source);
 	/*
 	 * Work that is due even if no packets are drained: in each drain pass, and when follow_fd() is readable (-1: no
-	 * such descriptor). Both are set, or both are NULL. 1: there was something; 0; -errno: as next().
+	 * such descriptor). Both are set, or both are NULL. 1: work was done; 0: none; -errno: as next().
 	 */
 	int (*follow)(struct wmk_source *source);
 	int (*follow_fd)(struct wmk_source *source);
@@ -73,7 +74,7 @@ struct wmk_source_ops {
 struct wmk_source {
 	const struct wmk_source_ops *ops;
 	uint64_t size;             /* bytes that it holds at most, to check head() against; 0: no check */
-	uint32_t pieces;           /* packets of the greatest size that it holds at most */
+	uint32_t pieces;           /* maximum number of packets of full size in the source */
 };
 
 #endif

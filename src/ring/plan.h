@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * plan.h - a record that is ready to be committed: what the C of the writers hands to the sequence of arch/, or to
- * commit() of claim.c.
+ * plan.h - a record that is ready to be committed: the input of the restartable sequence in arch/, and of commit() in
+ * claim.c.
  */
 #ifndef WMK_RING_PLAN_H
 #define WMK_RING_PLAN_H
@@ -10,7 +10,7 @@
 
 #include "ring/layout.h"
 
-/* Everything that a record can be. Offsets are written out in the assembly of arch/. */
+/* Describes any record. The assembly in arch/ contains the offsets as numbers. */
 struct wmk_seq_plan {
 	uint64_t cpu;                  /* 0 */
 	struct wmk_ring_ctl *ctl;      /* 8 */
@@ -22,15 +22,15 @@ struct wmk_seq_plan {
 	uint64_t header[2];            /* 56 */
 	uint64_t header_len;           /* 72 */
 	const struct waymark_ring_frag *frags, *frags_end; /* 80, 88 */
-	struct wmk_ring_slot *next;    /* 96 */
+	struct wmk_ring_slot *next;    /* 96: the slot to write */
 	uint64_t records;              /* 104: of the next slot */
 	uint64_t new_pos;              /* 112 */
 	struct wmk_ring_sub *enter;    /* 120: the sub-buffer to open, or NULL */
 	struct wmk_ring_sub *leave;    /* 128: the one to close, or NULL */
-	uint64_t content_end;          /* 136: of the one to close */
+	uint64_t content_end;          /* 136: of the sub-buffer to close */
 	uint64_t last_ts;              /* 144 */
-	uint64_t lost;                 /* 152: up to now */
-	uint64_t sequence;             /* 160: of the one to open */
+	uint64_t lost;                 /* 152: records lost so far */
+	uint64_t sequence;             /* 160: of the sub-buffer to open */
 	uint64_t records_before;       /* 168 */
 };
 

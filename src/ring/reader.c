@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reader.c - reading a ring that may be written at this moment, by programs that may be broken or malicious. Geometry
- * is the set's own; every position, offset, count and time read from shared memory is copied once, checked, and only
- * then used.
+ * reader.c - read a ring while applications write it, which may be faulty or malicious. The geometry is the private
+ * copy of the set. Every position, offset, count and time in shared memory is loaded once, and checked before use.
  *
- *     discard    pieces are read in place; the sub-buffer is given back by consumed_pos
- *     overwrite  pieces are copied, then write_pos is looked at again: the copy counts only if the writer had not
- *     come near
+ *     discard    pieces are read in place; consumed_pos releases the sub-buffer
+ *     overwrite  pieces are copied, then write_pos is loaded again: the copy is valid only if no writer was near
  *
- * Where a reader takes over from another, and where counting begins anew: resume.c.
+ * resume.c has the takeover from an earlier reader, and the restart of counting.
  */
 #include <sched.h>
 #include <stdlib.h>
@@ -19,7 +17,7 @@
 
 #define SNAPSHOT_TRIES 100000
 #define STUCK_TRIES 100
-#define OVERTAKEN_TRIES 1000       /* behind one packet: no writer is that fast, one that moves write_pos alone is */
+#define OVERTAKEN_TRIES 1000       /* for one packet: only a process that forges write_pos is so fast */
 
 static int report_corrupt(struct waymark_ring_reader *r)
 {
@@ -27,7 +25,7 @@ static int report_corrupt(struct waymark_ring_reader *r)
 	return -EIO;
 }
 
-/* Records and time belong together: neither is used before the other is valid. */
+/* Both the records and the time must be valid before one of them is used. */
 static int snapshot_is_sane(struct waymark_ring_reader *r, const struct wmk_ring_snapshot *s)
 {
 	const int records = wmk_ring_records_fit(r, s->records, s->pos);
@@ -43,7 +41,7 @@ int wmk_ring_snapshot(struct waymark_ring_reader *r, struct wmk_ring_snapshot *s
 	for (int i = 0; i < SNAPSHOT_TRIES; i++) {
 		const struct wmk_ring_slot *slot;
 
-		/* (A) acquire: all that was stored before the commit is visible; pairs with the commit. */
+		/* (A) acquire: everything stored before the commit is visible; pairs with the commit. */
 		s->pos = __atomic_load_n(&ctl->write_pos, __ATOMIC_ACQUIRE);
 		slot = &ctl->slot[wmk_ring_load(&ctl->slot[0].tag) != s->pos];
 		if (wmk_ring_load(&slot->tag) != s->pos) {
@@ -57,8 +55,8 @@ int wmk_ring_snapshot(struct waymark_ring_reader *r, struct wmk_ring_snapshot *s
 		s->last_ts = wmk_ring_load(&slot->last_ts);
 		s->records = wmk_ring_load(&slot->records);
 		/*
-		 * (D) acquire fence: a time or count that is newer comes with the newer tag; pairs with the order of
-		 * stores to a slot.
+		 * (D) acquire fence: if a newer time or count was loaded, the newer tag is visible below; pairs with
+		 * the order of stores to a slot.
 		 */
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 		if (wmk_ring_load(&slot->tag) == s->pos)
@@ -83,11 +81,11 @@ void wmk_ring_read_sub(const struct waymark_ring_reader *r, uint64_t sub, struct
 
 uint64_t waymark_ring_reader_position(const struct waymark_ring_reader *r)
 {
-	/* Relaxed: a look only; waymark_ring_reader_next() loads again, (A). */
+	/* Relaxed: a hint; waymark_ring_reader_next() loads it again with (A). */
 	return wmk_ring_load(&r->ctl->write_pos);
 }
 
-/* Copy len bytes by relaxed atomic words: the writer may be at them; whether it was is found out afterwards. */
+/* Copy len bytes by relaxed atomic words: a writer may change them, which overtaken() detects afterwards. */
 static void copy_racing(unsigned char *to, const unsigned char *from, size_t len)
 {
 	for (; len != 0 && ((uintptr_t)from & 7) != 0; len--)
@@ -101,7 +99,7 @@ static void copy_racing(unsigned char *to, const unsigned char *from, size_t len
 		*to++ = __atomic_load_n(from++, __ATOMIC_RELAXED);
 }
 
-/* What is known of the piece [pos, end) of the sub-buffer at `sub`, before it is checked. */
+/* The piece [pos, end) of the sub-buffer at `sub`, with unchecked values. */
 struct ring_piece {
 	uint64_t sub, pos, end;
 	uint64_t begin_ts, end_ts, records_end;
@@ -109,7 +107,7 @@ struct ring_piece {
 	uint32_t whole;
 };
 
-/* Does it lie within its sub-buffer? */
+/* True if the piece is within its sub-buffer. */
 static int piece_fits(const struct waymark_ring_reader *r, const struct ring_piece *p)
 {
 #ifdef WMK_PLANTED_BUG
@@ -118,7 +116,7 @@ static int piece_fits(const struct waymark_ring_reader *r, const struct ring_pie
 	return p->end >= p->pos && p->end - p->sub <= r->set->usable && p->pos - p->sub >= r->set->first;
 }
 
-/* Does the piece make sense behind what was read before, and before the writer's position? */
+/* True if the piece is consistent with what was read before it, and with the writer's position. */
 static int piece_is_sane(struct waymark_ring_reader *r, const struct wmk_ring_snapshot *s, const struct ring_piece *p)
 {
 	const uint64_t from = r->unsure ? p->sub + r->set->first : p->pos, bytes = p->end - p->pos;
@@ -149,7 +147,7 @@ static void hand_out(struct waymark_ring_reader *r, const struct ring_piece *p, 
 	r->next_pos = p->whole ? p->sub + set->subbuf_size : p->end;
 	r->next_ts = p->end > p->pos ? p->end_ts : r->last_ts;
 	r->next_records = p->records_end;
-	/* For who takes over when we die before release. A position is never UINT64_MAX. */
+	/* For the next reader, if this process crashes before the release. No position is UINT64_MAX. */
 	wmk_ring_set_to(&r->ctl->given_pos, UINT64_MAX);
 	__asm__ __volatile__("" : : : "memory");
 	wmk_ring_set_to(&r->ctl->given_records, r->next_records);
@@ -176,7 +174,7 @@ static void hand_out(struct waymark_ring_reader *r, const struct ring_piece *p, 
 	};
 }
 
-/* Describe the piece at r->next_pos up to the writer's position `s`. 1: something; 0: nothing; -EIO. */
+/* Describe the piece at r->next_pos up to the writer's position `s`. 1: *p is filled; 0: no piece; -EIO. */
 static int describe(struct waymark_ring_reader *r, const struct wmk_ring_snapshot *s, unsigned flags,
 		    struct ring_piece *p)
 {
@@ -209,8 +207,8 @@ static int describe(struct waymark_ring_reader *r, const struct wmk_ring_snapsho
 }
 
 /*
- * 1: the piece is *packet; -EIO; 0: it is empty and dealt with, the rest of a sub-buffer that was read to its end
- * before it was left.
+ * 1: the piece is in *packet; -EIO; 0: the piece is empty and released: its sub-buffer had been read to the end before
+ * the writer left it.
  */
 static int deliver(struct waymark_ring_reader *r, const struct wmk_ring_snapshot *s, const struct ring_piece *p,
 		   struct waymark_ring_packet *packet)
@@ -241,7 +239,7 @@ static int next_in_place(struct waymark_ring_reader *r, unsigned flags, const st
 	}
 }
 
-/* The oldest sub-buffer that a reader may take: the one that the writer enters next is its own. */
+/* The oldest sub-buffer that a reader may use. The sub-buffer that the writer enters next is excluded. */
 static uint64_t oldest(const struct waymark_ring_set *set, uint64_t write_pos)
 {
 	uint64_t current = write_pos & ~(set->subbuf_size - 1);
@@ -250,18 +248,22 @@ static uint64_t oldest(const struct waymark_ring_set *set, uint64_t write_pos)
 	return current > behind ? current - behind : 0;
 }
 
-/* Has the writer come near what has just been read of the sub-buffer at `sub`? Then that counts for nothing. */
+/*
+ * True if the writer may have overwritten what was just read of the sub-buffer at `sub`. The caller discards it then.
+ */
 static int overtaken(const struct waymark_ring_reader *r, uint64_t sub)
 {
 	/*
-	 * (C) load barrier between what was read and the second look; pairs with the writer's store barrier and its
-	 * check of write_pos.
+	 * (C) load barrier between the data and the second load of write_pos; pairs with the writer's store barrier and
+	 * its check of write_pos.
 	 */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	return sub < oldest(r->set, wmk_ring_load(&r->ctl->write_pos));
 }
 
-/* 1: copied (if it fits at all: the caller looks), and the writer was not there; 0: it was. */
+/*
+ * 1: copied, and not overwritten meanwhile; 0: overwritten. A piece that does not fit is not copied; deliver() checks.
+ */
 static int copy_piece(struct waymark_ring_reader *r, const struct ring_piece *p)
 {
 	if (piece_fits(r, p))
@@ -270,7 +272,7 @@ static int copy_piece(struct waymark_ring_reader *r, const struct ring_piece *p)
 	return !overtaken(r, p->sub);
 }
 
-/* -EIO: nonsense; -EAGAIN: the writer is too fast; 0. */
+/* Load and check the writer's position. 0; -EIO: the ring is corrupt; -EAGAIN: the writer is too fast. */
 static int look(struct waymark_ring_reader *r, struct wmk_ring_snapshot *s)
 {
 	const int rc = wmk_ring_snapshot(r, s);
@@ -282,7 +284,7 @@ static int look(struct waymark_ring_reader *r, struct wmk_ring_snapshot *s)
 	    wmk_ring_in(r, "its write position in a sub-buffer", offset, r->set->first, r->set->usable) < 0)
 		return -EIO;
 	r->seen_pos = s->pos;
-	/* Behind the position: what it ends with was counted before. */
+	/* After the position: losses before that position are in these counts. */
 	return wmk_ring_counts_look(r);
 }
 
@@ -307,7 +309,7 @@ static int next_copy(struct waymark_ring_reader *r, unsigned flags, struct wmk_r
 		if (rc == 0)
 			return 0;
 		if ((rc > 0 && !copy_piece(r, &p)) || (rc < 0 && overtaken(r, p.sub))) {
-			/* Overtaken: once more, from what is the oldest now. */
+			/* Overwritten: try again from the oldest sub-buffer. */
 			rc = look(r, s);
 			if (rc < 0)
 				return rc == -EIO ? report_corrupt(r) : 0;
@@ -372,7 +374,7 @@ int waymark_ring_reader_release(struct waymark_ring_reader *r, const struct waym
 	r->sequence++;
 	wmk_ring_leave_word(r);
 	if (packet->whole)
-		/* (B) release: our reads of the sub-buffer come before; pairs with the writer's load-acquire. */
+		/* (B) release: after all reads of the sub-buffer; pairs with the writer's load-acquire. */
 		__atomic_store_n(&r->ctl->consumed_pos, r->pos, __ATOMIC_RELEASE);
 	return 0;
 }
@@ -431,7 +433,7 @@ int waymark_ring_reader_beacon(struct waymark_ring_reader *r, uint64_t *floor)
 	}
 	CPU_ZERO_S(size, one);
 	CPU_SET_S(r->ring, size, one);
-	/* Running there aborts the sequence that ran there; one that begins later on that CPU sees the floor. */
+	/* Running on that CPU aborts a sequence in progress there. A later sequence on that CPU sees the floor. */
 	if (sched_setaffinity(0, size, one) < 0) {
 		err = -errno;
 		goto out;

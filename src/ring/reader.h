@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reader.h - what reader.c (pieces of a ring), counts.c (losses) and resume.c (where reading and counting begin) share.
+ * reader.h - the state shared by reader.c (pieces of a ring), counts.c (lost records) and resume.c (where reading and
+ * counting start).
  */
 #ifndef WMK_RING_READER_H
 #define WMK_RING_READER_H
@@ -10,21 +11,20 @@
 #include "ring/record_header.h"
 #include "ring/set.h"
 
-/* A CPU that does nothing but lose a record every 5 ns needs a year to count so many. */
+/* A CPU that loses a record every 5 ns reaches this count after more than a year. */
 #define WMK_RING_COUNT_MAX (1ull << 53)
-/* No clock gets there; a reader of the trace may take times above it for negative ones. */
+/* No clock reaches this value. Readers of the trace may treat larger times as negative. */
 #define WMK_RING_TIME_MAX (1ull << 62)
-#define WMK_RING_RECORD_MIN 4u /* bytes of a record at least */
+#define WMK_RING_RECORD_MIN 4u /* minimum bytes of a record */
 
-/* Counts that writers keep, beside those of enum waymark_ring_loss. */
+/* Counts of writers in addition to those of enum waymark_ring_loss. */
 enum { WMK_RING_CUT = WAYMARK_LOST_CAUSES, WMK_RING_WITHOUT, WMK_RING_COUNTS };
 
-/* What a reader knows of a ring that is corrupt. */
+/* States of a corrupt ring in its reader. */
 enum { WMK_RING_FOUND_OUT = 1, WMK_RING_REPORTED = 2 };
 
 /*
- * Where counting begins: the ring's counts at that moment (waymark_ring_reader_clear()). Zeros: at the ring's
- * beginning.
+ * Where counting starts: the ring's counts at that time (waymark_ring_reader_clear()). Zeros: at the start of the ring.
  */
 struct wmk_ring_base {
 	uint64_t pos, ts;
@@ -37,22 +37,24 @@ struct waymark_ring_reader {
 	struct wmk_ring_ctl *ctl;
 	unsigned char *data;
 	uint32_t ring;
-	int broken; /* 0, or it is corrupt: WMK_RING_FOUND_OUT, and after -EIO WMK_RING_REPORTED */
+	int broken; /* 0; WMK_RING_FOUND_OUT: it is corrupt; WMK_RING_REPORTED: and -EIO was returned */
 	struct wmk_ring_wrong wrong;
-	uint64_t counts[WMK_RING_COUNTS]; /* as they were last, and valid */
-	int unsure;            /* resumed: `records` was counted at the beginning of the sub-buffer */
+	uint64_t counts[WMK_RING_COUNTS]; /* the latest valid ones */
+	int unsure;            /* resumed: `records` is the count at the start of the sub-buffer */
 	uint64_t pos;          /* everything before has been released */
 	uint64_t last_ts;      /* of the last record released */
-	uint64_t records;      /* committed before pos; counted at ... */
-	uint64_t counted_pos;  /* ... pos, or where that was known last before it */
-	uint64_t overwritten;  /* unread, before pos */
-	/* Greatest count said, since `base`: what a sub-buffer's header says can be older than what a part's said. */
+	uint64_t records;      /* committed before pos; the count is that of counted_pos */
+	uint64_t counted_pos;  /* pos, or the last position before it with a known count */
+	uint64_t overwritten;  /* records overwritten unread before pos */
+	/*
+	 * Greatest lost count returned since `base`. A sub-buffer's header can have less than an earlier partial piece.
+	 */
 	uint64_t lost;
 	uint64_t sequence;
 	uint64_t seen_pos;     /* greatest write_pos seen */
-	/* Of the piece that was handed out. */
+	/* State after the piece that was returned last, once it is released. */
 	uint64_t next_pos, next_ts, next_records, next_overwritten;
-	uint64_t copied_from, copied_to; /* overwrite: what `copy` holds */
+	uint64_t copied_from, copied_to; /* overwrite mode: the range in `copy` */
 	unsigned char *copy;   /* header_room bytes, then a sub-buffer */
 	struct wmk_ring_base base;
 };
@@ -63,24 +65,24 @@ struct wmk_ring_snapshot {
 };
 
 /*
- * 0; -EAGAIN: the writer is too fast at the moment; -EIO: no slot belongs to write_pos, though nobody moves it, or it
- * counts more records than fit before write_pos: no writer does that.
+ * 0; -EAGAIN: the writer is too fast at the moment; -EIO: the ring is corrupt: write_pos does not change and no slot
+ * has it as its tag, or the slot counts more records than fit before write_pos.
  */
 int wmk_ring_snapshot(struct waymark_ring_reader *r, struct wmk_ring_snapshot *s);
-/* The header of the sub-buffer at `sub`, as it is now. */
+/* Copy the header of the sub-buffer at `sub`. */
 void wmk_ring_read_sub(const struct waymark_ring_reader *r, uint64_t sub, struct wmk_ring_sub *out);
-/* Position and counts of the reader, into the ring, for who takes over. */
+/* Store the position and counts of the reader in the ring, for a later reader. */
 void wmk_ring_leave_word(struct waymark_ring_reader *r);
-/* What an earlier reader left of a clearing: r->base. What cannot be makes the ring corrupt. */
+/* Load r->base, which an earlier reader stored when it cleared the ring. Invalid values make the ring corrupt. */
 void wmk_ring_base_load(struct waymark_ring_reader *r);
-/* 0; -EIO: `what` of the ring is `value`, and must be `least` to `most`: kept for wmk_ring_reader_wrong(). */
+/* Check a range. -EIO: `value` is not in `least` to `most`; `what` is stored for wmk_ring_reader_wrong(). */
 int wmk_ring_in(struct waymark_ring_reader *r, const char *what, uint64_t value, uint64_t least, uint64_t most);
-/* Load the writers' counts: r->counts. -EIO: one of them is not valid, and the ring is corrupt from here on. */
+/* Load the writers' counts to r->counts. -EIO: one of them is invalid, and the ring is corrupt from here on. */
 int wmk_ring_counts_look(struct waymark_ring_reader *r);
-/* Lost by writers since the ring's beginning, by wmk_ring_counts_look(). */
+/* Records lost by writers since the start of the ring, as of wmk_ring_counts_look(). */
 uint64_t wmk_ring_lost_by(const struct waymark_ring_reader *r, unsigned cause);
 uint64_t wmk_ring_sum_lost(const struct waymark_ring_reader *r);
-/* `n` records at position `pos`: they must fit before it, and be no fewer than at the last known place. 0; -EIO. */
+/* Check a count of `n` records at `pos`: they fit before it, and are no fewer than at counted_pos. 0; -EIO. */
 static inline int wmk_ring_records_fit(struct waymark_ring_reader *r, uint64_t n, uint64_t pos)
 {
 	const uint64_t most =
@@ -98,7 +100,7 @@ static inline uint64_t wmk_ring_base_lost(const struct waymark_ring_reader *r)
 	return sum;
 }
 
-/* The ring is not trusted: no count is below the one where counting began. */
+/* Difference of two counts; 0 if a forged count is below the base. */
 static inline uint64_t wmk_ring_since(uint64_t count, uint64_t base)
 {
 	return count > base ? count - base : 0;

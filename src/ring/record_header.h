@@ -33,13 +33,13 @@ static inline unsigned wmk_ring_header(uint64_t out[2], uint32_t id, uint64_t ts
 }
 
 /*
- * Decide where a record goes that does not fit behind plan->pos, or whose sub-buffer is not accessible here: fills
- * plan's new_pos, dst and what is to be closed and opened. 0; 1: only accessibility was missing, look again; -EAGAIN:
- * plan->pos is long past; -ENOSPC: full; -ENOMEM: no memory; -EMSGSIZE: too large for any sub-buffer.
+ * Place a record that does not fit at plan->pos, or whose sub-buffer is not accessible in this process: fills new_pos,
+ * dst, and the sub-buffers to close and open. 0; 1: the sub-buffer is accessible now, try again; -EAGAIN: plan->pos is
+ * outdated; -ENOSPC: full; -ENOMEM: no memory; -EMSGSIZE: too large for any sub-buffer.
  */
 int wmk_ring_place(struct waymark_ring_set *set, struct wmk_ring_view *ring, struct wmk_seq_plan *plan, uint32_t id,
 		   uint32_t total);
-/* The slot that carries the state of plan->pos: fills plan's next, records, records_before, last_ts. */
+/* Read the slot with the state of plan->pos: fills next, records, records_before and last_ts of the plan. */
 static inline void wmk_ring_carry(struct wmk_ring_ctl *ctl, struct wmk_seq_plan *plan)
 {
 	unsigned index = wmk_ring_load(&ctl->slot[0].tag) != plan->pos;
@@ -50,39 +50,39 @@ static inline void wmk_ring_carry(struct wmk_ring_ctl *ctl, struct wmk_seq_plan 
 	plan->next = &ctl->slot[!index];
 }
 
-/* -ENOSPC, -ENOMEM, -EMSGSIZE → why a record is lost. */
+/* The cause of a loss for -ENOSPC, -ENOMEM or -EMSGSIZE. */
 static inline enum waymark_ring_loss wmk_ring_cause(int err)
 {
 	return err == -ENOMEM ? WAYMARK_LOST_MEMORY : err == -EMSGSIZE ? WAYMARK_LOST_SIZE : WAYMARK_LOST_FULL;
 }
 
 /*
- * May the sub-buffer at `sub` be entered? Makes it accessible here (a system call, the first time). 0; -ENOMEM: it is
- * not backed.
+ * Make the sub-buffer at `sub` accessible in this process, with a system call the first time. 0; -ENOMEM: it is not
+ * backed.
  */
 int wmk_ring_back(struct waymark_ring_set *set, struct wmk_ring_view *ring, uint64_t sub);
-/* Wake the reader if it sleeps; after the commit that opened a sub-buffer. */
+/* Wake the reader if it sleeps. Called after the commit that opened a sub-buffer. */
 void wmk_ring_wake(struct waymark_ring_set *set);
 /*
- * Wait for room, where that was asked for and is allowed. 1: look again; 0: no. `waited`: 0 at first, kept by the
- * caller.
+ * Wait for room, if the channel has it and the process allows it. 1: try again; 0: do not wait. `waited`: ns, starts at
+ * 0, kept by the caller.
  */
 int wmk_ring_wait_room(struct waymark_ring_set *set, uint64_t *waited);
-/* The claim ring that the calling thread tries first: the home of what it counts without a ring of a CPU. */
+/* The claim ring that the calling thread tries first. It also has the counts of threads without a CPU's ring. */
 struct wmk_ring_view *wmk_ring_claim_home(struct waymark_ring_set *set);
-/* Count a loss on the ring of the CPU that runs here. -ENOSPC or -ESTALE. */
+/* Count a lost record on the ring of the current CPU. -ENOSPC or -ESTALE. */
 int wmk_ring_lose(struct waymark_ring_set *set, const uint64_t *guard, uint64_t expect, enum waymark_ring_loss cause);
 
 /*
- * Back the CPU rings, `bytes` altogether but at least a sub-buffer each, and the claim rings' first where that is
- * cheap. 0 or -errno.
+ * Back the rings of CPUs with `bytes` in total, but at least one sub-buffer each. Also back the first sub-buffers of
+ * claim rings, if they are small. 0 or -errno.
  */
 int wmk_ring_set_prefault(struct waymark_ring_set *set, uint64_t bytes);
 
 /* Back the first sub-buffer of a ring. */
 void wmk_ring_back_first(struct waymark_ring_set *set, uint32_t index);
 
-/* Raw system calls: no errno, no cancellation point, nothing interposed. Return -errno. */
+/* A raw system call: no errno, no cancellation point, cannot be interposed. Returns -errno. */
 long wmk_ring_syscall(long nr, long a, long b, long c, long d, long e, long f);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resume.c - where reading and counting begin: behind an earlier reader, or where a reader threw everything away.
+ * resume.c - where reading and counting start: after an earlier reader, or where a reader cleared the ring.
  *
- * A ring outlives its readers. Each leaves its position and counts in the ring's control block; the next one trusts the
- * trace first, and these lines where they fit it.
+ * A ring outlives its readers. Each reader stores its position and counts in the ring's control block. The next reader
+ * uses the position in the trace, and the stored counts if they match it.
  */
 #include <string.h>
 
@@ -14,8 +14,7 @@ void wmk_ring_leave_word(struct waymark_ring_reader *r)
 	struct wmk_ring_ctl *ctl = r->ctl;
 
 	/*
-	 * A reader that is killed in here must not leave the old position with the new counts: no position is
-	 * UINT64_MAX.
+	 * If this process is killed here, the old position must not remain with new counts. UINT64_MAX is no position.
 	 */
 	wmk_ring_set_to(&ctl->read_pos, UINT64_MAX);
 	__asm__ __volatile__("" : : : "memory");
@@ -26,9 +25,9 @@ void wmk_ring_leave_word(struct waymark_ring_reader *r)
 	wmk_ring_set_to(&ctl->read_pos, r->pos);
 }
 
-/* ── a new beginning ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── clear ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* An earlier reader wrote it, where every writer can write. */
+/* Check the base of an earlier reader: every writer can change it. */
 static int base_is_sane(struct waymark_ring_reader *r)
 {
 	const struct wmk_ring_base *base = &r->base;
@@ -97,7 +96,7 @@ int waymark_ring_reader_clear(struct waymark_ring_reader *r)
 		return rc;
 	if (wmk_ring_in(r, "its write position", s.pos, r->seen_pos > r->pos ? r->seen_pos : r->pos, UINT64_MAX) < 0)
 		return -EIO;
-	/* The counts first: what is lost from here on belongs to what comes. */
+	/* The counts first: records lost from here on count as lost after the clearing. */
 	r->base.pos = s.pos;
 	r->base.ts = s.last_ts;
 	r->base.records = s.records;
@@ -116,7 +115,7 @@ int waymark_ring_reader_clear(struct waymark_ring_reader *r)
 	wmk_ring_leave_word(r);
 	consumed = s.pos & ~(size - 1);
 	if (r->set->options.mode == WAYMARK_RING_DISCARD && consumed > wmk_ring_load(&r->ctl->consumed_pos))
-		/* (B) release: nothing of what is given back is read any more; pairs with the writer's load-acquire. */
+		/* (B) release: after all reads of the released space; pairs with the writer's load-acquire. */
 		__atomic_store_n(&r->ctl->consumed_pos, consumed, __ATOMIC_RELEASE);
 	return 0;
 }
@@ -130,12 +129,12 @@ uint64_t waymark_ring_reader_base(const struct waymark_ring_reader *r, uint64_t 
 
 uint64_t wmk_ring_reader_given(const struct waymark_ring_reader *r)
 {
-	return wmk_ring_load(&r->ctl->consumed_pos);     /* of readers: no order is needed */
+	return wmk_ring_load(&r->ctl->consumed_pos);     /* only readers write it: no order needed */
 }
 
-/* ── behind an earlier reader ────────────────────────────────────────────────────────────────────────── */
+/* ── continue after an earlier reader ────────────────────────────────────────────────────────────────── */
 
-/* The counts at `pos`, from what the earlier reader left in its lines. 1: found, and valid. */
+/* Load the counts at `pos` that an earlier reader stored. 1: found and valid. */
 static int recall(struct waymark_ring_reader *r, uint64_t pos, const struct wmk_ring_snapshot *s)
 {
 	const struct wmk_ring_ctl *ctl = r->ctl;
@@ -158,7 +157,10 @@ static int recall(struct waymark_ring_reader *r, uint64_t pos, const struct wmk_
 	return 1;
 }
 
-/* The counts at `pos`, from the sub-buffer's own header. 1: they are those of its beginning; -ESTALE: it is gone. */
+/*
+ * Load the counts at `pos` from the header of its sub-buffer. 0: exact; 1: counts at the start of the sub-buffer;
+ * -ESTALE: it was overwritten.
+ */
 static int infer(struct waymark_ring_reader *r, uint64_t pos, const struct wmk_ring_snapshot *s)
 {
 	uint64_t offset = pos & (r->set->subbuf_size - 1), sub = pos - offset;
@@ -174,8 +176,8 @@ static int infer(struct waymark_ring_reader *r, uint64_t pos, const struct wmk_r
 		if (r->set->options.mode != WAYMARK_RING_OVERWRITE)
 			return -ESTALE;
 		/*
-		 * Written over. Had the earlier reader read it to its end, and nothing behind it, its counts are those
-		 * at `pos`.
+		 * The sub-buffer was overwritten. If the earlier reader stopped at its end, its counts are those at
+		 * `pos`.
 		 */
 		const int ended = offset != 0 && wmk_ring_load(&r->ctl->read_pos) == sub + r->set->subbuf_size;
 
@@ -197,7 +199,7 @@ static int infer(struct waymark_ring_reader *r, uint64_t pos, const struct wmk_r
 	return 1;
 }
 
-/* What was found of them is what writers may have written, too. */
+/* Check the counts that were found: writers can change them. */
 static int resumed_is_sane(struct waymark_ring_reader *r, uint64_t pos, const struct wmk_ring_snapshot *s)
 {
 	if (r->overwritten > r->records)
@@ -210,7 +212,7 @@ int waymark_ring_reader_resume(struct waymark_ring_reader *r, uint64_t pos, uint
 			       uint64_t *records)
 {
 	const uint64_t size = r->set->subbuf_size, offset = pos & (size - 1);
-	uint64_t consumed = wmk_ring_load(&r->ctl->consumed_pos); /* of readers: no order is needed */
+	uint64_t consumed = wmk_ring_load(&r->ctl->consumed_pos); /* only readers write it: no order needed */
 	struct wmk_ring_snapshot s;
 	int rc = r->broken ? -EIO : wmk_ring_snapshot(r, &s);
 
@@ -220,7 +222,7 @@ int waymark_ring_reader_resume(struct waymark_ring_reader *r, uint64_t pos, uint
 	    (consumed & (size - 1)) != 0)
 		return -EINVAL;
 	if (r->set->options.mode == WAYMARK_RING_DISCARD && consumed > pos) {
-		/* Read to its end and given back: the next one then. */
+		/* The sub-buffer was read to its end and released: continue with the next one. */
 		if (offset == 0 || consumed - pos > size - offset || consumed > s.pos)
 			return -ESTALE;
 		pos = consumed;

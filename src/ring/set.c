@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * set.c - ring sets: create, open, retire, close. The reader maps everything; a writer maps the data PROT_NONE and
- * makes accessible what it enters.
+ * set.c - ring sets: create, open, retire, close. The reader maps everything. A writer maps the data PROT_NONE, and
+ * makes a sub-buffer accessible when it enters it.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,12 +14,12 @@
 #include "ring/file.h"
 #include "ring/record_header.h"
 
-#define GUARD_LEN 65536 /* no copy is longer: a position that lies leads there, not into the program's own memory */
+#define GUARD_LEN 65536 /* longer than any copy: with a forged position, a copy ends here, not in other memory */
 
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
 
-/* Retired sets, for a later open of the same shape. */
+/* Retired sets, for a later open with the same shape. */
 static struct waymark_ring_set *retired;
 
 static int power_of_two(uint64_t v)
@@ -32,7 +32,7 @@ static uint64_t round_up(uint64_t v, uint64_t to)
 	return (v + to - 1) / to * to;
 }
 
-/* The machine's possible CPUs: one more than the highest number. */
+/* The highest number of a possible CPU, plus one. */
 static uint32_t possible_cpus(void)
 {
 	char buf[256], *p;
@@ -53,7 +53,7 @@ static uint32_t possible_cpus(void)
 	return n < 1 ? 1 : n > (long)WMK_RING_MAX_CPUS ? WMK_RING_MAX_CPUS : (uint32_t)n;
 }
 
-/* Bounds of everything that the layout is computed from. */
+/* Check all values from which the layout is computed. */
 static int check_geometry(const struct waymark_ring_options *o, uint64_t page)
 {
 	if (!power_of_two(o->subbuf_size) || o->subbuf_size < WMK_RING_MIN_SUBBUF ||
@@ -75,7 +75,7 @@ static uint64_t data_offset(uint32_t n_rings, uint64_t page)
 	return round_up(WMK_RING_HEADER_SIZE, page) + round_up((uint64_t)n_rings * sizeof(struct wmk_ring_ctl), page);
 }
 
-/* Alike in all that a recording thread with a stale pointer may still look at, so that nothing of it changes. */
+/* True if all members are equal that a recording thread with a stale pointer may still read. */
 static int same_shape(const struct waymark_ring_set *set, const struct waymark_ring_options *o)
 {
 	const struct waymark_ring_options *is = &set->options;
@@ -88,8 +88,8 @@ static int same_shape(const struct waymark_ring_set *set, const struct waymark_r
 static struct waymark_ring_set *take_retired(const struct waymark_ring_options *o)
 {
 	/*
-	 * Acquire: pairs with the release that put them there. Taken whole, so that no element can come back
-	 * meanwhile.
+	 * Acquire: pairs with the release in wmk_ring_set_retire(). The whole list is taken, so that the compare and
+	 * exchange cannot meet an element that was removed and added again.
 	 */
 	struct waymark_ring_set *list = __atomic_exchange_n(&retired, NULL, __ATOMIC_ACQ_REL), *found = NULL, *next;
 
@@ -107,7 +107,7 @@ static struct waymark_ring_set *take_retired(const struct waymark_ring_options *
 	return found;
 }
 
-/* A range of addresses for a set of this shape, and all of the private side that never changes. */
+/* Reserve addresses for a set of this shape, and fill the private members that never change. */
 static int reserve(const struct waymark_ring_options *o, int is_reader, struct waymark_ring_set **out)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), ring_size = (uint64_t)o->subbuf_size * o->n_subbufs;
@@ -151,7 +151,7 @@ static int reserve(const struct waymark_ring_options *o, int is_reader, struct w
 	return 0;
 }
 
-/* What a set that is used again has anew. */
+/* Reset the members that a reused set must not keep. */
 static void renew(struct waymark_ring_set *set, const struct waymark_ring_options *o)
 {
 	memcpy(set->options.uuid, o->uuid, sizeof(o->uuid));
@@ -177,8 +177,7 @@ static int map_set(int fd, const struct waymark_ring_options *o, int is_reader, 
 	shared = (unsigned char *)set->header;
 	control = (uint64_t)(set->ring[0].data - shared);
 	/*
-	 * In a set that is used again, recording threads with a stale pointer still look at the control blocks: never
-	 * without access.
+	 * In a reused set, recording threads with a stale pointer may access the control blocks: keep them accessible.
 	 */
 	if (mmap(shared, control, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED ||
 	    mmap(shared + control, set->shared_len - control, is_reader ? PROT_READ | PROT_WRITE : PROT_NONE,
@@ -196,7 +195,7 @@ static int map_set(int fd, const struct waymark_ring_options *o, int is_reader, 
 	return 0;
 }
 
-/* A reader's, with its descriptor: given up when that fails. */
+/* Register a reader's set in a file with the SIGBUS handler; close the set on failure. */
 static int keep_in_file(struct waymark_ring_set *set)
 {
 	int err;
@@ -232,7 +231,7 @@ static void fill_header(struct waymark_ring_set *set, uint64_t page)
 	waymark_ring_set_heartbeat(set);
 }
 
-/* What was asked for, with what is there where nothing was. */
+/* Fill *o from the options, with defaults for unset members, and check it. */
 static int shape_of(const struct waymark_ring_options *options, uint64_t page, struct waymark_ring_options *o)
 {
 	if (options->size < offsetof(struct waymark_ring_options, uuid))
@@ -255,7 +254,7 @@ static int make_room(int fd, const struct waymark_ring_options *o, uint64_t page
 	return in_file || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0 ? 0 : -errno;
 }
 
-/* Of `fd`, which is given up when that fails. */
+/* Create a set in `fd`; closes `fd` on failure. */
 static int create_in(const struct waymark_ring_options *options, int fd, int in_file, struct waymark_ring_set **set)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -297,7 +296,7 @@ int wmk_ring_set_create_in(const struct waymark_ring_options *options, int fd, s
 	return create_in(options, fd, 1, set);
 }
 
-/* What is in `fd` is held against itself and against what a set can be. */
+/* Open a set after checking that the header is consistent and within the limits. */
 static int open_checked(int fd, int is_reader, int any, struct waymark_ring_set **set)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);

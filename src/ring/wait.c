@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wait.c - who waits for whom: the reader for a new sub-buffer (futex, woken by writers), writers for room (slices,
- * given up when the reader's heartbeat stops;
- * one that rests is woken by writers, and beats then), the reclaimer for recording threads on the slow path (two
- * counters).
+ * wait.c - all waits of the ring:
+ *
+ *     the reader        for a new sub-buffer: a futex, woken by writers
+ *     writers           for room: short sleeps, until the reader's heartbeat stops (an idle reader is woken first)
+ *     closing a set     for recording threads on the slow path: two counters
  */
 #include <errno.h>
 #include <signal.h>
@@ -13,14 +14,14 @@
 
 #include "ring/record_header.h"
 
-/* Of <linux/futex.h>, which musl's compiler wrapper does not find. */
+/* From <linux/futex.h>, which musl's compiler wrapper does not find. */
 #define FUTEX_WAIT 0
 #define FUTEX_WAKE 1
 #define FUTEX_32 2
 #ifndef SYS_futex_waitv
 #define SYS_futex_waitv 449
 #endif
-/* As the kernel lays it out; its header may be older than the kernel. */
+/* struct futex_waitv of the kernel: installed headers may be older than the kernel. */
 struct futex_word {
 	uint64_t value, address;
 	uint32_t flags, reserved;
@@ -28,7 +29,7 @@ struct futex_word {
 
 #define SLICE_FIRST_NS 50000ull
 #define SLICE_MAX_NS 5000000ull
-#define HEARTBEAT_NS 2000000000ull /* a reader sleeps for 1 s at most, and may have to wait for a CPU then */
+#define HEARTBEAT_NS 2000000000ull /* a reader sleeps for 1 s at most, and may then wait for a CPU */
 #define WAIT_MAX_US 1000000ull
 #define WORDS_MAX 128u
 
@@ -70,21 +71,21 @@ void wmk_ring_wake(struct waymark_ring_set *set)
 	uint32_t *waiting = &set->header->waiting;
 
 	/*
-	 * (G) full fence: the commit before, the flag behind; pairs with the reader's store of the flag, fence, and
-	 * look at the positions. One of the two sees the other.
+	 * (G) full fence between the commit and the load of the flag; pairs with the reader's store of the flag, fence,
+	 * and load of the positions. At least one of them sees the other's store.
 	 */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (wmk_ring_load(waiting) != 0 && __atomic_exchange_n(waiting, 0, __ATOMIC_RELAXED) != 0)
 		wmk_ring_syscall(SYS_futex, (long)waiting, FUTEX_WAKE, 1, 0, 0, 0);
 }
 
-/* So many sub-buffers has the ring entered. */
+/* Number of sub-buffers that the ring has entered. */
 static uint64_t entered(const struct waymark_ring_set *set, uint32_t ring)
 {
 	return (wmk_ring_load(&set->ring[ring].ctl->write_pos) + set->subbuf_size - 1) / set->subbuf_size;
 }
 
-/* Has a ring entered a sub-buffer since the last call? */
+/* True if a ring has entered a sub-buffer since the last call. */
 static int moved(struct waymark_ring_set *set)
 {
 	int any = 0;
@@ -104,7 +105,7 @@ void wmk_ring_set_wake_for(struct waymark_ring_set *set)
 {
 	int any = 0;
 
-	/* (not what moved() remembers: that is the reader's, who may have the same mapping) */
+	/* not the state of moved(): the reader may use the same mapping */
 	for (uint32_t i = 0; i < set->n_rings; i++) {
 		uint64_t sub = entered(set, i);
 
@@ -151,7 +152,7 @@ static int any_moved(struct waymark_ring_set *const *sets, unsigned n)
 	return any;
 }
 
-/* Sleeps until one of the words changes. Negative when the kernel does not know how. */
+/* Sleep until one of the words changes. Negative: the kernel has no futex_waitv(). */
 static long sleep_on(struct waymark_ring_set *const *sets, unsigned n, const uint32_t *word, uint32_t value,
 		     int64_t timeout_us)
 {
@@ -199,7 +200,7 @@ void waymark_ring_set_wake(struct waymark_ring_set *set)
 
 void waymark_ring_set_heartbeat(struct waymark_ring_set *set)
 {
-	/* Relaxed: says only that somebody lives. */
+	/* Relaxed: a time, no other data depends on it. */
 	wmk_ring_set_to(&set->header->heartbeat, wmk_clock_monotonic());
 }
 
@@ -209,8 +210,8 @@ void wmk_ring_set_allow_blocking(struct waymark_ring_set *set, int allow)
 }
 
 /*
- * A signal handler must not wait: it runs with its own signal blocked, as a thread normally runs with none. A thread
- * that blocks signals on its own account does not wait either.
+ * True if this thread has a signal blocked. A signal handler must not wait: its own signal is blocked, while other code
+ * normally has none blocked. Other code that blocks signals does not wait either.
  */
 static int signals_blocked(void)
 {
@@ -229,13 +230,13 @@ int wmk_ring_wait_room(struct waymark_ring_set *set, uint64_t *waited)
 		return 0;
 	beat = wmk_ring_load(&set->header->heartbeat);
 	if (beat == WMK_HEART_RESTS) {
-		/* Relaxed: a time and nothing else. Whoever comes first says it. */
+		/* Relaxed: a time, no other data depends on it. The first writer sets it. */
 		__atomic_compare_exchange_n(&set->header->heartbeat, &beat, now, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 		beat = now;
 	}
 	if (beat > now || now - beat > HEARTBEAT_NS)
 		return beat > now &&
-		       beat - now < HEARTBEAT_NS; /* the reader's clock may be read a moment later than ours */
+		       beat - now < HEARTBEAT_NS; /* the reader may have read its clock after `now` was read */
 	if (limit_us > 0 && *waited >= (uint64_t)limit_us * 1000)
 		return 0;
 	if (*waited == 0 && signals_blocked())
@@ -251,16 +252,16 @@ int wmk_ring_wait_room(struct waymark_ring_set *set, uint64_t *waited)
 /* ── grace ───────────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Each counter holds how many are inside and, above, how often this process is a fork of the one that loaded the
- * library. A recording thread that a signal handler's fork() carried into the child was counted in the parent; it must
- * not count itself out in the child.
+ * Each counter holds the number of threads inside and, in the upper half, the number of forks since the library was
+ * loaded. If a signal handler forks inside, the child continues inside, but only the parent counted it. So the child
+ * must not decrement its counter.
  */
 #define GRACE_FORK (1ull << 32)
 
 static struct {
 	uint32_t phase;
-	uint32_t old;     /* the reclaimer's own: the counter that it waits for ... */
-	int turns;        /* ... and how many turns are still to come */
+	uint32_t old;     /* used by the waiting thread: the counter that it waits for ... */
+	int turns;        /* ... and the number of further turns */
 	uint64_t inside[2];
 } grace;
 
@@ -277,7 +278,7 @@ void wmk_ring_grace_leave(struct wmk_ring_inside in)
 {
 	uint64_t *inside = &grace.inside[in.phase], now = __atomic_load_n(inside, __ATOMIC_RELAXED);
 
-	/* (E) release: what was done inside comes before; pairs with wmk_ring_grace()'s acquire. */
+	/* (E) release: after all accesses inside; pairs with the acquire in wmk_ring_grace(). */
 	while (now / GRACE_FORK == in.fork &&
 	       !__atomic_compare_exchange_n(inside, &now, now - 1, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 		continue;
@@ -292,10 +293,9 @@ static void turn(void)
 void wmk_ring_grace_begin(void)
 {
 	/*
-	 * Two turns: a recording thread may have read the phase before a turn and count itself in after it. Once both
-	 * counters have been seen at 0 behind the change of the guard, whoever is inside has seen the new guard.
-	 * Newcomers count on the other counter than the one that is waited for, so that it falls to 0 however many
-	 * there are.
+	 * Two turns: a recording thread may read the phase before a turn and increment the counter after it. If both
+	 * counters were 0 after the change of the guard, all threads inside have seen the new guard. New threads use
+	 * the other counter than the one that is waited for, so that it reaches 0 for any number of them.
 	 */
 	grace.turns = 2;
 	turn();

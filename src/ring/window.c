@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* window.c - test points inside the restartable sequence; see window.h. Nothing in any other build. */
+/* window.c - test points inside the restartable sequence; see window.h. Empty in other builds. */
 #include "ring/window.h"
 
 #if defined(WMK_TESTPOINTS) && defined(__x86_64__)
@@ -16,8 +16,8 @@
 
 unsigned char wmk_seq_window[WMK_SEQ_WINDOWS * 4096] __attribute__((aligned(4096)));
 
-static int number = -2; /* -2: the environment has not been read; -1: nothing to do (any more) */
-static int wanted; /* a window is armed, or will be */
+static int number = -2; /* -2: the environment has not been read; -1: no window to arm */
+static int wanted; /* a window is armed, or will be armed */
 static int kills;
 static long left;
 
@@ -27,7 +27,7 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 
 	(void)context;
 	if (at < wmk_seq_window || at >= wmk_seq_window + sizeof(wmk_seq_window)) {
-		signal(sig, SIG_DFL); /* not ours: happens again, for good */
+		signal(sig, SIG_DFL); /* a fault elsewhere: repeats with the default action */
 		return;
 	}
 	if (kills)
@@ -50,7 +50,7 @@ static void read_environment(void)
 	}
 }
 
-/* The window is open to every thread, and a fault in one that blocks the signal ends the program without a handler. */
+/* Any thread can fault in the window, and a fault with SIGSEGV blocked ends the process without the handler. */
 static void unblock(void)
 {
 	static __thread int done __attribute__((tls_model("initial-exec")));
@@ -80,5 +80,5 @@ void wmk_ring_window_count(void)
 }
 
 #else
-typedef int wmk_ring_window_unused; /* a translation unit holds at least one declaration */
+typedef int wmk_ring_window_unused; /* a translation unit needs at least one declaration */
 #endif

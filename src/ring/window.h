@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * window.h - test points inside the restartable sequence, where nothing can be called: between any two stores the
- * sequence of a test build reads a page of its own (WMK_SEQ_WINDOW in arch/). Making that page unreadable raises a
- * fault exactly there.
+ * window.h - test points inside the restartable sequence, which cannot call functions. In a test build, the sequence
+ * reads a separate page between any two stores (WMK_SEQ_WINDOW in arch/). An unreadable page raises a fault exactly
+ * there.
  *
- * The environment arms one window of a process: WMK_SEQ_POINT=NUMBER:ACTION[:AFTER], ACTION kill or stop, after so
- * many records (0). kill: SIGKILL at that place. stop: SIGSTOP there, once. Compiled only with -DWMK_TESTPOINTS, for
- * x86-64.
+ * The environment arms one window of a process: WMK_SEQ_POINT=NUMBER:ACTION[:AFTER]. AFTER is a number of records
+ * (default 0). ACTION kill sends SIGKILL at that place; stop sends SIGSTOP there, once. Compiled only with
+ * -DWMK_TESTPOINTS, for x86-64.
  *
  *     straight lines  0 header stored  1 payload  2 slot's tag  3 its time  4 its count (next: the commit)
- *     general         5 old sub-buffer half closed  6 closed  7 new one half opened  8 opened  9 before each fragment
- *     and behind
+ *     general         5 old sub-buffer half closed  6 closed  7 new one half opened  8 opened
+ *                     9 before each fragment, and after the last
  *                     10 payload stored  11 tag  12 time  13 count (next: the commit)
  */
 #ifndef WMK_RING_WINDOW_H
 #define WMK_RING_WINDOW_H
 
 #if defined(WMK_TESTPOINTS) && defined(__x86_64__)
-/* At the beginning of each record: arms what the environment asks for, when it is time. */
+/* Called at the start of each record: arms the window once AFTER records have been written. */
 void wmk_ring_window_count(void);
 #else
 static inline void wmk_ring_window_count(void)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * writer.c - recording, where the straight line of writer.h does not lead: several fragments, long headers, a new
- * sub-buffer, losses. Runs in signal handlers and in programs that know nothing of it: no locks, no allocation, no
- * errno.
+ * writer.c - recording outside the fast path of writer.h: several fragments, long headers, a new sub-buffer, lost
+ * records. Runs in applications and their signal handlers: no locks, no allocation, no errno.
  */
 #include "base/testpoint.h"
 #include "ring/record_header.h"
@@ -27,7 +26,7 @@ int wmk_ring_place(struct waymark_ring_set *set, struct wmk_ring_view *ring, str
 
 	plan->header_len = wmk_ring_header(plan->header, id, plan->ts, plan->last_ts);
 	if (offset != 0 && offset + plan->header_len + total <= set->usable) {
-		/* Open, but not here: another process opened it. Its memory is there. */
+		/* Another process opened this sub-buffer, so it is backed, but not accessible in this process. */
 		err = wmk_ring_access(set, ring,
 				      plan->pos > set->ring_mask ? set->ring_mask + 1 : sub + set->subbuf_size);
 		if (err < 0)
@@ -35,7 +34,7 @@ int wmk_ring_place(struct waymark_ring_set *set, struct wmk_ring_view *ring, str
 		wmk_ring_set_to(&ring->limit, sub + set->usable);
 		return 1;
 	}
-	/* The first record's time is its packet's: the short header always will do. */
+	/* The first record has the time of the packet, so the short header fits. */
 	plan->header_len = wmk_ring_header(plan->header, id, plan->ts, plan->ts);
 	if (set->first + plan->header_len + total > set->usable)
 		return -EMSGSIZE;
@@ -48,11 +47,11 @@ int wmk_ring_place(struct waymark_ring_set *set, struct wmk_ring_view *ring, str
 	WMK_TESTPOINT(ring_placing);
 	if (set->options.mode == WAYMARK_RING_DISCARD) {
 		/*
-		 * (B) acquire: pairs with the reader's store-release of consumed_pos; no store of ours to that memory
-		 * comes earlier.
+		 * (B) acquire: pairs with the reader's store-release of consumed_pos; no store to that memory is
+		 * earlier.
 		 */
 		consumed = __atomic_load_n(&ctl->consumed_pos, __ATOMIC_ACQUIRE);
-		/* Who was stopped since the position was read: others have recorded here, and the reader is past it. */
+		/* This thread was stopped after it read the position: the reader has already passed it. */
 		if (consumed > sub)
 			return -EAGAIN;
 		if (sub + set->subbuf_size - consumed > set->ring_mask + 1)
@@ -75,7 +74,7 @@ static __attribute__((noinline, cold)) int wmk_ring_enter(struct waymark_ring_se
 	struct wmk_ring_inside inside = wmk_ring_grace_enter();
 	int err = -ESTALE;
 
-	/* (E) full: counted in before the guard is looked at; pairs with wmk_ring_grace()'s reading of the counters. */
+	/* (E) full: counted before the guard is loaded; pairs with the loads of the counters in wmk_ring_grace(). */
 	if (__atomic_load_n(plan->guard, __ATOMIC_SEQ_CST) == plan->expect) {
 		err = wmk_ring_place(set, ring, plan, id, total);
 		if (err == 1) {
@@ -87,14 +86,14 @@ static __attribute__((noinline, cold)) int wmk_ring_enter(struct waymark_ring_se
 				wmk_ring_wake(set);
 			}
 		} else if (err == -ENOMEM) {
-			wmk_ring_wake(set); /* it could back more */
+			wmk_ring_wake(set); /* the reader can back more memory */
 		}
 	}
 	wmk_ring_grace_leave(inside);
 	return err;
 }
 
-/* One proposal, in full generality. */
+/* One attempt with any kind of record. */
 static int wmk_ring_attempt(struct waymark_ring_set *set, uint32_t cpu, const uint64_t *guard, uint64_t expect,
 			    uint32_t id, const struct waymark_ring_frag *frags, unsigned n, uint32_t total)
 {
@@ -157,8 +156,8 @@ int wmk_ring_write_general(struct waymark_ring_set *set, const uint64_t *guard, 
 	uint32_t cpu = wmk_rseq_cpu(set->rseq_offset);
 
 	/*
-	 * The common case, once: short header, fits into the open sub-buffer. All but the time is made ready before
-	 * the clock is read.
+	 * One attempt for the common case: a short header, fits into the open sub-buffer. Everything but the time is
+	 * prepared before the clock is read.
 	 */
 	if (wmk_ring_likely(cpu < set->seq_cpus && id < WMK_RING_ID_SHORT && total <= WAYMARK_RING_SEQ_MAX)) {
 		struct wmk_ring_view *ring = &set->ring[cpu];
@@ -218,7 +217,7 @@ int wmk_ring_lose(struct waymark_ring_set *set, const uint64_t *guard, uint64_t 
 
 void wmk_ring_count_lost(struct waymark_ring_set *set)
 {
-	/* Relaxed: a count, read by nobody who needs other memory with it. */
+	/* Relaxed: a count, no other data depends on it. */
 	__atomic_fetch_add(&set->header->lost_without_ring, 1, __ATOMIC_RELAXED);
 }
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * writer.h - the writing half, for those who inline it (libwaymark's record path, writer.c).
+ * writer.h - the writing half of a ring, inlined into libwaymark's recording path and writer.c.
  *
- *     wmk_ring_write()    straight line: one fragment of whole words that fits into the open sub-buffer, short header
- *     wmk_ring_write_tail()    the same with bytes or a text behind the words, for libwaymark
+ *     wmk_ring_write()    fast path: one fragment of whole words that fits into the open sub-buffer, short header
+ *     wmk_ring_write_tail()    the same with bytes or a text after the words, for libwaymark
  *       └─ wmk_ring_write_general()    any fragments, any header; up to 64 attempts   (writer.c)
  *            ├─ enter a sub-buffer: policy, memory, wake                                (writer.c)
  *            └─ wmk_ring_write_claim()  without restartable sequences, or too long      (claim.c)
  *
- * What is read before the sequence is a proposal. The sequence checks that it still holds, and ends in one store.
+ * Values that are read before the restartable sequence are a proposal. The sequence checks that they are still valid,
+ * and commits with one store.
  */
 #ifndef WMK_RING_WRITER_H
 #define WMK_RING_WRITER_H
@@ -54,25 +55,25 @@ int wmk_ring_write_claim(struct waymark_ring_set *set, const uint64_t *guard, ui
 			 const struct waymark_ring_frag *frags, unsigned n, uint32_t total);
 
 /*
- * `n` fields were cut to the channel's limit: shown with the ring of the CPU that runs here, or, of a thread without
- * sequences, with the claim ring that it tries first. At the latest at the end of the stream.
+ * Count `n` fields that were cut to the channel's limit: on the ring of the current CPU, or, in a thread without
+ * restartable sequences, on the claim ring that it tries first. Reported at the end of the stream at the latest.
  */
 void wmk_ring_count_cut(struct waymark_ring_set *set, unsigned n);
-/* A record was lost without a ring: a word in the set header, shown in the first claim ring's stream. */
+/* Count a record that was lost without a ring: in the set header, reported in the stream of the first claim ring. */
 void wmk_ring_count_lost(struct waymark_ring_set *set);
 
 /*
- * Grace: recording threads on the slow path (sub-buffer entry, claim rings), and whatever else a user of this library
- * runs under a guard, count themselves in; the fast path needs membarrier(PRIVATE_EXPEDITED_RSEQ) instead. After the
- * guard has changed: returns 0 when every recording thread that may have seen the old value has left, -ETIMEDOUT after
- * `timeout_us` (leave the set alone then). One caller at a time, for these three functions together.
+ * Grace period: threads on the slow path (sub-buffer entry, claim rings), and other code that runs under a guard, are
+ * counted while they are inside. The fast path needs membarrier(PRIVATE_EXPEDITED_RSEQ) instead. Call this after the
+ * guard has changed. Returns 0 when every thread that may have seen the old value has left; -ETIMEDOUT after
+ * `timeout_us` (the set must not be freed then). One caller at a time, for these three functions together.
  */
 int wmk_ring_grace(uint64_t timeout_us);
-/* The same without waiting: begin, then ask until it is over. Beginning anew forgets the one before. */
+/* The same without waiting: begin, then poll wmk_ring_grace_over(). A second begin replaces the first one. */
 void wmk_ring_grace_begin(void);
 int wmk_ring_grace_over(void);
 /*
- * Count in, look at the guard (sequentially consistent, as the counts are), use what it guards, count out. Nests.
+ * Enter, load the guard (sequentially consistent, like the counts), use what it guards, leave. Nests.
  * Async-signal-safe.
  */
 struct wmk_ring_inside {
@@ -80,12 +81,12 @@ struct wmk_ring_inside {
 };
 struct wmk_ring_inside wmk_ring_grace_enter(void);
 void wmk_ring_grace_leave(struct wmk_ring_inside inside);
-/* In the child of fork(): the other threads, and what they counted, are not here. */
+/* In the child of fork(): drop the counts of the other threads, which the child does not have. */
 void wmk_ring_grace_after_fork(void);
 
 /*
- * The straight line alone, for who has checked before: the clock is the counter, id < WMK_RING_ID_SHORT, 1 <= total
- * <= WMK_RING_FAST_LEN, `words` are whole and aligned. 0; else nothing was done and nothing counted: go by
+ * Only the fast path. The caller has checked: the clock is the counter, id < WMK_RING_ID_SHORT, 1 <= total <=
+ * WMK_RING_FAST_LEN, `words` are whole and aligned. 0; else nothing was written or counted: call
  * wmk_ring_write_general().
  */
 static inline __attribute__((always_inline)) int
@@ -116,8 +117,8 @@ wmk_ring_write_short(struct waymark_ring_set *set, const uint64_t *guard, uint64
 }
 
 /*
- * The same for words and then one run of bytes that is not staged: `len` bytes of whole words (0..64), `n` bytes from
- * `tail` on and, where it is a text, a NUL. What wmk_ring_write_short() asks for holds, and n <= WMK_RING_TAIL_MAX.
+ * The same for words followed by bytes that are copied from their place: `len` bytes of whole words (0..64), `n` bytes
+ * at `tail`, and a NUL after a text. The conditions of wmk_ring_write_short() apply, and n <= WMK_RING_TAIL_MAX.
  */
 static inline __attribute__((always_inline)) int
 wmk_ring_write_tail(struct waymark_ring_set *set, const uint64_t *guard, uint64_t expect, uint32_t id,
@@ -158,9 +159,9 @@ wmk_ring_write_tail(struct waymark_ring_set *set, const uint64_t *guard, uint64_
 }
 
 /*
- * One record under a guard: committed only if *guard == expect inside the sequence. `total`: bytes recorded, those
- * NULs included that TEXT fragments add. 0; -ENOSPC: lost, and counted; -ESTALE: the guard has changed (nothing
- * recorded, nothing counted). Async-signal-safe. The caller sees to it that errno is preserved where that matters.
+ * Write one record under a guard: it is committed only if *guard == expect inside the restartable sequence. `total`:
+ * bytes recorded, including the NULs that TEXT fragments add. 0; -ENOSPC: lost and counted; -ESTALE: the guard has
+ * changed, nothing is recorded or counted. Async-signal-safe. The caller preserves errno if necessary.
  */
 static inline __attribute__((always_inline)) int
 wmk_ring_write(struct waymark_ring_set *set, const uint64_t *guard, uint64_t expect, uint32_t id,
