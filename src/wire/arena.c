@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arena.c - the memory of decoded objects (see object.h): pieces from which allocations are cut in order, freed
- * together. The first piece is small, each further one as large as all before it, so that an empty reply costs little
- * and a large one few calls.
+ * arena.c - the memory of decoded objects (see object.h). Allocations are cut in order from pieces that are freed
+ * together. The first piece is small; each further piece is as large as all before it. So an empty reply needs little
+ * memory, and a large one few calls of malloc().
  */
 #include "wire/object.h"
 
@@ -44,7 +44,7 @@ void *wmk_arena_alloc(struct wmk_arena *arena, size_t size)
 	struct wmk_arena_piece *piece = arena->pieces;
 
 	if (size > WMK_ARENA_MAX || arena->used > WMK_ARENA_MAX - size) {
-		wmk_error(-ENOMEM, "what was received unfolds into more than %u bytes", WMK_ARENA_MAX);
+		wmk_error(-ENOMEM, "a received object exceeds the limit of %u bytes", WMK_ARENA_MAX);
 		return NULL;
 	}
 	size = size ? (size + align - 1) / align * align : align;
@@ -77,7 +77,8 @@ int wmk_arena_list(struct wmk_arena *arena, struct wmk_list *list, uint32_t n, s
 	while (room < n)
 		room *= 2;
 	if (size > WMK_ARENA_MAX / room)
-		return wmk_error(-ENOMEM, "%u elements of %zu bytes are more than %u bytes", n, size, WMK_ARENA_MAX);
+		return wmk_error(-ENOMEM, "%u elements of %zu bytes exceed the limit of %u bytes", n, size,
+				 WMK_ARENA_MAX);
 	list->items = wmk_arena_alloc(arena, room * size);
 	if (!list->items)
 		return -ENOMEM;
@@ -91,7 +92,7 @@ void *wmk_arena_append(struct wmk_arena *arena, struct wmk_list *list, size_t si
 
 	if ((n & (n - 1)) == 0) {               /* 0 or a power of two: full */
 		if (n > UINT32_MAX / 4 || (n && size > WMK_ARENA_MAX / 2 / n)) {
-			wmk_error(-ENOMEM, "a list of more than %u elements", n);
+			wmk_error(-ENOMEM, "a list has more than %u elements", n);
 			return NULL;
 		}
 		uint8_t *items = wmk_arena_alloc(arena, (n ? 2 * (size_t)n : 1) * size);

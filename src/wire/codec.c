@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * codec.c - the bodies of messages (see wire.h). Bodies are the structures themselves, little-endian as the machines
- * are; what comes in is copied out and checked: length, ranges, termination.
+ * codec.c - the bodies of messages (see wire.h). Bodies are structures in the machine's byte order, which is
+ * little-endian. Received bodies are copied, and their length, ranges and termination are checked.
  */
 #include "wire/wire.h"
 
@@ -17,14 +17,14 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "bodies are sent as th
 static int copy_out(const void *body, size_t len, void *to, size_t size, const char *name)
 {
 	if (len != size)
-		return wmk_error(-EPROTO, "a message %s has %zu bytes, not %zu", name, len, size);
+		return wmk_error(-EPROTO, "a message %s has %zu bytes: must be %zu", name, len, size);
 	memcpy(to, body, size);
 	return 0;
 }
 
 static int check_terminated(const char *text, size_t size)
 {
-	return memchr(text, '\0', size) ? 0 : wmk_error(-EPROTO, "a message holds a name without an end");
+	return memchr(text, '\0', size) ? 0 : wmk_error(-EPROTO, "a name in a message is not NUL-terminated");
 }
 
 int wmk_hello_decode(const void *body, size_t len, struct wmk_hello *hello)
@@ -36,7 +36,8 @@ int wmk_hello_decode(const void *body, size_t len, struct wmk_hello *hello)
 		return -EPROTO;
 	if (hello->clock[0] && hello->clock_offset >= hello->clock_freq)
 		return wmk_error(-EPROTO,
-				 "the clock of an application has a frequency of %llu Hz and an offset of %llu cycles",
+				 "the clock of an application has %llu Hz and an offset of %llu cycles: must be less "
+				 "than 1 s",
 				 (unsigned long long)hello->clock_freq, (unsigned long long)hello->clock_offset);
 	return 0;
 }
@@ -46,7 +47,7 @@ int wmk_welcome_decode(const void *body, size_t len, struct wmk_welcome *welcome
 	if (copy_out(body, len, welcome, sizeof(*welcome), "WELCOME") < 0)
 		return -EPROTO;
 	if (welcome->flags & ~WMK_WELCOME_PERSIST)
-		return wmk_error(-EPROTO, "a message WELCOME has flags 0x%x", welcome->flags);
+		return wmk_error(-EPROTO, "a message WELCOME has unknown flags 0x%x", welcome->flags);
 	return 0;
 }
 
@@ -55,7 +56,7 @@ int wmk_unrecorded_decode(const void *body, size_t len, struct wmk_unrecorded_ms
 	if (copy_out(body, len, unrecorded, sizeof(*unrecorded), "UNRECORDED") < 0)
 		return -EPROTO;
 	if (unrecorded->reason == 0 || unrecorded->reason >= WMK_UNRECORDED_REASONS || unrecorded->err > 4095)
-		return wmk_error(-EPROTO, "a message UNRECORDED has reason %u, error %u", unrecorded->reason,
+		return wmk_error(-EPROTO, "a message UNRECORDED has unknown reason %u or error %u", unrecorded->reason,
 				 unrecorded->err);
 	return 0;
 }
@@ -66,11 +67,11 @@ int wmk_channel_decode(const void *body, size_t len, struct wmk_channel_msg *cha
 		return -EPROTO;
 	if (channel->n_contexts > WMK_WIRE_CONTEXTS_MAX || channel->flags & ~WMK_CHANNEL_PRIVATE ||
 	    channel->field_limit == 0)
-		return wmk_error(-EPROTO, "a channel with %u contexts, a field limit of %u bytes, flags 0x%x",
+		return wmk_error(-EPROTO, "invalid channel: %u contexts, field limit of %u bytes, flags 0x%x",
 				 channel->n_contexts, channel->field_limit, channel->flags);
 	for (uint32_t i = 0; i < channel->n_contexts; i++)
 		if (!(wmk_context_domains(channel->contexts[i]) & WMK_CONTEXT_USER))
-			return wmk_error(-EPROTO, "no context has number %u", channel->contexts[i]);
+			return wmk_error(-EPROTO, "unknown context %u", channel->contexts[i]);
 	return 0;
 }
 
@@ -79,7 +80,7 @@ int wmk_channel_flags_decode(const void *body, size_t len, struct wmk_channel_fl
 	if (copy_out(body, len, flags, sizeof(*flags), "CHANNEL_FLAGS") < 0)
 		return -EPROTO;
 	if (flags->flags & ~WMK_CHANNEL_PRIVATE)
-		return wmk_error(-EPROTO, "a channel with flags 0x%x", flags->flags);
+		return wmk_error(-EPROTO, "a channel has unknown flags 0x%x", flags->flags);
 	return 0;
 }
 
@@ -92,7 +93,7 @@ int wmk_enable_decode(const void *body, size_t len, struct wmk_enable_msg *enabl
 		      size_t *filter_len)
 {
 	if (len < sizeof(*enable) || len - sizeof(*enable) > WMK_WIRE_FILTER_MAX)
-		return wmk_error(-EPROTO, "a message ENABLE has %zu bytes", len);
+		return wmk_error(-EPROTO, "a message ENABLE has an invalid length of %zu bytes", len);
 	memcpy(enable, body, sizeof(*enable));
 	*filter = (const char *)body + sizeof(*enable);
 	*filter_len = len - sizeof(*enable);
@@ -116,13 +117,13 @@ int wmk_u32_decode(const void *body, size_t len, uint32_t *value)
 
 int wmk_empty_decode(size_t len)
 {
-	return len == 0 ? 0 : wmk_error(-EPROTO, "a message without a body has %zu bytes", len);
+	return len == 0 ? 0 : wmk_error(-EPROTO, "a message has %zu bytes: must be empty", len);
 }
 
 int wmk_event_msg_decode(const void *body, size_t len, uint32_t *number, const void **encoded, size_t *encoded_len)
 {
 	if (len <= sizeof(*number) || len - sizeof(*number) > WMK_EVENT_MAX)
-		return wmk_error(-EPROTO, "a message EVENT has %zu bytes", len);
+		return wmk_error(-EPROTO, "a message EVENT has an invalid length of %zu bytes", len);
 	memcpy(number, body, sizeof(*number));
 	*encoded = (const char *)body + sizeof(*number);
 	*encoded_len = len - sizeof(*number);
@@ -134,10 +135,10 @@ int wmk_error_msg_decode(const void *body, size_t len, int *err, char *text, siz
 	int32_t number;
 
 	if (len < sizeof(number) || size == 0)
-		return wmk_error(-EPROTO, "a message ERROR has %zu bytes", len);
+		return wmk_error(-EPROTO, "a message ERROR has an invalid length of %zu bytes", len);
 	memcpy(&number, body, sizeof(number));
 	if (number <= 0 || number > 4095)
-		return wmk_error(-EPROTO, "a message ERROR has number %d", number);
+		return wmk_error(-EPROTO, "a message ERROR has error %d: must be 1 to 4095", number);
 	*err = number;
 #ifdef WMK_PLANTED_BUG                   /* the fuzzer must find this */
 	size_t n = len - sizeof(number);
@@ -146,7 +147,7 @@ int wmk_error_msg_decode(const void *body, size_t len, int *err, char *text, siz
 #endif
 	memcpy(text, (const char *)body + sizeof(number), n);
 	text[n] = '\0';
-	for (size_t i = 0; i < n; i++)       /* words from outside go to a terminal sooner or later */
+	for (size_t i = 0; i < n; i++)       /* the text may be printed to a terminal */
 		if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
 			text[i] = text[i] ? '?' : '\0';
 	return 0;
@@ -163,7 +164,7 @@ int wmk_out_hello(struct wmk_out *out, const struct wmk_hello *hello)
 {
 	struct wmk_hello body;
 
-	memset(&body, 0, sizeof(body));          /* nothing of our memory between and behind the fields */
+	memset(&body, 0, sizeof(body));          /* padding must not contain old memory */
 	body.abi = hello->abi;
 	body.word_bits = hello->word_bits;
 	body.pid = hello->pid;
@@ -187,7 +188,7 @@ int wmk_out_u32(struct wmk_out *out, enum wmk_msg type, uint32_t value)
 int wmk_out_event(struct wmk_out *out, uint32_t number, const void *encoded, size_t encoded_len)
 {
 	if (encoded_len == 0 || encoded_len > WMK_EVENT_MAX)
-		return wmk_error(-EMSGSIZE, "an event's description of %zu bytes: 1 to %u may be", encoded_len,
+		return wmk_error(-EMSGSIZE, "an event class has %zu bytes: must be 1 to %u", encoded_len,
 				 WMK_EVENT_MAX);
 	return wmk_out_frame_parts(out, WMK_MSG_EVENT, &number, sizeof(number), encoded, encoded_len);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * consumerd.c - the tables of what travels between the session daemon and waymark-consumerd (see consumerd.h), and the
+ * consumerd.c - the tables of objects between the session daemon and waymark-consumerd (see consumerd.h), and the
  * joining of objects that do not fit into one frame.
  */
 #include "wire/consumerd.h"
@@ -14,8 +14,8 @@
 
 #define NAME_BYTES 255u
 #define MESSAGE_BYTES 1024u
-#define FILTER_WORDS 8192u             /* more than an encoded program has */
-/* of a channel's events: a consumer that comes later is told of all at once, and of what else there is */
+#define FILTER_WORDS 8192u             /* more than any encoded program has */
+/* of a channel's events: all of them, and the other members, fit into one message to a later consumer daemon */
 #define EVENTS_BYTES (WMK_OBJECT_MAX / 4 * 3)
 
 static const struct wmk_member hello_members[] = {
@@ -121,10 +121,7 @@ static struct wmk_consumerd_event *find_event(const struct wmk_list *events, uin
 	return NULL;
 }
 
-/*
- * In the place of the filter that is there. The arena frees nothing: what it has given is used again, and what is too
- * small at least doubled.
- */
+/* Replace the filter. The arena frees no memory, so the old memory is reused; if too small, it is at least doubled. */
 static int set_filter(struct wmk_consumerd_event *event, const struct wmk_consumerd_event *from,
 		      struct wmk_arena *arena)
 {
@@ -154,7 +151,7 @@ static size_t event_bytes(const struct wmk_consumerd_event *event)
 	       event->filter.n * sizeof(uint64_t);
 }
 
-/* Can all of them be said in one message, once these are added? */
+/* 0 if all events fit into one message after `more` is added; else -E2BIG. */
 static int events_fit(const struct wmk_list *events, const struct wmk_list *more)
 {
 	const struct wmk_consumerd_event *has = events->items, *add = more->items, *same;
@@ -164,14 +161,15 @@ static int events_fit(const struct wmk_list *events, const struct wmk_list *more
 		bytes += event_bytes(&has[i]);
 	for (uint32_t i = 0; i < more->n; i++)
 		bytes += event_bytes(&add[i]);
-	/* (seldom: to find them takes long) */
+	/* only if necessary, since the search is slow */
 	for (uint32_t i = 0; bytes > EVENTS_BYTES && i < more->n; i++)
 		if ((same = find_event(events, events->n, &add[i])))
 			bytes -= event_bytes(same);
-	return bytes <= EVENTS_BYTES
-		       ? 0
-		       : wmk_error_said(-E2BIG,
-					"the filters of one kernel channel are more than can be told to its consumer");
+	return bytes <= EVENTS_BYTES ? 0
+				     : wmk_error_said(-E2BIG,
+						      "the filters of one kernel channel exceed %u bytes: use fewer or "
+						      "shorter filters",
+						      EVENTS_BYTES);
 }
 
 int wmk_consumerd_events_add(struct wmk_list *events, const struct wmk_list *more, struct wmk_arena *arena)
@@ -182,7 +180,7 @@ int wmk_consumerd_events_add(struct wmk_list *events, const struct wmk_list *mor
 	if (events_fit(events, more) < 0)
 		return -E2BIG;
 	for (uint32_t i = 0; i < more->n; i++) {
-		/* (one list has an event once) */
+		/* (`more` has each event once) */
 		struct wmk_consumerd_event *made = find_event(events, before, &add[i]);
 
 		if (made && set_filter(made, &add[i], arena) < 0)
@@ -190,7 +188,7 @@ int wmk_consumerd_events_add(struct wmk_list *events, const struct wmk_list *mor
 		if (made)
 			continue;
 		if (events->n >= WMK_CONSUMERD_EVENTS_MAX)
-			return wmk_error(-E2BIG, "more than %u events of the kernel in one channel",
+			return wmk_error(-E2BIG, "more than %u kernel events in one channel",
 					 WMK_CONSUMERD_EVENTS_MAX);
 		made = wmk_arena_append(arena, events, sizeof(*made));
 		if (!made)
@@ -204,8 +202,8 @@ int wmk_consumerd_events_add(struct wmk_list *events, const struct wmk_list *mor
 }
 
 /*
- * The arena frees nothing: numbers take the place of those that are there. Both lists have one length, but for the
- * first time.
+ * Replace the numbers of a list in place, since the arena frees no memory. After the first call, both lists have the
+ * same length.
  */
 static int set_numbers(struct wmk_list *list, const struct wmk_list *from, struct wmk_arena *arena)
 {
@@ -299,7 +297,7 @@ int wmk_consumerd_send(struct wmk_out *out, uint16_t type, uint32_t request, con
 	return err;
 }
 
-/* Append a body to what has come of its object. */
+/* Append a body to the parts of its object. */
 static int join(struct wmk_consumerd_in *in, const void *body, size_t len)
 {
 	uint8_t *grown;

@@ -4,7 +4,7 @@
  *
  *     session daemon (sessiond/consumer_link.h)     waymark-consumerd (consumer/server.h)
  *     HELLO {WMK_CONSUMERD_GREETING, pid}     ──►      any other first message closes the connection
- *                                             ◄──      HELLO {version, pid}: it is ready
+ *                                             ◄──      HELLO {version, pid}: ready
  *     request, number, object [+ descriptor]  ──►
  *                                             ◄──      REPLY, same number, object; or ERROR {errno, text}
  *                                             ◄──      LIST_ITEM, same number, object + descriptor (LIST)
@@ -12,12 +12,12 @@
  *                                             ◄──      REPLACED: another session daemon has connected
  *
  * The socket is <rundir>/consumer.sock. LIST_ITEMs precede the REPLY to LIST. FULL is repeated on each new connection.
- * After REPLACED the connection ends. consumerd_requests.def lists the requests. They are answered when they are
- * done, in any order. An unknown type is answered with an error. Each side authenticates the other with SO_PEERCRED: it
- * must be the same user.
+ * After REPLACED the connection ends. consumerd_requests.def lists the requests. They are answered when they are done,
+ * in any order. An unknown type is answered with an error. Each side authenticates the other with SO_PEERCRED: it must
+ * be the same user.
  *
- * Nothing here changes what it finds done: adding what is there (the same identity) and removing what is not there
- * succeed, so that a request can be repeated after a connection broke.
+ * Requests are idempotent: to add an object that exists (with the same identity), and to remove one that does not
+ * exist, succeeds. So a request can be repeated after a connection broke.
  */
 #ifndef WMK_WIRE_CONSUMERD_H
 #define WMK_WIRE_CONSUMERD_H
@@ -27,9 +27,9 @@
 #include "wire/wire.h"
 
 #define WMK_CONSUMERD_SOCKET "consumer.sock"
-#define WMK_CONSUMERD_KERNEL_SOCKET "consumer-kernel.sock"   /* of the one for kernel channels, a process of its own */
+#define WMK_CONSUMERD_KERNEL_SOCKET "consumer-kernel.sock"   /* of the consumer daemon for kernel channels */
 #define WMK_CONSUMERD_CHANNELS_MAX 4096u     /* in one trace */
-#define WMK_CONSUMERD_PIDS 64u           /* processes that system calls may be narrowed to */
+#define WMK_CONSUMERD_PIDS 64u           /* processes to which recording of system calls can be limited */
 #define WMK_CONSUMERD_METADATA_MAX (1u << 20)    /* bytes of text in one message */
 #define WMK_CONSUMERD_LEFT_MAX 16384u        /* traces of processes in one reply to LIST_LEFT */
 #define WMK_CONSUMERD_EVENTS_MAX 16384u      /* of the kernel, in one channel */
@@ -45,7 +45,7 @@ enum wmk_consumerd_type {
 #include "wire/consumerd_requests.def"
 };
 
-/* In place of a version: random bytes of another process of this user are not a greeting. */
+/* The version in a session daemon's HELLO. It identifies a session daemon among other processes of this user. */
 #define WMK_CONSUMERD_GREETING "waymark-sessiond"
 
 struct wmk_consumerd_hello {
@@ -53,36 +53,36 @@ struct wmk_consumerd_hello {
 	uint64_t pid;
 };
 
-/* What became of records, since the trace began or was cleared. */
+/* Statistics since the trace began or was cleared. */
 struct wmk_consumerd_stats {
 	struct wmk_counts counts;
-	uint32_t sink_error;         /* the last one, a positive errno; 0: never failed */
+	uint32_t sink_error;         /* the latest error of the output, a positive errno; 0: none */
 	bool stuck;                  /* the last packet of a stream could not be written, and waits */
-	const char *words;           /* what went wrong first, for people; "" if nothing did */
+	const char *words;           /* text of the first error; "": none */
 };
 
-/* Of one channel: the rings that are there and those that were removed. */
+/* Statistics of one channel, including removed rings. */
 struct wmk_consumerd_channel {
 	const char *channel;
 	struct wmk_consumerd_stats stats;
 };
-/* Counts, and the latest error; not how it is at this moment (stuck), nor words. */
+/* Add counts, and take the latest error. `stuck` and `words` do not change. */
 void wmk_consumerd_stats_add(struct wmk_consumerd_stats *sum, const struct wmk_consumerd_stats *more);
 
-/* What the consumer daemon expects at the trace's place (consumer/output.h). */
+/* What the consumer daemon expects in the directory of the trace: enum wmk_output_mode (consumer/output.h). */
 enum wmk_consumerd_mode {
 	WMK_CONSUMERD_TRACE_AGAIN, WMK_CONSUMERD_TRACE_NEW, WMK_CONSUMERD_TRACE_UNSURE,
 };
 
 /*
- * One CTF trace: a directory with its own metadata. With max_size, the budget page (store/store.h) of all traces below
- * `path` comes as its descriptor; both consumer daemons of a session have the same.
+ * One CTF trace: a directory with metadata and streams. With max_size, the message has a descriptor: the budget page
+ * (store/store.h) of all traces below `path`, which both consumer daemons of a session share.
  */
 struct wmk_consumerd_trace {
-	uint64_t trace;              /* its number, the session daemon's choice, not 0 */
+	uint64_t trace;              /* its number, assigned by the session daemon, not 0 */
 	const char *path;            /* absolute */
-	const char *sub;             /* beneath it, as in store/store.h */
-	uint64_t uid, gid;           /* owner: with whose rights files are made */
+	const char *sub;             /* path below it, as in store/store.h */
+	uint64_t uid, gid;           /* owner; files are created with its rights */
 	uint8_t uuid[16];            /* in every packet */
 	uint64_t max_size;           /* bytes of all files below `path`, of all traces there together; 0: no limit */
 	/* of struct wmk_consumerd_channel: counts of rings that were removed (LIST, and adding again) */
@@ -92,11 +92,11 @@ struct wmk_consumerd_trace {
 };
 
 /*
- * METADATA: a part of the metadata of a trace, in the order in which the parts were made. It is answered when it is
- * written; a disk that is full or does not answer delays that. Packets with records are written behind all metadata
- * that was received before. Parts may be repeated to the next consumer daemon, in order: see wmk_store_metadata_at().
- * Offsets need no number of the replacement that they follow, since parts before the last replacement are not
- * repeated. -ESTALE: the file is shorter than the session daemon assumes; the metadata must be replaced.
+ * METADATA: a part of the metadata of a trace; parts are sent in order. It is answered when it is written, which a full
+ * or slow disk delays. Packets with records are written after all metadata that was received before. Parts can be
+ * repeated to the next consumer daemon, in order: see wmk_store_metadata_at(). Parts before the last replacement are
+ * not repeated, so an offset is unique. -ESTALE: the file is shorter than the session daemon assumes; the metadata must
+ * be replaced.
  */
 struct wmk_consumerd_metadata {
 	uint64_t trace;
@@ -106,88 +106,83 @@ struct wmk_consumerd_metadata {
 	const char *text;            /* WMK_CONSUMERD_METADATA_MAX bytes at most */
 };
 
-/*
- * An event of the kernel, its id in the trace, and which of its records are wanted (kernel/channel/channel_reader.h,
- * wmk_kreader_filter()).
- */
+/* A kernel event, its id in the trace, and its filter (kernel/channel/channel_reader.h, wmk_kreader_filter()). */
 struct wmk_consumerd_event {
 	const char *system, *name;   /* events/<system>/<name> of tracefs */
 	uint32_t id;
-	uint32_t filter_len;         /* bytes of `filter`; 0: all of them */
+	uint32_t filter_len;         /* bytes of `filter`; 0: no filter, all records */
 	struct wmk_list filter;      /* of uint64_t: an encoded program (filter/filter.h), in the order of its bytes */
 	bool changing;
-	uint32_t filter_room;        /* not told: elements that `filter` has had room for, where more than it has now */
+	uint32_t filter_room;        /* not sent: allocated elements of `filter`, if more than its length */
 };
-/* The program's bytes; NULL: none. False: there are fewer than it says. */
+/* The bytes of the filter program; NULL: none. False: `filter` is shorter than filter_len. */
 bool wmk_consumerd_event_filter(const struct wmk_consumerd_event *event, const void **program, size_t *len);
 
 /*
- * Rings of programs, or a kernel channel: then the descriptor is that of an instance of tracefs
- * (kernel/tracefs/instance.h). Of a kernel channel that is there already, those of `events` that it has not are added,
- * and the filters of those that it has are these.
+ * A ring set of applications, or a kernel channel, whose descriptor is that of a tracefs instance
+ * (kernel/tracefs/instance.h). If the kernel channel exists already, new `events` are added, and the filters of
+ * existing events are replaced.
  */
 struct wmk_consumerd_rings {
 	uint64_t trace;
-	uint64_t rings;              /* its number, the session daemon's choice, unique within the trace, not 0 */
+	uint64_t rings;              /* its number, assigned by the session daemon, unique in the trace, not 0 */
 	const char *channel;         /* streams are named <channel>_<cpu>, <channel>_claim<k> */
 	uint32_t stream_id;          /* stream class */
 	bool at_stop_only;           /* overwrite mode: nothing is written before STOP or RINGS_REMOVE */
-	bool resume;                 /* streams of these rings may be in the trace: go on where they end */
-	bool clear;                  /* with resume: throw away what was recorded up to now, in the trace too */
-	uint64_t tracefile_size;     /* bytes of a stream's file at most (whole packets, at least one); 0: no limit */
-	/* files of a stream at most, then the oldest is replaced; 0: no limit. Only with tracefile_size */
+	bool resume;                 /* the trace may have streams of these rings: continue at their end */
+	bool clear;                  /* with resume: discard what was recorded so far, in rings and trace */
+	uint64_t tracefile_size;     /* maximum bytes of a stream's file (whole packets, at least one); 0: no limit */
+	/* maximum number of files of a stream, then the oldest is replaced; 0: no limit. Only with tracefile_size */
 	uint64_t tracefile_count;
-	/* the clock's value when recording began: time of an empty packet in a stream without records */
+	/* value of the clock when recording began: the time of an empty packet in a stream without records */
 	uint64_t start_ts;
-	/* the ring set's own (waymark_ring_options.uuid); held against the set that comes with it */
+	/* waymark_ring_options.uuid; must be that of the received set */
 	uint8_t uuid[16];
 	bool kernel;
-	uint64_t only_pid;           /* kernel: of this process alone; 0: of all */
-	/* kernel: of uint64_t, numbers of wmk_ctf_context(), in the order in which records have them */
+	uint64_t only_pid;           /* kernel: record only this process; 0: all processes */
+	/* kernel: of uint64_t, numbers of wmk_ctf_context(), in the order of the record's context fields */
 	struct wmk_list contexts;
 	/*
-	 * kernel: of struct wmk_consumerd_event; those of the state dump with the system "", of system calls by BPF
-	 * with that of kernel/channel/syscall_reader.h
+	 * kernel: of struct wmk_consumerd_event. Events of the state dump have the system ""; system calls recorded by
+	 * BPF have that of kernel/channel/syscall_reader.h.
 	 */
 	struct wmk_list events;
 	/*
-	 * kernel: the system calls that BPF records from now on, as a set of bits (kernel/channel/syscall_reader.h),
-	 * and the bytes of a CPU's ring. Empty:
-	 * as it was. Of a channel that is there already, it takes the place of what was told before.
+	 * kernel: the set of system calls that BPF records from now on, as bits (kernel/channel/syscall_reader.h).
+	 * Replaces an earlier set; empty: no change.
 	 */
 	struct wmk_list calls;       /* of uint64_t */
-	uint64_t syscall_ring_bytes;
-	bool syscalls_narrowed;         /* of the processes of syscall_pids alone; else of all processes */
-	/* of uint64_t: WMK_CONSUMERD_PIDS of them, 0 where there are fewer; empty with an empty `calls` */
+	uint64_t syscall_ring_bytes; /* of a CPU's ring for system calls */
+	bool syscalls_narrowed;      /* record only the processes of syscall_pids; else all processes */
+	/* of uint64_t: WMK_CONSUMERD_PIDS elements, unused ones 0; empty if `calls` is empty */
 	struct wmk_list syscall_pids;
-	/* kernel: the number of a state dump, begun when it is greater than that of the last one; 0: none */
+	/* kernel: the number of a state dump, which starts if it is greater than the previous number; 0: none */
 	uint64_t statedump;
 };
-/* The set of `more`, if it has one, takes the place of that of `is`; copied into the arena once. -ENOMEM. */
+/* Replace the system calls of `is` by those of `more`, if it has any; lists are copied to the arena. -ENOMEM. */
 int wmk_consumerd_syscalls_set(struct wmk_consumerd_rings *is, const struct wmk_consumerd_rings *more,
 			    struct wmk_arena *arena);
 /*
- * Those of `more` that are not in `events` yet (by system and name) are added, copied into the arena; of those that
- * are, the filter becomes that of `more`. 1: some were added; 0: none; -ENOMEM; -E2BIG: too many, or, and then nothing
- * is changed, more bytes than a later consumer can be told at once.
+ * Add the events of `more` that are not in `events` (by system and name), copied to the arena. For the others, replace
+ * the filter. 1: events were added; 0: none; -ENOMEM; -E2BIG: too many events, or more bytes than one message to a
+ * later consumer daemon can have, in which case nothing changes.
  */
 int wmk_consumerd_events_add(struct wmk_list *events, const struct wmk_list *more, struct wmk_arena *arena);
 
-/* Whom a request is about. */
+/* The target of a request. */
 struct wmk_consumerd_target {
-	uint64_t trace;              /* 0: all (POKE, FLUSH) */
-	uint64_t rings;              /* 0: all of the trace */
+	uint64_t trace;              /* 0: all traces (only WAKE) */
+	uint64_t rings;              /* 0: all rings of the trace */
 };
 
 /* Reply to RINGS_REMOVE, TRACE_REMOVE, STOP, STATS. */
 struct wmk_consumerd_report {
-	struct wmk_list channels;    /* of struct wmk_consumerd_channel; of one rings: one */
+	struct wmk_list channels;    /* of struct wmk_consumerd_channel; for one ring set: one element */
 };
 
 /*
- * LIST_ITEM: a trace (rings.rings is 0) with the descriptor that it came with, if it had one; then each of its rings
- * with the descriptor of its set. Of a kernel channel without its system calls, and of its events with those of the
- * state dump alone.
+ * LIST_ITEM: a trace (rings.rings is 0) with its budget page, if it has one, as descriptor; then each of its rings with
+ * the descriptor of the set. Kernel channels are listed without system calls, and only with events of the state dump.
  */
 struct wmk_consumerd_list_item {
 	struct wmk_consumerd_trace trace;
@@ -195,8 +190,8 @@ struct wmk_consumerd_list_item {
 };
 
 /*
- * FULL: packets with records are refused there, and stay in their rings. Told again when it has been cleared and is
- * full once more.
+ * FULL: the output refuses packets with records, which stay in their rings. Sent again if the trace is cleared and
+ * becomes full again.
  */
 struct wmk_consumerd_full { const char *path; };
 
@@ -221,27 +216,27 @@ struct wmk_consumerd_left {
 	bool more;                   /* the directory has more of them */
 };
 
-/* NULL: there is no such request. */
+/* NULL: no such request. */
 const struct wmk_request_type *wmk_consumerd_request_find(uint16_t type);
 extern const struct wmk_object wmk_consumerd_hello_object, wmk_consumerd_trace_object, wmk_consumerd_rings_object,
 	wmk_consumerd_metadata_object, wmk_consumerd_target_object, wmk_consumerd_report_object,
 	wmk_consumerd_list_item_object, wmk_consumerd_full_object, wmk_consumerd_output_object,
 	wmk_consumerd_left_object;
 
-/* Queue an object; `fd` >= 0 is duplicated and travels with its last frame. 0 or -errno with a cause chain. */
+/* Queue an object; `fd` >= 0 is duplicated and sent with its last frame. 0 or -errno with a cause chain. */
 int wmk_consumerd_send(struct wmk_out *out, uint16_t type, uint32_t request, const struct wmk_object *is,
 		       const void *object, int fd);
 
-/* What comes in, objects in several frames joined. Starts from zeros. */
+/* An input buffer that joins the frames of an object. Starts zeroed. */
 struct wmk_consumerd_in {
 	struct wmk_in frames;
 	uint8_t *joined;
 	size_t len, cap;
-	bool given_out;                  /* `joined` was given out */
+	bool given_out;                  /* `joined` was returned to the caller */
 };
 /*
- * The next whole message: as wmk_in_frame(), *len bytes at *body, valid until the next call. -EMSGSIZE: parts without
- * an end. Receive with wmk_in_receive(&in->frames, ...).
+ * Take the next complete message, as wmk_in_frame(): *len bytes at *body, valid until the next call. -EMSGSIZE: the
+ * parts exceed WMK_OBJECT_MAX. Receive with wmk_in_receive(&in->frames, ...).
  */
 int wmk_consumerd_in_next(struct wmk_consumerd_in *in, struct wmk_frame *frame, const void **body, size_t *len,
 			  int *fd);

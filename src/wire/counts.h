@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * counts.h - what became of records (counts.def): one structure for a stream, a channel, a session and all of them
- * together, from the consumer to the client.
+ * counts.h - counts of records (counts.def): one structure for streams, channels, sessions and totals, from the
+ * consumer to the client.
  *
  * The counts come from other processes: sums saturate. All functions may be called from any thread.
  */
@@ -27,7 +27,7 @@ static inline void wmk_counts_add(struct wmk_counts *sum, const struct wmk_count
 #include "wire/counts.def"
 }
 
-/* `old` is a part of the sum; `now` takes its place. */
+/* Replace `old`, which is a part of the sum, by `now`. */
 static inline void wmk_counts_replace(struct wmk_counts *sum, const struct wmk_counts *old,
 				      const struct wmk_counts *now)
 {

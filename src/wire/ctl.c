@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctl.c - the tables of what travels between a client and the session daemon (see ctl.h). The names are those that JSON
- * files have, so a member that is renamed makes saved sessions unreadable. The limits protect both sides; what a
- * machine can bear is the daemon's to say.
+ * ctl.c - the tables of objects between a client and the session daemon (see ctl.h). JSON uses the same names, so a
+ * renamed member makes saved sessions unreadable. The limits protect both sides from malformed messages; the session
+ * daemon has separate limits of resources.
  */
 #include "wire/ctl.h"
 #include "wire/unrecorded.h"
@@ -34,8 +34,8 @@ static const char *const event_kinds[] = { "event", "marker", "text", "guard", "
 static const char *const track_kinds[] = { "pid", "uid", "gid", "kernel_pid" };
 static const char *const regenerate_kinds[] = { "metadata", "statedump" };
 
-/* A number without a word makes a whole answer undecodable. */
-#define ALL_HAVE_NAMES(names, last) _Static_assert(COUNT(names) == (last) + 1, "one word for each number")
+/* An enum value without a name would make a whole reply undecodable. */
+#define ALL_HAVE_NAMES(names, last) _Static_assert(COUNT(names) == (last) + 1, "one name for each value")
 ALL_HAVE_NAMES(domain_kinds, WMK_DOMAIN_KERNEL);
 ALL_HAVE_NAMES(modes, WMK_MODE_OVERWRITE);
 ALL_HAVE_NAMES(buffers, WMK_BUFFERS_PID);
@@ -63,7 +63,7 @@ static const struct wmk_member domain_members[] = {
 };
 const struct wmk_object wmk_ctl_domain_object = WMK_OBJECT_OF("domain", wmk_ctl_domain, domain_members);
 
-/* What clients see of the counts. */
+/* The counts that clients see. */
 static const struct wmk_member counts_members[] = {
 #define WMK_COUNT(name) WMK_SHARED(U64, wmk_counts, waymark_ctl_counts, name),
 #include "wire/counts.def"
@@ -140,7 +140,7 @@ static const struct wmk_member unrecorded_members[] = {
 const struct wmk_object wmk_ctl_unrecorded_object =
 	WMK_OBJECT_SHARED("unrecorded", wmk_ctl_unrecorded, waymark_ctl_unrecorded, unrecorded_members);
 
-/* By themselves. */
+/* Settings as an object of their own. */
 struct settings_alone { struct wmk_ctl_settings settings; };
 static const struct wmk_member settings_members[] = {
 	WMK_CTL_SETTINGS_SIZE(settings_alone),
@@ -286,7 +286,7 @@ static const struct wmk_member enable_channel_members[] = {
 static const struct wmk_object enable_channel_object =
 	WMK_OBJECT_OF("enable channel", wmk_ctl_enable_channel, enable_channel_members);
 
-/* What all requests on a channel begin with. */
+/* The first members of all requests on a channel. */
 #define ON_CHANNEL(s) \
 	WMK_MEMBER(TEXT, s, session, WMK_CTL_NAME_MAX), \
 	WMK_MEMBER(TEXT, s, channel, WMK_CTL_NAME_MAX), \

@@ -6,10 +6,10 @@
  *     REQUEST type, request number, object ──►
  *                                          ◄── WMK_CTL_REPLY, same number, object; or WMK_CTL_ERROR {errno, words}
  *
- * A reply of more than WMK_OBJECT_PART_MAX bytes comes in several frames (see wmk_object_send()); requests are one
- * frame. One table (wmk_ctl_requests) names each request with its two objects. A type that is not in it gets an error,
- * not a dropped connection. Who the client is, the kernel says (SO_PEERCRED). Strings are UTF-8 or whatever the user
- * typed; the daemon checks what it uses.
+ * A reply of more than WMK_OBJECT_PART_MAX bytes is sent in several frames (see wmk_object_send()); a request is one
+ * frame. One table (wmk_ctl_requests) has each request with its two objects. A type that is not in it is answered with
+ * an error and keeps the connection. Clients are authenticated with SO_PEERCRED. Strings may have any encoding; the
+ * daemon checks those that it uses.
  */
 #ifndef WMK_WIRE_CTL_H
 #define WMK_WIRE_CTL_H
@@ -26,9 +26,9 @@
 #define WMK_CTL_PLACE_MAX 4096u     /* of a probe */
 #define WMK_CTL_FILTER_MAX 4096u   /* likewise */
 #define WMK_CTL_DESCRIPTION_MAX 1024u   /* bytes */
-#define WMK_CTL_SESSIONS_MAX 1024u /* in one answer */
+#define WMK_CTL_SESSIONS_MAX 1024u /* in one reply */
 #define WMK_CTL_RULES_MAX 4096u    /* of one channel */
-#define WMK_CTL_WARNINGS_MAX 256u  /* in one answer */
+#define WMK_CTL_WARNINGS_MAX 256u  /* in one reply */
 /* bytes of a session's or channel's name: no '/', no control characters, not "." or ".." */
 #define WMK_CTL_NAME_MAX 255u
 
@@ -39,16 +39,16 @@ enum wmk_ctl_type {
 #include "wire/ctl_requests.def"
 };
 
-/* ── what there is ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── sessions, channels, applications ────────────────────────────────────────────────────────────────── */
 
 enum wmk_ctl_domain_kind { WMK_DOMAIN_USER, WMK_DOMAIN_PID, WMK_DOMAIN_EXEC, WMK_DOMAIN_KERNEL };
 struct wmk_ctl_domain {
 	uint32_t kind;               /* enum wmk_ctl_domain_kind */
 	bool follow;                 /* PID, EXEC: descendants too */
 	uint64_t pid;                /* PID */
-	/* PID: which process of that number (clock ticks since boot); the daemon's to fill */
+	/* PID: start time of the process, clock ticks since boot; set by the daemon */
 	uint64_t start_time;
-	const char *exec;            /* EXEC: base name, or path when it holds a '/' */
+	const char *exec;            /* EXEC: base name; a path if it contains '/' */
 };
 
 enum wmk_ctl_mode { WMK_MODE_DISCARD, WMK_MODE_OVERWRITE };
@@ -61,8 +61,7 @@ enum wmk_ctl_level_op {
 	WMK_LEVEL_BETWEEN
 };
 
-/* Events of a channel: those that match the pattern, none of the exclusions, and the level. */
-/* Of the kernel: a rule that makes its event, at a place. */
+/* Kernel channels: a rule that creates its event at a place in code. */
 enum wmk_ctl_rule_probe {
 	WMK_RULE_NO_PROBE,
 	WMK_RULE_PROBE,
@@ -71,25 +70,26 @@ enum wmk_ctl_rule_probe {
 	WMK_RULE_USER_PROBE,
 	WMK_RULE_USER_PROBE_RETURN,
 };
+/* An event rule. It selects events that match the pattern and the level, and none of the exclusions. */
 struct wmk_ctl_rule {
 	const char *pattern;         /* glob on provider:name, or on provider (see session/apps/shard.h) */
 	struct wmk_list exclusions;  /* of const char *: globs */
 	uint32_t level_op;           /* enum wmk_ctl_level_op */
-	uint32_t level, level_to;    /* enum waymark_level; BETWEEN: both ends are in, level is the more severe one */
-	const char *filter;          /* only records that it wants (filter/filter.h); "": all */
+	uint32_t level, level_to;    /* enum waymark_level; BETWEEN: inclusive, `level` is the more severe one */
+	const char *filter;          /* record only records that match it (filter/filter.h); "": all */
 	bool enabled;
-	uint64_t matched;            /* distinct events seen so far that it matches; the daemon's to fill */
-	uint32_t probe;              /* enum wmk_ctl_rule_probe; then `pattern` is the event's name, and ... */
-	const char *place;           /* ... this is where, and what of it (kernel/probe/probe.h) */
+	uint64_t matched;            /* distinct events so far that match; set by the daemon */
+	uint32_t probe;              /* enum wmk_ctl_rule_probe; if set, `pattern` is the event's name */
+	const char *place;           /* of the probe, with its fields (kernel/probe/probe.h) */
 };
 
-/* Of the kernel: what is recorded of system calls' arguments that point to something; and who records it so. */
+/* Kernel channels: how pointer arguments of system calls are recorded, and by which mechanism. */
 enum wmk_ctl_call_arguments { WMK_CALL_ARGUMENTS_TEXT, WMK_CALL_ARGUMENTS_NONE };
 enum wmk_ctl_calls_by { WMK_CALLS_BY_NONE, WMK_CALLS_BY_BPF, WMK_CALLS_BY_TRACEFS };
 
 /*
- * Settings of a channel: what ENABLE_CHANNEL chooses and nothing changes later. The request, the channel, its state and
- * answers have this structure. No status, no counts and nothing that follows from other members belongs here.
+ * Settings of a channel, chosen by ENABLE_CHANNEL and constant afterwards. The request, the channel, its state and
+ * replies have this structure. It contains no status, no counts and no derived values.
  *
  * A new setting is a member of the structure and a line of the table in ctl.c.
  */
@@ -97,8 +97,8 @@ struct wmk_ctl_channel_settings {
 	uint32_t mode;               /* enum wmk_ctl_mode */
 	uint32_t buffers;            /* enum wmk_ctl_buffers */
 	uint64_t subbuf_size, n_subbufs;   /* powers of two; 0: the default (1 MiB, 8) */
-	int64_t blocking_us;         /* discard mode: wait for room; 0 never, -1 for ever */
-	uint64_t field_limit;        /* bytes; 0: the default, which is the most */
+	int64_t blocking_us;         /* discard mode: maximum wait for room; 0: none, -1: no limit */
+	uint64_t field_limit;        /* bytes; 0: the default, which is the maximum */
 	uint64_t tracefile_size, tracefile_count;   /* 0: no limit */
 	uint32_t call_arguments;     /* enum wmk_ctl_call_arguments */
 };
@@ -111,44 +111,44 @@ struct wmk_ctl_channel {
 	struct wmk_list rules;       /* of struct wmk_ctl_rule */
 	bool enabled;
 	struct wmk_counts counts;
-	/* enum wmk_ctl_calls_by; the daemon decides it, once the rules name system calls */
+	/* enum wmk_ctl_calls_by; set by the daemon when the rules have system calls */
 	uint32_t calls_by;
-	const char *calls_why;       /* why not with text, though that was requested; set by the daemon */
+	const char *calls_why;       /* why text was requested but is not recorded; set by the daemon */
 };
 
-/* Of each kind: nothing tracked is everything. */
+/* Trackers of a session. A kind without a list records all. */
 struct wmk_ctl_trackers {
-	bool pid, uid, gid, kernel_pid;      /* narrowed: only those of the list, which may be empty */
-	struct wmk_list pids, uids, gids;    /* of uint64_t: programs */
-	struct wmk_list kernel_pids;         /* of the kernel's records, whose processes are wanted */
+	bool pid, uid, gid, kernel_pid;      /* true: record only the members of the list, which may be empty */
+	struct wmk_list pids, uids, gids;    /* of uint64_t: for applications */
+	struct wmk_list kernel_pids;         /* of uint64_t: processes, for kernel records */
 };
 
 enum wmk_ctl_trace_format { WMK_TRACE_CTF_1_8, WMK_TRACE_CTF_2 };
 #define WMK_CTL_TRACE_FORMATS 2
-extern const char *const wmk_ctl_trace_formats[WMK_CTL_TRACE_FORMATS];   /* as they are asked for: "ctf-1.8", ... */
+extern const char *const wmk_ctl_trace_formats[WMK_CTL_TRACE_FORMATS];   /* names in requests: "ctf-1.8", ... */
 
-/* PLUGIN: of the session daemon, which has no other clock then; no client chooses it. */
+/* PLUGIN: the session daemon has a clock plug-in, and then no other clock. Clients cannot choose it. */
 enum wmk_ctl_clock { WMK_CTL_CLOCK_DEFAULT, WMK_CTL_CLOCK_COUNTER, WMK_CTL_CLOCK_MONOTONIC, WMK_CTL_CLOCK_PLUGIN };
 #define WMK_CTL_CLOCKS 4
 extern const char *const wmk_ctl_clocks[WMK_CTL_CLOCKS];
 /*
- * Settings of a session: what CREATE chooses and nothing changes later. The request, the session, its state file and
- * answers have this structure. No status, no counts and nothing that follows from other members belongs here.
+ * Settings of a session, chosen by CREATE and constant afterwards. The request, the session, its state file and replies
+ * have this structure. It contains no status, no counts and no derived values.
  *
  * A new setting is a member of the structure and a line of WMK_CTL_SETTINGS.
  */
 struct wmk_ctl_settings {
-	uint64_t max_size;           /* bytes that its trace may have; 0: no limit */
+	uint64_t max_size;           /* maximum bytes of its trace; 0: no limit */
 	uint32_t trace_format;       /* enum wmk_ctl_trace_format */
-	uint32_t clock;              /* enum wmk_ctl_clock; only in a request DEFAULT */
-	bool no_statedump;           /* what existed when it began is not recorded */
-	/* directory with the files of its rings; in a request: where it is made; "": none */
+	uint32_t clock;              /* enum wmk_ctl_clock; DEFAULT only in requests */
+	bool no_statedump;           /* no state dump is recorded */
+	/* directory with the files of its rings; in a request: where it is created; "": none */
 	const char *shm_path;
-	const char *description;     /* for people; "": none */
+	const char *description;     /* any text; "": none */
 };
 /*
- * Members of a structure `s` that has them in `settings`, shared with the public description of a session: in two
- * parts, as in JSON there is status between them.
+ * Members of a structure `s` that has them in `settings`, shared with the public description of a session. In two
+ * parts, since JSON has status between them.
  */
 #define WMK_CTL_SETTING(kind, s, ...) WMK_SHARED_IN(kind, s, settings, waymark_ctl_session_info, __VA_ARGS__)
 #define WMK_CTL_SETTINGS_SIZE(s) WMK_CTL_SETTING(U64, s, max_size)
@@ -159,10 +159,10 @@ struct wmk_ctl_settings {
 	WMK_CTL_SETTING(TEXT, s, shm_path, WMK_OBJECT_TEXT_MAX), \
 	WMK_CTL_SETTING(TEXT, s, description, WMK_CTL_DESCRIPTION_MAX)
 
-/* An application that was not recorded, or in part only. */
+/* An application that was not recorded, or only in part. */
 #define WMK_CTL_UNRECORDED_MAX 64u
 struct wmk_ctl_unrecorded {
-	uint64_t pid, uid;           /* pid 0: not one application, but whichever started meanwhile */
+	uint64_t pid, uid;           /* pid 0: any application that started meanwhile */
 	const char *name;
 	uint32_t reason;             /* enum wmk_unrecorded */
 	bool in_part;
@@ -175,26 +175,26 @@ struct wmk_ctl_session {
 	uint64_t uid, gid;           /* owner */
 	uint64_t created;            /* seconds since 1970 */
 	bool active;
-	bool started;                /* was active once */
+	bool started;                /* has been active */
 	struct wmk_ctl_settings settings;
-	bool full;                   /* it has max_size: stopped by itself */
-	bool stopping;               /* it has stopped, and its last records are not written yet */
+	bool full;                   /* stopped by the daemon because the trace has reached max_size */
+	bool stopping;               /* stopped, but the last records are not written yet */
 	struct wmk_list channels;    /* of struct wmk_ctl_channel */
 	struct wmk_ctl_trackers trackers;
 	struct wmk_counts counts;
-	struct wmk_list unrecorded;  /* of struct wmk_ctl_unrecorded; the daemon's to fill */
-	uint64_t unrecorded_more;    /* beside those */
+	struct wmk_list unrecorded;  /* of struct wmk_ctl_unrecorded; set by the daemon */
+	uint64_t unrecorded_more;    /* number of further ones */
 };
 
 struct wmk_ctl_field {
-	const char *name, *type, *unit;    /* type in words: "u32", "string", "enum color", "u8[16]" */
+	const char *name, *type, *unit;    /* type as text: "u32", "string", "enum color", "u8[16]" */
 };
 
 struct wmk_ctl_event {
 	const char *provider, *name;
 	uint32_t kind;               /* enum waymark_kind */
 	uint32_t level;              /* enum waymark_level */
-	const char *file;            /* of the kernel: events/SUBSYSTEM/NAME, where tracefs describes it */
+	const char *file;            /* kernel events: events/SUBSYSTEM/NAME in tracefs */
 	uint32_t line;
 	bool enabled;                /* in a session that records */
 	struct wmk_list fields;      /* of struct wmk_ctl_field */
@@ -204,8 +204,8 @@ struct wmk_ctl_app {
 	uint64_t pid, uid, gid, start_time;
 	const char *name, *exe;
 	bool connected;
-	uint32_t n_events;           /* also when they are not listed */
-	const char *why;             /* what is wrong with it, "" if nothing */
+	uint32_t n_events;           /* also if `events` is empty */
+	const char *why;             /* why it is not recorded, or only in part; "": no problem */
 	struct wmk_list events;      /* of struct wmk_ctl_event */
 };
 
@@ -217,18 +217,19 @@ struct wmk_ctl_version_reply {
 	const char *rundir;
 };
 
-/* What every command over applications answers. */
+/* Reply to every command that affects applications. */
 struct wmk_ctl_outcome {
-	/* of struct wmk_ctl_app (no events): have not confirmed in time; they will when they can */
+	/* of struct wmk_ctl_app (no events): applications that have not confirmed in time, and may confirm later */
 	struct wmk_list unanswered;
-	struct wmk_list warnings;    /* of const char *: sentences for people */
-	struct wmk_list sessions;    /* of struct wmk_ctl_session: those that the command was about, as they are now */
+	struct wmk_list warnings;    /* of const char *: messages */
+	/* of struct wmk_ctl_session: the sessions of the command, in their current state */
+	struct wmk_list sessions;
 };
 
 struct wmk_ctl_create {
-	const char *name;            /* "": a name is made from the time */
-	const char *path;            /* absolute; "": the default place under the client's home, which it names: */
-	const char *home;            /* directory in which the default place is */
+	const char *name;            /* "": the daemon generates one from the time */
+	const char *path;            /* absolute; "": the default directory below `home` */
+	const char *home;            /* the client's home directory, for the default path */
 	struct wmk_ctl_settings settings;
 };
 /* DESTROY, START, STOP, CLEAR; "": all of the client's (DESTROY, STOP) */
@@ -238,26 +239,25 @@ struct wmk_ctl_sessions { struct wmk_list sessions; };
 struct wmk_ctl_list_apps { bool events; const char *pattern; uint64_t pid; };   /* pattern "": all; pid 0: all */
 struct wmk_ctl_apps { struct wmk_list apps; };
 struct wmk_ctl_list_kernel {
-	struct wmk_list patterns;    /* of const char *, as of rules of kernel channels; empty: all */
-	bool fields;                 /* tell the events' fields */
-	bool lacks;                  /* find out what the kernel lacks */
+	struct wmk_list patterns;    /* of const char *, as in rules of kernel channels; empty: all */
+	bool fields;                 /* include the fields of events */
+	bool lacks;                  /* include missing features of the kernel */
 };
 struct wmk_ctl_kernel {
 	/*
-	 * of struct wmk_ctl_event: provider is the kernel's subsystem, the name that in traces; a system call is
-	 * "syscall", its name
+	 * of struct wmk_ctl_event: `provider` is the kernel's subsystem, `name` that in traces; system calls have the
+	 * provider "syscall"
 	 */
 	struct wmk_list events;
-	struct wmk_list lacks;       /* of const char *: sentences */
-	const char *clock;           /* that stamps records, as the kernel calls it; "": none that is the daemon's */
+	struct wmk_list lacks;       /* of const char *: messages */
+	const char *clock;           /* clock of kernel records, as the kernel calls it; "": not the daemon's clock */
 };
 /*
- * A channel that exists is enabled again; options that differ from what it has are refused. Its rules and contexts are
- * added.
+ * An existing channel is enabled again; settings that differ are refused. Rules and contexts of the request are added.
  */
 struct wmk_ctl_enable_channel { const char *session; struct wmk_ctl_channel channel; };
 struct wmk_ctl_disable_channel { const char *session, *channel; struct wmk_ctl_domain domain; };
-/* channel "": the only one of the domain, or "channel0", made if need be. */
+/* channel "": the only one of the domain, or "channel0", which is created if absent. */
 struct wmk_ctl_enable_event { const char *session, *channel; struct wmk_ctl_domain domain; struct wmk_list rules; };
 /* empty: all */
 struct wmk_ctl_disable_event { const char *session, *channel; struct wmk_ctl_domain domain; struct wmk_list patterns; };

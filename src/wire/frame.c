@@ -2,10 +2,10 @@
 /*
  * frame.c - frames over a stream socket, and the descriptors that travel with them (see wire.h).
  *
- * The kernel hands over descriptors no later than the first byte of the piece that they were sent with, and a sender
- * attaches them to a piece that begins with the first of their frames, or before: when any byte of a frame with
- * WMK_FRAME_FD is here, its descriptor is too. So descriptors are taken in order. Short frames go in one piece,
- * whatever descriptors they have: an answer is one message to whom it wakes.
+ * A piece is the data of one sendmsg(). The kernel delivers descriptors with the first byte of their piece or earlier.
+ * The sender attaches them to a piece that starts at or before the first of their frames. So the descriptor of a frame
+ * with WMK_FRAME_FD is received with any byte of that frame or earlier, and descriptors are assigned in order. Short
+ * frames are sent in one piece, with or without descriptors, so that a reply wakes the receiver once.
  */
 #include "wire/wire.h"
 
@@ -20,10 +20,11 @@
 
 #define IN_START 16384u
 /*
- * as many as Linux lets one have (SCM_MAX_FD): the kernel closes what there is no room for, and we would wait for that
+ * Linux's limit for one message (SCM_MAX_FD). With less room, the kernel would close the rest in recvmsg(), which can
+ * block.
  */
 #define FDS_OF_A_MESSAGE 253u
-/* bytes of a piece with several descriptors: the smallest socket buffer takes so many as a whole */
+/* maximum bytes of a piece with several descriptors: the smallest socket buffer accepts them at once */
 #define SHARED_PIECE_BYTES 2048u
 
 /* ── out ─────────────────────────────────────────────────────────────────────────────────────────────── */
@@ -73,12 +74,13 @@ static int out_fd(struct wmk_out *out, int fd)
 	return 0;
 }
 
-/* The body is `a` and then `b`. */
+/* Append a frame whose body is `a` followed by `b`. */
 static int frame_append(struct wmk_out *out, struct wmk_frame *frame, const void *a, size_t a_len, const void *b,
 			size_t b_len, int fd)
 {
 	if (a_len > WMK_FRAME_MAX || b_len > WMK_FRAME_MAX - a_len)
-		return wmk_error(-EMSGSIZE, "a message of %zu bytes: %u may be", a_len + b_len, WMK_FRAME_MAX);
+		return wmk_error(-EMSGSIZE, "a message of %zu bytes exceeds the limit of %u", a_len + b_len,
+				 WMK_FRAME_MAX);
 	frame->length = (uint32_t)(a_len + b_len);
 	frame->version = WMK_WIRE_VERSION;
 	int err = out_reserve(out, sizeof(*frame) + a_len + b_len);
@@ -111,7 +113,7 @@ int wmk_out_frame_parts(struct wmk_out *out, enum wmk_msg type, const void *a, s
 
 struct frame_piece {
 	size_t end;
-	unsigned n_fds;                  /* which travel along: all whose frames begin in it */
+	unsigned n_fds;                  /* descriptors of the piece: of all frames that begin in it */
 };
 
 static struct frame_piece piece_next(const struct wmk_out *out)
@@ -123,7 +125,7 @@ static struct frame_piece piece_next(const struct wmk_out *out)
 	while (piece.n_fds < out->n_fds && piece.n_fds < WMK_WIRE_FDS_AT_ONCE &&
 	       out->fds[piece.n_fds].at < out->sent + SHARED_PIECE_BYTES)
 		piece.n_fds++;
-	/* one that is at its beginning goes with however long a piece */
+	/* a single descriptor whose frame begins the piece does not limit its length */
 	if (piece.n_fds > 1 || (piece.n_fds == 1 && out->fds[0].at > out->sent))
 		piece.end = out->len < out->sent + SHARED_PIECE_BYTES ? out->len : out->sent + SHARED_PIECE_BYTES;
 	if (piece.n_fds < out->n_fds && out->fds[piece.n_fds].at < piece.end)
@@ -203,7 +205,7 @@ void wmk_out_free(struct wmk_out *out)
 
 /* ── in ──────────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Room to read into: for the rest of the frame that has begun, but at most as much again as has come. */
+/* Make room for the rest of the current frame, but at most double the received bytes. */
 static int in_reserve(struct wmk_in *in)
 {
 	struct wmk_frame frame;
@@ -229,7 +231,7 @@ static int in_reserve(struct wmk_in *in)
 		in->buf = buf;
 		in->cap = want < IN_START ? IN_START : want;
 	}
-	return in->len < in->cap ? 0 : wmk_error(-ENOBUFS, "messages are waiting to be taken");
+	return in->len < in->cap ? 0 : wmk_error(-ENOBUFS, "the buffer is full of complete messages");
 }
 
 static void close_unclaimed(const struct wmk_in *in, int fd)
@@ -240,7 +242,7 @@ static void close_unclaimed(const struct wmk_in *in, int fd)
 		close(fd);
 }
 
-/* How many came. */
+/* Store the received descriptors, and return their number. */
 static size_t fds_take(struct wmk_in *in, struct msghdr *msg)
 {
 	size_t came = 0;
@@ -284,9 +286,11 @@ int wmk_in_receive(struct wmk_in *in, int sock)
 	const size_t came = fds_take(in, &msg);
 
 	in->len += (size_t)n;
-	/* else the next one's descriptor would be taken for this one's */
+	/* after a lost descriptor, frames would get the wrong ones */
 	if (came > WMK_WIRE_FDS_AT_ONCE || msg.msg_flags & MSG_CTRUNC)
-		return wmk_error(-EMFILE, "descriptors were lost on the way: too many are open here, or came at once");
+		return wmk_error(-EMFILE,
+				 "received descriptors were lost: too many are open, or more than %u came at once",
+				 WMK_WIRE_FDS_AT_ONCE);
 	return n > 0;
 }
 
@@ -302,28 +306,29 @@ int wmk_in_frame(struct wmk_in *in, struct wmk_frame *frame, const void **body, 
 
 	*fd = -1;
 	if (have == 0 && in->len < in->cap)
-		/* nothing is left that could have announced them (a full buffer may hold the beginning of a piece) */
+		/* no frame has these descriptors (a full buffer may end before their frames) */
 		fds_close(in);
 	if (have < sizeof(*frame))
 		return 0;
 	memcpy(frame, in->buf + in->next, sizeof(*frame));
 	if (frame->version != WMK_WIRE_VERSION)
-		return wmk_error(-EPROTONOSUPPORT, "the other side speaks version %u of the protocol, this side %u",
+		return wmk_error(-EPROTONOSUPPORT, "unsupported version %u of the protocol: this side has version %u",
 				 frame->version, WMK_WIRE_VERSION);
 	if (frame->flags & ~WMK_FRAME_FD)
-		return wmk_error(-EPROTO, "a message with unknown flags");
+		return wmk_error(-EPROTO, "a message has unknown flags 0x%x", frame->flags);
 #ifdef WMK_PLANTED_BUG                       /* the fuzzer must find this */
 	if ((uint32_t)(frame->length + sizeof(*frame)) > have)
 		return 0;
 #else
 	if (frame->length > WMK_FRAME_MAX)
-		return wmk_error(-EPROTO, "a message of %u bytes: %u may be", frame->length, WMK_FRAME_MAX);
+		return wmk_error(-EPROTO, "a message of %u bytes exceeds the limit of %u", frame->length,
+				 WMK_FRAME_MAX);
 	if (frame->length > have - sizeof(*frame))
 		return 0;
 #endif
 	if (frame->flags & WMK_FRAME_FD) {
 		if (in->n_fds == 0)
-			return wmk_error(-EPROTO, "a message came without its descriptor");
+			return wmk_error(-EPROTO, "a message lacks its descriptor");
 		*fd = in->fds[0];
 		memmove(&in->fds[0], &in->fds[1], --in->n_fds * sizeof(in->fds[0]));
 	}

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Locked. What cannot be written is missing as a hint. */
+/* Locked. A failed write is ignored: the file only has hints. */
 static void write_out(struct wmk_hints_file *file)
 {
 	if (pwrite(file->fd, &file->is, sizeof(file->is), 0) < 0)
@@ -24,7 +24,7 @@ int wmk_hints_create(struct wmk_hints_file *file, int rundir_fd)
 	file->is = (struct wmk_hints){ .magic = WMK_HINTS_MAGIC };
 	file->fd = openat(rundir_fd, WMK_HINTS_FILE, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (file->fd < 0 || fchmod(file->fd, 0644) != 0) {
-		const int err = wmk_error(-errno, "cannot make \"" WMK_HINTS_FILE "\" in the runtime directory");
+		const int err = wmk_error(-errno, "cannot create \"" WMK_HINTS_FILE "\" in the runtime directory");
 
 		if (file->fd >= 0)
 			close(file->fd);

@@ -3,8 +3,8 @@
  * hints.h - the file `hints` in the runtime directory, which applications read while they wait for the answer to their
  * registration. The daemon writes it.
  *
- * A reader may see it absent, stale or half changed: it decides how long a constructor waits, and what the helper
- * thread prepares meanwhile, nothing else.
+ * The file may be absent, outdated or partly changed. It only affects how long a constructor waits, and what the helper
+ * thread prepares meanwhile.
  */
 #ifndef WMK_WIRE_HINTS_H
 #define WMK_WIRE_HINTS_H
@@ -32,18 +32,18 @@ struct wmk_hints_file {
 	struct wmk_hints is;
 };
 
-/* Make the file anew in the directory `rundir_fd`: 0644, whatever the umask is. 0 or -errno with a cause chain. */
+/* Create the file in the directory `rundir_fd`, with mode 0644 for any umask. 0 or -errno with a cause chain. */
 int wmk_hints_create(struct wmk_hints_file *file, int rundir_fd);
-/* Any thread. */
+/* Set pid and start time of the daemon. Any thread. */
 void wmk_hints_set_daemon(struct wmk_hints_file *file, pid_t pid, uint64_t start);
-/* One session more, or less, wants state dumps: applications prepare them while they wait. Any thread. */
+/* Count a session with state dumps, or (not `more`) its end. Applications then prepare a dump early. Any thread. */
 void wmk_hints_count_dumps(struct wmk_hints_file *file, bool more);
-/* The file goes. */
+/* Remove the file. */
 void wmk_hints_remove(struct wmk_hints_file *file, int rundir_fd);
 
 /* ── an application's side ───────────────────────────────────────────────────────────────────────────── */
 
-/* Read the file of `rundir`: a plain file of `owner` or root, which no other user can write. Else false, and zeros. */
+/* Read the file in `rundir`: a regular file of `owner` or root that no other user can write. Else false, and zeros. */
 bool wmk_hints_read(const char *rundir, uid_t owner, struct wmk_hints *hints);
 
 #endif

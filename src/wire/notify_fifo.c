@@ -17,7 +17,7 @@ int wmk_notify_create(int rundir_fd)
 {
 	struct stat st;
 
-	/* (more than the owner may read it, whatever made it) */
+	/* an existing FIFO is reused, after its mode is set */
 	if (fstatat(rundir_fd, WMK_NOTIFY_FIFO, &st, AT_SYMLINK_NOFOLLOW) == 0) {
 		if (wmk_rundir_file_is_trusted(&st, S_IFIFO, geteuid()) && st.st_nlink == 1 &&
 		    fchmodat(rundir_fd, WMK_NOTIFY_FIFO, 0644, 0) == 0)
@@ -25,7 +25,7 @@ int wmk_notify_create(int rundir_fd)
 		unlinkat(rundir_fd, WMK_NOTIFY_FIFO, 0);
 	}
 	if (mkfifoat(rundir_fd, WMK_NOTIFY_FIFO, 0600) != 0 || fchmodat(rundir_fd, WMK_NOTIFY_FIFO, 0644, 0) != 0)
-		return wmk_error(-errno, "cannot make the FIFO \"" WMK_NOTIFY_FIFO "\" in the runtime directory");
+		return wmk_error(-errno, "cannot create the FIFO \"" WMK_NOTIFY_FIFO "\" in the runtime directory");
 	return 0;
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * object.c - structures as bytes, by their tables (see object.h). Encoding, decoding and copying are one walk over the
- * table each. A walk keeps the path to the member that it is at, so that an error can name it:
- * channels[2].rules[0].pattern.
+ * object.c - encode, decode and copy structures by their tables (see object.h). Each of the three walks the table. A
+ * walk keeps the path to the current member, so that an error can name it: channels[2].rules[0].pattern.
  */
 #include "wire/object.h"
 
@@ -16,7 +15,7 @@
 #include <string.h>
 
 _Static_assert(WMK_OBJECT_PART_MAX + sizeof(struct wmk_frame) <= WMK_WIRE_KEEP, "a part is received at once");
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "numbers are sent as they lie in memory");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "numbers are sent as they are in memory");
 
 static const struct wmk_member empty_members[] = { WMK_MEMBER(U32, wmk_empty, reserved) };
 const struct wmk_object wmk_empty_object = WMK_OBJECT_OF("empty", wmk_empty, empty_members);
@@ -29,7 +28,7 @@ const struct wmk_request_type *wmk_request_type_find(const struct wmk_request_ty
 	return NULL;
 }
 
-/* Where a walk is: the members that it went through, and in lists the element. */
+/* The path of a walk: the members from the root, with the index of list elements. */
 struct object_path {
 	struct {
 		const char *name;
@@ -41,7 +40,7 @@ struct object_path {
 static int path_push(struct object_path *path, const char *name, int err)
 {
 	if (path->depth == WMK_OBJECT_DEPTH_MAX)
-		return wmk_error(err, "an object in more than %u others, at its member %s", WMK_OBJECT_DEPTH_MAX, name);
+		return wmk_error(err, "%s: objects are nested more than %u levels deep", name, WMK_OBJECT_DEPTH_MAX);
 	path->steps[path->depth].name = name;
 	path->steps[path->depth++].element = -1;
 	return 0;
@@ -72,7 +71,7 @@ static int path_error(const struct object_path *path, const char *name, int err,
 
 		len += n > 0 ? (size_t)n : 0;
 	}
-	return wmk_error(err, "%s%s: %s: %llu, and %llu may be", text, name, what, number, limit);
+	return wmk_error(err, "%s%s: %llu %s, above the limit of %llu", text, name, number, what, limit);
 }
 
 static const struct wmk_list *list_at(const void *object, const struct wmk_member *m)
@@ -105,7 +104,7 @@ size_t wmk_member_size(const struct wmk_member *m)
 	}
 }
 
-/* Bytes in memory of an element of a list. */
+/* Bytes of a list element in memory. */
 static size_t element_size(const struct wmk_member *m)
 {
 	return m->kind == WMK_MEMBER_LIST    ? m->of->size
@@ -119,12 +118,12 @@ struct object_writer {
 	uint8_t *bytes;
 	size_t len, cap;
 	struct object_path path;
-	struct wmk_out *out; /* what fills a frame is appended here; NULL: all stays in `bytes` */
+	struct wmk_out *out; /* receives each full frame; NULL: everything stays in `bytes` */
 	uint32_t request;
 	size_t appended;         /* bytes that were appended */
 };
 
-/* Append what there is as a frame, and begin anew. */
+/* Append the buffer as a frame, and empty it. */
 static int put_frame(struct object_writer *w, uint16_t type)
 {
 	const int err = wmk_out_frame(w->out, (enum wmk_msg)type, w->request, w->bytes, w->len, -1);
@@ -158,7 +157,7 @@ static int put(struct object_writer *w, const void *data, size_t size)
 	const uint8_t *at = data;
 
 	if (size > WMK_OBJECT_MAX - w->appended - w->len)
-		return wmk_error(-EMSGSIZE, "the message is larger than %u bytes", WMK_OBJECT_MAX);
+		return wmk_error(-EMSGSIZE, "the message exceeds the limit of %u bytes", WMK_OBJECT_MAX);
 	while (w->out && size > WMK_OBJECT_PART_MAX - w->len) {
 		const size_t fits = WMK_OBJECT_PART_MAX - w->len;
 		int err = buffer_append(w, at, fits);
@@ -216,7 +215,7 @@ static int put_number(struct object_writer *w, const struct wmk_member *m, const
 	if (m->kind == WMK_MEMBER_ENUM) {
 		memcpy(&word, at, sizeof(word));
 		if (word >= m->n_names)
-			return path_error(&w->path, m->name, -EINVAL, "number of a word", word, m->n_names - 1);
+			return path_error(&w->path, m->name, -EINVAL, "as an enum value", word, m->n_names - 1);
 	}
 	return put(w, at, wmk_member_size(m));
 }
@@ -257,7 +256,7 @@ static int put_all(struct object_writer *w, const struct wmk_object *is, const v
 {
 	const int err = put_object(w, is, object);
 
-	return err < 0 ? wmk_error_add(err, "the object '%s' cannot be sent", is->name) : 0;
+	return err < 0 ? wmk_error_add(err, "cannot encode the object '%s'", is->name) : 0;
 }
 
 long wmk_object_encode(const struct wmk_object *is, const void *object, uint8_t **bytes)
@@ -284,14 +283,14 @@ int wmk_object_send(struct wmk_out *out, uint16_t type, uint32_t request, const 
 	if (err == 0)
 		err = put_frame(&w, type);
 	if (err < 0)
-		out->len = out->sent + before;   /* no half of an object */
+		out->len = out->sent + before;   /* remove the frames of the incomplete object */
 	free(w.bytes);
 	return err;
 }
 
 /* ── decoding ────────────────────────────────────────────────────────────────────────────────────────── */
 
-#define CACHED 256u           /* texts that are remembered: a power of two */
+#define CACHED 256u           /* texts in the cache: a power of two */
 #define CACHED_LEN_MAX 64u
 
 struct object_reader {
@@ -300,8 +299,8 @@ struct object_reader {
 	struct wmk_arena *arena;
 	struct object_path path;
 	/*
-	 * Lists say the same again and again (a thousand programs of one build, their events): the last of each place
-	 * is taken again.
+	 * Lists repeat texts (a thousand applications of one build, their events): the last text of each hash value is
+	 * shared.
 	 */
 	const char *cached[CACHED];
 };
@@ -309,14 +308,14 @@ struct object_reader {
 static int get(struct object_reader *r, const struct wmk_member *m, void *to, size_t size)
 {
 	if (size > r->left)
-		return path_error(&r->path, m->name, -EPROTO, "bytes that are missing in the message", size, r->left);
+		return path_error(&r->path, m->name, -EPROTO, "bytes in the rest of the message", size, r->left);
 	memcpy(to, r->at, size);
 	r->at += size;
 	r->left -= size;
 	return 0;
 }
 
-/* The next `len` bytes, which are there and have no zero among them; NULL: no memory. */
+/* Take the next `len` bytes, which exist and contain no NUL, as a text; NULL: no memory. */
 static const char *take_text(struct object_reader *r, uint32_t len)
 {
 	const char *none = NULL, **cached = len > CACHED_LEN_MAX
@@ -345,7 +344,7 @@ static int get_text(struct object_reader *r, const struct wmk_member *m, uint8_t
 		return err;
 #ifndef WMK_PLANTED_BUG_OBJECT           /* the fuzzer must find this */
 	if (len > r->left)
-		return path_error(&r->path, m->name, -EPROTO, "bytes of text in the message", len, r->left);
+		return path_error(&r->path, m->name, -EPROTO, "bytes of text in the rest of the message", len, r->left);
 #endif
 	if (len > limit)
 		return path_error(&r->path, m->name, -EPROTO, "bytes of text", len, limit);
@@ -354,7 +353,7 @@ static int get_text(struct object_reader *r, const struct wmk_member *m, uint8_t
 		return 0;
 	}
 	if (memchr(r->at, '\0', len))
-		return path_error(&r->path, m->name, -EPROTO, "bytes of zero in a text", 1, 0);
+		return path_error(&r->path, m->name, -EPROTO, "NUL bytes in a text", 1, 0);
 	const char *text = take_text(r, len);
 	if (!text)
 		return -ENOMEM;
@@ -362,7 +361,7 @@ static int get_text(struct object_reader *r, const struct wmk_member *m, uint8_t
 	return 0;
 }
 
-/* The fewest bytes that an object of the table is encoded in. */
+/* The minimum size of an encoded object of the table. */
 static size_t min_size(const struct wmk_object *is)
 {
 	size_t size = 0;
@@ -400,7 +399,7 @@ static int get_list(struct object_reader *r, const struct wmk_member *m, struct 
 	if (n > m->limit)
 		return path_error(&r->path, m->name, -EPROTO, "elements", n, m->limit);
 	if (n > r->left / element_min_size(m))
-		return path_error(&r->path, m->name, -EPROTO, "elements in the message", n,
+		return path_error(&r->path, m->name, -EPROTO, "elements in the rest of the message", n,
 				  r->left / element_min_size(m));
 	err = wmk_arena_list(r->arena, list, n, element_size(m));
 	if (err == 0)
@@ -431,9 +430,9 @@ static int get_number(struct object_reader *r, const struct wmk_member *m, uint8
 		return err;
 	memcpy(&word, bytes, sizeof(word));
 	if (m->kind == WMK_MEMBER_BOOL && bytes[0] > 1)
-		return path_error(&r->path, m->name, -EPROTO, "truth", bytes[0], 1);
+		return path_error(&r->path, m->name, -EPROTO, "as a boolean", bytes[0], 1);
 	if (m->kind == WMK_MEMBER_ENUM && word >= m->n_names)
-		return path_error(&r->path, m->name, -EPROTO, "number of a word", word, m->n_names - 1);
+		return path_error(&r->path, m->name, -EPROTO, "as an enum value", word, m->n_names - 1);
 	memcpy(to, bytes, wmk_member_size(m));
 	return 0;
 }
@@ -476,13 +475,13 @@ int wmk_object_decode(const struct wmk_object *is, const void *body, size_t len,
 
 	memset(object, 0, is->size);
 	if (len > WMK_OBJECT_MAX)
-		return wmk_error(-EPROTO, "a message of %zu bytes: %u may be", len, WMK_OBJECT_MAX);
+		return wmk_error(-EPROTO, "a message of %zu bytes exceeds the limit of %u", len, WMK_OBJECT_MAX);
 	int err = get_object(&r, is, object);
 	if (err == 0 && r.left)
-		err = wmk_error(-EPROTO, "%zu bytes are left over", r.left);
+		err = wmk_error(-EPROTO, "%zu bytes after the last member", r.left);
 	if (err < 0) {
 		memset(object, 0, is->size);
-		wmk_error_add(err, "the object '%s' cannot be read", is->name);
+		wmk_error_add(err, "cannot decode the object '%s'", is->name);
 	}
 	return err;
 }

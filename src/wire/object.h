@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * object.h - structures that travel: one table per structure says what its members are; the codec, the printer and the
- * reader of JSON (ctl/json.h) all follow that table, so that a member is named in one place.
+ * object.h - structures in messages: one table per structure describes its members. The codec, and the writer and
+ * reader of JSON (ctl/json.h), use this table, so that each member is described once.
  *
- *     struct wmk_ctl_channel ──wmk_object_encode()──► bytes of a frame's body ──wmk_object_decode()──► struct wmk_ctl_channel
- *            │                                                                                              │
- *            └──────────────────────────── ctl/json.h: list --json, save, load, the daemon's state ─────────┘
+ *     struct wmk_ctl_channel ──wmk_object_encode()──► body of a frame ──wmk_object_decode()──► struct wmk_ctl_channel
+ *            │                                                                                      │
+ *            └──────────────────────── ctl/json.h: list --json, save, load, the daemon's state ─────┘
  *
- * As bytes: the members in the table's order, fixed-width little-endian numbers; strings and lists with a u32 length in
- * front. Both sides have the same version (the frame's header says it), so no names travel. Nothing that comes in is
- * trusted: each length and count is held against the table's limit and against what is left of the body before anything
- * is allocated.
+ * Encoding: the members in the order of the table, numbers in little-endian order of fixed width, strings and lists
+ * with a u32 length in front. Both sides have the same version (checked in the frame's header), so names are not sent.
+ * Received objects are not trusted: each length and count is checked against the table's limit, and against the rest of
+ * the body, before memory is allocated.
  *
- * Memory: decoding puts all into one arena, freed as a whole. Strings that are absent decode as "" (never NULL);
- * encoding takes NULL for "".
+ * Memory: decoding allocates from one arena, which is freed as a whole. Empty strings decode as "" (never NULL); NULL
+ * is encoded as "".
  */
 #ifndef WMK_WIRE_OBJECT_H
 #define WMK_WIRE_OBJECT_H
@@ -27,7 +27,7 @@ enum wmk_member_kind {
 	WMK_MEMBER_U64,      /* uint64_t */
 	WMK_MEMBER_I64,      /* int64_t */
 	WMK_MEMBER_BOOL,     /* bool */
-	WMK_MEMBER_ENUM,     /* uint32_t, 0 .. n_words-1, in JSON one of `words` */
+	WMK_MEMBER_ENUM,     /* uint32_t, 0 .. n_names-1, in JSON one of `names` */
 	WMK_MEMBER_TEXT,     /* const char *, at most `limit` bytes, no NUL within */
 	WMK_MEMBER_UUID,     /* uint8_t[16] */
 	WMK_MEMBER_OBJECT,   /* a structure of type `of`, in place */
@@ -133,8 +133,8 @@ struct wmk_object {
 #define WMK_OBJECT_SHARED(names, s, p, members_) { WMK_OBJECT(names, s, members_), .view_size = sizeof(struct p) }
 
 /*
- * All that was decoded; of short texts that are the same, mostly one. Starts from zeros. Its limit is on the sum of
- * what it holds: a small message cannot unfold into a large one.
+ * The memory of decoded objects. Equal short texts mostly share one copy. Starts zeroed. The total size is limited, so
+ * that a small message cannot expand to a large object.
  */
 struct wmk_arena {
 	struct wmk_arena_piece *pieces;
@@ -145,12 +145,12 @@ struct wmk_arena {
 void *wmk_arena_alloc(struct wmk_arena *arena, size_t size);
 /* A copy; NULL with a cause chain. */
 const char *wmk_arena_text(struct wmk_arena *arena, const char *text);
-/* Make the empty list one of `n` zeroed elements of `size` bytes. 0 or -ENOMEM. */
+/* Allocate `n` zeroed elements of `size` bytes for an empty list. 0 or -ENOMEM. */
 int wmk_arena_list(struct wmk_arena *arena, struct wmk_list *list, uint32_t n, size_t size);
 /*
- * Room for one more element of `size` bytes at the end of the list: zeroed; NULL with a cause chain. Amortised: lists
- * grow by doubling, and a list that comes from here, from wmk_arena_list(), decoding or copying has room up to the next
- * power of two; no other list may be given.
+ * Append a zeroed element of `size` bytes to the list; NULL with a cause chain. Lists grow by doubling: the list must
+ * have its elements from this function, wmk_arena_list(), decoding or copying, which allocate up to the next power of
+ * two.
  */
 void *wmk_arena_append(struct wmk_arena *arena, struct wmk_list *list, size_t size);
 void wmk_arena_free(struct wmk_arena *arena);
@@ -159,32 +159,31 @@ void wmk_arena_free(struct wmk_arena *arena);
 struct wmk_empty { uint32_t reserved; };
 extern const struct wmk_object wmk_empty_object;
 
-/* A request of a protocol: its number and name, its object and that of its reply. */
+/* A request of a protocol: its number and name, its object and the object of its reply. */
 struct wmk_request_type {
 	uint16_t type;
 	const char *name;
 	const struct wmk_object *request, *reply;
 };
-/* NULL: `table` of `n` requests has none of this type. */
+/* Find a request in a table of `n`. NULL: none has this type. */
 const struct wmk_request_type *wmk_request_type_find(const struct wmk_request_type *table, unsigned n, uint16_t type);
 
 struct wmk_out;
 /*
- * Append a frame of `type` whose body is `object`. 0, -ENOMEM, -EMSGSIZE (a limit of the table, or WMK_OBJECT_MAX),
- * -EINVAL (a number that is none of its words'), with a cause chain that names the member. One of more than
- * WMK_OBJECT_PART_MAX bytes goes in several frames:
- * all but the last have the type WMK_OBJECT_PART, and the receiver joins the bodies, of whatever length, before it
- * decodes.
+ * Append a frame of `type` whose body is `object`. 0, -ENOMEM, -EMSGSIZE (above a limit of the table, or
+ * WMK_OBJECT_MAX), -EINVAL (an enum value without a name), with a cause chain that names the member. An object of more
+ * than WMK_OBJECT_PART_MAX bytes is sent in several frames: all but the last have the type WMK_OBJECT_PART. The
+ * receiver joins their bodies before it decodes.
  */
 #define WMK_OBJECT_PART 0x10fu
-#define WMK_OBJECT_PART_MAX (65536u - 16u)   /* with its header, what receivers keep room for */
+#define WMK_OBJECT_PART_MAX (65536u - 16u)   /* with the frame's header: the buffer size of receivers */
 int wmk_object_send(struct wmk_out *out, uint16_t type, uint32_t request, const struct wmk_object *is,
 		    const void *object);
-/* Bytes: malloc'd at *bytes, the length returned; or -errno as above. */
+/* Encode to memory from malloc() at *bytes. Returns the length, or -errno as above. */
 long wmk_object_encode(const struct wmk_object *is, const void *object, uint8_t **bytes);
 /*
- * Fill `object` (is->size bytes) from the whole of `body`. 0; -EPROTO, -ENOMEM, with a cause chain that names the
- * member: then `object` is all zeros, and what was decoded lies unused in the arena.
+ * Decode the whole `body` to `object` (is->size bytes). 0; -EPROTO, -ENOMEM, with a cause chain that names the member:
+ * then `object` is all zeros, and memory of the arena may be in use.
  */
 int wmk_object_decode(const struct wmk_object *is, const void *body, size_t len, void *object, struct wmk_arena *arena);
 /* A deep copy. 0 or -ENOMEM. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rundir.c - where an application and its controller meet (control.md, "Where things are"). From the uid alone: a
- * program and its daemon find the same place whatever their environments are; WAYMARK_RUNDIR overrides it, for
- * private runs.
+ * rundir.c - the runtime directory, in which applications and clients find the daemons (docs/control.md). It depends
+ * only on the uid, so that an application and its daemon use the same directory in any environment. WAYMARK_RUNDIR
+ * overrides it, for private runs.
  */
 #include "wire/wire.h"
 
@@ -16,13 +16,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* What fits before "/app.sock" (and the other names there, none longer than 15 bytes) into a socket's address. */
+/* Maximum length: the path of a socket also has a name of at most 15 bytes, such as "/app.sock". */
 #define RUNDIR_MAX (sizeof(((struct sockaddr_un *)0)->sun_path) - sizeof("/123456789012345"))
 
-#define FILE_BYTES 128             /* of the path of a file there */
+#define FILE_BYTES 128             /* maximum path of a file in the directory */
 
 /*
- * `text`, then `uid` unless that is UINT_MAX, at `at`; no printf: every program that is instrumented comes here when it
+ * Append `text` at `at`, and `uid` unless that is UINT_MAX. Without printf(), as each application calls this when it
  * starts.
  */
 static size_t append(char *buf, size_t size, size_t at, const char *text, uid_t uid)

@@ -62,7 +62,7 @@ static void test_asks_sessions(void **state)
 	assert_int_equal(waymark_ctl_list_sessions(ctl, "t", NULL), -ENOENT);
 	fake_rig_says("the command 'list-sessions' failed: there is no such session");
 	assert_int_equal(waymark_ctl_regenerate(ctl, "s", 2, NULL), -EINVAL);
-	fake_rig_says("what: number of a word: 2");
+	fake_rig_says("what: 2 as an enum value");
 }
 
 static void test_asks_events(void **state)

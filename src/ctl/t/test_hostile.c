@@ -147,12 +147,12 @@ static void test_misbehaves(void **state)
 		{ future_number, -EPROTO, "which was not sent" },
 		{ wrong_type, -EPROTO, "answers with a message of type" },
 		{ too_long, -EPROTO, "a message of 1048577 bytes" },
-		{ other_version, -EPROTONOSUPPORT, "speaks version" },
-		{ no_object, -EPROTO, "the object 'outcome' cannot be read" },
-		{ other_object, -EPROTO, "the object 'outcome' cannot be read" },
-		{ error_of_nothing, -EPROTO, "a message ERROR has number 0" },
+		{ other_version, -EPROTONOSUPPORT, "unsupported version" },
+		{ no_object, -EPROTO, "cannot decode the object 'outcome'" },
+		{ other_object, -EPROTO, "cannot decode the object 'outcome'" },
+		{ error_of_nothing, -EPROTO, "a message ERROR has error 0" },
 		{ endless_parts, -EPROTO, "answer has more than" },
-		{ promised_descriptor, -EPROTO, "without its descriptor" },
+		{ promised_descriptor, -EPROTO, "lacks its descriptor" },
 	};
 	struct fake_rig *rig = *state;
 	struct waymark_ctl_result *result;

@@ -405,7 +405,7 @@ static void invalid_frames_close_the_connection(void **state)
 	clients_open(geteuid(), 0, 0);
 	client_open(&client);            /* too long */
 	assert_int_equal(send(client.socket, &frame, sizeof(frame), 0), sizeof(frame));
-	expect_error(&client, EPROTO, "may be");
+	expect_error(&client, EPROTO, "exceeds the limit");
 	assert_int_equal(next(&client), 0);
 	client_close(&client);
 

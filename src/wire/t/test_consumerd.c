@@ -61,7 +61,7 @@ static void test_filters_fill_a_message_up_to_its_limit(void **state)
 		n++;
 	assert_true(n > 100);
 	assert_string_equal(wmk_error_get(0),
-			    "the filters of one kernel channel are more than can be told to its consumer");
+			    "the filters of one kernel channel exceed 12582912 bytes: use fewer or shorter filters");
 	assert_int_equal(events.n, n);
 	assert_true(encoded(&events) - none <= WMK_OBJECT_MAX / 4 * 3);
 	/* byte by byte: the largest filter that has room there */

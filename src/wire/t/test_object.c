@@ -167,12 +167,12 @@ static void test_limits_out(void **state)
 	assert_null(bytes); \
 	assert_says(says); \
 } while (0)
-	REFUSED(a.text = "twenty-one bytes long", -EMSGSIZE, "text: bytes of text: 21, and 20 may be");
-	REFUSED(a.leaf.text = "eleven byte", -EMSGSIZE, "leaf.text: bytes of text: 11");
-	REFUSED(a.word = 3, -EINVAL, "word: number of a word: 3, and 2 may be");
-	REFUSED(a.leaves.n = 4, -EMSGSIZE, "leaves: elements: 4, and 3 may be");
-	REFUSED(a.texts.n = 4, -EMSGSIZE, "texts: elements: 4");
-	REFUSED(a.numbers.n = 4, -EMSGSIZE, "numbers: elements: 4");
+	REFUSED(a.text = "twenty-one bytes long", -EMSGSIZE, "text: 21 bytes of text, above the limit of 20");
+	REFUSED(a.leaf.text = "eleven byte", -EMSGSIZE, "leaf.text: 11 bytes of text");
+	REFUSED(a.word = 3, -EINVAL, "word: 3 as an enum value, above the limit of 2");
+	REFUSED(a.leaves.n = 4, -EMSGSIZE, "leaves: 4 elements, above the limit of 3");
+	REFUSED(a.texts.n = 4, -EMSGSIZE, "texts: 4 elements");
+	REFUSED(a.numbers.n = 4, -EMSGSIZE, "numbers: 4 elements");
 	leaves[1].word = 7;
 	REFUSED((void)0, -EINVAL, "leaves[1].word: number of a word: 7");
 	leaves[1].word = 1;
@@ -201,7 +201,7 @@ static void test_cut_and_long(void **state)
 	bytes = realloc(bytes, len + 1);
 	bytes[len] = 0;
 	assert_int_equal(decode(bytes, len + 1), -EPROTO);
-	assert_says("1 bytes are left over");
+	assert_says("1 bytes after the last member");
 	free(bytes);
 }
 
@@ -217,19 +217,19 @@ static void test_corrupt_objects_are_refused(void **state)
 		uint32_t value;
 		const char *says;
 	} lies[] = {
-		{ TRUTH, 2, "truth: truth: 2, and 1 may be" },
-		{ WORD, 3, "word: number of a word: 3, and 2 may be" },
-		{ WORD, UINT32_MAX, "word: number of a word" },
-		{ TEXT, 21, "text: bytes of text: 21, and 20 may be" },
-		{ TEXT, UINT32_MAX, "text: bytes of text" },
-		{ TEXT + 4, 0, "text: bytes of zero" },
-		{ LEAF, 11, "leaf.text: bytes of text: 11, and 10 may be" },
-		{ LEAVES, 4, "leaves: elements: 4, and 3 may be" },
-		{ LEAVES, UINT32_MAX, "leaves: elements" },
-		{ LEAVES + 4 + 4 + 3, 3, "leaves[0].word: number of a word: 3" },
-		{ TEXTS, 4, "texts: elements: 4" },
-		{ TEXTS + 4, 4097, "texts[0].texts: bytes of text" },
-		{ NUMBERS, 4, "numbers: elements: 4" },
+		{ TRUTH, 2, "truth: 2 as a boolean, above the limit of 1" },
+		{ WORD, 3, "word: 3 as an enum value, above the limit of 2" },
+		{ WORD, UINT32_MAX, "word: 4294967295 as an enum value" },
+		{ TEXT, 21, "text: 21 bytes of text, above the limit of 20" },
+		{ TEXT, UINT32_MAX, "text: 4294967295 bytes of text" },
+		{ TEXT + 4, 0, "text: 1 NUL bytes in a text" },
+		{ LEAF, 11, "leaf.text: 11 bytes of text, above the limit of 10" },
+		{ LEAVES, 4, "leaves: 4 elements, above the limit of 3" },
+		{ LEAVES, UINT32_MAX, "leaves: 4294967295 elements" },
+		{ LEAVES + 4 + 4 + 3, 3, "leaves[0].word: 3 as an enum value" },
+		{ TEXTS, 4, "texts: 4 elements" },
+		{ TEXTS + 4, 4097, "texts[0].texts: 4097 bytes of text" },
+		{ NUMBERS, 4, "numbers: 4 elements" },
 	};
 	struct all a = example();
 	uint8_t *bytes;
@@ -251,11 +251,11 @@ static void test_corrupt_objects_are_refused(void **state)
 	uint32_t three = 3;
 	memcpy(bytes + NUMBERS, &three, 4);
 	assert_int_equal(decode(bytes, NUMBERS + 4 + 16), -EPROTO);
-	assert_says("numbers: elements in the message: 3, and 2 may be");
+	assert_says("numbers: 3 elements in the rest of the message, above the limit of 2");
 	assert_int_equal(decode(bytes, TEXTS + 4 + 8), -EPROTO);
-	assert_says("texts: elements in the message: 3, and 2 may be");
+	assert_says("texts: 3 elements in the rest of the message, above the limit of 2");
 	assert_int_equal(decode(bytes, LEAVES + 4 + 8), -EPROTO);
-	assert_says("leaves: elements in the message: 3, and 1 may be");
+	assert_says("leaves: 3 elements in the rest of the message, above the limit of 1");
 	free(bytes);
 }
 
@@ -286,12 +286,12 @@ static void test_nested_objects_are_limited_by_depth(void **state)
 	free(bytes);
 	nests[WMK_OBJECT_DEPTH_MAX].inner = (struct wmk_list){ &nests[WMK_OBJECT_DEPTH_MAX + 1], 1 };
 	assert_int_equal(wmk_object_encode(&nest_object, &nests[0], &bytes), -EMSGSIZE);
-	assert_says("in more than 8 others");
+	assert_says("nested more than 8 levels");
 	body = calloc(64, 2 * sizeof(*body));
 	for (unsigned i = 0; i < 63; i++)
 		body[2 * i + 1] = 1;
 	assert_int_equal(wmk_object_decode(&nest_object, body, 64 * 8, &back, &arena), -EPROTO);
-	assert_says("in more than 8 others");
+	assert_says("nested more than 8 levels");
 	free(body);
 	wmk_arena_free(&arena);
 }
@@ -327,7 +327,7 @@ static void test_arena_limit(void **state)
 	assert_null(wmk_arena_alloc(&arena, SIZE_MAX));
 	assert_non_null(wmk_arena_alloc(&arena, WMK_ARENA_MAX / 2));
 	assert_null(wmk_arena_alloc(&arena, WMK_ARENA_MAX / 2 + 1));
-	assert_says("unfolds into more than");
+	assert_says("exceeds the limit of");
 	wmk_arena_free(&arena);
 	free(body);
 }
