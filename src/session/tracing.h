@@ -130,8 +130,8 @@ struct wmk_consumer_port_ops {
 	 */
 	int (*output_check)(void *data, const struct wmk_trace_info *session);
 	/*
-	 * Optional, both. The traces that are in the session's directory for processes, by their `sub` (1: there are
-	 * more); and the end of one that nobody has open. Without the session's lock.
+	 * Both optional, without the lock of the session. List the traces of processes in the directory of the session
+	 * by their `sub` (1: there are more); remove one of them that is not open.
 	 */
 	int (*each_left)(void *data, const struct wmk_trace_info *session, int (*one)(void *one_data, const char *sub),
 			 void *one_data);

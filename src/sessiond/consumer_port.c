@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * consumer_port.c - traces and rings of sessions, given to the consumer daemon (see consumer_port.h).
+ * consumer_port.c - traces and rings of sessions at the consumer daemon (see consumer_port.h).
  *
- * What opens and declares is called with the session's lock held, what writes, counts and closes is not, but by one
- * thread of a session at a time (tracing.h). A request that the consumer does not answer in time (it is being replaced)
- * is done when it can be, the link sees to that:
- * it is no error here.
+ * Functions that open or declare run with the lock of the session held. Those that write, count or close run without
+ * it, in one thread per session at a time (tracing.h). If the consumer does not answer in time, because it is being
+ * replaced, the link performs the request later: that is no error here.
  */
 #include "sessiond/consumer_port_traces.h"
 
@@ -21,16 +20,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define GIVE_MS 1000               /* a shard waits for that, and with it programs that begin */
-/* until BPF records: the kernel verifies the program first, which takes a slow machine seconds */
+#define GIVE_MS 1000               /* to add a trace or rings: a shard waits, and with it applications that register */
+/* to add system calls by BPF: the kernel verifies the program first, which takes seconds on a slow machine */
 #define CALLS_MS 10000
-#define COUNT_MS 1000              /* who looks at a session does not wait for long: what was told last will do */
-#define METADATA_MS 5000           /* until metadata is replaced, for a command */
-#define WRITE_MS 60000             /* everything that was committed goes to disk */
+#define COUNT_MS 1000              /* to query counts: afterwards the latest counts are used */
+#define METADATA_MS 5000           /* to replace metadata, for a command */
+#define WRITE_MS 60000             /* to write everything committed to the disk */
 
 static uint64_t number_new(struct wmk_consumer_port *outlet)
 {
-	/* relaxed: only that no two are alike */
+	/* relaxed: the numbers need only be distinct */
 	return atomic_fetch_add_explicit(&outlet->numbers, 1, memory_order_relaxed) + 1;
 }
 
@@ -48,9 +47,9 @@ static void consumer_changed(void *data, pid_t pid, const char *words)
 	char text[400];
 
 	if (pid)
-		snprintf(text, sizeof(text), "%s runs, process %ld", side_name(side), (long)pid);
+		snprintf(text, sizeof(text), "%s runs: process %ld", side_name(side), (long)pid);
 	else
-		wmk_error_format(text, sizeof(text), "%s has died: %.300s", side_name(side), words ? words : "");
+		wmk_error_format(text, sizeof(text), "%s has crashed or cannot be started: %.300s", side_name(side), words ? words : "");
 	if (outlet->options.on_change)
 		outlet->options.on_change(outlet->options.data, text);
 }
@@ -78,7 +77,7 @@ static void consumer_ended(void *data, int err, const char *words)
 	char text[400];
 
 	(void)err;
-	wmk_error_format(text, sizeof(text), "%s will not be there any more: %.300s", side_name(side),
+	wmk_error_format(text, sizeof(text), "the link to %s has ended: %.300s", side_name(side),
 			 words ? words : "");
 	if (outlet->options.on_change)
 		outlet->options.on_change(outlet->options.data, text);
@@ -141,7 +140,7 @@ int wmk_consumer_port_open(const struct wmk_consumer_port_options *options, stru
 	if (!outlet || !outlet->rundir || !outlet->program) {
 		if (outlet)
 			wmk_consumer_port_close(outlet);
-		return wmk_error(-ENOMEM, "no memory for the outlet, or options of another version");
+		return wmk_error(-ENOMEM, "cannot open the consumer port: no memory, or invalid options");
 	}
 	*out = outlet;
 	return 0;
@@ -181,7 +180,7 @@ void wmk_consumer_port_close(struct wmk_consumer_port *outlet)
 
 /* ── traces ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* A time that is over is no failure: it is done later. */
+/* A timeout is no error: the request is performed later. */
 static int in_time(int err)
 {
 	if (err != -ETIMEDOUT)
@@ -265,8 +264,8 @@ static int metadata_replace(void *data, const char *text, size_t len, bool wait)
 	int err = wmk_consumer_link_metadata(trace->side->link, trace->number, text, len, true, wait ? METADATA_MS : 0);
 
 	/*
-	 * Rings that lied are named again when they are counted next. (relaxed, as whoever counts holds no lock: once
-	 * too often does no harm)
+	 * Corrupt rings are noted again at the next count. (relaxed, as threads that count hold no lock: a second note
+	 * does no harm)
 	 */
 	pthread_mutex_lock(&trace->lock);
 	for (struct port_rings *rings = trace->rings; rings; rings = rings->next)
@@ -279,11 +278,11 @@ static void trace_close(void *data)
 {
 	struct port_trace *trace = data;
 	struct wmk_consumer_port *outlet = trace->outlet;
-	/* One that did not come to be is closed with the session's lock held, and nothing of it is to be written. */
+	/* A trace without rings is closed with the lock of the session held, and has nothing to write. */
 	const int ms = trace->silent ? 0 : trace->used ? WRITE_MS : GIVE_MS;
 
 	if (!outlet->leaving && wmk_consumer_link_trace_remove(trace->side->link, trace->number, ms, NULL, NULL) < 0)
-		wmk_error_clear();       /* its rings were removed before, and what went wrong was told then */
+		wmk_error_clear();       /* its rings were removed before, and reported their errors */
 	trace_free(trace);
 }
 
@@ -370,7 +369,7 @@ static int kernel_give(struct port_rings *rings, const struct wmk_rings_info *in
 	return err == -ETIMEDOUT && kernel->n_calls ? 1 : 0;
 }
 
-/* By the number that the consumer has them by, if it does. */
+/* Create the entry of a ring set, with the number that the consumer has for it, if it holds it (*held). */
 static struct port_rings *rings_begin(struct port_trace *trace, const struct wmk_rings_info *info, bool *held)
 {
 	const uint64_t number = info->restored ? wmk_adopted_rings(trace->side, trace->number, info->stream_id) : 0;
@@ -386,7 +385,7 @@ static int kernel_open(void *data, const struct wmk_rings_info *info, const stru
 
 	if (!rings)
 		return -ENOMEM;
-	/* (also of one that it has: it may not know all events) */
+	/* (also if the consumer holds it: it may not know all events) */
 	int err = kernel_give(rings, info, kernel);
 	if (err < 0 && !held) {
 		rings_free(rings);
@@ -418,7 +417,7 @@ static int rings_open(void *data, const struct wmk_rings_info *info, struct waym
 	return 0;
 }
 
-/* Those of the link's functions that answer with a report. */
+/* The functions of the link that return a report. */
 typedef int asking(struct wmk_consumer_link *, uint64_t, uint64_t, int, struct wmk_arena *,
 		   struct wmk_consumerd_report *);
 
@@ -455,15 +454,15 @@ static int rings_stop(void *data, bool wait)
 }
 
 /*
- * The consumer clears whole traces: once is enough for all rings of one, for those at the end of the list (others may
- * come to its head).
+ * The consumer clears whole traces, so one request per trace is enough: for the rings at the end of the list, because
+ * new rings are inserted at its head.
  */
 static int rings_clear(void *data, bool wait)
 {
 	struct port_rings *rings = data;
 
 	memset(&rings->counts, 0, sizeof(rings->counts));
-	/* A stream that ends from here on is another matter. (relaxed, as elsewhere) */
+	/* Streams that end from here on are noted anew. (relaxed, as in metadata_replace()) */
 	atomic_store_explicit(&rings->named, false, memory_order_relaxed);
 	return rings->next
 		       ? 0
