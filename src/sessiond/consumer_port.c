@@ -27,10 +27,10 @@
 #define METADATA_MS 5000           /* to replace metadata, for a command */
 #define WRITE_MS 60000             /* to write everything committed to the disk */
 
-static uint64_t number_new(struct wmk_consumer_port *outlet)
+static uint64_t number_new(struct wmk_consumer_port *port)
 {
 	/* relaxed: the numbers need only be distinct */
-	return atomic_fetch_add_explicit(&outlet->numbers, 1, memory_order_relaxed) + 1;
+	return atomic_fetch_add_explicit(&port->numbers, 1, memory_order_relaxed) + 1;
 }
 
 /* ── the link ────────────────────────────────────────────────────────────────────────────────────────── */
@@ -43,56 +43,56 @@ static const char *side_name(const struct wmk_consumer_port_side *side)
 static void consumer_changed(void *data, pid_t pid, const char *words)
 {
 	const struct wmk_consumer_port_side *side = data;
-	const struct wmk_consumer_port *outlet = side->outlet;
+	const struct wmk_consumer_port *port = side->port;
 	char text[400];
 
 	if (pid)
 		snprintf(text, sizeof(text), "%s runs: process %ld", side_name(side), (long)pid);
 	else
-		wmk_error_format(text, sizeof(text), "%s has crashed or cannot be started: %.300s", side_name(side), words ? words : "");
-	if (outlet->options.on_change)
-		outlet->options.on_change(outlet->options.data, text);
+		wmk_error_format(text, sizeof(text), "%s does not run: %.300s", side_name(side), words ? words : "");
+	if (port->options.on_change)
+		port->options.on_change(port->options.data, text);
 }
 
 static void consumer_full(void *data, const char *path)
 {
-	const struct wmk_consumer_port *outlet = ((const struct wmk_consumer_port_side *)data)->outlet;
+	const struct wmk_consumer_port *port = ((const struct wmk_consumer_port_side *)data)->port;
 
-	if (outlet->options.on_full)
-		outlet->options.on_full(outlet->options.data, path);
+	if (port->options.on_full)
+		port->options.on_full(port->options.data, path);
 }
 
 static void consumer_stale(void *data, const char *path)
 {
-	const struct wmk_consumer_port *outlet = ((const struct wmk_consumer_port_side *)data)->outlet;
+	const struct wmk_consumer_port *port = ((const struct wmk_consumer_port_side *)data)->port;
 
-	if (outlet->options.on_stale)
-		outlet->options.on_stale(outlet->options.data, path);
+	if (port->options.on_stale)
+		port->options.on_stale(port->options.data, path);
 }
 
 static void consumer_ended(void *data, int err, const char *words)
 {
 	const struct wmk_consumer_port_side *side = data;
-	const struct wmk_consumer_port *outlet = side->outlet;
+	const struct wmk_consumer_port *port = side->port;
 	char text[400];
 
 	(void)err;
 	wmk_error_format(text, sizeof(text), "the link to %s has ended: %.300s", side_name(side),
 			 words ? words : "");
-	if (outlet->options.on_change)
-		outlet->options.on_change(outlet->options.data, text);
+	if (port->options.on_change)
+		port->options.on_change(port->options.data, text);
 }
 
 struct wmk_consumer_link *wmk_consumer_port_link(struct wmk_consumer_port_side *side)
 {
-	struct wmk_consumer_port *outlet = side->outlet;
+	struct wmk_consumer_port *port = side->port;
 	const struct wmk_consumer_link_options options = {
 		.size = sizeof(options),
-		.rundir = outlet->rundir,
-		.program = outlet->program,
+		.rundir = port->rundir,
+		.program = port->program,
 		.kernel = side->kernel,
-		.keep_free = outlet->options.keep_free,
-		.keep = outlet->options.keep,
+		.keep_free = port->options.keep_free,
+		.keep = port->options.keep,
 		.on_change = consumer_changed,
 		.on_full = consumer_full,
 		.on_stale = consumer_stale,
@@ -100,13 +100,13 @@ struct wmk_consumer_link *wmk_consumer_port_link(struct wmk_consumer_port_side *
 		.data = side,
 	};
 
-	pthread_mutex_lock(&outlet->lock);
+	pthread_mutex_lock(&port->lock);
 	if (!side->link && wmk_consumer_link_open(&options, WMK_CONSUMER_PORT_START_MS, &side->link) < 0)
 		side->link = NULL;
 	if (side->link && !side->listed)
 		wmk_adopted_ask(side);
 	struct wmk_consumer_link *link = side->link;
-	pthread_mutex_unlock(&outlet->lock);
+	pthread_mutex_unlock(&port->lock);
 	return link;
 }
 
@@ -115,48 +115,48 @@ bool wmk_port_side_has_consumer(const struct wmk_consumer_port_side *side)
 	char path[160];
 	struct stat st;
 
-	snprintf(path, sizeof(path), "%s/%s", side->outlet->rundir,
+	snprintf(path, sizeof(path), "%s/%s", side->port->rundir,
 		 side->kernel ? WMK_CONSUMERD_KERNEL_SOCKET : WMK_CONSUMERD_SOCKET);
 	return lstat(path, &st) == 0;
 }
 
-bool wmk_consumer_port_has_consumer(const struct wmk_consumer_port *outlet)
+bool wmk_consumer_port_has_consumer(const struct wmk_consumer_port *port)
 {
-	return wmk_port_side_has_consumer(&outlet->sides[0]) || wmk_port_side_has_consumer(&outlet->sides[1]);
+	return wmk_port_side_has_consumer(&port->sides[0]) || wmk_port_side_has_consumer(&port->sides[1]);
 }
 
 int wmk_consumer_port_open(const struct wmk_consumer_port_options *options, struct wmk_consumer_port **out)
 {
-	struct wmk_consumer_port *outlet = calloc(1, sizeof(*outlet));
+	struct wmk_consumer_port *port = calloc(1, sizeof(*port));
 
-	if (outlet && options->size == sizeof(*options)) {
-		outlet->options = *options;
-		outlet->rundir = strdup(options->rundir);
-		outlet->program = strdup(options->program);
-		pthread_mutex_init(&outlet->lock, NULL);
+	if (port && options->size == sizeof(*options)) {
+		port->options = *options;
+		port->rundir = strdup(options->rundir);
+		port->program = strdup(options->program);
+		pthread_mutex_init(&port->lock, NULL);
 		for (unsigned i = 0; i < 2; i++)
-			outlet->sides[i] = (struct wmk_consumer_port_side){ .outlet = outlet, .kernel = i == 1 };
+			port->sides[i] = (struct wmk_consumer_port_side){ .port = port, .kernel = i == 1 };
 	}
-	if (!outlet || !outlet->rundir || !outlet->program) {
-		if (outlet)
-			wmk_consumer_port_close(outlet);
+	if (!port || !port->rundir || !port->program) {
+		if (port)
+			wmk_consumer_port_close(port);
 		return wmk_error(-ENOMEM, "cannot open the consumer port: no memory, or invalid options");
 	}
-	*out = outlet;
+	*out = port;
 	return 0;
 }
 
-void wmk_consumer_port_leave(struct wmk_consumer_port *outlet)
+void wmk_consumer_port_leave(struct wmk_consumer_port *port)
 {
-	outlet->leaving = true;
+	port->leaving = true;
 }
 
-int wmk_consumer_port_shutdown(struct wmk_consumer_port *outlet)
+int wmk_consumer_port_shutdown(struct wmk_consumer_port *port)
 {
 	int first = 0;
 
 	for (unsigned i = 0; i < 2; i++) {
-		int err = outlet->sides[i].link ? wmk_consumer_link_shutdown(outlet->sides[i].link, WRITE_MS) : 0;
+		int err = port->sides[i].link ? wmk_consumer_link_shutdown(port->sides[i].link, WRITE_MS) : 0;
 
 		if (err < 0 && first == 0)
 			first = err;
@@ -164,18 +164,18 @@ int wmk_consumer_port_shutdown(struct wmk_consumer_port *outlet)
 	return first;
 }
 
-void wmk_consumer_port_close(struct wmk_consumer_port *outlet)
+void wmk_consumer_port_close(struct wmk_consumer_port *port)
 {
 	for (unsigned i = 0; i < 2; i++) {
-		wmk_adopted_drop(&outlet->sides[i]);
-		if (outlet->sides[i].link)
-			wmk_consumer_link_close(outlet->sides[i].link);
+		wmk_adopted_drop(&port->sides[i]);
+		if (port->sides[i].link)
+			wmk_consumer_link_close(port->sides[i].link);
 	}
-	if (outlet->rundir)
-		pthread_mutex_destroy(&outlet->lock);
-	free(outlet->rundir);
-	free(outlet->program);
-	free(outlet);
+	if (port->rundir)
+		pthread_mutex_destroy(&port->lock);
+	free(port->rundir);
+	free(port->program);
+	free(port);
 }
 
 /* ── traces ──────────────────────────────────────────────────────────────────────────────────────────── */
@@ -198,11 +198,11 @@ static struct port_trace *trace_new(struct wmk_consumer_port_side *side, uint64_
 		wmk_error(-ENOMEM, "no memory for a trace");
 		return NULL;
 	}
-	if (info->max_size && !(trace->budget = wmk_port_budget_join(side->outlet, info->path))) {
+	if (info->max_size && !(trace->budget = wmk_port_budget_join(side->port, info->path))) {
 		free(trace);
 		return NULL;
 	}
-	trace->outlet = side->outlet;
+	trace->port = side->port;
 	trace->side = side;
 	trace->number = number;
 	pthread_mutex_init(&trace->lock, NULL);
@@ -211,30 +211,30 @@ static struct port_trace *trace_new(struct wmk_consumer_port_side *side, uint64_
 
 static void trace_free(struct port_trace *trace)
 {
-	wmk_port_budget_leave(trace->outlet, trace->budget);
+	wmk_port_budget_leave(trace->port, trace->budget);
 	pthread_mutex_destroy(&trace->lock);
 	free(trace);
 }
 
 static int trace_give(struct wmk_consumer_link *link, const struct port_trace *trace, const struct wmk_trace_info *info)
 {
-	struct wmk_consumerd_trace told = {
+	struct wmk_consumerd_trace msg = {
 		.trace = trace->number, .path = info->path, .sub = info->sub, .uid = info->uid, .gid = info->gid,
 		.max_size = info->max_size,
 		.mode = info->restored ? WMK_CONSUMERD_TRACE_UNSURE : WMK_CONSUMERD_TRACE_NEW, .gated = info->restored,
 	};
 
-	memcpy(told.uuid, info->uuid, sizeof(told.uuid));
-	return in_time(wmk_consumer_link_trace_add(link, &told, wmk_port_budget_fd(trace->budget), GIVE_MS));
+	memcpy(msg.uuid, info->uuid, sizeof(msg.uuid));
+	return in_time(wmk_consumer_link_trace_add(link, &msg, wmk_port_budget_fd(trace->budget), GIVE_MS));
 }
 
 static int trace_open(void *data, const struct wmk_trace_info *info, void **out)
 {
-	struct wmk_consumer_port *outlet = data;
-	struct wmk_consumer_port_side *side = &outlet->sides[info->kernel];
+	struct wmk_consumer_port *port = data;
+	struct wmk_consumer_port_side *side = &port->sides[info->kernel];
 	struct wmk_consumer_link *link = wmk_consumer_port_link(side);
 	uint64_t held = link ? wmk_adopted_trace(side, info, false) : 0;
-	struct port_trace *trace = link ? trace_new(side, held ? held : number_new(outlet), info) : NULL;
+	struct port_trace *trace = link ? trace_new(side, held ? held : number_new(port), info) : NULL;
 
 	if (!trace)
 		return wmk_error_add(link ? -ENOMEM : -EIO, "cannot open the trace %.240s", info->path);
@@ -277,11 +277,11 @@ static int metadata_replace(void *data, const char *text, size_t len, bool wait)
 static void trace_close(void *data)
 {
 	struct port_trace *trace = data;
-	struct wmk_consumer_port *outlet = trace->outlet;
+	struct wmk_consumer_port *port = trace->port;
 	/* A trace without rings is closed with the lock of the session held, and has nothing to write. */
 	const int ms = trace->silent ? 0 : trace->used ? WRITE_MS : GIVE_MS;
 
-	if (!outlet->leaving && wmk_consumer_link_trace_remove(trace->side->link, trace->number, ms, NULL, NULL) < 0)
+	if (!port->leaving && wmk_consumer_link_trace_remove(trace->side->link, trace->number, ms, NULL, NULL) < 0)
 		wmk_error_clear();       /* its rings were removed before, and reported their errors */
 	trace_free(trace);
 }
@@ -319,10 +319,10 @@ static void rings_free(struct port_rings *rings)
 	free(rings);
 }
 
-static void rings_tell(const struct port_rings *rings, const struct wmk_rings_info *info,
-		       struct wmk_consumerd_rings *told)
+static void rings_describe(const struct port_rings *rings, const struct wmk_rings_info *info,
+		       struct wmk_consumerd_rings *msg)
 {
-	*told = (struct wmk_consumerd_rings){
+	*msg = (struct wmk_consumerd_rings){
 		.trace = rings->trace->number,
 		.rings = rings->number,
 		.channel = info->channel,
@@ -339,29 +339,29 @@ static int rings_give(const struct port_rings *rings, const struct wmk_rings_inf
 		      const struct waymark_ring_set *set)
 {
 	const struct port_trace *trace = rings->trace;
-	struct wmk_consumerd_rings told;
+	struct wmk_consumerd_rings msg;
 
-	rings_tell(rings, info, &told);
-	memcpy(told.uuid, waymark_ring_set_options(set)->uuid, sizeof(told.uuid));
-	return in_time(wmk_consumer_link_rings_add(trace->side->link, &told, waymark_ring_set_fd(set), GIVE_MS));
+	rings_describe(rings, info, &msg);
+	memcpy(msg.uuid, waymark_ring_set_options(set)->uuid, sizeof(msg.uuid));
+	return in_time(wmk_consumer_link_rings_add(trace->side->link, &msg, waymark_ring_set_fd(set), GIVE_MS));
 }
 
 static int kernel_give(struct port_rings *rings, const struct wmk_rings_info *info,
 		       const struct wmk_kernel_info *kernel)
 {
-	struct wmk_consumerd_rings told;
+	struct wmk_consumerd_rings msg;
 
-	rings_tell(rings, info, &told);
-	told.kernel = true;
-	told.only_pid = kernel->only_pid;
-	told.contexts = (struct wmk_list){ kernel->contexts, kernel->n_contexts };
-	told.events = (struct wmk_list){ kernel->events, kernel->n_events };
-	told.calls = (struct wmk_list){ kernel->calls, kernel->n_calls };
-	told.syscall_ring_bytes = kernel->syscall_ring_bytes;
-	told.syscalls_narrowed = kernel->syscalls_narrowed;
-	told.syscall_pids = (struct wmk_list){ kernel->syscall_pids, kernel->n_calls ? WMK_CONSUMERD_PIDS : 0 };
-	told.statedump = kernel->statedump;
-	const int err = wmk_consumer_link_rings_add(rings->trace->side->link, &told, kernel->instance,
+	rings_describe(rings, info, &msg);
+	msg.kernel = true;
+	msg.only_pid = kernel->only_pid;
+	msg.contexts = (struct wmk_list){ kernel->contexts, kernel->n_contexts };
+	msg.events = (struct wmk_list){ kernel->events, kernel->n_events };
+	msg.calls = (struct wmk_list){ kernel->calls, kernel->n_calls };
+	msg.syscall_ring_bytes = kernel->syscall_ring_bytes;
+	msg.syscalls_narrowed = kernel->syscalls_narrowed;
+	msg.syscall_pids = (struct wmk_list){ kernel->syscall_pids, kernel->n_calls ? WMK_CONSUMERD_PIDS : 0 };
+	msg.statedump = kernel->statedump;
+	const int err = wmk_consumer_link_rings_add(rings->trace->side->link, &msg, kernel->instance,
 						    kernel->n_calls ? CALLS_MS : GIVE_MS);
 
 	if (in_time(err) < 0)
@@ -375,7 +375,7 @@ static struct port_rings *rings_begin(struct port_trace *trace, const struct wmk
 	const uint64_t number = info->restored ? wmk_adopted_rings(trace->side, trace->number, info->stream_id) : 0;
 
 	*held = number != 0;
-	return rings_new(trace, number ? number : number_new(trace->outlet));
+	return rings_new(trace, number ? number : number_new(trace->port));
 }
 
 static int kernel_open(void *data, const struct wmk_rings_info *info, const struct wmk_kernel_info *kernel, void **out)
@@ -418,10 +418,10 @@ static int rings_open(void *data, const struct wmk_rings_info *info, struct waym
 }
 
 /* The functions of the link that return a report. */
-typedef int asking(struct wmk_consumer_link *, uint64_t, uint64_t, int, struct wmk_arena *,
+typedef int report_function(struct wmk_consumer_link *, uint64_t, uint64_t, int, struct wmk_arena *,
 		   struct wmk_consumerd_report *);
 
-static int ask(struct port_rings *rings, asking *function, int ms)
+static int ask(struct port_rings *rings, report_function *function, int ms)
 {
 	struct wmk_consumerd_report report = { { NULL, 0 } };
 	struct wmk_arena arena = { 0 };
@@ -444,7 +444,7 @@ static int rings_stop(void *data, bool wait)
 {
 	struct port_rings *rings = data;
 
-	if (rings->stopped || rings->trace->outlet->leaving)
+	if (rings->stopped || rings->trace->port->leaving)
 		return 0;
 	rings->stopped = true;
 	int err = ask(rings, wmk_consumer_link_rings_remove, wait ? WRITE_MS : 0);
@@ -472,7 +472,7 @@ static int rings_clear(void *data, bool wait)
 static int rings_counts(void *data, struct wmk_counts *counts)
 {
 	struct port_rings *rings = data;
-	int err = rings->stopped || rings->trace->outlet->leaving ? 0 : ask(rings, wmk_consumer_link_stats, COUNT_MS);
+	int err = rings->stopped || rings->trace->port->leaving ? 0 : ask(rings, wmk_consumer_link_stats, COUNT_MS);
 
 	if (err < 0)
 		wmk_error_clear();
@@ -497,10 +497,10 @@ static void rings_close(void *data)
 /* ── the directory of a session ──────────────────────────────────────────────────────────────────────── */
 
 /* A request of wmk_consumer_link_output() to the consumer daemon of user channels. */
-static int output_request(struct wmk_consumer_port *outlet, uint16_t type, const struct wmk_trace_info *info,
+static int output_request(struct wmk_consumer_port *port, uint16_t type, const struct wmk_trace_info *info,
 			  const char *process, struct wmk_arena *arena, struct wmk_consumerd_left *left)
 {
-	struct wmk_consumer_link *link = wmk_consumer_port_link(&outlet->sides[0]);
+	struct wmk_consumer_link *link = wmk_consumer_port_link(&port->sides[0]);
 	const struct wmk_consumerd_output output = {
 		.path = info->path, .uid = info->uid, .gid = info->gid, .process = process,
 	};

@@ -45,33 +45,33 @@ struct wmk_consumer_port_options {
 
 extern const struct wmk_consumer_port_ops wmk_consumer_port_ops;       /* its `data` is a struct wmk_consumer_port */
 
-int wmk_consumer_port_open(const struct wmk_consumer_port_options *options, struct wmk_consumer_port **outlet);
+int wmk_consumer_port_open(const struct wmk_consumer_port_options *options, struct wmk_consumer_port **port);
 /* From now on closing releases rings and traces without ending them: the consumer keeps running. */
-void wmk_consumer_port_leave(struct wmk_consumer_port *outlet);
+void wmk_consumer_port_leave(struct wmk_consumer_port *port);
 /* The consumer writes everything and exits. */
-int wmk_consumer_port_shutdown(struct wmk_consumer_port *outlet);
-void wmk_consumer_port_close(struct wmk_consumer_port *outlet);
+int wmk_consumer_port_shutdown(struct wmk_consumer_port *port);
+void wmk_consumer_port_close(struct wmk_consumer_port *port);
 
 /* ── taking over from an earlier session daemon ──────────────────────────────────────────────────────── */
 
 /* True if a consumer runs, as far as can be determined without starting one. */
-bool wmk_consumer_port_has_consumer(const struct wmk_consumer_port *outlet);
+bool wmk_consumer_port_has_consumer(const struct wmk_consumer_port *port);
 /*
  * List what the consumer holds (start it if none runs). If it cannot be reached, the list is requested before anything
  * is added. Traces and rings that are opened as `restored` are found in the list, by the UUID of the trace and the
  * stream id. What the consumer does not hold is added to it, and it continues at the end of the files.
  */
-int wmk_consumer_port_take_over(struct wmk_consumer_port *outlet);
+int wmk_consumer_port_take_over(struct wmk_consumer_port *port);
 /*
  * The descriptor of rings that the consumer holds, owned by the port. -ENOENT: it holds others, but not these.
  * -ENODATA:
  * it holds nothing, so it may be another consumer than the one that had them.
  */
-int wmk_consumer_port_held(const struct wmk_consumer_port *outlet, const uint8_t trace_uuid[16], uint32_t stream_id);
+int wmk_consumer_port_held(const struct wmk_consumer_port *port, const uint8_t trace_uuid[16], uint32_t stream_id);
 /* For wmk_rings_gone: counts of rings that the consumer has written and released. -ENOENT: it has none. */
-int wmk_consumer_port_gone(const struct wmk_consumer_port *outlet, const uint8_t trace_uuid[16], const char *channel,
+int wmk_consumer_port_gone(const struct wmk_consumer_port *port, const uint8_t trace_uuid[16], const char *channel,
 		    struct wmk_counts *counts);
 /* End what no session has opened again, and free the list. */
-void wmk_consumer_port_taken_over(struct wmk_consumer_port *outlet);
+void wmk_consumer_port_taken_over(struct wmk_consumer_port *port);
 
 #endif

@@ -28,11 +28,11 @@ struct port_adopted {
 	struct wmk_arena arena;
 };
 
-static void number_taken(struct wmk_consumer_port *outlet, uint64_t number)
+static void number_taken(struct wmk_consumer_port *port, uint64_t number)
 {
-	uint64_t now = atomic_load_explicit(&outlet->numbers, memory_order_relaxed);
+	uint64_t now = atomic_load_explicit(&port->numbers, memory_order_relaxed);
 
-	while (now < number && !atomic_compare_exchange_weak_explicit(&outlet->numbers, &now, number,
+	while (now < number && !atomic_compare_exchange_weak_explicit(&port->numbers, &now, number,
 								      memory_order_relaxed, memory_order_relaxed))
 		;
 }
@@ -81,10 +81,10 @@ static void gone_keep(struct port_adopted *held, const struct wmk_list *gone)
 	}
 }
 
-int wmk_consumer_port_gone(const struct wmk_consumer_port *outlet, const uint8_t trace_uuid[16], const char *channel,
+int wmk_consumer_port_gone(const struct wmk_consumer_port *port, const uint8_t trace_uuid[16], const char *channel,
 		    struct wmk_counts *counts)
 {
-	const struct port_adopted *held = held_find(&outlet->sides[0], trace_uuid, NO_STREAM);
+	const struct port_adopted *held = held_find(&port->sides[0], trace_uuid, NO_STREAM);
 	const struct wmk_consumerd_channel *gone = held ? held->gone.items : NULL;
 
 	for (uint32_t i = 0; held && i < held->gone.n; i++) {
@@ -116,16 +116,16 @@ static int held_add(void *data, const struct wmk_consumerd_trace *trace, const s
 		more[side->n_held].path = wmk_arena_text(&more[side->n_held].arena, trace->path);
 	}
 	memcpy(more[side->n_held++].uuid, trace->uuid, sizeof(more->uuid));
-	number_taken(side->outlet, trace->trace);
-	number_taken(side->outlet, rings->rings);
+	number_taken(side->port, trace->trace);
+	number_taken(side->port, rings->rings);
 	return 0;
 }
 
-int wmk_adopted_budget(const struct wmk_consumer_port *outlet, const char *path)
+int wmk_adopted_budget(const struct wmk_consumer_port *port, const char *path)
 {
 	for (unsigned i = 0; i < 2; i++) {
-		for (unsigned j = 0; j < outlet->sides[i].n_held; j++) {
-			const struct port_adopted *held = &outlet->sides[i].held[j];
+		for (unsigned j = 0; j < port->sides[i].n_held; j++) {
+			const struct port_adopted *held = &port->sides[i].held[j];
 
 			if (!held->rings && held->fd >= 0 && held->path && strcmp(held->path, path) == 0)
 				return fcntl(held->fd, F_DUPFD_CLOEXEC, 3);
@@ -151,12 +151,12 @@ uint64_t wmk_adopted_trace(struct wmk_consumer_port_side *side, const struct wmk
 {
 	uint64_t number;
 
-	pthread_mutex_lock(&side->outlet->lock);
+	pthread_mutex_lock(&side->port->lock);
 	struct port_adopted *held = info->restored ? held_find(side, info->uuid, NO_STREAM) : NULL;
 	number = held ? held->trace : 0;
 	if (held && opened)
 		held->opened = true;
-	pthread_mutex_unlock(&side->outlet->lock);
+	pthread_mutex_unlock(&side->port->lock);
 	return number;
 }
 
@@ -164,7 +164,7 @@ uint64_t wmk_adopted_rings(struct wmk_consumer_port_side *side, uint64_t trace, 
 {
 	uint64_t number = 0;
 
-	pthread_mutex_lock(&side->outlet->lock);
+	pthread_mutex_lock(&side->port->lock);
 	for (unsigned i = 0; i < side->n_held && number == 0; i++) {
 		struct port_adopted *held = &side->held[i];
 
@@ -173,28 +173,28 @@ uint64_t wmk_adopted_rings(struct wmk_consumer_port_side *side, uint64_t trace, 
 		held->opened = true;
 		number = held->rings;
 	}
-	pthread_mutex_unlock(&side->outlet->lock);
+	pthread_mutex_unlock(&side->port->lock);
 	return number;
 }
 
 /* A consumer of kernel channels exists only where one was needed. */
-int wmk_consumer_port_take_over(struct wmk_consumer_port *outlet)
+int wmk_consumer_port_take_over(struct wmk_consumer_port *port)
 {
-	int err = wmk_consumer_port_link(&outlet->sides[0]) ? 0 : -EIO;
+	int err = wmk_consumer_port_link(&port->sides[0]) ? 0 : -EIO;
 
-	if (err == 0 && wmk_port_side_has_consumer(&outlet->sides[1]) && !wmk_consumer_port_link(&outlet->sides[1]))
+	if (err == 0 && wmk_port_side_has_consumer(&port->sides[1]) && !wmk_consumer_port_link(&port->sides[1]))
 		err = -EIO;
 	return err;
 }
 
-int wmk_consumer_port_held(const struct wmk_consumer_port *outlet, const uint8_t trace_uuid[16], uint32_t stream_id)
+int wmk_consumer_port_held(const struct wmk_consumer_port *port, const uint8_t trace_uuid[16], uint32_t stream_id)
 {
-	const struct port_adopted *held = held_find(&outlet->sides[0], trace_uuid, stream_id);
+	const struct port_adopted *held = held_find(&port->sides[0], trace_uuid, stream_id);
 
 	if (!held)
-		held = held_find(&outlet->sides[1], trace_uuid, stream_id);
+		held = held_find(&port->sides[1], trace_uuid, stream_id);
 	return held && !held->opened                                    ? held->fd
-	       : outlet->sides[0].held_any || outlet->sides[1].held_any ? -ENOENT
+	       : port->sides[0].held_any || port->sides[1].held_any ? -ENOENT
 									: -ENODATA;
 }
 
@@ -214,9 +214,9 @@ static void taken_over(struct wmk_consumer_port_side *side)
 	wmk_adopted_drop(side);
 }
 
-void wmk_consumer_port_taken_over(struct wmk_consumer_port *outlet)
+void wmk_consumer_port_taken_over(struct wmk_consumer_port *port)
 {
-	taken_over(&outlet->sides[0]);
-	taken_over(&outlet->sides[1]);
+	taken_over(&port->sides[0]);
+	taken_over(&port->sides[1]);
 }
 

@@ -35,7 +35,7 @@ static void budget_free(struct port_budget *budget)
 }
 
 /* Locked. */
-static struct port_budget *budget_new(struct wmk_consumer_port *outlet, const char *path)
+static struct port_budget *budget_new(struct wmk_consumer_port *port, const char *path)
 {
 	struct port_budget *budget = calloc(1, sizeof(*budget));
 
@@ -44,7 +44,7 @@ static struct port_budget *budget_new(struct wmk_consumer_port *outlet, const ch
 		return NULL;
 	}
 	budget->path = strdup(path);
-	budget->fd = wmk_adopted_budget(outlet, path);
+	budget->fd = wmk_adopted_budget(port, path);
 	if (budget->fd < 0)
 		budget->fd = wmk_store_budget_page_make();
 	if (!budget->path || budget->fd < 0) {
@@ -53,40 +53,40 @@ static struct port_budget *budget_new(struct wmk_consumer_port *outlet, const ch
 		budget_free(budget);
 		return NULL;
 	}
-	budget->next = outlet->budgets;
-	outlet->budgets = budget;
+	budget->next = port->budgets;
+	port->budgets = budget;
 	return budget;
 }
 
-struct port_budget *wmk_port_budget_join(struct wmk_consumer_port *outlet, const char *path)
+struct port_budget *wmk_port_budget_join(struct wmk_consumer_port *port, const char *path)
 {
-	pthread_mutex_lock(&outlet->lock);
-	struct port_budget *budget = outlet->budgets;
+	pthread_mutex_lock(&port->lock);
+	struct port_budget *budget = port->budgets;
 
 	while (budget && strcmp(budget->path, path) != 0)
 		budget = budget->next;
 	if (!budget)
-		budget = budget_new(outlet, path);
+		budget = budget_new(port, path);
 	if (budget)
 		budget->traces++;
-	pthread_mutex_unlock(&outlet->lock);
+	pthread_mutex_unlock(&port->lock);
 	return budget;
 }
 
-void wmk_port_budget_leave(struct wmk_consumer_port *outlet, struct port_budget *budget)
+void wmk_port_budget_leave(struct wmk_consumer_port *port, struct port_budget *budget)
 {
-	struct port_budget **at = &outlet->budgets;
+	struct port_budget **at = &port->budgets;
 
 	if (!budget)
 		return;
-	pthread_mutex_lock(&outlet->lock);
+	pthread_mutex_lock(&port->lock);
 	if (--budget->traces == 0) {
 		while (*at != budget)
 			at = &(*at)->next;
 		*at = budget->next;
 		budget_free(budget);
 	}
-	pthread_mutex_unlock(&outlet->lock);
+	pthread_mutex_unlock(&port->lock);
 }
 
 int wmk_port_budget_fd(const struct port_budget *budget)

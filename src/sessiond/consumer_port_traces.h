@@ -16,7 +16,7 @@
 
 /* One consumer daemon. */
 struct wmk_consumer_port_side {
-	struct wmk_consumer_port *outlet;
+	struct wmk_consumer_port *port;
 	struct wmk_consumer_link *link;  /* NULL: not open yet */
 	bool kernel;                     /* the consumer of kernel channels */
 	bool listed;                     /* its list was received */
@@ -40,7 +40,7 @@ struct wmk_consumer_port {
 #define OUT_USERS 150u
 
 struct port_trace {
-	struct wmk_consumer_port *outlet;
+	struct wmk_consumer_port *port;
 	struct wmk_consumer_port_side *side; /* the consumer that has it */
 	uint64_t number;
 	struct port_budget *budget;    /* of the session's max_size; NULL: none */
@@ -83,15 +83,15 @@ int wmk_port_rings_corrupt(struct port_rings *rings, const struct wmk_consumerd_
 
 /* ── consumer_port_budget.c ── */
 /* Get the page of the session with this path, until the trace leaves. NULL with a cause chain. */
-struct port_budget *wmk_port_budget_join(struct wmk_consumer_port *outlet, const char *path);
+struct port_budget *wmk_port_budget_join(struct wmk_consumer_port *port, const char *path);
 /* `budget` may be NULL. */
-void wmk_port_budget_leave(struct wmk_consumer_port *outlet, struct port_budget *budget);
+void wmk_port_budget_leave(struct wmk_consumer_port *port, struct port_budget *budget);
 /* Its descriptor; -1 for NULL. */
 int wmk_port_budget_fd(const struct port_budget *budget);
 
 /* ── consumer_port_adopted.c ── */
 /* Duplicate the budget page that a consumer daemon held for a trace with this path; -1: none. Locked. */
-int wmk_adopted_budget(const struct wmk_consumer_port *outlet, const char *path);
+int wmk_adopted_budget(const struct wmk_consumer_port *port, const char *path);
 /*
  * Get the list of the consumer, before anything is added: rings that it reads already must not be added again. Locked.
  * Without an answer the link is closed.

@@ -45,7 +45,7 @@ struct server {
 	struct wmk_sessiond_rundir place;
 	bool placed;
 	struct wmk_hints_file hints;
-	struct wmk_consumer_port *outlet;
+	struct wmk_consumer_port *port;
 	struct wmk_state *state;
 	struct wmk_reaper *reaper;
 	struct wmk_tracing *tracing;
@@ -190,14 +190,14 @@ static int on_held(void *data, const uint8_t trace_uuid[16], uint32_t stream_id)
 {
 	const struct server *server = data;
 
-	return wmk_consumer_port_held(server->outlet, trace_uuid, stream_id);
+	return wmk_consumer_port_held(server->port, trace_uuid, stream_id);
 }
 
 static int on_gone(void *data, const uint8_t trace_uuid[16], const char *channel, struct wmk_counts *counts)
 {
 	const struct server *server = data;
 
-	return wmk_consumer_port_gone(server->outlet, trace_uuid, channel, counts);
+	return wmk_consumer_port_gone(server->port, trace_uuid, channel, counts);
 }
 
 static void on_shutdown(void *data)
@@ -302,7 +302,7 @@ static int sessions_open(struct server *server)
 	if (err == 0)
 		err = wmk_kinstance_owner_dir(server->place.dir, owner);
 	if (err == 0)
-		err = wmk_consumer_port_open(&outlet, &server->outlet);
+		err = wmk_consumer_port_open(&outlet, &server->port);
 	if (err == 0)
 		err = wmk_state_open(server->place.dir, server->options->recovered, log_first, server, &server->state);
 	if (err == 0)
@@ -318,7 +318,7 @@ static int sessions_open(struct server *server)
 		log_cause(server);
 	}
 	tracing.kernel_owner = owner;
-	tracing.outlet_data = server->outlet;
+	tracing.outlet_data = server->port;
 	tracing.first_rings_id = wmk_state_last_rings(server->state);
 	err = wmk_tracing_open(&tracing, &server->tracing);
 	if (err == 0)
@@ -331,9 +331,9 @@ static int take_over(struct server *server)
 {
 	char words[600];
 
-	if (wmk_state_sessions(server->state) == 0 && !wmk_consumer_port_has_consumer(server->outlet))
+	if (wmk_state_sessions(server->state) == 0 && !wmk_consumer_port_has_consumer(server->port))
 		return 0;
-	int err = wmk_consumer_port_take_over(server->outlet);
+	int err = wmk_consumer_port_take_over(server->port);
 	if (err < 0) {
 		snprintf(words, sizeof(words), "sessions of an earlier daemon have no consumer daemon yet: ");
 		wmk_error_text(words + strlen(words), sizeof(words) - strlen(words));
@@ -343,7 +343,7 @@ static int take_over(struct server *server)
 	if (wmk_state_identities(server->state, server->tracing) < 0)
 		log_cause(server);
 	unsigned n = wmk_state_restore(server->state, server->tracing, on_held, on_gone, server);
-	wmk_consumer_port_taken_over(server->outlet);
+	wmk_consumer_port_taken_over(server->port);
 	return n || !server->options->recovered ? 0 : wmk_error_said(-ENODATA, "%s", server->latest_message);
 }
 
@@ -434,7 +434,7 @@ static void server_wait(struct server *server)
 /* Leave the recording to the next daemon. */
 static void leave(struct server *server)
 {
-	wmk_consumer_port_leave(server->outlet);
+	wmk_consumer_port_leave(server->port);
 	wmk_tracing_leave(server->tracing);
 }
 
@@ -445,13 +445,13 @@ static void server_close(struct server *server)
 	wmk_clients_close(server->clients);
 	wmk_reaper_end(server->reaper);
 	wmk_shards_close(server->shards);
-	if (server->outlet && !server->everything)
+	if (server->port && !server->everything)
 		leave(server);
 	wmk_tracing_close(server->tracing);
-	if (server->outlet && server->everything && wmk_consumer_port_shutdown(server->outlet) < 0)
+	if (server->port && server->everything && wmk_consumer_port_shutdown(server->port) < 0)
 		wmk_error_clear();       /* it has ended, or ends by itself when it holds nothing */
-	if (server->outlet)
-		wmk_consumer_port_close(server->outlet);        /* its threads notify the reaper, so close it first */
+	if (server->port)
+		wmk_consumer_port_close(server->port);        /* its threads notify the reaper, so close it first */
 	wmk_reaper_close(server->reaper);
 	wmk_state_close(server->state);
 	wmk_hints_remove(&server->hints, server->place.dir);
