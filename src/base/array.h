@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define WMK_ARRAY_LEN(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -26,6 +27,26 @@ static inline void *wmk_array_room(void *items, uint32_t n, uint32_t *cap, size_
 	items = larger > *cap ? reallocarray(items, larger, size) : NULL;
 	if (items)
 		*cap = larger;
+	return items;
+}
+
+/*
+ * The same for an array that is used by index: make `items[index]` valid. *cap is the number of elements; new ones are
+ * zero.
+ */
+static inline void *wmk_array_reach(void *items, uint32_t index, uint32_t *cap, size_t size)
+{
+	uint64_t larger = *cap ? *cap : 4;
+
+	if (index < *cap)
+		return items;
+	while (larger <= index)
+		larger *= 2;
+	items = larger <= UINT32_MAX ? reallocarray(items, larger, size) : NULL;
+	if (items) {
+		memset((char *)items + *cap * size, 0, (larger - *cap) * size);
+		*cap = (uint32_t)larger;
+	}
 	return items;
 }
 

@@ -4,6 +4,7 @@
  */
 #include "session/apps/app_channels.h"
 
+#include "base/array.h"
 #include "base/error.h"
 #include "ring/set.h"
 #include "session/model/rings.h"
@@ -19,18 +20,11 @@ bool wmk_app_channel_has(const struct app_channel *ch, uint32_t n)
 
 int wmk_app_channel_set(struct app_channel *ch, uint32_t n)
 {
-	if (n / 64 >= ch->n_words) {
-		uint32_t words = ch->n_words ? ch->n_words : 1;
+	uint64_t *enabled = wmk_array_reach(ch->enabled, n / 64, &ch->n_words, sizeof(*enabled));
 
-		while (words <= n / 64)
-			words *= 2;
-		uint64_t *more = realloc(ch->enabled, words * sizeof(*more));
-		if (!more)
-			return wmk_error(-ENOMEM, "no memory for the events of an application");
-		memset(more + ch->n_words, 0, (words - ch->n_words) * sizeof(*more));
-		ch->enabled = more;
-		ch->n_words = words;
-	}
+	if (!enabled)
+		return wmk_error(-ENOMEM, "no memory for the events of an application");
+	ch->enabled = enabled;
 	ch->enabled[n / 64] |= 1ull << n % 64;
 	return 0;
 }
@@ -48,17 +42,12 @@ uint64_t wmk_app_channel_filter(const struct app_channel *ch, uint32_t n)
 
 int wmk_app_channel_filter_set(struct app_channel *ch, uint32_t n, uint64_t hash)
 {
-	if (n >= ch->n_filters && hash) {
-		uint32_t more_n = ch->n_filters ? ch->n_filters : 16;
+	if (hash) {
+		uint64_t *filters = wmk_array_reach(ch->filters, n, &ch->n_filters, sizeof(*filters));
 
-		while (more_n <= n)
-			more_n *= 2;
-		uint64_t *more = realloc(ch->filters, more_n * sizeof(*more));
-		if (!more)
+		if (!filters)
 			return wmk_error(-ENOMEM, "no memory for the events of an application");
-		memset(more + ch->n_filters, 0, (more_n - ch->n_filters) * sizeof(*more));
-		ch->filters = more;
-		ch->n_filters = more_n;
+		ch->filters = filters;
 	}
 	if (n < ch->n_filters)
 		ch->filters[n] = hash;

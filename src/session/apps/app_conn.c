@@ -5,6 +5,7 @@
  */
 #include "session/apps/app_conn.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "session/apps/app_accept.h"
@@ -297,29 +298,16 @@ static int event_room(struct app *app, uint32_t number)
 	if (number >= NUMBER_MAX || number >= app->n_events + NUMBER_GAP)
 		return wmk_error(-EPROTO, "event number %u: the next number is %u, the limit is %u", number,
 				 app->n_events, NUMBER_MAX);
-	if (number >= app->cap_events) {
-		uint32_t cap = app->cap_events ? app->cap_events : 64;
-
-		while (cap <= number)
-			cap *= 2;
-		struct app_event *events = realloc(app->events, cap * sizeof(*events));
-		if (!events)
-			return wmk_error(-ENOMEM, "no memory for the events of an application");
-		memset(events + app->cap_events, 0, (cap - app->cap_events) * sizeof(*events));
+	struct app_event *events = wmk_array_reach(app->events, number, &app->cap_events, sizeof(*events));
+	if (events)
 		app->events = events;
-		app->cap_events = cap;
-	}
+	uint32_t *fresh = wmk_array_room(app->fresh, app->n_fresh, &app->cap_fresh, sizeof(*fresh));
+	if (fresh)
+		app->fresh = fresh;
+	if (!events || !fresh)
+		return wmk_error(-ENOMEM, "no memory for the events of an application");
 	if (app->events[number].class)
 		return wmk_error(-EPROTO, "event number %u is registered twice", number);
-	if (app->n_fresh == app->cap_fresh) {
-		uint32_t cap = app->cap_fresh ? 2 * app->cap_fresh : 64,
-			 *fresh = realloc(app->fresh, cap * sizeof(*fresh));
-
-		if (!fresh)
-			return wmk_error(-ENOMEM, "no memory for the events of an application");
-		app->fresh = fresh;
-		app->cap_fresh = cap;
-	}
 	if (number >= app->n_events)
 		app->n_events = number + 1;
 	return 0;
