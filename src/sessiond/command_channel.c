@@ -120,7 +120,7 @@ static void warn_rounded(struct command_request *cmd, const struct wmk_ctl_chann
 static int rules_check(const struct wmk_list *rules)
 {
 	for (uint32_t i = 0; i < rules->n; i++) {
-		int err = wmk_session_rule_check((const struct wmk_ctl_rule *)rules->items + i);
+		int err = wmk_session_rule_check(wmk_list_rule(rules, i));
 
 		if (err < 0)
 			return err;
@@ -157,7 +157,7 @@ static int fill(struct wmk_session_channel *channel, const struct wmk_list *rule
 	for (uint32_t i = 0; contexts && i < contexts->n && err == 0; i++)
 		err = wmk_session_context_add(channel, wmk_list_text(contexts, i));
 	for (uint32_t i = 0; rules && i < rules->n && err == 0; i++)
-		err = wmk_session_rule_add(channel, (const struct wmk_ctl_rule *)rules->items + i);
+		err = wmk_session_rule_add(channel, wmk_list_rule(rules, i));
 	return err;
 }
 
@@ -332,7 +332,7 @@ static int kernel_rules_check(struct command_request *cmd, const char *name, con
 	if (err < 0)
 		return err;
 	for (uint32_t i = 0; err == 0 && i < rules->n; i++) {
-		const struct wmk_ctl_rule *rule = (const struct wmk_ctl_rule *)rules->items + i;
+		const struct wmk_ctl_rule *rule = wmk_list_rule(rules, i);
 
 		err = wmk_kernel_rule_check(session, rule, note, sizeof(note));
 		if (err == 0 && note[0])
@@ -354,7 +354,7 @@ int wmk_command_enable_event(struct command_request *cmd)
 	/* For a domain of named applications the known events may be those of other applications: no check. */
 	for (uint32_t i = 0; err == 0 && request->domain.kind == WMK_DOMAIN_USER && i < request->rules.n; i++)
 		err = wmk_tracing_filter_check(cmd->commands->tracing,
-					       (const struct wmk_ctl_rule *)request->rules.items + i);
+					       wmk_list_rule(&request->rules, i));
 	if (err == 0)
 		err = wmk_command_request_enter(cmd, request->session, &session);
 	if (err < 0)
@@ -369,7 +369,7 @@ int wmk_command_enable_event(struct command_request *cmd)
 			wmk_session_rules_withdraw(channel, &request->rules);
 	}
 	for (uint32_t i = 0; err == 0 && !wmk_channel_is_kernel(channel) && i < request->rules.n; i++)
-		warn_unmatched(cmd, ((const struct wmk_ctl_rule *)request->rules.items + i)->pattern);
+		warn_unmatched(cmd, wmk_list_rule(&request->rules, i)->pattern);
 	return changed_in_part(cmd, session, err);
 }
 
@@ -381,7 +381,7 @@ static int no_rule(const struct wmk_session_channel *channel, const char *patter
 
 	wmk_nearest_init(&near, pattern);
 	for (uint32_t i = 0; i < is->rules.n; i++)
-		wmk_nearest_offer(&near, ((const struct wmk_ctl_rule *)is->rules.items + i)->pattern);
+		wmk_nearest_offer(&near, wmk_list_rule(&is->rules, i)->pattern);
 	wmk_nearest_text(&near, names, sizeof(names));
 	return wmk_error_said(-ENOENT, "channel '%.30s' has no event rule '%.40s'%s%.60s", is->name, pattern,
 			      names[0] ? "; did you mean: " : "", names);

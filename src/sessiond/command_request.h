@@ -50,6 +50,11 @@ static inline const char *wmk_list_text(const struct wmk_list *list, uint32_t i)
 	return ((const char *const *)list->items)[i];
 }
 
+static inline const struct wmk_ctl_rule *wmk_list_rule(const struct wmk_list *list, uint32_t i)
+{
+	return (const struct wmk_ctl_rule *)list->items + i;
+}
+
 /* ── command_session.c, command_channel.c, command_kernel.c: one for each request ── */
 int wmk_command_version(struct command_request *cmd);
 int wmk_command_create(struct command_request *cmd);

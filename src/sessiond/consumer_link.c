@@ -100,58 +100,51 @@ static bool is_late(struct wmk_consumer_link *link, uint64_t trace)
 	return request != NULL;
 }
 
-/* `kept`: result of wmk_replay_*_add(). */
+/* Record the trace (`rings` 0) or the rings for the replay, and add them at the consumer. */
 static int add(struct wmk_consumer_link *link, uint16_t type, const struct wmk_object *is, const void *object,
-	       uint64_t trace, uint64_t rings, int fd, int ms, int kept)
+	       uint64_t trace, uint64_t rings, int fd, int ms)
 {
-	const struct timespec end = wmk_deadline(is_late(link, trace) ? 0 : ms);
-	struct wmk_link_request *request;
-	int err = kept;
+	struct wmk_link_request *request = NULL;
 
-	if (err < 0)
-		return err;
-	request = wmk_link_query(link, type, is, object, fd, false);
-	if (!request) {
-		if (kept)
-			wmk_replay_remove(link, trace, rings);
-		return -ENOMEM;
+	pthread_mutex_lock(&link->lock);
+	int err = link->state == WMK_LINK_ENDED ? wmk_link_ended(link)
+		  : rings			? wmk_replay_rings_add(link, object, fd)
+						: wmk_replay_trace_add(link, object, fd);
+	const bool inserted = err > 0;
+	const struct timespec end = wmk_deadline(is_late(link, trace) ? 0 : ms);
+
+	if (err >= 0) {
+		request = wmk_link_query(link, type, is, object, fd, false);
+		err = request ? 0 : -ENOMEM;
 	}
-	request->trace = trace;
-	request->rings = rings;
-	request->inserted = kept > 0;
-	wmk_link_submit(link);
-	err = wmk_link_wait(link, request, &end);
-	if (request->done)
-		wmk_link_request_free(request);
+	if (request) {
+		request->trace = trace;
+		request->rings = rings;
+		request->inserted = inserted;
+		wmk_link_submit(link);
+		err = wmk_link_wait(link, request, &end);
+		if (request->done)
+			wmk_link_request_free(request);
+	} else if (inserted) {
+		wmk_replay_remove(link, trace, rings);
+	}
+	pthread_mutex_unlock(&link->lock);
 	return err;
 }
 
 int wmk_consumer_link_trace_add(struct wmk_consumer_link *link, const struct wmk_consumerd_trace *trace, int fd, int ms)
 {
-	int err;
-
 	if (!trace->trace)
 		return wmk_error(-EINVAL, "invalid trace number 0");
-	pthread_mutex_lock(&link->lock);
-	err = link->state == WMK_LINK_ENDED ? wmk_link_ended(link) :
-	      add(link, WMK_CONSUMERD_TRACE_ADD, &wmk_consumerd_trace_object, trace, trace->trace, 0, fd, ms,
-		  wmk_replay_trace_add(link, trace, fd));
-	pthread_mutex_unlock(&link->lock);
-	return err;
+	return add(link, WMK_CONSUMERD_TRACE_ADD, &wmk_consumerd_trace_object, trace, trace->trace, 0, fd, ms);
 }
 
 int wmk_consumer_link_rings_add(struct wmk_consumer_link *link, const struct wmk_consumerd_rings *rings, int fd, int ms)
 {
-	int err;
-
 	if (!rings->rings)
 		return wmk_error(-EINVAL, "invalid rings number 0");
-	pthread_mutex_lock(&link->lock);
-	err = link->state == WMK_LINK_ENDED ? wmk_link_ended(link) :
-	      add(link, WMK_CONSUMERD_RINGS_ADD, &wmk_consumerd_rings_object, rings, rings->trace, rings->rings, fd, ms,
-		  wmk_replay_rings_add(link, rings, fd));
-	pthread_mutex_unlock(&link->lock);
-	return err;
+	return add(link, WMK_CONSUMERD_RINGS_ADD, &wmk_consumerd_rings_object, rings, rings->trace, rings->rings, fd,
+		   ms);
 }
 
 /* ── other requests ──────────────────────────────────────────────────────────────────────────────────── */

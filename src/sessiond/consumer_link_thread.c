@@ -37,14 +37,13 @@ void wmk_link_wake(struct wmk_consumer_link *link)
 		return;
 }
 
-static bool is_closing(struct wmk_consumer_link *link)
+/* Read a flag that other threads set. */
+static bool is_set(struct wmk_consumer_link *link, const bool *flag)
 {
-	bool closing;
-
 	pthread_mutex_lock(&link->lock);
-	closing = link->closing;
+	const bool set = *flag;
 	pthread_mutex_unlock(&link->lock);
-	return closing;
+	return set;
 }
 
 static void drain_wake(struct wmk_consumer_link *link)
@@ -137,7 +136,7 @@ static int await_greeting(struct wmk_consumer_link *link)
 			heartbeat(link);
 		if (fds[0].revents) {
 			drain_wake(link);
-			if (is_closing(link))
+			if (is_set(link, &link->closing))
 				return -ECANCELED;
 		}
 		if (!fds[1].revents)
@@ -335,7 +334,7 @@ static int serve(struct wmk_consumer_link *link, bool tell, bool *useful)
 	bool queued;
 	int err = 0;
 
-	while (err == 0 && !is_closing(link)) {
+	while (err == 0 && !is_set(link, &link->closing)) {
 		const bool back = is_back(link, words, sizeof(words));
 
 		/* Required also when several consumers crash early, one after another. */
@@ -380,7 +379,7 @@ static void pause_for(struct wmk_consumer_link *link, unsigned failures)
 	struct pollfd wake = { .fd = link->wake, .events = POLLIN };
 
 	heartbeat(link);
-	while (left > 0 && !is_closing(link)) {
+	while (left > 0 && !is_set(link, &link->closing)) {
 		const int64_t begin = wmk_clock_ms();
 
 		if (poll(&wake, 1, left < PAUSE_MAX_MS ? left : PAUSE_MAX_MS) > 0)
@@ -403,16 +402,6 @@ static void report_failures(struct wmk_consumer_link *link, unsigned failures, c
 			 PAUSE_LONG_MS / 1000, words);
 	if (failures == FAILURES_MANY && link->options.on_change)
 		link->options.on_change(link->options.data, 0, text);
-}
-
-static bool was_shut(struct wmk_consumer_link *link)
-{
-	bool shut;
-
-	pthread_mutex_lock(&link->lock);
-	shut = link->shut;
-	pthread_mutex_unlock(&link->lock);
-	return shut;
 }
 
 /* Serve one consumer, from the connection to its end. True: continue with another one. */
@@ -438,11 +427,11 @@ static bool serve_one(struct wmk_consumer_link *link, bool *lost, unsigned *fail
 	}
 	err = serve(link, *lost, &useful);
 	wmk_error_clear();
-	if (is_closing(link))
+	if (is_set(link, &link->closing))
 		return false;
 	hang_up(link);
 	await_exit(link, words, sizeof(words));
-	if (was_shut(link)) {
+	if (is_set(link, &link->shut)) {
 		end(link, -ESHUTDOWN, "it was shut down", false);
 		return false;
 	}
@@ -466,7 +455,7 @@ void *wmk_link_run(void *arg)
 	unsigned failures = 0;
 	bool lost = false;
 
-	while (!is_closing(link) && serve_one(link, &lost, &failures))
+	while (!is_set(link, &link->closing) && serve_one(link, &lost, &failures))
 		continue;
 	hang_up(link);
 	if (link->pidfd >= 0)

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/nearest.h"
 #include "base/size.h"
@@ -33,7 +34,6 @@ static const struct {
 	{ "disk-reserve", offsetof(struct wmk_limits, disk_reserve), UINT64_MAX },
 	{ "user-trace-size", offsetof(struct wmk_limits, user_trace_size), UINT64_MAX },
 };
-#define N_KNOWN (sizeof(known) / sizeof(known[0]))
 
 static int unknown(const char *name)
 {
@@ -41,7 +41,7 @@ static int unknown(const char *name)
 	char names[64];
 
 	wmk_nearest_init(&near, name);
-	for (size_t i = 0; i < N_KNOWN; i++)
+	for (size_t i = 0; i < WMK_ARRAY_LEN(known); i++)
 		wmk_nearest_offer(&near, known[i].name);
 	wmk_nearest_text(&near, names, sizeof(names));
 	return wmk_error_said(-EINVAL, "unknown limit '%.40s'%s%s", name, names[0] ? "; did you mean: " : "",
@@ -68,7 +68,7 @@ static int take(char *line, struct wmk_limits *limits)
 #endif
 	*value++ = '\0';
 	line = trimmed(line);
-	for (size_t i = 0; i < N_KNOWN; i++) {
+	for (size_t i = 0; i < WMK_ARRAY_LEN(known); i++) {
 		if (strcmp(known[i].name, line) != 0)
 			continue;
 		int err = wmk_size_parse(trimmed(value), &number);

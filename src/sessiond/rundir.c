@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "session/apps/deferred_close.h"
+#include "session/apps/runtime_directory.h"
 #include "wire/ctl.h"
 #include "wire/wire.h"
 
@@ -37,24 +38,10 @@ static const char *const socket_names[WMK_SESSIOND_SOCKETS] = { WMK_APP_SOCKET, 
 
 static int dir_open(struct wmk_sessiond_rundir *place)
 {
-	const mode_t others = place->for_all_users ? 022 : 077;
-	struct stat st;
-
-	place->made_dir = mkdir(place->path, 0700) == 0;
-	if (!place->made_dir && errno != EEXIST)
-		return wmk_error(-errno, "cannot create the runtime directory %s", place->path);
-	place->dir = open(place->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (place->dir < 0 || fstat(place->dir, &st) != 0)
-		return wmk_error(-errno, "cannot open the runtime directory %s", place->path);
-	if (st.st_uid != geteuid() || (st.st_mode & others))
-		return wmk_error_said(-EACCES,
-				      "the runtime directory %s belongs to user %u and has mode %04o: it must be "
-				      "yours, with mode %s",
-				      place->path, (unsigned)st.st_uid, (unsigned)st.st_mode & 07777,
-				      place->for_all_users ? "0755" : "0700");
-	if (place->made_dir && place->for_all_users && fchmod(place->dir, 0755) != 0)
+	place->dir = wmk_runtime_directory_open(place->path, place->for_all_users, &place->made_dir);
+	if (place->dir >= 0 && place->made_dir && place->for_all_users && fchmod(place->dir, 0755) != 0)
 		return wmk_error(-errno, "cannot set mode 0755 of the runtime directory %s", place->path);
-	return 0;
+	return place->dir < 0 ? place->dir : 0;
 }
 
 /* ── the lock ────────────────────────────────────────────────────────────────────────────────────────── */

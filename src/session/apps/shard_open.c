@@ -6,13 +6,13 @@
 #include "session/apps/app_accept.h"
 #include "session/apps/app_barrier.h"
 #include "session/apps/app_registry.h"
+#include "session/apps/runtime_directory.h"
 #include "session/apps/shard_watch.h"
 #include "session/model/shard_table.h"
 
 #include "base/error.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,25 +41,6 @@ static int options_take(struct wmk_shard *shard, const struct wmk_shard_options 
 	shard->records = given->keep ? calloc(RECORDS_MAX, sizeof(struct app_record *)) : NULL;
 	if ((given->rundir && !shard->rundir) || (given->keep && !shard->records))
 		return wmk_error(-ENOMEM, "no memory for a shard of applications");
-	return 0;
-}
-
-/* The directory must be ours and closed to others: another user with write access could replace the socket. */
-static int rundir_open(struct wmk_shard *shard)
-{
-	struct stat st;
-
-	shard->made_rundir = mkdir(shard->rundir, 0700) == 0;
-	if (!shard->made_rundir && errno != EEXIST)
-		return wmk_error(-errno, "cannot create the runtime directory %s", shard->rundir);
-	shard->rundir_fd = open(shard->rundir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (shard->rundir_fd < 0 || fstat(shard->rundir_fd, &st) != 0)
-		return wmk_error(-errno, "cannot open the runtime directory %s", shard->rundir);
-	if (st.st_uid != geteuid() || (st.st_mode & 077))
-		return wmk_error(-EACCES,
-				 "the runtime directory %s belongs to user %u and has mode %04o: it must be yours, "
-				 "with mode 0700",
-				 shard->rundir, (unsigned)st.st_uid, (unsigned)st.st_mode & 07777);
 	return 0;
 }
 
@@ -138,8 +119,10 @@ int wmk_shard_open(const struct wmk_shard_options *options, struct wmk_shard **o
 	shard->tracing = options->tracing;
 	cds_wfcq_init(&shard->jobs_head, &shard->jobs_tail);
 	err = options_take(shard, options);
-	if (err == 0 && shard->rundir)
-		err = rundir_open(shard);
+	if (err == 0 && shard->rundir) {
+		shard->rundir_fd = wmk_runtime_directory_open(shard->rundir, false, &shard->made_rundir);
+		err = shard->rundir_fd < 0 ? shard->rundir_fd : 0;
+	}
 	if (err == 0 && shard->rundir)
 		err = listener_open(shard);
 	if (err == 0)

@@ -41,6 +41,7 @@ void __real_free(void *p);
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t n, size_t size);
 void *__wrap_realloc(void *p, size_t size);
+void *__wrap_reallocarray(void *p, size_t n, size_t size);
 char *__wrap_strdup(const char *s);
 void __wrap_free(void *p);
 
@@ -76,6 +77,11 @@ void *__wrap_realloc(void *p, size_t size)
 
 	live += fresh && !p;
 	return fresh;
+}
+
+void *__wrap_reallocarray(void *p, size_t n, size_t size)
+{
+	return __wrap_realloc(p, n * size);
 }
 
 char *__wrap_strdup(const char *s)

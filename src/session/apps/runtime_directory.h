@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* runtime_directory.h - the directory with the sockets of a daemon or of `waymark record`. */
+#ifndef WMK_SESSION_RUNTIME_DIRECTORY_H
+#define WMK_SESSION_RUNTIME_DIRECTORY_H
+
+#include <stdbool.h>
+
+/*
+ * Open the runtime directory, or create it with mode 0700 (*created). It must belong to our user, and no other user may
+ * write there; unless it is `shared`, other users may have no access at all. A process that can write there could
+ * replace the sockets. Returns the descriptor, or -errno with a cause chain.
+ */
+int wmk_runtime_directory_open(const char *path, bool shared, bool *created);
+
+#endif
