@@ -423,7 +423,7 @@ def forged_ring_reattachment_is_refused(case):
         header = os.pread(one, 4096, 0)
         sizes = struct.unpack_from('<II', header, 16)
         os.pwrite(one, struct.pack('<II', sizes[0] // 2, sizes[1] * 2), 16)
-        check(lie(d.rundir, uuid, one, 'another shape'), 'the right file, with another shape written into it')
+        check(lie(d.rundir, uuid, one, 'the geometry'), 'the right file, with another shape written into it')
         os.pwrite(one, header, 0)
         busy.send_signal(signal.SIGCONT)
         check(awaited(busy) == 0, 'the program ended with %s', busy.returncode)
