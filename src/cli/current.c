@@ -76,23 +76,31 @@ static int open_directory(bool make)
 	return fd;
 }
 
+/* Read at most `size` bytes of `at`/`file`, a regular file of the user. Returns their number, or -errno. */
+static ssize_t read_own(int at, const char *file, char *text, size_t size)
+{
+	struct stat st;
+	int fd = openat(at, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), err = 0;
+	ssize_t n = -1;
+
+	if (fd < 0)
+		return wmk_error(-errno, "cannot open ~/" DIRECTORY "/%s", file);
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid())
+		err = EPERM;
+	else if ((n = read(fd, text, size)) < 0)
+		err = errno;
+	close(fd);
+	return err ? wmk_error(-err, "cannot read ~/" DIRECTORY "/%s", file) : n;
+}
+
 /* Read the name in the file `at`/session. */
 static int read_name(int at, char *name, size_t size)
 {
 	char text[NAME_MAX_BYTES + 2];
-	struct stat st;
-	int fd = openat(at, FILE_NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), err;
-	ssize_t n = -1;
+	const ssize_t n = read_own(at, FILE_NAME, text, sizeof(text) - 1);
 
-	if (fd < 0)
-		return wmk_error(-errno, "cannot open ~/" DIRECTORY "/" FILE_NAME);
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid())
-		err = EPERM;
-	else
-		err = (n = read(fd, text, sizeof(text) - 1)) < 0 ? errno : 0;
-	close(fd);
-	if (err)
-		return wmk_error(-err, "cannot read ~/" DIRECTORY "/" FILE_NAME);
+	if (n < 0)
+		return (int)n;
 	text[n] = '\0';
 	text[strcspn(text, "\n")] = '\0';
 	if (!text[0] || strlen(text) > NAME_MAX_BYTES || strlen(text) >= size)
@@ -220,19 +228,10 @@ void wmk_recorded_set(const char *path)
 static int read_path(int at, const char *file, char *path, size_t size)
 {
 	char text[PATH_MAX + 1];
-	struct stat st;
-	int fd = openat(at, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), err;
-	ssize_t n = -1;
+	const ssize_t n = read_own(at, file, text, sizeof(text));
 
-	if (fd < 0)
-		return wmk_error(-errno, "cannot open ~/" DIRECTORY "/%s", file);
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid())
-		err = EPERM;
-	else
-		err = (n = read(fd, text, sizeof(text))) < 0 ? errno : 0;
-	close(fd);
-	if (err)
-		return wmk_error(-err, "cannot read ~/" DIRECTORY "/%s", file);
+	if (n < 0)
+		return (int)n;
 	if (n < 2 || (size_t)n > size || text[0] != '/' || text[n - 1] != '\n' || memchr(text, '\0', (size_t)n))
 		return wmk_error(-EINVAL, "~/" DIRECTORY "/%s does not hold the path of a directory; remove it", file);
 	memcpy(path, text, (size_t)n - 1);
