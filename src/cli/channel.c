@@ -123,26 +123,30 @@ static int channel_names(const struct wmk_cli_common *common, char **rest, int n
 	return err;
 }
 
+/* Apply `change` to the channels of -c and of all arguments. */
+static int run(struct wmk_channel_args *args, char **rest, int n_rest,
+	       int (*change)(struct wmk_daemon *, const struct wmk_channel_args *, char **names, unsigned n))
+{
+	struct wmk_daemon daemon;
+	struct wmk_cli_words names = { NULL, 0 };
+	int err = channel_names(&args->common, rest, n_rest, &names);
+
+	if (err == 0) {
+		err = wmk_daemon_open(&daemon, &args->common, WMK_DAEMON_SESSION);
+		daemon.channel = NULL;           /* an unknown channel is no error for enable() */
+		if (err == 0)
+			err = change(&daemon, args, names.items, names.n);
+		err = wmk_daemon_close(&daemon, &args->common, err);
+	}
+	wmk_cli_words_free(&names);
+	return err;
+}
+
 static int run_enable(void *data, char **rest, int n_rest)
 {
-	struct wmk_channel_args *args = data;
-	struct wmk_daemon daemon = { 0 };
-	struct wmk_cli_words names = { NULL, 0 };
-	int err = wmk_channel_check(args), status;
+	const int err = wmk_channel_check(data);
 
-	if (err == 0)
-		err = channel_names(&args->common, rest, n_rest, &names);
-	if (err < 0) {
-		wmk_cli_words_free(&names);
-		return err;
-	}
-	err = wmk_daemon_open(&daemon, &args->common, WMK_DAEMON_SESSION);
-	daemon.channel = NULL;           /* an unknown channel is no error for this request */
-	if (err == 0)
-		err = enable(&daemon, args, names.items, names.n);
-	status = wmk_daemon_close(&daemon, &args->common, err);
-	wmk_cli_words_free(&names);
-	return status;
+	return err < 0 ? err : run(data, rest, n_rest, enable);
 }
 
 static const char *const enable_details[] = {
@@ -232,23 +236,10 @@ static int disable(struct wmk_daemon *daemon, const struct wmk_channel_args *arg
 
 static int run_disable(void *data, char **rest, int n_rest)
 {
-	struct wmk_channel_args *args = data;
-	struct wmk_daemon daemon = { 0 };
-	struct wmk_cli_words names = { NULL, 0 };
-	int err = wmk_cli_check_domain(&args->common), status;
+	const struct wmk_channel_args *args = data;
+	const int err = wmk_cli_check_domain(&args->common);
 
-	if (err == 0)
-		err = channel_names(&args->common, rest, n_rest, &names);
-	if (err < 0) {
-		wmk_cli_words_free(&names);
-		return err;
-	}
-	err = wmk_daemon_open(&daemon, &args->common, WMK_DAEMON_SESSION);
-	if (err == 0)
-		err = disable(&daemon, args, names.items, names.n);
-	status = wmk_daemon_close(&daemon, &args->common, err);
-	wmk_cli_words_free(&names);
-	return status;
+	return err < 0 ? err : run(data, rest, n_rest, disable);
 }
 
 static const char *const disable_details[] = {
