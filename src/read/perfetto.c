@@ -77,14 +77,20 @@ struct proto {
 	char *p;                   /* NULL after an error */
 };
 
-static void put_varint(struct proto *b, uint64_t value)
+static bool room(struct proto *b, size_t need)
 {
 	if (b->p)
-		b->p = wmk_print_room(b->out, b->p, 10);
-	for (; b->p && value >= 0x80; value >>= 7)
+		b->p = wmk_print_room(b->out, b->p, need);
+	return b->p != NULL;
+}
+
+static void put_varint(struct proto *b, uint64_t value)
+{
+	if (!room(b, 10))
+		return;
+	for (; value >= 0x80; value >>= 7)
 		*b->p++ = (char)(value | 0x80);
-	if (b->p)
-		*b->p++ = (char)value;
+	*b->p++ = (char)value;
 }
 
 static void put_number(struct proto *b, unsigned field, uint64_t value)
@@ -96,9 +102,7 @@ static void put_number(struct proto *b, unsigned field, uint64_t value)
 static void put_double(struct proto *b, unsigned field, double value)
 {
 	put_varint(b, field << 3 | FIXED64);
-	if (b->p)
-		b->p = wmk_print_room(b->out, b->p, 8);
-	if (b->p)
+	if (room(b, 8))
 		b->p = mempcpy(b->p, &value, 8);
 }
 
@@ -113,8 +117,7 @@ static void put_text(struct proto *b, unsigned field, const char *s, size_t len)
 	}
 	put_varint(b, field << 3 | BYTES);
 	put_varint(b, need);
-	if (b->p)
-		b->p = wmk_print_room(b->out, b->p, need);
+	room(b, need);
 	for (size_t i = 0, n; b->p && i < len; i += n ? n : 1) {
 		n = wmk_utf8_length(s + i, len - i);
 		b->p = mempcpy(b->p, n ? s + i : "\xef\xbf\xbd", n ? n : 3);
@@ -128,8 +131,7 @@ static void put_hex(struct proto *b, unsigned field, const char *bytes, size_t l
 
 	put_varint(b, field << 3 | BYTES);
 	put_varint(b, 2 * len);
-	if (b->p)
-		b->p = wmk_print_room(b->out, b->p, 2 * len);
+	room(b, 2 * len);
 	for (size_t i = 0; b->p && i < len; i++) {
 		*b->p++ = digits[(unsigned char)bytes[i] >> 4];
 		*b->p++ = digits[bytes[i] & 15];
@@ -140,9 +142,7 @@ static void put_hex(struct proto *b, unsigned field, const char *bytes, size_t l
 static size_t begin(struct proto *b, unsigned field)
 {
 	put_varint(b, field << 3 | BYTES);
-	if (b->p)
-		b->p = wmk_print_room(b->out, b->p, 4);
-	if (!b->p)
+	if (!room(b, 4))
 		return 0;
 	b->p += 4;
 	return (size_t)(b->p - b->out->text) - 4;
@@ -193,8 +193,7 @@ static void put_wide_text(struct proto *b, unsigned field, const struct wmk_ctf_
 		need += (size_t)(wmk_print_encode(bytes, character) - bytes);
 	put_varint(b, field << 3 | BYTES);
 	put_varint(b, need);
-	if (b->p)
-		b->p = wmk_print_room(b->out, b->p, need);
+	room(b, need);
 	for (at = item->text, left = item->len;
 	     b->p && (n = wmk_print_character(at, left, item->op->type->encoding, &character)) != 0; at += n, left -= n)
 		b->p = wmk_print_encode(b->p, character);
@@ -530,9 +529,7 @@ static int put_event(struct wmk_read_track *line, struct wmk_read_stream *read, 
 		put_event_name(b, drawing);
 	for (unsigned i = 0; i < sizeof(parts) && err >= 0; i++)
 		err = put_part(b, read, parts[i]);
-	if (b->p)
-		b->p = wmk_print_room(b->out, b->p, line->packet.len);
-	if (b->p && line->packet.len)
+	if (room(b, line->packet.len) && line->packet.len)
 		b->p = mempcpy(b->p, line->packet.text, line->packet.len);
 	end(b, at[1]);
 	end(b, at[0]);
