@@ -20,21 +20,8 @@ struct conversion {
 
 struct message_maker {
 	struct wmk_ctf_walk *walk;
-	struct wmk_print_text *out;
-	int err;
+	struct wmk_print_words words;
 };
-
-static void add(struct message_maker *m, const char *s, size_t len)
-{
-	char *p = m->err < 0 ? NULL : wmk_print_begin(m->out, len);
-
-	if (p) {
-		memcpy(p, s, len);
-		m->out->len += len;
-	} else if (m->err >= 0) {
-		m->err = wmk_print_error();
-	}
-}
 
 /* Read the next value. False at the end, or on damage. */
 static bool next_value(struct message_maker *m, struct wmk_ctf_item *item)
@@ -106,14 +93,11 @@ static bool take_conversion(struct message_maker *m, const char **at, struct con
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 /* `length` and `letter` are constants of this file; `value` has the type that they declare. */
 #define ADD_NUMBER(m, c, length, letter_, value) do { \
-	char spec_[24], *p_ = (m)->err < 0 ? NULL : wmk_print_begin((m)->out, NUMBER_ROOM + 2 * WIDEST); \
+	char spec_[24], text_[NUMBER_ROOM + 2 * WIDEST]; \
 	\
 	snprintf(spec_, sizeof(spec_), "%%%s*.*" length "%c", (c)->flags, letter_); \
-	if (p_) \
-		(m)->out->len += (size_t)snprintf(p_, NUMBER_ROOM + 2 * WIDEST, spec_, \
-			(c)->width < 0 ? 0 : (c)->width, (c)->precision, value); \
-	else if ((m)->err >= 0) \
-		(m)->err = wmk_print_error(); \
+	wmk_print_add_bytes(&(m)->words, text_, (size_t)snprintf(text_, sizeof(text_), spec_, \
+		(c)->width < 0 ? 0 : (c)->width, (c)->precision, value)); \
 } while (0)
 
 static void add_integer(struct message_maker *m, const struct conversion *c, uint64_t value)
@@ -141,15 +125,15 @@ static void add_padded(struct message_maker *m, const struct conversion *c, cons
 	const bool is_left = strchr(c->flags, '-') != NULL;
 
 	if (is_left)
-		add(m, s, len);
+		wmk_print_add_bytes(&m->words, s, len);
 	while (pad) {
 		const size_t n = pad < sizeof(blanks) - 1 ? pad : sizeof(blanks) - 1;
 
-		add(m, blanks, n);
+		wmk_print_add_bytes(&m->words, blanks, n);
 		pad -= n;
 	}
 	if (!is_left)
-		add(m, s, len);
+		wmk_print_add_bytes(&m->words, s, len);
 }
 
 static void add_pointer(struct message_maker *m, const struct conversion *c, uint64_t value)
@@ -208,25 +192,25 @@ static bool add_all(struct message_maker *m, const char *format)
 	struct conversion c;
 	const char *percent;
 
-	while ((percent = strchr(format, '%')) != NULL && m->err >= 0) {
-		add(m, format, (size_t)(percent - format));
+	while ((percent = strchr(format, '%')) != NULL && m->words.err >= 0) {
+		wmk_print_add_bytes(&m->words, format, (size_t)(percent - format));
 		format = percent + 1;
 		if (!take_conversion(m, &format, &c))
 			return false;
 		/* errno is not recorded. */
 		if (c.letter == '%' || c.letter == 'm')
-			add(m, c.letter == 'm' ? "%m" : "%", c.letter == 'm' ? 2 : 1);
+			wmk_print_add_bytes(&m->words, c.letter == 'm' ? "%m" : "%", c.letter == 'm' ? 2 : 1);
 		else if (!next_value(m, &item) || !add_value(m, &c, &item))
 			return false;
 	}
-	add(m, format, strlen(format));
+	wmk_print_add_bytes(&m->words, format, strlen(format));
 	return true;
 }
 
 int wmk_read_message(const struct wmk_ctf_bytes *in, struct wmk_ctf_record *record, struct wmk_print_text *message)
 {
 	const struct wmk_ctf_program *program = &record->event->payload;
-	struct message_maker m = { .walk = &record->walk, .out = message };
+	struct message_maker m = { .walk = &record->walk, .words = { message, 0 } };
 	char format[WMK_TEXT_MAX + 1];
 	struct wmk_ctf_item item;
 	bool fits = true;
@@ -245,5 +229,5 @@ int wmk_read_message(const struct wmk_ctf_bytes *in, struct wmk_ctf_record *reco
 			fits = wmk_ctf_next(m.walk, &item);
 	}
 	fits = fits && add_all(&m, format);
-	return m.err < 0 ? m.err : fits && record->walk.err >= 0;
+	return m.words.err < 0 ? m.words.err : fits && record->walk.err >= 0;
 }
