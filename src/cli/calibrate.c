@@ -11,7 +11,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -21,6 +20,7 @@
 
 #include "base/error.h"
 #include "cli/command.h"
+#include "cli/path.h"
 #include "ctf/writer.h"
 
 #define PROGRAM "waymark-calibrate"
@@ -61,7 +61,7 @@ static int find_program(char *path, size_t size)
 		return wmk_error(-ENOENT,
 				 "cannot find the path of waymark: cannot read /proc/self/exe (is /proc mounted?)");
 	*slash = '\0';
-	for (unsigned i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+	for (unsigned i = 0; i < WMK_ARRAY_LEN(places); i++) {
 		int len = snprintf(path, size, "%s%s/" PROGRAM, dir, places[i]);
 
 		if (len > 0 && (size_t)len < size && access(path, X_OK) == 0)
@@ -126,14 +126,6 @@ static int start(const struct results *results, const char *context, pid_t *pid)
 	return wmk_error(-err, "cannot run `waymark record`");
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 /* Record the program once, and append its output to the results. */
 static int measure(struct results *results, const char *context)
 {
@@ -157,7 +149,7 @@ static int measure(struct results *results, const char *context)
 		if (errno != EINTR)
 			return wmk_error(-errno, "cannot wait for `waymark record`");
 	snprintf(trace, sizeof(trace), "%s/trace", results->dir);
-	nftw(trace, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	wmk_cli_remove_tree(trace);
 	if (status != 0 || results->n == before)
 		return wmk_error(-EIO, "`waymark record` could not measure: %s",
 				 results->words[0] ? results->words : "no output");
@@ -300,7 +292,7 @@ static int run_calibrate(void *data, char **rest, int n_rest)
 		err = wmk_error(-errno, "cannot create a directory in /tmp");
 	else if (err == 0) {
 		err = measure_all(&results);
-		nftw(results.dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+		wmk_cli_remove_tree(results.dir);
 	}
 	if (err < 0) {
 		wmk_error_add(err, "cannot calibrate");

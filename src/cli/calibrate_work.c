@@ -19,6 +19,7 @@
 
 #include <waymark/trace.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 
 #define ROUNDS 21
@@ -133,7 +134,7 @@ int main(int argc, char **argv)
 		{ .name = "record_64", .loop = loop_record_64 }, { .name = "plain", .loop = loop_plain },
 		{ .name = "site", .loop = loop_site }, { .name = "clock", .loop = loop_monotonic },
 	};
-	const size_t n = sizeof(all) / sizeof(all[0]);
+	const size_t n = WMK_ARRAY_LEN(all);
 	cpu_set_t set;
 	int cpu = sched_getcpu();
 

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "cli/child.h"
 #include "cli/process_state.h"
@@ -85,7 +86,7 @@ int wmk_child_open(struct wmk_child *child)
 	memset(child, 0, sizeof(*child));
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
-	for (unsigned i = 0; i < sizeof(passed_on) / sizeof(passed_on[0]); i++)
+	for (unsigned i = 0; i < WMK_ARRAY_LEN(passed_on); i++)
 		sigaddset(&set, passed_on[i]);
 	/* If our parent ignores SIGCHLD, the kernel would discard the status of our child. */
 	sigaction(SIGCHLD, &normal, &child->old_chld);
@@ -153,7 +154,7 @@ static int interrupted(const struct wmk_child *child)
 	sigset_t pending;
 
 	sigpending(&pending);
-	for (unsigned i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+	for (unsigned i = 0; i < WMK_ARRAY_LEN(ends); i++) {
 		struct sigaction action;
 
 		if (sigismember(&pending, ends[i]) == 1 && sigismember(&child->old_mask, ends[i]) == 0 &&

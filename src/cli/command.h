@@ -18,6 +18,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/array.h"
 #include "cli/option.h"
 
 #define WMK_CLI_FAILED 1
@@ -40,7 +41,7 @@ struct wmk_cli_command {
 };
 
 /* Sets .options and .n_options from an array. */
-#define WMK_CLI_OPTIONS(table) .options = (table), .n_options = sizeof(table) / sizeof((table)[0])
+#define WMK_CLI_OPTIONS(table) .options = (table), .n_options = WMK_ARRAY_LEN(table)
 
 /* A command line that shows one use of a command. */
 struct wmk_cli_example {
@@ -149,6 +150,11 @@ const char *wmk_cli_bytes_text(uint64_t bytes, char *buf, size_t buf_size);
  * Text that is safe on a terminal: '?' replaces control characters, cut at 500 bytes. Valid for the next seven calls.
  */
 const char *wmk_cli_clean(const char *text);
+/* "" for 1, else "s". */
+static inline const char *wmk_cli_plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
 /* A JSON string with quotes; U+FFFD replaces bytes that are not UTF-8. */
 void wmk_cli_json_string(FILE *out, const char *text);
 

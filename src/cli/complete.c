@@ -32,7 +32,7 @@ static const struct kind *kind_of(const char *value)
 		value++;
 	for (len = 0; value && isupper((unsigned char)value[len]); len++)
 		;
-	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && len; i++)
+	for (unsigned i = 0; i < WMK_ARRAY_LEN(kinds) && len; i++)
 		if (strlen(kinds[i].value) == len && strncmp(kinds[i].value, value, len) == 0)
 			return &kinds[i];
 	return NULL;

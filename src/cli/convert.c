@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "cli/import.h"
 #include "cli/reading.h"
@@ -75,7 +76,7 @@ static int run_convert(void *data, char **rest, int n_rest)
 {
 	struct convert_args *args = data;
 
-	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
+	for (size_t i = 0; i < WMK_ARRAY_LEN(forms); i++)
 		if (args->to && strcmp(args->to, forms[i]->name) == 0)
 			args->form = forms[i];
 	if (args->import.format)

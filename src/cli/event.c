@@ -213,7 +213,7 @@ static void tell_enabled(const struct wmk_daemon *daemon, const struct waymark_c
 
 	if (is)
 		printf("Session %s, channel %s: %s enabled, %llu event%s so far\n", daemon->session, channel,
-		       wmk_cli_clean(is->pattern), (unsigned long long)is->matched, is->matched == 1 ? "" : "s");
+		       wmk_cli_clean(is->pattern), (unsigned long long)is->matched, wmk_cli_plural(is->matched));
 }
 
 static int enable(struct wmk_daemon *daemon, const struct wmk_event_args *args)

@@ -117,7 +117,7 @@ unsigned wmk_cli_examples(const struct wmk_cli_command *command, const struct wm
 {
 	unsigned n = 0;
 
-	for (unsigned i = 0; i < sizeof(examples) / sizeof(examples[0]); i++)
+	for (unsigned i = 0; i < WMK_ARRAY_LEN(examples); i++)
 		if (strcmp(examples[i].command, command->name) == 0 && n++ == 0)
 			*first = &examples[i];
 	return n;

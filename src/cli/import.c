@@ -5,7 +5,6 @@
 #include "cli/import.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -18,6 +17,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "cli/command.h"
+#include "cli/path.h"
 #include "cli/progress.h"
 #include "import/import.h"
 #include "read/parse_time.h"
@@ -131,11 +131,6 @@ static int convert_file(struct wmk_import *import, const char *name)
 	return err;
 }
 
-static const char *plural(uint64_t n)
-{
-	return n == 1 ? "" : "s";
-}
-
 /* `directory` NULL: the trace is temporary. */
 static void tell(const struct wmk_cli_import *import, const char *directory, const struct wmk_import_done *done,
 		 const struct first *first)
@@ -154,17 +149,17 @@ static void tell(const struct wmk_cli_import *import, const char *directory, con
 	if (done->late)
 		wmk_cli_warn("%" PRIu64 " record%s came too late to be put in order: changed to the times of the "
 			     "previous records",
-			     done->late, plural(done->late));
+			     done->late, wmk_cli_plural(done->late));
 	if (done->unknown)
 		wmk_cli_warn("%" PRIu64 " line%s not understood, kept as %s:line; the first is line %" PRIu64
 			     " of %s: %s",
 			     done->unknown, done->unknown == 1 ? " was" : "s were", import->format, first->number,
 			     wmk_cli_clean(first->file), wmk_cli_clean(first->text));
 	if (directory)
-		wmk_cli_say("%" PRIu64 " record%s in %s", done->records, plural(done->records),
+		wmk_cli_say("%" PRIu64 " record%s in %s", done->records, wmk_cli_plural(done->records),
 			    wmk_cli_clean(directory));
 	else
-		wmk_cli_say("%" PRIu64 " record%s in the log", done->records, plural(done->records));
+		wmk_cli_say("%" PRIu64 " record%s in the log", done->records, wmk_cli_plural(done->records));
 }
 
 static int make(const struct wmk_cli_import *import, const char *directory, bool is_all, const char *const *files,
@@ -210,14 +205,6 @@ int wmk_cli_import(const struct wmk_cli_import *import, const char *directory, c
 
 /* ── selected records ────────────────────────────────────────────────────────────────────────────────── */
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 /* Create a directory with a unique name: "out.Ab3dEf" for "out" and "out/". */
 static int make_beside(const char *directory, char *path, size_t size)
 {
@@ -241,7 +228,7 @@ int wmk_cli_import_part(const struct wmk_cli_import *import, const char *directo
 	status = make(import, path, false, files, n);
 	if (status == 0)
 		status = then(data, path);
-	if (nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) < 0)
+	if (wmk_cli_remove_tree(path) < 0)
 		wmk_cli_warn("cannot remove the temporary directory %s", wmk_cli_clean(path));
 	return status;
 }

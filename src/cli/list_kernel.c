@@ -53,7 +53,7 @@ static void show(const struct waymark_ctl_result *result, bool fields)
 	const char *const *lacks, *clock = waymark_ctl_result_kernel_clock(result);
 	unsigned n = waymark_ctl_result_events(result, &events), n_lacks = waymark_ctl_result_lacks(result, &lacks);
 
-	printf("The kernel (%u event%s%s%s):\n", n, n == 1 ? "" : "s",
+	printf("The kernel (%u event%s%s%s):\n", n, wmk_cli_plural(n),
 	       clock && *clock ? ", timestamps from its clock " : "", clock ? clock : "");
 	for (unsigned i = 0; i < n; i++)
 		show_event(events[i], fields);

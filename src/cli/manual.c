@@ -68,7 +68,7 @@ static void environment(FILE *out)
 	};
 
 	fputs(".SH ENVIRONMENT\n", out);
-	for (unsigned i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+	for (unsigned i = 0; i < WMK_ARRAY_LEN(variables); i++) {
 		fprintf(out, ".TP\n.B %s\n", variables[i].name);
 		roff(out, variables[i].text);
 		fputc('\n', out);

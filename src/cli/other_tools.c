@@ -44,7 +44,7 @@ static const struct other_name {
 
 const char *wmk_cli_other_tool(const char *name)
 {
-	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+	for (unsigned i = 0; i < WMK_ARRAY_LEN(names); i++)
 		if (strcmp(names[i].name, name) == 0)
 			return names[i].instead;
 	return NULL;

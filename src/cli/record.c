@@ -187,7 +187,7 @@ static void run_until_end(struct wmk_recording *rec, struct wmk_child *child, st
 	};
 
 	while (!child->ended) {
-		poll(fds, sizeof(fds) / sizeof(fds[0]), wmk_follow_wait_ms(follow));
+		poll(fds, WMK_ARRAY_LEN(fds), wmk_follow_wait_ms(follow));
 		WMK_TESTPOINT(record_hears);
 		hear(rec, follow, 0);
 		WMK_TESTPOINT(record_heard);

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/clock_plugin.h"
 #include "base/container.h"
 #include "base/error.h"
@@ -349,7 +350,7 @@ unsigned wmk_recording_contexts(const struct wmk_recording_options *options, uns
 			names[n++] = wmk_ctf_context(options->contexts[i])->field.name;
 	if (options->no_contexts || n)
 		return n;
-	for (unsigned i = 0; i < sizeof(user) / sizeof(user[0]); i++)
+	for (unsigned i = 0; i < WMK_ARRAY_LEN(user); i++)
 		names[n++] = wmk_ctf_context(defaults[i])->field.name;
 	return n;
 }

@@ -20,6 +20,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "cli/daemon.h"
 #include "cli/path.h"
@@ -115,7 +116,7 @@ static int recover_one(const struct wmk_cli_common *args, const char *path)
 	sigset_t set, before;
 
 	sigemptyset(&set);
-	for (size_t i = 0; i < sizeof(waiting) / sizeof(waiting[0]); i++)
+	for (size_t i = 0; i < WMK_ARRAY_LEN(waiting); i++)
 		sigaddset(&set, waiting[i]);
 	sigprocmask(SIG_BLOCK, &set, &before);
 	int err = take(args, path);

@@ -13,11 +13,6 @@
 
 #define NAME_COLUMN_MAX 48u
 
-static const char *plural(uint64_t n)
-{
-	return n == 1 ? "" : "s";
-}
-
 static void heading(const char *text)
 {
 	const char *bold = wmk_cli_color(stdout, WMK_CLI_BOLD);
@@ -38,7 +33,8 @@ void wmk_show_counts(const struct waymark_ctl_session_info *session)
 	const struct waymark_ctl_counts *counts = session->counts;
 	char bytes[32];
 
-	printf("%" PRIu64 " record%s, %" PRIu64 " lost", counts->records, plural(counts->records), counts->lost);
+	printf("%" PRIu64 " record%s, %" PRIu64 " lost", counts->records, wmk_cli_plural(counts->records),
+	       counts->lost);
 	if (counts->overwritten)
 		printf(" (%" PRIu64 " overwritten by newer ones)", counts->overwritten);
 	printf(", %s in %s\n", wmk_cli_bytes_text(counts->bytes, bytes, sizeof(bytes)), wmk_cli_clean(session->path));
@@ -124,15 +120,17 @@ void wmk_show_loss(const struct waymark_ctl_session_info *session)
 
 		if (n)
 			wmk_cli_warn("channel %s of session %s lost %" PRIu64 " record%s: %s", channel->name,
-				     session->name, n, plural(n), remedy(session, channel, words, sizeof(words)));
+				     session->name, n, wmk_cli_plural(n),
+				     remedy(session, channel, words, sizeof(words)));
 		if (channel->counts->gaps)
 			wmk_cli_warn(
 				"channel %s of session %s lost an unknown number of system calls: the reader of the "
 				"kernel's buffers crashed (%" PRIu64 " stream%s)",
-				channel->name, session->name, channel->counts->gaps, plural(channel->counts->gaps));
+				channel->name, session->name, channel->counts->gaps,
+				wmk_cli_plural(channel->counts->gaps));
 		if (channel->counts->cut)
 			wmk_cli_warn("channel %s of session %s: %" PRIu64 " string%s or sequence%s cut", channel->name,
-				     session->name, channel->counts->cut, plural(channel->counts->cut),
+				     session->name, channel->counts->cut, wmk_cli_plural(channel->counts->cut),
 				     channel->counts->cut == 1 ? " was" : "s were");
 	}
 }
@@ -193,7 +191,7 @@ static void show_rule(const struct waymark_ctl_rule_info *rule)
 	if (rule->probe)
 		printf(" at %s", wmk_cli_clean(rule->place));
 	printf(" %s, %" PRIu64 " event%s matched\n", rule->enabled ? "enabled" : "disabled", rule->matched,
-	       plural(rule->matched));
+	       wmk_cli_plural(rule->matched));
 }
 
 static void show_domain(const struct waymark_ctl_channel_info *channel)
@@ -243,8 +241,8 @@ static void show_channel(const struct waymark_ctl_channel_info *channel)
 	heading(channel->name);
 	printf(": %s", channel->enabled ? "enabled" : "disabled");
 	show_domain(channel);
-	printf("; %" PRIu64 " record%s, %" PRIu64 " lost\n", channel->counts->records, plural(channel->counts->records),
-	       channel->counts->lost);
+	printf("; %" PRIu64 " record%s, %" PRIu64 " lost\n", channel->counts->records,
+	       wmk_cli_plural(channel->counts->records), channel->counts->lost);
 	show_options(channel);
 	for (unsigned i = 0; i < channel->n_contexts; i++)
 		printf("%s%s%s", i ? ", " : "    with ", channel->contexts[i],
@@ -346,7 +344,7 @@ static void show_app(const struct waymark_ctl_app_info *app, bool fields)
 	else
 		printf("%" PRIu64, app->uid);
 	printf("%s%s): %u event%s%s%s\n", app->exe && app->exe[0] ? ", " : "", app->exe ? wmk_cli_clean(app->exe) : "",
-	       app->n_known, plural(app->n_known), app->why && app->why[0] ? "; " : "",
+	       app->n_known, wmk_cli_plural(app->n_known), app->why && app->why[0] ? "; " : "",
 	       app->why ? wmk_cli_clean(app->why) : "");
 	for (unsigned i = 0; i < app->n_events; i++) {
 		size_t len = strlen(app->events[i]->provider) + 1 + strlen(app->events[i]->name);

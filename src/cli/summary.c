@@ -13,11 +13,6 @@
 
 #define NEAREST_MAX 3
 
-static const char *plural(uint64_t n)
-{
-	return n == 1 ? "" : "s";
-}
-
 /* The option that avoids most of the loss. NULL: none does. */
 static const char *remedy(const struct wmk_record_result *result, char *buf, size_t size)
 {
@@ -137,7 +132,7 @@ static void say_programs(const struct wmk_record_result *result)
 		wmk_cli_warn("%" PRIu64
 			     " connection%s of applications could not be accepted: no free file descriptors (raise "
 			     "`ulimit -Hn`); their records are missing",
-			     apps.turned_away, plural(apps.turned_away));
+			     apps.turned_away, wmk_cli_plural(apps.turned_away));
 	if (follow->error)
 		wmk_cli_warn("cannot name applications that were not followed: the kernel does not report which "
 			     "programs are started: %s",
@@ -147,7 +142,8 @@ static void say_programs(const struct wmk_record_result *result)
 			"the list of applications that were not followed may be incomplete: too many programs started");
 	if (result->running)
 		wmk_cli_warn("%u application%s continued after %s had ended; %s recorded until then", result->running,
-			     plural(result->running), result->program, result->running == 1 ? "it was" : "they were");
+			     wmk_cli_plural(result->running), result->program,
+			     result->running == 1 ? "it was" : "they were");
 }
 
 static void say_trouble(const struct wmk_record_result *result)
@@ -165,7 +161,7 @@ static void say_trouble(const struct wmk_record_result *result)
 		wmk_cli_warn("when the rings were full, the disk wrote %" PRIu64 " MB/s",
 			     counts->behind_bytes / counts->behind_us);
 	if (counts->cut)
-		wmk_cli_warn("%" PRIu64 " string%s or sequence%s cut to 64k", counts->cut, plural(counts->cut),
+		wmk_cli_warn("%" PRIu64 " string%s or sequence%s cut to 64k", counts->cut, wmk_cli_plural(counts->cut),
 			     counts->cut == 1 ? " was" : "s were");
 }
 
@@ -200,10 +196,10 @@ static void print_text(const struct wmk_record_result *result)
 	if (lost[0])
 		strcat(lost, ")");
 	if (access(result->path, F_OK) < 0)      /* a daemon creates it when the first application connects */
-		wmk_cli_say("%" PRIu64 " record%s, no trace", counts->records, plural(counts->records));
+		wmk_cli_say("%" PRIu64 " record%s, no trace", counts->records, wmk_cli_plural(counts->records));
 	else
 		wmk_cli_say("%" PRIu64 " record%s, %" PRIu64 " lost%s, %s in %s", counts->records,
-			    plural(counts->records), counts->lost, lost,
+			    wmk_cli_plural(counts->records), counts->lost, lost,
 			    wmk_cli_bytes_text(counts->bytes, bytes, sizeof(bytes)), result->path);
 }
 
