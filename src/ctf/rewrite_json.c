@@ -24,8 +24,8 @@ static void put_fragment(struct wmk_tree_writer *w, json_object *tree)
 
 	if (text)
 		wmk_ctf_put(w->out, SEPARATOR "%s\n", text);
-	if (w->err >= 0 && (!text || w->out->err))
-		w->err = wmk_error(-ENOMEM, "no memory for metadata");
+	if (!text || w->out->err)
+		wmk_tree_no_memory(w);
 	if (w->err >= 0 && w->out->len > WMK_CTF_METADATA_MAX)
 		w->err = wmk_error(-E2BIG, "the metadata exceeds %u bytes", WMK_CTF_METADATA_MAX);
 	json_object_put(tree);

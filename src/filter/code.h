@@ -49,7 +49,7 @@ struct wmk_filter_insn *wmk_code_emit(struct wmk_code *code, unsigned op, unsign
 uint32_t wmk_code_label(struct wmk_code *code);
 /* Place the label at the next instruction. */
 void wmk_code_here(struct wmk_code *code, uint32_t label);
-/* Jump to `to`, unless that is `next`, the label of the instruction that follows. */
+/* Jump to `to`, unless that is `next`, the label of the instruction that follows; WMK_CODE_NOWHERE: unknown. */
 void wmk_code_jump(struct wmk_code *code, uint32_t to, uint32_t next);
 /* Allocate a register. The caller frees it by restoring an earlier value of code->top. */
 uint8_t wmk_code_register(struct wmk_code *code);

@@ -118,7 +118,7 @@ static struct wmk_place truth(struct wmk_code *code, const struct wmk_node *node
 	condition(code, node, yes, no, yes);
 	wmk_code_here(code, yes);
 	wmk_code_emit(code, WMK_FILTER_CONST, reg, 0, 0, 0)->value.u = 1;
-	wmk_code_emit(code, WMK_FILTER_JUMP, 0, 0, 0, end);
+	wmk_code_jump(code, end, WMK_CODE_NOWHERE);
 	wmk_code_here(code, no);
 	wmk_code_emit(code, WMK_FILTER_CONST, reg, 0, 0, 0)->value.u = 0;
 	wmk_code_here(code, end);
@@ -130,7 +130,7 @@ static void choose_one(struct wmk_code *code, const struct wmk_node *node, unsig
 	const uint32_t mark = code->top;
 
 	if (wmk_code_typed(code, node)->type == WMK_FILTER_ABSENT) {
-		wmk_code_emit(code, WMK_FILTER_JUMP, 0, 0, 0, code->absent);
+		wmk_code_jump(code, code->absent, WMK_CODE_NOWHERE);
 		return;
 	}
 	struct wmk_place at = wmk_code_as(code, wmk_code_value(code, node), type);
@@ -147,7 +147,7 @@ static struct wmk_place choose(struct wmk_code *code, const struct wmk_node *nod
 	condition(code, node->left, yes, no, yes);
 	wmk_code_here(code, yes);
 	choose_one(code, node->right, type, reg);
-	wmk_code_emit(code, WMK_FILTER_JUMP, 0, 0, 0, end);
+	wmk_code_jump(code, end, WMK_CODE_NOWHERE);
 	wmk_code_here(code, no);
 	choose_one(code, node->other, type, reg);
 	wmk_code_here(code, end);

@@ -3,6 +3,7 @@
  * parse.c - parse tokens to a tree by precedence climbing; precedences are those of C11, 6.5.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,10 +60,7 @@ static int take(struct filter_parser *p, const char *op)
 
 	if (is(p, op))
 		return next(p);
-	what[0] = '\'';
-	what[1] = op[0];
-	what[2] = '\'';
-	what[3] = '\0';
+	snprintf(what, sizeof(what), "'%s'", op);
 	return expected(p, what);
 }
 

@@ -68,24 +68,18 @@ static const struct wmk_type types[] = {
 	[WMK_IMPORT_FRAMES] = { .kind = WMK_TYPE_SEQUENCE, .elem = &string_type },
 };
 
+#define SIGNED_32 { .kind = WMK_TYPE_INT, .width = 32, .is_signed = 1, .base = 10 }
+
 const struct wmk_field *wmk_import_context(unsigned bit)
 {
-	static const struct wmk_field
-		pid = { .name = "vpid", .type = { .kind = WMK_TYPE_INT, .width = 32, .is_signed = 1, .base = 10 } },
-		tid = { .name = "vtid", .type = { .kind = WMK_TYPE_INT, .width = 32, .is_signed = 1, .base = 10 } },
-		comm = { .name = "procname", .type = { .kind = WMK_TYPE_STRING } },
-		cpu = { .name = "cpu_id", .type = { .kind = WMK_TYPE_INT, .width = 32, .is_signed = 1, .base = 10 } };
+	static const struct wmk_field fields[WMK_IMPORT_CONTEXTS] = {
+		[WMK_IMPORT_HAS_PID] = { .name = "vpid", .type = SIGNED_32 },
+		[WMK_IMPORT_HAS_TID] = { .name = "vtid", .type = SIGNED_32 },
+		[WMK_IMPORT_HAS_COMM] = { .name = "procname", .type = { .kind = WMK_TYPE_STRING } },
+		[WMK_IMPORT_HAS_CPU] = { .name = "cpu_id", .type = SIGNED_32 },
+	};
 
-	switch (bit) {
-	case WMK_IMPORT_HAS_PID:
-		return &pid;
-	case WMK_IMPORT_HAS_TID:
-		return &tid;
-	case WMK_IMPORT_HAS_COMM:
-		return &comm;
-	default:
-		return &cpu;
-	}
+	return &fields[bit];
 }
 
 static unsigned contexts_of(const struct wmk_import_line *line)

@@ -436,7 +436,7 @@ int wmk_import_file(struct wmk_import *import, FILE *in, const char *name, int64
 	struct wmk_import_lines lines = { .in = in };
 	struct wmk_import_text text;
 	bool goes_on;
-	int err, flushed;
+	int err;
 
 	import->file = name;
 	import->line_number = 0;
@@ -452,10 +452,9 @@ int wmk_import_file(struct wmk_import *import, FILE *in, const char *name, int64
 		}
 	}
 	free(lines.buf);
-	if (err < 0)
-		return wmk_error_add(err, "cannot convert \"%.240s\"", name);
-	flushed = flush(import);
-	return flushed < 0 ? wmk_error_add(flushed, "cannot convert \"%.240s\"", name) : 0;
+	if (err == 0)
+		err = flush(import);
+	return err < 0 ? wmk_error_add(err, "cannot convert \"%.240s\"", name) : 0;
 }
 
 int wmk_import_end(struct wmk_import *import, struct wmk_import_done *done)

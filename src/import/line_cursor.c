@@ -129,6 +129,31 @@ bool wmk_import_take_number(struct wmk_import_text *text, int64_t max, int64_t *
 	return true;
 }
 
+size_t wmk_import_hex_digits(struct wmk_import_text text)
+{
+	size_t n = 0;
+
+	while (n < text.len && (wmk_import_is_digit(text.at[n]) || (text.at[n] >= 'a' && text.at[n] <= 'f')))
+		n++;
+	return n;
+}
+
+bool wmk_import_take_hex(struct wmk_import_text *text, uint64_t *bits)
+{
+	const size_t n = wmk_import_hex_digits(*text);
+
+	if (!n || n > 16)
+		return false;
+	*bits = 0;
+	for (size_t i = 0; i < n; i++) {
+		const char c = text->at[i];
+
+		*bits = *bits << 4 | (uint64_t)(c <= '9' ? c - '0' : c - 'a' + 10);
+	}
+	wmk_import_drop(text, n);
+	return true;
+}
+
 bool wmk_import_take_id(struct wmk_import_text *text, int32_t *id)
 {
 	struct wmk_import_text rest = *text;

@@ -145,6 +145,10 @@ struct wmk_import_text wmk_import_take_word(struct wmk_import_text *text);
 bool wmk_import_take_number(struct wmk_import_text *text, int64_t max, int64_t *number);
 /* Likewise, with an optional '-'; the absolute value fits 31 bits. */
 bool wmk_import_take_id(struct wmk_import_text *text, int32_t *id);
+/* Number of lower-case hexadecimal digits at the front. */
+size_t wmk_import_hex_digits(struct wmk_import_text text);
+/* Parse and drop these digits. False, nothing dropped: no digit, or more than 16. */
+bool wmk_import_take_hex(struct wmk_import_text *text, uint64_t *bits);
 /* Parse decimals behind '.' or ',' as nanoseconds; digits after the ninth are dropped. No decimals: true and 0. */
 bool wmk_import_take_fraction(struct wmk_import_text *text, uint32_t *ns);
 

@@ -109,27 +109,14 @@ static bool take_event(struct wmk_import_text *text, struct wmk_import_line *out
 	return true;
 }
 
-static size_t hex_digits(struct wmk_import_text text)
-{
-	size_t n = 0;
-
-	while (n < text.len && (wmk_import_is_digit(text.at[n]) || (text.at[n] >= 'a' && text.at[n] <= 'f')))
-		n++;
-	return n;
-}
-
 /* Parse "address symbol (object)", which perf prints on the same line if the sample has no call chain. */
 static bool add_place(struct wmk_import_text text, struct wmk_import_line *out)
 {
-	const size_t n = hex_digits(text);
-	uint64_t address = 0;
+	uint64_t address;
 
-	if (!n || n > 16 || n == text.len || text.at[n] != ' ' || text.at[text.len - 1] != ')')
+	if (!wmk_import_take_hex(&text, &address) || !wmk_import_take(&text, " ") || !wmk_import_ends(text, ")"))
 		return false;
-	for (size_t i = 0; i < n; i++)
-		address = address << 4 | (uint64_t)(text.at[i] <= '9' ? text.at[i] - '0' : text.at[i] - 'a' + 10);
 	wmk_import_add_number(out, "ip", WMK_IMPORT_HEX, (int64_t)address);
-	wmk_import_drop(&text, n + 1);
 	wmk_import_add_text(out, "symbol", text);
 	return true;
 }
@@ -195,7 +182,7 @@ void wmk_import_perf_line(struct wmk_import_text line, struct wmk_import_line *o
 	if (text.at[0] != '\t' && text.at[0] != ' ')
 		return;
 	wmk_import_skip_blanks(&text);
-	n = hex_digits(text);
+	n = wmk_import_hex_digits(text);
 	if ((n && n < text.len && text.at[n] == ' ') || wmk_import_ends(text, " (inlined)")) {
 		wmk_import_add_text(out, "callchain", text);
 		out->what = WMK_IMPORT_FRAME;

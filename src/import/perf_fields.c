@@ -55,21 +55,15 @@ static bool is_name(struct wmk_import_text key, const char *mark)
 static bool as_number(struct wmk_import_text text, struct wmk_import_value *value)
 {
 	const bool is_negative = wmk_import_take(&text, "-");
-	uint64_t bits = 0;
-	size_t i;
+	uint64_t bits;
 
 	value->kind = WMK_IMPORT_INT;
 	if (!is_negative && wmk_import_take(&text, "0x")) {
-		for (i = 0; i < text.len && i < 16; i++) {
-			const char c = text.at[i];
-
-			if (!wmk_import_is_digit(c) && (c < 'a' || c > 'f'))
-				return false;
-			bits = bits << 4 | (uint64_t)(c <= '9' ? c - '0' : c - 'a' + 10);
-		}
+		if (!wmk_import_take_hex(&text, &bits) || text.len)
+			return false;
 		value->kind = WMK_IMPORT_HEX;
 		value->number = (int64_t)bits;
-		return i && i == text.len;
+		return true;
 	}
 	if (!wmk_import_take_number(&text, INT64_MAX / 4, &value->number) || text.len)
 		return false;

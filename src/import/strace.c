@@ -127,20 +127,11 @@ static bool take_value(struct wmk_import_text *text, int64_t *value)
 {
 	struct wmk_import_text rest = *text;
 	const bool is_negative = wmk_import_take(&rest, "-");
-	uint64_t bits = 0;
-	size_t n = 0;
+	uint64_t bits;
 
 	if (!is_negative && wmk_import_take(&rest, "0x")) {
-		for (; n < rest.len && n < 17; n++) {
-			const char c = rest.at[n];
-
-			if (!wmk_import_is_digit(c) && (c < 'a' || c > 'f'))
-				break;
-			bits = bits << 4 | (uint64_t)(c <= '9' ? c - '0' : c - 'a' + 10);
-		}
-		if (!n || n > 16)
+		if (!wmk_import_take_hex(&rest, &bits))
 			return false;
-		wmk_import_drop(&rest, n);
 		*value = (int64_t)bits;
 	} else {
 		if (!wmk_import_take_number(&rest, INT64_MAX / 4, value))
