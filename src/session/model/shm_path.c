@@ -2,6 +2,7 @@
 /* shm_path.c - see shm_path.h. */
 #include "session/model/shm_path.h"
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/utf8.h"
 
@@ -184,7 +185,7 @@ static bool is_ours(const char *name)
 	static const char *const ours[] = { WMK_SHM_JSON, "1.ids",      "1.new",          "new",           "clock.json",
 					    "clock.new",  "identities", "identities.old", "identities.new" };
 
-	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
+	for (size_t i = 0; i < WMK_ARRAY_LEN(ours); i++)
 		if (strcmp(name, ours[i]) == 0)
 			return true;
 	return is_rings(name);
