@@ -61,9 +61,7 @@ int waymark_ctl_create(struct waymark_ctl *ctl, const struct waymark_ctl_create_
 	struct waymark_ctl_create_options o;
 	char home[WMK_OBJECT_TEXT_MAX + 1];
 
-	if (result)
-		*result = NULL;
-	int err = WMK_CTL_OPTIONS(&o, given, "create");
+	int err = WMK_CTL_OPTIONS(&o, given, "create", result);
 	if (err == 0 && !o.home)
 		err = wmk_ctl_home(home, sizeof(home));
 	if (err < 0)
@@ -129,9 +127,7 @@ static int tracking(struct waymark_ctl *ctl, uint16_t type, const char *what,
 {
 	struct waymark_ctl_track_options o;
 
-	if (result)
-		*result = NULL;
-	int err = WMK_CTL_OPTIONS(&o, given, what);
+	int err = WMK_CTL_OPTIONS(&o, given, what, result);
 	if (err < 0)
 		return err;
 	const struct wmk_ctl_track request = {
@@ -158,10 +154,20 @@ int waymark_ctl_untrack(struct waymark_ctl *ctl, const struct waymark_ctl_track_
 static int domain_make(const struct waymark_ctl_domain *given, const char *what, struct wmk_ctl_domain *domain)
 {
 	struct waymark_ctl_domain d = { 0 };
-	int err = given ? WMK_CTL_OPTIONS(&d, given, what) : 0;
+	int err = given ? WMK_CTL_OPTIONS(&d, given, what, NULL) : 0;
 
 	*domain = (struct wmk_ctl_domain){ .kind = d.kind, .follow = d.follow, .pid = d.pid, .exec = d.exec };
 	return err;
+}
+
+/* Copy the options of a request about events, and their domain. */
+static int events_begin(const struct waymark_ctl_events_options *given, const char *what,
+			struct waymark_ctl_events_options *o, struct wmk_ctl_domain *domain,
+			struct waymark_ctl_result **result)
+{
+	const int err = WMK_CTL_OPTIONS(o, given, what, result);
+
+	return err == 0 ? domain_make(o->domain, what, domain) : err;
 }
 
 int waymark_ctl_enable_channel(struct waymark_ctl *ctl, const struct waymark_ctl_channel_options *given,
@@ -170,9 +176,7 @@ int waymark_ctl_enable_channel(struct waymark_ctl *ctl, const struct waymark_ctl
 	struct waymark_ctl_channel_options o;
 	struct wmk_ctl_enable_channel request;
 
-	if (result)
-		*result = NULL;
-	int err = WMK_CTL_OPTIONS(&o, given, "enable-channel");
+	int err = WMK_CTL_OPTIONS(&o, given, "enable-channel", result);
 	if (err == 0)
 		err = domain_make(o.domain, "enable-channel", &request.channel.domain);
 	if (err < 0)
@@ -200,11 +204,8 @@ int waymark_ctl_disable_channel(struct waymark_ctl *ctl, const struct waymark_ct
 	struct waymark_ctl_events_options o;
 	struct wmk_ctl_domain domain;
 
-	if (result)
-		*result = NULL;
-	int err = WMK_CTL_OPTIONS(&o, given, "disable-channel");
-	if (err == 0)
-		err = domain_make(o.domain, "disable-channel", &domain);
+	const int err = events_begin(given, "disable-channel", &o, &domain, result);
+
 	if (err < 0)
 		return err;
 	const struct wmk_ctl_disable_channel request = { o.session, o.channel, domain };
@@ -218,7 +219,7 @@ static int rules_make(const struct waymark_ctl_events_options *o, struct wmk_lis
 
 	for (unsigned i = 0; i < o->n_rules && at; i++) {
 		struct waymark_ctl_rule r;
-		int err = WMK_CTL_OPTIONS(&r, (const void *)(at + i * o->rules->size), "enable-event");
+		int err = WMK_CTL_OPTIONS(&r, (const void *)(at + i * o->rules->size), "enable-event", NULL);
 		struct wmk_ctl_rule *to = err < 0 ? NULL : wmk_arena_append(arena, rules, sizeof(*to));
 
 		if (err == 0 && r.size != o->rules->size)
@@ -249,13 +250,9 @@ int waymark_ctl_enable_event(struct waymark_ctl *ctl, const struct waymark_ctl_e
 	struct wmk_ctl_enable_event request = { 0 };
 	struct wmk_arena arena = { 0 };
 
-	if (result)
-		*result = NULL;
-	int err = WMK_CTL_OPTIONS(&o, given, "enable-event");
+	int err = events_begin(given, "enable-event", &o, &request.domain, result);
 	if (err == 0 && o.n_rules > 0 && !o.rules)
 		err = wmk_error(-EINVAL, "enable-event: no rules are given");
-	if (err == 0)
-		err = domain_make(o.domain, "enable-event", &request.domain);
 	if (err == 0)
 		err = rules_make(&o, &request.rules, &arena);
 	if (err == 0) {
@@ -273,11 +270,8 @@ int waymark_ctl_disable_event(struct waymark_ctl *ctl, const struct waymark_ctl_
 	struct waymark_ctl_events_options o;
 	struct wmk_ctl_domain domain;
 
-	if (result)
-		*result = NULL;
-	int err = WMK_CTL_OPTIONS(&o, given, "disable-event");
-	if (err == 0)
-		err = domain_make(o.domain, "disable-event", &domain);
+	const int err = events_begin(given, "disable-event", &o, &domain, result);
+
 	if (err < 0)
 		return err;
 	const struct wmk_ctl_disable_event request = { o.session, o.channel, domain, list(o.patterns, o.n_patterns) };
@@ -290,11 +284,8 @@ int waymark_ctl_add_context(struct waymark_ctl *ctl, const struct waymark_ctl_ev
 	struct waymark_ctl_events_options o;
 	struct wmk_ctl_domain domain;
 
-	if (result)
-		*result = NULL;
-	int err = WMK_CTL_OPTIONS(&o, given, "add-context");
-	if (err == 0)
-		err = domain_make(o.domain, "add-context", &domain);
+	const int err = events_begin(given, "add-context", &o, &domain, result);
+
 	if (err < 0)
 		return err;
 	const struct wmk_ctl_add_context request = { o.session, o.channel, domain, list(o.contexts, o.n_contexts) };
@@ -308,9 +299,7 @@ int waymark_ctl_list_apps(struct waymark_ctl *ctl, const struct waymark_ctl_apps
 {
 	struct waymark_ctl_apps_options o = { 0 };
 
-	if (result)
-		*result = NULL;
-	int err = given ? WMK_CTL_OPTIONS(&o, given, "list-apps") : 0;
+	int err = given ? WMK_CTL_OPTIONS(&o, given, "list-apps", result) : 0;
 	if (err < 0)
 		return err;
 	const struct wmk_ctl_list_apps request = { .events = o.events, .pattern = o.pattern, .pid = o.pid };
@@ -322,9 +311,7 @@ int waymark_ctl_list_kernel(struct waymark_ctl *ctl, const struct waymark_ctl_ke
 {
 	struct waymark_ctl_kernel_options o = { 0 };
 
-	if (result)
-		*result = NULL;
-	int err = given ? WMK_CTL_OPTIONS(&o, given, "list-kernel") : 0;
+	int err = given ? WMK_CTL_OPTIONS(&o, given, "list-kernel", result) : 0;
 	if (err < 0)
 		return err;
 	const struct wmk_ctl_list_kernel request = { .patterns = list(o.patterns, o.n_patterns),

@@ -225,7 +225,7 @@ int waymark_ctl_connect(const struct waymark_ctl_connect_options *given, struct 
 	*out = NULL;
 	wmk_error_clear();
 	if (given)
-		err = WMK_CTL_OPTIONS(&options, given, "connect");
+		err = WMK_CTL_OPTIONS(&options, given, "connect", NULL);
 	if (err == 0 && (options.start > WAYMARK_CTL_START_NEVER || options.timeout_ms < -1))
 		err = wmk_error(-EINVAL, "connect: unknown start mode, or a timeout below -1");
 	if (err == 0 && options.recover &&

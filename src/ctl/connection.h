@@ -69,10 +69,11 @@ int wmk_ctl_wait_for_end(struct waymark_ctl *ctl);
 int wmk_ctl_error_chain(int err, char *words);
 /*
  * Copy the options of a public function, which begin with their size. Members that an older caller does not know are
- * zero. Members that a newer caller has set and this version does not know are rejected (-EINVAL).
+ * zero. Members that a newer caller has set and this version does not know are rejected (-EINVAL). Sets *result, the
+ * result of the function, to NULL; `result` may be NULL.
  */
-int wmk_ctl_options(void *to, size_t size, const void *from, const char *what);
-#define WMK_CTL_OPTIONS(to, from, what) wmk_ctl_options((to), sizeof(*(to)), (from), (what))
+int wmk_ctl_options(void *to, size_t size, const void *from, const char *what, struct waymark_ctl_result **result);
+#define WMK_CTL_OPTIONS(to, from, what, result) wmk_ctl_options((to), sizeof(*(to)), (from), (what), (result))
 
 /* ── results ─────────────────────────────────────────────────────────────────────────────────────────── */
 

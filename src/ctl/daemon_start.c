@@ -12,6 +12,7 @@
  */
 #include "ctl/connection.h"
 
+#include "base/array.h"
 #include "base/error.h"
 
 #include <errno.h>
@@ -107,7 +108,7 @@ static char **environment_make(char *const *added, unsigned n_added, bool own_ru
 	for (size_t i = 0; environment && i < n; i++) {
 		bool drop = false;
 
-		for (unsigned j = 0; j < sizeof(dropped) / sizeof(dropped[0]) - !own_rundir; j++)
+		for (unsigned j = 0; j < WMK_ARRAY_LEN(dropped) - !own_rundir; j++)
 			drop |= strncmp(environ[i], dropped[j], strlen(dropped[j])) == 0;
 		if (!drop)
 			environment[kept++] = environ[i];

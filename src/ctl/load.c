@@ -10,6 +10,7 @@
  */
 #include "ctl/connection.h"
 
+#include "base/array.h"
 #include "base/error.h"
 #include "ctl/json.h"
 
@@ -252,7 +253,7 @@ static int make_trackers(struct loading *l, const struct wmk_ctl_session *s)
 	};
 	int err = 0;
 
-	for (uint32_t i = 0; err == 0 && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+	for (uint32_t i = 0; err == 0 && i < WMK_ARRAY_LEN(kinds); i++) {
 		const struct wmk_ctl_track request = {
 			.session = s->name, .kind = i, .all = kinds[i].ids->n == 0, .ids = *kinds[i].ids,
 		};
@@ -487,9 +488,7 @@ int waymark_ctl_load(struct waymark_ctl *ctl, const struct waymark_ctl_load_opti
 	struct waymark_ctl_load_options o;
 	struct loading l = { .ctl = ctl, .options = &o };
 
-	if (out)
-		*out = NULL;
-	int err = WMK_CTL_OPTIONS(&o, given, "load");
+	int err = WMK_CTL_OPTIONS(&o, given, "load", out);
 	if (err == 0 && o.output && o.default_output)
 		err = wmk_error(-EINVAL, "load: both a path for the trace and the default path are given");
 	if (err < 0)

@@ -253,10 +253,12 @@ int wmk_ctl_wait_for_end(struct waymark_ctl *ctl)
 	return fail_connection(ctl, 0);
 }
 
-int wmk_ctl_options(void *to, size_t size, const void *from, const char *what)
+int wmk_ctl_options(void *to, size_t size, const void *from, const char *what, struct waymark_ctl_result **result)
 {
 	size_t given;
 
+	if (result)
+		*result = NULL;
 	memset(to, 0, size);
 	if (!from)
 		return wmk_error(-EINVAL, "%s: no options are given", what);

@@ -256,9 +256,7 @@ int waymark_ctl_save(struct waymark_ctl *ctl, const struct waymark_ctl_save_opti
 	struct waymark_ctl_result *listed = NULL, *result = NULL;
 	struct waymark_ctl_save_options o;
 
-	if (out)
-		*out = NULL;
-	int err = WMK_CTL_OPTIONS(&o, given, "save");
+	int err = WMK_CTL_OPTIONS(&o, given, "save", out);
 	if (err == 0)
 		err = waymark_ctl_list_sessions(ctl, o.session, &listed);
 	if (err == 0 && listed->n_sessions == 0)
