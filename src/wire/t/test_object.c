@@ -174,12 +174,12 @@ static void test_limits_out(void **state)
 	REFUSED(a.texts.n = 4, -EMSGSIZE, "texts: 4 elements");
 	REFUSED(a.numbers.n = 4, -EMSGSIZE, "numbers: 4 elements");
 	leaves[1].word = 7;
-	REFUSED((void)0, -EINVAL, "leaves[1].word: number of a word: 7");
+	REFUSED((void)0, -EINVAL, "leaves[1].word: 7 as an enum value");
 	leaves[1].word = 1;
 	memset(large, 'x', WMK_OBJECT_TEXT_MAX + 1);
 	large[WMK_OBJECT_TEXT_MAX + 1] = '\0';
 	texts[2] = large;
-	REFUSED((void)0, -EMSGSIZE, "bytes of text: 4097");
+	REFUSED((void)0, -EMSGSIZE, "4097 bytes of text");
 	large[WMK_OBJECT_TEXT_MAX] = '\0';
 	a = example();
 	assert_true(encoded(&a, &bytes) > WMK_OBJECT_TEXT_MAX);
