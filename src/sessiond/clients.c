@@ -289,7 +289,7 @@ static bool refuse_without_descriptors(struct wmk_clients *clients)
 
 	if (socket >= 0) {
 		wmk_deferred_close_expect(socket);
-		refuse(socket, (uid_t)-1, wmk_error_said(-EMFILE, "the session daemon has no descriptor left"));
+		refuse(socket, (uid_t)-1, wmk_error_said(-EMFILE, "no file descriptor is free in the session daemon"));
 	}
 	clients->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if (clients->spare < 0 && epoll_ctl(clients->epoll, EPOLL_CTL_DEL, clients->options.listener, NULL) == 0)

@@ -157,8 +157,10 @@ static int create_once(struct command_request *cmd, unsigned attempt, struct wmk
 		options.name = name;
 	}
 	/* Checked before the name becomes a part of a path. */
-	int err = strlen(options.name) > WMK_CTL_NAME_MAX || strchr(options.name, '/') ?
-		  wmk_error(-EINVAL, "a session's name has 1 to %u bytes and holds no '/'", WMK_CTL_NAME_MAX) : 0;
+	int err = strlen(options.name) > WMK_CTL_NAME_MAX || strchr(options.name, '/')
+			  ? wmk_error(-EINVAL, "invalid session name: allowed are 1 to %u bytes without '/'",
+				      WMK_CTL_NAME_MAX)
+			  : 0;
 	if (err == 0 && request->settings.description)
 		err = description_check(request->settings.description);
 	if (err == 0)

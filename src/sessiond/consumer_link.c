@@ -414,7 +414,7 @@ int wmk_consumer_link_open(const struct wmk_consumer_link_options *options, int 
 	if (link->state == WMK_LINK_ENDED)
 		err = wmk_error(link->end_err, "%.150s", link->end_words);
 	else if (link->state == WMK_LINK_DOWN)
-		err = wmk_error(-ETIMEDOUT, "%.80s is not ready in time", link->program);
+		err = wmk_error(-ETIMEDOUT, "%.80s was not ready in time", link->program);
 	pthread_mutex_unlock(&link->lock);
 	if (err < 0) {
 		wmk_consumer_link_close(link);

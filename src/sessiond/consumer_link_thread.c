@@ -398,7 +398,7 @@ static void report_failures(struct wmk_consumer_link *link, unsigned failures, c
 {
 	char text[400];
 
-	wmk_error_format(text, sizeof(text), "there is no consumer yet; retrying every %d s: %.300s",
+	wmk_error_format(text, sizeof(text), "retrying every %d s: %.300s",
 			 PAUSE_LONG_MS / 1000, words);
 	if (failures == FAILURES_MANY && link->options.on_change)
 		link->options.on_change(link->options.data, 0, text);

@@ -265,7 +265,7 @@ static int take_hello(struct app *app, const struct wmk_frame *frame, const void
 		return 0;
 	}
 	if ((app->dead || !take_over(app)) && wmk_slot_claim(shard->tracing, &app->slot, &app->generation) < 0) {
-		wmk_limit_reached(shard->tracing, -EMFILE, "programs", "%u programs are traced: that is the limit",
+		wmk_limit_reached(shard->tracing, -EMFILE, "programs", "too many applications: the limit is %u",
 				  shard->tracing->options.max_apps);
 		wmk_error_text(words, sizeof(words));
 		wmk_error_clear();

@@ -209,7 +209,7 @@ int wmk_session_create(struct wmk_tracing *tracing, const struct wmk_session_opt
 	int err = !max || options->settings.max_size <= max
 			  ? name_is_free(tracing, options)
 			  : wmk_limit_reached(tracing, -EDQUOT, "trace-size",
-					      "a session's trace may have %" PRIu64 " bytes here, not %" PRIu64
+					      "the limit of a session's trace is %" PRIu64 " bytes, not %" PRIu64
 					      " (--max-size)",
 					      max, options->settings.max_size);
 

@@ -42,6 +42,7 @@ static struct wmk_session_channel *narrow(struct wmk_session *session, uint32_t 
 	options.domain = domain;
 	return world_channel(session, &options, "*");
 }
+#define NARROW(s, i, ...) narrow(s, i, (struct wmk_ctl_domain){ __VA_ARGS__ })
 
 /* Copy the test program to another name; fails before anything is started. */
 static void other_make(struct world *w)
@@ -84,10 +85,10 @@ static void test_pid_domain_selects_process_and_descendants(void **state)
 	proc_start(0, 2, 0x1);
 	uint64_t pid = (uint64_t)proc_at(1)->pid;
 
-	narrow(s, 0, (struct wmk_ctl_domain){ .kind = WMK_DOMAIN_PID, .pid = pid, .start_time = born(1) });
-	narrow(s, 1, (struct wmk_ctl_domain){ .kind = WMK_DOMAIN_PID, .pid = (uint64_t)proc_at(2)->pid, .start_time = born(2) + 1 });
-	narrow(s, 2, (struct wmk_ctl_domain){ .kind = WMK_DOMAIN_USER });
-	narrow(s, 3, (struct wmk_ctl_domain){ .kind = WMK_DOMAIN_PID, .pid = pid, .follow = true, .start_time = born(1) });
+	NARROW(s, 0, .kind = WMK_DOMAIN_PID, .pid = pid, .start_time = born(1));
+	NARROW(s, 1, .kind = WMK_DOMAIN_PID, .pid = (uint64_t)proc_at(2)->pid, .start_time = born(2) + 1);
+	NARROW(s, 2, .kind = WMK_DOMAIN_USER);
+	NARROW(s, 3, .kind = WMK_DOMAIN_PID, .pid = pid, .follow = true, .start_time = born(1));
 	world_start(&w, s);
 	assert_int_equal(proc_enabled(1, 0), 0x1);
 	assert_null(proc_channel(2, 0));
@@ -137,11 +138,11 @@ static void test_executable_filter_selects_processes(void **state)
 	other_make(&w);
 	struct wmk_session *s = world_session(&w, "s");
 
-	narrow(s, 0, (struct wmk_ctl_domain){ .kind = WMK_DOMAIN_EXEC, .exec = "other-name" });
-	narrow(s, 1, (struct wmk_ctl_domain){ .kind = WMK_DOMAIN_EXEC, .exec = self });
-	narrow(s, 2, (struct wmk_ctl_domain){ .kind = WMK_DOMAIN_EXEC, .exec = base });
-	narrow(s, 3, (struct wmk_ctl_domain){ .kind = WMK_DOMAIN_EXEC, .exec = "/usr/bin/other-name" });
-	narrow(s, 4, (struct wmk_ctl_domain){ .kind = WMK_DOMAIN_EXEC, .exec = "other-name", .follow = true });
+	NARROW(s, 0, .kind = WMK_DOMAIN_EXEC, .exec = "other-name");
+	NARROW(s, 1, .kind = WMK_DOMAIN_EXEC, .exec = self);
+	NARROW(s, 2, .kind = WMK_DOMAIN_EXEC, .exec = base);
+	NARROW(s, 3, .kind = WMK_DOMAIN_EXEC, .exec = "/usr/bin/other-name");
+	NARROW(s, 4, .kind = WMK_DOMAIN_EXEC, .exec = "other-name", .follow = true);
 	world_start(&w, s);
 	proc_start(0, 1, 0x1);
 	assert_int_equal(proc_bid(0, PROC_SPAWN, 2), 0);
@@ -197,10 +198,10 @@ static void test_replaced_executable_still_matches(void **state)
 	snprintf(path, sizeof(path), "%s", proc_at(0)->other);
 	struct wmk_session *s = world_session(&w, "s");
 
-	narrow(s, 0, (struct wmk_ctl_domain){ .kind = WMK_DOMAIN_EXEC, .exec = "other-name" });
-	narrow(s, 1, (struct wmk_ctl_domain){ .kind = WMK_DOMAIN_EXEC, .exec = path });
-	narrow(s, 2, (struct wmk_ctl_domain){ .kind = WMK_DOMAIN_EXEC, .exec = "other", .follow = true });
-	narrow(s, 3, (struct wmk_ctl_domain){ .kind = WMK_DOMAIN_EXEC, .exec = "other-name", .follow = true });
+	NARROW(s, 0, .kind = WMK_DOMAIN_EXEC, .exec = "other-name");
+	NARROW(s, 1, .kind = WMK_DOMAIN_EXEC, .exec = path);
+	NARROW(s, 2, .kind = WMK_DOMAIN_EXEC, .exec = "other", .follow = true);
+	NARROW(s, 3, .kind = WMK_DOMAIN_EXEC, .exec = "other-name", .follow = true);
 	world_start(&w, s);
 	assert_int_equal(proc_bid(0, PROC_SPAWN, 1), 0);
 	assert_int_equal(proc_bid(1, PROC_EXEC, 1), 0);
@@ -271,7 +272,7 @@ static void test_unrelated_apps_are_not_recorded(void **state)
 	world_open(&w, 1);
 	struct wmk_session *s = world_session(&w, "s");
 	struct wmk_session_channel *channel =
-		narrow(s, 0, (struct wmk_ctl_domain){ .kind = WMK_DOMAIN_EXEC, .exec = "other-name", .follow = true });
+		NARROW(s, 0, .kind = WMK_DOMAIN_EXEC, .exec = "other-name", .follow = true);
 
 	proc_start(0, 1, 0x1);
 	proc_start(1, 2, 0x1);
@@ -323,7 +324,7 @@ static void test_allow_lists_select_applications(void **state)
 	struct wmk_session *s = world_session(&w, "s");
 	uint64_t uid = getuid(), gid = getgid();
 
-	narrow(s, 0, (struct wmk_ctl_domain){ .kind = WMK_DOMAIN_USER });
+	NARROW(s, 0, .kind = WMK_DOMAIN_USER);
 	world_start(&w, s);
 	for (unsigned i = 1; i < 4; i++)
 		proc_start(0, i, 0x3);
@@ -339,7 +340,7 @@ static void test_allow_lists_select_applications(void **state)
 		assert_int_equal(proc_enabled(3, 0), (c) ? 0x3 : 0); \
 	} while (0)
 	TRACKED(1, 1, 1);
-	assert_int_equal(track(&w, s, WMK_TRACK_PID, pid[1], false), -EINVAL);   /* all are tracked: none can be removed */
+	assert_int_equal(track(&w, s, WMK_TRACK_PID, pid[1], false), -EINVAL);   /* all are tracked */
 	TRACKED(1, 1, 1);
 	assert_int_equal(track(&w, s, WMK_TRACK_PID, pid[1], true), 0);
 	TRACKED(1, 0, 0);
@@ -390,7 +391,8 @@ static void test_allow_lists_select_applications(void **state)
 
 	for (uint32_t i = 0; i < 4097; i++)
 		more[i] = i + 2000;
-	const struct wmk_ctl_track pids_more = { .ids = { more, 2100 } }, gids_more = { .kind = WMK_TRACK_GID, .ids = { more, 4097 } };
+	const struct wmk_ctl_track pids_more = { .ids = { more, 2100 } },
+				   gids_more = { .kind = WMK_TRACK_GID, .ids = { more, 4097 } };
 
 	assert_int_equal(wmk_session_track(s, &pids_more, true), -E2BIG);
 	assert_non_null(strstr(wmk_error_get(0), "with 2048 entries"));
@@ -458,12 +460,14 @@ static void test_process_buffers_have_their_own_rings(void **state)
 	struct wmk_list apps = { NULL, 0 };
 	struct wmk_arena arena = { 0 };
 
-	assert_int_equal(wmk_tracing_list_apps(w.tracing, &(struct wmk_ctl_list_apps){ .pattern = "" }, (uid_t)-1, (uid_t)-1, &apps, &arena), 0);
+	const struct wmk_ctl_list_apps everything = { .pattern = "" };
+	assert_int_equal(wmk_tracing_list_apps(w.tracing, &everything, (uid_t)-1, (uid_t)-1, &apps, &arena), 0);
 	wmk_arena_free(&arena);
 	struct wmk_ctl_channel second = world_channel_options("second", 1);
 
 	second.settings.buffers = WMK_BUFFERS_PID;
-	second.domain = (struct wmk_ctl_domain){ .kind = WMK_DOMAIN_PID, .pid = (uint64_t)proc_at(1)->pid, .start_time = born(1) };
+	second.domain = (struct wmk_ctl_domain){
+		.kind = WMK_DOMAIN_PID, .pid = (uint64_t)proc_at(1)->pid, .start_time = born(1) };
 	world_channel(s, &second, "*");
 	world_update(&w, s);
 	assert_int_equal(proc_enabled(1, 1), 0x3);

@@ -250,7 +250,7 @@ static void names_and_paths_are_checked(void **state)
 	assert_int_equal(scene.changes, 3);
 
 	refused(CREATE(.name = "one", .home = scene.home), EEXIST, "already");
-	refused(CREATE(.name = "a/b", .home = scene.home), EINVAL, "holds no '/'");
+	refused(CREATE(.name = "a/b", .home = scene.home), EINVAL, "without '/'");
 	refused(CREATE(.name = "..", .home = scene.home), EINVAL, "..");
 	refused(CREATE(.name = "two"), EINVAL, "home");
 	refused(CREATE(.name = "two", .path = "relative"), EINVAL, "absolute");
