@@ -384,7 +384,7 @@ def pids_are_those_of_the_client_namespace(case):
         w('start', 'one')
         out, err = communicated(inside, 'go\ngo\n', 60)
         w.wait_end(inside)
-        check('no such process: 30000' in err, 'it is said: %s', err)
+        check('process 30000 does not exist' in err, 'it is said: %s', err)
         trace = w.destroyed('one')
         for call in CALLS:
             for kind in ('entry', 'exit'):
