@@ -348,7 +348,7 @@ def conversion_error_leaves_no_index(case):
     check(true_indexes(rewritten(case, 'ctf-2', path)) == 2001, 'its packets are not all in the index')
     out = case.path('out')
     status, _, err = read(case, [WAYMARK, 'convert', '--to', 'ctf', '-o', out, '-F', 'n == 1', path])
-    check(status == 1 and b'too few' in err, 'status %d: %s', status, err.decode())
+    check(status == 1 and b'does not fit' in err, 'status %d: %s', status, err.decode())
     nothing_left(out, 'refused')
 
 
