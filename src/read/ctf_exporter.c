@@ -266,18 +266,18 @@ static const char *lost_words(enum wmk_ctf_lost lost)
 		[WMK_CTF_LOST_MEDIA] = "media types",
 		[WMK_CTF_LOST_BOOL] = "booleans (they are enumerations)",
 		[WMK_CTF_LOST_OPTIONAL] = "optional fields (they are variants)",
-		[WMK_CTF_LOST_SELECTOR] = "numbers that select (they have got labels)",
-		[WMK_CTF_LOST_NAME] = "names that are no identifiers (they were changed)",
+		[WMK_CTF_LOST_SELECTOR] = "numbers that select an option (labels were added)",
+		[WMK_CTF_LOST_NAME] = "names that are not identifiers (they were changed)",
 		[WMK_CTF_LOST_TRACE] = "the names of traces and streams",
 		[WMK_CTF_LOST_ROLE] = "all but one of the roles of a field that has several",
 		[WMK_CTF_LOST_ATTRIBUTE] = "attributes, namespaces and unique ids",
 		[WMK_CTF_LOST_ORIGIN] =
-			"the accuracy of clocks, and ids and origins of theirs that 1.8 has no words for",
-		[WMK_CTF_LOST_CLOCK] = "of what clocks texts, or fields of clocks with long names, are values",
+			"the accuracy of clocks, and ids and origins of clocks that 1.8 cannot express",
+		[WMK_CTF_LOST_CLOCK] = "the clock of a text, or of a field if the name of the clock is long",
 		[WMK_CTF_LOST_OPTION] = "options of variants that no value selects",
 		[WMK_CTF_LOST_LABEL] =
-			"labels of values that fields with a role, which have no sign there, do not have",
-		[WMK_CTF_LOST_TYPE] = "types of parts that the format does not have",
+			"labels of values that fields with a role do not have, as these are unsigned there",
+		[WMK_CTF_LOST_TYPE] = "types of parts that do not exist in the format",
 	};
 
 	return words[lost];
@@ -292,8 +292,8 @@ static const char *ctf_remark(void *data)
 		if (whole->lost >> i & 1)
 			len += (size_t)snprintf(whole->remark + len, sizeof(whole->remark) - len, "%s%s",
 						len                   ? "; "
-						: whole->version == 2 ? "CTF 2 does not say: "
-								      : "CTF 1.8 does not say: ",
+						: whole->version == 2 ? "CTF 2 cannot express: "
+								      : "CTF 1.8 cannot express: ",
 						lost_words(i));
 	return len ? whole->remark : NULL;
 }

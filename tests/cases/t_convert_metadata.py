@@ -117,7 +117,7 @@ def dropped_metadata_is_reported(case):
          (1, {'name': 'n'}, 'the names of traces', ''), (2, some, beside, ''), (2, {'accuracy': 5}, origin, ''),
          (2, {'uid': 'no UUID'}, origin, ''), (2, {'origin': 'unix-epoch', 'precision': 3}, None,
                                                'precision = 3'), (2, {'origin': {'name': 'n', 'uid': 'u'}}, origin, ''),
-         (2, {'name': '1ghz'}, 'no identifiers', 'clock_1ghz'), (2, {'name': 'event'}, 'no identifiers', '_event'),
+         (2, {'name': '1ghz'}, 'not identifiers', 'clock_1ghz'), (2, {'name': 'event'}, 'not identifiers', '_event'),
          (3, some, beside, ''), (3, {'namespace': 'n'}, beside, ''), (4, some, beside, ''), (4, {
              'attributes': {'lttng.org,2009': {'log-level': 99}}
          }, beside, ''), (4, {'payload-field-class': structure(a=field)}, beside,
@@ -130,7 +130,7 @@ def dropped_metadata_is_reported(case):
          (4, entries(a=1.5), beside, ''), (4, {'attributes': {'waymark,2026': {'callsites': [{}]}}}, beside, ''),
          (1, {'attributes': {'waymark,2026': {'callsites': [5, {'a': 1}]}}}, beside,
           'callsite {\n\ta = 1;'), (1, {'environment': {'struct': 1, '2nd': 'x', 'a b': 3, '': 4, 'fine': 5,
-                                                        'a.b': 6}}, 'no identifiers', 'a.b = 6;'))):
+                                                        'a.b': 6}}, 'not identifiers', 'a.b = 6;'))):
         fragments = [dict(of, **more) if i == at else of for i, of in enumerate(plain)]
         path = os.path.join(case.path('of%d' % n), 't')
         save_two(path, fragments, b'\1\2')
@@ -357,7 +357,7 @@ def foreign_environment_entries_are_dropped_or_kept(case):
                                                                        't': 'a'}, ('t = "a";', ), ('s = ', ), BESIDE),
          ({}, {'s': {'word': 'a\0b'}, 't': {'word': 'a'}}, ('t = a;', ), ('s = ', ),
           BESIDE), ({'a b': 1, 'a_b': 2, '': 3, 'unnamed': 4,
-                     'a+b': 5}, {}, ('a_b = 2;', 'unnamed = 4;'), (), 'names that are no identifiers'))):
+                     'a+b': 5}, {}, ('a_b = 2;', 'unnamed = 4;'), (), 'names that are not identifiers'))):
         event = {'type': 'event-record-class', 'name': 'e', 'payload-field-class': structure(a=number(8))}
         if of_event:
             event['attributes'] = {'waymark,2026': {'entries': of_event}}
