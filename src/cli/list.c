@@ -225,12 +225,12 @@ static const char *const list_details[] = {
 	"Without an argument, lists the sessions and marks the current one. With the name of a session, prints its "
 	"channels, their event rules and contexts, and the counts of records. With --userspace, lists the running "
 	"applications and their events with log levels; with --fields, also the fields of the events.",
-	"With --kernel, lists the kernel events. The first name is the one in traces (that of lttng-modules, if it has "
-	"the event), the second one is the kernel's subsystem:name. `waymark enable-event --kernel` accepts both. A "
-	"system call is one line, syscall:NAME, for its entry and its exit. Patterns select events: 'sched_*', "
-	"'block:*', 'syscall:open*'. Events that one of your sessions records are marked. The last lines list the "
-	"features that Waymark uses and this kernel lacks, with the reason; each feature is tested by use. Listing "
-	"kernel events requires root, or root's session daemon and membership in the group 'tracing'.",
+	"With --kernel, lists the kernel events. Each line has the name in traces (that of lttng-modules, if it has "
+	"the event) and the kernel's subsystem:name; `waymark enable-event --kernel` accepts both. A system call is "
+	"one line, syscall:NAME, for its entry and its exit. Patterns select events: 'sched_*', 'block:*', "
+	"'syscall:open*'. Events that one of your sessions records are marked. The last lines list the features that "
+	"Waymark uses and this kernel lacks, with the reason; each feature is tested by use. Listing kernel events "
+	"requires root, or root's session daemon and membership in the group 'tracing'.",
 	NULL
 };
 

@@ -174,8 +174,8 @@ static int run(void *data, char **rest, int n_rest)
 
 static const char *const details[] = {
 	"For sessions that were created with --shm-path, after all processes that recorded or wrote have ended: they "
-	"were killed, or the machine ended and DIR is on persistent memory. Appends the records that remained in the "
-	"rings to the trace of the session, then removes the ring files.",
+	"were killed, or the machine was restarted and DIR is on persistent memory. Appends the records that remained "
+	"in the rings to the trace of the session, then removes the ring files.",
 	"DIR is the directory of --shm-path, with all its sessions, or the directory of one session. If a process uses "
 	"the rings of a session, the session is skipped: while applications or a daemon run, nothing is lost. In that "
 	"case, `waymark list` starts the session daemon, which resumes all sessions.",

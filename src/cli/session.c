@@ -99,11 +99,11 @@ static const char *const create_details[] = {
 	"order. On some machines (aarch64) the kernel's tracers cannot use the counter of the processor. There, a "
 	"session with --clock=counter records applications only.",
 	"With --shm-path, the rings of applications of the session daemon's user are files in a directory of their own "
-	"below DIR. Their content survives the end of all processes and, on persistent memory, the end of the machine. "
-	"`waymark recover DIR` then writes it to the trace. DIR is created if it does not exist, and must belong to "
-	"the session daemon's user. Use a directory in memory (/dev/shm/...) or on persistent memory: on a disk, the "
-	"kernel writes every change to the disk. If a ring file is truncated, the applications that record into it are "
-	"killed by SIGBUS.",
+	"below DIR. Their content survives the end of all processes and, on persistent memory, a reboot or power "
+	"failure. `waymark recover DIR` then writes it to the trace. DIR is created if it does not exist, and must "
+	"belong to the session daemon's user. Use a directory in memory (/dev/shm/...) or on persistent memory: on a "
+	"disk, the kernel writes every change to the disk. If a ring file is truncated, the applications that record "
+	"into it are killed by SIGBUS.",
 	NULL
 };
 

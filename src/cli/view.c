@@ -290,12 +290,12 @@ static int run_view(void *data, char **rest, int n_rest)
 
 static const char *const details[] = {
 	"Prints the event records of a session, stopped or recording, or of any traces in Common Trace Format 1.8 or "
-	"2. Reads all traces in and below the directories. Prints one line per record, in the order of time. Of a "
-	"trace that is being written, prints the records that it has now.",
-	"Without a session or directory, shows the trace of the current session or the latest trace, the one that was "
-	"used last. The latest trace is that of the last `waymark record`, or of the last session that was destroyed. "
-	"A session is used by create, load, set-session, start, stop and clear; a trace by record and destroy. If the "
-	"latest trace is shown, a message on standard error names it. With --follow, the session is preferred while it "
+	"2. Reads all traces in and below the directories. Prints one line per record, in the order of time. For a "
+	"trace that is being written, prints the records that have been written so far.",
+	"Without a session or directory, shows the current session or the latest trace, whichever was used last. The "
+	"latest trace is that of the last `waymark record`, or of the session that was destroyed last. The commands "
+	"create, load, set-session, start, stop and clear use a session; record and destroy use a trace. If the latest "
+	"trace is shown, a message on standard error names it. With --follow, the session is preferred while it "
 	"records.",
 	"Damaged parts of a trace are reported on standard error with their position. The rest is printed, and the "
 	"exit status is 1. Lost records are reported there, too, after the records that precede them.",
