@@ -150,8 +150,8 @@ int wmk_consumer_add_kernel(struct wmk_consumer *consumer, struct wmk_kreader *r
 int wmk_consumer_add_syscalls(struct wmk_consumer *consumer, struct wmk_kreader *reader,
 			   const struct wmk_consumer_set *how);
 /*
- * Write a state dump (kernel/statedump/statedump.h) to the stream `<channel>_statedump` of that kernel channel, whose
- * reader knows the events of the dump. The dump runs in its own thread. No effect if a dump of that number, or a later
+ * Write a state dump (kernel/statedump/statedump.h) to the stream `<channel>_statedump` of that kernel channel. Its
+ * reader has the events of the dump. The dump runs in its own thread. No effect if a dump of that number, or a later
  * one, is in the trace or has been started. The dump is written at once, also if the channel is written only at stop.
  * `how`: as passed when the channel was added.
  */

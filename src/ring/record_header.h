@@ -33,7 +33,7 @@ static inline unsigned wmk_ring_header(uint64_t out[2], uint32_t id, uint64_t ts
 }
 
 /*
- * Place a record that does not fit at plan->pos, or whose sub-buffer is not accessible in this process: fills new_pos,
+ * Place a record if it does not fit at plan->pos, or its sub-buffer is not accessible in this process: fills new_pos,
  * dst, and the sub-buffers to close and open. 0; 1: the sub-buffer is accessible now, try again; -EAGAIN: plan->pos is
  * outdated; -ENOSPC: full; -ENOMEM: no memory; -EMSGSIZE: too large for any sub-buffer.
  */

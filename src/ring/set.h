@@ -29,7 +29,7 @@ struct wmk_ring_view {
 	uint64_t accessible;   /* bytes from the start of `data` that are readable and writable in this mapping */
 	uint64_t seen;         /* reader: number of sub-buffers at the last waymark_ring_set_wait() */
 	uint64_t seen_claims;  /* reader: see waymark_ring_set_retire_claims() */
-	/* bytes from the start whose pages wmk_ring_set_map_ahead() has mapped; 0: never called */
+	/* bytes from the start that wmk_ring_set_map_ahead() has mapped; 0: never called */
 	uint64_t mapped;
 	/* write_pos at the last wmk_ring_set_map_ahead(), or sub-buffers at the last wmk_ring_set_wake_for() */
 	uint64_t looked;

@@ -119,7 +119,7 @@ struct wmk_consumerd_event {
 bool wmk_consumerd_event_filter(const struct wmk_consumerd_event *event, const void **program, size_t *len);
 
 /*
- * A ring set of applications, or a kernel channel, whose descriptor is that of a tracefs instance
+ * A ring set of applications, or a kernel channel, which has the descriptor of a tracefs instance
  * (kernel/tracefs/instance.h). If the kernel channel exists already, new `events` are added, and the filters of
  * existing events are replaced.
  */

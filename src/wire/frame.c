@@ -74,7 +74,7 @@ static int out_fd(struct wmk_out *out, int fd)
 	return 0;
 }
 
-/* Append a frame whose body is `a` followed by `b`. */
+/* Append a frame with the body `a` followed by `b`. */
 static int frame_append(struct wmk_out *out, struct wmk_frame *frame, const void *a, size_t a_len, const void *b,
 			size_t b_len, int fd)
 {
@@ -125,7 +125,7 @@ static struct frame_piece piece_next(const struct wmk_out *out)
 	while (piece.n_fds < out->n_fds && piece.n_fds < WMK_WIRE_FDS_AT_ONCE &&
 	       out->fds[piece.n_fds].at < out->sent + SHARED_PIECE_BYTES)
 		piece.n_fds++;
-	/* a single descriptor whose frame begins the piece does not limit its length */
+	/* a single descriptor does not limit the length of the piece if its frame begins the piece */
 	if (piece.n_fds > 1 || (piece.n_fds == 1 && out->fds[0].at > out->sent))
 		piece.end = out->len < out->sent + SHARED_PIECE_BYTES ? out->len : out->sent + SHARED_PIECE_BYTES;
 	if (piece.n_fds < out->n_fds && out->fds[piece.n_fds].at < piece.end)

@@ -170,7 +170,7 @@ const struct wmk_request_type *wmk_request_type_find(const struct wmk_request_ty
 
 struct wmk_out;
 /*
- * Append a frame of `type` whose body is `object`. 0, -ENOMEM, -EMSGSIZE (above a limit of the table, or
+ * Append a frame of `type` with the body `object`. 0, -ENOMEM, -EMSGSIZE (above a limit of the table, or
  * WMK_OBJECT_MAX), -EINVAL (an enum value without a name), with a cause chain that names the member. An object of more
  * than WMK_OBJECT_PART_MAX bytes is sent in several frames: all but the last have the type WMK_OBJECT_PART. The
  * receiver joins their bodies before it decodes.

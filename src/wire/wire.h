@@ -82,7 +82,7 @@ struct wmk_hello {
 	uint64_t image;
 	/*
 	 * A clock plug-in (WAYMARK_CLOCK_PLUGIN), if the application has one; else "" and zeros. The daemon refuses an
-	 * application whose clock is not that of the session. Real time = offset_s + (offset + value) / freq.
+	 * application with another clock than that of the session. Real time = offset_s + (offset + value) / freq.
 	 */
 	uint64_t clock_freq;       /* Hz */
 	int64_t clock_offset_s;
@@ -180,7 +180,7 @@ struct wmk_in {
 	size_t len, cap, next;
 	int fds[WMK_WIRE_FDS];     /* received descriptors, not yet assigned to frames, oldest first */
 	unsigned n_fds;
-	/* Closes unused descriptors, with `whose`. NULL: close(), whose duration the sender of a file can control. */
+	/* Closes unused descriptors, with `whose`. NULL: close(), which the sender of a file can make slow. */
 	void (*close_fd)(int fd, unsigned whose);
 	unsigned whose;
 };

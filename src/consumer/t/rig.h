@@ -46,8 +46,8 @@ struct rig_shape {
 
 void rig_open(struct rig *rig, const struct rig_shape *shape);
 /*
- * In the place of the consumer, which goes as it is (a running one ends): another one, which goes on with what is in
- * the trace. Not started.
+ * Replace the consumer, which is closed without a stop (a running one ends), by a new one that continues the trace. The
+ * new one is not started.
  */
 void rig_resume(struct rig *rig);
 /* Stops, reads the statistics; returns what wmk_consumer_stop() did. */
@@ -77,8 +77,8 @@ const char *rig_path(const struct rig *rig, const char *name);
 uint64_t rig_rounds(uint64_t all);
 
 /*
- * While nobody reads the rings, and somebody soon will: writers that wait for room must not take them for abandoned, as
- * they do after 2 s. The thread is never in the allocator, so that fork() may come at any time.
+ * Keeps up the heartbeat while no consumer runs, so that writers that wait for room do not give up after 2 s. The
+ * thread never allocates memory, so that fork() is possible at any time.
  */
 struct rig_heart {
 	struct waymark_ring_set *set;

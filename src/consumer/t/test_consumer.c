@@ -84,7 +84,7 @@ static void test_tiny(void **state)
 	rig_close(&rig);
 }
 
-/* A stream that had losses alone begins with 0 and says them at its end, and readers say so. */
+/* A stream that has only losses begins with count 0 and ends with the losses, and readers report them. */
 static void test_losses_only(void **state)
 {
 	static char big[8000];
@@ -130,8 +130,8 @@ static unsigned packets_of(const struct rig *rig, struct wmk_ctf_packet *packets
 }
 
 /*
- * A gap shows where it is: packets that were over before it say nothing of it, whatever was known when they were
- * written; all behind it do.
+ * A loss is reported at its position: packets that ended before it do not count it, even if they are written later. All
+ * packets after it count it.
  */
 static void test_gap(void **state)
 {
@@ -232,7 +232,7 @@ static void test_overwrite(void **state)
 	rig_close(&rig);
 }
 
-/* Stop comes while a writer goes on at full speed: it ends, and what it took is whole. */
+/* Stop during recording at full speed: the consumer ends, and all records in the trace are complete. */
 struct endless {
 	struct rig *rig;
 	_Atomic int stop;
@@ -273,7 +273,7 @@ static void test_stop_under_fire(void **state)
 	}
 }
 
-/* A writer is killed at any moment: what it had recorded is there to the last whole record; another goes on. */
+/* A writer is killed at any time: the trace has all its complete records, and another writer continues. */
 static void test_killed_writer_keeps_complete_records(void **state)
 {
 	const unsigned rounds = (unsigned)rig_rounds(100);
@@ -392,8 +392,8 @@ static void test_corrupt_ring_ends_its_own_stream(void **state)
 	assert_int_equal(rig_record(&rig, 0, 0, 100), 100);
 	assert_int_equal(wmk_consumer_flush(rig.consumer), 0);
 	/*
-	 * Somebody who has the memory writes over a write position: the first word of each control block, 512 bytes
-	 * apart.
+	 * A process that has the memory overwrites the write positions: the first word of each control block, 512
+	 * bytes apart.
 	 */
 	page = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_SHARED, waymark_ring_set_fd(rig.set), 0);
 	assert_true(page != MAP_FAILED);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_full.c - a disk that is full, a file that may not grow: recording goes on, what was lost is counted to the
- * record, the trace is whole.
+ * test_full.c - a full disk, and a file that cannot grow: recording continues, each lost record is counted, and the
+ * trace is complete.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +33,7 @@ static void limit_files(rlim_t bytes)
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-/* Wait until the statistics say that writing is stuck, or not; bounded. */
+/* Wait, with a limit, until the statistics report that writing is stuck, or not. */
 static void wait_stuck(struct rig *rig, int stuck)
 {
 	struct timespec pause = { .tv_nsec = 5000000 };
@@ -97,7 +97,7 @@ static void check_lasting(struct rig *rig)
 
 	assert_true(rig_stop(rig) < 0);
 	rig_check(rig, next);
-	/* There was no room to say it in a packet of its own. */
+	/* There was no room for a packet with the count. */
 	assert_int_equal(rig->lost, rig->stats.counts.lost);
 	assert_true(rig->stats.counts.unwritten > 0);
 	assert_int_equal(rig->stats.counts.records + rig->stats.counts.unwritten, done);
@@ -150,7 +150,7 @@ static void test_limit_lasting(void **state)
 	rig_close(&rig);
 }
 
-/* What other streams have is written while one's file may not grow; and that one goes on by itself when it may. */
+/* While the file of one stream cannot grow, other streams are written; the stream continues when its file can grow. */
 static void test_limit_of_one(void **state)
 {
 	struct waymark_ring_options ring = { .size = sizeof(ring),
@@ -184,8 +184,7 @@ static void test_limit_of_one(void **state)
 		fail_msg("10 seconds, and of the other stream %llu records are written",
 			 (unsigned long long)one.counts.records);
 	/*
-	 * It is tried again and again, though there is nobody who wakes the consumer: more often than it looks before
-	 * it sleeps deep.
+	 * The write is retried without a wake of the consumer, more often than the empty passes before a deep sleep.
 	 */
 	const uint32_t tried = rig.stats.counts.sink_errors;
 

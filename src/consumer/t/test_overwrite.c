@@ -94,7 +94,7 @@ static void *record_set(void *arg)
 	return NULL;
 }
 
-/* What the streams of a channel hold, and say that they lost. */
+/* The records in the streams of a channel, and the lost counts. */
 static void sum_streams(const struct rig *rig, const char *channel, uint64_t *records, uint64_t *lost)
 {
 	uint32_t cpus = waymark_ring_set_cpus(rig->set), rings = waymark_ring_set_rings(rig->set);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_resume.c - consumers are killed at every moment, under load, and the next one goes on: no record is lost, none
- * is there twice, and both readers read the trace without a word. Writers wait for room meanwhile.
+ * test_resume.c - consumers are killed at random times under load, and the next one continues: no record is lost or
+ * duplicated, and both readers read the trace without a warning. Writers wait for room meanwhile.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +27,7 @@
 
 enum death { BEFORE, TORN_HEAD, TORN, LACKS_LAST, AFTER, DEATHS };
 
-/* Passes everything on to the directory, but dies at the write that it was told. */
+/* Passes everything to the directory, but exits at the given write. */
 static struct {
 	struct wmk_output_trace sink;
 	struct wmk_output_trace *inner;
@@ -129,7 +129,7 @@ static const struct wmk_output_trace_ops mortal_ops = {
 
 /* ── consumers one after the other ───────────────────────────────────────────────────────────────────── */
 
-/* In a process of its own: goes on with the trace and dies at its `left`th write. Flushes, so that parts occur too. */
+/* In a child process: continue the trace and exit at write number `left`. Flushes, to write partial sub-buffers too. */
 static void consume_and_die(struct rig *rig, bool first, enum death how, uint64_t left)
 {
 	struct wmk_consumer_options options = { .resume = !first, .start_ts = wmk_clock_monotonic() };
@@ -258,8 +258,8 @@ static void test_killed_consumer_resumes_large_packets(void **state)
 }
 
 /*
- * A ring whose content has been given back behind what the trace has: what is gone is counted or told, what the ring
- * holds is there, the others go on.
+ * A ring that has released records which the trace lacks: they are counted or reported as lost, the records in the ring
+ * are written, and the other streams continue.
  */
 static void lacks(bool all)
 {
@@ -274,7 +274,7 @@ static void lacks(bool all)
 	assert_int_equal(wmk_consumer_start(rig.consumer), 0);
 	assert_int_equal(rig_record_threads(&rig, WRITERS, each), WRITERS * each);
 	assert_int_equal(wmk_consumer_flush(rig.consumer), 0);
-	/* Somebody truncates a stream's file: the longest, of which the ring has given back the most. */
+	/* Truncate the longest file of a stream: its ring has released the most records. */
 	for (uint32_t stream = 0; stream < waymark_ring_set_rings(rig.set); stream++) {
 		bool claim = stream >= waymark_ring_set_cpus(rig.set);
 		char one[64];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_sets.c - a consumer with several sets: it sleeps while nothing happens, wakes for each of them, lets single ones
- * go, settles, and forgets what was recorded when it is told to.
+ * test_sets.c - a consumer with several sets: it sleeps without records, wakes for each set, removes single sets,
+ * settles, and clears.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -182,7 +182,7 @@ static void test_idle_consumer_sleeps(void **state)
 	}
 }
 
-/* Each set wakes it; losing nothing, though writers wait for nobody. */
+/* Each set wakes the consumer. No record is lost, although writers do not wait for room. */
 static void test_wakes(void **state)
 {
 	struct sets s;
@@ -248,8 +248,8 @@ static void test_more_than_it_can_wait_for(void **state)
 	sets_close(&s);
 }
 
-/* A writer that dies between its commit and the wake. */
-static void test_poke(void **state)
+/* A writer that is killed between its commit and the wake. */
+static void reader_is_woken_for_a_killed_writer(void **state)
 {
 	struct sets s;
 
@@ -257,7 +257,7 @@ static void test_poke(void **state)
 	sets_open(&s, 0, NULL);
 	assert_int_equal(wmk_consumer_start(s.rig.consumer), 0);
 	wait_for_rest(&s);
-	/* As long as the flag is down nobody is woken. */
+	/* Without the flag, writers do not wake the consumer. */
 	__atomic_store_n(&s.sets[1]->header->waiting, 0, __ATOMIC_RELAXED);
 	assert_int_equal(record(s.writers[1], 0, 300), 300);
 	wmk_consumer_wake(s.rig.consumer);
@@ -273,14 +273,14 @@ static void test_blocking_writer(void **state)
 	sets_open(&s, -1, NULL);
 	assert_int_equal(wmk_consumer_start(s.rig.consumer), 0);
 	wait_for_rest(&s);
-	/* Many times what a ring holds: whoever finds the consumer resting waits for it. */
+	/* Many times the size of a ring: writers that find the consumer idle wait for it. */
 	assert_int_equal(record(s.writers[1], 0, 20000), 20000);
 	sets_close(&s);
 }
 
 /*
- * Children that die before anybody knows them leave their claims: those who come after them have rings all the same,
- * after a while.
+ * Children that are killed before they have an identity leave their claims. Later processes still get rings, after a
+ * while.
  */
 static void test_claims_left(void **state)
 {
@@ -300,7 +300,7 @@ static void test_claims_left(void **state)
 	for (unsigned ms = 0; wmk_ring_write_claim(s.writers[1], &guard, 0, 3, &frag, 1, sizeof(word)) != 0;
 	     ms += 20, lost++) {
 		if (ms > PATIENCE_MS)
-			fail_msg("all claim rings are somebody's who is no more");
+			fail_msg("ended processes hold all claim rings");
 		pause_ms(20);
 	}
 	assert_true(lost > 0);
@@ -435,7 +435,7 @@ static void test_clear_removes_records_and_counts(void **state)
 	}
 }
 
-/* A consumer that died behind a clear: the next one counts from there too. */
+/* A consumer that crashed after a clear: the next one also counts from there. */
 static void test_clear_resume(void **state)
 {
 	struct wmk_consumer_options options = { .resume = 1, .start_ts = wmk_clock_monotonic() };
@@ -541,7 +541,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_idle_consumer_sleeps),
 		cmocka_unit_test(test_wakes),
-		cmocka_unit_test(test_poke),
+		cmocka_unit_test(reader_is_woken_for_a_killed_writer),
 		cmocka_unit_test(test_more_than_it_can_wait_for),
 		cmocka_unit_test(test_blocking_writer),
 		cmocka_unit_test(test_claims_left),

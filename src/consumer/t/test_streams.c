@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_streams.c - each stream by itself, with sources and a sink that do as they are told: what its packets say, and
- * what becomes of the others when one is in trouble.
+ * test_streams.c - single streams, with scripted sources and a scripted output: the content of packets, and the effect
+ * of an error of one stream on the others.
  */
 #include <errno.h>
 #include <sched.h>
@@ -32,8 +32,8 @@ struct made {
 	struct wmk_packet packets[PACKETS];
 	unsigned n, at;                  /* so many are there; so many have been taken */
 	uint64_t lost;                   /* up to now */
-	int lies, cannot_clear;          /* -errno: what it says of its next packet; when it is to begin anew */
-	bool boasts;                     /* says that there is more than can be */
+	int lies, cannot_clear;          /* -errno: results of next(), and of clear() */
+	bool boasts;                     /* reports more records than the source can hold */
 };
 
 static struct made *made_of(struct wmk_source *source)
@@ -196,12 +196,9 @@ static void refuse(struct rig *rig, const char *name, int err)
 	assert_int_equal(wmk_consumer_open(&options, &rig->consumer), 0);
 }
 
-/* ── what packets say of losses ──────────────────────────────────────────────────────────────────────── */
+/* ── lost counts in packets ──────────────────────────────────────────────────────────────────────────── */
 
-/*
- * Each packet its own count, but none less than one before it; what is known by now stands in the packets that tell
- * counts alone.
- */
+/* Each packet has its own lost count, which never decreases. Packets without records have the current count. */
 static void test_lost_counts(void **state)
 {
 	static const uint64_t expected[] = { 0, 2, 7, 7, 9 };
@@ -230,8 +227,8 @@ static void test_lost_counts(void **state)
 }
 
 /*
- * A program can say that its ring goes on for ever, and add to it all the time: what it has room for is taken, and then
- * the others' turn comes.
+ * An application can forge the position of its ring and record all the time: at most the size of the ring is taken
+ * before the turn of the other streams.
  */
 static void test_inflated_counts_are_corrected(void **state)
 {
@@ -273,7 +270,7 @@ static void look(struct rig *rig, struct wmk_drain_result *seen)
 	wmk_consumer_stats(rig->consumer, &rig->stats);
 }
 
-/* What keeps one stream keeps that one; only a disk without room is everybody's. */
+/* An error of one stream delays only that stream; a full disk delays all streams. */
 static void check_refused(int err, bool everybody)
 {
 	struct wmk_drain_result seen;
@@ -323,7 +320,7 @@ static void test_only_full_disks_are_retried(void **state)
 }
 
 /*
- * A stream that has begun and has no room for its first records: what tells its counts is no earlier than its
+ * A stream that has begun and has no room for its first records: the packet with its counts is not earlier than its
  * beginning.
  */
 static void test_begun_without_room(void **state)
@@ -350,9 +347,9 @@ static void test_begun_without_room(void **state)
 	rig_close(&rig);
 }
 
-/* ── one whose file is none to go on with ────────────────────────────────────────────────────────────── */
+/* ── a stream that cannot be continued in its file ───────────────────────────────────────────────────── */
 
-/* The first stream of the rig that has a file, whose name ends so, or has none. */
+/* The first stream of the rig that has a file with this suffix, or that has no file. */
 static const char *stream_of(const struct rig *rig, const char *end, bool with_file)
 {
 	const uint32_t cpus = waymark_ring_set_cpus(rig->set), rings = waymark_ring_set_rings(rig->set);
@@ -370,8 +367,8 @@ static const char *stream_of(const struct rig *rig, const char *end, bool with_f
 }
 
 /*
- * 50 records are in the trace, and all of one CPU's stream; then the consumer dies, a directory stands in the way of a
- * stream, and the next comes.
+ * 50 records are in the trace, in the stream of one CPU. Then the consumer crashes, a directory blocks the name of a
+ * stream, and the next consumer starts.
  */
 static const char *obstruct(struct rig *rig, bool with_file)
 {
@@ -388,7 +385,7 @@ static const char *obstruct(struct rig *rig, bool with_file)
 	return name;
 }
 
-/* That stream is lost and named, also in the trace; the others go on as if nothing were. */
+/* That stream is lost and reported, also in the trace; the others continue normally. */
 static void test_obstructed(void **state)
 {
 	const char *name;
@@ -480,7 +477,7 @@ static void test_cleared_obstructed(void **state)
 }
 
 /*
- * What a new consumer is told to throw away goes, whatever it is; what cannot go is told, and nothing else is held up.
+ * A new consumer with `clear` discards everything. What it cannot discard is reported, and delays nothing else.
  */
 static void test_resumed_to_clear(void **state)
 {
@@ -527,7 +524,7 @@ static void check_readers(const struct rig *rig, uint64_t *lines)
 	}
 }
 
-/* A consumer dies while it replaces the file: readers pass over the half that it leaves, and the next one goes on. */
+/* A consumer is killed while it replaces a file: readers skip the incomplete file, and the next consumer continues. */
 static void test_half_replaced_file_is_ignored_and_resumed(void **state)
 {
 	const struct wmk_store_limits limits = { 4096, 1 };
@@ -570,7 +567,7 @@ static void test_half_replaced_file_is_ignored_and_resumed(void **state)
 	rig_close(&rig);
 }
 
-/* Who records does so into one stream. */
+/* The writer records into one stream. */
 static int stay_here(void **state)
 {
 	cpu_set_t here;

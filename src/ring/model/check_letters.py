@@ -62,8 +62,8 @@ def check():
                 if not (arch and "x86-64" in rows[letter]):
                     wrong.append(f"({letter}): {where} has it, its row in {PAGE.name} does not name that file")
         if not any(re.search(r"pairs?\s+(\*\s+)?with", text) for texts in code[letter].values() for text in texts):
-            wrong.append(f"({letter}): no comment in the code says what it pairs with")
-    # an order that nobody lettered; the list of retired sets is a process's own, words are enough there
+            wrong.append(f"({letter}): no comment in the code names its pair")
+    # orders without a letter; the list of retired sets is private to a process and needs none
     for path in sources:
         for number, line in enumerate(path.read_text().splitlines(), 1):
             if re.search(r"__ATOMIC_(ACQUIRE|RELEASE|ACQ_REL|SEQ_CST)", line):

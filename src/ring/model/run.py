@@ -46,8 +46,8 @@ def load_table(model):
 
 
 def search(model, defines, folder):
-    """Builds and runs the verifier. Returns pan's output and its list of states; raises RuntimeError with words when
-    there is none."""
+    """Build and run the verifier. Returns pan's output and its list of states; raises RuntimeError with a message on
+    failure or timeout."""
     for source in HERE.glob("*.pml"):
         shutil.copy(source, folder)
     flags = [f"-D{d}" for d in defines]

@@ -100,7 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			if (waymark_ring_reader_release(reader, &packet) < 0)
 				wrong();
 		} else if (rc < 0 && waymark_ring_reader_next(reader, 1, &packet) != 0) {
-			wrong(); /* said once */
+			wrong(); /* -EIO is reported only once */
 		}
 		if (take(&data, &size, ctl, 56) == 0 && rc <= 0)
 			break;

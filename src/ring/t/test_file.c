@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_file.c - ring sets in files with a name: they outlive everybody, only their user's process maps them, and a
- * reader outlives the cut of one.
+ * test_file.c - ring sets in named files: they outlive all processes, only processes of their user map them, and a
+ * reader survives the truncation of a file.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -67,7 +67,7 @@ static uint64_t take_all(struct pair *p, uint64_t *next, int *err)
 }
 
 /*
- * Who recorded, who read, and who made it are gone; another takes up what is left, where the reader before it had been.
+ * The writer, the reader and the creator have ended. A new reader continues where the earlier one stopped.
  */
 static void test_outlives(void **state)
 {
@@ -115,14 +115,14 @@ static void test_unsafe_ring_memory_is_refused(void **state)
 	int fd = memfd_create("bare", MFD_CLOEXEC);
 
 	(void)state;
-	/* memory without seals, a file that others may open: anybody's */
+	/* memory without seals, and a file that other users can open, are refused */
 	assert_int_equal(ftruncate(fd, 1 << 20), 0);
 	assert_int_equal(wmk_ring_set_open_any(fd, &other), -EPERM);
 	assert_int_equal(wmk_ring_set_open_reader_any(fd, &other), -EPERM);
 	close(fd);
 	assert_int_equal(wmk_ring_set_create_in(&shape, file_make(), &set), 0);
 	fd = waymark_ring_set_fd(set);
-	/* who did not ask for files gets none */
+	/* files are refused by the functions for sealed memory */
 	assert_int_equal(waymark_ring_set_open(fd, &other), -EPERM);
 	assert_int_equal(waymark_ring_set_open_reader(fd, &other), -EPERM);
 	assert_int_equal(fchmod(fd, 0620), 0);
@@ -148,7 +148,7 @@ static void test_unsafe_ring_memory_is_refused(void **state)
 	close(fd);
 }
 
-/* Cut to nothing, or within the data: the reader says so, and goes on. `look`: before it loads anything. */
+/* A file truncated to 0, or within the data: the reader reports it, and survives. `look`: before it loads anything. */
 static void cut(off_t to, bool look)
 {
 	const unsigned lines = 300;
@@ -198,7 +198,7 @@ static void test_cut_data(void **state)
 		assert_int_equal(record_u64(p.writer, v), 0);
 	while (ring < p.n_rings && waymark_ring_reader_next(p.readers[ring], WAYMARK_RING_FLUSH, &packet) != 1)
 		ring++;
-	/* cut between the look and the copy: zeros are read, and nobody dies */
+	/* truncated between the check and the copy: zeros are read, and the process survives */
 	assert_int_equal(ftruncate(waymark_ring_set_fd(p.reader), (const unsigned char *)p.reader->ring[0].data -
 									  (const unsigned char *)p.reader->header),
 			 0);
@@ -211,7 +211,7 @@ static void test_cut_data(void **state)
 	unpin();
 }
 
-/* What is not about a set is nobody's: the process dies of it as ever; a handler that was there is asked. */
+/* SIGBUS of other memory: the process is killed as usual, or the previous handler is called. */
 static void on_bus(int number)
 {
 	_exit(number == SIGBUS ? 42 : 1);

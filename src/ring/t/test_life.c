@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_life.c - the ring among processes: sleeping readers, full rings that are waited for, dead claimants,
- * debuggers, timers; guards, and sets that are given up and used again.
+ * test_life.c - the ring among processes: sleeping readers, waits for room, killed claimants, debuggers, timers,
+ * guards, and sets that are retired and reused.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -279,14 +279,14 @@ static void test_claim_rings_take_records_without_rseq(void **state)
 	assert_int_equal(wmk_ring_write_claim(p.writer, &zero, 0, 3, &f, 1, 8), 0);
 	for (uint32_t i = 0; i < WAYMARK_RING_CLAIMS; i++)
 		assert_int_equal(p.reader->ring[first + i].ctl->claim, WMK_CLAIM_FREE); /* released */
-	/* All claimed, by two processes and somebody unknown: a loss. */
+	/* All rings are claimed, by two processes and an anonymous one: the record is lost. */
 	for (uint32_t i = 0; i < WAYMARK_RING_CLAIMS; i++)
 		p.reader->ring[first + i].ctl->claim = i < 3   ? WMK_CLAIM_NAMED | 1ull << 32 | 4
 						       : i < 6 ? WMK_CLAIM_NAMED | 2ull << 32 | 4
 							       : WMK_CLAIM_ANONYMOUS;
 	assert_int_equal(wmk_ring_write_claim(p.writer, &zero, 0, 3, &f, 1, 8), -ENOSPC);
 	assert_int_equal(waymark_ring_reader_lost(p.readers[first], NULL), 1);
-	/* The death of (4, 1) frees its three, and nobody else's. */
+	/* The end of (4, 1) frees its three claims, and no others. */
 	assert_int_equal(waymark_ring_set_free_claims(p.reader, 0, 0), -EINVAL);
 	assert_int_equal(waymark_ring_set_free_claims(p.reader, 4, 1), 3);
 	assert_int_equal(waymark_ring_set_free_claims(p.reader, 4, 1), 0);

@@ -20,7 +20,7 @@
 
 struct progress {
 	volatile uint64_t begun, done;
-	volatile uint64_t read; /* by the test, so that nobody runs ahead of it */
+	volatile uint64_t read; /* by the test; writers do not run ahead of it */
 };
 
 static struct progress *victim, *other; /* shared */
@@ -96,7 +96,7 @@ static void wait_for(pid_t pid, int *status)
 	fail_msg("the victim was neither killed nor stopped within 10 s");
 }
 
-/* `variable`=`value` says where and how. Victim and other share a CPU, so that they share a ring. */
+/* `variable`=`value` selects the point and the action. Both processes share a CPU, so that they share a ring. */
 static void one_point(const char *variable, const char *value, int claims, int stops)
 {
 	struct pair p;

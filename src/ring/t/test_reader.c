@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_reader.c - a reader that is not the creator: it maps the set from its descriptor, backs memory, takes pieces;
- * another goes on where one was killed; what a reader clears stays cleared for the next; sleeping on several sets at
- * once.
+ * test_reader.c - a reader that is not the creator: it maps the set from its descriptor, backs memory, and takes
+ * pieces. Another reader continues after a kill. Cleared records stay cleared for the next reader. Sleep on several
+ * sets.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -106,7 +106,7 @@ static void test_other_process(void **state)
 	}
 	pthread_join(thread, NULL);
 	assert_int_equal(*records, N);
-	/* The creator frees what the dead held, a reader that is not the creator too. */
+	/* The creator frees claims of ended processes; another reader can do so as well. */
 	struct waymark_ring_set *reader;
 	uint32_t cpus = waymark_ring_set_cpus(creator);
 
@@ -140,7 +140,9 @@ static void test_invalid_ring_sets_are_refused(void **state)
 
 /* ── clearing ────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* counted[]: of each ring, how many its packets say that there were so far. One without a packet says nothing new. */
+/*
+ * counted[]: for each ring, the number of records according to its packets. A ring without a packet does not change it.
+ */
 static uint64_t drain_all(struct pair *p, uint64_t *counted, uint64_t *first, uint64_t *lost)
 {
 	struct waymark_ring_packet packet;
@@ -185,7 +187,7 @@ static void clear_all(struct pair *p, uint64_t *counted)
 	memset(counted, 0, p->n_rings * sizeof(*counted));
 }
 
-/* Those who take over count from the position that they are told. */
+/* A later reader counts from the given position. */
 static void take_over_all(struct pair *p, uint64_t *counted)
 {
 	uint64_t ts;
@@ -202,8 +204,8 @@ static void take_over_all(struct pair *p, uint64_t *counted)
 }
 
 /*
- * In both modes; who records goes to `other` for the last part (below 0: it stays where it may be), so that a ring has
- * nothing new then.
+ * In both modes. The writer moves to CPU `other` for the last part (below 0: it stays), so that a ring has no new
+ * records then.
  */
 static void clear_in(unsigned mode, int other)
 {
@@ -342,7 +344,7 @@ static void test_resting(void **state)
 	pair_close(&p);
 }
 
-/* Who looks after the dead wakes a reader that sleeps, for what they entered; for nothing new, nobody. */
+/* wmk_ring_set_wake_for() wakes a sleeping reader if a killed writer entered a sub-buffer, and only then. */
 static void test_wake_for(void **state)
 {
 	struct pair p;
@@ -356,7 +358,7 @@ static void test_wake_for(void **state)
 	__atomic_store_n(waiting, 1, __ATOMIC_RELAXED);
 	wmk_ring_set_wake_for(watcher);
 	assert_int_equal(__atomic_load_n(waiting, __ATOMIC_RELAXED), 1);
-	/* as by one who is killed before he wakes: nobody waits when he records */
+	/* like a writer that is killed before the wake: the reader does not wait when it records */
 	__atomic_store_n(waiting, 0, __ATOMIC_RELAXED);
 	assert_int_equal(record_u64(p.writer, 1), 0);
 	__atomic_store_n(waiting, 1, __ATOMIC_RELAXED);

@@ -136,7 +136,7 @@ static uint64_t fake_clock(void)
 	return fake_now;
 }
 
-/* Ids and gaps on both sides of each header's limits: times decode to what the clock said. */
+/* Ids and time gaps on both sides of each header's limits: decoded times equal those of the clock. */
 /* Words and a tail, in the straight line: heads and tails of all lengths, at an unreadable page; against memcpy. */
 static void test_tails(void **state)
 {
@@ -374,7 +374,7 @@ static void test_resume(void **state)
 	assert_int_equal(waymark_ring_reader_open(p.reader, packet.ring, &again), 0);
 	assert_int_equal(waymark_ring_reader_resume(again, pos + 1000000, seq, end, NULL), -EINVAL);
 	if (*state) {
-		/* Nothing of what the earlier reader left: the sub-buffer's own header tells, as far as it goes. */
+		/* Without the earlier reader's counts: the sub-buffer's header has them, as far as possible. */
 		p.reader->ring[packet.ring].ctl->read_pos = p.reader->ring[packet.ring].ctl->given_pos = 1;
 		assert_int_equal(waymark_ring_reader_resume(again, pos, seq, end, &records), 1);
 		assert_int_equal(records, 0);
@@ -400,8 +400,7 @@ static void test_resume(void **state)
 }
 
 /*
- * The writer laps a reader that was killed, the sub-buffer that it had read last among what is gone: who goes on counts
- * each record once.
+ * The writer overwrites all sub-buffers that a killed reader had read: the next reader counts each record once.
  */
 static void test_lapped(void **state)
 {
@@ -461,7 +460,7 @@ static void test_records_too_large_are_counted(void **state)
 	assert_int_equal(waymark_ring_reader_next(busy(&p), WAYMARK_RING_FLUSH, &packet), 1);
 	assert_int_equal(packet.len, 20004);
 	assert_int_equal(waymark_ring_reader_lost(p.readers[packet.ring], by_cause), 0);
-	/* larger than a sub-buffer: lost, and said why */
+	/* larger than a sub-buffer: lost and counted by cause */
 	f.len = 65536;
 	assert_int_equal(waymark_ring_record(p.writer, 1, &f, 1), -ENOSPC);
 	waymark_ring_reader_lost(p.readers[packet.ring], by_cause);
@@ -534,7 +533,7 @@ static void test_late_joiner(void **state)
 	pair_close(&p);
 }
 
-/* One lie at a time, told between a good record and a look: -EIO, once; the other rings are read on. */
+/* One forged value at a time, between a good record and a read: -EIO once; the other rings are still read. */
 static void test_corrupt_ring_is_reported_once(void **state)
 {
 	enum { FAR, BACK, ODD, SLOTS, END, SEQUENCE, BEGIN, RECORDS, TIME, LIES };

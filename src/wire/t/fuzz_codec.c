@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_codec.c - any bytes as the body of any message: the first byte says which. */
+/* fuzz_codec.c - any bytes as the body of a message. The first byte selects its type. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -55,7 +55,7 @@ static void send_with_fd(int sock, const uint8_t *data, size_t len, int fd)
 	sendmsg(sock, &msg, MSG_DONTWAIT);
 }
 
-/* The first byte says how the rest is cut: pieces of 1 to 64 bytes, every 2nd, 3rd, ... with a descriptor. */
+/* The first byte selects how the rest is cut: pieces of 1 to 64 bytes, every 2nd, 3rd, ... with a descriptor. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static int lowest = -1;

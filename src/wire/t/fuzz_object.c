@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_object.c - any bytes as the body of any request or reply, of a client's and of what a consumer tells its session
- * daemon: the first byte says which. What decodes encodes to the same bytes, and a copy of it does too.
+ * fuzz_object.c - any bytes as the body of a request or reply of clients or consumer daemons; the first byte selects
+ * the type. An object that decodes encodes to the same bytes, and so does a copy of it.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * peer.h - for fuzzers of dialogues: any bytes as what the other side of a socket says, with the descriptors that it
- * says are there.
+ * peer.h - for fuzzers of protocols: sends any bytes over a socket, with the descriptors that the frames announce.
  */
 #ifndef WMK_WIRE_T_PEER_H
 #define WMK_WIRE_T_PEER_H
@@ -10,9 +9,9 @@
 #include <stdint.h>
 
 /*
- * Say the frame that `data` begins with, or all of it where that is no whole one. With a frame that says that a
- * descriptor travels with it goes one of the `n_fds`, chosen by its request number; -1: none goes. Returns how many
- * bytes are done with: all, when nothing more can be said.
+ * Send the frame at the start of `data`, or all of `data` if that is not a complete frame. A frame with WMK_FRAME_FD is
+ * sent with one of the `n_fds`, selected by its request number; -1: none. Returns the number of bytes that were used:
+ * all of them if the connection has ended.
  */
 size_t peer_say(int sock, const uint8_t *data, size_t size, const int *fds, unsigned n_fds);
 /* Ends the process if other descriptors are open than when this was called first. */

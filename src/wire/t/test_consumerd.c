@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_consumerd.c - what is known of a kernel channel's events, as it grows: no more than can be told at once.
+ * test_consumerd.c - the list of a kernel channel's events is limited to what one message can have.
  */
 #include <errno.h>
 #include <setjmp.h>

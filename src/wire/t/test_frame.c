@@ -131,7 +131,7 @@ static void test_descriptors_arrive_with_their_frames(void **state)
 	}
 }
 
-/* A descriptor whose file is `n` + 1 bytes long. */
+/* A descriptor of a file of `n` + 1 bytes. */
 static int numbered(uint32_t n)
 {
 	int fd = memfd_create("x", MFD_CLOEXEC);
@@ -207,7 +207,7 @@ static void test_any_pieces(void **state)
 	}
 }
 
-/* What one message is for who is woken by it: an answer, with the rings that it tells of. */
+/* A reply and its descriptors arrive in one piece, so that the receiver is woken once. */
 static void test_together(void **state)
 {
 	struct link *l = *state;
@@ -326,7 +326,7 @@ static void test_queued_descriptors_are_limited(void **state)
 		assert_int_equal(wmk_out_frame(&l->out, WMK_MSG_CHANNEL, 0, NULL, 0, l->pair[0]), 0);
 	assert_int_equal(wmk_out_frame(&l->out, WMK_MSG_CHANNEL, 0, NULL, 0, l->pair[0]), -EAGAIN);
 	assert_int_equal(wmk_out_frame(&l->out, WMK_MSG_CHANNEL, 0, NULL, 0, 9999), -EAGAIN);
-	/* frames that nobody takes do not make the reader grow */
+	/* frames that are not taken do not enlarge the buffer */
 	int err = 1;
 	for (int i = 0; i < 100000 && err == 1; i++) {
 		struct wmk_frame plain = { 0, WMK_MSG_DONE, WMK_WIRE_VERSION, 0, 0 };

@@ -150,7 +150,7 @@ static void test_round_trip(void **state)
 	wmk_arena_free(&arena);
 }
 
-/* What may not be sent, and what the error says. */
+/* Objects that cannot be encoded, and the text of the error. */
 static void test_limits_out(void **state)
 {
 	uint8_t *bytes;
