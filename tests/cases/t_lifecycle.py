@@ -116,10 +116,8 @@ def unpatchable_code_is_reported(case):
     check(not marks(result), 'recorded: %s', marks(result))
     check(
         re.search(
-            r"lifecycle \(pid \d+, uid \d+\) was recorded in part: .*edge:\w+ cannot be traced: the program's text "
-            r"cannot "
-            r"be "
-            r"written", result.err), 'the summary does not say why: %s', result.err)
+            r"lifecycle \(pid \d+, uid \d+\) was recorded in part: .*edge:\w+ cannot be traced: the text of the "
+            r"application cannot be written", result.err), 'the summary does not say why: %s', result.err)
 
 
 @limit(60)
