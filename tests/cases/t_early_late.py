@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Awkward moments: constructors, destructors, signal handlers, libraries that come and go; and times that are true."""
+"""Recording in constructors, destructors, signal handlers and libraries that are loaded and unloaded; correct times."""
 import os
 import re
 import shutil
@@ -12,7 +12,7 @@ from harness import check, finished, main, rounds  # noqa: E402
 
 
 def constructors_and_destructors_are_recorded(case):
-    """All of them, from priority 150 to 150: writer 1 is the constructors', 4 records; writer 4 the exit handler's."""
+    """Priorities 150 to 150. Writer 1 is the constructors (4 records); writer 4 is the exit handler."""
     _, _, numbers = case.checked([case.program('early_late'), '10', '0'], lost=0)
     check(numbers.get(1) == [1, 2, 3, 4], 'constructors and destructors recorded %s, not 1 to 4', numbers.get(1))
     check(numbers.get(4) == [1], 'the exit handler recorded %s', numbers.get(4))
@@ -24,9 +24,9 @@ def signal_handler_records_every_50_us(case):
 
 
 def check_calls(trace, turns):
-    """Every fourth turn waited until its sites were enabled: it is in the trace."""
+    """Every fourth turn waits until its sites are enabled, so its record is in the trace."""
     called = {r.fields['turn'] for r in trace.records('plugin:called') if r.fields['wait']}
-    check(called == set(range(0, turns, 4)), '%d turns of the library in the trace, not %d', len(called),
+    check(called == set(range(0, turns, 4)), 'the trace has %d turns of the library, not %d', len(called),
           (turns + 3) // 4)
 
 
@@ -37,7 +37,7 @@ def library_loaded_repeatedly_is_recorded(case):
 
 
 def copies_of_a_library_are_recorded(case):
-    """The same sites at the same or other addresses, one library in the place of another."""
+    """The same sites at the same or at other addresses; one library is loaded in place of another."""
     copies = []
     for i in range(3):
         copies.append(case.path('copy%d.so' % i))
@@ -48,7 +48,9 @@ def copies_of_a_library_are_recorded(case):
 
 
 def wall_clock_of_records_is_correct(case):
-    """Readers convert to real time: a record lies between the wall clock before the program and after it."""
+    """
+    Readers convert to real time: each record lies between the wall clock before the program's start and after its end.
+    """
     before = time.time()
     result, trace, _ = case.checked([case.program('procs'), 'leaf', '50'], lost=0)
     after = time.time()
@@ -63,19 +65,20 @@ def wall_clock_of_records_is_correct(case):
 
 
 def clock_frequency_is_correct(case):
-    """Over half a second: the trace's clock against the monotonic clock that the records carry, read a moment
-    before."""
+    """
+    Over half a second: the trace's clock is compared with the monotonic clock in each record, read just before it.
+    """
     _, trace, _ = case.checked([case.program('busy'), 'paced', '1', '2000', '20000'], lost=0)
     records = list(trace.records('test:seq'))
     real = (records[-1].fields['mono'] - records[0].fields['mono']) / 1e9
     check(real > 0.2, 'the program ended too early for this test: %f s', real)
-    # A thread may have to wait for a CPU between the two: of each third of the records the shortest moment counts.
+    # A thread may wait for a CPU between the two clock reads, so only the shortest distance of each third counts.
     third, origin = len(records) // 3, records[0]
     def moments(some):
         return [(r.time - origin.time) / trace.frequency - (r.fields['mono'] - origin.fields['mono']) / 1e9
                 for r in some]
     drift = min(moments(records[-third:])) - min(moments(records[:third]))
-    check(abs(drift) < 1e-3 * real / 3, 'in %f s the trace went %f s ahead of the program', real, drift)
+    check(abs(drift) < 1e-3 * real / 3, 'in %f s the trace\'s clock drifted %f s from the program\'s', real, drift)
 
 
 if __name__ == '__main__':

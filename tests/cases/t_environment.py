@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What `waymark record` inherits may be odd: descriptors, limits, signals. It copes, and hands on to the program what
-it got."""
+"""
+`waymark record` works with unusual inherited descriptors, limits and signals, and the program inherits them unchanged.
+"""
 import os
 import pty
 import resource
@@ -39,7 +40,7 @@ with open(sys.argv[1], 'w') as out:
 
 
 def odd_inheritance():
-    """In the child, before exec: everything that can be inherited, set to something unusual."""
+    """In the child, before exec: set everything that can be inherited to an unusual value."""
     os.umask(0o027)
     os.nice(3)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -51,7 +52,7 @@ def odd_inheritance():
 
 
 def program_inherits_the_environment_unchanged(case):
-    """Descriptors, mask, dispositions, limits, priorities, environment: as without `waymark record`."""
+    """Descriptors, mask, dispositions, limits, priorities and environment equal those without `waymark record`."""
     script = case.path('inherited.py')
     with open(script, 'w') as f:
         f.write(INHERITED)
@@ -61,12 +62,13 @@ def program_inherits_the_environment_unchanged(case):
         finished(before + [sys.executable, script, out], env=case.env, preexec_fn=odd_inheritance,
                  restore_signals=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         found.append(slurp(out).splitlines())
-    check(len(found[0]) > 20, 'too little was looked at: %s', found[0])
-    check(found[0] == found[1], 'without, then with: %s', [pair for pair in zip(*found) if pair[0] != pair[1]])
+    check(len(found[0]) > 20, 'too few inherited properties were found: %s', found[0])
+    check(found[0] == found[1], 'without and with waymark record: %s',
+          [pair for pair in zip(*found) if pair[0] != pair[1]])
 
 
 def closed_standard_descriptors_stay_closed(case):
-    """Our messages go into no file of ours, and the program finds closed what was closed."""
+    """`waymark record` writes no message into its own files, and the program's closed descriptors stay closed."""
     for closed in ((0,), (1,), (2,), (0, 1, 2)):
         out = case.path('fds')
         place = case.path('closed%d' % len(os.listdir(case.directory)))
@@ -82,13 +84,15 @@ def closed_standard_descriptors_stay_closed(case):
             for name in names:
                 with open(os.path.join(top, name), 'rb') as f:
                     text = f.read()
-                check(b'warning:' not in text and b'"records":' not in text, 'a message stands in %s', name)
+                check(b'warning:' not in text and b'"records":' not in text, '%s contains a message', name)
         read = subprocess.run(['babeltrace2', place], capture_output=True, text=True)
         check(read.returncode == 0 and not read.stderr, 'closed %s: %s', closed, read.stderr)
 
 
 def summary_to_full_output_reports_an_error(case):
-    """Figures that could not be printed: said, and the status tells it unless the program's does."""
+    """
+    If the summary cannot be printed, an error is printed. The exit status is 1 unless the program's status is not 0.
+    """
     for status, expected in ((0, 1), (3, 3)):
         with open('/dev/full', 'w') as full:
             done = finished(
@@ -96,18 +100,18 @@ def summary_to_full_output_reports_an_error(case):
                  case.path('full%d' % status), '--', 'sh', '-c',
                  'exit %d' % status], stdout=full, stderr=subprocess.PIPE, text=True, env=case.env)
         check(done.returncode == expected, 'status %d, not %d', done.returncode, expected)
-        check('standard output' in done.stderr, 'it does not say so: %s', done.stderr)
+        check('standard output' in done.stderr, 'standard output is not named: %s', done.stderr)
 
 
 def file_size_limit_is_reported(case):
-    """RLIMIT_FSIZE holds for ring buffers too: an error in words, not the death of `waymark record`."""
+    """RLIMIT_FSIZE applies to ring buffers: `waymark record` reports an error and is not killed by SIGXFSZ."""
     done = finished([WAYMARK, 'record', '-o', case.path('small'), '--', 'true'], env=case.env, stderr=subprocess.PIPE,
                     text=True, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536)))
     check(done.returncode == 1 and 'ring buffers' in done.stderr, 'status %d: %s', done.returncode, done.stderr)
 
 
 def soft_descriptor_limit_is_raised(case):
-    """The soft limit on descriptors is for programs that use select(2): the command takes what the hard one allows."""
+    """Only programs that use select(2) need the soft descriptor limit: the command raises its own to the hard limit."""
     n = 24 if 'sanitize' in FEATURES else 60             # each takes two descriptors
 
     def few():
@@ -123,18 +127,18 @@ def soft_descriptor_limit_is_raised(case):
 
 
 def hard_descriptor_limit_is_reported(case):
-    """Where even the hard limit is too low, what is missing is said."""
+    """If even the hard limit is too low, the summary names the limit."""
     n = 24 if 'sanitize' in FEATURES else 60             # each takes two descriptors
     child = case.start(['sh', '-c', 'for i in $(seq %d); do %s forever & done; wait' % (n, case.program('procs'))],
                        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40)))
     wait_for(lambda: len([w for w in case.ledger.read() if w]) >= n, 'all programs to run')
     os.killpg(child.pid, signal.SIGTERM)
     result = case.finish(child)
-    check(result.summary['turned_away'] > 0 and 'ulimit' in result.err, 'it does not say so: %s', result.err)
+    check(result.summary['turned_away'] > 0 and 'ulimit' in result.err, 'the limit is not reported: %s', result.err)
 
 
 def program_that_drops_root_is_reported(case):
-    """Root's program gives up root: it cannot reach our runtime directory any more, which is said."""
+    """A program of root drops root: it can no longer reach the runtime directory, and the summary reports it."""
     need_other_users()
     need('setpriv')
     os.chmod(case.directory, 0o755)
@@ -145,23 +149,25 @@ def program_that_drops_root_is_reported(case):
     os.killpg(child.pid, signal.SIGINT)
     result = case.finish(child).ok(7)
     check('another user' in result.err and result.summary['not_followed'][0]['why'] == 'user',
-          'it does not say so: %s %s', result.err, result.summary)
+          'the other user is not reported: %s %s', result.err, result.summary)
 
 
 def control_characters_in_names_are_not_printed(case):
-    """Programs name themselves: what a terminal would scripted is not printed."""
+    """A program chooses its own name: control characters in it are not printed to the terminal."""
     program = case.path('\x1b[31mred')
     os.symlink(case.program('procs'), program)
     child = case.start(['env', '-i', 'WMK_TEST_LEDGER=' + case.ledger.path, program, 'forever'], json_summary=False)
     wait_for(lambda: case.ledger.begun() > 6000, 'the program to have run for a while')
     os.killpg(child.pid, signal.SIGINT)
     result = case.finish(child).ok(7)
-    check('[31mred' in result.err and '\x1b' not in result.err, 'it says: %r', result.err)
+    check('[31mred' in result.err and '\x1b' not in result.err, 'it printed: %r', result.err)
 
 
 def program_that_ends_last_is_reported(case):
-    """The program's end comes after the latest look at what the kernel told, and before that at the children: it is
-    judged all the same."""
+    """
+    The program ends after the last read of the kernel's notifications and before the last check of the children. It is
+    reported all the same.
+    """
     if 'testpoints' not in FEATURES:
         raise Skip('needs a build with -Dtestpoints=true')
     result = case.record(['env', '-i', 'WMK_TEST_LEDGER=' + case.ledger.path, case.program('procs'), 'leaf', '5'],
@@ -171,7 +177,9 @@ def program_that_ends_last_is_reported(case):
 
 
 def late_registration_is_reported(case):
-    """Who did not wait long enough goes on, and the summary says that the first records may be missing."""
+    """
+    An application whose registration times out continues, and the summary says that its first records may be missing.
+    """
     if 'testpoints' not in FEATURES:
         raise Skip('needs a build with -Dtestpoints=true')
     child = case.start([case.program('procs'), 'forever'],
@@ -179,14 +187,13 @@ def late_registration_is_reported(case):
     wait_for(lambda: case.ledger.begun() > 6000, 'the program to have run for a while')
     os.killpg(child.pid, signal.SIGINT)
     result = case.finish(child).ok(7)
-    check('longer than the 20 ms' in result.err, 'it does not say so: %s', result.err)
+    check('longer than the 20 ms' in result.err, 'the timeout is not reported: %s', result.err)
     check(0 < result.summary['records'] < case.ledger.begun(), '%d records of %d', result.summary['records'],
           case.ledger.begun())
 
 
 def short_lived_programs_are_not_reported(case):
-    """Many programs at once, looked at in the middle of exec and at their ends: none is said to have cleared its
-    environment."""
+    """Many programs at once, checked during exec and at exit: none is reported to have cleared its environment."""
     for _ in range(rounds(50)):
         result = case.record(['sh', '-c', 'for i in $(seq 100); do %s leaf 1 & done; wait' % case.program('procs')])
         check(not result.summary['not_followed'], 'not followed: %s', result.summary['not_followed'])
@@ -203,7 +210,7 @@ def two(*_):
     os._exit(count)
 signal.signal(signal.SIGUSR1, one)
 signal.signal(signal.SIGUSR2, two)
-# It lives on: who asks whence a signal came must find its sender.
+# It stays alive, so that the receiver finds the sender of the signal.
 other = subprocess.Popen(['sh', '-c', 'trap : USR1; read go; kill -USR1 0; echo done; read end'], stdin=subprocess.PIPE,
                          stdout=subprocess.PIPE)
 os.setpgid(0, 0)
@@ -217,17 +224,19 @@ while True:
 
 
 def group_signal_of_a_descendant_is_not_forwarded(case):
-    """What a descendant sends to the whole group reaches those in it. (Here the program is not: two of a kind may come
-    as one.)"""
+    """
+    A signal that a descendant sends to the whole group reaches the group only. The program has left the group here,
+    because two pending signals of one kind are delivered as one.
+    """
     ready = case.path('ready')
     child = case.start([sys.executable, '-c', COUNTER, ready])
-    wait_for(lambda: os.path.exists(ready), 'the program')
-    os.kill(child.pid, signal.SIGUSR2)      # passed on after what came before it
+    wait_for(lambda: os.path.exists(ready), 'the program to be ready')
+    os.kill(child.pid, signal.SIGUSR2)      # forwarded after earlier signals
     case.finish(child).ok(0)
 
 
 def interrupt_before_the_start_starts_no_program(case):
-    """Ctrl-C while we prepare: there is no program yet that could get it, so there will be none."""
+    """Ctrl-C before the program has been started: the program is not started."""
     for attempt in range(20):
         mark = case.path('started%d' % attempt)
         pid, terminal = pty.fork()
@@ -243,7 +252,7 @@ def interrupt_before_the_start_starts_no_program(case):
         os.write(terminal, b'\x03')
         _, status = os.waitpid(pid, 0)
         os.close(terminal)
-        check(os.WIFEXITED(status) and os.WEXITSTATUS(status) != 0, 'Ctrl-C was swallowed: status %x', status)
+        check(os.WIFEXITED(status) and os.WEXITSTATUS(status) != 0, 'Ctrl-C was ignored: status %x', status)
         if not os.path.exists(mark):
             return
     raise Skip('Ctrl-C always came too late')

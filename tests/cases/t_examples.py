@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The examples that use the libraries for control and for reading do what they say, run as their comments tell."""
+"""The examples for the control and reader libraries do what their comments describe."""
 import collections
 import json
 import os
@@ -17,7 +17,7 @@ ROUNDS = 1000
 
 
 def sums():
-    """What self_trace works out: after each round."""
+    """The sums that self_trace computes, one for each round."""
     found, s = [], 0
     for i in range(ROUNDS):
         s = (s + s * 31 + i) % (1 << 64)
@@ -26,7 +26,7 @@ def sums():
 
 
 def viewed(case, path):
-    """What `waymark view` shows, as objects."""
+    """The records that `waymark view` prints, as objects."""
     done = finished([WAYMARK, 'view', '--json', path], env=case.env, stdin=subprocess.DEVNULL, capture_output=True,
                     text=True)
     check(done.returncode == 0, 'waymark view: status %d, %s', done.returncode, done.stderr)
@@ -34,35 +34,40 @@ def viewed(case, path):
 
 
 def self_trace(w, *argv):
-    """(records, directory) of its trace, as it says."""
+    """(number of records, directory) of its trace, as self_trace reports them."""
     child = w.run([os.path.join(EXAMPLES, 'self_trace'), *argv], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                   text=True)
     out, err = communicated(child)
     w.children.remove(child)
     check(child.returncode == 0 and not err, 'self_trace ended with status %d: %s', child.returncode, err)
     told = re.fullmatch(r'([0-9a-f]+)\n(\d+) records, 0 lost, in (/.*)\n', out)
-    check(told and told.group(1) == '%x' % sums()[-1], 'self_trace says: %s', out)
+    check(told and told.group(1) == '%x' % sums()[-1], 'self_trace printed: %s', out)
     return int(told.group(2)), told.group(3)
 
 
 def check_own_records(case, records, path):
-    """Its rounds, each once; and what the tracer tells of the loaded objects. That is as many as it says."""
+    """
+    Each round of self_trace is recorded once. The reported number of records also includes the tracer's records of
+    loaded objects.
+    """
     wanted = list(enumerate(sums()))
     shown = viewed(case, path)
-    check(len(shown) == records, 'waymark view shows %d records, self_trace says %d', len(shown), records)
+    check(len(shown) == records, 'waymark view shows %d records, self_trace reports %d', len(shown), records)
     rounds = [(r['fields']['i'], r['fields']['sum']) for r in shown if r['event'] == 'self:round']
     others = {
         r['event'] for r in shown if r['event'] != 'self:round' and not r['event'].startswith('lttng_ust_statedump:')
     }
     check(rounds == wanted and not others,
-          'waymark view shows other rounds than there were, %s, or others\' events: %s', rounds[:3], others)
+          'waymark view shows wrong rounds, %s, or events of other programs: %s', rounds[:3], others)
     theirs = [(r.fields['i'], r.fields['sum']) for r in Trace(path).records('self:round')]
-    check(theirs == wanted, 'babeltrace shows other rounds than there were: %s', theirs[:3])
+    check(theirs == wanted, 'babeltrace shows wrong rounds: %s', theirs[:3])
 
 
 def self_trace_controls_its_own_session(case):
-    """It starts a session daemon, finds the one that runs, and leaves no session; another program's events are not in
-    its trace."""
+    """
+    self_trace starts a session daemon, or finds the running one, and leaves no session. Its trace has no events of
+    other programs.
+    """
     with World(case, daemon=False) as w:
         check(not w.daemons(), 'there are daemons already: %s', w.daemons())
         records, place = self_trace(w, case.path('first'))
@@ -84,7 +89,7 @@ def self_trace_controls_its_own_session(case):
 
 
 def self_trace_reports_a_used_directory(case):
-    """It says why, ends with a status that tells, and leaves no session."""
+    """self_trace reports the reason, exits with status 1 and leaves no session."""
     with World(case) as w:
         os.mkdir(case.path('taken'))
         with open(os.path.join(case.path('taken'), 'photo'), 'w'):
@@ -93,7 +98,7 @@ def self_trace_reports_a_used_directory(case):
                       stderr=subprocess.PIPE, text=True)
         out, err = communicated(child)
         check(child.returncode == 1 and not out, 'status %d: %s', child.returncode, out)
-        check(err.startswith('self_trace: create: ') and 'taken' in err and 'not empty' in err, 'it says: %s', err)
+        check(err.startswith('self_trace: create: ') and 'taken' in err and 'not empty' in err, 'it printed: %s', err)
         check(w('list', '--json').json['sessions'] == [], 'a session is left')
 
 
@@ -104,18 +109,18 @@ def count_events(case, *argv):
 
 
 def count_events_equals_view(case):
-    """count_events against `waymark view`."""
+    """The counts of count_events equal those of `waymark view`."""
     path = case.record([case.program('types'), '300'], ['-c', 'vpid']).ok().directory
     wanted = collections.Counter(r['event'] for r in viewed(case, path))
     status, out, err = count_events(case, path)
     found = {name: int(n) for n, name in map(str.split, out.splitlines())}
     check(status == 0 and not err, 'status %d: %s', status, err)
-    check(len(found) == len(out.splitlines()) > 5 and found == wanted, 'it counts %s, there are %s', found, wanted)
-    check(found['types:refs'] == 300, 'there are %s of types:refs', found['types:refs'])
+    check(len(found) == len(out.splitlines()) > 5 and found == wanted, 'count_events printed %s, not %s', found, wanted)
+    check(found['types:refs'] == 300, '%s records of types:refs, not 300', found['types:refs'])
 
 
 def count_events_reports_missing_traces(case):
-    """No directory, and one without a trace."""
+    """No argument, and a directory that does not exist."""
     for argv, words in (((), 'name a trace'), ((case.path('nothing'),), 'nothing')):
         status, out, err = count_events(case, *argv)
         check(status == 1 and not out and err.startswith('count_events: ') and words in err, '%s: status %d, %s%s',

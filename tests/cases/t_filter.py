@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Filters: the records that a second evaluation of the same expression, over their JSON, chooses."""
+"""Filters select the same records as a second evaluation of the same expression over the JSON output."""
 import json
 import os
 import re
@@ -19,15 +19,15 @@ OPERATORS = {
 }
 
 DEEP = 8                         # names and indexes of one field, waymark-filter(7)
-NO_NUMBERS = ('NaN', '-NaN', 'Infinity', '-Infinity')   # as JSON has them: texts
+NO_NUMBERS = ('NaN', '-NaN', 'Infinity', '-Infinity')   # strings in the JSON output
 
 
 class Absent(Exception):
-    """There is no such field in the record."""
+    """The record has no such field."""
 
 
 class Mismatch(Absent):
-    """It cannot be compared with that: a value that is none."""
+    """The field is an array or a structure, or its type cannot be compared with the literal."""
 
 
 def is_enum(value):
@@ -35,7 +35,7 @@ def is_enum(value):
 
 
 def leaves(value, path=''):
-    """(path, value) of all numbers and texts of a record's fields that a filter can name."""
+    """(path, value) of each number and text in a record's fields that a filter can name."""
     if len(re.findall(r'\w+', path)) > DEEP:
         return
     if is_enum(value) or isinstance(value, (int, float, str)):
@@ -110,7 +110,7 @@ class Exists:
 
 
 class Pair:
-    """&& or ||; what has no value is false."""
+    """&& or ||; an operand without a value is false."""
     def __init__(self, operator, left, right):
         self.operator, self.left, self.right = operator, left, right
 
@@ -168,7 +168,7 @@ def records_of(case, path, *options):
 
 
 def simple(records):
-    """No numbers that are none, no label that stands for two values, nothing that a filter takes for something else."""
+    """Leaves without NaN, infinities, texts with null bytes and long texts."""
     return [
         (path, value) for record in records for path, value in leaves(record.get('fields') or {})
         if not (isinstance(value, float) and value != value) and not (isinstance(value, str) and value in NO_NUMBERS)
@@ -178,19 +178,18 @@ def simple(records):
 
 @limit(600)
 def random_filters_equal_the_second_evaluation(case):
-    """Expressions made of the values that stand in the traces of the corpus: the same records as by evaluation in
-    Python."""
+    """Expressions over values of the corpus's traces select the same records as the evaluation in Python."""
     tried = chosen = 0
     for trace in corpus18.GOOD:
         path = case.path(trace.name)
         trace.make(path)
         with open(os.path.join(path, 'metadata'), 'rb') if os.path.exists(os.path.join(path, 'metadata')) else open(
                 os.devnull, 'rb') as f:
-            if b'variant' in f.read():                   # --json does not tell which option was taken
+            if b'variant' in f.read():                   # --json does not show the selected option
                 continue
         records = records_of(case, path)
         known = simple(records)
-        # A text of bytes that are no UTF-8 is not what it seems; of several labels that a value has --json shows one.
+        # --json replaces bytes that are not UTF-8, and shows only one of several labels of a value.
         known = [(p, v) for p, v in known if not (isinstance(v, str) and '\ufffd' in v)]
         if trace.name.startswith('enums'):
             known = [(p, v['value'] if is_enum(v) else v) for p, v in known]
@@ -201,14 +200,14 @@ def random_filters_equal_the_second_evaluation(case):
             wanted = [record for record in records if wants(expression, record)]
             status, lines, err = read(case, [WAYMARK, 'view', '--json', '--filter=' + expression.text(), path])
             if status == 1 and b'does not fit the event' in err and len({record['event'] for record in records}) > 1:
-                continue                                # a name that has other types in other events
+                continue                                # the name has another type in another event
             check(status == 0, '%s, %s: status %d: %s', path, expression.text(), status, err[-500:].decode())
             got = [json.loads(line) for line in lines]
             check(got == wanted, '%s, %s: %d records of %d, not %d', path, expression.text(), len(got), len(records),
                   len(wanted))
             tried += 1
             chosen += 0 < len(got) < len(records)
-    check(tried > 100 and chosen > tried // 20, '%d filters of %d chose a part', chosen, tried)
+    check(tried > 100 and chosen > tried // 20, '%d filters of %d selected a part of the records', chosen, tried)
 
 
 def shown(case, path, text):
@@ -217,7 +216,7 @@ def shown(case, path, text):
 
 
 def filter_selects_by_context_and_name(case):
-    """$ctx, $event, elements, and both writers of a name, on a recording of ours."""
+    """$ctx, $event, elements and both spellings of a name, on a new recording."""
     result = case.record([case.program('types')], ['-c', 'vpid', '-c', 'procname']).ok()
     records = records_of(case, result.directory)
     check(len(records) > 10, '%d records', len(records))
@@ -232,7 +231,7 @@ def filter_selects_by_context_and_name(case):
 
 
 def filter_selects_by_variant_option(case):
-    """An option by its name; records that took another have no such field."""
+    """An option is named by its name; records with another option have no such field."""
     trace = next(t for t in corpus18.GOOD
                  if t.name.startswith('variants_in_every_place') or t.name.startswith('variants'))
     path = case.path(trace.name)
@@ -248,8 +247,7 @@ def filter_selects_by_variant_option(case):
 
 
 def exists_finds_structures_and_elements(case):
-    """exists() of what is no number and no text: options that are structures, elements that are, what is in an
-    option."""
+    """exists() of fields that are neither number nor text: structure options, elements, and members of an option."""
     path = case.path('trace')
     next(t for t in corpus18.GOOD if t.name == 'variants_in_every_place').make(path)
     for name, wanted in (('last.zero', 1), ('last.minus', 1), ('last', 3), ('s.v.plus', 1), ('s.v', 3),
@@ -273,7 +271,7 @@ def filter_mistakes_are_reported_with_their_place(case):
 
 
 def label_ranges_beyond_the_field_match(case):
-    """A label whose range goes on beyond all values of the field, and of signed numbers."""
+    """A label's range that exceeds the values of its field, and the range of signed numbers."""
     plain, path = Plain(), case.path('labels')
     plain.event('e', 'enum : uint8_t { low = 0 ... 127, high = 128 ... 0xFFFFFFFFFFFFFFFF } f;')
     values = (0, 127, 128, 200, 255)

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Filters: every operator, in trees of them without needless parentheses, against a second evaluation over what was
-written into a small trace."""
+"""
+Filters: every operator, in expression trees without redundant parentheses. A second evaluation uses the values that
+were written into a small trace.
+"""
 import json
 import math
 import os
@@ -19,7 +21,7 @@ TYPES = '''typealias floating_point { exp_dig = 8; mant_dig = 24; align = 8; } :
 typealias floating_point { exp_dig = 11; mant_dig = 53; align = 8; } := f64;
 '''
 CONTEXT = '	event.context := struct { int32_t vpid; string procname; };\n'
-# Two events, in which some names are of other kinds. The first one's are those that expressions are made for.
+# Two events; some names have other types in the second one. Expressions are made for the first one.
 FIELDS = '''uint8_t n; int64_t s; uint64_t u; int8_t c; uint32_t w; f64 d; f32 f; string t; string o;
 int16_t list[3]; uint8_t many; uint64_t more[many];
 string names[2]; struct { int64_t x; struct { uint64_t y; f64 z; } deep[2]; } st; enum : int8_t {
@@ -45,7 +47,7 @@ KINDS = dict(
         **{'st.deep[%d].%s' % (i, name): kind for i in range(3) for name, kind in (('y', UNSIGNED), ('z', FRACTION))},
         **{'v.rec.l[%d]' % i: UNSIGNED for i in range(3)}
     })
-# What only exists() asks for: what is no number and no text, and what no event has.
+# Operands of exists() only: fields that are neither number nor text, and names that no event has.
 PARTS = [
     'st', 'st.deep', 'st.deep[0]', 'st.deep[2]', 'list', 'names', 'more', 'v', 'v.rec', 'v.rec.l', 'only', 'nothing',
     '$ctx.nothing'
@@ -73,7 +75,7 @@ def some_whole(random, bits, signed):
 
 
 class Record:
-    """One of the trace: what a filter has of it, and what writes it."""
+    """One record of the trace: its values for a filter, and the bits to write."""
 
     def __init__(self, random, number, event):
         self.random, self.bits, self.number, self.event = random, [], number, event
@@ -177,7 +179,7 @@ def made(case, path):
 
 
 class Maker:
-    """Expressions that are right in the event `all`."""
+    """Expressions that are valid for the event `all`."""
 
     def __init__(self, random, records):
         self.random, self.records = random, [record for record in records if record.event == 'all']
@@ -214,7 +216,10 @@ class Maker:
         return Pair(operator, self.number(depth - 1, whole), self.number(depth - 1, whole))
 
     def mixed(self, depth):
-        """Any operator in any: which of two is the stronger makes a difference. What is small hides least of it."""
+        """
+        Any operator inside any other, so that operator precedence changes the result. Small operands show most
+        differences.
+        """
         random = self.random
         if depth == 0 or random.random() < .1:
             return Number(random.choice((1, 2, 3, 5, 6))) if random.random() < .4 else self.field(SIGNED, UNSIGNED)
@@ -228,7 +233,7 @@ class Maker:
         return Pair(operator, left, self.mixed(depth - 1))
 
     def any(self):
-        """One to begin with: half of all are held against a value that they have, so that no bit of it goes unseen."""
+        """The root expression: many are compared with a value that they have, so that each bit of the result counts."""
         random, depth = self.random, self.random.randint(1, 4)
         if random.random() < .4:
             return self.truth(depth)
@@ -240,7 +245,7 @@ class Maker:
         random, how = self.random, self.random.random()
         if how < .1:
             return Exists(random.choice((random.choice(list(KINDS)), random.choice(PARTS))))
-        # of the other event; a name that no event has which the rest fits would be refused
+        # Fields of the other event. A name that no event has would be refused.
         if how < .13:
             both = random.choice((('&&', Exists('only')), ('||', Before('!', Exists('only')))))
             return Pair(both[0], both[1], Pair(random.choice([*COMPARE, '-', '|']), Field('only'), self.leaf(True)))
@@ -259,7 +264,7 @@ class Maker:
         return Pair(operator, *random.choice(((operand, other), (other, operand))))
 
     def value_of(self, operand):
-        """What it is in one of the records, if it is anything there that can be written."""
+        """The operand's value in one of the records; None if it has no value or the value cannot be written."""
         record = self.random.choice(self.records).seen
         try:
             value = operand.number(record)
@@ -290,7 +295,7 @@ class Maker:
         return Pair(self.random.choice(operators), *self.random.choice(((one, other), (other, one))))
 
     def pattern(self):
-        """Of what one of the texts is, with stars in place of some of it."""
+        """A pattern of one of the texts, with stars in place of some parts."""
         text, parts = self.random.choice(TEXTS), []
         for _ in range(self.random.randint(0, 3)):
             cut = self.random.randint(0, len(text))
@@ -310,18 +315,20 @@ def wanted_of(expression, records):
 
 
 def hold(case, path, records, expression):
-    """How many it chooses, which are those that it should."""
+    """The filter selects exactly the wanted records. Returns their number."""
     text, wanted = expression.text(case.random), wanted_of(expression, records)
     got = chosen(case, path, text)
     if got != wanted:
         first = records[min(set(got) ^ set(wanted))]
-        check(False, '%s: chose %s, not %s; record %d: %s', text, got, wanted, first.number, first.values)
+        check(False, '%s: selected %s, not %s; record %d: %s', text, got, wanted, first.number, first.values)
     return len(got)
 
 
 def readings(maker, first, second):
-    """x FIRST y SECOND z as C reads it, and the other way. What is first is one of the operators, ?: or a sign; what is
-    second an operator or ?:."""
+    """
+    x FIRST y SECOND z as C reads it, and with the other grouping. FIRST is an operator, ?: or a sign; SECOND is an
+    operator or ?:.
+    """
     x, y, z, w = (maker.mixed(0) for _ in range(4))
 
     def join(operator, left, right):
@@ -338,7 +345,7 @@ def readings(maker, first, second):
 
 @limit(300)
 def each_pair_of_operators_binds_as_in_c(case):
-    """Each operator beside one of each strength, where it makes a difference which of both is the stronger."""
+    """Each operator next to one of each precedence level, with values for which the grouping changes the result."""
     path, told = case.path('trace'), 0
     records = made(case, path)
     maker, levels = Maker(case.random, records), LEVELS + [('?:',)]
@@ -354,25 +361,28 @@ def each_pair_of_operators_binds_as_in_c(case):
                 hold(case, path, records, right)
                 told += 1
                 break
-    # Nobody can tell a || (b || c), a + (b + c), and a ? b : (c ? d : e) at times.
-    check(told >= many * len(firsts) * len(levels) * 8 // 10, '%d of %d made a difference', told,
+    # Both groupings of a || (b || c), a + (b + c) and sometimes a ? b : (c ? d : e) have the same result.
+    check(told >= many * len(firsts) * len(levels) * 8 // 10, 'the grouping changed the result of %d expressions of %d',
+          told,
           many * len(firsts) * len(levels))
 
 
 @limit(300)
 def random_expressions_equal_the_second_evaluation(case):
-    """Trees of all operators over fields of all kinds choose those records that a second evaluation chooses."""
+    """Trees of all operators over fields of all types select the same records as a second evaluation."""
     path, part, used = case.path('trace'), 0, set()
     records = made(case, path)
-    check(chosen(case, path, '1') == [record.number for record in records], 'the trace is not read as it was written')
+    check(
+        chosen(case, path, '1') == [record.number for record in records], 'the records read differ from those written')
     maker, tried = Maker(case.random, records), max(130, rounds(2000))
     for _ in range(tried):
         expression = maker.any()
         if 0 < hold(case, path, records, expression) < len(records):
             part += 1
             used.update(expression.inside())
-    check(part > tried // 4, '%d filters of %d chose a part', part, tried)
-    check(tried < 1000 or used == OPERATORS, 'none that chose a part had %s', ' '.join(OPERATORS - used))
+    check(part > tried // 4, '%d filters of %d selected a part of the records', part, tried)
+    check(tried < 1000 or used == OPERATORS, 'no filter that selected a part of the records has %s',
+          ' '.join(OPERATORS - used))
 
 
 if __name__ == '__main__':

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`waymark view --follow`: records of a session as they come, each once, until it is over; and reading what is being
-written without it."""
+"""
+`waymark view --follow` prints each record of a session once, as it is written, until the session ends. `waymark view`
+without it reads a trace that is being written.
+"""
 import collections
 import json
 import os
@@ -18,12 +20,12 @@ from harness import PERCENT, WAIT_S, WAYMARK, awaited, check, limit, main, round
 from traces import LOSS  # noqa: E402
 
 SMALL = ('--subbuf-size', '4k', '--num-subbuf', '256')
-STRICT = ('--wait', '1000000')                         # records wait for those of all streams
-TOO_MANY = 2000                                        # times that something small is done before it must have shown
+STRICT = ('--wait', '1000000')                         # each record waits for all streams
+TOO_MANY = 2000  # a small step is repeated at most so often before its effect must be visible
 
 
 class Follower:
-    """`waymark view --follow ...`, whose lines are taken as they come."""
+    """`waymark view --follow ...`; a thread collects its lines."""
 
     def __init__(self, world, *argv):
         self.world, self.lines = world, []
@@ -45,7 +47,7 @@ class Follower:
         self.child.send_signal(number)
 
     def end(self, statuses=(0,)):
-        """It ends by itself; all lines."""
+        """Wait until it ends by itself. Returns all lines."""
         awaited(self.child)
         self.reader.join(WAIT_S)
         check(self.child.returncode in statuses, 'view --follow ended with status %s: %s', self.child.returncode,
@@ -61,14 +63,14 @@ def beside_losses(said):
 
 
 def view(w, *argv):
-    """What `waymark view` shows, which has nothing to tell of but what was lost while it was recorded."""
+    """The lines of `waymark view`, which may report nothing but lost records."""
     answer = w('view', '--no-delta', *argv)
-    check(not beside_losses(answer.err), 'waymark view %s says: %s', ' '.join(argv), answer.err[-800:])
+    check(not beside_losses(answer.err), 'waymark view %s printed: %s', ' '.join(argv), answer.err[-800:])
     return [line.encode() for line in answer.out.splitlines(True)]
 
 
 def same_lines(got, wanted):
-    """Each as often; the order is not looked at."""
+    """Each line occurs equally often; the order is not compared."""
     missing, more = collections.Counter(wanted), collections.Counter(got)
     missing.subtract(more)
     wrong = [(n, line) for line, n in missing.items() if n]
@@ -83,7 +85,7 @@ def pinned(w, cpu):
 
 
 def streams_of(w, session, channel):
-    """The channel's stream files that have something."""
+    """The channel's stream files that are not empty."""
     found = set()
     for top, _, files in os.walk(w.session(session)['path']):
         if os.path.basename(top) != 'index':
@@ -95,8 +97,8 @@ def streams_of(w, session, channel):
 
 def until(step, condition, words):
     """
-    Again and again, as what it does shows when a buffer is full. More and more slowly: the consumer daemon may be
-    without a CPU, and the ring must not fill before it drains.
+    Repeat the step until the condition holds: its effect shows when a buffer is full. The pace slows down, because the
+    consumer daemon may wait for a CPU and the ring must not fill before it is drained.
     """
     for i in range(TOO_MANY):
         if condition():
@@ -112,7 +114,7 @@ def of_test(lines):
 
 @limit(300)
 def follow_prints_each_record_once_in_order(case):
-    """On two CPUs: every record once and in order; it ends when the session stops."""
+    """On two CPUs: each record is printed once and in order. The follower ends when the session stops."""
     cpus = sorted(os.sched_getaffinity(0))[:2]
     with World(case) as w:
         w.begin('one', channel=SMALL)
@@ -130,7 +132,7 @@ def follow_prints_each_record_once_in_order(case):
                 program('emit 37')
         until(lambda: [program('emit 50') for program in programs],
               lambda: strict.has(b'test:seq') and plain.has(b'test:seq') and objects.has(b'test:seq'),
-              'records that are followed')
+              'followed records')
         check(w.stop('one')['counts']['lost'] == 0, 'records were lost')
         got, loose, json_lines = strict.end(), plain.end(), objects.end()
         wanted = view(w, 'one')
@@ -142,7 +144,7 @@ def follow_prints_each_record_once_in_order(case):
         if not any('claim' in name for name in streams_of(w, 'one', 'one')):
             check(of_test(got) == of_test(wanted), 'the records are not in the order of time')
         for one in (strict, plain, objects):
-            check(not one.printed(), 'view --follow says: %s', one.printed()[-500:])
+            check(not one.printed(), 'view --follow printed: %s', one.printed()[-500:])
         for program in programs:
             program.end()
         w('destroy', 'one')
@@ -150,23 +152,25 @@ def follow_prints_each_record_once_in_order(case):
 
 @limit(300)
 def follow_ends_with_session_signal_or_time(case):
-    """When the session is destroyed; with Ctrl-C and SIGTERM, behind all that was there; and when the time is over."""
+    """
+    It ends when the session is destroyed, at Ctrl-C and SIGTERM after all existing records, and at the end of --end.
+    """
     with World(case) as w:
         w.begin('one', channel=SMALL)
         program = w.scripted()
-        first = Follower(w, 'one')                     # nothing is there yet
-        until(lambda: program('emit 50'), lambda: first.has(b'test:seq'), 'records that are followed')
+        first = Follower(w, 'one')                     # there are no records yet
+        until(lambda: program('emit 50'), lambda: first.has(b'test:seq'), 'followed records')
         path = w.session('one')['path']
         for number in (signal.SIGINT, signal.SIGTERM):
             one = Follower(w, path)
-            until(lambda: program('emit 50'), lambda o=one: o.has(b'test:seq'), 'records that are followed')
+            until(lambda: program('emit 50'), lambda o=one: o.has(b'test:seq'), 'followed records')
             there = view(w, path)
             one.signal(number)
             lines = one.end()
             left = collections.Counter(there)
             left.subtract(collections.Counter(lines))
-            check(not [line for line, n in left.items() if n > 0], 'not all that was there was shown: %d of %d lines',
-                  len(lines), len(there))
+            check(not [line for line, n in left.items() if n > 0],
+                  'not all existing records were printed: %d of %d lines', len(lines), len(there))
         stamp = re.compile(rb'^\[(\d+\.\d+)\] ')
         times = [stamp.match(line).group(1).decode() for line in of_test(view(w, '--clock-seconds', path))]
         begin, end = times[len(times) // 4], times[len(times) // 2]
@@ -177,38 +181,38 @@ def follow_ends_with_session_signal_or_time(case):
                 if begin <= stamp.match(line).group(1).decode() <= end
             ], 'from %s to %s: %d lines', begin, end, len(part))
         odd = Follower(w, '--filter', 'seq % 2 == 1', 'one')
-        wait_for(lambda: odd.has(b'test:seq'), 'records that were there')
+        wait_for(lambda: odd.has(b'test:seq'), 'existing records')
         program('emit 50')
         w('destroy', 'one')
         wanted = view(w, path)
         same_lines(first.end(), wanted)
         same_lines(odd.end(), view(w, '--filter', 'seq % 2 == 1', path))
-        # Stopped, and not destroyed: all that was written with that, and nothing has to be waited for.
+        # The session is stopped but not destroyed: all its records are written, and the follower does not wait for
+        # more.
         w.begin('two', channel=SMALL)
         second = Follower(w, 'two')
-        until(lambda: program('emit 50'), lambda: second.has(b'test:seq'), 'records that are followed')
+        until(lambda: program('emit 50'), lambda: second.has(b'test:seq'), 'followed records')
         program('emit 50')
         w('stop', 'two')
-        check(w.session('two')['stopping'] is False, 'what stopped is not written')
+        check(w.session('two')['stopping'] is False, 'the stopped session is still being written')
         lines = second.end()
         same_lines(lines, view(w, w.session('two')['path']))
         w('destroy', 'two')
         program.end()
         w('view', '--wait', '1', path, status=2).prints('--follow')
         w('view', '--follow', '--viewer', 'cat', path, status=2).prints('--viewer')
-        # Nobody writes it.
+        # No session writes this trace any more.
         same_lines(Follower(w, path).end(), wanted)
 
 
 @limit(300)
 def follow_prints_events_declared_later(case):
-    """Another program, and a library that is loaded: their events are declared when the follower has read the metadata
-    long ago."""
+    """Events of another program and of a library loaded later are declared after the follower has read the metadata."""
     with World(case) as w:
         w.begin('one', 'test:*', 'plugin:*', 'scripted:*', channel=SMALL)
         program = w.scripted()
         one = Follower(w, '--filter', 'exists(seq) || !exists(seq)', 'one')
-        until(lambda: program('emit 50'), lambda: one.has(b'test:seq'), 'records that are followed')
+        until(lambda: program('emit 50'), lambda: one.has(b'test:seq'), 'followed records')
         check(not one.has(b'plugin:'), 'the library was loaded already')
         plugin = [case.program('loader'), case.program('libplugin.so'), '400', '0']
         until(lambda: w.wait_end(w.run(plugin)), lambda: one.has(b'plugin:called'),
@@ -221,13 +225,13 @@ def follow_prints_events_declared_later(case):
         w('destroy', 'one')
         lines = one.end()
         same_lines(lines, view(w, path))
-        check(not one.printed(), 'view --follow says: %s', one.printed()[-500:])
+        check(not one.printed(), 'view --follow printed: %s', one.printed()[-500:])
         program.end()
 
 
 @limit(300)
 def follow_continues_over_clear_and_rotation(case):
-    """Files that go while they are followed; what came behind that is shown, and nothing twice."""
+    """Files are removed while they are followed. Later records are printed, and none twice."""
     with World(case) as w:
         w.begin('one', channel=(*SMALL, '--tracefile-size', '16k', '--tracefile-count', '4'))
         program = w.scripted()
@@ -235,11 +239,13 @@ def follow_continues_over_clear_and_rotation(case):
         for _ in range(3):
             seen = len(of_test(one.lines))
             until(lambda: program('emit 50'), lambda s=seen: one.has(b'test:seq', s + 1000),
-                  'records that are followed')
-            w('clear', 'one')            # while it records: who follows ends when it stops
+                  'followed records')
+            w('clear', 'one')            # while the session records: the follower ends when it stops
         w('destroy', 'one')
         lines = of_test(one.end())
-        check(len(set(lines)) == len(lines), '%d of %d lines are there twice', len(lines) - len(set(lines)), len(lines))
+        check(
+            len(set(lines)) == len(lines), '%d of %d lines were printed twice',
+            len(lines) - len(set(lines)), len(lines))
         program.end()
 
 
@@ -250,9 +256,9 @@ def follow_continues_over_the_kill_of_one_daemon(case):
         w.begin('one', channel=SMALL)
         program = w.scripted()
         path, by_name = w.session('one')['path'], Follower(w, 'one')
-        until(lambda: program('emit 50'), lambda: by_name.has(b'test:seq'), 'records that are followed')
+        until(lambda: program('emit 50'), lambda: by_name.has(b'test:seq'), 'followed records')
         one = Follower(w, path)
-        wait_for(lambda: one.has(b'test:seq'), 'records that are followed')
+        wait_for(lambda: one.has(b'test:seq'), 'followed records')
         was = w.consumerd()
         os.kill(was, signal.SIGKILL)
         w.wait(lambda: w.consumerd() not in (None, was), 'another consumer daemon')
@@ -271,15 +277,15 @@ def follow_continues_over_the_kill_of_one_daemon(case):
 
 @limit(300)
 def follow_ends_when_both_daemons_are_killed(case):
-    """Nobody writes the directory any more: it ends, and tells of what is not whole."""
+    """No daemon writes the directory any more: the follower ends and reports incomplete data."""
     with World(case) as w:
         w.begin('one', channel=SMALL)
         program = w.scripted()
         path = w.session('one')['path']
         by_path, by_name = None, Follower(w, 'one')
-        until(lambda: program('emit 50'), lambda: by_name.has(b'test:seq'), 'records that are followed')
+        until(lambda: program('emit 50'), lambda: by_name.has(b'test:seq'), 'followed records')
         by_path = Follower(w, path)
-        wait_for(lambda: by_path.has(b'test:seq'), 'records that are followed')
+        wait_for(lambda: by_path.has(b'test:seq'), 'followed records')
         victims = [w.sessiond(), w.consumerd()]
         for pid in victims:
             os.kill(pid, signal.SIGKILL)
@@ -292,18 +298,19 @@ def follow_ends_when_both_daemons_are_killed(case):
 
 @limit(300)
 def view_of_an_active_session_reports_no_damage(case):
-    """Without --follow: what is there when it is asked for, and no word of damage, 50 of 50 times (20 in short
-    runs)."""
+    """
+    Without --follow: the view prints the records written so far and reports no damage. 50 times (20 in short runs).
+    """
     with World(case) as w:
         w.begin('one', 'test:*', 'plugin:*', channel=('--subbuf-size', '16k', '--num-subbuf', '128'))
-        # (slowly: all of it is read each time)
+        # (a slow pace, because each view reads the whole trace)
         busy = [w.run([case.program('busy'), 'paced', '2', '100000000', '60000']) for _ in range(2)]
         wait_for(lambda: case.ledger.begun() > 5000, 'programs that record')
         path, last = w.session('one')['path'], 0
         for number in range(50 if PERCENT >= 100 else 20):
             plugin = w.run([case.program('loader'), case.program('libplugin.so'), '8', '0'])   # declares events
             n = len(view(w, path if number % 2 else 'one'))
-            check(n >= last, 'the trace has become smaller: %d lines, then %d', last, n)
+            check(n >= last, 'the trace shrank: %d lines, then %d', last, n)
             last = n
             w.wait_end(plugin)
         check(last, 'nothing was read')
@@ -315,7 +322,7 @@ def view_of_an_active_session_reports_no_damage(case):
 
 @limit(300)
 def view_of_unfinished_packets_reports_no_damage(case):
-    """The same where a packet is half written at most times; and none behind it is followed before it is whole."""
+    """The same while a packet is partially written most of the time. A packet is followed only when it is complete."""
     with World(case) as w:
         w.begin('one', channel=('--subbuf-size', '1M', '--num-subbuf', '8'))
         path, views = None, 0
@@ -324,7 +331,7 @@ def view_of_unfinished_packets_reports_no_damage(case):
             path = path or wait_for(lambda: w.session('one')['path']
                                     if streams_of(w, 'one', 'one') else None, 'packets')
             while busy.poll() is None:
-                check(len(view(w, '--filter', 'seq < 20', path)) <= 40, 'records that were not asked for')
+                check(len(view(w, '--filter', 'seq < 20', path)) <= 40, 'records that the filter does not select')
                 views += 1
             w.wait_end(busy)
             w('clear', 'one')
@@ -332,7 +339,7 @@ def view_of_unfinished_packets_reports_no_damage(case):
         w.wait_end(w.run([case.program('busy'), 'large', '2', '5000', '1']))
         w('destroy', 'one')
         same_lines(one.end(), view(w, '--filter', 'seq < 20', path))
-        check(not beside_losses(one.printed()), 'view --follow says: %s', one.printed()[-500:])
+        check(not beside_losses(one.printed()), 'view --follow printed: %s', one.printed()[-500:])
 
 
 if __name__ == '__main__':

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """
-Traces of other tracers: what babeltrace accepts is accepted, with a warning where the specification forbids it;
-messages that repeat are merged.
+Traces of other tracers: traces that babeltrace accepts are accepted, with a warning where the specification forbids
+them. Repeated messages are merged.
 """
 import os
 import re
@@ -58,7 +58,7 @@ MAP = 'a map other than clock.NAME.value: ignored'
 LAST = "duplicate property '%s' of a type: the last one counts"
 TIMES, SHOWN = b'\1\7\2\1', at_times((1, 7), (2, 1))
 
-# What both or one of babeltrace 1.5 and 2.0 reads, the lines, and what is warned of.
+# Metadata and data that babeltrace 1.5 or 2.0 reads, the expected lines, and the expected warnings.
 ACCEPTED = {
     'unknown_word': prints_lines(of_integer('size = 8; aa = bb;'), BYTES, numbers(1, 2), UNKNOWN % 'aa'),
     'unknown_number': prints_lines(of_integer('size = 8; aa = 3;'), BYTES, numbers(1, 2), UNKNOWN % 'aa'),
@@ -130,7 +130,7 @@ ACCEPTED = {
 
 
 def stripped(lines):
-    """Without the time since the line before, and babeltrace 1.5's CPU."""
+    """Without the time since the previous line."""
     return [re.sub(r'^(\[[^]]*\]) \(\+[^)]*\)', r'\1', line.decode()) for line in lines]
 
 
@@ -144,11 +144,13 @@ def accepted_case(name, row):
         check(status == 0 and stripped(got) == lines, '%s: status %d, %s, not %s: %s', name, status, stripped(got),
               lines, err)
         warned = [line for line in err.splitlines() if 'warning: ' in line]
-        check(len(warned) == len(words) == len(err.splitlines()), '%s: warnings are %s, not of %s', name, err, words)
+        check(
+            len(warned) == len(words) == len(err.splitlines()), '%s: the warnings are %s, expected %s', name, err,
+            words)
         for word in words:
             check(any(word in line for line in warned), '%s: "%s" is not in %s', name, word, err)
         check(all(re.search(r'foreign/metadata:\d+:\d+: ', line) for line in warned), '%s: no place in %s', name, err)
-        # (that the rows are what they are here for is known; it is tried in long runs)
+        # (only long runs check that babeltrace accepts the row)
         if PERCENT >= 100:
             need('babeltrace', 'babeltrace2')
             readers = [finished([reader, path], 60, capture_output=True) for reader in ('babeltrace', 'babeltrace2')]
@@ -158,7 +160,7 @@ def accepted_case(name, row):
 
 
 def streams_without_a_clock_are_merged_by_time(case):
-    """In every format records have times of a clock of 1 GHz."""
+    """Every output format gives the records times of a 1 GHz clock."""
     path = os.path.join(case.path('of'), 'no-clock')
     header = 'trace { major = 1; minor = 8; byte_order = le; packet.header := struct { u8 stream_id; }; };\n'
     metadata = (U8 + 'typealias integer { size = 64; align = 8; } := u64;\n' + header +
@@ -168,7 +170,7 @@ def streams_without_a_clock_are_merged_by_time(case):
             (1, 3)), ('b', (2, 4)))}
     save(path, metadata=metadata, **files)
     check(stripped(read(case, [WAYMARK, 'view', path])[1]) == ['[00:00:00.00000%d000] e: { v = %d }' % (v, v) for v
-                                                               in range(1, 5)], 'view: other lines')
+                                                               in range(1, 5)], 'view: wrong lines')
     wanted = {'json': rb'"time":"0.00000(\d)000"', 'csv': rb'(?m)^0.00000(\d)000,', 'chrome': rb'"ts":(\d).000',
               'ctf': None}
     for form, pattern in wanted.items():
@@ -179,7 +181,7 @@ def streams_without_a_clock_are_merged_by_time(case):
               status, err.decode())
         if not pattern:
             check(stripped(read(case, [WAYMARK, 'view', out])[1]) == ['[00:00:00.00000%d000] e: { v = %d }' % (v, v)
-                                                                      for v in range(1, 5)], '%s: other lines', form)
+                                                                      for v in range(1, 5)], '%s: wrong lines', form)
             continue
         with open(out, 'rb') as f:
             got = re.findall(pattern, f.read())
@@ -194,7 +196,7 @@ def damage_that_repeats_is_counted(case):
               'event.header := struct { u8 id; }; };\n')
     for n, lines in ((1, 1), (2, 2), (9, 2)):
         directory = '%s-%d' % (path, n)
-        # (in each packet a record that is fine, and one of an event that does not exist)
+        # (each packet has a valid record and a record of an unknown event)
         save(directory, metadata=U8 + TRACE + header + 'event { name = "e"; id = 0; fields := struct { u8 v; }; };\n',
              s=bytes([48, 48, 0, 1, 7, 1]) * n)
         status, got, err = read(case, [WAYMARK, 'view', directory])
@@ -207,7 +209,7 @@ def damage_that_repeats_is_counted(case):
 
 
 def warnings_that_repeat_are_counted(case):
-    """In one trace, and in many."""
+    """In one trace, and in several."""
     path = case.path('of')
     attributes = 'typealias integer { size = 8; aa = 1; } := %s;\n'
     for name in ('a', 'b', 'c'):
@@ -226,11 +228,11 @@ def long_paths_are_cut_behind_an_ellipsis(case):
     _, _, err = read(case, [WAYMARK, 'view', path])
     cut = [word for word in re.findall(r"[^ ':]*-of-some-name/metadata", err.decode()) if not word.startswith(('/',
             '.../', '...'))]
-    check(not cut and '...' in err.decode(), 'paths without their begin: %s in %s', cut, err.decode())
+    check(not cut and '...' in err.decode(), 'paths without their beginning: %s in %s', cut, err.decode())
 
 
 def directory_without_trace_is_reported(case):
-    """Without a session daemon, by its name and by its path."""
+    """Without a session daemon, by name and by path."""
     path = case.path('file.c')
     with open(path, 'w', encoding='utf-8'):
         pass

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The checks themselves: each must hold for what is right and fail, with its own words, for what is wrong."""
+"""Tests of the checks themselves: each passes for correct input, and fails with its own message for wrong input."""
 import ast
 import contextlib
 import glob
@@ -27,7 +27,7 @@ BUILD = os.environ.get('WMK_BUILD', os.path.join(ROOT, 'build'))
 
 
 class Fake:
-    """A trace that was not read from anywhere."""
+    """A trace that is not read from files."""
 
     def __init__(self, lines, frequency=2400000000):
         self.lines, self.frequency = lines, frequency
@@ -51,13 +51,13 @@ def fails(words, function, *args, **more):
     except Failure as failure:
         check(words in str(failure), 'it failed with "%s", not with "%s"', failure, words)
         return
-    check(False, 'it did not fail; wanted: %s', words)
+    check(False, 'it did not fail with "%s"', words)
 
 
 def wrong_sequences_are_found(case):
     put(case.ledger, 1, 3, 3)
     good = [line(11, 1, 1, 10), line(21, 1, 2, 20), line(31, 1, 3, 30)]
-    check(check_sequences(Fake(good), case.ledger) == {1: [1, 2, 3]}, 'three good records are not seen')
+    check(check_sequences(Fake(good), case.ledger) == {1: [1, 2, 3]}, 'three correct records were not found')
     check_sequences(Fake(good[:2]), case.ledger, lost=1)
     fails('the sum is wrong', check_sequences, Fake(good[:2]), case.ledger)
     fails('the sum is wrong', check_sequences, Fake(good), case.ledger, lost=1)
@@ -122,12 +122,14 @@ def wrong_streams_are_found_by_scan(case):
             ('not in order', packet(good, discarded=1)), ('behind the last', packet(good,
                     content=(96 + 3 * 45 - 2 * 45 + 2) * 8)),
             ('whole header', whole + b'x'), ('no packet', whole + b'x' * 200), ('torn', whole[:-4] + b'abcd')):
-        check(words in scan(data), '"%s" was not said, but: %s', words, scan(data))
+        check(words in scan(data), '"%s" was not printed, but: %s', words, scan(data))
 
 
 def sanitizer_reports_are_found(case):
-    """A sanitizer's report of a process whose end nobody looks at, of whatever user, is found; of a sound one there is
-    none."""
+    """
+    A sanitizer's report is found even if no test waits for the process, and whatever its user. A correct program has no
+    report.
+    """
     need('cc')
     source, program = case.path('bad.c'), case.short('bad')
     with open(source, 'w') as f:
@@ -149,8 +151,10 @@ def sanitizer_reports_are_found(case):
 
 
 def failed_wait_prints_stacks(case):
-    """Of what the case has started, and of what that has, whatever its environment; by the debugger, or where there is
-    none by the kernel."""
+    """
+    The stacks of all processes that the case has started, and of their children, whatever their environment. They come
+    from the debugger, or from the kernel without a debugger.
+    """
     child = subprocess.Popen(['sh', '-c', 'sleep 60 & wait'], env=case.env, start_new_session=True)
     case.started.append(child)
     bare = {k: v for k, v in case.env.items() if not k.startswith('WMK_')}
@@ -162,7 +166,7 @@ def failed_wait_prints_stacks(case):
             with open('/proc/%d/task/%d/children' % (child.pid, child.pid)) as f:
                 return f.read().split()
         pid = int(wait_for(sleeper, 'the shell to start another')[0])
-        wait_for(lambda: slurp('/proc/%d/comm' % pid).strip() == 'sleep', 'sleep to be there')
+        wait_for(lambda: slurp('/proc/%d/comm' % pid).strip() == 'sleep', 'sleep to run')
         wait_for(
             lambda: all(
                 slurp('/proc/%d/stat' % p).rsplit(')', 1)[1].split()[0] == 'S' for p in (child.pid, pid, ours.pid)),
@@ -173,9 +177,9 @@ def failed_wait_prints_stacks(case):
             said = str(failure)
         for words in ('waited 0 s in vain for nothing', '== %d sh (S)' % child.pid, '== %d sleep (S)' % pid,
                       '== %d sleep (S)' % ours.pid):
-            check(words in said, 'it does not say "%s": %s', words, said)
-        check('sleep' in said.rsplit('==', 1)[1].split('\n', 1)[1], 'it does not say where sleep is: %s', said)
-        check('== %d ' % other not in said, 'another\'s process is shown: %s', said)
+            check(words in said, '"%s" is not in the message: %s', words, said)
+        check('sleep' in said.rsplit('==', 1)[1].split('\n', 1)[1], 'the stack of sleep is missing: %s', said)
+        check('== %d ' % other not in said, 'a process of another case is shown: %s', said)
         path = os.environ['PATH']
         os.environ['PATH'] = '/nowhere'
         said = stacks({pid: 'sleep'})
@@ -188,8 +192,10 @@ def failed_wait_prints_stacks(case):
 
 
 def process_that_does_not_end_prints_stacks(case):
-    """Taken while it hangs; then it is killed, if the case has no hold of it. Who ends in time gives what subprocess
-    gives."""
+    """
+    The stacks are taken while the process hangs. Then it is killed, unless the case holds it. A process that ends in
+    time gives the result of subprocess.
+    """
     del case
     fails(' sleep (', finished, ['sleep', '60'], 0.1)
     with subprocess.Popen(['sleep', '60'], stdout=subprocess.PIPE) as child:
@@ -203,13 +209,14 @@ def process_that_does_not_end_prints_stacks(case):
         finished(['false'], check=True)
     except subprocess.CalledProcessError:
         return
-    check(False, 'a status that is to be checked was not')
+    check(False, 'check=True did not raise an exception')
 
 
 def no_test_passes_a_timeout_to_subprocess(case):
-    """No test gives subprocess a limit: what that ends, nobody has seen hang."""
+    """No test gives subprocess a time limit: subprocess kills the process without a report of its stacks."""
     del case
-    own = ('waits.py', 'processes.py', 'emulated.py', 'machine.py')       # (how they end is no test's verdict)
+    # (these files may: how their processes end is not the verdict of a test)
+    own = ('waits.py', 'processes.py', 'emulated.py', 'machine.py')
     found, looked = [], 0
     for path in sorted(glob.glob(os.path.join(ROOT, 'tests', '[cl]*', '*.py'))):
         with open(path, encoding='utf-8') as f:
@@ -221,12 +228,13 @@ def no_test_passes_a_timeout_to_subprocess(case):
             limited = [k for k in call.keywords if k.arg == 'timeout']
             if os.path.basename(path) not in own and (call.func.attr == 'communicate' or (of_subprocess and limited)):
                 found.append('%s:%d' % (os.path.relpath(path, ROOT), call.lineno))
-    check(looked > 1000 and not found, 'of %d calls, these have their own limits: %s', looked, found)
+    check(looked > 1000 and not found, 'of %d calls, these have a time limit: %s', looked, found)
 
 
 def slow_test_prints_stacks(case):
-    """scripts/stuck.py: of a test without limits of its own, what its processes do, before meson ends them; of others
-    nothing."""
+    """
+    scripts/stuck.py prints the stacks of a test without own limits before meson ends it, and nothing of other tests.
+    """
     need('pkill')
     build, seen = case.path('build'), case.path('stuck')
     os.makedirs(os.path.join(build, 'meson-info'))
@@ -242,14 +250,16 @@ def slow_test_prints_stacks(case):
           told_of)
     check(
         re.search(r'^== \d+ slow \(', told_of, re.M) and re.search(r'^== \d+ sleep \(.*\n(Thread|#)', told_of, re.M),
-        'it shows: %s', told_of)
-    check(told_of.count('has run for') == 1 and 'patient' not in told_of, 'it shows: %s', told_of)
+        'it printed: %s', told_of)
+    check(told_of.count('has run for') == 1 and 'patient' not in told_of, 'it printed: %s', told_of)
 
 
 @contextlib.contextmanager
 def sampled(kb, *rings):
-    """shmem.py sees these instead of the machine: kB of shared memory, rings that others hold; the last ones again and
-    again."""
+    """
+    shmem.py sees these values instead of the machine's: kB of shared memory, and rings that other processes hold. The
+    last ones repeat.
+    """
     kept = shmem.shmem_kb, shmem.all_rings, shmem.WAIT_S, shmem.BUSY_S
     kbs, held = list(kb), list(rings)
     shmem.shmem_kb = lambda: kbs.pop(0) if len(kbs) > 1 else kbs[0]
@@ -262,7 +272,10 @@ def sampled(kb, *rings):
 
 
 def shared_memory_in_use_is_counted(case):
-    """Whatever rings others hold; where those come and go, and only then, it is said that it could not be."""
+    """
+    The count ignores rings of other processes. The check is skipped with a message only if those rings change
+    meanwhile.
+    """
     other, large = {(1, 7): 8 << 20}, {(1, 7): 8 << 20, (1, 8): 4 << 20}
 
     def world(kb, *rings):
@@ -273,28 +286,29 @@ def shared_memory_in_use_is_counted(case):
             pass
         return said.getvalue()
 
-    # (twice before, and twice for each look after)
-    check(world([10000], other) == '', 'where all is well')
-    check(world([10000, 14096], other, other, large) == '', 'another\'s ring was counted as ours')
+    # (two samples before, and two for each later look)
+    check(world([10000], other) == '', 'a message without a difference of Shmem')
+    check(world([10000, 14096], other, other, large) == '', 'a ring of another process was counted as ours')
     fails('in vain for Shmem to be back', world, [10000, 14096], other)
     fails('in vain for Shmem to be back', world, [10000, 14096], {})
     said = world([10000, 18192], other, other, large)
-    check(said.startswith('# not checked: Shmem') and '1 at the beginning, 2 at the end' in said, 'it says: %s', said)
+    check(
+        said.startswith('# not checked: Shmem') and '1 at the beginning, 2 at the end' in said, 'it printed: %s', said)
     held = [{(1, n): 4096} for n in range(1000)]
     said = world([10000], *held)
-    check(said.startswith('# not checked: Shmem is not known'), 'it says: %s', said)
+    check(said.startswith('# not checked: Shmem is not known'), 'it printed: %s', said)
     ring = os.memfd_create('waymark-ring')
     os.write(ring, bytes(3 << 20))
     st = os.fstat(ring)
     sizes = shmem.rings_of(os.getpid())
     os.close(ring)
-    check(sizes.get((st.st_dev, st.st_ino), 0) >= 3 << 20, 'a ring of 3 MB is among %s', sizes)
+    check(sizes.get((st.st_dev, st.st_ino), 0) >= 3 << 20, 'no ring of 3 MB is in %s', sizes)
 
 
 def unknown_suites_are_reported(case):
-    """scripts/test.sh knows the suites that there are, and names one that there is not."""
+    """scripts/test.sh knows all existing suites, and reports an unknown one."""
     tree = case.path('tree')
-    # (a tree that cannot be built: nothing would be, were the name passed over)
+    # (the tree cannot be built, so a build would fail if the unknown name were ignored)
     for name in ['scripts/test.sh'] + [
             name for folder in ('src', 'tests')
             for name in glob.glob(folder + '/**/meson.build', root_dir=ROOT, recursive=True)
@@ -308,7 +322,7 @@ def unknown_suites_are_reported(case):
           done.returncode, done.stdout, done.stderr)
     listed = subprocess.run(['meson', 'introspect', '--tests', BUILD], stdout=subprocess.PIPE, check=True).stdout
     here = {suite.split(':')[-1] for test in json.loads(listed) for suite in test['suite']}
-    check(here <= set(known.strip(')\n').split()), 'the tests are of suites %s, which it does not know: %s',
+    check(here <= set(known.strip(')\n').split()), 'suites %s are not in the known ones: %s',
           here - set(known.strip(')\n').split()), known)
 
 

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`waymark convert --from`: logs of other programs as traces; read back, they say what another parser says
-(tests/lib/logs.py)."""
+"""
+`waymark convert --from` converts logs of other programs to traces. Their records equal those of another parser
+(tests/lib/logs.py).
+"""
 import collections
 import contextlib
 import json
@@ -25,9 +27,9 @@ from t_view import babeltrace2, read, without_delta  # noqa: E402
 
 SAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'import')
 BOOT = 1795300000
-DAY = 1795219200                # 2026-11-21, 00:00 UTC: the day before the one on which strace-tt.txt was changed last
+DAY = 1795219200                # 2026-11-21, 00:00 UTC: the day before the modification time of strace-tt.txt
 CHANGED = DAY + 86400 + 3600
-# file, format, options, what the other parser is told, lines that nobody understands
+# file, format, options, arguments of the other parser, number of lines that are not understood
 LOGS = [
     ('syslog-3164.log', 'syslog', ['--year', '2025'], {'year': 2025}, 2),
     ('syslog-3164.log', 'syslog', [], {'year': 2025}, 2),
@@ -49,7 +51,7 @@ LOGS = [
 
 
 def imported(case, form, paths, *options, status=0, stdin=None, zone='UTC'):
-    """(directory of the trace, what was said)"""
+    """(directory of the trace, messages)"""
     out = case.path('imported')
     shutil.rmtree(out, ignore_errors=True)
     argv = [WAYMARK, 'convert', '--from', form, '-o', out, *options, *paths]
@@ -65,7 +67,7 @@ def parts(record):
     whole, part = record['time'].split('.')
     fields = {name: value['label'] if isinstance(value, dict) else value for name, value in record['fields'].items()}
     if 'callchain' in fields:
-        check(fields.pop('_callchain_length') == len(fields['callchain']), 'a length that is none: %s', record)
+        check(fields.pop('_callchain_length') == len(fields['callchain']), 'wrong length of the call chain: %s', record)
     return int(whole) * 1000000000 + int(part), record['event'], record.get('context') or {}, fields
 
 
@@ -74,20 +76,21 @@ def key(parts_of_one):
 
 
 def compare(case, path, expected):
-    """Every record is there, and no other; in order; babeltrace2 prints the same lines."""
+    """The trace has exactly the expected records, in order, and babeltrace2 prints the same lines."""
     records = [parts(record) for record in records_of(case, path)]
     check([r[0] for r in records] == sorted(r[0] for r in records), '%s: not in the order of time', path)
     got, wanted = sorted(map(key, records)), sorted(map(key, expected))
     for number in range(max(len(got), len(wanted))):
         pair = [side[number] if number < len(side) else 'nothing' for side in (got, wanted)]
-        check(pair[0] == pair[1], '%s:\nwe have %s\nnot     %s', path, *pair)
+        check(pair[0] == pair[1], '%s:\nfound    %s\nexpected %s', path, *pair)
     theirs, _ = babeltrace2(case, path)
     same_lines(path, without_delta(read(case, [WAYMARK, 'view', path])[1]), without_delta(theirs))
 
 
 def same_lines(path, ours, theirs):
-    """In any order. babeltrace2 2.0.4 shows for an empty string what the field held before: anything may stand
-    there."""
+    """
+    In any order. babeltrace2 2.0.4 prints an empty string with the field's previous value: any text matches there.
+    """
     left = collections.Counter(theirs)
     for line in ours:
         if b'= ""' in line:
@@ -107,7 +110,7 @@ def sample(case, name):
 
 
 def sample_logs_are_imported(case):
-    """Each sample, in each way."""
+    """Each sample with each set of options."""
     for name, form, options, told, unknown in LOGS:
         path = sample(case, name)
         if name == 'syslog-3164.log' and not options:
@@ -116,13 +119,13 @@ def sample_logs_are_imported(case):
         compare(case, out, logs.expect(form, slurp(path), **told))
         check(('%d line' % unknown in said and 'not understood' in said) == (unknown > 0), '%s: %s', name, said)
         check(('1970' in said) == (form in ('dmesg', 'perf') and not options and name != 'dmesg-T.txt'),
-              '%s: an origin is assumed: %s', name, said)
-        check(('without a year' in said) == (name == 'syslog-3164.log' and not options), '%s: a year is assumed: %s',
-              name, said)
+              '%s: wrong message about an assumed origin: %s', name, said)
+        check(('without a year' in said) == (name == 'syslog-3164.log' and not options),
+              '%s: wrong message about an assumed year: %s', name, said)
 
 
 def local_times_follow_the_time_zone(case):
-    """Local times are those of the zone, on both sides of a change of clocks."""
+    """Local times use the time zone, before and after a change to or from summer time."""
     zone = 'Europe/Berlin'
     text = ''.join('%s h t: m\n' % when for when in ('Mar 28 12:00:00', 'Mar 29 01:59:59', 'Mar 29 03:00:00',
                                                      'Jul  1 00:00:00', 'Oct 25 12:00:00'))
@@ -133,11 +136,11 @@ def local_times_follow_the_time_zone(case):
                               '%Y %b %d %H:%M:%S').replace(tzinfo=zoneinfo.ZoneInfo(zone)).timestamp())
         for line in text.splitlines()
     ]
-    check([int(r['time'].split('.')[0]) for r in records_of(case, out)] == wanted, 'other times than %s', wanted)
+    check([int(r['time'].split('.')[0]) for r in records_of(case, out)] == wanted, 'the times are not %s', wanted)
 
 
 def several_logs_are_imported_into_one_trace(case):
-    """Several files, and standard input; rights; what an earlier trace has left is not touched."""
+    """Several files and standard input; file modes; a directory with an earlier trace is not changed."""
     out, _ = imported(case, 'dmesg',
                       [sample(case, 'dmesg.txt'), '-', sample(case, 'dmesg-x.txt')], stdin=b'[    0.250000] between\n')
     texts = [r['fields'].get('message') for r in records_of(case, out)]
@@ -145,11 +148,11 @@ def several_logs_are_imported_into_one_trace(case):
     for top, directories, names in os.walk(out):
         for name in directories + names:
             mode = stat.S_IMODE(os.stat(os.path.join(top, name)).st_mode)
-            check(mode == (0o700 if name in directories else 0o600), '%s has rights %o', name, mode)
+            check(mode == (0o700 if name in directories else 0o600), '%s has mode %o', name, mode)
     status, _, err = read(case, [WAYMARK, 'convert', '--from', 'dmesg', '-o', out, sample(case, 'dmesg.txt')])
     check(status == 1 and b'not empty' in err, 'a directory with a trace in it: status %d: %s', status, err)
     out, said = imported(case, 'syslog', ['-'])
-    check(records_of(case, out) == [] and '0 records' in said, 'nothing: %s', said)
+    check(records_of(case, out) == [] and '0 records' in said, 'an empty log: %s', said)
     absent = case.path('absent')
     status, _, err = read(case, [WAYMARK, 'convert', '--from', 'dmesg', '-o', absent, case.path('no-such-file')])
     check(status == 1 and b'no-such-file' in err and not os.path.exists(absent), 'no such file: status %d: %s', status,
@@ -171,12 +174,12 @@ def import_mistakes_are_reported(case):
                                                             log], 'soon')):
         status, _, err = read(case, [WAYMARK, 'convert', *argv])
         check(status == 2 and wanted in err.decode(), '%s: status %d: %s', argv, status, err.decode())
-        check(not os.path.exists(out), '%s made a directory', argv)
+        check(not os.path.exists(out), '%s created a directory', argv)
     imported(case, 'dmesg', [log], '--to', 'ctf')
 
 
 def import_selects_by_time_and_filter(case):
-    """--begin, --end and --filter: those records of the whole, and nothing else is left behind."""
+    """--begin, --end and --filter select records of the whole log, and no temporary files remain."""
     for name, form, options in (('dmesg-x.txt', 'dmesg', ['--boot-time', str(BOOT)]), ('syslog-5424.log', 'syslog', []),
                                 ('strace-f.txt', 'strace', [])):
         log = sample(case, name)
@@ -194,27 +197,27 @@ def import_selects_by_time_and_filter(case):
             got, expected = ([{**r, 'delta': None} for r in records]
                              for records in (records_of(case, out), filter(wanted, whole)))
             check(got == expected, '%s %s: %d records of %d, not %d', name, more, len(got), len(whole), len(expected))
-            check('%d record' % len(whole) in said, 'the whole is not told: %s', said)
+            check('%d record' % len(whole) in said, 'the number of all records is not reported: %s', said)
             check(
                 set(os.listdir(case.directory)) - {'imported'} == before, 'left behind: %s',
                 set(os.listdir(case.directory)) - before)
     before = set(os.listdir(case.directory)) - {'imported'}
     out, said = imported(case, 'dmesg', [sample(case, 'dmesg-x.txt')], '--filter', 'no such', status=1)
-    check(not os.path.exists(out) and "found 'such'" in said, 'a filter that is none: %s', said)
+    check(not os.path.exists(out) and "found 'such'" in said, 'an invalid filter: %s', said)
     os.makedirs(os.path.join(case.path('taken'), 'it is'))
     status, _, err = read(case, [
         WAYMARK, 'convert', '--from', 'dmesg', '--begin', '5', '-o',
         case.path('taken') + '/',
         sample(case, 'dmesg-x.txt')
     ])
-    check(status == 1 and b'is not empty' in err, 'a directory that is taken: status %d: %s', status, err)
+    check(status == 1 and b'is not empty' in err, 'a directory in use: status %d: %s', status, err)
     check(
         set(os.listdir(case.directory)) - before <= {'imported', 'taken', 'dmesg-x.txt'}, 'left behind: %s',
         set(os.listdir(case.directory)) - before)
 
 
 def import_is_merged_with_a_trace_by_time(case):
-    """Between the records of another trace, by time."""
+    """The records are merged with those of another trace, by time."""
     other = case.record([case.program('busy'), 'count', '2', '50', '0']).ok().directory
     theirs = [parts(r)[0] for r in records_of(case, other)]
     between = [(a + b) // 2 for a, b in zip(theirs, theirs[1:]) if b - a > 2]
@@ -227,13 +230,13 @@ def import_is_merged_with_a_trace_by_time(case):
     times = [parts(r)[0] for r in together]
     check(times == sorted(times) and sorted(theirs + between) == times, 'the traces are not merged')
     check(all(parts(r)[0] == int(r['fields']['message']) for r in together if r['event'] == 'syslog:message'),
-          'another time than the message says')
+          'a record\'s time is not that of its message')
     status, _, err = read(case, ['babeltrace2', other, out]) if shutil.which('babeltrace2') else (0, [], b'')
     check(status == 0, 'babeltrace2: %s', err)
 
 
 def import_keeps_threads(case):
-    """Records stand on the lines of their threads where forms have such."""
+    """Records are assigned to their threads in formats that have threads."""
     out, _ = imported(case, 'strace', [sample(case, 'strace-f.txt')])
     chrome = case.path('chrome')
     status, _, err = read(case, [WAYMARK, 'convert', '--to', 'chrome', '-o', chrome, out])
@@ -248,7 +251,7 @@ def import_keeps_threads(case):
 
 
 def readable(case, form, data, lines=None):
-    """Anything becomes a trace that readers open, with as many records as there are lines, where that is known."""
+    """Any input becomes a trace that readers open. If `lines` is given, it has as many records."""
     out, said = imported(case, form, ['-'], stdin=data)
     status, records, err = read(case, [WAYMARK, 'view', '--json', out])
     check(status == 0 and not err, '%s of %r: %s', form, data[-200:], err[:500])
@@ -259,7 +262,7 @@ def readable(case, form, data, lines=None):
 
 @limit(300)
 def unparsable_lines_are_kept(case):
-    """Lines that mean nothing are kept, with all that is in them; long ones in pieces."""
+    """Lines that are not understood are kept with their full text; long lines are split."""
     for form in ('syslog', 'dmesg', 'perf', 'strace'):
         lines = [
             ''.join(chr(case.random.randrange(33, 127)) for _ in range(case.random.randrange(1, 90)))
@@ -267,7 +270,7 @@ def unparsable_lines_are_kept(case):
         ]
         out, said = readable(case, form, '\n'.join(lines).encode(), 300)
         texts = [r['fields']['text'] for r in records_of(case, out) if r['event'] == form + ':line']
-        check(texts == lines and '300 lines were not understood' in said, '%s: other lines: %s', form, said)
+        check(texts == lines and '300 lines were not understood' in said, '%s: wrong lines: %s', form, said)
         data = bytes(case.random.randrange(256) for _ in range(20000))
         out, _ = readable(case, form, data)
         check(
@@ -276,7 +279,7 @@ def unparsable_lines_are_kept(case):
         long = 'x' * ((5 << 19) + 17)
         out, _ = readable(case, form, ('a\n' + long + '\nb').encode(), 5)
         check(''.join(r['fields']['text'] for r in records_of(case, out)) == 'a' + long + 'b',
-              '%s: a long line is another one', form)
+              '%s: a long line has changed', form)
         out, _ = readable(case, form, b'a\0b\0\n\0', 2)
         check([r['fields']['text'] for r in records_of(case, out)] == ['a\u2400b\u2400', '\u2400'], '%s: NULs', form)
         out, _ = readable(case, form, b'a\r\n \r\n\t\n\nb\r\n', 2)
@@ -284,7 +287,7 @@ def unparsable_lines_are_kept(case):
 
 @limit(300)
 def truncated_log_keeps_complete_lines(case):
-    """Each sample, cut at each length: whole lines are as before."""
+    """Each sample, cut at each length: complete lines have the same records as before."""
     for name, form, options, told, _ in LOGS:
         if options or 'year' in told or name == 'strace-tt.txt':
             continue
@@ -300,7 +303,7 @@ def truncated_log_keeps_complete_lines(case):
             if known:
                 whole = logs.expect(form, part[:part.rfind(b'\n') + 1].decode(), **told)
                 got = sorted(key(parts(r)) for r in records_of(case, out))
-                check(all(key(one) in got for one in whole), '%s, cut at %d: lines that were whole are others', name,
+                check(all(key(one) in got for one in whole), '%s, cut at %d: complete lines have changed', name,
                       length)
 
 
@@ -314,13 +317,14 @@ def log_with_a_changed_byte_is_imported(case):
 
 @limit(300)
 def lines_out_of_order_are_sorted(case):
-    """Lines a little out of order are sorted; two halves the wrong way round, each longer than what is sorted, keep
-    their times."""
+    """
+    Lines slightly out of order are sorted. Two swapped halves, each longer than the sort window, keep their times.
+    """
     count = 70000
     later, earlier = ([base + 10 * n + case.random.randrange(2000) for n in range(count)] for base in (10000000000, 0))
     lines = ''.join('[%5d.%06d] %d\n' % (us // 1000000, us % 1000000, us) for us in later + earlier)
     out, said = imported(case, 'dmesg', ['-'], stdin=lines.encode())
-    check('too late' not in said, 'records have other times: %s', said)
+    check('too late' not in said, 'records have wrong times: %s', said)
     status, shown, err = read(case, [WAYMARK, 'view', '--json', out])
     check(status == 0 and len(shown) == 2 * count, '%d records: %s', len(shown), err)
     times, texts = [], []
@@ -328,11 +332,11 @@ def lines_out_of_order_are_sorted(case):
         record = json.loads(line)
         times.append(int(record['time'].replace('.', '')) // 1000)
         texts.append(int(record['fields']['message']))
-    check(times == texts == sorted(later + earlier), 'times are other ones')
+    check(times == texts == sorted(later + earlier), 'wrong times')
 
 
 def lines_beyond_the_sort_window_are_reported(case):
-    """A log backwards, of more lines than are kept in order: the last ones cannot have their time, and that is told."""
+    """A reversed log longer than the sort window: the last lines cannot keep their times, and a message reports it."""
     count, kept = 70000, 65536
     lines = ''.join('[%5d.000000] %d\n' % (n, n) for n in range(count, 0, -1))
     out, said = imported(case, 'dmesg', ['-'], stdin=lines.encode())
@@ -344,13 +348,13 @@ def lines_beyond_the_sort_window_are_reported(case):
         len(times))
     check(
         len(others) == late and 0 < late <= count - kept and all(shown > own for shown, own in others),
-        '%d late, %d have another time', late, len(others))
+        '%d reported as late, %d have a wrong time', late, len(others))
     status, _, err = read(case, ['babeltrace2', out]) if shutil.which('babeltrace2') else (0, [], b'')
     check(status == 0 and not err, 'babeltrace2: %s', err)
 
 
 def call_longer_than_the_sort_window_is_complete(case):
-    """A call that ends after more lines than are kept in order: both its halves are there."""
+    """A call that ends after more lines than the sort window: both halves are recorded."""
     begin = '7 1795336891.000000 read(3,  <unfinished ...>\n'
     many = ['8 1795336892.%06d getppid() = 1\n' % n for n in range(66000)]
     out, _ = imported(case, 'strace', ['-'],
@@ -366,11 +370,12 @@ def call_longer_than_the_sort_window_is_complete(case):
     first = parts(records_of(case, out)[0])
     check(
         first == (1795336891000000000, 'strace:call', {'vtid': 7},
-                  {'name': 'read', 'args': '3, "a", 1', 'ret': 1, 'duration_ns': 8000000000}), 'the whole: %s', first)
+                  {'name': 'read', 'args': '3, "a", 1', 'ret': 1, 'duration_ns': 8000000000}), 'the complete call: %s',
+        first)
 
 
 def event_names_beyond_the_limit_become_lines(case):
-    """More kinds of events than are told apart: the rest are lines."""
+    """Event names beyond the limit: their records become lines."""
     lines = ''.join('a 1 [000] %d.000000: p:event%d: k%d=%d\n' % (n, n, n, n) for n in range(5000))
     out, said = imported(case, 'perf', ['-'], stdin=lines.encode())
     names = [r['event'] for r in records_of(case, out)]
@@ -381,7 +386,7 @@ def event_names_beyond_the_limit_become_lines(case):
 
 
 def split_strace_lines_are_joined(case):
-    """strace says that it traces one more process, in the middle of a line."""
+    """strace reports a new process in the middle of a line."""
     out, said = imported(case, 'strace', [sample(case, 'strace-split.txt')])
     got = [parts(r) for r in records_of(case, out)]
     second = 1795336891000000000
@@ -406,8 +411,10 @@ def split_strace_lines_are_joined(case):
 
 @limit(60)
 def progress_is_shown_on_a_terminal(case):
-    """On a terminal one sees how far it is: of a log that is still coming, and of a trace whose records go to a file,
-    not to the screen."""
+    """
+    A terminal shows the progress of a log that is still being written, and of a trace whose records go to a file and
+    not to the terminal.
+    """
     ours, theirs = os.openpty()
     log, written = case.path('log'), 0
     os.mkfifo(log)
@@ -432,7 +439,7 @@ def progress_is_shown_on_a_terminal(case):
     with open(output, 'rb') as file:
         file.read(1)
         begun = time.monotonic()
-        while time.monotonic() < begun + 1.1:      # the first second is quiet
+        while time.monotonic() < begun + 1.1:      # no progress is printed in the first second
             select.select([], [], [], 0.1)
         lines = sum(line.endswith(b'\n') for line in file)
     check(awaited(child) == 0 and lines == written, '%d lines of %d', lines, written)
@@ -454,11 +461,11 @@ def strace_output_is_imported(case):
     done = subprocess.run(['strace', '-f', '-ttt', '-T', '-o', path, 'sh', '-c', script], capture_output=True,
                           check=False)
     if not os.path.exists(path) or not os.path.getsize(path):
-        raise Skip('strace may not trace here: %s' % done.stderr.decode()[-200:])
+        raise Skip('strace is not permitted to trace: %s' % done.stderr.decode()[-200:])
     out, said = imported(case, 'strace', [path])
     check('not understood' not in said, 'lines of strace: %s', said)
     compare(case, out, logs.expect('strace', slurp(path)))
-    # To a terminal threads are named only while there are several: calls are whole all the same.
+    # On a terminal strace names threads only while there are several: calls are complete all the same.
     done = subprocess.run(
         ['strace', '-f', '-ttt', 'sh', '-c', '(sleep 0.02; cat /proc/self/stat) | cat >/dev/null; sleep 0.01 & wait'],
         capture_output=True, check=False)
@@ -479,7 +486,7 @@ def dmesg_output_is_imported(case):
         done = subprocess.run(['dmesg', *options], env=dict(case.env, TZ='UTC', LC_ALL='C'), capture_output=True,
                               check=False)
         if done.returncode or not done.stdout.strip():
-            raise Skip('dmesg shows nothing here')
+            raise Skip('dmesg prints nothing here')
         text = done.stdout.decode(errors='replace')
         out, _ = imported(case, 'dmesg', ['-'], stdin=text.encode())
         if not options or options[0] in ('-x', '-r', '-T'):
@@ -497,7 +504,7 @@ def perf_output_is_imported(case):
         'i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done'
     ], capture_output=True, check=False)
     if done.returncode:
-        raise Skip('perf may not record here: %s' % done.stderr.decode()[-200:])
+        raise Skip('perf is not permitted to record: %s' % done.stderr.decode()[-200:])
     for options in ([], ['-G'], ['-F', '+pid'], ['-F', 'comm,pid,tid,time,period,event,ip,sym,dso', '-G']):
         text = subprocess.run(['perf', 'script', '-i', data, *options], capture_output=True,
                               check=True).stdout.decode(errors='replace')
@@ -519,7 +526,7 @@ def journal_output_is_imported(case):
 
 
 def wrong_import_is_found(case):
-    """This file's comparison can fail."""
+    """The comparison of this file fails for wrong records."""
     path = sample(case, 'dmesg.txt')
     out, _ = imported(case, 'dmesg', [path])
     wanted = logs.expect('dmesg', slurp(path))

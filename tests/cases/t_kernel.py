@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The kernel recorded by `waymark record -k`, without a daemon: together with programs, every call counted, losses too;
-what fails says why."""
+"""
+`waymark record -k` without a daemon: kernel and user records together, exact counts of recorded and lost calls, and
+messages for each failure.
+"""
 import contextlib
 import glob
 import os
@@ -38,22 +40,22 @@ LARGE = ['--subbuf-size', '4M', '--num-subbuf', '16']
 
 
 def record(case, command, options, status=0, lossy=None, **more):
-    """(result, what it printed, KernelTrace): nothing is lost unless `lossy`, and nothing is left in tracefs."""
+    """(result, output, KernelTrace): no records are lost unless `lossy`, and no instances remain in tracefs."""
     child = case.start(command, options, **more)
     with clean_tracefs(of_process(child.pid)):
         result = case.finish(child).ok(status)
     check(lossy or result.lost + result.summary.get('overwritten', 0) == 0, 'records were lost: %s', result.summary)
     trace = KernelTrace(result.directory, lossy=bool(lossy))
     check(
-        len(trace.records) == result.summary['records'], 'the summary tells of %s records, the trace has %d',
+        len(trace.records) == result.summary['records'], 'the summary has %s records, the trace %d',
         result.summary['records'], len(trace.records))
     return result, result.out, trace
 
 
-# ── together ────────────────────────────────────────────────────────────────────────────────────────────
+# ── user and kernel records together ─────────────────────────────────────────────────────────────────────
 
 def documented_kernel_commands_work(case):
-    """The walk-through, as it is typed."""
+    """The commands of the walk-through, unchanged."""
     need_kernel()
     place = case.path('shop')
     os.mkdir(place)
@@ -74,8 +76,10 @@ def documented_kernel_commands_work(case):
 
 @limit(120)
 def system_call_is_between_the_records_around_it(case):
-    """A program's record, its system call, its record: each triple in that order in the trace, also where each was made
-    on another CPU."""
+    """
+    A user record, a system call, a user record: each triple has this order in the trace, even if its records are from
+    different CPUs.
+    """
     need_kernel()
     n = rounds(10000)
     _, _, trace = record(case, [KCALLS, 'triples', str(n)],
@@ -86,7 +90,7 @@ def system_call_is_between_the_records_around_it(case):
         if r.context and text(r.context, 'procname') != 'kcalls':
             continue
         if r.name == 'syscall_entry_openat' and number(r.fields, 'mode') != done:
-            continue             # the libraries that were loaded, before the first
+            continue             # the loader opens libraries before the first triple
         if place == 0 and r.name.startswith('syscall_'):
             continue
         check(r.name == wanted[place], 'triple %d: %s where %s should be: %s', done, r.name, wanted[place], current)
@@ -97,12 +101,12 @@ def system_call_is_between_the_records_around_it(case):
         if place == 0:
             apart += len({c.cpu for c in current}) > 1
             done += 1
-    check(done == n, '%d triples of %d are there', done, n)
+    check(done == n, 'the trace has %d triples of %d', done, n)
     if os.cpu_count() > 1:
         check(apart >= n // 10, 'only %d of %d triples have records on different CPUs', apart, n)
 
 
-# ── counted ─────────────────────────────────────────────────────────────────────────────────────────────
+# ── exact counts ──────────────────────────────────────────────────────────────────────────────────────────
 
 @limit(240)
 def million_system_calls_are_counted(case):
@@ -123,9 +127,9 @@ def lost_and_recorded(case, overwrite):
     made, tids = turns_of(said)
     lost, n = result.summary['lost'], len([r for r in trace.records if r.name.startswith('syscall_')])
     check(lost > 0, 'nothing was lost in buffers of 64 kB')
-    check(lost + n == made * 2 * len(CALLS), '%d lost + %d recorded = %d, made were %d (%s)', lost, n, lost + n,
+    check(lost + n == made * 2 * len(CALLS), '%d lost + %d recorded = %d, not %d (%s)', lost, n, lost + n,
           made * 2 * len(CALLS), result.summary)
-    check(trace.lost == lost, 'the summary says that %d were lost, the trace %d', lost, trace.lost)
+    check(trace.lost == lost, 'the summary has %d lost records, the trace %d', lost, trace.lost)
     check_turns(trace, tids)
     return trace
 
@@ -137,17 +141,17 @@ def small_discard_buffers_count_lost_records(case):
 
 @limit(120)
 def small_overwrite_buffers_keep_the_newest_records(case):
-    """What was replaced is older than what is there, and the trace says so."""
+    """Overwritten records are older than the recorded ones, and the trace reports them so."""
     trace = lost_and_recorded(case, True)
     first = {}
     for line in subprocess.run(['babeltrace2', '--no-delta', trace.directory], capture_output=True, text=True,
                                errors='replace').stdout.splitlines():
         if ' syscall_' in line:
             first.setdefault(int(re.search(r'cpu_id = (\d+)', line)[1]), re.match(r'\[([\d:.]+)\]', line)[1])
-    check(trace.between, 'babeltrace2 does not tell of losses')
+    check(trace.between, 'babeltrace2 reports no losses')
     for begin, cpu in trace.between:
-        check(begin <= first[cpu], 'CPU %d: a loss is told behind the first record: %s, first records %s', cpu, begin,
-              first)
+        check(begin <= first[cpu], 'CPU %d: a loss is reported after the first record: %s, first records %s', cpu,
+              begin, first)
 
 
 BUILD = '''
@@ -158,13 +162,12 @@ all: %s
 
 
 def task_of(cpu, tid):
-    """Each CPU has an idle task of its own, all with the number 0."""
+    """The key of a task: each CPU has its own idle task, and all idle tasks have the number 0."""
     return (cpu, tid) if tid == 0 else tid
 
 
 def silent(cpu, tid, told):
-    """Kernels of some virtual machines tell nobody that they switch from the idle task of a CPU, or from threads of PID
-    1: never, whoever records."""
+    """Kernels of some virtual machines never report switches from the idle task of a CPU, or from threads of PID 1."""
     if task_of(cpu, tid) in told or tid == 0:
         return task_of(cpu, tid) not in told
     with contextlib.suppress(OSError):
@@ -174,7 +177,7 @@ def silent(cpu, tid, told):
 
 @limit(240)
 def switches_of_a_build_are_complete(case):
-    """Default sizes, and every switch of every CPU follows from the one before."""
+    """With default sizes: each switch of each CPU follows from the switch before."""
     need_kernel()
     need('make', 'cc')
     place, n = case.path('build'), 12 + rounds(60)
@@ -189,7 +192,7 @@ def switches_of_a_build_are_complete(case):
     last, switches, told = {}, 0, {task_of(r.cpu, number(r.fields, 'prev_tid')) for r in trace.named('sched_switch')}
     for r in trace.named('sched_switch'):
         before = number(r.fields, 'prev_tid')
-        check(number(r.context, 'tid') == before, 'sched_switch from %d is told by %s', before, r)
+        check(number(r.context, 'tid') == before, 'sched_switch from %d has the context of another task: %s', before, r)
         check(
             last.get(r.cpu, before) == before or silent(r.cpu, last[r.cpu], told),
             'CPU %d: switched to %s, then from %d', r.cpu, last.get(r.cpu), before)
@@ -202,25 +205,27 @@ def switches_of_a_build_are_complete(case):
         1, 'no compiler was recorded')
 
 
-# ── who ─────────────────────────────────────────────────────────────────────────────────────────────────
+# ── contexts ──────────────────────────────────────────────────────────────────────────────────────────────
 
-# of an index's file: its header, and what it has of a packet, which begins with place and bits
+# Bytes of an index file: its header, and its entry for a packet. An entry begins with the packet's offset and bits.
 INDEX_HEAD, INDEX_ENTRY = 16, 72
 WHO = [w for c in ('procname', 'pid', 'tid', 'ppid', 'prio', 'vpid', 'vtid', 'cpu_id') for w in ('-c', c)]
 
 
 def marked_rightly(trace, marks):
-    """What the marks of a program in the trace say of who made it, against what that has written. {marker: words}"""
+    """
+    The contexts of the program's marks in the trace equal what the program wrote to `marks`. Returns {marker: words}.
+    """
     lines = [line.split(' ', 5) for line in slurp(marks).splitlines()]
     told = {-int(words[0]): words for words in lines}
     check(len(told) == len(lines), 'the program made a mark twice')
     entries = [r for r in trace.named('syscall_entry_getsid') if number(r.fields, 'pid') < 0]
-    check(len(entries) == len(lines), '%d marks are in the trace, %d were made', len(entries), len(lines))
+    check(len(entries) == len(lines), 'the trace has %d marks, not %d', len(entries), len(lines))
     for r in entries:
         wanted = told[number(r.fields, 'pid')]
         seen = [number(r.context, n) for n in ('pid', 'tid', 'ppid', 'prio')] + [text(r.context, 'procname')]
         check(
-            list(map(str, seen)) == wanted[1:], 'mark %s: the record says %s, the program %s', wanted[0], seen,
+            list(map(str, seen)) == wanted[1:], 'mark %s: the record has %s, the program %s', wanted[0], seen,
             wanted[1:])
         check(number(r.context, 'vpid') == seen[0] and number(r.context, 'vtid') == seen[1], 'vpid, vtid: %s', r)
     return told
@@ -228,8 +233,10 @@ def marked_rightly(trace, marks):
 
 @limit(60)
 def contexts_of_short_tasks_are_correct(case):
-    """Contexts against what the program itself knows at that moment: processes and threads that begin, execute, rename
-    themselves, end."""
+    """
+    Contexts equal the values that the program reads at that moment, for processes and threads that start, execute,
+    rename themselves and end.
+    """
     need_kernel()
     marks = case.path('marks')
     _, _, trace = record(case, [KCALLS, 'lives', str(rounds(1000)), marks], ['-k', 'syscall:getsid', *WHO])
@@ -237,8 +244,10 @@ def contexts_of_short_tasks_are_correct(case):
 
 
 def contexts_are_correct_while_tasks_flood_the_buffer(case):
-    """Where hardly anything is recorded, and others fill the buffer of what tasks do: it is read all the same; who
-    ended since then is known."""
+    """
+    Few records are recorded while other tasks fill the buffer of task records. That buffer is drained all the same, and
+    tasks that have ended are known.
+    """
     need_kernel()
     marks = case.path('marks')
     _, _, trace = record(case, [KCALLS, 'crowd', '100', marks], ['-k', 'syscall:getsid', *WHO])
@@ -246,8 +255,7 @@ def contexts_are_correct_while_tasks_flood_the_buffer(case):
 
 
 def contexts_of_living_tasks_survive_lost_task_records(case):
-    """As fast as it goes, so that the kernel may have to overwrite what nobody has read: who lives is asked who he
-    is."""
+    """At full speed the kernel may overwrite unread task records: contexts of living tasks are then read from /proc."""
     need_kernel()
     marks = case.path('marks')
     script = '"$@" & while ! grep -q ^101 %s 2>/dev/null; do sleep 0.01; done' % marks
@@ -261,8 +269,10 @@ def contexts_of_living_tasks_survive_lost_task_records(case):
 
 
 def readable_empty_page_does_not_spin(case):
-    """A kernel that says of its buffer of what tasks do, as old ones say of all, that it is readable where a page is
-    just begun: nobody loops for that."""
+    """
+    A kernel may report the buffer of task records as readable although its page is empty, as old kernels do for all
+    buffers. The consumer does not spin.
+    """
     need_kernel()
     child = case.start(['sleep', '1000'], ['-k', 'syscall:getsid', '-c', 'procname'])
     with clean_tracefs(of_process(child.pid)):
@@ -274,21 +284,21 @@ def readable_empty_page_does_not_spin(case):
             .stdout, 'sleep')
         with open(os.path.join(TRACING, 'instances', tasks[0], 'buffer_percent'), 'w') as f:
             f.write('0')
-        for cpu in os.sched_getaffinity(0):      # so that there is something on each
+        for cpu in os.sched_getaffinity(0):      # so that each CPU has a record
             finished(['taskset', '-c', str(cpu), 'true'])
 
         def used():
             return sum(int(slurp(name).split()[0]) for name in glob.glob('/proc/%d/task/*/schedstat' % child.pid)) / 1e9
         before, begun = used(), time.monotonic()
-        time.sleep(2)                            # the time that is measured
+        time.sleep(2)                            # the measured time
         share = (used() - before) / (time.monotonic() - begun)
-        check(share < 0.2, 'a recording of nothing takes %d %% of a CPU', 100 * share)
+        check(share < 0.2, 'an idle recording takes %d %% of a CPU', 100 * share)
         os.killpg(child.pid, signal.SIGINT)
         case.finish(child).ok(128 + signal.SIGINT)
 
 
 def user_contexts_do_not_change_kernel_records(case):
-    """Contexts that are programs' alone leave the kernel's records theirs."""
+    """Contexts that exist for user events only do not change the kernel's contexts."""
     need_kernel()
     _, _, trace = record(case, [KCALLS, 'calls', '1', '50'],
                          ['-k', 'syscall:' + CALLS[0], '-c', 'ip', '-c', 'pthread_id'])
@@ -312,7 +322,7 @@ def kernel_exclusions_apply_in_both_formats(case):
     all_there(trace, made, tids, 1)
 
 
-# ── how it ends ─────────────────────────────────────────────────────────────────────────────────────────
+# ── end of a recording ────────────────────────────────────────────────────────────────────────────────────
 
 def kernel_record_returns_the_program_status(case):
     need_kernel()
@@ -333,7 +343,7 @@ def kernel_record_returns_the_program_status(case):
 
 
 def indexed(directory):
-    """{stream's file: bytes of it that its index tells of}"""
+    """{stream file: number of its bytes that the index covers}"""
     found = {}
     for path in glob.glob(os.path.join(directory, 'kernel', 'index', '*.idx')):
         with open(path, 'rb') as f:
@@ -350,15 +360,17 @@ def indexed(directory):
 
 
 def killed_record_is_swept_from_tracefs(case):
-    """kill -9 of waymark itself: what it left in tracefs goes with the next recording, and what it had written can be
-    read, but for a packet in the middle."""
+    """
+    kill -9 of `waymark record`: the next recording removes its instances from tracefs. The written packets can be read,
+    except for an incomplete one.
+    """
     need_kernel()
     child = case.start(['sh', '-c', 'sleep 1000 | ' + KCALLS + ' until 1 1000000'],
                        [*patterns(*CALLS), '-c', 'pid', '-c', 'procname'])
     prefix = of_process(child.pid)
     wait_for(lambda: len([n for n in left_in_tracefs() if n.startswith(prefix)]) == 2,
-             'an instance, and one of its tasks')
-    # (a CPU's, by BPF where it can be had)
+             'an instance, and one for task records')
+    # (the stream of a CPU, recorded by BPF where available)
     wait_for(
         lambda: any(
             os.path.getsize(f) > INDEX_HEAD
@@ -368,7 +380,8 @@ def killed_record_is_swept_from_tracefs(case):
     child.wait()
     with contextlib.suppress(OSError):
         os.killpg(child.pid, signal.SIGKILL)
-    check([n for n in left_in_tracefs() if n.startswith(prefix)], 'nothing was left behind: the test is none')
+    check([n for n in left_in_tracefs() if n.startswith(prefix)],
+          'the killed recording left no instance, so this case tests nothing')
     with clean_tracefs(prefix):
         record(case, ['true'], ['-k', 'sched_process_exit'])
     for path, whole in indexed(child.wmk[2]).items():
@@ -376,17 +389,20 @@ def killed_record_is_swept_from_tracefs(case):
     check(KernelTrace(child.wmk[2], lossy=True).records, 'nothing was written')
 
 
-# ── what cannot be ──────────────────────────────────────────────────────────────────────────────────────
+# ── refused recordings ────────────────────────────────────────────────────────────────────────────────────
 
 def refused(case, options, *words, before=(), command=('true',), **popen):
-    """It fails with status 1 or 2, says these words, leaves no trace and nothing in tracefs, and the program did not
-    run."""
+    """
+    The command fails with status 1 or 2 and these words. It leaves no trace and no instance in tracefs, and the program
+    does not run.
+    """
     ran, directory = case.path('ran'), case.path('refused')
     argv = [*before, WAYMARK, 'record', '--private', '-o', directory, *options, '--', 'touch', ran]
     done = finished(argv, env=case.env, capture_output=True, text=True, stdin=subprocess.DEVNULL, **popen)
     check(done.returncode in (1, 2), '%s: status %d: %s', options, done.returncode, done.stderr)
     for word in words:
-        check(any(w in done.stderr for w in word.split('|')), '%s: does not say "%s": %s', options, word, done.stderr)
+        check(any(w in done.stderr for w in word.split('|')), '%s: "%s" is not in the message: %s', options, word,
+              done.stderr)
     check(not os.path.exists(ran), '%s: the program ran', options)
     check(not os.path.exists(directory), '%s: a trace was left', options)
     return done.stderr
@@ -425,14 +441,14 @@ def kernel_record_without_root_is_refused(case):
 
 
 def elsewhere(case, script, *words, options=('-k', 'sched_switch')):
-    """In mounts of its own, changed by `script`."""
+    """In its own mount namespace, changed by `script`."""
     need('unshare')
     return refused(case, list(options), *words,
                    before=['unshare', '-m', '--propagation', 'private', 'sh', '-ec', script + '\nexec "$@"', 'sh'])
 
 
 def missing_tracefs_is_reported_or_mounted(case):
-    """Not mounted, read-only, hidden: a sentence that helps; and where it only has to be mounted, that is done."""
+    """Not mounted, read-only, hidden: the message names the remedy. A tracefs that is only not mounted is mounted."""
     need_kernel()
     gone = 'umount -l /sys/kernel/debug/tracing 2>/dev/null || :; umount -l /sys/kernel/debug 2>/dev/null || :; ' \
         'umount -l %s\n' % TRACING
@@ -446,7 +462,7 @@ def missing_tracefs_is_reported_or_mounted(case):
         'unshare', '-m', '--propagation', 'private', 'sh', '-ec', gone + 'exec "$@"', 'sh', WAYMARK, 'record',
         '--private', '-o', directory, '-k', 'sched_process_exit', '--', 'true'
     ], env=case.env, capture_output=True, text=True)
-    check(done.returncode == 0, 'not mounted, by root: status %d: %s', done.returncode, done.stderr)
+    check(done.returncode == 0, 'tracefs is not mounted, as root: status %d: %s', done.returncode, done.stderr)
     check(KernelTrace(directory).records, 'nothing was recorded')
 
 

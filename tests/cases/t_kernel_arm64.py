@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Waymark on aarch64, built here and run in an emulated machine under Debian's own arm64 kernel: user and kernel
-events.
+"""
+Waymark on aarch64, built here and run in an emulated machine under Debian's own arm64 kernel: user and kernel events.
 
-On aarch64 tracefs does not have the counter of the processor as a clock. All cases share one boot, in this order; their
-traces are read here, by the `waymark` of this machine. In the long run only: emulation is slow.
+On aarch64 tracefs does not have the processor's counter as a clock. All cases share one boot, in this order. The
+`waymark` of this machine reads their traces. Only the long run has these cases, because emulation is slow.
 """
 import json
 import os
@@ -29,13 +29,13 @@ TESTED = ['test-kernel-instance', 'test-kernel-syscalls-live', 'test-kernel-sysc
 
 def build():
     if not os.environ.get('WMK_LONG'):
-        raise NotHere('it is emulated by scripts/test.sh --long only')
+        raise NotHere('only scripts/test.sh --long emulates aarch64')
     return build_for_aarch64(PROGRAMS, TESTED + PROBED)
 
 
 MACHINE = Machine([*PROGRAMS, STRACE, *(os.path.join(UNITS, name) for name in TESTED + PROBED)], memory_mb=1024,
                   kind=ARM64, build=build)
-# Each takes some seconds there when this machine does nothing else.
+# Each command takes some seconds there when this machine is idle.
 LIMIT_S, UNIT_S = 300, 1200
 BOTH = "--no-statedump -c procname -e 'test:*' -k 'syscall:openat' -k 'sched_switch'"
 
@@ -51,7 +51,7 @@ def record(options, command, recorder='record --private'):
 
 
 def check_triples(case, path, clock, begun, runs=1):
-    """Each system call lies between the two records of its program, in a trace that has this clock."""
+    """Each system call lies between the two records of its program, in a trace with this clock."""
     directory = MACHINE.fetch(path, case.directory)
     check_metadata(directory, clock)
     found = [row for row in records(directory) if row[1] in WHOLE]
@@ -62,13 +62,13 @@ def check_triples(case, path, clock, begun, runs=1):
 
 
 def time_there():
-    """Seconds since 1970 by the clock of the machine; at least the second that it is in."""
+    """Seconds since 1970 by the machine's clock, rounded up."""
     return int(run('date +%s').out) + 1
 
 
 @limit(900)
 def machine_has_no_counter_in_tracefs(case):
-    """A tracefs with all that is recorded here, and without a counter."""
+    """The machine's tracefs has everything that these cases record, but no counter."""
     MACHINE.boot()
     # Without randomization the loader makes the same system calls in each run.
     run('mount -t tracefs nodev /sys/kernel/tracing; echo 0 >/proc/sys/kernel/randomize_va_space')
@@ -79,24 +79,26 @@ def machine_has_no_counter_in_tracefs(case):
     check({k: there.get(k) for k in wanted} == wanted, 'the kernel has %s', there)
     check('mono' in there['trace_clocks'].split() and 'tsc' not in there['trace_clocks'],
           'the clocks of tracefs are %s', there['trace_clocks'])
-    check(run('uname -m').out == 'aarch64\n', 'another machine was booted')
+    check(run('uname -m').out == 'aarch64\n', 'the booted machine is not aarch64')
 
 
 @limit(600)
 def default_clock_is_monotonic_on_aarch64(case):
-    """Where this daemon can record the kernel; and the counter is refused for kernel events, not for user events."""
+    """
+    The default if the daemon can record the kernel. The counter is refused for kernel events, but not for user events.
+    """
     run('waymark create default -o /tmp/default')
     (session,) = json.loads(run('waymark list default --json').out)['sessions']
     run('waymark destroy default')
     check(session['clock'] == 'monotonic', 'the clock of a session is %s', session['clock'])
-    check('timestamps from its clock mono' in run('waymark list -k sched_switch').out, 'list -k shows another clock')
+    check('timestamps from its clock mono' in run('waymark list -k sched_switch').out, 'list -k shows a wrong clock')
     said = run('waymark record --clock=counter -k sched_switch -- true', status=1).err
-    check('--clock=monotonic' in said and 'trace_clock' in said, 'the counter is refused by: %s', said)
+    check('--clock=monotonic' in said and 'trace_clock' in said, 'wrong message for the counter: %s', said)
     figures = record("--clock=counter -e 'test:*' -o /tmp/counter", 'kcalls triples %d' % TRIPLES)
     check(figures['lost'] == 0 and figures['records'] - figures['state_dump'] == 2 * TRIPLES, 'recorded: %s', figures)
     directory = MACHINE.fetch('/tmp/counter', case.directory)
     words = ''.join(slurp(os.path.join(at, 'metadata')) for at, _, names in os.walk(directory) if 'metadata' in names)
-    check('name = "cntvct";' in words, 'the trace has another clock than the counter: %s', words[:500])
+    check('name = "cntvct";' in words, 'the clock of the trace is not the counter: %s', words[:500])
     done = finished([WAYMARK, 'view', '--json', directory], capture_output=True, text=True)
     numbers = [(r['event'], r['fields']['i']) for r in map(json.loads, done.stdout.splitlines())
                if r['event'].startswith('test:')]
@@ -106,7 +108,7 @@ def default_clock_is_monotonic_on_aarch64(case):
 
 @limit(600)
 def daemons_record_both_domains_on_aarch64(case):
-    """A session of commands: nothing is lost, the state dump is there, and `list` names BPF."""
+    """A session made by commands: nothing is lost, the state dump is in the trace, and `list` names BPF."""
     for command in ('create both -o /tmp/both', "enable-channel one", 'add-context -c one -t procname',
                     "enable-event -c one 'test:*'", 'enable-channel -k two',
                     'add-context -k -c two -t procname,pid,tid', 'enable-event -k -c two --syscall openat',
@@ -131,7 +133,7 @@ def daemons_record_both_domains_on_aarch64(case):
 
 @limit(900)
 def user_and_kernel_records_are_in_order_on_aarch64(case):
-    """By the default and by --clock=monotonic; system calls by BPF and by tracefs; with and without the daemons."""
+    """With the default and with --clock=monotonic; system calls by BPF and by tracefs; with and without the daemons."""
     for number, (clock, by, recorder) in enumerate([
             ('', '', 'record --private'), ('--clock=monotonic', '--syscall-arguments none', 'record --private'),
             ('--clock=monotonic', '', 'record'), ('', '--syscall-arguments none', 'record')]):
@@ -145,7 +147,7 @@ def user_and_kernel_records_are_in_order_on_aarch64(case):
 
 @limit(600)
 def system_calls_have_the_arguments_of_aarch64(case):
-    """clone() has tls before child_tidptr there; execve() shows its texts."""
+    """clone() has tls before child_tidptr there; execve() has its texts."""
     figures = record("--no-statedump -p -k 'syscall:*' -c procname -o /tmp/lives", 'kcalls lives 2 /tmp/lives.txt')
     check(figures['lost'] == 0, 'lost: %s', figures)
     directory = MACHINE.fetch('/tmp/lives', case.directory)
@@ -155,7 +157,7 @@ def system_calls_have_the_arguments_of_aarch64(case):
     for shown in map(json.loads, done.stdout.splitlines()):
         of.setdefault(shown['event'], []).append(shown['fields'])
     threads = [f for f in of['syscall_entry_clone'] if f['clone_flags'] & 0x10000]
-    check(threads and all(f['newsp'] < f['child_tidptr'] < f['tls'] for f in threads), 'threads are made by %s',
+    check(threads and all(f['newsp'] < f['child_tidptr'] < f['tls'] for f in threads), 'wrong arguments of clone: %s',
           threads)
     check(['kcalls', 'lives', '2', '/tmp/lives.txt'] in [f['argv'] for f in of['syscall_entry_execve']],
           'execve has %s', of['syscall_entry_execve'])
@@ -164,7 +166,7 @@ def system_calls_have_the_arguments_of_aarch64(case):
 
 @limit(900)
 def waymark_strace_prints_the_lines_of_strace_on_aarch64(case):
-    """Debian's strace and `waymark strace`, of the same program, line by line."""
+    """Debian's strace and `waymark strace` print the same lines for the same program."""
     for kind, most in (('files', 0), ('memory', 0), ('waiting', 0), ('sockets', 0), ('processes', 1)):
         sides = []
         for tracer in ('strace', 'waymark strace'):
@@ -175,10 +177,10 @@ def waymark_strace_prints_the_lines_of_strace_on_aarch64(case):
 
 
 def unit(name, arguments=''):
-    """A unit test of src/kernel: everything that is not skipped passes, and something does."""
+    """A unit test of src/kernel: at least one test passes, and none fails."""
     said = run('cd %s; %s %s 2>&1' % (UNITS, name, arguments), limit=UNIT_S, status=None).out
     passed = re.search(r'PASSED  \] (\d+) test', said)
-    check(passed and int(passed.group(1)) > 0 and 'FAILED' not in said, '%s says: %s', name, said[-1500:])
+    check(passed and int(passed.group(1)) > 0 and 'FAILED' not in said, '%s printed: %s', name, said[-1500:])
 
 
 @limit(600)
@@ -199,7 +201,7 @@ def unit_tests_of_probes_pass_on_aarch64(case):
 
 
 def kernel_log_has_no_complaints_on_aarch64(case):
-    check(not MACHINE.complaints(), 'the kernel says: %s', '\n'.join(MACHINE.complaints()))
+    check(not MACHINE.complaints(), 'the kernel log has: %s', '\n'.join(MACHINE.complaints()))
 
 
 if __name__ == '__main__':

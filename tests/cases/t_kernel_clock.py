@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The clock of a session: records of applications and of the kernel have it, and stand in the true order."""
+"""The clock of a session: records of applications and of the kernel use it, and have the true order."""
 import itertools
 import json
 import os
@@ -17,7 +17,7 @@ from kernel import KCALLS, TRACING, KernelWorld, kernel_main, need_kernel  # noq
 from mounts import lay_over, private_mounts  # noqa: E402
 
 TRIPLES = 50
-# Domains and buffers of a session: options of `create`, of the user channel, of the kernel channel (None: none).
+# Domains and buffers of a session: options of `create`, of the user channel, of the kernel channel (None: no channel).
 ROWS = {
     'user': ([], [], None),
     'user, overwritten': ([], ['--overwrite'], None),
@@ -27,7 +27,7 @@ ROWS = {
     'both': ([], [], []),
     'both, for each process': ([], ['--buffers-pid'], []),
 }
-# Without texts of arguments the kernel itself leaves out other programs: buffers are large enough.
+# Without argument texts the kernel itself filters out other programs, so small buffers are large enough.
 OURS = '$ctx.procname == "kcalls"'
 SMALL = ['--subbuf-size', '256k', '--num-subbuf', '4']
 AHEAD = ['unshare', '--time', '--fork', '--monotonic', '1000', '--boottime', '2000']
@@ -50,7 +50,7 @@ def begin(w, name, clock, row):
 
 
 def run_triples(w, within=()):
-    """N times: a record, openat(), a record, each on another CPU. Returns when it began."""
+    """TRIPLES times: a record, openat(), a record, each on another CPU. Returns the start time."""
     begun = time.time()
     child = w.run([*within, KCALLS, 'triples', str(TRIPLES)], stdout=subprocess.PIPE)
     communicated(child)
@@ -74,7 +74,9 @@ def events_of_babeltrace(directory):
 
 
 def check_order(found, wanted, runs):
-    """Each of these events in turn, `runs` * TRIPLES times; libraries are opened before the first of a run."""
+    """
+    Each of these events in turn, `runs` * TRIPLES times. The loader opens libraries before the first triple of a run.
+    """
     place = made = 0
     for _, event, fields in found:
         opens = event.startswith('syscall_')
@@ -94,8 +96,9 @@ def check_metadata(directory, clock):
     check(paths, 'no metadata in %s', directory)
     for path in paths:
         words = slurp(path)
-        check('name = "%s";' % NAMES[clock][0] in words, '%s has another clock than %s', path, clock)
-        check(clock != 'monotonic' or 'freq = 1000000000;' in words, '%s: CLOCK_MONOTONIC has another rate', path)
+        check('name = "%s";' % NAMES[clock][0] in words, 'the clock of %s is not %s', path, clock)
+        check(clock != 'monotonic' or 'freq = 1000000000;' in words, '%s: the rate of CLOCK_MONOTONIC is not 1 GHz',
+              path)
 
 
 def check_trace(path, clock, row, runs, begun):
@@ -110,11 +113,11 @@ def check_trace(path, clock, row, runs, begun):
         check_order(found, names, runs)
     else:
         check(len([r for r in found if r[1] == WHOLE[1]]) >= runs * TRIPLES, '%s: %d calls', row, len(found))
-    check(events_of_babeltrace(path) == [r[1] for r in found], '%s, %s: babeltrace2 has another order', clock, row)
+    check(events_of_babeltrace(path) == [r[1] for r in found], '%s, %s: babeltrace2 has a different order', clock, row)
 
 
 def tracefs_clocks(w):
-    """The clocks of the instances of this daemon, without those that follow tasks."""
+    """The clocks of this daemon's instances, except for the instances that record tasks."""
     names = [name for name in w.instances() if 'kernel' in name and not name.endswith('-tasks')]
     return sorted(re.search(r'\[(\S+)\]', slurp('%s/instances/%s/trace_clock' % (TRACING, name))).group(1)
                   for name in names)
@@ -122,23 +125,23 @@ def tracefs_clocks(w):
 
 @limit(300)
 def every_domain_and_buffer_records_with_the_clock(case):
-    """One run of a program in all sessions at once; the session daemon is killed, and another run."""
+    """A program runs in all sessions at once. The session daemon is killed, and the program runs again."""
     clocks = available_to_the_kernel()
     sessions = {'s%d' % i: pair for i, pair in enumerate(itertools.product(clocks, ROWS))}
     with KernelWorld(case) as w:
         for name, pair in sessions.items():
             begin(w, name, *pair)
             check(w.session(name)['clock'] == pair[0] and 'clock ' + pair[0] in w('list', name).out,
-                  '%s is not listed: %s', pair, w('list', name).out)
+                  'list does not show %s: %s', pair, w('list', name).out)
         kernel = sum(row[2] is not None for row in ROWS.values())
         offered = tracefs_clocks(w)
-        check(all(offered.count(NAMES[clock][1]) >= kernel for clock in clocks), 'in tracefs: %s', offered)
+        check(all(offered.count(NAMES[clock][1]) >= kernel for clock in clocks), 'clocks in tracefs: %s', offered)
         begun = run_triples(w)
         os.kill(w.sessiond(), signal.SIGKILL)
         w.wait(lambda: not w.sessiond(), 'the session daemon to be gone')
         w('list')
         for name, (clock, _) in sessions.items():
-            check(w.session(name)['clock'] == clock, '%s has another clock after a restart', name)
+            check(w.session(name)['clock'] == clock, '%s has a wrong clock after a restart', name)
         run_triples(w)
         for name, (clock, row) in sessions.items():
             w.stop(name)
@@ -167,7 +170,7 @@ def state_dump_of_the_kernel_has_the_clock(case):
 
 @limit(120)
 def recorded_without_a_session_daemon(case):
-    """`record --private --clock`, with system calls by BPF where possible: their times are mapped to the clock."""
+    """`record --private --clock`, with system calls by BPF where available: their times are mapped to the clock."""
     need_kernel()
     for clock in available_to_the_kernel():
         begun = time.time()
@@ -179,7 +182,7 @@ def recorded_without_a_session_daemon(case):
 
 @limit(120)
 def clock_is_that_of_the_machine_in_a_time_namespace(case):
-    """The program is in the namespace, or `record` too."""
+    """Either the program is in the time namespace, or `record` as well."""
     with KernelWorld(case) as w:
         clocks = available_to_the_kernel()
         for clock in clocks:
@@ -201,7 +204,7 @@ def clock_is_that_of_the_machine_in_a_time_namespace(case):
 
 @limit(120)
 def without_a_counter_in_tracefs_the_clock_is_monotonic(case):
-    """A machine on which tracefs offers no counter: the default works in both domains, the counter in one."""
+    """tracefs offers no counter: the default clock works in both domains, the counter only in the user domain."""
     need_kernel()
     offered = slurp(TRACING + '/trace_clock')
     with open(case.path('trace_clock'), 'w') as f:
@@ -214,7 +217,7 @@ def without_a_counter_in_tracefs_the_clock_is_monotonic(case):
     with KernelWorld(case) as w:
         begin(w, 'default', None, 'both')
         check(w.session('default')['clock'] == 'monotonic', 'the default is %s', w.session('default')['clock'])
-        check('timestamps from its clock mono' in w('list', '-k', 'sched_switch').out, 'list -k: another clock')
+        check('timestamps from its clock mono' in w('list', '-k', 'sched_switch').out, 'list -k shows a wrong clock')
         begun = run_triples(w)
         path = w.stop('default')['path']
         w('destroy', 'default')
