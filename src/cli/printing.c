@@ -134,7 +134,7 @@ const char *wmk_cli_color(FILE *out, enum wmk_cli_color color)
 
 void wmk_cli_print_error(void)
 {
-	char text[8 * 160];
+	char text[WMK_ERROR_DEPTH * WMK_ERROR_LEN];
 
 	fprintf(stderr, "waymark: %serror:%s %s\n", wmk_cli_color(stderr, WMK_CLI_RED),
 		wmk_cli_color(stderr, WMK_CLI_PLAIN), wmk_error_text(text, sizeof(text)));
