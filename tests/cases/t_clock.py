@@ -68,7 +68,7 @@ def counter_is_the_default_clock_where_available(case):
         w('destroy', 'one')
 
 
-def unavailable_clock_is_refused_in_words(case):
+def unavailable_clock_is_rejected(case):
     with World(case) as w:
         for word in 'tsc', 'plugin', 'default', '':
             for argv in ['create', 'x', '--clock=' + word], ['record', '--clock=' + word, '--', 'true']:
@@ -92,5 +92,5 @@ def record_option_selects_the_clock(case):
 if __name__ == '__main__':
     main([
         clock_is_shown_saved_and_kept, counter_is_the_default_clock_where_available,
-        unavailable_clock_is_refused_in_words, record_option_selects_the_clock
+        unavailable_clock_is_rejected, record_option_selects_the_clock
     ])

@@ -55,7 +55,7 @@ def lost_records_are_reported_with_the_option(case):
     prints(result, 'lost', '--subbuf-size|--num-subbuf')
 
 
-def interrupt_of_the_group_leaves_a_complete_trace(case):
+def interrupt_of_process_group_leaves_complete_trace(case):
     """Ctrl-C reaches the whole foreground group: the program ends as it likes, the trace is whole."""
     child = case.start([case.program('procs'), 'forever'])
     wait_for(lambda: case.ledger.flag(0) and case.ledger.begun() > 50, 'the program to record')
@@ -93,7 +93,7 @@ def program_that_is_not_executable_is_reported(case):
     prints(result, 'plain', 'permission|execut')
 
 
-def program_without_tracepoints_runs_with_a_hint(case):
+def program_without_tracepoints_runs_and_hint_is_printed(case):
     """Said so, with the hint what to link; the program runs all the same."""
     result = case.record(['sh', '-c', 'exit 4']).ok(4)
     check(result.summary.get('instrumented') is False, 'the summary does not say so: %s', result.summary)
@@ -107,7 +107,7 @@ def unwritable_output_directory_is_reported(case):
     prints(result, '/proc/nowhere|/proc')
 
 
-def missing_interpreter_leaves_no_trace(case):
+def missing_interpreter_is_reported_and_leaves_no_trace(case):
     """A program that cannot be executed after all: said so, and no trace stays behind."""
     script = case.path('script')
     with open(script, 'w') as f:
@@ -178,7 +178,7 @@ def rounded_sizes_are_reported(case):
             check(result.status == 2, '%s %r: status %d: %s', option, bad, result.status, result.err)
 
 
-def usage_errors_end_with_status_2(case):
+def usage_errors_return_status_2(case):
     for arguments in (['record'], ['record', '--'], ['record', '--nosuch', '--', 'true'], ['recrod'],
                       ['record', '-c', 'nosuchcontext', '--', 'true']):
         done = finished([WAYMARK] + arguments, capture_output=True, text=True, cwd=case.directory)
@@ -246,12 +246,12 @@ if __name__ == '__main__':
     main([
         program_status_is_returned, signal_of_killed_program_is_in_the_status, summary_is_one_line,
         json_summary_has_counts_and_path, lost_records_are_reported_with_the_option,
-        interrupt_of_the_group_leaves_a_complete_trace, interrupt_of_record_is_forwarded, missing_program_is_reported,
-        program_that_is_not_executable_is_reported, program_without_tracepoints_runs_with_a_hint,
-        unwritable_output_directory_is_reported, missing_interpreter_leaves_no_trace,
+        interrupt_of_process_group_leaves_complete_trace, interrupt_of_record_is_forwarded, missing_program_is_reported,
+        program_that_is_not_executable_is_reported, program_without_tracepoints_runs_and_hint_is_printed,
+        unwritable_output_directory_is_reported, missing_interpreter_is_reported_and_leaves_no_trace,
         output_directory_that_is_not_empty_is_refused, empty_output_directory_is_used,
         trace_files_are_private_to_the_user, unmatched_pattern_is_reported, patterns_select_events,
-        rounded_sizes_are_reported, usage_errors_end_with_status_2, record_leaves_no_file_process_or_memory,
+        rounded_sizes_are_reported, usage_errors_return_status_2, record_leaves_no_file_process_or_memory,
         disabled_library_starts_no_thread, default_directory_is_below_trace_dir,
         default_directories_of_one_second_are_distinct
     ])

@@ -94,7 +94,7 @@ def held_open(path, random):
             s.close()
 
 
-def is_as_before(w, daemons, name):
+def check_daemons_unchanged(w, daemons, name):
     now = {pid: comm for pid, comm in w.daemons().items() if state(pid) not in ('Z', None)}
     check(now == daemons, '%s: the daemons were %s, and are %s', name, daemons, now)
 
@@ -105,8 +105,8 @@ def foreign_messages_change_nothing(case):
         w.begin('s')
         program = w.scripted()
         program('emit 100')
-        program_of_it = os.path.join(os.path.dirname(SESSIOND), 'waymark-consumerd')
-        kernel = subprocess.Popen([program_of_it, '--kernel', '--rundir', w.rundir], env=w.env,
+        executable = os.path.join(os.path.dirname(SESSIOND), 'waymark-consumerd')
+        kernel = subprocess.Popen([executable, '--kernel', '--rundir', w.rundir], env=w.env,
                                   stderr=subprocess.DEVNULL, start_new_session=True)
         # it is listed once it has its environment, which is a moment after exec()
         w.wait(lambda: kernel.pid in w.daemons(), 'the kernel consumer daemon to be listed')
@@ -120,7 +120,7 @@ def foreign_messages_change_nothing(case):
                 program('emit 100')
                 # a user has 32 clients at most: those that have closed count until the session daemon reads their end
                 w.wait(lambda: w('list', status=None).status == 0, 'the session daemon to answer a client')
-                is_as_before(w, daemons, name)
+                check_daemons_unchanged(w, daemons, name)
         print('# %d connections' % sent, flush=True)
         check(kernel.poll() is None, 'the kernel consumer daemon ended with status %s', kernel.returncode)
         kernel.terminate()

@@ -102,7 +102,7 @@ def same(got, wanted, where):
 
 
 @limit(600)
-def ctf_2_equals_the_second_decoder(case):
+def second_decoder_reads_same_records_from_ctf_2(case):
     """Version 2, read by a decoder that was written from the specification alone."""
     n = 0
     for name, path in sampled_corpus_and_recordings(case):
@@ -206,7 +206,7 @@ def gaps_in_8_bit_times_are_kept(case):
             check(view(case, out) == view(case, path, '-F', expression), '%s: %s', expression, view(case, out)[0][:3])
 
 
-def invalid_conversion_is_refused(case):
+def invalid_output_directory_is_rejected_and_damage_ends_conversion(case):
     """No directory, one that is not empty; damage: what is before it is written."""
     tiny, path = corpus18.Tiny(), os.path.join(case.path('tiny'), 't')
     os.makedirs(os.path.dirname(path))
@@ -226,7 +226,7 @@ def invalid_conversion_is_refused(case):
         check(read(case, [WAYMARK, 'view', out])[:2] == (0, whole[1]), 'cut at byte %d: other records', cut)
 
 
-def metadata_without_tsdl_form_is_refused_or_reported(case):
+def metadata_without_tsdl_form_is_rejected_or_reported(case):
     """What 1.8 has no words for is refused, by the field's name, or told."""
     header = {'type': 'preamble', 'version': 2}
     clockless = {'type': 'data-stream-class', 'id': 0}
@@ -273,7 +273,7 @@ def metadata_without_tsdl_form_is_refused_or_reported(case):
         again = rewritten(case, 'ctf-2', path)
         check(view(case, again) == view(case, path) and view(case, path), 'version 2 of %s is another', fields)
         check(
-            sorted(seen_by_the_second(again).values()) == sorted(seen_by_the_second(path).values()),
+            sorted(second_decoding(again).values()) == sorted(second_decoding(path).values()),
             'the second decoder sees another version 2 of %s', fields)
     path = trace([
         field('yes', 'fixed-length-boolean', **bits()),
@@ -298,7 +298,7 @@ def metadata_without_tsdl_form_is_refused_or_reported(case):
         check(got == 0 and b'maybe = { "hello" }' in lines[0], '%s', err.decode())
 
 
-def ctf_2_metadata_is_kept(case):
+def ctf_2_metadata_is_copied_unchanged(case):
     """What version 2 says of classes and nobody needs who reads records stands in what comes out, as it stood."""
     attributes = {
         'example.org': {'a': [1, -2, 1.50, 'text', None, True, {'deep': {'er': []}}], 'big': 18446744073709551615},
@@ -392,7 +392,7 @@ def hostile(case, name, tsdl, data):
     return path
 
 
-def unusual_traces_are_converted_or_refused(case):
+def unusual_valid_traces_are_converted_or_rejected(case):
     """What no tracer writes and the format allows: said and copied rightly, or refused in words; in little time."""
     stamp = 'integer { size = 64; align = 8; signed = true; map = clock.c.value; }'
     event = 'event { name = "e"; fields := struct { %s }; };\n'
@@ -470,7 +470,7 @@ def save_two(path, fragments, data):
          stream=data)
 
 
-def traces_below_one_directory_stay_apart(case):
+def traces_below_one_directory_get_distinct_directories(case):
     """Several traces below one directory: none is in another, none takes another's name."""
     tiny = corpus18.Tiny()
     for name in ('one/t1', 'two/t1', 'two/t1x', 'three/t1/stream', 'four/deep/t1'):
@@ -487,7 +487,7 @@ def traces_below_one_directory_stay_apart(case):
     check(before == after == 6 * len(tiny.ends), '%d records, then %d', before, after)
 
 
-def seen_by_the_second(path):
+def second_decoding(path):
     """{(event, stream): [what the decoder that was written from the specification has of its fields]} of a trace."""
     seen = {}
     for top, _, files in os.walk(path):
@@ -506,7 +506,7 @@ def recording_in_ctf_2_equals_recording_in_ctf_1(case):
         path = case.record([case.program(program)],
                            ['--trace-format=ctf-2', '-c', 'vpid', '-c', 'vtid', '-c', 'procname']).ok().directory
         plain = case.record([case.program(program)], ['-c', 'vpid', '-c', 'vtid', '-c', 'procname']).ok().directory
-        ours, theirs, of = {}, seen_by_the_second(path), {}
+        ours, theirs, of = {}, second_decoding(path), {}
         for to, directory in ((ours, path), (of, plain)):
             for record in records_of(case, directory):
                 to.setdefault((record['event'], record['stream']), []).append(record.get('fields') or {})
@@ -551,8 +551,8 @@ def packet_of_another_uuid_gets_the_uuid_of_the_metadata(case):
 
 if __name__ == '__main__':
     main([
-        round_trip_keeps_records, ctf_2_equals_the_second_decoder, selected_records_are_unchanged,
-        gaps_in_8_bit_times_are_kept, invalid_conversion_is_refused, metadata_without_tsdl_form_is_refused_or_reported,
-        ctf_2_metadata_is_kept, unusual_traces_are_converted_or_refused, traces_below_one_directory_stay_apart,
+        round_trip_keeps_records, second_decoder_reads_same_records_from_ctf_2, selected_records_are_unchanged,
+        gaps_in_8_bit_times_are_kept, invalid_output_directory_is_rejected_and_damage_ends_conversion, metadata_without_tsdl_form_is_rejected_or_reported,
+        ctf_2_metadata_is_copied_unchanged, unusual_valid_traces_are_converted_or_rejected, traces_below_one_directory_get_distinct_directories,
         recording_in_ctf_2_equals_recording_in_ctf_1, packet_of_another_uuid_gets_the_uuid_of_the_metadata
     ])

@@ -298,7 +298,7 @@ def small_packets(case, name, n):
     return path
 
 
-def nothing_left(out, words):
+def check_nothing_left(out, words):
     left = [
         name for _, folders, files in os.walk(out) for name in folders + files
         if name not in ('metadata', 'stream', 'other')
@@ -324,7 +324,7 @@ def write_error_leaves_no_index(case):
         check(
             done.returncode == 1 and b'cannot write ' + of.encode() in done.stderr and b'File too large' in done.stderr,
             'room for %d bytes: status %d: %s', room, done.returncode, done.stderr.decode())
-        nothing_left(out, 'room for %d bytes' % room)
+        check_nothing_left(out, 'room for %d bytes' % room)
     check(
         read(case, [WAYMARK, 'view', case.path('out200000')])[:2] == read(case, [WAYMARK, 'view', path])[:2],
         'the records before are not all there')
@@ -349,7 +349,7 @@ def conversion_error_leaves_no_index(case):
     out = case.path('out')
     status, _, err = read(case, [WAYMARK, 'convert', '--to', 'ctf', '-o', out, '-F', 'n == 1', path])
     check(status == 1 and b'does not fit' in err, 'status %d: %s', status, err.decode())
-    nothing_left(out, 'refused')
+    check_nothing_left(out, 'refused')
 
 
 def killed_conversion_leaves_no_index(case):

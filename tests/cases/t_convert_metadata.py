@@ -88,7 +88,7 @@ def block_values_survive_the_round_trip(case):
     check(least >= 12, 'only %d entries that the format does not know', least)
 
 
-def remark(case, form, path):
+def convert_message(case, form, path):
     """What convert says, and where what it made is."""
     case.number = getattr(case, 'number', 0) + 1
     out = os.path.join(case.path('told%d' % case.number), 't')
@@ -134,8 +134,8 @@ def dropped_metadata_is_reported(case):
         fragments = [dict(of, **more) if i == at else of for i, of in enumerate(plain)]
         path = os.path.join(case.path('of%d' % n), 't')
         save_two(path, fragments, b'\1\2')
-        said_of_it, out = remark(case, 'ctf', path)
-        check(words in said_of_it if words else not said_of_it, '%s: it says "%s"', more, said_of_it)
+        message, out = convert_message(case, 'ctf', path)
+        check(words in message if words else not message, '%s: it says "%s"', more, message)
         with open(os.path.join(out, 'metadata'), encoding='utf-8') as f:
             made = f.read()
         check(text in made, '%s: no %s in %s', more, text, made)
@@ -148,9 +148,9 @@ def dropped_metadata_is_reported(case):
          (TSDL.replace('minor', 'packet.footer := struct { u8 b; }; minor') + event % '', 'types of parts'))):
         path = hostile(case, 'types%d' % n, tsdl_text, b'\1\2')
         for form in ('ctf', 'ctf-2'):
-            said_of_it, out = remark(case, form, path)
-            check(words in said_of_it if words else not said_of_it, '%s in %s: it says "%s"', tsdl_text, form,
-                  said_of_it)
+            message, out = convert_message(case, form, path)
+            check(words in message if words else not message, '%s in %s: it says "%s"', tsdl_text, form,
+                  message)
             check([r['fields'] for r in records_of(case, out)] == [{'a': 1}, {'a': 2}], '%s: other records', tsdl_text)
 
 
@@ -183,20 +183,20 @@ def unselectable_options_survive_the_round_trip(case):
         ('u8 { A, B = 18446744073709551615 }', 'u8 A; u64 X; u8 B;', b'\0\7', [[0, 0],
                                                                                [(1 << 64) - 1] * 2], LEFT_OUT))):
         path = hostile(case, 'options%d' % n, TSDL + event % (labels, options), data)
-        said_of_it, two = remark(case, 'ctf-2', path)
-        check(words in said_of_it if words else not said_of_it, '%s, %s: it says "%s"', labels, options, said_of_it)
+        message, two = convert_message(case, 'ctf-2', path)
+        check(words in message if words else not message, '%s, %s: it says "%s"', labels, options, message)
         got = [
             option['selector-field-ranges'] for option in json.loads(metadata_of(two).split('\x1e')[-1])
             ['payload-field-class']['member-classes'][1]['field-class']['options']
         ]
         check(got == [[r] for r in ranges], '%s, %s: ranges %s', labels, options, got)
-        _, direct = remark(case, 'ctf', path)
-        said_again, again = remark(case, 'ctf', two)
+        _, direct = convert_message(case, 'ctf', path)
+        message_again, again = convert_message(case, 'ctf', two)
         if not words:
-            check(not said_again and metadata_of(again) == metadata_of(direct),
-                  '%s, %s: it says "%s", 1.8 made of version 2 is %s', labels, options, said_again, metadata_of(again))
+            check(not message_again and metadata_of(again) == metadata_of(direct),
+                  '%s, %s: it says "%s", 1.8 made of version 2 is %s', labels, options, message_again, metadata_of(again))
             check(
-                metadata_of(remark(case, 'ctf-2', again)[1]) == metadata_of(two),
+                metadata_of(convert_message(case, 'ctf-2', again)[1]) == metadata_of(two),
                 '%s, %s: version 2 made of that is another', labels, options)
         check(
             view(case, two) == view(case, again) == view(case, path) and len(view(case, path)[0]) == 1,
@@ -242,8 +242,8 @@ def signed_selectors_survive_the_round_trip(case):
         text = TSDL + 'typealias integer { size = 16; align = 8; } := u16;\n' + context % (signed % bits, labels,
                                                                                            options) + event % options
         path = hostile(case, 'signed%d' % n, text, b''.join(data))
-        said_of_it, two = remark(case, 'ctf-2', path)
-        check(words in said_of_it if words else not said_of_it, '%d, %s: it says "%s"', bits, labels, said_of_it)
+        message, two = convert_message(case, 'ctf-2', path)
+        check(words in message if words else not message, '%d, %s: it says "%s"', bits, labels, message)
         fragments = [json.loads(of) for of in metadata_of(two).split('\x1e')[1:]]
         of_context = next(of for of in fragments
                           if 'packet-context-field-class' in of)['packet-context-field-class']['member-classes']
@@ -265,10 +265,10 @@ def signed_selectors_survive_the_round_trip(case):
     events = ''.join('event { name = "e%d"; id = %d; fields := struct { u8 a; }; };\n' % (i, i) for i in (0, 7))
     path = hostile(case, 'ids', TSDL + header % (signed % 8) + events, b'\0\x11\xff\7\x22')
     for form in ('ctf-2', 'ctf'):
-        said_of_it, path = remark(case, form, path)
+        message, path = convert_message(case, form, path)
         check([(r['event'], r['fields']) for r in records_of(case, path)] == [('e0', {'a': 17}), ('e7', {'a': 34})],
               '%s: %s', form, records_of(case, path))
-        check(not said_of_it, '%s: it says "%s"', form, said_of_it)
+        check(not message, '%s: it says "%s"', form, message)
     # Of more than 64 bits no number without a sign is what was below 0.
     for name, behind in (
         ('wide', context % (signed % 72, 'A = -1, B = 1', 'u8 A; u8 B;') + event % 'u8 A; u8 B;'),
@@ -326,7 +326,7 @@ def many_labels_and_options_convert_quickly(case):
 
 
 @limit(120)
-def labels_beyond_the_limit_are_refused(case):
+def labels_beyond_the_limit_are_rejected(case):
     """1.8 says all labels of a selector for each of its variants: more than are read are not written. Up to there they
     are, and are read."""
     most, refusal = 1 << 22, b'too many labels'
@@ -367,9 +367,9 @@ def foreign_environment_entries_are_dropped_or_kept(case):
             plain[0],
             dict({'type': 'trace-class'}, **({'environment': of_trace} if of_trace else {})), plain[1], event
         ], b'\1')
-        said_of_it, out = remark(case, 'ctf', path)
+        message, out = convert_message(case, 'ctf', path)
         text = metadata_of(out)
-        check(words in said_of_it if words else not said_of_it, '%s: it says "%s"', of_trace or of_event, said_of_it)
+        check(words in message if words else not message, '%s: it says "%s"', of_trace or of_event, message)
         check(all(w in text for w in wanted) and not any(g in text for g in gone), '%s: %s', of_trace or of_event, text)
         names = re.findall(r'\t(\w+) = \d', text.split('env {')[-1].split('}')[0]) if of_trace else []
         check(len(names) == len(set(names)) == len(of_trace), '%s: called %s', of_trace, names)
@@ -410,18 +410,18 @@ def clock_values_survive_the_round_trip(case):
             'event.context := struct { %s }; };\n' % parts[:3]
         path = hostile(case, 'clocks%d' % n,
                        text + 'event { name = "e"; id = 9; fields := struct { %s }; };\n' % parts[3], data)
-        said_of_it, two = remark(case, 'ctf-2', path)
-        said_too, direct = remark(case, 'ctf', path)
-        said_again, again = remark(case, 'ctf', two)
-        check(not said_of_it and not said_too and not said_again, '%s: it says "%s", "%s", "%s"', parts, said_of_it,
-              said_too, said_again)
+        message, two = convert_message(case, 'ctf-2', path)
+        direct_message, direct = convert_message(case, 'ctf', path)
+        message_again, again = convert_message(case, 'ctf', two)
+        check(not message and not direct_message and not message_again, '%s: it says "%s", "%s", "%s"', parts, message,
+              direct_message, message_again)
         check(metadata_of(two).count('"waymark,2026"') == kept, '%s: %s', parts, metadata_of(two))
         check(
             re.findall('clock.(.).value', metadata_of(again)) == re.findall('clock.(.).value', text + parts[3]),
             '%s: %s', parts, metadata_of(again))
         check(metadata_of(again) == metadata_of(direct), '%s: 1.8 made of version 2 is %s', parts, metadata_of(again))
         check(
-            metadata_of(remark(case, 'ctf-2', again)[1]) == metadata_of(two), '%s: version 2 made of that is another',
+            metadata_of(convert_message(case, 'ctf-2', again)[1]) == metadata_of(two), '%s: version 2 made of that is another',
             parts)
         check(
             view(case, again) == view(case, direct) == view(case, path) and len(view(case, path)[0]) == 1,
@@ -469,9 +469,9 @@ def foreign_clock_attributes_are_checked(case):
                      {'type': 'event-record-class', 'name': 'e', 'payload-field-class': structure(**payload)}]
         path = os.path.join(case.path('clock%d' % n), 't')
         save_two(path, fragments, b'\1\0' * (len(context) + len(header)) + b'\1')
-        said_of_it, out = remark(case, 'ctf', path)
-        check(words in said_of_it if words else not said_of_it, '%s %s %s: it says "%s"', context, header, payload,
-              said_of_it)
+        message, out = convert_message(case, 'ctf', path)
+        check(words in message if words else not message, '%s %s %s: it says "%s"', context, header, payload,
+              message)
         check(''.join(re.findall(r'clock\.(\w)(?:_[0-9])?\.value', metadata_of(out))) == maps, '%s %s %s: %s', context,
               header, payload, metadata_of(out))
         times = [[(r.get('time'), list(r['fields'])) for r in records_of(case, where)] for where in (path, out)]
@@ -497,12 +497,12 @@ def long_doubles_survive_the_round_trip(case):
     path = hostile(
         case, 'real', text,
         b''.join(bytes([n]) + bits(value) + bytes([n]) + bits(-value) + bits(value) for n, value in enumerate(values)))
-    said_of_it, two = remark(case, 'ctf-2', path)
+    message, two = convert_message(case, 'ctf-2', path)
     with open(os.path.join(two, 'metadata'), encoding='utf-8') as f:
         check('"long-double":true' in f.read().replace(' ', ''), 'no such attribute in %s', two)
     for source in (path, two):
-        said_too, out = remark(case, 'ctf', source)
-        check(not said_of_it and not said_too, 'it says "%s", "%s"', said_of_it, said_too)
+        direct_message, out = convert_message(case, 'ctf', source)
+        check(not message and not direct_message, 'it says "%s", "%s"', message, direct_message)
         with open(os.path.join(out, 'metadata'), encoding='utf-8') as f:
             check(f.read().count('exp_dig = 64; mant_dig = 64;') == 2, '%s has other numbers', out)
         for there in (source, out):
@@ -517,7 +517,7 @@ if __name__ == '__main__':
     main([
         block_values_survive_the_round_trip, dropped_metadata_is_reported, unselectable_options_survive_the_round_trip,
         signed_selectors_survive_the_round_trip, many_unselectable_options_convert_quickly,
-        many_labels_and_options_convert_quickly, labels_beyond_the_limit_are_refused,
+        many_labels_and_options_convert_quickly, labels_beyond_the_limit_are_rejected,
         foreign_environment_entries_are_dropped_or_kept, clock_values_survive_the_round_trip,
         foreign_clock_attributes_are_checked, long_doubles_survive_the_round_trip
     ])

@@ -11,14 +11,14 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 import ctf2  # noqa: E402
 from harness import WAYMARK, check, limit, main  # noqa: E402
 from t_convert_ctf import TSDL, hostile, number, rewritten, save_two, structure, view  # noqa: E402
-from t_convert_metadata import BESIDE, fields_of, metadata_of, named, remark  # noqa: E402
+from t_convert_metadata import BESIDE, fields_of, metadata_of, named, convert_message  # noqa: E402
 from t_filter import records_of  # noqa: E402
 from t_view import read  # noqa: E402
 
 TWINS = 'enum : u8 { _A, A } _t; variant <_t> { u8 _A; string A; } _v;'
 
 
-def names_that_differ_by_underscore_stay_apart(case):
+def names_that_differ_by_underscore_stay_distinct(case):
     """Names that differ by a '_' in front alone are two in version 2, and in 1.8 made of that what they were; where
     they stand, and what refers to them."""
     event, context = 'event { name = "e"; fields := struct { %s }; ' \
@@ -41,14 +41,14 @@ def names_that_differ_by_underscore_stay_apart(case):
          '_v; } _s;',
          b'\1\0\0x\0', None))):
         path = hostile(case, 'twins%d' % n, TSDL + event % fields, data)
-        said_of_it, two = remark(case, 'ctf-2', path)
-        said_too, direct = remark(case, 'ctf', path)
-        said_again, again = remark(case, 'ctf', two)
-        check(not said_of_it and not said_too and not said_again, '%s: it says "%s", "%s", "%s"', fields, said_of_it,
-              said_too, said_again)
+        message, two = convert_message(case, 'ctf-2', path)
+        direct_message, direct = convert_message(case, 'ctf', path)
+        message_again, again = convert_message(case, 'ctf', two)
+        check(not message and not direct_message and not message_again, '%s: it says "%s", "%s", "%s"', fields, message,
+              direct_message, message_again)
         check(metadata_of(again) == metadata_of(direct), '%s: 1.8 made of version 2 is %s', fields, metadata_of(again))
         check(
-            metadata_of(remark(case, 'ctf-2', again)[1]) == metadata_of(two), '%s: version 2 made of that is another',
+            metadata_of(convert_message(case, 'ctf-2', again)[1]) == metadata_of(two), '%s: version 2 made of that is another',
             fields)
         check(view(case, again) == view(case, direct) == view(case, path), '%s: other records', fields)
         got = fields_of(two)['payload']
@@ -100,8 +100,8 @@ def labels_with_underscore_match_their_options(case):
     path = os.path.join(case.path('bars'), 't')
     save_two(path, [{'type': 'preamble', 'version': 2}, {'type': 'trace-class'}, {'type': 'data-stream-class'},
                     {'type': 'event-record-class', 'name': 'e', 'payload-field-class': fields}], b'\1\2\3\0\4')
-    said_of_it, out = remark(case, 'ctf', path)
-    check('(they were changed)' in said_of_it, 'it says "%s"', said_of_it)
+    message, out = convert_message(case, 'ctf', path)
+    check('(they were changed)' in message, 'it says "%s"', message)
     check([r['fields']['v'] for r in records_of(case, out)] == [0x302, 4], 'read as %s', records_of(case, out))
 
 
@@ -135,8 +135,8 @@ def foreign_name_attributes_are_checked(case):
         save_two(path, [*plain, {'type': 'event-record-class', 'name': 'e', 'payload-field-class': fields}],
                  bytes(range(1,
                              len(members) + 1)))
-        said_of_it, out = remark(case, 'ctf', path)
-        check(words in said_of_it if words else not said_of_it, '%s: it says "%s"', members, said_of_it)
+        message, out = convert_message(case, 'ctf', path)
+        check(words in message if words else not message, '%s: it says "%s"', members, message)
         check(tuple(re.findall(r'} (\w+);', metadata_of(out))) == names, '%s: %s', members, metadata_of(out))
         check([v for r in ctf2.Trace(path).records()
                for v in r.fields['payload'].values()] == list(range(1,
@@ -145,7 +145,7 @@ def foreign_name_attributes_are_checked(case):
                ] == [p.split(b' = ')[-1] for p in view(case, path)[0][0].split(b',')], '%s: other values', members)
 
 
-def name_that_changes_a_role_is_refused(case):
+def name_that_changes_a_role_is_ignored(case):
     """A name that would give a role to a field of a packet's context, or remove one, is ignored."""
     for n, (name, role, kept, ident, words) in enumerate(
         (('_content_size', None, 'content_size', '__content_size',
@@ -161,14 +161,14 @@ def name_that_changes_a_role_is_refused(case):
         save_two(path, [{'type': 'preamble', 'version': 2}, {'type': 'trace-class'}, stream,
                         {'type': 'event-record-class', 'name': 'e', 'payload-field-class': structure(a=number(8))}],
                  b'\x18\x18\1')
-        said_of_it, out = remark(case, 'ctf', path)
-        check(words in said_of_it if words else not said_of_it, '%s, %s: it says "%s"', name, kept, said_of_it)
+        message, out = convert_message(case, 'ctf', path)
+        check(words in message if words else not message, '%s, %s: it says "%s"', name, kept, message)
         check(' %s;' % ident in metadata_of(out), '%s, %s: %s', name, kept, metadata_of(out))
         check([r['fields'] for r in records_of(case, out)] == [{'a': 1}], '%s, %s: %s', name, kept,
               records_of(case, out))
 
 
-def name_that_changes_an_option_is_refused(case):
+def name_that_changes_an_option_is_ignored_or_rejected(case):
     """A label is an option's by its name: a name that would give it to another option is not taken; what labels cannot
     tell apart is refused."""
     plain = [{'type': 'preamble', 'version': 2}, {'type': 'trace-class'}, {'type': 'data-stream-class'}]
@@ -201,7 +201,7 @@ def name_that_changes_an_option_is_refused(case):
 
 if __name__ == '__main__':
     main([
-        names_that_differ_by_underscore_stay_apart, labels_with_underscore_match_their_options,
-        many_equal_names_convert_quickly, foreign_name_attributes_are_checked, name_that_changes_a_role_is_refused,
-        name_that_changes_an_option_is_refused
+        names_that_differ_by_underscore_stay_distinct, labels_with_underscore_match_their_options,
+        many_equal_names_convert_quickly, foreign_name_attributes_are_checked, name_that_changes_a_role_is_ignored,
+        name_that_changes_an_option_is_ignored_or_rejected
     ])

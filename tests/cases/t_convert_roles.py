@@ -72,7 +72,7 @@ def with_roles(path, *context, header=(CLASS, STREAM), labels=False):
     return path
 
 
-def fields_of_several_roles_are_kept_or_reported(case):
+def roles_are_kept_reported_or_rejected_when_field_has_several(case):
     """Fields of several roles: each counts and is said again in version 2; what 1.8 cannot express is reported, or
     refused."""
     def seen(where):
@@ -116,7 +116,7 @@ def fields_of_several_roles_are_kept_or_reported(case):
     check(status == 0 and got == OF_ROLES, 'babeltrace2 shows %s: %s', got, err.decode())
 
 
-def contradicting_roles_are_refused(case):
+def contradicting_roles_are_rejected(case):
     """What a field of several roles cannot say at once is refused, in words that name it."""
     def refuses(form, words, *context, options=(), **more):
         case.number = getattr(case, 'number', 0) + 1
@@ -174,6 +174,6 @@ def several_times_in_a_header_advance_the_clock(case):
 
 if __name__ == '__main__':
     main([
-        streams_without_ids_have_id_0, fields_of_several_roles_are_kept_or_reported, contradicting_roles_are_refused,
+        streams_without_ids_have_id_0, roles_are_kept_reported_or_rejected_when_field_has_several, contradicting_roles_are_rejected,
         several_times_in_a_header_advance_the_clock
     ])

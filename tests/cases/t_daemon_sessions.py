@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 from daemon import World, numbers_of, rings_of, state  # noqa: E402
 from harness import WAYMARK, Gate, Trace, check, check_sequences, limit, main, rounds  # noqa: E402
 from t_filter import records_of  # noqa: E402
-from t_convert_ctf import seen_by_the_second  # noqa: E402
+from t_convert_ctf import second_decoding  # noqa: E402
 
 
 def kill(pid):
@@ -516,7 +516,7 @@ def ctf_2_session_survives_save_restart_and_new_layouts(case):
         path = w.session('two')['path']
         program.end()
         w('stop', 'two')
-        seen = seen_by_the_second(path)
+        seen = second_decoding(path)
         numbers = sorted(r['seq'] for (name, _), records in seen.items() for r in records if name == 'test:seq')
         check(numbers == list(range(1, 8)), 'recorded: %s', numbers)
         records = [r['fields']['seq'] for r in records_of(case, path) if r['event'] == 'test:seq']
