@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The short path of a record is aborted at each of its instructions, and its thread finds itself on another CPU."""
+"""The restartable sequence of a record is aborted at each of its instructions, also by a move to another CPU."""
 import collections
 import os
 import re
@@ -15,7 +15,7 @@ TEXT, BYTES = 'a text of some length', b'twenty bytes of data'
 
 
 def instructions(library):
-    """Offsets of the instructions of waymark_enter() from its first one."""
+    """Offsets of the instructions of waymark_enter(), relative to its first one."""
     text = subprocess.run(['objdump', '-d', '--no-show-raw-insn', '--disassemble=waymark_enter', library],
                           stdout=subprocess.PIPE, text=True, check=True).stdout
     found = [int(at, 16) for at in re.findall(r'^\s*([0-9a-f]+):\t', text, re.M)]
@@ -37,7 +37,7 @@ def aborted_at_each(case, options):
     with open(case.path('counts')) as f:
         n, hit, aborted = map(int, f.read().split())
     check(n == len(offsets) and hit > n, '%d of %d instructions, %d breakpoints hit', n, len(offsets), hit)
-    # Without restartable sequences (a kernel before 4.18, a C library before 2.35) there is no short path.
+    # Without restartable sequences (a kernel before 4.18, a C library before 2.35) the short path is not used.
     if os.environ.get('GLIBC_TUNABLES') is None:
         check(aborted > 100, 'only %d sequences were aborted', aborted)
     seen = collections.defaultdict(list)
@@ -46,9 +46,10 @@ def aborted_at_each(case, options):
             seen[record.name.split(':')[1]].append(record.fields)
     for kind in KINDS:
         numbers = [f['n'] for f in seen[kind]]
-        check(numbers == list(range(n)), '%s: the numbers are %s', kind, numbers)
+        check(numbers == list(range(n)), '%s: wrong sequence numbers %s', kind, numbers)
     check(len(seen['array']) == n, '%d arrays, not %d', len(seen['array']), n)
-    check([f['n'] for f in seen['inner']] == list(range(1, hit + 1)), 'records of the handler: %s', seen['inner'][-3:])
+    check([f['n'] for f in seen['inner']] == list(range(1, hit + 1)), 'wrong records of the signal handler: %s',
+          seen['inner'][-3:])
     for i in range(n):
         check(seen['run'][i]['twice'] == 2 * i and seen['text'][i]['text'] == TEXT, 'record %d: %s', i, seen['run'][i])
         check(seen['short_text'][i]['text'] == TEXT[:i % 16], 'record %d: %s', i, seen['short_text'][i])

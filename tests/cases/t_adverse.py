@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Programs and machines that make it hard: the program lives, the trace is whole, what was lost is counted."""
+"""Adverse applications and systems: the application survives, the trace is complete, and lost records are counted."""
 import contextlib
 import os
 import re
@@ -18,15 +18,17 @@ def close_range_of_all_descriptors_loses_no_records(case):
 
 
 def mlockall_does_not_fill_the_rings(case):
-    """128 MB for each possible CPU are not locked into memory; what the helper maps ahead in any case is half of that
-    at most."""
+    """
+    The rings have 128 MB for each possible CPU, which mlockall() must not make resident. The helper thread prefaults at
+    most half of that.
+    """
     case.checked([case.program('adverse'), 'mlockall', '2000'], ['--subbuf-size', '4M', '--num-subbuf', '32'], lost=0)
     most = 96 * 1024 * os.sysconf('SC_NPROCESSORS_CONF')
     check(case.ledger.flag(3) < most, 'the program has %d kB resident after mlockall', case.ledger.flag(3))
 
 
 def megabytes(case, options):
-    """(read, lost) of records with a megabyte each, the bytes that are there checked."""
+    """Record events of one megabyte each and check their contents. Returns (records read, records lost)."""
     result = case.record([case.program('adverse'), 'mega', '4', str(1 << 20)], options, timeout=60).ok()
     check(case.ledger.flag(0) > 0, 'the timer never fired')
     seen = 0
@@ -43,22 +45,24 @@ def megabytes(case, options):
 
 @limit(90)
 def megabyte_records_under_a_timer_complete(case):
-    """No record loops for ever. With the default sizes, which the consumer backs from the beginning, none is lost
-    either."""
-    check(megabytes(case, ())[1] == 0, 'lost with the default sizes')
+    """
+    No record is retried without end. With the default sizes no record is lost, because the consumer daemon allocates
+    those sub-buffers in advance.
+    """
+    check(megabytes(case, ())[1] == 0, 'records are lost with the default sizes')
     megabytes(case, ['--subbuf-size', '4M'])
 
 
 def string_changed_while_recorded_keeps_later_fields(case):
-    """The fields behind it stay where they are, whatever the other thread does."""
+    """Later fields keep their offsets, whatever another thread writes into the string."""
     not_under_tsan('the race is what is tested')
     result = case.record([case.program('adverse'), 'edit', str(rounds(200000))], ['--subbuf-size', '4M']).ok()
-    check(case.ledger.flag(0) > 0, 'the editor had no turn')
+    check(case.ledger.flag(0) > 0, 'the editing thread never ran')
     trace = result.trace()
     last, count = 0, 0
     for r in trace.records('test:edit'):
         check(set(r.fields['string']) <= set('x#'), 'the string holds %s', r.fields['string'][:80])
-        check(r.fields['seq'] > last and r.fields['writer'] == 1, 'the fields behind the string are torn: %s', r.fields)
+        check(r.fields['seq'] > last and r.fields['writer'] == 1, 'fields after the string are corrupt: %s', r.fields)
         last, count = r.fields['seq'], count + 1
     check(count + result.lost == rounds(200000), '%d read + %d lost, not %d', count, result.lost, rounds(200000))
 
@@ -72,23 +76,27 @@ def null_strings_are_recorded_as_null(case):
 
 
 def megabyte_strings_are_recorded_or_cut(case):
-    """Recorded whole or cut with an ellipsis, in rings of which one sub-buffer is as large as the string."""
+    """
+    A sub-buffer is as large as the string. A string that does not fit beside the other fields is cut and ends in an
+    ellipsis.
+    """
     result = case.record([case.program('adverse'), 'text', '10', str(1 << 20)]).ok()
     trace, seen = result.trace(), 0
     for line in trace.lines:
         if 'test:text' in line:
             text = line.split('text = "')[1]
-            check(len(text) < (1 << 20) and (text.rstrip('" }').endswith('\xe2\x80\xa6')), 'neither whole nor cut: %s',
-                  text[-40:])
+            check(
+                len(text) < (1 << 20) and (text.rstrip('" }').endswith('\xe2\x80\xa6')),
+                'the string is neither complete nor cut: %s', text[-40:])
             seen += 1
     check(seen + result.lost == 10, '%d read + %d lost, not 10', seen, result.lost)
-    check(seen > 0, 'every string of a megabyte was lost, none was cut to fit')
+    check(seen > 0, 'all strings of a megabyte were lost')
 
 
 @contextlib.contextmanager
 def memory_group(case, limit_bytes):
     if os.geteuid() or not os.path.exists(MEMORY + '/memory.limit_in_bytes'):
-        raise Skip('no memory control group (version 1) that we may use')
+        raise Skip('no writable memory control group (version 1)')
     group = '%s/waymark-test-%d' % (MEMORY, os.getpid())
     os.mkdir(group)
     try:
@@ -104,9 +112,11 @@ def memory_group(case, limit_bytes):
 
 
 def memory_cgroup_limit_loses_records_but_no_process(case):
-    """The program alone is in the group, not the consumer: it fills the group, then records; it must live, losses are
-    counted."""
-    not_under_tsan('it needs more memory than the group has')
+    """
+    The group contains the application but not the consumer daemon. The application fills the group and then records: it
+    must survive, and losses are counted.
+    """
+    not_under_tsan('the sanitizer needs more memory than the group has')
     with memory_group(case, 32 << 20) as group:
         script = 'echo $$ >%s/cgroup.procs && exec %s hog 200000 %d %s/memory.usage_in_bytes' % (
             group, case.program('adverse'), 32 << 20, group)
@@ -120,7 +130,9 @@ def dumped(trace):
 
 
 def full_file_system_is_reported_and_the_trace_readable(case):
-    """The trace's disk fills while the program records: it lives, `record` says so, what is on disk is readable."""
+    """
+    The file system of the trace fills while the application records. `record` reports it, and the trace is readable.
+    """
     with small_disk(case, '3M') as place:
         child = case.start([case.program('busy'), 'count', '2', '200000'], ['--subbuf-size', '64k', '--num-subbuf',
                 '4'],
@@ -128,11 +140,11 @@ def full_file_system_is_reported_and_the_trace_readable(case):
         result = case.finish(child)
         words = (result.err + result.out).lower()
         check(case.ledger.flag(2) == 2, 'the program did not run to its end')
-        check('no space' in words or 'disk' in words or 'full' in words, 'nothing says that the disk is full: %s',
+        check('no space' in words or 'disk' in words or 'full' in words, 'no message reports that the disk is full: %s',
               words[-800:])
         trace = result.trace()
         check(trace.count() > 100, 'only %d records on a disk of 3 MB', trace.count())
-        # The state dump has a stream of its own, which may find the disk full as well.
+        # The state dump has its own stream, which can lose records to the full disk, too.
         all_of_it = dumped(case.record([case.program('types')]).trace())
         check(all_of_it > 5, 'a state dump has %d records', all_of_it)
         check_sequences(trace, case.ledger, result.lost - (all_of_it - dumped(trace)))
@@ -140,7 +152,7 @@ def full_file_system_is_reported_and_the_trace_readable(case):
 
 @limit(100)
 def records_single_stepped_by_gdb_are_complete(case):
-    """Every instruction of several records, one by one: they are recorded all the same."""
+    """gdb steps through every instruction of several records. All of them are complete."""
     need('gdb')
     script = case.path('script')
     steps = 3000 if PERCENT < 100 else 30000

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The same program, built in every way that people build programs: each time every event of it is recorded."""
+"""One program, built with different compilers, languages and options: each build records all its events."""
 import collections
 import glob
 import os
@@ -33,7 +33,7 @@ WAYS = {
 
 def library(name):
     found = [p for p in glob.glob(os.path.join(BUILD, '**', name), recursive=True) if '.p' + os.sep not in p]
-    check(found, 'there is no %s below %s', name, BUILD)
+    check(found, 'no file %s below %s', name, BUILD)
     return found[0]
 
 
@@ -60,21 +60,26 @@ def one_way(case, compiler, way, language=()):
     check(result.status == 0, '%s: status %d: %s', name, result.status, result.err[-800:])
     count = collections.Counter(r.name for r in result.trace().records())
     for event in EVENTS:
-        check(count[event] == 3, '%s: %d records of %s, not 3; there are %s', name, count[event], event, dict(count))
+        check(count[event] == 3, '%s: %d records of %s, not 3; all records: %s', name, count[event], event, dict(count))
     return True
 
 
 def every_way(case, compiler, ways, languages=((),), always=1):
-    """All of the ways in a long run; in a short one the first `always` and two more. Three may be impossible here."""
+    """
+    Try all ways in a long run; the first `always` and two others in a short run. In a long run three may be missing on
+    this machine.
+    """
     if not shutil.which(compiler):
         raise Skip(compiler + ' is not installed')
     if 'sanitize' in FEATURES:
-        raise Skip('a sanitized library goes with sanitized programs only')
+        raise Skip('a sanitized library needs sanitized programs')
     wanted = [(way, language) for way in ways for language in languages]
     if PERCENT < 100:
         wanted = wanted[:always] + case.random.sample(wanted[always:], 2)
     done = [w for w in wanted if one_way(case, compiler, *w)]
-    check(len(done) >= (len(wanted) - 3 if PERCENT >= 100 else always), 'this machine can build only %s', done)
+    check(
+        len(done) >= (len(wanted) - 3 if PERCENT >= 100 else always), 'only these builds succeed on this machine: %s',
+        done)
     print('# %s: %s' % (compiler, ' '.join('-'.join([way, *language]) for way, language in done)))
 
 
@@ -100,14 +105,16 @@ def program_built_by_clangxx_is_recorded(case):
 
 @limit(100)
 def program_built_for_aarch64_is_recorded(case):
-    """The library itself, for another instruction set: its program, emulated, is recorded by this machine's `waymark`,
-    value by value."""
+    """
+    libwaymark and the program run for another instruction set under an emulator. This machine's `waymark` records the
+    correct values.
+    """
     compiler, emulator = 'aarch64-linux-gnu-gcc', 'qemu-aarch64'
     for tool in (compiler, emulator):
         if not shutil.which(tool):
             raise Skip(tool + ' is not installed')
     if 'sanitize' in FEATURES:
-        raise Skip('a sanitized waymark adds nothing to it')
+        raise Skip('the emulated program is not sanitized')
     parts = [path for folder in ('tracer', 'schema', 'wire', 'base', 'ring')
              for path in sorted(glob.glob(os.path.join(ROOT, 'src', folder, '*.[cS]')))]
     parts += [os.path.join(ROOT, 'src', 'filter', name) for name in ('program.c', 'run.c')]

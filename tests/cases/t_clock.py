@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The clock of a session without the kernel domain: chosen, shown, saved, kept over restarts, or refused."""
+"""
+The clock of a session without the kernel domain: it is selected, shown, saved, and kept over restarts, or rejected.
+"""
 import json
 import os
 import re
@@ -42,13 +44,13 @@ def clock_is_shown_saved_and_kept(case):
         program = w.scripted()
         program('emit 3')
         os.kill(w.sessiond(), signal.SIGKILL)
-        w.wait(lambda: not w.sessiond(), 'the session daemon to be gone')
+        w.wait(lambda: not w.sessiond(), 'the session daemon to end')
         w('list')
         w.wait_apps([program.pid])
         program('emit 3')
         program.end()
         for clock in wanted:
-            check(w.session(clock)['clock'] == clock, 'the next session daemon does not know %s', clock)
+            check(w.session(clock)['clock'] == clock, 'session %s has another clock after the restart', clock)
             path = w.stop(clock)['path']
             w('destroy', clock)
             found = numbers_and_times(path)
@@ -59,7 +61,7 @@ def clock_is_shown_saved_and_kept(case):
 
 
 def counter_is_the_default_clock_where_available(case):
-    """The counter where this machine has it: without the kernel domain nothing else decides."""
+    """A session without the kernel domain uses the counter if this machine has a usable one."""
     with World(case) as w:
         w('create', 'one')
         clock = w.session('one')['clock']
@@ -85,7 +87,7 @@ def record_option_selects_the_clock(case):
     for clock in available():
         done = case.record([case.program('procs'), 'leaf', '20'], ['--clock', clock]).ok()
         words = 'name = "%s"' % NAMES[clock][0]
-        check(all(words in text for text in metadata(done.directory)), '%s: another clock', clock)
+        check(all(words in text for text in metadata(done.directory)), '%s: the metadata has another clock', clock)
         check(done.lost == 0 and len(numbers_and_times(done.directory)) >= 20, '%s: %s', clock, done.err)
 
 

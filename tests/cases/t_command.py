@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The command itself: what it says, what it returns, what it leaves behind."""
+"""`waymark record`: its messages, its exit status and the files that it leaves behind."""
 import json
 import os
 import signal
@@ -14,7 +14,7 @@ from harness import WAYMARK, Skip, check, check_sequences, communicated, finishe
 def prints(result, *words):
     text = (result.err + result.out).lower()
     for word in words:
-        check(any(w in text for w in word.split('|')), 'it does not say "%s": %s', word,
+        check(any(w in text for w in word.split('|')), '"%s" is not printed: %s', word,
               (result.err + result.out)[-800:])
 
 
@@ -28,11 +28,11 @@ def signal_of_killed_program_is_in_the_status(case):
 
 
 def summary_is_one_line(case):
-    """For people: one line with records, lost, bytes, path."""
+    """Without --json the summary is one line with records, lost records and path."""
     child = case.start([case.program('procs'), 'leaf', '5'], json_summary=False)
     result = case.finish(child).ok()
     lines = [line for line in (result.err + result.out).splitlines() if line.strip()]
-    check(len(lines) == 1, 'more or less than one line: %s', lines)
+    check(len(lines) == 1, 'the summary is not one line: %s', lines)
     check('lost' in lines[0] and result.directory in lines[0] and 'record' in lines[0], 'the summary is: %s', lines[0])
 
 
@@ -40,15 +40,16 @@ def json_summary_has_counts_and_path(case):
     result = case.record([case.program('procs'), 'leaf', '5']).ok()
     for key in ('records', 'lost', 'bytes', 'path'):
         check(key in result.summary, 'the summary has no `%s`: %s', key, result.summary)
-    check(os.path.realpath(result.summary['path']) == os.path.realpath(result.directory), 'path is %s',
+    check(os.path.realpath(result.summary['path']) == os.path.realpath(result.directory), '`path` is %s',
           result.summary['path'])
     size = sum(os.path.getsize(os.path.join(top, f)) for top, _, files in os.walk(result.directory) for f in files)
-    check(abs(result.summary['bytes'] - size) <= size * 0.5, 'bytes is %s, the files have %d', result.summary['bytes'],
-          size)
+    check(
+        abs(result.summary['bytes'] - size) <= size * 0.5, '`bytes` is %s, but the files have %d bytes',
+        result.summary['bytes'], size)
 
 
 def lost_records_are_reported_with_the_option(case):
-    """What was lost is shown with the option that would have avoided it."""
+    """The warning about lost records names the option that avoids the loss."""
     child = case.start([case.program('busy'), 'count', '2', '100000'], ['--subbuf-size', '4k', '--num-subbuf', '2'],
                        json_summary=False)
     result = case.finish(child).ok()
@@ -56,7 +57,9 @@ def lost_records_are_reported_with_the_option(case):
 
 
 def interrupt_of_process_group_leaves_complete_trace(case):
-    """Ctrl-C reaches the whole foreground group: the program ends as it likes, the trace is whole."""
+    """
+    Ctrl-C signals the whole foreground process group. The application ends in its own way, and the trace is complete.
+    """
     child = case.start([case.program('procs'), 'forever'])
     wait_for(lambda: case.ledger.flag(0) and case.ledger.begun() > 50, 'the program to record')
     os.killpg(child.pid, signal.SIGINT)
@@ -65,7 +68,7 @@ def interrupt_of_process_group_leaves_complete_trace(case):
 
 
 def interrupt_of_record_is_forwarded(case):
-    """SIGINT or SIGTERM sent to `waymark record` only is handed on to the program."""
+    """`waymark record` forwards SIGINT and SIGTERM to the program."""
     for sig in (signal.SIGINT, signal.SIGTERM):
         case.ledger.set_flag(0, 0)
         child = case.start([case.program('procs'), 'forever'])
@@ -94,9 +97,9 @@ def program_that_is_not_executable_is_reported(case):
 
 
 def program_without_tracepoints_runs_and_hint_is_printed(case):
-    """Said so, with the hint what to link; the program runs all the same."""
+    """The warning names what the program must be linked with. The program runs nevertheless."""
     result = case.record(['sh', '-c', 'exit 4']).ok(4)
-    check(result.summary.get('instrumented') is False, 'the summary does not say so: %s', result.summary)
+    check(result.summary.get('instrumented') is False, '`instrumented` is not false: %s', result.summary)
     result = case.record(['sh', '-c', 'exit 4'], json_summary=False).ok(4)
     prints(result, 'instrument', '-lwaymark|pkg-config|waymark/trace.h')
 
@@ -108,7 +111,10 @@ def unwritable_output_directory_is_reported(case):
 
 
 def missing_interpreter_is_reported_and_leaves_no_trace(case):
-    """A program that cannot be executed after all: said so, and no trace stays behind."""
+    """
+    exec() fails after the checks of the file have passed. The error is reported, and the new trace directory is
+    removed.
+    """
     script = case.path('script')
     with open(script, 'w') as f:
         f.write('#!/nowhere/interpreter\n')
@@ -116,10 +122,10 @@ def missing_interpreter_is_reported_and_leaves_no_trace(case):
     result = case.record([script])
     check(result.status == 1, 'status %d', result.status)
     prints(result, 'cannot run')
-    check(not os.path.exists(result.directory), '%s stayed behind', result.directory)
+    check(not os.path.exists(result.directory), '%s is left behind', result.directory)
     os.mkdir(case.path('there'))
     result = case.record([script], output=case.path('there'))
-    check(os.listdir(case.path('there')) == [], 'in the directory: %s', os.listdir(case.path('there')))
+    check(os.listdir(case.path('there')) == [], 'the directory holds %s', os.listdir(case.path('there')))
 
 
 def output_directory_that_is_not_empty_is_refused(case):
@@ -131,7 +137,7 @@ def output_directory_that_is_not_empty_is_refused(case):
     check(result.status == 1 or result.status == 2, 'status %s', result.status)
     prints(result, 'empty')
     check(os.listdir(place) == ['thing'] and slurp(os.path.join(place, 'thing')) == 'mine', 'the directory was touched')
-    check(not case.ledger.read(), 'the program was started nevertheless')
+    check(not case.ledger.read(), 'the program was started')
 
 
 def empty_output_directory_is_used(case):
@@ -154,16 +160,16 @@ def trace_files_are_private_to_the_user(case):
 def unmatched_pattern_is_reported(case):
     result = case.record([case.program('procs'), 'leaf', '5'], ['-e', 'test:sek']).ok()
     prints(result, 'test:sek', 'test:seq')
-    check(not list(result.trace().records('test:seq')), 'records that nobody asked for')
+    check(not list(result.trace().records('test:seq')), 'test:seq is recorded but not enabled')
 
 
 def patterns_select_events(case):
     result = case.record([case.program('busy'), 'texts', '1', '20'], ['-e', 'test:seq']).ok()
     check(result.trace().count() == 0 or not list(result.trace().records('test:text')), 'test:text is in the trace')
     result = case.record([case.program('busy'), 'texts', '1', '20'], ['-e', 'te*:t*']).ok()
-    check(len(list(result.trace().records('test:text'))) == 20, 'te*:t* did not choose test:text')
+    check(len(list(result.trace().records('test:text'))) == 20, 'te*:t* did not select test:text')
     result = case.record([case.program('busy'), 'texts', '1', '20'], ['-e', 'nothing:here', '-e', 'test:text']).ok()
-    check(len(list(result.trace().records('test:text'))) == 20, 'two patterns did not choose test:text')
+    check(len(list(result.trace().records('test:text'))) == 20, 'the second pattern did not select test:text')
     prints(result, 'nothing:here')
 
 
@@ -183,8 +189,8 @@ def usage_errors_return_status_2(case):
                       ['record', '-c', 'nosuchcontext', '--', 'true']):
         done = finished([WAYMARK] + arguments, capture_output=True, text=True, cwd=case.directory)
         check(done.returncode == 2, '%s: status %d', arguments, done.returncode)
-        check(done.stderr.strip(), '%s: nothing said', arguments)
-    # what is of the kernel's events alone, and none are named
+        check(done.stderr.strip(), '%s: no message', arguments)
+    # options that need kernel events, without any kernel event
     for option in (['--program-only'], ['--kernel-filter', 'prev_tid == 1'], ['--syscall-arguments', 'text'],
                    ['--syscall-arguments', 'none'], ['-c', 'prio'], ['-c', 'vpid', '-c', 'tid']):
         done = finished([WAYMARK, 'record', *option, '--', 'touch', 'it_ran'], capture_output=True, text=True,
@@ -193,42 +199,42 @@ def usage_errors_return_status_2(case):
               done.stderr)
         check(not os.path.exists(case.path('it_ran')), '%s: the program was run', option)
     check('record' in finished([WAYMARK, 'recrod'], capture_output=True, text=True).stderr,
-          'a misspelt command does not get the nearest one')
+          'the error about a misspelt command does not suggest the nearest one')
 
 
 def record_leaves_no_file_process_or_memory(case):
-    """No file in the usual places for runtime directories, no process, no shared memory."""
+    """Runtime directories, processes and shared memory are removed."""
     places = [p for p in ('/run/waymark', '/run/user/%d' % os.getuid(), '/tmp', '/dev/shm') if os.path.isdir(p)]
     before = {p: set(os.listdir(p)) for p in places}
     case.record([case.program('procs'), 'leaf', '5']).ok()
     for place in places:
         fresh = {n for n in set(os.listdir(place)) - before[place] if 'waymark' in n.lower()}
-        # What belongs to somebody else who records at this moment goes away.
-        wait_for(lambda: not fresh & set(os.listdir(place)), 'what was left in %s: %s' % (place, fresh))
+        # Files of another user's recording disappear when that recording ends.
+        wait_for(lambda: not fresh & set(os.listdir(place)), 'the files in %s to be removed: %s' % (place, fresh))
 
 
 def disabled_library_starts_no_thread(case):
-    """WAYMARK_DISABLE: no thread, no file, nothing."""
+    """WAYMARK_DISABLE: the library starts no thread and records nothing."""
     done = finished(['sh', '-c', '%s leaf 1 && ls /proc/self/task | wc -l' % case.program('procs')],
                     env=dict(case.env, WAYMARK_DISABLE='1'), capture_output=True, text=True)
     check(done.returncode == 0, 'status %d', done.returncode)
     result = case.record([case.program('procs'), 'leaf', '5'], env={'WAYMARK_DISABLE': '1'}).ok()
-    check(not list(result.trace().records('test:seq')), 'records in spite of WAYMARK_DISABLE')
+    check(not list(result.trace().records('test:seq')), 'test:seq is recorded in spite of WAYMARK_DISABLE')
 
 
 def default_directory_is_below_trace_dir(case):
-    """Without -o: below WAYMARK_TRACE_DIR, and the summary says where."""
+    """Without -o the trace is below WAYMARK_TRACE_DIR, and the summary has its path."""
     done = finished([WAYMARK, 'record', '--json', '--', case.program('procs'), 'leaf', '5'],
                     env=dict(case.env, WAYMARK_TRACE_DIR=case.path('traces'),
                              HOME=case.directory), capture_output=True, text=True)
     check(done.returncode == 0, 'status %d: %s', done.returncode, done.stderr)
     summary = json.loads(done.stdout[done.stdout.index('{'):])
-    check(os.path.realpath(summary['path']).startswith(os.path.realpath(case.path('traces'))), 'path is %s',
+    check(os.path.realpath(summary['path']).startswith(os.path.realpath(case.path('traces'))), '`path` is %s',
           summary['path'])
 
 
 def default_directories_of_one_second_are_distinct(case):
-    """Runs that begin in the same second, side by side and one after the other: each has a trace of its own."""
+    """Recordings that start in the same second have different directories."""
     env = dict(case.env, WAYMARK_TRACE_DIR=case.path('many'))
     command = [WAYMARK, 'record', '--json', '--', case.program('procs'), 'leaf', '5']
     children = [

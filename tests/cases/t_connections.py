@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """
-Foreign connections: each socket of the daemons gets each message type of each protocol: random bytes, truncated, of a
-wrong version, with a random body. Sessions, daemons and counts stay as they are.
+Invalid messages. Each socket of the daemons receives each message type of each protocol: as random bytes, truncated,
+with a wrong version, and with a random body. Sessions, daemons and counts do not change.
 """
 import contextlib
 import os
@@ -22,7 +22,7 @@ from harness import WAIT_S, Gate, check, communicated, limit, main, slurp, wait_
 from processes import state  # noqa: E402
 
 PROTOCOLS = {'wire.h': 'wmk_msg', 'ctl.h': 'wmk_ctl_type', 'consumerd.h': 'wmk_consumerd_type'}
-HELD = 20                            # connections that stay open; more than the consumer daemon keeps
+HELD = 20                            # connections that stay open: more than the consumer daemon accepts at a time
 HELLO, LIST = 0x202, 0x219           # enum wmk_consumerd_type
 
 
@@ -31,14 +31,16 @@ def header(name):
 
 
 def sockets():
-    """Names of all sockets, as the protocols' headers define them."""
+    """Names of all sockets, from the headers of the protocols."""
     found = [s for name in PROTOCOLS for s in re.findall(r'#define WMK_\w+_SOCKET "([\w.-]+)"', header(name))]
     check(len(found) >= 4, 'sockets: %s', found)
     return found
 
 
 def types():
-    """Numbers of all message types, from the enumerations in the protocols' headers and their lists of requests."""
+    """
+    Numbers of all message types, from the enumerations of the protocols' headers and from their lists of requests.
+    """
     found = []
     for name, enum in PROTOCOLS.items():
         body = re.search(r'enum %s \{(.*?)\};' % enum, header(name), re.S)
@@ -57,7 +59,9 @@ def types():
 
 
 def messages(random, kind):
-    """What is sent, on a connection each. (No message has a body of that length, so none is valid by chance.)"""
+    """
+    The data to send, each on its own connection. No message type has a body of this length, so none is valid by chance.
+    """
     body = random.randbytes(random.randrange(900, 1100))
     whole = hostile.frame(kind, body)
     return {'random bytes': random.randbytes(100),
@@ -70,7 +74,7 @@ def messages(random, kind):
 
 
 def send_all(path, random):
-    """Each on a connection of its own. Returns how many."""
+    """Send each message on its own connection. Returns the number of connections."""
     n = 0
     for kind in types():
         for data in messages(random, kind).values():
@@ -83,7 +87,7 @@ def send_all(path, random):
 
 @contextlib.contextmanager
 def held_open(path, random):
-    """Connections that have sent nothing, random bytes, or half a message, and stay."""
+    """Keep connections open that have sent nothing, random bytes, or a truncated message."""
     held = [hostile.connect(path) for _ in range(HELD)]
     for i, s in enumerate(held):
         hostile.send(s, (b'', random.randbytes(100), hostile.frame(HELLO, b'half', length=1000))[i % 3])
@@ -96,7 +100,7 @@ def held_open(path, random):
 
 def check_daemons_unchanged(w, daemons, name):
     now = {pid: comm for pid, comm in w.daemons().items() if state(pid) not in ('Z', None)}
-    check(now == daemons, '%s: the daemons were %s, and are %s', name, daemons, now)
+    check(now == daemons, '%s: the daemons changed from %s to %s', name, daemons, now)
 
 
 @limit(120)
@@ -108,17 +112,17 @@ def foreign_messages_change_nothing(case):
         executable = os.path.join(os.path.dirname(SESSIOND), 'waymark-consumerd')
         kernel = subprocess.Popen([executable, '--kernel', '--rundir', w.rundir], env=w.env,
                                   stderr=subprocess.DEVNULL, start_new_session=True)
-        # it is listed once it has its environment, which is a moment after exec()
+        # it is listed when its environment is readable, shortly after exec()
         w.wait(lambda: kernel.pid in w.daemons(), 'the kernel consumer daemon to be listed')
         sent = 0
         for name in sockets():
             path = os.path.join(w.rundir, name)
-            w.wait(lambda: os.path.exists(path), '%s to be there' % name)
+            w.wait(lambda: os.path.exists(path), '%s to exist' % name)
             daemons = w.daemons()
             sent += send_all(path, case.random)
             with held_open(path, case.random):
                 program('emit 100')
-                # a user has 32 clients at most: those that have closed count until the session daemon reads their end
+                # A user may have 32 clients. A closed connection counts until the session daemon has read its end.
                 w.wait(lambda: w('list', status=None).status == 0, 'the session daemon to answer a client')
                 check_daemons_unchanged(w, daemons, name)
         print('# %d connections' % sent, flush=True)
@@ -128,7 +132,7 @@ def foreign_messages_change_nothing(case):
         program('emit 100')
         check(w('stop', 's').err.count('consumer') == 0, 'stop reports a consumer daemon')
         ended = w('destroy', 's')
-        # A message of another version to the socket of applications is that of an application that is refused.
+        # The session daemon counts a sender of another version on app.sock as a rejected application.
         refused = re.compile(r'a process \(pid \d+, uid \d+\) was not recorded: the session daemon refused it')
         others = [line for line in ended.err.splitlines() if not refused.search(line)]
         check('warning' not in str(others) and 'failed' not in str(others), 'destroy reports: %s', ended.err)
@@ -136,7 +140,7 @@ def foreign_messages_change_nothing(case):
 
 @limit(120)
 def daemons_restart_while_foreign_connections_are_open(case):
-    """A new session daemon takes over the consumer daemon that others are connected to, and all is recorded."""
+    """A new session daemon adopts the consumer daemon while that has foreign connections. No record is lost."""
     with World(case) as w:
         w.begin('s')
         program = w.scripted()
@@ -149,14 +153,14 @@ def daemons_restart_while_foreign_connections_are_open(case):
             w.wait_apps([program.pid])
             program('emit 100')
             w('list')
-            check(w.consumerd() == consumer, 'the consumer daemon is another one')
+            check(w.consumerd() == consumer, 'the consumer daemon is another process')
             _session, trace = w.end('s', lost=0)
         check(sum(map(len, numbers_of(trace).values())) == 300, 'the trace has %s', numbers_of(trace))
 
 
 @limit(60)
 def foreign_connections_are_closed(case):
-    """The consumer daemon closes a connection that does not greet as a session daemon does, at once or after 5 s."""
+    """The consumer daemon closes a connection that does not send a session daemon's greeting, at once or after 5 s."""
     with World(case) as w:
         w.begin('s')
         w.scripted()('emit 1')
@@ -166,14 +170,17 @@ def foreign_connections_are_closed(case):
         for data in (b'', junk, hostile.frame(LIST), hostile.frame(HELLO, junk)):
             s = hostile.connect(path)
             hostile.send(s, data)
-            check(hostile.answer(s) is None, 'it is answered after %d bytes', len(data))
+            check(hostile.answer(s) is None, 'the consumer daemon answered %d bytes', len(data))
             s.close()
         w('destroy', 's')
 
 
 @limit(60)
 def reason_is_reported_when_consumer_daemon_is_taken_over(case):
-    """A process of the same user that greets as a session daemon is one, as far as the consumer daemon can know."""
+    """
+    The consumer daemon cannot distinguish a session daemon from another process of the same user that sends its
+    greeting.
+    """
     with World(case) as w:
         w.begin('s')
         w.scripted()('emit 1')
@@ -182,9 +189,10 @@ def reason_is_reported_when_consumer_daemon_is_taken_over(case):
         greeting = struct.pack('<I16sQ', 16, b'waymark-sessiond', os.getpid())
         hostile.send(s, hostile.frame(HELLO, greeting))
         kind, _body = hostile.answer(s)
-        check(kind == HELLO, 'it is answered by a message of type %#x', kind)
+        check(kind == HELLO, 'the answer has type %#x', kind)
         for words in (w('stop', 's').err, w('destroy', 's').err):
-            check(re.search(r'not everything .* written: .*another session daemon', words), 'no reason: %s', words)
+            check(re.search(r'not everything .* written: .*another session daemon', words), 'the reason is missing: %s',
+                  words)
         s.close()
         os.kill(consumer, signal.SIGTERM)
         w.wait(lambda: state(consumer) in ('Z', None), 'the consumer daemon to end')
@@ -192,7 +200,7 @@ def reason_is_reported_when_consumer_daemon_is_taken_over(case):
 
 @limit(60)
 def foreign_messages_do_not_disturb_record(case):
-    """The same, to `waymark record --private`, which is the session daemon of its applications."""
+    """The same messages to `waymark record --private`, which is the session daemon of its applications."""
     gate = Gate(case.path('gate'))
     script = 'echo $WAYMARK_RUNDIR >%s.part; mv %s.part %s; read word <%s; exec "$0" leaf 30'
     script %= (*[case.path('rundir')] * 3, gate.path)
@@ -209,7 +217,7 @@ def foreign_messages_do_not_disturb_record(case):
 
 @limit(120)
 def foreign_session_daemon_does_not_disturb_application(case):
-    """What listens at app.sock answers a registration with such messages, before and after WELCOME."""
+    """The listener at app.sock answers a registration with such messages, before or after WELCOME."""
     rundir = case.short('run')
     os.mkdir(rundir, 0o700)
     env = dict(case.env, WAYMARK_RUNDIR=rundir)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`waymark convert`: each form, read back by somebody else's parser, has what `waymark view --json` has."""
+"""`waymark convert`: an independent parser reads each format back and finds the values of `waymark view --json`."""
 import csv
 import io
 import json
@@ -24,7 +24,7 @@ def drawn_name(record):
 
 
 def converted(case, form, path, *options, status=0):
-    """What comes out, as bytes."""
+    """The converted trace as bytes."""
     out = case.path('converted')
     got, _, err = read(case, [WAYMARK, 'convert', '--to', form, '-o', out, *options, path])
     check(got == status, 'convert --to %s %s: status %d: %s', form, path, got, err[-500:].decode())
@@ -33,7 +33,7 @@ def converted(case, form, path, *options, status=0):
 
 
 def corpus_and_recordings(case):
-    """Paths: of the corpus, in short runs of a part of it, and three recordings."""
+    """Yields paths of traces: the corpus (a sample of it in a short run) and three recordings."""
     for trace in corpus18.GOOD if PERCENT >= 100 else case.random.sample(corpus18.GOOD, 40):
         path = case.path(trace.name)
         if not os.path.exists(path):
@@ -41,7 +41,7 @@ def corpus_and_recordings(case):
         yield path
     yield case.record([case.program('busy'), 'count', '3', '50', '0'],
                       ['-c', 'vpid', '-c', 'vtid', '-c', 'procname']).ok().directory
-    # by the first thread
+    # the main thread records
     yield case.record([case.program('procs'), 'leaf', '20'],
                       ['-c', 'vpid', '-c', 'vtid', '-c', 'procname']).ok().directory
     yield case.record([case.program('types')]).ok().directory
@@ -54,14 +54,14 @@ def ns_of(record):
 
 @limit(300)
 def text_and_json_equal_view(case):
-    """text and json are what `view` prints."""
+    """The formats text and json equal the output of `view`."""
     for path in corpus_and_recordings(case):
         check(
             converted(case, 'json', path).splitlines() == read(case, [WAYMARK, 'view', '--json', path])[1],
-            '%s: other JSON', path)
+            '%s: the JSON differs', path)
         check(
-            converted(case, 'text', path).splitlines() == read(case, [WAYMARK, 'view', path])[1], '%s: other text',
-            path)
+            converted(case, 'text', path).splitlines() == read(case, [WAYMARK, 'view', path])[1],
+            '%s: the text differs', path)
 
 
 def same_cell(cell, value):
@@ -91,7 +91,7 @@ def csv_equals_view(case):
         check(
             len(rows) == len(records) and all(len(row) == len(head) for row in rows), '%s: %d rows, %d records', path,
             len(rows), len(records))
-        if names_twice(case, path):                  # (JSON loses one of them: t_values.py)
+        if names_twice(case, path):                  # JSON keeps one of them: t_values.py
             continue
         for row, record in zip(rows, records):
             cells = dict(zip(head[4:], row[4:]))
@@ -101,8 +101,8 @@ def csv_equals_view(case):
                     or {}).items()}
             for name, value in wanted.items():
                 check(same_cell(cells.get(name), value), '%s: %s is %r, not %r', path, name, cells.get(name), value)
-            check(all(cell == '' for name, cell in cells.items() if name not in wanted), '%s: %s has more than %s',
-                  path, cells, wanted)
+            check(all(cell == '' for name, cell in cells.items() if name not in wanted),
+                  '%s: %s has other cells than %s', path, cells, wanted)
 
 
 @limit(300)
@@ -132,12 +132,14 @@ def trace_event_format_equals_view(case):
                 check(event['pid'] == who['vpid'] and event['tid'] == who.get('vtid', who['vpid']), '%s: %s on %s',
                       path, record, event)
                 if who.get('procname'):
-                    called.setdefault((event['pid'], event['tid']), who['procname'])     # (the first name stays)
-        check(called.items() <= names.items(), '%s: threads are called %s, not %s', path, names, called)
+                    called.setdefault((event['pid'], event['tid']), who['procname'])     # the first name stays
+        check(called.items() <= names.items(), '%s: threads have the names %s, not %s', path, names, called)
 
 
 def plain(value):
-    """As an annotation is: labels are texts, and floats that JSON does not have are floats."""
+    """
+    The value as a debug annotation holds it: a label is a string, and a float that JSON cannot express is a float.
+    """
     if is_enum(value):
         return value['label'] if value['label'] is not None else value['value']
     if isinstance(value, dict):
@@ -149,7 +151,7 @@ def plain(value):
 
 def alike(got, wanted):
     if got is None:
-        return wanted in ({}, [], None)                 # an annotation without a value: there is nothing in it
+        return wanted in ({}, [], None)                 # an empty annotation
     if isinstance(wanted, dict):
         return isinstance(got, dict) and list(got) == list(wanted) and all(
             alike(got[name], wanted[name]) for name in wanted)
@@ -161,7 +163,7 @@ def alike(got, wanted):
 
 
 def names_twice(case, path):
-    """Has some structure two members of one name? (`_a` and `a` are shown alike.)"""
+    """Does a structure have two members of one name? (`_a` and `a` are shown with the same name.)"""
     found = []
 
     def look(pairs):
@@ -173,7 +175,7 @@ def names_twice(case, path):
 
 @limit(300)
 def perfetto_trace_equals_view(case):
-    """By protoc, with a definition that knows nothing of our encoder; as a viewer needs it."""
+    """protoc decodes the trace with a definition that is independent of our encoder."""
     need('protoc')
     drawn = processes = 0
     for path in corpus_and_recordings(case):
@@ -206,11 +208,11 @@ def perfetto_trace_equals_view(case):
                 drawn += 1
                 if who.get('procname'):
                     called = names.setdefault((event['pid'], event['tid']), who['procname'])
-                    check(event['thread_name'] == called, '%s: the thread is called %s, not %s', path,
+                    check(event['thread_name'] == called, '%s: the thread has the name %s, not %s', path,
                           event['thread_name'], called)
-                    # A process is called as its first thread is.
+                    # A process has the name of its main thread.
                     if event['pid'] == event['tid']:
-                        check(event['process_name'] == called, '%s: the process is called %s, not %s', path,
+                        check(event['process_name'] == called, '%s: the process has the name %s, not %s', path,
                               event['process_name'], called)
                         processes += 1
     check(processes > 10, 'only %d records have a process with a name', processes)
@@ -218,7 +220,10 @@ def perfetto_trace_equals_view(case):
 
 
 def steps_of(thread):
-    """What one thread of spans.c draws: (type, name, what it has), in order; a counter's value is what it has."""
+    """
+    Items that one thread of spans.c produces, in order: (type, name, fields). For a counter the third item is its
+    value.
+    """
     yield 'begin', 'spans:job', {'thread': thread}
     for n in range(3):
         yield 'begin', 'spans:step', {'thread': thread, 'round': n}
@@ -241,13 +246,13 @@ SPANS = '$event == "spans:*"'
 
 
 def drawn_by_chrome(case, path, *options):
-    """[(type, name, what it has, pid, tid)]"""
+    """[(type, name, fields, pid, tid)]"""
     types = {'i': 'instant', 'B': 'begin', 'E': 'end', 'C': 'counter'}
     events = [
         e for e in json.loads(converted(case, 'chrome', path, *options).decode())['traceEvents'] if e['ph'] != 'M'
     ]
     for e in events:
-        check(e['ph'] != 'C' or list(e['args']) == ['value'], 'a counter has more than its value: %s', e)
+        check(e['ph'] != 'C' or list(e['args']) == ['value'], 'a counter has other arguments than its value: %s', e)
     return [(types[e['ph']], e['name'], e['args']['value'] if e['ph'] == 'C' else e.get('args', {}).get('fields', {}),
              e['pid'], e['tid']) for e in events]
 
@@ -260,7 +265,7 @@ def drawn_by_perfetto(case, path, *options):
         if e['type'] == 'begin':
             open_spans.setdefault(who, []).append(name)
         elif e['type'] == 'end':
-            name = open_spans[who].pop()                # (an end has no name there: it closes the innermost)
+            name = open_spans[who].pop()  # an end has no name in Perfetto's format: it closes the innermost span
         what = {key: value for key, value in e['args'].items() if not key.startswith('$')}
         drawn.append((e['type'], e['track'] if e['type'] == 'counter' else name,
                       e['value'] if e['type'] == 'counter' else what, *who))
@@ -274,14 +279,19 @@ def same_drawing(drawn, wanted):
 
 
 def spans_and_counters_are_on_thread_tracks(case):
-    """Spans on the lines of their threads, counters with their values, in C and in C++; also where ends are missing."""
+    """
+    Spans are on the tracks of their threads and counters have their values, in C and in C++. Missing begins and ends
+    are handled.
+    """
     contexts = ['-c', 'vpid', '-c', 'vtid', '-c', 'procname']
     for program in ('spans', 'spans_cxx'):
         if not os.path.exists(case.program(program)):
             continue
         path = case.record([case.program(program)], ['-e', 'spans:*', *contexts]).ok().directory
         text = b'\n'.join(read(case, [WAYMARK, 'view', '-f', 'emf', '-n', 'none', path])[1])
-        check(text.count(b' waymark:begin ') == text.count(b'_begin:') > 8, 'begins are not marked: %s', text[:300])
+        check(
+            text.count(b' waymark:begin ') == text.count(b'_begin:') > 8, 'begins of spans are not marked: %s',
+            text[:300])
         numbers = {
             r['fields']['thread']: r['context']['vtid'] for r in records_of(case, path)
             if r['event'] == 'spans:job_begin'
@@ -289,7 +299,7 @@ def spans_and_counters_are_on_thread_tracks(case):
         check(len(numbers) == 2, 'threads: %s', numbers)
         for draws in (drawn_by_chrome, drawn_by_perfetto):
             drawn = draws(case, path, '--filter', SPANS)
-            check(len({pid for *_, pid, _ in drawn}) == 1, 'processes of %s', drawn)
+            check(len({pid for *_, pid, _ in drawn}) == 1, 'not one process: %s', drawn)
             for thread, tid in numbers.items():
                 wanted = list(
                     steps_of(thread)) + ([('begin', 'spans:endless', {'why': 'it is the last'})] if thread == 0 else [])
@@ -301,7 +311,7 @@ def spans_and_counters_are_on_thread_tracks(case):
                 map(repr,
                     (w[:2] + (float(w[2]), ) for thread in numbers for w in steps_of(thread) if w[0] == 'counter')))
             check(counted == wanted, '%s: counters are %s, not %s', draws.__name__, counted, wanted)
-            # Ends of the inner ones are lost: they end with what is around them. Begins are lost: ends are instants.
+            # An inner span without an end ends with the span around it. An end without a begin is an instant.
             drawn = draws(case, path, '--filter', SPANS + ' && $event != "*step_end" && $event != "*read_end"')
             kinds = [d[0] for d in drawn if d[4] == numbers[1] and d[0] != 'counter']
             check(
@@ -313,7 +323,7 @@ def spans_and_counters_are_on_thread_tracks(case):
 
 
 def spans_without_threads_are_on_tracks_of_cpus(case):
-    """One line says why."""
+    """One line explains why."""
     path = case.record([case.program('spans')], ['-e', 'spans:*', '-c', 'cpu_id']).ok().directory
     cpus = {r['packet']['cpu_id'] for r in records_of(case, path)}
     for form, draws in (('chrome', drawn_by_chrome), ('perfetto', drawn_by_perfetto)):
@@ -328,14 +338,15 @@ def spans_without_threads_are_on_tracks_of_cpus(case):
 
 
 def convert_selects_by_time_and_filter(case):
-    """--begin, --end, --filter; damage; what is no format."""
+    """--begin, --end and --filter; invalid options; a damaged stream."""
     path = case.record([case.program('types')]).ok().directory
     records = records_of(case, path)
     some = [
         json.loads(line) for line in converted(case, 'json', path, '--begin', records[2]['time'], '--end', records[-2]
                                                ['time'], '--filter', '$event != "lttng*"').splitlines()
     ]
-    check(some == [r for r in records[2:-1] if not r['event'].startswith('lttng')], 'a part: %d', len(some))
+    check(some == [r for r in records[2:-1] if not r['event'].startswith('lttng')], 'wrong records of a range: %d',
+          len(some))
     for argv, words in ((['--to', 'xml',
                           path], 'unknown format'), ([path], 'no format given'), (['--to', 'csv'], 'no trace given')):
         status, _, err = read(case, [WAYMARK, 'convert', *argv])
@@ -349,7 +360,7 @@ def convert_selects_by_time_and_filter(case):
 
 
 def more_streams_than_descriptors_are_converted(case):
-    """More streams than a shell lets a program open at first."""
+    """The trace has more streams than the soft limit of descriptors."""
     tiny, path = corpus18.Tiny(), case.path('many')
     tiny.write(path)
     for n in range(99):
@@ -362,8 +373,10 @@ def more_streams_than_descriptors_are_converted(case):
 
 
 def utf16_and_utf32_texts_are_converted(case):
-    """Of texts in UTF-16 and UTF-32 each form has what it has of others, and no sign of C's or JSON's that is none
-    there."""
+    """
+    Each format has the same text whatever its encoding in the trace. Quotes and backslashes of C or JSON are not added
+    where the format does not need them.
+    """
     text = 'what? \'a\' "b",\\ \t\u20ac\U0001f600'
     field = {'name': 'wide', 'field-class': {'type': 'null-terminated-string'}}
     event = {
@@ -385,20 +398,22 @@ def utf16_and_utf32_texts_are_converted(case):
         save(path, metadata=''.join('\x1e%s\n' % json.dumps(fragment) for fragment in
                                     ({'type': 'preamble', 'version': 2}, {'type': 'trace-class'}, stream, event)),
              stream=b'\7' + ('w\u00f6rker\0' + text + '\0').encode(encoding))
-        check([r['fields'] for r in records_of(case, path)] == [{'wide': text}], '%s: other JSON', encoding)
+        check([r['fields'] for r in records_of(case, path)] == [{'wide': text}], '%s: the JSON differs', encoding)
         rows = list(csv.DictReader(io.StringIO(converted(case, 'csv', path).decode(), newline='')))
-        check(len(rows) == 1 and text in rows[0].values(), '%s: other cells: %s', encoding, rows)
+        check(len(rows) == 1 and text in rows[0].values(), '%s: wrong cells: %s', encoding, rows)
         every = json.loads(converted(case, 'chrome', path).decode())['traceEvents']
         drawn = [e['args'] for e in every if e['ph'] != 'M']
         check('w\u00f6rker' in [e['args'].get('name') for e in every if e['ph'] == 'M'],
               '%s: the thread has another name: %s', encoding, every)
-        check(len(drawn) == 1 and drawn[0]['fields'] == {'wide': text}, '%s: others are drawn: %s', encoding, drawn)
+        check(len(drawn) == 1 and drawn[0]['fields'] == {'wide': text}, '%s: wrong events: %s', encoding, drawn)
         check(text.encode() in converted(case, 'perfetto', path), '%s: not in UTF-8 for Perfetto', encoding)
 
 
 def texts_in_variants_are_converted(case):
-    """What a variant or an optional holds is a cell like any other; and it is given where its field tells the reader
-    something, which others do not show."""
+    """
+    A value of a variant or an optional field is a cell like any other. The packet context shows a field with
+    a role that the reader uses if an optional field holds it.
+    """
     text, whole = 'say "hi", bye\\x', {
         'type': 'fixed-length-unsigned-integer', 'length': 8, 'byte-order': 'little-endian', 'alignment': 8
     }
@@ -429,8 +444,8 @@ def texts_in_variants_are_converted(case):
     rows = list(csv.DictReader(io.StringIO(converted(case, 'csv', path).decode(), newline=''), strict=True))
     check([(row['v'], row['o']) for row in rows] == [(text, 'null'), ('a "label", so', 'null'),
                                                      (json.dumps({'x': text}, separators=(',', ':')), 'null'),
-                                                     (text, text)], 'cells: %s', rows)
-    check({(row['packet.o'], row['packet.x']) for row in rows} == {('7', '5')}, 'cells: %s', rows)
+                                                     (text, text)], 'wrong cells: %s', rows)
+    check({(row['packet.o'], row['packet.x']) for row in rows} == {('7', '5')}, 'wrong cells: %s', rows)
     check([r['packet'] for r in records_of(case, path)] == 4 * [{'has': True, 'o': 7, 'x': 5}], 'JSON: %s',
           records_of(case, path))
     check([r['fields']['v']

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`waymark convert --to ctf` and `--to ctf-2`: traces in the other version of the format, with all records or some,
-read back by three readers."""
+"""
+`waymark convert --to ctf` and `--to ctf-2`: traces in the other version of the format, with all or some records, read
+back by three readers.
+"""
 import functools
 import json
 import os
@@ -16,13 +18,13 @@ from t_convert import names_twice  # noqa: E402
 from t_filter import NO_NUMBERS, is_enum, records_of  # noqa: E402
 from t_view import read  # noqa: E402
 
-# Names of which 1.8 takes two for one. They are told apart in version 2.
+# The trace with names that differ by a leading '_': a reader of CTF 1.8 shows them alike, a reader of CTF 2 does not.
 OTHER_NAMES = 'underscores_that_matter'
 EVERYTHING = ('-n', 'all', '-f', 'all')
 
 
 def rewritten(case, form, path, *options, status=0, name=None):
-    """The directory of what comes out: its last part is that of `path`, which readers tell."""
+    """Convert `path`. Returns the output directory; its last component is that of `path`, because readers show it."""
     case.number = getattr(case, 'number', 0) + 1
     out = os.path.join(case.path('made%d' % case.number), name or os.path.basename(path))
     os.makedirs(os.path.dirname(out))
@@ -32,7 +34,7 @@ def rewritten(case, form, path, *options, status=0, name=None):
 
 
 def view(case, path, *options):
-    """What is shown, and what is said of losses, without the directories."""
+    """(records, warnings about losses) that `view` prints, without the directories."""
     status, lines, err = read(case, [WAYMARK, 'view', *EVERYTHING, *options, path])
     check(status == 0, 'view %s: status %d: %s', path, status, err[-500:].decode())
     return lines, err.replace(path.encode(), b'')
@@ -51,7 +53,10 @@ def sampled_corpus_and_recordings(case):
 
 @limit(600)
 def round_trip_keeps_records(case):
-    """1.8, 2, 1.8 again: the same records, of the same fields, by the same names; the last also by babeltrace2."""
+    """
+    A trace is converted from 1.8 to 2 and to 1.8 again. Records, fields and names stay the same; babeltrace2 reads the
+    last one, too.
+    """
     theirs = 0
     for name, path in sampled_corpus_and_recordings(case):
         two = rewritten(case, 'ctf-2', path)
@@ -59,24 +64,24 @@ def round_trip_keeps_records(case):
         wanted = view(case, path)
         for out in (again, direct) if name == OTHER_NAMES else (two, again, direct):
             check(
-                view(case, out) == wanted, '%s: %s is not the same: %s', name, out,
+                view(case, out) == wanted, '%s: the records of %s differ: %s', name, out,
                 [p for p in zip(view(case, out)[0], wanted[0]) if p[0] != p[1]][:1])
         try:
             need('babeltrace2')
-        except Exception:                               # (the other readers are enough, but for the count below)
+        except Exception:                               # the other readers suffice; the count below is 0 then
             continue
         status, lines, _ = read(case, ['babeltrace2', path])
         if status == 0:
-            # (a name that is a word of TSDL's is the one thing that it does not read)
+            # babeltrace2 rejects a name that is a keyword of TSDL
             got, shown, err = read(case, ['babeltrace2', again])
-            check(got == 0 and shown == lines, '%s: babeltrace2 shows other records of %s: %s', name, again,
+            check(got == 0 and shown == lines, '%s: babeltrace2 shows different records of %s: %s', name, again,
                   err[-300:].decode())
             theirs += len(lines)
     check(theirs == 0 or theirs > 100, 'babeltrace2 has read %d records', theirs)
 
 
 def same(got, wanted, where):
-    """A value of the second decoder, and one of `view --json`."""
+    """Does a value of the second decoder equal a value of `view --json`?"""
     if isinstance(got, ctf2.Mapped):
         if not got.names and not is_enum(wanted):
             return same(got.value, wanted, where)
@@ -89,7 +94,7 @@ def same(got, wanted, where):
         return isinstance(wanted, list) and len(got) == len(wanted) and all(
             same(g, w, where) for g, w in zip(got, wanted))
     if isinstance(got, float):
-        # (in JSON -0 is an integer to Python)
+        # Python parses -0 in JSON as an integer
         return (repr(float(wanted)) == repr(got)
                 or got == wanted == 0) if wanted in NO_NUMBERS or isinstance(wanted, (int, float)) else False
     if isinstance(got, ctf2.Flags):
@@ -103,7 +108,7 @@ def same(got, wanted, where):
 
 @limit(600)
 def second_decoder_reads_same_records_from_ctf_2(case):
-    """Version 2, read by a decoder that was written from the specification alone."""
+    """The second decoder, written from the specification alone, reads the converted traces."""
     n = 0
     for name, path in sampled_corpus_and_recordings(case):
         if name == OTHER_NAMES or names_twice(case, path):
@@ -115,7 +120,7 @@ def second_decoder_reads_same_records_from_ctf_2(case):
                 try:
                     for record in ctf2.Trace(top, errors='surrogateescape').records():
                         made.setdefault((os.path.relpath(top, two), record.file), []).append(record)
-                # (a packet should not end before it begins; a tracer that was killed says 0)
+                # a packet must not end before it begins, but a killed tracer writes the end 0
                 except ctf2.Failure as failure:
                     check('ends at 0' in str(failure), '%s: %s', name, failure)
                     made = None
@@ -127,9 +132,10 @@ def second_decoder_reads_same_records_from_ctf_2(case):
             wanted.setdefault(record['stream'], []).append(record)
         check(
             sorted(len(r) for r in made.values()) == sorted(len(r) for r in wanted.values())
-            or len(made) != len(wanted), '%s: %s records in the streams', name, {k: len(v) for k, v in made.items()})
+            or len(made) != len(wanted), '%s: wrong numbers of records in the streams: %s', name,
+            {k: len(v) for k, v in made.items()})
         if len(made) != len(wanted):                    # streams of one name in several traces
-            check(sum(map(len, made.values())) == sum(map(len, wanted.values())), '%s: other records', name)
+            check(sum(map(len, made.values())) == sum(map(len, wanted.values())), '%s: the records differ', name)
             continue
         for (_, stream), records in made.items():
             for got, of in zip(records, wanted[stream]):
@@ -150,7 +156,7 @@ def second_decoder_reads_same_records_from_ctf_2(case):
 
 @limit(300)
 def selected_records_are_unchanged(case):
-    """Some of the records: what is left out changes nothing of the others."""
+    """A filter or a range of time leaves the selected records unchanged."""
     path = case.record([case.program('spans')], ['-c', 'vpid', '-c', 'vtid', '-c', 'procname']).ok().directory
     busy = case.record([case.program('busy'), 'count', '3', '2000', '0']).ok().directory
     for of, expression in ((path, '$event == "*begin"'), (path, '$event == "spans:job*"'), (path, 'value > 1'),
@@ -159,17 +165,23 @@ def selected_records_are_unchanged(case):
             if expression.startswith('n ') and not any('n' in r['fields'] for r in records_of(case, of)[-50:]):
                 expression = '$event != "*"'
             out = rewritten(case, form, of, '-F', expression)
-            check(view(case, out)[0] == view(case, of, '-F', expression)[0], '%s of %s: other records', expression, of)
+            check(
+                view(case, out)[0] == view(case, of, '-F', expression)[0], '%s of %s: the records differ', expression,
+                of)
             _, _, err = read(case, [WAYMARK, 'view', out])
-            check(b'WARNING' not in err, 'records that were left out seem lost: %s', err.decode())
+            check(b'WARNING' not in err, 'records that were left out are reported as lost: %s', err.decode())
     records = records_of(case, busy)
     some = ('--begin', records[len(records) // 3]['time'], '--end', records[len(records) // 2]['time'])
     out = rewritten(case, 'ctf-2', busy, *some)
-    check(view(case, out)[0] == view(case, busy, *some)[0] and view(case, out)[0], 'a part of the time: other records')
+    check(
+        view(case, out)[0] == view(case, busy, *some)[0] and view(case, out)[0],
+        'the records of a range of time differ')
 
 
 def gaps_in_8_bit_times_are_kept(case):
-    """Headers with 8 bits of time: where records between are left out, packets tell the whole of it."""
+    """
+    Event headers hold 8 bits of the time. Where left-out records create a longer gap, a new packet holds the full time.
+    """
     plain = Plain()
     plain.event('e', 'uint32_t n;')
     metadata = plain.text().replace(
@@ -187,7 +199,7 @@ def gaps_in_8_bit_times_are_kept(case):
         packets.append(packet)
     path = os.path.join(case.path('gaps'), 't')
     os.makedirs(os.path.dirname(path))
-    # The stamps of 64 bits become ones of 8: header and sizes are those of what is left.
+    # Replace the 64-bit times by 8-bit times; the packet header and its sizes are adapted.
     data = b''
     for number, packet in enumerate(packets):
         whole, head, size = bytes(packet.bytes), Plain.HEAD, 2 + 8 + 4
@@ -198,7 +210,7 @@ def gaps_in_8_bit_times_are_kept(case):
         data += bytes(start) + body
     save(path, metadata=metadata.encode(), stream=data)
     check(
-        len(records_of(case, path)) == 200, 'the trace is not what was meant: %s',
+        len(records_of(case, path)) == 200, 'the source trace is wrong: %s',
         read(case, [WAYMARK, 'view', path])[2].decode())
     for expression in ('n % 3 == 0', 'n % 40 == 39', 'n == 7 || n == 150', 'n > 60'):
         for form in ('ctf', 'ctf-2'):
@@ -207,7 +219,7 @@ def gaps_in_8_bit_times_are_kept(case):
 
 
 def invalid_output_directory_is_rejected_and_damage_ends_conversion(case):
-    """No directory, one that is not empty; damage: what is before it is written."""
+    """A missing or non-empty output directory is rejected. Records before damage are converted."""
     tiny, path = corpus18.Tiny(), os.path.join(case.path('tiny'), 't')
     os.makedirs(os.path.dirname(path))
     tiny.write(path)
@@ -218,16 +230,16 @@ def invalid_output_directory_is_rejected_and_damage_ends_conversion(case):
     check(status == 1 and b'is not empty' in err, 'status %d: %s', status, err.decode())
     check(
         oct(os.stat(out).st_mode & 0o777) == '0o700'
-        and oct(os.stat(os.path.join(out, 'metadata')).st_mode & 0o777) == '0o600', 'rights')
+        and oct(os.stat(os.path.join(out, 'metadata')).st_mode & 0o777) == '0o600', 'wrong permissions')
     for cut in case.random.sample(range(len(tiny.data)), 20):
         tiny.write(path, data=tiny.data[:cut])
         whole = read(case, [WAYMARK, 'view', path])
         out = rewritten(case, 'ctf-2', path, status=whole[0])
-        check(read(case, [WAYMARK, 'view', out])[:2] == (0, whole[1]), 'cut at byte %d: other records', cut)
+        check(read(case, [WAYMARK, 'view', out])[:2] == (0, whole[1]), 'cut at byte %d: the records differ', cut)
 
 
 def metadata_without_tsdl_form_is_rejected_or_reported(case):
-    """What 1.8 has no words for is refused, by the field's name, or told."""
+    """What CTF 1.8 cannot express is rejected with the field's name, or reported as lost."""
     header = {'type': 'preamble', 'version': 2}
     clockless = {'type': 'data-stream-class', 'id': 0}
 
@@ -271,10 +283,10 @@ def metadata_without_tsdl_form_is_rejected_or_reported(case):
         got, _, err = read(case, [WAYMARK, 'convert', '--to', 'ctf', '-o', path + 'x', path])
         check(got == 1 and words in err and b'CTF 1.8' in err, 'status %d: %s', got, err.decode())
         again = rewritten(case, 'ctf-2', path)
-        check(view(case, again) == view(case, path) and view(case, path), 'version 2 of %s is another', fields)
+        check(view(case, again) == view(case, path) and view(case, path), 'CTF 2 of %s differs', fields)
         check(
             sorted(second_decoding(again).values()) == sorted(second_decoding(path).values()),
-            'the second decoder sees another version 2 of %s', fields)
+            'CTF 2 of %s differs for the second decoder', fields)
     path = trace([
         field('yes', 'fixed-length-boolean', **bits()),
         field('maybe', 'optional', selector_field_location={'path': ['yes']},
@@ -282,13 +294,13 @@ def metadata_without_tsdl_form_is_rejected_or_reported(case):
         field('map', 'fixed-length-bit-map', flags={'a': [[0, 1]]}, **bits()),
         field('raw', 'static-length-blob', length=2, media_type='image/x')
     ], b'\x01hello\0\x03ab')
-    check(view(case, rewritten(case, 'ctf-2', path)) == view(case, path), 'version 2 is another')
+    check(view(case, rewritten(case, 'ctf-2', path)) == view(case, path), 'the CTF 2 trace differs')
     out = rewritten(case, 'ctf', path)
     _, _, err = read(case, [WAYMARK, 'convert', '--to', 'ctf', '-o', out + 'x', path])
     check(all(words in err for words in (b'the names of bits', b'media types', b'optional fields')),
-          'what is lost is not told: %s', err.decode())
+          'the loss is not reported: %s', err.decode())
     record = records_of(case, out)[0]['fields']
-    check(record['maybe'] == 'hello' and record['map'] == 3 and record['raw'] == [97, 98], 'other values: %s', record)
+    check(record['maybe'] == 'hello' and record['map'] == 3 and record['raw'] == [97, 98], 'wrong values: %s', record)
     for reader in (['babeltrace2'],):
         try:
             need(reader[0])
@@ -299,7 +311,7 @@ def metadata_without_tsdl_form_is_rejected_or_reported(case):
 
 
 def ctf_2_metadata_is_copied_unchanged(case):
-    """What version 2 says of classes and nobody needs who reads records stands in what comes out, as it stood."""
+    """Metadata of CTF 2 that no record needs is copied unchanged."""
     attributes = {
         'example.org': {'a': [1, -2, 1.50, 'text', None, True, {'deep': {'er': []}}], 'big': 18446744073709551615},
         'other': 'just a text'
@@ -341,7 +353,7 @@ def ctf_2_metadata_is_copied_unchanged(case):
                              }]
                          }
                      })]
-    # (two that are understood stand with those that are not)
+    # two attributes that Waymark understands, beside one that it does not
     fragments[-1]['attributes'] = dict(attributes,
                                        **{'babeltrace.org,2020': {'log-level': 'warning', 'emf-uri': 'x:y', 'more': 1}})
     path = os.path.join(case.path('all'), 't')
@@ -358,7 +370,7 @@ def ctf_2_metadata_is_copied_unchanged(case):
     def within(wanted, there, where):
         if isinstance(wanted, dict) and isinstance(there, dict):
             for key, value in wanted.items():
-                check(key in there, '%s: there is no %s', where, key)
+                check(key in there, '%s: %s is missing', where, key)
                 within(value, there[key], where + '.' + key)
         elif isinstance(wanted, list) and isinstance(there, list):
             check(len(wanted) == len(there), '%s: %s, not %s', where, there, wanted)
@@ -371,10 +383,10 @@ def ctf_2_metadata_is_copied_unchanged(case):
         within(wanted, there, wanted['type'])
         for key in ('namespace', 'uid', 'attributes', 'accuracy', 'precision', 'origin'):
             check(there.get(key) == wanted.get(key), '%s: its %s is %s', wanted['type'], key, there.get(key))
-    check(view(case, again) == view(case, path) and len(view(case, path)[0]) == 1, 'its records are others')
+    check(view(case, again) == view(case, path) and len(view(case, path)[0]) == 1, 'the records differ')
     with open(os.path.join(rewritten(case, 'ctf', path), 'metadata'), encoding='utf-8') as f:
         text = f.read()
-    check('loglevel = 4' in text and 'x:y' in text, 'what 1.8 can say is not said: %s', text)
+    check('loglevel = 4' in text and 'x:y' in text, 'attributes that CTF 1.8 can express are missing: %s', text)
 
 
 TSDL = '''/* CTF 1.8 */
@@ -393,20 +405,23 @@ def hostile(case, name, tsdl, data):
 
 
 def unusual_valid_traces_are_converted_or_rejected(case):
-    """What no tracer writes and the format allows: said and copied rightly, or refused in words; in little time."""
+    """Valid traces that no tracer writes are converted correctly or rejected with a message, in a short time."""
     stamp = 'integer { size = 64; align = 8; signed = true; map = clock.c.value; }'
     event = 'event { name = "e"; fields := struct { %s }; };\n'
     signed = hostile(case, 'signed',
                      TSDL + CLOCK + 'stream { event.header := struct { %s timestamp; }; };\n' % stamp + event % 'u8 n;',
                      b''.join((1000 * n + 5).to_bytes(8, 'little') + bytes([n]) for n in range(5)))
     for form in ('ctf', 'ctf-2'):
-        check(view(case, rewritten(case, form, signed)) == view(case, signed), 'signed times in %s', form)
+        check(
+            view(case, rewritten(case, form, signed)) == view(case, signed), 'records with signed times differ in %s',
+            form)
     halves = hostile(
         case, 'halves', TSDL +
         'stream { packet.context := struct { integer { size = 32; align = 8; } packet_size; }; };\n' + event % 'u4 a;',
         (40).to_bytes(4, 'little') + b'\x21')
     got, _, err = read(case, [WAYMARK, 'convert', '--to', 'ctf', '-o', halves + 'x', '-F', 'a == 1', halves])
-    check(got == 1 and b'ends within a byte' in err, 'half a byte: status %d, %s', got, err.decode())
+    check(got == 1 and b'ends within a byte' in err, 'a record that ends within a byte: status %d, %s', got,
+          err.decode())
     narrow = hostile(
         case, 'narrow', TSDL + CLOCK +
         '''stream { packet.context := struct { integer { size = 16; align = 8; map = clock.c.value; } timestamp_begin;
@@ -416,12 +431,13 @@ def unusual_valid_traces_are_converted_or_rejected(case):
         bytes(2) + ((10 + 3000) * 8).to_bytes(4, 'little') * 2 +
         b''.join(bytes([n * 100 % 256]) + n.to_bytes(2, 'little') for n in range(1000)))
     got, _, err = read(case, [WAYMARK, 'convert', '--to', 'ctf-2', '-o', narrow + 'x', '-F', 'n == 900', narrow])
-    check(got == 1 and b'does not fit' in err, 'a time that no packet can tell: status %d, %s', got, err.decode())
+    check(got == 1 and b'does not fit' in err, 'a time that does not fit into a packet header: status %d, %s', got,
+          err.decode())
     mixed = hostile(case, 'mixed', TSDL + event % ('u4 a; integer { size = 4; align = 1; byte_order = be; } b; u4 c;'),
                     bytes(range(0x10, 0x40)))
     got, _, err = read(case, [WAYMARK, 'convert', '--to', 'ctf', '-o', mixed + 'x', '-F', 'a > 3', mixed])
     check(got == 1 and b'both byte orders' in err or view(case, mixed + 'x') == view(case, mixed, '-F', 'a > 3'),
-          'both orders: status %d, %s', got, err.decode())
+          'both byte orders: status %d, %s', got, err.decode())
     back = hostile(case, 'back',
                    TSDL + CLOCK + 'stream { event.header := struct { %s timestamp; }; };\n' % stamp + event % 'u8 n;',
                    b''.join(time.to_bytes(8, 'little') + b'\0' for time in (2400, 1000, 2370)))
@@ -430,17 +446,17 @@ def unusual_valid_traces_are_converted_or_rejected(case):
     with open(out, encoding='utf-8') as f:
         check(
             any(e.get('ts', 0) < 0 for e in json.load(f)['traceEvents']) or read(case, [WAYMARK, 'view', back])[0],
-            'times that go back')
-    # A name alone leads to what is nearer, be it but for the '_'.
+            'decreasing times are not converted')
+    # A name without a scope refers to the nearest field, even if that name differs by a leading '_'.
     near = hostile(
         case, 'near', TSDL + event %
         'enum : u8 { L, M } _t; struct { enum : u8 { L, M } t; variant <event.fields._t> { u8 L; string M; } v; } s;',
         b'\1\0x\0')
     for form in ('ctf', 'ctf-2'):
         check(
-            view(case, rewritten(case, form, near)) == view(case, near), '%s: a name that leads elsewhere: %s', form,
+            view(case, rewritten(case, form, near)) == view(case, near), '%s: a name refers to another field: %s', form,
             view(case, rewritten(case, form, near)))
-    # Many labels that share values, many times.
+    # Many labels that share values, in many variants.
     labels = ', '.join('l%d = %d ... %d' % (n, n % 100, 200 - n % 97) for n in range(3000))
     wide = hostile(
         case, 'wide',
@@ -450,8 +466,8 @@ def unusual_valid_traces_are_converted_or_rejected(case):
     for form in ('ctf', 'ctf-2'):
         out = rewritten(case, form, wide)
         check(
-            records_of(case, out)[0]['fields']['v0'] == records_of(case, wide)[0]['fields']['v0'], '%s: another option',
-            form)
+            records_of(case, out)[0]['fields']['v0'] == records_of(case, wide)[0]['fields']['v0'],
+            '%s: another option is selected', form)
 
 
 def number(bits, *roles):
@@ -471,7 +487,7 @@ def save_two(path, fragments, data):
 
 
 def traces_below_one_directory_get_distinct_directories(case):
-    """Several traces below one directory: none is in another, none takes another's name."""
+    """Several traces below one directory: output directories are not nested, and none takes the name of another."""
     tiny = corpus18.Tiny()
     for name in ('one/t1', 'two/t1', 'two/t1x', 'three/t1/stream', 'four/deep/t1'):
         os.makedirs(case.path(name))
@@ -484,11 +500,11 @@ def traces_below_one_directory_get_distinct_directories(case):
     status, _, err = read(case, [WAYMARK, 'convert', '--to', 'ctf-2', '-o', out, *given])
     check(status == 0, 'status %d: %s', status, err.decode())
     before, after = (len(read(case, [WAYMARK, 'view', *paths])[1]) for paths in (given, [out]))
-    check(before == after == 6 * len(tiny.ends), '%d records, then %d', before, after)
+    check(before == after == 6 * len(tiny.ends), '%d records before and %d after the conversion', before, after)
 
 
 def second_decoding(path):
-    """{(event, stream): [what the decoder that was written from the specification has of its fields]} of a trace."""
+    """{(event, stream): [payload of each record]} of a trace, as the second decoder reads it."""
     seen = {}
     for top, _, files in os.walk(path):
         if 'metadata' in files:
@@ -499,7 +515,9 @@ def second_decoding(path):
 
 @limit(300)
 def recording_in_ctf_2_equals_recording_in_ctf_1(case):
-    """`record --trace-format=ctf-2`: what both decoders see, and what a recording in 1.8 of the same program has."""
+    """
+    A trace of `record --trace-format=ctf-2` is equal for both decoders, and has the fields of a recording in CTF 1.8.
+    """
     for program in ('types', 'types_cxx', 'spans'):
         if not os.path.exists(case.program(program)):
             continue
@@ -517,22 +535,24 @@ def recording_in_ctf_2_equals_recording_in_ctf_1(case):
             if event[0].startswith('lttng_ust'):
                 continue
             others = [list(r) for (name, _), found in of.items() for r in found if name == event[0]]
-            check(all(list(r) in others for r in records), '%s: other fields than in 1.8: %s, %s', event,
+            check(all(list(r) in others for r in records), '%s: the fields differ from those in CTF 1.8: %s, %s', event,
                   [list(r) for r in records][:1], others[:1])
             for mine, other in zip(records, theirs[event]):
-                check(same(other, mine, event), '%s: one decoder sees %s, the other %s', event, mine, other)
+                check(same(other, mine, event), '%s: view shows %s, the second decoder %s', event, mine, other)
     path = case.record([case.program('types')], ['--trace-format=ctf-2', '-e', 'types:*']).ok().directory
     metadata = next(os.path.join(top, 'metadata') for top, _, files in os.walk(path) if 'metadata' in files)
     with open(metadata, encoding='utf-8') as f:
         text = f.read()
     for kind in ('fixed-length-boolean', 'fixed-length-bit-map', 'dynamic-length-blob', 'mappings',
                  'preferred-display-base'):
-        check('"%s"' % kind in text, 'there is no %s in the metadata', kind)
+        check('"%s"' % kind in text, 'the metadata has no %s', kind)
 
 
 def packet_of_another_uuid_gets_the_uuid_of_the_metadata(case):
-    """Packets with another UUID are damage of a trace in 1.8, and their records are shown. The converted trace has no
-    damage, with all records or some."""
+    """
+    A packet with another UUID is damage of a trace in CTF 1.8, but its records are shown. The converted trace has no
+    damage, with all records or some.
+    """
     plain = Plain()
     plain.event('e', 'uint8_t n;')
     path = case.path('another/t')
@@ -552,7 +572,8 @@ def packet_of_another_uuid_gets_the_uuid_of_the_metadata(case):
 if __name__ == '__main__':
     main([
         round_trip_keeps_records, second_decoder_reads_same_records_from_ctf_2, selected_records_are_unchanged,
-        gaps_in_8_bit_times_are_kept, invalid_output_directory_is_rejected_and_damage_ends_conversion, metadata_without_tsdl_form_is_rejected_or_reported,
-        ctf_2_metadata_is_copied_unchanged, unusual_valid_traces_are_converted_or_rejected, traces_below_one_directory_get_distinct_directories,
+        gaps_in_8_bit_times_are_kept, invalid_output_directory_is_rejected_and_damage_ends_conversion,
+        metadata_without_tsdl_form_is_rejected_or_reported, ctf_2_metadata_is_copied_unchanged,
+        unusual_valid_traces_are_converted_or_rejected, traces_below_one_directory_get_distinct_directories,
         recording_in_ctf_2_equals_recording_in_ctf_1, packet_of_another_uuid_gets_the_uuid_of_the_metadata
     ])

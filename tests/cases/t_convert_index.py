@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The indexes that `waymark convert --to ctf` and `--to ctf-2` write beside stream files: true for every packet, used
-by readers, and absent where they could not be true."""
+"""
+The indexes that `waymark convert --to ctf` and `--to ctf-2` write beside stream files: they describe every packet
+correctly, readers use them, and they are absent where they cannot be correct.
+"""
 import filecmp
 import os
 import resource
@@ -21,26 +23,28 @@ from t_convert_ctf import rewritten, sampled_corpus_and_recordings  # noqa: E402
 from t_view import recording_of_many_packets, part, read, seconds  # noqa: E402
 
 UNKNOWN = (1 << 64) - 1
-# LTTng's index, version 1.1.
+# LTTng's index format, version 1.1.
 HEAD, ENTRY = struct.Struct('>4I'), struct.Struct('>9Q')
-# The header of our own packets (docs/trace-format.md), and what an entry has of it.
+# The packet header of our own traces (docs/trace-format.md); an index entry has the same values.
 OWN = struct.Struct('<I16sIQ7QII')
-# Times that are of no clock.
+# A type of times that is not mapped to a clock.
 STAMPS = 'typealias integer { size = 64; align = 8; signed = false; } := stamp_t;\n'
 
 
 def entries_of(path):
-    """Those of an index file: tuples of offset, size, content, begin, end, lost, stream class, instance, sequence."""
+    """Entries of an index file: tuples of offset, size, content, begin, end, lost, stream class, instance, sequence."""
     with open(path, 'rb') as f:
         data = f.read()
-    check(HEAD.unpack_from(data) == (0xC1F1DCC1, 1, 1, ENTRY.size), '%s: its head is %s', path, data[:16].hex())
-    check((len(data) - HEAD.size) % ENTRY.size == 0, '%s has %d bytes', path, len(data))
+    check(HEAD.unpack_from(data) == (0xC1F1DCC1, 1, 1, ENTRY.size), '%s: wrong header %s', path, data[:16].hex())
+    check((len(data) - HEAD.size) % ENTRY.size == 0, '%s: size of %d bytes is not a whole number of entries', path,
+          len(data))
     return list(ENTRY.iter_unpack(data[HEAD.size:]))
 
 
 def indexes_of(path):
-    """{stream file: index file or None} of all traces at and below `path`; all that is in the folders of indexes is
-    one."""
+    """
+    {stream file: index file or None} of all traces at and below `path`. Fails if an index folder holds anything else.
+    """
     found = {}
     for top, folders, files in os.walk(path):
         if 'metadata' not in files:
@@ -52,13 +56,15 @@ def indexes_of(path):
             if name != 'metadata':
                 found[os.path.join(top, name)] = os.path.join(folder, name + '.idx') if name + '.idx' in left else None
                 left.discard(name + '.idx')
-        check(not left, '%s has %s', folder, left)
+        check(not left, '%s holds other files: %s', folder, left)
     return found
 
 
 def packets_of(directory):
-    """{stream file: [entry, or None where a packet does not say what one needs]}, as the decoder reads them that was
-    written from the specification."""
+    """
+    {stream file: [entry]} as the second decoder, written from the specification, reads the packets. The entry of a
+    packet that lacks a value is False.
+    """
     found = {}
     for packet in ctf2.Trace(directory, errors='surrogateescape').packets():
         can = None not in (packet.begin, packet.end) and 'packet-total-length' in packet.roles
@@ -76,14 +82,16 @@ def rise(entries):
 
 
 def true_indexes(two):
-    """How many entries the indexes of a trace in version 2 have; each tells what its packet does, and no stream lacks
-    its own without need."""
+    """
+    Compare the indexes of a trace in CTF 2 with its packets. Returns the number of entries. A stream may lack an index
+    only if a packet lacks a value or times decrease.
+    """
     n, indexes = 0, indexes_of(two)
     for directory in {os.path.dirname(stream) for stream in indexes}:
         try:
             packets = packets_of(directory)
         except ctf2.Failure as failure:
-            check('ends at' in str(failure), '%s: %s', directory, failure)   # (a tracer that was killed said 0)
+            check('ends at' in str(failure), '%s: %s', directory, failure)   # a killed tracer writes the end 0
             continue
         for stream, wanted in packets.items():
             if indexes[stream] is None:
@@ -91,22 +99,22 @@ def true_indexes(two):
                       stream)
                 continue
             got = entries_of(indexes[stream])
-            check(got == wanted, '%s: the index says %s, the packets %s', stream, got[:3], wanted[:3])
+            check(got == wanted, '%s: the index has %s, the packets have %s', stream, got[:3], wanted[:3])
             check(
                 sum(entry[1] for entry in got) == 8 * os.path.getsize(stream),
-                '%s: not all of the file is in the index', stream)
+                '%s: the index does not cover the file', stream)
             n += len(got)
     return n
 
 
 def same_files(one, two):
-    """Version 1.8 has the same packets, and so the same indexes."""
+    """Both versions have the same packets, and so the same indexes."""
     for top, _, files in os.walk(one):
         for name in files:
             file = os.path.join(top, name)
             check(name == 'metadata' or filecmp.cmp(file, os.path.join(two, os.path.relpath(file, one)), shallow=False),
-                  '%s is another in version 2', file)
-    check(len(indexes_of(one)) == len(indexes_of(two)), 'other files: %s, %s', one, two)
+                  '%s differs in CTF 2', file)
+    check(len(indexes_of(one)) == len(indexes_of(two)), 'different numbers of streams: %s, %s', one, two)
 
 
 @limit(300)
@@ -120,7 +128,7 @@ def index_of_each_trace_is_correct(case):
 
 
 def own_entry(stream, entry):
-    """What the head of our own packet says, without any reader."""
+    """The index entry of one of our own packets, parsed here without a reader."""
     with open(stream, 'rb') as f:
         f.seek(entry[0])
         magic, _, stream_id, instance, begin, end, content, size, sequence, _, lost, _, _ = OWN.unpack(f.read(OWN.size))
@@ -130,7 +138,7 @@ def own_entry(stream, entry):
 
 @limit(300)
 def index_of_selected_records_is_correct(case):
-    """All, by a filter, by time, and two traces at once."""
+    """All records, a filter, a range of time, and two traces at once."""
     path, _, _, times = recording_of_many_packets(case)
     middle = ('--begin', seconds(times[len(times) // 3]), '--end', seconds(times[len(times) // 2]))
     other = case.record([case.program('types')]).ok().directory
@@ -143,13 +151,12 @@ def index_of_selected_records_is_correct(case):
         for stream, index in indexes.items():
             for entry in entries_of(index):
                 check(
-                    own_entry(stream, entry) == entry, '%s: %s, its packet says %s', index, entry,
+                    own_entry(stream, entry) == entry, '%s: %s, but its packet has %s', index, entry,
                     own_entry(stream, entry))
 
 
 def index_of_split_packets_is_correct(case):
-    """Where records between are left out and a packet becomes several: of these, too, with their own begins and
-    numbers."""
+    """Where left-out records split a packet, each part has an index entry with its own begin and sequence number."""
     plain = Plain(clock=Plain().clock +
                   'typealias integer { size = 8; align = 8; map = clock.test.value; } := tiny_t;\n')
     plain.event('e', 'uint32_t n;')
@@ -169,25 +176,27 @@ def index_of_split_packets_is_correct(case):
     path = case.path('tiny/t')
     save(path, metadata=metadata, stream=data)
     check(
-        len(records_of(case, path)) == 200, 'the trace is not what was meant: %s',
+        len(records_of(case, path)) == 200, 'the source trace is wrong: %s',
         read(case, [WAYMARK, 'view', path])[2].decode())
     for options, n in (((), 4), (('-F', 'n % 40 == 39'), 5)):
         out = rewritten(case, 'ctf-2', path, *options)
         same_files(rewritten(case, 'ctf', path, *options), out)
         check(true_indexes(out) == n, '%s: %d packets', options, true_indexes(out))
         check([entry[8] for entry in entries_of(out + '/index/stream.idx')] == list(range(n)),
-              '%s: numbers of the packets', options)
+              '%s: wrong sequence numbers', options)
     save(path, metadata=metadata.replace('stamp_t timestamp_end', 'uint64_t end'), stream=data)
     out = rewritten(case, 'ctf', path, '-F', 'n % 40 == 39')
     check(
         len(records_of(case, out)) == 5 and set(indexes_of(out).values()) == {None},
-        'no packet tells its end, and there is an index')
+        'a stream without ends of packets has an index')
 
 
 @limit(300)
 def readers_use_the_index(case):
-    """A part of the time is the same with it and without it, and comes by it; babeltrace2 takes its word for where
-    packets are."""
+    """
+    A range of time has the same records with and without the index. A wrong index is noticed, so the reader uses it.
+    babeltrace2 takes the positions of packets from it.
+    """
     path, _, _, times = recording_of_many_packets(case)
     for form in ('ctf', 'ctf-2'):
         out = rewritten(case, form, path)
@@ -209,28 +218,30 @@ def readers_use_the_index(case):
                 f.write(b''.join(
                     ENTRY.pack(entry[0] + (8 if n > 1 else 0), *entry[1:]) for n, entry in enumerate(entries)))
         status, _, err = part(case, out, '--begin', seconds(times[len(times) // 2]))
-        check(status == 1 and b'leads to byte' in err, 'nobody has looked at the index: status %d, %s', status,
+        check(status == 1 and b'leads to byte' in err, 'the reader does not use the index: status %d, %s', status,
               err.decode())
 
 
 def babeltrace2_uses(case, out, bare):
     try:
         need('babeltrace2')
-    except Exception:                                   # (our own reader is enough)
+    except Exception:                                   # our own reader suffices
         return
     said = [read(case, ['babeltrace2', '--log-level=INFO', of]) for of in (out, bare)]
     check(said[0][:2] == said[1][:2] and said[0][0] == 0 and len(said[0][1]) > 6000, 'babeltrace2: status %d and %d',
           said[0][0], said[1][0])
     check(
         b'falling back' in said[1][2] and b'falling back' not in said[0][2]
-        and b'Building index from .idx' in said[0][2], 'babeltrace2 takes no index')
+        and b'Building index from .idx' in said[0][2], 'babeltrace2 does not use the index')
     status, _, err = read(case, ['babeltrace2', out])
     check(status == 0 and not err, 'babeltrace2 warns: %s', err.decode())
 
 
 def index_is_absent_where_it_cannot_be_correct(case):
-    """Two clocks and times of neither, no sizes, times that go back, an end that is not told, a name that is taken or
-    too long: no index there, and all records."""
+    """
+    A stream has no index if its index file cannot have a name, if its times decrease or belong to neither of two
+    clocks, or if its packets lack sizes, begins or ends. All records are converted.
+    """
     plain, records = Plain(streams=2), [(BEGIN + 10 * n, 0, None) for n in range(3)]
     plain.event('e', '')
     plain.event('f', '', stream=1)
@@ -249,21 +260,26 @@ def index_is_absent_where_it_cannot_be_correct(case):
         lines = read(case, [WAYMARK, 'view', path])[1]
         for form in ('ctf', 'ctf-2'):
             out = rewritten(case, form, path, status=read(case, [WAYMARK, 'view', path])[0])
-            check(read(case, [WAYMARK, 'view', out])[1] == lines and len(lines) > 5, '%s: other records', sorted(files))
-            check({os.path.basename(s) for s, i in indexes_of(out).items() if i} == with_index, '%s: indexes %s',
+            check(
+                read(case, [WAYMARK, 'view', out])[1] == lines and len(lines) > 5, '%s: the records differ',
+                sorted(files))
+            check({os.path.basename(s) for s, i in indexes_of(out).items() if i} == with_index, '%s: wrong indexes %s',
                   sorted(files), indexes_of(out))
     for old, new in (('uint64_t packet_size', 'uint64_t size'), ('stamp_t timestamp_end', 'uint64_t end'),
                      ('stamp_t timestamp_begin',
                       'uint64_t begin'), (CLOCK, 'clock { name = one; };\nclock { name = two; };\n' + STAMPS)):
         path = case.path('without %s/t' % new.split()[1])
         save(path, metadata=plain.text().replace(old, new, 1), a=good[0].bytes)
-        check(len(records_of(case, path)) == 3, 'without %s the trace is not what was meant', old)
-        check(set(indexes_of(rewritten(case, 'ctf', path)).values()) == {None}, 'an index without %s', old)
+        check(len(records_of(case, path)) == 3, 'without %s the source trace is wrong', old)
+        check(
+            set(indexes_of(rewritten(case, 'ctf', path)).values()) == {None}, 'the trace without %s has an index', old)
 
 
 def trace_without_clock_gets_an_index(case):
-    """Times in a trace without a clock are nanoseconds: the index is the one of the same trace with a clock of 1
-    GHz."""
+    """
+    Times of a trace without a clock count as nanoseconds: its index equals that of the same trace with a clock of 1
+    GHz.
+    """
     plain = Plain()
     plain.event('e', '')
     records = [[(BEGIN + 1000 * p + 10 * n, 0, None) for n in range(3)] for p in range(2)]
@@ -277,7 +293,7 @@ def trace_without_clock_gets_an_index(case):
             index, = indexes_of(out).values()
             check(index, '%s: no index %s a clock', form, name)
             entries.append(entries_of(index))
-            check(records_of(case, out) == records_of(case, path), '%s: other records %s a clock', form, name)
+            check(records_of(case, out) == records_of(case, path), '%s: the records %s a clock differ', form, name)
         check(entries[0] == entries[1] and len(entries[0]) == 2, '%s: the entries differ: %s', form, entries)
 
 
@@ -292,7 +308,7 @@ event { name = "e"; fields := struct { integer { size = 8; align = 8; } n; }; };
 
 
 def small_packets(case, name, n):
-    """A stream whose index is longer than itself: 13 bytes for each packet, and 72."""
+    """A stream that is smaller than its index: 13 bytes for each packet, against 72."""
     path = case.path(name + '/t')
     save(path, metadata=SMALL, stream=b''.join(struct.pack('<IIIB', i + 1, i + 1, 104, i & 255) for i in range(n)))
     return path
@@ -303,13 +319,15 @@ def check_nothing_left(out, words):
         name for _, folders, files in os.walk(out) for name in folders + files
         if name not in ('metadata', 'stream', 'other')
     ]
-    check(not left, '%s: there is %s', words, left)
+    check(not left, '%s: other files are left: %s', words, left)
 
 
 def write_error_leaves_no_index(case):
-    """No room for the index, at once, later and at the end, or for the stream: an error with its cause, and no
-    index."""
-    path = small_packets(case, 'small', 3000)           # 39 kB, and an index of 216
+    """
+    The limit of file sizes stops the index early, late or at its end, or stops the stream. The error names its cause,
+    and no index is left.
+    """
+    path = small_packets(case, 'small', 3000)           # 39 kB, with an index of 216 kB
     for room, of in ((1 << 30, None), (200000, 'the index of'), (100000, 'the index of'), (50000, 'the index of'),
                      (5000, "'stream'")):
         out = case.path('out%d' % room)
@@ -327,11 +345,11 @@ def write_error_leaves_no_index(case):
         check_nothing_left(out, 'room for %d bytes' % room)
     check(
         read(case, [WAYMARK, 'view', case.path('out200000')])[:2] == read(case, [WAYMARK, 'view', path])[:2],
-        'the records before are not all there')
+        'records before the error are missing')
 
 
 def conversion_error_leaves_no_index(case):
-    """A conversion that ends with an error when another stream has whole packets: that has no index either."""
+    """The conversion fails when another stream has complete packets. That stream has no index either."""
     metadata = SMALL.replace('size = 32; align = 8; map', 'size = 16; align = 8; map').replace(
         ' packet_size; }; };',
         ' packet_size; }; event.header := struct { integer { size = 8; align = 8; map = clock.c.value; } timestamp; '
@@ -341,19 +359,22 @@ def conversion_error_leaves_no_index(case):
     def packet(begin, times, is_late):
         return struct.pack('<HHI', begin, 65535, 8 * (8 + 2 * len(times))) + b''.join(
             struct.pack('<BB', time & 255, is_late(time)) for time in times)
-    path = case.path('refused/t')
+    path = case.path('rejected/t')
     save(path, metadata=metadata, other=b''.join(packet(n, [n], lambda _: 1) for n in range(2000)),
          stream=packet(0, range(100, 80000, 100), lambda time: time > 70000))
-    check(len(records_of(case, path)) == 2799, 'the trace is not what was meant')
-    check(true_indexes(rewritten(case, 'ctf-2', path)) == 2001, 'its packets are not all in the index')
+    check(len(records_of(case, path)) == 2799, 'the source trace is wrong')
+    check(true_indexes(rewritten(case, 'ctf-2', path)) == 2001, 'the index does not have all packets')
     out = case.path('out')
     status, _, err = read(case, [WAYMARK, 'convert', '--to', 'ctf', '-o', out, '-F', 'n == 1', path])
     check(status == 1 and b'does not fit' in err, 'status %d: %s', status, err.decode())
-    check_nothing_left(out, 'refused')
+    check_nothing_left(out, 'rejected')
 
 
 def killed_conversion_leaves_no_index(case):
-    """By the signal that tells of a file that is too large, which is the index's: what there is of it has no name."""
+    """
+    SIGXFSZ ends the conversion when the index reaches the limit of file sizes. The incomplete index does not have its
+    final name.
+    """
     path, out = small_packets(case, 'small', 3000), case.path('out')
 
     def limits():
@@ -364,13 +385,13 @@ def killed_conversion_leaves_no_index(case):
                     preexec_fn=limits)
     check(done.returncode == -signal.SIGXFSZ, 'status %d', done.returncode)
     left = os.listdir(out + '/index')
-    check(left and not [name for name in left if name.endswith('.idx')], 'it has left %s', left)
+    check(left and not [name for name in left if name.endswith('.idx')], 'wrong files are left: %s', left)
     status, lines, err = read(case, [WAYMARK, 'view', '--begin', '0.000000500', '--end', '0.000001000', out])
     check(status == 0 and len(lines) == 501, 'status %d, %d records: %s', status, len(lines), err.decode())
 
 
 def imported_log_has_an_index(case):
-    """Of traces that are made of logs, whole or in part."""
+    """Traces that are imported from logs have indexes, with all records or some."""
     for options in ((), ('-F', '$event != "none"')):
         out, _ = imported(case, 'syslog', [os.path.join(SAMPLES, 'syslog-5424.log')], *options)
         indexes = indexes_of(out)
@@ -378,7 +399,7 @@ def imported_log_has_an_index(case):
         for stream, index in indexes.items():
             for entry in entries_of(index):
                 check(
-                    own_entry(stream, entry) == entry, '%s: %s, its packet says %s', index, entry,
+                    own_entry(stream, entry) == entry, '%s: %s, but its packet has %s', index, entry,
                     own_entry(stream, entry))
 
 

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`waymark convert --to ctf` and `--to ctf-2`: what metadata says that no record needs is said again in the other
-version, or told."""
+"""
+`waymark convert --to ctf` and `--to ctf-2`: metadata that no record needs is written to the other version, or its loss
+is reported.
+"""
 import json
 import math
 import os
@@ -24,14 +26,14 @@ KNOWN = {
     'trace': {'uuid': None}, 'stream': {}, 'event': {'name': None, 'loglevel': None}, 'callsite': {}, 'env': {},
     'clock': {'name': None, 'freq': 10**9, 'precision': 0, 'offset_s': 0, 'offset': 0, 'absolute': False, 'uuid': None}
 }
-# Of how records are found, or what is there by other entries: the same records are there, which others hold against
-# each other.
+# Entries about the layout, or that other entries replace. Other tests compare the records themselves.
 OTHERWISE = {'trace': ('major', 'minor', 'byte_order'), 'stream': ('id',), 'event': ('id', 'stream_id')}
 
 
 def metadata_values(path):
-    """What the metadata of 1.8 says by values, in one form for all ways to say it: {kind: [{path: value}]}, one env for
-    all."""
+    """
+    Values in the blocks of CTF 1.8 metadata, in a normal form: {kind: [{path: value}]}. All env blocks are merged.
+    """
     with open(os.path.join(path, 'metadata'), encoding='utf-8', errors='replace') as f:
         text = f.read()
     found = {kind: [] for kind in KNOWN}
@@ -42,7 +44,7 @@ def metadata_values(path):
                 continue
             if kind == 'clock' and name == 'absolute':
                 value = bool(value) if isinstance(value, int) else value[0] in 'tT'
-            # (a word is a text where only that is expected)
+            # a word is read as a string where only a string is valid
             if isinstance(value, tsdl.Word) and (kind == 'env' or (name in KNOWN[kind] and name != 'loglevel')):
                 value = str(value)
             one[name] = value.replace('-', '').lower() if name == 'uuid' and name in KNOWN[kind] else value
@@ -57,7 +59,7 @@ def metadata_values(path):
 
 
 def is_one_text(path):
-    """Not several traces, and no metadata in packets."""
+    """Is `path` one trace with plain-text metadata (not packetized)?"""
     try:
         with open(os.path.join(path, 'metadata'), 'rb') as f:
             return METADATA_MAGIC not in struct.unpack('<I', head := f.read(4)) + struct.unpack('>I', head)
@@ -67,8 +69,10 @@ def is_one_text(path):
 
 @limit(300)
 def block_values_survive_the_round_trip(case):
-    """What blocks of 1.8 say, but types, stands in 1.8 again when it was version 2 between, and when it was not; and
-    nobody says that it was lost."""
+    """
+    Values of blocks in CTF 1.8, types excepted, survive a conversion to 1.8, also with CTF 2 in between. No loss is
+    reported.
+    """
     least = 0
     for trace in corpus18.GOOD:
         path = os.path.join(case.path('of_' + trace.name), 't')
@@ -81,17 +85,17 @@ def block_values_survive_the_round_trip(case):
         for out in (rewritten(case, 'ctf', two), rewritten(case, 'ctf', path)):
             there = metadata_values(out)
             for kind, of in wanted.items():
-                check(there[kind] == of, '%s: %s says otherwise in %s: %s, not %s', trace.name, kind, out, there[kind],
+                check(there[kind] == of, '%s: %s differs in %s: %s, not %s', trace.name, kind, out, there[kind],
                       of)
         least += sum(len(of) for of in wanted['callsite']) + sum('colour' in one for of in wanted.values()
                                                                  for one in of)
-    check(least >= 12, 'only %d entries that the format does not know', least)
+    check(least >= 12, 'only %d entries that are not part of the format', least)
 
 
 def convert_message(case, form, path):
-    """What convert says, and where what it made is."""
+    """Convert `path`. Returns (message of convert, output directory)."""
     case.number = getattr(case, 'number', 0) + 1
-    out = os.path.join(case.path('told%d' % case.number), 't')
+    out = os.path.join(case.path('converted%d' % case.number), 't')
     os.makedirs(os.path.dirname(out))
     got, _, err = read(case, [WAYMARK, 'convert', '--to', form, '-o', out, path])
     check(got == 0, 'status %d: %s', got, err.decode())
@@ -99,8 +103,7 @@ def convert_message(case, form, path):
 
 
 def dropped_metadata_is_reported(case):
-    """What 1.8 has no words for of what nobody needs is told by name, kind by kind; and what is made is metadata,
-    whatever names there are."""
+    """Metadata that CTF 1.8 cannot express is reported by kind. The output is valid, whatever names the input has."""
     plain = [{'type': 'preamble', 'version': 2}, {'type': 'trace-class'},
              {'type': 'clock-class', 'id': 'c', 'frequency': 1000}, {'type': 'data-stream-class'},
              {'type': 'event-record-class', 'name': 'e', 'payload-field-class': structure(a=number(8))}]
@@ -135,12 +138,12 @@ def dropped_metadata_is_reported(case):
         path = os.path.join(case.path('of%d' % n), 't')
         save_two(path, fragments, b'\1\2')
         message, out = convert_message(case, 'ctf', path)
-        check(words in message if words else not message, '%s: it says "%s"', more, message)
+        check(words in message if words else not message, '%s: the message is "%s"', more, message)
         with open(os.path.join(out, 'metadata'), encoding='utf-8') as f:
             made = f.read()
         check(text in made, '%s: no %s in %s', more, text, made)
         check([(r['event'], r['fields']) for r in records_of(case, out)] == [('e', {'a': 1}), ('e', {'a': 2})],
-              '%s: read as %s', more, records_of(case, out))
+              '%s: the records are %s', more, records_of(case, out))
     event = 'event { name = "e"; fields := struct { u8 a; }; %s };\n'
     for n, (tsdl_text, words) in enumerate(
         ((TSDL + event % '', None), (TSDL + event % 'other := struct { u8 b; };', 'types of parts'),
@@ -149,9 +152,10 @@ def dropped_metadata_is_reported(case):
         path = hostile(case, 'types%d' % n, tsdl_text, b'\1\2')
         for form in ('ctf', 'ctf-2'):
             message, out = convert_message(case, form, path)
-            check(words in message if words else not message, '%s in %s: it says "%s"', tsdl_text, form,
+            check(words in message if words else not message, '%s in %s: the message is "%s"', tsdl_text, form,
                   message)
-            check([r['fields'] for r in records_of(case, out)] == [{'a': 1}, {'a': 2}], '%s: other records', tsdl_text)
+            check([r['fields'] for r in records_of(case, out)] == [{'a': 1}, {'a': 2}], '%s: the records differ',
+                  tsdl_text)
 
 
 def metadata_of(path):
@@ -160,14 +164,16 @@ def metadata_of(path):
 
 
 def fields_of(path):
-    """{scope: {name: what the decoder that was written from the specification has}} of the first record of a trace in
-    version 2."""
+    """{scope: {name: value}} of the first record of a trace in CTF 2, as the second decoder reads it."""
     return next(iter(ctf2.Trace(path).records())).fields
 
 
 def unselectable_options_survive_the_round_trip(case):
-    """They have a value in version 2 that the selector is too small for, and are in 1.8 made of that; of a selector
-    that has all values they are left out."""
+    """
+    CTF 2 gives such an option a value beyond the range of the selector, and a conversion back to 1.8 restores the
+    option. If the type of the selector has no such value, or a label covers the option's values, the option is left
+    out.
+    """
     event = 'typealias integer { size = 64; align = 8; } := u64;\n' \
         'typealias integer { size = 8; align = 8; signed = true; } := i8;\n' \
         'event { name = "e"; fields := struct { enum : %s _t; variant <_t> { %s } _v; }; };\n'
@@ -175,7 +181,7 @@ def unselectable_options_survive_the_round_trip(case):
         ('u8 { A, B }', 'u8 A; u64 X; u8 B;', b'\1\7', [[0, 0], [256, 256], [1, 1]], ''),
         ('u8 { A = 0 ... 255 }', 'u64 X; u8 A; u64 Y;', b'\1\7', [[256] * 2, [0, 255], [257] * 2], ''),
         ('i8 { A = -1 }', 'u8 A; u64 X; u64 Y;', b'\xff\7', [[-1, -1], [256, 256], [257, 257]], ''),
-            # (labels of values that there are not; an option that another label has taken all values from)
+            # labels of values beyond the range; an option with values that an earlier label covers
         ('u8 { A, C = 300, B = 256 ... 260 }', 'u8 A; u64 X; u8 B; u8 C;', b'\0\7', [[0, 0], [301] * 2, [256, 260],
                                                                                      [300, 300]], ''),
         ('u8 { A = 0 ... 9, B = 3 ... 5 }', 'u8 A; u64 B; u64 X;', b'\3\7', [[0, 9], [256] * 2], LEFT_OUT),
@@ -184,7 +190,7 @@ def unselectable_options_survive_the_round_trip(case):
                                                                                [(1 << 64) - 1] * 2], LEFT_OUT))):
         path = hostile(case, 'options%d' % n, TSDL + event % (labels, options), data)
         message, two = convert_message(case, 'ctf-2', path)
-        check(words in message if words else not message, '%s, %s: it says "%s"', labels, options, message)
+        check(words in message if words else not message, '%s, %s: the message is "%s"', labels, options, message)
         got = [
             option['selector-field-ranges'] for option in json.loads(metadata_of(two).split('\x1e')[-1])
             ['payload-field-class']['member-classes'][1]['field-class']['options']
@@ -194,13 +200,14 @@ def unselectable_options_survive_the_round_trip(case):
         message_again, again = convert_message(case, 'ctf', two)
         if not words:
             check(not message_again and metadata_of(again) == metadata_of(direct),
-                  '%s, %s: it says "%s", 1.8 made of version 2 is %s', labels, options, message_again, metadata_of(again))
+                  '%s, %s: the message is "%s", CTF 1.8 made from CTF 2 is %s', labels, options, message_again,
+                  metadata_of(again))
             check(
                 metadata_of(convert_message(case, 'ctf-2', again)[1]) == metadata_of(two),
-                '%s, %s: version 2 made of that is another', labels, options)
+                '%s, %s: CTF 2 made from that differs', labels, options)
         check(
             view(case, two) == view(case, again) == view(case, path) and len(view(case, path)[0]) == 1,
-            '%s, %s: other records', labels, options)
+            '%s, %s: the records differ', labels, options)
         check(
             fields_of(two)['payload']['v'] == 7, '%s, %s: the second decoder reads %s', labels, options, fields_of(two))
 
@@ -209,8 +216,10 @@ NO_LABEL = 'labels of values that fields with a role'
 
 
 def signed_selectors_survive_the_round_trip(case):
-    """What has a role has no sign in version 2: its labels, and what it selects, are those of the same bits there, and
-    in 1.8 made of that."""
+    """
+    A field with a role is unsigned in CTF 2. Its labels and the options that it selects have the values of the same
+    bits, also in CTF 1.8 made from it.
+    """
     signed = 'integer { size = %d; align = 8; signed = true; }'
     context, event = 'stream { packet.context := struct { enum : %s { %s } packet_seq_num; variant ' \
         '<packet_seq_num> { %s } _v; }; };\n', \
@@ -227,15 +236,15 @@ def signed_selectors_survive_the_round_trip(case):
          {'A': [[32768, 32768]], 'B': [[65535, 65535]]}, None, ''),
         (64, 'A = %s, B = -2 ... -1' % far, 'u16 A; u8 B;', (b'\xff' * 8 + b'\7', b'\x08'),
          {'A': [[1 << 63, (1 << 63) + 1]], 'B': [[(1 << 64) - 2, (1 << 64) - 1]]}, None, ''),
-            # (values that it could only have with more bits are none without a sign either: 200 would be -56)
+            # values beyond 8 signed bits are dropped, not wrapped: unsigned, 200 would match -56
         (8, 'B = -300 ... -200, A = 100 ... 300, C = 200 ... 255, D = -200 ... -100', 'u16 D; u8 A;',
          (b'\x7f\7', b'\x08'), {'A': [[100, 127]], 'D': [[128, 156]]}, None, NO_LABEL),
         (8, 'A = -1, B = 200', 'u8 A; u16 B;', (b'\xff\7', b'\x08'), {'A': [[255, 255]]}, {'A': [[255,
                                                                                                   255]]}, LEFT_OUT),
-            # (an option without a label: a value beyond, as without a role)
+            # an option without a label gets a value beyond the range, as without a role
         (8, 'A = -1', 'u8 A; u16 X;', (b'\xff\7', b'\x08'), {'A': [[255, 255]]}, {'A': [[255, 255]], 'X': [[256,
                                                                                                             256]]}, ''),
-            # (the first of two labels counts)
+            # the first of two matching labels counts
         (8, 'A = -3 ... 3, B = -5 ... 5', 'u8 A; u16 B;', (b'\xff\7', b'\x08'),
          {'A': [[253, 255], [0, 3]], 'B': [[251, 255], [0, 5]]}, {'A': [[253, 255], [0, 3]], 'B': [[251, 252],
                                                                                                    [4, 5]]}, ''))):
@@ -243,7 +252,7 @@ def signed_selectors_survive_the_round_trip(case):
                                                                                            options) + event % options
         path = hostile(case, 'signed%d' % n, text, b''.join(data))
         message, two = convert_message(case, 'ctf-2', path)
-        check(words in message if words else not message, '%d, %s: it says "%s"', bits, labels, message)
+        check(words in message if words else not message, '%d, %s: the message is "%s"', bits, labels, message)
         fragments = [json.loads(of) for of in metadata_of(two).split('\x1e')[1:]]
         of_context = next(of for of in fragments
                           if 'packet-context-field-class' in of)['packet-context-field-class']['member-classes']
@@ -252,14 +261,16 @@ def signed_selectors_survive_the_round_trip(case):
             got = {option['name']: option['selector-field-ranges'] for option in variant['field-class']['options']}
             check(got == (ranges or mappings), '%d, %s: selected by %s', bits, labels, got)
         records = [r['fields'] for r in records_of(case, path)]
-        check(records == [{'w': 8}] == [r['fields'] for r in records_of(case, two)], '%d, %s: %s, in version 2 %s',
+        check(records == [{'w': 8}] == [r['fields'] for r in records_of(case, two)], '%d, %s: %s, in CTF 2 %s',
               bits, labels, records, records_of(case, two))
         got = fields_of(two)
         check(got['payload']['w'] == 8, '%d, %s: the second decoder reads %s', bits, labels, got)
         if not words and len(ranges or mappings) == len(mappings) and not ranges:
             again = rewritten(case, 'ctf', two)
-            check(view(case, again) == view(case, two), '%d, %s: 1.8 made of that: %s', bits, labels, view(case, again))
-    # The event's id, which selects where its other value is.
+            check(
+                view(case, again) == view(case, two), '%d, %s: CTF 1.8 made from that: %s', bits, labels,
+                view(case, again))
+    # The id of an event is in a header; the id there selects a variant that has another id.
     header = 'stream { event.header := struct { enum : %s { A = -1, B = 0 ... 5 } id; variant <id> { struct { u8 ' \
         'id; } A; struct { } B; } v; }; };\n'
     events = ''.join('event { name = "e%d"; id = %d; fields := struct { u8 a; }; };\n' % (i, i) for i in (0, 7))
@@ -268,8 +279,8 @@ def signed_selectors_survive_the_round_trip(case):
         message, path = convert_message(case, form, path)
         check([(r['event'], r['fields']) for r in records_of(case, path)] == [('e0', {'a': 17}), ('e7', {'a': 34})],
               '%s: %s', form, records_of(case, path))
-        check(not message, '%s: it says "%s"', form, message)
-    # Of more than 64 bits no number without a sign is what was below 0.
+        check(not message, '%s: the message is "%s"', form, message)
+    # A number of more than 64 bits cannot express a negative value without a sign.
     for name, behind in (
         ('wide', context % (signed % 72, 'A = -1, B = 1', 'u8 A; u8 B;') + event % 'u8 A; u8 B;'),
         ('alone',
@@ -283,8 +294,10 @@ def signed_selectors_survive_the_round_trip(case):
 
 @limit(30)
 def many_unselectable_options_convert_quickly(case):
-    """Options of version 2 for values that their selector is too small for, many of them, and as many labels that call
-    none: done in well below a second."""
+    """
+    Many options have values beyond the range of their selector, and as many labels match no option. The conversion
+    takes well below a second.
+    """
     n = 3000
     options = [{'name': 'o%d' % i, 'field-class': number(8), 'selector-field-ranges': [[1000 + i, 1000 + i]]}
                for i in range(n)]
@@ -297,8 +310,10 @@ def many_unselectable_options_convert_quickly(case):
 
 
 def variants_by(case, name, labels, variants):
-    """A trace in version 2 of a selector with such labels, {name: value}, and variants, a list of the options of each,
-    [[name, attributes]]."""
+    """
+    Write a trace in CTF 2 with one selector. `labels` is {name: value}; `variants` lists the options of each variant,
+    [[name, attributes]].
+    """
     of = {
         'v%d' % i: {
             'type': 'variant', 'selector-field-location': {'path': ['t']}, 'options': [
@@ -317,8 +332,10 @@ def variants_by(case, name, labels, variants):
 
 @limit(60)
 def many_labels_and_options_convert_quickly(case):
-    """Each of many labels could be each of many options', by its name or by the one it had in 1.8: done in a second or
-    two, as none is looked for among all."""
+    """
+    Each of many labels could match each of many options, by its name or by its name in CTF 1.8. The conversion takes a
+    second or two, because it does not search linearly.
+    """
     options = [['o%d' % i, named(name='o%d' % i)] for i in range(30000)]
     path = variants_by(case, 'many', {'x%d' % i: 100000 + i for i in range(60000)}, [options])
     status, _, err = read(case, [WAYMARK, 'convert', '--to', 'ctf', '-o', case.path('made'), path])
@@ -327,8 +344,10 @@ def many_labels_and_options_convert_quickly(case):
 
 @limit(120)
 def labels_beyond_the_limit_are_rejected(case):
-    """1.8 says all labels of a selector for each of its variants: more than are read are not written. Up to there they
-    are, and are read."""
+    """
+    CTF 1.8 repeats all labels of a selector for each of its variants. Up to the limit of the reader they are written
+    and read; beyond it the conversion is rejected.
+    """
     most, refusal = 1 << 22, b'too many labels'
     n = 6000
     labels = dict({'o': 0}, **{'x%d' % i: 100000 + i for i in range(n - 1)})
@@ -339,16 +358,18 @@ def labels_beyond_the_limit_are_rejected(case):
         check(status == (variants > most // n) and (refusal in err) == bool(status), '%d variants: status %d: %s',
               variants, status, err.decode())
         if not status:
-            check(view(case, out) == view(case, path), '%d variants: another trace', variants)
-    # A number that selects gets a label for each option: few enough, but each is looked for among the others.
+            check(view(case, out) == view(case, path), '%d variants: the trace differs', variants)
+    # A selector without labels gets one for each option: fewer than the limit, but with names too long to search.
     path = variants_by(case, 'long', None, [[['o%05d' % i + 'o' * 230, {}] for i in range(12500)]])
     status, _, err = read(case, [WAYMARK, 'convert', '--to', 'ctf', '-o', case.path('made'), path])
     check(status == 1 and refusal in err, 'long names: status %d: %s', status, err.decode())
 
 
 def foreign_environment_entries_are_dropped_or_kept(case):
-    """Entries that 1.8 can say otherwise, or not at all, are left out, which is told; and no name of the environment
-    hides another."""
+    """
+    Entries that CTF 1.8 expresses otherwise, or cannot express, are dropped with a report. Names of environment entries
+    stay distinct.
+    """
     plain = [{'type': 'preamble', 'version': 2}, {'type': 'data-stream-class'}]
     levels = {'log-level': 'error'}
     for n, (of_trace, of_event, wanted, gone, words) in enumerate(
@@ -369,10 +390,10 @@ def foreign_environment_entries_are_dropped_or_kept(case):
         ], b'\1')
         message, out = convert_message(case, 'ctf', path)
         text = metadata_of(out)
-        check(words in message if words else not message, '%s: it says "%s"', of_trace or of_event, message)
+        check(words in message if words else not message, '%s: the message is "%s"', of_trace or of_event, message)
         check(all(w in text for w in wanted) and not any(g in text for g in gone), '%s: %s', of_trace or of_event, text)
         names = re.findall(r'\t(\w+) = \d', text.split('env {')[-1].split('}')[0]) if of_trace else []
-        check(len(names) == len(set(names)) == len(of_trace), '%s: called %s', of_trace, names)
+        check(len(names) == len(set(names)) == len(of_trace), '%s: wrong names %s', of_trace, names)
 
 
 def named(**attributes):
@@ -387,8 +408,10 @@ TIME = 'integer { size = %d; align = 8; signed = false; map = clock.%s.value; } 
 
 
 def clock_values_survive_the_round_trip(case):
-    """Integers beside the times that are values of a clock are that again in 1.8 that was version 2 between; so are
-    times that are not of the stream's."""
+    """
+    Integers that hold values of a clock are mapped to that clock again after a conversion to CTF 2 and back. The same
+    holds for times of another clock than the stream's.
+    """
     context, header = TIME % (64, 'c', 'timestamp_begin'), TIME % (32, 'c', '_timestamp')
     data = struct.pack('<QQ', 5, 7) + struct.pack('<IQBQ', 9, 11, 1, 13)
     for n, (parts, kept) in enumerate((
@@ -396,7 +419,7 @@ def clock_values_survive_the_round_trip(case):
          3),
         ((context + TIME % (64, 'd', '_at'), header, TIME % (64, 'd', '_in'), 'u8 _n; ' + TIME % (64, 'd', '_until')),
          3),
-            # (by what stands in the context first the stream's clock is found where no record has a time)
+            # the first time in the context gives the stream its clock if records have no time
         ((TIME % (64, 'd', '_at') + context, 'integer { size = 32; align = 8; } id; ', TIME % (64, 'c', '_in'),
           'u8 _n; struct { ' + TIME % (64, 'd', '_x[1]') + '} _s;'), 4),
         ((TIME % (64, 'd', 'timestamp_begin') + TIME % (64, 'd', 'timestamp_end'), header, TIME % (64, 'c', '_in'),
@@ -413,26 +436,28 @@ def clock_values_survive_the_round_trip(case):
         message, two = convert_message(case, 'ctf-2', path)
         direct_message, direct = convert_message(case, 'ctf', path)
         message_again, again = convert_message(case, 'ctf', two)
-        check(not message and not direct_message and not message_again, '%s: it says "%s", "%s", "%s"', parts, message,
-              direct_message, message_again)
+        check(not message and not direct_message and not message_again, '%s: the messages are "%s", "%s", "%s"', parts,
+              message, direct_message, message_again)
         check(metadata_of(two).count('"waymark,2026"') == kept, '%s: %s', parts, metadata_of(two))
         check(
             re.findall('clock.(.).value', metadata_of(again)) == re.findall('clock.(.).value', text + parts[3]),
             '%s: %s', parts, metadata_of(again))
-        check(metadata_of(again) == metadata_of(direct), '%s: 1.8 made of version 2 is %s', parts, metadata_of(again))
+        check(metadata_of(again) == metadata_of(direct), '%s: CTF 1.8 made from CTF 2 is %s', parts, metadata_of(again))
         check(
-            metadata_of(convert_message(case, 'ctf-2', again)[1]) == metadata_of(two), '%s: version 2 made of that is another',
-            parts)
+            metadata_of(convert_message(case, 'ctf-2', again)[1]) == metadata_of(two),
+            '%s: CTF 2 made from that differs', parts)
         check(
             view(case, again) == view(case, direct) == view(case, path) and len(view(case, path)[0]) == 1,
-            '%s: other records', parts)
+            '%s: the records differ', parts)
         got = fields_of(two)
-        check(got['common-context'] == {'in': 11} and got['payload']['n'] == 1, '%s: in version 2 %s', parts, got)
+        check(got['common-context'] == {'in': 11} and got['payload']['n'] == 1, '%s: in CTF 2 %s', parts, got)
 
 
 def foreign_clock_attributes_are_checked(case):
-    """Attributes that tell clocks: one that there is not, or twice, or that would make the stream another's or a field
-    a time, is not taken, which is told."""
+    """
+    An attribute with a clock is ignored, with a report, if the clock does not exist or is ambiguous, or if the
+    attribute would change the clock of the stream or make a field a time.
+    """
     def of(bits, *roles, **attributes):
         return dict(number(bits, *roles), **named(**attributes))
 
@@ -458,7 +483,7 @@ def foreign_clock_attributes_are_checked(case):
          ({'x': of(16, clock='d'),
            'timestamp_begin': stamp}, {}, fine, 'c', BESIDE), ({'timestamp_begin': stamp,
                                                                 'x': of(16, clock='d')}, {}, fine, 'cd', None))):
-        # (where one name is twice all get a number)
+        # clocks of one name get numbers
         clocks = [{'type': 'clock-class', 'id': name + str(i), 'name': name, 'frequency': 1000, 'origin': 'unix-epoch'}
                   for i, name in enumerate('cdtt' if "'t'}" in str(payload) else 'cd')]
         parts = {
@@ -470,26 +495,28 @@ def foreign_clock_attributes_are_checked(case):
         path = os.path.join(case.path('clock%d' % n), 't')
         save_two(path, fragments, b'\1\0' * (len(context) + len(header)) + b'\1')
         message, out = convert_message(case, 'ctf', path)
-        check(words in message if words else not message, '%s %s %s: it says "%s"', context, header, payload,
+        check(words in message if words else not message, '%s %s %s: the message is "%s"', context, header, payload,
               message)
         check(''.join(re.findall(r'clock\.(\w)(?:_[0-9])?\.value', metadata_of(out))) == maps, '%s %s %s: %s', context,
               header, payload, metadata_of(out))
         times = [[(r.get('time'), list(r['fields'])) for r in records_of(case, where)] for where in (path, out)]
-        # (of a stream without any 1.8 cannot say what clock it has)
-        check((times[0] == times[1] or not maps) and len(times[0]) == 1, '%s %s %s: other times: %s', context, header,
-              payload, times)
+        # CTF 1.8 cannot express the clock of a stream without times
+        check((times[0] == times[1] or not maps) and len(times[0]) == 1, '%s %s %s: the times differ: %s', context,
+              header, payload, times)
 
 
 def long_doubles_survive_the_round_trip(case):
-    """x87's numbers are shown in 1.8, in version 2, where they are bits with an attribute, and in 1.8 made of that; and
-    nobody says that something was lost."""
+    """
+    CTF 2 holds x87 numbers as bits with an attribute. Both versions show the same values, also after a conversion back
+    to CTF 1.8, and no loss is reported.
+    """
     values = [1.5, -2.0, 0.1, 1e300, 0.0, 123456789.25]
     field = 'floating_point { exp_dig = 64; mant_dig = 64; align = %d; }'
     text = TSDL + 'event { name = "e"; fields := struct { u8 n; %s x; u4 a, b; %s y[2]; }; };\n' % (field % 8,
                                                                                                     field % 1)
 
     def bits(value):
-        """By hand: the mantissa with its first bit, the exponent; six bytes that mean nothing."""
+        """An x87 number: 64 bits of mantissa with its leading bit, sign and exponent, and six bytes of padding."""
         mantissa, exponent = math.frexp(abs(value))
         high = (16382 + exponent if value else 0) | (math.copysign(1, value) < 0) << 15
         return struct.pack('<QH', int(mantissa * 2.0 ** 64), high) + b'\xa5' * 6
@@ -499,12 +526,12 @@ def long_doubles_survive_the_round_trip(case):
         b''.join(bytes([n]) + bits(value) + bytes([n]) + bits(-value) + bits(value) for n, value in enumerate(values)))
     message, two = convert_message(case, 'ctf-2', path)
     with open(os.path.join(two, 'metadata'), encoding='utf-8') as f:
-        check('"long-double":true' in f.read().replace(' ', ''), 'no such attribute in %s', two)
+        check('"long-double":true' in f.read().replace(' ', ''), 'no attribute long-double in %s', two)
     for source in (path, two):
         direct_message, out = convert_message(case, 'ctf', source)
-        check(not message and not direct_message, 'it says "%s", "%s"', message, direct_message)
+        check(not message and not direct_message, 'the messages are "%s", "%s"', message, direct_message)
         with open(os.path.join(out, 'metadata'), encoding='utf-8') as f:
-            check(f.read().count('exp_dig = 64; mant_dig = 64;') == 2, '%s has other numbers', out)
+            check(f.read().count('exp_dig = 64; mant_dig = 64;') == 2, '%s has other types of numbers', out)
         for there in (source, out):
             got = [(of['n'], of['x'], *of['y']) for of in (r['fields'] for r in records_of(case, there))]
             check(got == [(n, value, -value, value) for n, value in enumerate(values)], '%s: %s', there, got)

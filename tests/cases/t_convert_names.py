@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`waymark convert --to ctf` and `--to ctf-2`: names of fields, labels and options that the other version must tell
-apart."""
+"""
+`waymark convert --to ctf` and `--to ctf-2`: names of fields, labels and options stay distinct in the other version.
+"""
 import os
 import re
 import struct
@@ -19,8 +20,10 @@ TWINS = 'enum : u8 { _A, A } _t; variant <_t> { u8 _A; string A; } _v;'
 
 
 def names_that_differ_by_underscore_stay_distinct(case):
-    """Names that differ by a '_' in front alone are two in version 2, and in 1.8 made of that what they were; where
-    they stand, and what refers to them."""
+    """
+    Names that differ by a leading '_' are distinct in CTF 2 and are restored in CTF 1.8 made from it, as are the
+    references to them.
+    """
     event, context = 'event { name = "e"; fields := struct { %s }; ' \
         '};\n', 'stream { packet.context := struct { %s }; };\n'
     for n, (fields, data, names) in enumerate((
@@ -36,7 +39,7 @@ def names_that_differ_by_underscore_stay_distinct(case):
         (TWINS, b'\1x\0', {'t': 1, 'v': 'x'}),
         ('enum : u8 { __A, _A, A } _t; variant <_t> { u8 __A; string _A; struct { u8 _b; } A; } _v;', b'\0\7',
          {'t': 0, 'v': 7}),
-            # (the name alone would be that of what is nearer)
+            # the name without a scope would refer to the nearer field
         ('enum : u8 { L, M } _t; struct { enum : u8 { L, M } t, _t; variant <event.fields._t> { u8 L; string M; } '
          '_v; } _s;',
          b'\1\0\0x\0', None))):
@@ -44,17 +47,18 @@ def names_that_differ_by_underscore_stay_distinct(case):
         message, two = convert_message(case, 'ctf-2', path)
         direct_message, direct = convert_message(case, 'ctf', path)
         message_again, again = convert_message(case, 'ctf', two)
-        check(not message and not direct_message and not message_again, '%s: it says "%s", "%s", "%s"', fields, message,
-              direct_message, message_again)
-        check(metadata_of(again) == metadata_of(direct), '%s: 1.8 made of version 2 is %s', fields, metadata_of(again))
+        check(not message and not direct_message and not message_again, '%s: the messages are "%s", "%s", "%s"', fields,
+              message, direct_message, message_again)
         check(
-            metadata_of(convert_message(case, 'ctf-2', again)[1]) == metadata_of(two), '%s: version 2 made of that is another',
-            fields)
-        check(view(case, again) == view(case, direct) == view(case, path), '%s: other records', fields)
+            metadata_of(again) == metadata_of(direct), '%s: CTF 1.8 made from CTF 2 is %s', fields, metadata_of(again))
+        check(
+            metadata_of(convert_message(case, 'ctf-2', again)[1]) == metadata_of(two),
+            '%s: CTF 2 made from that differs', fields)
+        check(view(case, again) == view(case, direct) == view(case, path), '%s: the records differ', fields)
         got = fields_of(two)['payload']
         check(names is None or [(name, getattr(of, 'value', of)) for name, of in got.items()] == list(names.items()),
-              '%s: in version 2 %s', fields, got)
-    # What has a role has it by its name: the last of two that are called so counts.
+              '%s: in CTF 2 %s', fields, got)
+    # A field has its role by its name in CTF 1.8. The last of two such fields counts.
     roles = hostile(
         case, 'roles', TSDL + 'typealias integer { size = 32; align = 8; } := u32;\n' +
         context % 'u32 packet_size; u32 content_size; u32 _content_size;' + event % 'u8 _a;',
@@ -70,7 +74,7 @@ def names_that_differ_by_underscore_stay_distinct(case):
 
 @limit(30)
 def many_equal_names_convert_quickly(case):
-    """Ten thousand members have names that become one identifier. Each gets the next number, at once."""
+    """Many members have names that become one identifier. Each gets the next number, without a linear search."""
     n, long = 20000, 'x' * 255
     names = [
         name for i in range(n) for name in ('a%s%s' % (chr(0x4e00 + i // 100), chr(0x4e00 + i % 100)), long + str(i))
@@ -83,7 +87,7 @@ def many_equal_names_convert_quickly(case):
     }], b'')
     found = re.findall(r'} (\w+);', metadata_of(rewritten(case, 'ctf', path)))
     wanted = [base + ('_%d' % i if i > 1 else '') for i in range(1, n + 1) for base in ('_a______', '_' + long)]
-    # (a numbered name is used once)
+    # a numbered name is used once
     wanted += ['_a_', '_a______4', '_a______4_']
     check(len(found) == len(wanted), '%d names, not %d', len(found), len(wanted))
     for got, name in zip(found, wanted):
@@ -101,8 +105,8 @@ def labels_with_underscore_match_their_options(case):
     save_two(path, [{'type': 'preamble', 'version': 2}, {'type': 'trace-class'}, {'type': 'data-stream-class'},
                     {'type': 'event-record-class', 'name': 'e', 'payload-field-class': fields}], b'\1\2\3\0\4')
     message, out = convert_message(case, 'ctf', path)
-    check('(they were changed)' in message, 'it says "%s"', message)
-    check([r['fields']['v'] for r in records_of(case, out)] == [0x302, 4], 'read as %s', records_of(case, out))
+    check('(they were changed)' in message, 'the message is "%s"', message)
+    check([r['fields']['v'] for r in records_of(case, out)] == [0x302, 4], 'the values are %s', records_of(case, out))
 
 
 def foreign_name_attributes_are_checked(case):
@@ -136,13 +140,14 @@ def foreign_name_attributes_are_checked(case):
                  bytes(range(1,
                              len(members) + 1)))
         message, out = convert_message(case, 'ctf', path)
-        check(words in message if words else not message, '%s: it says "%s"', members, message)
+        check(words in message if words else not message, '%s: the message is "%s"', members, message)
         check(tuple(re.findall(r'} (\w+);', metadata_of(out))) == names, '%s: %s', members, metadata_of(out))
         check([v for r in ctf2.Trace(path).records()
                for v in r.fields['payload'].values()] == list(range(1,
-                                                                    len(members) + 1)), 'the second decoder')
+                                                                    len(members) + 1)),
+              'the second decoder reads other values')
         check([p.split(b' = ')[-1] for p in view(case, out)[0][0].split(b',')
-               ] == [p.split(b' = ')[-1] for p in view(case, path)[0][0].split(b',')], '%s: other values', members)
+               ] == [p.split(b' = ')[-1] for p in view(case, path)[0][0].split(b',')], '%s: the values differ', members)
 
 
 def name_that_changes_a_role_is_ignored(case):
@@ -162,15 +167,17 @@ def name_that_changes_a_role_is_ignored(case):
                         {'type': 'event-record-class', 'name': 'e', 'payload-field-class': structure(a=number(8))}],
                  b'\x18\x18\1')
         message, out = convert_message(case, 'ctf', path)
-        check(words in message if words else not message, '%s, %s: it says "%s"', name, kept, message)
+        check(words in message if words else not message, '%s, %s: the message is "%s"', name, kept, message)
         check(' %s;' % ident in metadata_of(out), '%s, %s: %s', name, kept, metadata_of(out))
         check([r['fields'] for r in records_of(case, out)] == [{'a': 1}], '%s, %s: %s', name, kept,
               records_of(case, out))
 
 
 def name_that_changes_an_option_is_ignored_or_rejected(case):
-    """A label is an option's by its name: a name that would give it to another option is not taken; what labels cannot
-    tell apart is refused."""
+    """
+    A label selects the option of its name. A name that would match another option is ignored; a conversion is rejected
+    if labels cannot distinguish the options.
+    """
     plain = [{'type': 'preamble', 'version': 2}, {'type': 'trace-class'}, {'type': 'data-stream-class'}]
     refusal = 'has other labels than the options'
     for n, (options, labels, words) in enumerate(
@@ -195,7 +202,7 @@ def name_that_changes_an_option_is_ignored_or_rejected(case):
         check(got == (words == refusal) and (words or '') in err.decode() and bool(words) == bool(err),
               '%s, %s: status %d: %s', options, labels, got, err.decode())
         if got == 0:
-            check([r['fields']['v'] for r in records_of(case, out)] == [0x302, 4], '%s, %s: read as %s', options,
+            check([r['fields']['v'] for r in records_of(case, out)] == [0x302, 4], '%s, %s: the values are %s', options,
                   labels, records_of(case, out))
 
 

@@ -15,7 +15,7 @@ from t_view import read  # noqa: E402
 
 
 def streams_without_ids_have_id_0(case):
-    """There are several stream classes, and packets have no stream id: all belong to the class 0, in both versions."""
+    """Packets of a trace with several stream classes have no stream id: all belong to class 0, in both versions."""
     fragments = [{'type': 'preamble', 'version': 2}, {'type': 'trace-class'},
                  {'type': 'clock-class', 'id': 'c', 'frequency': 1000000000}]
     for n in (1, 0):
@@ -29,7 +29,8 @@ def streams_without_ids_have_id_0(case):
     path = case.path('without')
     save_two(path, fragments, b''.join(struct.pack('<QB', 1000 + n, n) for n in range(3)))
     before = records_of(case, path)
-    check([(r['event'], r['fields']['a']) for r in before] == [('e0', 0), ('e0', 1), ('e0', 2)], 'read as %s', before)
+    check([(r['event'], r['fields']['a']) for r in before] == [('e0', 0), ('e0', 1), ('e0', 2)], 'the records are %s',
+          before)
     for form in ('ctf', 'ctf-2'):
         again = records_of(case, rewritten(case, form, path))
         check([(r['event'], r['time'], r['fields']) for r in again] == [(r['event'], r['time'], r['fields'])
@@ -41,14 +42,16 @@ CLASS, STREAM, TOTAL, CONTENT = 'data-stream-class-id', 'data-stream-id', 'packe
 FROM, TO = 'default-clock-timestamp', 'packet-end-default-clock-timestamp'
 SEQUENCE, LOST = 'packet-sequence-number', 'discarded-event-record-counter-snapshot'
 
-# Of what with_roles() makes: an event's id is the last bits of its time.
+# The records of with_roles(): (event, time). The id of an event equals the last bits of its time.
 OF_ROLES = [('e%d' % (1000 + n % 2 * 1000), start + 1000 + n % 2 * 1000)
             for n, start in enumerate(part << 16 for part in (0, 0, 1, 1, 4, 4, 5, 5))]
 
 
 def with_roles(path, *context, header=(CLASS, STREAM), labels=False):
-    """A trace of two packets of four records. Their header has the value 5; their context, in fields of these roles,
-    the size, the begin, and a counter: 0, then 2."""
+    """
+    Write a trace of two packets with four records each. The field of the packet header is 5. The fields of the packet
+    context have the roles in `context`; their values are the size, the begin, and a counter (0, then 2).
+    """
     fragments = [{'type': 'preamble', 'version': 2}, {
         'type': 'trace-class', 'packet-header-field-class': structure(h=number(32, *header))
     }, {'type': 'clock-class', 'id': 'c', 'frequency': 1000000000, 'origin': 'unix-epoch'}, {
@@ -73,8 +76,7 @@ def with_roles(path, *context, header=(CLASS, STREAM), labels=False):
 
 
 def roles_are_kept_reported_or_rejected_when_field_has_several(case):
-    """Fields of several roles: each counts and is said again in version 2; what 1.8 cannot express is reported, or
-    refused."""
+    """All roles of a field count, and CTF 2 keeps them. Roles that CTF 1.8 cannot express are reported or rejected."""
     def seen(where):
         times = [r['time'].split('.') for r in records_of(case, where)]
         got = [(r['event'], int(s) * 10**9 + int(ns), r['fields']['a'])
@@ -87,25 +89,27 @@ def roles_are_kept_reported_or_rejected_when_field_has_several(case):
         seen(where)
     said = read(case, [WAYMARK, 'view', path])[2]
     check(b'2 events' in said and b'1 packet' in said, 'the value of the counter is not reported: %s', said.decode())
-    check(view(case, two) == view(case, path), 'version 2 is another')
+    check(view(case, two) == view(case, path), 'the CTF 2 trace differs')
     for where in (path, two):
         records, seen = list(ctf2.Trace(where).records()), [p.roles for p in ctf2.Trace(where).packets()]
-        check([(r.name, r.time) for r in records] == OF_ROLES, 'the second decoder sees %s', records)
+        check([(r.name, r.time) for r in records] == OF_ROLES, 'the second decoder reads the records %s', records)
         check(
             seen == [{CLASS: 5, STREAM: 5, TOTAL: 320, CONTENT: 320, FROM: start, TO: start, SEQUENCE: n, LOST: n}
-                     for start, n in ((0, 0), (1 << 18, 2))], 'the second decoder reads %s', seen)
-    # Of the counter 1.8 says the one thing, not the other; of the size and the id both.
+                     for start, n in ((0, 0), (1 << 18, 2))], 'the second decoder reads the packets %s', seen)
+    # CTF 1.8 expresses one of the counter's two roles, and both roles of the size and of the id.
     said = read(case, [WAYMARK, 'view', old])[2]
-    check(b'2 events' in said and b'1 packet' not in said, 'other words in 1.8: %s', said.decode())
+    check(b'2 events' in said and b'1 packet' not in said, 'wrong warnings in CTF 1.8: %s', said.decode())
     _, _, err = read(case, [WAYMARK, 'convert', '--to', 'ctf', '-o', old + 'x', path])
-    check(b'all but one of the roles' in err, 'what is lost is not reported: %s', err.decode())
+    check(b'all but one of the roles' in err, 'the loss of roles is not reported: %s', err.decode())
     sizes = with_roles(os.path.join(case.path('sizes'), 't'), (TOTAL, CONTENT), (FROM,), (LOST,), header=(CLASS,))
     _, _, err = read(case, [WAYMARK, 'convert', '--to', 'ctf', '-o', sizes + 'x', sizes])
     check(b'all but one' not in err and view(case, rewritten(case, 'ctf', sizes)) == view(case, sizes),
-          'sizes and ids in 1.8: %s', err.decode())
+          'sizes and ids in CTF 1.8 differ: %s', err.decode())
     labels = with_roles(os.path.join(case.path('labels'), 't'), (TOTAL, CONTENT), (FROM, ), (LOST, ), header=(CLASS, ),
                         labels=True)
-    check(view(case, rewritten(case, 'ctf', labels)) == view(case, labels), 'enumerations of several roles in 1.8')
+    check(
+        view(case, rewritten(case, 'ctf', labels)) == view(case, labels),
+        'enumerations with several roles differ in CTF 1.8')
     try:
         need('babeltrace2')
     except Exception:
@@ -117,7 +121,7 @@ def roles_are_kept_reported_or_rejected_when_field_has_several(case):
 
 
 def contradicting_roles_are_rejected(case):
-    """What a field of several roles cannot say at once is refused, in words that name it."""
+    """A field is rejected by name if its roles require different values."""
     def refuses(form, words, *context, options=(), **more):
         case.number = getattr(case, 'number', 0) + 1
         path = with_roles(case.path('odds%d' % case.number), *context, **more)
@@ -128,7 +132,8 @@ def contradicting_roles_are_rejected(case):
     refuses('ctf', b"'f2': its name cannot express several roles", (TOTAL,), (SEQUENCE,), (LOST, SEQUENCE))
     refuses('ctf', b"'h': its name cannot express several roles", (TOTAL, ), (FROM, ), (LOST, ),
             header=('packet-magic-number', CLASS))
-    # Left out is what is between two records that are 2^16 apart, of which headers have 16 bits: a packet more.
+    # The filter leaves out the records between two that are 2^16 ticks apart. Event headers have 16 bits of time, so a
+    # packet is added.
     some, joint = ('-F', 'a == 1 || a == 3'), (TOTAL, CONTENT)
     for form in ('ctf', 'ctf-2'):
         refuses(form, b"'f1' cannot be changed: its roles require the values 0 and 2000 at once", joint, (FROM, TO),
@@ -141,11 +146,13 @@ def contradicting_roles_are_rejected(case):
         refuses(form, b"'f0' cannot be changed: its roles require the values 248 and 244 at once", joint, (FROM, ),
                 (LOST, ), options=('-F', 'a == 0'))
         path = with_roles(os.path.join(case.path('even' + form), 't'), joint, (FROM,), (SEQUENCE,), header=(CLASS,))
-        check(view(case, rewritten(case, form, path, *some)) == view(case, path, *some), '%s: other records', form)
+        check(view(case, rewritten(case, form, path, *some)) == view(case, path, *some), '%s: the records differ', form)
 
 
 def several_times_in_a_header_advance_the_clock(case):
-    """Several times in an event header, and one of LEB128: each moves the clock on by the bits that it has."""
+    """
+    An event header may have several times, also variable-length ones. Each advances the clock by the bits that it has.
+    """
     def variable():
         return {'type': 'variable-length-unsigned-integer', 'roles': [FROM]}
 
@@ -174,6 +181,6 @@ def several_times_in_a_header_advance_the_clock(case):
 
 if __name__ == '__main__':
     main([
-        streams_without_ids_have_id_0, roles_are_kept_reported_or_rejected_when_field_has_several, contradicting_roles_are_rejected,
-        several_times_in_a_header_advance_the_clock
+        streams_without_ids_have_id_0, roles_are_kept_reported_or_rejected_when_field_has_several,
+        contradicting_roles_are_rejected, several_times_in_a_header_advance_the_clock
     ])

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`waymark view` of Common Trace Format 2, beside the decoder of ctf2.py: traces that are bad in each way, and strings
-and BLOBs of each kind."""
+"""
+`waymark view` and the decoder of ctf2.py read CTF 2: invalid traces of each kind, and strings and BLOBs of each kind.
+"""
 import json
 import os
 import sys
@@ -22,7 +23,7 @@ ONES = b'\1' * 64
 
 
 def view(case, path, status):
-    """(the records, what is said)."""
+    """(records, error output)."""
     got, lines, err = read(case, [WAYMARK, 'view', '--json', path])
     said = err.decode(errors='replace')
     check(got == status and not any(words in err for words in BROKEN), '%s: status %s, not %s: %s', path, got, status,
@@ -31,7 +32,7 @@ def view(case, path, status):
 
 
 def decoded(path, file=None, errors='strict'):
-    """(the records of a file, or of all, what ctf2.py then says against it)."""
+    """(records of a file, or of all files; the error of ctf2.py or None)."""
     records = []
     try:
         trace = ctf2.Trace(path, errors)
@@ -44,18 +45,18 @@ def decoded(path, file=None, errors='strict'):
 
 def prints(words, said, path):
     for word in words:
-        check(word.lower() in said.lower(), '%s: "%s" is not in what is said: %s', path, word, said[-800:])
+        check(word.lower() in said.lower(), '%s: "%s" is not printed: %s', path, word, said[-800:])
 
 
 def plain(value):
-    """A value of ctf2.py as JSON has it."""
+    """The value as JSON shows it."""
     if isinstance(value, dict):
         return {name: plain(inner) for name, inner in value.items()}
     return [plain(inner)
             for inner in value] if isinstance(value, list) else value.hex() if isinstance(value, bytes) else value
 
 
-# ── bad ones ────────────────────────────────────────────────────────────────────────────────────────────
+# ── invalid traces ──────────────────────────────────────────────────────────────────────────────────────
 
 def bad_metadata(bad):
     def run(case):
@@ -65,7 +66,7 @@ def bad_metadata(bad):
         check(not records, '%s: %d records', path, len(records))
         prints(bad.words, said, path)
         records, failure = decoded(path)
-        check(failure and not records, '%s: ctf2.py has nothing against it, and %d records', path, len(records))
+        check(failure and not records, '%s: ctf2.py reports no error, or reads records: %d', path, len(records))
     run.__name__ = 'bad_metadata_' + bad.name
     return run
 
@@ -83,19 +84,19 @@ def bad_data(bad):
         numbers = [record['fields']['n'] for record in records]
         of_b = [number for number in wanted if number >= 100]
         check([n for n in numbers if n < 100] == bad.kept and [n for n in numbers if n >= 100] == of_b,
-              '%s: not %s and %s, but %s', path, bad.kept, of_b, numbers)
+              '%s: not the records %s and %s, but %s', path, bad.kept, of_b, numbers)
         for record in records:
             check(record['fields'] == wanted[record['fields']['n']], '%s: not %s: %s', path,
                   wanted[record['fields']['n']], record)
         theirs, failure = decoded(path, corpus2_bad.A)
         theirs = [record.fields['payload']['n'] for record in theirs]
-        check(failure and theirs == bad.kept[:len(theirs)], '%s: ctf2.py: %s, and %s', path, failure, theirs)
+        check(failure and theirs == bad.kept[:len(theirs)], '%s: ctf2.py: %s, records %s', path, failure, theirs)
     run.__name__ = 'bad_' + bad.name
     return run
 
 
 def base_trace_is_read(case):
-    """What the bad ones are made of."""
+    """The valid trace that the invalid ones are derived from."""
     path = case.path('good')
     corpus2_bad.write(path)
     records, said = view(case, path, 0)
@@ -105,11 +106,14 @@ def base_trace_is_read(case):
     for file in (corpus2_bad.A, corpus2_bad.B):
         check([r['fields'] for r in records
                if r['stream'] == file] == [plain(r.fields['payload']) for r in theirs if r.file == file],
-              '%s: other values', file)
+              '%s: the values differ', file)
 
 
 def cut_metadata_is_reported_and_records_are_read(case):
-    """Of metadata that is cut, what is whole is read and the cut is told of, though no record needs what is missing."""
+    """
+    Complete fragments of truncated metadata are read, and the truncation is reported even if no record needs the
+    missing part.
+    """
     path = case.path('cut')
     for length in range(1, 60):
         save(
@@ -122,15 +126,17 @@ def cut_metadata_is_reported_and_records_are_read(case):
 
 
 def absent_class_ids_are_0_in_ctf_2(case):
-    """Of CTF 1.8, where the only class may have any id. Said in CTF 2, where what is not told is 0, it is a trace that
-    anybody can read."""
+    """
+    The only stream class and event class of a CTF 1.8 trace may have any id. Converted to CTF 2, where an absent id
+    means 0, the trace has the same records for both decoders.
+    """
     tsdl = '/* CTF 1.8 */\ntrace { major = 1; minor = 8; byte_order = le; };\nstream { id = 3; };\n' \
         'event { name = "e"; id = 7; stream_id = 3; fields := struct { %s }; };\n'
     path = case.path('any')
     save(path, metadata=tsdl % 'integer { size = 8; } n;', stream=b'\1\2\3')
     for directory in (path, rewritten(case, 'ctf-2', path)):
         check([record['fields'] for record in view(case, directory, 0)[0]] == [{'n': 1}, {'n': 2}, {'n': 3}],
-              '%s: other records', directory)
+              '%s: the records differ', directory)
     records, failure = decoded(directory)
     check(failure is None and [record.fields['payload']['n'] for record in records] == [1, 2, 3], '%s: ctf2.py: %s, %s',
           directory, failure, records)
@@ -139,7 +145,7 @@ def absent_class_ids_are_0_in_ctf_2(case):
 # ── strings, BLOBs ──────────────────────────────────────────────────────────────────────────────────────
 
 def shown(value):
-    """What a reader has to make of what was drawn."""
+    """The value that a reader must show."""
     if isinstance(value, Value):
         return value.shown
     if isinstance(value, dict):
@@ -155,7 +161,9 @@ def is_whole(value):
 
 
 def compare(case, made, name):
-    """What was written, by the reader, by its text, by ctf2.py, and all of it again of the trace said again."""
+    """
+    Compare the written values with the JSON of `view`, its text and ctf2.py; then do the same with the converted trace.
+    """
     path = made.write(scratch(case, name))
     wanted = [shown(record[-1]) for _, record in made.records()]
     good = all(is_whole(record[-1]) for _, record in made.records())
@@ -176,13 +184,13 @@ def compare(case, made, name):
 
 
 def same_text(text, value):
-    """Is this what a line has for a string, or a length?"""
+    """Does the text of a line equal the string or the length?"""
     return text == value if isinstance(text, int) else text.encode('latin-1',
                                                                    'backslashreplace').decode('unicode_escape') == value
 
 
 def random_strings_and_blobs_are_read(case):
-    """At random, several of each kind and encoding in a record."""
+    """Random records with several fields of each kind and encoding."""
     for _ in range(rounds(100)):
         texts, others = [], []
         for number, encoding in enumerate(UNITS):
@@ -204,13 +212,13 @@ def random_strings_and_blobs_are_read(case):
 
 
 def edges(encoding):
-    """Each once: (name, bytes, what they mean, is it whole units?)."""
+    """Each edge case: (name, bytes, expected text, the bytes are whole code units)."""
     size = UNITS[encoding][0]
     a, pair, high, low, end = encoded(0x41, encoding), encoded(0x1f600,
                                                                encoding), unit(0xd83d,
                                                                                encoding), unit(0xde00,
                                                                                                encoding), bytes(size)
-    # In 32 bits there are no pairs: each half is none.
+    # UTF-32 has no surrogate pairs: each half is invalid.
     both = '\U0001f600' if size == 2 else REPLACED * 2
     return [('nothing', b'', '', True), ('end_alone', end, '', True), ('pair', pair, '\U0001f600', True),
             ('halves', high + low, both, True), ('high', high, REPLACED, True), ('low', low, REPLACED, True),
@@ -225,8 +233,10 @@ def edges(encoding):
 
 
 def edge_case_strings_are_read(case):
-    """Each alone, of both lengths: what is no whole number of units is against the specification, and read for what it
-    is worth."""
+    """
+    Each edge case in a static-length and a dynamic-length string. A partial code unit violates the specification, but
+    the rest of the string is read.
+    """
     for encoding in UNITS:
         for good in (True, False):
             members = []
