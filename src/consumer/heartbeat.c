@@ -6,13 +6,12 @@
  */
 #include "consumer/heartbeat.h"
 
-#include <signal.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/faults.h"
+#include "base/thread.h"
 #include "consumer/consumer_state.h"
 
 #define HEARTBEAT_NS 250000000u
@@ -47,7 +46,6 @@ static void *heartbeat(void *arg)
 int wmk_consumer_heartbeat_start(struct wmk_consumer *consumer)
 {
 	pthread_attr_t attr;
-	sigset_t all, before;
 	int err;
 
 	if (consumer->has_heartbeat)
@@ -57,10 +55,7 @@ int wmk_consumer_heartbeat_start(struct wmk_consumer *consumer)
 	atomic_store_explicit(&consumer->alive_ns, wmk_clock_monotonic(), memory_order_relaxed);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK);
-	wmk_signals_of_others(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(&consumer->heartbeat, &attr, heartbeat, consumer);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	err = wmk_thread_create(&consumer->heartbeat, &attr, heartbeat, consumer);
 	pthread_attr_destroy(&attr);
 	if (err)
 		return wmk_error(-err, "cannot start the consumer's second thread: %s", strerror(err));

@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <linux/futex.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -20,7 +19,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/faults.h"
+#include "base/thread.h"
 #include "consumer/cpu_hotplug.h"
 #include "consumer/drain.h"
 #include "consumer/heartbeat.h"
@@ -280,25 +279,20 @@ static bool needs_heartbeat(struct wmk_consumer *consumer)
 int wmk_consumer_start(struct wmk_consumer *consumer)
 {
 	pthread_attr_t attr;
-	sigset_t all, before;
 	int err = 0;
 
 	if (consumer->running || consumer->ended)
 		return wmk_error(-EINVAL, "the consumer has been started before");
-	/* Signals are for the threads of the caller. */
-	wmk_signals_of_others(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
 	if (needs_heartbeat(consumer))
 		err = wmk_consumer_heartbeat_start(consumer);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK);
 	consumer->thread_begun = wmk_kown_now();
-	if (err >= 0 && (err = -pthread_create(&consumer->thread, &attr, run, consumer)) < 0) {
+	if (err >= 0 && (err = -wmk_thread_create(&consumer->thread, &attr, run, consumer)) < 0) {
 		wmk_consumer_heartbeat_stop(consumer);
 		wmk_error(err, "cannot start the consumer's thread: %s", strerror(-err));
 	}
 	pthread_attr_destroy(&attr);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (err < 0)
 		return err;
 	pthread_setname_np(consumer->thread, "wmk-consumer");

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/error.h"
 
 #define NAME_BYTES 255u
@@ -274,7 +275,7 @@ static const struct wmk_request_type requests[] = {
 
 const struct wmk_request_type *wmk_consumerd_request_find(uint16_t type)
 {
-	return wmk_request_type_find(requests, sizeof(requests) / sizeof(requests[0]), type);
+	return wmk_request_type_find(requests, WMK_ARRAY_LEN(requests), type);
 }
 
 int wmk_consumerd_send(struct wmk_out *out, uint16_t type, uint32_t request, const struct wmk_object *is,

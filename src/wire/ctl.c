@@ -5,6 +5,7 @@
  * daemon has separate limits of resources.
  */
 #include "wire/ctl.h"
+#include "base/array.h"
 #include "wire/unrecorded.h"
 
 #include <waymark/detail/abi.h>
@@ -12,8 +13,6 @@
 #define PATH_BYTES WMK_OBJECT_TEXT_MAX
 #define MESSAGE_BYTES 1024u
 #define TYPE_BYTES 512u
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static const char *const domain_kinds[] = { "user", "pid", "exec", "kernel" };
 static const char *const modes[] = { "discard", "overwrite" };
@@ -35,7 +34,7 @@ static const char *const track_kinds[] = { "pid", "uid", "gid", "kernel_pid" };
 static const char *const regenerate_kinds[] = { "metadata", "statedump" };
 
 /* An enum value without a name would make a whole reply undecodable. */
-#define ALL_HAVE_NAMES(names, last) _Static_assert(COUNT(names) == (last) + 1, "one name for each value")
+#define ALL_HAVE_NAMES(names, last) _Static_assert(WMK_ARRAY_LEN(names) == (last) + 1, "one name for each value")
 ALL_HAVE_NAMES(domain_kinds, WMK_DOMAIN_KERNEL);
 ALL_HAVE_NAMES(modes, WMK_MODE_OVERWRITE);
 ALL_HAVE_NAMES(buffers, WMK_BUFFERS_PID);
@@ -337,7 +336,7 @@ const struct wmk_request_type wmk_ctl_requests[] = {
 #define WMK_CTL_REQUEST(identifier, number, name, request, reply) { number, name, &request, &reply },
 #include "wire/ctl_requests.def"
 };
-const unsigned wmk_ctl_n_requests = COUNT(wmk_ctl_requests);
+const unsigned wmk_ctl_n_requests = WMK_ARRAY_LEN(wmk_ctl_requests);
 
 const struct wmk_request_type *wmk_ctl_request_find(uint16_t type)
 {
