@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""The clocks that sessions can have on this machine."""
+"""The clocks that sessions can use on this machine."""
 import os
 
 from harness import slurp
 
 SOURCE = '/sys/devices/system/clocksource/clocksource0/current_clocksource'
-# Of each clock the name in the metadata; the name in tracefs.
+# For each clock: its name in the metadata and its name in tracefs.
 NAMES = {'counter': ({'x86_64': 'tsc'}.get(os.uname().machine, 'cntvct'), 'x86-tsc'),
          'monotonic': ('monotonic', 'mono')}
 
@@ -19,5 +19,5 @@ def available():
 
 
 def available_to_the_kernel():
-    """Those that tracefs offers too."""
+    """The clocks that tracefs offers too."""
     return ['counter', 'monotonic'] if has_counter() and os.uname().machine == 'x86_64' else ['monotonic']

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A session daemon of a test's own, in a runtime directory of its own, and the commands that are given to it."""
+"""A session daemon of one test, in its own runtime directory, and the commands that a test sends to it."""
 import contextlib
 import json
 import os
@@ -14,7 +14,7 @@ ENDS_S = 60
 
 
 class Answer:
-    """What a command said."""
+    """The exit status and the output of one command."""
 
     def __init__(self, argv, status, out, err):
         self.argv, self.status, self.out, self.err = argv, status, out, err
@@ -25,7 +25,7 @@ class Answer:
         return self
 
     def prints(self, *words):
-        """Each of the words (alternatives: a|b) is in what it said."""
+        """Check that the output contains each of the words (alternatives: a|b)."""
         text = (self.err + self.out).lower()
         for word in words:
             check(any(w in text for w in word.lower().split('|')), '`%s` does not say "%s": %s', shlex.join(self.argv),
@@ -41,7 +41,7 @@ class Answer:
 
 
 class Control:
-    """Commands of one user. With `user` (a pwd entry), as that user."""
+    """Commands of one user. With `user` (a pwd entry), they run as that user."""
 
     def __init__(self, case, name='home', user=None):
         self.home = case.short(name)
@@ -61,21 +61,21 @@ class Control:
         return {'user': self.user.pw_uid, 'group': self.user.pw_gid, 'extra_groups': []}
 
     def shell(self, line, cwd, status=0, timeout=WAIT_S):
-        """A line as it is typed."""
+        """Run a line in a shell."""
         argv = ['bash', '-c', line]
         done = finished(argv, env=self.env, cwd=cwd, capture_output=True, text=True, timeout=timeout,
                         stdin=subprocess.DEVNULL, start_new_session=True, **self.as_user)
         return Answer(argv, done.returncode, done.stdout, done.stderr).ok(status)
 
     def __call__(self, *argv, status=0, timeout=WAIT_S):
-        """`waymark ARGV`, which shall end with that status."""
+        """Run `waymark ARGV` and check its exit status."""
         argv = [WAYMARK, *map(str, argv)]
         done = finished(argv, env=self.env, capture_output=True, text=True, timeout=timeout, stdin=subprocess.DEVNULL,
                         start_new_session=True, **self.as_user)
         return Answer(argv, done.returncode, done.stdout, done.stderr).ok(status)
 
     def daemons(self):
-        """{pid: name} of the daemons that belong to this runtime directory."""
+        """{pid: name} of the daemons that use this runtime directory."""
         found = {}
         for pid in filter(str.isdigit, os.listdir('/proc')):
             with contextlib.suppress(OSError):
@@ -86,14 +86,14 @@ class Control:
         return found
 
     def close(self):
-        """End the daemons; fails in words when one does not end."""
-        # One after the other: a session daemon that still runs starts another consumer when its own has ended.
+        """End the daemons. A daemon that does not end is a failure."""
+        # One after the other: a running session daemon would restart a consumer daemon that has ended.
         stayed = [name for name in ('waymark-session', 'waymark-consume') if not self.end_daemons(name, signal.SIGTERM)]
         left = [name for name in stayed if not self.end_daemons(name, signal.SIGKILL)]
         check(not stayed, 'daemons did not end by SIGTERM: %s%s', stayed, ', nor by SIGKILL' if left else '')
 
     def end_daemons(self, name, sig):
-        """Whether the daemons of that name end by that signal."""
+        """Send the signal to the daemons of that name. Returns whether all of them ended."""
         def alive():
             return [pid for pid, comm in self.daemons().items() if comm.startswith(name)]
         for pid in alive():

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """
-The traces of Common Trace Format 1.8 that a reader has to read, and those that it has to refuse with a reason. GOOD are
-babeltrace2's to print, but for the few that bring lines of their own; BAD tell what must be said, and which records
-must be given all the same. Tiny is small enough to be cut and changed at each of its bytes. `corpus18.py FOLDER
-[NAME...]` makes them, to be looked at.
+Traces of Common Trace Format 1.8 that a reader has to read (GOOD), and traces that it has to reject with a reason
+(BAD). The expected output of a GOOD trace comes from babeltrace2, except for a few traces that bring their own lines. A
+BAD trace names the words of the expected error, and the records that the reader has to deliver nevertheless. Tiny is
+small enough to be cut and changed at each of its bytes. `corpus18.py FOLDER [NAME...]` writes the traces for
+inspection.
 """
 import functools
 import os
@@ -26,7 +27,7 @@ def copied(directory, trace):
     shutil.copytree(os.path.join(LTTNG, trace), directory)
 
 
-# What LTTng-UST wrote (tests/lttng/record.sh).
+# Traces that LTTng-UST wrote (tests/lttng/record.sh).
 RECORDED = [Good('lttng_' + name, functools.partial(copied, trace=name), None) for name in sorted(os.listdir(LTTNG))]
 GOOD = TYPES + LANGUAGE + CLOCK_BLOCKS + STREAMS + TIMES + RECORDED
 BAD = DATA + METADATA
@@ -37,8 +38,10 @@ uint16_t list[length]; enum : uint8_t { one = 1, two = 2 } tag; variant <tag> { 
 
 
 class Tiny:
-    """One file of three packets with something of all: its bytes, where its records end in them, and where each
-    packet's first may begin."""
+    """
+    One file of three packets with a field of each kind: its bytes, where its records end in them, and where the first
+    record of each packet may begin.
+    """
 
     def __init__(self):
         self.plain = Plain()
@@ -71,12 +74,14 @@ class Tiny:
         save(directory, **files)
 
     def before(self, byte):
-        """How many records have ended when the file ends before this byte."""
+        """The number of records that end before this byte."""
         return sum(end <= byte for end in self.ends)
 
     def untouched(self, byte):
-        """How many records are read before this byte has told anything: if it is one of a packet's header, those of the
-        packets before."""
+        """
+        The number of records that a reader delivers before it interprets this byte. For a byte of a packet header,
+        these are the records of the previous packets.
+        """
         packet = max(n for n in range(3) if self.begins[n] <= byte)
         return self.before(self.begins[packet] if byte < self.begins[packet] + Plain.HEAD else byte)
 

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Bad traces of corpus18.py whose metadata is right: packets, records, indexes and folders that are not what they
-say."""
+"""Bad traces of corpus18.py with correct metadata: the contents of packets, records, indexes or folders are wrong."""
 import collections
 import functools
 import os
 
 from ctf18 import BEGIN, METADATA_MAGIC, Packet, Plain, index, integers, joined, metadata_packet, save
 
-# `words` must be in what is said. `rest` makes a trace of the records that must be given all the same, and `whole` one
-# of those that may be. None is for no records, and a `whole` of ANY for those that may have any time.
+# The reader's error must contain `words`. `rest` writes a trace of the records that the reader must deliver
+# nevertheless; `whole` writes one of the records that it may deliver. None: no records. A `whole` of ANY: those
+# records, with any time.
 ANY = 'any'
 Bad = collections.namedtuple('Bad', 'name make words rest whole')
 DATA = []
@@ -32,9 +32,10 @@ def fields_of(b, n, length=None, items=None, tag=None, end=True):
 
 def small_trace(keep=None, lies=None, wrong=None):
     """
-    Two files of two kinds of streams, three packets in each, three records in a packet; their times interleave.
-    keep(file, packet, record) says what is left out, `lies` are for the headers of {(file, packet): ...}, `wrong` for
-    {(file, packet, record): (time, id, fields)}, where None is what is right. Returns (Plain, {file: packets}).
+    Two files with two stream classes, three packets in each file, three records in a packet; their times interleave.
+    keep(file, packet, record) returns False for a record to leave out. `lies` is {(file, packet): false values for the
+    header}. `wrong` is {(file, packet, record): (time, id, fields)}, where None selects the correct value. Returns
+    (Plain, {file: packets}).
     """
     plain, files = Plain(streams=2), {}
     plain.event('of_a', FIELDS, stream=0)
@@ -55,7 +56,7 @@ def small_trace(keep=None, lies=None, wrong=None):
 
 
 def small(directory, keep=None, lies=None, wrong=None, change=None):
-    """Write it; change({file: bytearray}, {file: packets}) may then do anything."""
+    """Write the trace; change({file: bytearray}, {file: packets}) may modify the bytes first."""
     plain, files = small_trace(keep, lies, wrong)
     data = {name: bytearray(joined(packets)) for name, packets in files.items()}
     if change:
@@ -64,7 +65,7 @@ def small(directory, keep=None, lies=None, wrong=None, change=None):
 
 
 def not_of(file, packet=0, record=0):
-    """keep(): all but the records of a file from one on."""
+    """Returns a keep() that leaves out all records of a file from the given one on."""
     return lambda f, p, r: f != file or (p, r) < (packet, record)
 
 
@@ -77,7 +78,9 @@ FIRST, MIDDLE, LAST = (A, 0), (A, 1), (A, 2)
 
 
 def cut_at(file, packet, where):
-    """Cut the file `where` bytes after a packet's begin, or that many before its content's end."""
+    """
+    Cut the file `where` bytes after the beginning of a packet; a negative `where` counts from the end of its content.
+    """
     def change(data, files):
         start = sum(len(p.bytes) for p in files[file][:packet])
         end = start + (files[file][packet].content + 7) // 8
@@ -91,7 +94,7 @@ data_is_bad('packet_cut_in_its_header', ['stream_a'], not_of(A, 1), change=cut_a
 data_is_bad('packet_cut_at_its_head', ['stream_a'], not_of(A, 1), change=cut_at(A, 1, Plain.HEAD))
 data_is_bad('file_of_one_byte', ['stream_a'], not_of(A), change=cut_at(A, 0, 1))
 
-# Sizes. What a packet's sizes say cannot be told from what is meant, so nothing from that packet on is asked for.
+# Sizes. A packet with wrong sizes cannot be interpreted, so no record is expected from that packet on.
 data_is_bad('content_greater_than_packet', ['stream_a', 'content'], not_of(A, 1), lies={MIDDLE: {'content': 1 << 20}})
 data_is_bad('content_greater_than_packet_by_a_bit', ['stream_b', 'content'], not_of(B),
             lies={(B, 0): {'content': small_trace()[1][B][0].whole + 1}})
@@ -112,7 +115,7 @@ data_is_bad('first_packet_of_0', ['stream_a'], not_of(A), lies={FIRST: {'whole':
 
 
 def shorter(bits):
-    """Content that ends inside of its last record."""
+    """Content that ends inside its last record."""
     content = small_trace()[1][A][1].content - bits
     return {'lies': {MIDDLE: {'content': content}}}
 
@@ -120,7 +123,7 @@ def shorter(bits):
 data_is_bad('content_ends_in_a_record', ['stream_a'], not_of(A, 1, 2), **shorter(8))
 data_is_bad('content_ends_in_a_header', ['stream_a'], not_of(A, 1, 2), **shorter(8 * 25))
 
-# Ids. What comes after a record whose class is not known cannot be found before the next packet, which is.
+# Ids. After a record of an unknown class, the next record cannot be found in this packet; the next packet can be read.
 data_is_bad('unknown_event', ['stream_a', '777'], lambda f, p, r: f != A or (p, r) < (1, 1) or p > 1,
             wrong={(A, 1, 1): (None, 777, None)})
 data_is_bad('event_of_another_stream', ['stream_a', '1'], lambda f, p, r: f != A or (p, r) < (1, 0) or p > 1,
@@ -136,7 +139,10 @@ data_is_bad('uuid_of_another_trace', ['stream_a', 'uuid'], not_of(A),
 
 
 def bad_fields(name, words, **how):
-    """A record in the middle of a packet whose fields cannot be read: those before it can, and the next packets."""
+    """
+    A record with unreadable fields in the middle of a packet. The records before it and the next packets can be
+    read.
+    """
     data_is_bad(name, ['stream_a', *words], lambda f, p, r: f != A or (p, r) < (1, 1) or p > 1,
                 wrong={(A, 1, 1): (None, None, functools.partial(fields_of, n=4, **how))})
 
@@ -155,7 +161,7 @@ def no_end(bits):
 
 data_is_bad('string_without_end', ['stream_a', 'text'], not_of(A, 2, 2), wrong={(A, 2, 2): (None, None, no_end)})
 
-# Times. All that was recorded is there; only its order is wrong.
+# Times. All records are present; only their order is wrong.
 data_is_bad('time_going_back', ['stream_a', 'back'], not_of(A, 1, 1), ANY,
             wrong={(A, 1, 1): (BEGIN + 1000, None, None)})
 data_is_bad('packet_before_the_last', ['stream_a', 'back'], not_of(A, 2), ANY, lies={LAST: {'begin': 5, 'end': 6}},
@@ -168,7 +174,7 @@ def foreign(directory, data):
     save(directory, stream_c=data)
 
 
-# A file that is nothing of the kind does not keep the others from being read.
+# A file that is not a stream does not keep the others from being read.
 for kind, garbage in (('text', b'Dear reader,\n' * 40), ('zeros', bytes(4096)), ('ones', b'\xff' * 4096),
                       ('metadata', b'/* CTF 1.8 */\n')):
     DATA.append(Bad('file_of_' + kind, functools.partial(foreign, data=garbage), ['stream_c'], small, small))
@@ -188,13 +194,13 @@ def no_bits(directory, fields):
     save(directory, metadata=NOTHING % fields, stream=b'\1\2\3')
 
 
-# Records that need no bits would be endless.
+# Records without bits would never end.
 for name, inside in NO_BITS.items():
     DATA.append(Bad(name, functools.partial(no_bits, fields=inside), ['stream'], None, None))
 
 
 def sequence_of_nothing(directory, length):
-    """2^40 elements that need no bits fit into any packet, and into no memory; nor may one wait for them."""
+    """2^40 elements without bits fit into any packet and into no memory. A reader must not loop over them either."""
     save(directory, metadata='/* CTF 1.8 */\n' + integers() + NOTHING[14:] % 'uint64_t n; struct { } a[n]; ',
          stream=Packet(lambda b, content, whole: b.i(64, length)).bytes)
 
@@ -204,13 +210,13 @@ DATA.append(
         None, None))
 
 
-# What is aligned by far more than it is long.
+# Alignments that are far larger than the field.
 
 FAR = 'typealias integer { size = 8; align = 8; } := u8;\ntypealias integer { size = 8; align = 1073741824; } := far;\n'
 
 
 def wraps(directory):
-    """Eight times 2^61 bits: in 64 bits a record of the first event is as long as nothing, and ends where it began."""
+    """Eight times 2^61 bits: in 64-bit arithmetic, a record of the first event has length 0 and ends where it began."""
     save(
         directory, metadata='/* CTF 1.8 */\n' + FAR + 'trace { major = 1; minor = 8; byte_order = le; };\n'
         'stream { event.header := struct { u8 id; }; };\n' +
@@ -220,8 +226,7 @@ def wraps(directory):
 
 
 def context_far_away(directory):
-    """An array of nothing, 128 MiB behind the beginning of a packet that says to be that long, in a file of 64
-    bytes."""
+    """An empty array, 128 MiB behind the beginning of a packet that claims that size, in a file of 64 bytes."""
     save(
         directory, metadata='/* CTF 1.8 */\n' + FAR + integers() + 'trace { major = 1; minor = 8; byte_order = le; };\n'
         'stream { packet.context := struct { uint64_t packet_size; uint64_t content_size; far x[0]; }; };\n'
@@ -230,7 +235,7 @@ def context_far_away(directory):
 
 
 def members_of_members(directory):
-    """Types that share their members: 10^12 paths to go, in 60 kB."""
+    """Types that share their members: 10^12 paths in 60 kB."""
     text, inside = '', 'u8'
     for name in 'dcba':
         text += 'struct %s { %s};\n' % (name, ''.join('%s %s%d; ' % (inside, name, i) for i in range(1000)))
@@ -249,7 +254,7 @@ DATA += [
 ]
 
 
-# Indexes. The packets tell all that an index does: no record is missing because of one.
+# Indexes. Packets contain all that an index contains, so a wrong index causes no missing record.
 
 def bad_index(directory, data=None, **more):
     plain, files = small_trace()
@@ -332,7 +337,7 @@ DATA += [
 # Packetized metadata.
 
 def packets_lie(directory, order='le', at=1, data=None, **lie):
-    """Metadata in packets of 300 bytes, of which one lies."""
+    """Metadata in packets of 300 bytes; one of them has a false header."""
     plain, files = small_trace()
     text = plain.text().encode()
     parts = [text[n:n + 300] for n in range(0, len(text), 300)]

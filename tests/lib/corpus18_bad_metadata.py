@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """
-Bad traces of corpus18.py whose metadata is wrong. In the texts a '§' stands before the word or sign at which the
-mistake is, so that what is said must have its line and column, both from 1, a column for each byte; a '¶' stands in its
-line alone, where a text is too long for a message or ends.
+Bad traces of corpus18.py with wrong metadata. In the texts, a '§' marks the token with the error: the message must have
+its line and its column, both from 1, where each byte is one column. A '¶' marks a line without a column, for a text
+that is too long for a message or that ends there.
 """
 import functools
 
@@ -20,7 +20,7 @@ STREAM = 'stream { };\n'
 
 
 def place_of(text):
-    """The text without its marks, and the place they mean as a message must have it."""
+    """The text without its mark, and the position as the message must give it."""
     for mark, with_column in (('§', True), ('¶', False)):
         if mark in text:
             before, after = text.split(mark)
@@ -34,7 +34,7 @@ def trace_of(directory, text):
 
 
 def bad(name, text, *words, whole=None):
-    """`whole`: metadata that ends too early is read up to there; this is what is whole."""
+    """Metadata that ends too early is read up to its end; `whole` is the part that is complete."""
     text, place = place_of(text)
     METADATA.append(Bad('metadata_' + name, functools.partial(trace_of, text=text), ['metadata', place, *words], None,
                         whole and functools.partial(trace_of, text=whole)))
@@ -49,7 +49,7 @@ def bad_block(name, block, *words):
     bad(name, before + block + '\n', *words, whole=before if name in ENDS else None)
 
 
-# Words and signs.
+# Tokens.
 
 for name, fields in {
         'no_semicolon': 'uint8_t a\n    §uint8_t b;', 'no_name': 'uint8_t §;', 'two_names': 'uint8_t a §b;',
@@ -86,7 +86,7 @@ bad_fields(
     'lengths_in_many_members', ''.join('uint8_t d%d; ' % i for i in range(6000)) + 'uint8_t %s; ' % ('n' * 1200) +
     ''.join('uint8_t a%d[%s%s]; ' % (i, '¶' if i == 2353 else '', 'n' * 1200) for i in range(2500)),
     'too many comparisons')
-# (a name that grows word by word is not kept at each length: that would be gigabytes)
+# (The reader must not keep a copy of a name at each length that it had while it grew: that would be gigabytes.)
 bad_block(
     'aliases_of_many_words', ''.join('typealias integer { size = 8; } := a%d %s;\n' % (i, '*' * 2040)
                                      for i in range(600)) + 'typealias ¶nothing := b;', 'nothing')
@@ -115,7 +115,7 @@ bad('brackets_too_deep',
     START + TRACE + STREAM + 'event { name = "e"; fields := struct { uint8_t a' + '[1]' * 100000 + '; }; };\n')
 bad('signs_without_end', START + 'enum x : uint8_t { A = ' + '-' * 100000 + '1 };\n')
 
-# What the words mean.
+# Semantics.
 
 for name, (fields, *words) in {
         'unknown_type': ('§nothing_t a;', 'nothing_t'), 'unknown_struct': ('struct §unknown_s a;', 'unknown_s'),
@@ -169,7 +169,7 @@ for name, (fields, *words) in {
 }.items():
     bad_fields(name, fields, *words)
 
-# Fields that are greater than any packet may be refused here or where the first is met.
+# Fields that are larger than any packet: a reader may reject the declaration or the first such field.
 for name, fields in {
         'array_of_all_memory': 'uint64_t a[0xffffffffffffffff];',
         'array_whose_bits_wrap': 'uint64_t a[0x400000000000000];',

@@ -23,7 +23,7 @@ event { name = "e"; fields := struct { uint8_t n; }; };
 
 @CLOCK_BLOCKS.add(list(FREQUENCIES))
 def clock_freq(directory, variant):
-    """Cycles are turned into nanoseconds without an error that grows."""
+    """The conversion of cycles to nanoseconds must not accumulate an error."""
     f = FREQUENCIES[variant]
     clock = 'clock { name = c; freq = %d; offset_s = 1500000000; };\n' % f
     stamps = sorted(
@@ -31,7 +31,7 @@ def clock_freq(directory, variant):
     stamped(directory, clock, stamps)
 
 
-# babeltrace2 2.0 divides by zero when nothing is said.
+# babeltrace2 2.0 divides by zero if there is no frequency.
 @CLOCK_BLOCKS.add(expected=[
     '[02:40:00.000000000] (+?.?????????) e: { n = 0 }', '[02:40:00.999999999] (+0.999999999) e: { n = 1 }',
     '[02:40:20.000000000] (+19.000000001) e: { n = 2 }'
@@ -40,8 +40,7 @@ def clock_without_freq(directory):
     stamped(directory, 'clock { name = c; offset_s = 1500000000; };\n', [0, 999999999, 20000000000])
 
 
-# Times before 1970 are written as seconds, as babeltrace2 2.0 says it would; it does so in the first line, and leaves
-# the sign out in all others.
+# Times before 1970 are seconds with a sign, as babeltrace2 2.0 documents. It prints the sign in the first line only.
 @CLOCK_BLOCKS.add(expected=[
     '[-10.000000000] (+?.?????????) e: { n = 0 }', '[-9.000000000] (+1.000000000) e: { n = 1 }',
     '[00:00:00.000000000] (+9.000000000) e: { n = 2 }', '[00:00:01.000000005] (+1.000000005) e: { n = 3 }'
@@ -64,7 +63,7 @@ def clock_block(directory, variant):
 
 @CLOCK_BLOCKS.add()
 def clock_of_many(directory):
-    """Only the one that is mapped counts."""
+    """Only the mapped clock counts."""
     stamped(directory, '''clock { name = a; freq = 10; offset_s = 1; }; clock { name = c; offset_s = 2; freq = 1000; };
 clock { name = "b"; freq = 5; };
 ''', [0, 5])
@@ -72,7 +71,7 @@ clock { name = "b"; freq = 5; };
 
 @CLOCK_BLOCKS.add()
 def clock_that_is_not_mapped(directory):
-    """An integer of the name timestamp is of the trace's clock when there is one."""
+    """An integer named timestamp uses the trace's clock if there is one."""
     text = '/* CTF 1.8 */\n' + integers() + '''clock { name = only; freq = 1000; offset_s = 100; };
 trace { major = 1; minor = 8; byte_order = le; };
 stream { packet.context := struct { uint64_t timestamp_begin; uint64_t timestamp_end; }; event.header := struct {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Good traces of corpus18.py: what may stand in the metadata, shown by what the records then look like."""
+"""Good traces of corpus18.py: what the metadata may contain, shown by the records that result."""
 from ctf18 import (BEGIN, CLOCK, MAGIC, UUID_TEXT, Goods, Packet, Plain, integers, metadata_packet, one_packet,
     packetized, save)
 
@@ -24,7 +24,7 @@ event { name = "/* no comment */ // none"; id = 0; fields := struct { u8 /* a */
 ''', lambda b: b.i(8, 0).i(8, 1).s('/* x */'))
 
 
-# babeltrace2 2.0 wants a line's end behind a comment.
+# babeltrace2 2.0 requires a newline after a comment.
 @LANGUAGE.add(expected=['e: { s = "x" }'])
 def comment_that_ends_the_text(directory):
     bare(
@@ -66,7 +66,7 @@ string\vs; }; };
 
 @LANGUAGE.add()
 def constants(directory):
-    """Decimal, octal, hexadecimal, suffixes of C, both signs."""
+    """Decimal, octal and hexadecimal constants, suffixes of C, both signs."""
     bare(
         directory, '''/* CTF 1.8 */
 typealias integer { size = 8u; } := a; typealias integer { size = 0x8; } := b; typealias integer { size = 010;
@@ -83,7 +83,7 @@ event { name = "19"; id = 023; fields := struct { integer { size = 0xC; align = 
             b'\xfe\xff\0\1\x7f\x80').i(8, 0x13).i(12, 0xabc).i(4, 0xd))
 
 
-# babeltrace2 2.0 knows the suffixes with a `u` only.
+# babeltrace2 2.0 knows only the suffixes with a `u`.
 @LANGUAGE.add(expected=['e: { a = [ [0] = 1, [1] = 2 ], b = ( "A" : container = 3 ) }'])
 def constants_with_l(directory):
     bare(
@@ -96,7 +96,7 @@ event { name = "e"; fields := struct { u8 a[2L]; enum : u8 { A = 0L ... 0x3LL } 
 
 @LANGUAGE.add()
 def string_literals(directory):
-    """All escapes of C, in what is printed: names of events, labels, the host's and the program's name."""
+    """All escapes of C in texts that readers print: names of events, labels, the names of host and process."""
     plain = Plain(
         env='''env {
 	hostname = "a b\\\\c\\"d\\'e\\?f";
@@ -116,7 +116,7 @@ def string_literals(directory):
 
 @LANGUAGE.add()
 def typedefs(directory):
-    """Of every type, several in one, with arrays and sequences, in all places where they may stand."""
+    """Typedefs of every type, several in one declaration, with arrays and sequences, in all places that allow them."""
     text = '''/* CTF 1.8 */
 typealias integer { size = 8; } := u8;
 typedef u8 byte; typedef byte octet, pair[2], grid[2][3]; typedef integer { size = 16; } half; typedef struct { u8 x;
@@ -149,8 +149,7 @@ half e; boxed f; tagged_t g;
 
 @LANGUAGE.add()
 def aliases(directory):
-    """Names as C has them: of several words, with const and pointers; aliases of aliases, of structs, enums and
-    variants."""
+    """Names as in C: several words, with const and pointers; aliases of aliases, of structs, enums and variants."""
     bare(
         directory, '''/* CTF 1.8 */
 typealias integer { size = 8; } := unsigned char; typealias integer { size = 16; align = 8; } := unsigned short int;
@@ -184,7 +183,7 @@ struct tagged bb; enum named cc; }; };
                 32, 10).raw(b'\4\5').i(64, 1).i(64, 2).s('aa').raw(b'\6\0'))
 
 
-# babeltrace2 2.0 takes every such variant for one without a tag, which must not have a name of this kind.
+# babeltrace2 2.0 takes every such variant for one without a tag, which must not have such a name.
 @LANGUAGE.add(expected=['e: { tag = ( "A" : container = 0 ), a = { 1 }, b = { 2 } }',
                         'e: { tag = ( "B" : container = 1 ), a = { "x" }, b = { "y" } }'])
 def variants_by_typedef_and_alias(directory):
@@ -204,7 +203,9 @@ KEYWORDS = ('align', 'callsite', 'const', 'char', 'clock', 'double', 'enum', 'en
 
 @LANGUAGE.add()
 def keywords_as_names(directory):
-    """One underscore before a name is not part of it, which lets keywords be names; a second one is."""
+    """
+    One underscore before a name is not part of the name, so keywords can be names; a second underscore is part of it.
+    """
     fields = ''.join('uint8_t _%s;\n' % k for k in KEYWORDS
                      if k[0] != '_') + 'uint8_t __two; uint8_t ___three; uint8_t a_; uint8_t _; uint8_t _1;'
     count = len([k for k in KEYWORDS if k[0] != '_']) + 5
@@ -221,7 +222,7 @@ def keywords_as_labels(directory):
         [lambda b, n=n: b.i(8, n).i(8, n) for n in range(len(KEYWORDS))])
 
 
-# Of all keywords babeltrace2 2.0 does not take this one for a label.
+# This is the only keyword that babeltrace2 2.0 does not accept as a label.
 @LANGUAGE.add(expected=['e: { a = ( "typealias" : container = 3 ) }'])
 def keyword_typealias_as_label(directory):
     bare(directory, '''/* CTF 1.8 */
@@ -232,7 +233,7 @@ event { name = "e"; fields := struct { enum : integer { size = 8; } { typealias 
 
 @LANGUAGE.add()
 def words_of_attributes_as_names(directory):
-    """What means something to the left of a `=` means nothing as the name of a field."""
+    """The keywords to the left of a `=` have no special meaning as names of fields."""
     names = (
         'id name size base map major minor uuid magic timestamp stream_id packet_size content_size fields context '
         'header packet freq offset '
@@ -242,7 +243,7 @@ def words_of_attributes_as_names(directory):
 
 @LANGUAGE.add()
 def underscores(directory):
-    """A name behind an underscore is found as length and tag; options go by the labels they are named like."""
+    """A length or a tag finds a name behind an underscore; the labels of the tag select options by name."""
     one_packet(
         directory, '''uint8_t _len; uint8_t a[_len]; enum : uint8_t { _event, plain, __twice } _tag;
 variant <_tag> { uint8_t _event; uint16_t plain; string __twice; } _v;''', [
@@ -251,8 +252,8 @@ variant <_tag> { uint8_t _event; uint16_t plain; string __twice; } _v;''', [
         ])
 
 
-# babeltrace2 2.0 gives up (an assertion) when two names are told apart by the underscore alone, and when it copies an
-# option's name with one.
+# babeltrace2 2.0 aborts (an assertion) if two names differ only in the underscore, and if it copies the name of an
+# option with an underscore.
 @LANGUAGE.add(expected=[
     'e: { a = 1, a = 2, tag = ( "_A" : container = 0 ), v = { 3 }, w = { n = 1, s = [ [0] = 4 ], v = { 5 } } }',
     'e: { a = 1, a = 2, tag = ( "A" : container = 1 ), v = { "x" }, w = { n = 0, s = [ ], v = { "y" } } }'
@@ -269,8 +270,9 @@ struct copied w; }; };
 
 @LANGUAGE.add()
 def declarations_in_scopes(directory):
-    """A name is that of the nearest scope, and is forgotten where the scope ends. An event is no part of its stream in
-    this."""
+    """
+    A name refers to the nearest scope, and its scope ends with the block. An event is not in the scope of its stream.
+    """
     bare(
         directory, '''/* CTF 1.8 */
 typealias integer { size = 8; } := t; struct s { t outer; }; enum e : t { OUTER }; variant v { t OUTER; };
@@ -294,7 +296,7 @@ event { id = 2; name = "two"; fields := struct { enum e a; t b; struct s c; vari
 
 @LANGUAGE.add()
 def tags_of_types(directory):
-    """Structs, enums and variants by the names that follow their words; each kind has names of its own."""
+    """Structs, enums and variants by their tags; each kind has its own name space."""
     one_packet(
         directory,
         '''struct same a; enum same b; variant same <b> c; same d; struct here { uint8_t x; } e; struct here f;
@@ -316,7 +318,7 @@ def declarators(directory):
 
 @LANGUAGE.add()
 def blocks_in_any_order(directory):
-    """Types before they are used; all else, and attributes in their blocks, as one likes."""
+    """Types are declared before their use; all other blocks, and attributes in blocks, come in any order."""
     save(
         directory, metadata='''/* CTF 1.8 */
 event { fields := struct { integer { size = 8; } a; }; name = "early"; id = 7; };
@@ -345,7 +347,7 @@ def event_attributes(directory):
 
 @LANGUAGE.add(('one', 'two', 'three', 'four', 'none'))
 def env_blocks(directory, variant):
-    """What of it stands in each line, and values that are not printed; without it nothing does."""
+    """Parts of the environment that each line shows, and values that are not printed; a trace without the block."""
     env = {
         'one': 'hostname = "machine"; vpid = 4711; procname = "program";',
         'two': 'hostname = "h"; domain = "kernel"; sysname = "Linux"; tracer_name = "other"; tracer_major = 2; '
@@ -375,8 +377,10 @@ callsite { name = e; func = other; file = "b.c"; line = 13; };
     for n, name in enumerate(('high', 'low', 'word', 'text', 'known'))
 ])
 def said_besides(directory):
-    """Entries that the format gives no meaning to, in each block; levels of other tracers; a clock with all of its
-    entries, another with few."""
+    """
+    Entries without a meaning in the format, in each block; log levels of other tracers; a clock with all of its
+    entries, another with few.
+    """
     clock = '''clock {
 	name = test; uuid = "01234567-89ab-cdef-0123-456789abcdef"; description = "said \\"so\\", in July";
 freq = 1000000000; precision = 100;
@@ -406,14 +410,14 @@ callsite { name = e; func = other; };
 
 @LANGUAGE.add()
 def least_metadata(directory):
-    """One stream and one event without ids, names, attributes."""
+    """One stream and one event without ids, names or attributes."""
     bare(directory, '''/* CTF 1.8 */ trace { major = 1; minor = 8; byte_order = le; }; stream { };
 event { name = "e"; fields := struct { string s; }; };''', lambda b: b.s('one').s('').s('three'))
 
 
 @LANGUAGE.add()
 def events_without_stream_id(directory):
-    """They are of the only stream, whatever its id; a stream without id is the one of id 0."""
+    """Events without a stream id belong to the only stream, whatever its id is; a stream without an id has id 0."""
     text = '''/* CTF 1.8 */
 typealias integer { size = 8; } := u8;
 trace { major = 1; minor = 8; byte_order = le; };
@@ -496,7 +500,7 @@ def metadata_in_packets(directory, variant):
 
 @LANGUAGE.add()
 def metadata_of_the_other_order(directory):
-    """The packets of the metadata have an order of their own."""
+    """The metadata packets have a byte order that differs from that of the streams."""
     plain = Plain('be')
     plain.event('e', 'uint32_t a;')
     save(directory, metadata=packetized(plain.text(), 'le'),
@@ -505,7 +509,7 @@ def metadata_of_the_other_order(directory):
 
 @LANGUAGE.add()
 def metadata_without_words(directory):
-    """A packet of metadata may hold nothing."""
+    """A metadata packet may be empty."""
     plain = Plain()
     plain.event('e', 'uint32_t a;')
     save(directory, metadata=metadata_packet('') + packetized(plain.text(), size=1000) + metadata_packet('', pad=9),
@@ -526,7 +530,7 @@ def large_metadata(directory, variant):
 
 @LANGUAGE.add()
 def metadata_alone(directory):
-    """A trace in which nothing was recorded."""
+    """A trace without any record."""
     plain = Plain(clock=CLOCK)
     plain.event('e', 'uint32_t a;')
     save(directory, metadata=plain.text())

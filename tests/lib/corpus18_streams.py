@@ -16,12 +16,12 @@ EVENT = 'event { name = "e"; fields := struct { uint8_t n; }; };\n'
 
 
 def sized(write, order='le', **more):
-    """A packet that says its sizes in two words, then has what write(bits) writes."""
+    """A packet with its two sizes in its context, then with what write(bits) writes."""
     return Packet(lambda b, content, whole: write(b.i(32, content).i(32, whole)), order, **more)
 
 
 def counting(first, count, step=1000, number=0, data=lambda b, n: b.i(8, n)):
-    """Records of Plain: `count` of them from time `first` on."""
+    """`count` records of Plain, from time `first` on."""
     return [(first + step * n, number, functools.partial(data, n=n)) for n in range(count)]
 
 
@@ -31,7 +31,7 @@ def plain_of_one(**more):
     return plain
 
 
-# What a packet may begin with.
+# Beginnings of packets.
 
 HEADS = {
     'nothing': '', 'empty': ' ', 'magic': 'uint32_t magic;', 'uuid': 'uint8_t uuid[16];',
@@ -75,7 +75,7 @@ CONTEXTS = {
 
 @STREAMS.add(list(CONTEXTS))
 def packet_context(directory, variant):
-    """Without a packet's size the file is one packet; without that of its content all of it is used."""
+    """Without a packet size the file is one packet; without a content size all of the packet is content."""
     fields, sizes = CONTEXTS[variant]
     text = '/* CTF 1.8 */\n' + integers() + TRACE % ('le', '') + 'stream { %s };\n' % (
         'packet.context := struct { %s };' % fields if fields else '')
@@ -123,7 +123,7 @@ def event_header(directory, variant):
 
 
 def many_ids(directory, ids, streams):
-    """All of the ids in each of the streams."""
+    """Each stream uses all of the ids."""
     text = '/* CTF 1.8 */\n' + integers() + TRACE % (
         'le', ' packet.header := struct { uint32_t magic; uint64_t stream_id; };')
     for stream in streams:
@@ -141,11 +141,11 @@ def many_ids(directory, ids, streams):
 
 @STREAMS.add()
 def event_ids(directory):
-    """Sparse, out of order, the greatest of 32 bits; the same ids in another stream are other events."""
+    """Sparse and unordered ids, up to the largest of 32 bits; the same ids in another stream denote other events."""
     many_ids(directory, (5, 0, 65535, 0x80000000, 0xffffffff), (7, 0x80000001))
 
 
-# babeltrace2 2.0 looks at the lower half of an id alone.
+# babeltrace2 2.0 reads only the lower half of an id.
 @STREAMS.add(expected=[
     'e%x_of_7: { n = %d }' % (number, n)
     for n, number in enumerate((0, 1, 1 << 32, (1 << 64) - 1, 1 << 63, (1 << 32) - 1))
@@ -195,7 +195,7 @@ uint8_t _l[__l_length]; }; };
 
 
 def lttng(directory, order, header, bits, align=8):
-    """Two packets as LTTng writes them: short times that wrap, long ones where more than one wrap has passed."""
+    """Two packets as LTTng writes them: short times that wrap, long ones after more than one wrap."""
     text = '/* CTF 1.8 */\n' + integers() + '''typealias integer { size = %d; align = %d; } := unsigned long;
 typealias integer { size = %d; align = %d; base = 16; } := void *;
 ''' % (bits, align, bits, align) + LTTNG % (UUID_TEXT, order, UUID_TEXT, COMPACT if header == 'compact' else LARGE,
@@ -249,7 +249,7 @@ def lttng_of_32_bits(directory, variant):
 
 @STREAMS.add(ORDERS)
 def lttng_aligned(directory, variant):
-    """As on machines that want words aligned."""
+    """The layout for machines that require aligned words."""
     lttng(directory, variant, 'large', 32, 32)
 
 
@@ -260,7 +260,7 @@ def lttng_aligned(directory, variant):
 
 @STREAMS.add(ORDERS)
 def many_streams(directory, variant):
-    """Three kinds of streams, with headers and contexts of their own, in five files whose times interleave."""
+    """Three stream classes with their own headers and contexts, in five files with interleaved times."""
     plain = Plain(variant, streams=3)
     for n in range(3):
         plain.event('e%d' % n, 'uint8_t n; string of;', stream=n)
@@ -278,7 +278,10 @@ def many_streams(directory, variant):
 
 @STREAMS.add()
 def packets_of_every_kind(directory):
-    """Empty ones first, between and last; padding of every length; a packet that is all padding but its header."""
+    """
+    Empty packets at the beginning, in the middle and at the end; padding of every length; a packet with a header and
+    padding only.
+    """
     plain = plain_of_one()
     packets = [plain.packet([], BEGIN, BEGIN), plain.packet([], BEGIN, BEGIN + 5, pad=100, sequence=1)]
     packets += [
@@ -291,8 +294,10 @@ def packets_of_every_kind(directory):
 
 @STREAMS.add()
 def packets_of_pages(directory):
-    """(babeltrace2 2.0 shows bytes from elsewhere for an empty string that begins where its buffer ends: here are
-    none.)"""
+    """
+    (babeltrace2 2.0 shows unrelated bytes for an empty string that begins where its buffer ends: there is no empty
+    string here.)
+    """
     plain = Plain()
     plain.event('e', 'uint32_t n; string text;')
     packets = []
@@ -304,7 +309,7 @@ def packets_of_pages(directory):
 
 @STREAMS.add()
 def content_that_ends_in_a_byte(directory):
-    """The content's size is in bits: what follows in the last byte is no event."""
+    """The content size is in bits: the bits after it in the last byte are not an event."""
     text = '/* CTF 1.8 */\ntypealias integer { size = 16; align = 1; } := uint32_t;\n' + TRACE % (
         'le', '') + 'stream { %s };\n' % SIZES + '''
 event { name = "e"; fields := struct { integer { size = 3; } n; }; };
@@ -321,7 +326,7 @@ event { name = "e"; fields := struct { integer { size = 3; } n; }; };
 
 @STREAMS.add(('discarded', 'sequence', 'both', 'between_files', 'first', 'small'))
 def counters(directory, variant):
-    """What was lost is told on the way: between packets, before the first, by counters of 32 bits."""
+    """Lost records are reported between packets and before the first, by counters of 32 bits."""
     plain = plain_of_one()
     lost = {
         'discarded': [(0, 0), (1, 0), (2, 5), (3, 5), (4, 6)], 'sequence': [(0, 0), (1, 0), (4, 0), (5, 0),
@@ -342,8 +347,7 @@ def counters(directory, variant):
 
 @STREAMS.add(('1_1', '1_0', 'missing', 'empty_folder', 'of_one', 'foreign'))
 def indexes(directory, variant):
-    """LTTng's, in both versions; one that is missing for a file, or for all, is no fault; one that is of no use is none
-    either."""
+    """Indexes of LTTng in both versions. A missing or an unusable index of one file, or of all, is not an error."""
     plain = plain_of_one(streams=2)
     plain.event('f', 'uint8_t n;', stream=1)
     files = {}
@@ -371,7 +375,10 @@ def indexes(directory, variant):
 
 @STREAMS.add()
 def files_that_are_no_streams(directory):
-    """Empty files, hidden files, folders, pipes, links to nowhere: nothing of the trace, and nothing to wait for."""
+    """
+    Empty files, hidden files, folders, pipes, dangling links: not part of the trace, and a reader does not block on
+    them.
+    """
     plain = plain_of_one()
     plain.write(directory, stream=[plain.packet(counting(BEGIN, 2))])
     save(
@@ -393,7 +400,7 @@ def host(name, uuid, first):
 
 @STREAMS.add()
 def several_traces(directory):
-    """Of several hosts, at several depths below one folder; their records go into one order."""
+    """Traces of several hosts, at several depths below one folder; their records are merged into one order."""
     for name, where, first in (('one', 'a', BEGIN), ('two', 'b/deep/er', BEGIN + 700), ('three', 'b/c', BEGIN + 9001)):
         plain, packets = host(name, '%08x' % (0xa0000000 + first), first)
         plain.write('%s/%s' % (directory, where), stream=packets)
@@ -401,7 +408,7 @@ def several_traces(directory):
 
 @STREAMS.add()
 def equal_times_of_traces(directory):
-    """Records of one time in two traces, whose folders are in another order than their uuids."""
+    """Records of one time in two traces, where the order of the folders differs from that of the UUIDs."""
     for name, uuid in (('a', 'bbbbbbbb'), ('b', 'aaaaaaaa'), ('c', 'cccccccc')):
         plain, packets = host(name, uuid, BEGIN)
         plain.write('%s/%s' % (directory, name), stream=packets)
@@ -409,7 +416,7 @@ def equal_times_of_traces(directory):
 
 @STREAMS.add()
 def traces_in_a_trace(directory):
-    """A folder that is a trace, and has another inside."""
+    """A folder that is a trace and contains another one."""
     plain, packets = host('outer', 'aaaaaaaa', BEGIN)
     plain.write(directory, stream=packets)
     plain, packets = host('inner', 'bbbbbbbb', BEGIN + 300)
@@ -418,7 +425,7 @@ def traces_in_a_trace(directory):
 
 @STREAMS.add()
 def chunks_of_one_session(directory):
-    """What rotation makes: folders with one uuid, in each a part of every stream. Together they are one trace."""
+    """Chunks of a rotation: folders with one UUID, each with a part of every stream. Together they are one trace."""
     text = '/* CTF 1.8 */\n' + integers() + LTTNG % (UUID_TEXT, 'le', UUID_TEXT, COMPACT, 'compact')
     text = text.replace('unsigned long events', 'uint64_t events').replace('void *_p', 'uint64_t _p')
 
@@ -445,7 +452,7 @@ def chunks_of_one_session(directory):
             })
 
 
-# Programs whose mistakes readers have learned to bear.
+# Defects of producers that readers tolerate.
 
 def quirk(directory, tracer, version, packets, **more):
     plain = plain_of_one(env='env { tracer_name = "%s"; tracer_major = %d; tracer_minor = %d; tracer_patch = %d; };\n' %
@@ -458,20 +465,20 @@ def quirk(directory, tracer, version, packets, **more):
 
 @STREAMS.add()
 def lttng_events_after_their_packet(directory):
-    """LTTng before 2.11 closed a packet by a time that was read before its last event."""
+    """LTTng before 2.11 took the end time of a packet before that of the last event."""
     quirk(directory, 'lttng-ust', (2, 10, 0), [(BEGIN, BEGIN + 1500, counting(BEGIN, 3)),
                                                (BEGIN + 2500, BEGIN + 9000, counting(BEGIN + 3000, 3))])
 
 
 @STREAMS.add()
 def lttng_crash(directory):
-    """What is saved from a program that died: its last packet has no end."""
+    """A trace that was saved after a crash of the application: its last packet has no end."""
     quirk(directory, 'lttng-ust', (2, 12, 0), [(BEGIN, BEGIN + 5000, counting(BEGIN, 3)),
                                                (BEGIN + 6000, 0, counting(BEGIN + 6000, 3))])
 
 
 @STREAMS.add()
 def barectf_events_before_their_packet(directory):
-    """barectf before 2.3.1 read a packet's begin after the time of its first event."""
+    """barectf before 2.3.1 read the begin time of a packet after the time of its first event."""
     quirk(directory, 'barectf', (2, 3, 0), [(BEGIN + 10, BEGIN + 2500, counting(BEGIN, 3)),
                                             (BEGIN + 3010, BEGIN + 9000, counting(BEGIN + 3000, 3))])

@@ -10,7 +10,7 @@ TIMES = Goods()
 
 @TIMES.add(('8', '16', '27', '32', '33', '56'))
 def times_that_wrap(directory, variant):
-    """Each short time continues from the preceding one, and the first from the begin of the packet."""
+    """Each short time continues from the preceding one, and the first one from the begin time of the packet."""
     bits = int(variant)
     wrap = 1 << bits
     text = '/* CTF 1.8 */\n' + integers() + CLOCKED % (bits, 8 if bits % 8 == 0 else 1) + TRACE % ('le', '') + '''
@@ -32,7 +32,7 @@ uint32_t packet_size; };
 
 @TIMES.add(ORDERS)
 def barectf_like(directory, variant):
-    """The least a bare machine writes: small packed headers, a slow clock, packets of one size."""
+    """The minimum that a bare-metal tracer writes: small packed headers, a slow clock, packets of one size."""
     text = '/* CTF 1.8 */\n' + '''typealias integer { size = 16; align = 8; map = clock.tick.value; } := tick;
 clock { name = tick; freq = 8000000; };
 trace { major = 1; minor = 8; byte_order = %s;
@@ -60,7 +60,7 @@ event { name = "temperature"; id = 2; stream_id = 2;
 
 @TIMES.add(('one', 'two'))
 def no_clock(directory, variant):
-    """Records without any time are in the order of their file."""
+    """Records without any time keep the order of their file."""
     text = '/* CTF 1.8 */\n' + integers() + TRACE % (
         'le', ' packet.header := struct { uint32_t magic; };') + 'stream { %s };\n' % SIZES + EVENT
 
@@ -84,7 +84,7 @@ def times_of_packets_alone(directory):
 
 @TIMES.add()
 def times_without_packets(directory):
-    """Events have times, packets do not; a file's packets follow each other all the same."""
+    """Events have times, packets do not; the packets of a file keep their order."""
     text = '/* CTF 1.8 */\n' + integers() + CLOCKED % (64, 8) + TRACE % ('le', '')
     text += 'stream { %s event.header := struct { t timestamp; }; };\n' % SIZES
     save(directory, metadata=text + EVENT,
@@ -93,7 +93,7 @@ def times_without_packets(directory):
 
 @TIMES.add()
 def two_clocks(directory):
-    """Each stream has its own; both are absolute, so their records go into one order."""
+    """Each stream has its own clock; both are absolute, so the records are merged into one order."""
     text = '/* CTF 1.8 */\n' + integers() + '''clock { name = a; freq = 1000; offset_s = 1500000000; absolute = TRUE; };
 clock { name = b; freq = 1000000; offset_s = 1500000001; absolute = TRUE; };
 typealias integer { size = 64; align = 8; map = clock.a.value; } := ta; typealias integer { size = 64; align = 8;
@@ -118,7 +118,7 @@ fields := struct { uint8_t n; }; };
 
 @TIMES.add()
 def fields_of_a_clock(directory):
-    """An integer that is mapped to the clock may stand anywhere; it is printed as a number."""
+    """An integer that is mapped to the clock may be anywhere; it is printed as a number."""
     plain = Plain()
     plain.event('e', 'uint64_t a; uint8_t b;')
     plain.write(directory,
@@ -127,7 +127,7 @@ def fields_of_a_clock(directory):
 
 @TIMES.add()
 def equal_times(directory):
-    """Records of one time, in one stream and in several."""
+    """Records with equal times, in one stream and in several."""
     plain = Plain(streams=2)
     plain.event('first', 'uint8_t n;', stream=0)
     plain.event('second', 'uint8_t n;', stream=1)
@@ -137,7 +137,7 @@ def equal_times(directory):
 
 @TIMES.add()
 def same_times_on_two_cpus(directory):
-    """Two files of one kind of stream with the same times, with different instance ids."""
+    """Two files of one stream class with the same times and with different instance ids."""
     text = '/* CTF 1.8 */\n' + integers() + CLOCKED % (64, 8) + TRACE % (
         'le', ' packet.header := struct { uint32_t magic; uint32_t stream_id; uint32_t stream_instance_id; };'
     ) + '''stream { id = 0;

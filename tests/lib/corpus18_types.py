@@ -9,7 +9,7 @@ ORDERS = ('le', 'be')
 
 
 def values_of(size, signed):
-    """Values that show a bit at the wrong place: none, all, the ends, stripes that are no palindrome."""
+    """Values that reveal a misplaced bit: all bits clear, all set, the limits, asymmetric stripes."""
     mask = (1 << size) - 1
     found = [0, mask, 1, 1 << size - 1, 0x0123456789abcdef5 & mask, 0xdeadbeefcafe1234 >> 64 - size, mask >> 1]
     return [v - (1 << size) if signed and v >> size - 1 else v for v in found]
@@ -59,7 +59,7 @@ def signed_in_words(directory, variant):
 
 @TYPES.add(ORDERS)
 def whole_bytes_at_every_bit(directory, variant):
-    """8, 16, 32 and 64 bits that begin at each bit of a byte: the last needs nine bytes."""
+    """Integers of 8, 16, 32 and 64 bits that begin at each bit of a byte: the last needs nine bytes."""
     fields, sizes = '', (8, 16, 32, 64)
     for shift in range(8):
         fields += 'integer { size = 8; align = 8; } at%d;\n' % shift
@@ -131,7 +131,7 @@ def names_of_bases(directory):
 
 @TYPES.add()
 def attributes_of_integers(directory):
-    """Every way to write an attribute's value, attributes in any order, and what is taken when there are none."""
+    """Every notation of an attribute's value, attributes in any order, and the defaults."""
     one_packet(
         directory,
         '''integer { signed = 1; size = 8; } a; integer { signed = 0; size = 8; } b; integer { signed = TRUE;
@@ -149,7 +149,7 @@ integer { size = 12; } m; integer { size = 24; } n;''', [
 
 @TYPES.add(ORDERS)
 def orders_in_one_record(directory, variant):
-    """Integers and floats of the order that is not the trace's."""
+    """Integers and floats in the byte order that is not that of the trace."""
     fields, sizes = '', (8, 16, 24, 32, 40, 48, 64)
     for order in ('be', 'le', 'native', 'network'):
         fields += ''.join('integer { size = %d; align = 8; signed = true; byte_order = %s; } %s%d;\n' %
@@ -173,7 +173,8 @@ typealias floating_point { exp_dig = 11; mant_dig = 53; align = 8; } := f64;
 def floats(directory, variant):
     numbers = [0.0, -0.0, 1.0, -1.5, 0.1, 1e10, 123456789.0, 1e-5, 3.4028234663852886e38, math.pi, math.inf, -math.inf]
     records = [lambda b, v=v: b.f(32, v).f(64, v) for v in numbers]
-    # The least and the greatest denormal, the least normal number; quiet NaNs of both signs, and one with a payload.
+    # The smallest and the largest denormal, the smallest normal number; quiet NaNs of both signs, and one with a
+    # payload.
     for small, big in ((1, 1), (0x7fffff, (1 << 52) - 1), (0x800000, 1 << 52), (0x7fc00000, 0x7ff8 << 48),
                        (0xffc00000, 0xfff8 << 48), (0x7fc12345, 0x7ff8123456789abc), (0x80000001, 1 << 63 | 1),
                        (0x7f7fffff, 0x7fefffffffffffff)):
@@ -183,7 +184,7 @@ def floats(directory, variant):
 
 @TYPES.add(ORDERS)
 def floats_aligned_otherwise(directory, variant):
-    """To 1 bit, to a word, and behind a few bits."""
+    """Floats that are aligned to 1 bit, to a word, and behind a few bits."""
     one_packet(
         directory, '''integer { size = 3; } before; floating_point { exp_dig = 8; mant_dig = 24; align = 1; } a;
 floating_point { exp_dig = 11; mant_dig = 53; align = 1; } b; floating_point { align = 32; mant_dig = 24;
@@ -260,8 +261,10 @@ def enums(directory, variant):
 
 @TYPES.add()
 def enums_declared_in_every_way(directory):
-    """With any integer for container, packed, without a name, by typedef and alias, and with the `int` that is taken
-    when none is named."""
+    """
+    Enums with any integer as container, packed, without a name, by typedef and alias, and with the default container
+    `int`.
+    """
     one_packet(
         directory,
         '''enum : integer { size = 3; signed = true; } { A = -4 ... -1, B } a; enum : integer { size = 5; } { A, B } b;
@@ -301,7 +304,9 @@ many[2];''',
 
 @TYPES.add(ORDERS)
 def aligned_structs(directory, variant):
-    """A struct begins where the widest of its fields would, or where align() says; nothing is added at its end."""
+    """
+    A struct has the alignment of its most strictly aligned field, or that of align(); it has no padding at its end.
+    """
     one_packet(
         directory,
         '''uint8_t a; struct { uint8_t b; } align(32) s; uint8_t c; struct { integer { size = 16; align = 64; } d; }
@@ -340,7 +345,7 @@ def write_arrays(b):
 
 @TYPES.add()
 def arrays_of_aligned_structs(directory):
-    """Each element is aligned, and the array before its first, even when there is none."""
+    """Each element is aligned. The array is aligned before its first element, even if it is empty."""
     one_packet(
         directory, '''uint8_t a; struct { uint8_t n; integer { size = 16; align = 32; } x; } s[2]; uint8_t b; uint8_t n;
 integer { size = 8; align = 64; } none[n]; uint8_t after; struct { uint8_t y; } align(32) empty[0]; uint8_t last;''', [
@@ -351,8 +356,10 @@ integer { size = 8; align = 64; } none[n]; uint8_t after; struct { uint8_t y; } 
 
 @TYPES.add(ORDERS)
 def sequences(directory, variant):
-    """Lengths of any integer, before it in the struct or around it, in an array of structs, and sequences in
-    sequences."""
+    """
+    Lengths of any integer type, before the sequence in the struct or in a struct around it, in an array of structs;
+    sequences in sequences.
+    """
     def write(n):
         def write_one(b):
             b.i(8, n)
@@ -381,7 +388,7 @@ uint64_t long_one; struct { struct { uint8_t f[long_one]; } in; } out;''', [writ
 
 @TYPES.add()
 def sequences_by_paths(directory):
-    """A length inside of a struct before, by a relative path; the nearest of two of one name."""
+    """A length inside a preceding struct, by a relative path; of two fields with one name, the nearest is used."""
     one_packet(
         directory, '''struct { uint8_t n; struct { uint8_t m; } in; } s; uint8_t a[s.n]; uint8_t b[s.in.m]; uint8_t n;
 struct { uint8_t n; uint8_t c[n]; } t; uint8_t d[n]; uint8_t e[event.fields.s.n]; uint8_t f[event.fields.n];''',
@@ -408,8 +415,10 @@ def variants(directory, variant):
 
 @TYPES.add()
 def variants_in_every_place(directory):
-    """The tag in the same struct, around it, in a struct before; variants in variants, in arrays, in sequences; a tag
-    that is packed or negative."""
+    """
+    The tag in the same struct, in one around it, in a preceding struct; variants in variants, in arrays, in sequences;
+    a packed or a negative tag.
+    """
     one_packet(
         directory, '''enum : integer { size = 3; signed = true; } { minus = -2 ... -1, zero = 0, plus = 1 } tag;
 struct { variant <tag> { uint8_t minus; uint16_t zero; struct { } plus; } v; } s; enum : uint8_t { a, b } in;
@@ -428,7 +437,7 @@ variant <tag> { uint8_t minus[n]; struct { uint8_t m; uint8_t p[m]; } zero; stri
 
 @TYPES.add()
 def variants_with_aligned_options(directory):
-    """What an option needs is aligned where the option is read, not where the variant begins."""
+    """The alignment of an option applies where the option is read, not where the variant begins."""
     one_packet(
         directory,
         '''enum : uint8_t { narrow, wide, packed } tag; variant <tag> { uint8_t narrow; integer { size = 32;
@@ -466,7 +475,7 @@ NAMES = ('trace.packet.header.', 'stream.packet.context.', 'stream.event.header.
 
 
 def scopes(directory, order, lengths, tags):
-    """Lengths and tags out of every scope that is read before, by these names of LENGTHS and TAGS; two records."""
+    """Lengths and tags from every scope that is read earlier, by these names of LENGTHS and TAGS; two records."""
     inside = ''.join('uint8_t s%d[%s];' % pair for pair in enumerate(lengths))
     inside += ''.join('variant <%s> { uint8_t first; string second; } v%d;' % (tag, n) for n, tag in enumerate(tags))
 
@@ -507,13 +516,13 @@ def scopes_by_name(directory, variant):
     scopes(directory, variant, absolute(LENGTHS), TAGS[-1:])
 
 
-# babeltrace2 2.0 takes one word for a tag, no path.
+# babeltrace2 2.0 accepts a tag of one word, not a path.
 @TYPES.add(expected=scopes_expected())
 def scopes_of_tags_by_name(directory):
     scopes(directory, 'be', absolute(LENGTHS), absolute(TAGS))
 
 
-# babeltrace2 2.0 looks for a name that stands alone in the same scope only, not in those around it.
+# babeltrace2 2.0 searches a plain name in the same scope only, not in the scopes around it.
 @TYPES.add(expected=scopes_expected())
 def scopes_by_field(directory):
     scopes(directory, 'le', LENGTHS, TAGS)
@@ -529,7 +538,7 @@ event { name = "e"; fields := struct { struct { enum : u8 { a, b } t; } s; varia
 
 @TYPES.add()
 def long_fields(directory):
-    """Records of many pages, and of many times what is read at once."""
+    """Records of many pages, and of many times the size of a reader's buffer."""
     one_packet(directory, 'string a; uint32_t n; uint8_t b[n]; letter c[n];', [
         lambda b, n=n: b.s('0123456789' * n).i(32, n).raw(bytes(v & 0xff for v in range(n))).raw(b'x' * n)
         for n in (1, 9000, 0, 30000)
@@ -538,7 +547,7 @@ def long_fields(directory):
 
 @TYPES.add()
 def contexts(directory):
-    """Contexts of the stream and of the event; an event without fields, and one whose fields are an empty struct."""
+    """Contexts of the stream and of the event; an event without fields, and one with an empty struct as its fields."""
     plain = Plain(
         contexts=
         '''	event.context := struct { uint32_t vpid; uint32_t vtid;

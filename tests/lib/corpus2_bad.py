@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Bad traces of CTF 2 whose metadata is right: packets and records that are not what they say. Beside them in each
-trace is a stream that is good."""
+"""Bad traces of CTF 2 with correct metadata: packets and records are wrong. Each trace also has a good stream."""
 import collections
 
 from ctf18 import save
 from fragments import PREAMBLE, at, event, metadata, of, option, structure, u
 
-# `words` must be in what is said of it. `kept` are the numbers of those records of A that have to be given all the
-# same, all others must not be.
+# The reader's error must contain `words`. `kept` are the numbers of the records of stream A that the reader must
+# deliver nevertheless; it must not deliver the others.
 Bad = collections.namedtuple('Bad', 'name write words kept')
 DATA = []
 A, B = 'stream_a', 'stream_b'
@@ -56,7 +55,7 @@ def number_of(value, size):
 
 
 def payload(n, leb=None, text=b'\0', wide=b'\0\0', size=None, count=None, which=None):
-    """The fields in bytes; those that are given are other ones than belong there."""
+    """The fields in bytes. Each given argument replaces the correct value."""
     data, items, kind = b'\xff' * (n % 4), [1000 + n] * (n % 3), 1 + n % 2
     return b''.join((number_of(n, 1), b'\xac\x02' if leb is None else leb, b'text %d' % n, text,
                      'wide \u0100'.encode('utf-16be'), wide, number_of(len(data) if size is None else size, 8), data,
@@ -76,8 +75,10 @@ def packet(records, stream, sequence, begin, lie=None):
 
 
 def stream_of(stream, lies=None, wrong=None):
-    """Packets. `lies`: {packet: what its header says}; `wrong`: {(packet, record): (time, id, payload)}, None for what
-    is right."""
+    """
+    The packets of a stream. `lies`: {packet: false values of its header}; `wrong`: {(packet, record): (time, id,
+    payload)}, where None selects the correct value.
+    """
     packets = []
     for p in range(COUNT):
         records, begin = [], BEGIN + 100 * p
@@ -92,7 +93,7 @@ def stream_of(stream, lies=None, wrong=None):
 
 
 def write(directory, lies=None, wrong=None, change=None):
-    """change(bytes, the packets they are of) may then do anything to stream A."""
+    """change(bytes, packets of these bytes) may modify stream A before it is written."""
     packets = stream_of(0, lies, wrong)
     data = bytearray(b''.join(packets))
     if change:
@@ -109,12 +110,12 @@ def before(p, r=0):
 
 
 def but(p, r):
-    """All but the rest of a packet."""
+    """All records except the remaining ones of a packet."""
     return before(p, r) + ALL[COUNT * (p + 1):]
 
 
 def cut(p, where):
-    """Cut the file `where` bytes behind the begin of a packet, or that many before its end."""
+    """Cut the file `where` bytes after the beginning of a packet; a negative `where` counts from its end."""
     def change(data, packets):
         start = sum(map(len, packets[:p]))
         del data[start + where if where >= 0 else start + len(packets[p]) + where:]
@@ -164,7 +165,7 @@ for name, field, how in (('leb128_of_many_bits', 'leb', {'leb': b'\x80' * 5000})
                          ('list_whose_bits_wrap', 'list', {'count': b'\x80' * 8 + b'\x10'}),
                          ('length_of_more_than_64_bits', 'count', {'count': b'\x81' * 12 + b'\1'})):
     fields = payload(COUNT + 2, **how)
-    # it goes on to the end of the content, behind which there is a zero
+    # it continues to the end of the content, which a zero follows
     if field in how and field != 'count':
         fields = fields[:fields.index(how[field]) + len(how[field])]
     bad(name, ["'%s'" % field], but(1, 2), wrong={(1, 2): (None, None, fields)})

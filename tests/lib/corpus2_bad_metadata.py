@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """
-Metadata of CTF 2 that the specification forbids, each kind once, with what a reader has to say of it: what is wrong,
-and where. No record can be had of any of these. ctf2.py has to refuse them as well.
+Metadata of CTF 2 that the specification forbids, one trace for each rule, with the error that a reader has to report:
+the cause and the position. No record can be read from these traces. ctf2.py has to reject them as well.
 """
 import collections
 import json
@@ -23,7 +23,7 @@ def bad(name, fragments, *words):
 
 
 def bad_class(name, field_class, *words, before=()):
-    """A member of the one event's payload, which is "m" and comes after those that are given."""
+    """A member "m" of the payload of the only event; it follows the given members."""
     bad(name, [PREAMBLE, STREAM, event(*before, ('m', field_class))], *words)
 
 
@@ -234,7 +234,7 @@ bad_header('blob_of_a_numbers_role', [('m', of('static-length-blob', length=4, r
 bad_header('uuid_role_and_no_uuid', [('m', of('static-length-blob', length=16, roles=[SAME]))], 'member 1 "m"',
            'role 1', '"uuid" of the preamble', preamble=PREAMBLE)
 
-# ── what refers to what ─────────────────────────────────────────────────────────────────────────────────
+# ── references ──────────────────────────────────────────────────────────────────────────────────────────
 
 for name, path, words in (('to_nowhere', ['x'], ["'x'", 'does not exist']), ('to_itself', ['m'],
                                                                              ["'m'", 'does not come before']),

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Waymark built for aarch64 with Debian's packages of that architecture, for the machine that machine.py emulates.
+"""
+Waymark built for aarch64 with Debian's packages of that architecture, for the machine that machine.py emulates.
 
-The build is kept in the cache (emulated.py), beside the packages; a second run compiles only what has changed.
+The build is kept in the cache (emulated.py), beside the packages. A second run compiles only what has changed.
 """
 import os
 import shutil
@@ -29,7 +30,7 @@ CROSS_FILE = {
 
 FOLDER = os.path.join(cache(), 'arm64')
 BUILD = os.path.join(FOLDER, 'build')
-# Unit tests of the kernel domain, and the strace of Debian: programs for the machine beside those of tests/programs.
+# Unit tests of the kernel domain, and Debian's strace: programs for the machine besides those of tests/programs.
 UNITS = os.path.join(BUILD, 'src', 'kernel', 't')
 STRACE = os.path.join(FOLDER, 'sysroot', 'usr', 'bin', 'strace')
 
@@ -41,7 +42,10 @@ def run(what, *argv):
 
 
 def build_for_aarch64(programs, units=()):
-    """A Build, with `programs` of tests/programs and `units` of UNITS. NotHere: a tool or a package is missing."""
+    """
+    Returns a Build with `programs` of tests/programs and `units` of UNITS. Raises NotHere if a tool or a package is
+    missing.
+    """
     for tool in ('meson', 'ninja', 'pkg-config', 'readelf', 'qemu-aarch64', TRIPLET + '-gcc', TRIPLET + '-g++'):
         installed(tool)
     sysroot = Sysroot('arm64', TRIPLET)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """
-Writes Common Trace Format 1.8.3 bit by bit, from the text of the specification alone: the traces of corpus18*.py are
-made with it, and a reader that shares no line with it has to read them. What it writes may be wrong on purpose: sizes
-and ids are what the caller says.
+Writes Common Trace Format 1.8.3 bit by bit, from the text of the specification alone. corpus18*.py makes its traces
+with it, and a reader that shares no line with it has to read them. The output may be wrong on purpose: sizes and ids
+are those of the caller.
 """
 import collections
 import functools
@@ -16,9 +16,9 @@ UUID_TEXT = '10111213-1415-1617-1819-1a1b1c1d1e1f'
 
 class Bits:
     """
-    Fields, one after the other. In little endian a bit field fills each byte from the lowest bit on, lowest bits first;
-    in big endian from the highest bit on, highest bits first. Positions and alignments count from the start of the
-    packet. Methods return self, to be chained.
+    A sequence of fields. In little endian, bit fields fill each byte from its lowest bit, lowest bits of the value
+    first. In big endian, they fill it from the highest bit, highest bits first. Positions and alignments count from the
+    start of the packet. Methods return self, so that calls can be chained.
     """
 
     def __init__(self, order='le'):
@@ -33,8 +33,10 @@ class Bits:
         self.data.extend(bytes((bits + 7) // 8 - len(self.data)))
 
     def i(self, size, value, align=None, order=None):
-        """An integer of `size` bits. An alignment of None is what the specification gives to a declaration without
-        one."""
+        """
+        An integer of `size` bits. An alignment of None is the default of the specification for a declaration without
+        one.
+        """
         self.align(align or (1 if size % 8 else 8))
         start = self.bits
         self._to(start + size)
@@ -46,13 +48,13 @@ class Bits:
         return self
 
     def f(self, size, value, align=8, order=None):
-        """A floating point number of 32 or 64 bits; an int is taken for the bits themselves (a NaN's, say)."""
+        """A floating point number of 32 or 64 bits. An int is the bits themselves, for instance of a NaN."""
         if isinstance(value, float):
             value = int.from_bytes(struct.pack('<f' if size == 32 else '<d', value), 'little')
         return self.i(size, value, align, order)
 
     def s(self, text):
-        """A string with its end."""
+        """A string with its terminator."""
         return self.raw((text.encode() if isinstance(text, str) else text) + b'\0')
 
     def raw(self, data):
@@ -63,16 +65,16 @@ class Bits:
         return self
 
     def mark(self):
-        """Here a record ends."""
+        """Mark the end of a record here."""
         self.marks.append(self.bits)
         return self
 
 
 class Packet:
     """
-    A packet and its sizes in bits: `content` is what is used, `whole` with the padding. write(bits, content, whole) is
-    called twice, since what stands in a packet depends on its sizes and they on it. Ends of the records, in bits from
-    the packet's start, are in `marks`.
+    A packet and its sizes in bits: `content` is the used part, `whole` includes the padding. write(bits, content,
+    whole) is called twice, because contents and sizes depend on each other. `marks` has the ends of the records, in
+    bits from the start of the packet.
     """
 
     def __init__(self, write, order='le', whole=None, pad=0):
@@ -87,7 +89,7 @@ class Packet:
 
 
 def integers(order=''):
-    """Declarations of uint8_t and so on to int64_t, aligned to bytes."""
+    """Declarations of uint8_t to uint64_t and int8_t to int64_t, aligned to bytes."""
     order = ' byte_order = %s;' % order if order else ''
     return ''.join('typealias integer { size = %d; align = 8; signed = %s;%s } := %sint%d_t;\n' % (
         size, 'false' if u else 'true', order, u, size) for u in ('u', '') for size in (8, 16, 32, 64))
@@ -107,17 +109,17 @@ BEGIN = 1000000000
 
 class Plain:
     """
-    What most traces look like: a packet header with magic number, uuid and stream id, a packet context with times,
+    The layout of most traces: a packet header with magic number, UUID and stream id, a packet context with times,
     sizes, counters and cpu_id, an event header with id and time, all aligned to bytes.
     """
-    HEAD = 76       # the first event's offset in its packet, in bytes
+    HEAD = 76       # offset of the first event in its packet, in bytes
 
     def __init__(self, order='le', types='', env='', clock=CLOCK, streams=1, contexts=''):
         self.order, self.types, self.env, self.clock, self.streams = order, types, env, clock, streams
         self.contexts, self.events = contexts, []
 
     def event(self, name, fields, stream=0, more=''):
-        """Declare one; returns its id. `fields` is the inside of the struct."""
+        """Declare an event; returns its id. `fields` are the declarations inside the struct."""
         self.events.append((name, fields, stream, more))
         return len(self.events) - 1
 
@@ -156,9 +158,9 @@ class Plain:
 
     def packet(self, records, begin=None, end=None, pad=0, lie=None, **head):
         """
-        `records` are (time, id, function that writes contexts and fields, or None); `head` may give stream, sequence,
-        discarded and cpu; what `lie` gives is written in place of what is true: of these, of magic, uuid, begin, end,
-        and of the sizes content and whole.
+        `records` are (time, id, function that writes contexts and fields, or None). `head` may have stream, sequence,
+        discarded and cpu. `lie` has false values for any of these, for magic, uuid, begin and end, and for the sizes
+        content and whole.
         """
         values = {'magic': MAGIC, 'uuid': UUID, 'stream': 0, 'sequence': 0, 'discarded': 0, 'cpu': 0,
                   'begin': records[0][0] if begin is None else begin, 'end': records[-1][0] if end is None else end}
@@ -179,7 +181,7 @@ class Plain:
         return Packet(write, self.order, pad=pad)
 
     def write(self, directory, **files):
-        """Each file is a list of packets."""
+        """Write the files; each file is a list of packets."""
         save(directory, metadata=self.text(), **{name: joined(packets) for name, packets in files.items()})
 
 
@@ -197,14 +199,14 @@ def ends(packets):
 
 
 def one_packet(directory, fields, records, order='le', types='', contexts='', more=''):
-    """A trace of one event class `event`, in one packet; `records` are functions that write contexts and fields."""
+    """A trace with one event class `event`, in one packet; `records` are functions that write contexts and fields."""
     plain = Plain(order, types, contexts=contexts)
     plain.event('event', fields, more=more)
     plain.write(directory, stream=[plain.packet([(BEGIN + 1000 * n, 0, r) for n, r in enumerate(records)])])
 
 
 def save(directory, **files):
-    """Make the directory (and those above) with these files; text or bytes. Folders of a name are divided by `__`."""
+    """Make the directory and its parents, with these files of text or bytes. `__` in a name separates folders."""
     os.makedirs(directory, exist_ok=True)
     for name, data in files.items():
         path = os.path.join(directory, name.replace('__', '/'))
@@ -214,7 +216,7 @@ def save(directory, **files):
 
 
 def metadata_packet(text, order='le', uuid=UUID, pad=0, **lie):
-    """One packet of packetized metadata; `lie` gives other values to fields of its header."""
+    """One packet of packetized metadata; `lie` has false values for fields of its header."""
     text = text.encode() if isinstance(text, str) else text
     head = {
         'magic': METADATA_MAGIC, 'checksum': 0, 'content': 8 * (37 + len(text)), 'whole': 8 * (37 + len(text) + pad),
@@ -231,15 +233,15 @@ def metadata_packet(text, order='le', uuid=UUID, pad=0, **lie):
 
 
 def packetized(text, order='le', uuid=UUID, size=200, pad=0):
-    """Metadata in packets that end anywhere, also inside of words."""
+    """Metadata in packets that end anywhere, also inside a word."""
     data = text.encode()
     return b''.join(metadata_packet(data[at:at + size], order, uuid, pad) for at in range(0, len(data), size))
 
 
 def index(packets, minor=1, magic=INDEX_MAGIC, major=1, length=None, change=None):
     """
-    LTTng's index of a stream file of Plain, which is big endian always. `packets` are (packet, {begin, end, discarded,
-    stream, instance, sequence}); change(number, entry) may make a liar of an entry.
+    The LTTng index of a stream file of Plain; it is always big endian. `packets` are (packet, {begin, end, discarded,
+    stream, instance, sequence}). change(number, entry) may make an entry wrong.
     """
     names = ['offset', 'whole', 'content', 'begin', 'end', 'discarded', 'stream'
              ] + ['instance', 'sequence'] * (minor >= 1)
@@ -257,11 +259,13 @@ Good = collections.namedtuple('Good', 'name make expected')
 
 
 class Goods(list):
-    """Good traces, each a function that makes the directory. Those with `expected` lines are what babeltrace2 cannot
-    read, or reads wrongly."""
+    """
+    Good traces, each a function that makes the directory. Traces with `expected` lines are those that babeltrace2
+    cannot read, or reads incorrectly.
+    """
 
     def add(self, variants=(), expected=None):
-        """Decorator: one trace, or one for each variant, which is then the function's second argument."""
+        """Decorator: adds one trace, or one for each variant, which is then the second argument of the function."""
         def mark(function):
             if not variants:
                 self.append(Good(function.__name__, function, expected))

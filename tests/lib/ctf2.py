@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 """
-Reads Common Trace Format 2, written from the text of the specification alone (CTF2-SPEC-2.0rB, with section numbers
-below; CTF2-FS-1.0 for the files), so that it can be a second opinion on what another reader or writer makes of a trace.
-ctf2_self.py tries it.
+Reads Common Trace Format 2. It is written from the text of the specification alone (CTF2-SPEC-2.0rB, with section
+numbers below; CTF2-FS-1.0 for the files), so that it is independent of other readers and writers. ctf2_self.py tests
+it.
 
-Trace(directory) reads the metadata; packets() and records() go through the data streams. What breaks the specification
-raises Failure, which says where. "Doubt:" marks what the specification leaves open, or what is taken in another way
-here than a reader might.
+Trace(directory) reads the metadata; packets() and records() read the data streams. A violation of the specification
+raises Failure with its position. "Doubt:" marks what the specification leaves open, and what other readers might
+interpret differently.
 """
 import math
 import pathlib
@@ -20,7 +20,7 @@ from traces import Failure  # noqa: F401 (callers catch it)
 
 
 class Field:
-    """A decoded field: its kind, its value, the structure around it, and whether it is still being decoded."""
+    """A decoded field: its kind, its value, the structure around it, and whether decoding is still in progress."""
     __slots__ = 'kind', 'value', 'inside', 'open', 'names'
 
     def __init__(self, kind, value, inside=None, names=None):
@@ -37,7 +37,7 @@ class Field:
 
 
 def real_of(value, length):
-    """IEEE 754-2008 binary interchange format; past 64 bits the nearest float."""
+    """IEEE 754-2008 binary interchange format; for more than 64 bits, the nearest float."""
     if length <= 64:
         return struct.unpack({16: '<e', 32: '<f', 64: '<d'}[length], value.to_bytes(length // 8, 'little'))[0]
     width = 15 if length == 128 else round(4 * math.log2(length)) - 13
@@ -46,7 +46,7 @@ def real_of(value, length):
     exponent -= most >> 1
     if exponent > most >> 1:
         found = math.nan if fraction else math.inf
-    elif exponent < -1200:                  # What is subnormal here is nothing to a float.
+    elif exponent < -1200:                  # A subnormal of the wide format is 0 as a float.
         found = 0.0
     else:
         exact = (1 + Fraction(fraction, 1 << digits)) * Fraction(2) ** min(exponent, 1024)
@@ -58,7 +58,7 @@ def real_of(value, length):
 
 
 class Packet:
-    """Decodes one packet of a data stream: the variables of 6.1, and the procedures of 6.4."""
+    """Decodes one packet of a data stream: the variables of 6.1 and the procedures of 6.4."""
 
     def __init__(self, trace, file, data, start, number):
         self.trace, self.file, self.data, self.start, self.number = trace, file, data, start, number
@@ -78,8 +78,8 @@ class Packet:
                   self.end - self.x)
 
     def align_to(self, alignment):
-        # Doubt: 2.0 and 2.0rA also forbid to end up exactly where the content ends, which 2.0rB calls an error of
-        # theirs.
+        # Doubt: 2.0 and 2.0rA also forbid a record that ends exactly where the content ends; 2.0rB calls that an error
+        # of the earlier versions.
         self.room(-self.x % alignment)
         self.x += -self.x % alignment
 
@@ -95,7 +95,7 @@ class Packet:
         self.last_order = c.order
         first, past = self.x // 8, (self.x + c.length + 7) // 8
         value = int.from_bytes(self.data[self.start + first:self.start + past], c.order[:-len('-endian')])
-        # The bit read first is the lowest of a little-endian field and the highest of a big-endian one.
+        # The first bit read is the lowest of a little-endian field and the highest of a big-endian one.
         value >>= self.x - 8 * first if c.order == 'little-endian' else 8 * past - self.x - c.length
         value &= (1 << c.length) - 1
         self.x += c.length
@@ -109,7 +109,10 @@ class Packet:
         return value - (1 << 7 * len(groups)) if signed and groups[-1] & 0x40 else value, 7 * len(groups)
 
     def read_text(self, c, length):
-        """Up to the first unit of zeroes; without a length one has to come, with one the rest of it is garbage."""
+        """
+        Read up to the first code unit of zeroes. Without a length, the terminator must exist; with a length, the bytes
+        after it are garbage.
+        """
         at, unit = self.start + self.x // 8, ENCODINGS[c.encoding]
         self.room(8 * length if length is not None else 8 * unit)
         room = length if length is not None else (min(self.end, self.end if self.content is None else self.content) -
@@ -123,13 +126,13 @@ class Packet:
             end = at + room
         self.x += 8 * (end - at + unit if length is None else length)
         try:
-            # Doubt: the specification does not say what becomes of bytes that are no text in the encoding.
+            # Doubt: the specification does not define the result for bytes that are invalid in the encoding.
             return self.data[at:end].decode(c.encoding, self.trace.errors)
         except UnicodeDecodeError as e:
             self.must(False, 'a string is no %s: %s', c.encoding, str(e))
 
     def locate(self, location, inside):
-        """6.4.2: the field at a location, for a field whose nearest structure is `inside`."""
+        """6.4.2: the field at a location, for a field with the nearest structure `inside`."""
         origin, path = location.get('origin'), location['path']
         found = inside if origin is None else self.scopes.get(origin)
         words = '%s %s' % (origin or 'relative', path)
@@ -157,7 +160,7 @@ class Packet:
         return found.value
 
     def decode(self, c, inside, put):
-        """Decodes a field within the structure `inside`; put() is given it as soon as others may refer to it."""
+        """Decodes a field within the structure `inside`. put() receives it as soon as other fields may refer to it."""
         before, kind = self.x, c.type
         if kind == 'structure':
             self.align_to(c.align)
@@ -223,8 +226,8 @@ class Packet:
             string = kind.endswith('string')
             field = Field('string', self.read_text(c, length), inside) if string else Field(
                 'blob', self.read_bytes(length), inside)
-        # Doubt: a role counts at any depth, as often as it comes, and only below the root to which the specification
-        # gives it.
+        # Doubt: a role applies at any depth and at each occurrence, and only below the root for which the specification
+        # defines it.
         for role in c.roles:
             if role in ROLES.get(self.scope, ()):
                 self.play(role, field.value, bits)
@@ -242,8 +245,8 @@ class Packet:
         elif role == 'packet-total-length':
             self.total = value
         elif role == 'default-clock-timestamp':
-            # 6.3. Doubt: where the field is as wide as the clock itself and goes back, this adds 2^64 rather than to go
-            # back with it.
+            # 6.3. Doubt: if the field has the width of the clock and its value decreases, this adds 2^64; the clock
+            # does not go back.
             mask = (1 << bits) - 1
             self.clock = (self.clock & ~mask) + value + (mask + 1 if value < self.clock & mask else 0)
 
@@ -255,7 +258,7 @@ class Packet:
         return self.scopes[scope].plain()
 
     def begin(self):
-        """Header and context; what packets() yields."""
+        """Decodes the header and the context; returns the value that packets() yields."""
         header = self.root(HEADER, self.trace.header)
         self.stream = self.trace.streams.get(self.roles.get('data-stream-class-id', 0))
         self.must(self.stream is not None, 'no data stream class has the id %s',
@@ -269,8 +272,8 @@ class Packet:
             self.must(self.content <= self.total, 'the content is %s bits long, the whole packet %s', self.content,
                       self.total)
             self.must(self.total % 8 == 0 and self.total > 0, 'a packet cannot be %s bits long', self.total)
-            # Doubt: the procedures of the specification do not look at these two; taken to the letter, it would be a
-            # packet without records.
+            # Doubt: the procedures of the specification do not make these two checks; taken literally, this would be
+            # a packet without records.
             self.must(self.x <= self.content, 'the content ends at bit %s, within header or context', self.content)
             self.must(self.total <= self.end, 'the packet is %s bits long, the file has %s', self.total, self.end)
         self.context, time = context, self.trace.nanoseconds
@@ -290,7 +293,7 @@ class Packet:
             c = self.stream.records.get(number)
             self.must(c is not None, 'no event record class of data stream class %s has the id %s', self.stream.id,
                       number)
-            # Doubt: with a clock and no timestamp anywhere this is 0, as the procedure of the specification has it.
+            # Doubt: with a clock and without any timestamp this is 0, as in the procedure of the specification.
             cycles = None if self.stream.clock is None else self.clock
             common, specific = self.root(COMMON, self.stream.common), self.root(SPECIFIC, c.specific)
             fields = {
@@ -304,8 +307,10 @@ class Packet:
 
 
 class Trace:
-    """A trace in a directory. `errors` is how bytes.decode() takes strings that are none, for instance
-    'surrogateescape'."""
+    """
+    A trace in a directory. `errors` is the error handler of bytes.decode() for invalid strings, for instance
+    'surrogateescape'.
+    """
 
     def __init__(self, directory, errors='strict'):
         self.directory, self.errors = directory, errors
@@ -410,7 +415,7 @@ class Trace:
                                uid=fragment.get('uid'), attributes=fragment.get('attributes', {}), **more)
 
     def nanoseconds(self, clock, cycles):
-        """Since the origin of a clock (a value of .clocks), rounded down."""
+        """Nanoseconds since the origin of a clock (a value of .clocks), rounded down."""
         if clock is None or cycles is None:
             return None
         offset = clock.get('offset-from-origin', {})

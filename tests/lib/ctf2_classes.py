@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Field classes of Common Trace Format 2 for ctf2.py: what fragments may hold, and what it means."""
+"""Field classes of Common Trace Format 2 for ctf2.py: the syntax and the meaning of fragments."""
 import collections
 import json
 import re
@@ -10,13 +10,13 @@ DEEPEST = 64                                # field classes within field classes
 
 MOST_EMPTY = 1 << 16                        # fields of no bits in one packet header and context, or in one event record
 
-# An integer of a class with mappings, with the names that apply to it; a bit map (bit i is element i) with the flags
-# that are active.
+# An integer of a class with mappings, with the names that apply to it; a bit map (bit i is element i) with the active
+# flags.
 Mapped = collections.namedtuple('Mapped', 'value names')
 
 Flags = collections.namedtuple('Flags', 'value names')
 
-# What JSON objects may have and (!) must have.
+# Properties that JSON objects may have, and (!) must have.
 BITS = 'length:integer! byte-order:string! bit-order:string alignment:integer '
 
 INTEGER = 'preferred-display-base:integer mappings:object roles:array '
@@ -52,7 +52,7 @@ SHAPES = {
     'option': 'name:string field-class:class! selector-field-ranges:array! attributes:object extensions:object',
     'field location': 'origin:string path:array!',
     'field-class-alias': CLASS + 'name:string! field-class:class!',
-    # The specification knows no "uid" of a preamble; it is let through.
+    # The specification defines no "uid" of a preamble; it is accepted.
     'preamble': CLASS + 'version:integer! uuid:array uid:string',
     'trace-class': IDENTITY + 'environment:object packet-header-field-class:class',
     'clock-class': IDENTITY +
@@ -95,18 +95,18 @@ ROLES = {HEADER: ('data-stream-class-id', 'data-stream-id', 'metadata-stream-uui
 
 def must(condition, words, *args):
     if not condition:
-        # Values are cut short, and decimals of an integer that is too long would raise something else.
+        # Long values are truncated: the decimal conversion of a very long integer would raise a different exception.
         texts = (a if isinstance(a, str) else hex(a) if type(a) is int and a.bit_length() > 64 else repr(a)
                  for a in args)
         raise Failure(words % tuple(text if len(text) < 400 else text[:400] + '...' for text in texts))
 
 
 def shaped(thing, shape, where):
-    """A JSON object that has what its shape asks for and no more."""
+    """Checks that a JSON object has the properties of its shape and no others."""
     must(isinstance(thing, dict), '%s: no JSON object: %s', where, thing)
     known = {name: kind for name, kind, _ in SHAPES[shape]}
     for name, value in thing.items():
-        # Doubt: that a property unknown to the specification is a mistake is only said by "its allowed properties" (5).
+        # Doubt: only the phrase "its allowed properties" (5) makes a property unknown to the specification an error.
         must(name in known, '%s: a %s has no property %s', where, shape, name)
         must(
             isinstance(value, KINDS[known[name]]) and not isinstance(value, bool), '%s: property %s is no %s: %s',
@@ -151,8 +151,9 @@ def json_texts(data, where):
 
     must(data.startswith(b'\x1e'), '%s does not begin with a record separator, so it is no JSON text sequence', where)
     found = []
-    for text in filter(None, data.split(b'\x1e')):         # several separators in a row stand for one
-        # Doubt: RFC 7464 has the writer end each text with LF and lets a reader do without where the text is an object.
+    for text in filter(None, data.split(b'\x1e')):         # consecutive separators count as one
+        # Doubt: RFC 7464 requires the writer to end each text with LF, and allows a reader to accept an object without
+        # it.
         must(text.endswith(b'\n'), '%s: JSON text %s does not end with a line feed', where, len(found))
         try:
             found.append(json.loads(text.decode('utf-8'), object_pairs_hook=once,
@@ -163,7 +164,7 @@ def json_texts(data, where):
 
 
 class FieldClass:
-    """A field class, checked, with its defaults filled in: .type, .align, .roles, and what its type has besides."""
+    """A field class, checked, with its defaults filled in: .type, .align, .roles, and the attributes of its type."""
 
     def __init__(self, trace, thing, where, depth=0):
         must(isinstance(thing, dict), '%s: no field class: %s', where, thing)

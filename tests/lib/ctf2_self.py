@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Tries ctf2.py on traces whose bytes are written out here. Run by itself; exit status 0 says that it reads them as
-they are meant."""
+"""
+Tests ctf2.py with traces that are written out here, byte by byte. Runs without arguments; exit status 0: ctf2.py reads them
+correctly.
+"""
 import math
 import os
 import random
@@ -17,7 +19,7 @@ done = []
 
 
 def read(fragments, what='records', **files):
-    """What a trace of these fragments (or this metadata) and files holds."""
+    """The contents of a trace with these fragments (or this metadata) and files."""
     with tempfile.TemporaryDirectory() as directory:
         for name, data in {'metadata': fragments if isinstance(fragments, bytes) else metadata(*fragments),
                            **files}.items():
@@ -33,7 +35,7 @@ def same(found, meant):
 
 
 def payload(members, data, *meant):
-    """Records of these members and nothing else."""
+    """Records with these members and no others."""
     same([tuple(r.fields['payload'].values()) for r in read([PREAMBLE, STREAM, event(*members)], s=data)], list(meant))
 
 
@@ -77,9 +79,9 @@ def try_bits():
     fields([u(128, BE), i(72)], 'ff' + '00' * 14 + '01' + '00' * 8 + '80', (255 << 120) + 1, -(1 << 71))
     # Alignment within the packet, not within the structure.
     fields([u(8), u(16, LE, 16), u(4), u(4, LE, 8), u(8, BE, 32)], '01 ff 0200 03 04 ffff 05', 1, 2, 3, 4, 5)
-    # The byte order may change where a byte begins, however one got there.
+    # The byte order may change at any byte boundary, whatever fields precede it.
     fields([u(3), u(8, BE, 8), u(5, BE), u(3, BE)], '02 07 a3', 2, 7, 20, 3)
-    # The other bit order turns the bits around, and with 16 bits not merely the bytes.
+    # The other bit order reverses the bits; with 16 bits this differs from a swap of the bytes.
     fields([
         u(8, LE, bit_order='last-to-first'),
         u(8, BE, bit_order='first-to-last'),
@@ -111,14 +113,14 @@ def try_bits():
     planets = {'Mercury': [[7, 7]], 'Venus': [[6, 6], [2, 3]], 'Earth': [[5, 7]], 'Mars': [[0, 1]]}
     found = read([PREAMBLE, STREAM, event(('a', bits('bit-map', 8, flags=planets)))], s='a2')[0].fields['payload']['a']
     same(sorted(found.names), ['Earth', 'Mars', 'Mercury'])
-    # Mappings may overlap, and a value may have none.
+    # Mappings may overlap, and a value may have no mapping.
     mapped = i(8, mappings={'banana': [[-5, -2], [8, 199]], 'orange': [[-3, -3]]})
     fields([mapped, mapped, mapped, u(8, mappings={})], 'fb 08 07 03', Mapped(-5, frozenset({'banana'})),
            Mapped(8, frozenset({'banana'})), Mapped(7, frozenset()), 3)
     found = read([PREAMBLE, STREAM, event(('a', mapped))], s='fd')[0].fields['payload']['a']
     same(found == (-3, {'banana', 'orange'}), True)
 
-    # Against the procedure of the specification taken to the letter: what it says rather than what it comes to.
+    # This differs from the literal procedure of the specification: it follows the intended meaning.
     chance = random.Random(2)
     for order in (BE, LE) * 8:
         data = bytes(chance.randrange(256) for _ in range(64))
@@ -130,7 +132,7 @@ def try_bits():
             meant.append(by_the_letter(data, x, length, order, first))
             x += length
         data = data[:-(-x // 8)]
-        if x % 8:                           # what is left of the last byte would be another record
+        if x % 8:                           # the remaining bits of the last byte would be another record
             classes.append(u(-x % 8, order))
             meant.append(by_the_letter(data, x, -x % 8, order, order == LE))
         payload([('m%d' % n, c) for n, c in enumerate(classes)], data, tuple(meant))
@@ -150,8 +152,8 @@ def try_reals():
     # binary160 has 16 exponent bits and 143 of the fraction; binary192 has 17 (IEEE 754-2008, table 3.5: round(4 log2
     # k) - 13).
     fields([real(160, BE), real(192, BE)], '3fffc000' + '00' * 16 + 'bfffe000' + '00' * 20, 1.5, -1.5)
-    # Rounded to the nearest double, once: 1 + 3 * 2^-53 and (1 + 2^-52) * 2^-1022; what is greater than the greatest,
-    # by half and by less.
+    # Rounded once, to the nearest double: 1 + 3 * 2^-53 and (1 + 2^-52) * 2^-1022; values above the largest double, by
+    # half a unit and by less.
     fields([real(128, BE)] * 4, '3fff0000000000001800000000000000'
            '3c010000000000001000000000000000'
            '43fefffffffffffff800000000000000'
@@ -168,7 +170,7 @@ def try_variable():
     fields([vs] * 7, '00 3f 40 7f c0bb78 8000 ff7f', 0, 63, -64, -1, -123456, 0, -1)
     # The bytes of examples 98 and 99 of the specification, which gives the values.
     fields([vu, vs], 'b4c772 b4c772', 1876916, -220236)
-    # Aligned to bytes; as many bytes as there are, 70 bits and more.
+    # Aligned to bytes; any number of bytes, 70 bits and more.
     fields([u(3), vu, u(1), u(7), vs], '05 01 01 808080808080808080808001', 5, 1, 1, 0, 1 << 77)
     same(
         read([PREAMBLE, STREAM,
@@ -185,19 +187,19 @@ def try_strings():
            '010000410000'
            '00f6010000000000'
            '0000006100000000', '\u0100\U0001f600', '\u0100A', '\U0001f600', 'a')
-    # 0x6100 0x0062 holds two zeroes in a row, and they are no unit of zeroes.
+    # 0x6100 0x0062 contains two consecutive zeroes, but no code unit of zeroes.
     fields([text('null-terminated', encoding='utf-16be')], '6100 0062 0000', '\u6100b')
     fields([text('static-length', length=5),
             text('static-length', length=2),
             text('static-length', length=0),
             u(8)], '6162000000 6364 09', 'ab', 'cd', '', 9)
-    # Behind the first zero there is garbage, which need not even be text.
+    # The bytes after the first zero are garbage, and may be invalid text.
     fields([text('static-length', length=4),
             text('static-length', length=6, encoding='utf-16le')], '6100ffff 610000 00ffff', 'a', 'a')
     fields([u(8), text('dynamic-length', length_field_location=at('m0')), u(8),
             text('dynamic-length', length_field_location=at('m2', origin='event-record-payload'), encoding='utf-32be')],
            '03 616263 04 00000061', 3, 'abc', 4, 'a')
-    # 5 bytes of UTF-16 with a zero in them: the specification stops there before it would miss the sixth.
+    # 5 bytes of UTF-16 with a zero unit: the specification stops there, before the sixth byte would be missing.
     fields([text('static-length', length=5, encoding='utf-16le')], '6100 0000 ff', 'a')
     fields([
         of('static-length-blob', length=3, media_type='image/tiff'),
@@ -220,18 +222,18 @@ def try_strings():
 def try_compound():
     pair = structure(('a', u(8)), ('b', u(16, LE, 16)))
     fields([u(8), pair, u(8)], '01 ff 02 ff 0300 04', 1, {'a': 2, 'b': 3}, 4)
-    # The structure is aligned as its strictest member is, and each element of the array anew.
+    # The structure has the alignment of its strictest member, and each element of the array is aligned again.
     fields([u(8), of('static-length-array', length=2, element_field_class=pair)], '01 ff 02 ff 0300 04 ff 0500', 1,
            [{'a': 2, 'b': 3}, {'a': 4, 'b': 5}])
     fields([u(8), structure(('a', u(8)), minimum_alignment=32), of('structure')], '01 ffffff 02', 1, {'a': 2}, {})
-    # Elements that are aligned by less than the array lie close; an array without elements is aligned, too.
+    # Elements with a smaller alignment than the array have no padding; an array without elements is aligned, too.
     fields([u(8), of('static-length-array', length=3, minimum_alignment=16, element_field_class=u(4)),
             u(4)], '01 ff 32 54', 1, [2, 3, 4], 5)
     fields([u(8), of('static-length-array', length=0, element_field_class=u(8, LE, 32)),
             u(8)], '01 ffffff 02', 1, [], 2)
     two = of('static-length-array', length=2, element_field_class=u(8))
     fields([of('static-length-array', length=2, element_field_class=two)], '01020304', [[1, 2], [3, 4]])
-    # An optional field and a variant are not aligned themselves, but what is in them is, where it is there.
+    # An optional field and a variant have no alignment; their contents have one, if they are present.
     here = of('optional', selector_field_location=at('m0'), field_class=u(16, LE, 16))
     fields([bits('boolean', 8), here, u(8)], '00 01', False, None, 1)
     fields([bits('boolean', 8), here, u(8)], '01 ff 0200 03', True, 2, 3)
@@ -253,7 +255,7 @@ def try_compound():
     fields([u(8), choice], '08 05', 8, 5)
     fields([u(8), choice], '06 6100', 6, 'a')
     fields([u(8), choice], 'c8 02 0102', 200, {'n': 2, 'x': [1, 2]})
-    # Within an element: relative, by way of the parent, and from the origin through the array that is being decoded.
+    # Within an element: relative, through the parent, and from the origin through the array that is being decoded.
     element = structure(
         ('n', u(8)), ('r',
                       of('dynamic-length-array', length_field_location=at('n'), element_field_class=of(
@@ -267,7 +269,8 @@ def try_compound():
            '02 6162 6364 6566 67 6869'
            '01 6a 6b 6c 6d', 1, [{'n': 2, 'r': ['ab', 'cd'], 's': {'p': b'ef', 'q': b'g', 'o': b'hi'}},
                                  {'n': 1, 'r': ['j'], 's': {'p': b'k', 'q': b'l', 'o': b'm'}}])
-    # A length that is a variant, and one within a structure that is one (examples 90 and 91 of the specification).
+    # A variant as a length, and a length within a structure that is an option (examples 90 and 91 of the
+    # specification).
     glass = of('variant', selector_field_location=at('m0'),
                options=[option([[0, 0]], u(8)),
                         option([[1, 1]], structure(('eagle', u(16, BE))))])
@@ -347,10 +350,10 @@ def try_packets():
     # 22 bytes of header, 11 of context: 264 bits. Header 05 and a LEB128 timestamp, context 01, specific 07, payload 2
     # + 1 bytes.
     first = head + '8001 7801 f012 f114 03 00 02' + '05 d725 01 07 aabb cc' '05 01 00 07 aabb' + 'ff'
-    # The lowest byte alone: fe, then 03 is past the next 256, then 03 again; 0x7f in 7 bits, then a smaller 0x01.
+    # The lowest byte alone: fe, then 03 is after the next 256, then 03 again; 0x7f in 7 bits, then a smaller 0x01.
     second = head + '7001 7001 f0ff ffff 09 01 02' + '00 fe 00' '00 03 00' '00 03 00' + '05 7f 00 07 aabb'
     first, second = bytes.fromhex(first), bytes.fromhex(second)
-    # The lengths are counted here rather than written out above.
+    # The lengths in the packet context are computed here.
     put = lambda data, total, content: data[:22] + (8 * total).to_bytes(2, 'little') + (8 * content).to_bytes(
         2, 'little') + data[26:]  # noqa: E731
     first, second = put(first, len(first), len(first) - 1), put(second, len(second), len(second))
@@ -377,7 +380,7 @@ def try_packets():
     records = read(fragments, a=first + second)
     same([(r.file, r.packet, r.id, r.name, r.namespace, r.uid, r.attributes) for r in records][1:3],
          [('a', 0, 5, 'five', 'here', 'u', {'my': [1]}), ('a', 1, 0, None, None, None, {})])
-    # 0x12f0 with 14 bits 0x12d7 is smaller: one 0x4000 more. Then 7 bits: 01 after 0x57.
+    # 0x12f0, then a smaller 0x12d7 in 14 bits: one 0x4000 more. Then 7 bits: 01 after 0x57.
     same([hex(r.cycles) for r in records],
          [hex(0x4000 + 0x12d7), hex(0x5301), '0xfffe', '0x10003', '0x10003', '0x1007f'])
     same(records[2].time, -7 * 10 ** 9 + (0x10000 * 10 ** 9) // 3)
@@ -402,7 +405,7 @@ def try_packets():
     wrong('the file has', fragments, a=put(first, 999, len(first)))
     wrong('where the content of the packet has only', fragments, a=put(first, len(first), len(first) - 2))
     wrong('has only', fragments, a=first + second[:20])
-    # Without lengths the packet is all of the file, without a context one length stands for both, padding is skipped.
+    # Without lengths the packet is the whole file; without a context one length serves as both; padding is skipped.
     same([r.fields['payload']['a'] for r in read([PREAMBLE, STREAM, event(('a', u(8)))], s='010203')], [1, 2, 3])
     for role in ('packet-total-length', 'packet-content-length'):
         s = [PREAMBLE, {**STREAM, 'packet-context-field-class': structure(roled('l', role))}, event(('a', u(8)))]
@@ -413,8 +416,8 @@ def try_packets():
         'within header or context',
         [PREAMBLE, {**STREAM, 'packet-context-field-class': structure(roled('l', 'packet-total-length'),
                                                                       ('x', u(8)))}], s='0800')
-    # Doubt: the end of a packet is taken as it stands and not completed by the begin; and a 64-bit time that goes back
-    # gains 2^64.
+    # Doubt: the end of a packet is used as it is, not completed from the begin; a 64-bit time that decreases gains
+    # 2^64.
     s = [
         PREAMBLE, {**clock, 'frequency': 10**9}, {
             **STREAM, 'default-clock-class-id': 'c',
@@ -422,7 +425,7 @@ def try_packets():
         }, {'type': 'event-record-class'}
     ]
     same([r.cycles for r in read(s, s='0500000000000000 0400000000000000')], [5, (1 << 64) + 4])
-    # Doubt: with a clock and without any timestamp, the clock stands at 0.
+    # Doubt: with a clock and without any timestamp, the clock is 0.
     s[2:] = [{**STREAM, 'default-clock-class-id': 'c'}, event(('a', u(8)))]
     same([r.cycles for r in read(s, s='05')], [0])
     wrong('without a default clock', [PREAMBLE, {**STREAM, 'packet-context-field-class': structure(begin)}])
@@ -500,7 +503,7 @@ def try_metadata():
     for _ in range(70):
         deep = of('static-length-array', length=1, element_field_class=deep)
     bad('more than 64 field classes', deep)
-    # Each alias is twice the one before, and not a bit in any.
+    # Each alias is twice the previous one, and none of them has a bit.
     twice = [{'type': 'field-class-alias', 'name': 'a0', 'field-class': of('structure')}]
     twice += [{
         'type': 'field-class-alias', 'name': 'a%d' % n, 'field-class': structure(('x', 'a%d' % (n - 1)),

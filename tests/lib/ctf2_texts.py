@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """
-Field classes of CTF 2 for the traces of wide_numbers.py: strings in each encoding, good ones and such as are none, and
-BLOBs. Their values are what to write and what a reader has to make of it, both put together character by character,
-with no decoder.
+Field classes of CTF 2 for the traces of wide_numbers.py: valid and invalid strings in each encoding, and BLOBs. A value
+has the bytes to write and the text that a reader has to show. Both are composed character by character, without a
+decoder.
 """
 import codecs
 import collections
@@ -10,18 +10,19 @@ import collections
 UNITS = {'utf-16le': (2, 'little'), 'utf-16be': (2, 'big'), 'utf-32le': (4, 'little'), 'utf-32be': (4, 'big')}
 KINDS = ('static-length', 'dynamic-length', 'null-terminated')
 REPLACED = '\ufffd'
-# Near each border, and such whose bytes have zeroes at either end or are those of others in the other byte order.
+# Characters near each limit; characters with zero bytes at either end, or with the bytes of another character in the
+# other byte order.
 CHARACTERS = (1, 9, 10, 0x22, 0x41, 0x5c, 0x7f, 0x80, 0xe9, 0xff, 0x100, 0x7ff, 0x800, 0x4100, 0xd7ff, 0xe000, 0xff00,
               0xfeff, 0xfffd, 0xffff, 0x10000, 0x103ff, 0x1f600, 0x2f800, 0xf0000, 0x10ffff)
 HIGH, LOW = (0xd800, 0xd83d, 0xdbff), (0xdc00, 0xde00, 0xdfff)
 TOO_LARGE = (0x110000, 0x7fffffff, 0x80000000, 0xffffffff)
 
-# What stands in the stream, what it means, and whether it is whole units.
+# The bytes in the stream, their text, and whether they are whole code units.
 Value = collections.namedtuple('Value', 'data shown is_whole')
 
 
 def one_by_one(error):
-    """Of what is none, a character for each unit. (Python's own way takes two together.)"""
+    """One replacement character for each invalid unit. (Python's own handler combines two.)"""
     return REPLACED, min(error.start + UNITS[error.encoding.replace('-le', 'le').replace('-be', 'be')][0],
                          len(error.object))
 
@@ -41,8 +42,9 @@ def encoded(character, encoding):
 
 
 def piece(random, encoding):
-    """(bytes, what they are) of a character, or of what is none. A low surrogate behind a lone high one would make them
-    a pair."""
+    """
+    (bytes, text) of a character, or of an invalid sequence. A low surrogate after a lone high one would form a pair.
+    """
     way = random.randrange(8)
     if way < 5:
         character = random.choice(CHARACTERS)
@@ -57,8 +59,10 @@ def piece(random, encoding):
 
 
 class Text:
-    """A string. `length` in bytes, of a static one; `of`, of a dynamic one, the earlier member that says it. `values`:
-    what there is to draw."""
+    """
+    A string. `length`: the bytes of a static string; `of`: the earlier member with the length of a dynamic one.
+    `values`: the values to draw from.
+    """
     alignment = 8
 
     def __init__(self, kind, encoding, length=None, of=None, values=None):
@@ -88,7 +92,7 @@ class Text:
         if length is None:
             return Value(data + bytes(size), shown, True)
         left = length - len(data)
-        if left < size:                         # no room for an end: what is left is no character
+        if left < size:                         # no room for a terminator: the remaining bytes are not a character
             return Value(data + b'a' * left, shown + REPLACED * bool(left), not left)
         return Value(data + bytes(size) + random.randbytes(left - size), shown, True)
 
@@ -99,7 +103,7 @@ class Text:
 
 
 class Blob(Text):
-    """A BLOB: its value is shown in hexadecimal digits."""
+    """A BLOB; its value is shown in hexadecimal digits."""
 
     def __init__(self, length=None, of=None):
         super().__init__('static-length' if of is None else 'dynamic-length', None, length, of)
