@@ -59,11 +59,11 @@ def wrong_sequences_are_found(case):
     good = [line(11, 1, 1, 10), line(21, 1, 2, 20), line(31, 1, 3, 30)]
     check(check_sequences(Fake(good), case.ledger) == {1: [1, 2, 3]}, 'three correct records were not found')
     check_sequences(Fake(good[:2]), case.ledger, lost=1)
-    fails('the sum is wrong', check_sequences, Fake(good[:2]), case.ledger)
-    fails('the sum is wrong', check_sequences, Fake(good), case.ledger, lost=1)
-    fails('there twice', check_sequences, Fake(good + good[2:]), case.ledger)
+    fails('the counts are inconsistent', check_sequences, Fake(good[:2]), case.ledger)
+    fails('the counts are inconsistent', check_sequences, Fake(good), case.ledger, lost=1)
+    fails('recorded twice', check_sequences, Fake(good + good[2:]), case.ledger)
     fails('torn record', check_sequences, Fake(good[:2] + [line(31, 1, 3, 30, total=1)]), case.ledger)
-    fails('who never began', check_sequences, Fake(good + [line(41, 2, 1, 40)]), case.ledger)
+    fails('which began no record', check_sequences, Fake(good + [line(41, 2, 1, 40)]), case.ledger)
     fails('but only 3 were begun', check_sequences, Fake(good + [line(41, 1, 4, 40)]), case.ledger)
     fails('before the call', check_sequences, Fake(good[:2] + [line(29, 1, 3, 30)]), case.ledger)
     fails('after number', check_sequences, Fake([line(25, 1, 1, 10, cpu=1)] + good[1:]), case.ledger)
@@ -84,7 +84,7 @@ def text_lines_are_parsed(case):
     check(r.time == 12 and r.name == 'shop:order' and r.scopes['cpu_id'] == 1, 'the head is %s', r)
     check(r.fields == {'id': 5, 'list': [1, -2], 'e': (('RED',), 3), 'hex': 255, 'd': 2.5, 'none': ''},
           'fields are %s', r.fields)
-    fails('no record', parse_line, 'something else')
+    fails('not a record', parse_line, 'something else')
 
 
 def packet(records, content=None, sequence=0, discarded=0, begin=None, end=None):
@@ -289,14 +289,15 @@ def shared_memory_in_use_is_counted(case):
     # (two samples before, and two for each later look)
     check(world([10000], other) == '', 'a message without a difference of Shmem')
     check(world([10000, 14096], other, other, large) == '', 'a ring of another process was counted as ours')
-    fails('in vain for Shmem to be back', world, [10000, 14096], other)
-    fails('in vain for Shmem to be back', world, [10000, 14096], {})
+    fails('shared memory is not back', world, [10000, 14096], other)
+    fails('shared memory is not back', world, [10000, 14096], {})
     said = world([10000, 18192], other, other, large)
     check(
-        said.startswith('# not checked: Shmem') and '1 at the beginning, 2 at the end' in said, 'it printed: %s', said)
+        said.startswith('# not checked: shared memory') and '1 at the beginning, 2 at the end' in said,
+        'it printed: %s', said)
     held = [{(1, n): 4096} for n in range(1000)]
     said = world([10000], *held)
-    check(said.startswith('# not checked: Shmem is not known'), 'it printed: %s', said)
+    check(said.startswith('# not checked: shared memory was not compared'), 'it printed: %s', said)
     ring = os.memfd_create('waymark-ring')
     os.write(ring, bytes(3 << 20))
     st = os.fstat(ring)

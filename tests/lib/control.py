@@ -28,8 +28,8 @@ class Answer:
         """Check that the output contains each of the words (alternatives: a|b)."""
         text = (self.err + self.out).lower()
         for word in words:
-            check(any(w in text for w in word.lower().split('|')), '`%s` does not say "%s": %s', shlex.join(self.argv),
-                  word, (self.err + self.out)[-1500:])
+            check(any(w in text for w in word.lower().split('|')), '`%s` does not print "%s": %s',
+                  shlex.join(self.argv), word, (self.err + self.out)[-1500:])
         return self
 
     @property
@@ -37,7 +37,7 @@ class Answer:
         try:
             return json.loads(self.out)
         except ValueError:
-            check(False, '`%s` printed no JSON: %s', shlex.join(self.argv), (self.out + self.err)[-1500:])
+            check(False, 'the output of `%s` is not JSON: %s', shlex.join(self.argv), (self.out + self.err)[-1500:])
 
 
 class Control:
@@ -90,7 +90,7 @@ class Control:
         # One after the other: a running session daemon would restart a consumer daemon that has ended.
         stayed = [name for name in ('waymark-session', 'waymark-consume') if not self.end_daemons(name, signal.SIGTERM)]
         left = [name for name in stayed if not self.end_daemons(name, signal.SIGKILL)]
-        check(not stayed, 'daemons did not end by SIGTERM: %s%s', stayed, ', nor by SIGKILL' if left else '')
+        check(not stayed, 'daemons did not exit on SIGTERM: %s%s', stayed, ', nor on SIGKILL' if left else '')
 
     def end_daemons(self, name, sig):
         """Send the signal to the daemons of that name. Returns whether all of them ended."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """
-Tests ctf2.py with traces that are written out here, byte by byte. Runs without arguments; exit status 0: ctf2.py reads them
-correctly.
+Tests ctf2.py with traces that are written out here, byte by byte. Runs without arguments; exit status 0: ctf2.py reads
+them correctly.
 """
 import math
 import os

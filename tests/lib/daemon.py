@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""A private world for tests of the session daemon: its own runtime directory, home and programs; at the end nothing of
-it is left.
+"""
+The environment of tests of the session daemon: its own runtime directory, home and programs. All of it is gone at the
+end.
 
     with World(case) as w:
         w('create', 'one'); w('enable-event', 'test:*'); w('start')
         program = w.scripted(); program('emit 3')
         os.kill(w.consumerd(), 9)
 
-Leaving the block ends the programs and the daemons, and fails in words when a process is left, when somebody holds a
-ring of ours, or when the machine's shared memory is not back.
+The end of the block ends the programs and the daemons. It fails if a process remains, if another process holds a ring
+of this World, or if the machine's shared memory does not return to its level.
 """
 import contextlib
 import os
@@ -25,7 +26,7 @@ from harness import (FEATURES, WAIT_S, WAYMARK, Failure, Trace, awaited, check, 
 from processes import marked, pids, state  # noqa: F401 (cases take them from here)
 from shmem import Shmem, rings_of  # noqa: F401
 
-# As the kernel cuts them.
+# The kernel cuts names of processes.
 SESSIOND_COMM, CONSUMERD_COMM = 'waymark-sessiond'[:15], 'waymark-consumerd'[:15]
 
 
@@ -38,7 +39,7 @@ def numbers_of(trace, event='test:seq'):
 
 
 class Scripted:
-    """A program that does what it is told (tests/programs/scripted.c)."""
+    """A program that executes the commands of tests/programs/scripted.c."""
 
     def __init__(self, world, env=None, user=None):
         self.world = world
@@ -48,7 +49,7 @@ class Scripted:
         self.last_line = 'to begin'
 
     def ready(self):
-        check(self.answer() == 'ready', 'scripted did not begin')
+        check(self.answer() == 'ready', 'scripted printed no "ready"')
         return self
 
     def send(self, line):
@@ -64,10 +65,10 @@ class Scripted:
     def __call__(self, line):
         self.send(line)
         said = self.answer()
-        check(said == 'ok', 'program %d, told "%s": %s', self.pid, line, said or 'it has ended')
+        check(said == 'ok', 'program %d, command "%s": %s', self.pid, line, said or 'it has ended')
 
     def end(self):
-        """In good order."""
+        """Close its standard input and check that it exits with status 0."""
         self.child.stdin.close()
         status = awaited(self.child)
         self.child.stdout.close()
@@ -83,24 +84,24 @@ class Scripted:
 
 class World(Control):
     """
-    See above. `user`: whose daemon (a pwd entry, or anything with pw_uid and pw_gid); else that of whoever runs the
-    tests. With `daemon`, it runs from the beginning: programs wait for it when they start, and have registered when
-    they run. `files`: how many descriptors it may have. `limits`: lines of a file of limits. `usual`: not in a runtime
-    directory of its own but where that user's daemon is as a rule (mounts.fresh_run()).
+    See the file comment. `user`: the owner of the daemon (a pwd entry, or anything with pw_uid and pw_gid); by default
+    the user of the tests. `daemon`: the daemon starts first, and applications wait at their start until they are
+    registered. `files`: the descriptor limit of the daemon. `limits`: lines of its limits file. `usual`: the runtime
+    directory is not private but the default of that user (mounts.fresh_run()).
     """
 
     def __init__(self, case, name='home', user=None, daemon=True, files=None, limits=None, usual=False):
         super().__init__(case, name, user)
         self.case, self.children, self.rings, self.wanted = case, [], set(), daemon
         self.shmem = Shmem()
-        # A socket's path is short; a build folder's need not be.
+        # The path of a socket must be short; the path of a build folder may be long.
         self.place = tempfile.mkdtemp(prefix='wmk-', dir='/tmp')
         if user:
             os.chown(self.place, user.pw_uid, user.pw_gid)
         self.rundir = os.path.join(self.place, 'run')
         self.env['WAYMARK_RUNDIR'] = self.rundir
         self.env['WAYMARK_HOME'] = self.home
-        self.mark = 'WAYMARK_RUNDIR=' + self.rundir      # in the environment of what is ours
+        self.mark = 'WAYMARK_RUNDIR=' + self.rundir      # in the environment of the processes of this World
         if usual:
             self.rundir = '/run/user/%d/waymark' % user.pw_uid if user and user.pw_uid else '/run/waymark'
             del self.env['WAYMARK_RUNDIR']
@@ -109,7 +110,10 @@ class World(Control):
         self.wrap(files, limits)
 
     def wrap(self, files, limits):
-        """A daemon that a command starts says what it has to say to nobody: here, to a file, which failures show."""
+        """
+        A daemon that a command starts has no terminal for its messages. This wrapper writes them to a file, which
+        failures show.
+        """
         path = os.path.join(self.home, 'sessiond')
         self.limits = os.path.join(self.home, 'limits.conf')
         if limits is not None:
@@ -126,7 +130,7 @@ class World(Control):
     # ── processes ───────────────────────────────────────────────────────────────────────────────────────
 
     def run(self, argv, env=None, user=None, **popen):
-        """Start a program of this world; `user`: as somebody else."""
+        """Start a program of this World; `user`: as another user."""
         who = {'user': user.pw_uid, 'group': user.pw_gid, 'extra_groups': []} if user else self.as_user
         popen.setdefault('stdin', subprocess.DEVNULL)
         popen.setdefault('stdout', subprocess.DEVNULL)
@@ -144,7 +148,7 @@ class World(Control):
               child.returncode, status)
 
     def own_processes(self):
-        """{pid: name} of all processes of this world that live."""
+        """{pid: name} of all live processes of this World."""
         return marked(self.mark)
 
     def daemons(self):
@@ -161,10 +165,10 @@ class World(Control):
         return self.daemon(CONSUMERD_COMM)
 
     def kernel_consumerds(self):
-        """Those of the kernel's channels."""
+        """The consumer daemons of kernel channels."""
         found = []
         for pid in self.daemons():
-            with contextlib.suppress(OSError):                # it may be about to end
+            with contextlib.suppress(OSError):                # the process may exit in the meantime
                 if '--kernel' in slurp('/proc/%d/cmdline' % pid).split('\0'):
                     found.append(pid)
         return found
@@ -175,7 +179,7 @@ class World(Control):
     stuck, wait = staticmethod(stuck), staticmethod(wait_for)
 
     def remember_rings(self):
-        """Remember the rings that our processes hold now, to look for them at the end."""
+        """Record the rings that the processes hold now; the end of the block checks that no process holds them."""
         for pid in self.own_processes():
             self.rings.update(rings_of(pid))
 
@@ -190,7 +194,7 @@ class World(Control):
         return answer if status is None else answer.ok(status)
 
     def start_daemon(self):
-        """As the command line does; returns its pid."""
+        """Start the daemon through a command, as a user does; returns its pid."""
         self('list')
         return self.sessiond()
 
@@ -198,7 +202,7 @@ class World(Control):
         return self('list', name, '--json').json['sessions'][0]
 
     def apps(self):
-        """{pid} of the programs that are connected and have told their events."""
+        """{pid} of the applications that are connected and have registered their events."""
         return {a['pid'] for a in self('list', '-u', '--json').json['apps'] if a['connected'] and a['events']}
 
     def wait_apps(self, wanted, words='the programs to register'):
@@ -206,8 +210,10 @@ class World(Control):
 
     @contextlib.contextmanager
     def disconnected(self, program):
-        """The daemon is killed while the program stands still; behind the block the program goes on, and has come back
-        when this ends."""
+        """
+        Kill the session daemon while the program is stopped. After the block, the program resumes; this returns when it
+        has reconnected.
+        """
         os.kill(program.pid, signal.SIGSTOP)
         self.wait(lambda: state(program.pid) == 'T', 'the program to stand still')
         os.kill(self.sessiond(), signal.SIGKILL)
@@ -216,7 +222,10 @@ class World(Control):
         self.wait_apps([program.pid])
 
     def begin(self, name, *rules, channel=()):
-        """A session that records; `channel`: options of one of its own, which is called after it."""
+        """
+        Create and start a session. `channel`: options of a channel with the session's name; by default the default
+        channel.
+        """
         self('create', name)
         if channel:
             self('enable-channel', '-s', name, name, *channel)
@@ -224,11 +233,11 @@ class World(Control):
         self('start', name)
 
     def stop(self, name, **more):
-        """Stop it; the session as it is then."""
+        """Stop the session; returns its state."""
         return self('stop', name, '--json', **more).json['sessions'][0]
 
     def end(self, name, lost=None):
-        """Stop and destroy a session. Returns (session as it was, its trace as both readers see it)."""
+        """Stop and destroy a session. Returns (its last state, its trace as both readers see it)."""
         self.remember_rings()
         is_now = self.stop(name) if self.session(name)['active'] else self.session(name)
         self('destroy', name)
@@ -239,7 +248,7 @@ class World(Control):
         return is_now, Trace(is_now['path'], lossy=counts['lost'] + counts['overwritten'] > 0)
 
     def finish(self, name, killed=False, lost=None):
-        """The same, and every record is held against the ledger. Returns (session, trace, {writer: numbers})."""
+        """end(), and check every record against the ledger. Returns (state, trace, {writer: numbers})."""
         is_now, trace = self.end(name, lost)
         return is_now, trace, check_sequences(trace, self.case.ledger, is_now['counts']['lost'], killed)
 
@@ -261,10 +270,10 @@ class World(Control):
         return {pid: slurp('/proc/%d/comm' % pid).strip() for pid in pids() if self.rings & rings_of(pid).keys()}
 
     def nothing_is_left(self):
-        self.wait(lambda: not self.own_processes(), 'our processes to be gone: %s' % self.own_processes())
+        self.wait(lambda: not self.own_processes(), 'the processes of the World to exit: %s' % self.own_processes())
         left = self.holders()
-        check(not left, 'rings of ours are held by %s', left)
-        # (nobody holds any of ours: all that are there are others')
+        check(not left, 'other processes hold rings of the World: %s', left)
+        # (No process holds a ring of this World, so all existing rings belong to others.)
         not_counted = self.shmem.is_back()
         check(not not_counted or not os.environ.get('WMK_ALONE'), '%s', not_counted)
         if not_counted:
@@ -273,7 +282,7 @@ class World(Control):
     def close(self):
         self.remember_rings()
         self.end_programs()
-        # Sessions that still record are theirs to keep over the death of a session daemon: only this ends everything.
+        # Active sessions survive the end of a session daemon; only this ends all of them.
         if self.sessiond() and not [p for p in self.daemons() if state(p) == 'T']:
             self('-n', 'destroy', '--all', status=None, timeout=60)
         super().close()
@@ -300,7 +309,7 @@ class World(Control):
             self.log) else ''
 
     def abandon(self):
-        """After a failure: everything of ours goes, without questions."""
+        """After a failure: end the programs and kill the daemons, without checks."""
         deadline = time.monotonic() + 30
         self.end_programs()
         while self.own_processes() and time.monotonic() < deadline:

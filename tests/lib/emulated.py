@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What all machines share that qemu emulates: Debian's own kernel, found or fetched, and an initramfs, written here.
+"""
+The common part of all machines that qemu emulates: Debian's own kernel, downloaded if necessary, and an initramfs that
+is written here.
 
-tests/lib/machine.py talks with a machine of this processor, tests/arm64/qemu.py lets one of another kind run its lines
-and end.
+tests/lib/machine.py sends commands to a running machine. tests/arm64/qemu.py boots one of another architecture, which
+runs its command lines and powers off.
 """
 import glob
 import lzma
@@ -15,16 +17,16 @@ import subprocess
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
 FETCH_S = 180
 
-# What holds for each: two processors, no network, no screen, and an end where another machine would start again.
+# Options of each machine: two processors, no network, no display, and an exit instead of a reboot.
 OPTIONS = ['-smp', '2', '-nodefaults', '-display', 'none', '-nic', 'none', '-no-reboot']
 
 
 class NotHere(Exception):
-    """qemu or the kernel cannot be had; the text says what and why."""
+    """qemu or the kernel is not available; the text gives the reason."""
 
 
 def cache():
-    """Where kernels are kept."""
+    """The folder of the downloaded kernels."""
     return os.path.abspath(os.environ.get('WMK_CACHE') or os.path.join(ROOT, 'build-tests'))
 
 
@@ -36,7 +38,7 @@ def installed(name):
 
 
 def fetch(what, arch, folder):
-    """Runs scripts/`what`.sh (kernel, sysroot) for `arch`. NotHere has its last line if it fails."""
+    """Run scripts/`what`.sh (kernel, sysroot) for `arch`. If it fails, NotHere has its last line."""
     script = os.path.join(ROOT, 'scripts', what + '.sh')
     try:
         done = subprocess.run([script, arch, folder], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -51,7 +53,7 @@ def fetch(what, arch, folder):
 
 
 class Kernel:
-    """Debian's kernel for `arch`, unpacked in the cache: fetched by scripts/kernel.sh where it is not there yet."""
+    """Debian's kernel for `arch`, unpacked in the cache. scripts/kernel.sh downloads it if it is not there yet."""
 
     def __init__(self, arch, folder=None):
         self.root = os.path.join(folder or cache(), arch, 'root')
@@ -69,12 +71,12 @@ class Kernel:
             raise NotHere('scripts/kernel.sh unpacked no %s kernel' % arch)
 
     def config(self):
-        """{option without CONFIG_: y, m, a number, a text}; what is not set is not there."""
+        """{option without CONFIG_: y, m, a number or a text}; an option that is not set is missing."""
         with open(os.path.join(self.root, 'boot', 'config-' + self.release)) as f:
             return dict(re.findall(r'^CONFIG_(\w+)=(.*)$', f.read(), re.M))
 
     def modules(self, names):
-        """[(name, file)] of these modules behind those that they need, in an order in which they can be loaded."""
+        """[(name, file)] of these modules, after the modules that they need: an order in which they can be loaded."""
         there = {}
         for path in glob.glob(os.path.join(self.root, '**', 'lib', 'modules', self.release, '**', '*.ko*'),
                               recursive=True):
@@ -97,25 +99,27 @@ class Kernel:
 
 
 def module_file(path):
-    """A module as insmod of a small system takes it."""
+    """An uncompressed module, as the insmod of busybox requires it."""
     with open(path, 'rb') as f:
         data = f.read()
     return lzma.decompress(data) if path.endswith('.xz') else data
 
 
 def libraries(program):
-    """[(file, path in the machine)] of the libraries of a program of this machine: the same paths."""
+    """[(file, path in the machine)] of the libraries of a program of this host; both paths are equal."""
     done = subprocess.run(['ldd', program], stdin=subprocess.DEVNULL, capture_output=True, text=True)
     missing = re.search(r'(\S+) => not found', done.stdout)
     if missing:
-        raise NotHere('%s, which %s needs, is not there' % (missing.group(1), program))
+        raise NotHere('the library %s of %s does not exist' % (missing.group(1), program))
     paths = [os.path.normpath(path) for path in re.findall(r'(?:=> |^\s)(/\S+) \(0x', done.stdout, re.M)]
     return list(zip(paths, paths))
 
 
 class Sysroot:
-    """Debian's packages of `arch`, unpacked in the cache (scripts/sysroot.sh): what a cross compiler links against, and
-    the libraries that a program needs in the machine."""
+    """
+    Debian's packages of `arch`, unpacked in the cache (scripts/sysroot.sh): the libraries for a cross compiler and for
+    the programs in the machine.
+    """
 
     def __init__(self, arch, triplet, folder=None):
         self.triplet, folder = triplet, folder or cache()
@@ -123,7 +127,7 @@ class Sysroot:
         self.root = os.path.join(folder, arch, 'sysroot')
 
     def libraries(self, program):
-        """[(file, path in the machine)], with the dynamic loader. Libraries of the build have the same path there."""
+        """[(file, path in the machine)], with the dynamic loader. Libraries of the build keep their path."""
         found, todo = {}, [program]
         while todo:
             file = todo.pop()
@@ -159,8 +163,10 @@ def _entry(name, mode, data, number):
 
 
 class Initramfs:
-    """Files, links and the folders that they are in; the paths are those that they have there. `find_libraries` is
-    libraries(), or that of a Sysroot."""
+    """
+    The files of the machine, with links and parent folders, under their paths in the machine. `find_libraries` is
+    libraries(), or that of a Sysroot.
+    """
 
     def __init__(self, find_libraries=libraries):
         self.entries, self.find_libraries = {}, find_libraries
@@ -190,13 +196,13 @@ class Initramfs:
             self._put(path or source, stat.S_IFREG | stat.S_IMODE(os.fstat(f.fileno()).st_mode), f.read())
 
     def program(self, source, path=None):
-        """A program, at its own path or at another, and the libraries that it needs."""
+        """Add a program, at its own path or at another, and the libraries that it needs."""
         for needed in [(source, path), *self.find_libraries(source)]:
             self.file(*needed)
 
     def write(self, path):
-        with open(path, 'wb') as out:                      # compressed, it would be no sooner there
-            # A folder is made before what is in it: its name is the shorter one.
+        with open(path, 'wb') as out:                      # compression would not make the boot faster
+            # Sorted paths: a folder precedes its contents, because its path is shorter.
             for number, (name, (mode, data)) in enumerate(sorted(self.entries.items()), 1):
                 out.write(_entry(name, mode, data, number))
             out.write(_entry('TRAILER!!!', 0, b'', 0))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """
-A second evaluation of filters, written from waymark-filter(7): trees of expressions that print themselves with as few
-parentheses as C needs, and that know their value in a record. A record is (kinds, values, labels): what its event has
-by what a filter calls it, and what this one has of that.
+A second implementation of filters, written from waymark-filter(7): trees of expressions that print themselves with as
+few parentheses as C needs, and that compute their value for a record. A record is (kinds, values, labels): the kind of
+each name that a filter may use, the values of this record, and the labels of enumerations.
 """
 import math
 import re
@@ -10,9 +10,9 @@ import re
 SIGNED, UNSIGNED, FRACTION, TEXT = 'signed', 'unsigned', 'fraction', 'text'
 STAR = None
 LOWEST, HIGHEST = -1 << 63, (1 << 64) - 1
-NEEDLESS = .07                   # how many operands have parentheses that they do not need
+NEEDLESS = .07                   # how many operands get redundant parentheses
 
-# From the weakest to the strongest; ?: is 0, a sign before an operand 11, what stands for itself 12.
+# Precedence, from the weakest to the strongest: ?: is 0, a prefix operator 11, an atom 12.
 LEVELS = [('||', ), ('&&', ), ('|', ), ('^', ), ('&', ), ('==', '!='), ('<', '<=', '>', '>=', 'in'), ('<<', '>>'),
           ('+', '-'), ('*', '/', '%')]
 LEVEL = {operator: level for level, operators in enumerate(LEVELS, 1) for operator in operators}
@@ -24,7 +24,7 @@ COMPARE = {
 
 
 class Absent(Exception):
-    """It has no value in this record."""
+    """The expression has no value in this record."""
 
 
 def wrapped(kind, value):
@@ -33,7 +33,7 @@ def wrapped(kind, value):
 
 
 def common(*kinds):
-    """What two numbers become; the kind of what never has a value is open."""
+    """The kind of two numbers after conversion; the kind of an absent operand does not matter."""
     numbers = {SIGNED, UNSIGNED, FRACTION}.intersection(kinds)
     return FRACTION if FRACTION in numbers else UNSIGNED if UNSIGNED in numbers else SIGNED if numbers else None
 
@@ -43,7 +43,7 @@ def become(kind, value):
 
 
 def divided(a, b):
-    """Of fractions: as IEEE 754 has it, where Python knows exceptions."""
+    """Division of fractions as in IEEE 754, where Python raises exceptions."""
     if b:
         return a / b
     return math.nan if not a or math.isnan(a) else math.copysign(math.inf, math.copysign(1, a) * math.copysign(1, b))
@@ -61,18 +61,17 @@ def arithmetic(operator, kind, a, b):
 
 
 class Node:
-    """An expression. print(random) gives its text and how strong its weakest operator is."""
+    """An expression. print(random) returns its text and the precedence of its weakest operator."""
 
     def text(self, random, level=0):
-        """As the operand of something that is as strong as `level`."""
+        """The text as an operand of an operator with precedence `level`."""
         text, strength = self.print(random)
         if strength < level or random.random() < NEEDLESS:
             return random.choice(('(%s)', '( %s )')) % text
         return text
 
     def kind(self, kinds):
-        """Of which kind it is in an event; None where it has no value in any of its records, by what the event's fields
-        are."""
+        """Its kind in an event, from the fields of the event. None: it has no value in any record of the event."""
         raise NotImplementedError
 
     def value(self, record):
@@ -85,12 +84,12 @@ class Node:
         return self.value(record)
 
     def inside(self):
-        """Its operators and those of what is in it."""
+        """Its operators and those of its operands."""
         yield from ()
 
 
 class Number(Node):
-    """One that stands there, with its minus."""
+    """A literal number with its minus sign."""
 
     def __init__(self, value):
         self.stands = value
@@ -114,7 +113,7 @@ class Number(Node):
 
 
 class Text(Node):
-    """One that stands there: bytes and stars."""
+    """A literal text: bytes and stars."""
 
     def __init__(self, *parts):
         self.parts = parts
@@ -173,7 +172,7 @@ class Exists(Field):
 
 
 class Before(Node):
-    """! - + ~ before an operand."""
+    """A prefix operator: ! - + ~."""
 
     def __init__(self, operator, operand):
         self.operator, self.operand = operator, operand
@@ -182,7 +181,7 @@ class Before(Node):
         text = self.operand.text(random, BEFORE)
         if self.operator == '-' and isinstance(self.operand,
                                                Number) and self.operand.kind(None) == UNSIGNED and text[0] != '(':
-            text = '(%s)' % text                         # else it would be one number, below the lowest
+            text = '(%s)' % text  # without parentheses it would be one literal, below the lowest number
         return self.operator + random.choice(('', '', ' ')) + text, BEFORE
 
     def kind(self, kinds):
@@ -209,15 +208,17 @@ class Before(Node):
 
 
 def can_be_compared(left, right, kinds):
-    """(A text that stands there and a number may be a label and an enumeration, which kinds do not tell: none of these
-    is a condition of ?: here.)"""
+    """
+    (A literal text and a number may be a label and an enumeration, which kinds do not show. No such comparison is a
+    condition of ?: here.)
+    """
     both = left.kind(kinds), right.kind(kinds)
     return None not in both and ((both[0] == TEXT) == (both[1] == TEXT) or isinstance(left, Text)
                                  or isinstance(right, Text))
 
 
 def compared(operator, left, right, record):
-    """Two operands, one of which may be a text that stands there: a pattern, or a label."""
+    """Compare two operands; one of them may be a literal text, which is a pattern or a label."""
     for one, other in ((left, right), (right, left)):
         if isinstance(one, Text) and isinstance(other, Field) and other.path in record[2]:
             value = other.value(record)
@@ -295,7 +296,7 @@ class In(Node):
 
 
 class Either(Node):
-    """? :, of which only one side is asked for its value, but both for their kind."""
+    """The conditional operator: only one side is evaluated, but both determine the kind."""
 
     def __init__(self, condition, yes, no):
         self.condition, self.yes, self.no = condition, yes, no
@@ -305,7 +306,7 @@ class Either(Node):
 
     def kind(self, kinds):
         if common(self.condition.kind(kinds)) is None:
-            return None                                  # whatever its sides are
+            return None                                  # the kinds of its sides do not matter
         return common(self.yes.kind(kinds), self.no.kind(kinds))
 
     def value(self, record):

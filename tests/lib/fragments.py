@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Metadata of CTF 2 by hand: fragments and field classes, shorter than JSON says them."""
+"""Builders for metadata of CTF 2: fragments and field classes in a notation that is shorter than JSON."""
 import json
 
 BE, LE = 'big-endian', 'little-endian'

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""A file system of one file, by the kernel's protocol (linux/fuse.h, version 7.31): close() of the file waits until the
-server has gone, each one, not the last alone."""
+"""
+A file system of one file, by the kernel's protocol (linux/fuse.h, version 7.31). Each close() of the file, not only the
+last one, blocks until the server has exited.
+"""
 import contextlib
 import ctypes
 import os
@@ -18,7 +20,7 @@ def attributes(node):
 
 
 def answer_to(code, node, body):
-    """(error, bytes) of the answer; None: there is none."""
+    """(error, bytes) of the response; None: no response."""
     if code == INIT:
         return 0, struct.pack('<IIIIHHIIHHI7I', 7, 31, 65536, 0, 8, 6, 65536, 1, 1, 0, *[0] * 8)
     if code == LOOKUP and body.rstrip(b'\0') == NAME.encode():
@@ -45,8 +47,10 @@ def serve(device):
 
 @contextlib.contextmanager
 def mounted(place):
-    """The file's path; when the block is left, whoever waits does no more. OSError: there is no FUSE here, or it cannot
-    be mounted."""
+    """
+    Mount the file system and yield the path of its file. The end of the block unblocks all waiting processes. Raises
+    OSError if FUSE is missing or the mount fails.
+    """
     libc = ctypes.CDLL(None, use_errno=True)
     os.mkdir(place)
     device = os.open('/dev/fuse', os.O_RDWR | os.O_CLOEXEC)
@@ -54,7 +58,7 @@ def mounted(place):
     if libc.mount(b'waymark-test', os.fsencode(place), b'fuse', 6, words):      # MS_NOSUID | MS_NODEV
         os.close(device)
         raise OSError(ctypes.get_errno(), 'mount')
-    # A process of its own: this one must not wait for itself, nor have the file.
+    # A separate process: this one must not wait for itself and must not have the file open.
     server = os.fork()
     if server == 0:
         with contextlib.suppress(BaseException):

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The group whose members may use root's session daemon. Where the machine has none, the tests see one that nobody else
-does."""
+"""
+The group with access to root's session daemon. If the machine has no such group, the tests create one that only they
+see.
+"""
 import grp
 import os
 import tempfile
@@ -10,13 +12,15 @@ from mounts import lay_over, private_mounts
 
 
 def _make(name):
-    """A group file with one line more lies over the machine's, in a mount namespace that this process and what it
-    starts from now on are in."""
+    """
+    Mount a copy of /etc/group with one more line over the original, in a mount namespace of this process and its future
+    children.
+    """
     number = next(n for n in range(61100, 62000) if n not in {g.gr_gid for g in grp.getgrall()})
     with open('/etc/group') as f:
         text = f.read()
     private_mounts()
-    # (what is mounted stays without its name)
+    # (the mounted file stays after its name is removed)
     with tempfile.NamedTemporaryFile('w', prefix='wmk-group-') as f:
         f.write('%s%s:x:%d:\n' % (text if text.endswith('\n') else text + '\n', name, number))
         f.flush()
@@ -25,7 +29,7 @@ def _make(name):
 
 
 def tracing_group():
-    """Its number. Before the first daemon and program that shall know it."""
+    """The id of the group. Call it before the start of the first daemon and program that need the group."""
     try:
         return grp.getgrnam('tracing').gr_gid
     except KeyError:
@@ -34,4 +38,4 @@ def tracing_group():
         _make('tracing')
         return grp.getgrnam('tracing').gr_gid
     except (OSError, KeyError) as error:
-        raise Skip('there is no group tracing, and none can be made for the tests: %s' % error)
+        raise Skip('the group tracing does not exist, and the tests cannot create it: %s' % error)

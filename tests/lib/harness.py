@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Runs whole-program tests: cases are functions, each gets a fresh directory and a bounded time, results are TAP.
+"""
+Runs whole-program tests. Each case is a function with a fresh directory and a time limit; results are TAP.
 
-The environment says what is tested (set by meson): WMK_WAYMARK the command, WMK_PROGRAMS the folder of the test
+The environment, which meson sets, says what is tested: WMK_WAYMARK the command, WMK_PROGRAMS the folder of the test
 programs, WMK_FEATURES words such as `testpoints` or `sanitize`. WMK_ROUNDS_PERCENT scales rounds, WMK_SEED repeats a
 run.
 """
@@ -30,11 +31,11 @@ SEED = int(os.environ.get('WMK_SEED', '0')) or random.SystemRandom().randrange(1
 
 
 class Skip(Exception):
-    """This machine, or this build, cannot run the case; the text says why."""
+    """This machine or this build cannot run the case; the text gives the reason."""
 
 
 class Result:
-    """What `waymark record` did."""
+    """The result of `waymark record`."""
 
     def __init__(self, status, out, err, directory):
         self.status, self.out, self.err, self.directory = status, out, err, directory
@@ -49,7 +50,7 @@ class Result:
 
     @property
     def lost(self):
-        check('lost' in self.summary, 'the summary has no `lost`: %s %s', self.out[-500:], self.err[-500:])
+        check('lost' in self.summary, 'the summary has no count `lost`: %s %s', self.out[-500:], self.err[-500:])
         return self.summary['lost']
 
     def ok(self, status=0):
@@ -63,39 +64,38 @@ class Result:
 
 @functools.cache
 def knows_no_contexts():
-    """(an earlier version, with which cases are tried, has no contexts by default, and no such option)"""
+    """(an earlier version, against which cases may run, has no default contexts and no such option)"""
     help_text = subprocess.run([WAYMARK, 'record', '--help'], capture_output=True, text=True, check=False).stdout
     return '-c none' in help_text
 
 
 def no_contexts(options):
-    """Cases count bytes, and compare fields: what they do not ask for is not recorded."""
+    """Cases count bytes and compare fields, so they record only the contexts that they request."""
     asked = any(option.startswith(('-c', '--context', '--kernel', '-k')) for option in options)
     return ['-c', 'none'] if not asked and knows_no_contexts() else []
 
 
 class Case:
-    """What a case function works with."""
+    """The environment of a case function."""
 
     def __init__(self, directory, seed, sanitized='sanitize' in FEATURES):
         self.directory, self.random, self.started = directory, random.Random(seed), []
         self.near = self.reports = None
         self.ledger = Ledger(os.path.join(directory, 'ledger'))
         self.env = {k: v for k, v in os.environ.items() if not k.startswith('WAYMARK_')}
-        # A machine whose disk or CPUs are busy may answer late; what is not recorded for that reason is no fault of a
-        # record.
+        # On a machine with a busy disk or busy CPUs, registration may take long. Records that are missing for that
+        # reason would not be a defect of recording.
         self.env['WAYMARK_REGISTER_TIMEOUT'] = '60000'
-        # a daemon that runs on this machine is none of our business
+        # the case must not use a session daemon that runs on this machine
         self.env['WAYMARK_RUNDIR'] = '/nowhere/waymark'
-        self.env['HOME'] = directory                         # where it is written down what was recorded last
+        self.env['HOME'] = directory                         # the file with the path of the last trace
         self.env['WMK_TEST_LEDGER'] = self.ledger.path
         self.env.update([MARK.split('=')])
         if sanitized:
-            # Cancelled threads, other PID namespaces and libraries that are loaded later are nothing that the checker
-            # bears by itself.
+            # The checker does not support cancelled threads, other PID namespaces and libraries that are loaded later.
             self.env['ASAN_OPTIONS'] = 'detect_leaks=0:use_sigaltstack=0:verify_asan_link_order=0'
-            # A daemon that a checker has ended is followed by the next, and no command would notice: every process's
-            # report is a file.
+            # A daemon that a checker has aborted is restarted, and no command would notice. So the report of each
+            # process is a file.
             self.reports = tempfile.mkdtemp(prefix='wm-reports-', dir='/tmp')
             os.chmod(self.reports, 0o1777)
             for name in ('ASAN_OPTIONS', 'UBSAN_OPTIONS', 'TSAN_OPTIONS'):
@@ -106,7 +106,7 @@ class Case:
         return os.path.join(self.directory, name)
 
     def short(self, name):
-        """A path for what sockets are in: their names are short, a checkout's may not be. Everybody may come to it."""
+        """A short path for sockets, which every user may enter: the path of a checkout may be too long for a socket."""
         if not self.near:
             self.near = tempfile.mkdtemp(prefix='wm-', dir='/tmp')
             os.chmod(self.near, 0o711)
@@ -116,7 +116,7 @@ class Case:
         return os.path.join(PROGRAMS, name)
 
     def start(self, command, options=(), env=None, output=None, json_summary=True, **popen):
-        """Start `waymark record` in a session of its own; finish() waits for it."""
+        """Start `waymark record` in its own process session; finish() waits for it."""
         self.serial += 1
         directory = output or self.path('trace%d' % self.serial)
         argv = [WAYMARK, 'record', '--private', '-o', directory]
@@ -143,25 +143,27 @@ class Case:
         return self.finish(self.start(command, options, **more), timeout)
 
     def checked(self, command, options=(), status=0, killed=False, timeout=WAIT_S, lost=None, **more):
-        """record(), then read by both readers and hold every record against the ledger. Returns (result, trace,
-        numbers)."""
+        """
+        record(), then read the trace by both readers and check every record against the ledger. Returns (result, trace,
+        numbers).
+        """
         result = self.record(command, options, timeout, **more).ok(status)
         trace = result.trace()
         numbers = check_sequences(trace, self.ledger, result.lost, killed)
         if lost is not None:
             check(result.lost == lost, '%d records lost, not %d', result.lost, lost)
         if 'records' in result.summary:
-            check(result.summary['records'] == trace.count(), 'the summary says %d records, the readers %d',
+            check(result.summary['records'] == trace.count(), 'the summary reports %d records, the readers find %d',
                   result.summary['records'], trace.count())
         return result, trace, numbers
 
     def reported(self):
-        """What sanitizers have said of any process, or ''."""
+        """The sanitizer reports of all processes, or ''."""
         return '\n'.join(slurp(os.path.join(self.reports, name))[:4000]
                          for name in sorted(os.listdir(self.reports))) if self.reports else ''
 
     def close(self):
-        """End what still runs; returns in words what the case has left behind of itself, or ''."""
+        """Kill the remaining processes. Returns a description of what the case has left behind, or ''."""
         left = []
         for child in self.started:
             if child.poll() is None:
@@ -169,7 +171,7 @@ class Case:
                     os.killpg(child.pid, signal.SIGKILL)
                 child.wait()
                 continue
-            # What is only about to end gets the time to.
+            # Processes that are about to end get time for it.
             deadline = time.monotonic() + 30
             while session_of(child.pid) and time.monotonic() < deadline:
                 time.sleep(0.02)
@@ -189,7 +191,7 @@ def slurp(path):
 
 
 def session_of(leader):
-    """[(pid, name and state)] of the processes of a session that are not dead yet."""
+    """[(pid, name and state)] of the live processes of a process session."""
     found = []
     for pid in filter(str.isdigit, os.listdir('/proc')):
         with contextlib.suppress(OSError, IndexError, ValueError):
@@ -201,14 +203,14 @@ def session_of(leader):
 
 
 def describe_group(leader):
-    """The processes of a session, for a message about one that hangs."""
+    """The processes of a process session, for a message about one that hangs."""
     return 'alive: ' + ', '.join('%d %s' % p for p in session_of(leader))
 
 
 class Gate:
     """
-    What a shell waits for with `read word <PATH`, as often as it likes. Held open here: a reader who comes early meets
-    no end of what came before, and opening it waits for nobody.
+    A gate that a shell passes with `read word <PATH`, any number of times. The FIFO is held open here, so an early
+    reader does not see an end of file, and open() of the gate does not block.
     """
 
     def __init__(self, path):
@@ -224,7 +226,7 @@ class Gate:
 
 
 def need_other_users():
-    """We are root, and other users can come to this checkout."""
+    """Skip unless we are root and other users can reach this checkout."""
     if os.geteuid():
         raise Skip('needs root, to become another user')
     for path in (WAYMARK, os.path.join(PROGRAMS, 'procs')):
@@ -233,13 +235,13 @@ def need_other_users():
 
 
 def not_under_tsan(why):
-    """The thread sanitizer cannot run it, or sees what is so by intent."""
+    """Skip under the thread sanitizer: it cannot run the case, or reports intended races."""
     if 'TSAN_OPTIONS' in os.environ:
         raise Skip('not under the thread sanitizer: ' + why)
 
 
 def rounds(full):
-    """How many of `full` rounds this run makes."""
+    """The number of rounds of this run; a full run has `full` rounds."""
     return max(1, full * PERCENT // 100)
 
 
@@ -251,7 +253,7 @@ def need(*programs):
 
 @contextlib.contextmanager
 def small_disk(case, size):
-    """A file system of that size, in memory: the path where it is, until the block ends."""
+    """Yield the path of a mounted tmpfs of that size; the end of the block unmounts it."""
     if os.geteuid():
         raise Skip('needs root to mount')
     need('mount', 'umount')
@@ -272,7 +274,7 @@ def _alarm(_signal, _frame):
 
 def run_case(function, scratch):
     name = function.__name__
-    directory = tempfile.mkdtemp(prefix=name[:20] + '-', dir=scratch)      # sockets and messages have limits
+    directory = tempfile.mkdtemp(prefix=name[:20] + '-', dir=scratch)      # limits of sockets and of messages
     case = Case(directory, '%d %s' % (SEED, name))
     begun = time.monotonic()
     signal.signal(signal.SIGALRM, _alarm)
@@ -302,7 +304,7 @@ def run_case(function, scratch):
 
 
 def limit(seconds):
-    """Decorator: how long a case may take (four times that in short runs, ten times in long ones)."""
+    """Decorator: the time limit of a case (four times that in short runs, ten times in long ones)."""
     def mark(function):
         function.limit = seconds
         return function

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Other users of the machine, and what they may try with a session daemon's sockets (src/wire/wire.h), byte by byte."""
+"""Other users of the machine, and attacks on the sockets of a session daemon (src/wire/wire.h), byte by byte."""
 import array
 import collections
 import contextlib
@@ -14,7 +14,7 @@ import traceback
 
 from traces import Failure
 
-# What World and Control take for a user. Nobody has these numbers; nobody needs an account to be somebody.
+# Users for World and Control. These uids have no account; a process does not need one.
 Who = collections.namedtuple('Who', 'pw_uid pw_gid')
 ALICE, BOB = Who(61001, 61001), Who(61002, 61002)
 
@@ -24,7 +24,7 @@ FRAME_MAX = 1 << 20
 
 
 def as_user(who, function, *args, groups=(), seconds=120):
-    """Run the function as somebody else; what it returns comes back as text. A failure there is one here."""
+    """Run the function as another user and return its result as text. A failure in it is raised here."""
     read, write = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -59,7 +59,7 @@ def as_user(who, function, *args, groups=(), seconds=120):
 
 
 def refused(function, *args):
-    """Whether the system refuses it."""
+    """Returns whether the system denies the operation."""
     try:
         function(*args)
     except OSError:
@@ -78,7 +78,7 @@ def hello(name=b'liar', pid=None, ppid=1, start=0, image=1, abi=1, bits=64):
 
 
 def event(number, provider, name):
-    """An event without fields, as a program tells of it."""
+    """The message of an application that registers an event without fields."""
     def text(t):
         return struct.pack('<H', len(t)) + t
 
@@ -88,7 +88,7 @@ def event(number, provider, name):
 
 
 def connect(path, seconds=30):
-    """A connection; tried again while the queue is full."""
+    """Connect to the socket; retry while its queue is full."""
     deadline = time.monotonic() + seconds
     while True:
         s = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -105,7 +105,7 @@ def connect(path, seconds=30):
 
 @contextlib.contextmanager
 def acting_as(who):
-    """Connections that are made meanwhile are that user's, and stay this process's."""
+    """Sockets that are connected inside the block have that user as peer; they stay usable in this process."""
     os.seteuid(who.pw_uid)
     try:
         yield
@@ -114,7 +114,7 @@ def acting_as(who):
 
 
 def send(s, data, fds=()):
-    """As much as is taken; the other side may have had enough."""
+    """Send as much as possible; the other side may have closed the connection."""
     with contextlib.suppress(OSError):
         if fds:
             s.sendmsg([data], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array('i', fds))])
@@ -123,7 +123,7 @@ def send(s, data, fds=()):
 
 
 def answer(s, seconds=30):
-    """The next frame (kind, body), None at the end of the connection."""
+    """The next frame (kind, body); None at the end of the connection."""
     data, wanted = b'', 16
     s.settimeout(seconds)
     while len(data) < wanted:
@@ -140,7 +140,7 @@ def answer(s, seconds=30):
 
 
 def small_file(size, seals=0):
-    """A descriptor that is no ring set; with seals perhaps like one."""
+    """A file that is not a ring set; with seals it may pass for one."""
     fd = os.memfd_create('waymark-ring', os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     os.ftruncate(fd, size)
     os.pwrite(fd, os.urandom(min(size, 4096)), 0)
@@ -166,7 +166,9 @@ def frames_too_long(path):
 
 
 def frames_that_do_not_end(path):
-    """Announced, begun, left so; the connections stay as long as they are let."""
+    """
+    Frames that are announced and begun but never completed. The connections stay open until the daemon closes them.
+    """
     held = [connect(path) for _ in range(6)]
     for s in held:
         send(s, frame(EVENT, b'half', length=FRAME_MAX))
@@ -174,7 +176,7 @@ def frames_that_do_not_end(path):
 
 
 def endless_messages(path, megabytes):
-    """Of kinds that nobody knows, and nothing that is answered is read."""
+    """Messages of unknown kinds, from a client that reads no response."""
     s = connect(path)
     send(s, hello(b'endless'))
     s.settimeout(1)
@@ -188,7 +190,7 @@ def endless_messages(path, megabytes):
 
 
 def lying_registrations(path, random):
-    """Who they say to be is not who they are; events that are none; numbers out of order."""
+    """Registrations with false identities, invalid events, numbers out of order."""
     for one in (hello(pid=1), hello(pid=0xffffffff, ppid=0xffffffff, start=(1 << 64) - 1),
                 hello(name=b'\x1b[31m\n\t/../..\xff\xfe' * 4), hello(name=b'x' * 65), hello(abi=77), hello(bits=32),
                 hello(image=0), hello() + hello(), frame(HELLO, b''), frame(HELLO, bytes(3)),
@@ -212,8 +214,10 @@ def lying_registrations(path, random):
 
 
 def descriptors_that_lie(path):
-    """Rings that are none: a file that becomes shorter, a device, a directory, a socket, the daemon's own socket; and
-    more than are announced."""
+    """
+    Descriptors that are not rings: a shrinking file, a device, a directory, a socket, the daemon's own socket; and more
+    of them than announced.
+    """
     shrinking = small_file(1 << 20)
     kinds = [shrinking, small_file(0), small_file(4096, 6), os.open('/dev/zero', os.O_RDWR), os.open('/', os.O_RDONLY),
              socket.socket(socket.AF_UNIX, socket.SOCK_STREAM).detach(), os.pipe()[0]]
@@ -232,12 +236,12 @@ def descriptors_that_lie(path):
         s.close()
     s = connect(path)
     send(s, hello(b'none'))
-    send(s, frame(RINGS, os.urandom(16), flags=FD))          # announced, not there
+    send(s, frame(RINGS, os.urandom(16), flags=FD))          # announced but missing
     s.close()
 
 
 def connections(path, count, each=8):
-    """So many at a time, of many processes. Returns a function that lets them go."""
+    """Open `count` connections at once, from many processes. Returns their number and a function that closes them."""
     said, go = os.pipe(), os.pipe()
     children = []
     for n in range((count + each - 1) // each):

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""For tests that record the kernel: what they need, what is left in tracefs, and traces of many records as both readers
-see them.
+"""
+Helpers for tests that record the kernel: requirements, remains in tracefs, and large traces as both readers see them.
 
     need_kernel()
-    with clean_tracefs(): ...                       # instances of ours are gone behind it
-    trace = KernelTrace(directory, lossy=lost > 0)  # read by babeltrace 2.0 and `waymark view`, which agree and do not
-    warn trace.between: (begin of a loss as babeltrace2 tells it, CPU)
+    with clean_tracefs(): ...                       # fails if instances remain after the block
+    trace = KernelTrace(directory, lossy=lost > 0)  # babeltrace 2.0 and `waymark view` agree, and do not warn
+    trace.between: (begin of a loss as babeltrace2 reports it, CPU)
     trace.records: (time, name, cpu, context, fields), in the order of time; context and fields are texts, see number()
 """
 import collections
@@ -22,7 +22,7 @@ from traces import LOSS, LOST
 TRACING = '/sys/kernel/tracing'
 INSTANCES = TRACING + '/instances'
 LOCK = '/tmp/wmkt-kernel.lock'
-# Five system calls that nobody else makes but other tests of this kind (tests/programs/kcalls.c).
+# Five system calls that only tests of this kind use (tests/programs/kcalls.c).
 CALLS = ('sched_getparam', 'sched_rr_get_interval', 'timer_getoverrun', 'timer_delete', 'sched_getattr')
 KCALLS = os.path.join(PROGRAMS, 'kcalls')
 LINE = re.compile(r'\[(\d+)\] (?:\S+ )?(\S+): \{ [^}]*?cpu_id = (\d+)[^}]*\}, (?:\{ ([^{}]*) \}, )?\{ ?(.*?) ?\}$')
@@ -32,8 +32,10 @@ Record = collections.namedtuple('Record', 'time name cpu context fields')
 
 
 def has_narrow_calls():
-    """May a 64-bit program here make the calls of 32-bit ones? (That it is asked rightly is shown on the emulated
-    machine: t_kernel_machine.py.)"""
+    """
+    Returns whether a 64-bit program may make 32-bit system calls on this kernel. (t_kernel_machine.py tests this check
+    on the emulated machine.)
+    """
     return os.uname().machine == 'x86_64' and finished([os.path.join(PROGRAMS, 'traced_syscalls'), 'narrow'
                                                         ]).returncode != 77
 
@@ -46,11 +48,14 @@ def need_kernel():
     if os.stat('/proc/self/ns/pid').st_ino != 0xEFFFFFFC:
         raise Skip('recording the kernel needs the PID namespace of the host')
     if not os.path.isdir(TRACING + '/events/syscalls/sys_enter_openat'):
-        raise Skip('this kernel has no events of system calls')
+        raise Skip('this kernel has no system call events')
 
 
 def kernel_main(cases):
-    """main(), one such test at a time on this machine: what one makes is recorded by all."""
+    """
+    main() under a lock, so that only one such test runs on this machine: each would record the system calls of the
+    others.
+    """
     with open(LOCK, 'a') as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         main(cases)
@@ -64,7 +69,7 @@ def number(text, name):
 
 
 def signed(value):
-    """An int that went through a register."""
+    """The signed value of an int that was stored in a register."""
     value &= 0xffffffff
     return value - (1 << 32) if value >> 31 else value
 
@@ -107,7 +112,7 @@ class KernelTrace:
     @staticmethod
     def parse(line):
         found = LINE.match(line)
-        check(found, 'a reader printed a line that is no record: %s', line[:300])
+        check(found, 'a reader printed a line that is not a record: %s', line[:300])
         return Record(int(found[1]), found[2], int(found[3]), found[4] or '', found[5])
 
     def ordered_by_cpu(self):
@@ -134,41 +139,44 @@ class KernelTrace:
 def turns_of(said):
     """(turns, tids) that kcalls printed."""
     turns = re.search(r'^turns (\d+)$', said, re.M)
-    check(turns, 'kcalls did not say how many turns it made: %s', said[-500:])
+    check(turns, 'kcalls printed no number of turns: %s', said[-500:])
     return int(turns.group(1)), {int(t) for t in re.findall(r'^tid (\d+)$', said, re.M)}
 
 
 def check_turns(trace, tids):
-    """Every record of these threads is there at most once, entry and exit one after the other, turns in order."""
+    """
+    Check that every record of these threads is there at most once, that entry and exit alternate, and that turns are in
+    order.
+    """
     for (tid, call, kind), records in trace.calls(tids).items():
         if kind == 'exit':
             continue
         field = 'timer_id' if call.startswith('timer') else 'pid'
         turns = [-2 - signed(number(r.fields, field)) for r in records]
-        check(all(a < b for a, b in zip(turns, turns[1:])), 'thread %d, %s: a turn is there twice, or out of order',
+        check(all(a < b for a, b in zip(turns, turns[1:])), 'thread %d, %s: a turn is duplicated or out of order',
               tid, call)
 
 
 def all_there(trace, turns, tids, threads):
-    """As many as were made, of each thread and call."""
+    """Check that each thread has as many records of each call as it made."""
     check(len(tids) == threads and turns % threads == 0, 'kcalls: %d turns of %s', turns, tids)
     found = trace.calls(tids)
     for tid in tids:
         for call in CALLS:
             for kind in ('entry', 'exit'):
                 n = len(found.get((tid, call, kind), ()))
-                check(n == turns // threads, 'thread %d: %d records of syscall_%s_%s, made were %d', tid, n, kind, call,
+                check(n == turns // threads, 'thread %d: %d records of syscall_%s_%s for %d calls', tid, n, kind, call,
                       turns // threads)
     check_turns(trace, tids)
 
 
 def left_in_tracefs(before=()):
-    """Instances of Waymark's that were not there before, and of nobody who lives: other tests may run."""
+    """The instances of Waymark in tracefs that are not in `before`."""
     return sorted(set(n for n in os.listdir(INSTANCES) if n.startswith('waymark-')) - set(before))
 
 
 def of_rundir(rundir):
-    """What instances of a daemon in this directory begin with."""
+    """The prefix of the names of the instances of a daemon with this runtime directory."""
     st = os.stat(rundir)
     return 'waymark-d%x.%d-' % (st.st_dev, st.st_ino)
 
@@ -179,7 +187,7 @@ def of_process(pid):
 
 @contextlib.contextmanager
 def clean_tracefs(prefix):
-    """Behind the block no instance is left whose name begins so (a function that tells, or a text)."""
+    """Fails if an instance with this prefix (a text, or a function that returns it) remains after the block."""
     yield
     mine = prefix() if callable(prefix) else prefix
     wait_for(lambda: not [n for n in left_in_tracefs() if n.startswith(mine)],
@@ -187,7 +195,7 @@ def clean_tracefs(prefix):
 
 
 class KernelWorld(World):
-    """A daemon of root's with kernel channels; behind it nothing of it is left in tracefs."""
+    """A World with a daemon of root and kernel channels; checks that nothing of it remains in tracefs."""
 
     def __init__(self, case, **more):
         need_kernel()
@@ -195,7 +203,7 @@ class KernelWorld(World):
 
     def __enter__(self):
         super().__enter__()
-        os.makedirs(self.rundir, 0o700, exist_ok=True)       # without a daemon yet
+        os.makedirs(self.rundir, 0o700, exist_ok=True)       # before the daemon has started
         self.prefix = of_rundir(self.rundir)
         return self
 
@@ -203,7 +211,7 @@ class KernelWorld(World):
         return [n for n in left_in_tracefs() if n.startswith(self.prefix)]
 
     def begin_calls(self, name, *channel, calls=CALLS, create=True, contexts=('pid', 'tid', 'procname')):
-        """A session that records these calls."""
+        """Create and start a session that records these calls."""
         if create:
             self('create', name, '--no-statedump')
         self('enable-channel', '-k', '-s', name, 'kernel', *channel)
@@ -212,18 +220,20 @@ class KernelWorld(World):
         self('start', name)
 
     def calls(self, threads, turns):
-        """Made by a program that has ended: (turns, tids)."""
+        """Run a program that makes the calls and ends; returns (turns, tids)."""
         child = self.run([KCALLS, 'calls', str(threads), str(turns)], stdout=subprocess.PIPE, text=True)
         said = communicated(child, timeout=300)[0]
         self.wait_end(child)
         return turns_of(said)
 
     def until(self, threads, most=100000):
-        """A program that makes calls until ended(), `most` turns of each thread: in 128 MB of a CPU all of it has
-        room."""
+        """
+        Run a program that makes calls until ended() returns true, at most `most` turns of each thread: 128 MB for each
+        CPU hold all of its records.
+        """
         child = self.run([KCALLS, 'until', str(threads), str(most)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                          text=True)
-        check(child.stdout.readline() == 'ready\n', 'kcalls did not begin')
+        check(child.stdout.readline() == 'ready\n', 'kcalls printed no "ready"')
         return child
 
     def ended(self, child):
@@ -232,7 +242,10 @@ class KernelWorld(World):
         return turns_of(said)
 
     def destroyed(self, name, records=None, lossy=False, readers=('babeltrace2', 'view')):
-        """Stopped and destroyed: its trace, which has as many records as it says, nothing lost unless `lossy`."""
+        """
+        Stop and destroy a session. Returns its trace, which has as many records as the session reports; none is lost
+        unless `lossy`.
+        """
         if self.session(name)['active']:
             self.stop(name)
         is_now = self('destroy', name, '--json').json['sessions'][0]
@@ -248,7 +261,7 @@ class KernelWorld(World):
 
     def close(self):
         super().close()
-        wait_for(lambda: not self.instances(), 'instances to be gone from tracefs: %s' % self.instances())
+        wait_for(lambda: not self.instances(), 'instances to be removed from tracefs: %s' % self.instances())
 
     def abandon(self):
         super().abandon()
@@ -257,7 +270,7 @@ class KernelWorld(World):
 
 
 def sweep(name):
-    """After a failure: an instance that somebody else's daemon would not remove."""
+    """After a failure: remove an instance, which the daemon of another user would not do."""
     for file in ('tracing_on', 'events/enable'):
         with contextlib.suppress(OSError):
             with open(os.path.join(INSTANCES, name, file), 'w') as f:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What a kernel has for a tracer, found out by using it: of this machine, or of an emulated one. For tests that need
-some of it, and for tables of measurements, which mean little without. Tracers are tried in an instance, where some
-kernels refuse what they allow outside.
+"""
+The features that a kernel has for a tracer, found by using them, on this machine or on an emulated one. Tests check
+their requirements with it, and tables of measurements name them. Tracers are tried in an instance, where some kernels
+refuse what they allow outside.
 
     facts(here)                                     # this machine
     facts(lambda script: machine.run(script).out)   # an emulated one (machine.py)
@@ -9,8 +10,8 @@ kernels refuse what they allow outside.
 import subprocess
 from waits import finished
 
-# Every line of its output is KEY=VALUE; what cannot be had is `no`. It leaves nothing behind, and changes nothing that
-# others use.
+# Each line of its output is KEY=VALUE; the value of a missing feature is `no`. The script leaves nothing behind, and
+# changes no state that others use.
 SCRIPT = r'''
 tracing=/sys/kernel/tracing
 fact() { echo "$1=$2"; }
@@ -56,6 +57,8 @@ def here(script):
 
 
 def facts(run):
-    """{key: value}, both texts; `yes` and `no` where there is no more to say. `run`: gives a script to a shell, returns
-    what it printed."""
+    """
+    {key: value}, both texts; `yes` and `no` for features without a value. `run` runs a script in a shell and returns
+    its output.
+    """
     return dict(line.split('=', 1) for line in run(SCRIPT).splitlines() if '=' in line)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The first daemon of a kind is killed at a test point; the daemons that replace it are not."""
+"""Kill the first daemon of a kind at a test point, and not the daemons that replace it."""
 import contextlib
 import os
 
@@ -7,7 +7,7 @@ from control import SESSIOND
 from harness import FEATURES, Skip, slurp
 
 CONSUMERD = os.path.join(os.path.dirname(SESSIOND), 'waymark-consumerd')
-# A command of a shell that succeeds for the process to kill.
+# A shell command that succeeds for the process to kill.
 SELECTS = {'session': ('true', 'false'), 'consumer': ('false', 'true'),
            'kernel consumer': ('false', 'case " $* " in *" --kernel "*) true;; *) false;; esac')}
 
@@ -19,8 +19,8 @@ def need_testpoints():
 
 class KilledOnce:
     """
-    Arms the daemons of a world (daemon.World with daemon=False). `daemon` is a key of SELECTS; the process is killed
-    when it has passed `point` `after` times before.
+    Prepare the daemons of a World (daemon=False). `daemon` is a key of SELECTS. The process is killed at `point`, after
+    it has passed it `after` times.
     """
 
     def __init__(self, world, daemon, point, after=0):

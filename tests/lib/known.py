@@ -16,8 +16,10 @@ class Known:
             pass
 
     def excess(self, found):
-        """Of {(rule, subject): [sentence]}: a line for each key with more sentences than are known; it quotes the last
-        eight."""
+        """
+        For {(rule, subject): [sentence]}: a line for each key with more sentences than its known count; it quotes the
+        last eight.
+        """
         return [
             '%s: %s: %d, and %d are known: %s' %
             (key[1], key[0], len(sentences), self.counts.get(key, 0), '; '.join(sentences[-8:]))

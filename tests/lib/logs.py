@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What a log says, by parsers that know nothing of ours: regular expressions, for logs that are in good order.
+"""
+Independent parsers of logs: regular expressions for well-formed logs.
 
-expect(format, text, ...) gives [(nanoseconds, event, context, fields)], in the order of lines; enumerations are their
-labels.
+expect(format, text, ...) returns [(nanoseconds, event, context, fields)], in the order of lines; enumerations have
+their labels as values.
 """
 import calendar
 import datetime
@@ -175,7 +176,7 @@ def strace_result(text):
 
 
 def strace_other(rest):
-    """(event, fields) of what is no call."""
+    """(event, fields) of a line that is not a system call."""
     ended = re.match(r'\+\+\+ (.*) \+\+\+$', rest)
     if ended:
         status, signal = re.match(r'exited with (\d+)$', ended.group(1)), re.match(r'killed by (\S+)', ended.group(1))
@@ -190,7 +191,7 @@ def strace_other(rest):
 
 
 def strace(lines, origin=0, day=None, **_):
-    """`day`: seconds at which the first line's begins."""
+    """`day`: the day of the first line, in seconds."""
     before, time_before, open_calls, found = origin, None, {}, []
     for line in lines:
         pid, pid_too, when, rest = re.match(
@@ -215,7 +216,7 @@ def strace(lines, origin=0, day=None, **_):
         if again:
             name, args, result = again.groups()
             fields = {'name': name, 'args': args.strip(), **strace_result(result)}
-            # (where threads are not named, there was one then, or is one now)
+            # (lines have no thread number while the process has one thread)
             at = open_calls.pop(pid, None)
             if at is None and pid:
                 at = open_calls.pop(None, None)

@@ -1,23 +1,24 @@
 # SPDX-License-Identifier: MIT
-"""A machine with a second kernel, Debian's own: emulated by qemu, with the built programs in it, and told what to run
-command by command.
+"""
+A machine with a second kernel, Debian's own. qemu emulates it, it contains the built programs, and it executes commands
+one by one.
 
     with Machine([case.program('procs')]) as machine:
         machine.run('waymark record -k sched_switch -o /tmp/trace -- procs leaf 5')
         machine.fetch('/tmp/trace', case.directory)            # is now in case.directory/trace
 
-What it is for: kernels differ in what they have. The stock one has kprobes and the function tracer, which another may
-lack, lets a processor be taken away, loads modules, and may be driven into the ground. It boots in about three seconds,
-and is as slow as emulation is: nothing is measured in it.
+Kernels differ in their features. The stock kernel has kprobes and the function tracer, which another may lack; its
+processors can go offline, it loads modules, and a test may crash it. It boots in about three seconds. Emulation is
+slow, so nothing is measured in it.
 
-Programs and their libraries lie there under the paths they have here; the folders of `waymark`, the daemons and the
-test programs are in PATH, beside busybox. All is root's, in memory, and gone with it. There is no network. The kernel's
-own clock source is the processor's counter (`tsc`), on which `x86-tsc` of tracefs and `rdtsc` agree, on both processors
-(the second one is there, but offline: it comes when it is told to); but emulation does not promise that the counter is
-invariant, and so the user domain of Waymark takes the monotonic clock there.
+Programs and their libraries have the same paths there as here. The folders of `waymark`, the daemons and the test
+programs are in PATH, with busybox. Everything belongs to root and is in memory. There is no network. The kernel's own
+clock source is the processor's counter (`tsc`); `x86-tsc` of tracefs and `rdtsc` agree with it on both processors. The
+second processor is offline until a command starts it. Emulation does not promise an invariant counter, so the user
+domain of Waymark uses the monotonic clock there.
 
-Commands and answers go over a port of virtio (its modules are the only ones that are loaded); the serial line is the
-kernel's console alone.
+Commands and responses use a virtio port; only its modules are loaded. The serial line is only the
+console of the kernel.
 """
 import base64
 import collections
@@ -39,18 +40,17 @@ from harness import PROGRAMS, WAIT_S, WAYMARK, Failure, Skip, check, slurp
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'machine')
 PORT = ['virtio_pci', 'virtio_console']
-# What is the same in both kinds of machine: the kernel ends the machine when something is wrong in it, and does not
-# take the slow emulation for a fault.
+# Options of both kinds of machine: the machine exits if the kernel detects an error, and the kernel does not take slow
+# emulation for an error.
 COMMAND_LINE = 'panic=-1 oops=panic mitigations=off nowatchdog workqueue.watchdog_thresh=0'
 
 Kind = collections.namedtuple('Kind', 'arch qemu options command_line')
 X86_64 = Kind(
     'amd64', 'qemu-system-x86_64',
-    # With an Intel processor the kernel takes the counter for one of constant rate; TCG does not offer the bit that
-    # says so for all of them.
-    # One thread for both processors: with one for each, qemu 7.2 can go on executing a breakpoint that the other
-    # processor has taken away again (so Linux changes its code when a tracepoint is switched), and that processor never
-    # comes back.
+    # With an Intel processor, the kernel assumes a counter of constant rate; TCG does not offer the CPU flag for that
+    # on all processors.
+    # One thread for both processors: with one for each, qemu 7.2 may execute a breakpoint that the other processor has
+    # already removed (Linux patches its code with breakpoints when a tracepoint is switched). The processor then hangs.
     ['-cpu', 'max,vendor=GenuineIntel', '-accel', 'tcg,thread=single'],
     'console=ttyS0 maxcpus=1 no_timer_check tsc=reliable')
 ARM64 = Kind(
@@ -58,14 +58,14 @@ ARM64 = Kind(
     # Pointer authentication by a hash that is fast to emulate.
     ['-machine', 'virt', '-cpu', 'max,pauth-impdef=on', '-accel', 'tcg,thread=multi'],
     'console=ttyAMA0')
-# What a kernel says when something is wrong in it; what it says when it was kept waiting is the emulation's.
+# The kernel's error messages. Messages about delays are not among them, since emulation causes delays.
 COMPLAINT = re.compile(
     r'WARNING:|BUG:|Oops|general protection|refcount_t|Kernel panic|scheduling while atomic|possible .* detected')
 ENDS_S, DYING_S = 30, 3
 DEAD = 'the emulated machine is gone: '
 
-# What runs in it: folders of `waymark` and the daemons, of test programs, a static busybox, and libraries() of
-# emulated.py.
+# The contents of the machine: folders of `waymark` and the daemons, of test programs, a static busybox, and libraries()
+# of emulated.py.
 Build = collections.namedtuple('Build', 'waymark sessiond programs busybox libraries')
 
 
@@ -75,11 +75,11 @@ def own_build():
 
 class Machine:
     """
-    See above. `programs`: what is taken along beside Waymark's own; `modules`: names of modules of the kernel that are
-    to lie in /modules, to be loaded with `insmod /modules/NAME.ko` (those that they need too; `needed(NAME)` is the
-    order). It boots with the first command; Skip says why it cannot.
+    See the file comment. `programs`: additional programs. `modules`: names of kernel modules to copy to /modules, with
+    those that they need; load them by `insmod /modules/NAME.ko` in the order of `needed(NAME)`. The first command boots
+    the machine; Skip gives the reason if that is not possible.
 
-    `kind`: the processor. `build`: returns the Build for it, or raises NotHere; by default the build that is tested.
+    `kind`: the processor. `build`: returns the Build for it, or raises NotHere; by default the build under test.
     """
 
     def __init__(self, programs=(), modules=(), memory_mb=512, kind=X86_64, build=own_build):
@@ -88,20 +88,20 @@ class Machine:
         self.child = self.kernel = self.gone = None
         self.booted_s = None
 
-    # ── to and fro ──────────────────────────────────────────────────────────────────────────────────────
+    # ── commands ──────────────────────────────────────────────────────────────────────────────────────────
 
     def run(self, command, status=0, limit=WAIT_S):
         """
-        A command line of its shell, in /tmp; what it said, as text (control.Answer). It shall end with that status
-        (None: any), within so many seconds: else it is ended, and the failure tells what it was at. The machine lives
-        on, unless it was the kernel that hung or died.
+        Run a command line in the machine's shell, in /tmp; returns its output as text (control.Answer). It must exit
+        with `status` (None: any) within `limit` seconds. Otherwise it is killed, and the failure shows the stacks of
+        the machine's processes. The machine remains usable unless its kernel hangs or has crashed.
         """
         done, out, err = self.ask(command, limit)
         answer = Answer(['sh', '-c', command], done, out.decode(errors='replace'), err.decode(errors='replace'))
         return answer if status is None else answer.ok(status)
 
     def ask(self, command, limit=WAIT_S):
-        """(exit status, its output, its errors), as bytes."""
+        """(exit status, stdout, stderr), as bytes."""
         self.boot()
         before = len(self.console())
         line = base64.b64encode(command.encode()) + b'\n'
@@ -112,7 +112,7 @@ class Machine:
             self.end_command(command, limit, before)
         except (EOFError, OSError):
             self.died('`%s` was running' % command, before)
-        except Failure as late:                             # the time of the whole case is over
+        except Failure as late:                             # the time limit of the case is reached
             self.stop(DYING_S)
             self.gone = Failure(DEAD + '`%s` was running when %s' % (command, late))
             raise
@@ -121,11 +121,14 @@ class Machine:
         status, out, err = map(int, self.line(deadline).split())
         try:
             return status, self.take(out, time.monotonic() + WAIT_S), self.take(err, time.monotonic() + WAIT_S)
-        except TimeoutError:                                # half an answer: there is no asking again
+        except TimeoutError:  # part of a response: the port is out of step for any further command
             raise EOFError from None
 
     def end_command(self, command, limit, before):
-        """The time is over: what it is at stands on the console, then it is gone; or the machine is."""
+        """
+        The time limit is reached: the machine prints its state on the console and kills the command. If it does not
+        respond, the machine is killed.
+        """
         with contextlib.suppress(OSError):
             self.child.stdin.write(b'\n')
             self.child.stdin.flush()
@@ -133,8 +136,8 @@ class Machine:
         try:
             _, out, err = self.answer(time.monotonic() + ENDS_S)
         except (TimeoutError, EOFError, OSError):
-            self.died(words + ', and the kernel did not answer either', before)
-        raise Failure('%s; it said: %s; it was at:\n%s' %
+            self.died(words + ', and the kernel did not respond', before)
+        raise Failure('%s; output: %s; stacks:\n%s' %
                       (words, (err + out)[-800:].decode(errors='replace'), self.console()[before:][-4000:]))
 
     def line(self, deadline):
@@ -160,15 +163,15 @@ class Machine:
         self.buffer += data
 
     def fetch(self, path, directory):
-        """Bring a file or a folder of the machine into a folder here, under its own name. Returns where it is."""
+        """Copy a file or a folder from the machine into a local folder, under its own name. Returns its path."""
         folder, name = os.path.split(os.path.normpath(path))
         status, data, err = self.ask("tar -C '%s' -cf - '%s'" % (folder, name))
-        check(status == 0, '%s was not brought out of the emulated machine: %s', path, err.decode(errors='replace'))
+        check(status == 0, 'cannot fetch %s from the emulated machine: %s', path, err.decode(errors='replace'))
         with tarfile.open(fileobj=io.BytesIO(data)) as tar:
             tar.extractall(directory)
         return os.path.join(directory, name)
 
-    # ── beginning and end ───────────────────────────────────────────────────────────────────────────────
+    # ── start and stop ──────────────────────────────────────────────────────────────────────────────────
 
     def boot(self):
         if self.gone:
@@ -187,7 +190,7 @@ class Machine:
         self.initramfs(build).write(ramfs)
         self.start(qemu, ramfs)
         try:
-            check(self.line(time.monotonic() + WAIT_S) == 'ready', 'the emulated machine does not begin with `ready`')
+            check(self.line(time.monotonic() + WAIT_S) == 'ready', 'the emulated machine sent no `ready`')
         except (TimeoutError, EOFError, OSError):
             self.died('it was booting', 0)
         os.unlink(ramfs)
@@ -220,8 +223,7 @@ class Machine:
         return files
 
     def needed(self, module):
-        """The names of the modules to load for this one, itself last; without those that are loaded when the machine
-        has booted."""
+        """The names of the modules to load for this one, itself last, without those that are loaded at boot."""
         there = {name for name, _ in self.kernel.modules(PORT)}
         return [name for name, _ in self.kernel.modules([module]) if name not in there]
 
@@ -240,24 +242,24 @@ class Machine:
                                           pass_fds=[theirs.fileno()])
 
     def console(self):
-        """All that kernel and qemu have said."""
+        """All output of kernel and qemu."""
         return slurp(self.log).replace('\r', '')
 
     def complaints(self):
-        """The lines in which the kernel says that something is wrong in it."""
+        """The lines in which the kernel reports errors."""
         self.boot()
         return [line for line in self.console().splitlines() if COMPLAINT.search(line)]
 
     def died(self, doing, before):
-        """It answers no more: end it, and say what was on its console."""
+        """The machine does not respond: kill it, and fail with the text of its console."""
         self.stop(DYING_S)
         said = self.console()[before:]
         panic = re.search(r'Kernel panic.*', said)
         self.gone = Failure(DEAD + doing + (', ' + panic.group(0) if panic else ''))
-        raise Failure('%s; its console says:\n%s' % (self.gone, said[-4000:]))
+        raise Failure('%s; console:\n%s' % (self.gone, said[-4000:]))
 
     def stop(self, patience=ENDS_S):
-        """Its port closed, it powers off by itself; what does not is killed."""
+        """Close its port, so that it powers off; kill it if it does not."""
         self.port.close()
         self.child.stdin.close()
         try:

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What tests see mounted and nobody else does: a mount namespace that this process and what it starts from now on are
-in. Needs root."""
+"""Mounts that only a test sees: a mount namespace of this process and its future children. Needs root."""
 import contextlib
 import ctypes
 import os
@@ -25,26 +24,26 @@ def _mount(source, target, kind, flags, options=None):
 
 
 def private_mounts():
-    """Nothing that is mounted from now on is seen by others."""
+    """Enter a mount namespace. Later mounts are invisible outside it."""
     _call('unshare', CLONE_NEWNS)
     _mount('none', '/', None, MS_REC | MS_PRIVATE)
 
 
 def lay_over(source, target):
-    """A file over another."""
+    """Mount a file over another."""
     _mount(source, target, None, MS_BIND)
 
 
 @contextlib.contextmanager
 def copy_of(directory, copy):
-    """What is changed in `directory` until the block ends is changed in a copy of it; `copy`: an empty directory."""
+    """Until the block ends, changes in `directory` go to a copy of it; `copy`: an empty directory."""
     try:
         subprocess.run(['cp', '-a', directory + '/.', copy], check=True, stdin=subprocess.DEVNULL)
         shutil.copystat(directory, copy)
         private_mounts()
         _mount(copy, directory, None, MS_BIND)
     except (OSError, subprocess.CalledProcessError) as error:
-        raise Skip('cannot have a copy of %s in its place: %s' % (directory, error))
+        raise Skip('cannot mount a copy of %s over it: %s' % (directory, error))
     try:
         yield
     finally:
@@ -53,13 +52,15 @@ def copy_of(directory, copy):
 
 @contextlib.contextmanager
 def fresh_run(*users):
-    """An empty /run until the block ends, with the directories of users who have logged in: where nobody's daemon has
-    been yet."""
+    """
+    Until the block ends, /run is empty except for the directories of logged-in users, as before the first start of a
+    daemon.
+    """
     try:
         private_mounts()
         _mount('none', '/run', b'tmpfs', 0, b'mode=755')
     except OSError as error:
-        raise Skip('cannot have a /run of our own: %s' % error)
+        raise Skip('cannot mount a private /run: %s' % error)
     try:
         os.mkdir('/run/user')
         for user in users:

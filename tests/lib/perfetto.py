@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """
-Reads a Perfetto trace as far as perfetto.proto goes, which was written from Perfetto's published definitions alone:
-protoc takes the bytes apart, events() holds against each other what ui.perfetto.dev would need of them. It shares no
-line with what writes such traces. perfetto_self.py tries it.
+Reads a Perfetto trace within the scope of perfetto.proto, which was written from Perfetto's published definitions
+alone. protoc decodes the bytes; events() checks the consistency that ui.perfetto.dev needs. It shares no line with the
+writer of such traces. perfetto_self.py tests it.
 """
 import json
 import os
@@ -16,19 +16,19 @@ DEFINITIONS = 'perfetto.proto'
 
 REALTIME, BOOTTIME = 1, 6                   # clocks, by the numbers of BuiltinClock
 CLEARED, NEEDS = 1, 2                       # bits of sequence_flags
-DEEPEST = 10                                # trace_processor follows no longer chain of parents
+DEEPEST = 10                                # the longest chain of parents that trace_processor follows
 
 TYPES = {'TYPE_SLICE_BEGIN': 'begin', 'TYPE_SLICE_END': 'end', 'TYPE_INSTANT': 'instant', 'TYPE_COUNTER': 'counter'}
-# The value of an annotation is one of these.
+# An annotation has one of these as its value.
 KINDS = ('bool_value', 'uint_value', 'int_value', 'double_value', 'string_value', 'string_value_iid', 'pointer_value',
          'nested_value', 'legacy_json_value', 'proto_value', 'dict_entries', 'array_values')
-# Where a packet may bring texts under a number, and what of the entry is the text.
+# The fields in which a packet may define interned texts, and the member of the entry with the text.
 INTERNED = {'event_categories': 'name', 'event_names': 'name', 'debug_annotation_names': 'name',
             'debug_annotation_string_values': 'str'}
 
 
 def read_definitions(path=os.path.join(HERE, DEFINITIONS)):
-    """{message: {field: (is it repeated, its type)}} of a .proto file. Every message in it has a name of its own."""
+    """{message: {field: (is it repeated, its type)}} of a .proto file. The names of its messages are unique."""
     messages, inside = {}, []
     with open(path, encoding='utf-8') as f:
         for line in f:
@@ -53,7 +53,7 @@ LETTERS = {b'n': b'\n', b't': b'\t', b'r': b'\r', b'a': b'\a', b'b': b'\b', b'f'
 
 def unescape(text):
     """The bytes of a quoted string of the text format."""
-    check(len(text) > 1 and text[0] == text[-1] and text[0] in '"\'', 'no string of the text format: %s', text[:80])
+    check(len(text) > 1 and text[0] == text[-1] and text[0] in '"\'', 'not a string of the text format: %s', text[:80])
 
     def byte(m):
         return bytes([int(m[1], 8)]) if m[1] else bytes([int(m[2], 16)]) if m[2] else LETTERS.get(m[3], m[3])
@@ -65,7 +65,7 @@ def scalar(kind, text, where):
     if kind == 'double':
         return float(text)
     if kind == 'bool':
-        check(text in ('true', 'false'), '%s is no boolean: %s', where, text)
+        check(text in ('true', 'false'), '%s is not a boolean: %s', where, text)
         return text == 'true'
     if kind in ('string', 'bytes'):
         value = unescape(text)
@@ -74,10 +74,10 @@ def scalar(kind, text, where):
         try:
             return value.decode()
         except UnicodeDecodeError:
-            raise Failure('%s is no UTF-8, which a string has to be: %s' % (where, text[:200]))
+            raise Failure('%s is not valid UTF-8: %s' % (where, text[:200]))
     if re.fullmatch(r'(?:u?int|s?fixed)(?:32|64)', kind):
         return int(text, 0)
-    check(re.fullmatch(r'[A-Z]\w*', text), '%s is no name of %s: %s', where, kind, text)
+    check(re.fullmatch(r'[A-Z]\w*', text), '%s is not a name of %s: %s', where, kind, text)
     return text
 
 
@@ -98,13 +98,13 @@ def parse(text, message='Trace'):
         if not line:
             continue
         m = FIELD.match(line)
-        check(m, 'protoc printed a line that is no field: %s', line[:200])
+        check(m, 'protoc printed a line that is not a field: %s', line[:200])
         name, value = m[1], m[2]
         inside, into = stack[-1]
         check(name in definitions[inside], 'field %s of %s is unknown: %s', name, inside, line.strip()[:200])
         repeated, kind = definitions[inside][name]
         if value is None:
-            check(kind in definitions, 'field %s of %s is no message', name, inside)
+            check(kind in definitions, 'field %s of %s is not a message', name, inside)
             item = {}
             stack.append((kind, item))
         else:
@@ -112,7 +112,7 @@ def parse(text, message='Trace'):
         if repeated:
             into.setdefault(name, []).append(item)
         else:
-            check(name not in into, 'field %s of %s is there twice', name, inside)
+            check(name not in into, 'field %s of %s is duplicated', name, inside)
             into[name] = item
     check(len(stack) == 1, 'protoc leaves %d messages open', len(stack) - 1)
     return top
@@ -129,7 +129,7 @@ def decode(path, timeout=240):
 
 
 class Sequence:
-    """What packets of one trusted_packet_sequence_id have said so far for later ones."""
+    """The state that earlier packets of one trusted_packet_sequence_id have set for later ones."""
 
     def __init__(self, number):
         self.number, self.time, self.valid = number, 0, False
@@ -144,7 +144,7 @@ class Sequence:
 
 
 class Reader:
-    """One pass over the packets. `lossy`: records are missing, so an end may lack its begin."""
+    """One pass over the packets. `lossy`: records are missing, so an end may have no begin."""
 
     def __init__(self, lossy=False):
         self.lossy, self.events = lossy, []
@@ -167,10 +167,10 @@ class Reader:
             self.event(packet['track_event'], sequence, time)
 
     def sequence(self, packet):
-        """The sequence of a packet, after what it says about it; None when it names none."""
+        """The sequence of a packet, updated by the packet; None if the packet names none."""
         number = packet.get('trusted_packet_sequence_id')
         flags = packet.get('sequence_flags', 0)
-        check(flags in range((CLEARED | NEEDS) + 1), 'the sequence flags %d mean nothing', flags)
+        check(flags in range((CLEARED | NEEDS) + 1), 'the sequence flags %d are undefined', flags)
         if number is None:
             stray = {
                 'sequence_flags', 'incremental_state_cleared', 'previous_packet_dropped', 'first_packet_on_sequence',
@@ -178,7 +178,7 @@ class Reader:
             } & set(packet)
             check(not stray, 'a packet of no sequence has %s', ', '.join(sorted(stray)))
             return None
-        check(number, 'the sequence of a packet is 0, which is none: %s', packet)
+        check(number, 'the sequence of a packet is 0, which is invalid: %s', packet)
         first = number not in self.sequences
         sequence = self.sequences.setdefault(number, Sequence(number))
         check(first or not packet.get('first_packet_on_sequence'), 'sequence %d has a second first packet', number)
@@ -200,7 +200,7 @@ class Reader:
                 check(iid, 'sequence %d: an entry of %s has no number', number, table)
                 if isinstance(text, bytes):
                     text = text.decode('utf-8', 'surrogateescape')
-                check(sequence.texts[table].setdefault(iid, text) == text, 'sequence %d: entry %d of %s is there twice',
+                check(sequence.texts[table].setdefault(iid, text) == text, 'sequence %d: entry %d of %s is duplicated',
                       number, iid, table)
         return sequence
 
@@ -278,17 +278,17 @@ class Reader:
         for field in ('parent_uuid', 'process', 'thread', 'counter', 'name', 'static_name'):
             old, new = before.get(field), track.get(field)
             if field in ('process', 'thread') and old and new:
-                # What a process or thread is called may be told later; never something else than before.
+                # The name of a process or thread may be declared later, but it never changes.
                 check(all(new.get(key, value) == value for key, value in old.items()),
                       'track %d is declared again with another %s', uuid, field)
                 if old != new:
                     old.update(new)
-                    self.scopes.clear()  # of this track and of those below it
+                    self.scopes.clear()  # of this track and of its descendants
             else:
                 check(old == new, 'track %d is declared again with another %s', uuid, field)
 
     def scope(self, uuid):
-        """Where a track belongs to: {pid, tid, process_name, thread_name, track}. Its ancestors have to be declared."""
+        """The scope of a track: {pid, tid, process_name, thread_name, track}. Its ancestors must be declared."""
         if uuid in self.scopes:
             return self.scopes[uuid]
         check(uuid in self.tracks, 'track %d is used and has not been declared', uuid)
@@ -310,7 +310,7 @@ class Reader:
             line.append(parent)
             check(len(line) <= DEEPEST, 'track %d has more than %d ancestors', uuid, DEEPEST)
         if found['pid'] is not None and found['process_name'] is None:
-            # A thread's process need not be its parent.
+            # The parent of a thread's track is not necessarily the track of its process.
             for other in self.tracks.values():
                 if other.get('process', {}).get('pid') == found['pid']:
                     found['process_name'] = other['process'].get('process_name')
@@ -348,7 +348,7 @@ class Reader:
                  args=entries(event.get('debug_annotations', []), sequence)))
 
     def nest(self, kind, uuid, name, categories, time):
-        """Spans of one track lie in each other, and an end closes the innermost."""
+        """Spans of one track are nested, and an end closes the innermost span."""
         spans = self.open.setdefault(uuid, [])
         if kind in ('begin', 'instant') and spans:
             check(time >= spans[-1][2], 'track %d: %s at %d is before the span around it, %s', uuid, name, time,
@@ -375,8 +375,10 @@ def name_of(track):
 
 
 def entries(annotations, sequence):
-    """The dict that annotations are. trace_processor reads `.`, `[` and `]` in names as `_`, and shows one of two equal
-    names."""
+    """
+    The dict of annotations. trace_processor replaces `.`, `[` and `]` in names by `_`, and shows one of two equal
+    names.
+    """
     found, shown = {}, set()
     for annotation in annotations:
         check('name' not in annotation or 'name_iid' not in annotation, 'an annotation has two names: %s', annotation)
@@ -397,7 +399,7 @@ def annotation_value(annotation, sequence):
     kinds = [k for k in KINDS if k in annotation]
     check(len(kinds) <= 1, 'an annotation has two values: %s', annotation)
     if not kinds:
-        return None                         # an empty dict or array: nothing says which
+        return None                         # an empty dict or array; the format does not distinguish them
     kind, value = kinds[0], annotation[kinds[0]]
     if kind == 'dict_entries':
         return entries(value, sequence)
@@ -414,7 +416,7 @@ def annotation_value(annotation, sequence):
 
 
 def nested(value):
-    """The older way to write dicts and arrays, and the only one to write empty ones."""
+    """The older encoding of dicts and arrays. It is the only one for empty ones."""
     kind = value.get('nested_type', 'UNSPECIFIED')
     if kind == 'DICT':
         keys, values = value.get('dict_keys', []), value.get('dict_values', [])
@@ -440,8 +442,8 @@ def read(packets, lossy=False):
 def events(packets, lossy=False):
     """
     The events of a trace, in the file's order, as dicts: time (ns of the trace's clock, `clock`), type (`begin`, `end`,
-    `instant`, `counter`), name, categories, pid, tid, process_name, thread_name, track (its name), args, value (a
-    counter's), uuid, sequence, flows. Fails on anything a reader would stumble over.
+    `instant`, `counter`), name, categories, pid, tid, process_name, thread_name, track (its name), args, value (of a
+    counter), uuid, sequence, flows. Fails on anything that a reader might reject.
     """
     return read(packets, lossy).events
 

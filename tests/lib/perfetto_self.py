@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tries perfetto.py: encodes traces by hand, right ones and wrong ones, and reads them."""
+"""Tests perfetto.py: encodes valid and invalid traces by hand, and reads them."""
 import re
 import struct
 import sys
@@ -19,7 +19,9 @@ def varint(n):
 
 
 def message(*fields):
-    """A message of (number, value): an int is a varint, a float a double, texts, bytes and messages have a length."""
+    """
+    A message of (number, value): an int is a varint, a float a double; texts, bytes and messages are length-delimited.
+    """
     data = b''
     for number, value in fields:
         if isinstance(value, float):
@@ -174,7 +176,7 @@ def self_test():
     wrong('field 98 of TrackEvent is unknown', *START, event(T0, 3, 2, named, (98, message((1, 2)))))
     wrong('field 2 of Trace is unknown', data=trace(*START) + message((2, 'x')))
     wrong('protoc cannot read', data=trace(*START)[:-1])
-    wrong('no UTF-8', *START, event(T0, 3, 2, (23, b'caf\xe9')))
+    wrong('not valid UTF-8', *START, event(T0, 3, 2, (23, b'caf\xe9')))
     wrong('names no track', *START, message((8, T0), (10, 7), (58, 1), (11, message((9, 3), named))))
     wrong('has no name', *START, event(T0, 3, 2))
     wrong('two names', *START, event(T0, 3, 2, named, (10, 1)))

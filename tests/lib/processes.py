@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Processes of the tests as /proc has them, and what each of their threads is doing: for whatever waits in vain."""
+"""Processes of the tests as /proc shows them, and the stacks of their threads, for reports about a wait that fails."""
 import contextlib
 import os
 import shutil
@@ -19,7 +19,7 @@ def pids():
 
 
 def state(pid):
-    """The letter of /proc/PID/stat, or None."""
+    """The state letter of /proc/PID/stat, or None."""
     try:
         return _read('/proc/%d/stat' % pid).rsplit(')', 1)[1].split()[0]
     except (OSError, IndexError):
@@ -27,12 +27,12 @@ def state(pid):
 
 
 def cpu_seconds(pid):
-    """Of all threads of a process so far."""
+    """The CPU time of all threads of a process so far."""
     return sum(map(int, _read('/proc/%d/stat' % pid).rsplit(')', 1)[1].split()[11:13])) / os.sysconf('SC_CLK_TCK')
 
 
 def marked(mark):
-    """{pid: name} of all processes that live and have `NAME=value` in their environment, but for this one."""
+    """{pid: name} of all live processes with `NAME=value` in their environment, except this one."""
     found = {}
     for pid in pids():
         with contextlib.suppress(OSError):
@@ -43,8 +43,7 @@ def marked(mark):
 
 
 def children_of(parent):
-    """{pid: name} of whatever this process has started, and what that has; who has lost its parent is not among
-    them."""
+    """{pid: name} of all descendants of this process, except those that were reparented."""
     of, names, found = {}, {}, {}
     for pid in pids():
         with contextlib.suppress(OSError, IndexError):
@@ -60,7 +59,7 @@ def children_of(parent):
 
 
 def _by_gdb(pid):
-    """Lines; none where there is no gdb, or it may not look."""
+    """Lines of stacks by gdb; empty if gdb is missing or has no permission."""
     if not shutil.which('gdb'):
         return []
     with contextlib.suppress(subprocess.TimeoutExpired):
@@ -73,7 +72,7 @@ def _by_gdb(pid):
 
 
 def _by_kernel(pid):
-    """Where each thread is in the kernel, as far as that may be read."""
+    """The kernel stack of each thread, if it is readable."""
     found = []
     with contextlib.suppress(OSError):
         for task in sorted(os.listdir('/proc/%d/task' % pid), key=int):
@@ -87,8 +86,10 @@ def _by_kernel(pid):
 
 
 def stacks(processes):
-    """What each thread of these ({pid: name}) is doing, as text; of many, the last ones as the kernel has it, which
-    takes no time."""
+    """
+    The stacks of all threads of these processes ({pid: name}), as text. If there are many, the last ones have only
+    their kernel stacks, which are fast to read.
+    """
     found, begun = [], time.monotonic()
     for pid, name in sorted(processes.items()):
         found.append('== %d %s (%s)' % (pid, name, state(pid)))

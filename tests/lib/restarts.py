@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Counts over restarts: every command reports after the end of a daemon what it would have reported without it."""
+"""
+Counts across restarts: after the end of a daemon, every command reports the counts that it would have reported without
+it.
+"""
 import os
 import signal
 
@@ -7,7 +10,7 @@ from harness import check
 
 DAEMONS = (('session daemon', signal.SIGTERM), ('session daemon', signal.SIGKILL), ('consumer daemon', signal.SIGKILL))
 COMMANDS = ('list', 'stop', 'destroy')
-# (bytes: a packet may end elsewhere)
+# (bytes are not compared: a packet may end elsewhere)
 COUNTS = ('records', 'lost', 'lost_full', 'lost_memory', 'lost_size', 'lost_retry', 'overwritten', 'unwritten', 'cut',
           'gaps')
 
@@ -15,12 +18,12 @@ MORE = 20
 
 
 def sessions_of(daemons=DAEMONS):
-    """Names: a session for each way in which a daemon ends."""
+    """The names of the sessions, one for each way in which a daemon ends."""
     return ['s%d' % n for n in range(len(daemons))]
 
 
 def counted(session):
-    """The session's counts and those of its channels."""
+    """The counts of the session and of its channels."""
     return [{c: part['counts'][c] for c in COUNTS} for part in [session, *session['channels']]]
 
 
@@ -38,9 +41,10 @@ def end(w, daemon, sig, consumer):
 
 def check_restarts(w, consumer, daemons=DAEMONS, program=None, gaps=False):
     """
-    All that the sessions have recorded is written. A daemon ends, and a command on its session comes next: each command
-    in turn. `consumer`: returns the process that drains the rings. `program` records a few more records, which `list`
-    need not count yet. `gaps`: what a consumer daemon had not written is lost with it, which is reported.
+    Requires that all records of the sessions are written. For each way in which a daemon ends and for each command: end
+    the daemon, then run the command on the session and compare the counts. `consumer`: returns the process that drains
+    the rings. `program` makes a few more records, which `list` need not count yet. `gaps`: the end of a consumer daemon
+    loses unwritten records, and the command reports gaps.
     """
     before = [counted(w.session(name)) for name in sessions_of(daemons)]
     added, wrong = MORE if program else 0, []
@@ -56,5 +60,5 @@ def check_restarts(w, consumer, daemons=DAEMONS, program=None, gaps=False):
                 part['gaps'] *= not gaps
             if now != expected or not (0 if command == 'list' else added) <= more <= added:
                 wrong.append('%s, signal %d, %s: %d more, %s, not %s' % (daemon, sig, command, more, now, expected))
-    check(not wrong, '%d are wrong: %s', len(wrong), '\n'.join(wrong[:2]))
+    check(not wrong, '%d reports have wrong counts: %s', len(wrong), '\n'.join(wrong[:2]))
     return before

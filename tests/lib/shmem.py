@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
 """
-The machine's shared memory: is what a world of processes took back, whoever else has rings at the time?
+Checks that a World returned its shared memory to the machine, while other processes may have rings, too.
 
-Rings that others hold are counted and taken off. Where those come and go while it is looked at, and only there, the sum
-may be off by theirs: then it is said that nothing was found out, and why. Where there are no others (WMK_ALONE), that
-is a failure.
+Rings of others are measured and subtracted. If these come and go during a measurement, the result may be wrong by their
+size. The check then reports why it found nothing out. With WMK_ALONE, when no others exist, that is a failure.
 """
 import contextlib
 import os
@@ -15,7 +14,7 @@ from processes import pids
 
 ALLOWED_KB = 1024
 WAIT_S = 30
-BUSY_S = 3                           # where others are busy all the time: what is not found out by then will not be
+BUSY_S = 3                           # the limit while other processes are busy: a longer wait would not help
 RING = re.compile(r'/memfd:waymark-ring|/\d+\.rings')
 
 
@@ -24,12 +23,12 @@ def shmem_kb():
 
 
 def _bytes(path, at):
-    """Of shared memory, of the file `path` that is met at `at`: a ring on a disk has none."""
+    """The shared memory of the file `path` with the mapping or descriptor `at`; 0 for a ring on a disk."""
     return os.stat(at).st_blocks * 512 if path.startswith(('/memfd:', '/dev/shm/')) else 0
 
 
 def rings_of(pid):
-    """{(device, inode): bytes that it has in memory} of the rings that a process has mapped or open."""
+    """{(device, inode): bytes in memory} of the rings that a process has mapped or open."""
     found = {}
     with contextlib.suppress(OSError):
         maps = slurp('/proc/%d/maps' % pid)
@@ -40,7 +39,7 @@ def rings_of(pid):
                 words = line.split()
                 major, minor = (int(x, 16) for x in words[3].split(':'))
                 size = 0
-                with contextlib.suppress(OSError):       # root's to follow
+                with contextlib.suppress(OSError):       # links that only root may follow
                     size = _bytes(words[5], '/proc/%d/map_files/%s' % (pid, words[0]))
                 found[os.makedev(major, minor), int(words[4])] = size
     with contextlib.suppress(OSError):
@@ -55,7 +54,7 @@ def rings_of(pid):
 
 
 def all_rings():
-    """The same of all processes."""
+    """The same for all processes."""
     found = {}
     for pid in pids():
         found.update(rings_of(pid))
@@ -63,25 +62,25 @@ def all_rings():
 
 
 def sample():
-    """(kB of shared memory without the rings that anybody has, those rings); None in the middle of a change."""
+    """(kB of shared memory without any rings, the rings); None if they changed during the measurement."""
     rings, kb = all_rings(), shmem_kb()
     return (kb - sum(rings.values()) // 1024, rings) if rings == all_rings() else None
 
 
 class Shmem:
-    """As it is now."""
+    """The shared memory at the time of construction."""
 
     def __init__(self):
         self.is_known = holds_within(sample, BUSY_S)
 
     def is_back(self):
         """
-        Waits until no more is used than then, but for 1 MB, and nobody holds a ring of ours any more: all that there
-        are then are others'. Fails in words if that does not come, and returns words instead where it may be because of
-        others; '' if all is well.
+        Wait until the shared memory is at most 1 MB above its initial level; the caller has checked that all remaining
+        rings belong to others. Fails if it stays above. Returns a text instead if others may be the cause; '' on
+        success.
         """
         if not self.is_known:
-            return 'Shmem is not known as it was: rings of others came and went all the time'
+            return 'shared memory was not compared: rings of other processes changed during all first measurements'
         (kb, others), seen = self.is_known, []
         wait_s = WAIT_S if os.environ.get('WMK_ALONE') else BUSY_S
 
@@ -99,8 +98,8 @@ class Shmem:
         is_now, rings = seen[-1] if seen else (shmem_kb(), all_rings())
         if is_unclear():
             return (
-                'Shmem was not held against what it was: rings of others come and go, %d at the beginning, %d at the '
+                'shared memory was not compared: the rings of other processes changed, %d at the beginning, %d at the '
                 'end; without them it was %d kB, and is %d kB'
                 % (len(others), len(rings), kb, is_now))
-        check(False, 'waited %d s in vain for Shmem to be back at %d kB, it is %d kB, without %d rings of others',
+        check(False, 'after %d s shared memory is not back at %d kB: it is %d kB, without %d rings of other processes',
               WAIT_S, kb, is_now, len(others))

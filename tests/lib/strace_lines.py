@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Lines of strace, and of `waymark strace`, read: calls by process, without what differs from run to run."""
+"""
+Parses lines of strace and of `waymark strace`: system calls by process, without the values that differ between runs.
+"""
 import collections
 import re
 
-# `plain`: the text as it was, but for VOLATILE. A size may be the number of a process by chance.
+# `plain`: the original text except for VOLATILE. A size may equal the number of a process by chance.
 Call = collections.namedtuple('Call', 'name text plain')
 
-# In what a line shows, what is another one at each run: addresses, times, random bytes.
+# Values that differ between runs: addresses, times, random bytes.
 VOLATILE = ((re.compile(r'0x[0-9a-f]{5,16}\b'), 'ADDRESS'),
             (re.compile(r'left \{tv_sec=\d+, tv_nsec=\d+\}'), 'left TIME'),
             (re.compile(r'tv_sec=\d{9,}, tv_nsec=\d+'), 'TIME'),
@@ -14,15 +16,17 @@ VOLATILE = ((re.compile(r'0x[0-9a-f]{5,16}\b'), 'ADDRESS'),
 
 
 class Process:
-    """Its calls, in order; the processes it has made, by their numbers; signals and ends as they stand there."""
+    """Its system calls, in order; its children, by their numbers; signals and exits as printed."""
 
     def __init__(self):
         self.calls, self.children, self.others = [], [], []
 
 
 def read(text, follow):
-    """Lines of `-o FILE`, with -f if `follow`: Process by number, first the first one's. Calls that were interrupted by
-    others are joined."""
+    """
+    Parse lines of `-o FILE`, with -f if `follow`. Returns {number: Process}, the first process first. Interrupted calls
+    are joined with their resumption.
+    """
     processes, begun = {}, {}
     for line in text.splitlines():
         pid, rest = (line.split(None, 1) if follow else ('0', line))
@@ -53,8 +57,10 @@ def read(text, follow):
 
 
 def by_birth(processes):
-    """Processes named by who made them: "0", "0.0", "0.1", ...; with their calls, in which numbers of processes are
-    these names."""
+    """
+    Processes named by their parent: "0", "0.0", "0.1", ...; with their system calls, in which these names replace
+    process numbers.
+    """
     names = {}
 
     def name(pid, as_what):

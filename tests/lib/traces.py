@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A trace as two independent readers see it, and the check of what a program recorded against what the trace holds."""
+"""A trace as two independent readers see it, and the comparison of the records with the ledger of the programs."""
 import collections
 import os
 import re
@@ -12,7 +12,7 @@ LEDGER_SIZE = LEDGER_HEAD + LEDGER_SLOTS * LEDGER_SLOT
 MASK = (1 << 64) - 1
 ALPHABET = 'abcdefghijklmnopqrstuvwxyz'
 
-# What a reader says about lost records is data, not a warning about the trace.
+# A reader's report of lost records is data, not a warning about the trace.
 LOSS = re.compile(r'racer (?:may have )?(?:discarded|lost)')
 LOST = re.compile(r'discarded (\d+) events?')
 
@@ -23,7 +23,10 @@ def writer_sum(writer, seq):
 
 
 class Ledger:
-    """The file on which a test's processes publish what they have begun and what returned (tests/programs/ledger.h)."""
+    """
+    The file on which the processes of a test publish how many records they have begun and completed
+    (tests/programs/ledger.h).
+    """
 
     def __init__(self, path):
         self.path = path
@@ -31,7 +34,7 @@ class Ledger:
             f.truncate(LEDGER_SIZE)
 
     def read(self):
-        """{writer: (begun, returned)} of those that began."""
+        """{writer: (begun, returned)} of the writers that have begun records."""
         with open(self.path, 'rb') as f:
             data = f.read()
         found = {}
@@ -106,16 +109,16 @@ def group_of(text, at):
     return (items if opened == '[' else named), at
 
 
-# What babeltrace 1 finds out about `ip` from the state dump and the program's own debugging information: no field of
+# Fields that babeltrace 1 derives for `ip` from the state dump and the program's debugging information. They are not in
 # the trace.
 FOUND_OUT = re.compile(r', debug_info = \{[^}]*\}')
 LINE = re.compile(r'\[(\d+)\] (?:\S+ )?([^\s{]+:[^{]*?): \{')
 
 
 def groups_after(head_of, line):
-    """What `head_of` matches, up to the first brace, and the groups from there on."""
+    """The part that `head_of` matches, up to the first brace, and the groups after it."""
     head = head_of.match(line)
-    check(head, 'a reader printed a line that is no record: %s', line[:200])
+    check(head, 'a reader printed a line that is not a record: %s', line[:200])
     at, groups = head.end() - 1, []
     while at < len(line):
         group, at = group_of(line, at)
@@ -134,9 +137,11 @@ def parse_line(line):
 
 
 def run_reader(reader, directory, options=(), lossy=False, timeout=240):
-    """Lines of a reader's text output; fails on any warning. Returns (lines, records lost as it says)."""
+    """
+    The lines of a reader's text output. Fails on any warning. Returns (lines, records lost as the reader reports).
+    """
     argv = [reader, '--clock-cycles', '--no-delta', *options, directory]
-    # Long reads of strings with any bytes: latin-1 keeps every byte as it is.
+    # Long reads of strings with any bytes: latin-1 keeps every byte unchanged.
     done = finished(argv, timeout, capture_output=True)
     err = done.stderr.decode('latin-1')
     check(done.returncode == 0, '%s: status %d: %s', reader, done.returncode, err[:2000])
@@ -171,7 +176,8 @@ class Trace:
         self.frequency = int(frequency.group(1))
         one, self.lost_one = run_reader('babeltrace', directory, lossy=lossy)
         two, self.lost_two = run_reader('babeltrace2', directory, lossy=lossy)
-        # Values are the first reader's: the second (2.0.4) shows for an empty string what the field held before.
+        # Values are those of the first reader: the second (2.0.4) shows the previous value of the field for an empty
+        # string.
         self.lines = one
         check(len(one) == len(two), 'babeltrace 1 reads %d records, babeltrace 2 %d', len(one), len(two))
         if one != two:
@@ -183,7 +189,10 @@ class Trace:
 
     @staticmethod
     def compare(one, two):
-        """Equal lines in another order (equal times in different streams), or equal in value (printed otherwise)."""
+        """
+        The lines are equal in another order (equal times in different streams), or equal in value with another
+        notation.
+        """
         only_one, only_two = collections.Counter(one), collections.Counter(two)
         only_one, only_two = only_one - only_two, only_two - only_one
 
@@ -212,10 +221,12 @@ CPU = re.compile(r'cpu_id = (-?\d+)')
 
 
 def check_sequences(trace, ledger, lost=0, killed=False, missing_allowed=None):
-    """Every number once, nothing that was not begun, times true, and the sum of the issue.
+    """
+    Check that every number occurs once, that it was begun, that times are correct, and that `returned <= read + lost <=
+    begun`.
 
-    `lost` is what the recorder counted; `killed` says that somebody was, so that only the inequality can be asked for.
-    Returns {writer: sorted numbers}.
+    `lost` is the count of the recorder. `killed`: a process was killed, so only the inequality is required; otherwise
+    all three are equal. Returns {writer: sorted numbers}.
     """
     begun, seen, at = ledger.read(), collections.defaultdict(dict), {}
     use_counter = trace.frequency != 1000000000
@@ -225,11 +236,11 @@ def check_sequences(trace, ledger, lost=0, killed=False, missing_allowed=None):
         m = SEQ.match(line)
         check(m, 'a record of the test cannot be parsed: %s', line[:300])
         time, writer, seq, t0, mono, total = int(m[1]), int(m[4]), int(m[5]), int(m[6]), int(m[7]), int(m[8])
-        check(writer in begun, 'a record of writer %d, who never began: %s', writer, line)
+        check(writer in begun, 'a record of writer %d, which began no record: %s', writer, line)
         check(total == writer_sum(writer, seq), 'a torn record: %s', line)
-        check(seq not in seen[writer], 'writer %d: number %d is there twice, the second time as %s', writer, seq,
+        check(seq not in seen[writer], 'writer %d: number %d is recorded twice, the second time as %s', writer, seq,
               line[:600])
-        check(1 <= seq <= begun[writer][0], 'writer %d: number %d, but only %d were begun', writer, seq,
+        check(1 <= seq <= begun[writer][0], 'writer %d: number %d is recorded, but only %d were begun', writer, seq,
               begun[writer][0])
         if m[2] == 'text' and m[9]:
             first = seq % 26
@@ -252,7 +263,7 @@ def check_sequences(trace, ledger, lost=0, killed=False, missing_allowed=None):
     words = 'returned %d, read %d + lost %d, begun %d' % (sum_returned, read, lost, sum_begun)
     missing = [(w, n) for w, (_, returned) in sorted(begun.items()) for n in range(1, returned + 1) if n not in seen[w]]
     words += '; missing (writer, number): %s' % missing[:20] if missing and not lost else ''
-    check(sum_returned <= read + lost <= sum_begun, 'the sum is wrong: ' + words)
+    check(sum_returned <= read + lost <= sum_begun, 'the counts are inconsistent: ' + words)
     if not killed:
-        check(sum_returned == sum_begun, 'nobody was killed, yet calls did not return: ' + words)
+        check(sum_returned == sum_begun, 'calls did not return although no process was killed: ' + words)
     return {w: sorted(n) for w, n in seen.items()}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """
-What the blocks of TSDL metadata (CTF 1.8.3, section 7) say by `path = value;`, as data, to be compared. Types are
-passed over.
+The `path = value;` entries of the blocks of TSDL metadata (CTF 1.8.3, section 7), as data for comparisons. Types are
+skipped.
 """
 import functools
 import re
@@ -14,7 +14,7 @@ KINDS = ('trace', 'env', 'clock', 'stream', 'event', 'callsite')
 
 
 class Word(str):
-    """A value that is no text in quotes."""
+    """A value that is not a quoted text."""
     def __repr__(self):
         return 'Word(%s)' % str.__repr__(self)
 
@@ -42,7 +42,7 @@ def _tokens(text):
 
 
 def _past(tokens, at):
-    """Behind the ';' that ends what begins here."""
+    """The position after the ';' that ends the statement at `at`."""
     depth = 0
     while depth or tokens[at] != ('sign', ';'):
         depth += (tokens[at] in (('sign', '{'), ('sign', '['))) - (tokens[at] in (('sign', '}'), ('sign', ']')))
@@ -50,9 +50,9 @@ def _past(tokens, at):
     return at + 1
 
 
-@functools.lru_cache(maxsize=4)              # (several traces made of one often have the same metadata)
+@functools.lru_cache(maxsize=4)              # (several traces with one origin often have the same metadata)
 def blocks(text):
-    """[(kind, [(path, value)])] in the order in which they stand, read-only; a value is a str, an int or a Word."""
+    """[(kind, [(path, value)])] in the order of the text, read-only; a value is a str, an int or a Word."""
     tokens, found, at = list(_tokens(text)), [], 0
     while at < len(tokens):
         if tokens[at][1] not in KINDS or tokens[at + 1] != ('sign', '{'):

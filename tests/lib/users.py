@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where a case has programs and daemons of other users. Needs root, which can be anybody."""
+"""For cases with programs and daemons of other users. Needs root, which can become any user."""
 import contextlib
 import os
 import pwd
@@ -14,7 +14,7 @@ from traces import Ledger
 
 @contextlib.contextmanager
 def open_to_all(case):
-    """The case's directory and ledger where other users may go."""
+    """Until the block ends, the case's directory and ledger are in a place that other users can access."""
     need_other_users()
     kept, kept_ledger, kept_env = case.directory, case.ledger, dict(case.env)
     with tempfile.TemporaryDirectory(prefix='wmk-users-', dir='/tmp') as directory:
@@ -40,9 +40,8 @@ def _run(*argv):
 @contextlib.contextmanager
 def created_user(case, name):
     """
-    An account with a home and a group, as useradd makes it: its entry of the user database (its number is not in a
-    test's hand). In a copy of /etc that this process and what it starts see: of the account nothing is left, however
-    they end.
+    Create an account with a home and a group by useradd, and yield its entry of the user database; useradd chooses the
+    uid. This process and its children see a copy of /etc, so the account does not outlive them.
     """
     need_other_users()
     need('useradd', 'usermod', 'groupadd', 'su')
@@ -55,14 +54,16 @@ def created_user(case, name):
 
 
 def join_group(name, group):
-    """The user is a member from the next login on; a group that is not there is made."""
+    """Add the user to the group, from the next login on; create the group if it does not exist."""
     _run('groupadd', '--system', '--force', group)
     _run('usermod', '--append', '--groups', group, name)
 
 
 def log_in(w, user, *argv, timeout=120):
-    """Run it as who logs in: with the groups that the database gives him, and an environment of his own but for where
-    `w` has its daemon."""
+    """
+    Run a command as at a login of the user: with the groups of the database and a fresh environment. Only the variables
+    that select the daemon of `w` are kept.
+    """
     keep = {k: v for k, v in w.env.items() if k.startswith(('WAYMARK_', 'WMK_', 'PATH', 'LD_')) and k != 'WAYMARK_HOME'}
     return finished(
         ['su', '--preserve-environment', '--shell', '/bin/sh', user.pw_name, '-c', 'exec "$0" "$@"', '--', *argv],

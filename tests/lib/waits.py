@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: MIT
-"""Waits of tests: all have a limit, and what takes longer fails the case with the stacks of whatever hangs, taken while
-it does."""
+"""Waits of tests. All have a limit; at the limit, the case fails with the stacks of the processes that hang."""
 import os
 import subprocess
 import time
 
 from processes import children_of, marked, stacks
 
-# How long anything may take that takes milliseconds. Linux 6.18 with sched_autogroup was seen to keep whole sessions
-# from the CPUs for a minute and more while another one's threads slept and woke thousands of times a second.
+# The limit for anything that normally takes milliseconds. Linux 6.18 with sched_autogroup has been observed to keep
+# whole sessions from the CPUs for more than a minute, while threads of another session slept and woke thousands of
+# times a second.
 WAIT_S = 150
 
-# In the environment of whatever a test starts, and what that starts.
+# In the environment of all processes that a test starts.
 MARK = 'WMK_TEST_RUNNER=%d' % os.getpid()
 
 
 class Failure(Exception):
-    """A check that did not hold; its text says which and with what."""
+    """A check failed; the text names it and the values."""
 
 
 def check(condition, words, *args):
@@ -25,15 +25,15 @@ def check(condition, words, *args):
 
 
 def stuck(words):
-    """Fails, with the stacks of all processes that this test has started and of what those have."""
+    """Fail, with the stacks of all descendants of this process and of all processes with the MARK."""
     raise Failure(words + '\n' + stacks({**children_of(os.getpid()), **marked(MARK)}))
 
 
 def holds_within(condition, timeout=WAIT_S):
     """
-    The value of condition() as soon as it is true, or after `timeout` seconds. The pauses are three times as long as
-    the last evaluation took: an expensive condition uses at most a quarter of a CPU, which the processes that it waits
-    for need.
+    The value of condition() as soon as it is true, or after `timeout` seconds. Each pause is three times as long as the
+    last evaluation, so an expensive condition uses at most a quarter of a CPU. The processes that it waits for need the
+    rest.
     """
     deadline = time.monotonic() + timeout
     while True:
@@ -46,12 +46,12 @@ def holds_within(condition, timeout=WAIT_S):
 
 
 def wait_for(condition, words, timeout=WAIT_S):
-    """The same; fails in words, with stacks, if it does not become true."""
+    """holds_within(), but fails with stacks if the condition does not become true."""
     return holds_within(condition, timeout) or stuck('waited %d s in vain for %s' % (timeout, words))
 
 
 def awaited(child, timeout=WAIT_S):
-    """The status of a child that ends in time."""
+    """The status of a child, which must end within the limit."""
     try:
         return child.wait(timeout)
     except subprocess.TimeoutExpired:
@@ -59,7 +59,7 @@ def awaited(child, timeout=WAIT_S):
 
 
 def communicated(child, told=None, timeout=WAIT_S):
-    """child.communicate(); whoever does not end in time is stuck, and killed."""
+    """child.communicate(); a child that does not end within the limit is a failure, and is killed."""
     try:
         return child.communicate(told, timeout)
     except subprocess.TimeoutExpired:
@@ -71,7 +71,7 @@ def communicated(child, told=None, timeout=WAIT_S):
 
 
 def finished(argv, timeout=WAIT_S, input=None, capture_output=False, check=False, **popen):
-    """subprocess.run(), but for who does not end in time: see communicated()."""
+    """subprocess.run() with a limit, see communicated()."""
     if capture_output:
         popen.update(stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     if input is not None:
@@ -79,7 +79,7 @@ def finished(argv, timeout=WAIT_S, input=None, capture_output=False, check=False
     with subprocess.Popen(argv, **popen) as child:
         try:
             out, err = communicated(child, input, timeout)
-        except BaseException:            # the case's own time may be over as well: nobody waits for it any more
+        except BaseException:            # the limit of the case may be reached as well, which ends this wait
             child.kill()
             raise
     done = subprocess.CompletedProcess(argv, child.returncode, out, err)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """
-Traces with numbers of any size, at random or by hand: field classes that CTF 2 and, of some, CTF 1.8 can say; values of
-them, written bit by bit. From the text of the specifications alone. wide_output.py tells what a reader has to show of
-them.
+Traces with numbers of any size, random or given: field classes of CTF 2 and, for some of them, of CTF 1.8; their
+values, encoded bit by bit. Written from the text of the specifications alone. wide_output.py defines the output that a
+reader has to show.
 """
 import json
 import math
@@ -22,7 +22,7 @@ TYPES = {
 LENGTHS = (1, 7, 8, 9, 31, 32, 33, 61, 62, 63, 64, 65, 66, 67, 68, 71, 72, 73, 96, 100, 127, 128, 129, 191, 192, 193,
            255, 256, 257, 511, 512, 513, 1000, 1024, 2047, 2048, 4032, 4095, 4096)
 REALS = (16, 32, 64, 128, 160, 192, 224, 256, 288, 320, 512, 992, 1024, 2048, 4064, 4096)
-# bytes of a LEB128 number that has no more than WIDEST bits, whichever way they are counted
+# bytes of a LEB128 number with at most WIDEST bits, counted either way
 MOST_GROUPS = WIDEST // 7
 EDGES = [
     0, 1, -1, 2, -2, 5, 9, 10, 99, 1 << 31, 1 << 32, (1 << 63) - 1, 1 << 63, (1 << 63) + 1, (1 << 64) - 1, 1 << 64,
@@ -36,7 +36,7 @@ EDGES = [
 # ── numbers ─────────────────────────────────────────────────────────────────────────────────────────────
 
 def span(length, signed):
-    """The least and the greatest of so many bits."""
+    """The smallest and the largest integer of this many bits."""
     return (-(1 << length - 1), (1 << length - 1) - 1) if signed else (0, (1 << length) - 1)
 
 
@@ -67,13 +67,13 @@ def format_of(length):
 
 
 def real_bits(length, negative, exponent, fraction):
-    """By the exponent as it is stored."""
+    """The bits of the number with this stored exponent."""
     width, digits = format_of(length)
     return int(negative) << length - 1 | exponent << digits | fraction
 
 
 def encoded(value, length):
-    """The bits of a Fraction, which the format has to have exactly."""
+    """The bits of a Fraction, which must be exact in the format."""
     width, digits = format_of(length)
     bias, size = (1 << width - 1) - 1, abs(value)
     exponent = size.numerator.bit_length() - size.denominator.bit_length()
@@ -82,12 +82,12 @@ def encoded(value, length):
         scaled, stored = size / Fraction(2) ** (1 - bias - digits), 0
     else:
         scaled, stored = (size / Fraction(2) ** exponent - 1) * (1 << digits), exponent + bias
-    check(scaled.denominator == 1 and stored < (1 << width) - 1, '%s is none of %d bits', value, length)
+    check(scaled.denominator == 1 and stored < (1 << width) - 1, '%s is not a number of %d bits', value, length)
     return real_bits(length, value < 0, stored, int(scaled))
 
 
 def nearest(bits, length):
-    """(the double nearest to a number of that format, is it so small that its last digits may be lost?)"""
+    """(the double nearest to a number of that format, whether it is so small that its last digits may be lost)"""
     width, digits = format_of(length)
     exponent, fraction = bits >> digits & (1 << width) - 1, bits & (1 << digits) - 1
     sign, bias = -1.0 if bits >> length - 1 else 1.0, (1 << width - 1) - 1
@@ -108,7 +108,7 @@ def nearest(bits, length):
 
 
 def some_real(random, length):
-    """Bits; often of a number that is within a double's range, and often near the middle between two doubles."""
+    """Bits of a random number; often within the range of a double, often near the middle between two doubles."""
     width, digits = format_of(length)
     bias, most = (1 << width - 1) - 1, (1 << width) - 1
     way = random.randrange(10)
@@ -132,8 +132,10 @@ def some_real(random, length):
 # ── field classes ───────────────────────────────────────────────────────────────────────────────────────
 
 class Leaf:
-    """A number: its values are integers, those of booleans and floats their bits. `length` None: LEB128. `labels` (of
-    bits, for a map) are [(name, [(from, to)])]."""
+    """
+    A number. Its values are integers; those of booleans and floats are their bits. `length` None: LEB128. `labels` (of
+    bits, for a map) are [(name, [(from, to)])].
+    """
 
     def __init__(self, kind, length, order='le', backwards=False, align=1, base=10, labels=(), roles=(), pick=None):
         self.kind, self.length, self.order, self.backwards = kind, length, order, backwards
@@ -197,7 +199,7 @@ class Leaf:
 
 
 class Array:
-    """So many elements; or, with `of`, as many as that earlier member says."""
+    """An array of `length` elements; with `of`, the length is the value of that earlier member."""
 
     def __init__(self, element, count=None, of=None):
         self.element, self.count, self.of = element, count, of
@@ -225,8 +227,10 @@ class Array:
 
 
 class Choice:
-    """A variant, or (with one option) an optional, that the member `of` selects. `ranges` None: it is a boolean. Its
-    value is (option or None, value)."""
+    """
+    A variant, or (with one option) an optional, which the member `of` selects. `ranges` None: the selector is a
+    boolean. Its value is (option or None, value).
+    """
 
     def __init__(self, of, options, is_optional):
         self.of, self.options, self.is_optional, self.alignment = of, options, is_optional, 1
@@ -297,7 +301,7 @@ class Struct:
 
 
 class Bits:
-    """One packet. What nobody writes is any bits."""
+    """The bits of one packet. Bits that no field covers are random."""
 
     def __init__(self, random):
         self.random, self.data, self.at = random, bytearray(), 0
@@ -310,8 +314,10 @@ class Bits:
         self.to(self.at + -self.at % alignment)
 
     def put(self, value, length, order, backwards=False):
-        """6.4.3: in little endian a byte's lowest bit is the first and the first is the value's lowest; in big endian
-        it is the other way round."""
+        """
+        6.4.3: in little endian, a byte's lowest bit is the first, and the first bit is the lowest of the value; in big
+        endian, the order is the opposite.
+        """
         value &= (1 << length) - 1
         if backwards:
             value = int(format(value, '0%db' % length)[::-1], 2)
@@ -323,7 +329,7 @@ class Bits:
         self.data[first:past] = whole.to_bytes(past - first, NAMES[order][:-7])
 
     def leb128(self, value, signed, more=None):
-        """In as few bytes as it needs, or up to three more; how many it has become."""
+        """Write a LEB128 number in the fewest bytes, or in up to three more. Returns their number."""
         least = max(1, -(-((value if value >= 0 else ~value).bit_length() + signed) // 7))
         groups = min(max(least, MOST_GROUPS), least + (self.random.choice((0, 0, 0, 1, 3)) if more is None else more))
         self.align(8)
@@ -332,7 +338,7 @@ class Bits:
         return groups
 
     def again(self, at, value, length, order):
-        """Another value for what stands at bit `at`."""
+        """Overwrite the value at bit `at`."""
         here, self.at = self.at, at
         self.put(value, length, order)
         self.at = here
@@ -342,9 +348,9 @@ class Bits:
 
 class Made:
     """
-    A trace of one stream class: classes of the packet's header (or None), its context, a record's header and common
-    context (or None), and of the events' contexts (or None) and payloads. Packets begin with their sizes, `sized`
-    False: there is one packet and it is the file.
+    A trace of one stream class. Arguments are the classes of the packet's header (or None), its context, a record's
+    header and common context (or None), and of the events' contexts (or None) and payloads. Packets begin with their
+    sizes. With `sized` False, the file is one packet.
     """
 
     def __init__(self, version, order, events, header=(), context=(), record=(), common=None, sized=True, least=1):
@@ -358,7 +364,7 @@ class Made:
         self.record = Struct([*record], least)
         self.packets, self.data, self.ends = [], b'', []
         names = [name for name, _ in self.record.members]
-        check('id' in names or len(events) == 1, 'records do not tell of which of %d events they are', len(events))
+        check('id' in names or len(events) == 1, 'records have no id, but there are %d events', len(events))
 
     def leaves(self):
         for struct in (self.header, self.context, self.record, self.common, *(s for pair in self.events for s in pair)):
@@ -402,7 +408,7 @@ class Made:
         return text.encode()
 
     def draw(self, random):
-        """A record: (event, its header, its common context, its own, its payload)."""
+        """A random record: (event, its header, its common context, its own context, its payload)."""
         number = random.randrange(len(self.events))
         header = self.record.draw(random)
         if 'id' in header:
@@ -411,7 +417,7 @@ class Made:
                                   for struct in (self.common, *self.events[number])))
 
     def packet(self, random, records, pad=0, context=None):
-        """One more, of these records; self.ends gets the byte at which each ends."""
+        """Append a packet of these records; self.ends receives the byte at which each ends."""
         out, start = Bits(random), len(self.data)
         if self.header:
             self.header.write(out, self.header.draw(random))
@@ -431,7 +437,7 @@ class Made:
         content = out.at
         out.align(8)
         out.to(out.at + 8 * pad)
-        check(self.sized or content == out.at and not pad and not self.packets, 'nothing tells where this packet ends')
+        check(self.sized or content == out.at and not pad and not self.packets, 'the end of this packet is not defined')
         if self.sized:
             out.again(sizes_at, out.at, 32, self.order)
             out.again(sizes_at + 32, content, 32, self.order)
@@ -443,7 +449,7 @@ class Made:
         return path
 
     def records(self):
-        """(the packet's context, what draw() gave)"""
+        """(the packet's context, results of draw())"""
         return [(context, record) for context, records in self.packets for record in records]
 
 
@@ -451,6 +457,6 @@ class Made:
 
 
 def scratch(case, name):
-    """A new directory `t`: its last part is what readers tell of it."""
+    """A new directory `t`; readers show the last part of its path."""
     case.number = getattr(case, 'number', 0) + 1
     return os.path.join(case.path('%s%d' % (name, case.number)), 't')

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """
-What a reader has to show of the values of wide_numbers.py: as text, JSON, a table, annotations, what the library gives,
-and what the decoder of ctf2.py sees. Each function tells where the first difference is, in words that name the field,
-its class and its bits.
+The output that a reader has to show for the values of wide_numbers.py: as text, JSON, a table, annotations, results of
+the library, and results of the decoder of ctf2.py. Each function reports the first difference with the field, its class
+and its bits.
 """
 import json
 import math
@@ -27,7 +27,7 @@ def names_of(leaf, value):
 
 
 def clamped(leaf, value):
-    """The nearest number of 64 bits."""
+    """The nearest integer of 64 bits."""
     low, high = S64 if leaf.signed else U64
     return min(max(value, low), high)
 
@@ -37,8 +37,10 @@ def fits(leaf, value):
 
 
 def same_real(text, leaf, value, form):
-    """Is this text of a number that of the double? What is below double's normal range may also be 0, or have lost
-    digits."""
+    """
+    Returns whether the text denotes the same number as the double. A number below the normal range of doubles may also
+    be 0 or have lost digits.
+    """
     wanted, is_tiny = nearest(value, leaf.length)
     if not is_tiny:
         return text == form % wanted or math.isnan(wanted) and text in ('nan', '-nan')
@@ -52,7 +54,10 @@ def same_real(text, leaf, value, form):
 # ── text ────────────────────────────────────────────────────────────────────────────────────────────────
 
 def number_text(leaf, value):
-    """A pattern, of what `view` shows. How many digits a LEB128 number has is not settled: any that give the number."""
+    """
+    A pattern for the output of `view`. The number of digits of a LEB128 number is not defined: any number of digits
+    with that value matches.
+    """
     if leaf.base == 10 and leaf.kind not in ('array', 'map'):
         return str(value)
     base = 16 if leaf.kind in ('array', 'map') else leaf.base
@@ -60,7 +65,7 @@ def number_text(leaf, value):
     if value >= 0 and base != 2:
         return prefix + format(value, form)
     if leaf.length:
-        # (an octal number of 64 bits is these, as elsewhere)
+        # (an octal number of 64 bits is not extended to 66 bits)
         bits = -(-leaf.length // size) * size if (leaf.length, base) != (64, 8) else 64
         return prefix + format(value & (1 << bits) - 1, form).rjust(leaf.length if base == 2 else 0, '0')
     if value >= 0:
@@ -71,7 +76,7 @@ def number_text(leaf, value):
 
 
 def tokens(node, value, name):
-    """(pattern, what it is) of a value's text."""
+    """(pattern, its description) for the text of a value."""
     if isinstance(node, Leaf):
         if node.kind == 'real':
             yield (node, value), name
@@ -103,7 +108,7 @@ def tokens(node, value, name):
 
 
 def parts_of(made, context, record):
-    """[(what view --json calls it, the class, the value)] of a record; the packet's sizes are not shown."""
+    """[(its name in view --json, the class, the value)] of a record; the sizes of the packet are not shown."""
     number, _, common, own, payload = record
     shown = Struct([(name, inner)
                     for name, inner in made.context.members if name not in ('packet_size', 'content_size')],
@@ -130,13 +135,13 @@ def check_text(line, made, context, record, where):
                       described(*about[1:]) if isinstance(about, tuple) else line[:200])
             at = found.end()
         between = ', '
-    check(at == len(line), '%s: there is more in the line: %s', where, line[at:at + 200])
+    check(at == len(line), '%s: unexpected text at the end of the line: %s', where, line[at:at + 200])
 
 
-# ── values in values ────────────────────────────────────────────────────────────────────────────────────
+# ── nested values ───────────────────────────────────────────────────────────────────────────────────────
 
 def check_tree(got, node, value, where, leaf, is_absent=lambda got: got is None):
-    """`got` has the shape of `node`, and each of its leaves is right."""
+    """Check that `got` has the shape of `node` and that each of its leaves is correct."""
     if isinstance(node, Leaf):
         leaf(got, node, value, where)
     elif isinstance(node, Array):
@@ -151,7 +156,7 @@ def check_tree(got, node, value, where, leaf, is_absent=lambda got: got is None)
         for name, inner in node.members:
             check_tree(got[name], inner, value[name], '%s.%s' % (where, name), leaf, is_absent)
     elif value[0] is None:
-        check(is_absent(got), '%s: %s, where nothing is', where, got)
+        check(is_absent(got), '%s: %s, where no value is expected', where, got)
     else:
         check_tree(got, node.options[value[0]][2], value[1], where, leaf, is_absent)
 
@@ -159,7 +164,7 @@ def check_tree(got, node, value, where, leaf, is_absent=lambda got: got is None)
 # ── JSON ────────────────────────────────────────────────────────────────────────────────────────────────
 
 class Digits(str):
-    """A number as it stands."""
+    """The digits of a number as printed."""
 
 
 def parsed(line):
@@ -181,7 +186,7 @@ def check_json_leaf(got, node, value, where):
         check(
             isinstance(got, dict) and list(got) == ['label', 'value'], '%s: %s is no enumeration: %s', where, got,
             described(node, value))
-        check(got['label'] in names if names else got['label'] is None, '%s: label %s, none of %s: %s', where,
+        check(got['label'] in names if names else got['label'] is None, '%s: label %s, not one of %s: %s', where,
               got['label'], names, described(node, value))
         check(
             isinstance(got['value'], Digits) and got['value'] == str(value), '%s: %s, not %s: %s', where, got['value'],
@@ -191,7 +196,7 @@ def check_json_leaf(got, node, value, where):
 
 
 def check_json(got, node, value, where):
-    """A value of `view --json`, of parsed()."""
+    """Check a value of `view --json`, of parsed()."""
     check_tree(got, node, value, where, check_json_leaf)
 
 
@@ -205,7 +210,7 @@ def check_object(line, made, context, record, where):
 
 
 def check_drawn(event, made, context, record, where):
-    """One of Chrome's trace events."""
+    """Check one of Chrome's trace events."""
     check(event['name'] == 'e%d' % record[0], '%s: the event is %s', where, event['name'])
     for name, struct, value in parts_of(made, context, record):
         check_json(event['args'][name], struct, value, '%s: %s' % (where, name))
@@ -217,24 +222,24 @@ PREFIXES = {'packet': 'packet.', 'context': 'context.', 'event_context': 'event_
 
 
 def check_row(cells, made, context, record, where):
-    """`cells` by the names of the columns."""
+    """Check a row; `cells` by the names of the columns."""
     wanted = {
         PREFIXES[part] + name: (inner, value[name]) for part, struct, value in parts_of(made, context, record)
         for name, inner in struct.members
     }
     for name, cell in cells.items():
         if name not in wanted:
-            check(cell == '', '%s: %s is %s, which the record has not', where, name, cell)
+            check(cell == '', '%s: %s is %s, but the record has no such field', where, name, cell)
             continue
         node, value = wanted[name]
         about = '%s: %s' % (where, name)
-        while isinstance(node, Choice) and value[0] is not None:        # is what it holds
+        while isinstance(node, Choice) and value[0] is not None:        # the cell has the selected option
             node, value = node.options[value[0]][2], value[1]
         if isinstance(node, Leaf) and node.labels and node.kind != 'map':
             check(cell in (names_of(node, value) or [str(value)]), '%s is %s: %s, %s', about, cell,
                   names_of(node, value), described(node, value))
         elif isinstance(node, Choice) and value[0] is None:
-            check(cell in ('', 'null'), '%s is %s, where nothing is', about, cell)
+            check(cell in ('', 'null'), '%s is %s, where no value is expected', about, cell)
         else:
             check_json(cell if cell in ('NaN', 'Infinity', '-Infinity') else parsed(cell), node, value, about)
     check(set(wanted) <= set(cells), '%s: there is no column for %s', where, set(wanted) - set(cells))
@@ -243,7 +248,7 @@ def check_row(cells, made, context, record, where):
 # ── annotations ─────────────────────────────────────────────────────────────────────────────────────────
 
 def check_annotation(got, node, value, where):
-    """Of perfetto.events(): None is a message with nothing in it."""
+    """Check an annotation of perfetto.events(); None is an empty message."""
     if isinstance(node, Leaf):
         if node.kind == 'real':
             wanted, is_tiny = nearest(value, node.length)
@@ -261,7 +266,7 @@ def check_annotation(got, node, value, where):
         for number, inner in enumerate(value):
             check_annotation(got[number], node.element, inner, '%s[%d]' % (where, number))
     elif isinstance(node, Struct):
-        # What has no number in it may be left out.
+        # Values without any number may be missing.
         there = [(name, inner) for name, inner in node.members
                  if name in (got or {}) or list(flat(inner, value[name], name))]
         check(not there and got is None or isinstance(got, dict) and list(got) == [name for name, _ in there],
@@ -269,7 +274,7 @@ def check_annotation(got, node, value, where):
         for name, inner in there:
             check_annotation(got[name], inner, value[name], '%s.%s' % (where, name))
     elif value[0] is None:
-        check(got is None, '%s: %s, where nothing is', where, got)
+        check(got is None, '%s: %s, where no value is expected', where, got)
     else:
         check_annotation(got, node.options[value[0]][2], value[1], where)
 
@@ -287,7 +292,7 @@ def check_event(event, made, context, record, where):
 # ── the library ─────────────────────────────────────────────────────────────────────────────────────────
 
 def flat(node, value, name):
-    """(leaf, its value, its name) in the order of the walk."""
+    """(leaf, its value, its name) in the order of the traversal."""
     if isinstance(node, Leaf):
         yield node, value, name
     elif isinstance(node, Array):
@@ -301,7 +306,7 @@ def flat(node, value, name):
 
 
 def check_given(got, node, value, where):
-    """One of the values that programs/wide.c prints."""
+    """Check one of the values that programs/wide_numbers.c prints."""
     kind = {'real': 'real', 'boolean': 'bool', 'signed': 'signed'}.get(node.kind, 'unsigned')
     check(got['kind'] == kind, '%s: the kind is %s, not %s: %s', where, got['kind'], kind, described(node, value))
     if kind == 'real':
@@ -320,12 +325,12 @@ def check_given(got, node, value, where):
               described(node, value))
         check(got['text'] == (None if wanted == value else str(value)), '%s: the text is %s: %s', where, got['text'],
               described(node, value))
-        check(got['label'] in (names or [None]), '%s: the label is %s, none of %s: %s', where, got['label'], names,
+        check(got['label'] in (names or [None]), '%s: the label is %s, not one of %s: %s', where, got['label'], names,
               described(node, value))
 
 
 def check_walk(line, made, context, record, where):
-    """A line of programs/wide.c: all values, and those of the payload by their names."""
+    """Check a line of programs/wide_numbers.c: all values, and those of the payload by their names."""
     got = json.loads(line)
     check(got['event'] == 'e%d' % record[0] and got['by_name'], '%s: event %s, by name: %s', where, got['event'],
           got['by_name'])
@@ -335,7 +340,7 @@ def check_walk(line, made, context, record, where):
         wanted = list(flat(struct, value, None))
         check(len(values) == len(wanted), '%s: %s has %d values, not %d', where, part, len(values), len(wanted))
         for one, (node, inner, name) in zip(values, wanted):
-            check(name is None or one['name'] == name, '%s: %s, where %s should be', where, one['name'], name)
+            check(name is None or one['name'] == name, '%s: %s, not %s', where, one['name'], name)
             check_given(one, node, inner, '%s: %s %s' % (where, part, one['name']))
 
 
@@ -362,7 +367,7 @@ def check_plain_leaf(got, node, value, where):
 
 
 def check_decoded(record, made, context, of, where):
-    """A record of ctf2.Trace."""
+    """Check a record of ctf2.Trace."""
     check(record.name == 'e%d' % of[0], '%s: the event is %s', where, record.name)
     names = {
         'packet': 'packet-context', 'context': 'common-context', 'event_context': 'specific-context',

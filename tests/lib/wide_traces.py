@@ -8,13 +8,13 @@ LABELS = [(0, 0), (1, 1), (2, 9), (10, 99), (100, 300), (1 << 31, 1 << 32), ((1 
 
 
 class Maker:
-    """Field classes at random, of one byte order; with `mixed`, of both, where a byte begins."""
+    """Random field classes with one byte order; with `mixed`, with both, where the order changes at byte boundaries."""
 
     def __init__(self, random, version, order, mixed, most=WIDEST, backwards=True, leb128=True):
         self.random, self.version, self.order, self.mixed = random, version, order, mixed
         self.most, self.names = most, 0
         self.backwards, self.leb128 = backwards and version == 2, leb128 and version == 2
-        self.now, self.free = order, True       # the order of the bits before, and may there be another?
+        self.now, self.free = order, True       # the order of the preceding bits; whether it may change
 
     def length(self):
         random = self.random
@@ -24,7 +24,7 @@ class Maker:
                            random.randint(65, 300), random.randint(65, self.most) if self.most > 65 else self.most)))
 
     def labels(self, kind, length):
-        """Of an integer within 64 bits; of a map any bits."""
+        """Labels of an integer within 64 bits; of a map, any bits."""
         random = self.random
         if kind == 'map':
             return [('bit%d' % n, [(low, min(low + random.choice((0, 0, 1, 70)), length - 1))
@@ -50,7 +50,7 @@ class Maker:
         if kind == 'real':
             length = random.choice([n for n in REALS if n <= self.most])
         elif kind == 'boolean' and not self.backwards:
-            length = min(length, 64)            # of more 1.8 cannot say that they are true
+            length = min(length, 64)            # CTF 1.8 cannot express larger booleans
         elif kind in ('unsigned', 'signed') and self.leb128 and not fixed and random.random() < 0.25:
             length = None
         align = align or (1 << random.choice((3, 3, 4, 5, 6, 9, 12)) if random.random() < 0.25 else 1)
@@ -63,7 +63,7 @@ class Maker:
             self.labels(kind, length) if kind == 'map' or kind in ('unsigned', 'signed') and is_labelled else (), roles)
 
     def inner(self, depth):
-        """What is in something that may not be there, or several times: of the order before and after it."""
+        """The content of an optional or repeated field: it has the bit order of the fields before and after it."""
         before, self.free = self.free, False
         made = self.node(depth)
         self.free = before
@@ -88,7 +88,7 @@ class Maker:
         return 'f%d' % self.names
 
     def pair(self, depth):
-        """A number, and what it is the length or the selector of."""
+        """A number, and a field that uses it as length or selector."""
         random, of, name = self.random, self.name(), self.name()
         way = random.choice(('length', 'variant', 'optional', 'boolean') if self.version == 2 else ('length',
                                                                                                     'variant'))
@@ -113,14 +113,14 @@ class Maker:
         return [(of, selector), (name, Choice(of, [options[0][:1] + (ranges,) + options[0][2:]], True))]
 
     def scope(self, count, least):
-        """A structure at the top. Where orders may change it begins with a byte."""
+        """A root structure. Where byte orders may change, it begins with a byte."""
         if self.mixed:
             self.now = self.random.choice(('le', 'be'))
         return Struct(self.members(count), least)
 
 
 def some_trace(random, version, most=WIDEST, records=6, backwards=True, leb128=True):
-    """Of random classes and values, one to three packets."""
+    """A trace with random classes and values, and one to three packets."""
     order, mixed = random.choice(('le', 'be')), random.random() < 0.5
     maker = Maker(random, version, order, mixed, most, backwards, leb128)
     least = 8 if mixed else 1
