@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Kernel channels of sessions: what commands change while they record, counted; and `waymark record -k` through a
-daemon."""
+"""
+Kernel channels of sessions: exact counts while commands change them during recording, and `waymark record -k` through a
+daemon.
+"""
 import os
 import pwd
 import signal
@@ -27,12 +29,12 @@ from kernel import (
     turns_of)
 
 LARGE = ['--subbuf-size', '1M', '--num-subbuf', '16']
-# Room for all that a case makes at once with all rounds (400000 records), whoever else wants the CPUs.
+# Room for all records of a case with all rounds (400000 records), even if other processes use the CPUs.
 ROOM_FOR_ALL = ['--subbuf-size', '4M', '--num-subbuf', '16']
 
 
 def only_calls_between_start_and_stop_are_recorded(case):
-    """Only what was made while it was started is there; counts are those of the trace."""
+    """Only calls made while the session was started are recorded, and the counts equal those of the trace."""
     with KernelWorld(case) as w:
         w.begin_calls('one', *ROOM_FOR_ALL)
         tids, others, made = set(), set(), 0
@@ -40,13 +42,13 @@ def only_calls_between_start_and_stop_are_recorded(case):
             turns, ids = w.calls(2, rounds(20000))
             tids, made = tids | ids, made + turns
             is_now = w.stop('one')
-            check(is_now['counts']['records'] == made * 2 * len(CALLS), 'turn %d: %s, made were %d', turn,
+            check(is_now['counts']['records'] == made * 2 * len(CALLS), 'turn %d: %s, not %d records', turn,
                   is_now['counts'], made * 2 * len(CALLS))
             others |= w.calls(1, 100)[1]
             w('start', 'one')
-        others -= tids                   # (numbers are given anew)
+        others -= tids                   # (thread ids are reused)
         trace = w.destroyed('one', made * 2 * len(CALLS))
-        check(not trace.calls(others), 'what was made while it was stopped was recorded')
+        check(not trace.calls(others), 'calls were recorded while the session was stopped')
         check_turns(trace, tids)
 
 
@@ -57,10 +59,12 @@ def clear_removes_kernel_records(case):
         for _ in range(3):
             before |= w.calls(2, rounds(20000))[1]
             w('clear', 'one')
-            check(w.session('one')['counts']['records'] == 0, 'cleared, there are %s', w.session('one')['counts'])
+            check(
+                w.session('one')['counts']['records'] == 0, 'after clear the counts are %s',
+                w.session('one')['counts'])
         made, tids = w.calls(2, 500)
         trace = w.destroyed('one', made * 2 * len(CALLS))
-        check(not trace.calls(before - tids), 'what was cleared is there')
+        check(not trace.calls(before - tids), 'cleared records are in the trace')
         all_there(trace, made, tids, 2)
 
 
@@ -80,13 +84,13 @@ def disabled_kernel_events_and_channels_are_not_recorded(case):
         for tids in (first, fourth):
             all_there(trace, made, tids, 1)
         found = trace.calls(second)
-        check({call for _, call, _ in found} == set(CALLS[1:]), 'of a disabled event: %s',
+        check({call for _, call, _ in found} == set(CALLS[1:]), 'records of a disabled event: %s',
               {k[1:]: len(v) for k, v in found.items()})
-        check(not trace.calls(third), 'a channel that was disabled recorded')
+        check(not trace.calls(third), 'a disabled channel recorded')
 
 
 def added_kernel_context_is_in_later_records(case):
-    """Records from then on have them."""
+    """Only records made after add-context have the new contexts."""
     with KernelWorld(case) as w:
         w.begin_calls('one', *LARGE, contexts=('tid',))
         made, first = w.calls(1, 300)
@@ -99,13 +103,13 @@ def added_kernel_context_is_in_later_records(case):
             if number(r.context, 'tid') in second:
                 check(
                     text(r.context, 'procname') == 'kcalls' and number(r.context, 'ppid') == os.getpid(),
-                    'the second has %s', r)
+                    'a record after add-context is %s', r)
             else:
-                check('procname' not in r.context, 'the first has %s', r)
+                check('procname' not in r.context, 'a record before add-context is %s', r)
 
 
 def kernel_sessions_record_independently(case):
-    """Each has all of its own, whatever the other does."""
+    """Each session has all of its records, whatever the other session does."""
     with KernelWorld(case) as w:
         w.begin_calls('one', *LARGE)
         made, first = w.calls(1, 1000)
@@ -116,17 +120,17 @@ def kernel_sessions_record_independently(case):
         one, two = w.destroyed('one'), w.destroyed('two')
         for tids in (first, second):
             all_there(one, made, tids, 1)
-        check(not one.calls(third), 'a session that was stopped recorded')
-        check(not two.calls(first), 'a session that was not there recorded')
+        check(not one.calls(third), 'a stopped session recorded')
+        check(not two.calls(first), 'a session has records from before its creation')
         for tids in (second, third):
             found = two.calls(tids)
             check(
-                len(found) == 4 and all(len(v) == made for v in found.values()), 'two has %s',
+                len(found) == 4 and all(len(v) == made for v in found.values()), 'session two has %s',
                 {k[1:]: len(v) for k, v in found.items()})
 
 
 def kernel_sessions_obey_file_and_session_sizes(case):
-    """Files of at most a size, sessions of at most a size, overwrite mode; CTF 2."""
+    """--tracefile-size, --max-size, overwrite mode and CTF 2."""
     with KernelWorld(case) as w:
         w.begin_calls('files', '--subbuf-size', '64k', '--num-subbuf', '64', '--tracefile-size', '256k')
         made, tids = w.calls(2, 3000)
@@ -154,7 +158,7 @@ def kernel_sessions_obey_file_and_session_sizes(case):
         trace = w.destroyed('ring', lossy=True)
         check(counts['overwritten'] > 0, 'nothing was overwritten: %s', counts)
         check(
-            len(trace.records) + trace.lost == made * 2 * len(CALLS), '%d recorded + %d lost, made were %d: %s',
+            len(trace.records) + trace.lost == made * 2 * len(CALLS), '%d recorded + %d lost, not %d: %s',
             len(trace.records), trace.lost, made * 2 * len(CALLS), counts)
 
         w('create', 'new', '--no-statedump', '--trace-format', 'ctf-2')
@@ -164,7 +168,7 @@ def kernel_sessions_obey_file_and_session_sizes(case):
 
 
 def metadata_counts_in_the_size(case):
-    """That of all system calls is most of what the trace may have."""
+    """The metadata of all system calls takes most of --max-size."""
     with KernelWorld(case) as w:
         w('create', 'one', '--no-statedump', '--max-size', '1M')
         w('enable-event', '-k', '-s', 'one', 'syscall:*')
@@ -174,13 +178,13 @@ def metadata_counts_in_the_size(case):
         w('destroy', 'one')
         files = [os.path.join(at, name) for at, _, names in os.walk(path) for name in names]
         metadata = sum(os.path.getsize(f) for f in files if f.endswith('/metadata'))
-        check(metadata > 1 << 18 and len(files) > 1, 'of %s %d bytes are metadata', files, metadata)
+        check(metadata > 1 << 18 and len(files) > 1, 'files %s: %d bytes of metadata', files, metadata)
         total = sum(map(os.path.getsize, files))
-        check(total <= 1 << 20, '%s has %d bytes, of these %d of metadata', path, total, metadata)
+        check(total <= 1 << 20, '%s has %d bytes, %d of them metadata', path, total, metadata)
 
 
 def recorded_and_lost_kernel_records_sum_up(case):
-    """What is lost and what is there make what was made, at each stop."""
+    """Lost and recorded records sum up to the calls made, at each stop."""
     with KernelWorld(case) as w:
         w.begin_calls('one', '--subbuf-size', '16k', '--num-subbuf', '4')
         made = 0
@@ -188,7 +192,7 @@ def recorded_and_lost_kernel_records_sum_up(case):
             made += w.calls(2, 20000)[0]
             counts = w.stop('one')['counts']
             check(counts['lost'] > 0, 'nothing was lost: %s', counts)
-            check(counts['lost'] + counts['records'] == made * 2 * len(CALLS), '%s, made were %d', counts,
+            check(counts['lost'] + counts['records'] == made * 2 * len(CALLS), '%s, not %d in sum', counts,
                   made * 2 * len(CALLS))
             w('start', 'one')
         trace = w.destroyed('one', lossy=True)
@@ -199,33 +203,33 @@ def recorded_and_lost_kernel_records_sum_up(case):
 
 @limit(60)
 def consumer_daemon_killed_with_all_events_is_replaced(case):
-    """All events of the kernel at once, and a consumer that dies with them."""
+    """All kernel events at once; the consumer daemon is killed while it drains them."""
     with KernelWorld(case) as w:
         w('create', 'all')
         w('enable-channel', '-k', '-s', 'all', 'kernel', '--subbuf-size', '4M', '--num-subbuf', '8')
         w('enable-event', '-k', '-s', 'all', '-c', 'kernel', '*')
         w('start', 'all')
         pid = w.wait(w.kernel_consumerd, 'the consumer')
-        # the moment, not a condition: the state is being dumped, or has been
+        # the moment, not a condition: the state dump is in progress or complete
         time.sleep(case.random.random() * 0.5)
         os.kill(pid, signal.SIGKILL)
         w.wait(lambda: w.kernel_consumerd() not in (None, pid), 'another consumer')
         w.calls(1, 100)
         w('stop', 'all')
-        # what the dead consumer had passed over, of its own threads, the next one counts as recorded (docs/kernel.md)
+        # the next consumer counts records as recorded that the killed one had skipped as its own (docs/kernel.md)
         trace = w.destroyed('all', lossy=True)
         check(
             len({r.name for r in trace.records}) > 50, 'only these were recorded: %s', {r.name for r in trace.records})
 
 
 def waiting(w, turns=300):
-    """A program that makes calls of this many turns once go() says so; its number is known before."""
+    """A program that makes so many turns of calls after go(); its process id is known before."""
     return w.run(['sh', '-c', 'read go; exec "$@"', 'sh', KCALLS, 'calls', '1',
                   str(turns)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
 def go(w, *programs):
-    """Side by side; the threads of each."""
+    """Start the programs together. Returns the thread ids of each."""
     for program in programs:
         program.stdin.write('go\n')
         program.stdin.flush()
@@ -236,14 +240,15 @@ def go(w, *programs):
 
 
 def tracked_processes_are_recorded_by_bpf(case):
-    """The session's own list of processes: begun, longer, empty, ended while it records; behind a killed daemon; saved
-    and loaded."""
+    """
+    The session's allow-list: set, extended, emptied, removed while it records; after a crash of the session daemon;
+    saved and loaded.
+    """
     is_tracked(case)
 
 
 def tracked_processes_are_recorded_by_tracefs(case):
-    """The same where BPF records nothing: then the first buffers, of records without the context, are read on by the
-    next daemon too."""
+    """The same without BPF: the next daemon also drains the first buffers, whose records do not have the context."""
     is_tracked(case, '--syscall-arguments', 'none')
 
 
@@ -254,7 +259,7 @@ def is_tracked(case, *options):
         in_it, out_of_it = [first], []
 
         def run(track, *argv):
-            """Programs of which the first `track` are put into the list, or taken out of it."""
+            """Two programs; the first `track` of them are added to the list or removed from it."""
             programs = [waiting(w) for _ in range(2)]
             if argv:
                 w(*argv, '-k', '-s', 'one', '--pid=' + ','.join(str(p.pid) for p in programs[:track])).prints('pid')
@@ -282,7 +287,7 @@ def is_tracked(case, *options):
         for tids in in_it:
             all_there(trace, made, tids, 1)
         for tids in out_of_it:
-            check(not trace.calls(tids), 'of a process that is not tracked: %s',
+            check(not trace.calls(tids), 'records of a process that is not tracked: %s',
                   {k: len(v) for k, v in trace.calls(tids).items()})
         w('load', '-i', case.path('saved'))
         check(w.session('one')['trackers']['kernel_pids'] == kept, 'loaded: %s', w.session('one')['trackers'])
@@ -290,11 +295,11 @@ def is_tracked(case, *options):
         a, b = run(1, 'track')
         trace = w.destroyed('one')
         all_there(trace, made, a, 1)
-        check(not trace.calls(b), 'of a process that is not tracked')
+        check(not trace.calls(b), 'records of a process that is not tracked')
 
 
 def trackers_and_filters_apply_together(case):
-    """Each rule's own filter as well; a channel that is made later; what is refused."""
+    """Each rule keeps its own filter; a channel that is created later; refused requests."""
     with KernelWorld(case) as w:
         w('create', 'one', '--no-statedump')
         wanted, other = waiting(w), waiting(w)
@@ -313,7 +318,7 @@ def trackers_and_filters_apply_together(case):
         check(entries == list(range(-101, -302, -1)), 'the filter left %s', entries)
         check(all(len(found[tid, 'timer_delete', kind]) == 300 for tid in tids for kind in ('entry', 'exit')),
               'recorded: %s', {k: len(v) for k, v in found.items()})
-        check(not trace.calls(others), 'of a process that is not tracked')
+        check(not trace.calls(others), 'records of a process that is not tracked')
 
         w('create', 'two')
         w('track', '-k', '-s', 'two', '--uid=0', status=2).prints('processes')
@@ -345,8 +350,8 @@ def trackers_and_filters_apply_together(case):
         check(not w.session('two')['trackers']['kernel_pid'], 'tracked: %s', w.session('two')['trackers'])
 
 
-# In a PID namespace of its own: a process, and one in a namespace below it; each waits for a word, then makes calls. Of
-# one a channel is made by its number there.
+# In its own PID namespace: a process, and one in a nested namespace. Each waits for input, then makes calls. Each has a
+# channel, created with its PID there.
 INSIDE = """
 exec 3<&0
 sh -c 'read go <&3; exec "$0" calls 1 300' "$KCALLS" & one=$!
@@ -363,28 +368,28 @@ wait
 
 
 def pids_are_those_of_the_client_namespace(case):
-    """A client in a container means the processes by the numbers that they have there."""
+    """PIDs from a client in a container are those of the container's PID namespace."""
     need('pgrep', 'unshare')
     with KernelWorld(case) as w:
         if subprocess.run(['unshare', '--pid', '--fork', '--mount-proc', 'true'], capture_output=True).returncode:
-            raise Skip('PID namespaces cannot be made here')
+            raise Skip('PID namespaces cannot be created here')
         w('create', 'one', '--no-statedump')
         env = dict(KCALLS=KCALLS, WAYMARK=WAYMARK, CALLS=','.join(CALLS), READY=case.path('ready'))
         inside = w.run(['unshare', '--pid', '--fork', '--mount-proc', 'sh', '-c', INSIDE], env=env,
                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        w.wait(lambda: os.path.exists(case.path('ready')), 'the channels to be made inside')
+        w.wait(lambda: os.path.exists(case.path('ready')), 'the channels to be created inside')
         channels = w.session('one')['channels']
         pids = [c['domain']['pid'] for c in channels]
         check(
-            len(pids) == 2 and all(slurp('/proc/%d/comm' % p).strip() == 'sh' for p in pids), 'the channels are of %s',
-            pids)
+            len(pids) == 2 and all(slurp('/proc/%d/comm' % p).strip() == 'sh' for p in pids),
+            'the channels are for processes %s', pids)
         check([(c['name'], c['enabled']) for c in channels] == [('first', True), ('second', False)],
               'the channels are %s', channels)
-        w('enable-channel', '-k', '-s', 'one', '--pid', pids[1], 'second')     # by the number that `list` shows
+        w('enable-channel', '-k', '-s', 'one', '--pid', pids[1], 'second')     # the PID that `list` shows
         w('start', 'one')
         out, err = communicated(inside, 'go\ngo\n', 60)
         w.wait_end(inside)
-        check('process 30000 does not exist' in err, 'it is said: %s', err)
+        check('process 30000 does not exist' in err, 'waymark printed: %s', err)
         trace = w.destroyed('one')
         for call in CALLS:
             for kind in ('entry', 'exit'):
@@ -414,7 +419,7 @@ def kernel_record_uses_the_running_session_daemon(case):
         os.killpg(child.pid, signal.SIGINT)
         w.wait_end(child, 128 + signal.SIGINT)
         check([r for r in KernelTrace(path).named('sched_process_exit') if text(r.context, 'procname') == 'sleep'],
-              'the end is not in the trace')
+              'the end of the program is not in the trace')
 
 
 def invalid_kernel_requests_are_refused(case):
@@ -433,7 +438,7 @@ def invalid_kernel_requests_are_refused(case):
 
 
 def another_of_that_number(was):
-    """A process that has got the number of one that has ended; None: others were faster."""
+    """A new process with the PID of an ended one; None if other processes took that PID."""
     for _ in range(200):
         with open('/proc/sys/kernel/ns_last_pid', 'w') as f:
             f.write(str(was - 1))
@@ -446,7 +451,7 @@ def another_of_that_number(was):
 
 
 def reused_pid_is_not_recorded(case):
-    """A channel is for one process: not for another that has its number later."""
+    """A channel is for one process, and not for a later process with the same PID."""
     with KernelWorld(case) as w:
         first = subprocess.Popen(['sleep', '1000'])
         w('create', 'one')
@@ -463,7 +468,7 @@ def reused_pid_is_not_recorded(case):
         w('load', '-i', case.path('saved'), status=1).prints('process %d' % first.pid)
         second = another_of_that_number(first.pid)
         if not second:
-            raise Skip('no process got the number of another')
+            raise Skip('no process got the PID of an ended one')
         w('start', 'one', status=1).prints('process %d, which the channel is for, has ended' % first.pid)
         second.kill()
         second.wait()
@@ -471,7 +476,7 @@ def reused_pid_is_not_recorded(case):
 
 
 def kernel_request_of_unprivileged_user_is_refused(case):
-    """Who is not root is told so by his own daemon, and can record programs all the same."""
+    """A user's own daemon refuses the kernel domain and names root; the user can still record applications."""
     need_kernel()
     need_other_users()
     with World(case, user=pwd.getpwuid(65534)) as w:

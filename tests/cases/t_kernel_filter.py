@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Filters of the kernel's events: the same records as a filter on reading leaves, by whichever part of it the kernel
-does; changed while records come."""
+"""
+Filters of kernel events select the same records as a filter of `waymark view`, whether the kernel or the consumer
+daemon evaluates them. They can change during recording.
+"""
 import collections
 import ctypes
 import glob
@@ -20,13 +22,13 @@ from harness import WAYMARK, Skip, check, finished, limit, main, not_under_tsan,
 INSTANCES = '/sys/kernel/tracing/instances'
 LSEEK = {'x86_64': 8, 'aarch64': 62}.get(platform.machine())
 NAME = 'wmkt-filter'
-# Where the program runs.
+# The CPU on which the program runs.
 CPU = max(os.sched_getaffinity(0))
-# Numbers that nobody else seeks to.
+# Offsets that no other program seeks to.
 BEGIN, END, BASE = 0x77770001, 0x77770002, 0x7000000000
 MARKS = 'offset in [%d, %d]' % (BEGIN, END)
 
-# A program by that name which sleeps, and seeks in a file that is none, from one mark to the other.
+# A program with that name sleeps, and seeks in an invalid descriptor from one mark to the other.
 WORK = '''
 import ctypes, os, time
 os.sched_setaffinity(0, {%d})
@@ -47,9 +49,9 @@ def need():
     if os.geteuid():
         raise Skip('recording the kernel needs root')
     if not os.access(INSTANCES, os.W_OK):
-        raise Skip('there is no tracefs here that can be written to')
+        raise Skip('tracefs is not writable here')
     if not LSEEK or not os.path.isdir('/sys/kernel/tracing/events/syscalls/sys_enter_lseek'):
-        raise Skip('this kernel has no events of system calls')
+        raise Skip('this kernel has no system call events')
 
 
 def number(text, name):
@@ -58,31 +60,31 @@ def number(text, name):
 
 
 def view(directory, *options):
-    """(event, all that the record says but for time and packet) of the records, in order."""
+    """(event, text of the record without time and packet) of the records, in order."""
     done = finished([WAYMARK, 'view', '--no-pager', '--no-delta', *options, directory], capture_output=True, text=True,
                     timeout=300)
     check(done.returncode == 0 and not done.stderr, 'waymark view: status %d: %s', done.returncode, done.stderr[-800:])
     lines = [re.match(r'\[\S+\] (?:\S+ )?(\S+): \{[^}]*\}, (.*)$', line) for line in done.stdout.splitlines()]
-    check(all(lines), 'waymark view prints a line that is no record')
+    check(all(lines), 'waymark view printed a line that is not a record')
     return [(m[1], m[2]) for m in lines]
 
 
 def between_marks(records):
     at = {number(fields, 'offset'): i for i, (event, fields) in enumerate(records) if event == 'syscall_entry_lseek'}
     check(BEGIN in at and END in at, 'the marks are missing among %d records', len(records))
-    # what other programs do is none of ours
+    # records of other programs are not compared
     return collections.Counter(r for r in records[at[BEGIN]:at[END] + 1] if NAME in r[1])
 
 
 def kernel_filter(session, system, event):
-    """What the kernel was told, in the instance of a session of this name."""
+    """The filter that the kernel has in the instance of the session with this name."""
     found = glob.glob('%s/waymark-*-%s-*/events/%s/%s/filter' % (INSTANCES, session, system, event))
     check(len(found) == 1, 'instances of %s: %s', session, found)
     with open(found[0]) as f:
         return f.read().strip()
 
 
-# Of which the kernel does all, a part, or nothing.
+# The kernel evaluates all, a part, or nothing of these.
 FILTERS = [
     'offset % 2 == 1 || prev_comm == "wmkt*" && prev_comm != next_comm',
     '$event == "syscall*" && fd == 4294967295',
@@ -99,7 +101,10 @@ FILTERS = [
 
 
 def kernel_filter_equals_reading_filter(case):
-    """One recording with the filter within one without: what the filter leaves of that when it is read."""
+    """
+    A recording with the filter runs inside one without it: its records equal those that `waymark view` selects from the
+    outer one.
+    """
     need()
     for i, text in enumerate(FILTERS):
         whole, part = case.path('whole%d' % i), case.path('part%d' % i)
@@ -119,13 +124,13 @@ def kernel_filter_equals_reading_filter(case):
         check(recorded == read, '%s: recorded and not read: %s, read and not recorded: %s', text,
               list((recorded - read).items())[:5],
               list((read - recorded).items())[:5])
-        check(len(recorded) > 2, '%s: no record is wanted but for the marks', text)
+        check(len(recorded) > 2, '%s: the filter selects only the marks', text)
         all_of_them = len(view(part))
-        check(all_of_them < len(view(whole)), '%s: all records are wanted', text)
+        check(all_of_them < len(view(whole)), '%s: the filter selects all records', text)
 
 
 class Seeks(threading.Thread):
-    """Seeks to ever larger numbers, from 0 on, until it is told to end."""
+    """Seeks to increasing offsets, from BASE on, until end() is called."""
 
     def __init__(self):
         super().__init__(daemon=True)
@@ -137,13 +142,13 @@ class Seeks(threading.Thread):
             self.libc.syscall(LSEEK, -1, ctypes.c_long(BASE + self.at), 0)
             self.at += 1
             if self.at % 50 == 0:
-                # what a consumer reads, or a flight recorder keeps, holds them on any machine
+                # the pace that a consumer can drain, and that an overwrite buffer can hold, on any machine
                 time.sleep(.001)
 
     def more(self, n):
         until = self.at + n
         while self.at < until:
-            # (a thread that spins would take the interpreter's lock from the one that seeks)
+            # (a busy loop would keep the interpreter's lock from the seeking thread)
             time.sleep(.001)
 
     def end(self):
@@ -151,8 +156,8 @@ class Seeks(threading.Thread):
         self.join()
 
 
-# Commands, and which numbers are wanted once they have returned: kernel's alone, consumer's alone, both; several rules,
-# and none with a filter.
+# Commands, and the offsets that are selected after they have returned: by the kernel alone, by the consumer alone, by
+# both; several rules, and a rule without a filter.
 CHANGES = [
     (('enable-event', 'syscall:lseek', '--filter', 'offset & 1'), lambda n: n % 2 == 1),
     (('enable-event', 'syscall:lsee[k]', '--filter', 'offset %% 3 == %d' % (BASE % 3)),
@@ -172,11 +177,13 @@ NUMBERS = ('--syscall-arguments', 'none')
 
 
 def changes(case, *mode):
-    """After each command exactly what its rules want, and meanwhile nothing is missing that those before and those
-    behind it want."""
+    """
+    After each command exactly the records that its rules select are recorded. During a command, no record is missing
+    that the rules before and after it select.
+    """
     need()
     if '--overwrite' not in mode:
-        not_under_tsan('calls are made faster than a consumer with it reads them')
+        not_under_tsan('the consumer is too slow for these calls')
     with World(case) as w:
         seeks = Seeks()
         w('create', 'moves')
@@ -198,27 +205,29 @@ def changes(case, *mode):
     check(told == ('offset & 1' if NUMBERS[0] in mode else 'none'), 'the kernel has the filter %s', told)
     check(is_now['counts']['lost'] == 0, 'the counts are %s', is_now['counts'])
     records = view(path)
-    check(len(records) == is_now['counts']['records'], '%d records are there: %s', len(records), is_now['counts'])
+    check(len(records) == is_now['counts']['records'], 'the trace has %d records: %s', len(records), is_now['counts'])
     found = collections.Counter(
         number(fields, 'offset') - BASE for event, fields in records if event == 'syscall_entry_lseek')
-    check(max(found[n] for n in found if n >= 0) == 1, 'a record is there twice')
+    check(max(found[n] for n in found if n >= 0) == 1, 'a record is in the trace twice')
     steps.append((begun, seeks.at, None))
     for (_, since, wants), (until, then, later) in zip(steps, steps[1:]):
-        # (the one that is being made when a command begins or has ended is of either side)
+        # (the call in progress when a command begins or ends may belong to either side)
         settled = {n for n in range(since + 1, until - 1)}
         check({n for n in settled if wants(n)} == settled & set(found),
-              'between %d and %d are not those that are wanted', since, until)
+              'wrong records between %d and %d', since, until)
         both = {n for n in range(until, then) if later and wants(n) and later(n)}
         check(both <= set(found), 'missing between %d and %d: %s', until, then, sorted(both - set(found))[:5])
 
 
 def filter_changes_apply_to_overwrite_buffers(case):
-    """The same, where all is read at the end: records are asked as it was when they were made."""
+    """
+    In overwrite mode everything is read at the end: each record is tested with the filter of the time when it was made.
+    """
     changes(case, '--overwrite')
 
 
 def filter_changes_apply_to_tracefs_events(case):
-    """The filter changes of `changes` apply to the kernel's own events of system calls too."""
+    """The same filter changes with the kernel's own system call events."""
     changes(case, *NUMBERS)
 
 
@@ -227,7 +236,10 @@ def filter_changes_apply_to_overwritten_tracefs_events(case):
 
 
 def killed_consumer_daemon_keeps_the_filter(case):
-    """What the dead consumer had refused is not lost, and what it had not yet written is asked as it was."""
+    """
+    Records that the killed consumer had filtered out are not lost, and those that it had not written are tested with
+    the same filter.
+    """
     need()
     with World(case) as w:
         seeks = Seeks()
@@ -252,13 +264,13 @@ def killed_consumer_daemon_keeps_the_filter(case):
     found = collections.Counter(
         number(fields, 'offset') - BASE for event, fields in view(path) if event == 'syscall_entry_lseek')
     wanted = {n for n in range(since, until) if n % 500 == 0}
-    check(wanted <= set(found), 'missing are %s', sorted(wanted - set(found))[:5])
-    check(max(found[n] for n in wanted) == 1, 'a record is there twice')
-    check(not [n for n in found if n >= 0 and n % 500], 'what is not wanted is there')
+    check(wanted <= set(found), 'missing: %s', sorted(wanted - set(found))[:5])
+    check(max(found[n] for n in wanted) == 1, 'a record is in the trace twice')
+    check(not [n for n in found if n >= 0 and n % 500], 'records that the filter does not select are in the trace')
 
 
 def unsupported_kernel_filters_are_refused(case):
-    """What neither can do is said, with the place; and nothing of it stays."""
+    """A filter that neither the kernel nor the consumer can evaluate is refused with its column, and leaves no rule."""
     need()
     wrong = [
         ('prev_tid == ', 'column 13'),
@@ -277,11 +289,11 @@ def unsupported_kernel_filters_are_refused(case):
             said = w('enable-event', '-k', '-s', 'one', '-c', 'kernel', 'sched_switch', '--filter', text, status=1).err
             check(words in said, '%s: %s', text, said)
         rules = [r for r in w.session('one')['channels'][0]['rules'] if r['enabled']]
-        check(not rules, 'there are the rules %s', rules)
+        check(not rules, 'rules remain: %s', rules)
         w('add-context', '-k', '-s', 'one', '-c', 'kernel', '-t', 'prio')
         w('enable-event', '-k', '-s', 'one', '-c', 'kernel', 'sched_switch', '--filter',
           'prev_tid == 1 && $ctx.prio > 3')
-        # of several events it is enough that one has it
+        # one of several events must have the field
         w('enable-event', '-k', '-s', 'one', '-c', 'kernel', 'sched_*', '--filter', 'parent_tid == 1 || prev_tid == 1')
     done = finished([
         WAYMARK, 'record', '--private', '-k', 'sched_switch', '--kernel-filter', 'prev_pid == 1', '-o',
@@ -289,15 +301,17 @@ def unsupported_kernel_filters_are_refused(case):
     ], capture_output=True, text=True, env=case.env)
     check(done.returncode == 1 and "'prev_pid': none" in done.stderr, 'record: status %d: %s', done.returncode,
           done.stderr)
-    check(not os.path.exists(case.path('none')), 'a trace of nothing is there')
+    check(not os.path.exists(case.path('none')), 'a trace directory was created')
     done = finished([WAYMARK, 'record', '--kernel-filter', 'prev_pid == 1', '--', 'true'], capture_output=True,
                     text=True, env=case.env)
     check(done.returncode == 2 and '--kernel' in done.stderr, 'record: status %d: %s', done.returncode, done.stderr)
 
 
 def filters_beyond_the_message_size_are_refused(case):
-    """Filters that are more than a later consumer could be told at once are refused in words; those that are not much
-    less hinder no daemon that takes over."""
+    """
+    Filters that exceed the size of one message to a new consumer are refused. A daemon that takes over can still send
+    slightly smaller ones.
+    """
     need()
     long = [
         '$ctx.procname in [%s]' % ', '.join('"%s%d"' % (letter * 12, i) for i in range(180)) for letter in 'abcdefgh'
@@ -330,7 +344,7 @@ def filters_beyond_the_message_size_are_refused(case):
 
 
 def record_filters_kernel_events_through_the_daemon(case):
-    """`record` where a session daemon runs; entries by their arguments, exits by their result."""
+    """`record` through a session daemon; a filter on the arguments of entries and the result of exits."""
     need()
     with World(case) as w:
         path = case.path('trace')
@@ -340,7 +354,7 @@ def record_filters_kernel_events_through_the_daemon(case):
         records = view(path)
         check(len([1 for event, _ in records if event == 'syscall_entry_lseek']) == 1, 'entries: %s', records[:5])
         exits = [fields for event, fields in records if event == 'syscall_exit_lseek']
-        # (those of the marks too)
+        # (with the exits of the marks)
         check(
             len(exits) == 502 and all(number(fields, 'ret') == -9 for fields in exits), '%d exits: %s', len(exits),
             exits[:5])

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""kill -9 of the daemons while the kernel records calls that are counted: each record is there once, or counted as
-lost; nothing stays in tracefs."""
+"""
+kill -9 of the daemons while the kernel records counted calls: each record is in the trace once, or counted as lost. No
+instance remains in tracefs.
+"""
 import contextlib
 import os
 import signal
@@ -15,7 +17,8 @@ from restarts import DAEMONS, check_restarts, sessions_of  # noqa: E402
 
 LARGE = ['--subbuf-size', '4M', '--num-subbuf', '32']
 SMALL = ['--subbuf-size', '32k', '--num-subbuf', '4']
-# What the kernel keeps while no consumer reads it. (What BPF has recorded dies with the consumer that has the program.)
+# The kernel keeps its own records while no consumer drains them. (BPF programs and their records are lost with the
+# consumer daemon.)
 KEPT = ['--syscall-arguments', 'none']
 KINDS = 2 * len(CALLS)
 
@@ -30,22 +33,22 @@ def a_moment(case, most=0.05):
 
 
 def balance(w, name, made, words, tids):
-    """What was made is in the trace, once, or counted as lost, in the trace and in the counts."""
+    """Each record is in the trace once or counted as lost, both in the trace and in the counts."""
     trace = w.destroyed(name, lossy=True)
     others = {text(r.context, 'procname') for r in trace.records if number(r.context, 'tid') not in tids}
-    check(not others, '%s: somebody else makes these calls: %s', words, others)
+    check(not others, '%s: other processes make these calls: %s', words, others)
     check(
-        len(trace.records) + trace.lost == made * KINDS, '%s: %d recorded + %d lost = %d, made were %d (%s)', words,
+        len(trace.records) + trace.lost == made * KINDS, '%s: %d recorded + %d lost = %d, not %d (%s)', words,
         len(trace.records), trace.lost,
         len(trace.records) + trace.lost, made * KINDS, trace.counts)
-    check(trace.counts['lost'] == trace.lost, '%s: %s, the trace tells of %d lost', words, trace.counts, trace.lost)
+    check(trace.counts['lost'] == trace.lost, '%s: %s, the trace has %d lost', words, trace.counts, trace.lost)
     check_turns(trace, tids)
     return trace
 
 
 @limit(120)
 def killed_consumer_daemons_lose_no_kernel_records(case):
-    """Again and again, at any moment; with room for everything nothing is lost."""
+    """Repeatedly, at random moments. In buffers with room for everything no record is lost."""
     with KernelWorld(case) as w:
         for size in (LARGE, SMALL):
             w.begin_calls('one', *size, *KEPT)
@@ -56,15 +59,15 @@ def killed_consumer_daemons_lose_no_kernel_records(case):
                 kill(pid)
                 w.wait(lambda: w.kernel_consumerd() not in (None, pid), 'another consumer')
                 if turn % 4 == 3:
-                    w('list', 'one')         # it has come so far
+                    w('list', 'one')         # the session daemon answers
             made, tids = w.ended(program)
             trace = balance(w, 'one', made, 'killed %d times, %s' % (rounds(60), size), tids)
-            check(size is SMALL or trace.lost == 0, 'lost with room for everything: %s', trace.counts)
+            check(size is SMALL or trace.lost == 0, 'records were lost in large buffers: %s', trace.counts)
 
 
 @limit(120)
 def killed_consumer_daemon_keeps_a_partial_page(case):
-    """A quiet kernel: what was on a page that no consumer had written is there, once."""
+    """Few records: those on a page that no consumer had written are in the trace, once."""
     with KernelWorld(case) as w:
         w.begin_calls('one', *LARGE, *KEPT)
         made, tids = 0, set()
@@ -79,16 +82,16 @@ def killed_consumer_daemon_keeps_a_partial_page(case):
                 w('start', 'one')
             kill(pid)
             w.wait(lambda gone=pid: w.kernel_consumerd() not in (None, gone), 'another consumer')
-        trace = balance(w, 'one', made, 'a quiet kernel', tids)
+        trace = balance(w, 'one', made, 'few records', tids)
         check(trace.lost == 0, 'lost: %s', trace.counts)
         named = len([r for r in trace.records if 'procname = "kcalls"' in r.context])
-        check(named >= len(trace.records) * 9 // 10, 'of %d records of programs that had ended %d have their name',
+        check(named >= len(trace.records) * 9 // 10, 'of %d records of ended programs, only %d have the name',
               len(trace.records), named)
 
 
 @limit(120)
 def killed_session_daemon_loses_no_kernel_records(case):
-    """The next one goes on."""
+    """The next session daemon continues the session."""
     with KernelWorld(case) as w:
         w.begin_calls('one', *LARGE)
         program = w.until(2)
@@ -96,7 +99,7 @@ def killed_session_daemon_loses_no_kernel_records(case):
             a_moment(case)
             kill(w.sessiond())
             w.start_daemon()
-            check(w.session('one')['active'], 'the session does not record any more')
+            check(w.session('one')['active'], 'the session has stopped recording')
         made, tids = w.ended(program)
         trace = balance(w, 'one', made, 'session daemons killed', tids)
         check(trace.lost == 0, 'lost: %s', trace.counts)
@@ -104,7 +107,7 @@ def killed_session_daemon_loses_no_kernel_records(case):
 
 @limit(180)
 def killed_daemons_lose_no_kernel_records(case):
-    """In any order; the next ones adopt what records on. Contexts are there still."""
+    """In any order. The next daemons adopt the recording buffers, and the contexts remain."""
     with KernelWorld(case) as w:
         for turn in range(rounds(30)):
             name = 's%d' % turn
@@ -117,7 +120,7 @@ def killed_daemons_lose_no_kernel_records(case):
                 for victim in victims:
                     kill(victim())
                     a_moment(case, 0.01)
-                # one that was started again in between has nobody it would consume for
+                # a consumer daemon that was started in between has no session daemon and exits
                 w.wait(lambda: w.sessiond() is None, 'the session daemon to be gone')
                 w.start_daemon()
             made, tids = w.ended(program)
@@ -128,7 +131,7 @@ def killed_daemons_lose_no_kernel_records(case):
 
 @limit(180)
 def daemons_killed_within_commands_leave_nothing_in_tracefs(case):
-    """A daemon dies in the middle of a command: the next ones end in good order, and nothing stays."""
+    """A daemon is killed in the middle of a command: the next daemons end normally, and no instance remains."""
     with KernelWorld(case) as w:
         for turn in range(rounds(60)):
             name = 's%d' % turn
@@ -147,14 +150,17 @@ def daemons_killed_within_commands_leave_nothing_in_tracefs(case):
             w.calls(1, 10)
             if any(s['name'] == name for s in w('list', '--json').json['sessions']):
                 w('destroy', name)
-            w.wait(lambda: not w.instances(),
-                   'turn %d, %s killed within %s: instances stay: %s' % (turn, victim.__name__, command, w.instances()))
+            w.wait(
+                lambda: not w.instances(),
+                'turn %d, %s killed within %s: instances remain: %s' % (turn, victim.__name__, command, w.instances()))
 
 
 @limit(60)
 def kernel_buffers_are_adopted_or_removed_after_kills(case):
-    """Session daemon, consumers and `waymark record`, all at once: the next daemon adopts what is a session's, and
-    cleans the rest."""
+    """
+    Session daemon, consumer daemons and `waymark record`, all at once: the next daemon adopts the session's buffers and
+    removes the others.
+    """
     with KernelWorld(case) as w:
         for turn in range(rounds(20)):
             w.begin_calls('one', *LARGE, *KEPT)
@@ -172,19 +178,21 @@ def kernel_buffers_are_adopted_or_removed_after_kills(case):
             w.wait_end(record, None)
             w.wait(lambda: not w.daemons(), 'all daemons to be gone')
             check(w.instances() and [n for n in left_in_tracefs() if n.startswith(mine)],
-                  'nothing is left: the test is none')
+                  'no instance is left, so this case tests nothing')
             w.start_daemon()
             wait_for(lambda: not [n for n in left_in_tracefs() if n.startswith(mine)],
-                     'what was left of waymark record to be gone')
+                     'the instances of waymark record to be removed')
             check(w.session('one')['active'], 'the session is gone')
             balance(w, 'one', turns, 'turn %d' % turn, tids)
             w.wait(lambda: not w.instances(), 'instances to be gone: %s' % w.instances())
 
 
 def restarts_change_no_counts_of_kernel_buffers(case):
-    """Buffers that lost records, of the kernel and of BPF; a daemon ends, and the next command counts as before."""
+    """
+    Buffers with lost records, of the kernel and of BPF: a daemon ends, and the next command shows the same counts.
+    """
     with KernelWorld(case) as w:
-        # (BPF is the consumer daemon's: only its end is another matter there)
+        # (BPF programs belong to the consumer daemon, so only its end matters for them)
         for daemons, options in ((DAEMONS, KEPT), (DAEMONS[-1:], ())):
             for name in sessions_of(daemons):
                 w.begin_calls(name, '--subbuf-size', '4k', '--num-subbuf', '2', *options)

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`waymark list --kernel`: what it says of the kernel's events is what tracefs says, read here by other means; who may
-ask, and what is marked."""
+"""
+`waymark list --kernel`: its events equal those in tracefs, read here by other code. Permissions, and marks of enabled
+events.
+"""
 import fnmatch
 import functools
 import os
@@ -27,7 +29,7 @@ def need_tracefs():
         raise Skip('%s cannot be used' % TRACEFS)
 
 
-# ── tracefs, read by other means ────────────────────────────────────────────────────────────────────────────
+# ── tracefs, read by other code ─────────────────────────────────────────────────────────────────────────────
 
 @functools.lru_cache(maxsize=None)
 def table():
@@ -48,7 +50,7 @@ def row_of(system, kernel):
 
 
 def is_probe(system):
-    """Of sessions, and of others who test on this machine."""
+    """A probe of a session, or of another test on this machine."""
     return system.startswith(('waymark_', 'wmkt', 'uprobes', 'kprobes', 'eprobes', 'synthetic'))
 
 
@@ -64,7 +66,7 @@ def there():
 
 
 def as_listed(system, kernel):
-    """As the list should have it: (provider, name, file)."""
+    """The entry expected in the list: (provider, name, file)."""
     if system == 'syscalls':
         call = re.sub(r'^sys_(enter|exit)_', '', kernel)
         return 'syscall', call, 'events/syscalls/sys_enter_' + call
@@ -95,15 +97,15 @@ def listed_events_equal_tracefs(case):
         after = there()
         keys = {key(e) for e in listed}
         check(len(keys) == len(listed), '%d events are listed, %d of them different', len(listed), len(keys))
-        # (a module may come or go meanwhile)
+        # (a module may be loaded or unloaded meanwhile)
         lacking = {as_listed(*e) for e in before & after} - keys
         more = {k for k in keys - {as_listed(*e) for e in before | after} if not is_probe(k[0])}
-        check(not lacking and not more, 'not listed: %s; listed, and not there: %s',
+        check(not lacking and not more, 'not listed: %s; listed, but not in tracefs: %s',
               sorted(lacking)[:20],
               sorted(more)[:20])
         check(len(listed) > 200, 'only %d events', len(listed))
         order = [('syscall_entry_' if e['provider'] == 'syscall' else '') + e['name'] for e in listed]
-        check(order == sorted(order), 'they are not in order')
+        check(order == sorted(order), 'the events are not sorted')
         said = w('list', '-k').out
         for event in listed[:: max(1, len(listed) // 50)]:
             line = 'syscall:%s' % event['name'] if event['provider'] == 'syscall' else '%s +%s:%s' % (
@@ -122,7 +124,7 @@ def listed_fields_equal_the_format_files(case):
                 if event['provider'] == 'syscall':
                     wanted += fields_there(system, kernel.replace('sys_enter_', 'sys_exit_'))
             except OSError:
-                continue                 # it went meanwhile
+                continue                 # removed meanwhile
             got = [f['name'] for f in event['fields']]
             check(sorted(got) == sorted(wanted), '%s:%s has %s, its format %s', system, kernel, got, wanted)
             check(all(f['type'] and f['type'] != 'structure' for f in event['fields']), '%s:%s: %s', system, kernel,
@@ -169,20 +171,20 @@ def recorded_events_are_marked(case):
             return sorted(e['name'] for e in w('list', '-k', '--json').json['events'] if e['enabled'])
         for verb in (['create', 'one'], ['enable-event', '-k', 'sched_switch', 'syscall_exit_openat']):
             w(*verb)
-        check(marked() == [], 'before it records: %s', marked())
+        check(marked() == [], 'before recording: %s', marked())
         w('start')
-        check(marked() == ['openat', 'sched_switch'], 'while it records: %s', marked())
+        check(marked() == ['openat', 'sched_switch'], 'during recording: %s', marked())
         check(re.search(r'^  sched_switch .* enabled$',
-                        w('list', '-k', 'sched_switch').out, re.M), 'the line does not say so')
+                        w('list', '-k', 'sched_switch').out, re.M), 'the line of sched_switch is not marked')
         w('disable-event', '-k', 'sched_switch')
         check(marked() == ['openat'], 'with one rule disabled: %s', marked())
         w('stop')
-        check(marked() == [], 'after it recorded: %s', marked())
+        check(marked() == [], 'after recording: %s', marked())
         w('destroy', 'one')
 
 
 def missing_kernel_features_are_reported(case):
-    """Sentences for what is not there; and of the instance in which it was tried nothing is left."""
+    """The list names each missing feature; the instance that was used to test for them is removed."""
     need_tracefs()
     with World(case) as w:
         answer = w('list', '-k', '--json').json
@@ -190,14 +192,14 @@ def missing_kernel_features_are_reported(case):
         for name, file in (('CONFIG_KPROBE_EVENTS', 'kprobe_events'), ('CONFIG_UPROBE_EVENTS', 'uprobe_events'),
                            ('CONFIG_FTRACE_SYSCALLS', 'events/syscalls')):
             check((name in lacks) == (not os.path.exists(os.path.join(TRACEFS, file))), '%s: %s', file, answer['lacks'])
-        # The programs' clock, which is the processor's counter where the kernel's is.
+        # The clock of user events: the processor's counter if the kernel uses it.
         source, cpu = (slurp(file) for file in ('/sys/devices/system/clocksource/clocksource0/current_clocksource',
                                                 '/proc/cpuinfo'))
         is_counter = source.strip() == 'tsc' and {'constant_tsc', 'nonstop_tsc'} <= set(cpu.split())
         check(answer['clock'] == ('x86-tsc' if is_counter else 'mono'), 'clock %s', answer['clock'])
         said = w('list', '-k', 'sched_switch').out
         for sentence in answer['lacks'] or ['This kernel has all features']:
-            check(sentence in said, 'it is not told to people: %s in %s', sentence, said)
+            check(sentence in said, '"%s" is not in the text output %s', sentence, said)
         place = os.stat(w.rundir)
         ours = 'waymark-d%x.%d-' % (place.st_dev, place.st_ino)
         left = [i for i in os.listdir(TRACEFS + '/instances') if i.startswith(ours)]
@@ -213,22 +215,22 @@ def names_for_completion_are_listed(case):
                   for e in w('list', '-k', '--json').json['events']]
         check(typed == wanted, 'names: %s', sorted(set(typed) ^ set(wanted))[:20])
         both, programs = (w('list', '--names', 'events', *domain).out.split() for domain in ([], ['-u']))
-        check('test:seq' in programs and 'sched_switch' not in programs, 'of programs: %s', programs)
-        check(both == programs + typed, 'of both: %s', sorted(set(both) ^ set(programs + typed))[:20])
+        check('test:seq' in programs and 'sched_switch' not in programs, 'user events: %s', programs)
+        check(both == programs + typed, 'events of both domains: %s', sorted(set(both) ^ set(programs + typed))[:20])
         program.end()
 
 
 def kernel_list_of_unprivileged_user_is_refused(case):
-    """A user's own daemon says what to do; what shells complete are his programs' events, without a word."""
+    """A user's own daemon names the remedy. Completion lists the events of the user's applications without an error."""
     need_tracefs()
     with open_to_all(case), World(case, 'hers', user=ALICE) as w:
         w('list', '-k', status=1).prints('needs root', 'tracing')
         w('list', '--names', 'events', '-k', status=1).prints('needs root')
-        check(w('list', '--names', 'events').err == '', 'completion says: %s', w('list', '--names', 'events').err)
+        check(w('list', '--names', 'events').err == '', 'completion printed: %s', w('list', '--names', 'events').err)
 
 
 def group_members_list_kernel_events(case):
-    """By root's daemon: the same events, and marked are their own."""
+    """Root's daemon lists the same events to members, and marks those of their own sessions."""
     need_tracefs()
     member = {'groups': [tracing_group()]}
     with roots_world(case) as w:
@@ -236,26 +238,30 @@ def group_members_list_kernel_events(case):
             return sorted(e['name'] for e in answer.json['events'] if e['enabled'])
         everything = w('list', '-k', '--json').json
         hers = command(w, ALICE, 'list', '-k', '--json', **member)
-        check({key(e) for e in hers.json['events']} == {key(e) for e in everything['events']}, 'she sees other events')
+        check({key(e) for e in hers.json['events']} == {key(e) for e in everything['events']},
+              'the member sees other events')
         check(hers.json['lacks'] == everything['lacks'] and hers.json['clock'] == everything['clock'],
-              'she is told other lacks: %s', hers.json['lacks'])
+              'the member sees other missing features: %s', hers.json['lacks'])
         for verb in (['create', 'alices'], ['enable-event', '-k', '-s', 'alices', 'sched_switch'], ['start', 'alices']):
             command(w, ALICE, *verb, **member)
         check(
             marked(command(w, ALICE, 'list', '-k', '--json', **member)) == ['sched_switch'],
-            'she does not see what she records')
-        check(marked(command(w, BOB, 'list', '-k', '--json', **member)) == [], 'he sees what she records')
-        check(marked(w('list', '-k', '--json')) == ['sched_switch'], 'root does not see what she records')
+            'the member\'s own events are not marked')
+        check(marked(command(w, BOB, 'list', '-k', '--json', **member)) == [], 'events of another member are marked')
+        check(marked(w('list', '-k', '--json')) == ['sched_switch'], 'the member\'s events are not marked for root')
         command(w, BOB, 'list', '-k', status=1).prints('permission|may not|refuse|tracing')
-        check(names(command(w, BOB, 'list', '--json', **member)) == [], 'he has sessions')
+        check(names(command(w, BOB, 'list', '--json', **member)) == [], 'another member sees sessions')
         command(w, ALICE, 'destroy', 'alices', **member)
 
 
 def group_members_probe_only_readable_files(case):
-    """A program's file is read with the rights of who asks: what is in another's is not told, nor recorded."""
+    """
+    A program file is read with the client's permissions: a file that the client cannot read is neither listed nor
+    recorded.
+    """
     need_tracefs()
     if not os.path.exists(os.path.join(TRACEFS, 'uprobe_events')):
-        raise Skip('this kernel has no probes of programs')
+        raise Skip('this kernel has no uprobes')
     member = {'groups': [tracing_group()]}
     with roots_world(case) as w:
         probe = ['enable-event', '-k', '-s', 'alices', '-c', 'kernel', '--userspace-probe']
@@ -268,7 +274,7 @@ def group_members_probe_only_readable_files(case):
                 os.path.join(w.place, 'roots') + ':no_such_symbol', 'x', status=1, **member).prints('permission denied')
         command(w, ALICE, *probe,
                 os.path.join(w.place, 'roots') + ':main', 'x', status=1, **member).prints('permission denied')
-        # root, into her session
+        # root, for a session of ALICE
         w(*probe, os.path.join(w.place, 'roots') + ':main', 'x', status=1).prints('permission denied')
         command(w, ALICE, *probe, os.path.join(w.place, 'hers') + ':main', 'x', **member)
         command(w, ALICE, 'start', 'alices', **member)
@@ -279,7 +285,7 @@ def group_members_probe_only_readable_files(case):
 
 
 def kernel_sessions_of_one_name_record_independently(case):
-    """Root's and a member's, with channels of one name: each records, and neither ends with the other."""
+    """Root's session and a member's, with channels of one name: each records, and neither ends with the other."""
     need_tracefs()
     member = {'groups': [tracing_group()]}
     begin = (['create', 'same', '--no-statedump'], ['enable-event', '-k', '-s', 'same',
@@ -294,9 +300,10 @@ def kernel_sessions_of_one_name_record_independently(case):
         for verb in begin:
             command(w, ALICE, *verb, **member)
         w('clear', 'same')
-        check(recorded(command(w, ALICE, 'stop', 'same', '--json', **member)) > 0, 'hers records nothing')
+        check(
+            recorded(command(w, ALICE, 'stop', 'same', '--json', **member)) > 0, 'the member\'s session has no records')
         command(w, ALICE, 'destroy', 'same', **member)
-        check(recorded(w('stop', 'same', '--json')) > 0, 'root\'s records nothing any more')
+        check(recorded(w('stop', 'same', '--json')) > 0, 'root\'s session has no records after clear')
         w('destroy', 'same')
 
 

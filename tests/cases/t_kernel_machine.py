@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Waymark under a second kernel, Debian's own, in an emulated machine: what the kernel on which the tests run may lack,
-or may not be made to do.
+"""
+Waymark under a second kernel, Debian's own, in an emulated machine: features that the test machine's kernel may lack,
+and operations that it may not permit.
 
 All cases share one boot, in this order. A check of the kernel domain is a few lines:
 
@@ -9,7 +10,7 @@ All cases share one boot, in this order. A check of the kernel domain is a few l
         MACHINE.run('waymark record -k sched_switch -o /tmp/switch -- procs leaf 5')
         check(any('sched_switch' in line for line in view(case, '/tmp/switch')), 'no sched_switch is in the trace')
 
-tests/lib/machine.py says what is in the machine and what it is like.
+tests/lib/machine.py describes the machine.
 """
 import json
 import os
@@ -24,11 +25,11 @@ from kernel_facts import facts  # noqa: E402
 from machine import Machine  # noqa: E402
 from traces import LEDGER_SIZE  # noqa: E402
 
-# As a module to load and unload: one with tracepoints of its own, which needs others.
+# A module to load and unload: it has its own tracepoints and needs other modules.
 MODULE = 'nbd'
-# Before a command whose programs say there what they have recorded.
+# Prefix of a command whose programs write their records' numbers to the ledger.
 LEDGER = 'rm -f /tmp/ledger; truncate -s %d /tmp/ledger; export WMK_TEST_LEDGER=/tmp/ledger; ' % LEDGER_SIZE
-# Unit tests of src/kernel, where they were built, and what they need.
+# The unit tests of src/kernel that were built, and the programs that they probe.
 TESTS = os.path.join(os.environ.get('WMK_BUILD', '.'), 'src', 'kernel', 't')
 PROBED = ['libprobed.so', 'probed-stripped', 'probed-o0', 'probed-o0-nopie', 'probed-o2', 'probed-o2-nopie']
 UNITS = [
@@ -41,34 +42,33 @@ MACHINE = Machine(['procs', 'busy', 'calls', 'traced_syscalls', *(os.path.join(T
 
 
 def view(case, path, *options):
-    """Bring a trace of the machine here; the lines of `waymark view`, which has nothing to complain of."""
+    """Fetch a trace from the machine. Returns the lines of `waymark view`, which must report no error."""
     directory = MACHINE.fetch(path, case.directory)
     done = finished([WAYMARK, 'view', *options, directory], env=case.env, stdin=subprocess.DEVNULL, capture_output=True,
                     text=True)
-    check(done.returncode == 0 and not done.stderr, 'waymark view ended with status %d and says: %s', done.returncode,
+    check(done.returncode == 0 and not done.stderr, 'waymark view ended with status %d: %s', done.returncode,
           done.stderr[-800:])
     return done.stdout.splitlines()
 
 
 def recorded(case, path):
-    """What the programs of LEDGER recorded is in a trace of the machine, each record once and in order, for three
-    readers. How many there are."""
+    """The trace has each record of the ledger's programs once and in order, for three readers. Returns their number."""
     shown = sum('test:seq' in line for line in view(case, path))
     MACHINE.fetch('/tmp/ledger', case.directory)
     numbers = check_sequences(Trace(case.path(os.path.basename(path))), case.ledger, 0)
     check(
-        sum(map(len, numbers.values())) == shown, 'waymark view shows %d records, there are: %s', shown,
+        sum(map(len, numbers.values())) == shown, 'waymark view shows %d records, the writers made %s', shown,
         list(map(len, numbers.values())))
     return shown
 
 
 def tracing(*lines):
-    """Lines of shell in tracefs, the first that fails is the last; what they print."""
+    """Run shell lines in tracefs until the first failure. Returns their output."""
     return MACHINE.run('set -e; cd /sys/kernel/tracing\n' + '\n'.join(lines)).out
 
 
 def failure_of(command, **more):
-    """The words in which a command fails."""
+    """The message of a command that must fail."""
     try:
         MACHINE.run(command, **more)
     except Failure as failure:
@@ -77,7 +77,9 @@ def failure_of(command, **more):
 
 
 def machine_boots(case):
-    """With all that the other cases are about: else they would be skipped, or fail for other reasons."""
+    """
+    The kernel has all features that the other cases need; otherwise they would be skipped or fail for other reasons.
+    """
     MACHINE.run('mount -t tracefs nodev /sys/kernel/tracing')
     there = facts(lambda script: MACHINE.run(script).out)
     print('# %s, at a shell after %.1f s' % (there['kernel'], MACHINE.booted_s))
@@ -94,19 +96,21 @@ def machine_boots(case):
 
 
 def machine_makes_32_bit_system_calls(case):
-    """This kernel has them, and the processor: whoever asks whether they can be made (narrow.h) is told so."""
-    check(MACHINE.kernel.config().get('IA32_EMULATION') == 'y', 'the kernel is without')
+    """The kernel and the processor support 32-bit system calls, and the check for them (narrow.h) succeeds."""
+    check(MACHINE.kernel.config().get('IA32_EMULATION') == 'y', 'the kernel has no IA32_EMULATION')
     MACHINE.run('traced_syscalls narrow')
 
 
 def kprobes_return_arguments_and_values(case):
-    """Entry with arguments by register, one of them a string of the program, and return with its value."""
+    """
+    An entry probe with arguments in registers, one of them a user string, and a return probe with the returned value.
+    """
     said = tracing('echo "p:wmkt/opens do_sys_openat2 dfd=%di:s32 name=+0(%si):ustring" >>kprobe_events',
                    'echo "r:wmkt/opened do_sys_openat2 value=\\$retval:s32" >>kprobe_events',
                    'mkdir instances/wmkt; echo 1 >instances/wmkt/events/wmkt/enable',
                    'cat /nowhere/to/be/found 2>/dev/null || true',
                    'cat instances/wmkt/trace; rmdir instances/wmkt; echo >kprobe_events')
-    # a line begins with the name of the program, which the kernel may have forgotten, and its number
+    # a line begins with the program's name, which the kernel may have lost, and its PID
     opened = re.search(
         r'-(\d+) .* opens: .* dfd=-100 name="/nowhere/to/be/found"\n(?:.*\n)*?.*-\1 .* opened: .* value=(-?\d+)\n',
         said)
@@ -115,7 +119,7 @@ def kprobes_return_arguments_and_values(case):
 
 
 def function_tracer_filters_functions(case):
-    """In an instance, with a filter; the graph, which tells of returns, in the whole tracefs only."""
+    """In an instance, with a filter. The function graph with returns is available in the top-level tracefs only."""
     said = tracing(
         'mkdir instances/wmkt; cd instances/wmkt; echo vfs_unlink >set_ftrace_filter; echo function >current_tracer',
         'touch /tmp/thing; rm /tmp/thing', 'cat trace; cd ../..; rmdir instances/wmkt')
@@ -127,62 +131,64 @@ def function_tracer_filters_functions(case):
 
 
 def cpu_goes_offline_and_returns(case):
-    """One that the kernel has booted without, once it has come (a_processor_comes_late)."""
+    """A CPU that was offline at boot and has come online (cpu_that_comes_online_is_recorded)."""
     online = '/sys/devices/system/cpu/online'
     for value, there in (('0', '0'), ('1', '0-1')):
         said = MACHINE.run('echo %s >/sys/devices/system/cpu/cpu1/online; cat %s' % (value, online)).out.strip()
-        check(said == there, 'the processors %s are there, not %s', said, there)
+        check(said == there, 'CPUs %s are online, not %s', said, there)
     tracing('echo "on both" >trace_marker; taskset 2 sh -c "echo on the second >trace_marker"')
     check('on the second' in tracing('cat per_cpu/cpu1/trace; echo >trace'),
-          'nothing was recorded on the processor that came back')
+          'nothing was recorded on the CPU that came back')
 
 
 def module_is_unloaded_and_loaded(case):
-    """And its tracepoints with it."""
+    """Its tracepoints appear and disappear with it."""
     for name in MACHINE.needed(MODULE):
         MACHINE.run('insmod /modules/%s.ko' % name)
     check(tracing('ls events/%s | wc -l' % MODULE).strip() > '1', 'the module %s has no tracepoints', MODULE)
     for name in reversed(MACHINE.needed(MODULE)):
         MACHINE.run('rmmod %s' % name)
     check(
-        tracing('ls -d events/%s 2>/dev/null || true' % MODULE) == '', 'the tracepoints of the module %s stayed',
+        tracing('ls -d events/%s 2>/dev/null || true' % MODULE) == '', 'the tracepoints of the module %s remain',
         MODULE)
 
 
 def applications_are_recorded(case):
-    """The user domain: two threads, on two processors."""
+    """The user domain: two threads on two CPUs."""
     MACHINE.run(LEDGER + 'waymark record --private -o /tmp/user -- busy count 2 1000')
-    check(recorded(case, '/tmp/user') == 2000, 'other records are there than were made')
+    check(recorded(case, '/tmp/user') == 2000, 'the trace has a wrong number of records')
 
 
 def first_command_starts_the_daemons(case):
-    """Which the first command starts."""
+    """A session and its records, without a daemon that runs before."""
     for command in ('create one -o /tmp/one', "enable-event 'test:*'", 'start'):
         MACHINE.run('waymark ' + command)
     MACHINE.run(LEDGER + 'procs leaf 5')
     MACHINE.run('waymark destroy')
-    check(recorded(case, '/tmp/one') == 6, 'other records are there than were made')
+    check(recorded(case, '/tmp/one') == 6, 'the trace has a wrong number of records')
 
 
 # ── the kernel domain ───────────────────────────────────────────────────────────────────────────────────────
 
-CALL = 'sched_getscheduler'                                 # which `calls` makes, and nobody else
+CALL = 'sched_getscheduler'                                 # made by `calls` only
 ONLINE = '/sys/devices/system/cpu/cpu1/online'
 
 
 def events(case, path, lossy=False):
-    """[(event, context, fields)] of a trace of the machine, as `waymark view` shows them; and how many it says are
-    lost."""
+    """
+    [(event, context, fields)] of a trace of the machine, as `waymark view` shows them, and the number of lost records
+    that it reports.
+    """
     directory = MACHINE.fetch(path, case.directory)
     done = finished([WAYMARK, 'view', '--json', directory], env=case.env, capture_output=True, text=True)
-    check(done.returncode == 0 and (lossy or not done.stderr), 'waymark view ended with status %d and says: %s',
+    check(done.returncode == 0 and (lossy or not done.stderr), 'waymark view ended with status %d: %s',
           done.returncode, done.stderr[-800:])
     shown = [json.loads(line) for line in done.stdout.splitlines()]
     return [(r['event'], r.get('context', {}), r['fields'])
             for r in shown], sum(map(int, re.findall(r'discarded (\d+) event', done.stderr)))
 
 
-# By the kernel's own events, whose buffers are tracefs's; else BPF records them.
+# Record by the kernel's own events into tracefs's buffers; without this option BPF records them.
 NUMBERS = '--syscall-arguments none'
 
 
@@ -192,24 +198,24 @@ def calls_of(shown, pid=None):
 
 
 def record(options, command):
-    """`waymark record --private --json`: (its figures, what the program said)."""
+    """`waymark record --private --json`: (its figures, its output)."""
     said = MACHINE.run('waymark record --private --json %s -- %s' % (options, command)).out
     return json.loads(said[said.rindex('{"path"'):]), said
 
 
 def made_is_recorded_or_lost(case, figures, path, made):
-    """`made` calls, each with its entry and its exit: by the summary, and by what the trace has and says."""
+    """The entries and exits of `made` calls are recorded or lost, in the summary and in the trace."""
     own = figures['records'] - figures['state_dump']
     check(own + figures['lost'] == 2 * made, '%d calls: %d records and %d lost', made, own, figures['lost'])
     shown, lost = events(case, path, figures['lost'] > 0)
     check(
-        calls_of(shown) == own and lost == figures['lost'], '%d and %d lost are in the trace, not %d and %d',
+        calls_of(shown) == own and lost == figures['lost'], 'the trace has %d records and %d lost, not %d and %d',
         calls_of(shown), lost, own, figures['lost'])
     return shown
 
 
 def absent_cpu_has_no_buffer(case):
-    """It is possible, and was never there: its buffer is none."""
+    """The CPU is possible but has never been online: it has no buffer and no stream."""
     figures, _ = record('%s -k syscall:%s -o /tmp/single' % (NUMBERS, CALL), 'calls 1000')
     check(figures['lost'] == 0, 'lost: %s', figures)
     made_is_recorded_or_lost(case, figures, '/tmp/single', 1000)
@@ -218,7 +224,7 @@ def absent_cpu_has_no_buffer(case):
 
 
 def cpu_that_comes_online_is_recorded(case):
-    """While it is recorded: what is made on it is there."""
+    """A CPU comes online during recording: calls on it are recorded."""
     figures, _ = record('%s -k syscall:%s -o /tmp/late' % (NUMBERS, CALL),
                         "sh -c 'calls 500; echo 1 >%s; calls 1000 1; calls 500 0'" % ONLINE)
     check(figures['lost'] == 0, 'lost: %s', figures)
@@ -228,8 +234,10 @@ def cpu_that_comes_online_is_recorded(case):
 
 
 def session_records_over_cpu_hotplug(case):
-    """Through the daemons, for a session that begins without it; calls are made all the time, also on the one that
-    goes."""
+    """
+    Through the daemons, for a session that starts while the CPU is offline. Calls are made all the time, also on the
+    CPU that goes offline.
+    """
     MACHINE.run('echo 0 >%s' % ONLINE)
     for command in ('create hot -o /tmp/hot', 'enable-channel -k one ' + NUMBERS,
                     'enable-event -k -c one syscall:' + CALL, 'start'):
@@ -244,39 +252,40 @@ def session_records_over_cpu_hotplug(case):
     check(
         calls_of(shown) + lost == 80000 and lost == is_now['counts']['lost'], '%d records and %d lost, of 40000 calls',
         calls_of(shown), lost)
-    check(is_now['counts']['records'] == len(shown), 'the session says %d records, there are %d',
+    check(is_now['counts']['records'] == len(shown), 'the session has %d records, the trace %d',
           is_now['counts']['records'], len(shown))
 
 
 def kernel_is_recorded_with_state_dump(case):
-    """Scheduling, a call with its arguments, who made it; and the state before the first of them."""
+    """Scheduling, a system call with its arguments, and its contexts. The state dump is in the trace."""
     MACHINE.run('mkdir -p /etc; echo hello >/etc/hello')
     figures, _ = record("-k 'sched_*' -k syscall:openat -o /tmp/sched", 'cat /etc/hello')
     shown, _ = events(case, '/tmp/sched')
-    check(figures['lost'] == 0 and figures['records'] == len(shown), '%s, there are %d', figures, len(shown))
+    check(figures['lost'] == 0 and figures['records'] == len(shown), '%s, the trace has %d records', figures,
+          len(shown))
     names = [f.get('filename') for e, c, f in shown if e == 'syscall_entry_openat' and c['procname'] == 'cat']
-    check('/etc/hello' in names, 'cat called openat for %s', names)     # (by BPF: this kernel takes the program)
+    check('/etc/hello' in names, 'cat called openat for %s', names)     # (by BPF: this kernel accepts the program)
     for event in ('sched_switch', 'sched_wakeup', 'sched_process_exit', 'syscall_exit_openat'):
         check(any(e == event for e, _, _ in shown), 'no %s is in the trace', event)
     first = [f for e, _, f in shown if e == 'lttng_statedump_process_state' and f['tid'] == 1]
-    check(len(first) == 1 and first[0]['name'] == 'init', 'of process 1 the state is %s', first)
+    check(len(first) == 1 and first[0]['name'] == 'init', 'the state of process 1 is %s', first)
 
 
 def empty_texts_are_not_unreadable(case):
     """By BPF: its helper returns 0 for an empty text before Linux 6.2."""
     said = MACHINE.run('waymark strace -e trace=execve sh -c \'busybox true "" a ""\' 2>&1').out
-    check('["busybox", "true", "", "a", ""]' in said, 'strace shows: %s', said)
+    check('["busybox", "true", "", "a", ""]' in said, 'waymark strace printed: %s', said)
     said = MACHINE.run('cd /tmp; waymark strace -e trace=open,openat traced_syscalls files 2>&1').out
-    check('"", O_WRONLY' in said, 'strace shows: %s', said[-1500:])
+    check('"", O_WRONLY' in said, 'waymark strace printed: %s', said[-1500:])
 
 
 def lost_records_are_counted_in_the_machine(case):
-    """Buffers too small, both modes."""
+    """Buffers that are too small, in both modes."""
     made = max(6000, rounds(30000))
     for mode in ('', '--overwrite'):
         options = '%s --subbuf-size 4k --num-subbuf 2 -k syscall:%s -o /tmp/lossy%s' % (mode, CALL, mode)
         figures, _ = record(options, 'calls %d' % made)
-        check(figures['lost'] > 0, '%s nothing was lost: the case is too small', mode)
+        check(figures['lost'] > 0, '%s nothing was lost, so this case tests nothing', mode)
         made_is_recorded_or_lost(case, figures, '/tmp/lossy' + mode, made)
 
 
@@ -288,7 +297,7 @@ def kernel_contexts_are_recorded(case):
     pid = int(MACHINE.run('calls 100 1').out.split()[0])
     MACHINE.run('waymark destroy')
     shown, _ = events(case, '/tmp/who')
-    check(calls_of(shown, pid) == 200, '%d of 200 records are the process\'s', calls_of(shown, pid))
+    check(calls_of(shown, pid) == 200, '%d of 200 records have the PID of the process', calls_of(shown, pid))
     mine = [c for e, c, _ in shown if c['pid'] == pid]
     check(all(c['procname'] == 'calls' and c['tid'] == pid and c['prio'] == 120 and c['cpu_id'] == 1 for c in mine),
           'contexts: %s', mine[:3])
@@ -296,20 +305,22 @@ def kernel_contexts_are_recorded(case):
 
 
 def start_waits_for_bpf(case):
-    """By BPF, which takes its time here: `start` waits for that."""
+    """BPF programs take long to load here: `start` waits for them."""
     for command in ('create once -o /tmp/once', 'enable-event -k syscall:' + CALL, 'start'):
         MACHINE.run('waymark ' + command)
     MACHINE.run('calls 100 1')
     (channel,) = json.loads(MACHINE.run('waymark list once --json').out)['sessions'][0]['channels']
-    check(channel['calls_by'] == 'bpf', 'the calls are recorded by %s: %s', channel['calls_by'], channel['calls_why'])
+    check(channel['calls_by'] == 'bpf', 'system calls are recorded by %s: %s', channel['calls_by'],
+          channel['calls_why'])
     MACHINE.run('waymark destroy')
     shown, _ = events(case, '/tmp/once')
-    check(calls_of(shown) == 200, '%d of 200 records are there', calls_of(shown))
+    check(calls_of(shown) == 200, 'the trace has %d of 200 records', calls_of(shown))
 
 
 def records_lost_with_the_consumer_daemon_are_counted(case):
-    """Pages are gone from the kernel once they are read: what was taken and is not in the trace is counted there, to
-    the record."""
+    """
+    The kernel frees a page when it is read: records that were read and not written are counted in the trace, exactly.
+    """
     for command in ('create kill -o /tmp/kill', 'enable-channel -k one --subbuf-size 256k --num-subbuf 4 ' + NUMBERS,
                     'enable-event -k -c one syscall:' + CALL, 'start'):
         MACHINE.run('waymark ' + command)
@@ -331,7 +342,7 @@ def tries(what, status, *words):
 
 
 def probe_arguments_are_parsed_or_refused(case):
-    """Arguments by name, from the kernel's own description of its types; and why one is refused."""
+    """Arguments by name, from the kernel's type description (BTF), and the reason if one is refused."""
     MACHINE.run('mkdir -p /etc; echo hello >/etc/hello; mount -t debugfs nodev /sys/kernel/debug')
     tries("kernel 'do_sys_openat2(dfd, filename:string, %si:x64, +8(%dx):u32, $comm)' cat /etc/hello", 0,
           'dfd=-100 filename="/etc/hello"', 'comm="cat"')
@@ -348,8 +359,10 @@ def probe_arguments_are_parsed_or_refused(case):
 
 
 def kernel_probes_are_recorded_and_removed(case):
-    """Through the daemons, as a user types them: at a function, where it returns, both at once, some of its records;
-    nothing of them stays."""
+    """
+    Through the daemons, with commands: at a function's entry, at its return, at both, and with a filter. No probe
+    remains.
+    """
     for command in (
             'create probes --no-statedump -o /tmp/probes', 'enable-channel -k one', 'add-context -k -c one -t procname',
             "enable-event -k -c one --probe 'do_sys_openat2(dfd, filename:string)' opens",
@@ -361,7 +374,7 @@ def kernel_probes_are_recorded_and_removed(case):
         MACHINE.run('waymark ' + command)
     MACHINE.run('mkdir -p /etc; echo hello >/etc/hello; cat /etc/hello; touch /tmp/thing; rm /tmp/thing')
     refused = MACHINE.run('waymark enable-event -k -c one --probe do_sys_openat2 no --filter fd==3', status=1)
-    check('fd' in refused.err, 'a filter of what is not recorded: %s', refused.err)
+    check('fd' in refused.err, 'a filter on a field that is not recorded: %s', refused.err)
     MACHINE.run('waymark destroy')
     shown, _ = events(case, '/tmp/probes')
     of = {
@@ -369,11 +382,11 @@ def kernel_probes_are_recorded_and_removed(case):
         for name in ('opens', 'opened', 'unlinks_entry', 'unlinks_exit', 'hello')
     }
     hello = [f for who, f in of['opens'] if who == 'cat' and f['filename'] == '/etc/hello']
-    check([f['dfd'] for f in hello] == [-100], 'of the file that cat opened, the records are %s', hello)
+    check([f['dfd'] for f in hello] == [-100], 'the records of the file that cat opened are %s', hello)
     count = {name: sum(who == 'cat' for who, _ in of[name]) for name in ('opens', 'opened')}
-    check(count['opens'] == count['opened'], 'cat opened %s', count)
+    check(count['opens'] == count['opened'], 'entries and returns of cat: %s', count)
     check(3 in [f['retval'] for who, f in of['opened'] if who == 'cat'], 'cat got %s', of['opened'])
-    # the shell, which wrote it, and cat
+    # the shell that wrote it, and cat
     check([f['filename'] for _, f in of['hello']] == ['/etc/hello'] * 2, 'the filter left %s', of['hello'])
     removed = [[f for who, f in of[name] if who == 'rm'] for name in ('unlinks_entry', 'unlinks_exit')]
     check([len(r) for r in removed] == [1, 1] and removed[1][0]['got'] == 0, 'rm: %s', removed)
@@ -382,18 +395,18 @@ def kernel_probes_are_recorded_and_removed(case):
 
 
 def unit(name, arguments=''):
-    """A unit test of src/kernel: all that is not skipped passes, and something does."""
+    """A unit test of src/kernel: at least one test passes, and none fails."""
     if name not in UNITS:
         raise Skip('%s was not built' % name)
     said = MACHINE.run('%s %s 2>&1' % (name, arguments), limit=100).out
     passed = re.search(r'PASSED  \] (\d+) test', said)
-    check(passed and int(passed.group(1)) > 0, '%s says: %s', name, said[-1500:])
+    check(passed and int(passed.group(1)) > 0, '%s printed: %s', name, said[-1500:])
 
 
 def need_long():
-    """Minutes of an emulated processor."""
+    """These cases take minutes in the emulated machine."""
     if not os.environ.get('WMK_LONG'):
-        raise Skip('all of it is run by scripts/test.sh --long')
+        raise Skip('only scripts/test.sh --long runs this case')
 
 
 def unit_tests_of_buffers_pass(case):
@@ -410,32 +423,32 @@ def unit_tests_of_system_calls_pass(case):
 def unit_tests_of_probes_pass(case):
     need_long()
     if not set(PROBED) <= set(UNITS):
-        raise Skip('the programs that are probed were not built')
+        raise Skip('the probed programs were not built')
     unit('test-probes-live', ' '.join(os.path.join(TESTS, name) for name in PROBED))
 
 
 def machine_reports_failures_and_timeouts(case):
-    """A status, a command that does not end, and the machine goes on."""
-    check(MACHINE.run('echo out; echo err >&2; exit 3', status=3).out == 'out\n', 'its output is another one')
+    """An exit status, and a command that does not end: the machine remains usable."""
+    check(MACHINE.run('echo out; echo err >&2; exit 3', status=3).out == 'out\n', 'wrong output')
     words = ('did not end', 'begun', 'sleep 1000', 'nanosleep')
-    for limit in (0.5, 5, 50):                              # in too little time it has not begun
+    for limit in (0.5, 5, 50):                              # if the time is too short, the command has not begun
         said = failure_of('echo begun; sleep 1000', limit=limit)
         if all(word in said for word in words):
             break
     else:
-        check(False, 'of a command that does not end it is said: %s', said)
-    check(MACHINE.run('ps').out.count('sleep') == 0, 'the command runs on')
+        check(False, 'wrong message for a command that does not end: %s', said)
+    check(MACHINE.run('ps').out.count('sleep') == 0, 'the command still runs')
 
 
 def kernel_log_has_no_complaints(case):
-    check(not MACHINE.complaints(), 'the kernel says: %s', '\n'.join(MACHINE.complaints()))
+    check(not MACHINE.complaints(), 'the kernel log has: %s', '\n'.join(MACHINE.complaints()))
 
 
 def kernel_panic_is_reported(case):
-    """The last one: the machine is gone then."""
+    """The last case: the machine has crashed then."""
     for command, words in (('echo c >/proc/sysrq-trigger', 'Kernel panic'), ('true', 'sysrq-trigger')):
         said = failure_of(command)
-        check('is gone' in said and words in said, 'it is said: %s', said)
+        check('is gone' in said and words in said, 'wrong message: %s', said)
 
 
 if __name__ == '__main__':

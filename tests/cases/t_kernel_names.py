@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The kernel's events have the names, and their fields the names and kinds, that lttng-modules gives them:
-src/kernel/event/event_names.c, held against the headers of that package, for each of the recorded formats
-(src/kernel/t/lttng_events.txt, of Linux 6.18) of an event that both have.
+"""
+Kernel events and their fields have the names and types of lttng-modules. The cases compare
+src/kernel/event/event_names.c with that package's headers, for each event in both. The formats are those of Linux 6.18
+(src/kernel/t/lttng_events.txt).
 
-The headers come from /usr/src/lttng-modules-*, or out of Debian's package; without it the test is skipped. They are C
-that only its preprocessor understands: `gcc -E` goes through each with the kernel's version set, and what is left are
-calls of a few macros.
+The headers come from /usr/src/lttng-modules-*, or from Debian's package; without them the test is skipped. They are C
+for the preprocessor: `gcc -E` processes each with the kernel's version set and leaves calls of a few macros.
 """
 import functools
 import glob
@@ -22,15 +22,15 @@ from harness import Skip, check, finished, main  # noqa: E402
 HERE = os.path.dirname(os.path.abspath(__file__))
 FORMATS = os.path.join(HERE, '..', '..', 'src', 'kernel', 't', 'lttng_events.txt')
 SHOW = os.environ.get('WMK_SHOW_KERNEL_CLASSES', '')
-# The newest kernel that the package of Debian 12 knows the events of.
+# The newest kernel that the package of Debian 12 supports.
 VERSION = 6 << 16 | 3 << 8
 DEFINES = [
     'LTTNG_LINUX_VERSION_CODE=%d' % VERSION, 'LTTNG_KERNEL_VERSION(a,b,c)=((a)*65536+(b)*256+(c))', 'CONFIG_SMP',
     'LTTNG_KERNEL_RANGE(a,b,c,d,e,f)=(LTTNG_LINUX_VERSION_CODE>=LTTNG_KERNEL_VERSION(a,b,c)'
     '&&LTTNG_LINUX_VERSION_CODE<LTTNG_KERNEL_VERSION(d,e,f))'
 ] + ['LTTNG_%s_KERNEL_RANGE(...)=0' % who for who in ('RT', 'UBUNTU', 'RHEL', 'DEBIAN', 'FEDORA', 'SLE', 'UEK')]
-# What lttng-modules reads out of the kernel's structures, and the record does not hold; and fields that later kernels
-# have no more.
+# Fields that lttng-modules reads from kernel structures and not from the record, and fields that later kernels have
+# removed.
 NOT_RECORDED = {
     'btrfs_get_extent': {'orig_start', 'block_start', 'block_len', 'compress_type'},
     'ext4_discard_preallocations': {'needed'},
@@ -48,7 +48,7 @@ for name in ('', '_batched'):
     NOT_RECORDED['kmem_mm_page_free' + name] = {'page'}
 for name in ('net_dev_queue', 'net_if_receive_skb', 'net_if_rx'):
     NOT_RECORDED[name] = {'network_header_type', 'network_header'}
-# The kernel records a number of 8 bytes; and the address of a text that is in the kernel.
+# The kernel records a number of 8 bytes, and the address of a text in the kernel.
 OTHER_KIND = {('kvm_mmio', 'val'), ('rcu_utilization', 's')}
 KINDS = {
     'integer': {'number'}, 'enum': {'number', 'enum'}, 'string': {'string'}, 'array_text': {'text', 'string'},
@@ -62,7 +62,7 @@ def headers():
     if found:
         return found[-1]
     if not shutil.which('apt-get') or not shutil.which('dpkg-deb'):
-        raise Skip('there is no lttng-modules here, and no way to fetch it')
+        raise Skip('lttng-modules is not installed and cannot be fetched')
     where = os.path.join(os.path.abspath(os.environ.get('WMK_SCRATCH', 'build/tests/scratch')), 'lttng-modules')
     os.makedirs(where, exist_ok=True)
     if not glob.glob(where + '/*.deb'):
@@ -76,7 +76,7 @@ def headers():
 
 
 def arguments(text, at):
-    """Those of the call whose '(' is at `at`."""
+    """The arguments of the call with its '(' at `at`."""
     depth, current, out, quoted = 0, '', [], False
     for c in text[at:]:
         quoted ^= c == '"'
@@ -93,11 +93,11 @@ def arguments(text, at):
             current = ''
             continue
         current += c
-    raise ValueError('a call without an end')
+    raise ValueError('a call has no closing parenthesis')
 
 
 def without_inside(text):
-    """What stands in ctf_custom_field(): its name is all that counts."""
+    """Replace the content of ctf_custom_field(), because only its name counts."""
     while True:
         m = re.search(r'\bctf_custom_(type|code)\s*\(', text)
         if not m:
@@ -112,7 +112,7 @@ def without_inside(text):
 
 
 def fields_of(text):
-    """name -> (kind, where from)"""
+    """name -> (kind, source expression)"""
     fields, text = {}, without_inside(text)
     for m in re.finditer(r'\bctf_(\w+)\s*\(', text):
         a, kind = arguments(text,
@@ -126,7 +126,7 @@ def fields_of(text):
 
 @functools.lru_cache(maxsize=None)
 def theirs():
-    """(the kernel's name, theirs, fields) of each event."""
+    """(the kernel's name, lttng-modules' name, fields) of each event."""
     events, classes = [], {}
     for path in sorted(glob.glob(headers() + '/**/*.h', recursive=True)):
         with open(path, encoding='utf-8') as f:
@@ -159,15 +159,15 @@ def own_classes():
 
 def both():
     if not shutil.which('gcc'):
-        raise Skip('there is no gcc to go through headers with')
+        raise Skip('gcc is needed to preprocess the headers')
     pairs = [(name, fields, *event) for kernel, name, fields in theirs() for event in own_classes().get(kernel, [])]
-    check(len(pairs) > 250, 'only %d events that both have', len(pairs))
+    check(len(pairs) > 250, 'only %d events are in both', len(pairs))
     return pairs
 
 
 def event_names_equal_lttng(case):
     for name, _, system, our_name, _ in both():
-        check(name == our_name, '%s: %s is called %s', system, name, our_name)
+        check(name == our_name, '%s: %s has the name %s', system, name, our_name)
 
 
 def field_names_equal_lttng(case):
@@ -177,8 +177,8 @@ def field_names_equal_lttng(case):
 
 
 def field_kinds_equal_lttng(case):
-    # rwbs is a number of bits, and a text in the kernel's record; a value that analyses take as a number is no
-    # enumeration.
+    # rwbs is a number of bits in lttng-modules and a text in the kernel's record. A value that analyses read as a
+    # number is not an enumeration.
     checked = 0
     for name, fields, _, _, our_fields in both():
         for field, (kind, _) in fields.items():
@@ -190,8 +190,7 @@ def field_kinds_equal_lttng(case):
 
 
 def priority_offsets_are_in_the_table(case):
-    """That of priorities 100 is taken away is in the table wherever lttng-modules does it: the rules are read out of
-    event_names.c."""
+    """event_names.c subtracts 100 from each priority from which lttng-modules subtracts it."""
     with open(os.path.join(HERE, '..', '..', 'src', 'kernel', 'event', 'event_names.c'), encoding='utf-8') as f:
         rows = re.findall(r'\{ "sched", "([^"]*)", NULL, "([^"]*)" \}', f.read())
     wanted = 0

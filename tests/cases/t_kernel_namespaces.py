@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Namespaces x commands: what a command does in a PID, time, user or mount namespace is right, or refused in words."""
+"""Each command in each PID, time, user or mount namespace works correctly, or fails with a message."""
 import contextlib
 import json
 import os
@@ -13,8 +13,8 @@ from harness import Failure, Gate, Result, Skip, WAYMARK, check, communicated, f
 from control import SESSIOND  # noqa: E402
 from kernel import CALLS as ALL_CALLS, KCALLS, KernelWorld, kernel_main, need_kernel, patterns  # noqa: E402
 
-CALLS = ALL_CALLS[:2]           # each that is enabled takes the kernel a while
-AHEAD = 1000                     # seconds that the time namespace's clocks are ahead
+CALLS = ALL_CALLS[:2]           # the kernel takes long to enable each call
+AHEAD = 1000                     # offset of the time namespace's clocks in seconds
 SPACES = {
     'none': [],
     'pid': ['--pid', '--fork', '--mount-proc'],
@@ -26,7 +26,8 @@ SPACES = {
 }
 NUMBERS = 'its records have process numbers of the initial PID namespace'
 TRIPLES, TURNS = 4, 2
-# A child of the shell makes events and calls, then the shell executes the program that makes the others.
+# A child of the shell makes the user events and openat() calls, then the shell executes the program that makes the
+# other calls.
 PROGRAM = ['sh', '-c', '"$0" triples %d; exec "$0" calls 1 %d' % (TRIPLES, TURNS), KCALLS]
 KERNEL = ['-k', 'syscall:openat', '-k', 'sched_process_exec', *patterns(*CALLS)]
 SMALL = ['--no-statedump', '--subbuf-size', '64k', '--num-subbuf', '4']
@@ -37,7 +38,7 @@ def within(space):
 
 
 class Rows:
-    """Rows of a table; those that fail are named together."""
+    """Rows of a table; all failed rows are reported together."""
 
     def __init__(self):
         self.n, self.failed = 0, []
@@ -68,7 +69,7 @@ def has_user_events(found):
 
 
 def has_kernel_events(found, only):
-    """Those of the program, each with its name, between the program's own; `only`: no others."""
+    """The kernel records of the program have its name and lie between its user records. `only`: there are no others."""
     ours = [r for r in found if r[2].get('procname') == 'kcalls']
     for call in CALLS:
         for way in 'entry', 'exit':
@@ -79,7 +80,7 @@ def has_kernel_events(found, only):
     if only:
         names = {None, 'kcalls', 'sh', 'unshare', 'waymark'}
         others = [r for r in found if r[2].get('procname') not in names]
-        check(not others, 'there are %d records of others: %s', len(others), others[:4])
+        check(not others, '%d records of other programs: %s', len(others), others[:4])
     between, open_calls = None, 0
     for _, event, context, _ in found:
         if event == 'test:before':
@@ -89,12 +90,13 @@ def has_kernel_events(found, only):
             between = None
         elif between is not None and context.get('procname') == 'kcalls':
             between.add(event)
-    check(open_calls == TRIPLES, '%d calls lie between the events before and after them, not %d', open_calls, TRIPLES)
+    check(open_calls == TRIPLES, '%d calls are between the events around them, not %d', open_calls, TRIPLES)
 
 
 def in_time(found, begun):
     wrong = [(t, event) for t, event, _, _ in found if not begun - 1 <= t <= time.time() + 1]
-    check(found and not wrong, '%d of %d records have wrong times, as %s, %s', len(wrong), len(found), wrong[:1], begun)
+    check(found and not wrong, '%d of %d records have wrong times, for example %s; start at %s', len(wrong), len(found),
+          wrong[:1], begun)
 
 
 def ran(w, argv):
@@ -105,17 +107,17 @@ def ran(w, argv):
 
 
 def record(w, rows, command, options, outer=(), inner=(), words=None, number=[0]):
-    """One row: the program is recorded in whole, or it is said with these words why it is not."""
+    """One row: the program is recorded completely, or the command fails with these words."""
     number[0] += 1
     directory, begun = w.case.path('t%d' % number[0]), time.time()
     done = ran(w, [*outer, WAYMARK, 'record', *options, *SMALL, '-c', 'procname', '-o', directory,
                    '--', *inner, *PROGRAM])
     if words:
-        check(done.status == 1 and words in done.err, 'status %d, it is not said "%s": %s', done.status, words,
+        check(done.status == 1 and words in done.err, 'status %d, "%s" is not in the message: %s', done.status, words,
               done.err[-500:])
         return
     done.ok()
-    check(' 0 lost' in done.err, 'it is said: %s', done.err[-500:])
+    check(' 0 lost' in done.err, 'wrong message: %s', done.err[-500:])
     found = records(directory)
     in_time(found, begun)
     has_user_events(found)
@@ -123,7 +125,7 @@ def record(w, rows, command, options, outer=(), inner=(), words=None, number=[0]
         has_kernel_events(found, '-p' in options)
 
 
-# A record of the kernel has the program's own events as well.
+# A recording of the kernel has the program's user events as well.
 RECORDS = {
     'record --private': ['--private'], 'record': [],
     'record --private -k -p': ['--private', *KERNEL, '-p'], 'record -k -p': [*KERNEL, '-p'],
@@ -134,7 +136,7 @@ COVERED = {'none': ('record --private', 'record', 'record --private -k', 'record
 
 
 def commands_record_in_namespaces(case):
-    """`waymark record` in a namespace, by itself, or through a session daemon outside."""
+    """`waymark record` in a namespace, alone or through a session daemon outside."""
     rows = Rows()
     with KernelWorld(case) as w:
         for command, options in RECORDS.items():
@@ -148,7 +150,7 @@ def commands_record_in_namespaces(case):
 
 
 def applications_are_recorded_in_namespaces(case):
-    """The program is in a namespace, `waymark record` is not."""
+    """The program is in a namespace, and `waymark record` is outside."""
     rows = Rows()
     with KernelWorld(case) as w:
         for command in ('record --private -k -p', 'record -k -p'):
@@ -159,7 +161,7 @@ def applications_are_recorded_in_namespaces(case):
 
 
 def strace_runs_in_namespaces(case):
-    """`waymark strace`, by BPF and by events."""
+    """`waymark strace`, by BPF and by tracefs."""
     need_kernel()
     rows = Rows()
     for command in ['strace'], ['strace', '--no-bpf']:
@@ -170,11 +172,11 @@ def strace_runs_in_namespaces(case):
                 argv = [*within(space), WAYMARK, *command, '-f', '-ttt', '-e', ','.join(CALLS), *PROGRAM]
                 done = finished(argv, env=case.env, stdin=subprocess.DEVNULL, capture_output=True, text=True)
                 if refused:
-                    check(done.returncode == 1 and refused in done.stderr, 'status %d, it is said: %s', done.returncode,
+                    check(done.returncode == 1 and refused in done.stderr, 'status %d: %s', done.returncode,
                           done.stderr[-500:])
                     continue
                 calls = [line.split() for line in done.stderr.splitlines() if any(call + '(' in line for call in CALLS)]
-                check(len(calls) == TURNS * len(CALLS), '%d calls are shown, not %d: %s', len(calls),
+                check(len(calls) == TURNS * len(CALLS), '%d calls are printed, not %d: %s', len(calls),
                       TURNS * len(CALLS), done.stderr[-800:])
                 # (with -f each line begins with the thread)
                 times = [float(words[2] if words[0] == '[pid' else words[1]) for words in calls]
@@ -183,8 +185,8 @@ def strace_runs_in_namespaces(case):
     rows.end()
 
 
-# Two processes that wait for a word. One session has channels of the first, the other one is narrowed to it: by the
-# number that it has here.
+# Two processes that wait for input. One session has channels for the first one, and the other session tracks it, both
+# by its PID in the namespace.
 BY_NUMBER = """
 set -e
 mine() { read go <"$GATE"; exec "$KCALLS" triples 4; }
@@ -209,7 +211,7 @@ w destroy; w destroy "s$ROW"
 
 
 def process_ids_are_those_of_the_client(case):
-    """--pid, track and untrack: the process that has this number where the command is given."""
+    """--pid, track and untrack use the PIDs of the client's namespace."""
     rows = Rows()
     with KernelWorld(case) as w:
         for row, space in enumerate(SPACES):
@@ -238,7 +240,7 @@ def lists_are_complete_in_namespaces(case):
                                 (['list', '-k', 'sched_switch'], 'sched:sched_switch')):
                 with rows.row(' '.join(what), space):
                     done = ran(w, [*within(space), WAYMARK, *what]).ok()
-                    check(words in done.out, 'it lists: %s', done.out[-500:])
+                    check(words in done.out, 'the list has: %s', done.out[-500:])
         program.end()
     rows.end()
 
@@ -246,14 +248,14 @@ def lists_are_complete_in_namespaces(case):
 OUTSIDE = 'cannot translate process numbers'
 MOUNT_PROC = '/proc belongs to another PID namespace'
 DAEMONS = {
-    # What is said where a process is named by its number; where the kernel is recorded.
+    # Expected message for a PID; expected message for a recording of the kernel.
     'pid': (OUTSIDE, NUMBERS), 'pid, /proc of its parent': (MOUNT_PROC, NUMBERS), 'time': (None, None),
     'user': (None, None), 'user, root mapped': (None, None), 'mount': (None, None),
 }
 
 
 def daemons_record_in_namespaces(case):
-    """The session daemon is in a namespace, its clients are outside."""
+    """The session daemon is in a namespace, and its clients are outside."""
     rows = Rows()
     for space, (numbers, kernel) in DAEMONS.items():
         world = KernelWorld(case, name='home%d' % rows.n, daemon=False)
@@ -268,14 +270,14 @@ def daemons_record_in_namespaces(case):
                 with rows.row(' '.join(command), 'daemon: ' + space):
                     w('create', 'one')
                     done = w(*command, os.getpid(), status=1 if numbers else 0)
-                    check(not numbers or numbers in done.err, 'it is said: %s', done.err)
+                    check(not numbers or numbers in done.err, 'wrong message: %s', done.err)
                     w('destroy', 'one')
             with rows.row('enable-event -k', 'daemon: ' + space):
                 w('create', 'one')
                 done = w('enable-event', '-k', 'sched_switch', status=1 if kernel else 0)
-                check(not kernel or kernel in done.err, 'it is said: %s', done.err)
+                check(not kernel or kernel in done.err, 'wrong message: %s', done.err)
                 done = w('list', '-k', 'sched_switch')
-                check(not kernel or kernel in done.out, 'it lists: %s', done.out)
+                check(not kernel or kernel in done.out, 'the list has: %s', done.out)
                 w('destroy', 'one')
             w('-n', 'destroy', '--all', status=None)
             check(daemon.poll() is None, 'the daemon has ended')
@@ -283,7 +285,7 @@ def daemons_record_in_namespaces(case):
 
 
 def hidden_directories_are_named(case):
-    """A directory that one of both does not see is named."""
+    """A directory that only one of client and daemon sees is named in the message."""
     mounted = ['unshare', '--mount', 'sh', '-ec', 'mount -t tmpfs none "$0"; exec "$@"']
     hidden = case.path('hidden')
     os.mkdir(hidden)
@@ -294,30 +296,30 @@ def hidden_directories_are_named(case):
                 with rows.row(' '.join(command), 'mount'):
                     program = ['--', 'true'] if command[0] == 'record' else []
                     done = ran(w, [*mounted, hidden, WAYMARK, *command, os.path.join(hidden, below), *program])
-                    check(done.status == 1 and 'the client has other mounts' in done.err, 'status %d, it is said: %s',
+                    check(done.status == 1 and 'the client has other mounts' in done.err, 'status %d: %s',
                           done.status, done.err)
-                    check(not os.listdir(hidden), 'there is %s', os.listdir(hidden))
+                    check(not os.listdir(hidden), 'files were created: %s', os.listdir(hidden))
         with rows.row('create -o, seen by both', 'mount'):
             ran(w, [*mounted, hidden, WAYMARK, 'create', 'two', '-o', case.path('seen')]).ok()
-        # (it lives until it has been looked at)
+        # (the program runs until the notification has been handled)
         with rows.row('record --private', 'program: mount'), contextlib.closing(Gate(case.path('gate'))) as gate:
             script = 'mount -t tmpfs none "$WAYMARK_RUNDIR"; "$0" forever & read go <"$1"; kill $!; wait $! || :'
             child = case.start([*mounted[:-1], script, case.program('procs'), gate.path])
             w.wait(lambda: any(begun > 6000 for begun, _ in case.ledger.read().values()), 'the program to have run')
             gate()
             done = case.finish(child).ok()
-            check([one['why'] for one in done.summary['not_followed']] == ['mounts'], 'it is said: %s', done.summary)
+            check([one['why'] for one in done.summary['not_followed']] == ['mounts'], 'wrong message: %s', done.summary)
     rows.end()
 
 
 def missing_threads_are_explained(case):
-    """Behind `unshare --pid` without --fork no threads can be started, which is said."""
+    """After `unshare --pid` without --fork no thread can be started, and the message names --fork."""
     rows = Rows()
     for argv in ([WAYMARK, 'record', '--private', '-o', case.path('none'), '--', 'true'],
                  [SESSIOND, '--rundir', case.short('run')]):
         with rows.row(os.path.basename(argv[0]), 'pid, without a fork'):
             done = finished(['unshare', '--pid', *argv], env=case.env, capture_output=True, text=True)
-            check(done.returncode == 1 and '--fork' in done.stderr, 'status %d, it is said: %s', done.returncode,
+            check(done.returncode == 1 and '--fork' in done.stderr, 'status %d: %s', done.returncode,
                   done.stderr)
     rows.end()
 
@@ -331,7 +333,7 @@ def cases_of(*cases):
 
 
 def skipped(_case):
-    raise Skip('namespaces cannot be made here')
+    raise Skip('namespaces cannot be created here')
 
 
 if __name__ == '__main__':

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Probes as a user types them: `enable-event -k --userspace-probe` at functions and SDT probes of a program that says
-what a record must say, with filters, off and on, in several sessions, behind a killed daemon, saved and loaded. (The
-kernel's own functions: t_kernel_machine.py, whose kernel has such probes.)"""
+"""
+`enable-event -k --userspace-probe` at functions and SDT probes of a program that prints the expected records. With
+filters, disabled and enabled, in several sessions, after a daemon's crash, saved and loaded. (t_kernel_machine.py tests
+probes in kernel functions, because its kernel has them.)
+"""
 import os
 import re
 import signal
@@ -26,9 +28,9 @@ class ProbesWorld(KernelWorld):
         super().__init__(case)
         for path in (LIBRARY, PROGRAM):
             if not os.path.exists(path):
-                raise Skip('the program that is probed was not built: %s' % path)
+                raise Skip('the probed program was not built: %s' % path)
         if not os.path.exists(TRACING + '/uprobe_events'):
-            raise Skip('this kernel has no probes of programs')
+            raise Skip('this kernel has no uprobes')
 
     def probe(self, session, name, place, *more, status=0, of='userspace-probe'):
         return self('enable-event', '-k', '-s', session, '-c', 'kernel', '--' + of, place, name, *more, status=status)
@@ -40,7 +42,7 @@ class ProbesWorld(KernelWorld):
             self('add-context', '-k', '-s', session, '-c', 'kernel', '-t', 'pid', '-t', 'procname')
 
     def probed(self, program=PROGRAM, turns=ROUNDS):
-        """What it prints: [(event, {field: value})]; a value is a number or a text."""
+        """The records that the program prints: [(event, {field: value})]; a value is a number or a text."""
         child = self.run([program, str(turns)], stdout=subprocess.PIPE, text=True)
         said = communicated(child)[0]
         self.wait_end(child)
@@ -53,11 +55,11 @@ class ProbesWorld(KernelWorld):
 
     def close(self):
         super().close()
-        check(not self.left(), 'probes are left in the kernel: %s', self.left())
+        check(not self.left(), 'probes remain in the kernel: %s', self.left())
 
 
 def recorded(trace, name, fields):
-    """As the program would print it."""
+    """The trace's records in the form that the program prints."""
     found = []
     for r in trace.named(name):
         one = {}
@@ -69,17 +71,19 @@ def recorded(trace, name, fields):
 
 
 def all_there(trace, printed, *names):
-    """The records of these names are what the program printed, in its order."""
+    """The records of these names equal those that the program printed, in its order."""
     for name in names:
         made = [p for p in printed if p[0] == name]
-        check(made, 'the program made no %s', name)
+        check(made, 'the program printed no %s', name)
         found = recorded(trace, name, made[0][1])
-        check(found == made, '%s: recorded are\n%s\nmade were\n%s', name, found, made)
+        check(found == made, '%s: recorded\n%s\nexpected\n%s', name, found, made)
 
 
 def function_probes_record_arguments_and_results(case):
-    """At the entry with arguments, at the return with what it returns; of a program, however it is built, and of a
-    library."""
+    """
+    At a function's entry with arguments, and at its return with the result; in a program of each build, and in a
+    library.
+    """
     with ProbesWorld(case) as w:
         for build in ('o0', 'o0-nopie', 'o2', 'o2-nopie'):
             program = os.path.join(BUILT, 'probed-' + build)
@@ -92,17 +96,17 @@ def function_probes_record_arguments_and_results(case):
             trace = w.destroyed(build)
             all_there(trace, printed, 'checkout', 'checkout_return', 'library')
             check(len(trace.records) == 3 * ROUNDS, '%s: %d records', build, len(trace.records))
-            check({text(r.context, 'procname') for r in trace.records} == {'probed-' + build}, '%s: of others: %s',
-                  build, trace.records[:3])
+            check({text(r.context, 'procname') for r in trace.records} == {'probed-' + build},
+                  '%s: records of other programs: %s', build, trace.records[:3])
             entries = [r for r in trace.records if r.name.startswith('checkout')]
             check([r.name for r in entries] == ['checkout', 'checkout_return'] * ROUNDS, '%s: the order is %s', build,
                   [r.name for r in entries])
 
 
 def sdt_probes_record_all_arguments(case):
-    """All arguments, two places of one probe, two kinds of one name, one behind a semaphore which the program asks."""
+    """All arguments; two places of one probe; two argument types of one name; a probe with a semaphore."""
     with ProbesWorld(case) as w:
-        check('guarded' not in dict(w.probed()), 'the semaphore is up before anybody records')
+        check('guarded' not in dict(w.probed()), 'the semaphore is set before the recording')
         w.begun('one')
         w.probe('one', 'order', ORDER)
         w.probe('one', 'odd', 'sdt:%s:wmkt:odd' % PROGRAM)
@@ -111,13 +115,12 @@ def sdt_probes_record_all_arguments(case):
         printed = w.probed()
         trace = w.destroyed('one')
         all_there(trace, printed, 'order', 'odd', 'odd_2', 'guarded')
-        check(len(trace.records) == 5 * ROUNDS, 'there are %d records', len(trace.records))
-        check('guarded' not in dict(w.probed()), 'the semaphore is up behind the session')
+        check(len(trace.records) == 5 * ROUNDS, 'the trace has %d records', len(trace.records))
+        check('guarded' not in dict(w.probed()), 'the semaphore is still set after the session')
 
 
 def filters_of_probes_select_records(case):
-    """Of one rule; of two rules for one place, which then has the records that either wants; by fields, texts,
-    contexts."""
+    """One rule; two rules for one place, which record what either selects; by fields, texts and contexts."""
     wanted = {
         'number': (['arg1 >= 3 && arg1 < 1000'], lambda f: 3 <= int(f['arg1']) < 1000),
         'text': (['who == "Ada"'], lambda f: f['who'] == '"Ada"'),
@@ -136,13 +139,14 @@ def filters_of_probes_select_records(case):
         for session, (texts, wants) in wanted.items():
             trace = w.destroyed(session)
             made = [p for p in printed if wants(p[1])]
-            check(session == 'nothing' or 0 < len(made) < len(printed), '%s: the filter asks nothing', session)
+            check(session == 'nothing' or 0 < len(made) < len(printed), '%s: the filter selects all or no records',
+                  session)
             found = recorded(trace, 'order', printed[0][1])
-            check(found == made, '%s: recorded are\n%s\nof those made are wanted\n%s', texts, found, made)
+            check(found == made, '%s: recorded\n%s\nexpected\n%s', texts, found, made)
 
 
 def invalid_probe_filters_are_refused(case):
-    """What is wrong with it is told when it is typed, and no rule is left."""
+    """An invalid filter is refused by the command, and no rule remains."""
     with ProbesWorld(case) as w:
         w.begun('one')
         w.probe('one', 'order', ORDER, '--filter', 'arg1 == 1 && whom == "Ada"', status=1).prints('whom', 'near is who')
@@ -150,13 +154,13 @@ def invalid_probe_filters_are_refused(case):
         w.probe('one', 'order', ORDER, '--filter', 'arg1 ==', status=1).prints('column')
         w.probe('one', 'order', ORDER, '--filter', '$ctx.procnam == "x"', status=1).prints('procname')
         w.probe('one', 'order', ORDER, '--filter', '$ctx.prio > 3', status=1).prints('does not record this context')
-        check(not w.left(), 'probes that were tried are left: %s', w.left())
+        check(not w.left(), 'probes of refused rules remain: %s', w.left())
         (channel,) = w.session('one')['channels']
-        check(not any(r['enabled'] for r in channel['rules']), 'rules are left: %s', channel['rules'])
+        check(not any(r['enabled'] for r in channel['rules']), 'rules remain: %s', channel['rules'])
 
 
 def disabled_probe_is_not_recorded(case):
-    """And a filter that is added while it records."""
+    """A probe is disabled, and a filter is added during recording."""
     with ProbesWorld(case) as w:
         w.begun('one')
         w.probe('one', 'order', ORDER, '--filter', 'arg1 < 2')
@@ -173,11 +177,11 @@ def disabled_probe_is_not_recorded(case):
         made = [p for p in first if p[0] == 'order' and int(p[1]['arg1']) < 2]
         made += [p for p in second if p[0] == 'order' and (int(p[1]['arg1']) < 2 or p[1]['arg1'] == '1005')]
         found = recorded(trace, 'order', made[0][1])
-        check(found == made, 'recorded are\n%s\nwanted\n%s', found, made)
+        check(found == made, 'recorded\n%s\nexpected\n%s', found, made)
 
 
 def sessions_of_one_name_have_their_own_probes(case):
-    """Each has its own probe, and takes only that away."""
+    """Each session has its own probe and removes only that one."""
     with ProbesWorld(case) as w:
         w.begun('one', 'two')
         w.probe('one', 'order', ORDER)
@@ -191,7 +195,7 @@ def sessions_of_one_name_have_their_own_probes(case):
         trace = w.destroyed('two')
         made = [('order', f) for name, f in first + second if name == 'checkout']
         found = recorded(trace, 'order', made[0][1])
-        check(found == made, 'recorded are\n%s\nmade were\n%s', found, made)
+        check(found == made, 'recorded\n%s\nexpected\n%s', found, made)
 
 
 def wanted_of_both(printed):
@@ -199,8 +203,9 @@ def wanted_of_both(printed):
 
 
 def probes_survive_restart_and_save(case):
-    """The next one goes on with the same probes, filters in force; so does a session that was saved, in another
-    daemon."""
+    """
+    After a restart the session continues with the same probes and filters. A saved session does so after it is loaded.
+    """
     with ProbesWorld(case) as w:
         w.begun('one')
         w.probe('one', 'order', ORDER, '--filter', 'arg1 >= 1000')
@@ -210,7 +215,7 @@ def probes_survive_restart_and_save(case):
         os.kill(w.sessiond(), signal.SIGKILL)
         w.wait(lambda: not w.sessiond(), 'the daemon to be gone')
         before += w.probed()
-        w('list', 'one')                          # (it starts the next one)
+        w('list', 'one')                          # (starts the next daemon)
         before += w.probed()
         w.probe('one', 'order', ORDER, '--filter', 'arg1 == 3')
         behind = w.probed()
@@ -219,16 +224,16 @@ def probes_survive_restart_and_save(case):
         all_there(trace, before + behind, 'guarded')
         made = [p for p in before if p[0] == 'order' and int(p[1]['arg1']) >= 1000] + wanted_of_both(behind)
         found = recorded(trace, 'order', made[0][1])
-        check(found == made, 'recorded are\n%s\nwanted\n%s', found, made)
+        check(found == made, 'recorded\n%s\nexpected\n%s', found, made)
         w('load', '-i', case.path('saved'))
         w('start', 'one')
         made = wanted_of_both(w.probed())
         found = recorded(w.destroyed('one'), 'order', made[0][1])
-        check(found == made, 'of the loaded session recorded are\n%s\nwanted\n%s', found, made)
+        check(found == made, 'the loaded session recorded\n%s\nexpected\n%s', found, made)
 
 
 def invalid_probes_are_refused(case):
-    """Each in a sentence that helps."""
+    """Each message names the remedy."""
     with ProbesWorld(case) as w:
         w.begun('one')
         w.probe('one', 'x', PROGRAM + ':probed_chekout', status=1).prints('probed_checkout')
@@ -239,7 +244,7 @@ def invalid_probes_are_refused(case):
         w('enable-event', '-s', 'one', '--userspace-probe', CHECKOUT, 'x', status=None).prints('--kernel')
         if not os.path.exists(TRACING + '/kprobe_events'):
             w.probe('one', 'x', 'vfs_read', of='probe', status=1).prints('CONFIG_KPROBE_EVENTS')
-        check(not w.left(), 'probes are left: %s', w.left())
+        check(not w.left(), 'probes remain: %s', w.left())
 
 
 if __name__ == '__main__':

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""--max-size of a session with user and kernel channels: both consumer daemons, and metadata, have one budget."""
+"""--max-size of a session with user and kernel channels: both consumer daemons and the metadata share one budget."""
 import os
 import signal
 import sys
@@ -14,7 +14,8 @@ MAX = 600 << 10
 USER = ['--subbuf-size', '4k', '--num-subbuf', '64']
 KERNEL = ['--subbuf-size', '16k', '--num-subbuf', '64', '--syscall-arguments', 'none']
 CPUS = os.cpu_count() or 1
-# A packet without records, and the head of an index, may be above the size: of each stream, here at most two for a CPU.
+# A packet without records, and the header of an index, may exceed the size: for each stream, here at most two for a
+# CPU.
 SLACK = 3 * CPUS * 256
 
 
@@ -27,7 +28,7 @@ def in_kernel(path):
 
 
 def begin(w, name, *rotation, size=MAX):
-    """A session with a user and a kernel channel, and the directory of its trace."""
+    """A session with a user and a kernel channel. Returns the directory of its trace."""
     w('create', name, '--no-statedump', '--max-size', str(size))
     w('enable-channel', '-s', name, 'user', *USER, *rotation)
     w('enable-event', '-s', name, '-c', 'user', 'test:*')
@@ -36,7 +37,7 @@ def begin(w, name, *rotation, size=MAX):
 
 
 def record(w, program, n=500):
-    """More of both domains."""
+    """Make more records in both domains."""
     program('emit %d' % n)
     w.calls(1, n // 10)
 
@@ -46,7 +47,7 @@ def is_full(w, name):
 
 
 def check_counts(w, name):
-    """Stopped and destroyed: the readers see the records that are counted, and as many lost ones."""
+    """Stop and destroy the session: the readers see the counted records and the same number of lost ones."""
     trace = w.destroyed(name, lossy=True)
     check(trace.counts['lost'] == trace.lost, '%s counts %s, the trace reports %d lost', name, trace.counts, trace.lost)
     causes = sum(trace.counts[k]
@@ -79,7 +80,7 @@ def kill(w, which, program):
 
 @limit(180)
 def both_domains_share_one_size(case):
-    """Also when a daemon is killed once; each is in turn."""
+    """The budget also holds if a daemon is killed once. Each daemon is killed in turn."""
     with KernelWorld(case) as w:
         program = w.scripted()
         for victim in (None, user_consumer_daemon, kernel_consumer_daemon, session_daemon):
@@ -98,31 +99,34 @@ def both_domains_share_one_size(case):
             user, kernel = in_files(path) - in_kernel(path), in_kernel(path)
             check(user > MAX // 20 and kernel > MAX // 20, '%s: %d bytes of user channels, %d of kernel channels', name,
                   user, kernel)
-            check(user + kernel <= MAX + SLACK, '%s: %d bytes of %d are there', name, user + kernel, MAX)
-            # a packet of each stream, at most, found no room
+            check(user + kernel <= MAX + SLACK, '%s: the trace has %d bytes, --max-size is %d', name, user + kernel,
+                  MAX)
+            # at most one packet of each stream did not fit
             check(user + kernel >= MAX - CPUS * ((4 + 16) << 10) - (16 << 10), '%s stopped at %d bytes', name,
                   user + kernel)
             check_counts(w, name)
-            check(in_files(path) <= MAX + SLACK, '%s: %d bytes of %d are there at the end', name, in_files(path), MAX)
+            check(
+                in_files(path) <= MAX + SLACK, '%s: at the end the trace has %d bytes, --max-size is %d', name,
+                in_files(path), MAX)
         program.end()
 
 
 @limit(120)
 def files_in_rotation_share_the_size(case):
-    """Files of both domains that fit into the size replace each other, and the session continues."""
+    """Files of both domains replace each other within the size, and the session continues."""
     with KernelWorld(case) as w:
         program = w.scripted()
         path = begin(w, 'rotates', '--tracefile-size', '32k', '--tracefile-count', '2', size=MAX + CPUS * (128 << 10))
         def replaced():
             record(w, program)
-            check(in_files(path) <= MAX + CPUS * (128 << 10) + SLACK, '%d bytes are there', in_files(path))
+            check(in_files(path) <= MAX + CPUS * (128 << 10) + SLACK, 'the trace has %d bytes', in_files(path))
             return w.session('rotates')['counts']['records'] > 20000
         w.wait(replaced, 'files to be replaced')
-        check(w.session('rotates')['active'], 'it stopped: %s', w.session('rotates'))
+        check(w.session('rotates')['active'], 'the session stopped: %s', w.session('rotates'))
         for which in (user_consumer_daemon, kernel_consumer_daemon):
             kill(w, which, program)
             record(w, program)
-        check(w.session('rotates')['active'], 'it stopped after a restart: %s', w.session('rotates'))
+        check(w.session('rotates')['active'], 'the session stopped after a restart: %s', w.session('rotates'))
         w('destroy', 'rotates')
         program.end()
 

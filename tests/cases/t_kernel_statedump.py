@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The state of the machine in a kernel trace: what a process that does nothing has is there once, read by two readers;
-beside it calls are recorded, each."""
+"""
+The state dump in a kernel trace: everything of an idle process is in it once, for two readers. All system calls made
+beside it are recorded.
+"""
 import collections
 import contextlib
 import json
@@ -19,7 +21,7 @@ from traces import group_of  # noqa: E402
 
 EVENTS = 'lttng_statedump_'
 CALLS = 20000
-# Does nothing, with threads of this name, these files open and one of them mapped.
+# An idle program, with threads of this name, these files open, and one of them mapped.
 IDLE = '''
 import ctypes, mmap, sys, threading
 files = [open(path, 'w+b') for path in sys.argv[1:]]
@@ -37,12 +39,12 @@ print('ready', flush=True)
 sys.stdin.readline()
 ended.set()
 '''
-# Of a system call that hardly anybody makes.
+# Calls a rarely used system call.
 CALLER = 'import os, sys\nfor _ in range(int(sys.argv[1])): os.sched_getscheduler(0)\nprint(os.getpid())'
 
 
 class Idle:
-    """Such a process, and what /proc says of it."""
+    """An idle process, and its state in /proc."""
 
     def __init__(self, case):
         self.paths = [case.path('open-%d' % i) for i in range(5)]
@@ -71,7 +73,7 @@ class Idle:
         self.child.stdout.close()
 
     def is_once(self, dump):
-        """In one dump, a list of (event, fields)."""
+        """The process is once in the dump, a list of (event, fields)."""
         def of(event, **wanted):
             return [f for e, f in dump if e == event and all(f[k] == v for k, v in wanted.items())]
 
@@ -84,7 +86,7 @@ class Idle:
             tids = sorted(f['tid'] for f in of('process_%s_ns' % kind, ns_inum=inode) if f['tid'] in self.threads)
             check(
                 set(tids) <= set(self.threads) and self.pid in tids and len(tids) == len(set(tids)),
-                'of namespace %s: %s', kind, tids)
+                'namespace %s: %s', kind, tids)
         files = sorted((f['fd'], f['filename']) for f in of('file_descriptor', file_table_address=self.pid))
         check(files == sorted(self.files.items()), 'files: %s, not %s', files, self.files)
         maps = sorted((f['start'], f['end']) for f in of('vm_map', pid=self.pid))
@@ -92,12 +94,12 @@ class Idle:
 
 
 def by_view(path, lost=0):
-    """[(time, event, context, fields)] as `waymark view` shows them, which tells of so many that are lost."""
+    """[(time, event, context, fields)] as `waymark view` shows them. It must report `lost` records as lost."""
     done = finished([WAYMARK, 'view', '--json', path], capture_output=True, text=True, timeout=240, errors='replace')
     check(done.returncode == 0 and (lost or not done.stderr), 'waymark view: status %d: %s', done.returncode,
           done.stderr[-500:])
     check(
-        sum(map(int, re.findall(r'discarded (\d+) event', done.stderr))) == lost, 'waymark view says: %s',
+        sum(map(int, re.findall(r'discarded (\d+) event', done.stderr))) == lost, 'waymark view printed: %s',
         done.stderr[-500:])
     for line in done.stdout.splitlines():
         r = json.loads(line)
@@ -124,13 +126,13 @@ def by_babeltrace(path):
 
 
 def dumps_of(records):
-    """The dumps in the order of their records, each from its start to its end."""
+    """The state dumps in the order of their records, each from its start to its end."""
     found, inside = [], False
     for event, fields in records:
         if not event.startswith(EVENTS):
             continue
         event = event[len(EVENTS):]
-        check(inside != (event == 'start'), '%s where it cannot be', event)
+        check(inside != (event == 'start'), '%s at a wrong place', event)
         if event == 'start':
             inside = True
             found.append([])
@@ -143,18 +145,20 @@ def dumps_of(records):
 
 
 def read(case, path, pids, n_dumps, idle):
-    """By both readers: so many dumps, in each the idle process, and of each of the callers all its calls, entry and
-    exit."""
+    """
+    Both readers show `n_dumps` dumps, the idle process in each, and the entry and exit of each call of each caller.
+    """
     for reader in (by_view, by_babeltrace):
         records = list(reader(path))
         times = [time for time, *_ in records]
-        check(times == sorted(times), '%s: times go back', reader.__name__)
+        check(times == sorted(times), '%s: times decrease', reader.__name__)
         dumps = dumps_of((event, fields) for _, event, _, fields in records)
         check(len(dumps) == n_dumps, '%s: %d dumps, not %d', reader.__name__, len(dumps), n_dumps)
         for dump in dumps:
             idle.is_once(dump)
         contexts = {c['pid'] for _, event, c, _ in records if event.startswith(EVENTS)}
-        check(contexts == ({-1} if n_dumps else set()), '%s: the dump is %s\'s', reader.__name__, contexts)
+        check(contexts == ({-1} if n_dumps else set()), '%s: the dump has the PIDs %s, not -1', reader.__name__,
+              contexts)
         for pid in pids:
             for side in ('entry', 'exit'):
                 n = sum(event == 'syscall_%s_sched_getscheduler' % side and c['pid'] == pid
@@ -164,29 +168,31 @@ def read(case, path, pids, n_dumps, idle):
 
 
 def call():
-    """A process that makes so many calls. Its number."""
+    """A process that makes CALLS calls. Returns its PID."""
     return int(finished([sys.executable, '-c', CALLER, str(CALLS)], capture_output=True, text=True).stdout)
 
 
 def need_tracefs():
     if os.geteuid() != 0 or not os.path.exists('/sys/kernel/tracing/instances'):
-        raise Skip('the kernel\'s tracers are not ours to use here')
+        raise Skip('tracefs is not accessible here')
     need('babeltrace2')
 
 
 def state_dump_is_in_a_private_record(case):
-    """`waymark record --private`: the dump is beside the program, and there when it has ended."""
+    """`waymark record --private`: the dump is made while the program runs, and complete when it has ended."""
     need_tracefs()
     with Idle(case) as idle:
         result = case.record([sys.executable, '-c', CALLER, str(CALLS)], ['-k', 'syscall:sched_getscheduler']).ok()
         check(result.summary['lost'] == 0, '%s', result.summary)
         n = read(case, os.path.join(result.directory, 'kernel'), [int(result.out.split()[0])], 1, idle)
-        check(result.summary['records'] == n, 'the summary says %d records, there are %d', result.summary['records'], n)
+        check(result.summary['records'] == n, 'the summary has %d records, the trace %d', result.summary['records'], n)
 
 
 def state_dump_does_not_record_itself(case):
-    """What the thread does that dumps is the tracer's own: no records of that, though it is gone when they are read.
-    Those of programs are there."""
+    """
+    System calls of the state dump's thread are the tracer's own and are not recorded, although the thread has ended
+    when they are drained. Those of applications are recorded.
+    """
     need_tracefs()
     options = [
         '-k', 'syscall:openat', '-k', 'sched_switch', '-k', 'syscall:sched_getscheduler', '--syscall-arguments', 'none',
@@ -201,19 +207,19 @@ def state_dump_does_not_record_itself(case):
             for _, event, c, _ in by_view(os.path.join(path, 'kernel')):
                 opened[c.get('procname')] += event == 'syscall_entry_openat'
                 made += event == 'syscall_entry_sched_getscheduler' and c['pid'] == pid
-            check(made == CALLS, 'there are %d calls', made)
+            check(made == CALLS, 'the trace has %d calls', made)
             check(not opened['wmk-dump'], 'the dump is recorded: %s', opened)
 
 
 def no_statedump_suppresses_the_state_dump(case):
-    """`record --no-statedump`: no state, of the kernel or of a program, in this process and through the daemons."""
+    """`record --no-statedump`: no state of the kernel or of applications, without and with the daemons."""
     need_tracefs()
     options = ['-k', 'syscall:sched_getscheduler', '--no-statedump']
     with Idle(case) as idle:
         result = case.record([sys.executable, '-c', CALLER, str(CALLS)], options).ok()
         check(result.summary['state_dump'] == 0, '%s', result.summary)
         n = read(case, os.path.join(result.directory, 'kernel'), [int(result.out.split()[0])], 0, idle)
-        check(result.summary['records'] == n, 'the summary says %d records, there are %d', result.summary['records'], n)
+        check(result.summary['records'] == n, 'the summary has %d records, the trace %d', result.summary['records'], n)
         with World(case) as w:
             w('list')
             said = w('record', *options, '-o', case.path('through'), '--', sys.executable, '-c', CALLER, str(CALLS)).out
@@ -224,7 +230,7 @@ def no_statedump_suppresses_the_state_dump(case):
             w('list')
             w('record', *private, '--no-statedump', '-o', path, '--', program, 'count', '1', '100')
             names = collections.Counter(event for _, event, _, _ in by_view(path))
-            check(dict(names) == {'test:seq': 100}, 'of a program, the records are %s', names)
+            check(dict(names) == {'test:seq': 100}, 'the records of the application are %s', names)
 
 
 def begin(w):
@@ -235,7 +241,7 @@ def begin(w):
 
 
 def state_dump_is_made_at_start_and_on_request(case):
-    """At each start, and on request; with what was recorded meanwhile."""
+    """At each start, and on request, together with the records made meanwhile."""
     need_tracefs()
     with World(case) as w, Idle(case) as idle:
         begin(w)
@@ -250,12 +256,12 @@ def state_dump_is_made_at_start_and_on_request(case):
         check(is_now['counts']['lost'] == 0, '%s', is_now['counts'])
         w('destroy')
         n = read(case, os.path.join(is_now['path'], 'kernel'), pids, 3, idle)
-        check(is_now['counts']['records'] == n, 'the session says %d records, there are %d',
+        check(is_now['counts']['records'] == n, 'the session has %d records, the trace %d',
               is_now['counts']['records'], n)
 
 
 def clear_repeats_the_state_dump(case):
-    """What is forgotten is dumped anew, in a session that records."""
+    """clear in an active session makes a new state dump."""
     need_tracefs()
     with World(case) as w, Idle(case) as idle:
         begin(w)
@@ -269,14 +275,14 @@ def clear_repeats_the_state_dump(case):
 
 
 def kill_consumer(w):
-    """Killed, and another one is there."""
+    """Kill the consumer daemon, and wait for its successor."""
     before = w.kernel_consumerd()
     os.kill(before, signal.SIGKILL)
     w.wait(lambda: w.kernel_consumerd() not in (None, before), 'another consumer for the kernel')
 
 
 def incomplete_state_dump_is_repeated(case):
-    """A dump that is whole is not made again. One that is not, is: then it begins anew, behind what there is."""
+    """A complete state dump is not repeated. An incomplete one is made again after the existing records."""
     need_tracefs()
     with World(case) as w, Idle(case) as idle:
         begin(w)
@@ -285,7 +291,7 @@ def incomplete_state_dump_is_repeated(case):
         kill_consumer(w)
         is_now = w.session('one')
         n = read(case, os.path.join(is_now['path'], 'kernel'), [], 1, idle)
-        check(is_now['counts']['records'] == n, 'the session says %d records, there are %d',
+        check(is_now['counts']['records'] == n, 'the session has %d records, the trace %d',
               is_now['counts']['records'], n)
         w('start')
         kill_consumer(w)
@@ -294,15 +300,15 @@ def incomplete_state_dump_is_repeated(case):
         w('destroy')
         records = [(event, fields) for _, event, _, fields in by_view(os.path.join(is_now['path'], 'kernel'))]
         starts = [i for i, (event, _) in enumerate(records) if event == EVENTS + 'start']
-        check(len(starts) in (2, 3), '%d dumps were begun', len(starts))
-        check(is_now['counts']['records'] == len(records), 'the session says %d records, there are %d',
+        check(len(starts) in (2, 3), '%d dumps were started', len(starts))
+        check(is_now['counts']['records'] == len(records), 'the session has %d records, the trace %d',
               is_now['counts']['records'], len(records))
-        check(len(dumps_of(records[starts[-1]:])) == 1, 'the last dump is not whole')
+        check(len(dumps_of(records[starts[-1]:])) == 1, 'the last dump is incomplete')
         idle.is_once(dumps_of(records[starts[-1]:])[0])
 
 
 def killed_session_daemon_keeps_the_state_dump(case):
-    """Another one finds the dump there."""
+    """The next session daemon finds the state dump of the killed one."""
     need_tracefs()
     with World(case) as w, Idle(case) as idle:
         begin(w)
@@ -316,7 +322,7 @@ def killed_session_daemon_keeps_the_state_dump(case):
 
 
 def complete_state_dump_is_not_repeated(case):
-    """Behind a dump that is whole, in a session that goes on: it is not made again."""
+    """After the crash of both daemons a complete dump is not repeated in an active session."""
     need_tracefs()
     with World(case) as w, Idle(case) as idle:
         begin(w)
@@ -334,13 +340,13 @@ def complete_state_dump_is_not_repeated(case):
         is_now = w.stop('one')
         w('destroy')
         n = read(case, path, [pid], 1, idle)
-        check(is_now['counts']['records'] == n, 'the session says %d records, there are %d',
+        check(is_now['counts']['records'] == n, 'the session has %d records, the trace %d',
               is_now['counts']['records'], n)
 
 
 @contextlib.contextmanager
 def many_files(n):
-    """They are open in this process, so that a dump has at least so many records."""
+    """Open files in this process, so that a dump has at least that many records."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(n + 100, hard)), hard))
     opened = []
@@ -355,23 +361,23 @@ def many_files(n):
 
 
 def unwritten_state_dump_records_are_counted(case):
-    """What of the dump cannot be written is counted."""
+    """Records of the dump that cannot be written are counted."""
     need_tracefs()
     place = case.path('small')
     os.mkdir(place)
     if subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=128k', 'wmkt-dump', place],
                       stderr=subprocess.DEVNULL).returncode:
-        raise Skip('no file system can be mounted here')
+        raise Skip('mount is not permitted here')
     try:
         with Idle(case), many_files(4000):
             result = case.record(['true'], ['-k', 'syscall:sched_getscheduler'], output=os.path.join(place, 'trace'))
         check(result.summary['lost'] > 0 and result.summary['lost'] == result.summary['unwritten'],
-              'the summary says %s', result.summary)
+              'the summary is %s', result.summary)
         n = sum(1 for _ in by_view(os.path.join(place, 'trace', 'kernel'), result.summary['lost']))
-        check(n == result.summary['records'], 'the summary says %d records, there are %d', result.summary['records'], n)
+        check(n == result.summary['records'], 'the summary has %d records, the trace %d', result.summary['records'], n)
     finally:
         wait_for(lambda: not subprocess.run(['umount', place], stderr=subprocess.DEVNULL).returncode,
-                 'the file system to be left')
+                 'the file system to be unused')
 
 
 if __name__ == '__main__':

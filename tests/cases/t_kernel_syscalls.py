@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""System calls with what their arguments point to, in `record -k` and in sessions: right, exactly counted, in order,
-and told where they cannot be had."""
+"""
+System calls with the memory that their arguments point to, in `record -k` and in sessions: correct, exactly counted, in
+order, and reported where they are not available.
+"""
 import collections
 import contextlib
 import os
@@ -21,14 +23,14 @@ TRACING = '/sys/kernel/tracing'
 SYSCALLS = os.path.join(PROGRAMS, 'syscalls')
 HEAD = re.compile(r'\[(\d+)\] (?:\S+ )?([\w:]+): \{')
 Record = collections.namedtuple('Record', 'time name scopes fields')
-# One of those that the program makes, with its exit: 2 records.
+# A call of the program and its exit make 2 records.
 MADE = re.compile(r'^/nowhere/\d+/(\d+)$')
 
 
 def need_bpf(case):
-    """BPF can be had here: else every case would test the numbers."""
+    """BPF is available; otherwise every case would test plain numbers."""
     if os.geteuid() or not os.path.isdir(TRACING + '/events/syscalls'):
-        raise Skip('recording the kernel needs root and its tracers')
+        raise Skip('recording the kernel needs root and tracefs')
     result = case.record(['true'], ['-k', 'syscall:mknodat']).ok()
     if 'without what their arguments point to' in result.err:
         raise Skip(result.err.strip())
@@ -44,8 +46,9 @@ def parse(line):
 
 def read(directory, lossy=False):
     """
-    (records in the order of time, lost as babeltrace2 counts it): both readers agree, and warn of nothing but losses.
-    What records say is from `view`: babeltrace 2.0.4 shows an empty string as the last one that the same field had.
+    (records in the order of time, lost records counted by babeltrace2): both readers agree, and warn of nothing but
+    losses. The records are those of `view`, because babeltrace 2.0.4 prints an empty string with the field's previous
+    value.
     """
     lines, lost = {}, 0
     for reader in ('babeltrace2', 'view'):
@@ -58,7 +61,7 @@ def read(directory, lossy=False):
             lost += sum(int(n) for n in LOST.findall(line)) if reader == 'babeltrace2' else 0
         lines[reader] = done.stdout.splitlines()
     check(
-        len(lines['view']) == len(lines['babeltrace2']), 'view reads %d records, babeltrace2 %d', len(lines['view']),
+        len(lines['view']) == len(lines['babeltrace2']), 'view prints %d records, babeltrace2 %d', len(lines['view']),
         len(lines['babeltrace2']))
     return [parse(line) for line in lines['view']], lost
 
@@ -72,32 +75,32 @@ def made_by(text):
 
 
 def check_made(records, made, lost=0):
-    """Every call and its exit is there, or counted as lost; texts are in the order in which they were made."""
+    """Each call and its exit is recorded, or counted as lost. The texts have the order of the calls."""
     entries = [r for r in named(records, 'syscall_entry_mknodat') if r.scopes['procname'] == 'syscalls']
     exits = [r for r in named(records, 'syscall_exit_mknodat') if r.scopes['procname'] == 'syscalls']
     check(
-        len(entries) + len(exits) + lost == 2 * made, '%d entries + %d exits + %d lost, where %d calls were made',
+        len(entries) + len(exits) + lost == 2 * made, '%d entries + %d exits + %d lost for %d calls',
         len(entries), len(exits), lost, made)
     last = {}
     for r in entries:
         text = MADE.match(r.fields['filename'])
-        if not text:             # its page was not there: the exit has it
+        if not text:             # its page was not in memory: the exit has the text
             check(r.fields['pointers'] == 2, 'a call whose text is %r: %s', r.fields['filename'], r)
             continue
         check(
-            last.get(r.scopes['tid'], -1) < int(text[1]), 'thread %s: %s comes behind %s', r.scopes['tid'], text[1],
+            last.get(r.scopes['tid'], -1) < int(text[1]), 'thread %s: %s is after %s', r.scopes['tid'], text[1],
             last.get(r.scopes['tid']))
         last[r.scopes['tid']] = int(text[1])
     return entries
 
 
-# ── right ───────────────────────────────────────────────────────────────────────────────────────────────
+# ── correct records ───────────────────────────────────────────────────────────────────────────────────────
 
 CALLS = ('openat', 'execve', 'connect', 'nanosleep', 'writev')
 
 
 def check_shapes(records, blob=False, child=True):
-    """`blob`: bytes are none that parse() knows. `child`: a process that the program starts is recorded too."""
+    """`blob`: parse() does not read the bytes. `child`: a child process of the program is recorded too."""
     records = [r for r in records if r.scopes.get('procname') == 'syscalls']
     opened = {r.fields['filename']: r for r in named(records, 'syscall_entry_openat')}
     exits = [r.fields for r in named(records, 'syscall_exit_openat')]
@@ -116,12 +119,12 @@ def check_shapes(records, blob=False, child=True):
         check(opened['/nowhere/by-child'].scopes['pid'] != pid, 'the child: %s', opened['/nowhere/by-child'])
     of_nobody = [r.fields for r in named(records, 'syscall_entry_openat') if not r.fields['filename']]
     check([f for f in of_nobody if f['pointers'] == 1] and [f for f in of_nobody if f['pointers'] == 2],
-          'NULL, and what cannot be read: %s', of_nobody)
+          'NULL, and an unreadable pointer: %s', of_nobody)
     check(sum(f['ret'] == -14 for f in exits) == 2, 'two fail with EFAULT: %s', exits)
     cut = [r for name, r in opened.items() if name.startswith('/xxx')]
     check(
         len(cut) == 1 and cut[0].fields['filename'] == '/' + 'x' * 255 and cut[0].fields['pointers'] == 4,
-        'what is too long: %s', cut)
+        'the text that is too long: %s', cut)
     run = [r.fields for r in named(records, 'syscall_entry_execve') if r.fields['filename'] == '/nowhere/program']
     check(len(run) == 1 and run[0]['argv'] == ['one', 'two words', 'drei'], 'execve: %s', run)
     to = [r.fields for r in named(records, 'syscall_entry_connect')]
@@ -147,7 +150,7 @@ def pointed_arguments_are_recorded(case):
 
 
 def pointed_arguments_are_recorded_in_ctf_2(case):
-    """As JSON, which babeltrace2 does not read: by `view` alone."""
+    """The metadata is JSON, which babeltrace2 does not read: only `view` reads it."""
     need_bpf(case)
     result = case.record([SYSCALLS, 'shapes'], [*patterns(*CALLS), '--trace-format', 'ctf-2']).ok()
     done = finished([WAYMARK, 'view', '--no-pager', '--clock-cycles', '--no-delta', result.directory],
@@ -164,12 +167,12 @@ def pointed_arguments_are_recorded_in_a_session(case):
     with World(case) as w:
         begin(w, 'shapes', *CALLS)
         done = finished([SYSCALLS, 'shapes'], env=w.env)
-        check(done.returncode == 0, 'the program ended with %d', done.returncode)
-        check('by BPF' in w('list', 'shapes').out, 'list does not say how: %s', w('list', 'shapes').out)
+        check(done.returncode == 0, 'the program ended with status %d', done.returncode)
+        check('by BPF' in w('list', 'shapes').out, 'list does not name BPF: %s', w('list', 'shapes').out)
         check_shapes(end(w, 'shapes')[0])
 
 
-# ── counted ─────────────────────────────────────────────────────────────────────────────────────────────
+# ── exact counts ──────────────────────────────────────────────────────────────────────────────────────────
 
 LARGE = ('--subbuf-size', '4M', '--num-subbuf', '8')
 
@@ -186,20 +189,22 @@ def system_calls_are_counted_exactly(case):
 
 @limit(240)
 def small_rings_count_lost_system_calls(case):
-    """recorded + lost = made, in the summary and as the trace says it."""
+    """recorded + lost = made, in the summary and in the trace."""
     need_bpf(case)
     result = case.record([SYSCALLS, 'count', '2', str(rounds(100000) + 20000)],
                          [*patterns('mknodat'), '--subbuf-size', '4k', '--num-subbuf', '2']).ok()
     check(result.lost > 0, 'nothing was lost in rings of 8 kB')
     records, lost = read(result.directory, lossy=True)
-    check(lost == result.lost, 'the trace says that %d were lost, the summary %d', lost, result.lost)
+    check(lost == result.lost, 'the trace has %d lost records, the summary %d', lost, result.lost)
     check_made(records, made_by(result.out), lost)
 
 
 @limit(240)
 def system_calls_by_bpf_are_in_order(case):
-    """A program's record, its call, its record, by two clocks that were mapped onto each other: in that order, each of
-    them."""
+    """
+    A user record, a system call, a user record, with two clocks that are mapped onto each other: each triple has this
+    order.
+    """
     need_bpf(case)
     n = rounds(100000)
     result = case.record([SYSCALLS, 'order', str(n)], [*patterns('openat'), '-e', 'test:*', *LARGE]).ok()
@@ -226,27 +231,27 @@ def begin(w, name, *calls, channel=()):
 
 
 def end(w, name, lossy=False):
-    """(records, session as it was)"""
+    """Returns (records, the stopped session)."""
     stopped = w.stop(name)
     w('destroy', name)
     records, lost = read(stopped['path'], lossy)
-    check(lost == stopped['counts']['lost'], 'the trace says that %d were lost, the session %d', lost,
+    check(lost == stopped['counts']['lost'], 'the trace has %d lost records, the session %d', lost,
           stopped['counts']['lost'])
     check(
-        len(records) == stopped['counts']['records'], '%d records, the session says %d', len(records),
+        len(records) == stopped['counts']['records'], 'the trace has %d records, the session %d', len(records),
         stopped['counts']['records'])
     return records, stopped
 
 
 def count(w, threads, n):
     done = finished([SYSCALLS, 'count', str(threads), str(n)], env=w.env, capture_output=True, text=True, timeout=240)
-    check(done.returncode == 0, 'the program ended with %d', done.returncode)
+    check(done.returncode == 0, 'the program ended with status %d', done.returncode)
     return made_by(done.stdout)
 
 
 @limit(240)
 def system_calls_of_a_session_are_counted_exactly(case):
-    """Stopped, nothing is recorded, started it is again: exactly."""
+    """While the session is stopped nothing is recorded, and after its next start everything."""
     need_bpf(case)
     n = rounds(50000)
     with World(case) as w:
@@ -272,7 +277,10 @@ def small_rings_of_a_session_count_lost_system_calls(case):
 
 @limit(240)
 def rule_changes_lose_no_system_calls(case):
-    """Other calls are enabled and disabled: of this one none is missing. Disabled, it is not recorded."""
+    """
+    Rules for other calls are enabled and disabled: no record of this call is lost. While its own rule is disabled, it
+    is not recorded.
+    """
     need_bpf(case)
     with World(case) as w:
         begin(w, 'changed', 'mknodat', channel=LARGE)
@@ -294,7 +302,7 @@ def rule_changes_lose_no_system_calls(case):
 
 @limit(240)
 def gap_of_a_killed_consumer_daemon_is_reported(case):
-    """The next one loads BPF again, and the gap is told: in the session's words, not in numbers that nobody has."""
+    """The next consumer daemon loads the BPF programs again. The gap is reported as an unknown number of calls."""
     need_bpf(case)
     with World(case) as w:
         begin(w, 'killed', 'mknodat', channel=LARGE)
@@ -304,26 +312,26 @@ def gap_of_a_killed_consumer_daemon_is_reported(case):
         dead = w.kernel_consumerd()
         os.kill(dead, signal.SIGKILL)
         w.wait(lambda: w.kernel_consumerd() not in (None, dead), 'another consumer')
-        # answered: it reads what it was given
+        # the answer shows that it drains the buffers
         w('disable-event', '-k', '-s', 'killed', '-c', 'calls', 'syscall:mknodat')
         w('enable-event', '-k', '-s', 'killed', '-c', 'calls', 'syscall:mknodat')
         after = count(w, 1, 5000)
         answer = w('stop', 'killed')
-        check('an unknown number of system calls' in answer.err, 'the gap is not told: %s', answer.err)
+        check('an unknown number of system calls' in answer.err, 'the gap is not reported: %s', answer.err)
         stopped = w.session('killed')
         check(stopped['counts']['gaps'] > 0, 'counts: %s', stopped['counts'])
         w('destroy', 'killed')
         records, _ = read(stopped['path'])
         entries = [r for r in named(records, 'syscall_entry_mknodat') if r.scopes['procname'] == 'syscalls']
         check(
-            len(entries) == before + after, '%d entries: stopped in between, %d + %d are all there', len(entries),
+            len(entries) == before + after, '%d entries, not %d + %d', len(entries),
             before, after)
         check('an unknown number of records was lost' in slurp(os.path.join(stopped['path'], 'kernel', 'metadata')),
-              'the trace does not tell of the gap')
+              'the gap is not in the metadata')
 
 
 def killed_session_daemon_keeps_bpf_recording(case):
-    """The next one finds the channel as it was: recording, by BPF."""
+    """The next session daemon finds the channel active, recorded by BPF."""
     need_bpf(case)
     with World(case) as w:
         begin(w, 'again', 'mknodat', channel=LARGE)
@@ -341,14 +349,14 @@ def killed_session_daemon_keeps_bpf_recording(case):
 # ── numbers ─────────────────────────────────────────────────────────────────────────────────────────────
 
 def option_numbers_records_no_pointed_arguments(case):
-    """None is what was asked for, also in what is saved and loaded."""
+    """--syscall-arguments none records numbers only, also after save and load."""
     need_bpf(case)
     result = case.record([SYSCALLS, 'shapes'], [*patterns('openat'), '--syscall-arguments', 'none']).ok()
     opened = [r for r in named(read(result.directory)[0], 'syscall_entry_openat') if r.scopes['procname'] == 'syscalls']
     check(opened and all(isinstance(r.fields['filename'], int) for r in opened), 'opened: %s', opened[:3])
     with World(case) as w:
         answer = begin(w, 'none', 'openat', channel=('--syscall-arguments', 'none'))
-        check('arguments' not in answer.err, 'what was asked for is told as a warning: %s', answer.err)
+        check('arguments' not in answer.err, 'a warning for a requested option: %s', answer.err)
         check('as requested' in w('list', 'none').out, 'list: %s', w('list', 'none').out)
         saved = case.path('saved')
         w('save', '-o', saved, 'none')
@@ -358,11 +366,11 @@ def option_numbers_records_no_pointed_arguments(case):
         w('destroy', 'none')
 
 
-# ── texts under each option ─────────────────────────────────────────────────────────────────────────────
+# ── texts with each option ────────────────────────────────────────────────────────────────────────────────
 
 BY_NAME = '$ctx.procname == "syscalls"'
 
-# Of `record`; every kind of argument keeps its text.
+# Options of `record`; each kind of argument keeps its text.
 RECORD_OPTIONS = [
     ('--program-only',), ('--overwrite',), ('--kernel-filter', BY_NAME),
     ('--program-only', '--overwrite', '--kernel-filter', BY_NAME),
@@ -380,11 +388,11 @@ def pointed_texts_are_recorded_with_record_options(case):
         check_shapes(records)
         if BY_NAME in options:
             others = [r for r in records if 'syscall_' in r.name and r.scopes['procname'] != 'syscalls']
-            check(not others, '%s: the filter left %s', options, others[:2])
+            check(not others, '%s: the filter did not remove %s', options, others[:2])
 
 
-# Of a session's kernel channel: options of the channel, of the rule, whether the process is tracked; whether its
-# children are recorded.
+# Of a session's kernel channel: options of the channel, options of the rule, whether the process is tracked, whether
+# its children are recorded.
 SESSION_OPTIONS = [
     (('--pid', 'PID'), (), False, False), (('--pid', 'PID', '--follow'), (), False, True), ((), (), True, False),
     ((), ('--filter', BY_NAME), False, True), (('--overwrite',), (), False, True),
@@ -395,7 +403,7 @@ SESSION_OPTIONS = [
 
 @limit(240)
 def pointed_texts_are_recorded_with_session_options(case):
-    """Every kind of argument keeps its text; processes that are not selected are not recorded."""
+    """Each kind of argument keeps its text; processes that are not selected are not recorded."""
     need_bpf(case)
     with World(case) as w:
         for channel, rule, tracked, child in SESSION_OPTIONS:
@@ -425,12 +433,13 @@ def pointed_texts_are_recorded_with_session_options(case):
 
 
 def is_of(record, pid, records):
-    """Of the process or its child: every process but the shells that ran the program."""
+    """A record of the process or its child: of any process except the shells that ran the program."""
     shells = {r.scopes['pid'] for r in records if r.name == 'syscall_entry_writev'}
     return record.scopes['pid'] == pid or record.scopes['pid'] not in shells
 
 
-# A filter that reads what the arguments point to, the call, and how often records of the program fit.
+# A filter that reads the memory of pointer arguments, the call, and the number of the program's records that it
+# selects.
 FILTERS = [
     ('filename == "/nowhere/*"', 'openat', 3 + has_narrow_calls()),
     ('filename == "/dev/null" && dfd == -100', 'openat', 1), ('ret == -14', 'openat', 2),
@@ -441,7 +450,7 @@ FILTERS = [
 
 @limit(240)
 def filters_read_pointed_texts(case):
-    """A filter is asked of the whole record, of 32-bit calls too."""
+    """A filter is evaluated on the complete record, also for 32-bit calls."""
     need_bpf(case)
     for text, call, n in FILTERS:
         result = case.record([SYSCALLS, 'shapes'], [*patterns(call), '--no-statedump', '--kernel-filter', text]).ok()
@@ -451,20 +460,20 @@ def filters_read_pointed_texts(case):
 
 @limit(240)
 def overwritten_records_are_the_oldest(case):
-    """Kept are the newest ones; recorded + lost = made, in the summary and as the trace says it."""
+    """The newest records are kept; recorded + lost = made, in the summary and in the trace."""
     need_bpf(case)
     n = rounds(50000) + 20000
     small = ('--overwrite', '--subbuf-size', '16k', '--num-subbuf', '4')
     result = case.record([SYSCALLS, 'count', '1', str(n)], [*patterns('mknodat'), *small]).ok()
     check(result.lost > 0, 'nothing was overwritten in buffers of 64 kB')
     records, lost = read(result.directory, lossy=True)
-    check(lost == result.lost, 'the trace says that %d were lost, the summary %d', lost, result.lost)
+    check(lost == result.lost, 'the trace has %d lost records, the summary %d', lost, result.lost)
     entries = check_made(records, made_by(result.out), lost)
     check(int(MADE.match(entries[-1].fields['filename'])[1]) == n - 1, 'the newest record is %s', entries[-1])
 
 
 def overwrite_channel_keeps_its_buffer_size(case):
-    """What is kept until the stop is as large as the channel's buffers; it records on after the stop, from nothing."""
+    """The records kept until the stop fill the channel's buffers. After the next start the buffers begin empty."""
     need_bpf(case)
     with World(case) as w:
         begin(w, 'over', 'mknodat', channel=('--overwrite', '--subbuf-size', '16k', '--num-subbuf', '4'))
@@ -478,12 +487,12 @@ def overwrite_channel_keeps_its_buffer_size(case):
         check_made(records, made, stopped['counts']['lost'])
 
 
-# ── not itself ──────────────────────────────────────────────────────────────────────────────────────────
+# ── the tracer's own calls ────────────────────────────────────────────────────────────────────────────────
 
 def check_not_its_own(case, options):
-    """Everything is recorded, of all processes but the tracer's own."""
+    """System calls of all processes are recorded, except those of the tracer."""
     with World(case) as w:
-        # (whose thread is there for less time than it takes to learn of it)
+        # (its thread would end before its id is known)
         w('create', 'all', '--no-statedump')
         w('enable-channel', '-k', '-s', 'all', 'calls', *LARGE, *options)
         w('add-context', '-k', '-s', 'all', '-c', 'calls', 'pid', 'tid', 'procname')
@@ -495,7 +504,7 @@ def check_not_its_own(case, options):
         w('destroy', 'all')
         records, _ = read(stopped['path'], lossy=True)
         pids = {r.scopes['pid'] for r in records}
-        check(len(pids) > 1, 'of whom: %s', pids)
+        check(len(pids) > 1, 'the records have the PIDs %s', pids)
         check(not pids & own, 'records of daemons: %s', [r for r in records if r.scopes['pid'] in own][:3])
 
 
@@ -512,17 +521,17 @@ def own_system_calls_are_not_recorded_by_tracefs(case):
 
 
 def killed_record_leaves_no_bpf_program(case):
-    """Killed, `record --private` leaves no program in the kernel."""
+    """A killed `record --private` leaves no BPF program in the kernel."""
     need_bpf(case)
     need('bpftool')
     child = case.start([SYSCALLS, 'until'], patterns('mknodat'))
     ids = wait_for(lambda: programs_of(child.pid), 'the programs to be loaded')
-    check(there(ids), 'the programs %s are not there', ids)
+    check(there(ids), 'the BPF programs %s are not loaded', ids)
     os.killpg(child.pid, signal.SIGKILL)
     child.wait()
-    wait_for(lambda: not there(ids), 'the programs to be gone')
+    wait_for(lambda: not there(ids), 'the programs to be unloaded')
     case.started.remove(child)
-    # removes its instance
+    # the next recording removes the killed one's instance
     finished([WAYMARK, 'record', '--private', '-k', 'sched_switch', '-o',
               case.path('sweep'), '--', 'true'], capture_output=True)
 

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Programs that are killed, or stopped, at any instruction of a record as it is released: the rest records on.
+"""
+Applications that are killed or stopped at any instruction of a record, in a release build: the other applications
+continue to record.
 
-t_testpoints.py does so between any two stores, in a build that has a test point there. Here it is each instruction of
-the sequences, and WMK_PLACES others (40; those of a round are drawn by the seed), or all of them: WMK_PLACES=all, which
-takes an hour.
+t_testpoints.py does this between any two stores, in a build with a test point there. This file takes each instruction
+of the restartable sequences and WMK_PLACES others (default 40, drawn with the seed). WMK_PLACES=all takes all of them,
+in an hour.
 """
 import os
 import re
@@ -23,7 +25,7 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
 
 
 def random_kill_of_one_program_keeps_the_other(case):
-    """kill -9 at a random moment, one program of two; the other one's records are all there."""
+    """kill -9 of one of two applications at a random moment: all records of the other one are in the trace."""
     for turn in range(rounds(100)):
         case.ledger.__init__(case.ledger.path)
         said = case.path('victim%d' % turn)
@@ -32,11 +34,11 @@ def random_kill_of_one_program_keeps_the_other(case):
             case.program('busy'), case.program('busy'), said)
         child = case.start(['sh', '-c', script], ['--subbuf-size', '1M'])
         wait_for(lambda: case.ledger.flag(0) == 3, 'three threads to record')
-        wait_for(lambda: os.path.exists(said) and slurp(said).endswith('\n'), 'the shell to say whom it has started')
+        wait_for(lambda: os.path.exists(said) and slurp(said).endswith('\n'), 'the shell to print the process id')
         time.sleep(case.random.random() * 0.02)          # the moment, not a condition
         os.kill(int(slurp(said)), signal.SIGKILL)
         begun = case.ledger.begun()
-        wait_for(lambda: case.ledger.begun() > begun + 2000, 'the other program to record on (turn %d)' % turn)
+        wait_for(lambda: case.ledger.begun() > begun + 2000, 'the other program to continue (turn %d)' % turn)
         case.ledger.set_flag(1, 1)
         result = case.finish(child)
         numbers = check_sequences(result.trace(), case.ledger, result.lost, killed=True)
@@ -44,29 +46,29 @@ def random_kill_of_one_program_keeps_the_other(case):
         alive = [w for w in slots if slots[w][0] == slots[w][1]]
         check(alive, 'no writer survived')
         if not result.lost:
-            # Of the killed too: everything that had returned is there.
+            # Also of the killed writers: each record is in the trace if its call has returned.
             for w, (_, returned) in slots.items():
-                check(len(numbers.get(w, [])) >= returned, 'writer %d: %d returned, %d read', w, returned,
+                check(len(numbers.get(w, [])) >= returned, 'writer %d: %d calls returned, %d records read', w, returned,
                       len(numbers.get(w, [])))
 
 
 def module():
-    """The file that holds the recording path, as a test program loads it."""
+    """The file with the recording path that a test program loads."""
     text = subprocess.run(['ldd', os.path.join(PROGRAMS, 'procs')], capture_output=True, text=True).stdout
     found = re.search(r'(/\S*libwaymark\.so\S*)', text)
     return os.path.realpath(found.group(1) if found else os.path.join(PROGRAMS, 'procs'))
 
 
-# Like a program's records, the sub-buffers of these tests are small: one is entered every hundred records or so.
+# The sub-buffers are small, so that about every hundredth record enters the next one.
 RINGS = ['--subbuf-size', '16k', '--num-subbuf', '8']
 RING = 128 << 10
-# Executed by the tracer's own thread too, which nobody traces: a breakpoint there would end the program. (Where records
-# read the clock of the kernel, so does that thread, by the same way to the C library.)
+# The helper thread also executes these functions, and it is not traced: a breakpoint there would end the program. (If
+# records read the kernel's clock, the helper thread does so too, by the same path into the C library.)
 SHARED = re.compile(r'^(wmk_ring_(syscall|back|access)|.*@plt$)')
 
 
 def trap(case, records, mode, *args):
-    """What trap.c prints about a recording of its own."""
+    """The output of trap.c about its own recording."""
     out = case.path('trap')
     child = case.start(['sh', '-c', 'exec "$@" >' + out, 'sh', case.program('trap'), mode, *args, '--',
                         case.program('procs'), 'trapped', str(records)], RINGS)
@@ -75,7 +77,7 @@ def trap(case, records, mode, *args):
 
 
 def instructions(path, low, high):
-    """Offsets of all instructions from `low` up to `high`, with the function that each belongs to."""
+    """Offsets of all instructions from `low` up to `high`, with the function of each."""
     listing = subprocess.run(['objdump', '-d', '--start-address=0x%x' % low, '--stop-address=0x%x' % high, path],
                              capture_output=True, text=True).stdout
     found, function = {}, ''
@@ -83,21 +85,21 @@ def instructions(path, low, high):
         head = re.match(r'^[0-9a-f]+ <([^>+]+)', line)
         function = head[1] if head else function
         at = re.match(r'^\s+([0-9a-f]+):\t\S+ \S*', line)
-        # A long instruction goes on in a line without a mnemonic.
+        # objdump prints the rest of a long instruction on a line without a mnemonic.
         if at and line.count('\t') > 1:
             found[int(at[1], 16)] = function
     return found
 
 
 def instruction_offsets(case):
-    """The module, and offsets of instructions that records execute: in sequences, and of the others (see PLACES)."""
+    """The module, and offsets of instructions that records execute: those in sequences, and others (see PLACES)."""
     if os.uname().machine != 'x86_64':
         raise Skip('x86-64 only')
     if 'sanitize' in FEATURES:
         raise Skip('a sanitizer build has other instructions')
     if PERCENT < 100:
         raise Skip(
-            'instructions are for the long run; the short one has the test points between all stores (t_testpoints.py)')
+            'long runs only; short runs have the test points between all stores (t_testpoints.py)')
     need('readelf', 'objdump')
     path = module()
     name = os.path.basename(path)
@@ -107,7 +109,7 @@ def instruction_offsets(case):
     text = trap(case, 1, 'steps', name, found.group(2), found.group(3))
     stepped = {int(x, 16) for x in re.findall(r'^step (\w+)', text, re.M)}
     sequences = [(int(low, 16), int(high, 16)) for low, high in re.findall(r'^sequence (\w+) (\w+)', text, re.M)]
-    check(stepped and sequences, 'not one instruction of %s was stepped: %s', path, text[:300])
+    check(stepped and sequences, 'no instruction of %s was stepped: %s', path, text[:300])
     inside = {}
     for low, high in sequences:
         inside.update(instructions(path, low, high))
@@ -129,10 +131,11 @@ def instruction_offsets(case):
 
 
 def at_each(case, once):
-    """once(module, place) at every place; it says whether the program came there.
+    """
+    Call once(module, place) for each place; it returns whether the program reached the place.
 
-    Where all places are breakpoints, sequences are given up so often that records come to places where they do not come
-    otherwise: so not all of them are reached again.
+    With breakpoints at all places, sequences are aborted so often that records take paths that they rarely take
+    otherwise. So once() does not reach all places again.
     """
     name, inside, others = instruction_offsets(case)
     reached = [p for p in inside + others if once(name, p)]
@@ -151,7 +154,7 @@ def forget(case, *names):
 
 @limit(100)
 def kill_at_each_instruction_keeps_the_trace_complete(case):
-    """The trace is whole, and another program of the same user records on."""
+    """The trace is complete, and another application of the same user continues to record."""
     def once(name, place):
         forget(case, 'dead')
         script = '%s until 1 20000 & "$@"; kill -0 $! || exit 98; echo done >%s; wait' % (case.program('busy'),
@@ -160,7 +163,7 @@ def kill_at_each_instruction_keeps_the_trace_complete(case):
                             case.program('procs'), 'trapped', '200'], ['--subbuf-size', '16k', '--num-subbuf', '16'])
         wait_for(lambda: os.path.exists(case.path('dead')), 'the program to be killed at %x' % place)
         begun = case.ledger.begun()
-        wait_for(lambda: case.ledger.begun() > begun + 500, 'the other program to record on (killed at %x)' % place)
+        wait_for(lambda: case.ledger.begun() > begun + 500, 'the other program to continue (killed at %x)' % place)
         case.ledger.set_flag(1, 1)
         result = case.finish(child).ok()
         check_sequences(result.trace(), case.ledger, result.lost, killed=True)
@@ -170,12 +173,14 @@ def kill_at_each_instruction_keeps_the_trace_complete(case):
 
 @limit(100)
 def stop_at_each_instruction_blocks_no_other_writer(case):
-    """A writer stopped in the middle of a record: the others write ten rings' worth through a running consumer, none
-    lost."""
+    """
+    A writer is stopped in the middle of a record. The others write ten times the ring's size through a running consumer
+    daemon, and lose nothing.
+    """
     def once(name, place):
         forget(case, 'go', 'done')
-        # The others on the CPU of the stopped one, and on all others; as fast as the consumer, which may have to wait
-        # for a CPU.
+        # The other writers run on the CPU of the stopped one and on all others. They wait for the consumer daemon,
+        # which may wait for a CPU.
         output = case.path('stopped-%x' % place)
         script = '"$@" & stopped=$!; while ! [ -e %s ]; do sleep 0.01; done; %s behind 2 %d %s; echo done >%s; ' \
             'wait $stopped' % (
@@ -186,7 +191,7 @@ def stop_at_each_instruction_blocks_no_other_writer(case):
         wait_for(lambda: case.ledger.flag(6) or case.ledger.flag(8), 'the program to be stopped at %x' % place)
         with open(case.path('go'), 'w'):
             pass
-        wait_for(lambda: os.path.exists(case.path('done')), 'the others to record on (stopped at %x)' % place, 60)
+        wait_for(lambda: os.path.exists(case.path('done')), 'the other writers to end (stopped at %x)' % place, 60)
         case.ledger.set_flag(7, 1)
         result = case.finish(child).ok()
         check(result.lost == 0, '%d records lost while a writer was stopped at %x: %s', result.lost, place,

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The edges of a program's life, and of what libwaymark may do in it: other clocks, text that cannot be written, other
-users."""
+"""
+Edge cases of an application's life and of what libwaymark may do in it: other clocks, code that cannot be written,
+other users.
+"""
 import collections
 import os
 import re
@@ -16,12 +18,12 @@ from traces import metadata_text  # noqa: E402
 
 
 def marks(result):
-    """{where: how often} of edge:mark."""
+    """{where: number of records} of edge:mark."""
     return collections.Counter(r.fields['where'] for r in result.trace().records('edge:mark'))
 
 
 def records_have_the_times_of_the_clock_plugin(case):
-    """The metadata declares the plug-in's clock; its times are the plug-in's, and real time comes out right."""
+    """The metadata declares the plug-in's clock, the records have its times, and the real times are correct."""
     plugin = case.program('libclock.so')
     begun = time.time()
     result = case.record([case.program('procs'), 'leaf', '50'], env={'WAYMARK_CLOCK_PLUGIN': plugin}).ok()
@@ -47,13 +49,13 @@ def records_have_the_times_of_the_clock_plugin(case):
 
 
 def application_with_another_clock_is_not_recorded(case):
-    """A program that has not the session's clock is not recorded, and the summary says which each has."""
+    """An application with another clock than the session's is not recorded, and the summary names both clocks."""
     script = '%s leaf 3; env -u WAYMARK_CLOCK_PLUGIN %s leaf 5' % ((case.program('procs'),) * 2)
     result = case.record(['sh', '-c', script], env={'WAYMARK_CLOCK_PLUGIN': case.program('libclock.so')}).ok()
     seen = collections.Counter(r.fields['writer'] for r in result.trace().records('test:seq'))
     begun = case.ledger.read()
     check(seen == {1: begun[1][0]} and len(begun) == 2, 'recorded %s, begun %s', dict(seen), begun)
-    check("clock is 'the machine's', the session's is 'an_hour_on'" in result.err, 'nothing is said of it: %s',
+    check("clock is 'the machine's', the session's is 'an_hour_on'" in result.err, 'the clocks are not reported: %s',
           result.err)
 
 
@@ -65,7 +67,7 @@ def invalid_clock_plugin_is_reported(case):
 
 
 def library_loads_and_unloads_are_recorded(case):
-    """lttng_ust_lib:load and :unload, of the very library, at the address that the load said."""
+    """lttng_ust_lib:load and :unload have the library's path and the same address."""
     plugin = case.program('libplugin.so')
     result = case.record([case.program('lifecycle'), 'library', plugin, '50']).ok()
     loads, unloads = collections.Counter(), collections.Counter()
@@ -75,25 +77,27 @@ def library_loads_and_unloads_are_recorded(case):
             check(r.fields['memsz'] > 0, 'a library without size: %s', r.fields)
         if r.name == 'lttng_ust_lib:unload':
             unloads[r.fields['baddr']] += 1
-    # what comes and goes between two looks of the helper is not seen; with 20 ms in between some are
+    # the helper thread misses libraries that come and go between two of its checks; at intervals of 20 ms it sees some
     check(sum(loads.values()) >= 10, 'only %s loaded', dict(loads))
     gone = sum(n for address, n in unloads.items() if address in loads)
     check(gone >= 10, 'loaded %s, unloaded %s', dict(loads), dict(unloads))
-    check(loads.keys() >= unloads.keys(), 'unloaded what was never loaded: %s of %s', dict(unloads), dict(loads))
+    check(loads.keys() >= unloads.keys(), 'unloads without a load: %s of %s', dict(unloads), dict(loads))
 
 
 def events_of_a_preloaded_library_are_recorded(case):
-    """Its events are known, and the program that it was put into records as before."""
+    """The events of a preloaded library are known, and the application's own events are recorded as before."""
     result = case.record(['env', 'LD_PRELOAD=' + case.program('libplugin.so'), case.program('procs'), 'leaf', '50'],
                          ['-e', 'plugin:called', '-e', 'test:seq']).ok()
-    check('no event matched' not in result.err, 'the library is not known: %s', result.err)
+    check('no event matched' not in result.err, 'the library\'s events are unknown: %s', result.err)
     seen = sum(1 for _ in result.trace().records('test:seq'))
     check(seen == case.ledger.begun() >= 50, '%d records, %d begun', seen, case.ledger.begun())
 
 
 def without_proc(case, how):
-    """Run `lifecycle nomem` or `lifecycle nowhere`. Without /proc the loader does not know where it is: the library's
-    place is told."""
+    """
+    Run `lifecycle nomem` or `lifecycle nowhere`. Without /proc the loader cannot resolve $ORIGIN, so LD_LIBRARY_PATH
+    names the library's directory.
+    """
     if os.geteuid():
         raise Skip('needs root')
     text = subprocess.run(['ldd', case.program('lifecycle')], capture_output=True, text=True).stdout
@@ -111,19 +115,21 @@ def code_is_patched_by_mprotect_without_proc_mem(case):
 
 
 def unpatchable_code_is_reported(case):
-    """Neither way is open: the program lives, nothing is recorded of its sites, and the summary says why."""
+    """Neither way works: the application runs, its sites are not recorded, and the summary gives the reason."""
     result = without_proc(case, 'nowhere')
     check(not marks(result), 'recorded: %s', marks(result))
     check(
         re.search(
             r"lifecycle \(pid \d+, uid \d+\) was recorded in part: .*edge:\w+ cannot be traced: the text of the "
-            r"application cannot be written", result.err), 'the summary does not say why: %s', result.err)
+            r"application cannot be written", result.err), 'the reason is not reported: %s', result.err)
 
 
 @limit(60)
 def events_unregistered_while_recorded_do_no_harm(case):
-    """At exit() an event's descriptor loses its chain, then its event; a thread in between must not take one nothing
-    for the other."""
+    """
+    At exit() an event's descriptor loses its chain, then its event. A thread that records in between must not mistake
+    one NULL for the other.
+    """
     case.record([case.program('lifecycle'), 'taken']).ok()
 
 
@@ -134,7 +140,7 @@ def cancelled_threads_lose_no_records(case):
 
 @limit(60)
 def setuid_with_threads_does_not_hang(case):
-    """setuid() makes every thread act, the helper too: none may hang."""
+    """setuid() interrupts every thread, including the helper thread: none of them hangs."""
     result = case.record([case.program('lifecycle'), 'users', str(rounds(500))]).ok()
     check(marks(result)['users'] == 1, 'recorded: %s', marks(result))
 
@@ -147,14 +153,16 @@ def sudden_exits_keep_earlier_records(case):
         for _ in range(rounds(50)):
             result = case.record([case.program('lifecycle'), 'exit', how]).ok(status)
             check(marks(result) == expected, '%s: recorded %s', how, dict(marks(result)))
-        # with a greeting that nobody waits for: whatever is recorded, the program ends as it would
+        # with no wait for the registration: the program ends in the same way, whatever is recorded
         for _ in range(rounds(50)):
             case.record([case.program('lifecycle'), 'exit', how], env={'WAYMARK_REGISTER_TIMEOUT': '0'}).ok(status)
 
 
 def record_of_a_grandchild_is_in_the_trace(case):
-    """Parent and child are gone at once; `waymark record` waits for the main program, and the grandchild's record is
-    there."""
+    """
+    Parent and child end at once. `waymark record` waits for the main program, and the grandchild's record is in the
+    trace.
+    """
     flag = case.path('flag')
     script = '%s daemon %s; while [ ! -e %s ]; do sleep 0.01; done' % (case.program('lifecycle'), flag, flag)
     result = case.record(['sh', '-c', script]).ok()
@@ -170,8 +178,10 @@ def forks_of_a_recording_process_lose_no_records(case):
 
 
 def program_with_a_loaded_library_ends_with_its_last_thread(case):
-    """A program that only loads a library with sites ends with its last thread, though its first is long gone: traced
-    or not."""
+    """
+    A program that loads a library with sites at run time ends with its last thread, even if its first thread has ended.
+    It does so traced and untraced.
+    """
     if 'tsan' in FEATURES:
         raise Skip('the thread sanitizer\'s own thread keeps a program whose first thread ended by pthread_exit()')
     plugin = case.program('libplugin.so')
@@ -184,7 +194,7 @@ def program_with_a_loaded_library_ends_with_its_last_thread(case):
 
 
 def set_id_copy_of_lifecycle(case):
-    """A set-id copy of `lifecycle`, in a place that others reach, with a libwaymark that the loader finds there."""
+    """A set-id copy of `lifecycle` in a directory that other users can access, linked to a libwaymark there."""
     place = case.path('setid')
     os.mkdir(place)
     os.chmod(case.directory, 0o755)
@@ -192,7 +202,7 @@ def set_id_copy_of_lifecycle(case):
     text = subprocess.run(['ldd', case.program('lifecycle')], capture_output=True, text=True).stdout
     library = re.search(r'(/\S*libwaymark\.so\S*)', text)
     if not library:
-        raise Skip('the program has libwaymark within')
+        raise Skip('the program is linked statically')
     child, root = os.path.join(place, 'lifecycle'), os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
     shutil.copy(os.path.realpath(library.group(1)), os.path.join(place, 'libwaymark.so.0'))
     done = subprocess.run([
@@ -210,7 +220,10 @@ def set_id_copy_of_lifecycle(case):
 
 
 def set_id_program_ignores_the_environment(case):
-    """Run by another user than its file's: it asks root's directory alone, opens no plug-in, reads no variable."""
+    """
+    The user is not the file's owner: the library uses root's runtime directory only, loads no plug-in and reads no
+    environment variable.
+    """
     need_other_users()
     need('strace')
     child, trace = set_id_copy_of_lifecycle(case), case.path('strace')
@@ -218,7 +231,7 @@ def set_id_program_ignores_the_environment(case):
     os.mkdir(place)
     environment = dict(case.env, WAYMARK_RUNDIR=place, WAYMARK_CLOCK_PLUGIN=case.program('libclock.so'),
                        WAYMARK_DISABLE='1', WAYMARK_REGISTER_TIMEOUT='77')
-    # strace as root lets the set-id bit work (an unprivileged one would not); the program runs for uid 0, as uid 65534
+    # the set-id bit works under a strace of root only; the program runs for uid 0, as uid 65534
     done = finished(['strace', '-f', '-o', trace, child, 'again'], env=environment, capture_output=True, text=True)
     if 'ptrace' in done.stderr:
         raise Skip('strace cannot trace here')
@@ -230,9 +243,9 @@ def set_id_program_ignores_the_environment(case):
         if 'execve(' not in line and 'PR_SET_NAME' not in line and ('waymark' in line or 'libclock' in line) and place +
         '/lib' not in line and '/setid/' not in line
     ]
-    check(not any(place in line for line in used), 'it looked into WAYMARK_RUNDIR: %s', used)
-    check('libclock' not in ''.join(used), 'it looked for the plug-in: %s', used)
-    check(used and all('/run/waymark' in line for line in used), 'it asked not for root\'s directory alone: %s', used)
+    check(not any(place in line for line in used), 'it accessed WAYMARK_RUNDIR: %s', used)
+    check('libclock' not in ''.join(used), 'it accessed the plug-in: %s', used)
+    check(used and all('/run/waymark' in line for line in used), 'it accessed other directories than root\'s: %s', used)
 
 
 if __name__ == '__main__':

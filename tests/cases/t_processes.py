@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Children of every kind, several programs, and those that cannot be followed."""
+"""Child processes of every kind, several programs, and processes that are not followed."""
 import os
 import re
 import shutil
@@ -25,21 +25,21 @@ def forked_children_are_recorded(case):
 
 
 def vforked_children_are_recorded_or_counted(case):
-    """What they record is in the trace or counted as lost; their parents' records are all there."""
+    """Records of the children are in the trace or counted as lost; all records of the parents are in the trace."""
     result, _, numbers = case.checked([case.program('procs'), 'vfork', '20'])
     begun = case.ledger.read()
     check(numbers.get(1) == list(range(1, begun[1][0] + 1)), 'the parent lost records')
-    check(result.lost <= 40, '%d lost, more than the children made', result.lost)
+    check(result.lost <= 40, '%d lost, more than the children recorded', result.lost)
 
 
 def child_of_a_process_without_helper_is_recorded(case):
-    """waymark_helper_stop() is for this process: a child has a helper of its own, and records."""
+    """waymark_helper_stop() affects this process only: a child starts its own helper thread and records."""
     result, _, numbers = case.checked([case.program('procs'), 'stopped', '9'], lost=0)
     check(numbers.get(2) == list(range(1, 10)), 'the child recorded %s', numbers.get(2))
 
 
 def cloned_children_lose_no_records_of_the_parent(case):
-    not_under_tsan('a child in the same memory that is no thread is more than it can bear')
+    not_under_tsan('TSan does not support a child that shares the memory and is not a thread')
     result, _, numbers = case.checked([case.program('procs'), 'clone', '12'])
     begun = case.ledger.read()
     check(numbers.get(1) == list(range(1, begun[1][0] + 1)), 'the parent lost records')
@@ -71,7 +71,7 @@ def concurrent_programs_are_recorded(case):
 
 
 def need_the_kernels_account(result):
-    """What is started can be told only where the kernel lets us watch; where not, that is said."""
+    """The list of started processes needs perf_event_open(). If the kernel refuses it, the summary warns."""
     if not result.summary['not_followed_complete']:
         check('cannot name applications' in result.err, 'no warning about the missing list: %s', result.err[-500:])
         raise Skip('perf_event_open() is refused here')
@@ -79,17 +79,20 @@ def need_the_kernels_account(result):
 
 
 def child_with_cleared_environment_is_reported(case):
-    """The child is not followed, and the summary says so."""
+    """The child is not followed, and the summary reports it."""
     result = case.record([case.program('procs'), 'clearenv', '5']).ok()
     seen = sum(1 for _ in result.trace().records('test:seq'))
-    check(seen == 5, '%d records, not the 5 of before exec', seen)
+    check(seen == 5, '%d records, not the 5 made before exec', seen)
     named = need_the_kernels_account(result)
     check(len(named) == 1 and named[0]['why'] in ('environment', 'unknown'), 'not followed: %s', named)
-    check('not followed' in result.err, 'it is not said in words: %s', result.err[-500:])
+    check('not followed' in result.err, 'the summary does not report it: %s', result.err[-500:])
 
 
 def short_lived_unrecorded_children_are_counted(case):
-    """Children of a millisecond, every second one without the environment: none is missed, none is named wrongly."""
+    """
+    Children that live for a millisecond, half of them without the environment: each of those is counted, and no other
+    is named.
+    """
     n = rounds(400)
     leaf = case.program('procs') + ' leaf 1'
     script = 'i=0; while [ $i -lt %d ]; do i=$((i+1)); %s; env -i WMK_TEST_LEDGER=%s %s; /bin/true; done' % (
@@ -104,7 +107,7 @@ def short_lived_unrecorded_children_are_counted(case):
 
 
 def unrecorded_processes_have_the_correct_reason(case):
-    """Programs that live until they have been looked at: each reason is told, for each of them."""
+    """Programs that run long enough to be checked: the summary has the reason for each of them."""
     leaf = case.program('procs')
     enough = case.path('enough')
     os.mkfifo(enough)
@@ -122,7 +125,7 @@ def unrecorded_processes_have_the_correct_reason(case):
 
 
 def recorded_and_untraced_programs_are_not_reported(case):
-    """Neither those that do not use libwaymark, whatever their environment, nor those that were recorded."""
+    """Neither programs without libwaymark, whatever their environment, nor recorded ones are reported."""
     script = 'env -i /bin/true; i=0; while [ $i -lt %d ]; do i=$((i+1)); %s leaf 1 & /bin/true; wait; done' % (
         rounds(200), case.program('procs'))
     result = case.record(['sh', '-c', script]).ok()
@@ -131,7 +134,7 @@ def recorded_and_untraced_programs_are_not_reported(case):
 
 
 def unrecorded_processes_are_reported_to_users(case):
-    """The kernel's account is there for ordinary users."""
+    """The list of started processes is available to unprivileged users."""
     need_other_users()
     need('setpriv')
     place = tempfile.mkdtemp(prefix='waymark-user-')
@@ -153,10 +156,10 @@ def unrecorded_processes_are_reported_to_users(case):
 
 
 def set_id_child_is_reported(case):
-    """A set-id program must not read our environment: it is not followed, and the summary says so."""
+    """A set-id program must not read WAYMARK_RUNDIR: it is not followed, and the summary reports it."""
     need_other_users()
     if 'sanitize' in FEATURES:
-        raise Skip('a set-id program is not told that the checker need not be loaded first')
+        raise Skip('a set-id program ignores ASAN_OPTIONS=verify_asan_link_order=0')
     need('setpriv')
     place = case.path('setid')
     os.mkdir(place)
@@ -165,7 +168,7 @@ def set_id_child_is_reported(case):
     text = subprocess.run(['ldd', case.program('procs')], capture_output=True, text=True).stdout
     library = re.search(r'(/\S*libwaymark\.so\S*)', text)
     if library:
-        # Set-id programs do not look for libraries beside themselves: build one that names the place.
+        # A set-id program ignores $ORIGIN in its search path: build one with an absolute path.
         need('gcc')
         where = os.path.dirname(library.group(1))
         source = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'programs', 'procs.c')

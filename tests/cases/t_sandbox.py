@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""System calls of libwaymark: strace against the table of docs/sandbox.md, then each call of it refused by a filter."""
+"""
+System calls of libwaymark: strace compared with the table of docs/sandbox.md, then each of these calls refused by a
+filter.
+"""
 import os
 import platform
 import re
@@ -14,15 +17,15 @@ from harness import FEATURES, Skip, check, communicated, finished, limit, main, 
 
 TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'docs', 'sandbox.md')
 PHASES = ('start', 'fork', 'session', 'stop', 'fallback')
-AT_ONCE = 24                         # processes that rest most of the time
-REST_MS = 400                        # past the helper's first look, 20 ms after its start
-LONG_MS = 60000                      # of one that is to be killed meanwhile
+AT_ONCE = 24                         # processes that sleep most of the time
+REST_MS = 400                        # longer than the helper thread's first check, 20 ms after its start
+LONG_MS = 60000                      # for a process that is to be killed before its end
 TRIES = 20                           # of strace
-CPU_MS = 200                         # a thread that spins for REST_MS takes all of it; one that pauses takes a few
+CPU_MS = 200  # a thread that spins for REST_MS uses all of it; a thread that sleeps uses a few ms
 
 
 class Row:
-    """What the table says of a system call. `sure` and `may`: {thread: phases}, without and with parentheses."""
+    """The table's row of a system call. `sure` and `may`: {thread: phases}, without and with parentheses."""
 
     def __init__(self, name, app, helper, refused):
         self.name, self.refused, self.sure, self.may = name, refused, {}, {}
@@ -36,7 +39,7 @@ class Row:
         return set().union(*(self.sure.values() if sure else ()), *(self.may.values() if may else ()))
 
     def allows(self, thread, session):
-        """May this thread make the call, with or without a session daemon?"""
+        """Whether this thread may make the call, with or without a session daemon."""
         phases = self.sure[thread] | self.may[thread]
         return bool(phases & ({'start', 'fork', 'session'} if session else {'start', 'fork'}))
 
@@ -44,7 +47,7 @@ class Row:
         return bool(self.sure[thread] & ({'start', 'fork', 'session'} if session else {'start', 'fork'}))
 
     def kills(self, session):
-        """Does a filter that kills end a process that does not fork? None: it may."""
+        """Whether a killing filter ends a process that does not fork. None: either way."""
         made = {'start', 'session'} if session else {'start'}
         return True if self.phases(may=False) & made else None if self.phases() & (made | {'stop'}) else False
 
@@ -55,18 +58,18 @@ def rows():
         cells = [c.strip() for c in line.strip('|').split('|')]
         if len(cells) == 5 and re.fullmatch(r'`\w+`', cells[0]):
             row = Row(cells[0].strip('`'), cells[1], cells[2], cells[4])
-            check(row.name not in found and row.phases() and row.refused, 'the row of %s', row.name)
+            check(row.name not in found and row.phases() and row.refused, 'invalid row of %s', row.name)
             found[row.name] = row
     check(len(found) > 30, 'the table in docs/sandbox.md has %d rows', len(found))
     return found
 
 
 def need_x86():
-    """The table names the calls as x86-64 has them; sanitizers make calls of their own."""
+    """The table has the names of x86-64's system calls; sanitizers make their own calls."""
     if platform.machine() != 'x86_64':
         raise Skip('the table names the system calls of x86-64')
     if 'sanitize' in FEATURES or 'testpoints' in FEATURES:
-        raise Skip('not the library as it is installed')
+        raise Skip('not the installed library')
 
 
 # ── strace ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -111,7 +114,7 @@ def traced(case, session):
             status, err = child.returncode, child.stderr
         if 'not supported' in err or 'invalid option' in err:
             raise Skip('strace shows no stacks here')
-        # strace ends if a thread ends before strace could open it for its stacks.
+        # strace fails if a thread ends before strace has opened it for its stacks.
         if 'cannot initialize libunwind' not in err:
             break
     check(status == 0, 'strace ended with status %d: %s', status, err)
@@ -142,7 +145,10 @@ def calls_in_session_are_listed(case):
 # ── seccomp ─────────────────────────────────────────────────────────────────────────────────────────────
 
 def run_all(case, env, wanted, rest=lambda job: REST_MS):
-    """Each of `wanted` = [(when, action, name)] as a process that rests rest() ms; [(..., status, CPU time in ms)]."""
+    """
+    Run each of `wanted` = [(when, action, name)] as a process that sleeps rest() ms. Returns [(..., status, CPU time in
+    ms)].
+    """
     results, running = [], []
 
     def end_one():
@@ -179,7 +185,7 @@ def judge(table, results, session):
 
 
 def refuse_each(case, env, session):
-    """Each row of the table: refused before the constructors, refused from main() on, and killed for."""
+    """Each row of the table: refused before the constructors, refused from main() on, and with a filter that kills."""
     need_x86()
     table = rows()
     ways = (('preinit', 'errno'), ('main', 'errno'), ('preinit', 'kill'))
@@ -209,7 +215,7 @@ def refused_calls_do_no_harm_in_session(case):
 
 @limit(60)
 def seccomp_filter_at_begin_of_main_does_not_abort(case):
-    """The C library makes these calls in each new thread before any code of ours, and aborts if rseq fails."""
+    """The C library makes these calls in each new thread before libwaymark's code, and aborts if rseq fails."""
     jobs = [('main', 'errno', name) for name in ('rseq', 'set_robust_list')] * 30
     bad = [status for *_job, status, _cpu in run_all(case, case.env, jobs, lambda job: 20) if status]
     check(not bad, '%d of %d runs: %s', len(bad), len(jobs), sorted(set(bad)))

@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The session daemon as a process: one at a time, sockets handed over, idle, killed and ended while programs record."""
+"""
+The session daemon as a process: one instance, socket activation, idle state, kills and restarts while applications
+record.
+"""
 import contextlib
 import fcntl
 import glob
@@ -23,7 +26,7 @@ SESSIOND = os.environ['WMK_SESSIOND']
 
 
 class Daemon:
-    """waymark-sessiond in a directory of the case's own."""
+    """waymark-sessiond in the case's own runtime directory."""
 
     def __init__(self, case):
         self.case, self.rundir, self.process = case, case.short('run'), None
@@ -52,7 +55,7 @@ class Daemon:
         return json.loads(done.stdout) if done.stdout else done.stderr
 
     def kill_both(self):
-        """In any order."""
+        """In random order."""
         pids = [self.process.pid, self.consumer()]
         self.case.random.shuffle(pids)
         for pid in filter(None, pids):
@@ -85,14 +88,14 @@ def running_daemon(case):
 
 
 def second_daemon_is_refused(case):
-    """A second daemon says which process is the first; after any end of that one, the next starts."""
+    """A second daemon names the process of the first. After any end of the first one, it can be started again."""
     with running_daemon(case) as first:
-        check(first.start() == '+', 'it did not say that it listens')
+        check(first.start() == '+', 'it did not report that it listens')
         second = Daemon(case)
         words = second.start()
-        check(words.startswith('!') and 'process %d' % first.process.pid in words, 'the second said: %s', words)
+        check(words.startswith('!') and 'process %d' % first.process.pid in words, 'the second printed: %s', words)
         check(awaited(second.process) == 1, 'the second ended with %s', second.process.returncode)
-        check(first.control('version'), 'the first does not answer any more')
+        check(first.control('version'), 'the first daemon no longer answers')
         for number, status in (signal.SIGKILL, -9), (signal.SIGTERM, 0), (signal.SIGINT, 0):
             check(first.end(number) == status, 'signal %d: it ended with %s', number, first.process.returncode)
             check(first.start() == '+', 'it did not start again after signal %d', number)
@@ -103,7 +106,7 @@ def second_daemon_is_refused(case):
 
 
 def activation_sockets_are_used(case):
-    """As systemd does: listening sockets from descriptor 3 on."""
+    """Socket activation as by systemd: listening sockets from descriptor 3 on."""
     with running_daemon(case) as d:
         os.mkdir(d.rundir, 0o700)
         listener = socket.socket(socket.AF_UNIX)
@@ -124,13 +127,13 @@ def activation_sockets_are_used(case):
             finally:
                 os._exit(1)
         try:
-            check(d.control('version'), 'it does not answer on the socket that it was handed')
-            check(os.path.exists(os.path.join(d.rundir, 'app.sock')), 'it made no other')
+            check(d.control('version'), 'it does not answer on the inherited socket')
+            check(os.path.exists(os.path.join(d.rundir, 'app.sock')), 'it did not create app.sock')
         finally:
             os.kill(child, signal.SIGTERM)
             _, status = os.waitpid(child, 0)
         check(status == 0, 'it ended with %d', status)
-        check(os.path.exists(os.path.join(d.rundir, 'ctl.sock')), 'it removed what is not its own')
+        check(os.path.exists(os.path.join(d.rundir, 'ctl.sock')), 'it removed the inherited socket')
         listener.close()
 
 
@@ -141,13 +144,13 @@ def switches(pid):
 
 
 def idle_daemon_does_not_wake(case):
-    """With a session that waits for programs, nothing wakes it."""
-    not_under_tsan('a thread of its own wakes ten times a second')
+    """Nothing wakes the daemon while a session waits for applications."""
+    not_under_tsan('TSan\'s own thread wakes ten times a second')
     with running_daemon(case) as d:
         d.start()
         d.control('create=s:' + case.path('trace'), 'events=s:*', 'start=s')
         seconds = 60 if rounds(100) == 100 else 2
-        for _ in range(20):                              # what the commands left to do ends some time
+        for _ in range(20):                              # work left by the commands ends at some time
             before = switches(d.process.pid)
             time.sleep(seconds)                          # the measured time, not a condition
             woken = switches(d.process.pid) - before
@@ -159,22 +162,25 @@ def idle_daemon_does_not_wake(case):
 
 
 def programs_that_record(d):
-    """Those that have registered since the daemon started."""
+    """The applications that have registered since the daemon started."""
     return [app for app in d.control('apps').get('apps', []) if app.get('connected') and app.get('n_events')]
 
 
 def pace():
-    """Microseconds between handfuls of records: so that few are there to be read when everything is slow."""
+    """Microseconds between groups of records, so that a slow build has few of them to read."""
     return '20000' if 'sanitize' in FEATURES else '6000'
 
 
 def second_rings(trace):
-    """Streams of rings that were made beside those that were awaited."""
+    """Streams of rings that were created beside the awaited ones."""
     return [name for _, _, names in os.walk(trace) for name in names if '~' in name]
 
 
 def restarted_daemon_records_each_record_once(case):
-    """Killed and ended, started again, at random moments while programs record: every record is there, once."""
+    """
+    The daemon is killed or terminated and restarted at random moments while applications record: each record is in the
+    trace once.
+    """
     need('babeltrace', 'babeltrace2')
     for turn in range(rounds(20)):
         trace = case.path('trace%d' % turn)
@@ -192,7 +198,7 @@ def restarted_daemon_records_each_record_once(case):
                 time.sleep(case.random.random() * 0.05)
                 check(d.start() == '+', 'it did not start again: %s', slurp(case.path('sessiond.err')))
                 listed = d.control('list')
-                check(listed['sessions'] and listed['sessions'][0].get('active'), 'the session is not there: %s',
+                check(listed['sessions'] and listed['sessions'][0].get('active'), 'the session is missing: %s',
                       listed)
             check(awaited(busy) == 0, 'the program ended with %s', busy.returncode)
             last = d.control('destroy=s')['sessions'][0]['counts']
@@ -202,8 +208,10 @@ def restarted_daemon_records_each_record_once(case):
 
 
 def reattached_rings_lose_no_records(case):
-    """Both daemons killed at the same moment, while programs record: what the programs hand back is recorded on,
-    nothing is lost or twice."""
+    """
+    Both daemons are killed together while applications record. The reattached rings are used again, and no record is
+    lost or recorded twice.
+    """
     need('babeltrace', 'babeltrace2')
     for turn in range(rounds(10)):
         trace = case.path('trace%d' % turn)
@@ -224,15 +232,15 @@ def reattached_rings_lose_no_records(case):
                 time.sleep(case.random.random() * 0.1)
                 check(d.start() == '+', 'it did not start again: %s', slurp(case.path('sessiond.err')))
                 listed = d.control('list')
-                check(listed['sessions'] and listed['sessions'][0].get('active'), 'the session is not there: %s',
+                check(listed['sessions'] and listed['sessions'][0].get('active'), 'the session is missing: %s',
                       listed)
             wait_for(lambda: len(programs_that_record(d)) == 2, 'both programs to register')
             case.ledger.set_flag(1, 1)
             for program in busy:
                 check(awaited(program) == 0, 'a program ended with %s', program.returncode)
-            check(not second_rings(trace), 'they did not go on with the rings that they had: %s', second_rings(trace))
+            check(not second_rings(trace), 'the applications did not keep their rings: %s', second_rings(trace))
             ended = d.control('destroy=s')
-            check(not ended.get('warnings'), 'it warns: %s', ended)
+            check(not ended.get('warnings'), 'warnings: %s', ended)
             last = ended['sessions'][0]['counts']
             check_sequences(Trace(trace), case.ledger, last.get('lost', 0))
             check(last.get('records', 0) and not last.get('lost'), 'the counts are %s', last)
@@ -240,7 +248,10 @@ def reattached_rings_lose_no_records(case):
 
 
 def rings_without_applications_are_reported(case):
-    """Rings that nobody hands back: those who come are recorded beside them, and it is told what may be missing."""
+    """
+    No application reattaches the rings: new applications get new rings beside them, and a warning reports the possible
+    loss.
+    """
     need('babeltrace', 'babeltrace2')
     trace = case.path('trace')
     with running_daemon(case) as d:
@@ -251,25 +262,26 @@ def rings_without_applications_are_reported(case):
                                     start_new_session=True)
             case.started.append(busy)
             check(awaited(busy) == 0, 'the program ended with %s', busy.returncode)
-            # all is in the files; nothing is lost with the rings, which are lost
+            # all records are in the files: the lost rings are empty
             stopped = d.control('stop=s')
             check(('handed back' in str(stopped.get('warnings'))) == (turn > 0),
-                  'after %d ends of both daemons it said: %s', turn, stopped)
+                  'after %d crashes of both daemons: %s', turn, stopped)
             d.control('start=s')
             d.kill_both()
             words = d.start()
             check(words == '+', 'it did not start again: %s %s', words, slurp(case.path('sessiond.err')))
-            check(d.control('list')['sessions'][0].get('active'), 'the session is not there')
+            check(d.control('list')['sessions'][0].get('active'), 'the session is missing')
         check({n.split('~')[1][0] for n in second_rings(trace)} == {'2', '3'}, 'the streams are %s',
               second_rings(trace))
         ended = d.control('destroy=s')
-        check('3 ring sets' in str(ended['warnings']) or '6 ring sets' in str(ended['warnings']), 'it said: %s', ended)
+        check('3 ring sets' in str(ended['warnings']) or '6 ring sets' in str(ended['warnings']), 'wrong warnings: %s',
+              ended)
         check_sequences(Trace(trace), case.ledger, 0)
         d.shut_down()
 
 
 def rings_wait_for_a_consumer_daemon(case):
-    """Rings that come back while nobody can empty them are kept, and written out when somebody can."""
+    """Rings that are reattached without a consumer daemon are kept, and drained when one has started."""
     need('babeltrace', 'babeltrace2')
     trace, late, may = case.path('trace'), case.path('late'), case.path('may')
     with open(late, 'w', encoding='utf-8') as f:
@@ -282,7 +294,7 @@ def rings_wait_for_a_consumer_daemon(case):
                                 start_new_session=True)
         case.started.append(busy)
         wait_for(lambda: case.ledger.flag(0) == 2, 'two threads to record')
-        d.end(signal.SIGKILL)                                    # first: it would start another consumer
+        d.end(signal.SIGKILL)  # first the session daemon: it would start another consumer daemon
         os.kill(d.consumer(), signal.SIGKILL)
         wait_for(lambda: not d.consumer(), 'the consumer daemon to be gone')
         check(d.start('--consumerd', late) == '+', 'it did not start again: %s', slurp(case.path('sessiond.err')))
@@ -291,9 +303,9 @@ def rings_wait_for_a_consumer_daemon(case):
             pass
         stopped = d.control('stop=s')
         check('cannot open the trace' in str(stopped['warnings']) and 'handed back' not in str(stopped['warnings']),
-              'it says: %s', stopped)
+              'wrong warnings: %s', stopped)
         before = stopped['sessions'][0]['counts']
-        check(before['records'] and not before['lost'], 'what was in the rings is not written: %s', before)
+        check(before['records'] and not before['lost'], 'the records in the rings are not written: %s', before)
         d.control('start=s')
         case.ledger.set_flag(1, 1)
         check(awaited(busy) == 0, 'the program ended with %s', busy.returncode)
@@ -301,7 +313,7 @@ def rings_wait_for_a_consumer_daemon(case):
         check(after['records'] >= before['records'] and not after['lost'], 'the counts are %s, and were %s', after,
               before)
         check(not second_rings(trace) and Trace(trace).count() == after['records'],
-              'the readers find %d records, not %s',
+              'the readers find %d records, not those of %s',
               Trace(trace).count(), after)
         d.shut_down()
 
@@ -311,7 +323,7 @@ WITH_FD = 1
 
 
 class Liar:
-    """A client that speaks as a program does, by hand."""
+    """A client that speaks the protocol of an application."""
 
     def __init__(self, rundir):
         self.socket, self.bytes = socket.socket(socket.AF_UNIX), b''
@@ -320,7 +332,7 @@ class Liar:
         hello = struct.pack('<IIIIQQQqQ32s37s65s', 1, 64, os.getpid(), os.getppid(), 0, 7, 0, 0, 0, b'', b'', b'liar')
         self.send(HELLO, hello + b'\0' * (-len(hello) % 8))
         kind, _ = self.receive()
-        check(kind == WELCOME, 'the daemon said %d, not WELCOME', kind)
+        check(kind == WELCOME, 'the daemon sent %d, not WELCOME', kind)
 
     def send(self, kind, body, fd=None):
         frame = struct.pack('<IHHII', len(body), kind, 1, 0, 0 if fd is None else WITH_FD) + body
@@ -340,7 +352,7 @@ class Liar:
             self.bytes += more
 
     def hand_back(self, uuid, fd):
-        """What it answers before DONE."""
+        """Hand a ring set back. Returns the daemon's answers before DONE."""
         self.send(RINGS, uuid, fd)
         self.send(EVENTS_END, struct.pack('<I', 1))
         answers = []
@@ -350,7 +362,10 @@ class Liar:
 
 
 def lie(rundir, uuid, fd, words=None, user=None):
-    """Hand it in from a process of its own, as `user`: it must be refused with these words, or without any."""
+    """
+    Hand the set back from another process, as `user`. Returns whether it was refused with these words, or without an
+    answer.
+    """
     child = os.fork()
     if child == 0:
         status = 1
@@ -370,14 +385,14 @@ def lie(rundir, uuid, fd, words=None, user=None):
 
 
 def false_sets(fd, other):
-    """(what it is, a descriptor that is not the set `fd` but looks like it)"""
+    """(description, a descriptor that resembles the set `fd`)"""
     size, header = os.fstat(fd).st_size, os.pread(fd, 4096, 0)
     yield 'another set', other
-    yield 'no set', os.open('/dev/null', os.O_RDWR)
+    yield 'a device', os.open('/dev/null', os.O_RDWR)
     yield 'a socket', socket.socketpair()[0].detach()
-    for what, length, text, seals in (('a copy', size, header, 14), ('one without seals', size, header, 0),
-                                      ('one that is too short', 8192, header, 14), ('rubbish', size, b'\xff' * 4096,
-                                                                                    14)):
+    for what, length, text, seals in (('a copy', size, header, 14), ('a copy without seals', size, header, 0),
+                                      ('a copy that is too short', 8192, header, 14), ('invalid bytes', size,
+                                                                                       b'\xff' * 4096, 14)):
         fake = os.memfd_create('fake', os.MFD_ALLOW_SEALING)
         os.ftruncate(fake, length)
         os.pwrite(fake, text, 0)
@@ -387,9 +402,9 @@ def false_sets(fd, other):
 
 
 def forged_ring_reattachment_is_refused(case):
-    """What is handed in and is not the set that is awaited, or not from the user who recorded, changes nothing."""
+    """A descriptor that is not the awaited set, or that comes from another user, changes nothing."""
     if os.geteuid() != 0:
-        raise Skip('only root can be somebody else')
+        raise Skip('only root can change its uid')
     need('babeltrace', 'babeltrace2')
     trace = case.path('trace')
     for path in case.directory, os.path.dirname(case.directory):
@@ -402,7 +417,7 @@ def forged_ring_reattachment_is_refused(case):
                                 start_new_session=True)
         case.started.append(busy)
         wait_for(lambda: case.ledger.flag(0) == 2, 'two threads to record')
-        busy.send_signal(signal.SIGSTOP)                         # it hands nothing back before the liars had their turn
+        busy.send_signal(signal.SIGSTOP)                         # it reattaches nothing before the forged attempts
         wait_for(lambda: ') T ' in slurp('/proc/%d/stat' % busy.pid), 'the program to stop')
         d.kill_both()
         kept = {
@@ -410,32 +425,32 @@ def forged_ring_reattachment_is_refused(case):
             for r in json.loads(slurp(d.rundir + '/state/1.json'))['rings']
         }
         held = {}
-        for path in glob.glob('/proc/%d/task/*/fd/*' % busy.pid):        # the tracer's thread has a table of its own
+        for path in glob.glob('/proc/%d/task/*/fd/*' % busy.pid):  # the helper thread has its own descriptor table
             with contextlib.suppress(OSError):
                 held[os.stat(path).st_ino] = path
         (one, uuid), (other, _) = [(os.open(held[inode], os.O_RDWR), uuid) for inode, uuid in kept.items()]
         check(d.start() == '+', 'it did not start again: %s', slurp(case.path('sessiond.err')))
-        check(lie(d.rundir, os.urandom(16), one), 'a uuid that nobody knows')
-        check(lie(d.rundir, uuid, one, user=65534), 'the right set, by another user')
+        check(lie(d.rundir, os.urandom(16), one), 'an unknown uuid was accepted')
+        check(lie(d.rundir, uuid, one, user=65534), 'another user\'s set was accepted')
         for what, fake in false_sets(one, other):
-            check(lie(d.rundir, uuid, fake, 'is another file'), '%s was taken, or refused for another reason', what)
-            check(lie(d.rundir, uuid, fake, user=65534), '%s by another user', what)
+            check(lie(d.rundir, uuid, fake, 'is another file'), '%s was accepted, or refused for another reason', what)
+            check(lie(d.rundir, uuid, fake, user=65534), '%s by another user was accepted', what)
         header = os.pread(one, 4096, 0)
         sizes = struct.unpack_from('<II', header, 16)
         os.pwrite(one, struct.pack('<II', sizes[0] // 2, sizes[1] * 2), 16)
-        check(lie(d.rundir, uuid, one, 'the geometry'), 'the right file, with another shape written into it')
+        check(lie(d.rundir, uuid, one, 'the geometry'), 'the right file with another geometry was accepted')
         os.pwrite(one, header, 0)
         busy.send_signal(signal.SIGCONT)
         check(awaited(busy) == 0, 'the program ended with %s', busy.returncode)
-        check(not second_rings(trace), 'it did not go on with the rings that it had: %s', second_rings(trace))
+        check(not second_rings(trace), 'the application did not keep its rings: %s', second_rings(trace))
         ended = d.control('destroy=s')
-        check(not ended.get('warnings'), 'it warns: %s', ended)
+        check(not ended.get('warnings'), 'warnings: %s', ended)
         check_sequences(Trace(trace), case.ledger, ended['sessions'][0]['counts'].get('lost', 0))
         d.shut_down()
 
 
 def daemon_directories_refuse_other_users(case):
-    """Another user reaches neither the directory of a user's daemon nor the control socket of root's."""
+    """Another user can access neither the directory of a user's daemon nor the control socket of root's."""
     need_other_users()
     with running_daemon(case) as d:
         for path in case.directory, os.path.dirname(case.directory):
@@ -444,8 +459,8 @@ def daemon_directories_refuse_other_users(case):
         d.start()
         done = finished([case.program('control'), 'version'], env=d.env, capture_output=True, text=True,
                         user=65534, group=65534, extra_groups=[])
-        check(done.returncode == 1 and 'error 13' in done.stderr, 'a stranger was answered: %s', done.stderr)
-        check(d.control('version'), 'root is not answered')
+        check(done.returncode == 1 and 'error 13' in done.stderr, 'another user was answered: %s', done.stderr)
+        check(d.control('version'), 'the daemon does not answer root')
         d.control('shutdown')
         awaited(d.process)
 

@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Settings of a session: chosen by `create`, shown by `list`, kept by save, load and restarts of the session daemon."""
+"""
+Settings of a session are chosen by `create`, shown by `list`, and kept by save, load and restarts of the session
+daemon.
+"""
 import json
 import os
 import signal

@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Sites and schemas: ten thousand of them, declared twice, at run time, toggled under a debugger and a uprobe."""
+"""
+Sites and event classes: ten thousand of them, declared twice, declared at run time, toggled under a debugger and a
+uprobe.
+"""
 import collections
 import os
 import re
@@ -12,13 +15,13 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 from harness import FEATURES, Skip, check, finished, limit, main, need, rounds  # noqa: E402
 
 
-# See meson.build.
+# The number is the one in meson.build.
 PLACES = 10 if 'sanitize' in FEATURES or 'testpoints' in FEATURES else 100
 
 
 @limit(60)
 def ten_thousand_sites_are_recorded(case):
-    """100 events, each at 100 places."""
+    """100 events, each with 100 sites."""
     result = case.record([case.program('sites')], ['--subbuf-size', '1M']).ok()
     seen = collections.Counter()
     for line in result.trace().lines:
@@ -37,17 +40,17 @@ def one_event_of_many_is_recorded(case):
 
 @limit(60)
 def ten_thousand_runtime_events_are_recorded(case):
-    """Declared at run time: ids past those that a short header carries, metadata that grows all the time."""
+    """Declared at run time: event ids beyond those of a compact header, and metadata that grows continually."""
     count = rounds(10000)
     result = case.record([case.program('runtime'), 'many', str(count)], timeout=100).ok()
     values = [(r.name, r.fields['u32']) for r in result.trace().records() if r.name.startswith('many:')]
-    check(values == [('many:event_%d' % i, i) for i in range(count)], '%d of %d records, or in another order',
+    check(values == [('many:event_%d' % i, i) for i in range(count)], '%d of %d records, or in a wrong order',
           len(values), count)
     check(result.lost == 0, '%d lost', result.lost)
 
 
 def redeclared_event_keeps_both_field_lists(case):
-    """Within one program and between two: every declaration is recorded with its own fields."""
+    """Within one application and between two: each declaration is recorded with its own fields."""
     result = case.record(['sh', '-c', '%s; %s' % (case.program('redeclared1'), case.program('redeclared2'))]).ok()
     kinds = {}
     for r in result.trace().records('shop:order'):
@@ -61,7 +64,7 @@ def redeclared_event_keeps_both_field_lists(case):
 
 
 def number(value):
-    """An enumeration prints as its label and its value; a label alone stands for itself."""
+    """The value of an enumeration, or its label if it has no value."""
     return value[1] if isinstance(value, tuple) and value[1] is not None else value
 
 
@@ -71,9 +74,9 @@ def runtime_events_are_recorded(case):
     trace = result.trace()
     records = list(trace.records('script:all'))
     check(len(records) == count, '%d records, not %d', len(records), count)
-    check(len(list(trace.records('script:late'))) == 1, 'the event that was registered late is missing')
+    check(len(list(trace.records('script:late'))) == 1, 'the event that was registered later is missing')
     check([r.fields['value'] for r in trace.records('script:level')] == [2.5],
-          'the counter that was registered is missing')
+          'the registered counter is missing')
     for i, r in enumerate(records):
         text = ''.join(chr(97 + (i + k) % 26) for k in range(8))[:i % 8]
         array = [(i + k) % 65536 for k in range(8)]
@@ -109,7 +112,7 @@ def probes_and_session_both_see_each_pass(case):
 
 
 def note(case, name):
-    """(address, address of the note's base) of the SDT note test:<name> of program `probed`."""
+    """The address of the SDT note test:<name> of program `probed`."""
     text = subprocess.run(['readelf', '-nW', case.program('probed')], capture_output=True, text=True).stdout
     found = re.search(r'Provider: test\s+Name: %s\s+Location: 0x([0-9a-f]+)' % name, text)
     check(found, 'the program has no SDT note test:%s: %s', name, text[-500:])
@@ -140,7 +143,7 @@ def uprobe_counts_passes_of_a_toggled_site(case):
 
 @limit(120)
 def gdb_breakpoint_stays_on_a_toggled_site(case):
-    """gdb knows the site by its note; a breakpoint stays on it while it is enabled and disabled 1,000 times."""
+    """gdb finds the site by its note. A breakpoint stays on it while it is enabled and disabled 1,000 times."""
     need('gdb')
     script = case.path('script')
     with open(script, 'w') as f:
@@ -151,13 +154,13 @@ def gdb_breakpoint_stays_on_a_toggled_site(case):
                     text=True, stdin=subprocess.DEVNULL)
     text = done.stdout + done.stderr
     check(re.search(r'test\s+toggled\s+0x', text), '`info probes` does not show the site: %s', text[:800])
-    check('exited normally' in text, 'the program did not end well: %s', text[-800:])
+    check('exited normally' in text, 'the program did not exit normally: %s', text[-800:])
     check('already hit 3000 times' in text, 'the breakpoint was not hit 3000 times: %s', text[-400:])
 
 
 @limit(120)
 def gdb_reads_arguments_of_enabled_site(case):
-    """gdb reads the argument where the second note of the site describes it, at each pass of the enabled site."""
+    """At each pass of the enabled site, gdb reads the argument at the place that the second note describes."""
     need('gdb')
     script = case.path('script')
     with open(script, 'w') as f:
@@ -166,11 +169,11 @@ def gdb_reads_arguments_of_enabled_site(case):
     done = finished(['gdb', '-nx', '-batch', '-x', script, case.program('probed')], env=case.env, capture_output=True,
                     text=True, stdin=subprocess.DEVNULL)
     numbers = [int(n) for n in re.findall(r'^number (\d+)$', done.stdout, re.M)]
-    check(numbers == list(range(1, 60, 3)), 'read were %s: %s', numbers, (done.stdout + done.stderr)[-800:])
+    check(numbers == list(range(1, 60, 3)), 'gdb read %s: %s', numbers, (done.stdout + done.stderr)[-800:])
 
 
 def disabled_library_opens_no_descriptor(case):
-    """WAYMARK_DISABLE=1: no thread, no file."""
+    """WAYMARK_DISABLE=1: the library starts no thread."""
     script = case.path('script')
     with open(script, 'w') as f:
         f.write(
@@ -188,10 +191,10 @@ def disabled_library_opens_no_descriptor(case):
 
 
 def site_of_version_1_is_refused_in_words(case):
-    """A program of the first version's header runs; its events are not recorded, and the reason is reported."""
+    """A program compiled with the header of version 1 runs. Its events are not recorded, and the reason is reported."""
     result = case.record([case.program('old_abi')]).ok()
-    check('old:event cannot be traced: the program was compiled with version 1' in result.err, 'no reason: %s',
-          result.err)
+    check('old:event cannot be traced: the program was compiled with version 1' in result.err,
+          'the reason is not reported: %s', result.err)
     check(not list(result.trace().records('old:event')), 'an event of version 1 is recorded')
 
 
