@@ -215,6 +215,13 @@ int waymark_ring_set_wait(struct waymark_ring_set *set, uint64_t timeout_us);
 int waymark_ring_sets_wait(struct waymark_ring_set *const *sets, unsigned n, const uint32_t *word, uint32_t value,
 			   int64_t timeout_us);
 /*
+ * The same, and in discard mode any record ends the sleep: one that was committed since the last call of a wait
+ * function, or a later one. Costs a membarrier(2) of all CPUs before the sleep, some milliseconds, and the first writer
+ * a futex wake. Returns -ENOTSUP also where the kernel refuses the membarrier (nohz_full CPUs).
+ */
+int waymark_ring_sets_wait_record(struct waymark_ring_set *const *sets, unsigned n, const uint32_t *word,
+				  uint32_t value, int64_t timeout_us);
+/*
  * End a sleep in waymark_ring_set_wait() of another thread of this process. A sleep that begins later is not affected.
  */
 void waymark_ring_set_wake(struct waymark_ring_set *set);

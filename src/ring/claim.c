@@ -169,9 +169,9 @@ static int write_claimed(struct waymark_ring_set *set, struct wmk_ring_view *rin
 	commit(plan);
 	if (plan->enter) {
 		wmk_ring_set_to(&ring->limit, plan->sequence * set->subbuf_size + set->usable);
-		wmk_ring_wake(set);
+		return wmk_ring_wake(set);
 	}
-	return 0;
+	return wmk_ring_committed(set, ring->ctl);
 }
 
 /*

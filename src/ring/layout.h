@@ -56,7 +56,8 @@ struct wmk_ring_ctl {
 	uint64_t consumed_pos; /* writers may reuse the space below; a multiple of subbuf_size */
 	uint64_t backed_pos;   /* memory is allocated below this position; UINT64_MAX: for the whole ring */
 	uint64_t floor_ts;     /* no record may be older */
-	uint64_t reserved2[13];
+	uint64_t armed;        /* not 0: the writer of the next record wakes the reader */
+	uint64_t reserved2[12];
 	/* Line 3: written by the reader, for a later reader. */
 	uint64_t read_pos;
 	uint64_t read_ts;      /* of the last record before read_pos */
@@ -131,6 +132,7 @@ _Static_assert(sizeof(struct wmk_ring_ctl) == 4 * WMK_RING_LINE, "ABI");
 _Static_assert(__builtin_offsetof(struct wmk_ring_ctl, lost) == WMK_RING_LINE, "ABI");
 _Static_assert(__builtin_offsetof(struct wmk_ring_ctl, consumed_pos) == 2 * WMK_RING_LINE, "ABI");
 _Static_assert(__builtin_offsetof(struct wmk_ring_ctl, floor_ts) == 272, "written out in arch/");
+_Static_assert(__builtin_offsetof(struct wmk_ring_ctl, armed) == 280, "written out in tracer/enter.S");
 _Static_assert(__builtin_offsetof(struct wmk_ring_ctl, read_pos) == 3 * WMK_RING_LINE, "ABI");
 _Static_assert(sizeof(struct wmk_ring_sub) == 64, "ABI");
 _Static_assert(__builtin_offsetof(struct wmk_set_header, waiting) == WMK_RING_LINE, "ABI");

@@ -85,6 +85,11 @@ uint64_t waymark_ring_reader_position(const struct waymark_ring_reader *r)
 	return wmk_ring_load(&r->ctl->write_pos);
 }
 
+int wmk_ring_reader_has_unread(const struct waymark_ring_reader *r)
+{
+	return r->broken != WMK_RING_REPORTED && waymark_ring_reader_position(r) != r->pos;
+}
+
 /* Copy len bytes by relaxed atomic words: a writer may change them, which overtaken() detects afterwards. */
 static void copy_racing(unsigned char *to, const unsigned char *from, size_t len)
 {

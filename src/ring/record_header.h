@@ -61,8 +61,6 @@ static inline enum waymark_ring_loss wmk_ring_cause(int err)
  * backed.
  */
 int wmk_ring_back(struct waymark_ring_set *set, struct wmk_ring_view *ring, uint64_t sub);
-/* Wake the reader if it sleeps. Called after the commit that opened a sub-buffer. */
-void wmk_ring_wake(struct waymark_ring_set *set);
 /*
  * Wait for room, if the channel has it and the process allows it. 1: try again; 0: do not wait. `waited`: ns, starts at
  * 0, kept by the caller.

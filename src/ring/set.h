@@ -98,6 +98,8 @@ struct wmk_ring_wrong {
 	uint64_t found, least, most;
 };
 const struct wmk_ring_wrong *wmk_ring_reader_wrong(const struct waymark_ring_reader *reader);
+/* 1 if the ring has records that the reader has not released, else 0. A corrupt ring has none. */
+int wmk_ring_reader_has_unread(const struct waymark_ring_reader *reader);
 /* The position up to which space was released to the writers: where a reader without a position continues. */
 uint64_t wmk_ring_reader_given(const struct waymark_ring_reader *reader);
 /* Make the first `bytes` of the ring's data accessible in this process. 0 or -errno. */

@@ -12,12 +12,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/testpoint.h"
 #include "ring/record_header.h"
 
-/* From <linux/futex.h>, which musl's compiler wrapper does not find. */
+/* Of <linux/futex.h> and <linux/membarrier.h>, which musl's compiler wrapper does not find. */
 #define FUTEX_WAIT 0
 #define FUTEX_WAKE 1
 #define FUTEX_32 2
+#define MEMBARRIER_CMD_GLOBAL 1
 #ifndef SYS_futex_waitv
 #define SYS_futex_waitv 449
 #endif
@@ -66,10 +68,11 @@ static void sleep_ns(uint64_t ns)
 	wmk_ring_syscall(SYS_nanosleep, (long)&ts, 0, 0, 0, 0, 0);
 }
 
-void wmk_ring_wake(struct waymark_ring_set *set)
+int wmk_ring_wake(struct waymark_ring_set *set)
 {
 	uint32_t *waiting = &set->header->waiting;
 
+	WMK_TESTPOINT(ring_waking);
 	/*
 	 * (G) full fence between the commit and the load of the flag; pairs with the reader's store of the flag, fence,
 	 * and load of the positions. At least one of them sees the other's store.
@@ -77,26 +80,33 @@ void wmk_ring_wake(struct waymark_ring_set *set)
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (wmk_ring_load(waiting) != 0 && __atomic_exchange_n(waiting, 0, __ATOMIC_RELAXED) != 0)
 		wmk_ring_syscall(SYS_futex, (long)waiting, FUTEX_WAKE, 1, 0, 0, 0);
+	return 0;
 }
 
-/* Number of sub-buffers that the ring has entered. */
-static uint64_t entered(const struct waymark_ring_set *set, uint32_t ring)
+/* The number of sub-buffers that a ring with this write position has entered. */
+static uint64_t entered(const struct waymark_ring_set *set, uint64_t pos)
 {
-	return (wmk_ring_load(&set->ring[ring].ctl->write_pos) + set->subbuf_size - 1) / set->subbuf_size;
+	return (pos + set->subbuf_size - 1) / set->subbuf_size;
 }
 
-/* True if a ring has entered a sub-buffer since the last call. */
-static int moved(struct waymark_ring_set *set)
+/* Only in discard mode a reader takes a part of a sub-buffer, so only there it sleeps until the next record. */
+static int wakes_by_record(const struct waymark_ring_set *set)
+{
+	return set->options.mode == WAYMARK_RING_DISCARD;
+}
+
+/* True if, since the last call, a ring has entered a sub-buffer or, with `by_record`, has recorded. */
+static int moved(struct waymark_ring_set *set, int by_record)
 {
 	int any = 0;
 
+	by_record = by_record && wakes_by_record(set);
 	for (uint32_t i = 0; i < set->n_rings; i++) {
-		uint64_t sub = entered(set, i);
+		struct wmk_ring_view *ring = &set->ring[i];
+		uint64_t pos = wmk_ring_load(&ring->ctl->write_pos);
 
-		if (sub != set->ring[i].seen) {
-			set->ring[i].seen = sub;
-			any = 1;
-		}
+		any |= by_record ? pos != ring->seen : entered(set, pos) != entered(set, ring->seen);
+		ring->seen = pos;
 	}
 	return any;
 }
@@ -107,10 +117,11 @@ void wmk_ring_set_wake_for(struct waymark_ring_set *set)
 
 	/* not the state of moved(): the reader may use the same mapping */
 	for (uint32_t i = 0; i < set->n_rings; i++) {
-		uint64_t sub = entered(set, i);
+		struct wmk_ring_view *ring = &set->ring[i];
+		uint64_t pos = wmk_ring_load(&ring->ctl->write_pos);
 
-		any |= sub != set->ring[i].looked;
-		set->ring[i].looked = sub;
+		any |= pos != ring->looked;
+		ring->looked = pos;
 	}
 	if (any)
 		wmk_ring_wake(set);
@@ -126,12 +137,12 @@ int waymark_ring_set_wait(struct waymark_ring_set *set, uint64_t timeout_us)
 		timeout_us = WAIT_MAX_US;
 	__atomic_store_n(waiting, 1, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* (G) */
-	any = moved(set);
+	any = moved(set, 0);
 	if (!any && timeout_us != 0) {
 		ts.tv_sec = (time_t)(timeout_us / 1000000);
 		ts.tv_nsec = (long)(timeout_us % 1000000) * 1000;
 		any = wmk_ring_syscall(SYS_futex, (long)waiting, FUTEX_WAIT, 1, (long)&ts, 0, 0) == 0;
-		any |= moved(set);
+		any |= moved(set, 0);
 	}
 	__atomic_store_n(waiting, 0, __ATOMIC_RELAXED);
 	return any;
@@ -143,13 +154,31 @@ static void say_waiting(struct waymark_ring_set *const *sets, unsigned n, uint32
 		__atomic_store_n(&sets[i]->header->waiting, value, __ATOMIC_RELAXED);
 }
 
-static int any_moved(struct waymark_ring_set *const *sets, unsigned n)
+static int any_moved(struct waymark_ring_set *const *sets, unsigned n, int by_record)
 {
 	int any = 0;
 
 	for (unsigned i = 0; i < n; i++)
-		any |= moved(sets[i]);
+		any |= moved(sets[i], by_record);
 	return any;
+}
+
+static void set_armed(struct waymark_ring_set *const *sets, unsigned n, uint64_t value)
+{
+	for (unsigned i = 0; i < n; i++)
+		for (uint32_t ring = 0; ring < sets[i]->n_rings && wakes_by_record(sets[i]); ring++)
+			wmk_ring_set_to(&sets[i]->ring[ring].ctl->armed, value);
+}
+
+/*
+ * (I) After the call, either the writer of the next record wakes the reader, or a load of the positions sees the record;
+ * pairs with wmk_ring_committed(). Each CPU executes a full barrier during membarrier(): a commit before it is visible,
+ * and a load of `armed` after it returns 1. 0; -errno if the kernel refuses it, as with nohz_full CPUs.
+ */
+static long arm(struct waymark_ring_set *const *sets, unsigned n)
+{
+	set_armed(sets, n, 1);
+	return wmk_ring_syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0, 0, 0, 0);
 }
 
 /* Sleep until one of the words changes. Negative: the kernel has no futex_waitv(). */
@@ -169,8 +198,8 @@ static long sleep_on(struct waymark_ring_set *const *sets, unsigned n, const uin
 	return rc == -EAGAIN || rc == -EINTR || rc == -ETIMEDOUT ? 0 : rc;
 }
 
-int waymark_ring_sets_wait(struct waymark_ring_set *const *sets, unsigned n, const uint32_t *word, uint32_t value,
-			   int64_t timeout_us)
+static int sets_wait(struct waymark_ring_set *const *sets, unsigned n, const uint32_t *word, uint32_t value,
+		     int64_t timeout_us, int by_record)
 {
 	long rc = 0;
 	int any;
@@ -179,17 +208,33 @@ int waymark_ring_sets_wait(struct waymark_ring_set *const *sets, unsigned n, con
 		return -ENOTSUP;
 	say_waiting(sets, n, 1);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* (G) */
-	any = any_moved(sets, n);
-	if (!any && timeout_us != 0) {
+	if (by_record)
+		rc = arm(sets, n);
+	any = any_moved(sets, n, by_record);
+	if (!any && timeout_us != 0 && rc == 0) {
 		for (unsigned i = 0; i < n; i++)
 			wmk_ring_set_to(&sets[i]->header->heartbeat, WMK_HEART_RESTS);
 		rc = sleep_on(sets, n, word, value, timeout_us);
 		for (unsigned i = 0; i < n; i++)
 			waymark_ring_set_heartbeat(sets[i]);
-		any = any_moved(sets, n);
+		any = any_moved(sets, n, by_record);
 	}
+	if (by_record)
+		set_armed(sets, n, 0);
 	say_waiting(sets, n, 0);
 	return any ? 1 : rc < 0 ? -ENOTSUP : 0;
+}
+
+int waymark_ring_sets_wait(struct waymark_ring_set *const *sets, unsigned n, const uint32_t *word, uint32_t value,
+			   int64_t timeout_us)
+{
+	return sets_wait(sets, n, word, value, timeout_us, 0);
+}
+
+int waymark_ring_sets_wait_record(struct waymark_ring_set *const *sets, unsigned n, const uint32_t *word,
+				  uint32_t value, int64_t timeout_us)
+{
+	return sets_wait(sets, n, word, value, timeout_us, 1);
 }
 
 void waymark_ring_set_wake(struct waymark_ring_set *set)

@@ -100,6 +100,7 @@ static int wmk_ring_attempt(struct waymark_ring_set *set, uint32_t cpu, const ui
 	struct wmk_ring_view *ring = &set->ring[cpu];
 	struct wmk_seq_plan plan;
 	uint64_t offset;
+	int err;
 
 	plan.cpu = cpu;
 	plan.ctl = ring->ctl;
@@ -120,7 +121,8 @@ static int wmk_ring_attempt(struct waymark_ring_set *set, uint32_t cpu, const ui
 			     offset + plan.header_len + total <= set->usable))
 		return wmk_ring_enter(set, ring, &plan, id, total);
 	plan.dst = ring->data + (plan.pos & set->ring_mask);
-	return wmk_seq_record(set->rseq_offset, &plan);
+	err = wmk_seq_record(set->rseq_offset, &plan);
+	return err == 0 ? wmk_ring_committed(set, ring->ctl) : err;
 }
 
 static __attribute__((noinline, cold)) int
@@ -183,7 +185,7 @@ int wmk_ring_write_general(struct waymark_ring_set *set, const uint64_t *guard, 
 			plan.header[0] = (uint32_t)plan.ts << 5 | id;
 			if (wmk_ring_likely(plan.ts - plan.last_ts < 1ull << WMK_RING_TS_BITS &&
 					    wmk_seq_record(set->rseq_offset, &plan) == 0))
-				return 0;
+				return wmk_ring_committed(set, ring->ctl);
 		}
 	}
 	return write_patiently(set, guard, expect, id, frags, n, total);

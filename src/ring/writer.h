@@ -62,6 +62,21 @@ void wmk_ring_count_cut(struct waymark_ring_set *set, unsigned n);
 /* Count a record that was lost without a ring: in the set header, reported in the stream of the first claim ring. */
 void wmk_ring_count_lost(struct waymark_ring_set *set);
 
+/* Wake the reader if it sleeps: one futex(2) at most. Returns 0. Async-signal-safe. */
+int wmk_ring_wake(struct waymark_ring_set *set);
+/*
+ * (I) Behind the commit of a record: wakes the reader if it sleeps until any record comes. The order of the commit and
+ * of this load is that of the program; pairs with the reader's store of `armed`, membarrier(GLOBAL), and look at every
+ * position (wait.c). Returns 0. A set that was retired meanwhile reads as 0.
+ */
+static inline __attribute__((always_inline)) int wmk_ring_committed(struct waymark_ring_set *set,
+								    const struct wmk_ring_ctl *ctl)
+{
+	if (!wmk_ring_likely(wmk_ring_load(&ctl->armed) == 0))
+		return wmk_ring_wake(set);
+	return 0;
+}
+
 /*
  * Grace period: threads on the slow path (sub-buffer entry, claim rings), and other code that runs under a guard, are
  * counted while they are inside. The fast path needs membarrier(PRIVATE_EXPEDITED_RSEQ) instead. Call this after the
@@ -107,11 +122,14 @@ wmk_ring_write_short(struct waymark_ring_set *set, const uint64_t *guard, uint64
 			(struct wmk_ring_slot *)((uintptr_t)&ctl->slot[0] + (uintptr_t)&ctl->slot[1] - (uintptr_t)cur);
 
 		if (wmk_ring_likely(new_pos <= wmk_ring_load(&ring->limit) &&
-				    ts - wmk_ring_load(&cur->last_ts) < 1ull << WMK_RING_TS_BITS))
-			return wmk_seq_words(set->rseq_offset, (uint32_t)cpu, ctl, pos, guard, expect, ts,
-					     (uint32_t)ts << 5 | id, ring->data + (new_pos & set->ring_mask),
-					     (const unsigned char *)words + total, total, next,
-					     wmk_ring_load(&cur->records) + 1, new_pos);
+				    ts - wmk_ring_load(&cur->last_ts) < 1ull << WMK_RING_TS_BITS)) {
+			int rc = wmk_seq_words(set->rseq_offset, (uint32_t)cpu, ctl, pos, guard, expect, ts,
+					       (uint32_t)ts << 5 | id, ring->data + (new_pos & set->ring_mask),
+					       (const unsigned char *)words + total, total, next,
+					       wmk_ring_load(&cur->records) + 1, new_pos);
+
+			return wmk_ring_likely(rc == 0) ? wmk_ring_committed(set, ctl) : rc;
+		}
 	}
 	return -EAGAIN;
 }
@@ -145,11 +163,15 @@ wmk_ring_write_tail(struct waymark_ring_set *set, const uint64_t *guard, uint64_
 			uint32_t header = (uint32_t)ts << 5 | id;
 			uint64_t records = wmk_ring_load(&cur->records) + 1;
 
+			int rc;
+
 			if (is_text)
-				return wmk_seq_tail_text(set->rseq_offset, (uint32_t)cpu, ctl, pos, guard, expect, ts,
-							 header, at, end, len, tail, n, next, records, new_pos);
-			return wmk_seq_tail_bytes(set->rseq_offset, (uint32_t)cpu, ctl, pos, guard, expect, ts, header,
-						  at, end, len, tail, n, next, records, new_pos);
+				rc = wmk_seq_tail_text(set->rseq_offset, (uint32_t)cpu, ctl, pos, guard, expect, ts,
+						       header, at, end, len, tail, n, next, records, new_pos);
+			else
+				rc = wmk_seq_tail_bytes(set->rseq_offset, (uint32_t)cpu, ctl, pos, guard, expect, ts,
+							header, at, end, len, tail, n, next, records, new_pos);
+			return wmk_ring_likely(rc == 0) ? wmk_ring_committed(set, ctl) : rc;
 		}
 	}
 #else
@@ -188,7 +210,7 @@ wmk_ring_write(struct waymark_ring_set *set, const uint64_t *guard, uint64_t exp
 					       (const unsigned char *)frags[0].base + total, total, next,
 					       wmk_ring_load(&cur->records) + 1, new_pos);
 			if (wmk_ring_likely(rc == 0))
-				return 0;
+				return wmk_ring_committed(set, ctl);
 		}
 	}
 	return wmk_ring_write_general(set, guard, expect, id, frags, n, total);

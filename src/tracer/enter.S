@@ -48,7 +48,10 @@
 #endif
 	.endm
 
-/* Begin the sequence. In: rdx: set, rdi: recorder, r8: its generation. Out: rcx: view, r8: control, r9: position. */
+/*
+ * Begin the sequence. In: rdx: set, rdi: recorder, r8: its generation. Out: rcx: view, r8: control, r9: position,
+ * xmm6: set.
+ */
 	.macro begin out
 	.pushsection __rseq_cs, "aw"
 	.balign 32
@@ -61,6 +64,7 @@
 4:	jmp \out
 	.popsection
 	movq SET_RSEQ_OFFSET(%rdx), %r9
+	movq %rdx, %xmm6
 	leaq 3b(%rip), %rcx
 	movq %rcx, %fs:8(%r9)
 1:	movl %fs:4(%r9), %ecx
@@ -196,6 +200,9 @@ waymark_enter:
 	leaq 4(%r9, %rdi), %r9
 	copy_run
 	commit
+.Lcommitted:
+	cmpq $0, CTL_ARMED(%r8)                         /* (I) */
+	jne .Lwake
 .Lleave:
 	.cfi_remember_state
 	restore r10
@@ -263,7 +270,7 @@ waymark_enter:
 	popq %r11
 	.cfi_adjust_cfa_offset -8
 	.cfi_register %rip, %r11
-	jmp .Lleave
+	jmp .Lcommitted
 	.cfi_restore_state
 .Lcached_again:
 	popq %r11
@@ -452,7 +459,7 @@ waymark_enter:
 	.cfi_adjust_cfa_offset -8
 	.cfi_register %rip, %r11
 	restore rbx
-	jmp .Lleave
+	jmp .Lcommitted
 	.cfi_restore_state
 .Ltail_again:
 	leaq 16(%rsp), %rsp
@@ -467,24 +474,34 @@ waymark_enter:
 
 /* ── general path ───────────────────────────────────────────────────────────────────────────────────────── */
 
-.Lgeneral:
+/* Call a C function whose arguments are in registers, then continue at the site. */
+	.macro call_and_leave function
+	.cfi_remember_state
 	save rbp
 	movq %rsp, %rbp
 	.cfi_def_cfa_register %rbp
 	pushq %r11
 	.cfi_offset %rip, -128 - 6 * 8 - 8
 	andq $-16, %rsp
-	movq %rax, %rdi
-	movq %rdx, %rsi
-	movq %rcx, %rdx
-	movq %r11, %rcx
-	call wmk_record
+	call \function
 	movq -8(%rbp), %r11
 	movq %rbp, %rsp
 	.cfi_def_cfa_register %rsp
 	.cfi_register %rip, %r11
 	restore rbp
 	jmp .Lleave
+	.cfi_restore_state
+	.endm
+
+.Lgeneral:
+	movq %rax, %rdi
+	movq %rdx, %rsi
+	movq %rcx, %rdx
+	movq %r11, %rcx
+	call_and_leave wmk_record
+.Lwake:
+	movq %xmm6, %rdi
+	call_and_leave wmk_ring_wake
 	.cfi_endproc
 	.size waymark_enter, . - waymark_enter
 

@@ -34,6 +34,7 @@
 #define CTL_WRITE_POS 0
 #define CTL_SLOT 8
 #define CTL_FLOOR 272
+#define CTL_ARMED 280
 #define SLOT_TAG 0
 #define SLOT_TIME 8
 #define SLOT_RECORDS 16
@@ -79,6 +80,7 @@ WMK_AT(VIEW_LIMIT, struct wmk_ring_view, limit);
 WMK_AT(CTL_WRITE_POS, struct wmk_ring_ctl, write_pos);
 WMK_AT(CTL_SLOT, struct wmk_ring_ctl, slot);
 WMK_AT(CTL_FLOOR, struct wmk_ring_ctl, floor_ts);
+WMK_AT(CTL_ARMED, struct wmk_ring_ctl, armed);
 WMK_AT(SLOT_TAG, struct wmk_ring_slot, tag);
 WMK_AT(SLOT_TIME, struct wmk_ring_slot, last_ts);
 WMK_AT(SLOT_RECORDS, struct wmk_ring_slot, records);

@@ -4,6 +4,11 @@
  *
  *   (G) writer: commit, full fence, load of `waiting` <-> reader: store of `waiting`, full fence, look at every position
  *
+ * BY_RECORD: the reader sleeps until any record comes, so most writers must not pay for a fence.
+ *
+ *   (I) writer: commit, load of `armed`, and (G) if it is set <-> reader: store of `armed`, membarrier (a full barrier on
+ *       every CPU at some time during the call), look at every position
+ *
  * The reader's sleep is bounded in the ring (a writer can be killed between commit and wake). Here it is not, unless BOUNDED,
  * so that a wake that is lost shows.
  */
@@ -14,7 +19,8 @@
 #define READER 2
 #define ENTRIES 2       /* sub-buffers that each writer enters */
 #define WAITING 2       /* cells 0, 1: the writers' positions */
-#define CELLS 3
+#define ARMED 3
+#define CELLS 4
 #define BUF 3
 #include "buffer.pml"
 
@@ -38,6 +44,13 @@ proctype writer(byte me) {
 		:: kills > 0 -> kills--; break
 		:: true
 		fi;
+#ifdef BY_RECORD
+		load(me, ARMED, flag);                                /* (I) */
+		if
+		:: flag == 0 -> goto next
+		:: else
+		fi;
+#endif
 #ifndef NO_WRITER_FENCE
 		full_fence(me);                                       /* (G) */
 #endif
@@ -52,8 +65,29 @@ proctype writer(byte me) {
 			fi
 		:: else
 		fi;
+next:
 		flag = 0
 	od
+}
+
+/* At some time during the call each CPU has made its stores visible, and does its later loads later. */
+inline membarrier() {
+	stored(0);
+	stored(1)
+}
+
+inline arm() {
+#ifdef BY_RECORD
+	store(READER, ARMED, 1);
+	full_fence(READER);
+#ifndef NO_MEMBARRIER
+	membarrier()                                                  /* (I) */
+#else
+	skip
+#endif
+#else
+	skip
+#endif
 }
 
 inline moved() {
@@ -74,11 +108,13 @@ proctype reader() {
 		moved();
 		store(READER, WAITING, 1);
 		full_fence(READER);
+		arm();
 #else
 		store(READER, WAITING, 1);
 #ifndef NO_READER_FENCE
 		full_fence(READER);                                   /* (G) */
 #endif
+		arm();
 		moved();
 #endif
 		if
@@ -101,6 +137,9 @@ endasleep:
 			moved()
 		:: else
 		fi;
+#ifdef BY_RECORD
+		store(READER, ARMED, 0);
+#endif
 		store(READER, WAITING, 0)
 #ifdef BOUNDED
 		if        /* a writer that was killed enters no more */

@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -267,13 +268,14 @@ struct sleeper {
 	uint32_t word;
 	int result;
 	uint32_t done;
+	bool by_record;
 };
 
 static void *sleep_once(void *arg)
 {
 	struct sleeper *s = arg;
 
-	s->result = waymark_ring_sets_wait(s->sets, 3, &s->word, 0, -1);
+	s->result = (s->by_record ? waymark_ring_sets_wait_record : waymark_ring_sets_wait)(s->sets, 3, &s->word, 0, -1);
 	__atomic_store_n(&s->done, 1, __ATOMIC_RELEASE);
 	return NULL;
 }
@@ -327,6 +329,74 @@ out:
 		pair_close(&p[i]);
 }
 
+static bool is_armed(const struct pair *p)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < p->n_rings; i++)
+		any |= __atomic_load_n(&p->reader->ring[i].ctl->armed, __ATOMIC_RELAXED) != 0;
+	return any;
+}
+
+/* One record is enough, by each way of recording; in overwrite mode only a sub-buffer that is entered. */
+static void test_sets_wait_record(void **state)
+{
+	static const unsigned char text[2000] = "a";
+	struct pair p[3];
+	struct sleeper s = { .by_record = true };
+	struct waymark_ring_packet packet;
+	cpu_set_t before, one;
+	pthread_t thread;
+
+	(void)state;
+	/* Else the first record of each CPU opens a sub-buffer, which wakes in any case. */
+	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+	for (unsigned i = 0; i < 3; i++) {
+		pair_open(&p[i], (struct waymark_ring_options){
+					 .subbuf_size = 1 << 20, .n_subbufs = 4, .prefault = 1 << 30,
+					 .mode = i == 2 ? WAYMARK_RING_OVERWRITE : WAYMARK_RING_DISCARD });
+		s.sets[i] = p[i].reader;
+		assert_int_equal(record_u64(p[i].writer, 0), 0);
+	}
+	if (waymark_ring_sets_wait_record(s.sets, 3, &s.word, 0, 0) == -ENOTSUP) {
+		print_message("this kernel cannot wait for several words, or refuses membarrier(2)\n");
+		goto out;
+	}
+	for (unsigned i = 0; i < 30; i++) {
+		const struct waymark_ring_frag frag = { text, 1 + i * 60, WAYMARK_FRAG_BYTES };
+
+		s.done = 0;
+		assert_int_equal(waymark_ring_sets_wait_record(s.sets, 3, &s.word, 0, 0), 0);
+		assert_int_equal(record_u64(p[2].writer, i), 0);
+		assert_int_equal(waymark_ring_sets_wait_record(s.sets, 3, &s.word, 0, 0), 0);
+		assert_int_equal(pthread_create(&thread, NULL, sleep_once, &s), 0);
+		while (i % 2 && __atomic_load_n(&p[1].reader->header->heartbeat, __ATOMIC_RELAXED) != WMK_HEART_RESTS)
+			sched_yield();
+		if (i % 3)
+			assert_int_equal(record_u64(p[i / 2 % 2].writer, i), 0);
+		else
+			assert_int_equal(waymark_ring_record(p[i / 2 % 2].writer, 40 + i, &frag, 1), 0);
+		pthread_join(thread, NULL);
+		assert_int_equal(s.result, 1);
+		for (unsigned k = 0; k < 3; k++) {
+			assert_false(is_armed(&p[k]));
+			assert_int_equal(p[k].reader->header->waiting, 0);
+			waymark_ring_set_heartbeat(p[k].reader);
+		}
+	}
+	for (unsigned k = 0; k < 2; k++)
+		for (uint32_t r = 0; r < p[k].n_rings; r++)
+			while (waymark_ring_reader_next(p[k].readers[r], WAYMARK_RING_FLUSH, &packet) == 1)
+				waymark_ring_reader_release(p[k].readers[r], &packet);
+out:
+	for (unsigned i = 0; i < 3; i++)
+		pair_close(&p[i]);
+	assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
+}
+
 /* A writer waits for a reader that rests, and gives up when that one does not come. */
 static void test_resting(void **state)
 {
@@ -378,6 +448,7 @@ int main(void)
 		cmocka_unit_test(test_invalid_ring_sets_are_refused),
 		cmocka_unit_test(test_cleared_rings_begin_anew),
 		cmocka_unit_test(test_sets_wait),
+		cmocka_unit_test(test_sets_wait_record),
 		cmocka_unit_test(test_resting),
 		cmocka_unit_test(test_wake_for),
 	};
