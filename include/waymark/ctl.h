@@ -288,6 +288,8 @@ struct waymark_ctl_channel_options {
 	const char *const *contexts; /* names: see waymark_ctl_add_context() */
 	unsigned n_contexts;
 	uint32_t call_arguments;     /* kernel domain: enum waymark_ctl_call_arguments */
+	/* DISCARD: limit of the time from a record to the trace; 0: 1 s, -1: no limit (whole sub-buffers only) */
+	int64_t flush_us;
 };
 /* Create a channel, or enable it again. Options that differ from those of an existing channel are refused. */
 int waymark_ctl_enable_channel(struct waymark_ctl *ctl, const struct waymark_ctl_channel_options *options,

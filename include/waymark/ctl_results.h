@@ -99,6 +99,7 @@ struct waymark_ctl_channel_info {
 	uint32_t call_arguments;     /* kernel domain: enum waymark_ctl_call_arguments, as requested ... */
 	uint32_t calls_by;           /* ... enum waymark_ctl_calls_by, in effect ... */
 	const char *calls_why;       /* ... and why it is less than requested; "" if it is not */
+	int64_t flush_us;            /* flush interval; -1: whole sub-buffers only */
 };
 
 /* ── trackers: restrict a session to some processes, users or groups ── */

@@ -30,6 +30,29 @@ static int set_blocking_timeout(const struct wmk_cli_option *option, void *at, c
 	return 0;
 }
 
+static int set_flush(int64_t *flush_us, const char *value, uint64_t unit_us)
+{
+	uint64_t units;
+	int err = wmk_cli_number(value, INT32_MAX, &units);
+
+	if (err < 0)
+		return err;
+	*flush_us = units ? (int64_t)(units * unit_us) : -1;
+	return 0;
+}
+
+static int set_flush_interval(const struct wmk_cli_option *option, void *at, const char *value)
+{
+	(void)option;
+	return set_flush(at, value, 1000);
+}
+
+static int set_switch_timer(const struct wmk_cli_option *option, void *at, const char *value)
+{
+	(void)option;
+	return set_flush(at, value, 1);
+}
+
 int wmk_channel_check(const struct wmk_channel_args *args)
 {
 	uint64_t least = args->overwrite ? 4 : 2;
@@ -42,6 +65,10 @@ int wmk_channel_check(const struct wmk_channel_args *args)
 		return wmk_error(-EINVAL,
 				 "--blocking-timeout and --overwrite exclude each other: a channel in overwrite mode "
 				 "always has space");
+	if (args->overwrite && args->flush_us > 0)
+		return wmk_error(-EINVAL,
+				 "--flush-interval and --overwrite exclude each other: a channel in overwrite mode is "
+				 "written at stop");
 	if (args->n_subbufs && args->n_subbufs < least)
 		return wmk_error(-EINVAL, "--num-subbuf %llu: the minimum is %u%s", (unsigned long long)args->n_subbufs,
 				 (unsigned)least, args->overwrite ? " with --overwrite" : "");
@@ -95,6 +122,7 @@ static int enable(struct wmk_daemon *daemon, const struct wmk_channel_args *args
 		.n_subbufs = args->n_subbufs,
 		.blocking_us = args->blocking_us,
 		.field_limit = args->field_limit,
+		.flush_us = args->flush_us,
 		.tracefile_size = args->tracefile_size,
 		.tracefile_count = args->tracefile_count,
 		.call_arguments = args->call_arguments,
@@ -178,6 +206,12 @@ static const struct wmk_cli_option enable_options[] = {
 	  "With --discard: the maximum time, in microseconds, that an application waits for space before a record is "
 	  "lost; inf: no limit. Only applications with WAYMARK_ALLOW_BLOCKING=1 in their environment wait.",
 	  .store = set_blocking_timeout, WMK_CLI_AT(int64_t, struct wmk_channel_args, blocking_us) },
+	{ 0, "flush-interval", "MS",
+	  "With --discard: the maximum time, in milliseconds, from a record to the trace; 0: a record is written with "
+	  "its sub-buffer, when that is full. The default is 1000. Not available with --kernel.",
+	  .store = set_flush_interval, WMK_CLI_AT(int64_t, struct wmk_channel_args, flush_us) },
+	{ 0, "switch-timer", "USEC", "The same in microseconds, as in LTTng.", .store = set_switch_timer,
+	  WMK_CLI_AT(int64_t, struct wmk_channel_args, flush_us) },
 	{ 0, "subbuf-size", "SIZE",
 	  "The size of a sub-buffer in bytes, with k, M or G; rounded up to a power of two. The default is 1M.",
 	  WMK_CLI_SUBBUF_SIZE(struct wmk_channel_args, subbuf_size) },

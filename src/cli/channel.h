@@ -13,6 +13,7 @@ struct wmk_channel_args {
 	uint64_t subbuf_size, n_subbufs;                 /* powers of two; 0: the default */
 	int64_t blocking_us;                             /* -1: no limit */
 	uint64_t field_limit;                            /* 0: the default */
+	int64_t flush_us;                                /* 0: the default; -1: whole sub-buffers only */
 	uint64_t tracefile_size, tracefile_count;        /* 0: no limit */
 	uint32_t call_arguments;                         /* enum waymark_ctl_call_arguments */
 };

@@ -133,7 +133,8 @@ static int metadata(void *trace, const char *text, size_t len)
 static int consumer_open(struct wmk_recording *rec, struct wmk_store *store, const uint8_t uuid[16], uint64_t start_ts,
 			 struct wmk_consumer **consumer)
 {
-	struct wmk_consumer_options options = { .at_stop_only = rec->options->overwrite, .start_ts = start_ts };
+	struct wmk_consumer_options options = { .at_stop_only = rec->options->overwrite, .start_ts = start_ts,
+						.flush_ns = WMK_CTL_FLUSH_DEFAULT_US * 1000ull };
 	int err = wmk_output_directory_trace(store, uuid, &options.output);
 
 	if (err < 0)

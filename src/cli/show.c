@@ -210,6 +210,7 @@ static void show_domain(const struct waymark_ctl_channel_info *channel)
 
 static void show_options(const struct waymark_ctl_channel_info *channel)
 {
+	const bool flushes = channel->mode != WAYMARK_CTL_OVERWRITE && channel->domain != WAYMARK_CTL_KERNEL;
 	char size[32], limit[32];
 
 	printf("    %" PRIu64 " sub-buffers of %s for each CPU%s; ", channel->n_subbufs,
@@ -223,6 +224,10 @@ static void show_options(const struct waymark_ctl_channel_info *channel)
 		printf("applications wait %" PRId64 " us for space, then records are lost", channel->blocking_us);
 	else
 		fputs("new records are lost when full", stdout);
+	if (flushes && channel->flush_us < 0)
+		fputs("; written in whole sub-buffers", stdout);
+	else if (flushes && channel->flush_us != 1000000)
+		printf("; flushed every %g ms", (double)channel->flush_us / 1000);
 	if (channel->tracefile_size)
 		printf("; files of %s", wmk_cli_size_text(channel->tracefile_size, limit, sizeof(limit)));
 	if (channel->tracefile_count)

@@ -271,6 +271,7 @@ int wmk_consumer_add_set(struct wmk_consumer *consumer, struct waymark_ring_set 
 {
 	const struct wmk_consumer_set how = {
 		.channel = channel, .stream_id = stream_id, .at_stop_only = consumer->options.at_stop_only,
+		.flush_ns = consumer->options.flush_ns,
 		.resume = consumer->options.resume, .start_ts = consumer->options.start_ts,
 	};
 

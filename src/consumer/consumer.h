@@ -17,10 +17,11 @@
  *     wmk_consumer_stats(consumer, &stats);
  *     wmk_consumer_close(consumer);                        closes the trace; the sets stay the caller's
  *
- * While records arrive, the thread drains the rings on a timer of 1 to 100 ms, which adapts to how fast they fill.
- * After some empty passes it sleeps without a limit until a writer enters a new sub-buffer of any set
- * (waymark_ring_sets_wait()). A writer that is killed before it wakes the consumer needs wmk_consumer_wake(). With more
- * than 127 sets, or before Linux 5.16, the thread drains every 100 ms. Each pass backs memory ahead of the writers. If
+ * While records arrive, the thread drains the rings on a timer of 1 to 100 ms, which adapts to how fast they fill, and
+ * writes parts of sub-buffers at the flush interval (flush_timer.c). After some empty passes, when nothing is unread,
+ * it sleeps without a limit until a writer commits a record to any set (waymark_ring_sets_wait_record()). A writer that
+ * is killed before it wakes the consumer needs wmk_consumer_wake(). With more than 127 sets, before Linux 5.16, or if
+ * the kernel refuses membarrier(2), the thread drains every 100 ms. Each pass backs memory ahead of the writers. If
  * writers wait for room, a second thread keeps up the heartbeat that they check, so that one long write does not look
  * like a crash.
  *
@@ -82,6 +83,7 @@ struct wmk_consumer_options {
 	 */
 	int resume;
 	uint32_t min_us, max_us;   /* bounds of the timer; 0: 1000 and 100000 */
+	uint64_t flush_ns;         /* of sets that wmk_consumer_add_set() adds; see struct wmk_consumer_set */
 	/* current value of the clock: the time of an empty packet in a stream without records */
 	uint64_t start_ts;
 };
@@ -117,6 +119,11 @@ struct wmk_consumer_set {
 	 */
 	int keep;
 	int budget;                /* 1: the trace has a budget, so -EDQUOT can mean that it is used up */
+	/*
+	 * Flush interval: the limit of the time from the commit of a record to its write. 0: the record is written with
+	 * its sub-buffer, or by a flush.
+	 */
+	uint64_t flush_ns;
 	int clear;                 /* with resume: discard what was recorded so far, in rings and trace */
 	uint64_t start_ts;
 	const struct wmk_store_limits *limits;     /* of the streams' files; copied; NULL: none */

@@ -7,6 +7,7 @@
  *     │   └── source_ring.c       a ring as a source
  *     └── thread.c            when to drain, how long to sleep
  *         ├── heartbeat.c         a second thread, where writers wait for room
+ *         ├── flush_timer.c       parts of sub-buffers, at the flush interval
  *         └── cpu_hotplug.c       CPUs that come online while a kernel channel records
  *             └── streams.c           groups of streams
  *                 └── drain.c             packets from sources into the output
@@ -31,6 +32,7 @@ struct wmk_group {
 	const void *from;
 	bool at_stop_only;
 	bool keep, budget;         /* (struct wmk_consumer_set) */
+	uint64_t flush_ns;         /* flush interval; 0: whole sub-buffers only */
 	uint64_t start_ts;
 	struct wmk_store_limits limits;
 	struct wmk_cpu_hotplug *cpus;      /* of a kernel channel: CPUs that may come online */
@@ -60,6 +62,7 @@ struct wmk_stream {
 	uint64_t cut, cut_written;         /* cut fields: so far; as of the last packet in the trace */
 	uint64_t bytes;                    /* of the file when it was closed */
 	uint64_t packets;                  /* taken in this drain pass */
+	uint64_t unread_ns;                /* earliest time of its unread part; 0: it has none */
 	/* a state dump: written at once, also if its group is written only at stop */
 	bool dump;
 	bool stuck;                        /* the output refused the last packet */
@@ -93,6 +96,9 @@ struct wmk_consumer {
 	bool awaits_cpus;                  /* CPUs without a stream may come online */
 	bool unbacked;                     /* memory was not available in the last pass */
 	uint64_t claims_ns;                /* when claims were last checked */
+	uint64_t pass_ns;                  /* end of the last drain pass */
+	uint64_t flush_at;                 /* when the next part has to be written (flush_timer.h) */
+	bool flushes;                      /* a channel has a flush interval */
 	/* Commands and published statistics, under `lock`. */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;            /* a command has been carried out */

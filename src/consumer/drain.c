@@ -285,6 +285,22 @@ static int drain_stream(struct wmk_consumer *consumer, struct wmk_stream *stream
 	return ret;
 }
 
+/* A disk that is full is full for all streams; any other error is one stream's own. */
+static bool is_disk_full(int err)
+{
+	return err == -ENOSPC || err == -EDQUOT;
+}
+
+void wmk_stream_flush(struct wmk_consumer *consumer, struct wmk_stream *stream, struct wmk_drain_result *result)
+{
+	struct wmk_drain_result part = { 0 };
+	const int err = drain_stream(consumer, stream, WMK_DRAIN_FLUSH, &part);
+
+	if (err < 0)
+		result->err = err;
+	result->full |= is_disk_full(err);
+}
+
 static int take_turn(struct wmk_consumer *consumer, struct wmk_stream *stream, struct wmk_drain_result *result)
 {
 	const uint64_t open_stream = stream->end_pos;
@@ -301,12 +317,6 @@ static int take_turn(struct wmk_consumer *consumer, struct wmk_stream *stream, s
 		result->most = stream->packets;
 	result->more |= ret > 0;
 	return ret;
-}
-
-/* A disk that is full is full for all streams; any other error is one stream's own. */
-static bool is_disk_full(int err)
-{
-	return err == -ENOSPC || err == -EDQUOT;
 }
 
 /* Call follow() of all sources, also if no packet can be written. True if one of them had something to do. */

@@ -32,6 +32,8 @@ void wmk_consumer_drain(struct wmk_consumer *consumer, enum wmk_drain_mode mode,
  * count lost records.
  */
 void wmk_consumer_maintain(struct wmk_consumer *consumer);
+/* Write what the stream has now, parts of a sub-buffer too. Errors are added to `result`, packets are not. */
+void wmk_stream_flush(struct wmk_consumer *consumer, struct wmk_stream *stream, struct wmk_drain_result *result);
 /* A packet of the stream was not written: counted, with the text of the cause chain, which is cleared. */
 void wmk_stream_write_failed(struct wmk_stream *stream, int err);
 /* The source is corrupt, or cannot be continued (`what`): its stream ends here, the others continue. */

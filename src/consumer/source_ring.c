@@ -69,6 +69,11 @@ static uint64_t ring_head(struct wmk_source *source)
 	return waymark_ring_reader_position(ring_of(source)->reader);
 }
 
+static bool ring_has_part(struct wmk_source *source)
+{
+	return wmk_ring_reader_has_unread(ring_of(source)->reader);
+}
+
 static int ring_resume(struct wmk_source *source, const struct wmk_ctf_packet *last, uint64_t *records, uint64_t *end)
 {
 	struct waymark_ring_reader *reader = ring_of(source)->reader;
@@ -123,7 +128,7 @@ static void ring_close(struct wmk_source *source)
 
 static const struct wmk_source_ops ring_ops = {
 	.next = ring_next, .release = ring_release, .head = ring_head, .resume = ring_resume, .lost = ring_lost,
-	.clear = ring_clear, .cut = ring_cut, .close = ring_close,
+	.clear = ring_clear, .has_part = ring_has_part, .cut = ring_cut, .close = ring_close,
 };
 
 int wmk_source_ring_open(struct waymark_ring_set *set, uint32_t ring, struct wmk_source **source)

@@ -248,6 +248,7 @@ struct wmk_group *wmk_streams_add_group_of(struct wmk_consumer *consumer, const 
 	group->at_stop_only = how->at_stop_only;
 	group->keep = how->keep;
 	group->budget = how->budget;
+	group->flush_ns = how->flush_ns;
 	group->start_ts = how->start_ts;
 	if (how->limits)
 		group->limits = *how->limits;

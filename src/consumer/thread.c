@@ -22,6 +22,7 @@
 #include "base/thread.h"
 #include "consumer/cpu_hotplug.h"
 #include "consumer/drain.h"
+#include "consumer/flush_timer.h"
 #include "consumer/heartbeat.h"
 #include "consumer/stream_counts.h"
 
@@ -72,11 +73,15 @@ static void adapt(struct wmk_consumer *consumer, const struct wmk_drain_result *
 				us > consumer->options.max_us ? consumer->options.max_us : us;
 }
 
-/* Sleep until a command, a writer or the time ends it. False: cannot wait for writers (too many sets, old kernel). */
-static bool sleep_on_rings(struct wmk_consumer *consumer, uint32_t word, int64_t us)
+/*
+ * Sleep until a command, a writer or the time ends it: the writer of any record if `by_record`, else one that enters a
+ * sub-buffer. False: cannot wait for writers (too many sets, old kernel, membarrier(2) refused).
+ */
+static bool sleep_on_rings(struct wmk_consumer *consumer, uint32_t word, int64_t us, bool by_record)
 {
 	const uint64_t begin = wmk_clock_monotonic();
-	int woken = waymark_ring_sets_wait(consumer->watched, consumer->n_watched, &consumer->word, word, us);
+	int woken = (by_record ? waymark_ring_sets_wait_record : waymark_ring_sets_wait)(
+		consumer->watched, consumer->n_watched, &consumer->word, word, us);
 
 	if (woken > 0) {
 		consumer->idle = 0;
@@ -94,14 +99,16 @@ static bool sleep_on_rings(struct wmk_consumer *consumer, uint32_t word, int64_t
  * be written (`stuck`, `refused`) are left out, or the thread would not sleep at all. A wake from before this pass
  * causes one more pass, so no command is missed.
  */
-static void sleep_on_kernel(struct wmk_consumer *consumer, bool deep)
+static void sleep_on_kernel(struct wmk_consumer *consumer, bool deep, int64_t us)
 {
-	const bool brief = !deep && consumer->interval_us <= TIMER_US,
+	const bool brief = !deep && us <= TIMER_US,
 		   alone = brief || consumer->stuck || consumer->refused;
 	const unsigned first = 1 + consumer->n_followed;
-	int ms = !deep ? (int)((consumer->interval_us + 999) / 1000) : consumer->awaits_cpus ? WMK_CPU_HOTPLUG_MS : -1;
+	int ms = us >= 0 ? (int)((us + 999) / 1000) : -1;
 	eventfd_t count;
 
+	if (deep && consumer->awaits_cpus && (ms < 0 || ms > WMK_CPU_HOTPLUG_MS))
+		ms = WMK_CPU_HOTPLUG_MS;
 	for (unsigned i = 1; i < first && consumer->follows_in_vain; i++)
 		consumer->polled[i].fd = -1;
 	if (consumer->follows_in_vain && (ms < 0 || ms > (int)(TIMER_DEEP_US / 1000)))
@@ -119,34 +126,44 @@ static void sleep_on_kernel(struct wmk_consumer *consumer, bool deep)
 		}
 }
 
+/* The limit of the next sleep, in us; -1: none. */
+static int64_t sleep_limit(const struct wmk_consumer *consumer, bool deep)
+{
+	const uint64_t now = wmk_clock_monotonic();
+	const int64_t us = !deep ? (int64_t)consumer->interval_us : consumer->unbacked ? RETRY_US : -1;
+	const int64_t flush_us = consumer->flush_at > now ? (int64_t)((consumer->flush_at - now) / 1000) + 1 : 0;
+
+	return consumer->flush_at == WMK_FLUSH_NEVER || (us >= 0 && us < flush_us) ? us : flush_us;
+}
+
 /*
  * Sleep until the next pass. A short sleep is a timer, and writers make no system call. A longer sleep ends when a
- * writer enters a sub-buffer, since a burst could fill the rings meanwhile: at most one wake per pass.
+ * writer enters a sub-buffer, since a burst could fill the rings meanwhile: at most one wake per pass. A deep sleep,
+ * while nothing is unread, ends when a writer commits a record.
  */
 static void sleep_until_next(struct wmk_consumer *consumer, uint32_t word)
 {
 	/* Not with a refused packet: it is in its ring already, so no writer would end the sleep. */
 	const bool deep = consumer->idle >= EMPTY_PASSES && !consumer->refused;
+	const int64_t us = sleep_limit(consumer, deep);
 	bool slept;
 
 	if (consumer->n_polled) {
-		sleep_on_kernel(consumer, deep);
+		sleep_on_kernel(consumer, deep, us);
 		return;
 	}
-	if (consumer->stuck || (!deep && consumer->interval_us <= TIMER_US)) {
-		sleep_on_word(consumer, word, consumer->interval_us);
+	if (consumer->stuck || (!deep && us <= TIMER_US)) {
+		/* On a full disk parts are overdue, and are not tried before whole sub-buffers. */
+		sleep_on_word(consumer, word, consumer->stuck ? consumer->interval_us : (uint64_t)us);
 		return;
 	}
 	if (deep)
 		wmk_consumer_heartbeat_pause(consumer, true);
-	slept = sleep_on_rings(consumer, word,
-			       !deep                ? (int64_t)consumer->interval_us
-			       : consumer->unbacked ? RETRY_US
-						    : -1);
+	slept = sleep_on_rings(consumer, word, us, deep && us < 0 && consumer->flushes);
 	if (deep)
 		wmk_consumer_heartbeat_pause(consumer, false);
 	if (!slept)
-		sleep_on_word(consumer, word, deep ? TIMER_DEEP_US : consumer->interval_us);
+		sleep_on_word(consumer, word, us < 0 || us > TIMER_DEEP_US ? TIMER_DEEP_US : (uint64_t)us);
 }
 
 /* List the descriptors to sleep on. Without memory for the list, the thread sleeps on the timer alone. */
@@ -202,6 +219,8 @@ static void drain_and_publish(struct wmk_consumer *consumer, enum wmk_drain_mode
 	wmk_consumer_maintain(consumer);
 	consumer->awaits_cpus = wmk_consumer_check_cpus(consumer, how == WMK_DRAIN_END);
 	wmk_consumer_drain(consumer, how, NULL, false, seen);
+	if (how == WMK_DRAIN_WHOLE)
+		wmk_consumer_flush_due(consumer, seen);
 	wmk_consumer_watch(consumer);
 	consumer->follows_in_vain = consumer->follow_woke && !seen->followed;
 	consumer->stuck = seen->full;

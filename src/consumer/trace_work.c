@@ -153,6 +153,7 @@ static int rings_add(struct wmk_server_work *work)
 		.resume = is->resume || is->clear,
 		.clear = is->clear,
 		.start_ts = is->start_ts,
+		.flush_ns = is->flush_ns,
 		.limits = &limits,
 		.statedump = work->statedump,
 		.keep = work->trace->server->options.keep,

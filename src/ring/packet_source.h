@@ -60,7 +60,9 @@ struct wmk_source_ops {
 	uint64_t (*lost)(struct wmk_source *source, uint64_t by_cause[WAYMARK_LOST_CAUSES]);
 	/* Discard all records and restart all counts. *position, *ts: the new start. NULL: it cannot be cleared. */
 	int (*clear)(struct wmk_source *source, uint64_t *position, uint64_t *ts);
-	/* True if it has records that next() returns only with `flush`. NULL: partial packets wait for a flush request. */
+	/*
+	 * True if it has records that next() returns only with `flush`. NULL: partial packets wait for a flush request.
+	 */
 	bool (*has_part)(struct wmk_source *source);
 	/* Fields cut so far; NULL: the counts of the packets are complete. */
 	uint64_t (*cut)(struct wmk_source *source);

@@ -171,9 +171,9 @@ static void set_armed(struct waymark_ring_set *const *sets, unsigned n, uint64_t
 }
 
 /*
- * (I) After the call, either the writer of the next record wakes the reader, or a load of the positions sees the record;
- * pairs with wmk_ring_committed(). Each CPU executes a full barrier during membarrier(): a commit before it is visible,
- * and a load of `armed` after it returns 1. 0; -errno if the kernel refuses it, as with nohz_full CPUs.
+ * (I) After the call, either the writer of the next record wakes the reader, or a load of the positions sees the
+ * record; pairs with wmk_ring_committed(). Each CPU executes a full barrier during membarrier(): a commit before it is
+ * visible, and a load of `armed` after it returns 1. 0; -errno if the kernel refuses it, as with nohz_full CPUs.
  */
 static long arm(struct waymark_ring_set *const *sets, unsigned n)
 {

@@ -95,6 +95,8 @@ static const char *differs(const struct wmk_ctl_channel *wanted, const struct wm
 		return "its blocking timeout";
 	if (given->field_limit && given->field_limit != has->field_limit)
 		return "its field limit";
+	if (given->flush_us && given->flush_us != has->flush_us)
+		return "its flush interval";
 	if (given->call_arguments != has->call_arguments)
 		return "its recording of system call arguments";
 	if (given->tracefile_size != has->tracefile_size || given->tracefile_count != has->tracefile_count)

@@ -331,6 +331,8 @@ static void rings_describe(const struct port_rings *rings, const struct wmk_ring
 		.resume = info->restored,
 		.tracefile_size = info->options->settings.tracefile_size,
 		.tracefile_count = info->options->settings.tracefile_count,
+		.flush_ns =
+			info->options->settings.flush_us > 0 ? (uint64_t)info->options->settings.flush_us * 1000 : 0,
 		.start_ts = info->start_ts,
 	};
 }

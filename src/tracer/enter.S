@@ -474,7 +474,7 @@ waymark_enter:
 
 /* ── general path ───────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Call a C function whose arguments are in registers, then continue at the site. */
+/* Call a C function with the arguments in registers, then continue at the site. */
 	.macro call_and_leave function
 	.cfi_remember_state
 	save rbp

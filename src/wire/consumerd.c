@@ -90,6 +90,7 @@ static const struct wmk_member rings_members[] = {
 	WMK_MEMBER(BOOL, wmk_consumerd_rings, clear),
 	WMK_MEMBER(U64, wmk_consumerd_rings, tracefile_size),
 	WMK_MEMBER(U64, wmk_consumerd_rings, tracefile_count),
+	WMK_MEMBER(U64, wmk_consumerd_rings, flush_ns),
 	WMK_MEMBER(U64, wmk_consumerd_rings, start_ts),
 	WMK_MEMBER(UUID, wmk_consumerd_rings, uuid),
 	WMK_MEMBER(BOOL, wmk_consumerd_rings, kernel),

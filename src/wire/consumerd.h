@@ -134,6 +134,7 @@ struct wmk_consumerd_rings {
 	uint64_t tracefile_size;     /* maximum bytes of a stream's file (whole packets, at least one); 0: no limit */
 	/* maximum number of files of a stream, then the oldest is replaced; 0: no limit. Only with tracefile_size */
 	uint64_t tracefile_count;
+	uint64_t flush_ns;           /* flush interval; 0: whole sub-buffers only */
 	/* value of the clock when recording began: the time of an empty packet in a stream without records */
 	uint64_t start_ts;
 	/* waymark_ring_options.uuid; must be that of the received set */

@@ -106,6 +106,7 @@ static const struct wmk_member channel_members[] = {
 	CHANNEL(BOOL, enabled),
 	CHANNEL(OBJECT, counts, wmk_counts, wmk_ctl_counts_object),
 	SETTING(ENUM, call_arguments, call_arguments),
+	SETTING(I64, flush_us),
 	CHANNEL(ENUM, calls_by, calls_by),
 	CHANNEL(TEXT, calls_why, MESSAGE_BYTES),
 };

@@ -87,6 +87,7 @@ struct wmk_ctl_rule {
 enum wmk_ctl_call_arguments { WMK_CALL_ARGUMENTS_TEXT, WMK_CALL_ARGUMENTS_NONE };
 enum wmk_ctl_calls_by { WMK_CALLS_BY_NONE, WMK_CALLS_BY_BPF, WMK_CALLS_BY_TRACEFS };
 
+#define WMK_CTL_FLUSH_DEFAULT_US 1000000
 /*
  * Settings of a channel, chosen by ENABLE_CHANNEL and constant afterwards. The request, the channel, its state and
  * replies have this structure. It contains no status, no counts and no derived values.
@@ -101,6 +102,8 @@ struct wmk_ctl_channel_settings {
 	uint64_t field_limit;        /* bytes; 0: the default, which is the maximum */
 	uint64_t tracefile_size, tracefile_count;   /* 0: no limit */
 	uint32_t call_arguments;     /* enum wmk_ctl_call_arguments */
+	/* discard mode: flush interval; 0: the default (1 s), -1: whole sub-buffers only */
+	int64_t flush_us;
 };
 
 struct wmk_ctl_channel {

@@ -16,6 +16,7 @@ import hostile  # noqa: E402
 from control import Control  # noqa: E402
 from daemon import SANITIZED, Scripted, World, state  # noqa: E402
 from harness import PERCENT, Skip, check, limit, main, slurp  # noqa: E402
+from idle import rests, switches, woken  # noqa: E402
 from mounts import fresh_run  # noqa: E402
 from processes import cpu_seconds  # noqa: E402
 from users import open_to_all  # noqa: E402
@@ -105,37 +106,6 @@ def session_ends_over_a_stopped_application(case):
         os.kill(program.pid, signal.SIGCONT)
         program('rest 1')
         program.end()
-
-
-def switches(pid):
-    """Voluntary context switches of all threads of a process: {thread: (name, count)}."""
-    found = {}
-    for task in os.listdir('/proc/%d/task' % pid):
-        text = slurp('/proc/%d/task/%s/status' % (pid, task))
-        found[task] = (re.search(r'^Name:\s+(.*)', text, re.M).group(1),
-                       int(re.search(r'^voluntary_ctxt_switches:\s+(\d+)', text, re.M).group(1)))
-    return found
-
-
-def woken(before, after):
-    """{thread's name: how often it slept since}."""
-    return {'%s (%s)' % (name, task): count - before.get(task, (name, 0))[1] for task, (name, count) in after.items()
-            if count != before.get(task, (name, 0))[1]}
-
-
-def rests(programs, seconds, words):
-    """
-    {what it is: process}: in `seconds` of nothing none of them wakes. What there was to do before may end in the first
-    such time, on a machine that is busy otherwise; whoever wakes by himself wakes in all of them, if these are longer
-    than he sleeps.
-    """
-    for _ in range(4):
-        before = {name: switches(pid) for name, pid in programs.items()}
-        time.sleep(seconds)              # the time that is measured
-        awake = {name: woken(before[name], switches(pid)) for name, pid in programs.items()}
-        if not any(awake.values()):
-            return
-    check(False, '%s: four times in %d s of nothing somebody wakes: %s', words, seconds, awake)
 
 
 @limit(60)

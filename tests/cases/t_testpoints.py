@@ -43,8 +43,9 @@ TURNS = {'records': 4000, 'filtered': 4000, 'tabled': 4000, 'edge': 200, 'cut': 
 AFTER = {'records': 200, 'filtered': 200, 'tabled': 200, 'edge': 10, 'cut': 10, 'lose': 200, 'probe': 200}
 # Modes that need a filter, which makes other ways through the recording path: its program runs, or it is a table.
 FILTERS = {'filtered': '!exists(seq) || seq * 2 > seq', 'tabled': '!exists(seq) || seq * 2 > 0'}
-# Points that hardly anything but an edge passes. A record of 12,000 bytes crosses the end of a sub-buffer with a probability of 9 %,
-# as other records lie between: TURNS['edge'] records do so 19 times on average, and hardly ever less than six times.
+# Points that hardly anything but an edge passes. A record of 12,000 bytes crosses the end of a sub-buffer with a
+# probability of 9 %, as other records lie between: TURNS['edge'] records do so 19 times on average, and hardly ever
+# less than six times.
 AT_EDGES = {'ring_placing': 6, 'ring_waking': 6}
 # Those that a sequence passes when it enters a sub-buffer.
 EDGES = range(5, 9)

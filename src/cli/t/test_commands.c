@@ -234,6 +234,7 @@ static void enable_channel_sends_its_settings(void **state)
 	refuses("enable-channel c --buffers-uid --buffers-pid", "--buffers-uid and --buffers-pid");
 	refuses("enable-channel c --overwrite --blocking-timeout 5", "exclude each other");
 	refuses("enable-channel c --overwrite --num-subbuf 2", "the minimum is 4");
+	refuses("enable-channel c --overwrite --flush-interval 5", "exclude each other");
 	refuses("enable-channel c --tracefile-count 2", "--tracefile-size");
 	refuses("enable-channel c --tracefile-size 4k --subbuf-size 1M", "at least one sub-buffer");
 	refuses("enable-channel c --blocking-timeout soon", "microseconds");

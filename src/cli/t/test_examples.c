@@ -85,8 +85,8 @@ static void test_examples_are_parsed_by_their_commands(void **state)
 /* Values that are neither names nor words of a list. */
 static bool is_free_form(const char *value)
 {
-	static const char *const values[] = { "EXPR", "N", "SIZE", "USEC", "TIME", "YEAR", "SECONDS", "PID", "PLACE",
-					      "GROUP", "USER", "TEXT" };
+	static const char *const values[] = { "EXPR",    "N",   "SIZE",  "USEC",  "MS",   "TIME", "YEAR",
+					      "SECONDS", "PID", "PLACE", "GROUP", "USER", "TEXT" };
 	size_t len;
 
 	value += strspn(value, "[");

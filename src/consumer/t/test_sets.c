@@ -182,6 +182,29 @@ static void test_idle_consumer_sleeps(void **state)
 	}
 }
 
+/* Single records of sets with a flush interval are written; those of a set without one wait for their sub-buffer. */
+static void records_are_written_at_the_flush_interval(void **state)
+{
+	const struct wmk_consumer_set how = { .flush_ns = 50000000 };
+	struct wmk_consumer_stats without;
+	struct sets s;
+
+	(void)state;
+	sets_open(&s, 0, &how);
+	assert_int_equal(wmk_consumer_start(s.rig.consumer), 0);
+	for (unsigned i = 0; i < 6; i++) {
+		/* Also while the thread sleeps: then one record of any set wakes it. */
+		if (i >= 4)
+			wait_for_rest(&s);
+		record(s.writers[0], i, i + 1);
+		record(s.writers[1 + i % 2], i, i + 1);
+		wait_for_records(&s, i + 1);
+	}
+	assert_int_equal(wmk_consumer_stats_of(s.rig.consumer, s.sets[0], &without), 0);
+	assert_int_equal(without.counts.records, 0);
+	sets_close(&s);
+}
+
 /* Each set wakes the consumer. No record is lost, although writers do not wait for room. */
 static void test_wakes(void **state)
 {
@@ -540,6 +563,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_idle_consumer_sleeps),
+		cmocka_unit_test(records_are_written_at_the_flush_interval),
 		cmocka_unit_test(test_wakes),
 		cmocka_unit_test(reader_is_woken_for_a_killed_writer),
 		cmocka_unit_test(test_more_than_it_can_wait_for),

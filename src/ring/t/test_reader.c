@@ -275,7 +275,8 @@ static void *sleep_once(void *arg)
 {
 	struct sleeper *s = arg;
 
-	s->result = (s->by_record ? waymark_ring_sets_wait_record : waymark_ring_sets_wait)(s->sets, 3, &s->word, 0, -1);
+	s->result =
+		(s->by_record ? waymark_ring_sets_wait_record : waymark_ring_sets_wait)(s->sets, 3, &s->word, 0, -1);
 	__atomic_store_n(&s->done, 1, __ATOMIC_RELEASE);
 	return NULL;
 }

@@ -22,6 +22,9 @@ static int kernel_check(const struct wmk_ctl_channel *is)
 				      "kernel channels have one buffer per CPU: and none for each process");
 	if (is->settings.blocking_us)
 		return wmk_error_said(-EINVAL, "kernel channels cannot block: a blocking timeout is not available");
+	if (is->settings.flush_us > 0)
+		return wmk_error_said(-EINVAL, "kernel channels are written when a quarter of a buffer is full, and at "
+					       "stop: a flush interval is not available");
 	return 0;
 }
 
@@ -66,6 +69,15 @@ int wmk_channel_options_check(struct wmk_ctl_channel *is)
 				 overwrite ? "a channel in overwrite mode cannot block: no blocking timeout is allowed"
 					   : "invalid blocking timeout: give microseconds, 0 (do not block) or -1 "
 					     "(no limit)");
+	if (is->settings.flush_us < -1 || (overwrite && is->settings.flush_us > 0))
+		return wmk_error(
+			-EINVAL,
+			overwrite ? "a channel in overwrite mode is written at stop: no flush interval is allowed"
+				  : "invalid flush interval: give microseconds, 0 (1 s) or -1 (whole sub-buffers "
+				    "only)");
+	if (is->settings.flush_us == 0)
+		is->settings.flush_us =
+			overwrite || is->domain.kind == WMK_DOMAIN_KERNEL ? -1 : WMK_CTL_FLUSH_DEFAULT_US;
 	is->settings.field_limit = is->settings.field_limit ? is->settings.field_limit : WMK_CTL_FIELD_LIMIT_MAX;
 	if (is->settings.field_limit < WMK_CTL_FIELD_LIMIT_MIN || is->settings.field_limit > WMK_CTL_FIELD_LIMIT_MAX)
 		return wmk_error(-EINVAL, "invalid field limit: %u to %u bytes are allowed", WMK_CTL_FIELD_LIMIT_MIN,

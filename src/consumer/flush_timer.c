@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * flush_timer.c - writes parts of sub-buffers, so that a record is in the trace within the flush interval of its
+ * channel, also where records are rare.
+ *
+ * The interval of a stream begins with the last pass that found nothing unread, so it begins before the record. A ring
+ * that gives whole sub-buffers faster than that is never flushed. After a long sleep the first record is written at
+ * once.
+ */
+#include "consumer/flush_timer.h"
+
+#include "base/clock.h"
+
+#define EARLY 20u                  /* a flush begins this part of the interval early: writing takes time, too */
+
+/* When the stream's part has to be written; WMK_FLUSH_NEVER if it has none. */
+static uint64_t due_of(const struct wmk_stream *stream)
+{
+	const uint64_t interval = stream->group->flush_ns;
+
+	return stream->unread_ns ? stream->unread_ns + interval - interval / EARLY : WMK_FLUSH_NEVER;
+}
+
+static void look(struct wmk_stream *stream, uint64_t last_pass, uint64_t now)
+{
+	if (!stream->source->ops->has_part(stream->source))
+		stream->unread_ns = 0;
+	else if (stream->packets)          /* whole sub-buffers came in this pass */
+		stream->unread_ns = now;
+	else if (!stream->unread_ns)
+		stream->unread_ns = last_pass;
+}
+
+void wmk_consumer_flush_due(struct wmk_consumer *consumer, struct wmk_drain_result *pass)
+{
+	const uint64_t now = wmk_clock_monotonic(), last_pass = consumer->pass_ns ? consumer->pass_ns : now;
+
+	consumer->pass_ns = now;
+	consumer->flush_at = WMK_FLUSH_NEVER;
+	consumer->flushes = false;
+	for (size_t i = 0; i < consumer->n_streams; i++) {
+		struct wmk_stream *stream = consumer->streams[i];
+
+		if (!stream->group->flush_ns || stream->failed || !stream->source->ops->has_part ||
+		    wmk_stream_is_at_stop_only(stream))
+			continue;
+		consumer->flushes = true;
+		look(stream, last_pass, now);
+		if (due_of(stream) <= now && !pass->full) {
+			wmk_stream_flush(consumer, stream, pass);
+			stream->unread_ns = stream->source->ops->has_part(stream->source) ? now : 0;
+		}
+		if (due_of(stream) < consumer->flush_at)
+			consumer->flush_at = due_of(stream);
+	}
+}

@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Records of an active session are in the trace within the flush interval, and an idle session costs nothing."""
+import glob
+import os
+import signal
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+from daemon import World  # noqa: E402
+from harness import PERCENT, check, limit, main, wait_for  # noqa: E402
+from idle import rests, switches, woken  # noqa: E402
+from killed_once import need_testpoints  # noqa: E402
+
+LONG = PERCENT >= 100
+# In a short run other tests delay all threads: it shows that a record does not wait for its sub-buffer.
+VISIBLE_S = 1.0 if LONG else 20.0
+QUIET_S = 2.0
+
+
+class Session:
+    """A session that records test:*; the size of its stream files."""
+
+    def __init__(self, w, name, channel=()):
+        self.w, self.name = w, name
+        w('create', name, '--no-statedump')
+        w('enable-channel', '-s', name, 'live', *channel)
+        w('enable-event', '-s', name, '-c', 'live', 'test:*')
+        w('start', name)
+        self.path = w.session(name)['path']
+
+    def bytes(self):
+        return sum(os.path.getsize(f) for f in glob.glob(self.path + '/**/live_*', recursive=True)
+                   if not f.endswith('.idx'))
+
+    def visible(self, record):
+        """Seconds from the end of record() to its bytes in the trace."""
+        before = self.bytes()
+        record()
+        begun = time.monotonic()
+        wait_for(lambda: self.bytes() > before, 'a record of %s in the trace' % self.name)
+        return time.monotonic() - begun
+
+
+def check_gaps(w, session, program, gaps):
+    daemons = {'session daemon': w.sessiond(), 'consumer daemon': w.consumerd()}
+    for gap in gaps:
+        took = session.visible(lambda: program('emit 1'))
+        check(took <= VISIBLE_S, 'a record is in the trace after %.3f s, not %g s', took, VISIBLE_S)
+        if LONG:
+            time.sleep(QUIET_S - took)
+            before = {name: switches(pid) for name, pid in daemons.items()}
+            time.sleep(gap - QUIET_S)
+            awake = {name: woken(before[name], switches(pid)) for name, pid in daemons.items()}
+            check(not any(awake.values()), 'from %g s after a record to %.1f s threads wake: %s', QUIET_S, gap, awake)
+        else:
+            rests(daemons, gap, 'between two records', tries=10)
+
+
+@limit(2000)
+def rare_records_are_visible_within_a_second_and_idle_daemons_sleep(case):
+    n_gaps = 20 if LONG else 2
+    with World(case) as w:
+        session = Session(w, 'one')
+        program = w.scripted()
+        check_gaps(w, session, program,
+                   [case.random.uniform(5, 70) if LONG else case.random.uniform(2.2, 3) for _ in range(n_gaps)])
+        _, _, numbers = w.finish('one', lost=0)
+        check([len(n) for n in numbers.values()] == [n_gaps], 'recorded: %s, not %d', numbers, n_gaps)
+        program.end()
+
+
+@limit(300)
+def rare_records_are_visible_with_many_flushes(case):
+    """A short interval: the sub-buffer is continued in many packets, each record once."""
+    with World(case) as w:
+        session = Session(w, 'one', ['--flush-interval', '20', '--subbuf-size', '4k'])
+        program = w.scripted()
+        for _ in range(30):
+            took = session.visible(lambda: program('emit 3'))
+            check(took <= VISIBLE_S, 'records are in the trace after %.3f s', took)
+        _, _, numbers = w.finish('one', lost=0)
+        check([len(n) for n in numbers.values()] == [90], 'recorded: %s', numbers)
+        program.end()
+
+
+@limit(300)
+def records_wait_for_their_sub_buffer_without_a_flush_interval(case):
+    with World(case) as w:
+        whole = Session(w, 'whole', ['--flush-interval', '0'])
+        live = Session(w, 'live')
+        check(w.session('whole')['channels'][0]['flush_us'] == -1, 'list --json: %s', w.session('whole')['channels'])
+        check(w.session('live')['channels'][0]['flush_us'] == 1000000, 'list --json: %s', w.session('live')['channels'])
+        program = w.scripted()
+        for _ in range(2):
+            live.visible(lambda: program('emit 1'))
+        check(whole.bytes() == 0, 'session whole has %d bytes', whole.bytes())
+        w.finish('live', lost=0)
+        _, _, numbers = w.finish('whole', lost=0)
+        check([len(n) for n in numbers.values()] == [2], 'recorded: %s', numbers)
+        program.end()
+
+
+@limit(300)
+def record_of_an_application_killed_before_it_wakes_the_consumer_is_visible(case):
+    """The session daemon sees the end of the process, and wakes the consumer daemon."""
+    need_testpoints()
+    with World(case) as w:
+        session = Session(w, 'one')
+        program = w.scripted()
+        session.visible(lambda: program('emit 1'))
+        victim = w.scripted(env={'WMK_TESTPOINT': 'ring_waking=kill:0'})
+        w.wait_apps([program.pid, victim.pid])
+        rests({'consumer daemon': w.consumerd()}, 1.5, 'before the record', tries=10)
+        before = session.bytes()
+        victim.send('emit 1')
+        wait_for(lambda: victim.child.poll() == -signal.SIGKILL, 'the application to be killed at its wake')
+        wait_for(lambda: session.bytes() > before, 'the record of the killed application in the trace')
+        victim.kill()
+        _, _, numbers = w.finish('one', killed=True, lost=0)
+        check(sorted(map(len, numbers.values())) == [1, 1], 'recorded: %s', numbers)
+        program.end()
+
+
+if __name__ == '__main__':
+    main([
+        rare_records_are_visible_within_a_second_and_idle_daemons_sleep, rare_records_are_visible_with_many_flushes,
+        records_wait_for_their_sub_buffer_without_a_flush_interval,
+        record_of_an_application_killed_before_it_wakes_the_consumer_is_visible
+    ])
