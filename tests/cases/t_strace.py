@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`waymark strace` against strace itself: the same programs under both, line by line; selections, summaries, errors,
-losses, without BPF."""
+"""
+`waymark strace` compared with strace line by line, for the same programs: selections, summaries, errors, losses, and
+recording without BPF.
+"""
 import json
 import os
 import re
@@ -15,28 +17,28 @@ from harness import WAYMARK, Skip, check, finished, main, not_under_tsan  # noqa
 from kernel import has_narrow_calls  # noqa: E402
 
 INSTANCES = '/sys/kernel/tracing/instances'
-PAUSE = ('34', '73')             # pause() of x86_64, ppoll() of machines without it
-BESIDE = 'its child has a thread of the sanitizer until its exec, which is shown, too'
-# What strace shows and the BPF program does not copy; nothing else may differ. By the call: why.
+PAUSE = ('34', '73')             # pause() on x86_64, ppoll() on machines without pause()
+BESIDE = 'its child has a sanitizer thread until its exec, and that thread is printed'
+# Data that strace prints and the BPF program does not copy; nothing else may differ. By system call: the reason.
 KNOWN = {
-    'rt_sigreturn': 'the mask that it goes back to is on the stack, and its exit has no number',
-    'getdents64': 'the number of entries, of more than 4096 bytes of them',
+    'rt_sigreturn': 'the restored mask is on the stack, and its exit has no number',
+    'getdents64': 'the number of entries, if they have more than 4096 bytes',
     'sysinfo': 'the structure',
     'statfs': 'the structure',
     'fstatfs': 'the structure',
-    'prctl': 'words behind some results',
-    'getpgid': 'each has another group',
-    'getppid': 'each has another parent',
-    'getpgrp': 'each has another group',
-    'getpid': 'without -f no process is known',
-    'set_tid_address': 'without -f no process is known',
-    'kill': 'without -f no process is known',
-    'wait4': 'without -f no process is known',
-    'clone': 'without -f no process is known',
-    'gettid': 'without -f no process is known',
-    'vfork': 'without -f no process is known',
+    'prctl': 'text after some results',
+    'getpgid': 'each run has another process group',
+    'getppid': 'each run has another parent',
+    'getpgrp': 'each run has another process group',
+    'getpid': 'without -f process ids are not mapped',
+    'set_tid_address': 'without -f process ids are not mapped',
+    'kill': 'without -f process ids are not mapped',
+    'wait4': 'without -f process ids are not mapped',
+    'clone': 'without -f process ids are not mapped',
+    'gettid': 'without -f process ids are not mapped',
+    'vfork': 'without -f process ids are not mapped',
 }
-# Of these everything but numbers of processes is compared all the same.
+# Lines of these calls are compared without process ids.
 NUMBERS = {'getpgid', 'getppid', 'getpgrp', 'getpid', 'set_tid_address', 'kill', 'wait4', 'clone', 'gettid', 'vfork'}
 
 
@@ -63,14 +65,14 @@ def waymark(case, args, **more):
 
 
 def fresh_directory(case):
-    """An empty directory to run in, always of the same name."""
+    """An empty directory to run in, always with the same name."""
     case.directory_of_runs = case.path('runs')
     shutil.rmtree(case.directory_of_runs, ignore_errors=True)
     os.mkdir(case.directory_of_runs)
 
 
 def traced(case, tracer, options, command):
-    """(status, text) of what the tracer writes of the command, run in an empty directory."""
+    """(exit status, the tracer's output) of the command, run in an empty directory."""
     fresh_directory(case)
     output = case.path('calls')
     argv = (['strace'] if tracer == 'strace' else [WAYMARK, 'strace']) + ['-o', output] + options + command
@@ -84,7 +86,7 @@ def traced(case, tracer, options, command):
 
 
 def both(case, options, command):
-    """Calls by process, of both: {name: [theirs]}, {name: [ours]}."""
+    """Calls by process, of strace and of `waymark strace`: {name: [calls]}, {name: [calls]}."""
     follow = '-f' in options
     (theirs, first), (ours, second) = traced(case, 'strace', options,
                                              command), traced(case, 'waymark', options, command)
@@ -92,8 +94,7 @@ def both(case, options, command):
     return calls.by_birth(calls.read(first, follow)), calls.by_birth(calls.read(second, follow))
 
 
-# A fork, or the wait for a child, that another child's end interrupts, is made anew: how often that is depends on who
-# is faster.
+# A fork, or a wait for a child, is restarted if another child's end interrupts it. The number of restarts varies.
 MADE_ANEW = {'clone', 'clone3', 'fork', 'vfork', 'wait4'}
 
 
@@ -102,7 +103,7 @@ def is_again(name, text):
 
 
 def in_any_order(calls):
-    """Waits for children, sorted in their places: which of two ends first depends on who is faster."""
+    """The calls with their waits for children sorted, because two children end in any order."""
     waits = iter(sorted(c for c in calls if c.name == 'wait4'))
     return [next(waits) if c.name == 'wait4' else c for c in calls]
 
@@ -112,14 +113,16 @@ def numberless(text):
 
 
 def compare(theirs, ours, what, most=0, without=()):
-    """Line by line, but for the calls in `without`, which a run may make or not. `most`: so many lines at most may
-    differ in ways that are known."""
+    """
+    Compare line by line, except for the calls in `without`, which not every run makes. At most `most` lines may differ
+    in known ways.
+    """
     check(
-        sorted(theirs) == sorted(ours), '%s: strace has the processes %s, waymark strace %s', what, sorted(theirs),
+        sorted(theirs) == sorted(ours), '%s: strace prints the processes %s, waymark strace %s', what, sorted(theirs),
         sorted(ours))
     known, compared = {}, 0
     for process in theirs:
-        # (how often a signal interrupts a call depends on who is faster)
+        # (the number of calls that a signal interrupts varies)
         left, right = [
             in_any_order([
                 c for c in side[process]
@@ -127,7 +130,7 @@ def compare(theirs, ours, what, most=0, without=()):
             ]) for side in (theirs, ours)
         ]
         names = [[c.name for c in side] for side in (left, right)]
-        check(names[0] == names[1], '%s: process %s makes other calls: %s', what, process,
+        check(names[0] == names[1], '%s: different calls of process %s: %s', what, process,
               [(a, b) for a, b in zip(names[0], names[1]) if a != b][:3] or [len(n) for n in names])
         for a, b in zip(left, right):
             compared += 1
@@ -139,25 +142,28 @@ def compare(theirs, ours, what, most=0, without=()):
                     numberless(a.text) == numberless(b.text), '%s: process %s:\n  strace  %s\n  waymark %s', what,
                     process, a.text, b.text)
                 continue
-            # The result is the same at least.
+            # At least the result must be the same.
             check(
                 a.text.rsplit(' = ', 1)[1].split(' ')[0] == b.text.rsplit(' = ', 1)[1].split(' ')[0]
-                or a.name == 'sysinfo', '%s: another result:\n  strace  %s\n  waymark %s', what, a.text, b.text)
+                or a.name == 'sysinfo', '%s: different results:\n  strace  %s\n  waymark %s', what, a.text, b.text)
             known[a.name] = known.get(a.name, 0) + 1
-    check(sum(known.values()) <= most, '%s: %s lines differ in ways that are known, at most %d may', what, known, most)
-    print('# %s: %d lines are the same, %d differ as is known: %s' %
+    check(sum(known.values()) <= most, '%s: %s lines differ in known ways, more than %d', what, known, most)
+    print('# %s: %d lines are equal, %d differ in known ways: %s' %
           (what, compared - sum(known.values()), sum(known.values()), known))
 
 
 def arguments_equal_strace(case):
-    """Paths, texts, vectors, structures, flags, sockets, signals, failures: as strace has them."""
+    """Paths, texts, vectors, structures, flags, sockets, signals and failures are printed as by strace."""
     needs(case)
     for kind, most in (('files', 0), ('memory', 0), ('waiting', 0), ('sockets', 0), ('processes', 1), ('narrow', 0)):
         compare(*both(case, [], [case.program('traced_syscalls'), kind]), kind, most)
 
 
 def unnamed_system_calls_are_printed_in_hex(case):
-    """Their numbers in hex, as strace has them, also by events; the exit of rt_sigreturn() is not printed."""
+    """
+    Unknown system calls are printed with their numbers in hex, as by strace, also from tracefs events. The exit of
+    rt_sigreturn() is not printed.
+    """
     needs(case)
     program = [case.program('traced_syscalls'), 'unnamed']
     theirs, ours = both(case, [], program)
@@ -170,7 +176,7 @@ def unnamed_system_calls_are_printed_in_hex(case):
         check(objects.count('"call":"syscall_%s"' % number) == 2, '--json: %s', objects[-1000:])
     rows = rows_of(traced(case, 'waymark', ['-c'], program)[1])
     check(rows.get('unknown') == (8, 8), '-c: %s', rows)
-    check('resumed' not in text, 'the end of a call that did not begin is shown: %s', text[-1000:])
+    check('resumed' not in text, 'the exit of a call without an entry is printed: %s', text[-1000:])
 
 
 def string_limit_option_equals_strace(case):
@@ -180,7 +186,7 @@ def string_limit_option_equals_strace(case):
 
 
 def usual_programs_equal_strace(case):
-    """ls, cat, a script in Python: hundreds of lines."""
+    """ls, cat, and a Python script: hundreds of lines."""
     needs(case)
     with open(case.path('data'), 'w') as file:
         file.write('some text\n' * 1000)
@@ -191,7 +197,10 @@ def usual_programs_equal_strace(case):
 
 
 def processes_and_threads_equal_strace(case):
-    """-f: children, what they become, threads; each one's calls are joined where others' came between."""
+    """
+    -f: children, their exec and threads. The entry and exit of a call are joined if calls of other threads came between
+    them.
+    """
     not_under_tsan(BESIDE)
     needs(case)
     compare(*both(case, ['-f'], ['sh', '-c', 'echo a | cat']), 'sh with a pipe')
@@ -210,7 +219,7 @@ def exits_and_signals_equal_strace(case):
                              ([], ['sh', '-c', 'trap : USR1; kill -USR1 $$; exit 7'])):
         (status, first), (other, second) = traced(case, 'strace', options,
                                                   command), traced(case, 'waymark', options, command)
-        # strace kills itself by the signal; so does no other program that says what its child has done.
+        # strace kills itself with the same signal. `waymark strace` exits with 128 + signal.
         check(other == (status if status >= 0 else 128 - status), '%s: %d, %d', command, status, other)
         theirs, ours = [[
             line for line in re.sub(r'0x[0-9a-f]{6,}|\d{3,}', 'N', text).splitlines()
@@ -220,7 +229,7 @@ def exits_and_signals_equal_strace(case):
 
 
 def exit_of_each_thread_is_printed(case):
-    """A process that ends with all its threads at once: the end of each is there."""
+    """A process ends with all its threads at once: the end of each thread is printed."""
     not_under_tsan(BESIDE)
     needs(case)
     script = 'import os, threading, time\nfor i in range(199): threading.Thread(target=time.sleep, args=(99,), ' \
@@ -236,7 +245,7 @@ def exit_of_each_thread_is_printed(case):
 def system_calls_of_32_bits_are_printed(case):
     needs(case)
     if not has_narrow_calls():
-        raise Skip('this machine lets no 64-bit program make them')
+        raise Skip('this machine has no 32-bit system calls')
     text = waymark(case, [case.program('traced_syscalls'), 'narrow']).stderr
     for wanted in ('runs in 32 bit mode. ]\nopen("/nowhere", O_RDONLY) ', 'write(-1, "/no", 3) ',
                    'runs in 64 bit mode. ]\ngetppid() '):
@@ -244,8 +253,9 @@ def system_calls_of_32_bits_are_printed(case):
 
 
 def execveat_exit_matches_its_entry(case):
-    """execveat(): its exit has the number of execve() on some machines, and stands with its entry all the same,
-    whatever is selected."""
+    """
+    The exit of execveat() has the number of execve() on some machines. It is joined with its entry with any selection.
+    """
     not_under_tsan(BESIDE)
     needs(case)
     script = 'import os; fd = os.open("/bin/true", os.O_RDONLY); os.execve(fd, ["true"], {})'
@@ -261,7 +271,7 @@ def execveat_exit_matches_its_entry(case):
 
 
 def names_of(text):
-    """Names of calls, each with its count, of lines without -f; without what signals add."""
+    """{call: count} of lines without -f, without the calls that signals add."""
     found = {}
     for line in text.splitlines():
         match = re.match(r'(\w+)\(', line)
@@ -271,7 +281,7 @@ def names_of(text):
 
 
 def selections_equal_strace(case):
-    """-e: the same calls as strace takes for the same words."""
+    """-e selects the same calls as strace for the same words."""
     needs(case)
     program = [case.program('traced_syscalls')]
     for kind, words in (('files', [
@@ -287,7 +297,7 @@ def selections_equal_strace(case):
                   sorted(counts[0].items() - counts[1].items()), sorted(counts[1].items() - counts[0].items()))
     check(
         traced(case, 'waymark', ['-e', 'trace=none', '-q', '-q'], program + ['files'])[1] == '',
-        '-e trace=none shows something')
+        '-e trace=none printed calls')
     text = traced(case, 'waymark', ['-e', 'trace=none', '-e', 'signal=!usr1'], program + ['processes'])[1]
     check('SIGUSR1' not in text, 'signal=!usr1: %s', text)
     text = traced(case, 'waymark', ['-e', 'trace=none', '-e', 'signal=SIGUSR1'], program + ['processes'])[1]
@@ -295,7 +305,7 @@ def selections_equal_strace(case):
 
 
 def rows_of(text):
-    """Rows of a table: name to (calls, errors)."""
+    """Rows of a table: {name: (calls, errors)}."""
     rows = {}
     for line in text.splitlines():
         match = re.match(r' *[\d.]+ +[\d.]+ +\d+ +(\d+) +(\d*) *(\w+)$', line)
@@ -305,7 +315,7 @@ def rows_of(text):
 
 
 def summaries_equal_strace(case):
-    """-c: as many calls and errors as strace counts; the sum is right; --json has the same."""
+    """-c counts the same calls and errors as strace, the sum is correct, and --json has the same figures."""
     needs(case)
     for kind in ('files', 'sockets', 'processes'):
         command = [case.program('traced_syscalls'), kind]
@@ -322,7 +332,7 @@ def summaries_equal_strace(case):
         counted = {o['summary']: (o['calls'], o['errors']) for o in lines if 'summary' in o}
         check(counted == ours, '%s: JSON has %s', kind, sorted(counted.items() ^ ours.items()))
         check(
-            len(counted) == len(lines), '%s: -c --json shows more than the summary: %s', kind,
+            len(counted) == len(lines), '%s: -c --json printed more than the summary: %s', kind,
             [o for o in lines if 'summary' not in o][:3])
     text = traced(case, 'waymark', ['-C'], [case.program('traced_syscalls'), 'files'])[1]
     check('openat(' in text and rows_of(text)['total'], '-C: %s', text[-300:])
@@ -356,13 +366,13 @@ def time_columns_equal_strace(case):
 
 
 def json_objects_equal_the_lines(case):
-    """--json: one object on a line for each call of strace's lines; its texts are those of the lines."""
+    """--json prints one object on a line for each call that strace prints, with the same texts."""
     needs(case)
     command = [case.program('traced_syscalls'), 'files']
     lines = [json.loads(line) for line in traced(case, 'waymark', ['--json'], command)[1].splitlines()]
     said = [o for o in lines if 'call' in o]
     text = traced(case, 'strace', [], command)[1]
-    check([o['call'] for o in said] == re.findall(r'^(\w+)\(', text, re.M), 'other calls than strace has')
+    check([o['call'] for o in said] == re.findall(r'^(\w+)\(', text, re.M), 'the calls differ from those of strace')
     opened = [o for o in said if o['call'] == 'openat' and o['args'][1]['text'] == '"made"']
     check(
         len(opened) == 1
@@ -376,7 +386,7 @@ def json_objects_equal_the_lines(case):
 
 
 def strace_mistakes_are_reported(case):
-    """Words, and a status, for each mistake."""
+    """Each mistake has a message and an exit status."""
     mistakes = (
         ([], 2, 'nothing to trace'),
         (['-p', '0'], 2, 'invalid process number 0'),
@@ -405,17 +415,20 @@ def strace_mistakes_are_reported(case):
         check(done.returncode == 1 and words in done.stderr, '%s: %d %s', args, done.returncode, done.stderr)
     os.chmod(case.directory, 0o755)
     done = waymark(case, ['true'], user=65534)
-    check(done.returncode == 1 and 'only root' in done.stderr, 'nobody: %d %s', done.returncode, done.stderr)
+    check(done.returncode == 1 and 'only root' in done.stderr, 'as uid 65534: %d %s', done.returncode, done.stderr)
 
 
 def tracefs_prints_the_same_calls(case):
-    """By tracefs: the same calls with the same results; pointers for what they point to; nothing is left behind."""
+    """
+    By tracefs: the same calls with the same results, with pointers instead of the memory they point to. No instance
+    remains.
+    """
     not_under_tsan(BESIDE)
     needs(case, bpf=False)
     program = [case.program('traced_syscalls'), 'files']
     first, second = traced(case, 'strace', [], program)[1], traced(case, 'waymark', ['--no-bpf'], program)[1]
     names = [re.findall(r'^(\w+)\(', text, re.M) for text in (first, second)]
-    check(names[0] == names[1], 'other calls: %s', [(a, b) for a, b in zip(*names) if a != b][:3])
+    check(names[0] == names[1], 'different calls: %s', [(a, b) for a, b in zip(*names) if a != b][:3])
     results = [re.findall(r'^\w+\(.*\) += (-?\d+(?: E\w+)?)(?: |$)', text, re.M) for text in (first, second)]
     check(
         len(results[0]) == len(results[1]) and len(results[0]) > 80, '%d, %d results', len(results[0]), len(results[1]))
@@ -435,7 +448,7 @@ def tracefs_prints_the_same_calls(case):
 
 
 def missing_bpf_and_tracefs_are_reported(case):
-    """Neither BPF nor tracefs: why is told of both."""
+    """Without BPF and tracefs, the message has both reasons."""
     needs(case, bpf=False)
     hidden = ['/sys/kernel/' + name for name in ('btf', 'tracing', 'debug') if os.path.isdir('/sys/kernel/' + name)]
     script = ''.join('mount -t tmpfs none %s && ' % path for path in hidden) + 'exec "$0" strace true'

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`waymark strace` of running processes, signals, and outputs and buffers that are too small."""
+"""`waymark strace` of running processes; signals; outputs and buffers that are too small."""
 import os
 import re
 import signal
@@ -14,7 +14,7 @@ from t_strace import PAUSE, needs, waymark  # noqa: E402
 
 
 def attached_tracer(case, *options, target=('forever',)):
-    """(target, tracer), the tracer attached."""
+    """(target, tracer) with the tracer attached."""
     process = subprocess.Popen([case.program('traced_syscalls'), *target], stdin=subprocess.DEVNULL)
     case.started.append(process)
     if target == ('forever',):
@@ -33,7 +33,7 @@ def end(process):
 
 
 def attach_and_detach_follow_the_process(case):
-    """-p: a process that ends, one that is left alone again."""
+    """-p: a process that ends, and one from which the tracer detaches."""
     needs(case)
     process, tracer = attached_tracer(case)
     process.send_signal(signal.SIGTERM)
@@ -45,25 +45,27 @@ def attach_and_detach_follow_the_process(case):
     tracer.send_signal(signal.SIGINT)
     text = tracer.stderr.read()
     check(awaited(tracer) == 0 and 'process %d detached' % process.pid in text, '%s: %s', tracer.returncode, text)
-    check(process.poll() is None, 'the process has ended with its tracer')
+    check(process.poll() is None, 'the process ended with its tracer')
     end(process)
 
 
 def interrupt_ends_a_slow_output(case):
-    """Of a process that calls without end, faster than its lines are read: an interrupt ends it, with what was recorded
-    by then."""
+    """
+    A process makes calls continually, faster than its lines are read. An interrupt ends the tracer, which first prints
+    the records made before.
+    """
     needs(case)
     process, tracer = attached_tracer(case, '--buffer-size', '2M', target=('many', str(10 ** 9)))
     for _ in range(100000):
         check(os.read(tracer.stderr.fileno(), 2), 'the tracer has ended: %s', tracer.poll())
     had = cpu_seconds(process.pid)
-    wait_for(lambda: cpu_seconds(process.pid) > had + 1, 'more to be recorded than there is room for')
+    wait_for(lambda: cpu_seconds(process.pid) > had + 1, 'more records than fit into the buffers')
     tracer.send_signal(signal.SIGINT)
     text = b''
     while part := os.read(tracer.stderr.fileno(), 2):
         text = text[-200:] + part
     check(awaited(tracer) == 0 and b'records' in text, '%s: %s', tracer.returncode, text)
-    check(process.poll() is None, 'the process has ended with its tracer')
+    check(process.poll() is None, 'the process ended with its tracer')
     end(process)
 
 
@@ -97,7 +99,7 @@ def tracer_follows_children_after_the_command(case):
         check(tracer.poll() is None, '%s: the tracer has ended with the command: %s', options, tracer.returncode)
         tracer.send_signal(signal.SIGINT)
         check(awaited(tracer) == 5, '%s: the tracer ended with %d', options, tracer.returncode)
-        os.kill(sleeper, signal.SIGKILL)                       # (it is there)
+        os.kill(sleeper, signal.SIGKILL)                       # (it still runs)
 
 
 IN_A_CALL = """
@@ -113,8 +115,7 @@ thread.join()
 
 
 def attach_prints_calls_in_progress(case):
-    """-f -p: how the call ends in which a thread is when the tracer comes, of each thread; by the kernel's own events
-    too."""
+    """-f -p: the exit of the call that each thread is in when the tracer attaches, also with tracefs events."""
     needs(case)
     for options in ([], ['--no-bpf']):
         process = subprocess.Popen([sys.executable, '-c', IN_A_CALL], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -130,19 +131,19 @@ def attach_prints_calls_in_progress(case):
         case.started.append(tracer)
         line = tracer.stderr.readline()
         while 'attached' not in line:
-            check(line, 'it is not attached')
+            check(line, 'the tracer is not attached')
             line = tracer.stderr.readline()
         process.stdin.write('go\n')
         process.stdin.close()
         text = tracer.stderr.read()
         check(
-            awaited(tracer) == 0 and awaited(process) == 0, '%s: they ended with %s, %s', options, tracer.returncode,
-            process.returncode)
-        check(text.count('<... read resumed>') == 2, '%s: two reads have ended: %s', options, text[:2000])
+            awaited(tracer) == 0 and awaited(process) == 0, '%s: tracer and process ended with %s, %s', options,
+            tracer.returncode, process.returncode)
+        check(text.count('<... read resumed>') == 2, '%s: not two ends of read() are printed: %s', options, text[:2000])
 
 
 def full_nonblocking_output_loses_nothing(case):
-    """It is full, and read late: nothing is lost of what is written."""
+    """The output is full and is read late: no line is lost."""
     needs(case)
     out, into = os.pipe()
     os.set_blocking(into, False)
@@ -155,7 +156,7 @@ def full_nonblocking_output_loses_nothing(case):
         text = reader.read()[65000:]
     check(awaited(tracer) == 0, 'the tracer ended with %d', tracer.returncode)
     check(
-        text.startswith('execve(') and text.endswith('+++ exited with 0 +++\n'), 'of its lines there are: %s ... %s',
+        text.startswith('execve(') and text.endswith('+++ exited with 0 +++\n'), 'the output is: %s ... %s',
         text[:300], text[-300:])
 
 
@@ -166,7 +167,7 @@ def full_disk_is_reported(case):
 
 
 def calls_lost_in_small_buffers_are_counted(case):
-    """Buffers that are much too small: what is not shown was counted, to the record."""
+    """Buffers that are much too small: the number of lost records is exact."""
     needs(case)
     n = 200000
     output = case.path('calls')
@@ -180,11 +181,11 @@ def calls_lost_in_small_buffers_are_counted(case):
         text = file.read()
     whole = len(re.findall(r'^getppid\(\) +=', text, re.M))
     half = len(re.findall(r'^getppid\(.*<unfinished|^<\.\.\. getppid resumed>', text, re.M))
-    # Each call has two records, of which one may be there alone; some of the loader's and the end's may be among those
-    # that were lost.
+    # Each call has two records, and one of them may be lost. Calls of the loader and of the exit may be among the lost
+    # ones.
     missing, lost = 2 * n - 2 * whole - half, int(lost.group(1))
-    check(0 < missing <= lost <= missing + 20, '%d of %d calls are there, %d by half, %d records were lost', whole, n,
-          half, lost)
+    check(0 < missing <= lost <= missing + 20, '%d of %d calls are printed, %d of them by half, %d records were lost',
+          whole, n, half, lost)
 
 
 if __name__ == '__main__':

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Programs that are killed, or stopped, at every test point of a record: between any two stores that others can see.
+"""
+Applications that are killed or stopped at every test point of a record: between any two stores that other threads can
+see.
 
-Windows stand inside the restartable sequences (src/ring/window.h), named points everywhere else
-(src/base/testpoint.h). A point that is not reached fails its case, by name; so does a point in the sources that is not
-listed here.
+Restartable sequences have windows (src/ring/window.h), other code has named points (src/base/testpoint.h). A point that
+is not reached fails its case, by name. A point in the sources that is not listed here fails as well.
 """
 import os
 import re
@@ -17,7 +18,7 @@ from harness import (FEATURES, PERCENT, SEED, Gate, Skip, check, check_sequences
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
 CLAIM = {'GLIBC_TUNABLES': 'glibc.pthread.rseq=0'}
-# Point: (what `points` does to come there, what its environment has besides).
+# Point: (mode of the program `testpoints` that reaches it, additional environment).
 NAMED = {
     'claim_claimed': ('records', CLAIM),
     'claim_entered': ('records', CLAIM),
@@ -36,23 +37,23 @@ NAMED = {
     'ring_placing': ('edge', {}),
     'ring_waking': ('edge', {}),
 }
-# Rings that hold a string of the longest that a field may have, and for long enough what a paced writer records.
+# Rings that hold the longest string of a field, and the records of a paced writer for long enough.
 SIZES = ['--subbuf-size', '128k', '--num-subbuf', '16']
-# How often: enough to come to every point of its kind after so many others, and no more than the rings hold.
+# Repetitions: enough to reach each point of the mode after AFTER passes, and not more than the rings hold.
 TURNS = {'records': 4000, 'filtered': 4000, 'tabled': 4000, 'edge': 200, 'cut': 25, 'lose': 400, 'probe': 400}
 AFTER = {'records': 200, 'filtered': 200, 'tabled': 200, 'edge': 10, 'cut': 10, 'lose': 200, 'probe': 200}
-# Modes that need a filter, which makes other ways through the recording path: its program runs, or it is a table.
+# Modes that need a filter, which changes the path of a record: an evaluated program, or a table.
 FILTERS = {'filtered': '!exists(seq) || seq * 2 > seq', 'tabled': '!exists(seq) || seq * 2 > 0'}
-# Points that hardly anything but an edge passes. A record of 12,000 bytes crosses the end of a sub-buffer with a
-# probability of 9 %, as other records lie between: TURNS['edge'] records do so 19 times on average, and hardly ever
-# less than six times.
+# Points that almost only the end of a sub-buffer reaches. A record of 12,000 bytes crosses that end with a probability
+# of 9 %, as other records lie between. TURNS['edge'] records do so 19 times on average, and hardly ever less than six
+# times.
 AT_EDGES = {'ring_placing': 6, 'ring_waking': 6}
-# Those that a sequence passes when it enters a sub-buffer.
+# Windows that a sequence passes when it enters a sub-buffer.
 EDGES = range(5, 9)
 
 
 def sources(pattern, *folders):
-    """What the pattern finds in the recording path's sources, without its own tests."""
+    """Matches of the pattern in the sources of the recording path, without its tests."""
     found = set()
     for folder in folders:
         for top, _, files in os.walk(os.path.join(ROOT, folder)):
@@ -68,13 +69,13 @@ def points():
     if 'testpoints' not in FEATURES:
         raise Skip('needs a build with -Dtestpoints=true')
     named = {name for name in sources(r'WMK_TESTPOINT\((\w+)\)', 'src/ring', 'src/tracer', 'include/waymark')
-             if not name.startswith('helper_')}         # (no thread that records comes there)
-    check(named == set(NAMED), 'points in the sources but not here, or the other way round: %s', named ^ set(NAMED))
+             if not name.startswith('helper_')}         # (a recording thread never reaches these)
+    check(named == set(NAMED), 'points in the sources or here, but not in both: %s', named ^ set(NAMED))
     all_points = [(name, mode, env, 'WMK_TESTPOINT', name + '=%s:%d') for name, (mode, env) in sorted(NAMED.items())]
     if os.uname().machine == 'x86_64':
         count = max(int(n) for n in sources(r'define WMK_SEQ_WINDOWS (\d+)', 'src/ring'))
         used = {int(n) for n in sources(r'WMK_SEQ_WINDOW\((\d+)\)', 'src/ring')}
-        check(used == set(range(count)), 'of %d windows the sequences have %s', count, sorted(used))
+        check(used == set(range(count)), 'of %d windows the sequences use %s', count, sorted(used))
         all_points += [('window_%d' % n, 'edge' if n in EDGES else 'records', {}, 'WMK_SEQ_POINT', '%d:%%s:%%d' % n)
                        for n in range(count)]
     return all_points
@@ -83,25 +84,27 @@ def points():
 def assignments(point, action, after):
     """The point's environment as words for `env`."""
     _, _, env, variable, form = point
-    # The tracer's own thread may be the one that comes there, while the program waits to hear of its events.
+    # The helper thread may be the one that reaches the point, while the program waits for its registration.
     return ' '.join('%s=%s' % item for item in [*env.items(), (variable, form % (action, after)),
                                                 ('WAYMARK_REGISTER_TIMEOUT', '600000')])
 
 
 def options(places):
-    """Of `waymark record`. All places have the same filter, or none."""
+    """Options of `waymark record`. All places must have the same filter, or none."""
     wanted = {FILTERS.get(mode) for _, mode, *_ in places}
     check(len(wanted) == 1, 'filters of one recording: %s', wanted)
     return [word for text in wanted if text for word in ('--filter', text)]
 
 
 def words_of(mode):
-    """What the program is told."""
+    """The mode argument of the program."""
     return 'records' if mode in FILTERS else mode
 
 
 def killed_once(case, point, after):
-    """Killed there; the other program of this user, which records on the same CPUs, loses nothing."""
+    """
+    A program is killed at the point. The other program of this user, which records on the same CPUs, loses nothing.
+    """
     name, mode, *_ = point
     case.ledger.__init__(case.ledger.path)
     dead = case.path('dead')
@@ -117,7 +120,7 @@ def killed_once(case, point, after):
     check(status != '0', '%s was never reached', name)
     check(status == '137', '%s: the program ended with status %s, not killed', name, status)
     begun = case.ledger.begun()
-    wait_for(lambda: case.ledger.begun() > begun + 500, 'the other program to record on (killed at %s)' % name)
+    wait_for(lambda: case.ledger.begun() > begun + 500, 'the other program to continue (killed at %s)' % name)
     case.ledger.set_flag(1, 1)
     result = case.finish(child).ok()
     numbers = check_sequences(result.trace(), case.ledger, result.lost, killed=True)
@@ -127,8 +130,9 @@ def killed_once(case, point, after):
     if mode != 'lose':
         check(result.lost == 0, '%s: %d records lost', name, result.lost)
         for w, (_, returned) in slots.items():
-            check(len(numbers.get(w, [])) >= returned, '%s: writer %d: %d returned, %d read', name, w, returned,
-                  len(numbers.get(w, [])))
+            check(
+                len(numbers.get(w, [])) >= returned, '%s: writer %d: %d calls returned, %d records read', name, w,
+                returned, len(numbers.get(w, [])))
 
 
 @limit(150)
@@ -142,7 +146,9 @@ def kill_at_each_testpoint_keeps_the_trace_complete(case):
 
 
 def stopped(case, places):
-    """One writer stopped at each of the places; others write ten rings' worth of the same ring, and none is lost."""
+    """
+    One writer is stopped at each of the places. Others write ten times the size of the same ring, and lose nothing.
+    """
     case.ledger.__init__(case.ledger.path)
     for leftover in ('pids', 'done', 'failed'):
         if os.path.exists(case.path(leftover)):
@@ -153,7 +159,7 @@ def stopped(case, places):
     lines, turns = ['cd ' + case.directory
                     ], {'records': 30, 'filtered': 30, 'tabled': 30, 'edge': 24, 'cut': 6, 'lose': 6, 'probe': 30}
     for point in places:
-        # Few turns: what all of them record before and after shares the rings with the others' records.
+        # Few repetitions: the records of all stopped writers share the rings with the others' records.
         name, mode, *_ = point
         after = 0 if name in AT_EDGES else min(turns[mode] // 3, AFTER[mode])
         lines.append('taskset -c $CPU env %s %s %s %d & echo "$! %s" >>pids' % (
@@ -177,16 +183,16 @@ def stopped(case, places):
             wait_for(lambda: state(pid) in ('T', 'Z', None), 'the program to be stopped at ' + name)
             check(state(pid) == 'T', '%s was never reached (%s)', name, state(pid))
         go()
-        wait_for(lambda: os.path.exists(case.path('done')), 'the others to record on')
+        wait_for(lambda: os.path.exists(case.path('done')), 'the other writers to end')
         for pid, name in victims.items():
-            check(state(pid) == 'T', 'the program at %s went on by itself', name)
+            check(state(pid) == 'T', 'the program at %s continued by itself', name)
     finally:
         for pid in victims:
             os.kill(pid, signal.SIGCONT) if state(pid) == 'T' else None
     go()
     result = case.finish(child).ok()
     go.close()
-    check(not os.path.exists(case.path('failed')), 'ended badly: %s',
+    check(not os.path.exists(case.path('failed')), 'programs failed: %s',
           slurp(case.path('failed')) if os.path.exists(case.path('failed')) else '')
     losers = sum(6 for p in places if p[1] == 'lose')
     check(result.lost == losers, '%d records lost, not %d, with writers stopped at %s', result.lost, losers,
@@ -196,7 +202,7 @@ def stopped(case, places):
 
 
 def state(pid):
-    """The letter of /proc/PID/stat, or None."""
+    """The state letter in /proc/PID/stat, or None."""
     try:
         return slurp('/proc/%d/stat' % pid).rsplit(')', 1)[1].split()[0]
     except OSError:
@@ -205,7 +211,7 @@ def state(pid):
 
 @limit(60)
 def writers_stopped_at_all_testpoints_block_no_other(case):
-    """A writer stopped at each of them at the same time."""
+    """One writer is stopped at each of the points at the same time."""
     places = points()
     stopped(case, [place for place in places if place[1] not in FILTERS])
     for mode in FILTERS:
@@ -214,7 +220,7 @@ def writers_stopped_at_all_testpoints_block_no_other(case):
 
 @limit(300)
 def writer_stopped_at_each_testpoint_blocks_no_other(case):
-    """One after the other; in short runs some."""
+    """One point after another; short runs draw some."""
     places = points()
     for point in places if PERCENT >= 100 else case.random.sample(places, 2):
         stopped(case, [point])

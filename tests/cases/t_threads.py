@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Many threads at once: nothing lost in rings that are large enough, exact counts in those that are not."""
+"""Many threads at once: no loss in rings that are large enough, exact counts in those that are too small."""
 import os
 import re
 import shutil
@@ -11,8 +11,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 from harness import check, finished, limit, main, rounds  # noqa: E402
 
 LARGE = ['--subbuf-size', '4M', '--num-subbuf', '8']
-# Without restartable sequences a record needs one of 8 claim rings, which a preempted thread keeps meanwhile: with more
-# threads some find none. That is counted, and the sums must still be right.
+# Without restartable sequences a record needs one of 8 claim rings, and a preempted thread keeps its claim ring. With
+# more than 8 threads some find no free one. These losses are counted, and the sums must still be correct.
 CLAIMS = 'rseq=0' in os.environ.get('GLIBC_TUNABLES', '')
 
 
@@ -29,11 +29,12 @@ def busy(case, threads, total, options=LARGE, mode='count', extra=()):
 
 
 def steadily(case, threads):
-    """Every CPU computing all the time, and 100 MB a second of records: 5 times what the rings hold (50 in long runs).
+    """
+    All CPUs are busy and record 100 MB a second: in sum 5 times the rings' size (50 times in long runs).
 
-    Read in each stream's own order by a third reader (programs/scan.c): the other two would take minutes. Written into
-    memory where there is room: rings of that size hold a third of a second for each CPU, and a disk that pauses for
-    longer is not what is asked about here.
+    A third reader (programs/scan.c) reads each stream in its own order, because the other two would take minutes. The
+    trace is written into memory if there is room. Rings of that size hold a third of a second for each CPU, and a disk
+    may pause for longer.
     """
     size, rate, total = 36, 100000000 // 36, rounds(3200000000)
     each = total // size // threads
@@ -80,18 +81,20 @@ def default_rings_hold_a_modest_load(case):
 
 
 def smallest_rings_count_lost_records(case):
-    """The smallest sizes that the command takes: most is lost, all is counted."""
+    """The smallest sizes that the command accepts: most records are lost, and all are counted."""
     result, _, _ = case.checked([case.program('busy'), 'count', '4', str(rounds(500000))],
                                 ['--subbuf-size', '4k', '--num-subbuf', '2'])
     check('records' in result.summary, 'the summary has no `records`')
 
 
 def overwrite_mode_keeps_the_newest_records(case):
-    """A flight recorder: what the rings hold at the end, the rest counted exactly; of each writer the last numbers,
-    without a gap."""
+    """
+    The rings keep the newest records at the end, and the others are counted exactly. At least one writer's last record
+    is in the trace.
+    """
     result, trace, numbers = case.checked([case.program('busy'), 'count', '2', str(rounds(1000000))],
                                           ['--overwrite', '--subbuf-size', '64k', '--num-subbuf', '8'])
-    check(result.lost > 0, 'nothing was overwritten, the test is too small')
+    check(result.lost > 0, 'nothing was overwritten, so this case tests nothing')
     check(trace.count() > 1000, 'only %d records were left in the rings', trace.count())
     begun = case.ledger.read()
     newest = any(seq and seq[-1] == begun[w][0] for w, seq in numbers.items())
@@ -124,8 +127,7 @@ def contexts_are_correct(case):
 
 
 def full_speed(case, threads):
-    """As fast as they can, more than the rings hold and more than a disk may take: what is lost is counted, one by
-    one."""
+    """At full speed, more than the rings hold and more than a disk may take: each lost record is counted."""
     each = rounds(40000000) // threads
     result = case.record([case.program('busy'), 'count', str(threads), str(each)], LARGE + ['-e', 'test:seq'],
                          timeout=100).ok()
@@ -134,7 +136,7 @@ def full_speed(case, threads):
 
 
 def scan(case, result):
-    """The channel's streams through scan.c: every record checked; the sums agree, also with the summary."""
+    """Check each record in the channel's streams with scan.c. The sums must agree, also with the summary."""
     streams, number = [], None
     for top, _, files in os.walk(result.directory):
         if 'metadata' in files:
@@ -148,7 +150,7 @@ def scan(case, result):
     check(done.returncode == 0, done.stderr.strip() or 'scan failed')
     read, lost, begun, returned = map(int, re.findall(r'\d+', done.stdout))
     check(read + lost == begun == returned, 'the sum is wrong: ' + done.stdout.strip())
-    check(lost == result.lost, 'the streams say %d lost, the summary %d', lost, result.lost)
+    check(lost == result.lost, 'the streams have %d lost records, the summary %d', lost, result.lost)
 
 
 def eight_threads_at_full_speed_lose_no_records(case):
@@ -160,7 +162,7 @@ def sixteen_threads_at_full_speed_lose_no_records(case):
 
 
 def small_rings_at_full_speed_count_lost_records(case):
-    """Most is lost; each stream's own counts are exact."""
+    """Most records are lost; the counts of each stream are exact."""
     result = case.record([case.program('busy'), 'count', '8', str(rounds(2000000))],
                          ['--subbuf-size', '16k', '--num-subbuf', '2', '-e', 'test:seq'], timeout=100).ok()
     scan(case, result)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Every way to declare and every type of field, in C and in C++, value by value."""
+"""All forms of declaration and all types of fields, in C and in C++, value by value."""
 import json
 import os
 import re
@@ -58,16 +58,16 @@ def expectations(i):
 
 
 def every_type(case, command):
-    """`command` makes the records of programs/types.c, or of its twin in C++; returns them by name."""
+    """`command` makes the records of programs/types.c, or of its counterpart in C++. Returns them by name."""
     result = case.record([*command, str(ROUNDS)]).ok()
     trace = result.trace()
     by_name = {}
     for r in trace.records():
         by_name.setdefault(r.name, []).append(r)
     for name in expectations(0):
-        check(len(by_name.get(name, [])) == ROUNDS, '%s: %d records, not %d; there are %s', name, len(by_name.get(name,
-                [])), ROUNDS,
-              {k: len(v) for k, v in by_name.items()})
+        check(
+            len(by_name.get(name, [])) == ROUNDS, '%s: %d records, not %d; the trace has %s', name,
+            len(by_name.get(name, [])), ROUNDS, {k: len(v) for k, v in by_name.items()})
     for i in range(ROUNDS):
         for name, expected in expectations(i).items():
             fields = by_name[name][i].fields if expected else {}
@@ -115,7 +115,7 @@ def every_type_in_cxx_is_recorded(case):
 
 
 def shown(case, directory, form):
-    """The messages of texts and markers as a form of output shows them, in the order of the records."""
+    """The messages of text events and markers in one output format, in the order of the records."""
     target = case.path('converted.' + form)
     done = finished([WAYMARK, 'convert', '--to', form, '-o', target, directory], env=case.env, stdin=subprocess.DEVNULL,
                     stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -134,7 +134,7 @@ def shown(case, directory, form):
 
 
 def messages_equal_printf(case):
-    """In each form of output. The rows are those of programs/formats.c."""
+    """In each output format. The rows are those of programs/formats.c."""
     result = case.record([case.program('formats')], ['-e', 'text:*', '-e', 'marker:*']).ok()
     expected = [line for line in result.out.splitlines() if not line.startswith('{')]
     check(len(expected) >= 38, 'formats printed %s', expected)
@@ -170,7 +170,7 @@ def log_levels_are_declared(case):
 
 
 def trace_environment_suits_viewers(case):
-    """Trace Compass compares the tracer's name to the letter."""
+    """Trace Compass compares the tracer's name exactly."""
     result = case.record([case.program('types'), '1']).ok()
     found = 0
     for top, _, files in os.walk(result.directory):

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Values that a format cannot express: each kind of value in each format of `convert`, and one answer in all."""
+"""
+Values that an output format cannot express: each kind of value in each format of `convert`, with one rule for all.
+"""
 import csv
 import io
 import json
@@ -30,7 +32,7 @@ BOOL = {'type': 'fixed-length-boolean', 'length': 8, 'byte-order': 'little-endia
 LABELS = integer(8, mappings={'one': [[1, 1]]})
 BROKEN, SIGNS = b'a\xffb\xc3', 'quote " comma , line\nreturn\rtab\tend'
 
-# kind: (field class, bytes, as text, JSON and Chrome, CSV, Perfetto have it)
+# kind: (field class, bytes, then the expected value in text, in JSON and Chrome, in CSV, in Perfetto)
 VALUES = {
     'greatest_unsigned': (integer(64), b'\xff' * 8, '18446744073709551615', 2 ** 64 - 1, '18446744073709551615',
                           2 ** 64 - 1),
@@ -54,7 +56,7 @@ VALUES = {
     'empty_array': ({'type': 'static-length-array', 'length': 0, 'element-field-class': integer(8)}, b'', '[ ]', [],
                     '[]', None),
 }
-# (offset of the clock in seconds, the clock's value): seconds since 1970 as JSON and CSV have them; None: it has none
+# (clock offset in seconds, clock value): expected seconds since 1970 in JSON and CSV; None: no time
 TIMES = {
     'first': ((0, 0), '0.000000000'),
     'before_1970': ((-1, 5), '-0.999999995'),
@@ -68,7 +70,7 @@ TIMES = {
 
 
 def converted(case, path, form):
-    """(what comes out, warnings)"""
+    """(output, warnings)"""
     out = case.path('out')
     status, _, err = read(case, [WAYMARK, 'convert', '--to', form, '-o', out, path])
     check(status == 0, '%s: status %d: %s', form, status, err.decode())
@@ -77,7 +79,7 @@ def converted(case, path, form):
 
 
 def without_threads(err):
-    """Records without a context for their thread have one track for each CPU, with a line that says why."""
+    """The warnings, except that records without a thread context have one track for each CPU."""
     return [line for line in err if 'one track for each CPU' not in line or 'times count' in line]
 
 
@@ -97,7 +99,7 @@ def drawn_by_perfetto(case, data):
 
 
 def same(got, wanted):
-    return got == wanted or wanted != wanted and got != got                 # (what is no number equals nothing)
+    return got == wanted or wanted != wanted and got != got                 # (NaN equals nothing)
 
 
 def value_case(name, row):
@@ -152,8 +154,8 @@ def time_case(name, row):
             words = 'warning: records before 1677 or after 2262, shown without their time: 2'
             far = [line for line in err if words in line]
             err = without_threads(err)
-            check(len(far) == (wanted is None), '%s: warned of: %s', form, err)
-            check(len(err) == len(far) + (form == 'perfetto' and name == 'before_1970'), '%s: there is more: %s', form,
+            check(len(far) == (wanted is None), '%s: wrong warnings: %s', form, err)
+            check(len(err) == len(far) + (form == 'perfetto' and name == 'before_1970'), '%s: other warnings: %s', form,
                   err)
             if form == 'text':
                 check(out.startswith(b'[??:??:??.?????????] ') == (wanted is None), 'text: %s', out)
@@ -174,27 +176,27 @@ def time_case(name, row):
 
 
 def times_before_1970_count_from_the_first_record(case):
-    """Perfetto has none; the distances stay."""
+    """Perfetto has no times before 1970: the intervals are kept."""
     need('protoc')
     path = case.path('t')
     clocked(path, -1, (5, 25, 2000000005))
     out, err = converted(case, path, 'perfetto')
-    check([e['time'] for e in drawn_by_perfetto(case, out)] == [0, 20, 2000000000], 'other times')
-    check(len(err) == 1 and 'times count from the first record' in err[0], 'warned of: %s', err)
+    check([e['time'] for e in drawn_by_perfetto(case, out)] == [0, 20, 2000000000], 'wrong times')
+    check(len(err) == 1 and 'times count from the first record' in err[0], 'wrong warnings: %s', err)
 
 
 def unknown_time_is_that_of_the_preceding_record(case):
-    """Where a record must be drawn somewhere."""
+    """In formats that need a time for each record."""
     need('protoc')
     path = case.path('t')
     clocked(path, 0, (5, 2 ** 63))
-    check([e['ts'] for e in drawn_by_chrome(converted(case, path, 'chrome')[0])] == [0, 0], 'chrome: other times')
+    check([e['ts'] for e in drawn_by_chrome(converted(case, path, 'chrome')[0])] == [0, 0], 'chrome: wrong times')
     check([e['time'] for e in drawn_by_perfetto(case, converted(case, path, 'perfetto')[0])] == [5, 5],
-          'perfetto: other times')
+          'perfetto: wrong times')
 
 
 def column_titles_are_distinct(case):
-    """Fields called as the first columns, and two that differ by an underscore in front alone."""
+    """Fields with the names of the first columns, and two that differ only by a leading underscore."""
     path = case.path('t')
     names = ('time', 'trace', 'stream', 'event', '_event', 'x', '_x', 'x_2')
     save(path, s=bytes(range(len(names))), metadata='/* CTF 1.8 */\ntrace { major = 1; minor = 8; byte_order = le; };\n'

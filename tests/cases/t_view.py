@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`waymark view` of Common Trace Format 1.8: line by line what babeltrace2 prints, and what both must bear
-(tests/lib/corpus18.py)."""
+"""
+`waymark view` of Common Trace Format 1.8: the lines equal those of babeltrace2, also for unusual and damaged traces
+(tests/lib/corpus18.py).
+"""
 import contextlib
 import json
 import os
@@ -20,9 +22,10 @@ from harness import FEATURES, PERCENT, WAYMARK, awaited, check, finished, main, 
 
 DELTA = re.compile(rb'^(\[[^]]*\]) \(\+[^)]*\)')
 LOST = re.compile(rb'(?:discarded|lost) (?:(\d+) )?(event|packet)')
-# What babeltrace2 2.0 says it will not show, and nobody else does.
+# Messages of babeltrace2 2.0 about fields that it does not show.
 LEFT_OUT = re.compile(r'User field found in (?:packet|event) header: ignoring|"callsite" blocks are not supported')
-# A reader that needs more for a trace of a few pages believed a length. (Sanitizers need terabytes of addresses.)
+# A reader that needs more memory for a trace of a few pages has trusted a wrong length. (Sanitizers need terabytes of
+# addresses.)
 MEMORY, OUTPUT = 2 << 30, 256 << 20
 HANGS_S = 60
 BROKEN = (b'Sanitizer', b'runtime error:', b'Assertion')
@@ -30,8 +33,10 @@ BROKEN = (b'Sanitizer', b'runtime error:', b'Assertion')
 
 @contextlib.contextmanager
 def bounded():
-    """What is started meanwhile. (Each child for itself would be a fork of all of Python, which takes longer than what
-    it then does.)"""
+    """
+    Limits for processes started meanwhile. (A limit for each child would fork all of Python, which takes longer than
+    the child's work.)
+    """
     limits = {resource.RLIMIT_FSIZE: OUTPUT}
     if 'sanitize' not in FEATURES:
         limits[resource.RLIMIT_AS] = MEMORY
@@ -48,7 +53,7 @@ def bounded():
 def read(case, argv):
     """(status, lines, stderr) of a reader."""
     env = dict(case.env, TZ='UTC', LC_ALL='C.UTF-8')
-    # no pipes: what comes may be endless
+    # files and not pipes: the output may be endless
     with open(case.path('stdout'), 'w+b') as out, open(case.path('stderr'), 'w+b') as err:
         with bounded():
             status = finished(argv, HANGS_S, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=err).returncode
@@ -63,27 +68,27 @@ def view(case, path, statuses=(0, 1)):
     check(status in statuses, 'waymark view %s ended with status %s, not %s: %s', path, status,
           ' or '.join(map(str, statuses)), shown)
     check(not any(words in err for words in BROKEN), 'waymark view %s: %s', path, shown)
-    check(status == 0 or err.strip(), 'waymark view %s ended with status 1 and told nobody why', path)
+    check(status == 0 or err.strip(), 'waymark view %s ended with status 1 and without a message', path)
     return status, lines, err
 
 
 def beside_losses(err):
-    """What a reader says that is not of lost records."""
+    """The messages of a reader, except for those about lost records."""
     return [line for line in err.decode(errors='replace').splitlines() if line.strip() and not traces.LOSS.search(line)]
 
 
 def babeltrace2(case, path):
-    """What it prints; it must have nothing to say but that the trace lost something."""
+    """The lines that it prints; it may report lost records only."""
     need('babeltrace2')
     status, lines, err = read(case, ['babeltrace2', path])
     strange = [line for line in beside_losses(err) if not LEFT_OUT.search(line)]
-    check(status == 0 and not strange, 'the trace %s is not good: babeltrace2 ended with status %s: %s', path, status,
-          '\n'.join(strange)[:800])
+    check(status == 0 and not strange, 'the trace %s is not correct: babeltrace2 ended with status %s: %s', path,
+          status, '\n'.join(strange)[:800])
     return lines, err
 
 
 def same(path, ours, theirs, who='babeltrace2'):
-    """The first line that differs, of both."""
+    """Fails at the first line that differs."""
     for number in range(max(len(ours), len(theirs))):
         pair = [
             lines[number].decode(errors='backslashreplace') if number < len(lines) else 'nothing'
@@ -93,12 +98,12 @@ def same(path, ours, theirs, who='babeltrace2'):
 
 
 def losses(err):
-    """[(how many, of what)] that a reader says were lost; 0 where it cannot tell how many."""
+    """[(number, object)] of the losses that a reader reports; 0 if it does not know the number."""
     return sorted((int(count or 0), what) for count, what in LOST.findall(err))
 
 
 def without_delta(lines):
-    """The time since the line before is another one when lines are missing."""
+    """The time since the previous line changes when lines are missing."""
     return [DELTA.sub(rb'\1', line) for line in lines]
 
 
@@ -113,16 +118,16 @@ def good_case(trace):
         _, ours, err = view(case, path, (0,))
         same(path, ours, theirs, 'expected' if trace.expected is not None else 'babeltrace2')
         strange = beside_losses(err)
-        check(not strange, '%s: there is nothing to tell of it, but: %s', path, '\n'.join(strange)[:800])
+        check(not strange, '%s: unexpected messages: %s', path, '\n'.join(strange)[:800])
         check(
-            losses(err) == losses(their_err), '%s: told of as lost: %s, by babeltrace2: %s', path, losses(err),
+            losses(err) == losses(their_err), '%s: reported losses: %s, by babeltrace2: %s', path, losses(err),
             losses(their_err))
     run.__name__ = 'good_' + trace.name
     return run
 
 
 def lines_of(case, make, name):
-    """What babeltrace2 prints of a good trace, without the deltas."""
+    """The lines of babeltrace2 for a correct trace, without the deltas."""
     if make is None:
         return []
     path = case.path(name)
@@ -131,7 +136,7 @@ def lines_of(case, make, name):
 
 
 def missing(wanted, lines):
-    """The first line that is wanted and does not come, in this order, among the others; or None."""
+    """The first wanted line that is not among the others, in this order; or None."""
     rest = iter(lines)
     return next((line for line in wanted if line not in rest), None)
 
@@ -143,10 +148,10 @@ def bad_case(trace):
         _, lines, err = view(case, path, (1,))
         text = err.decode(errors='replace')
         for word in trace.words:
-            check(word.lower() in text.lower(), '%s: "%s" is not in what is said: %s', path, word, text[-800:])
+            check(word.lower() in text.lower(), '%s: "%s" is not in the messages: %s', path, word, text[-800:])
         lines = without_delta(lines)
         gone = missing(lines_of(case, trace.rest, 'rest'), lines)
-        check(gone is None, '%s: this record is not damaged, and was not given: %s', path, gone)
+        check(gone is None, '%s: this record is not damaged, and is missing: %s', path, gone)
         possible = set(lines if trace.whole == ANY else lines_of(case, trace.whole, 'whole'))
         for line in lines:
             check(line in possible, '%s: this record is not in the trace: %s', path, line)
@@ -155,9 +160,9 @@ def bad_case(trace):
 
 
 def alike(text, value):
-    """Is this value of a line of text that of a JSON object?"""
+    """Whether a value in a line of text equals that of a JSON object."""
     if isinstance(text, bool) or isinstance(value, bool):
-        return False                                    # CTF 1.8 has none
+        return False                                    # CTF 1.8 has no booleans
     if isinstance(text, tuple):
         label = value['label']
         return text[1] == value['value'] and (label in text[0] if label is not None else text[0] == ('<unknown>',))
@@ -176,8 +181,10 @@ def alike(text, value):
 
 
 def json_equals_text(case):
-    """As JSON: the same records, each an object that a parser takes; of a program with fields of every type, the same
-    values."""
+    """
+    The JSON output has the same records, each an object that a parser accepts. For a program with fields of each type,
+    it has the same values.
+    """
     for trace in corpus18.GOOD if PERCENT >= 100 else case.random.sample(corpus18.GOOD, 40):
         path = case.path(trace.name)
         trace.make(path)
@@ -201,19 +208,19 @@ def json_equals_text(case):
             group, at = traces.group_of(text, at)
             groups.append(group)
             at += 2
-        check(alike(groups[-1], record['fields']), 'not alike:\n%s\n%s', text, line.decode())
-        check(alike(groups[0], record['packet']), 'not alike:\n%s\n%s', text, line.decode())
+        check(alike(groups[-1], record['fields']), 'different values:\n%s\n%s', text, line.decode())
+        check(alike(groups[0], record['packet']), 'different values:\n%s\n%s', text, line.decode())
 
 
 def plain(value):
-    """A value of --json as tests/programs/reader.c has it: enumerations are their numbers."""
+    """A value of --json in the form of tests/programs/reader.c: enumerations are numbers."""
     if isinstance(value, dict):
         return value['value'] if list(value) == ['label', 'value'] else {key: plain(v) for key, v in value.items()}
     return [plain(v) for v in value] if isinstance(value, list) else value
 
 
 def library_equals_json(case):
-    """libwaymark-ctf gives what --json does: values in their order, values by name, from any time on."""
+    """libwaymark-ctf gives the values of --json: in order, by name, and from any time on."""
     path, inside, _, times = recording_of_many_packets(case)
     types = case.record([case.program('types')], ['-c', 'vpid', '-c', 'procname']).ok().directory
     some_time = times[case.random.randrange(len(times))]
@@ -227,11 +234,11 @@ def library_equals_json(case):
             packet, context, event_context, fields = got['scopes']
             check(
                 seconds(got['time']) == want['time'] and got['event'] == want['event']
-                and got['stream'] == want['stream'] and got['level'] == want.get('level', -1), 'not alike: %s\n%s',
-                want, got)
+                and got['stream'] == want['stream'] and got['level'] == want.get('level', -1),
+                'different values: %s\n%s', want, got)
             check((context, event_context, fields) == (want.get('context'), want.get('event_context'),
-                                                       plain(want['fields'])), 'not alike: %s\n%s', want, got)
-            check(packet['cpu_id'] == want['packet']['cpu_id'], 'not alike: %s\n%s', want, got)
+                                                       plain(want['fields'])), 'different values: %s\n%s', want, got)
+            check(packet['cpu_id'] == want['packet']['cpu_id'], 'different values: %s\n%s', want, got)
     for directory, expression in ((path, 'seq % 3 == 1'), (path, 'seq > 5 && $ctx.cpu_id >= 0'),
                                   (types, '$event == "*s*" && $ctx.vpid > 1'), (types, 'u16 >= 0')):
         wanted = [line for line in read(case, [WAYMARK, 'view', '--json', '-F', expression, directory])[1]]
@@ -239,7 +246,7 @@ def library_equals_json(case):
         check(status == 0 and 0 < len(lines) == len(wanted), '%s: status %d, %d records, not %d: %s', expression,
               status, len(lines), len(wanted), err[-500:].decode())
         check([json.loads(line)['event'] for line in lines] == [json.loads(line)['event'] for line in wanted],
-              '%s: other records', expression)
+              '%s: wrong records', expression)
     status, _, err = read(case, [case.program('reader'), case.directory + '/nothing'])
     check(status == 1 and b'nothing' in err, 'status %d, %s', status, err.decode())
 
@@ -249,7 +256,7 @@ def part_json(case, path, begin=None):
 
 
 def recording_of_many_packets(case):
-    """A recording of many packets; (its directory, that of its streams, its lines, their times in ns)."""
+    """A recording of many packets: (its directory, that of its streams, its lines, their times in ns)."""
     result = case.record([case.program('busy'), 'paced', '2', '3000', '100'],
                          ['--subbuf-size', '4k', '--num-subbuf', '64']).ok()
     inside = next(top for top, _, files in os.walk(result.directory) if 'metadata' in files)
@@ -269,8 +276,10 @@ def seconds(ns):
 
 
 def time_options_select_records(case):
-    """--begin and --end give what a line-by-line choice gives: with the index, without one, with one that leads too far
-    or elsewhere."""
+    """
+    --begin and --end select the same records as a choice line by line: with a correct index, without one, with one that
+    leads too far or elsewhere.
+    """
     path, inside, lines, times = recording_of_many_packets(case)
     led, true = 0, {}
     for index in ('right', 'lying', 'wrong', 'none'):
@@ -288,26 +297,28 @@ def time_options_select_records(case):
                 with open(file, 'r+b') as f:
                     data = bytearray(true.setdefault(file, f.read()))
                     for at in range(16 + 2 * 72, len(data) - 72, 72):
-                        # all packets but the first two are said to be where the next one is
+                        # each packet except the first two gets the offset of the next one
                         if index == 'lying':
                             data[at:at + 8] = data[at + 72:at + 80]
-                        elif case.random.random() < 0.5:    # some are said to end where they begin
+                        elif case.random.random() < 0.5:    # the end time of some packets becomes their begin time
                             data[at + 32:at + 40] = data[at + 24:at + 32]
                     f.seek(0)
                     f.write(data)
             elif index == 'wrong':
                 os.unlink(file)
-    check(led, 'the wrong index has led nowhere')
+    check(led, 'no reader followed the wrong index')
     for words, said in (('--begin=soon', 'invalid time'), ('--end=[12:00', 'invalid time')):
         status, _, err = part(case, path, words)
         check(status == 1 and said in err.decode(), '%s: status %d, %s', words, status, err.decode())
     status, got, _ = part(case, path, '--begin', seconds(times[-1] + 1))
-    check(status == 0 and not got, 'records behind the last: %s', got[:3])
+    check(status == 0 and not got, 'records after the last one: %s', got[:3])
 
 
 def packet_without_end_time_is_read(case):
-    """The last packet says that it ends at 0, as a crash leaves it, and so does its entry: what is before it is found
-    as it is without an index."""
+    """
+    The last packet and its index entry have the end time 0, as after a crash: the same records are found as without an
+    index.
+    """
     _, inside, _, _ = recording_of_many_packets(case)
     for n in range(2, 12):
         path, bare = case.path('packets_%d' % n), case.path('bare_%d' % n)
@@ -340,8 +351,10 @@ def packet_without_end_time_is_read(case):
 
 
 def packet_without_begin_time_continues_the_clock(case):
-    """Behind packets that are passed over, or to which an index has led in vain, times of a few bits go on from the end
-    of the one before."""
+    """
+    After packets that are skipped, or to which an index has led wrongly, short timestamps continue from the end of the
+    previous packet.
+    """
     tsdl = '''/* CTF 1.8 */
 typealias integer { size = 8; } := u8; typealias integer { size = 64; align = 8; } := u64;
 trace { major = 1; minor = 8; byte_order = le; };
@@ -367,7 +380,8 @@ event { name = "e"; fields := struct { u8 n; }; };'''
     ]
     wanted = [1000, 1200, 1400, 1600, 1650, 1700, 3000, 3100, 4000, 4200]
     index, at = (0xC1F1DCC1).to_bytes(4, 'big') + b''.join(n.to_bytes(4, 'big') for n in (1, 1, 72)), 0
-    # It says that the third ends too early, too, where it leads then: that packet says something else.
+    # The index gives the third packet, too, an end time that is too early. The reader follows it there, and the packet
+    # contradicts it.
     led = 0
     for data, begin, end in zip(packets, (1000, 1600, 3000, 4000), (1600, 1601, 1602, 4200)):
         index += b''.join(
@@ -384,11 +398,11 @@ event { name = "e"; fields := struct { u8 n; }; };'''
             got = [int(line[1:line.index(b']')].replace(b'.', b'')) for line in lines]
             check(got == [time for time in wanted if time >= begin], '%s from %d: %s: %s', name, begin, got, err[-300:])
             led += b'leads to byte' in err
-    check(led, 'the index has led nowhere')
+    check(led, 'no reader followed the index')
 
 
 def nested_empty_arrays_are_read(case):
-    """Arrays of arrays that are empty: as many as there may be of any that are."""
+    """Empty arrays in an array count up to the same limit as others."""
     save(
         case.path('empty'),
         metadata='/* CTF 1.8 */\n' + integers() + 'trace { major = 1; minor = 8; byte_order = le; };\nstream { };\n'
@@ -397,7 +411,7 @@ def nested_empty_arrays_are_read(case):
     status, lines, err = read(case, [WAYMARK, 'view', case.path('empty')])
     check(status == 0 and len(lines) == 1 and lines[0].count(b'x = [ ]') == 60000, 'status %d, %d lines: %s', status,
           len(lines), err[-500:].decode())
-    # Half a million that nobody asks for, in each of so many records, and in each of so many packets.
+    # Half a million elements that no filter uses, in each of 20000 records and in each of 20000 packets.
     none = 'struct { } a[65536], b[65536], c[65536], d[65000]; '
     for name, header, fields, stream in (('records', 'uint8_t none;', none + 'uint8_t x;', b'\0\0\0' + bytes(20000)),
                                          ('packets', none, 'uint8_t x;', b'\x18\x18\0' * 20000),
@@ -419,7 +433,7 @@ def nested_empty_arrays_are_read(case):
 
 
 def several_paths_are_read(case):
-    """Traces that are named one by one, and by paths that are written oddly."""
+    """Traces given one by one, with unusual forms of paths."""
     trace = next(t for t in corpus18.GOOD if t.name == 'several_traces')
     trace.make(case.path('all'))
     paths = [case.path('all') + name for name in ('/b/c/', '//a', '/b/../b/deep')]
@@ -432,8 +446,7 @@ def several_paths_are_read(case):
 
 
 def unrelated_clocks_are_reported_once(case):
-    """Of clocks of which nothing says that they count from the same time it is told, once; their records are shown all
-    the same."""
+    """Clocks without a known common origin are reported once, and their records are shown all the same."""
     text = '/* CTF 1.8 */\n' + integers() + '''trace { major = 1; minor = 8; byte_order = le; };\n%s
 stream { event.header := struct { integer { size = 8; align = 8; map = clock.c.value; } timestamp; }; };
 event { name = "e"; fields := struct { uint8_t n; }; };\n'''
@@ -458,14 +471,14 @@ event { name = "e"; fields := struct { uint8_t n; }; };\n'''
         for command in (['view'], ['convert', '--to', 'json', '-o', case.path('out')]):
             status, lines, err = read(case, [WAYMARK, *command, *paths])
             told = err.decode().count("cannot relate the clock 'c' of '%s'" % paths[0])
-            check(status == 0 and told == apart, '%s, %s: status %d, told %d times: %s', names, command, status, told,
-                  err.decode())
+            check(status == 0 and told == apart, '%s, %s: status %d, reported %d times: %s', names, command, status,
+                  told, err.decode())
             check(command != ['view'] or len(lines) == sum(1 if 'lttng' in path else 2 for path in paths),
                   '%s: %d lines', names, len(lines))
 
 
 def at_a_terminal(case, argv, **env):
-    """(status, what the terminal shows) of a command whose output is one."""
+    """(status, output on the terminal) of a command with its output on a terminal."""
     ours, theirs = os.openpty()
     child = subprocess.Popen(argv, env=dict(case.env, TZ='UTC', LC_ALL='C.UTF-8', TERM='xterm', **env),
                              stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.STDOUT)
@@ -479,7 +492,7 @@ def at_a_terminal(case, argv, **env):
 
 
 def terminal_output_equals_plain_output(case):
-    """There is a pager, and colours: what is left without them is what there is elsewhere."""
+    """With a pager and colours: without the colours the output equals that of a file."""
     path, paged = case.path('tiny'), case.path('paged')
     corpus18.Tiny().write(path)
     plain = b'\n'.join(view(case, path, (0,))[1]) + b'\n'
@@ -499,10 +512,10 @@ def terminal_output_equals_plain_output(case):
               shown[:300])
     status, lines, _ = read(case, ['env', 'WAYMARK_PAGER=' + pager['WAYMARK_PAGER'], WAYMARK, 'view', path])
     check(status == 0 and b'\n'.join(lines) + b'\n' == plain and not os.path.exists(paged),
-          'a pager where there is no terminal')
+          'a pager was started without a terminal')
     status, lines, _ = read(case, [WAYMARK, 'view', '--color=always', path])
     check(status == 0 and b'\033[36m' in lines[0], 'no colours: %s', lines[:1])
-    # What was lost is told where it was lost.
+    # Losses are reported at their place between the records.
     lossy = case.path('lossy')
     next(t for t in corpus18.GOOD if t.name == 'counters_discarded').make(lossy)
     status, shown = at_a_terminal(case, [WAYMARK, 'view', '--color=never', lossy], **pager)
@@ -512,25 +525,29 @@ def terminal_output_equals_plain_output(case):
     check(status == 0 and shown == b'' and told == [6, 13], 'losses: status %d, %s, %s', status, shown[:300], got)
     many = recording_of_many_packets(case)[0]
     status, shown = at_a_terminal(case, [WAYMARK, 'view', '--color=never', many], WAYMARK_PAGER='head -n 1')
-    check(status == 0 and shown.count(b'\n') == 1, 'left early: status %d, %s', status, shown[-300:])
+    check(status == 0 and shown.count(b'\n') == 1, 'the pager ended early: status %d, %s', status, shown[-300:])
 
 
 def trace_names_are_unique(case):
     names = [trace.name for trace in corpus18.GOOD] + ['bad ' + trace.name for trace in corpus18.BAD]
-    check(len(names) == len(set(names)), 'twice: %s', {name for name in names if names.count(name) > 1})
+    check(len(names) == len(set(names)), 'duplicate names: %s', {name for name in names if names.count(name) > 1})
 
 
 def missing_record_is_found(case):
-    """The checks of this file fail where they must."""
+    """The checks of this file fail for wrong input."""
     check(
         missing([b'a', b'b'], [b'a', b'x', b'b']) is None and missing([b'a', b'b'], [b'b', b'a']) == b'b',
-        'the order is not seen')
+        'missing() ignores the order')
     check(
         without_delta([b'[00:00:01.000000000] (+0.000000005) e: { }']) == [b'[00:00:01.000000000] e: { }'],
-        'a delta is left')
+        'without_delta() left a delta')
     trace = corpus18.Tiny()
-    check(trace.untouched(trace.begins[1] + 4) == trace.before(trace.begins[1]) == 3, 'a packet\'s header is none')
-    check(trace.before(trace.ends[0]) == 1 and trace.before(trace.ends[0] - 1) == 0, 'a record\'s end is elsewhere')
+    check(
+        trace.untouched(trace.begins[1] + 4) == trace.before(trace.begins[1]) == 3,
+        'untouched() is wrong for a packet\'s header')
+    check(
+        trace.before(trace.ends[0]) == 1 and trace.before(trace.ends[0] - 1) == 0,
+        'before() is wrong at the end of a record')
 
 
 if __name__ == '__main__':

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`waymark view` of damaged traces of Common Trace Format 1.8: a stream, metadata or an index that is cut or
-changed."""
+"""`waymark view` of damaged traces of Common Trace Format 1.8: a stream, metadata or an index is cut or changed."""
 import os
 import sys
 
@@ -22,14 +21,16 @@ def tiny_trace(case):
 
 
 def some(case, count):
-    """As many of 0 to count - 1 as this run tries."""
+    """The numbers from 0 to count - 1 that this run tries."""
     return sorted(case.random.sample(range(count), rounds(count)))
 
 
 @limit(600)
 def stream_cut_at_each_length_gives_complete_records(case):
-    """Every length: exactly the complete records are given; damage is reported unless the cut is at the end of a
-    packet."""
+    """
+    For every length exactly the complete records are printed. Damage is reported unless the cut is at the end of a
+    packet.
+    """
     trace, lines = tiny_trace(case)
     for length in some(case, len(trace.data)):
         path = case.path('cut%d' % length)
@@ -41,7 +42,7 @@ def stream_cut_at_each_length_gives_complete_records(case):
 
 @limit(600)
 def stream_with_a_changed_byte_gives_earlier_records(case):
-    """Every byte, in several ways: what was read before it is given."""
+    """For every byte, changed in several ways: the records before it are printed."""
     trace, lines = tiny_trace(case)
     for byte in some(case, len(trace.data)):
         for change in (0xff, 0x80, 1, case.random.randrange(1, 256)):
@@ -50,12 +51,12 @@ def stream_with_a_changed_byte_gives_earlier_records(case):
             path = case.path('changed%d_%02x' % (byte, change))
             trace.write(path, data)
             gone = missing(without_delta(lines[:trace.untouched(byte)]), without_delta(view(case, path)[1]))
-            check(gone is None, '%s: this record stands before the damage, and was not given: %s', path, gone)
+            check(gone is None, '%s: this record is before the damage, and is missing: %s', path, gone)
 
 
 @limit(600)
 def metadata_cut_at_each_length_gives_true_records(case):
-    """What is read with what is left of it are records that there are."""
+    """The records that can be read with the rest of the metadata are records of the trace."""
     trace, lines = tiny_trace(case)
     for name in ('metadata', 'packetized'):
         data = getattr(trace, name)
@@ -63,12 +64,12 @@ def metadata_cut_at_each_length_gives_true_records(case):
             path = case.path('%s_cut%d' % (name, length))
             trace.write(path, metadata=data[:length])
             got = view(case, path)[1]
-            check(missing(got, lines) is None, '%s: a record that there is not: %s', path, missing(got, lines))
+            check(missing(got, lines) is None, '%s: this record is not in the trace: %s', path, missing(got, lines))
 
 
 @limit(600)
 def metadata_with_a_changed_byte_does_no_harm(case):
-    """It may then mean anything."""
+    """The metadata may then have any meaning, and the reader must not crash."""
     trace, _ = tiny_trace(case)
     for name in ('metadata', 'packetized'):
         for byte in some(case, len(getattr(trace, name))):
@@ -83,7 +84,7 @@ def metadata_with_a_changed_byte_does_no_harm(case):
 
 @limit(600)
 def damaged_index_loses_no_records(case):
-    """The packets tell all that it does: every record is given."""
+    """The packets have all the information of the index: every record is printed."""
     trace, lines = tiny_trace(case)
     for byte in some(case, len(trace.index)):
         for change in (0, 0xff, 1, case.random.randrange(1, 256)):

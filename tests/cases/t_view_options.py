@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The options of `waymark view` that say how times, names and fields are shown: line by line what babeltrace2 prints
-with the same ones."""
+"""
+The options of `waymark view` for the display of times, names and fields: the lines equal those of babeltrace2 with the
+same options.
+"""
 import os
 import sys
 
@@ -17,16 +19,18 @@ CLOCKS = (['--clock-cycles'], ['--clock-date'], ['--clock-gmt'], ['--clock-secon
 NAMES = ('none', 'all', 'scope', 'header', 'context', 'payload', 'scope,header', 'payload,none', 'none,payload')
 FIELDS = ('all', 'trace', 'trace:hostname', 'trace:domain', 'trace:procname', 'trace:vpid', 'loglevel', 'emf',
           'trace:domain,loglevel', 'emf,trace')
-# They have what there is to be shown: hosts, processes, log levels, URIs, contexts, headers with more than an id.
+# These have everything that options show: hosts, processes, log levels, URIs, contexts, headers with more than an id.
 ALWAYS = ('lttng_contexts', 'lttng_plain', 'event_attributes', 'contexts')
-# babeltrace2 makes one trace of these, which it calls by none of their folders
+# babeltrace2 merges these into one trace with a name of its own
 OTHER_NAME = 'chunks_of_one_session'
-ZONE = 'TZ=Asia/Kathmandu'                              # with a quarter of an hour: a zone that is not observed is seen
+ZONE = 'TZ=Asia/Kathmandu'  # with a quarter of an hour, so that an ignored time zone is noticed
 
 
 def chosen_traces(case):
-    """[(name, directory)] of traces: all of them in a full run. Each is below its directory, which gives it the same
-    name in both readers."""
+    """
+    [(name, directory)] of traces, all of them in a full run. Each is in its own directory, so that both readers give it
+    the same name.
+    """
     traces = [trace for trace in corpus18.GOOD if trace.expected is None and trace.name != OTHER_NAME]
     if PERCENT < 100:
         others = [trace for trace in traces if trace.name not in ALWAYS]
@@ -57,19 +61,19 @@ def compare(case, sets):
 @limit(300)
 def time_options_equal_babeltrace2(case):
     shown = compare(case, CLOCKS)
-    check(len(shown) == len(CLOCKS), 'only these make a difference in any trace: %s', shown)
+    check(len(shown) == len(CLOCKS), 'only these options change the output of any trace: %s', shown)
 
 
 @limit(300)
 def name_options_equal_babeltrace2(case):
     shown = compare(case, [['--names=' + words] for words in NAMES])
-    check(len(shown) >= len(NAMES) - 3, 'only these make a difference in any trace: %s', shown)
+    check(len(shown) >= len(NAMES) - 3, 'only these options change the output of any trace: %s', shown)
 
 
 @limit(300)
 def field_options_equal_babeltrace2(case):
     shown = compare(case, [['-f', words] for words in FIELDS])
-    check(len(shown) >= len(FIELDS) - 1, 'only these make a difference in any trace: %s', shown)
+    check(len(shown) >= len(FIELDS) - 1, 'only these options change the output of any trace: %s', shown)
 
 
 if __name__ == '__main__':

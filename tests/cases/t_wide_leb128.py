@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""LEB128 numbers of up to 4096 bits, and longer ones: as values, or as damage."""
+"""LEB128 numbers of up to 4096 bits are values; longer ones are damage."""
 import os
 import re
 import sys
@@ -15,7 +15,7 @@ import wide_output as shown  # noqa: E402
 
 @limit(300)
 def edge_values_of_leb128_are_kept(case):
-    """Of up to 585 bytes, in as few bytes as they need or in more."""
+    """Numbers of up to 585 bytes, in the fewest bytes or in more."""
     members = [('u%d' % base, Leaf('unsigned', None, base=base))
                for base in (10, 16, 8, 2)] + [('s%d' % base, Leaf('signed', None, base=base))
                                               for base in (10, 16, 8, 2)]
@@ -42,8 +42,10 @@ def edge_values_of_leb128_are_kept(case):
 
 
 def one_leb128(case, kind, groups, value, base=10):
-    """The second record of the first packet of two has the number of these bytes: it is `value`, or (None) damage that
-    ends the packet and nothing else."""
+    """
+    The second record of the first of two packets has a number with these bytes. It is `value`, or for None damage that
+    ends only this packet.
+    """
     leaf = Leaf(kind, None, base=base)
     leaf.more = 0
     made, records = of_values(2, [('n', BYTE), ('x', leaf)], [{'n': n, 'x': n} for n in range(4)])
@@ -69,7 +71,7 @@ def one_leb128(case, kind, groups, value, base=10):
 
 
 def longest_leb128_is_a_number(case):
-    """Up to 585 bytes are a number, whatever is in them; what is far longer is damage."""
+    """Any 585 bytes are a number; far more bytes are damage."""
     low, most = [0] * MOST_GROUPS, [0x7f] * MOST_GROUPS
     for groups, unsigned, signed in ((most, (1 << 7 * MOST_GROUPS) - 1, -1), (low, 0, 0),
                                      (low[1:] + [0x40], 1 << 7 * MOST_GROUPS - 1, -(1 << 7 * MOST_GROUPS - 1)),
@@ -82,7 +84,7 @@ def longest_leb128_is_a_number(case):
 
 
 def leb128_of_4096_bits_is_a_number_or_damage(case):
-    """In the 586 bytes that these need are 4102: it is such a number, or damage, and never another number."""
+    """These need 586 bytes, which have 4102 bits: they are the correct number or damage, and never another number."""
     low, most = [0] * MOST_GROUPS, [0x7f] * MOST_GROUPS
     for kind, groups, value in (('unsigned', most + [1], (1 << WIDEST) - 1), ('unsigned', low + [0], 0),
                                 ('signed', low + [0x7f], -(1 << WIDEST - 1)), ('signed', most + [0],

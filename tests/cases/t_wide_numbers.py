@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Numbers of up to 4096 bits, in both versions of the format: in each form in which `waymark` and the library give
-values, they are what was written."""
+"""
+Numbers of up to 4096 bits, in both versions of the format: `waymark` and the library give the written values in each
+form of output.
+"""
 import csv
 import itertools
 import json
@@ -80,7 +82,7 @@ def as_decoded(case, path, made, wanted):
 
 
 def compare(case, path, made, form):
-    """All records of a trace, in one form."""
+    """Check all records of a trace in one form."""
     wanted = made.records()
     got, same = globals()['as_' + form](case, path, made, wanted)
     check(len(got) == len(wanted), '%s, %s: %d records, not %d', path, form, len(got), len(wanted))
@@ -89,7 +91,7 @@ def compare(case, path, made, form):
 
 
 def plain_class(thing):
-    """What a field class of CTF 2 says, with its defaults, where it has several ways to say it."""
+    """A field class of CTF 2 in one form: defaults are added, and equivalent forms are replaced."""
     if isinstance(thing, list):
         return list(map(plain_class, thing))
     if not isinstance(thing, dict):
@@ -104,7 +106,7 @@ def plain_class(thing):
         made.setdefault('alignment', 1)
     if kind.endswith('integer'):
         made.setdefault('preferred-display-base', 10)
-    elif kind == 'fixed-length-bit-array':              # is said as the number that it is
+    elif kind == 'fixed-length-bit-array':              # is written as an unsigned integer
         made.update({'type': 'fixed-length-unsigned-integer', 'preferred-display-base': 16})
     for name in ('flags', 'mappings'):
         made[name] = {label: sorted(map(tuple, ranges)) for label, ranges in thing.get(name, {}).items()}
@@ -127,30 +129,30 @@ def same_classes(path, two):
     for was, now in zip(classes_of(path), classes_of(two)):
         for name, struct in was.items():
             for a, b in zip(struct.get('member-classes', []), now.get(name, {}).get('member-classes', [])):
-                check(a == b, '%s: the class of %s is not said again: %s, not %s', two, a['name'], b, a)
-            check(struct == now.get(name), '%s: %s is not said again: %s, not %s', two, name, now.get(name), struct)
+                check(a == b, '%s: the class of %s changed: %s, not %s', two, a['name'], b, a)
+            check(struct == now.get(name), '%s: %s changed: %s, not %s', two, name, now.get(name), struct)
 
 
 def in_version_2(case, path, made):
-    """Said again: the same classes, the same values for both decoders, and names of bits."""
+    """Converted to CTF 2 again: the same classes, the same values in both decoders, and the names of bits."""
     two = rewritten(case, 'ctf-2', path)
     if made.version == 2:
         same_classes(path, two)
     for form in ('decoded', 'json'):
         compare(case, two, made, form)
     check(
-        run(case, [WAYMARK, 'view', two])[1] == run(case, [WAYMARK, 'view', path])[1], '%s: other lines than %s', two,
-        path)
+        run(case, [WAYMARK, 'view', two])[1] == run(case, [WAYMARK, 'view', path])[1],
+        '%s: the lines differ from those of %s', two, path)
     some = ('-F', '$event == "e0"')
     wanted = run(case, [WAYMARK, 'view', *some, path])[1]
     check(len(wanted) == sum(record[0] == 0 for _, record in made.records()), '%s: %d records of e0', path, len(wanted))
     check(
         run(case, [WAYMARK, 'view', rewritten(case, 'ctf-2', path, *some)])[1] == wanted,
-        '%s: of some records others come', path)
+        '%s: wrong records with a filter', path)
 
 
 def is_said_by_1(made):
-    """True; False: nobody can say it in 1.8; None: it may be refused."""
+    """Whether CTF 1.8 can express the trace. None: it may be refused."""
     leaves = list(made.leaves())
     if any(leaf.length is None or leaf.backwards and leaf.length > 1 for leaf in leaves):
         return False
@@ -165,10 +167,10 @@ def in_version_1(case, path, made):
     status, _, err = run(case, [WAYMARK, 'convert', '--to', 'ctf', '-o', out, path], (0, 1))
     words = err.decode(errors='replace')
     if status:
-        check(said is not True, '%s: CTF 1.8 can say it, but: %s', path, words)
-        check('CTF 1.8' in words, '%s: refused for no reason: %s', path, words)
+        check(said is not True, '%s: CTF 1.8 can express it, but: %s', path, words)
+        check('CTF 1.8' in words, '%s: the message does not name CTF 1.8: %s', path, words)
         return
-    check(said is not False, '%s: nobody can say it in CTF 1.8', path)
+    check(said is not False, '%s: CTF 1.8 cannot express it, but the conversion succeeded', path)
     lines = run(case, [WAYMARK, 'view', '--json', out])[1]
     check(len(lines) == len(made.records()), '%s: %d records', out, len(lines))
     for number, (line, (context, record)) in enumerate(zip(lines, made.records())):
@@ -180,7 +182,7 @@ def in_version_1(case, path, made):
         line
         for line in map(as_numbers,
                         run(case, [WAYMARK, 'view', '--json', rewritten(case, 'ctf-2', out)])[1])
-    ] == list(map(as_numbers, lines)), '%s: version 2 of it has other records', out)
+    ] == list(map(as_numbers, lines)), '%s: its conversion to CTF 2 has different records', out)
 
 
 def as_numbers(line):
@@ -189,13 +191,13 @@ def as_numbers(line):
 
 
 def check_old_leaf(got, node, value, where):
-    """As shown.check_json_leaf(), for what CTF 1.8 has other types for."""
+    """Like shown.check_json_leaf(), for classes that have another type in CTF 1.8."""
     if node.kind == 'boolean':
         number = got['value'] if isinstance(got, dict) else got
         check(number == str(value) or number is (value != 0), '%s: %s, not %s: %s', where, number, value,
               shown.described(node, value))
         return
-    # A selector is an enumeration there.
+    # A selector is an enumeration in CTF 1.8.
     if isinstance(got, dict) and not (node.labels and node.kind != 'map'):
         got = got['value']
     shown.check_json_leaf(got, node, value, where)
@@ -214,27 +216,27 @@ def all_forms(case, made, name, more=()):
 
 @limit(600)
 def random_ctf_2_classes_keep_values(case):
-    """CTF 2, at random."""
+    """Random traces of CTF 2."""
     for _ in range(rounds(140)):
-        simple = case.random.random() < 0.4            # of what 1.8 can say as well
+        simple = case.random.random() < 0.4            # only classes that CTF 1.8 can express
         all_forms(case, some_trace(case.random, 2, backwards=not simple, leb128=not simple), 'any')
 
 
 @limit(600)
 def random_ctf_1_classes_keep_values(case):
-    """CTF 1.8, at random."""
+    """Random traces of CTF 1.8."""
     for _ in range(rounds(90)):
         all_forms(case, some_trace(case.random, 1), 'any')
 
 
 def of_values(version, members, values, order='le', least=1, **more):
-    """A trace of one class of events; `values` are its records."""
+    """A trace of one event class with `values` as its records."""
     made = Made(version, order, [(None, Struct(members, least))], least=least, **more)
     return made, [(0, {}, None, None, value) for value in values]
 
 
 def in_range(leaf, value):
-    """It, or what its last bits say."""
+    """The value, or that of its last bits if it does not fit."""
     low, high = span(leaf.length, leaf.signed)
     return value if low <= value <= high else (value - low) % (1 << leaf.length) + low
 
@@ -249,7 +251,7 @@ EDGE_LABELS = {
 
 
 def edge_fields(version, length, order, backwards, first):
-    """Numbers of one length in all ways to show them, behind `first` bits that shift them."""
+    """Numbers of one length in all display forms, after `first` bits that shift them."""
     def leaf(kind, base=10, labels=(), align=1):
         return Leaf(kind, length, order, backwards, align, base, labels)
     fields = [leaf(kind, base) for kind in ('unsigned', 'signed') for base in (10, 16, 8, 2)]
@@ -258,7 +260,7 @@ def edge_fields(version, length, order, backwards, first):
         for kind, base in (('unsigned', 10), ('signed', 10), ('unsigned', 16), ('signed', 2))
     ]
     if version == 2:
-        fields += [leaf('boolean')] if backwards or first % 2 else []       # (there 1.8 has no word for it)
+        fields += [leaf('boolean')] if backwards or first % 2 else []       # (CTF 1.8 cannot express this one)
         fields += [
             leaf('array'),
             leaf('map', labels=[('first', [(0, 0)]), ('high', [(64, 64)]), ('last', [(length - 1, length - 1),
@@ -287,18 +289,18 @@ def edge_traces(case):
 
 @limit(600)
 def edge_values_are_kept(case):
-    """The least, the greatest, and what is beside the borders of 64 bits, in each base."""
+    """The least and greatest numbers, and those around the limits of 64 bits, in each base."""
     for made in edge_traces(case):
         all_forms(case, made, 'edge')
 
 
 def leb128(groups):
-    """Its bytes, lowest first."""
+    """The bytes of the groups, lowest first."""
     return bytes(group | (0x80 if n < len(groups) - 1 else 0) for n, group in enumerate(groups))
 
 
 def real_values(length):
-    """Bits of numbers that show a wrong rounding, a wrong range or a wrong sign."""
+    """Bits of numbers that reveal a wrong rounding, a wrong range or a wrong sign."""
     width, digits = format_of(length)
     bias, most = (1 << width - 1) - 1, (1 << width) - 1
     fractions = [0, 1, 1 << digits - 1, (1 << digits) - 1]
@@ -307,7 +309,7 @@ def real_values(length):
         for exponent in (0, 1, bias, bias + 1, most - 1, most) for fraction in fractions
     ]
     if digits > 60:
-        # Beside the middle between two doubles; one that is the greatest double's neighbour; what is lost below.
+        # Next to the middle between two doubles; next to the greatest double; below the smallest one.
         for top, exponent in itertools.product((0, 1, 2, (1 << 52) - 1),
                                                (0, 1, 1023, -1022, -1023, -1050, -1073, -1074, -1075, 1024, 5)):
             for rest in (0, 1 << digits - 53, (1 << digits - 53) + 1, (1 << digits - 53) - 1,
@@ -318,7 +320,7 @@ def real_values(length):
 
 @limit(600)
 def reals_round_to_the_nearest_double(case):
-    """Every format: rounded to the nearest double, a tie to the even one; infinite where there is none."""
+    """Every format is rounded to the nearest double, ties to even, and to infinity beyond the range."""
     for length in [
             128, *case.random.sample(REALS, max(3, rounds(len(REALS)))),
             *case.random.sample(range(160, WIDEST + 1, 32), max(2, rounds(10)))
@@ -341,7 +343,7 @@ def reals_round_to_the_nearest_double(case):
 
 
 def library_texts_live_as_long_as_the_record(case):
-    """What the library gives as text is what it was as long as the record is."""
+    """Texts that the library returns remain valid as long as the record."""
     fields = [('x', Leaf('unsigned', 128)), ('y', Leaf('signed', 128)), ('z', Array(Leaf('unsigned', 65), 3)),
               ('l', Leaf('signed', None))]
     made, records = of_values(2, fields,
@@ -351,13 +353,16 @@ def library_texts_live_as_long_as_the_record(case):
     path = made.write(scratch(case, 'stay'))
     for line in run(case, [case.program('wide_numbers'), path])[1]:
         gone = [value['name'] for scope in json.loads(line)['scopes'] for value in scope if not value['kept']]
-        check(not gone, '%s: texts of %s have become others before the next record', path, gone)
+        check(not gone, '%s: texts of %s changed before the next record', path, gone)
 
 
 # ── names beyond 64 bits ────────────────────────────────────────────────────────────────────────────────
 
 def labels_beyond_64_bits_are_named_or_refused(case):
-    """CTF 2 names values of any size: they are named, or the metadata is refused in words; bits of any place are."""
+    """
+    CTF 2 names values of any size: their labels are shown, or the metadata is refused with a message. Flags of all bits
+    are shown.
+    """
     far = 1 << 150
     labels = {
         False: [('low', [(0, 1 << 64)]), ('high', [((1 << 64) + 1, far)]),
@@ -386,8 +391,8 @@ def labels_beyond_64_bits_are_named_or_refused(case):
         path = made.write(scratch(case, 'names'))
         compare(case, path, made, 'decoded')
         if run(case, [WAYMARK, 'view', path], (0, 1))[0] == 1:
-            check(b'more than 64 bits' in run(case, [WAYMARK, 'view', path], (1, ))[2], '%s: refused for no reason',
-                  path)
+            check(b'more than 64 bits' in run(case, [WAYMARK, 'view', path], (1, ))[2],
+                  '%s: the message does not name the limit of 64 bits', path)
             continue
         for form in FORMS:
             compare(case, path, made, form)
@@ -395,7 +400,7 @@ def labels_beyond_64_bits_are_named_or_refused(case):
 
 
 def names_of_high_bits_are_kept(case):
-    """Of a bit map, in version 2 again."""
+    """The names of a bit map's bits, converted to CTF 2 again."""
     for length, (order, backwards) in itertools.product((65, 128, 200, 4096), ORDERS):
         maker = [('n%d' % bit, [(bit, bit)]) for bit in sorted(case.random.sample(range(length), min(40, length)))
                  ] + [('all', [(0, length - 1)]), ('top', [(length - 1, length - 1)])]
@@ -410,7 +415,7 @@ def names_of_high_bits_are_kept(case):
 
 @limit(300)
 def numbers_across_read_windows_are_kept(case):
-    """Streams of more than a reader has in memory at once: the numbers lie across its borders."""
+    """Streams larger than a reader's window: numbers cross the borders of windows."""
     for version in (2, 1):
         members = [('a', Leaf('unsigned', 5)), ('b', Leaf('signed', 4096)), ('c', Leaf('unsigned', 4095, base=16)),
                    ('d', Array(Leaf('unsigned', 1000), 3)), ('e', Leaf('real', 4096))]
@@ -426,15 +431,15 @@ def numbers_across_read_windows_are_kept(case):
             compare(case, path, made, form)
         two = rewritten(case, 'ctf-2', path)
         check(
-            run(case, [WAYMARK, 'view', two])[1] == run(case, [WAYMARK, 'view', path])[1], '%s: other lines than %s',
-            two, path)
+            run(case, [WAYMARK, 'view', two])[1] == run(case, [WAYMARK, 'view', path])[1],
+            '%s: the lines differ from those of %s', two, path)
 
 
 # ── the test itself ─────────────────────────────────────────────────────────────────────────────────────
 
 def wrong_values_are_found(case):
-    """The checks of this file fail where they must; the numbers that it makes are what they are meant to be."""
-    check(nearest(encoded(1 + Fraction(1, 1 << 53), 128), 128) == (1.0, False), 'a tie is not rounded to the even one')
+    """The checks of this file fail for wrong values, and its own numbers are correct."""
+    check(nearest(encoded(1 + Fraction(1, 1 << 53), 128), 128) == (1.0, False), 'a tie is not rounded to even')
     check(
         nearest(0x3fff8000000000000000000000000000, 128) == (1.5, False)
         and nearest(0x4000921fb54442d18469898cc51701b8, 128) == (3.141592653589793, False), 'binary128')
@@ -470,12 +475,12 @@ def wrong_values_are_found(case):
         except Failure:
             planted += 1
         else:
-            check(False, 'a wrong value of %s is not found', shown.described(leaf, record[4][name]))
+            check(False, 'a wrong value of %s was not found', shown.described(leaf, record[4][name]))
     check(planted > 3, 'only %d mistakes were planted', planted)
 
 
 def object_of(node, value):
-    """What `view --json` should give."""
+    """The expected output of `view --json`."""
     if isinstance(node, Leaf) and node.kind == 'real':
         number = nearest(value, node.length)[0]
         return {'nan': '"NaN"', 'inf': '"Infinity"', '-inf': '"-Infinity"'}.get(repr(number)) or '%.17g' % number

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Numbers of up to 4096 bits of which something else depends: filters, lengths, selectors, ids, times; and damage in
-them. (t_wide_numbers.py has what is shown of them.)"""
+"""
+Numbers of up to 4096 bits that other data depend on: filters, lengths, selectors, ids, times; and damage in them.
+(t_wide_numbers.py tests how they are shown.)
+"""
 import functools
 import itertools
 import json
@@ -20,7 +22,7 @@ from t_wide_numbers import (  # noqa: E402
 from wide_numbers import (  # noqa: E402
     EDGES, MOST_GROUPS, WIDEST, Array, Bits, Choice, Leaf, Made, Struct, scratch, span)
 
-# ── what is asked of a number ───────────────────────────────────────────────────────────────────────────
+# ── filters ──────────────────────────────────────────────────────────────────────────────────────────────
 
 COMPARISONS = {
     '==': lambda a, b: a == b, '!=': lambda a, b: a != b, '<': lambda a, b: a < b, '<=': lambda a, b: a <= b,
@@ -33,7 +35,7 @@ LITERALS = [
 
 @limit(300)
 def filters_see_the_nearest_64_bit_number(case):
-    """A filter sees the nearest number of 64 bits."""
+    """A filter uses the nearest number of 64 bits."""
     for version in (2, 1):
         fields = [('x', Leaf('unsigned', 128)), ('bits', Leaf('unsigned', 3)), ('y', Leaf('signed', 200)),
                   ('e', Leaf('unsigned', 72, base=16, labels=EDGE_LABELS[False])),
@@ -93,16 +95,16 @@ def filters_see_the_nearest_64_bit_number(case):
         if version == 2:
             asked('b == "true"', lambda of: of['b'] != 0)
             asked('b == "false" && l > 5', lambda of: of['b'] == 0 and of['l'] > 5)
-        # Records that are left out leave the others as they are.
+        # The other records do not change when a filter removes some.
         for form in ('ctf-2',) + (('ctf',) if version == 1 else ()):
             out = rewritten(case, form, path, '-F', 'x > 5')
             check(
                 run(case, [WAYMARK, 'view', out])[1] == run(case, [WAYMARK, 'view', '-F', 'x > 5', path])[1],
-                '%s in %s: other records', path, form)
+                '%s in %s: wrong records', path, form)
 
 
 class Bytes:
-    """A text or a blob, as long as an earlier member says."""
+    """A text or a blob with the length of an earlier member."""
     alignment = 8
 
     def __init__(self, kind, of):
@@ -122,7 +124,7 @@ class Bytes:
 
 
 def dependents(case, leaf, good):
-    """[(its class, values with which it is `good` long or selects)] of what an unsigned number can be for."""
+    """[(field class, value)] for each use of an unsigned number: as a length of `good`, or as a selector."""
     options = [('a', [(0, 4)], BYTE), ('b', [((1 << 63) - 1, (1 << 63) - 1)], BYTE),
                ('c', [(1 << 63, (1 << 64) - 1)] if not leaf.signed else [(-(1 << 63), -1)], BYTE)]
     yield Choice('of', options, False), (0, 7)
@@ -136,8 +138,10 @@ def dependents(case, leaf, good):
 
 @limit(300)
 def wide_lengths_and_selectors_work_or_are_damage(case):
-    """One whose value fits is used; of one that does not, the record is damage: what is before it and the other packets
-    are read."""
+    """
+    A length or selector that fits into 64 bits is used. Otherwise the record is damaged: the records before it and the
+    other packets are read.
+    """
     unfit = {
         False: [1 << 64, (1 << 64) + 2, 1 << 70, 3 << 64],
         True: [1 << 63, 1 << 64, (1 << 64) + 2, -(1 << 63) - 1, -(1 << 64) + 2, -(1 << 64) - 1]
@@ -177,13 +181,15 @@ def wide_lengths_and_selectors_work_or_are_damage(case):
                     len(lines) == 6 and b'damage:' in err, '%s: the library gives %d records: %s', about, len(lines),
                     err.decode())
                 two = rewritten(case, 'ctf-2', path, status=1)
-                check(len(run(case, [WAYMARK, 'view', two])[1]) == 6, '%s: not written again', about)
+                check(
+                    len(run(case, [WAYMARK, 'view', two])[1]) == 6, '%s: the conversion to CTF 2 has other records',
+                    about)
 
 
-# ── what is refused ─────────────────────────────────────────────────────────────────────────────────────
+# ── refused metadata ────────────────────────────────────────────────────────────────────────────────────
 
 def numbers_beyond_4096_bits_are_refused(case):
-    """More than 4096 bits, and floats of no format: in words, when the metadata is read."""
+    """More than 4096 bits, and floats of an unknown format, are refused when the metadata is read."""
     tries = []
     longer = (WIDEST + 1, WIDEST + 4, 5000, 1 << 16, (1 << 16) + 8, (1 << 32) + 8, (1 << 64) - 1, 1 << 64,
               (1 << 64) + 8)
@@ -213,8 +219,10 @@ def numbers_beyond_4096_bits_are_refused(case):
 # ── time ────────────────────────────────────────────────────────────────────────────────────────────────
 
 def stamped(path, stamps, begin=None, size=16):
-    """A trace whose records have LEB128 numbers as their time: [bytes of it]. With `begin`, packets of `size` bits'
-    sizes say at which time they begin: {first record: time}."""
+    """
+    A trace with these LEB128 numbers (bytes) as the times of its records. With `begin` = {first record: time}, packets
+    have a begin time, and a size of `size` bits.
+    """
     stamp = {'type': 'variable-length-unsigned-integer', 'roles': ['default-clock-timestamp']}
 
     def number(bits, *roles):
@@ -265,7 +273,7 @@ def times_of(case, path, *options):
 
 @limit(300)
 def leb128_times_advance_the_clock(case):
-    """A record's time of so many bytes is the last bits of the clock: 7 for each (CTF 2, 6.3)."""
+    """A record's time has the last bits of the clock, 7 for each byte (CTF 2, 6.3)."""
     path = stamped(scratch(case, 'stamps'), [b'\x64', b'\x14', b'\x1e'])
     check(times_of(case, path) == [(100, 0), (148, 1), (158, 2)], 'stamps of 100, 20, 30: %s', times_of(case, path))
     for _ in range(rounds(60)):
@@ -278,18 +286,20 @@ def leb128_times_advance_the_clock(case):
             now += case.random.randrange(min(1 << 7 * groups,
                                              1 << 45)) if case.random.random() < 0.7 else case.random.choice(
                                                  (0, 1, (1 << min(7 * groups, 45)) - 1))
-            # In more bytes than it needs it is another one: the bits above are 0, and the clock has them as they are.
+            # More bytes than needed make another time: the upper bits are 0, and they replace those of the clock.
             stamps.append(stamp_of(now & (1 << 7 * groups) - 1, groups))
             meant.append((now, n))
         path = stamped(scratch(case, 'stamps'), stamps, begin)
         check([(record.cycles, record.fields['payload']['n']) for record in ctf2.Trace(path).records()] == meant,
-              '%s: the decoder in Python sees other times', path)
+              '%s: the Python decoder has different times', path)
         check(times_of(case, path) == meant, '%s: times are %s, not %s', path, times_of(case, path), meant)
         two = rewritten(case, 'ctf-2', path)
         check(
-            times_of(case, two) == meant, '%s: version 2 of it has times %s, not %s', path, times_of(case, two), meant)
+            times_of(case, two) == meant, '%s: its conversion to CTF 2 has times %s, not %s', path, times_of(case, two),
+            meant)
         check([(record.cycles, record.fields['payload']['n'])
-               for record in ctf2.Trace(directory_of(two)).records()] == meant, '%s: to the decoder in Python', two)
+               for record in ctf2.Trace(directory_of(two)).records()] == meant,
+              '%s: the Python decoder has different records', two)
         kept = case.random.choice(('n % 3 == 1', 'n > 20', 'n == %d' % (len(meant) - 1)))
         chosen = {'n % 3 == 1': lambda n: n % 3 == 1,
                   'n > 20': lambda n: n > 20}.get(kept, lambda n: n == len(meant) - 1)
@@ -300,7 +310,7 @@ def leb128_times_advance_the_clock(case):
         out = path + 'some'
         status, _, err = run(case, [WAYMARK, 'convert', '--to', 'ctf-2', '-o', out, '-F', kept, path], (0, 1))
         check(status == 0 and times_of(case, out) == some or status == 1 and b'does not fit' in err,
-              '%s, %s: of some records times are others, or: %s', path, kept, err.decode())
+              '%s, %s: wrong times with a filter, or a wrong message: %s', path, kept, err.decode())
         first, last = sorted(case.random.choices([time for time, _ in meant], k=2))
         part = times_of(case, path, '--begin', '%d.%09d' % divmod(first, 10**9), '--end',
                         '%d.%09d' % divmod(last, 10**9))
@@ -311,7 +321,7 @@ def leb128_times_advance_the_clock(case):
 
 
 def leb128_times_beyond_64_bits_wrap(case):
-    """70 bits of time, of which the clock has 64; and many groups of 0."""
+    """Times of 70 bits, of which the clock has 64, and many groups of 0."""
     for groups in (10, 11, 20, 100, MOST_GROUPS):
         times = [(1 << 62) + 5, (1 << 62) + 6, (1 << 62) + (1 << 40)]
         path = stamped(scratch(case, 'ten'), [stamp_of(time, groups) for time in times])
@@ -321,8 +331,10 @@ def leb128_times_beyond_64_bits_wrap(case):
 
 
 def wide_roles_are_kept_or_refused(case):
-    """An id, a time, a size in more than 64 bits: it is what its value is, in version 2 again and where records are
-    left out; or the metadata is refused in words."""
+    """
+    An id, a time or a size of more than 64 bits has its correct value, also after a conversion to CTF 2 and with a
+    filter. Otherwise the metadata is refused with a message.
+    """
     combinations = list(itertools.product((65, 72, 100, 128, 4096), ('le', 'be'), ('id', 'time', 'size')))
     for length, order, what in case.random.sample(combinations, max(5, rounds(30))):
         wide = functools.partial(Leaf, 'unsigned', length, order, align=8)
@@ -345,27 +357,27 @@ def wide_roles_are_kept_or_refused(case):
         path = made.write(scratch(case, 'role'), metadata=metadata)
         about = '%s: %s of %d bits' % (path, what, length)
         check([(r.id, r.cycles, r.fields['payload']['n']) for r in ctf2.Trace(path).records()] == meant,
-              '%s: this is no such trace', about)
+              '%s: the test\'s own trace is wrong', about)
 
         def seen(where, *options):
             return [(int(r['event'][1:]), int(r['time'].replace('.', '')), r['fields']['n'])
                     for r in map(json.loads,
                                  run(case, [WAYMARK, 'view', '--json', *options, where])[1])]
-        # Values that do not fit may be damage, and are nothing else.
+        # Values that do not fit may be reported as damage, but must not crash the reader.
         run(case, [WAYMARK, 'view', made.write(scratch(case, 'role'), b'\xff' * 2000, metadata)], (0, 1))
         if run(case, [WAYMARK, 'view', path], (0, 1))[0] == 1:
             err = run(case, [WAYMARK, 'view', path], (1, ))[2]
-            check(b'cannot read the trace' in err, '%s: damage, where there is none', about)
+            check(b'cannot read the trace' in err, '%s: damage reported in a correct trace', about)
             continue
         check(seen(path) == meant, '%s: %s', about, seen(path))
         for options in ((), ('-F', 'n % 2 == 1'), ('-F', 'n == 4')):
             wanted = seen(path, *options)
             check(
-                seen(rewritten(case, 'ctf-2', path, *options)) == wanted, '%s: version 2 with %s has %s', about,
+                seen(rewritten(case, 'ctf-2', path, *options)) == wanted, '%s: CTF 2 with %s has %s', about,
                 options, seen(rewritten(case, 'ctf-2', path, *options)))
             check([(r.id, r.cycles, r.fields['payload']['n'])
                    for r in ctf2.Trace(directory_of(rewritten(case, 'ctf-2', path, *options))).records()] == wanted,
-                  '%s: version 2 with %s, to the decoder in Python', about, options)
+                  '%s: CTF 2 with %s: the Python decoder has different records', about, options)
 
 
 HEADER_OF_1 = '''/* CTF 1.8 */
@@ -380,7 +392,7 @@ timestamp; } extended; } v; }; };
 
 
 def wide_ctf_1_headers_are_read(case):
-    """Headers as LTTng's, of more bits: what they select, say, and when."""
+    """LTTng's headers with more bits: selectors, ids and times are correct."""
     for order in ('le', 'be'):
         for lengths in ((65, 16, 64), (5, 100, 64), (8, 32, 128), (128, 65, 72), (4096, 4096, 4096)):
             tag, number, time = lengths
@@ -409,13 +421,13 @@ def wide_ctf_1_headers_are_read(case):
                 check(got == meant, '%s: %s, of %s bits, %s: %s, not %s', where, order, lengths, 'its header', got,
                       meant)
             got = [(r.id, r.cycles, r.fields['payload']['n']) for r in ctf2.Trace(directory_of(where)).records()]
-            check(got == meant, '%s: to the decoder in Python: %s', where, got)
+            check(got == meant, '%s: the Python decoder has %s', where, got)
 
 
 # ── damage ──────────────────────────────────────────────────────────────────────────────────────────────
 
 def small(case, version):
-    """A small trace with something of each kind: (it, its lines, where its packets begin and the last ends)."""
+    """A small trace with each kind of number: (trace, lines, begins of the packets and the end of the last one)."""
     members = [('a', Leaf('unsigned', 3)), ('b', Leaf('unsigned', 77, base=16)), ('c', Leaf('signed', 130, align=8)),
                ('d', Leaf('signed', 65, labels=EDGE_LABELS[True])), ('e', Leaf('real', 128)),
                ('f', Array(Leaf('unsigned', 67, base=8), 2)), ('len', Leaf('unsigned', 90)),
@@ -441,14 +453,14 @@ def small(case, version):
 
 
 def some(case, count, part):
-    """All of them where all rounds are run; else a part of what rounds are."""
+    """All numbers below `count` in a full run, else 1/part of the run's share."""
     wanted = rounds(count)
     return sorted(case.random.sample(range(count), count if wanted >= count else max(1, wanted // part)))
 
 
 @limit(600)
 def wide_stream_cut_at_each_length_gives_complete_records(case):
-    """Every length: all records that are whole are given, and nothing else."""
+    """For every length exactly the complete records are printed."""
     for version in (2, 1):
         made, lines, begins = small(case, version)
         for length in some(case, len(made.data), 2):
@@ -463,8 +475,7 @@ def wide_stream_cut_at_each_length_gives_complete_records(case):
 
 @limit(600)
 def wide_stream_with_a_changed_byte_gives_earlier_records(case):
-    """All records that end before it are given, and nothing breaks; of the metadata, which may then mean anything, the
-    latter."""
+    """The records that end before the changed byte are printed. With changed metadata the reader must not crash."""
     for version in (2, 1):
         made, lines, _ = small(case, version)
         metadata = made.metadata()
@@ -472,7 +483,7 @@ def wide_stream_with_a_changed_byte_gives_earlier_records(case):
             data = bytearray(made.data)
             data[byte] ^= case.random.choice((0xff, 0x80, 1, case.random.randrange(1, 256)))
             path = made.write(scratch(case, 'changed'), bytes(data))
-            # (one that ends within the byte is not before it; in a packet's head no record of it is)
+            # (a record that ends within the byte does not count)
             got, wanted = run(case, [WAYMARK, 'view', path], (0, 1))[1], lines[:sum(end <= byte for end in made.ends)]
             check(got[:len(wanted)] == wanted, '%s: byte %d of %d changed: records before it: %s, not %s', path, byte,
                   len(data), got[:len(wanted)], wanted)
