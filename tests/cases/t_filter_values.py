@@ -314,7 +314,7 @@ def wanted_of(expression, records):
     return [record.number for record in records if wants(expression, record.seen)]
 
 
-def hold(case, path, records, expression):
+def check_selection(case, path, records, expression):
     """The filter selects exactly the wanted records. Returns their number."""
     text, wanted = expression.text(case.random), wanted_of(expression, records)
     got = chosen(case, path, text)
@@ -358,7 +358,7 @@ def each_pair_of_operators_binds_as_in_c(case):
             if value and case.random.random() < .7:
                 right, wrong = Pair('==', value, right), Pair('==', value, wrong)
             if wanted_of(right, records) != wanted_of(wrong, records):
-                hold(case, path, records, right)
+                check_selection(case, path, records, right)
                 told += 1
                 break
     # Both groupings of a || (b || c), a + (b + c) and sometimes a ? b : (c ? d : e) have the same result.
@@ -377,7 +377,7 @@ def random_expressions_equal_the_second_evaluation(case):
     maker, tried = Maker(case.random, records), max(130, rounds(2000))
     for _ in range(tried):
         expression = maker.any()
-        if 0 < hold(case, path, records, expression) < len(records):
+        if 0 < check_selection(case, path, records, expression) < len(records):
             part += 1
             used.update(expression.inside())
     check(part > tried // 4, '%d filters of %d selected a part of the records', part, tried)

@@ -209,10 +209,10 @@ def switches_of_a_build_are_complete(case):
 
 # Bytes of an index file: its header, and its entry for a packet. An entry begins with the packet's offset and bits.
 INDEX_HEAD, INDEX_ENTRY = 16, 72
-WHO = [w for c in ('procname', 'pid', 'tid', 'ppid', 'prio', 'vpid', 'vtid', 'cpu_id') for w in ('-c', c)]
+CONTEXTS = [w for c in ('procname', 'pid', 'tid', 'ppid', 'prio', 'vpid', 'vtid', 'cpu_id') for w in ('-c', c)]
 
 
-def marked_rightly(trace, marks):
+def check_marks(trace, marks):
     """
     The contexts of the program's marks in the trace equal what the program wrote to `marks`. Returns {marker: words}.
     """
@@ -239,8 +239,8 @@ def contexts_of_short_tasks_are_correct(case):
     """
     need_kernel()
     marks = case.path('marks')
-    _, _, trace = record(case, [KCALLS, 'lives', str(rounds(1000)), marks], ['-k', 'syscall:getsid', *WHO])
-    check(len(marked_rightly(trace, marks)) >= 8 * rounds(1000), 'the program made too few marks')
+    _, _, trace = record(case, [KCALLS, 'lives', str(rounds(1000)), marks], ['-k', 'syscall:getsid', *CONTEXTS])
+    check(len(check_marks(trace, marks)) >= 8 * rounds(1000), 'the program made too few marks')
 
 
 def contexts_are_correct_while_tasks_flood_the_buffer(case):
@@ -250,8 +250,8 @@ def contexts_are_correct_while_tasks_flood_the_buffer(case):
     """
     need_kernel()
     marks = case.path('marks')
-    _, _, trace = record(case, [KCALLS, 'crowd', '100', marks], ['-k', 'syscall:getsid', *WHO])
-    check(len(marked_rightly(trace, marks)) == 3, 'not all marks were made')
+    _, _, trace = record(case, [KCALLS, 'crowd', '100', marks], ['-k', 'syscall:getsid', *CONTEXTS])
+    check(len(check_marks(trace, marks)) == 3, 'not all marks were made')
 
 
 def contexts_of_living_tasks_survive_lost_task_records(case):
@@ -261,11 +261,11 @@ def contexts_of_living_tasks_survive_lost_task_records(case):
     script = '"$@" & while ! grep -q ^101 %s 2>/dev/null; do sleep 0.01; done' % marks
     try:
         _, _, trace = record(case, ['sh', '-c', script, 'sh', KCALLS, 'crowd', '0', marks],
-                             ['-k', 'syscall:getsid', *WHO])
+                             ['-k', 'syscall:getsid', *CONTEXTS])
     finally:
         for pid in slurp(marks).split()[1:4:2]:
             os.kill(int(pid), signal.SIGKILL)
-    check(len(marked_rightly(trace, marks)) == 2, 'not all marks were made')
+    check(len(check_marks(trace, marks)) == 2, 'not all marks were made')
 
 
 def readable_empty_page_does_not_spin(case):

@@ -169,7 +169,7 @@ def state_dump_of_the_kernel_has_the_clock(case):
 
 
 @limit(120)
-def recorded_without_a_session_daemon(case):
+def clock_is_recorded_without_a_session_daemon(case):
     """`record --private --clock`, with system calls by BPF where available: their times are mapped to the clock."""
     need_kernel()
     for clock in available_to_the_kernel():
@@ -233,5 +233,5 @@ def without_a_counter_in_tracefs_the_clock_is_monotonic(case):
 
 if __name__ == '__main__':
     kernel_main([every_domain_and_buffer_records_with_the_clock, state_dump_of_the_kernel_has_the_clock,
-                 recorded_without_a_session_daemon, clock_is_that_of_the_machine_in_a_time_namespace,
+                 clock_is_recorded_without_a_session_daemon, clock_is_that_of_the_machine_in_a_time_namespace,
                  without_a_counter_in_tracefs_the_clock_is_monotonic])

@@ -176,7 +176,7 @@ CHANGES = [
 NUMBERS = ('--syscall-arguments', 'none')
 
 
-def changes(case, *mode):
+def filter_changes_apply_while_recording(case, *mode):
     """
     After each command exactly the records that its rules select are recorded. During a command, no record is missing
     that the rules before and after it select.
@@ -223,16 +223,16 @@ def filter_changes_apply_to_overwrite_buffers(case):
     """
     In overwrite mode everything is read at the end: each record is tested with the filter of the time when it was made.
     """
-    changes(case, '--overwrite')
+    filter_changes_apply_while_recording(case, '--overwrite')
 
 
 def filter_changes_apply_to_tracefs_events(case):
     """The same filter changes with the kernel's own system call events."""
-    changes(case, *NUMBERS)
+    filter_changes_apply_while_recording(case, *NUMBERS)
 
 
 def filter_changes_apply_to_overwritten_tracefs_events(case):
-    changes(case, '--overwrite', *NUMBERS)
+    filter_changes_apply_while_recording(case, '--overwrite', *NUMBERS)
 
 
 def killed_consumer_daemon_keeps_the_filter(case):
@@ -363,7 +363,7 @@ def record_filters_kernel_events_through_the_daemon(case):
 if __name__ == '__main__':
     main([
         kernel_filter_equals_reading_filter,
-        limit(300)(changes),
+        limit(300)(filter_changes_apply_while_recording),
         limit(300)(filter_changes_apply_to_overwrite_buffers),
         limit(300)(filter_changes_apply_to_tracefs_events),
         limit(300)(filter_changes_apply_to_overwritten_tracefs_events),

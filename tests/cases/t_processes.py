@@ -70,7 +70,7 @@ def concurrent_programs_are_recorded(case):
     check(len(numbers) == 8, '%d writers, not 8', len(numbers))
 
 
-def need_the_kernels_account(result):
+def need_process_list(result):
     """The list of started processes needs perf_event_open(). If the kernel refuses it, the summary warns."""
     if not result.summary['not_followed_complete']:
         check('cannot name applications' in result.err, 'no warning about the missing list: %s', result.err[-500:])
@@ -83,7 +83,7 @@ def child_with_cleared_environment_is_reported(case):
     result = case.record([case.program('procs'), 'clearenv', '5']).ok()
     seen = sum(1 for _ in result.trace().records('test:seq'))
     check(seen == 5, '%d records, not the 5 made before exec', seen)
-    named = need_the_kernels_account(result)
+    named = need_process_list(result)
     check(len(named) == 1 and named[0]['why'] in ('environment', 'unknown'), 'not followed: %s', named)
     check('not followed' in result.err, 'the summary does not report it: %s', result.err[-500:])
 
@@ -98,7 +98,7 @@ def short_lived_unrecorded_children_are_counted(case):
     script = 'i=0; while [ $i -lt %d ]; do i=$((i+1)); %s; env -i WMK_TEST_LEDGER=%s %s; /bin/true; done' % (
         n, leaf, case.ledger.path, leaf)
     result = case.record(['sh', '-c', script]).ok()
-    need_the_kernels_account(result)
+    need_process_list(result)
     check(result.summary['not_followed_count'] == n, '%d named as not followed, not %d',
           result.summary['not_followed_count'], n)
     for one in result.summary['not_followed']:
@@ -120,7 +120,7 @@ def unrecorded_processes_have_the_correct_reason(case):
     with open(enough, 'w') as file:
         file.write('enough\n')
     result = case.finish(child).ok()
-    whys = sorted(one['why'] for one in need_the_kernels_account(result))
+    whys = sorted(one['why'] for one in need_process_list(result))
     check(whys == ['disabled', 'environment', 'other-rundir'], 'reasons: %s', whys)
 
 
@@ -129,7 +129,7 @@ def recorded_and_untraced_programs_are_not_reported(case):
     script = 'env -i /bin/true; i=0; while [ $i -lt %d ]; do i=$((i+1)); %s leaf 1 & /bin/true; wait; done' % (
         rounds(200), case.program('procs'))
     result = case.record(['sh', '-c', script]).ok()
-    named = need_the_kernels_account(result)
+    named = need_process_list(result)
     check(named == [], 'not followed: %s', named)
 
 
@@ -149,7 +149,7 @@ def unrecorded_processes_are_reported_to_users(case):
         done = finished(command, capture_output=True, text=True, env=dict(case.env, HOME=place))
         check(done.returncode == 0, 'status %d: %s', done.returncode, done.stderr[-500:])
         result = Result(done.returncode, done.stdout, done.stderr, place)
-        named = need_the_kernels_account(result)
+        named = need_process_list(result)
         check(len(named) == 1 and named[0]['why'] in ('environment', 'unknown'), 'not followed: %s', named)
     finally:
         shutil.rmtree(place, ignore_errors=True)
@@ -187,7 +187,7 @@ def set_id_child_is_reported(case):
     if 'nosuid' in mount:
         raise Skip('the build folder is mounted nosuid')
     result = case.record(['sh', '-c', '%s leaf 5; %s leaf 10000000' % (case.program('procs'), child)]).ok()
-    named = need_the_kernels_account(result)
+    named = need_process_list(result)
     check([one['why'] for one in named] == ['set-id'], 'not followed: %s', named)
 
 

@@ -322,14 +322,14 @@ HELLO, WELCOME, EVENTS_END, DONE, ERROR, RINGS = 1, 2, 5, 10, 14, 15
 WITH_FD = 1
 
 
-class Liar:
+class ForgedApplication:
     """A client that speaks the protocol of an application."""
 
     def __init__(self, rundir):
         self.socket, self.bytes = socket.socket(socket.AF_UNIX), b''
         self.socket.settimeout(60)
         self.socket.connect(os.path.join(rundir, 'app.sock'))
-        hello = struct.pack('<IIIIQQQqQ32s37s65s', 1, 64, os.getpid(), os.getppid(), 0, 7, 0, 0, 0, b'', b'', b'liar')
+        hello = struct.pack('<IIIIQQQqQ32s37s65s', 1, 64, os.getpid(), os.getppid(), 0, 7, 0, 0, 0, b'', b'', b'forged')
         self.send(HELLO, hello + b'\0' * (-len(hello) % 8))
         kind, _ = self.receive()
         check(kind == WELCOME, 'the daemon sent %d, not WELCOME', kind)
@@ -351,7 +351,7 @@ class Liar:
             check(more, 'the daemon closed the connection')
             self.bytes += more
 
-    def hand_back(self, uuid, fd):
+    def reattach(self, uuid, fd):
         """Hand a ring set back. Returns the daemon's answers before DONE."""
         self.send(RINGS, uuid, fd)
         self.send(EVENTS_END, struct.pack('<I', 1))
@@ -361,7 +361,7 @@ class Liar:
         return [(kind, body[4:].decode(errors='replace')) for kind, body in answers[:-1]]
 
 
-def lie(rundir, uuid, fd, words=None, user=None):
+def forge_reattachment(rundir, uuid, fd, words=None, user=None):
     """
     Hand the set back from another process, as `user`. Returns whether it was refused with these words, or without an
     answer.
@@ -374,7 +374,7 @@ def lie(rundir, uuid, fd, words=None, user=None):
                 os.setgroups([])
                 os.setresgid(user, user, user)
                 os.setresuid(user, user, user)
-            answers = Liar(rundir).hand_back(uuid, fd)
+            answers = ForgedApplication(rundir).reattach(uuid, fd)
             status = 0 if (any(kind == ERROR and words in text
                                for kind, text in answers) if words else not answers) else 2
             if status:
@@ -384,7 +384,7 @@ def lie(rundir, uuid, fd, words=None, user=None):
     return os.waitpid(child, 0)[1] == 0
 
 
-def false_sets(fd, other):
+def forged_sets(fd, other):
     """(description, a descriptor that resembles the set `fd`)"""
     size, header = os.fstat(fd).st_size, os.pread(fd, 4096, 0)
     yield 'another set', other
@@ -430,15 +430,17 @@ def forged_ring_reattachment_is_refused(case):
                 held[os.stat(path).st_ino] = path
         (one, uuid), (other, _) = [(os.open(held[inode], os.O_RDWR), uuid) for inode, uuid in kept.items()]
         check(d.start() == '+', 'it did not start again: %s', slurp(case.path('sessiond.err')))
-        check(lie(d.rundir, os.urandom(16), one), 'an unknown uuid was accepted')
-        check(lie(d.rundir, uuid, one, user=65534), 'another user\'s set was accepted')
-        for what, fake in false_sets(one, other):
-            check(lie(d.rundir, uuid, fake, 'is another file'), '%s was accepted, or refused for another reason', what)
-            check(lie(d.rundir, uuid, fake, user=65534), '%s by another user was accepted', what)
+        check(forge_reattachment(d.rundir, os.urandom(16), one), 'an unknown uuid was accepted')
+        check(forge_reattachment(d.rundir, uuid, one, user=65534), 'another user\'s set was accepted')
+        for what, fake in forged_sets(one, other):
+            check(forge_reattachment(d.rundir, uuid, fake, 'is another file'),
+                  '%s was accepted, or refused for another reason', what)
+            check(forge_reattachment(d.rundir, uuid, fake, user=65534), '%s by another user was accepted', what)
         header = os.pread(one, 4096, 0)
         sizes = struct.unpack_from('<II', header, 16)
         os.pwrite(one, struct.pack('<II', sizes[0] // 2, sizes[1] * 2), 16)
-        check(lie(d.rundir, uuid, one, 'the geometry'), 'the right file with another geometry was accepted')
+        check(forge_reattachment(d.rundir, uuid, one, 'the geometry'),
+              'the right file with another geometry was accepted')
         os.pwrite(one, header, 0)
         busy.send_signal(signal.SIGCONT)
         check(awaited(busy) == 0, 'the program ended with %s', busy.returncode)

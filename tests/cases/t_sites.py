@@ -172,7 +172,7 @@ def gdb_reads_arguments_of_enabled_site(case):
     check(numbers == list(range(1, 60, 3)), 'gdb read %s: %s', numbers, (done.stdout + done.stderr)[-800:])
 
 
-def disabled_library_opens_no_descriptor(case):
+def disabled_library_starts_no_thread_before_main(case):
     """WAYMARK_DISABLE=1: the library starts no thread."""
     script = case.path('script')
     with open(script, 'w') as f:
@@ -190,7 +190,7 @@ def disabled_library_opens_no_descriptor(case):
     check('New Thread' not in done.stdout, 'a thread was started before main: %s', done.stdout[-500:])
 
 
-def site_of_version_1_is_refused_in_words(case):
+def site_of_version_1_is_refused_with_the_reason(case):
     """A program compiled with the header of version 1 runs. Its events are not recorded, and the reason is reported."""
     result = case.record([case.program('old_abi')]).ok()
     check('old:event cannot be traced: the program was compiled with version 1' in result.err,
@@ -204,7 +204,7 @@ if __name__ == '__main__':
         ten_thousand_sites_are_recorded, one_event_of_many_is_recorded, ten_thousand_runtime_events_are_recorded,
         redeclared_event_keeps_both_field_lists, runtime_events_are_recorded, probes_see_each_pass_while_connected,
         probes_and_session_both_see_each_pass
-    ] + [site_of_version_1_is_refused_in_words] + ([] if sanitized else [
+    ] + [site_of_version_1_is_refused_with_the_reason] + ([] if sanitized else [
         uprobe_counts_passes_of_a_toggled_site, gdb_breakpoint_stays_on_a_toggled_site,
-        gdb_reads_arguments_of_enabled_site, disabled_library_opens_no_descriptor
+        gdb_reads_arguments_of_enabled_site, disabled_library_starts_no_thread_before_main
     ]))

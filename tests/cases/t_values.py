@@ -44,10 +44,10 @@ VALUES = {
                            str(-2 ** 127)),
     'not_a_number': (FLOAT, struct.pack('<d', math.nan), 'nan', 'NaN', 'NaN', math.nan),
     'infinity': (FLOAT, struct.pack('<d', math.inf), 'inf', 'Infinity', 'Infinity', math.inf),
-    'less_than_all': (FLOAT, struct.pack('<d', -math.inf), '-inf', '-Infinity', '-Infinity', -math.inf),
+    'negative_infinity': (FLOAT, struct.pack('<d', -math.inf), '-inf', '-Infinity', '-Infinity', -math.inf),
     'boolean_of_7': (BOOL, b'\7', 'true', True, 'true', True),
-    'text_that_is_no_utf8': (TEXT, BROKEN + b'\0', None, 'a\ufffdb\ufffd', 'a\ufffdb\ufffd', 'a\ufffdb\ufffd'),
-    'text_of_signs': (TEXT, SIGNS.encode() + b'\0', None, SIGNS, SIGNS, SIGNS),
+    'text_that_is_not_utf8': (TEXT, BROKEN + b'\0', None, 'a\ufffdb\ufffd', 'a\ufffdb\ufffd', 'a\ufffdb\ufffd'),
+    'text_with_special_characters': (TEXT, SIGNS.encode() + b'\0', None, SIGNS, SIGNS, SIGNS),
     'empty_text': (TEXT, b'\0', '""', '', '', ''),
     'bytes': (BLOB, b'\0\x7f\x80\xff', None, '007f80ff', '007f80ff', '007f80ff'),
     'value_with_a_label': (LABELS, b'\1', '( "one" : container = 1 )', {'label': 'one', 'value': 1}, 'one', 'one'),
@@ -64,7 +64,7 @@ TIMES = {
     'value_beyond_2262': ((0, 2 ** 63), None),
     'sum_beyond_2262': ((9223372035, 2 ** 62), None),
     'origin_beyond_2262': ((9223372036, 1), None),
-    'origin_of_eons': ((1351530929945824323, 1), None),
+    'origin_far_beyond_2262': ((1351530929945824323, 1), None),
     'origin_before_1677': ((-9223372037, 1), None),
 }
 

@@ -282,23 +282,24 @@ def time_options_select_records(case):
     """
     path, inside, lines, times = recording_of_many_packets(case)
     led, true = 0, {}
-    for index in ('right', 'lying', 'wrong', 'none'):
+    for index in ('right', 'misleading', 'wrong', 'none'):
         for _ in range(max(5, rounds(50))):
             first, last = sorted(case.random.sample(range(len(times)), 2))
             begin, end = times[first], times[last]
             status, got, err = part(case, path, '--begin', seconds(begin), '--end', seconds(end))
             wanted = [line for line, time in zip(lines, times) if begin <= time <= end]
             same('%s from %s to %s, index %s' % (path, seconds(begin), seconds(end), index), got, wanted, 'wanted')
-            check(status == 0 or index in ('lying', 'wrong'), '%s: status %d: %s', path, status, err[-500:].decode())
+            check(status == 0 or index in ('misleading', 'wrong'), '%s: status %d: %s', path, status,
+                  err[-500:].decode())
             led += b'leads to byte' in err
         for name in os.listdir(os.path.join(inside, 'index')):
             file = os.path.join(inside, 'index', name)
-            if index in ('right', 'lying'):
+            if index in ('right', 'misleading'):
                 with open(file, 'r+b') as f:
                     data = bytearray(true.setdefault(file, f.read()))
                     for at in range(16 + 2 * 72, len(data) - 72, 72):
                         # each packet except the first two gets the offset of the next one
-                        if index == 'lying':
+                        if index == 'misleading':
                             data[at:at + 8] = data[at + 72:at + 80]
                         elif case.random.random() < 0.5:    # the end time of some packets becomes their begin time
                             data[at + 32:at + 40] = data[at + 24:at + 32]
