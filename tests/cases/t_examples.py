@@ -121,7 +121,7 @@ def count_events_equals_view(case):
 
 def count_events_reports_missing_traces(case):
     """No argument, and a directory that does not exist."""
-    for argv, words in (((), 'name a trace'), ((case.path('nothing'),), 'nothing')):
+    for argv, words in (((), 'usage: count_events DIR'), ((case.path('nothing'),), 'nothing')):
         status, out, err = count_events(case, *argv)
         check(status == 1 and not out and err.startswith('count_events: ') and words in err, '%s: status %d, %s%s',
               argv, status, out, err)

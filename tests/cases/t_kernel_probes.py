@@ -240,7 +240,7 @@ def invalid_probes_are_refused(case):
         w.probe('one', 'x', '/nowhere/at/all:main', status=2).prints('/nowhere/at/all')
         w.probe('one', 'x', 'sdt:%s:wmkt:ordre' % PROGRAM, status=1).prints('order')
         w.probe('one', 'x', CHECKOUT.replace('$arg2:string', '$arg2:strng'), status=1).prints('column')
-        w.probe('one', 'x*', CHECKOUT, status=1).prints('no name')
+        w.probe('one', 'x*', CHECKOUT, status=1).prints('cannot name the event')
         w('enable-event', '-s', 'one', '--userspace-probe', CHECKOUT, 'x', status=None).prints('--kernel')
         if not os.path.exists(TRACING + '/kprobe_events'):
             w.probe('one', 'x', 'vfs_read', of='probe', status=1).prints('CONFIG_KPROBE_EVENTS')

@@ -61,7 +61,7 @@ def application_with_another_clock_is_not_recorded(case):
 
 def invalid_clock_plugin_is_reported(case):
     for plugin, words in ((case.path('none.so'), 'cannot load the clock plug-in'),
-                          (case.program('libplugin.so'), 'it has no waymark_clock_plugin_init()')):
+                          (case.program('libplugin.so'), 'no function waymark_clock_plugin_init()')):
         result = case.record([case.program('procs'), 'leaf', '3'], env={'WAYMARK_CLOCK_PLUGIN': plugin})
         check(result.status == 1 and words in result.err, 'status %s: %s', result.status, result.err)
 

@@ -193,7 +193,7 @@ def disabled_library_starts_no_thread_before_main(case):
 def site_of_version_1_is_refused_with_the_reason(case):
     """A program compiled with the header of version 1 runs. Its events are not recorded, and the reason is reported."""
     result = case.record([case.program('old_abi')]).ok()
-    check('old:event cannot be traced: the program was compiled with version 1' in result.err,
+    check('old:event cannot be traced: the application was compiled with version 1' in result.err,
           'the reason is not reported: %s', result.err)
     check(not list(result.trace().records('old:event')), 'an event of version 1 is recorded')
 
