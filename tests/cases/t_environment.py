@@ -178,7 +178,8 @@ def program_that_ends_last_is_reported(case):
 
 def late_registration_is_reported(case):
     """
-    An application whose registration times out continues, and the summary says that its first records may be missing.
+    The registration of an application times out: the application continues, and the summary says that its first records
+    may be missing.
     """
     if 'testpoints' not in FEATURES:
         raise Skip('needs a build with -Dtestpoints=true')

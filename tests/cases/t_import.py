@@ -412,8 +412,8 @@ def split_strace_lines_are_joined(case):
 @limit(60)
 def progress_is_shown_on_a_terminal(case):
     """
-    A terminal shows the progress of a log that is still being written, and of a trace whose records go to a file and
-    not to the terminal.
+    A terminal shows the progress of a log that is still being written, and of a trace with its records written to a
+    file and not to the terminal.
     """
     ours, theirs = os.openpty()
     log, written = case.path('log'), 0

@@ -248,7 +248,7 @@ def tracked_processes_are_recorded_by_bpf(case):
 
 
 def tracked_processes_are_recorded_by_tracefs(case):
-    """The same without BPF: the next daemon also drains the first buffers, whose records do not have the context."""
+    """The same without BPF: the next daemon also drains the first buffers. Their records do not have the context."""
     is_tracked(case, '--syscall-arguments', 'none')
 
 

@@ -27,7 +27,7 @@ from traces import LEDGER_SIZE  # noqa: E402
 
 # A module to load and unload: it has its own tracepoints and needs other modules.
 MODULE = 'nbd'
-# Prefix of a command whose programs write their records' numbers to the ledger.
+# Prefix of a command: its programs write the numbers of their records to the ledger.
 LEDGER = 'rm -f /tmp/ledger; truncate -s %d /tmp/ledger; export WMK_TEST_LEDGER=/tmp/ledger; ' % LEDGER_SIZE
 # The unit tests of src/kernel that were built, and the programs that they probe.
 TESTS = os.path.join(os.environ.get('WMK_BUILD', '.'), 'src', 'kernel', 't')

@@ -361,8 +361,8 @@ typealias integer { size = 8; } := u8; typealias integer { size = 64; align = 8;
 trace { major = 1; minor = 8; byte_order = le; };
 clock { name = c; freq = 1000000000; }; typealias integer { size = 64; align = 8; map = clock.c.value; } := stamp;
 stream { packet.context := struct { u64 content_size; u64 packet_size; stamp timestamp_end;
-	enum : u8 { without = 0, timestamp_begin = 1 } tells;
-	variant <tells> { struct { } without; stamp timestamp_begin; } v; };
+	enum : u8 { without = 0, timestamp_begin = 1 } has;
+	variant <has> { struct { } without; stamp timestamp_begin; } v; };
 	event.header := struct { integer { size = 8; map = clock.c.value; } timestamp; }; };
 event { name = "e"; fields := struct { u8 n; }; };'''
 
