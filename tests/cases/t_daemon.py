@@ -29,7 +29,7 @@ def own_daemon(case, *args, **more):
         one.close()
 
 
-def walk_through():
+def readme_command_lines():
     """The lines that the README says to type, of its section on sessions."""
     section = re.search(r'^## A session\n(.*?)^## ', slurp(os.path.join(TOP, 'README.md')), re.M | re.S)
     check(section, 'the README has no section "A session"')
@@ -44,25 +44,25 @@ def programs_of_the_readme(directory):
         os.symlink(os.path.join(os.path.abspath(BUILD), 'examples', name), os.path.join(directory, name))
 
 
-def walk(who, directory):
+def run_command_lines(control, directory):
     """Type it all; look at each answer and at the trace."""
     programs_of_the_readme(directory)
-    said = {}
-    for line in walk_through():
+    answers = {}
+    for line in readme_command_lines():
         words = line.split()
-        said[words[1] if words[0] == 'waymark' else words[0]] = who.shell(line, directory)
+        answers[words[1] if words[0] == 'waymark' else words[0]] = control.shell(line, directory)
         if words[:2] == ['waymark', 'stop']:
-            path = who('list', '--json').json['sessions'][0]['path']
-    check(' 0 lost' in said['stop'].out + said['stop'].err, 'stop does not tell the loss: %s',
-          said['stop'].err + said['stop'].out)
-    check(' 0 lost' in said['destroy'].out + said['destroy'].err, 'destroy does not tell the loss')
+            path = control('list', '--json').json['sessions'][0]['path']
+    check(' 0 lost' in answers['stop'].out + answers['stop'].err, 'stop does not tell the loss: %s',
+          answers['stop'].err + answers['stop'].out)
+    check(' 0 lost' in answers['destroy'].out + answers['destroy'].err, 'destroy does not tell the loss')
     for name in ('shop:order', 'workers:task', 'plugin:report'):
-        check(name in said['view'].out, '`waymark view` shows no %s: %s', name, said['view'].out[-1000:])
-    check(who('list', '--json').json['sessions'] == [], 'a session is left')
+        check(name in answers['view'].out, '`waymark view` shows no %s: %s', name, answers['view'].out[-1000:])
+    check(control('list', '--json').json['sessions'] == [], 'a session is left')
     return path
 
 
-def check_walk(path):
+def check_readme_trace(path):
     """The records of the process that forked, of its three children, and of the one that loads a library."""
     trace = Trace(path)
     parents = {r.scopes['vpid'] for name in ('started', 'ended') for r in trace.records('workers:' + name)}
@@ -89,14 +89,14 @@ def readme_commands_work(case):
     need('babeltrace2')
     directory = case.path('here')
     os.mkdir(directory)
-    with own_daemon(case) as who:
-        check_walk(walk(who, directory))
-        check(os.stat(os.path.join(who.home, '.waymark')).st_mode & 0o777 == 0o700, '~/.waymark is open to others')
+    with own_daemon(case) as control:
+        check_readme_trace(run_command_lines(control, directory))
+        check(os.stat(os.path.join(control.home, '.waymark')).st_mode & 0o777 == 0o700, '~/.waymark is open to others')
 
 
 @contextlib.contextmanager
-def a_user():
-    """A user who exists for as long as the test."""
+def temporary_user():
+    """A user control exists for as long as the test."""
     name = 'wmktest%d' % os.getpid()
     finished(['useradd', '-M', '-s', '/bin/sh', name], check=True, capture_output=True)
     try:
@@ -109,7 +109,7 @@ def readme_commands_work_as_a_user(case):
     if os.geteuid():
         raise Skip('needs root, to make a user')
     need('useradd', 'userdel', 'babeltrace2')
-    with a_user() as user, tempfile.TemporaryDirectory(prefix='waymark-user-') as directory:
+    with temporary_user() as user, tempfile.TemporaryDirectory(prefix='waymark-user-') as directory:
         os.chmod(directory, 0o755)
         case.directory, kept = directory, case.directory
         try:
@@ -119,140 +119,142 @@ def readme_commands_work_as_a_user(case):
             if subprocess.run(['test', '-x', os.path.join(BUILD, 'examples', 'shop')], user=user.pw_uid,
                               group=user.pw_gid).returncode:
                 raise Skip('another user cannot reach the programs of this build')
-            with own_daemon(case, user=user) as who:
-                path = walk(who, here)
+            with own_daemon(case, user=user) as control:
+                path = run_command_lines(control, here)
                 check(os.stat(path).st_uid == user.pw_uid, 'the trace is not the user\'s')
-                check_walk(path)
+                check_readme_trace(path)
         finally:
             case.directory = kept
 
 
 def event_rules_select_events(case):
     """Globs, exclusions, levels, several patterns; what is listed is what was asked for."""
-    with own_daemon(case) as who:
-        who('create', 'one')
-        who('enable-channel', 'small', '--subbuf-size', '64k', '--num-subbuf', '4')
-        who('enable-event', 'test:*,plugin:*', 'shop:order_paid', '--exclude', 'test:text', '-c', 'small')
-        who('enable-event', '-a', '--loglevel', 'WARNING..CRIT', '-c', 'small')
-        who('add-context', '-t', 'vpid,vtid', '-c', 'small')
-        channel = who('list', 'one', '--json').json['sessions'][0]['channels'][0]
+    with own_daemon(case) as control:
+        control('create', 'one')
+        control('enable-channel', 'small', '--subbuf-size', '64k', '--num-subbuf', '4')
+        control('enable-event', 'test:*,plugin:*', 'shop:order_paid', '--exclude', 'test:text', '-c', 'small')
+        control('enable-event', '-a', '--loglevel', 'WARNING..CRIT', '-c', 'small')
+        control('add-context', '-t', 'vpid,vtid', '-c', 'small')
+        channel = control('list', 'one', '--json').json['sessions'][0]['channels'][0]
         check(channel['name'] == 'small' and channel['subbuf_size'] == 65536, 'the channel is %s', channel)
         check({r['pattern'] for r in channel['rules']} >= {'test:*', 'plugin:*', 'shop:order_paid', '*'},
               'the rules are %s', channel)
         check(channel['contexts'] == ['vpid', 'vtid'], 'the contexts are %s', channel['contexts'])
-        who('disable-event', 'plugin:*', '-c', 'small')
+        control('disable-event', 'plugin:*', '-c', 'small')
         rules = {
-            r['pattern']: r['enabled'] for r in who('list', 'one', '--json').json['sessions'][0]['channels'][0]['rules']
+            r['pattern']: r['enabled']
+            for r in control('list', 'one', '--json').json['sessions'][0]['channels'][0]['rules']
         }
         check(rules['plugin:*'] is False and rules['test:*'] is True, 'after disable-event: %s', rules)
-        who('start')
-        who.shell('%s/busy texts 1 10' % PROGRAMS, who.home)
-        who.shell('%s/busy count 1 10 0' % PROGRAMS, who.home)
-        who('stop')
-        path = who('list', 'one', '--json').json['sessions'][0]['path']
+        control('start')
+        control.shell('%s/busy texts 1 10' % PROGRAMS, control.home)
+        control.shell('%s/busy count 1 10 0' % PROGRAMS, control.home)
+        control('stop')
+        path = control('list', 'one', '--json').json['sessions'][0]['path']
         trace = Trace(path)
         check(sum(1 for _ in trace.records('test:seq')) == 10, 'test:seq was enabled')
         check(not list(trace.records('test:text')), 'test:text was excluded')
-        who('destroy').prints('0 lost')
+        control('destroy').prints('0 lost')
 
 
 def loaded_session_equals_saved_session(case):
     """A session that was saved and is loaded again is the same."""
-    with own_daemon(case) as who:
-        who('create', 'kept')
-        who('enable-channel', 'a', '--overwrite', '--num-subbuf', '4', '--subbuf-size', '8k')
-        who('enable-event', 'x:*', '-c', 'a', '--exclude', 'x:y', '--loglevel-only', 'INFO')
-        who('add-context', '-t', 'procname', '-c', 'a')
-        who('track', '--uid', os.getuid())
-        before = who('list', 'kept', '--json').json['sessions'][0]
-        who('save', 'kept')
-        who('save', 'kept', status=1).prints('--force')
-        who('destroy', 'kept')
-        who('load', 'kept')
-        after = who('list', 'kept', '--json').json['sessions'][0]
+    with own_daemon(case) as control:
+        control('create', 'kept')
+        control('enable-channel', 'a', '--overwrite', '--num-subbuf', '4', '--subbuf-size', '8k')
+        control('enable-event', 'x:*', '-c', 'a', '--exclude', 'x:y', '--loglevel-only', 'INFO')
+        control('add-context', '-t', 'procname', '-c', 'a')
+        control('track', '--uid', os.getuid())
+        before = control('list', 'kept', '--json').json['sessions'][0]
+        control('save', 'kept')
+        control('save', 'kept', status=1).prints('--force')
+        control('destroy', 'kept')
+        control('load', 'kept')
+        after = control('list', 'kept', '--json').json['sessions'][0]
         for member in ('channels', 'trackers'):
             check(before[member] == after[member], '%s was saved as %s, loaded as %s', member, before[member],
                   after[member])
 
 
 def mistakes_are_reported_with_hints(case):
-    with own_daemon(case) as who:
-        who('enable-event', 'a:b', status=1).prints('waymark create')
-        who('craete', status=2).prints('create')
-        who('create', 'one')
-        who('create', 'one', status=1).prints('one')
-        who('start', 'oen', status=1).prints('one')
-        who('enable-event', status=2).prints('--all')
-        who('enable-event', 'a[b', status=1).prints('a[b')
-        who('enable-event', 'a:b', '--loglevel', 'WRANING', status=2).prints('WARNING')
-        who('add-context', '-t', 'vpdi', status=2).prints('vpid')
-        who('enable-channel', 'c', '--overwrite', '--discard', status=2)
-        who('track', '--pid', status=2)
-        who('set-session', 'two', status=1).prints('two')
-        who('enable-event', 'shop:order')
-        who('disable-event', 'shop:odrer', status=1).prints('shop:order')
-        who('disable-event', 'shop:order', '-c', 'chanel0', status=1).prints('channel0')
+    with own_daemon(case) as control:
+        control('enable-event', 'a:b', status=1).prints('waymark create')
+        control('craete', status=2).prints('create')
+        control('create', 'one')
+        control('create', 'one', status=1).prints('one')
+        control('start', 'oen', status=1).prints('one')
+        control('enable-event', status=2).prints('--all')
+        control('enable-event', 'a[b', status=1).prints('a[b')
+        control('enable-event', 'a:b', '--loglevel', 'WRANING', status=2).prints('WARNING')
+        control('add-context', '-t', 'vpdi', status=2).prints('vpid')
+        control('enable-channel', 'c', '--overwrite', '--discard', status=2)
+        control('track', '--pid', status=2)
+        control('set-session', 'two', status=1).prints('two')
+        control('enable-event', 'shop:order')
+        control('disable-event', 'shop:odrer', status=1).prints('shop:order')
+        control('disable-event', 'shop:order', '-c', 'chanel0', status=1).prints('channel0')
 
 
 def list_to_full_output_reports_an_error(case):
-    """A list that cannot be printed, whether much of it or little: said once, with the reason."""
-    with own_daemon(case) as who, open('/dev/full', 'w') as full:
-        who('create', 'many')
+    """A list that cannot be printed, whether much of it or little: answers once, with the reason."""
+    with own_daemon(case) as control, open('/dev/full', 'w') as full:
+        control('create', 'many')
         for patterns in ([], ['long_provider_%03d:a_long_name' % i for i in range(600)]):
             if patterns:
-                who('enable-event', *patterns)
-            listed = who('list', '--json').out
+                control('enable-event', *patterns)
+            listed = control('list', '--json').out
             check(len(listed) > 70000 if patterns else len(listed) < 4000, 'the list has %d bytes', len(listed))
             check(len(json.loads(listed)['sessions']) == 1, 'it is %s', listed[:300])
-            done = finished([WAYMARK, 'list', '--json'], stdout=full, stderr=subprocess.PIPE, text=True, env=who.env)
+            done = finished([WAYMARK, 'list', '--json'], stdout=full, stderr=subprocess.PIPE, text=True,
+                            env=control.env)
             check(done.returncode == 1 and done.stderr.count('\n') == 1, 'status %d: %s', done.returncode, done.stderr)
             check('cannot write to standard output: No space left on device' in done.stderr, 'it says: %s', done.stderr)
 
 
-def no_daemon_is_started_with_n(case):
+def option_n_starts_no_daemon(case):
     """-n starts none, and says so."""
-    with own_daemon(case) as who:
-        who('-n', 'list', status=1).prints('daemon')
-        check(not who.daemons(), 'a daemon was started: %s', who.daemons())
-        check(who('-n', 'list', '--names', 'contexts').out.split()[0] == 'vpid', 'names of contexts need no daemon')
+    with own_daemon(case) as control:
+        control('-n', 'list', status=1).prints('daemon')
+        check(not control.daemons(), 'a daemon was started: %s', control.daemons())
+        check(control('-n', 'list', '--names', 'contexts').out.split()[0] == 'vpid', 'names of contexts need no daemon')
 
 
 def lost_records_are_shown_at_stop_and_destroy(case):
     """At stop and destroy, with the option that would have avoided it."""
-    with own_daemon(case) as who:
-        who('create', 'lossy')
-        who('enable-channel', 'tiny', '--subbuf-size', '4k', '--num-subbuf', '2')
-        who('enable-event', '-a', '-c', 'tiny')
-        who('start')
-        who.shell('%s/busy count 2 100000 0' % PROGRAMS, who.home)
-        who('stop').prints('lost', '--subbuf-size|--num-subbuf')
-        who('destroy').prints('lost', '--subbuf-size|--num-subbuf')
-        who('create', 'brief')
-        who('enable-channel', 'wordy', '--field-limit', '8', status=2).prints('16')
-        who('enable-channel', 'wordy', '--field-limit', '16')
-        who('enable-event', '-a', '-c', 'wordy')
-        who('start')
-        who.shell('%s/busy texts 1 300' % PROGRAMS, who.home)
-        who('stop').prints('cut')
-        path = who('list', 'brief', '--json').json['sessions'][0]['path']
+    with own_daemon(case) as control:
+        control('create', 'lossy')
+        control('enable-channel', 'tiny', '--subbuf-size', '4k', '--num-subbuf', '2')
+        control('enable-event', '-a', '-c', 'tiny')
+        control('start')
+        control.shell('%s/busy count 2 100000 0' % PROGRAMS, control.home)
+        control('stop').prints('lost', '--subbuf-size|--num-subbuf')
+        control('destroy').prints('lost', '--subbuf-size|--num-subbuf')
+        control('create', 'brief')
+        control('enable-channel', 'wordy', '--field-limit', '8', status=2).prints('16')
+        control('enable-channel', 'wordy', '--field-limit', '16')
+        control('enable-event', '-a', '-c', 'wordy')
+        control('start')
+        control.shell('%s/busy texts 1 300' % PROGRAMS, control.home)
+        control('stop').prints('cut')
+        path = control('list', 'brief', '--json').json['sessions'][0]['path']
         texts = [r.fields['text'] for r in Trace(path).records('test:text')]
         check(
             len(texts) == 300 and max(map(len, texts)) <= 16, 'the longest of %d is of %d characters', len(texts),
             max(map(len, texts)))
-        who('destroy')
+        control('destroy')
 
 
 def record_adds_contexts_unless_others_are_named(case):
     """In one process and through the daemon."""
-    with own_daemon(case) as who:
-        who('create')
+    with own_daemon(case) as control:
+        control('create')
         for number, (options, wanted) in enumerate((
                 ([], {'vpid', 'vtid', 'procname'}), (['-c', 'none'], set()), (['-c', 'vpid'], {'vpid'}),
                 (['-c', 'none', '-c', 'vtid'], {'vtid'}))):
             for how in [], ['--private']:
                 place = case.path('contexts%d%s' % (number, ''.join(how)))
-                who('record', *how, *options, '-e', 'test:*', '-o', place, '--', case.program('procs'), 'leaf', 2)
-                lines = [json.loads(line) for line in who('view', '--json', place).out.splitlines()]
+                control('record', *how, *options, '-e', 'test:*', '-o', place, '--', case.program('procs'), 'leaf', 2)
+                lines = [json.loads(line) for line in control('view', '--json', place).out.splitlines()]
                 found = {name for r in lines if r['event'] == 'test:seq'
                          for part in ('event_context', 'context') for name in r.get(part, {})}
                 check(found == wanted, '%s: contexts %s, not %s', how + options, found, wanted)
@@ -261,12 +263,12 @@ def record_adds_contexts_unless_others_are_named(case):
 def record_uses_the_running_session_daemon(case):
     """`waymark record` where a daemon runs: in a session of its own, beside others; programs without its environment
     are recorded too."""
-    with own_daemon(case) as who:
-        who('create', 'all')
-        who('enable-event', 'test:*')
-        who('start')
+    with own_daemon(case) as control:
+        control('create', 'all')
+        control('enable-event', 'test:*')
+        control('start')
         place = case.path('through')
-        done = who(
+        done = control(
             'record', '--json', '-e', 'test:*', '-e', '!test:text', '-c', 'vpid', '-o', place, '--', 'sh', '-c',
             '%s leaf 5; %s fork 3; env -u WAYMARK_RUNDIR true; exit 7' % (case.program('procs'), case.program('procs')),
             status=7)
@@ -274,53 +276,55 @@ def record_uses_the_running_session_daemon(case):
         check(figures['path'] == place and figures['exit_status'] == 7 and figures['lost'] == 0, 'figures: %s', figures)
         check([p['pattern'] for p in figures['patterns']] == ['test:*'] and figures['patterns'][0]['matched'],
               'patterns: %s', figures)
-        check([s['name'] for s in who('list', '--json').json['sessions']] == ['all'], 'its session is still there')
+        check([s['name'] for s in control('list', '--json').json['sessions']] == ['all'], 'its session is still there')
         recorded = check_sequences(Trace(place), case.ledger)
         check(all('vpid = ' in line for line in Trace(place).lines if ' test:seq: ' in line), 'the context is missing')
         # Beside it: another program, which only the session that was there records.
-        who.shell('%s leaf 4' % case.program('procs'), who.home)
-        path = who('stop', '--json').json['sessions'][0]['path']
+        control.shell('%s leaf 4' % case.program('procs'), control.home)
+        path = control('stop', '--json').json['sessions'][0]['path']
         both = check_sequences(Trace(path), case.ledger)
         check(
             set(both) > set(recorded) and all(both[w] == recorded[w] for w in recorded), 'the sessions differ: %s, %s',
             recorded, both)
         # Whose parent has ended.
         orphan = '( (%s leaf 6; touch ended) & ); while ! [ -e ended ]; do sleep 0.01; done' % case.program('procs')
-        done = who.shell('%s record --json -o %s -- sh -c "%s"' % (WAYMARK, case.path('orphan'), orphan), who.home)
+        done = control.shell('%s record --json -o %s -- sh -c "%s"' % (WAYMARK, case.path('orphan'), orphan),
+                             control.home)
         found = sum(1 for _ in Trace(case.path('orphan')).records('test:seq'))
         check(found == 7, '%d records of the orphan are in the trace', found)
         # In one second, of one name: each has a place of its own.
         both = [
             subprocess.Popen([WAYMARK, 'record', '--json', '--',
-                              case.program('procs'), 'leaf', '1'], env=dict(who.env, WAYMARK_TRACE_DIR=who.home),
+                              case.program('procs'), 'leaf', '1'], env=dict(control.env,
+                                                                            WAYMARK_TRACE_DIR=control.home),
                              stdout=subprocess.PIPE, text=True, start_new_session=True) for _ in range(4)
         ]
         places = [json.loads(communicated(child)[0])['path'] for child in both]
-        check(len(set(places)) == 4 and all(os.path.dirname(p) == who.home for p in places), 'places: %s', places)
+        check(len(set(places)) == 4 and all(os.path.dirname(p) == control.home for p in places), 'places: %s', places)
         # What cannot be run leaves nothing.
         with open(case.path('script'), 'w') as f:
             f.write('#!/nowhere\n')
         os.chmod(case.path('script'), 0o755)
-        who('record', '-o', case.path('nothing'), '--', case.path('script'), status=1).prints('cannot run')
+        control('record', '-o', case.path('nothing'), '--', case.path('script'), status=1).prints('cannot run')
         check(not os.path.exists(case.path('nothing')), 'a trace of nothing is left')
-        check([s['name'] for s in who('list', '--json').json['sessions']] == ['all'], 'a session is left')
-        who('record', '-o', case.path('none'), '--', 'true').prints('libwaymark|-lwaymark')
-        who('record', '-o', place, '--', 'true', status=1).prints('not empty', '--private')
-        check(not who('record', '--private', '--json', '--', case.program('procs'), 'leaf', '2').json['session'],
+        check([s['name'] for s in control('list', '--json').json['sessions']] == ['all'], 'a session is left')
+        control('record', '-o', case.path('none'), '--', 'true').prints('libwaymark|-lwaymark')
+        control('record', '-o', place, '--', 'true', status=1).prints('not empty', '--private')
+        check(not control('record', '--private', '--json', '--', case.program('procs'), 'leaf', '2').json['session'],
               'it was not private')
 
 
 def next_daemon_completes_an_interrupted_record(case):
     """The next one ends what the last one began: every record is there."""
-    with own_daemon(case) as who:
-        who('list')
+    with own_daemon(case) as control:
+        control('list')
         recorder = subprocess.Popen(
             [WAYMARK, 'record', '--json', '-o',
              case.path('trace'), '--',
-             case.program('busy'), 'until', '2', '20000'], env=who.env, stdout=subprocess.PIPE, text=True,
+             case.program('busy'), 'until', '2', '20000'], env=control.env, stdout=subprocess.PIPE, text=True,
             start_new_session=True)
         wait_for(lambda: case.ledger.begun() > 100, 'the program to record')
-        for pid, name in who.daemons().items():
+        for pid, name in control.daemons().items():
             if name.startswith('waymark-session'):
                 os.kill(pid, 9)
         begun = case.ledger.begun()
@@ -334,16 +338,16 @@ def next_daemon_completes_an_interrupted_record(case):
 @limit(60)
 def unresponsive_application_is_reported(case):
     """A program that does not answer is named, and delays nobody for long."""
-    with own_daemon(case) as who:
-        who('create', 'one')
-        who('enable-event', 'other:*')
-        who('start')
-        child = subprocess.Popen([case.program('procs'), 'forever'], env=who.env, start_new_session=True)
+    with own_daemon(case) as control:
+        control('create', 'one')
+        control('enable-event', 'other:*')
+        control('start')
+        child = subprocess.Popen([case.program('procs'), 'forever'], env=control.env, start_new_session=True)
         try:
-            wait_for(lambda: any(a['pid'] == child.pid for a in who('list', '-u', '--json').json['apps']),
+            wait_for(lambda: any(a['pid'] == child.pid for a in control('list', '-u', '--json').json['apps']),
                      'the program to register')
             os.kill(child.pid, 19)
-            who('enable-event', 'test:*').prints('procs', str(child.pid))
+            control('enable-event', 'test:*').prints('procs', str(child.pid))
         finally:
             os.kill(child.pid, 9)
             child.wait()
@@ -353,7 +357,7 @@ if __name__ == '__main__':
     main([
         readme_commands_work, readme_commands_work_as_a_user, event_rules_select_events,
         record_adds_contexts_unless_others_are_named, loaded_session_equals_saved_session,
-        mistakes_are_reported_with_hints, list_to_full_output_reports_an_error, no_daemon_is_started_with_n,
+        mistakes_are_reported_with_hints, list_to_full_output_reports_an_error, option_n_starts_no_daemon,
         lost_records_are_shown_at_stop_and_destroy, record_uses_the_running_session_daemon,
         next_daemon_completes_an_interrupted_record, unresponsive_application_is_reported
     ])

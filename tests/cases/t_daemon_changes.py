@@ -188,10 +188,10 @@ def clear_removes_records_and_counts(case):
         program.end()
 
 
-def spoil_a_ring(consumer, content):
+def corrupt_rings(consumer, content):
     """A time of long ago where a sub-buffer that holds `content` says when it begins, in the memory of rings. How many
     times."""
-    spoilt = 0
+    count = 0
     for number in os.listdir('/proc/%d/fd' % consumer):
         path = '/proc/%d/fd/%s' % (consumer, number)
         with contextlib.suppress(OSError):
@@ -202,9 +202,9 @@ def spoil_a_ring(consumer, content):
                 while at >= 0:
                     page = at & ~4095
                     memory[page:page + 8] = (1).to_bytes(8, 'little')
-                    spoilt += 1
+                    count += 1
                     at = memory.find(content, page + 4096)
-    return spoilt
+    return count
 
 
 def clear_removes_records_of_ended_processes(case):
@@ -240,7 +240,7 @@ def corrupt_ring_ends_its_own_stream(case):
         w.begin('all', 'test:*', channel=['--overwrite', '--subbuf-size', '4k', '--num-subbuf', '4'])
         program = w.run([case.program('busy'), 'texts', '1', '60'])
         w.wait_end(program)
-        check(spoil_a_ring(w.consumerd(), b'abcdefgh'), 'no ring holds the texts')
+        check(corrupt_rings(w.consumerd(), b'abcdefgh'), 'no ring holds the texts')
         stopped = w('stop', 'all', '--json')
         check(re.search(r'stream \S+ ends here: its ring is corrupt', stopped.err), 'stop says: %s', stopped.err)
         is_now = stopped.json['sessions'][0]
@@ -266,7 +266,7 @@ def fresh_daemon(w):
     check(w('list', '--json').json['sessions'] == [], 'the new daemon has sessions')
 
 
-def loaded_session_behaves_like_the_saved_one(case):
+def loaded_session_records_the_same_as_the_saved_one(case):
     """In a fresh daemon the loaded session is the same, and behaves the same."""
     with World(case) as w:
         w('create', 'kept')
@@ -296,8 +296,8 @@ def loaded_session_behaves_like_the_saved_one(case):
                 after = w.session('kept')
                 for member in ('channels', 'trackers'):
                     check(
-                        strip(before[member]) == strip(after[member]), '%s was %s, is %s', member, before[member],
-                        after[member])
+                        without_results(before[member]) == without_results(after[member]), '%s was %s, is %s', member,
+                        before[member], after[member])
                 check(not after['active'], 'a loaded session records by itself')
         check(len(traces[0]) == 25, 'the first trace has %d records', len(traces[0]))
         check(traces[0] == traces[1], 'the loaded session records something else')
@@ -312,7 +312,7 @@ def failed_forced_load_keeps_the_old_session(case):
         w('enable-event', '-s', 'kept', 'test:*', '-f', 'seq >= 0')
         w('enable-event', '-s', 'kept', 'other:*')
         w('disable-event', '-s', 'kept', 'other:*')
-        before = strip(w.session('kept'))
+        before = without_results(w.session('kept'))
         w('save', 'kept', '-o', case.path('kept.json'))
         w('start', 'kept')
         w.wait_apps([program.pid])
@@ -334,15 +334,15 @@ def failed_forced_load_keeps_the_old_session(case):
         after = w.session('kept')
         for member in ('channels', 'trackers'):
             check(
-                strip(before[member]) == strip(after[member]), '%s was %s, is %s', member, before[member],
-                after[member])
+                without_results(before[member]) == without_results(after[member]), '%s was %s, is %s', member,
+                before[member], after[member])
 
 
-def strip(thing):
+def without_results(thing):
     """Without what became of records."""
     if isinstance(thing, dict):
-        return {k: strip(v) for k, v in thing.items() if k not in ('counts', 'matched')}
-    return [strip(x) for x in thing] if isinstance(thing, list) else thing
+        return {k: without_results(v) for k, v in thing.items() if k not in ('counts', 'matched')}
+    return [without_results(x) for x in thing] if isinstance(thing, list) else thing
 
 
 def regenerate_rewrites_metadata_and_state_dump(case):
@@ -378,6 +378,6 @@ if __name__ == '__main__':
         channels_and_events_are_added_to_an_active_session, added_context_is_in_every_later_record,
         application_without_memory_keeps_its_old_layout, contexts_are_added_per_process_and_while_stopped,
         clear_removes_records_and_counts, clear_removes_records_of_ended_processes, corrupt_ring_ends_its_own_stream,
-        loaded_session_behaves_like_the_saved_one, failed_forced_load_keeps_the_old_session,
+        loaded_session_records_the_same_as_the_saved_one, failed_forced_load_keeps_the_old_session,
         regenerate_rewrites_metadata_and_state_dump
     ])

@@ -12,219 +12,221 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 from control import Control  # noqa: E402
 from harness import WAYMARK, awaited, check, finished, main, slurp, wait_for  # noqa: E402
 
-SAID = 'showing the latest trace: '
+NOTE = 'showing the latest trace: '
 
 
 @contextlib.contextmanager
 def daemon_of_the_home(case):
-    who = Control(case)
+    control = Control(case)
     try:
-        yield who
+        yield control
     finally:
-        who.close()
+        control.close()
 
 
-def recorded(case, who, name, number):
+def recorded(case, control, name, number):
     """The trace of a `waymark record`, in which there are so many records."""
     path = case.path(name)
-    who('record', '-o', path, '--', case.program('procs'), 'leaf', number)
+    control('record', '-o', path, '--', case.program('procs'), 'leaf', number)
     return path
 
 
-def prints_trace(who, path, is_said, *options):
+def prints_trace(control, path, has_note, *options):
     """`waymark view` shows what is in that directory, and says so, or says nothing."""
-    done = who('view', *options)
-    check(done.out and done.out == who('view', *options, path).out, 'not %s is shown: %s', path,
+    done = control('view', *options)
+    check(done.out and done.out == control('view', *options, path).out, 'not %s is shown: %s', path,
           done.err + done.out[-500:])
-    check(done.err == ('waymark: %s%s\n' % (SAID, path) if is_said else ''), 'for %s it says: %s', path, done.err)
+    check(done.err == ('waymark: %s%s\n' % (NOTE, path) if has_note else ''), 'for %s it says: %s', path, done.err)
 
 
-def session(case, who, name, number):
+def session(case, control, name, number):
     """A session that has recorded so much, and its trace."""
-    who('create', name)
-    who('enable-event', 'test:*')
-    who('start')
-    who.shell('%s leaf %d' % (case.program('procs'), number), who.home)
-    return who('stop', '--json').json['sessions'][0]['path']
+    control('create', name)
+    control('enable-event', 'test:*')
+    control('start')
+    control.shell('%s leaf %d' % (case.program('procs'), number), control.home)
+    return control('stop', '--json').json['sessions'][0]['path']
 
 
-def state(who, name):
-    return os.path.join(who.home, '.waymark', name)
+def state(control, name):
+    return os.path.join(control.home, '.waymark', name)
 
 
 def default_trace_is_the_last_record(case):
     """With and without JSON, by another reader, and when the path was relative or has any bytes in it. No daemon is
     started for it."""
-    with daemon_of_the_home(case) as who:
-        who('view', status=1).prints('no trace given', 'waymark create')
-        prints_trace(who, recorded(case, who, 'one', 3), True)
-        prints_trace(who, recorded(case, who, 'two', 4), True, '--json')
-        who.shell('cd %s; waymark record -o here -- %s leaf 5' % (case.directory, case.program('procs')), who.home)
-        prints_trace(who, case.path('here'), True)
-        check(os.stat(state(who, 'trace')).st_mode & 0o777 == 0o600, 'what was written down is open to others')
-        check(os.stat(state(who, '')).st_mode & 0o777 == 0o700, '~/.waymark is open to others')
+    with daemon_of_the_home(case) as control:
+        control('view', status=1).prints('no trace given', 'waymark create')
+        prints_trace(control, recorded(case, control, 'one', 3), True)
+        prints_trace(control, recorded(case, control, 'two', 4), True, '--json')
+        control.shell('cd %s; waymark record -o here -- %s leaf 5' % (case.directory, case.program('procs')),
+                      control.home)
+        prints_trace(control, case.path('here'), True)
+        check(os.stat(state(control, 'trace')).st_mode & 0o777 == 0o600, 'what was written down is open to others')
+        check(os.stat(state(control, '')).st_mode & 0o777 == 0o700, '~/.waymark is open to others')
         # what leaves no trace changes nothing
-        who('record', '-o', case.path('none'), '--', '/nowhere/program', status=1)
-        prints_trace(who, case.path('here'), True)
-        odd = recorded(case, who, 'a\n\n\x1b[7m "b"\\ \n', 6)
-        done = who('view', '-e', 'echo', '--', '-n')
+        control('record', '-o', case.path('none'), '--', '/nowhere/program', status=1)
+        prints_trace(control, case.path('here'), True)
+        odd = recorded(case, control, 'a\n\n\x1b[7m "b"\\ \n', 6)
+        done = control('view', '-e', 'echo', '--', '-n')
         check(done.out == odd, 'the path is %r', done.out)
         check(done.err.count('\n') == 1 and '\x1b' not in done.err, 'a terminal would scripted: %r', done.err)
         no_utf8 = os.fsencode(case.path('bytes')) + b'\xff\xc3'
         for argv in (['record', '-o', no_utf8, '--', case.program('procs'), 'leaf', '7'], ['view'], ['view', no_utf8]):
-            done = finished([WAYMARK, *argv], env=who.env, stdin=subprocess.DEVNULL, capture_output=True)
+            done = finished([WAYMARK, *argv], env=control.env, stdin=subprocess.DEVNULL, capture_output=True)
             check(done.returncode == 0 and (argv[0] == 'record' or b'test:seq' in done.stdout), '%s: %s', argv,
                   done.stderr)
-        with open(state(who, 'trace'), 'rb') as f:
+        with open(state(control, 'trace'), 'rb') as f:
             check(f.read() == no_utf8 + b'\n', 'the path was written down otherwise')
-        check(not who.daemons(), 'a daemon was started')
+        check(not control.daemons(), 'a daemon was started')
 
 
 def default_trace_is_the_destroyed_session(case):
     """Its trace; of several, the current session's. A trace that is not there is none."""
-    with daemon_of_the_home(case) as who:
-        path = session(case, who, 'one', 3)
-        prints_trace(who, path, False)
-        who('destroy', '--json')
-        prints_trace(who, path, True)
+    with daemon_of_the_home(case) as control:
+        path = session(case, control, 'one', 3)
+        prints_trace(control, path, False)
+        control('destroy', '--json')
+        prints_trace(control, path, True)
         for current in range(4):     # of those with a trace, in whatever order they are listed; the one without
-            paths = [session(case, who, name, 4 + n) for n, name in enumerate(('a', 'b', 'c'))]
-            who('create', 'd')
-            who('set-session', 'abcd'[current])
-            who('destroy', '--all')
-            done = who('view')
-            check(done.err in ['waymark: %s%s\n' % (SAID, path) for path in paths[current:current + 1] or paths],
+            paths = [session(case, control, name, 4 + n) for n, name in enumerate(('a', 'b', 'c'))]
+            control('create', 'd')
+            control('set-session', 'abcd'[current])
+            control('destroy', '--all')
+            done = control('view')
+            check(done.err in ['waymark: %s%s\n' % (NOTE, path) for path in paths[current:current + 1] or paths],
                   'it says: %s', done.err)
-        second = session(case, who, 'second', 9)
-        who('destroy')
-        who('create', 'nothing')
-        who('destroy')
-        prints_trace(who, second, True)
-        who('record', '-o', case.path('through'), '--', case.program('procs'), 'leaf', 6)
-        check(who.daemons(), 'no daemon has recorded it')
-        prints_trace(who, case.path('through'), True)
+        second = session(case, control, 'second', 9)
+        control('destroy')
+        control('create', 'nothing')
+        control('destroy')
+        prints_trace(control, second, True)
+        control('record', '-o', case.path('through'), '--', case.program('procs'), 'leaf', 6)
+        check(control.daemons(), 'no daemon has recorded it')
+        prints_trace(control, case.path('through'), True)
 
 
 def default_trace_is_the_later_of_record_and_session(case):
     """A session that was made before a `record` is not meant after it, until something is done with it again."""
-    with daemon_of_the_home(case) as who:
-        path = session(case, who, 'old', 3)
+    with daemon_of_the_home(case) as control:
+        path = session(case, control, 'old', 3)
         traces = []
         for again in (['start'], ['stop'], ['set-session', 'old'], ['start', 'old']):
-            traces.append(recorded(case, who, 'r%d' % len(traces), 4 + len(traces)))
-            prints_trace(who, traces[-1], True)
-            who(*again)
-            prints_trace(who, path, False)
+            traces.append(recorded(case, control, 'r%d' % len(traces), 4 + len(traces)))
+            prints_trace(control, traces[-1], True)
+            control(*again)
+            prints_trace(control, path, False)
         # what is done with another one is not about the current one
-        session(case, who, 'other', 20)
-        who('set-session', 'old')
-        traces.append(recorded(case, who, 'last', 30))
+        session(case, control, 'other', 20)
+        control('set-session', 'old')
+        traces.append(recorded(case, control, 'last', 30))
         for command in ('start', 'stop'):
-            who(command, 'other')
-            prints_trace(who, traces[-1], True)
+            control(command, 'other')
+            prints_trace(control, traces[-1], True)
         # of one that has recorded nothing there is nothing to show
-        who('create', 'new')
-        prints_trace(who, traces[-1], True)
-        who('view', 'new', status=1).prints('no trace yet in')
-        who('view', 'nev', status=1).prints('no such trace or session', 'not a directory', "no session 'nev'", 'new')
+        control('create', 'new')
+        prints_trace(control, traces[-1], True)
+        control('view', 'new', status=1).prints('no trace yet in')
+        control('view', 'nev', status=1).prints('no such trace or session', 'not a directory', "no session 'nev'",
+                                                'new')
         # ... nor of what was removed
-        who('set-session', 'old')
+        control('set-session', 'old')
         shutil.rmtree(traces[-1])
-        prints_trace(who, path, False)
-        gone = recorded(case, who, 'gone', 31)
+        prints_trace(control, path, False)
+        gone = recorded(case, control, 'gone', 31)
         shutil.rmtree(gone)
-        done = who('view').prints(gone, 'no longer exists')
-        check(done.out == who('view', path).out, 'it does not show the session')
+        done = control('view').prints(gone, 'no longer exists')
+        check(done.out == control('view', path).out, 'it does not show the session')
         # the session is not there any more, and no command of ours has ended it
-        kept = recorded(case, who, 'kept', 32)
-        with open(state(who, 'session'), 'w') as f:
+        kept = recorded(case, control, 'kept', 32)
+        with open(state(control, 'session'), 'w') as f:
             f.write('nosuch\n')
-        os.rename(state(who, 'trace'), state(who, 'trace-before'))
-        done = who('view').prints('nosuch', SAID + kept)
-        check(done.out == who('view', kept).out, 'it does not show the other one')
+        os.rename(state(control, 'trace'), state(control, 'trace-before'))
+        done = control('view').prints('nosuch', NOTE + kept)
+        check(done.out == control('view', kept).out, 'it does not show the other one')
 
 
 def follow_selects_the_active_session(case):
     """A session that records; if none does, what was recorded last, which has an end."""
-    with daemon_of_the_home(case) as who:
-        who('create', 'live')
-        who('enable-channel', 'small', '--subbuf-size', '4k')
-        who('enable-event', 'test:*', '-c', 'small')
-        who('start')
-        who.shell('%s count 1 1000 0' % case.program('busy'), who.home)
-        recorded(case, who, 'last', 3)
+    with daemon_of_the_home(case) as control:
+        control('create', 'live')
+        control('enable-channel', 'small', '--subbuf-size', '4k')
+        control('enable-event', 'test:*', '-c', 'small')
+        control('start')
+        control.shell('%s count 1 1000 0' % case.program('busy'), control.home)
+        recorded(case, control, 'last', 3)
         with open(case.path('shown'), 'w') as out, open(case.path('said'), 'w') as err:
-            child = subprocess.Popen([WAYMARK, 'view', '--follow'], env=who.env, stdin=subprocess.DEVNULL, stdout=out,
-                                     stderr=err, start_new_session=True)
+            child = subprocess.Popen([WAYMARK, 'view', '--follow'], env=control.env, stdin=subprocess.DEVNULL,
+                                     stdout=out, stderr=err, start_new_session=True)
         try:
             wait_for(lambda: os.path.getsize(case.path('shown')), 'records of the session')
-            who('stop')
+            control('stop')
             check(awaited(child) == 0, 'status %d: %s', child.returncode, slurp(case.path('said')))
         finally:
             child.kill()
             child.wait()
-        check(SAID not in slurp(case.path('said')), 'what was recorded last was followed: %s', slurp(case.path('said')))
+        check(NOTE not in slurp(case.path('said')), 'what was recorded last was followed: %s', slurp(case.path('said')))
         for name in ('stopped', 'destroyed'):
-            path = recorded(case, who, name, 4)
-            done = who('view', '--follow').prints(SAID + path)
-            check(done.out == who('view', path).out, 'it shows: %s', done.out[-500:])
-            who('destroy', '--all')
+            path = recorded(case, control, name, 4)
+            done = control('view', '--follow').prints(NOTE + path)
+            check(done.out == control('view', path).out, 'it shows: %s', done.out[-500:])
+            control('destroy', '--all')
 
 
 def invalid_last_trace_file_is_ignored(case):
     """No path, too long a one, links, what is no file: ignored, and said. They are replaced, not followed."""
-    with daemon_of_the_home(case) as who:
-        good = recorded(case, who, 'good', 3)
-        place, victim = state(who, 'trace'), case.path('victim')
+    with daemon_of_the_home(case) as control:
+        good = recorded(case, control, 'good', 3)
+        place, victim = state(control, 'trace'), case.path('victim')
         with open(place, 'rb') as f:
             whole = f.read()
         for text in (b'', b'\n', b'relative\n', whole[:-1], b'/tmp\0' + whole, whole + b'\0\n', b'/' * 4096 + b'\n',
                      b'/' + b'x' * 1000000 + b'\n'):
             with open(place, 'wb') as f:
                 f.write(text)
-            done = who('view', status=1).prints('does not hold the path of a directory', 'no trace given')
+            done = control('view', status=1).prints('does not hold the path of a directory', 'no trace given')
             check(not done.out, 'shown: %s', done.out[-300:])
         with open(place, 'wb') as f:
             f.write(b'/' * 3000 + whole)
-        check(who('view').out == who('view', good).out, 'a long path is not shown')
+        check(control('view').out == control('view', good).out, 'a long path is not shown')
         with open(victim, 'wb') as f:
             f.write(whole)
         for make in (lambda: os.symlink(victim, place), lambda: os.mkfifo(place), lambda: os.mkdir(place)):
             os.rename(place, case.path('moved')) if not os.path.isdir(place) else os.rmdir(place)
             make()
-            who('view', status=1).prints('cannot find the latest trace')
-            who('record', '-o', case.path('r'), '--', case.program('procs'), 'status', 5, status=5)
+            control('view', status=1).prints('cannot find the latest trace')
+            control('record', '-o', case.path('r'), '--', case.program('procs'), 'status', 5, status=5)
             shutil.rmtree(case.path('r'))
         with open(victim, 'rb') as f:
             check(f.read() == whole, 'a link was followed')
         os.rmdir(place)
-        check(os.listdir(state(who, '')) == [], 'left there: %s', os.listdir(state(who, '')))
+        check(os.listdir(state(control, '')) == [], 'left there: %s', os.listdir(state(control, '')))
         # a directory in which others may write
-        os.chmod(state(who, ''), 0o777)
-        who('record', '-o', case.path('r'), '--', case.program('procs'), 'status', 5, status=5)
-        check(os.listdir(state(who, '')) == [], 'it was written there')
-        who('view', status=1).prints('others may write')
+        os.chmod(state(control, ''), 0o777)
+        control('record', '-o', case.path('r'), '--', case.program('procs'), 'status', 5, status=5)
+        check(os.listdir(state(control, '')) == [], 'it was written there')
+        control('view', status=1).prints('others may write')
 
 
 def unwritable_home_changes_no_command(case):
     """The command ends as it would, and says what it would."""
-    def record(who, home, before=()):
+    def record(control, home, before=()):
         place = case.path('trace')
-        env = {k: v for k, v in who.env.items() if k != 'HOME'}
+        env = {k: v for k, v in control.env.items() if k != 'HOME'}
         done = finished([*before, WAYMARK, 'record', '--json', '-o', place, '--',
                          case.program('procs'), 'status', '3'], stdin=subprocess.DEVNULL,
                         env=dict(env, HOME=home) if home is not None else env, capture_output=True, text=True)
         shutil.rmtree(place)
         return done.returncode, sorted(json.loads(done.stdout)), done.stderr
 
-    with daemon_of_the_home(case) as who:
-        wanted = record(who, who.home)
+    with daemon_of_the_home(case) as control:
+        wanted = record(control, control.home)
         check(wanted[0] == 3 and 'path' in wanted[1] and not wanted[2], 'with a home: %s', wanted)
-        check(os.path.exists(state(who, 'trace')), 'with a home it is not written down')
+        check(os.path.exists(state(control, 'trace')), 'with a home it is not written down')
         with open(case.path('file'), 'w'):
             pass
         for home in ('/proc', '/nowhere/at/all', 'relative', case.path('file')):
-            check(record(who, home) == wanted, 'with HOME=%s: %s', home, record(who, home))
+            check(record(control, home) == wanted, 'with HOME=%s: %s', home, record(control, home))
         if os.geteuid() == 0:
             home = case.path('other')
             os.mkdir(home)
@@ -233,12 +235,13 @@ def unwritable_home_changes_no_command(case):
                 'mount --bind "$HOME" "$HOME"; mount -o remount,bind,ro "$HOME"; exec "$@"', 'sh'
             ]
             check(
-                record(who, home, read_only) == wanted and not os.listdir(home), 'with a home that is read only: %s',
-                record(who, home, read_only))
+                record(control, home, read_only) == wanted and not os.listdir(home),
+                'with a home that is read only: %s', record(control, home, read_only))
             # another user's: nothing that belongs to root is made there
             os.chown(home, 65534, 65534)
             check(
-                record(who, home) == wanted and not os.listdir(home), 'with another user\'s home: %s', os.listdir(home))
+                record(control, home) == wanted and not os.listdir(home), 'with another user\'s home: %s',
+                os.listdir(home))
 
 
 if __name__ == '__main__':

@@ -18,7 +18,7 @@ from harness import Skip, check, main, need, slurp, small_disk  # noqa: E402
 CONTEXTS = ['vpid', 'vtid', 'procname']
 
 
-def tried(*argv):
+def run_or_skip(*argv):
     done = subprocess.run(argv, capture_output=True, text=True)
     if done.returncode:
         raise Skip('%s does not work here: %s' % (argv[0], (done.stderr or done.stdout).strip()))
@@ -34,8 +34,8 @@ def freezable_disk(case):
     with open(image, 'wb') as f:
         f.truncate(32 << 20)
     os.mkdir(place)
-    tried('mkfs.ext4', '-q', '-F', image)
-    tried('mount', '-o', 'loop', image, place)
+    run_or_skip('mkfs.ext4', '-q', '-F', image)
+    run_or_skip('mount', '-o', 'loop', image, place)
     try:
         yield place
     finally:
@@ -45,7 +45,7 @@ def freezable_disk(case):
 @contextlib.contextmanager
 def frozen(place):
     """Whoever makes or writes a file there waits until the block is left, and cannot be killed before."""
-    tried('fsfreeze', '-f', place)
+    run_or_skip('fsfreeze', '-f', place)
     try:
         yield
     finally:
@@ -208,7 +208,7 @@ def next_daemon_takes_sessions_over_from_a_frozen_disk(case):
         program.end()
 
 
-def one_with_a_file(path, file, sent, over):
+def act_as_application_with_file(path, file, sent, over):
     """In a process of its own: a program that has said who it is, and sends a descriptor with the begin of
     something."""
     s = hostile.connect(path)
@@ -238,7 +238,7 @@ def blocking_close_does_not_block_the_consumer_daemon(case):
             if child == 0:
                 with contextlib.suppress(BaseException):
                     os.close(end)
-                    one_with_a_file(os.path.join(w.rundir, 'app.sock'), file, sent, over)
+                    act_as_application_with_file(os.path.join(w.rundir, 'app.sock'), file, sent, over)
                 os._exit(0)
             for fd in (sent, over):
                 os.close(fd)

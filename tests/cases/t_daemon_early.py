@@ -12,15 +12,15 @@ from daemon import World  # noqa: E402
 from harness import FEATURES, Skip, check, limit, main, need, rounds, slurp  # noqa: E402
 
 
-class Meddler:
+class RuleChanger:
     """Another client, which enables and disables events: others of the same session, and the same ones in a session of
     its own."""
 
     def __init__(self, world, session):
         self.world, self.session, self.over, self.failure, self.turns = world, session, False, None, 0
-        self.thread = threading.Thread(target=self.meddle)
+        self.thread = threading.Thread(target=self.change_rules)
 
-    def meddle(self):
+    def change_rules(self):
         try:
             while not self.over:
                 for session, pattern in ((self.session, 'other:*'), ('meddler', 'test:*'), (self.session, 'test:text')):
@@ -51,7 +51,7 @@ def first_record_of_constructors_and_main_is_recorded(case):
     times = rounds(1000)
     with World(case) as w:
         w.begin('early')
-        with Meddler(w, 'early'):
+        with RuleChanger(w, 'early'):
             for _ in range(times):
                 w.wait_end(w.run([case.program('early')]))
         _, _, numbers = w.finish('early', lost=0)
@@ -68,7 +68,7 @@ def enabled_event_is_recorded_by_the_next_call(case):
     with World(case) as w:
         program, other = w.scripted(), w.scripted()
         w.begin('next', 'other:*')
-        with Meddler(w, 'next'):
+        with RuleChanger(w, 'next'):
             for turn in range(times):
                 w('enable-event', '-s', 'next', 'test:seq', 'scripted:late')
                 program('emit 1')
@@ -101,7 +101,7 @@ def event_in_a_new_channel_is_recorded_by_the_next_call(case):
 
 
 @limit(60)
-def libraries_are_listed_only_for_sessions_that_want_them(case):
+def mappings_are_read_only_for_sessions_with_state_dump(case):
     """What is loaded in a program is looked up before it has the daemon's answer, where a session wants it; where none
     does, not at all."""
     need('strace')
@@ -126,5 +126,5 @@ def libraries_are_listed_only_for_sessions_that_want_them(case):
 if __name__ == '__main__':
     main([
         first_record_of_constructors_and_main_is_recorded, enabled_event_is_recorded_by_the_next_call,
-        event_in_a_new_channel_is_recorded_by_the_next_call, libraries_are_listed_only_for_sessions_that_want_them
+        event_in_a_new_channel_is_recorded_by_the_next_call, mappings_are_read_only_for_sessions_with_state_dump
     ])

@@ -137,7 +137,7 @@ def filters_stay_in_force_over_restarts(case):
             numbers_of(trace))
 
 
-def oversized_and_invalid_filters_are_refused(case):
+def oversized_and_invalid_filters_are_rejected(case):
     """Filters that are too much, or mean nothing, are refused; nobody comes to harm, and what was in force stays."""
     with World(case) as w:
         program = w.scripted()
@@ -237,6 +237,6 @@ def record_option_filters_records(case):
 if __name__ == '__main__':
     main([
         recording_filter_equals_reading_filter, filters_are_shown_saved_and_merged, filters_survive_save_and_load,
-        filters_stay_in_force_over_restarts, oversized_and_invalid_filters_are_refused,
+        filters_stay_in_force_over_restarts, oversized_and_invalid_filters_are_rejected,
         filter_change_neither_loses_nor_repeats_records, record_option_filters_records
     ])

@@ -28,7 +28,7 @@ TIMES, FACTOR, FLOOR_S = 10, 10, 1.5
 SETTLE_S = 6
 
 
-def took(w, *argv):
+def median_time(w, *argv):
     """The time that a command takes: the middle of some, as a machine that is busy otherwise holds up one or the
     other."""
     times = []
@@ -45,11 +45,11 @@ def stopped_application_delays_no_command(case):
     with World(case) as w:
         programs = [w.scripted() for _ in range(4)]
         w.begin('all', 'other:*')
-        without, _ = took(w, 'enable-event', '-s', 'all', 'one:*')
+        without, _ = median_time(w, 'enable-event', '-s', 'all', 'one:*')
         stopped, others = programs[0], programs[1:]
         os.kill(stopped.pid, signal.SIGSTOP)
         w.wait(lambda: state(stopped.pid) == 'T', 'the program to stop')
-        with_it, _ = took(w, 'enable-event', '-s', 'all', 'two:*')
+        with_it, _ = median_time(w, 'enable-event', '-s', 'all', 'two:*')
         check(with_it < FACTOR * without + FLOOR_S, 'a command takes %.3f s with a stopped program, %.3f s without',
               with_it, without)
         answer = w('enable-event', '-s', 'all', 'test:seq')
@@ -81,16 +81,16 @@ def unresponsive_application_delays_one_command(case):
     once."""
     with World(case) as w:
         w.begin('all', 'silent:*')
-        liar = hostile.connect(os.path.join(w.rundir, 'app.sock'))
-        hostile.send(liar, hostile.hello(b'silent') + hostile.event(0, b'silent', b'one') +
+        silent = hostile.connect(os.path.join(w.rundir, 'app.sock'))
+        hostile.send(silent, hostile.hello(b'silent') + hostile.event(0, b'silent', b'one') +
                      hostile.frame(hostile.EVENTS_END, struct.pack('<I', 1)))
         w.wait(lambda: any(a['name'] == 'silent' for a in w('list', '-u', '--json').json['apps']), 'it to register')
         named = w('enable-event', '-s', 'all', 'one:*', '--json').json['unanswered']
         check([a['name'] for a in named] == ['silent'], 'unanswered: %s', named)
-        middle, answer = took(w, 'enable-event', '-s', 'all', 'two:*', '--json')
+        middle, answer = median_time(w, 'enable-event', '-s', 'all', 'two:*', '--json')
         check(middle < FLOOR_S, 'every command takes %.3f s', middle)
         check([a['name'] for a in answer.json['unanswered']] == ['silent'], 'unanswered: %s', answer.json['unanswered'])
-        liar.close()
+        silent.close()
         w.finish('all', lost=0)
 
 
@@ -168,7 +168,7 @@ def mapped_rings(pid):
 
 
 @limit(30)
-def only_recorded_rings_are_mapped_ahead(case):
+def rings_of_state_dump_alone_are_not_prefaulted(case):
     """What its helper alone records, that is what is loaded, is written into pages as they come; where nothing else is
     recorded, nothing is looked after."""
     if resource.getpagesize() != 4096:
@@ -188,7 +188,7 @@ def only_recorded_rings_are_mapped_ahead(case):
         w.finish('loaded', lost=0)
 
 
-def quiet(programs, words):
+def check_no_polling(programs, words):
     """Nothing wakes them, for longer than they let pass where they have to look by themselves whether somebody has come
     (10 s)."""
     time.sleep(SETTLE_S)
@@ -203,26 +203,26 @@ def application_finds_the_second_daemon_without_polling(case):
         raise Skip('a sanitizer has threads of its own')
     alice = hostile.ALICE
     with open_to_all(case), fresh_run(alice), World(case, 'roots', daemon=False, usual=True) as roots, \
-            World(case, 'hers', user=alice, daemon=False, usual=True) as hers:
+            World(case, 'users', user=alice, daemon=False, usual=True) as users:
         roots.start_daemon()             # once: what an installation makes is there
         Control.close(roots)
-        hers.start_daemon()
-        check(os.stat('/proc/%d' % hers.sessiond()).st_uid == alice.pw_uid, 'the daemon is not hers')
+        users.start_daemon()
+        check(os.stat('/proc/%d' % users.sessiond()).st_uid == alice.pw_uid, 'the daemon is not users')
         first = roots.scripted(user=alice)
-        hers.wait_apps([first.pid])
-        quiet([first], 'hers runs')
+        users.wait_apps([first.pid])
+        check_no_polling([first], 'users runs')
         roots.start_daemon()
         roots.wait_apps([first.pid], 'root\'s daemon to be found')
         # And the other way round.
-        Control.close(hers)
+        Control.close(users)
         second = roots.scripted(user=alice)
         roots.wait_apps([first.pid, second.pid])
-        quiet([first, second], 'root\'s runs')
-        hers.start_daemon()
-        hers.wait_apps([first.pid, second.pid], 'her daemon to be found')
+        check_no_polling([first, second], 'root\'s runs')
+        users.start_daemon()
+        users.wait_apps([first.pid, second.pid], 'her daemon to be found')
         # Root's goes, and comes again.
         Control.close(roots)
-        quiet([first, second], 'hers runs again')
+        check_no_polling([first, second], 'users runs again')
         roots.begin('all')
         roots.wait_apps([first.pid, second.pid], 'root\'s daemon to be found again')
         for program in (first, second):
@@ -237,15 +237,15 @@ def application_finds_the_daemon_of_a_later_login(case):
     user's daemon there."""
     alice = hostile.ALICE
     with open_to_all(case), fresh_run(), World(case, 'roots', daemon=False, usual=True) as roots, \
-            World(case, 'hers', user=alice, daemon=False, usual=True) as hers:
+            World(case, 'users', user=alice, daemon=False, usual=True) as users:
         roots.start_daemon()
-        first = hers.scripted()
+        first = users.scripted()
         roots.wait_apps([first.pid])
-        os.makedirs(os.path.dirname(hers.rundir))
-        os.chown(os.path.dirname(hers.rundir), alice.pw_uid, alice.pw_gid)
-        hers.start_daemon()
-        check(os.path.exists(hers.rundir + '/app.sock'), 'it is not in %s', hers.rundir)
-        hers.wait_apps([first.pid])
+        os.makedirs(os.path.dirname(users.rundir))
+        os.chown(os.path.dirname(users.rundir), alice.pw_uid, alice.pw_gid)
+        users.start_daemon()
+        check(os.path.exists(users.rundir + '/app.sock'), 'it is not in %s', users.rundir)
+        users.wait_apps([first.pid])
         first.end()
 
 
@@ -281,6 +281,6 @@ if __name__ == '__main__':
     main([
         stopped_application_delays_no_command, unresponsive_application_delays_one_command,
         session_ends_over_a_stopped_application, idle_processes_do_not_wake, idle_applications_do_not_wake_for_others,
-        only_recorded_rings_are_mapped_ahead, application_finds_the_second_daemon_without_polling,
+        rings_of_state_dump_alone_are_not_prefaulted, application_finds_the_second_daemon_without_polling,
         application_finds_the_daemon_of_a_later_login, daemon_without_descriptors_does_not_spin
     ])

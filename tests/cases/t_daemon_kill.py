@@ -25,17 +25,17 @@ def kill(pid):
         os.kill(pid, signal.SIGKILL)
 
 
-def killing(case, w, victim, private):
+def kill_some(case, w, victim, private):
     """Some of the three, in any order, the moments chosen by the seed. Returns their names."""
-    everybody = {
+    killers = {
         'program': lambda: kill(victim.pid), 'consumer': lambda: kill(w.consumerd()),
         'session': lambda: kill(w.sessiond())
     }
     # Rings of one process are gone when it is, and both daemons.
-    names = case.random.sample(sorted(everybody), case.random.randrange(1, 3 if private else 4))
+    names = case.random.sample(sorted(killers), case.random.randrange(1, 3 if private else 4))
     for name in names:
         time.sleep(case.random.random() * 0.03)         # the moment, not a condition
-        everybody[name]()
+        killers[name]()
     return names
 
 
@@ -52,7 +52,7 @@ def one_round(case, w, turn):
     w.begin(name, channel=SIZES + (['--buffers-pid'] if private else []))
     victim, other = w.run([case.program('busy'), 'until', '2', SPIN]), w.run([case.program('busy'), 'until', '1', SPIN])
     w.wait(lambda: case.ledger.flag(0) == 3, 'three threads to record')
-    names = killing(case, w, victim, private)
+    names = kill_some(case, w, victim, private)
     words = 'turn %d, killed %s%s' % (turn, ' '.join(names), ', rings of processes' if private else '')
     w.start_daemon()
     there = [s for s in w('list', '--json').json['sessions'] if s['name'] == name]
@@ -62,7 +62,7 @@ def one_round(case, w, turn):
         w.run([case.program('busy'), 'count', '1', '500', SPIN])
     begun = case.ledger.begun()
     w.wait(lambda: case.ledger.begun() > begun + 1000, words + ': the others to record on')
-    w('enable-event', '-s', name, '-c', name, 'test:*')     # everybody is there again
+    w('enable-event', '-s', name, '-c', name, 'test:*')     # killers is there again
     case.ledger.set_flag(1, 1)
     for child in list(w.children):
         w.wait_end(child)
@@ -118,7 +118,7 @@ def daemons_killed_within_commands_lose_no_records(case):
 
 
 if __name__ == '__main__':
-    print('# killing with seed %d' % SEED)
+    print('# kills with seed %d' % SEED)
     main([
         random_kills_under_load_lose_no_records, repeated_consumer_daemon_kills_lose_no_records,
         daemons_killed_within_commands_lose_no_records

@@ -43,7 +43,7 @@ def fill(w, name, *programs):
     return is_now
 
 
-def whole(w, name):
+def end_and_count(w, name):
     """Stopped, and destroyed; the readers see as many records as were counted. (What is left in the rings may find room
     yet, piece by piece.)"""
     stopped = w('stop', name, '--json')
@@ -101,8 +101,8 @@ def maximum_size_holds_after_restarts(case):
         w.wait_apps([program.pid])
         check('--max-size' in w('start', 'small', status=1).err, 'it was started')
         check(written(path) <= size + 200 * 8, 'it has grown from %d to %d bytes', size, written(path))
-        _, said = whole(w, 'small')
-        check('--max-size' in said, 'stop says: %s', said)
+        _, message = end_and_count(w, 'small')
+        check('--max-size' in message, 'stop says: %s', message)
         program.end()
 
 
@@ -125,7 +125,7 @@ def maximum_size_holds_without_a_session_daemon(case):
         w.start_daemon()
         w.wait(lambda: w.session('small')['full'], 'the session to be full')
         check(not w.session('small')['active'], 'it records')
-        whole(w, 'small')
+        end_and_count(w, 'small')
         program.end()
 
 
@@ -143,19 +143,19 @@ def maximum_size_is_shared_by_processes(case):
         w('clear', '-s', 'small')
         w('start', 'small')
         check(fill(w, 'small', *programs[1:])['counts']['records'] > 0, 'nothing was recorded')
-        whole(w, 'small')
+        end_and_count(w, 'small')
         for program in programs[1:]:
             program.end()
 
 
-def invalid_maximum_size_is_refused(case):
+def invalid_maximum_size_is_rejected(case):
     with World(case) as w:
         check('--max-size' in w('create', 'x', '--max-size', '0', status=2).err, 'it says nothing')
         check('size' in w('create', 'x', '--max-size', 'much', status=2).err, 'it says nothing')
         w('create', 'x', '--max-size', '100k')
         w('enable-event', '-s', 'x', 'test:*')
-        said = w('start', 'x', status=1).err
-        check('--max-size' in said and '--subbuf-size' in said, 'it says: %s', said)
+        message = w('start', 'x', status=1).err
+        check('--max-size' in message and '--subbuf-size' in message, 'it says: %s', message)
         w('save', '-s', 'x')
         w('destroy', 'x')
         w('load', '-s', 'x')
@@ -191,7 +191,7 @@ def each_limit_of_the_file_is_enforced(case):
         # the tracer's own is the third
         names(w('enable-channel', '-s', 'one', 'c', status=1).prints('3 channels'), 'channels')
         fill(w, 'one', program)
-        whole(w, 'one')
+        end_and_count(w, 'one')
         program.end()
 
 
@@ -216,7 +216,7 @@ def trace_size_of_one_user_is_limited(case):
         w('enable-event', '-s', 'rest', '-c', 'a', 'test:*')
         w('start', 'rest')
         fill(w, 'rest', program)
-        whole(w, 'rest')
+        end_and_count(w, 'rest')
         program.end()
     with World(case, 'again', limits='user-trace-size = 1M\ntrace-size = 700k\n') as w:
         w('create', 'one')
@@ -228,7 +228,8 @@ def trace_size_of_one_user_is_limited(case):
 
 
 def free_disk_space_is_kept(case):
-    """A twentieth of it, or so much as is said: to who records, a disk with less is full, until somebody makes room."""
+    """A twentieth of it, or so much as is message: to who records, a disk with less is full, until somebody makes
+    room."""
     with small_disk(case, '40M') as place:
         def free():
             return os.statvfs(place).f_bavail * os.statvfs(place).f_frsize
@@ -255,10 +256,10 @@ def free_disk_space_is_kept(case):
             check((1 << 20) - 65536 <= free() < (3 << 20), '%d bytes stay free', free())
             os.unlink(os.path.join(place, 'ballast'))
 
-            def goes_on():
+            def is_written_again():
                 program('emit 100')
                 return w.session('one')['counts']['records'] > written_by_then + 1000
-            w.wait(goes_on, 'records to be written again')
+            w.wait(is_written_again, 'records to be written again')
             stopped = w('stop', 'one', '--json')
             check('lost' in stopped.err, 'the loss is not told: %s', stopped.err)
             trace = Trace(os.path.join(place, 'trace'), lossy=True)
@@ -312,21 +313,21 @@ def lowered_limits_keep_running_sessions(case):
         program.end()
 
 
-def rules_beyond_the_reply_size_are_refused(case):
+def rules_beyond_the_reply_size_are_rejected(case):
     """They are refused when they are asked for, in words; what was there before is listed, and is there under the next
     daemon."""
     with World(case) as w:
         w('create', 'one')
-        said = None
+        message = None
         for n in range(12):
             w('enable-channel', '-s', 'one', 'c%d' % n)
             # quotation marks take two bytes in the file that the next daemon reads
             patterns = ['%s%d' % ('"' * 500, 1000 * n + i) for i in range(1000)]
-            said = w('enable-event', '-s', 'one', '-c', 'c%d' % n,
+            message = w('enable-event', '-s', 'one', '-c', 'c%d' % n,
                      *(','.join(patterns[i:i + 200]) for i in range(0, 1000, 200)), status=None)
-            if said.status:
+            if message.status:
                 break
-        check(said.status == 1 and 'may have 4 MB together' in said.err, 'it says: %s', said.err[-500:])
+        check(message.status == 1 and 'may have 4 MB together' in message.err, 'it says: %s', message.err[-500:])
 
         def rules():
             return [[r['pattern'] for r in c['rules']] for c in w.session('one')['channels']]
@@ -346,8 +347,8 @@ def rules_beyond_the_reply_size_are_refused(case):
 def invalid_limits_file_stops_the_daemon_start(case):
     """The daemon does not begin, and whoever wanted it reads why."""
     with World(case, limits='sessions = 2\nsesions = 3\n', daemon=False) as w:
-        said = w('list', status=1).err
-        check('line 2' in said and 'did you mean: sessions' in said, 'it says: %s', said)
+        message = w('list', status=1).err
+        check('line 2' in message and 'did you mean: sessions' in message, 'it says: %s', message)
         with open(w.limits, 'w') as f:
             f.write('sessions = 2\n')
         w('list')
@@ -358,7 +359,7 @@ if __name__ == '__main__':
     main([
         session_stops_at_its_maximum_size, maximum_size_holds_after_restarts,
         maximum_size_holds_without_a_session_daemon, maximum_size_is_shared_by_processes,
-        invalid_maximum_size_is_refused, each_limit_of_the_file_is_enforced, trace_size_of_one_user_is_limited,
+        invalid_maximum_size_is_rejected, each_limit_of_the_file_is_enforced, trace_size_of_one_user_is_limited,
         free_disk_space_is_kept, applications_beyond_the_limit_run_unrecorded, lowered_limits_keep_running_sessions,
-        rules_beyond_the_reply_size_are_refused, invalid_limits_file_stops_the_daemon_start
+        rules_beyond_the_reply_size_are_rejected, invalid_limits_file_stops_the_daemon_start
     ])

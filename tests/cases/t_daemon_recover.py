@@ -74,7 +74,7 @@ def recovered(w, where, n=1):
     return found
 
 
-def check_whole(trace, calls, turn):
+def check_complete(trace, calls, turn):
     """All calls that had returned are there, and no more than had begun; `calls`: {writer: (begun, returned)}."""
     found = numbers_of(trace)
     for writer, (begun, returned) in calls.items():
@@ -108,8 +108,9 @@ def records_survive_the_kill_of_all_processes(case):
             is_now = recovered(w, where)[0]
             check(is_now['path'] == before and is_now['counts']['lost'] == 0, 'turn %d: %s', turn, is_now['counts'])
             trace = Trace(is_now['path'])
-            check_whole(trace, {writer: calls for writer, calls in case.ledger.read().items() if writer not in writers},
-                        turn)
+            check_complete(trace,
+                           {writer: calls for writer, calls in case.ledger.read().items() if writer not in writers},
+                           turn)
             writers = set(case.ledger.read())
             check(
                 w('view').out.count('test:seq') == len(list(trace.records('test:seq'))),
@@ -249,7 +250,7 @@ def recover_completes_a_truncated_trace(case):
                       '%s: %d records, %s', what, len(numbers), counts)
 
 
-def damaged_ring_directory_is_refused_or_reported(case):
+def damaged_ring_directory_is_rejected_or_reported(case):
     """Without its clock, or with what is no session, a directory is refused in words and stays; rings that are none are
     told, and the rest is there."""
     with World(case) as w:
@@ -268,11 +269,11 @@ def damaged_ring_directory_is_refused_or_reported(case):
         w('recover', where, status=1).prints('clock of the recording')
         os.rename(case.path('clock'), os.path.join(place, 'clock.json'))
         whole = slurp(os.path.join(place, '1.json'))
-        lies = json.loads(whole)
-        for rings in lies['rings']:
+        damaged = json.loads(whole)
+        for rings in damaged['rings']:
             rings['set'] = '01234567-89ab-cdef-0123-456789abcdef'
         with open(os.path.join(place, '1.json'), 'w') as f:
-            json.dump(lies, f)
+            json.dump(damaged, f)
         w('recover', where, status=1).prints('none can be taken over')
         check(len(files_of(where)) == 3, 'rings: %s', files_of(where))
         with open(os.path.join(place, '1.json'), 'w') as f:
@@ -408,7 +409,7 @@ def truncated_ring_file_breaks_only_its_session(case):
         w('destroy', 'two')
 
 
-def removed_ring_files_are_recorded_on(case):
+def recording_continues_when_ring_files_are_removed(case):
     """The files go, and their directory: who has them records on, also who comes later, and all is in the trace."""
     with World(case) as w:
         where, program = case.path('rings'), w.scripted()
@@ -422,7 +423,7 @@ def removed_ring_files_are_recorded_on(case):
         check(sorted(len(n) for n in w.finish('one', lost=0)[2].values()) == [5, 15], 'records are missing')
 
 
-def removed_ring_files_are_handed_to_the_next_daemon(case):
+def next_daemon_reattaches_removed_ring_files(case):
     """The directory goes, and both daemons are killed: the program that has the files hands them to the next."""
     with World(case) as w:
         where, program = case.path('rings'), w.scripted()
@@ -438,7 +439,7 @@ def removed_ring_files_are_handed_to_the_next_daemon(case):
         check([len(n) for n in w.finish('one', lost=0)[2].values()] == [105], 'records are missing')
 
 
-def unsafe_ring_directories_are_refused(case):
+def unsafe_ring_directories_are_rejected(case):
     """A directory that others can write to, a link, another's: refused in words. Kept by save and load, shown by
     list."""
     with World(case) as w:
@@ -477,8 +478,8 @@ if __name__ == '__main__':
     main([
         records_survive_the_kill_of_all_processes, next_daemon_finds_ring_files_without_applications,
         recover_leaves_rings_in_use, rings_of_another_machine_are_recovered, recover_completes_a_truncated_trace,
-        damaged_ring_directory_is_refused_or_reported, rings_of_ended_processes_are_recovered,
+        damaged_ring_directory_is_rejected_or_reported, rings_of_ended_processes_are_recovered,
         recover_on_a_full_disk_keeps_the_rings, concurrent_recovers_write_each_record_once,
-        truncated_ring_file_breaks_only_its_session, removed_ring_files_are_recorded_on,
-        removed_ring_files_are_handed_to_the_next_daemon, unsafe_ring_directories_are_refused
+        truncated_ring_file_breaks_only_its_session, recording_continues_when_ring_files_are_removed,
+        next_daemon_reattaches_removed_ring_files, unsafe_ring_directories_are_rejected
     ])

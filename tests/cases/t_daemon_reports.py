@@ -108,7 +108,7 @@ def slow(w):
     return program.pid
 
 
-def greeted(w, after=b'', **hello):
+def greet_and_send(w, after=b'', **hello):
     """This process sends HELLO and more to the session daemon, and reads all answers."""
     with hostile.connect(os.path.join(w.rundir, 'app.sock')) as s:
         hostile.send(s, hostile.hello(**hello) + after)
@@ -129,7 +129,7 @@ def unrecorded(reason, number, channel=0xffffffff):
 REASONS = {
     'descriptors': descriptors,
     'address-space': address_space,
-    'memory': lambda w: greeted(w, unrecorded(3, errno.ENOMEM)),        # (vm.max_map_count is the machine's)
+    'memory': lambda w: greet_and_send(w, unrecorded(3, errno.ENOMEM)),        # (vm.max_map_count is the machine's)
     'map': lambda w: while_stopped(w, 'mmap'),
     'mprotect': lambda w: sandboxed(w, 'main', 'mprotect'),
     'shared-storage': lambda w: run(w, [w.case.program('procs'), 'vfork', '1']),
@@ -140,17 +140,17 @@ REASONS = {
     'user': lambda w: run(w, [w.case.program('lifecycle'), 'user', str(hostile.ALICE.pw_uid)]),
     'daemon': restarted,
     'restart': lambda w: restarted(w) and 0,
-    'refused': lambda w: greeted(w, abi=99),
-    'dropped': lambda w: greeted(w, hostile.event(1 << 30, b'a', b'b')),
+    'refused': lambda w: greet_and_send(w, abi=99),
+    'dropped': lambda w: greet_and_send(w, hostile.event(1 << 30, b'a', b'b')),
     'rings': lambda w: w.scripted().pid,
-    'complaint': lambda w: greeted(w, error(errno.EIO, b'all is lost')),
+    'complaint': lambda w: greet_and_send(w, error(errno.EIO, b'all is lost')),
     'wait': lambda w: sandboxed(w, 'main', 'poll,futex,nanosleep', 'rest', '3000'),
 }
 LIMITS = {'rings': 'ring-memory = 1M\n'}
 AS_ROOT = {'text', 'user'}
 
 
-def named(w, word, sentence, pids):
+def check_named(w, word, sentence, pids):
     """Each command names each process with the reason."""
     for answer in (w('list', 's'), w('stop', 's', status=None), w('destroy', 's')):
         if answer.status == 0:
@@ -164,13 +164,13 @@ def one_reason(w, word, sentence):
     found = REASONS[word](w)
     pids = found if isinstance(found, list) else [found]
 
-    def is_noted():
-        noted = {(u['pid'], u['reason']): u for u in w.session('s')['unrecorded']}
-        return all((pid, word) in noted for pid in pids) and noted
-    w.wait(is_noted, '%s of %s to be noted: %s' % (word, pids, w.session('s')['unrecorded']))
-    for (_pid, reason), note in is_noted().items():
+    def listed_reasons():
+        listed = {(u['pid'], u['reason']): u for u in w.session('s')['unrecorded']}
+        return all((pid, word) in listed for pid in pids) and listed
+    w.wait(listed_reasons, '%s of %s to be listed: %s' % (word, pids, w.session('s')['unrecorded']))
+    for (_pid, reason), note in listed_reasons().items():
         check(note['why'].startswith(reasons()[reason]), 'of %s: %s', reason, note)
-    named(w, word, sentence, pids)
+    check_named(w, word, sentence, pids)
 
 
 @limit(120)
@@ -203,17 +203,17 @@ def record_names_unrecorded_application(case):
         answer = w(*record, '--json', '--', 'sh', '-c', command)
         check([u['reason'] for u in answer.json['unrecorded']] == ['descriptors'], 'JSON: %s', answer.json)
         if os.geteuid() == 0 and not SANITIZED:
-            said = w(*record, '--', case.program('sandboxed'), 'main', 'errno', 'mprotect', 'flood', '10')
-            said.prints(reasons()['mprotect'], '11 lost')
-            check('would have' not in said.err, 'an option would help: %s', said.err)
+            answer = w(*record, '--', case.program('sandboxed'), 'main', 'errno', 'mprotect', 'flood', '10')
+            answer.prints(reasons()['mprotect'], '11 lost')
+            check('would have' not in answer.err, 'an option would help: %s', answer.err)
 
 
 def record_reports_that_no_event_matched(case):
     """The state dump alone is no recording of the program."""
     for w, record in with_and_without_daemon(case):
         program = [case.program('procs'), 'fork', '1']
-        said = w(*record, '-f', 'seq == 123456', '--', *program)
-        said.prints('no event of', 'no record matches the filter \'seq == 123456\'')
+        answer = w(*record, '-f', 'seq == 123456', '--', *program)
+        answer.prints('no event of', 'no record matches the filter \'seq == 123456\'')
         w(*record, '-e', 'no:thing', '--', *program).prints('no event of', 'the patterns (-e) match none of its events')
         check('no event of' not in w(*record, '--', *program).err, 'there are events')
 

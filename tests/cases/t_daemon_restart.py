@@ -17,7 +17,7 @@ from harness import SEED, Trace, check, check_sequences, limit, main, rounds, sl
 BOUND_S, SLACK_S = 3, 60
 
 
-class Orders:
+class RandomActions:
     """What a turn of the case below may do."""
 
     def __init__(self, world, random):
@@ -95,26 +95,26 @@ def restarted_daemon_finds_its_applications(case):
     """In any order of start, stop and kill: all programs are seen, and record on in the session that was there from the
     beginning."""
     with World(case, daemon=False) as w:
-        orders = Orders(w, case.random)
+        actions = RandomActions(w, case.random)
         for _ in range(2):
-            orders.start_program()       # before there ever was a daemon, or a page to wait on
+            actions.start_program()       # before there ever was a daemon, or a page to wait on
         w.start_daemon()
-        w.wait_apps([p.pid for p in orders.programs], 'programs that were there first')
+        w.wait_apps([p.pid for p in actions.programs], 'programs that were there first')
         w.begin('all')
         for turn in range(rounds(100)):
-            done = orders.turn()
-            if len(orders.programs) > 8:
-                orders.kill_program()
+            done = actions.turn()
+            if len(actions.programs) > 8:
+                actions.kill_program()
             w.start_daemon()
-            alive = {p.pid for p in orders.programs}
+            alive = {p.pid for p in actions.programs}
             w.wait(lambda: w.apps() == alive,
                    'turn %d (%s): programs %s to be seen, and no others' % (turn, ' '.join(done), sorted(alive)))
             check(
                 w.session('all')['active'], 'turn %d (%s): the session does not record any more', turn, ' '.join(done))
             w('enable-event', '-s', 'all', 'test:*')      # when it returns, all have confirmed
-            for program in orders.programs:
+            for program in actions.programs:
                 program('emit 3')
-        for program in orders.programs:
+        for program in actions.programs:
             program.end()
         w.finish('all', lost=0)
 
@@ -188,7 +188,7 @@ def activated_daemon_takes_over_the_running_one(case):
             listener.close()
 
 
-def directory_that_is_not_utf8_is_recorded_on(case):
+def recording_continues_in_directory_that_is_not_utf8(case):
     """A directory's name need not be UTF-8: the trace goes on in it whoever dies, and what is listed is JSON. Names are
     refused in words."""
     def odd(text):
@@ -227,13 +227,13 @@ def directory_that_is_not_utf8_is_recorded_on(case):
         # a program of such a name, and one whose name is too long for that of a session, cut within a character
         for name in (odd('m\xfcller'), 'x' + 50 * '\xfc'):
             os.symlink(case.program('procs'), case.path(name))
-            figures = w('record', '--json', '-o', case.path('of%d' % len(name)), '--', case.path(name), 'leaf',
+            summary = w('record', '--json', '-o', case.path('of%d' % len(name)), '--', case.path(name), 'leaf',
                         '3').json
-            check(figures['session'] and figures['records'] >= 3, 'figures: %s', figures)
+            check(summary['session'] and summary['records'] >= 3, 'summary: %s', summary)
         program.end()
 
 
-def begin_in(w, name, *left):
+def start_in_unfinished_trace(w, name, *left):
     """A session that records into a trace which somebody has begun to make: `left`, (name, content), lie where it goes.
     Returns that place."""
     w('create', name)
@@ -251,9 +251,9 @@ def next_daemon_completes_an_unfinished_trace(case):
     """A daemon was killed while it made a trace: the next one makes it whole. What has a stream is left as it is."""
     torn = '/* CTF 1.8 */\ntypealias integer { size = 8; al'
     with World(case) as w:
-        begin_in(w, 'empty', ('metadata', ''))
-        begin_in(w, 'torn', ('metadata', torn), ('.metadata.new', 'trace {'))
-        used = begin_in(w, 'used', ('metadata', torn), ('app_0', 'packets'))
+        start_in_unfinished_trace(w, 'empty', ('metadata', ''))
+        start_in_unfinished_trace(w, 'torn', ('metadata', torn), ('.metadata.new', 'trace {'))
+        used = start_in_unfinished_trace(w, 'used', ('metadata', torn), ('app_0', 'packets'))
         program = w.scripted()
         program('emit 3')
         program.end()
@@ -271,5 +271,5 @@ if __name__ == '__main__':
     main([
         restarted_daemon_finds_its_applications, application_start_waits_a_bounded_time,
         concurrent_commands_start_one_daemon, activated_daemon_takes_over_the_running_one,
-        directory_that_is_not_utf8_is_recorded_on, next_daemon_completes_an_unfinished_trace
+        recording_continues_in_directory_that_is_not_utf8, next_daemon_completes_an_unfinished_trace
     ])

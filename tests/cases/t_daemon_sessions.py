@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Several sessions over the same programs, each with its own events, contexts and buffers; rings of processes; sessions
-that are narrowed."""
+that are recorded_processes."""
 import collections
 import contextlib
 import os
@@ -79,15 +79,15 @@ def sessions_have_their_own_events_contexts_and_modes(case):
         two.end()
 
 
-def overwritten_records_are_counted_alike(case):
+def overwritten_records_count_as_lost_in_each_report(case):
     """What is overwritten is lost, whoever counts it: `record` through a daemon, `record` in one process, a session
     (docs/loss.md)."""
     flight = ['--overwrite', '--subbuf-size', '4k', '--num-subbuf', '4']
 
-    def check_sum(counts, who):
+    def check_sum(counts, source):
         causes = sum(counts[k]
                      for k in ('lost_full', 'lost_memory', 'lost_size', 'lost_retry', 'overwritten', 'unwritten'))
-        check(counts['overwritten'] > 0 and counts['lost'] == causes, '%s: %s', who, counts)
+        check(counts['overwritten'] > 0 and counts['lost'] == causes, '%s: %s', source, counts)
 
     with World(case) as w:
         for how in ([], ['--private']):
@@ -113,7 +113,7 @@ def overwritten_records_are_counted_alike(case):
 
 
 def matching_events_exclude_exclusions(case):
-    """How many events there are so far for a rule is told without those that it leaves out."""
+    """How many events there are so far for a rule is matching without those that it leaves out."""
     with World(case) as w:
         program = w.scripted()
         w('create', 'one')
@@ -125,15 +125,15 @@ def matching_events_exclude_exclusions(case):
             return int(found[1])
         everything = so_far('test:*')
         check(everything >= 2, 'there are %d events', everything)
-        told = [
+        matching = [
             everything,
             so_far('test:*', '-x', 'test:text'),
             so_far('test:*', '-x', 'test:*'),
             so_far('test:*', '--loglevel', 'emerg')
         ]
-        check(told == [everything, everything - 1, 0, 0], 'told: %s', told)
+        check(matching == [everything, everything - 1, 0, 0], 'matching: %s', matching)
         listed = [rule['matched'] for rule in w.session('one')['channels'][0]['rules']]
-        check(listed == told, 'listed: %s', listed)
+        check(listed == matching, 'listed: %s', listed)
         program.end()
 
 
@@ -173,7 +173,7 @@ def buffers_pid_makes_a_trace_per_process(case):
               'no trace is called after scripted-%d: %s', program.pid, places)
 
 
-def narrowed(w, name, options, program, others):
+def recorded_processes(w, name, options, program, others):
     """What of a program, its fork, its exec (each in turn) and another program a session of these options records: 4
     booleans."""
     w('create', name)
@@ -201,9 +201,9 @@ def session_of_one_pid_records_that_process(case):
     """--pid N; with --follow also what it forks and executes."""
     with World(case) as w:
         program, other = w.scripted(), w.scripted()
-        got = narrowed(w, 'pid', ['--pid', program.pid], program, [other])
+        got = recorded_processes(w, 'pid', ['--pid', program.pid], program, [other])
         check(got == (True, False, False, False), '--pid records (itself, its fork, its exec, another): %s', got)
-        got = narrowed(w, 'follow', ['--pid', program.pid, '--follow'], program, [other])
+        got = recorded_processes(w, 'follow', ['--pid', program.pid, '--follow'], program, [other])
         check(got == (True, True, True, False), '--pid --follow records (itself, its fork, its exec, another): %s', got)
         w('create', 'gone')
         w('enable-event', '-s', 'gone', 'test:seq', '--pid', '999999999', status=1).prints('process|pid')
@@ -232,11 +232,11 @@ def session_of_one_executable_records_its_processes(case):
     with World(case) as w:
         program, other = w.scripted(), w.run([case.program('procs'), 'forever'])
         w.wait(lambda: case.ledger.flag(0), 'the other program to begin')
-        got = narrowed(w, 'exec', ['--exec', 'scripted'], program, [])
+        got = recorded_processes(w, 'exec', ['--exec', 'scripted'], program, [])
         check(got == (True, True, False, False), '--exec records (itself, its fork, its exec): %s', got)
-        got = narrowed(w, 'path', ['--exec', case.program('scripted')], program, [])
+        got = recorded_processes(w, 'path', ['--exec', case.program('scripted')], program, [])
         check(got == (True, True, False, False), '--exec with a path records (itself, its fork, its exec): %s', got)
-        got = narrowed(w, 'follow', ['--exec', 'scripted', '--follow'], program, [])
+        got = recorded_processes(w, 'follow', ['--exec', 'scripted', '--follow'], program, [])
         check(got == (True, True, True, False), '--exec --follow records (itself, its fork, its exec): %s', got)
         program.end()
         other.kill()
@@ -404,7 +404,7 @@ def stop_over_a_hanging_consumer_daemon_blocks_nothing_else(case):
 
 
 def applications_start_over_a_hanging_consumer_daemon(case):
-    """Each of them needs rings that the consumer is told of: it is, when it can hear; their first records are all
+    """Each of them needs rings that the consumer is matching of: it is, when it can hear; their first records are all
     there."""
     with World(case) as w:
         w.begin('each', 'test:*', channel=['--buffers-pid'])
@@ -526,7 +526,7 @@ def ctf_2_session_survives_save_restart_and_new_layouts(case):
 
 if __name__ == '__main__':
     main([
-        sessions_have_their_own_events_contexts_and_modes, overwritten_records_are_counted_alike,
+        sessions_have_their_own_events_contexts_and_modes, overwritten_records_count_as_lost_in_each_report,
         matching_events_exclude_exclusions, restarted_session_appends_to_its_trace,
         buffers_pid_makes_a_trace_per_process, session_of_one_pid_records_that_process,
         session_of_one_executable_records_its_processes, follow_survives_ended_ancestors_and_a_restart,

@@ -23,18 +23,18 @@ from users import created_user, join_group, log_in, open_to_all  # noqa: E402
 
 
 @contextlib.contextmanager
-def roots_world(case, **more):
+def world_of_root(case, **more):
     with open_to_all(case), World(case, **more) as w:
         os.chmod(w.place, 0o755)
         yield w
 
 
-def command(w, who, *argv, groups=(), status=0):
+def command(w, user, *argv, groups=(), status=0):
     """A command to root's daemon, given by somebody."""
-    home = w.case.path('alice' if who == ALICE else 'bob')
+    home = w.case.path('alice' if user == ALICE else 'bob')
     argv = [WAYMARK, '-n', *map(str, argv)]
     done = finished(argv, env=dict(w.env, HOME=home, WAYMARK_HOME=home), capture_output=True, text=True,
-                    stdin=subprocess.DEVNULL, user=who.pw_uid, group=who.pw_gid, extra_groups=list(groups))
+                    stdin=subprocess.DEVNULL, user=user.pw_uid, group=user.pw_gid, extra_groups=list(groups))
     answer = Answer(argv, done.returncode, done.stdout, done.stderr)
     return answer if status is None else answer.ok(status)
 
@@ -55,9 +55,9 @@ def names(answer):
 
 def daemon_of_root_records_all_users(case):
     """In rings that are each user's own; the files are root's."""
-    with roots_world(case) as w:
+    with world_of_root(case) as w:
         w.begin('all')
-        programs = [w.scripted(user=who) for who in (ALICE, BOB, None)]
+        programs = [w.scripted(user=user) for user in (ALICE, BOB, None)]
         for program in programs:
             program('emit 10')
         for program in programs:
@@ -70,8 +70,8 @@ def daemon_of_root_records_all_users(case):
 
 
 def unprivileged_user_is_rejected(case):
-    """A user who is not in the group cannot even connect; a user's daemon is that user's."""
-    with roots_world(case) as w:
+    """A user user is not in the group cannot even connect; a user's daemon is that user's."""
+    with world_of_root(case) as w:
         w.begin('roots')
         for verb in (['list'], ['create', 'x'], ['stop', 'roots'], ['destroy', '--all'], ['list', '-u']):
             command(w, ALICE, *verb, status=1).prints('permission|may not|refuse|tracing')
@@ -87,7 +87,7 @@ def unprivileged_user_is_rejected(case):
 def group_members_control_their_own_sessions(case):
     """Their own sessions over all programs, written with their own rights; not root's, nor each other's."""
     group = tracing_group()
-    with roots_world(case) as w:
+    with world_of_root(case) as w:
         w.begin('roots')
         program = w.scripted(user=BOB)
         member = {'groups': [group]}
@@ -126,7 +126,7 @@ def group_members_control_their_own_sessions(case):
 def forced_load_replaces_only_own_sessions(case):
     """`load --force` replaces one of whoever asks, root's too; another user's is called alike and stays as it is."""
     member = {'groups': [tracing_group()]}
-    with roots_world(case) as w:
+    with world_of_root(case) as w:
         program = w.scripted(user=BOB)
         for verb in (['create', 'same'], ['enable-event', '-s', 'same', 'test:*'], ['start', 'same']):
             command(w, ALICE, *verb, **member)
@@ -138,8 +138,8 @@ def forced_load_replaces_only_own_sessions(case):
         w('destroy', 'same')
         for turn in range(2):
             w('load', 'same', '--force')
-            roots, hers = w.session('same'), command(w, ALICE, 'list', 'same', '--json', **member).json['sessions'][0]
-            check(hers['uid'] == ALICE.pw_uid and hers['active'], 'after %d times hers is: %s', turn + 1, hers)
+            roots, alices = w.session('same'), command(w, ALICE, 'list', 'same', '--json', **member).json['sessions'][0]
+            check(alices['uid'] == ALICE.pw_uid and alices['active'], 'after %d times alices is: %s', turn + 1, alices)
             check(roots['uid'] == 0 and [r['pattern'] for r in roots['channels'][0]['rules']] == ['roots:*'],
                   'root\'s is: %s', roots)
             w('enable-event', '-s', 'same', 'more:*')        # which is gone when it is replaced
@@ -155,23 +155,24 @@ def forced_load_replaces_only_own_sessions(case):
         program.end()
         is_now = command(w, ALICE, 'stop', 'same', '--json', **member).json['sessions'][0]
         command(w, ALICE, 'destroy', 'same', **member)
-        check(is_now['counts']['records'] >= 15, 'hers has recorded: %s', is_now['counts'])
+        check(is_now['counts']['records'] >= 15, 'alices has recorded: %s', is_now['counts'])
 
 
-def shared_output_directory_is_refused(case):
+def shared_output_directory_is_rejected(case):
     """Refused; which session is to have it is told to whoever may see that one."""
     member = {'groups': [tracing_group()]}
-    with roots_world(case) as w:
+    with world_of_root(case) as w:
         shared = case.path('shared')
         os.mkdir(shared)
         os.chmod(shared, 0o1777)
         place = os.path.join(shared, 'trace')
-        command(w, ALICE, 'create', 'hers', '-o', place, **member)
-        command(w, ALICE, 'create', 'second', '-o', shared + '//./trace/', status=1, **member).prints("session 'hers'")
-        w('create', 'roots', '-o', place, status=1).prints("session 'hers' of user %d" % ALICE.pw_uid)
+        command(w, ALICE, 'create', 'alices', '-o', place, **member)
+        command(w, ALICE, 'create', 'second', '-o', shared + '//./trace/', status=1,
+                **member).prints("session 'alices'")
+        w('create', 'roots', '-o', place, status=1).prints("session 'alices' of user %d" % ALICE.pw_uid)
         said = command(w, BOB, 'create', 'his', '-o', place, status=1, **member).prints("a session of another user")
-        check("session 'hers'" not in said.err, 'he is told: %s', said.err)
-        command(w, ALICE, 'destroy', 'hers', **member)
+        check("session 'alices'" not in said.err, 'he is told: %s', said.err)
+        command(w, ALICE, 'destroy', 'alices', **member)
         command(w, BOB, 'create', 'his', '-o', place, **member)
         w('create', 'one', '-o', case.path('one'))
         w('save', 'one')
@@ -182,14 +183,14 @@ def shared_output_directory_is_refused(case):
 
 def daemon_of_a_user_serves_that_user_only(case):
     """Another user's program does not reach it, and root's does not talk to it; root may command it."""
-    with open_to_all(case), World(case, 'hers', user=ALICE) as w:
-        check(os.stat('/proc/%d' % w.sessiond()).st_uid == ALICE.pw_uid, 'the daemon is not hers')
-        w.begin('hers')
+    with open_to_all(case), World(case, 'alices', user=ALICE) as w:
+        check(os.stat('/proc/%d' % w.sessiond()).st_uid == ALICE.pw_uid, 'the daemon is not alices')
+        w.begin('alices')
         own, bobs, roots = w.scripted(), w.scripted(user=BOB), w.scripted(user=hostile.Who(0, 0))
         w.wait_apps([own.pid])
         for program in (own, bobs, roots):
             program('emit 10')
-        check(w.apps() == {own.pid}, 'her daemon knows %s, hers is %d', w.apps(), own.pid)
+        check(w.apps() == {own.pid}, 'her daemon knows %s, alices is %d', w.apps(), own.pid)
         for name in os.listdir(w.rundir):
             said = as_user(BOB, refused, os.listdir, w.rundir), as_user(BOB, refused, open,
                                                                         os.path.join(w.rundir, name))
@@ -197,12 +198,12 @@ def daemon_of_a_user_serves_that_user_only(case):
         check(as_user(BOB, refused, hostile.connect, os.path.join(w.rundir, 'app.sock')) == 'True', 'he can connect')
         for program in (own, bobs, roots):
             program.end()
-        is_now, trace = w.end('hers', lost=0)
+        is_now, trace = w.end('alices', lost=0)
         check(list(map(len, numbers_of(trace).values())) == [10], 'her trace has %s', numbers_of(trace))
         check_modes(is_now['path'], ALICE.pw_uid)
 
 
-def runtime_directory_of_another_user_is_refused(case):
+def runtime_directory_of_another_user_is_rejected(case):
     """The default place of a user without /run/user is in /tmp: one that another made first, or a link, is not used,
     and that is said."""
     place = '/tmp/waymark-%d' % ALICE.pw_uid
@@ -218,7 +219,7 @@ def runtime_directory_of_another_user_is_refused(case):
                      lambda: os.symlink(case.path('trap'), place)):
             make()
             try:
-                # Root's daemon may run on this machine: it does not let her in, and hers is asked for next.
+                # Root's daemon may run on this machine: it does not let her in, and alices is asked for next.
                 done = finished([WAYMARK, 'create', 'x'], env=env, capture_output=True, text=True, user=ALICE.pw_uid,
                                 group=ALICE.pw_gid, extra_groups=[])
                 check(done.returncode == 1 and place in done.stderr, 'status %d: %s', done.returncode, done.stderr)
@@ -241,7 +242,7 @@ def notify_fifo_of_another_user_is_ignored(case):
                     return True
         return False
 
-    with roots_world(case) as w:
+    with world_of_root(case) as w:
         fifo = os.path.join(w.rundir, 'notify')
         st = os.stat(fifo)
         check(st.st_uid == 0 and st.st_mode == stat.S_IFIFO | 0o644, 'root\'s FIFO has mode %o', st.st_mode)
@@ -273,7 +274,7 @@ def links_in_output_paths_are_not_followed(case):
     """Traces are written with the owner's rights, and no link is followed to where these do not reach, nor at the last
     name."""
     group = tracing_group()
-    with roots_world(case) as w:
+    with world_of_root(case) as w:
         secret = case.path('secret')
         os.mkdir(secret, 0o700)
         home, member = case.path('alice'), {'groups': [group]}
@@ -353,7 +354,7 @@ def all_attacks(case, path):
 def hostile_registrations_disturb_no_recording(case):
     """On the programs' socket, by another user; a program records all along, commands are answered, nothing stays
     behind."""
-    with roots_world(case) as w:
+    with world_of_root(case) as w:
         w.begin('calm')
         program = w.scripted(user=ALICE)
         program('threads 1')
@@ -396,8 +397,8 @@ def account_outside_the_group_has_no_access(case):
                 done = log_in(w, mallory, *argv)
                 return Answer(argv, done.returncode, done.stdout, done.stderr).ok(status)
 
-            who = log_in(w, mallory, 'id', '-u').stdout.strip()
-            check(who == str(mallory.pw_uid) and who not in ('', '0'), 'he is user %s, not %d', who, mallory.pw_uid)
+            user = log_in(w, mallory, 'id', '-u').stdout.strip()
+            check(user == str(mallory.pw_uid) and user not in ('', '0'), 'he is user %s, not %d', user, mallory.pw_uid)
             for verb in (['list'], ['create', 'his'], ['stop', 'roots'], ['destroy', '--all'], ['list', '-u']):
                 say(*verb, status=1).prints('permission|may not|refuse|tracing')
             trace = w.session('roots')['path']
@@ -438,7 +439,7 @@ def account_outside_the_group_has_no_access(case):
 def connections_of_one_user_are_limited(case):
     """Another user's connections beyond its quota are refused with the name of the limit; root's application registers
     after them."""
-    with roots_world(case, limits='programs = 64\nuser-programs = 2\n') as w:
+    with world_of_root(case, limits='programs = 64\nuser-programs = 2\n') as w:
         w.begin('all')
         with hostile.acting_as(BOB):
             held = [hostile.connect(os.path.join(w.rundir, 'app.sock')) for _ in range(8)]
@@ -463,7 +464,7 @@ def connections_of_one_user_are_limited(case):
 def hostile_commands_disturb_no_recording(case):
     """The same on the socket of commands, by a member of the group."""
     group = tracing_group()
-    with roots_world(case) as w:
+    with world_of_root(case) as w:
         w.begin('calm')
         pid, files = w.sessiond(), open_files(w.sessiond())
         path = os.path.join(w.rundir, 'ctl.sock')
@@ -489,7 +490,7 @@ def thousands_of_connections_disturb_no_recording(case):
     """Another user's, all there at a time: a program registers and records, and commands are answered."""
     count = 10000 if PERCENT >= 100 else 1000
     # Each takes two descriptors: more than there are.
-    with roots_world(case, files=count * 2) as w:
+    with world_of_root(case, files=count * 2) as w:
         w.begin('calm')
         first = w.scripted(user=ALICE)       # her rings are there
         first('emit 10')
@@ -540,8 +541,8 @@ def thousands_of_connections_disturb_no_recording(case):
 if __name__ == '__main__':
     main([
         daemon_of_root_records_all_users, unprivileged_user_is_rejected, group_members_control_their_own_sessions,
-        forced_load_replaces_only_own_sessions, shared_output_directory_is_refused,
-        daemon_of_a_user_serves_that_user_only, runtime_directory_of_another_user_is_refused,
+        forced_load_replaces_only_own_sessions, shared_output_directory_is_rejected,
+        daemon_of_a_user_serves_that_user_only, runtime_directory_of_another_user_is_rejected,
         notify_fifo_of_another_user_is_ignored, links_in_output_paths_are_not_followed,
         hostile_registrations_disturb_no_recording, account_outside_the_group_has_no_access,
         connections_of_one_user_are_limited, hostile_commands_disturb_no_recording,
