@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Sessions through the daemon, by the command line, as they are typed."""
+"""Sessions of the session daemon, controlled by the commands that a user types."""
 import contextlib
 import json
 import os
@@ -21,7 +21,7 @@ BUILD = os.environ.get('WMK_BUILD', 'build')
 
 @contextlib.contextmanager
 def own_daemon(case, *args, **more):
-    """A daemon of the case's own, which is gone afterwards."""
+    """A daemon for one case, which is removed afterwards."""
     one = Control(case, *args, **more)
     try:
         yield one
@@ -30,11 +30,11 @@ def own_daemon(case, *args, **more):
 
 
 def readme_command_lines():
-    """The lines that the README says to type, of its section on sessions."""
+    """The command lines in the README's section on sessions."""
     section = re.search(r'^## A session\n(.*?)^## ', slurp(os.path.join(TOP, 'README.md')), re.M | re.S)
     check(section, 'the README has no section "A session"')
     lines = re.findall(r'^\$ (.*)$', section.group(1), re.M)
-    check(len(lines) >= 8, 'the README says to type only: %s', lines)
+    check(len(lines) >= 8, 'the README has only these command lines: %s', lines)
     return [re.sub(r'\s+#.*', '', line) for line in lines]
 
 
@@ -45,7 +45,7 @@ def programs_of_the_readme(directory):
 
 
 def run_command_lines(control, directory):
-    """Type it all; look at each answer and at the trace."""
+    """Run all command lines; check their output. Returns the path of the trace."""
     programs_of_the_readme(directory)
     answers = {}
     for line in readme_command_lines():
@@ -53,30 +53,33 @@ def run_command_lines(control, directory):
         answers[words[1] if words[0] == 'waymark' else words[0]] = control.shell(line, directory)
         if words[:2] == ['waymark', 'stop']:
             path = control('list', '--json').json['sessions'][0]['path']
-    check(' 0 lost' in answers['stop'].out + answers['stop'].err, 'stop does not tell the loss: %s',
+    check(' 0 lost' in answers['stop'].out + answers['stop'].err, 'stop does not report losses: %s',
           answers['stop'].err + answers['stop'].out)
-    check(' 0 lost' in answers['destroy'].out + answers['destroy'].err, 'destroy does not tell the loss')
+    check(' 0 lost' in answers['destroy'].out + answers['destroy'].err, 'destroy does not report losses')
     for name in ('shop:order', 'workers:task', 'plugin:report'):
-        check(name in answers['view'].out, '`waymark view` shows no %s: %s', name, answers['view'].out[-1000:])
+        check(name in answers['view'].out, '`waymark view` shows no record of %s: %s', name,
+              answers['view'].out[-1000:])
     check(control('list', '--json').json['sessions'] == [], 'a session is left')
     return path
 
 
 def check_readme_trace(path):
-    """The records of the process that forked, of its three children, and of the one that loads a library."""
+    """Check the records of the process that forks, of its three children, and of the process that loads a library."""
     trace = Trace(path)
     parents = {r.scopes['vpid'] for name in ('started', 'ended') for r in trace.records('workers:' + name)}
     started = {r.fields['pid'] for r in trace.records('workers:started')}
     tasks = [(r.scopes['vpid'], r.fields['task']) for r in trace.records('workers:task')]
-    check(len(parents) == 1 and len(started) == 3 and not parents & started, 'it forked: %s %s', parents, started)
     check(
-        sorted(tasks) == sorted((pid, task) for pid in started for task in range(4)), 'its children have done %s',
+        len(parents) == 1 and len(started) == 3 and not parents & started, 'wrong parents or children: %s %s', parents,
+        started)
+    check(
+        sorted(tasks) == sorted((pid, task) for pid in started for task in range(4)), 'wrong tasks of the children: %s',
         tasks)
-    check(len(list(trace.records('workers:ended'))) == 3, 'it waited for other than three')
+    check(len(list(trace.records('workers:ended'))) == 3, 'not three records of ended children')
     check(
         len(list(trace.records('plugin:loaded'))) == 1 and len(list(trace.records('plugin:unloaded'))) == 1,
-        'what loads the library is missing')
-    check(len(list(trace.records('plugin:report'))) >= 4, 'the library that was loaded is missing')
+        'not one record that the library was loaded and unloaded')
+    check(len(list(trace.records('plugin:report'))) >= 4, 'records of the loaded library are missing')
     for top, directories, files in os.walk(path):
         for name in directories:
             check(os.stat(os.path.join(top, name)).st_mode & 0o77 == 0, '%s/%s is open to others', top, name)
@@ -85,7 +88,7 @@ def check_readme_trace(path):
 
 
 def readme_commands_work(case):
-    """What the README says to type, typed by whoever runs the tests."""
+    """The command lines of the README, run by the user of the tests."""
     need('babeltrace2')
     directory = case.path('here')
     os.mkdir(directory)
@@ -96,7 +99,7 @@ def readme_commands_work(case):
 
 @contextlib.contextmanager
 def temporary_user():
-    """A user control exists for as long as the test."""
+    """A user account that is removed after the case."""
     name = 'wmktest%d' % os.getpid()
     finished(['useradd', '-M', '-s', '/bin/sh', name], check=True, capture_output=True)
     try:
@@ -128,7 +131,7 @@ def readme_commands_work_as_a_user(case):
 
 
 def event_rules_select_events(case):
-    """Globs, exclusions, levels, several patterns; what is listed is what was asked for."""
+    """Wildcards, exclusions, log levels and several patterns. `list` shows the rules as they were given."""
     with own_daemon(case) as control:
         control('create', 'one')
         control('enable-channel', 'small', '--subbuf-size', '64k', '--num-subbuf', '4')
@@ -136,10 +139,10 @@ def event_rules_select_events(case):
         control('enable-event', '-a', '--loglevel', 'WARNING..CRIT', '-c', 'small')
         control('add-context', '-t', 'vpid,vtid', '-c', 'small')
         channel = control('list', 'one', '--json').json['sessions'][0]['channels'][0]
-        check(channel['name'] == 'small' and channel['subbuf_size'] == 65536, 'the channel is %s', channel)
+        check(channel['name'] == 'small' and channel['subbuf_size'] == 65536, 'wrong channel: %s', channel)
         check({r['pattern'] for r in channel['rules']} >= {'test:*', 'plugin:*', 'shop:order_paid', '*'},
-              'the rules are %s', channel)
-        check(channel['contexts'] == ['vpid', 'vtid'], 'the contexts are %s', channel['contexts'])
+              'wrong rules: %s', channel)
+        check(channel['contexts'] == ['vpid', 'vtid'], 'wrong contexts: %s', channel['contexts'])
         control('disable-event', 'plugin:*', '-c', 'small')
         rules = {
             r['pattern']: r['enabled']
@@ -152,13 +155,13 @@ def event_rules_select_events(case):
         control('stop')
         path = control('list', 'one', '--json').json['sessions'][0]['path']
         trace = Trace(path)
-        check(sum(1 for _ in trace.records('test:seq')) == 10, 'test:seq was enabled')
-        check(not list(trace.records('test:text')), 'test:text was excluded')
+        check(sum(1 for _ in trace.records('test:seq')) == 10, 'not 10 records of the enabled event test:seq')
+        check(not list(trace.records('test:text')), 'the excluded event test:text is recorded')
         control('destroy').prints('0 lost')
 
 
 def loaded_session_equals_saved_session(case):
-    """A session that was saved and is loaded again is the same."""
+    """`load` restores the channels and trackers that `save` wrote."""
     with own_daemon(case) as control:
         control('create', 'kept')
         control('enable-channel', 'a', '--overwrite', '--num-subbuf', '4', '--subbuf-size', '8k')
@@ -196,7 +199,7 @@ def mistakes_are_reported_with_hints(case):
 
 
 def list_to_full_output_reports_an_error(case):
-    """A list that cannot be printed, whether much of it or little: answers once, with the reason."""
+    """The output of `list` cannot be written, whether it is short or long. One error reports the cause."""
     with own_daemon(case) as control, open('/dev/full', 'w') as full:
         control('create', 'many')
         for patterns in ([], ['long_provider_%03d:a_long_name' % i for i in range(600)]):
@@ -204,23 +207,26 @@ def list_to_full_output_reports_an_error(case):
                 control('enable-event', *patterns)
             listed = control('list', '--json').out
             check(len(listed) > 70000 if patterns else len(listed) < 4000, 'the list has %d bytes', len(listed))
-            check(len(json.loads(listed)['sessions']) == 1, 'it is %s', listed[:300])
+            check(len(json.loads(listed)['sessions']) == 1, 'wrong number of sessions: %s', listed[:300])
             done = finished([WAYMARK, 'list', '--json'], stdout=full, stderr=subprocess.PIPE, text=True,
                             env=control.env)
             check(done.returncode == 1 and done.stderr.count('\n') == 1, 'status %d: %s', done.returncode, done.stderr)
-            check('cannot write to standard output: No space left on device' in done.stderr, 'it says: %s', done.stderr)
+            check('cannot write to standard output: No space left on device' in done.stderr, 'wrong error: %s',
+                  done.stderr)
 
 
 def option_n_starts_no_daemon(case):
-    """-n starts none, and says so."""
+    """With -n a command fails instead of starting a daemon."""
     with own_daemon(case) as control:
         control('-n', 'list', status=1).prints('daemon')
         check(not control.daemons(), 'a daemon was started: %s', control.daemons())
-        check(control('-n', 'list', '--names', 'contexts').out.split()[0] == 'vpid', 'names of contexts need no daemon')
+        check(
+            control('-n', 'list', '--names', 'contexts').out.split()[0] == 'vpid',
+            'names of contexts are not listed without a daemon')
 
 
 def lost_records_are_shown_at_stop_and_destroy(case):
-    """At stop and destroy, with the option that would have avoided it."""
+    """`stop` and `destroy` report losses together with the option that avoids them."""
     with own_daemon(case) as control:
         control('create', 'lossy')
         control('enable-channel', 'tiny', '--subbuf-size', '4k', '--num-subbuf', '2')
@@ -239,13 +245,13 @@ def lost_records_are_shown_at_stop_and_destroy(case):
         path = control('list', 'brief', '--json').json['sessions'][0]['path']
         texts = [r.fields['text'] for r in Trace(path).records('test:text')]
         check(
-            len(texts) == 300 and max(map(len, texts)) <= 16, 'the longest of %d is of %d characters', len(texts),
+            len(texts) == 300 and max(map(len, texts)) <= 16, '%d texts, of at most %d characters', len(texts),
             max(map(len, texts)))
         control('destroy')
 
 
 def record_adds_contexts_unless_others_are_named(case):
-    """In one process and through the daemon."""
+    """With --private and through the daemon."""
     with own_daemon(case) as control:
         control('create')
         for number, (options, wanted) in enumerate((
@@ -261,8 +267,10 @@ def record_adds_contexts_unless_others_are_named(case):
 
 
 def record_uses_the_running_session_daemon(case):
-    """`waymark record` where a daemon runs: in a session of its own, beside others; programs without its environment
-    are recorded too."""
+    """
+    `waymark record` uses a running daemon: it creates its own session beside others, and also records processes that
+    lack its environment.
+    """
     with own_daemon(case) as control:
         control('create', 'all')
         control('enable-event', 'test:*')
@@ -273,26 +281,29 @@ def record_uses_the_running_session_daemon(case):
             '%s leaf 5; %s fork 3; env -u WAYMARK_RUNDIR true; exit 7' % (case.program('procs'), case.program('procs')),
             status=7)
         figures = done.json
-        check(figures['path'] == place and figures['exit_status'] == 7 and figures['lost'] == 0, 'figures: %s', figures)
+        check(figures['path'] == place and figures['exit_status'] == 7 and figures['lost'] == 0, 'wrong summary: %s',
+              figures)
         check([p['pattern'] for p in figures['patterns']] == ['test:*'] and figures['patterns'][0]['matched'],
-              'patterns: %s', figures)
-        check([s['name'] for s in control('list', '--json').json['sessions']] == ['all'], 'its session is still there')
+              'wrong patterns: %s', figures)
+        check([s['name'] for s in control('list', '--json').json['sessions']] == ['all'],
+              'the session of the recording is left')
         recorded = check_sequences(Trace(place), case.ledger)
-        check(all('vpid = ' in line for line in Trace(place).lines if ' test:seq: ' in line), 'the context is missing')
-        # Beside it: another program, which only the session that was there records.
+        check(all('vpid = ' in line for line in Trace(place).lines if ' test:seq: ' in line),
+              'a record lacks the context vpid')
+        # Only the session that existed before records another application.
         control.shell('%s leaf 4' % case.program('procs'), control.home)
         path = control('stop', '--json').json['sessions'][0]['path']
         both = check_sequences(Trace(path), case.ledger)
         check(
-            set(both) > set(recorded) and all(both[w] == recorded[w] for w in recorded), 'the sessions differ: %s, %s',
-            recorded, both)
-        # Whose parent has ended.
+            set(both) > set(recorded) and all(both[w] == recorded[w] for w in recorded),
+            'wrong records of the two sessions: %s, %s', recorded, both)
+        # The parent of the application has ended.
         orphan = '( (%s leaf 6; touch ended) & ); while ! [ -e ended ]; do sleep 0.01; done' % case.program('procs')
         done = control.shell('%s record --json -o %s -- sh -c "%s"' % (WAYMARK, case.path('orphan'), orphan),
                              control.home)
         found = sum(1 for _ in Trace(case.path('orphan')).records('test:seq'))
         check(found == 7, '%d records of the orphan are in the trace', found)
-        # In one second, of one name: each has a place of its own.
+        # Recordings that start in the same second have different directories.
         both = [
             subprocess.Popen([WAYMARK, 'record', '--json', '--',
                               case.program('procs'), 'leaf', '1'], env=dict(control.env,
@@ -300,22 +311,24 @@ def record_uses_the_running_session_daemon(case):
                              stdout=subprocess.PIPE, text=True, start_new_session=True) for _ in range(4)
         ]
         places = [json.loads(communicated(child)[0])['path'] for child in both]
-        check(len(set(places)) == 4 and all(os.path.dirname(p) == control.home for p in places), 'places: %s', places)
-        # What cannot be run leaves nothing.
+        check(
+            len(set(places)) == 4 and all(os.path.dirname(p) == control.home for p in places), 'wrong directories: %s',
+            places)
+        # A program that cannot be executed leaves no trace.
         with open(case.path('script'), 'w') as f:
             f.write('#!/nowhere\n')
         os.chmod(case.path('script'), 0o755)
         control('record', '-o', case.path('nothing'), '--', case.path('script'), status=1).prints('cannot run')
-        check(not os.path.exists(case.path('nothing')), 'a trace of nothing is left')
+        check(not os.path.exists(case.path('nothing')), 'an empty trace is left')
         check([s['name'] for s in control('list', '--json').json['sessions']] == ['all'], 'a session is left')
         control('record', '-o', case.path('none'), '--', 'true').prints('libwaymark|-lwaymark')
         control('record', '-o', place, '--', 'true', status=1).prints('not empty', '--private')
         check(not control('record', '--private', '--json', '--', case.program('procs'), 'leaf', '2').json['session'],
-              'it was not private')
+              '--private used the daemon')
 
 
 def next_daemon_completes_an_interrupted_record(case):
-    """The next one ends what the last one began: every record is there."""
+    """The next session daemon completes the recording of a killed one. No record is missing."""
     with own_daemon(case) as control:
         control('list')
         recorder = subprocess.Popen(
@@ -331,13 +344,13 @@ def next_daemon_completes_an_interrupted_record(case):
         wait_for(lambda: case.ledger.begun() > begun + 100, 'the program to record on')
         case.ledger.set_flag(1, 1)
         out, _ = communicated(recorder)
-        check(recorder.returncode == 0, 'it ended with status %d', recorder.returncode)
+        check(recorder.returncode == 0, '`record` ended with status %d', recorder.returncode)
         check_sequences(Trace(case.path('trace')), case.ledger, json.loads(out)['lost'])
 
 
 @limit(60)
 def unresponsive_application_is_reported(case):
-    """A program that does not answer is named, and delays nobody for long."""
+    """An application that does not answer is named, and delays the command only for a bounded time."""
     with own_daemon(case) as control:
         control('create', 'one')
         control('enable-event', 'other:*')

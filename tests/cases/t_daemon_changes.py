@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Sessions that change while they record, are cleared, written down and read again."""
+"""Sessions that are changed while they record, cleared, saved and loaded."""
 import collections
 import contextlib
 import mmap
@@ -34,18 +34,18 @@ def channels_and_events_are_added_to_an_active_session(case):
         program('text 10')
         program.end()
         _, trace, _ = w.finish('grows', lost=0)
-        check(sum(1 for _ in trace.records('scripted:late')) == 11, 'scripted:late was enabled while it recorded')
+        check(sum(1 for _ in trace.records('scripted:late')) == 11, 'not 11 records of scripted:late')
         for r in trace.records('test:text'):
-            check(r.scopes['vpid'] == program.pid, 'the new channel carries vpid %s', r.scopes)
+            check(r.scopes['vpid'] == program.pid, 'wrong contexts in the new channel: %s', r.scopes)
 
 
-CONTEXTS = ['vpid', 'vtid', 'procname', 'pthread_id', 'ip']      # (packets have a cpu_id of their own)
+CONTEXTS = ['vpid', 'vtid', 'procname', 'pthread_id', 'ip']      # packets have the cpu_id already
 
 
 def added_context_is_in_every_later_record(case):
     """
-    Threads and programs record all the time while a channel is given one context after the other: no record is missing,
-    none is there twice (finish()), and each that was made after a command had returned carries what the command added.
+    Threads and applications record while contexts are added to a channel one by one. No record is missing or repeated
+    (finish()). Each record that starts after an add-context has returned has that context.
     """
     contexts = CONTEXTS if PERCENT >= 100 else case.random.sample(CONTEXTS, 3)
     with World(case) as w:
@@ -68,11 +68,11 @@ def added_context_is_in_every_later_record(case):
             w.wait_end(command)
             check(re.fullmatch(r'waymark: warning: channel channel0 has recorded already: [^\n]*channel0~\d[^\n]*\n',
                                said),
-                  'it said: %s', said)
+                  'add-context printed: %s', said)
             had.append(list(made))
             emit(0)
             emit(1)
-        w('add-context', '-s', 'grows', '-t', contexts[0])               # is there already
+        w('add-context', '-s', 'grows', '-t', contexts[0])               # the channel has it already
         os.kill(w.sessiond(), signal.SIGKILL)
         w('list')
         w.wait_apps([p.pid for p in programs])
@@ -80,27 +80,29 @@ def added_context_is_in_every_later_record(case):
         late = w.scripted()
         late('emit 10')
         late.end()
-        programs[0].kill()               # with threads that record: exit() would take their events from under them
+        programs[0].kill()               # its threads record: a normal exit() would remove their events while they run
         programs[1].end()
         is_now, trace, numbers = w.finish('grows', killed=True, lost=0)
-        check(is_now['channels'][0]['contexts'] == contexts, 'contexts: %s', is_now['channels'][0]['contexts'])
+        check(is_now['channels'][0]['contexts'] == contexts, 'wrong contexts: %s', is_now['channels'][0]['contexts'])
         check(
-            sum(len(n) for n in numbers.values()) >= sum(made), '%d records of %d',
+            sum(len(n) for n in numbers.values()) >= sum(made), '%d records, fewer than %d',
             sum(len(n) for n in numbers.values()), sum(made))
         writers = sorted(w for w, n in numbers_of(trace).items() if len(n) in (made[0], made[1]))
-        check(len(writers) == 2, 'writers: %s', {w: len(n) for w, n in numbers_of(trace).items()})
+        check(len(writers) == 2, 'wrong writers: %s', {w: len(n) for w, n in numbers_of(trace).items()})
         layouts = collections.Counter()
         for r in trace.records('test:seq'):
             layouts[tuple(c for c in contexts if c in r.scopes)] += 1
             if r.fields['writer'] in writers:
                 bounds = [h[writers.index(r.fields['writer'])] for h in had]
-                sure = max(i for i, bound in enumerate(bounds) if bound < r.fields['seq'])     # they begin with 1
+                # sequence numbers begin with 1
+                sure = max(i for i, bound in enumerate(bounds) if bound < r.fields['seq'])
                 check(all(c in r.scopes for c in contexts[:sure]), 'record %d, after %s, has %s', r.fields['seq'],
                       contexts[:sure], r.scopes)
-        check(set(layouts) == {tuple(contexts[:n]) for n in range(len(contexts) + 1)}, 'layouts: %s', dict(layouts))
+        check(
+            set(layouts) == {tuple(contexts[:n]) for n in range(len(contexts) + 1)}, 'wrong layouts: %s', dict(layouts))
         for r in trace.records('test:seq'):
             if 'vpid' in r.scopes:
-                check(r.scopes['vpid'] in (programs[0].pid, programs[1].pid, late.pid), 'vpid %s', r.scopes)
+                check(r.scopes['vpid'] in (programs[0].pid, programs[1].pid, late.pid), 'wrong vpid: %s', r.scopes)
 
 
 def vm_size(pid):
@@ -109,10 +111,12 @@ def vm_size(pid):
 
 
 def application_without_memory_keeps_its_old_layout(case):
-    """A program that comes back, and has no address space for the rings of the new layout, goes on in those that it
-    has."""
+    """
+    An application that reconnects lacks the address space for the rings of the new layout. It records with its old
+    rings.
+    """
     if 'sanitize' in FEATURES:
-        raise Skip('a sanitizer has all of the address space')
+        raise Skip('a sanitizer reserves the address space')
     with World(case) as w:
         program = w.scripted()
         w.begin('tight', 'test:*')
@@ -127,14 +131,16 @@ def application_without_memory_keeps_its_old_layout(case):
         late.end()
         program.end()
         _, trace, numbers = w.finish('tight', lost=0)
-        check(sorted(map(len, numbers.values())) == [7, 10], 'records: %s', {n: len(of) for n, of in numbers.items()})
+        check(
+            sorted(map(len, numbers.values())) == [7, 10], 'wrong records: %s',
+            {n: len(of) for n, of in numbers.items()})
         for r in trace.records('test:seq'):
-            check(('vpid' in r.scopes) == (len(numbers[r.fields['writer']]) == 7), 'a record: %s, %s', r.fields,
-                  r.scopes)
+            check(('vpid' in r.scopes) == (len(numbers[r.fields['writer']]) == 7), 'wrong context of a record: %s, %s',
+                  r.fields, r.scopes)
 
 
 def contexts_are_added_per_process_and_while_stopped(case):
-    """Rings of a process; and between stop and start."""
+    """Contexts are added to per-process buffers, also between stop and start."""
     with World(case) as w:
         program = w.scripted()
         w.begin('own', 'test:seq', channel=['--buffers-pid', '--subbuf-size', '64k'])
@@ -155,12 +161,14 @@ def contexts_are_added_per_process_and_while_stopped(case):
         _, trace, _ = w.finish('own', lost=0)
         seen = collections.Counter(
             tuple(c for c in ('vpid', 'vtid') if c in r.scopes) for r in trace.records('test:seq'))
-        check(seen == {(): 5, ('vpid',): 10, ('vpid', 'vtid'): 15}, 'contexts of the records: %s', dict(seen))
+        check(seen == {(): 5, ('vpid',): 10, ('vpid', 'vtid'): 15}, 'wrong contexts of the records: %s', dict(seen))
 
 
 def clear_removes_records_and_counts(case):
-    """What was recorded before is gone, in rings and files, of a session that records and of one that is stopped;
-    counts begin anew."""
+    """
+    `clear` removes earlier records from rings and files and resets the counts, whether the session records or is
+    stopped.
+    """
     with World(case) as w:
         program = w.scripted()
         for name, channel in (('one', []), ('own', ['--buffers-pid'])):
@@ -175,7 +183,7 @@ def clear_removes_records_and_counts(case):
                   counts['records'])
             trace = Trace(w.session(name)['path'])
             check(
-                list(numbers_of(trace).values()) == [list(range(101, 111))], '%s: after clear there are %s', name,
+                list(numbers_of(trace).values()) == [list(range(101, 111))], '%s: wrong records after clear: %s', name,
                 numbers_of(trace))
             w('clear', name)
             w('start', name)
@@ -183,14 +191,16 @@ def clear_removes_records_and_counts(case):
         for name in ('one', 'own'):
             _, trace = w.end(name, lost=0)
             check(
-                list(numbers_of(trace).values()) == [list(range(111, 121))], '%s: after the second clear there are %s',
-                name, numbers_of(trace))
+                list(numbers_of(trace).values()) == [list(range(111, 121))],
+                '%s: wrong records after the second clear: %s', name, numbers_of(trace))
         program.end()
 
 
 def corrupt_rings(consumer, content):
-    """A time of long ago where a sub-buffer that holds `content` says when it begins, in the memory of rings. How many
-    times."""
+    """
+    Overwrite the begin time of each sub-buffer that holds `content`, in the rings of the consumer daemon. Returns the
+    number of sub-buffers.
+    """
     count = 0
     for number in os.listdir('/proc/%d/fd' % consumer):
         path = '/proc/%d/fd/%s' % (consumer, number)
@@ -208,7 +218,9 @@ def corrupt_rings(consumer, content):
 
 
 def clear_removes_records_of_ended_processes(case):
-    """Those with buffers of their own, and one that has ended: nothing of it is there any more, and what comes is."""
+    """
+    With per-process buffers, `clear` removes the records of a live and of an ended process. Later records are kept.
+    """
     with World(case) as w:
         w.begin('own', channel=['--buffers-pid', '--subbuf-size', '64k'])
         ended, program = w.scripted(), w.scripted()
@@ -216,24 +228,26 @@ def clear_removes_records_of_ended_processes(case):
         program('emit 20')
         rings = len(rings_of(w.consumerd()))
         ended.end()
-        w.wait(lambda: len(rings_of(w.consumerd())) < rings, 'what the process had to be written')
+        w.wait(lambda: len(rings_of(w.consumerd())) < rings, 'the records of the process to be written')
         place = os.path.join(w.session('own')['path'], 'ust', 'pid')
-        check(len(os.listdir(place)) == 2, 'traces: %s', os.listdir(place))
+        check(len(os.listdir(place)) == 2, 'wrong traces: %s', os.listdir(place))
         w('clear', '-s', 'own')
-        check(len(os.listdir(place)) == 1, 'traces: %s', os.listdir(place))
-        check(w.session('own')['counts']['records'] == 0, 'counts: %s', w.session('own')['counts'])
+        check(len(os.listdir(place)) == 1, 'wrong traces: %s', os.listdir(place))
+        check(w.session('own')['counts']['records'] == 0, 'wrong counts: %s', w.session('own')['counts'])
         program('emit 10')
         late = w.scripted()
         late('emit 5')
         late.end()
         program.end()
         is_now, trace = w.end('own', lost=0)
-        check(sorted(len(n) for n in numbers_of(trace).values()) == [5, 10], 'in the trace: %s', numbers_of(trace))
-        check(is_now['counts']['records'] == sum(1 for _ in trace.records()), 'counts: %s', is_now['counts'])
+        check(
+            sorted(len(n) for n in numbers_of(trace).values()) == [5, 10], 'wrong records in the trace: %s',
+            numbers_of(trace))
+        check(is_now['counts']['records'] == sum(1 for _ in trace.records()), 'wrong counts: %s', is_now['counts'])
 
 
 def corrupt_ring_ends_its_own_stream(case):
-    """Its stream ends there, which the trace itself says; the others are whole."""
+    """The stream of a corrupt ring ends, and a comment in the metadata says so. Other streams are complete."""
     if os.geteuid() != 0:
         raise Skip('needs root: to open the memory of another process')
     with World(case) as w:
@@ -242,7 +256,7 @@ def corrupt_ring_ends_its_own_stream(case):
         w.wait_end(program)
         check(corrupt_rings(w.consumerd(), b'abcdefgh'), 'no ring holds the texts')
         stopped = w('stop', 'all', '--json')
-        check(re.search(r'stream \S+ ends here: its ring is corrupt', stopped.err), 'stop says: %s', stopped.err)
+        check(re.search(r'stream \S+ ends here: its ring is corrupt', stopped.err), 'stop printed: %s', stopped.err)
         is_now = stopped.json['sessions'][0]
 
         def named():
@@ -251,13 +265,13 @@ def corrupt_ring_ends_its_own_stream(case):
         check(named(), 'the metadata does not name the stream')
         w('regenerate', 'metadata', '-s', 'all')
         w('list', 'all')
-        check(named(), 'written anew, the metadata does not name the stream')
+        check(named(), 'after `regenerate` the metadata does not name the stream')
         Trace(is_now['path'])
         w('destroy', 'all')
 
 
 def fresh_daemon(w):
-    """Another daemon, which knows nothing of the one before."""
+    """Replace the session daemon by one without sessions."""
     w('destroy', '--all')
     pid = w.sessiond()
     os.kill(pid, signal.SIGTERM)
@@ -267,7 +281,7 @@ def fresh_daemon(w):
 
 
 def loaded_session_records_the_same_as_the_saved_one(case):
-    """In a fresh daemon the loaded session is the same, and behaves the same."""
+    """A new session daemon loads the session. It has the same settings and records the same events."""
     with World(case) as w:
         w('create', 'kept')
         w('enable-channel', '-s', 'kept', 'a', '--subbuf-size', '8k', '--num-subbuf', '4', '--buffers-pid')
@@ -298,14 +312,16 @@ def loaded_session_records_the_same_as_the_saved_one(case):
                     check(
                         without_results(before[member]) == without_results(after[member]), '%s was %s, is %s', member,
                         before[member], after[member])
-                check(not after['active'], 'a loaded session records by itself')
+                check(not after['active'], 'the loaded session is active')
         check(len(traces[0]) == 25, 'the first trace has %d records', len(traces[0]))
-        check(traces[0] == traces[1], 'the loaded session records something else')
+        check(traces[0] == traces[1], 'the loaded session has other records')
 
 
 def failed_forced_load_keeps_the_old_session(case):
-    """`load --force` of what cannot be made leaves the session that is there alone, while it records; of what can be
-    made it replaces it."""
+    """
+    `load --force` of an invalid session keeps the existing one, which records on. `load --force` of a valid session
+    replaces it.
+    """
     with World(case) as w:
         program = w.scripted()
         w('create', 'kept')
@@ -322,13 +338,13 @@ def failed_forced_load_keeps_the_old_session(case):
         with open(case.path('bad.json'), 'w') as f:
             f.write(text.replace('seq >= 0', 'seq >= >= 0'))
         w('load', '-i', case.path('bad.json'), '--force', status=1).prints("session 'kept'", 'stays', '>=')
-        check(w.session('kept')['active'], 'it does not record any more')
-        check([s['name'] for s in w('list', '--json').json['sessions']] == ['kept'], 'there are: %s',
+        check(w.session('kept')['active'], 'the session is not active')
+        check([s['name'] for s in w('list', '--json').json['sessions']] == ['kept'], 'wrong sessions: %s',
               w('list', '--json').json['sessions'])
         program('emit 5')
         program.end()
         _, _, numbers = w.finish('kept', lost=0)
-        check(sorted(map(len, numbers.values())) == [15], 'recorded: %s', numbers)
+        check(sorted(map(len, numbers.values())) == [15], 'wrong records: %s', numbers)
         w('load', '-i', case.path('kept.json'), '--default-output')
         w('load', '-i', case.path('kept.json'), '--force', '--default-output')
         after = w.session('kept')
@@ -339,14 +355,14 @@ def failed_forced_load_keeps_the_old_session(case):
 
 
 def without_results(thing):
-    """Without what became of records."""
+    """Remove the members that depend on what was recorded."""
     if isinstance(thing, dict):
         return {k: without_results(v) for k, v in thing.items() if k not in ('counts', 'matched')}
     return [without_results(x) for x in thing] if isinstance(thing, list) else thing
 
 
 def regenerate_rewrites_metadata_and_state_dump(case):
-    """Metadata that was lost is written again, while it records; the state dump is made again."""
+    """`regenerate` writes removed metadata again while the session records, and repeats the state dump."""
     with World(case) as w:
         program = w.scripted()
         w.begin('again')
@@ -364,7 +380,8 @@ def regenerate_rewrites_metadata_and_state_dump(case):
             len(before))
         w('regenerate', 'statedump', '-s', 'again')
         program('emit 5')
-        # It is made beside the recording, by the thread that answers these: the second is heard when it is done.
+        # The helper thread writes the state dump and then handles these requests, so the dump is complete after the
+        # second one.
         for verb in ('enable-event', 'disable-event'):
             w(verb, '-s', 'again', 'scripted:late')
         program.end()

@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A corrupt ring reports counts: its stream ends, an error names user and application, all other counts stay exact."""
+"""
+A ring with invalid counts is corrupt: its stream ends, an error names user and application, and all other counts stay
+exact.
+"""
 import contextlib
 import os
 import re
@@ -20,12 +23,14 @@ from users import open_to_all  # noqa: E402
 CONTROL, CONTROL_SIZE, LOST = 4096, 512, 128
 LARGEST = 1 << 53
 
-# What the ring of another user reports as lost, after it had lost 5.
+# Numbers of lost records that the other user's ring reports, after it has reported 5.
 VIOLATIONS = ((1 << 64) - 1, (1 << 64) - 1000, 3, LARGEST + 1)
 
 
 def sets_of(pid):
-    """Ring sets of 2 sub-buffers that the process has mapped, each once: paths that root can open."""
+    """
+    Paths in /proc of the ring sets with 2 sub-buffers that the process has mapped, each set once. Root can open them.
+    """
     found = {}
     for name in os.listdir('/proc/%d/map_files' % pid):
         path = '/proc/%d/map_files/%s' % (pid, name)
@@ -40,7 +45,7 @@ def sets_of(pid):
 
 
 def report_lost(path, value):
-    """The ring that holds records reports so many as lost because it was full."""
+    """Set the count of records that the non-empty ring lost because it was full."""
     with open(path, 'r+b', buffering=0) as f:
         at = CONTROL
         while not any(os.pread(f.fileno(), 8, at)):
@@ -49,7 +54,7 @@ def report_lost(path, value):
 
 
 def corrupt_counts_change_no_others(case):
-    """Sessions of root: a program of root loses records, and one of another user has impossible counts in its ring."""
+    """Root's sessions: root's application loses records, and another user's ring has impossible counts."""
     with open_to_all(case), World(case) as w:
         os.chmod(w.place, 0o755)
         names = ['s%d' % n for n in range(len(VIOLATIONS))]
@@ -70,15 +75,16 @@ def corrupt_counts_change_no_others(case):
             found = re.search(r'user %d, scripted \(process %d\): stream \S+ ends here: its ring is corrupt: '
                               r'[^:]*lost[^:]*: (\d+), not (\d+) to %d' %
                               (ALICE.pw_uid, alice.pid, LARGEST), stopped.err)
-            check(found, 'stop says: %s', stopped.err)
-            check(int(found.group(1)) in VIOLATIONS, 'stop says: %s', stopped.err)
+            check(found, 'stop printed: %s', stopped.err)
+            check(int(found.group(1)) in VIOLATIONS, 'stop printed: %s', stopped.err)
             is_now = stopped.json['sessions'][0]
             counts = is_now['counts']
-            # 5: what that ring had reported before is known, and stays
-            check(counts['lost'] == before['lost'] >= 5, '%s: %s, and before %s', name, counts, before)
-            check(counts['lost'] == counts['lost_full'], 'causes: %s', counts)
+            # the 5 lost records that this ring reported before are still counted
+            check(counts['lost'] == before['lost'] >= 5, '%s: counts %s, before %s', name, counts, before)
+            check(counts['lost'] == counts['lost_full'], 'wrong causes: %s', counts)
             texts = '\n'.join(metadata_text(is_now['path']))
-            check(re.search(r'/\*[^*]*user %d, scripted[^*]*is corrupt' % ALICE.pw_uid, texts), 'no comment there')
+            check(re.search(r'/\*[^*]*user %d, scripted[^*]*is corrupt' % ALICE.pw_uid, texts),
+                  'the metadata does not name the stream')
             trace = Trace(is_now['path'], lossy=True)
             seen, lost = len(max(numbers_of(trace).items())[1]), before['lost'] - 5
             check(seen + lost == 2000, '%s: %d records of root, %d lost', name, seen, lost)
@@ -88,7 +94,7 @@ def corrupt_counts_change_no_others(case):
 
 
 def counts_over_restarts(case, *channel):
-    """A program that lives, one that has ended; each lost records. A daemon ends: the next command counts as before."""
+    """A live and an ended application have lost records. A daemon ends; the next command reports the same counts."""
     with World(case) as w:
         names = sessions_of()
         for name in names:
@@ -118,26 +124,32 @@ def restarts_change_no_counts_of_per_process_buffers(case):
 
 
 def process_that_ends_without_daemon_is_counted(case):
-    """It ends while the session daemon stands still, which is then killed: its buffers are not counted."""
+    """
+    The application ends while the session daemon is stopped, and the daemon is killed then. The counts include its
+    buffers.
+    """
     with World(case) as w:
         w.begin('one', 'test:*', channel=['--subbuf-size', '4k', '--num-subbuf', '2', '--buffers-pid'])
         program = w.scripted()
         program('emit 2000')
         w.stop('one')
         w('start', 'one')
-        # (the state dump of `start` may be counted or not)
+        # the state dump of `start` may be counted or not
         before, daemon = counted(w.session('one'))[1], w.sessiond()
         os.kill(daemon, signal.SIGSTOP)
-        w.wait(lambda: state(daemon) == 'T', 'the session daemon to stand still')
+        w.wait(lambda: state(daemon) == 'T', 'the session daemon to stop')
         program.kill()
         os.kill(daemon, signal.SIGKILL)
         w.wait(lambda: w.sessiond() != daemon, 'the session daemon to end')
         now = [counted(reported(w, command, 'one'))[1] for command in COMMANDS]
-        check(now == [before] * len(COMMANDS), 'counted: %s; before: %s', now, before)
+        check(now == [before] * len(COMMANDS), 'counts %s, before %s', now, before)
 
 
 def removed_directory_is_reported(case):
-    """With what was lost: by number, or, where another consumer daemon finds nothing any more, in words."""
+    """
+    The warning has the number of lost records. If the consumer daemon was replaced, the number is unknown, and the
+    warning says that records are lost.
+    """
     with World(case) as w:
         for killed in (False, True):
             name = 'killed' if killed else 'removed'
@@ -145,7 +157,7 @@ def removed_directory_is_reported(case):
             w('enable-event', '-s', name, 'test:*')
             w('start', name)
             program, path = w.scripted(), w.session(name)['path']
-            os.sched_setaffinity(program.pid, {0})       # one stream: with two, the error may be that of the other one
+            os.sched_setaffinity(program.pid, {0})       # one stream: the error of only one stream is reported
             program('emit 1000')
             w.stop(name)
             w('start', name)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`waymark view` without a session or a directory: the current session's trace, or the one that was recorded last."""
+"""`waymark view` without an argument shows the trace of the current session or the latest trace."""
 import contextlib
 import json
 import os
@@ -25,22 +25,24 @@ def daemon_of_the_home(case):
 
 
 def recorded(case, control, name, number):
-    """The trace of a `waymark record`, in which there are so many records."""
+    """Record with `waymark record`. Returns the path of the trace."""
     path = case.path(name)
     control('record', '-o', path, '--', case.program('procs'), 'leaf', number)
     return path
 
 
 def prints_trace(control, path, has_note, *options):
-    """`waymark view` shows what is in that directory, and says so, or says nothing."""
+    """
+    Check that `waymark view` shows the trace in `path`, with the note about the latest trace or without any message.
+    """
     done = control('view', *options)
-    check(done.out and done.out == control('view', *options, path).out, 'not %s is shown: %s', path,
+    check(done.out and done.out == control('view', *options, path).out, '%s is not shown: %s', path,
           done.err + done.out[-500:])
-    check(done.err == ('waymark: %s%s\n' % (NOTE, path) if has_note else ''), 'for %s it says: %s', path, done.err)
+    check(done.err == ('waymark: %s%s\n' % (NOTE, path) if has_note else ''), '%s: wrong message: %s', path, done.err)
 
 
 def session(case, control, name, number):
-    """A session that has recorded so much, and its trace."""
+    """Record with a session that becomes the current one. Returns the path of its trace."""
     control('create', name)
     control('enable-event', 'test:*')
     control('start')
@@ -53,8 +55,7 @@ def state(control, name):
 
 
 def default_trace_is_the_last_record(case):
-    """With and without JSON, by another reader, and when the path was relative or has any bytes in it. No daemon is
-    started for it."""
+    """Text and JSON, another reader, and paths that are relative or hold arbitrary bytes. No daemon is started."""
     with daemon_of_the_home(case) as control:
         control('view', status=1).prints('no trace given', 'waymark create')
         prints_trace(control, recorded(case, control, 'one', 3), True)
@@ -62,52 +63,55 @@ def default_trace_is_the_last_record(case):
         control.shell('cd %s; waymark record -o here -- %s leaf 5' % (case.directory, case.program('procs')),
                       control.home)
         prints_trace(control, case.path('here'), True)
-        check(os.stat(state(control, 'trace')).st_mode & 0o777 == 0o600, 'what was written down is open to others')
+        check(os.stat(state(control, 'trace')).st_mode & 0o777 == 0o600, '~/.waymark/trace is open to others')
         check(os.stat(state(control, '')).st_mode & 0o777 == 0o700, '~/.waymark is open to others')
-        # what leaves no trace changes nothing
+        # a command that leaves no trace changes nothing
         control('record', '-o', case.path('none'), '--', '/nowhere/program', status=1)
         prints_trace(control, case.path('here'), True)
         odd = recorded(case, control, 'a\n\n\x1b[7m "b"\\ \n', 6)
         done = control('view', '-e', 'echo', '--', '-n')
         check(done.out == odd, 'the path is %r', done.out)
-        check(done.err.count('\n') == 1 and '\x1b' not in done.err, 'a terminal would scripted: %r', done.err)
+        check(done.err.count('\n') == 1 and '\x1b' not in done.err, 'control characters are not escaped: %r', done.err)
         no_utf8 = os.fsencode(case.path('bytes')) + b'\xff\xc3'
         for argv in (['record', '-o', no_utf8, '--', case.program('procs'), 'leaf', '7'], ['view'], ['view', no_utf8]):
             done = finished([WAYMARK, *argv], env=control.env, stdin=subprocess.DEVNULL, capture_output=True)
             check(done.returncode == 0 and (argv[0] == 'record' or b'test:seq' in done.stdout), '%s: %s', argv,
                   done.stderr)
         with open(state(control, 'trace'), 'rb') as f:
-            check(f.read() == no_utf8 + b'\n', 'the path was written down otherwise')
+            check(f.read() == no_utf8 + b'\n', '~/.waymark/trace does not hold the path')
         check(not control.daemons(), 'a daemon was started')
 
 
 def default_trace_is_the_destroyed_session(case):
-    """Its trace; of several, the current session's. A trace that is not there is none."""
+    """
+    The latest trace is that of the destroyed session; if several are destroyed, that of the current one. A session
+    without a trace changes nothing.
+    """
     with daemon_of_the_home(case) as control:
         path = session(case, control, 'one', 3)
         prints_trace(control, path, False)
         control('destroy', '--json')
         prints_trace(control, path, True)
-        for current in range(4):     # of those with a trace, in whatever order they are listed; the one without
+        for current in range(4):     # the current session is one of three with a trace, then one without
             paths = [session(case, control, name, 4 + n) for n, name in enumerate(('a', 'b', 'c'))]
             control('create', 'd')
             control('set-session', 'abcd'[current])
             control('destroy', '--all')
             done = control('view')
             check(done.err in ['waymark: %s%s\n' % (NOTE, path) for path in paths[current:current + 1] or paths],
-                  'it says: %s', done.err)
+                  'wrong message: %s', done.err)
         second = session(case, control, 'second', 9)
         control('destroy')
         control('create', 'nothing')
         control('destroy')
         prints_trace(control, second, True)
         control('record', '-o', case.path('through'), '--', case.program('procs'), 'leaf', 6)
-        check(control.daemons(), 'no daemon has recorded it')
+        check(control.daemons(), 'no daemon runs')
         prints_trace(control, case.path('through'), True)
 
 
 def default_trace_is_the_later_of_record_and_session(case):
-    """A session that was made before a `record` is not meant after it, until something is done with it again."""
+    """A `record` is later than an existing session, until a command changes that session again."""
     with daemon_of_the_home(case) as control:
         path = session(case, control, 'old', 3)
         traces = []
@@ -116,38 +120,38 @@ def default_trace_is_the_later_of_record_and_session(case):
             prints_trace(control, traces[-1], True)
             control(*again)
             prints_trace(control, path, False)
-        # what is done with another one is not about the current one
+        # a command on another session does not make the current one later
         session(case, control, 'other', 20)
         control('set-session', 'old')
         traces.append(recorded(case, control, 'last', 30))
         for command in ('start', 'stop'):
             control(command, 'other')
             prints_trace(control, traces[-1], True)
-        # of one that has recorded nothing there is nothing to show
+        # a session without records has nothing to show
         control('create', 'new')
         prints_trace(control, traces[-1], True)
         control('view', 'new', status=1).prints('no trace yet in')
         control('view', 'nev', status=1).prints('no such trace or session', 'not a directory', "no session 'nev'",
                                                 'new')
-        # ... nor of what was removed
+        # a removed trace cannot be shown
         control('set-session', 'old')
         shutil.rmtree(traces[-1])
         prints_trace(control, path, False)
         gone = recorded(case, control, 'gone', 31)
         shutil.rmtree(gone)
         done = control('view').prints(gone, 'no longer exists')
-        check(done.out == control('view', path).out, 'it does not show the session')
-        # the session is not there any more, and no command of ours has ended it
+        check(done.out == control('view', path).out, 'the session is not shown')
+        # the session ended without a command of this user
         kept = recorded(case, control, 'kept', 32)
         with open(state(control, 'session'), 'w') as f:
             f.write('nosuch\n')
         os.rename(state(control, 'trace'), state(control, 'trace-before'))
         done = control('view').prints('nosuch', NOTE + kept)
-        check(done.out == control('view', kept).out, 'it does not show the other one')
+        check(done.out == control('view', kept).out, 'the latest trace is not shown')
 
 
 def follow_selects_the_active_session(case):
-    """A session that records; if none does, what was recorded last, which has an end."""
+    """--follow shows a session that records; without one it shows the latest trace and ends."""
     with daemon_of_the_home(case) as control:
         control('create', 'live')
         control('enable-channel', 'small', '--subbuf-size', '4k')
@@ -165,16 +169,19 @@ def follow_selects_the_active_session(case):
         finally:
             child.kill()
             child.wait()
-        check(NOTE not in slurp(case.path('said')), 'what was recorded last was followed: %s', slurp(case.path('said')))
+        check(NOTE not in slurp(case.path('said')), 'the latest trace was followed: %s', slurp(case.path('said')))
         for name in ('stopped', 'destroyed'):
             path = recorded(case, control, name, 4)
             done = control('view', '--follow').prints(NOTE + path)
-            check(done.out == control('view', path).out, 'it shows: %s', done.out[-500:])
+            check(done.out == control('view', path).out, 'wrong output: %s', done.out[-500:])
             control('destroy', '--all')
 
 
 def invalid_last_trace_file_is_ignored(case):
-    """No path, too long a one, links, what is no file: ignored, and said. They are replaced, not followed."""
+    """
+    An invalid or too long path, a link and other types of file are ignored with a warning. `record` replaces them and
+    follows no link.
+    """
     with daemon_of_the_home(case) as control:
         good = recorded(case, control, 'good', 3)
         place, victim = state(control, 'trace'), case.path('victim')
@@ -185,7 +192,7 @@ def invalid_last_trace_file_is_ignored(case):
             with open(place, 'wb') as f:
                 f.write(text)
             done = control('view', status=1).prints('does not hold the path of a directory', 'no trace given')
-            check(not done.out, 'shown: %s', done.out[-300:])
+            check(not done.out, 'records are shown: %s', done.out[-300:])
         with open(place, 'wb') as f:
             f.write(b'/' * 3000 + whole)
         check(control('view').out == control('view', good).out, 'a long path is not shown')
@@ -200,16 +207,16 @@ def invalid_last_trace_file_is_ignored(case):
         with open(victim, 'rb') as f:
             check(f.read() == whole, 'a link was followed')
         os.rmdir(place)
-        check(os.listdir(state(control, '')) == [], 'left there: %s', os.listdir(state(control, '')))
-        # a directory in which others may write
+        check(os.listdir(state(control, '')) == [], 'files are left: %s', os.listdir(state(control, '')))
+        # other users may write to the directory
         os.chmod(state(control, ''), 0o777)
         control('record', '-o', case.path('r'), '--', case.program('procs'), 'status', 5, status=5)
-        check(os.listdir(state(control, '')) == [], 'it was written there')
+        check(os.listdir(state(control, '')) == [], 'a file was written there')
         control('view', status=1).prints('others may write')
 
 
 def unwritable_home_changes_no_command(case):
-    """The command ends as it would, and says what it would."""
+    """Status and output of the command stay the same."""
     def record(control, home, before=()):
         place = case.path('trace')
         env = {k: v for k, v in control.env.items() if k != 'HOME'}
@@ -222,7 +229,7 @@ def unwritable_home_changes_no_command(case):
     with daemon_of_the_home(case) as control:
         wanted = record(control, control.home)
         check(wanted[0] == 3 and 'path' in wanted[1] and not wanted[2], 'with a home: %s', wanted)
-        check(os.path.exists(state(control, 'trace')), 'with a home it is not written down')
+        check(os.path.exists(state(control, 'trace')), '~/.waymark/trace is not written')
         with open(case.path('file'), 'w'):
             pass
         for home in ('/proc', '/nowhere/at/all', 'relative', case.path('file')):
@@ -237,7 +244,7 @@ def unwritable_home_changes_no_command(case):
             check(
                 record(control, home, read_only) == wanted and not os.listdir(home),
                 'with a home that is read only: %s', record(control, home, read_only))
-            # another user's: nothing that belongs to root is made there
+            # another user's home: root creates no file there
             os.chown(home, 65534, 65534)
             check(
                 record(control, home) == wanted and not os.listdir(home), 'with another user\'s home: %s',

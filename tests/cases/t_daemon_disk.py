@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A disk that hangs under one session: it is that session's trouble alone, and over when the disk answers again."""
+"""An unresponsive file system delays only the sessions that write to it, and they recover when it responds again."""
 import contextlib
 import glob
 import os
@@ -26,7 +26,7 @@ def run_or_skip(*argv):
 
 @contextlib.contextmanager
 def freezable_disk(case):
-    """A file system of its own, which can be frozen."""
+    """A file system for one case that can be frozen."""
     if os.geteuid():
         raise Skip('needs root to mount')
     need('mkfs.ext4', 'mount', 'umount', 'fsfreeze')
@@ -44,7 +44,7 @@ def freezable_disk(case):
 
 @contextlib.contextmanager
 def frozen(place):
-    """Whoever makes or writes a file there waits until the block is left, and cannot be killed before."""
+    """Processes that create or write a file there block until the freeze ends; signals do not end them before."""
     run_or_skip('fsfreeze', '-f', place)
     try:
         yield
@@ -70,8 +70,10 @@ def late(trace):
 
 
 def frozen_disk_delays_no_other_session(case):
-    """Applications register and record meanwhile, for this session and for others; records of this one wait in the
-    rings."""
+    """
+    While the file system is frozen, applications register and record for its session and for others. Records of its
+    session wait in the rings.
+    """
     with freezable_disk(case) as place, World(case) as w:
         program = w.scripted()
         w('create', 'slow', '-o', os.path.join(place, 'trace'))
@@ -79,7 +81,7 @@ def frozen_disk_delays_no_other_session(case):
         w('start', 'slow')
         program('emit 10')
         with frozen(place):
-            # a new event's declaration is the first that hangs
+            # the declaration of a new event is the first write that blocks
             w('enable-event', '-s', 'slow', 'scripted:*')
             check('late' in enabled(w, program), 'scripted:late is not enabled, though its declaration waits')
             program('late 3')
@@ -88,7 +90,8 @@ def frozen_disk_delays_no_other_session(case):
             w.wait_apps([newcomer.pid])
             newcomer('emit 10')
             newcomer('late 5')
-            check({'seq', 'late'} <= enabled(w, newcomer), 'the newcomer records %s', enabled(w, newcomer))
+            check({'seq', 'late'} <= enabled(w, newcomer), 'the new application has the events %s',
+                  enabled(w, newcomer))
             seen = w.end('other', lost=0)[1]
             check(
                 late(seen) == 5 and sum(map(len,
@@ -96,15 +99,15 @@ def frozen_disk_delays_no_other_session(case):
                 seen.count())
         newcomer('late 4')
         _, trace, numbers = w.finish('slow', lost=0)
-        # (those of the newcomer while the disk hung, too)
+        # including those that the new application recorded during the freeze
         check(late(trace) == 12, '%d records of scripted:late', late(trace))
-        check(sorted(map(len, numbers.values())) == [10, 10], 'it has %s', numbers)
+        check(sorted(map(len, numbers.values())) == [10, 10], 'wrong records: %s', numbers)
         newcomer.end()
         program.end()
 
 
 def fill(place):
-    """Leave no free block there; returns the file that takes them."""
+    """Use all free blocks of the file system. Returns the file that holds them."""
     ballast = os.path.join(place, 'ballast')
     with open(ballast, 'wb', buffering=0) as f, contextlib.suppress(OSError):
         while f.write(bytes(4096)):
@@ -114,8 +117,10 @@ def fill(place):
 
 
 def metadata_and_records_wait_while_the_disk_is_full(case):
-    """An event that registers while the disk is full is enabled; its declaration and its records are written when there
-    is room."""
+    """
+    An event that registers while the file system is full is enabled. Its declaration and its records are written when
+    space is free.
+    """
     with small_disk(case, '4M') as place, World(case) as w:
         program = w.scripted()
         w('create', 'full', '-o', os.path.join(place, 'trace'))
@@ -125,7 +130,7 @@ def metadata_and_records_wait_while_the_disk_is_full(case):
         w.stop('full')
         w('start', 'full')
         ballast = fill(place)
-        # More classes than the last block of the metadata file has room for.
+        # Add more declarations than fit into the last block of the metadata file.
         for name in CONTEXTS:
             w('add-context', '-s', 'full', '-t', name)
         w('enable-event', '-s', 'full', 'scripted:*')
@@ -145,14 +150,13 @@ def metadata_and_records_wait_while_the_disk_is_full(case):
         _, trace, numbers = w.finish('full', lost=0)
         check('"scripted:late"' in slurp(metadata), 'the declaration of scripted:late is not in the metadata')
         check(late(trace) == 3 + 3 * 4 + 4, '%d records of scripted:late', late(trace))
-        check(list(map(len, numbers.values())) == [10], 'it has %s', numbers)
+        check(list(map(len, numbers.values())) == [10], 'wrong records: %s', numbers)
         for p in (program, *newcomers):
             p.end()
 
 
 def records_wait_until_the_directory_is_created(case):
-    """A session whose directory cannot be made yet records: its records wait in the rings until the directory is
-    there."""
+    """A session records before its directory can be created. The records wait in the rings."""
     with freezable_disk(case) as place, World(case) as w:
         program = w.scripted()
         with frozen(place):
@@ -163,7 +167,7 @@ def records_wait_until_the_directory_is_created(case):
                 w('start', name)
             newcomer = w.scripted()
             w.wait_apps([newcomer.pid])
-            check('seq' in enabled(w, newcomer), 'it does not record')
+            check('seq' in enabled(w, newcomer), 'test:seq is not enabled')
             newcomer('emit 200')
         newcomer('emit 10')
         for name in ('one', 'two'):
@@ -175,8 +179,10 @@ def records_wait_until_the_directory_is_created(case):
 
 
 def next_daemon_takes_sessions_over_from_a_frozen_disk(case):
-    """The next session daemon needs no disk to have the sessions of the one before: they record on, also what is
-    new."""
+    """
+    The next session daemon takes over sessions without access to their file systems. Existing and new applications
+    record on.
+    """
     names = ('one', 'two')
     with freezable_disk(case) as place, World(case) as w:
         program = w.scripted()
@@ -192,7 +198,7 @@ def next_daemon_takes_sessions_over_from_a_frozen_disk(case):
             newcomer = w.scripted()
             w.wait_apps([newcomer.pid])
             for name in names:
-                check(w.session(name)['active'], '%s does not record any more', name)
+                check(w.session(name)['active'], '%s is not active', name)
             w.wait(lambda: 'seq' in enabled(w, program) and 'seq' in enabled(w, newcomer), 'both programs to record')
             program('emit 10')
             newcomer('emit 10')
@@ -209,20 +215,23 @@ def next_daemon_takes_sessions_over_from_a_frozen_disk(case):
 
 
 def act_as_application_with_file(path, file, sent, over):
-    """In a process of its own: a program that has said who it is, and sends a descriptor with the begin of
-    something."""
+    """
+    Act as an application, in a child process: register, then send an incomplete message with a descriptor of `file`.
+    """
     s = hostile.connect(path)
     fd = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
     hostile.send(s, hostile.hello())
-    check(hostile.answer(s)[0] == hostile.WELCOME, 'the daemon does not welcome it')
+    check(hostile.answer(s)[0] == hostile.WELCOME, 'the daemon does not answer with WELCOME')
     hostile.send(s, hostile.frame(hostile.RINGS)[:4], [fd])
     os.write(sent, b'+')
     os.read(over, 1)
 
 
 def blocking_close_does_not_block_the_consumer_daemon(case):
-    """Whoever has a descriptor of such a file, and begins another program, waits in it for good: not so the consumer
-    daemon."""
+    """
+    close() of a descriptor of this file blocks for good. The session daemon has one when it forks a new consumer
+    daemon, which must not block.
+    """
     if os.geteuid():
         raise Skip('needs root to mount')
     with World(case) as w:
@@ -242,9 +251,9 @@ def blocking_close_does_not_block_the_consumer_daemon(case):
                 os._exit(0)
             for fd in (sent, over):
                 os.close(fd)
-            check(os.read(ready, 1) == b'+', 'the program with the file has ended')
+            check(os.read(ready, 1) == b'+', 'the child with the file has ended')
             os.close(ready)
-            w.wait(lambda: has_open(w.sessiond(), file), 'the daemon to have the file')
+            w.wait(lambda: has_open(w.sessiond(), file), 'the daemon to open the file')
             program = w.scripted()
             program('emit 10')
             was = w.consumerd()

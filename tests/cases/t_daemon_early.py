@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Nothing is recorded too late: events that were enabled before a program began, or before its next call, while others
-change theirs."""
+"""
+No event is enabled too late: the first records of an application, and the next record after a command, are in the trace
+while another client changes rules.
+"""
 import os
 import re
 import sys
@@ -13,8 +15,7 @@ from harness import FEATURES, Skip, check, limit, main, need, rounds, slurp  # n
 
 
 class RuleChanger:
-    """Another client, which enables and disables events: others of the same session, and the same ones in a session of
-    its own."""
+    """A second client that enables and disables other events of the session, and the same events in its own session."""
 
     def __init__(self, world, session):
         self.world, self.session, self.over, self.failure, self.turns = world, session, False, None, 0
@@ -27,7 +28,7 @@ class RuleChanger:
                     self.world('enable-event', '-s', session, pattern)
                     self.world('disable-event', '-s', session, pattern)
                 self.turns += 1
-        except Exception as failure:   # of a thread: told by __exit__
+        except Exception as failure:   # raised again by __exit__
             self.failure = failure
 
     def __enter__(self):
@@ -41,13 +42,13 @@ class RuleChanger:
         if not kind:
             if self.failure:
                 raise self.failure
-            check(self.turns > 0, 'the other client had no turn')
+            check(self.turns > 0, 'the other client changed no rules')
             self.world('destroy', 'meddler')
 
 
 @limit(60)
 def first_record_of_constructors_and_main_is_recorded(case):
-    """The first record of a program's constructors, and of main: enabled before exec, recorded each time."""
+    """Events are enabled before exec(). The first records of constructors and of main() are recorded each time."""
     times = rounds(1000)
     with World(case) as w:
         w.begin('early')
@@ -56,14 +57,15 @@ def first_record_of_constructors_and_main_is_recorded(case):
                 w.wait_end(w.run([case.program('early')]))
         _, _, numbers = w.finish('early', lost=0)
         late = {writer: n for writer, n in numbers.items() if n != [1, 2, 3]}
-        check(not late and len(numbers) == times, '%d of %d programs recorded all; others: %s',
+        check(not late and len(numbers) == times, '%d of %d programs recorded all events; others: %s',
               len(numbers) - len(late), times, late)
 
 
 @limit(60)
 def enabled_event_is_recorded_by_the_next_call(case):
-    """An event whose enable-event returned is recorded by the next call, in programs that run, and no longer after
-    disable-event."""
+    """
+    When enable-event has returned, the next call in a running application is recorded. After disable-event it is not.
+    """
     times = rounds(1000)
     with World(case) as w:
         program, other = w.scripted(), w.scripted()
@@ -79,14 +81,14 @@ def enabled_event_is_recorded_by_the_next_call(case):
         other.end()
         _, trace, numbers = w.finish('next', lost=0)
         for writer, found in numbers.items():
-            check(found == list(range(1, times + 1)), 'writer %d: of %d calls %d are recorded', writer, times,
+            check(found == list(range(1, times + 1)), 'writer %d: %d calls, %d records', writer, times,
                   len(found))
         check(len(numbers) == 2, '%d writers, not 2', len(numbers))
-        check(not list(trace.records('scripted:late')), 'recorded after disable-event')
+        check(not list(trace.records('scripted:late')), 'scripted:late is recorded after disable-event')
 
 
 def event_in_a_new_channel_is_recorded_by_the_next_call(case):
-    """The same for an event in a channel that is new, in a session that records."""
+    """The same for an event of a new channel in a session that records."""
     times = rounds(100)
     with World(case) as w:
         program = w.scripted()
@@ -102,11 +104,13 @@ def event_in_a_new_channel_is_recorded_by_the_next_call(case):
 
 @limit(60)
 def mappings_are_read_only_for_sessions_with_state_dump(case):
-    """What is loaded in a program is looked up before it has the daemon's answer, where a session wants it; where none
-    does, not at all."""
+    """
+    An application reads its mappings before it receives the daemon's answer if a session records the state dump.
+    Otherwise it does not read them.
+    """
     need('strace')
     if 'sanitize' in FEATURES:
-        raise Skip('a sanitized program looks at its mappings itself')
+        raise Skip('a sanitizer reads the mappings')
     with World(case) as w:
         for name, options in ('wants', ()), ('wants-not', ('--no-statedump',)):
             w('create', name, *options)
@@ -119,7 +123,7 @@ def mappings_are_read_only_for_sessions_with_state_dump(case):
             answers = [i for i, call in enumerate(calls) if re.search(r'recvmsg.* = [1-9]', call)]
             check(answers, 'no answer of the daemon in %s', calls)
             check(not maps if options else maps and maps[0] < answers[0],
-                  '%s: the mappings are looked at in calls %s, the answers are %s', name, maps, answers)
+                  '%s: the mappings are read in system calls %s, the answers in %s', name, maps, answers)
             w('destroy', name)
 
 

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Filters where it is recorded: `enable-event --filter`, `record --filter`, and what becomes of them when daemons die,
-rules change, threads run."""
+"""
+Filters of recorders: `enable-event --filter` and `record --filter`, also while daemons are killed, rules change and
+threads record.
+"""
 import os
 import re
 import signal
@@ -19,12 +21,15 @@ def only(records, events):
 
 @limit(300)
 def recording_filter_equals_reading_filter(case):
-    """What a filter keeps when it is recorded is what the same filter keeps of a recording of everything: fields of
-    every type."""
+    """
+    A recording with a filter has the same records as a complete recording that is read with the filter, for fields of
+    every type.
+    """
     whole = [records_of(case, case.record([case.program('types')], ['--private']).ok().directory) for _ in range(2)]
-    # (addresses and times are other ones each time: of what is the same in both)
+    # addresses and times differ between runs: use only values that are equal in both
     whole = [[r for r in records if not r['event'].startswith('lttng_ust')] for records in whole]
-    check([r['event'] for r in whole[0]] == [r['event'] for r in whole[1]], 'the program does not do the same twice')
+    check([r['event'] for r in whole[0]] == [r['event'] for r in whole[1]],
+          'two runs of the program have different events')
     known = []
     for one, other in zip(*whole):
         again = dict(leaves(other['fields']))
@@ -38,7 +43,7 @@ def recording_filter_equals_reading_filter(case):
     while len(expressions) < count:
         expression = some_expression(case.random, known)
         if len(expressions) % 3 == 0 or 0 < sum(wants(expression, r) for r in whole[0]) < len(whole[0]):
-            expressions.append(expression)              # (most keep all or nothing: every third may)
+            expressions.append(expression)              # most filters keep all or nothing: allow every third of those
     partly = 0
     for expression in expressions:
         result = case.record([case.program('types')], ['--private', '-f', expression.text()]).ok()
@@ -51,24 +56,24 @@ def recording_filter_equals_reading_filter(case):
             check(all(here.get(p) == v for p, v in there.items() if p in stable and (p, v) in known), '%s: %s, not %s',
                   expression.text(), g, w)
         partly += 0 < len(got) < len(whole[0])
-    check(partly > count // 3, '%d filters kept a part', partly)
+    check(partly > count // 3, 'only %d filters kept a part of the records', partly)
 
 
 def filters_are_shown_saved_and_merged(case):
-    """Given, shown, changed, added up, saved and loaded; with mistakes told."""
+    """Filters of a session are shown, changed, merged and saved. Invalid ones are reported."""
     with World(case) as w:
         program = w.scripted()
-        w.begin('one')                                  # (the daemon hears of the events)
+        w.begin('one')                                  # the daemon knows the events now
         w('disable-event', '-s', 'one', 'test:*')
         w('enable-event', '-s', 'one', '-f', 'seq % 2 == 0 && seq <= 20', 'test:seq')
         program('emit 20')
         check('if seq % 2 == 0 && seq <= 20' in w('list', 'one').out, 'the filter is not shown: %s',
               w('list', 'one').out)
-        w('enable-event', '-s', 'one', '-f', 'seq == 23', 'test:s*')     # either of the two
+        w('enable-event', '-s', 'one', '-f', 'seq == 23', 'test:s*')     # recorded if either filter matches
         program('emit 4')
         w('disable-event', '-s', 'one', 'test:seq')
         program('emit 4')                               # 25 to 28: none
-        w('enable-event', '-s', 'one', 'test:*')        # all of it, whatever others ask for
+        w('enable-event', '-s', 'one', 'test:*')        # no filter: all records, whatever other rules require
         program('emit 2')
         w('disable-event', '-s', 'one', 'test:*')
         w('disable-event', '-s', 'one', 'test:s*')
@@ -76,7 +81,7 @@ def filters_are_shown_saved_and_merged(case):
                                ('seq == "a"', 'a number with a text'), ('$ctx.vpit == 1', 'vpid')):
             answer = w('enable-event', '-s', 'one', '-f', filter_, 'test:seq', status=None)
             check(answer.status == 1 and words in answer.err, '%s: status %d, %s', filter_, answer.status, answer.err)
-        program('emit 2')                               # 31, 32: nothing of that came into force
+        program('emit 2')                               # 31, 32: the invalid filters had no effect
         w('enable-event', '-s', 'one', '-f', 'exists(sec) || $ctx.vpid == %d && $event == "test:seq"' % program.pid,
           'test:seq')
         program('emit 1')
@@ -84,7 +89,7 @@ def filters_are_shown_saved_and_merged(case):
         program.end()
         _, trace = w.end('one', lost=0)
         numbers = list(numbers_of(trace).values())
-        check(numbers == [[*range(2, 21, 2), 23, 29, 30, 33]], 'recorded: %s', numbers)
+        check(numbers == [[*range(2, 21, 2), 23, 29, 30, 33]], 'wrong records: %s', numbers)
 
 
 def filters_survive_save_and_load(case):
@@ -96,20 +101,19 @@ def filters_survive_save_and_load(case):
         w('destroy', 'kept')
         w('load', 'kept')
         check(
-            w.session('kept')['channels'][0]['rules'] == before, 'loaded: %s',
+            w.session('kept')['channels'][0]['rules'] == before, 'wrong rules after load: %s',
             w.session('kept')['channels'][0]['rules'])
-        check(before[0]['filter'] == 'seq > 3 || name == "\\"*"', 'saved: %s', before)
+        check(before[0]['filter'] == 'seq > 3 || name == "\\"*"', 'wrong rules before save: %s', before)
         program = w.scripted()
         w('start', 'kept')
         program('emit 5')
         program.end()
         _, trace = w.end('kept', lost=0)
-        check(list(numbers_of(trace).values()) == [[4, 5]], 'recorded: %s', numbers_of(trace))
+        check(list(numbers_of(trace).values()) == [[4, 5]], 'wrong records: %s', numbers_of(trace))
 
 
 def filters_stay_in_force_over_restarts(case):
-    """What was filtered goes on being filtered while no daemon is there, and under the next one, which can change
-    it."""
+    """Applications keep their filters while no daemon runs and under the next daemon, which can change them."""
     with World(case) as w:
         program = w.scripted()
         w.begin('one')
@@ -117,7 +121,7 @@ def filters_stay_in_force_over_restarts(case):
         w('enable-event', '-s', 'one', '-f', 'seq % 3 == 0', 'test:seq')
         program('emit 6')
         os.kill(w.sessiond(), signal.SIGKILL)
-        w.wait(lambda: not w.sessiond(), 'the daemon to be gone')
+        w.wait(lambda: not w.sessiond(), 'the daemon to end')
         program('emit 6')
         w('list')
         w.wait_apps([program.pid])
@@ -128,17 +132,17 @@ def filters_stay_in_force_over_restarts(case):
         program('emit 7')
         os.kill(w.consumerd(), signal.SIGKILL)
         program('emit 5')
-        w('add-context', '-s', 'one', '-t', 'vpid')     # other rings: the filter moves along
+        w('add-context', '-s', 'one', '-t', 'vpid')     # new rings: the filter is kept
         program('emit 5')
         program.end()
         _, trace = w.end('one', lost=0)
         check(
-            list(numbers_of(trace).values()) == [[3, 6, 9, 12, 15, 18, 20, 25, 30, 35]], 'recorded: %s',
+            list(numbers_of(trace).values()) == [[3, 6, 9, 12, 15, 18, 20, 25, 30, 35]], 'wrong records: %s',
             numbers_of(trace))
 
 
 def oversized_and_invalid_filters_are_rejected(case):
-    """Filters that are too much, or mean nothing, are refused; nobody comes to harm, and what was in force stays."""
+    """Oversized and invalid filters are rejected. The application survives, and the filter in force is kept."""
     with World(case) as w:
         program = w.scripted()
         w('create', 'one')
@@ -152,14 +156,14 @@ def oversized_and_invalid_filters_are_rejected(case):
                             (' || '.join(['value'] * 300), 'in a row')):
             answer = w('enable-event', '-s', 'one', '-f', text, 'scripted:odd', status=None)
             check(answer.status == 1 and words in answer.err, '%s: status %d, %s', text, answer.status, answer.err)
-        # an element that no memory has: it is never there
+        # an index beyond any memory: the element does not exist
         for index in (8, 536870912, 4294967295):
             w('enable-event', '-s', 'one', '-f', 'far[%d] == 1 || value == 5' % index, 'scripted:odd')
-        check(program.pid in w.apps(), 'the program has been given up')
+        check(program.pid in w.apps(), 'the application is no longer registered')
         program('odd 6')
         w('enable-event', '-s', 'one', '-f', 'far[2] == 2 && value == 3', 'scripted:odd')
         program('odd 4')                                # 3
-        # each fits a program, both do not
+        # each filter fits into an application, two of them together do not
         long = ' || '.join('value %% 1000 == %d && byte != %d' % (n, n % 200) for n in range(100, 200))
         done = [
             w('enable-event', '-s', 'one', '-f', long.replace('1000', str(1000 + i)), 'scripted:odd', status=None)
@@ -167,21 +171,21 @@ def oversized_and_invalid_filters_are_rejected(case):
         ]
         refused = [answer for answer in done if answer.status]
         check(done[0].status == 0 and refused and 'cannot combine the filters' in refused[0].err,
-              'nothing was too much: %s', [answer.err for answer in done])
+              'no filter was rejected: %s', [answer.err for answer in done])
         program('odd 5')                                # 4 and 3
         answer = w('enable-event', '-s', 'one', '-f', os.fsdecode(b'value != "\xff"'), 'scripted:odd', status=None)
         check(answer.status == 1 and 'UTF-8' in answer.err, 'status %d, %s', answer.status, answer.err)
         program.end()
         _, trace = w.end('one', lost=0)
         values = [r.fields['value'] for r in trace.records('scripted:odd')]
-        check(values == [4, 5, 4, 5, 3, 3, 4], 'recorded: %s', values)
+        check(values == [4, 5, 4, 5, 3, 3, 4], 'wrong records: %s', values)
 
 
 @limit(300)
 def filter_change_neither_loses_nor_repeats_records(case):
     """
-    Filters that exclude each other come and go while threads record: each record that is in the trace is wanted by one
-    of them, none is there twice, and what is recorded after a command has returned is as it says.
+    Mutually exclusive filters are added and removed while threads record. Each record in the trace matches one of them,
+    none is repeated, and records after a command has returned match its filter.
     """
     with World(case) as w:
         programs = [w.scripted(), w.scripted()]
@@ -209,16 +213,16 @@ def filter_change_neither_loses_nor_repeats_records(case):
         _, trace = w.end('one', lost=0)
         numbers = numbers_of(trace)
         for writer, got in numbers.items():
-            check(len(got) == len(set(got)), 'writer %d: a record is there twice', writer)
-            check(all(n % 7 in (1, 2, 3, 4, 5, 6) for n in got), 'writer %d: nobody wanted %s', writer,
+            check(len(got) == len(set(got)), 'writer %d: a record is repeated', writer)
+            check(all(n % 7 in (1, 2, 3, 4, 5, 6) for n in got), 'writer %d: no filter matches %s', writer,
                   [n for n in got if n % 7 == 0])
         emitted = sorted(sorted(n) for n in numbers.values() if sorted(n) in [sorted(x) for x in wanted.values()])
-        check(emitted == sorted(sorted(n) for n in wanted.values()), 'after the commands: wanted %s of %s',
+        check(emitted == sorted(sorted(n) for n in wanted.values()), 'records after commands: expected %s in %s',
               list(wanted.values())[0][:20], [n[:20] for n in numbers.values()])
 
 
 def record_option_filters_records(case):
-    """`record --filter`, in this process and by the daemon; a filter that fits nothing keeps nothing."""
+    """`record --filter`, with --private and through the daemon. A filter on a missing field keeps no record."""
     with World(case) as w:
         for options in ([], ['--private']):
             for text, count in (('seq > 90', 10), ('seq > 90 && writer == 77777', 0), ('nothing == 1', 0)):
@@ -227,7 +231,7 @@ def record_option_filters_records(case):
                            'count', 1, 100, 0)
                 got = [r for r in records_of(case, path) if r['event'] == 'test:seq']
                 check(len(got) == count, '%s %s: %d records, not %d: %s', options, text, len(got), count, answer.err)
-                # (the daemon is asked by others too: it does not say whose events were meant)
+                # with a daemon, events of other sessions may have the field, so there is no warning
                 if options:
                     check(('has such a field' in answer.err) == ('nothing' in text), '%s: %s', text, answer.err)
         answer = w('record', '-f', 'seq >', '--', 'true', status=None)

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""kill -9 of programs, of the consumer daemon, of the session daemon, at random moments under load: what was recorded
-is in the trace."""
+"""
+SIGKILL ends applications, the consumer daemon and the session daemon at random moments under load. No completed record
+is lost.
+"""
 import contextlib
 import os
 import signal
@@ -13,8 +15,8 @@ from daemon import World  # noqa: E402
 from harness import SEED, check, limit, main, rounds  # noqa: E402
 
 SIZES = ['--subbuf-size', '256k', '--num-subbuf', '8']
-# Arithmetic between two records: some thousands a second of each thread, for which the buffers have room for many
-# seconds without a consumer.
+# Computation between two records, so that each thread records some thousands a second: the buffers last for many
+# seconds without a consumer daemon.
 SPIN = '300000'
 
 
@@ -26,12 +28,12 @@ def kill(pid):
 
 
 def kill_some(case, w, victim, private):
-    """Some of the three, in any order, the moments chosen by the seed. Returns their names."""
+    """Kill some of the three processes in random order at random moments. Returns their names."""
     killers = {
         'program': lambda: kill(victim.pid), 'consumer': lambda: kill(w.consumerd()),
         'session': lambda: kill(w.sessiond())
     }
-    # Rings of one process are gone when it is, and both daemons.
+    # Per-process rings are lost if their process and both daemons are killed.
     names = case.random.sample(sorted(killers), case.random.randrange(1, 3 if private else 4))
     for name in names:
         time.sleep(case.random.random() * 0.03)         # the moment, not a condition
@@ -40,7 +42,7 @@ def kill_some(case, w, victim, private):
 
 
 def check_all(case, words, numbers):
-    """Nothing that returned is missing."""
+    """Check that each call that returned has its record."""
     for writer, (_, returned) in case.ledger.read().items():
         check(len(numbers.get(writer, [])) >= returned, '%s: writer %d: %d returned, %d read', words, writer, returned,
               len(numbers.get(writer, [])))
@@ -53,16 +55,16 @@ def one_round(case, w, turn):
     victim, other = w.run([case.program('busy'), 'until', '2', SPIN]), w.run([case.program('busy'), 'until', '1', SPIN])
     w.wait(lambda: case.ledger.flag(0) == 3, 'three threads to record')
     names = kill_some(case, w, victim, private)
-    words = 'turn %d, killed %s%s' % (turn, ' '.join(names), ', rings of processes' if private else '')
+    words = 'turn %d, killed %s%s' % (turn, ' '.join(names), ', per-process buffers' if private else '')
     w.start_daemon()
     there = [s for s in w('list', '--json').json['sessions'] if s['name'] == name]
-    check(there and there[0]['active'], '%s: the session %s', words, 'does not record any more' if there else 'is gone')
+    check(there and there[0]['active'], '%s: the session %s', words, 'is not active' if there else 'is missing')
     if 'program' in names:
         w.wait_end(victim, None)
         w.run([case.program('busy'), 'count', '1', '500', SPIN])
     begun = case.ledger.begun()
-    w.wait(lambda: case.ledger.begun() > begun + 1000, words + ': the others to record on')
-    w('enable-event', '-s', name, '-c', name, 'test:*')     # killers is there again
+    w.wait(lambda: case.ledger.begun() > begun + 1000, words + ': the other applications to record on')
+    w('enable-event', '-s', name, '-c', name, 'test:*')     # all applications have confirmed
     case.ledger.set_flag(1, 1)
     for child in list(w.children):
         w.wait_end(child)
@@ -83,7 +85,7 @@ def random_kills_under_load_lose_no_records(case):
 
 @limit(60)
 def repeated_consumer_daemon_kills_lose_no_records(case):
-    """One session, one program, many consumers: the trace goes on where it ended."""
+    """One session and one application, many consumer daemons: each continues the trace."""
     with World(case) as w:
         w.begin('many', channel=SIZES)
         child = w.run([case.program('busy'), 'until', '2', SPIN])
@@ -101,7 +103,7 @@ def repeated_consumer_daemon_kills_lose_no_records(case):
 
 
 def daemons_killed_within_commands_lose_no_records(case):
-    """The consumer, and the session daemon, in the middle of commands: who asks again gets what there was."""
+    """A daemon is killed within `stop`. The next command finds all records."""
     with World(case) as w:
         for turn in range(rounds(40)):
             case.ledger.__init__(case.ledger.path)

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Rings that are files (`create --shm-path`): what they hold outlives all processes, and `recover`, or the next daemon,
-puts it into the trace."""
+"""
+Ring files (`create --shm-path`): their records survive all processes, and `recover` or the next session daemon writes
+them to the trace.
+"""
 import glob
 import json
 import os
@@ -26,7 +28,7 @@ def begin(w, name, where, *channel):
 
 
 def kill_all(w, programs, random=None):
-    """Every process of this world, one after the other, in any order."""
+    """Kill every process of this world one by one, in random order if `random` is given."""
     w.remember_rings()
     victims = [p for p in (w.sessiond(), w.consumerd()) if p] + list(programs)
     if random:
@@ -36,23 +38,23 @@ def kill_all(w, programs, random=None):
             os.kill(victim, signal.SIGKILL)
         else:
             victim.kill()
-    # (a session daemon that outlives its consumer daemon by a moment has started another)
+    # a session daemon that survives its consumer daemon starts another one
     w.wait(
         lambda: not [os.kill(pid, signal.SIGKILL) for pid in w.daemons()
-                     if state(pid) not in ('Z', None)] and not w.own_processes(), 'all to be gone')
+                     if state(pid) not in ('Z', None)] and not w.own_processes(), 'all processes to end')
 
 
 def kill_daemons(w):
     for pid in (w.sessiond(), w.consumerd()):
         os.kill(pid, signal.SIGKILL)
-    w.wait(lambda: not [pid for pid in w.daemons() if state(pid) not in ('Z', None)], 'the daemons to be gone')
+    w.wait(lambda: not [pid for pid in w.daemons() if state(pid) not in ('Z', None)], 'the daemons to end')
 
 
 def freeze(w):
-    """The consumer daemon writes nothing from now on."""
+    """Stop the consumer daemon, so that records stay in the rings."""
     pid = w.consumerd()
     os.kill(pid, signal.SIGSTOP)
-    w.wait(lambda: state(pid) == 'T', 'the consumer daemon to stand still')
+    w.wait(lambda: state(pid) == 'T', 'the consumer daemon to stop')
 
 
 def files_of(where):
@@ -60,7 +62,7 @@ def files_of(where):
 
 
 def recovered(w, where, n=1):
-    """`waymark recover`; the sessions as they were at last."""
+    """Run `waymark recover`. Returns the last state of the `n` sessions."""
     answer = w('recover', where, '--json')
     found, at, decoder = [], 0, json.JSONDecoder()
     text = answer.out.strip()
@@ -68,28 +70,33 @@ def recovered(w, where, n=1):
         one, end = decoder.raw_decode(text, at)
         found += one['sessions']
         at = end + len(text[end:]) - len(text[end:].lstrip())
-    check(len(found) == n, 'recovered: %s', answer.out)
-    check(os.listdir(where) == [], 'left in %s: %s', where, os.listdir(where))
-    check(not glob.glob('/tmp/waymark-recover-*'), 'left in /tmp: %s', glob.glob('/tmp/waymark-recover-*'))
+    check(len(found) == n, 'wrong number of recovered sessions: %s', answer.out)
+    check(os.listdir(where) == [], 'files are left in %s: %s', where, os.listdir(where))
+    check(not glob.glob('/tmp/waymark-recover-*'), 'files are left in /tmp: %s', glob.glob('/tmp/waymark-recover-*'))
     return found
 
 
 def check_complete(trace, calls, turn):
-    """All calls that had returned are there, and no more than had begun; `calls`: {writer: (begun, returned)}."""
+    """
+    Check that each call that returned has its record, and that there are no more records than calls; `calls`: {writer:
+    (begun, returned)}.
+    """
     found = numbers_of(trace)
     for writer, (begun, returned) in calls.items():
         numbers = found.pop(writer, [])
         check(numbers == list(range(1,
                                     len(numbers) + 1)) and returned <= len(numbers) <= begun,
-              'turn %d: writer %d has returned from %d calls of %d, and the trace has %s', turn, writer, returned,
+              'turn %d: writer %d: %d of %d calls have returned, but the trace ends with %s', turn, writer, returned,
               begun, numbers[-5:])
-    check(not found, 'turn %d: records of others: %s', turn, list(found))
+    check(not found, 'turn %d: records of unknown writers: %s', turn, list(found))
 
 
 @limit(120)
 def records_survive_the_kill_of_all_processes(case):
-    """At any moment, in any order, with rings of each user and of each process: all that a program had recorded is in
-    the trace."""
+    """
+    All processes are killed at a random moment in random order, with per-user and per-process buffers. All completed
+    records are in the trace.
+    """
     writers = set()
     for turn in range(rounds(30)):
         with World(case, 'home%d' % turn, daemon=False) as w:
@@ -106,7 +113,8 @@ def records_survive_the_kill_of_all_processes(case):
                     program('emit %d' % case.random.randrange(1, 3000))
             kill_all(w, programs, case.random)
             is_now = recovered(w, where)[0]
-            check(is_now['path'] == before and is_now['counts']['lost'] == 0, 'turn %d: %s', turn, is_now['counts'])
+            check(is_now['path'] == before and is_now['counts']['lost'] == 0, 'turn %d: wrong path or losses: %s', turn,
+                  is_now['counts'])
             trace = Trace(is_now['path'])
             check_complete(trace,
                            {writer: calls for writer, calls in case.ledger.read().items() if writer not in writers},
@@ -114,12 +122,11 @@ def records_survive_the_kill_of_all_processes(case):
             writers = set(case.ledger.read())
             check(
                 w('view').out.count('test:seq') == len(list(trace.records('test:seq'))),
-                'the last that was recorded is not what was recovered')
+                '`view` does not show the recovered trace')
 
 
 def next_daemon_finds_ring_files_without_applications(case):
-    """Not even a program is left: the session daemon that comes finds the rings by itself, and records go on in
-    them."""
+    """No application survives either. The next session daemon finds the rings by itself, and new records go to them."""
     with World(case) as w:
         where, program = case.path('rings'), w.scripted()
         begin(w, 'one', where)
@@ -128,20 +135,20 @@ def next_daemon_finds_ring_files_without_applications(case):
         files = sorted(files_of(where))
         kill_all(w, [program])
         w.start_daemon()
-        check(w.session('one')['active'], 'the session does not record any more')
+        check(w.session('one')['active'], 'the session is not active')
         other = w.scripted()
         other('emit 50')
-        check(sorted(files_of(where)) == files, 'other rings were made: %s', files_of(where))
+        check(sorted(files_of(where)) == files, 'the ring files changed: %s', files_of(where))
         other.end()
         numbers = w.finish('one', lost=0)[2]
         check(
-            sorted(len(n) for n in numbers.values()) == [50, 100], 'records: %s',
+            sorted(len(n) for n in numbers.values()) == [50, 100], 'wrong records: %s',
             {k: len(n) for k, n in numbers.items()})
-        check(os.listdir(where) == [], 'left: %s', os.listdir(where))
+        check(os.listdir(where) == [], 'wrong files are left: %s', os.listdir(where))
 
 
 def recover_leaves_rings_in_use(case):
-    """A program that lives holds its rings: `recover` says so and changes nothing, the next daemon goes on."""
+    """`recover` fails without changes while an application maps the rings. The next daemon continues with them."""
     with World(case) as w:
         where, program = case.path('rings'), w.scripted()
         begin(w, 'one', where)
@@ -149,14 +156,14 @@ def recover_leaves_rings_in_use(case):
         program('emit 10')
         for pid in (w.sessiond(), w.consumerd()):
             os.kill(pid, signal.SIGKILL)
-        w.wait(lambda: not w.daemons(), 'both daemons to be gone')
+        w.wait(lambda: not w.daemons(), 'both daemons to end')
         files = sorted(files_of(where))
         w('recover', where, status=1).prints('still has')
-        check(sorted(files_of(where)) == files, 'files are gone')
+        check(sorted(files_of(where)) == files, 'the ring files changed')
         w.start_daemon()
         w.wait_apps([program.pid])
         program('emit 10')
-        # a daemon that lives has them too
+        # the daemon still maps them
         program.end()
         w('recover', where, status=1).prints('still has')
         check([len(n) for n in w.finish('one', lost=0)[2].values()] == [20], 'records are missing')
@@ -166,7 +173,7 @@ def recover_leaves_rings_in_use(case):
 
 
 def rings_of_another_machine_are_recovered(case):
-    """The clock is that of the recording, whatever this machine's is; what state/ had is not needed."""
+    """The trace has the clock of the recording, not that of this machine. The state directory is not needed."""
     def metadata(session):
         check(len(list(Trace(session['path']).records('test:seq'))) == 10, 'records are missing in %s', session['path'])
         return slurp(glob.glob(session['path'] + '/ust/uid/*/64-bit/metadata')[0])
@@ -193,12 +200,12 @@ def rings_of_another_machine_are_recovered(case):
             os.unlink(path)
         one = recovered(w, os.path.join(where, 'one'))[0]
         os.rmdir(os.path.join(where, 'one'))
-        # a copy will do: another machine may have room, or time
+        # `recover` works on a copy of the directory, too
         shutil.copytree(where, case.path('copy'))
         shutil.rmtree(where)
         two = recovered(w, case.path('copy'))[0]
-        check(seconds(one) - seconds(two) == 5000000, 'clocks: %s, %s', metadata(one), metadata(two))
-        check('01234567-89ab-cdef' in metadata(two), 'the clock has another name')
+        check(seconds(one) - seconds(two) == 5000000, 'wrong offsets of clocks: %s, %s', metadata(one), metadata(two))
+        check('01234567-89ab-cdef' in metadata(two), 'the trace has another UUID of the clock')
 
 
 def streams_of(session):
@@ -209,8 +216,10 @@ def streams_of(session):
 
 
 def recover_completes_a_truncated_trace(case):
-    """What the disk never got of the trace is gone with the machine: what rings hold is there, and what is not is
-    counted, or told where nobody knows."""
+    """
+    Parts of the trace are lost with the machine. The records in the rings are recovered. Other records are counted as
+    lost, or as a gap if their number is unknown.
+    """
     for what in ('nothing', 'metadata', 'streams', 'halves'):
         with World(case, 'home-' + what) as w:
             where, program = case.path('rings-' + what), w.scripted(env={'WAYMARK_ALLOW_BLOCKING': '1'})
@@ -223,7 +232,7 @@ def recover_completes_a_truncated_trace(case):
             program('emit 20')
             kill_all(w, [program])
             streams = streams_of(before)
-            check(streams, 'no stream has anything')
+            check(streams, 'all streams are empty')
             if what == 'nothing':
                 shutil.rmtree(before['path'])
             for path in streams if what == 'streams' else glob.glob(
@@ -239,7 +248,7 @@ def recover_completes_a_truncated_trace(case):
             numbers = next(iter(found.values()))
             check(
                 len(found) == 1 and numbers[-20:] == list(range(3001, 3021)),
-                '%s: what the rings held is not all there: %s', what, numbers[-25:])
+                '%s: records of the rings are missing: %s', what, numbers[-25:])
             if what == 'metadata':
                 check(len(numbers) == 3020 and counts['lost'] == 0, '%s: %d records, %s', what, len(numbers), counts)
             elif what == 'halves':
@@ -251,8 +260,10 @@ def recover_completes_a_truncated_trace(case):
 
 
 def damaged_ring_directory_is_rejected_or_reported(case):
-    """Without its clock, or with what is no session, a directory is refused in words and stays; rings that are none are
-    told, and the rest is there."""
+    """
+    `recover` rejects a directory without a clock or a valid session and keeps it. It reports invalid rings and recovers
+    the others.
+    """
     with World(case) as w:
         where, program = case.path('rings'), w.scripted()
         begin(w, 'one', where)
@@ -262,7 +273,7 @@ def damaged_ring_directory_is_rejected_or_reported(case):
         program('emit 10')
         program('late 10')
         place_of_trace = w.session('one')['path']
-        check(len(files_of(where)) == 3, 'rings: %s', files_of(where))
+        check(len(files_of(where)) == 3, 'wrong ring files: %s', files_of(where))
         kill_all(w, [program])
         place = glob.glob(os.path.join(where, 'one-*'))[0]
         os.rename(os.path.join(place, 'clock.json'), case.path('clock'))
@@ -275,7 +286,7 @@ def damaged_ring_directory_is_rejected_or_reported(case):
         with open(os.path.join(place, '1.json'), 'w') as f:
             json.dump(damaged, f)
         w('recover', where, status=1).prints('none can be taken over')
-        check(len(files_of(where)) == 3, 'rings: %s', files_of(where))
+        check(len(files_of(where)) == 3, 'wrong ring files: %s', files_of(where))
         with open(os.path.join(place, '1.json'), 'w') as f:
             f.write(whole[:len(whole) // 2])
         w('recover', where, status=1).prints('cannot read the session in 1.json')
@@ -287,17 +298,19 @@ def damaged_ring_directory_is_rejected_or_reported(case):
                 os.truncate(path, 100000)
         answer = w('recover', where, status=1)
         answer.prints('recovered', 'stay unchanged', 'is not a ring set')
-        check([int(os.path.basename(f).split('.')[0]) for f in files_of(where)] == [cut['id']], 'left: %s',
-              files_of(where))
+        check([int(os.path.basename(f).split('.')[0]) for f in files_of(where)] == [cut['id']],
+              'wrong files are left: %s', files_of(where))
         found = Trace(place_of_trace)
         left = {True: 'scripted:late', False: 'test:seq'}[cut['stream_id'] == 0]
         check([len(list(found.records(name))) for name in ('scripted:late', 'test:seq')
-               ] == [10 * (left == name) for name in ('scripted:late', 'test:seq')], 'records: %s', found.lines[:3])
+               ] == [10 * (left == name) for name in ('scripted:late', 'test:seq')], 'wrong records: %s',
+              found.lines[:3])
 
 
 def rings_of_ended_processes_are_recovered(case):
-    """With rings of each process: what those had recorded that ended before everything was killed, and that the
-    consumer had not written yet."""
+    """
+    Per-process buffers: processes end before the consumer daemon has written their records, then all others are killed.
+    """
     for how in ('recover', 'next daemon'):
         writers = set(case.ledger.read())
         with World(case, 'home-' + how[:4]) as w:
@@ -311,20 +324,22 @@ def rings_of_ended_processes_are_recovered(case):
                 program('emit 100')
                 program.end()
             kill_all(w, [first])
-            check(len(files_of(where)) == 5, 'rings: %s', files_of(where))
+            check(len(files_of(where)) == 5, 'wrong ring files: %s', files_of(where))
             if how == 'recover':
                 recovered(w, where)
             else:
                 w.start_daemon()
                 w('destroy', 'one')
-                check(os.listdir(where) == [], 'left: %s', os.listdir(where))
+                check(os.listdir(where) == [], 'wrong files are left: %s', os.listdir(where))
             found = {k: len(v) for k, v in numbers_of(Trace(path)).items() if k not in writers}
-            check(sorted(found.values()) == [1, 100, 100, 100], '%s: records: %s', how, found)
+            check(sorted(found.values()) == [1, 100, 100, 100], '%s: wrong records: %s', how, found)
 
 
 def recover_on_a_full_disk_keeps_the_rings(case):
-    """What a full disk does not take stays in the rings, and comes with the next `recover`; what --max-size does not
-    allow is counted."""
+    """
+    Records that do not fit on the disk stay in the rings until the next `recover`. Records beyond --max-size are
+    counted as unwritten.
+    """
     with small_disk(case, '64k') as place:
         with World(case) as w:
             where, program = case.path('rings'), w.scripted()
@@ -336,11 +351,11 @@ def recover_on_a_full_disk_keeps_the_rings(case):
             kill_all(w, [program])
             for _ in range(2):
                 w('recover', where, status=1).prints('No space left', 'is kept')
-                check(len(files_of(where)) == 1, 'rings are gone that could not be written: %s', files_of(where))
+                check(len(files_of(where)) == 1, 'unwritten rings were removed: %s', files_of(where))
             subprocess.run(['mount', '-o', 'remount,size=64m', place], check=True)
             is_now = recovered(w, where)[0]
             check([len(n) for n in numbers_of(Trace(is_now['path'])).values()] == [4000], 'records are missing')
-            check(is_now['counts']['lost'] == 0, 'lost: %s', is_now['counts'])
+            check(is_now['counts']['lost'] == 0, 'records are lost: %s', is_now['counts'])
         with World(case, 'limited') as w:
             where, program = case.path('limited-rings'), w.scripted()
             w('create', 'one', '--shm-path', where, '--max-size', '80k')
@@ -355,8 +370,10 @@ def recover_on_a_full_disk_keeps_the_rings(case):
 
 
 def concurrent_recovers_write_each_record_once(case):
-    """Several who recover at once, one who is interrupted, and a daemon that starts meanwhile: the records are there
-    once, and nothing is left."""
+    """
+    Several `recover` commands run at once, one is interrupted, and a daemon starts meanwhile. Each record is written
+    once, and no file is left.
+    """
     for turn in range(rounds(12)):
         with World(case, 'home%d' % turn) as w:
             where, program = case.path('rings%d' % turn), w.scripted()
@@ -378,11 +395,11 @@ def concurrent_recovers_write_each_record_once(case):
             w('-n', 'destroy', '--all', status=None)
             check(os.listdir(where) == [], 'turn %d: left: %s', turn, os.listdir(where))
             check([len(n) for n in numbers_of(Trace(path)).values()] == [100], 'turn %d: records are missing', turn)
-            w.wait(lambda: not glob.glob('/tmp/waymark-recover-*'), 'nothing to be left in /tmp')
+            w.wait(lambda: not glob.glob('/tmp/waymark-recover-*'), 'files in /tmp to be removed')
 
 
 def truncated_ring_file_breaks_only_its_session(case):
-    """Daemons live on when somebody cuts rings under them: this session is told to be broken, another is whole."""
+    """Ring files are truncated while the daemons map them. The daemons survive, and another session is complete."""
     with World(case) as w:
         where, program = case.path('rings'), w.scripted()
         begin(w, 'one', where)
@@ -390,27 +407,27 @@ def truncated_ring_file_breaks_only_its_session(case):
         program('emit 100')
         program('late 100')
         os.kill(program.pid, signal.SIGSTOP)
-        w.wait(lambda: state(program.pid) == 'T', 'the program to stand still')
+        w.wait(lambda: state(program.pid) == 'T', 'the program to stop')
         pids = [w.sessiond(), w.consumerd()]
         for path in files_of(where):
             os.truncate(path, 0)
         program.kill()
         other = w.scripted()
-        other.send('late 100')           # nothing of it goes into the file
-        check(other.answer() == 'ok', 'a program of another session did not live on')
+        other.send('late 100')           # its records do not reach the truncated file
+        check(other.answer() == 'ok', 'the application of another session crashed')
         w('list', 'one')
         w('stop', 'one', status=None)
         is_now = w.stop('two')
         check(
             len(list(Trace(is_now['path']).records('scripted:late'))) == 200 and is_now['counts']['lost'] == 0,
-            'the other session: %s', is_now['counts'])
-        check([w.sessiond(), w.consumerd()] == pids, 'a daemon has died')
+            'wrong records of the other session: %s', is_now['counts'])
+        check([w.sessiond(), w.consumerd()] == pids, 'a daemon has crashed')
         w('destroy', 'one', status=None)
         w('destroy', 'two')
 
 
 def recording_continues_when_ring_files_are_removed(case):
-    """The files go, and their directory: who has them records on, also who comes later, and all is in the trace."""
+    """Ring files are removed with their directory. Applications that map them, and new ones, record on without loss."""
     with World(case) as w:
         where, program = case.path('rings'), w.scripted()
         begin(w, 'one', where)
@@ -424,7 +441,10 @@ def recording_continues_when_ring_files_are_removed(case):
 
 
 def next_daemon_reattaches_removed_ring_files(case):
-    """The directory goes, and both daemons are killed: the program that has the files hands them to the next."""
+    """
+    The directory is removed and both daemons are killed. The application that maps the rings hands them to the next
+    daemon.
+    """
     with World(case) as w:
         where, program = case.path('rings'), w.scripted()
         begin(w, 'one', where)
@@ -440,8 +460,10 @@ def next_daemon_reattaches_removed_ring_files(case):
 
 
 def unsafe_ring_directories_are_rejected(case):
-    """A directory that others can write to, a link, another's: refused in words. Kept by save and load, shown by
-    list."""
+    """
+    Directories that others can write to, links and missing parents are rejected. `save` and `load` keep the path, and
+    `list` shows it.
+    """
     with World(case) as w:
         bad = case.path('bad')
         os.mkdir(bad)
@@ -452,25 +474,31 @@ def unsafe_ring_directories_are_rejected(case):
         w('create', 'one', '--shm-path', case.path('link'), status=1).prints('link')
         w('create', 'one', '--shm-path', case.path('none/below'), status=1).prints('none/below')
         w('create', 'one', '--shm-path', '', status=2)
-        check(os.listdir(bad) == [], 'left: %s', os.listdir(bad))
+        check(os.listdir(bad) == [], 'wrong files are left: %s', os.listdir(bad))
         w('create', 'one', '--shm-path', bad)
         w('create', 'one', '--shm-path', bad, status=1).prints('already')
-        check(len(os.listdir(bad)) == 1, 'left: %s', os.listdir(bad))
+        check(len(os.listdir(bad)) == 1, 'wrong files are left: %s', os.listdir(bad))
         w('list', 'one').prints('ring files in ' + bad)
-        check(os.path.dirname(w.session('one')['shm_path']) == bad, 'listed: %s', w.session('one')['shm_path'])
+        check(
+            os.path.dirname(w.session('one')['shm_path']) == bad, 'list shows another directory: %s',
+            w.session('one')['shm_path'])
         w('save', 'one', '-o', case.path('saved'))
         w('destroy', 'one')
-        check(os.listdir(bad) == [], 'left: %s', os.listdir(bad))
+        check(os.listdir(bad) == [], 'wrong files are left: %s', os.listdir(bad))
         w('load', '-i', case.path('saved'))
-        check(os.path.dirname(w.session('one')['shm_path']) == bad, 'loaded: %s', w.session('one')['shm_path'])
+        check(
+            os.path.dirname(w.session('one')['shm_path']) == bad, 'the loaded session has another directory: %s',
+            w.session('one')['shm_path'])
         w('load', '-i', case.path('saved'), '-f')
-        check(len(os.listdir(bad)) == 1, 'left: %s', os.listdir(bad))
-        # what is another's stays, wherever it is
+        check(len(os.listdir(bad)) == 1, 'wrong files are left: %s', os.listdir(bad))
+        # a foreign file is kept
         kept = os.path.join(w.session('one')['shm_path'], 'letter')
         with open(kept, 'w') as f:
             f.write('dear')
         w('destroy', 'one')
-        check(os.listdir(os.path.dirname(kept)) == ['letter'], 'left: %s', os.listdir(os.path.dirname(kept)))
+        check(
+            os.listdir(os.path.dirname(kept)) == ['letter'], 'wrong files are left: %s',
+            os.listdir(os.path.dirname(kept)))
 
 
 if __name__ == '__main__':

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What commands report: every kind of event, and every application that is not recorded, with the reason."""
+"""Reports of commands: every kind of event, and every unrecorded application with the reason."""
 import contextlib
 import errno
 import os
@@ -18,7 +18,7 @@ import hostile  # noqa: E402
 from daemon import SANITIZED, World  # noqa: E402
 from harness import Skip, check, limit, main, slurp, wait_for  # noqa: E402
 
-LIBRARY = os.path.join(os.environ.get('WMK_BUILD', 'build'), 'src', 'tracer')     # ($ORIGIN needs /proc)
+LIBRARY = os.path.join(os.environ.get('WMK_BUILD', 'build'), 'src', 'tracer')     # $ORIGIN needs /proc
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'src', 'wire', 'unrecorded.def')
 
 
@@ -30,20 +30,20 @@ def reasons():
 
 
 def every_kind_of_event_is_listed(case):
-    """Spans and counters too: one application with a kind that has no word makes the list fail for all."""
+    """Spans and counters are listed, too. A kind without a name would make the whole list fail."""
     with World(case) as w:
         child = w.run([case.program('spans'), 'wait'], stdin=subprocess.PIPE)
         w.wait_apps([child.pid])
         apps = w('list', '-u', '--json').json['apps']
         listed = {e['name']: e['kind'] for a in apps for e in a['events'] if e['provider'] == 'spans'}
         wanted = {'job_begin': 'begin', 'job_end': 'end', 'half': 'counter', 'note': 'event'}
-        check(wanted.items() <= listed.items(), 'kinds are: %s', listed)
+        check(wanted.items() <= listed.items(), 'wrong kinds: %s', listed)
         w('list', '-u').prints('spans:job_begin', 'spans:half', 'spans:note')
         child.stdin.close()
         w.wait_end(child)
 
 
-# ── reasons: each makes its application go unrecorded, in the session "s" of `w`, and returns its pid, or 0 for none ──
+# ── reasons: each function makes its application unrecorded in session "s" of `w`; returns its pid, or 0 for none ──
 
 def run(w, argv, status=0, **more):
     child = w.run(argv, **more)
@@ -74,22 +74,23 @@ def address_space(w):
 
 
 def while_stopped(w, refused):
-    """It has registered before its filter refuses the call, and gets its rings behind that."""
+    """The application registers before its filter rejects the system call, and receives its rings afterwards."""
     w('stop', 's')
     child = w.run([w.case.program('sandboxed'), 'main', 'errno', refused, 'rest', '600000'])
     w.wait_apps([child.pid])
-    w.wait(lambda: 'Seccomp:\t2' in slurp('/proc/%d/status' % child.pid), 'the filter')
+    w.wait(lambda: 'Seccomp:\t2' in slurp('/proc/%d/status' % child.pid), 'the seccomp filter')
     w('start', 's')
     return child.pid
 
 
 def restarted(w):
-    """The session daemon is killed; one application ends before the next runs, another later."""
+    """The session daemon is killed. One application ends before the next daemon runs, another one later."""
     os.kill(w.sessiond(), signal.SIGKILL)
     w.wait(lambda: not w.sessiond(), 'the session daemon to end')
     run(w, [w.case.program('procs'), 'fork', '1'])
     program = w.scripted()
-    # Start times of processes are known to a clock tick: the session daemon starts in a later one than the application.
+    # Start times of processes have the resolution of a clock tick: the session daemon must start in a later tick than
+    # the application.
     began = int(slurp('/proc/%d/stat' % program.pid).rsplit(')', 1)[1].split()[19])
     ticks = os.sysconf('SC_CLK_TCK')
     w.wait(lambda: time.clock_gettime(time.CLOCK_BOOTTIME) * ticks > began + 2, 'the next clock tick')
@@ -99,7 +100,7 @@ def restarted(w):
 
 
 def slow(w):
-    """The session daemon is stopped, and the application waits for it for no time."""
+    """The session daemon is stopped, and the application waits only 1 ms for it."""
     pid = w.sessiond()
     os.kill(pid, signal.SIGSTOP)
     program = w.scripted(env={'WAYMARK_REGISTER_TIMEOUT': '1'})
@@ -109,7 +110,7 @@ def slow(w):
 
 
 def greet_and_send(w, after=b'', **hello):
-    """This process sends HELLO and more to the session daemon, and reads all answers."""
+    """This process sends HELLO and `after` to the session daemon, and reads all answers."""
     with hostile.connect(os.path.join(w.rundir, 'app.sock')) as s:
         hostile.send(s, hostile.hello(**hello) + after)
         s.shutdown(socket.SHUT_WR)
@@ -129,7 +130,8 @@ def unrecorded(reason, number, channel=0xffffffff):
 REASONS = {
     'descriptors': descriptors,
     'address-space': address_space,
-    'memory': lambda w: greet_and_send(w, unrecorded(3, errno.ENOMEM)),        # (vm.max_map_count is the machine's)
+    # vm.max_map_count is a setting of the whole machine
+    'memory': lambda w: greet_and_send(w, unrecorded(3, errno.ENOMEM)),
     'map': lambda w: while_stopped(w, 'mmap'),
     'mprotect': lambda w: sandboxed(w, 'main', 'mprotect'),
     'shared-storage': lambda w: run(w, [w.case.program('procs'), 'vfork', '1']),
@@ -167,17 +169,17 @@ def one_reason(w, word, sentence):
     def listed_reasons():
         listed = {(u['pid'], u['reason']): u for u in w.session('s')['unrecorded']}
         return all((pid, word) in listed for pid in pids) and listed
-    w.wait(listed_reasons, '%s of %s to be listed: %s' % (word, pids, w.session('s')['unrecorded']))
+    w.wait(listed_reasons, 'reason %s of %s to be listed: %s' % (word, pids, w.session('s')['unrecorded']))
     for (_pid, reason), note in listed_reasons().items():
-        check(note['why'].startswith(reasons()[reason]), 'of %s: %s', reason, note)
+        check(note['why'].startswith(reasons()[reason]), '%s: wrong sentence: %s', reason, note)
     check_named(w, word, sentence, pids)
 
 
 @limit(120)
 def unrecorded_application_is_named_for_each_reason(case):
-    """The table has a row for each reason of src/wire/unrecorded.def."""
+    """REASONS has an entry for each reason of src/wire/unrecorded.def."""
     sentences = reasons()
-    check(sentences.keys() == REASONS.keys(), 'reasons without a row, or rows without a reason: %s',
+    check(sentences.keys() == REASONS.keys(), 'reasons without an entry, or entries without a reason: %s',
           sentences.keys() ^ REASONS.keys())
     skipped = AS_ROOT if os.geteuid() else {'address-space', 'mprotect', 'thread', 'map'} if SANITIZED else set()
     with World(case) as w:
@@ -190,7 +192,7 @@ def unrecorded_application_is_named_for_each_reason(case):
 
 
 def with_and_without_daemon(case):
-    """[(`waymark record` as it is typed, w)]"""
+    """Yields (w, `waymark record` with or without --private)."""
     with World(case) as w:
         yield w, ['record']
         yield w, ['record', '--private']
@@ -201,25 +203,25 @@ def record_names_unrecorded_application(case):
         command = 'ulimit -n 4; exec %s fork 1' % case.program('procs')
         w(*record, '--', 'sh', '-c', command).prints(reasons()['descriptors'], 'procs (pid ')
         answer = w(*record, '--json', '--', 'sh', '-c', command)
-        check([u['reason'] for u in answer.json['unrecorded']] == ['descriptors'], 'JSON: %s', answer.json)
+        check([u['reason'] for u in answer.json['unrecorded']] == ['descriptors'], 'wrong reasons: %s', answer.json)
         if os.geteuid() == 0 and not SANITIZED:
             answer = w(*record, '--', case.program('sandboxed'), 'main', 'errno', 'mprotect', 'flood', '10')
             answer.prints(reasons()['mprotect'], '11 lost')
-            check('would have' not in answer.err, 'an option would help: %s', answer.err)
+            check('would have' not in answer.err, 'an option is suggested that does not help: %s', answer.err)
 
 
 def record_reports_that_no_event_matched(case):
-    """The state dump alone is no recording of the program."""
+    """A state dump alone does not count as a recording of the application."""
     for w, record in with_and_without_daemon(case):
         program = [case.program('procs'), 'fork', '1']
         answer = w(*record, '-f', 'seq == 123456', '--', *program)
         answer.prints('no event of', 'no record matches the filter \'seq == 123456\'')
         w(*record, '-e', 'no:thing', '--', *program).prints('no event of', 'the patterns (-e) match none of its events')
-        check('no event of' not in w(*record, '--', *program).err, 'there are events')
+        check('no event of' not in w(*record, '--', *program).err, 'the report of no matching event is wrong')
 
 
 def directory_of_killed_record_is_removed(case):
-    """By the next `waymark record`; that of one that runs stays."""
+    """The next `waymark record` removes the directory of a killed one and keeps that of a running one."""
     def rundir_of(record):
         def found():
             with contextlib.suppress(OSError, StopIteration, IndexError):
@@ -234,18 +236,20 @@ def directory_of_killed_record_is_removed(case):
     left, used = rundir_of(killed), rundir_of(runs)
     os.killpg(killed.pid, signal.SIGKILL)
     killed.wait()
-    check(os.path.isdir(left), 'the directory of the killed one is gone')
+    check(os.path.isdir(left), 'the directory of the killed recording is missing')
     for path in (left, used):
         os.utime(path, (0, 0))
     case.record(['true'])
-    check(not os.path.exists(left), '%s is still there', left)
-    check(os.path.isdir(used), '%s is gone', used)
+    check(not os.path.exists(left), '%s is left', left)
+    check(os.path.isdir(used), '%s was removed', used)
     runs.terminate()
     runs.wait()
 
 
 def per_process_directory_is_found_when_many_are_taken(case):
-    """As after hundreds of exec() in a second: all have a directory of the same name, process and second."""
+    """
+    Directories with the same name, process and second exist already, as after hundreds of exec() calls in a second.
+    """
     with World(case) as w:
         program = w.scripted()
         w('create', 's')
@@ -262,7 +266,7 @@ def per_process_directory_is_found_when_many_are_taken(case):
         w('start', 's')
         program('emit 5')
         channel = w('destroy', 's', '--json').json['sessions'][0]['channels'][0]
-        check(channel['counts']['records'] == 5, 'counts are: %s', channel['counts'])
+        check(channel['counts']['records'] == 5, 'wrong counts: %s', channel['counts'])
         program.end()
 
 

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Session daemons that come and go, and come after their programs: they see them all, nobody waits in vain, and what
-recorded goes on."""
+"""
+Session daemons restart, or start after their applications: they find all applications, no start waits without end, and
+recording continues.
+"""
 import os
 import signal
 import socket
@@ -13,12 +15,12 @@ from control import SESSIOND  # noqa: E402
 from daemon import World, state  # noqa: E402
 from harness import SEED, Trace, check, check_sequences, limit, main, rounds, slurp  # noqa: E402
 
-# What a program waits at most, and what a machine that is busy adds to anything.
+# The longest time that an application waits, and an allowance for a busy machine.
 BOUND_S, SLACK_S = 3, 60
 
 
 class RandomActions:
-    """What a turn of the case below may do."""
+    """The random actions of restarted_daemon_finds_its_applications."""
 
     def __init__(self, world, random):
         self.world, self.random, self.programs, self.frozen = world, random, [], None
@@ -28,10 +30,10 @@ class RandomActions:
 
     def start_program(self):
         begun = time.monotonic()
-        # Not the harness's patience: the program's own.
+        # The wait of the application, not a timeout of the harness.
         self.programs.append(self.world.scripted(env={'WAYMARK_REGISTER_TIMEOUT': str(BOUND_S * 1000)}))
         took = time.monotonic() - begun
-        check(took < BOUND_S + SLACK_S, 'a program began after %.1f s', took)
+        check(took < BOUND_S + SLACK_S, 'a program started after %.1f s', took)
 
     def kill_program(self):
         if self.programs:
@@ -65,7 +67,7 @@ class RandomActions:
         self.end_daemon(signal.SIGKILL)
 
     def freeze(self):
-        """A daemon that does not answer: programs begin all the same."""
+        """Stop the daemon, so that it does not answer. Applications start nevertheless."""
         pid = self.world.sessiond()
         if pid and self.frozen is None:
             os.kill(pid, signal.SIGSTOP)
@@ -92,14 +94,16 @@ class RandomActions:
 
 @limit(60)
 def restarted_daemon_finds_its_applications(case):
-    """In any order of start, stop and kill: all programs are seen, and record on in the session that was there from the
-    beginning."""
+    """
+    Daemons and applications start, stop and are killed in random order. The daemon finds all live applications, and
+    they record on in the first session.
+    """
     with World(case, daemon=False) as w:
         actions = RandomActions(w, case.random)
         for _ in range(2):
-            actions.start_program()       # before there ever was a daemon, or a page to wait on
+            actions.start_program()       # before any daemon or its notification page exists
         w.start_daemon()
-        w.wait_apps([p.pid for p in actions.programs], 'programs that were there first')
+        w.wait_apps([p.pid for p in actions.programs], 'programs that started before the daemon')
         w.begin('all')
         for turn in range(rounds(100)):
             done = actions.turn()
@@ -108,10 +112,10 @@ def restarted_daemon_finds_its_applications(case):
             w.start_daemon()
             alive = {p.pid for p in actions.programs}
             w.wait(lambda: w.apps() == alive,
-                   'turn %d (%s): programs %s to be seen, and no others' % (turn, ' '.join(done), sorted(alive)))
+                   'turn %d (%s): exactly the programs %s to be registered' % (turn, ' '.join(done), sorted(alive)))
             check(
-                w.session('all')['active'], 'turn %d (%s): the session does not record any more', turn, ' '.join(done))
-            w('enable-event', '-s', 'all', 'test:*')      # when it returns, all have confirmed
+                w.session('all')['active'], 'turn %d (%s): the session is not active', turn, ' '.join(done))
+            w('enable-event', '-s', 'all', 'test:*')      # all have confirmed when it returns
             for program in actions.programs:
                 program('emit 3')
         for program in actions.programs:
@@ -121,7 +125,7 @@ def restarted_daemon_finds_its_applications(case):
 
 @limit(30)
 def application_start_waits_a_bounded_time(case):
-    """A daemon that is stopped, and one that is killed while a program waits for it: the program begins."""
+    """An application starts while its daemon is stopped, or is killed during the registration."""
     with World(case) as w:
         w.begin('any')
         for how in (signal.SIGSTOP, signal.SIGKILL):
@@ -132,27 +136,29 @@ def application_start_waits_a_bounded_time(case):
             if how == signal.SIGKILL:
                 os.kill(pid, signal.SIGKILL)
             w.wait_end(child)
-            check(time.monotonic() - begun < 1 + SLACK_S, 'the program took %.1f s', time.monotonic() - begun)
+            check(time.monotonic() - begun < 1 + SLACK_S, 'the program ended after %.1f s', time.monotonic() - begun)
             os.kill(pid, signal.SIGCONT) if how == signal.SIGSTOP else None
         w.start_daemon()
         w('destroy', 'any')
 
 
 def concurrent_commands_start_one_daemon(case):
-    """Commands that are given at the same time start one daemon; another is refused in words."""
+    """Concurrent commands start one daemon."""
     with World(case, daemon=False) as w:
         children = [w.run([os.environ.get('WMK_WAYMARK', 'waymark'), 'create', 's%d' % i]) for i in range(8)]
         for child in children:
             w.wait_end(child)
-        # (one that has told its command that there is another has still to end)
+        # a daemon that lost the race may still be ending
         w.wait(lambda: len([name for name in w.daemons().values() if name.startswith('waymark-sess')]) == 1,
                'one daemon to be left')
-        check(len(w('list', '--json').json['sessions']) == 8, 'sessions were lost: %s', w('list').out)
+        check(len(w('list', '--json').json['sessions']) == 8, 'sessions are missing: %s', w('list').out)
 
 
 def activated_daemon_takes_over_the_running_one(case):
-    """systemd's socket begins to listen where a command has started a daemon: the first command to come there moves
-    everything to the new one."""
+    """
+    A socket of systemd appears while a daemon runs that a command has started. The first command on the socket moves
+    everything to the activated daemon.
+    """
     with World(case) as w:
         program = w.scripted()
         w.begin('one', 'test:*')
@@ -173,10 +179,10 @@ def activated_daemon_takes_over_the_running_one(case):
             finally:
                 os._exit(1)
         try:
-            check(w.session('one')['active'], 'the session does not record any more')
-            check(w.sessiond() == child and before != child, 'daemons: %s', w.daemons())
+            check(w.session('one')['active'], 'the session is not active')
+            check(w.sessiond() == child and before != child, 'wrong daemons: %s', w.daemons())
             check(
-                os.path.exists(path) and os.path.exists(os.path.join(w.rundir, 'app.sock')), 'sockets are gone: %s',
+                os.path.exists(path) and os.path.exists(os.path.join(w.rundir, 'app.sock')), 'sockets are missing: %s',
                 os.listdir(w.rundir))
             w.wait_apps([program.pid])
             program('emit 10')
@@ -184,13 +190,15 @@ def activated_daemon_takes_over_the_running_one(case):
             program.end()
         finally:
             os.kill(child, signal.SIGTERM)
-            check(os.waitpid(child, 0)[1] == 0, 'it did not end well')
+            check(os.waitpid(child, 0)[1] == 0, 'the activated daemon ended with an error')
             listener.close()
 
 
 def recording_continues_in_directory_that_is_not_utf8(case):
-    """A directory's name need not be UTF-8: the trace goes on in it whoever dies, and what is listed is JSON. Names are
-    refused in words."""
+    """
+    The path of a trace need not be UTF-8. The trace continues after both daemons are killed, and `list` prints valid
+    JSON. Names that are not UTF-8 are rejected.
+    """
     def odd(text):
         return os.fsdecode(text.encode('latin-1'))
 
@@ -202,7 +210,7 @@ def recording_continues_in_directory_that_is_not_utf8(case):
         w('enable-event', '-s', 'one', 'test:*')
         w('start', 'one', '--json')
         program('emit 5')
-        check(w.session('one')['path'] == shown, 'listed: %s', w.session('one'))
+        check(w.session('one')['path'] == shown, 'list shows another path: %s', w.session('one'))
         w('save', 'one').prints('not utf-8')
         for how in (['create', odd('\xfcber')], ['enable-channel', '-s', 'one',
                                                  odd('\xfcber')], ['enable-event', '-s', 'one',
@@ -214,28 +222,31 @@ def recording_continues_in_directory_that_is_not_utf8(case):
         pids = [w.sessiond(), w.consumerd()]
         for pid in pids:
             os.kill(pid, signal.SIGKILL)
-        w.wait(lambda: w.sessiond() not in pids and w.consumerd() not in pids, 'both daemons to be gone')
-        check(w.session('one')['active'], 'the session is: %s', w.session('one'))
+        w.wait(lambda: w.sessiond() not in pids and w.consumerd() not in pids, 'both daemons to end')
+        check(w.session('one')['active'], 'the session is not active: %s', w.session('one'))
         w.wait_apps([program.pid])
         program('emit 5')
         is_now = w.stop('one')
-        check(is_now['counts']['lost'] == 0, 'lost: %s', is_now['counts'])
+        check(is_now['counts']['lost'] == 0, 'records are lost: %s', is_now['counts'])
         w('destroy', 'one', '--json')
-        check(not os.path.exists(case.path('s\ufffd\ufffd')), 'another directory was made')
+        check(not os.path.exists(case.path('s\ufffd\ufffd')), 'a directory with replaced characters was created')
         os.rename(path, case.path('plain'))
         check_sequences(Trace(case.path('plain')), case.ledger)
-        # a program of such a name, and one whose name is too long for that of a session, cut within a character
+        # an executable with such a name, and one with a name that is too long for a session and is cut within a
+        # character
         for name in (odd('m\xfcller'), 'x' + 50 * '\xfc'):
             os.symlink(case.program('procs'), case.path(name))
             summary = w('record', '--json', '-o', case.path('of%d' % len(name)), '--', case.path(name), 'leaf',
                         '3').json
-            check(summary['session'] and summary['records'] >= 3, 'summary: %s', summary)
+            check(summary['session'] and summary['records'] >= 3, 'wrong summary: %s', summary)
         program.end()
 
 
 def start_in_unfinished_trace(w, name, *left):
-    """A session that records into a trace which somebody has begun to make: `left`, (name, content), lie where it goes.
-    Returns that place."""
+    """
+    Start a session in a trace directory that holds `left`, [(name, content)], already. Returns the directory of the
+    metadata.
+    """
     w('create', name)
     w('enable-event', '-s', name, 'test:*')
     place = os.path.join(w.session(name)['path'], 'ust', 'uid', str(os.getuid()), '64-bit')
@@ -243,12 +254,15 @@ def start_in_unfinished_trace(w, name, *left):
     for file, content in left:
         with open(os.path.join(place, file), 'w') as f:
             f.write(content)
-    w('start', name, status=None)        # it makes the trace, but for root's daemon: there the first program does
+    w('start', name, status=None)        # this creates the trace; with root's daemon the first application does
     return place
 
 
 def next_daemon_completes_an_unfinished_trace(case):
-    """A daemon was killed while it made a trace: the next one makes it whole. What has a stream is left as it is."""
+    """
+    A daemon was killed while it created a trace. The next daemon completes the trace, but does not touch one with a
+    stream.
+    """
     torn = '/* CTF 1.8 */\ntypealias integer { size = 8; al'
     with World(case) as w:
         start_in_unfinished_trace(w, 'empty', ('metadata', ''))
@@ -260,9 +274,10 @@ def next_daemon_completes_an_unfinished_trace(case):
         for name in ('empty', 'torn'):
             w.finish(name, lost=0)
         check(
-            w.session('used')['counts']['records'] == 0, 'recorded into a trace that is another: %s', w.session('used'))
+            w.session('used')['counts']['records'] == 0, 'records were written to a trace with a stream: %s',
+            w.session('used'))
         check((slurp(os.path.join(used, 'metadata')), slurp(os.path.join(used, 'app_0'))) == (torn, 'packets'),
-              'another trace was changed')
+              'the trace with a stream was changed')
         w('destroy', 'used')
 
 

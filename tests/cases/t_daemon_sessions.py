@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Several sessions over the same programs, each with its own events, contexts and buffers; rings of processes; sessions
-that are recorded_processes."""
+"""
+Several sessions record the same applications with different events, contexts and buffers; per-process buffers;
+allow-lists of processes.
+"""
 import collections
 import contextlib
 import os
@@ -27,12 +29,12 @@ def up_to(n, first=1):
 
 
 def contexts_of(trace, event='test:seq'):
-    """The names of what each record of the event carries besides its fields."""
+    """Sets of context fields that records of the event have."""
     return {frozenset(r.scopes) & {'vpid', 'vtid', 'procname', 'ip', 'pthread_id'} for r in trace.records(event)}
 
 
 def sessions_have_their_own_events_contexts_and_modes(case):
-    """Three sessions; the end of one changes nothing for the others."""
+    """The end of one of three sessions does not change the others."""
     with World(case) as w:
         one, two = w.scripted(), w.scripted()
         w('create', 'numbers')
@@ -54,40 +56,44 @@ def sessions_have_their_own_events_contexts_and_modes(case):
         _, trace = w.end('numbers', lost=0)
         sequences = numbers_of(trace)
         check(
-            len(sequences) == 2 and all(len(n) == 500 for n in sequences.values()), 'numbers: %s',
+            len(sequences) == 2 and all(len(n) == 500 for n in sequences.values()), 'wrong numbers of records: %s',
             {k: len(v) for k, v in sequences.items()})
-        check(not list(trace.records('test:text')), 'numbers has another session\'s event')
-        check(contexts_of(trace) == {frozenset(['vpid'])}, 'numbers has the contexts %s', contexts_of(trace))
+        check(not list(trace.records('test:text')), 'session numbers has an event of another session')
+        check(contexts_of(trace) == {frozenset(['vpid'])}, 'session numbers has the contexts %s', contexts_of(trace))
         one('emit 20')
         two('text 20')
         is_now, trace = w.end('flight')
         texts = numbers_of(trace, 'test:text')
-        check(is_now['counts']['overwritten'] > 0, 'nothing was overwritten: the case is too small')
-        check(is_now['counts']['lost'] == is_now['counts']['overwritten'], 'flight: %s', is_now['counts'])
-        check(not list(trace.records('test:seq')), 'flight has another session\'s event')
-        check(contexts_of(trace, 'test:text') == {frozenset(['vtid', 'procname'])}, 'flight has the contexts %s',
-              contexts_of(trace, 'test:text'))
+        check(is_now['counts']['overwritten'] > 0, 'no record was overwritten: the case records too little')
+        check(is_now['counts']['lost'] == is_now['counts']['overwritten'], 'wrong counts of session flight: %s',
+              is_now['counts'])
+        check(not list(trace.records('test:seq')), 'session flight has an event of another session')
         check(
-            max(n[-1] for n in texts.values()) == 1020, 'flight has not the newest: %s',
+            contexts_of(trace, 'test:text') == {frozenset(['vtid', 'procname'])}, 'session flight has the contexts %s',
+            contexts_of(trace, 'test:text'))
+        check(
+            max(n[-1] for n in texts.values()) == 1020, 'session flight lacks the newest records: %s',
             {k: v[-1] for k, v in texts.items()})
         one('emit 1')
         _, trace, numbers = w.finish('each', lost=0)
         check(
-            sorted(len(n) for n in numbers.values()) == [1020, 1021], 'each: %s',
+            sorted(len(n) for n in numbers.values()) == [1020, 1021], 'wrong numbers of records of session each: %s',
             {k: len(v) for k, v in numbers.items()})
         one.end()
         two.end()
 
 
 def overwritten_records_count_as_lost_in_each_report(case):
-    """What is overwritten is lost, whoever counts it: `record` through a daemon, `record` in one process, a session
-    (docs/loss.md)."""
+    """
+    Overwritten records count as lost in each report: `record` through the daemon, `record --private`, and a session
+    (docs/loss.md).
+    """
     flight = ['--overwrite', '--subbuf-size', '4k', '--num-subbuf', '4']
 
     def check_sum(counts, source):
         causes = sum(counts[k]
                      for k in ('lost_full', 'lost_memory', 'lost_size', 'lost_retry', 'overwritten', 'unwritten'))
-        check(counts['overwritten'] > 0 and counts['lost'] == causes, '%s: %s', source, counts)
+        check(counts['overwritten'] > 0 and counts['lost'] == causes, '%s: wrong counts: %s', source, counts)
 
     with World(case) as w:
         for how in ([], ['--private']):
@@ -95,7 +101,7 @@ def overwritten_records_count_as_lost_in_each_report(case):
             place = case.path('of' + ''.join(how))
             figures = w('record', '--json', *how, *flight, '-e', 'test:*', '-o', place, '--', case.program('busy'),
                         'count', '1', '5000', '0').json
-            check(bool(figures['session']) == (not how), 'it was recorded by %s', figures['session'])
+            check(bool(figures['session']) == (not how), 'the session of the recording is %s', figures['session'])
             check_sum(figures, how or 'through the daemon')
             check_sequences(Trace(place, lossy=True), case.ledger, figures['lost'])
         case.ledger.__init__(case.ledger.path)
@@ -106,14 +112,14 @@ def overwritten_records_count_as_lost_in_each_report(case):
         stopped = w('stop', 'flight', '--json').json['sessions'][0]['counts']
         check_sum(stopped, 'stop')
         words = '%d lost (%d overwritten' % (stopped['lost'], stopped['overwritten'])
-        check(words in w('list', 'flight').out, 'list says: %s', w('list', 'flight').out)
-        check(' %d ' % stopped['lost'] in w('list').out, 'list says: %s', w('list').out)
+        check(words in w('list', 'flight').out, 'list printed: %s', w('list', 'flight').out)
+        check(' %d ' % stopped['lost'] in w('list').out, 'list printed: %s', w('list').out)
         is_now, _, _ = w.finish('flight')
         check_sum(is_now['counts'], 'list')
 
 
 def matching_events_exclude_exclusions(case):
-    """How many events there are so far for a rule is matching without those that it leaves out."""
+    """The number of matching events of a rule leaves out its exclusions."""
     with World(case) as w:
         program = w.scripted()
         w('create', 'one')
@@ -121,24 +127,24 @@ def matching_events_exclude_exclusions(case):
         def so_far(*options):
             said = w('enable-event', '-s', 'one', *options).out
             found = re.search(r'(\d+) events? so far', said)
-            check(found, 'enable-event says: %s', said)
+            check(found, 'enable-event printed: %s', said)
             return int(found[1])
         everything = so_far('test:*')
-        check(everything >= 2, 'there are %d events', everything)
+        check(everything >= 2, 'only %d matching events', everything)
         matching = [
             everything,
             so_far('test:*', '-x', 'test:text'),
             so_far('test:*', '-x', 'test:*'),
             so_far('test:*', '--loglevel', 'emerg')
         ]
-        check(matching == [everything, everything - 1, 0, 0], 'matching: %s', matching)
+        check(matching == [everything, everything - 1, 0, 0], 'wrong numbers of matching events: %s', matching)
         listed = [rule['matched'] for rule in w.session('one')['channels'][0]['rules']]
-        check(listed == matching, 'listed: %s', listed)
+        check(listed == matching, 'list shows other numbers: %s', listed)
         program.end()
 
 
 def restarted_session_appends_to_its_trace(case):
-    """A session that was stopped goes on in the same trace; what was in between is not there, nor counted."""
+    """A stopped session continues in the same trace. Records in between are neither written nor counted."""
     with World(case) as w:
         program = w.scripted()
         w.begin('twice')
@@ -149,14 +155,18 @@ def restarted_session_appends_to_its_trace(case):
         w('start', 'twice')
         program('emit 10')
         _, trace = w.end('twice', lost=0)
-        check(list(numbers_of(trace).values()) == [up_to(10) + up_to(30, 21)], 'twice has %s', numbers_of(trace))
+        check(
+            list(numbers_of(trace).values()) == [up_to(10) + up_to(30, 21)], 'wrong records of session twice: %s',
+            numbers_of(trace))
         program.end()
         w.finish('always', lost=0)
 
 
 def buffers_pid_makes_a_trace_per_process(case):
-    """--buffers-pid: a trace for each process, the child of a fork and what exec makes have their own; all are whole
-    after their ends."""
+    """
+    --buffers-pid creates a trace for each process, including forked children and executed programs. All are complete
+    after the processes end.
+    """
     with World(case) as w:
         w.begin('own', channel=['--buffers-pid', '--subbuf-size', '64k'])
         program = w.scripted()
@@ -166,16 +176,18 @@ def buffers_pid_makes_a_trace_per_process(case):
         program('emit 5')
         program.end()
         is_now, trace, numbers = w.finish('own', lost=0)
-        check(sorted(len(n) for n in numbers.values()) == [7, 10, 10], 'numbers: %s', numbers)
+        check(sorted(len(n) for n in numbers.values()) == [7, 10, 10], 'wrong numbers of records: %s', numbers)
         places = os.listdir(os.path.join(is_now['path'], 'ust', 'pid'))
         check(len(places) >= 3, 'traces of %d processes, not of 3: %s', len(places), places)
         check(any(p.startswith('scripted-%d' % program.pid) for p in places),
-              'no trace is called after scripted-%d: %s', program.pid, places)
+              'no trace has a name that begins with scripted-%d: %s', program.pid, places)
 
 
 def recorded_processes(w, name, options, program, others):
-    """What of a program, its fork, its exec (each in turn) and another program a session of these options records: 4
-    booleans."""
+    """
+    Record with a session that is limited by `options`. Returns 4 booleans: it records the application, its fork, its
+    exec, other applications.
+    """
     w('create', name)
     w('enable-event', '-s', name, 'test:seq', *options)
     w('start', name)
@@ -189,8 +201,8 @@ def recorded_processes(w, name, options, program, others):
         int(m[1]) for m in (re.search(r' lttng_ust_statedump:start: .*\bvpid = (\d+)', line) for line in trace.lines)
         if m
     }
-    check(dumped, 'nobody tells what it has loaded')
-    check(not dumped & {other.pid for other in others}, 'programs that are not meant tell what they have loaded: %s',
+    check(dumped, 'the trace has no state dump')
+    check(not dumped & {other.pid for other in others}, 'the trace has state dumps of other applications: %s',
           dumped)
     sizes = {writer: len(n) for writer, n in numbers_of(trace).items()}
     check(set(sizes.values()) <= {3, 4, 6, 7}, '%s: %s', name, sizes)
@@ -198,7 +210,7 @@ def recorded_processes(w, name, options, program, others):
 
 
 def session_of_one_pid_records_that_process(case):
-    """--pid N; with --follow also what it forks and executes."""
+    """--pid N records one process; with --follow also its descendants."""
     with World(case) as w:
         program, other = w.scripted(), w.scripted()
         got = recorded_processes(w, 'pid', ['--pid', program.pid], program, [other])
@@ -208,8 +220,7 @@ def session_of_one_pid_records_that_process(case):
         w('create', 'gone')
         w('enable-event', '-s', 'gone', 'test:seq', '--pid', '999999999', status=1).prints('process|pid')
         w('destroy', 'gone')
-        # what a session of one process has ends with it: the buffers are freed, the trace is whole, and the other's
-        # goes on
+        # When the process ends, the session frees its buffers and its trace is complete. The other session continues.
         w.begin('all', 'test:*')
         w('create', 'its')
         w('enable-event', '-s', 'its', 'test:*', '--pid', program.pid)
@@ -220,18 +231,22 @@ def session_of_one_pid_records_that_process(case):
         program.end()
         w.wait(lambda: len(rings_of(w.consumerd())) < before, 'its buffers to be freed')
         other('emit 1')
-        check(w.session('its')['counts']['records'] >= 10, 'counted: %s', w.session('its')['counts'])
+        check(w.session('its')['counts']['records'] >= 10, 'wrong counts: %s', w.session('its')['counts'])
         its, everything = w.end('its', lost=0)[1], w.end('all', lost=0)[1]
-        check([len(n) for n in numbers_of(its).values()] == [10], 'of the one: %s', numbers_of(its))
-        check(sorted(len(n) for n in numbers_of(everything).values()) == [1, 10], 'of all: %s', numbers_of(everything))
+        check([len(n) for n in numbers_of(its).values()] == [10], 'wrong records of session its: %s', numbers_of(its))
+        check(
+            sorted(len(n) for n in numbers_of(everything).values()) == [1, 10], 'wrong records of session all: %s',
+            numbers_of(everything))
         other.end()
 
 
 def session_of_one_executable_records_its_processes(case):
-    """--exec NAME: all of that name, and their forks, which are the same; --follow: also what they execute."""
+    """
+    --exec NAME records all processes of that executable and their forks; with --follow also programs that they execute.
+    """
     with World(case) as w:
         program, other = w.scripted(), w.run([case.program('procs'), 'forever'])
-        w.wait(lambda: case.ledger.flag(0), 'the other program to begin')
+        w.wait(lambda: case.ledger.flag(0), 'the other program to start')
         got = recorded_processes(w, 'exec', ['--exec', 'scripted'], program, [])
         check(got == (True, True, False, False), '--exec records (itself, its fork, its exec): %s', got)
         got = recorded_processes(w, 'path', ['--exec', case.program('scripted')], program, [])
@@ -244,7 +259,7 @@ def session_of_one_executable_records_its_processes(case):
 
 
 def follow_survives_ended_ancestors_and_a_restart(case):
-    """It follows under the next daemon too, which can see nobody from whom it descends."""
+    """The next session daemon knows the followed process, although its ancestors have ended."""
     with World(case) as w, contextlib.ExitStack() as at_last:
         go = Gate(case.path('go'))
         at_last.callback(go.close)
@@ -253,7 +268,7 @@ def follow_survives_ended_ancestors_and_a_restart(case):
         w('enable-event', '-s', 'follows', 'test:*', '--pid', shell.pid, '--follow')
         w('start', 'follows')
         go()
-        w.wait(lambda: case.ledger.flag(0), 'the program to begin')
+        w.wait(lambda: case.ledger.flag(0), 'the program to start')
         program = case.ledger.flag(0)
         at_last.callback(kill, program)
         w.wait_apps([program])
@@ -270,34 +285,34 @@ def follow_survives_ended_ancestors_and_a_restart(case):
 
 
 def follow_survives_a_double_fork(case):
-    """Who forks twice, as daemons do, and ends in between: the other follows, though /proc no longer tells from whom it
-    came."""
+    """A daemon-like double fork: the child ends, so /proc no longer shows the ancestors. The grandchild is recorded."""
     with World(case) as w, contextlib.ExitStack() as at_last:
         program = w.scripted()
         w('create', 'follows')
         w('enable-event', '-s', 'follows', 'test:seq', '--pid', program.pid, '--follow')
         w('start', 'follows')
         program('child 0')
-        w.wait(lambda: case.ledger.flag(1), 'the child to begin')
+        w.wait(lambda: case.ledger.flag(1), 'the child to start')
         w.wait_apps([case.ledger.flag(1)])
         sessiond = w.sessiond()
         os.kill(sessiond, signal.SIGSTOP)
         at_last.callback(os.kill, sessiond, signal.SIGCONT)
-        w.wait(lambda: state(sessiond) == 'T', 'the daemon to stand still')
+        w.wait(lambda: state(sessiond) == 'T', 'the daemon to stop')
         program('heir 0')
-        w.wait(lambda: case.ledger.flag(2), "the child's child to begin")
-        check(state(case.ledger.flag(1)) is None, 'the child in between is still there')
+        w.wait(lambda: case.ledger.flag(2), 'the grandchild to start')
+        check(state(case.ledger.flag(1)) is None, 'the child has not ended')
         os.kill(sessiond, signal.SIGCONT)
         w.wait_apps([case.ledger.flag(2)])
         program('will 9')
-        w.wait(lambda: state(case.ledger.flag(2)) in (None, 'Z'), "the child's child to end")
+        w.wait(lambda: state(case.ledger.flag(2)) in (None, 'Z'), 'the grandchild to end')
         trace = w.end('follows', lost=0)[1]
-        check([len(n) for n in numbers_of(trace).values()] == [9], 'of the child of the child: %s', numbers_of(trace))
+        check([len(n) for n in numbers_of(trace).values()] == [9], 'wrong records of the grandchild: %s',
+              numbers_of(trace))
         program.end()
 
 
 def track_and_untrack_select_processes(case):
-    """track narrows a whole session, untrack takes away again; each at once."""
+    """`track` limits the whole session and `untrack` reverts it, both at once."""
     with World(case) as w:
         one, two = w.scripted(), w.scripted()
         w.begin('some')
@@ -314,22 +329,22 @@ def track_and_untrack_select_processes(case):
         w('track', '-s', 'some', '--pid', '--all')
         both()                                            # 4: both
         w('track', '-s', 'some', '--uid', os.getuid() + 1)
-        both()                                            # 5: nobody
+        both()                                            # 5: none
         w('track', '-s', 'some', '--uid', os.getuid())
         both()                                            # 6: both
         w('untrack', '-s', 'some', '--pid', '--all')
-        both()                                            # 7: nobody
+        both()                                            # 7: none
         _, trace = w.end('some', lost=0)
         found = sorted(numbers_of(trace).values())
-        check(found == [[1, 2, 4, 6], [2, 3, 4, 6]], 'recorded: %s', found)
+        check(found == [[1, 2, 4, 6], [2, 3, 4, 6]], 'wrong records: %s', found)
         one.end()
         two.end()
 
 
 def children_of_tracked_processes_are_not_tracked(case):
     """
-    What a tracked process forks is another one: not a record of it, however soon; what is tracked no more has children
-    as all have. A tracked user's or group's are its as well.
+    A fork of a tracked process is not recorded, from its first record on. When the allow-list is removed, forks are
+    recorded again. A tracked user or group includes children.
     """
     with World(case) as w:
         program = w.scripted()
@@ -349,17 +364,17 @@ def children_of_tracked_processes_are_not_tracked(case):
         for name in ('user', 'group'):
             check(
                 numbers_of(w.end(name, lost=0)[1]) == numbers_of(everything),
-                'of the tracked %s is not recorded what all is', name)
-        check(not numbers_of(w.end('nobody', lost=0)[1]), 'of a group that nobody is in, something is recorded')
+                'the session of the tracked %s has other records than session all', name)
+        check(not numbers_of(w.end('nobody', lost=0)[1]), 'the session of a foreign group has records')
         sizes = collections.Counter(len(n) for n in numbers_of(its).values())
-        check(sizes == {3: 1, 9: 1}, 'recorded of it and of its forks: %s', sizes)
+        check(sizes == {3: 1, 9: 1}, 'wrong records of the process and its forks: %s', sizes)
         sizes = collections.Counter(len(n) for n in numbers_of(everything).values())
-        check(sizes[4] == max(rounds(200), 20) and sizes[9] == 1, 'another session has lost some: %s', sizes)
+        check(sizes[4] == max(rounds(200), 20) and sizes[9] == 1, 'session all lacks records: %s', sizes)
         program.end()
 
 
 def tracks_beyond_the_limit_change_nothing(case):
-    """What does not fit changes nothing."""
+    """A request that exceeds the limit changes nothing."""
     with World(case) as w:
         program = w.scripted()
         w.begin('some')
@@ -367,17 +382,23 @@ def tracks_beyond_the_limit_change_nothing(case):
         w('track', '-s', 'some', '--pid', ','.join([str(program.pid)] + others[:4000]))
         before = w.session('some')['trackers']
         w('track', '-s', 'some', '--pid', ','.join(others[4000:]), status=1).prints('it is unchanged, with 4001')
-        check(w.session('some')['trackers'] == before, '%d are tracked', len(w.session('some')['trackers']['pids']))
+        check(
+            w.session('some')['trackers'] == before, '%d processes are tracked',
+            len(w.session('some')['trackers']['pids']))
         w('untrack', '-s', 'some', '--pid', ','.join(others[:4000]))
-        check(w.session('some')['trackers']['pids'] == [program.pid], 'tracked: %s', w.session('some')['trackers'])
+        check(
+            w.session('some')['trackers']['pids'] == [program.pid], 'wrong processes are tracked: %s',
+            w.session('some')['trackers'])
         program('emit 3')
         program.end()
         w.finish('some', lost=0)
 
 
 def stop_over_a_hanging_consumer_daemon_blocks_nothing_else(case):
-    """While `stop` waits for what is written: its programs end and others begin, sessions are listed and changed. Then
-    all of it is there."""
+    """
+    While `stop` waits for the consumer daemon, applications start and end, and sessions are listed and changed. All
+    records are in the trace at the end.
+    """
     with World(case) as w:
         one = w.scripted()
         w.begin('slow', 'test:*')
@@ -392,20 +413,26 @@ def stop_over_a_hanging_consumer_daemon_blocks_nothing_else(case):
         one.end()
         w('enable-event', '-s', 'slow', 'scripted:late')
         check(command.poll() is None, '`stop` did not wait for the consumer: %s', command.poll())
-        check(w.apps() == {two.pid}, 'programs: %s', w.apps())
+        check(w.apps() == {two.pid}, 'wrong applications: %s', w.apps())
         os.kill(consumer, signal.SIGCONT)
         w.wait_end(command)
-        check('could not' not in command.stderr.read(), 'the stop tells of something')
+        check('could not' not in command.stderr.read(), 'stop reports a failure')
         two.end()
         check(w.consumerd() == consumer, 'the consumer was replaced')
         slow, other = w.end('slow', lost=0)[1], w.end('other', lost=0)[1]
-        check([len(n) for n in numbers_of(slow).values()] == [100], 'in the one that was stopped: %s', numbers_of(slow))
-        check(sorted(map(len, numbers_of(other).values())) == [100, 100], 'in the other: %s', numbers_of(other))
+        check([len(n) for n in numbers_of(slow).values()] == [100], 'wrong records of session slow: %s',
+              numbers_of(slow))
+        check(
+            sorted(map(len,
+                       numbers_of(other).values())) == [100, 100], 'wrong records of session other: %s',
+            numbers_of(other))
 
 
 def applications_start_over_a_hanging_consumer_daemon(case):
-    """Each of them needs rings that the consumer is matching of: it is, when it can hear; their first records are all
-    there."""
+    """
+    New applications need rings, which the consumer daemon learns of when it resumes. Their first records are in the
+    trace.
+    """
     with World(case) as w:
         w.begin('each', 'test:*', channel=['--buffers-pid'])
         one = w.scripted()
@@ -413,7 +440,7 @@ def applications_start_over_a_hanging_consumer_daemon(case):
         os.kill(w.consumerd(), signal.SIGSTOP)
         more = [w.scripted(env={'WAYMARK_REGISTER_TIMEOUT': '3000'}) for _ in range(4)]
         for app in w('list', '-u', '--json').json['apps']:
-            check(not app.get('why'), 'program %d: %s', app['pid'], app.get('why'))
+            check(not app.get('why'), 'program %d is unrecorded: %s', app['pid'], app.get('why'))
         for program in more:
             program('emit 100')
         more[0].end()
@@ -421,15 +448,17 @@ def applications_start_over_a_hanging_consumer_daemon(case):
         for program in (one, *more[1:]):
             program.end()
         trace = w.end('each', lost=0)[1]
-        check([len(n) for n in numbers_of(trace).values()] == [100] * 5, 'in the trace: %s', numbers_of(trace))
+        check([len(n) for n in numbers_of(trace).values()] == [100] * 5, 'wrong records: %s', numbers_of(trace))
 
 
 SMALL = ['--subbuf-size', '4k', '--num-subbuf', '2', '--blocking-timeout', 'inf']
 
 
 def blocking_application_waits_and_loses_nothing(case):
-    """Nobody reads rings that hold a hundred records: a program that may be held up waits for that, and loses
-    nothing."""
+    """
+    The consumer daemon is stopped and the rings hold about a hundred records. An application that is allowed to block
+    waits and loses nothing.
+    """
     with World(case) as w:
         w.begin('waits', 'test:*', channel=SMALL)
         program = w.scripted(env={'WAYMARK_ALLOW_BLOCKING': '1'})
@@ -438,19 +467,21 @@ def blocking_application_waits_and_loses_nothing(case):
         try:
             program.send('emit 5000')
             w.wait(lambda: any(begun > 50 for begun, _ in case.ledger.read().values()), 'the rings to be full')
-            check(not any(begun == 5000 for begun, _ in case.ledger.read().values()), 'nobody was held up')
+            check(not any(begun == 5000 for begun, _ in case.ledger.read().values()), 'the application did not block')
         finally:
             os.kill(consumer, signal.SIGCONT)
-        check(program.answer() == 'ok', 'the program did not go on')
+        check(program.answer() == 'ok', 'the program did not resume')
         program.end()
         numbers = w.finish('waits', lost=0)[2]
-        check([len(n) for n in numbers.values()] == [5000], 'in the trace: %s',
+        check([len(n) for n in numbers.values()] == [5000], 'wrong records: %s',
               {n: len(of) for n, of in numbers.items()})
 
 
 def application_that_may_not_block_counts_losses(case):
-    """The same channel, and a program whose environment does not say so: it does not wait, and what it loses is
-    counted."""
+    """
+    The same channel, but the environment does not allow the application to block: it does not wait, and its losses are
+    counted.
+    """
     with World(case) as w:
         w.begin('goes_on', 'test:*', channel=SMALL)
         program = w.scripted()
@@ -462,11 +493,11 @@ def application_that_may_not_block_counts_losses(case):
             os.kill(consumer, signal.SIGCONT)
         program.end()
         is_now = w.finish('goes_on')[0]
-        check(is_now['counts']['lost'] > 0, 'nothing was lost')
+        check(is_now['counts']['lost'] > 0, 'no record is counted as lost')
 
 
 def record_works_beside_a_hanging_daemon(case):
-    """`waymark record` does without it, and says so."""
+    """`waymark record` falls back to --private and prints a warning."""
     with World(case) as w:
         daemon = w.sessiond()
         os.kill(daemon, signal.SIGSTOP)
@@ -476,39 +507,41 @@ def record_works_beside_a_hanging_daemon(case):
         finally:
             os.kill(daemon, signal.SIGCONT)
         done.prints('cannot use the session daemon', 'has not answered')
-        check(not done.json['session'], 'it was recorded by %s', done.json['session'])
+        check(not done.json['session'], 'the session of the recording is %s', done.json['session'])
         check(
             sum(map(len,
                     check_sequences(Trace(case.path('trace')), case.ledger).values())) >= 100,
-            'not all is in the trace')
+            'records are missing')
         check(w.sessiond() == daemon, 'another daemon was started')
 
 
 @limit(120)
 def ctf_2_session_survives_save_restart_and_new_layouts(case):
-    """`create --trace-format=ctf-2`: shown, saved and loaded, kept by the next daemon, declared anew, and with layouts
-    that come later."""
+    """
+    `create --trace-format=ctf-2`: the format is shown, saved and loaded, and survives a restart, new layouts and
+    `regenerate`.
+    """
     with World(case) as w:
         w('create', 'two', '--trace-format=ctf-2')
         check(
             w.session('two')['trace_format'] == 'ctf-2' and 'Common Trace Format 2' in w('list', 'two').out,
-            'it is not shown: %s',
+            'the format is not shown: %s',
             w('list', 'two').out)
         w('enable-event', '-s', 'two', 'test:*')
         w('save', 'two')
         w('destroy', 'two')
         w('load', 'two')
-        check(w.session('two')['trace_format'] == 'ctf-2', 'it is not saved')
+        check(w.session('two')['trace_format'] == 'ctf-2', 'the format is not saved')
         check('unknown trace format' in w('create', 'x', '--trace-format=ctf-3', status=2).err,
-              'another format is taken')
+              'an unknown format is accepted')
         program = w.scripted()
         w('start', 'two')
         program('emit 3')
         os.kill(w.sessiond(), signal.SIGKILL)
-        w.wait(lambda: not w.sessiond(), 'the daemon to be gone')
+        w.wait(lambda: not w.sessiond(), 'the daemon to end')
         w('list')
         w.wait_apps([program.pid])
-        check(w.session('two')['trace_format'] == 'ctf-2', 'the next daemon does not know it')
+        check(w.session('two')['trace_format'] == 'ctf-2', 'the next daemon lost the format')
         w('add-context', '-s', 'two', '-t', 'vpid')
         program('emit 3')
         w('regenerate', 'metadata', '-s', 'two')
@@ -518,9 +551,9 @@ def ctf_2_session_survives_save_restart_and_new_layouts(case):
         w('stop', 'two')
         seen = second_decoding(path)
         numbers = sorted(r['seq'] for (name, _), records in seen.items() for r in records if name == 'test:seq')
-        check(numbers == list(range(1, 8)), 'recorded: %s', numbers)
+        check(numbers == list(range(1, 8)), 'wrong records: %s', numbers)
         records = [r['fields']['seq'] for r in records_of(case, path) if r['event'] == 'test:seq']
-        check(records == list(range(1, 8)), 'recorded: %s', records)
+        check(records == list(range(1, 8)), 'wrong records: %s', records)
         w('destroy', 'two')
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What lasts for microseconds between a program and its daemon, made longer by test points."""
+"""Test points prolong short states between an application and its daemons."""
 import os
 import signal
 import sys
@@ -19,12 +19,12 @@ IN_SESSION = [(point, after) for point in ('link_metadata_queued', 'link_metadat
 
 
 def check_metadata(case, daemon, point, after):
-    """Nothing is lost or twice, and both readers know each record."""
+    """Check that no record is lost or repeated, and that both readers read every record."""
     with World(case, name='%s-%s-%d' % (daemon, point, after), daemon=False) as w:
         killed = KilledOnce(w, daemon, point, after)
         w('create', 'one')
         w('enable-event', '-s', 'one', 'test:*')
-        w('start', 'one', status=None)       # the session daemon may be killed by it
+        w('start', 'one', status=None)       # the session daemon may be killed here
         program = w.scripted()
         if not w.session('one')['active']:
             w('start', 'one')
@@ -42,24 +42,28 @@ def check_metadata(case, daemon, point, after):
         program('emit 10')
         is_now, trace = w.end('one', lost=0)
         found = numbers_of(trace)
-        check(len(found) == 1, '%s: writers: %s', killed.row, found)
+        check(len(found) == 1, '%s: wrong writers: %s', killed.row, found)
         numbers = next(iter(found.values()))
         check(numbers == list(range(numbers[0], numbers[0] + len(numbers))) and len(numbers) >= 20,
-              '%s: records are missing or twice: %s', killed.row, numbers)
+              '%s: records are missing or repeated: %s', killed.row, numbers)
         there = sum(1 for _ in trace.records())
-        check(is_now['counts']['records'] == there, '%s: %d records are there, %s', killed.row, there, is_now['counts'])
+        check(is_now['counts']['records'] == there, '%s: %d records in the trace, but the counts are %s', killed.row,
+              there, is_now['counts'])
         program.end()
 
 
 def metadata_is_complete_after_kill_of_consumer_daemon(case):
-    """Between METADATA that is accepted and its answer: also with a torn end, and during a replacement."""
+    """
+    The consumer daemon is killed between the receipt of METADATA and the answer: also with a truncated end, and during
+    a replacement.
+    """
     need_testpoints()
     for point, after in IN_CONSUMER:
         check_metadata(case, 'consumer', point, after)
 
 
 def metadata_is_complete_after_kill_of_session_daemon(case):
-    """Before METADATA is sent, and behind that."""
+    """The session daemon is killed before or after it sends METADATA."""
     need_testpoints()
     for point, after in IN_SESSION:
         check_metadata(case, 'session', point, after)
@@ -67,9 +71,9 @@ def metadata_is_complete_after_kill_of_session_daemon(case):
 
 def returning_application_changes_layout_without_loss(case):
     """
-    The daemon is killed while a program stands still; the next one is told of a context before the program is back,
-    with the rings of all layouts before: it moves, and nothing that its threads record meanwhile is there twice, or not
-    at all. So it is for one that has been moved already, which the next daemon cannot know.
+    A context is added while the application is stopped and without connection. It then receives the rings of all
+    layouts and changes to the newest; its threads lose and repeat no record meanwhile. The daemon is replaced after
+    each turn, so the next one does not know of the change.
     """
     need_testpoints()
     with World(case) as w:
@@ -90,7 +94,7 @@ def returning_application_changes_layout_without_loss(case):
         program.kill()
         _, trace, _ = w.finish('back', killed=True, lost=0)
         writer = [w for w, n in numbers_of(trace).items() if len(n) == made + 5]
-        check(len(writer) == 1, 'writers: %s', {w: len(n) for w, n in numbers_of(trace).items()})
+        check(len(writer) == 1, 'wrong writers: %s', {w: len(n) for w, n in numbers_of(trace).items()})
         for r in trace.records('test:seq'):
             if r.fields['writer'] == writer[0]:
                 sure = max(i for i, bound in enumerate(had) if bound < r.fields['seq'])

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Users among each other: nobody sees, controls or disturbs what is another's. Run as root, which can be anybody."""
+"""Users cannot see, control or disturb each other's sessions. The cases run as root and act as other users."""
 import contextlib
 import glob
 import os
@@ -30,7 +30,7 @@ def world_of_root(case, **more):
 
 
 def command(w, user, *argv, groups=(), status=0):
-    """A command to root's daemon, given by somebody."""
+    """Run a command of another user on root's daemon."""
     home = w.case.path('alice' if user == ALICE else 'bob')
     argv = [WAYMARK, '-n', *map(str, argv)]
     done = finished(argv, env=dict(w.env, HOME=home, WAYMARK_HOME=home), capture_output=True, text=True,
@@ -40,7 +40,7 @@ def command(w, user, *argv, groups=(), status=0):
 
 
 def check_modes(path, uid):
-    """The whole trace is its owner's alone."""
+    """Check that the owner alone can access the trace."""
     for top, directories, files in os.walk(path):
         for name in ['.'] + directories + files:
             st = os.lstat(os.path.join(top, name))
@@ -54,7 +54,7 @@ def names(answer):
 
 
 def daemon_of_root_records_all_users(case):
-    """In rings that are each user's own; the files are root's."""
+    """Each user has separate rings; root owns the files."""
     with world_of_root(case) as w:
         w.begin('all')
         programs = [w.scripted(user=user) for user in (ALICE, BOB, None)]
@@ -63,20 +63,20 @@ def daemon_of_root_records_all_users(case):
         for program in programs:
             program.end()
         is_now, _, numbers = w.finish('all', lost=0)
-        check(sorted(map(len, numbers.values())) == [10] * 3, 'recorded: %s', numbers)
+        check(sorted(map(len, numbers.values())) == [10] * 3, 'wrong records: %s', numbers)
         check_modes(is_now['path'], 0)
         there = sorted(os.listdir(os.path.join(is_now['path'], 'ust', 'uid')))
-        check(there == ['0', str(ALICE.pw_uid), str(BOB.pw_uid)], 'traces of the users %s', there)
+        check(there == ['0', str(ALICE.pw_uid), str(BOB.pw_uid)], 'wrong users with a trace: %s', there)
 
 
 def unprivileged_user_is_rejected(case):
-    """A user user is not in the group cannot even connect; a user's daemon is that user's."""
+    """A user outside the group cannot connect to root's daemon."""
     with world_of_root(case) as w:
         w.begin('roots')
         for verb in (['list'], ['create', 'x'], ['stop', 'roots'], ['destroy', '--all'], ['list', '-u']):
             command(w, ALICE, *verb, status=1).prints('permission|may not|refuse|tracing')
-        check(names(w('list', '--json')) == ['roots'], 'root\'s sessions: %s', names(w('list', '--json')))
-        check(w.session('roots')['active'], 'somebody stopped root\'s session')
+        check(names(w('list', '--json')) == ['roots'], 'wrong sessions of root: %s', names(w('list', '--json')))
+        check(w.session('roots')['active'], 'root\'s session was stopped')
         for name in ('ctl.sock', 'sessiond.pid', 'state', 'consumer.sock'):
             if os.path.exists(os.path.join(w.rundir, name)):
                 st = os.stat(os.path.join(w.rundir, name))
@@ -85,7 +85,10 @@ def unprivileged_user_is_rejected(case):
 
 
 def group_members_control_their_own_sessions(case):
-    """Their own sessions over all programs, written with their own rights; not root's, nor each other's."""
+    """
+    Members of the group record all applications in their own sessions, which are written with their rights. They see no
+    other sessions.
+    """
     group = tracing_group()
     with world_of_root(case) as w:
         w.begin('roots')
@@ -96,14 +99,14 @@ def group_members_control_their_own_sessions(case):
         command(w, ALICE, 'start', 'alices', **member)
         w.wait_apps([program.pid])
         program('emit 10')
-        check(names(command(w, ALICE, 'list', '--json', **member)) == ['alices'], 'she sees others\' sessions')
-        check(names(command(w, BOB, 'list', '--json', **member)) == [], 'he sees others\' sessions')
+        check(names(command(w, ALICE, 'list', '--json', **member)) == ['alices'], 'alice sees sessions of others')
+        check(names(command(w, BOB, 'list', '--json', **member)) == [], 'the user sees sessions of others')
         def enabled(answer):
             return {e['name'] for a in answer.json['apps'] for e in a['events'] if e['enabled']}
 
         check('seq' in enabled(command(w, ALICE, 'list', '-u', '--json', **member)),
-              'she does not see what she records')
-        check(not enabled(command(w, BOB, 'list', '-u', '--json', **member)), 'he sees what others record')
+              'alice does not see the events of her session')
+        check(not enabled(command(w, BOB, 'list', '-u', '--json', **member)), 'bob sees events of other sessions')
         for verb in ('stop', 'start', 'clear', 'destroy', 'list'):
             for session in ('roots', 'alices'):
                 command(w, BOB, verb, session, status=1, **member).prints('no session|not there|there is no')
@@ -111,20 +114,23 @@ def group_members_control_their_own_sessions(case):
         command(w, BOB, 'track', '-s', 'alices', '--uid', '1', status=1, **member)
         for verb in ('stop', 'destroy'):
             command(w, BOB, verb, '--all', **member)
-        check(names(w('list', '--json')) == ['alices', 'roots'], 'sessions: %s', names(w('list', '--json')))
-        check(all(s['active'] for s in w('list', '--json').json['sessions']), 'somebody has stopped another\'s session')
+        check(names(w('list', '--json')) == ['alices', 'roots'], 'wrong sessions: %s', names(w('list', '--json')))
+        check(all(s['active'] for s in w('list', '--json').json['sessions']), 'a session of another user was stopped')
         is_now = command(w, ALICE, 'stop', 'alices', '--json', **member).json['sessions'][0]
-        check(is_now['path'].startswith(case.path('alice')), 'her trace is in %s', is_now['path'])
+        check(is_now['path'].startswith(case.path('alice')), 'alice\'s trace is in %s', is_now['path'])
         command(w, ALICE, 'destroy', 'alices', **member)
         check_modes(is_now['path'], ALICE.pw_uid)
         program('emit 5')
         program.end()
         _, _, numbers = w.finish('roots', lost=0)
-        check(list(map(len, numbers.values())) == [15], 'root\'s session has %s', numbers)
+        check(list(map(len, numbers.values())) == [15], 'wrong records of root\'s session: %s', numbers)
 
 
 def forced_load_replaces_only_own_sessions(case):
-    """`load --force` replaces one of whoever asks, root's too; another user's is called alike and stays as it is."""
+    """
+    `load --force` replaces only a session of the same owner, also if root runs it. Another user's session of the same
+    name is kept.
+    """
     member = {'groups': [tracing_group()]}
     with world_of_root(case) as w:
         program = w.scripted(user=BOB)
@@ -139,27 +145,31 @@ def forced_load_replaces_only_own_sessions(case):
         for turn in range(2):
             w('load', 'same', '--force')
             roots, alices = w.session('same'), command(w, ALICE, 'list', 'same', '--json', **member).json['sessions'][0]
-            check(alices['uid'] == ALICE.pw_uid and alices['active'], 'after %d times alices is: %s', turn + 1, alices)
+            check(alices['uid'] == ALICE.pw_uid and alices['active'], 'alice\'s session after %d loads: %s', turn + 1,
+                  alices)
             check(roots['uid'] == 0 and [r['pattern'] for r in roots['channels'][0]['rules']] == ['roots:*'],
-                  'root\'s is: %s', roots)
-            w('enable-event', '-s', 'same', 'more:*')        # which is gone when it is replaced
-        # Refused for another reason: nothing was destroyed for it.
+                  'wrong session of root: %s', roots)
+            w('enable-event', '-s', 'same', 'more:*')        # removed when the session is replaced
+        # If the load is rejected for another reason, no session is destroyed.
         os.mkdir(case.path('taken'))
         with open(os.path.join(case.path('taken'), 'photo'), 'w'):
             pass
         w('load', 'same', '--force', '--override-output', case.path('taken'), status=1).prints('not empty')
         check(
-            len(w.session('same')['channels'][0]['rules']) == 2, 'root\'s was replaced all the same: %s',
+            len(w.session('same')['channels'][0]['rules']) == 2, 'root\'s session was replaced: %s',
             w.session('same'))
         program('emit 5')
         program.end()
         is_now = command(w, ALICE, 'stop', 'same', '--json', **member).json['sessions'][0]
         command(w, ALICE, 'destroy', 'same', **member)
-        check(is_now['counts']['records'] >= 15, 'alices has recorded: %s', is_now['counts'])
+        check(is_now['counts']['records'] >= 15, 'alice\'s session lacks records: %s', is_now['counts'])
 
 
 def shared_output_directory_is_rejected(case):
-    """Refused; which session is to have it is told to whoever may see that one."""
+    """
+    An output directory that another session uses is rejected. The message names that session only to a user that may
+    see it.
+    """
     member = {'groups': [tracing_group()]}
     with world_of_root(case) as w:
         shared = case.path('shared')
@@ -171,7 +181,7 @@ def shared_output_directory_is_rejected(case):
                 **member).prints("session 'alices'")
         w('create', 'roots', '-o', place, status=1).prints("session 'alices' of user %d" % ALICE.pw_uid)
         said = command(w, BOB, 'create', 'his', '-o', place, status=1, **member).prints("a session of another user")
-        check("session 'alices'" not in said.err, 'he is told: %s', said.err)
+        check("session 'alices'" not in said.err, 'the message names the session of another user: %s', said.err)
         command(w, ALICE, 'destroy', 'alices', **member)
         command(w, BOB, 'create', 'his', '-o', place, **member)
         w('create', 'one', '-o', case.path('one'))
@@ -182,33 +192,39 @@ def shared_output_directory_is_rejected(case):
 
 
 def daemon_of_a_user_serves_that_user_only(case):
-    """Another user's program does not reach it, and root's does not talk to it; root may command it."""
+    """A user's daemon records only applications of that user. Root may control it."""
     with open_to_all(case), World(case, 'alices', user=ALICE) as w:
-        check(os.stat('/proc/%d' % w.sessiond()).st_uid == ALICE.pw_uid, 'the daemon is not alices')
+        check(os.stat('/proc/%d' % w.sessiond()).st_uid == ALICE.pw_uid, 'the daemon has another user')
         w.begin('alices')
         own, bobs, roots = w.scripted(), w.scripted(user=BOB), w.scripted(user=hostile.Who(0, 0))
         w.wait_apps([own.pid])
         for program in (own, bobs, roots):
             program('emit 10')
-        check(w.apps() == {own.pid}, 'her daemon knows %s, alices is %d', w.apps(), own.pid)
+        check(w.apps() == {own.pid}, 'alice\'s daemon has the applications %s, not only %d', w.apps(), own.pid)
         for name in os.listdir(w.rundir):
             said = as_user(BOB, refused, os.listdir, w.rundir), as_user(BOB, refused, open,
                                                                         os.path.join(w.rundir, name))
-            check(said == ('True', 'True'), 'he can read %s', name)
-        check(as_user(BOB, refused, hostile.connect, os.path.join(w.rundir, 'app.sock')) == 'True', 'he can connect')
+            check(said == ('True', 'True'), 'bob can read %s', name)
+        check(
+            as_user(BOB, refused, hostile.connect, os.path.join(w.rundir, 'app.sock')) == 'True',
+            'the user can connect')
         for program in (own, bobs, roots):
             program.end()
         is_now, trace = w.end('alices', lost=0)
-        check(list(map(len, numbers_of(trace).values())) == [10], 'her trace has %s', numbers_of(trace))
+        check(
+            list(map(len,
+                     numbers_of(trace).values())) == [10], 'wrong records in alice\'s trace: %s', numbers_of(trace))
         check_modes(is_now['path'], ALICE.pw_uid)
 
 
 def runtime_directory_of_another_user_is_rejected(case):
-    """The default place of a user without /run/user is in /tmp: one that another made first, or a link, is not used,
-    and that is said."""
+    """
+    Without /run/user the runtime directory is in /tmp. If another user owns it, or if it is a link, it is rejected with
+    a message.
+    """
     place = '/tmp/waymark-%d' % ALICE.pw_uid
     if os.path.lexists(place) or os.path.exists('/run/user/%d' % ALICE.pw_uid):
-        raise Skip('%s is there' % place)
+        raise Skip('%s exists' % place)
     with open_to_all(case):
         env = {k: v for k, v in case.env.items() if k != 'WAYMARK_RUNDIR'}
         env.update(HOME=case.path('alice'), WAYMARK_SESSIOND=os.environ.get('WMK_SESSIOND', ''),
@@ -219,11 +235,11 @@ def runtime_directory_of_another_user_is_rejected(case):
                      lambda: os.symlink(case.path('trap'), place)):
             make()
             try:
-                # Root's daemon may run on this machine: it does not let her in, and alices is asked for next.
+                # Root's daemon may run on this machine. It rejects the user, so the user's own directory is tried next.
                 done = finished([WAYMARK, 'create', 'x'], env=env, capture_output=True, text=True, user=ALICE.pw_uid,
                                 group=ALICE.pw_gid, extra_groups=[])
                 check(done.returncode == 1 and place in done.stderr, 'status %d: %s', done.returncode, done.stderr)
-                check(not os.listdir(case.path('trap')), 'something is made behind the link: %s',
+                check(not os.listdir(case.path('trap')), 'files were created behind the link: %s',
                       os.listdir(case.path('trap')))
                 finished([os.path.join(PROGRAMS, 'procs'), 'leaf', '3'], env=env, check=True, user=ALICE.pw_uid,
                          group=ALICE.pw_gid, extra_groups=[])
@@ -232,10 +248,12 @@ def runtime_directory_of_another_user_is_rejected(case):
 
 
 def notify_fifo_of_another_user_is_ignored(case):
-    """Another user cannot change root's FIFO; a FIFO that others own or can write is not opened, and does not stop an
-    application."""
+    """
+    Another user cannot change root's FIFO. An application does not open a FIFO that others own or can write to, and
+    starts nevertheless.
+    """
     def has_open(program, path):
-        """The helper thread has a table of descriptors of its own."""
+        """Does a thread have `path` open? The helper thread has its own descriptor table."""
         for fd in glob.glob('/proc/%d/task/*/fd/*' % program.pid):
             with contextlib.suppress(OSError):       # closed meanwhile
                 if os.readlink(fd) == path:
@@ -259,11 +277,12 @@ def notify_fifo_of_another_user_is_ignored(case):
                 os.chown(fifo, *owner)
                 os.chmod(fifo, mode)
                 program = w.scripted(user=ALICE, env={'WAYMARK_RUNDIR': place})
-                program('rest 100')          # its helper has looked
+                program('rest 100')          # the helper thread has tried to open it
                 is_good = (owner, mode) == (ALICE, 0o644)
                 w.wait(lambda: has_open(program, fifo) or not is_good, 'the FIFO to be open')
                 check(
-                    has_open(program, fifo) == is_good, 'it has opened a FIFO of user %d, mode %o', owner.pw_uid, mode)
+                    has_open(program, fifo) == is_good, 'the FIFO of user %d with mode %o: wrong result', owner.pw_uid,
+                    mode)
                 program('emit 1')
                 program.end()
             finally:
@@ -271,8 +290,10 @@ def notify_fifo_of_another_user_is_ignored(case):
 
 
 def links_in_output_paths_are_not_followed(case):
-    """Traces are written with the owner's rights, and no link is followed to where these do not reach, nor at the last
-    name."""
+    """
+    Traces are written with the owner's rights. Links to places without these rights, and links as the last component,
+    are not followed.
+    """
     group = tracing_group()
     with world_of_root(case) as w:
         secret = case.path('secret')
@@ -285,7 +306,7 @@ def links_in_output_paths_are_not_followed(case):
         program = w.scripted(user=ALICE)
 
         def attempt(name, path, between=lambda: None):
-            """However far it comes."""
+            """Run all commands of a recording, whatever their status."""
             command(w, ALICE, 'create', name, '-o', path, status=None, **member)
             between()
             command(w, ALICE, 'enable-event', '-s', name, 'test:*', status=None, **member)
@@ -293,8 +314,8 @@ def links_in_output_paths_are_not_followed(case):
             program('emit 5')
             command(w, ALICE, 'stop', name, status=None, **member)
             command(w, ALICE, 'destroy', name, status=None, **member)
-            check(os.listdir(secret) == [], '%s: written where she may not: %s', name, os.listdir(secret))
-            check(os.listdir(os.path.join(home, 'other')) == [], '%s: a link at the last name was followed', name)
+            check(os.listdir(secret) == [], '%s: files were created in root\'s directory: %s', name, os.listdir(secret))
+            check(os.listdir(os.path.join(home, 'other')) == [], '%s: a link as the last component was followed', name)
 
         attempt('direct', os.path.join(secret, 'trace'))
         attempt('way', os.path.join(home, 'way', 'trace'))
@@ -307,7 +328,7 @@ def links_in_output_paths_are_not_followed(case):
             if not os.path.lexists(late):
                 os.symlink(with_what, late)
         attempt('late', late, lambda: replace(secret))
-        # Once it records, a part of its own trace becomes a link.
+        # A part of the trace is replaced by a link while the session records.
         command(w, ALICE, 'create', 'part', '-o', os.path.join(home, 'part'), **member)
         command(w, ALICE, 'enable-channel', '-s', 'part', 'c', '--buffers-pid', **member)
         command(w, ALICE, 'enable-event', '-s', 'part', '-c', 'c', 'test:*', **member)
@@ -320,12 +341,12 @@ def links_in_output_paths_are_not_followed(case):
             os.makedirs(os.path.dirname(path), exist_ok=True)
             if not os.path.lexists(path):
                 os.symlink(secret, path)
-            second = w.scripted(user=BOB)        # has rings, and so a trace, of its own
+            second = w.scripted(user=BOB)        # a new user: this application gets a trace directory
             second('emit 5')
             second.end()
         command(w, ALICE, 'stop', 'part', status=None, **member)
         command(w, ALICE, 'destroy', 'part', status=None, **member)
-        check(os.listdir(secret) == [], 'written behind a link: %s', os.listdir(secret))
+        check(os.listdir(secret) == [], 'files were created behind a link: %s', os.listdir(secret))
         program.end()
 
 
@@ -352,13 +373,15 @@ def all_attacks(case, path):
 
 @limit(60)
 def hostile_registrations_disturb_no_recording(case):
-    """On the programs' socket, by another user; a program records all along, commands are answered, nothing stays
-    behind."""
+    """
+    Another user attacks the socket of applications. An application records on, commands are answered, and no resources
+    leak.
+    """
     with world_of_root(case) as w:
         w.begin('calm')
         program = w.scripted(user=ALICE)
         program('threads 1')
-        first = w.scripted(user=BOB)         # his rings are there
+        first = w.scripted(user=BOB)         # creates the rings of this user
         first('emit 10')
         first.end()
         pid, files, kept = w.sessiond(), open_files(w.sessiond()), resident_kb(w.sessiond())
@@ -367,14 +390,14 @@ def hostile_registrations_disturb_no_recording(case):
         program('emit 10')
         fresh = w.scripted(user=BOB)
         fresh('emit 10')
-        check(w.sessiond() == pid, 'the session daemon has died')
+        check(w.sessiond() == pid, 'the session daemon has crashed')
         fresh.end()
         w.wait(lambda: open_files(pid) <= files + 2,
                'descriptors to be closed: %d, before %d' % (open_files(pid), files))
         if not SANITIZED:
-            check(resident_kb(pid) < kept + 100000, 'the daemon had %d kB, has %d', kept, resident_kb(pid))
+            check(resident_kb(pid) < kept + 100000, 'the daemon has grown from %d to %d kB', kept, resident_kb(pid))
         shown = w('list', '-u').out
-        check('\x1b' not in shown, 'a program\'s name comes to the terminal as it is: %r', shown)
+        check('\x1b' not in shown, 'control characters in the name of an application are not escaped: %r', shown)
         program.kill()
         w.finish('calm', killed=True, lost=0)
 
@@ -382,8 +405,8 @@ def hostile_registrations_disturb_no_recording(case):
 @limit(60)
 def account_outside_the_group_has_no_access(case):
     """
-    A user whom the system has created, as he logs in. Without the group nothing of root's opens to him, whatever he
-    sends; with it, from his next login on, he has sessions of his own and still none of root's.
+    A regular account, used through a login. Without the group it cannot access anything of root's daemon, whatever it
+    sends. With the group, from its next login on, it has its own sessions but cannot see root's.
     """
     with open_to_all(case), created_user(case, 'wmkmallory') as mallory:
         with World(case) as w:
@@ -398,47 +421,50 @@ def account_outside_the_group_has_no_access(case):
                 return Answer(argv, done.returncode, done.stdout, done.stderr).ok(status)
 
             user = log_in(w, mallory, 'id', '-u').stdout.strip()
-            check(user == str(mallory.pw_uid) and user not in ('', '0'), 'he is user %s, not %d', user, mallory.pw_uid)
+            check(user == str(mallory.pw_uid) and user not in ('', '0'), 'the login has user %s, not %d', user,
+                  mallory.pw_uid)
             for verb in (['list'], ['create', 'his'], ['stop', 'roots'], ['destroy', '--all'], ['list', '-u']):
                 say(*verb, status=1).prints('permission|may not|refuse|tracing')
             trace = w.session('roots')['path']
             for path in (trace, os.path.join(w.rundir, 'state'), os.path.join(w.rundir, 'sessiond.pid'),
                          os.path.join(w.rundir, 'consumer.sock')):
                 got = log_in(w, mallory, 'ls' if os.path.isdir(path) else 'cat', path)
-                check(got.returncode != 0 and not got.stdout, 'he reads %s: %s', path, got.stdout)
+                check(got.returncode != 0 and not got.stdout, 'the user can read %s: %s', path, got.stdout)
             for signalled in (pid, w.consumerd(), program.pid):
                 check(
-                    log_in(w, mallory, 'kill', '-9', str(signalled)).returncode != 0, 'he has killed process %d',
+                    log_in(w, mallory, 'kill', '-9', str(signalled)).returncode != 0, 'the user killed process %d',
                     signalled)
             own_groups = os.getgrouplist(mallory.pw_name, mallory.pw_gid)
             as_user(mallory, all_attacks, case, os.path.join(w.rundir, 'app.sock'), groups=own_groups)
             check(
                 as_user(mallory, refused, hostile.connect, os.path.join(w.rundir, 'ctl.sock'),
-                        groups=own_groups) == 'True', 'he can connect')
+                        groups=own_groups) == 'True', 'the user can connect')
             program('emit 10')
-            check(w.sessiond() == pid and names(w('list', '--json')) == ['roots'], 'sessions: %s',
+            check(w.sessiond() == pid and names(w('list', '--json')) == ['roots'], 'wrong sessions: %s',
                   names(w('list', '--json')))
             w.wait(lambda: open_files(pid) <= files + 2,
                    'descriptors to be closed: %d, before %d' % (open_files(pid), files))
             program.end()
             _, _, numbers = w.finish('roots', lost=0)
-            check(list(map(len, numbers.values())) == [10], 'root\'s session has %s', numbers)
+            check(list(map(len, numbers.values())) == [10], 'wrong records of root\'s session: %s', numbers)
         join_group(mallory.pw_name, 'tracing')
-        with World(case, 'member') as w:         # (a daemon looks for the group when it begins)
+        with World(case, 'member') as w:         # a daemon looks up the group when it starts
             os.chmod(w.place, 0o755)
             w.begin('roots')
             say('create', 'his', status=0)
-            check(names(say('list', '--json', status=0)) == ['his'], 'he sees others\' sessions')
+            check(names(say('list', '--json', status=0)) == ['his'], 'the user sees sessions of others')
             for verb in ('stop', 'clear', 'destroy'):
                 say(verb, 'roots', status=1).prints('no session|not there|there is no')
             say('destroy', '--all', status=0)
-            check(w.session('roots')['active'], 'he has stopped root\'s session')
+            check(w.session('roots')['active'], 'the user stopped root\'s session')
             w('destroy', 'roots')
 
 
 def connections_of_one_user_are_limited(case):
-    """Another user's connections beyond its quota are refused with the name of the limit; root's application registers
-    after them."""
+    """
+    Another user's connections beyond its quota are rejected with the name of the limit. Root's application registers
+    after them.
+    """
     with world_of_root(case, limits='programs = 64\nuser-programs = 2\n') as w:
         w.begin('all')
         with hostile.acting_as(BOB):
@@ -448,21 +474,21 @@ def connections_of_one_user_are_limited(case):
             hostile.send(s, hostile.hello(b'bob'))
             answers.append(hostile.answer(s))
         kinds = [kind for kind, _ in answers]
-        check(kinds.count(hostile.WELCOME) == 2 and kinds.count(hostile.REFUSED) == 6, 'answers: %s', kinds)
+        check(kinds.count(hostile.WELCOME) == 2 and kinds.count(hostile.REFUSED) == 6, 'wrong answers: %s', kinds)
         words = [body for kind, body in answers if kind == hostile.REFUSED][0]
-        check(b'one user may have 2' in words and b'"user-programs" is set in' in words, 'it says: %s', words)
+        check(b'one user may have 2' in words and b'"user-programs" is set in' in words, 'wrong message: %s', words)
         program = w.scripted()
         program('emit 10')
         program.end()
         for s in held:
             s.close()
         _, _, numbers = w.finish('all', lost=0)
-        check(list(map(len, numbers.values())) == [10], 'recorded: %s', numbers)
+        check(list(map(len, numbers.values())) == [10], 'wrong records: %s', numbers)
 
 
 @limit(60)
 def hostile_commands_disturb_no_recording(case):
-    """The same on the socket of commands, by a member of the group."""
+    """A member of the group runs the same attacks on the socket of commands."""
     group = tracing_group()
     with world_of_root(case) as w:
         w.begin('calm')
@@ -479,7 +505,7 @@ def hostile_commands_disturb_no_recording(case):
         struct_nothing = bytes(4)
         as_user(BOB, attack, groups=[group])
         command(w, ALICE, 'list', groups=[group])
-        check(w.sessiond() == pid and w.session('calm')['active'], 'the session daemon has died')
+        check(w.sessiond() == pid and w.session('calm')['active'], 'the session daemon has crashed')
         w.wait(lambda: open_files(pid) <= files + 2,
                'descriptors to be closed: %d, before %d' % (open_files(pid), files))
         w('destroy', 'calm')
@@ -487,12 +513,15 @@ def hostile_commands_disturb_no_recording(case):
 
 @limit(120)
 def thousands_of_connections_disturb_no_recording(case):
-    """Another user's, all there at a time: a program registers and records, and commands are answered."""
+    """
+    Another user opens thousands of connections at once. An application registers and records, and commands are
+    answered.
+    """
     count = 10000 if PERCENT >= 100 else 1000
-    # Each takes two descriptors: more than there are.
+    # Each connection takes two descriptors, which is more than the limit.
     with world_of_root(case, files=count * 2) as w:
         w.begin('calm')
-        first = w.scripted(user=ALICE)       # her rings are there
+        first = w.scripted(user=ALICE)       # creates the rings of this user
         first('emit 10')
         first.end()
         pid = w.sessiond()
@@ -531,11 +560,11 @@ def thousands_of_connections_disturb_no_recording(case):
                 pass
             _, status = os.waitpid(child, 0)
         check(status == 0, 'the flood ended with status %d', status)
-        check(w.sessiond() == pid, 'the session daemon has died')
+        check(w.sessiond() == pid, 'the session daemon has crashed')
         w.wait(lambda: open_files(pid) <= files + 2,
                'descriptors to be closed: %d, before %d' % (open_files(pid), files))
         _, _, numbers = w.finish('calm', lost=0)
-        check(list(map(len, numbers.values())) == [10, 10], 'recorded: %s', numbers)
+        check(list(map(len, numbers.values())) == [10, 10], 'wrong records: %s', numbers)
 
 
 if __name__ == '__main__':
