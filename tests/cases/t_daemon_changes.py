@@ -337,7 +337,7 @@ def failed_forced_load_keeps_the_old_session(case):
             text = f.read()
         with open(case.path('bad.json'), 'w') as f:
             f.write(text.replace('seq >= 0', 'seq >= >= 0'))
-        w('load', '-i', case.path('bad.json'), '--force', status=1).prints("session 'kept'", 'stays', '>=')
+        w('load', '-i', case.path('bad.json'), '--force', status=1).prints("session 'kept'", 'is kept', '>=')
         check(w.session('kept')['active'], 'the session is not active')
         check([s['name'] for s in w('list', '--json').json['sessions']] == ['kept'], 'wrong sessions: %s',
               w('list', '--json').json['sessions'])

@@ -73,7 +73,7 @@ def corrupt_counts_change_no_others(case):
         for name, before in zip(names, earlier):
             stopped = w('stop', name, '--json')
             found = re.search(r'user %d, scripted \(process %d\): stream \S+ ends here: its ring is corrupt: '
-                              r'[^:]*lost[^:]*: (\d+), not (\d+) to %d' %
+                              r'[^:]*lost[^:]* is (\d+), out of range (\d+) to %d' %
                               (ALICE.pw_uid, alice.pid, LARGEST), stopped.err)
             check(found, 'stop printed: %s', stopped.err)
             check(int(found.group(1)) in VIOLATIONS, 'stop printed: %s', stopped.err)
