@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Holds comments, documents, messages, test names and commit subjects against the language rules of docs/glossary.md.
+"""
+Checks comments, documents, messages, test names and commit subjects against the language rules of docs/glossary.md.
 
 usage: check_language.py ROOT             check; exit status 1 on a violation that tests/check_language_known.txt does
 not list
        check_language.py --shrink ROOT    the same, and lower the numbers in that list to what was found
-       check_language.py --self-test      plant violations that must be found, and neighbours that must not
+       check_language.py --self-test      plant violations that must be found, and similar texts that must not
 
 The list has a line `COUNT RULE FILE` for violations that existed when the check was introduced. A count only falls.
 """
@@ -112,7 +113,7 @@ def git(root, *arguments):
 
 
 def long_subjects(root):
-    """Subjects above the limit of commits after the one that introduced this check; none where there is no history."""
+    """Subjects above the limit, of commits after the one that introduced this check; empty without a git history."""
     first = git(root, 'log', '--diff-filter=A', '--format=%H', '--', 'tests/check_language.py')
     if not first:
         return []

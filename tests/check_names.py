@@ -1,23 +1,23 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Holds names and structure against the rules of docs/tree.md.
+"""
+Checks names and structure against the rules of docs/tree.md.
 
 usage: check_names.py ROOT [BUILD]     check; exit status 1 on a violation that tests/check_names_known.txt does not
 list
        check_names.py --shrink ROOT [BUILD]    the same, and lower the numbers in that list to what was found
-       check_names.py --self-test      plant violations that must be found, and neighbours that must not
+       check_names.py --self-test      plant violations that must be found, and similar texts that must not
 
 Rules:
 - columns: code has lines of at most 120 columns;
 - length: a source has at most 600 lines;
 - reference: links in documents lead to files and headings that exist;
-- base-name: no file has a name without a concept; unique: a folder of src/ has a base name once;
-- tag, test-twice: a structure's tag and a test's name stand once in the tree. Programs of tests, benches and examples
-  have tags of their own, as have the unit tests of each folder.
+- base-name: each file name names a concept; unique: a base name is unique in its folder of src/;
+- tag, test-twice: the tag of a structure and the name of a test are unique in the tree. Programs of tests, benches and
+  examples have a separate name space for tags, as have the unit tests of each folder.
 
-With BUILD, a build with objects, the
-call graph: no cycle between folders (folder-cycle) or between sub-folders of one (sub-folder-cycle), and cycles of
-at most four files within one (file-cycle).
+With BUILD, a build with objects, also the rules of the call graph: no cycle between folders (folder-cycle) or between
+sub-folders of one folder (sub-folder-cycle), and cycles of at most four files within one folder (file-cycle).
 """
 import json
 import os
@@ -59,7 +59,7 @@ def read(root, path):
 
 
 def anchors(text):
-    """Of the headings of a document, as GitHub makes them."""
+    """The anchors of the headings of a document, as GitHub creates them."""
     found = set()
     for line in FENCE.sub('', text).splitlines():
         if line.startswith('#'):
@@ -109,7 +109,7 @@ def tag_scope(path):
 
 
 def across_files(root, paths, found):
-    """Names that stand once."""
+    """Rules about names that must be unique in the tree."""
     bases, tags, tests = {}, {}, {}
     for path in paths:
         words = path.split('/')

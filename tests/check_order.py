@@ -1,25 +1,26 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Holds the source tree against its own rule: a folder includes the faces of earlier folders only, and hides no system
+"""
+Checks the order of the folders: a folder includes only the interfaces of earlier folders, and no file hides a system
 header.
 
-Where a folder has an order of sub-folders, the same holds for these.
+If a folder has an order of sub-folders, the same rule applies to these.
 
 usage: check_order.py [ROOT]         check the tree; exit status 1 when an #include goes back
-       check_order.py --self-test    plant edges that must be found, and twins that must not
+       check_order.py --self-test    plant edges that must be found, and similar ones that must not
 
-Files past 600 lines are named as a warning: they ask for a missing concept.
+Files with more than 600 lines cause a warning: they lack a concept.
 """
 import os
 import re
 import sys
 import tempfile
 
-# The order of docs/tree.md. A folder that does not exist yet holds its place.
+# The order of docs/tree.md. It may name folders that do not exist yet.
 ORDER = ['base', 'schema', 'ring', 'filter', 'ctf', 'wire', 'tracer', 'store', 'kernel', 'strace', 'import', 'read',
          'consumer', 'relay', 'ctl', 'session', 'sessiond', 'analyze', 'top', 'cli', 'daemons']
-# A folder that may see less than what stands before it. The ring is a library of its own; libwaymark lives in other
-# people's programs, so it takes only what such a program can carry.
+# Folders that may include fewer folders than those before them. The ring is a separate library. Applications link
+# libwaymark, so it contains only code that is acceptable there.
 ONLY = {
     'base': set(),
     'ring': {'base'},
@@ -71,7 +72,10 @@ def target_path(path, include, src):
 
 
 def within_folder(path, include, src):
-    """A sentence if an #include leads to a later sub-folder of the same folder, or to one without a place; None."""
+    """
+    A sentence if an #include leads to a later sub-folder of the same folder, or to one that is not in the order; else
+    None.
+    """
     here, there = sub_folder(path, src), sub_folder(target_path(path, include, src), src)
     order = SUB_ORDER.get(folder_of(path, src), [])
     if here is None or there is None or here == there:
@@ -82,7 +86,7 @@ def within_folder(path, include, src):
 
 
 def check(root):
-    """Sentences, one for each back edge."""
+    """Sentences, one for each #include that goes back."""
     src = os.path.join(os.path.abspath(root), 'src')
     wrong = []
     for path in sorted(sources(src)):
@@ -108,7 +112,7 @@ def check(root):
                 wrong.append(f'{shown}:{line}: includes {match.group(1)}: {there} comes after {here}')
             elif here in ONLY and there not in ONLY[here] and '/t/' not in shown:
                 wrong.append(f'{shown}:{line}: includes {match.group(1)}: {here} may not see {there}')
-        # A build has the folder of what it compiles among those that it looks for headers in.
+        # The include path of a build contains the folder of the sources, so a header there can hide a system header.
         for match in SYSTEM.finditer(text):
             if os.path.exists(os.path.join(src, here, match.group(1))):
                 wrong.append(
@@ -130,7 +134,7 @@ def long_files(root):
 
 
 def self_test():
-    """(file, its text, must it be found)"""
+    """(file, its text, whether it must be found)"""
     cases = [
         ('src/base/a.c', '#include "wire/wire.h"\n', True),
         ('src/wire/a.c', '#include "base/error.h"\n', False),

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Proves that a change of wording changed nothing else: compares the code of two commits without comments and strings.
+"""
+Proves that a change of wording changed nothing else: compares the code of two commits without comments and strings.
 
 usage: same_code.py OLD [NEW] [-- PATH...]   list files with different code; exit status 1 if any
        same_code.py --strings OLD [NEW] ...  also print how many string literals differ in each file
        same_code.py --self-test
 
-NEW is the working tree if it is not given. C files are compared by token, Python files by syntax tree without
-docstrings; the text of string literals is set apart. A file that was renamed counts as another file.
+NEW is the working tree by default. C files are compared by token, Python files by syntax tree without docstrings. The
+texts of string literals are compared separately. A renamed file counts as another file.
 """
 import ast
 import os
@@ -27,7 +28,7 @@ def c_code(source):
 
 
 def python_code(source):
-    """The same of a Python file; a docstring is a comment."""
+    """The same for a Python file; a docstring counts as a comment."""
     tree, literals = ast.parse(source), []
     for node in ast.walk(tree):
         body = getattr(node, 'body', None)
@@ -46,7 +47,7 @@ def code(name, source):
 
 
 def compare(old, new, path):
-    """[(file, whether the code differs, how many literals differ)] of the files that differ in any of them."""
+    """[(file, whether the code differs, how many literals differ)] of the files with any difference."""
     before, after = c_tokens.names(old, path), c_tokens.names(new, path)
     found = []
     for name in sorted(n for n in before | after if COMPARED.search(n)):

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Run static aarch64 programs on two emulated CPUs under Debian's own arm64 kernel.
+"""
+Run static aarch64 programs on two emulated CPUs under Debian's own arm64 kernel.
 
-Restartable sequences need a kernel that knows them for the machine's own instruction set, which qemu-user has not: this
-boots a stock kernel in qemu-system with an initramfs that holds nothing but the programs.
+Restartable sequences need a kernel for the machine's own instruction set, which qemu-user does not have. This script
+boots a stock kernel in qemu-system with an initramfs that contains only the programs.
 
     qemu.py --work DIR [--file PATH]... --test 'NAME=VALUE... /program args' ...
 
-Each --file is put into the root of the initramfs, which is made in --work. Exit status 0 when every test exited with 0,
-77 (skipped) when qemu or the kernel package cannot be had, 1 otherwise.
+Each --file is copied to the root of the initramfs, which is created in --work. Exit status 0 if every test exited with
+0, status 77 (skipped) if qemu or the kernel package is not available, 1 otherwise.
 """
 import argparse
 import os

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The SDT note of an enabled block describes the arguments that are staged there: size, sign and place of each.
+"""
+The SDT note of an enabled block describes the staged arguments: the size, sign and location of each.
 
-  arguments.py SOURCE_ROOT"""
+  arguments.py SOURCE_ROOT
+"""
 import os
 import re
 import shutil
@@ -25,7 +27,7 @@ void f(void)
 }
 ''' % (', '.join(['number'] * 12), ', '.join(['number'] * 12))
 
-# The references are behind a word for each scalar and one more.
+# The references follow one word for each scalar and one more.
 EXPECTED = {
     'numbers': '1@0 -2@1 -4@3 8@7 8@15 -1@23',
     'mixed': '-4@0 8@REFS 1@8 8@REFS+16 8@16 -4@24',
@@ -35,7 +37,7 @@ COMPILERS = ['gcc', 'clang', 'g++', 'clang++', 'aarch64-linux-gnu-gcc', 'aarch64
 
 
 def notes(compiler, level, root):
-    """{name of the event: its arguments as SIZE@OFFSET}; all of one argument have the same base."""
+    """{name of the event: its arguments as SIZE@OFFSET}; all arguments of an event have the same base register."""
     language = ['-x', 'c++', '-std=c++11'] if '++' in compiler else ['-x', 'c', '-std=c11']
     with tempfile.TemporaryDirectory() as place:
         source, target = os.path.join(place, 'a.c'), os.path.join(place, 'a.o')
@@ -61,7 +63,7 @@ def main():
     for compiler in compilers:
         for level in ('-O0', '-O2'):
             found = notes(compiler, level, sys.argv[1])
-            # an argument that is a level has a word of its own in C
+            # in C, an argument that is a level has its own word
             refs = 8 * (5 + ('++' not in compiler))
             for name, expected in EXPECTED.items():
                 expected = expected.replace('REFS+16', str(refs + 16)).replace('REFS', str(refs))

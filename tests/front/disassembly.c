@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * disassembly.c - functions, each with and without sites (SITES); disassembly.py compares what the compiler made of
- * them.
+ * disassembly.c - functions, each with and without sites (SITES); disassembly.py compares the code that the compiler
+ * generates for them.
  */
 #include <stddef.h>
 
@@ -39,7 +39,7 @@ int argument(int x)
 	return x * 3 + 1;
 }
 
-/* Values that live across the site in registers that calls clobber. */
+/* Values that live across the site, in registers that calls clobber. */
 long several(long a, long b, const char *s)
 {
 	SITE(disassembly, several, a, b, s);
@@ -58,14 +58,14 @@ int text(const char *s)
 	return s[0];
 }
 
-/* The call at the end is a jump, with the site as without. */
+/* The call at the end is a jump, with and without the site. */
 int called(int x)
 {
 	SITE(disassembly, called, x);
 	return callee(x + 1);
 }
 
-/* The site is on one of two ways. */
+/* The site is on one of two paths. */
 void chosen(int *to, int x, int y)
 {
 	if (x > y) {
@@ -76,7 +76,7 @@ void chosen(int *to, int x, int y)
 	to[1] = y;
 }
 
-/* (clang before 18 takes no spans in C: event_c.h) */
+/* (clang before 18 does not support spans in C: event_c.h) */
 #if !defined(__clang__) || defined(__cplusplus) || __clang_major__ >= 18 || defined(WAYMARK_NO_PATCH)
 int spanned(int x)
 {

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A disabled site is the named instructions and nothing else.
+"""
+A disabled site consists of the named instructions only.
 
   disassembly.py SOURCE_ROOT [--bytes]
 
-Each function of disassembly.c is compiled with its site and without. What can run while the event is disabled (all but
-the block that only an enabled site jumps to) must be the same instructions, plus `nop` and `test $disp32,%eax`. A span
-is two of these, and a test of a register where it ends, if the compiler leaves that; it may cost registers that are
-kept and room on the stack, but reads and writes nothing else. The same checks must fail for a WAYMARK_NO_PATCH build,
-whose site is a load and a branch; --bytes shows that they do."""
+Each function of disassembly.c is compiled with its site and without. The code that can run while the event is disabled
+is all code except the block to which only an enabled site jumps. It must consist of the same instructions, plus `nop`
+and `test $disp32,%eax`. A span is two of these, and a register test at its end unless the compiler removes it. A span
+may also use callee-saved registers and stack space, but it adds no other loads and stores. The same checks must fail
+for a WAYMARK_NO_PATCH build, where a site is a load and a branch; --bytes verifies that.
+"""
 import os
 import re
 import shutil
@@ -18,8 +20,8 @@ import tempfile
 
 EQUAL = {'gcc': ['constant', 'argument', 'several', 'stored', 'text', 'called', 'chosen'],
          'clang': ['constant', 'argument', 'stored', 'text', 'chosen']}
-# clang moves what will be returned into %rax before the site, where without it an instruction with three operands does
-# both (several), and makes no tail call once the address of a local object has been given to assembly, though the
+# clang moves the return value into %rax before the site; without the site, one instruction with three operands does
+# both (several). After the address of a local object was an operand of assembly, clang makes no tail call, although the
 # object is dead by then (called).
 COMPILERS = ['gcc', 'clang', 'g++', 'clang++']
 
@@ -40,7 +42,7 @@ def disassemble(compiler, root, level, more):
             name = start.group(1)
             functions[name] = []
         elif name and re.match(r'\s+[0-9a-f]+: R_', line):
-            # a jump or a call out of the object: to a name, not to the address that stands there until it is linked
+            # A jump or a call out of the object: to a symbol, not to the placeholder address before linking.
             at, what = functions[name][-1]
             functions[name][-1] = (at, re.sub(r'^(j\w+|call) .*', r'\1 ' + re.split(r'[-+]', line.split()[2])[0], what))
         elif name and re.match(r'\s+[0-9a-f]+:\t', line):
@@ -50,8 +52,11 @@ def disassemble(compiler, root, level, more):
 
 
 def hot(instructions):
-    """What can run from the entry on, either way of each conditional jump: all but what only an enabled site jumps to.
-    Which of the two ways comes first is the compiler's choice: a condition reads like its opposite."""
+    """
+    The instructions that can run from the entry on, with both branches of each conditional jump, except those to which
+    only an enabled site jumps. The compiler may place either branch first, so a condition compares equal to its
+    opposite.
+    """
     at = {address: i for i, (address, _) in enumerate(instructions)}
     seen, todo = set(), [0]
     while todo:
@@ -78,7 +83,7 @@ def is_site(what):
 
 
 def ways(instructions, i=0, done=()):
-    """All ways from an instruction to a return, without going round: lists of instructions."""
+    """All paths without loops from an instruction to a return: lists of instructions."""
     at = {address: k for k, (address, _) in enumerate(instructions)}
     while i < len(instructions) and i not in done:
         what, done = instructions[i][1], (*done, i)
@@ -102,13 +107,15 @@ KEEPING = re.compile(
 
 
 def essence(instructions):
-    """Without what saves, sets or moves registers alone, and whichever registers they are."""
+    """The instructions without those that only save, set or move registers, and without the names of registers."""
     return [re.sub(r'%\w+', '%', re.sub(r' <.*', '', what)) for what in instructions if not KEEPING.match(what)]
 
 
 def wrong_span(plain, sited):
-    """The disabled way through a function with a span (that on which nothing is recorded) against the one way without:
-    a sentence, or None."""
+    """
+    Compares the path through a function with a span that records nothing with the only path without the span. Returns a
+    sentence, or None.
+    """
     quiet = [way for way in ways(sited) if not any('waymark_record' in what for what in way)]
     if len(quiet) != 1:
         return '%d ways on which nothing is recorded' % len(quiet)
@@ -124,7 +131,7 @@ def wrong_span(plain, sited):
 
 
 def compare(compiler, root, level, more):
-    """A sentence for each function that is not as it should be; how many were looked at."""
+    """A sentence for each function with unexpected code; the number of functions that were checked."""
     wrong = []
     without = disassemble(compiler, root, level, more)
     with_sites = disassemble(compiler, root, level, [*more, '-DSITES'])
@@ -134,7 +141,7 @@ def compare(compiler, root, level, more):
         wrong += ['%s %s, spanned(): %s' % (compiler, level, words)] if words else []
     for name in EQUAL['clang' if 'clang' in compiler else 'gcc']:
         plain, sited = hot(without[name]), hot(with_sites[name])
-        # the site's instructions stand together: take them out once, the rest must be equal
+        # the instructions of a site are adjacent: remove them once, the rest must be equal
         left, removed, i = [], [], 0
         while i < len(sited):
             if sited[i] == 'nop' and i + 1 < len(sited) and is_site(sited[i + 1]) and not removed:

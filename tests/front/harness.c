@@ -84,7 +84,10 @@ __attribute__((used)) void waymark_record(struct waymark_desc *desc, const uint6
 #else
 #define ALONE __attribute__((naked, used, no_sanitize_thread, no_sanitize_address, no_profile_instrument_function))
 #endif
-/* Clobbers all that it may: the registers that it is called with, and those of vectors that are in every machine. */
+/*
+ * Clobbers all registers that it may clobber: those of its arguments, and the vector registers of every x86-64
+ * processor.
+ */
 ALONE void waymark_enter(void)
 {
 	__asm__(

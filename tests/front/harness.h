@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * harness.h - stands where libwaymark stands, so that what the compiler made of the macros can be looked at as it is:
- * descriptors, sites, staged words and references. It can patch sites, and keeps what waymark_record() was called with,
- * from C or by way of waymark_enter().
+ * harness.h - replaces libwaymark, so that a test can inspect the unmodified output of the macros: descriptors, sites,
+ * staged words and references. It can patch sites, and stores the arguments of waymark_record(), which C code or
+ * waymark_enter() calls.
  */
 #ifndef WAYMARK_TESTS_FRONT_HARNESS_H
 #define WAYMARK_TESTS_FRONT_HARNESS_H
@@ -26,16 +26,16 @@ struct harness {
 };
 extern struct harness harness;
 
-/* Number of sites of the descriptor, NULL: all sites. */
+/* The number of sites of the descriptor; NULL: of all descriptors. */
 unsigned harness_sites(const struct waymark_desc *desc);
 /* The i-th site of all modules, or NULL. */
 const struct waymark_site *harness_site(unsigned i);
 struct waymark_desc *harness_desc(const struct waymark_site *site);
-/* The first descriptor of that name; NULL if there is none. */
+/* The first descriptor with that name; NULL if there is none. */
 struct waymark_desc *harness_find(const char *provider, const char *name);
-/* Enable or disable all sites of descriptors of that name (both NULL: of all). Returns how many. */
+/* Enable or disable all sites of descriptors with that name (both NULL: all sites). Returns the number of sites. */
 unsigned harness_switch(const char *provider, const char *name, int on);
-/* What a patchable instruction must be when it is disabled: returns 1 if it is. */
+/* Check the patchable instruction of a disabled site: returns 1 if it has the expected bytes. */
 int harness_site_is_sane(const struct waymark_site *site);
 
 #ifdef __cplusplus

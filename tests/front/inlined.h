@@ -49,7 +49,7 @@ static inline int inline_function(int a)
 #endif
 
 int other_unit(int a);     /* other.c: all of the above, in another translation unit */
-int in_library(int a);     /* library.c: likewise in a shared library, where there is one */
+int in_library(int a);     /* library.c: the same in a shared library, if there is one */
 
 #ifdef __cplusplus
 }

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Build program.c and program.cc in all the ways that people build programs, and run each.
+"""
+Build program.c and program.cc with all usual options of compiler and linker, and run each program.
 
   matrix.py SOURCE_ROOT SCRATCH [--list]
 
-In a short run (WMK_ROUNDS_PERCENT below 100) each compiler meets each level of optimisation and each position, and each
-of the extras meets both languages, once by gcc and once by clang, in turn; a long run takes the product of them all. A
-combination that the toolchain here does not have is said, not hidden."""
+A short run (WMK_ROUNDS_PERCENT below 100) combines each compiler with each optimization level and each kind of code
+(PIC, PIE, no PIE). It combines each extra option with both languages, alternately by gcc and by clang. A long run
+builds the product of all options. Combinations that this toolchain does not support are listed.
+"""
 import concurrent.futures
 import os
 import shutil

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* objects.h - fields that only C++ has: containers, durations, optional values, enumerations. Part of program.h. */
+/*
+ * objects.h - field types that exist only in C++: containers, durations, optional values, enumerations. Part of
+ * program.h.
+ */
 #ifndef WAYMARK_TESTS_FRONT_OBJECTS_H
 #define WAYMARK_TESTS_FRONT_OBJECTS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * other.h - the same inline functions and templates once more; FUNCTION is the name to have. Included by C and C++
- * files.
+ * other.h - the same inline functions and templates in another translation unit; FUNCTION is the name to define.
+ * Included by C and C++ files.
  */
 #include "inlined.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * program.h - what the macros make, held against what they must make, in the language that includes it (program.c,
- * program.cc). matrix.py builds it in all ways; it says what is wrong and exits with 1.
+ * program.h - compares the output of the macros with the expected output, in the language that includes it (program.c,
+ * program.cc). matrix.py builds it with all options. It prints errors and exits with 1.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -22,7 +22,7 @@ static int failures;
 	} \
 } while (0)
 
-/* Bytes that the runs of scalars must be: text of hexadecimal digits, `|` where a reference stands. */
+/* The expected bytes of the runs of scalars: hexadecimal digits, with `|` for a reference. */
 static void check_words(const char *expected, int line)
 {
 	const unsigned char *have = (const unsigned char *)harness.words;
@@ -65,7 +65,7 @@ static void check_ref(unsigned i, const void *base, size_t len, int line)
 }
 #define REF(i, base, len) check_ref(i, base, len, __LINE__)
 
-/* All sites on; `statement` must record once, as provider:name with n fields. */
+/* With all sites enabled, `statement` must record once, as provider:name with n fields. */
 #define RECORDS(provider_, name_, n, statement) do { \
 	unsigned before_ = harness.n_records; \
 	statement; \
@@ -339,8 +339,8 @@ static void spans(bool enabled)
 		      "the end of a span that is left in way %d", how);
 	}
 	/*
-	 * What is enabled while a span is open has no end. (What is disabled meanwhile comes to waymark_record(), which
-	 * sees to it.)
+	 * A span that is enabled while it is open has no end. (If it is disabled while it is open, its end still
+	 * reaches waymark_record(), which handles that.)
 	 */
 	const unsigned before = harness.n_records;
 	{
@@ -395,7 +395,7 @@ static void once(bool enabled)
 	CHECK(wm_enabled(front, guarded) == enabled, "a guard says %d", !enabled);
 }
 
-/* Values that live in registers across an enabled site: all of them must survive it. */
+/* Values in registers across an enabled site: all of them must survive it. */
 static __attribute__((noinline)) double survivors(const long *v, const double *x)
 {
 	long a = v[0], b = v[1], c = v[2], d = v[3], e = v[4], f = v[5], g = v[6], h = v[7], i = v[8], j = v[9],

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Programs that must not compile, each with its message; and its twin, one token different, that must.
+"""
+Programs that must not compile, each with its message, and a variant of each, one token different, that must compile.
 
-  refusals.py SOURCE_ROOT"""
+  refusals.py SOURCE_ROOT
+"""
 import os
 import re
 import shutil
@@ -24,7 +26,7 @@ void f#(void) { @; }
 ARRAYS = 'waymark: (only an array of numbers|an argument of this type cannot be a field)'
 NAMES = 'waymark: provider and name of an event are identifiers'
 THIRTY = ', '.join(['x'] * 30)
-# languages, what must not compile, the token to change, its replacement, the message
+# languages, the text that must not compile, the token to change, its replacement, the message
 CASES = [
     ('c c++', 'waymark(a, b, %s, x, x, x)' % THIRTY, ', x, x, x)', ', x, x)', 'waymark: at most 32 fields'),
     ('c c++', 'waymark(a, b, %s, %s, %s)' % (THIRTY, THIRTY, 'x'), ', %s, x)' % THIRTY, ', x)',
@@ -112,7 +114,7 @@ def check_refused(compiler, root, text, suffix, message):
 
 
 def refused_twins(compiler, root, twins, suffix):
-    """How many do not compile. All are in one source; if it fails, each is compiled alone."""
+    """The number of variants that do not compile. All are in one source; if it fails, each is compiled alone."""
     if not compile_it(compiler, root, twins, suffix)[0]:
         return 0
     failed = 0

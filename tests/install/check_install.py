@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Installs into an empty directory and uses what is there, as a user would: pkg-config, compile, record, read, man
-pages.
+"""
+Installs into an empty directory and uses the result as a user would: pkg-config, compile, record, read, man pages.
 
 usage: check_install.py BUILD
 """
@@ -90,7 +90,7 @@ def find(root, name):
 
 
 def exported(library):
-    """Names that the library defines for others, without their version."""
+    """The names that the library exports, without their version."""
     return [line.split()[-1].split('@')[0] for line in run(['nm', '-D', '--defined-only', library]).splitlines()]
 
 
@@ -104,11 +104,11 @@ def check_symbols(root, name, allowed, needs=r'libc\.|ld-linux'):
         sys.exit('%s exports %s' % (name, ', '.join(wrong)))
     needed = re.findall(r'NEEDED.*\[(.*?)\]', run(['readelf', '-d', library]))
     if [n for n in needed if not re.match(needs, n)]:
-        sys.exit('%s needs %s, and may need %s alone' % (name, ', '.join(needed), needs))
+        sys.exit('%s needs %s, but may only need %s' % (name, ', '.join(needed), needs))
 
 
 def check_sequences(root, build, name):
-    """A program with a static library may be unloaded: its restartable sequences clear their descriptors."""
+    """A program with a static library may be unloaded, so its restartable sequences clear their descriptors."""
     with open(os.path.join(build, 'compile_commands.json'), encoding='utf-8') as f:
         outputs = [c['output'] for c in json.load(f) if '-DWMK_RSEQ_CLEAR' in c['command']]
     cleared = {os.path.basename(output) for output in outputs if '/%s.p/' % name in output}
@@ -128,7 +128,7 @@ def check_program(root, env, flags, extra, work):
         f.write(PROGRAM)
     compiler = os.environ.get('CC', 'cc').split()
     run(compiler + ['-O2', '-Wall', '-Wextra', '-Werror', source, '-o', program] + flags + extra)
-    run([program], env=env)                      # with nobody who records
+    run([program], env=env)                      # without a recording session
     trace = os.path.join(work, 'trace')
     shutil.rmtree(trace, ignore_errors=True)
     out = run([find(root, 'waymark'), 'record', '--json', '-o', trace, '--', program], env=env)
@@ -140,18 +140,18 @@ def check_program(root, env, flags, extra, work):
 
 
 def check_controller(env, flags, work, version):
-    """A program that controls tracing, and is traced: both libraries in one program, shared and static."""
+    """A program that controls tracing and is traced itself: both libraries in one program, shared and static."""
     source, program = os.path.join(work, 'controller.c'), os.path.join(work, 'controller')
     with open(source, 'w') as f:
         f.write(CONTROLLER)
     run(os.environ.get('CC', 'cc').split() + ['-O2', '-Wall', '-Wextra', '-Werror', source, '-o', program] + flags)
     out = run([program], env=env)
     if not out.startswith(version + ': cannot connect') or '/nowhere/at/all/ctl.sock' not in out:
-        sys.exit('libwaymark-ctl says: ' + out)
+        sys.exit('unexpected output of libwaymark-ctl: ' + out)
 
 
 def check_reader(env, flags, work):
-    """A program that reads the trace that check_program() has left."""
+    """A program that reads the trace of check_program()."""
     source, program = os.path.join(work, 'reader.c'), os.path.join(work, 'reader')
     with open(source, 'w') as f:
         f.write(READER)
@@ -162,8 +162,10 @@ def check_reader(env, flags, work):
 
 
 def check_manual(root, waymark, env):
-    """There is a page for waymark and for each command, troff has nothing to say against it, every option of the table
-    is in it."""
+    """
+    waymark and each command have a man page, troff reports no error in it, and it contains every option of the command
+    table.
+    """
     commands = re.findall(r'^  (\S+) ', run([waymark, 'help'], env=env), re.M)
     for page in ('waymark-ctl.7', 'waymark-ctf.7', 'waymark-filter.7', 'waymark-sessiond.8', 'waymark-consumerd.8',
                  'waymark_ctl_create.3', 'waymark_ctl_result_print_json.3'):
@@ -219,7 +221,7 @@ def check_documents(root):
 
 
 def check_readme(root, env, flags, work):
-    """The C program of the README and that of waymark(3) compile as they stand, and record 10 events."""
+    """The C programs of the README and of waymark(3) compile unchanged, and record 10 events."""
     with open(os.path.join(SOURCE, 'README.md')) as f:
         readme = re.search(r'^```c\n(.*?)^```', f.read(), re.M | re.S).group(1)
     with open(find(root, 'waymark.3')) as f:
@@ -237,7 +239,7 @@ def check_readme(root, env, flags, work):
 
 
 def check_plain_build(work):
-    """Without options, meson builds what is installed and the libraries in that, and defines no test."""
+    """Without options, meson builds what is installed and the libraries for that, and defines no test."""
     build = os.path.join(work, 'plain')
     run(['meson', 'setup', build, SOURCE])
     targets = json.loads(run(['meson', 'introspect', '--targets', build]))
@@ -245,11 +247,11 @@ def check_plain_build(work):
               if t['build_by_default'] and not t['installed'] and t['type'] != 'static library']
     tests = json.loads(run(['meson', 'introspect', '--tests', build]))
     if others or tests or not any(t['name'] == 'waymark' and t['build_by_default'] for t in targets):
-        sys.exit('a plain build has %s and %d tests' % (others, len(tests)))
+        sys.exit('a plain build also has %s and %d tests' % (others, len(tests)))
 
 
 def completed(script, line, env):
-    """What bash makes of it."""
+    """The completions of bash for a command line."""
     return run([
         'bash', '-c', '. "$1"; COMP_LINE=$2 COMP_POINT=${#2}; _waymark; printf "%s\\n" "${COMPREPLY[@]}"', 'bash',
         script, line
@@ -257,7 +259,7 @@ def completed(script, line, env):
 
 
 def check_completion(root, env):
-    """The shells can parse it, and bash completes commands and options by it."""
+    """The shells can parse the completion files, and bash completes commands and options with them."""
     script = find(root, 'waymark.bash')
     env = dict(env, PATH=os.path.dirname(find(root, 'waymark')) + ':' + env['PATH'])
     run(['bash', '-n', script])
@@ -278,7 +280,7 @@ def check_completion(root, env):
 
 
 def check_units(root):
-    """What systemd is told stands where it looks, and names a daemon that was installed."""
+    """The systemd units are in systemd's directories, and name a daemon that was installed."""
     for kind in ('system', 'user'):
         units = os.path.join(os.path.dirname(os.path.dirname(find(root, 'waymark-sessiond.service'))), kind)
         with open(os.path.join(units, 'waymark-sessiond.service')) as f:
@@ -286,24 +288,26 @@ def check_units(root):
         if not os.access(root + program, os.X_OK):
             sys.exit('the unit of %s starts %s, which is not installed' % (kind, program))
         if not os.path.exists(os.path.join(units, 'waymark-sessiond.socket')):
-            sys.exit('there is no socket of %s' % kind)
+            sys.exit('no socket unit of %s is installed' % kind)
     for kind in ('sysusers.d', 'tmpfiles.d'):
         if not os.path.exists(os.path.join(os.path.dirname(os.path.dirname(units)), kind, 'waymark.conf')):
             sys.exit('%s has no waymark.conf' % kind)
 
 
 def check_calibrate(waymark, env):
-    """Each part has its figures, in JSON and for people: a site that nobody records, the clock, a record without
-    fields, fields by length, contexts."""
+    """
+    Each part has its figures, in JSON and as text: a disabled tracepoint, the clock, a record without fields, fields by
+    length, contexts.
+    """
     cost = json.loads(run([waymark, 'calibrate', '--json'], env=env))
     results = {r.get('context', r['what']): r for r in cost['results']}
     parts = ['clock', 'record_0', 'record_4', 'record_64', 'vpid', 'vtid', 'procname', 'cpu_id', 'pthread_id', 'ip']
     for name in parts:
         if name not in results or not 0 < results[name]['low_ns'] <= results[name]['median_ns'] <= results[name][
                 'high_ns']:
-            sys.exit('waymark calibrate has measured %s as %s' % (name, results.get(name)))
+            sys.exit('waymark calibrate reports for %s: %s' % (name, results.get(name)))
     if [name for name in parts[1:] if 'more_ns' not in results[name]] or results['record_0']['more_ns'] <= 0:
-        sys.exit('waymark calibrate has nothing for what a part costs: %s' % cost)
+        sys.exit('waymark calibrate has no cost of a part: %s' % cost)
     if 'disabled_site_ns' not in cost or set(results) != set(parts):
         sys.exit('waymark calibrate has measured %s' % cost)
     text = run([waymark, 'calibrate'], env=env)
@@ -312,13 +316,13 @@ def check_calibrate(waymark, env):
             'record of 64 bytes', 'with vpid', 'with procname'
     ]:
         if not re.search(re.escape(words) + r'.* -?\d+\.\d', text):
-            sys.exit('waymark calibrate does not tell the %s: %s' % (words, text))
+            sys.exit('waymark calibrate does not print the %s: %s' % (words, text))
 
 
 def check_session(root, env, work):
     """
-    The daemons that were installed are found, and record the program that was compiled against the installed library;
-    what they know is completed.
+    The command finds the installed daemons. They record the program that was compiled with the installed library.
+    Completion knows the names of their sessions and channels.
     """
     home = os.path.join(work, 'home')
     os.mkdir(home, 0o700)
@@ -345,7 +349,7 @@ def check_session(root, env, work):
         deadline = time.monotonic() + 60
         while os.path.exists(os.path.join(home, 'run', 'ctl.sock')):
             if time.monotonic() > deadline:
-                sys.exit('the session daemon does not end by SIGTERM')
+                sys.exit('the session daemon does not exit on SIGTERM')
             time.sleep(0.01)
     if out.count('installed:event') != 10:
         sys.exit('a session of the installed daemons: %s' % out[-2000:])
@@ -400,7 +404,7 @@ def main(build):
         check_completion(root, env)
         check_session(root, env, work)
         check_calibrate(waymark, env)
-    print('installed, compiled against it, recorded: all as it should be')
+    print('installed, compiled with it, recorded: all correct')
 
 
 if __name__ == '__main__':

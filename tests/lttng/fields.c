@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fields.c - a program that LTTng-UST traces: some records of each event of fields.h, from two threads. */
+/* fields.c - a program for LTTng-UST: some records of each event of fields.h, from two threads. */
 #define LTTNG_UST_TRACEPOINT_CREATE_PROBES
 #define LTTNG_UST_TRACEPOINT_DEFINE
 #include "fields.h"
@@ -12,7 +12,7 @@ static void *record(void *arg)
 {
 	static const int64_t numbers[] = { 0, 1, -1, INT8_MIN, 1000, INT32_MAX, INT64_MIN, INT64_MAX };
 	static const double reals[] = { 0, -0.5, 1e300, 3.25, 1.0 / 3, -1e-300 };
-	/* (no empty one: babeltrace2 2.0 shows bytes from elsewhere for it) */
+	/* (no empty string: babeltrace2 2.0 shows unrelated bytes for it) */
 	static const char *const texts[] = { "a text", "caf\xc3\xa9", "tab\tquote\"back\\slash\nend",
 					     "1234567890 and more" };
 	static const int lists[] = { 1, -2, 0x7fffffff, 4, 5 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fields.h - events with every type of field that LTTng-UST 2.13 has (included by its macros several times over). */
+/* fields.h - events with every field type of LTTng-UST 2.13 (its macros include this file several times). */
 #undef LTTNG_UST_TRACEPOINT_PROVIDER
 #define LTTNG_UST_TRACEPOINT_PROVIDER fields
 #undef LTTNG_UST_TRACEPOINT_INCLUDE

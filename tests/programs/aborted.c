@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * aborted.c - records under a breakpoint at each instruction of waymark_enter() in turn: aborted FILE, which has the
- * instructions' offsets, in decimal, one a line.
+ * aborted.c - record under a breakpoint at each instruction of waymark_enter() in turn: aborted FILE. The file has the
+ * offsets of the instructions, in decimal, one per line.
  *
- * A breakpoint in the restartable sequence aborts it there. Before the record is begun anew, the handler makes another
- * record on the same CPU, and moves the thread to the next CPU: what the first attempt has computed holds no longer.
- * Prints how many breakpoints were hit, and how many of them aborted a sequence.
+ * A breakpoint inside the restartable sequence aborts it. The signal handler makes another record on the same CPU and
+ * moves the thread to the next CPU, before the first record is restarted. All values that the first attempt has
+ * computed are then invalid. The program prints the number of breakpoints that were hit, and of those that aborted a
+ * sequence.
  */
 #include <dlfcn.h>
 #include <sched.h>
@@ -67,7 +68,9 @@ static void arm(unsigned char *at) { (void)at; }
 static void disarm(void) { }
 #endif
 
-/* One record of each kind that has a path of its own; `n` says which instruction had the breakpoint. */
+/*
+ * One record of each kind with its own path through the code; `n` is the number of the instruction with the breakpoint.
+ */
 static void record(unsigned char *at, unsigned n)
 {
 	static const char text[] = "a text of some length";

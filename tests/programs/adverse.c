@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * adverse.c - programs that make it hard for a tracer to live in them.
+ * adverse.c - applications that are hostile to a tracer.
  *
- *     adverse closefds N     closes every descriptor from 3 on, again and again, while it records
+ *     adverse closefds N     closes all descriptors from 3 on, repeatedly, while it records
  *     adverse mlockall N     locks all memory, present and future, while it records
  *     adverse mega N BYTES   records of BYTES bytes each, under a 50 us timer
  *     adverse edit N         a thread edits a string while it is recorded
  *     adverse null N         NULL strings
- *     adverse hog N LIMIT F  fills memory until its control group (usage in file F) is at LIMIT bytes, nearly, then
+ *     adverse hog N LIMIT F  fills memory until the usage of its control group (in file F) is nearly LIMIT bytes, then
  *                            records
  *     adverse text N BYTES   strings of BYTES bytes
  *
- * Flag 0: turns of the timer's handler, or of the editor.
+ * Flag 0: how often the timer's handler or the editor ran.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -43,7 +43,10 @@ static int do_closefds(uint32_t w)
 		if (close_range(3, ~0U, 0))
 			return 3;
 		emit_many(w, n / 10);
-		/* Whatever we open now must get the lowest numbers: nobody else's descriptors are in our table. */
+		/*
+		 * The next descriptors that we open must get the lowest numbers: the table contains no descriptor of
+		 * the library.
+		 */
 		int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 		if (fd != 3)
 			return 4;
@@ -165,8 +168,8 @@ static size_t used_bytes(void)
 static int do_hog(uint32_t w)
 {
 	/*
-	 * Leave the group no more than 256 kB: what the tracer touches now for the first time cannot be had. (More
-	 * would call the out-of-memory killer upon ourselves, which says nothing about the tracer.)
+	 * Leave the group at most 256 kB: memory that the tracer touches for the first time now is not available. (If
+	 * more were filled, the out-of-memory killer would kill this process, which shows nothing about the tracer.)
 	 */
 	emit_many(w, 10);
 	for (size_t piece = 64 << 10; used_bytes() + piece + (256 << 10) < size; ledger->flag[0]++) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * allocations.c - how often memory is asked for while a trace is read with libwaymark-ctf: allocations DIR FILTER NAME.
- * For each way to read it (walk: all values of each record; filter: the same of those that FILTER wants; accessor,
- * name:
- * the field NAME) a line "way RECORDS VALUES ALLOCATIONS" tells of the second half of the records. Held against what is
- * right by cases/t_thrift.py.
+ * allocations.c - count memory allocations while libwaymark-ctf reads a trace: allocations DIR FILTER NAME.
+ *
+ * For each way to read the trace, it prints a line "way RECORDS VALUES ALLOCATIONS" about the second half of the
+ * records. The ways are: walk (all values of each record), filter (the same for records that match FILTER), accessor
+ * and name (the field NAME). cases/t_allocations.py checks the lines.
  */
 #include <stdio.h>
 #include <string.h>
@@ -53,7 +53,7 @@ static int fail(const char *what)
 	return -1;
 }
 
-/* From the start to the end. `half`: records before the counting begins. Returns how many records there are, or -1. */
+/* Read the trace once. `half`: the number of records before counting starts. Returns the number of records, or -1. */
 static long read_all(const char *path, const char *filter, const char *name, way_fn *way, long half, const char *title)
 {
 	struct reading reading = { .name = name };

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * busy.c - threads that record all the time.
+ * busy.c - threads that record continuously.
  *
- *     busy count THREADS N SPIN       N records each, SPIN turns of arithmetic between two
+ *     busy count THREADS N SPIN       N records each, with SPIN iterations of arithmetic between two
  *     busy until THREADS SPIN         until flag 1 of the ledger is set
  *     busy texts THREADS N            N records each with strings of 0 to 300 bytes
- *     busy wander THREADS N           N records each, moving from CPU to CPU all the time
+ *     busy wander THREADS N           N records each, while they move from CPU to CPU
  *     busy paced THREADS N USEC       N records each, USEC microseconds of sleep after every 64
- *     busy behind THREADS N DIR       N records each, no more at a time than BEHIND_MAX bytes ahead of what stands in
- *                                     the trace's streams in DIR
- *     busy steady THREADS N RATE      N records each, RATE a second of all together, and arithmetic all the rest of the
- *                                     time
+ *     busy behind THREADS N DIR       N records each, at most BEHIND_MAX bytes ahead of the trace's streams in DIR
+ *     busy steady THREADS N RATE      N records each, RATE per second for all threads together, with arithmetic in
+ *                                     between
  *     busy large THREADS N USEC       N records each with strings of 2000 bytes, USEC microseconds of sleep after each
  *
- * Flag 1 ends all of them early. Flag 0 counts the threads that have begun, flag 2 those that have ended.
+ * Flag 1 ends all of them early. Flag 0 counts the threads that have started, flag 2 those that have ended.
  */
 #include <dirent.h>
 #include <pthread.h>
@@ -24,7 +23,7 @@
 #include "ledger.h"
 
 #define RECORD 36u               /* bytes of a test:seq in a stream */
-/* more than the sub-buffers of 16 kB that two CPUs have open, half of a ring of eight */
+/* more than the open sub-buffers of 16 kB of two CPUs, half of a ring of eight */
 #define BEHIND_MAX (64u << 10)
 
 static uint64_t count, spin_turns, pause_us, pause_every = 64, rate_of_each;
@@ -36,7 +35,10 @@ static void spin(uint64_t turns)
 		__asm__ __volatile__("" ::: "memory");
 }
 
-/* Compute until the record number `i` is due. A thread that had no CPU for a while is behind, and makes up for it. */
+/*
+ * Compute until the record number `i` is due. A thread that had no CPU for a while records without pauses until it has
+ * caught up.
+ */
 static void steady(uint64_t i, uint64_t start)
 {
 	if (i % 64 == 0)
@@ -58,7 +60,7 @@ static uint64_t written(void)
 	return sum;
 }
 
-/* Until the consumer has followed; it is not waited for for ever, as what is lost tells more than a test that hangs. */
+/* Wait until the consumer has caught up, with a limit: reported losses are more useful than a test that hangs. */
 static void behind(uint64_t i)
 {
 	static uint64_t made;

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calls.c - a system call that hardly anybody makes (sched_getscheduler), so many times and no more: for traces of the
- * kernel.
+ * calls.c - makes an exact number of calls of a rare system call (sched_getscheduler), for traces of the kernel.
  *
- *     calls N [CPU]        on that CPU, as long as it is there. Prints the number of the process, then makes the calls,
- *                          then prints "made".
+ *     calls N [CPU]        on that CPU, if it exists. Prints the process id, makes the calls, then prints "made".
  */
 #include <sched.h>
 #include <stdio.h>

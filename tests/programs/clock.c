@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* clock.c - a trace clock plug-in: CLOCK_MONOTONIC and an hour, in tenths of a microsecond. */
+/* clock.c - a trace clock plug-in: CLOCK_MONOTONIC plus one hour, in units of 100 ns. */
 #include <time.h>
 
 #include <waymark/clock_plugin.h>

@@ -2,11 +2,11 @@
 /*
  * control.c - commands through libwaymark-ctl, for cases about the daemons.
  *
- *     control WORD...      create=NAME:PATH  events=NAME:PATTERN  start=NAME  stop=NAME  destroy=NAME  version  list 
+ *     control WORD...      create=NAME:PATH  events=NAME:PATTERN  start=NAME  stop=NAME  destroy=NAME  version  list
  *                          apps  shutdown
  *
- * To the daemon in $WAYMARK_RUNDIR, which is not started. The last result as JSON on stdout. Exit status 1 and words
- * when a command fails.
+ * Connects to the daemon of $WAYMARK_RUNDIR and does not start one. Prints the last result as JSON on stdout. If a
+ * command fails, prints the error and exits with status 1.
  */
 #include <stdio.h>
 #include <stdlib.h>

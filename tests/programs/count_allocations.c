@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * count_allocations.c - a library that counts how often memory is asked for: it stands before the C library's
- * allocator, preloaded or linked. A program that links it asks for the number by counted_allocations(); of another one
- * it is in the file that WMK_TEST_ALLOCATIONS names, when it has ended.
+ * count_allocations.c - a library that counts memory allocations: it interposes the C library's allocator, preloaded or
+ * linked. A program that links it reads the count by counted_allocations(). The count of any other program is written
+ * at its exit to the file that WMK_TEST_ALLOCATIONS names.
  */
 #include <errno.h>
 #include <stdio.h>

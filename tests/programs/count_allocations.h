@@ -3,7 +3,7 @@
 #ifndef WMK_TESTS_COUNTED_H
 #define WMK_TESTS_COUNTED_H
 
-/* How often memory has been asked for in this process so far. */
+/* The number of allocations in this process so far. */
 unsigned long counted_allocations(void);
 
 #endif

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * early.c - records as early as a program can: in its constructors and on the first line of main.
+ * early.c - records as early as possible: in constructors and on the first line of main.
  *
  *     early           a record in the first constructor that a program may have, one in another, one in main
  *
- * All of one writer; in the trace they are numbers 1, 2 and 3.
+ * All belong to one writer; in the trace they have the numbers 1, 2 and 3.
  */
 #include "ledger.h"
 
 static uint32_t writer;
 
-/* Constructors up to 101 are libwaymark's own and the compiler's. */
+/* Constructor priorities up to 101 are reserved for libwaymark and the compiler. */
 __attribute__((constructor(102))) static void first(void)
 {
 	writer = writer_new();

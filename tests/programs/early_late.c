@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * early_late.c - records at awkward moments: constructors, destructors, exit handlers, signal handlers.
+ * early_late.c - records in constructors, destructors, exit handlers and signal handlers.
  *
  *     early_late N USEC       N records of main, while a timer's handler records every USEC microseconds (0: no timer)
  *
- * Flag 0: the handler's turns.
+ * Flag 0: how often the handler ran.
  */
 #include <signal.h>
 #include <string.h>

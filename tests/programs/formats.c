@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* formats.c - each conversion of waymark_logf() and waymark_mark(); standard output has what printf() makes of it. */
+/*
+ * formats.c - each conversion of waymark_logf() and waymark_mark(). Standard output has the output of printf() for it.
+ */
 #include <stdint.h>
 #include <stdio.h>
 #include <waymark/trace.h>

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kcalls.c - a program that makes system calls whose number it knows, for tests that record the kernel.
+ * kcalls.c - a program with a known number of system calls, for tests that record the kernel.
  *
- *     kcalls triples N          test:before, openat() of a path that is not there, test:after: N times, from CPU to CPU
- *                               between the three
- *     kcalls calls THREADS N    N turns of each thread, each of five calls that nobody else makes
+ *     kcalls triples N          N times: test:before, openat() of a path that does not exist, test:after; it moves
+ *                               from CPU to CPU between the three
+ *     kcalls calls THREADS N    N turns of each thread, each of five calls that no other program makes
  *     kcalls until THREADS N    the same with pauses, until its standard input ends
- *     kcalls lives N FILE       N families: processes and threads that begin, rename themselves, execute another
+ *     kcalls lives N FILE       N families: processes and threads that start, rename themselves, execute another
  *                               program, end
- *     kcalls crowd EVERY FILE   a child makes two marks, as somebody else each time; before the first and between them
- *                               its parent gets another name
- *                               so often that the kernel's buffer of what tasks do is full, with a pause after EVERY.
- *                               Then both end, or
- *                               where EVERY is 0 stay until they are killed.
+ *     kcalls crowd EVERY FILE   a child makes two marks, each under another name. Before the first mark and between
+ *                               them, its parent renames itself until the kernel's buffer of task events is full,
+ *                               with a pause after EVERY renames. Then both end; if EVERY is 0, they stay until they
+ *                               are killed.
  *
- * `calls` and `until` print how many turns were made, of all threads together, and `tid`s: "turns N", "tid T". The
- * numbers that calls are given tell the turn; they fail, and do nothing.
+ * `calls` and `until` print the total number of turns of all threads, and each thread id: "turns N", "tid T". The
+ * arguments of the calls contain the turn. The calls fail and change nothing.
  *
- * `lives` and `crowd` write into FILE, for each mark, who makes it: "marker pid tid ppid prio name". A mark is
+ * For each mark, `lives` and `crowd` write a line about its thread to FILE: "marker pid tid ppid prio name". A mark is
  * getsid(-marker).
  */
 #include <fcntl.h>
@@ -38,7 +37,9 @@
 
 #define THREADS_MAX 64
 #define RENAMES 50
-/* renamings: more than have room, for who reads none of them (kernel/tasks/task_context.c: TASKS_KB) */
+/*
+ * The number of renames: more than fit into the buffer if no reader drains it (kernel/tasks/task_context.c: TASKS_KB)
+ */
 #define CROWD 18000
 #define CROWD_PAUSE_US 10000
 
@@ -64,7 +65,7 @@ static void move_to(unsigned cpu)
 	sched_setaffinity(0, sizeof(set), &set);
 }
 
-/* The call between the two lies on the first one's CPU, the second one's, or both are the same. */
+/* The openat() runs on the CPU of the first event, on that of the second, or all three on one CPU. */
 static int triples(uint64_t n)
 {
 	const unsigned cpus = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
@@ -136,7 +137,7 @@ static int calls(unsigned n_threads, bool until)
 static int marks;
 static const char *marks_path;
 
-/* Lines of processes that end at any time: each goes out in one call. */
+/* Lines of processes that may end at any time: each line is one write(). */
 static void mark(int marker)
 {
 	char name[17] = "", line[120];
@@ -209,7 +210,7 @@ static int lives(int n, const char *self)
 			return 1;
 		pthread_join(thread, NULL);
 		wait_for(pid);
-		/* (of one number so many names are remembered) */
+		/* (the kernel keeps this many names for one thread id) */
 		if (i < RENAMES) {
 			snprintf(name, sizeof(name), "main %d", i % 7);
 			prctl(PR_SET_NAME, name);
@@ -263,7 +264,7 @@ static int crowd(int every)
 {
 	int there[2], back[2];
 
-	/* (each CPU has a buffer) */
+	/* (the buffers are per CPU) */
 	move_to((unsigned)sched_getcpu());
 	if (pipe(there) || pipe(back))
 		return 1;

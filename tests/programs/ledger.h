@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ledger.h - where a test program publishes what it does, for the harness to hold against the trace.
+ * ledger.h - a file in which a test program publishes its progress, so that the harness can compare it with the trace.
  *
- * The ledger is a file (WMK_TEST_LEDGER) that every process of a test maps. A *writer* (a thread, a signal handler's
- * turn, a child) takes a slot with writer_new() and makes records with writer_emit(): the sequence number is published
- * as begun before the call and as returned after it. Each record carries its writer, its number, the clocks read before
- * the call, and a checksum of the first two, so that a record with the bytes of another one cannot go unnoticed.
+ * Every process of a test maps the ledger (WMK_TEST_LEDGER). A *writer* (a thread, a run of a signal handler, a child)
+ * takes a slot with writer_new() and makes records with writer_emit(). Its sequence number is published as begun before
+ * the call and as returned after it. Each record carries its writer, its number, the clocks read before the call, and a
+ * checksum of the first two. So a record with the bytes of another one is detected.
  *
- * Slot 0 belongs to whoever never asked. A process without a ledger (run by hand) records all the same.
+ * Slot 0 belongs to writers without a slot of their own. A process without a ledger (run by hand) records, too.
  */
 #ifndef TESTS_LEDGER_H
 #define TESTS_LEDGER_H
@@ -18,7 +18,7 @@
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
-#ifndef LEDGER_ONLY   /* for programs that look at a ledger and record nothing */
+#ifndef LEDGER_ONLY   /* for programs that read a ledger and record nothing */
 #include <waymark/trace.h>
 #endif
 
@@ -31,8 +31,8 @@ struct ledger_slot {
 };
 
 struct ledger {
-	uint64_t next;                 /* slots given away */
-	uint64_t flag[LEDGER_FLAGS];    /* whatever a program and its test agree upon */
+	uint64_t next;                 /* allocated slots */
+	uint64_t flag[LEDGER_FLAGS];    /* their meaning is an agreement between a program and its test */
 	uint64_t pad[63];
 	struct ledger_slot slot[LEDGER_SLOTS];
 };
@@ -121,7 +121,7 @@ static inline void writer_emit(uint32_t writer)
 	writer_end(writer, seq);
 }
 
-/* The same with a string behind, `len` bytes long, every byte of which follows from the number. */
+/* The same with a string of `len` bytes at its end; the number determines every byte of it. */
 static inline void writer_emit_text(uint32_t writer, char *buffer, size_t len)
 {
 	uint64_t seq = writer_begin(writer);

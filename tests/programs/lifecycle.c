@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lifecycle.c - a program at the edges of its life, while libwaymark's helper is at work. One record of edge:mark per
- * `where`.
+ * lifecycle.c - a program at the edges of its life, while libwaymark's helper thread is at work. Each `where` is one
+ * record of edge:mark.
  *
  *     lifecycle cancel N         N threads are cancelled, one after the other, while others record
- *     lifecycle users N          N times all ids are set (to what they are), by a process with threads
- *     lifecycle exit HOW         _exit | abort | exec | thread_exec, at once, the helper perhaps in the middle of its
- *                                greeting
- *     lifecycle again            what exec executes: one record
+ *     lifecycle users N          N times a process with threads sets all its ids (to their present values)
+ *     lifecycle exit HOW         _exit | abort | exec | thread_exec at once, perhaps while the helper thread registers
+ *     lifecycle again            the program that exec executes: one record
  *     lifecycle daemon FILE      daemon(); the daemon records, then writes FILE
  *     lifecycle forks N          N forks one after the other, from a process with threads that record
  *     lifecycle library PATH N   loads and unloads the library N times
- *     lifecycle taken            records an event of which a library's end has taken half: its descriptor has a chain
- *                                and no event any more
- *     lifecycle nomem            executes itself where /proc is empty; needs root
- *     lifecycle user UID         becomes that user, then records; needs root
+ *     lifecycle taken            records an event that the library's destructor has half removed: its descriptor has a
+ *                                chain but no event any more
+ *     lifecycle nomem            executes itself with an empty /proc; needs root
+ *     lifecycle user UID         changes to that user, then records; needs root
  *     lifecycle nowhere          the same, and mprotect() refuses memory that is writable and executable
  */
 #include <errno.h>
@@ -97,8 +96,8 @@ static int do_cancel(int n)
 }
 
 /*
- * The C library makes every thread of the process set its ids, the helper too; who blocked its signal would hang us
- * here.
+ * The C library makes every thread of the process set its ids, including the helper thread. If a thread blocked the
+ * library's signal, this would hang.
  */
 static int do_users(int n)
 {
@@ -143,7 +142,10 @@ static int do_daemon(const char *file)
 	pid_t before = getpid();
 
 	mark("before");
-	/* as it is done by hand: a child, a session, a grandchild; each step's parent is gone at once */
+	/*
+	 * The manual way to become a daemon: a child, a new session, a grandchild; the parent exits at once after each
+	 * step.
+	 */
 	for (int i = 0; i < 2; i++) {
 		pid_t pid = fork();
 
@@ -188,7 +190,10 @@ static void take_rest(int signal)
 	__atomic_store_n(&taken->chain, NULL, __ATOMIC_RELEASE);
 }
 
-/* What a thread sees that has loaded the chain when another one is in exit(): here for as long as the alarm takes. */
+/*
+ * The state that a thread sees if it has loaded the chain while another thread is in exit(). Here it lasts until the
+ * alarm.
+ */
 static int do_taken(void)
 {
 	static const struct waymark_field fields[] = {
@@ -210,7 +215,7 @@ static int do_taken(void)
 		usleep(1000);
 	if (!event)
 		return 3;
-	/* the straight path is taken where the CPU's ring is open */
+	/* the fast path is taken if the CPU's ring is open */
 	cpu_set_t here;
 
 	CPU_ZERO(&here);
@@ -222,17 +227,17 @@ static int do_taken(void)
 	setitimer(ITIMER_REAL, &soon, NULL);
 	__atomic_store_n(&taken->event, NULL, __ATOMIC_RELEASE);
 	waymark_record(taken, NULL, &ref, NULL);
-	_exit(0);                        /* the library's own tables do not fit any more */
+	_exit(0);                        /* the library's own tables are inconsistent now */
 }
 
-/* In a mount namespace of its own: nothing in /proc. */
+/* Make /proc empty, in a private mount namespace. */
 static int hide_proc(void)
 {
 	return unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
 	       mount("none", "/proc", "tmpfs", MS_RDONLY, NULL);
 }
 
-/* No memory that is writable and executable, from here on, after exec too. */
+/* Deny memory that is writable and executable from here on, also after exec. */
 static int refuse_mprotect(void)
 {
 	struct sock_filter code[] = {
@@ -256,7 +261,7 @@ static int do_refused(int both, char *self)
 	return 5;
 }
 
-/* A library with sites comes and goes N times, slowly enough for somebody to look. */
+/* Load and unload a library with sites N times, slowly enough for observers. */
 static int do_library(const char *path, int n)
 {
 	for (int i = 0; i < n; i++) {

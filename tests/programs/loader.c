@@ -2,7 +2,7 @@
 /*
  * loader.c - loads and unloads a library with sites, while other threads record.
  *
- *     loader PLUGIN TURNS THREADS [copies...]     every further argument is another library, loaded in turn with PLUGIN
+ *     loader PLUGIN TURNS THREADS [copies...]     each further argument is a library that is loaded in turn with PLUGIN
  */
 #include <dlfcn.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* old_abi.c - a module as version 1 of the header made it: its descriptor has no `own`, the module no `entry`. */
+/* old_abi.c - a module in the layout of version 1 of the header: its descriptor has no `own`, the module no `entry`. */
 #include <stddef.h>
 #include <waymark/detail/abi.h>
 
@@ -15,7 +15,7 @@ static struct waymark_module module = {
 	.anchor = &module,
 };
 
-/* Before main(), as the header has it: events that are enabled already are so when it returns. */
+/* Runs before main(), like the constructor of the header: events that are already enabled are so when it returns. */
 __attribute__((constructor)) static void begin(void)
 {
 	site.code = (int32_t)((char *)&byte - (char *)&site.code);
@@ -28,6 +28,6 @@ static void (*volatile called)(struct waymark_desc *, const uint64_t *, const st
 
 int main(void)
 {
-	/* What its sites call must exist, or the program would not start. */
+	/* The functions that its sites call must exist, or the program would not start. */
 	return !called || byte != 0;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* plugin.c - a shared library with sites of its own; loader.c loads it, calls it and unloads it, again and again. */
+/* plugin.c - a shared library with its own sites; loader.c loads it, calls it and unloads it, repeatedly. */
 #include "ledger.h"
 
 void plugin_emit(uint32_t turn, int wait);
 
 /*
- * One record of plugin:called at least. A constructor that runs in dlopen() waits for nothing, so that the site may
- * still be disabled; with `wait`, pass it until it is enabled, and a few times more.
+ * Make at least one record of plugin:called. A constructor that runs in dlopen() does not wait, so the site may still
+ * be disabled. With `wait`, pass it until it is enabled, and a few times more.
  */
 __attribute__((visibility("default"))) void plugin_emit(uint32_t turn, int wait)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * probed.c - a site that is enabled and disabled again and again, by probes within the process.
+ * probed.c - a site that probes within the process enable and disable repeatedly.
  *
  *     probed N THREADS     N turns of: pass the site; connect a probe, pass it; disconnect, pass it. THREADS pass it
  *                          meanwhile.
  *
- * Fails (status 5) when the probe does not see exactly the passes between connecting and disconnecting.
+ * Fails (status 5) if the probe does not see exactly the passes between connection and disconnection.
  */
 #include <pthread.h>
 #include <stdio.h>

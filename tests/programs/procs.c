@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * procs.c - processes that make processes, and record before, in between and after.
+ * procs.c - processes that create processes, and record before, during and after that.
  *
  *     procs fork N | vfork N | exec N | clone N | spawn N | unshare N | storm N    (N children, each making N records)
  *     procs leaf N                    N records, no children
  *     procs status CODE               one record, then exit with CODE
  *     procs forever                   records until it is killed; SIGINT ends it with status 7
  *     procs trapped N                 for trap.c: 50 records, SIGTRAP, N records of all shapes, SIGTRAP
- *     procs stopped N                 stops the library's helper, then forks: the child makes N records
- *     procs clearenv N                executes itself with an empty environment but for the ledger
+ *     procs stopped N                 stops the library's helper thread, then forks: the child makes N records
+ *     procs clearenv N                executes itself with an environment that is empty except for the ledger
  *
  * A child that shares its parent's memory (vfork, clone) uses slots that the parent took for it.
  */
@@ -34,8 +34,8 @@ static void emit_many(uint32_t w, uint64_t times)
 }
 
 /*
- * What takes each way through the recording path: short and long texts, a pause behind which a record needs the whole
- * time.
+ * Records for each way through the recording path: short and long texts, and a pause after which a record needs a full
+ * timestamp.
  */
 static void emit_shapes(uint32_t w, uint64_t times)
 {
@@ -171,7 +171,7 @@ static void do_unshare(uint32_t w)
 	reap(pid);
 }
 
-/* Generations of short-lived processes: some record, some not at all. */
+/* Generations of short-lived processes; only some of them record. */
 static void do_storm(void)
 {
 	for (uint64_t i = 0; i < n; i++) {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reader.c - what libwaymark-ctf gives of traces, as JSON lines: reader DIR [SEEK-NS [FILTER]]. Held against `waymark
- * view --json` by cases/t_view.py. A line is {"time": ns, "event": name, "stream": file, "scopes": [packet, stream
- * context, event context, payload]}, null for a scope that is not there. Every value is asked for by its name, too, and
- * must be the same.
+ * reader.c - prints the records that libwaymark-ctf reads from traces, as JSON lines: reader DIR [SEEK-NS [FILTER]].
+ *
+ * cases/t_view.py compares them with `waymark view --json`. A line is {"time": ns, "event": name, "stream": file,
+ * "scopes": [packet, stream context, event context, payload]}, with null for a missing scope. The program also reads
+ * every value by its name, which must give the same value.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -40,7 +41,7 @@ static int is_begin(const struct waymark_ctf_value *value)
 	return value->kind >= WAYMARK_CTF_STRUCT && value->kind < WAYMARK_CTF_END;
 }
 
-/* What has begun with `value`, to its end. */
+/* Print the compound that begins with `value`, to its end. */
 static void put_inside(const struct waymark_ctf_record *record, const struct waymark_ctf_value *begin)
 {
 	const int is_struct = begin->kind == WAYMARK_CTF_STRUCT, is_array = begin->kind == WAYMARK_CTF_ARRAY;
@@ -75,8 +76,8 @@ static void put_scope(const struct waymark_ctf_record *record, enum waymark_ctf_
 }
 
 /*
- * A field by its name and by an accessor, which is kept for all records: the same, or in neither. What
- * waymark_ctf_field() says; 1: they are not the same.
+ * Read a field by its name and by an accessor, which is kept for all records. Both must give the same result. Returns
+ * that of waymark_ctf_field(), or 1 if they differ.
  */
 static int by_name(struct waymark_ctf *ctf, const struct waymark_ctf_record *record, const char *name,
 		   struct waymark_ctf_value *value)
@@ -94,7 +95,7 @@ static int by_name(struct waymark_ctf *ctf, const struct waymark_ctf_record *rec
 		kept[i].name = strdup(name);
 	}
 	if (strcmp(kept[i].name, name) != 0)
-		return err;            /* (more names than are kept) */
+		return err;            /* (there are more names than slots for accessors) */
 	if (waymark_ctf_accessor_get(kept[i].accessor, record, &other) != err)
 		return 1;
 	return err == -ENOENT || (other.kind == value->kind && other.name == value->name &&
@@ -105,7 +106,7 @@ static int by_name(struct waymark_ctf *ctf, const struct waymark_ctf_record *rec
 		       : 1;
 }
 
-/* The payload's members by name: the same values. */
+/* Compare the members of the payload with the values that are read by name. */
 static int same_by_name(struct waymark_ctf *ctf, const struct waymark_ctf_record *record)
 {
 	struct waymark_ctf_value all[200], one;
@@ -130,7 +131,7 @@ static int same_by_name(struct waymark_ctf *ctf, const struct waymark_ctf_record
 	       by_name(ctf, record, ".", &one) == -ENOENT;
 }
 
-/* A record of another handle, of the same trace: its events are not those that the accessor knows. */
+/* A record of another handle of the same trace: the accessor does not know its events. */
 static int refuses_anothers(struct waymark_ctf *ctf, const char *trace)
 {
 	const struct waymark_ctf_options options = { .size = sizeof(options) };
@@ -177,7 +178,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "error: %s\n", waymark_ctf_error_text(why, sizeof(why)));
 		return 1;
 	}
-	/* A filter, once more after a seek; not in between. */
+	/* Set a filter again after a seek, but not in between. */
 	if (argc > 3) {
 		if (waymark_ctf_filter(ctf, "no_such_name == 1") != -EINVAL ||
 		    waymark_ctf_filter(ctf, "(") != -EINVAL || waymark_ctf_filter(ctf, argv[3]) < 0) {
@@ -190,7 +191,7 @@ int main(int argc, char **argv)
 		    waymark_ctf_filter(ctf, argv[3]) < 0)
 			return 7;
 	}
-	/* To a time, after some records: backwards. */
+	/* Seek to a time after some records: backwards. */
 	for (int i = 0; argc > 2 && i < 100 && waymark_ctf_next(ctf, &record) > 0; i++)
 		;
 	if (argc > 2 && waymark_ctf_seek(ctf, strtoll(argv[2], NULL, 10)) < 0)

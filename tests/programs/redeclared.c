@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* redeclared.c - one event name, different fields; built twice (FLAVOUR 1 and 2), and twice within one program. */
+/*
+ * redeclared.c - one event name with different fields; built twice (FLAVOUR 1 and 2), and declared twice in one
+ * program.
+ */
 #include "ledger.h"
 
 static void inner(uint32_t value)

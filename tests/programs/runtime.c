@@ -2,8 +2,8 @@
 /*
  * runtime.c - events that are declared at run time, with fields of every type.
  *
- *     runtime N      N records of script:all, whose values follow from their number; then an event more, registered
- *                    late
+ *     runtime N      N records of script:all with values computed from their number; then one more event,
+ *                    registered late
  *     runtime many N N events many:event_<i> with one field, one record of each
  */
 #include <errno.h>
@@ -79,7 +79,7 @@ static int many_events(uint64_t n)
 	return 0;
 }
 
-/* Kinds that are drawn: what is one, what is none, and what callers from before there were any say. */
+/* Event kinds for display: a counter, an invalid kind, and a caller's older structure without kinds. */
 static int kinds(void)
 {
 	static const struct waymark_field number = { .type = WAYMARK_T_DOUBLE,
@@ -112,7 +112,7 @@ static int kinds(void)
 	schema.kind = WAYMARK_KIND_TEXT;
 	if (waymark_event_register(&schema) || errno != EINVAL)
 		return 12;
-	schema.size = offsetof(struct waymark_schema, kind);     /* what follows is not looked at */
+	schema.size = offsetof(struct waymark_schema, kind);     /* the rest is ignored */
 	old = waymark_event_register(&schema);
 	if (!old)
 		return 13;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sandboxed.c - an application in a seccomp filter that refuses one system call, or several: SYSCALL,SYSCALL.
+ * sandboxed.c - an application with a seccomp filter that refuses one or several system calls: SYSCALL,SYSCALL.
  *
  *     sandboxed WHEN ACTION SYSCALL ACTIVITY...
  *       WHEN      preinit: before the constructors run; main: first in main(), for all threads; never
  *       ACTION    errno: EPERM; kill: the process; trap: SIGSYS, with a handler that does nothing
  *       ACTIVITY  rest MS: record, sleep; flood N: record N times; thread, fork: record there;
- *                 load LIBRARY: dlopen() one that has tracepoints
+ *                 load LIBRARY: dlopen() a library with tracepoints
  *
- * Prints the CPU time of the process, in ms. Status 77: no seccomp here; 78: SYSCALL is not in the list below.
+ * Prints the CPU time of the process, in ms. Status 77: seccomp is not available; 78: SYSCALL is not in the list below.
  */
 #include <dlfcn.h>
 #include <errno.h>

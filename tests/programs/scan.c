@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scan.c - a third reader, for traces of many millions of records: written from docs/trace-format.md alone, and fast.
+ * scan.c - a third reader, for traces of many millions of records. It is fast, and written from docs/trace-format.md
+ * alone.
  *
- *     scan LEDGER ID STREAM...      the stream files of a channel that holds nothing but test:seq, whose id is ID
+ *     scan LEDGER ID STREAM...      the stream files of a channel that contains only test:seq, with the event id ID
  *
- * Checks every record: its checksum, that its number was begun and comes once, that its time is not before its clock
- * reading, and that within a stream neither times nor packets' times go back. Prints `read N lost N begun N returned
- * N`; status 1 and words on the first record that is wrong. Unlike the readers that merge, it sees each stream in its
- * own order.
+ * Checks every record: its checksum, that its number was begun and occurs once, that its time is not before its clock
+ * reading, and that times of records and packets do not decrease within a stream. Prints `read N lost N begun N
+ * returned N`. At the first wrong record, prints the error and exits with status 1. Unlike the readers that merge
+ * streams, it sees each stream in its own order.
  */
 #include <stdio.h>
 #include <string.h>
@@ -43,7 +44,7 @@ static int wrong(const char *what, uint64_t at)
 static int check_record(const struct payload *p, uint64_t ts, uint64_t at)
 {
 	if (!p->writer || p->writer >= LEDGER_SLOTS || !p->seq || p->seq > ledger->slot[p->writer].begun)
-		return wrong("a record that nobody began", at);
+		return wrong("a record that was not begun", at);
 	if (p->sum != writer_sum(p->writer, p->seq))
 		return wrong("a torn record", at);
 	if (ts < p->t0 && ts < p->mono)

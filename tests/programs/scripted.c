@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scripted.c - does what the lines on its standard input say, one after the other, and answers each with a line: "ok",
- * or "no" and why.
+ * scripted.c - executes the commands on its standard input, one line after the other. It responds to each with a line:
+ * "ok", or "no" and the reason.
  *
  *     emit N          N records of test:seq
  *     text N          N records of test:text, strings of 10 bytes
- *     late N          N records of scripted:late, and nothing on the ledger
+ *     late N          N records of scripted:late, which are not in the ledger
  *     odd N           N records of scripted:odd: a number that begins at the second byte, and a sequence of the numbers
  *                     so far
- *     fork N          a child makes N records as a writer of its own, and ends
- *     exec N          a child executes `procs leaf N`, whose path is the program's first argument
- *     child 0         a child, which waits; flag 1 of the ledger is its number
- *     heir 0          that child forks another, flag 2, which waits, and ends itself
- *     will N          that other one makes N records as a writer of its own, and ends
- *     threads N       so many threads more, which make a record every millisecond until the program ends
+ *     fork N          a child makes N records as a separate writer, and ends
+ *     exec N          a child executes `procs leaf N`; its path is the program's first argument
+ *     child 0         a child that waits; flag 1 of the ledger is its pid
+ *     heir 0          that child forks another, which waits (flag 2 is its pid), and ends
+ *     will N          that other child makes N records as a separate writer, and ends
+ *     threads N       N more threads, which make a record every millisecond until the program ends
  *     rest N          sleep N ms without a record
  *
- * Says "ready" first. Ends when its input does.
+ * Prints "ready" first. Ends at the end of its input.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -47,7 +47,7 @@ static int do_fork(uint64_t n)
 	return child_ended_well(pid);
 }
 
-static int heirs[2];                    /* a pipe: a byte for the child to go on with, then 8 for its child */
+static int heirs[2];                    /* a pipe: one byte for the child to proceed, then 8 for its child */
 static pid_t waiting;
 
 static int do_child(void)

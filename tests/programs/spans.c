@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spans.c - spans and counters of two threads: each is in `job` all the time; in it three rounds of a `step`, of which
- * the second is left early, and in the third a `read` that begins and ends by itself; counters of all kinds of numbers
- * between. Threads take turns, so that one's spans lie across the other's. C and C++.
+ * spans.c - spans and counters of two threads, in C and C++.
+ *
+ * Each thread is in `job` all the time. It runs three rounds of a `step`, the second of which is left early. The third
+ * contains a `read` with its own begin and end. Counters of all number types are in between. Threads take turns, so
+ * that their spans overlap.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -41,13 +43,13 @@ static void *job(void *arg)
 		pthread_barrier_wait(&barrier);
 		step(thread, round);
 	}
-	/* An end of what never began, a begin of what never ends. */
+	/* An end without a begin, a begin without an end. */
 	waymark_end(spans, nothing, thread);
 	pthread_barrier_wait(&barrier);
 	return 0;
 }
 
-/* With an argument, it waits at the end until its standard input is closed. */
+/* With an argument, it waits at its end until its standard input is closed. */
 int main(int argc, char **argv)
 {
 	pthread_t other;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syscalls.c - a program whose system calls point to something known, for tests that record what that is.
+ * syscalls.c - a program that makes system calls with pointers to known data, for tests that record the data.
  *
- *     syscalls count THREADS N  N times by each thread: mknod("/nowhere/THREAD/NUMBER"), a call that nobody else makes;
- *                               it fails, and makes nothing
- *     syscalls until            the same by one thread, until its standard input ends; some thousand in a second
+ *     syscalls count THREADS N  each thread calls mknod("/nowhere/THREAD/NUMBER") N times; no other program makes this
+ *                               call; it fails and creates nothing
+ *     syscalls until            the same by one thread, until its standard input ends; some thousand per second
  *     syscalls order N          test:before, openat("/nowhere/NUMBER"), test:after: N times
- *     syscalls shapes           one of each kind of argument, also of a thread, of a child, of 32 bits
+ *     syscalls shapes           one call for each kind of argument, also by a thread, by a child, and in 32-bit mode
  *
- * Prints "made N", of count and until.
+ * `count` and `until` print "made N".
  */
 #include <arpa/inet.h>
 #include <fcntl.h>

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * testpoints.c - passes every test point of the recording path, again and again, for the cases that kill or stop it
- * there.
+ * testpoints.c - passes every test point of the recording path repeatedly, for the cases that kill or stop it there.
  *
- *     testpoints records N     N turns: a record of words alone, and one with a string of 0 to 300 bytes
+ *     testpoints records N     N turns: a record with numbers only, and one with a string of 0 to 300 bytes
  *     testpoints edge N        N turns: records of 12,000 bytes, one every 5 ms: soon at the end of a sub-buffer
- *     testpoints cut N         N turns: a record whose string is longer than a field may be
- *     testpoints lose N        N turns: a record, and one that cannot be made and is counted as lost
- *     testpoints probe N       N turns: a record that a function of this program sees as well
+ *     testpoints cut N         N turns: a record with a string that is longer than the limit of a field
+ *     testpoints lose N        N turns: a record, and one that is too large and is counted as lost
+ *     testpoints probe N       N turns: a record that a probe of this program sees as well
  *
- * Waits until flag 0 of the ledger says that somebody else records, so that nothing happens to it alone.
+ * Waits until flag 0 of the ledger shows that another process records, so that this process is not the only writer.
  */
 #include <sched.h>
 #include <stdio.h>
@@ -24,7 +23,7 @@ static void on_record(const struct waymark_probe_record *record, void *data)
 	*(uint64_t *)data += record->n_fields;
 }
 
-/* An array that is not there, larger than what is recorded in such a one's place. */
+/* An array with a NULL address, larger than the substitute that is recorded for it. */
 static void emit_lost(uint32_t writer)
 {
 	uint64_t seq = writer_begin(writer);
@@ -40,7 +39,7 @@ static int wait_for_others(void)
 
 	while (!__atomic_load_n(&ledger->flag[0], __ATOMIC_ACQUIRE)) {
 		if (clock_nsec(CLOCK_MONOTONIC) > end) {
-			fprintf(stderr, "testpoints: nobody else records\n");
+			fprintf(stderr, "testpoints: no other process has set flag 0 of the ledger within 30 s\n");
 			return -1;
 		}
 		sched_yield();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * traced_syscalls.c - system calls with arguments of many kinds, the same at each run: for what prints them. Usage:
- * traced_syscalls KIND, in a directory of one's own.
+ * traced_syscalls.c - system calls with many kinds of arguments, equal in each run, for tests of their display. Usage:
+ * traced_syscalls KIND, in a private directory.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -39,7 +39,7 @@
 
 #define NOTHING(call) do { if ((long)(call) < 0) errno = 0; } while (0)
 
-/* Where nothing is; the compiler does not know. */
+/* An address without a mapping, which the compiler does not know. */
 static void *volatile nowhere = (void *)16;
 
 static void files(void)
@@ -72,7 +72,7 @@ static void files(void)
 	NOTHING(stat("/dev/null", &st));
 	NOTHING(lstat("/nowhere/at/all", &st));
 	NOTHING(stat("/", &st));
-#ifdef SYS_access                    /* aarch64 does not have it */
+#ifdef SYS_access                    /* not available on aarch64 */
 	NOTHING(syscall(SYS_access, "made", R_OK | W_OK));
 	NOTHING(syscall(SYS_access, "made", F_OK));
 #endif
@@ -274,7 +274,7 @@ static void threads(void)
 	}
 }
 
-/* Calls of 32-bit programs: registers by hand. */
+/* System calls in 32-bit mode, with registers set by assembly. */
 static void narrow(void)
 {
 #ifdef __x86_64__
@@ -291,7 +291,7 @@ static void narrow(void)
 #endif
 }
 
-/* Numbers that have no system call, and rt_sigreturn(), which has no number at its exit. */
+/* Numbers without a system call, and rt_sigreturn(), which has no number at its exit. */
 static void unnamed(void)
 {
 	struct sigaction action = { .sa_handler = on_signal };

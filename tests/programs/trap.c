@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trap.c - brings a program to one exact instruction and kills, or stops, it there.
+ * trap.c - runs a program up to one exact instruction, and kills or stops it there.
  *
  *     trap kill  MODULE OFFSET AFTER -- PROGRAM ARGS...   SIGKILL when the instruction is reached for the (AFTER + 1)st
  *                time
- *     trap stop  MODULE OFFSET AFTER -- PROGRAM ARGS...   stays there until flag 7 of the ledger is set, then lets it
- *                go on
- *     trap steps MODULE SECTION SIZE -- PROGRAM ARGS...   prints what instructions a record consists of (see below)
- *     trap reached MODULE FILE 0 -- PROGRAM ARGS...  of the instructions whose offsets the file lists, those that are
- *                                                    executed
+ *     trap stop  MODULE OFFSET AFTER -- PROGRAM ARGS...   stops there until flag 7 of the ledger is set, then resumes
+ *     trap steps MODULE SECTION SIZE -- PROGRAM ARGS...   prints the instructions of a record (see below)
+ *     trap reached MODULE FILE 0 -- PROGRAM ARGS...  prints the executed instructions among those with offsets in the
+ *                                                    file
  *
- * The program (procs trapped) raises SIGTRAP when it is ready, and again at its end. OFFSET is relative to where MODULE
- * (the end of a mapped file's name) is loaded. A breakpoint is the one way to reach the inside of a restartable
- * sequence: a single step would restart it. Flag 6: 1 when the instruction was reached, flag 8: 1 when the program
- * ended without.
+ * The program (procs trapped) raises SIGTRAP when it is ready, and again at its end. OFFSET is relative to the load
+ * address of MODULE (the end of a mapped file's name). Only a breakpoint can stop inside a restartable sequence: a
+ * single step would restart it. Flag 6 is 1 when the instruction was reached, flag 8 is 1 when the program ended
+ * without reaching it.
  *
- * `steps` single-steps from the first SIGTRAP to the second and prints `step OFFSET` for each instruction within
- * MODULE, and `sequence BEGIN END` for each descriptor of restartable sequences that it finds in the section at offset
- * SECTION. Stepped, a sequence is restarted at once, so what a record really executes is asked of `reached`:
- * breakpoints everywhere, each gone when it is hit.
+ * `steps` single-steps from the first SIGTRAP to the second. It prints `step OFFSET` for each instruction within
+ * MODULE, and `sequence BEGIN END` for each descriptor of a restartable sequence in the section at offset SECTION. A
+ * single step restarts a sequence at once, so `reached` finds the instructions that a record really executes: it sets
+ * breakpoints everywhere and removes each when it is hit.
  */
 #include <errno.h>
 #include <signal.h>
@@ -40,7 +39,7 @@ static int die(const char *what)
 	return 91;
 }
 
-/* Wait until the program stops with SIGTRAP; 0, or the status with which it ended. Other signals are handed on. */
+/* Wait until the program stops with SIGTRAP. Returns 0, or its exit status if it ended. Other signals are forwarded. */
 static int next_trap(void)
 {
 	int status;
@@ -109,7 +108,7 @@ static int set_byte(uint64_t address, uint64_t byte)
 	return (int)ptrace(PTRACE_POKETEXT, pid, (void *)address, (void *)((word & ~0xffull) | byte));
 }
 
-/* Prints `reached OFFSET` for each of the file's offsets that the program comes to between its two SIGTRAPs. */
+/* Prints `reached OFFSET` for each of the file's offsets that the program reaches between its two SIGTRAPs. */
 static int reached(uint64_t base, const char *path)
 {
 	static struct { uint64_t offset, byte; } places[8192];
@@ -133,7 +132,7 @@ static int reached(uint64_t base, const char *path)
 			return die("the program ended on its way");
 		for (i = 0; i < n && regs.rip != base + places[i].offset + 1; i++)
 			continue;
-		if (i == n)                           /* the program's own */
+		if (i == n)                           /* the program's own SIGTRAP */
 			break;
 		set_byte(--regs.rip, places[i].byte);
 		ptrace(PTRACE_SETREGS, pid, NULL, &regs);
@@ -166,15 +165,15 @@ static int at_place(const char *mode, uint64_t address, uint64_t after)
 			return WIFEXITED(status) ? WEXITSTATUS(status) : 92;
 		if (ptrace(PTRACE_GETREGS, pid, NULL, &regs))
 			return die("registers");
-		if (regs.rip != address + 1)          /* the program's own end: the place was never reached */
+		/* the final SIGTRAP of the program: the instruction was never reached */
+		if (regs.rip != address + 1)
 			return never_reached();
 		regs.rip = address;
 		set_byte(address, byte);
 		if (hit == after)
 			break;
 		/*
-		 * Past the place with a step (in a sequence this aborts it, which is one more thing that must do no
-		 * harm).
+		 * Step over the breakpoint. In a sequence this aborts it, which is one more case that must be harmless.
 		 */
 		ptrace(PTRACE_SETREGS, pid, NULL, &regs);
 		ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL);
@@ -191,7 +190,7 @@ static int at_place(const char *mode, uint64_t address, uint64_t after)
 		usleep(1000);
 	ptrace(PTRACE_SETREGS, pid, NULL, &regs);
 	ptrace(PTRACE_CONT, pid, NULL, NULL);
-	status = next_trap();                         /* its own, at the end */
+	status = next_trap();                         /* its own SIGTRAP at the end */
 	if (status)
 		return 92;
 	ptrace(PTRACE_DETACH, pid, NULL, NULL);

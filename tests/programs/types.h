@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * types.h - every way to declare, and every type of field, in the language that includes it (types.c, types.cc).
+ * types.h - every kind of declaration and every type of field, in the language that includes it (types.c,
+ * types_cxx.cc).
  *
- *     types N      N rounds; the values follow from the round's number
+ *     types N      N rounds; the values are computed from the number of the round
  */
 #include <arpa/inet.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * types_cxx.cc - types.h in C++, and what only C++ has: templates, inline member functions, std::string, enumerations.
+ * types_cxx.cc - types.h in C++, and the features of C++ only: templates, inline member functions, std::string,
+ * enumerations.
  */
 #include <array>
 #include <chrono>

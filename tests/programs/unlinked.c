@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unlinked.c - not linked with libwaymark: it loads a library with sites, and its first thread ends before the program
- * does.
+ * unlinked.c - not linked with libwaymark: it loads a library with sites, and its first thread ends before the process.
  *
  *     unlinked PLUGIN exit|cancel [wait until it is traced]
  */
@@ -24,7 +23,7 @@ static void *outlive(void *arg)
 	(void)arg;
 	if (cancels && pthread_cancel(first) != 0)
 		exit(1);
-	/* until the first thread has gone */
+	/* until the first thread has ended */
 	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", getpid());
 	for (int i = 0; i < 30000 && state != 'Z'; i++) {
 		FILE *stat = fopen(path, "r");

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uprobe.c - counts how often a program passes a place, by a uprobe of the kernel.
+ * uprobe.c - counts how often a program passes an instruction, by a uprobe of the kernel.
  *
- *     uprobe FILE OFFSET -- PROGRAM ARGS...     prints `hits N`; status 77 where this kernel, or this user, has no
- *                                               uprobes
+ *     uprobe FILE OFFSET -- PROGRAM ARGS...     prints `hits N`; status 77 if uprobes are not available to this user or
+ *                                               kernel
  */
 #include <linux/perf_event.h>
 #include <stdint.h>

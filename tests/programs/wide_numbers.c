@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wide_numbers.c - the numbers that libwaymark-ctf gives of traces, as JSON lines: wide_numbers DIR. Held against what
- * was written by cases/t_wide.py. A line is {"event": name, "by_name": is each member of the payload the same by its
- * name?, "scopes":
- * [packet, stream context, event context, payload]}; a scope is a list of its numbers: {"kind", "name", "number",
- * "real", "text", "label", "kept": is the text, when all of the record has been walked over, what it was?}.
+ * wide_numbers.c - prints the numbers that libwaymark-ctf reads from traces, as JSON lines: wide_numbers DIR.
+ *
+ * cases/t_wide_numbers.py compares them with the written values. A line is {"event": name, "by_name": whether each
+ * member of the payload is equal when it is read by name, "scopes": [packet, stream context, event context, payload]}.
+ * A scope is a list of its numbers: {"kind", "name", "number", "real", "text", "label", "kept": whether the text is
+ * unchanged after the walk over the whole record}.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -15,11 +16,11 @@
 
 #define SCOPES 4
 
-/* A value, and its text as it was when it came. */
+/* A value, and a copy of its text from the time when it was read. */
 struct seen {
 	struct waymark_ctf_value value;
 	char *text;
-	bool is_member;                  /* of the scope's structure itself */
+	bool is_member;                  /* the number of the scope's own structure */
 };
 
 struct list {
