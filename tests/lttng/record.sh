@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Records the traces in tests/lttng/traces anew: LTTng-UST (Debian: lttng-tools, liblttng-ust-dev) traces the program fields.c.
+# Record the traces in tests/lttng/traces again: LTTng-UST (Debian: lttng-tools, liblttng-ust-dev) traces fields.c.
 #
 #   tests/lttng/record.sh        they are in the repository, so that the tests need no LTTng
 #
-# What is recorded: per-user and per-process buffers, every context that needs no right, small packets, and rings that lose records.
+# The traces have per-user and per-process buffers, every context that needs no privilege, small packets, and rings that
+# lose records.
 set -e
 cd "$(dirname "$0")"
 work=$(mktemp -d)
