@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * harness.h - replaces libwaymark, so that a test can inspect the unmodified output of the macros: descriptors, sites,
- * staged words and references. It can patch sites, and stores the arguments of waymark_record(), which C code or
- * waymark_enter() calls.
+ * staged words and references. It can patch sites, and stores the arguments of waymark_record(), which C code
+ * or waymark_enter() calls.
  */
 #ifndef WAYMARK_TESTS_FRONT_HARNESS_H
 #define WAYMARK_TESTS_FRONT_HARNESS_H
@@ -31,7 +31,7 @@ unsigned harness_sites(const struct waymark_desc *desc);
 /* The i-th site of all modules, or NULL. */
 const struct waymark_site *harness_site(unsigned i);
 struct waymark_desc *harness_desc(const struct waymark_site *site);
-/* The first descriptor with that name; NULL if there is none. */
+/* The first descriptor with that name; NULL if it does not exist. */
 struct waymark_desc *harness_find(const char *provider, const char *name);
 /* Enable or disable all sites of descriptors with that name (both NULL: all sites). Returns the number of sites. */
 unsigned harness_switch(const char *provider, const char *name, int on);
