@@ -138,7 +138,7 @@ static struct span last_member(struct span t)
 	return name;
 }
 
-/* Name a field by the text of its argument, with the rule of instrumentation.md. */
+/* Name a field by the text of its argument, with the rule of docs/instrument.md. */
 static struct span name_of_argument(const char *text)
 {
 	struct span t = trim((struct span){ text, strnlen(text, WMK_TEXT_MAX) });

@@ -140,7 +140,7 @@ struct wmk_event_class {
 #define WMK_EVENT_MAX (256u * 1024)/* bytes of an encoded event class */
 
 /*
- * Build the class that a descriptor declares. Names fields by the rule of instrumentation.md, makes repeated names
+ * Build the class that a descriptor declares. Names fields by the rule of docs/instrument.md, makes repeated names
  * unique (_2, _3), and parses the format string of a marker or text. *event is malloc'd. Returns 0, -ENOMEM, or -EINVAL
  * with a cause chain.
  */
