@@ -58,8 +58,8 @@ struct wmk_read_pipeline_result {
 };
 
 /*
- * Read everything. A trace that cannot be opened is damage if another one can be opened. -ENOENT: no trace. A write
- * error ends the reading (-EPIPE: the reader of `out` has ended).
+ * Read everything. If some of the traces cannot be opened, each of them is reported and counts as damage. -ENOENT: no
+ * trace. A write error ends the reading (-EPIPE: the reader of `out` has ended).
  */
 int wmk_read_pipeline_run(const char *const *paths, unsigned n_paths, const struct wmk_read_pipeline_options *options,
 			  FILE *out, struct wmk_read_pipeline_result *done);

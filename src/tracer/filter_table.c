@@ -65,7 +65,7 @@ static void arc_of_number(const struct arc *arc, unsigned bits, uint64_t least, 
 
 /* ── branches ────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Targets of a branch that are not branches. */
+/* Two targets of a branch are results of the filter instead of the number of another branch. */
 #define REFUSED 254u
 #define WANTED 255u
 

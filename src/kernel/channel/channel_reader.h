@@ -63,8 +63,8 @@ void wmk_kreader_close(struct wmk_kreader *reader);
 int wmk_kreader_event(struct wmk_kreader *reader, const char *system, const char *name, uint32_t id);
 /*
  * Sets the filter program (filter_split.h) of an event from now on; NULL: keeps all records. The previous filter
- * applies to records that the kernel made before. `changing`: the kernel's own filter is about to change as well. Until
- * this function is called again without it, records are kept that either the new or the previous program accepts.
+ * applies to records that the kernel made before. `changing`: the kernel's own filter is about to change as well. A
+ * record is then kept if the new or the previous program accepts it, until this function is called without `changing`.
  * Repeating a call has no effect. -ENOENT: no such event.
  */
 int wmk_kreader_filter(struct wmk_kreader *reader, const char *system, const char *name, const void *program,

@@ -76,8 +76,9 @@ const struct wmk_kpage_layout *wmk_kcpu_layout(const struct wmk_kcpu *buffer);
 int wmk_kcpu_next(struct wmk_kcpu *buffer, bool flush, struct wmk_kpart *part);
 void wmk_kcpu_release(struct wmk_kcpu *buffer);
 /*
- * Store in *part what an earlier process may have got of the current reader page (all that counts as read); it will be
- * returned once more. 1; 0: nothing. Call it before the first wmk_kcpu_next(); there is nothing to release.
+ * Store in *part the data of the current reader page that the kernel counts as read: an earlier process may have
+ * written it to the trace. wmk_kcpu_next() returns it again. 1; 0: no such data. Call it before the first
+ * wmk_kcpu_next(); there is nothing to release.
  */
 int wmk_kcpu_again(const struct wmk_kcpu *buffer, struct wmk_kpart *part);
 /* Discard the content; all counts begin at zero. */
