@@ -42,7 +42,7 @@ static void assert_name(const char *text, const char *expected)
 	wmk_event_class_free(event);
 }
 
-static void test_field_names_come_from_expressions(void **state)
+static void field_names_come_from_expressions_or_their_position(void **state)
 {
 	static const char *const table[][2] = {
 		{ "order_id", "order_id" },
@@ -93,7 +93,7 @@ static void test_field_names_come_from_expressions(void **state)
 		assert_name(table[i][0], table[i][1]);
 }
 
-static void test_said(void **state)
+static void unit_and_media_type_come_from_macros_around_the_expression(void **state)
 {
 	static const struct {
 		uint8_t type;
@@ -129,7 +129,7 @@ static void test_said(void **state)
 	}
 }
 
-static void test_repeated(void **state)
+static void repeated_field_names_get_unique_suffixes(void **state)
 {
 	const struct waymark_field fields[] = {
 		{ .type = WAYMARK_T_S32, .name = "x" },
@@ -167,7 +167,7 @@ static void assert_type(const struct waymark_field *field, uint8_t kind, uint8_t
 
 #define TYPE(...) &(const struct waymark_field){ .name = "x", __VA_ARGS__ }
 
-static void test_types_come_from_descriptions(void **state)
+static void field_types_come_from_descriptors(void **state)
 {
 	static const struct waymark_label label = { "one", 1, 1 };
 	static const struct waymark_labels labels = { "numbers", 1, 0, &label }, none = { "none", 0, 0, NULL };
@@ -205,7 +205,7 @@ static void assert_refused(const struct waymark_desc *desc, const char *words)
 		fail_msg("'%s' does not contain '%s'", text, words);
 }
 
-static void test_invalid_descriptions_are_refused(void **state)
+static void invalid_descriptors_are_refused_with_reason(void **state)
 {
 	static const struct waymark_label big = { "big", 256, 256 };
 	static const struct waymark_labels labels = { "l", 1, 0, &big };
@@ -245,8 +245,7 @@ static void test_invalid_descriptions_are_refused(void **state)
 #undef DESC
 }
 
-/* A mark makes a different event class, and metadata preserves it. */
-static void test_marks(void **state)
+static void marked_event_is_another_class_with_its_own_uri(void **state)
 {
 	static const struct waymark_field field = { .type = WAYMARK_T_S32, .name = "value" };
 	struct waymark_desc desc = {
@@ -276,7 +275,7 @@ static void test_marks(void **state)
 	assert_int_equal(wmk_kind_name_len(WAYMARK_KIND_COUNTER, "p:pay_end"), 9);
 }
 
-static void test_marker(void **state)
+static void marker_fields_come_from_a_format_that_matches_its_arguments(void **state)
 {
 	static const uint8_t types[] = { WAYMARK_T_U32, WAYMARK_T_S64, WAYMARK_T_STRING, WAYMARK_T_BOOL,
 					 WAYMARK_T_FLOAT },
@@ -317,7 +316,7 @@ static void test_marker(void **state)
 	wmk_event_class_free(event);
 }
 
-static void test_text(void **state)
+static void text_event_is_named_by_its_place_and_has_its_format_as_label(void **state)
 {
 	static const uint8_t types[] = { WAYMARK_T_S32 };
 	char long_format[1000];
@@ -353,7 +352,7 @@ static void test_text(void **state)
 	wmk_event_class_free(event);
 }
 
-static void test_levels(void **state)
+static void log_levels_have_names_and_other_numbers_have_none(void **state)
 {
 	(void)state;
 	assert_string_equal(wmk_level_name(WAYMARK_LEVEL_EMERG), "emerg");
@@ -362,7 +361,7 @@ static void test_levels(void **state)
 	assert_null(wmk_level_name(15));
 }
 
-static void test_message_uri_has_the_format(void **state)
+static void format_is_read_back_from_its_message_uri(void **state)
 {
 	static const char *const formats[] = { "", "plain", "100%% \"%s\" {a} \xc3\xa9\n%d", "a:b/c?d#e%25" };
 	static const char *const wrong[] = {
@@ -389,16 +388,16 @@ static void test_message_uri_has_the_format(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_message_uri_has_the_format),
-		cmocka_unit_test(test_field_names_come_from_expressions),
-		cmocka_unit_test(test_said),
-		cmocka_unit_test(test_repeated),
-		cmocka_unit_test(test_types_come_from_descriptions),
-		cmocka_unit_test(test_invalid_descriptions_are_refused),
-		cmocka_unit_test(test_marks),
-		cmocka_unit_test(test_marker),
-		cmocka_unit_test(test_text),
-		cmocka_unit_test(test_levels),
+		cmocka_unit_test(format_is_read_back_from_its_message_uri),
+		cmocka_unit_test(field_names_come_from_expressions_or_their_position),
+		cmocka_unit_test(unit_and_media_type_come_from_macros_around_the_expression),
+		cmocka_unit_test(repeated_field_names_get_unique_suffixes),
+		cmocka_unit_test(field_types_come_from_descriptors),
+		cmocka_unit_test(invalid_descriptors_are_refused_with_reason),
+		cmocka_unit_test(marked_event_is_another_class_with_its_own_uri),
+		cmocka_unit_test(marker_fields_come_from_a_format_that_matches_its_arguments),
+		cmocka_unit_test(text_event_is_named_by_its_place_and_has_its_format_as_label),
+		cmocka_unit_test(log_levels_have_names_and_other_numbers_have_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

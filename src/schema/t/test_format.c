@@ -39,7 +39,7 @@ static const char *parsed(const char *format)
 	return text;
 }
 
-static void test_field_names_come_from_the_format(void **state)
+static void field_names_are_the_words_before_the_conversions(void **state)
 {
 	(void)state;
 	assert_string_equal(parsed("prev_pid %d next_pid %d state %ld"), "prev_pid:i10s next_pid:i10s state:i10s");
@@ -53,7 +53,7 @@ static void test_field_names_come_from_the_format(void **state)
 	assert_string_equal(parsed(""), "");
 }
 
-static void test_conversions(void **state)
+static void conversions_become_arguments_with_class_base_and_limit(void **state)
 {
 	(void)state;
 	assert_string_equal(parsed("%hhd %hi %lu %llo %zx %jX %c %td"), ":i10s :i10s :i10 :i8 :i16 :i16 :i10s :i10s");
@@ -67,7 +67,7 @@ static void test_conversions(void **state)
 	assert_string_equal(parsed("s %.*d"), "s_precision:i10s s:i10s");
 }
 
-static void test_unsupported_conversions_are_refused(void **state)
+static void unsupported_or_too_many_conversions_are_refused(void **state)
 {
 	(void)state;
 	assert_string_equal(parsed("%n"), "refused");
@@ -83,9 +83,9 @@ static void test_unsupported_conversions_are_refused(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_field_names_come_from_the_format),
-					    cmocka_unit_test(test_conversions),
-					    cmocka_unit_test(test_unsupported_conversions_are_refused) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(field_names_are_the_words_before_the_conversions),
+					    cmocka_unit_test(conversions_become_arguments_with_class_base_and_limit),
+					    cmocka_unit_test(unsupported_or_too_many_conversions_are_refused) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
