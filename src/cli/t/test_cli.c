@@ -43,7 +43,7 @@ static int parse(struct wmk_record_args *args, const char *line, char ***rest, i
 	return wmk_cli_parse(&wmk_cli_record, argv, split(buf, argv), args, rest, n_rest);
 }
 
-static void record_options_are_parsed(void **state)
+static void options_of_record_are_stored_up_to_the_program_name(void **state)
 {
 	struct wmk_record_args args;
 	char **rest;
@@ -123,7 +123,7 @@ static void expect_refused(const char *line, const char *words)
 		fail_msg("'%s': error '%s', expected '%s'", line, text, words);
 }
 
-static void wrong_options_are_refused(void **state)
+static void wrong_options_of_record_are_refused_with_reason(void **state)
 {
 	(void)state;
 	expect_refused("--overwite -- x", "--overwrite");
@@ -205,7 +205,6 @@ static void commands_are_found_by_name(void **state)
 	assert_non_null(strstr(wmk_error_text(text, sizeof(text)), "waymark help"));
 }
 
-/* Help and man pages name every option. */
 static void help_and_man_list_every_option(void **state)
 {
 	static void (*const printers[])(FILE *, const struct wmk_cli_command *) = { wmk_cli_describe, wmk_cli_man };
@@ -238,7 +237,7 @@ static void help_and_man_list_every_option(void **state)
 	}
 }
 
-static void shared_options_are_checked(void **state)
+static void shared_options_are_stored_or_refused_with_reason(void **state)
 {
 	static const char *const bad[][2] = {
 		{ "--pid 0", "invalid process number 0" },
@@ -387,7 +386,7 @@ static void latest_trace_is_ordered_against_the_current_session(void **state)
 	unsetenv("WAYMARK_HOME");
 }
 
-static void json_writer_sets_commas(void **state)
+static void json_writer_sets_commas_between_members_only(void **state)
 {
 	char *buf;
 	size_t len;
@@ -421,7 +420,7 @@ static void parent_is_found_if_the_name_has_parentheses(void **state)
 	assert_int_equal(wmk_proc_parent(0), 0);
 }
 
-static void program_is_found_in_path(void **state)
+static void program_is_found_in_path_only_if_executable(void **state)
 {
 	char dir[] = "/tmp/waymark-cli-XXXXXX", path[4096], file[128], *old = strdup(getenv("PATH"));
 	FILE *f;
@@ -479,18 +478,18 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(option_in_the_place_of_a_value_is_rejected),
-		cmocka_unit_test(record_options_are_parsed),
-		cmocka_unit_test(wrong_options_are_refused),
+		cmocka_unit_test(options_of_record_are_stored_up_to_the_program_name),
+		cmocka_unit_test(wrong_options_of_record_are_refused_with_reason),
 		cmocka_unit_test(sizes_are_parsed_or_refused),
 		cmocka_unit_test(json_strings_are_escaped),
 		cmocka_unit_test(commands_are_found_by_name),
 		cmocka_unit_test(help_and_man_list_every_option),
-		cmocka_unit_test(program_is_found_in_path),
-		cmocka_unit_test(shared_options_are_checked),
+		cmocka_unit_test(program_is_found_in_path_only_if_executable),
+		cmocka_unit_test(shared_options_are_stored_or_refused_with_reason),
 		cmocka_unit_test(current_session_is_stored_replaced_and_removed),
 		cmocka_unit_test(latest_trace_is_ordered_against_the_current_session),
 		cmocka_unit_test(progress_line_is_due_after_a_second),
-		cmocka_unit_test(json_writer_sets_commas),
+		cmocka_unit_test(json_writer_sets_commas_between_members_only),
 		cmocka_unit_test(parent_is_found_if_the_name_has_parentheses),
 	};
 

@@ -68,7 +68,7 @@ static void check_example(const struct wmk_cli_example *example)
 	assert_int_equal(example->purpose[strlen(example->purpose) - 1], ':');
 }
 
-static void test_examples_are_parsed_by_their_commands(void **state)
+static void each_command_has_examples_that_it_parses(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; wmk_cli_commands[i]; i++) {
@@ -97,7 +97,7 @@ static bool is_free_form(const char *value)
 	return false;
 }
 
-static void test_values_of_each_option_are_completed(void **state)
+static void option_values_are_completed_unless_free_form(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; wmk_cli_commands[i]; i++) {
@@ -141,7 +141,7 @@ static unsigned check_choices(const struct wmk_cli_command *command, const struc
 	return n;
 }
 
-static void test_choices_are_accepted_by_their_options(void **state)
+static void listed_choices_are_accepted_by_their_options(void **state)
 {
 	unsigned n = 0;
 
@@ -152,7 +152,7 @@ static void test_choices_are_accepted_by_their_options(void **state)
 	assert_true(n >= 30);
 }
 
-static void test_names_of_other_tools_lead_to_a_command(void **state)
+static void unknown_command_of_another_tool_gives_the_command_to_use(void **state)
 {
 	static const char *const names[] = { "snapshot", "stat", "top", "report", "rotate" };
 
@@ -172,10 +172,10 @@ static void test_names_of_other_tools_lead_to_a_command(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_examples_are_parsed_by_their_commands),
-		cmocka_unit_test(test_values_of_each_option_are_completed),
-		cmocka_unit_test(test_choices_are_accepted_by_their_options),
-		cmocka_unit_test(test_names_of_other_tools_lead_to_a_command),
+		cmocka_unit_test(each_command_has_examples_that_it_parses),
+		cmocka_unit_test(option_values_are_completed_unless_free_form),
+		cmocka_unit_test(listed_choices_are_accepted_by_their_options),
+		cmocka_unit_test(unknown_command_of_another_tool_gives_the_command_to_use),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

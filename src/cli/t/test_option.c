@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "cli/command.h"
 
-static void test_word_lists_and_numbers_are_parsed(void **state)
+static void word_lists_and_numbers_are_parsed_or_refused(void **state)
 {
 	struct wmk_cli_words words = { NULL, 0 };
 	uint64_t number;
@@ -80,7 +80,7 @@ static int parse_kinds(struct kinds *args, const char *arguments)
 	return wmk_cli_parse(&command, argv, argc, args, &rest, &n);
 }
 
-static void test_each_kind_of_option_stores_its_value(void **state)
+static void each_kind_of_option_stores_its_value(void **state)
 {
 	struct kinds args;
 
@@ -106,7 +106,7 @@ static void test_each_kind_of_option_stores_its_value(void **state)
 	assert_int_equal(args.power, 8);
 }
 
-static void test_values_outside_of_a_kind_are_rejected(void **state)
+static void values_outside_of_a_kind_are_rejected_with_reason(void **state)
 {
 	static const char *const bad[][2] = {
 		{ "--name=", "option --name: the name of a thing is missing" },
@@ -135,9 +135,9 @@ static void test_values_outside_of_a_kind_are_rejected(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_word_lists_and_numbers_are_parsed),
-		cmocka_unit_test(test_each_kind_of_option_stores_its_value),
-		cmocka_unit_test(test_values_outside_of_a_kind_are_rejected),
+		cmocka_unit_test(word_lists_and_numbers_are_parsed_or_refused),
+		cmocka_unit_test(each_kind_of_option_stores_its_value),
+		cmocka_unit_test(values_outside_of_a_kind_are_rejected_with_reason),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
