@@ -27,7 +27,7 @@
 	free(asked); \
 } while (0)
 
-static void test_asks_sessions(void **state)
+static void session_functions_send_their_requests(void **state)
 {
 	struct fake_rig *rig = *state;
 	struct waymark_ctl *ctl = rig->ctl;
@@ -65,7 +65,7 @@ static void test_asks_sessions(void **state)
 	fake_rig_says("what: 2 as an enum value");
 }
 
-static void test_asks_events(void **state)
+static void channel_and_event_functions_send_their_requests(void **state)
 {
 	struct fake_rig *rig = *state;
 	struct waymark_ctl *ctl = rig->ctl;
@@ -144,7 +144,7 @@ static void test_asks_events(void **state)
 }
 
 /* Options of an older caller, of a newer one, and no options. */
-static void test_option_sizes_of_other_versions_are_accepted(void **state)
+static void options_of_other_versions_are_accepted_unless_unknown_ones_are_set(void **state)
 {
 	struct fake_rig *rig = *state;
 	struct {
@@ -182,7 +182,7 @@ static void test_option_sizes_of_other_versions_are_accepted(void **state)
 
 /* ── results ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-static void test_outcome(void **state)
+static void result_holds_the_reply_after_the_connection_is_closed(void **state)
 {
 	struct fake_rig *rig = *state;
 	const char *warnings[] = { "one", "two" }, *contexts[] = { "vpid" }, *excluded[] = { "x" };
@@ -297,7 +297,7 @@ static void test_outcome(void **state)
 	waymark_ctl_result_free(result);
 }
 
-static void test_kernel(void **state)
+static void kernel_reply_becomes_events_missing_features_and_clock(void **state)
 {
 	struct fake_rig *rig = *state;
 	struct wmk_ctl_field field = { "prev_tid", "s32", "" };
@@ -326,8 +326,7 @@ static void test_kernel(void **state)
 	waymark_ctl_result_free(result);
 }
 
-/* A list of several frames. */
-static void test_many_apps(void **state)
+static void list_longer_than_a_frame_is_received_completely(void **state)
 {
 	enum { APPS = 300, EVENTS = 20 };
 	struct fake_rig *rig = *state;
@@ -375,7 +374,7 @@ static void test_many_apps(void **state)
 	free(list);
 }
 
-static void test_version_and_shutdown(void **state)
+static void version_is_returned_until_shutdown_closes_the_connection(void **state)
 {
 	struct fake_rig *rig = *state;
 	struct waymark_ctl_result *result;
@@ -393,8 +392,7 @@ static void test_version_and_shutdown(void **state)
 	assert_int_equal(waymark_ctl_version(rig->ctl, NULL), -ENOTCONN);
 }
 
-/* The daemon's chain of causes becomes a chain in the client. */
-static void test_daemon_error(void **state)
+static void error_of_the_daemon_keeps_its_chain_of_causes(void **state)
 {
 	struct fake_rig *rig = *state;
 	struct waymark_ctl_result *result = (void *)state;
@@ -422,14 +420,14 @@ static void test_daemon_error(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WITH_RIG(test_asks_sessions),
-		WITH_RIG(test_asks_events),
-		WITH_RIG(test_option_sizes_of_other_versions_are_accepted),
-		WITH_RIG(test_outcome),
-		WITH_RIG(test_kernel),
-		WITH_RIG(test_many_apps),
-		WITH_RIG(test_version_and_shutdown),
-		WITH_RIG(test_daemon_error),
+		WITH_RIG(session_functions_send_their_requests),
+		WITH_RIG(channel_and_event_functions_send_their_requests),
+		WITH_RIG(options_of_other_versions_are_accepted_unless_unknown_ones_are_set),
+		WITH_RIG(result_holds_the_reply_after_the_connection_is_closed),
+		WITH_RIG(kernel_reply_becomes_events_missing_features_and_clock),
+		WITH_RIG(list_longer_than_a_frame_is_received_completely),
+		WITH_RIG(version_is_returned_until_shutdown_closes_the_connection),
+		WITH_RIG(error_of_the_daemon_keeps_its_chain_of_causes),
 	};
 
 	unsetenv("WAYMARK_RUNDIR");

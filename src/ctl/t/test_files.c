@@ -154,7 +154,7 @@ static int save(struct rig *rig, const char *session, const char *path, bool rep
 	return waymark_ctl_save(rig->ctl, &options, result);
 }
 
-static void test_save(void **state)
+static void saved_sessions_replace_files_only_on_request(void **state)
 {
 	struct rig *rig = *state;
 	const struct waymark_ctl_session_info *const *saved;
@@ -188,7 +188,7 @@ static void test_save(void **state)
 }
 
 /* Links are not followed, and a daemon with an invalid session name cannot cause a write elsewhere. */
-static void test_save_links(void **state)
+static void save_does_not_follow_links_or_write_elsewhere(void **state)
 {
 	struct rig *rig = *state;
 	struct wmk_ctl_session liar = { .name = "../liar" };
@@ -236,7 +236,7 @@ static void assert_asked(struct rig *rig, const char *const *lines)
 	}
 }
 
-static void test_load(void **state)
+static void load_sends_the_requests_that_restore_saved_sessions(void **state)
 {
 	static const char *const asked[] = {
 		"create {\"name\": \"one\",\"path\": \"/nowhere/one\",HOME}",
@@ -293,7 +293,7 @@ static bool with_one_there(struct fake *fake, int sock, const struct wmk_frame *
 	return fake_answer(fake, sock, frame, request);
 }
 
-static void test_load_otherwise(void **state)
+static void name_and_output_are_overridden_only_for_a_single_loaded_session(void **state)
 {
 	static const char *const asked[] = {
 		"create {\"name\": \"new\",\"path\": \"/other\",HOME}", "list-sessions {\"session\": \"new\"}", NULL,
@@ -320,8 +320,7 @@ static void test_load_otherwise(void **state)
 	assert_int_equal(waymark_ctl_load(rig->ctl, &options, NULL), -EINVAL);
 }
 
-/* An existing session is replaced only if its name is the only obstacle. */
-static void test_load_replaces(void **state)
+static void existing_session_is_replaced_only_if_its_name_is_the_obstacle(void **state)
 {
 	static const char *const asked[] = { "create {\"name\": \"two\",HOME}", NULL };
 	char tried[80], gone[80];
@@ -360,8 +359,7 @@ static void test_load_replaces(void **state)
 	assert_asked(rig, asked);
 }
 
-/* An existing trace is not written into. */
-static void test_load_trace_there(void **state)
+static void loaded_session_does_not_write_into_an_existing_trace(void **state)
 {
 	struct rig *rig = *state;
 	struct waymark_ctl_load_options options = { .size = sizeof(options), .path = at_home(rig, "one.json") };
@@ -389,7 +387,7 @@ static void test_load_trace_there(void **state)
 }
 
 /* If a part fails, the incomplete session is destroyed, and the first error is reported. */
-static void test_load_fails(void **state)
+static void session_is_destroyed_if_a_part_of_it_cannot_be_loaded(void **state)
 {
 	struct rig *rig = *state;
 	struct waymark_ctl_load_options options = { .size = sizeof(options), .session = "one" };
@@ -408,7 +406,7 @@ static void test_load_fails(void **state)
 	free(last);
 }
 
-static void test_load_refused(void **state)
+static void invalid_saved_sessions_are_refused_with_reason(void **state)
 {
 	static const struct {
 		const char *text, *says;
@@ -463,9 +461,14 @@ static void test_load_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WITH_RIG(test_save),           WITH_RIG(test_save_links),    WITH_RIG(test_load),
-		WITH_RIG(test_load_otherwise), WITH_RIG(test_load_replaces), WITH_RIG(test_load_trace_there),
-		WITH_RIG(test_load_fails),     WITH_RIG(test_load_refused),
+		WITH_RIG(saved_sessions_replace_files_only_on_request),
+		WITH_RIG(save_does_not_follow_links_or_write_elsewhere),
+		WITH_RIG(load_sends_the_requests_that_restore_saved_sessions),
+		WITH_RIG(name_and_output_are_overridden_only_for_a_single_loaded_session),
+		WITH_RIG(existing_session_is_replaced_only_if_its_name_is_the_obstacle),
+		WITH_RIG(loaded_session_does_not_write_into_an_existing_trace),
+		WITH_RIG(session_is_destroyed_if_a_part_of_it_cannot_be_loaded),
+		WITH_RIG(invalid_saved_sessions_are_refused_with_reason),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -133,7 +133,7 @@ BAD(promised_descriptor)
 	return true;
 }
 
-static void test_misbehaves(void **state)
+static void connection_is_closed_after_an_invalid_reply(void **state)
 {
 	static const struct {
 		fake_handler handler;
@@ -184,7 +184,7 @@ BAD(gives_descriptor)
 	return true;
 }
 
-static void test_descriptor(void **state)
+static void unrequested_descriptor_of_a_reply_is_closed(void **state)
 {
 	struct fake_rig *rig = *state;
 	int before = dup(0);
@@ -216,7 +216,7 @@ BAD(answers_late)
 	return fake_answer(fake, sock, f, request);
 }
 
-static void test_time(void **state)
+static void late_reply_is_discarded_after_a_timeout(void **state)
 {
 	struct fake_rig *rig = *state;
 
@@ -239,7 +239,7 @@ BAD(turns_away)
 	return false;
 }
 
-static void test_turned_away(void **state)
+static void client_beyond_the_limit_gets_the_reason_of_the_daemon(void **state)
 {
 	struct fake_rig *rig = *state;
 
@@ -250,7 +250,7 @@ static void test_turned_away(void **state)
 
 /* ── connect ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-static void test_connect_fails(void **state)
+static void failed_connect_gives_no_handle_and_the_reason(void **state)
 {
 	struct fake_rig *rig = *state;
 	struct waymark_ctl_connect_options options = {
@@ -294,8 +294,7 @@ static void test_connect_fails(void **state)
 	assert_int_equal(waymark_ctl_connect(&options, &ctl), -ECONNREFUSED);
 }
 
-/* A socket of a third user is rejected, unless root has named it. */
-static void test_strangers_socket(void **state)
+static void socket_of_a_third_user_is_rejected_unless_root_names_it(void **state)
 {
 	struct waymark_ctl_connect_options options = { .size = sizeof(options), .start = WAYMARK_CTL_START_NEVER };
 	struct fake fake = { 0 };
@@ -320,9 +319,12 @@ static void test_strangers_socket(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WITH_RIG(test_misbehaves), WITH_RIG(test_descriptor), WITH_RIG(test_time), WITH_RIG(test_turned_away),
-		WITH_RIG(test_connect_fails),
-		cmocka_unit_test(test_strangers_socket),
+		WITH_RIG(connection_is_closed_after_an_invalid_reply),
+		WITH_RIG(unrequested_descriptor_of_a_reply_is_closed),
+		WITH_RIG(late_reply_is_discarded_after_a_timeout),
+		WITH_RIG(client_beyond_the_limit_gets_the_reason_of_the_daemon),
+		WITH_RIG(failed_connect_gives_no_handle_and_the_reason),
+		cmocka_unit_test(socket_of_a_third_user_is_rejected_unless_root_names_it),
 	};
 
 	unsetenv("WAYMARK_RUNDIR");

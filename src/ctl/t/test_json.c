@@ -118,7 +118,7 @@ static void assert_same(const struct wmk_object *is, const void *a, const void *
 	free(y);
 }
 
-static void test_there_and_back(void **state)
+static void object_written_as_json_is_read_back_unchanged(void **state)
 {
 	struct all a = example(), b;
 	char *text;
@@ -131,7 +131,7 @@ static void test_there_and_back(void **state)
 	free(text);
 }
 
-static void test_sparse(void **state)
+static void sparse_json_omits_members_that_are_zero(void **state)
 {
 	struct all a = { .leaf.word = 1, .numbers = { numbers, 1 } }, b;
 	char *text;
@@ -166,8 +166,7 @@ static void test_sparse(void **state)
 	}
 }
 
-/* Text that is not UTF-8 is written as valid JSON. */
-static void test_not_utf8(void **state)
+static void text_that_is_not_utf8_is_written_with_replacement_characters(void **state)
 {
 	struct all a = { .text = "\xff\xc3" "a\xed\xa0\x80\xc0\x80\xf4\x90\x80\x80\xe2\x82" };
 	char *text;
@@ -193,7 +192,7 @@ static int print_to(const struct all *a, unsigned flags, FILE *to)
  * Output in pieces equals output at once: for short strings, strings longer than a piece, and strings that end at the
  * end of a piece.
  */
-static void test_printed(void **state)
+static void json_printed_in_pieces_equals_json_made_at_once(void **state)
 {
 	static const size_t lengths[] = { 0, 1, 65000, 65535, 65536, 65537, 200000, 1000000 };
 	char *long_text = malloc(1000001), *text, *printed;
@@ -222,7 +221,7 @@ static void test_printed(void **state)
 	free(long_text);
 }
 
-static void test_unprintable(void **state)
+static void json_print_fails_on_a_full_device_or_an_unknown_enum_value(void **state)
 {
 	struct all a = example();
 	FILE *full = fopen("/dev/full", "w");
@@ -240,7 +239,7 @@ static void test_unprintable(void **state)
 	free(long_text);
 }
 
-static void test_unwritable(void **state)
+static void object_with_an_unknown_enum_value_is_not_written(void **state)
 {
 	struct all a = example();
 	char *text;
@@ -252,7 +251,7 @@ static void test_unwritable(void **state)
 	assert_says("word has the unknown value 3");
 }
 
-static void test_invalid_json_is_refused(void **state)
+static void invalid_json_is_refused_with_place_and_reason(void **state)
 {
 	static const struct {
 		const char *text, *says;
@@ -324,8 +323,7 @@ static void test_invalid_json_is_refused(void **state)
 	assert_says("the JSON text has");
 }
 
-/* A handwritten session. */
-static void test_handwritten_session_is_read(void **state)
+static void handwritten_session_is_read_with_defaults(void **state)
 {
 	static const char text[] =
 		"{ \"name\": \"mine\", \"channels\": [ { \"name\": \"c\", \"mode\": \"overwrite\", \"enabled\": true,\n"
@@ -354,14 +352,14 @@ static void test_handwritten_session_is_read(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(test_there_and_back, teardown),
-		cmocka_unit_test_teardown(test_sparse, teardown),
-		cmocka_unit_test_teardown(test_not_utf8, teardown),
-		cmocka_unit_test_teardown(test_unwritable, teardown),
-		cmocka_unit_test_teardown(test_printed, teardown),
-		cmocka_unit_test_teardown(test_unprintable, teardown),
-		cmocka_unit_test_teardown(test_invalid_json_is_refused, teardown),
-		cmocka_unit_test_teardown(test_handwritten_session_is_read, teardown),
+		cmocka_unit_test_teardown(object_written_as_json_is_read_back_unchanged, teardown),
+		cmocka_unit_test_teardown(sparse_json_omits_members_that_are_zero, teardown),
+		cmocka_unit_test_teardown(text_that_is_not_utf8_is_written_with_replacement_characters, teardown),
+		cmocka_unit_test_teardown(object_with_an_unknown_enum_value_is_not_written, teardown),
+		cmocka_unit_test_teardown(json_printed_in_pieces_equals_json_made_at_once, teardown),
+		cmocka_unit_test_teardown(json_print_fails_on_a_full_device_or_an_unknown_enum_value, teardown),
+		cmocka_unit_test_teardown(invalid_json_is_refused_with_place_and_reason, teardown),
+		cmocka_unit_test_teardown(handwritten_session_is_read_with_defaults, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -136,7 +136,7 @@ static void on_signal(int sig)
 	(void)sig;
 }
 
-static void test_starts(void **state)
+static void started_daemon_inherits_nothing_from_the_client(void **state)
 {
 	struct waymark_ctl_result *result;
 	struct waymark_ctl *ctl;
@@ -167,8 +167,7 @@ static void test_starts(void **state)
 	signal(SIGUSR2, SIG_DFL);
 }
 
-/* The daemon is found by the environment, and starting it does not reap other children of the program. */
-static void test_by_environment(void **state)
+static void daemon_named_by_environment_starts_without_reaping_children(void **state)
 {
 	struct waymark_ctl *ctl;
 	int status;
@@ -186,7 +185,7 @@ static void test_by_environment(void **state)
 	waymark_ctl_close(ctl);
 }
 
-static void test_does_not_start(void **state)
+static void daemon_that_cannot_start_is_reported_with_reason(void **state)
 {
 	struct waymark_ctl *ctl;
 	char path[128];
@@ -216,7 +215,7 @@ static void test_does_not_start(void **state)
 }
 
 /* If two are started at once, the failure of the second is not an error. */
-static void test_two(void **state)
+static void second_daemon_that_fails_to_start_is_no_error(void **state)
 {
 	struct waymark_ctl *ctl;
 
@@ -232,7 +231,10 @@ static void test_two(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WITH_DIR(test_starts), WITH_DIR(test_by_environment), WITH_DIR(test_does_not_start), WITH_DIR(test_two),
+		WITH_DIR(started_daemon_inherits_nothing_from_the_client),
+		WITH_DIR(daemon_named_by_environment_starts_without_reaping_children),
+		WITH_DIR(daemon_that_cannot_start_is_reported_with_reason),
+		WITH_DIR(second_daemon_that_fails_to_start_is_no_error),
 	};
 	const char *how = getenv("FAKE_DAEMON");
 
