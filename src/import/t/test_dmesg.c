@@ -2,7 +2,7 @@
 /* test_dmesg.c - parse the kernel's log in all styles of dmesg. */
 #include "show.h"
 
-static void test_dmesg_styles_are_parsed(void **state)
+static void dmesg_lines_of_each_style_are_parsed_and_others_are_unknown(void **state)
 {
 	static const struct expected table[] = {
 		{ "[    1.234567] usb 1-1: new device",
@@ -42,7 +42,7 @@ static void test_dmesg_styles_are_parsed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_dmesg_styles_are_parsed),
+		cmocka_unit_test(dmesg_lines_of_each_style_are_parsed_and_others_are_unknown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

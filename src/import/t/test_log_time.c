@@ -28,7 +28,7 @@ static struct wmk_import_log_time begin(struct wmk_import_options options)
 	return when;
 }
 
-static void test_days_since_1970_are_computed(void **state)
+static void days_since_1970_match_gmtime_and_invalid_dates_are_rejected(void **state)
 {
 	(void)state;
 	for (int64_t day = 0; day < 106000; day++) {
@@ -50,7 +50,7 @@ static void test_days_since_1970_are_computed(void **state)
 	((struct wmk_import_timestamp){ .since = WMK_IMPORT_DATE, .month = (m), .day = (d), .is_local = true })
 #define DAY(y, m, d) (wmk_import_days(y, m, d) * 86400)
 
-static void test_missing_years_are_inferred(void **state)
+static void missing_year_is_taken_from_the_file_time_or_the_option(void **state)
 {
 	struct wmk_import_log_time when = begin((struct wmk_import_options){ .year = 0 });
 
@@ -71,7 +71,7 @@ static void test_missing_years_are_inferred(void **state)
 	assert_int_equal(at(&when, DATE(2, 29)), -1);
 }
 
-static void test_missing_days_are_inferred(void **state)
+static void missing_day_is_taken_from_the_file_time_or_the_origin(void **state)
 {
 #define TIME(h) ((struct wmk_import_timestamp){ .since = WMK_IMPORT_DAY, .seconds = (h) * 3600, .is_local = true })
 	struct wmk_import_log_time when = begin((struct wmk_import_options){ .year = 0 });
@@ -89,7 +89,7 @@ static void test_missing_days_are_inferred(void **state)
 	assert_int_equal(when.assumed, 0);
 }
 
-static void test_missing_origins_are_assumed(void **state)
+static void missing_origin_is_assumed_as_1970_unless_given(void **state)
 {
 #define ORIGIN(s) ((struct wmk_import_timestamp){ .since = WMK_IMPORT_ORIGIN, .seconds = (s) })
 #define STEP(s) ((struct wmk_import_timestamp){ .since = WMK_IMPORT_STEP, .seconds = (s) })
@@ -110,7 +110,7 @@ static void test_missing_origins_are_assumed(void **state)
 }
 
 /* Daylight saving begins at 2 o'clock: 01:30 is before it, 03:30 after it. */
-static void test_local_time_follows_daylight_saving(void **state)
+static void local_time_follows_daylight_saving(void **state)
 {
 #define LOCAL(s) ((struct wmk_import_timestamp){ .since = WMK_IMPORT_EPOCH, .seconds = (s), .is_local = true })
 	struct wmk_import_log_time when = begin((struct wmk_import_options){ .year = 0 });
@@ -126,7 +126,7 @@ static void test_local_time_follows_daylight_saving(void **state)
 	tzset();
 }
 
-static void test_window_sorts_records_by_time(void **state)
+static void full_window_returns_records_in_order_of_time(void **state)
 {
 	static struct wmk_import_window window;
 	uint64_t dice = 1;
@@ -161,11 +161,12 @@ static void test_window_sorts_records_by_time(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_days_since_1970_are_computed),
-		cmocka_unit_test(test_missing_years_are_inferred), cmocka_unit_test(test_missing_days_are_inferred),
-		cmocka_unit_test(test_missing_origins_are_assumed),
-		cmocka_unit_test(test_local_time_follows_daylight_saving),
-		cmocka_unit_test(test_window_sorts_records_by_time),
+		cmocka_unit_test(days_since_1970_match_gmtime_and_invalid_dates_are_rejected),
+		cmocka_unit_test(missing_year_is_taken_from_the_file_time_or_the_option),
+		cmocka_unit_test(missing_day_is_taken_from_the_file_time_or_the_origin),
+		cmocka_unit_test(missing_origin_is_assumed_as_1970_unless_given),
+		cmocka_unit_test(local_time_follows_daylight_saving),
+		cmocka_unit_test(full_window_returns_records_in_order_of_time),
 	};
 
 	setenv("TZ", "UTC", 1);

@@ -2,7 +2,7 @@
 /* test_perf.c - parse lines of `perf script`: samples, tracepoints, frames; names with blanks and colons. */
 #include "show.h"
 
-static void test_perf_heads_are_parsed(void **state)
+static void perf_lines_of_each_kind_are_parsed_and_others_are_unknown(void **state)
 {
 	static const struct expected table[] = {
 		{ "true  3735 25547.597616:     250000 cpu-clock: ",
@@ -36,7 +36,7 @@ static void test_perf_heads_are_parsed(void **state)
 	CHECK_LINES(wmk_import_perf_line, table);
 }
 
-static void test_perf_fields_are_parsed(void **state)
+static void perf_fields_become_numbers_or_texts(void **state)
 {
 	static const struct expected table[] = {
 		{ "a 1 [000] 2.0: sched:sched_switch: prev_comm=a b prev_pid=1 prev_state=R+ ==> next_comm=007 "
@@ -60,8 +60,7 @@ static void test_perf_fields_are_parsed(void **state)
 	CHECK_LINES(wmk_import_perf_line, table);
 }
 
-/* If there are more keys than values fit, the last value holds the rest. */
-static void test_perf_keys_beyond_the_limit_are_joined(void **state)
+static void perf_keys_beyond_the_limit_are_joined_in_the_last_value(void **state)
 {
 	static struct wmk_import_line line;
 	char text[2048] = "a 1 [000] 2.0: x:y:";
@@ -79,8 +78,9 @@ static void test_perf_keys_beyond_the_limit_are_joined(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_perf_heads_are_parsed), cmocka_unit_test(test_perf_fields_are_parsed),
-		cmocka_unit_test(test_perf_keys_beyond_the_limit_are_joined),
+		cmocka_unit_test(perf_lines_of_each_kind_are_parsed_and_others_are_unknown),
+		cmocka_unit_test(perf_fields_become_numbers_or_texts),
+		cmocka_unit_test(perf_keys_beyond_the_limit_are_joined_in_the_last_value),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,7 @@
 /* test_strace.c - parse lines of strace: all forms of times and threads, results, split calls, signals, exits. */
 #include "show.h"
 
-static void test_strace_calls_are_parsed(void **state)
+static void strace_calls_become_name_arguments_result_and_duration(void **state)
 {
 	static const struct expected table[] = {
 		{ "3656  1795336891.446464 brk(NULL)       = 0x55688d679000 <0.000008>",
@@ -47,7 +47,7 @@ static void test_strace_calls_are_parsed(void **state)
 	CHECK_LINES(wmk_import_strace_line, table);
 }
 
-static void test_other_strace_lines_are_parsed(void **state)
+static void strace_signals_exits_and_split_calls_are_parsed(void **state)
 {
 	static const struct expected table[] = {
 		{ "12 1.5 wait4(-1,  <unfinished ...>",
@@ -86,7 +86,8 @@ static void test_other_strace_lines_are_parsed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_strace_calls_are_parsed), cmocka_unit_test(test_other_strace_lines_are_parsed),
+		cmocka_unit_test(strace_calls_become_name_arguments_result_and_duration),
+		cmocka_unit_test(strace_signals_exits_and_split_calls_are_parsed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

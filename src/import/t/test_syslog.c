@@ -5,7 +5,7 @@
 #include "show.h"
 
 /* 2026-11-22 is day 20779; 08:05:42 is second 29142 of a day. */
-static void test_rfc_3164_lines_are_parsed(void **state)
+static void rfc_3164_lines_with_each_kind_of_date_are_parsed_or_unknown(void **state)
 {
 	static const struct expected table[] = {
 		{ "Nov 22 08:05:42 web1 sshd[731]: Accepted key",
@@ -62,7 +62,7 @@ static void test_rfc_3164_lines_are_parsed(void **state)
 	CHECK_LINES(wmk_import_syslog_line, table);
 }
 
-static void test_rfc_5424_lines_are_parsed(void **state)
+static void rfc_5424_lines_are_parsed_and_malformed_ones_are_unknown(void **state)
 {
 	static const struct expected table[] = {
 		{ "<165>1 2026-11-22T08:05:42.003Z h app 731 ID47 [a@1 b=\"c]\\\"\\]\"][d] \xef\xbb\xbfm x",
@@ -86,7 +86,8 @@ static void test_rfc_5424_lines_are_parsed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rfc_3164_lines_are_parsed), cmocka_unit_test(test_rfc_5424_lines_are_parsed),
+		cmocka_unit_test(rfc_3164_lines_with_each_kind_of_date_are_parsed_or_unknown),
+		cmocka_unit_test(rfc_5424_lines_are_parsed_and_malformed_ones_are_unknown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
