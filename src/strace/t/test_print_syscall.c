@@ -73,10 +73,7 @@ static void result(struct made *made, int64_t value)
 
 /* ── the table ───────────────────────────────────────────────────────────────────────────────────────── */
 
-/*
- * Each row has a known system call and known words, and its plan is complete.
- */
-static void test_print_rows_are_valid(void **state)
+static void each_row_of_the_table_has_a_known_call_and_a_complete_plan(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < wmk_kprint_rows_n; i++) {
@@ -118,7 +115,7 @@ static unsigned copies_of(const struct wmk_kprint *print, unsigned when)
 	return n;
 }
 
-static void test_plans_copy_all_pointers(void **state)
+static void plan_of_each_call_copies_all_its_pointers(void **state)
 {
 	(void)state;
 	for (unsigned abi = 0; abi < WMK_SYSCALLS_ABIS; abi++)
@@ -140,7 +137,7 @@ static void test_plans_copy_all_pointers(void **state)
 
 /* ── lines ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-static void test_numbers_and_results_are_printed(void **state)
+static void numbers_and_results_are_printed_as_by_strace(void **state)
 {
 	struct made made;
 
@@ -175,7 +172,7 @@ static void test_numbers_and_results_are_printed(void **state)
 	check_line(&made, "kexec_load(0x1, 0x2, 0, 0x10, 0, 0) = 0");
 }
 
-static void test_flags_and_names_are_printed(void **state)
+static void known_flags_are_printed_by_name_and_unknown_ones_in_hex(void **state)
 {
 	struct made made;
 
@@ -206,7 +203,7 @@ static void test_flags_and_names_are_printed(void **state)
 	check_line(&made, "futex(0x1000, FUTEX_WAKE, 3) = 0");
 }
 
-static void test_texts_are_escaped_and_cut(void **state)
+static void texts_are_escaped_and_cut_at_the_limit(void **state)
 {
 	static const char text[] = "a\n\t\"\\\0011\1\200\377~";
 	char many[64];
@@ -251,7 +248,7 @@ static void test_texts_are_escaped_and_cut(void **state)
 	check_line(&made, "execve(\"/bin/ls\", [\"ls\", ...], 0x30) = 0");
 }
 
-static void test_structures_are_printed(void **state)
+static void structures_are_printed_by_member_or_as_address_if_incomplete(void **state)
 {
 	static const int pair[2] = { 3, 4 };
 	static const int64_t time[2] = { 1, 5 };
@@ -292,7 +289,7 @@ static void test_structures_are_printed(void **state)
 	check_line(&made, "poll([{fd=3, events=POLLIN}, {fd=-1}], 2, 5) = 1 ([{fd=3, revents=POLLIN}])");
 }
 
-static void test_socket_addresses_are_printed(void **state)
+static void socket_addresses_are_printed_by_family_or_as_bytes_if_short(void **state)
 {
 	static const uint8_t in[16] = { 2, 0, 0, 80, 127, 0, 0, 1 }, un[8] = { 1, 0, 0, 'n', 'a', 'm', 'e', 0 };
 	struct made made;
@@ -311,7 +308,7 @@ static void test_socket_addresses_are_printed(void **state)
 	check_line(&made, "connect(3, {sa_family=AF_UNIX, sun_path=@\"name\"}, 16) = 0");
 }
 
-static void test_vectors_are_printed(void **state)
+static void vectors_are_printed_with_the_bytes_that_were_copied(void **state)
 {
 	static const uint64_t vectors[4] = { 0x1000, 3, 0x2000, 60 };
 	struct made made;
@@ -339,7 +336,7 @@ static void text_of_siginfo(const uint64_t *values, unsigned n, const char *want
 	assert_string_equal(room, wanted);
 }
 
-static void test_signals_and_exits_are_printed(void **state)
+static void signals_and_exits_are_printed_with_their_cause(void **state)
 {
 	siginfo_t info = { .si_signo = SIGSEGV, .si_code = SEGV_MAPERR };
 	struct wmk_syscalls_record end = { .n_values = 1, .values = { SIGABRT | 0x80 } };
@@ -367,8 +364,7 @@ static void test_signals_and_exits_are_printed(void **state)
 	assert_memory_equal(room, "killed by SIGABRT (core dumped)exited with 3ended", line.len);
 }
 
-/* A line that is too short contains the beginning of the whole line. */
-static void test_short_line_keeps_beginning(void **state)
+static void line_that_is_too_short_keeps_the_beginning(void **state)
 {
 	struct made made;
 	char small[64];
@@ -388,8 +384,7 @@ static void test_short_line_keeps_beginning(void **state)
 	}
 }
 
-/* The parts printed at entry and at exit make up the line. */
-static void test_entry_and_rest_make_up_the_line(void **state)
+static void parts_printed_at_entry_and_exit_make_up_the_line(void **state)
 {
 	struct made made;
 	struct wmk_kline line = { .text = room, .room = sizeof(room) - 1 };
@@ -412,7 +407,7 @@ static void test_entry_and_rest_make_up_the_line(void **state)
 }
 
 /* 32-bit programs have results and numbers of 32 bits, and other structures, which are not copied. */
-static void test_32_bit_calls_are_printed(void **state)
+static void calls_of_32_bit_programs_are_printed_without_structures(void **state)
 {
 #ifdef __x86_64__
 	struct made made;
@@ -434,18 +429,18 @@ static void test_32_bit_calls_are_printed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_print_rows_are_valid),
-		cmocka_unit_test(test_plans_copy_all_pointers),
-		cmocka_unit_test(test_numbers_and_results_are_printed),
-		cmocka_unit_test(test_flags_and_names_are_printed),
-		cmocka_unit_test(test_texts_are_escaped_and_cut),
-		cmocka_unit_test(test_structures_are_printed),
-		cmocka_unit_test(test_socket_addresses_are_printed),
-		cmocka_unit_test(test_vectors_are_printed),
-		cmocka_unit_test(test_signals_and_exits_are_printed),
-		cmocka_unit_test(test_short_line_keeps_beginning),
-		cmocka_unit_test(test_entry_and_rest_make_up_the_line),
-		cmocka_unit_test(test_32_bit_calls_are_printed),
+		cmocka_unit_test(each_row_of_the_table_has_a_known_call_and_a_complete_plan),
+		cmocka_unit_test(plan_of_each_call_copies_all_its_pointers),
+		cmocka_unit_test(numbers_and_results_are_printed_as_by_strace),
+		cmocka_unit_test(known_flags_are_printed_by_name_and_unknown_ones_in_hex),
+		cmocka_unit_test(texts_are_escaped_and_cut_at_the_limit),
+		cmocka_unit_test(structures_are_printed_by_member_or_as_address_if_incomplete),
+		cmocka_unit_test(socket_addresses_are_printed_by_family_or_as_bytes_if_short),
+		cmocka_unit_test(vectors_are_printed_with_the_bytes_that_were_copied),
+		cmocka_unit_test(signals_and_exits_are_printed_with_their_cause),
+		cmocka_unit_test(line_that_is_too_short_keeps_the_beginning),
+		cmocka_unit_test(parts_printed_at_entry_and_exit_make_up_the_line),
+		cmocka_unit_test(calls_of_32_bit_programs_are_printed_without_structures),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
