@@ -96,7 +96,7 @@ static void numbers_of_each_width_are_read_at_each_place(void **state)
 		}
 }
 
-static void numbers_are_decoded(void **state)
+static void numbers_are_decoded_in_both_byte_orders(void **state)
 {
 	(void)state;
 	one("le", "", "u8 a; u16 b; u3 c, d; integer { size = 4; signed = true; } e;", BYTES(1, 2, 3, 0x55, 0xff),
@@ -112,7 +112,7 @@ static void numbers_are_decoded(void **state)
 		"{ e=7 s{ x=8 y{ } } } ");
 }
 
-static void texts_are_decoded(void **state)
+static void texts_are_decoded_up_to_their_nul_or_length(void **state)
 {
 	(void)state;
 	one("le", "", "u8 n; string a; u3 b; string c;", BYTES(1, 'h', 'i', 0, 5, 0), "{ n=1 a=\"hi\" b=5 c=\"\" } ");
@@ -121,7 +121,7 @@ static void texts_are_decoded(void **state)
 	    BYTES('a', 0, 'c', 'd', 2, 'x', 'y'), "{ a=\"a\" n=2 b=\"xy\" } ");
 }
 
-static void arrays_and_sequences_are_decoded(void **state)
+static void arrays_and_sequences_are_decoded_with_their_alignment(void **state)
 {
 	(void)state;
 	one("le", "", "u8 a[2][2]; u8 n; u16 b[n]; u8 end;", BYTES(1, 2, 3, 4, 2, 5, 0, 6, 0, 7),
@@ -557,8 +557,10 @@ static void empty_elements_are_decoded_quickly(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(numbers_of_each_width_are_read_at_each_place), cmocka_unit_test(numbers_are_decoded),
-		cmocka_unit_test(texts_are_decoded), cmocka_unit_test(arrays_and_sequences_are_decoded),
+		cmocka_unit_test(numbers_of_each_width_are_read_at_each_place),
+		cmocka_unit_test(numbers_are_decoded_in_both_byte_orders),
+		cmocka_unit_test(texts_are_decoded_up_to_their_nul_or_length),
+		cmocka_unit_test(arrays_and_sequences_are_decoded_with_their_alignment),
 		cmocka_unit_test(variants_decode_the_selected_option),
 		cmocka_unit_test(array_lengths_come_from_the_environment),
 #if defined(__x86_64__)

@@ -8,7 +8,7 @@
 
 /* ── fragments ───────────────────────────────────────────────────────────────────────────────────────── */
 
-static void test_preamble_is_read_or_rejected(void **state)
+static void json_preamble_is_read_or_rejected_with_reason(void **state)
 {
 	static const char with_uuid[] =
 		"{'type': 'preamble', 'version': 2, 'uuid': [0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,255], 'more': {}}";
@@ -51,7 +51,7 @@ static void test_preamble_is_read_or_rejected(void **state)
 	REFUSE(-EPROTO, "fragment 2 (preamble) + found a second one", PREAMBLE);
 }
 
-static void test_trace_class_is_read_or_rejected(void **state)
+static void json_trace_class_is_read_or_rejected_with_reason(void **state)
 {
 	static const char trace[] = "{'type': 'trace-class', 'namespace': 'n', 'name': 'the name', 'uid': 'u',"
 				    "'environment': {'a': 'text', 'b': -5, 'c': 18446744073709551615},"
@@ -84,7 +84,7 @@ static void test_trace_class_is_read_or_rejected(void **state)
 	REFUSE(-ENOTSUP, "'extensions'/'x' + 'y'", "{'type': 'trace-class', 'extensions': {'x': {'y': null}}}");
 }
 
-static void test_clock_class_is_read_or_rejected(void **state)
+static void json_clock_class_is_read_or_rejected_with_reason(void **state)
 {
 	static const char *const wrong[][2] = {
 		{ "'frequency': expected a whole number from 1 on, not 0", "'id': 'd', 'frequency': 0" },
@@ -136,7 +136,7 @@ static void test_clock_class_is_read_or_rejected(void **state)
 	}
 }
 
-static void test_stream_class_is_read_or_rejected(void **state)
+static void json_stream_class_is_read_or_rejected_with_reason(void **state)
 {
 	(void)state;
 	ACCEPT(CLOCK,
@@ -167,7 +167,7 @@ static void test_stream_class_is_read_or_rejected(void **state)
 	       "{'type': 'data-stream-class', 'id': 18446744073709551616}");
 }
 
-static void test_event_class_is_read_or_rejected(void **state)
+static void json_event_class_is_read_or_rejected_with_reason(void **state)
 {
 	static const struct {
 		const char *attributes;
@@ -284,7 +284,7 @@ static const char *const whole[] = {
 	NULL
 };
 
-static void test_complete_metadata_is_read(void **state)
+static void complete_json_metadata_is_read_with_roles_by_use(void **state)
 {
 	const struct wmk_ctf_stream_class *stream;
 	const struct wmk_type *option;
@@ -306,7 +306,7 @@ static void test_complete_metadata_is_read(void **state)
 }
 
 /* Metadata that is cut anywhere: an error without `partial`; with it, all complete fragments are read. */
-static void test_cut_metadata_keeps_complete_fragments(void **state)
+static void cut_json_metadata_keeps_complete_fragments(void **state)
 {
 	size_t len, n = 0, last = 0;
 	char *text = sequence(whole, &len), *part;
@@ -339,8 +339,7 @@ static void test_cut_metadata_keeps_complete_fragments(void **state)
 	free(text);
 }
 
-/* A wrong byte at any place: an error or not, but no crash. */
-static void test_wrong_bytes_are_survived(void **state)
+static void wrong_byte_anywhere_in_json_metadata_does_not_crash(void **state)
 {
 	static const char bytes[] = { '"', '{', ']', '0', ' ', '\x1e', '\0', '\xff', '\\' };
 	size_t len;
@@ -392,7 +391,7 @@ static void says(const char *name, int wanted, const char *said, const char *tex
 #define LONG_END ".../a_directory_and_another_one_of_which_it_is/kernel/metadata"
 #define LONG_PATH LONG "/a_directory_and_another_one_of_which_it_is/kernel/metadata"
 
-static void test_errors_name_their_place(void **state)
+static void json_errors_name_line_fragment_and_path(void **state)
 {
 	(void)state;
 	SAYS("meta:2:25: fragment 2 is not JSON: unexpected character", "\x1e{\"type\": \"trace-class\",}");
@@ -421,8 +420,7 @@ static void test_errors_name_their_place(void **state)
 	     "\x1e", 1);
 }
 
-/* With `partial`, errors that more text cannot resolve are reported. */
-static void test_text_without_separator_is_rejected(void **state)
+static void partial_metadata_with_errors_that_more_text_cannot_fix_is_rejected(void **state)
 {
 	static const char no_json[] = PLAIN "\x1e this is no JSON\n",
 			  bare[] = " {\"type\": \"preamble\", \"version\": 2}\n";
@@ -437,7 +435,7 @@ static void test_text_without_separator_is_rejected(void **state)
 			       "meta:1:1: expected a record separator (0x1e) before the first fragment"));
 }
 
-static void test_json_sequences_are_split_or_rejected(void **state)
+static void json_sequence_is_split_at_separators_or_rejected(void **state)
 {
 	static const char fine[] = "\x1e\x1e \n" PLAIN "\x1e\n\x1e";
 	char deep[2000] = "{'x': ";
@@ -466,17 +464,17 @@ static void test_json_sequences_are_split_or_rejected(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(test_preamble_is_read_or_rejected, drop),
-		cmocka_unit_test_teardown(test_trace_class_is_read_or_rejected, drop),
-		cmocka_unit_test_teardown(test_clock_class_is_read_or_rejected, drop),
-		cmocka_unit_test_teardown(test_stream_class_is_read_or_rejected, drop),
-		cmocka_unit_test_teardown(test_event_class_is_read_or_rejected, drop),
-		cmocka_unit_test_teardown(test_complete_metadata_is_read, drop),
-		cmocka_unit_test_teardown(test_cut_metadata_keeps_complete_fragments, drop),
-		cmocka_unit_test_teardown(test_wrong_bytes_are_survived, drop),
-		cmocka_unit_test_teardown(test_text_without_separator_is_rejected, drop),
-		cmocka_unit_test_teardown(test_json_sequences_are_split_or_rejected, drop),
-		cmocka_unit_test_teardown(test_errors_name_their_place, drop),
+		cmocka_unit_test_teardown(json_preamble_is_read_or_rejected_with_reason, drop),
+		cmocka_unit_test_teardown(json_trace_class_is_read_or_rejected_with_reason, drop),
+		cmocka_unit_test_teardown(json_clock_class_is_read_or_rejected_with_reason, drop),
+		cmocka_unit_test_teardown(json_stream_class_is_read_or_rejected_with_reason, drop),
+		cmocka_unit_test_teardown(json_event_class_is_read_or_rejected_with_reason, drop),
+		cmocka_unit_test_teardown(complete_json_metadata_is_read_with_roles_by_use, drop),
+		cmocka_unit_test_teardown(cut_json_metadata_keeps_complete_fragments, drop),
+		cmocka_unit_test_teardown(wrong_byte_anywhere_in_json_metadata_does_not_crash, drop),
+		cmocka_unit_test_teardown(partial_metadata_with_errors_that_more_text_cannot_fix_is_rejected, drop),
+		cmocka_unit_test_teardown(json_sequence_is_split_at_separators_or_rejected, drop),
+		cmocka_unit_test_teardown(json_errors_name_line_fragment_and_path, drop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,7 +7,7 @@
 #define HEADER(members) "{'type': 'trace-class', 'packet-header-field-class': " STRUCT(members) "}"
 #define ROLE(name) "{'type': 'variable-length-unsigned-integer', 'roles': [" name "]}"
 
-static void test_aliases_are_resolved(void **state)
+static void alias_declared_before_its_use_is_resolved_others_are_rejected(void **state)
 {
 	(void)state;
 	ACCEPT(ALIAS("u8", U8), ALIAS("uint8", "'u8'"), ALIAS("pair", STRUCT(MEMBER("a", "'uint8'") "," MEMBER("b",
@@ -46,7 +46,7 @@ static void nest(char *text, size_t size, const char *innermost, unsigned levels
 		len += (size_t)snprintf(text + len, size - len, "}");
 }
 
-static void test_nested_classes_are_limited_by_depth(void **state)
+static void classes_nested_deeper_than_the_limit_are_rejected(void **state)
 {
 	char class_text[16000], alias[16200], event[16200];
 
@@ -68,7 +68,7 @@ static void test_nested_classes_are_limited_by_depth(void **state)
 }
 
 /* Each alias contains the one before it a hundred times: the memory must not grow with that. */
-static void test_nested_aliases_are_limited_by_size(void **state)
+static void nested_aliases_do_not_multiply_their_memory(void **state)
 {
 	enum { ALIASES = 25, MEMBERS = 100 };
 	const char *fragments[ALIASES + 5] = { PREAMBLE, ALIAS("a0", U8) };
@@ -99,9 +99,9 @@ static void test_nested_aliases_are_limited_by_size(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(test_aliases_are_resolved, drop),
-		cmocka_unit_test_teardown(test_nested_classes_are_limited_by_depth, drop),
-		cmocka_unit_test_teardown(test_nested_aliases_are_limited_by_size, drop),
+		cmocka_unit_test_teardown(alias_declared_before_its_use_is_resolved_others_are_rejected, drop),
+		cmocka_unit_test_teardown(classes_nested_deeper_than_the_limit_are_rejected, drop),
+		cmocka_unit_test_teardown(nested_aliases_do_not_multiply_their_memory, drop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

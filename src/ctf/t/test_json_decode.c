@@ -166,7 +166,7 @@ static void texts_of_each_encoding_are_decoded(void **state)
 	    BYTES(1, 2, 1, 9), "{ b=2 n=1 c=1 } ");
 }
 
-static void optional_fields_are_decoded(void **state)
+static void optional_field_is_decoded_only_if_its_selector_matches(void **state)
 {
 	const char *by_bool = MEMBER("is", BOOL8) "," MEMBER("x", "{'type': 'optional', 'selector-field-location': " AT(
 									  "'is'") ", 'field-class': " U8 "}");
@@ -198,7 +198,7 @@ static void optional_fields_are_decoded(void **state)
 	       "no ranges are given");
 }
 
-static void variants_decode_the_selected_option(void **state)
+static void variants_decode_the_option_of_the_selectors_range(void **state)
 {
 	const char *members = MEMBER("n", U8) "," MEMBER(
 		"v", "{'type': 'variant', 'selector-field-location': " AT(
@@ -212,8 +212,7 @@ static void variants_decode_the_selected_option(void **state)
 	one(members, BYTES(2, 'x', 0), "{ n=2 v<{ #2=\"x\" } } ");
 }
 
-/* A path from the enclosing structure, and out of it. */
-static void locations_lead_to_lengths(void **state)
+static void locations_in_and_out_of_a_structure_lead_to_lengths(void **state)
 {
 	const char *members = MEMBER("n", U8) "," MEMBER(
 		"s",
@@ -506,8 +505,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(leb128_numbers_are_decoded), cmocka_unit_test(texts_of_each_encoding_are_decoded),
-		cmocka_unit_test(optional_fields_are_decoded), cmocka_unit_test(variants_decode_the_selected_option),
-		cmocka_unit_test(locations_lead_to_lengths),
+		cmocka_unit_test(optional_field_is_decoded_only_if_its_selector_matches),
+		cmocka_unit_test(variants_decode_the_option_of_the_selectors_range),
+		cmocka_unit_test(locations_in_and_out_of_a_structure_lead_to_lengths),
 		cmocka_unit_test(paths_through_enclosing_fields_are_resolved),
 		cmocka_unit_test(paths_through_preceding_fields_are_resolved),
 		cmocka_unit_test(bit_and_byte_orders_are_decoded), cmocka_unit_test(several_roles_of_a_field_apply),

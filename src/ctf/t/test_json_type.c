@@ -26,7 +26,7 @@ static void refuse_all(const struct wrong *wrong, size_t n)
 
 /* ── numbers ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-static void test_fixed_length_classes_are_read(void **state)
+static void valid_fixed_length_classes_become_types(void **state)
 {
 	static const struct {
 		const char *class;
@@ -64,7 +64,7 @@ static void test_fixed_length_classes_are_read(void **state)
 	}
 }
 
-static void test_invalid_fixed_length_classes_are_rejected(void **state)
+static void invalid_fixed_length_classes_are_rejected_with_reason(void **state)
 {
 	static const struct wrong wrong[] = {
 		{ -EPROTO, "meta:3: fragment 3 (event-record-class): 'payload-field-class'/member 1 'x'/'length': "
@@ -102,7 +102,7 @@ static void test_invalid_fixed_length_classes_are_rejected(void **state)
 	REFUSE_ALL(wrong);
 }
 
-static void test_variable_length_integers_are_read(void **state)
+static void variable_length_integers_become_types_of_variable_width(void **state)
 {
 	const struct wmk_type *type;
 
@@ -125,7 +125,7 @@ static void check_label(const struct wmk_type *type, uint32_t i, const char *nam
 	assert_true(type->labels[i].to == to);
 }
 
-static void test_mappings_become_labels(void **state)
+static void mappings_become_labels_limited_to_possible_values(void **state)
 {
 	static const struct wrong wrong[] = {
 		{ -EPROTO, "'mappings': expected an object, not a list", U("'length': 8, 'mappings': []") },
@@ -163,7 +163,7 @@ static void test_mappings_become_labels(void **state)
 	REFUSE_ALL(wrong);
 }
 
-static void test_bit_maps_become_flags(void **state)
+static void bit_maps_become_flags_limited_to_their_length(void **state)
 {
 	static const struct wrong wrong[] = {
 		{ -EPROTO, "missing property 'flags'", BITS("bit-map", "'length': 8") },
@@ -188,7 +188,7 @@ static void test_bit_maps_become_flags(void **state)
 
 /* ── texts, blobs, arrays ────────────────────────────────────────────────────────────────────────────── */
 
-static void test_text_classes_are_read_or_rejected(void **state)
+static void text_classes_become_types_or_are_rejected(void **state)
 {
 	static const struct wrong wrong[] = {
 		{ -EPROTO, "'encoding': expected 'utf-8', 'utf-16le', 'utf-16be', 'utf-32le' or 'utf-32be', not "
@@ -232,7 +232,7 @@ static void test_text_classes_are_read_or_rejected(void **state)
 }
 
 /* Structures and arrays have at least the alignment of their contents; optional fields have none (section 6.4.1). */
-static void test_structures_and_arrays_are_read(void **state)
+static void structures_and_arrays_take_the_alignment_of_their_contents(void **state)
 {
 	static const struct wrong wrong[] = {
 		{ -EPROTO, "'member-classes': expected a list, not an object",
@@ -281,7 +281,7 @@ static void test_structures_and_arrays_are_read(void **state)
 
 /* ── selectors ───────────────────────────────────────────────────────────────────────────────────────── */
 
-static void test_optional_classes_are_read(void **state)
+static void optional_class_becomes_a_type_with_ranges_or_is_rejected(void **state)
 {
 	static const struct wrong wrong[] = {
 		{ -EPROTO, "missing property 'field-class'", "{'type': 'optional', " SELECTOR "}" },
@@ -312,7 +312,7 @@ static void test_optional_classes_are_read(void **state)
 #define VARIANT(options) "{'type': 'variant', " SELECTOR ", 'options': [" options "]}"
 #define OPTION(more, ranges) "{" more "'selector-field-ranges': [" ranges "], 'field-class': " U8 "}"
 
-static void test_variant_classes_are_read(void **state)
+static void variant_options_become_sorted_ranges_and_overlaps_are_rejected(void **state)
 {
 	static const struct wrong wrong[] = {
 		{ -EPROTO, "'options': expected at least one option", VARIANT("") },
@@ -361,7 +361,7 @@ static void test_variant_classes_are_read(void **state)
 
 #define BLOB(location) "{'type': 'dynamic-length-blob', 'length-field-location': " location "}"
 
-static void test_locations_become_references(void **state)
+static void location_becomes_a_reference_with_scope_and_names(void **state)
 {
 	static const char *const origins[] = { "packet-header", "packet-context", "event-record-header",
 		"event-record-common-context",
@@ -406,7 +406,7 @@ static void test_locations_become_references(void **state)
 	"{'type': 'data-stream-class', " more "'packet-context-field-class': " STRUCT(MEMBER("x", class)) "}"
 #define ROLE(name) "{'type': 'variable-length-unsigned-integer', 'roles': [" name "]}"
 
-static void test_roles_are_checked(void **state)
+static void roles_apply_only_in_scopes_that_allow_them(void **state)
 {
 	static const struct {
 		const char *name;
@@ -450,7 +450,7 @@ static void test_roles_are_checked(void **state)
 }
 
 /* Several roles: those that are valid in the scope are kept, and the conditions of each are checked. */
-static void test_valid_roles_of_several_are_kept(void **state)
+static void of_several_roles_those_valid_in_the_scope_are_kept(void **state)
 {
 	(void)state;
 	ACCEPT(CLOCK, CONTEXT("'default-clock-class-id': 'c', ",
@@ -476,7 +476,7 @@ static void test_valid_roles_of_several_are_kept(void **state)
 	       CONTEXT("", ROLE("'packet-end-default-clock-timestamp', 'packet-sequence-number'")));
 }
 
-static void test_header_roles_are_kept(void **state)
+static void roles_of_the_packet_header_are_checked_for_place_and_size(void **state)
 {
 	static const char magic[] = HEADER(MEMBER("m", U("'length': 32, 'roles': ['packet-magic-number']")));
 
@@ -501,19 +501,19 @@ static void test_header_roles_are_kept(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(test_fixed_length_classes_are_read, drop),
-		cmocka_unit_test_teardown(test_invalid_fixed_length_classes_are_rejected, drop),
-		cmocka_unit_test_teardown(test_variable_length_integers_are_read, drop),
-		cmocka_unit_test_teardown(test_mappings_become_labels, drop),
-		cmocka_unit_test_teardown(test_bit_maps_become_flags, drop),
-		cmocka_unit_test_teardown(test_text_classes_are_read_or_rejected, drop),
-		cmocka_unit_test_teardown(test_structures_and_arrays_are_read, drop),
-		cmocka_unit_test_teardown(test_optional_classes_are_read, drop),
-		cmocka_unit_test_teardown(test_variant_classes_are_read, drop),
-		cmocka_unit_test_teardown(test_locations_become_references, drop),
-		cmocka_unit_test_teardown(test_roles_are_checked, drop),
-		cmocka_unit_test_teardown(test_valid_roles_of_several_are_kept, drop),
-		cmocka_unit_test_teardown(test_header_roles_are_kept, drop),
+		cmocka_unit_test_teardown(valid_fixed_length_classes_become_types, drop),
+		cmocka_unit_test_teardown(invalid_fixed_length_classes_are_rejected_with_reason, drop),
+		cmocka_unit_test_teardown(variable_length_integers_become_types_of_variable_width, drop),
+		cmocka_unit_test_teardown(mappings_become_labels_limited_to_possible_values, drop),
+		cmocka_unit_test_teardown(bit_maps_become_flags_limited_to_their_length, drop),
+		cmocka_unit_test_teardown(text_classes_become_types_or_are_rejected, drop),
+		cmocka_unit_test_teardown(structures_and_arrays_take_the_alignment_of_their_contents, drop),
+		cmocka_unit_test_teardown(optional_class_becomes_a_type_with_ranges_or_is_rejected, drop),
+		cmocka_unit_test_teardown(variant_options_become_sorted_ranges_and_overlaps_are_rejected, drop),
+		cmocka_unit_test_teardown(location_becomes_a_reference_with_scope_and_names, drop),
+		cmocka_unit_test_teardown(roles_apply_only_in_scopes_that_allow_them, drop),
+		cmocka_unit_test_teardown(of_several_roles_those_valid_in_the_scope_are_kept, drop),
+		cmocka_unit_test_teardown(roles_of_the_packet_header_are_checked_for_place_and_size, drop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

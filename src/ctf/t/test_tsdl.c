@@ -60,7 +60,7 @@ static void refuse(const char *text, const char *words)
 
 /* ── types ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-static void integers_are_parsed(void **state)
+static void integers_are_parsed_with_their_attributes(void **state)
 {
 	const struct wmk_type *payload, *type;
 	struct wmk_ctf_class *class =
@@ -135,7 +135,7 @@ static void c_type_names_are_resolved(void **state)
 	wmk_ctf_class_free(class);
 }
 
-static void enumerations_are_parsed(void **state)
+static void enumeration_labels_get_explicit_or_following_values(void **state)
 {
 	const struct wmk_type *payload, *type;
 	struct wmk_ctf_class *class = parse_fields("typealias integer { size = 32; signed = true; } := int;",
@@ -185,7 +185,7 @@ static void lengths_and_selectors_become_references(void **state)
 
 /* ── blocks ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-static void blocks_are_parsed(void **state)
+static void blocks_of_each_kind_are_parsed(void **state)
 {
 	struct wmk_ctf_class *class = parse(
 		"/* CTF 1.8 */ // a line\n"
@@ -297,7 +297,7 @@ static void cut_metadata_keeps_complete_declarations(void **state)
 
 /* ── mistakes ────────────────────────────────────────────────────────────────────────────────────────── */
 
-static void errors_name_their_place(void **state)
+static void tsdl_errors_name_line_and_column(void **state)
 {
 	(void)state;
 	refuse("", "no trace block");
@@ -504,11 +504,15 @@ static void clock_search_of_many_streams_is_limited(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(integers_are_parsed), cmocka_unit_test(byte_order_applies_before_the_trace_block),
-		cmocka_unit_test(c_type_names_are_resolved), cmocka_unit_test(enumerations_are_parsed),
-		cmocka_unit_test(lengths_and_selectors_become_references), cmocka_unit_test(blocks_are_parsed),
+		cmocka_unit_test(integers_are_parsed_with_their_attributes),
+		cmocka_unit_test(byte_order_applies_before_the_trace_block),
+		cmocka_unit_test(c_type_names_are_resolved),
+		cmocka_unit_test(enumeration_labels_get_explicit_or_following_values),
+		cmocka_unit_test(lengths_and_selectors_become_references),
+		cmocka_unit_test(blocks_of_each_kind_are_parsed),
 		cmocka_unit_test(unknown_entries_become_attributes), cmocka_unit_test(too_many_entries_are_rejected),
-		cmocka_unit_test(cut_metadata_keeps_complete_declarations), cmocka_unit_test(errors_name_their_place),
+		cmocka_unit_test(cut_metadata_keeps_complete_declarations),
+		cmocka_unit_test(tsdl_errors_name_line_and_column),
 		cmocka_unit_test(endless_nesting_is_rejected), cmocka_unit_test(packets_give_their_text_or_an_error),
 		cmocka_unit_test(clock_search_of_many_streams_is_limited),
 	};

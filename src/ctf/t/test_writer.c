@@ -18,7 +18,7 @@ static const struct wmk_ctf_packet sample = { .stream_id = 7, .instance = 0x1122
 					      .end_ts = UINT64_MAX,
 	.content = 13, .sequence = 3, .ring_position = 1u << 20, .lost = 99, .cpu = WMK_CTF_CPU_NONE, .cut = 4 };
 
-static void test_packet_header_round_trips(void **state)
+static void packet_header_is_decoded_as_it_was_encoded(void **state)
 {
 	uint8_t room[WMK_CTF_PACKET_ROOM];
 	struct wmk_ctf_packet back = { 0 }, padded = sample;
@@ -44,7 +44,7 @@ static void test_packet_header_round_trips(void **state)
 }
 
 /* A change of each of these bytes gives a packet of another trace, or an invalid one. */
-static void test_changed_packet_headers_are_rejected(void **state)
+static void packet_header_with_a_changed_byte_is_rejected(void **state)
 {
 	static const unsigned at[] = { 0, 3, 4, 19, 48, 49, 54, 55, 58, 63 };
 	uint8_t room[WMK_CTF_PACKET_ROOM];
@@ -60,7 +60,7 @@ static void test_changed_packet_headers_are_rejected(void **state)
 	assert_int_equal(wmk_ctf_packet_decode(room, uuid, &back), -EPROTO);
 }
 
-static void test_index_entries_are_encoded(void **state)
+static void index_entries_are_encoded_in_big_endian(void **state)
 {
 	uint8_t head[WMK_CTF_INDEX_HEAD], entry[WMK_CTF_INDEX_ENTRY];
 
@@ -75,7 +75,7 @@ static void test_index_entries_are_encoded(void **state)
 }
 
 /* A type without a TSDL form: -EINVAL, and nothing of the declaration is appended. */
-static void test_types_without_tsdl_are_rejected(void **state)
+static void types_without_tsdl_are_rejected_and_append_nothing(void **state)
 {
 	static const struct wmk_type narrow = { .kind = WMK_TYPE_INT, .width = 7 }, text = { .kind = WMK_TYPE_STRING };
 	const struct wmk_type bad[] = { narrow, { .kind = WMK_TYPE_INT, .width = 8, .base = 7 },
@@ -106,7 +106,7 @@ static void test_types_without_tsdl_are_rejected(void **state)
 }
 
 /* The name of a class without a provider is the name alone, in both versions; with a provider it is both. */
-static void test_class_without_provider_has_a_plain_name(void **state)
+static void class_without_provider_has_a_plain_name(void **state)
 {
 	const struct wmk_event_class plain = { .provider = "", .name = "sched_switch" },
 				     full = { .provider = "shop", .name = "order" };
@@ -123,7 +123,7 @@ static void test_class_without_provider_has_a_plain_name(void **state)
 	}
 }
 
-static void test_invalid_clocks_are_rejected(void **state)
+static void clock_with_invalid_frequency_offset_or_name_is_rejected(void **state)
 {
 	struct wmk_clock clock = { .freq = 0, .name = "tsc" };
 	const struct wmk_ctf_trace trace = { .clock = &clock, .domain = "ust" };
@@ -141,7 +141,7 @@ static void test_invalid_clocks_are_rejected(void **state)
 	wmk_ctf_text_free(&out);
 }
 
-static void test_contexts_are_found_by_name(void **state)
+static void contexts_are_found_by_name_and_domain(void **state)
 {
 	(void)state;
 	const struct wmk_ctf_context *context = NULL;
@@ -163,12 +163,13 @@ static void test_contexts_are_found_by_name(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_packet_header_round_trips),
-		cmocka_unit_test(test_changed_packet_headers_are_rejected),
-		cmocka_unit_test(test_index_entries_are_encoded),
-		cmocka_unit_test(test_types_without_tsdl_are_rejected),
-		cmocka_unit_test(test_class_without_provider_has_a_plain_name),
-		cmocka_unit_test(test_invalid_clocks_are_rejected), cmocka_unit_test(test_contexts_are_found_by_name),
+		cmocka_unit_test(packet_header_is_decoded_as_it_was_encoded),
+		cmocka_unit_test(packet_header_with_a_changed_byte_is_rejected),
+		cmocka_unit_test(index_entries_are_encoded_in_big_endian),
+		cmocka_unit_test(types_without_tsdl_are_rejected_and_append_nothing),
+		cmocka_unit_test(class_without_provider_has_a_plain_name),
+		cmocka_unit_test(clock_with_invalid_frequency_offset_or_name_is_rejected),
+		cmocka_unit_test(contexts_are_found_by_name_and_domain),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
