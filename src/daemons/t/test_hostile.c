@@ -129,7 +129,7 @@ static int greeted(struct rig_link *r, struct wmk_consumerd_in *in)
 
 /* ── other users ─────────────────────────────────────────────────────────────────────────────────────── */
 
-static void test_other_user(void **state)
+static void other_user_is_rejected_whatever_the_socket_permissions(void **state)
 {
 	struct rig_link r;
 	struct stat st;
@@ -174,8 +174,7 @@ static void test_other_user(void **state)
 
 /* ── invalid messages ────────────────────────────────────────────────────────────────────────────────── */
 
-/* An invalid body is an error; the connection stays open. */
-static void test_bodies(void **state)
+static void invalid_body_is_an_error_and_connection_stays_open(void **state)
 {
 	struct wmk_consumerd_in in = { 0 };
 	uint8_t junk[600];
@@ -200,8 +199,7 @@ static void test_bodies(void **state)
 	finish(&r, 100);
 }
 
-/* An invalid frame ends the connection and has no other effect. */
-static void test_frames(void **state)
+static void invalid_frame_ends_the_connection_and_changes_nothing(void **state)
 {
 	const struct wmk_frame frames[] = {
 		{ .length = UINT32_MAX, .type = WMK_CONSUMERD_LIST, .version = WMK_WIRE_VERSION },
@@ -306,7 +304,7 @@ static void test_wrong_descriptors_are_refused(void **state)
 /* ── floods ──────────────────────────────────────────────────────────────────────────────────────────── */
 
 /* A peer that sends requests and reads nothing; peers that connect and disconnect. */
-static void test_floods(void **state)
+static void floods_of_requests_and_connections_lose_no_record(void **state)
 {
 	const struct wmk_consumerd_target target = { .trace = 1 };
 	struct rig_link r;
@@ -346,7 +344,7 @@ static void test_floods(void **state)
 }
 
 /* A second consumer daemon of one runtime directory reports that and exits. */
-static void test_second(void **state)
+static void second_consumer_daemon_and_unsafe_rundir_are_refused(void **state)
 {
 	struct rig_link r;
 	char command[1000];
@@ -381,7 +379,7 @@ static int count_events(void *data, const struct wmk_consumerd_trace *trace, con
  * Rings can be handed over however large the filters of their events are: the descriptor is sent in one frame. Events
  * of the state dump are included.
  */
-static void test_adopt_large(void **state)
+static void rings_with_large_event_filters_are_handed_over(void **state)
 {
 	enum { N = 64, WORDS = 4096 };
 	static uint64_t filter[WORDS];
@@ -421,10 +419,13 @@ static void test_adopt_large(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_other_user),  cmocka_unit_test(test_bodies),
-		cmocka_unit_test(test_frames),      cmocka_unit_test(test_wrong_descriptors_are_refused),
-		cmocka_unit_test(test_floods),      cmocka_unit_test(test_second),
-		cmocka_unit_test(test_adopt_large),
+		cmocka_unit_test(other_user_is_rejected_whatever_the_socket_permissions),
+		cmocka_unit_test(invalid_body_is_an_error_and_connection_stays_open),
+		cmocka_unit_test(invalid_frame_ends_the_connection_and_changes_nothing),
+		cmocka_unit_test(test_wrong_descriptors_are_refused),
+		cmocka_unit_test(floods_of_requests_and_connections_lose_no_record),
+		cmocka_unit_test(second_consumer_daemon_and_unsafe_rundir_are_refused),
+		cmocka_unit_test(rings_with_large_event_filters_are_handed_over),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, rig_link_teardown);

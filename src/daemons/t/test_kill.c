@@ -256,7 +256,7 @@ static int adopt(void *data, const struct wmk_consumerd_trace *trace, const stru
 	return 0;
 }
 
-static void test_session_daemons(void **unused)
+static void restarted_session_daemons_find_all_rings_and_lose_no_record(void **unused)
 {
 	const struct rig_shape shape = { .subbuf = 4096, .n_subbufs = 8, .block_us = -1 };
 	const uint64_t each = rig_rounds(200000);
@@ -299,7 +299,7 @@ int main(void)
 		cmocka_unit_test(test_killed_consumer_daemon_keeps_small_packets),
 		cmocka_unit_test(test_killed_consumer_daemon_keeps_large_packets),
 		cmocka_unit_test(test_clear_is_complete_after_a_kill),
-		cmocka_unit_test(test_session_daemons),
+		cmocka_unit_test(restarted_session_daemons_find_all_rings_and_lose_no_record),
 	};
 
 	seed();

@@ -39,7 +39,7 @@ static uint64_t records_of(const struct wmk_consumerd_report *report, const char
 }
 
 /* Create, record, stop, record again, destroy. */
-static void test_life(void **state)
+static void records_before_and_after_a_stop_are_counted_and_written(void **state)
 {
 	struct wmk_consumerd_report report;
 	struct wmk_arena arena = { 0 };
@@ -145,8 +145,7 @@ static void test_wrong_requests_are_refused(void **state)
 
 /* ── deadlines and threads ───────────────────────────────────────────────────────────────────────────── */
 
-/* While the consumer daemon is stopped, requests fail at their deadlines; then it continues. */
-static void test_deadline(void **state)
+static void requests_to_stopped_consumer_daemon_fail_at_their_deadlines(void **state)
 {
 	struct timespec begin, end;
 	struct rig_link r;
@@ -281,7 +280,7 @@ static int adopt(void *data, const struct wmk_consumerd_trace *trace, const stru
 }
 
 /* The session daemon crashes; the next one finds everything and ends it cleanly. */
-static void test_adopt(void **state)
+static void rings_of_crashed_session_daemon_are_adopted_by_the_next(void **state)
 {
 	struct waymark_ring_set *set;
 	struct adopted adopted;
@@ -333,8 +332,7 @@ static void test_adopt(void **state)
 	rig_link_close(&r);
 }
 
-/* If a new consumer daemon cannot resume one of the streams, it reports that and resumes the others. */
-static void test_one_stream_lost(void **state)
+static void stream_that_cannot_be_resumed_is_reported_and_others_resume(void **state)
 {
 	const struct wmk_consumerd_channel *app;
 	struct wmk_consumerd_report report;
@@ -370,8 +368,7 @@ static void test_one_stream_lost(void **state)
 	rig_link_close(&r);
 }
 
-/* A second session daemon takes over while the first runs: the link of the first ends permanently. */
-static void test_replaced(void **state)
+static void link_ends_permanently_when_second_session_daemon_takes_over(void **state)
 {
 	struct rig_link r, second;
 	unsigned ms = 0;
@@ -402,7 +399,7 @@ static void test_replaced(void **state)
 }
 
 /* Without traces and connections it exits. With a trace it stays, and writes everything when it is terminated. */
-static void test_alone(void **state)
+static void consumer_daemon_exits_without_trace_and_writes_all_when_terminated(void **state)
 {
 	struct rig_link r;
 	pid_t pid;
@@ -427,7 +424,7 @@ static void test_alone(void **state)
 }
 
 /* The program is missing for so long that the link retries less often; when it is back, recording continues. */
-static void test_gone_for_long(void **state)
+static void recording_continues_when_long_missing_program_is_back(void **state)
 {
 	const struct timespec pause = { .tv_nsec = 10000000 };
 	const char *program = getenv("WAYMARK_CONSUMERD");
@@ -525,8 +522,7 @@ static void *fill_rings(void *arg)
 	return (void *)(uintptr_t)rig_record(arg, 0, 0, 20000);
 }
 
-/* Writers in blocking mode wait as long as the scan takes. */
-static void test_slow_to_come_back(void **state)
+static void blocking_writers_wait_as_long_as_consumer_daemon_scans(void **state)
 {
 	const struct timespec pause = { .tv_nsec = 10000000 };
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -564,7 +560,7 @@ static void test_slow_to_come_back(void **state)
 }
 
 /* A missing program, one that exits at once, one that sends nothing: an error within the deadline. */
-static void test_no_consumer(void **state)
+static void opening_link_without_working_consumer_program_fails_in_time(void **state)
 {
 	static const char *const programs[] = { "/nowhere/waymark-consumerd", "/bin/false", "/bin/cat" };
 	struct wmk_consumer_link_options options = { .size = sizeof(options) };
@@ -585,12 +581,17 @@ static void test_no_consumer(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_life), cmocka_unit_test(test_clear_request_removes_records),
-		cmocka_unit_test(test_wrong_requests_are_refused), cmocka_unit_test(test_deadline),
-		cmocka_unit_test(test_sessions_are_served_in_parallel), cmocka_unit_test(test_adopt),
-		cmocka_unit_test(test_replaced), cmocka_unit_test(test_alone), cmocka_unit_test(test_no_consumer),
-		cmocka_unit_test(test_gone_for_long), cmocka_unit_test(test_slow_to_come_back),
-		cmocka_unit_test(test_one_stream_lost),
+		cmocka_unit_test(records_before_and_after_a_stop_are_counted_and_written),
+		cmocka_unit_test(test_clear_request_removes_records), cmocka_unit_test(test_wrong_requests_are_refused),
+		cmocka_unit_test(requests_to_stopped_consumer_daemon_fail_at_their_deadlines),
+		cmocka_unit_test(test_sessions_are_served_in_parallel),
+		cmocka_unit_test(rings_of_crashed_session_daemon_are_adopted_by_the_next),
+		cmocka_unit_test(link_ends_permanently_when_second_session_daemon_takes_over),
+		cmocka_unit_test(consumer_daemon_exits_without_trace_and_writes_all_when_terminated),
+		cmocka_unit_test(opening_link_without_working_consumer_program_fails_in_time),
+		cmocka_unit_test(recording_continues_when_long_missing_program_is_back),
+		cmocka_unit_test(blocking_writers_wait_as_long_as_consumer_daemon_scans),
+		cmocka_unit_test(stream_that_cannot_be_resumed_is_reported_and_others_resume),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, rig_link_teardown);
