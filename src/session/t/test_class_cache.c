@@ -159,8 +159,7 @@ static struct class *remembered(const uint8_t *encoded, size_t len)
 	return err == 0 ? class : NULL;
 }
 
-/* A few encodings of each class are cached, and found without decoding them again. */
-static void test_remembered(void **state)
+static void few_encodings_of_each_class_are_found_without_decoding(void **state)
 {
 	struct wmk_event_class event = { .provider = "shop", .name = "many", .file = "a.c", .kind = 1, .level = 6 };
 	struct class *class = NULL;
@@ -230,7 +229,7 @@ static int brings(uid_t uid, unsigned first, unsigned n)
 }
 
 /* Classes are never freed, so each user has a quota of them. Known classes are not charged. */
-static void test_share(void **state)
+static void new_classes_above_quota_of_a_user_are_refused(void **state)
 {
 	(void)state;
 	assert_int_equal(brings(12345, 0, 65536), 0);
@@ -246,9 +245,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_threads_share_class_encodings),
 					    cmocka_unit_test(test_invalid_encodings_are_refused_again),
-					    cmocka_unit_test(test_remembered),
+					    cmocka_unit_test(few_encodings_of_each_class_are_found_without_decoding),
 					    cmocka_unit_test(test_encodings_beyond_the_limit_are_decoded),
-					    cmocka_unit_test(test_share) };
+					    cmocka_unit_test(new_classes_above_quota_of_a_user_are_refused) };
 
 	return cmocka_run_group_tests(tests, begin, end);
 }

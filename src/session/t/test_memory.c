@@ -171,7 +171,7 @@ static void schema_scene(void)
 	}
 }
 
-static void test_schema(void **state)
+static void failed_allocation_in_schema_is_reported_and_leaks_nothing(void **state)
 {
 	(void)state;
 	each(schema_scene, 20);
@@ -219,7 +219,7 @@ static void wire_scene(void)
 	close(pair[1]);
 }
 
-static void test_wire(void **state)
+static void failed_allocation_in_wire_is_reported_and_loses_no_frame(void **state)
 {
 	(void)state;
 	each(wire_scene, 4);
@@ -430,7 +430,7 @@ static void update_scene(void)
 	expect_fds(fds);
 }
 
-static void test_update(void **state)
+static void update_and_list_survive_failed_allocations_of_a_shard(void **state)
 {
 	(void)state;
 	each(update_scene, 2);
@@ -438,10 +438,11 @@ static void test_update(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_schema), cmocka_unit_test(test_wire),
+	const struct CMUnitTest tests[] = { cmocka_unit_test(failed_allocation_in_schema_is_reported_and_leaks_nothing),
+					    cmocka_unit_test(failed_allocation_in_wire_is_reported_and_loses_no_frame),
 					    cmocka_unit_test(test_session_survives_failed_allocations),
 					    cmocka_unit_test(test_commands_survive_failed_allocations),
-					    cmocka_unit_test(test_update) };
+					    cmocka_unit_test(update_and_list_survive_failed_allocations_of_a_shard) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -61,7 +61,7 @@ static void test_unmatched_patterns_are_found(void **state)
 	place_close(&p);
 }
 
-static void test_nearest(void **state)
+static void misspelled_pattern_yields_the_most_similar_names(void **state)
 {
 	static const char *const events[][2] = {
 		{ "shop", "order_paid" }, { "shop", "order_sent" }, { "net", "receive" }, { "net", "send" }
@@ -98,7 +98,7 @@ static void test_nearest(void **state)
 	place_close(&p);
 }
 
-static void test_glob(void **state)
+static void patterns_match_like_globs_and_invalid_ones_are_refused(void **state)
 {
 	(void)state;
 #define YES(p, q) assert_true(wmk_pattern_match(p, "shop", q))
@@ -138,9 +138,9 @@ static void test_glob(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_glob),
+	const struct CMUnitTest tests[] = { cmocka_unit_test(patterns_match_like_globs_and_invalid_ones_are_refused),
 					    cmocka_unit_test(test_unmatched_patterns_are_found),
-					    cmocka_unit_test(test_nearest) };
+					    cmocka_unit_test(misspelled_pattern_yields_the_most_similar_names) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

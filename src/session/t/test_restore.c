@@ -203,7 +203,7 @@ static void assert_known(unsigned i, uint32_t key, const struct known *was)
 	assert_memory_equal(is.ids, was->ids, sizeof(is.ids));
 }
 
-static void test_sessions_are_restored(void **state)
+static void restored_session_keeps_rings_ids_and_rules(void **state)
 {
 	struct wmk_ctl_session is;
 	struct wmk_arena arena = { 0 };
@@ -270,8 +270,7 @@ static void test_sessions_are_restored(void **state)
 	forget();
 }
 
-/* A process ended while no daemon ran: its own rings end at the next check. */
-static void test_died(void **state)
+static void rings_of_process_that_ended_without_daemon_end_at_next_check(void **state)
 {
 	struct world w, next;
 
@@ -299,7 +298,7 @@ static void test_died(void **state)
 }
 
 /* A process ends after the restore and before it registers again: its rings end at the next check. */
-static void test_died_later(void **state)
+static void rings_of_process_that_ends_before_registering_again_are_closed(void **state)
 {
 	struct wmk_ctl_session is;
 	struct wmk_arena arena = { 0 };
@@ -539,7 +538,7 @@ static void test_restored_trackers_select_no_process(void **state)
 }
 
 /* Identities of the earlier daemon are not given out again: its applications may still hold claims. */
-static void test_identities(void **state)
+static void identities_of_earlier_daemon_are_not_given_out_again(void **state)
 {
 	struct wmk_tracing *tracing[2];
 	uint32_t slot[2], generation[2];
@@ -564,11 +563,11 @@ static void test_identities(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(test_sessions_are_restored, procs_kill),
-		cmocka_unit_test_teardown(test_died, procs_kill),
+		cmocka_unit_test_teardown(restored_session_keeps_rings_ids_and_rules, procs_kill),
+		cmocka_unit_test_teardown(rings_of_process_that_ended_without_daemon_end_at_next_check, procs_kill),
 		cmocka_unit_test_teardown(test_invalid_saved_state_is_refused, procs_kill),
-		cmocka_unit_test_teardown(test_identities, procs_kill),
-		cmocka_unit_test_teardown(test_died_later, procs_kill),
+		cmocka_unit_test_teardown(identities_of_earlier_daemon_are_not_given_out_again, procs_kill),
+		cmocka_unit_test_teardown(rings_of_process_that_ends_before_registering_again_are_closed, procs_kill),
 		cmocka_unit_test_teardown(test_claims_of_ended_processes_are_freed, procs_kill),
 		cmocka_unit_test_teardown(test_restored_trackers_select_no_process, procs_kill),
 	};

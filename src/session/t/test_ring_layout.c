@@ -32,7 +32,7 @@ static unsigned rings_named(struct world *w, const char *name)
 }
 
 /* Adding contexts to a channel that has recorded moves every enabled event; later events use the new rings. */
-static void test_layouts(void **state)
+static void added_contexts_move_enabled_events_to_new_rings(void **state)
 {
 	struct world w;
 
@@ -119,7 +119,7 @@ static void end_one(struct world *w, struct wmk_session *s)
 }
 
 /* An application that cannot move events (no room for rings, an older library): they are disabled where they record. */
-static void test_unmoved(void **state)
+static void events_that_cannot_move_are_disabled_where_they_record(void **state)
 {
 	struct wmk_session_channel *one;
 	struct world w;
@@ -143,7 +143,7 @@ static void test_unmoved(void **state)
 }
 
 /* An application has at most 64 channels: one more layout is reported, and the application records as before. */
-static void test_layouts_many(void **state)
+static void layout_beyond_64_channels_is_reported_and_recording_continues(void **state)
 {
 	static const char *const names[] = { "vpid", "vtid", "procname", "cpu_id", "pthread_id", "ip" };
 	struct wmk_session_channel *channels[12];
@@ -188,7 +188,7 @@ static void test_layouts_many(void **state)
  * Creating rings fails after their stream class was declared with its contexts. Rings with other contexts do not use
  * that stream class.
  */
-static void test_declared_in_vain(void **state)
+static void rings_with_other_contexts_do_not_reuse_class_of_failed_rings(void **state)
 {
 	struct wmk_session_channel *one;
 	struct world w;
@@ -208,8 +208,7 @@ static void test_declared_in_vain(void **state)
 	end_one(&w, s);
 }
 
-/* Without rings of the new layout, enabled events stay where they are, and disabled ones end. */
-static void test_ended_without_rings(void **state)
+static void without_new_rings_enabled_events_stay_and_disabled_ones_end(void **state)
 {
 	struct wmk_session_channel *one;
 	struct world w;
@@ -236,7 +235,7 @@ static void test_ended_without_rings(void **state)
 }
 
 /* Rings of another layout are charged, too: if the limit is reached, adding a context fails without a change. */
-static void test_layout_without_room(void **state)
+static void adding_context_fails_without_change_at_limit_of_ring_memory(void **state)
 {
 	struct wmk_session_channel *one;
 	struct world w;
@@ -258,12 +257,12 @@ static void test_layout_without_room(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(test_layouts, procs_kill),
-		cmocka_unit_test_teardown(test_unmoved, procs_kill),
-		cmocka_unit_test_teardown(test_layouts_many, procs_kill),
-		cmocka_unit_test_teardown(test_declared_in_vain, procs_kill),
-		cmocka_unit_test_teardown(test_ended_without_rings, procs_kill),
-		cmocka_unit_test_teardown(test_layout_without_room, procs_kill),
+		cmocka_unit_test_teardown(added_contexts_move_enabled_events_to_new_rings, procs_kill),
+		cmocka_unit_test_teardown(events_that_cannot_move_are_disabled_where_they_record, procs_kill),
+		cmocka_unit_test_teardown(layout_beyond_64_channels_is_reported_and_recording_continues, procs_kill),
+		cmocka_unit_test_teardown(rings_with_other_contexts_do_not_reuse_class_of_failed_rings, procs_kill),
+		cmocka_unit_test_teardown(without_new_rings_enabled_events_stay_and_disabled_ones_end, procs_kill),
+		cmocka_unit_test_teardown(adding_context_fails_without_change_at_limit_of_ring_memory, procs_kill),
 	};
 
 	procs_begin(argc, argv);

@@ -241,7 +241,7 @@ static void test_rules_are_disabled_and_enabled_again(void **state)
 
 /* ── channels ────────────────────────────────────────────────────────────────────────────────────────── */
 
-static void test_channels_are_found_or_refused(void **state)
+static void event_is_recorded_in_first_enabled_channel_that_selects_it(void **state)
 {
 	struct wmk_session_channel *found;
 	struct world w;
@@ -302,7 +302,7 @@ static void test_channels_are_found_or_refused(void **state)
 }
 
 /* Channel options: invalid ones are refused with a message, sizes are rounded, absent ones get defaults. */
-static void test_channel_options_are_checked(void **state)
+static void invalid_channel_options_are_refused_and_absent_ones_get_defaults(void **state)
 {
 	static const struct {
 		struct wmk_ctl_channel options;
@@ -568,8 +568,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test_teardown(test_sessions_do_not_affect_each_other, procs_kill),
 		cmocka_unit_test_teardown(test_rules_select_events, procs_kill),
 		cmocka_unit_test_teardown(test_rules_are_disabled_and_enabled_again, procs_kill),
-		cmocka_unit_test_teardown(test_channels_are_found_or_refused, procs_kill),
-		cmocka_unit_test_teardown(test_channel_options_are_checked, procs_kill),
+		cmocka_unit_test_teardown(event_is_recorded_in_first_enabled_channel_that_selects_it, procs_kill),
+		cmocka_unit_test_teardown(invalid_channel_options_are_refused_and_absent_ones_get_defaults, procs_kill),
 		cmocka_unit_test_teardown(test_sessions_channels_and_rules_are_limited, procs_kill),
 		cmocka_unit_test_teardown(test_concurrent_creates_respect_the_limit, procs_kill),
 		cmocka_unit_test_teardown(test_path_of_another_session_is_refused, procs_kill),
