@@ -232,7 +232,7 @@ static void unknown_requests_are_errors(void **state)
 	assert_int_equal(version->pid, getpid());
 }
 
-static void names_and_paths_are_checked(void **state)
+static void invalid_names_and_paths_of_sessions_are_refused(void **state)
 {
 	char place[128];
 
@@ -270,7 +270,7 @@ static void names_and_paths_are_checked(void **state)
 	refused(START("two"), ENOENT, "create one");
 }
 
-static void channels_are_created_and_changed(void **state)
+static void channel_changes_are_made_with_warnings_or_refused(void **state)
 {
 	struct wmk_ctl_enable_channel big = {
 		.session = "s", .channel = { .name = "big", .settings.subbuf_size = 5000, .settings.n_subbufs = 3 }
@@ -525,8 +525,8 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, scene_open, scene_close)
 	const struct CMUnitTest tests[] = {
-		TEST(unknown_requests_are_errors), TEST(names_and_paths_are_checked),
-		TEST(channels_are_created_and_changed), TEST(application_follows_commands),
+		TEST(unknown_requests_are_errors), TEST(invalid_names_and_paths_of_sessions_are_refused),
+		TEST(channel_changes_are_made_with_warnings_or_refused), TEST(application_follows_commands),
 		TEST(start_without_a_trace_is_reported), TEST(members_control_their_own_sessions_only),
 		TEST(warnings_beyond_the_limit_are_counted),
 		cmocka_unit_test_setup_teardown(sessions_of_all_users_are_limited, scene_open_large, scene_close),

@@ -72,7 +72,7 @@ static void test_invalid_limits_are_refused(void **state)
 	assert_int_equal(wmk_limits_parse("/etc/l", line, sizeof(line), &l), -EINVAL);
 }
 
-static void test_limit_files_are_read_or_refused(void **state)
+static void limits_file_is_read_and_too_large_or_missing_is_refused(void **state)
 {
 	char path[] = "/tmp/waymark-limits-XXXXXX", words[600];
 	int fd = mkstemp(path);
@@ -97,7 +97,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_every_limit_is_parsed),
 					    cmocka_unit_test(test_invalid_limits_are_refused),
-					    cmocka_unit_test(test_limit_files_are_read_or_refused) };
+					    cmocka_unit_test(limits_file_is_read_and_too_large_or_missing_is_refused) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

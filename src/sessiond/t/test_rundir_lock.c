@@ -299,7 +299,7 @@ static int handed_in_child(int first, int second, const char *names, const char 
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static void sockets_from_systemd_are_validated(void **state)
+static void invalid_sockets_from_systemd_are_refused(void **state)
 {
 	int a = listener(), b = listener(), null = open("/dev/null", O_RDONLY), pair[2];
 	int datagram = socket(AF_UNIX, SOCK_DGRAM, 0), inet = socket(AF_INET, SOCK_STREAM, 0);
@@ -340,7 +340,7 @@ static void socket_from_systemd_is_used_unchanged(void **state)
 	alarm(0);
 }
 
-static void starter_is_notified(void **state)
+static void starter_is_notified_of_readiness_and_of_failure(void **state)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int pipes[2], box = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0);
@@ -390,9 +390,9 @@ int main(void)
 						scene_close),
 		cmocka_unit_test_setup_teardown(unsafe_directories_are_refused, scene_open, scene_close),
 		cmocka_unit_test_setup_teardown(lock_that_is_not_a_plain_file_is_refused, scene_open, scene_close),
-		cmocka_unit_test(sockets_from_systemd_are_validated),
+		cmocka_unit_test(invalid_sockets_from_systemd_are_refused),
 		cmocka_unit_test_setup_teardown(socket_from_systemd_is_used_unchanged, scene_open, scene_close),
-		cmocka_unit_test(starter_is_notified),
+		cmocka_unit_test(starter_is_notified_of_readiness_and_of_failure),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
