@@ -55,13 +55,13 @@ static void check(enum wmk_clock_kind kind)
 	assert_true(least < 1000000);
 }
 
-static void test_monotonic(void **state)
+static void monotonic_clock_converts_to_real_time(void **state)
 {
 	(void)state;
 	check(WMK_CLOCK_MONOTONIC);
 }
 
-static void test_counter(void **state)
+static void counter_clock_converts_to_real_time(void **state)
 {
 	(void)state;
 	if (wmk_clock_detect() != WMK_CLOCK_COUNTER)
@@ -69,7 +69,7 @@ static void test_counter(void **state)
 	check(WMK_CLOCK_COUNTER);
 }
 
-static void test_offset(void **state)
+static void clock_offset_is_below_a_second_also_before_1970(void **state)
 {
 	struct wmk_clock clock = { .freq = 3 };
 
@@ -86,7 +86,7 @@ static void test_offset(void **state)
 	assert_true(clock.offset < clock.freq);
 }
 
-static void test_plugin(void **state)
+static void plugin_clock_cannot_be_measured(void **state)
 {
 	struct wmk_clock clock;
 
@@ -120,11 +120,11 @@ static void offsets_are_read_as_the_kernel_writes_them(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_monotonic),
-		cmocka_unit_test(test_counter),
-		cmocka_unit_test(test_offset),
+		cmocka_unit_test(monotonic_clock_converts_to_real_time),
+		cmocka_unit_test(counter_clock_converts_to_real_time),
+		cmocka_unit_test(clock_offset_is_below_a_second_also_before_1970),
 		cmocka_unit_test(offsets_are_read_as_the_kernel_writes_them),
-		cmocka_unit_test(test_plugin),
+		cmocka_unit_test(plugin_clock_cannot_be_measured),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

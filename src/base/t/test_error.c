@@ -93,7 +93,7 @@ static void test_long_errors_and_chains_are_cut(void **state)
 	assert_string_equal(wmk_error_text(buf, 1), "");
 }
 
-static void test_errno(void **state)
+static void error_text_has_errno_and_leaves_it_unchanged(void **state)
 {
 	(void)state;
 	errno = EBADF;
@@ -135,7 +135,7 @@ static void *works_for_another(void *data)
 	return (void *)(uintptr_t)(wmk_error_get(0) != NULL);
 }
 
-static void test_passed_on(void **state)
+static void error_chain_of_one_thread_is_passed_on_to_another(void **state)
 {
 	struct wmk_error_chain *chain;
 	pthread_t thread;
@@ -163,9 +163,9 @@ int main(void)
 		cmocka_unit_test(test_latest_cause_comes_first),
 		cmocka_unit_test(test_cut_text_ends_at_a_character),
 		cmocka_unit_test(test_long_errors_and_chains_are_cut),
-		cmocka_unit_test(test_errno),
+		cmocka_unit_test(error_text_has_errno_and_leaves_it_unchanged),
 		cmocka_unit_test(test_errors_are_per_thread),
-		cmocka_unit_test(test_passed_on),
+		cmocka_unit_test(error_chain_of_one_thread_is_passed_on_to_another),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -70,7 +70,7 @@ static size_t rows(uint64_t *hashes, const uint64_t key[2])
 	return n;
 }
 
-static void test_no_pair_for_every_key(void **state)
+static void different_texts_have_different_hashes_under_every_key(void **state)
 {
 	uint64_t *hashes = malloc(MOST * sizeof(*hashes)), seed = 1;
 
@@ -90,7 +90,9 @@ static void test_no_pair_for_every_key(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_no_pair_for_every_key) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(different_texts_have_different_hashes_under_every_key),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

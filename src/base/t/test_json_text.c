@@ -48,7 +48,7 @@ static uint32_t meaning(const struct wmk_json_piece *piece)
 				 NULL, 16);
 }
 
-static void every_character(void **state)
+static void every_character_in_json_decodes_to_itself(void **state)
 {
 	struct wmk_json_piece piece;
 	char text[4];
@@ -68,7 +68,7 @@ static void every_character(void **state)
 }
 
 /* All pairs of bytes: every byte is consumed, and the output has no control characters. */
-static void any_bytes(void **state)
+static void any_bytes_become_json_without_control_characters(void **state)
 {
 	struct wmk_json_piece piece;
 
@@ -89,7 +89,7 @@ static void any_bytes(void **state)
 	}
 }
 
-static void runs(void **state)
+static void run_of_plain_characters_is_one_json_piece(void **state)
 {
 	const char text[] = "plain text\x1b[1m";
 	struct wmk_json_piece piece;
@@ -106,8 +106,11 @@ static void runs(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(every_character), cmocka_unit_test(any_bytes),
-					    cmocka_unit_test(runs) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_character_in_json_decodes_to_itself),
+		cmocka_unit_test(any_bytes_become_json_without_control_characters),
+		cmocka_unit_test(run_of_plain_characters_is_one_json_piece),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,7 +12,7 @@
 
 #include "base/nearest.h"
 
-static void test_distance(void **state)
+static void edit_distance_ignores_case_and_counts_a_swap_once(void **state)
 {
 	char longer[200], other[200];
 
@@ -55,8 +55,10 @@ static void test_nearest_names_come_first(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_distance),
-					    cmocka_unit_test(test_nearest_names_come_first) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(edit_distance_ignores_case_and_counts_a_swap_once),
+		cmocka_unit_test(test_nearest_names_come_first),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

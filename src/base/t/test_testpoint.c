@@ -48,7 +48,7 @@ static int child(const char *environment, int options, pid_t *pid)
 	return status;
 }
 
-static void test_actions(void **state)
+static void testpoint_acts_only_at_its_named_place_and_hit(void **state)
 {
 	pid_t pid;
 	int status;
@@ -68,7 +68,7 @@ static void test_actions(void **state)
 	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
 }
 
-static void test_stop(void **state)
+static void testpoint_stops_the_process_until_it_is_continued(void **state)
 {
 	pid_t pid;
 	int status;
@@ -81,7 +81,7 @@ static void test_stop(void **state)
 	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-static void test_delay(void **state)
+static void testpoint_delays_the_process_for_the_given_time(void **state)
 {
 	struct timespec before, after;
 	pid_t pid;
@@ -96,8 +96,11 @@ static void test_delay(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_actions), cmocka_unit_test(test_stop),
-					    cmocka_unit_test(test_delay) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(testpoint_acts_only_at_its_named_place_and_hit),
+		cmocka_unit_test(testpoint_stops_the_process_until_it_is_continued),
+		cmocka_unit_test(testpoint_delays_the_process_for_the_given_time),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
