@@ -117,7 +117,7 @@ static void test_two_sides_share_one_budget(void **state)
  * After a crash, the reservations of a process stay until the next process of its side measures. On a new page, the
  * first process measures both sides.
  */
-static void test_next_process_measures_its_side(void **state)
+static void next_process_of_a_side_frees_what_a_crashed_one_reserved(void **state)
 {
 	const uint64_t max = 20000;
 	struct side sides[WMK_STORE_SIDES];
@@ -259,7 +259,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_two_sides_share_one_budget),
-		cmocka_unit_test(test_next_process_measures_its_side),
+		cmocka_unit_test(next_process_of_a_side_frees_what_a_crashed_one_reserved),
 		cmocka_unit_test(test_any_count_of_the_other_side_is_safe),
 		cmocka_unit_test(test_concurrent_sides_stay_within_the_budget),
 		cmocka_unit_test(test_other_descriptors_are_refused_as_page),
