@@ -78,8 +78,7 @@ static void test_filters_fill_a_message_up_to_its_limit(void **state)
 	wmk_arena_free(&arena);
 }
 
-/* All of the list or nothing. */
-static void test_refused_whole(void **state)
+static void list_of_filters_above_the_limit_is_refused_completely(void **state)
 {
 	enum { N = 200 };
 	static struct wmk_consumerd_event items[N];
@@ -99,7 +98,7 @@ static void test_refused_whole(void **state)
 }
 
 /* However often it is changed, it takes no more than about twice what is largest. */
-static void test_changed_often(void **state)
+static void filter_that_is_changed_often_takes_no_more_memory(void **state)
 {
 	struct wmk_list events = { NULL, 0 };
 	struct wmk_arena arena = { 0 };
@@ -128,9 +127,11 @@ static void test_changed_often(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_filters_fill_a_message_up_to_its_limit),
-					    cmocka_unit_test(test_refused_whole),
-					    cmocka_unit_test(test_changed_often) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_filters_fill_a_message_up_to_its_limit),
+		cmocka_unit_test(list_of_filters_above_the_limit_is_refused_completely),
+		cmocka_unit_test(filter_that_is_changed_often_takes_no_more_memory),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -167,7 +167,7 @@ static uint32_t take_all(struct link *l, uint32_t got, const uint8_t *with_fd)
  * Frames of any length, with and without, in sockets of any size, sent and received a piece now and then: each
  * descriptor comes with its own.
  */
-static void test_any_pieces(void **state)
+static void descriptors_arrive_with_their_frames_in_pieces_of_any_size(void **state)
 {
 	enum { N = 400 };
 	static const unsigned longest[] = { 0, 40, 300, 5000, 20000 };
@@ -208,7 +208,7 @@ static void test_any_pieces(void **state)
 }
 
 /* A reply and its descriptors arrive in one piece, so that the receiver is woken once. */
-static void test_together(void **state)
+static void frames_sent_together_arrive_in_one_piece(void **state)
 {
 	struct link *l = *state;
 	const uint8_t with_fd[5] = { 0, 1, 0, 1, 0 };
@@ -296,7 +296,7 @@ static void test_invalid_frames_are_refused(void **state)
  * Descriptors that no frame announces: closed, at latest when everything has been taken, and never more than a bound
  * are kept.
  */
-static void test_strays(void **state)
+static void unannounced_descriptors_are_limited_and_closed(void **state)
 {
 	struct link *l = *state;
 	struct wmk_frame plain = { 0, WMK_MSG_DONE, WMK_WIRE_VERSION, 0, 0 };
@@ -347,11 +347,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_frames_arrive_in_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_descriptors_arrive_with_their_frames, setup, teardown),
-		cmocka_unit_test(test_any_pieces),
-		cmocka_unit_test_setup_teardown(test_together, setup, teardown),
+		cmocka_unit_test(descriptors_arrive_with_their_frames_in_pieces_of_any_size),
+		cmocka_unit_test_setup_teardown(frames_sent_together_arrive_in_one_piece, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_largest_frame_is_sent_and_larger_refused, setup, teardown),
 		cmocka_unit_test(test_invalid_frames_are_refused),
-		cmocka_unit_test_setup_teardown(test_strays, setup, teardown),
+		cmocka_unit_test_setup_teardown(unannounced_descriptors_are_limited_and_closed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_queued_descriptors_are_limited, setup, teardown),
 	};
 

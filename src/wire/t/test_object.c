@@ -119,7 +119,7 @@ static int decode(const void *bytes, size_t len)
 	return err;
 }
 
-static void test_round_trip(void **state)
+static void encoded_object_decodes_unchanged(void **state)
 {
 	struct wmk_arena arena = { 0 };
 	struct all a = example(), b, c;
@@ -150,8 +150,7 @@ static void test_round_trip(void **state)
 	wmk_arena_free(&arena);
 }
 
-/* Objects that cannot be encoded, and the text of the error. */
-static void test_limits_out(void **state)
+static void object_above_limit_is_not_encoded(void **state)
 {
 	uint8_t *bytes;
 	char *large = malloc(WMK_OBJECT_TEXT_MAX + 2);
@@ -188,7 +187,7 @@ static void test_limits_out(void **state)
 	free(bytes);
 }
 
-static void test_cut_and_long(void **state)
+static void cut_or_too_long_object_is_refused(void **state)
 {
 	struct all a = example();
 	uint8_t *bytes;
@@ -312,7 +311,7 @@ static const struct wmk_member many_members[] = { WMK_MEMBER(LIST, many, wide, w
 static const struct wmk_object many_object = WMK_OBJECT_OF("many", many, many_members);
 
 /* One byte each in the message, 320 in memory. */
-static void test_arena_limit(void **state)
+static void allocation_above_arena_limit_fails(void **state)
 {
 	uint32_t n = WMK_ARENA_MAX / sizeof(struct wide) + 1;
 	uint8_t *body = calloc(1, 4 + n);
@@ -332,7 +331,7 @@ static void test_arena_limit(void **state)
 	free(body);
 }
 
-static void test_arena(void **state)
+static void growing_list_keeps_its_elements(void **state)
 {
 	struct wmk_arena arena = { 0 };
 	struct wmk_list list = { 0 };
@@ -385,7 +384,7 @@ static void test_arena(void **state)
 
 /* ── frames ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-static void test_send(void **state)
+static void valid_object_is_queued_and_invalid_one_is_not(void **state)
 {
 	struct wmk_out out = { 0 };
 	struct all a = example();
@@ -588,10 +587,11 @@ static void test_every_command_round_trips(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_limits_out),
-		cmocka_unit_test(test_cut_and_long), cmocka_unit_test(test_corrupt_objects_are_refused),
-		cmocka_unit_test(test_nested_objects_are_limited_by_depth), cmocka_unit_test(test_arena_limit),
-		cmocka_unit_test(test_arena), cmocka_unit_test(test_send),
+		cmocka_unit_test(encoded_object_decodes_unchanged), cmocka_unit_test(object_above_limit_is_not_encoded),
+		cmocka_unit_test(cut_or_too_long_object_is_refused), cmocka_unit_test(test_corrupt_objects_are_refused),
+		cmocka_unit_test(test_nested_objects_are_limited_by_depth),
+		cmocka_unit_test(allocation_above_arena_limit_fails), cmocka_unit_test(growing_list_keeps_its_elements),
+		cmocka_unit_test(valid_object_is_queued_and_invalid_one_is_not),
 		cmocka_unit_test(test_objects_use_the_fewest_frames),
 		cmocka_unit_test(test_texts_across_frames_are_joined), cmocka_unit_test(test_every_command_round_trips),
 	};
