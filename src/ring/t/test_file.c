@@ -69,7 +69,7 @@ static uint64_t take_all(struct pair *p, uint64_t *next, int *err)
 /*
  * The writer, the reader and the creator have ended. A new reader continues where the earlier one stopped.
  */
-static void test_outlives(void **state)
+static void next_reader_of_ring_file_continues_after_all_others_closed_it(void **state)
 {
 	struct waymark_ring_packet packet, last = { 0 };
 	struct pair p;
@@ -184,7 +184,7 @@ static void test_cut_ring_file_is_an_error(void **state)
 }
 
 /* The head of the data is there, what was recorded behind it is not. */
-static void test_cut_data(void **state)
+static void ring_file_truncated_after_the_check_reads_as_zeros(void **state)
 {
 	struct waymark_ring_packet packet;
 	struct pair p;
@@ -250,10 +250,10 @@ static void test_only_guarded_faults_are_caught(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(test_outlives, file_remove),
+		cmocka_unit_test_teardown(next_reader_of_ring_file_continues_after_all_others_closed_it, file_remove),
 		cmocka_unit_test_teardown(test_unsafe_ring_memory_is_refused, file_remove),
 		cmocka_unit_test_teardown(test_cut_ring_file_is_an_error, file_remove),
-		cmocka_unit_test_teardown(test_cut_data, file_remove),
+		cmocka_unit_test_teardown(ring_file_truncated_after_the_check_reads_as_zeros, file_remove),
 		cmocka_unit_test_teardown(test_only_guarded_faults_are_caught, file_remove),
 	};
 

@@ -63,7 +63,7 @@ static void *enter_sub_buffers(void *arg)
 }
 
 /* A lost wake-up would cost a whole second. */
-static void test_wake(void **state)
+static void sleeping_reader_is_woken_by_each_new_sub_buffer(void **state)
 {
 	struct pair p;
 	struct waker w = { .turns = rounds(20000) };
@@ -108,7 +108,7 @@ static void *record_always(void *arg)
 	return NULL;
 }
 
-static void test_beacon(void **state)
+static void sub_buffer_begun_after_the_beacon_is_never_older_than_it(void **state)
 {
 	struct pair p;
 	struct waymark_ring_packet packet;
@@ -151,7 +151,7 @@ static void test_beacon(void **state)
  * A floor in the future holds back whatever would be older, by each way; such records go to a claim ring, none is
  * lost.
  */
-static void test_floor_holds(void **state)
+static void records_older_than_the_floor_go_to_a_claim_ring(void **state)
 {
 	struct pair p;
 	uint64_t lost, before[512], v = 1;
@@ -223,7 +223,7 @@ static void test_blocking_writer_waits_for_the_reader(void **state)
 	pair_close(&p);
 }
 
-static void test_block_ends(void **state)
+static void blocked_writer_gives_up_at_its_timeout_or_if_it_must_not_wait(void **state)
 {
 	struct pair p;
 	struct timespec a, b;
@@ -310,7 +310,7 @@ static void test_claim_rings_take_records_without_rseq(void **state)
 /* ── interference ────────────────────────────────────────────────────────────────────────────────────── */
 
 /* A debugger steps through a record, instruction by instruction: it is recorded, in a claim ring. */
-static void test_single_step(void **state)
+static void record_that_a_debugger_steps_through_goes_to_a_claim_ring(void **state)
 {
 	struct pair p;
 	int status;
@@ -352,7 +352,7 @@ static void on_timer(int sig)
 	ticks++;
 }
 
-static void test_long_under_timer(void **state)
+static void long_records_are_complete_under_frequent_timer_signals(void **state)
 {
 	static unsigned char big[1 << 20];
 	struct pair p;
@@ -391,8 +391,7 @@ static void test_long_under_timer(void **state)
 	pair_close(&p);
 }
 
-/* mlockall() must not fill the rings. */
-static void test_mlockall(void **state)
+static void rings_stay_unfilled_after_mlockall(void **state)
 {
 	struct pair p;
 
@@ -422,7 +421,7 @@ static void test_mlockall(void **state)
 	pair_close(&p);
 }
 
-static void test_guard(void **state)
+static void record_is_refused_when_guard_has_changed_or_set_is_retired(void **state)
 {
 	struct pair p;
 	uint64_t guard = 5, v[2] = { 1, 2 };
@@ -475,7 +474,7 @@ static void *record_stale(void *arg)
 	return NULL;
 }
 
-static void test_reopen_under_recorder(void **state)
+static void stale_recorder_records_nothing_while_its_set_is_reopened(void **state)
 {
 	struct waymark_ring_set *again;
 	struct stale stale;
@@ -502,12 +501,17 @@ static void test_reopen_under_recorder(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_guard),	    cmocka_unit_test(test_reopen_under_recorder),
-		cmocka_unit_test(test_wake),	    cmocka_unit_test(test_beacon),
-		cmocka_unit_test(test_floor_holds), cmocka_unit_test(test_blocking_writer_waits_for_the_reader),
-		cmocka_unit_test(test_block_ends),  cmocka_unit_test(test_claim_rings_take_records_without_rseq),
-		cmocka_unit_test(test_single_step), cmocka_unit_test(test_long_under_timer),
-		cmocka_unit_test(test_mlockall),
+		cmocka_unit_test(record_is_refused_when_guard_has_changed_or_set_is_retired),
+		cmocka_unit_test(stale_recorder_records_nothing_while_its_set_is_reopened),
+		cmocka_unit_test(sleeping_reader_is_woken_by_each_new_sub_buffer),
+		cmocka_unit_test(sub_buffer_begun_after_the_beacon_is_never_older_than_it),
+		cmocka_unit_test(records_older_than_the_floor_go_to_a_claim_ring),
+		cmocka_unit_test(test_blocking_writer_waits_for_the_reader),
+		cmocka_unit_test(blocked_writer_gives_up_at_its_timeout_or_if_it_must_not_wait),
+		cmocka_unit_test(test_claim_rings_take_records_without_rseq),
+		cmocka_unit_test(record_that_a_debugger_steps_through_goes_to_a_claim_ring),
+		cmocka_unit_test(long_records_are_complete_under_frequent_timer_signals),
+		cmocka_unit_test(rings_stay_unfilled_after_mlockall),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -215,7 +215,7 @@ static void test_writers_killed_in_claims_keep_records(void **state)
 }
 
 /* Before the sequence, on the way to a new sub-buffer: the position was read, and the reader's not yet. */
-static void test_placing(void **state)
+static void writers_killed_on_the_way_to_a_sub_buffer_keep_records(void **state)
 {
 	(void)state;
 	for (int after = 0; after < 2; after++)
@@ -231,9 +231,11 @@ static void test_placing(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_writers_killed_in_sequences_keep_records),
-					    cmocka_unit_test(test_writers_killed_in_claims_keep_records),
-					    cmocka_unit_test(test_placing) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_writers_killed_in_sequences_keep_records),
+		cmocka_unit_test(test_writers_killed_in_claims_keep_records),
+		cmocka_unit_test(writers_killed_on_the_way_to_a_sub_buffer_keep_records),
+	};
 
 	victim = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	other = victim + 1;

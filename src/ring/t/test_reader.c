@@ -79,7 +79,7 @@ static void *record_all(void *arg)
 	return NULL;
 }
 
-static void test_other_process(void **state)
+static void next_reader_process_continues_where_the_last_one_ended(void **state)
 {
 	struct waymark_ring_options options = {
 		.size = sizeof(options), .subbuf_size = 4096, .n_subbufs = 4, .header_room = 96, .block_us = -1
@@ -281,7 +281,7 @@ static void *sleep_once(void *arg)
 	return NULL;
 }
 
-static void test_sets_wait(void **state)
+static void reader_of_several_sets_is_woken_by_each_set_and_by_its_word(void **state)
 {
 	struct pair p[3];
 	struct sleeper s = { 0 };
@@ -340,7 +340,7 @@ static bool is_armed(const struct pair *p)
 }
 
 /* One record is enough, by each way of recording; in overwrite mode only a sub-buffer that is entered. */
-static void test_sets_wait_record(void **state)
+static void reader_of_several_sets_is_woken_by_a_single_record(void **state)
 {
 	static const unsigned char text[2000] = "a";
 	struct pair p[3];
@@ -398,8 +398,7 @@ out:
 	assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
 }
 
-/* A writer waits for a reader that rests, and gives up when that one does not come. */
-static void test_resting(void **state)
+static void writer_waits_for_a_resting_reader_but_not_for_a_silent_one(void **state)
 {
 	struct pair p;
 	uint64_t waited = 0;
@@ -416,7 +415,7 @@ static void test_resting(void **state)
 }
 
 /* wmk_ring_set_wake_for() wakes a sleeping reader if a killed writer entered a sub-buffer, and only then. */
-static void test_wake_for(void **state)
+static void sleeping_reader_is_woken_only_if_killed_writer_entered_sub_buffer(void **state)
 {
 	struct pair p;
 	uint32_t *waiting;
@@ -445,13 +444,13 @@ static void test_wake_for(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_other_process),
+		cmocka_unit_test(next_reader_process_continues_where_the_last_one_ended),
 		cmocka_unit_test(test_invalid_ring_sets_are_refused),
 		cmocka_unit_test(test_cleared_rings_begin_anew),
-		cmocka_unit_test(test_sets_wait),
-		cmocka_unit_test(test_sets_wait_record),
-		cmocka_unit_test(test_resting),
-		cmocka_unit_test(test_wake_for),
+		cmocka_unit_test(reader_of_several_sets_is_woken_by_each_set_and_by_its_word),
+		cmocka_unit_test(reader_of_several_sets_is_woken_by_a_single_record),
+		cmocka_unit_test(writer_waits_for_a_resting_reader_but_not_for_a_silent_one),
+		cmocka_unit_test(sleeping_reader_is_woken_only_if_killed_writer_entered_sub_buffer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,7 +18,7 @@ static struct waymark_ring_reader *busy(struct pair *p)
 	return NULL;
 }
 
-static void test_geometry(void **state)
+static void ring_set_of_invalid_geometry_is_not_created(void **state)
 {
 	struct waymark_ring_options good = { .size = sizeof(good),
 					     .subbuf_size = 4096,
@@ -51,7 +51,7 @@ static void test_geometry(void **state)
 	waymark_ring_set_close(set);
 }
 
-static void test_open_checks(void **state)
+static void unsealed_or_altered_ring_memory_is_not_opened(void **state)
 {
 	struct waymark_ring_options o = { .size = sizeof(o), .subbuf_size = 4096, .n_subbufs = 2, .header_room = 96 };
 	struct waymark_ring_set *set, *other;
@@ -74,7 +74,7 @@ static void test_open_checks(void **state)
 }
 
 /* Every fragment kind, every length near the copy loops' edges, against memcpy. Sources end at an unreadable page. */
-static void test_fragments(void **state)
+static void fragments_of_every_kind_and_length_are_copied_exactly(void **state)
 {
 	unsigned char *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
 		      *edge = pages + 4096;
@@ -138,7 +138,7 @@ static uint64_t fake_clock(void)
 
 /* Ids and time gaps on both sides of each header's limits: decoded times equal those of the clock. */
 /* Words and a tail, in the straight line: heads and tails of all lengths, at an unreadable page; against memcpy. */
-static void test_tails(void **state)
+static void tails_of_every_length_are_copied_exactly(void **state)
 {
 	static const uint64_t zero, head[8] = { 0x0807060504030201, 9, 10, 11, 12, 13, 14, 0x1716151413121110 };
 	unsigned char *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
@@ -244,7 +244,7 @@ static void test_record_headers_carry_id_and_time(void **state)
 	pair_close(&p);
 }
 
-static void test_discard_exact(void **state)
+static void full_discard_ring_keeps_old_records_and_counts_the_lost(void **state)
 {
 	struct pair p;
 	struct waymark_ring_packet packet;
@@ -284,7 +284,7 @@ static void test_discard_exact(void **state)
 	pair_close(&p);
 }
 
-static void test_overwrite_exact(void **state)
+static void full_overwrite_ring_keeps_new_records_and_counts_the_lost(void **state)
 {
 	struct pair p;
 	struct waymark_ring_packet packet;
@@ -320,7 +320,7 @@ static void test_overwrite_exact(void **state)
 }
 
 /* Pieces of the current sub-buffer, of any size: nothing twice, nothing missing, times joined. */
-static void test_partial(void **state)
+static void pieces_of_an_open_sub_buffer_have_each_record_once(void **state)
 {
 	struct pair p;
 	struct waymark_ring_packet packet;
@@ -351,7 +351,7 @@ static void test_partial(void **state)
 
 static char forgotten; /* a state: what the earlier reader left is gone */
 
-static void test_resume(void **state)
+static void next_reader_resumes_only_at_a_position_still_in_the_ring(void **state)
 {
 	struct pair p;
 	struct waymark_ring_packet packet;
@@ -399,10 +399,7 @@ static void test_resume(void **state)
 	pair_close(&p);
 }
 
-/*
- * The writer overwrites all sub-buffers that a killed reader had read: the next reader counts each record once.
- */
-static void test_lapped(void **state)
+static void next_reader_counts_each_record_once_when_writer_lapped_the_ring(void **state)
 {
 	struct waymark_ring_packet packet;
 	uint64_t pos, ts, records, before;
@@ -475,7 +472,7 @@ static void test_records_too_large_are_counted(void **state)
 }
 
 /* Only what is backed is entered; what is lost for that is counted, and more is backed on request. */
-static void test_memory(void **state)
+static void records_are_lost_and_counted_until_ring_memory_is_backed(void **state)
 {
 	struct pair p;
 	struct waymark_ring_packet packet;
@@ -505,8 +502,7 @@ static void test_memory(void **state)
 	pair_close(&p);
 }
 
-/* A process that maps late writes into sub-buffers that others opened. */
-static void test_late_joiner(void **state)
+static void late_process_records_into_sub_buffers_that_others_opened(void **state)
 {
 	struct pair p;
 	struct waymark_ring_set *late;
@@ -582,13 +578,20 @@ static void test_corrupt_ring_is_reported_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_geometry), cmocka_unit_test(test_open_checks), cmocka_unit_test(test_fragments),
-		cmocka_unit_test(test_tails), cmocka_unit_test(test_record_headers_carry_id_and_time),
-		cmocka_unit_test(test_discard_exact), cmocka_unit_test(test_overwrite_exact),
-		cmocka_unit_test(test_partial), cmocka_unit_test(test_resume),
-		cmocka_unit_test_prestate(test_resume, &forgotten),
-		cmocka_unit_test(test_records_too_large_are_counted), cmocka_unit_test(test_lapped),
-		cmocka_unit_test(test_memory), cmocka_unit_test(test_late_joiner),
+		cmocka_unit_test(ring_set_of_invalid_geometry_is_not_created),
+		cmocka_unit_test(unsealed_or_altered_ring_memory_is_not_opened),
+		cmocka_unit_test(fragments_of_every_kind_and_length_are_copied_exactly),
+		cmocka_unit_test(tails_of_every_length_are_copied_exactly),
+		cmocka_unit_test(test_record_headers_carry_id_and_time),
+		cmocka_unit_test(full_discard_ring_keeps_old_records_and_counts_the_lost),
+		cmocka_unit_test(full_overwrite_ring_keeps_new_records_and_counts_the_lost),
+		cmocka_unit_test(pieces_of_an_open_sub_buffer_have_each_record_once),
+		cmocka_unit_test(next_reader_resumes_only_at_a_position_still_in_the_ring),
+		cmocka_unit_test_prestate(next_reader_resumes_only_at_a_position_still_in_the_ring, &forgotten),
+		cmocka_unit_test(test_records_too_large_are_counted),
+		cmocka_unit_test(next_reader_counts_each_record_once_when_writer_lapped_the_ring),
+		cmocka_unit_test(records_are_lost_and_counted_until_ring_memory_is_backed),
+		cmocka_unit_test(late_process_records_into_sub_buffers_that_others_opened),
 		cmocka_unit_test(test_corrupt_ring_is_reported_once),
 	};
 
