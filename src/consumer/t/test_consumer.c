@@ -65,7 +65,7 @@ static void test_busy_threads_lose_no_records(void **state)
 }
 
 /* Tiny rings: written + lost = recorded, by the trace's own count. */
-static void test_tiny(void **state)
+static void written_and_lost_records_sum_up_when_rings_are_too_small(void **state)
 {
 	const uint64_t each = rig_rounds(500000);
 	uint64_t done;
@@ -85,7 +85,7 @@ static void test_tiny(void **state)
 }
 
 /* A stream that has only losses begins with count 0 and ends with the losses, and readers report them. */
-static void test_losses_only(void **state)
+static void stream_with_losses_only_reports_them_to_readers(void **state)
 {
 	static char big[8000];
 	const struct waymark_ring_frag frag = { big, sizeof(big), WAYMARK_FRAG_BYTES };
@@ -133,7 +133,7 @@ static unsigned packets_of(const struct rig *rig, struct wmk_ctf_packet *packets
  * A loss is reported at its position: packets that ended before it do not count it, even if they are written later. All
  * packets after it count it.
  */
-static void test_gap(void **state)
+static void loss_is_counted_only_in_packets_after_it(void **state)
 {
 	struct wmk_ctf_packet packets[16];
 	struct wmk_consumer_stats seen;
@@ -190,7 +190,7 @@ static void test_flush_writes_partial_subbuffers(void **state)
 }
 
 /* A consumer that sleeps deep ends as whole as one that is awake. How soon is not asked: tests do not judge by time. */
-static void test_stop_wakes(void **state)
+static void sleeping_consumer_writes_all_records_when_stopped(void **state)
 {
 	struct timespec long_enough = { .tv_nsec = 30000000 };
 	struct rig rig;
@@ -208,7 +208,7 @@ static void test_stop_wakes(void **state)
 }
 
 /* Overwrite: nothing on disk before the end, then the newest records, the others counted. */
-static void test_overwrite(void **state)
+static void overwrite_ring_is_written_only_at_stop_with_its_newest_records(void **state)
 {
 	const struct rig_shape shape = { .subbuf = 4096, .n_subbufs = 8, .mode = WAYMARK_RING_OVERWRITE,
 					 .at_stop_only = 1 };
@@ -248,7 +248,7 @@ static void *record_until(void *arg)
 	return NULL;
 }
 
-static void test_stop_under_fire(void **state)
+static void consumer_stopped_while_a_thread_records_writes_complete_records(void **state)
 {
 	(void)state;
 	for (unsigned mode = 0; mode < 2; mode++) {
@@ -312,7 +312,7 @@ static void test_killed_writer_keeps_complete_records(void **state)
 }
 
 /* Two channels, one consumer: two streams for a CPU, each with its own name and records. */
-static void test_two_sets(void **state)
+static void records_of_two_sets_are_in_their_own_streams(void **state)
 {
 	struct waymark_ring_options ring = { .size = sizeof(ring), .subbuf_size = 4096, .n_subbufs = 4,
 					     .header_room = WMK_CTF_PACKET_ROOM, .clock = WAYMARK_CLOCK_MONOTONIC };
@@ -354,7 +354,7 @@ static void test_two_sets(void **state)
  * Rings without memory: the consumer backs them as they begin to record, and from then on nothing is lost for lack of
  * it.
  */
-static void test_backing(void **state)
+static void rings_without_memory_lose_nothing_once_the_consumer_backs_them(void **state)
 {
 	const struct rig_shape shape = { .subbuf = 65536, .n_subbufs = 4, .cold = true };
 	const struct timespec pause = { .tv_nsec = 1000000 };
@@ -450,7 +450,7 @@ static void slow_close(struct wmk_output_trace *sink)
 }
 
 /* Writers that may wait for room do so for as long as a write takes: the consumer lives. */
-static void test_slow_write(void **state)
+static void blocking_writers_wait_for_a_slow_write_without_loss(void **state)
 {
 	static const struct wmk_output_trace_ops ops = { .stream_open = slow_stream_open, .write = slow_write,
 						 .stream_close = slow_stream_close, .close = slow_close };
@@ -502,18 +502,18 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_empty_recording_has_no_stream),
 		cmocka_unit_test(test_busy_threads_lose_no_records),
-		cmocka_unit_test(test_tiny),
-		cmocka_unit_test(test_losses_only),
-		cmocka_unit_test(test_gap),
+		cmocka_unit_test(written_and_lost_records_sum_up_when_rings_are_too_small),
+		cmocka_unit_test(stream_with_losses_only_reports_them_to_readers),
+		cmocka_unit_test(loss_is_counted_only_in_packets_after_it),
 		cmocka_unit_test(test_flush_writes_partial_subbuffers),
-		cmocka_unit_test(test_stop_wakes),
-		cmocka_unit_test(test_overwrite),
-		cmocka_unit_test(test_stop_under_fire),
+		cmocka_unit_test(sleeping_consumer_writes_all_records_when_stopped),
+		cmocka_unit_test(overwrite_ring_is_written_only_at_stop_with_its_newest_records),
+		cmocka_unit_test(consumer_stopped_while_a_thread_records_writes_complete_records),
 		cmocka_unit_test(test_killed_writer_keeps_complete_records),
-		cmocka_unit_test(test_two_sets),
-		cmocka_unit_test(test_backing),
+		cmocka_unit_test(records_of_two_sets_are_in_their_own_streams),
+		cmocka_unit_test(rings_without_memory_lose_nothing_once_the_consumer_backs_them),
 		cmocka_unit_test(test_corrupt_ring_ends_its_own_stream),
-		cmocka_unit_test(test_slow_write),
+		cmocka_unit_test(blocking_writers_wait_for_a_slow_write_without_loss),
 		cmocka_unit_test(test_invalid_options_are_refused),
 	};
 

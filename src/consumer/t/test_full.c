@@ -110,7 +110,7 @@ static void lift_limit(void *arg)
 	limit_files(RLIM_INFINITY);
 }
 
-static void test_limit_passing(void **state)
+static void failed_packets_are_written_once_files_may_grow_again(void **state)
 {
 	struct rig rig;
 
@@ -123,7 +123,7 @@ static void test_limit_passing(void **state)
 }
 
 /* Packets so large that they go past the page cache, where the file system has that. */
-static void test_limit_large(void **state)
+static void failed_large_packets_are_written_once_files_may_grow_again(void **state)
 {
 	const struct rig_shape large = { .subbuf = 1u << 20, .n_subbufs = 4 };
 	struct rig rig;
@@ -136,7 +136,7 @@ static void test_limit_large(void **state)
 	rig_close(&rig);
 }
 
-static void test_limit_lasting(void **state)
+static void unwritten_records_are_counted_when_files_can_never_grow(void **state)
 {
 	struct rig rig;
 
@@ -151,7 +151,7 @@ static void test_limit_lasting(void **state)
 }
 
 /* While the file of one stream cannot grow, other streams are written; the stream continues when its file can grow. */
-static void test_limit_of_one(void **state)
+static void other_streams_are_written_while_the_file_of_one_cannot_grow(void **state)
 {
 	struct waymark_ring_options ring = { .size = sizeof(ring),
 					     .subbuf_size = 4096,
@@ -202,7 +202,7 @@ static void test_limit_of_one(void **state)
 }
 
 /* Not even a stream's file can be made. */
-static void test_limit_nothing(void **state)
+static void all_records_are_counted_as_unwritten_when_no_file_can_be_made(void **state)
 {
 	struct rig rig;
 
@@ -243,7 +243,7 @@ static void remove_ballast(void *arg)
 	assert_int_equal(unlink(arg), 0);
 }
 
-static void test_disk_passing(void **state)
+static void failed_packets_are_written_once_the_disk_has_room(void **state)
 {
 	struct rig_shape there = shape;
 	char dir[256], ballast[300];
@@ -265,7 +265,7 @@ static void test_disk_passing(void **state)
 	unmount_small(dir);
 }
 
-static void test_disk_lasting(void **state)
+static void unwritten_records_are_counted_when_the_disk_stays_full(void **state)
 {
 	struct rig_shape there = shape;
 	char dir[256];
@@ -297,10 +297,13 @@ static int stay_here(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_limit_passing), cmocka_unit_test(test_limit_large),
-		cmocka_unit_test(test_limit_lasting), cmocka_unit_test(test_limit_nothing),
-		cmocka_unit_test(test_limit_of_one),  cmocka_unit_test(test_disk_passing),
-		cmocka_unit_test(test_disk_lasting),
+		cmocka_unit_test(failed_packets_are_written_once_files_may_grow_again),
+		cmocka_unit_test(failed_large_packets_are_written_once_files_may_grow_again),
+		cmocka_unit_test(unwritten_records_are_counted_when_files_can_never_grow),
+		cmocka_unit_test(all_records_are_counted_as_unwritten_when_no_file_can_be_made),
+		cmocka_unit_test(other_streams_are_written_while_the_file_of_one_cannot_grow),
+		cmocka_unit_test(failed_packets_are_written_once_the_disk_has_room),
+		cmocka_unit_test(unwritten_records_are_counted_when_the_disk_stays_full),
 	};
 
 	signal(SIGXFSZ, SIG_IGN);

@@ -301,7 +301,7 @@ static void lacks(bool all)
 	rig_close(&rig);
 }
 
-static void test_lacks(void **state)
+static void records_missing_in_a_truncated_trace_are_reported_at_resume(void **state)
 {
 	(void)state;
 	lacks(true);
@@ -313,7 +313,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_killed_consumer_resumes_small_packets),
 		cmocka_unit_test(test_killed_consumer_resumes_large_packets),
-		cmocka_unit_test(test_lacks),
+		cmocka_unit_test(records_missing_in_a_truncated_trace_are_reported_at_resume),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -206,7 +206,7 @@ static void records_are_written_at_the_flush_interval(void **state)
 }
 
 /* Each set wakes the consumer. No record is lost, although writers do not wait for room. */
-static void test_wakes(void **state)
+static void records_of_each_set_wake_the_sleeping_consumer(void **state)
 {
 	struct sets s;
 	uint64_t sum = 0;
@@ -228,7 +228,7 @@ static void test_wakes(void **state)
  * It cannot sleep until one of so many wakes it: it looks at them now and then, takes from each, and sleeps again when
  * there are fewer.
  */
-static void test_more_than_it_can_wait_for(void **state)
+static void consumer_of_more_sets_than_it_can_wait_for_still_reads_each(void **state)
 {
 	const struct waymark_ring_options ring = { .size = sizeof(ring),
 						   .subbuf_size = 4096,
@@ -288,7 +288,7 @@ static void reader_is_woken_for_a_killed_writer(void **state)
 	sets_close(&s);
 }
 
-static void test_blocking_writer(void **state)
+static void blocking_writer_loses_nothing_when_it_finds_the_consumer_idle(void **state)
 {
 	struct sets s;
 
@@ -305,7 +305,7 @@ static void test_blocking_writer(void **state)
  * Children that are killed before they have an identity leave their claims. Later processes still get rings, after a
  * while.
  */
-static void test_claims_left(void **state)
+static void claims_left_by_killed_children_become_free_again(void **state)
 {
 	static const uint64_t guard = 0;
 	const uint64_t word = 7;
@@ -355,7 +355,7 @@ static uint64_t records_in(struct rig *rig, const char *channel, struct waymark_
 	return sum;
 }
 
-static void test_remove(void **state)
+static void removed_set_is_written_completely_and_read_no_more(void **state)
 {
 	struct wmk_consumer_stats one, all;
 	struct sets s;
@@ -391,7 +391,7 @@ static void test_remove(void **state)
 /*
  * Stop and start, again and again: each time everything is there, with the lost counts; also what is for the stop only.
  */
-static void test_settle(void **state)
+static void each_settle_writes_all_records_and_lost_counts(void **state)
 {
 	const struct wmk_consumer_set flight = { .at_stop_only = 1 };
 	struct wmk_consumer_stats one;
@@ -459,7 +459,7 @@ static void test_clear_removes_records_and_counts(void **state)
 }
 
 /* A consumer that crashed after a clear: the next one also counts from there. */
-static void test_clear_resume(void **state)
+static void consumer_resumed_after_a_clear_counts_from_the_clear(void **state)
 {
 	struct wmk_consumer_options options = { .resume = 1, .start_ts = wmk_clock_monotonic() };
 	struct rig rig;
@@ -564,15 +564,15 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_idle_consumer_sleeps),
 		cmocka_unit_test(records_are_written_at_the_flush_interval),
-		cmocka_unit_test(test_wakes),
+		cmocka_unit_test(records_of_each_set_wake_the_sleeping_consumer),
 		cmocka_unit_test(reader_is_woken_for_a_killed_writer),
-		cmocka_unit_test(test_more_than_it_can_wait_for),
-		cmocka_unit_test(test_blocking_writer),
-		cmocka_unit_test(test_claims_left),
-		cmocka_unit_test(test_remove),
-		cmocka_unit_test(test_settle),
+		cmocka_unit_test(consumer_of_more_sets_than_it_can_wait_for_still_reads_each),
+		cmocka_unit_test(blocking_writer_loses_nothing_when_it_finds_the_consumer_idle),
+		cmocka_unit_test(claims_left_by_killed_children_become_free_again),
+		cmocka_unit_test(removed_set_is_written_completely_and_read_no_more),
+		cmocka_unit_test(each_settle_writes_all_records_and_lost_counts),
 		cmocka_unit_test(test_clear_removes_records_and_counts),
-		cmocka_unit_test(test_clear_resume),
+		cmocka_unit_test(consumer_resumed_after_a_clear_counts_from_the_clear),
 		cmocka_unit_test(test_stream_files_are_limited),
 		cmocka_unit_test(test_sums_saturate),
 	};

@@ -199,7 +199,7 @@ static void refuse(struct rig *rig, const char *name, int err)
 /* ── lost counts in packets ──────────────────────────────────────────────────────────────────────────── */
 
 /* Each packet has its own lost count, which never decreases. Packets without records have the current count. */
-static void test_lost_counts(void **state)
+static void each_packet_has_the_lost_count_of_its_time(void **state)
 {
 	static const uint64_t expected[] = { 0, 2, 7, 7, 9 };
 	struct wmk_consumer_stats seen;
@@ -323,7 +323,7 @@ static void test_only_full_disks_are_retried(void **state)
  * A stream that has begun and has no room for its first records: the packet with its counts is not earlier than its
  * beginning.
  */
-static void test_begun_without_room(void **state)
+static void stream_without_room_for_its_first_records_still_gets_lost_counts(void **state)
 {
 	static const uint64_t expected[] = { 0, 3, 3 };
 	uint64_t lost[PACKETS];
@@ -386,7 +386,7 @@ static const char *obstruct(struct rig *rig, bool with_file)
 }
 
 /* That stream is lost and reported, also in the trace; the others continue normally. */
-static void test_obstructed(void **state)
+static void obstructed_stream_is_reported_and_others_continue(void **state)
 {
 	const char *name;
 	struct rig rig;
@@ -414,7 +414,7 @@ static void test_obstructed(void **state)
 /* ── a new beginning for those that are dead ─────────────────────────────────────────────────────────── */
 
 /* One that lied: whether it lives again depends on what its source is like then. */
-static void test_cleared_lies(void **state)
+static void cleared_corrupt_stream_restarts_if_its_ring_can_be_cleared(void **state)
 {
 	(void)state;
 	for (int again = 0; again < 2; again++) {
@@ -444,7 +444,7 @@ static void test_cleared_lies(void **state)
 }
 
 /* One that could not be gone on with: it lives when its file can be made, and waits for that as any other would. */
-static void test_cleared_obstructed(void **state)
+static void cleared_obstructed_stream_restarts_once_its_file_can_be_made(void **state)
 {
 	(void)state;
 	for (int in_time = 0; in_time < 2; in_time++) {
@@ -479,7 +479,7 @@ static void test_cleared_obstructed(void **state)
 /*
  * A new consumer with `clear` discards everything. What it cannot discard is reported, and delays nothing else.
  */
-static void test_resumed_to_clear(void **state)
+static void resume_with_clear_discards_records_and_reports_what_stays(void **state)
 {
 	const struct wmk_consumer_set again = { .channel = "app", .resume = 1, .clear = 1 };
 	struct wmk_consumer_options options = { .start_ts = wmk_clock_monotonic() };
@@ -581,14 +581,14 @@ static int stay_here(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lost_counts),
+		cmocka_unit_test(each_packet_has_the_lost_count_of_its_time),
 		cmocka_unit_test(test_inflated_counts_are_corrected),
 		cmocka_unit_test(test_only_full_disks_are_retried),
-		cmocka_unit_test(test_begun_without_room),
-		cmocka_unit_test(test_obstructed),
-		cmocka_unit_test(test_cleared_lies),
-		cmocka_unit_test(test_cleared_obstructed),
-		cmocka_unit_test(test_resumed_to_clear),
+		cmocka_unit_test(stream_without_room_for_its_first_records_still_gets_lost_counts),
+		cmocka_unit_test(obstructed_stream_is_reported_and_others_continue),
+		cmocka_unit_test(cleared_corrupt_stream_restarts_if_its_ring_can_be_cleared),
+		cmocka_unit_test(cleared_obstructed_stream_restarts_once_its_file_can_be_made),
+		cmocka_unit_test(resume_with_clear_discards_records_and_reports_what_stays),
 		cmocka_unit_test(test_half_replaced_file_is_ignored_and_resumed),
 	};
 
