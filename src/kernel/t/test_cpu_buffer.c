@@ -187,26 +187,26 @@ static void run_mode(enum wmk_kcpu_mode mode)
 			run_small(mode, overwrite, pages_kb[i]);
 }
 
-static void test_records_are_read_or_counted_in_map_mode(void **state)
+static void each_record_is_read_or_counted_in_map_mode(void **state)
 {
 	(void)state;
 	run_mode(WMK_KCPU_MAP);
 }
 
-static void test_records_are_read_or_counted_in_splice_mode(void **state)
+static void each_record_is_read_or_counted_in_splice_mode(void **state)
 {
 	(void)state;
 	run_mode(WMK_KCPU_SPLICE);
 }
 
-static void test_records_are_read_or_counted_in_read_mode(void **state)
+static void each_record_is_read_or_counted_in_read_mode(void **state)
 {
 	(void)state;
 	run_mode(WMK_KCPU_READ);
 }
 
 /* Interrupts make records while system calls are recorded: no record is missing, and times never decrease. */
-static void test_records_of_interrupts_keep_order(void **state)
+static void records_of_interrupts_among_system_calls_keep_order(void **state)
 {
 	static const char *const more[] = { "events/irq_vectors/enable", "events/timer/enable", "events/irq/enable",
 					    "events/sched/enable" };
@@ -315,7 +315,7 @@ static void crash_once(struct hand *hand, const struct instance *made, unsigned 
 	assert_true(WIFSIGNALED(status));
 }
 
-static void test_reopened_buffer_loses_nothing(void **state)
+static void buffer_reopened_after_a_crash_loses_nothing(void **state)
 {
 	struct hand *hand = mmap(NULL, sizeof(*hand), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	struct instance made;
@@ -378,7 +378,7 @@ static void expect_refused_where_mapped(const struct instance *made)
 	close(fd);
 }
 
-static void test_buffers_open_in_each_mode(void **state)
+static void buffer_opens_once_in_each_mode_and_is_busy_for_a_second_reader(void **state)
 {
 	struct wmk_kcpu *buffer, *other;
 	struct instance made;
@@ -416,7 +416,7 @@ static bool is_readable(const struct wmk_kcpu *buffer)
  * A few records: a waiting reader is woken, a partial page is returned only with a flush, in parts, and clearing
  * removes the old records but not the new ones.
  */
-static void test_partial_page_is_returned_only_with_flush(void **state)
+static void partial_page_is_returned_only_with_flush(void **state)
 {
 	struct instance made;
 	struct wmk_kpart part;
@@ -470,7 +470,7 @@ static void test_partial_page_is_returned_only_with_flush(void **state)
 }
 
 /* A waiting reader is woken when the configured part of the buffer is full, not before, and not after it was read. */
-static void test_reader_wakes_at_buffer_percent(void **state)
+static void reader_wakes_only_when_the_configured_part_is_full(void **state)
 {
 	const uint64_t few = 10, many = 60 * 8;
 	struct lane lanes[WRITERS_MAX];
@@ -510,14 +510,14 @@ static void test_reader_wakes_at_buffer_percent(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_buffers_open_in_each_mode),
-		cmocka_unit_test(test_partial_page_is_returned_only_with_flush),
-		cmocka_unit_test(test_reader_wakes_at_buffer_percent),
-		cmocka_unit_test(test_records_are_read_or_counted_in_map_mode),
-		cmocka_unit_test(test_records_are_read_or_counted_in_splice_mode),
-		cmocka_unit_test(test_records_are_read_or_counted_in_read_mode),
-		cmocka_unit_test(test_records_of_interrupts_keep_order),
-		cmocka_unit_test(test_reopened_buffer_loses_nothing),
+		cmocka_unit_test(buffer_opens_once_in_each_mode_and_is_busy_for_a_second_reader),
+		cmocka_unit_test(partial_page_is_returned_only_with_flush),
+		cmocka_unit_test(reader_wakes_only_when_the_configured_part_is_full),
+		cmocka_unit_test(each_record_is_read_or_counted_in_map_mode),
+		cmocka_unit_test(each_record_is_read_or_counted_in_splice_mode),
+		cmocka_unit_test(each_record_is_read_or_counted_in_read_mode),
+		cmocka_unit_test(records_of_interrupts_among_system_calls_keep_order),
+		cmocka_unit_test(buffer_reopened_after_a_crash_loses_nothing),
 	};
 	const char *percent = getenv("WMK_ROUNDS_PERCENT"), *wanted = getenv("WMK_SEED"), *missing = instance_missing();
 	int failed;

@@ -81,7 +81,7 @@ static int open_bytes(const void *bytes, size_t size, struct wmk_elf **elf)
 	return err;
 }
 
-static void functions_are_found_by_name(void **state)
+static void functions_are_found_by_name_or_refused_with_advice(void **state)
 {
 	struct wmk_elf *elf = opened(program);
 	struct wmk_elf_place place;
@@ -376,7 +376,7 @@ static void damaged_files_do_not_crash(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(functions_are_found_by_name),
+		cmocka_unit_test(functions_are_found_by_name_or_refused_with_advice),
 		cmocka_unit_test(stripped_program_is_reported),
 		cmocka_unit_test(sdt_probes_are_found_by_name),
 		cmocka_unit_test(sdt_addresses_follow_moved_base),

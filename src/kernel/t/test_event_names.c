@@ -20,7 +20,7 @@ static void name_is(const char *system, const char *kernel, const char *wanted)
 	assert_string_equal(name, wanted);
 }
 
-static void test_event_names_become_those_of_lttng_modules(void **state)
+static void event_names_become_those_of_lttng_modules(void **state)
 {
 	char name[WMK_NAME_MAX + 1], longest[300];
 
@@ -51,7 +51,7 @@ static void test_event_names_become_those_of_lttng_modules(void **state)
 	assert_true(wmk_kname_event("syscalls", longest, name));
 }
 
-static void test_event_patterns_match_both_names(void **state)
+static void event_patterns_match_both_names(void **state)
 {
 	static const char *const yes[] = { "softirq_entry",
 					   "irq_softirq_entry",
@@ -86,7 +86,7 @@ static void rule_is(const char *system, const char *kernel, const char *field, c
 	assert_int_equal(rule.add, add);
 }
 
-static void test_field_rules_are_applied(void **state)
+static void field_rules_give_names_and_conversions_of_lttng_modules(void **state)
 {
 	(void)state;
 	rule_is("sched", "sched_switch", "prev_pid", "prev_tid", WMK_KHOW_PLAIN, 0);
@@ -108,7 +108,7 @@ static void test_field_rules_are_applied(void **state)
 	assert_false(wmk_kname_has_tid("signal", "signal_generate"));
 }
 
-static void test_block_flags_become_bits(void **state)
+static void letters_of_block_requests_become_bits(void **state)
 {
 	static const struct { const char *letters; unsigned bits;
 	} cases[] = {
@@ -141,10 +141,10 @@ static void test_block_flags_become_bits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_event_names_become_those_of_lttng_modules),
-		cmocka_unit_test(test_event_patterns_match_both_names),
-		cmocka_unit_test(test_field_rules_are_applied),
-		cmocka_unit_test(test_block_flags_become_bits),
+		cmocka_unit_test(event_names_become_those_of_lttng_modules),
+		cmocka_unit_test(event_patterns_match_both_names),
+		cmocka_unit_test(field_rules_give_names_and_conversions_of_lttng_modules),
+		cmocka_unit_test(letters_of_block_requests_become_bits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -128,7 +128,7 @@ static const struct {
 	{ SWITCH, "0", NEVER, false },
 };
 
-static void test_expressions_are_split_as_expected(void **state)
+static void expressions_are_split_between_kernel_text_and_program(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
@@ -152,8 +152,7 @@ static void test_expressions_are_split_as_expected(void **state)
 	}
 }
 
-/* A condition that the kernel's text expresses exactly is not in the program. */
-static void test_exact_kernel_filters_leave_no_program(void **state)
+static void condition_in_the_kernels_text_is_left_out_of_the_program(void **state)
 {
 	struct wmk_filter_expr *expr =
 		parse("prev_tid == 1 && prev_comm == next_comm && next_tid == 2 && prev_tid % 2 == 1");
@@ -173,7 +172,7 @@ static void test_exact_kernel_filters_leave_no_program(void **state)
 }
 
 /* One of several filters suffices: the kernel gets the translatable part of each, the program all of each. */
-static void test_any_of_several_filters_suffices(void **state)
+static void one_of_several_filters_suffices_in_text_and_program(void **state)
 {
 	struct wmk_filter_expr *exprs[] = { parse("prev_tid == 1"), parse("next_tid == 2 && prev_comm == next_comm"),
 					    parse("prev_tid % 2 == 0") };
@@ -196,8 +195,7 @@ static void test_any_of_several_filters_suffices(void **state)
 		wmk_filter_expr_free(exprs[i]);
 }
 
-/* A text that exceeds the kernel's page: the program does the rest. */
-static void test_too_long_text_moves_to_program(void **state)
+static void text_longer_than_the_kernels_page_moves_to_the_program(void **state)
 {
 	char text[4096] = "prev_tid == 2147480000";
 	struct wmk_filter_expr *expr;
@@ -251,7 +249,7 @@ static void refused(const char *text, const uint8_t *contexts, unsigned n, const
 }
 
 /* Contexts that neither the kernel nor the channel has; the error names their column. */
-static void test_unknown_contexts_are_refused(void **state)
+static void unrecorded_contexts_are_refused_with_their_column(void **state)
 {
 	static const uint8_t prio[] = { WMK_CONTEXT_PRIO };
 
@@ -284,7 +282,7 @@ static int open_of(unsigned event, const struct wmk_filter_input *input)
 	return err;
 }
 
-static void test_inputs_of_foreign_programs_are_checked(void **state)
+static void programs_with_inputs_that_the_event_lacks_are_refused(void **state)
 {
 	static const struct { unsigned event; struct wmk_filter_input input; int err; } inputs[] = {
 		{ SWITCH, { WMK_FILTER_SIGNED, WMK_FILTER_FIELD, 1, 0 }, 0 },
@@ -431,7 +429,7 @@ static void some_record(const struct rig *rig, struct rig_moment *moment)
 	rig_tame(rig, moment);
 }
 
-static void test_random_filters_agree_with_whole_program(void **state)
+static void random_filters_split_in_two_agree_with_the_whole_program(void **state)
 {
 	const char *rounds = getenv("WMK_ROUNDS_PERCENT");
 	const unsigned n = 400u * (rounds && atoi(rounds) > 0 ? (unsigned)atoi(rounds) : 100);
@@ -485,13 +483,13 @@ static int done(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_expressions_are_split_as_expected),
-		cmocka_unit_test(test_exact_kernel_filters_leave_no_program),
-		cmocka_unit_test(test_any_of_several_filters_suffices),
-		cmocka_unit_test(test_too_long_text_moves_to_program),
-		cmocka_unit_test(test_unknown_contexts_are_refused),
-		cmocka_unit_test(test_inputs_of_foreign_programs_are_checked),
-		cmocka_unit_test(test_random_filters_agree_with_whole_program),
+		cmocka_unit_test(expressions_are_split_between_kernel_text_and_program),
+		cmocka_unit_test(condition_in_the_kernels_text_is_left_out_of_the_program),
+		cmocka_unit_test(one_of_several_filters_suffices_in_text_and_program),
+		cmocka_unit_test(text_longer_than_the_kernels_page_moves_to_the_program),
+		cmocka_unit_test(unrecorded_contexts_are_refused_with_their_column),
+		cmocka_unit_test(programs_with_inputs_that_the_event_lacks_are_refused),
+		cmocka_unit_test(random_filters_split_in_two_agree_with_the_whole_program),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, done);

@@ -80,7 +80,7 @@ static void labels_are(const struct wmk_kformat *format, const char *name, bool 
 	assert_string_equal(text, wanted);
 }
 
-static void test_recorded_formats_are_parsed(void **state)
+static void recorded_formats_become_fields_with_types_and_places(void **state)
 {
 	struct wmk_kformat *format = recorded("sched.sched_switch", "sched");
 
@@ -114,7 +114,7 @@ static void test_recorded_formats_are_parsed(void **state)
 	free(format);
 }
 
-static void test_formats_of_other_kernels_are_parsed(void **state)
+static void formats_of_other_kernels_become_fields_of_their_layout(void **state)
 {
 	struct wmk_kformat *format = recorded("old.sched_switch", "sched");
 
@@ -163,7 +163,7 @@ static void refused(const char *text, const char *words)
 	wmk_error_clear();
 }
 
-static void test_wrong_formats_are_refused(void **state)
+static void wrong_formats_are_refused_with_line_and_column(void **state)
 {
 	struct wmk_kformat *format;
 	char *large = malloc(WMK_KFORMAT_MAX + 1);
@@ -193,7 +193,7 @@ static void test_wrong_formats_are_refused(void **state)
 }
 
 /* Labels at the limits: 1024 of a field, names of 255 bytes. */
-static void test_labels_of_a_field_are_limited(void **state)
+static void labels_beyond_the_limits_of_a_field_are_cut(void **state)
 {
 	char *text = malloc(200000);
 	size_t len = (size_t)sprintf(text, HEAD "\tfield:int a;\toffset:0;\tsize:4;\tsigned:1;\nprint fmt: \"\", "
@@ -212,7 +212,7 @@ static void test_labels_of_a_field_are_limited(void **state)
 }
 
 /* Parses each prefix of a format in a separate allocation: bytes after the end must not be read. */
-static void test_cut_format_is_not_read_beyond_its_end(void **state)
+static void cut_format_is_not_read_beyond_its_end(void **state)
 {
 	char path[512], *text;
 	struct wmk_kformat *format;
@@ -264,7 +264,7 @@ static void whole(const char *path)
 	free(text);
 }
 
-static void test_formats_of_this_machine_are_parsed(void **state)
+static void every_format_of_this_machine_is_parsed(void **state)
 {
 	glob_t found;
 
@@ -287,12 +287,12 @@ static void test_formats_of_this_machine_are_parsed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_recorded_formats_are_parsed),
-		cmocka_unit_test(test_formats_of_other_kernels_are_parsed),
-		cmocka_unit_test(test_wrong_formats_are_refused),
-		cmocka_unit_test(test_labels_of_a_field_are_limited),
-		cmocka_unit_test(test_cut_format_is_not_read_beyond_its_end),
-		cmocka_unit_test(test_formats_of_this_machine_are_parsed),
+		cmocka_unit_test(recorded_formats_become_fields_with_types_and_places),
+		cmocka_unit_test(formats_of_other_kernels_become_fields_of_their_layout),
+		cmocka_unit_test(wrong_formats_are_refused_with_line_and_column),
+		cmocka_unit_test(labels_beyond_the_limits_of_a_field_are_cut),
+		cmocka_unit_test(cut_format_is_not_read_beyond_its_end),
+		cmocka_unit_test(every_format_of_this_machine_is_parsed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

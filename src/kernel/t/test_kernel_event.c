@@ -105,7 +105,7 @@ static void put(uint8_t *record, size_t at, unsigned size, uint64_t value)
 	memcpy(record + at, &value, size);
 }
 
-static void test_sched_switch_is_copied(void **state)
+static void sched_switch_is_copied_with_tids_and_shifted_priorities(void **state)
 {
 	struct wmk_kevent *event = make("sched", "sched_switch");
 	uint8_t record[64] = { 0 };
@@ -134,7 +134,7 @@ static void test_sched_switch_is_copied(void **state)
 	wmk_kevent_free(event);
 }
 
-static void test_syscall_arguments_are_copied(void **state)
+static void syscall_arguments_are_copied_in_the_width_of_their_type(void **state)
 {
 	struct wmk_kevent *event = make("syscalls", "sys_enter_openat");
 	uint8_t record[48];
@@ -163,7 +163,7 @@ static void test_syscall_arguments_are_copied(void **state)
 	wmk_kevent_free(event);
 }
 
-static void test_labels_become_enums_and_flags(void **state)
+static void printed_labels_make_fields_enums_or_flags(void **state)
 {
 	struct wmk_kevent *event = make("irq", "softirq_entry");
 	uint8_t record[12] = { 0 };
@@ -186,7 +186,7 @@ static void test_labels_become_enums_and_flags(void **state)
 }
 
 /* Texts and elements outside of the fixed part; positions outside of the record. */
-static void test_far_texts_and_elements_are_copied(void **state)
+static void texts_outside_of_the_fixed_part_are_copied_within_the_record(void **state)
 {
 	struct wmk_kevent *event = make("irq", "irq_handler_entry");
 	uint8_t record[32] = { 0 }, out[64];
@@ -226,7 +226,7 @@ static void test_far_texts_and_elements_are_copied(void **state)
 	wmk_kevent_free(event);
 }
 
-static void test_all_field_shapes_are_copied(void **state)
+static void fields_of_all_shapes_are_copied(void **state)
 {
 	struct wmk_kevent *event = make("new", "all_shapes");
 	uint8_t record[160] = { 0 };
@@ -278,7 +278,7 @@ static void test_all_field_shapes_are_copied(void **state)
 	wmk_kevent_free(event);
 }
 
-static void test_block_request_is_copied(void **state)
+static void block_request_is_copied_with_flags_as_bits_and_its_tid(void **state)
 {
 	struct wmk_kevent *event = make("block", "block_rq_issue");
 	uint8_t record[72] = { 0 };
@@ -296,7 +296,7 @@ static void test_block_request_is_copied(void **state)
 	wmk_kevent_free(event);
 }
 
-static void test_wrong_event_formats_are_refused(void **state)
+static void event_formats_without_valid_name_and_fields_are_refused(void **state)
 {
 	static const char *const wrong[] = {
 		"name: x\nID: 9\nformat:\n\tfield:int a;\toffset:0;\tsize:4;\tsigned:1;\n",
@@ -328,7 +328,7 @@ static void test_wrong_event_formats_are_refused(void **state)
 	wmk_kevent_free(NULL);
 }
 
-static void test_common_fields_are_read(void **state)
+static void common_fields_are_read_from_the_first_bytes(void **state)
 {
 	static const uint8_t record[8] = { 0x74, 0x01, 0x04, 0x02, 0xff, 0xff, 0xff, 0xff };
 	struct wmk_kcommon common;
@@ -344,14 +344,14 @@ static void test_common_fields_are_read(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sched_switch_is_copied),
-		cmocka_unit_test(test_syscall_arguments_are_copied),
-		cmocka_unit_test(test_labels_become_enums_and_flags),
-		cmocka_unit_test(test_far_texts_and_elements_are_copied),
-		cmocka_unit_test(test_all_field_shapes_are_copied),
-		cmocka_unit_test(test_block_request_is_copied),
-		cmocka_unit_test(test_wrong_event_formats_are_refused),
-		cmocka_unit_test(test_common_fields_are_read),
+		cmocka_unit_test(sched_switch_is_copied_with_tids_and_shifted_priorities),
+		cmocka_unit_test(syscall_arguments_are_copied_in_the_width_of_their_type),
+		cmocka_unit_test(printed_labels_make_fields_enums_or_flags),
+		cmocka_unit_test(texts_outside_of_the_fixed_part_are_copied_within_the_record),
+		cmocka_unit_test(fields_of_all_shapes_are_copied),
+		cmocka_unit_test(block_request_is_copied_with_flags_as_bits_and_its_tid),
+		cmocka_unit_test(event_formats_without_valid_name_and_fields_are_refused),
+		cmocka_unit_test(common_fields_are_read_from_the_first_bytes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

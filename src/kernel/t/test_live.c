@@ -279,7 +279,7 @@ static void work(void)
 	waitpid(child, NULL, 0);
 }
 
-static void test_events_of_this_machine_are_copied(void **state)
+static void events_of_this_machine_are_copied_as_the_kernel_prints_them(void **state)
 {
 	static const char *const wanted[] = {
 		"sched:*",       "irq:*",      "timer:*",      "block:*",      "task:*",        "signal:*",
@@ -336,8 +336,9 @@ static int remove_instance(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test_teardown(test_events_of_this_machine_are_copied,
-								      remove_instance) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(events_of_this_machine_are_copied_as_the_kernel_prints_them, remove_instance),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

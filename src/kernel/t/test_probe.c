@@ -274,7 +274,7 @@ static void probe_returns_have_their_result(void **state)
 		    "p:waymark_t/no_result_entry no_result\nr:waymark_t/no_result_exit no_result\n");
 }
 
-static void probe_names_are_made_valid(void **state)
+static void probe_names_are_made_valid_and_cut_to_the_limit(void **state)
 {
 	struct wmk_probe *probe = made(WMK_PROBE_KERNEL, "vfs_read(n=count)", "9 lives: \xc3\xa4");
 
@@ -463,7 +463,7 @@ int main(void)
 		cmocka_unit_test(probe_places_become_lines),
 		cmocka_unit_test(probe_arguments_become_fetch_arguments),
 		cmocka_unit_test(probe_returns_have_their_result),
-		cmocka_unit_test(probe_names_are_made_valid),
+		cmocka_unit_test(probe_names_are_made_valid_and_cut_to_the_limit),
 		cmocka_unit_test(syntax_errors_have_their_column),
 		cmocka_unit_test(unknown_symbols_and_parameters_are_refused),
 		cmocka_unit_test(invalid_groups_are_refused),

@@ -107,7 +107,7 @@ static void truncated_stat_is_refused(void **state)
 	}
 }
 
-static void status_lines_are_parsed(void **state)
+static void status_lines_become_ids_and_numbers_of_each_level(void **state)
 {
 	static const char *const lines[] = {
 		"Name:\tTgid:\t9",           "Tgid:\t41",         "Pid:\t42",          "Uid:\t1000\t1001\t1002\t1003",
@@ -278,7 +278,7 @@ int main(void)
 		cmocka_unit_test(stat_names_with_parentheses_are_parsed),
 		cmocka_unit_test(stat_names_of_workers_lose_their_work),
 		cmocka_unit_test(truncated_stat_is_refused),
-		cmocka_unit_test(status_lines_are_parsed),
+		cmocka_unit_test(status_lines_become_ids_and_numbers_of_each_level),
 		cmocka_unit_test(maps_are_parsed_or_refused),
 		cmocka_unit_test(numbers_and_values_are_parsed_or_refused),
 		cmocka_unit_test(lines_are_read_across_buffer_ends),

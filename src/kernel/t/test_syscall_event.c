@@ -94,7 +94,7 @@ static void end(struct made *made)
 	wmk_event_class_free(made->class);
 }
 
-static void test_openat_has_its_path(void **state)
+static void openat_event_has_its_path_or_an_unreadable_mark(void **state)
 {
 	struct made m;
 
@@ -135,7 +135,7 @@ static void test_openat_has_its_path(void **state)
 	end(&m);
 }
 
-static void test_pointed_buffers_become_bytes(void **state)
+static void pointed_buffers_become_sequences_of_bytes_or_texts(void **state)
 {
 	struct made m;
 	uint32_t len;
@@ -185,7 +185,7 @@ static void assert_address(const void *address, size_t len, int family, int port
 	end(&m);
 }
 
-static void test_socket_addresses_become_fields(void **state)
+static void socket_addresses_become_family_port_and_text(void **state)
 {
 	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(443), .sin_addr.s_addr = htonl(0x7f000001) };
 	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6,
@@ -211,7 +211,7 @@ static void test_socket_addresses_become_fields(void **state)
 	assert_address(NULL, 0, AF_UNSPEC, 0, "");
 }
 
-static void test_pointed_structures_become_fields(void **state)
+static void pointed_structures_become_one_field_per_member(void **state)
 {
 	const struct stat stat = { .st_mode = 0100644, .st_uid = 7, .st_gid = 8, .st_size = 1ll << 40 };
 	const int64_t time[2] = { 5, 500 };
@@ -257,7 +257,7 @@ static void test_pointed_structures_become_fields(void **state)
 #endif
 }
 
-static void test_unknown_syscall_has_its_number(void **state)
+static void unknown_syscall_event_has_its_number_and_arguments(void **state)
 {
 	struct made m = { .record = { .number = 511, .n_values = 6, .values = { 1, 2, 3, 4, 5, 6 } } };
 
@@ -275,7 +275,7 @@ static void test_unknown_syscall_has_its_number(void **state)
  * For every system call: both classes can be declared in both versions of the metadata, and an empty record matches its
  * class.
  */
-static void test_every_syscall_has_event_classes(void **state)
+static void every_syscall_has_classes_that_metadata_can_declare(void **state)
 {
 	(void)state;
 	for (unsigned abi = 0; abi < WMK_SYSCALLS_ABIS; abi++)
@@ -306,7 +306,7 @@ static void assert_bad(const struct wmk_syscalls_head *head, const struct wmk_sy
 	assert_int_equal(wmk_syscalls_record_parse(bytes, len, &record), -EPROTO);
 }
 
-static void test_damaged_syscall_records_are_refused(void **state)
+static void damaged_syscall_records_are_refused(void **state)
 {
 	const struct wmk_syscalls_head good = { .number = 1, .n_values = 1, .n_parts = 1 };
 	const struct wmk_syscalls_part part = { .len = 0 }, long_part = { .len = 1 };
@@ -331,13 +331,13 @@ static void test_damaged_syscall_records_are_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_openat_has_its_path),
-		cmocka_unit_test(test_pointed_buffers_become_bytes),
-		cmocka_unit_test(test_socket_addresses_become_fields),
-		cmocka_unit_test(test_pointed_structures_become_fields),
-		cmocka_unit_test(test_unknown_syscall_has_its_number),
-		cmocka_unit_test(test_every_syscall_has_event_classes),
-		cmocka_unit_test(test_damaged_syscall_records_are_refused),
+		cmocka_unit_test(openat_event_has_its_path_or_an_unreadable_mark),
+		cmocka_unit_test(pointed_buffers_become_sequences_of_bytes_or_texts),
+		cmocka_unit_test(socket_addresses_become_family_port_and_text),
+		cmocka_unit_test(pointed_structures_become_one_field_per_member),
+		cmocka_unit_test(unknown_syscall_event_has_its_number_and_arguments),
+		cmocka_unit_test(every_syscall_has_classes_that_metadata_can_declare),
+		cmocka_unit_test(damaged_syscall_records_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

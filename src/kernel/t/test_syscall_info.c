@@ -31,7 +31,7 @@ static struct wmk_syscall describe(enum wmk_kabi abi, const char *name)
 	return call;
 }
 
-static void test_syscalls_are_found_by_name_and_number(void **state)
+static void syscall_is_found_by_name_number_or_tracer_name(void **state)
 {
 	char words[256];
 
@@ -57,7 +57,7 @@ static void test_syscalls_are_found_by_name_and_number(void **state)
  * Every row can be parsed, belongs to an existing system call, and is unique; names of arguments are unique; no plan
  * exceeds its limits.
  */
-static void test_argument_rows_are_valid(void **state)
+static void argument_rows_are_unique_and_have_known_calls(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < wmk_syscall_rows_n; i++) {
@@ -94,7 +94,7 @@ static void test_argument_rows_are_valid(void **state)
 	}
 }
 
-static void test_syscall_arguments_are_described(void **state)
+static void syscall_arguments_have_name_kind_and_length_argument(void **state)
 {
 	struct wmk_syscall call = describe(WMK_KABI_NATIVE, "openat");
 
@@ -142,7 +142,7 @@ static const char *const format_text =
 	"\tfield:pid_t pid;\toffset:40;\tsize:8;\tsigned:0;\n\nprint fmt: \"name: 0x%08lx\", ((unsigned "
 	"long)(REC->name))\n";
 
-static void test_unknown_syscall_takes_arguments_from_format(void **state)
+static void syscall_missing_in_the_table_takes_arguments_from_its_format(void **state)
 {
 	struct wmk_syscall call = describe(WMK_KABI_NATIVE, "acct"), open = describe(WMK_KABI_NATIVE, "openat"),
 			   before = open;
@@ -169,7 +169,7 @@ static void test_unknown_syscall_takes_arguments_from_format(void **state)
 	free(format);
 }
 
-static void test_copy_plans_respect_limits(void **state)
+static void copy_plans_respect_the_limits_of_texts_and_bytes(void **state)
 {
 	const struct wmk_syscalls_limits vast = { .text = UINT32_MAX, .bytes = UINT32_MAX };
 	struct wmk_syscalls_plan plan;
@@ -201,7 +201,7 @@ static void test_copy_plans_respect_limits(void **state)
 	assert_int_equal(plan.at_entry[0].is_late, 1);
 }
 
-static void test_labels_fit_their_fields(void **state)
+static void labels_of_each_set_are_unique_and_fit_into_32_bits(void **state)
 {
 	unsigned n;
 	bool is_flags;
@@ -234,7 +234,7 @@ static void assert_words(int err, struct wmk_syscalls_facts facts, int is, const
 		fail_msg("'%s' does not contain '%s'", text, words);
 }
 
-static void test_missing_bpf_features_are_reported(void **state)
+static void missing_bpf_feature_is_reported_as_the_cause(void **state)
 {
 	const struct wmk_syscalls_facts good = { .is_root = true,
 						 .has_btf = true,
@@ -270,7 +270,7 @@ static uint64_t counter_at(uint64_t mono)
 	return mono < 5000000 ? 1000 + mono * 5 / 2 : 1000 + 5000000 * 5 / 2 + (mono - 5000000) * 5001 / 2000;
 }
 
-static void test_times_are_mapped_within_the_error(void **state)
+static void mapped_times_of_the_clock_are_within_its_error(void **state)
 {
 	struct wmk_kclock *clock = calloc(1, sizeof(*clock));
 	uint64_t last = 0, other = 0;
@@ -316,14 +316,14 @@ static void test_times_are_mapped_within_the_error(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_syscalls_are_found_by_name_and_number),
-		cmocka_unit_test(test_argument_rows_are_valid),
-		cmocka_unit_test(test_syscall_arguments_are_described),
-		cmocka_unit_test(test_unknown_syscall_takes_arguments_from_format),
-		cmocka_unit_test(test_copy_plans_respect_limits),
-		cmocka_unit_test(test_labels_fit_their_fields),
-		cmocka_unit_test(test_missing_bpf_features_are_reported),
-		cmocka_unit_test(test_times_are_mapped_within_the_error),
+		cmocka_unit_test(syscall_is_found_by_name_number_or_tracer_name),
+		cmocka_unit_test(argument_rows_are_unique_and_have_known_calls),
+		cmocka_unit_test(syscall_arguments_have_name_kind_and_length_argument),
+		cmocka_unit_test(syscall_missing_in_the_table_takes_arguments_from_its_format),
+		cmocka_unit_test(copy_plans_respect_the_limits_of_texts_and_bytes),
+		cmocka_unit_test(labels_of_each_set_are_unique_and_fit_into_32_bits),
+		cmocka_unit_test(missing_bpf_feature_is_reported_as_the_cause),
+		cmocka_unit_test(mapped_times_of_the_clock_are_within_its_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

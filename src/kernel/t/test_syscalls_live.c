@@ -82,7 +82,7 @@ static struct wmk_syscalls *open_for_counts(uint32_t ring_bytes)
 }
 
 /* Everything fits into the rings: each record is read once, with its text. */
-static void test_syscalls_that_fit_are_all_read(void **state)
+static void system_calls_that_fit_into_the_rings_are_all_read(void **state)
 {
 	struct wmk_syscalls *calls = open_for_counts(128u << 20);
 	struct live_tally *tally = calloc(1, sizeof(*tally));
@@ -105,7 +105,7 @@ static void test_syscalls_that_fit_are_all_read(void **state)
 }
 
 /* The rings are read only after the process has ended, and hold a fraction of its records. */
-static void test_syscalls_beyond_the_rings_are_counted(void **state)
+static void system_calls_beyond_the_rings_are_counted_as_lost(void **state)
 {
 	struct wmk_syscalls *calls = open_for_counts(64u << 10);
 	struct live_tally *tally = calloc(1, sizeof(*tally));
@@ -173,7 +173,7 @@ static void count_one(void *data, const struct wmk_syscalls_record *record)
 	++*(uint64_t *)data;
 }
 
-static void test_threads_and_children_are_followed(void **state)
+static void threads_and_children_of_a_followed_process_are_recorded(void **state)
 {
 	const struct wmk_syscalls_options options = { .clock = wmk_clock_detect() };
 	struct wmk_syscalls *calls = live_open(&options);
@@ -194,7 +194,7 @@ static void test_threads_and_children_are_followed(void **state)
 }
 
 /* A set for two processes: an end frees a place; a third process at the same time is counted as not followed. */
-static void test_children_beyond_the_set_are_counted(void **state)
+static void children_beyond_the_set_are_counted_as_unfollowed(void **state)
 {
 	const struct wmk_syscalls_options options = { .processes = 2, .clock = wmk_clock_detect() };
 	struct wmk_syscalls *calls = live_open(&options);
@@ -248,7 +248,7 @@ static void time_one(void *data, const struct wmk_syscalls_record *record)
 	timing->n++;
 }
 
-static void test_mapped_times_are_within_the_error(void **state)
+static void mapped_times_of_live_calls_are_within_the_error(void **state)
 {
 	const struct wmk_syscalls_options options = { .clock = wmk_clock_detect(), .ring_bytes = 16u << 20 };
 	struct timing timing = { .n = 0 };
@@ -311,7 +311,7 @@ static int as_nobody(void)
 	return strstr(wmk_error_text(words, sizeof(words)), "needs root") ? 0 : 3;
 }
 
-static void test_unprivileged_process_is_refused(void **state)
+static void unprivileged_process_is_refused_with_reason(void **state)
 {
 	const struct wmk_syscalls_options options = { .is_all = true };
 
@@ -378,7 +378,7 @@ static bool is_gone(uint32_t id)
 	return false;
 }
 
-static void test_killed_process_leaves_no_bpf_program(void **state)
+static void killed_process_leaves_no_bpf_program(void **state)
 {
 	const struct wmk_syscalls_options options = { .clock = wmk_clock_detect() };
 
@@ -396,13 +396,13 @@ static void test_killed_process_leaves_no_bpf_program(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_syscalls_that_fit_are_all_read),
-		cmocka_unit_test(test_syscalls_beyond_the_rings_are_counted),
-		cmocka_unit_test(test_threads_and_children_are_followed),
-		cmocka_unit_test(test_children_beyond_the_set_are_counted),
-		cmocka_unit_test(test_mapped_times_are_within_the_error),
-		cmocka_unit_test(test_unprivileged_process_is_refused),
-		cmocka_unit_test(test_killed_process_leaves_no_bpf_program),
+		cmocka_unit_test(system_calls_that_fit_into_the_rings_are_all_read),
+		cmocka_unit_test(system_calls_beyond_the_rings_are_counted_as_lost),
+		cmocka_unit_test(threads_and_children_of_a_followed_process_are_recorded),
+		cmocka_unit_test(children_beyond_the_set_are_counted_as_unfollowed),
+		cmocka_unit_test(mapped_times_of_live_calls_are_within_the_error),
+		cmocka_unit_test(unprivileged_process_is_refused_with_reason),
+		cmocka_unit_test(killed_process_leaves_no_bpf_program),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

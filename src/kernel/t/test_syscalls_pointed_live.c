@@ -187,7 +187,7 @@ static void see_one(void *data, const struct wmk_syscalls_record *record)
 	}
 }
 
-static void test_pointed_data_is_copied_or_marked_unreadable(void **state)
+static void pointed_data_is_copied_or_marked_unreadable(void **state)
 {
 	const struct wmk_syscalls_options options = { .n_rings = 1, .clock = wmk_clock_detect() };
 	struct wmk_syscalls *calls = live_open(&options);
@@ -265,7 +265,7 @@ static void see_many(void *data, const struct wmk_syscalls_record *record)
 	++*seen;
 }
 
-static void test_long_argument_vectors_are_read(void **state)
+static void long_argument_vectors_are_read_up_to_the_limit(void **state)
 {
 	const struct wmk_syscalls_options options = { .n_rings = 1, .clock = wmk_clock_detect() };
 	struct wmk_syscalls *calls = live_open(&options);
@@ -311,7 +311,7 @@ static void see_late(void *data, const struct wmk_syscalls_record *record)
 	}
 }
 
-static void test_unmapped_arguments_are_read_at_exit(void **state)
+static void arguments_on_unloaded_pages_are_read_at_exit(void **state)
 {
 	const struct wmk_syscalls_options options = { .n_rings = 1, .clock = wmk_clock_detect() };
 	struct wmk_syscalls *calls = live_open(&options);
@@ -366,7 +366,7 @@ static void see_narrow(void *data, const struct wmk_syscalls_record *record)
 	seen[record->number == NARROW_OPEN]++;
 }
 
-static void test_32_bit_calls_have_pointed_texts(void **state)
+static void calls_of_32_bit_programs_have_pointed_texts(void **state)
 {
 	const struct wmk_syscalls_options options = { .clock = wmk_clock_detect() };
 	struct wmk_syscalls *calls = live_open(&options);
@@ -390,11 +390,11 @@ static void test_32_bit_calls_have_pointed_texts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pointed_data_is_copied_or_marked_unreadable),
-		cmocka_unit_test(test_long_argument_vectors_are_read),
-		cmocka_unit_test(test_unmapped_arguments_are_read_at_exit),
+		cmocka_unit_test(pointed_data_is_copied_or_marked_unreadable),
+		cmocka_unit_test(long_argument_vectors_are_read_up_to_the_limit),
+		cmocka_unit_test(arguments_on_unloaded_pages_are_read_at_exit),
 #ifdef __x86_64__
-		cmocka_unit_test(test_32_bit_calls_have_pointed_texts),
+		cmocka_unit_test(calls_of_32_bit_programs_have_pointed_texts),
 #endif
 	};
 

@@ -432,7 +432,7 @@ static void unknown_and_cyclic_parents_are_bounded(void **state)
 	assert_int_equal(task.known, WMK_KTASK_NAME);
 }
 
-static void history_is_limited(void **state)
+static void history_beyond_the_limit_keeps_the_latest_and_living_tasks(void **state)
 {
 	struct run *run = *state;
 	struct wmk_ktasks_counts counts;
@@ -478,7 +478,7 @@ static void history_is_limited(void **state)
 }
 
 /* This process, on this machine. */
-static void this_process_is_found(void **state)
+static void this_process_is_found_with_all_its_values(void **state)
 {
 	struct wmk_ktasks *tasks;
 	struct wmk_ktask task;
@@ -514,8 +514,8 @@ int main(void)
 		T(ended_task_has_values_of_its_parent),
 		T(task_without_events_is_looked_up_once),
 		T(unknown_and_cyclic_parents_are_bounded),
-		T(history_is_limited),
-		cmocka_unit_test(this_process_is_found),
+		T(history_beyond_the_limit_keeps_the_latest_and_living_tasks),
+		cmocka_unit_test(this_process_is_found_with_all_its_values),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
