@@ -106,7 +106,7 @@ int wmk_ring_file_guard(const struct waymark_ring_set *set)
 		/* Relaxed: no other thread reads an entry that is being filled. */
 		if (!__atomic_compare_exchange_n(&guarded[i].at, &none, 1, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 			continue;
-		/* Release: these two pair with the acquires of `len` and `at` in on_bus(). */
+		/* Release: pairs with the acquires of `len` and `at` in on_bus(). */
 		__atomic_store_n(&guarded[i].len, set->shared_len, __ATOMIC_RELEASE);
 		__atomic_store_n(&guarded[i].at, (uintptr_t)set->header, __ATOMIC_RELEASE);
 		return 0;
