@@ -321,7 +321,7 @@ def trackers_and_filters_apply_together(case):
         check(not trace.calls(others), 'records of a process that is not tracked')
 
         w('create', 'two')
-        w('track', '-k', '-s', 'two', '--uid=0', status=2).prints('processes')
+        w('track', '-k', '-s', 'two', '--uid=0', status=2).prints('use --pid')
         w('track', '-k', '-u', '-s', 'two', '--pid=1', status=2).prints('one domain')
         w('track', '-k', '-s', 'two', '--pid=' + ','.join(map(str, range(1, 66))), status=1).prints('more than 64')
         w('enable-channel', '-k', '-s', 'two', 'kernel')

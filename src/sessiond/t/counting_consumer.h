@@ -74,7 +74,8 @@ static int output_check(void *data, const struct wmk_trace_info *session)
 		.path = session->path, .uid = session->uid, .gid = session->gid, .budget_fd = -1 };
 	struct wmk_output *directory;
 
-	assert_true(!data && wmk_output_directory_open(&options, &directory) == 0);
+	assert_null(data);
+	assert_int_equal(wmk_output_directory_open(&options, &directory), 0);
 	int err = directory->ops->check(directory);
 	directory->ops->close(directory);
 	return err;
