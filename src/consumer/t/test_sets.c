@@ -305,7 +305,7 @@ static void blocking_writer_loses_nothing_when_it_finds_the_consumer_idle(void *
  * Children that are killed before they have an identity leave their claims. Later processes still get rings, after a
  * while.
  */
-static void claims_left_by_killed_children_become_free_again(void **state)
+static void later_processes_get_rings_when_killed_children_left_claims(void **state)
 {
 	static const uint64_t guard = 0;
 	const uint64_t word = 7;
@@ -568,7 +568,7 @@ int main(void)
 		cmocka_unit_test(reader_is_woken_for_a_killed_writer),
 		cmocka_unit_test(consumer_of_more_sets_than_it_can_wait_for_still_reads_each),
 		cmocka_unit_test(blocking_writer_loses_nothing_when_it_finds_the_consumer_idle),
-		cmocka_unit_test(claims_left_by_killed_children_become_free_again),
+		cmocka_unit_test(later_processes_get_rings_when_killed_children_left_claims),
 		cmocka_unit_test(removed_set_is_written_completely_and_read_no_more),
 		cmocka_unit_test(each_settle_writes_all_records_and_lost_counts),
 		cmocka_unit_test(test_clear_removes_records_and_counts),
