@@ -225,7 +225,7 @@ static int changed_in_part(struct command_request *cmd, struct wmk_session *sess
 	wmk_error_text(words, sizeof(words));
 	if (changed(cmd, session, 0) < 0)
 		wmk_error_clear();
-	return wmk_error_said(err, "%.150s", words);
+	return wmk_error_said(err, "%.300s", words);
 }
 
 int wmk_command_enable_channel(struct command_request *cmd)

@@ -285,7 +285,7 @@ static int prepare(struct command_request *cmd, struct wmk_session *session)
 	if (err == 0)
 		return 0;
 	if (wmk_session_trouble(session, words, sizeof(words)) < 0)
-		wmk_error(err, "%.150s", words);
+		wmk_error(err, "%.300s", words);
 	wmk_error_add(err, "cannot start session '%.240s'", wmk_session_name(session));
 	wmk_session_unstart(session);
 	return err;

@@ -156,7 +156,7 @@ static int stuck(const struct wmk_consumerd_report *report)
 
 	for (uint32_t i = 0; i < report->channels.n; i++)
 		if (channels[i].stats.stuck && channels[i].stats.sink_error && channels[i].stats.sink_error < 4096)
-			return wmk_error(-(int)channels[i].stats.sink_error, "%.150s", channels[i].stats.words);
+			return wmk_error(-(int)channels[i].stats.sink_error, "%.300s", channels[i].stats.words);
 	return 0;
 }
 
@@ -169,7 +169,7 @@ static int failed(struct wmk_consumer_link *link, uint64_t number)
 	const struct wmk_replay_trace *trace = wmk_replay_find(link, number);
 
 	if (trace && trace->failed[0]) {
-		err = wmk_error_said(-ENOENT, "%.150s", trace->failed);
+		err = wmk_error_said(-ENOENT, "%.300s", trace->failed);
 		wmk_error_add(err, "the records in its rings are lost");
 	}
 	pthread_mutex_unlock(&link->lock);
@@ -412,7 +412,7 @@ int wmk_consumer_link_open(const struct wmk_consumer_link_options *options, int 
 	for (rc = 0; link->state == WMK_LINK_DOWN && rc != ETIMEDOUT;)
 		rc = pthread_cond_timedwait(&link->changed, &link->lock, &end);
 	if (link->state == WMK_LINK_ENDED)
-		err = wmk_error(link->end_err, "%.150s", link->end_words);
+		err = wmk_error(link->end_err, "%.300s", link->end_words);
 	else if (link->state == WMK_LINK_DOWN)
 		err = wmk_error(-ETIMEDOUT, "%.80s was not ready in time", link->program);
 	pthread_mutex_unlock(&link->lock);

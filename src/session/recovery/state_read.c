@@ -389,7 +389,7 @@ static int session_restore(struct wmk_state *state, struct state_entry *entry, s
 
 		wmk_error_text(words, sizeof(words));
 		give_up(tracing, session);
-		wmk_error(err, "%.150s", words);
+		wmk_error(err, "%.300s", words);
 	} else {
 		err = wmk_session_restore_end(session);
 	}
