@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * claim.c - recording without restartable sequences: a thread blocks its signals, claims a ring, writes, commits, and
- * releases the ring. Daemons free claims of ended processes, and retire claims of anonymous processes that do not
- * change.
+ * releases the ring. Daemons free the claims of ended processes. A claim of an anonymous process is retired if it does
+ * not change.
  */
 #include <string.h>
 #include <sys/syscall.h>
@@ -175,8 +175,8 @@ static int write_claimed(struct waymark_ring_set *set, struct wmk_ring_view *rin
 }
 
 /*
- * One attempt, with signals blocked, inside the grace period. 0; -ESTALE; -ENOSPC: full (counted unless may_wait); any
- * other error: lost and counted.
+ * One attempt, with signals blocked, inside the grace period. 0; -ESTALE; -ENOSPC: full (counted unless may_wait). With
+ * any other error, the record is lost and counted.
  */
 static int claim_and_write(struct waymark_ring_set *set, struct wmk_seq_plan *plan, uint32_t id, uint32_t total,
 			   int may_wait)
@@ -187,7 +187,10 @@ static int claim_and_write(struct waymark_ring_set *set, struct wmk_seq_plan *pl
 	int err = -ESTALE;
 
 	wmk_ring_syscall(SYS_rt_sigprocmask, SIG_BLOCK, (long)&mask, (long)&old, sizeof(mask), 0, 0);
-	/* After signals are blocked: a handler that forks could otherwise make the child use the parent's identity. */
+	/*
+	 * The identity is loaded after signals are blocked: a handler that forks could otherwise make the child use the
+	 * parent's identity.
+	 */
 	who = wmk_ring_load(&set->identity);
 	inside = wmk_ring_grace_enter();
 	if (__atomic_load_n(plan->guard, __ATOMIC_SEQ_CST) == plan->expect) { /* (E) */
@@ -271,7 +274,7 @@ int waymark_ring_set_retire_claims(struct waymark_ring_set *set)
 		uint32_t end = claims_end(set);
 		int still = wmk_ring_load(&ring->ctl->claim) == WMK_CLAIM_ANONYMOUS && ring->seen_claims == claims + 1;
 
-		/* + 1, since 0 means not seen */
+		/* + 1, since 0 means that the claim has not been seen */
 		ring->seen_claims = wmk_ring_load(&ring->ctl->claim) == WMK_CLAIM_ANONYMOUS ? claims + 1 : 0;
 		if (!still || end >= set->n_rings)
 			continue;

@@ -19,7 +19,7 @@ const struct wmk_ring_wrong *wmk_ring_reader_wrong(const struct waymark_ring_rea
 	return r->wrong.what ? &r->wrong : NULL;
 }
 
-/* Records that were lost without a ring are counted in the set, and reported with the first claim ring. */
+/* Records that were lost without a ring are counted in the set header. They are reported with the first claim ring. */
 static const uint64_t *count_at(const struct waymark_ring_reader *r, unsigned which)
 {
 	return which < WAYMARK_LOST_CAUSES         ? &r->ctl->lost[which]

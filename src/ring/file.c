@@ -56,13 +56,16 @@ int wmk_ring_file_look(const struct waymark_ring_set *set)
 	return -EIO;
 }
 
-/* Async-signal-safe. Signals of other memory go to the previous handler, or repeat with the default action. */
+/*
+ * Async-signal-safe. Signals of other memory go to the previous handler; without one, the access faults again with the
+ * default action.
+ */
 static void on_bus(int number, siginfo_t *info, void *context)
 {
 	const uintptr_t where = (uintptr_t)info->si_addr;
 
 	for (unsigned i = 0; info->si_code > 0 && i < GUARDED_MAX && guarded; i++) {
-		/* Acquire: pairs with the release of `at` in wmk_ring_file_guard(): the length is set. */
+		/* Acquire: pairs with the release of `at` in wmk_ring_file_guard(), so that `len` is valid. */
 		const uintptr_t at = __atomic_load_n(&guarded[i].at, __ATOMIC_ACQUIRE);
 		/* Acquire: pairs with the release of `len` there: a newer length implies a changed `at` below. */
 		const size_t len = __atomic_load_n(&guarded[i].len, __ATOMIC_ACQUIRE);

@@ -2,10 +2,10 @@
 /*
  * file.h - ring sets in named files, in addition to those in sealed memory (docs/ring.md, "In a file").
  *
- * Such a set outlives all processes. But a file cannot be sealed: any process that can write to it can truncate it, and
- * access to a mapping past its end raises SIGBUS. So a file is mapped only if it belongs to the user of the process,
- * and no other user can open it. A reader, which also serves other users, survives the truncation: its mapping becomes
- * zero pages, which are not a valid ring (-EIO).
+ * Such a set outlives all processes. But a file cannot be sealed: any process that can write to it can truncate it. An
+ * access to a mapping past its end then raises SIGBUS. So a file is mapped only if it belongs to the user of the
+ * process, and no other user can open it. A reader also serves other users, so it survives the truncation. Its mapping
+ * becomes zero pages, which are not a valid ring (-EIO).
  *
  *     reader: fstat() at each check ─┬─ shorter than the set ───────────────► the mapping is replaced by zero pages
  *             access between checks ─┴─ SIGBUS ─► handler ──────────────────►
@@ -16,14 +16,14 @@
 #include <waymark/ring.h>
 
 /*
- * As waymark_ring_set_create(), in the file `fd`, which is empty, and open for reading and writing. Takes ownership of
- * `fd`, also on failure.
+ * As waymark_ring_set_create(), in the file `fd`, which must be empty, and open for reading and writing. Takes
+ * ownership of `fd`, also on failure.
  */
 int wmk_ring_set_create_in(const struct waymark_ring_options *options, int fd, struct waymark_ring_set **set);
 /*
  * As waymark_ring_set_open() and waymark_ring_set_open_reader(), also for a set in a file. -EPERM: not a regular file
- * of this process's user, or other users can open it. The second one installs a handler for SIGBUS in this process,
- * which passes signals of other memory to the previous handler.
+ * of this process's user, or other users can open it. The reader's function installs a handler for SIGBUS in this
+ * process, which passes signals of other memory to the previous handler.
  */
 int wmk_ring_set_open_any(int fd, struct waymark_ring_set **set);
 int wmk_ring_set_open_reader_any(int fd, struct waymark_ring_set **set);

@@ -60,14 +60,15 @@ struct wmk_ring_ctl {
 	uint64_t reserved2[12];
 	/* Line 3: written by the reader, for a later reader. */
 	uint64_t read_pos;
-	uint64_t read_ts;      /* of the last record before read_pos */
+	uint64_t read_ts;      /* time of the last record before read_pos */
 	uint64_t read_records; /* records committed before read_pos */
 	uint64_t read_lost;    /* records overwritten before they were read, before read_pos */
-	uint64_t given_pos;    /* end of the last piece that was returned; then the same counts before it */
+	uint64_t given_pos;    /* end of the last piece that was returned; the next two: the counts before it */
 	uint64_t given_records;
 	uint64_t given_lost;
-	uint64_t base_pos;     /* where counting starts, then the counts at that point; UINT64_MAX: being changed */
-	uint64_t base_ts;      /* of the last record before base_pos */
+	/* where counting starts; the next members: the counts there; UINT64_MAX: being changed */
+	uint64_t base_pos;
+	uint64_t base_ts;      /* time of the last record before base_pos */
 	uint64_t base_records;
 	uint64_t base_overwritten;
 	uint64_t base_cut;
@@ -75,12 +76,12 @@ struct wmk_ring_ctl {
 };
 
 struct wmk_ring_sub {
-	uint64_t begin_ts;     /* of its first record */
-	uint64_t end_ts;       /* of its last record; valid once write_pos is past this sub-buffer */
+	uint64_t begin_ts;     /* time of its first record */
+	uint64_t end_ts;       /* time of its last record; valid once write_pos is past this sub-buffer */
 	uint64_t sequence;     /* position of the sub-buffer / subbuf_size */
 	uint64_t records_start;/* records committed before its first record */
 	uint64_t lost_start;
-	uint64_t content_end;  /* offset of the first byte after its last record; this and the next two as end_ts */
+	uint64_t content_end;  /* offset of the first byte after its last record; valid as end_ts, like the next two */
 	uint64_t records_end;
 	uint64_t lost_end;
 };
@@ -112,13 +113,14 @@ struct wmk_set_header {
 	uint32_t reserved2[27];
 	/* Line 2: written by all processes. */
 	uint64_t lost_without_ring;
-	uint64_t why[WMK_RING_WHYS]; /* wmk_ring_explain(); 0: free */
+	uint64_t why[WMK_RING_WHYS]; /* entries for wmk_ring_explain(); 0: free */
 	uint64_t reserved3[15 - WMK_RING_WHYS];
 };
 
 /*
- * The reader is idle: it sleeps until a writer wakes it. A writer that waits for room assumes once that the reader is
- * alive, and stores the current time as its heartbeat. The reader, woken, updates it; a crashed reader does not.
+ * The reader is idle: it sleeps until a writer wakes it. A writer that waits for room wakes an idle reader once. It
+ * assumes that the reader is alive, and stores the current time as the reader's heartbeat. A live reader then updates
+ * the heartbeat; a crashed one does not.
  */
 #define WMK_HEART_RESTS UINT64_MAX
 

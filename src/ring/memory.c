@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memory.c - which part of a ring's data is backed with memory (backed_pos, shared), and which part a process can
- * access (`accessible`, private). The rest is PROT_NONE, so that mlockall() does not allocate it.
+ * memory.c - two limits of a ring's data: the part that is backed with memory (backed_pos, shared), and the part that a
+ * process can access (`accessible`, private). The rest is PROT_NONE, so that mlockall() does not allocate it.
  *
- * Only the reader allocates memory. A writer enters only backed sub-buffers: in a memory control group at its limit,
- * the first access to a page without memory kills the process, also with MADV_POPULATE_WRITE. That must not happen to
- * applications.
+ * Only the reader allocates memory, and a writer enters only backed sub-buffers. In a memory control group at its
+ * limit, the first access to a page without memory kills the process. MADV_POPULATE_WRITE does not prevent that.
+ * Tracing must not kill an application.
  */
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -78,7 +78,7 @@ static void map_ring_ahead(struct waymark_ring_set *set, struct wmk_ring_view *r
 		at = pos & set->ring_mask & ~(uint64_t)(FIRST_PAGES - 1);
 		to = at + FIRST_PAGES < backed ? at + FIRST_PAGES : backed;
 		map_pages(ring, at, to);
-		ring->mapped = at == 0 ? to : 1; /* 1: the first call was late, and did not map from the start */
+		ring->mapped = at == 0 ? to : 1; /* 1: the first call was late, and skipped the start of the ring */
 	} else if (ring->mapped < backed && pos != ring->looked) {
 		map_pages(ring, ring->mapped & ~(uint64_t)(FIRST_PAGES - 1), backed);
 		ring->mapped = backed;
@@ -150,7 +150,7 @@ void wmk_ring_back_first(struct waymark_ring_set *set, uint32_t index)
 	(void)back_to(set, index, backed(set, index), set->subbuf_size);
 }
 
-/* True if a writer has recorded into the ring, or tried to. */
+/* True if a writer has recorded into the ring, or has tried to. */
 static int has_begun(const struct wmk_ring_ctl *ctl)
 {
 	return wmk_ring_load(&ctl->write_pos) != 0 || wmk_ring_load(&ctl->lost[WAYMARK_LOST_MEMORY]) != 0 ||

@@ -22,12 +22,12 @@ struct wmk_ctf_packet;             /* ctf/writer.h */
 /* `lost` and `records` are totals since the beginning of the stream, at the end of the packet. */
 struct wmk_packet {
 	uint64_t begin_ts, end_ts;
-	uint64_t position;         /* in the source, for resume(); of a ring: the packet's first byte */
+	uint64_t position;         /* in the source, for resume(); for a ring: the packet's first byte */
 	uint64_t end;              /* in the source: the earliest position at which the next packet begins */
 	uint64_t records, lost, cut;
 	const void *data;          /* len bytes of records, valid until release */
 	size_t len;
-	uint32_t pressure;         /* percent of the source that waits to be drained, including this packet */
+	uint32_t pressure;         /* percentage of the source that waits to be drained, including this packet */
 	uint8_t *room;             /* WMK_CTF_PACKET_ROOM writable bytes that end at `data`, or NULL */
 };
 
@@ -39,38 +39,38 @@ struct wmk_source_ops {
 	 */
 	int (*next)(struct wmk_source *source, int flush, struct wmk_packet *packet);
 	int (*release)(struct wmk_source *source, const struct wmk_packet *packet);
-	/*
-	 * The position up to which the source has records now; it only grows. A flush drains up to it.
-	 */
+	/* The position up to which the source has records now; it never decreases. A flush drains up to it. */
 	uint64_t (*head)(struct wmk_source *source);
 	/*
-	 * Continue after `last`, the last packet that an earlier consumer wrote to the trace (all zeros: none).
-	 * *records: number of records before that position; *end: end of that packet. 0; 1: an unknown number of
-	 * records after it is lost; -ESTALE: more has been released than that; -errno. NULL: the source cannot
+	 * Continue after `last`, the last packet that an earlier consumer wrote to the trace (all zeros: it wrote
+	 * none). *records: number of records before that position; *end: end of that packet. 0; 1: an unknown number of
+	 * records after it is lost; -ESTALE: records after it were released already; -errno. NULL: the source cannot
 	 * continue.
 	 */
 	int (*resume)(struct wmk_source *source, const struct wmk_ctf_packet *last, uint64_t *records, uint64_t *end);
 	/*
-	 * 1 + the lowest bit of the number of records in the trace within a position. The trace has fewer records if
-	 * some up to the position were not written; an empty packet has the position of the last released packet.
-	 * 0: positions have no such number, and an empty packet's position is the end of the last packet.
+	 * For positions that contain the number of records in the trace: 1 + the lowest bit of that number. The trace
+	 * has fewer records if some records before the position were not written. An empty packet has the position of
+	 * the last released packet. 0: positions have no such number, and an empty packet's position is the end of the
+	 * last packet.
 	 */
 	unsigned records_at;
-	/* Records lost so far; also by cause, if not NULL. */
+	/* Records lost so far; also stores them by cause if that argument is not NULL. */
 	uint64_t (*lost)(struct wmk_source *source, uint64_t by_cause[WAYMARK_LOST_CAUSES]);
 	/* Discard all records and restart all counts. *position, *ts: the new start. NULL: it cannot be cleared. */
 	int (*clear)(struct wmk_source *source, uint64_t *position, uint64_t *ts);
 	/*
-	 * True if it has records that next() returns only with `flush`. NULL: partial packets wait for a flush request.
+	 * True if the source has records that next() returns only with `flush`. NULL: partial packets wait for a flush
+	 * request.
 	 */
 	bool (*has_part)(struct wmk_source *source);
-	/* Fields cut so far; NULL: the counts of the packets are complete. */
+	/* Fields cut so far. NULL: the counts in the packets include all of them. */
 	uint64_t (*cut)(struct wmk_source *source);
 	/* For poll(): readable when the source should be drained. NULL: the ring set wakes the consumer. */
 	int (*fd)(struct wmk_source *source);
 	/*
-	 * Work that is due even if no packets are drained: in each drain pass, and when follow_fd() is readable (-1: no
-	 * such descriptor). Both are set, or both are NULL. 1: work was done; 0: none; -errno: as next().
+	 * Work that is necessary even if no packets are drained: in each drain pass, and when follow_fd() is readable
+	 * (-1: no such descriptor). Both are set, or both are NULL. 1: work was done; 0: none; -errno: as next().
 	 */
 	int (*follow)(struct wmk_source *source);
 	int (*follow_fd)(struct wmk_source *source);
@@ -78,7 +78,7 @@ struct wmk_source_ops {
 };
 struct wmk_source {
 	const struct wmk_source_ops *ops;
-	uint64_t size;             /* bytes that it holds at most, to check head() against; 0: no check */
+	uint64_t size;             /* maximum bytes that the source holds, to check head() against; 0: no check */
 	uint32_t pieces;           /* maximum number of packets of full size in the source */
 };
 

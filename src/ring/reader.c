@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reader.c - read a ring while applications write it, which may be faulty or malicious. The geometry is the private
- * copy of the set. Every position, offset, count and time in shared memory is loaded once, and checked before use.
+ * reader.c - read a ring while applications write it. The applications may be faulty or malicious. The geometry is the
+ * private copy in the set. Every position, offset, count and time in shared memory is loaded once, and checked before
+ * use.
  *
  *     discard    pieces are read in place; consumed_pos releases the sub-buffer
- *     overwrite  pieces are copied, then write_pos is loaded again: the copy is valid only if no writer was near
+ *     overwrite  pieces are copied, then write_pos is loaded again: the copy is valid only if the writer is far enough
  *
- * resume.c has the takeover from an earlier reader, and the restart of counting.
+ * resume.c continues after an earlier reader, and restarts the counts.
  */
 #include <sched.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@
 
 #define SNAPSHOT_TRIES 100000
 #define STUCK_TRIES 100
-#define OVERTAKEN_TRIES 1000       /* for one packet: only a process that forges write_pos is so fast */
+#define OVERTAKEN_TRIES 1000       /* for one packet: only a process that forges write_pos exceeds this */
 
 static int report_corrupt(struct waymark_ring_reader *r)
 {
@@ -152,7 +153,7 @@ static void hand_out(struct waymark_ring_reader *r, const struct ring_piece *p, 
 	r->next_pos = p->whole ? p->sub + set->subbuf_size : p->end;
 	r->next_ts = p->end > p->pos ? p->end_ts : r->last_ts;
 	r->next_records = p->records_end;
-	/* For the next reader, if this process crashes before the release. No position is UINT64_MAX. */
+	/* For the next reader, if this process crashes before the release. UINT64_MAX is never a position. */
 	wmk_ring_set_to(&r->ctl->given_pos, UINT64_MAX);
 	__asm__ __volatile__("" : : : "memory");
 	wmk_ring_set_to(&r->ctl->given_records, r->next_records);
@@ -254,7 +255,8 @@ static uint64_t oldest(const struct waymark_ring_set *set, uint64_t write_pos)
 }
 
 /*
- * True if the writer may have overwritten what was just read of the sub-buffer at `sub`. The caller discards it then.
+ * True if the writer may have overwritten the data that was just read from the sub-buffer at `sub`. The caller then
+ * discards the data.
  */
 static int overtaken(const struct waymark_ring_reader *r, uint64_t sub)
 {

@@ -11,13 +11,13 @@
 #include "ring/record_header.h"
 #include "ring/set.h"
 
-/* A CPU that loses a record every 5 ns reaches this count after more than a year. */
+/* A CPU that loses one record every 5 ns needs more than a year to reach this count. */
 #define WMK_RING_COUNT_MAX (1ull << 53)
 /* No clock reaches this value. Readers of the trace may treat larger times as negative. */
 #define WMK_RING_TIME_MAX (1ull << 62)
 #define WMK_RING_RECORD_MIN 4u /* minimum bytes of a record */
 
-/* Counts of writers in addition to those of enum waymark_ring_loss. */
+/* Counts of writers, after those of enum waymark_ring_loss. */
 enum { WMK_RING_CUT = WAYMARK_LOST_CAUSES, WMK_RING_WITHOUT, WMK_RING_COUNTS };
 
 /* States of a corrupt ring in its reader. */
@@ -43,11 +43,12 @@ struct waymark_ring_reader {
 	int unsure;            /* resumed: `records` is the count at the start of the sub-buffer */
 	uint64_t pos;          /* everything before has been released */
 	uint64_t last_ts;      /* of the last record released */
-	uint64_t records;      /* committed before pos; the count is that of counted_pos */
+	uint64_t records;      /* records committed before pos; the count is exact only at counted_pos */
 	uint64_t counted_pos;  /* pos, or the last position before it with a known count */
 	uint64_t overwritten;  /* records overwritten unread before pos */
 	/*
-	 * Greatest lost count returned since `base`. A sub-buffer's header can have less than an earlier partial piece.
+	 * Greatest lost count returned since `base`. The header of a sub-buffer can have a smaller count than an
+	 * earlier packet with a part of that sub-buffer.
 	 */
 	uint64_t lost;
 	uint64_t sequence;
@@ -79,10 +80,13 @@ void wmk_ring_base_load(struct waymark_ring_reader *r);
 int wmk_ring_in(struct waymark_ring_reader *r, const char *what, uint64_t value, uint64_t least, uint64_t most);
 /* Load the writers' counts to r->counts. -EIO: one of them is invalid, and the ring is corrupt from here on. */
 int wmk_ring_counts_look(struct waymark_ring_reader *r);
-/* Records lost by writers since the start of the ring, as of wmk_ring_counts_look(). */
+/* Records lost by writers since the start of the ring, as of the last wmk_ring_counts_look(). */
 uint64_t wmk_ring_lost_by(const struct waymark_ring_reader *r, unsigned cause);
 uint64_t wmk_ring_sum_lost(const struct waymark_ring_reader *r);
-/* Check a count of `n` records at `pos`: they fit before it, and are no fewer than at counted_pos. 0; -EIO. */
+/*
+ * Check a count of `n` records at `pos`: that many records fit before `pos`, and `n` is at least the count at
+ * counted_pos. 0; -EIO.
+ */
 static inline int wmk_ring_records_fit(struct waymark_ring_reader *r, uint64_t n, uint64_t pos)
 {
 	const uint64_t most =

@@ -33,9 +33,9 @@ static inline unsigned wmk_ring_header(uint64_t out[2], uint32_t id, uint64_t ts
 }
 
 /*
- * Place a record if it does not fit at plan->pos, or its sub-buffer is not accessible in this process: fills new_pos,
- * dst, and the sub-buffers to close and open. 0; 1: the sub-buffer is accessible now, try again; -EAGAIN: plan->pos is
- * outdated; -ENOSPC: full; -ENOMEM: no memory; -EMSGSIZE: too large for any sub-buffer.
+ * Place a record that does not fit at plan->pos, or for which the sub-buffer is not accessible in this process. Fills
+ * new_pos, dst, and the sub-buffers to close and open. 0; 1: the sub-buffer is accessible now, try again; -EAGAIN:
+ * plan->pos is outdated; -ENOSPC: full; -ENOMEM: no memory; -EMSGSIZE: too large for any sub-buffer.
  */
 int wmk_ring_place(struct waymark_ring_set *set, struct wmk_ring_view *ring, struct wmk_seq_plan *plan, uint32_t id,
 		   uint32_t total);
@@ -62,8 +62,8 @@ static inline enum waymark_ring_loss wmk_ring_cause(int err)
  */
 int wmk_ring_back(struct waymark_ring_set *set, struct wmk_ring_view *ring, uint64_t sub);
 /*
- * Wait for room, if the channel has it and the process allows it. 1: try again; 0: do not wait. `waited`: ns, starts at
- * 0, kept by the caller.
+ * Wait for room, if the channel allows waiting and the process does not forbid it. 1: try again; 0: do not wait.
+ * `waited`: ns, starts at 0, kept by the caller.
  */
 int wmk_ring_wait_room(struct waymark_ring_set *set, uint64_t *waited);
 /* The claim ring that the calling thread tries first. It also has the counts of threads without a CPU's ring. */
@@ -72,7 +72,7 @@ struct wmk_ring_view *wmk_ring_claim_home(struct waymark_ring_set *set);
 int wmk_ring_lose(struct waymark_ring_set *set, const uint64_t *guard, uint64_t expect, enum waymark_ring_loss cause);
 
 /*
- * Back the rings of CPUs with `bytes` in total, but at least one sub-buffer each. Also back the first sub-buffers of
+ * Back the rings of CPUs with `bytes` in total, but at least one sub-buffer of each. Also back the first sub-buffers of
  * claim rings, if they are small. 0 or -errno.
  */
 int wmk_ring_set_prefault(struct waymark_ring_set *set, uint64_t bytes);

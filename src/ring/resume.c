@@ -14,7 +14,8 @@ void wmk_ring_leave_word(struct waymark_ring_reader *r)
 	struct wmk_ring_ctl *ctl = r->ctl;
 
 	/*
-	 * If this process is killed here, the old position must not remain with new counts. UINT64_MAX is no position.
+	 * If this process is killed here, the old position must not remain with new counts. UINT64_MAX is never a
+	 * position.
 	 */
 	wmk_ring_set_to(&ctl->read_pos, UINT64_MAX);
 	__asm__ __volatile__("" : : : "memory");
@@ -96,7 +97,7 @@ int waymark_ring_reader_clear(struct waymark_ring_reader *r)
 		return rc;
 	if (wmk_ring_in(r, "its write position", s.pos, r->seen_pos > r->pos ? r->seen_pos : r->pos, UINT64_MAX) < 0)
 		return -EIO;
-	/* The counts first: records lost from here on count as lost after the clearing. */
+	/* Load the counts first: records that are lost from here on count as lost after the clearing. */
 	r->base.pos = s.pos;
 	r->base.ts = s.last_ts;
 	r->base.records = s.records;

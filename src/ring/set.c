@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * set.c - ring sets: create, open, retire, close. The reader maps everything. A writer maps the data PROT_NONE, and
- * makes a sub-buffer accessible when it enters it.
+ * set.c - ring sets: create, open, retire, close. The reader maps all memory accessible. A writer maps the data
+ * PROT_NONE, and makes a sub-buffer accessible when it enters it.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "ring/file.h"
 #include "ring/record_header.h"
 
-#define GUARD_LEN 65536 /* longer than any copy: with a forged position, a copy ends here, not in other memory */
+#define GUARD_LEN 65536 /* longer than any copy: a copy to a forged position ends here, not in other memory */
 
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
@@ -75,7 +75,7 @@ static uint64_t data_offset(uint32_t n_rings, uint64_t page)
 	return round_up(WMK_RING_HEADER_SIZE, page) + round_up((uint64_t)n_rings * sizeof(struct wmk_ring_ctl), page);
 }
 
-/* True if all members are equal that a recording thread with a stale pointer may still read. */
+/* True if the sets have equal values in all members that a recording thread with a stale pointer may still read. */
 static int same_shape(const struct waymark_ring_set *set, const struct waymark_ring_options *o)
 {
 	const struct waymark_ring_options *is = &set->options;
@@ -164,7 +164,7 @@ static void renew(struct waymark_ring_set *set, const struct waymark_ring_option
 	}
 }
 
-/* Reserve (or reuse) the address range, map, fill the private side. */
+/* Reserve (or reuse) the address range, map the set, and fill the private side. */
 static int map_set(int fd, const struct waymark_ring_options *o, int is_reader, struct waymark_ring_set **out)
 {
 	struct waymark_ring_set *set = is_reader ? NULL : take_retired(o);

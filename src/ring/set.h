@@ -31,7 +31,7 @@ struct wmk_ring_view {
 	uint64_t seen_claims;  /* reader: see waymark_ring_set_retire_claims() */
 	/* bytes from the start that wmk_ring_set_map_ahead() has mapped; 0: never called */
 	uint64_t mapped;
-	/* write_pos at the last wmk_ring_set_map_ahead(), or sub-buffers at the last wmk_ring_set_wake_for() */
+	/* last value of write_pos for wmk_ring_set_map_ahead(), or number of sub-buffers for wmk_ring_set_wake_for() */
 	uint64_t looked;
 } __attribute__((aligned(64)));
 
@@ -62,18 +62,21 @@ struct waymark_ring_set {
 int wmk_ring_set_uuid(int fd, uint8_t uuid[16]);
 /* Replace the mapping by anonymous zero pages. A later open with the same shape reuses the structure. */
 void wmk_ring_set_retire(struct waymark_ring_set *set);
-/* Allow or forbid threads of this process to wait for room, if the creator requested it (block_us). Default: allow. */
+/*
+ * Allow or forbid threads of this process to wait for room. It has an effect only if the creator requested waiting
+ * (block_us). Default: allow.
+ */
 void wmk_ring_set_allow_blocking(struct waymark_ring_set *set, int allow);
-/* Set the clock of kind WAYMARK_CLOCK_PLUGIN: async-signal-safe, never decreases. */
+/* Set the clock of kind WAYMARK_CLOCK_PLUGIN. The function is async-signal-safe, and its value never decreases. */
 void wmk_ring_set_plugin_clock(struct waymark_ring_set *set, uint64_t (*now)(void));
 /*
- * For a writer that crashed and may have entered a sub-buffer without waking the reader: wake the reader if a ring has
- * entered one since the last call for this mapping. Not for mappings of applications. One thread at a time.
+ * Wakes the reader for a writer that crashed after it entered a sub-buffer: only if a ring has entered one since the
+ * last call for this mapping. Not for mappings of applications. One thread at a time.
  */
 void wmk_ring_set_wake_for(struct waymark_ring_set *set);
 /*
- * Store why a writer lost records, if the cause is not in the rings. The set has room for a few writers. No system call
- * is made, so a sandbox cannot prevent it. Any thread; async-signal-safe.
+ * Store why a writer lost records, if the cause is not in the rings. The set has room for a few writers. The function
+ * makes no system call, so a sandbox cannot prevent it. Any thread; async-signal-safe.
  */
 enum wmk_ring_why {
 	WMK_RING_WHY_PROTECT = 1,        /* mprotect was refused */
@@ -81,10 +84,10 @@ enum wmk_ring_why {
 	WMK_RING_WHY_COUNT
 };
 void wmk_ring_explain(struct waymark_ring_set *set, enum wmk_ring_why why);
-/* Read entry `i`, with the writer's identity (0, 0: anonymous). 1; 0: no such entry, or it is invalid. */
+/* Read entry `i`, with the writer's identity (0, 0: anonymous). Returns 1; 0: no such entry, or it is invalid. */
 int wmk_ring_set_explained(const struct waymark_ring_set *set, unsigned i, enum wmk_ring_why *why, uint32_t *slot,
 			   uint32_t *generation);
-/* The identity of the current holder of a claim ring. 1; 0: it is free, retired, or held anonymously. */
+/* Read the identity of the current holder of a claim ring. Returns 1; 0: it is free, retired, or held anonymously. */
 int wmk_ring_set_claimed_by(const struct waymark_ring_set *set, uint32_t ring, uint32_t *slot, uint32_t *generation);
 /*
  * Map pages that writers will enter next, so that page faults on the recording path are rare. The first call maps a
@@ -92,7 +95,10 @@ int wmk_ring_set_claimed_by(const struct waymark_ring_set *set, uint32_t ring, u
  * For a helper thread. Maps only memory that is backed, and allocates none.
  */
 void wmk_ring_set_map_ahead(struct waymark_ring_set *set);
-/* Why waymark_ring_reader_next() returned -EIO: `what` is `found`, out of range `least` to `most`. NULL: no error. */
+/*
+ * Why waymark_ring_reader_next() returned -EIO: the value `what` is `found`, but must be in `least` to `most`. Returns
+ * NULL if there is no error.
+ */
 struct wmk_ring_wrong {
 	const char *what;
 	uint64_t found, least, most;
@@ -100,7 +106,7 @@ struct wmk_ring_wrong {
 const struct wmk_ring_wrong *wmk_ring_reader_wrong(const struct waymark_ring_reader *reader);
 /* 1 if the ring has records that the reader has not released, else 0. A corrupt ring has none. */
 int wmk_ring_reader_has_unread(const struct waymark_ring_reader *reader);
-/* The position up to which space was released to the writers: where a reader without a position continues. */
+/* The position up to which space was released to the writers. A reader that has no position continues there. */
 uint64_t wmk_ring_reader_given(const struct waymark_ring_reader *reader);
 /* Make the first `bytes` of the ring's data accessible in this process. 0 or -errno. */
 int wmk_ring_access(struct waymark_ring_set *set, struct wmk_ring_view *ring, uint64_t bytes);

@@ -15,7 +15,7 @@
 #include "base/testpoint.h"
 #include "ring/record_header.h"
 
-/* Of <linux/futex.h> and <linux/membarrier.h>, which musl's compiler wrapper does not find. */
+/* Constants of <linux/futex.h> and <linux/membarrier.h>, which musl's compiler wrapper does not find. */
 #define FUTEX_WAIT 0
 #define FUTEX_WAKE 1
 #define FUTEX_32 2
@@ -31,7 +31,7 @@ struct futex_word {
 
 #define SLICE_FIRST_NS 50000ull
 #define SLICE_MAX_NS 5000000ull
-#define HEARTBEAT_NS 2000000000ull /* a reader sleeps for 1 s at most, and may then wait for a CPU */
+#define HEARTBEAT_NS 2000000000ull /* a reader sleeps for 1 s at most, but may have to wait for a CPU afterwards */
 #define WAIT_MAX_US 1000000ull
 #define WORDS_MAX 128u
 
@@ -89,7 +89,7 @@ static uint64_t entered(const struct waymark_ring_set *set, uint64_t pos)
 	return (pos + set->subbuf_size - 1) / set->subbuf_size;
 }
 
-/* Only in discard mode a reader takes a part of a sub-buffer, so only there it sleeps until the next record. */
+/* A reader takes parts of sub-buffers only in discard mode. So only that mode has a sleep until the next record. */
 static int wakes_by_record(const struct waymark_ring_set *set)
 {
 	return set->options.mode == WAYMARK_RING_DISCARD;
@@ -115,7 +115,7 @@ void wmk_ring_set_wake_for(struct waymark_ring_set *set)
 {
 	int any = 0;
 
-	/* not the state of moved(): the reader may use the same mapping */
+	/* separate from the state of moved(): the reader may use the same mapping */
 	for (uint32_t i = 0; i < set->n_rings; i++) {
 		struct wmk_ring_view *ring = &set->ring[i];
 		uint64_t pos = wmk_ring_load(&ring->ctl->write_pos);
@@ -171,8 +171,8 @@ static void set_armed(struct waymark_ring_set *const *sets, unsigned n, uint64_t
 }
 
 /*
- * (I) After the call, either the writer of the next record wakes the reader, or a load of the positions sees the
- * record; pairs with wmk_ring_committed(). Each CPU executes a full barrier during membarrier(): a commit before it is
+ * (I) After the call, the writer of the next record wakes the reader, or a load of the positions sees that record;
+ * pairs with wmk_ring_committed(). Each CPU executes a full barrier during membarrier(). A commit before the barrier is
  * visible, and a load of `armed` after it returns 1. 0; -errno if the kernel refuses it, as with nohz_full CPUs.
  */
 static long arm(struct waymark_ring_set *const *sets, unsigned n)
@@ -255,8 +255,8 @@ void wmk_ring_set_allow_blocking(struct waymark_ring_set *set, int allow)
 }
 
 /*
- * True if this thread has a signal blocked. A signal handler must not wait: its own signal is blocked, while other code
- * normally has none blocked. Other code that blocks signals does not wait either.
+ * True if this thread has a signal blocked. A signal handler must not wait, and its own signal is blocked while it
+ * runs. Other code normally has no signal blocked; if it has, it does not wait either.
  */
 static int signals_blocked(void)
 {
@@ -323,7 +323,7 @@ void wmk_ring_grace_leave(struct wmk_ring_inside in)
 {
 	uint64_t *inside = &grace.inside[in.phase], now = __atomic_load_n(inside, __ATOMIC_RELAXED);
 
-	/* (E) release: after all accesses inside; pairs with the acquire in wmk_ring_grace(). */
+	/* (E) release: after all accesses inside the grace period; pairs with the acquire in wmk_ring_grace(). */
 	while (now / GRACE_FORK == in.fork &&
 	       !__atomic_compare_exchange_n(inside, &now, now - 1, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 		continue;
@@ -340,7 +340,7 @@ void wmk_ring_grace_begin(void)
 	/*
 	 * Two turns: a recording thread may read the phase before a turn and increment the counter after it. If both
 	 * counters were 0 after the change of the guard, all threads inside have seen the new guard. New threads use
-	 * the other counter than the one that is waited for, so that it reaches 0 for any number of them.
+	 * the counter that is not waited for, so the other one reaches 0 for any number of them.
 	 */
 	grace.turns = 2;
 	turn();

@@ -16,7 +16,7 @@
 
 unsigned char wmk_seq_window[WMK_SEQ_WINDOWS * 4096] __attribute__((aligned(4096)));
 
-static int number = -2; /* -2: the environment has not been read; -1: no window to arm */
+static int number = -2; /* -2: the environment has not been read; -1: the environment arms no window */
 static int wanted; /* a window is armed, or will be armed */
 static int kills;
 static long left;
@@ -27,7 +27,7 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 
 	(void)context;
 	if (at < wmk_seq_window || at >= wmk_seq_window + sizeof(wmk_seq_window)) {
-		signal(sig, SIG_DFL); /* a fault elsewhere: repeats with the default action */
+		signal(sig, SIG_DFL); /* the fault was elsewhere: it repeats with the default action */
 		return;
 	}
 	if (kills)

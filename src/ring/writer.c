@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * writer.c - recording outside the fast path of writer.h: several fragments, long headers, a new sub-buffer, lost
- * records. Runs in applications and their signal handlers: no locks, no allocation, no errno.
+ * records. It runs in applications and their signal handlers, so it takes no locks, allocates no memory, and does not
+ * change errno.
  */
 #include "base/testpoint.h"
 #include "ring/record_header.h"
@@ -47,11 +48,14 @@ int wmk_ring_place(struct waymark_ring_set *set, struct wmk_ring_view *ring, str
 	WMK_TESTPOINT(ring_placing);
 	if (set->options.mode == WAYMARK_RING_DISCARD) {
 		/*
-		 * (B) acquire: pairs with the reader's store-release of consumed_pos; no store to that memory is
-		 * earlier.
+		 * (B) acquire: pairs with the reader's store-release of consumed_pos; no store to the released memory
+		 * comes before this load.
 		 */
 		consumed = __atomic_load_n(&ctl->consumed_pos, __ATOMIC_ACQUIRE);
-		/* This thread was stopped after it read the position: the reader has already passed it. */
+		/*
+		 * This thread was stopped after it had read the position, and the reader has since passed that
+		 * position.
+		 */
 		if (consumed > sub)
 			return -EAGAIN;
 		if (sub + set->subbuf_size - consumed > set->ring_mask + 1)
@@ -67,14 +71,17 @@ int wmk_ring_place(struct waymark_ring_set *set, struct wmk_ring_view *ring, str
 	return 0;
 }
 
-/* A record that opens a sub-buffer. 0, -EAGAIN, -ESTALE, or as wmk_ring_place(). */
+/* Prepare a record that opens a sub-buffer. 0, -EAGAIN, -ESTALE, or as wmk_ring_place(). */
 static __attribute__((noinline, cold)) int wmk_ring_enter(struct waymark_ring_set *set, struct wmk_ring_view *ring,
 							  struct wmk_seq_plan *plan, uint32_t id, uint32_t total)
 {
 	struct wmk_ring_inside inside = wmk_ring_grace_enter();
 	int err = -ESTALE;
 
-	/* (E) full: counted before the guard is loaded; pairs with the loads of the counters in wmk_ring_grace(). */
+	/*
+	 * (E) full: the thread is counted before it loads the guard; pairs with the loads of the counters in
+	 * wmk_ring_grace().
+	 */
 	if (__atomic_load_n(plan->guard, __ATOMIC_SEQ_CST) == plan->expect) {
 		err = wmk_ring_place(set, ring, plan, id, total);
 		if (err == 1) {
@@ -158,8 +165,8 @@ int wmk_ring_write_general(struct waymark_ring_set *set, const uint64_t *guard, 
 	uint32_t cpu = wmk_rseq_cpu(set->rseq_offset);
 
 	/*
-	 * One attempt for the common case: a short header, fits into the open sub-buffer. Everything but the time is
-	 * prepared before the clock is read.
+	 * One attempt for the common case: a short header, and the record fits into the open sub-buffer. Everything but
+	 * the time is prepared before the clock is read.
 	 */
 	if (wmk_ring_likely(cpu < set->seq_cpus && id < WMK_RING_ID_SHORT && total <= WAYMARK_RING_SEQ_MAX)) {
 		struct wmk_ring_view *ring = &set->ring[cpu];

@@ -56,7 +56,8 @@ int wmk_ring_write_claim(struct waymark_ring_set *set, const uint64_t *guard, ui
 
 /*
  * Count `n` fields that were cut to the channel's limit: on the ring of the current CPU, or, in a thread without
- * restartable sequences, on the claim ring that it tries first. Reported at the end of the stream at the latest.
+ * restartable sequences, on the claim ring that it tries first. The count is reported at the end of the stream at the
+ * latest.
  */
 void wmk_ring_count_cut(struct waymark_ring_set *set, unsigned n);
 /* Count a record that was lost without a ring: in the set header, reported in the stream of the first claim ring. */
@@ -65,8 +66,8 @@ void wmk_ring_count_lost(struct waymark_ring_set *set);
 /* Wake the reader if it sleeps: one futex(2) at most. Returns 0. Async-signal-safe. */
 int wmk_ring_wake(struct waymark_ring_set *set);
 /*
- * (I) Behind the commit of a record: wakes the reader if it sleeps until any record comes. The order of the commit and
- * of this load is that of the program; pairs with the reader's store of `armed`, membarrier(GLOBAL), and look at every
+ * (I) Called after the commit of a record: wakes the reader if it sleeps until the next record. The commit precedes
+ * this load in program order; it pairs with the reader's store of `armed`, membarrier(GLOBAL), and load of every
  * position (wait.c). Returns 0. A set that was retired meanwhile reads as 0.
  */
 static inline __attribute__((always_inline)) int wmk_ring_committed(struct waymark_ring_set *set,
@@ -78,17 +79,17 @@ static inline __attribute__((always_inline)) int wmk_ring_committed(struct wayma
 }
 
 /*
- * Grace period: threads on the slow path (sub-buffer entry, claim rings), and other code that runs under a guard, are
- * counted while they are inside. The fast path needs membarrier(PRIVATE_EXPEDITED_RSEQ) instead. Call this after the
- * guard has changed. Returns 0 when every thread that may have seen the old value has left; -ETIMEDOUT after
- * `timeout_us` (the set must not be freed then). One caller at a time, for these three functions together.
+ * Grace period: counts threads on the slow path (sub-buffer entry, claim rings), and other code that runs under a
+ * guard. The fast path needs membarrier(PRIVATE_EXPEDITED_RSEQ) instead. Call this after the guard has changed. Returns
+ * 0 when every thread that may have seen the old value has left; -ETIMEDOUT after `timeout_us` (the set must not be
+ * freed then). One caller at a time, for these three functions together.
  */
 int wmk_ring_grace(uint64_t timeout_us);
 /* The same without waiting: begin, then poll wmk_ring_grace_over(). A second begin replaces the first one. */
 void wmk_ring_grace_begin(void);
 int wmk_ring_grace_over(void);
 /*
- * Enter, load the guard (sequentially consistent, like the counts), use what it guards, leave. Nests.
+ * Enter, load the guard (sequentially consistent, like the counts), use what it guards, leave. Calls may nest.
  * Async-signal-safe.
  */
 struct wmk_ring_inside {
@@ -100,9 +101,9 @@ void wmk_ring_grace_leave(struct wmk_ring_inside inside);
 void wmk_ring_grace_after_fork(void);
 
 /*
- * Only the fast path. The caller has checked: the clock is the counter, id < WMK_RING_ID_SHORT, 1 <= total <=
- * WMK_RING_FAST_LEN, `words` are whole and aligned. 0; else nothing was written or counted: call
- * wmk_ring_write_general().
+ * The fast path alone. The caller has checked these conditions: the clock is the counter, id < WMK_RING_ID_SHORT, 1 <=
+ * total <= WMK_RING_FAST_LEN, `words` are whole and aligned. 0; any other value: nothing was written or counted, so
+ * call wmk_ring_write_general().
  */
 static inline __attribute__((always_inline)) int
 wmk_ring_write_short(struct waymark_ring_set *set, const uint64_t *guard, uint64_t expect, uint32_t id,
@@ -135,8 +136,8 @@ wmk_ring_write_short(struct waymark_ring_set *set, const uint64_t *guard, uint64
 }
 
 /*
- * The same for words followed by bytes that are copied from their place: `len` bytes of whole words (0..64), `n` bytes
- * at `tail`, and a NUL after a text. The conditions of wmk_ring_write_short() apply, and n <= WMK_RING_TAIL_MAX.
+ * The same for words followed by bytes that are copied in place: `len` bytes of whole words (0..64), `n` bytes at
+ * `tail`, and a NUL after a text. The conditions of wmk_ring_write_short() apply, and n <= WMK_RING_TAIL_MAX.
  */
 static inline __attribute__((always_inline)) int
 wmk_ring_write_tail(struct waymark_ring_set *set, const uint64_t *guard, uint64_t expect, uint32_t id,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * beacon.pml - "nothing before T will come from this ring": the reader moves to the CPU, which restarts the sequence that ran there,
- * stores floor_ts, then reads write_pos. A sequence checks its time against floor_ts.
+ * beacon.pml - the promise that a ring gets no more records older than T. The reader moves to the CPU, which restarts
+ * the sequence that ran there. It stores floor_ts, then reads write_pos. A sequence checks its time against floor_ts.
  *
- * All of it happens on one CPU, or is ordered by a migration: no store buffers.
+ * All steps happen on one CPU, or a migration orders them: the model needs no store buffers.
  */
 #include "named.pml"
 
@@ -15,12 +15,12 @@
 
 byte now, write_pos, floor_ts;
 byte ts_at[ALL_RECORDS];
-byte beacon, beacon_pos = 255;       /* once issued */
+byte beacon, beacon_pos = 255;       /* valid once the promise was given */
 byte running;
 bit in_sequence[WRITERS + 1], aborted[WRITERS + 1];
 bit record_before_beacon;
 
-/* This thread runs on the CPU now: whoever ran there was preempted. */
+/* This thread runs on the CPU now: the thread that ran there was preempted. */
 inline schedule(who) {
 	if
 	:: running != who ->
@@ -101,7 +101,7 @@ proctype reader() {
 #ifndef POSITION_FIRST
 	ON_CPU(at = write_pos);
 #endif
-	/* From here on it is a promise about all that lies behind `at`. */
+	/* From here on, the promise holds for all records after `at`. */
 	d_step {
 		beacon = floor;
 		beacon_pos = at;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * buffer.pml - what spin itself does not have: memory whose stores become visible late. Each CPU has a store buffer; a process of its
- * own, drain(), carries the entries to memory at any time. CPUs and CELLS are defined by the model.
+ * buffer.pml - memory whose stores become visible late, which spin itself does not have. Each CPU has a store buffer. A
+ * process drain() moves its entries to memory at any time. CPUs and CELLS are defined by the model.
  *
- * As compiled, x86-64: first in, first out. With -DARM, aarch64: an entry may overtake others, but not one for the same
- * address, nor a barrier; a release store goes only when all before it have gone (later ones may pass it).
- * Loads are never late: where a model lets a load be early or late, it says so itself.
+ * The default is x86-64: first in, first out. With -DARM, it is aarch64: an entry may overtake others, but not one for
+ * the same address, nor a barrier. A release store leaves the buffer only when all earlier entries have left it; later
+ * ones may pass it. Loads are never late: a model that allows early or late loads contains them explicitly.
  */
 #ifndef BUF
 #define BUF 5
@@ -43,7 +43,7 @@ inline append(c, a, v, k) {
 #else
 #define store_barrier(c) skip
 #endif
-/* mfence, dmb ish: also what a locked instruction does */
+/* mfence, dmb ish, or a locked instruction */
 #define full_fence(c) stored(c)
 
 /* A load sees this CPU's own stores first. */
@@ -84,7 +84,7 @@ end:
 		od;
 #endif
 		if
-		:: stuck                                       /* not this one, now */
+		:: stuck                                       /* this entry cannot leave the buffer yet */
 		:: else ->
 			if
 			:: buf[c].kind[i] != BARRIER -> mem[buf[c].addr[i]] = buf[c].val[i]
@@ -92,7 +92,7 @@ end:
 			fi;
 			do
 			:: i + 1 < buf[c].n ->
-				buf[c].addr[i] = buf[c].addr[i + 1];  /* never: where BUF is 1 */
+				buf[c].addr[i] = buf[c].addr[i + 1];  /* never: if BUF is 1 */
 				buf[c].val[i] = buf[c].val[i + 1];    /* never: likewise */
 				buf[c].kind[i] = buf[c].kind[i + 1];  /* never: likewise */
 				i++                                   /* never: likewise */

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """
-Holds the lettered pairs of src/ring against docs/ordering.md and the models: each letter in the code has a row in the
-page that names a model and every file where the code has it; each model that a row names has the letter; no letter
-stands in only one of the three. In the code at least one comment of each letter says what it pairs with. Exit status 0
-or 1.
+Checks the lettered pairs of src/ring against docs/ordering.md and the models. Each letter in the code has a row in that
+page. The row names a model and every file that has the letter. Each model that a row names has the letter. No
+letter is missing in the code, the page or the models. For each letter, at least one comment in the code contains "pairs
+with". Exit status 0 or 1.
 """
 import re
 import sys
@@ -18,7 +18,7 @@ COMMENT = re.compile(r"/\*.*?\*/", re.S)
 
 
 def letters_of(paths, text_of):
-    """{letter: {file name: its comments that hold the letter}}"""
+    """{letter: {file name: its comments that contain the letter}}"""
     found = {}
     for path in paths:
         for text in text_of(path.read_text()):
@@ -58,12 +58,12 @@ def check():
             arch = where.startswith("arch/")
             if f"`{where}`" not in rows[letter] and not (arch and (f"`{path.parent.relative_to(RING)}`" in rows[letter]
                                                                    or "`arch/*/commit.h`" in rows[letter])):
-                # x86-64 orders by itself what aarch64 needs instructions for: its comments may say so
+                # x86-64 has the orders that aarch64 needs instructions for, so its comments need not name a pair
                 if not (arch and "x86-64" in rows[letter]):
                     wrong.append(f"({letter}): {where} has it, its row in {PAGE.name} does not name that file")
         if not any(re.search(r"pairs?\s+(\*\s+)?with", text) for texts in code[letter].values() for text in texts):
             wrong.append(f"({letter}): no comment in the code names its pair")
-    # orders without a letter; the list of retired sets is private to a process and needs none
+    # orders without a letter; the list of retired sets is private to a process and needs no letter
     for path in sources:
         for number, line in enumerate(path.read_text().splitlines(), 1):
             if re.search(r"__ATOMIC_(ACQUIRE|RELEASE|ACQ_REL|SEQ_CST)", line):

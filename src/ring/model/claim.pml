@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * claim.pml - claim rings: who holds one, who died, who frees.
+ * claim.pml - claim rings: which process holds one, which processes have ended, and which daemon frees a claim.
  *
- *   (H) unclaim, and freeing for the dead: release <-> the next claim: acquire (compare-and-swap)
+ *   (H) unclaim, and freeing for ended processes: release <-> the next claim: acquire (compare-and-swap)
  *
- * Processes 0 and 1 have an identity each; 2 is born when 0 is dead and gets its slot, with the next generation; 3 has
- * none (anonymous). The daemon learns of a death by a pidfd, some time later. Each claims, writes one record behind the position that it
- * finds, commits, releases; and may die anywhere in between. Ring 1 takes ring 0's place when that is retired.
+ * Processes 0 and 1 have an identity each. Process 2 starts after 0 has ended and gets its slot, with the next
+ * generation. Process 3 has no identity (anonymous). The daemon learns the end of a process from a pidfd, some time
+ * later. Each process claims a ring, writes one record at the position that it finds, commits, and releases the ring.
+ * It may be killed between any two steps. Ring 1 replaces ring 0 when ring 0 is retired.
  */
 #include "named.pml"
 
@@ -14,16 +15,16 @@
 #define RINGS 2
 #define POS0 0          /* cells: the rings' positions */
 #define CELLS 2
-#define BUF 1           /* each has one late store: its commit */
+#define BUF 1           /* each process has one late store: its commit */
 #include "buffer.pml"
 
 #define FREE 0
 #define RETIRED 1
 #define ANONYMOUS 2
 #if defined(BY_PID)
-#define WHO_2 8         /* 0's pid, again */
+#define WHO_2 8         /* the pid of process 0 is used again */
 #elif defined(INHERITED)
-#define WHO_2 8         /* a child of 0 that still uses its parent's identity */
+#define WHO_2 8         /* a child of process 0 that still uses its parent's identity */
 #else
 #define WHO_2 9         /* slot 0, generation 1 */
 #endif
@@ -32,7 +33,7 @@ byte who[4];            /* slot and generation: 8 + 2 * slot + generation */
 
 byte claim[RINGS], rings = 1;
 bit dead[4];
-byte inside[RINGS], position[RINGS];   /* what truly is */
+byte inside[RINGS], position[RINGS];   /* the true state, to check against */
 byte deaths = 1, finished;
 bit two_writers_in_a_ring, record_overwritten, claim_leaked;
 
@@ -52,10 +53,10 @@ proctype writer(byte me) {
 #ifdef INHERITED
 	true;
 #else
-	(me != 2 || dead[0]);          /* born later */
+	(me != 2 || dead[0]);          /* process 2 starts later */
 #endif
 #ifdef WEAK_ACQUIRE
-	/* Nothing keeps the load of the position behind the claim: it may have been made before. */
+	/* Nothing orders the load of the position after the claim: it may have been made before. */
 	pos = mem[POS0];
 #endif
 	atomic {
@@ -86,7 +87,7 @@ proctype writer(byte me) {
 		stored(me) ->                                         /* (H) */
 #endif
 		inside[mine]--;
-		if        /* compare-and-swap: a retired ring stays so */
+		if        /* compare-and-swap: a retired ring stays retired */
 		:: claim[mine] == WHO(me) -> claim[mine] = FREE
 		:: else
 		fi;
@@ -94,10 +95,12 @@ proctype writer(byte me) {
 	};
 dies:
 	true;
-	/* The kernel takes it off the CPU: what it stored becomes visible; only then the pidfd says so. */
+	/*
+	 * The kernel takes the process off the CPU, and its stores become visible. Only then the pidfd reports the end.
+	 */
 	atomic { stored(me) -> inside[mine]--; dead[me] = 1; goto gone };
 done:
-	dead[me] = 1;                  /* sooner or later */
+	dead[me] = 1;                  /* the process ends later */
 gone:
 	atomic { finished++; mine = 0; pos = 0; got = 0 }
 }
@@ -132,7 +135,7 @@ proctype daemon() {
 #ifdef FREE_ALIVE
 	:: !dead[1] && !hasty -> hasty = 1; free_claims(WHO(1))
 #endif
-	:: rings == 1 ->               /* nobody knows whether the anonymous one lives: it made no progress */
+	:: rings == 1 ->               /* whether the anonymous process is alive is unknown: it made no progress */
 		atomic {
 			if
 			:: claim[0] == ANONYMOUS ->
@@ -149,7 +152,7 @@ proctype daemon() {
 	od;
 	true;
 	d_step {
-		/* nobody is left: what is still claimed is claimed for ever */
+		/* all processes have ended: a ring that is still claimed now is never freed */
 		must_not(claim_leaked, (claim[0] != FREE && claim[0] != RETIRED && claim[0] != ANONYMOUS) ||
 			 (claim[1] != FREE && claim[1] != ANONYMOUS));
 		must_not(record_overwritten, mem[POS0] != position[0] || mem[POS0 + 1] != position[1])

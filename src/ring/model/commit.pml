@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * commit.pml - writers against each other on one CPU (and, with two, one that migrates): the restartable sequence.
+ * commit.pml - the restartable sequence: writers that compete on one CPU, and, with two CPUs, a writer that migrates.
  *
- * Every store of the sequence is a step of its own. Another thread's step on that CPU means that the running one was
- * preempted; if it was in its sequence the kernel restarts it there. A sequence is also restarted by a signal, and its
- * thread killed, between any two stores. What has been stored stays. A CPU sees its own stores in order and a migration
- * is a full barrier, so this model needs no store buffer.
+ * Every store of the sequence is a separate step. A step of another thread on the same CPU means that the running
+ * thread was preempted. If that thread was in its sequence, the kernel restarts the sequence. Between any two stores, a
+ * signal can restart a sequence, and its thread can be killed. Stores that were made remain. A CPU sees its own stores
+ * in order and a migration is a full barrier, so this model needs no store buffer.
  *
- * The payload of thread 1 is two words long, that of thread 0 one. Scaled down: times are full numbers, a short header carries TS_MOD values of them (27 bits in the ring), a long one the
- * whole time. The decoder knows what is in the ring alone; the log is what truly happened.
+ * The payload of thread 1 is two words long, that of thread 0 one. The model is scaled down: times are full numbers. A
+ * short header has TS_MOD values of them (27 bits in the ring), a long one the whole time. The decoder uses only the
+ * content of the ring; the log has the true history.
  *
- * Names what is checked: (A) only as the last store; its order as others see it is in discard.pml.
+ * (A) is checked only as the last store. discard.pml checks its order as other CPUs see it.
  */
 #include "named.pml"
 
@@ -38,7 +39,7 @@
 #define CAP (SUB * SUBS)
 #define NONE 255
 
-/* A word in the ring: what it is, and a value below 64. */
+/* A word in the ring: its type, and a value below 64. */
 #define W_SHORT 64
 #define W_LONG 128
 #define W_TIME 0
@@ -51,7 +52,7 @@ byte lost[CPUS];
 byte data[CPUS * CAP];
 byte sub_begin[CPUS * SUBS], sub_records[CPUS * SUBS], sub_end[CPUS * SUBS];
 
-/* What truly happened: one entry for each commit. */
+/* The true history: one entry for each commit. */
 #define LOG 4
 byte log_ts[CPUS * LOG], log_pos[CPUS * LOG], log_payload[CPUS * LOG], log_n[CPUS];
 byte log_end[CPUS];
@@ -65,7 +66,7 @@ byte now, steps = 1, leaps = 1, kills = KILLS, signals = SIGNALS, migrations = C
 
 bit committed_record_overwritten, decoded_time_wrong, time_went_back, record_torn, records_miscounted, loss_miscounted;
 
-/* This thread takes a step: whoever had the CPU has been preempted. */
+/* This thread takes a step: another thread that had the CPU has been preempted. */
 inline schedule() {
 	if
 	:: running[cpu_of[me]] != me ->
@@ -88,7 +89,7 @@ inline schedule() {
 #define MINE (cpu_of[me] == cpu)
 #endif
 
-/* What can happen to a thread between two stores, other than that another one runs. What it has stored stays. */
+/* The events that can happen to a thread between two stores, except preemption. Stores that were made remain. */
 inline interrupt() {
 	in_sequence[me] = 0;
 	if
@@ -98,7 +99,7 @@ inline interrupt() {
 	fi
 }
 
-/* A step inside the sequence: it may turn out to have been restarted. */
+/* A step inside the sequence: the sequence may have been restarted before it. */
 #define SEQ(effect) \
 	atomic { \
 		schedule(); \
@@ -112,7 +113,7 @@ inline interrupt() {
 		fi \
 	}
 
-/* Locals that are dead must not make states differ. */
+/* Reset unused locals: their old values must not create different states. */
 inline forget() {
 	cpu = 0; pos = 0; ts = 0; last = 0; records = 0; from = 0; start = 0; size = 0; next = 0; at = 0;
 	long_header = 0; opens = 0; no_room = 0
@@ -127,7 +128,7 @@ inline read_clock() {
 	ts = now
 }
 
-/* The slot that belongs to `pos`; the other one is this record's to fill. */
+/* The slot that belongs to `pos`; this record fills the other one. */
 inline find_slot() {
 #ifdef ONE_SLOT
 	from = 0
@@ -145,7 +146,7 @@ inline find_slot() {
 #define OTHER (1 - from)
 #endif
 
-/* Where the record goes and how long its header is; alone in this thread. */
+/* Compute the position of the record and the length of its header, from local values only. */
 inline lay_out() {
 #ifndef NO_CLAMP
 	if
@@ -169,7 +170,7 @@ inline lay_out() {
 	no_room = (next > CAP || size > SUB)
 }
 
-/* The one store that makes the record be. */
+/* The one store that makes the record part of the ring. */
 inline commit() {
 	write_pos[cpu] = next;
 	in_sequence[me] = 0;
@@ -197,14 +198,14 @@ retry:
 		:: else
 		fi;
 
-		/* The proposal: nothing here is protected. */
+		/* The proposal: no step here is protected. */
 #ifdef CLOCK_FIRST
 		STEP(read_clock());
 #endif
 		STEP(cpu = cpu_of[me]; pos = write_pos[cpu]);
 		atomic {
 			schedule();
-			if        /* migrated before it has entered */
+			if        /* migrated before it has entered the sequence */
 			:: migrations > 0 -> migrations--; cpu_of[me] = 1 - cpu_of[me]; schedule()
 			:: true
 			fi
@@ -216,7 +217,7 @@ retry:
 		STEP(last = slot_ts[cpu * 2 + from]; records = slot_records[cpu * 2 + from]; lay_out());
 		if
 		:: no_room ->
-			/* (lost) the count is a sequence of its own: one load, one store. */
+			/* (lost) the count has a separate sequence: one load, one store. */
 #ifdef LOST_OUTSIDE_SEQUENCE
 			STEP(at = lost[cpu]);
 			STEP(lost[cpu] = at + 1; records_lost++)
@@ -281,7 +282,7 @@ dead:
 	atomic { forget(); n = 0; tries = 0; finished++ }
 }
 
-/* Reads one ring as the decoder does and holds it against the log. */
+/* Read one ring as the decoder does, and compare it with the log. */
 inline decode(c) {
 	k = 0;
 	p = 0;
@@ -319,7 +320,7 @@ inline decode(c) {
 		fi
 	od;
 	must_not(record_torn, k != log_n[c]);
-	/* the slot of the end says what a flush puts into the packet */
+	/* a flush stores the counts of the last slot in the packet */
 	if
 	:: tag[c * 2] == write_pos[c] -> t = slot_records[c * 2]
 	:: else -> t = slot_records[c * 2 + 1]

@@ -2,13 +2,15 @@
 /*
  * discard.pml - one CPU's writer against the reader on another CPU; a full ring loses records.
  *
- * Because of the sequences (commit.pml) a CPU's writers are one writer, which sometimes begins again: its stores of before stay.
+ * Because of the sequences (commit.pml), all writers of a CPU act as one writer. A restart repeats its stores; the
+ * earlier stores remain.
  *
  *   (A) commit, release                <-> reader's load of write_pos, acquire
  *   (B) reader's consumed_pos, release <-> writer's load of it before its first store to the sub-buffer, acquire
- *   (F) reader's backed_pos, release   <-> writer's load of it before its first store to memory that may not be there, acquire
+ *   (F) reader's backed_pos, release   <-> writer's load of it before its first store to memory that may be missing,
+ *                                          acquire
  *
- * Each word that the reader takes is compared with what was committed there.
+ * The model compares each word that the reader takes with the word that was committed there.
  */
 #include "named.pml"
 
@@ -18,21 +20,21 @@
 #define RECORDS 5
 #define POSITIONS 11
 
-/* memory: the data, then */
-#define END0 4          /* content end of sub-buffers 0, 1; a position */
+/* memory: the data, followed by */
+#define END0 4          /* end of the content of sub-buffers 0, 1; a position */
 #define WRITE_POS 6
 #define CONSUMED 7
 #define BACKED 8
 #define CELLS 9
 #include "buffer.pml"
 
-byte truth[POSITIONS];  /* what was committed at each position, 0: nothing */
+byte truth[POSITIONS];  /* the value that was committed at each position, 0: none */
 bit there[2];           /* the kernel has memory for the sub-buffer */
 bit torn, untrue, written;
 byte restarts = 1;
 bit torn_record, touched_unbacked;
 
-/* A store to the ring: the memory had better be there. */
+/* A store to the ring: the sub-buffer must be backed. */
 inline touch(p, v) {
 	atomic {
 		must_not(touched_unbacked, !there[((p) / SUB) % 2]);
@@ -64,7 +66,7 @@ again:
 		if
 		:: opens ->
 #ifdef WEAK_B_WRITER
-			/* Nothing keeps the first store behind the load: it may be seen before. */
+			/* Nothing orders the first store after the load: it may become visible before. */
 			if
 			:: start >= RING -> ahead = 1; touch(start, value)
 			:: true
@@ -75,7 +77,7 @@ again:
 				load(0, CONSUMED, consumed);          /* (B) */
 				if
 				:: start + SUB - consumed > RING ->
-					untrue = ahead;               /* such a store is never seen by anybody */
+					untrue = ahead;               /* such a store never becomes visible */
 					goto lost
 				:: else -> consumed = 0; ahead = 0
 				fi
@@ -127,7 +129,7 @@ again:
 lost:
 		atomic { n++; value = 0; size = 0; start = 0; consumed = 0; backed = 0; opens = 0; ahead = 0 };
 		if
-		:: untrue -> break                                    /* never: only where a store runs ahead */
+		:: untrue -> break                                    /* never: only if a store was made ahead */
 		:: else
 		fi
 	od;
@@ -158,7 +160,7 @@ proctype reader() {
 	:: mem[WRITE_POS] == pos && written -> break
 	:: mem[WRITE_POS] != pos ->
 #ifdef WEAK_A_READER
-		/* Nothing keeps a load of data behind that of write_pos: it may have been made before. */
+		/* Nothing orders a load of data after that of write_pos: it may have been made before. */
 		atomic {
 			if
 			:: early_pos = pos
@@ -184,7 +186,7 @@ proctype reader() {
 			:: pos == upto -> break
 			:: pos != upto ->
 #ifdef WEAK_B_READER
-				/* Nothing keeps the load before the store. */
+				/* Nothing orders the load before the store. */
 				if
 				:: pos % SUB == SUB - 1 -> mem[CONSUMED] = pos + 1
 				:: true
@@ -207,7 +209,7 @@ proctype reader() {
 	od
 }
 
-/* The other half of the reader's work: memory for the sub-buffers of the first lap. */
+/* The reader's second task: backing the sub-buffers of the first lap with memory. */
 proctype backer() {
 	byte k;
 

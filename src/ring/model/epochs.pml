@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * epochs.pml - nothing is reused under a recorder on the slow path (sub-buffer entry, claim rings), which no membarrier restarts.
+ * epochs.pml - no memory is reused while a recorder on the slow path (sub-buffer entry, claim rings) uses it.
+ * membarrier does not restart such a recorder.
  *
- *   (E) recorder: counts itself in, full; load of the guard <-> reclaimer: store of the guard, full; loads of the counters
- *       recorder: counts itself out, release                <-> reclaimer's load of the counter, acquire
+ *   (E) recorder: increments the counter, full; load of the guard
+ *           <-> reclaimer: store of the guard, full; loads of the counters
+ *       recorder: decrements the counter, release
+ *           <-> reclaimer's load of the counter, acquire
  *
- * Two counters, and a phase that says which is in use: the reclaimer turns the phase, so that newcomers do not keep it waiting,
- * and does that twice, because a recorder may have read the phase before a turn and count itself in after it.
+ * There are two counters; the phase selects the one in use. The reclaimer changes the phase, so that new recorders do
+ * not make it wait. It does that twice: a recorder may read the phase before a turn and increment the counter after it.
  */
 #include "named.pml"
 
@@ -22,7 +25,7 @@
 #define ROUNDS 2                /* of each recorder */
 
 byte life, phase, counter[2];
-bit newcomer[RECORDERS];        /* read the phase after the turn that the reclaimer waits behind */
+bit newcomer[RECORDERS];        /* read the phase after the turn that the reclaimer waits for */
 bit counted[RECORDERS], counted_in[RECORDERS];
 bit reuse_under_recorder, waits_for_newcomer;
 
@@ -69,7 +72,7 @@ inline turn() {
 	};
 	do
 	:: d_step {
-		/* Whoever came behind the turn must not be what is waited for. */
+		/* The reclaimer must not wait for a recorder that came after the turn. */
 		must_not(waits_for_newcomer, (counted[0] && newcomer[0] && counted_in[0] == old) ||
 			 (counted[1] && newcomer[1] && counted_in[1] == old))
 	   };

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * grace.pml - nothing is reused under a recorder on the fast path. A recorder has a generation, the guard, which the sequence checks;
- * a proposal may read stale memory, a sequence may not write to what is somebody else's now.
+ * grace.pml - no memory is reused while a recorder on the fast path uses it. A recorder has a generation, the guard,
+ * which the sequence checks. A proposal may read stale memory. A sequence must not write to memory that has been
+ * reused.
  *
- * Reclaimer: guard = dead; membarrier(PRIVATE_EXPEDITED_RSEQ), which makes every CPU's stores visible and restarts each
- * sequence of the process that is running; then the memory has its next life, and the guard a generation never used before.
+ * The reclaimer invalidates the guard, then calls membarrier(PRIVATE_EXPEDITED_RSEQ). That call makes every CPU's
+ * stores visible and restarts each running sequence of the process. Then the memory is reused, and the guard gets a
+ * generation that was never used before.
  */
 #include "named.pml"
 
 #define RECORDERS 2
-#define CPUS 1                  /* the reclaimer's store buffer; a recorder's are its own affair */
+#define CPUS 1                  /* the reclaimer's store buffer; recorders need none in this model */
 #define GUARD 0
 #define CELLS 1
 #define BUF 2
@@ -23,7 +25,7 @@
 #define GENERATION(life) (1 + (life))
 #endif
 
-byte life;                      /* whose memory it is */
+byte life;                      /* number of the memory's current use */
 bit in_sequence[RECORDERS], aborted[RECORDERS];
 bit write_after_reuse;
 
@@ -43,9 +45,10 @@ retry:
 	:: tries == TRIES -> goto done
 	:: else -> tries++
 	fi;
-	atomic { guard = mem[GUARD]; plan = life };   /* what the chain leads to; `plan` is where this record will go */
+	/* the proposal; `plan` is the use of the memory that this record will be written to */
+	atomic { guard = mem[GUARD]; plan = life };
 	if
-	:: guard == 0 -> goto done                     /* not enabled */
+	:: guard == 0 -> goto done                     /* recording is disabled */
 	:: else
 	fi;
 #ifdef GUARD_OUTSIDE

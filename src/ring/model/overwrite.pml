@@ -1,27 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * overwrite.pml - the writer goes on over the oldest sub-buffer while the reader copies.
+ * overwrite.pml - the writer overwrites the oldest sub-buffer while the reader copies.
  *
  *   (A) commit, release <-> reader's load of write_pos, acquire
- *   (C) writer: between the commit that ends a sub-buffer and the first store into the next a store-store barrier (C_FENCE), or the
- *       sequence's check of write_pos as an acquire that waits for the release before it, ldar behind stlr (C_LDAR)
+ *   (C) writer, between the commit that ends a sub-buffer and the first store into the next: a store-store barrier
+ *       (C_FENCE), or an acquire in the sequence's check of write_pos that waits for the earlier release: ldar after
+ *       stlr (C_LDAR)
  *       <-> reader: copy, load barrier, load of write_pos again
  *
- * A copy counts when write_pos is still at most n - 2 sub-buffers past the sub-buffer that was copied from. A copy that counts
- * must be true, and read + overwritten + what is left must be all.
+ * A copy is valid if write_pos is still at most n - 2 sub-buffers past the copied sub-buffer. The content of a valid
+ * copy must be correct. The sum of read, overwritten and remaining records must be the number of all records.
  */
 #include "named.pml"
 
 #define CPUS 1
 #define SUBS 4
-#define SUB 4           /* a header, two records, slack: write_pos is never at a sub-buffer's beginning once there is a record */
+/* a header, two records, slack: after the first record, write_pos is never at a sub-buffer's beginning */
+#define SUB 4
 #define RING 16
 #define LAPS_SUBS 6     /* sub-buffers that the writer enters */
 #define TAKES 2
 
-/* memory: the data, two words of each sub-buffer, then, of each sub-buffer, */
-#define START0 8        /* records before it, + 1 */
-#define END0 12         /* position where its content ends */
+/* memory: the data, two words of each sub-buffer, followed by two values of each sub-buffer: */
+#define START0 8        /* number of records before it, + 1 */
+#define END0 12         /* position of the end of its content */
 #define WRITE_POS 16
 #define CELLS 17
 #include "buffer.pml"
@@ -33,7 +35,10 @@
 #define ALLOWED (RING - 2 * SUB)
 #endif
 
-/* What was committed: records, numbered from 1, at their positions; of each sub-buffer the records before it, + 1, and its end. */
+/*
+ * What was committed: records, numbered from 1, at their positions. For each sub-buffer: the number of records before
+ * it, + 1, and its end.
+ */
 byte truth[LAPS_SUBS * SUB], starts[LAPS_SUBS], ends[LAPS_SUBS];
 byte restarts = 1;
 bit torn_copy, overwritten_miscounted;
@@ -46,7 +51,7 @@ proctype writer() {
 	:: else ->
 again:
 #ifdef C_LDAR
-		/* The check of write_pos: not before the last commit is visible. */
+		/* The check of write_pos waits until the last commit is visible. */
 		(buf[0].n == 0 || (buf[0].kind[0] != RELEASE && buf[0].kind[1] != RELEASE && buf[0].kind[2] != RELEASE &&
 		 buf[0].kind[3] != RELEASE && buf[0].kind[4] != RELEASE));
 #endif
@@ -106,7 +111,7 @@ proctype reader() {
 	:: mem[WRITE_POS] != pos ->
 		seen = mem[WRITE_POS];                                        /* (A) */
 		atomic {
-			if        /* overtaken: on with the oldest */
+			if        /* overtaken: continue with the oldest sub-buffer */
 			:: pos < oldest(seen) -> pos = oldest(seen)
 			:: else
 			fi;
@@ -122,7 +127,8 @@ proctype reader() {
 		:: i == 2 -> break
 		:: i < 2 -> word[i] = mem[place(sub + i + 1)]; i++
 #ifdef NO_LOAD_BARRIER
-		:: again == 0 && i < 2 -> again = mem[WRITE_POS]            /* nothing keeps this behind the copy */
+		/* nothing orders this load after the copy */
+		:: again == 0 && i < 2 -> again = mem[WRITE_POS]
 #endif
 		od;
 #ifdef NO_RECHECK
@@ -135,12 +141,16 @@ proctype reader() {
 #endif
 		atomic {
 			if
-			:: current(again) - sub > ALLOWED                     /* dropped, and it will be counted as overwritten */
+			/* discarded; counted as overwritten later */
+			:: current(again) - sub > ALLOWED
 			:: else ->
 				must_not(torn_copy, begin != starts[sub / SUB] ||
 					 (seen > sub + SUB && upto != ends[sub / SUB]) || upto < sub + 2 || upto > sub + 3 ||
 					 word[0] != truth[sub + 1] || (upto == sub + 3 && word[1] != truth[sub + 2]));
-				/* overwritten: from what was read before to what this sub-buffer says */
+				/*
+				 * overwritten: the difference between the records counted so far and the count in this
+				 * sub-buffer
+				 */
 				if
 				:: pos <= sub + 1 -> lost = lost + begin - 1 - records; records = begin - 1; pos = sub + 1
 				:: else

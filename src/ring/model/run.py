@@ -1,16 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """
-Verifies one Promela model of the ring: its correct variants exhaustively, its broken ones for the failure that they
-must have.
+Verifies one Promela model of the ring. A search of all states must find no error in the correct variants. The broken
+variants must fail with their named assertion.
 
     run.py MODEL.pml [VARIANT...]
 
-The variants stand in variants.txt. A correct variant passes when the search is complete (never truncated) and finds
-nothing, and when every statement of the model is reached by some correct variant; statements that only a bug can reach
-are marked `never:`. A broken variant passes only when its named assertion, and no other, is what fails: another
-assertion, a deadlock, a model that does not compile, a search that was cut short are all failures. Exit status 0, 1, or
-77 where spin is not installed.
+variants.txt lists the variants. A correct variant passes if the search is complete (never truncated) and finds no
+error. Each statement of the model must be reached by some correct variant. Statements that only a bug can reach are
+marked `never:`. A broken variant passes only if its named assertion fails, and no other. Another assertion, a deadlock,
+a model that does not compile, or an incomplete search is a failure. Exit status 0, 1, or 77 if spin is not installed.
 """
 import re
 import shutil
@@ -23,9 +22,9 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 MAX_DEPTH = 2_000_000
-LIMIT_S = 240          # of one search; on an idle machine they take seconds
+LIMIT_S = 240          # of one search; on an idle machine a search takes seconds
 MEMORY_MB = 1500
-# Not optimised: the compiler would take longer than all the searches save. clang needs half of gcc's time for that.
+# Not optimised: the compiler would take longer than all the searches save. clang needs half of gcc's time.
 COMPILER = "clang" if shutil.which("clang") else "gcc"
 
 
@@ -66,8 +65,7 @@ def search(model, defines, folder):
 
 
 def unreached(output, listing):
-    """Statements that the search reached in no expansion of the inline or macro that they stand in, as (file, line,
-    text)."""
+    """Statements that the search did not reach in any expansion of their inline or macro, as (file, line, text)."""
     states = set()
     for block in re.split(r"^STEP \d+ ", listing, flags=re.M)[1:]:
         name = block.split(maxsplit=1)[0]
@@ -85,7 +83,7 @@ def excused(statement):
 
 
 def verdict(output, expected):
-    """None when the outcome is the one asked for, else what is wrong."""
+    """None if the outcome is the expected one, else a description of the difference."""
     errors = re.search(r"errors: (\d+)", output)
     if errors is None:
         return "no result"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slot.pml - the reader takes the writer's state at one position: write_pos, then the slot with that tag.
+ * slot.pml - the reader loads the writer's state at one position: write_pos, then the slot with that tag.
  *
  *   (A) commit, release <-> reader's load of write_pos, acquire
  *   (D) writer: tag, store-store barrier, time and count <-> reader: tag, time and count, load barrier, tag again
  *
- * Two slots take turns: the slot of position P is filled anew only by the record behind the next one, but its stores may be
- * seen by a reader that is still at P.
+ * Records use the two slots alternately. The slot of position P is reused by the second record after P. A reader that
+ * is still at P may see the stores of that record.
  */
 #include "named.pml"
 
@@ -77,7 +77,7 @@ again:
 	:: mem[TAG0 + which] == pos
 	fi;
 #ifdef NO_LOAD_BARRIER
-	/* Nothing keeps the second look at the tag behind the rest. */
+	/* Nothing orders the second load of the tag after the other loads. */
 	tag = mem[TAG0 + which];
 #endif
 	ts = mem[TS0 + which];

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wake.pml - a reader that sleeps on a futex, two writers on CPUs of their own that enter sub-buffers.
+ * wake.pml - a reader that sleeps on a futex, and two writers on CPUs of their own that enter sub-buffers.
  *
- *   (G) writer: commit, full fence, load of `waiting` <-> reader: store of `waiting`, full fence, look at every position
+ *   (G) writer: commit, full fence, load of `waiting` <-> reader: store of `waiting`, full fence,
+ *       load of every position
  *
- * BY_RECORD: the reader sleeps until any record comes, so most writers must not pay for a fence.
+ * BY_RECORD: the reader sleeps until the next record, but most writers must not execute a fence.
  *
  *   (I) writer: commit, load of `armed`, and (G) if it is set <-> reader: store of `armed`, membarrier (a full barrier on
- *       every CPU at some time during the call), look at every position
+ *       every CPU at some time during the call), load of every position
  *
- * The reader's sleep is bounded in the ring (a writer can be killed between commit and wake). Here it is not, unless BOUNDED,
- * so that a wake that is lost shows.
+ * In the ring, the reader's sleep is bounded, since a writer can be killed between commit and wake. In the model it is
+ * unbounded unless BOUNDED is defined, so that a lost wake is detected.
  */
 #include "named.pml"
 
@@ -70,7 +71,7 @@ next:
 	od
 }
 
-/* At some time during the call each CPU has made its stores visible, and does its later loads later. */
+/* During the call, each CPU makes its earlier stores visible before it makes its later loads. */
 inline membarrier() {
 	stored(0);
 	stored(1)
@@ -119,7 +120,7 @@ proctype reader() {
 #endif
 		if
 		:: any == 0 ->
-			/* The kernel compares and goes to sleep in one step. */
+			/* The kernel compares the word and puts the thread to sleep in one step. */
 			atomic {
 				stored(READER) ->
 				if
@@ -142,7 +143,7 @@ endasleep:
 #endif
 		store(READER, WAITING, 0)
 #ifdef BOUNDED
-		if        /* a writer that was killed enters no more */
+		if        /* a writer that was killed enters no more sub-buffers */
 		:: _nr_pr == 5 && seen[0] == mem[0] && seen[1] == mem[1] -> break
 		:: else
 		fi

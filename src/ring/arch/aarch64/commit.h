@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * commit.h (aarch64) - the one primitive: in a restartable sequence, check, copy, store, commit.
+ * commit.h (aarch64) - the restartable sequences that write records: they check, copy, store and commit.
  *
  *   (A) stlr of write_pos: pairs with the reader's load-acquire of write_pos (reader.c);
  *   (C) ldar of write_pos (no store of this record is visible before the previous commit is), and dmb ishst before
  *       the stores to a sub-buffer's header: pair with the overwrite reader's copy, load barrier, load of write_pos
  *       (reader.c);
- *   (D) dmb ishst between a slot's tag and the rest of it: pairs with the reader's load of tag, time, count, tag
+ *   (D) dmb ishst between a slot's tag and its other members: pairs with the reader's load of tag, time, count, tag
  *       (reader.c).
  */
 #ifndef WMK_RING_COMMIT_H
@@ -29,8 +29,8 @@ static inline uint32_t wmk_rseq_cpu(ptrdiff_t offset)
 }
 
 /*
- * The descriptor that the kernel reads, and the way into the sequence. Label 1: begin, 2: behind the commit, 4:
- * abort.
+ * The descriptor that the kernel reads, and the entry of the sequence. Labels: 1 is the begin, 2 the end of the commit,
+ * 4 the abort handler.
  */
 #define WMK_SEQ_BEGIN                                                                  \
 	".pushsection __rseq_cs, \"aw\"\n\t"                                            \
@@ -44,14 +44,17 @@ static inline uint32_t wmk_rseq_cpu(ptrdiff_t offset)
 	"str x9, [%[area], #8]\n"                                                       \
 	"1:\n\t"
 
-/* In a static program nothing keeps the text in place after dlclose(): leave no descriptor behind. */
+/*
+ * A static library can be unmapped by dlclose(). Its sequences clear the pointer to the descriptor, so that the kernel
+ * does not read unmapped memory.
+ */
 #ifdef WMK_RSEQ_CLEAR
 #define WMK_SEQ_CLEAR "str xzr, [%[area], #8]\n\t"
 #else
 #define WMK_SEQ_CLEAR ""
 #endif
 
-/* The kernel wants the signature before the abort handler: an instruction that traps (brk). */
+/* The kernel expects the signature before the abort handler. The signature is an instruction that traps (brk). */
 #define WMK_SEQ_END                                                                    \
 	"2:\n\t" WMK_SEQ_CLEAR                                                          \
 	".pushsection .text.wmk_abort, \"ax\"\n\t"                                      \
@@ -60,7 +63,7 @@ static inline uint32_t wmk_rseq_cpu(ptrdiff_t offset)
 	"b %l[again]\n\t"                                                               \
 	".popsection\n\t"
 
-/* Close one sub-buffer, open the next. x1: ctl, x2: ts, x3: the one to open. */
+/* Close one sub-buffer and open the next. x1: ctl, x2: ts, x3: the sub-buffer to open. */
 #define WMK_SEQ_SWITCH                                                                 \
 	"dmb ishst\n\t" /* (C) */                                                       \
 	"ldr x4, [%[p], #128]\n\t"                                                      \
@@ -82,7 +85,7 @@ static inline uint32_t wmk_rseq_cpu(ptrdiff_t offset)
 	"str x7, [x3, #32]\n\t"                                                         \
 	"str xzr, [x3, #40]\n"
 
-/* x5 → x4, x6 bytes; back to 20. */
+/* Copy x6 bytes from x5 to x4; jump back to 20. */
 #define WMK_SEQ_COPY_WORDS                                                             \
 	"ldr x9, [x5], #8\n\t"                                                          \
 	"str x9, [x4], #8\n\t"                                                          \
@@ -113,7 +116,7 @@ static inline uint32_t wmk_rseq_cpu(ptrdiff_t offset)
 	"strb w9, [x4], #1\n\t"                                                         \
 	"b 20b\n"
 
-/* The same, with '#' in place of NUL; a NUL behind for WAYMARK_FRAG_TEXT (x7 = 2). */
+/* The same for a text: each NUL is replaced by '#'. A WAYMARK_FRAG_TEXT (x7 = 2) gets a NUL at its end. */
 #define WMK_SEQ_COPY_TEXT                                                              \
 	"movi v1.8b, #0x23\n\t"                                                         \
 	"mov w10, #0x23\n\t"                                                            \
@@ -143,7 +146,10 @@ static inline uint32_t wmk_rseq_cpu(ptrdiff_t offset)
 	"strb wzr, [x4], #1\n\t"                                                        \
 	"b 20b\n"
 
-/* Record as planned. 0; -EAGAIN: not the state that was proposed for, or aborted; -ESTALE: the guard has changed. */
+/*
+ * Write the planned record. 0; -EAGAIN: the ring's state has changed, or the sequence was aborted; -ESTALE: the guard
+ * has changed.
+ */
 static inline int wmk_seq_record(ptrdiff_t offset, const struct wmk_seq_plan *plan)
 {
 	char *area = wmk_rseq_area(offset);
@@ -219,8 +225,8 @@ stale:
 }
 
 /*
- * The straight line of writer.h: a header of 4 bytes and `len` bytes of whole words that end at src_end, into what
- * ends at dst_end.
+ * The fast path of writer.h: write a header of 4 bytes and `len` bytes of whole words. The words end at src_end, the
+ * record ends at dst_end.
  */
 static inline int
 wmk_seq_words(ptrdiff_t offset, uint32_t cpu, struct wmk_ring_ctl *ctl, uint64_t pos, const uint64_t *guard,
@@ -248,7 +254,7 @@ wmk_seq_words(ptrdiff_t offset, uint32_t cpu, struct wmk_ring_ctl *ctl, uint64_t
 	return wmk_seq_record(offset, &plan);
 }
 
-/* *counter += n, on this CPU, under the guard. */
+/* Add n to *counter, on this CPU, under the guard. */
 static inline int wmk_seq_add(ptrdiff_t offset, uint32_t cpu, uint64_t *counter, uint64_t n, const uint64_t *guard,
 			      uint64_t expect)
 {

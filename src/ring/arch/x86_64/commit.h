@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * commit.h (x86-64) - the one primitive: in a restartable sequence, check, copy, store, commit.
+ * commit.h (x86-64) - the restartable sequences that write records: they check, copy, store and commit.
  *
- * x86 keeps stores in order and loads in order, so that the commit is a plain store:
+ * x86-64 reorders neither stores with stores nor loads with loads, so the commit is a plain store:
  *   (A) the store to write_pos, release: pairs with the reader's load-acquire of write_pos (reader.c);
- *   (C) the check of write_pos, acquire, and the order of the stores to a sub-buffer's header behind the previous
- *       commit: pair with the overwrite reader's copy, load barrier, load of write_pos (reader.c);
+ *   (C) the check of write_pos, acquire, and the stores to a sub-buffer's header after the previous commit: pair with
+ *       the overwrite reader's copy, load barrier, load of write_pos (reader.c);
  *   (D) the stores to a slot, tag first: pair with the reader's load of tag, time, count, tag (reader.c).
  *
- * Register use is written out: each sequence must fit without a frame pointer and with one.
+ * Registers are assigned by hand: each sequence must have enough of them with and without a frame pointer.
  */
 #ifndef WMK_RING_COMMIT_H
 #define WMK_RING_COMMIT_H
@@ -28,8 +28,8 @@ static inline uint32_t wmk_rseq_cpu(ptrdiff_t offset)
 }
 
 /*
- * The descriptor that the kernel reads, and the way into the sequence. Label 1: begin, 2: behind the commit, 4:
- * abort.
+ * The descriptor that the kernel reads, and the entry of the sequence. Labels: 1 is the begin, 2 the end of the commit,
+ * 4 the abort handler.
  */
 #define WMK_SEQ_BEGIN                                                                  \
 	".pushsection __rseq_cs, \"aw\"\n\t"                                            \
@@ -42,14 +42,19 @@ static inline uint32_t wmk_rseq_cpu(ptrdiff_t offset)
 	"movq %%rax, %%fs:8(%[off])\n"                                                  \
 	"1:\n\t"
 
-/* In a static program nothing keeps the text in place after dlclose(): leave no descriptor behind. */
+/*
+ * A static library can be unmapped by dlclose(). Its sequences clear the pointer to the descriptor, so that the kernel
+ * does not read unmapped memory.
+ */
 #ifdef WMK_RSEQ_CLEAR
 #define WMK_SEQ_CLEAR "movq $0, %%fs:8(%[off])\n\t"
 #else
 #define WMK_SEQ_CLEAR ""
 #endif
 
-/* The kernel wants the signature before the abort handler; wrapped in an instruction that traps (ud1). */
+/*
+ * The kernel expects the signature before the abort handler. The signature is part of an instruction that traps (ud1).
+ */
 #define WMK_SEQ_END                                                                    \
 	"2:\n\t" WMK_SEQ_CLEAR                                                          \
 	".pushsection .text.wmk_abort, \"ax\"\n\t"                                      \
@@ -60,8 +65,8 @@ static inline uint32_t wmk_rseq_cpu(ptrdiff_t offset)
 	".popsection\n\t"
 
 /*
- * In a build for tests a window stands between any two stores: it reads a page that a test can make unreadable, so that
- * exactly this place is hit by a signal (window.c).
+ * Test builds have a window between any two stores: it reads a page that a test can make unreadable. The read then
+ * raises a signal at exactly this place (window.c).
  */
 #ifdef WMK_TESTPOINTS
 #define WMK_SEQ_WINDOWS 14
@@ -72,8 +77,9 @@ extern unsigned char wmk_seq_window[WMK_SEQ_WINDOWS * 4096] __attribute__((visib
 #endif
 
 /*
- * The straight line: a header of 4 bytes and `len` bytes (1..64) of whole words that end at src_end, into what ends
- * at dst_end. 0; -EAGAIN: not the state that was proposed for, or aborted; -ESTALE: the guard has changed.
+ * The fast path: write a header of 4 bytes and `len` bytes (1..64) of whole words. The words end at src_end, the record
+ * ends at dst_end. 0; -EAGAIN: the ring's state has changed, or the sequence was aborted; -ESTALE: the guard has
+ * changed.
  */
 static inline __attribute__((always_inline)) int
 wmk_seq_words(ptrdiff_t offset, uint32_t cpu, struct wmk_ring_ctl *ctl, uint64_t pos, const uint64_t *guard,
@@ -124,7 +130,7 @@ stale:
 	return -ESTALE;
 }
 
-/* Put '#' where xmm0 has NUL. xmm1: zeros, xmm2: '#' in each byte. */
+/* Replace each NUL in xmm0 by '#'. xmm1: zeros, xmm2: '#' in each byte. */
 #define WMK_SEQ_NUL                                                                    \
 	"movdqa %%xmm0, %%xmm3\n\t"                                                     \
 	"pcmpeqb %%xmm1, %%xmm3\n\t"                                                    \
@@ -132,9 +138,9 @@ stale:
 	"por %%xmm3, %%xmm0\n\t"
 
 /*
- * Head and tail: as wmk_seq_words(), with `len` bytes of whole words (0..64) that end at src_end, then `n` bytes from
- * `tail` to dst_end on, 16 at a time; the last 16 overlap those before. NUL: what is done to xmm0 on the way. END: what
- * comes behind the tail.
+ * Words and a tail: as wmk_seq_words(), with `len` bytes of whole words (0..64) that end at src_end. `n` bytes from
+ * `tail` follow at dst_end, copied 16 at a time; the last 16 overlap those before. The macro's arguments: NUL converts
+ * the bytes in xmm0, END follows the tail.
  */
 #define WMK_SEQ_TAIL(name, SETUP, NUL, END)                                            \
 	static inline __attribute__((always_inline)) int                                \
@@ -247,7 +253,7 @@ WMK_SEQ_TAIL(wmk_seq_tail_text, WMK_SEQ_NUL_SETUP, WMK_SEQ_NUL,
 	     "movb $0, (%[dst], %%rcx)\n\t")
 #define WMK_SEQ_HAS_TAIL 1
 
-/* rsi → rdi, rcx bytes; back to 20. */
+/* Copy rcx bytes from rsi to rdi; jump back to 20. */
 #define WMK_SEQ_COPY_WORDS                                                             \
 	"movq (%%rsi), %%rax\n\t"                                                       \
 	"movq %%rax, (%%rdi)\n\t"                                                       \
@@ -350,7 +356,7 @@ WMK_SEQ_TAIL(wmk_seq_tail_text, WMK_SEQ_NUL_SETUP, WMK_SEQ_NUL,
 	"incq %%rdi\n\t"                                                                \
 	"jmp 20b\n"
 
-/* Close one sub-buffer, open the next. r8: ctl, r9: ts, r10: the one to open. */
+/* Close one sub-buffer and open the next. r8: ctl, r9: ts, r10: the sub-buffer to open. */
 #define WMK_SEQ_SWITCH                                                                 \
 	"movq 128(%[p]), %%r11\n\t"                                                     \
 	"testq %%r11, %%r11\n\t"                                                        \
@@ -377,7 +383,7 @@ WMK_SEQ_TAIL(wmk_seq_tail_text, WMK_SEQ_NUL_SETUP, WMK_SEQ_NUL,
 	"movq %%rsi, 32(%%r10)\n\t"                                                     \
 	"movq $0, 40(%%r10)\n\t"
 
-/* Record as planned. 0, -EAGAIN or -ESTALE as above. */
+/* Write the planned record. 0, -EAGAIN or -ESTALE as above. */
 static inline __attribute__((always_inline)) int wmk_seq_record(ptrdiff_t offset, const struct wmk_seq_plan *plan)
 {
 	__asm__ goto(WMK_SEQ_BEGIN
@@ -459,7 +465,7 @@ stale:
 	return -ESTALE;
 }
 
-/* *counter += n, on this CPU, under the guard. */
+/* Add n to *counter, on this CPU, under the guard. */
 static inline int wmk_seq_add(ptrdiff_t offset, uint32_t cpu, uint64_t *counter, uint64_t n, const uint64_t *guard,
 			      uint64_t expect)
 {
