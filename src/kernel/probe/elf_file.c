@@ -77,7 +77,8 @@ struct strings {
 };
 
 /*
- * Not elf_strptr(): it reads a table of any size, and searches the end of each string from the end of the table.
+ * elf_strptr() is not used: it reads a table of any size, and searches the end of each string from the end of the
+ * table.
  */
 static struct strings strings_at(struct wmk_elf *elf, size_t index)
 {
@@ -141,7 +142,7 @@ static int read_header(struct wmk_elf *elf)
 	return 0;
 }
 
-/* Opening a device can have effects (a watchdog starts), so check the type before opening. */
+/* Opening a device can have effects (a watchdog starts), so this function checks the type first. */
 static int open_regular(struct wmk_elf *elf)
 {
 	const int handle = open(elf->path, O_PATH | O_CLOEXEC);

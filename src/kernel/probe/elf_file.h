@@ -50,15 +50,14 @@ bool wmk_elf_is_stripped(const struct wmk_elf *elf);          /* no .symtab: onl
 unsigned wmk_elf_host(void);
 
 /*
- * Find the begin of a function. -ENOENT: no such symbol (the cause chain has similar names), or it is not defined in
- * this file; -EINVAL: it is not a function; -ENOTUNIQ: several local functions have this name; -E2BIG:
+ * Find the beginning of a function. -ENOENT: no such symbol (the cause chain has similar names), or it is not defined
+ * in this file; -EINVAL: it is not a function; -ENOTUNIQ: several local functions have this name; -E2BIG:
  * WMK_ELF_LOOKS_MAX.
  */
 int wmk_elf_function(struct wmk_elf *elf, const char *name, struct wmk_elf_place *place);
 /*
- * Find the address of a defined symbol of any kind. -ENOENT; -ENOTUNIQ; -E2BIG: WMK_ELF_LOOKS_MAX. Without a cause
- * chain:
- * the caller has the context for the message.
+ * Find the address of a defined symbol of any kind. -ENOENT; -ENOTUNIQ; -E2BIG: WMK_ELF_LOOKS_MAX. Errors have no cause
+ * chain, because the caller has the context for the message.
  */
 int wmk_elf_address(struct wmk_elf *elf, const char *name, uint64_t *address);
 /* Return the offset of the byte that is loaded to an address; code: it must be executable. -ERANGE: no such byte. */

@@ -151,7 +151,9 @@ static int add_field(struct maker *maker, const struct wmk_probe_arg *arg, struc
 	return 0;
 }
 
-/* The typed arguments; for one of the two events of a function, only those of that event. */
+/*
+ * Add a field for each typed argument. If a function has two events, the exit gets $retval, and the entry all others.
+ */
 static int typed_fields(struct maker *maker, struct fields *fields)
 {
 	const bool is_part = maker->probe->kind == WMK_PROBE_FUNCTION;

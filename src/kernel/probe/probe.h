@@ -28,12 +28,12 @@
  *                  TYPE[N]             an array of N that VALUE points to
  *                  Default: the type in BTF or in the note, else x64
  *
- * For a value that is a place in memory (+OFFSET(...), @...), the text or array is at that place, not behind a pointer
+ * If a value is a place in memory (+OFFSET(...), @...), the text or array begins at that place. No pointer is read
  * there. A field without a name gets the name of its value (filename, retval, comm, di) or argN, where N is its place
  * in the list. Entry and exit of a function become `<name>_entry` and `<name>_exit`. A return without a list has the
- * field retval; an SDT probe without a list has all arguments that the kernel can fetch. If a program has several SDT
- * notes of one name, they are one event with several places as long as their arguments have the same types; otherwise
- * one event for each combination of types.
+ * field retval; an SDT probe without a list has all arguments that the kernel can fetch. A program can have several SDT
+ * notes of one name. Notes with the same types of arguments become one event with several places. Each other
+ * combination of types becomes a separate event.
  *
  * The only state is *probe. Any thread; one at a time per probe. Errors are -errno with a cause chain: -EINVAL has the
  * column of the syntax error; -ENOENT has similar names; -EOPNOTSUPP has the missing kernel feature.
@@ -105,8 +105,8 @@ const char *wmk_probe_line(const struct wmk_probe *probe, const struct wmk_probe
 
 /*
  * Create all events, or none. `tracefs`: descriptor of its root. If an event's name is taken in its group, a number is
- * appended, or -EEXIST returned if the user gave the name. -EOPNOTSUPP: this kernel has no such probes; -EACCES: no
- * rights.
+ * appended to it. If the user gave that name, -EEXIST is returned instead. -EOPNOTSUPP: this kernel has no such probes;
+ * -EACCES: no rights.
  */
 int wmk_probe_install(int tracefs, struct wmk_probe *probe);
 /* Remove the events. Missing events are ignored. -EBUSY: one is still enabled; the others are removed. */

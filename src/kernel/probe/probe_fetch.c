@@ -58,7 +58,10 @@ static unsigned find_parameter(const struct wmk_btf_function *function, const ch
 	return i;
 }
 
-/* The kernel numbers arguments by registers. After a parameter in no register, or in two, the numbers do not match. */
+/*
+ * The kernel numbers arguments by registers. After a parameter that is in no register or in two, these numbers differ
+ * from the parameters' numbers.
+ */
 static int by_parameter(struct wmk_probe_spot *spot, const struct wmk_probe_arg *arg, struct value *value)
 {
 	const struct wmk_btf_value *params = spot->function.params;
@@ -146,9 +149,9 @@ static int by_register(const struct wmk_probe_spot *spot, const struct wmk_probe
 }
 
 /*
- * The kernel takes a variable as an offset in the file, and adds the load address of the segment with the probe. So the
- * offset is the distance from the probe's place. This works also for another segment, and for .bss, which is not in the
- * file.
+ * The kernel expects a variable as an offset in the file. It adds the load address of the segment that contains the
+ * probe. So the offset is that of the probe's place, plus the distance of the variable from that place. This also works
+ * for a variable in another segment, and in .bss, which is not in the file.
  */
 static int of_variable(const struct wmk_probe_spot *spot, const char *symbol, int64_t number,
 		       char fetch[WMK_PROBE_FETCH_MAX])

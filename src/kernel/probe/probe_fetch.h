@@ -11,7 +11,7 @@
 #include "kernel/probe/probe_grammar.h"
 #include "kernel/probe/sdt.h"
 
-/* The place of a probe, as far as values depend on it. */
+/* The properties of a probe's place that determine how values are fetched. */
 struct wmk_probe_spot {
 	unsigned machine;
 	bool is_user, at_entry, at_return;

@@ -33,7 +33,7 @@ static bool begins_name(char c)
 	return wmk_scan_is_word(c) && !wmk_scan_is_digit(c);
 }
 
-/* In names of functions and variables; compilers add suffixes such as .isra.0. */
+/* Accepts characters in names of functions and variables; compilers add suffixes such as .isra.0. */
 static bool in_symbol(char c)
 {
 	return wmk_scan_is_word(c) || c == '.' || c == '$';

@@ -58,7 +58,7 @@ struct wmk_probe_text {
 };
 
 int wmk_probe_text_read(enum wmk_probe_kind kind, const char *typed, struct wmk_probe_text *text);
-/* Return whether a type is a text, which the kernel fetches from where the value points. */
+/* Return whether a type is a text, which the kernel fetches from the address in the value. */
 bool wmk_probe_type_is_string(const char *type);
 
 #endif

@@ -227,7 +227,7 @@ static void read_arg(struct wmk_scan span, unsigned machine, struct wmk_sdt_arg 
 	unreadable(arg, "its size is not valid");
 	if (!take_size(&span, machine, arg))
 		return;
-	/* The reason unless the operand's parser finds a better one, or a kind. */
+	/* The default reason. The operand's parser replaces it by a more exact one, or recognizes the operand. */
 	unreadable(arg, "its operand is not supported");
 	if (at_end(&span))
 		return;
