@@ -2,9 +2,9 @@
 /*
  * encode.h - encode lines as records: event classes, and the bytes after a record's header. Internal to src/import.
  *
- * The context fields, the names and the kinds of the fields define an event class. Two lines of one event with
- * different fields belong to two classes of the same name. Names come from the log, so there are at most
- * WMK_IMPORT_CLASSES.
+ * An event class is defined by its context fields, the name of the event, and the names and kinds of its fields. Two
+ * lines of one event with different fields belong to two classes of the same name. Names come from the log, so
+ * WMK_IMPORT_CLASSES limits the number of classes.
  */
 #ifndef WMK_IMPORT_ENCODE_H
 #define WMK_IMPORT_ENCODE_H
@@ -14,7 +14,7 @@
 #define WMK_IMPORT_CLASSES 4096u
 #define WMK_IMPORT_HEADS 8192u     /* buckets of the hash table: a power of two */
 
-/* The context fields before the other fields, in this order. */
+/* Context fields of a class. They precede the other fields, in this order. */
 #define WMK_IMPORT_HAS_PID 1u
 #define WMK_IMPORT_HAS_TID 2u
 #define WMK_IMPORT_HAS_COMM 4u
@@ -24,14 +24,18 @@
 struct wmk_import_class {
 	struct wmk_import_class *next;   /* next one of the bucket */
 	uint64_t hash;
-	/* contexts, provider, name, kind and name of each field; each text ends with a NUL */
+	/*
+	 * the contexts (one byte), the provider, the name, then the kind and the name of each field; each text ends
+	 * with a NUL
+	 */
 	uint8_t *key;
 	size_t key_len;
 	unsigned contexts;
 	const char *provider, *name;     /* point into the key, like the names of the fields */
 	uint16_t n;
 	struct wmk_field *fields;
-	bool is_declared;                /* set by trace_writer.c, with `id` in the stream class of the contexts */
+	/* set by trace_writer.c, as is `id`, which counts from 0 in the stream class */
+	bool is_declared;
 	uint32_t id;
 };
 
@@ -52,20 +56,20 @@ void wmk_import_put(struct wmk_import_bytes *bytes, const void *from, size_t len
 void wmk_import_put_text(struct wmk_import_bytes *bytes, struct wmk_import_text text);
 
 /*
- * Find or create the class of a line. `has_frames`: its last field is `callchain`, a sequence of texts. -E2BIG: too
- * many classes (no cause chain). -ENOMEM.
+ * Find or create the class of a line. `has_frames`: the class ends with the field `callchain`, a sequence of texts.
+ * -E2BIG: too many classes (no cause chain). -ENOMEM.
  */
 int wmk_import_class_of(struct wmk_import_classes *classes, const struct wmk_import_line *line, bool has_frames,
 			struct wmk_import_class **found);
 /*
- * Find or create the class with the fields of `plain` and `callchain` after them. A record of `plain` becomes one of
- * this class by appending the frames to its bytes. Errors as wmk_import_class_of().
+ * Find or create the class that has the fields of `plain` and then `callchain`. A record of `plain` becomes a record of
+ * this class when the frames are appended to its bytes. Errors: see wmk_import_class_of().
  */
 int wmk_import_class_framed(struct wmk_import_classes *classes, const struct wmk_import_class *plain,
 			    struct wmk_import_class **found);
 void wmk_import_classes_free(struct wmk_import_classes *classes);
 
-/* The context field of a bit (WMK_IMPORT_HAS_...). */
+/* The context field that a bit (WMK_IMPORT_HAS_...) stands for. */
 const struct wmk_field *wmk_import_context(unsigned bit);
 
 /* Append a line's contexts and values. `*second_at`, if not NULL: offset of the bytes of values[1]. */

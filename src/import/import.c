@@ -2,8 +2,8 @@
 /*
  * import.c - convert the lines of files to the records of a trace (see import.h).
  *
- * The latest record is held back until the next line is read, because that line may be a stack frame of it. Then the
- * record goes into the window, where open system calls wait for their end.
+ * The import holds the latest record back until it has read the next line, because that line may be a stack frame of
+ * the record. Then the record enters the window, where open system calls wait for their end.
  */
 #include "import/import.h"
 
@@ -46,10 +46,10 @@ struct wmk_import {
 	struct wmk_import_window window;
 	struct wmk_import_open_syscalls opens;
 	struct wmk_import_record *held;          /* the latest record, not in the window yet; or NULL */
-	/* the record that a frame belongs to: `held`, or one of the window; or NULL */
+	/* the record that the next frame belongs to: `held`, a record in the window, or NULL */
 	struct wmk_import_record *framed;
 	struct wmk_import_bytes frames, joined;
-	struct wmk_import_bytes begun;           /* the begin of a line that was split */
+	struct wmk_import_bytes begun;           /* the first part of a line that was split */
 	uint32_t n_frames;
 	uint64_t number;                         /* number of records */
 	uint64_t bytes, told;                    /* bytes read of all files; at the last call of options.progress */
@@ -159,7 +159,7 @@ static int add_frames(struct wmk_import *import)
 	return 0;
 }
 
-/* Add an unparsed line, with the time of the previous line. */
+/* Add an unparsed line, at the latest time that the import has converted. */
 static int add_unknown(struct wmk_import *import, struct wmk_import_text text)
 {
 	struct wmk_import_record *record;
@@ -176,7 +176,7 @@ static int add_unknown(struct wmk_import *import, struct wmk_import_text text)
 	return add(import, record);
 }
 
-/* Finish the held record: its last frame was read. */
+/* Finish the held record: all of its frames have been read. */
 static int finish_record(struct wmk_import *import)
 {
 	struct wmk_import_record *held = import->held;
@@ -210,7 +210,7 @@ static int add_frame(struct wmk_import *import, struct wmk_import_text text)
 	return err < 0 ? err : add_unknown(import, text);
 }
 
-/* A system call begins. If its thread has an open call already, the end of that call is missing in the log. */
+/* Add a system call that begins. If its thread already has an open call, the log lacks the end of that call. */
 static int add_open(struct wmk_import *import, int64_t ns)
 {
 	struct wmk_import_open_syscall *before =
@@ -223,12 +223,18 @@ static int add_open(struct wmk_import *import, int64_t ns)
 		return err;
 	if (before)
 		wmk_import_open_remove(&import->opens, before);
-	/* Add to the window first: this may write out the record of another open call and remove that call. */
+	/*
+	 * Add the record to the window first: a full window may write out the record of another open call and remove
+	 * that call.
+	 */
 	err = add(import, record);
 	return err < 0 ? err : wmk_import_open_add(&import->opens, &import->line, record, args_at);
 }
 
-/* Turn the record of an open call into one of the whole call, at the time of the begin, with the arguments of both. */
+/*
+ * Replace the record of an open call by a record of the complete call. It has the time of the begin, and the arguments
+ * of both lines.
+ */
 static int complete(struct wmk_import *import, struct wmk_import_open_syscall *open, int64_t ns)
 {
 	struct wmk_import_record *record = open->record;
@@ -295,7 +301,7 @@ static bool is_note(const struct wmk_import *import)
 	return wmk_import_text_is(import->line.name, "note");
 }
 
-/* Add the pending begin of a split line as an unparsed line. */
+/* Add the pending first part of a split line as an unparsed line. */
 static int drop_begun(struct wmk_import *import)
 {
 	const struct wmk_import_text text = { (const char *)import->begun.at, import->begun.len };
@@ -309,15 +315,15 @@ static int drop_begun(struct wmk_import *import)
 }
 
 /*
- * Parse a line. If the begin of a split line is pending and *text alone cannot be parsed, parse the joined line. *text:
- * the text that was parsed.
+ * Parse a line. If the first part of a split line is pending and *text alone cannot be parsed, parse the joined line.
+ * *text is then the text that was parsed.
  */
 static int parse(struct wmk_import *import, struct wmk_import_text *text)
 {
 	int err;
 
 	import->format->parse(*text, &import->line);
-	/* (another message of strace may be between the parts) */
+	/* (another message of strace may stand between the two parts) */
 	if (!import->begun.len || (import->line.what == WMK_IMPORT_RECORD && is_note(import)))
 		return 0;
 	if ((import->line.what == WMK_IMPORT_UNKNOWN || import->line.what == WMK_IMPORT_SPLITS) &&
@@ -363,7 +369,7 @@ static int add_line(struct wmk_import *import, struct wmk_import_text text, bool
 		import->when.assumed |= WMK_IMPORT_ASSUMED_ORDER;
 	splits = import->line.what == WMK_IMPORT_SPLITS;
 	rest = import->line.rest;
-	/* An unparsed line keeps its time, if that was parsed. */
+	/* An unparsed line keeps its own time if that could be parsed. */
 	if (!wmk_import_log_time_ns(&import->when, &import->line.stamp, &ns) || import->line.what == WMK_IMPORT_UNKNOWN)
 		return add_unknown(import, text);
 	err = add_known(import, ns);
@@ -404,7 +410,7 @@ int wmk_import_begin(const char *path, const char *format, const struct wmk_impo
 	import->options = *options;
 	import->format = found;
 	wmk_import_log_time_begin(&import->when, options);
-	/* The class of unparsed lines is created first, so that it exists when there are too many classes. */
+	/* Create the class of unparsed lines first: it then exists even if the log has too many classes. */
 	wmk_import_line_begin(&import->line, found->name, "line");
 	wmk_import_add_text(&import->line, "text", wmk_import_text_of(""));
 	err = wmk_import_class_of(&import->classes, &import->line, false, &line);
@@ -419,7 +425,7 @@ int wmk_import_begin(const char *path, const char *format, const struct wmk_impo
 	return 0;
 }
 
-/* Write out all records of a file: the next file may be earlier. */
+/* Write out all records of a file: the next file may have earlier times. */
 static int flush(struct wmk_import *import)
 {
 	int err = drop_begun(import);
@@ -468,7 +474,7 @@ int wmk_import_end(struct wmk_import *import, struct wmk_import_done *done)
 	import->done.assumed = import->when.assumed;
 	if (done)
 		*done = import->done;
-	/* records that could not be written */
+	/* Records remain in the window only after an error. */
 	while ((record = wmk_import_window_take(&import->window)) != NULL) {
 		if (record->open)
 			wmk_import_open_remove(&import->opens, record->open);

@@ -14,13 +14,13 @@ struct wmk_import_lines {
 	FILE *in;
 	char *buf;               /* WMK_IMPORT_LINE_MAX */
 	size_t begin, end;       /* bytes that were read and not returned yet */
-	bool is_cut;             /* the last returned line was cut */
+	bool is_cut;             /* the last returned line was cut: the next one is its rest */
 	bool at_end;
 };
 
 /*
- * Read the next line. 1: *line is the line without its newline, valid until the next call; *goes_on: it is the rest of
- * a line that is too long. 0: end of file. -ENOMEM, -EIO and others: the rest cannot be read.
+ * Read the next line. 1: *line is the line without its newline, valid until the next call. *goes_on: *line continues a
+ * line that is too long. 0: end of file. -ENOMEM, -EIO and others: the rest cannot be read.
  */
 int wmk_import_lines_next(struct wmk_import_lines *lines, struct wmk_import_text *line, bool *goes_on);
 

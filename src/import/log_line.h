@@ -43,7 +43,10 @@ struct wmk_import_timestamp {
 	uint32_t ns;           /* below 10^9 */
 };
 
-/* Each of these parses a time at the front of the text and drops it; or changes nothing and returns false. */
+/*
+ * Each of these functions parses a time at the front of the text and drops it. If it finds no time, it returns false
+ * and changes nothing.
+ */
 /* 2026-11-22T08:05:42.5+01:00, ... 08:05:42 UTC, ... */
 bool wmk_import_take_iso(struct wmk_import_text *text, struct wmk_import_timestamp *stamp);
 bool wmk_import_take_bsd(struct wmk_import_text *text, struct wmk_import_timestamp *stamp);    /* Nov 22 08:05:42.5 */
@@ -84,11 +87,13 @@ enum wmk_import_what {
 	WMK_IMPORT_BLANK,      /* an empty line */
 	WMK_IMPORT_RECORD,
 	WMK_IMPORT_ENDS,       /* a record; its thread has ended */
-	/* a record inside another line: `rest` is the begin of that line, the next line its end */
+	/*
+	 * a record at the end of another line: `rest` is the first part of that line, the next line is the second part
+	 */
 	WMK_IMPORT_SPLITS,
 	WMK_IMPORT_OPENS,      /* a system call that has not returned: values name, args */
 	WMK_IMPORT_RESUMES,    /* its return: values name, args, and the result */
-	WMK_IMPORT_FRAME,      /* a stack frame of the record before: values[0] */
+	WMK_IMPORT_FRAME,      /* a stack frame of the previous record: values[0] */
 };
 
 struct wmk_import_line {
@@ -103,7 +108,7 @@ struct wmk_import_line {
 	struct wmk_import_value values[WMK_IMPORT_VALUES];
 };
 
-/* Parses `line`, which has no newline. Sets all of *out, except values from n on. */
+/* Parses `line`, which has no newline. Sets all of *out except the values from index n on. */
 typedef void wmk_import_parser(struct wmk_import_text line, struct wmk_import_line *out);
 
 wmk_import_parser wmk_import_syslog_line, wmk_import_dmesg_line, wmk_import_perf_line, wmk_import_strace_line;
@@ -140,16 +145,20 @@ bool wmk_import_take(struct wmk_import_text *text, const char *words);
 /* Drop and return everything before the next blank; may be empty. */
 struct wmk_import_text wmk_import_take_word(struct wmk_import_text *text);
 /*
- * Parse and drop decimal digits with a value of at most `max` (below 2^62). False, nothing dropped: no digit, or more.
+ * Parse and drop decimal digits with a value of at most `max` (below 2^62). False: no digit, or a larger value; nothing
+ * is dropped.
  */
 bool wmk_import_take_number(struct wmk_import_text *text, int64_t max, int64_t *number);
-/* Likewise, with an optional '-'; the absolute value fits 31 bits. */
+/* The same with an optional '-'. The absolute value is at most INT32_MAX. */
 bool wmk_import_take_id(struct wmk_import_text *text, int32_t *id);
 /* Number of lower-case hexadecimal digits at the front. */
 size_t wmk_import_hex_digits(struct wmk_import_text text);
-/* Parse and drop these digits. False, nothing dropped: no digit, or more than 16. */
+/* Parse and drop such digits. False: no digit, or more than 16; nothing is dropped. */
 bool wmk_import_take_hex(struct wmk_import_text *text, uint64_t *bits);
-/* Parse decimals behind '.' or ',' as nanoseconds; digits after the ninth are dropped. No decimals: true and 0. */
+/*
+ * Parse decimals after '.' or ',' as nanoseconds; digits after the ninth are ignored. Without '.' or ',' the result is
+ * true and 0.
+ */
 bool wmk_import_take_fraction(struct wmk_import_text *text, uint32_t *ns);
 
 static inline bool wmk_import_is_digit(char c)
@@ -163,7 +172,8 @@ static inline bool wmk_import_is_letter(char c)
 }
 
 /*
- * syslog_levels.c: facilities and severities of syslog by the names that dmesg and journalctl print. -1: unknown name.
+ * syslog_levels.c: numbers of syslog's facilities and severities, by the names that dmesg and journalctl print. -1:
+ * unknown name.
  */
 #define WMK_IMPORT_FACILITIES 24u
 #define WMK_IMPORT_SEVERITIES 8u
@@ -171,7 +181,7 @@ extern const struct wmk_label wmk_import_facilities[WMK_IMPORT_FACILITIES],
 	wmk_import_severities[WMK_IMPORT_SEVERITIES];
 int wmk_import_facility(struct wmk_import_text name);
 int wmk_import_severity(struct wmk_import_text name);
-/* Parse "<34>", facility and severity as one number. False: not a priority, nothing is dropped. */
+/* Parse "<34>", which holds facility and severity as one number. False: not a priority; nothing is dropped. */
 bool wmk_import_take_priority(struct wmk_import_text *text, int64_t *priority);
 void wmk_import_add_priority(struct wmk_import_line *line, int64_t priority);
 

@@ -44,7 +44,7 @@ static int64_t ahead(struct wmk_import_log_time *when, int64_t seconds)
 	if (gmtime_r(&local, &tm)) {
 		tm.tm_isdst = -1;
 		utc = mktime(&tm);
-		/* (mktime() moves a time that daylight saving skips to one that exists) */
+		/* (daylight saving may skip this time; mktime() then moves it to a time that exists) */
 		if (utc != (time_t)-1)
 			when->offset_s = seconds - (int64_t)utc;
 	}
@@ -65,15 +65,15 @@ static int64_t local_of(int64_t ns)
 }
 
 /*
- * The last year in which the date is at most a day later than the file's last change; the writer may be in another time
- * zone. Returns days since 1970; -1: no such year.
+ * Returns the days since 1970 of a date without a year: in the last year in which the date is at most a day later than
+ * the file's last change. The day is a tolerance, because the writer may be in another time zone. -1: no such year.
  */
 static int64_t last_year(const struct wmk_import_log_time *when, const struct wmk_import_timestamp *stamp)
 {
 	const int64_t near = local_of(when->near_ns);
 	int64_t year = 1970 + near / (365 * (int64_t)DAY_S) + 1;
 
-	/* (the 29th of February is at most eight years away) */
+	/* (eight years without a 29th of February is the maximum) */
 	for (int tries = 0; tries < 12; tries++, year--) {
 		const int64_t days = wmk_import_days(year, stamp->month, stamp->day);
 
@@ -138,7 +138,7 @@ static bool place(struct wmk_import_log_time *when, const struct wmk_import_time
 			when->assumed |= WMK_IMPORT_ASSUMED_ORIGIN;
 		return sum(when->has_origin ? when->origin_ns : 0, seconds, stamp->ns, ns);
 	case WMK_IMPORT_STEP:
-		/* A step after a line with a known time is relative to that line. */
+		/* A step is relative to the previous line, if the time of that line is known. */
 		if (!when->has_step && !when->before_ns && !when->has_origin)
 			when->assumed |= WMK_IMPORT_ASSUMED_ORIGIN;
 		when->has_step = true;

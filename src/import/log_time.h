@@ -2,8 +2,8 @@
 /*
  * log_time.h - convert the times of lines to nanoseconds since 1970. Internal to src/import.
  *
- * What the log does not contain comes from the user's options, else from the file's last change (for a pipe: the
- * current time). `assumed` records what neither of log and user gives.
+ * If the log lacks a part of a time, the user's options give it. Else the file's last change gives it (for a pipe: the
+ * current time). `assumed` records the parts that neither the log nor the user gives.
  *
  *     no year      the user's; the next one when the month falls by more than six. Else the last year in which the
  *                  line is at most a day later than the file's last change
@@ -22,7 +22,7 @@ struct wmk_import_log_time {
 	bool has_origin;
 	int64_t origin_ns;               /* given by the user */
 	int64_t near_ns;                 /* the file's last change, or the current time */
-	int64_t before_ns;               /* time of the previous line of any file */
+	int64_t before_ns;               /* time of the previous line, also across files */
 	unsigned assumed;                /* WMK_IMPORT_ASSUMED_... */
 	bool is_real;                    /* a line with a time since 1970 was seen */
 	/* reset for each file */
@@ -31,8 +31,11 @@ struct wmk_import_log_time {
 	int64_t day_s, seconds;
 	int year_now;
 	uint8_t month;                   /* WMK_IMPORT_DATE: month of the previous line */
-	bool has_step;                   /* a step was seen; its base is decided */
-	/* cached offset of local time to UTC: for this quarter of an hour of local time, from 1; 0: none */
+	bool has_step;                   /* a step was converted: the base of later steps is decided */
+	/*
+	 * cached offset of local time to UTC. `quarter`: the number, from 1, of the quarter of an hour of local time;
+	 * 0: none
+	 */
 	int64_t quarter, offset_s;
 };
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * open_syscalls.h - system calls that have begun and not returned so far, by thread. Internal to src/import.
+ * open_syscalls.h - system calls that have begun but not returned yet, by thread. Internal to src/import.
  *
  * Their records are in the window, at the time of the begin. If a record leaves the window before the end of its call
- * is read, it stays a record of the begin only. So there are at most as many open calls as records in the window.
+ * is read, it remains a record of the begin only. So the number of open calls never exceeds the number of records in
+ * the window.
  */
 #ifndef WMK_IMPORT_OPEN_SYSCALLS_H
 #define WMK_IMPORT_OPEN_SYSCALLS_H
@@ -30,15 +31,15 @@ int64_t wmk_import_open_thread(const struct wmk_import_line *line);
 /* Add the open call of a record; the record refers to it. -ENOMEM. */
 int wmk_import_open_add(struct wmk_import_open_syscalls *opens, const struct wmk_import_line *line,
 			struct wmk_import_record *record, size_t args_at);
-/* The system call that a thread is in; NULL: none. */
+/* The open system call of a thread; NULL: none. */
 struct wmk_import_open_syscall *wmk_import_open_find(const struct wmk_import_open_syscalls *opens, int64_t thread);
 /*
- * The open call that a line resumes; NULL: none. strace prints the thread only while there are several. So the call may
- * have begun without a thread, when there was only one; or the line has no thread and the only open call is meant.
+ * The open call that a line resumes; NULL: none. strace prints thread numbers only while it traces several threads. So
+ * the call may have begun without a thread number. Or the line has no thread number, and resumes the only open call.
  */
 struct wmk_import_open_syscall *wmk_import_open_resumed(const struct wmk_import_open_syscalls *opens,
 						const struct wmk_import_line *line);
-/* Remove and free an open call; its record no longer waits for the end. */
+/* Remove and free an open call. Its record no longer waits for the end. */
 void wmk_import_open_remove(struct wmk_import_open_syscalls *opens, struct wmk_import_open_syscall *open);
 
 #endif

@@ -5,7 +5,7 @@
  *     comm  tid [cpu] seconds.usecs: [period] event: text of the event
  *                 address symbol+0x1 (object)              stack frames on lines of their own, innermost first
  *
- * A single number after comm is the tid; "pid/tid" gives both. Times are of perf's clock: seconds since boot.
+ * A single number after comm is the tid; "pid/tid" gives both. Times are those of perf's clock: seconds since boot.
  */
 #include <string.h>
 
@@ -147,7 +147,10 @@ static bool parse_event(struct wmk_import_text text, struct wmk_import_line *out
 	return true;
 }
 
-/* Find the time: the first such word between a valid comm and tid and a valid event. (comm can be any text.) */
+/*
+ * Find the time: the first word of this form with a valid comm and tid before it and a valid event after it. (comm can
+ * be any text.)
+ */
 static bool parse_record(struct wmk_import_text text, struct wmk_import_line *out)
 {
 	struct wmk_import_text rest = text, word;

@@ -13,7 +13,7 @@
 
 #define KEY_MAX 64u
 
-/* Length of a key at the front, if `mark` follows it: letters, digits, '_'. 0: no key. */
+/* Length of a key at the front of the text, if `mark` follows it. A key has letters, digits and '_'. 0: no key. */
 static size_t key_len(struct wmk_import_text text, const char *mark)
 {
 	const size_t mark_len = strlen(mark);
@@ -46,7 +46,7 @@ static size_t value_len(struct wmk_import_text text, const char *mark, const cha
 	return text.len;
 }
 
-/* Names may look like numbers. (Not for system calls, which print names as addresses.) */
+/* The values of these keys are names, even if they look like numbers. (System calls print names as addresses.) */
 static bool is_name(struct wmk_import_text key, const char *mark)
 {
 	return mark[0] == '=' && (wmk_import_ends(key, "comm") || wmk_import_ends(key, "name"));

@@ -15,7 +15,7 @@
  */
 #include "import/log_line.h"
 
-/* A smaller number is a pid or a step, a larger one seconds since 1970. */
+/* A smaller number is a pid or a step; a larger one is seconds since 1970. */
 #define EPOCH_LEAST 100000000
 
 static void skip_comm(struct wmk_import_text *text, struct wmk_import_line *out)
@@ -203,7 +203,7 @@ static long find_result(struct wmk_import_text text, size_t *result)
 	return found;
 }
 
-/* Parse what follows the "(" of a system call, or "resumed>". False: it does not end as a system call does. */
+/* Parse the text after the "(" of a system call, or after "resumed>". False: it does not end like a system call. */
 static bool add_call(struct wmk_import_text text, struct wmk_import_line *out)
 {
 	static const char *const cut[] = { "<unfinished ...>", "<detached ...>" };
@@ -263,7 +263,7 @@ static bool parse_call(struct wmk_import_text text, struct wmk_import_line *out)
 	return add_call(text, out);
 }
 
-/* Reduce the text to what is between "--- " and " ---", or between "+++ " and " +++". */
+/* Reduce the text to the part between "--- " and " ---", or between "+++ " and " +++". */
 static bool inside(struct wmk_import_text *text, const char *begin, const char *end)
 {
 	struct wmk_import_text rest = wmk_import_trimmed(*text);

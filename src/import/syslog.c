@@ -68,7 +68,10 @@ static bool take_tag(struct wmk_import_text *text, struct wmk_import_text *tag, 
 	return true;
 }
 
-/* Add the sender. A numeric pid is the process, and the tag is its name; another text becomes the field `procid`. */
+/*
+ * Add the sender. A numeric pid is the process, and the tag is its name. Any other text in place of the pid becomes the
+ * field `procid`.
+ */
 static void add_sender(struct wmk_import_line *out, struct wmk_import_text tag, struct wmk_import_text pid)
 {
 	struct wmk_import_text rest = pid;
@@ -99,7 +102,9 @@ static bool take_word(struct wmk_import_text *text, struct wmk_import_text *word
 	return true;
 }
 
-/* Parse [id name="value" ...][id ...]. Backslashes escape quotes, backslashes and brackets in values. "-": no data. */
+/*
+ * Parse [id name="value" ...][id ...]. In values, a backslash escapes a quote, a backslash or a bracket. "-": no data.
+ */
 static bool take_structured(struct wmk_import_text *text, struct wmk_import_text *data)
 {
 	bool in_element = false, in_value = false;
@@ -159,7 +164,7 @@ static bool parse_3164(struct wmk_import_text text, int64_t priority, struct wmk
 	if (!take_time(&text, &out->stamp))
 		return false;
 	wmk_import_skip_blanks(&text);
-	/* Programs that write to /dev/log leave the host out. */
+	/* Programs that write to /dev/log omit the host. */
 	word = text;
 	host = wmk_import_head(text, 0);
 	if (!take_tag(&word, &tag, &pid)) {

@@ -20,7 +20,7 @@ int64_t wmk_import_days(int64_t year, unsigned month, unsigned day)
 	if (year < YEAR_FIRST || year > YEAR_LAST || month < 1 || month > 12 || day < 1 ||
 	    day > lengths[month - 1] + (month == 2 && is_leap ? 1u : 0u))
 		return -1;
-	/* Add the leap days of the years from 1970 to the one before this. */
+	/* Add a day for each leap year from 1970 to the previous year. */
 	days = (year - 1970) * 365 + (year - 1969) / 4 - (year - 1901) / 100 + (year - 1601) / 400;
 	for (unsigned i = 1; i < month; i++)
 		days += lengths[i - 1] + (i == 2 && is_leap ? 1 : 0);
@@ -64,7 +64,10 @@ bool wmk_import_take_weekday(struct wmk_import_text *text)
 	return take_name(text, names, 7, &day);
 }
 
-/* Parse HH:MM:SS, with optional decimals, as seconds of a day. Second 60 (a leap second) is the next minute's first. */
+/*
+ * Parse HH:MM:SS with optional decimals as seconds of a day. Second 60 (a leap second) counts as the first second of
+ * the next minute.
+ */
 static bool take_time(struct wmk_import_text *text, int64_t *seconds, uint32_t *ns)
 {
 	struct wmk_import_text rest = *text;
@@ -90,9 +93,9 @@ bool wmk_import_take_clock(struct wmk_import_text *text, struct wmk_import_times
 }
 
 /*
- * Parse the zone after a time: "Z", "+01:00", "+0100" or "+01" directly after it; " UTC", " GMT" or " CET" after a
- * blank, as journalctl's short-full prints. Without a zone, and for other zone names, the time counts as local time:
- * mostly that of the machine that wrote the log.
+ * Parse the zone after a time: "Z", "+01:00", "+0100" or "+01". With `may_be_named`, a blank and a name may follow
+ * instead, as journalctl's short-full prints it: " UTC", " GMT" or " CET". Without a zone, and for names other than UTC
+ * and GMT, the time is local time. That is mostly the local time of the machine that wrote the log.
  */
 static void take_zone(struct wmk_import_text *text, bool may_be_named, struct wmk_import_timestamp *stamp)
 {
@@ -164,7 +167,7 @@ bool wmk_import_take_bsd(struct wmk_import_text *text, struct wmk_import_timesta
 	if (!wmk_import_take_month(&rest, &found.month) || !wmk_import_take(&rest, " "))
 		return false;
 	wmk_import_take(&rest, " ");
-	/* (in a leap year, which 2000 was: which year it is shows later) */
+	/* (2000 is a leap year: the real year is not known yet) */
 	if (!wmk_import_take_number(&rest, 31, &day) || wmk_import_days(2000, found.month, (unsigned)day) < 0 ||
 	    !wmk_import_take(&rest, " ") || !take_time(&rest, &found.seconds, &found.ns))
 		return false;

@@ -16,14 +16,16 @@
 #include "store/store.h"
 
 #define PACKET_FULL (256u * 1024)       /* bytes of content at which a packet is written */
-/* Further streams of a class are created below this number, so that each class can have its first one. */
+/*
+ * Up to this number of streams, a class gets further streams. The rest is reserved for the first stream of each class.
+ */
 #define STREAMS_MORE (WMK_IMPORT_STREAMS - WMK_IMPORT_CONTEXTS)
 
 struct import_stream {
 	unsigned contexts;
 	struct wmk_store_stream *out;
 	struct wmk_ctf_packet head;
-	/* the current packet: room for its header, then records; empty: no packet is open */
+	/* the current packet: room for its header, then its records; empty if no packet is open */
 	struct wmk_import_bytes bytes;
 	uint64_t n;                     /* number of records in it */
 	uint64_t last;                  /* time of the stream's last record */
@@ -48,7 +50,7 @@ struct wmk_import_trace {
 
 /* ── metadata ────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Append a declaration to the metadata, if it was built without an error, and free it. */
+/* Append a declaration to the metadata if it was built without an error, and free the text. */
 static int declare(struct wmk_import_trace *trace, struct wmk_ctf_text_buffer *text, int err)
 {
 	if (err == 0)
@@ -168,8 +170,9 @@ static int stream_begin(struct wmk_import_trace *trace, unsigned contexts, struc
 }
 
 /*
- * Select the stream for a record: the one with the latest last record that is not later than `time`. If all are later,
- * create a stream; if there are enough, select the one with the earliest last record.
+ * Select the stream for a record. The last record of a stream must not be later than `time`: select the stream where it
+ * is latest. If all streams have a later record, create a stream. At the limit of streams, select the one with the
+ * earliest last record.
  */
 static int stream_for(struct wmk_import_trace *trace, unsigned contexts, uint64_t time, struct import_stream **found)
 {

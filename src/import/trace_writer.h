@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace_writer.h - write records, which arrive almost in order of time, to a trace on disk. Internal to src/import.
+ * trace_writer.h - write records that arrive almost in order of time to a trace on disk. Internal to src/import.
  *
- * Each combination of contexts has a stream class. A class has as many streams as the order of time needs (import.h);
- * each stream has a packet that is being filled.
+ * Each combination of contexts has a stream class. A class has as many streams as the order of time requires (see
+ * import.h). Each stream has one packet that is being filled.
  */
 #ifndef WMK_IMPORT_TRACE_WRITER_H
 #define WMK_IMPORT_TRACE_WRITER_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * window.h - sort records by time within a bounded window: a heap, earliest first; records of the same time keep the
- * order of their lines. Internal to src/import.
+ * window.h - sort records by time in a bounded window. It is a heap with the earliest record first. Records of the same
+ * time keep the order of their lines. Internal to src/import.
  */
 #ifndef WMK_IMPORT_WINDOW_H
 #define WMK_IMPORT_WINDOW_H
@@ -15,7 +15,7 @@ struct wmk_import_open_syscall;
 
 struct wmk_import_record {
 	int64_t ns;
-	uint64_t number;                 /* number of the record in order of lines */
+	uint64_t number;                 /* number of the record, in the order of the lines */
 	struct wmk_import_class *class;
 	struct wmk_import_open_syscall *open;    /* the open system call of this record, or NULL */
 	uint8_t *payload;
@@ -28,7 +28,7 @@ struct wmk_import_window {
 	size_t bytes;
 };
 
-/* Whether it is full: a record must be taken before another one is added. */
+/* Whether the window is full: a record must be taken before another one is added. */
 bool wmk_import_window_full(const struct wmk_import_window *window);
 /* Add a record; the window owns it until it is taken. -ENOMEM: the caller still owns it. */
 int wmk_import_window_add(struct wmk_import_window *window, struct wmk_import_record *record);
