@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calculate.h - operations on whole numbers in filter programs, for the interpreter (run.c) and for the branch table of
- * libwaymark (tracer/filter_table.h). Any operands are safe, on the recording path too: an operation without a result
- * is reported, not executed.
+ * calculate.h - operations on whole numbers in filter programs. The interpreter (run.c) and the branch table of
+ * libwaymark (tracer/filter_table.h) use them. Any operands are safe, on the recording path too: an operation without a
+ * result returns false and is not executed.
  */
 #ifndef WMK_FILTER_CALCULATE_H
 #define WMK_FILTER_CALCULATE_H

@@ -192,8 +192,9 @@ static int check_label(const struct wmk_compiler *c, const struct wmk_node *lite
 }
 
 /*
- * Check that `a` and `b` can be compared. `equal`: with == or != only. If they cannot, it is an error; with
- * WMK_FILTER_LAX `b` becomes absent instead.
+ * Check that `a` and `b` can be compared. `equal`: the operator is == or !=. Operands of different types are an error;
+ * with WMK_FILTER_LAX, `b` becomes absent instead. A text with * in an ordering and a comparison of two literals are
+ * always errors.
  */
 static int check_comparison(const struct wmk_compiler *c, const struct wmk_node *node, const struct wmk_node *a,
 			    const struct wmk_node *b, bool equal)
@@ -218,7 +219,7 @@ static int check_comparison(const struct wmk_compiler *c, const struct wmk_node 
 	return c->strictness == WMK_FILTER_LAX ? 0 : wrong(c, node, "cannot compare a number with a text");
 }
 
-/* Check `in`; the items are literals. If the value can be compared with none of them, the result is absent. */
+/* Check `in`; the items are literals. If the value cannot be compared with any of them, the result is absent. */
 static int check_list(struct wmk_compiler *c, const struct wmk_node *node, unsigned *type)
 {
 	int err = 0;

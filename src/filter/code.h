@@ -6,7 +6,8 @@
  *     compare.c comparisons, by the types of both operands
  *     compile.c conditions, values, whole programs
  *
- * The first error is kept in code->err. After it the functions add nothing more, so callers check err once, at the end.
+ * code->err keeps the first error. After it, the functions add no more code, so a caller checks code->err once, at the
+ * end.
  */
 #ifndef WMK_FILTER_CODE_H
 #define WMK_FILTER_CODE_H
@@ -26,7 +27,7 @@ struct wmk_code {
 	uint32_t absent;           /* label of the code to run when a value is absent */
 	char pool[WMK_FILTER_POOL_MAX];
 	uint32_t pool_bytes;
-	int err;                   /* the first error; set: nothing is added */
+	int err;                   /* the first error; if set, no code is added */
 };
 
 /* The place of a value: a constant or a register. */
@@ -49,12 +50,16 @@ struct wmk_filter_insn *wmk_code_emit(struct wmk_code *code, unsigned op, unsign
 uint32_t wmk_code_label(struct wmk_code *code);
 /* Place the label at the next instruction. */
 void wmk_code_here(struct wmk_code *code, uint32_t label);
-/* Jump to `to`, unless that is `next`, the label of the instruction that follows; WMK_CODE_NOWHERE: unknown. */
+/*
+ * Jump to label `to`, unless `to` equals `next`, the label of the instruction that follows. `next` WMK_CODE_NOWHERE:
+ * that label is unknown.
+ */
 void wmk_code_jump(struct wmk_code *code, uint32_t to, uint32_t next);
 /* Allocate a register. The caller frees it by restoring an earlier value of code->top. */
 uint8_t wmk_code_register(struct wmk_code *code);
 /*
- * Emit conditional jump `op` on register `a` and `b`, so that control reaches `yes` or `no`; `next` follows directly.
+ * Emit conditional jump `op` with operands `a` and `b`: control continues at label `yes` or `no`. The code of label
+ * `next` follows directly.
  */
 void wmk_code_branch(struct wmk_code *code, unsigned op, uint8_t a, struct wmk_place b, uint32_t yes, uint32_t no,
 		     uint32_t next);
@@ -64,9 +69,9 @@ uint8_t wmk_code_in_register(struct wmk_code *code, struct wmk_place at);
 /* Convert to a type. Between signed and unsigned the bits stay the same. */
 struct wmk_place wmk_code_as(struct wmk_code *code, struct wmk_place at, unsigned type);
 uint32_t wmk_code_pool(struct wmk_code *code, const char *text, uint32_t len);
-/* Put the text of a pattern without wildcards into the pool, without its escapes. */
+/* Append a pattern without wildcards to the pool as plain text: its escapes are removed. */
 uint32_t wmk_code_pool_plain(struct wmk_code *code, const struct wmk_node *node, uint32_t *len);
-/* If the input is absent from some records: jump to code->absent in that case. */
+/* If some records lack the input: emit a jump to code->absent for them. */
 void wmk_code_need(struct wmk_code *code, const struct wmk_typed *of);
 
 /* ── compare.c ───────────────────────────────────────────────────────────────────────────────────────── */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * compare.c - generate comparisons of integers, also signed with unsigned, of doubles, of texts, and of an enumeration
- * with a label.
+ * compare.c - generate comparisons of integers (also of signed with unsigned ones), of doubles, of texts, and of an
+ * enumeration with a label.
  */
 #include <string.h>
 
@@ -63,7 +63,9 @@ static void compare_mixed(struct wmk_code *code, unsigned kind, struct wmk_place
 	compare_whole(code, kind, a, b, true, yes, no, next);
 }
 
-/* A comparison of doubles cannot be replaced by its negation: with a NaN operand, both must be false. */
+/*
+ * A comparison of doubles cannot be replaced by the negation of the opposite one: both are false if an operand is NaN.
+ */
 static void compare_double(struct wmk_code *code, unsigned kind, struct wmk_place a, struct wmk_place b, uint32_t yes,
 			   uint32_t no, uint32_t next)
 {

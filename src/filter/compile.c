@@ -2,10 +2,10 @@
 /*
  * compile.c - generate instructions from a checked expression.
  *
- * A condition does not become a number that a second instruction tests. It is compiled with the two labels that it
- * jumps to; && || and ! only choose these labels (Aho, Lam, Sethi, Ullman: Compilers, 6.6). A label is placed after all
- * jumps to it, so that every jump is forward. An absent value jumps to `absent`: the label for "false" of the nearest
- * enclosing && or ||, else of the filter.
+ * A condition does not produce a number for a second instruction to test. It is compiled with two labels to which it
+ * jumps; && || and ! only select these labels (Aho, Lam, Sethi, Ullman: Compilers, 6.6). Each label is placed after all
+ * jumps to it, so every jump is forward. An absent value jumps to `absent`. That is the label for "false" of the
+ * nearest enclosing && or ||, or of the filter if it is in neither.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ static void listed(struct wmk_code *code, const struct wmk_node *node, uint32_t 
 			wmk_code_compare_numbers(code, WMK_NODE_EQ, at, wmk_code_value(code, item), yes, other, other);
 		}
 		wmk_code_here(code, other);
-		/* The register of the first number stays in use: it holds the value that each item is compared with. */
+		/* Keep the register of the first number: it holds the value that each item is compared with. */
 		if (has || is_text || item->kind == WMK_NODE_TEXT)
 			code->top = mark;
 		else
@@ -71,7 +71,7 @@ static void asked(struct wmk_code *code, const struct wmk_typed *of, uint32_t ye
 		wmk_code_jump(code, of->is_there ? yes : no, next);
 }
 
-/* Generate a condition: control continues at `yes` or at `no`; the code of label `next` follows directly. */
+/* Generate a condition: control continues at label `yes` or `no`. The code of label `next` follows directly. */
 static void condition(struct wmk_code *code, const struct wmk_node *node, uint32_t yes, uint32_t no, uint32_t next)
 {
 	const uint32_t mark = code->top;
@@ -180,8 +180,8 @@ static unsigned operation(unsigned kind, unsigned type)
 }
 
 /*
- * Apply `op` to `a` and `b`, which both have `type` (except the count of a shift). The result is in the register
- * `mark`; the registers above it are free afterwards.
+ * Apply `op` to `a` and `b`, which both have `type`, except that the count of a shift may have another. The result is
+ * in register `mark`; the registers above it are free afterwards.
  */
 static struct wmk_place apply(struct wmk_code *code, unsigned op, struct wmk_place a, struct wmk_place b, unsigned type,
 			      uint32_t mark)
@@ -265,7 +265,7 @@ struct wmk_place wmk_code_value(struct wmk_code *code, const struct wmk_node *no
 
 /* ── the whole ───────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Check all expressions before code is generated: their inputs occupy the first registers. */
+/* Check all expressions before any code is generated: the inputs of all of them occupy the first registers. */
 static int check_all(struct wmk_code *code, const struct wmk_filter_expr *const *exprs, unsigned n,
 		     struct wmk_typed **typed)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * compile.h - what the passes over an expression share. Private, like syntax_tree.h.
+ * compile.h - shared by the passes over an expression. Private, like syntax_tree.h.
  *
  *     check.c   look names up, derive types, check the operands of operators; fills struct wmk_typed of each node
  *     compile.c generate instructions: jumps for conditions, registers for other values
@@ -15,7 +15,7 @@ struct wmk_typed {
 	uint8_t type;              /* enum wmk_filter_type */
 	uint8_t input;             /* index of the input, if is_input */
 	bool is_input, may_lack;
-	bool is_there;             /* EXISTS: the name exists in the class; may_lack: not in each record */
+	bool is_there;             /* EXISTS: the class has the name; may_lack: some records lack it */
 	const struct wmk_label *labels; /* of an enumeration or a boolean */
 	uint32_t n_labels;
 	bool is_unsigned;              /* the labels' bounds are unsigned */

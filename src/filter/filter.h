@@ -22,13 +22,13 @@
  * star. An enumeration compares with the text of a label, a boolean with "false" and "true".
  *
  * Values. Integers have 64 bits and wrap around. They are signed, except fields of unsigned 64 bits and literals from
- * 2^63 upward. An arithmetic operation on a signed and an unsigned operand is unsigned, as in C. A comparison is by
- * numeric value: -1 is less than every unsigned number. If one operand is a double, the other is converted to double.
+ * 2^63 upward. An arithmetic operation on a signed and an unsigned operand is unsigned, as in C. A comparison uses the
+ * numeric values: -1 is less than every unsigned number. If one operand is a double, the other is converted to double.
  * Texts are compared by bytes.
  *
  * Absent values. A missing field, an element beyond the end, a division by zero and a shift by less than 0 or more than
- * 63 have no value. An expression that uses an absent value is absent, up to the next && or ||, for which it is false.
- * A filter with an absent result rejects the record. exists(x) always has a value.
+ * 63 have no value. An expression that uses an absent value is absent, too. The nearest enclosing && or || treats it as
+ * false. A filter with an absent result rejects the record. exists(x) always has a value.
  *
  * Programs have no loops: every jump is forward, so a run ends after at most `n_insns` steps. Programs from outside are
  * not trusted: wmk_filter_decode() and wmk_filter_verify() check the type of each register at each instruction before
@@ -75,7 +75,7 @@ struct wmk_filter_step {
 	uint64_t index;
 };
 
-/* A name in an expression: a.b[2] has three steps, WMK_FILTER_EVENT has none. */
+/* A name in an expression. a.b[2] has three steps; WMK_FILTER_EVENT has none. */
 struct wmk_filter_name {
 	uint8_t scope;             /* enum wmk_filter_scope */
 	uint8_t n_steps;
@@ -87,8 +87,8 @@ struct wmk_filter_name {
 int wmk_filter_parse(const char *text, struct wmk_filter_expr **expr);
 void wmk_filter_expr_free(struct wmk_filter_expr *expr);
 /*
- * Number of names in the expression; a name that occurs twice counts twice. The name with a number. Whether the
- * expression tests that name with exists() anywhere.
+ * The number of names in the expression; a name that occurs twice counts twice. The name with a number. Whether
+ * exists() tests that name anywhere in the expression.
  */
 unsigned wmk_filter_n_names(const struct wmk_filter_expr *expr);
 const struct wmk_filter_name *wmk_filter_name_of(const struct wmk_filter_expr *expr, unsigned number);
@@ -98,7 +98,10 @@ int wmk_filter_name_wrong(const struct wmk_filter_expr *expr, unsigned number, c
 
 /* ── expression to program ───────────────────────────────────────────────────────────────────────────── */
 
-/* One value that a program reads. The lookup function defines the numbers; the component that runs it resolves them. */
+/*
+ * One value that a program reads. The lookup function defines `number` and `index`; the component that runs the program
+ * finds the value by them.
+ */
 struct wmk_filter_input {
 	uint8_t type;              /* enum wmk_filter_type, not ABSENT */
 	uint8_t scope;             /* enum wmk_filter_scope: FIELD or CONTEXT */
@@ -111,13 +114,14 @@ struct wmk_filter_found {
 	struct wmk_filter_input input; /* type ABSENT: not readable */
 	bool may_lack;             /* some records have no value: array elements, optional fields */
 	/*
-	 * Not NULL: the name exists but is not an operand; a description such as "a structure". exists() then tests
-	 * `input`; type ABSENT means that every record has it. NULL: an operand, or no such name.
+	 * Not NULL: the name exists but is not an operand. The text describes it, for example as "a structure".
+	 * exists() then tests `input`, or is always true if the type of `input` is ABSENT. NULL: the name is an
+	 * operand, or unknown.
 	 */
 	const char *no_operand;
 	const struct wmk_label *labels; /* `n_labels` texts that the value may be compared with */
 	uint32_t n_labels;
-	/* the labels' bounds and the field are unsigned, even if the type of `input` is SIGNED */
+	/* the labels' bounds and the field are unsigned, even where the type of `input` is SIGNED */
 	bool is_unsigned;
 	const char *text;          /* not NULL: a constant text; `input` is not used */
 };
@@ -129,17 +133,17 @@ struct wmk_filter_program;
 
 /* Which mismatches between expression and event class are errors. */
 enum wmk_filter_strictness {
-	/* none: a wrong operand type gives an absent value, an unknown label matches no value */
+	/* none: an operand of a wrong type is absent, and an unknown label matches no value */
 	WMK_FILTER_LAX,
 	WMK_FILTER_TYPES,      /* wrong operand types and unknown labels */
-	/* these, and unknown names that the expression does not test with exists() */
+	/* also unknown names, unless the expression tests them with exists() */
 	WMK_FILTER_STRICT,
 };
 
 /*
- * Compile for the event class that `lookup` describes. The program selects a record if one of the `n` expressions
- * does. -EINVAL: the expression does not fit the class; the cause names the column. -E2BIG: a limit of programs is
- * exceeded.
+ * Compile expressions for the event class that `lookup` describes. The program selects a record if at least one of the
+ * `n` expressions selects it. -EINVAL: an expression does not fit the class; the cause names the column. -E2BIG: a
+ * limit of programs is exceeded.
  */
 int wmk_filter_compile(const struct wmk_filter_expr *const *exprs, unsigned n, wmk_filter_lookup_fn *lookup, void *data,
 		       enum wmk_filter_strictness strictness, struct wmk_filter_program **program);
@@ -149,9 +153,9 @@ void wmk_filter_program_free(struct wmk_filter_program *program);
  * Check whether an expression can match in any of the known event classes: begin, try each class, end. Each name must
  * exist in a class that the expression fits (WMK_FILTER_TYPES), unless exists() tests the name.
  *
- * wmk_filter_fit_end() returns 0 if so, or if no class was tried. Otherwise it returns -EINVAL. *missing is then the
- * number of a name that no class has, without a chain of causes: start one with wmk_filter_name_wrong(). Or *missing
- * is -1 and the chain describes the mismatch.
+ * wmk_filter_fit_end() returns 0 if the expression can match, or if no class was tried. Otherwise it returns -EINVAL.
+ * If no class has one of the names, *missing is the number of that name, and no chain of causes exists:
+ * wmk_filter_name_wrong() starts one. Otherwise *missing is -1, and the chain describes the mismatch.
  */
 struct wmk_filter_fit {
 	const struct wmk_filter_expr *expr;
@@ -163,15 +167,15 @@ int wmk_filter_fit_begin(struct wmk_filter_fit *fit, const struct wmk_filter_exp
 int wmk_filter_fit_try(struct wmk_filter_fit *fit, wmk_filter_lookup_fn *lookup, void *data, const char *class_name);
 int wmk_filter_fit_end(struct wmk_filter_fit *fit, int *missing);
 
-/* The type of operand that a field of this schema type becomes; ABSENT if it cannot be an operand. */
+/* The type that a field of this schema type has as an operand; ABSENT if it cannot be an operand. */
 enum wmk_filter_type wmk_filter_type_of(const struct wmk_type *type);
-/* Set the labels: those of an enumeration; "false" and "true" for a boolean, as traces print it. */
+/* Set the labels of an enumeration. A boolean gets "false" and "true", as traces print it. */
 void wmk_filter_found_labels(struct wmk_filter_found *found, const struct wmk_type *type);
 
 /* ── programs ────────────────────────────────────────────────────────────────────────────────────────── */
 
 enum wmk_filter_op {
-	/* dst = a op b; b may be WMK_FILTER_IMMEDIATE */
+	/* dst = a op b, unless noted; b may be WMK_FILTER_IMMEDIATE */
 	WMK_FILTER_CONST,      /* dst = value */
 	WMK_FILTER_CONST_DOUBLE, /* likewise, of type double */
 	WMK_FILTER_MOVE,       /* dst = a */
@@ -180,8 +184,8 @@ enum wmk_filter_op {
 	WMK_FILTER_SHL, WMK_FILTER_SHR, WMK_FILTER_SHR_U,                     /* likewise */
 	WMK_FILTER_FADD, WMK_FILTER_FSUB, WMK_FILTER_FMUL, WMK_FILTER_FDIV,
 	WMK_FILTER_TO_DOUBLE, WMK_FILTER_TO_DOUBLE_U, /* dst = a converted to double */
-	WMK_FILTER_COMPARE,    /* dst = -1, 0 or 1: order of text input a and text input b, or a text of the pool */
-	/* jump to `to` if the condition holds; the second of each pair: if it does not */
+	WMK_FILTER_COMPARE,    /* dst = -1, 0 or 1: order of text input a and of text input b (or a text of the pool) */
+	/* jump to `to` if the condition holds; the second of each pair jumps if it does not hold */
 	WMK_FILTER_JEQ, WMK_FILTER_JNE,
 	WMK_FILTER_JLT, WMK_FILTER_JNLT,
 	WMK_FILTER_JLE, WMK_FILTER_JNLE,
@@ -237,20 +241,20 @@ struct wmk_filter_text {
 struct wmk_filter_values {
 	uint64_t lacking;          /* bit i: input i has no value */
 	uint64_t given;            /* bit i: texts[i] is set; only wmk_filter_run_code() reads it */
-	/* inputs: a number, or the bits of a double; the registers after the inputs are scratch space of the run */
+	/* inputs: a number, or the bits of a double; a run uses the registers after the inputs as scratch space */
 	uint64_t numbers[WMK_FILTER_REGISTERS];
 	struct wmk_filter_text texts[WMK_FILTER_INPUTS_MAX]; /* input i; read only if its type is TEXT */
 };
 
 /*
  * Run a program that wmk_filter_compile() or wmk_filter_decode() returned. True: the record is selected. Overwrites
- * values->numbers after the inputs, and values->given. If another thread changes a text, the run still reads at most
- * its length, or up to the NUL that it finds.
+ * values->numbers after the inputs, and values->given. Another thread may change a text meanwhile: the run reads at
+ * most the length of the text, or stops at the NUL that it finds.
  */
 bool wmk_filter_run(const struct wmk_filter_program *program, struct wmk_filter_values *values);
 
 /*
- * Run instructions that may be arbitrary: 1, 0, or -1 if they are not a program. Reads only memory that `code` and
+ * Run arbitrary instructions. Returns 1 or 0, or -1 if they are not a valid program. Reads only memory that `code` and
  * values->given declare valid.
  */
 struct wmk_filter_code {

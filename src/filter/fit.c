@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fit.c - check whether an expression can match in any of the known event classes. This is checked once, when a user
- * enters it. Later, a class that the expression does not fit is not an error (WMK_FILTER_LAX in filter.h).
+ * fit.c - check whether an expression can match in any of the known event classes. The check is made once, when a user
+ * enters the expression. After that, an expression that does not fit a class is no error (WMK_FILTER_LAX in filter.h).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "filter/filter.h"
 
-/* State of a name: in no class so far; in a class; in a class that the expression fits. */
+/* State of a name: no class has it so far; a class has it; a class that the expression fits has it. */
 enum { NOWHERE, MET, FITS };
 
 int wmk_filter_fit_begin(struct wmk_filter_fit *fit, const struct wmk_filter_expr *expr)
@@ -29,7 +29,7 @@ int wmk_filter_fit_try(struct wmk_filter_fit *fit, wmk_filter_lookup_fn *lookup,
 	struct wmk_filter_program *program;
 	int err = wmk_filter_compile(&fit->expr, 1, lookup, data, WMK_FILTER_TYPES, &program);
 
-	/* A program may exceed a limit in one class and not in another. */
+	/* A program can exceed a limit in one class but not in another. */
 	if (err < 0 && err != -EINVAL && err != -E2BIG)
 		return err;
 	fit->tried++;
@@ -71,7 +71,7 @@ int wmk_filter_fit_end(struct wmk_filter_fit *fit, int *missing)
 		wmk_error_give(fit->why);
 		fit->why = NULL;
 	} else {
-		/* No error of a class is reported; the calling thread's chain stays as it is. */
+		/* Report no mismatch of a class: leave the calling thread's chain unchanged. */
 		wmk_error_drop(fit->why);
 		fit->why = NULL;
 	}

@@ -57,7 +57,10 @@ static size_t exponent(const char *at)
 	return digits ? 1 + sign + digits : 0;
 }
 
-/* A fraction or an exponent makes a double. Checked before strtod(), which would also accept "0x1p3" and "inf". */
+/*
+ * A fraction or an exponent makes a number a double. This check precedes strtod(), which also accepts "0x1p3" and
+ * "inf".
+ */
 static bool is_fraction(const char *begin)
 {
 	const char *at = begin + strspn(begin, DIGITS);
@@ -65,7 +68,7 @@ static bool is_fraction(const char *begin)
 	return *at == '.' || exponent(at);
 }
 
-/* The decimal point is '.' in every locale: the "C" locale is given to strtod_l(). */
+/* strtod_l() uses the "C" locale: the decimal point is '.' in every locale of the process. */
 static int take_fraction(const char *begin, struct wmk_token *token)
 {
 	size_t len = strspn(begin, DIGITS);
@@ -122,7 +125,10 @@ static int take_number(const char *begin, struct wmk_token *token)
 	return 0;
 }
 
-/* Decode an escape sequence after its backslash and advance *at behind it; -1: not an escape sequence of C. */
+/*
+ * Decode an escape sequence, from the character after its backslash, and advance *at past it. -1: not an escape
+ * sequence of C.
+ */
 static int escaped(const char **at)
 {
 	static const char names[] = "abefnrtv\\\"'?*", values[] = "\a\b\033\f\n\r\t\v\\\"'?*";
@@ -148,7 +154,7 @@ static int escaped(const char **at)
 
 static int take_text(struct wmk_filter_expr *expr, const char *begin, struct wmk_token *token)
 {
-	/* The pattern is never longer than its source: each escape of two characters becomes at most two. */
+	/* The pattern is never longer than its source: an escape of two or more characters becomes at most two. */
 #ifdef WMK_PLANTED_BUG_FILTER_TEXT              /* the fuzzer must find this */
 	char *to = wmk_filter_alloc(expr, strcspn(begin + 1, "\""));
 #else

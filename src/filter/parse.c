@@ -172,7 +172,7 @@ static int constant(struct filter_parser *p, struct wmk_node **result)
 	return next(p);
 }
 
-/* Whether the token `exists` is the operator here, not a field of that name. */
+/* Whether the token `exists` is the operator here and not the name of a field. */
 static bool asks(const struct filter_parser *p)
 {
 	const char *behind = p->expr->text + p->at;

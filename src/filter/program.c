@@ -92,7 +92,7 @@ static struct shape shape_of(unsigned op)
 	}
 }
 
-/* The registers that have a value on every path to an instruction. */
+/* The registers that have a value on every path to an instruction, by type. */
 struct known {
 	uint64_t whole, real;
 	bool reached;
@@ -167,7 +167,7 @@ static int check_insns(const struct wmk_filter_program *program, struct known *k
 			return wrong(i, "is the last one and does not end the program");
 		if (!known[i].reached)
 			continue;
-		/* A jump is taken before the destination is written. */
+		/* The jump comes before the write: the target does not have the destination. */
 		if (is.jumps)
 			meet(&known[insn->to], &known[i]);
 		err = check_one(program, i, &behind);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run.c - run programs. Part of the recording path: it does not allocate and does not block, and calls no function of
- * the C library that may do either.
+ * run.c - run programs. This is part of the recording path: it does not allocate or block, and calls no function of the
+ * C library that may allocate or block.
  *
- * Programs are verified before they run. The loop checks its bounds nevertheless, for arbitrary instructions. In an
- * application the memory of a program may be reused for another filter during the run; only the check after the run
- * detects this (tracer/filter.h).
+ * Programs are verified before they run. The loop checks its bounds nevertheless, because instructions may be
+ * arbitrary: in an application, another filter may reuse the memory of a program during the run. Only the check after
+ * the run detects this (tracer/filter.h).
  */
 #include <string.h>
 
@@ -17,7 +17,7 @@ static size_t length(const struct wmk_filter_text *text)
 	return text->len == SIZE_MAX ? strlen(text->text) : text->len;
 }
 
-/* Load each byte once: the pool may be reused for another program, and a text may change, during the comparison. */
+/* Load each byte once: during the comparison, another program may reuse the pool, and a text may change. */
 static unsigned char byte_at(const char *text, size_t at)
 {
 	return (unsigned char)__atomic_load_n(&text[at], __ATOMIC_RELAXED);
@@ -42,7 +42,7 @@ static bool ends(const struct wmk_filter_text *text, size_t at)
 	return text->len == SIZE_MAX ? !byte_at(text->text, at) : at >= text->len;
 }
 
-/* Backtracks to the latest star only, so the time is at most proportional to the product of both lengths. */
+/* Backtracks only to the latest star: the time is at most proportional to the product of both lengths. */
 bool wmk_filter_match(const char *pattern, size_t n, const struct wmk_filter_text *text)
 {
 	size_t p = 0, at = 0, star = SIZE_MAX, from = 0;
@@ -96,7 +96,7 @@ struct step {
 	uint64_t value;
 };
 
-/* Two loads, each exactly once: the memory may be reused for another program meanwhile. */
+/* Two loads, each exactly once: another program may reuse the memory meanwhile. */
 static inline struct step step_at(const struct wmk_filter_insn *insn)
 {
 	const uint64_t *from = (const uint64_t *)(const void *)insn;
@@ -110,7 +110,7 @@ static inline struct step step_at(const struct wmk_filter_insn *insn)
 			      .value = __atomic_load_n(&from[1], __ATOMIC_RELAXED) };
 }
 
-/* The text of the pool that an instruction refers to; empty if that is outside the pool. */
+/* The text of the pool that an instruction refers to; empty if the text is outside the pool. */
 static struct wmk_filter_text pooled(const struct wmk_filter_code *code, const struct step *step)
 {
 	const uint32_t at = (uint32_t)step->value, len = (uint32_t)(step->value >> 32);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syntax_tree.h - syntax trees of filter expressions. Private to src/filter and to src/kernel/filter*.c, which
- * translates them to the filter language of the kernel.
+ * syntax_tree.h - syntax trees of filter expressions. Private to src/filter, and to src/kernel/filter*.c, which
+ * translates the trees to the filter language of the kernel.
  */
 #ifndef WMK_FILTER_SYNTAX_TREE_H
 #define WMK_FILTER_SYNTAX_TREE_H
@@ -9,7 +9,7 @@
 #include "filter/filter.h"
 
 #define WMK_FILTER_DEPTH 64u /* levels of nested parentheses and operators */
-#define WMK_FILTER_TREE 256u /* nodes from the root to a leaf; a row of equal operators is a left-deep tree */
+#define WMK_FILTER_TREE 256u /* nodes from the root to a leaf; a chain of equal operators is a left-deep tree */
 
 enum wmk_node_kind {
 	WMK_NODE_NUMBER, WMK_NODE_DOUBLE, WMK_NODE_TEXT, WMK_NODE_NAME, WMK_NODE_EXISTS,
@@ -26,10 +26,10 @@ struct wmk_node {
 	uint16_t depth;            /* levels of the subtree, this node included */
 	uint16_t number_of;        /* index of this node in its expression: 0 to n_nodes - 1 */
 	uint32_t column;           /* of the operator or the first character; from 1 */
-	uint32_t len;              /* characters to quote in a message, from `column` */
+	uint32_t len;              /* number of characters, from `column`, that a message quotes */
 	struct wmk_node *left, *right, *other;
 	struct wmk_node *next;     /* next item of a list */
-	struct wmk_node *next_name; /* NAME, EXISTS: next one of the whole expression */
+	struct wmk_node *next_name; /* NAME, EXISTS: next one in the whole expression */
 	bool in_parentheses;       /* NUMBER */
 	uint64_t number;           /* NUMBER */
 	double real;               /* DOUBLE */
@@ -75,7 +75,7 @@ struct wmk_token {
 	uint32_t text_len;
 };
 
-/* Read the token at *at and advance *at behind it. 0, -EINVAL, -ENOMEM. */
+/* Read the token at *at and advance *at past it. 0, -EINVAL, -ENOMEM. */
 int wmk_filter_lex(struct wmk_filter_expr *expr, uint32_t *at, struct wmk_token *token);
 
 /* ── others ──────────────────────────────────────────────────────────────────────────────────────────── */
