@@ -9,8 +9,8 @@
 #include "maps.bpf.h"
 
 /*
- * Bounds a size so that the verifier accepts it. The barrier makes the comparison apply to the register that is used;
- * clang would compare one register and use another, which older verifiers (Linux 6.1) do not track.
+ * Bounds a size so that the verifier accepts it. Without the barrier, clang could compare one register and use another.
+ * Older verifiers (Linux 6.1) do not relate the two registers.
  */
 static __always_inline __u64 bounded(__u64 size)
 {
@@ -67,10 +67,7 @@ static __always_inline __u64 read_pointer(__u64 at, int compat, int *is_bad)
 	return pointer;
 }
 
-/*
- * Repeated copies are functions of their own: the verifier checks each function once, not on each path through the loop
- * that calls it.
- */
+/* A function that a loop calls is not inlined: the verifier then checks it once, not on each path through the loop. */
 
 #define TEXT_UNREADABLE 0x10000
 #define TEXT_CUT 0x20000
@@ -116,8 +113,8 @@ static __always_inline void copy_texts(struct wmk_syscalls_part *part, __u32 slo
 	__u64 text = read_pointer(from, compat, &is_bad);
 
 	/*
-	 * The condition is at the end of each round: without a jump from one round to the next, Linux 6.1 does not
-	 * recognize a bounded loop.
+	 * The condition is at the end of each iteration. Linux 6.1 recognizes a bounded loop only if no jump leads from
+	 * one iteration to the next.
 	 */
 	while (!is_bad && text) {
 		int got;
@@ -146,7 +143,10 @@ struct vector {
 	__u64 base, len;
 };
 
-/* The same for the memory of one vector. Returns another value than 0 if it could not be read. */
+/*
+ * Copies the memory of one vector to the part at `at`, after its first `used` bytes. Returns 0, or 1 or another value
+ * if it could not be read.
+ */
 __noinline int copy_one_vector(__u32 slot, __u32 at, __u32 used, __u64 base, __u32 n)
 {
 	struct scratch *scratch = bpf_map_lookup_elem(&scratches, &slot);
@@ -202,8 +202,8 @@ static __always_inline void copy_vectors(struct wmk_syscalls_part *part, __u32 s
 }
 
 /*
- * Counts of elements have 32 bits, and the upper half of the register is undefined. Lengths in bytes may have 64 bits;
- * a length above 32 bits is cut in any case.
+ * A count of elements has 32 bits; the upper half of its register is undefined. A length in bytes may have 64 bits. A
+ * length above 32 bits is cut in any case.
  */
 static __always_inline __u64 length_of(__u64 count, __u16 unit)
 {
@@ -256,8 +256,8 @@ static __always_inline int copy_by_plan(struct wmk_syscalls_part *part, const st
 
 /*
  * Copies part `which` to byte `at` of the record. From WMK_SYSCALLS_PARTS on, `which` is a part of the entry that an
- * exit record retries. Returns the offset of the next part. A function with number arguments only, so that the verifier
- * checks it once.
+ * exit record retries. Returns the offset of the next part. All arguments are numbers, so that the verifier checks the
+ * function once.
  */
 __noinline int copy_part(__u32 slot, __u32 abi, __u32 number, __u32 which, __u32 at)
 {
@@ -292,7 +292,7 @@ __noinline int copy_part(__u32 slot, __u32 abi, __u32 number, __u32 which, __u32
 	else if (copy_by_plan(part, copy, scratch, slot, at, from, count, abi))
 		return at;
 	if (part->flags & WMK_SYSCALLS_PART_UNREADABLE) {
-		/* The entry record has counted and marked it already. */
+		/* The entry record has already counted this part and marked it as unreadable. */
 		if (is_late)
 			return at;
 		count_here = bpf_map_lookup_elem(&counts, &slot);

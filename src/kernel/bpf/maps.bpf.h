@@ -60,7 +60,10 @@ struct scratch {
 	__u8 record[PARTS_END];
 };
 
-/* One scratch per CPU and end of a system call suffices: a program does not interrupt itself on its CPU. */
+/*
+ * Entry and exit of system calls have one scratch buffer each on each CPU. This suffices: a program does not interrupt
+ * itself on its CPU.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 2);
@@ -69,9 +72,9 @@ struct {
 } scratches SEC(".maps");
 
 /*
- * Running system calls, by tid, with an argument on a page that was missing at entry: usually a constant of a program
- * that has just started. The system call brings the page in, and the program copies the argument at exit. `n_late`
- * counts the entries; while it is 0, exits skip the look-up.
+ * Running system calls, by tid, with an argument on a page that was missing at entry. Usually the argument is a
+ * constant of a program that has just started. The system call brings the page in, and the BPF program copies the
+ * argument at exit. `n_late` counts the entries of the map; while it is 0, exits skip the look-up.
  */
 struct late {
 	__u16 number;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * syscalls.bpf.c - runs in the kernel at entry and exit of each system call. It writes the arguments, and what they
- * point to, as a record to the ring of the CPU.
+ * syscalls.bpf.c - runs in the kernel at entry and exit of each system call. It writes the arguments, and the memory
+ * they point to, as a record to the ring of the CPU.
  *
- * syscall_bpf.c writes `config` (syscall_record.h): what to record and what to copy. User memory is read without
- * faults; a missing page makes a part that is marked as unreadable. Each record that does not fit into a ring is
- * counted, so that recorded + lost = made.
+ * syscall_bpf.c writes `config` (syscall_record.h), which selects system calls and copies. The programs read user
+ * memory without faults; a missing page makes a part that is marked as unreadable. They count each record that does not
+ * fit into a ring, so that recorded + lost = made.
  *
  * Kernel structures are declared here with the members that are used; libbpf adapts their offsets to the running kernel
  * (CO-RE). Programs of kind tp_btf dereference kernel pointers directly, without a helper function.
@@ -115,7 +115,10 @@ static __always_inline int is_wanted(const struct task_struct *task, __u32 index
 	return is_followed(pid);
 }
 
-/* Index of a number in the tables. One comparison covers negative numbers, too: they become large. */
+/*
+ * Returns the index of a number in the tables. One comparison also covers negative numbers: as unsigned values they are
+ * large.
+ */
 static __always_inline __u32 index_of(long number)
 {
 	return (unsigned long)number < WMK_SYSCALLS_NUMBERS ? number : WMK_SYSCALLS_OTHER;
@@ -366,7 +369,9 @@ int BPF_PROG(wmk_exit, struct pt_regs *regs, long ret)
 
 /* ── signals and exits ───────────────────────────────────────────────────────────────────────────────── */
 
-/* The values hold the beginning of the kernel's siginfo. */
+/*
+ * For a signal, the values hold the beginning of the kernel's siginfo; for an exit, the first value is the exit status.
+ */
 struct short_signal {
 	struct wmk_syscalls_head head;
 	__u64 values[WMK_SYSCALLS_ARGS];
@@ -405,7 +410,7 @@ int BPF_PROG(wmk_signal, int number, const void *info)
 
 /* ── children ────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Runs before the child does. */
+/* Runs before the child runs. */
 SEC("tp_btf/task_newtask")
 int BPF_PROG(wmk_newtask, struct task_struct *child, __u64 clone_flags)
 {
@@ -425,9 +430,9 @@ int BPF_PROG(wmk_newtask, struct task_struct *child, __u64 clone_flags)
 }
 
 /*
- * The number is free for reuse only after the last thread has passed here. `live` is 0 once all threads have begun to
- * exit, which is before all have passed. If the exit of each thread is recorded, the process is followed until
- * wmk_task_free().
+ * The process number is free for reuse only after the last thread has run this program. `live` is 0 once all threads
+ * have begun to exit; some of them may not have run it yet. If the exit of each thread is recorded, the process is
+ * followed until wmk_task_free().
  */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(wmk_task_exit, struct task_struct *task)
