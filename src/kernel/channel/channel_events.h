@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * channel_events.h - structures that channel_reader.c (events and contexts of a channel), channel_filter.c (filters of
- * events) and cpu_stream.c (pages of one CPU become packets) share.
+ * channel_events.h - structures that three files share: channel_reader.c (events and contexts of a channel),
+ * channel_filter.c (filters of events) and cpu_stream.c (pages of one CPU become packets).
  */
 #ifndef WMK_KERNEL_CHANNEL_EVENTS_H
 #define WMK_KERNEL_CHANNEL_EVENTS_H
@@ -15,7 +15,7 @@
 
 #define WMK_KREADER_TYPES 65536u       /* event numbers of the kernel have 16 bits */
 
-/* A time span and its filters: a record is kept if one of them accepts it. */
+/* A time span and its filters: a record is kept if at least one of them accepts it. */
 struct wmk_kreader_span {
 	uint64_t until;                        /* in the kernel's clock; UINT64_MAX: the current span */
 	struct wmk_kfilter *either[2];         /* NULL: unused */
@@ -55,9 +55,10 @@ struct wmk_kreader {
 };
 
 /*
- * cpu_stream.c: by how many of `read` records the trace lags behind. Its last packet has position `place` and ends at
- * `end_ts`. The last `again` records are on a page that the kernel returns again; the page begins at `begin_ts`. If the
- * trace lags by more than those, the result is any number that is not smaller than `again`.
+ * cpu_stream.c: returns how many records the trace lags behind the `read` records of the kernel. The trace's last
+ * packet has position `place` and ends at `end_ts`. The last `again` records are on a page that the kernel returns
+ * again; the page begins at `begin_ts`. If the trace lags by more than `again` records, the result is inexact, but at
+ * least `again`.
  */
 uint64_t wmk_kplace_behind(uint64_t place, uint64_t end_ts, uint64_t read, uint64_t again, uint64_t begin_ts);
 

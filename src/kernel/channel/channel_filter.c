@@ -2,8 +2,8 @@
 /*
  * channel_filter.c - filters of the records of an event, each with its time span (see channel_reader.h).
  *
- * Records are read long after they were made (those of a flight recorder at the very end). The filter of the record's
- * time applies:
+ * Records are read long after they were made (those of a flight recorder at the very end). The filter that was set when
+ * a record was made applies to it:
  *
  *     ───── old program ─────┤ either of both ├───── new program ─────►  time of the record
  *                            │                │
@@ -18,8 +18,8 @@
 #include "kernel/tracefs/instance.h"
 #include "kernel/channel/channel_events.h"
 
-#define SPANS_MAX 64u                  /* of an event; before the oldest span, all records that the kernel's filter
-				        * accepted are kept */
+/* spans of an event; for records before the oldest span, only the kernel's filter applies */
+#define SPANS_MAX 64u
 
 static void span_free(struct wmk_kreader_span *span)
 {
@@ -48,7 +48,7 @@ bool wmk_kreader_filters_accept(const struct wmk_kreader_filters *filters, uint6
 	       (span->either[1] && wmk_kfilter_wants(span->either[1], record));
 }
 
-/* Adds a program to the span: a record is kept if any of them accepts it. NULL: every record is kept. */
+/* Adds a program to the span: a record is kept if at least one of them accepts it. NULL: every record is kept. */
 static int span_add(const struct wmk_kreader *reader, const struct wmk_event_class *class,
 		    struct wmk_kreader_span *span, const void *program, size_t len)
 {

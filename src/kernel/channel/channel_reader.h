@@ -12,14 +12,14 @@
  *
  * The reader skips records of undeclared events and records that a filter rejects; they count as processed, not as
  * lost. It also skips records of the tracer's own threads (own_pids.h), with two exceptions. Events of `sched` and
- * `task` stay, because the next task on each CPU must be the announced one. Records made in an interrupt stay, because
- * an interrupt belongs to no thread. A packet that is not released is returned again.
+ * `task` stay, because each switch on a CPU must begin with the task that the previous switch announced. Records made
+ * in an interrupt stay, because an interrupt belongs to no thread. A packet that is not released is returned again.
  *
  * The position of a packet encodes how many kernel records are processed at its end and how many of those are in the
  * trace (cpu_stream.c). The trace stores it with the packet (wmk_ctf_packet.ring_position). Another process that
  * resumes the stream after a crash thus knows exactly which records are present and how many are missing.
  *
- * One thread for a reader and its streams. -errno with a cause chain.
+ * A reader and its streams belong to one thread. Errors: -errno with a cause chain.
  */
 #ifndef WMK_KERNEL_CHANNEL_READER_H
 #define WMK_KERNEL_CHANNEL_READER_H
@@ -40,11 +40,11 @@ struct wmk_kreader_options {
 	size_t packet_bytes;             /* maximum size of a packet's content; 0: 1 MiB */
 	wmk_kown_find *own_find;         /* finds the tracer's own processes (own_pids.h); NULL: only this one */
 	void *own_data;
-	/* keep only records of this process, besides those of scheduling; 0: of all processes */
+	/* 0: keep records of all processes; else: keep only scheduling records and records of this process */
 	int32_t only_pid;
 	/*
-	 * no other process resumes the streams: read in the cheapest mode; data that was taken is lost with this
-	 * process
+	 * no other process resumes the streams: read in the cheapest mode; if this process crashes, data that it has
+	 * taken is lost
 	 */
 	bool alone;
 };
@@ -53,7 +53,7 @@ struct wmk_kreader_options {
 				      * count processed records */
 
 int wmk_kreader_open(const struct wmk_kreader_options *options, struct wmk_kreader **reader);
-/* All its streams must be closed before. */
+/* The caller closes all streams of the reader first. */
 void wmk_kreader_close(struct wmk_kreader *reader);
 /*
  * Declares an event, or a system call that BPF records (syscall_reader.h). Repeating a declaration has no effect.
@@ -63,15 +63,15 @@ void wmk_kreader_close(struct wmk_kreader *reader);
 int wmk_kreader_event(struct wmk_kreader *reader, const char *system, const char *name, uint32_t id);
 /*
  * Sets the filter program (filter_split.h) of an event from now on; NULL: keeps all records. The previous filter
- * applies to records that the kernel made before. `changing`: the kernel's own filter is about to change as well. A
- * record is then kept if the new or the previous program accepts it, until this function is called without `changing`.
- * Repeating a call has no effect. -ENOENT: no such event.
+ * applies to records that the kernel made before. `changing`: the kernel's own filter is about to change as well. While
+ * it changes, a record is kept if the new or the previous program accepts it. A call without `changing` ends the
+ * change. Repeating a call has no effect. -ENOENT: no such event.
  */
 int wmk_kreader_filter(struct wmk_kreader *reader, const char *system, const char *name, const void *program,
 		       size_t len, bool changing);
 /*
- * Opens the state dump with the ids, contexts and clock of this channel (statedump_source.h). -ENOENT: some of its
- * events are not declared yet.
+ * Opens the state dump with the ids, contexts and clock of this channel (statedump_source.h). -ENOENT: at least one of
+ * its events is not declared yet.
  */
 int wmk_kreader_dumper(const struct wmk_kreader *reader, struct wmk_source **dumper);
 /* Upper bound of CPU numbers, including CPUs that may come online later. */

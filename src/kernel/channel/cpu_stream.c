@@ -6,18 +6,19 @@
  * written. A process that resumes after a crash therefore gets the page again, and the record count in the trace's last
  * packet shows which of its records are in the trace. In the other modes, the kernel's pages are gone once they are
  * read; a packet gathers as many of them as fit. A reader without a successor uses such a mode, because it is cheaper.
- * The kernel exchanges a full page in constant time; for a mapped page, it walks all records with interrupts disabled.
+ * In such a mode, the kernel exchanges a full page in constant time. For a mapped page, it walks all records with
+ * interrupts disabled.
  *
- * The position of the stream counts the kernel's records that are processed: in the trace, or not wanted. Records that
- * a crashed reader took and did not write (`unread`) are excluded. The kernel's own count of read records, less this
- * position, is therefore the number of missing records. The position in a packet is
+ * The position of the stream counts the kernel's records that are processed: those in the trace and those that are not
+ * wanted. Records that a crashed reader took and did not write (`unread`) are excluded. The kernel's own count of read
+ * records, less this position, is therefore the number of missing records. The position in a packet is
  *
  *     records in the trace, 40 bits │ records processed, 24 bits
  *
  * The lower part only shows which part of a returned page is processed. It may lag behind the kernel's count by any
- * number, as pages without wanted records are in no packet. It can then seem to lie within the returned page by chance;
- * such a page is younger than all records of the trace. The upper part wraps after 2^40 records of one CPU; after a
- * crash, the counts of such a channel are too low.
+ * number, as pages without wanted records are in no packet. By chance, the lower part can then seem to lie within the
+ * returned page. Times distinguish this case: such a page is younger than all records of the trace. The upper part
+ * wraps after 2^40 records of one CPU; after a crash, the counts of such a channel are too low.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -50,20 +51,20 @@ struct wmk_kstream {
 	struct wmk_kpage page;
 	bool has_page;
 	/* Counts. */
-	uint64_t taken;                  /* kernel records, up to the end of what was copied */
+	uint64_t taken;                  /* kernel records from the beginning to the last copied one */
 	uint64_t records;                /* records in packets */
 	uint64_t skip;                   /* records of the next page that are in the trace already */
 	uint64_t unread;                 /* part of `taken`: read by an earlier reader and never written */
 	uint64_t broken;                 /* malformed records */
-	/* Losses are reported only in packets that end after them. */
+	/* A packet reports a loss only if it ends after the loss. */
 	/*
-	 * newest records, lost because the buffer was full; the value of `taken` at which they have happened for
-	 * certain
+	 * `dropped`: newest records, lost because the buffer was full; `due`: value of `taken` from which on these
+	 * losses are certainly in the past
 	 */
 	uint64_t dropped, due;
 	uint64_t dropped_shown;
-	uint64_t reported;               /* losses that packets have reported, also those of an earlier reader: never
-					  * decreases */
+	/* losses that packets have reported, including those of an earlier reader; it never decreases */
+	uint64_t reported;
 	uint64_t overrun, overrun_shown; /* oldest records, overwritten: older than the next page that is taken */
 	uint64_t query_at;               /* value of `taken` at which the counts are queried next */
 };
@@ -87,9 +88,9 @@ static void show_dropped(struct wmk_kstream *stream)
 }
 
 /*
- * Records that were dropped by now are older than any record from here on. A packet may report them if it ends after
- * all records that are in the buffer now. Records that were overwritten by now are older than the oldest page in the
- * buffer, which is the next one that is taken.
+ * Records that are dropped at this time are older than any later record. A packet may report them if it ends after all
+ * records that are in the buffer now. Records that are overwritten at this time are older than the oldest page in the
+ * buffer, which is the next page to be taken.
  */
 static void query_losses(struct wmk_kstream *stream)
 {
@@ -144,13 +145,18 @@ static uint64_t stream_head(struct wmk_source *source)
 	/* (the kernel may return parts of a page, so `read` can be ahead of `taken`) */
 	const uint64_t head = stats.read + stats.entries - stream->unread;
 
-	/* fewer than were taken: another process emptied the buffer, and all its records are new */
+	/*
+	 * the kernel has fewer records than were taken: another process emptied the buffer, and all its records are new
+	 */
 	return head < end_of(stream) ? end_of(stream) + stats.entries : head;
 }
 
 /* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Records of the tracer's own threads, except those of interrupts. */
+/*
+ * Returns whether the record is excluded because a thread of the tracer made it. Records of interrupts and of events
+ * with `keeps_own` stay.
+ */
 static bool is_own(const struct wmk_kreader *reader, const struct wmk_kreader_event *event,
 		   const struct wmk_kcommon *common, uint64_t ts)
 {
@@ -240,7 +246,10 @@ static int next_page(struct wmk_kstream *stream, bool flush)
 	if (ret <= 0)
 		return ret;
 	ret = wmk_kpart_open(stream->buffer, &stream->part, &stream->page);
-	/* after taking the page: all events of tasks before its records are noted then */
+	/*
+	 * Drained after the page is taken: the table then has all events of tasks that happened before the page's
+	 * records.
+	 */
 	if (ret == 0)
 		ret = wmk_kcontext_drain(stream->reader->contexts);
 	if (ret < 0)
@@ -254,8 +263,8 @@ static int next_page(struct wmk_kstream *stream, bool flush)
 }
 
 /*
- * Fills the packet with the records that exist now. The limit matters: reading makes unwanted records itself, and would
- * never end.
+ * Fills the packet with the records that exist now. The limit matters: reading itself makes unwanted records, so the
+ * loop would not end without the limit.
  */
 static int fill(struct wmk_kstream *stream, bool flush)
 {
@@ -272,7 +281,7 @@ static int fill(struct wmk_kstream *stream, bool flush)
 		if (ret != 1)
 			break;
 		stream->has_page = false;
-		/* a mapped page without a wanted record, or one page of several */
+		/* release a mapped page without a wanted record, or one page of several */
 		if (!mapped || !stream->len)
 			wmk_kcpu_release(stream->buffer);
 		if (!stream->len && end_of(stream) >= head)
@@ -392,13 +401,10 @@ static int stream_resume(struct wmk_source *source, const struct wmk_ctf_packet 
 	if (again > stats.read || behind > stats.read || *records > *end)
 		return wmk_error(-ESTALE, "cannot resume CPU %u of a kernel channel: its buffer has been emptied",
 				 stream->cpu);
-	/* the trace lags only by records of the returned page, and may have the first of them */
+	/* the trace lacks only records of the returned page, and it may have the first records of that page */
 	if (behind < again)
 		stream->skip = again - behind;
-	/*
-	 * a mapped page is given back once it is written or contains nothing wanted: its wanted records are in the
-	 * trace
-	 */
+	/* Mapped mode: a page is given back only after its wanted records are in the trace, so nothing is missing. */
 	else if (wmk_kcpu_mode(stream->buffer) != WMK_KCPU_MAP)
 		stream->unread = behind - again;
 	stream->records = *records;
@@ -429,7 +435,7 @@ static int stream_fd(struct wmk_source *source)
 	return wmk_kcpu_fd(stream_of(source)->buffer);
 }
 
-/* Tracks the processes of threads even if no records are wanted now. */
+/* Records the processes of threads even if the channel has no wanted records now. */
 static int stream_follow(struct wmk_source *source)
 {
 	return wmk_kcontext_follow(stream_of(source)->reader->contexts, stream_of(source)->cpu);

@@ -18,17 +18,17 @@
 struct wmk_kept_packet {
 	struct wmk_kept_packet *next;
 	uint64_t begin_ts, end_ts;
-	uint64_t records, lost;          /* records of this packet; records known to be lost in the ring before its
-					  * end */
+	/* records of this packet; records that are known to be lost in the ring before the packet's end */
+	uint64_t records, lost;
 	uint8_t *memory, *data;          /* memory of the packet; its content of `len` bytes, with
 					  * WMK_KEPT_PACKETS_ROOM writable bytes before it */
 	size_t len;
 };
 
 struct wmk_kept_packets {
-	uint64_t room;                   /* limit for the bytes of all packets; one packet is kept in any case */
-	uint64_t bytes, overwritten;     /* bytes that are kept; records that were replaced by newer ones or could
-					  * not be stored for lack of memory */
+	uint64_t room;                   /* limit for the bytes of all packets; the newest packet is always kept */
+	/* bytes that are kept; records that newer ones replaced or that could not be stored for lack of memory */
+	uint64_t bytes, overwritten;
 	struct wmk_kept_packet *first, *last;
 };
 

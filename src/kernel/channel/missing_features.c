@@ -18,12 +18,13 @@
 #include "kernel/proc/namespaces.h"
 
 #define BTF "/sys/kernel/btf/vmlinux"
-#define SMALL_BYTES 65536u           /* of a buffer that receives no records */
-#define A_CALL "events/syscalls/sys_enter_exit_group/enable"     /* an event of each kernel with system call events */
+#define SMALL_BYTES 65536u           /* buffer size of an instance that receives no records */
+/* an event of each kernel that has events of system calls */
+#define A_CALL "events/syscalls/sys_enter_exit_group/enable"
 #define A_FUNCTION "schedule"
 #define A_SUBBUF_KIB "8"              /* larger than a page, except on machines with large pages */
 
-/* What does not work; the reason if the kernel lacks the feature; the file that was tried. */
+/* `lack`: what does not work; `absent`: why, if the kernel lacks the feature; `file`: the file that was tried. */
 static const struct {
 	const char *lack, *absent, *file;
 } rows[WMK_KFEATURES] = {
@@ -47,7 +48,7 @@ static const struct {
 
 /* ── tests ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Opens the file as for use. Without O_TRUNC, which would remove the probes of all users. */
+/* Opens the file as for use, but without O_TRUNC, which would remove the probes of all users. */
 static int try_open(int dir, const char *file, int flags)
 {
 	int fd = openat(dir, file, flags | O_CLOEXEC | O_NOFOLLOW);
@@ -66,7 +67,9 @@ static int try_write(int dir, const char *file, const char *text)
 	return err;
 }
 
-/* With one function only: for all functions, the kernel would patch its code in tens of thousands of places. */
+/*
+ * Traces one function only. If it traced all functions, the kernel would patch its code in tens of thousands of places.
+ */
 static int try_functions(int instance)
 {
 	int err = try_write(instance, "set_ftrace_filter", A_FUNCTION);
@@ -125,7 +128,7 @@ int wmk_kmissing_find(const struct wmk_tracefs *tracefs, const char *instance_na
 	int instance = -1;
 
 	*lacks = (struct wmk_kmissing){ .err = { 0 } };
-	/* remove an instance of that name that a killed process left */
+	/* remove an instance of that name that a crashed process left */
 	int err = wmk_kinstance_remove(tracefs, instance_name);
 
 	if (err < 0)
@@ -152,8 +155,8 @@ int wmk_kmissing_find(const struct wmk_tracefs *tracefs, const char *instance_na
 /* ── descriptions ────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Returns whether the kernel lacks the feature; otherwise it has the feature and refuses its use. (-EINVAL, -ENODEV: no
- * such tracer or size.)
+ * Returns true if the kernel lacks the feature, false if it refuses the use of the feature. (-EINVAL, -ENODEV: no such
+ * tracer or size.)
  */
 static bool is_absent(int err)
 {

@@ -22,7 +22,10 @@
 #include "kernel/tracefs/tracefs.h"
 
 enum wmk_kfeature {
-	/* An instance with the trace's clock; its records must fit our namespaces. */
+	/*
+	 * An instance with the trace's clock. Fails also if the process numbers of kernel records do not fit our PID
+	 * namespace.
+	 */
 	WMK_KFEATURE_INSTANCE,
 	WMK_KFEATURE_SYSCALLS,
 	WMK_KFEATURE_KPROBES,
@@ -42,15 +45,15 @@ struct wmk_kmissing {
 	char instance[WMK_KMISSING_TEXT], arguments[WMK_KMISSING_TEXT];      /* texts of cause chains */
 };
 
-/* Returns -errno only if nothing can be tried. */
+/* Returns -errno only if no feature can be tried. */
 int wmk_kmissing_find(const struct wmk_tracefs *tracefs, const char *instance_name, enum wmk_clock_kind clock,
 		      bool arguments, struct wmk_kmissing *lacks);
 /* Writes the description of a missing feature. Returns false if it is not missing. */
 bool wmk_kmissing_text(const struct wmk_kmissing *lacks, enum wmk_kfeature which, char *words, size_t size);
 
 /*
- * The tests that need only files, below the given directories: the root of tracefs and an instance (-1: none). `btf`:
- * the file of type information. Public for unit tests.
+ * Runs the tests that need only files below two directories: `root` of tracefs and `instance` (-1: none). `btf`: the
+ * file of type information. Public for unit tests.
  */
 void wmk_kmissing_try_files(int root, int instance, const char *btf, struct wmk_kmissing *lacks);
 

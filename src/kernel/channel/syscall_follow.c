@@ -2,9 +2,9 @@
 /*
  * syscall_follow.c - selects the processes in which BPF records system calls (see syscall_reader.h).
  *
- * The instance of a channel that records one process has set_event_pid: the threads of that process and of its
- * descendants. The kernel keeps it up to date as long as the instance exists. The BPF program follows new processes by
- * itself while it is attached. Processes that were started before are read from that file.
+ * The instance of a channel that records one process has the file set_event_pid. It lists the threads of that process
+ * and of its descendants, and the kernel keeps it up to date as long as the instance exists. The BPF program itself
+ * follows processes that start while it is attached. This file reads earlier processes from set_event_pid.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #include "kernel/proc/procfs.h"
 #include "kernel/tracefs/tracefs.h"
 
-/* attempts to read set_event_pid; the last one finds nothing new, unless processes start all the time */
+/* maximum number of reads of set_event_pid; the last read finds no new process unless processes start continuously */
 #define PASSES 64u
 
 struct processes {
@@ -81,7 +81,9 @@ int wmk_syscall_set_follow(const struct wmk_kreader *reader)
 	struct processes *found = calloc(1, sizeof(*found));
 	int err = found ? 1 : wmk_error(-ENOMEM, "cannot store the recorded processes: no memory");
 
-	/* A process that was started by one not followed yet is in the file at the next attempt. */
+	/*
+	 * If a process that is not followed yet starts another one, the next attempt finds the new process in the file.
+	 */
 	for (unsigned i = 0; i < PASSES && err > 0; i++)
 		err = follow_new(reader, found);
 	if (found)

@@ -14,13 +14,13 @@
  * into a packet. A packet is returned when it is full enough, or with a flush. A consumer daemon that crashes loses the
  * records in the ring and in the packet.
  *
- * Options of the instance set the rest. In overwrite mode (options/overwrite), this process keeps packets until a
- * flush, as many as the buffer of a CPU could hold; the oldest are replaced and count as lost. If the instance records
- * one process (options/event-fork), BPF records that process and its descendants; the reader's only_pid excludes the
- * descendants.
+ * Options of the instance determine the mode and the processes. In overwrite mode (options/overwrite), this process
+ * keeps packets until a flush, up to the size of the buffer of a CPU. New packets replace the oldest packets; the
+ * replaced records count as lost. If the instance records one process (options/event-fork), BPF records that process
+ * and its descendants; the reader's only_pid excludes the descendants.
  *
- * A position is a number of records of the trace, so that the next consumer daemon knows how many it has. The same
- * thread as the reader. -errno with a cause chain.
+ * A position is a number of records of the trace, so that the next consumer daemon knows how many records the trace
+ * has. The streams belong to the reader's thread. Errors: -errno with a cause chain.
  */
 #ifndef WMK_KERNEL_SYSCALL_READER_H
 #define WMK_KERNEL_SYSCALL_READER_H
@@ -51,13 +51,13 @@ struct wmk_syscalls_wanted {
 	bool narrowed;                   /* record only the processes of `pids`; false: all processes */
 	const uint64_t *pids;            /* 0: unused element */
 	unsigned n_pids;
-	/* create the streams even without a selected system call: the trace may have streams to resume */
+	/* create the streams even if no system call is selected, because the trace may have streams to resume */
 	bool resume;
 };
 
 /*
- * Records these system calls from now on, and no others: the change is complete when it returns. 1: it has created the
- * streams; 0: no new streams.
+ * Records exactly these system calls from now on; the change is complete when the function returns. 1: it has created
+ * the streams; 0: no new streams.
  */
 int wmk_kreader_calls(struct wmk_kreader *reader, const struct wmk_syscalls_wanted *wanted);
 /* Returns the number of rings; 0: BPF is not loaded. */

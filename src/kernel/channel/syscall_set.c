@@ -20,7 +20,7 @@
 
 #define RING_MIN 4096u
 #define RING_MAX (1u << 30)
-/* overwrite mode: the ring holds records until the next drain pass, whatever the size of the kept packets */
+/* overwrite mode: minimum size of the ring, which holds records only until the next drain pass */
 #define RING_OVERWRITE (1u << 20)
 
 static const char *const abi_names[WMK_SYSCALLS_ABIS] = { "native", "compat" };
@@ -159,8 +159,8 @@ void wmk_syscall_set_free(struct wmk_syscall_set *set)
 /* ── BPF ─────────────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * One ring for each CPU up to the last online one. Possible CPUs may be many more, and each ring takes its memory at
- * once.
+ * Returns the number of rings: one for each CPU up to the last online one. The number of possible CPUs may be much
+ * larger, and each ring allocates its memory at creation.
  */
 static uint32_t rings_wanted(void)
 {
@@ -227,7 +227,8 @@ int wmk_syscalls_probe(void)
 }
 
 /*
- * Waits until no BPF program that still saw a system call as wanted runs: programs are RCU read-side critical sections.
+ * Waits until no BPF program runs that started before the change. Each run of a program is an RCU read-side critical
+ * section.
  */
 static void quiesce(void)
 {
@@ -240,8 +241,8 @@ static bool bit_of(const uint64_t *words, unsigned abi, unsigned number)
 }
 
 /*
- * Changes single bits, so that a system call that stays wanted is recorded throughout. Returns whether some are no
- * longer wanted.
+ * Changes single bits, so that a system call that stays wanted is recorded throughout. Returns whether a system call is
+ * no longer wanted.
  */
 static bool want(struct wmk_syscall_set *set, const uint64_t *wanted)
 {
@@ -293,7 +294,7 @@ static int start(const struct wmk_kreader *reader)
 		err = wmk_syscalls_follow_only(set->bpf, NULL, 0, false);
 	if (err == 0)
 		err = wmk_syscalls_start(set->bpf);
-	/* (BPF follows children from here on, so none is missed) */
+	/* BPF follows new children from here on, so the scan of set_event_pid misses none. */
 	if (err == 0 && set->is_of_process)
 		err = wmk_syscall_set_follow(reader);
 	if (err < 0)

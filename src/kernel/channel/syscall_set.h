@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syscall_set.h - structures that channel_reader.c, syscall_set.c (selection of system calls that BPF records) and
- * syscall_stream.c (their packets) share.
+ * syscall_set.h - structures that three files share: channel_reader.c, syscall_set.c (selects system calls that BPF
+ * records) and syscall_stream.c (makes their packets).
  */
 #ifndef WMK_KERNEL_SYSCALL_SET_H
 #define WMK_KERNEL_SYSCALL_SET_H
@@ -16,7 +16,8 @@
 struct wmk_syscall_entry {
 	struct wmk_syscall call;
 	uint32_t ids[2];                 /* ids of entry and exit */
-	struct wmk_event_class *classes[2];    /* NULL until the first filter, which reads records by it */
+	/* NULL until the first filter is set, which needs the class to read records */
+	struct wmk_event_class *classes[2];
 	struct wmk_kreader_filters filters[2];
 };
 
@@ -27,7 +28,7 @@ struct wmk_syscall_set {
 	bool is_of_process;
 	/* overwrite mode: limit for the kept packets of one ring; 0: discard mode */
 	uint64_t kept_bytes;
-	uint32_t own_version;            /* version of the tracer's own processes that BPF excludes */
+	uint32_t own_version;            /* the reader's `own.version` with the processes that BPF excludes now */
 	uint64_t wanted[WMK_SYSCALLS_WORDS];
 	struct wmk_syscall_entry *calls[WMK_SYSCALLS_ABIS][WMK_SYSCALLS_NUMBERS];
 };
@@ -38,7 +39,8 @@ int wmk_syscall_set_filter(struct wmk_kreader *reader, const char *name, const v
 void wmk_syscall_set_free(struct wmk_syscall_set *set);
 
 /*
- * syscall_follow.c: for an instance that records one process and its descendants, follows all of them that exist now.
+ * syscall_follow.c: for an instance that records one process and its descendants, follows all of these processes that
+ * exist now.
  */
 int wmk_syscall_set_follow(const struct wmk_kreader *reader);
 

@@ -18,7 +18,9 @@
 #define ALIGN WMK_KEPT_PACKETS_ALIGN
 #define PACKET (256u << 10)          /* maximum size of a packet's content ... */
 #define GIVE (64u << 10)             /* ... and the size from which on it is returned without a flush */
-/* overwrite mode: a packet is at most this fraction of the kept bytes, which bounds what is overwritten at a time */
+/*
+ * overwrite mode: a packet has at most this fraction of the kept bytes, so that few records are overwritten at a time
+ */
 #define GIVE_PARTS 8u
 #define RECORD_MOST (20u << 10)      /* upper bound: three parts of 4 KiB, numbers, contexts */
 
@@ -30,15 +32,16 @@ struct wmk_syscall_stream {
 	int epoll;
 	uint8_t *memory, *data;
 	size_t len, give;                /* size from which on the packet is full enough */
-	uint64_t begin_ts, end_ts;       /* of the packet; end_ts is also that of the stream and never decreases */
+	uint64_t begin_ts, end_ts;       /* of the packet; end_ts is also the end of the stream and never decreases */
 	bool ready;                      /* returned, not released */
-	uint64_t at, until;              /* positions in the ring: end of what was taken; end of what a flush takes */
+	/* positions in the ring: end of the records that were taken; end of those that a flush takes */
+	uint64_t at, until;
 	uint64_t n;                      /* records of the filling packet */
-	uint64_t records;                /* records of returned packets, those of an earlier process included */
+	uint64_t records;                /* records of returned packets, including those of an earlier process */
 	uint64_t base_lost;              /* lost records at the last clear */
 	uint64_t before_lost;            /* lost records of an earlier process, from the trace */
-	uint64_t seen_lost, due, shown;  /* known lost records; position from which on they may be reported; lost
-					  * records that packets report */
+	/* known lost records; position from which on they may be reported; lost records that packets report */
+	uint64_t seen_lost, due, shown;
 	/* Overwrite mode. */
 	struct wmk_kept_packets kept;
 	struct wmk_kept_packet *given;    /* returned kept packet, not released */
@@ -63,7 +66,7 @@ static uint64_t lost_now(struct wmk_syscall_stream *stream)
 }
 
 /*
- * Records that were lost by now are older than any record from here on. A packet that ends after the current head may
+ * Records that are lost at this time are older than any later record. A packet that ends after the current head may
  * report them.
  */
 static void query_losses(struct wmk_syscall_stream *stream)
@@ -142,7 +145,10 @@ static int take(struct wmk_syscall_stream *stream)
 	struct wmk_syscalls_batch batch;
 	int ret = wmk_syscalls_next(stream->bpf, stream->ring, &batch);
 
-	/* after taking the batch: all events of tasks before its records are noted then */
+	/*
+	 * Drained after the batch is taken: the table then has all events of tasks that happened before the batch's
+	 * records.
+	 */
 	if (ret > 0 && wmk_kcontext_drain(stream->reader->contexts) < 0)
 		ret = wmk_error_number();
 	if (ret <= 0)
@@ -170,7 +176,10 @@ static void complete(struct wmk_syscall_stream *stream)
 		stream->shown = stream->seen_lost;
 }
 
-/* Overwrite mode: moves the records of the ring up to a position into kept packets. 1: there were some; 0: none. */
+/*
+ * Overwrite mode: moves the records of the ring up to a position into kept packets. 1: the ring had such records; 0: it
+ * had none.
+ */
 static int keep(struct wmk_syscall_stream *stream, uint64_t until, bool flush)
 {
 	const bool any = stream->at < until;
@@ -182,7 +191,7 @@ static int keep(struct wmk_syscall_stream *stream, uint64_t until, bool flush)
 		before = stream->at;
 		if (stream->at < until)
 			err = take(stream);
-		/* (stops at a record that is still being written) */
+		/* stops at a record that the kernel is still writing */
 		until = stream->at == before ? before : until;
 		if (stream->len < stream->give && !(flush && stream->at >= until))
 			continue;
