@@ -9,10 +9,10 @@
  *     wmk_kstatedump(&options, record, data)            calls `record` once for each event record
  *
  * Payloads are packed, with the fields of their event class. Two values are not visible outside the kernel.
- * `file_table_address` is instead the number of the first thread that uses the file table, which is as unique; 0: none.
- * `fmode` and the `flags` of a mapping have only the bits that /proc shows. Task numbers are those of the PID namespace
- * of the /proc. Reading the state of other processes needs the right to trace them (ptrace): see `denied` in the
- * counts.
+ * `file_table_address` is instead the number of the first thread that uses the file table, which is also unique; 0: no
+ * file table. `fmode` and the `flags` of a mapping have only the bits that /proc shows. Task numbers are those of the
+ * PID namespace of the /proc that is read. Reading the state of other processes needs the right to trace them (ptrace).
+ * Without it, their objects are counted in `denied`.
  *
  * The dump keeps no state and needs constant memory: 30 kB, and the buffers of readdir(). Any thread. It is no
  * snapshot: files are read one after the other. Records of the running trace show the tasks that begin or end
@@ -69,15 +69,15 @@ struct wmk_kstatedump_counts {
 	/* records of each kind; devices: interrupts, interfaces, disks, CPUs */
 	uint64_t processes, threads, namespaces, files, maps, devices;
 	uint64_t gone;             /* disappeared or changed between listing and reading */
-	/* not readable: a file, the mappings, a namespace of a process; a part of the machine */
+	/* not readable: a file, the mappings or a namespace of a process, or a part of the machine */
 	uint64_t denied;
 	uint64_t left_out;         /* above a limit */
 };
 
 struct wmk_kstatedump_options {
 	/*
-	 * Roots of the trees; NULL: "/proc", "/sys". System calls add what no file has (addresses of interfaces, file
-	 * tables that threads share), only where these are NULL.
+	 * Roots of the trees; NULL: "/proc", "/sys". If a root is NULL, system calls add data that its files do not
+	 * have: addresses of interfaces, file tables that threads share.
 	 */
 	const char *proc, *sys;
 	unsigned parts;

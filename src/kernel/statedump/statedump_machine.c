@@ -24,7 +24,10 @@ static size_t name_len(size_t len)
 
 /* ── interrupts ──────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Return the thread that handles an interrupt; of a truncated thread name, only the prefix is compared. */
+/*
+ * Return the thread that handles an interrupt. If the kernel has truncated the thread's name, only that part is
+ * compared.
+ */
 static int32_t irq_thread(const struct wmk_kdump *dump, uint32_t irq, const char *action, size_t len)
 {
 	for (uint32_t i = 0; i < dump->n_irq_threads; i++) {

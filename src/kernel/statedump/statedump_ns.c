@@ -3,9 +3,9 @@
  * statedump_ns.c - namespaces of the state dump: one record for each namespace of a thread. PID and user namespaces are
  * nested and have one record for each level, the innermost first.
  *
- * /proc has the number of the innermost namespace; an ioctl on it returns its parent, once for each namespace. Outer
- * namespaces are not visible, so levels count from our own namespaces. In the initial namespaces they are the kernel's
- * levels.
+ * /proc has the number of the innermost namespace. An ioctl on a namespace returns its parent; a cache keeps the
+ * ancestors, so that threads of one namespace need no further ioctl. Outer namespaces are not visible, so levels count
+ * from our own namespaces. In the initial namespaces they are the kernel's levels.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -45,7 +45,7 @@ static void ask_for_chain(int task, enum wmk_kns kind, uint32_t innermost, struc
 	*chain = (struct wmk_kdump_chain){ .n = 1, .inums = { innermost } };
 	snprintf(path, sizeof(path), "ns/%s", wmk_kns_names[kind]);
 	fd = openat(task, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	/* The thread may have changed its namespace since: then the ancestors would be those of another one. */
+	/* The thread may have changed its namespace since. The ancestors would then be those of another namespace. */
 	if (fd >= 0 && (fstat(fd, &stat) < 0 || (uint32_t)stat.st_ino != innermost)) {
 		close(fd);
 		return;
@@ -59,7 +59,7 @@ static void ask_for_chain(int task, enum wmk_kns kind, uint32_t innermost, struc
 		close(fd);
 }
 
-/* kind: PID or USER. Kept in a small cache by the innermost number. */
+/* Return the ancestors of a namespace from a small cache, indexed by the innermost number. kind: PID or USER. */
 static const struct wmk_kdump_chain *chain_of(struct wmk_kdump *dump, int task, enum wmk_kns kind, uint32_t innermost)
 {
 	struct wmk_kdump_chain *chain = &dump->chains[kind == WMK_KNS_USER][innermost % WMK_KDUMP_CHAINS];
@@ -111,7 +111,7 @@ static int dump_pid(struct wmk_kdump *dump, const struct wmk_kdump_task *task)
 	if (err == 0)
 		chain = chain_of(dump, task->dir, WMK_KNS_PID, inum);
 	err = 0;
-	/* Kernels before 4.1 do not list the levels: then one record, with the numbers of this /proc. */
+	/* Kernels before 4.1 do not list the levels. The thread then has one record, with the numbers of this /proc. */
 	for (uint32_t i = 0; err == 0 && i < (n ? n : 1); i++) {
 		const uint32_t level = n ? n - 1 - i : 0;
 

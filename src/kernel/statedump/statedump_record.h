@@ -38,7 +38,7 @@ struct wmk_kdump {
 	int (*record)(void *data, unsigned event, uint64_t ts, const void *payload, size_t len);
 	void *data;
 	int proc, sys;                /* descriptors; sys: -errno if it cannot be opened */
-	bool was_refused;             /* `record` returned an error: it is returned without a cause chain */
+	bool was_refused;             /* `record` returned a value other than 0: it is returned without a cause chain */
 	bool may_compare;             /* numbers in this /proc are valid for system calls */
 	uint32_t own_user_ns;         /* 0: unknown */
 	struct wmk_kstatedump_counts counts;

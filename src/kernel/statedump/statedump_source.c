@@ -48,12 +48,13 @@ struct wmk_kdumper {
 	unsigned fill, take;             /* the packet that is being filled; the next one to take */
 	uint8_t *memory;
 	size_t cap;
-	uint64_t records, made;          /* released; recorded: shows progress to a flush that waits */
+	/* records: released; made: recorded, which shows progress to a flush that waits */
+	uint64_t records, made;
 	uint64_t last_ts;
 	uint64_t begun, asked;           /* numbers of the latest dump that was started, requested */
 	uint64_t earlier;                /* position of the last packet of an earlier process */
 	bool running, closed;
-	uint64_t round;                  /* of the current thread; records of threads of earlier rounds are dropped */
+	uint64_t round;                  /* number of the current dump thread; records of earlier threads are dropped */
 	int err;
 	struct wmk_error_chain *why;
 };
@@ -324,7 +325,7 @@ static int dumper_release(struct wmk_source *source, const struct wmk_packet *re
 		dumper->records += packet->records;
 		packet_free(packet);
 		dumper->take = (dumper->take + 1) % PACKETS;
-		/* Signal again for the packet that is ready already: no later write would. */
+		/* If the next packet is ready already, signal again: no later write does so. */
 		if (dumper->packets[dumper->take].ready)
 			eventfd_write(dumper->fd, 1);
 		pthread_cond_broadcast(&dumper->changed);
@@ -350,8 +351,8 @@ static int dumper_fd(struct wmk_source *source)
 }
 
 /*
- * If the earlier dump is complete, and the next begin names it or WMK_KDUMPER_ANY, nothing is dumped again. The next
- * begin sets the end of packets, so *end is 0.
+ * If the earlier dump is complete, and the next wmk_kdumper_begin() has its number or WMK_KDUMPER_ANY, nothing is
+ * dumped again. That call sets the end of packets, so *end is 0.
  */
 static int dumper_resume(struct wmk_source *source, const struct wmk_ctf_packet *last, uint64_t *records, uint64_t *end)
 {

@@ -8,7 +8,7 @@
  *
  * The memory holds two packets. While both are full, the dump waits: it loses no record by itself.
  *
- * Each dump has a number; numbers grow (the clock's value at the request). The end of a packet is twice the number of
+ * Each dump has a number, the clock's value at the request, so numbers grow. The end of a packet is twice the number of
  * its dump, plus 1 in the last packet of a complete dump. Its position, which the trace keeps, is
  *
  *     records in the trace, 32 bits │ the low 32 bits of its end
@@ -40,13 +40,16 @@ struct wmk_kdumper_options {
 	/* roots of the trees, for tests: as in statedump.h; not copied */
 	const char *proc, *sys;
 	unsigned parts;                          /* 0: all */
-	/* content of a packet at most; 0: 128 KiB; at least WMK_KSTATEDUMP_PAYLOAD_MAX plus the head of a record */
+	/*
+	 * limit of a packet's content in bytes; 0: 128 KiB; at least WMK_KSTATEDUMP_PAYLOAD_MAX plus the head of a
+	 * record
+	 */
 	size_t packet_bytes;
 };
 
 /*
- * Open the source. Closing it leaves a running dump to end by itself. A flush waits for a packet or the end of the
- * dump, as long as the dump makes progress. Clearing the source cancels the dump.
+ * Open the source. Closing it cancels a running dump, but does not wait for its thread. A flush waits for a packet or
+ * the end of the dump. It stops waiting if the dump makes no progress. Clearing the source cancels the dump.
  */
 int wmk_kdumper_open(const struct wmk_kdumper_options *options, struct wmk_source **dumper);
 /* Start dump `number` after the running one. No effect if this dump or a later one was started already. */

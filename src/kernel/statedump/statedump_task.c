@@ -23,7 +23,10 @@
 #define THREADS_MAX (4u << 20)     /* the kernel's PID_MAX_LIMIT */
 #define PER_PROCESS_MAX 1000000u   /* files, mappings */
 
-/* Values of lttng-modules. /proc does not show the mode of a thread in the kernel; lttng-modules does not record it. */
+/*
+ * Values of the fields type, mode, submode and status in lttng-modules. /proc does not show the execution mode of a
+ * thread, and lttng-modules does not record it either.
+ */
 enum { USER_THREAD = 0, KERNEL_THREAD = 1 };
 enum { MODE_UNKNOWN = 5 };
 enum { SUBMODE_NONE = 0 };
@@ -56,7 +59,8 @@ static int32_t status_of(char state)
 {
 	switch (state) {
 	case 'R':
-		return STATUS_WAIT_CPU;    /* for every runnable task: sched_switch records which one runs */
+		/* also for a task that runs: records of sched_switch show which one that is */
+		return STATUS_WAIT_CPU;
 	case 'S':
 	case 'D':
 	case 'I':
@@ -73,7 +77,7 @@ static int32_t status_of(char state)
 
 /* ── file tables ─────────────────────────────────────────────────────────────────────────────────────── */
 
-/* If the threads cannot be compared, they are taken to share the table of the process: nearly all do. */
+/* If threads cannot be compared, this function assumes that they share the table of the process, as nearly all do. */
 static bool shares_files(const struct wmk_kdump *dump, int32_t a, int32_t b)
 {
 	return !dump->may_compare || syscall(SYS_kcmp, a, b, KCMP_FILES, 0, 0) <= 0;
@@ -81,7 +85,7 @@ static bool shares_files(const struct wmk_kdump *dump, int32_t a, int32_t b)
 
 /*
  * Return the first thread that uses the file table of `task`. *is_new: this table is not recorded yet. 0: the thread
- * has no table, or a hidden one (kernel threads share one).
+ * has no table, or a hidden one: kernel threads share such a table.
  */
 static int32_t table_of(const struct wmk_kdump *dump, struct process *process, const struct wmk_kdump_task *task,
 			bool *is_new)
@@ -200,7 +204,7 @@ static int dump_map_lines(struct wmk_kdump *dump, int32_t pid)
 			dump->counts.gone++;
 		else
 			err = dump_map(dump, pid, &map);
-		/* The value of `record` may be positive, like that of a line. */
+		/* `record` may have returned a positive value, which looks like the result of the next line. */
 		if (dump->was_refused)
 			return err;
 	}
