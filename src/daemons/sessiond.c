@@ -161,13 +161,14 @@ static int limits_load(const struct options *options, struct wmk_limits *limits)
 }
 
 /*
- * Reserve the first 64 descriptors, so that no descriptor from an application is among them. The process that starts a
- * program closes all higher descriptors in the child (sessiond/consumer_link_thread.c); the kernel does that in whole
- * words of 64 (dup_fd()).
+ * Reserve the first 64 descriptors, so that no descriptor from an application is among them. The thread that starts the
+ * consumer daemon unshares its descriptor table, and closes all descriptors above stdio
+ * (sessiond/consumer_link_start.c). The kernel copies that table in whole words of 64 descriptors (dup_fd()), so the
+ * first 64 are copied and closed.
  */
 static void keep_low_numbers(struct wmk_sessiond_rundir_starter *starter)
 {
-	/* move the descriptor that is closed when the daemon listens out of that range */
+	/* the starter's descriptor is closed when the daemon listens: move it above the range */
 	const int ready = starter->ready >= 0 ? fcntl(starter->ready, F_DUPFD_CLOEXEC, LOW_NUMBERS) : -1;
 
 	if (ready >= 0) {
@@ -235,7 +236,7 @@ int main(int argc, char **argv)
 	int err = run(&options, &starter);
 	if (err < 0) {
 		wmk_error_text(words, sizeof(words));
-		wmk_sd_notify(&starter, NULL, words);   /* no effect if it was sent before */
+		wmk_sd_notify(&starter, NULL, words);   /* no effect if the starter was notified already */
 		say(NULL, words);
 		return 1;
 	}
