@@ -6,8 +6,9 @@
  * (EPOLLONESHOT). So a hang-up during work causes no wake-up, and no event of a client arrives after it was freed.
  *
  * A client that is neither root nor the daemon's user is foreign. A worker checks its permission at its first request,
- * because that may wait for the user database. Until then it occupies a place. The number of foreign clients is
- * therefore bounded, they are closed after a timeout, and root's places are separate.
+ * because the check may wait for the user database. Until then the client occupies a connection without permission. So
+ * the number of foreign clients is bounded, and a timeout closes those without a request. Clients of root do not count
+ * against that bound.
  */
 #include "sessiond/clients.h"
 
@@ -38,7 +39,7 @@ struct wmk_client {
 	bool writing;
 	bool known;                      /* its permission was checked */
 	bool foreign;                    /* neither root nor the daemon's user */
-	/* foreign, and no request yet: close it then (ms, CLOCK_MONOTONIC); 0: no limit */
+	/* foreign client without a request: when to close it (ms, CLOCK_MONOTONIC); 0: no limit */
 	int64_t silent_until;
 	bool last;                       /* close it when the output queue is sent */
 	struct wmk_peer peer;
@@ -161,7 +162,7 @@ static void client_read(struct wmk_clients *clients, struct wmk_client *client)
 		if (got >= 0 && wmk_deferred_close_is_full(client->peer.uid))
 			got = full(client->peer.uid);
 		if (fd >= 0)
-			wmk_deferred_close_file(fd, client->peer.uid);   /* no request carries one */
+			wmk_deferred_close_file(fd, client->peer.uid);   /* no request carries a descriptor */
 		if (got == 1) {
 			client->silent_until = 0;
 			wmk_workers_give(clients->workers, job);
@@ -279,8 +280,8 @@ static void client_new(struct wmk_clients *clients, int socket)
 }
 
 /*
- * Refuse one connection by means of a spare descriptor, as the loop would spin otherwise. If the spare cannot be opened
- * again, suspend accepting. False: no connection is pending, or accepting is suspended.
+ * Close the spare descriptor, so that one connection can be accepted and refused. Otherwise the loop would spin. If the
+ * spare cannot be opened again, suspend accepting. False: no connection is pending, or accepting is suspended.
  */
 static bool refuse_without_descriptors(struct wmk_clients *clients)
 {
@@ -353,7 +354,9 @@ static int turn_ms(const struct wmk_clients *clients, int64_t now)
 	return first == INT64_MAX ? -1 : first <= now ? 0 : first - now < INT_MAX ? (int)(first - now) : INT_MAX;
 }
 
-/* Between turns only: epoll may refer to the clients. What they sent before `then` has been read. */
+/*
+ * Call between turns only, because events of a turn refer to clients. Data that they sent before `then` has been read.
+ */
 static void close_silent(struct wmk_clients *clients, int64_t then)
 {
 	for (struct wmk_client *client = clients->client, *next; client; client = next) {
@@ -427,7 +430,7 @@ int wmk_clients_open(const struct wmk_clients_options *options, struct wmk_clien
 	o->max_of_uid = o->max_of_uid ? o->max_of_uid : 32;
 	o->silent_ms = o->silent_ms ? o->silent_ms : 5000;
 	o->workers = o->workers ? o->workers : 4;
-	if (o->max_at_work == 0)         /* with other users, one worker is left for them */
+	if (o->max_at_work == 0)         /* in a daemon of root, one worker is left for other users */
 		o->max_at_work = o->daemon == 0 && o->workers > 1 ? o->workers - 1 : o->workers;
 	clients->epoll = epoll_create1(EPOLL_CLOEXEC);
 	clients->stop = eventfd(0, EFD_CLOEXEC);

@@ -44,7 +44,8 @@ struct wmk_clients_options {
 	/* Limits; 0: the default in parentheses. */
 	unsigned max_clients;            /* (256), of users other than root and `daemon` */
 	unsigned max_of_uid;             /* (32) */
-	unsigned silent_ms;              /* such a client without a request by then is closed (5000) */
+	/* a client of users other than root and `daemon` is closed if it sends no request within this time (5000 ms) */
+	unsigned silent_ms;
 	unsigned workers;                /* (4); a daemon of root has one more, for root alone */
 	/* running requests of one user (all workers; in a daemon of root all but one) */
 	unsigned max_at_work;

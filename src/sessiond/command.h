@@ -27,11 +27,11 @@ struct wmk_commands {
 	const char *version, *rundir;
 	uint64_t started;                /* seconds since 1970 */
 	/*
-	 * Optional. The session has changed: save it. Locked. `gone`: it was destroyed (not locked any more). An error
-	 * becomes a warning to the client, with the text of the cause chain.
+	 * Optional. The session has changed: save it. The session is locked. With `gone` it was destroyed, and is not
+	 * locked. An error becomes a warning to the client, with the text of the cause chain.
 	 */
 	int (*changed)(void *data, struct wmk_session *session, bool gone);
-	/* Optional. WMK_CTL_SHUTDOWN has destroyed all sessions: end soon, in another thread. */
+	/* Optional. WMK_CTL_SHUTDOWN has destroyed all sessions: end the daemon soon, from another thread. */
 	void (*shutdown)(void *data);
 	void *data;
 };

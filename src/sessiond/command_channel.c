@@ -31,8 +31,8 @@ static bool is_of_process(const struct wmk_ctl_domain *domain)
 }
 
 /*
- * Find an existing channel, also one of a process that has ended. The pid of the domain is tried in the PID namespace
- * of the client first, then in ours, as lists show it.
+ * Find an existing channel, also one of a process that has ended. The pid of the domain is looked up in the client's
+ * PID namespace first. If no channel matches, it is taken as a pid of the daemon's namespace, as lists show it.
  */
 static int channel_find(const struct command_request *cmd, struct wmk_session *session, struct wmk_ctl_domain domain,
 			const char *name, struct wmk_session_channel **channel)
@@ -215,7 +215,10 @@ static int changed(struct command_request *cmd, struct wmk_session *session, int
 	return err;
 }
 
-/* Finish a command that may have failed half way: save and update what was done. Returns the first error. */
+/*
+ * Finish a command that may have failed after a part of its changes: save that part and update the applications.
+ * Returns the first error.
+ */
 static int changed_in_part(struct command_request *cmd, struct wmk_session *session, int err)
 {
 	char words[800];
@@ -455,7 +458,7 @@ static int narrow(struct command_request *cmd, struct wmk_session *session)
 	return err;
 }
 
-/* Narrow all kernel channels, or restore the list. */
+/* Change the list of tracked kernel processes, and narrow all kernel channels. After an error the list is restored. */
 static int track_kernel(struct command_request *cmd, struct wmk_session *session, const struct wmk_ctl_track *request,
 			bool add)
 {
@@ -482,7 +485,8 @@ static int track_kernel(struct command_request *cmd, struct wmk_session *session
 
 /*
  * Translate pids from the client's PID namespace to ours, in memory of the request. For another namespace each pid
- * costs a scan of /proc, so their number is limited. A pid to remove may have ended; then it is used as lists show it.
+ * costs a scan of /proc, so their number is limited. The process of a pid to remove may have ended; the number is then
+ * taken as a pid of our namespace, as lists show it.
  */
 static int processes_of(struct command_request *cmd, struct wmk_ctl_track *request, bool add)
 {

@@ -194,12 +194,13 @@ static int list_events(struct kernel_listing *listing)
 /* ── missing features ────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Uses one tracefs instance of its own, which no channel can have: session names are not empty. One caller at a time.
+ * Uses a tracefs instance with an empty session name. No channel has such an instance, because names of sessions
+ * are not empty. One caller at a time.
  */
 static int lacks_find(const struct kernel_listing *listing, struct wmk_kmissing *lacks)
 {
 	static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
-	static bool arguments_work;      /* this daemon has tried it already; the test takes longest */
+	static bool arguments_work;      /* the test of arguments, which takes longest, has succeeded before: skip it */
 	struct wmk_tracing *tracing = listing->cmd->commands->tracing;
 	const enum wmk_clock_kind clock = wmk_clock_default(tracing);
 	char name[WMK_KINSTANCE_NAME];

@@ -276,7 +276,10 @@ int wmk_command_shutdown(struct command_request *cmd)
 
 /* ── start, stop, clear, regenerate ──────────────────────────────────────────────────────────────────── */
 
-/* A user's daemon knows the only user to record, so errors of its trace and rings are found now. */
+/*
+ * A user's daemon records only that user. It creates the user's trace and rings now, so that `start` reports their
+ * errors.
+ */
 static int prepare(struct command_request *cmd, struct wmk_session *session)
 {
 	int err = cmd->commands->daemon != 0 ? wmk_session_prepare(session, wmk_session_uid(session)) : 0;

@@ -76,7 +76,8 @@ out:
 /* ── add ─────────────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * True if the request has timed out, and concerns the directory of `trace`, or the consumer has answered nothing since.
+ * True if the request has timed out, and one of two conditions holds: it concerns the directory of `trace`, or the
+ * consumer has answered no request since the timeout.
  */
 static bool is_late_for(struct wmk_consumer_link *link, const struct wmk_link_request *request, uint64_t trace)
 {
@@ -90,7 +91,10 @@ static bool is_late_for(struct wmk_consumer_link *link, const struct wmk_link_re
 	return request->answers == link->answers || (mine && its && strcmp(mine->is.path, its->is.path) == 0);
 }
 
-/* True if a request has timed out: then others for the trace do not wait, because they can be performed later. */
+/*
+ * True if a request has timed out. Further requests for the trace then do not wait, because they can be performed
+ * later.
+ */
 static bool is_late(struct wmk_consumer_link *link, uint64_t trace)
 {
 	const struct wmk_link_request *request = link->requests;

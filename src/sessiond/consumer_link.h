@@ -47,11 +47,12 @@ struct wmk_consumer_link_options {
 	bool keep;                   /* what cannot be written at the end stays in the rings */
 	/*
 	 * Callbacks, all optional, in the link thread. They must not block or call the link.
-	 * on_change: the consumer has crashed or cannot be started (pid 0, `words` has the reason), or a new one (its
-	 * pid) holds everything that the earlier one had.
-	 * on_full: the traces below `path` have reached their limit; nothing more is written there, and new records
-	 * stay in the rings. on_end: the link has ended, because another session daemon has taken the consumer over;
-	 * `words` has the reason.
+	 * on_change, pid 0: the consumer has crashed or cannot be started; `words` has the reason.
+	 * on_change, other pids: a new consumer holds everything that the earlier one had.
+	 * on_full: the traces below `path` have reached their limit. Nothing more is written there, and new records
+	 * stay in the rings.
+	 * on_end: the link has ended, because another session daemon has taken the consumer over; `words` has the
+	 * reason.
 	 */
 	void (*on_change)(void *data, pid_t pid, const char *words);
 	void (*on_full)(void *data, const char *path);
@@ -91,8 +92,9 @@ int wmk_consumer_link_trace_remove(struct wmk_consumer_link *link, uint64_t trac
 /*
  * Append to the metadata of the trace, or (`replace`) replace it. 0: accepted: the text is sent, also to the next
  * consumer, until it is written. Records that need it may follow. With `ms` the function waits until the text is
- * written. Text that is appended to a trace of unknown length is dropped: one that was not added as
- * WMK_CONSUMERD_TRACE_NEW and not replaced yet. The replacement must include the text. -ENOENT: no such trace.
+ * written. The length of the metadata is unknown if the trace was not added as WMK_CONSUMERD_TRACE_NEW and the metadata
+ * was not replaced since. Text that is appended then is dropped; the replacement must include it. -ENOENT: no such
+ * trace.
  */
 int wmk_consumer_link_metadata(struct wmk_consumer_link *link, uint64_t trace, const char *text, size_t len,
 			       bool replace, int ms);

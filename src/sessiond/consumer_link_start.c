@@ -99,10 +99,10 @@ struct spawning {
 
 /*
  * Start the consumer from a thread with its own descriptor table. A child process has a copy of the descriptor table,
- * and closes it at execve(). The table includes descriptors that applications have sent. Each close() of a file on FUSE
- * asks its server, which may never answer (fuse_flush()), not only the last close(). So this thread unshares its table
- * and closes all but stdio, and fetches the connection from the shared table by pidfd_getfd(). Without these system
- * calls (before Linux 5.9) the child gets all descriptors.
+ * which includes descriptors that applications have sent. execve() closes the copies. Each close() of a file on FUSE,
+ * not only the last one, waits for the FUSE server, which may never answer (fuse_flush()). So this thread unshares its
+ * table and closes all but stdio, and fetches the connection from the shared table by pidfd_getfd(). Without these
+ * system calls (before Linux 5.9) the child gets all descriptors.
  */
 static void *spawn_apart(void *data)
 {

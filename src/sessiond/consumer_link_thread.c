@@ -337,7 +337,7 @@ static int serve(struct wmk_consumer_link *link, bool tell, bool *useful)
 	while (err == 0 && !is_set(link, &link->closing)) {
 		const bool back = is_back(link, words, sizeof(words));
 
-		/* Required also when several consumers crash early, one after another. */
+		/* Heartbeats are also required while several consumers crash early, one after another. */
 		if (!back && wmk_clock_ms() >= next && wmk_clock_ms() < until) {
 			heartbeat(link);
 			next = wmk_clock_ms() + BEAT_MS;
@@ -391,8 +391,8 @@ static void pause_for(struct wmk_consumer_link *link, unsigned failures)
 }
 
 /*
- * After a first success, retries never stop: the program may be being replaced, or no process can be created at
- * present.
+ * After a first success, retries never stop, because the cause may be temporary. An update may be replacing the
+ * program, or no process can be created at present.
  */
 static void report_failures(struct wmk_consumer_link *link, unsigned failures, const char *words)
 {

@@ -371,7 +371,9 @@ static int kernel_give(struct port_rings *rings, const struct wmk_rings_info *in
 	return err == -ETIMEDOUT && kernel->n_calls ? 1 : 0;
 }
 
-/* Create the entry of a ring set, with the number that the consumer has for it, if it holds it (*held). */
+/*
+ * Create the entry of a ring set. If the consumer holds the set already (*held), the entry gets the consumer's number.
+ */
 static struct port_rings *rings_begin(struct port_trace *trace, const struct wmk_rings_info *info, bool *held)
 {
 	const uint64_t number = info->restored ? wmk_adopted_rings(trace->side, trace->number, info->stream_id) : 0;
@@ -387,7 +389,7 @@ static int kernel_open(void *data, const struct wmk_rings_info *info, const stru
 
 	if (!rings)
 		return -ENOMEM;
-	/* (also if the consumer holds it: it may not know all events) */
+	/* also sent if the consumer holds the channel, because it may not know all events */
 	int err = kernel_give(rings, info, kernel);
 	if (err < 0 && !held) {
 		rings_free(rings);
@@ -456,8 +458,8 @@ static int rings_stop(void *data, bool wait)
 }
 
 /*
- * The consumer clears whole traces, so one request per trace is enough: for the rings at the end of the list, because
- * new rings are inserted at its head.
+ * The consumer clears whole traces, so one request per trace is enough. It is sent for the last rings of the list,
+ * because new rings are inserted at the head.
  */
 static int rings_clear(void *data, bool wait)
 {

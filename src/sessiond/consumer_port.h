@@ -57,9 +57,9 @@ void wmk_consumer_port_close(struct wmk_consumer_port *port);
 /* True if a consumer runs, as far as can be determined without starting one. */
 bool wmk_consumer_port_has_consumer(const struct wmk_consumer_port *port);
 /*
- * List what the consumer holds (start it if none runs). If it cannot be reached, the list is requested before anything
- * is added. Traces and rings that are opened as `restored` are found in the list, by the UUID of the trace and the
- * stream id. What the consumer does not hold is added to it, and it continues at the end of the files.
+ * List what the consumer holds; start it if none runs. If it cannot be reached, the list is requested later, before
+ * anything is added. Traces and rings that are opened as `restored` are found in the list, by the UUID of the trace and
+ * the stream id. What the consumer does not hold is added to it, and it continues at the end of the files.
  */
 int wmk_consumer_port_take_over(struct wmk_consumer_port *port);
 /*

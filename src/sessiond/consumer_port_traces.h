@@ -98,7 +98,7 @@ int wmk_adopted_budget(const struct wmk_consumer_port *port, const char *path);
  */
 void wmk_adopted_ask(struct wmk_consumer_port_side *side);
 void wmk_adopted_drop(struct wmk_consumer_port_side *side);
-/* The number of the trace in the list; 0: not there. `opened`: this daemon uses it from now on. */
+/* The number of the trace in the list; 0: not in the list. `opened`: this daemon uses the trace from now on. */
 uint64_t wmk_adopted_trace(struct wmk_consumer_port_side *side, const struct wmk_trace_info *info, bool opened);
 /* The same for rings; marks them as used. */
 uint64_t wmk_adopted_rings(struct wmk_consumer_port_side *side, uint64_t trace, uint32_t stream_id);

@@ -109,7 +109,10 @@ bool wmk_peer_may(const struct wmk_peer *peer, uid_t daemon, uid_t owner)
 	return peer->uid == 0 || (peer->uid == owner && (peer->uid == daemon || (daemon == 0 && peer->member)));
 }
 
-/* Shorten `path` to its nearest existing directory. The rest is the same for all who share it. False: unknown. */
+/*
+ * Shorten `path` to its nearest existing directory. Nothing exists below it, so processes that share this directory
+ * will see the same files there. False: unknown.
+ */
 static bool nearest_there(char *path, struct stat *st)
 {
 	while (stat(path, st) != 0) {

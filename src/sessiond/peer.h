@@ -26,7 +26,10 @@ void wmk_peer_member(int socket, struct wmk_peer *peer);
 int wmk_peer_admit(const struct wmk_peer *peer, uid_t daemon);
 /* True if the client may see and change what belongs to `owner`. */
 bool wmk_peer_may(const struct wmk_peer *peer, uid_t daemon, uid_t owner);
-/* False: absolute `path` is certainly another file for the client than for us (another mount namespace, or root). */
+/*
+ * False if the absolute `path` certainly names another file for the client than for the daemon: the client has another
+ * mount namespace or root directory.
+ */
 bool wmk_peer_sees(const struct wmk_peer *peer, const char *path);
 /* The owner of sessions that the client creates. */
 void wmk_peer_owner(const struct wmk_peer *peer, uid_t daemon, uid_t *uid, gid_t *gid);

@@ -29,18 +29,21 @@ struct wmk_sessiond_rundir {
 	bool for_all_users;                  /* a daemon of root, for all users */
 	bool made_dir;
 	bool handed;                     /* at least one socket was passed by systemd */
-	/* inodes of sockets created here; each is removed at the end if it is still there. 0: none */
+	/*
+	 * inodes of the sockets created here, 0: none; a socket is removed at the end if its name still has this inode
+	 */
 	ino_t made[WMK_SESSIOND_SOCKETS];
 };
 
 /*
  * Create the runtime directory, or use an existing one that no other user can change; lock it; open the sockets.
- * `handed`:
- * listening sockets from systemd, -1 for none (see wmk_sessiond_rundir_handed()); owned by `place` in any case.
+ * `handed`: listening sockets from systemd, -1 for none (see wmk_sessiond_rundir_handed()). `place` owns them, also
+ * after an error.
  *
- * -EBUSY: a daemon runs there (the message names its pid). A daemon that does not accept commands, because it starts or
- * ends, is waited for up to 5 s. With a passed socket a running daemon is unreachable, because the new socket has
- * replaced its own. It is terminated and waited for up to 15 s; recording continues, and this daemon takes it over.
+ * -EBUSY: a daemon runs there (the message names its pid). A daemon that starts or ends does not accept commands; the
+ * function waits for it up to 5 s. With a passed socket a running daemon is unreachable, because the new socket has
+ * replaced its own. The function terminates it, and waits up to 15 s. Recording continues, and this daemon takes it
+ * over.
  */
 int wmk_sessiond_rundir_open(const char *rundir, const int handed[WMK_SESSIOND_SOCKETS],
 			     struct wmk_sessiond_rundir *place);
@@ -56,10 +59,10 @@ void wmk_sessiond_rundir_close(struct wmk_sessiond_rundir *place);
 int wmk_sessiond_rundir_handed(int handed[WMK_SESSIOND_SOCKETS]);
 
 /*
- * Notify the process that started the daemon. $WAYMARK_READY_FD, a descriptor: gets the byte '+' when the daemon
- * listens, or '!' and a message when it failed (`failure` not NULL); then it is closed. $NOTIFY_SOCKET (systemd): gets
- * `state`, "READY=1" or "STOPPING=1". wmk_sessiond_rundir_starter() removes the variables from the environment, so that
- * child processes do not use them; call it first, before any thread starts.
+ * Notify the process that started the daemon. The descriptor $WAYMARK_READY_FD receives the byte '+' when the daemon
+ * listens, or '!' and a message when it failed (`failure` not NULL). It is closed then. $NOTIFY_SOCKET (systemd)
+ * receives `state`, "READY=1" or "STOPPING=1". wmk_sessiond_rundir_starter() removes the variables from the
+ * environment, so that child processes do not use them; call it first, before any thread starts.
  */
 struct wmk_sessiond_rundir_starter {
 	int ready;                       /* -1: none */

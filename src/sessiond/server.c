@@ -383,7 +383,7 @@ static uint64_t own_start_time(void)
 
 static void announce(struct server *server)
 {
-	/* In a nested PID namespace other applications see another pid of this process: publish none. */
+	/* A daemon in a nested PID namespace publishes no pid, because applications outside see another pid of it. */
 	wmk_hints_set_daemon(&server->hints, wmk_kspaces_is_first_pid() ? getpid() : 0, own_start_time());
 	wmk_notify_send(server->place.dir);
 }

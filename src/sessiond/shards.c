@@ -125,7 +125,7 @@ int wmk_shards_listen(struct wmk_shards *shards, int listener, uid_t only)
 
 struct reaper_item {
 	struct reaper_item *next;
-	struct wmk_session *session;     /* a reference; NULL: */
+	struct wmk_session *session;     /* a reference; NULL: `path` names the session */
 	char *path;                      /* directory of a session */
 	bool stale;                      /* its metadata is stale; else its traces are full */
 };
