@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * codec.c - the bodies of messages (see wire.h). Bodies are structures in the machine's byte order, which is
- * little-endian. Received bodies are copied, and their length, ranges and termination are checked.
+ * little-endian. Received bodies are copied. Their length, their ranges and the end of their texts are checked.
  */
 #include "wire/wire.h"
 
@@ -140,7 +140,7 @@ int wmk_error_msg_decode(const void *body, size_t len, int *err, char *text, siz
 	if (number <= 0 || number > 4095)
 		return wmk_error(-EPROTO, "a message ERROR has error %d: must be 1 to 4095", number);
 	*err = number;
-#ifdef WMK_PLANTED_BUG                   /* the fuzzer must find this */
+#ifdef WMK_PLANTED_BUG                   /* a planted bug that the fuzzer must find */
 	size_t n = len - sizeof(number);
 #else
 	size_t n = len - sizeof(number) < size - 1 ? len - sizeof(number) : size - 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * consumerd.c - the tables of objects between the session daemon and waymark-consumerd (see consumerd.h), and the
- * joining of objects that do not fit into one frame.
+ * consumerd.c - the tables of objects between the session daemon and waymark-consumerd (see consumerd.h). It also joins
+ * objects that do not fit into one frame.
  */
 #include "wire/consumerd.h"
 
@@ -15,8 +15,8 @@
 
 #define NAME_BYTES 255u
 #define MESSAGE_BYTES 1024u
-#define FILTER_WORDS 8192u             /* more than any encoded program has */
-/* of a channel's events: all of them, and the other members, fit into one message to a later consumer daemon */
+#define FILTER_WORDS 8192u             /* an encoded program is always shorter */
+/* limit of a channel's events: all events and the other members fit into one message to a later consumer daemon */
 #define EVENTS_BYTES (WMK_OBJECT_MAX / 4 * 3)
 
 static const struct wmk_member hello_members[] = {
@@ -123,7 +123,10 @@ static struct wmk_consumerd_event *find_event(const struct wmk_list *events, uin
 	return NULL;
 }
 
-/* Replace the filter. The arena frees no memory, so the old memory is reused; if too small, it is at least doubled. */
+/*
+ * Replace the filter. The arena frees no memory, so the old memory is reused. If it is too small, the new memory has at
+ * least twice its size.
+ */
 static int set_filter(struct wmk_consumerd_event *event, const struct wmk_consumerd_event *from,
 		      struct wmk_arena *arena)
 {
@@ -153,7 +156,7 @@ static size_t event_bytes(const struct wmk_consumerd_event *event)
 	       event->filter.n * sizeof(uint64_t);
 }
 
-/* 0 if all events fit into one message after `more` is added; else -E2BIG. */
+/* 0 if all events still fit into one message after `more` is added; else -E2BIG. */
 static int events_fit(const struct wmk_list *events, const struct wmk_list *more)
 {
 	const struct wmk_consumerd_event *has = events->items, *add = more->items, *same;
@@ -163,7 +166,7 @@ static int events_fit(const struct wmk_list *events, const struct wmk_list *more
 		bytes += event_bytes(&has[i]);
 	for (uint32_t i = 0; i < more->n; i++)
 		bytes += event_bytes(&add[i]);
-	/* only if necessary, since the search is slow */
+	/* search only if necessary, since the search is slow */
 	for (uint32_t i = 0; bytes > EVENTS_BYTES && i < more->n; i++)
 		if ((same = find_event(events, events->n, &add[i])))
 			bytes -= event_bytes(same);

@@ -28,8 +28,8 @@
 
 #define WMK_CONSUMERD_SOCKET "consumer.sock"
 #define WMK_CONSUMERD_KERNEL_SOCKET "consumer-kernel.sock"   /* of the consumer daemon for kernel channels */
-#define WMK_CONSUMERD_CHANNELS_MAX 4096u     /* in one trace */
-#define WMK_CONSUMERD_PIDS 64u           /* processes to which recording of system calls can be limited */
+#define WMK_CONSUMERD_CHANNELS_MAX 4096u     /* channels of one trace */
+#define WMK_CONSUMERD_PIDS 64u           /* processes to which recording of system calls can be limited, at most */
 #define WMK_CONSUMERD_METADATA_MAX (1u << 20)    /* bytes of text in one message */
 #define WMK_CONSUMERD_LEFT_MAX 16384u        /* traces of processes in one reply to LIST_LEFT */
 #define WMK_CONSUMERD_EVENTS_MAX 16384u      /* of the kernel, in one channel */
@@ -57,7 +57,7 @@ struct wmk_consumerd_hello {
 struct wmk_consumerd_stats {
 	struct wmk_counts counts;
 	uint32_t sink_error;         /* the latest error of the output, a positive errno; 0: none */
-	bool stuck;                  /* the last packet of a stream could not be written, and waits */
+	bool stuck;                  /* the last packet of a stream could not be written, and will be retried */
 	const char *words;           /* text of the first error; "": none */
 };
 
@@ -66,42 +66,43 @@ struct wmk_consumerd_channel {
 	const char *channel;
 	struct wmk_consumerd_stats stats;
 };
-/* Add counts, and take the latest error. `stuck` and `words` do not change. */
+/* Add the counts of `more`, and take its error if it has one. `stuck` and `words` do not change. */
 void wmk_consumerd_stats_add(struct wmk_consumerd_stats *sum, const struct wmk_consumerd_stats *more);
 
-/* What the consumer daemon expects in the directory of the trace: enum wmk_output_mode (consumer/output.h). */
+/* Which directory the consumer daemon expects for the trace: enum wmk_output_mode (consumer/output.h). */
 enum wmk_consumerd_mode {
 	WMK_CONSUMERD_TRACE_AGAIN, WMK_CONSUMERD_TRACE_NEW, WMK_CONSUMERD_TRACE_UNSURE,
 };
 
 /*
  * One CTF trace: a directory with metadata and streams. With max_size, the message has a descriptor: the budget page
- * (store/store.h) of all traces below `path`, which both consumer daemons of a session share.
+ * (store/store.h) of all traces below `path`. Both consumer daemons of a session share the page.
  */
 struct wmk_consumerd_trace {
 	uint64_t trace;              /* its number, assigned by the session daemon, not 0 */
 	const char *path;            /* absolute */
-	const char *sub;             /* path below it, as in store/store.h */
+	const char *sub;             /* path below `path`, as in store/store.h */
 	uint64_t uid, gid;           /* owner; files are created with its rights */
-	uint8_t uuid[16];            /* in every packet */
-	uint64_t max_size;           /* bytes of all files below `path`, of all traces there together; 0: no limit */
-	/* of struct wmk_consumerd_channel: counts of rings that were removed (LIST, and adding again) */
+	uint8_t uuid[16];            /* UUID of the trace, in every packet */
+	/* maximum bytes of all files below `path`, for all traces there together; 0: no limit */
+	uint64_t max_size;
+	/* of struct wmk_consumerd_channel: counts of removed rings (in LIST, and when the trace is added again) */
 	struct wmk_list gone;
 	uint32_t mode;               /* enum wmk_consumerd_mode */
 	bool gated;                  /* packets wait until the metadata has been replaced */
 };
 
 /*
- * METADATA: a part of the metadata of a trace; parts are sent in order. It is answered when it is written, which a full
- * or slow disk delays. Packets with records are written after all metadata that was received before. Parts can be
- * repeated to the next consumer daemon, in order: see wmk_store_metadata_at(). Parts before the last replacement are
- * not repeated, so an offset is unique. -ESTALE: the file is shorter than the session daemon assumes; the metadata must
- * be replaced.
+ * METADATA: a part of the metadata of a trace; parts are sent in order. The reply is sent when the part is written,
+ * which a full or slow disk delays. Packets with records are written after all metadata that was received before. Parts
+ * can be repeated to the next consumer daemon, in order: see wmk_store_metadata_at(). Parts before the last replacement
+ * are not repeated, so an offset is unique. -ESTALE: the file is shorter than the session daemon assumes; the metadata
+ * must be replaced.
  */
 struct wmk_consumerd_metadata {
 	uint64_t trace;
-	uint64_t offset;             /* of an appended part, in the file */
-	bool replace;                /* a part of a replacement of the file */
+	uint64_t offset;             /* of an appended part: its offset in the file */
+	bool replace;                /* this is a part of a replacement of the whole file */
 	bool more;                   /* with replace: another part follows */
 	const char *text;            /* WMK_CONSUMERD_METADATA_MAX bytes at most */
 };
@@ -111,17 +112,18 @@ struct wmk_consumerd_event {
 	const char *system, *name;   /* events/<system>/<name> of tracefs */
 	uint32_t id;
 	uint32_t filter_len;         /* bytes of `filter`; 0: no filter, all records */
-	struct wmk_list filter;      /* of uint64_t: an encoded program (filter/filter.h), in the order of its bytes */
+	struct wmk_list filter;      /* of uint64_t: the bytes of an encoded program (filter/filter.h), in order */
 	bool changing;
-	uint32_t filter_room;        /* not sent: allocated elements of `filter`, if more than its length */
+	/* not sent: number of allocated elements of `filter`, if greater than its length */
+	uint32_t filter_room;
 };
 /* The bytes of the filter program; NULL: none. False: `filter` is shorter than filter_len. */
 bool wmk_consumerd_event_filter(const struct wmk_consumerd_event *event, const void **program, size_t *len);
 
 /*
- * A ring set of applications, or a kernel channel, which has the descriptor of a tracefs instance
- * (kernel/tracefs/instance.h). If the kernel channel exists already, new `events` are added, and the filters of
- * existing events are replaced.
+ * A ring set of applications, or a kernel channel. The message has the descriptor of the ring set, or of the channel's
+ * tracefs instance (kernel/tracefs/instance.h). If the kernel channel exists already, new `events` are added, and the
+ * filters of existing events are replaced.
  */
 struct wmk_consumerd_rings {
 	uint64_t trace;
@@ -129,23 +131,23 @@ struct wmk_consumerd_rings {
 	const char *channel;         /* streams are named <channel>_<cpu>, <channel>_claim<k> */
 	uint32_t stream_id;          /* stream class */
 	bool at_stop_only;           /* overwrite mode: nothing is written before STOP or RINGS_REMOVE */
-	bool resume;                 /* the trace may have streams of these rings: continue at their end */
+	bool resume;                 /* the trace may have streams of these rings: continue at the end of the streams */
 	bool clear;                  /* with resume: discard what was recorded so far, in rings and trace */
 	uint64_t tracefile_size;     /* maximum bytes of a stream's file (whole packets, at least one); 0: no limit */
 	/* maximum number of files of a stream, then the oldest is replaced; 0: no limit. Only with tracefile_size */
 	uint64_t tracefile_count;
 	uint64_t flush_ns;           /* flush interval; 0: whole sub-buffers only */
-	/* value of the clock when recording began: the time of an empty packet in a stream without records */
+	/* value of the clock when recording began: the time of an empty packet in a stream that has no records */
 	uint64_t start_ts;
-	/* waymark_ring_options.uuid; must be that of the received set */
+	/* the `uuid` of waymark_ring_options; the received set must have the same */
 	uint8_t uuid[16];
 	bool kernel;
 	uint64_t only_pid;           /* kernel: record only this process; 0: all processes */
 	/* kernel: of uint64_t, numbers of wmk_ctf_context(), in the order of the record's context fields */
 	struct wmk_list contexts;
 	/*
-	 * kernel: of struct wmk_consumerd_event. Events of the state dump have the system ""; system calls recorded by
-	 * BPF have that of kernel/channel/syscall_reader.h.
+	 * kernel: of struct wmk_consumerd_event. Events of the state dump have the system "". System calls that BPF
+	 * records have the system that kernel/channel/syscall_reader.h defines.
 	 */
 	struct wmk_list events;
 	/*
@@ -153,20 +155,22 @@ struct wmk_consumerd_rings {
 	 * Replaces an earlier set; empty: no change.
 	 */
 	struct wmk_list calls;       /* of uint64_t */
-	uint64_t syscall_ring_bytes; /* of a CPU's ring for system calls */
-	bool syscalls_narrowed;      /* record only the processes of syscall_pids; else all processes */
+	uint64_t syscall_ring_bytes; /* size of a CPU's ring for system calls */
+	bool syscalls_narrowed;      /* record only the processes in syscall_pids; else all processes */
 	/* of uint64_t: WMK_CONSUMERD_PIDS elements, unused ones 0; empty if `calls` is empty */
 	struct wmk_list syscall_pids;
 	/* kernel: the number of a state dump, which starts if it is greater than the previous number; 0: none */
 	uint64_t statedump;
 };
-/* Replace the system calls of `is` by those of `more`, if it has any; lists are copied to the arena. -ENOMEM. */
+/*
+ * Replace the system calls of `is` by those of `more`, unless `more` has none. Lists are copied to the arena. -ENOMEM.
+ */
 int wmk_consumerd_syscalls_set(struct wmk_consumerd_rings *is, const struct wmk_consumerd_rings *more,
 			    struct wmk_arena *arena);
 /*
- * Add the events of `more` that are not in `events` (by system and name), copied to the arena. For the others, replace
- * the filter. 1: events were added; 0: none; -ENOMEM; -E2BIG: too many events, or more bytes than one message to a
- * later consumer daemon can have, in which case nothing changes.
+ * Add the events of `more` that are not in `events` (by system and name), copied to the arena. For the events that both
+ * have, replace the filter. 1: events were added; 0: none; -ENOMEM; -E2BIG: too many events, or more bytes than one
+ * message to a later consumer daemon can have. Nothing changes after -E2BIG.
  */
 int wmk_consumerd_events_add(struct wmk_list *events, const struct wmk_list *more, struct wmk_arena *arena);
 
@@ -182,8 +186,9 @@ struct wmk_consumerd_report {
 };
 
 /*
- * LIST_ITEM: a trace (rings.rings is 0) with its budget page, if it has one, as descriptor; then each of its rings with
- * the descriptor of the set. Kernel channels are listed without system calls, and only with events of the state dump.
+ * LIST_ITEM: a trace (rings.rings is 0), with its budget page as descriptor if it has one. Items of its rings follow,
+ * each with the descriptor of the set. Kernel channels are listed without system calls, and only with events of the
+ * state dump.
  */
 struct wmk_consumerd_list_item {
 	struct wmk_consumerd_trace trace;
@@ -191,14 +196,14 @@ struct wmk_consumerd_list_item {
 };
 
 /*
- * FULL: the output refuses packets with records, which stay in their rings. Sent again if the trace is cleared and
- * becomes full again.
+ * FULL: the output refuses packets with records, which stay in their rings. FULL is sent again if the trace was cleared
+ * and becomes full again.
  */
 struct wmk_consumerd_full { const char *path; };
 
 /*
- * OUTPUT_CHECK, LIST_LEFT, REMOVE_LEFT: the directory of a session, whether a trace in it is open or not. The consumer
- * daemon accesses it with the rights of uid and gid.
+ * OUTPUT_CHECK, LIST_LEFT, REMOVE_LEFT: requests about the directory of a session. A trace in it may be open or not.
+ * The consumer daemon accesses the directory with the rights of uid and gid.
  *
  *     OUTPUT_CHECK    an error if the path exists and is not an empty directory
  *     LIST_LEFT       traces of processes (--buffers-pid) in the directory
@@ -207,17 +212,17 @@ struct wmk_consumerd_full { const char *path; };
 struct wmk_consumerd_output {
 	const char *path;            /* absolute */
 	uint64_t uid, gid;
-	const char *process;         /* REMOVE_LEFT: the name of its directory in `path`/ust/pid; else "" */
+	const char *process;         /* REMOVE_LEFT: the name of the trace's directory in `path`/ust/pid; else "" */
 };
 
 /* Reply to LIST_LEFT. */
 struct wmk_consumerd_left {
 	/* of const char *, names of directories in ust/pid; WMK_CONSUMERD_LEFT_MAX at most */
 	struct wmk_list processes;
-	bool more;                   /* the directory has more of them */
+	bool more;                   /* the directory has more names than the list */
 };
 
-/* NULL: no such request. */
+/* Returns NULL if no request has this type. */
 const struct wmk_request_type *wmk_consumerd_request_find(uint16_t type);
 extern const struct wmk_object wmk_consumerd_hello_object, wmk_consumerd_trace_object, wmk_consumerd_rings_object,
 	wmk_consumerd_metadata_object, wmk_consumerd_target_object, wmk_consumerd_report_object,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * counts.h - counts of records (counts.def): one structure for streams, channels, sessions and totals, from the
- * consumer to the client.
+ * counts.h - counts of records (counts.def): one structure for streams, channels, sessions and totals. All components
+ * from the consumer to the client use it.
  *
- * The counts come from other processes: sums saturate. All functions may be called from any thread.
+ * The counts come from other processes, so sums saturate. All functions may be called from any thread.
  */
 #ifndef WMK_WIRE_COUNTS_H
 #define WMK_WIRE_COUNTS_H

@@ -33,7 +33,7 @@ static const char *const event_kinds[] = { "event", "marker", "text", "guard", "
 static const char *const track_kinds[] = { "pid", "uid", "gid", "kernel_pid" };
 static const char *const regenerate_kinds[] = { "metadata", "statedump" };
 
-/* An enum value without a name would make a whole reply undecodable. */
+/* The compiler checks that each enum value has a name: one without a name would make a whole reply undecodable. */
 #define ALL_HAVE_NAMES(names, last) _Static_assert(WMK_ARRAY_LEN(names) == (last) + 1, "one name for each value")
 ALL_HAVE_NAMES(domain_kinds, WMK_DOMAIN_KERNEL);
 ALL_HAVE_NAMES(modes, WMK_MODE_OVERWRITE);
@@ -49,7 +49,7 @@ ALL_HAVE_NAMES(event_kinds, WAYMARK_KIND_COUNTER);
 ALL_HAVE_NAMES(track_kinds, WMK_TRACK_KINDS - 1);
 ALL_HAVE_NAMES(regenerate_kinds, WMK_REGENERATE_STATEDUMP);
 
-/* ── what there is ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── sessions, channels, applications ────────────────────────────────────────────────────────────────── */
 
 #define DOMAIN(kind, ...) WMK_SHARED(kind, wmk_ctl_domain, waymark_ctl_channel_info, __VA_ARGS__)
 static const struct wmk_member domain_members[] = {
@@ -140,7 +140,7 @@ static const struct wmk_member unrecorded_members[] = {
 const struct wmk_object wmk_ctl_unrecorded_object =
 	WMK_OBJECT_SHARED("unrecorded", wmk_ctl_unrecorded, waymark_ctl_unrecorded, unrecorded_members);
 
-/* Settings as an object of their own. */
+/* The settings as a separate object. */
 struct settings_alone { struct wmk_ctl_settings settings; };
 static const struct wmk_member settings_members[] = {
 	WMK_CTL_SETTINGS_SIZE(settings_alone),

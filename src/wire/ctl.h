@@ -7,9 +7,9 @@
  *                                          ◄── WMK_CTL_REPLY, same number, object; or WMK_CTL_ERROR {errno, words}
  *
  * A reply of more than WMK_OBJECT_PART_MAX bytes is sent in several frames (see wmk_object_send()); a request is one
- * frame. One table (wmk_ctl_requests) has each request with its two objects. A type that is not in it is answered with
- * an error and keeps the connection. Clients are authenticated with SO_PEERCRED. Strings may have any encoding; the
- * daemon checks those that it uses.
+ * frame. The table wmk_ctl_requests lists each request with its two objects. A request of an unknown type gets an
+ * error, and the connection stays open. Clients are authenticated with SO_PEERCRED. Strings may have any encoding; the
+ * daemon checks the strings that it uses.
  */
 #ifndef WMK_WIRE_CTL_H
 #define WMK_WIRE_CTL_H
@@ -56,7 +56,7 @@ enum wmk_ctl_buffers { WMK_BUFFERS_UID, WMK_BUFFERS_PID };
 
 enum wmk_ctl_level_op {
 	WMK_LEVEL_ANY,
-	WMK_LEVEL_AT_LEAST /* as severe or more */,
+	WMK_LEVEL_AT_LEAST /* the level of the event is at least as severe */,
 	WMK_LEVEL_EXACTLY,
 	WMK_LEVEL_BETWEEN
 };
@@ -76,14 +76,14 @@ struct wmk_ctl_rule {
 	struct wmk_list exclusions;  /* of const char *: globs */
 	uint32_t level_op;           /* enum wmk_ctl_level_op */
 	uint32_t level, level_to;    /* enum waymark_level; BETWEEN: inclusive, `level` is the more severe one */
-	const char *filter;          /* record only records that match it (filter/filter.h); "": all */
+	const char *filter;          /* record only the records that match it (filter/filter.h); "": all */
 	bool enabled;
-	uint64_t matched;            /* distinct events so far that match; set by the daemon */
+	uint64_t matched;            /* number of distinct events that have matched so far; set by the daemon */
 	uint32_t probe;              /* enum wmk_ctl_rule_probe; if set, `pattern` is the event's name */
-	const char *place;           /* of the probe, with its fields (kernel/probe/probe.h) */
+	const char *place;           /* place of the probe, with its fields (kernel/probe/probe.h) */
 };
 
-/* Kernel channels: how pointer arguments of system calls are recorded, and by which mechanism. */
+/* Kernel channels: how pointer arguments of system calls are recorded, and which mechanism records the calls. */
 enum wmk_ctl_call_arguments { WMK_CALL_ARGUMENTS_TEXT, WMK_CALL_ARGUMENTS_NONE };
 enum wmk_ctl_calls_by { WMK_CALLS_BY_NONE, WMK_CALLS_BY_BPF, WMK_CALLS_BY_TRACEFS };
 
@@ -99,7 +99,7 @@ struct wmk_ctl_channel_settings {
 	uint32_t buffers;            /* enum wmk_ctl_buffers */
 	uint64_t subbuf_size, n_subbufs;   /* powers of two; 0: the default (1 MiB, 8) */
 	int64_t blocking_us;         /* discard mode: maximum wait for room; 0: none, -1: no limit */
-	uint64_t field_limit;        /* bytes; 0: the default, which is the maximum */
+	uint64_t field_limit;        /* bytes; 0: the default, which is also the maximum */
 	uint64_t tracefile_size, tracefile_count;   /* 0: no limit */
 	uint32_t call_arguments;     /* enum wmk_ctl_call_arguments */
 	/* discard mode: flush interval; 0: the default (1 s), -1: whole sub-buffers only */
@@ -116,7 +116,8 @@ struct wmk_ctl_channel {
 	struct wmk_counts counts;
 	/* enum wmk_ctl_calls_by; set by the daemon when the rules have system calls */
 	uint32_t calls_by;
-	const char *calls_why;       /* why text was requested but is not recorded; set by the daemon */
+	/* why the text of arguments was requested but is not recorded; set by the daemon */
+	const char *calls_why;
 };
 
 /* Trackers of a session. A kind without a list records all. */
@@ -130,7 +131,7 @@ enum wmk_ctl_trace_format { WMK_TRACE_CTF_1_8, WMK_TRACE_CTF_2 };
 #define WMK_CTL_TRACE_FORMATS 2
 extern const char *const wmk_ctl_trace_formats[WMK_CTL_TRACE_FORMATS];   /* names in requests: "ctf-1.8", ... */
 
-/* PLUGIN: the session daemon has a clock plug-in, and then no other clock. Clients cannot choose it. */
+/* PLUGIN: the session daemon has a clock plug-in, and uses no other clock. Clients cannot choose it. */
 enum wmk_ctl_clock { WMK_CTL_CLOCK_DEFAULT, WMK_CTL_CLOCK_COUNTER, WMK_CTL_CLOCK_MONOTONIC, WMK_CTL_CLOCK_PLUGIN };
 #define WMK_CTL_CLOCKS 4
 extern const char *const wmk_ctl_clocks[WMK_CTL_CLOCKS];
@@ -145,13 +146,15 @@ struct wmk_ctl_settings {
 	uint32_t trace_format;       /* enum wmk_ctl_trace_format */
 	uint32_t clock;              /* enum wmk_ctl_clock; DEFAULT only in requests */
 	bool no_statedump;           /* no state dump is recorded */
-	/* directory with the files of its rings; in a request: where it is created; "": none */
+	/*
+	 * directory with the files of the session's rings; in a request: the directory in which it is created; "": none
+	 */
 	const char *shm_path;
 	const char *description;     /* any text; "": none */
 };
 /*
- * Members of a structure `s` that has them in `settings`, shared with the public description of a session. In two
- * parts, since JSON has status between them.
+ * Members that a structure `s` has in its member `settings`, and that the public description of a session has, too.
+ * There are two lists, since JSON has status between their members.
  */
 #define WMK_CTL_SETTING(kind, s, ...) WMK_SHARED_IN(kind, s, settings, waymark_ctl_session_info, __VA_ARGS__)
 #define WMK_CTL_SETTINGS_SIZE(s) WMK_CTL_SETTING(U64, s, max_size)
@@ -178,7 +181,7 @@ struct wmk_ctl_session {
 	uint64_t uid, gid;           /* owner */
 	uint64_t created;            /* seconds since 1970 */
 	bool active;
-	bool started;                /* has been active */
+	bool started;                /* the session has been active */
 	struct wmk_ctl_settings settings;
 	bool full;                   /* stopped by the daemon because the trace has reached max_size */
 	bool stopping;               /* stopped, but the last records are not written yet */
@@ -186,7 +189,7 @@ struct wmk_ctl_session {
 	struct wmk_ctl_trackers trackers;
 	struct wmk_counts counts;
 	struct wmk_list unrecorded;  /* of struct wmk_ctl_unrecorded; set by the daemon */
-	uint64_t unrecorded_more;    /* number of further ones */
+	uint64_t unrecorded_more;    /* number of further ones that are not in the list */
 };
 
 struct wmk_ctl_field {
@@ -222,7 +225,7 @@ struct wmk_ctl_version_reply {
 
 /* Reply to every command that affects applications. */
 struct wmk_ctl_outcome {
-	/* of struct wmk_ctl_app (no events): applications that have not confirmed in time, and may confirm later */
+	/* of struct wmk_ctl_app (no events): applications that have not confirmed in time; they may confirm later */
 	struct wmk_list unanswered;
 	struct wmk_list warnings;    /* of const char *: messages */
 	/* of struct wmk_ctl_session: the sessions of the command, in their current state */
@@ -235,9 +238,9 @@ struct wmk_ctl_create {
 	const char *home;            /* the client's home directory, for the default path */
 	struct wmk_ctl_settings settings;
 };
-/* DESTROY, START, STOP, CLEAR; "": all of the client's (DESTROY, STOP) */
+/* DESTROY, START, STOP, CLEAR; "": all sessions of the client (DESTROY, STOP) */
 struct wmk_ctl_session_name { const char *session; };
-struct wmk_ctl_list_sessions { const char *session; };     /* "": all that the client may see */
+struct wmk_ctl_list_sessions { const char *session; };     /* "": all sessions that the client may see */
 struct wmk_ctl_sessions { struct wmk_list sessions; };
 struct wmk_ctl_list_apps { bool events; const char *pattern; uint64_t pid; };   /* pattern "": all; pid 0: all */
 struct wmk_ctl_apps { struct wmk_list apps; };
@@ -248,19 +251,17 @@ struct wmk_ctl_list_kernel {
 };
 struct wmk_ctl_kernel {
 	/*
-	 * of struct wmk_ctl_event: `provider` is the kernel's subsystem, `name` that in traces; system calls have the
-	 * provider "syscall"
+	 * of struct wmk_ctl_event: `provider` is the kernel's subsystem, `name` is the name in traces; system calls
+	 * have the provider "syscall"
 	 */
 	struct wmk_list events;
 	struct wmk_list lacks;       /* of const char *: messages */
-	const char *clock;           /* clock of kernel records, as the kernel calls it; "": not the daemon's clock */
+	const char *clock;           /* clock of kernel records, by the kernel's name; "": not the daemon's clock */
 };
-/*
- * An existing channel is enabled again; settings that differ are refused. Rules and contexts of the request are added.
- */
+/* An existing channel is enabled again; different settings are refused. Rules and contexts of the request are added. */
 struct wmk_ctl_enable_channel { const char *session; struct wmk_ctl_channel channel; };
 struct wmk_ctl_disable_channel { const char *session, *channel; struct wmk_ctl_domain domain; };
-/* channel "": the only one of the domain, or "channel0", which is created if absent. */
+/* channel "": the domain's only channel, or "channel0", which is created if the domain has none. */
 struct wmk_ctl_enable_event { const char *session, *channel; struct wmk_ctl_domain domain; struct wmk_list rules; };
 /* empty: all */
 struct wmk_ctl_disable_event { const char *session, *channel; struct wmk_ctl_domain domain; struct wmk_list patterns; };
@@ -275,8 +276,8 @@ extern const unsigned wmk_ctl_n_requests;
 const struct wmk_request_type *wmk_ctl_request_find(uint16_t type);
 
 /*
- * CREATE, DESTROY, START, STOP, *_CHANNEL, *_EVENT, ADD_CONTEXT, TRACK, UNTRACK, CLEAR, REGENERATE reply
- * wmk_ctl_outcome_object.
+ * These requests reply wmk_ctl_outcome_object: CREATE, DESTROY, START, STOP, *_CHANNEL, *_EVENT, ADD_CONTEXT, TRACK,
+ * UNTRACK, CLEAR, REGENERATE.
  */
 extern const struct wmk_object wmk_ctl_settings_object;
 extern const struct wmk_object wmk_ctl_session_object, wmk_ctl_channel_object, wmk_ctl_rule_object, wmk_ctl_app_object,

@@ -3,9 +3,9 @@
  * frame.c - frames over a stream socket, and the descriptors that travel with them (see wire.h).
  *
  * A piece is the data of one sendmsg(). The kernel delivers descriptors with the first byte of their piece or earlier.
- * The sender attaches them to a piece that starts at or before the first of their frames. So the descriptor of a frame
- * with WMK_FRAME_FD is received with any byte of that frame or earlier, and descriptors are assigned in order. Short
- * frames are sent in one piece, with or without descriptors, so that a reply wakes the receiver once.
+ * The sender attaches them to a piece that starts at or before the first byte of their frames. So a frame with
+ * WMK_FRAME_FD is never complete before its descriptor has arrived, and descriptors are assigned in order. Short frames
+ * are sent in one piece, with or without descriptors, so that a reply wakes the receiver once.
  */
 #include "wire/wire.h"
 
@@ -20,14 +20,14 @@
 
 #define IN_START 16384u
 /*
- * Linux's limit for one message (SCM_MAX_FD). With less room, the kernel would close the rest in recvmsg(), which can
- * block.
+ * Linux's limit of descriptors in one message (SCM_MAX_FD). If the receiver had less room, the kernel would close the
+ * rest in recvmsg(), which can block.
  */
 #define FDS_OF_A_MESSAGE 253u
-/* maximum bytes of a piece with several descriptors: the smallest socket buffer accepts them at once */
+/* maximum bytes of a piece with several descriptors: the smallest socket buffer accepts so many at once */
 #define SHARED_PIECE_BYTES 2048u
 
-/* ── out ─────────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── output ──────────────────────────────────────────────────────────────────────────────────────────── */
 
 static void out_compact(struct wmk_out *out)
 {
@@ -113,7 +113,7 @@ int wmk_out_frame_parts(struct wmk_out *out, enum wmk_msg type, const void *a, s
 
 struct frame_piece {
 	size_t end;
-	unsigned n_fds;                  /* descriptors of the piece: of all frames that begin in it */
+	unsigned n_fds;                  /* descriptors of the piece: those of all frames that begin in it */
 };
 
 static struct frame_piece piece_next(const struct wmk_out *out)
@@ -125,7 +125,7 @@ static struct frame_piece piece_next(const struct wmk_out *out)
 	while (piece.n_fds < out->n_fds && piece.n_fds < WMK_WIRE_FDS_AT_ONCE &&
 	       out->fds[piece.n_fds].at < out->sent + SHARED_PIECE_BYTES)
 		piece.n_fds++;
-	/* a single descriptor does not limit the length of the piece if its frame begins the piece */
+	/* a piece with a single descriptor may have any length if the descriptor's frame begins the piece */
 	if (piece.n_fds > 1 || (piece.n_fds == 1 && out->fds[0].at > out->sent))
 		piece.end = out->len < out->sent + SHARED_PIECE_BYTES ? out->len : out->sent + SHARED_PIECE_BYTES;
 	if (piece.n_fds < out->n_fds && out->fds[piece.n_fds].at < piece.end)
@@ -203,9 +203,9 @@ void wmk_out_free(struct wmk_out *out)
 	memset(out, 0, sizeof(*out));
 }
 
-/* ── in ──────────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── input ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Make room for the rest of the current frame, but at most double the received bytes. */
+/* Make room for the rest of the current frame, but for no more than twice the received bytes. */
 static int in_reserve(struct wmk_in *in)
 {
 	struct wmk_frame frame;
@@ -286,7 +286,7 @@ int wmk_in_receive(struct wmk_in *in, int sock)
 	const size_t came = fds_take(in, &msg);
 
 	in->len += (size_t)n;
-	/* after a lost descriptor, frames would get the wrong ones */
+	/* after a lost descriptor, later frames would get wrong descriptors */
 	if (came > WMK_WIRE_FDS_AT_ONCE || msg.msg_flags & MSG_CTRUNC)
 		return wmk_error(-EMFILE,
 				 "received descriptors were lost: too many are open, or more than %u came at once",
@@ -306,7 +306,7 @@ int wmk_in_frame(struct wmk_in *in, struct wmk_frame *frame, const void **body, 
 
 	*fd = -1;
 	if (have == 0 && in->len < in->cap)
-		/* no frame has these descriptors (a full buffer may end before their frames) */
+		/* descriptors without a frame (a full buffer may end before the frames of its descriptors) */
 		fds_close(in);
 	if (have < sizeof(*frame))
 		return 0;
@@ -316,7 +316,7 @@ int wmk_in_frame(struct wmk_in *in, struct wmk_frame *frame, const void **body, 
 				 frame->version, WMK_WIRE_VERSION);
 	if (frame->flags & ~WMK_FRAME_FD)
 		return wmk_error(-EPROTO, "a message has unknown flags 0x%x", frame->flags);
-#ifdef WMK_PLANTED_BUG                       /* the fuzzer must find this */
+#ifdef WMK_PLANTED_BUG                       /* a planted bug that the fuzzer must find */
 	if ((uint32_t)(frame->length + sizeof(*frame)) > have)
 		return 0;
 #else

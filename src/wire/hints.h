@@ -19,16 +19,17 @@
 
 struct wmk_hints {                       /* the file's content */
 	uint64_t magic;
-	uint64_t start;                  /* of the daemon, clock ticks since boot (/proc/PID/stat, field 22) */
-	uint32_t pid;                    /* of the daemon, as it sees itself; 0: unknown */
-	uint32_t dumps;                  /* sessions that record and want state dumps */
+	/* start time of the daemon, clock ticks since boot (/proc/PID/stat, field 22) */
+	uint64_t start;
+	uint32_t pid;                    /* pid of the daemon, in the first pid namespace; 0: unknown */
+	uint32_t dumps;                  /* number of active sessions with state dumps */
 };
 
 /* ── the daemon's side ───────────────────────────────────────────────────────────────────────────────── */
 
 struct wmk_hints_file {
 	int fd;                          /* -1: not open */
-	pthread_mutex_t lock;            /* of `is` */
+	pthread_mutex_t lock;            /* protects `is` */
 	struct wmk_hints is;
 };
 
@@ -36,14 +37,19 @@ struct wmk_hints_file {
 int wmk_hints_create(struct wmk_hints_file *file, int rundir_fd);
 /* Set pid and start time of the daemon. Any thread. */
 void wmk_hints_set_daemon(struct wmk_hints_file *file, pid_t pid, uint64_t start);
-/* Count a session with state dumps, or (not `more`) its end. Applications then prepare a dump early. Any thread. */
+/*
+ * Count a session with state dumps, or its end if `more` is false. Applications then prepare a dump early. Any thread.
+ */
 void wmk_hints_count_dumps(struct wmk_hints_file *file, bool more);
 /* Remove the file. */
 void wmk_hints_remove(struct wmk_hints_file *file, int rundir_fd);
 
 /* ── an application's side ───────────────────────────────────────────────────────────────────────────── */
 
-/* Read the file in `rundir`: a regular file of `owner` or root that no other user can write. Else false, and zeros. */
+/*
+ * Read the file in `rundir`. It must be a regular file of `owner` or root that no other user can write; else returns
+ * false and zeros.
+ */
 bool wmk_hints_read(const char *rundir, uid_t owner, struct wmk_hints *hints);
 
 #endif

@@ -31,7 +31,7 @@ int wmk_notify_create(int rundir_fd)
 
 void wmk_notify_send(int rundir_fd)
 {
-	/* ENXIO: no application has it open */
+	/* ENXIO: no application has the FIFO open */
 	int fd = openat(rundir_fd, WMK_NOTIFY_FIFO, O_WRONLY | HOW);
 
 	if (fd >= 0)

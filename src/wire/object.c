@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * object.c - encode, decode and copy structures by their tables (see object.h). Each of the three walks the table. A
- * walk keeps the path to the current member, so that an error can name it: channels[2].rules[0].pattern.
+ * object.c - encode, decode and copy structures by their tables (see object.h). Each of these operations walks the
+ * table. It keeps the path to the current member, so that an error can name the member: channels[2].rules[0].pattern.
  */
 #include "wire/object.h"
 
@@ -32,7 +32,7 @@ const struct wmk_request_type *wmk_request_type_find(const struct wmk_request_ty
 struct object_path {
 	struct {
 		const char *name;
-		long element;        /* -1: none */
+		long element;        /* -1: not an element of a list */
 	} steps[WMK_OBJECT_DEPTH_MAX + 1];
 	unsigned depth;
 };
@@ -118,9 +118,9 @@ struct object_writer {
 	uint8_t *bytes;
 	size_t len, cap;
 	struct object_path path;
-	struct wmk_out *out; /* receives each full frame; NULL: everything stays in `bytes` */
+	struct wmk_out *out; /* receives each full frame; NULL: all bytes stay in `bytes` */
 	uint32_t request;
-	size_t appended;         /* bytes that were appended */
+	size_t appended;         /* number of bytes that were appended */
 };
 
 /* Append the buffer as a frame, and empty it. */
@@ -299,8 +299,8 @@ struct object_reader {
 	struct wmk_arena *arena;
 	struct object_path path;
 	/*
-	 * Lists repeat texts (a thousand applications of one build, their events): the last text of each hash value is
-	 * shared.
+	 * Lists repeat texts, for example the events of a thousand applications of one build. So the last text of each
+	 * hash value is shared.
 	 */
 	const char *cached[CACHED];
 };
@@ -315,7 +315,7 @@ static int get(struct object_reader *r, const struct wmk_member *m, void *to, si
 	return 0;
 }
 
-/* Take the next `len` bytes, which exist and contain no NUL, as a text; NULL: no memory. */
+/* Take the next `len` bytes as a text. The caller has checked that they exist and contain no NUL. NULL: no memory. */
 static const char *take_text(struct object_reader *r, uint32_t len)
 {
 	const char *none = NULL, **cached = len > CACHED_LEN_MAX
@@ -342,7 +342,7 @@ static int get_text(struct object_reader *r, const struct wmk_member *m, uint8_t
 
 	if (err < 0)
 		return err;
-#ifndef WMK_PLANTED_BUG_OBJECT           /* the fuzzer must find this */
+#ifndef WMK_PLANTED_BUG_OBJECT           /* a planted bug that the fuzzer must find */
 	if (len > r->left)
 		return path_error(&r->path, m->name, -EPROTO, "bytes of text in the rest of the message", len, r->left);
 #endif

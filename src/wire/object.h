@@ -48,7 +48,7 @@ struct wmk_list {
 
 struct wmk_object;
 
-/* How a member appears in the public structure of its object (include/waymark/ctl.h). */
+/* How the public structure of the object (include/waymark/ctl.h) has the member. */
 enum wmk_view_kind {
 	WMK_VIEW_NONE,
 	WMK_VIEW_SAME,       /* the same type; lists: a pointer and a number of elements; objects: a pointer */
@@ -80,9 +80,13 @@ struct wmk_object {
 };
 
 /*
- * Entries of a table; the compiler checks the member's type. WMK_MEMBER(kind, s, m, ...): member `m` of structure `s`;
- * then, by kind: ENUM its names; TEXT, TEXTS, NUMBERS their limit; OBJECT the tag of its structure and its table; LIST
- * the table of its elements and the limit.
+ * Entries of a table; the compiler checks the member's type. WMK_MEMBER(kind, s, m, ...) describes member `m` of
+ * structure `s`. Further arguments depend on the kind:
+ *
+ *     ENUM                    its names
+ *     TEXT, TEXTS, NUMBERS    their limit
+ *     OBJECT                  the tag of its structure, its table
+ *     LIST                    the table of its elements, the limit
  */
 #define WMK_SAME_TYPE(a, b) (0 * sizeof(char[__builtin_types_compatible_p(a, b) ? 1 : -1]))
 #define WMK_TYPE_OF(s, m) __typeof__(((struct s *)0)->m)
@@ -101,7 +105,7 @@ struct wmk_object {
 #define WMK_FIELD_NUMBERS(s, m, max) WMK_FIELD(s, m, NUMBERS, struct wmk_list), .limit = (max)
 #define WMK_MEMBER(kind_, s, m, ...) { .name = #m, WMK_FIELD_##kind_(s, m, ##__VA_ARGS__) }
 
-/* WMK_SHARED(kind, s, p, m, ...): the same for a member that the public structure `p` has too, under the same name. */
+/* WMK_SHARED(kind, s, p, m, ...): the same for a member that the public structure `p` also has, under the same name. */
 #define WMK_VIEW(s, m, p, q) \
 	.view_kind = WMK_VIEW_SAME, .view = offsetof(struct p, q) + WMK_SAME_TYPE(WMK_TYPE_OF(s, m), WMK_TYPE_OF(p, q))
 #define WMK_VIEW_POINTER(p, m) \
@@ -121,7 +125,10 @@ struct wmk_object {
 #define WMK_VIEW_NUMBERS(s, p, m, max) WMK_VIEW_ARRAY(p, m)
 #define WMK_SHARED(kind_, s, p, m, ...) \
 	{ .name = #m, WMK_FIELD_##kind_(s, m, ##__VA_ARGS__), WMK_VIEW_##kind_(s, p, m, ##__VA_ARGS__) }
-/* An entry that is encoded as a member of `s`, for a member `m` of the structure that `s` has in `in`. */
+/*
+ * An entry for the member s.in.m: structure `s` has a structure `in` with the member `m`. It is encoded as a member of
+ * `s`.
+ */
 #define WMK_SHARED_IN(kind_, s, in, p, m, ...) \
 	{ .name = #m, WMK_FIELD_##kind_(s, in.m, ##__VA_ARGS__), WMK_VIEW(s, in.m, p, m) }
 
@@ -129,7 +136,7 @@ struct wmk_object {
 	.name = (names), .size = sizeof(struct s), .members = (members_), \
 	.n_members = sizeof(members_) / sizeof((members_)[0])
 #define WMK_OBJECT_OF(names, s, members_) { WMK_OBJECT(names, s, members_) }
-/* The same for a structure that has the public one `p`. */
+/* The same for a structure `s` that has a public structure `p`. */
 #define WMK_OBJECT_SHARED(names, s, p, members_) { WMK_OBJECT(names, s, members_), .view_size = sizeof(struct p) }
 
 /*
@@ -141,16 +148,16 @@ struct wmk_arena {
 	size_t used;
 };
 #define WMK_ARENA_MAX (64u << 20)
-/* `size` zeroed bytes, aligned for anything; NULL with a cause chain (no memory, or over the limit). */
+/* Allocate `size` zeroed bytes, aligned for any type. NULL with a cause chain (no memory, or over the limit). */
 void *wmk_arena_alloc(struct wmk_arena *arena, size_t size);
-/* A copy; NULL with a cause chain. */
+/* Copy `text`. NULL with a cause chain. */
 const char *wmk_arena_text(struct wmk_arena *arena, const char *text);
 /* Allocate `n` zeroed elements of `size` bytes for an empty list. 0 or -ENOMEM. */
 int wmk_arena_list(struct wmk_arena *arena, struct wmk_list *list, uint32_t n, size_t size);
 /*
- * Append a zeroed element of `size` bytes to the list; NULL with a cause chain. Lists grow by doubling: the list must
- * have its elements from this function, wmk_arena_list(), decoding or copying, which allocate up to the next power of
- * two.
+ * Append a zeroed element of `size` bytes to the list; NULL with a cause chain. Lists grow by doubling. So the elements
+ * of the list must be from a function that allocates up to the next power of two: this function, wmk_arena_list(),
+ * decoding or copying.
  */
 void *wmk_arena_append(struct wmk_arena *arena, struct wmk_list *list, size_t size);
 void wmk_arena_free(struct wmk_arena *arena);
@@ -170,20 +177,20 @@ const struct wmk_request_type *wmk_request_type_find(const struct wmk_request_ty
 
 struct wmk_out;
 /*
- * Append a frame of `type` with the body `object`. 0, -ENOMEM, -EMSGSIZE (above a limit of the table, or
- * WMK_OBJECT_MAX), -EINVAL (an enum value without a name), with a cause chain that names the member. An object of more
+ * Append a frame of `type` with the body `object`. 0 or -errno with a cause chain that names the member: -ENOMEM,
+ * -EMSGSIZE (above a limit of the table, or WMK_OBJECT_MAX), -EINVAL (an enum value without a name). An object of more
  * than WMK_OBJECT_PART_MAX bytes is sent in several frames: all but the last have the type WMK_OBJECT_PART. The
  * receiver joins their bodies before it decodes.
  */
 #define WMK_OBJECT_PART 0x10fu
-#define WMK_OBJECT_PART_MAX (65536u - 16u)   /* with the frame's header: the buffer size of receivers */
+#define WMK_OBJECT_PART_MAX (65536u - 16u)   /* with the frame's header, this is the buffer size of receivers */
 int wmk_object_send(struct wmk_out *out, uint16_t type, uint32_t request, const struct wmk_object *is,
 		    const void *object);
 /* Encode to memory from malloc() at *bytes. Returns the length, or -errno as above. */
 long wmk_object_encode(const struct wmk_object *is, const void *object, uint8_t **bytes);
 /*
- * Decode the whole `body` to `object` (is->size bytes). 0; -EPROTO, -ENOMEM, with a cause chain that names the member:
- * then `object` is all zeros, and memory of the arena may be in use.
+ * Decode the whole `body` to `object` (is->size bytes). 0; -EPROTO, -ENOMEM, with a cause chain that names the member.
+ * After an error, `object` is all zeros, and memory of the arena may be in use.
  */
 int wmk_object_decode(const struct wmk_object *is, const void *body, size_t len, void *object, struct wmk_arena *arena);
 /* A deep copy. 0 or -ENOMEM. */

@@ -16,14 +16,17 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Maximum length: the path of a socket also has a name of at most 15 bytes, such as "/app.sock". */
+/*
+ * Maximum length of the directory's path: the path of a socket also has a name of at most 15 bytes, such as
+ * "/app.sock".
+ */
 #define RUNDIR_MAX (sizeof(((struct sockaddr_un *)0)->sun_path) - sizeof("/123456789012345"))
 
 #define FILE_BYTES 128             /* maximum path of a file in the directory */
 
 /*
- * Append `text` at `at`, and `uid` unless that is UINT_MAX. Without printf(), as each application calls this when it
- * starts.
+ * Append `text` at `at`, then `uid` unless it is UINT_MAX. The function does not use printf(), since each application
+ * calls it when it starts.
  */
 static size_t append(char *buf, size_t size, size_t at, const char *text, uid_t uid)
 {

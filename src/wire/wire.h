@@ -54,7 +54,7 @@ enum wmk_msg {
 	WMK_MSG_CHANNEL_FLAGS, WMK_MSG_UNRECORDED,
 };
 
-struct wmk_frame {             /* sent as it is, 16 bytes */
+struct wmk_frame {             /* sent as this structure, 16 bytes */
 	uint32_t length;           /* of the body */
 	uint16_t type;             /* enum wmk_msg */
 	uint16_t version;          /* WMK_WIRE_VERSION */
@@ -62,7 +62,7 @@ struct wmk_frame {             /* sent as it is, 16 bytes */
 	uint32_t flags;            /* WMK_FRAME_FD; all else 0 */
 };
 
-/* `abi` of HELLO and WELCOME; not that of waymark/detail/abi.h, which is in applications */
+/* `abi` of HELLO and WELCOME; not that of waymark/detail/abi.h, which is between libwaymark and applications */
 #define WMK_WIRE_ABI 1
 
 #define WMK_FRAME_FD 1u        /* a descriptor travels with this frame */
@@ -70,19 +70,19 @@ struct wmk_frame {             /* sent as it is, 16 bytes */
 struct wmk_hello {
 	uint32_t abi, word_bits;
 	/*
-	 * As the application sees them; the daemon uses those of SO_PEERCRED. `ppid` is the process that forked it,
-	 * which may have ended.
+	 * As the application sees them in its pid namespace; the daemon uses the pid of SO_PEERCRED. `ppid` is the
+	 * process that forked the application. That process may have ended.
 	 */
 	uint32_t pid, ppid;
 	uint64_t start_time;       /* of the process, clock ticks since boot (/proc/self/stat field 22), 0 if unknown */
 	/*
-	 * Changes with each exec() of the process; 0 if unknown. A process with a new value has no threads of the old
-	 * program.
+	 * Changes with each exec() of the process; 0 if unknown. A process with a new value has no threads of the
+	 * program before exec().
 	 */
 	uint64_t image;
 	/*
 	 * A clock plug-in (WAYMARK_CLOCK_PLUGIN), if the application has one; else "" and zeros. The daemon refuses an
-	 * application with another clock than that of the session. Real time = offset_s + (offset + value) / freq.
+	 * application if its clock differs from that of the session. Real time = offset_s + (offset + value) / freq.
 	 */
 	uint64_t clock_freq;       /* Hz */
 	int64_t clock_offset_s;
@@ -92,7 +92,7 @@ struct wmk_hello {
 	char name[WMK_WIRE_NAME_MAX + 1];
 };
 
-/* Providers of the tracer's own events (loaded objects). A flag of the channel enables them, not a pattern. */
+/* Providers of the tracer's own events (loaded objects). A flag of the channel enables these events, not a pattern. */
 #define WMK_STATEDUMP_PROVIDER "lttng_ust_statedump"
 #define WMK_LIBRARY_PROVIDER "lttng_ust_lib"
 
@@ -119,8 +119,8 @@ struct wmk_channel_msg {
 };
 
 /*
- * The rings, or the recorded process, are those of this process alone. The child of a fork does not record into them,
- * and fork() returns in the child only after its own registration is answered. Without this flag, the child continues
+ * The rings, or the recorded process, belong to this process alone. The child of a fork does not record into them. In
+ * the child, fork() returns only after the child's own registration is answered. Without this flag, the child continues
  * to record into the same rings.
  */
 #define WMK_CHANNEL_PRIVATE 1u
@@ -129,8 +129,8 @@ struct wmk_channel_flags_msg { uint32_t channel, flags; };
 
 struct wmk_rings_msg { uint8_t uuid[16]; };   /* as in the set's header; the frame has the set's descriptor */
 /*
- * An encoded filter program may follow. If the event is enabled with this id already, the message replaces its filter,
- * or removes it.
+ * An encoded filter program may follow. If the event is already enabled with this id, the program replaces the event's
+ * filter. A message without a program removes the filter.
  */
 struct wmk_enable_msg { uint32_t channel, event, id; };
 struct wmk_disable_msg { uint32_t channel, event; };
@@ -178,17 +178,20 @@ void wmk_out_free(struct wmk_out *out);
 struct wmk_in {
 	uint8_t *buf;
 	size_t len, cap, next;
-	int fds[WMK_WIRE_FDS];     /* received descriptors, not yet assigned to frames, oldest first */
+	int fds[WMK_WIRE_FDS];     /* received descriptors that are not yet assigned to frames, oldest first */
 	unsigned n_fds;
-	/* Closes unused descriptors, with `whose`. NULL: close(), which the sender of a file can make slow. */
+	/*
+	 * Called with `whose` to close unused descriptors. NULL: close(), which can block if the sender chose a slow
+	 * file.
+	 */
 	void (*close_fd)(int fd, unsigned whose);
 	unsigned whose;
 };
 
 /*
  * Receive once (MSG_DONTWAIT). 1: received bytes; 0: end of file; -EAGAIN; -ENOBUFS: take the complete frames first;
- * -EMFILE: no room for the descriptors, the connection is unusable; -errno. Memory grows with received bytes, not with
- * the length in a header. The structure starts zeroed, except `close_fd` and `whose`.
+ * -EMFILE: no room for the descriptors, the connection is unusable; -errno. Memory grows with the received bytes, not
+ * with the length that a header claims. The structure starts zeroed, except `close_fd` and `whose`.
  */
 int wmk_in_receive(struct wmk_in *in, int sock);
 /*
@@ -228,7 +231,7 @@ int wmk_event_msg_decode(const void *body, size_t len, uint32_t *number, const v
 /* REFUSED, ERROR: a positive errno, and a message, stored NUL-terminated in `text`. */
 int wmk_error_msg_decode(const void *body, size_t len, int *err, char *text, size_t size);
 
-/* Check and append a message. The structures are sent as they are in memory, which is little-endian. */
+/* Check and append a message. The structures are sent in their memory layout, which is little-endian. */
 int wmk_out_hello(struct wmk_out *out, const struct wmk_hello *hello);
 int wmk_out_u32(struct wmk_out *out, enum wmk_msg type, uint32_t value);
 int wmk_out_event(struct wmk_out *out, uint32_t number, const void *encoded, size_t encoded_len);
@@ -245,9 +248,9 @@ int wmk_rundir(uid_t uid, int getenv_ok, char *buf, size_t size);
 /* The same with `wanted` in place of WAYMARK_RUNDIR (NULL: unset). Does not read the environment. */
 int wmk_rundir_of(uid_t uid, const char *wanted, char *buf, size_t size);
 /*
- * Open a file of a runtime directory for reading, without waiting. The file must be trusted: of this type (S_IFREG or
- * S_IFIFO), no link, owned by `owner` or root, and not writable by other users. Returns a descriptor, or -ENAMETOOLONG,
- * -EPERM (not trusted), -errno of open(2). Calls only open(2), fstat(2) and close(2).
+ * Open a file of a runtime directory for reading, without waiting. The file must be trusted: it has this type (S_IFREG
+ * or S_IFIFO), is not a link, belongs to `owner` or root, and is not writable by other users. Returns a descriptor, or
+ * -ENAMETOOLONG, -EPERM (not trusted), -errno of open(2). Calls only open(2), fstat(2) and close(2).
  */
 int wmk_rundir_file_open(const char *rundir, const char *name, mode_t type, uid_t owner);
 bool wmk_rundir_file_is_trusted(const struct stat *st, mode_t type, uid_t owner);
