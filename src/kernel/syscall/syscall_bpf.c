@@ -322,7 +322,10 @@ static int attach(struct bpf_program *program, struct bpf_link **link)
 	return *link ? 0 : wmk_error(-errno, "cannot attach %s to its tracepoint", bpf_program__name(program));
 }
 
-/* Forks first: no child of a recorded process may be missed. With all processes, children need not be followed. */
+/*
+ * The fork program is attached first, so that no child of a recorded process is missed. If all processes are recorded,
+ * children need not be followed.
+ */
 int wmk_syscalls_start(struct wmk_syscalls *calls)
 {
 	struct wmk_syscalls_bpf *skel = calls->skel;
@@ -385,7 +388,10 @@ int wmk_syscalls_next(struct wmk_syscalls *calls, uint32_t ring, struct wmk_sysc
 	*batch = (struct wmk_syscalls_batch){ .calls = calls, .ring = ring };
 	if (!wmk_kring_look(&calls->rings[ring], &batch->at, &batch->end))
 		return 0;
-	/* This pair is later than all records of the batch, so each of their times lies between two pairs. */
+	/*
+	 * This pair of clock values is later than all records of the batch. So each of their times lies between two
+	 * pairs.
+	 */
 	wmk_kclock_take(&calls->clock);
 	return 1;
 }

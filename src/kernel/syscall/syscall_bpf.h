@@ -55,7 +55,7 @@ struct wmk_syscalls_stats {
 	uint64_t unfollowed;       /* children for which the set had no space; counted over all rings */
 };
 
-/* The data that one argument points to. A text has no NUL; of TEXTS there are `count`, each with a NUL. */
+/* The data that one argument points to. A text has no NUL; TEXTS has `count` texts, each with a NUL. */
 struct wmk_syscalls_piece {
 	uint8_t arg, flags;        /* WMK_SYSCALLS_PART_* */
 	uint16_t count;
@@ -103,12 +103,12 @@ int wmk_syscalls_exclude(struct wmk_syscalls *calls, pid_t pid);
  * excluded.
  */
 void wmk_syscalls_exclude_only(struct wmk_syscalls *calls, const pid_t *pids, unsigned n);
-/* Set what is copied of a system call: for one that the table does not have, after the kernel's format was read. */
+/*
+ * Set what is copied of a system call. Needed for a system call that the table does not have, after the kernel's format
+ * was read.
+ */
 void wmk_syscalls_describe(struct wmk_syscalls *calls, const struct wmk_syscall *call);
-
-/* The same with an explicit plan instead of the kinds of the arguments. */
-
-/* The same with a given plan instead of the kinds of the arguments. */
+/* Set what is copied of a system call by an explicit plan, not by the kinds of its arguments. */
 void wmk_syscalls_copy(struct wmk_syscalls *calls, enum wmk_kabi abi, unsigned number,
 		       const struct wmk_syscalls_plan *plan);
 
@@ -120,10 +120,13 @@ uint32_t wmk_syscalls_rings(const struct wmk_syscalls *calls);
 int wmk_syscalls_fd(const struct wmk_syscalls *calls, uint32_t ring);
 /* Return the position of the end of the ring's records. */
 uint64_t wmk_syscalls_head(const struct wmk_syscalls *calls, uint32_t ring);
-/* 1: *batch is filled, and the caller's until wmk_syscalls_release(); 0: the ring has no records. */
+/*
+ * Take a batch of records. 1: *batch is filled, and belongs to the caller until wmk_syscalls_release(); 0: the ring has
+ * no records.
+ */
 int wmk_syscalls_next(struct wmk_syscalls *calls, uint32_t ring, struct wmk_syscalls_batch *batch);
 /*
- * Read the next record: 1: *record, which points into the ring; 0: no more in this batch; -EPROTO: an invalid record,
+ * Read the next record. 1: *record, which points into the ring; 0: no more in this batch; -EPROTO: an invalid record,
  * which was skipped.
  */
 int wmk_syscalls_take(struct wmk_syscalls_batch *batch, struct wmk_syscalls_record *record);
@@ -132,7 +135,10 @@ void wmk_syscalls_release(struct wmk_syscalls_batch *batch);
 
 #define WMK_SYSCALLS_ALL_RINGS UINT32_MAX
 int wmk_syscalls_stats(struct wmk_syscalls *calls, uint32_t ring, struct wmk_syscalls_stats *stats);
-/* Return the clock: call wmk_kclock_take() now and then while nothing is recorded, and report wmk_kclock_error(). */
+/*
+ * Return the clock. The caller calls wmk_kclock_take() now and then while nothing is recorded, and reports
+ * wmk_kclock_error().
+ */
 struct wmk_kclock *wmk_syscalls_clock(struct wmk_syscalls *calls);
 
 /* Parse the bytes of one record. -EPROTO. */

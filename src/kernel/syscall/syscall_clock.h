@@ -41,7 +41,9 @@ void wmk_kclock_init(struct wmk_kclock *clock, enum wmk_clock_kind kind);
 void wmk_kclock_take(struct wmk_kclock *clock);
 /* Add a given pair. It is dropped unless it is later in both clocks. */
 void wmk_kclock_add(struct wmk_kclock *clock, const struct wmk_kclock_pair *pair);
-/* Convert a time. *last: the latest value of the same stream (0 at its begin); no result is less than that. */
+/*
+ * Convert a time. *last: the latest value of the same stream (0 at its beginning); the result is never less than *last.
+ */
 uint64_t wmk_kclock_map(const struct wmk_kclock *clock, uint64_t mono, uint64_t *last);
 /* Return the largest possible error of a converted time so far, in units of the trace's clock. */
 uint64_t wmk_kclock_error(const struct wmk_kclock *clock);

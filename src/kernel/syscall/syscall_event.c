@@ -23,7 +23,7 @@ struct list {
 
 static void add(struct list *list, enum wmk_kshow show, unsigned arg)
 {
-		/* The BPF program copies at most so many, in this order. */
+		/* The BPF program copies the data of at most WMK_SYSCALLS_PARTS pointers, in this order. */
 	if (wmk_kshow_is_pointed(show) && list->n_pointed++ >= WMK_SYSCALLS_PARTS)
 		return;
 	list->items[list->n++] = (struct wmk_kitem){ .show = (uint8_t)show, .arg = (uint8_t)arg };

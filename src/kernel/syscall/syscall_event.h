@@ -18,8 +18,9 @@
  *     pollfd               the pointer, and <arg>_fds: a sequence of structures, at entry and at exit
  *     pair of descriptors  at exit <arg>_0, <arg>_1
  *
- * The last field, `pointers`, has bits for each of them: NULL, unreadable, cut. Data that was not read is 0 or empty.
- * At exit, the first field is `ret`. System calls of an unknown number have the number as first field, `id`.
+ * The last field, `pointers`, has three bits for each pointer: NULL, unreadable, cut. Data that was not read is 0 or
+ * empty. At exit, the first field is `ret`. A system call with an unknown number has this number as its first field,
+ * `id`.
  *
  * Any thread.
  */

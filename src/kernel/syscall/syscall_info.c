@@ -246,7 +246,7 @@ static uint8_t kind_of_pointer(const struct wmk_kfield *field)
 		"filename", "pathname", "path", "oldname", "newname", "specialfile", "name"
 	};
 
-	/* A text is an input of the system call; parameters named as buffers may be bytes. */
+	/* A text is an input of the system call. A parameter with the name of a buffer may be bytes. */
 	if (strncmp(field->type, "const char *", 12) != 0 || strchr(field->type + 12, '*') ||
 	    strstr(field->name, "buf") || strstr(field->name, "ptr"))
 		return WMK_KKIND_POINTER;

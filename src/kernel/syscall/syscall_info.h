@@ -86,7 +86,7 @@ struct wmk_syscall_arg {
 
 struct wmk_syscall {
 	uint8_t abi;             /* enum wmk_kabi */
-	bool is_known;           /* names and kinds of its arguments are known; otherwise there are six numbers */
+	bool is_known;           /* names and kinds of its arguments are known; otherwise it has six numbers */
 	uint16_t number;
 	uint8_t n_args;
 	uint8_t ret;             /* enum wmk_kkind of the result */
@@ -109,8 +109,8 @@ void wmk_syscall_refine(struct wmk_syscall *call, const struct wmk_kformat *form
 /* Return the word of an argument's kind or set in the rows of tables ("path"). */
 const char *wmk_syscall_word(const struct wmk_syscall_arg *arg);
 /*
- * Find the row of a system call in a table; a row begins with "name(". A row for 32-bit programs only begins with '*',
- * one for 64-bit programs only with '-'; these precede a row for both. NULL: not found.
+ * Find the row of a system call in a table; a row begins with "name(". A row that begins with '*' is for 32-bit
+ * programs only, a row with '-' for 64-bit programs only. Such rows precede the row for both. NULL: not found.
  */
 const char *wmk_syscall_row(const char *const rows[], unsigned n, enum wmk_kabi abi, const char *name);
 
@@ -135,7 +135,7 @@ struct wmk_syscalls_limits {
 #define WMK_SYSCALLS_POLLS_MAX 32u     /* pollfds that are copied */
 
 /*
- * Return whether a text that was unreadable at entry is tried again at exit; the record of the exit then has it. Not
+ * Return whether a text that was unreadable at entry is read again at exit; the record of the exit then has it. False
  * for execve(), which replaces the memory.
  */
 bool wmk_syscall_is_late(const struct wmk_syscall *call, unsigned arg);

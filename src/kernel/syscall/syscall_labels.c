@@ -38,8 +38,8 @@ static const struct wmk_label opens[] = {
 	L(O_DIRECT),
 #ifdef __x86_64__
 	/*
-	 * The C library defines it as 0, because 64-bit programs do not need it. The kernel's value shows it in the
-	 * calls of 32-bit programs.
+	 * The C library defines it as 0, because 64-bit programs do not need it. The kernel's value is needed to show
+	 * the flag in system calls of 32-bit programs.
 	 */
 	{ "O_LARGEFILE", 0100000, 0100000 },
 #endif
