@@ -61,7 +61,7 @@ static int entries_fill(struct wmk_kcatalog *catalog)
 	char *line, *rest = catalog->text, *at;
 
 	catalog->entries = calloc(lines, sizeof(*catalog->entries));
-	/* (pages that are never written to take no memory) */
+	/* an upper bound: pages that are never written take no memory */
 	catalog->traces = at = malloc(lines * (WMK_NAME_MAX + 1));
 	if (!catalog->entries || !catalog->traces)
 		return wmk_error(-ENOMEM, "no memory for the list of the kernel's events");

@@ -7,8 +7,8 @@
  *     "syscall:openat"  "syscall:*"   a system call: its entry and its exit
  *     "*"                             all events
  *
- * Patterns are those of fnmatch(3). A catalog has the events of the moment when it was opened. Modules can add and
- * remove events, so each command opens a new one. Constant: any thread.
+ * Patterns are those of fnmatch(3). A catalog contains the events that exist when it is opened. Modules can add and
+ * remove events, so each command opens a new catalog. A catalog is constant; any thread may use it.
  */
 #ifndef WMK_KERNEL_CATALOG_H
 #define WMK_KERNEL_CATALOG_H

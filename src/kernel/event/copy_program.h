@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * copy_program.h - copy programs: they convert the bytes of a kernel record to those of a payload. Internal to
+ * copy_program.h - copy programs: they convert the bytes of a kernel record to the bytes of a payload. Internal to
  * src/kernel; kernel_event.c makes them, copy_program.c runs them.
  *
- * Fields that are adjacent in both are copied by one operation. All that operations read of the fixed part is below
- * `min_len`. All that they write is counted in `max_fixed`, except the content of texts and sequences that lie outside
- * of the fixed part. One check of each before the program runs is therefore enough.
+ * One operation copies fields that are adjacent in record and payload. Operations read the fixed part only below
+ * `min_len`. `max_fixed` bounds the bytes that they write, without the content of texts and sequences outside of the
+ * fixed part. One check of each limit before the program runs is therefore enough.
  */
 #ifndef WMK_KERNEL_COPY_PROGRAM_H
 #define WMK_KERNEL_COPY_PROGRAM_H
@@ -18,10 +18,10 @@ enum wmk_kcopy_code {
 	WMK_KCOPY_BYTES,           /* `len` bytes */
 	WMK_KCOPY_ADD,             /* adds `add` to the s32 that begins `back` bytes before the end of the output */
 	WMK_KCOPY_TEXT,            /* a text in an array of `len` bytes, as a string */
-	WMK_KCOPY_RWBS,            /* the same, as bits (event_names.h) */
+	WMK_KCOPY_RWBS,            /* a text in an array of `len` bytes, as bits (event_names.h) */
 	WMK_KCOPY_FAR_TEXT,        /* a text outside of the fixed part; `place`: how to locate it */
-	WMK_KCOPY_FAR_ELEMENTS,    /* elements of `len` bytes each outside of the fixed part, after their number as
-				    * u32 */
+	/* elements of `len` bytes each outside of the fixed part; writes their number as u32 before them */
+	WMK_KCOPY_FAR_ELEMENTS,
 };
 
 enum wmk_kcopy_place { WMK_KPLACE_LOC, WMK_KPLACE_REL, WMK_KPLACE_REST };

@@ -13,11 +13,11 @@
 #include "base/array.h"
 
 /*
- * A name may contain one `*`, which stands for the same characters in both. The first row that matches an event
- * applies. Fields are separated by spaces:
+ * A kernel name may contain one `*`; a `*` in the name in the trace stands for the same characters. The first row that
+ * matches an event applies. Fields are separated by spaces:
  *
  *     pid=tid      another name                      vec#       without labels
- *     prio-100     100 less                          rwbs|      letters as bits
+ *     prio-100     subtracts 100                     rwbs|      letters as bits
  *     nr!          left out                          +tid       adds the current thread as a field
  */
 struct row {
@@ -286,8 +286,8 @@ const struct wmk_label wmk_krwbs_labels[WMK_KRWBS_LABELS] = {
 };
 
 /*
- * "FWFS": a flush before the operation, the operation (W, D, DE, R, F, N), then F for a write-through to the disk, A
- * for read-ahead, S, M. A single F is a flush.
+ * Converts letters such as "FWFS" to bits. F for a flush may come first. The operation (W, D, DE, R, F, N) follows; an
+ * F in its place is a flush, too. The rest is F for a write-through to the disk, A for read-ahead, S, M.
  */
 unsigned wmk_krwbs_bits(const char *letters, size_t len)
 {

@@ -2,8 +2,8 @@
 /*
  * filter_records.c - runs filter programs on records in the consumer (see filter_split.h).
  *
- * The position of a field depends on the texts and sequences before it. A payload is therefore divided into sections:
- * each ends with one of them, or with the payload. Positions within a section are constant.
+ * The position of a field depends on the texts and sequences before it. A payload is therefore divided into sections.
+ * Each section ends with a text or a sequence, or at the end of the payload. Positions within a section are constant.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ struct wmk_kfilter {
 	struct wmk_filter_program *program;
 	uint32_t n_sections;             /* up to the last one with an input */
 	const struct wmk_type **ends;    /* the type that ends each section */
-	uint32_t *sizes;                 /* bytes of each section before that */
+	uint32_t *sizes;                 /* bytes of each section before the type that ends it */
 	struct slot slots[WMK_FILTER_INPUTS_MAX];
 	struct wmk_filter_values values;
 };
@@ -95,7 +95,7 @@ static size_t behind(const struct wmk_type *type, const uint8_t *bytes, size_t l
 	return at;
 }
 
-/* Determines the sections up to the one that contains the field or that the field ends. */
+/* Determines the sections up to the one that contains the field or ends with it. */
 static void sections_to(struct wmk_kfilter *filter, const struct wmk_event_class *class, uint32_t field,
 			struct slot *slot)
 {

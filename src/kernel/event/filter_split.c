@@ -3,8 +3,8 @@
  * filter_split.c - splits the filters of an event between the kernel and the consumer (see filter_split.h).
  *
  *     one expression      a && b && c     the program omits the conditions that the kernel's text expresses exactly
- *     several             the kernel gets the translatable part of each, joined by ||; unless that is equivalent, the
- *                         program has all expressions completely
+ *     several             the kernel gets the translatable part of each, joined by ||; if that is not equivalent,
+ *                         the program has all expressions completely
  */
 #include "kernel/event/filter_split.h"
 
@@ -109,13 +109,16 @@ static int check_contexts(const struct wmk_kterms *terms, const struct wmk_node 
 
 struct one {
 	struct wmk_kterms terms;
-	struct wmk_filter_expr rest;     /* the expression from another root node on */
+	struct wmk_filter_expr rest;     /* the same expression with another root: the part that the program tests */
 	struct wmk_node *joins;          /* nodes that replace nodes of the expression */
 	unsigned n_joins;
 	struct wmk_kterm term;
 };
 
-/* Returns the part of the condition that the kernel's text does not express; NULL: it expresses all of it. */
+/*
+ * Returns the part of the condition that the kernel's text does not express; NULL: the text expresses the whole
+ * condition.
+ */
 static struct wmk_node *split(struct one *one, struct wmk_node *node, struct wmk_kterm *term)
 {
 	struct wmk_kterm left, right;
@@ -129,7 +132,7 @@ static struct wmk_node *split(struct one *one, struct wmk_node *node, struct wmk
 	const bool both = left.kind >= WMK_KTERM_TEST && right.kind >= WMK_KTERM_TEST;
 
 	*term = wmk_kterm_and(left, right);
-	/* the text would be too long for the kernel, so it contains neither */
+	/* the text would be too long for the kernel, so it contains neither condition */
 	if (both && term->kind != WMK_KTERM_AND)
 		return node;
 	if (!a || !b)

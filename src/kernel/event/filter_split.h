@@ -13,9 +13,10 @@
  * next_prio >= -2147483548`, which also covers the wrap-around.
  *
  * Contexts: the text contains $ctx.tid, $ctx.cpu_id and $ctx.procname where possible (common_pid, CPU, COMM). A program
- * can read tid and cpu_id, and those other contexts that the channel has.
+ * can read tid and cpu_id, and other contexts only if the channel has them.
  *
- * wmk_kfilter_make() allocates; wmk_kfilter_wants() does not. One thread for a filter. -errno with a cause chain.
+ * wmk_kfilter_make() allocates; wmk_kfilter_wants() does not. A filter belongs to one thread. Errors: -errno with a
+ * cause chain.
  */
 #ifndef WMK_KERNEL_FILTER_SPLIT_H
 #define WMK_KERNEL_FILTER_SPLIT_H
@@ -33,8 +34,8 @@
 void wmk_kfilter_look_up(void *class, const struct wmk_filter_name *name, struct wmk_filter_found *found);
 
 /*
- * Returns whether a filter can read the context with this number in a channel with these contexts. Some are in each
- * kernel record.
+ * Returns whether a filter can read the context with this number in a channel with these contexts. Each kernel record
+ * has tid and cpu_id.
  */
 bool wmk_kfilter_has_context(const uint8_t *contexts, unsigned n_contexts, unsigned number);
 

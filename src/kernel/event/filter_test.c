@@ -6,9 +6,9 @@
  *     name OP number     the kernel truncates the number to the field's width before the comparison: it must fit
  *     name & number      true if they have a bit in common
  *     name == "text"     array: compared up to its end; no character is special, and a quote cannot be written
- *     name ~ "glob"      a star at the end or at both ends: a prefix, or a substring, which is also searched after the
- *                        NUL of an array; with [ ? or \ in it: a glob up to the NUL, in which \ escapes the next
- *                        character; a pattern that begins with a digit or ! has another meaning
+ *     name ~ "glob"      A star at the end means a prefix. Stars at both ends mean a substring, which the kernel also
+ *                        searches after the NUL of an array. With [ ? or \ in it: a glob up to the NUL, where \ escapes
+ *                        the next character. A pattern that begins with a digit or ! has another meaning.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -65,7 +65,7 @@ static const char *number(const struct wmk_koperand *operand, wmk_kwide value, c
 	return text;
 }
 
-/* The kernel's number is in the interval `low` to `high`. */
+/* Tests that the kernel's number is in the interval `low` to `high`. */
 static struct wmk_kterm in_order(const struct wmk_koperand *operand, wmk_kwide low, wmk_kwide high)
 {
 	const bool from_least = low == least(operand->width, operand->is_signed),
@@ -85,7 +85,7 @@ static struct wmk_kterm in_order(const struct wmk_koperand *operand, wmk_kwide l
 	return wmk_kterm_and(test(true, "%s >= %s", operand->name, a), test(true, "%s <= %s", operand->name, b));
 }
 
-/* The bits of `mask` in the number are those of `value`; other bits are arbitrary. */
+/* Tests that the bits of `mask` in the number are those of `value`; other bits are arbitrary. */
 static struct wmk_kterm has_bits(const struct wmk_koperand *operand, uint64_t mask, uint64_t value)
 {
 	struct wmk_kterm term = wmk_kterm_constant(true);
@@ -98,8 +98,8 @@ static struct wmk_kterm has_bits(const struct wmk_koperand *operand, uint64_t ma
 }
 
 /*
- * The low `bits` of the kernel's number, unsigned, are in the interval `low` to `high`. The interval is divided into
- * blocks with a common prefix.
+ * Tests that the low `bits` of the kernel's number, unsigned, are in the interval `low` to `high`. The interval is
+ * divided into blocks with a common prefix.
  */
 static struct wmk_kterm in_blocks(const struct wmk_koperand *operand, unsigned bits, wmk_kwide low, wmk_kwide high)
 {
@@ -135,7 +135,7 @@ struct wmk_kterm wmk_kterm_between(const struct wmk_koperand *operand, wmk_kwide
 		return wmk_kterm_constant(true);
 	if (!operand->width || operand->width < width)
 		return wmk_kterm_unknown();
-	/* convert to the kernel's numbers, among which the interval can wrap around to two parts */
+	/* Convert the interval to the kernel's numbers. It can wrap around there, which makes two intervals. */
 	const bool narrow = operand->width > width, is_signed = !narrow && operand->is_signed;
 	const wmk_kwide round = (wmk_kwide)1 << width, begin = least(width, is_signed), end = most(width, is_signed),
 			count = high - low;
@@ -178,7 +178,7 @@ struct pattern {
 	char glob[2 * STRING_MAX + 2];   /* for the kernel: each character that is no letter is escaped */
 	size_t n;                        /* length of `plain` */
 	unsigned stars;
-	bool at_begin, at_end;           /* a star is there */
+	bool at_begin, at_end;           /* the pattern begins or ends with a star */
 };
 
 static bool is_word(char c)
@@ -208,7 +208,10 @@ static bool take_apart(const struct wmk_node *node, struct pattern *parsed)
 			c = node->text[++i];
 		if (c < ' ' || c > '~' || strchr("\\\"'", c))
 			return false;
-		/* (the first one is always escaped: the kernel then treats it as a glob that begins with no digit) */
+		/*
+		 * The first character is always escaped, so that the kernel parses a glob that does not begin with a
+		 * digit.
+		 */
 		if (!parsed->n || !is_word(c))
 			parsed->glob[n_glob++] = '\\';
 		parsed->glob[n_glob++] = c;
@@ -217,7 +220,7 @@ static bool take_apart(const struct wmk_node *node, struct pattern *parsed)
 	return true;
 }
 
-/* The kernel's forms with one or two stars, which need no NUL after the text. */
+/* Uses the kernel's forms with one or two stars, which work on texts without a NUL at the end. */
 static struct wmk_kterm by_shortcut(const struct wmk_koperand *operand, const struct pattern *parsed)
 {
 	if (!is_word(parsed->plain[0]) || strpbrk(parsed->plain, "[?"))
@@ -243,8 +246,8 @@ struct wmk_kterm wmk_kterm_matches(const struct wmk_koperand *operand, const str
 		return operand->has_end ? test(true, "%s ~ \"%s\"", operand->name, parsed.glob)
 					: by_shortcut(operand, &parsed);
 	/*
-	 * the kernel compares an unterminated text outside of the fixed part only up to its length; an empty one is
-	 * compared with unrelated bytes
+	 * Outside of the fixed part, the kernel compares a text without a NUL only up to its length, and an empty text
+	 * with unrelated bytes. The test is therefore not exact.
 	 */
 	if (operand->is_far)
 		return test(false, "%s == \"%s\"", operand->name, parsed.plain);

@@ -3,8 +3,8 @@
  * filter_tracefs.c - translates conditions to the kernel's filter language. Operands are the kernel's fields;
  * filter_test.c makes the tests; && || ! combine them.
  *
- * A condition without a translation is dropped where the whole then accepts more records: within && and ||. Under !,
- * the whole would accept fewer, so the ! is dropped with it.
+ * A condition without a translation counts as TRUE. Within && and ||, the whole then accepts more records, which is
+ * allowed. Under !, the whole would accept fewer records, so the negated condition has no translation either.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,8 +103,9 @@ struct wmk_kterm wmk_kterm_not(struct wmk_kterm a)
 /* ── operands ────────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Returns whether the kernel's filter finds the operand by this name: it has no other characters in names, and an
- * event's own field hides a common field.
+ * Returns whether the kernel's filter finds the operand by this name. Names have only letters, digits and underscores.
+ * `own`: the operand is a field, and its name must be unique, because an event's own field hides a common field.
+ * Otherwise no field may have the name.
  */
 static bool is_name(const struct wmk_kformat *format, const char *name, bool own)
 {
@@ -216,7 +217,7 @@ static bool literal(const struct wmk_node *node, wmk_kwide *value)
 	return true;
 }
 
-/* The number has a label that matches. */
+/* Tests that the number has a label that matches the pattern. */
 static struct wmk_kterm labelled(const struct wmk_koperand *operand, const struct wmk_node *pattern)
 {
 	struct wmk_kterm term = wmk_kterm_constant(false);

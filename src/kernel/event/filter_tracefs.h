@@ -30,11 +30,11 @@ struct wmk_koperand {
 struct wmk_kterm wmk_kterm_unknown(void);
 struct wmk_kterm wmk_kterm_constant(bool is);
 struct wmk_kterm wmk_kterm_not(struct wmk_kterm a);
-/* The operand's number, as in the trace, is in the interval `low` to `high`. */
+/* Tests that the operand's number, as in the trace, is in the interval `low` to `high`. */
 struct wmk_kterm wmk_kterm_between(const struct wmk_koperand *operand, wmk_kwide low, wmk_kwide high);
-/* One of these bits is set. */
+/* Tests that one of these bits is set. */
 struct wmk_kterm wmk_kterm_bits(const struct wmk_koperand *operand, uint64_t mask);
-/* The operand's text matches the pattern, a TEXT node of the expression. */
+/* Tests that the operand's text matches the pattern, a TEXT node of the expression. */
 struct wmk_kterm wmk_kterm_matches(const struct wmk_koperand *operand, const struct wmk_node *pattern);
 
 #endif

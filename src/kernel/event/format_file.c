@@ -87,7 +87,7 @@ static bool is_name(struct wmk_scan part)
 
 /* ── types ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Size -1: that of a long. */
+/* Size -1: the size of a long. */
 static const struct known_type {
 	const char *name;
 	int8_t size;
@@ -428,8 +428,8 @@ int wmk_kformat_parse(const char *system, const char *text, size_t len, struct w
 				 "name",
 				 len, WMK_KFORMAT_MAX, WMK_NAME_MAX);
 	/*
-	 * Each text is a part of `text`, with a NUL instead of its terminator. Between a pointer's type and the field's
-	 * name there may be no terminator.
+	 * Bounds the memory for texts. Each text is a part of `text`, with a NUL in place of the character that ends
+	 * it. A pointer's type and its field's name may need one more byte, because no character separates them.
 	 */
 	const uint32_t n_fields = count(text, len, "field:"), n_labels = count(text, len, "{");
 	const size_t texts = system_len + 1 + 2 * len + 2 * (size_t)n_fields + 1;

@@ -19,7 +19,7 @@ enum wmk_kshape {
 	WMK_KSHAPE_BYTES,          /* `size` bytes of another kind (a structure, an address) */
 	/* u32 at `offset`: position (low 16 bits, from the record's begin) and length in bytes (high 16 bits) */
 	WMK_KSHAPE_DYNAMIC,
-	WMK_KSHAPE_RELATIVE,       /* the same, with a position relative to the end of that u32 */
+	WMK_KSHAPE_RELATIVE,       /* as DYNAMIC, with a position relative to the end of that u32 */
 	/* elements of `elem` bytes, from `offset` to the record's end (`char buf[]` of size 0) */
 	WMK_KSHAPE_REST,
 };

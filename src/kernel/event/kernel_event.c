@@ -35,8 +35,8 @@ static void add_copy(struct maker *maker, struct wmk_kcopy copy, uint32_t takes)
 }
 
 /*
- * Adds a plain copy. It extends the previous copy if the source is adjacent; additions to numbers in between are
- * adjusted.
+ * Adds a copy of bytes, or extends the previous copy if the source is adjacent. If operations ADD follow that copy,
+ * `back` of each grows, because their numbers move away from the end of the output.
  */
 static void add_bytes(struct maker *maker, uint32_t from, uint32_t len)
 {
@@ -79,7 +79,7 @@ static struct wmk_type integer(uint32_t size, bool is_signed, unsigned base)
 	};
 }
 
-/* Returns the type of an element of `size` bytes; 0: the bytes of an unknown type. */
+/* Returns the type of an element of `size` bytes. `size` 0: the type of one byte of a field of unknown type. */
 static const struct wmk_type *element(struct maker *maker, const struct wmk_kfield *field, uint32_t size)
 {
 	struct wmk_type *elem = wmk_scratch_alloc(&maker->scratch, sizeof(*elem));
@@ -124,7 +124,8 @@ static void make_number(struct maker *maker, const struct wmk_kfield *field, con
 }
 
 /*
- * lttng-modules has names of threads as texts of 16 bytes. Other texts become strings, which are shorter.
+ * Returns whether the field is the name of a thread. lttng-modules stores such names as texts of 16 bytes. Other texts
+ * become strings, which are shorter.
  */
 static bool is_comm(const struct wmk_kfield *field)
 {

@@ -37,7 +37,7 @@ struct wmk_kevent {
 	uint32_t max_fixed;
 };
 
-/* *event belongs to the caller: wmk_kevent_free(). -ENOTSUP: no field can be represented. */
+/* The caller owns *event and calls wmk_kevent_free(). -ENOTSUP: the trace cannot describe the event. */
 int wmk_kevent_make(const struct wmk_kformat *format, struct wmk_kevent **event);
 /*
  * Makes the event from events/<system>/<name> in `dir`, the root of tracefs or an instance. -ENOENT: no such event.
@@ -47,10 +47,10 @@ int wmk_kevent_load(int dir, const char *system, const char *name, struct wmk_ke
 bool wmk_kevent_shows(const struct wmk_kformat *format, const struct wmk_kfield *field, struct wmk_kfield_rule *rule);
 /* Loads the format that a kernel filter needs (filter_split.h); the caller calls free(). */
 int wmk_kformat_load(int dir, const char *system, const char *name, struct wmk_kformat **format);
-/* Accepts an event without a class: the caller may have taken it and set `class` to NULL. */
+/* Accepts an event without a class: the caller may take over `class` and set it to NULL. */
 void wmk_kevent_free(struct wmk_kevent *event);
 /*
- * Writes the payload, packed, as the class describes, to `out`, and returns its size. -ENOSPC: more than `room` bytes.
+ * Writes the payload to `out`, packed as the class describes, and returns its size. -ENOSPC: more than `room` bytes.
  * -EPROTO: the record is too short, or refers to bytes outside of it.
  */
 long wmk_kevent_copy(const struct wmk_kevent *event, const uint8_t *record, size_t len, uint8_t *out, size_t room);

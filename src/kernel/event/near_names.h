@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * near_names.h - finds the nearest of very many names. A kernel has hundreds of thousands of symbols; most are excluded
- * by their length before an expensive comparison. The number of comparisons is limited.
+ * near_names.h - finds the nearest of very many names. A kernel has hundreds of thousands of symbols. The length of
+ * most names excludes them before an expensive comparison. The number of examined names is limited.
  */
 #ifndef WMK_KERNEL_NEAR_NAMES_H
 #define WMK_KERNEL_NEAR_NAMES_H
@@ -14,7 +14,7 @@
 struct wmk_names_near {
 	struct wmk_nearest best;
 	size_t length;         /* length of the searched word */
-	uint32_t left;         /* names that may still be compared */
+	uint32_t left;         /* names that may still be examined */
 };
 
 static inline void wmk_names_near_init(struct wmk_names_near *near, const char *word, uint32_t most)
@@ -24,7 +24,7 @@ static inline void wmk_names_near_init(struct wmk_names_near *near, const char *
 	near->left = most;
 }
 
-/* Like wmk_nearest_offer(). */
+/* Like wmk_nearest_offer(), but ignores names beyond the limit and names of a very different length. */
 static inline void wmk_names_near_offer(struct wmk_names_near *near, const char *name)
 {
 	const size_t length = strlen(name), slack = 1 + near->length / 3;

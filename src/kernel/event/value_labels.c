@@ -18,7 +18,7 @@ static bool take(struct wmk_scan *in, const char *token)
 	return wmk_scan_take(in, token);
 }
 
-/* Skips from after the opening quote to after the closing one. *inside: the content with its escapes. */
+/* Skips the rest of a quoted text, including the closing quote. *inside: the content with its escapes. */
 static bool skip_text(struct wmk_scan *in, struct wmk_scan *inside)
 {
 	inside->at = in->at;
@@ -202,7 +202,7 @@ static void put(struct wmk_kfield *field, uint64_t value, const struct wmk_scan 
 
 	if (field->n_labels == WMK_KFORMAT_LABELS || room->next == room->end || !fit(field, value, &fitted))
 		return;
-	/* Flags: only labels of single bits; a label of several bits adds nothing to those. */
+	/* Flags keep only labels of single bits; a label of several bits adds no information. */
 	if (field->is_flags && (!fitted || (uint64_t)fitted & ((uint64_t)fitted - 1)))
 		return;
 	for (uint32_t i = 0; i < field->n_labels; i++)
@@ -218,7 +218,7 @@ static void put(struct wmk_kfield *field, uint64_t value, const struct wmk_scan 
 	field->n_labels++;
 }
 
-/* Skips to after the '}' that matches the previous '{'. */
+/* Skips the text up to and including the '}' that matches the previous '{'. */
 static bool skip_braces(struct wmk_scan *in)
 {
 	struct wmk_scan inside;

@@ -15,8 +15,8 @@ struct wmk_klabels {
 
 /*
  * Finds each `__print_symbolic(REC->field, { value, "name" }, ...)` and `__print_flags(REC->field, "|", { bit, "name"
- * }, ...)` in `len` bytes at `print`, and gives its field the labels with constant expressions as values. Other
- * labels (names of enumerators that a kernel did not replace) are skipped. The first list with labels for a field wins.
+ * }, ...)` in `len` bytes at `print`. Gives the field the labels that have constant expressions as values. Labels with
+ * other values (enumerators that a kernel did not replace) are skipped. The first list with labels for a field wins.
  * Malformed text is skipped without an error.
  */
 void wmk_klabels_find(const char *print, size_t len, struct wmk_kfield *fields, uint32_t n, struct wmk_klabels *room);
