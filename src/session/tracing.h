@@ -85,7 +85,7 @@ struct wmk_kernel_info {
 };
 
 /*
- * The consumer of a trace's rings and metadata: in this process (waymark record), or the consumer daemon. The functions
+ * The consumer of a trace's rings and metadata: this process (waymark record), or the consumer daemon. The functions
  * must not call back into this header. Those that open, wake or declare run with the lock of the session held. Those
  * that write, count or close run without it, because a disk can block them; one thread per session calls these at a
  * time, concurrently with the others.
@@ -98,9 +98,9 @@ struct wmk_consumer_port_ops {
 	int (*metadata_replace)(void *trace, const char *text, size_t len, bool wait);
 	int (*rings_open)(void *trace, const struct wmk_rings_info *info, struct waymark_ring_set *set, void **rings);
 	/*
-	 * The same for a kernel channel, and for events that are added to it before they are enabled. The functions
-	 * below serve both kinds of channels. kernel_events() returns 1 if the kernel has not accepted the BPF program
-	 * for system calls yet; they are recorded once it has.
+	 * kernel_open() opens a kernel channel. kernel_events() adds events to it, before they are enabled. The
+	 * functions below serve both kinds of channels. kernel_events() returns 1 if the kernel has not accepted the
+	 * BPF program for system calls yet; they are recorded once it has.
 	 */
 	int (*kernel_open)(void *trace, const struct wmk_rings_info *info, const struct wmk_kernel_info *kernel,
 			   void **rings);
@@ -285,8 +285,7 @@ bool wmk_session_recovered(const struct wmk_session *session);      /* created w
  * rings.
  */
 int wmk_session_describe(struct wmk_session *session, struct wmk_ctl_session *is, struct wmk_arena *arena);
-/* The part that lists applications which are not recorded (wire/unrecorded.def). 0 or -ENOMEM. */
-/* The part of it that names applications which are not recorded (wire/unrecorded.def). 0 or -ENOMEM. */
+/* The part of the description that lists applications which are not recorded (wire/unrecorded.def). 0 or -ENOMEM. */
 int wmk_session_unrecorded(struct wmk_session *session, struct wmk_ctl_session *is, struct wmk_arena *arena);
 /*
  * Find a channel by name. name NULL or "": the only channel of the domain; -ENOTUNIQ if there are several. -ENOENT. The

@@ -20,7 +20,8 @@
 
 #define HOMES 4096u                  /* slots, by pid; processes with the same slot share a shard */
 #define SHARD_BITS 8u
-#define ATTEMPTS 64u                 /* of one call that yield no connection for the shard */
+/* limit of attempts in one call; then a call ends without a connection for the shard */
+#define ATTEMPTS 64u
 #define SLACK 16u                    /* connections that a shard may have more than another */
 
 struct accept_user {
@@ -215,7 +216,7 @@ static bool arrived(struct wmk_accept *acceptor, unsigned shard, int socket, str
 	conn->socket = socket;
 	conn->cred.uid = (uid_t)-1;
 	wmk_deferred_close_expect(socket);
-	/* The kernel assigns the lowest free number, so a number from `most` on means that few are left. */
+	/* The kernel assigns the lowest free number, so a number of `most` or above shows that few are left. */
 	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &conn->cred, &len) != 0 || socket >= acceptor->most ||
 	    wmk_deferred_close_is_full(conn->cred.uid))
 		return turned_away(acceptor, socket, conn->cred.uid);

@@ -6,7 +6,7 @@
  *     app.sock ─────┤                │ a process of shard 1: take(), which queues the connection there
  *                   └─accept4()─► shard 1
  *
- * All shards wait on one listening socket (EPOLLEXCLUSIVE), so a connection wakes one thread, and usually that thread
+ * All shards wait on one listening socket (EPOLLEXCLUSIVE), so a connection wakes one thread. Usually that thread
  * serves it. The kernel wakes the thread that has waited longest. A shard with many more applications than another
  * removes and adds its wait, and so becomes the last in the order.
  *
@@ -42,8 +42,8 @@ struct wmk_accept_options {
 	unsigned n_shards;               /* 1 .. WMK_ACCEPT_SHARDS */
 	/*
 	 * Limits of connections; 0: none. Root and the user of this process have no limits. `max`: of all users
-	 * together, reduced to half the available descriptors. While three quarters are in use, only a user with fewer
-	 * than WMK_ACCEPT_RESERVED connections gets another one.
+	 * together, reduced to half the available descriptors. While three quarters of `max` are in use, only a user
+	 * with fewer than WMK_ACCEPT_RESERVED connections gets another one.
 	 */
 	unsigned max_of_uid, max;
 	/*

@@ -27,7 +27,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TIMELY_MS 1000               /* an application that answers within this time is waited for again */
+/* an application that has missed a deadline must answer in this time before barriers wait for it again */
+#define TIMELY_MS 1000
 #define PIECE 65536u                 /* granularity of the accounting: smaller amounts are not charged */
 #define FRAMES_AT_ONCE 64            /* receptions per turn; then other applications follow */
 
@@ -68,7 +69,10 @@ static void events_free(struct app *app)
 	app->n_events = app->cap_events = app->live_events = app->n_fresh = app->cap_fresh = 0;
 }
 
-/* Bytes in buffers that the application can grow, in whole pieces: messages, events, what was sent about events. */
+/*
+ * Bytes in buffers that the application can grow: messages, events, enabled bits and filters. Rounded down to a
+ * multiple of PIECE.
+ */
 static size_t bytes_kept(const struct app *app)
 {
 	size_t bytes = app->in.cap + app->out.cap + app->cap_events * sizeof(*app->events) +
@@ -246,7 +250,7 @@ static int take_hello(struct app *app, const struct wmk_frame *frame, const void
 	record_make(app);
 	app->image = hello.image;
 	app->forked_by = hello.pid == (uint32_t)app->pid && hello.ppid <= INT32_MAX ? (pid_t)hello.ppid : 0;
-	/* (an ended process has replaced none, and its pid may belong to another process by now) */
+	/* not for an ended process: its pid may belong to another process by now */
 	if (!app->dead)
 		wmk_shard_replaced(shard, app);
 	if (hello.abi != WMK_WIRE_ABI || hello.word_bits != 64) {
@@ -494,7 +498,8 @@ static void frames_take(struct app *app)
 		else if (err == -EPROTONOSUPPORT)
 			wmk_app_refuse(app, frame.request, err, wmk_error_text(words, sizeof(words)));
 		if (fd >= 0)
-			wmk_deferred_close_file(fd, app->uid);   /* a message may carry one that it does not need */
+			/* a message may carry a descriptor that it does not need */
+			wmk_deferred_close_file(fd, app->uid);
 		if (err < 0)
 			wmk_app_close(app, err);
 	}
@@ -508,7 +513,7 @@ void wmk_app_readable(struct app *app)
 	if (app->socket >= 0 && wmk_deferred_close_is_full(app->uid))
 		wmk_app_close(app, wmk_error(-EMFILE, "user %u has sent too many descriptors that cannot be closed",
 					     (unsigned)app->uid));
-	/* A reception that does not fill the buffer was all for now: no further system call to learn that. */
+	/* A reception that does not fill the buffer has read all pending data, so no further system call is needed. */
 	for (int i = 0; i < FRAMES_AT_ONCE && came == 1 && more && app->socket >= 0; i++) {
 		came = wmk_in_receive(&app->in, app->socket);
 		more = app->in.len == app->in.cap;
@@ -521,8 +526,9 @@ void wmk_app_readable(struct app *app)
 	if (app->socket >= 0 && (came == 0 || (came < 0 && came != -EAGAIN)))
 		wmk_app_close(app, came == -ENOMEM ? came : 0);
 	/*
-	 * If all sent data has arrived, at most one message is incomplete; otherwise at most one piece of data. A
-	 * sender of descriptors without messages would exhaust the daemon's descriptors.
+	 * A sender of descriptors without messages would exhaust the daemon's descriptors. If no data is pending, at
+	 * most one descriptor is left, of an incomplete message. Otherwise the limit is the number that one reception
+	 * may bring.
 	 */
 	if (app->socket >= 0 && app->in.n_fds > (came < 0 || !more ? 1 : WMK_WIRE_FDS_AT_ONCE))
 		wmk_app_close(app, wmk_error(-EPROTO, "%u file descriptors arrived without their messages",
@@ -535,7 +541,7 @@ void wmk_app_drain(struct app *app)
 {
 	/*
 	 * A dead process sends nothing more, so at most the content of its socket buffer is left. Other processes may
-	 * hold its end open; they get no more turns.
+	 * hold its end of the socket open; what they send later is not read.
 	 */
 	for (int i = 0; i < FRAMES_AT_ONCE && app->socket >= 0 && !wmk_deferred_close_is_full(app->uid); i++) {
 		if (wmk_in_receive(&app->in, app->socket) != 1)

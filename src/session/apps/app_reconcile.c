@@ -7,8 +7,8 @@
  *                                                                    ├──► CHANNEL, ENABLE, DISABLE, CHANNEL_GONE
  *     app->channels[]: its rings, the bits of its events           ──┘
  *
- * For a changed session all events are compared. For an application that registers more events only the new ones are:
- * the cost of its messages is in proportion to their size.
+ * For a changed session all events are compared. For an application that registers more events, only the new events are
+ * compared. So the cost of its messages is proportional to their size.
  *
  * Runs in the thread of the shard, with the lock of one session after the other. Messages are queued; nothing waits for
  * the application.
@@ -70,8 +70,8 @@ static bool is_earlier(const struct app_channel *ch, const struct wmk_session_ch
 
 /*
  * Move an event from the rings of earlier layouts in which it is enabled. From rings that were just handed back, move
- * it if they have its id: only the application knows what the earlier daemon enabled. MOVE has no effect where the
- * event is not enabled.
+ * the event if they have an id for it, because only the application knows which events the earlier daemon enabled. MOVE
+ * has no effect where the event is not enabled.
  *
  * Returns 1 if the event was enabled in a known place with filter `hash`: then no ENABLE follows. An application that
  * cannot apply MOVE keeps recording in the earlier place, and not in both. 0: ENABLE must follow, with the filter.
@@ -176,9 +176,8 @@ static bool enabled_earlier(const struct app *app, const struct wmk_session_chan
 }
 
 /*
- * The rings in which an application that has just reconnected continues if the channel has no rings of its current
- * layout:
- * the latest that it handed back, or -1.
+ * Return the index of the rings of the latest layout that the application has handed back, or -1. An application that
+ * has just reconnected continues there if the channel has no rings of its current layout.
  */
 static int find_returned(const struct app *app, const struct wmk_session_channel *channel)
 {

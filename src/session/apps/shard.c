@@ -162,7 +162,7 @@ static void app_new(struct wmk_shard *shard, const struct wmk_app_conn *conn)
 	else if (app_watch(app) < 0)
 		wmk_app_close(app, -ENOMEM);
 	else
-		wmk_app_readable(app);   /* an application sends its registration at once: it is usually here */
+		wmk_app_readable(app);   /* an application sends its registration at once, so it has usually arrived */
 	if (app->state == APP_SILENT && !shard->timer_armed)
 		timer_arm(shard);         /* (an armed timer expires earlier than this deadline) */
 }

@@ -10,7 +10,7 @@
  * `waymark record` has one shard with its own socket. The session daemon has several, each with a thread. They accept
  * from one socket and pass on connections of processes that belong to another shard (app_accept.h). The pidfd of a
  * process signals its end; then its claims are freed in all its rings. Nothing here blocks on an application, and no
- * application can harm another: what each one may send, make the daemon keep, and leave unread is bounded.
+ * application can harm another: the daemon bounds what each one may send, make the daemon keep, and leave unread.
  *
  * One thread uses a wmk_shard, except for wmk_shard_take(), wmk_shard_listen() and wmk_shard_stop(). Callbacks run in
  * that thread, from within wmk_shard_run_once() and the commands. Errors are -errno with a cause chain (base/error.h).
@@ -67,7 +67,7 @@ struct wmk_shard_options {
 	 * connection are not counted (256 MiB)
 	 */
 	uint64_t max_kept;
-	unsigned hello_ms;                  /* a connection without a HELLO by then is closed (5000) */
+	unsigned hello_ms;                  /* a connection is closed if it sends no HELLO within this time (5000 ms) */
 	/*
 	 * Optional. An application was admitted, refused or dropped, closed its socket, or died. For applications that
 	 * are not kept, only pid, uid, connected and alive are set.
@@ -80,7 +80,7 @@ struct wmk_shard_options {
 int wmk_shard_open(const struct wmk_shard_options *options, struct wmk_shard **shard);
 /* Closes connections and removes the socket (the directory only if wmk_shard_open() created it). */
 void wmk_shard_close(struct wmk_shard *shard);
-/* An epoll descriptor: readable when wmk_shard_run_once() has something to do. Owned by `apps`. */
+/* An epoll descriptor: readable when wmk_shard_run_once() has something to do. Owned by `shard`. */
 int wmk_shard_fd(const struct wmk_shard *shard);
 /*
  * Process pending events, waiting at most `timeout_ms` (0: no wait, -1: no limit). The number of events processed, or

@@ -153,7 +153,7 @@ static void jobs_end(struct wmk_shard *shard)
 	wmk_tracing_shard_remove(shard->tracing, shard);
 	wmk_shard_jobs_run(shard);
 	wmk_barriers_abandon(shard);
-	/* a check of a barrier may have been posted in between; none follows the reports */
+	/* a barrier's check may have been posted meanwhile; none is posted after the barriers were reported */
 	wmk_shard_jobs_run(shard);
 }
 

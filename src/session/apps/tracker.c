@@ -3,9 +3,9 @@
  * tracker.c - select the applications of a session: domains that are limited to a process or an executable and its
  * descendants, and allow-lists for a whole session.
  *
- * Each channel remembers its members. An application is a descendant if, when it registers, one of its ancestors is the
- * process of the domain or a member. A process is identified by its pid and its start time. process_set.c has the
- * table.
+ * Each channel remembers its members. Ancestors are checked when an application registers: it is a descendant if one of
+ * them is the process of the domain or a member. A process is identified by its pid and its start time. process_set.c
+ * has the table.
  */
 #include "session/apps/tracker.h"
 
@@ -110,8 +110,8 @@ static int descends(const struct wmk_session_channel *channel, pid_t pid)
 
 /*
  * True if the parent was a member and has ended (as when a daemon forks twice), so that /proc has no ancestor to
- * follow. The application itself names the parent, so this is accepted only for members of the same user: no
- * application enters the trace of another user by it. For a living parent, /proc is authoritative.
+ * follow. The application itself names the parent, so the daemon accepts this only for members of the same user. So no
+ * application can enter the trace of another user. For a living parent, /proc is authoritative.
  */
 static bool was_forked_by_member(const struct wmk_session_channel *channel, const struct app *app)
 {
@@ -125,8 +125,8 @@ static bool was_forked_by_member(const struct wmk_session_channel *channel, cons
 
 /*
  * Remember applications that do not descend, because reading /proc at each update is slow. A program after exec() and a
- * child register as new applications, so the result stays valid. Few serials are kept, each in its slot; after an
- * overwrite /proc is read once more.
+ * child register as new applications, so the result stays valid. The table has few slots. If another serial has
+ * overwritten a slot, /proc is read once more.
  */
 static bool is_not_tracked(const struct app *app, const struct wmk_session_channel *channel)
 {

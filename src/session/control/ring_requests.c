@@ -123,8 +123,8 @@ static void left_keep(struct left_traces *left, const struct wmk_session *sessio
 
 /*
  * Between begin() and end(). Locked again on return. The names are collected first, and compared with the list of the
- * session later. A trace that starts meanwhile has another name, or is in the list by then: both are changed under one
- * hold of the lock. A trace that was in the list when its name was collected is still there.
+ * session later. A trace that starts meanwhile has another name, or is in the list by then: its name and the list
+ * change under one hold of the lock. A trace that was in the list when its name was collected is still there.
  * *again: the reply had no room for all names, and some traces were removed.
  */
 static int forget_some(struct wmk_session *session, bool *again)
@@ -217,7 +217,8 @@ void wmk_session_count(struct wmk_session *session)
 	begin(session);
 	pthread_mutex_unlock(&session->lock);
 	/*
-	 * After a timeout other queries would time out, too; counts that the consumer lacks say nothing about others.
+	 * Stop after a timeout, because other queries would time out, too. Continue after other errors: the consumer
+	 * may lack the counts of only some rings.
 	 */
 	int err = 0;
 
@@ -289,7 +290,9 @@ static struct trace *traces_leave(struct wmk_session *session, bool ended_only)
 	return left;
 }
 
-/* Stores the cause chain of the first error at *cause, unless one is there: later calls would clear it. */
+/*
+ * If *cause is NULL, stores the cause chain of the first error there, because later calls would clear it.
+ */
 static int rings_end(struct rings *rings, const struct wmk_consumer_port_ops *outlet, struct wmk_error_chain **cause)
 {
 	bool wait = true;

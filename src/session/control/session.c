@@ -375,7 +375,8 @@ void wmk_session_regenerate_statedump(struct wmk_session *session)
 
 void wmk_session_reap(struct wmk_session *session)
 {
-	if (wmk_rings_close(session, true) == -EPROTO) /* no command waits for this call and could report the error */
+	/* no command waits for this call, so none could report the error */
+	if (wmk_rings_close(session, true) == -EPROTO)
 		wmk_session_report(session, -EPROTO, NULL);
 }
 
@@ -395,7 +396,8 @@ int wmk_session_finish(struct wmk_session *session, struct wmk_ctl_session *last
 	pthread_mutex_lock(&session->lock);
 	int err = wmk_rings_close(session, false);
 
-	uncount(session);                        /* for a session that was never entered, and so not destroyed */
+	/* needed if the session was never in the table, and so not destroyed */
+	uncount(session);
 	if (last && wmk_session_describe(session, last, arena) < 0 && err == 0)
 		err = -ENOMEM;
 	pthread_mutex_unlock(&session->lock);

@@ -144,7 +144,7 @@ static int no_such_name(const struct kernel_filter_rules *f, const struct wmk_fi
 	char names[80], what[160];
 
 	wmk_nearest_init(&o.near, name->steps[0].name);
-	/* if there is no memory for all names, the nearest of some are offered */
+	/* if memory is short, only a part of the names is compared */
 	if (is_field)
 		each_event(f, offer_one, &o);
 	for (const struct wmk_ctf_context *c = NULL; !is_field && (c = wmk_ctf_context_next(WMK_CONTEXT_KERNEL, c));)
@@ -534,7 +534,7 @@ static int pass(struct rings *rings, bool *again)
 
 /*
  * Drop filters that are too large for a message to the consumer daemon. Neither the kernel nor the consumer daemon has
- * them, and there is no retry; the next update makes filters by the rules of that time.
+ * them, and there is no retry; the next update makes the filters again from the rules.
  */
 static void forget(struct wmk_kernel_rings *kernel)
 {

@@ -116,7 +116,7 @@ static int instance_make(struct rings *rings)
 
 /*
  * Check that the channel's process still has its pid. The daemon recorded its start time when the channel was created;
- * without one, any process with this pid will do.
+ * without a start time, any process with this pid is accepted.
  */
 static int same_process(const struct wmk_ctl_domain *domain)
 {

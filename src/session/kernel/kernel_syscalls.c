@@ -110,8 +110,8 @@ static bool names_calls(const struct wmk_session_channel *channel)
 }
 
 /*
- * Test whether BPF can record system calls. Success is remembered; a failure is tested again, because it may go away.
- * Loading and verifying takes long, so the lock is not the one that registrations need.
+ * Test whether BPF can record system calls. Success is remembered. A failure is tested again, because its cause may be
+ * temporary. Loading and verifying takes long, so the lock is not the one that registrations need.
  */
 static int probe(struct wmk_tracing *tracing)
 {
@@ -328,7 +328,7 @@ static int tell_if_new(struct syscalls_message *t, struct news *news)
 	const struct direction *direction = direction_of(t->calls, &news->way);
 	int err = 0;
 
-	/* a direction that the consumer daemon does not know needs no message that it is not recorded */
+	/* the consumer daemon records no direction that it does not know: no message is needed to switch it off */
 	if (direction->is_told ? wmk_kfilter_made_same(&direction->filter, &news->filter) : news->filter.never) {
 		wmk_kfilter_made_free(&news->filter);
 		return 0;

@@ -123,7 +123,7 @@ int wmk_class_lookup(struct wmk_tracing *tracing, const void *encoded, size_t le
 				 "an application declares an event without a provider: only kernel events have none");
 	}
 	*class = wmk_class_bring(tracing, event, uid, len);
-	/* Without memory for the message there is no error number. */
+	/* The error number is missing if its message could not be allocated. */
 	if (!*class)
 		return wmk_error_number() < 0 ? wmk_error_number() : -ENOMEM;
 	remember(tracing, hash, &wanted, *class);

@@ -37,7 +37,7 @@ static int events_text(const struct rings *rings, struct wmk_ctf_text_buffer *te
 	return err;
 }
 
-/* Also sets in *declared the channels of which the text contains the first stream class. */
+/* Also sets in *declared the bit of each channel that has its first stream class in the text. */
 static int rings_text(const struct rings *list, const struct trace *trace, struct wmk_ctf_text_buffer *text,
 		      uint64_t *declared)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * session_clock.h - the clock of a session. All records of the session have it, in all domains, as long as it exists.
+ * session_clock.h - the clock of a session. All records of a session have timestamps of this clock, in all domains. The
+ * clock of a session never changes.
  *
  * A client chooses it (enum wmk_ctl_clock). The default is the processor's counter if applications and the kernel
  * domain can use it, else CLOCK_MONOTONIC. A session daemon with a clock plug-in has no other clock.

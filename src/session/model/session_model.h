@@ -52,7 +52,8 @@ struct trace {
 	uint64_t start_time;             /* of that process */
 	bool ended;                      /* that process has ended */
 	bool kernel;                     /* the trace of kernel channels */
-	bool restored;                   /* its process may not register again: check whether it lives */
+	/* restored; its process may have ended without registering again: check that */
+	bool restored;
 	uint8_t uuid[16];
 	char sub[192];
 	void *outlet;                    /* NULL: restored and not opened yet */
@@ -72,7 +73,7 @@ struct rings {
 	atomic_uint refs;
 	struct rings *next;              /* in the session's list */
 	struct wmk_session *session;     /* holds a reference */
-	struct trace *trace;             /* invalid after wmk_session_finish(); for those under the session's lock */
+	struct trace *trace;             /* under the session's lock; invalid after wmk_session_finish() */
 	struct wmk_session_channel *channel;
 	/* NULL: awaited rings, which an application must reattach (reattach.c), or rings of the kernel: */
 	struct waymark_ring_set *set;
@@ -88,8 +89,9 @@ struct rings {
 	uint8_t contexts[WMK_WIRE_CONTEXTS_MAX];
 	bool private;                    /* of one process */
 	bool restored;                   /* applications of an earlier daemon may hold claims */
-	bool spent;                      /* recovered before, or gone: the file does not exist any more */
-	/* Under the session's lock: ids by the kin of classes, NO_ID without an id. */
+	/* the file does not exist any more: the rings were recovered before, or have ended */
+	bool spent;
+	/* Under the session's lock. The index is class->kin; NO_ID: the class has no id in these rings. */
 	uint32_t *ids, n_ids, next_id;
 	bool closed;                     /* at the trace output, or about to be */
 	struct wmk_counts counts;    /* as last queried */
@@ -239,7 +241,7 @@ struct wmk_tracing {
 	 */
 	pthread_mutex_t calls_lock;
 	bool kernel_calls;               /* under calls_lock: BPF has recorded system calls */
-	/* single-threaded restore: what was allowed before is allowed, even above the current limits */
+	/* a single-threaded restore runs: objects of the earlier daemon are accepted, even above the current limits */
 	bool restoring;
 	atomic_bool deferred;            /* call_rcu() was used */
 	unsigned n_shards;

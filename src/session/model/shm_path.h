@@ -34,8 +34,8 @@ int wmk_shm_open(const char *path, int *dir);
  */
 int wmk_shm_lock(int dir, bool alone);
 /*
- * Create the file for rings `id`, or open an existing one. Returns a descriptor with a lock, or -errno. -EBUSY with
- * `alone`: a process uses the rings; without: another process recovers them.
+ * Create the file for rings `id`, or open an existing one. Returns a descriptor with a lock, or -errno. -EBUSY: a
+ * process uses the rings (with `alone`), or another process recovers them (without `alone`).
  */
 int wmk_shm_file_make(int dir, uint64_t id);
 int wmk_shm_file_open(int dir, uint64_t id, bool alone);

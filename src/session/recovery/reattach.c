@@ -138,7 +138,7 @@ static bool is_for(const struct rings *rings, struct app *app, const uint8_t uui
 		return true;
 	const uint64_t began = trace->pid == app->pid ? wmk_app_start_time(app) : 0;
 
-	/* 0: the process has just ended. The random UUID identifies the set well enough. */
+	/* 0: the process has just ended, so its start time is unknown. The random UUID suffices to identify the set. */
 	return trace->pid == app->pid && (began == 0 || trace->start_time == began);
 }
 

@@ -72,7 +72,7 @@ int wmk_session_restore(struct wmk_tracing *tracing, const struct wmk_session_op
 			err = wmk_session_track(session,
 						&(struct wmk_ctl_track){
 							.kind = kind, .all = lists[kind]->n == 0, .ids = *lists[kind] },
-						/* an empty list tracks nothing: as untrack --all */
+						/* an empty list tracks nothing, as after untrack --all */
 						lists[kind]->n > 0);
 	if (err < 0) {
 		tracing->restoring = false;

@@ -284,7 +284,7 @@ int wmk_state_changed(struct wmk_state *state, struct wmk_session *session, bool
 		*at = entry->next;
 	pthread_mutex_unlock(&state->lock);
 	if (entry && state->recovered)
-		/* the copy beside rings that stay describes them, so it stays as long as they do */
+		/* the copy beside the rings describes them, so it stays as long as any of their files does */
 		wmk_state_entry_free(entry);
 	else if (entry)
 		wmk_state_forget(state, entry);

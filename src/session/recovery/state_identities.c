@@ -111,7 +111,7 @@ int wmk_state_identities_begin(struct wmk_state *state)
 	all->space = space_now();
 	if (err < 0)
 		return err;
-	/* Truncated only now: FILE_OLD has what was in it. */
+	/* Truncate FILE_NOW only now, because FILE_OLD has its identities by now. */
 	all->fd = openat(state->dir, FILE_NOW, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	return all->fd >= 0 ? 0 : wmk_error(-errno, "cannot write the identities of applications (%s)", FILE_NOW);
 }
