@@ -74,7 +74,7 @@ static int open_mode(struct wmk_kcpu *buffer, enum wmk_kcpu_mode mode)
 		wmk_error_clear();
 		buffer->mode = each;
 		err = each == WMK_KCPU_MAP ? wmk_kcpu_map_open(buffer) : wmk_kcpu_copy_open(buffer);
-		/* -EBUSY: the records go to the process that has mapped the buffer, in any mode. */
+		/* -EBUSY: the process that has mapped the buffer gets the records, also if we use another mode. */
 		if (mode != WMK_KCPU_BEST || err == -EBUSY)
 			break;
 	}

@@ -11,13 +11,13 @@
  *
  * A mapped page keeps its content until all of it was released and a newer page is requested, even if this process
  * crashes. The next process that opens the buffer gets that page again from its beginning (`again`), so nothing that
- * was read but not written is lost. A writer that stores the begin time of the page and the `until` of the last part
- * can continue within it. Spliced and read pages are lost in a crash.
+ * was read but not written is lost. A trace writer that stores the begin time of the page and the `until` of the last
+ * part can continue within the page. Spliced and read pages are lost in a crash.
  *
  * Losses: a page has the number of records that were overwritten before its first one (wmk_kpage.lost; a page that is
  * full to its last byte has only a flag). Other losses are not in pages, only in the counts: records that were dropped
- * because the buffer was full (discard mode), or nested too deep. Once nothing records and the buffer is empty, the
- * number of recorded events is exactly read + overrun + dropped + commit_overrun.
+ * because the buffer was full (discard mode), or because they were nested too deep. Once nothing records and the buffer
+ * is empty, the number of recorded events is exactly read + overrun + dropped + commit_overrun.
  *
  * One thread at a time per buffer. Only one process can open the buffer of a CPU of an instance. Errors are -errno with
  * a cause chain.
@@ -55,15 +55,15 @@ struct wmk_kpart {
 	 * returned already
 	 */
 	uint32_t from, until;
-	/* an earlier process may have got the beginning of this part; only the first part after opening */
+	/* an earlier process may have received the beginning of this part; set only in the first part after opening */
 	bool again;
 };
 
 /*
  * Open the buffer of a CPU. `instance`: descriptor of the instance's directory. -ENOENT: no such CPU; -ENODEV: the CPU
  * has no buffer, because it was never online since the instance was made; -EBUSY: another process reads the buffer;
- * -ENOTSUP: the mode is not supported. While the buffer is open, the size of the instance's pages cannot change, nor
- * the size of the buffer in MAP mode.
+ * -ENOTSUP: the mode is not supported. While the buffer is open, the size of the instance's pages cannot change. In MAP
+ * mode, the size of the buffer cannot change either.
  */
 int wmk_kcpu_open(int instance, unsigned cpu, enum wmk_kcpu_mode mode, struct wmk_kcpu **buffer);
 enum wmk_kcpu_mode wmk_kcpu_mode(const struct wmk_kcpu *buffer);       /* the mode in use */
@@ -77,14 +77,13 @@ int wmk_kcpu_next(struct wmk_kcpu *buffer, bool flush, struct wmk_kpart *part);
 void wmk_kcpu_release(struct wmk_kcpu *buffer);
 /*
  * Store in *part the data of the current reader page that the kernel counts as read: an earlier process may have
- * written it to the trace. wmk_kcpu_next() returns it again. 1; 0: no such data. Call it before the first
- * wmk_kcpu_next(); there is nothing to release.
+ * written it to the trace. wmk_kcpu_next() returns it again. Returns 1, or 0 if there is no such data. Call it before
+ * the first wmk_kcpu_next(). The part is not released.
  */
 int wmk_kcpu_again(const struct wmk_kcpu *buffer, struct wmk_kpart *part);
 /* Discard the content; all counts begin at zero. */
 int wmk_kcpu_empty(struct wmk_kcpu *buffer, int instance);
-/* Open the records of a part. Returns as wmk_kpage_open() and wmk_kpage_part(). */
-/* The records of a part. As wmk_kpage_open() and wmk_kpage_part(). */
+/* Open the records of a part. Return values are those of wmk_kpage_open() and wmk_kpage_part(). */
 int wmk_kpart_open(const struct wmk_kcpu *buffer, const struct wmk_kpart *part, struct wmk_kpage *page);
 int wmk_kcpu_stats(struct wmk_kcpu *buffer, struct wmk_kcpu_stats *stats);
 /*

@@ -8,14 +8,14 @@
  * page to the writer, makes the oldest page the reader page, and counts its data. It does so even if the writer is
  * still filling that page; the writer then continues in the reader page until it is full.
  *
- * So the data stays valid as long as no ioctl is made while all of it counts as read. The ioctl is made only if all
- * data that counts as read was returned, or if the page has more data than the kernel has counted. The length field of
- * the page shows that without an ioctl. It is only a hint, because the ioctl is what orders the memory; data is
- * returned up to reader.read.
+ * So an ioctl makes the data of the page invalid only if all of it counts as read. The ioctl is made in two cases: all
+ * data that counts as read was released, or the page has more data than the kernel has counted. The length field of the
+ * page shows that without an ioctl. It is only a hint, because the ioctl is what orders the memory; data is returned up
+ * to reader.read.
  *
- * A page that the writer has left is full: it has less space than the smallest event (the rest is padding), or the
- * flags of a loss, which the ioctl sets when it takes such a page. The writer is not on a page of length 0: pages have
- * it at first, and after the buffer was emptied.
+ * A page that the writer has left is full. Its free space is smaller than the smallest event (the rest is padding), or
+ * it has the flags of a loss. The ioctl sets these flags when it takes such a page. A page has the length 0 at first,
+ * and after the buffer was emptied; the writer is not on such a page.
  *
  * reader.lost_events is not used: the ioctl moves the count into the page before it sets this field.
  */
@@ -69,7 +69,10 @@ static int look(struct wmk_kcpu *buffer)
 		return wmk_error(-EIO,
 				 "the mapped buffer of CPU %u has invalid positions: page %u of %u, byte %u of %u",
 				 buffer->cpu, id, buffer->n_pages, read, data_room(buffer));
-	/* One ioctl takes at most one page, and never the one that it returns to the writer. */
+	/*
+	 * One ioctl takes at most one page, and never the one that it returns to the writer. So a new page has another
+	 * id.
+	 */
 	if (id != buffer->id) {
 		buffer->given = 0;
 		buffer->again = false;
@@ -99,7 +102,7 @@ static void give(struct wmk_kcpu *buffer)
 
 int wmk_kcpu_map_next(struct wmk_kcpu *buffer, bool flush)
 {
-	/* At most: take the next page, take its rest if the writer has left it since, return it. */
+	/* Three rounds suffice: take the next page, take its rest if the writer has left it since, return it. */
 	for (unsigned round = 0; round < 3; round++) {
 		const uint32_t word = __atomic_load_n((const uint32_t *)(const void *)(reader_page(buffer) +
 										       buffer->layout.commit_at),

@@ -34,7 +34,10 @@ struct wmk_kcpu {
 	uint8_t *copy;                     /* a page */
 	int pipe[2];
 	size_t piped;                      /* pages in the pipe */
-	/* of the latest copy: its last time, and how far the kernel's clock lags if it continues in that page */
+	/*
+	 * of the latest copy: its last time, and how much earlier the next copy begins if the kernel continues in that
+	 * page
+	 */
 	uint64_t end_ts, behind;
 };
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cpu_buffer_splice.c - pages copied out of a CPU's buffer. splice() moves many whole pages into a pipe without a copy,
- * and skips the page that the writer is on, unless its beginning was read already; they are read from the pipe one by
- * one. read() copies the available part of the oldest page; the kernel makes a page of it with its own begin time.
+ * cpu_buffer_splice.c - pages copied out of a CPU's buffer. splice() moves many whole pages into a pipe without a copy.
+ * They are then read from the pipe one by one. splice() skips the page that the writer is on, unless its beginning was
+ * read already. read() copies the available part of the oldest page. The kernel makes this part a page with its own
+ * begin time.
  *
  * read() cannot be limited to full pages. But if the buffer has more bytes than fit into one page, the writer is not on
  * the oldest page.
@@ -19,9 +20,9 @@
 #define PIPE_PAGES 16u                 /* default capacity of a pipe: one page of any size in each buffer */
 
 /*
- * If the kernel continues within a page, it begins the new page at the time of its reader. That time lacks the deltas
- * of discarded events, which the writer's deltas include. A page with such a begin time would lie before the last
- * record, so correct it. No other new page begins at such a time.
+ * If the kernel continues within a page, the begin time of the copy is the time of the kernel's reader. That time lacks
+ * the deltas of discarded events, which the writer's deltas include. The copy would then begin before the last record,
+ * so this function corrects its begin time. No other copy has such a begin time.
  */
 static void mend_time(struct wmk_kcpu *buffer, struct wmk_kpage *page)
 {

@@ -19,7 +19,7 @@
 #include "kernel/proc/procfs.h"
 
 #define PREFIX "waymark-"
-#define WAKE_PERCENT 25u             /* of a filled buffer, at which the kernel wakes readers */
+#define WAKE_PERCENT 25u             /* percentage of a buffer that is filled when the kernel wakes readers */
 #define KIB 1024u
 #define CLOCKS 256u                  /* bytes of trace_clock, which lists all clocks */
 

@@ -48,19 +48,22 @@ void wmk_kinstance_owner_self(char owner[WMK_KINSTANCE_OWNER]);
  * other processes are not visible.
  */
 bool wmk_kinstance_owner_has_ended(int pid, uint64_t ticks);
-/* Compose the name. -ENAMETOOLONG: session and channel exceed what the kernel's limit of 255 bytes leaves for them. */
+/*
+ * Compose the name. -ENAMETOOLONG: the name exceeds the kernel's limit of 255 bytes, because those of session and
+ * channel are too long.
+ */
 int wmk_kinstance_name(const char *owner, const char *session, const char *channel, char name[WMK_KINSTANCE_NAME]);
 
 /* Return the kernel's name of a clock ("x86-tsc", "mono"); NULL: the kernel has no equal clock. */
 const char *wmk_kinstance_clock(enum wmk_clock_kind kind);
 /* Return whether this kernel offers the clock. */
 bool wmk_kinstance_has_clock(const struct wmk_tracefs *tracefs, enum wmk_clock_kind kind);
-/* The same as an error: -ENOTSUP with a cause chain if it does not. */
+/* Check that this kernel offers the clock. -ENOTSUP with a cause chain: it does not. */
 int wmk_kinstance_clock_check(const struct wmk_tracefs *tracefs, enum wmk_clock_kind kind);
 
 /*
- * Configure the buffers of an instance that is not open for reading: their size, and what is lost when they are full
- * (overwrite: the oldest records, else new ones). Readers are woken at a quarter of a buffer.
+ * Configure the size of the buffers of an instance, which must not be open for reading. If a buffer is full, the oldest
+ * records are lost with `overwrite`, else new ones. Readers are woken at a quarter of a buffer.
  */
 int wmk_kinstance_buffers(int instance, bool overwrite, uint64_t cpu_bytes);
 /*

@@ -49,8 +49,8 @@ int wmk_kpage_open(const struct wmk_kpage_layout *layout, const void *bytes, siz
 }
 
 /*
- * An absolute stamp lacks the upper 5 bits. They are those of the time before, if it had any; one more if the lower
- * bits have wrapped.
+ * An absolute time stamp lacks the upper 5 bits. They are copied from the time before it, if that time has any of them
+ * set. If the lower bits have wrapped, the upper bits are incremented.
  */
 static uint64_t full_stamp(uint64_t stamp, uint64_t before)
 {
@@ -70,7 +70,8 @@ static int damaged(const struct wmk_kpage *page, uint32_t len)
 }
 
 /*
- * Length of the event that begins with a word of `kind` and `delta`, that word included; 0: end of the page; -EPROTO.
+ * Return the length of the event with a first word of `kind` and `delta`. The length includes that word. 0: end of the
+ * page; -EPROTO: damaged.
  */
 static int event_len(const struct wmk_kpage *page, uint32_t kind, uint32_t delta)
 {
@@ -98,9 +99,10 @@ static int event_len(const struct wmk_kpage *page, uint32_t kind, uint32_t delta
 }
 
 /*
- * Advance by one event, and the page's time with it. 1: a record; 0: something else; the end of the page and -EPROTO do
- * not advance. A discarded event keeps its time delta, which counts for the next one. Padding with delta 0 means the
- * end of the page, so the kernel stores a delta of 0 as 1, also in the padding at a page's end.
+ * Advance the position and the time of the page by one event. 1: a record; 0: an event of another kind, or the end of
+ * the page, to which the position is set. -EPROTO: the page is damaged; nothing advances. A discarded event keeps its
+ * time delta, which counts for the next one. Padding with delta 0 means the end of the page, so the kernel stores a
+ * delta of 0 as 1, also in the padding at a page's end.
  */
 static int step(struct wmk_kpage *page, struct wmk_krecord *record)
 {

@@ -58,9 +58,10 @@ struct wmk_krecord {
  */
 int wmk_kpage_open(const struct wmk_kpage_layout *layout, const void *bytes, size_t size, struct wmk_kpage *page);
 /*
- * Limit a page that was just opened to the records at offsets `from` <= offset < `until` of its data. The earlier ones
- * are walked, because later times depend on them. Losses are before the first record of a page, so they are cleared
- * unless `from` is 0. 0; -EPROTO: the page is shorter, no record begins at `from`, or it is damaged before.
+ * Limit a page that was just opened to the records at offsets `from` <= offset < `until` of its data. The earlier
+ * records are walked, because later times depend on them. Losses are before the first record of a page, so they are
+ * cleared unless `from` is 0. Returns 0. -EPROTO: the page is shorter, no record begins at `from`, or the page is
+ * damaged before `from`.
  */
 int wmk_kpage_part(struct wmk_kpage *page, uint32_t from, uint32_t until);
 /* Return the next record: 1, with *record; 0: no more; -EPROTO: damaged from here on. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * page_layout.c - events/header_page: the fields of a page, one in each line: "field: u64
+ * page_layout.c - parse events/header_page, which has one line for each field of a page:
+ *
+ *     field: u64 timestamp;    offset:0;    size:8;    signed:0;
  */
 #include <errno.h>
 
