@@ -36,16 +36,20 @@ struct waymark_clock_plugin {
 	uint32_t version;         /* WAYMARK_CLOCK_PLUGIN_VERSION, set by the caller */
 	uint32_t reserved;
 	const char *name;         /* an identifier, at most 31 bytes; static */
-	const char *uuid;         /* of the clock, so that traces made with it can be merged; or NULL; static */
+	const char *uuid;         /* identifies the clock, so that traces made with it can be merged; or NULL; static */
 	uint64_t freq;            /* Hz, 1 to 100 GHz */
 	/*
 	 * Return the time in cycles. Called for every record, in any thread, in signal handlers, in several processes.
-	 * All must see the same clock. It must never decrease, take no lock, allocate nothing and preserve errno.
+	 * All of them must see the same clock. The time must not decrease. The function must not take a lock or
+	 * allocate memory, and must preserve errno.
 	 */
 	uint64_t (*now)(void);
 };
 
-/* Exported by the plug-in. Fills *plugin and returns 0; with another value, the application runs without a plug-in. */
+/*
+ * Exported by the plug-in. Fills *plugin and returns 0. If it returns another value, the application runs without a
+ * plug-in.
+ */
 int waymark_clock_plugin_init(struct waymark_clock_plugin *plugin);
 
 #ifdef __cplusplus

@@ -61,7 +61,7 @@ struct waymark_ctf_options {
 	 * 1970.
 	 */
 	void (*lost)(void *data, const char *stream, uint64_t records, int64_t time);
-	void *data;                  /* for both */
+	void *data;                  /* passed to both functions */
 };
 
 /*
@@ -71,8 +71,8 @@ struct waymark_ctf_options {
  */
 int waymark_ctf_open(const struct waymark_ctf_options *options, const char *path, struct waymark_ctf **ctf);
 /*
- * The same for one more path, before the first waymark_ctf_next(); -EBUSY after it. An error does not change the
- * handle.
+ * Open the traces at and below one more path in the same way. Call it before the first waymark_ctf_next(); it returns
+ * -EBUSY after that. An error does not change the handle.
  */
 int waymark_ctf_add(struct waymark_ctf *ctf, const char *path);
 /* Free the handle. NULL is allowed. */
@@ -115,7 +115,7 @@ enum waymark_ctf_kind {
 	WAYMARK_CTF_UNSIGNED, WAYMARK_CTF_SIGNED, WAYMARK_CTF_REAL, WAYMARK_CTF_BOOL,
 	/* a string, or an array of characters: `text`, `length` bytes, unchanged from the trace */
 	WAYMARK_CTF_TEXT,
-	WAYMARK_CTF_BYTES,               /* the same, but not text */
+	WAYMARK_CTF_BYTES,               /* `length` bytes that are not text */
 	/* These are followed by their members, and by an END; see waymark_ctf_walk_next(). */
 	WAYMARK_CTF_STRUCT, WAYMARK_CTF_ARRAY, WAYMARK_CTF_VARIANT, WAYMARK_CTF_OPTIONAL,
 	WAYMARK_CTF_END,
@@ -129,7 +129,10 @@ struct waymark_ctf_value {
 	enum waymark_ctf_kind kind;
 	/* of the field; NULL: an element of an array. Valid until waymark_ctf_close() */
 	const char *name;
-	/* SIGNED, BOOL; UNSIGNED, as (uint64_t)number; ARRAY: number of elements; OPTIONAL: whether there is a value */
+	/*
+	 * SIGNED, BOOL: the value; UNSIGNED: the value, as (uint64_t)number; ARRAY: number of elements; OPTIONAL: 1 if
+	 * it has a value, else 0
+	 */
 	int64_t number;
 	double real;
 	const char *text;
@@ -140,8 +143,8 @@ struct waymark_ctf_value {
 
 /*
  * Find a value by its name: in the payload, the event context, the stream context and the packet, in this order. "a.b"
- * is `b` in the structure `a`, "a[3]" an element. Returns 0; -ENOENT: the record has no such value; -EISDIR: it is a
- * structure, an array or the like; value->kind has the kind.
+ * is `b` in the structure `a`, "a[3]" an element. Returns 0; -ENOENT: the record has no such value; -EISDIR: the value
+ * has members, as a structure or an array does; value->kind has the kind.
  */
 int waymark_ctf_field(const struct waymark_ctf_record *record, const char *name, struct waymark_ctf_value *value);
 
@@ -151,7 +154,10 @@ int waymark_ctf_field(const struct waymark_ctf_record *record, const char *name,
  * after waymark_ctf_close(). -EINVAL: not a valid name of a field.
  */
 int waymark_ctf_accessor_create(struct waymark_ctf *ctf, const char *name, struct waymark_ctf_accessor **accessor);
-/* The same as waymark_ctf_field() with that name; also -ENOMEM, and -EINVAL for a record of another handle. */
+/*
+ * Read a field as waymark_ctf_field() does with the name of the accessor. Also returns -ENOMEM, and -EINVAL for a
+ * record of another handle.
+ */
 int waymark_ctf_accessor_get(struct waymark_ctf_accessor *accessor, const struct waymark_ctf_record *record,
 			     struct waymark_ctf_value *value);
 /* Free the accessor. NULL is allowed. */

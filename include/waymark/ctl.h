@@ -83,11 +83,11 @@ struct waymark_ctl_connect_options {
 	 */
 	int timeout_ms;
 	/*
-	 * NULL, or the directory of a session with rings in files (`shm_path`), after all its processes have ended. A
-	 * session daemon with this session only is started in `rundir`, which must be given and must have none.
-	 * waymark_ctl_destroy() writes the content of the rings into the trace and removes the directory;
-	 * waymark_ctl_shutdown() ends the session daemon. -ECHILD: the session cannot be recovered, for example because
-	 * a process still uses its rings; the error text has the reason.
+	 * NULL, or the directory of a session with rings in files (`shm_path`), after all its processes have ended. The
+	 * library then starts a session daemon with this session only, in `rundir`. `rundir` must be given, and no
+	 * session daemon may run there. waymark_ctl_destroy() writes the content of the rings into the trace and
+	 * removes the directory; waymark_ctl_shutdown() ends the session daemon. -ECHILD: the session cannot be
+	 * recovered, for example because a process still uses its rings; the error text has the reason.
 	 */
 	const char *recover;
 };
@@ -144,7 +144,10 @@ enum waymark_ctl_level_op {
 	WAYMARK_CTL_EXACTLY = 2,
 	WAYMARK_CTL_BETWEEN = 3,
 };
-/* Log levels are those of enum waymark_level, 0 (emerg) to 14 (debug); kinds of events those of enum waymark_kind. */
+/*
+ * Log levels are values of enum waymark_level, 0 (emerg) to 14 (debug). Kinds of events are values of enum
+ * waymark_kind.
+ */
 #define WAYMARK_CTL_LEVELS 15
 /* Return "emerg", ... "debug"; NULL for an invalid level. */
 const char *waymark_ctl_level_name(uint32_t level);
@@ -156,7 +159,7 @@ const char *waymark_ctl_level_name(uint32_t level);
 /* Options of waymark_ctl_create(). */
 struct waymark_ctl_create_options {
 	size_t size;
-	const char *name;            /* NULL or "": made from the time; the result has the name */
+	const char *name;            /* NULL or "": a name made from the time; the result contains it */
 	const char *path;            /* of the trace, absolute; NULL or "": the default path below ... */
 	const char *home;            /* ... this directory; NULL: $HOME, else the home directory of the user */
 	uint64_t max_size;           /* limit of the trace in bytes, at which the session stops; 0: no limit */
@@ -166,8 +169,8 @@ struct waymark_ctl_create_options {
 	 */
 	bool no_statedump;
 	/*
-	 * keep the rings of the daemon's own user in files of a new directory there, which outlive all processes; NULL:
-	 * in memory
+	 * a directory: the rings of the daemon's own user are files of a new directory in it, which outlive all
+	 * processes; NULL: rings are in memory
 	 */
 	const char *shm_path;
 	uint32_t clock;              /* enum waymark_ctl_clock */
@@ -182,7 +185,7 @@ int waymark_ctl_create(struct waymark_ctl *ctl, const struct waymark_ctl_create_
 		       struct waymark_ctl_result **result);
 /*
  * End a session. When the call returns, all records are written and the trace is complete. `session` NULL or "": all
- * sessions of the user. -ENOENT: the user has no session of that name; this applies to each function with a session.
+ * sessions of the user. -ENOENT: the user has no session of that name. Each function with a session can return it.
  */
 int waymark_ctl_destroy(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result);
 /*
@@ -227,7 +230,7 @@ struct waymark_ctl_track_options {
 	const uint64_t *ids;
 	unsigned n_ids;
 };
-/* Add ids to a list. With its first id, the list exists, and only its ids are traced. */
+/* Add ids to a list. The first id creates the list; from then on, only ids of the list are traced. */
 int waymark_ctl_track(struct waymark_ctl *ctl, const struct waymark_ctl_track_options *options,
 		      struct waymark_ctl_result **result);
 /* Remove ids from a list. -EINVAL: the list does not exist. */
@@ -236,7 +239,7 @@ int waymark_ctl_untrack(struct waymark_ctl *ctl, const struct waymark_ctl_track_
 
 /* ── channel ── */
 
-/* A domain. Where NULL is allowed, it is the whole user domain. */
+/* A domain. Functions that allow NULL use the whole user domain for it. */
 struct waymark_ctl_domain {
 	size_t size;
 	uint32_t kind;               /* enum waymark_ctl_domain_kind */
@@ -320,12 +323,15 @@ int waymark_ctl_disable_channel(struct waymark_ctl *ctl, const struct waymark_ct
 				 struct waymark_ctl_result **result);
 /* ── events ── */
 
-/* Add event rules. When the call returns, every application that has confirmed records the events at its next call. */
+/*
+ * Add event rules. When the function returns, every application that has confirmed the change records the events from
+ * its next tracepoint on.
+ */
 int waymark_ctl_enable_event(struct waymark_ctl *ctl, const struct waymark_ctl_events_options *options,
 			     struct waymark_ctl_result **result);
 /*
- * Disable rules by their patterns. -ENOENT: no rule of the channel has this pattern; rules of the patterns before it
- * are disabled.
+ * Disable rules by their patterns. -ENOENT: no rule of the channel has this pattern; the rules of earlier patterns in
+ * the array are already disabled.
  */
 int waymark_ctl_disable_event(struct waymark_ctl *ctl, const struct waymark_ctl_events_options *options,
 			      struct waymark_ctl_result **result);
@@ -340,9 +346,9 @@ int waymark_ctl_disable_event(struct waymark_ctl *ctl, const struct waymark_ctl_
 
 /*
  * Add context fields to a channel. A field that the channel already has is no error. All records of a stream have the
- * same fields, so a channel that has recorded continues in new streams, with the same amount of memory again
- * (`warnings` report it). No record is lost or duplicated. -EINVAL: unknown context field; -ENOBUFS: the owner would
- * exceed its limit of ring memory, and nothing has changed.
+ * same fields. A channel that has recorded therefore continues in new streams, which need the same amount of memory
+ * again; `warnings` report it. No record is lost or duplicated. -EINVAL: unknown context field; -ENOBUFS: the owner
+ * would exceed its limit of ring memory, and nothing has changed.
  */
 int waymark_ctl_add_context(struct waymark_ctl *ctl, const struct waymark_ctl_events_options *options,
 			    struct waymark_ctl_result **result);
@@ -363,8 +369,8 @@ int waymark_ctl_list_apps(struct waymark_ctl *ctl, const struct waymark_ctl_apps
 /* ── kernel: events of the kernel, and missing features ── */
 
 /*
- * Kernel events are listed even if no session records them, by root's session daemon, for root and members of the group
- * `tracing`. A system call is one event here, with its arguments and its result `ret`.
+ * Root's session daemon lists kernel events to root and members of the group `tracing`, even if no session records
+ * them. In this list, a system call is one event, with its arguments and its result `ret`.
  */
 
 /* Options of waymark_ctl_list_kernel(). */
@@ -400,8 +406,8 @@ int waymark_ctl_shutdown(struct waymark_ctl *ctl);
 /* ── saving: save sessions to files, and load them ────────────────────────────────────────────────────────── */
 
 /*
- * A saved session is a JSON file with the members of waymark_ctl_result_json() that define the session, without counts
- * and without its state.
+ * A saved session is a JSON file with the members of waymark_ctl_result_json() that define the session. It contains
+ * neither counts nor the state.
  */
 
 /* Options of waymark_ctl_save(). */

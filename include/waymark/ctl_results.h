@@ -67,8 +67,8 @@ struct waymark_ctl_rule_info {
 
 /*
  * Kernel domain: how system call arguments that are pointers are recorded. TEXT: as texts, addresses or first bytes.
- * NUMBERS: as pointers only. The records come from BPF programs or kernel events; BY_NONE: not known yet, or the
- * channel has no system calls.
+ * NUMBERS: as pointers only. The second enumeration is the source of the records: BPF programs or kernel events.
+ * BY_NONE: not known yet, or the channel has no system calls.
  */
 enum waymark_ctl_call_arguments { WAYMARK_CTL_CALLS_TEXT = 0, WAYMARK_CTL_CALLS_NUMBERS = 1 };
 enum waymark_ctl_calls_by {
@@ -180,7 +180,7 @@ struct waymark_ctl_session_info {
 /* A field of an event. */
 struct waymark_ctl_field_info {
 	const char *name;
-	const char *type;            /* in words: "u32", "string", "enum color", "u8[16]" */
+	const char *type;            /* as text: "u32", "string", "enum color", "u8[16]" */
 	const char *unit;            /* "" if none */
 };
 
@@ -226,8 +226,8 @@ const char *waymark_ctl_library_version(void);
 
 /*
  * A function with a parameter `struct waymark_ctl_result **` stores the result of the request there if it returns 0,
- * and NULL if it fails. The caller frees the result. The argument may be NULL. All that the following functions return
- * belongs to the result, and is valid until the result is freed. The result does not need the connection.
+ * and NULL if it fails. The caller frees the result. The argument may be NULL. The result owns everything that the
+ * following functions return, and frees it with itself. The result does not need the connection.
  */
 
 /* NULL is allowed. */
@@ -268,9 +268,9 @@ const struct waymark_ctl_version_info *waymark_ctl_result_version(const struct w
 /* The whole result as JSON, indented, ending in a newline. The caller frees *text with free(). */
 int waymark_ctl_result_json(const struct waymark_ctl_result *result, char **text);
 /*
- * Write the same to `to`, piece by piece, for long results. 0: all was written; `to` may buffer the last part until
- * fflush() or fclose(). -ENOMEM, or the error of the write (-ENOSPC; -EPIPE if SIGPIPE is ignored): a part may have
- * been written. If several threads print to one file, each of them locks it with flockfile() for each result.
+ * Write the same JSON text to `to`, piece by piece, for long results. 0: all was written; `to` may buffer the last part
+ * until fflush() or fclose(). -ENOMEM, or the error of the write (-ENOSPC; -EPIPE if SIGPIPE is ignored): a part may
+ * have been written. If several threads print to one file, each of them locks it with flockfile() for each result.
  */
 int waymark_ctl_result_print_json(const struct waymark_ctl_result *result, FILE *to);
 

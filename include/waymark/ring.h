@@ -78,10 +78,11 @@ int waymark_ring_set_create(const struct waymark_ring_options *options, struct w
  */
 int waymark_ring_set_open(int fd, struct waymark_ring_set **set);
 /*
- * Map a ring set of another process for reading: instead of its creator, or after a reader that crashed. The checks are
- * the same. The caller keeps `fd`; the set keeps a copy. The caller must ensure that each ring has one reader at a
- * time. The process that reads also allocates memory, updates the heartbeat, waits and wakes. The creator may continue
- * to free claims, but only one of the two processes may retire claims. Returns 0 or -errno.
+ * Map a ring set of another process for reading, either instead of its creator or after a reader that crashed. The
+ * checks are the same as in waymark_ring_set_open(). The caller keeps `fd`; the set keeps a copy. The caller must
+ * ensure that each ring has one reader at a time. The process that reads also allocates memory, updates the heartbeat,
+ * waits and wakes. The creator may continue to free claims, but only one of the two processes may retire claims.
+ * Returns 0 or -errno.
  */
 int waymark_ring_set_open_reader(int fd, struct waymark_ring_set **set);
 /* The memfd, owned by the set; -1 if the set was opened for writing. */
@@ -99,7 +100,7 @@ enum waymark_ring_frag_kind {
 	WAYMARK_FRAG_WORDS = 0,    /* 8-byte aligned; up to 7 bytes past `len` are read, not recorded */
 	WAYMARK_FRAG_BYTES = 1,    /* exactly `len` bytes are read */
 	WAYMARK_FRAG_TEXT = 2,     /* `len` bytes are read; a NUL among them becomes '#'; a NUL is added at the end */
-	WAYMARK_FRAG_TEXT_OPEN = 3 /* the same, without the NUL at the end */
+	WAYMARK_FRAG_TEXT_OPEN = 3 /* as TEXT, without the NUL at the end */
 };
 
 struct waymark_ring_frag {
@@ -110,9 +111,11 @@ struct waymark_ring_frag {
 
 /*
  * Record one event. Returns 0, -ENOSPC (lost and counted) or -EINVAL (n too large). Any thread; async-signal-safe; no
- * allocation, no lock. It makes system calls only when the process enters a sub-buffer for the first time (mprotect),
- * on claim rings (signal mask), to wake a sleeping reader when it enters a new sub-buffer, and to block if `block_us`
- * is set.
+ * allocation, no lock. It makes system calls only:
+ * - when the process enters a sub-buffer for the first time (mprotect);
+ * - on claim rings (signal mask);
+ * - to wake a sleeping reader when it enters a new sub-buffer;
+ * - to block, if `block_us` is set.
  */
 int waymark_ring_record(struct waymark_ring_set *set, uint32_t id, const struct waymark_ring_frag *frags, unsigned n);
 
@@ -124,11 +127,11 @@ struct waymark_ring_reader;
 struct waymark_ring_packet {
 	uint64_t begin_ts, end_ts;  /* of the records in it; a continuation begins at the end of the previous piece */
 	uint64_t begin_pos;         /* ring position of the first byte of `data` (monotonic) */
-	uint64_t sequence;          /* of pieces read from this ring, from 0 */
+	uint64_t sequence;          /* number of this piece among those read from this ring, from 0 */
 	uint64_t records;           /* from the beginning of the ring to the end of this piece, without lost ones */
 	uint64_t lost;              /* the same for lost records: all causes, and overwritten ones */
 	uint64_t cut;               /* fields cut to the limit of the channel, so far */
-	const void *data;           /* until release; in the mapping (discard) or a checked copy (overwrite) */
+	const void *data;           /* valid until release; in the mapping (discard) or a checked copy (overwrite) */
 	size_t len;                 /* bytes of `data`; may be 0 */
 	void *room;                 /* header_room writable bytes that end at `data`; NULL: write elsewhere */
 	uint64_t file_offset;       /* of `data` in the set's fd, for splice; UINT64_MAX when data is a copy */
@@ -136,7 +139,7 @@ struct waymark_ring_packet {
 	uint32_t ring;
 };
 
-#define WAYMARK_RING_FLUSH 1u       /* also the committed part of the current sub-buffer */
+#define WAYMARK_RING_FLUSH 1u       /* also read the committed part of the current sub-buffer */
 
 /*
  * Open a reader of one ring. It does not trust shared memory: the geometry is that of the set, and every offset, count
@@ -170,8 +173,8 @@ uint64_t waymark_ring_reader_position(const struct waymark_ring_reader *reader);
  * its records are not older than `last_ts` (end_ts of the last piece). The caller knows these values from the data that
  * it wrote. Stores the number of records before `pos` in *records (may be NULL).
  *
- * Returns 0; 1 if *records counts only to the beginning of the sub-buffer, until the next piece has the number; -EINVAL
- * if there is no such position; -ESTALE if the data after `pos` has been released to writers.
+ * Returns 0; -EINVAL if there is no such position; -ESTALE if the data after `pos` has been released to writers.
+ * Returns 1 if *records counts only to the beginning of the sub-buffer; the next piece then has the exact number.
  */
 int waymark_ring_reader_resume(struct waymark_ring_reader *reader, uint64_t pos, uint64_t sequence, uint64_t last_ts,
 			       uint64_t *records);
@@ -206,18 +209,19 @@ void waymark_ring_set_heartbeat(struct waymark_ring_set *set);
  */
 int waymark_ring_set_wait(struct waymark_ring_set *set, uint64_t timeout_us);
 /*
- * The same for up to WAYMARK_RING_WAIT_SETS sets. The sleep also ends when *word differs from `value` (change it, then
- * wake its futex). timeout_us -1: no limit. A writer that waits for room treats a reader that sleeps here as running,
- * and detects its crash. Returns 1 if a writer entered a sub-buffer; 0 after the timeout or a change of the word;
- * -ENOTSUP if there are too many sets, or before Linux 5.16.
+ * Sleep as waymark_ring_set_wait() does, for up to WAYMARK_RING_WAIT_SETS sets. The sleep also ends when *word differs
+ * from `value` (change it, then wake its futex). timeout_us -1: no limit. A writer that waits for room treats a reader
+ * that sleeps here as running, and detects its crash. Returns 1 if a writer entered a sub-buffer; 0 after the timeout
+ * or a change of the word; -ENOTSUP if there are too many sets, or before Linux 5.16.
  */
 #define WAYMARK_RING_WAIT_SETS 127u
 int waymark_ring_sets_wait(struct waymark_ring_set *const *sets, unsigned n, const uint32_t *word, uint32_t value,
 			   int64_t timeout_us);
 /*
- * The same, and in discard mode any record ends the sleep: one that was committed since the last call of a wait
- * function, or a later one. Costs a membarrier(2) of all CPUs before the sleep, some milliseconds, and the first writer
- * a futex wake. Returns -ENOTSUP also where the kernel refuses the membarrier (nohz_full CPUs).
+ * Sleep as waymark_ring_sets_wait() does. In discard mode, any record also ends the sleep: one that was committed since
+ * the last call of a wait function, or a later one. A membarrier(2) of all CPUs precedes the sleep and takes some
+ * milliseconds. The first writer then makes a futex wake. Also returns -ENOTSUP if the kernel refuses the membarrier
+ * (nohz_full CPUs).
  */
 int waymark_ring_sets_wait_record(struct waymark_ring_set *const *sets, unsigned n, const uint32_t *word,
 				  uint32_t value, int64_t timeout_us);
@@ -229,8 +233,8 @@ void waymark_ring_set_wake(struct waymark_ring_set *set);
 /* ── claim rings: identities, and the end of processes ───────────────────────────────────────────────── */
 
 /*
- * Set the identity that the claims of this process have. It is assigned by the process that frees the claims of ended
- * writers. 0, 0: anonymous.
+ * Set the identity of the claims of this process. The process that frees the claims of ended writers assigns it. 0, 0:
+ * anonymous.
  */
 void waymark_ring_set_identity(struct waymark_ring_set *set, uint32_t slot, uint32_t generation);
 /* Free the claims of a process that has ended (its pidfd reports the end). Returns their number. */

@@ -114,8 +114,9 @@ struct waymark_probe_record {
 };
 
 /*
- * A callback of an event. It runs in the thread that reaches the tracepoint, before the record is written; also in a
- * signal handler that reaches a tracepoint. Events within a callback are recorded, but call no callback.
+ * A callback of an event. It runs in the thread that reaches the tracepoint, before the record is written. If a signal
+ * handler reaches the tracepoint, it runs in the signal handler. Events within a callback are recorded, but call no
+ * callback.
  */
 typedef void (*waymark_probe_fn)(const struct waymark_probe_record *record, void *data);
 

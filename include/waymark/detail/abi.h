@@ -39,9 +39,9 @@ extern "C" {
 enum waymark_kind {
 	WAYMARK_KIND_EVENT = 0,   /* waymark(), WAYMARK_EVENT() */
 	WAYMARK_KIND_MARKER = 1,  /* waymark_mark(): fields come from the format string in `text` */
-	WAYMARK_KIND_TEXT = 2,    /* waymark_logf(): the same, and the format is a label of field `msg` */
+	WAYMARK_KIND_TEXT = 2,    /* waymark_logf(): fields as for MARKER; the format is also a label of field `msg` */
 	WAYMARK_KIND_GUARD = 3,   /* wm_enabled(): patched with the event of that name, records nothing */
-	/* Events with a mark in the schema for tools that draw a trace; otherwise the same as EVENT. */
+	/* These kinds equal EVENT, except for a mark in the schema, which tools that draw a trace use. */
 	/* waymark_begin(), waymark_span(): beginning of a time span of its thread; the name ends in "_begin" */
 	WAYMARK_KIND_BEGIN = 4,
 	WAYMARK_KIND_END = 5,     /* waymark_end(), end of the scope of waymark_span(): "_end" */
@@ -68,13 +68,14 @@ enum waymark_type {
 	WAYMARK_T_BOOL,           /* one byte, 0 or 1 */
 	WAYMARK_T_FLOAT, WAYMARK_T_DOUBLE,
 	WAYMARK_T_POINTER,        /* 64 bits, printed in base 16 */
-	WAYMARK_T_STRING,         /* one ref: NUL-terminated; ref.len: strlen(), or SIZE_MAX: the library measures */
+	/* one ref: NUL-terminated; ref.len is strlen(), or SIZE_MAX: the library measures it */
+	WAYMARK_T_STRING,
 	WAYMARK_T_TEXT,           /* one ref: ref.len bytes of text, recorded as a string */
 	WAYMARK_T_BYTES,          /* one ref: ref.len bytes, recorded as a u32 length and bytes */
 	WAYMARK_T_SEQ,            /* one ref: ref.len bytes = whole elements, recorded as a u32 count and elements */
 	WAYMARK_T_ARRAY,          /* one ref: `count` elements, recorded without a length */
-	WAYMARK_T_ENUM,           /* a scalar of type `elem` with labels */
-	WAYMARK_T_FLAGS,          /* the same; labels name bits and may be combined */
+	WAYMARK_T_ENUM,           /* a scalar of type `elem`; labels name its values */
+	WAYMARK_T_FLAGS,          /* a scalar of type `elem`; labels name its bits and may be combined */
 };
 
 #define WAYMARK_F_HEX 0x01u       /* base 16 */
@@ -102,6 +103,7 @@ struct waymark_labels {
  * the library derives the field name (docs/instrument.md):
  * - an identifier is the name; for a.m or a->m it is the last member;
  * - in wm_field(type, name, expr) it is the second argument, in wm_named("x", v) the quoted name;
+ * - in wm_enum(), wm_flags(), wm_unit() and wm_media() it comes from the second argument;
  * - in wm_hex(v) and the other wrappers it comes from the first argument;
  * - otherwise it is argN.
  *
@@ -202,7 +204,7 @@ struct waymark_ref {
 void waymark_record(struct waymark_desc *desc, const uint64_t *words, const struct waymark_ref *refs, const void *ip);
 
 #if defined(__x86_64__)
-/* The same for an enabled block, which jumps here (call.h). C code cannot call it. */
+/* waymark_record() for an enabled block, which jumps here (call.h). C code cannot call it. */
 void waymark_enter(void);
 #endif
 

@@ -30,7 +30,7 @@ struct wmk_code {
 /*
  * Expressions with a type that is not in the list below. Class 1 of __builtin_classify_type is an integer: here a
  * bit-field, for which gcc has separate types. Promotion gives it a standard type if it is not wider than int. All
- * others are pointers, or an error (WMK_IS_VALUE).
+ * other expressions are pointers, or an error (WMK_IS_VALUE).
  */
 /* constant 0 instead of a float: promoting a float causes a warning */
 #define WMK_CLASS(x) __builtin_classify_type(_Generic((x), float: 0, default: (x)))
@@ -97,7 +97,7 @@ WMK_INLINE struct wmk_value wmk_value_double(double value)
 	return (struct wmk_value){ wmk_double_bits(value), { NULL, 0 } };
 }
 
-/* Also for arrays: the code of an array has its length. */
+/* Also the value of an array, because the code of the field has its length. */
 WMK_INLINE struct wmk_value wmk_value_pointer(const volatile void *value)
 {
 	return (struct wmk_value){ (uint64_t)(uintptr_t)value, { (const void *)(uintptr_t)value, 0 } };
@@ -387,8 +387,8 @@ WMK_INLINE void wmk_span_leave(struct waymark_desc *const *end)
  */
 #if defined(__clang__) && __clang_major__ < 18 && !defined(WAYMARK_NO_PATCH)
 /*
- * This clang treats each `asm goto` as a jump to the labels of all others in the function, past such variables.
- * event_cxx.h has a function for each site instead.
+ * clang before 18 treats each `asm goto` as a jump to the labels of all others in the function. Such a jump would skip
+ * the initialization of such variables. event_cxx.h has a function for each site instead.
  */
 #define WMK_SCOPE(provider, name, n, n_end, map, e, ...) \
 	_Static_assert(0, "waymark: for waymark_span() in C, clang before 18 needs -DWAYMARK_NO_PATCH; " \

@@ -172,8 +172,8 @@ WMK_CXX_INLINE auto evaluate(T v) -> decltype(argument<T>::value(v)) { return ar
 template<class T, class = typename enable<is_object<T>::value>::type, class = void>
 WMK_CXX_INLINE auto evaluate(const T &v) -> decltype(argument<T>::value(v)) { return argument<T>::value(v); }
 /*
- * The same for the arguments of events that are not formats: arrays are fields, except arrays of char, which are text.
- * In a format they are pointers.
+ * describe() and evaluate() for the arguments of events that are not formats: arrays are fields, except arrays of char,
+ * which are text. In a format they are pointers.
  */
 template<class T> argument<T> describe_field(T, typename enable<!is_object<T>::value>::type * = nullptr);
 template<class T> argument<T> describe_field(const T &, typename enable<is_object<T>::value>::type * = nullptr);
@@ -258,7 +258,7 @@ template<unsigned level_> struct level : wrapper, description<WAYMARK_T_NONE> {
 
 template<class T> WMK_CXX_INLINE T as(typename same<T>::type v) { return v; }
 
-/* The arguments of an event: void, then the result type of describe() for each. */
+/* The log level in an argument, plus 1; 0 if the argument is not a log level. */
 template <class A> constexpr auto level_of(int) -> decltype(static_cast<unsigned>(A::level_plus_1))
 {
 	return A::level_plus_1;
@@ -279,6 +279,7 @@ constexpr int staged_size(unsigned type, unsigned elem)
 	return type == WAYMARK_T_ENUM || type == WAYMARK_T_FLAGS ? WMK_STAGED_SIZE(elem) : WMK_STAGED_SIZE(type);
 }
 
+/* The arguments of an event. The template arguments are void, then the result type of describe() for each. */
 template<class Void, class... A> struct arguments {
 	enum : unsigned {
 		n = sizeof...(A),
@@ -475,7 +476,7 @@ constexpr bool is_number_type(unsigned type) { return type >= WAYMARK_T_S8 && ty
 
 /*
  * The site is in a separate function, which is inlined. clang before 18 treats each `asm goto` as a jump to the labels
- * of all others in the function, past the initialisations between them.
+ * of all others in the function. Such a jump would skip initializations between them.
  */
 #define WMK_NOTED(i) \
 	[wmk_size##i] "i"(static_cast<int>(::waymark_detail::staged<wmk_arguments, i>::size)), \

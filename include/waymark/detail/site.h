@@ -68,9 +68,9 @@
 #define WMK_ASM_NO_NOTE(provider, name) ""
 
 /*
- * The note provider:name_args is in the enabled block, after the staging, and describes the staged values: "-4@8(%rdx)
- * ". An argument has two operands, its size and its offset; size 0 means no argument. An asm statement has at most 30
- * operands.
+ * The note provider:name_args is in the enabled block, after the staging, and describes the staged values, such as
+ * "-4@8(%rdx)". An argument has two operands, its size and its offset; size 0 means no argument. An asm statement has
+ * at most 30 operands.
  */
 #define WMK_NOTED_MAX 12
 #if defined(__x86_64__)
@@ -102,7 +102,7 @@
 
 /*
  * Statements that set `wmk_on` if the site is enabled. `desc` is the address of the descriptor, `byte` an lvalue for
- * WAYMARK_NO_PATCH, `n` a number of this site within the translation unit, since labels belong to the whole function.
+ * WAYMARK_NO_PATCH. `n` numbers the sites of a translation unit, because the scope of a label is the whole function.
  */
 #if defined(WAYMARK_NO_PATCH)
 #define WMK_SITE(desc, byte, n, note, provider, name) \
