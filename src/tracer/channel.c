@@ -175,7 +175,10 @@ void wmk_channels_disown(struct wmk_conn *conn, bool keep)
 
 	wmk_for_each_channel(each)
 		n += each->endpoint == conn->endpoint;
-	/* remove orphans of the previous session daemon first, which this one has not confirmed */
+	/*
+	 * If there are too many channels, first remove orphans of earlier session daemons: this one has not confirmed
+	 * them.
+	 */
 	for (channel = wmk_tracer.channels; channel; channel = next) {
 		next = channel->next;
 		if (!channel->conn && channel->endpoint == conn->endpoint && n > CHANNELS_MAX) {
@@ -270,7 +273,7 @@ bool wmk_channels_remove_private(void)
 
 /* ── mapping memory ahead ──────────────────────────────────────────────────────────────────────────────────── */
 
-/* Whether the application records into it. Records of the helper thread need not be fast. */
+/* Whether the application records into the channel. Records of the helper thread need not be fast. */
 static bool is_recorded_into(const struct wmk_channel *channel)
 {
 	return channel->enabled != channel->enabled_helpers;
@@ -285,9 +288,9 @@ static bool records_any(void)
 }
 
 /*
- * Whether the application, without its helper thread, has had page faults since the previous call. It has if it records
- * into memory that was not mapped ahead. An application that does not record must not be woken for rings that other
- * applications fill.
+ * Whether the application, without its helper thread, has had page faults since the previous call. Recording into
+ * memory that was not mapped ahead causes page faults. An application that does not record must not be woken for rings
+ * that other applications fill.
  */
 static bool has_touched_new_memory(void)
 {

@@ -2,13 +2,14 @@
 /*
  * channel.h - channels of this process, and their state after a connection ends.
  *
- * A channel outlives its connection in three cases: in the child of a fork, which continues to record until it has
- * registered; during system calls that require a process without helper thread; and after a session daemon with the
- * flag PERSIST has ended, until the next one connects.
+ * A channel outlives its connection in three cases:
+ * - in the child of a fork, which continues to record until it has registered;
+ * - during system calls that require a process without helper thread;
+ * - after a session daemon with the flag PERSIST has ended, until the next one connects.
  *
- * Such an orphan belongs to the endpoint (of root's session daemon, or of the user's) that it came from. A session
- * daemon of that endpoint adopts it, recorder by recorder, by sending a channel with the same ring set. Recorders that
- * it has not confirmed by its first DONE are removed.
+ * Such an orphan belongs to the endpoint from which it was received: that of root's session daemon, or of the user's. A
+ * session daemon of that endpoint adopts it, recorder by recorder, by sending a channel with the same ring set.
+ * Recorders that it has not confirmed by its first DONE are removed.
  *
  * All functions are called with the lock held.
  */
@@ -42,8 +43,8 @@ struct wmk_channel {
 	uint16_t ctx_key;               /* see wmk_context_cache_key() */
 	uint8_t ctx_words;
 	bool short_clock;               /* the clock is the counter, which the fast path in enter.S reads */
-	uint32_t enabled;               /* recorders ... */
-	uint32_t enabled_helpers;       /* ... of which so many have events of the helper thread */
+	uint32_t enabled;               /* number of recorders ... */
+	uint32_t enabled_helpers;       /* ... and number of those with events of the helper thread */
 	uint64_t mapped_position;       /* bytes written when the helper thread last mapped ahead */
 };
 
@@ -76,21 +77,19 @@ void wmk_channels_confirmed(struct wmk_conn *conn);
  * are kept for the next session daemon.
  */
 void wmk_orphans_remove(unsigned endpoint, bool persistent);
-/*
- * Forget the descriptors of sets. `close_them`: close them first; otherwise they belonged to a descriptor table that no
- * longer exists.
- */
+/* Forget the descriptors of sets. `close_them`: close them first; otherwise their descriptor table no longer exists. */
 void wmk_channels_forget_fds(bool close_them);
 /* In a forked child: remove the channels that belong to the parent only. Returns whether there were any. */
 bool wmk_channels_remove_private(void);
 
 /*
  * Map the memory that the application will write next. The helper thread calls it again after the returned time in ms.
- * The period becomes shorter while the application fills the rings, and longer otherwise. -1: not needed until another
- * event wakes the thread; an idle application must not wake up because of other applications. When recording resumes,
- * it has one page fault for each new page.
+ * The period becomes shorter while the application fills the rings, and longer otherwise.
  *
- * `period` -1: the first call; mapping begins 1 ms later, so that a short program does without. Helper thread only.
+ * Returns -1 if no mapping is needed until another event wakes the thread: an idle application must not wake up because
+ * of other applications. When recording resumes, the application has one page fault for each new page.
+ *
+ * `period` -1: the first call. Mapping begins 1 ms later, so a short program does not pay for it. Helper thread only.
  */
 int wmk_channels_map_ahead(int period);
 

@@ -8,8 +8,8 @@
 #include "wire/wire.h"
 
 /*
- * Load the plug-in that WAYMARK_CLOCK_PLUGIN names, once. Without the variable, or after an error: no plug-in. Called
- * by a constructor, because it uses the loader.
+ * Load the plug-in that WAYMARK_CLOCK_PLUGIN names, once. Without the variable, or after an error, no plug-in is used.
+ * A constructor calls it, because it uses the loader.
  */
 void wmk_clock_plugin_load(void);
 /* The clock function of the plug-in, or NULL. */

@@ -24,7 +24,7 @@ struct wmk_conn {
 	bool unresponsive;             /* the session daemon cannot answer now: constructors do not wait for it ... */
 	bool was_skipped;              /* ... and a constructor did not wait for this reason */
 	pid_t peer;                    /* process of the session daemon; 0: it is in another PID namespace */
-	/* ms: when connected; when to check next whether the session daemon can answer */
+	/* ms: time of the connection; time of the next check whether the session daemon can answer */
 	int64_t opened, check_peer_at;
 	/* rings could not be mapped, which was reported: later messages for them are no errors */
 	bool unmapped;
@@ -51,15 +51,15 @@ int wmk_conn_open(struct wmk_conn *conn, const char *path, unsigned endpoint);
 /* Close the connection. `keep`: its channels stay active, as orphans that a later connection may adopt. Lock held. */
 void wmk_conn_close(struct wmk_conn *conn, bool keep);
 /*
- * Announce events that were added or removed since the last announcement, unless the session daemon has not read that
- * one yet. Returns 0 or -errno. Lock held.
+ * Announce events that were added or removed since the last announcement. Does nothing while the session daemon has not
+ * read that announcement. Returns 0 or -errno. Lock held.
  */
 int wmk_conn_announce(struct wmk_conn *conn);
-/* Report events that cannot be traced, and that a constructor stopped waiting. Returns 0 or -errno. Lock held. */
+/* Report events that cannot be traced, and constructors that stopped waiting. Returns 0 or -errno. Lock held. */
 int wmk_conn_report_problems(struct wmk_conn *conn);
 /* Receive and handle messages. Returns 0, or -errno: close the connection. Lock held. */
 int wmk_conn_input(struct wmk_conn *conn);
-/* Whether to read from the connection: not while too many answers are queued that the session daemon does not read. */
+/* Whether to read from the connection. False while the session daemon leaves too many answers unread. */
 bool wmk_conn_may_read(const struct wmk_conn *conn);
 /*
  * Send the queued data, then an announcement that was delayed by it. Returns 1: all sent, 0: data is left, -errno. Lock

@@ -4,9 +4,9 @@
  * schema/contexts.def, and a function and a line of the table here.
  *
  * The functions run on the recording path, also in signal handlers. A value that costs a system call is queried once
- * and cached, per process or in initial-exec thread-local storage. The name of a thread is read at its first record: a
+ * and cached, per process or in initial-exec thread-local storage. The name of a thread is read at its first record. A
  * later change (prctl(PR_SET_NAME), pthread_setname_np()) is not noticed, because checking it would cost a system call
- * for every record. exec() and new threads read the name again.
+ * for every record. The name is read again after exec() and in each new thread.
  */
 #include <pthread.h>
 #include <stdatomic.h>

@@ -161,8 +161,8 @@ void wmk_endpoint_lost(struct wmk_endpoint *endpoint, int64_t now)
 {
 	const struct wmk_conn *conn = &endpoint->conn;
 	/*
-	 * The session daemon refused the application; or it accepted it and has ended, and the FIFO reports the next
-	 * one. Otherwise it had no room.
+	 * The connection is over if the session daemon refused the application, or accepted it and has ended. The FIFO
+	 * then reports the next session daemon. Otherwise the session daemon had no room.
 	 */
 	const bool is_over = conn->welcomed || (conn->refused && conn->refused != EMFILE);
 

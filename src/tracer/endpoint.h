@@ -19,7 +19,8 @@ struct wmk_endpoint {
 	char dir[WMK_ENDPOINT_PATH_MAX];        /* path of the runtime directory; "": not possible */
 	bool is_fresh;                          /* dir was just determined, and not used yet */
 	uid_t owner;                            /* owner of its files; root may own them, too */
-	int64_t retry_at;                       /* ms: time of the next attempt; INT64_MAX: when the FIFO reports one */
+	/* ms: time of the next attempt; INT64_MAX: when the FIFO reports a session daemon */
+	int64_t retry_at;
 	int32_t backoff;                        /* ms: delay after its backlog was full */
 	/* ms: delay before the latest attempt without FIFO, or after a refusal; 0: none yet */
 	int32_t retry_ms;
@@ -48,7 +49,10 @@ void wmk_endpoint_notified(struct wmk_endpoint *endpoint);
  * until `until_ms` after the connection was made.
  */
 void wmk_endpoint_check_peer(struct wmk_endpoint *endpoint, int64_t now, int64_t until_ms);
-/* Whether the session daemon records the state dump of applications that start. A hint; true without one. */
+/*
+ * Whether the session daemon records the state dump of applications that start. Reads its hint in the runtime
+ * directory; true without a hint.
+ */
 bool wmk_endpoint_wants_dump(const struct wmk_endpoint *endpoint);
 /* Report to all possible endpoints why there is no helper thread to connect. */
 void wmk_endpoints_report(enum wmk_unrecorded reason, int err);

@@ -19,8 +19,8 @@ enum wmk_op_kind {
 	WMK_OP_RUN,        /* `bytes` of scalars, staged in `words` whole words */
 	WMK_OP_ZERO,       /* one byte 0: field `msg` of a text event, which the application does not stage */
 	WMK_OP_STRING,     /* a ref, NUL-terminated */
-	WMK_OP_STRING_MAX, /* the same, at most `bytes` are read: "%.5s" */
-	WMK_OP_STRING_ARG, /* the same, limited by the int `bytes` before the following words: "%.*s" */
+	WMK_OP_STRING_MAX, /* as STRING, but at most `bytes` are read: "%.5s" */
+	WMK_OP_STRING_ARG, /* as STRING, limited by the int `bytes` before the following words: "%.*s" */
 	WMK_OP_TEXT,       /* a ref with a length, recorded as a string */
 	WMK_OP_BLOB,       /* a ref: u32 length, bytes */
 	WMK_OP_SEQ,        /* a ref: u32 count of elements of `bytes` each, elements */

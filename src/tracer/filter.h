@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * filter.h - filters of recorders: which records of an event a channel accepts, decided before anything is copied.
+ * filter.h - filters of recorders. A filter decides which records of an event a channel accepts, before any value is
+ * copied.
  *
  *     ENABLE + program ──conn.c──► wmk_filter_bind(): verified, its inputs become locations in (words, refs)
  *                                        │ recorder->filter, published with the recorder's guard
@@ -9,9 +10,9 @@
  *
  * Recording threads are not counted: two counters would cost more than most filters. So a block may be reused for
  * another filter while a thread reads it. As with recorders, the memory is type-stable: blocks of a few sizes, never
- * unmapped. Whatever a block contains, the run stays within the block and within the words that the event stages. The
- * result is valid only if the guard is the same before and after the run. This is a sequence lock: the generation of
- * the recorder is its sequence number.
+ * unmapped. Even if the content of a block is inconsistent, the run stays within the block and within the words that
+ * the event stages. The result is valid only if the guard is the same before and after the run. This is a sequence
+ * lock: the generation of the recorder is its sequence number.
  */
 #ifndef WMK_TRACER_FILTER_H
 #define WMK_TRACER_FILTER_H
@@ -21,7 +22,7 @@
 
 /*
  * A filter that compares one staged number with bounds: a record is accepted if `(bytes - low & mask) < count` for
- * eight staged bytes. `mask` has the bits of the number, which `low` and `count` have in the same place.
+ * eight staged bytes. `mask` selects the bits of the number. `low` and `count` have these bits at the same position.
  */
 struct wmk_filter_quick {
 	uint64_t low, mask, count;

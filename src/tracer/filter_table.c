@@ -249,8 +249,8 @@ static bool make_branches(struct table_maker *m, struct branch_table *table, uin
 			m->lead[i] = m->lead[insn->to];
 		} else if (calculates(insn->op)) {
 			/*
-			 * the operand is constant, so it is known whether the operation has a result (not for a
-			 * division by 0)
+			 * The operand is constant, so the operation either always has a result or never: a division by
+			 * 0 has none.
 			 */
 			if (insn->b != WMK_FILTER_IMMEDIATE ||
 			    !wmk_filter_calculate(insn->op, 1, insn->value.u, &result))

@@ -36,8 +36,9 @@ enum wmk_filter_branch_kind {
 };
 
 /*
- * A number is within bounds as in struct wmk_filter_quick; a 64-bit result is if `result - low < count`. `operand` is
- * the mask, the operand of the operation, or the offset of a text in the pool with its length from bit 32 on.
+ * A number is within bounds as in struct wmk_filter_quick. A 64-bit result is within bounds if `result - low < count`.
+ * `operand` is the mask, the operand of the operation, or the offset of a text in the pool with its length from bit 32
+ * on.
  */
 struct wmk_filter_branch {
 	uint64_t low, count;
@@ -174,8 +175,8 @@ static inline __attribute__((always_inline)) int wmk_filter_table_run(const stru
 }
 
 /*
- * wmk_filter_accepts() for a filter of one comparison. `end` is quick_end of the recorder, not 0. Returns -ESTALE also
- * for a table, because `end` then exceeds the words of any event. Uses no callee-saved register.
+ * wmk_filter_accepts() for a filter of one comparison. `end` is quick_end of the recorder and is not 0. Returns -ESTALE
+ * also for a table, because `end` then exceeds the words of any event. Uses no callee-saved register.
  */
 static inline __attribute__((always_inline)) int wmk_filter_quick_accepts(const struct waymark_recorder *e,
 									  uint64_t gen, const struct wmk_event *event,
@@ -194,7 +195,7 @@ static inline __attribute__((always_inline)) int wmk_filter_quick_accepts(const 
 	return wmk_likely(__atomic_load_n(&e->gen, __ATOMIC_RELAXED) == gen) ? 0 : -ESTALE;
 }
 
-/* The same for a table. The event belongs to the recorder as long as its generation is `gen`. */
+/* wmk_filter_accepts() for a table. The event belongs to the recorder as long as its generation is `gen`. */
 static inline __attribute__((always_inline)) int wmk_filter_table_accepts(
 	const struct waymark_recorder *e, uint64_t gen, const struct wmk_filter_block *block,
 	const struct wmk_event *event, const uint64_t *words, const struct waymark_ref *refs, bool is_short)
@@ -209,7 +210,7 @@ static inline __attribute__((always_inline)) int wmk_filter_table_accepts(
 	return wmk_likely(__atomic_load_n(&e->gen, __ATOMIC_RELAXED) == gen) ? wanted : -ESTALE;
 }
 
-/* The same for any filter. */
+/* wmk_filter_accepts() for any filter: select the function for its kind. */
 static inline int wmk_filter_any_accepts(const struct waymark_recorder *e, uint64_t gen,
 				       const struct wmk_filter_block *block, const struct wmk_event *event,
 				       const uint64_t *words, const struct waymark_ref *refs, const void *ip)

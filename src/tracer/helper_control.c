@@ -21,7 +21,7 @@
 #define HALT_PAUSE_NS 50000
 
 /* Protected by the lock: */
-static bool restart_failed;     /* the thread was halted and could not be started again: children try */
+static bool restart_failed;     /* the thread was halted and could not be started again: children then try */
 static bool forbidden;          /* waymark_helper_stop() was called */
 static bool main_exited;        /* the main thread has ended: no helper thread starts in this process */
 
@@ -76,9 +76,11 @@ static void on_main_thread_exit(void *unused)
 /*
  * The main thread may end before the program, by pthread_exit() or cancellation. The program then runs until its last
  * thread has ended. The C library counts the helper thread, which never ends by itself, so a destructor of the main
- * thread ends it. The destructor works in every program; main_exit.c does not: in a static program, or if only a
- * library has sites, pthread_exit() is that of the C library. If another thread starts the helper thread, only
- * main_exit.c ends it.
+ * thread ends it.
+ *
+ * The destructor works in every program. The wrappers of main_exit.c have no effect in a static program, or if only a
+ * library has sites: pthread_exit() is then that of the C library. They are needed if another thread starts the helper
+ * thread, because the main thread then has no destructor.
  */
 static void watch_main_thread(void)
 {
@@ -131,8 +133,8 @@ bool wmk_helper_halt(enum wmk_helper_halt how)
 		wmk_lock();
 	}
 	/*
-	 * the caller may be another process that shares this memory but has its own storage: it does not have the
-	 * thread
+	 * The caller may be another process that shares this memory but has its own storage. The helper thread is then
+	 * not one of its threads.
 	 */
 	if (!wmk_helper.running || syscall(SYS_tgkill, getpid(), tid, 0) != 0) {
 		wmk_unlock();

@@ -5,7 +5,10 @@
 
 #include <stdbool.h>
 
-/* Whether an endpoint has a socket. Takes a few system calls. Lock held. */
+/*
+ * Whether a session daemon is connected, or an endpoint has a socket. False if no helper thread may start. Takes a few
+ * system calls. Lock held.
+ */
 bool wmk_helper_has_daemon(void);
 /*
  * Start the thread, or wake it if it runs. `daemon_likely`: a session daemon was found. Returns 0 or -errno. Lock held.
@@ -33,8 +36,8 @@ void wmk_helper_forbid(void);
  */
 void wmk_main_thread_exits(void);
 /*
- * Reset the state in a forked child. Returns whether the parent had a helper thread; *daemon_likely: with a session
- * daemon. Lock held.
+ * Reset the state in a forked child. Returns whether the parent had a helper thread. *daemon_likely: that thread had a
+ * session daemon. Lock held.
  */
 bool wmk_helper_after_fork(bool may_free, bool *daemon_likely);
 

@@ -21,7 +21,7 @@ void wmk_poller_init(struct wmk_poller *poller, const _Atomic(uint32_t) *word, s
 	poller->wakeups = word;
 	poller->endpoints = endpoints;
 	poller->n_endpoints = n_endpoints;
-	/* (a FIFO reports POLLHUP, which is always polled for) */
+	/* FIFOs need no events here: poll() always reports POLLHUP. */
 	for (unsigned i = 0; i < WMK_POLLER_FDS; i++)
 		poller->fds[i] = (struct pollfd){ .fd = -1, .events = i < WMK_POLLER_FIFOS ? POLLIN : 0 };
 	poller->in_vain = poller->sleepless = 0;

@@ -30,7 +30,7 @@ struct wmk_poller {
 	uint32_t seen;          /* value of `wakeups` at the beginning of this iteration */
 	struct pollfd fds[WMK_POLLER_FDS];
 	unsigned in_vain;       /* consecutive waits that ended without a reason, at most PAUSE_SHIFT_MAX */
-	unsigned sleepless;     /* consecutive pauses that did */
+	unsigned sleepless;     /* consecutive pauses that ended early */
 };
 
 /*

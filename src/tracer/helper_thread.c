@@ -176,9 +176,9 @@ static bool endpoint_output(struct wmk_endpoint *endpoint, bool reclaimed, short
 }
 
 /*
- * Whether to check soon again, because a thread inside a record may still use removed recorders. The time is limited: a
- * signal handler may have left the record by siglongjmp(). Removed recorders are then kept until that thread leaves its
- * next record.
+ * Whether to check again soon, because a thread inside a record may still use removed recorders. The time is limited,
+ * because a signal handler may have left the record by siglongjmp(). Removed recorders are then kept until that thread
+ * leaves its next record.
  */
 static bool is_patient(bool reclaimed, int64_t now)
 {
@@ -277,8 +277,8 @@ static bool is_dump_wanted(void)
 }
 
 /*
- * Record the loaded objects before main() starts: a program may crash at once, and its addresses need names. If a
- * thread waits for registration, no objects are loaded meanwhile; the list is made while the session daemon prepares
+ * Record the loaded objects before main() starts: a program may crash at once, and its addresses need names. While a
+ * thread waits for registration, no objects are loaded. The list is therefore made while the session daemon prepares
  * its answer. Once no thread waits, that list is outdated.
  */
 static void dump_state(bool is_new)

@@ -35,7 +35,7 @@ void wmk_unlock(void)
 
 bool wmk_lock_is_mine(void)
 {
-	/* Another task may use marked storage: it waits for the lock like any other. */
+	/* If the storage is marked, the caller may be another task, which waits for the lock. */
 	return wmk_thread.locking && (wmk_thread.mark == 0 || is_abandoned);
 }
 

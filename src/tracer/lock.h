@@ -15,8 +15,8 @@
 void wmk_lock(void);
 void wmk_unlock(void);
 /*
- * Whether the calling signal handler has interrupted a thread that holds the lock, or is about to: it must not take the
- * lock.
+ * Whether the calling signal handler has interrupted a thread that holds the lock or is about to take it. The handler
+ * must then not take the lock.
  */
 bool wmk_lock_is_mine(void);
 /*
@@ -25,8 +25,8 @@ bool wmk_lock_is_mine(void);
  */
 uint64_t wmk_lock_for_fork(void);
 /*
- * In a child that a signal handler has forked while its thread held the lock: never release the lock, because the
- * tables may be inconsistent.
+ * Called in a child that a signal handler has forked while its thread held the lock. The lock is never released,
+ * because the tables may be inconsistent.
  */
 void wmk_lock_abandon(void);
 

@@ -5,12 +5,12 @@
 #ifndef WMK_TRACER_MEMBARRIER_H
 #define WMK_TRACER_MEMBARRIER_H
 
-/* Execute `command`; at its first use, `registration` before it. Returns 0 or -errno. */
+/* Execute `command`. If the process has not registered for it, execute `registration` first. Returns 0 or -errno. */
 int wmk_membarrier(int command, int registration);
 /*
- * Register for the commands of patching and grace periods. In a single-threaded process this costs nothing. Otherwise
- * the kernel waits for its own grace period, 10 ms or more, which would delay the start of an application; then nothing
- * is registered here.
+ * Register for the commands of patching and grace periods. In a single-threaded process this costs nothing. With
+ * several threads, the kernel would wait for its own grace period, 10 ms or more, and delay the start of the
+ * application. The function then registers nothing.
  */
 void wmk_membarrier_prepare(void);
 

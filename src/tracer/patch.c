@@ -3,11 +3,11 @@
  * patch.c - enable and disable sites: one byte of text on x86-64, one instruction on aarch64, or a byte of data.
  *
  * Text is written through /proc/self/mem, which needs no change of protection. If that is not permitted, mprotect()
- * makes the page writable, and read-only and executable again before this returns. One membarrier follows after all
+ * makes the page writable for the store, and read-only and executable again after it. One membarrier follows after all
  * sites of a batch. Lock held; it is held across fork(), so that code and tables of the child agree.
  *
- * Raw system calls: those of the C library are cancellation points, and a cancelled thread would never release the
- * lock.
+ * The file uses raw system calls: those of the C library are cancellation points, and a cancelled thread would never
+ * release the lock.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
  * plan.c - convert the fields of a descriptor to the operations that turn (words, refs) into fragments of a record.
  *
  * The compiler stages scalars in runs of whole words and passes all other values by reference (abi.h). The plan is the
- * list of runs and references, in order. It is made once for each event, and read by record.c.
+ * list of runs and references, in order. It is made once for each event, and read on the recording path.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -137,7 +137,7 @@ static void find_tail(struct wmk_event *event, const struct wmk_op *ops, unsigne
 
 	event->run_bytes = run ? ops[0].bytes : 0;
 	event->tail = WMK_OP_RUN;
-	/* (not a string with a precision) */
+	/* a string with a precision is not a tail */
 	if (n != 1u + run || (last->kind != WMK_OP_STRING && last->kind < WMK_OP_TEXT))
 		return;
 	event->tail = last->kind;

@@ -27,14 +27,14 @@ pid_t wmk_process_parent(void);
  */
 uint64_t wmk_process_image(void);
 /*
- * Whether the process cannot answer: it is stopped, a zombie, or does not exist. False if that is unknown: if its start
- * time is not `start` (0: any), it may be another process, or `start` is from another time namespace.
+ * Whether the process cannot answer: it is stopped, a zombie, or does not exist. Returns false if that is unknown. If
+ * its start time differs from `start` (0: any), it may be another process, or `start` is from another time namespace.
  */
 bool wmk_process_is_stuck(pid_t pid, uint64_t start);
 /*
  * Give this thread its own descriptor table, in which 0 to 2 refer to /dev/null or an empty file. The thread must not
- * keep pipes of the application open, and a library that writes to these numbers must not write to our sockets. Returns
- * false if that is impossible.
+ * keep pipes of the application open. A library that writes to descriptors 0 to 2 must not write to our sockets.
+ * Returns false if that is impossible.
  */
 bool wmk_process_unshare_files(void);
 

@@ -98,8 +98,8 @@ static inline int record_cached_ctx(struct waymark_recorder *e, uint64_t gen, co
 #endif
 
 /*
- * Measure up to 63 bytes with aligned loads, which never access a page without a byte of the text. Not with memory
- * checkers, which compare each byte with the allocation.
+ * Measure up to 63 bytes with aligned loads, which never access a page without a byte of the text. Memory checkers
+ * compare each byte with the allocation, so builds with them use strnlen().
  */
 #if defined(__x86_64__) && !defined(WMK_SANITIZED)
 static inline size_t text_length(const char *text, size_t max)

@@ -96,7 +96,7 @@ static bool add_array(struct build *b, const struct waymark_ref *ref, uint32_t b
 	return true;
 }
 
-/* Stage the context fields, and what follows them without a reference in between, in one block: one fragment. */
+/* Stage the context fields, and the scalars that follow them directly, in one block, which becomes one fragment. */
 static unsigned stage_contexts(struct build *b, const struct waymark_recorder *e, const struct wmk_event *event,
 			       const uint64_t **words, const void *ip)
 {
@@ -259,7 +259,8 @@ static __attribute__((noinline, cold)) void record_probe(struct waymark_recorder
 }
 
 /*
- * Record for one recorder. Returns -ESTALE if it was removed before the record was made; another may have replaced it.
+ * Record for one recorder. Returns -ESTALE if it was removed before the record was made; another recorder may have
+ * replaced it.
  */
 static int record_one(struct waymark_recorder *e, uint64_t gen, struct wmk_event *event, const uint64_t *words,
 	       const struct waymark_ref *refs, const void *ip, bool own)

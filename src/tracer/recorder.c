@@ -2,9 +2,9 @@
 /*
  * recorder.c - chains of recorders, and the grace period after which removed recorders are reused.
  *
- * A chain changes while any number of threads and signal handlers walk it. They hold no lock and are not counted. The
- * memory of a recorder is always a recorder (an arena that only grows). Values that were read from one are used only if
- * its guard still holds, which the ring checks at the commit.
+ * A chain changes while any number of threads and signal handlers walk it. They hold no lock and are not counted.
+ * Recorders are in an arena that only grows, and their memory is never used for another kind of object. Values that
+ * were read from a recorder are used only if its guard still holds, which the ring checks at the commit.
  *
  *     remove:   unlink from every chain │ gen = 0 │ membarrier(RSEQ): sequences that saw the old gen start again
  *               and now find 0 │ wait for threads in the slow path or in a probe, which are counted │ reuse
@@ -66,8 +66,8 @@ static void set_head(struct wmk_event *event, struct waymark_recorder *head)
 }
 
 /*
- * Determine whether records can use the fast paths of the ring, directly or after the context cache. A length may also
- * have to be staged.
+ * Determine whether records can use the fast paths of the ring, with or without the context cache. The reference at the
+ * end of a record may need 4 staged bytes for its length.
  */
 static void choose_path(struct waymark_recorder *e, struct wmk_event *event, const struct wmk_channel *channel)
 {
@@ -79,15 +79,15 @@ static void choose_path(struct waymark_recorder *e, struct wmk_event *event, con
 
 	fits = fits && event->plain && staged - 1 < WMK_RING_FAST_LEN;
 	/*
-	 * (T7) as for `plain`. Never without restartable sequences: enter.S stores a descriptor before it reads the
-	 * CPU.
+	 * (T7) as for `plain`. A process without restartable sequences never uses `direct`, because enter.S stores a
+	 * descriptor before it reads the CPU.
 	 */
 	const bool is_direct = (fits || tail) && unfiltered && channel->set->seq_cpus;
 
 	__atomic_store_n(&e->direct, is_direct ? (void *)event : (void *)e, __ATOMIC_RELEASE);
 	/*
-	 * (T7) release: the set is stored before; pairs with the acquire in waymark_record(). Never NULL, because
-	 * desc->event is NULL at exit.
+	 * (T7) release: the set is stored before; pairs with the acquire in waymark_record(). `plain` is never NULL, so
+	 * it differs from desc->event, which is NULL at exit.
 	 */
 	__atomic_store_n(&e->plain, fits && unfiltered && channel->n_contexts == 0 ? (void *)event : (void *)e,
 			 __ATOMIC_RELEASE);
@@ -221,9 +221,9 @@ void wmk_recorder_remove(struct waymark_recorder *e)
 }
 
 /*
- * A thread that walks the chain finds the old or the new recorder. A record that was not committed before the guard of
- * the old one became invalid is made by the new one. A committed record is not repeated: both have the same `order`, by
- * which a walk knows what it has done.
+ * A thread that walks the chain finds the old or the new recorder. If a record was not committed before the guard of
+ * the old recorder became invalid, the new recorder makes it. A committed record is not repeated: both recorders have
+ * the same `order`, by which a walk detects recorders that it has visited.
  */
 int wmk_recorder_replace(struct waymark_recorder *e, struct wmk_channel *channel, uint32_t id,
 			struct wmk_filter_block *filter)

@@ -67,13 +67,13 @@ struct waymark_recorder {
  */
 struct waymark_recorder *wmk_recorder_add(struct wmk_event *event, struct wmk_channel *channel, uint32_t id,
 					  struct wmk_filter_block *filter);
-/* The same for a probe. */
+/* Append a recorder of a probe to the chain of the event. */
 struct waymark_recorder *wmk_recorder_add_probe(struct wmk_event *event, waymark_probe_fn probe, void *data);
 /* Remove it from its chain; its memory is reused after wmk_reclaim(). */
 void wmk_recorder_remove(struct waymark_recorder *recorder);
 /*
- * Replace a recorder by one with another channel or filter: either the old or the new one makes each record. Returns 0
- * or -ENOMEM.
+ * Replace a recorder by one with another channel or filter. Either the old or the new recorder makes each record.
+ * Returns 0 or -ENOMEM.
  */
 int wmk_recorder_replace(struct waymark_recorder *recorder, struct wmk_channel *channel, uint32_t id,
 			 struct wmk_filter_block *filter);

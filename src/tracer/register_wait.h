@@ -17,8 +17,8 @@
 #include <stdint.h>
 
 /*
- * All session daemons have answered for registrations up to `change`. Returns true if that is new: then call
- * wmk_register_wake(). Helper thread only.
+ * Publish that all session daemons have answered for registrations up to `change`. Returns true if `change` is new;
+ * call wmk_register_wake() then. Helper thread only.
  */
 bool wmk_register_publish(uint32_t change);
 void wmk_register_wake(void);

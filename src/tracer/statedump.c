@@ -107,7 +107,7 @@ void wmk_statedump_repeat(void)
 
 /*
  * The helper thread records for the application: the context field procname is the current name of the main thread.
- * `is_known`: the name at registration, a moment ago, is used instead.
+ * `is_known`: use the name that the registration has just read.
  */
 static void set_procname(bool is_known)
 {
@@ -228,7 +228,7 @@ void wmk_statedump_record(void)
 	struct wmk_loaded_object *before = known;
 	const long n_before = n_known;
 
-	/* locked, so that a child that is forked during the free has no reference to them */
+	/* Locked: if another thread forks during the free, its child has no reference to the freed objects. */
 	wmk_lock();
 	known = objects;
 	n_known = n;

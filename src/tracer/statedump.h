@@ -6,14 +6,14 @@
 /* Register the events. Helper thread, before it announces events; without the lock. Idempotent. */
 void wmk_statedump_register(void);
 /*
- * List the objects in advance, while the session daemon prepares its answer, for the next wmk_statedump_record(); or
- * forget that list. Helper thread; without the lock.
+ * wmk_statedump_prepare(): list the objects for the next wmk_statedump_record() in advance, while the session daemon
+ * prepares its answer. wmk_statedump_forget(): forget that list. Helper thread; without the lock.
  */
 void wmk_statedump_prepare(void);
 void wmk_statedump_forget(void);
 /*
- * Record the state dump: all objects after the events were enabled, else those that were loaded or unloaded since.
- * Without the lock.
+ * Record the state dump. The first call after the events were enabled records all objects. Later calls record the
+ * objects that were loaded or unloaded since. Without the lock.
  */
 void wmk_statedump_record(void);
 /* Record all objects again in the next wmk_statedump_record(). Helper thread. */

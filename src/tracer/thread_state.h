@@ -29,7 +29,7 @@ struct wmk_thread {
 	uint16_t ctx_key;       /* the list of context fields in `ctx_cache`; 0: none */
 	char procname[16];
 	uint8_t locking;        /* it holds the lock (lock.h), or is about to take it ... */
-	uint8_t nested;         /* ... and signal handlers are in this number of nested forks */
+	uint8_t nested;         /* ... and this number of nested forks has begun in signal handlers */
 	uint64_t ctx_cache[WMK_CTX_CACHE_WORDS];
 };
 extern __thread struct wmk_thread wmk_thread __attribute__((tls_model("initial-exec"), visibility("hidden")));

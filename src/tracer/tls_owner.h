@@ -13,7 +13,7 @@
 #include "tracer/compiler.h"
 #include "tracer/thread_state.h"
 
-/* Whether the calling task owns its storage, which is marked. Makes a system call. */
+/* Whether the calling task owns its storage, although it is marked. Makes a system call. */
 bool wmk_storage_is_own(void) WMK_HIDDEN;
 
 /*
@@ -26,9 +26,9 @@ static inline bool wmk_task_is_own(void)
 }
 
 /*
- * Before a clone(CLONE_VM) child shares the storage of the calling thread, which the caller then marks (`cloned`).
- * Returns a word that the kernel clears when the child calls exec() or ends (CLONE_CHILD_CLEARTID); the mark is then
- * removed. NULL: too many such children; the mark stays permanently.
+ * Call it before a clone(CLONE_VM) child shares the storage of the calling thread; the caller then marks the storage
+ * (`cloned`). Returns a word that the kernel clears when the child calls exec() or ends (CLONE_CHILD_CLEARTID). The
+ * mark is removed after that. NULL: too many such children; the mark stays permanently.
  */
 _Atomic(pid_t) *wmk_storage_watch(void);
 /* Remove the mark of a child that could not be created. `alive`: from wmk_storage_watch(), or NULL. */

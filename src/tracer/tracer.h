@@ -8,9 +8,10 @@
  *     waymark_record ◄── recorder.c  chains of recorders ◄──────────── conn.c ◄──── CHANNEL, ENABLE
  *        record.c, record_chain.c    patch.c  code of the sites          helper_thread.c runs conn.c
  *
- * Only record.c, record_chain.c, context.c and probe.c run on the recording path; they take no lock and allocate
- * nothing. A recording thread may still read recorders, events and ring sets that were removed. Their memory is
- * type-stable: it is reused for the same kind of object, and never unmapped.
+ * The recording path consists of enter.S, record.c, record_chain.c, context.c, filter_run.c, tls_owner.c and
+ * wmk_probe_call() of probe.c. They take no lock and allocate nothing. A recording thread may still read recorders,
+ * events and ring sets that were removed. Their memory is type-stable: it is reused for the same kind of object, and
+ * never unmapped.
  */
 #ifndef WMK_TRACER_TRACER_H
 #define WMK_TRACER_TRACER_H
@@ -39,7 +40,7 @@ struct wmk_tracer {
 	bool secure;            /* AT_SECURE: the environment is ignored */
 	bool allow_blocking;    /* WAYMARK_ALLOW_BLOCKING: a record may wait for room if its channel allows that */
 	bool has_rundir;        /* WAYMARK_RUNDIR was set ... */
-	/* ... to this; a longer one is cut, which is still too long for an endpoint */
+	/* ... to this; a longer path is cut, but still too long for an endpoint */
 	char rundir[WMK_ENDPOINT_PATH_MAX];
 	int64_t register_ms;    /* WAYMARK_REGISTER_TIMEOUT */
 	struct waymark_module *modules; /* registered, newest first */
