@@ -31,8 +31,8 @@ static inline void *wmk_array_room(void *items, uint32_t n, uint32_t *cap, size_
 }
 
 /*
- * The same for an array that is used by index: make `items[index]` valid. *cap is the number of elements; new ones are
- * zero.
+ * Grow an array that is used by index, so that `items[index]` is valid. *cap is the number of elements; new elements
+ * are zero. Returns as wmk_array_room() does.
  */
 static inline void *wmk_array_reach(void *items, uint32_t index, uint32_t *cap, size_t size)
 {

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 
 #define ROUNDS 200
-#define CPUS_MAX 8               /* other CPUs measured */
+#define CPUS_MAX 8               /* limit of measured CPUs, without this one */
 #define LIMIT_NS 10000000u       /* deadline for each of them */
 
 struct ball {
@@ -36,8 +36,8 @@ static bool pin(int cpu)
 }
 
 /*
- * Wait until `ball->turn` is `turn`. Returns false at the deadline. Yields now and then, because the other thread may
- * need this CPU on a busy machine.
+ * Wait until `ball->turn` is `turn`. Returns false at the deadline. Yields regularly, because the other thread may need
+ * this CPU on a busy machine.
  */
 static bool turn_wait(struct ball *ball, unsigned turn)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * container.h - get a structure from the address of its member. liburcu's macro drops `const`, about which clang warns.
+ * container.h - get a structure from the address of its member. clang warns about the macro of liburcu, because it
+ * drops `const`.
  */
 #ifndef WMK_BASE_CONTAINER_H
 #define WMK_BASE_CONTAINER_H

@@ -27,7 +27,10 @@ int wmk_error(int err, const char *format, ...) __attribute__((format(printf, 2,
 int wmk_error_said(int err, const char *format, ...) __attribute__((format(printf, 2, 3), cold));
 /* Add the message of an outer layer. Returns `err`. */
 int wmk_error_add(int err, const char *format, ...) __attribute__((format(printf, 2, 3), cold));
-/* As snprintf(), but truncation never leaves part of a UTF-8 character. Messages of a chain are formatted so, too. */
+/*
+ * As snprintf(), but truncation never leaves part of a UTF-8 character. Messages of a chain are formatted in the same
+ * way.
+ */
 void wmk_error_format(char *buf, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void wmk_error_clear(void);
 /* Return the calling thread's innermost error (negative errno), even if its text is omitted. 0: no chain. */
@@ -35,9 +38,9 @@ int wmk_error_number(void);
 /* Return a message of the calling thread's chain: 0 is the outermost; NULL past the end. */
 const char *wmk_error_get(unsigned index);
 /*
- * Join all messages in one line, outermost first, separated by ": ". At the end stands the text of strerror for the
- * innermost error, unless that is EINVAL or EPROTO or the line contains the text already. "" if there is no chain.
- * Returns `buf`.
+ * Join all messages in one line, outermost first, separated by ": ". Append the text of strerror for the innermost
+ * error, unless that is EINVAL or EPROTO, or the line already contains the text. "" if there is no chain. Returns
+ * `buf`.
  */
 const char *wmk_error_text(char *buf, size_t size);
 

@@ -3,8 +3,8 @@
  * faults.h - signals that libwaymark leaves unblocked in an application, as masks for rt_sigprocmask(2).
  *
  * The processor or a seccomp filter raises them synchronously. If the thread blocks such a signal, the kernel kills the
- * process, even if the application has a handler: for a garbage collector's guard pages, a debugger's single steps, or
- * a sandbox that emulates system calls.
+ * process, even if the application has a handler. Garbage collectors (guard pages), debuggers (single steps), and
+ * sandboxes that emulate system calls have such handlers.
  */
 #ifndef WMK_BASE_FAULTS_H
 #define WMK_BASE_FAULTS_H

@@ -22,7 +22,10 @@ static inline uint64_t wmk_hash_bytes(uint64_t hash, const void *bytes, size_t l
 	return hash;
 }
 
-/* XOR of both halves of the product, so that each input bit affects the whole result (as in wyhash by W. Yi et al.). */
+/*
+ * Combine both halves of the product by XOR, so that each input bit affects the whole result (as in wyhash by W. Yi et
+ * al.).
+ */
 static inline uint64_t wmk_hash_fold(uint64_t a, uint64_t b)
 {
 	const unsigned __int128 product = (unsigned __int128)a * b;

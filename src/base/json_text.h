@@ -40,8 +40,8 @@ static inline size_t wmk_json_plain(const char *text, size_t len)
 }
 
 /*
- * Encode the beginning of `text`, of which `len` (>= 1) bytes can be read. An invalid UTF-8 byte becomes U+FFFD.
- * Returns the number of bytes of the text that *piece represents.
+ * Encode the beginning of `text`; `len` (>= 1) bytes of it can be read. An invalid UTF-8 byte becomes U+FFFD. Returns
+ * the number of bytes of the text that *piece represents.
  */
 static inline size_t wmk_json_piece(const char *text, size_t len, struct wmk_json_piece *piece)
 {

@@ -41,7 +41,10 @@ static enum action action_parse(const char *s, size_t len)
 	return ACTION_NONE;
 }
 
-/* Parse one "name=action[:after[:arg]]" of `len` bytes. Ignores an invalid item: the test fails without its effect. */
+/*
+ * Parse one "name=action[:after[:arg]]" of `len` bytes. Ignores an invalid item; the test that depends on it then
+ * fails.
+ */
 static void point_parse(const char *s, size_t len)
 {
 	const char *eq = memchr(s, '=', len);

@@ -6,9 +6,13 @@
  *
  *     WMK_TESTPOINT="name=action[:after[:arg]],..."
  *
- * The first `after` hits of the point have no effect (default 0). Actions: kill (SIGKILL to the process) and stop
- * (SIGSTOP to the process) act once; delay (arg: microseconds, default 1000) and signal (arg: number, default SIGUSR1,
- * to the thread that hits the point) act at every later hit. Async-signal-safe, any thread, preserves errno.
+ * The first `after` hits of the point have no effect (default 0). Actions:
+ * - kill: SIGKILL to the process, once;
+ * - stop: SIGSTOP to the process, once;
+ * - delay: a sleep at every later hit (arg: microseconds, default 1000);
+ * - signal: a signal to the thread, at every later hit (arg: number, default SIGUSR1).
+ *
+ * Async-signal-safe, any thread, preserves errno.
  *
  * Points separate visible side effects of the recording path and of the consumer daemon. A restartable sequence cannot
  * call a function; it has "windows" instead (see arch/).

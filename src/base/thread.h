@@ -8,7 +8,7 @@
 
 #include "base/faults.h"
 
-/* pthread_create() with all signals blocked except faults. 0 or a positive errno. */
+/* pthread_create() with all signals blocked except faults. Returns 0 or a positive errno. */
 static inline int wmk_thread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *), void *data)
 {
 	sigset_t blocked, before;

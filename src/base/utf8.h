@@ -11,9 +11,9 @@
 #define WMK_UTF8_MAX 4u            /* bytes of a character */
 
 /*
- * Decode the character at `text`, of which `len` (>= 1) bytes can be read. Returns its number of bytes and stores its
- * code; 0 if it is invalid: overlong, a surrogate, above U+10FFFF, truncated. If the text ends in a NUL, `len` may be
- * WMK_UTF8_MAX: nothing after the NUL is read.
+ * Decode the character at `text`; `len` (>= 1) bytes can be read. Stores the code of the character and returns its
+ * number of bytes. Returns 0 if it is invalid: overlong, a surrogate, above U+10FFFF, truncated. If the text ends in a
+ * NUL, `len` may be WMK_UTF8_MAX: nothing after the NUL is read.
  */
 static inline size_t wmk_utf8_next(const char *text, size_t len, uint32_t *code)
 {
