@@ -2,9 +2,9 @@
 /*
  * check.c - the rules for event classes, declared by a descriptor or received in a message.
  *
- * Metadata of a class that passes can be read by every reader: names are identifiers or printable, names in one
- * structure differ, and labels fit their type. Texts for display (labels, format, file, unit, media type) may hold any
- * byte except NUL; the CTF writer escapes them.
+ * Every reader can read the metadata of a class that passes: names are identifiers or printable, names in one structure
+ * differ, and labels fit their type. Texts for display (labels, format, file, unit, media type) may hold any byte
+ * except NUL; the CTF writer escapes them.
  */
 #include "base/error.h"
 #include "schema/scratch.h"

@@ -364,8 +364,8 @@ static int take_arguments(struct wmk_scratch *scratch, const struct waymark_desc
 }
 
 /*
- * Set up field `msg`: one byte with one possible value, which has the format as its label. A long format is cut at a
- * character to the longest label.
+ * Set up field `msg`: one byte with one possible value, which has the format as its label. A format that is longer than
+ * the longest label is cut between two characters.
  */
 static int message_field(struct wmk_scratch *scratch, const char *format, struct wmk_field *field)
 {

@@ -47,7 +47,8 @@ struct wmk_field;
 
 /* Scope of a value on which a type depends (a length, a selector); only in traces that are read. */
 enum wmk_scope {
-	WMK_SCOPE_NEAR,      /* search from the place of the type outwards: a TSDL name without a scope */
+	/* search the structure of the type, then the structures around it: a TSDL name without a scope */
+	WMK_SCOPE_NEAR,
 	WMK_SCOPE_PACKET_HEADER, WMK_SCOPE_PACKET_CONTEXT, WMK_SCOPE_EVENT_HEADER, WMK_SCOPE_COMMON_CONTEXT,
 	WMK_SCOPE_CONTEXT, WMK_SCOPE_PAYLOAD,
 	WMK_SCOPES
@@ -55,7 +56,7 @@ enum wmk_scope {
 
 struct wmk_ref {
 	uint8_t scope;       /* enum wmk_scope */
-	/* path to the value, outermost name first; NULL: leave the structure reached so far */
+	/* path to the value, outermost name first; a NULL leads to the structure around the one reached so far */
 	uint8_t n;
 	const char *const *names;
 	uint32_t line, column; /* in the metadata; 0: unknown */
@@ -96,20 +97,24 @@ struct wmk_type {
 	const char *media;      /* BLOB, or NULL */
 
 	/*
-	 * The members below describe the layout in a stream that is read. They are 0 in what an application declares:
-	 * bytes, packed, each length before its content.
+	 * The members below describe the layout in a stream that is read. In classes of applications they are 0: values
+	 * are whole bytes, packed, and each length precedes its content.
 	 */
 	uint16_t roles;         /* WMK_ROLE_BIT() of each */
 	uint8_t encoding;       /* STRING, and if is_text: enum wmk_encoding */
 	uint8_t is_variable;    /* INT, ENUM: LEB128 of variable width */
 	uint8_t is_extended;    /* FLOAT: x87 extended precision, in the 80 least significant bits */
 	uint8_t is_bits;        /* INT: bits that are not a number, so no type can depend on it */
-	uint8_t is_reversed;    /* numbers: the stream begins with the bit of the other end than `order` implies */
+	/* numbers: the first bit in the stream is at the opposite end from that which `order` implies */
+	uint8_t is_reversed;
 	uint32_t align;         /* bits, a power of two; 0: 8 */
 	const char *clock;      /* INT: it is a value of the clock with this name; else NULL */
 	/* SEQUENCE, BLOB: the length (NULL: `count` bytes); VARIANT, OPTIONAL: the selector */
 	const struct wmk_ref *ref;
-	/* VARIANT, OPTIONAL: values of the selector that select a member; 0: its label, or for OPTIONAL any but 0 */
+	/*
+	 * VARIANT, OPTIONAL: values of the selector that select a member. If n_ranges is 0, the label of the selector
+	 * selects it; for OPTIONAL, any value except 0 does.
+	 */
 	uint32_t n_ranges;
 	const struct wmk_label *ranges; /* name: that of the member; NULL in an OPTIONAL */
 	const char *attributes; /* attributes in CTF 2 metadata as a JSON object, or NULL */
@@ -147,7 +152,7 @@ struct wmk_event_class {
 int wmk_event_from_desc(const struct waymark_desc *desc, struct wmk_event_class **event);
 /*
  * Encode a class for a message. Returns its length, -ENOSPC if `size` is too small, or -E2BIG above WMK_EVENT_MAX.
- * *need (or NULL) is set to the length in each case; to query it, call with size 0.
+ * Stores the length in *need in each case (`need` may be NULL); to query it, call with size 0.
  */
 long wmk_event_encode(const struct wmk_event_class *event, void *buf, size_t size, size_t *need);
 /* Decode and check an untrusted encoding. *event is malloc'd. Returns 0, -ENOMEM, or -EPROTO with a cause chain. */
