@@ -29,8 +29,8 @@ int wmk_kspaces_check_threads(void);
 /* CLOCK_MONOTONIC of the initial time namespace, as bpf_ktime_get_ns() and tracefs's clock `mono` return it. */
 uint64_t wmk_kspaces_monotonic(void);
 /*
- * Converts a start time of /proc/PID/stat to ticks of the initial time namespace. All readers get the same value, give
- * or take one tick.
+ * Converts a start time of /proc/PID/stat to ticks of the initial time namespace. All readers get the same value, with
+ * a tolerance of one tick.
  */
 uint64_t wmk_kspaces_start_time(uint64_t ticks);
 

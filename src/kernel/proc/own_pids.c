@@ -33,7 +33,7 @@ void wmk_kown_init(struct wmk_kown *own, wmk_kown_find *find, void *data, bool i
 	wmk_kown_refresh(own);
 }
 
-/* The slot that holds the thread, or the free one for it. */
+/* Returns the slot of the thread, or the free slot for it. */
 static uint32_t slot_of(const struct wmk_kown *own, int32_t tid)
 {
 	uint32_t slot = ((uint32_t)tid * 0x9E3779B1u >> 16) & (WMK_KOWN_SLOTS - 1);
@@ -117,8 +117,8 @@ void wmk_kown_thread_ends(struct wmk_kown_time begun)
 static void refresh_spans(struct wmk_kown *own)
 {
 	/*
-	 * relaxed: the records of a page that is read now are older than this load, and their thread has changed the
-	 * version before it made them
+	 * relaxed: a thread changes the version before it makes records, and the records of a page that is read now are
+	 * older than this load
 	 */
 	if (own->spans_version == atomic_load_explicit(&spans_version, memory_order_relaxed))
 		return;

@@ -7,8 +7,8 @@
  *                  └──► own->pids                                               the BPF program excludes their calls
  *
  * The list is refreshed every 100 ms at most, not for each record. A new thread can therefore have a few records in the
- * trace. A thread of this process can be so short-lived that it has exited before its records are read, as that of the
- * state dump. It announces its lifetime:
+ * trace. A short-lived thread of this process, for example that of the state dump, can exit before its records are
+ * read. It therefore announces its lifetime:
  *
  *     begun = wmk_kown_now(); pthread_create(...)
  *     in the thread: wmk_kown_thread_begins(begun) ... wmk_kown_thread_ends(begun)

@@ -121,7 +121,7 @@ void wmk_kproc_lines_close(struct wmk_kproc_lines *lines)
 	close(lines->fd);
 }
 
-/* The limit protects from a forged file without an end. */
+/* The limit protects against a forged file without an end. */
 static long read_bounded(struct wmk_kproc_lines *lines, char *buf, size_t size)
 {
 	const long n = read_some(lines->fd, buf, size < lines->left ? size : lines->left);
@@ -146,7 +146,10 @@ static int fill(struct wmk_kproc_lines *lines)
 	return 0;
 }
 
-/* Skips the rest of a line that is longer than the buffer. The first bytes stay; the newline follows them. */
+/*
+ * Skips the rest of a line that is longer than the buffer. The buffer keeps the first bytes of the line and its
+ * newline.
+ */
 static int skip_rest(struct wmk_kproc_lines *lines)
 {
 	char rest[512];
@@ -154,8 +157,8 @@ static int skip_rest(struct wmk_kproc_lines *lines)
 
 	for (;;) {
 		/*
-		 * A second buffer receives the rest. What follows the newline then replaces the last bytes of the cut
-		 * line in our buffer.
+		 * A second buffer receives the rest. The newline and the bytes after it then replace the last bytes of
+		 * the cut line in our buffer.
 		 */
 		n = read_bounded(lines, rest, sizeof(rest));
 		if (n <= 0) {

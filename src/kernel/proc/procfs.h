@@ -31,7 +31,9 @@ int wmk_kproc_open_task(int proc, int32_t tid);
 long wmk_kproc_read(int dir, const char *file, char *buf, size_t size);
 /* Reads a file that contains one decimal number. */
 int wmk_kproc_read_number(int dir, const char *file, uint64_t *number);
-/* Returns the next directory entry with a number as name (a task, a descriptor). 1: *number; 0: no more. */
+/*
+ * Finds the next directory entry with a number as name (a task, a descriptor). 1: *number has it; 0: no more entries.
+ */
 int wmk_kproc_next_number(DIR *dir, int32_t *number);
 /* openat() and fdopendir(). Returns NULL with errno. */
 DIR *wmk_kproc_opendir(int dir, const char *path);
@@ -109,7 +111,7 @@ enum wmk_kns {
 extern const char *const wmk_kns_names[WMK_KNS_KINDS];
 /* Parses "pid:[4026531836]". -EPROTO: another format. */
 int wmk_kns_parse(enum wmk_kns kind, const char *text, size_t len, uint32_t *inum);
-/* Reads the namespace's inode number of a task. */
+/* Reads the inode number of a namespace of the task. */
 int wmk_kns_read(int task, enum wmk_kns kind, uint32_t *inum);
 
 /*
@@ -132,7 +134,9 @@ bool wmk_kproc_fdinfo_flags(const char *line, size_t len, uint32_t *flags);
 
 /* ── lines of names and values ───────────────────────────────────────────────────────────────────────── */
 
-/* Parses "name  : value", as in cpuinfo. Returns false for another name; *value begins without blanks around it. */
+/*
+ * Parses "name  : value", as in cpuinfo. Returns false for another name. *value: the value without surrounding blanks.
+ */
 bool wmk_kproc_value(const char *line, size_t len, const char *name, const char **value, size_t *value_len);
 /*
  * Parses a number of the given base at the beginning of the text. Returns its length in bytes; 0: no number, or one
