@@ -16,7 +16,7 @@
 #include "kernel/tracefs/instance.h"
 #include "kernel/tasks/task_table.h"
 
-#define TASKS_KB 512u                /* of buffer on each CPU, for events of tasks */
+#define TASKS_KB 512u                /* size of the buffer for events of tasks on each CPU, in KiB */
 #define CLOCK_NAME 32u
 #define ASK_AGAIN_MS 1000u           /* a scan of /proc takes milliseconds */
 #define KNOWN 64u                    /* cached tasks with encoded contexts; a power of two */
@@ -189,8 +189,8 @@ static bool has_gap(const struct wmk_kcontext *kcontext)
 }
 
 /*
- * Runs after all CPUs were read, as events of another CPU can describe what one CPU has overwritten. If the scan fails,
- * names stay as they are until the next attempt.
+ * Runs after all CPUs are read. One CPU may have overwritten an event, and later events of other CPUs may show its
+ * effect. If the scan fails, names stay as they are until the next attempt.
  */
 static void close_gap(struct wmk_kcontext *kcontext)
 {
@@ -254,7 +254,7 @@ static int clock_of(int instance, char clock[CLOCK_NAME])
 	return 0;
 }
 
-/* The name of the instance, followed by `suffix`. */
+/* Writes the name of the instance, followed by `suffix`. */
 static int name_of(int instance, const char *suffix, char name[WMK_KINSTANCE_NAME])
 {
 	char link[40], path[600], *base;
@@ -285,7 +285,7 @@ static int instance_fill(struct wmk_kcontext *kcontext)
 	return err;
 }
 
-/* Adopts an instance that a crashed process left, with its events. -ENOENT: none, or it had another clock. */
+/* Adopts an instance that a crashed process left, with its events. -ENOENT: none, or removed for its other clock. */
 static int instance_adopt(struct wmk_kcontext *kcontext, const struct wmk_tracefs *tracefs, const char *name,
 			  const char *clock)
 {
@@ -495,7 +495,7 @@ static int32_t number_of(unsigned context, unsigned cpu, const struct wmk_ktask 
 	case WMK_CONTEXT_VTID:
 		return task->known & WMK_KTASK_VIRTUAL ? task->vtid : -1;
 	case WMK_CONTEXT_VPPID:
-		/* the number in its own namespace is unknown; in the initial namespace it equals ppid */
+		/* the parent's number in the task's namespace is unknown; in the initial namespace it is ppid */
 		return task->known & WMK_KTASK_VIRTUAL && task->vpid == task->pid ? task->ppid : -1;
 	case WMK_CONTEXT_PRIO:
 		return task->known & WMK_KTASK_PRIO ? task->prio + PRIO_BASE : -1;
@@ -514,7 +514,7 @@ static uint8_t flag_of(unsigned context, const struct wmk_kcommon *common)
 	return (common->preempt_count & 0xf) == 0 && !(common->flags & (FLAG_HARDIRQ | FLAG_SOFTIRQ | FLAG_IRQS_OFF));
 }
 
-/* Encodes the contexts of a task. Contexts that differ for each record are left out. */
+/* Encodes the contexts of a task. Skips the bytes of contexts that differ for each record. */
 static void encode(const struct wmk_kcontext *kcontext, unsigned cpu, const struct wmk_ktask *task, uint8_t *out)
 {
 	for (unsigned i = 0; i < kcontext->n; i++) {
@@ -568,7 +568,7 @@ size_t wmk_kcontext_encode(struct wmk_kcontext *kcontext, unsigned cpu, uint64_t
 
 	if (ts >= known->until || ts < known->from || known->tid != common->tid || known->cpu != cpu)
 		know(kcontext, cpu, ts, common->tid, known);
-	/* Two constant lengths: the compiler copies inline. */
+	/* Constant lengths let the compiler copy inline. */
 	if (kcontext->bytes <= SHORT)
 		memcpy(out, known->bytes, SHORT);
 	else

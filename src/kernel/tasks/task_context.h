@@ -6,11 +6,11 @@
  * A separate tracefs instance, <channel's>~tasks, records the names and processes of tasks: task_newtask, task_rename,
  * sched_process_exec and sched_process_exit. It exists only if a context needs it; an instance that a crashed process
  * left is adopted. wmk_kcontext_drain() empties its buffers before records are converted, so that everything that
- * happened before them is known. wmk_kcontext_follow() empties them whenever much has arrived, as the channel can have
- * no records for long. If the kernel has overwritten some events nevertheless, the names of /proc apply from then on.
- * /proc is scanned once a second at most.
+ * happened before them is known. wmk_kcontext_follow() empties them whenever many events have arrived, because the
+ * channel can have no records for a long time. If the kernel has overwritten some events nevertheless, the names of
+ * /proc apply from then on. /proc is scanned once a second at most.
  *
- * One thread. -errno with a cause chain.
+ * A context belongs to one thread. Errors: -errno with a cause chain.
  */
 #ifndef WMK_KERNEL_TASK_CONTEXT_H
 #define WMK_KERNEL_TASK_CONTEXT_H
@@ -43,17 +43,17 @@ int wmk_kcontext_cpu(struct wmk_kcontext *kcontext, unsigned cpu);
 unsigned wmk_kcontext_contexts(const struct wmk_kcontext *kcontext, uint8_t contexts[WMK_KCONTEXT_CONTEXTS]);
 /* Reads all events of tasks that have happened by now. */
 int wmk_kcontext_drain(struct wmk_kcontext *kcontext);
-/* For poll(): readable when the CPU has many events of tasks. -1: no buffer of that CPU is read. */
+/* For poll(): readable when the CPU has many events of tasks. -1: the buffer of that CPU is not open. */
 int wmk_kcontext_fd(const struct wmk_kcontext *kcontext, unsigned cpu);
-/* Empties the kernel's buffer of that CPU, whether the channel has records or not. 1: it had events; 0: it had none. */
+/* Empties the kernel's buffer of that CPU, even if the channel has no records. 1: it had events; 0: it had none. */
 int wmk_kcontext_follow(struct wmk_kcontext *kcontext, unsigned cpu);
 /* Encodes the contexts of a record, packed, in their order. Returns their size, WMK_KCONTEXT_BYTES at most. */
 size_t wmk_kcontext_encode(struct wmk_kcontext *kcontext, unsigned cpu, uint64_t ts, const struct wmk_kcommon *common,
 			   uint8_t out[WMK_KCONTEXT_BYTES]);
-/* The same for a record that contains its process number itself. */
+/* Like wmk_kcontext_encode(), for a record that contains its process number. */
 size_t wmk_kcontext_encode_of(struct wmk_kcontext *kcontext, unsigned cpu, uint64_t ts,
 			      const struct wmk_kcommon *common, int32_t pid, uint8_t out[WMK_KCONTEXT_BYTES]);
-/* The same for a record without a task: numbers are -1, namespaces 0, names empty. */
+/* Like wmk_kcontext_encode(), for a record without a task: numbers are -1, namespaces 0, names empty. */
 size_t wmk_kcontext_no_task(const struct wmk_kcontext *kcontext, uint8_t out[WMK_KCONTEXT_BYTES]);
 
 #endif

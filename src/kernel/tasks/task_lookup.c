@@ -18,19 +18,19 @@
 #define CLONE_NEWTIME 0x80
 #endif
 
-/* The state of a number at a time. */
+/* The state of a thread number at a time. */
 struct view {
 	struct wmk_ktask_version *life;    /* NULL: unknown */
 	const char *comm;                  /* NULL: unknown */
-	bool has_exited;                   /* before that time */
-	bool is_over;                      /* the life has ended by now, according to the events: /proc has no task
-					    * of that number, or another one */
+	bool has_exited;                   /* the task exited before that time */
+	/* according to the events, the life has ended by now; /proc has another task of that number or none */
+	bool is_over;
 	uint64_t until;                    /* time of the next version */
 };
 
 /*
- * Skips versions after `ts`, from the newest down. *view receives what these versions reveal about the life at `ts`.
- * Returns the newest version that is not after `ts`.
+ * Skips versions after `ts`, from the newest down. *view receives what they reveal about the life at `ts`. Returns the
+ * newest version at or before `ts`.
  */
 static struct wmk_ktask_version *skip_newer(struct wmk_ktask_version *version, uint64_t ts, struct view *view)
 {
@@ -64,13 +64,14 @@ static struct view view_at(const struct wmk_ktask_entry *entry, uint64_t ts)
 				view.comm = version->is_seen && later.comm ? later.comm : version->comm;
 			break;
 		case WMK_KTASK_EXIT:
-			/* A name that came later disproves the exit: an exec took the number over. */
+			/* A later name disproves the exit: an exec took over the number. */
 			view.has_exited |= !view.comm;
 			break;
 		default:
 			view.life = version;
 			/*
-			 * A name that the scan saw can be newer than `ts`; the next renaming has the old name.
+			 * A name that the scan saw can be newer than `ts`. The next renaming contains the name before
+			 * it.
 			 */
 			if (!view.comm)
 				view.comm = version->kind == WMK_KTASK_WALK && later.comm && !view.has_exited
@@ -127,8 +128,8 @@ static int read_task(struct wmk_ktasks *tasks, int32_t tid, int32_t *pid, struct
 }
 
 /*
- * Looks up a task without any version. If /proc does not have it, an EXIT version records that and prevents another
- * look-up.
+ * Looks up a task without any version. If /proc does not have it, an EXIT version records that, so that it is not
+ * looked up again.
  */
 static struct wmk_ktask_version *look_up_unknown(struct wmk_ktasks *tasks, int32_t tid, uint64_t ts)
 {

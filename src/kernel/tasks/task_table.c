@@ -65,7 +65,10 @@ static bool is_life(const struct wmk_ktask_version *version)
 
 /* ── eviction ────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Removes the oldest version of a task that has at least two. The name before it becomes unknown. */
+/*
+ * Removes the oldest version of a task that has at least two. If a life is the oldest and a renaming follows, the life
+ * takes the new name, and the renaming is removed.
+ */
 static void forget_oldest(struct wmk_ktasks *tasks, struct wmk_ktask_entry *entry)
 {
 	struct wmk_ktask_version **at = &entry->newest, *second;
@@ -83,8 +86,8 @@ static void forget_oldest(struct wmk_ktasks *tasks, struct wmk_ktask_entry *entr
 }
 
 /*
- * Evicts a task that has exited, among a few after the place where the last search ended; else the first one seen.
- * Never `tid`. Returns false if there is no other task.
+ * Evicts a task other than `tid`. The search continues where the last one ended, and examines a few tasks. It prefers a
+ * task that has exited; otherwise it evicts the first one. Returns false if no other task exists.
  */
 static bool evict_task(struct wmk_ktasks *tasks, int32_t tid)
 {
@@ -193,7 +196,8 @@ int wmk_ktasks_note_exit(struct wmk_ktasks *tasks, uint64_t ts, int32_t tid)
 }
 
 /*
- * The thread's exit was noted before under its old number; the renaming that each exec causes shows that it continues.
+ * The old number becomes free, so its exit is noted. An exit of the first thread may be noted under `tid`. The renaming
+ * that each exec causes shows that the number is still in use.
  */
 int wmk_ktasks_note_exec(struct wmk_ktasks *tasks, uint64_t ts, int32_t tid, int32_t old_tid)
 {
@@ -204,8 +208,8 @@ int wmk_ktasks_note_exec(struct wmk_ktasks *tasks, uint64_t ts, int32_t tid, int
 
 /*
  * Returns the life that owns the number at `ts`, or the life that began later; NULL: no life is known. *comm: its name
- * at `ts`. *then: its name directly before the next renaming, which must equal that at `ts`; NULL: unknown; unchanged:
- * no renaming followed.
+ * at `ts`. *then: its name directly before the next renaming, which must equal the name at `ts`. *then is NULL if that
+ * name is unknown, and unchanged if no renaming follows.
  */
 static const struct wmk_ktask_version *life_about(struct wmk_ktasks *tasks, int32_t tid, uint64_t ts, const char **comm,
 						  const char **then)
@@ -217,7 +221,7 @@ static const struct wmk_ktask_version *life_about(struct wmk_ktasks *tasks, int3
 	for (; version && !is_life(version); version = version->older) {
 		if (version->ts > ts && version->kind == WMK_KTASK_RENAME)
 			*then = version->has_old ? version->old : NULL;
-		/* (a name that came later disproves the exit: an exec took the number over) */
+		/* a later name disproves the exit: an exec took over the number */
 		else if (version->ts <= ts && version->kind == WMK_KTASK_EXIT && !*comm)
 			return NULL;
 		else if (version->ts <= ts && version->kind == WMK_KTASK_RENAME && !*comm)
@@ -229,8 +233,8 @@ static const struct wmk_ktask_version *life_about(struct wmk_ktasks *tasks, int3
 }
 
 /*
- * Compares a task that is already known with what the scan has seen: a new name, or another task of that number. 1: no
- * new life.
+ * Compares a known task with the scan's result: its name may be new, or the number may belong to another task. 1: the
+ * scan adds no life; 0: the caller adds one.
  */
 static int seen_again(struct wmk_ktasks *tasks, int32_t pid, const struct wmk_kproc_stat *stat, uint64_t ts)
 {

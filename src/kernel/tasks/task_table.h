@@ -13,11 +13,11 @@
  * Events may be noted in any order: those of one CPU are ordered, those of two CPUs are not. The state at a time
  * follows from the latest version before it. The state that the scan of /proc saw also applies to the past, back to the
  * previous event of that number. A reused number is another task from its task_newtask on. A task that has exited keeps
- * its name until then, as it still has records (it switches away).
+ * its name until then, because its last records (it switches away) follow the exit.
  *
- * Priorities and namespaces are those of the first look-up, as no event reports their changes. A task that had exited
- * before has its parent's values, if a fork inherits them. A number without any event or scan is looked up in /proc,
- * too.
+ * Priorities and namespaces are those of the first look-up, as no event reports their changes. A task that exited
+ * before the look-up has those of its parent's values that a fork inherits. A number without any event or scan is
+ * looked up in /proc, too.
  *
  * The table is a hash table. A look-up follows one chain and then the few versions of the number (WMK_KTASKS_HISTORY at
  * most). `limit` bounds memory; evicted versions are counted. One thread at a time.
@@ -51,7 +51,7 @@ struct wmk_ktask {
 	int32_t prio;                  /* as the kernel's task_prio(): -100 ... 39, 20 is usual */
 	char procname[WMK_KPROC_NAME]; /* padded with zeros */
 	uint32_t ns[WMK_KNS_KINDS];    /* inode numbers, by enum wmk_kns; 0: unknown */
-	bool has_exited;               /* before that time */
+	bool has_exited;               /* the task exited before that time */
 	/* the state is valid before this time, unless another event is noted */
 	uint64_t until;
 };
@@ -87,8 +87,8 @@ int wmk_ktasks_note_fork(struct wmk_ktasks *tasks, uint64_t ts, int32_t parent, 
 int wmk_ktasks_note_rename(struct wmk_ktasks *tasks, uint64_t ts, int32_t tid, const char oldcomm[WMK_KPROC_NAME],
 			   const char comm[WMK_KPROC_NAME]);
 /*
- * sched_process_exec: pid, old_pid. If another thread than the first of its process calls exec, it takes over the first
- * one's number, and its old number becomes free.
+ * sched_process_exec: pid, old_pid. If a thread other than the first of its process calls exec, it takes over the
+ * number of the first thread. Its old number becomes free.
  */
 int wmk_ktasks_note_exec(struct wmk_ktasks *tasks, uint64_t ts, int32_t tid, int32_t old_tid);
 int wmk_ktasks_note_exit(struct wmk_ktasks *tasks, uint64_t ts, int32_t tid);
