@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bits.h - read numbers from the bits of a packet. For src/ctf and the inline functions of decode.h. The caller has
+ * bits.h - read numbers from the bits of a packet. src/ctf and the inline functions of decode.h use it. The caller has
  * checked that the bits are within the packet.
  *
  * Bit i of a little-endian number is bit at + i of the stream; the first bit of a byte is its least significant one. A
@@ -31,7 +31,7 @@ static inline uint64_t wmk_bits_mask(unsigned width)
 	return width >= 64 ? UINT64_MAX : ((uint64_t)1 << width) - 1;
 }
 
-/* Read any place and any width of 1 to 64 bits; touches only the bytes that contain the number. */
+/* Read a number of 1 to 64 bits at any position. Only the bytes that contain the number are accessed. */
 static inline uint64_t wmk_bits_slow(const uint8_t *bytes, uint64_t at, unsigned width, bool is_big)
 {
 	uint64_t value = 0;
@@ -88,7 +88,10 @@ static inline int64_t wmk_bits_sign(uint64_t value, unsigned width)
 #define WMK_BITS_NEAR 64u            /* bytes */
 #define WMK_BITS_FAR UINT64_MAX
 
-/* Bytes before the first NUL, if it is within WMK_BITS_NEAR bytes and `n` is not less; else WMK_BITS_FAR. No calls. */
+/*
+ * Return the number of bytes before the first NUL. The result is WMK_BITS_FAR if the first WMK_BITS_NEAR bytes have no
+ * NUL, if `n` is smaller, or without SSE2. The function makes no calls.
+ */
 static inline uint64_t wmk_bits_text_near(const uint8_t *bytes, uint64_t n)
 {
 #ifdef __SSE2__

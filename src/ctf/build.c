@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * build.c - the common last step of both metadata parsers: put streams and events in order, assign streams to events
- * and clocks to streams; and functions of a finished class.
+ * and clocks to streams. The file also has functions of a finished class.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -18,7 +18,7 @@
 #define CLOCK_BUDGET 10000u        /* members of a stream's headers that are searched for a clock */
 #define CLOCK_COMPARED 11u         /* cost of finding one name among WMK_CTF_CLOCKS_MAX */
 
-/* The class that users have, and its memory. */
+/* The class that wmk_ctf_build() returns, and its memory. */
 struct class_memory {
 	struct wmk_ctf_class class;
 	struct wmk_scratch scratch;
@@ -149,8 +149,8 @@ static const struct wmk_ctf_clock_class *clock_of(const struct wmk_ctf_builder *
 }
 
 /*
- * The name of the clock that a value of `type` is mapped to, searched recursively; NULL: none. Only the compiler limits
- * the nesting of types, and one type may be used many times. So the search has a budget.
+ * Find the name of the clock that a value of `type` is mapped to, recursively; NULL: none. Only the compiler, which
+ * runs later, limits the nesting of types. One type may also be used many times. So the search has a budget.
  */
 static const char *clock_in(const struct wmk_type *type, unsigned depth, unsigned *budget)
 {
@@ -164,7 +164,10 @@ static const char *clock_in(const struct wmk_type *type, unsigned depth, unsigne
 	return found || !type->elem ? found : clock_in(type->elem, depth + 1, budget);
 }
 
-/* (like clock_in(), but complete: the compiler rejects structures with more members than the budget) */
+/*
+ * (The search enters at most 4 levels. It never exceeds the budget in a valid class: the compiler rejects structures
+ * with more members.)
+ */
 static bool member_in(const struct wmk_type *type, const char *name, unsigned depth, unsigned *budget)
 {
 	static const struct wmk_ctf_class tsdl = { .major = 1 };
@@ -205,7 +208,7 @@ static int check_looked(const struct wmk_ctf_builder *from, const struct wmk_ctf
 		     "the headers of all streams have too many members, or the names of clocks are too long");
 }
 
-/* If a trace of CTF 1.8 has times and no clock, times are nanoseconds, as babeltrace2 reads them. */
+/* If a trace of CTF 1.8 has times but no clock, its times are nanoseconds, as babeltrace2 reads them. */
 static int assume_clock(struct wmk_ctf_builder *from)
 {
 	struct wmk_ctf_stream_class *const *streams = from->streams.items;
@@ -302,7 +305,10 @@ static int check_maps(const struct wmk_ctf_builder *from)
 	return 0;
 }
 
-/* With several classes, packets and records must contain the id of theirs. */
+/*
+ * With several stream classes, each packet must contain the id of its stream class. If a stream has several event
+ * classes and its records contain no id, only a warning is given.
+ */
 static int check_ids(struct wmk_ctf_builder *from, const struct wmk_ctf_class *class)
 {
 	if (class->major != 1)

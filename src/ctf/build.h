@@ -15,7 +15,7 @@ struct wmk_ctf_list {
 	uint32_t n, cap;
 };
 
-/* A type is mapped to the value of a clock here. */
+/* A place in the metadata that maps a type to the value of a clock. */
 struct wmk_ctf_map {
 	const char *clock;
 	uint32_t line, column;
@@ -41,7 +41,8 @@ struct wmk_ctf_builder {
 
 struct wmk_ctf_stream_of {
 	uint64_t id;
-	bool is_said;                  /* false: the only stream class */
+	/* false: the metadata names no stream class; the event belongs to the only one, or to that with id 0 */
+	bool is_said;
 };
 
 /* Keep an error that has a cause chain, unless there is an earlier one. Values from 0 up are ignored. */
@@ -66,8 +67,8 @@ void wmk_ctf_warn(struct wmk_ctf_builder *to, uint32_t line, uint32_t column, co
  */
 int wmk_ctf_build(struct wmk_ctf_builder *from, struct wmk_ctf_class **class);
 /*
- * Format the begin of an error: "<file>:<line>:<column>: ", or "<file>:<line>: " or "" if column or line are 0. `name`
- * is short already. Returns `text`.
+ * Format the begin of an error: "<file>:<line>:<column>: ". If `column` is 0, the result is "<file>:<line>: "; if
+ * `line` is 0, it is "". The caller has already shortened `name`. Returns `text`.
  */
 #define WMK_CTF_AT 96
 const char *wmk_ctf_at(char text[WMK_CTF_AT], const char *name, uint32_t line, uint32_t column);

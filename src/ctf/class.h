@@ -14,10 +14,12 @@
  * A class is immutable after its creation; freeing it frees everything in it. Names are as in the metadata: in TSDL
  * they still have the '_' that producers put before a field's name, see wmk_ctf_shown_name().
  *
- * Metadata is not trusted: sizes, counts and depths have limits (below). An error contains file, line, column and what
- * was expected. (For a wrong value in JSON: the line of its fragment, and the path to it.)
+ * Metadata is not trusted: sizes, counts and depths have limits (below). An error contains file, line, column and the
+ * expected value. An error about a value in JSON has the line of the fragment, and the path to the value instead of a
+ * column.
  * Errors are -errno with a cause chain: -EPROTO for malformed metadata, -ENOTSUP for valid metadata that is not
- * supported (a version, an extension), -ENOMEM. Any thread; while an object is being created, one thread at a time.
+ * supported (a version, an extension), -ENOMEM. Any thread may use a finished object; only one thread at a time may
+ * create it.
  */
 #ifndef WMK_CTF_CLASS_H
 #define WMK_CTF_CLASS_H
@@ -66,9 +68,9 @@ struct wmk_ctf_warning {
 struct wmk_ctf_stream_class;
 
 /*
- * Roots are structures (WMK_TYPE_STRUCT), or NULL if the metadata has no such part. `more` has what readers of streams
- * do not need, for writing the metadata again: a JSON object with the properties of CTF 2, or with attributes that hold
- * the entries of CTF 1.8 (tsdl_unknown.h); or NULL.
+ * Roots, such as `context` and `payload`, are structures (WMK_TYPE_STRUCT), or NULL if the metadata has no such part.
+ * `more` has the properties that are needed only to write the metadata again. It is a JSON object or NULL. For CTF 2,
+ * the object has the properties themselves. For CTF 1.8, it has attributes that hold the entries (tsdl_unknown.h).
  */
 struct wmk_ctf_event_class {
 	const struct wmk_ctf_stream_class *stream;
@@ -115,16 +117,17 @@ struct wmk_ctf_class {
 
 /*
  * Extract the text of a metadata file: plain, or in packets (magic 0x75D11D57 in either byte order). `cut` is set if
- * the last packet is incomplete; the text then has what is before it. The caller frees *text, which has a NUL after its
- * *len bytes. -EPROTO: a packet has contradictory sizes or another uuid than the first. -ENOTSUP: compressed or
+ * the last packet is incomplete; the text then ends before that packet. The caller frees *text, which has a NUL after
+ * its *len bytes. -EPROTO: a packet has contradictory sizes or another uuid than the first. -ENOTSUP: compressed or
  * encrypted.
  */
 int wmk_ctf_metadata_text(const void *bytes, size_t size, char **text, size_t *len, bool *cut);
 
 /*
  * Parse metadata. `name` is the file's name, for errors. A text that begins with a record separator (0x1e) is JSON of
- * CTF 2, any other is TSDL. With `partial`, a text with a missing end (a trace that is being written) gives everything
- * complete before it: the result is 1, and the cause chain contains the place of the end.
+ * CTF 2, any other is TSDL. With `partial`, the end of the text may be missing, as in a trace that is being written.
+ * The class then has all parts that are complete, the result is 1, and the cause chain contains the place where the
+ * text ends.
  */
 int wmk_ctf_metadata_parse(const char *text, size_t len, const char *name, bool partial, struct wmk_ctf_class **class);
 void wmk_ctf_class_free(struct wmk_ctf_class *class);

@@ -2,8 +2,8 @@
 /*
  * compile.c - compile types to operations (see decode.h).
  *
- * Structures are compiled in the order in which a stream has them. A length or selector may be in any structure that
- * comes before (field_ref.c).
+ * Structures are compiled in the order in which a stream has them. A length or selector may be in any preceding
+ * structure (field_ref.c).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -75,7 +75,7 @@ static int add(struct wmk_ctf_compiler *c, struct wmk_ctf_program_draft *code, u
 	return 0;
 }
 
-/* End the structure at `begin`, which has all of its contents. */
+/* End the operation at `begin` after its last contents. */
 static int end(struct wmk_ctf_compiler *c, struct wmk_ctf_program_draft *code, uint32_t begin)
 {
 	uint32_t index;
@@ -111,7 +111,7 @@ static int compile_inside(struct wmk_ctf_compiler *c, unsigned scope, uint32_t b
 	code->depth--;
 	if (err >= 0)
 		err = end(c, code, begin);
-	/* Structures and arrays always have all of their parts, so they have the largest alignment of these. */
+	/* All parts of a structure or an array are always present, so its alignment is the largest of theirs. */
 	if (err >= 0 && (code->ops[begin].code == WMK_CTF_STRUCT || code->ops[begin].code == WMK_CTF_ARRAY))
 		for (uint32_t i = begin + 1; code->ops[i].code != WMK_CTF_END; i = code->ops[i].next)
 			if (code->ops[i].align > code->ops[begin].align)
@@ -120,8 +120,8 @@ static int compile_inside(struct wmk_ctf_compiler *c, unsigned scope, uint32_t b
 }
 
 /*
- * Convert a range to the selector's signedness: both ends become int64_t if it is signed, else uint64_t. `is_signed` is
- * the signedness of the range. False: the selector cannot have any of its values.
+ * Convert a range to the selector's signedness: both ends become int64_t if the selector is signed, else uint64_t.
+ * `is_signed` is the signedness of the range. False: the selector cannot have any value of the range.
  */
 static bool clip(bool is_signed, bool selector_is_signed, uint64_t *from, uint64_t *to)
 {
@@ -150,8 +150,8 @@ static int make_choices(struct wmk_ctf_compiler *c, struct wmk_ctf_program_draft
 	struct wmk_ctf_choice *choices;
 
 	/*
-	 * A variant takes few bytes of metadata and as many choices as its selector has labels, so their sum is
-	 * limited.
+	 * A variant of a few bytes of metadata needs as many choices as its selector has labels. So the number of all
+	 * choices is limited.
 	 */
 	c->n_choices += n_labels;
 	if (c->n_choices > WMK_CTF_CHOICES_MAX)
@@ -295,7 +295,7 @@ static int compile_type(struct wmk_ctf_compiler *c, unsigned scope, const struct
 
 /* ── roles ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Assign roles by name in CTF 1.8. Of several values with one name the last counts. */
+/* Assign roles by name in CTF 1.8. If several values have one name, the last one counts. */
 static void give_roles(const struct wmk_ctf_compiler *c, unsigned scope, struct wmk_ctf_program_draft *code)
 {
 	for (uint32_t i = 0; c->class->major == 1 && i < code->n; i++)
@@ -345,8 +345,8 @@ static uint8_t ease_of(const struct wmk_ctf_op *op)
 }
 
 /*
- * Mark the operations after which wmk_ctf_next() simply goes to the following one: members of structures, and
- * structures that are members of such or the root.
+ * Mark the operations after which wmk_ctf_next() continues with the operation that follows in the list. These are the
+ * root structure and all members of structures.
  */
 static void make_easy(struct wmk_ctf_op *ops, uint32_t n)
 {
@@ -426,7 +426,10 @@ static int compile_stream(struct wmk_ctf_compiler *c, const struct wmk_ctf_strea
 	c->column = class->column;
 	for (unsigned scope = WMK_SCOPE_PACKET_CONTEXT; scope <= WMK_SCOPE_COMMON_CONTEXT && err >= 0; scope++)
 		err = compile_scope(c, scope, roots[scope]);
-	/* Compile events before the shared structures are kept: events decide which of their values need a register. */
+	/*
+	 * Compile events before the shared structures are kept: references in events decide which values of these
+	 * structures need a register.
+	 */
 	for (uint32_t i = 0; i < class->n_events && err >= 0; i++) {
 		err = compile_event(c, class->events[i], &events[i]);
 		stream->is_dense = stream->is_dense && class->events[i]->id == i;

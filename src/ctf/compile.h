@@ -24,7 +24,7 @@ enum wmk_ctf_fixed_run_code {
 	WMK_CTF_STEP_ADD,          /* skip `bits` */
 	WMK_CTF_STEP_VALUE,        /* read the number of an operation into its register */
 	WMK_CTF_STEP_STRING,
-	WMK_CTF_STEP_RUN,          /* skip the count in a register, times `bits` */
+	WMK_CTF_STEP_RUN,          /* skip `bits` times the count in a register */
 	WMK_CTF_STEP_WALK,         /* skip an operation with wmk_ctf_next() */
 };
 
@@ -50,8 +50,8 @@ int wmk_ctf_walk_over(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *ops, u
 #define WMK_CTF_CHOICES_FEW 16u
 
 /*
- * Index that finds the first of `n` ranges that contains a value. Its memory has wmk_ctf_selector_index_size() bytes,
- * of which it needs wmk_ctf_selector_index_used() after it is made.
+ * Index that finds the first of `n` ranges that contains a value. The caller allocates wmk_ctf_selector_index_size()
+ * bytes for it. The finished index uses only the first wmk_ctf_selector_index_used() bytes.
  */
 struct wmk_ctf_selector_index;
 
@@ -65,9 +65,9 @@ uint32_t wmk_ctf_selector_index_find(const struct wmk_ctf_selector_index *choose
 
 /* Bytes for at most `n` choices, with their index. */
 size_t wmk_ctf_choices_size(uint32_t n);
-/* Make the index of `choices`, which has that size and op->n_choices entries. -ENOMEM. */
+/* Make the index of `choices`, which has wmk_ctf_choices_size() bytes and op->n_choices entries. -ENOMEM. */
 int wmk_ctf_choices_make_index(const struct wmk_ctf_op *op, struct wmk_ctf_choice *choices);
-/* For an operation with more than WMK_CTF_CHOICES_FEW choices. */
+/* Like wmk_ctf_variant_select(), for an operation with more than WMK_CTF_CHOICES_FEW choices. */
 const struct wmk_ctf_choice *wmk_ctf_variant_select_indexed(const struct wmk_ctf_op *op, uint64_t value);
 /* The first choice that contains the value; NULL: none. If the selector is signed, values compare as signed. */
 const struct wmk_ctf_choice *wmk_ctf_variant_select(const struct wmk_ctf_op *op, uint64_t value);

@@ -35,7 +35,7 @@ static int room(struct wmk_ctf_out *out, uint64_t bits)
 	return 0;
 }
 
-/* Overwrite `width` bits by the low bits of `value`. */
+/* Overwrite `width` bits with the low bits of `value`. */
 static void put_bits(uint8_t *bytes, uint64_t at, unsigned width, bool is_big, uint64_t value)
 {
 	for (unsigned done = 0; done < width;) {
@@ -75,7 +75,7 @@ int wmk_ctf_copy(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *progra
 		 struct wmk_ctf_spots *spots)
 {
 	const uint8_t *uuid = spots ? spots->uuid : NULL;
-	unsigned n_uuid = UUID_BYTES; /* bytes of the UUID that are written; UUID_BYTES outside of its array */
+	unsigned n_uuid = UUID_BYTES; /* bytes of the UUID written so far; UUID_BYTES outside of its array */
 	struct wmk_ctf_item item;
 
 	if (!program->n_ops)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * copy.h - copy values from one packet to another, field by field. Values are aligned for their new place; their bits
- * do not change. For writing a trace again with some records left out.
+ * do not change. This serves to write a trace again without some of its records.
  *
  * Errors: those of decode.h, -ENOMEM, -E2BIG, with a cause chain. One thread for one object.
  */
@@ -23,7 +23,7 @@ struct wmk_ctf_out {
 struct wmk_ctf_spot {
 	const struct wmk_ctf_op *op; /* NULL: no such value */
 	uint64_t at, value;
-	bool is_several;           /* the packet has several of this role */
+	bool is_several;           /* the packet has several values with this role */
 };
 
 struct wmk_ctf_spots {
@@ -33,15 +33,15 @@ struct wmk_ctf_spots {
 };
 
 /*
- * Copy all of `program`, from where the walk is. `spots` may be NULL. After an error, a part may have been copied and
- * out->at is undefined.
+ * Copy all values of `program`, from the position of the walk. `spots` may be NULL. After an error, a part may have
+ * been copied and out->at is undefined.
  */
 int wmk_ctf_copy(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program, struct wmk_ctf_out *out,
 		 struct wmk_ctf_spots *spots);
 /*
- * Overwrite the values at the spots by `values`, by role; roles without a spot are ignored. -ENOTSUP: a value does not
- * fit its bits, its size depends on its value, it has several roles with different values, or the packet has several
- * values of the role.
+ * Overwrite the value at each spot with the value of its role in `values`; roles without a spot are ignored. -ENOTSUP:
+ * a value does not fit its bits, its size depends on its value, it has several roles with different values, or the
+ * packet has several values of the role.
  */
 int wmk_ctf_patch(struct wmk_ctf_out *out, const struct wmk_ctf_spots *spots, const uint64_t values[WMK_ROLES]);
 /* Start a packet with the first `bits` bits of `from`; the rest of the last byte is zeroed. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctf2_writer.c - declare our own traces in CTF 2: make classes as if they had been read, and rewrite these (see
- * ctf2_writer.h).
+ * ctf2_writer.c - declare our own traces in CTF 2: make the classes that a reader of the trace would have, and write
+ * them with rewrite.h (see ctf2_writer.h).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -25,7 +25,7 @@
 #define STRUCT(fields, align_) \
 	{ .kind = WMK_TYPE_STRUCT, .count = WMK_ARRAY_LEN(fields), .members = fields, .align = align_ }
 
-/* As packet.c encodes them. */
+/* The headers of a packet, as packet.c encodes them. */
 static const struct wmk_field header_fields[] = {
 	NUMBER("magic", 32, 8, WMK_ROLE_MAGIC),
 	{ .name = "uuid", .type = { .kind = WMK_TYPE_BLOB, .count = 16, .roles = WMK_ROLE_BIT(WMK_ROLE_UUID) } },
@@ -77,7 +77,7 @@ static int lower_type(struct wmk_scratch *scratch, const struct wmk_type *from, 
 static int lower_fields(struct wmk_scratch *scratch, const struct wmk_field *from, uint32_t n, unsigned depth,
 			struct wmk_type *to);
 
-/* Whether a helper field before it has its length or presence. */
+/* Whether a helper field before a field of this type has its length or presence. */
 static bool has_helper(const struct wmk_type *type)
 {
 	return type->kind == WMK_TYPE_SEQUENCE || type->kind == WMK_TYPE_BLOB || type->kind == WMK_TYPE_OPTIONAL;
@@ -100,7 +100,7 @@ static int lower_flags(struct wmk_scratch *scratch, const struct wmk_type *from,
 	return 0;
 }
 
-/* Lower an element; with a helper it becomes a structure of both. */
+/* Lower an element. An element that needs a helper becomes a structure of both. */
 static int lower_element(struct wmk_scratch *scratch, const struct wmk_type *from, unsigned depth, struct wmk_type *to)
 {
 	struct wmk_type *elem = wmk_scratch_alloc(scratch, sizeof(*elem));

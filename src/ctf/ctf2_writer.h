@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctf2_writer.h - declare our own traces in CTF 2. Internal to src/ctf: the functions of writer.h call these if the
- * trace is to have that version.
+ * ctf2_writer.h - declare our own traces in CTF 2. Internal to src/ctf: the functions of writer.h call these functions
+ * if the version of the trace is CTF 2.
  *
  *     struct wmk_event_class ──► types as a reader has them (class.h) ──compile──► rewrite.h ──► a fragment of JSON
  *

@@ -12,8 +12,8 @@
 #include "ctf/wide_number.h"
 
 /*
- * Maximum of elements without a size in an array, and of operations for all such elements in a structure. More of them
- * carry no information and cost time.
+ * Limits for elements without a size: elements in one array, and operations for all such elements in a structure. More
+ * of them carry no information and cost time.
  */
 #define EMPTY_MAX 65536u
 #define EMPTY_STEPS_MAX (16 * EMPTY_MAX)
@@ -167,7 +167,8 @@ const struct wmk_ctf_choice *wmk_ctf_variant_select(const struct wmk_ctf_op *op,
 
 /*
  * An element has ended where it began: nothing was read, so all remaining elements are equal to it. With is_passing
- * they are skipped; the operations that a full walk would need are counted, so that both reject the same traces.
+ * they are skipped. The operations that a full walk would need are counted, so that both kinds of walk reject the same
+ * traces.
  */
 static int empty_element(struct wmk_ctf_walk *walk, struct wmk_ctf_level *level, const struct wmk_ctf_op *op)
 {
@@ -214,7 +215,10 @@ static int advance(struct wmk_ctf_walk *walk, uint32_t next)
 	return 0;
 }
 
-/* Copy the value that the operation depends on to its register, from the source that was read. */
+/*
+ * The operation depends on a value with several sources. Copy the value of the source that was read to the operation's
+ * register.
+ */
 static int settle(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op)
 {
 	for (uint32_t i = 0; i < op->n_sources; i++) {

@@ -18,10 +18,10 @@
  * A value that another field depends on (a length, a selector) is kept in a register during the walk through a record.
  * Positions are bits from the first bit of the packet; the alignment of types is relative to that.
  *
- * The bytes are not trusted: no position is beyond `end`, no count exceeds the bits that follow, no loop over elements
- * without a size is endless. Errors are -errno with a cause chain: -ENODATA if the bytes end before the value does,
- * -EPROTO for bytes that no producer may write. A decoder is immutable and usable by any thread; a walk belongs to one
- * thread.
+ * The bytes are not trusted: no position is beyond `end`, no count exceeds the bits that follow, and loops over
+ * elements without a size are limited. Errors are -errno with a cause chain: -ENODATA if the bytes end before the value
+ * does, -EPROTO for bytes that no producer may write. A decoder is immutable and usable by any thread; a walk belongs
+ * to one thread.
  */
 #ifndef WMK_CTF_DECODE_H
 #define WMK_CTF_DECODE_H
@@ -54,8 +54,8 @@ enum wmk_ctf_ease {
 };
 
 /*
- * One place of a value that may have several or be missing. The value was read if every enclosing variant and optional
- * field selected the option that contains it.
+ * One place of a value that may have several places or may be absent. The value was read if every enclosing variant and
+ * optional field selected the option that contains it.
  */
 struct wmk_ctf_source {
 	uint16_t reg;              /* register of the value */
@@ -109,8 +109,8 @@ struct wmk_ctf_program {
 	const struct wmk_ctf_fixed_run *steps;
 	uint32_t n_steps;
 	/*
-	 * If there is at most one step, of fixed size: `fixed_bits` from the next position with alignment
-	 * `fixed_mask` + 1. Otherwise `varies` is set.
+	 * A structure with at most one step, of fixed size, has `fixed_bits` bits. They begin at the next position with
+	 * the alignment `fixed_mask` + 1. For other structures `varies` is set.
 	 */
 	bool varies;
 	uint32_t fixed_mask;
@@ -124,8 +124,8 @@ struct wmk_ctf_event_decoder {
 	struct wmk_ctf_program context, payload;
 	uint64_t id;
 	/*
-	 * Distances in bits from the end of the header, if that is at a byte boundary and everything before has a fixed
-	 * size: to context and payload (is_constant_before), to the end (is_constant).
+	 * Distances in bits from the end of the header, which must be at a byte boundary. `to_context` and `to_payload`
+	 * are valid if is_constant_before is set, `to_end` if is_constant is set: everything before has a fixed size.
 	 */
 	bool is_constant_before, is_constant;
 	bool ends_in_text;         /* the only part of variable size is a string at the end; to_end is its begin */
@@ -204,10 +204,10 @@ struct wmk_ctf_walk {
 	/* (not next to `op`: a compiler that updates both with one access would stall on the preceding store) */
 	uint32_t depth;
 	int err;
-	bool is_passing;           /* of an array's elements without a size, return only the first */
+	bool is_passing;           /* return only the first of an array's elements without a size */
 	/*
 	 * Position and length in bytes of a string that was skipped to find the end of the record. A walk then need not
-	 * search for its end again. Valid for the same packet, whatever else was read from it.
+	 * search for the end of the string again. Both are valid as long as the walk stays in the same packet.
 	 */
 	uint64_t text_at, text_len;
 	struct wmk_ctf_level levels[WMK_CTF_TYPE_DEPTH + 1];
@@ -232,8 +232,8 @@ static inline void wmk_ctf_walk_enter(struct wmk_ctf_walk *walk, const struct wm
 }
 
 /*
- * Likewise, for searching values by role or name: of array elements without a size, which are all equal, only the first
- * is returned.
+ * Likewise, for a search for values by role or name. Array elements without a size are all equal, so the walk returns
+ * only the first one.
  */
 static inline void wmk_ctf_walk_enter_passing(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program)
 {
@@ -265,7 +265,7 @@ static inline struct wmk_ctf_pace wmk_ctf_pace_begin(struct wmk_ctf_walk *walk, 
 	return (struct wmk_ctf_pace){ walk->ops, walk->at };
 }
 
-/* Operations without a fast path, and the end. */
+/* Handle operations without a fast path, and the end of the program. */
 static inline bool wmk_ctf_pace_any(struct wmk_ctf_pace *pace, struct wmk_ctf_walk *walk, struct wmk_ctf_item *item)
 {
 	struct wmk_ctf_item any; /* (its address escapes, so it is in memory; *item may stay in registers) */
@@ -279,7 +279,7 @@ static inline bool wmk_ctf_pace_any(struct wmk_ctf_pace *pace, struct wmk_ctf_wa
 	return true;
 }
 
-/* Like wmk_ctf_next(). A plain number is one load, if eight bytes of the packet follow its begin. */
+/* Like wmk_ctf_next(). A plain number takes one load if 8 bytes of the packet are available at its begin. */
 static inline bool wmk_ctf_pace_next(struct wmk_ctf_pace *pace, struct wmk_ctf_walk *walk, struct wmk_ctf_item *item)
 {
 	const struct wmk_ctf_op *op = pace->op;
@@ -328,8 +328,8 @@ static inline bool wmk_ctf_next(struct wmk_ctf_walk *walk, struct wmk_ctf_item *
 int wmk_ctf_skip(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program);
 
 /*
- * Bits of an operation of fixed size, with its contents, from an aligned position; 0: the size is not fixed, or is 0,
- * or is very large.
+ * Size in bits of an operation with its contents, from an aligned position. 0: the size is not fixed, is 0 or is very
+ * large, or a member of a structure needs a register.
  */
 uint64_t wmk_ctf_fixed_bits(const struct wmk_ctf_op *ops, uint32_t op);
 

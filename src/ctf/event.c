@@ -90,7 +90,8 @@ static int put_float(struct wmk_ctf_text_buffer *out, const struct wmk_type *typ
 
 struct range {
 	const char *label;
-	uint64_t from, to;         /* offset so that unsigned order is the container's order */
+	/* offsets from the container's least value, so that unsigned order is the container's order */
+	uint64_t from, to;
 };
 
 /* Convert a label's bounds to offsets from the least value of the container. False: the container has no such value. */
@@ -227,7 +228,7 @@ static int put_struct(struct wmk_ctf_text_buffer *out, const struct wmk_field *m
 	return 0;
 }
 
-/* Write a type that is complete before the name, without a suffix. */
+/* Write a type that needs no suffix after the field's name. */
 static int put_simple(struct wmk_ctf_text_buffer *out, const struct wmk_type *type, bool text, unsigned depth)
 {
 	switch (type->kind) {

@@ -3,9 +3,9 @@
  * event_header.c - decode an event header and find the size of its record.
  *
  * Usual headers consist of integers of fixed size, one of which may select one of a few structures of such integers:
- * our own (4, 6 or 13 bytes), LTTng's compact and large ones, a plain id and time. For these there is a plan: the
- * places of id and time, for each value of the selector. Any other header is walked through. If all of a header is
- * within 64 bits, one load reads it. For an event of constant size, the end of the record is known then.
+ * our own (4, 6 or 13 bytes), LTTng's compact and large ones, a plain id and time. Such a header has a plan: the places
+ * of id and time, for each value of the selector. Any other header is walked through. If all of a header is within 64
+ * bits, one load reads it. For an event of constant size, the end of the record is known then.
  */
 #include <endian.h>
 #include <errno.h>
@@ -287,7 +287,7 @@ static inline int pass(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *
 	return walk->at > walk->in.end ? -ENODATA : 0;
 }
 
-/* Measure a record up to payload_at, which is known. */
+/* Measure the rest of a record from payload_at, which is known. */
 static __attribute__((noinline)) int payload_measured(const struct wmk_ctf_bytes *in, uint64_t time,
 						      struct wmk_ctf_record *record)
 {
@@ -314,7 +314,7 @@ static inline int text_taken(uint64_t at, uint64_t len, uint64_t time, struct wm
 	return 0;
 }
 
-/* Likewise for a long string, or one near the end of the packet. */
+/* Like text_measured(), for a long string or a string near the end of the packet. */
 static __attribute__((noinline)) int text_sought(const struct wmk_ctf_bytes *in, uint64_t at, uint64_t time,
 						 struct wmk_ctf_record *record)
 {
@@ -414,7 +414,7 @@ static inline int behind_header(const struct wmk_ctf_stream_decoder *stream, con
 	return 0;
 }
 
-/* Likewise for another event than that of the previous record. */
+/* Likewise, if the event is not that of the previous record. */
 static __attribute__((noinline)) int of_event(const struct wmk_ctf_stream_decoder *stream,
 					      const struct wmk_ctf_bytes *in, uint64_t id, uint64_t at, uint64_t time,
 					      struct wmk_ctf_record *record)
@@ -452,8 +452,8 @@ int wmk_ctf_record(const struct wmk_ctf_stream_decoder *stream, const struct wmk
 	record->walk.registers[plan->save] = selector;
 	record->at = at;
 	/*
-	 * Mostly the event is that of the previous record. With this comparison, a processor that predicts the branch
-	 * continues with the record's end before the id has been loaded.
+	 * Most records have the same event as the previous record. With this comparison, a processor that predicts the
+	 * branch continues with the record's end before the id has been loaded.
 	 */
 	id = part_of(word, &way->near_id);
 	if (!before || before->id != id)

@@ -2,13 +2,14 @@
 /*
  * field_ref.c - resolve references to values in registers (see field_ref.h).
  *
- * CTF 1.8: a name without a scope is searched as section 7.3.2 of CTF 1.8.3 defines: in the enclosing structures, from
- * the inside outwards, among the fields before; then in the preceding root structures, the latest first.
+ * CTF 1.8: section 7.3.2 of CTF 1.8.3 defines the search for a name without a scope. The search first goes through the
+ * preceding fields of the enclosing structures, the innermost structure first. Then it goes through the preceding root
+ * structures, the latest first.
  *
- * CTF 2 gives a path (CTF2-SPEC-2.0, "Field location"). It leads by names through structures. On the path an array is
+ * CTF 2 gives a path (CTF2-SPEC-2.0, "Field location"): names that lead through structures. On the path an array is
  * replaced by its element, a variant by the selected option, and an optional field by its content. If the end of the
- * path is in the same array element, option or optional field as the reference, the place is known at compile time. For
- * a variant or an optional field that comes before, the reader decides:
+ * path is in the same array element, option or optional field as the reference, the place is known at compile time. If
+ * the path leads into a preceding variant or optional field, the place is known only while a record is read:
  *
  *     VARIANT save=7 │ option 3: INT save=8 │ option 5: INT save=9 │ ...
  *     ARRAY ref=10, sources: register 8 if register 7 is 3, register 9 if it is 5
@@ -131,7 +132,8 @@ struct ref_search {
 	struct path_end way;                /* current path */
 	struct path_end found[FOUND_MAX];
 	unsigned n;
-	bool is_other, is_closed;      /* it ends at another type than an integer; it leads through a complete array */
+	/* a path ends at another type than an integer; a path leads through a complete array */
+	bool is_other, is_closed;
 };
 
 static bool is_integer(const struct wmk_ctf_op *op)
@@ -139,7 +141,7 @@ static bool is_integer(const struct wmk_ctf_op *op)
 	return (op->code == WMK_CTF_INT && !op->type->is_bits) || op->code == WMK_CTF_ENUM || op->code == WMK_CTF_BOOL;
 }
 
-/* The open operation inside the open operation `at`. 0: it is not open, or it is the innermost one. */
+/* The open operation inside the open operation `at`. 0: `at` is not open, or is the innermost one. */
 static uint32_t open_in(const struct wmk_ctf_program_draft *code, uint32_t at)
 {
 	for (unsigned i = 0; i + 1 < code->depth; i++)
@@ -209,7 +211,9 @@ static int look(struct ref_search *s, uint32_t at, unsigned step)
 	return 0;
 }
 
-/* The innermost structure among the first `depth` open operations, as their number up to it; 0: none. */
+/*
+ * Return the number of open operations up to the innermost structure among the first `depth`; 0: none is a structure.
+ */
 static unsigned innermost(const struct wmk_ctf_program_draft *code, unsigned depth)
 {
 	while (depth && code->ops[code->open[depth - 1]].code != WMK_CTF_STRUCT)
@@ -217,7 +221,7 @@ static unsigned innermost(const struct wmk_ctf_program_draft *code, unsigned dep
 	return depth;
 }
 
-/* Search from the enclosing structure; each NULL before the names leads to the structure around that. */
+/* Search from the enclosing structure; each NULL at the start of the path selects the next enclosing structure. */
 static int look_near(struct ref_search *s)
 {
 	unsigned depth = innermost(s->code, s->code->depth), step = 0;
@@ -286,7 +290,7 @@ static int refer_to_all(struct wmk_ctf_compiler *c, unsigned scope, unsigned in,
 	return err;
 }
 
-/* Resolve a path of CTF 2; *found: the operation; 0: there are several sources, which are in *referred. */
+/* Resolve a path of CTF 2. *found becomes the operation, or 0 if the value has sources, which are then in *referred. */
 static int refer_by_way(struct wmk_ctf_compiler *c, unsigned scope, const struct wmk_ref *ref, const char *of,
 			uint32_t *found, struct wmk_ctf_field_ref *referred)
 {

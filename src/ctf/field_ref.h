@@ -34,7 +34,7 @@ struct wmk_ctf_compiler {
 
 struct wmk_ctf_field_ref {
 	uint8_t reg;
-	const struct wmk_type *type;           /* type of the value; if there are several sources, of one of them */
+	const struct wmk_type *type;           /* type of the value, or of the first source */
 	const struct wmk_ctf_source *sources;  /* as in struct wmk_ctf_op */
 	uint32_t n_sources;
 };
@@ -52,9 +52,9 @@ static inline bool wmk_ctf_search_limit_reached(const struct wmk_ctf_compiler *c
 bool wmk_ctf_find_member(struct wmk_ctf_compiler *c, const struct wmk_ctf_program_draft *code, uint32_t begin,
 			 const char *name, uint32_t *found);
 /*
- * Resolve `ref` for the operation that is about to be made in this scope; `of` names the operation in errors. When the
- * value is read, it is stored in the register. -EPROTO: the value does not exist, does not come before, or is not an
- * integer. -E2BIG: no free register.
+ * Resolve `ref` for the operation that is about to be made in this scope. `of` is the kind of reference for errors:
+ * "length" or "selector". When the value is read, it is stored in the register. -EPROTO: the value does not exist, does
+ * not come before the operation, or is not an integer. -E2BIG: no free register.
  */
 int wmk_ctf_field_ref_resolve(struct wmk_ctf_compiler *c, unsigned scope, const struct wmk_ref *ref, const char *of,
 		  struct wmk_ctf_field_ref *referred);

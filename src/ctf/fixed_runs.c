@@ -3,8 +3,8 @@
  * fixed_runs.c - measure a structure without its values: consecutive operations of fixed size are one step.
  *
  * While steps are made, `known` is the guaranteed alignment of a position, and `bits` is the distance from it. A value
- * with no larger alignment is at a constant distance. Types with a size that depends on values (variants, LEB128,
- * arrays of such) are walked through.
+ * that needs no larger alignment is at a constant distance. Types with a size that depends on values (variants, LEB128,
+ * arrays of these) are walked through.
  */
 #include <errno.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static void flush(struct making *m)
 	m->align = 1;
 }
 
-/* The position has the alignment `known`, whatever was before it. */
+/* The position now has the alignment `known`, independent of the preceding bits. */
 static void restart(struct making *m, uint32_t known)
 {
 	flush(m);
@@ -86,7 +86,7 @@ uint64_t wmk_ctf_fixed_bits(const struct wmk_ctf_op *ops, uint32_t op)
 	}
 }
 
-/* Make a step for elements of one size without padding: their number is enough. */
+/* Make a step for elements of one size without padding: their number gives the size of the array. */
 static bool make_run(struct making *m, uint32_t i)
 {
 	const struct wmk_ctf_op *op = &m->ops[i];
@@ -117,7 +117,7 @@ static void make(struct making *m, uint32_t i)
 		bits = m->bits;
 		flush(m);
 		put(m, &(struct wmk_ctf_fixed_run){ .code = WMK_CTF_STEP_VALUE, .op = i, .align = 1 });
-		/* The alignment follows from the position before, as if the value were a part of the bits. */
+		/* Derive the new alignment from the position before, as if the value were a part of `bits`. */
 		while (m->known > 1 && (bits + op->width) % m->known)
 			m->known /= 2;
 		return;
@@ -184,7 +184,7 @@ static bool is_constant(const struct wmk_ctf_program *program)
 }
 
 /*
- * Whether the part consists of a constant size and a string at its end, from a byte boundary. Then *to is advanced to
+ * Whether the part has a constant size from a byte boundary, except for a string at its end. Then *to is advanced to
  * the begin of the string.
  */
 static bool ends_in_text(const struct wmk_ctf_program *program, uint64_t *to)

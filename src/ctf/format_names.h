@@ -9,8 +9,8 @@
 #include "schema/schema.h"
 
 /*
- * Names of a role, NULL: none. In CTF 1.8 a value has a role by its field's name, in one scope (sections 5.1 and 5.2).
- * In CTF 2 the field class names the role; it is valid in the same scope (sections 5.6.1 and 5.8.1).
+ * Names of a role, NULL: none. In CTF 1.8 the name of a field gives its value a role, in one scope (sections 5.1 and
+ * 5.2). In CTF 2 the field class names the role; it is valid in the same scope (sections 5.6.1 and 5.8.1).
  */
 struct wmk_ctf_role_names {
 	const char *tsdl, *ctf2;

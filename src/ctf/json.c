@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * json.c - parse CTF 2's metadata (CTF2-SPEC-2.0, section 5): a JSON text sequence (RFC 7464) of fragments. Each kind
- * of fragment has a function that keeps what the class has members for, and validates the rest.
+ * of fragment has a function. It stores the properties that have members in the class, and validates the others.
  *
  * Unknown properties are ignored, as the specification demands. The content of an attribute is never an error either:
  * the streams can be read without it.
@@ -246,7 +246,7 @@ static void stream_class(const struct wmk_ctf_json_at *at)
 	remember(in, in->streams, key, json_object_new_boolean(true));
 }
 
-/* Set the clocks of streams, after all clocks are parsed: their list moves when it grows. */
+/* Set the clocks of streams after all clocks are parsed, because the list of clocks moves when it grows. */
 static void give_clocks(struct wmk_ctf_json *in)
 {
 	struct wmk_ctf_stream_class **streams = in->to->streams.items;

@@ -9,8 +9,9 @@
  *              └► json_value.c: properties, ranges, locations, errors ───────┘
  *
  * A value is passed together with the path to it (struct wmk_ctf_json_at), so that an error can contain its place. The
- * path is a chain on the stack, from the value up to its fragment. A tree lives until its fragment is parsed, a tree of
- * an alias until the whole text is. What is kept longer is copied to the builder's scratch memory.
+ * path is a chain on the stack, from the value up to its fragment. A tree lives until its fragment is parsed. The tree
+ * of an alias lives until the whole text is parsed. Values that are needed longer are copied to the builder's scratch
+ * memory.
  *
  * The builder keeps the first error. After it, results of functions are meaningless but safe to use.
  */
@@ -22,7 +23,10 @@
 #include "ctf/build.h"
 #include "ctf/format_names.h"
 
-/* A value and its place: the property `name`, or the `what` with number `index` (from 1), named `name` if not NULL. */
+/*
+ * A value and its place. `what` NULL: the property `name`. Otherwise the element of the kind `what`, with its number
+ * `index` from 1 (0: none) and its name `name` (NULL: none).
+ */
 struct wmk_ctf_json_at {
 	struct wmk_ctf_json *in;
 	const struct wmk_ctf_json_at *up; /* NULL: the fragment */
@@ -68,8 +72,8 @@ bool wmk_ctf_json_equals(const struct wmk_ctf_json_at *at, const char *text);
 bool wmk_ctf_json_bits(const struct wmk_ctf_json_at *at, int64_t *bits);
 
 /*
- * Get properties of a type. If the property is missing: an error with `must`, else 0 or NULL. Errors: another type,
- * none of the words, out of bounds, a text that contains a NUL.
+ * Get a property as a text or a number. A missing property is an error with `must`; otherwise the result is NULL or 0.
+ * Other errors: another type, a word that is not in the list, a number out of bounds, a text that contains a NUL.
  */
 const char *wmk_ctf_json_text(const struct wmk_ctf_json_at *of, const char *name, bool must);
 uint64_t wmk_ctf_json_number(const struct wmk_ctf_json_at *of, const char *name, bool must, uint64_t min, uint64_t max);
@@ -141,10 +145,10 @@ void wmk_ctf_json_alias(const struct wmk_ctf_json_at *at, const char *name);
 
 /*
  * Fill the builder, which must be empty, from a JSON text sequence (RFC 7464). `name` is the file's name, for errors.
- * With `partial`, an incomplete last fragment is dropped: the result is 1, and the cause chain contains the place of
- * the end; also if there is no fragment yet. The clocks of stream classes then point into to->clocks. -EPROTO,
- * -ENOTSUP, -E2BIG, -ENOMEM; the cause chain has file and line, number of the fragment, path to the value, and what was
- * expected; for malformed JSON also the column.
+ * With `partial`, an incomplete last fragment is dropped. The result is then 1, and the cause chain contains the place
+ * of the end. A text without any fragment gives the same result. After success, the clocks of stream classes point into
+ * to->clocks. -EPROTO, -ENOTSUP, -E2BIG, -ENOMEM; the cause chain has file, line, number of the fragment, path to the
+ * value, and the expected value. For malformed JSON it also has the column.
  */
 int wmk_ctf_json_parse(struct wmk_ctf_builder *to, const char *text, size_t len, const char *name, bool partial);
 

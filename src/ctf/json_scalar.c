@@ -163,8 +163,8 @@ static void add_flag(const struct wmk_ctf_json_at *flag, struct wmk_ctf_list *la
 }
 
 /*
- * Get a name of bits, which is true if any of them is set. It becomes a mask; in a field of more than 64 bits, a label
- * for each range.
+ * Get a flag, which is true if any of its bits is set. The flag becomes a mask, or in a field of more than 64 bits a
+ * label for each range.
  */
 static void take_flag(const struct wmk_ctf_json_at *flag, unsigned width, struct wmk_ctf_list *labels)
 {
@@ -181,7 +181,7 @@ static void take_flag(const struct wmk_ctf_json_at *flag, unsigned width, struct
 			add_flag(flag, labels, (uint64_t)range->from,
 				 (uint64_t)range->to < width ? (uint64_t)range->to : width - 1);
 	}
-	/* (none if the field has none of the bits) */
+	/* (no label if the field has none of the bits) */
 	if (mask)
 		add_flag(flag, labels, mask, mask);
 }

@@ -3,11 +3,11 @@
  * json_type.c - CTF 2's field classes as types (CTF2-SPEC-2.0, section 5.3): compound classes and aliases. Scalar
  * classes are in json_scalar.c.
  *
- * `align` is the effective alignment of a reader (section 6.4.1), which includes that of the contents.
+ * `align` is the effective alignment (section 6.4.1), which includes the alignment of the contents.
  *
  * An alias is parsed where it is declared, and once more for each kind of root that uses it, because its roles differ
- * there. All uses share the result. So the memory of types is bounded by the size of the text, however often aliases
- * refer to aliases.
+ * there. All uses in one kind of root share the result. So the size of the text limits the memory of types, even if
+ * aliases refer to aliases many times.
  */
 #include "ctf/json.h"
 
@@ -128,7 +128,7 @@ static void dynamic_array(const struct wmk_ctf_json_at *at, unsigned depth, stru
 
 /*
  * Keep the ranges of a selector; its signedness is not known here. Ranges with a negative number are kept as signed,
- * those with a number above INT64_MAX as unsigned. All others are equal in both.
+ * and ranges with a number above INT64_MAX as unsigned. All other ranges are the same in both forms.
  */
 static void keep_ranges(const struct wmk_ctf_json_at *at, const struct wmk_ctf_json_ranges *ranges,
 			struct wmk_type *type)
@@ -210,7 +210,7 @@ static int by_unsigned(const void *a, const void *b)
 	return ((uint64_t)x->from > (uint64_t)y->from) - ((uint64_t)x->from < (uint64_t)y->from);
 }
 
-/* Sort the ranges, and check that those of different options do not overlap; those of one option may. */
+/* Sort the ranges, and check that ranges of different options do not overlap. Ranges of one option may overlap. */
 static void check_apart(const struct wmk_ctf_json_at *list, const struct wmk_type *type, struct wmk_label *ranges)
 {
 	const struct wmk_label *far = ranges;
@@ -366,8 +366,8 @@ static json_object *find_alias(const struct wmk_ctf_json_at *at)
 }
 
 /*
- * Use an alias. An alias contains only aliases that were complete before it. So each level of this recursion is a level
- * of the alias, which was counted at its declaration.
+ * Use an alias. An alias refers only to aliases that were complete before it. So each level of this recursion is a
+ * level of the alias, and the levels were counted at its declaration.
  */
 static void use_alias(const struct wmk_ctf_json_at *at, unsigned depth, struct wmk_type *type)
 {

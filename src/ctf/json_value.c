@@ -27,7 +27,7 @@ int wmk_ctf_json_shown(const char *text)
 	return (int)len;
 }
 
-/* Texts from the metadata may contain anything, and errors are printed on terminals. */
+/* Replace control characters: texts from the metadata may contain anything, and errors are printed on terminals. */
 static void no_controls(char *text)
 {
 	for (; *text; text++)
@@ -346,7 +346,7 @@ void wmk_ctf_json_ranges(const struct wmk_ctf_json_at *at, const char *name, str
 	for (size_t i = 0; i < n; i++) {
 		struct wmk_ctf_json_at range = wmk_ctf_json_item(at, i, "range");
 
-		range.up = at;             /* errors name the list: there may be several */
+		range.up = at;             /* errors name the list, because a field class may have several lists */
 		add_range(&range, name, to);
 	}
 }
@@ -378,7 +378,7 @@ const struct wmk_ref *wmk_ctf_json_location(const struct wmk_ctf_json_at *of, co
 	for (size_t i = 0; i < n; i++) {
 		struct wmk_ctf_json_at step = wmk_ctf_json_item(&path, i, "step");
 
-		/* A step into a member and out of it cancel each other: so all steps out come before the names. */
+		/* A name and a null after it cancel each other. So all nulls come before the names. */
 		if (!step.value && ref->n && names[ref->n - 1])
 			names[--ref->n] = NULL;
 		else

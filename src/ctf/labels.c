@@ -64,7 +64,7 @@ static int order_one(struct wmk_scratch *scratch, const struct wmk_type *type,
 	if (err >= 0)
 		err = wmk_ctf_selector_index_make(chooser, type->is_signed, choices, type->count);
 	if (err >= 0) {
-		/* (the index needs half of it if the values of labels are adjacent) */
+		/* (the index needs half of the memory if the values of labels are adjacent) */
 		const size_t size = wmk_ctf_selector_index_used(chooser);
 		struct wmk_ctf_selector_index *kept = wmk_scratch_alloc(scratch, size);
 

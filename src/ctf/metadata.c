@@ -29,7 +29,7 @@ static void put_types(struct wmk_ctf_text_buffer *out)
 	for (i = 0; i < WMK_ARRAY_LEN(widths); i++)
 		wmk_ctf_put(out, "typealias integer { size = %u; align = %u; signed = false; } := uint%u_t;\n",
 			    widths[i], widths[i] == 5 ? 1 : 8, widths[i]);
-	/* In the medium header, the id follows 5 bits: no alignment. */
+	/* In the medium header, the id follows 5 bits, so it has no alignment. */
 	wmk_ctf_put(out, "typealias integer { size = 16; align = 1; signed = false; } := uint16_bits_t;\n\n");
 }
 
@@ -51,8 +51,8 @@ unsigned wmk_ctf_env_fixed(const struct wmk_ctf_trace *trace, struct wmk_ctf_env
 		{ "domain", trace->domain, 0 },
 		/*
 		 * Trace Compass uses this name, and a version of at least 2.8, to detect that events, contexts and the
-		 * state dump have the names of LTTng-UST, as ours have. Otherwise it reads the trace, but its views of
-		 * user space stay empty.
+		 * state dump have the names of LTTng-UST, as ours have. With another name it reads the trace, but its
+		 * views of user space stay empty.
 		 */
 		{ "tracer_name", "lttng-ust", 0 },
 		{ "tracer_major", NULL, 2 },

@@ -10,7 +10,7 @@
 #include "ctf/json.h"
 #include "ctf/tsdl.h"
 
-/* "{" without a record separator is also JSON: its parser reports the missing separator. TSDL never begins so. */
+/* "{" without a record separator is also JSON: its parser reports the missing separator. TSDL never begins with "{". */
 static bool is_json(const char *text, size_t len)
 {
 	if (len && text[0] == 0x1e)

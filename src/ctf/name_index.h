@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * name_index.h - sorted labels, names and choices for binary search. A trace may have any number of variants, options
- * and labels, and each is looked up for each other. Internal to src/ctf; for the writers of metadata.
+ * name_index.h - sorted labels, names and choices for binary search. The number of variants, options and labels in a
+ * trace is not limited, and linear searches among them would take quadratic time. Internal to src/ctf; for the writers
+ * of metadata.
  *
- * All structures start zeroed and point to their source; the owner frees them. Errors: -ENOMEM, with a cause chain.
+ * All structures start zeroed and point into their source; the owner frees them. Errors: -ENOMEM, with a cause chain.
  */
 #ifndef WMK_CTF_NAME_INDEX_H
 #define WMK_CTF_NAME_INDEX_H
@@ -29,7 +30,7 @@ struct wmk_ctf_choice_index {
 };
 
 int wmk_ctf_choice_index_make(struct wmk_ctf_choice_index *by, const struct wmk_ctf_op *variant);
-/* Whether the values of the label, and no others, select that option, as one of its ranges. */
+/* Whether one of the option's ranges equals the range of the label. */
 bool wmk_ctf_choice_index_has(const struct wmk_ctf_choice_index *by, uint32_t option, const struct wmk_label *label);
 void wmk_ctf_choice_index_free(struct wmk_ctf_choice_index *by);
 

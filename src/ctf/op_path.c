@@ -84,7 +84,10 @@ int wmk_ctf_op_path_to(const struct wmk_ctf_scope_programs *parts, const struct 
 	unsigned outwards = 0;
 
 	*way = (struct wmk_ctf_op_path){ .is_absolute = has_root };
-	/* Prefer the structure that contains it, then the root, then any structure that contains both. */
+	/*
+	 * Prefer a path from the innermost structure around `from`, then from the root, then from any outer structure
+	 * that contains both.
+	 */
 	for (unsigned i = n_out; i-- > 0 && !(outwards && has_root);) {
 		if (i < n_in && in[i] == out[i] && is_plain(ops, in, i, n_in)) {
 			*way = (struct wmk_ctf_op_path){ .outwards = outwards };

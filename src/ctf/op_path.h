@@ -34,10 +34,10 @@ const char *wmk_ctf_raw_name(const struct wmk_ctf_op *ops, uint32_t in, uint32_t
 unsigned wmk_ctf_op_parents(const struct wmk_ctf_op *ops, uint32_t op, uint32_t around[WMK_CTF_TYPE_DEPTH + 1]);
 
 /*
- * A path from the operation `from`, which depends on it, to `to`. It leaves `outwards` structures around `from` and
- * then enters members by name; if is_absolute, it starts at the root of to's scope. `ops` are the `n` entered
- * operations, the last is `to`. -ENOTSUP: it leads through an array, a variant or an optional field that does not
- * contain `from`.
+ * A path from the operation `from` to `to`, on which `from` depends. It leads out of `outwards` structures around
+ * `from` and then into members by name. If is_absolute is set, it starts at the root of to's scope instead. `ops` are
+ * the `n` entered operations, the last is `to`. -ENOTSUP: it leads through an array, a variant or an optional field
+ * that does not contain `from`.
  */
 struct wmk_ctf_op_path {
 	bool is_absolute;
@@ -46,8 +46,8 @@ struct wmk_ctf_op_path {
 };
 
 /*
- * The path to a value with several sources (struct wmk_ctf_source): from the root, by the names on it. Variants,
- * optional fields and arrays add no name.
+ * The path to a value with several sources (struct wmk_ctf_source). It starts at the root and consists of the names on
+ * the way. Variants, optional fields and arrays add no name.
  */
 void wmk_ctf_op_path_through(const struct wmk_ctf_scope_programs *parts, const struct wmk_ctf_op_location *to,
 			     struct wmk_ctf_op_path *way);

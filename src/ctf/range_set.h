@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * range_set.h - set of the values that labels have already. In 1.8, the first of several labels for a value counts; in
+ * range_set.h - set of the values that already have a label. In 1.8, the first of several labels for a value counts; in
  * CTF 2, ranges must not overlap. Internal to src/ctf; for rewrite_field.c.
  */
 #ifndef WMK_CTF_RANGE_SET_H
@@ -27,16 +27,16 @@ static inline uint64_t wmk_ctf_turned(uint64_t value, bool is_signed)
 }
 
 /*
- * Add `from` to `to`, and pass the parts that were not in the set to `give`, in order. -ENOMEM, or a negative result of
- * `give`.
+ * Add the range from `from` to `to`, and pass the parts that were not in the set to `give`, in order. -ENOMEM, or a
+ * negative result of `give`.
  */
 int wmk_ctf_range_set_add(struct wmk_ctf_range_set *taken, uint64_t from, uint64_t to,
 		 int (*give)(void *data, uint64_t from, uint64_t to), void *data);
 
 /*
  * Convert the values `from` to `to` of a signed number of `width` bits to the same bits without a sign. Returns the
- * number of spans, at most two. Left out are values that the number cannot have, and negative values of a number of
- * more than 64 bits, which are too large as unsigned values.
+ * number of spans, at most two. The spans omit values that the number cannot have. For a number of more than 64 bits
+ * they also omit negative values, which are too large as unsigned values.
  */
 unsigned wmk_ctf_without_sign(unsigned width, int64_t from, int64_t to, struct wmk_ctf_range spans[2]);
 

@@ -8,10 +8,9 @@
  *        places, roles)
  *
  * CTF 2 can express everything of 1.8, except some options that no value selects, and the sign of values with a role.
- * What 1.8 cannot express is of two kinds. Things that records do not need (media types, names of bits) are left out
- * and reported in `lost`. Fields that 1.8 cannot describe (LEB128, texts of 16 and 32 bits a character, bits in another
- * order than bytes), and those with a meaning that records need and 1.8 has no name for, are -ENOTSUP; the error names
- * the field.
+ * CTF 1.8 cannot express two kinds of properties. Properties that records do not need (media types, names of bits) are
+ * left out and reported in `lost`. Properties that records need cause -ENOTSUP, and the error names the field: LEB128,
+ * texts of 16 and 32 bits a character, bits in another order than bytes, and roles for which 1.8 has no name.
  *
  * Errors: -ENOTSUP, -ENOMEM, -E2BIG (more than WMK_CTF_METADATA_MAX bytes), with a cause chain. Any thread.
  */
@@ -29,7 +28,7 @@ enum wmk_ctf_lost {
 	WMK_CTF_LOST_OPTIONAL,     /* optional fields become variants */
 	WMK_CTF_LOST_SELECTOR,     /* a selector has other labels */
 	WMK_CTF_LOST_NAME,         /* names that are not identifiers */
-	WMK_CTF_LOST_ROLE,         /* roles of a field other than the one of its name */
+	WMK_CTF_LOST_ROLE,         /* roles of a field, except the role that its name expresses */
 	WMK_CTF_LOST_TRACE,        /* names of trace and streams */
 	/* attributes (except those of tsdl_unknown.h and tsdl_unknown_field.h), namespaces, unique ids of classes */
 	WMK_CTF_LOST_ATTRIBUTE,
@@ -38,7 +37,7 @@ enum wmk_ctf_lost {
 	WMK_CTF_LOST_CLOCK,
 	/* from 1.8: options that no value selects (rewrite_field.c selects some by a value) */
 	WMK_CTF_LOST_OPTION,
-	WMK_CTF_LOST_LABEL,        /* from 1.8: labels of values that do not exist without the number's sign */
+	WMK_CTF_LOST_LABEL,        /* from 1.8: labels of values that the number cannot have without its sign */
 	WMK_CTF_LOST_TYPE,         /* both directions: `x := type;` in a block that has no such part */
 	WMK_CTF_LOSTS
 };

@@ -21,7 +21,7 @@
 /* Names of the members of a structure, or of the options of a variant, in order. */
 struct names {
 	json_object *all;          /* an array; null for options that no value selects */
-	json_object *twins;        /* names, without leading '_', of which one was changed; or NULL */
+	json_object *twins;        /* names, without leading '_', that several fields have; or NULL */
 };
 
 /* The name in the metadata that was read. */
@@ -35,7 +35,10 @@ static const char *without_bars(const char *name)
 	return name + strspn(name, "_");
 }
 
-/* Names in 1.8 may differ only by a leading '_'. The second one keeps its '_', or gets one. `seen`: earlier names. */
+/*
+ * Make a unique name: names in 1.8 may differ only by a leading '_'. The later one keeps its '_', or gets one more.
+ * `seen` has the earlier names.
+ */
 static json_object *name_of(struct wmk_tree_writer *w, const char *name, const char *raw, json_object *seen,
 			    struct names *names)
 {
@@ -203,7 +206,7 @@ static int append_piece(void *data, uint64_t from, uint64_t to)
 	return pieces->w->err;
 }
 
-/* Add `from` to `to` to the taken values, and append the parts that were free to `ranges`, unless that is NULL. */
+/* Add the range from `from` to `to` to the taken values, and append its free parts to `ranges`, unless that is NULL. */
 static void take(struct wmk_tree_writer *w, struct wmk_ctf_range_set *taken, uint64_t from, uint64_t to, bool is_signed,
 		 json_object *ranges)
 {
@@ -233,7 +236,7 @@ static const struct wmk_ctf_op *unsigned_selector(const struct wmk_tree_writer *
 
 /*
  * Append the values that select each option to its list; `ranges[i]` belongs to the operation at + i. True: the values
- * are unsigned. (A selector of more than 64 bits that loses its sign has been rejected before: it precedes the
+ * are unsigned. (A selector of more than 64 bits that loses its sign was already rejected, because it precedes the
  * variant.)
  */
 static bool give_ranges(struct wmk_tree_writer *w, uint32_t at, json_object *const *ranges,
@@ -274,8 +277,8 @@ static unsigned selector_width(const struct wmk_tree_writer *w, const struct wmk
 
 /*
  * Give ranges to options that no value selects: TSDL allows such options, CTF 2 requires a range. An option without a
- * label gets a value that is too large for the selector, so that a conversion to 1.8 restores it. An option is left out
- * if there is no such value, or if it has labels: their values then select other options.
+ * label gets a value that is too large for the selector, so that a conversion to 1.8 restores it. The option is left
+ * out if no such value exists. It is also left out if it has labels, because their values select other options.
  */
 static void give_beyond(struct wmk_tree_writer *w, uint32_t at, json_object *const *ranges,
 			struct wmk_ctf_range_set *taken, bool is_signed)
@@ -316,7 +319,10 @@ static json_object *part_of(struct wmk_tree_writer *w, uint32_t in, uint32_t at,
 	wmk_tree_put(w, part, "name", json_object_get(json_object_array_get_idx(names->all, member)));
 	wmk_tree_put(w, part, "field-class", wmk_tree_class_of(w, at));
 	wmk_tree_put_more(w, part, ops[at].type->field_attributes);
-	/* (for all of the names: otherwise 1.8 could swap them) */
+	/*
+	 * (Each of the fields with such a name keeps its original name; otherwise a conversion to 1.8 could swap the
+	 * names.)
+	 */
 	if (names->twins &&
 	    json_object_object_get_ex(names->twins, without_bars(wmk_or_empty(ops[at].name)), NULL))
 		wmk_tsdl_unknown_put_word(w, part, WMK_TSDL_UNKNOWN_NAME, raw_of(&ops[in], member));

@@ -125,8 +125,8 @@ static bool has_role(const struct wmk_ctf_program *program, unsigned role)
 }
 
 /*
- * In CTF 1.8 the only stream or event class may have any id, if no field contains it. In CTF 2 the id is then 0
- * (sections 6.2 and 6.3).
+ * In CTF 1.8 a class may have any id if no field contains ids: all packets belong to the only stream class, and all
+ * records to the first event class. In CTF 2 the id of that class is then 0 (sections 6.2 and 6.3).
  */
 static uint64_t stream_id(const struct wmk_tree_writer *w, const struct wmk_ctf_stream_decoder *stream)
 {

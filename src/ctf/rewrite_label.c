@@ -44,7 +44,7 @@ static const char *without_bar(const char *name)
 	return name + (*name == '_');
 }
 
-/* Whether a label with the option's name of CTF 2 must change, because readers would not find the option by it. */
+/* Whether a label with the option's name in CTF 2 must change: readers would not find the option by this label. */
 static bool is_changed(const struct wmk_ctf_op *option, const char *ident)
 {
 	return option->name && strcmp(ident, option->name) != 0 &&
@@ -99,8 +99,8 @@ static const struct wmk_tsdl_options *options_of(struct wmk_tsdl_writer *w, unsi
 }
 
 /*
- * The option that readers find by a label: the one of that name, else the one of that name except for a leading '_';
- * NULL: none. Adds the cost of the search.
+ * Find the option that readers select for a label: the option of that name, or else of that name except for a leading
+ * '_'. NULL: none. The cost of the search is added.
  */
 static const struct wmk_ctf_name_entry *option_called(struct wmk_tsdl_writer *w, const struct wmk_tsdl_options *options,
 						 const char *name)
@@ -139,7 +139,8 @@ const char *wmk_tsdl_label_of(struct wmk_tsdl_writer *w, unsigned scope, const s
 }
 
 /*
- * Whether the selector is too small to have these values. (rewrite_field.c gives such a value to unlabelled options.)
+ * Whether values from `from` on are too large for the selector. (rewrite_field.c gives such a value to unlabelled
+ * options.)
  */
 static bool is_of_nothing(uint64_t from, const struct wmk_type *labels)
 {

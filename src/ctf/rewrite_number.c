@@ -70,7 +70,10 @@ void wmk_tree_put_roles(struct wmk_tree_writer *w, json_object *class, const str
 	wmk_tree_put(w, class, "roles", list);
 }
 
-/* Keep the mapping to a clock. For the stream's clock the role of a time expresses it, otherwise an attribute does. */
+/*
+ * Keep the mapping to a clock. The role of a time expresses a mapping to the stream's clock; an attribute expresses any
+ * other mapping.
+ */
 static void put_clock(struct wmk_tree_writer *w, json_object *class, const struct wmk_ctf_op *op)
 {
 	const bool is_time =

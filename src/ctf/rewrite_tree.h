@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rewrite_tree.h - JSON trees that metadata of CTF 2 is written from, and the trees of field classes. Internal to
- * src/ctf; for rewrite_json.c.
+ * rewrite_tree.h - build the JSON trees of CTF 2 metadata, and the trees of field classes. Internal to src/ctf; for
+ * rewrite_json.c.
  *
  * The first error is kept in `err`. After it, trees are still made and freed.
  */
@@ -32,7 +32,7 @@ void wmk_tree_no_memory(struct wmk_tree_writer *w);
 /* Add a member or an element and take ownership of `value`; NULL: no memory. */
 void wmk_tree_put(struct wmk_tree_writer *w, json_object *object, const char *key, json_object *value);
 void wmk_tree_append(struct wmk_tree_writer *w, json_object *array, json_object *value);
-/* A JSON text; invalid UTF-8 becomes U+FFFD. NULL: no member is added. */
+/* Make a JSON text; invalid UTF-8 becomes U+FFFD. wmk_tree_put_text() adds no member if `text` is NULL. */
 json_object *wmk_tree_text_of(struct wmk_tree_writer *w, const char *text);
 void wmk_tree_put_text(struct wmk_tree_writer *w, json_object *object, const char *key, const char *text);
 void wmk_tree_put_number(struct wmk_tree_writer *w, json_object *object, const char *key, uint64_t number);

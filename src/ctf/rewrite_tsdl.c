@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rewrite_tsdl.c - write metadata of CTF 1.8 (TSDL) for a trace that was read; see rewrite.h. tsdl_idents.h has names.
+ * rewrite_tsdl.c - write metadata of CTF 1.8 (TSDL) for a trace that was read; see rewrite.h. tsdl_idents.h makes the
+ * names.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -52,8 +53,9 @@ static void put_trace(struct wmk_tsdl_writer *w)
 }
 
 /*
- * Make a unique identifier for an environment entry with a name that is not one; readers use the last entry of a name.
- * (A duplicate is numbered by the entry's own index, so that the search stays short.)
+ * Make a unique identifier for an environment entry with a name that is not an identifier: of several entries with one
+ * name, readers use the last one. (A duplicate gets a number that depends on the entry's index, so that the search
+ * stays short.)
  */
 static int name_env(const struct wmk_ctf_class *class, uint32_t at, json_object *taken, char ident[WMK_CTF_IDENT])
 {
@@ -146,15 +148,15 @@ static bool has_ids(const struct wmk_ctf_decoder *decoder)
 }
 
 /*
- * Whether packets can belong to the stream class. If packets contain no id, all belong to the only class, or to the one
- * with id 0; CTF 1.8 cannot have others then.
+ * Whether packets can belong to the stream class. Packets without an id belong to the only class, or to the class with
+ * id 0. CTF 1.8 cannot have other classes then.
  */
 static bool is_met(const struct wmk_ctf_decoder *decoder, const struct wmk_ctf_stream_decoder *stream)
 {
 	return has_ids(decoder) || decoder->n_streams == 1 || !stream->class->id;
 }
 
-/* If records contain no event id, all belong to the first class (event_header.c); CTF 1.8 cannot have others then. */
+/* Records without an event id belong to the first class (event_header.c). CTF 1.8 cannot have other classes then. */
 static uint32_t n_events(const struct wmk_ctf_stream_decoder *stream)
 {
 	return has_role(&stream->event_header, WMK_ROLE_EVENT_CLASS) || !stream->n_events ? stream->n_events : 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rewrite_tsdl.h - write types of a trace that was read as TSDL. Internal to src/ctf; for rewrite_tsdl.c, which writes
- * the blocks. The first error is kept in `err`.
+ * rewrite_tsdl.h - write the types of a trace as TSDL. Internal to src/ctf; for rewrite_tsdl.c, which writes the
+ * blocks. The first error is kept in `err`.
  */
 #ifndef WMK_CTF_REWRITE_TSDL_H
 #define WMK_CTF_REWRITE_TSDL_H
@@ -16,7 +16,7 @@ struct wmk_tsdl_options {
 	const struct wmk_ctf_op *variant; /* NULL: empty */
 	struct wmk_ctf_name_entry *idents;  /* by the names in TSDL, which are unique */
 	struct wmk_ctf_name_entry *shown;   /* by the names in TSDL without one leading '_' */
-	/* by the names in CTF 2; for n_changed of them, readers of 1.8 see another name */
+	/* by the names in CTF 2: only the `n_changed` options for which readers of 1.8 see another name */
 	struct wmk_ctf_name_entry *changed;
 	uint32_t n, n_changed;
 	struct wmk_ctf_choice_index ranges;
@@ -40,7 +40,10 @@ struct wmk_tsdl_writer {
 	uint64_t n_labels, n_looked;
 };
 
-/* The identifier of a clock. If several would have the same one, all get their number appended. */
+/*
+ * The identifier of a clock. If several clocks would have the same identifier, every identifier of the trace ends with
+ * the number of its clock.
+ */
 void wmk_tsdl_clock_ident(const struct wmk_tsdl_writer *w, const struct wmk_ctf_clock_class *clock,
 			  char ident[WMK_CTF_IDENT]);
 /* Start a stream or event: make the identifiers of the scopes from `first` to `last`, which may refer to each other. */
@@ -56,14 +59,14 @@ void wmk_tsdl_put_root(struct wmk_tsdl_writer *w, enum wmk_scope scope, const ch
 const char *wmk_tsdl_label_of(struct wmk_tsdl_writer *w, unsigned scope, const struct wmk_ctf_op *of,
 			      const char *label);
 /*
- * Whether each option is selected by exactly the values of the label with its name. Options that no value selects do
- * not matter. Adds the costs of readers.
+ * Whether, for each option, the label with its name has exactly the values that select it. Options that no value
+ * selects do not matter. The costs of readers are added.
  */
 bool wmk_tsdl_are_labels(struct wmk_tsdl_writer *w, unsigned scope, const struct wmk_ctf_op *variant,
 			 const struct wmk_type *labels);
-/* Add the cost of a label with the option's name for each range of each option. */
+/* For each range of each option, add the cost of a label with the option's name. */
 void wmk_tsdl_count_options(struct wmk_tsdl_writer *w, unsigned scope, const struct wmk_ctf_op *variant);
-/* Add costs of readers; -E2BIG beyond their limits. The cost of a name grows with its length. */
+/* Add costs of readers; beyond their limits, the error becomes -ENOTSUP. The cost of a name grows with its length. */
 void wmk_tsdl_count_labels(struct wmk_tsdl_writer *w, uint64_t n_labels, uint64_t n_looked);
 uint64_t wmk_tsdl_cost_of(const char *name);
 void wmk_tsdl_options_free(struct wmk_tsdl_options *options);

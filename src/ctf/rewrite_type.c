@@ -62,7 +62,7 @@ void wmk_tsdl_clock_ident(const struct wmk_tsdl_writer *w, const struct wmk_ctf_
 		      clock->name[0] ? clock->name : "clock", suffix);
 }
 
-/* The clock of a name; NULL: none, or several have this name. */
+/* The clock of a name; NULL: no clock or several clocks have this name. */
 static const struct wmk_ctf_clock_class *clock_called(const struct wmk_tsdl_writer *w, const char *name)
 {
 	const struct wmk_ctf_class *class = w->decoder->class;
@@ -79,9 +79,10 @@ static const struct wmk_ctf_clock_class *clock_called(const struct wmk_tsdl_writ
 }
 
 /*
- * The name of a field expresses its first role. The mapping to a clock expresses that it is a time. A packet without a
- * content size has no padding. Other roles are dropped, if records can be read without them and no other field of the
- * scope has them, because a reader would use that one.
+ * Check the roles that the field's name cannot express. The name expresses the first role, and the mapping to a clock
+ * expresses that the field is a time. Another role is dropped if records can be read without it. If another field of
+ * the scope has such a role, a reader would use that field, so this is an error. The role of a content size is dropped
+ * without a report: a packet without a content size has no padding.
  */
 static void note_roles(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op)
 {
@@ -106,8 +107,8 @@ static bool is_integer(const struct wmk_type *type)
 }
 
 /*
- * Whether the operation may be mapped to `clock`. Readers take the first clock of an event header, else of the packet
- * context, as the stream's clock, and each value in an event header that is mapped to a clock as a time.
+ * Whether the operation may be mapped to `clock`. Readers use the first clock of an event header, else of the packet
+ * context, as the stream's clock. Each value in an event header that is mapped to a clock is a time for them.
  */
 static bool may_be_of(const struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op,
 		      const struct wmk_ctf_clock_class *clock)
@@ -121,7 +122,7 @@ static bool may_be_of(const struct wmk_tsdl_writer *w, const struct wmk_ctf_op *
 
 /*
  * The clock that the operation is mapped to; NULL: none. In CTF 2 an attribute contains it. If the clock does not fit,
- * this attribute is reported as lost, as any other.
+ * this attribute is reported as lost, like any other attribute.
  */
 static const struct wmk_ctf_clock_class *said_clock(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op)
 {
@@ -178,8 +179,8 @@ static void put_integer(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op)
 }
 
 /*
- * The member that readers find by a name in the structure at `in`, before the operation `end`: the one of that name,
- * else the one of that name except for a leading '_'; 0: none. Adds the cost of the search.
+ * Find the member of the structure at `in`, before the operation `end`, that readers find by a name. It is the member
+ * of that name, or else of that name except for a leading '_'; 0: none. The cost of the search is added.
  */
 static uint32_t member_called(struct wmk_tsdl_writer *w, unsigned scope, uint32_t in, uint32_t end, const char *name)
 {
@@ -206,8 +207,8 @@ static uint32_t member_called(struct wmk_tsdl_writer *w, unsigned scope, uint32_
 /* ── selectors ───────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * A variant or optional field that the value at `at` selects for: the first one, or the one after `after`; *scope is
- * the scope of its program. NULL: none.
+ * Find a variant or optional field with the value at `at` as its selector: the first one, or the next one after
+ * `after`. *scope becomes the scope of its program. NULL: none.
  */
 static const struct wmk_ctf_op *selected_by(const struct wmk_tsdl_writer *w, uint32_t at,
 					    const struct wmk_ctf_op *after, unsigned *scope)
@@ -248,7 +249,7 @@ static void put_options(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *sele
 		unsayable(w, of, "it is present for some values of a number");
 }
 
-/* Whether all that it selects are optional fields without ranges: these can share two labels. */
+/* Whether the value at `at` selects only optional fields without ranges; these can share two labels. */
 static bool are_optionals(const struct wmk_tsdl_writer *w, uint32_t at)
 {
 	unsigned scope;
@@ -320,8 +321,8 @@ static void put_float(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op)
 static void put_type(struct wmk_tsdl_writer *w, uint32_t at, unsigned depth);
 
 /*
- * Whether the name of `to` alone leads from `at` to it. Readers search in the enclosing structures from the inside
- * outwards, then in the preceding scopes, the latest first (section 7.3.2).
+ * Whether the name of `to` alone leads from `at` to it. Readers search the enclosing structures, the innermost first,
+ * then the preceding scopes, the latest first (section 7.3.2).
  */
 static bool is_found_by_name(struct wmk_tsdl_writer *w, uint32_t at, const struct wmk_ctf_op_location *to)
 {
@@ -362,7 +363,7 @@ static void put_ref(struct wmk_tsdl_writer *w, uint32_t at)
 		wmk_ctf_put(w->out, "%s", name_of(w, to.scope, to.op));
 		return;
 	}
-	/* The name alone would lead to another value: readers search from the inside outwards. */
+	/* The name alone would lead to another value: readers search the innermost structure first. */
 	if (way.outwards)
 		unsayable(w, op_at(w, at), "it depends on a value outside of its array or variant");
 	if (way.is_absolute)

@@ -114,7 +114,7 @@ void wmk_ctf_ident(char ident[WMK_CTF_IDENT], const char *prefix, const char *na
 {
 	size_t at, i;
 
-	/* Readers remove a leading '_' of names: the rest must not be empty, nor equal another name. */
+	/* Readers remove a leading '_' of names, and the rest must not be empty. (Callers make names unique.) */
 	at = (size_t)snprintf(ident, WMK_CTF_IDENT, "%s%.*s", prefix, WMK_NAME_MAX, name && name[0] ? name : "unnamed");
 	for (i = 0; i < at; i++)
 		if (!ident_byte(ident[i]))

@@ -43,7 +43,7 @@ struct wmk_tsdl {
 	struct wmk_tsdl_token token; /* the next token */
 	struct wmk_tsdl_token word;  /* the keyword that begins the block or type */
 	struct wmk_tsdl_token lines; /* the last string that spans several lines; `line` 0: none */
-	bool is_ahead;             /* parsing ahead: the text is parsed again later, no warnings */
+	bool is_ahead;             /* looking ahead: the text is parsed again later, so it causes no warnings */
 	struct wmk_tsdl_scope *scope;
 	unsigned depth;            /* levels of nested types */
 	bool is_cut;               /* the error is an unexpected end of the text */
@@ -63,7 +63,10 @@ bool wmk_tsdl_is_word(const struct wmk_tsdl *in, const char *word);
 /* Likewise, and take it. False: another token, which stays. */
 bool wmk_tsdl_take(struct wmk_tsdl *in, char punct);
 bool wmk_tsdl_take_word(struct wmk_tsdl *in, const char *word);
-/* For loops: take this punctuation and return false. True: it is another token, and there was no error. */
+/*
+ * Condition of a loop that ends with this punctuation. True: another token follows. False: the punctuation was taken,
+ * or an error occurred.
+ */
 bool wmk_tsdl_before(struct wmk_tsdl *in, char punct);
 /* Take this punctuation or report "expected ';' after a field". */
 void wmk_tsdl_expect(struct wmk_tsdl *in, char punct, const char *where);
@@ -90,7 +93,7 @@ bool wmk_tsdl_is_declaration(const struct wmk_tsdl *in);
 void wmk_tsdl_declaration(struct wmk_tsdl *in);
 /* Parse a type as after ':=', without the ';'. */
 void wmk_tsdl_type(struct wmk_tsdl *in, struct wmk_type *type);
-/* Parse a number with an optional sign, or the string "1", as the value of an attribute. */
+/* Parse a number with optional signs. *is_unsigned becomes false if the signs make it negative. */
 int64_t wmk_tsdl_number(struct wmk_tsdl *in, bool *is_unsigned);
 /* Parse names joined by '.', such as "packet.header"; the result is in scratch memory. */
 const char *wmk_tsdl_path(struct wmk_tsdl *in);
@@ -108,7 +111,10 @@ void wmk_tsdl_open(struct wmk_tsdl *in, struct wmk_ctf_builder *to, const char *
 void wmk_tsdl_signature(struct wmk_ctf_builder *to, const char *text, size_t len);
 void wmk_tsdl_find_order(struct wmk_tsdl *in);
 
-/* Parse all. With `partial`, 1 if the end of the text is missing; the cause chain contains its place. */
+/*
+ * Parse the whole text. With `partial`, the result is 1 if the end of the text is missing; the cause chain contains its
+ * place.
+ */
 int wmk_tsdl_parse(struct wmk_ctf_builder *to, const char *text, size_t len, const char *name, bool partial);
 
 #endif

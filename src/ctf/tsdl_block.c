@@ -51,7 +51,7 @@ static struct entry_value parse_value(struct wmk_tsdl *in)
 	return value;
 }
 
-/* Parse a type. Errors of its use are reported at its begin. */
+/* Parse a type. Errors in its use are reported at its first token. */
 static void parse_typed(struct wmk_tsdl *in, const struct block *block, void *to, const char *path)
 {
 	const struct wmk_tsdl_token at = in->token;
@@ -410,7 +410,7 @@ static void set_event(struct wmk_tsdl *in, void *to, const char *path, const str
 		   value->number <= WAYMARK_LEVEL_DEBUG) {
 		event->class->level = (int32_t)value->number;
 	} else {
-		/* (log levels of other tracers, which have other names or numbers) */
+		/* (also for log levels of other tracers, which have other names or numbers) */
 		keep(in, path, value);
 	}
 }
@@ -481,7 +481,7 @@ static void parse_top(struct wmk_tsdl *in)
 		       "a block (trace, env, clock, stream, event, callsite) or the declaration of a type");
 }
 
-/* Parse all declarations. If the text ends within one, the error also contains the begin of that. */
+/* Parse all declarations. If the text ends within a declaration, the error also contains the place where it begins. */
 static void parse_all(struct wmk_tsdl *in)
 {
 	for (wmk_tsdl_next(in); in->to->err >= 0 && in->token.kind != WMK_TSDL_END;) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tsdl_env.c - references to lengths and selectors (CTF 1.8.3, section 7.3.2): to a field, or for `x[env.N]` to the
- * environment. Its blocks may come later; then the parser searches the rest of the text for them, once.
+ * tsdl_env.c - references to lengths and selectors (CTF 1.8.3, section 7.3.2). A reference leads to a field or, for
+ * `x[env.N]`, to the environment. If the blocks of the environment come later, the parser searches the rest of the text
+ * for them, once.
  */
 #include <errno.h>
 #include <string.h>
@@ -60,7 +61,7 @@ static bool find(const struct wmk_ctf_list *list, const char *name, int64_t *num
 	return false;
 }
 
-/* Parse `NAME = number`; of another entry only the name is taken. */
+/* Parse `NAME = number`; for another entry, take only its begin. */
 static void look_at_entry(struct wmk_tsdl *ahead, struct wmk_ctf_list *found)
 {
 	struct wmk_ctf_env_entry entry = { .name = wmk_tsdl_path(ahead) }, *at;
@@ -75,7 +76,7 @@ static void look_at_entry(struct wmk_tsdl *ahead, struct wmk_ctf_list *found)
 		*at = entry;
 }
 
-/* Search the rest of the text. Errors in it are reported later, when the parser gets there. */
+/* Search the rest of the text. Errors in it are reported later, when the parser reaches them. */
 static void look_ahead(struct wmk_tsdl *in)
 {
 	struct wmk_tsdl ahead = *in;
@@ -91,7 +92,7 @@ static void look_ahead(struct wmk_tsdl *in)
 			look_at_entry(&ahead, &in->env_ahead);
 			continue;
 		}
-		/* (a structure may have this name, but no declaration begins with it) */
+		/* (a structure may be named "env", but no declaration begins with this word) */
 		in_env = in_env ? !wmk_tsdl_is(&ahead, '}') : is_env && wmk_tsdl_is(&ahead, '{');
 		is_env = before == ';' && wmk_tsdl_is_word(&ahead, "env");
 		before = ahead.token.kind == WMK_TSDL_PUNCT ? ahead.token.punct : '\0';

@@ -78,7 +78,7 @@ static int make_numbered(struct seen *seen, const char *prefix, const char *name
 	return 0;
 }
 
-/* Make the identifier of a member or option of the operation `in`, which no earlier one has. */
+/* Make a unique identifier for a member or option of the operation `in`. */
 static char *make_name(const struct wmk_ctf_op *ops, unsigned scope, uint32_t in, uint32_t at, struct seen *seen)
 {
 	const char *role = wmk_ctf_role_name_of(&ops[at], scope), *name = wmk_or_empty(ops[at].name);
@@ -144,8 +144,9 @@ static int take_kept(struct wmk_ctf_idents *idents, struct wmk_tsdl_unknown_name
 }
 
 /*
- * Make the identifiers in the structure or variant at `in`. Attributes are not trusted: first the names of fields
- * without them are made, as if there were no attributes; then the original names are restored, unless already used.
+ * Make the identifiers in the structure or variant at `in`. Attributes are not trusted. So fields without a valid
+ * original name get their identifiers first, as if attributes did not exist. Then each original name is restored,
+ * unless it is already used.
  */
 static int make_names(struct wmk_ctf_idents *idents, struct wmk_tsdl_unknown_names *kept, unsigned scope, uint32_t in)
 {

@@ -2,11 +2,13 @@
 /*
  * tsdl_idents.h - identifiers of members and options in TSDL. Internal to src/ctf; for rewrite_tsdl.c.
  *
- * Names that were read from TSDL stay. For others: in packet header, packet context and event header, 1.8 defines the
- * role of a value by its name. So values with a role get that name (with several roles that of the first;
- * rewrite_type.c reports the rest). Other members get a leading '_', which readers remove. Options of a variant get the
- * names of the labels that select them. Attributes of CTF 2 that was made from TSDL may contain the original names
- * (tsdl_unknown_field.h). They are restored if no other name changes by that.
+ * Names that were read from TSDL stay the same. Names from CTF 2 become identifiers. In packet header, packet context
+ * and event header, 1.8 defines the role of a value by its name. So a value with roles gets the name of its first role,
+ * and rewrite_type.c reports the others. Other members get a leading '_', which readers remove. Options of a variant
+ * get the names of the labels that select them.
+ *
+ * CTF 2 metadata that was made from TSDL may have the original names in attributes (tsdl_unknown_field.h). An original
+ * name is restored if no other name changes by that.
  */
 #ifndef WMK_CTF_TSDL_IDENTS_H
 #define WMK_CTF_TSDL_IDENTS_H
@@ -23,12 +25,10 @@ struct wmk_ctf_idents {
 #define WMK_IDENT_RESTORED 1u
 #define WMK_IDENT_MORE 2u          /* which contain more than the name */
 
-/* Make them for parts->of[scope]. `is_tsdl`: it was read from TSDL. -ENOMEM. */
+/* Make the identifiers of parts->of[scope]. `is_tsdl`: the trace was read from TSDL. -ENOMEM. */
 int wmk_ctf_idents_make(struct wmk_ctf_idents *idents, const struct wmk_ctf_scope_programs *parts, unsigned scope,
 			bool is_tsdl);
-/*
- * The name that defines a role in a scope, NULL: none; the name that the first role of an operation gives it.
- */
+/* The name that defines a role in a scope; for an operation, the name of its first role. NULL: none. */
 const char *wmk_ctf_role_name(unsigned scope, unsigned role);
 const char *wmk_ctf_role_name_of(const struct wmk_ctf_op *op, unsigned scope);
 /* Whether the name is a keyword of TSDL. */

@@ -213,7 +213,7 @@ static int lex_escape(struct wmk_tsdl *in)
 	return (unsigned char)to[known - from];
 }
 
-/* Read a string, or in ' a character, which is a number. */
+/* Read a string, or a character constant in single quotes, which is a number. */
 static void lex_string(struct wmk_tsdl *in)
 {
 	const struct wmk_tsdl_token at = in->token;

@@ -336,7 +336,10 @@ static int64_t label_end(struct wmk_tsdl *in, const struct wmk_type *type)
 	return number;
 }
 
-/* Parse `= from`, `= from ... to`, or nothing: one more than the previous label. */
+/*
+ * Parse `= from`, `= from ... to`, or nothing. Without a range, the value is one more than the end of the previous
+ * label.
+ */
 static void label_range(struct wmk_tsdl *in, const struct wmk_type *type, struct wmk_label *label, int64_t next)
 {
 	const bool is_said = wmk_tsdl_take(in, '=');

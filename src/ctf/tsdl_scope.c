@@ -47,7 +47,7 @@ static void forget(void *name)
 
 void wmk_tsdl_leave(struct wmk_tsdl *in)
 {
-	if (!in->scope)            /* (after an error no scope was opened) */
+	if (!in->scope)            /* (after an error, wmk_tsdl_enter() opens no scope) */
 		return;
 	tdestroy(in->scope->names, forget);
 	in->scope = in->scope->outer;

@@ -27,7 +27,7 @@ static size_t room_of(size_t len)
 	return room;
 }
 
-/* Append `mark` and a word to a name that lengthen() has made, or NULL. */
+/* Append `mark` and a word to *name, which is NULL or a result of this function. */
 static void lengthen(struct wmk_tsdl *in, char **name, char mark, const char *word, size_t len)
 {
 	const size_t before = *name ? strlen(*name) : 0, all = before + (before != 0) + len;
@@ -79,7 +79,7 @@ struct dimension {
 
 struct declarator {
 	const char *name;          /* NULL: none */
-	struct wmk_tsdl_token at;  /* the place of the name, else of the begin */
+	struct wmk_tsdl_token at;  /* the name, else the first token of the declarator */
 	unsigned pointers;
 	struct dimension dimensions[DIMENSIONS_MAX];
 	unsigned n;
@@ -141,7 +141,7 @@ static void parse_declarator(struct wmk_tsdl *in, struct declarator *to)
 		parse_dimension(in, to);
 }
 
-/* Find the type named `words` and `pointers` times '*'. (The name is on the stack: many are never kept.) */
+/* Find the type with the name `words` and `pointers` times '*'. (The name is on the stack, because it is not kept.) */
 static void pointed(struct wmk_tsdl *in, const struct wmk_tsdl_token *at, const char *words, unsigned pointers,
 		    struct wmk_type *type)
 {
@@ -269,7 +269,10 @@ void wmk_tsdl_known_tag(struct wmk_tsdl *in, char space, const char *what, const
 	}
 }
 
-/* Parse what follows `align` of a structure. A value that is not a power of two and too small to matter is ignored. */
+/*
+ * Parse what follows `align` of a structure. If the value is not a power of two and not above the current alignment, it
+ * is ignored.
+ */
 static void parse_align(struct wmk_tsdl *in, struct wmk_type *type)
 {
 	struct wmk_tsdl_token token;
@@ -376,7 +379,7 @@ static void parse_words(struct wmk_tsdl *in, char **words)
 		wmk_tsdl_wrong(in, NULL, "a type");
 }
 
-/* Find a type by name. If a '*' follows, an unknown name is looked up later, in pointed(); the type stays empty. */
+/* Find a type by name. If a '*' follows an unknown name, the type stays empty, and pointed() finds it later. */
 static void known_alias(struct wmk_tsdl *in, struct wmk_type *type, const char **words)
 {
 	const struct wmk_tsdl_token at = in->token;

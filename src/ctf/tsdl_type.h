@@ -24,7 +24,7 @@ enum {
 /* Declare a name in the innermost scope; a duplicate is an error at the token. */
 void wmk_tsdl_declare(struct wmk_tsdl *in, const struct wmk_tsdl_token *token, char space, const char *text,
 		      const struct wmk_type *type);
-/* Find a name from the innermost scope outwards; NULL: not declared. */
+/* Find a name; the innermost scope is searched first. NULL: not declared. */
 const struct wmk_type *wmk_tsdl_find(const struct wmk_tsdl *in, char space, const char *text);
 
 /* Parse what follows the keyword of the type, which is in->word. */

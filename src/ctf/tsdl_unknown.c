@@ -134,7 +134,7 @@ static bool is_known(enum wmk_tsdl_unknown_block block, const char *path)
 	return false;
 }
 
-/* Whether it is a valid log level. Other values of `loglevel` (tsdl_block.c) are entries like others. */
+/* Whether the entry is a valid log level. A `loglevel` with another value (tsdl_block.c) is an entry like others. */
 static bool is_level(enum wmk_tsdl_unknown_block block, const char *path, json_object *value)
 {
 	return block == WMK_TSDL_UNKNOWN_EVENT && !strcmp(path, "loglevel") &&
@@ -142,7 +142,7 @@ static bool is_level(enum wmk_tsdl_unknown_block block, const char *path, json_o
 	       json_object_get_int64(value) <= WAYMARK_LEVEL_DEBUG;
 }
 
-/* Whether it is a text without a NUL, where texts of 1.8 end. */
+/* Whether the value is a text without a NUL; in 1.8 a NUL would end the text. */
 static bool is_text(json_object *value)
 {
 	return json_object_is_type(value, json_type_string) &&

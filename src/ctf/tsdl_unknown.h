@@ -23,7 +23,7 @@
 
 #define WMK_TSDL_UNKNOWN_SPACE "waymark,2026"
 #define WMK_TSDL_UNKNOWN_LONG_DOUBLE "long-double"
-/* The attributes of such a type (schema.h). */
+/* The attributes of a type that was made from `long double` (schema.h). */
 #define WMK_TSDL_UNKNOWN_OF_LONG_DOUBLE \
 	"{\"attributes\":{\"" WMK_TSDL_UNKNOWN_SPACE "\":{\"" WMK_TSDL_UNKNOWN_LONG_DOUBLE "\":true}}}"
 
@@ -51,8 +51,8 @@ struct wmk_tsdl_unknown {
 /* Add an entry of the current block. -ENOMEM; -E2BIG: too many entries. */
 int wmk_tsdl_unknown_add(struct wmk_tsdl_unknown *kept, const char *path, const struct wmk_tsdl_unknown_value *value);
 /*
- * Complete the current block: return its entries as the `more` of a class (NULL: none); add them to the trace's; add
- * them as a callsite. -ENOMEM, -E2BIG.
+ * Complete the current block. The functions return its entries as the `more` of a class (NULL: none), keep them for the
+ * trace, or add them as a callsite. -ENOMEM, -E2BIG.
  */
 int wmk_tsdl_unknown_of_class(struct wmk_tsdl_unknown *kept, struct wmk_scratch *scratch, const char **more);
 void wmk_tsdl_unknown_of_trace(struct wmk_tsdl_unknown *kept);

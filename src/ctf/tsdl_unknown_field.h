@@ -19,8 +19,8 @@
 /* Add to a field class, a member or an option, which must not have attributes yet. */
 void wmk_tsdl_unknown_put_word(struct wmk_tree_writer *w, json_object *of, const char *what, const char *word);
 /*
- * Get such a word from the attributes of a type or member (schema.h); malloc'd; NULL: none. `is_all`: the attributes
- * contain nothing else. -ENOMEM.
+ * Get such a word from the attributes of a type or member (schema.h). *word is allocated with malloc(), or NULL if the
+ * attributes have no such word. *is_all: the attributes contain nothing else. -ENOMEM.
  */
 int wmk_tsdl_unknown_word(const char *attributes, const char *what, char **word, bool *is_all);
 
@@ -28,7 +28,7 @@ int wmk_tsdl_unknown_word(const char *attributes, const char *what, char **word,
 struct wmk_tsdl_unknown_names {
 	const struct wmk_ctf_scope_programs *parts;
 	struct wmk_ctf_label_index labels[UINT8_MAX + 1]; /* of selectors, by register */
-	const struct wmk_ctf_op *variant;              /* `ranges` has its choices */
+	const struct wmk_ctf_op *variant;              /* the variant to which the choices in `ranges` belong */
 	struct wmk_ctf_choice_index ranges;
 };
 

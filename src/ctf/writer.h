@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * writer.h - write Common Trace Format 1.8: packet headers, index entries, TSDL metadata.
+ * writer.h - write Common Trace Format 1.8 or 2: packet headers, index entries, metadata as TSDL or JSON.
  *
  * Pure functions on memory: no file, no clock, no global state. The store writes their output to disk; the consumer
  * calls both.
@@ -11,7 +11,7 @@
  *     wmk_ctf_packet_encode() 96 bytes before each packet's records          ──► stream file
  *     wmk_ctf_index_packet()  72 bytes per packet                            ──► index/<stream>.idx (LTTng's format)
  *
- * Layout of a packet on disk (little-endian here; in fact the machine's byte order, which the metadata declares):
+ * Layout of a packet on disk, in the machine's byte order, which the metadata declares:
  *
  *     0   u32 magic | u8 uuid[16] | u32 stream_id | u64 stream_instance_id
  *     32  u64 timestamp_begin | u64 timestamp_end | u64 content_size | u64 packet_size     (sizes in bits)
@@ -81,10 +81,10 @@ int wmk_ctf_stream_text(struct wmk_ctf_text_buffer *out, uint32_t version, uint3
  * level, fields. -EINVAL for a type that has no TSDL form (an integer of 7 bits, ...), -E2BIG for more than 64 levels
  * of nesting; on an error nothing is appended.
  *
- * Types in 1.8: BOOL is an enumeration false/true. An ENUM has the label "(other)" for every value without a label
- * (readers would warn). FLAGS are a number in base 16; a comment has the names of the bits. SEQUENCE and BLOB `x`
- * follow a field `_x_length` (made unique), OPTIONAL a field `_x_present`. A POINTER and a hexadecimal integer have
- * base 16. An array or sequence of other elements than scalars and strings has them in one-member structures.
+ * Types in 1.8: BOOL is an enumeration false/true. An ENUM has the label "(other)" for every value without a label,
+ * because readers would warn. FLAGS are a number in base 16; a comment has the names of the bits. SEQUENCE and BLOB `x`
+ * follow a field `_x_length` (made unique), OPTIONAL a field `_x_present`. Pointers and hexadecimal integers have base
+ * 16. An element that is an array, sequence, blob or optional field is in a structure with one member.
  */
 int wmk_ctf_event_text(struct wmk_ctf_text_buffer *out, uint32_t version, uint32_t stream_id, uint32_t event_id,
 		       const struct wmk_event_class *event);
