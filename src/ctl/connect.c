@@ -94,7 +94,7 @@ static bool has_no_listener(int err)
 /* ── select a daemon ─────────────────────────────────────────────────────────────────────────────────── */
 
 struct endpoint {
-	const char *named;           /* named by an option; NULL: not */
+	const char *named;           /* named by an option; NULL: no option names one */
 	bool only;                   /* named by an option or the environment */
 	char path[128];               /* that one, or the user's own */
 };

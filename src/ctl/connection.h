@@ -63,8 +63,8 @@ int wmk_ctl_request(struct waymark_ctl *ctl, uint16_t type, const void *request,
 /* Wait until the daemon closes the connection because it ends. 0 or -ETIMEDOUT. */
 int wmk_ctl_wait_for_end(struct waymark_ctl *ctl);
 /*
- * Split a line as wmk_error_text() makes it (outermost message first) into a chain of causes again. Changes `words`.
- * Returns `err`.
+ * Split a line in the format of wmk_error_text() (outermost message first) into a cause chain. Changes `words`. Returns
+ * `err`.
  */
 int wmk_ctl_error_chain(int err, char *words);
 /*

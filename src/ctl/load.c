@@ -342,7 +342,10 @@ static int path_choose(struct loading *l, struct wmk_ctl_session *s)
 	return wmk_ctl_files_add_text(l->result, &l->filed->warnings, words);
 }
 
-/* Make the request for session `s`. The directory of rings gets the same parent; `shm` has room for its path. */
+/*
+ * Make the request for session `s`. The new directory of rings gets the parent directory of the saved one. Its path is
+ * stored in `shm`.
+ */
 static struct wmk_ctl_create request_of(const struct wmk_ctl_session *s, const char *home,
 					char shm[WMK_OBJECT_TEXT_MAX + 1])
 {
@@ -398,8 +401,8 @@ static int try_complete(struct loading *l, const struct wmk_ctl_session *s, cons
 }
 
 /*
- * Create the session. If only a session of the same name is in the way, replace it. The daemon reports -EEXIST only for
- * a session of the same owner; sessions of other users are never destroyed.
+ * Create the session. If another session has the name, and nothing else prevents the creation, replace that session.
+ * The daemon reports -EEXIST only for a session of the same owner; sessions of other users are never destroyed.
  */
 static int create(struct loading *l, struct wmk_ctl_session *s, const char *home)
 {
