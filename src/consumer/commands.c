@@ -46,7 +46,7 @@ static void carry_out(void *arg)
 	pthread_mutex_unlock(&consumer->lock);
 }
 
-/* Run the command in the consumer's thread, or here if that is this thread or does not run. */
+/* Run the command in the consumer's thread. In that thread itself, or if it does not run, run the command here. */
 static int command(struct command *command)
 {
 	struct wmk_consumer *consumer = command->consumer;
@@ -137,7 +137,7 @@ static int do_remove(struct command *command)
 	if (command->stats)
 		wmk_consumer_sum(command->consumer, group, command->stats);
 	wmk_streams_remove_group(command->consumer, group);
-	/* The thread must not sleep on removed sets. */
+	/* The thread must not sleep on sets that were removed. */
 	wmk_consumer_watch(command->consumer);
 	return seen.err;
 }

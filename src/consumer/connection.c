@@ -28,12 +28,12 @@ void wmk_server_wake(struct wmk_consumer_server *server)
 {
 	const uint64_t one = 1;
 
-	/* EAGAIN: the counter is full, so the descriptor is readable. */
+	/* EAGAIN: the eventfd's counter is at its maximum, so the descriptor is readable already. */
 	if (write(server->wake, &one, sizeof(one)) < 0)
 		return;
 }
 
-/* End the connection if a message could not be queued, or the session daemon does not read. */
+/* End the connection if a message could not be queued, or if the session daemon has stopped reading. */
 static void queue_or_disconnect(struct wmk_consumer_server *server, int err)
 {
 	char words[300];
@@ -43,7 +43,7 @@ static void queue_or_disconnect(struct wmk_consumer_server *server, int err)
 	wmk_server_log(server, "closing the connection of the session daemon: %s",
 		       err < 0 ? wmk_error_text(words, sizeof(words)) : "it does not read");
 	wmk_error_clear();
-	/* The loop closes it later: callers still use the message. */
+	/* The loop closes the connection later, since callers still use the message. */
 	shutdown(server->connection, SHUT_RDWR);
 }
 

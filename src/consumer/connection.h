@@ -22,7 +22,7 @@ void wmk_server_refuse(struct wmk_consumer_server *server, uint64_t connection, 
 		       const char *words);
 /* Reply with an empty object. */
 void wmk_server_reply_done(struct wmk_consumer_server *server, uint64_t connection, uint32_t request);
-/* A message that answers no request; false: no session daemon is connected. */
+/* Send a message that answers no request. Returns false if no session daemon is connected. */
 bool wmk_server_send(struct wmk_consumer_server *server, uint16_t type, const struct wmk_object *is,
 		     const void *object);
 

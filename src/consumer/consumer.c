@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * consumer.c - open and close a consumer, add ring sets and kernel channels.
- */
+/* consumer.c - open and close a consumer; add ring sets and kernel channels. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,11 +91,14 @@ static int add_ring(struct wmk_consumer *consumer, struct wmk_group *group, stru
 
 uint32_t wmk_consumer_header_room(uint32_t subbuf_size)
 {
-	/* A sub-buffer begins at a page boundary with a header of 64 bytes, so that the packet begins at offset 512. */
+	/*
+	 * A sub-buffer begins at a page boundary and has a header of 64 bytes. With this room, the packet begins at
+	 * offset 512.
+	 */
 	return subbuf_size >= WMK_STORE_DIRECT_MIN ? WMK_STORE_ALIGN - 64 + WMK_CTF_PACKET_ROOM : WMK_CTF_PACKET_ROOM;
 }
 
-/* Remove a group that was added in part, without a trace in the counts. */
+/* Remove a group that was added only in part. Its counts do not remain. */
 static void undo_group(struct wmk_consumer *consumer, struct wmk_group *group, const struct wmk_consumer_stats *before)
 {
 	wmk_streams_remove_group(consumer, group);
@@ -229,8 +230,8 @@ int wmk_consumer_dump(struct wmk_consumer *consumer, struct wmk_kreader *reader,
 }
 
 /*
- * From here on the thread sleeps in poll(). Under streams_lock; the caller wakes the thread afterwards, since it may be
- * asleep on the futex.
+ * From here on, the thread sleeps in poll(). Called under streams_lock. The caller wakes the thread afterwards, since
+ * it may be asleep on the futex.
  */
 static int make_wake(struct wmk_consumer *consumer)
 {

@@ -70,20 +70,21 @@ struct wmk_consumer_options {
 	struct wmk_output_trace *output;
 	/*
 	 * Optional: called before a packet with records is written, and in each drain pass. Writes the metadata that
-	 * packets need. 0: written; -EAGAIN: incomplete, packets wait; -errno: treated like an error of write().
+	 * packets need. 0: written; -EAGAIN: incomplete, so packets wait; -errno: treated like an error of write().
 	 */
 	int (*ready)(void *data);
 	void *data;
-	/* 1: overwrite mode, `--overwrite`: nothing is written until stop, then what the rings hold */
+	/* 1: overwrite mode, `--overwrite`: nothing is written until stop; then the content of the rings is written */
 	int at_stop_only;
 	/*
 	 * 1: an earlier consumer of the same sets and the same trace crashed. Each stream continues after its last
-	 * complete packet: no record is duplicated or missing. Statistics include the whole trace. The trace names each
-	 * stream that cannot be continued; the others continue.
+	 * complete packet: no record is duplicated or missing. Statistics include the whole trace. Streams that cannot
+	 * be continued are named in the trace; the others continue.
 	 */
 	int resume;
 	uint32_t min_us, max_us;   /* bounds of the timer; 0: 1000 and 100000 */
-	uint64_t flush_ns;         /* of sets that wmk_consumer_add_set() adds; see struct wmk_consumer_set */
+	/* of sets that wmk_consumer_add_set() adds: their flush interval; see struct wmk_consumer_set */
+	uint64_t flush_ns;
 	/* current value of the clock: the time of an empty packet in a stream without records */
 	uint64_t start_ts;
 };
@@ -91,19 +92,23 @@ struct wmk_consumer_options {
 struct wmk_consumer_stats {
 	struct wmk_counts counts;                     /* `bytes`: on disk, all files */
 	int sink_error;                               /* the latest error of the output, -errno; 0: none */
-	/* 1: the last packet of a stream could not be written, and waits */
+	/* 1: the last packet of a stream could not be written, and will be retried */
 	int stuck;
 	char words[240];                              /* text of the first error; empty: none */
 };
 
 /* The caller owns *consumer: wmk_consumer_close(). */
 int wmk_consumer_open(const struct wmk_consumer_options *options, struct wmk_consumer **consumer);
-/* Set the output of a consumer that has none, and pass its ownership. Before the first stream, or in its thread. */
+/*
+ * Set the output of a consumer that has none; the consumer then owns it. Before the first stream, or in the consumer's
+ * thread.
+ */
 void wmk_consumer_set_output(struct wmk_consumer *consumer, struct wmk_output_trace *output);
 /*
  * Every ring of `set` becomes a stream `<channel>_<cpu>` or `<channel>_claim<k>` of stream class `stream_id`. The
  * caller owns the set, and keeps it until the set is removed or the consumer closed. The set's header_room is at least
- * WMK_CTF_PACKET_ROOM; wmk_consumer_header_room() returns the best value. Before or after start. -EINVAL, -ENOMEM.
+ * WMK_CTF_PACKET_ROOM; wmk_consumer_header_room() returns the best value. May be called before or after start. -EINVAL,
+ * -ENOMEM.
  */
 int wmk_consumer_add_set(struct wmk_consumer *consumer, struct waymark_ring_set *set, const char *channel,
 			 uint32_t stream_id);
@@ -114,27 +119,28 @@ struct wmk_consumer_set {
 	uint32_t stream_id;
 	int at_stop_only, resume;          /* as in the consumer's options */
 	/*
-	 * 1: records that cannot be written when the set is removed stay in its rings, which outlive this process
-	 * (ring/file.h), and can be written later. Records beyond the trace's budget are counted as lost nevertheless.
+	 * 1: records that cannot be written when the set is removed stay in its rings. These rings outlive this process
+	 * (ring/file.h), so the records can be written later. Records beyond the trace's budget are nevertheless
+	 * counted as lost.
 	 */
 	int keep;
-	int budget;                /* 1: the trace has a budget, so -EDQUOT can mean that it is used up */
+	int budget;                /* 1: the trace has a budget, so -EDQUOT can mean that it is exhausted */
 	/*
-	 * Flush interval: the limit of the time from the commit of a record to its write. 0: the record is written with
-	 * its sub-buffer, or by a flush.
+	 * Flush interval: the maximum time from the commit of a record to its write. 0: the record is written when its
+	 * sub-buffer is full, or by a flush.
 	 */
 	uint64_t flush_ns;
 	int clear;                 /* with resume: discard what was recorded so far, in rings and trace */
 	uint64_t start_ts;
-	const struct wmk_store_limits *limits;     /* of the streams' files; copied; NULL: none */
+	const struct wmk_store_limits *limits;     /* limits of the streams' files; copied; NULL: none */
 	/* of a kernel channel: number of the requested state dump (wmk_consumer_dump()); 0: none */
 	uint64_t statedump;
 };
 int wmk_consumer_add(struct wmk_consumer *consumer, struct waymark_ring_set *set, const struct wmk_consumer_set *how);
 /*
- * `from`, here and below: a ring set, or the reader of a kernel channel. Write everything committed in it, end its
- * streams and remove it. Records that cannot be written are counted as lost. 0, or -errno of the output: it is removed
- * nevertheless. *stats (may be NULL): its final counts. -ENOENT.
+ * `from` is a ring set or the reader of a kernel channel, here and in the functions below. Write all records committed
+ * in it, end its streams and remove it. Records that cannot be written are counted as lost. 0, or -errno of the output:
+ * it is removed nevertheless. *stats (may be NULL): its final counts. -ENOENT.
  */
 int wmk_consumer_remove(struct wmk_consumer *consumer, const void *from, struct wmk_consumer_stats *stats);
 /*
@@ -144,26 +150,26 @@ int wmk_consumer_remove(struct wmk_consumer *consumer, const void *from, struct 
 uint32_t wmk_consumer_header_room(uint32_t subbuf_size);
 /*
  * Add a kernel channel: every CPU becomes a stream `<channel>_<cpu>`. The caller owns the reader, and keeps it until it
- * is removed or the consumer closed. Between calls the consumer's thread uses the reader, so other uses run in that
- * thread (wmk_consumer_queue_work()). The thread then sleeps in poll() and has no heartbeat, so a consumer has either
- * kernel channels or ring sets. -EINVAL, -ENOMEM.
+ * is removed or the consumer closed. Between calls the consumer's thread uses the reader, so all other uses must run in
+ * that thread (wmk_consumer_queue_work()). The thread then sleeps in poll() and has no heartbeat, so a consumer has
+ * either kernel channels or ring sets. -EINVAL, -ENOMEM.
  */
 int wmk_consumer_add_kernel(struct wmk_consumer *consumer, struct wmk_kreader *reader,
 			    const struct wmk_consumer_set *how);
 /*
- * Add the rings of system calls that BPF records for that channel (kernel/channel/syscall_reader.h): each becomes a
- * stream `<channel>_calls_<cpu>`. They are removed with the channel.
+ * Add the rings of system calls that BPF records for that channel (kernel/channel/syscall_reader.h). Each ring becomes
+ * a stream `<channel>_calls_<cpu>`. The rings are removed with the channel.
  */
 int wmk_consumer_add_syscalls(struct wmk_consumer *consumer, struct wmk_kreader *reader,
 			   const struct wmk_consumer_set *how);
 /*
  * Write a state dump (kernel/statedump/statedump.h) to the stream `<channel>_statedump` of that kernel channel. Its
  * reader has the events of the dump. The dump runs in its own thread. No effect if a dump of that number, or a later
- * one, is in the trace or has been started. The dump is written at once, also if the channel is written only at stop.
- * `how`: as passed when the channel was added.
+ * one, is in the trace or has been started. The dump is written at once, even if the channel is written only at stop.
+ * `how`: the value with which the channel was added.
  */
 int wmk_consumer_dump(struct wmk_consumer *consumer, struct wmk_kreader *reader, const struct wmk_consumer_set *how);
-/* Add a source of another kind; the consumer owns it on success. `cpu`: WMK_CTF_CPU_NONE if it has none. */
+/* Add a source of another kind. The consumer owns it if the call succeeds. `cpu`: WMK_CTF_CPU_NONE if it has none. */
 int wmk_consumer_add_source(struct wmk_consumer *consumer, struct wmk_source *source, const char *name,
 			    uint32_t stream_id, uint64_t instance, uint32_t cpu);
 int wmk_consumer_start(struct wmk_consumer *consumer);
@@ -173,13 +179,13 @@ int wmk_consumer_start(struct wmk_consumer *consumer);
  */
 int wmk_consumer_flush(struct wmk_consumer *consumer);
 /*
- * Write all committed records and the current lost counts of `from` (NULL: of all), also if they are written only at
- * stop. Recording continues. 0, or -errno of the output: what could not be written stays in the rings.
+ * Write all committed records and the current lost counts of `from` (NULL: of all), even if they are normally written
+ * only at stop. Recording continues. 0, or -errno of the output: records that could not be written stay in the rings.
  */
 int wmk_consumer_settle(struct wmk_consumer *consumer, const void *from);
 /*
- * Discard everything recorded so far, in the rings and in the trace, except the metadata. All counts and streams start
- * again, also streams that ended with an error. A source that is still corrupt is counted and reported again. 0, or the
+ * Discard all records so far, in the rings and in the trace, but keep the metadata. All counts and streams start again,
+ * including streams that ended with an error. A source that is still corrupt is counted and reported again. 0, or the
  * first -errno; the rest is cleared nevertheless.
  */
 int wmk_consumer_clear(struct wmk_consumer *consumer);
@@ -194,16 +200,16 @@ void wmk_consumer_wake(struct wmk_consumer *consumer);
  */
 int wmk_consumer_queue_work(struct wmk_consumer *consumer, void (*function)(void *arg), void *arg);
 /*
- * The same, but wait and return the result. In the consumer's thread, or if the thread does not run, the function is
- * called at once. -ENOMEM.
+ * The same, but wait for the function and return its result. In the consumer's thread, or if that thread does not run,
+ * the function is called at once. -ENOMEM.
  */
 int wmk_consumer_run_work(struct wmk_consumer *consumer, int (*function)(void *arg), void *arg);
 /*
- * Write everything committed, end all streams, join the thread. 0, or -errno of the output if something could not be
- * written (the statistics have it). Idempotent.
+ * Write all committed records, end all streams, join the thread. 0, or -errno of the output if something could not be
+ * written (the statistics include it). Idempotent.
  */
 int wmk_consumer_stop(struct wmk_consumer *consumer);
-/* The statistics as of a recent pass, removed sets included. */
+/* The statistics as of a recent pass, including removed sets. */
 void wmk_consumer_stats(struct wmk_consumer *consumer, struct wmk_consumer_stats *stats);
 /* The current statistics of `from`; `bytes` is the size of its stream files. -ENOENT. */
 int wmk_consumer_stats_of(struct wmk_consumer *consumer, const void *from, struct wmk_consumer_stats *stats);

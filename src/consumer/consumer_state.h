@@ -27,7 +27,10 @@
 
 #define WMK_STREAM_NAME 160
 
-/* Streams that were added together: of a ring set, of a kernel channel, or (`from` NULL) all single sources. */
+/*
+ * Streams that were added together: those of a ring set, those of a kernel channel, or (`from` NULL) all single
+ * sources.
+ */
 struct wmk_group {
 	const void *from;
 	bool at_stop_only;
@@ -35,7 +38,7 @@ struct wmk_group {
 	uint64_t flush_ns;         /* flush interval; 0: whole sub-buffers only */
 	uint64_t start_ts;
 	struct wmk_store_limits limits;
-	struct wmk_cpu_hotplug *cpus;      /* of a kernel channel: CPUs that may come online */
+	struct wmk_cpu_hotplug *cpus;      /* of a kernel channel: its CPUs that may come online */
 	void (*close_cpus)(struct wmk_cpu_hotplug *cpus);
 	/* of a kernel channel: source of the state dump, owned by its stream; NULL: no dump was requested */
 	struct wmk_source *dump;
@@ -50,20 +53,21 @@ struct wmk_stream {
 	struct wmk_output_stream *out;     /* NULL until there is something to write */
 	uint32_t stream_id, cpu;
 	uint64_t instance;
-	uint64_t sequence;                 /* of the next packet in the trace */
-	/* of the last packet taken; end_ts also of a packet that is in the trace but not released */
+	uint64_t sequence;                 /* sequence number of the next packet in the trace */
+	/* end of the last packet taken; end_ts may also be from a packet that is in the trace but not released */
 	uint64_t end_ts, end_pos;
 	uint64_t packet_pos;               /* position of the last packet taken */
-	uint64_t taken;                    /* records released from the source */
-	uint64_t written;                  /* of them, in the trace */
+	uint64_t taken;                    /* number of records released from the source */
+	uint64_t written;                  /* number of those records in the trace */
 	uint64_t source_lost;              /* greatest lost count that the source has reported */
 	uint64_t causes[WAYMARK_LOST_CAUSES];
 	uint64_t lost_written;             /* lost count of the last packet in the trace */
 	uint64_t cut, cut_written;         /* cut fields: so far; as of the last packet in the trace */
-	uint64_t bytes;                    /* of the file when it was closed */
-	uint64_t packets;                  /* taken in this drain pass */
-	uint64_t unread_ns;                /* earliest time of its unread part; 0: it has none */
-	/* a state dump: written at once, also if its group is written only at stop */
+	uint64_t bytes;                    /* bytes of the file when it was closed */
+	uint64_t packets;                  /* number of packets taken in this drain pass */
+	/* earliest possible time of a record in its unread part; 0: no part is unread */
+	uint64_t unread_ns;
+	/* it is a state dump: written at once, even if its group is written only at stop */
 	bool dump;
 	bool stuck;                        /* the output refused the last packet */
 	bool failed;                       /* its source is corrupt, or it cannot be continued */
@@ -91,7 +95,7 @@ struct wmk_consumer {
 	size_t n_groups;
 	struct waymark_ring_set **sets;    /* changed under `lock` too: the heartbeat reads them */
 	size_t n_sets;
-	struct wmk_consumer_stats gone;    /* of sets that were removed */
+	struct wmk_consumer_stats gone;    /* statistics of removed sets */
 	bool ended;                        /* the last drain pass is over */
 	bool awaits_cpus;                  /* CPUs without a stream may come online */
 	bool unbacked;                     /* memory was not available in the last pass */
@@ -103,14 +107,16 @@ struct wmk_consumer {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;            /* a command has been carried out */
 	pthread_t thread;
-	struct wmk_kown_time thread_begun;     /* before its creation: its kernel records are the tracer's own */
+	/* time before its creation: kernel records of the thread belong to the tracer itself */
+	struct wmk_kown_time thread_begun;
 	bool running, stop;
 	struct wmk_consumer_work *work, **work_end;
 	uint32_t word;                     /* atomic; a futex that changes when the thread has something to do */
-	_Atomic int wake;                  /* the same as an eventfd, if the thread sleeps in poll(); else -1 */
+	/* an eventfd with the same purpose, if the thread sleeps in poll(); else -1 */
+	_Atomic int wake;
 	int stop_err;
 	struct wmk_consumer_stats stats;
-	/* The heartbeat: a thread of its own, on `lock`. */
+	/* The heartbeat: it has a separate thread, which uses `lock`. */
 	pthread_t heartbeat;
 	pthread_cond_t heartbeat_changed;
 	/* heartbeat_on: the consumer's thread is not in its deep sleep */
@@ -119,15 +125,21 @@ struct wmk_consumer {
 	/* Used only by the consumer's thread. */
 	struct waymark_ring_set **watched; /* sets that it sleeps on: a copy of `sets` */
 	unsigned n_watched;
-	/* descriptors that it sleeps on: `wake`, n_followed of follow_fd(), then those of streams; n_polled 0: none */
+	/*
+	 * descriptors that it sleeps on: first `wake`, then n_followed of follow_fd(), then those of streams; n_polled
+	 * 0: none
+	 */
 	struct pollfd *polled;
 	unsigned n_polled, n_followed;
 	bool follow_woke;                  /* a descriptor of follow_fd() was readable */
-	/* ... but follow() had nothing to do: the next sleep leaves these descriptors out, and has a limit */
+	/*
+	 * a descriptor of follow_fd() was readable, but follow() had nothing to do. The next sleep leaves these
+	 * descriptors out, and has a limit.
+	 */
 	bool follows_in_vain;
 	uint32_t interval_us, idle;
 	bool stuck;                        /* the disk is full */
-	bool refused;                      /* a packet was not written, and is retried */
+	bool refused;                      /* a packet was not written, and will be retried */
 };
 
 #endif

@@ -5,7 +5,7 @@
  *
  * The kernel allocates the buffer of a CPU when the CPU comes online for the first time. This does not wake readers of
  * other buffers. So the list of online CPUs is read periodically, until every possible CPU has a stream. On most
- * machines they all have one from the start, and the list is not read.
+ * machines all CPUs have a stream from the start, and the list is not read.
  */
 #include "consumer/cpu_hotplug.h"
 
@@ -30,8 +30,9 @@ struct wmk_cpu_hotplug {
 	struct wmk_consumer_set how;
 	char channel[WMK_STREAM_NAME];
 	unsigned n, missing;
-	bool *has_stream;                  /* n elements */
-	int fd;                            /* of ONLINE; -1: it cannot be read, so each check tries all CPUs */
+	bool *has_stream;                  /* an array of n elements */
+	/* descriptor of ONLINE; -1: it cannot be read, so each check tries all CPUs */
+	int fd;
 	char online[ONLINE_BYTES];         /* content of ONLINE when streams were last opened; "": some failed */
 	uint64_t checked_ns;
 	bool failed;                       /* the last check failed, and has been counted */
@@ -113,7 +114,7 @@ int wmk_consumer_add_online_cpus(struct wmk_consumer *consumer, struct wmk_group
 	struct wmk_cpu_hotplug *cpus = group->cpus;
 	int first = 0;
 
-	/* before streams are opened: a CPU that comes online meanwhile is a change in the next check */
+	/* read the list before streams are opened: a CPU that comes online meanwhile is a change in the next check */
 	online_changed(cpus);
 	cpus->checked_ns = wmk_clock_monotonic();
 	for (unsigned cpu = 0; cpu < cpus->n; cpu++) {
@@ -122,15 +123,15 @@ int wmk_consumer_add_online_cpus(struct wmk_consumer *consumer, struct wmk_group
 		if (err < 0 && first == 0)
 			first = err;
 	}
-	/* a stream that could not be opened is retried in the next check, also if the list does not change */
+	/* a stream that could not be opened is retried in the next check, even if the list does not change */
 	if (first < 0)
 		cpus->online[0] = '\0';
-	/* old records are cleared: streams that are added later have only new records */
+	/* old records are cleared: streams that are added later contain only new records */
 	cpus->how.clear = 0;
 	return first;
 }
 
-/* Failures of consecutive checks are one error. */
+/* Consecutive failed checks count as one error. */
 static void add_and_report(struct wmk_consumer *consumer, struct wmk_group *group)
 {
 	struct wmk_cpu_hotplug *cpus = group->cpus;

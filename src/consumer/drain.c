@@ -3,9 +3,9 @@
  * drain.c - a drain pass over all streams: takes packets from sources, passes them to the output, and counts every
  * loss.
  *
- * The lost count of a packet has two parts: what the source had lost by the end of the packet, and what could not be
- * written before it. So a loss never shows in a packet that ended before it. Every stream begins with 0 and ends with
- * the final count. An empty packet reports a count that no packet with records has.
+ * The lost count of a packet has two parts: the number that the source had lost by the end of the packet, and the
+ * number that could not be written before it. So no packet includes a loss that happened after its end. Every stream
+ * begins with 0 and ends with the final count. If no packet with records has a count, an empty packet reports it.
  */
 #include "consumer/drain.h"
 
@@ -18,11 +18,12 @@
 #include "base/testpoint.h"
 #include "consumer/stream_counts.h"
 
-/* Limits of one stream's turn, before the next stream: packets, and bytes. */
+/* Limits of one stream's turn, after which the next stream has its turn: packets, and bytes. */
 #define TURN 4
 #define TURN_BYTES (1u << 20)
-#define BEHIND 50u                 /* percent of a source that wait to be drained: the disk is too slow */
-#define TURNS 16                   /* of one pass; then the thread carries out commands */
+/* percentage of a source that waits to be drained, above which the disk is too slow */
+#define BEHIND 50u
+#define TURNS 16                   /* limit of turns in one pass; then the thread carries out commands */
 /* Claims of anonymous processes are retired if they do not change for this time. */
 #define STILL_NS 1000000000u
 
@@ -74,7 +75,8 @@ static int put_packet(struct wmk_consumer *consumer, struct wmk_stream *stream, 
 	stream->lost_written = lost;
 	stream->cut_written = packet->cut;
 	/*
-	 * Also for the empty packet that begins a stream, if the next packet finds no room: no later packet is earlier.
+	 * This includes the empty packet that begins a stream, even if the next packet finds no room: a later packet
+	 * must not be earlier.
 	 */
 	if (stream->end_ts < packet->end_ts)
 		stream->end_ts = packet->end_ts;
@@ -93,8 +95,9 @@ static int put_empty(struct wmk_consumer *consumer, struct wmk_stream *stream, u
 }
 
 /*
- * Open the file if the stream has none. Begin it with an empty packet of lost count 0 if the next packet has another
- * count. A consumer that finds only that packet continues before it.
+ * Open the file if the stream has none. If the first packet with records has a lost count other than 0, write an empty
+ * packet with count 0 before it. A later consumer that finds only the empty packet continues before the packet with
+ * records.
  */
 static int open_stream(struct wmk_consumer *consumer, struct wmk_stream *stream, uint64_t ts, uint64_t lost)
 {
@@ -171,7 +174,7 @@ static int take_packet(struct wmk_consumer *consumer, struct wmk_stream *stream,
 		return 0;
 	ret = stream->source->ops->next(stream->source, mode != WMK_DRAIN_WHOLE, &packet);
 	if (ret < 0) {
-		wmk_stream_lost(stream); /* keeps the last valid counts by cause */
+		wmk_stream_lost(stream); /* if it fails, `causes` keeps the last valid counts */
 		wmk_consumer_fail_stream(consumer, stream, "its ring is corrupt", ret);
 	}
 	if (ret <= 0)
@@ -202,14 +205,14 @@ static int take_packet(struct wmk_consumer *consumer, struct wmk_stream *stream,
 	return 1;
 }
 
-/* Load cut fields that were counted after the last packet, or in a stream without packets. */
+/* Load the cut fields that were counted after the last packet, or in a stream that has no packets. */
 static void update_cut(struct wmk_stream *stream)
 {
 	if (!stream->failed && stream->source->ops->cut)
 		stream->cut = stream->source->ops->cut(stream->source);
 }
 
-/* Write the current counts in an empty packet, if the last packet has others. */
+/* Write the current counts in an empty packet, unless the last packet has the same. */
 static int write_counts(struct wmk_consumer *consumer, struct wmk_stream *stream)
 {
 	uint64_t lost = wmk_stream_lost(stream) + wmk_stream_unwritten(stream);
@@ -262,7 +265,7 @@ static int end_stream(struct wmk_consumer *consumer, struct wmk_stream *stream)
 }
 
 /*
- * Take all packets, also of partial sub-buffers, up to the position of the writers at the start of this call, so that a
+ * Take all packets, including partial sub-buffers, up to the position of the writers at the start of this call. So a
  * fast writer cannot keep the loop running. The application can forge that position, so the size of the source limits
  * the loop as well.
  */
@@ -270,14 +273,14 @@ static int drain_stream(struct wmk_consumer *consumer, struct wmk_stream *stream
 		 struct wmk_drain_result *result)
 {
 	const uint64_t head = stream->source->ops->head(stream->source), most = stream->source->size;
-	/* each sub-buffer at most twice: its committed part, and later the rest */
+	/* each sub-buffer at most twice: first its committed part, later the rest */
 	const uint64_t pieces = 2 * (uint64_t)stream->source->pieces;
 	uint64_t taken = 0;
 	int ret;
 
 	for (uint64_t n = 1; (ret = take_packet(consumer, stream, mode)) > 0; n++) {
 		result->packets++;
-		/* (+ 1 for each packet keeps the sum below the size, since each sub-buffer has a header) */
+		/* (+ 1 for each packet keeps the sum below the size, because each sub-buffer has a header) */
 		taken += stream->end_pos - stream->packet_pos + 1;
 		if (stream->end_pos >= head || (most && (taken >= most || n >= pieces)))
 			return 0;
@@ -285,7 +288,7 @@ static int drain_stream(struct wmk_consumer *consumer, struct wmk_stream *stream
 	return ret;
 }
 
-/* A disk that is full is full for all streams; any other error is one stream's own. */
+/* A full disk affects all streams; any other error affects only one stream. */
 static bool is_disk_full(int err)
 {
 	return err == -ENOSPC || err == -EDQUOT;
@@ -319,7 +322,7 @@ static int take_turn(struct wmk_consumer *consumer, struct wmk_stream *stream, s
 	return ret;
 }
 
-/* Call follow() of all sources, also if no packet can be written. True if one of them had something to do. */
+/* Call follow() of all sources, even if no packet can be written. True if one of them had something to do. */
 static bool follow(struct wmk_consumer *consumer)
 {
 	bool any = false;
@@ -339,7 +342,7 @@ static bool follow(struct wmk_consumer *consumer)
 
 /*
  * Take complete packets in at most TURNS turns; then memory has to be backed again. A full disk ends the pass. A stream
- * with another error is skipped until the next pass; the others continue.
+ * with any other error is skipped until the next pass; the remaining streams continue.
  */
 static void drain_whole(struct wmk_consumer *consumer, const struct wmk_group *group, struct wmk_drain_result *result)
 {

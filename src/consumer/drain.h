@@ -9,12 +9,12 @@
 
 enum wmk_drain_mode { WMK_DRAIN_WHOLE = 0, WMK_DRAIN_FLUSH = 1, WMK_DRAIN_END = 2 };
 
-/* What a drain pass found. */
+/* The result of a drain pass. */
 struct wmk_drain_result {
 	uint64_t packets;
-	uint64_t most;             /* packets of the stream that had most */
-	bool more;                 /* there is more to take at once */
-	bool followed;             /* there was something to follow */
+	uint64_t most;             /* packets of the stream that had the most */
+	bool more;                 /* more packets can be taken at once */
+	bool followed;             /* a follow() had something to do */
 	int err;                   /* -errno of the output; 0: everything was written */
 	bool full;                 /* the disk is full, and the pass ended */
 };
@@ -27,16 +27,19 @@ struct wmk_drain_result {
 void wmk_consumer_drain(struct wmk_consumer *consumer, enum wmk_drain_mode mode, const struct wmk_group *group,
 			bool settle, struct wmk_drain_result *result);
 /*
- * Back memory ahead of the writers, and update the heartbeat: in each pass, and after each packet, since a slow disk
- * can delay the next one. Once a second, retire claims of ended processes. If memory is not available, the writers
+ * Back memory ahead of the writers, and update the heartbeat. Called in each pass, and after each packet, since a slow
+ * disk can delay the next one. Once a second, retire claims of ended processes. If memory is not available, the writers
  * count lost records.
  */
 void wmk_consumer_maintain(struct wmk_consumer *consumer);
-/* Write what the stream has now, parts of a sub-buffer too. Errors are added to `result`, packets are not. */
+/*
+ * Write all records that the stream has now, including parts of a sub-buffer. Errors are added to `result`, packets are
+ * not.
+ */
 void wmk_stream_flush(struct wmk_consumer *consumer, struct wmk_stream *stream, struct wmk_drain_result *result);
-/* A packet of the stream was not written: counted, with the text of the cause chain, which is cleared. */
+/* Count a packet that was not written. Stores the text of the cause chain, and clears the chain. */
 void wmk_stream_write_failed(struct wmk_stream *stream, int err);
-/* The source is corrupt, or cannot be continued (`what`): its stream ends here, the others continue. */
+/* The source is corrupt, or cannot be continued (`what`): its stream ends here, the other streams continue. */
 void wmk_consumer_fail_stream(struct wmk_consumer *consumer, struct wmk_stream *stream, const char *what, int err);
 
 #endif

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flush_timer.c - writes parts of sub-buffers, so that a record is in the trace within the flush interval of its
- * channel, also where records are rare.
+ * flush_timer.c - writes parts of sub-buffers, so that each record is in the trace within the flush interval of its
+ * channel, even if records are rare.
  *
- * The interval of a stream begins with the last pass that found nothing unread, so it begins before the record. A ring
- * that gives whole sub-buffers faster than that is never flushed. After a long sleep the first record is written at
- * once.
+ * The interval of a stream begins at the last pass that found nothing unread, so it begins before the record. A ring
+ * that fills whole sub-buffers faster than the interval is never flushed. After a long sleep, the first record is
+ * written at once.
  */
 #include "consumer/flush_timer.h"
 
 #include "base/clock.h"
 
-#define EARLY 20u                  /* a flush begins this part of the interval early: writing takes time, too */
+#define EARLY 20u                  /* a flush begins 1/EARLY of the interval early, since writing takes time */
 
-/* When the stream's part has to be written; WMK_FLUSH_NEVER if it has none. */
+/* The time at which the stream's part has to be written; WMK_FLUSH_NEVER if it has none. */
 static uint64_t due_of(const struct wmk_stream *stream)
 {
 	const uint64_t interval = stream->group->flush_ns;
@@ -25,7 +25,7 @@ static void look(struct wmk_stream *stream, uint64_t last_pass, uint64_t now)
 {
 	if (!stream->source->ops->has_part(stream->source))
 		stream->unread_ns = 0;
-	else if (stream->packets)          /* whole sub-buffers came in this pass */
+	else if (stream->packets)          /* this pass took whole sub-buffers */
 		stream->unread_ns = now;
 	else if (!stream->unread_ns)
 		stream->unread_ns = last_pass;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * heartbeat.c - keeps up the heartbeat while the consumer's thread is busy. One write to a shared disk can take
- * seconds; writers that wait for room would assume a crash and lose their records. A second thread updates the
- * heartbeat. It stops if the consumer's thread makes no progress for HUNG_NS, and pauses while that thread sleeps.
+ * heartbeat.c - updates the heartbeat while the consumer's thread is busy. One write to a shared disk can take seconds.
+ * Without a heartbeat, writers that wait for room would assume a crash and lose their records. So a second thread
+ * updates it. The second thread stops if the consumer's thread makes no progress for HUNG_NS, and pauses while that
+ * thread sleeps.
  */
 #include "consumer/heartbeat.h"
 
@@ -15,7 +16,7 @@
 #include "consumer/consumer_state.h"
 
 #define HEARTBEAT_NS 250000000u
-#define HUNG_NS 60000000000ull     /* without progress: writers stop waiting */
+#define HUNG_NS 60000000000ull     /* time without progress after which writers stop waiting */
 #define STACK (64u * 1024)
 
 static void *heartbeat(void *arg)
@@ -30,7 +31,7 @@ static void *heartbeat(void *arg)
 			pthread_cond_wait(&consumer->heartbeat_changed, &consumer->lock);
 			continue;
 		}
-		/* Relaxed: a time alone, no other data depends on it. */
+		/* Relaxed: only a time, no other data depends on it. */
 		if (wmk_clock_monotonic() - atomic_load_explicit(&consumer->alive_ns, memory_order_relaxed) < HUNG_NS)
 			for (size_t i = 0; i < consumer->n_sets; i++)
 				waymark_ring_set_heartbeat(consumer->sets[i]);
@@ -78,7 +79,9 @@ void wmk_consumer_heartbeat_stop(struct wmk_consumer *consumer)
 
 void wmk_consumer_heartbeat_pause(struct wmk_consumer *consumer, bool pause)
 {
-	/* The sleeping thread has marked the heartbeat as idle in the sets, and updates it when it wakes. */
+	/*
+	 * Before the thread sleeps, it marks the heartbeat as idle in the sets. It updates the heartbeat when it wakes.
+	 */
 	pthread_mutex_lock(&consumer->lock);
 	consumer->heartbeat_on = !pause;
 	if (!pause)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output.h - where the traces of a session go: two tables of functions, which only the consumer and its server call.
+ * output.h - the output of a session, as two tables of functions. Only the consumer and its server call them.
  *
  *     output    the output of a session: a directory (output_directory.c)
  *       └── trace   one CTF trace in it: metadata and streams; a consumer owns it
@@ -8,7 +8,8 @@
  *
  *     server, record ──trace_open()──► trace ──► consumer ──stream_open(), write(), stream_close(), close()──► trace
  *
- * Functions of an output and of its traces may block as long as the disk does. Errors are -errno with a cause chain.
+ * Functions of an output and of its traces may block for as long as the disk blocks. Errors are -errno with a cause
+ * chain.
  */
 #ifndef WMK_CONSUMER_OUTPUT_H
 #define WMK_CONSUMER_OUTPUT_H
@@ -28,19 +29,21 @@ struct wmk_output_trace;
 
 enum wmk_output_mode {
 	WMK_OUTPUT_AGAIN,          /* the trace exists; missing parts are created. -ENOENT: the output does not exist */
-	WMK_OUTPUT_NEW,            /* create the trace, and the output if absent. -EEXIST, -ENOTEMPTY: in use already */
-	WMK_OUTPUT_UNSURE,         /* another consumer daemon may have created the trace or the output, or parts */
+	/* create the trace, and the output if it is absent. -EEXIST, -ENOTEMPTY: in use already */
+	WMK_OUTPUT_NEW,
+	/* another consumer daemon may have created the trace or the output, or parts of them */
+	WMK_OUTPUT_UNSURE,
 };
 
 struct wmk_output_place {
 	enum wmk_output_mode mode;
 	const char *sub;           /* the trace's place within the output, as in store/store.h */
-	uint8_t uuid[16];          /* of the trace: in every packet */
+	uint8_t uuid[16];          /* UUID of the trace: in every packet */
 };
 
 struct wmk_output;
 struct wmk_output_ops {
-	/* The caller owns *trace: its close(). Several threads may call it at a time. */
+	/* The caller owns *trace, and ends it with its close(). Several threads may call the function at a time. */
 	int (*trace_open)(struct wmk_output *output, const struct wmk_output_place *place,
 			  struct wmk_output_trace **trace);
 	/* 0: the directory is absent or empty. -ENOTEMPTY, -ENOTDIR, -ELOOP, -EACCES, ... Any thread. */
@@ -52,9 +55,9 @@ struct wmk_output_ops {
 	int (*each_process)(struct wmk_output *output, int (*one)(void *data, const char *name), void *data);
 	/* Remove the trace of this process, which nothing has open. 0 if it does not exist. Any thread. */
 	int (*remove_process)(struct wmk_output *output, const char *name);
-	/* Measure the bytes that count against max_size again, after files were removed. Any thread. */
+	/* Update the number of bytes that count against max_size, after files were removed. Any thread. */
 	int (*usage)(struct wmk_output *output);
-	/* All its traces are closed. */
+	/* Called when all its traces are closed. */
 	void (*close)(struct wmk_output *output);
 };
 struct wmk_output {
@@ -67,8 +70,8 @@ struct wmk_output_stream;          /* defined by the output; one for each stream
 
 struct wmk_output_trace_ops {
 	/*
-	 * Append to the metadata at this offset, all of it or nothing: wmk_store_metadata_at(). -ESTALE: it must be
-	 * replaced first.
+	 * Append to the metadata at this offset, all of it or nothing: see wmk_store_metadata_at(). -ESTALE: the
+	 * metadata must be replaced first.
 	 */
 	int (*metadata)(struct wmk_output_trace *trace, uint64_t offset, const char *text, size_t len);
 	/* Replace the metadata as a whole. On failure, it is unchanged. */
@@ -84,12 +87,12 @@ struct wmk_output_trace_ops {
 	int (*stream_resume)(struct wmk_output_trace *trace, const char *name, const struct wmk_store_limits *limits,
 			     struct wmk_output_stream **stream, struct wmk_ctf_packet *last);
 	/*
-	 * Write the whole packet or nothing. The source may release it after 0. -errno may be temporary (disk full):
-	 * the same packet is then written again later.
+	 * Write the whole packet or nothing. After 0, the source may release the packet. -errno may be temporary (disk
+	 * full): the same packet is then written again later.
 	 */
 	int (*write)(struct wmk_output_stream *stream, const struct wmk_ctf_packet *head,
 		     const struct wmk_packet *packet);
-	/* Store the final lost count in the last packet, if no packet can be appended. May be NULL. */
+	/* Store the final lost count in the last packet, in case no packet can be appended. May be NULL. */
 	int (*amend)(struct wmk_output_stream *stream, uint64_t lost);
 	/* -ENOENT with a cause chain: the file of the stream was removed by another process. May be NULL. */
 	int (*stream_check)(const struct wmk_output_stream *stream);
@@ -98,11 +101,11 @@ struct wmk_output_trace_ops {
 	int (*stream_remove)(struct wmk_output_trace *trace, const char *name, const struct wmk_store_limits *limits);
 	/* Bytes of the stream in the trace. May be NULL. */
 	uint64_t (*stream_bytes)(const struct wmk_output_stream *stream);
-	/* A message about the trace: the error of a stream. May be NULL. */
+	/* Store a message about the trace, such as the error of a stream. May be NULL. */
 	void (*note)(struct wmk_output_trace *trace, const char *words);
 	/* Bytes written so far. Any thread. May be NULL. */
 	uint64_t (*bytes)(struct wmk_output_trace *trace);
-	/* All its streams are closed. */
+	/* Called when all its streams are closed. */
 	void (*close)(struct wmk_output_trace *trace);
 };
 struct wmk_output_trace {
@@ -122,20 +125,23 @@ struct wmk_output_directory_options {
 	 * (wmk_store_budget_page_make()), owned by the caller. Else -1.
 	 */
 	int budget_fd;
-	bool kernel;               /* this process writes only `path`/kernel; else everything but that */
+	bool kernel;               /* true: this process writes only `path`/kernel; false: it writes everything else */
 	/* Optional: called by the writing thread for each packet that is refused with -EDQUOT. */
 	void (*full)(void *data);
 	/*
-	 * Optional: receives the notes of traces, which then do not go to their metadata. Called in the thread of the
-	 * trace.
+	 * Optional: receives the notes of traces, which then are not stored in their metadata. Called in the thread of
+	 * the trace.
 	 */
 	void (*note)(void *data, const char *words);
 	void *data;
 };
 
-/* Does not access the disk. The caller owns *output: its close(). -ENOMEM; -EINVAL: budget_fd is not a budget page. */
+/*
+ * Create an output without accessing the disk. The caller owns *output, and ends it with its close(). -ENOMEM; -EINVAL:
+ * budget_fd is not a budget page.
+ */
 int wmk_output_directory_open(const struct wmk_output_directory_options *options, struct wmk_output **output);
-/* Make a trace without an output from a store, which the caller owns and closes after the trace. */
+/* Make a trace without an output from a store. The caller owns the store, and closes it after the trace. */
 int wmk_output_directory_trace(struct wmk_store *store, const uint8_t uuid[16], struct wmk_output_trace **trace);
 
 #endif

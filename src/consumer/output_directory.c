@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output_directory.c - a directory as the output of a session. A packet is one pwritev(). Its header is in front of the
- * records, in the sub-buffer's header_room, if that exists.
+ * output_directory.c - a directory as the output of a session. A packet is written with one pwritev(). Its header is
+ * directly before the records, in the sub-buffer's header_room, if the sub-buffer has one.
  */
 #include "consumer/output.h"
 
@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "store/store.h"
 
-#define PID_SUB "ust/pid/"          /* where traces of processes are */
+#define PID_SUB "ust/pid/"          /* directory of the traces of processes */
 
 struct directory_output {
 	struct wmk_output output;
@@ -161,7 +161,7 @@ static void directory_close(struct wmk_output_trace *given)
 {
 	struct directory_trace *trace = (struct directory_trace *)given;
 
-	/* A trace without metadata and streams leaves nothing behind. */
+	/* A trace without metadata and streams leaves no files or directories. */
 	if (trace->output)
 		wmk_store_discard(trace->store);
 	free(trace);
@@ -198,7 +198,7 @@ int wmk_output_directory_trace(struct wmk_store *store, const uint8_t uuid[16], 
 
 /* ── the output ──────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The first trace measures the directory: its files count as well. */
+/* The first trace measures the directory, since existing files count as well. */
 static int join_budget(struct directory_output *output, struct wmk_store *store)
 {
 	bool first;
@@ -229,8 +229,8 @@ static int make(struct directory_output *output, const char *sub, struct wmk_sto
 }
 
 /*
- * An incomplete trace is from a daemon that crashed before any application received a message about it: complete it.
- * The trace of a process is different: it may belong to the program that the process ran before exec().
+ * An incomplete trace is from a daemon that crashed before any application received a message about it. Complete the
+ * trace. The trace of a process is not completed: it may belong to the program that the process ran before exec().
  */
 static int make_new(struct directory_output *output, const char *sub, struct wmk_store **store)
 {
@@ -253,7 +253,7 @@ static int open_or_make(struct directory_output *output, enum wmk_output_mode mo
 	return mode == WMK_OUTPUT_AGAIN ? wmk_store_add(output->path, sub, store) : make(output, sub, store);
 }
 
-/* Runs with the rights of the owner. */
+/* Called with the rights of the owner. */
 static int open_store(struct directory_output *output, const struct wmk_output_place *place, struct wmk_store **store)
 {
 	int err;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * output_work.c - requests about the output of a session, each in a thread of its own (see output_work.h).
- */
+/* output_work.c - requests about the output of a session. Each runs in a separate thread (see output_work.h). */
 #include "consumer/output_work.h"
 
 #include <errno.h>
@@ -20,10 +18,10 @@ struct wmk_server_output_work {
 	pthread_t thread;
 	uint16_t type;                   /* enum wmk_consumerd_type */
 	uint32_t request;
-	uint64_t connection;             /* that sent the request */
+	uint64_t connection;             /* number of the connection that sent the request */
 	struct wmk_consumerd_output is;  /* in `arena` */
 	struct wmk_arena arena;
-	/* Results: of the request's thread until the work is done. */
+	/* Results: the request's thread owns them until the work is done. */
 	struct wmk_consumerd_left left;  /* in `arena` */
 	int err;
 	char words[512];

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output_work.h - requests about the output of a session of which no trace needs to be open: OUTPUT_CHECK, LIST_LEFT,
- * REMOVE_LEFT.
+ * output_work.h - requests about the output of a session that need no open trace: OUTPUT_CHECK, LIST_LEFT, REMOVE_LEFT.
  *
  *     server's thread ──wmk_server_output_work_start()──► a thread of the request: reads or changes the directory
  *                     ◄──── server->output_work_done ◄───
  *
- * Each request has a thread of its own, so that a disk that does not answer delays only requests about this disk. The
- * number of threads per uid is limited. All functions: the server's thread.
+ * Each request has a separate thread, so that a disk that does not answer delays only requests about this disk. The
+ * number of threads per uid is limited. Only the server's thread calls these functions.
  */
 #ifndef WMK_CONSUMER_OUTPUT_WORK_H
 #define WMK_CONSUMER_OUTPUT_WORK_H
 
 #include "consumer/server_state.h"
 
-#define WMK_SERVER_OUTPUT_WORK_MAX 256u  /* threads */
-#define WMK_SERVER_OUTPUT_WORK_USER 8u   /* of one uid other than root */
+#define WMK_SERVER_OUTPUT_WORK_MAX 256u  /* maximum number of threads */
+#define WMK_SERVER_OUTPUT_WORK_USER 8u   /* maximum for one uid other than root */
 
 /* 0: the request is answered later; -errno with a cause chain; -EAGAIN: too many such requests are in progress. */
 int wmk_server_output_work_start(struct wmk_consumer_server *server, uint16_t type, uint32_t request,

@@ -35,12 +35,15 @@ static void on_full(void *data)
 {
 	struct wmk_server_output *output = data;
 
-	/* The same packet is refused in each drain pass: wake the server's thread only once. */
+	/* The same packet is refused in each drain pass, but the server's thread is woken only once. */
 	if (!atomic_exchange_explicit(&output->full, true, memory_order_relaxed))
 		wmk_server_wake(output->server);
 }
 
-/* Notes do not go to the metadata, which the session daemon determines; it receives the text with the counts. */
+/*
+ * Notes do not go to the metadata, because the session daemon determines its content. The session daemon receives the
+ * text with the counts.
+ */
 static void on_note(void *data, const char *words)
 {
 	const struct wmk_server_output *output = data;

@@ -8,8 +8,8 @@
 #include "consumer/server_state.h"
 
 /*
- * Assign an output to the trace. `budget_fd`: the budget page received with the trace, or -1; the output keeps that of
- * its first trace. 0 or -errno with a cause chain.
+ * Assign an output to the trace. `budget_fd`: the budget page received with the trace, or -1. The output keeps the page
+ * of its first trace. 0 or -errno with a cause chain.
  */
 int wmk_server_output_join(struct wmk_server_trace *trace, int budget_fd);
 /* The budget page of the trace's output, owned by the output; -1: none. */
@@ -18,10 +18,10 @@ int wmk_server_output_budget(const struct wmk_server_trace *trace);
 void wmk_server_output_leave(struct wmk_server_trace *trace);
 /* The output of the trace, valid until the trace leaves it. The trace's thread. */
 struct wmk_output *wmk_server_output_of(const struct wmk_server_trace *trace);
-/* The output was cleared, so it has room again. */
+/* The output was cleared, so it is no longer full. */
 void wmk_server_output_cleared(struct wmk_server_trace *trace);
 /*
- * Report full outputs (FULL) that were not reported yet. The second function marks all of them as not reported, for a
+ * Report full outputs (FULL) that were not reported yet. The second function marks all outputs as not reported, for a
  * session daemon that has just connected.
  */
 void wmk_server_outputs_notify(struct wmk_consumer_server *server);

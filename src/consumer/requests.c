@@ -162,7 +162,10 @@ static void stats_sum(struct wmk_consumerd_stats *sum, const struct wmk_consumer
 		sum->words = wmk_arena_text(arena, more->words);
 }
 
-/* Add to the counts of the channel in the list. The list and its strings are in the arena. Dropped without memory. */
+/*
+ * Add to the counts of the channel in the list. The list and its strings are in the arena. The counts are dropped if
+ * there is no memory.
+ */
 static void channel_add(struct wmk_list *list, const char *channel, const struct wmk_consumerd_stats *stats,
 			struct wmk_arena *arena)
 {
@@ -209,7 +212,7 @@ static void answer(struct wmk_server_work *work)
 {
 	/*
 	 * Records that could not be written are part of the final counts. With options.keep they stay in the rings, so
-	 * the request returns an error, and can be repeated.
+	 * the request returns an error and can be repeated.
 	 */
 	const bool kept = work->err < 0 && work->trace->server->options.keep &&
 			  work->type == WMK_CONSUMERD_RINGS_REMOVE &&
@@ -275,7 +278,7 @@ void wmk_server_end(struct wmk_consumer_server *server)
 		if (trace->removing)
 			continue;
 		trace->removing = true;
-		/* Without memory for a work item, closing the consumer writes everything as well. */
+		/* If no memory is available for a work item, closing the consumer writes all records as well. */
 		if (queue_work(trace, WMK_CONSUMERD_TRACE_REMOVE, 0, 0, 0) < 0 && trace->n_work == 0)
 			wmk_server_trace_free(trace);
 	}
@@ -375,7 +378,7 @@ static int add_rings(struct wmk_consumer_server *server, uint32_t request, const
 		return wmk_error(-EINVAL, "invalid rings: need a number other than 0 and the name of a channel");
 	if (fd < 0)
 		return wmk_error(-EBADF, "channel %.60s: the request has no descriptor of rings", is->channel);
-#ifndef WMK_PLANTED_BUG                          /* the fuzzer must find this */
+#ifndef WMK_PLANTED_BUG                          /* a planted bug that the fuzzer must find */
 	if (!trace || trace->removing)
 		return wmk_error(-ENOENT, "there is no trace %llu", (unsigned long long)is->trace);
 #endif
@@ -395,7 +398,7 @@ static int add_rings(struct wmk_consumer_server *server, uint32_t request, const
 	return err;
 }
 
-/* A target that does not exist counts as removed. */
+/* A target that does not exist counts as already removed. */
 static int remove_target(struct wmk_consumer_server *server, uint16_t type, uint32_t request,
 		       const struct wmk_consumerd_target *target)
 {
@@ -422,7 +425,7 @@ static int remove_target(struct wmk_consumer_server *server, uint16_t type, uint
 	return 0;
 }
 
-/* ── the rest ────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── all requests ────────────────────────────────────────────────────────────────────────────────────── */
 
 static int wake_traces(struct wmk_consumer_server *server, uint64_t number)
 {
@@ -462,7 +465,7 @@ static int shutdown_all(struct wmk_consumer_server *server, uint32_t request)
 	return 0;
 }
 
-/* 0: the request is answered, here or later; 1: the caller answers that it is done; -errno. */
+/* 0: the request is answered, now or later; 1: the caller sends the reply that it is done; -errno. */
 static int dispatch(struct wmk_consumer_server *server, const struct wmk_frame *frame, const void *object, int fd)
 {
 	if (server->ending)

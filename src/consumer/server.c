@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * server.c - waymark-consumerd's socket, its connection, and the loop of the server's thread.
- */
+/* server.c - waymark-consumerd's socket, its connection, and the loop of the server's thread. */
 #include "consumer/server.h"
 
 #include <errno.h>
@@ -21,7 +19,7 @@
 #include "consumer/server_rundir.h"
 
 #define FIXED_FDS 3
-#define RECEIVES_MAX 4096u              /* from a session daemon that is replaced */
+#define RECEIVES_MAX 4096u              /* limit of receives from a session daemon that is replaced */
 #define SHUTDOWN_ANSWER_MS 1000         /* time for a session daemon to read the reply to SHUTDOWN */
 
 void wmk_consumer_server_stop(struct wmk_consumer_server *server)
@@ -95,7 +93,7 @@ static bool handle_messages(struct wmk_consumer_server *server)
 	int got, fd;
 
 	while ((got = wmk_consumerd_in_next(&server->in, &frame, &body, &len, &fd)) == 1) {
-		/* (the session daemon that started this process also sends a greeting, which needs no check) */
+		/* (the session daemon that started this process also sends a greeting, but it needs no check) */
 		if (frame.type != WMK_CONSUMERD_HELLO || server->has_greeted)
 			wmk_server_request(server, &frame, body, len, fd);
 		server->has_greeted = true;
@@ -122,7 +120,9 @@ static bool receive(struct wmk_consumer_server *server)
 
 static void replace(struct wmk_consumer_server *server, const struct wmk_server_handshake *daemon)
 {
-	/* Requests that a session daemon sent before it crashed are carried out: applications use its metadata. */
+	/*
+	 * Requests that a session daemon sent before it crashed are carried out, since applications use its metadata.
+	 */
 	for (unsigned i = 0; i < RECEIVES_MAX && server->connection >= 0; i++)
 		if (wmk_in_receive(&server->in.frames, server->connection) <= 0 || !handle_messages(server))
 			break;
@@ -163,7 +163,7 @@ static bool is_over(const struct wmk_consumer_server *server)
 	return server->ending || (server->was_connected && server->connection < 0);
 }
 
-/* Send queued messages, as many as the socket accepts. */
+/* Send as many queued messages as the socket accepts. */
 static void send_queued(struct wmk_consumer_server *server)
 {
 	int rc;
@@ -227,7 +227,7 @@ int wmk_consumer_server_run(struct wmk_consumer_server *server)
 	while (err >= 0 && !is_over(server))
 		err = run_once(server);
 	answer_shutdown(server);
-	disconnect(server);              /* ends the wait for any open reply */
+	disconnect(server);              /* ends the wait for any reply that is not sent yet */
 	return err;
 }
 

@@ -31,12 +31,12 @@ struct wmk_consumer_server_options {
 	/* 1: records that cannot be written when rings are removed stay in the rings, for a later attempt */
 	int keep;
 	unsigned max_user_traces;    /* open traces of one user other than root; 0: WMK_SERVER_USER_TRACES */
-	int connection;              /* socket of a session daemon that is connected already; -1: none */
+	int connection;              /* socket of a session daemon that is already connected; -1: none */
 	const char *version;         /* sent in HELLO */
 	void (*log)(const char *words);      /* any thread; may be NULL */
 };
 
-/* -EADDRINUSE: another one runs there. Takes ownership of `connection`, except on failure. */
+/* -EADDRINUSE: another consumer daemon runs there. Takes ownership of `connection`, except on failure. */
 int wmk_consumer_server_open(const struct wmk_consumer_server_options *options, struct wmk_consumer_server **server);
 /* Serve requests until the server ends (see above). 0 or -errno. */
 int wmk_consumer_server_run(struct wmk_consumer_server *server);

@@ -43,7 +43,7 @@ struct wmk_server_rings {
 	struct wmk_server_rings *next;
 	unsigned refs;
 	unsigned adding;                 /* number of work items that add it */
-	bool removing;                   /* requests do not find it any more */
+	bool removing;                   /* being removed: requests do not find it any more */
 	struct wmk_consumerd_rings is;   /* in `arena` */
 	struct wmk_arena arena;
 	int fd;                          /* received descriptor of the ring set or tracefs instance */
@@ -65,9 +65,9 @@ struct wmk_server_trace {
 	struct wmk_server_output *output;
 	/* Used only by the trace's thread. */
 	struct wmk_output_trace *out;    /* owned by the consumer; NULL: not open */
-	int err;                         /* error of the attempt to open it */
+	int err;                         /* error of the last attempt to open it */
 	struct wmk_server_work *metadata, **metadata_end; /* METADATA that is not written yet */
-	bool gated;                      /* until the metadata has been replaced */
+	bool gated;                      /* packets wait until the metadata has been replaced */
 };
 
 struct wmk_consumer_server {
@@ -77,7 +77,7 @@ struct wmk_consumer_server {
 	struct wmk_server_trace *traces;
 	unsigned n_traces, n_work;
 	struct wmk_server_output *outputs;
-	struct wmk_server_output_work *output_work;      /* in progress */
+	struct wmk_server_output_work *output_work;      /* requests in progress */
 	struct wmk_server_handshake handshakes[WMK_SERVER_HANDSHAKES_MAX];       /* oldest first */
 	unsigned n_handshakes;
 	int connection;

@@ -12,7 +12,7 @@
 #include "ring/packet_source.h"
 #include "ring/set.h"
 
-#define CLEAR_TRIES 1000           /* until a writer that is faster than the reader pauses */
+#define CLEAR_TRIES 1000           /* retry until a writer that is faster than the reader pauses */
 
 struct ring_source {
 	struct wmk_source source;
@@ -52,7 +52,7 @@ static int ring_next(struct wmk_source *source, int flush, struct wmk_packet *pa
 				       .data = from->data, .len = from->len };
 	packet->pressure =
 		(uint32_t)((waymark_ring_reader_position(ring->reader) - from->begin_pos) * 100 / ring->source.size);
-	/* The room may be larger than a packet header, for alignment. The header ends where the data begins. */
+	/* The room may be larger than a packet header, for alignment. The header then ends where the data begins. */
 	if (from->room)
 		packet->room = (uint8_t *)from->room + ring->header_room - WMK_CTF_PACKET_ROOM;
 	return 1;
@@ -90,8 +90,8 @@ static int ring_resume(struct wmk_source *source, const struct wmk_ctf_packet *l
 	if (err != -ESTALE)
 		return err < 0 ? err : 0;
 	/*
-	 * The file ends before a position that was released (the machine crashed before the data was on the disk).
-	 * Released records are lost; those in the ring are not.
+	 * The file ends before a position that was released, because the machine crashed before the data was on the
+	 * disk. Released records are lost; records that are still in the ring are not.
 	 */
 	err = waymark_ring_reader_resume(reader, wmk_ring_reader_given(reader), 0, ts, records);
 	return err == -EIO ? corrupt(ring_of(source)) : err < 0 ? err : 1;

@@ -7,9 +7,9 @@
 
 #include "consumer/consumer_state.h"
 
-/* Records lost by the source so far; never decreases. A corrupt source is not queried again. */
+/* Number of records lost by the source so far; never decreases. A corrupt source is not queried again. */
 uint64_t wmk_stream_lost(struct wmk_stream *stream);
-/* Records that were taken from the source but are in no packet. */
+/* Number of records that were taken from the source but are in no packet. */
 static inline uint64_t wmk_stream_unwritten(const struct wmk_stream *stream)
 {
 	return stream->taken - stream->written;

@@ -152,7 +152,10 @@ int wmk_streams_restart(struct wmk_consumer *consumer, struct wmk_stream *stream
 	stream->stuck = false;
 	/* A stream that could not be continued starts again. A source that is still corrupt fails again below. */
 	stream->failed = false;
-	/* The ring first: after a crash in between, the next consumer finds the files older than the ring's start. */
+	/*
+	 * Clear the ring first. If this process crashes before the files are removed, the next consumer finds files
+	 * older than the ring's start.
+	 */
 	err = stream->source->ops->clear(stream->source, &stream->end_pos, &stream->end_ts);
 	if (err < 0)
 		wmk_consumer_fail_stream(consumer, stream, "its ring cannot be cleared", err);
@@ -211,7 +214,7 @@ static void resume_stream(struct wmk_consumer *consumer, struct wmk_stream *stre
 					 err);
 }
 
-/* The same, but discard what was recorded so far. Opening the file first counts its bytes. */
+/* The same, but discard all earlier records. Opening the file first counts its bytes. */
 static void resume_cleared(struct wmk_consumer *consumer, struct wmk_stream *stream)
 {
 	struct wmk_ctf_packet last;
@@ -259,7 +262,7 @@ int wmk_streams_add_set(struct wmk_consumer *consumer, struct waymark_ring_set *
 {
 	int err;
 
-	/* the thread of the heartbeat reads the list */
+	/* the heartbeat's thread reads the list */
 	pthread_mutex_lock(&consumer->lock);
 	err = push((void ***)&consumer->sets, &consumer->n_sets, set);
 	pthread_mutex_unlock(&consumer->lock);

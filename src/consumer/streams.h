@@ -9,23 +9,23 @@
 
 #include "consumer/consumer_state.h"
 
-/* The group of a set or a kernel channel, or NULL. */
+/* Find the group of a set or a kernel channel. NULL: none. */
 struct wmk_group *wmk_streams_find_group(struct wmk_consumer *consumer, const void *from);
-/* NULL: no memory. The second one has the parameters of `how`. */
+/* Create a group. NULL: no memory. The second function sets the parameters in `how`. */
 struct wmk_group *wmk_streams_add_group(struct wmk_consumer *consumer, const void *from);
 struct wmk_group *wmk_streams_add_group_of(struct wmk_consumer *consumer, const void *from,
 					   const struct wmk_consumer_set *how);
-/* Remove a group with its streams; their counts go to consumer->gone. */
+/* Remove a group with its streams, and add their counts to consumer->gone. */
 void wmk_streams_remove_group(struct wmk_consumer *consumer, struct wmk_group *group);
-/* A stream of the group. Owns the source, also after an error. */
+/* Add a stream to the group. Takes ownership of the source, also after an error. */
 int wmk_streams_add(struct wmk_consumer *consumer, struct wmk_group *group, struct wmk_source *source,
 		    const char *name, uint32_t instance, uint32_t cpu, const struct wmk_consumer_set *how);
-/* The same without an earlier consumer; the caller owns the source after an error. */
+/* The same without an earlier consumer. After an error, the caller still owns the source. */
 int wmk_streams_add_source(struct wmk_consumer *consumer, struct wmk_group *group, struct wmk_source *source,
 			   const char *name, uint32_t stream_id, uint64_t instance, uint32_t cpu);
 /* Add a ring set: its writers wake the consumer and check its heartbeat. */
 int wmk_streams_add_set(struct wmk_consumer *consumer, struct waymark_ring_set *set);
-/* Discard what the trace has of a stream, and what its source holds. */
+/* Discard all records of a stream: those in the trace, and those in its source. */
 int wmk_streams_restart(struct wmk_consumer *consumer, struct wmk_stream *stream);
 
 #endif

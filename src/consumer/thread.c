@@ -26,8 +26,9 @@
 #include "consumer/heartbeat.h"
 #include "consumer/stream_counts.h"
 
-#define EMPTY_PASSES 8u            /* at the longest interval; then the thread sleeps until a writer wakes it */
-#define TIMER_US 4000u             /* a writer can end longer sleeps */
+/* number of empty passes at the longest interval after which the thread sleeps until a writer wakes it */
+#define EMPTY_PASSES 8u
+#define TIMER_US 4000u             /* longer sleeps can be ended by a writer */
 #define TIMER_DEEP_US 100000u      /* limit of a sleep that no writer can end */
 #define RETRY_US 1000000           /* until memory that was not available is requested again */
 #define PUBLISH_NS 50000000u
@@ -74,8 +75,9 @@ static void adapt(struct wmk_consumer *consumer, const struct wmk_drain_result *
 }
 
 /*
- * Sleep until a command, a writer or the time ends it: the writer of any record if `by_record`, else one that enters a
- * sub-buffer. False: cannot wait for writers (too many sets, old kernel, membarrier(2) refused).
+ * Sleep until a command, a writer or the timeout ends the sleep. With `by_record`, the writer of any record ends it;
+ * else a writer that enters a sub-buffer. False: cannot wait for writers (too many sets, old kernel, membarrier(2)
+ * refused).
  */
 static bool sleep_on_rings(struct wmk_consumer *consumer, uint32_t word, int64_t us, bool by_record)
 {
@@ -88,16 +90,19 @@ static bool sleep_on_rings(struct wmk_consumer *consumer, uint32_t word, int64_t
 		consumer->interval_us = consumer->options.min_us;
 	} else if (woken == 0 && us < 0 && wmk_clock_monotonic() - begin < TIMER_US * 1000u &&
 		   __atomic_load_n(&consumer->word, __ATOMIC_RELAXED) == word) {
-		/* A process that can write to a ring set woke the thread without a record: limit the rate. */
+		/*
+		 * A process that can write to a ring set has woken the thread without a record, so limit the rate of
+		 * wakes.
+		 */
 		sleep_on_word(consumer, word, TIMER_US);
 	}
 	return woken >= 0;
 }
 
 /*
- * Sleep in poll(), for kernel channels: a command or a buffer that fills ends the sleep. Buffers with data that cannot
- * be written (`stuck`, `refused`) are left out, or the thread would not sleep at all. A wake from before this pass
- * causes one more pass, so no command is missed.
+ * Sleep in poll(), for kernel channels. A command or a buffer that fills ends the sleep. Buffers that cannot be written
+ * (`stuck`, `refused`) are left out; else the thread would not sleep at all. A wake from before this pass causes one
+ * more pass, so no command is missed.
  */
 static void sleep_on_kernel(struct wmk_consumer *consumer, bool deep, int64_t us)
 {
@@ -137,13 +142,13 @@ static int64_t sleep_limit(const struct wmk_consumer *consumer, bool deep)
 }
 
 /*
- * Sleep until the next pass. A short sleep is a timer, and writers make no system call. A longer sleep ends when a
+ * Sleep until the next pass. A short sleep uses a timer, and writers make no system call. A longer sleep ends when a
  * writer enters a sub-buffer, since a burst could fill the rings meanwhile: at most one wake per pass. A deep sleep,
  * while nothing is unread, ends when a writer commits a record.
  */
 static void sleep_until_next(struct wmk_consumer *consumer, uint32_t word)
 {
-	/* Not with a refused packet: it is in its ring already, so no writer would end the sleep. */
+	/* Not with a refused packet: its record is already in the ring, so no writer would end the sleep. */
 	const bool deep = consumer->idle >= EMPTY_PASSES && !consumer->refused;
 	const int64_t us = sleep_limit(consumer, deep);
 	bool slept;
@@ -153,7 +158,10 @@ static void sleep_until_next(struct wmk_consumer *consumer, uint32_t word)
 		return;
 	}
 	if (consumer->stuck || (!deep && us <= TIMER_US)) {
-		/* On a full disk parts are overdue, and are not tried before whole sub-buffers. */
+		/*
+		 * If the disk is full, parts are overdue. They are retried only after whole sub-buffers have been
+		 * written.
+		 */
 		sleep_on_word(consumer, word, consumer->stuck ? consumer->interval_us : (uint64_t)us);
 		return;
 	}
@@ -197,7 +205,7 @@ static void watch_kernel(struct wmk_consumer *consumer)
 	}
 }
 
-/* List the sets to sleep on. Without memory for the list, act as with too many sets. */
+/* List the sets to sleep on. Without memory for the list, behave as with too many sets. */
 void wmk_consumer_watch(struct wmk_consumer *consumer)
 {
 	watch_kernel(consumer);
@@ -225,7 +233,7 @@ static void drain_and_publish(struct wmk_consumer *consumer, enum wmk_drain_mode
 	consumer->follows_in_vain = consumer->follow_woke && !seen->followed;
 	consumer->stuck = seen->full;
 	consumer->refused = seen->err < 0;
-	/* Retry metadata that could not be written, also if no packet waits for it. */
+	/* Retry metadata that could not be written, even if no packet waits for it. */
 	if (consumer->options.ready && consumer->options.ready(consumer->options.data) < 0) {
 		consumer->refused = true;
 		wmk_error_clear();
@@ -330,7 +338,7 @@ void wmk_consumer_join(struct wmk_consumer *consumer)
 	pthread_join(consumer->thread, NULL);
 	consumer->running = false;
 	wmk_consumer_heartbeat_stop(consumer);
-	/* Work that was queued after the thread's last pass. */
+	/* Carry out work that was queued after the thread's last pass. */
 	run_work(consumer);
 }
 

@@ -17,7 +17,10 @@
 #include "base/testpoint.h"
 #include "consumer/work.h"
 
-/* The last part that is written together with the first: of a replacement, all parts. NULL: parts are missing. */
+/*
+ * The last part that is written together with the first one. A replacement is written with all its parts. NULL: parts
+ * are missing.
+ */
 static const struct wmk_server_work *last_at_once(const struct wmk_server_work *first)
 {
 	if (!first->metadata.replace)
@@ -64,7 +67,7 @@ static void answer_through(struct wmk_server_trace *trace, const struct wmk_serv
 	} while (work != last);
 }
 
-/* 0: written, or refused with -ESTALE, and answered; -EAGAIN: a part is missing; -errno: retried later. */
+/* 0: written and answered, or refused with -ESTALE and answered; -EAGAIN: a part is missing; -errno: retried later. */
 static int write_first(struct wmk_server_trace *trace)
 {
 	const struct wmk_server_work *first = trace->metadata, *last = last_at_once(first);

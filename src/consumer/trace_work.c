@@ -22,7 +22,7 @@
 
 _Static_assert((int)WMK_CONSUMERD_TRACE_UNSURE == (int)WMK_OUTPUT_UNSURE, "modes of both are the same");
 
-/* If the trace cannot be opened, the next TRACE_ADD for it tries again. */
+/* If the trace cannot be opened, its next TRACE_ADD tries again. */
 static int trace_add(struct wmk_server_work *work)
 {
 	struct wmk_server_trace *trace = work->trace;
@@ -94,8 +94,8 @@ static int events_add(struct wmk_kreader *kernel, const struct wmk_list *events)
 }
 
 /*
- * Set the system calls that BPF records from now on. Existing streams of them are continued or cleared, like other
- * streams of the channel.
+ * Set the system calls that BPF records from now on. Existing streams of system calls are continued or cleared, like
+ * the other streams of the channel.
  */
 static int syscalls_set(struct wmk_server_work *work, struct wmk_kreader *kernel, const struct wmk_consumer_set *how)
 {

@@ -20,9 +20,9 @@ int wmk_server_rings_new(struct wmk_server_trace *trace, const struct wmk_consum
 /* Remove rings from the list of the trace. Work items may still have references. */
 void wmk_server_rings_unlink(struct wmk_server_trace *trace, struct wmk_server_rings *rings);
 void wmk_server_rings_unref(struct wmk_server_rings *rings);
-/* Close the ring set or kernel reader. In the trace's thread, after its streams were removed. */
+/* Close the ring set or kernel reader. Called in the trace's thread, after its streams were removed. */
 void wmk_server_rings_close(struct wmk_server_rings *rings);
-/* The `from` of its streams in the consumer (consumer.h); NULL: it has no streams. */
+/* The `from` of its streams in the consumer (consumer.h). NULL: it has no streams. */
 static inline const void *wmk_server_rings_from(const struct wmk_server_rings *rings)
 {
 	return rings->set ? (const void *)rings->set : rings->kernel;

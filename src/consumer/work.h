@@ -18,9 +18,9 @@ struct wmk_server_work {
 	struct wmk_server_trace *trace;
 	uint16_t type;                   /* enum wmk_consumerd_type */
 	uint32_t request;
-	uint64_t connection;             /* which sent the request; 0: none */
-	uint64_t target;                 /* number of rings; 0: all of the trace */
-	struct wmk_server_rings **rings; /* that match `target` */
+	uint64_t connection;             /* number of the connection that sent the request; 0: none */
+	uint64_t target;                 /* number of the rings object; 0: all rings of the trace */
+	struct wmk_server_rings **rings; /* the rings that match `target` */
 	unsigned n_rings;
 	struct wmk_list events;          /* kernel events to add; in `arena` */
 	struct wmk_list calls;           /* system calls that BPF records (wire/consumerd.h); in `arena` */
@@ -31,7 +31,7 @@ struct wmk_server_work {
 	uint64_t statedump;              /* of a kernel channel: number of the requested dump; 0: none */
 	struct wmk_arena arena;
 	/* Results. */
-	struct wmk_consumer_stats *stats;        /* of each of the rings, or NULL */
+	struct wmk_consumer_stats *stats;        /* statistics of each of the rings, or NULL */
 	int err;
 	char words[512];
 };
