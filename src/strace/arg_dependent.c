@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arg_dependent.c - arguments with a form or presence that depends on other arguments: those of fcntl(), ioctl(),
+ * arg_dependent.c - prints arguments if their form or presence depends on other arguments: those of fcntl(), ioctl(),
  * clone(), futex(), prctl() (see arg_format.h).
  */
 #include <fcntl.h>
@@ -177,7 +177,7 @@ bool wmk_khas_futex_time(const struct wmk_kview *view)
 	return futex_waits(futex_op(view)) || futex_has_two(futex_op(view));
 }
 
-/* A pointer to a timeout, or a number. */
+/* The argument is a pointer to a timeout, or a number. */
 PRINT(wmk_kshow_futex_time)
 {
 	if (!futex_waits(futex_op(view)))

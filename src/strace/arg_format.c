@@ -218,7 +218,7 @@ PRINT(wmk_kshow_texts)
 	wmk_kline_char(line, ']');
 }
 
-/* The number of variables of the environment. */
+/* Prints the pointer and the number of variables of the environment. */
 PRINT(wmk_kshow_environment)
 {
 	const struct wmk_syscalls_piece *piece = view->piece;
@@ -240,8 +240,8 @@ PRINT(wmk_kshow_environment)
 }
 
 /*
- * Prints one element of a vector. `bytes`: its content, of which `there` of `whole` bytes are in the record; NULL:
- * none.
+ * Prints one element of a vector. `bytes`: the `there` bytes of its content that are in the record; `whole`: the size
+ * of the whole content. NULL: the record has no content; the pointer is printed.
  */
 static void put_vector(struct wmk_kline *line, const struct wmk_kview *view, const uint64_t vector[2],
 		       const uint8_t *bytes, size_t there, size_t whole)

@@ -21,7 +21,7 @@ struct wmk_kview {
 	const void *data;        /* WMK_KFORM_WHOLE: the bytes of the piece, aligned */
 };
 
-/* Prints an argument. It is not called if the data could not be copied; the pointer is printed then. */
+/* Prints an argument. If its data could not be copied, the caller prints the pointer instead. */
 typedef void wmk_kform_print(struct wmk_kline *line, const struct wmk_kview *view);
 #define PRINT(name) void name(struct wmk_kline *line, const struct wmk_kview *view)
 typedef bool wmk_kform_is_shown(const struct wmk_kview *view);
@@ -30,7 +30,7 @@ enum {
 	WMK_KFORM_IN = 1,        /* copied at entry */
 	WMK_KFORM_OUT = 2,       /* copied at exit */
 	WMK_KFORM_LATE = 4,      /* printed at exit */
-	WMK_KFORM_OWN = 8,       /* prints the ", " before it itself */
+	WMK_KFORM_OWN = 8,       /* its function prints the preceding ", " */
 	WMK_KFORM_WHOLE = 16,    /* needs all `unit` bytes */
 	WMK_KFORM_ALWAYS = 32,   /* its function is called even without copied data */
 };
@@ -69,7 +69,8 @@ extern const unsigned wmk_kprint_rows_n;
 const struct wmk_syscalls_piece *wmk_kview_in(const struct wmk_kview *view, unsigned which);
 const struct wmk_syscalls_piece *wmk_kview_out(const struct wmk_kview *view, unsigned which);
 /*
- * The same for the record that the form prints from; a form that copies at entry and exit prints from the entry record.
+ * Returns the data from the record that the form prints from. A form that copies at entry and exit prints from the
+ * entry record.
  */
 const struct wmk_syscalls_piece *wmk_kview_piece(const struct wmk_kview *view, unsigned which);
 /* Copies a whole structure. Returns false if it is incomplete. `at_exit`: from the exit record. */

@@ -36,7 +36,7 @@
 #define NAME(form, none, ...) { .word = form, .print = wmk_kshow_name, .unknown = none, .names = NAMES(__VA_ARGS__) }
 #define FLAGS(form, none, ...) { .word = form, .print = wmk_kshow_flags, .unknown = none, .names = NAMES(__VA_ARGS__) }
 #define NUMBER(form, show) { .word = form, .print = show }
-/* An argument that some system calls have: `has` decides. */
+/* An argument that is printed only if `has` returns true. */
 #define SOMETIMES(form, show, has, at) { .word = form, .print = show, .is_shown = has, .when = at }
 #define COPIED(form, show, how, bytes, most, at) \
 	{ \
@@ -120,7 +120,7 @@ const struct wmk_kform wmk_kforms[] = {
 	STRUCT_IN("timein", wmk_kshow_timespec, 16, true),
 	STRUCT_OUT("timeout", wmk_kshow_timespec, 16, true),
 	STRUCT_IN("times", wmk_kshow_timespecs, 32, true),
-	/* printed even if the system call failed: copied at entry */
+	/* copied at entry, so that it is printed even if the system call failed */
 	STRUCT("tsleft", wmk_kshow_timespec, 16, true, WMK_KFORM_IN | WMK_KFORM_OUT),
 	{ .word = "left>", .print = wmk_kshow_pointer, .when = WMK_KFORM_LATE },
 	STRUCT_IN("tv", wmk_kshow_timeval, 16, true),

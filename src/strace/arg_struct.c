@@ -88,7 +88,10 @@ PRINT(wmk_kshow_statx)
 	wmk_kline_put(line, ", ...}");
 }
 
-/* The number of entries that the system call returned, if all were copied. */
+/*
+ * Prints the pointer and the number of entries that the system call returned. Without all data, prints only the
+ * pointer.
+ */
 PRINT(wmk_kshow_dirents)
 {
 	const struct wmk_syscalls_piece *piece = view->piece;
@@ -186,7 +189,7 @@ void wmk_kline_polled(struct wmk_kline *line, const struct wmk_kview *view)
 	wmk_kline_char(line, ')');
 }
 
-/* 12 bytes on x86, where the structure is packed; 16 bytes on other machines. */
+/* The structure has 12 bytes on x86, where it is packed, and 16 bytes on other machines. */
 static void put_epoll(struct wmk_kline *line, const struct epoll_event *event)
 {
 	const uint64_t data = event->data.u64;
@@ -323,7 +326,7 @@ void wmk_kline_status(struct wmk_kline *line, uint32_t number)
 	wmk_kline_char(line, '}');
 }
 
-/* Filled only if a child was waited for. */
+/* The status is valid only if the system call returned a child. */
 PRINT(wmk_kshow_status)
 {
 	if (wmk_kprint_value(view->exit) <= 0) {
@@ -376,7 +379,7 @@ PRINT(wmk_kshow_clone3)
 	wmk_kline_char(line, '}');
 }
 
-/* strace prints the new thread with the structure, and then the structure's size. */
+/* strace prints the new thread after the structure, and then the structure's size. */
 PRINT(wmk_kshow_clone3_size)
 {
 	const struct wmk_kview args = { .print = view->print, .entry = view->entry, .exit = view->exit, .arg = 0 };

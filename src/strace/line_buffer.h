@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * line_buffer.h - builds a line of text in memory of the caller. It never writes after the end of the memory; text that
- * does not fit is dropped, and is_cut records that. Fast enough for millions of lines per second: it parses no format
- * strings.
+ * line_buffer.h - builds a line of text in memory of the caller. It never writes after the end of the memory. Text that
+ * does not fit is dropped, and is_cut is set. It parses no format strings, so it is fast enough for millions of lines
+ * per second.
  *
- * Pure; one thread for a line.
+ * Pure. A line belongs to one thread.
  */
 #ifndef WMK_STRACE_LINE_BUFFER_H
 #define WMK_STRACE_LINE_BUFFER_H
@@ -56,7 +56,7 @@ void wmk_kline_pointer(struct wmk_kline *line, uint64_t number);
 void wmk_kline_octal(struct wmk_kline *line, uint64_t number, unsigned digits);
 /* Seconds with `digits` decimals, truncated: "1.000042". */
 void wmk_kline_seconds(struct wmk_kline *line, uint64_t ns, unsigned digits);
-/* Quoted, with C escapes; octal ones are as short as possible. is_hex: each byte as \x00. */
+/* Quoted, with C escapes; octal escapes are as short as possible. is_hex: each byte as \x00. */
 void wmk_kline_quoted(struct wmk_kline *line, const uint8_t *bytes, size_t n, bool is_hex);
 /* Spaces up to column `column`, counted from byte `begin`. */
 void wmk_kline_pad(struct wmk_kline *line, size_t begin, unsigned column);

@@ -51,7 +51,7 @@ void wmk_kprint_make(enum wmk_kabi abi, unsigned number, uint32_t strings, struc
 
 /* Prints the name of the entry's system call; "syscall_0x270f" for one without a name. */
 void wmk_kprint_name(const struct wmk_kprint *print, const struct wmk_syscalls_record *entry, struct wmk_kline *line);
-/* `late`: the exit record, if it has arrived: it may have data that was unreadable at entry. NULL: not arrived. */
+/* `late`: the exit record, which may have data that was unreadable at entry. NULL: it has not arrived. */
 void wmk_kprint_entry(const struct wmk_kprint *print, const struct wmk_syscalls_record *entry,
 		      const struct wmk_syscalls_record *late, struct wmk_kline *line);
 void wmk_kprint_rest(const struct wmk_kprint *print, const struct wmk_syscalls_record *entry,

@@ -80,7 +80,7 @@ struct wmk_strace_stats {
 struct wmk_strace_source_ops {
 	int (*follow)(struct wmk_strace_source *source, pid_t pid);
 	int (*start)(struct wmk_strace_source *source);
-	/* No new records arrive after this; existing ones stay. */
+	/* No new records arrive after this; existing records stay readable. */
 	void (*stop)(struct wmk_strace_source *source);
 	/*
 	 * Fills heads[i] if the stream has a record. The record's memory is valid until the next call for this stream.
@@ -109,11 +109,11 @@ struct wmk_strace_source {
 
 /* Initializes a source of n streams. -ENOMEM. */
 int wmk_strace_source_init(struct wmk_strace_source *source, const struct wmk_strace_source_ops *ops, unsigned n);
-/* Sets the time up to which wmk_strace_source_take() returns records: now; is_end: all records. */
+/* Sets the time up to which wmk_strace_source_take() returns records: shortly before now; is_end: all records. */
 void wmk_strace_source_refill(struct wmk_strace_source *source, bool is_end);
 /* Returns the earliest record of all streams, valid until the next call; NULL: no more records up to the time set. */
 const struct wmk_syscalls_record *wmk_strace_source_take(struct wmk_strace_source *source);
-/* Returns the bytes of one stream's buffer: as requested, or so that the sum of all CPUs is limited. */
+/* Returns the size of one stream's buffer in bytes: the requested size, or a size that limits the sum of all CPUs. */
 uint64_t wmk_strace_source_bytes(const struct wmk_strace_args *args);
 
 /* `prints`: the form of each system call, which selects the data to copy. */
@@ -154,7 +154,7 @@ struct wmk_strace_lines {
 	struct wmk_strace_thread *threads;
 	size_t n_slots, n_threads;
 	struct wmk_strace_thread *latest;
-	uint32_t deferred;       /* thread with a system call that is not printed yet at all; 0: none */
+	uint32_t deferred;       /* thread with an entry that is not printed yet; 0: none */
 	uint32_t open;           /* thread with an unfinished line; 0: none */
 	size_t open_column;      /* columns of the unfinished line that are written already */
 	size_t begin;            /* position in `out` where the current line begins */
@@ -188,10 +188,10 @@ bool wmk_strace_lines_has_newborn(struct wmk_strace_lines *lines);
 /* Adds a thread that is traced from its start or from now on. */
 struct wmk_strace_thread *wmk_strace_lines_add(struct wmk_strace_lines *lines, uint32_t tid, uint32_t pid);
 void wmk_strace_lines_record(struct wmk_strace_lines *lines, const struct wmk_syscalls_record *record);
-/* Call it when no records arrive for a while: prints and writes what has begun. */
+/* Call it when no records arrive for a while: prints the deferred entry and writes the buffered text. */
 void wmk_strace_lines_idle(struct wmk_strace_lines *lines);
 /*
- * Removes threads that exited without a record. Call it after all records were taken, when only records from before
+ * Removes threads that exited without a record. Call it after all records were taken, when only records from after
  * `until` can still arrive.
  */
 void wmk_strace_lines_reap(struct wmk_strace_lines *lines);

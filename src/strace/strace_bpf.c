@@ -32,8 +32,8 @@ struct bpf_source {
 	uint64_t ring_bytes;
 	struct slot *slots;
 	/*
-	 * the rings, edge-triggered: a ring counts as readable while it has any data, but wakes only when it is a
-	 * quarter full
+	 * Contains the rings, edge-triggered. A level-triggered wait would return while a ring has any data. An edge
+	 * occurs only when a ring becomes a quarter full.
 	 */
 	int epoll;
 };

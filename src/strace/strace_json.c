@@ -15,8 +15,7 @@
 
 #include "strace/strace.h"
 
-#define OBJECT_MOST (64u << 10)  /* bytes that are kept free for an object; also the limit for the text of one
-				  * argument */
+#define OBJECT_MOST (64u << 10)  /* limit for the text of one argument */
 
 static void put_string(struct wmk_kline *out, const char *text, size_t n)
 {

@@ -23,7 +23,7 @@ static const struct wmk_kprint *print_of(const struct wmk_strace_lines *lines, c
 	return &lines->prints->calls[record->abi][record->number];
 }
 
-/* Prints an entry alone. An argument that was unreadable then may be in the exit record, if that has arrived. */
+/* Prints an entry alone. If the exit record has arrived, it may contain an argument that was unreadable at entry. */
 static void put_entry(struct wmk_strace_lines *lines, struct wmk_strace_thread *thread)
 {
 	const struct wmk_syscalls_record *entry = &thread->entry;
@@ -72,7 +72,7 @@ static void put_before_result(struct wmk_strace_lines *lines)
 	wmk_kline_bytes(&lines->out, "= ", 2);
 }
 
-/* Selects the line for the rest of the system call: its own, or a new one with this time. */
+/* Selects the line for the rest of the system call: the line of its entry, or a new line with this time. */
 static void continue_line(struct wmk_strace_lines *lines, struct wmk_strace_thread *thread, uint64_t mono)
 {
 	if (lines->deferred == thread->tid) {
@@ -109,7 +109,7 @@ static void put_call(struct wmk_strace_lines *lines, struct wmk_strace_thread *t
 	put_end_of_line(lines);
 }
 
-/* Prints an exit without an entry: it began before the trace, or its record was lost. */
+/* Prints an exit without an entry: the system call began before the trace, or the entry record was lost. */
 static void put_half(struct wmk_strace_lines *lines, const struct wmk_syscalls_record *exit)
 {
 	const struct wmk_syscalls_record none = { .number = exit->number, .abi = exit->abi };
@@ -124,7 +124,7 @@ static void put_half(struct wmk_strace_lines *lines, const struct wmk_syscalls_r
 	put_end_of_line(lines);
 }
 
-/* Prints a system call that the exit of its thread ended. */
+/* Prints a system call without a result: its thread exited, or it is a return from a signal handler. */
 static void put_unreturned(struct wmk_strace_lines *lines, struct wmk_strace_thread *thread, uint64_t mono)
 {
 	const struct wmk_kprint *print = print_of(lines, &thread->entry);
@@ -187,7 +187,7 @@ static bool is_objects(const struct wmk_strace_lines *lines)
 	return lines->args->json && (!lines->args->is_summary || lines->args->with_summary);
 }
 
-/* Its exit record has no number, because the kernel restores other registers. */
+/* Returns whether the exit record of this system call has no number, because the kernel restores other registers. */
 static bool never_exits(const struct wmk_strace_lines *lines, const struct wmk_syscalls_record *record)
 {
 	const char *name = print_of(lines, record)->call.name;
@@ -212,7 +212,7 @@ static void on_entry(struct wmk_strace_lines *lines, struct wmk_strace_thread *t
 	const bool is_shown = is_lines(lines) && is_selected(lines, record);
 
 	print_abi(lines, thread, record);
-	/* (also the thread's own, if the record of its exit was lost) */
+	/* also the thread's own line, if the record of its exit was lost */
 	if (is_shown)
 		finish_open_line(lines);
 	thread->has_entry = false;
@@ -235,7 +235,10 @@ static bool is_exec(const struct wmk_strace_lines *lines, const struct wmk_sysca
 	return strncmp(print_of(lines, record)->call.name, "execve", 6) == 0;
 }
 
-/* execve() of a thread other than the first: at exit it has the number of the first thread. */
+/*
+ * Finds the entry of an execve() that a thread other than the first called: at exit, that thread has the number of the
+ * first thread.
+ */
 static void adopt_exec(struct wmk_strace_lines *lines, struct wmk_strace_thread *thread)
 {
 	for (size_t i = 0; i < lines->n_slots; i++) {
@@ -285,8 +288,9 @@ static void on_exit_of(struct wmk_strace_lines *lines, struct wmk_strace_thread 
 			adopt_exec(lines, thread);
 		thread = wmk_strace_thread_find(lines, record->tid);
 		/*
-		 * On x86, a new program's registers name the execve() of its own ABI, even if it was started by
-		 * execveat() or by a system call of 32 bits.
+		 * On x86, the registers of a new program contain the number of execve() in the program's ABI. The
+		 * program may have been started by execveat() or by a 32-bit system call, so the entry determines the
+		 * system call.
 		 */
 		if (thread->has_entry && is_exec(lines, &thread->entry)) {
 			exec = *record;
@@ -295,7 +299,7 @@ static void on_exit_of(struct wmk_strace_lines *lines, struct wmk_strace_thread 
 			record = &exec;
 		}
 	}
-	/* The exit of rt_sigreturn() has no number in its registers: it is not printed. */
+	/* The exit of rt_sigreturn() has no number in its registers, so it is not printed. */
 	if (record->number == WMK_SYSCALLS_OTHER && !(thread->has_entry && thread->entry.number == WMK_SYSCALLS_OTHER))
 		return;
 	if (!is_selected(lines, record)) {
@@ -337,7 +341,7 @@ static void on_signal(struct wmk_strace_lines *lines, const struct wmk_syscalls_
 	put_end_of_line(lines);
 }
 
-/* Without a status from the kernel, derives it from the thread's last system call. */
+/* If the kernel reported no status, derives it from the thread's last system call. */
 static void find_status(const struct wmk_strace_lines *lines, const struct wmk_strace_thread *thread,
 			struct wmk_syscalls_record *record)
 {
@@ -370,7 +374,7 @@ static void on_end(struct wmk_strace_lines *lines, struct wmk_strace_thread *thr
 	wmk_strace_thread_remove(lines, thread);
 }
 
-/* Prints the message between lines. */
+/* Prints the message. If lines go to the same terminal, finishes the open line first. */
 static void print_attached(struct wmk_strace_lines *lines, uint32_t tid)
 {
 	if (!lines->args->output && !lines->args->json) {
@@ -394,7 +398,7 @@ void wmk_strace_lines_record(struct wmk_strace_lines *lines, const struct wmk_sy
 		thread = wmk_strace_lines_add(lines, record->tid, record->pid);
 		if (!thread)
 			return;
-		/* in a system call since before the trace: strace -f -p prints how it ends */
+		/* the thread has been in a system call since before the trace; strace -f -p prints its result */
 		thread->existed = record->is_exit && !is_birth(lines, record);
 	}
 	if (thread->waits_for_exec) {
@@ -433,8 +437,8 @@ void wmk_strace_lines_idle(struct wmk_strace_lines *lines)
 }
 
 /*
- * Returns whether the thread has exited so long ago that its last records have arrived: they are older than those that
- * are taken now.
+ * Returns whether the thread exited so long ago that all its records have been taken: they are older than the time up
+ * to which records are taken.
  */
 static bool is_over(const struct wmk_strace_lines *lines, struct wmk_strace_thread *thread)
 {

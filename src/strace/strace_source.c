@@ -2,9 +2,9 @@
 /*
  * strace_source.c - merges the records of all CPUs' streams in the order of time (see strace.h).
  *
- * Records are taken up to a moment before the streams were examined. The cause of such a record happened earlier, so
- * its record is in a stream already and comes first. The moment is slightly in the past, so that records that were
- * being written then have arrived.
+ * Records are taken up to a moment shortly before the streams are examined. If one record causes another, the earlier
+ * record is in a stream already and is taken first. The distance to the moment lets records arrive that are still being
+ * written.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * strace_tracefs.c - reads system calls without BPF: events of a tracefs instance. Pointers are printed as numbers (see
- * strace.h).
+ * strace_tracefs.c - reads system calls without BPF, from events of a tracefs instance. Pointers are printed as numbers
+ * (see strace.h).
  *
- * raw_syscalls does not distinguish system calls of 32-bit programs: they are printed by the machine's own table.
+ * raw_syscalls does not mark system calls of 32-bit programs. They are printed with the names of the machine's own
+ * system calls.
  */
 #include <errno.h>
 #include <poll.h>
@@ -148,7 +149,7 @@ static void tracefs_fill(struct wmk_strace_source *source, unsigned cpu)
 	wmk_error_clear();
 }
 
-/* Nothing is copied late, as the records contain no data. */
+/* Returns false: the records contain no data, so none is copied late. */
 static bool tracefs_peek(struct wmk_strace_source *source, uint32_t tid, struct wmk_syscalls_record *record)
 {
 	(void)source;
