@@ -36,7 +36,7 @@ struct wmk_accept {
 	uid_t own;                       /* effective uid of this process */
 	/* higher descriptors are reserved for other uses: commands, rings, traces */
 	int most;
-	pthread_mutex_t lock;            /* protects `spare`, `users`, `n_guests` */
+	pthread_mutex_t lock;            /* protects `spare`, `users`, `n_conns` */
 	int spare;
 	struct accept_user *users;
 	uint64_t n_conns;               /* connections of all users */
@@ -133,7 +133,7 @@ static int count_user(struct wmk_accept *acceptor, uid_t uid, bool *too_many)
 	if (*user) {
 		(*user)->n++;
 		acceptor->n_conns++;
-			/* (a refused connection counts until it is closed) */
+		/* (a refused connection counts until it is closed) */
 		*too_many = has_too_many(acceptor, *user);
 	} else {
 		err = -ENOMEM;

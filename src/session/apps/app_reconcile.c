@@ -221,7 +221,10 @@ static int event_end(struct app *app, const struct wmk_session_channel *channel,
 
 #define NO_RINGS (-2)
 
-/* The rings of the channel for this application. NO_RINGS: there are none; the session reports that. */
+/*
+ * Return the channel number of the rings for this application. If they cannot be created, return rings that it has
+ * handed back, else NO_RINGS. The session reports the error.
+ */
 static int number_get(struct app *app, struct wmk_session_channel *channel)
 {
 	struct app_key key = wmk_app_key(app);
@@ -252,9 +255,9 @@ static bool event_selected(const struct app *app, const struct wmk_session *sess
 }
 
 /*
- * Reconcile one event. *number is the channel's number, or -1 while the application has not been sent the channel. With
- * NO_RINGS the other events would fail as well, and rings of earlier layouts stay in use; events that are not selected
- * any more are disabled all the same.
+ * Reconcile one event. *number is the channel number of the rings, or -1 until number_get() has returned one. With
+ * NO_RINGS selected events are not enabled, and rings of earlier layouts stay in use. Events that are not selected any
+ * more are disabled in any case.
  */
 static int event_apply(struct app *app, const struct wmk_session *session, const bool *in, unsigned index, uint32_t n,
 		       int *number)

@@ -174,8 +174,8 @@ bool wmk_deferred_close_is_full(unsigned uid)
 }
 
 /*
- * The memory of rings: nothing can block the close of small sealed memory. (A file on tmpfs cannot have these seals;
- * its close may release a whole file system.)
+ * True for the memory of rings, because closing small sealed memory does not block. (A file on tmpfs cannot have these
+ * seals; its close may release a whole file system.)
  */
 static bool is_small_memory(int fd)
 {

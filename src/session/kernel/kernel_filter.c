@@ -43,7 +43,10 @@ struct kernel_filter_rules {
 	const char *group;               /* not NULL: check events of this group instead of those that rules select */
 };
 
-/* Return the rule's filter, or "". A probe's filter is checked against the event that a trial installation makes. */
+/*
+ * Return the rule's filter; "" if it has none. Also "" for a probe: its filter is checked against the event that a
+ * trial installation makes.
+ */
 static const char *filter_of(const struct wmk_ctl_rule *rule)
 {
 	return rule->filter && !wmk_rule_is_probe(rule) ? rule->filter : "";
@@ -287,7 +290,7 @@ static int probe_check(const struct wmk_session_channel *channel, const struct w
 	return err < 0 ? wmk_error_add(err, "the filter '%.60s'", rule->filter) : 0;
 }
 
-/* Make the filter for the records that the channel will have of the event: of tracefs or of BPF. */
+/* Make the filter for the records that the channel will get of this event, from tracefs or from BPF. */
 static int check_event(const struct wmk_session_channel *channel, const struct wmk_tracefs *tracefs,
 		       const struct wmk_kentry *entry, struct wmk_kfilter_made *made)
 {
@@ -479,7 +482,10 @@ static int tell(struct rings *rings, bool changing)
 	return err < 0 || n == 0 ? err : wmk_kernel_send_events(rings, events, n, changing);
 }
 
-/* Write the filter to the kernel. If the kernel rejects it, the consumer daemon must evaluate all of it: *again. */
+/*
+ * Write the filter to the kernel. If the kernel rejects it, sets *again: the consumer daemon must evaluate the whole
+ * filter.
+ */
 static int write_one(struct rings *rings, struct kernel_event *event, bool *again)
 {
 	int err = event->filter.text || event->asked ? wmk_kinstance_filter(rings->kernel->instance, event->system,
@@ -497,7 +503,7 @@ static int write_one(struct rings *rings, struct kernel_event *event, bool *agai
 	return err;
 }
 
-/* Make the filters that the kernel has rejected again, as a whole for the consumer daemon. */
+/* For each filter that the kernel has rejected, make a new one that the consumer daemon evaluates as a whole. */
 static int without_kernel(struct rings *rings, const struct wmk_tracefs *tracefs, const struct wmk_kcatalog *catalog)
 {
 	int err = 0;

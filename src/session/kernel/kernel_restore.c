@@ -75,7 +75,8 @@ static bool was_by_bpf(const struct rings *rings, const struct wmk_kentry *entry
 }
 
 /*
- * Add the events that the buffers may still contain: those with an id in these rings that a rule, even disabled, fits.
+ * Add the events that the buffers may still contain. Such an event has an id in these rings, and a rule fits it, even a
+ * disabled rule.
  */
 static int events_known(struct rings *rings, const struct wmk_tracefs *tracefs, const struct wmk_kcatalog *catalog)
 {

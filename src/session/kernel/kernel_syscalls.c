@@ -67,8 +67,8 @@ static void name_of(enum wmk_kabi abi, unsigned number, char name[WMK_SYSCALL_NA
 }
 
 /*
- * Name a system call like the kernel's list of events. The list has no calls of 32-bit processes; those have their
- * names in traces.
+ * Name a system call as the kernel's list of events does. The list has no calls of 32-bit processes; these get the
+ * names that they have in traces.
  */
 static void name_way(const struct way *way, struct named *named)
 {

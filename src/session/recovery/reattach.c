@@ -150,8 +150,9 @@ static struct rings *find(struct rings *list, struct app *app, const uint8_t uui
 }
 
 /*
- * True for sealed memory, and for files if the session has rings in files and the application has the daemon's user.
- * Other descriptors are not examined at all: a FUSE server could give any answer about its files, at any time.
+ * True for memory that can have seals. True for other files if the session has rings in files and the application has
+ * the daemon's user. Other descriptors are not examined at all: a FUSE server could give any answer about its files, at
+ * any time.
  */
 static bool may_be_rings(const struct rings *rings, int fd)
 {

@@ -187,8 +187,8 @@ static bool is_over(const struct state_session *is, const struct state_rings *r,
 }
 
 /*
- * True if the process has ended, and the consumer daemon has written everything and has the counts: the session daemon
- * ended before it received them.
+ * True if the rings belong to a process, and the consumer daemon has released them and has their counts: the earlier
+ * session daemon ended before it received them. Adds the counts to the channel.
  */
 static bool is_counted(const struct state_rings *r, struct wmk_session *session, const struct state_consumer *consumer)
 {
