@@ -323,8 +323,8 @@ static bool is_back(struct wmk_consumer_link *link, char *words, size_t size)
 }
 
 /*
- * Serve until the connection breaks (-errno), the link is taken over (-ECONNABORTED) or closed (0). *useful: got an
- * answer.
+ * Serve until the connection breaks (-errno), the link is taken over (-ECONNABORTED) or closed (0). *useful: data was
+ * received.
  */
 static int serve(struct wmk_consumer_link *link, bool tell, bool *useful)
 {
