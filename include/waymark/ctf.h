@@ -14,12 +14,12 @@
  *     waymark_ctf_close(ctf);
  *
  * Records are returned in the order of their times, from all traces that were opened together. Damage is reported to a
- * callback, and the rest is returned. Memory use is about 64 KiB for each stream file of any size.
+ * callback, and all undamaged records are returned. Memory use is about 64 KiB for each stream file of any size.
  *
  * Functions return 0 or more, or a negative errno; waymark_ctf_error_text() then returns the reason, per thread. The
  * library does not print, exit or keep other global state. A handle, and everything that it returns, is for one thread
- * at a time; different threads may use different handles. No function may be called from a signal handler. No content
- * of a trace is trusted.
+ * at a time; different threads may use different handles. No function may be called from a signal handler. The library
+ * does not trust the content of a trace.
  *
  * Structures that the caller fills begin with their size, sizeof(the structure). A member that is zero has its default.
  */

@@ -254,8 +254,8 @@ struct waymark_ctl_domain {
 struct waymark_ctl_rule {
 	size_t size;
 	/*
-	 * Glob on provider:name, or on the provider if it has no ':'. Kernel domain: on the name of an event, on
-	 * subsystem:name, or syscall:NAME for a system call.
+	 * A glob that matches provider:name, or the provider if it has no ':'. Kernel domain: it matches the name of an
+	 * event, subsystem:name, or syscall:NAME for a system call.
 	 */
 	const char *pattern;
 	const char *const *exclusions;       /* globs */

@@ -190,8 +190,8 @@ int waymark_ring_reader_clear(struct waymark_ring_reader *reader);
  */
 uint64_t waymark_ring_reader_base(const struct waymark_ring_reader *reader, uint64_t *ts);
 /*
- * Beacon: no later record of this ring has a time below *floor. Moves the calling thread to the CPU of the ring, and
- * back. Returns 0; -ENOTSUP for claim rings; -EPERM or -EINVAL if the thread may not run on that CPU.
+ * Beacon: store a time in *floor; no later record of this ring has an earlier time. Moves the calling thread to the CPU
+ * of the ring, and back. Returns 0; -ENOTSUP for claim rings; -EPERM or -EINVAL if the thread may not run on that CPU.
  */
 int waymark_ring_reader_beacon(struct waymark_ring_reader *reader, uint64_t *floor);
 

@@ -7,8 +7,9 @@
  *   the length of the array is the code (WMK_CODE). Its *value* is the address of the labels, or NULL;
  * - in the enabled block, a value.
  *
- * A wrapper distinguishes them by the size of `struct waymark_argument_context`, a tag that each block declares anew,
- * since tags do not shadow variables. Outside of an event the tag is not declared, and a wrapper does not compile.
+ * A wrapper distinguishes them by the size of `struct waymark_argument_context`. Each block declares this tag anew; it
+ * is a tag because tags do not shadow variables. Outside of an event the tag is not declared, and a wrapper does not
+ * compile.
  */
 #ifndef WAYMARK_DETAIL_EVENT_C_H
 #define WAYMARK_DETAIL_EVENT_C_H
