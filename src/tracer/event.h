@@ -49,7 +49,10 @@ struct waymark_recorder;
 struct wmk_event {
 	uint16_t n_ops;
 	bool plain;                     /* one run, or no field */
-	/* if the event has at most one run and then one reference: the operation of that reference; else WMK_OP_RUN */
+	/*
+	 * the operation of the only reference, if the event consists of at most one run and then this reference; else
+	 * WMK_OP_RUN
+	 */
 	uint8_t tail;
 	uint32_t run_bytes;             /* of the first run; 0 if there is no run */
 	uint32_t tail_bytes;            /* `bytes` of the tail's operation */

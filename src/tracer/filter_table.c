@@ -43,9 +43,9 @@ static bool arc_of_comparison(unsigned op, uint64_t value, struct arc *arc)
 }
 
 /*
- * Restrict the interval to the values of a number of `bits` (< 64) with the given least value. The result is one
- * interval modulo 2^bits too: if the 64-bit interval wraps around and enters the range again at `least`, it continues
- * there without a gap.
+ * Restrict the interval to the values that a number of `bits` (< 64) can have, from `least` on. The result is a single
+ * interval modulo 2^bits. If the 64-bit interval wraps around, it enters the range again at `least` and continues there
+ * without a gap.
  */
 static void arc_of_number(const struct arc *arc, unsigned bits, uint64_t least, uint64_t *low, uint64_t *count)
 {

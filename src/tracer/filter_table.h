@@ -48,14 +48,15 @@ struct wmk_filter_branch {
 _Static_assert(sizeof(struct wmk_filter_branch) == 4 * sizeof(uint64_t), "read word by word");
 
 /*
- * Parts of `what`. AT: offset in the words of the eight bytes with the number; for a text, its reference.
+ * Parts of `what`:
+ * - AT: of a number, the offset in the words of the eight bytes with the number; of a text, its reference;
+ * - YES, NO: the next step. 0: reject, 1: accept, n: continue n - 1 branches later;
+ * - KIND: enum wmk_filter_branch_kind.
  *
- * YES, NO: 0: rejected, 1: accepted, n: continue n - 1 branches later.
- *
- * KIND: enum wmk_filter_branch_kind.
- *
- * RESULT only: OP: enum wmk_filter_op; LEFT: shift that moves the number to the top of the eight bytes; RIGHT: shift
- * from there to a 64-bit value, arithmetic if SIGNED.
+ * For RESULT only:
+ * - OP: enum wmk_filter_op;
+ * - LEFT: shift that moves the number to the top of the eight bytes;
+ * - RIGHT: shift from there to a 64-bit value, arithmetic if SIGNED.
  */
 #define WMK_BRANCH_AT(what) ((uint16_t)(what))
 #define WMK_BRANCH_YES(what) ((uint8_t)((what) >> 16))

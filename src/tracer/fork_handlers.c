@@ -50,8 +50,8 @@ void wmk_fork_end(void)
 static void child_identity(bool own)
 {
 	/*
-	 * A task on the storage of another task has no restartable sequences, and neither has its copy: the kernel
-	 * never writes the rseq area that it sees. It records nothing; the records are counted as lost.
+	 * A task on the storage of another task has no restartable sequences, because the kernel never writes the rseq
+	 * area that it sees. The same is true for its copy. The copy records nothing; its records are counted as lost.
 	 */
 	if (!own)
 		wmk_thread.vforked = 1;

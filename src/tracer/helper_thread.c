@@ -63,7 +63,7 @@ static bool publish_done(void)
 	return wmk_register_publish(done);
 }
 
-/* The last action of the thread under the lock: afterwards another one may be started. */
+/* The last action of the thread under the lock. Another helper thread may be started after it. */
 static void thread_finish(void)
 {
 	wmk_for_each_endpoint(endpoint) {

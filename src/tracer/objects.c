@@ -79,7 +79,7 @@ struct image {
 		size_t len;
 		char *bytes;
 	} window[2];
-	/* small, because each fresh page costs an application that starts a page fault */
+	/* small, because each new page costs a page fault while the application starts */
 	char head[HEAD], tail[TAIL];
 };
 

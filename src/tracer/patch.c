@@ -207,8 +207,8 @@ void wmk_patch_flush(void)
 	if (w.mem >= 0)
 		syscall(SYS_close, w.mem);
 	/*
-	 * If the kernel lacks the command, other CPUs see the new instruction slightly later. It is complete or absent,
-	 * because it is one store.
+	 * If the kernel lacks the command, other CPUs see the new instruction slightly later. They see the old or the
+	 * new one, never a mixture, because it is one store.
 	 */
 	if (w.changed_text)
 		wmk_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE,

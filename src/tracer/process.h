@@ -16,8 +16,9 @@ uint64_t wmk_process_describe(char *name, size_t size);
 /* The name of the last wmk_process_describe(); empty before. Both functions are for the helper thread only. */
 void wmk_process_name(char *name, size_t size);
 /*
- * The process that forked this one: a forked child stores its parent's getpid() from before the fork, since the parent
- * may end early. Otherwise the current parent.
+ * wmk_process_parent() returns the process that forked this one. A forked child stores the getpid() of its parent from
+ * before the fork by wmk_process_forked_by(), because the parent may end early. Without a stored value,
+ * wmk_process_parent() returns the current parent.
  */
 void wmk_process_forked_by(pid_t parent);
 pid_t wmk_process_parent(void);

@@ -41,7 +41,7 @@ struct waymark_recorder {
 	uint8_t ctx_words, run_words;
 	uint32_t quick_end;     /* see struct wmk_filter_quick */
 	bool short_run;         /* would be plain without its filter */
-	/* the only reference is at the end of the event, and the words before it are few enough */
+	/* the only reference is at the end of the event, and the words before it are few enough for the fast path */
 	bool tail;
 	/* second cache line: filters, context fields, probes */
 	/* the event if it is one short run without context fields, else the address of this recorder */

@@ -50,7 +50,9 @@ struct wmk_tracer {
 	uint32_t n_events, cap_events;
 	struct wmk_channel *channels;
 	struct wmk_event *dirty;        /* events to patch (patch.h) */
-	/* number of registrations; the number of a batch is its value when the batch was sent */
+	/*
+	 * number of registrations so far; the number of a batch of announcements is this value at the time of sending
+	 */
 	uint32_t changes;
 	uint32_t n_untraceable; /* events with sites that cannot be patched */
 	uint32_t n_probes;      /* connected probes; if there are any, modules are scanned when they register */
