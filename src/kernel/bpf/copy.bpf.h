@@ -144,8 +144,8 @@ struct vector {
 };
 
 /*
- * Copies the memory of one vector to the part at `at`, after its first `used` bytes. Returns 0, or 1 or another value
- * if it could not be read.
+ * Copies the memory of one vector to the part at `at`, after its first `used` bytes. Returns 0; another value: the
+ * memory could not be read.
  */
 __noinline int copy_one_vector(__u32 slot, __u32 at, __u32 used, __u64 base, __u32 n)
 {
