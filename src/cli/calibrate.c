@@ -26,8 +26,8 @@
 #define PROGRAM "waymark-calibrate"
 #define RESULTS_MAX 32
 /*
- * All measurements are repeated, because other load on a CPU makes it slower. The result of each is that of its best
- * pass.
+ * Other load on a CPU slows measurements down, so several passes repeat all of them. The result of a measurement is
+ * that of its best pass.
  */
 #define PASSES 5
 
@@ -178,7 +178,7 @@ static const struct result *best(const struct results *results, const char *name
 	return least;
 }
 
-/* How much more `name` costs than `base`. Noise can make it negative. */
+/* Return how much more `name` costs than `base`. Noise can make the difference negative. */
 static double more_than(const struct results *results, const char *name, const char *base)
 {
 	const struct result *a = best(results, name), *b = best(results, base);

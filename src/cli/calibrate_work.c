@@ -7,8 +7,9 @@
  *     waymark-calibrate record      only records of 4 bytes
  *
  * Prints one line for each measurement: its name, then lower quartile, median and upper quartile of the CPU time of one
- * operation, in nanoseconds, over ROUNDS batches on one CPU. Batches of all measurements alternate, so that a temporary
- * disturbance of the machine affects all of them. The ring is filled once before, so that its memory is mapped.
+ * operation, in nanoseconds. Each measurement runs ROUNDS batches on one CPU. Batches of all measurements alternate, so
+ * that a temporary disturbance of the machine affects all of them. The ring is filled once before, so that its memory
+ * is mapped.
  */
 #include <sched.h>
 #include <stdint.h>

@@ -147,7 +147,7 @@ static char **shell_arguments(char *path, char **argv)
 	return shell;
 }
 
-/* A signal that asked us to end before there was a program to forward it to; 0: none. */
+/* Return a signal to end that arrived before the program existed; 0: none. */
 static int interrupted(const struct wmk_child *child)
 {
 	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
@@ -248,7 +248,9 @@ void wmk_child_look(struct wmk_child *child)
 		if (info.ssi_signo == SIGCHLD)
 			reap(child);
 		else if (info.ssi_code <= 0 && child->pid && !child->ended && !descends_from_us((pid_t)info.ssi_pid))
-			/* sent by a process; those of the kernel went to our whole process group */
+			/*
+			 * forward only signals from processes: the kernel sends its signals to our whole process group
+			 */
 			kill(child->pid, (int)info.ssi_signo);
 	}
 }

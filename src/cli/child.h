@@ -3,9 +3,9 @@
  * child.h - find and start the program that is recorded, forward signals to it, and wait for it.
  *
  * Signals of the terminal (Ctrl-C) reach the program directly, because it is in our process group. Signals that another
- * process sends only to us are forwarded. Signals from the program or its descendants were sent to our process group,
- * or by mistake: they are not forwarded, or the program would receive them twice. This process waits until the program
- * has ended, and returns its exit status.
+ * process sends only to us are forwarded. Signals from the program or its descendants are not forwarded. They sent them
+ * by mistake, or to our process group, which includes the program. This process waits until the program has ended, and
+ * returns its exit status.
  *
  * One thread. Call wmk_child_open() before any other thread starts, so that the signals are blocked in all threads.
  */

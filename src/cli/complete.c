@@ -100,7 +100,7 @@ static const char bash_tail[] =
 	"}\n"
 	"complete -o default -F _waymark waymark\n";
 
-/* Print the value of `what=` in the script: a list of words, else the kind by the name of the value. */
+/* Print the value of `what=` in the script: a list of words, or without one the kind that the value's name selects. */
 static void bash_what(FILE *out, const char *choices, bool choose_many, const char *value)
 {
 	const struct kind *kind = kind_of(value);

@@ -198,7 +198,7 @@ void wmk_current_meant(const char *name)
 
 /* ── the latest trace ────────────────────────────────────────────────────────────────────────────────── */
 
-/* Whether the home directory belongs to the user. In another user's directory, ~/.waymark is not created. */
+/* Return whether the home directory belongs to the user. In another user's directory, ~/.waymark is not created. */
 static bool home_is_own(void)
 {
 	char home[4096];

@@ -18,7 +18,7 @@
 
 bool wmk_cli_no_sessiond;
 
-/* Whether the library's text ends with the system's text for the error. */
+/* Return whether the library's text ends with the system's text for the error. */
 static bool has_system_words(int err)
 {
 	char text[WMK_ERROR_DEPTH * WMK_ERROR_LEN];

@@ -38,9 +38,10 @@ enum wmk_daemon_need {
 	WMK_DAEMON_RUNNING,
 };
 
-/* Connect, and start a daemon if none runs, unless -n was given. Call wmk_daemon_close() even if it fails. */
-
-/* Connect; a daemon is started when none runs, unless -n was given. In any case followed by wmk_daemon_close(). */
+/*
+ * Connect, and start a daemon if none runs, unless -n was given. The caller calls wmk_daemon_close(), even after an
+ * error.
+ */
 int wmk_daemon_open(struct wmk_daemon *daemon, const struct wmk_cli_common *args, enum wmk_daemon_need need);
 /*
  * Start a daemon in `rundir` that takes over the rings in `path` (waymark_ctl_connect_options.recover), and connect.
@@ -48,9 +49,9 @@ int wmk_daemon_open(struct wmk_daemon *daemon, const struct wmk_cli_common *args
  */
 int wmk_daemon_recover(struct wmk_daemon *daemon, const char *rundir, const char *path);
 /*
- * Convert the return value of a function of ctl.h. On an error, the cause chain gets the sentences of the library; if
- * an object was not found, also similar names. On success, prints the warnings of daemon->result, and names
- * applications that have not confirmed.
+ * Convert the return value of a function of ctl.h. On an error, the cause chain gets the sentences of the library. If
+ * an object was not found, the chain also gets similar names. On success, prints the warnings of daemon->result, and
+ * names applications that have not confirmed.
  */
 int wmk_daemon_did(struct wmk_daemon *daemon, int rc);
 /* Print the error or, with --json, the result; free all. Returns the exit status. */

@@ -23,7 +23,10 @@ struct wmk_follow_process {
 	unsigned threads;
 	uint64_t serial;                 /* of its present program; changes with exec */
 	char name[16];
-	/* it runs a program of its own since an exec, or a mapping of libwaymark; else that of its parent */
+	/*
+	 * it has called exec or mapped libwaymark: it counts as a program of its own, else as part of its parent's
+	 * program
+	 */
 	bool own;
 	bool shown;                      /* the kernel has reported a mapping */
 	bool uses;                       /* it uses libwaymark */
@@ -107,7 +110,7 @@ static void take_name(struct wmk_follow_process *process, const char *name)
 			*c = '?';
 }
 
-/* A program that links libwaymark and has no events does not register: then a missing registration means nothing. */
+/* A program that links libwaymark and has no events does not register. Its missing registration means nothing. */
 static bool missing(const struct wmk_follow_process *process, enum wmk_follow_why why)
 {
 	if (!process->own || !process->uses || process->registered)
@@ -188,7 +191,8 @@ static void take_map(struct wmk_follow *follow, const struct wmk_watch_event *ev
 	if (!library && !process->sites)
 		process->sites = wmk_proc_file_has_sites(event->name, event->major, event->minor, event->inode);
 	/*
-	 * The program's own file is mapped first. If it has tracepoints, without the library, it contains libwaymark.a.
+	 * The program's own file is mapped first. If that file has tracepoints, and the library is not mapped, the
+	 * program contains libwaymark.a.
 	 */
 	if (process->uses || !(library || (first && process->sites)))
 		return;
@@ -277,8 +281,8 @@ static void look_at(struct wmk_follow *follow, struct wmk_follow_process *proces
 	if (!process->first_ms)
 		process->first_ms = now;
 	/*
-	 * If it is too early: retry at once for some ms, then at growing intervals, because the process may wait for
-	 * the CPU that we use. (A mapping that is reported below makes it due.)
+	 * If it is too early, retry at once for some ms. Retry later at growing intervals, because the process may wait
+	 * for the CPU that we use. (A mapping that is reported below makes it due.)
 	 */
 	process->due_ms = now + (now - process->first_ms) / 4;
 	bool read = wmk_proc_environment(pid, &environment);
@@ -292,7 +296,10 @@ static void look_at(struct wmk_follow *follow, struct wmk_follow_process *proces
 	process->looked = !environment.early || now - process->first_ms >= LOOK_MS;
 }
 
-/* Find a process with an environment that is due. NULL: none; *due is then the next time, INT64_MAX: never. */
+/*
+ * Find a process with an environment that is due. NULL: none is due now; *due is then the time of the next one,
+ * INT64_MAX if no process has one.
+ */
 static struct wmk_follow_process *next_to_look(struct wmk_follow *follow, int64_t now, int64_t *due)
 {
 	*due = INT64_MAX;
@@ -314,7 +321,10 @@ void wmk_follow_look(struct wmk_follow *follow)
 	int64_t now = wmk_clock_ms();
 
 	wmk_watch_read(&follow->watch, take, follow);
-	/* If thousands start at once, those that register wait for this thread: leave the rest for the next call. */
+	/*
+	 * If thousands of processes start at once, registering processes wait for this thread. So leave the rest for
+	 * the next call.
+	 */
 	for (int i = 0; follow->look_ms <= now && i < LOOKS_AT_ONCE; i++) {
 		process = next_to_look(follow, now, &follow->look_ms);
 		if (!process)
@@ -351,7 +361,10 @@ void wmk_follow_registered(struct wmk_follow *follow, pid_t pid)
 	process = *place(follow, pid);
 	if (process)
 		process->registered = true;
-	/* A program that has just ended may have sent it: remove it from the list, unless its reason excludes that. */
+	/*
+	 * A program of this process that has just ended may have sent the message. Remove it from the list of programs
+	 * that did not register, unless its reason shows that it cannot register.
+	 */
 	for (struct wmk_follow_ended **at = &follow->ended, *ended; (ended = *at);) {
 		if (ended->one.pid == pid &&
 		    (ended->one.why == WMK_FOLLOW_UNKNOWN || ended->one.why == WMK_FOLLOW_SILENT ||

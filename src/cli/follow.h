@@ -28,7 +28,8 @@ enum wmk_follow_why {
 	WMK_FOLLOW_ENVIRONMENT,          /* no WAYMARK_RUNDIR */
 	WMK_FOLLOW_ELSEWHERE,            /* another WAYMARK_RUNDIR */
 	WMK_FOLLOW_DISABLED,             /* WAYMARK_DISABLE */
-	WMK_FOLLOW_MOUNTS,               /* in its mount namespace, our runtime directory is another one, or none */
+	/* in its mount namespace, the path of our runtime directory names another directory, or none */
+	WMK_FOLLOW_MOUNTS,
 	WMK_FOLLOW_USER,                 /* another user, which cannot access our runtime directory */
 	WMK_FOLLOW_SET_ID,
 	WMK_FOLLOW_HIDDEN,               /* the kernel stopped reporting it, and it ended before it could be examined */
@@ -61,8 +62,8 @@ struct wmk_follow {
 
 void wmk_follow_init(struct wmk_follow *follow, const char *rundir);
 /*
- * Watch `pid`, which is forked and has not yet called exec. If the kernel does not allow it, `error` is set, and
- * nothing will be known.
+ * Watch `pid`, which is forked and has not yet called exec. If the kernel does not allow it, `error` is set, and no
+ * program is found.
  */
 void wmk_follow_start(struct wmk_follow *follow, pid_t pid);
 /* An application registered, or was refused: it was followed, or its error is reported elsewhere. */
@@ -82,7 +83,7 @@ void wmk_follow_finish(struct wmk_follow *follow);
 /* True if the list of programs that were not followed may be incomplete. */
 bool wmk_follow_incomplete(const struct wmk_follow *follow);
 void wmk_follow_close(struct wmk_follow *follow);
-/* The reason as text, to be printed after "it "; as a word for JSON. */
+/* Return the reason as text that follows "it "; as a word for JSON. */
 const char *wmk_follow_why_text(const struct wmk_unfollowed *one);
 const char *wmk_follow_why_word(const struct wmk_unfollowed *one);
 

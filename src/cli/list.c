@@ -51,8 +51,8 @@ static void print_sessions(const struct waymark_ctl_result *result, const char *
 }
 
 /*
- * Print the events of applications, then those of the kernel, or one of both. If both are printed, missing permission
- * for kernel events is not an error.
+ * Print the events of applications, then those of the kernel, or only one of the two. If both are printed, missing
+ * permission for kernel events is not an error.
  */
 static int print_event_names(struct wmk_daemon *daemon, const struct wmk_list_args *args)
 {

@@ -48,13 +48,13 @@ struct cursor {
 	int argc, at;
 };
 
-/* Whether a value follows, for an option with an optional value. */
+/* Return whether a value follows, for an option with an optional value. */
 static bool is_value(const struct cursor *cursor)
 {
 	return cursor->at < cursor->argc && cursor->argv[cursor->at][0] != '-';
 }
 
-/* Whether an option of the command, or `--`, is found in place of a value. */
+/* Return whether `arg`, in place of a value, is an option of the command or `--`. */
 static bool is_option(const struct wmk_cli_command *command, const char *arg)
 {
 	if (arg[0] != '-' || !arg[1])

@@ -92,8 +92,8 @@ pid_t wmk_proc_parent(pid_t pid)
 }
 
 /*
- * Whether the environment is readable. Its end address, field 51 of /proc/PID/stat, is 0 during exec, and also without
- * permission.
+ * Return whether the environment is readable. Its end address, field 51 of /proc/PID/stat, is 0 during exec, and also
+ * without permission.
  */
 static bool text_is_there(pid_t pid)
 {
@@ -200,7 +200,7 @@ enum wmk_proc_use wmk_proc_use(pid_t pid)
 	return use;
 }
 
-/* Whether the ELF file has a section for tracepoints. */
+/* Return whether the ELF file has a section for tracepoints. */
 static bool elf_has_sites(int fd)
 {
 	char names[65536];
@@ -223,7 +223,7 @@ static bool elf_has_sites(int fd)
 bool wmk_proc_file_has_sites(const char *path, unsigned major, unsigned minor, uint64_t inode)
 {
 	/*
-	 * Caches results for programs that scripts start repeatedly. A file that is rewritten in place has another
+	 * Caches results for programs that scripts start repeatedly. A file that is rewritten in place gets another
 	 * change time.
 	 */
 	static struct known {

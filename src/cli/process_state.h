@@ -27,7 +27,7 @@ bool wmk_proc_environment(pid_t pid, struct wmk_proc_environment *environment);
 /* The parent, or the process that adopted it; 0: no such process. */
 pid_t wmk_proc_parent(pid_t pid);
 
-/* Whether its real user is not ours. */
+/* Return whether the real user of the process is not ours. */
 bool wmk_proc_other_user(pid_t pid);
 
 /*
@@ -36,13 +36,13 @@ bool wmk_proc_other_user(pid_t pid);
 enum wmk_proc_life { WMK_PROC_GONE, WMK_PROC_PLAIN, WMK_PROC_SET_ID };
 enum wmk_proc_life wmk_proc_life(pid_t pid);
 
-/* Whether its program links or contains libwaymark. UNREADABLE: permission denied, or no such process. */
+/* Return whether its program links or contains libwaymark. UNREADABLE: permission denied, or no such process. */
 enum wmk_proc_use { WMK_PROC_UNUSED, WMK_PROC_USED, WMK_PROC_UNREADABLE };
 enum wmk_proc_use wmk_proc_use(pid_t pid);
 
 /*
- * Whether `path` is still the file with this inode number and has tracepoints. A program that contains libwaymark.a has
- * some, too.
+ * Return whether `path` is still the file with this inode number and has tracepoints. A program that contains
+ * libwaymark.a has some, too.
  */
 bool wmk_proc_file_has_sites(const char *path, unsigned major, unsigned minor, uint64_t inode);
 

@@ -160,7 +160,7 @@ static unsigned count_running(const struct wmk_shard *apps)
 
 static void on_app(void *data, const struct wmk_app_info *info)
 {
-	/* Not when a connection closes: by then the process may run another program. */
+	/* A closed connection does not count as a registration: by then the process may run another program. */
 	if (info->connected || (info->error && !info->alive))
 		wmk_follow_registered(data, info->pid);
 	else if (info->alive)
@@ -173,7 +173,7 @@ static void hear(struct wmk_recording *rec, struct wmk_follow *follow, int ms)
 	wmk_follow_look(follow);
 	for (int turn = 0; wmk_shard_run_once(rec->apps, turn ? 0 : ms) > 0; turn++)
 		if (turn == TURNS_MAX)
-			return;          /* evaluated with a later call */
+			return;          /* a later call evaluates the programs that have ended */
 	wmk_follow_judge(follow);
 }
 
@@ -260,7 +260,7 @@ static int record(const struct wmk_record_args *args, struct wmk_recording_optio
 	return wmk_child_exit_status(&child);
 }
 
-/* Whether to record through the session daemon. If true, *daemon is connected. */
+/* Return whether to record through the session daemon. If true, *daemon is connected. */
 static bool wants_daemon(const struct wmk_record_args *args, struct wmk_daemon *daemon)
 {
 	const struct wmk_cli_common common = { 0 };
@@ -268,7 +268,7 @@ static bool wants_daemon(const struct wmk_record_args *args, struct wmk_daemon *
 	char words[8 * WMK_ERROR_LEN];
 	int err;
 
-	/* The daemon has the clock with which it was started. */
+	/* The daemon keeps the clock with which it was started. */
 	if (args->private || (clock && *clock))
 		return false;
 	err = wmk_daemon_open(daemon, &common, WMK_DAEMON_RUNNING);

@@ -64,7 +64,7 @@ void wmk_record_figures(const struct wmk_record_result *result);
 /* ── record_missing.c ── */
 /* Get the i-th application that was not recorded, or only in part. False: past the end. */
 bool wmk_record_unrecorded(const struct wmk_record_result *result, unsigned i, struct waymark_ctl_unrecorded *one);
-/* Whether there is such an application with this reason ("": any) and this pid (0: any). */
+/* Return whether an application with this reason ("": any) and this pid (0: any) was not recorded, or only in part. */
 bool wmk_record_is_explained(const struct wmk_record_result *result, const char *reason, pid_t pid);
 /* Print warnings: these applications, and the reason if no event of the program was recorded. */
 void wmk_record_missing(const struct wmk_record_result *result);

@@ -20,7 +20,7 @@
 #define LISTENS_S 10
 #define BINDS_S 3600
 
-/* Whether the directory belongs to this user and has not changed for `age` seconds. */
+/* Return whether the directory belongs to this user and has not changed for `age` seconds. */
 static bool is_old(const char *path, time_t age)
 {
 	struct stat st;
@@ -28,7 +28,7 @@ static bool is_old(const char *path, time_t age)
 	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && st.st_mtime < time(NULL) - age;
 }
 
-/* 0: a process listens; else the positive errno of connect(). */
+/* Return 0 if a process listens, else the positive errno of connect(). */
 static int listener_error(const char *path)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };

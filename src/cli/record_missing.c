@@ -51,7 +51,10 @@ static uint64_t more(const struct wmk_record_result *result)
 	return result->session ? result->session->unrecorded_more : result->rec->is.unrecorded_more;
 }
 
-/* The number of records of the program's own events; *matched: the number of known events that the patterns match. */
+/*
+ * Return the number of records of the program's own events. *matched: the number of known events that the patterns
+ * match.
+ */
 static uint64_t of_the_program(const struct wmk_record_result *result, uint64_t *matched)
 {
 	const struct waymark_ctl_session_info *session = result->session;

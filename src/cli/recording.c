@@ -424,7 +424,7 @@ static int fill_session(struct wmk_recording *rec, const struct wmk_recording_op
 		err = add_kernel(rec, options);
 	if (err == 0)
 		err = wmk_session_start(rec->session);
-	/* Before the program runs: errors are reported early, and the first record has its memory. */
+	/* Prepare rings before the program runs: errors appear early, and the first record needs no new memory. */
 	return err < 0 ? err : wmk_session_prepare(rec->session, getuid());
 }
 

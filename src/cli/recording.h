@@ -76,7 +76,8 @@ struct wmk_recording {
 	struct wmk_consumer *consumers[WMK_RECORDING_CHANNELS];   /* NULL: no rings in this channel */
 	struct wmk_consumer_stats stats; /* sum of all channels; valid after wmk_recording_stop() */
 	char kernel_words[400];          /* a warning about kernel events; "": none */
-	struct wmk_ctl_session is;       /* its `unrecorded`; valid after wmk_recording_stop() */
+	/* only `unrecorded` and `unrecorded_more` are set; valid after wmk_recording_stop() */
+	struct wmk_ctl_session is;
 	struct wmk_arena arena;
 	uint64_t statedump_records;      /* part of the records: state dump of libwaymark and of the kernel */
 	uint64_t kernel_records;         /* part of the records: kernel events without the state dump */
@@ -91,8 +92,9 @@ struct wmk_recording {
  */
 int wmk_recording_default_path(const char *program, time_t now, unsigned number, char *path, size_t size);
 /*
- * Get the names of the given contexts that the domain (enum wmk_context_domain) supports. If it supports none, those of
- * the default contexts, which identify process and thread. Returns the number of names, at most WMK_WIRE_CONTEXTS_MAX.
+ * Get the names of the given contexts that the domain (enum wmk_context_domain) supports. If it supports none of them,
+ * get the default contexts, which identify process and thread. Returns the number of names, at most
+ * WMK_WIRE_CONTEXTS_MAX.
  */
 unsigned wmk_recording_contexts(const struct wmk_recording_options *options, unsigned domain, const char **names);
 /* Remove runtime directories in `parent` that killed processes of this user have left. */

@@ -392,7 +392,7 @@ static int trace(struct run *run, char *path, char **argv)
 		err = begin(run, path, argv);
 		if (err >= 0) {
 			run_until_end(run);
-			/* (stop first: processes that continue would make calls without end) */
+			/* (stop first: otherwise processes that continue would add records without end) */
 			run->source->ops->stop(run->source);
 			print_records(run, true);
 			wmk_strace_lines_finish(&run->lines);

@@ -4,8 +4,8 @@
  *
  * A stopped session may still have records to write: `stop` first waits for its applications, then writes. The session
  * daemon reports when that is done; then following ends. It also ends when no process locks the trace (`destroy`). A
- * daemon that was restarted does not know whether the previous one was still writing. Then following ends after the
- * maximum time that `stop` takes. A session that has not started is awaited for the same time.
+ * daemon that was restarted does not know whether the previous one was still writing. In this case, following ends
+ * after the maximum time that `stop` takes. A session that has not started is awaited for the same time.
  */
 #include <errno.h>
 #include <string.h>

@@ -98,7 +98,7 @@ static int find_named(const struct wmk_cli_common *common, struct found *found)
 	return wmk_error_add(err, "no such trace: \"%.60s\" %s; cannot list sessions", common->session, what);
 }
 
-/* Find the latest trace. false: none is known, or it cannot be shown; then *why has the reason, else "". */
+/* Find the latest trace. False: none is known, and `why` is ""; or it cannot be shown, and `why` has the reason. */
 static bool find_recorded(struct found *found, bool *since, char *why, size_t size)
 {
 	char words[8 * WMK_ERROR_LEN];
@@ -119,8 +119,8 @@ static bool find_recorded(struct found *found, bool *since, char *why, size_t si
 }
 
 /*
- * Find the trace of the current session, if it is preferred to the latest trace (`is_known`: there is one). Returns 1
- * if `found` holds it; 0 if not; -errno with a cause chain.
+ * Find the trace of the current session, if it is preferred to the latest trace (`is_known`: a latest trace is known).
+ * Returns 1 if `found` holds it; 0 if not; -errno with a cause chain.
  */
 static int try_current(const struct view_args *args, struct found *found, bool is_known, bool since)
 {
@@ -140,8 +140,9 @@ static int try_current(const struct view_args *args, struct found *found, bool i
 }
 
 /*
- * Without an argument: find the trace of the current session or the latest trace, the one that was used last; if it
- * does not exist, the other one. With --follow, prefer the session while it records: the other trace is complete.
+ * Without an argument, find the trace of the current session or the latest trace, depending on which was used last. If
+ * that one does not exist, find the other one. With --follow, prefer the session while it records: the latest trace is
+ * complete.
  */
 static int find_trace(const struct view_args *args, struct found *found)
 {

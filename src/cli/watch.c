@@ -222,7 +222,8 @@ void wmk_watch_read(struct wmk_watch *watch, void (*take)(void *data, const stru
 	while (epoll_wait(watch->fd, events, 16, 0) == 16)
 		;
 	/*
-	 * Until no ring has new records: then everything earlier than the records we have has been taken from all CPUs.
+	 * Repeat until no ring has new records. All records that are earlier than those in watch->bytes are then taken,
+	 * too.
 	 */
 	for (int sweep = 0; more && sweep < SWEEPS_MAX; sweep++) {
 		more = false;

@@ -21,7 +21,7 @@ enum wmk_watch_kind { WMK_WATCH_FORK, WMK_WATCH_EXEC, WMK_WATCH_MAP, WMK_WATCH_E
 
 struct wmk_watch_event {
 	enum wmk_watch_kind kind;
-	/* FORK: of the new process or thread; equal for the first thread of a process */
+	/* FORK: those of the new process or thread; pid and tid are equal for the first thread of a process */
 	pid_t pid, tid;
 	pid_t parent;                    /* FORK: the process that forked; its own pid for a new thread */
 	const char *name;                /* EXEC: name of the program, at most 15 bytes; MAP: the file */
