@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chrome.c - export records in the Trace Event Format ("JSON Object Format" of the document of that name). A record is
- * an instant event, or the begin or the end of a duration, with its fields as arguments, on the track of its thread.
- * Without contexts for the thread, it is on the track of its CPU in process 0. A counter belongs to its process.
+ * chrome.c - export records in the Trace Event Format ("JSON Object Format" of the document with that name). A record
+ * is an instant event, or the begin or the end of a duration. It is on the track of its thread, with its fields as
+ * arguments. Without contexts for the thread, it is on the track of its CPU in process 0. A counter belongs to its
+ * process.
  *
  * Times are microseconds since the first record, with three decimals: readers of JSON keep 53 bits, which are too few
  * for times since 1970. otherData has the time of the first record.
@@ -85,9 +86,7 @@ static void put_line_name(struct wmk_json_writer *w, const char *kind, int64_t p
 	wmk_json_put_text(w, "}}");
 }
 
-/*
- * Find the record's track, and name it if it is new. The name is kept even if the record fails.
- */
+/* Find the record's track, and name it if it is new. The name remains written even if the record fails. */
 static int line_of(struct wmk_read_track *line, struct wmk_print_text *out, int64_t *pid, int64_t *tid)
 {
 	const struct wmk_read_thread_id *who = &line->who;
@@ -97,7 +96,7 @@ static int line_of(struct wmk_read_track *line, struct wmk_print_text *out, int6
 
 	*pid = who->has_pid ? who->pid : 0;
 	*tid = who->has_pid ? who->tid : who->cpu;
-	/* (a channel without a context for the name: another channel may have it) */
+	/* (if this channel has no context for the name, another channel may have one) */
 	if (who->has_pid && !who->name[0])
 		return 0;
 	is_new = wmk_read_seen_add(&line->whole->seen, (uint64_t)(uint32_t)*pid << 32 | (uint32_t)*tid);
@@ -131,7 +130,7 @@ static int put_args(struct wmk_read_track *line, struct wmk_read_stream *read, c
 	return err;
 }
 
-/* A viewer draws all arguments of a counter, so it gets only its value. */
+/* A viewer draws all arguments of a counter, so a counter has only its value. */
 static void put_value(struct wmk_json_writer *w, const struct wmk_ctf_item *value)
 {
 	struct wmk_ctf_op plain = *value->op;
@@ -175,7 +174,7 @@ static void put_head(struct wmk_json_writer *w, struct wmk_read_track *line, con
 	put_number(w, "tid", ids[1]);
 }
 
-/* Spans that lack their own ends end together with the span around them. */
+/* End the spans that lack their own ends together with the span around them. */
 static void put_ends(struct wmk_json_writer *w, struct wmk_read_track *line, const struct wmk_read_drawing *drawing,
 		     int64_t since, const int64_t ids[2])
 {
@@ -205,7 +204,7 @@ static int chrome_record(void *state, struct wmk_read_stream *read, struct wmk_p
 
 	const int64_t ns = wmk_read_track_ns(line, read);
 
-	/* (times that are centuries apart do not fit) */
+	/* (a difference of centuries does not fit into 64 bits) */
 	if (__builtin_sub_overflow(ns, whole->first, &since))
 		since = ns < whole->first ? INT64_MIN : INT64_MAX;
 	put_ends(&w, line, &drawing, since, ids);

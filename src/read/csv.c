@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * csv.c - export records as a table (RFC 4180, but lines end with a newline only): time, trace, stream, event; then one
- * column for each name of a field in packets, contexts and payloads of all event classes of the traces. A cell is empty
- * if the record lacks the field. Structured values are JSON.
+ * csv.c - export records as a table (RFC 4180, but lines end with a newline only). The first columns are time, trace,
+ * stream and event. Each name of a field in packets, contexts and payloads of all event classes of the traces has a
+ * further column. A cell is empty if the record lacks the field. Structured values are JSON.
  *
  * Titles are unique. A field with the name of one of the first four columns gets the prefix "fields.". Other duplicates
- * (fields `_x` and `x` of one structure, names of CTF 2 with dots) get the suffix "_2" and so on.
+ * get the suffix "_2" and so on: fields `_x` and `x` of one structure, names of CTF 2 with dots.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -27,8 +27,8 @@ static const char *const prefixes[WMK_READ_SCOPES] = { "packet.", "context.", "e
 
 struct column {
 	char *name;
-	uint32_t part, nth;        /* nth: number among equal names of one structure */
-	/* of the present record: position in `cells`; len 0: none */
+	uint32_t part, nth;        /* nth: number of the column among equal names of one structure */
+	/* of the current record: position in `cells`; len 0: no cell */
 	size_t at, len;
 	bool is_set;
 };
@@ -43,7 +43,7 @@ struct table {
 struct csv_stream {
 	struct table *table;
 	const struct wmk_ctf_stream_decoder *decoder;
-	struct wmk_print_text packet;  /* the cells of its packet, which are repeated in all its records */
+	struct wmk_print_text packet;  /* the cells of the packet, which all of its records repeat */
 	struct column *packet_columns; /* as many as the table has */
 };
 
@@ -95,7 +95,7 @@ static void settle(struct table *table)
 	table->n = n;
 }
 
-/* Number the columns of equal names, from column `before` on; these belong to one structure. */
+/* Number the columns of equal names, from column `before` on. All of these columns belong to one structure. */
 static void number(struct table *table, uint32_t before)
 {
 	struct column *columns = table->columns;
@@ -117,7 +117,7 @@ static int add_program(struct table *table, const struct wmk_ctf_program *progra
 		if (!wmk_read_is_interpreted(&ops[i]))
 			err = add_column(table, part, wmk_or_empty(ops[i].name));
 	number(table, before);
-		/* Remove duplicates now, so that columns of many similar classes do not accumulate. */
+		/* Remove duplicates now: columns of many similar classes would accumulate. */
 	if (table->n > 4096)
 		settle(table);
 	return err;
@@ -199,7 +199,10 @@ static bool is_fixed(const char *name)
 	return !strcmp(name, "time") || !strcmp(name, "trace") || !strcmp(name, "stream") || !strcmp(name, "event");
 }
 
-/* The unique title of a column; the caller frees it. `n`: the last number of this name. NULL: no memory. */
+/*
+ * The unique title of a column, which the caller frees. `n`: the last number that a column of this name got. NULL: no
+ * memory.
+ */
 static char *title_of(const struct table *table, const struct column *column, uint32_t *n)
 {
 	const bool is_again = column != table->columns && strcmp(column[-1].name, column->name) == 0;
@@ -259,7 +262,7 @@ static struct column *column_of(const struct table *table, struct column *column
 		free(at);
 	if (!found)
 		return NULL;
-	/* (the next column of this name, if one structure has several) */
+	/* (if one structure has several columns of this name, take the next one) */
 	columns += found - table->columns;
 	for (uint32_t left = table->n - (uint32_t)(found - table->columns); columns->is_set && left > 1 &&
 	     found[1].nth; left--, found++)
@@ -286,7 +289,9 @@ static void put_wide_text(struct table *table, struct wmk_json_writer *w, const 
 		put_cell(w, table->json.text, table->json.len);
 }
 
-/* A simple value: a text without quotes, a label. */
+/*
+ * Write a text, or the label or the number of an enumeration, without the quotes of JSON. False: another kind of value.
+ */
 static bool put_plain(struct table *table, struct wmk_json_writer *w, const struct wmk_ctf_item *item)
 {
 	const struct wmk_ctf_op *op = item->op;
@@ -307,7 +312,7 @@ static bool put_plain(struct table *table, struct wmk_json_writer *w, const stru
 	return true;
 }
 
-/* Store what was written as the cell. JSON is quoted. */
+/* Store the written text as the cell. JSON gets quotes. */
 static int end_cell(struct table *table, const struct wmk_json_writer *put, struct column *column)
 {
 	struct wmk_print_text *text = put->out;
@@ -317,7 +322,7 @@ static int end_cell(struct table *table, const struct wmk_json_writer *put, stru
 
 	if (err < 0 || !column)
 		return err;
-	/* (put_plain() has already quoted it) */
+	/* (put_plain() has already quoted other cells) */
 	if (text->len > from && (text->text[from] == '{' || text->text[from] == '[')) {
 		table->json.len = 0;
 		w = wmk_json_begin(&table->json);
@@ -363,7 +368,7 @@ static int fill(struct table *table, struct column *columns, struct wmk_print_te
 		if (depth == 0) {
 			column = column_of(table, columns, part, wmk_or_empty(item.op->name));
 			w = wmk_json_begin(text);
-			w.in_variant = true;        /* the column has the name */
+			w.in_variant = true;        /* the column already has the name */
 		}
 		const bool is_whole = item.op->code == WMK_CTF_STRUCT || item.op->code == WMK_CTF_ARRAY;
 

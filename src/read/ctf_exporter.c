@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctf_exporter.c - export records as traces in Common Trace Format 1.8 or 2: one trace for each input trace, with its
- * name and its streams, below one directory.
+ * ctf_exporter.c - export records as traces in Common Trace Format 1.8 or 2. The output directory has one trace for
+ * each input trace, with its name and its streams.
  *
  *     metadata          generated again (ctf/rewrite.h)
  *     <stream>          packet by packet: the original head and context, then the selected records (ctf/copy.h)
  *     index/            positions and times of these packets, at the end (index_builder.h)
  *
- * The sizes in a packet's context are corrected at its end. If a record's header has only the low bits of its time,
- * they limit its distance from the previous record. If the distance becomes too large, a new packet begins with the
- * whole time; later packets then have higher sequence numbers. A packet without selected records reports losses.
+ * The sizes in a packet's context are corrected at its end. The header of a record may have only the low bits of its
+ * time. Such a header limits the distance from the previous record. If the distance is larger, a new packet begins with
+ * the whole time, and later packets get higher sequence numbers. Packets without selected records are written, too,
+ * because they report losses.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -61,7 +62,7 @@ struct output_stream {
 	uint64_t at;               /* position of the packet in the file, in bytes */
 	struct wmk_ctf_out out;
 	struct wmk_ctf_spots spots; /* positions of values in the packet's head and context */
-	uint64_t values[WMK_ROLES]; /* the values for the packet that is written */
+	uint64_t values[WMK_ROLES]; /* the values for the packet that is being written */
 	uint8_t *head;             /* the original head and context */
 	size_t head_cap;
 	uint64_t head_bits;
@@ -71,7 +72,7 @@ struct output_stream {
 	uint64_t last;             /* clock value of the previous record, or of the packet's begin */
 	uint64_t splits;           /* number of additional packets */
 	struct wmk_read_index_builder index;
-	struct wmk_ctf_index_entry entry; /* of the packet, as far as known */
+	struct wmk_ctf_index_entry entry; /* of the packet; complete at its end */
 };
 
 /* ── files ───────────────────────────────────────────────────────────────────────────────────────────── */
@@ -86,7 +87,7 @@ static bool is_free(const void *data, const char *sub)
 	return true;
 }
 
-/* "" for a single trace that was given itself. */
+/* "" for a single trace at the path that the user gave. */
 static char *sub_of(struct output *whole, const struct wmk_read_trace *trace)
 {
 	if (trace->is_given && !whole->traces->next)
@@ -120,7 +121,7 @@ static int open_directory(struct output *whole)
 				   whole->directory);
 }
 
-/* Create one component after the other: follows no link, and uses no existing directory. */
+/* Create one component after the other, and follow no link. A component may exist already, from another trace. */
 static int open_trace(struct output *whole, struct output_trace *made)
 {
 	int dir = dup(whole->dir), inner;
@@ -224,7 +225,7 @@ static int ctf_trace(void *data, const struct wmk_read_trace *trace)
 	return 0;
 }
 
-/* All traces are known. Write the metadata of each first, so that a trace that cannot be expressed fails at once. */
+/* All traces are known. Write their metadata first: if a trace cannot be expressed, the export fails at once. */
 static int ctf_begin(void *data, struct wmk_print_text *out)
 {
 	struct output *whole = data;
@@ -300,7 +301,7 @@ static const char *ctf_remark(void *data)
 
 /* ── packets ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The time as the packet declares it; for a number of few bits, which can wrap, the lowest possible time. */
+/* The declared sequence number plus the number of additional packets, in the bits of the field. UINT64_MAX: none. */
 static uint64_t sequence_of(const struct output_stream *stream)
 {
 	const struct wmk_ctf_spot *at = &stream->spots.of[WMK_ROLE_SEQUENCE];
@@ -345,7 +346,7 @@ static int end_packet(struct output_stream *stream, uint64_t end)
 			 wmk_read_index_builder_add(&stream->index, entry);
 }
 
-/* Keep head and context of the packet that was read, to begin further packets with them. */
+/* Keep head and context of the packet that was read: additional packets begin with them. */
 static int keep_head(struct output_stream *stream)
 {
 	const size_t len = (size_t)((stream->out.at + 7) / 8);
@@ -364,9 +365,7 @@ static int keep_head(struct output_stream *stream)
 	return 0;
 }
 
-/*
- * Set the index entry as far as it is known before the records. Without the packet's size and begin there is no index.
- */
+/* Set the known parts of the index entry. If packets do not declare their size and begin, no index is written. */
 static void begin_entry(struct output_stream *stream, const struct wmk_read_stream *read)
 {
 	const struct wmk_ctf_spot *of = stream->spots.of;
@@ -416,7 +415,7 @@ static bool can_begin_anew(const struct output_stream *stream)
 	return stream->spots.of[WMK_ROLE_BEGIN].op && stream->spots.of[WMK_ROLE_PACKET_SIZE].op;
 }
 
-/* The next record cannot be decoded relative to the present packet: begin another packet with the record's time. */
+/* The next record cannot be decoded relative to the previous one: begin another packet with the record's time. */
 static int begin_anew(struct output_stream *stream, uint64_t time)
 {
 	int err = 0;
@@ -441,7 +440,7 @@ static int begin_anew(struct output_stream *stream, uint64_t time)
 
 /* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Decode the header: the time that it gives, relative to the previous records of the packet. */
+/* Copy the record's header. *time: its time in the output, relative to the previous records of the packet. */
 static int copy_header(struct output_stream *stream, struct wmk_read_stream *read, struct wmk_ctf_walk *walk,
 		       uint64_t *time)
 {
@@ -462,7 +461,7 @@ static int copy_header(struct output_stream *stream, struct wmk_read_stream *rea
 	return err < 0 ? err : 0;
 }
 
-/* Whether bytes are shared by numbers of both byte orders. */
+/* Whether numbers of both byte orders share bytes. */
 static bool mixes_orders(const struct wmk_read_stream *read)
 {
 	return (read->decoder->event_header.bit_orders | read->decoder->event_context.bit_orders |
@@ -583,7 +582,7 @@ static int ctf_end(void *data, struct wmk_print_text *out)
 		err = close_file(stream);
 	for (struct output_stream *stream = whole->streams; stream && err >= 0; stream = stream->next)
 		err = wmk_read_index_builder_write(&stream->index);
-	/* All data has been written: only the renaming of indexes is left. */
+	/* All data has been written. Only the indexes have to be renamed. */
 	for (struct output_stream *stream = whole->streams; stream && err >= 0; stream = stream->next)
 		err = wmk_read_index_builder_name(&stream->index);
 	return err;

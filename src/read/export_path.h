@@ -12,8 +12,8 @@
  */
 bool wmk_read_paths_meet(const char *a, const char *b);
 /*
- * `below`, the path of the trace that is read, without components that lead elsewhere, if `is_free(data, path)` accepts
- * it; otherwise one component with the next number. The caller frees it; NULL: no memory.
+ * Choose a path: `below`, the path of the trace that is read, with '.' and '..' replaced. If `is_free(data, path)`
+ * rejects it, the result is one component with the next number. The caller frees the result; NULL: no memory.
  */
 char *wmk_read_export_path(const char *below, bool (*is_free)(const void *data, const char *path), const void *data,
 			   unsigned *number);

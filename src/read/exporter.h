@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * exporter.h - a form of output: converts records to bytes. pipeline.c does what all forms share (files, merge, filter,
- * selection by time, damage).
+ * exporter.h - an output form: it converts records to bytes. pipeline.c has the parts that all forms share (files,
+ * merge, filter, selection by time, damage).
  *
  *     create ─► trace, for each trace ─► begin ─► stream, for each at its first packet ─► packet, record ...
  *            ─► end ─► free
  *
- * A packet's context may be long, and no record of the packet may be selected. So `packet` is called before the first
- * selected record, except for forms that write packets.
+ * A packet's context may be long, and possibly no record of the packet is selected. So `packet` is called before the
+ * first selected record, except for forms that write packets.
  *
- * Text that a form appends to `out` is written when there is enough of it. Errors: -ENOMEM, -E2BIG (print.h), those of
- * ctf/decode.h. After an error `out` is unchanged, and the reading continues after a damaged record. One thread.
+ * A form appends text to `out`; the pipeline writes it as soon as `out` has enough. Errors: -ENOMEM, -E2BIG (print.h),
+ * those of ctf/decode.h. After an error `out` is unchanged, and the reading continues after a damaged record. One
+ * thread.
  */
 #ifndef WMK_READ_EXPORTER_H
 #define WMK_READ_EXPORTER_H
@@ -33,10 +34,10 @@ struct wmk_read_exporter {
 	/* The form's state of a stream; called before its first packet. */
 	int (*stream)(void *whole, const struct wmk_read_stream *stream, void **state);
 	void (*stream_free)(void *state);
-	bool wants_all_packets;    /* `packet` is called for each packet when it begins */
+	bool wants_all_packets;    /* `packet` is called when a packet begins, for each packet */
 	/*
-	 * Before the first record of a packet. The stream is as after WMK_READ_PACKET, its context at
-	 * packet.context_at, except for `ns` and the record's values.
+	 * Called before the first selected record of a packet. The stream is as after WMK_READ_PACKET, with the context
+	 * at packet.context_at. Only `ns` and the record's values differ.
 	 */
 	int (*packet)(void *state, struct wmk_read_stream *stream);
 	/* After WMK_READ_RECORD: append the record to `out`. */

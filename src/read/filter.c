@@ -19,7 +19,8 @@ struct input_slot {
 	uint16_t input;
 	uint32_t op;
 	/*
-	 * the walk does not return to the input after this operation: its own, or the last one of the outermost array
+	 * the last operation at which the walk can reach the input: its own, or the last one of the outermost array
+	 * around it
 	 */
 	uint32_t last;
 	uint32_t index[WMK_FILTER_PATH_MAX];
@@ -138,7 +139,7 @@ static bool found_in(struct looking *l, unsigned part, const struct wmk_filter_n
 		found->no_operand = type == WMK_FILTER_TEXT ? "a text of the packet" : what_is(l, ops, at);
 		if (!found->may_lack)
 			return true;
-		/* The filter can still ask whether the record has it. */
+		/* exists() can still test whether the record has the field. */
 		type = WMK_FILTER_UNSIGNED;
 	}
 	slot.op = at;
@@ -183,7 +184,7 @@ static void offer(struct wmk_nearest *near, const struct wmk_ctf_program *progra
 			wmk_nearest_offer(near, ops[i].name);
 }
 
-/* Report a name that exists nowhere. */
+/* Report a name that no event class has. */
 static int no_such_name(const struct wmk_filter_expr *expr, unsigned number,
 			const struct wmk_ctf_decoder *const *decoders, uint32_t n)
 {
@@ -263,7 +264,7 @@ void wmk_read_filter_free(struct wmk_read_filter *filter)
 	free(filter);
 }
 
-/* Compile the filter for an event's first record. If it does not fit the event's class, that is no error here. */
+/* Compile the filter for an event class, at its first record. A filter that does not fit the class is no error here. */
 static int compile(struct wmk_read_filter *filter, const struct wmk_ctf_event_decoder *event, struct compiled **result)
 {
 	struct compiled *made = calloc(1, sizeof(*made));
@@ -279,7 +280,7 @@ static int compile(struct wmk_read_filter *filter, const struct wmk_ctf_event_de
 		return err;
 	}
 	wmk_error_clear();
-	/* One slot per input, in the program's numbering. Names that only exists() uses may have no slot. */
+	/* One slot per input, in the order of the program's inputs. A name that only exists() uses may have no slot. */
 	for (uint32_t i = 0; made->program && i < made->program->n_inputs; i++) {
 		struct input_slot *slot = &made->slots[made->n_slots++];
 
@@ -295,7 +296,7 @@ static int compile(struct wmk_read_filter *filter, const struct wmk_ctf_event_de
 
 /* ── values ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* An open structure, or an open array and the index of the present element. */
+/* An open structure, or an open array with the index of the current element. */
 struct frame {
 	uint32_t at;
 	bool is_array;
@@ -327,7 +328,7 @@ static void take(struct wmk_read_filter *filter, const struct compiled *event, u
 	}
 }
 
-/* Collect the inputs of one scope, up to the last operation that is needed. */
+/* Collect the inputs of one scope, up to the last operation that the program needs. */
 static int gather(struct wmk_read_filter *filter, const struct compiled *event, unsigned part,
 		  const struct wmk_ctf_program *program, struct wmk_ctf_walk *walk)
 {

@@ -7,9 +7,10 @@
  *         ▼
  *     record ──► one walk, up to the last field that the program reads ──► matches, or not
  *
- * Fields have the names that are shown. $ctx.NAME is searched in the event's own context, in that of all events of the
- * stream, and in the packet's (numbers only). If an event class lacks a name of the filter, or has it with another
- * type, no record of it matches, except through the other side of || (filter.h).
+ * Fields have the names that are shown. $ctx.NAME is searched in the event's own context, then in the context of all
+ * events of the stream, then in the packet's context (numbers only). If an event class lacks a name of the filter, or
+ * has it with another type, the operand is absent. Then a record matches only through the other side of ||
+ * (filter/filter.h).
  *
  * One thread. Errors are -errno with a cause chain.
  */
@@ -29,14 +30,14 @@ struct wmk_read_filter;
 int wmk_read_filter_check(const struct wmk_filter_expr *expr, const struct wmk_ctf_decoder *const *decoders,
 			  uint32_t n);
 
-/* `expr` and `decoder` must live longer. */
+/* `expr` and `decoder` must live longer than the filter. */
 int wmk_read_filter_create(const struct wmk_filter_expr *expr, const struct wmk_ctf_stream_decoder *decoder,
 			   struct wmk_read_filter **filter);
 void wmk_read_filter_free(struct wmk_read_filter *filter);
 
 /*
- * Whether the stream's record matches; `head` is that of its packet. Returns 1, 0, or the error of damage in it
- * (ctf/decode.h). Leaves the walk at any position in the record.
+ * Whether the stream's record matches. `head` is the head of its packet. Returns 1, 0, or an error for damage in the
+ * record (ctf/decode.h). Leaves the walk at any position in the record.
  */
 int wmk_read_filter_wants(struct wmk_read_filter *filter, const struct wmk_read_packet_head *head,
 			  struct wmk_read_stream *stream);

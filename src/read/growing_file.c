@@ -3,8 +3,8 @@
  * growing_file.c - traces that are being written while they are read: detect the writer, and read files that grow (see
  * trace.h).
  *
- * Only complete packets are read. At an incomplete one, the stream returns to the end of the previous packet and
- * retries there later: meanwhile the incomplete packet may be truncated (a full disk) and written again.
+ * Only complete packets are read. At an incomplete packet, the stream returns to the end of the previous packet and
+ * retries there later. Meanwhile a writer may truncate the incomplete packet (a full disk) and write it again.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -103,8 +103,8 @@ int wmk_read_stream_move(struct wmk_read_stream *stream, const struct wmk_read_t
 	stream->user = NULL;
 	stream->decoder = stream->decoder ? &decoder->streams[i] : NULL;
 	/*
-	 * The record points into the old version, so it is cleared. Its time is kept: the next one can be relative to
-	 * it.
+	 * The record points into the old version, so it is cleared. Its time is kept, because the time of the next
+	 * record can be relative to it.
 	 */
 	memset(&stream->record, 0, sizeof(stream->record));
 	stream->record.time = time;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hash_table.h - a hash table with two numbers from a trace as key. A seed, different in each process, prevents that a
- * trace can choose colliding keys. Internal to src/read.
+ * hash_table.h - a hash table with two numbers from a trace as key. The seed differs in each process, so that a
+ * trace cannot choose colliding keys. Internal to src/read.
  */
 #ifndef WMK_READ_HASH_TABLE_H
 #define WMK_READ_HASH_TABLE_H

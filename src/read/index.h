@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * index.h - the index of a stream file: index/<file>.idx, in LTTng's format (magic 0xC1F1DCC1, version 1, big-endian),
- * one entry for each packet in the order of the file. Internal to src/read.
+ * index.h - the index of a stream file: index/<file>.idx, in LTTng's format (magic 0xC1F1DCC1, version 1, big-endian).
+ * It has one entry for each packet, in the order of the file. Internal to src/read.
  *
  * The index only helps to find a packet and is not trusted: its values are compared with the packet when that is read.
- * It may lack the last packets of a trace that is being written. It uses no memory: entries are read when they are
- * needed.
+ * It may lack the last packets of a trace that is being written. It needs no memory: entries are read on demand.
  */
 #ifndef WMK_READ_INDEX_H
 #define WMK_READ_INDEX_H
@@ -27,14 +26,14 @@ struct wmk_read_index_entry {
 	uint64_t lost;
 };
 
-/* 0, also if there is no index; -EPROTO: not an index, or an unknown version. */
+/* Returns 0, also without an index file. -EPROTO: not an index, or an unknown version. */
 int wmk_read_index_open(struct wmk_read_index *index, int dir, const char *file);
 void wmk_read_index_close(struct wmk_read_index *index);
 /* Read entry `n`, from 0. Returns 1; 0: no complete entry of this number. */
 int wmk_read_index_get(const struct wmk_read_index *index, uint64_t n, struct wmk_read_index_entry *entry);
 /* The number of complete entries. */
 uint64_t wmk_read_index_count(const struct wmk_read_index *index);
-/* Whether it has at most `n` entries, all complete. */
+/* Whether the index has at most `n` entries, and all of them are complete. */
 bool wmk_read_index_fits(const struct wmk_read_index *index, uint64_t n);
 /* The first entry for a packet that ends at `ns` or later; the number of entries if there is no such packet. */
 uint64_t wmk_read_index_find(const struct wmk_read_index *index, const struct wmk_ctf_clock_class *clock, int64_t ns);

@@ -16,8 +16,8 @@
 #include "read/write_all.h"
 
 #define FOLDER "index"
-#define KEPT_FIRST 1024u           /* bytes of entries in memory: initially ... */
-#define KEPT_MAX 65536u            /* ... and at most, before they are written */
+#define KEPT_FIRST 1024u           /* bytes of entries in memory: the first allocation ... */
+#define KEPT_MAX 65536u            /* ... and the maximum, at which they are written */
 
 /* ── the directory ───────────────────────────────────────────────────────────────────────────────────── */
 
@@ -90,7 +90,10 @@ void wmk_read_index_builder_drop(struct wmk_read_index_builder *made)
 	made->is_off = true;
 }
 
-/* The file is not kept open: a trace can have more streams than half of the descriptors that a process can have. */
+/*
+ * The file does not stay open: for a trace with many streams, a second descriptor for each could exceed the limit of
+ * the process.
+ */
 int wmk_read_index_builder_write(struct wmk_read_index_builder *made)
 {
 	int err = made->len ? open_folder(made->folder) : 0, fd;
@@ -131,8 +134,8 @@ static int room(struct wmk_read_index_builder *made)
 }
 
 /*
- * Whether the packet's times follow those of the previous packet, both as unsigned clock values, as readers compare
- * them, and in ns.
+ * Whether the packet's times follow those of the previous packet. They must rise as unsigned clock values, as readers
+ * compare them, and in ns.
  */
 static bool rises(struct wmk_read_index_builder *made, const struct wmk_ctf_index_entry *entry)
 {

@@ -5,12 +5,13 @@
  *     folder_begin ─► begin, for each stream ─► add, after each packet ... ─► write, of all streams ─► name, of all
  *                  ─► free ─► folder_free
  *
- * An index gets its name only when all files of the trace are complete: an error or a crash before that leaves no index
- * that lacks packets. Before that, entries are in memory, at most 64 KiB, and older ones in a file with a name that no
- * reader opens.
+ * An index gets its final name only when all files of the trace are complete. So an error or a crash never leaves an
+ * index that lacks packets. Until then, at most 64 KiB of entries are in memory. Older entries are in a file with a
+ * name that no reader opens.
  *
- * An index is not written if packets do not declare their size and the times of their begin and end. Neither is it if
- * these times do not rise from packet to packet, because a binary search would fail. Both are no errors.
+ * An index is not written if packets do not declare their size and the times of their begin and end. It is not written
+ * either if these times do not rise from packet to packet, because a binary search would fail. Neither case is an
+ * error.
  *
  * Errors are -errno with a cause chain. One thread.
  */
@@ -22,22 +23,22 @@
 
 /* The directory `index` of a trace. It is created with its first file. */
 struct wmk_read_index_folder {
-	const char *path;          /* of the output directory, for errors */
-	int trace;                 /* descriptor of the trace's directory; the owner keeps both */
+	const char *path;          /* path of the output directory, for errors */
+	int trace;                 /* descriptor of the trace's directory; the caller owns `path` and `trace` */
 	int dir;                   /* -1: not created yet */
 	bool is_taken;             /* a stream file has this name: no indexes are written */
-	unsigned number;           /* of the latest stream */
+	unsigned number;           /* number of the latest stream */
 };
 
 struct wmk_read_index_builder {
 	struct wmk_read_index_folder *folder;
-	const char *file;          /* the stream's; owned by the caller */
+	const char *file;          /* the stream file's name; owned by the caller */
 	char name[16];             /* the temporary name of the index */
 	bool is_off;               /* no index is written */
 	bool is_there;             /* the file with the temporary name exists */
 	struct wmk_read_scale scale;
 	int64_t begin, end;        /* ns: of the previous packet */
-	uint8_t *bytes;            /* the first `len` bytes are to be written at `written` */
+	uint8_t *bytes;            /* the first `len` bytes belong at byte `written` of the file */
 	size_t len, cap;
 	uint64_t written;
 };
@@ -50,15 +51,15 @@ void wmk_read_index_folder_free(struct wmk_read_index_folder *folder);
 /* `of` is at its first packet. If it has no clock, no index is written. */
 void wmk_read_index_builder_begin(struct wmk_read_index_builder *made, struct wmk_read_index_folder *folder,
 			       const struct wmk_read_stream *of, const char *file);
-/* Add the packet that has been written. end_ts 0: the packet has no end. */
+/* Add a packet that has been written. end_ts 0: the packet has no end. */
 int wmk_read_index_builder_add(struct wmk_read_index_builder *made, const struct wmk_ctf_index_entry *entry);
-/* A packet does not declare the values of an entry: no index is written. */
+/* Write no index, because a packet does not declare the values of an entry. */
 void wmk_read_index_builder_drop(struct wmk_read_index_builder *made);
 /* After the last packet: write the remaining entries. */
 int wmk_read_index_builder_write(struct wmk_read_index_builder *made);
 /* All files have been written: rename the index to its final name. */
 int wmk_read_index_builder_name(struct wmk_read_index_builder *made);
-/* Remove an index that has no final name. No effect on a zeroed builder. */
+/* Remove an index that has no final name yet. No effect on a zeroed builder. */
 void wmk_read_index_builder_free(struct wmk_read_index_builder *made);
 
 #endif

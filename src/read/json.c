@@ -17,7 +17,7 @@
 #include "read/message.h"
 
 struct wmk_json {
-	/* the beginning of each record, up to its packet's context; empty before the first packet */
+	/* the beginning of each record, up to the packet's context; empty before the first packet */
 	struct wmk_print_text head;
 	struct wmk_print_text packet, message;
 };
@@ -42,7 +42,7 @@ void wmk_json_put_text(struct wmk_json_writer *w, const char *s)
 	wmk_json_put(w, s, strlen(s));
 }
 
-/* With quotes. */
+/* Write a text with quotes. */
 void wmk_json_put_string(struct wmk_json_writer *w, const char *s, size_t len)
 {
 	struct wmk_json_piece piece;
@@ -55,7 +55,7 @@ void wmk_json_put_string(struct wmk_json_writer *w, const char *s, size_t len)
 	wmk_json_put(w, "\"", 1);
 }
 
-/* A text in UTF-16 or UTF-32. */
+/* Write a text in UTF-16 or UTF-32. */
 static void put_wide(struct wmk_json_writer *w, const char *s, size_t len, unsigned encoding)
 {
 	uint32_t character;
@@ -78,7 +78,7 @@ static void put_wide(struct wmk_json_writer *w, const char *s, size_t len, unsig
 	wmk_json_put(w, "\"", 1);
 }
 
-/* A comma, and the member's name if it has one. */
+/* Write a comma, and the member's name if it has one. */
 void wmk_json_put_name(struct wmk_json_writer *w, const char *name)
 {
 	if (!w->is_first)
@@ -92,7 +92,7 @@ void wmk_json_put_name(struct wmk_json_writer *w, const char *name)
 
 /* ── values ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* All digits: a reader may support numbers of this size or not. */
+/* Write all digits, even if a reader of JSON may not support numbers of this size. */
 void wmk_json_put_integer(struct wmk_json_writer *w, const struct wmk_ctf_item *item)
 {
 	char digits[WMK_CTF_WIDE_DIGITS];
@@ -204,7 +204,7 @@ void wmk_json_put_item(struct wmk_json_writer *w, const struct wmk_ctf_item *ite
 		put_end(w, item);
 		return;
 	}
-	/* The option of a variant has the variant's name, which is already written. */
+	/* The option of a variant is written under the variant's name, which precedes it. */
 	if (!w->in_variant)
 		wmk_json_put_name(w, name);
 	w->in_variant = item->op->code == WMK_CTF_VARIANT || (item->op->code == WMK_CTF_OPTIONAL && item->value.u);
@@ -226,7 +226,7 @@ int wmk_json_put_part(struct wmk_json_writer *w, struct wmk_read_stream *stream,
 	wmk_ctf_walk_enter(walk, program);
 	while (wmk_ctf_next(walk, &item)) {
 		/*
-		 * Omit fields with a role: sizes, times, counts. The option of a variant is not omitted, because its
+		 * Omit fields with a role: sizes, times, counts. The option of a variant is never omitted, because its
 		 * name is already written.
 		 */
 		if (item.is_end || w->in_variant || !wmk_read_is_interpreted(item.op))

@@ -6,11 +6,18 @@
  *      "packet":{"cpu_id":3},"context":{"vpid":-2},
  *      "fields":{"next":7,"comm":"worker","state":{"label":"NEW","value":0}}}
  *
- * `time` is seconds since 1970 as a string, because readers of JSON keep 53 bits of a number. It is absent without a
- * clock, as are other parts that a record lacks; `level` is present if the event has one. Values: integers and booleans
- * as such; floats as numbers, "NaN", "Infinity" and "-Infinity" as strings; texts as strings, with U+FFFD for bytes
- * that are not UTF-8; enumerations as an object of label (null if the value has none) and value; flags as a number;
- * bytes as a string of hexadecimal digits; a variant as its content; an absent optional value as null.
+ * `time` is seconds since 1970 as a string, because readers of JSON keep 53 bits of a number. It is null if 64 bits of
+ * nanoseconds cannot hold it. Parts that a record lacks are absent: `time` without a clock, `level` without a level of
+ * the event, and others.
+ *
+ *     integers, booleans    as such
+ *     floats                numbers; "NaN", "Infinity" and "-Infinity" as strings
+ *     texts                 strings, with U+FFFD for bytes that are not UTF-8
+ *     enumerations          an object of label (null if the value has none) and value
+ *     flags                 a number
+ *     bytes                 a string of hexadecimal digits
+ *     variants              their content
+ *     optionals             their content; null if absent
  */
 #ifndef WMK_READ_JSON_H
 #define WMK_READ_JSON_H

@@ -12,31 +12,33 @@
 struct wmk_json_writer {
 	struct wmk_print_text *out;
 	char *p;                   /* NULL after an error */
-	bool is_first;             /* of an object or array: the next value needs no comma */
-	bool in_variant;           /* the previous item was a variant: the next one has its name */
+	bool is_first;             /* at the begin of an object or array: the next value needs no comma */
+	bool in_variant;           /* the previous item was a variant or an optional: the next value uses its name */
 };
 
 /* Begin to append to `out`. wmk_json_end() completes it and returns `err`, or the first error of a write. */
 struct wmk_json_writer wmk_json_begin(struct wmk_print_text *out);
 int wmk_json_end(const struct wmk_json_writer *w, int err);
 
-/* Unchanged bytes. */
+/* Write unchanged bytes. */
 void wmk_json_put(struct wmk_json_writer *w, const char *s, size_t len);
-/* An INT, ENUM or FLAGS as a number. */
+/* Write an INT, ENUM or FLAGS as a number. */
 void wmk_json_put_integer(struct wmk_json_writer *w, const struct wmk_ctf_item *item);
 void wmk_json_put_text(struct wmk_json_writer *w, const char *s);
-/* With quotes and escapes. */
+/* Write a text with quotes and escapes. */
 void wmk_json_put_string(struct wmk_json_writer *w, const char *s, size_t len);
-/* A comma, and the member's name; NULL: an element. */
+/* Write a comma, and the member's name. NULL: an element of an array. */
 void wmk_json_put_name(struct wmk_json_writer *w, const char *name);
-/* An item of a walk (a value, a begin or an end) as a member of that name. */
+/* Write an item of a walk (a value, a begin or an end) as a member of that name. */
 void wmk_json_put_item(struct wmk_json_writer *w, const struct wmk_ctf_item *item, const char *name);
-/* `,"fields":{...}` (context, event_context, packet) of a scope that the record has. */
+/* Write `,"fields":{...}` (or context, event_context, packet) for a scope that the record has. */
 int wmk_json_put_part(struct wmk_json_writer *w, struct wmk_read_stream *stream, unsigned part);
-/* Set `text` to the packet's member alone, with its comma: after WMK_READ_PACKET. Empty if it has no context. */
+/*
+ * After WMK_READ_PACKET: set `text` to the packet's member alone, with its comma. Empty if the packet has no context.
+ */
 int wmk_json_packet(struct wmk_print_text *text, struct wmk_read_stream *stream);
 
-/* Whether the reader has used the field already, because of its role: a size, a time, a count. */
+/* Whether the reader itself uses the field because of its role: a size, a time, a count. */
 static inline bool wmk_read_is_interpreted(const struct wmk_ctf_op *op)
 {
 	return op->roles & ~WMK_ROLE_BIT(WMK_ROLE_CPU) && op->code <= WMK_CTF_ENUM;

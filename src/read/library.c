@@ -46,7 +46,7 @@ static void forget_packets(struct waymark_ctf *ctf)
 	}
 }
 
-/* Open all streams at their beginning; `from`: see waymark_ctf_seek(). */
+/* Open all streams at their beginning. `from`: see waymark_ctf_seek(). */
 static int merge_again(struct waymark_ctf *ctf, int64_t from)
 {
 	struct wmk_read_merge *merge;
@@ -73,7 +73,7 @@ static void forget_traces(struct waymark_ctf *ctf, uint32_t from)
 		wmk_read_trace_close(ctf->traces[--ctf->n_traces]);
 }
 
-/* A trace that cannot be read is damage. */
+/* A trace that cannot be read counts as damage. */
 static int open_one(struct waymark_ctf *ctf, const char *path, const char *given)
 {
 	struct wmk_read_trace **traces = realloc(ctf->traces, (ctf->n_traces + 1) * sizeof(*traces)), *trace;
@@ -176,7 +176,7 @@ static int keep_packet(struct waymark_ctf *ctf, struct wmk_read_stream *stream)
 	return err;
 }
 
-/* 1: selected; 0: not; negative: damage of the record. */
+/* 1: selected; 0: not selected; negative: damage of the record. */
 static int is_wanted(struct wmk_read_stream *stream)
 {
 	const struct wmk_library_packet *packet = stream->user;
@@ -213,7 +213,7 @@ API int waymark_ctf_filter(struct waymark_ctf *ctf, const char *expression)
 	struct wmk_filter_expr *expr = NULL;
 	int err = 0;
 
-	/* (values of a packet's head are read when the packet begins) */
+	/* (the filter needs values of a packet's head, which is read when the packet begins) */
 	if (ctf->packets)
 		return wmk_error_said(-EBUSY, "cannot set a filter: records have already been read; set it before, or "
 					      "after a seek");

@@ -4,7 +4,7 @@
  *
  *     library.c          traces, records
  *     library_field.c    values of a record: all in order, or one by name
- *     library_access.c   the same field of many records
+ *     library_access.c   one field of many records
  */
 #ifndef WMK_READ_LIBRARY_H
 #define WMK_READ_LIBRARY_H
@@ -43,13 +43,13 @@ struct waymark_ctf {
 	struct wmk_filter_expr *filter; /* or NULL */
 	bool has_begun;
 	struct waymark_ctf_record record;
-	struct wmk_ctf_walk *walk;     /* continued by waymark_ctf_walk_next() */
+	struct wmk_ctf_walk *walk;     /* waymark_ctf_walk_next() continues it */
 	struct wmk_library_digits *digits; /* texts of wide values of this record */
 };
 
 /* One part of a field's name: a member's name or an element's index. */
 struct wmk_library_part {
-	const char *name;          /* points into the split name; NULL: `index` */
+	const char *name;          /* points into the name that was split; NULL: the part is `index` */
 	size_t len;
 	uint64_t index;
 };

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * library_access.c - read the same field of many records (waymark_ctf_accessor in include/waymark/ctf.h).
+ * library_access.c - read one field of many records (waymark_ctf_accessor in include/waymark/ctf.h).
  *
- * The position of the field is found once for each event class. It is a constant distance from the begin of a context
- * or the payload; or it follows values of varying size, which must be walked, but without comparing names; or it
- * depends on the record, because it is in a variant or an optional; or the class has no such field.
+ * The position of the field is found once for each event class:
+ *
+ *     AT_ONCE   at a constant distance from the begin of a context or the payload
+ *     BEHIND    after values of varying size: these must be walked, but no names are compared
+ *     BY_NAME   searched by name in each record: the field is, or is in, an array, a variant or an optional; or it is
+ *               a structure
+ *     NOWHERE   the class has no such field
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -23,7 +27,7 @@ struct access {
 	enum how how;
 	enum waymark_ctf_scope scope;
 	uint32_t op;
-	uint64_t distance;         /* AT_ONCE: bits from the first position with the alignment of the scope */
+	uint64_t distance;         /* AT_ONCE: distance in bits from the begin of the scope, after its alignment */
 };
 
 struct waymark_ctf_accessor {
@@ -39,8 +43,8 @@ struct waymark_ctf_accessor {
 /* ── find the position ───────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Find the member of the structure `in` that the part names: its operation, or 0. If is_constant up to there, *distance
- * is moved to it.
+ * Find the member of the structure `in` that the part names. Returns its operation, or 0. Advances *distance to the
+ * member. Clears *is_constant if a value of varying size precedes the member.
  */
 static uint32_t find_member(const struct wmk_ctf_op *ops, uint32_t in, const struct wmk_library_part *part,
 			    uint64_t *distance, bool *is_constant)
@@ -58,7 +62,7 @@ static uint32_t find_member(const struct wmk_ctf_op *ops, uint32_t in, const str
 	return 0;
 }
 
-/* Like find() in library_field.c, as far as the result is the same for all records. */
+/* Like find() in library_field.c, for names with the same result in all records. */
 static enum how find_in(const struct waymark_ctf_accessor *accessor, const struct wmk_ctf_op *ops,
 			struct access *access)
 {

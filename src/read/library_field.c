@@ -20,7 +20,7 @@ void wmk_library_forget(struct waymark_ctf *ctf)
 	}
 }
 
-/* The texts live as long as the record, like other texts. */
+/* The texts live as long as the record, like its other texts. */
 static void fill_digits(struct waymark_ctf *ctf, const struct wmk_ctf_item *item, struct waymark_ctf_value *value)
 {
 	char digits[WMK_CTF_WIDE_DIGITS];
@@ -152,7 +152,7 @@ static bool is_container(const struct wmk_ctf_item *item)
 	return !item->is_end && item->op->code >= WMK_CTF_STRUCT;
 }
 
-/* Skip to the end of the container that has just begun. */
+/* Skip the container that has just begun, up to its end. */
 static void pass(struct wmk_ctf_walk *walk)
 {
 	const uint32_t depth = walk->depth;
@@ -172,14 +172,14 @@ static bool fits(const struct wmk_library_part *part, const struct wmk_ctf_item 
 	return part->name ? wmk_library_is_called(part, item->op) : !item->op->name && index == part->index;
 }
 
-/* Find the value of that name in the rest of the walk. A variant or an optional is replaced by its content. */
+/* Find the value of that name in the rest of the walk. The content of a variant or an optional replaces it. */
 static bool find(struct wmk_ctf_walk *walk, const struct wmk_library_part *parts, unsigned n, struct wmk_ctf_item *item)
 {
 	unsigned matched = 0;
 	uint64_t index = 0;
 
 	if (!wmk_ctf_next(walk, item))
-		return false;                  /* the structure itself */
+		return false;                  /* the structure of the scope itself */
 	while (wmk_ctf_next(walk, item) && !item->is_end) {
 		if (!fits(&parts[matched], item, index++)) {
 			if (is_container(item))

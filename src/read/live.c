@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * live.c - follow traces: find the next record, and the time to wait without one (see live.h).
+ * live.c - follow traces: find the next record; without one, the time to wait (see live.h).
  *
  *     leaves   in the heap: a packet or a record          the earliest is returned if it is not after the barrier
  *              WMK_READ_LATER: read up to `seen`          the barrier is the earliest `seen` of leaves that are not
  *                                                         quiet
  *              WMK_READ_END: after the selection, or truncated
  *
- * The barrier falls when a leaf begins to wait. It rises when it is computed again, which happens when it prevents that
- * a record is returned.
+ * The barrier falls when a leaf begins to wait. It rises only when it is computed again. This happens when the barrier
+ * holds a record back.
  */
 #include <errno.h>
 #include <poll.h>
@@ -22,10 +22,10 @@
 #include "read/live_source.h"
 
 #define MS 1000000u
-#define TICK (200 * MS)            /* maximum sleep: the end of a writer does not wake us */
+#define TICK (200 * MS)            /* maximum sleep: the end of a writer does not wake the reader */
 #define BLIND (100 * MS)           /* maximum sleep if a directory is not watched */
 #define SCAN (500 * MS)            /* interval of scans for new traces: their parent directories are not watched */
-#define LOOK (50 * MS)             /* interval of polling waiting files while others have much data */
+#define LOOK (50 * MS)             /* interval of polling waiting files while other files have much data */
 
 int wmk_read_live_create(const char *const *paths, unsigned n_paths, const struct wmk_read_follow *follow,
 			 const struct wmk_read_live_ops *ops, struct wmk_read_live **live)
@@ -147,8 +147,8 @@ static void begin_to_wait(struct wmk_read_live *live, struct live_stream *leaf)
 }
 
 /*
- * At the end a leaf is polled once more. If the trace is no longer being written, an incomplete packet is then damage.
- * 1: read on; 0: the leaf has ended.
+ * After the end of following, poll a leaf one last time. If the trace is no longer being written, an incomplete packet
+ * is now damage. 1: read on; 0: the leaf has ended.
  */
 static int look_last(struct wmk_read_live *live, struct live_stream *leaf)
 {
@@ -193,7 +193,7 @@ static int move_on(struct wmk_read_live *live, struct live_stream *leaf)
 	return 0;
 }
 
-/* The first leaf of the heap was returned: advance it. */
+/* The first leaf of the heap was returned. Advance it. */
 static int move_first(struct wmk_read_live *live)
 {
 	struct live_stream *first = live->heap[0];
@@ -246,7 +246,7 @@ static void raise_barrier(struct wmk_read_live *live)
 
 /* ── the end ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Whether the selected time is over. */
+/* Whether the selected time has passed. */
 static bool is_past(const struct wmk_read_live *live)
 {
 	uint32_t n_ended = 0;
@@ -261,7 +261,7 @@ static bool is_past(const struct wmk_read_live *live)
 	       (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - (int64_t)TICK > live->to;
 }
 
-/* Query whether following is over. This must precede the last poll of the files. */
+/* Query whether following ends. The query must precede the last poll of the files. */
 static int ask(struct wmk_read_live *live)
 {
 	const struct wmk_read_follow *follow = live->follow;
@@ -281,7 +281,7 @@ static int ask(struct wmk_read_live *live)
 
 /* ── the next record ─────────────────────────────────────────────────────────────────────────────────── */
 
-/* Poll files and scan directories at intervals, while there is so much data that the reader does not sleep. */
+/* Poll files and scan directories at intervals, even while the reader has so much data that it never sleeps. */
 static int look_about(struct wmk_read_live *live)
 {
 	const uint64_t now = wmk_clock_monotonic();

@@ -7,15 +7,15 @@
  *           ▲                                                  │
  *           └──────────────── wmk_read_live_wait() ◄───────────┘   sleeps until files grow or appear
  *
- * Order. A record is returned when no other stream can have an earlier one: each of them has a later record, or has
- * been read up to a later time, or is quiet, which means that its file has not been written for `patience_ns`. Later
- * records of a quiet stream may be out of order. Because packets are written when they are full, a long patience gives
- * the order of time, and a short one returns records soon.
+ * Order. A record is returned when no other stream is expected to have an earlier one. Each other stream has a later
+ * record, or has been read up to a later time, or is quiet. A stream is quiet if its file has not been written for
+ * `patience_ns`. Later records of a quiet stream may be out of order. Packets are written when they are full. So a long
+ * patience gives the order of time, and a short patience returns records soon.
  *
- * A trace is opened again when its metadata has grown, and its streams change to the new version between two packets:
- * the metadata declares an event before the first record of it is in a file. The old version is closed when the last
- * stream has left it. Each stream needs memory for a window, as in merge.h. Files that were removed (a session that was
- * cleared, or that limits the number of its files) are read to their end and closed.
+ * A trace is opened again when its metadata has grown. Its streams change to the new version between two packets: the
+ * metadata declares an event before a file has the first record of it. The old version is closed when the last stream
+ * has left it. Each stream needs memory for a window (trace.h). Removed files are read to their end and closed: a
+ * session was cleared, or it limits the number of its files.
  *
  * One thread. Errors are -errno with a cause chain; after damage the reading continues, as in merge.h.
  */
@@ -26,10 +26,10 @@
 
 struct wmk_read_live;
 
-/* Whether following continues. */
+/* Whether the reader continues to follow. */
 enum wmk_read_still {
-	WMK_READ_GO_ON,            /* more data may follow, even if there is no trace yet */
-	WMK_READ_WHILE_WRITTEN,    /* while a writer has locked one of the traces */
+	WMK_READ_GO_ON,            /* more data may follow, even if no trace exists yet */
+	WMK_READ_WHILE_WRITTEN,    /* continue while a writer has locked one of the traces */
 	WMK_READ_OVER,             /* return the present data, and end */
 };
 
@@ -38,13 +38,13 @@ struct wmk_read_follow {
 	uint64_t patience_ns;
 	/* Called several times a second. NULL: WMK_READ_WHILE_WRITTEN. */
 	enum wmk_read_still (*still)(void *data);
-	int wake;                  /* a descriptor that ends waiting when it is readable; -1: none */
+	int wake;                  /* descriptor that ends a wait when it becomes readable; -1: none */
 	void *data;
 };
 
 /* Callbacks to the user. */
 struct wmk_read_live_ops {
-	wmk_read_damage damage;    /* `stream` is NULL if a trace cannot be opened */
+	wmk_read_damage damage;    /* `stream` is NULL for damage of a trace as a whole */
 	/* Before the first stream of the trace is read. Negative: following ends with this error. */
 	int (*opened)(void *data, struct wmk_read_trace *trace);
 	/* The stream's `user` is no longer needed. */
@@ -55,8 +55,8 @@ struct wmk_read_live_ops {
 };
 
 /*
- * `paths` and `follow` must live longer. -ENOENT: no such path; or no trace, if only traces determine when following
- * ends.
+ * `paths` and `follow` must live longer than *live. -ENOENT: no such path. -ENOENT also if no trace exists, unless
+ * `still` returns WMK_READ_GO_ON.
  */
 int wmk_read_live_create(const char *const *paths, unsigned n_paths, const struct wmk_read_follow *follow,
 			 const struct wmk_read_live_ops *ops, struct wmk_read_live **live);

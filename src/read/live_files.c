@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * live_files.c - the files that are followed: traces, which appear and have growing metadata, and their stream files,
- * which appear, grow and disappear (see live_source.h).
+ * live_files.c - the followed files: traces, which appear and have growing metadata, and their stream files, which
+ * appear, grow and disappear (see live_source.h).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,8 +17,10 @@
 #include "read/live_source.h"
 
 #define WATCHED (IN_CREATE | IN_MOVED_TO | IN_MODIFY)
-#define NEXT_WRITER_NS 5000000000u /* maximum time from the crash of a writer until the next one opens the trace */
-#define TOLD 2u                    /* report after this many failures to open a trace: it may just be created */
+/* maximum time between the crash of a writer and the next writer opening the trace */
+#define NEXT_WRITER_NS 5000000000u
+/* number of failures to open a trace before a report: the trace may just be created */
+#define TOLD 2u
 
 static void tell(struct wmk_read_live *live, const struct wmk_read_stream *stream, int err)
 {
@@ -42,7 +44,7 @@ static void version_leave(struct wmk_read_live *live, const struct live_trace *s
 		version_close(live, version);
 }
 
-/* Open the trace again. *is_fatal: the error ends following, because it is not one of the trace. */
+/* Open the trace again. *is_fatal: the error ends following, because the trace is not its cause. */
 static int version_open(struct wmk_read_live *live, struct live_trace *source, bool *is_fatal)
 {
 	struct version *version = calloc(1, sizeof(*version)), *old = source->version;
@@ -66,7 +68,7 @@ static int version_open(struct wmk_read_live *live, struct live_trace *source, b
 	return 0;
 }
 
-/* The metadata has grown. An error is reported, and not retried before the metadata changes again. */
+/* The metadata has grown: open the new version. An error is reported once; the next attempt follows the next change. */
 static int version_renew(struct wmk_read_live *live, struct live_trace *source)
 {
 	struct wmk_read_trace *trace = source->version->trace;
@@ -88,7 +90,7 @@ static int version_renew(struct wmk_read_live *live, struct live_trace *source)
 
 /* ── traces ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* A writer that crashed leaves the file `.live`; another writer continues soon. */
+/* A crashed writer leaves the file `.live`; another writer continues soon. */
 static bool is_written(struct live_trace *source)
 {
 	const uint64_t now = wmk_clock_monotonic();
@@ -141,7 +143,7 @@ static void source_free(struct wmk_read_live *live, struct live_trace *source)
 	free(source);
 }
 
-/* Free sources with removed directories after their files have been read. */
+/* Free sources with a removed directory, after all of their files have been read. */
 static void drop_sources(struct wmk_read_live *live)
 {
 	for (struct live_trace **at = &live->sources; *at;) {
@@ -156,13 +158,13 @@ static void drop_sources(struct wmk_read_live *live)
 	}
 }
 
-/* A trace that is just being created cannot be read yet; this is retried. */
+/* A trace that is just being created cannot be read yet: a later scan retries. */
 static int source_open(struct wmk_read_live *live, struct live_trace *source)
 {
 	bool is_fatal;
 	int err;
 
-	/* Watch first: every change after that wakes the reader. */
+	/* Watch first: every later change wakes the reader. */
 	if (live->notes < 0 || inotify_add_watch(live->notes, source->path, WATCHED | IN_ONLYDIR) < 0)
 		live->is_blind = true;
 	err = version_open(live, source, &is_fatal);
@@ -210,7 +212,7 @@ static void leaf_free(struct live_stream *leaf)
 	free(leaf);
 }
 
-/* Add a leaf, unless the file was removed meanwhile. */
+/* Add a leaf, unless the file has been removed meanwhile. */
 static int leaf_add(struct wmk_read_live *live, struct live_trace *source, const char *file)
 {
 	struct live_stream *leaf = calloc(1, sizeof(*leaf));
@@ -332,7 +334,7 @@ void wmk_live_remove_ended(struct wmk_read_live *live)
 	live->n = left;
 }
 
-/* Note when the file was last written: its modification time, unless that is in the future; then now. */
+/* Keep the time when the file was last written: its modification time, or now if that is in the future. */
 static void note_size(struct live_stream *leaf, const struct stat *st)
 {
 	struct timespec now;
@@ -347,7 +349,10 @@ static void note_size(struct live_stream *leaf, const struct stat *st)
 	leaf->since -= age <= 0 ? 0 : (uint64_t)age < leaf->since ? (uint64_t)age : leaf->since;
 }
 
-/* Change to the newest metadata. It must be read after the limit was set: then it declares everything up to there. */
+/*
+ * Change to the newest metadata. The metadata must be read after the limit was set: it then declares everything up to
+ * the limit.
+ */
 static int renew(struct wmk_read_live *live, struct live_stream *leaf)
 {
 	struct live_trace *source = leaf->source;

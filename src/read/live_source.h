@@ -33,11 +33,11 @@ struct live_stream {
 	char *file;
 	dev_t device;
 	ino_t number;
-	uint64_t serial;           /* the order of leaves that are otherwise equal */
+	uint64_t serial;           /* orders leaves that are otherwise equal */
 	int got;                   /* the result of wmk_read_stream_next(); WMK_READ_LATER: not in the heap */
 	int64_t ns;                /* the time of its packet or record in the heap */
-	int64_t seen;              /* after WMK_READ_LATER: no later record is earlier than this */
-	/* monotonic: when the file was last written, as far as known; and its size then */
+	int64_t seen;              /* after WMK_READ_LATER: the next records have this time or a later one */
+	/* `since`, monotonic: when the file was last written, as far as known; `size`: its size then */
 	uint64_t since, size;
 	bool is_gone;              /* the file was removed, and all of it was read */
 	bool is_last;              /* it was polled for the last time */
@@ -56,28 +56,30 @@ struct wmk_read_live {
 	uint32_t n_heap;
 	uint64_t serial;
 	int64_t from, to;
-	int64_t barrier;           /* later records must not be returned yet */
-	uint64_t deadline;         /* monotonic: when the barrier is due to rise */
-	bool has_begun, is_given;  /* is_given: heap[0] was returned, and is to be advanced first */
+	int64_t barrier;           /* records with a later time must not be returned yet */
+	uint64_t deadline;         /* monotonic: when the next leaf becomes quiet, so that the barrier can rise */
+	bool has_begun, is_given;  /* is_given: heap[0] was returned; the next call advances it first */
 	bool is_last;              /* return the present data, and end */
 	bool is_blind;             /* a directory is not watched by inotify */
 	int notes;                 /* the descriptor of inotify; -1: none */
-	uint64_t looked, scanned, asked; /* monotonic: when this was last done */
+	/* monotonic: when the reader last polled files, scanned directories, and called `still` */
+	uint64_t looked, scanned, asked;
 };
 
 /* live_files.c */
 
-/* Find new traces and files. Only the first call fails if there are none. */
+/* Find new traces and files. If there are none, only the first call fails. */
 int wmk_live_scan(struct wmk_read_live *live);
 /*
- * Whether the file has new data: 1; 0: no; negative: following ends. Damage has been reported; the leaf may have ended.
+ * 1: the file has new data; 0: it has none; negative: following ends. Damage has been reported; the leaf may have
+ * ended.
  */
 int wmk_live_poll(struct wmk_read_live *live, struct live_stream *leaf);
 /* The stream has ended. */
 void wmk_live_end(struct wmk_read_live *live, struct live_stream *leaf);
 /* Free the leaves with removed files. */
 void wmk_live_remove_ended(struct wmk_read_live *live);
-/* Whether a writer has locked one of the traces, or had until it crashed a moment ago. */
+/* Whether a writer has locked one of the traces, or has crashed a moment ago. */
 bool wmk_live_is_written(struct wmk_read_live *live);
 void wmk_live_close(struct wmk_read_live *live);
 

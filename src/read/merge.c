@@ -2,9 +2,9 @@
 /*
  * merge.c - merge many streams by time with a loser tree (see merge.h).
  *
- * Leaf i is stream i. Each inner node holds the stream that lost there; tree[0] is the winner of all. When the winner's
- * stream has advanced, it is compared with the losers on its path to the root. While it precedes all of them, the
- * comparison is not needed.
+ * Leaf i is stream i. Each inner node holds the stream that lost there; tree[0] is the overall winner. When the
+ * winner's stream has advanced, it is compared with the losers on its path to the root. No comparison is needed while
+ * its time is before `until`, the earliest time of these losers.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ struct wmk_read_merge {
 	uint32_t n, cap;
 	uint32_t *tree;            /* n elements; NULL before the first record */
 	struct merged_stream *first;        /* the winner */
-	int64_t until;             /* ns: it wins again before this time; INT64_MIN: unknown */
+	int64_t until;             /* ns: the winner wins again before this time; INT64_MIN: unknown */
 };
 
 int wmk_read_merge_create(wmk_read_damage damage, void *data, struct wmk_read_merge **merge)
@@ -121,7 +121,7 @@ static void take(struct wmk_read_merge *merge, struct merged_stream *leaf, int g
 	leaf->ns = got == WMK_READ_END ? INT64_MAX : leaf->stream->ns;
 }
 
-/* Before the first packet, only the trace of a stream is known. */
+/* Before the first packet, only the trace of a stream is known: the order can be undefined. */
 int wmk_read_stream_order(const struct wmk_read_stream *a, const struct wmk_read_stream *b)
 {
 	const struct wmk_ctf_class *left = a->trace->class, *right = b->trace->class;
@@ -164,8 +164,7 @@ static int64_t next_best(const struct wmk_read_merge *merge, uint32_t i)
 }
 
 /*
- * Compare leaf `i` with the losers on its path. A stream that wins twice may win many times: only then `until` is
- * computed.
+ * Compare leaf `i` with the losers on its path. A stream that wins twice may win many times: compute `until` only then.
  */
 static void play(struct wmk_read_merge *merge, uint32_t i)
 {
@@ -202,7 +201,7 @@ static int by_order(const void *left, const void *right)
 				   *b = *(struct merged_stream *const *)right;
 	int order;
 
-	/* (a stream without any packet has ended, and has no order) */
+	/* (a stream without any packet has ended and needs no order) */
 	if (!a->stream->decoder != !b->stream->decoder)
 		return a->stream->decoder ? -1 : 1;
 	order = wmk_read_stream_order(a->stream, b->stream);
@@ -247,7 +246,7 @@ static int begin(struct wmk_read_merge *merge)
 	return 0;
 }
 
-/* Take `got`, the next result of the winner, and find the new one; or find the first one. */
+/* Take `got`, the next result of the winner, and find the new winner. The first call finds the first winner. */
 static __attribute__((noinline)) int next_of_all(struct wmk_read_merge *merge, int got, struct wmk_read_stream **stream)
 {
 	if (!merge->tree) {

@@ -8,13 +8,13 @@
 #include "read/print_state.h"
 
 #define WIDEST 1024                /* maximum of a width or a precision, in characters */
-#define NUMBER_ROOM 512u           /* of a number without width and precision: DBL_MAX in "%f" has 309 digits */
+#define NUMBER_ROOM 512u           /* room for a number without width and precision: DBL_MAX in "%f" has 309 digits */
 
-/* One conversion. */
+/* One conversion of the format. */
 struct conversion {
 	char flags[8];
 	int width, precision;      /* -1: none */
-	int halves;                /* number of 'h' */
+	int halves;                /* number of 'h' in the length modifier */
 	char letter;
 };
 
@@ -39,7 +39,7 @@ static int limited(int64_t n)
 	return n > WIDEST ? WIDEST : n < -WIDEST ? -WIDEST : (int)n;
 }
 
-/* Read digits, or '*' and a value. *n is unchanged if neither is found. */
+/* Read digits, or '*' and its value. Without either, *n is unchanged. False: '*' has no integer value. */
 static bool take_number(struct message_maker *m, const char **at, int *n)
 {
 	struct wmk_ctf_item item;
@@ -197,7 +197,7 @@ static bool add_all(struct message_maker *m, const char *format)
 		format = percent + 1;
 		if (!take_conversion(m, &format, &c))
 			return false;
-		/* errno is not recorded. */
+		/* Traces do not record errno, so "%m" stays as it is. */
 		if (c.letter == '%' || c.letter == 'm')
 			wmk_print_add_bytes(&m->words, c.letter == 'm' ? "%m" : "%", c.letter == 'm' ? 2 : 1);
 		else if (!next_value(m, &item) || !add_value(m, &c, &item))
@@ -224,7 +224,7 @@ int wmk_read_message(const struct wmk_ctf_bytes *in, struct wmk_ctf_record *reco
 	if (program->n_ops) {
 		wmk_ctf_walk_enter(m.walk, program);
 		fits = wmk_ctf_next(m.walk, &item);
-		/* The field `msg` of a text precedes the values. */
+		/* In a text, the field `msg` precedes the values. */
 		if (fits && program->n_ops > 1 && program->ops[1].code == WMK_CTF_ENUM)
 			fits = wmk_ctf_next(m.walk, &item);
 	}

@@ -4,8 +4,8 @@
  *
  *     URI of the event class ─► format ─► pieces, each with the next value of the payload ─► "bob cannot pay 4.50"
  *
- * The format comes from the trace and is not trusted: each conversion is parsed, its width is limited, and printf()
- * gets a conversion made here. A record with values that do not match its format has no message.
+ * The format comes from the trace and is not trusted. Each conversion is parsed and its width is limited; printf() gets
+ * a conversion that message.c builds. A record with values that do not match its format has no message.
  */
 #ifndef WMK_READ_MESSAGE_H
 #define WMK_READ_MESSAGE_H

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * packet_head.h - a copy of a packet's header and context, for its records: when they are read, the window no longer
- * has it. Internal to src/read.
+ * packet_head.h - a copy of a packet's header and context for the records of the packet. The window may no longer have
+ * them when the records are read. Internal to src/read.
  */
 #ifndef WMK_READ_PACKET_HEAD_H
 #define WMK_READ_PACKET_HEAD_H
 
 #include "read/trace.h"
 
-/* All zeros: nothing is kept. */
+/* All zeros: no head is kept. */
 struct wmk_read_packet_head {
-	/* over these bytes, with the header's registers: ready for a walk over the context, at packet.context_at */
+	/* a walk over these bytes, with the header's registers; ready for the context, at packet.context_at */
 	struct wmk_ctf_walk walk;
 	uint8_t *bytes;
 	size_t cap;
 };
 
-/* After WMK_READ_PACKET: replaces the head of the previous packet. -ENOMEM. */
+/* After WMK_READ_PACKET: replace the head of the previous packet. -ENOMEM. */
 int wmk_read_packet_head_keep(struct wmk_read_packet_head *head, const struct wmk_read_stream *stream);
 void wmk_read_packet_head_free(struct wmk_read_packet_head *head);
 

@@ -22,7 +22,7 @@ static int64_t digits(const char **at, unsigned least, unsigned most)
 	return n < least || (**at >= '0' && **at <= '9') ? -1 : value;
 }
 
-/* Parse decimals: ".5" is 500000000; without any, 0. */
+/* Parse decimals: ".5" gives 500000000; without decimals, 0. */
 static int64_t decimals(const char **at)
 {
 	const char *begin;
@@ -45,7 +45,7 @@ static bool take(const char **at, char c)
 	return true;
 }
 
-/* Parse HH:MM[:SS[.N]] into `tm` and the nanoseconds; false: another form. */
+/* Parse HH:MM[:SS[.N]] into `tm` and the nanoseconds. False: the text has another form. */
 static bool take_clock(const char **at, struct tm *tm, int64_t *ns)
 {
 	int64_t hour = digits(at, 1, 2), minute = hour >= 0 && take(at, ':') ? digits(at, 2, 2) : -1, second = 0;

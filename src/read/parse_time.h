@@ -16,8 +16,8 @@
 #include <stdint.h>
 
 /*
- * Convert to nanoseconds since 1970. `near_ns`: a time on the day that is used if no date is given. `*is_day`: only a
- * date is given, and *ns is the beginning of the day. -EINVAL with a cause chain: not a time.
+ * Convert to nanoseconds since 1970. `near_ns`: a time on the day to use if the text has no date. `*is_day`: the text
+ * has only a date, and *ns is the beginning of that day. -EINVAL with a cause chain: not a time.
  */
 int wmk_read_parse_time(const char *text, bool gmt, int64_t near_ns, int64_t *ns, bool *is_day);
 

@@ -8,8 +8,9 @@
  *                     └─ track_event           an instant, the begin or the end of a slice, or a counter's value, on
  *                                              its track; fields and contexts are debug annotations
  *
- * Contexts identify the thread of a record (thread_id.h); without them, it is on the track of its CPU. The length of a
- * message precedes it, but is known only at its end: four bytes are reserved for it, as a number with padding.
+ * Contexts identify the thread of a record (thread_id.h); without them, the record is on the track of its CPU. The
+ * length of a message precedes the message, but is known only at its end. So four bytes are reserved for the length,
+ * which is encoded with padding.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -242,8 +243,8 @@ static void put_scalar(struct proto *b, const struct wmk_ctf_item *item)
 }
 
 /*
- * An open structure or array; or an open choice (variant, optional), which is replaced by its content and is no message
- * of its own.
+ * An open structure or array, or an open choice (variant, optional). A choice is replaced by its content and is no
+ * message of its own.
  */
 struct annotation_level {
 	size_t at;                 /* position of the message's length */
@@ -277,7 +278,7 @@ static size_t begin_annotation(struct annotations *a, const char *name)
 	return at;
 }
 
-/* `name`: of the item; NULL: none. A structure without a name is no message. */
+/* `name`: of the item; NULL: none. The root structure of a scope without a name is no message. */
 static void put_item(struct annotations *a, const struct wmk_ctf_item *item, const char *name, bool is_root)
 {
 	const bool is_container = item->op->code >= WMK_CTF_STRUCT,
@@ -304,7 +305,7 @@ static void put_item(struct annotations *a, const struct wmk_ctf_item *item, con
 	}
 }
 
-/* Write a scope: fields become annotations of the event, other scopes become one annotation with members. */
+/* Write a scope: fields become annotations of the event. Any other scope becomes one annotation with members. */
 static int put_part(struct proto *b, struct wmk_read_stream *read, unsigned part)
 {
 	static const char *const names[WMK_READ_SCOPES] = { "$packet", "$context", "$event_context", NULL };
@@ -330,7 +331,7 @@ static int put_part(struct proto *b, struct wmk_read_stream *read, unsigned part
 #define NAMED (UINT64_C(1) << 63)
 enum { OF_PROCESS, OF_THREAD, OF_CPU };
 
-/* Identifiers of processes, threads and CPUs: all different, not 0, and without the highest bit. */
+/* Identifiers of processes, threads and CPUs. They are all different, are not 0, and have the highest bit clear. */
 static uint64_t uuid_of(unsigned kind, int64_t pid, int64_t tid)
 {
 	return (uint64_t)(kind + 1) << 61 | (uint64_t)((uint32_t)pid & 0x3fffffff) << 31 | ((uint32_t)tid & 0x7fffffff);
@@ -365,7 +366,9 @@ static void describe(struct proto *b, unsigned kind, const struct wmk_read_threa
 	end(b, packet);
 }
 
-/* Describe a track when it is new, and again when its name becomes known: some channels have no context for it. */
+/*
+ * Describe a track when it is new, and again when its name becomes known: some channels have no context for the name.
+ */
 static int met(struct wmk_read_table *tracks, struct proto *b, unsigned kind, const struct wmk_read_thread_id *who,
 	       uint64_t uuid, bool is_named)
 {
@@ -380,8 +383,9 @@ static int met(struct wmk_read_table *tracks, struct proto *b, unsigned kind, co
 }
 
 /*
- * The track of a counter belongs to its process, if that is known. Its identifier is 61 bits of a hash (FNV-1a) of name
- * and process, with a bit that no other kind of track has.
+ * The track of a counter belongs to its process, if that is known. The low 61 bits of its identifier are a hash
+ * (FNV-1a) of name and process; the lowest bit is set, so that it is not 0. All other tracks have one of the higher
+ * bits set.
  */
 static int counter_track(struct wmk_read_track *line, struct proto *b, const struct wmk_read_drawing *drawing,
 			 uint64_t *uuid)
@@ -438,7 +442,7 @@ static int perfetto_packet(void *state, struct wmk_read_stream *read)
 	return close_proto(&b, put_part(&b, read, WMK_READ_OF_PACKET));
 }
 
-/* At the first record's time, the two clocks have the same value. */
+/* At the first record's time, both clocks have the same value. */
 static void put_clock(struct proto *b, uint64_t time)
 {
 	static const uint8_t ids[] = { CLOCK_REALTIME_ID, CLOCK_BOOTTIME_ID };
@@ -459,7 +463,7 @@ static void put_clock(struct proto *b, uint64_t time)
 	end(b, packet);
 }
 
-/* Write the event up to its annotations; remember the positions of the event and its packet. */
+/* Write the event up to its annotations. `at`: the positions of the packet's length and of the event's length. */
 static void begin_track_event(struct proto *b, const struct wmk_read_drawing *drawing, int64_t ns, uint64_t uuid,
 			      size_t at[2])
 {
@@ -499,7 +503,7 @@ static void put_value(struct proto *b, const struct wmk_ctf_item *value)
 	}
 }
 
-/* An event that is drawn with its message keeps its name as an annotation. */
+/* An event that shows its message as its name keeps the original name as an annotation. */
 static void put_event_name(struct proto *b, const struct wmk_read_drawing *drawing)
 {
 	const size_t at = begin(b, EVENT_ANNOTATION);
@@ -509,7 +513,7 @@ static void put_event_name(struct proto *b, const struct wmk_read_drawing *drawi
 	end(b, at);
 }
 
-/* Write the event. The ends of inner spans that lack their own precede it. */
+/* Write the event. If inner spans lack their own ends, write these first. */
 static int put_event(struct wmk_read_track *line, struct wmk_read_stream *read, const struct wmk_read_drawing *drawing,
 		     struct proto *b, int64_t ns, uint64_t uuid)
 {
@@ -536,7 +540,7 @@ static int put_event(struct wmk_read_track *line, struct wmk_read_stream *read, 
 	return err;
 }
 
-/* Times must not be negative: the times of a trace that begins before 1970 count from its first record. */
+/* Times must not be negative: if the first record is before 1970, all times count from it. */
 static int64_t time_of(struct wmk_read_track *line, const struct wmk_read_stream *read)
 {
 	struct wmk_read_tracks *whole = line->whole;
@@ -565,7 +569,7 @@ static int perfetto_record(void *state, struct wmk_read_stream *read, struct wmk
 		put_clock(&b, (uint64_t)ns);
 	err = drawing.kind == WAYMARK_KIND_COUNTER ? counter_track(line, &b, &drawing, &uuid)
 						   : track_of(line, &b, &uuid);
-		/* The description of the track is kept even if the record fails: it is not repeated. */
+		/* The description of the track remains written even if the record fails, because it is not repeated. */
 	if (err >= 0)
 		err = close_proto(&b, 0);
 	if (err < 0)

@@ -26,7 +26,7 @@ struct opened {
 	struct wmk_print_trace *print;
 };
 
-/* The output state of a stream, its `user`. A list of all of them, to free them. */
+/* The output state of a stream, stored in its `user`. A list links all of them, to free them. */
 struct lines {
 	struct lines *next;
 	struct wmk_print_stream *print;
@@ -44,16 +44,16 @@ struct reading {
 	struct wmk_read_paths paths;
 	struct opened *traces;
 	uint32_t n_traces, cap_traces;
-	struct wmk_read_merge *merge; /* or */
-	struct wmk_read_live *live;   /* which then owns the traces */
+	struct wmk_read_merge *merge; /* reads the traces; or ... */
+	struct wmk_read_live *live;   /* ... follows them, and owns them */
 	struct wmk_print *print;
 	struct wmk_print_text out;
 	struct wmk_filter_expr *filter; /* or NULL */
 	void *whole;               /* the form's state */
-	uint64_t bytes, total;     /* of streams: read so far; all */
+	uint64_t bytes, total;     /* of stream files: read so far; in total */
 	struct lines *lines;
 	struct wmk_read_repeats damaged, warned;
-	uint64_t n_untimed;        /* records with a time that 64 bits of ns cannot express */
+	uint64_t n_untimed;        /* records with a time that does not fit into 64 bits of ns */
 };
 
 static int flush(struct reading *r)
@@ -80,7 +80,10 @@ static void report_damage(void *data, const struct wmk_read_stream *stream, int 
 	wmk_error_clear();
 }
 
-/* Report deviations from the specification in the metadata. (A followed trace is opened again when it grows.) */
+/*
+ * Report deviations of the metadata from the specification, each once. (A followed trace is opened again when it
+ * grows.)
+ */
 static void report_warnings(struct reading *r, const struct wmk_read_trace *trace)
 {
 	const struct wmk_ctf_class *class = trace->class;
@@ -102,7 +105,7 @@ static void report_warnings(struct reading *r, const struct wmk_read_trace *trac
 
 /* ── open traces ─────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Prepare the output of a trace. From here on it is owned by this file, unless it is followed. */
+/* Prepare the output of a trace. From here on, this file owns the trace, unless traces are followed. */
 static int take_trace(void *data, struct wmk_read_trace *trace)
 {
 	struct reading *r = data;
@@ -140,7 +143,7 @@ static int open_one(struct reading *r, const char *path, const char *given)
 	return err < 0 ? err : wmk_read_merge_add(r->merge, trace);
 }
 
-/* Warn once if clocks may have different origins: then the order of the records is unknown. */
+/* Warn once if clocks may have different origins, which makes the order of the records unknown. */
 static void report_clocks(const struct reading *r)
 {
 	struct wmk_read_clock_of first = { NULL, NULL };
@@ -239,7 +242,7 @@ static int open_live(struct reading *r, const char *const *paths, unsigned n_pat
 	return wmk_read_live_create(paths, n_paths, r->options->follow, &ops, &r->live);
 }
 
-/* Write everything that was read before waiting. */
+/* Before a wait, write everything that was read. */
 static int wait_live(struct reading *r)
 {
 	int err = flush(r);
@@ -251,7 +254,7 @@ static int wait_live(struct reading *r)
 
 /* ── selection of records ────────────────────────────────────────────────────────────────────────────── */
 
-/* When following, an unknown name in the filter is not an error: it may be declared later. */
+/* When traces are followed, an unknown name in the filter is no error: the metadata may declare it later. */
 static int tolerate_filter(struct reading *r, int err)
 {
 	char words[WMK_ERROR_DEPTH * WMK_ERROR_LEN];
@@ -281,7 +284,7 @@ static int check_filter(struct reading *r)
 	return tolerate_filter(r, err);
 }
 
-/* The time that selects the day for a time of day: that of the first record, or now. */
+/* A time of day refers to the day of this time: that of the first record, or now. */
 static int64_t first_time(const struct reading *r)
 {
 	struct timespec now;
@@ -363,7 +366,7 @@ static int lines_of(struct reading *r, struct wmk_read_stream *stream)
 	return err;
 }
 
-/* Report losses before the packet: records, then whole packets, in the order of babeltrace2. */
+/* Report losses before the packet: first records, then whole packets, as babeltrace2 does. */
 static int losses(struct reading *r, struct wmk_read_stream *stream)
 {
 	const struct wmk_read_packet *is = &stream->packet;
@@ -412,8 +415,8 @@ static int packet(struct reading *r, struct wmk_read_stream *stream)
 }
 
 /*
- * Format the packet's context for its lines, before the first of them. If no record of the packet is selected, it is
- * not formatted.
+ * Format the packet's context, which its lines repeat, before the first of them. It is not formatted if no record of
+ * the packet is selected.
  */
 static int make_packet(struct wmk_read_stream *stream)
 {
@@ -446,7 +449,7 @@ static void report_progress(struct reading *r)
 		r->options->progress(r->options->data, r->bytes, r->total, r->done->records);
 }
 
-/* Sum up the sizes of all stream files, for the progress. */
+/* Sum up the sizes of all stream files for progress reports. */
 static void measure(struct reading *r)
 {
 	struct stat st;
@@ -526,13 +529,13 @@ static int print_all(struct reading *r)
 	return err;
 }
 
-/* Whether times are shown as ns: not as cycles, and not in CTF, which copies clock values. */
+/* Whether times are shown as ns. Cycles are not; CTF is not, because it copies clock values. */
 static bool shows_ns(const struct wmk_read_pipeline_options *options)
 {
 	return options->form ? !options->form->is_directory : options->print.clock != WMK_PRINT_CYCLES;
 }
 
-/* Print counted messages. The error that ended the reading, if any, is kept. */
+/* Print the counted messages. If an error has ended the reading, its cause chain is kept. */
 static void report_rest(struct reading *r, int err)
 {
 	struct wmk_error_chain *chain = err < 0 ? wmk_error_take() : NULL;

@@ -20,30 +20,30 @@
 #include "read/live.h"
 
 struct wmk_read_pipeline_options {
-	/* NULL: lines of text; else only `gmt` of `print` has an effect, for begin and end */
+	/* NULL: lines of text. Otherwise only `gmt` of `print` has an effect, on begin and end */
 	const struct wmk_read_exporter *form;
 	struct wmk_print_options print;
 	const char *directory;     /* output of a form that writes a directory; else NULL */
 	const char *filter;        /* only records that match (filter.h); NULL: all */
 	/*
-	 * NULL: read the present data. Otherwise an unknown name in the filter is reported like a loss: it may appear
-	 * later.
+	 * NULL: read only the present data. If traces are followed, an unknown name in the filter is reported like a
+	 * loss, because it may appear later.
 	 */
 	const struct wmk_read_follow *follow;
 	/*
-	 * only records of this time, as wmk_read_parse_time() parses it; an end that is a day includes it; NULL: no
-	 * limit
+	 * only records of this time; for the form see wmk_read_parse_time(). If the end is only a date, the whole day
+	 * is included. NULL: no limit
 	 */
 	const char *begin, *end;
 	/*
 	 * Reports damage: the cause chain of the calling thread describes it, and is cleared afterwards. Reading
-	 * continues. If messages about one stream differ only in numbers, the first one is reported at once, and the
-	 * last one at the end with their count (repeats.h). When traces are followed, all are reported at once.
+	 * continues. Of messages about one stream that differ only in numbers, the first is reported at once. The last
+	 * is reported at the end, with their count (repeats.h). When traces are followed, all are reported at once.
 	 */
 	void (*damage)(void *data, int err);
 	/*
-	 * Reports a loss during recording or, at the end, values that the form cannot express: a line without '\n'. All
-	 * lines before it have been written to `out`.
+	 * Reports a loss during recording. At the end, also reports values that the form cannot express. The text is a
+	 * line without '\n'. All lines before it have been written to `out`.
 	 */
 	void (*lost)(void *data, const char *words);
 	/* Reports input that is read although the specification forbids it: the cause chain describes it. */
@@ -59,7 +59,7 @@ struct wmk_read_pipeline_result {
 
 /*
  * Read everything. If some of the traces cannot be opened, each of them is reported and counts as damage. -ENOENT: no
- * trace. A write error ends the reading (-EPIPE: the reader of `out` has ended).
+ * trace. A write error ends the reading (-EPIPE: the reader of `out` has closed it).
  */
 int wmk_read_pipeline_run(const char *const *paths, unsigned n_paths, const struct wmk_read_pipeline_options *options,
 			  FILE *out, struct wmk_read_pipeline_result *done);

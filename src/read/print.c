@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * print.c - format records as text (see print.h): the prepared texts of a class, and the values of a record between
+ * print.c - format records as text (see print.h): the prepared texts of a class, with the values of a record between
  * them.
  *
- * `p` is the position of the next byte. out->len changes only when the line is complete, so that a failed line leaves
- * nothing behind.
+ * `p` is the position of the next byte. out->len changes only when the line is complete, so a failed line leaves
+ * nothing in `out`.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "read/message.h"
 #include "read/print_state.h"
 
-#define PART 4096u                 /* bytes of a string that are formatted at once */
+#define PART 4096u                 /* bytes of a string that are formatted in one step */
 
 /* ── values ──────────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -35,8 +35,8 @@ static inline char *put_number(char *p, const struct wmk_print_op *op, unsigned 
 }
 
 /*
- * A number that may be wide. Even a small value has more than 64 bits if all of its bits are shown: binary digits, or a
- * negative number.
+ * Print a number that may be wide. If all of its bits are shown (binary digits, or a negative number), even a small
+ * value needs more than 64 bits.
  */
 static char *put_wide(struct wmk_print_text *out, char *p, const struct wmk_print_op *op,
 		      const struct wmk_ctf_item *item)
@@ -76,7 +76,7 @@ static char *put_enum(struct wmk_print_text *out, char *p, const struct wmk_prin
 	return p + 2;
 }
 
-/* In parts, so that the reserved room is that of one part. */
+/* Print in parts: the reserved room is then that of one part. */
 static char *put_string(struct wmk_print_text *out, char *p, const char *s, size_t len)
 {
 	do {
@@ -93,7 +93,7 @@ static char *put_string(struct wmk_print_text *out, char *p, const char *s, size
 	return p + 1;
 }
 
-/* UTF-16, UTF-32. */
+/* Print a text in UTF-16 or UTF-32. */
 static char *put_characters(struct wmk_print_text *out, char *p, const struct wmk_print_op *op, const char *s,
 			    size_t len)
 {
@@ -134,7 +134,7 @@ static char *put_blob(struct wmk_print_text *out, char *p, const char *s, size_t
 
 /* ── structures ──────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The open arrays: the index of the next element. */
+/* The open arrays. For each one: the index of its next element. */
 struct arrays {
 	uint64_t next[WMK_CTF_TYPE_DEPTH + 1];
 	unsigned depth;
@@ -153,7 +153,7 @@ static inline char *put_index(char *p, uint64_t index, bool names)
 	return p + 4;
 }
 
-/* An optional without a value has nothing between its begin and its end. */
+/* The text of an optional without a value. No item is between its begin and its end. */
 static const char none[] = "<none>";
 
 static inline char *put_end(struct wmk_print_text *out, char *p, const struct wmk_print_op *op, struct arrays *arrays,
@@ -216,8 +216,8 @@ static inline char *put_value(struct wmk_print_text *out, char *p, const struct 
 }
 
 /*
- * Print a whole context or payload, which begins at `at`. NULL with a cause chain or, for errors of ctf/decode.h, with
- * walk->err.
+ * Print a whole context or payload, which begins at walk->at. NULL with a cause chain; for errors of
+ * ctf/decode.h, walk->err has the error instead.
  */
 static char *put_scope(struct wmk_print_text *out, char *p, const struct wmk_print_scope *scope,
 		       struct wmk_ctf_walk *walk)
@@ -234,7 +234,7 @@ static char *put_scope(struct wmk_print_text *out, char *p, const struct wmk_pri
 
 		if (op->form == WMK_PRINT_HIDDEN)
 			continue;
-		/* Room for the text, an index, and a value of bounded size. */
+		/* Make room for the text, an index, and a value of bounded size. */
 		p = wmk_print_room(out, p, op->len + WMK_PRINT_PIECE + 2 * WMK_PRINT_NUMBER);
 		if (!p)
 			return NULL;
@@ -278,7 +278,7 @@ int wmk_print_packet(struct wmk_print_stream *stream, struct wmk_ctf_walk *walk)
 	return 0;
 }
 
-/* Get the prepared class of the record's event; NULL with a cause chain. */
+/* Get the prepared event class of a record; NULL with a cause chain. */
 static const struct wmk_print_event *event_of(struct wmk_print_stream *stream,
 					      const struct wmk_ctf_event_decoder *decoder)
 {
@@ -312,7 +312,7 @@ static char *put_scopes(struct wmk_print_text *out, char *p, const struct wmk_pr
 	return p ? wmk_print_room(out, p, 1) : NULL;
 }
 
-/* Print the message of a text or a marker, if the event has one: before all braces. */
+/* Print the message of a text or a marker, before all braces, if the event has one. */
 static char *put_message(struct wmk_print_stream *stream, const struct wmk_ctf_bytes *in, struct wmk_ctf_record *record,
 			 struct wmk_print_text *out, char *p)
 {

@@ -16,29 +16,29 @@
  *     wmk_print_record()  in the order of the lines
  *     fwrite(out.text, 1, out.len, file), out.len = 0     at any time
  *
- * Text that is the same for each record of an event class (names, separators, braces, quotes, labels) is formatted
- * once, as one piece of text before each operation of its decode program (ctf/decode.h). A record costs its values, and
- * one walk over its bytes.
+ * Some text is the same for each record of an event class: names, separators, braces, quotes, labels. It is formatted
+ * once, as one piece of text before each operation of the decode program (ctf/decode.h). A record costs only its values
+ * and one walk over its bytes.
  *
  * The line has the packet's context, the common and the specific context and the payload, in this order, without
- * headers. As in babeltrace2, it omits fields with a role (in a packet's context: sizes, times, counts of losses and of
- * packets), and integers that are values of a clock, unless they are a length or a selector; then structures that have
- * become empty. A structure that never had a member is shown as { }.
+ * headers. As in babeltrace2, it omits fields with a role. In a packet's context, these are sizes, times, and counts of
+ * losses and of packets. It also omits integers that are values of a clock, unless they are a length or a selector.
+ * Then it omits structures that have become empty. A structure that never had a member is shown as { }.
  *
  * Intended differences from babeltrace2:
  *   - control characters in names (events, fields, env, traces, files) are escaped as in strings, so that a record is
  *     always one line;
  *   - a time before the clock's origin is always seconds with a sign; babeltrace2 later omits the sign;
- *   - an environment with a number as hostname, or a text as vpid, is shown.
- * babeltrace2 2.0 cannot read CTF 2. Its values are shown thus: booleans true and false, flags as 0x1F, absent values
- * <none>, bytes { 0f a0 }. Texts in UTF-16 and UTF-32 become UTF-8.
+ *   - a number as hostname and a text as vpid in the environment are shown.
+ * babeltrace2 2.0 cannot read CTF 2. Values of CTF 2 are shown as follows: booleans true and false, flags as 0x1F,
+ * absent values <none>, bytes { 0f a0 }. Texts in UTF-16 and UTF-32 become UTF-8.
  *
  * Text is bytes: bytes of a string beyond ASCII are copied unchanged. Names and strings come from the trace and are not
  * trusted. A line has at most `max` bytes (of struct wmk_print_text).
  *
  * Errors are -errno with a cause chain: -ENOMEM; -E2BIG, a line is too long; those of ctf/decode.h. After an error,
- * `out` and the origin of the next record's delta are unchanged. A print and its traces are used by one thread at a
- * time; prints are independent. The time zone is that of the process, by localtime_r().
+ * `out` is unchanged, and so is the time from which the next delta counts. One thread at a time uses a print and its
+ * traces; prints are independent. The time zone is that of the process, by localtime_r().
  */
 #ifndef WMK_READ_PRINT_H
 #define WMK_READ_PRINT_H

@@ -2,11 +2,11 @@
 /*
  * print_labels.c - find the labels of an enumeration's values (see print_state.h).
  *
- * Usually no two labels share a value: they are sorted by value, and a binary search finds the label. If ranges
- * overlap, a value shows each of its labels once, in the order of their names in the metadata. The memory does not
- * depend on the amount of overlap: hostile metadata could have thousands of labels for each value. Few labels are
- * searched linearly. Many labels form a tree: sorted by their begin, the middle one of each part is above the halves
- * beside it, and stores the greatest end of all of them:
+ * Usually no two labels share a value. Such labels are sorted by value, and a binary search finds the label. If ranges
+ * overlap, a value shows each of its labels once, in the order of the labels' names in the metadata. The memory does
+ * not depend on the amount of overlap, because hostile metadata could have thousands of labels for each value. A few
+ * labels are searched linearly. Many labels form a tree: they are sorted by their begin, and the middle one of each
+ * part is the parent of the halves beside it. Each label of the tree stores the greatest end in its subtree (`reach`):
  *
  *     labels    1 ... 2   2 ... 9   4 ... 4   5 ... 7   8 ... 8        value 6: 4 ... 4, with 9, is the root;
  *     reach         2         9         9         7         8          2 ... 9, with 9, is above 1 ... 2, with 2, which

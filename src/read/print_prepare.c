@@ -33,7 +33,7 @@ static bool has_meaning(const struct scope_maker *maker, const struct wmk_ctf_op
 	return maker->scope == WMK_SCOPE_PACKET_CONTEXT && !(maker->is_ctf1 && depth != 1) && op->roles & heard;
 }
 
-/* Whether the operation, or a part of it, is shown. (WMK_CTF_TYPE_DEPTH bounds the depth.) */
+/* Whether the operation or a part of it is shown. (WMK_CTF_TYPE_DEPTH bounds the depth.) */
 static bool find_shown(struct scope_maker *maker, uint32_t at, unsigned depth)
 {
 	const struct wmk_ctf_op *ops = maker->program->ops, *op = &ops[at];
@@ -42,7 +42,7 @@ static bool find_shown(struct scope_maker *maker, uint32_t at, unsigned depth)
 	switch (op->code) {
 	case WMK_CTF_INT:
 	case WMK_CTF_ENUM:
-		/* A value is not understandable without its length or selector, so these are shown. */
+		/* Show lengths and selectors, because other values cannot be understood without them. */
 		shown = op->save || (!op->type->clock && !has_meaning(maker, op, depth));
 		break;
 	case WMK_CTF_STRUCT:
@@ -52,7 +52,7 @@ static bool find_shown(struct scope_maker *maker, uint32_t at, unsigned depth)
 		shown = op->code == WMK_CTF_STRUCT && ops[at + 1].code == WMK_CTF_END;
 		for (uint32_t i = at + 1; i < op->next && ops[i].code != WMK_CTF_END; i = ops[i].next)
 			shown |= find_shown(maker, i, depth + 1);
-		/* The selected option is shown, whichever it is. */
+		/* Any option that a record selects is shown. */
 		for (uint32_t i = at + 1; op->code == WMK_CTF_VARIANT && shown && ops[i].code != WMK_CTF_END;
 		     i = ops[i].next)
 			maker->shown[i] = true;
@@ -166,7 +166,7 @@ static int add_text(struct scope_maker *maker, struct wmk_print_scope *scope, st
 	return words->err;
 }
 
-/* The caller has written the first `begun` bytes of the root's text. */
+/* `words` has the begin of the root's text already. */
 static int add_texts(struct scope_maker *maker, struct wmk_print_scope *scope, struct wmk_print_words *words)
 {
 	struct text_level levels[WMK_CTF_TYPE_DEPTH + 1];
@@ -230,7 +230,10 @@ static int make_texts(struct wmk_print_trace *trace, struct scope_maker *maker, 
 	return 0;
 }
 
-/* `scope` is zeroed; `first`: it is the first scope of the line. On failure there is nothing to free. */
+/*
+ * `scope` is zeroed before the call. `first`: it is the first scope of the line. After a failure, `scope` has nothing
+ * to free.
+ */
 static int scope_make(struct wmk_print_trace *trace, unsigned which, const struct wmk_ctf_program *program, bool first,
 		      struct wmk_print_scope *scope)
 {
@@ -257,15 +260,15 @@ static int scope_make(struct wmk_print_trace *trace, unsigned which, const struc
 
 /* ── the head of a line ──────────────────────────────────────────────────────────────────────────────── */
 
-/* The separators follow babeltrace2, where they depend on the shown parts and on the presence of a time. */
+/* The separators depend on the shown parts and on the presence of a time, as in babeltrace2. */
 struct head {
 	struct wmk_print_words words;
 	bool names;
-	bool comma;                /* a time with its name precedes */
-	bool any;                  /* a field was shown; the next one follows with ':' */
+	bool comma;                /* a time with its name precedes the head */
+	bool any;                  /* a field was shown: ':' precedes the next one */
 };
 
-/* Begin a field: its value follows. */
+/* Begin a field; the caller adds the value. */
 static void head_field(struct head *head, const char *name)
 {
 	if (head->comma)
@@ -279,7 +282,7 @@ static void head_field(struct head *head, const char *name)
 	head->any = true;
 }
 
-/* The last entry of that name, as in other readers; NULL: none. */
+/* Find the last entry of that name, as other readers do; NULL: none. */
 static const struct wmk_ctf_env_entry *env_entry(const struct wmk_ctf_class *class, const char *name)
 {
 	for (uint32_t i = class->n_env; i-- > 0;)

@@ -18,8 +18,9 @@
 /* ── growing text ────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * A line is made from out->len on, and `out` does not know its length yet: `used` bytes of the text. Make room for
- * `need` more bytes. Returns the position after the used ones, which may have moved; NULL with a cause chain.
+ * Make room for `need` more bytes of an incomplete line. The line begins at out->len, which grows only when the line is
+ * complete. `used` bytes of the text are in use. Returns the position after them, which may have moved; NULL with a
+ * cause chain.
  */
 char *wmk_print_grow(struct wmk_print_text *out, size_t used, size_t need);
 
@@ -30,7 +31,7 @@ static inline char *wmk_print_begin(struct wmk_print_text *out, size_t need)
 	return wmk_print_grow(out, out->len, need);
 }
 
-/* The same after position `p`. */
+/* Make room for `need` more bytes after position `p`. Returns as the function above. */
 static inline char *wmk_print_room(struct wmk_print_text *out, char *p, size_t need)
 {
 	const size_t used = (size_t)(p - out->text);
@@ -40,7 +41,7 @@ static inline char *wmk_print_room(struct wmk_print_text *out, char *p, size_t n
 	return wmk_print_grow(out, used, need);
 }
 
-/* The latest error number, after a NULL of one of these functions. */
+/* The error number of the latest function of this group that returned NULL. */
 int wmk_print_error(void);
 
 /*
@@ -55,7 +56,7 @@ void wmk_print_add(struct wmk_print_words *words, const char *s);
 void wmk_print_add_bytes(struct wmk_print_words *words, const char *s, size_t len);
 /* A name: see wmk_print_name(). */
 void wmk_print_add_name(struct wmk_print_words *words, const char *name);
-/* With quotes and escapes. */
+/* Add a text with quotes and escapes. */
 void wmk_print_add_quoted(struct wmk_print_words *words, const char *s);
 void wmk_print_add_number(struct wmk_print_words *words, int64_t number);
 void wmk_print_add_unsigned(struct wmk_print_words *words, uint64_t number);
@@ -68,7 +69,7 @@ void wmk_print_add_unsigned(struct wmk_print_words *words, uint64_t number);
 
 /* Conversion of a clock's values to ns since its origin, with the rounding of babeltrace2. */
 struct wmk_print_scale {
-	bool is_there;             /* else the stream has no times */
+	bool is_there;             /* false: the stream has no times */
 	bool is_ns, overflows;
 	double freq;
 	int64_t base;              /* ns */
@@ -89,7 +90,7 @@ struct wmk_print_last {
 struct wmk_print {
 	struct wmk_print_options options;
 	struct wmk_print_last last;
-	int64_t second;            /* begin, in ns, of the second with this text: ... */
+	int64_t second;            /* begin, in ns, of the second to which this text belongs: ... */
 	unsigned second_len;
 	char second_text[48];      /* ... "2023-11-14 22:13:20." */
 	struct {
@@ -108,8 +109,8 @@ char *wmk_print_wall(struct wmk_print *print, char *p, const struct wmk_print_sc
 /* ── labels ──────────────────────────────────────────────────────────────────────────────────────────── */
 
 struct wmk_print_label {
-	uint64_t from, to;         /* shifted so that their unsigned order is that of the type */
-	uint32_t rank;             /* the order of its name: the position of the first label with this name */
+	uint64_t from, to;         /* mapped so that their unsigned order is the order of the values */
+	uint32_t rank;             /* position, in the type, of the first label with this name: the order of output */
 	uint32_t len;
 	const char *text;          /* with quotes */
 };
@@ -117,11 +118,11 @@ struct wmk_print_label {
 struct wmk_print_labels {
 	uint64_t move;             /* value ^ move is comparable with from and to */
 	uint32_t n;
-	/* ranges overlap: few `labels` are then sorted by rank; else they are sorted by value */
+	/* whether ranges overlap. A few overlapping `labels` are sorted by rank; all others are sorted by value */
 	bool overlap;
 	/*
-	 * For many labels that overlap: a tree (see print_labels.c); the greatest `to` of each label and of those below
-	 * it; room for the labels that match.
+	 * For many labels that overlap. `reach` is a tree (see print_labels.c): the greatest `to` of each label and of
+	 * those below it. `fits` has room for the labels that match.
 	 */
 	uint64_t *reach;
 	const struct wmk_print_label **fits;
@@ -129,7 +130,7 @@ struct wmk_print_labels {
 	struct wmk_print_label labels[];
 };
 
-/* Get the labels of `type`, an ENUM, and add them if they are new. The table has each enumeration once. */
+/* Get the labels of `type`, an ENUM, and add them if they are new. The table has each enumeration only once. */
 int wmk_print_labels_of(struct wmk_read_table *table, const struct wmk_type *type, bool is_signed,
 			const struct wmk_print_labels **labels);
 void wmk_print_labels_free(struct wmk_read_table *table);
@@ -158,7 +159,7 @@ enum wmk_print_form {
 	WMK_PRINT_OPTIONAL,
 };
 
-/* minimum readable bytes of `text`, whatever its length: short texts are copied by two loads of this size in total */
+/* minimum number of readable bytes at `text`: short texts are copied with a constant size, by two loads */
 #define WMK_PRINT_PIECE 32u
 
 /* How the value of an operation is printed. */
@@ -198,7 +199,7 @@ struct wmk_print_trace {
 	const struct wmk_ctf_decoder *decoder;
 	char *name;                /* or NULL */
 	struct wmk_print_class *classes; /* in the order of the decoder's streams */
-	struct wmk_read_table labels; /* large enumerations can be shared by fields */
+	struct wmk_read_table labels; /* several fields can share a large enumeration */
 };
 
 struct wmk_print_stream {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * print_time.c - format times and deltas (see print.h). The text of a second (local time, date) is computed once for
- * each second; a record adds its nanoseconds.
+ * print_time.c - format times and deltas (see print.h). The text of a second (local time, date) is computed once; each
+ * record of that second adds its nanoseconds.
  */
 #include <stdio.h>
 #include <time.h>
@@ -54,7 +54,7 @@ bool wmk_print_scale_ns(const struct wmk_print_scale *scale, uint64_t value, int
 	return !__builtin_add_overflow(scale->base, since, ns);
 }
 
-/* The text is stored in 16 bytes, which can all be copied. */
+/* The text has 16 bytes, so that a copy has a constant size. */
 static void put_around(char text[16], unsigned *len, const char *s)
 {
 	memset(text, 0, 16);
@@ -133,7 +133,7 @@ char *wmk_print_wall(struct wmk_print *print, char *p, const struct wmk_print_sc
 	return wmk_print_scale_ns(scale, value, &ns) ? put_ns(print, p, ns) : copy(p, UNKNOWN);
 }
 
-/* The first record has no previous one. babeltrace2 uses the greatest number for that, too. */
+/* The first record has no delta. WMK_PRINT_NONE stands for that, as the greatest number does in babeltrace2. */
 static void go_on(struct wmk_print_last *last, uint64_t time)
 {
 	if (last->time != WMK_PRINT_NONE)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * record_scope.h - the parts of a record that are walked: the program that decodes each, and its position. Internal to
- * src/read.
+ * record_scope.h - the parts of a record that can be walked: for each, the program that decodes it and its position.
+ * Internal to src/read.
  */
 #ifndef WMK_READ_RECORD_SCOPE_H
 #define WMK_READ_RECORD_SCOPE_H
 
 #include "read/trace.h"
 
-/* In the order of the file. */
+/* The order is that of the bytes in the file. */
 enum wmk_read_record_scope { WMK_READ_OF_PACKET, WMK_READ_COMMON, WMK_READ_CONTEXT, WMK_READ_PAYLOAD, WMK_READ_SCOPES };
 
 /*

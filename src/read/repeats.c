@@ -49,7 +49,7 @@ void wmk_read_repeats_end(struct wmk_read_repeats *repeats, void (*tell)(void *d
 
 		if (!kind->n)
 			continue;
-		/* (NULL: there was no memory for the chain; only the number is known) */
+		/* (NULL: no memory for the chain; only the number of messages is known) */
 		wmk_error_give(kind->last);
 		if (!kind->last)
 			wmk_error_said(-ENOMEM, "%" PRIu64 " more messages like one above", kind->n);

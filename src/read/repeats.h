@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * repeats.h - count repeated messages: the first of a kind is printed at once, the others are counted, and the last
- * one is printed at the end with their number.
+ * repeats.h - count repeated messages. The first message of a kind is printed at once, and the others are counted. The
+ * last one is printed at the end, with their number.
  *
  * A message is the calling thread's error chain. Two messages are of one kind if they differ only in digits. One
  * thread.
@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define WMK_READ_REPEATS_MAX 256u     /* kinds; a message of another kind is printed each time */
+#define WMK_READ_REPEATS_MAX 256u     /* maximum number of kinds; a message of any further kind is printed each time */
 
 struct wmk_error_chain;
 
@@ -20,19 +20,19 @@ struct wmk_read_repeats {
 	struct wmk_read_repeats_kind {
 		uint64_t hash;
 		uint64_t n;            /* messages after the first */
-		struct wmk_error_chain *last; /* of these */
+		struct wmk_error_chain *last; /* the last of these messages */
 	} *kinds;
 	uint32_t n_kinds;
 };
 
 /*
- * Count a message. Its kind is given by `words` without digits, and by the object `of`. True: it is the first of its
- * kind, and the caller prints it. False: it was counted, and the chain is empty.
+ * Count a message. `words` without digits and the object `of` identify its kind. True: the message is the first of its
+ * kind, and the caller prints it. False: the message was counted, and the chain is empty.
  */
 bool wmk_read_repeats_first(struct wmk_read_repeats *repeats, const void *of, const char *words);
 /*
- * Print the counted messages by `tell`, which finds the chain in place; it is cleared after each. NULL: print nothing.
- * Afterwards all kinds are new.
+ * Print the counted messages: calls `tell` for each, with the message as the thread's chain, and clears the chain
+ * afterwards. NULL: print nothing. Afterwards no kind is known.
  */
 void wmk_read_repeats_end(struct wmk_read_repeats *repeats, void (*tell)(void *data, int err), void *data);
 

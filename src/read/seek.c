@@ -4,8 +4,8 @@
  * from a wrong index.
  *
  *     packets    0 │ 1 │ 2 │ 3 │ 4 │ 5 ...
- *                ^ the first packet ends too early       ^ wmk_read_seek(): the packet that the index finds
- *                └ wmk_read_seek_back(): no packet, or another one, is there
+ *                ^ the first packet ends too early       ^ wmk_read_seek(): the packet before the indexed one
+ *                └ wmk_read_seek_back(), if no packet or another one begins at that place
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -14,9 +14,9 @@
 #include "read/trace.h"
 
 /*
- * Go to the packet before the one that the index finds. That packet itself shows that it ends too early, and so do all
- * packets before it, because times rise: this detects a wrong index. The entry before it is trusted only for the losses
- * between the two, which precede the selection.
+ * Go to the packet before the one that the index finds. Its own end must be before the begin of the selection. Times
+ * rise, so this holds for all earlier packets as well: a wrong index is detected. The entry before that packet is
+ * trusted only for the losses between the two packets, which precede the selection.
  */
 void wmk_read_seek(struct wmk_read_stream *s)
 {
@@ -71,7 +71,7 @@ bool wmk_read_seek_is_wrong(struct wmk_read_stream *s)
 
 int wmk_read_seek_end(struct wmk_read_stream *s)
 {
-	/* (the index of a trace that is being written has more packets than were read) */
+	/* (the index of a trace that is being written can have more packets than were read) */
 	bool fits = s->index.fd < 0 || s->growth != WMK_READ_FIXED || wmk_read_index_fits(&s->index, s->n_packets);
 
 	wmk_read_index_close(&s->index);

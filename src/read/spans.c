@@ -17,12 +17,12 @@ struct span_name {
 	size_t len;
 };
 
-/* A thread with spans; or a CPU, for threads that are drawn on the CPU's track. */
+/* A thread with spans, or a CPU with the spans of threads that are drawn on its track. */
 struct wmk_read_open {
 	struct wmk_read_slot slot;
 	struct span_name *names;        /* the outermost first */
 	uint32_t n, cap;
-	uint64_t n_deep;           /* further open spans that are too deep to be drawn */
+	uint64_t n_deep;           /* number of open spans that are nested too deeply to be drawn */
 };
 
 /* The key in the table. */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * spans.h - classify a record for a timeline: an instant, the begin or the end of a span of its thread, or the value of
- * a counter. The event class declares it (schema.h, wmk_kind_uri()); the open spans of each thread are kept here.
+ * a counter. The event class declares the kind (schema.h, wmk_kind_uri()). The open spans of each thread are kept here.
  *
  *     wmk_read_spans_classify()  uses the open spans ─► the form draws the record
  *                                ─► wmk_read_spans_drawn()  updates them
  *
- * Records may be lost. An end closes the innermost open span of its name, and the spans within it, which lack their own
- * ends. An end without an open span is an instant. A span without an end stays open. Records without a context for
- * their thread are on the track of their CPU, and so are their spans. One thread.
+ * Records may be lost. An end closes the innermost open span of its name. It also closes the spans within that span,
+ * which lack their own ends. An end without an open span is an instant. A span without an end stays open. Without a
+ * context for the thread, records and their spans are on the track of the CPU. One thread.
  */
 #ifndef WMK_READ_SPANS_H
 #define WMK_READ_SPANS_H
@@ -29,14 +29,15 @@ struct wmk_read_drawing {
 	const char *message;       /* message of a marker or a text, drawn instead of the name; NULL: none */
 	size_t message_len;
 	unsigned closes;           /* _END: the number of spans that end, at least 1 */
-	int deeper;                /* of an instant: 1, -1: begin or end of a span that is too deep to be drawn */
+	/* of an instant: 1 for the begin, -1 for the end of a span that is nested too deeply to be drawn */
+	int deeper;
 	struct wmk_ctf_item value; /* _COUNTER: its value */
 };
 
-/* After WMK_READ_RECORD and wmk_read_thread_id_of_record(). -ENOMEM, errors of ctf/decode.h. */
+/* Valid after WMK_READ_RECORD and wmk_read_thread_id_of_record(). -ENOMEM, errors of ctf/decode.h. */
 int wmk_read_spans_classify(struct wmk_read_spans *spans, const struct wmk_read_thread_id *who,
 			    struct wmk_read_stream *stream, struct wmk_read_drawing *drawing);
-/* The name of an open span of its thread, 0: the innermost; not NUL-terminated. */
+/* The name of an open span of the thread. `depth` 0: the innermost span. The name is not NUL-terminated. */
 const char *wmk_read_spans_name(const struct wmk_read_spans *spans, const struct wmk_read_thread_id *who,
 				unsigned depth, size_t *len);
 /* The record has been drawn: update the open spans. */

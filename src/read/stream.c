@@ -6,8 +6,8 @@
  *     window          [ buffer      ]          buffer_at, len
  *     decoding         ^ from ^ next_at   in bits of the packet
  *
- * The decoder gets the address that the packet's first byte would have, and the end of the window. If a record exceeds
- * the window, the window moves to the record's begin. If the record begins there already, the window grows.
+ * The decoder gets the address of the packet's first byte, which may precede the window, and the window's end. If a
+ * record exceeds the window, the window moves to the record's begin. If it begins there already, the window grows.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -68,7 +68,7 @@ static RARE int damage(struct wmk_read_stream *s, int err, uint64_t at, const ch
 	return wmk_error(err, "'%.60s', byte %" PRIu64 ": %s", s->file, at, words);
 }
 
-/* Read as much as fits into the window, after its present content. Returns the number of bytes. */
+/* Read as many bytes as fit into the window after its present content. Returns their number. */
 static ssize_t fill(struct wmk_read_stream *s)
 {
 	size_t before = s->len;
@@ -127,7 +127,7 @@ static void show(struct wmk_read_stream *s)
 {
 	uint64_t behind = s->buffer_at + s->len - s->packet.at;
 
-	/* The packet's first byte may precede the window: nothing is read from its address. */
+	/* The address of the packet's first byte may precede the window: nothing is read there. */
 	s->bytes.bytes = (const uint8_t *)((uintptr_t)s->buffer + (uintptr_t)(s->packet.at - s->buffer_at));
 	s->bytes.from = (s->buffer_at > s->packet.at ? s->buffer_at - s->packet.at : 0) * 8;
 	/* (if the content ends within a byte, the whole byte must be present) */
@@ -159,7 +159,7 @@ static void hear(struct wmk_read_stream *s, struct said *said, unsigned role, ui
 	}
 }
 
-/* Take the values of a structure by their roles. The UUID's bytes are the elements of the array with that role. */
+/* Take the values of a structure by their roles. The elements of the array with the UUID's role are its bytes. */
 static int listen_to(struct wmk_read_stream *s, const struct wmk_ctf_program *program, struct said *said)
 {
 	struct wmk_ctf_walk *walk = &s->record.walk;
@@ -188,7 +188,7 @@ static int listen_to(struct wmk_read_stream *s, const struct wmk_ctf_program *pr
 
 #define OF_ANOTHER "the packet belongs to another trace: its UUID differs from the metadata's"
 
-/* babeltrace2 reads such packets of CTF 1.8. So it is reported as damage, and the packet is read. */
+/* babeltrace2 reads packets of CTF 1.8 with another UUID. So such a packet is reported as damage, but it is read. */
 static bool is_of_another(const struct wmk_read_stream *s, const struct said *said)
 {
 	const struct wmk_ctf_class *class = s->trace->decoder->class;
@@ -222,7 +222,7 @@ static int choose_class(struct wmk_read_stream *s, const struct said *said)
 	return damage(s, -EPROTO, s->packet.at, words);
 }
 
-/* Read header and context as far as the window holds them. -ENODATA: more data is needed. */
+/* Read header and context, as far as the window holds them. -ENODATA: the window lacks a part. */
 static int read_head(struct wmk_read_stream *s, struct said *said)
 {
 	int err;
@@ -278,8 +278,8 @@ static int measure(struct wmk_read_stream *s, const struct said *said)
 }
 
 /*
- * A packet's counters are those at its end: their increase since the previous packet was lost in between. Losses in the
- * first packet's counter happened before it, or in it.
+ * A packet declares its counters at its end. Their increase since the previous packet was lost between the two ends.
+ * The first packet's counter has the losses before and in that packet.
  */
 static void count_lost(struct wmk_read_stream *s, const struct wmk_read_packet *before)
 {
@@ -287,7 +287,7 @@ static void count_lost(struct wmk_read_stream *s, const struct wmk_read_packet *
 	const bool is_first = !s->n_packets;
 
 	s->lost_from = is_first || !before->has_end ? now->begin : before->end;
-	/* How much of the first packet's counter was lost in this stream is unknown. */
+	/* The first packet's counter does not show how many of these losses belong to this stream. */
 	s->lost = !now->has_lost ? 0
 		  : !is_first    ? now->lost - (before->lost > now->lost ? 0 : before->lost)
 		  : now->lost    ? WMK_READ_LOST_UNKNOWN
@@ -297,12 +297,12 @@ static void count_lost(struct wmk_read_stream *s, const struct wmk_read_packet *
 				  : 0;
 }
 
-/* Impossible times of a packet are reported after its begin; the packet is read all the same. */
+/* Find impossible times of a packet. They are reported after its begin, but the packet is read. */
 static const char *wrong_times(const struct wmk_read_stream *s, const struct wmk_read_packet *before)
 {
 	const struct wmk_read_packet *now = &s->packet;
 
-	/* A packet that a crash has left open has no end. */
+	/* A packet that a crash has left open has no end time. */
 	if (now->has_begin && now->has_end && now->end && now->end < now->begin)
 		return "the packet ends before it begins";
 	if (now->has_begin && s->n_packets &&
@@ -356,7 +356,7 @@ static int begin_packet(struct wmk_read_stream *s)
 
 /* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Go to the end of the packet, whether it was read or not. */
+/* Go to the end of the packet, even if records remain. */
 static void pass_packet(struct wmk_read_stream *s)
 {
 	s->in_packet = false;
@@ -432,7 +432,7 @@ static RARE int have_more(struct wmk_read_stream *s, int err)
 	return err < 0 ? wmk_error_add(err, "'%.60s', packet at byte %" PRIu64, s->file, s->packet.at) : 0;
 }
 
-/* Reported once; the next call returns the record, and its time becomes the previous one. */
+/* Report that time goes back, once. The next call returns the record, and later times are compared with its time. */
 static RARE int go_back_in_time(struct wmk_read_stream *s)
 {
 	s->is_back = true;
@@ -461,7 +461,7 @@ static inline int next_record(struct wmk_read_stream *s)
 	return 1;
 }
 
-/* Report damage of the packet as a whole; it is read all the same. */
+/* Report damage of the packet as a whole; the packet is read all the same. */
 static RARE int tell_wrong(struct wmk_read_stream *s)
 {
 	const char *words = s->wrong;
@@ -477,8 +477,8 @@ static RARE int tell_wrong(struct wmk_read_stream *s)
 }
 
 /*
- * `got`: the result of next_record(). Continue to the next selected record: WMK_READ_RECORD; 0: the packet has ended;
- * negative: damage.
+ * Continue with `got`, the result of next_record(), to the next selected record. Returns WMK_READ_RECORD; 0: the packet
+ * has ended; negative: damage.
  */
 static int wanted_record(struct wmk_read_stream *s, int got)
 {
@@ -498,7 +498,7 @@ static int wanted_record(struct wmk_read_stream *s, int got)
 	return got;
 }
 
-/* Within a packet: the same. */
+/* The next step within a packet. Returns like wanted_record(). */
 static int in_packet(struct wmk_read_stream *s)
 {
 	if (s->wrong || s->is_index_wrong)
@@ -507,7 +507,7 @@ static int in_packet(struct wmk_read_stream *s)
 	return wanted_record(s, next_record(s));
 }
 
-/* Between packets: WMK_READ_PACKET, WMK_READ_LATER; 0: nothing to return yet, or the end; negative: damage. */
+/* The next step between packets. WMK_READ_PACKET, WMK_READ_LATER; 0: nothing yet, or the end; negative: damage. */
 static RARE int between_packets(struct wmk_read_stream *s)
 {
 	const bool is_sought = s->is_sought;
@@ -541,7 +541,7 @@ static RARE int between_packets(struct wmk_read_stream *s)
 #endif
 	const bool has_begin = s->decoder->class->clock && s->packet.has_begin;
 
-	/* (without begins of packets, times in the next packet continue from the last record of this one) */
+	/* (without a begin, times in the next packet continue from the last record of this packet) */
 	if (has_begin && s->packet.has_end && s->packet.end && wmk_read_scale_ns(&s->scale, s->packet.end) < wanted) {
 		s->record.time = s->packet.end;          /* (the next packet may have no begin) */
 		pass_packet(s);
@@ -549,8 +549,8 @@ static RARE int between_packets(struct wmk_read_stream *s)
 		return 0;
 	}
 	/*
-	 * The packet that the index has found ends later. The index was wrong, or an open end looked like an early one.
-	 * So packets before it may be needed as well.
+	 * The packet that the index has led to ends too late. The index is wrong, or an open end looks like an early
+	 * one. So packets before this one may be needed as well.
 	 */
 	if (is_sought) {
 		wmk_read_seek_back(s);
@@ -564,7 +564,7 @@ static RARE int between_packets(struct wmk_read_stream *s)
 	return WMK_READ_PACKET;
 }
 
-/* The general case: the last result may have been no record, or damage. */
+/* The general case: the last result was possibly not a record, or damage is to be reported. */
 static RARE int next_of_any(struct wmk_read_stream *s)
 {
 	int got;

@@ -15,7 +15,7 @@ static bool is_one(const char *name, const char *one, const char *other)
 	return name && (!strcmp(name, one) || !strcmp(name, other));
 }
 
-/* Take the CPU from the packet, everything else from the record. */
+/* Take the CPU from the packet, and everything else from the record. */
 static void take(struct wmk_read_thread_id *who, const struct wmk_ctf_item *item, bool is_packet)
 {
 	const char *name = item->op->name;
@@ -24,7 +24,7 @@ static void take(struct wmk_read_thread_id *who, const struct wmk_ctf_item *item
 
 	if (is_packet) {
 		if (is_number && (item->op->roles & WMK_ROLE_BIT(WMK_ROLE_CPU) || is_one(name, "cpu_id", "cpu_id"))) {
-			/* (all bits are set in a stream without a CPU) */
+			/* (a stream without a CPU has all bits set) */
 			who->has_cpu = item->value.u != WMK_READ_NO_CPU;
 			who->cpu = who->has_cpu ? item->value.i : WMK_READ_NOWHERE;
 		}

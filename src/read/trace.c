@@ -109,7 +109,7 @@ static int measure_streams(struct wmk_read_trace *trace)
 	return 0;
 }
 
-/* Stream files are the regular files that are neither hidden nor the metadata (CTF 1.8.3, section 3). */
+/* Stream files are regular files, except hidden ones and the metadata (CTF 1.8.3, section 3). */
 int wmk_read_trace_files(const struct wmk_read_trace *trace, bool empty_too, struct wmk_read_paths *files)
 {
 	DIR *dir = open_again(trace->dir);
@@ -209,8 +209,8 @@ int wmk_read_trace_open(const char *path, const char *given, struct wmk_read_tra
 	if (t->dir < 0)
 		err = wmk_error(-errno, "cannot open the directory '%.240s'", path);
 	/*
-	 * This order guarantees that the metadata declares all events in the measured parts, even while it is being
-	 * written.
+	 * This order guarantees that the metadata declares all events up to the measured sizes, even while the trace is
+	 * being written.
 	 */
 	t->is_written = err >= 0 && wmk_read_is_written(t->dir);
 	if (err >= 0)
@@ -300,7 +300,7 @@ static int find(int dir, const char *path, unsigned depth, struct wmk_read_paths
 		size_t len = strlen(path);
 		char *below;
 
-		/* Skip a directory that cannot be read, or was removed. */
+		/* Skip a directory that cannot be read or has been removed. */
 		if (child < 0)
 			continue;
 		if (asprintf(&below, "%s%s%s", path, len && path[len - 1] == '/' ? "" : "/", names.paths[i]) < 0)

@@ -8,15 +8,17 @@
  *     wmk_read_stream_next()    one stream: window of a packet ─► record, record, ..., next packet
  *     wmk_read_merge_next()     all streams by time (merge.h)
  *
- * Each stream needs memory for one window (64 KiB, or the size of its largest record), whatever the size of the file.
- * The window is filled by pread() instead of mmap(): if a file is truncated meanwhile, the result is an error, not
+ * Each stream needs memory for one window: 64 KiB, or the size of its largest record. The size of the file does not
+ * matter. pread() fills the window instead of mmap(): if a file is truncated meanwhile, the result is an error, not
  * SIGBUS.
  *
  * Damage does not end the reading: wmk_read_stream_next() returns a negative errno with a cause chain that names file
- * and byte. The next call continues after the damage: with the next packet if its position is known, else with the end.
+ * and byte. The next call continues after the damage. It returns the next packet if the position of that packet is
+ * known, otherwise the end.
  *
- * A trace that is being written is read up to the file sizes at its opening; an incomplete packet at the end is then no
- * damage. Or it is followed (live.h): its streams do not end, they have no more data for now (growing_file.c).
+ * A trace that is being written is read up to the file sizes at its opening. An incomplete packet at the end is then no
+ * damage. If the trace is followed (live.h), its streams do not end: at times they only have no more data
+ * (growing_file.c).
  *
  * Errors are -errno with a cause chain. An open trace is immutable; a stream is used by one thread.
  */
@@ -40,7 +42,7 @@ struct wmk_read_trace {
 	struct wmk_ctf_class *class;
 	struct wmk_ctf_decoder *decoder;
 	char **files;              /* sorted names of the stream files */
-	/* size of each file before the metadata was read: the metadata declares all events up to there */
+	/* size of each file before the metadata was read: the metadata declares all events up to this size */
 	uint64_t *sizes;
 	uint32_t n_files;
 	/* the end of the metadata is missing, and the trace is not being written; or NULL */
@@ -49,18 +51,24 @@ struct wmk_read_trace {
 	uint64_t metadata_size, metadata_number; /* bytes read, and the inode number of the file */
 };
 
-/* -ENOENT: no metadata file. `given`: the path that the user gave; `path` is at or below it. It is for the name. */
+/*
+ * `given`: the path that the user gave; `path` is at or below it. Only the name of the trace depends on `given`.
+ * -ENOENT: no metadata file.
+ */
 int wmk_read_trace_open(const char *path, const char *given, struct wmk_read_trace **trace);
 void wmk_read_trace_close(struct wmk_read_trace *trace);
-/* True once if the end of the metadata is missing; the cause chain of the thread then reports it. */
+/*
+ * If the end of the metadata is missing, the first call returns true, and the thread's cause chain describes this.
+ * Later calls return false.
+ */
 bool wmk_read_trace_take_cut(struct wmk_read_trace *trace);
 
 /*
- * Whether the trace in this directory is being written. Writers of Waymark lock the metadata while they exist; writers
- * of other tracers do not.
+ * Whether the trace in this directory is being written. Waymark's writers lock the metadata while they run; writers of
+ * other tracers do not.
  */
 bool wmk_read_is_written(int dir);
-/* Whether the metadata has changed since the trace was opened. Then it can be opened again. */
+/* Whether the metadata has changed since the trace was opened. The caller can then open the trace again. */
 bool wmk_read_trace_has_grown(const struct wmk_read_trace *trace);
 
 /* A growing list of paths. */
@@ -75,7 +83,7 @@ struct wmk_read_paths {
  */
 int wmk_read_traces_find(const char *path, struct wmk_read_paths *found);
 /*
- * List the names of a trace's present stream files, sorted, to an empty list; `empty_too`: also files without a byte.
+ * Fill an empty list with the sorted names of a trace's present stream files. `empty_too`: also files without a byte.
  */
 int wmk_read_trace_files(const struct wmk_read_trace *trace, bool empty_too, struct wmk_read_paths *files);
 void wmk_read_paths_free(struct wmk_read_paths *paths);
@@ -97,8 +105,9 @@ struct wmk_read_packet {
 #define WMK_READ_LOST_UNKNOWN UINT64_MAX
 
 /*
- * Meaning of the end of the file, or of an incomplete packet there. FIXED: the end, or damage. SO_FAR: the end, because
- * the trace is being written. LIVE: more data will follow.
+ * Meaning of the end of the file, and of an incomplete packet at the end. FIXED: the end of the stream; an incomplete
+ * packet is damage. SO_FAR: the end of the stream in both cases, because the trace is being written. LIVE: more data
+ * will follow.
  */
 enum wmk_read_growth { WMK_READ_FIXED, WMK_READ_SO_FAR, WMK_READ_LIVE };
 
@@ -119,7 +128,7 @@ struct wmk_read_stream {
 	struct wmk_read_scale scale; /* of the decoder's clock */
 	struct wmk_read_packet packet;
 	bool in_packet, has_ended;
-	/* the last result was a record, and there is no damage to report before the next one */
+	/* the last result was a record, and no damage is to be reported before the next one */
 	bool is_steady;
 	enum wmk_read_growth growth; /* set before the first call */
 	uint64_t limit;            /* bytes: the file is read up to here; UINT64_MAX: no limit */
@@ -130,10 +139,10 @@ struct wmk_read_stream {
 	bool is_open;              /* the first call has been made */
 	struct wmk_read_index index;
 	bool has_sought;           /* the index was used; it is used once */
-	bool is_sought;            /* the next packet is the one that the index has found; the search began ... */
+	bool is_sought;            /* a search by the index chose the next packet; the search began ... */
 	struct wmk_read_packet back; /* ... after this packet ... */
 	uint64_t back_n;           /* ... with this number */
-	bool is_back;              /* the last damage was the time of a record that is returned next */
+	bool is_back;              /* the last damage was the time of a record; the next call returns it */
 	uint64_t n_packets;
 	/* Losses between the end of the previous packet and that of this one, from their counters. */
 	uint64_t lost, lost_packets; /* records (WMK_READ_LOST_UNKNOWN: unknown, possibly none), packets */
@@ -157,7 +166,7 @@ enum { WMK_READ_END, WMK_READ_PACKET, WMK_READ_RECORD, WMK_READ_LATER };
  * WMK_READ_PACKET: the next packet has begun. stream->packet describes it, stream->lost the losses before it. Its
  * context is in stream->bytes at packet.context_at, and the record's walk has the registers for it. WMK_READ_RECORD:
  * stream->record is the next record. WMK_READ_END: the end. WMK_READ_LATER: a LIVE stream has no complete packet up to
- * its limit; call again later. Negative: damage, see above.
+ * its limit; the caller calls again later. Negative: damage, see above.
  */
 int wmk_read_stream_next(struct wmk_read_stream *stream);
 
@@ -174,26 +183,26 @@ int wmk_read_stream_poll(struct wmk_read_stream *stream);
  * nothing has changed.
  */
 int wmk_read_stream_move(struct wmk_read_stream *stream, const struct wmk_read_trace *trace, const char *file);
-/* For stream.c: the end of the file, or the limit. */
+/* For stream.c: get the end of the file, or the limit if that is less. */
 int wmk_read_stream_end(const struct wmk_read_stream *stream, uint64_t *end);
 /* For stream.c: no packet begins; restore the state after the packet `before`. Returns WMK_READ_LATER. */
 int wmk_read_stream_later(struct wmk_read_stream *stream, const struct wmk_read_packet *before);
 
 /* ── search by the index (seek.c), for stream.c ──────────────────────────────────────────────────────── */
 
-/* After a packet that ends before `from`: go to the packet in which `from` lies, once. */
+/* After a packet that ends before `from`: go to the packet before the one that the index finds for `from`, once. */
 void wmk_read_seek(struct wmk_read_stream *stream);
-/* The index led to no packet, or to another one: continue where the search began, without the index. */
+/* The index led to a wrong place: continue where the search began, without the index. */
 void wmk_read_seek_back(struct wmk_read_stream *stream);
-/* Whether the index contradicts the packet that has begun. Then the index is closed. */
+/* Whether the index contradicts the packet that has begun. If so, closes the index. */
 bool wmk_read_seek_is_wrong(struct wmk_read_stream *stream);
-/* All packets were read. Returns 0; -EPROTO: the index has more packets. */
+/* After all packets: close the index. Returns 0; -EPROTO: the index has more packets. */
 int wmk_read_seek_end(struct wmk_read_stream *stream);
 
 /*
  * Find a clock of this trace with an unknown relation to `first`, the first clock of all traces (initially { NULL, NULL
- * }). Two clocks are related if both are absolute or if they have the same uuid (CTF 1.8.3, section 8). Clocks of LTTng
- * count from 1970 without declaring that. False: there is no such clock.
+ * }). Two clocks are related if both are absolute or if they have the same uuid (CTF 1.8.3, section 8). LTTng's clocks
+ * count as absolute, because they count from 1970 without a declaration. False: no such clock.
  */
 struct wmk_read_clock_of {
 	const struct wmk_read_trace *trace;
@@ -203,8 +212,8 @@ bool wmk_read_clock_differs(const struct wmk_read_trace *trace, struct wmk_read_
 			    const struct wmk_ctf_clock_class **other);
 
 /*
- * A clock value as nanoseconds since 1970 (or since the clock's own origin), modulo 2^64, negative values as such.
- * Rounded like other readers: by a division of doubles if the frequency is not 1 GHz.
+ * Convert a clock value to nanoseconds since 1970 (or since the clock's own origin), modulo 2^64; negative values stay
+ * negative. The rounding is that of other readers: a division of doubles if the frequency is not 1 GHz.
  */
 int64_t wmk_read_ns(const struct wmk_ctf_clock_class *clock, uint64_t value);
 /* Prepare the conversion of many values. `clock` NULL: all times are 0. */
@@ -223,7 +232,7 @@ static inline int64_t wmk_read_scale_ns(const struct wmk_read_scale *scale, uint
 	return scale->is_there ? (int64_t)(scale->origin + value) : 0;
 }
 
-/* Whether wmk_read_scale_ns() is the value's time. Times before 1677 or after 2262 are shown as unknown. */
+/* Whether the result of wmk_read_scale_ns() is valid. Times before 1677 or after 2262 are shown as unknown. */
 static inline bool wmk_read_scale_fits(const struct wmk_read_scale *scale, uint64_t value)
 {
 	const double at = scale->is_ns ? (double)value : 1e9 * (double)value / scale->freq;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tracks.h - state of forms that draw one track per thread or per CPU: tracks that are already named, and open spans
- * (spans.h).
+ * tracks.h - state of forms that draw one track per thread or per CPU: the tracks that already have a name, and the
+ * open spans (spans.h).
  */
 #ifndef WMK_READ_TRACKS_H
 #define WMK_READ_TRACKS_H
@@ -16,10 +16,10 @@ int wmk_read_seen_add(struct wmk_read_table *seen, uint64_t number);
 struct wmk_read_tracks {
 	struct wmk_read_table seen; /* tracks that have been named */
 	struct wmk_read_spans spans;
-	int64_t first, last;       /* ns: of the first and the latest record with a time; valid if has_time */
+	int64_t first, last;       /* ns: times of the first and the latest record with a time; valid if has_time */
 	bool has_first, has_time;  /* has_first: something was written */
 	bool has_no_thread;        /* a record was drawn on the track of its CPU */
-	bool is_shifted;           /* the form has no times before 1970: times count from the first record */
+	bool is_shifted;           /* the form cannot express times before 1970: times count from the first record */
 	char remark[320];
 };
 
@@ -37,9 +37,9 @@ void wmk_read_tracks_free(void *whole);
 const char *wmk_read_tracks_remark(void *whole);
 int wmk_read_track_open(void *whole, const struct wmk_read_stream *stream, void **state);
 void wmk_read_track_close(void *state);
-/* The time at which a record is drawn: its own; without one, that of the previous record. */
+/* The time at which a record is drawn: its own, or that of the previous record if it has none. */
 int64_t wmk_read_track_ns(struct wmk_read_track *line, const struct wmk_read_stream *stream);
-/* After WMK_READ_RECORD: find its thread, and how it is drawn. Errors of spans.h. */
+/* After WMK_READ_RECORD: find the record's thread, and how the record is drawn. Errors: see spans.h. */
 int wmk_read_track_record(struct wmk_read_track *line, struct wmk_read_stream *stream,
 			  struct wmk_read_drawing *drawing);
 

@@ -69,8 +69,8 @@ static char *place_digits(char *p, uint32_t digits, int exponent)
 }
 
 /*
- * If %g needs no exponent, the six digits are an integer of at most 84 bits, shifted: exact, and rounded like printf, a
- * tie to even. False: an exponent is needed.
+ * If %g needs no exponent, the six digits are an integer of at most 84 bits, shifted right. The result is exact and
+ * rounded like printf: a tie goes to the even digit. False: an exponent is needed.
  */
 static bool plain_digits(double value, uint32_t *digits, int *exponent)
 {
@@ -145,8 +145,8 @@ static inline char *escape(char *p, unsigned char c)
 #define EACH 0x0101010101010101ull /* times a byte's value: that byte in each of eight bytes */
 
 /*
- * Whether one of eight bytes needs an escape. (A byte is less than n if its highest bit is clear, and is set after n
- * was subtracted; without a borrow.)
+ * Whether one of eight bytes needs an escape. (A byte is less than n if its highest bit is clear, and the subtraction
+ * of n sets that bit. A borrow comes only from a lower byte that needs an escape.)
  */
 static inline bool any_escape(uint64_t eight)
 {

@@ -26,7 +26,7 @@ extern const char wmk_print_pairs[201];
 /* The number of decimal digits of `value`, 1 to 20. */
 static inline unsigned wmk_print_digits(uint64_t value)
 {
-	/* The number of bits gives a guess: 1233 / 4096 is about the decimal logarithm of 2. */
+	/* The number of bits gives an estimate: 1233 / 4096 is about the decimal logarithm of 2. */
 	static const uint64_t tens[] = { 0,
 					 10,
 					 100,
@@ -107,19 +107,21 @@ char *wmk_print_wide_u64(char *p, uint64_t value, unsigned width);
 /* Like %g; at most 16 bytes. */
 char *wmk_print_real(char *p, double value);
 
-/* The text between a string's quotes. Room: WMK_PRINT_ESCAPE times `len`, and 8 bytes. */
+/*
+ * Print the text between a string's quotes. The caller makes room for WMK_PRINT_ESCAPE times `len` bytes, and 8 more.
+ */
 char *wmk_print_escaped(char *p, const char *s, size_t len);
 /*
- * The same for a name, which has no quotes: only control characters are escaped, so that a name can neither begin a
- * line nor control a terminal.
+ * Print a name, which has no quotes. Only control characters are escaped, so that a name can neither begin a line nor
+ * control a terminal.
  */
 char *wmk_print_name(char *p, const char *s, size_t len);
 /*
- * Decode the next character of a text in UTF-16 or UTF-32 (enum wmk_encoding). Returns the number of bytes that it
- * takes of the `len` bytes, 0 at the end or at U+0000. Invalid input is U+FFFD.
+ * Decode the next character of a text in UTF-16 or UTF-32 (enum wmk_encoding). Returns the number of its bytes; 0 at
+ * the end or at U+0000. Invalid input gives U+FFFD.
  */
 size_t wmk_print_character(const char *s, size_t len, unsigned encoding, uint32_t *character);
-/* A text of any encoding as UTF-8 with a NUL: as many complete characters as fit. Returns its length. */
+/* Convert a text of any encoding to UTF-8 with a NUL: as many complete characters as fit. Returns the length. */
 size_t wmk_print_narrow(char *to, size_t size, const char *s, size_t len, unsigned encoding);
 /* A character as UTF-8, with escapes. At most 4 bytes. */
 char *wmk_print_utf8(char *p, uint32_t character);
