@@ -131,7 +131,7 @@ struct wmk_consumer_port_ops {
 	int (*output_check)(void *data, const struct wmk_trace_info *session);
 	/*
 	 * Both optional, without the lock of the session. List the traces of processes in the directory of the session
-	 * by their `sub` (1: there are more); remove one of them that is not open.
+	 * by their `sub`, and return 1 if more exist; remove one of them that is not open.
 	 */
 	int (*each_left)(void *data, const struct wmk_trace_info *session, int (*one)(void *one_data, const char *sub),
 			 void *one_data);
@@ -180,7 +180,10 @@ struct wmk_tracing_options {
 	 * passes it to wmk_tracing_earlier_identities().
 	 */
 	void (*on_identity)(void *data, const struct wmk_identity *is);
-	/* Optional. One session more (or less) is active that wants state dumps of loaded objects. Any thread. */
+	/*
+	 * Optional. The number of active sessions that want state dumps of loaded objects has changed by one. Any
+	 * thread.
+	 */
 	void (*on_dumps)(void *data, bool more);
 	/*
 	 * Optional. A process with its own rings died: call wmk_session_reap() soon, in another thread.
@@ -315,7 +318,7 @@ int wmk_tracing_filter_check(struct wmk_tracing *tracing, const struct wmk_ctl_r
  * -EINVAL with the column.
  */
 int wmk_session_filters_check(struct wmk_session_channel *channel, const struct wmk_list *rules);
-/* Remove exactly these rules, which were added before; other rules with the same pattern stay. */
+/* Disable exactly these rules, which were added before. Other rules with the same pattern stay enabled. */
 void wmk_session_rules_withdraw(struct wmk_session_channel *channel, const struct wmk_list *rules);
 /* A rule that exists is enabled again; that is no error. -EINVAL: pattern or level. */
 int wmk_session_rule_add(struct wmk_session_channel *channel, const struct wmk_ctl_rule *rule);

@@ -466,8 +466,8 @@ int wmk_session_channel_add(struct wmk_session *session, const struct wmk_ctl_ch
 }
 
 /*
- * Add the channel of the state dump. Its records have the context vpid: they list the objects of that process.
- * They have no thread name: libwaymark's helper thread writes them.
+ * Add the channel of the state dump. Its records list the objects of a process, and have the context vpid to name the
+ * process. They have no thread name, because libwaymark's helper thread writes them.
  */
 int wmk_session_add_own_channel(struct wmk_session *session)
 {

@@ -33,8 +33,8 @@ void wmk_unrecorded_free(struct wmk_session *session);
 /* ── app_registry.c: all sessions that would record an application ── */
 
 /*
- * Note it in every session that would record the application. `err`: a positive errno, or 0; `words`: appended to the
- * message of the reason, or NULL. No session is locked.
+ * Note the reason in every session that would record the application. `err`: a positive errno, or 0; `words`: appended
+ * to the message of the reason, or NULL. No session is locked.
  */
 void wmk_unrecorded_app(struct app *app, enum wmk_unrecorded reason, int err, const char *words);
 /* Handle a report of the application (UNRECORDED). 0 or -errno. */

@@ -45,8 +45,8 @@ static bool is_sane(const struct state_clock *kept)
 }
 
 /*
- * True if it is the clock that this daemon has measured, since the same boot. The counter is accepted even if the
- * kernel does not use it any more, because the sessions recorded with it.
+ * True if the kept clock is the one that this daemon has measured, and belongs to the same boot. The counter is
+ * accepted even if the kernel does not use it any more, because the sessions recorded with it.
  */
 static bool is_same(const struct state_clock *kept, const struct wmk_clocks *clocks)
 {
