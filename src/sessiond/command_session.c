@@ -314,7 +314,7 @@ int wmk_command_start(struct command_request *cmd)
 	return err;
 }
 
-/* With a reference. */
+/* The caller holds a reference. */
 static int stop_one(struct command_request *cmd, struct wmk_session *session)
 {
 	struct wmk_ctl_outcome *outcome = cmd->reply;

@@ -110,8 +110,8 @@ bool wmk_peer_may(const struct wmk_peer *peer, uid_t daemon, uid_t owner)
 }
 
 /*
- * Shorten `path` to its nearest existing directory. Nothing exists below it, so processes that share this directory
- * will see the same files there. False: unknown.
+ * Shorten `path` to its longest existing part. The rest does not exist yet, so processes that share the existing part
+ * will see the same rest. False: unknown.
  */
 static bool nearest_there(char *path, struct stat *st)
 {

@@ -179,7 +179,7 @@ static void stop_full(void *data, const char *path)
 		wmk_tracing_update(server->tracing, session, WMK_COMMAND_UPDATE_MS, NULL, NULL);
 	}
 	if (err == 0 && wmk_session_lock(session) == 0) {
-		wmk_session_flush(session);      /* packets with the final counts fit into the trace yet */
+		wmk_session_flush(session);      /* packets with the final counts still fit into the trace */
 		wmk_session_unlock(session);
 	}
 	wmk_error_clear();
