@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * budget.c - count the bytes of a store's files, and limit those of all stores that share a budget.
+ * budget.c - counts the bytes of a store's files, and limits the bytes of all stores that share a budget.
  *
  *     process of side 0: used, reserved ──added to──► page: counts[0] │ counts[1] ◄──added to── process of side 1
  *                        max >= used + reserved + counts[1]
@@ -21,7 +21,7 @@
 #include "base/error.h"
 
 #define SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW)
-#define DEPTH_MAX 16               /* "ust/uid/1000/64-bit/index" is 5 */
+#define DEPTH_MAX 16               /* maximum depth of directories; "ust/uid/1000/64-bit/index" has 5 */
 #define CHECK_BYTES (1u << 20)
 #define FREE_PARTS 20u
 
@@ -51,7 +51,7 @@ int wmk_store_budget_page_map(int fd, struct wmk_store_budget_page **page)
 	const int seals = fcntl(fd, F_GET_SEALS);
 	struct stat st;
 
-	/* If a mapped file shrinks, access to the lost pages raises SIGBUS. So the size must be sealed. */
+	/* If a mapped file becomes shorter, access to the lost pages raises SIGBUS. So its size must be sealed. */
 	if (seals < 0 || (seals & SEALS) != SEALS || fstat(fd, &st) < 0 || st.st_size < (off_t)sizeof(**page))
 		return wmk_error(-EINVAL,
 				 "the descriptor is not a budget page: a sealed memfd of %zu bytes is expected",
@@ -92,7 +92,7 @@ static uint64_t count_of_other(const struct wmk_store_budget *budget)
 
 /* ── counts ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Negative values work: unsigned addition wraps. */
+/* Negative values are correct, since unsigned addition wraps. */
 void wmk_store_budget_add(struct wmk_store *store, int64_t more)
 {
 	if (!store->budget)
@@ -191,7 +191,7 @@ void wmk_store_set_budget(struct wmk_store *store, struct wmk_store_budget *budg
 
 struct usage {
 	unsigned depth;
-	const char *without;             /* this entry at depth 0 is left out; NULL: none */
+	const char *without;             /* the entry with this name at depth 0 is left out; NULL: none */
 	uint64_t bytes;
 };
 
@@ -253,13 +253,16 @@ static int usage_of_side(const char *path, unsigned side, uint64_t *bytes)
 	return err;
 }
 
-/* Measure the other side unless its process has. If that process measures at the same time, its value wins. */
+/*
+ * Measure the other side, unless the process of that side has already done so. If that process measures at the same
+ * time, its value replaces this one.
+ */
 static int measure_other(struct wmk_store_budget *budget, const char *path)
 {
 	_Atomic uint64_t *count = &budget->page->counts[!budget->side];
 	uint64_t none = 0, there;
 
-	/* relaxed: a number alone */
+	/* relaxed: only a number, no other data depends on it */
 	if (atomic_load_explicit(count, memory_order_relaxed) != 0)
 		return 0;
 	int err = usage_of_side(path, !budget->side, &there);
@@ -278,13 +281,16 @@ static int measure_own(struct wmk_store_budget *budget, const char *path)
 	before = atomic_load_explicit(&budget->used, memory_order_relaxed);
 	int err = budget->page ? usage_of_side(path, budget->side, &there) : wmk_store_usage(path, &there);
 
-	/* The lock excludes removals during the measurement. Bytes that are written during it may be counted twice. */
+	/*
+	 * The lock excludes removals during the measurement. Bytes that are written during the measurement may be
+	 * counted twice.
+	 */
 	if (err == 0)
 		atomic_fetch_add_explicit(&budget->used, there - before, memory_order_relaxed);
 	pthread_mutex_unlock(&budget->lock);
 	if (err < 0 || !budget->page)
 		return err;
-	/* The first time this also drops what a process that crashed had reserved. */
+	/* The first measurement also drops the reservations of a process that crashed. */
 	if (budget->published) {
 		publish(budget, there - before);
 		return 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * direct_io.c - direct I/O: writes that bypass the page cache. They need no copy, do not evict other pages, and double
- * the throughput of a fast disk. But the cache absorbs a burst that a slow disk cannot take. So large packets are
- * timed. They bypass the cache unless the cache is more than four times as fast, or, when the consumer daemon falls
- * behind, faster at all. A full cache is much slower than the disk, so it is tested with small pieces, and not while
- * the buffers fill up.
+ * the throughput of a fast disk. But the cache can absorb a burst that is too fast for a slow disk. So writes of large
+ * packets are timed. Large packets bypass the cache unless the cache is more than four times as fast. When the consumer
+ * daemon falls behind, they use the cache if it is faster at all. A full cache is much slower than the disk, so it is
+ * tested with small pieces, and not while the buffers fill up.
  */
 #include "store/direct_io.h"
 
@@ -19,10 +19,11 @@
 #include "store/store_state.h"
 
 #define CACHE_BIAS 4u
-#define TRY_OTHER 32u              /* one packet in so many measures the other way with one piece */
-#define TRY_PRESSED 4u             /* the same under pressure */
-#define RELAXED 25u                /* percent of a ring that waits to be written: up to this, trials */
-#define PRESSED 50u                /* above this: use the faster way, whatever its cost */
+#define TRY_OTHER 32u              /* one of this many packets is written partly the other way, to measure its speed */
+#define TRY_PRESSED 4u             /* the same while more than PRESSED percent wait */
+/* percentage of a ring that waits to be written; up to this, the other way is tested */
+#define RELAXED 25u
+#define PRESSED 50u                /* above this: use the faster way even if it is the cache */
 #define CACHE_CHUNK (512u * 1024)
 #define DIRECT_CHUNK (1024u * 1024)
 #define WMK_DIRECT_IOV 4
@@ -47,8 +48,8 @@ void wmk_direct_close(struct wmk_direct *direct)
 }
 
 /*
- * Direct I/O needs aligned memory: the first iovec is written in place up to its last whole block, the rest from one
- * aligned buffer. The buffer belongs to the thread, because threads write different streams at the same time.
+ * Direct I/O needs aligned memory. The first iovec is written in place up to its last whole block, the rest from one
+ * aligned buffer. Each thread has its own buffer, because threads write different streams at the same time.
  */
 static int write_past(int fd, const struct iovec *iov, int n, uint64_t offset)
 {
@@ -81,7 +82,8 @@ static bool can_go_past(const struct wmk_direct *direct, const struct iovec *iov
 
 /*
  * Return how many bytes of a packet to write the other way, to measure its speed. 0 if the current way has not been
- * measured. Up to RELAXED percent: one of TRY_OTHER packets; above PRESSED: one of TRY_PRESSED; in between: none.
+ * measured. Up to RELAXED percent, it is tested with every packet until it has been measured, then with one of
+ * TRY_OTHER packets. Above PRESSED percent, it is tested with one of TRY_PRESSED packets; in between, it is not tested.
  */
 static size_t trial(struct wmk_direct *direct, bool past)
 {
@@ -104,7 +106,7 @@ static bool prefer_past(const struct wmk_direct *direct)
 	return past == 0 || cached <= (pressure > PRESSED ? 1 : CACHE_BIAS) * past;
 }
 
-/* A short piece has the same weight as a whole packet: the average of the old and the new rate. */
+/* Store the average of the old and the new rate. A short piece has the same weight as a whole packet. */
 static void learn(struct wmk_direct *direct, bool past, size_t size, uint64_t ns)
 {
 	uint64_t rate = (uint64_t)size * 1000000 / (ns + 1), before = rate_of(direct, past);
@@ -112,7 +114,7 @@ static void learn(struct wmk_direct *direct, bool past, size_t size, uint64_t ns
 	atomic_store_explicit(&direct->rates->rate[past], before ? (before + rate) / 2 : rate, memory_order_relaxed);
 }
 
-/* Write and time `size` bytes from `at`, which is in the first iovec. */
+/* Write and time `size` bytes from `at`, which is inside the first iovec. */
 static int write_piece(struct wmk_direct *direct, int fd, bool past, uint8_t *at, size_t size, uint64_t offset)
 {
 	const struct iovec iov = { at, size };
@@ -124,7 +126,7 @@ static int write_piece(struct wmk_direct *direct, int fd, bool past, uint8_t *at
 	return err;
 }
 
-/* Write the rest of the packet, after `done` bytes of its first iovec. */
+/* Write the packet without the first `done` bytes of its first iovec. */
 static int write_rest(struct wmk_direct *direct, int fd, bool past, const struct iovec *iov, int n, size_t done,
 		      size_t size, uint64_t offset)
 {
@@ -143,8 +145,9 @@ static int write_rest(struct wmk_direct *direct, int fd, bool past, const struct
 }
 
 /*
- * Write a packet that can go either way: first perhaps a piece the other way, to measure it, then the preferred way.
- * Cached writes go in pieces, to notice soon when the kernel throttles the writer because of too many dirty pages.
+ * Write a packet for which both ways are possible. If the other way is tested, a first piece is written that way. The
+ * rest is written the preferred way. Cached writes are made in pieces, to detect early that the kernel throttles the
+ * writer because of too many dirty pages.
  */
 static int write_either(struct wmk_direct *direct, int fd, const struct iovec *iov, int n, size_t size,
 			uint64_t offset)
@@ -177,11 +180,14 @@ int wmk_direct_write(struct wmk_direct *direct, int fd, const struct iovec *iov,
 		return wmk_store_write_whole(fd, iov, n, offset);
 	err = write_either(direct, fd, iov, n, size, offset);
 	if (err == -EINVAL) {
-		/* The file system accepts O_DIRECT but requires another alignment: use the cache from now on. */
+		/* The file system accepts O_DIRECT but requires another alignment, so use the cache from now on. */
 		wmk_direct_close(direct);
 		return wmk_store_write_whole(fd, iov, n, offset);
 	}
-	/* A failed piece was truncated; truncate those before it too. If that fails, the next try overwrites them. */
+	/*
+	 * The failed piece was truncated; truncate the pieces before it too. If that fails, the next try overwrites
+	 * them.
+	 */
 	if (err < 0 && ftruncate(fd, (off_t)offset) < 0)
 		(void)0;
 	return err;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * direct_io.h - write with direct I/O (O_DIRECT) or through the page cache, whichever is faster at the moment. Internal
- * to src/store.
+ * direct_io.h - writes with direct I/O (O_DIRECT) or through the page cache, whichever is faster at the moment.
+ * Internal to src/store.
  */
 #ifndef WMK_STORE_DIRECT_IO_H
 #define WMK_STORE_DIRECT_IO_H
@@ -15,8 +15,8 @@
 /* Speed of recent large packets of a trace, shared by its streams. Hints only: relaxed. */
 struct wmk_direct_rates {
 	_Atomic uint32_t turn;
-	_Atomic uint32_t pressure; /* percent of its buffer that the writing thread still has to write */
-	_Atomic uint64_t rate[2];  /* kB/s of the page cache and of direct I/O; 0: unknown */
+	_Atomic uint32_t pressure; /* percentage of its buffer that the writing thread has not written yet */
+	_Atomic uint64_t rate[2];  /* kB/s: of the page cache, of direct I/O; 0: unknown */
 };
 
 struct wmk_direct {
@@ -30,7 +30,7 @@ struct wmk_direct {
  */
 void wmk_direct_open(struct wmk_direct *direct, struct wmk_direct_rates *rates, int dir, const char *name, int fd);
 void wmk_direct_close(struct wmk_direct *direct);
-/* The same as wmk_store_write_whole() on `fd`, with direct I/O if possible and faster. */
+/* The same as wmk_store_write_whole() on `fd`, but with direct I/O if that is possible and faster. */
 int wmk_direct_write(struct wmk_direct *direct, int fd, const struct iovec *iov, int n, uint64_t offset);
 
 #endif

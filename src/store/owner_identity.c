@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * owner_identity.c - create files with the rights of a session's owner, in a thread of root's daemon.
+ * owner_identity.c - creates files with the rights of a session's owner, in a thread of root's daemon.
  *
  * The kernel keeps the file system uid, gid and the groups per thread. The C library's setgroups() changes all threads,
  * so this file uses the raw system call. Capabilities over files follow the file system uid.
@@ -20,10 +20,10 @@
 #include "base/error.h"
 
 #define GROUPS_MAX 65536
-#define WORDS_MAX (1u << 20)       /* bytes of an entry in the user database */
+#define WORDS_MAX (1u << 20)       /* bytes of one entry in the user database */
 
 struct wmk_file_identity {
-	_Atomic unsigned refs;    /* relaxed, except the decrement to 0 */
+	_Atomic unsigned refs;    /* increments are relaxed, decrements acquire and release */
 	uid_t uid;
 	gid_t gid;
 	int n;
@@ -32,7 +32,7 @@ struct wmk_file_identity {
 
 /* The identity of the calling thread. */
 static _Thread_local struct {
-	struct wmk_file_identity *identity; /* NULL: that of the process */
+	struct wmk_file_identity *identity; /* NULL: the identity of the process */
 	uid_t uid;                 /* the thread's own values, restored on leaving */
 	gid_t gid;
 	gid_t *groups;
@@ -92,7 +92,10 @@ static struct wmk_file_identity *resolve(uid_t uid, gid_t gid)
 
 static void set_groups(const gid_t *groups, int n)
 {
-	/* Entering has shown that the call is permitted; only a lack of memory can make it fail. */
+	/*
+	 * The successful call when the thread entered has shown that it is permitted. Only a lack of memory can make it
+	 * fail here.
+	 */
 	while (syscall(SYS_setgroups, n, groups) < 0 && errno == ENOMEM)
 		sched_yield();
 }
@@ -154,7 +157,7 @@ struct wmk_file_identity *wmk_file_identity_ref(void)
 
 void wmk_file_identity_unref(struct wmk_file_identity *identity)
 {
-	/* Each user releases, the last one acquires: all reads of the memory happen before free(). */
+	/* Each user releases, and the last one acquires: all reads of the memory happen before free(). */
 	if (identity && atomic_fetch_sub_explicit(&identity->refs, 1, memory_order_acq_rel) == 1)
 		free(identity);
 }

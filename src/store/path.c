@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * path.c - walk the path to a trace without trusting links of other users (see path.h).
- */
+/* path.c - opens the path to a trace without trusting links of other users (see path.h). */
 #include "store/path.h"
 
 #include <errno.h>
@@ -14,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LINKS_MAX 40               /* the limit of the kernel */
+#define LINKS_MAX 40               /* the kernel's limit of links in a path */
 
 static int walk_counting(int at, const char *path, unsigned how, unsigned *links);
 
@@ -32,7 +30,7 @@ static int follow(int at, int fd, const struct stat *st, unsigned *links)
 		return -ELOOP;
 	if (st->st_uid != 0 && st->st_uid != (uid_t)setfsuid((uid_t)-1))
 		return -EMLINK;
-	/* Not on the stack: links nest, and our threads have small stacks. */
+	/* Not on the stack: links can nest, and the daemons' threads have small stacks. */
 	char *target = calloc(1, PATH_MAX);
 	const ssize_t n = target ? readlinkat(fd, "", target, PATH_MAX) : -1;
 	int err = !target ? -ENOMEM : n < 0 ? -errno : n == 0 || n == PATH_MAX ? -ENAMETOOLONG : 0;
@@ -54,7 +52,7 @@ static int enter(int at, const char *name, unsigned how, unsigned *links)
 	if ((how & WMK_PATH_MAKE) && mkdirat(at, name, 0700) < 0 && errno != EEXIST)
 		return errno == EMLINK ? -ENOSPC : -errno;       /* -EMLINK means an untrusted link here */
 	/*
-	 * O_PATH: passing through a directory needs no permission to list it. O_DIRECTORY: triggers an automount.
+	 * O_PATH: opening a directory on the path needs no permission to list it. O_DIRECTORY: triggers an automount.
 	 */
 	fd = openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd >= 0 || (errno != ENOTDIR && errno != ELOOP))

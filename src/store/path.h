@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * path.h - open the directories of a path one by one. Internal to src/store.
+ * path.h - opens the directories of a path one by one. Internal to src/store.
  *
  * A directory that Waymark creates is never a link. An existing directory in the path of a trace may be a link, as home
  * directories often are. Such a link must belong to root or to the user that owns the new files, because any other
- * owner could redirect the path. Links are resolved component by component as well, so the rule applies to their
- * targets, too.
+ * owner could redirect the path. Links are resolved component by component as well, so the rule also applies to their
+ * targets.
  */
 #ifndef WMK_STORE_PATH_H
 #define WMK_STORE_PATH_H
@@ -18,7 +18,7 @@
 int wmk_path_start(const char *path);
 /*
  * Open the directory `name` below `at`. Returns a descriptor (O_PATH) or -errno. -ENOTDIR: not a directory, or a link;
- * -EMLINK: a link that must not be followed.
+ * -EMLINK: a link of an untrusted owner.
  */
 int wmk_path_enter(int at, const char *name, unsigned how);
 /* Open `path` from `at`, which is closed. The last component must not be a link. Returns as wmk_path_enter(). */

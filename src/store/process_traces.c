@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * process_traces.c - list and remove the traces of single processes (channels with buffers per process) in a session's
- * directory.
+ * process_traces.c - lists and removes the traces of single processes (channels with buffers per process) in a
+ * session's directory.
  *
  *     <trace>/ust/pid/<name>/64-bit/{metadata, streams, index/}
  */
@@ -60,7 +60,7 @@ int wmk_store_each_process(const char *path, int (*one)(void *data, const char *
 	return err == -ENOENT ? 0 : err;
 }
 
-/* Remove a regular file. Anything else stays, and the removal of its directory then fails. */
+/* Remove a regular file. Other types of files stay, and the removal of their directory then fails. */
 static int remove_file(void *data, int at, const char *name)
 {
 	struct stat st;
@@ -82,7 +82,7 @@ static int remove_directory(int parent, const char *name)
 	return err == 0 && unlinkat(parent, name, AT_REMOVEDIR) != 0 ? -errno : err;
 }
 
-/* index/ is inside, so it is removed first. */
+/* index/ is inside the directory, so it is removed first. */
 static int remove_trace(int at)
 {
 	int trace = openat(at, "64-bit", DIR_FLAGS), err = trace < 0 ? -errno : 0;

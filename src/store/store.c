@@ -158,7 +158,7 @@ int wmk_store_make_directory(const char *path)
 
 /* ── traces ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* How the trace is opened: as the functions of store.h. */
+/* How the trace is opened; each value stands for a function of store.h. */
 enum expect { CREATE, ADD, TAKE_OVER, OPEN };
 
 /* The writer of a trace holds a lock on the metadata until its process ends. -EAGAIN: another writer has it. */
@@ -189,8 +189,8 @@ static int check_unused(const struct wmk_store *store)
 }
 
 /*
- * Take over metadata that a writer left when it crashed before the first stream: the file is ours, unlocked, and no
- * stream exists. Truncates it. -EEXIST: one of these conditions does not hold.
+ * Take over metadata that a writer left when it crashed before the first stream. The metadata file must belong to this
+ * user and be unlocked, and no stream may exist. Truncates the file. -EEXIST: one of these conditions does not hold.
  */
 static int adopt_metadata(const struct wmk_store *store, const struct stat *st)
 {
@@ -201,7 +201,7 @@ static int adopt_metadata(const struct wmk_store *store, const struct stat *st)
 		return -EEXIST;
 	if (lock_metadata(store->metadata) < 0)
 		return -EEXIST;
-	/* Check after locking: a writer may have replaced the file just before, which released its lock. */
+	/* Check after locking: a writer may have replaced the file just before and so released its lock. */
 	if (fstatat(store->dir, "metadata", &now, AT_SYMLINK_NOFOLLOW) < 0 || now.st_ino != st->st_ino ||
 	    now.st_dev != st->st_dev || check_unused(store) < 0)
 		return -EEXIST;
@@ -224,7 +224,10 @@ static int open_metadata(struct wmk_store *store, enum expect how)
 	if (how == TAKE_OVER)
 		return adopt_metadata(store, &st);
 	err = lock_metadata(store->metadata);
-	/* Another process took it over before the lock. On a file system without locks, no process takes over. */
+	/*
+	 * Another process took the file over before the lock was taken. On a file system without locks, no process
+	 * takes over.
+	 */
 	if (fresh && err == -EAGAIN)
 		return -EEXIST;
 	store->metadata_len = (uint64_t)st.st_size;
@@ -233,8 +236,8 @@ static int open_metadata(struct wmk_store *store, enum expect how)
 }
 
 /*
- * While the file .live exists, readers that follow the trace wait for another writer after this one. Without it, they
- * stop once the lock is released.
+ * While the file .live exists, readers that follow the trace wait for another writer after this one. Without the file,
+ * they stop once the lock is released.
  */
 static void live_begin(struct wmk_store *store)
 {
@@ -265,8 +268,8 @@ static int open_below(const char *path, const char *sub)
 }
 
 /*
- * Remove the directories of `sub` from the innermost one outwards, as long as they are empty. If metadata exists,
- * another writer uses them, and none is removed.
+ * Remove the directories of `sub`, beginning with the innermost one, as long as they are empty. If metadata exists,
+ * another writer uses the directories, and none is removed.
  */
 static void remove_empty(const char *path, const char *sub)
 {
@@ -329,7 +332,7 @@ static int open_store(const char *path, const char *sub, enum expect how, struct
 		*result = store;
 		return 0;
 	}
-	/* Close first: the failure may be a lack of descriptors. */
+	/* Close first: the failure may be a lack of descriptors, and the removal needs some. */
 	wmk_store_close(store);
 	if (how != OPEN)
 		remove_empty(path, sub);
@@ -422,8 +425,8 @@ int wmk_store_write_whole(int fd, const struct iovec *iov, int n, uint64_t offse
 		if (done <= 0) {
 			err = done < 0 ? -errno : -ENOSPC;
 			/*
-			 * If this fails too, the next try overwrites the torn end, and a later process truncates it
-			 * when it opens the file.
+			 * If this fails too, the next try overwrites the torn end. A later process truncates it when it
+			 * opens the file.
 			 */
 			if (ftruncate(fd, (off_t)offset) < 0)
 				(void)0;
@@ -452,7 +455,7 @@ int wmk_store_metadata(struct wmk_store *store, const char *text, size_t len)
 	return 0;
 }
 
-/* Write with one system call. With test points, with two, so that a test can kill the process in between. */
+/* Write with one system call. In a test build, write with two, so that a test can kill the process in between. */
 static int write_declaration(struct wmk_store *store, const char *text, size_t len, uint64_t offset)
 {
 	const struct iovec iov = { .iov_base = (void *)(uintptr_t)text, .iov_len = len };
@@ -497,7 +500,7 @@ int wmk_store_comment(struct wmk_store *store, const char *words)
 
 	if (fd >= 0)
 		close(fd);
-	if (err >= 0 && first != '\x1e')         /* a record separator: a sequence of JSON texts */
+	if (err >= 0 && first != '\x1e')         /* a record separator: the file is a sequence of JSON texts */
 		err = wmk_ctf_comment_text(&text, words);
 	if (err >= 0 && text.len)
 		err = wmk_store_metadata(store, text.text, text.len);
@@ -505,14 +508,16 @@ int wmk_store_comment(struct wmk_store *store, const char *words)
 	return err;
 }
 
-/* Write a new file, and rename it to the metadata once it is complete. Returns its descriptor or -errno. */
+/* Write a new file, and rename it to the metadata file once it is complete. Returns its descriptor or -errno. */
 static int write_new_metadata(const struct wmk_store *store, const struct iovec *iov)
 {
 	unlinkat(store->dir, METADATA_NEW, 0);   /* left by a crash */
 	int fd = openat(store->dir, METADATA_NEW, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	int err = fd < 0 ? -errno : wmk_store_write_whole(fd, iov, 1, 0);
 
-	/* Lock it before it has the name, so that no process can take it over. Some file systems have no locks. */
+	/*
+	 * Lock the new file before it is renamed, so that no process can take it over. Some file systems have no locks.
+	 */
 	if (err == 0)
 		(void)lock_metadata(fd);
 	WMK_TESTPOINT(metadata_before_rename);

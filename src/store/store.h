@@ -42,26 +42,24 @@ struct wmk_store;
  * -EACCES, ... On failure, the created parts of `sub` are removed. The caller owns *store: wmk_store_close().
  */
 int wmk_store_create(const char *path, const char *sub, struct wmk_store **store);
-/*
- * Create only the directory `path` with its missing parents, for a trace that another process will create. -EEXIST.
- */
+/* Create only the directory `path` with its missing parents. Another process will create the trace in it. -EEXIST. */
 int wmk_store_make_directory(const char *path);
 /* 0 if `path` does not exist or is an empty directory, else -ENOTEMPTY, -ENOTDIR, -ELOOP, -EACCES, ... */
 int wmk_store_check_path(const char *path);
-/* Create one more `sub` in an existing trace, of another user or another process. -EEXIST. */
+/* Create one more `sub` in an existing trace, for another user or another process. -EEXIST. */
 int wmk_store_add(const char *path, const char *sub, struct wmk_store **store);
 /*
  * Complete a `sub` after a crash of the process that created it or wrote its first declarations. The result equals a
  * new one. -EEXIST: it belongs to another user, another process has its metadata open for writing, it has a stream, or
- * this cannot be determined.
+ * one of these conditions cannot be checked.
  */
 int wmk_store_take_over(const char *path, const char *sub, struct wmk_store **store);
 /* Open a directory that wmk_store_create() has created, to append to its metadata and streams. */
 int wmk_store_open(const char *path, const char *sub, struct wmk_store **store);
 void wmk_store_close(struct wmk_store *store);
 /*
- * The same, but removes everything that was created below `path`, if no declaration and no stream was written. It can
- * then be created again.
+ * The same, but if no declaration and no stream was written, it removes everything that was created below `path`. The
+ * trace can then be created again.
  */
 void wmk_store_discard(struct wmk_store *store);
 int wmk_store_sub_uid(uid_t uid, char *sub, size_t size);
@@ -69,14 +67,14 @@ const char *wmk_store_path(const struct wmk_store *store);      /* of the whole 
 
 /*
  * Append a declaration to the metadata, in one write. If it cannot be written completely, the file is truncated and
- * -errno returned. The trace stays readable without the declaration, so records of that event must not follow.
- * Thread-safe.
+ * -errno returned. The trace stays readable without the declaration, but the caller must not write records of that
+ * event. Thread-safe.
  */
 int wmk_store_metadata(struct wmk_store *store, const char *text, size_t len);
 /*
- * The same at an offset, so that the next process can repeat it after a crash. If the file is longer than offset + len,
- * it has the declaration. If it is longer than offset, it ends in a torn declaration, which is cut off. -ESTALE: the
- * file is shorter than the offset.
+ * The same at an offset, so that the next process can repeat it after a crash. If the file has at least offset + len
+ * bytes, it already has the declaration. If it has fewer, but more than offset, it ends in a torn declaration, which is
+ * cut off. -ESTALE: the file is shorter than the offset.
  */
 int wmk_store_metadata_at(struct wmk_store *store, uint64_t offset, const char *text, size_t len);
 /*
@@ -90,10 +88,11 @@ int wmk_store_metadata_replace(struct wmk_store *store, const char *text, size_t
 uint64_t wmk_store_bytes(const struct wmk_store *store);
 
 /*
- * For daemons of root: until wmk_store_identity_end(), the calling thread creates, opens and removes files with the
- * rights of `uid` and its groups (`gid` is the first of them), and files belong to `uid`. A store that is created or
- * opened in between keeps this identity: it uses it in any thread whenever it opens or removes a file. No effect if
- * `uid` is the user of the process. -EPERM: not permitted; -EBUSY: this thread already has another identity.
+ * For daemons of root: acts as the user `uid` until wmk_store_identity_end(). The calling thread creates, opens and
+ * removes files with the rights of `uid` and its groups (`gid` is the first of them), and files belong to `uid`. A
+ * store that is created or opened in between keeps this identity. It uses the identity in any thread whenever it opens
+ * or removes a file. No effect if `uid` is the user of the process. -EPERM: not permitted; -EBUSY: this thread already
+ * has another identity.
  */
 int wmk_store_identity_begin(uid_t uid, gid_t gid);
 void wmk_store_identity_end(void);
@@ -101,18 +100,17 @@ void wmk_store_identity_end(void);
 /*
  * The budget of a directory: bytes that all files below it may have, written by two processes at most:
  *
- *     side 0    everything below `path` but...        waymark-consumerd of applications
- *     side 1    ...what is in `path`/kernel           waymark-consumerd of kernel channels
+ *     side 0    all files below `path` that are not in `path`/kernel    waymark-consumerd of applications
+ *     side 1    all files in `path`/kernel                              waymark-consumerd of kernel channels
  *
  * Each process counts the files of its side, and publishes its count on a page that both map. No process writes to the
  * count of another running process. A crash leaves at most a reservation there, until the next process of that side
  * measures its files. The count of the other side is not trusted: a count above `max` is used as `max`.
  *
  * Stores that share a budget add the bytes that they write. A packet with records that would exceed the budget is
- * refused:
- * -EDQUOT. (If several threads or both processes write near the limit, a packet that would just fit may be refused.) A
- * packet without records, which reports lost records, is never refused, nor the head of an index: these may exceed the
- * budget. The caller owns the budget; it outlives the stores.
+ * refused with -EDQUOT. If several threads or both processes write near the limit, a packet that would just fit may be
+ * refused. A packet without records reports lost records, so it is never refused. The head of an index is never refused
+ * either. Both may exceed the budget. The caller owns the budget; it outlives the stores.
  */
 #define WMK_STORE_SIDES 2u
 #define WMK_STORE_SIDE_1 "kernel"
@@ -123,57 +121,59 @@ struct wmk_store_budget {
 	uint64_t max;
 	struct wmk_store_budget_page *page;      /* NULL: one process writes both sides */
 	unsigned side;                   /* of this process */
-	bool published;                  /* the count on the page is this process's */
+	bool published;                  /* the page has this process's count */
 	_Atomic uint64_t used;           /* relaxed: bytes in the files of the side of this process */
-	_Atomic uint64_t reserved;          /* by packets that are being written */
-	/* the caller initializes it; held while files are removed or measured */
+	_Atomic uint64_t reserved;          /* bytes reserved for packets that are being written */
+	/* the caller initializes the lock; held while files are removed or measured */
 	pthread_mutex_t lock;
 	/* Called from the writing thread for each refused packet. */
 	void (*full)(void *data);
 	void *data;
 };
 /*
- * Make a sealed page for both processes: returns a descriptor, which the caller owns, or -errno. Map a page from a
- * descriptor of unknown origin: -EINVAL if it is not such a page. Unmap: NULL is allowed.
+ * Three functions of the page. The first one makes a sealed page for both processes. It returns a descriptor, which the
+ * caller owns, or -errno. The second one maps a page from an untrusted descriptor. -EINVAL: it is not such a page. The
+ * third one unmaps the page: NULL is allowed.
  */
 int wmk_store_budget_page_make(void);
 int wmk_store_budget_page_map(int fd, struct wmk_store_budget_page **page);
 void wmk_store_budget_page_unmap(struct wmk_store_budget_page *page);
 /*
- * Set the budget of a store without open streams. Its metadata counts as well, and is never refused. `measured`: the
- * budget already includes the existing files.
+ * Set the budget of a store without open streams. The budget also counts the store's metadata, which is never refused.
+ * `measured`: the budget already includes the existing files.
  */
 void wmk_store_set_budget(struct wmk_store *store, struct wmk_store_budget *budget, bool measured);
 /*
  * Measure the files below `path`, with the rights of the calling thread, and replace the count of the budget. Call it
- * first before any store shares the budget, and after files were removed without a store. Bytes that other threads
- * write in between may be counted twice until the next measurement. With a page, the other side is measured as well if
- * it was not yet. Returns 0 or -errno.
+ * before any store shares the budget, and after files were removed without a store. Bytes that other threads write
+ * during the measurement may be counted twice until the next one. With a page, the other side is measured as well if
+ * its process has not done so yet. Returns 0 or -errno.
  */
 int wmk_store_measure(struct wmk_store_budget *budget, const char *path);
 /*
- * Store the number of bytes of all regular files below `path`, which must exist, with the rights of the calling thread.
- * No link is followed. Returns 0 or -errno.
+ * Store the total size of all regular files below `path`, which must exist, in *bytes. Uses the rights of the calling
+ * thread, and follows no link. Returns 0 or -errno.
  */
 int wmk_store_usage(const char *path, uint64_t *bytes);
 
 /*
- * Keep `bytes` of the file system free, or a twentieth of it if that is less: a packet with records that would need
- * them is refused with -ENOSPC. The free space is checked once per mebibyte, and for each packet while it is short. 0
- * (the default): no reserve. Call it before a stream is opened.
+ * Keep `bytes` of the file system free, or a twentieth of it if that is less. A packet with records that would use this
+ * reserve is refused with -ENOSPC. The free space is checked once per mebibyte, and for each packet while little is
+ * free. 0 (the default): no reserve. Call it before a stream is opened.
  */
 void wmk_store_keep_free(struct wmk_store *store, uint64_t bytes);
 /* The default reserve; limits.conf overrides it. */
 #define WMK_STORE_KEEP_FREE (256ull << 20)
 
 /*
- * Call `one` for the name of each trace of a process in `path`/ust/pid (<name>-<pid>-<date>), in the calling thread,
- * with its rights. Returns 0, also without any trace; -errno; or the first value other than 0 that `one` returned.
+ * Call `one` for the name of each trace of a process in `path`/ust/pid (<name>-<pid>-<date>). Runs in the calling
+ * thread, with its rights. Returns 0, also if no trace exists; -errno; or the first value other than 0 that `one`
+ * returned.
  */
 int wmk_store_each_process(const char *path, int (*one)(void *data, const char *name), void *data);
 /*
- * Remove one of them, which no process may have open: its directories and regular files, and nothing else. Returns 0
- * also if it does not exist.
+ * Remove one of these traces, which no process may have open: its directories and regular files, and nothing else.
+ * Returns 0 also if it does not exist.
  */
 int wmk_store_remove_process(const char *path, const char *name);
 
@@ -183,33 +183,34 @@ struct wmk_store_stream;
 
 /*
  * A stream in several files, <name>_0, <name>_1, ... Each has whole packets, and at most `size` bytes unless one packet
- * is larger. At most `count` files: the next file replaces the oldest one. A single file is replaced when the next one
- * has its first packet, if there is room for both. 0: no limit; NULL or no size: one file, <name>.
+ * is larger. At most `count` files: after that, the next file replaces the oldest one. With a count of 1, the file is
+ * replaced when the next one has its first packet, if the disk has room for both. 0: no limit; NULL or no size: one
+ * file, <name>.
  */
 struct wmk_store_limits {
 	uint64_t size, count;
 };
 
 /*
- * Create the file and the index of a stream. `name` ("app_0") must be a plain file name. -EEXIST; after -ENOSPC and the
- * like, nothing is left. The caller owns *stream: wmk_store_stream_close(). The store must outlive it.
+ * Create the file and the index of a stream. `name` ("app_0") must be a plain file name. -EEXIST; after -ENOSPC or
+ * another failure, no file is left. The caller owns *stream: wmk_store_stream_close(). The store must outlive it.
  */
 int wmk_store_stream_create(struct wmk_store *store, const char *name, const struct wmk_store_limits *limits,
 			    struct wmk_store_stream **stream);
 /*
  * Open an existing stream to append to it: read the headers of its packets, cut off everything after the last whole
- * packet, and rewrite the index (if that fails, continue without one). Stores the last whole packet in *last (content,
- * ring_position, sequence, lost ...). Returns 1; 0 if the file has no packet (*last is then zero); or -errno. -EPROTO:
- * the file begins with other data, and is unchanged.
+ * packet, and rewrite the index. If the index cannot be rewritten, the stream continues without one. Stores the last
+ * whole packet in *last (content, ring_position, sequence, lost ...). Returns 1; 0 if the file has no packet (*last is
+ * then zero); or -errno. -EPROTO: the file begins with other data, and is unchanged.
  */
 int wmk_store_stream_open(struct wmk_store *store, const char *name, const struct wmk_store_limits *limits,
 			  const uint8_t uuid[16], struct wmk_store_stream **stream, struct wmk_ctf_packet *last);
-/* Remove the files and indexes of a stream, if there are any. None may be open for writing. */
+/* Remove the files and indexes of a stream, if any exist. None may be open for writing. */
 int wmk_store_stream_remove(struct wmk_store *store, const char *name, const struct wmk_store_limits *limits);
 /*
  * Set packet->pad of the next packet, before its header is encoded. Packets of 256 kB and more end at a multiple of 4
- * kB, so that they can bypass the page cache without a copy, if the file system and the alignment of the caller's
- * memory (WMK_STORE_ALIGN) allow it. Smaller packets have no padding.
+ * kB. They can then bypass the page cache without a copy, if the file system and the alignment of the caller's memory
+ * (WMK_STORE_ALIGN) allow it. Smaller packets have no padding.
  */
 void wmk_store_stream_prepare(struct wmk_store_stream *stream, struct wmk_ctf_packet *packet);
 /*
@@ -221,20 +222,20 @@ void wmk_store_stream_pressure(struct wmk_store_stream *stream, uint32_t percent
 #define WMK_STORE_ALIGN 512u
 #define WMK_STORE_DIRECT_MIN (256u * 1024)
 /*
- * Append one packet: `iov` has header, content and padding, wmk_ctf_packet_size() bytes in all. After a failure
- * (-ENOSPC, -EDQUOT (also of the budget), -EFBIG, -EIO), the file is truncated to the last whole packet, and the caller
- * may try the same packet again.
+ * Append one packet: `iov` has header, content and padding, wmk_ctf_packet_size() bytes in all. Errors: -ENOSPC,
+ * -EDQUOT (also of the budget), -EFBIG, -EIO. After a failure, the file is truncated to the last whole packet, and the
+ * caller may try the same packet again.
  */
 int wmk_store_stream_append(struct wmk_store_stream *stream, const struct iovec *iov, int n,
 			    const struct wmk_ctf_packet *packet);
 /*
- * Replace the count of lost records in the last packet, in place, if a disk has no room for one more packet. So every
- * loss is reported. -ENOENT: there is no packet.
+ * Replace the count of lost records in the last packet, in place. The caller uses it if the disk has no room for one
+ * more packet, so that every loss is reported. -ENOENT: no packet exists.
  */
 int wmk_store_stream_amend(struct wmk_store_stream *stream, uint64_t lost);
 /* Return the number of bytes in all files of the stream. */
 uint64_t wmk_store_stream_bytes(const struct wmk_store_stream *stream);
-/* -ENOENT with a cause chain: the current file was removed, and its content is lost when it is closed. */
+/* -ENOENT with a cause chain: the current file was removed, and its content will be lost when it is closed. */
 int wmk_store_stream_check(const struct wmk_store_stream *stream);
 /* Write pending data and close. Returns the first error. */
 int wmk_store_stream_close(struct wmk_store_stream *stream);

@@ -16,18 +16,18 @@ struct wmk_file_identity;
 
 struct wmk_store {
 	char *path;                /* of the whole trace, as passed by the caller */
-	char *sub;                 /* below it; NULL: it already existed */
+	char *sub;                 /* path below `path`; NULL: it already existed */
 	int dir;                   /* of the metadata and streams */
 	int index_dir;
 	int metadata;
-	bool is_live;              /* the directory has the file .live, which is removed at the close */
-	struct wmk_file_identity *identity; /* of its files; NULL: that of the thread */
-	uint64_t metadata_len;     /* of whole declarations */
-	pthread_mutex_t lock;      /* metadata, metadata_len */
+	bool is_live;              /* the directory has the file .live, which the close removes */
+	struct wmk_file_identity *identity; /* identity for its files; NULL: that of the thread */
+	uint64_t metadata_len;     /* bytes of whole declarations */
+	pthread_mutex_t lock;      /* protects metadata, metadata_len */
 	struct wmk_direct_rates rates;
-	_Atomic uint64_t bytes;    /* in all files; for reports: relaxed */
+	_Atomic uint64_t bytes;    /* bytes in all files; for reports: relaxed */
 	struct wmk_store_budget *budget;  /* owned by the caller; NULL: no limit */
-	uint64_t keep_free;        /* of the file system; 0: nothing */
+	uint64_t keep_free;        /* bytes of the file system; 0: no reserve */
 	/* bytes that all threads have written since the last check of free space; a count: relaxed */
 	_Atomic uint64_t unchecked;
 };
@@ -39,36 +39,37 @@ struct wmk_store_stream {
 	struct wmk_store *store;
 	char name[WMK_STORE_STREAM_NAME_MAX + 1];
 	struct wmk_store_limits limits;   /* size 0: one file */
-	uint64_t number;           /* of the current file */
-	uint64_t others, others_index;    /* bytes of its other files; of their indexes when it was opened */
-	bool full;                 /* the next packet begins a new file: set by wmk_store_stream_prepare() */
+	uint64_t number;           /* number of the current file */
+	uint64_t others, others_index;    /* bytes of its other files; bytes of their indexes when it was opened */
+	bool full;                 /* the next packet begins a new file; set by wmk_store_stream_prepare() */
 	int fd, index;             /* index: -1 after an error */
-	uint64_t len, index_len;   /* bytes of whole packets, of their entries */
+	uint64_t len, index_len;   /* bytes of whole packets, of their index entries */
 	uint64_t last;             /* offset of the last packet */
 	struct wmk_direct direct;
 };
 
-/* budget.c: add `more` bytes (may be negative) to the counts of store and budget. */
+/* budget.c: add `more` bytes (may be negative) to the counts of the store and the budget. */
 void wmk_store_add_bytes(struct wmk_store *store, int64_t more);
-/* The same for files from before the store was opened, which only the budget counts. */
+/* The same for files that existed before the store was opened; only the budget counts them. */
 void wmk_store_budget_add(struct wmk_store *store, int64_t more);
 /*
- * Reserves `bytes` of the budget for a write that follows; wmk_store_budget_release() returns the reservation once the
+ * Reserve `bytes` of the budget for a write that follows. wmk_store_budget_release() returns the reservation once the
  * write is counted. `deleted`: bytes that are deleted after that write. 0, else -EDQUOT.
  */
 int wmk_store_budget_reserve(struct wmk_store *store, uint64_t bytes, uint64_t deleted);
 void wmk_store_budget_release(struct wmk_store *store, uint64_t bytes);
-/* Check whether `bytes` more leave the reserve of the disk free: 0, else -ENOSPC. */
+/* Check that the reserve of the disk stays free after `bytes` more are written: 0, else -ENOSPC. */
 int wmk_store_check_free(struct wmk_store *store, uint64_t bytes);
 /*
- * No measurement runs while a thread holds this lock, and no other stream rotates its files: hold it for a short time.
+ * While a thread holds this lock, no measurement runs and no other stream rotates its files. So hold it for a short
+ * time.
  */
 void wmk_store_budget_lock(struct wmk_store *store);
 void wmk_store_budget_unlock(struct wmk_store *store);
 
 /*
- * store.c: call `one` for each entry except "." and "..". Closes the descriptor (or returns a -errno that was passed
- * instead). The first value other than 0 ends the loop and is returned.
+ * store.c: call `one` for each entry except "." and "..". Closes the descriptor `dir`; a negative `dir` is returned as
+ * the error. The first value other than 0 ends the loop and is returned.
  */
 int wmk_store_each_entry(int dir, int (*one)(void *data, int at, const char *name), void *data);
 
@@ -76,21 +77,21 @@ int wmk_store_each_entry(int dir, int (*one)(void *data, int at, const char *nam
 void wmk_store_file_name(const struct wmk_store_stream *stream, uint64_t number, char *name);
 void wmk_store_index_name(const struct wmk_store_stream *stream, uint64_t number, char *name);
 /*
- * The name of the file that will replace a single file; readers ignore it. wmk_store_next_remove() removes one that a
- * crash has left.
+ * The name of the file that will replace a single file; readers ignore it. wmk_store_next_remove() removes such a file
+ * if a crash has left one.
  */
 void wmk_store_next_name(const struct wmk_store_stream *stream, char *name);
 void wmk_store_next_remove(const struct wmk_store_stream *stream);
-/* Replace the single file by it, and subtract the bytes of the old one. 0 or -errno. */
+/* Replace the single file by that file, and subtract the bytes of the old one. 0 or -errno. */
 int wmk_store_file_replace(struct wmk_store_stream *stream);
 /* Remove a file and its index, if they exist, and subtract their bytes. Returns the length of the file. */
 uint64_t wmk_store_file_remove(struct wmk_store_stream *stream, uint64_t number);
 /* Remove all files. 0 or the first -errno. */
 int wmk_store_files_remove(struct wmk_store_stream *stream);
-/* Remove a file from before the store was opened, which only the budget counts. It may be absent. */
+/* Remove a file that existed before the store was opened; only the budget counts it. The file may be absent. */
 void wmk_store_remove_uncounted(struct wmk_store *store, int dir, const char *name);
 /*
- * Find the newest file: sets stream->number and the bytes of the others. A newer file without a packet is removed.
+ * Find the newest file: sets stream->number and the bytes of the other files. A newer file without a packet is removed.
  * -ENOENT: no file; -EPROTO: it belongs to another trace.
  */
 int wmk_store_find_newest(struct wmk_store_stream *stream, const uint8_t uuid[16]);
@@ -102,7 +103,7 @@ int wmk_store_find_newest(struct wmk_store_stream *stream, const uint8_t uuid[16
 int wmk_store_write_whole(int fd, const struct iovec *iov, int n, uint64_t offset);
 
 /*
- * Enter an identity: returns 1, 0 if nothing changes (NULL, or the thread has it already), or -errno. Pass the value to
+ * Enter an identity: returns 1; 0 if nothing changes (NULL, or the thread has it already); or -errno. Pass the value to
  * wmk_file_identity_leave().
  */
 int wmk_file_identity_enter(struct wmk_file_identity *identity);
@@ -110,7 +111,8 @@ void wmk_file_identity_leave(int entered);
 /* Return the user that owns the files. */
 uid_t wmk_file_identity_uid(const struct wmk_file_identity *identity);
 /*
- * Return a reference to the identity of this thread, NULL for that of the process; wmk_file_identity_unref() ends it.
+ * Return a reference to the identity of this thread, which wmk_file_identity_unref() releases. NULL: it is the identity
+ * of the process.
  */
 struct wmk_file_identity *wmk_file_identity_ref(void);
 void wmk_file_identity_unref(struct wmk_file_identity *identity);

@@ -2,8 +2,8 @@
 /*
  * stream.c - a stream's file and its index: append whole packets; find and continue the stream after a crash.
  *
- * The index is derived from the file. It is rewritten when a stream is opened. Readers trust an index and scan the file
- * only without one, so an index that cannot be kept complete is removed.
+ * The index is derived from the file, and is rewritten when a stream is opened. Readers trust an index, and scan the
+ * file only if it has none. So an index that cannot be kept complete is removed.
  */
 #include "store/store_state.h"
 
@@ -30,7 +30,7 @@ int wmk_store_stream_check(const struct wmk_store_stream *stream)
 
 	if (fstat(stream->fd, &st) < 0 || st.st_nlink != 0)
 		return 0;
-	/* Some file systems do not count links. */
+	/* Some file systems do not report the number of links. */
 	wmk_store_file_name(stream, stream->number, name);
 	if (fstatat(stream->store->dir, name, &named, AT_SYMLINK_NOFOLLOW) == 0 && named.st_ino == st.st_ino)
 		return 0;
@@ -90,7 +90,7 @@ static int open_data(struct wmk_store_stream *stream, int flags)
 	return open_named(stream, name, flags);
 }
 
-/* An existing index is rewritten from the headers of the packets, which are few. */
+/* An existing index is rewritten from the headers of the packets. That is fast, since packets are few. */
 static int open_index(struct wmk_store_stream *stream, int flags)
 {
 	char name[WMK_STORE_NAME];
@@ -112,8 +112,8 @@ static int open_index(struct wmk_store_stream *stream, int flags)
 }
 
 /*
- * Continue a stream without an index, since readers can do without one. An outdated file with the name of the index
- * would mislead them: remove it.
+ * Continue a stream without an index, since readers do not need one. An outdated index file would mislead them, so
+ * remove it.
  */
 static void index_without(struct wmk_store_stream *stream)
 {
@@ -276,7 +276,9 @@ static uint32_t padding(const struct wmk_store_stream *stream, const struct wmk_
 
 static bool is_full(const struct wmk_store_stream *stream, const struct wmk_ctf_packet *packet)
 {
-	/* No file: the only one was removed for lack of space, and its successor could not be created. */
+	/*
+	 * No current file exists: the only file was removed for lack of space, and its successor could not be created.
+	 */
 	return stream->fd < 0 ||
 	       (stream->limits.size && stream->len && stream->len + wmk_ctf_packet_size(packet) > stream->limits.size);
 }
@@ -332,8 +334,8 @@ static int replace_old(struct wmk_store_stream *stream, struct wmk_store_stream 
 }
 
 /*
- * Replace the only file of a stream by one that begins with this packet. It has another name until the packet is
- * complete, so a crash leaves either the old or the new file.
+ * Replace the only file of a stream by one that begins with this packet. The new file has another name until the packet
+ * is complete, so a crash leaves either the old or the new file.
  */
 static int replace_file(struct wmk_store_stream *stream, const struct iovec *iov, int n,
 			const struct wmk_ctf_packet *packet)
@@ -363,7 +365,8 @@ static int replace_file(struct wmk_store_stream *stream, const struct iovec *iov
 }
 
 /*
- * Without space for both files, the old one is removed first. It is closed too: the kernel frees its blocks only then.
+ * Without space for both files, the old one is removed first. It is also closed, since the kernel frees its blocks only
+ * then.
  */
 static int write_only_file(struct wmk_store_stream *stream, const struct iovec *iov, int n,
 		      const struct wmk_ctf_packet *packet)
@@ -401,7 +404,10 @@ int wmk_store_stream_append(struct wmk_store_stream *stream, const struct iovec 
 	if (err < 0)
 		return err;
 	stream->full = false;
-	/* After the rotation, which may have freed the oldest file. A single file frees its space after the write. */
+	/*
+	 * Check after the rotation, which may have freed the oldest file. With a single file, the space is freed after
+	 * the write.
+	 */
 	err = packet->content ? wmk_store_check_free(stream->store, need) : 0;
 	if (err < 0)
 		return err;

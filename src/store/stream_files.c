@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stream_files.c - the names of a stream's files: one file, or several of limited size, named as LTTng does:
+ * stream_files.c - the names of a stream's files: one file, or several of limited size, with the names that LTTng uses:
  *
  *     app_0_0  app_0_1  app_0_2 ...       numbered in the order of creation; with a limited count, numbers begin again
  *                                         at 0, and each new file replaces the oldest
@@ -8,7 +8,7 @@
  *     .app_0.next                         for a stream of one file at most: the next file, until its first packet is
  *                                         complete
  *
- * The numbers have at most one gap: a file was removed, and its successor could not be created.
+ * The numbers have at most one gap. It exists if a file was removed and its successor could not be created.
  */
 #include "store/store_state.h"
 
@@ -40,7 +40,7 @@ void wmk_store_index_name(const struct wmk_store_stream *stream, uint64_t number
 	strcat(name, ".idx");
 }
 
-/* Bytes of a file, or -errno. */
+/* Return the bytes of a file, or -errno. */
 static int64_t size_of(int dir, const char *name)
 {
 	struct stat st;
@@ -50,7 +50,7 @@ static int64_t size_of(int dir, const char *name)
 	return S_ISREG(st.st_mode) ? st.st_size : -EINVAL;
 }
 
-/* Remove a file, and subtract its bytes from the counts that include it by `add`. Returns its bytes or -errno. */
+/* Remove a file, and subtract its bytes with `add` from the counts that include them. Returns its bytes or -errno. */
 static int64_t remove_one(struct wmk_store *store, int dir, const char *name,
 			  void (*add)(struct wmk_store *store, int64_t more))
 {
@@ -92,7 +92,7 @@ int wmk_store_file_replace(struct wmk_store_stream *stream)
 	wmk_store_file_name(stream, stream->number, name);
 	wmk_store_next_name(stream, next);
 	wmk_store_budget_lock(stream->store);
-		/* The old file may be gone already: removed for lack of space. */
+		/* The old file may be removed already, for lack of space. */
 	const int64_t size = size_of(dir, name);
 	const int err = renameat(dir, next, dir, name) < 0 ? -errno : 0;
 
@@ -128,7 +128,7 @@ int wmk_store_files_remove(struct wmk_store_stream *stream)
 	int64_t err, first = 0;
 
 	wmk_store_next_remove(stream);
-	/* Always the first: if another process removed the stream file, its index may remain. */
+	/* Number 0 is always removed: if another process removed the stream file, its index may remain. */
 	for (uint64_t i = 0; i == 0 || i < end; i++) {
 		err = file_remove(stream, i);
 		if (err < 0 && err != -ENOENT && first == 0)
@@ -174,7 +174,7 @@ void wmk_store_next_remove(const struct wmk_store_stream *stream)
 	wmk_store_remove_uncounted(stream->store, stream->store->dir, name);
 }
 
-/* Its bytes were never added to the store. */
+/* The file's bytes were never added to the store. */
 static void drop_torn(const struct wmk_store_stream *stream, uint64_t number)
 {
 	char name[WMK_STORE_NAME];
