@@ -113,7 +113,9 @@ static void client_close(struct wmk_clients *clients, struct wmk_client *client)
 		at = &(*at)->next;
 	*at = client->next;
 	clients->n_foreign -= client->foreign;
-	/* (close() alone does not, if a child between clone() and execve() has a copy of the descriptor) */
+	/*
+	 * close() alone keeps the socket in epoll if a child between clone() and execve() has a copy of the descriptor
+	 */
 	epoll_ctl(clients->epoll, EPOLL_CTL_DEL, client->socket, NULL);
 	wmk_deferred_close_socket(client->socket, client->peer.uid);
 	wmk_in_free(&client->in);
@@ -130,7 +132,10 @@ static void client_watch(struct wmk_clients *clients, struct wmk_client *client,
 		client_close(clients, client);
 }
 
-/* True: everything is sent, read from the client again. False: the rest is done here; the client may be freed. */
+/*
+ * True if everything is sent: the caller reads from the client again. False: nothing is left to do, and the client may
+ * be freed.
+ */
 static bool client_send(struct wmk_clients *clients, struct wmk_client *client)
 {
 	int sent = wmk_out_send(&client->out, client->socket);
