@@ -53,7 +53,7 @@ static bool runs_here(unsigned machine)
 	return machine == wmk_elf_host() || (machine == EM_386 && wmk_elf_host() == EM_X86_64);
 }
 
-/* Report why it is not ELF; a script is the usual mistake. */
+/* Report why the file is not ELF; a script is the usual mistake. */
 static int no_elf(const struct wmk_elf *elf)
 {
 	char begin[2] = "";

@@ -70,8 +70,8 @@ enum wmk_kcpu_mode wmk_kcpu_mode(const struct wmk_kcpu *buffer);       /* the mo
 const struct wmk_kpage_layout *wmk_kcpu_layout(const struct wmk_kcpu *buffer);
 /*
  * Return the next part: 1, with *part valid until the release; 0: nothing new; -errno; -EPROTO: an invalid page, which
- * is skipped. Without a release, the same part is returned again. flush: also from a page that the kernel is still
- * filling. Call it until it returns 0: wmk_kcpu_fd() does not report all that is available. Never blocks.
+ * is skipped. Without a release, the same part is returned again. flush: also return data of a page that the kernel is
+ * still filling. Call it until it returns 0: wmk_kcpu_fd() does not report all that is available. Never blocks.
  */
 int wmk_kcpu_next(struct wmk_kcpu *buffer, bool flush, struct wmk_kpart *part);
 void wmk_kcpu_release(struct wmk_kcpu *buffer);

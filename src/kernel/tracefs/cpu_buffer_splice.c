@@ -51,7 +51,10 @@ static void note_time(struct wmk_kcpu *buffer, struct wmk_kpage page)
 	buffer->behind = page.discarded;
 }
 
-/* Return the page in the copy as a part; is_whole: to its end. -EPROTO: invalid page. 0: empty page. */
+/*
+ * Return the page in buffer->copy as a part. is_whole: the copy ends where the page ends. -EPROTO: invalid page. 0:
+ * empty page.
+ */
 static int give(struct wmk_kcpu *buffer, bool is_whole)
 {
 	struct wmk_kpage page;

@@ -93,7 +93,7 @@ int wmk_kinstance_events_off(int instance);
  * Set the filter of an event, in the kernel's syntax; NULL: none. -EINVAL with the kernel's message.
  */
 int wmk_kinstance_filter(int instance, const char *system, const char *name, const char *filter);
-/* Record only these threads and all threads that they start, which the kernel adds itself; n 0: every thread. */
+/* Record only these threads, and all threads that they start. The kernel adds the latter itself. n 0: every thread. */
 int wmk_kinstance_pids(int instance, const int32_t *tids, unsigned n);
 /* Exclude these threads and all threads that they start. */
 int wmk_kinstance_without(int instance, const int32_t *tids, unsigned n);

@@ -296,7 +296,7 @@ bool wmk_tracefs_has(int dir, const char *file)
 
 /*
  * An entry of error_log has "[  12.3] where: error: message", a line "  Command: ..." and one with '^' at the place.
- * The last entry is the one of this call.
+ * The last entry belongs to the current call.
  */
 void wmk_tracefs_last_error(int dir, char *words, size_t size)
 {
