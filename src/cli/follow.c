@@ -119,8 +119,8 @@ static bool missing(const struct wmk_follow_process *process, enum wmk_follow_wh
 }
 
 /*
- * The program has ended, by exit or by exec. Whether it had registered is known only after wmk_shard has received all
- * of its messages.
+ * The program has ended, by exit or by exec. Only after wmk_shard has received all of its messages, it is certain that
+ * the program has not registered.
  */
 static void end_program(struct wmk_follow *follow, const struct wmk_follow_process *process, enum wmk_follow_why why)
 {

@@ -15,8 +15,8 @@
 #include "ctf/writer.h"
 
 /*
- * A daemon that this command has just started waits up to SETTLE_MS for running applications to connect, until none has
- * connected for SETTLED_MS.
+ * If this command has just started the daemon, it waits for running applications to connect. The wait ends when none
+ * has connected for SETTLED_MS, or after SETTLE_MS.
  */
 #define SETTLE_MS 2000
 #define SETTLED_MS 200

@@ -20,7 +20,7 @@
 
 #define SUBBUF_DEFAULT (1u << 20)
 #define N_SUBBUFS_DEFAULT 8u
-/* After the main program has ended: time for its descendants to end, and for those that continue to stop recording. */
+/* Limits two waits after the main program has ended: for its descendants to end, and for others to stop recording. */
 #define GRACE_MS 200
 /* Limits how long busy applications keep this thread from its other work. */
 #define TURNS_MAX 1000

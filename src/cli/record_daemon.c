@@ -201,9 +201,9 @@ static int enable_events(struct through *t, const struct waymark_ctl_domain *dom
 }
 
 /*
- * The domain is this process and its descendants. As a subreaper it stays an ancestor of all that the program starts,
- * even if a process between them ends. In the kernel domain, the program is the origin, since it has already been
- * forked; the kernel follows its forks by itself.
+ * The domain is this process and its descendants. As a subreaper it stays an ancestor of every process that the program
+ * starts, even if a process between them ends. In the kernel domain, the first process is the program, which has
+ * already been forked. The kernel follows its forks by itself.
  */
 static int begin(void *data, pid_t pid)
 {
@@ -289,7 +289,8 @@ static int end_session(struct through *t)
 }
 
 /*
- * Every application leaves records: the state dump of its loaded objects. Without any, the program is not instrumented.
+ * Every application leaves records: the state dump of its loaded objects. Without any record, the program is not
+ * instrumented.
  */
 static void say_matches(const struct wmk_record_result *result, const struct waymark_ctl_session_info *session)
 {

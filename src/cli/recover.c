@@ -109,7 +109,7 @@ static int take(const struct wmk_cli_common *args, const char *path)
 	return err;
 }
 
-/* Delay signals until the daemon has ended: no other process stops it, and it holds the rings. */
+/* Delay signals until the daemon has ended. The daemon holds the rings, and only this process stops it. */
 static int recover_one(const struct wmk_cli_common *args, const char *path)
 {
 	static const int waiting[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };

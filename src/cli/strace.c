@@ -23,8 +23,8 @@
 
 #define COLUMN_DEFAULT 40u
 /*
- * Waits while no record arrives: short after a record, then longer. Every REAP_NAPS waits, threads that have ended are
- * removed.
+ * Bounds of the waits while no record arrives. They are short after a record, then longer. Every REAP_NAPS waits,
+ * threads that have ended are removed.
  */
 #define NAP_LEAST_MS 1
 #define NAP_MOST_MS 16

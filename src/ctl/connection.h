@@ -47,8 +47,8 @@ struct waymark_ctl_result {
 /* ── time ────────────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * The deadline `timeout_ms` from now (-1: none); milliseconds left until a deadline, for poll(): 0 when it has passed,
- * -1 without a deadline.
+ * wmk_ctl_deadline() returns the time that is `timeout_ms` from now (-1: no deadline). wmk_ctl_left() returns the
+ * milliseconds until a deadline, for poll(): 0 when it has passed, -1 without a deadline.
  */
 uint64_t wmk_ctl_deadline(int timeout_ms);
 int wmk_ctl_left(uint64_t deadline);

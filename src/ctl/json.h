@@ -26,7 +26,8 @@
  */
 int wmk_json_text(const struct wmk_object *is, const void *object, unsigned flags, char **text);
 /*
- * The same to a file, written in pieces: after an error the file may contain a part. Also returns -errno of fwrite().
+ * Print `object` to a file, in pieces: after an error the file may contain a part of the text. Also returns -errno of
+ * fwrite().
  */
 int wmk_json_print(const struct wmk_object *is, const void *object, unsigned flags, FILE *to);
 /*
