@@ -17,13 +17,13 @@
  *     wmk_consumer_stats(consumer, &stats);
  *     wmk_consumer_close(consumer);                        closes the trace; the sets stay the caller's
  *
- * While records arrive, the thread drains the rings on a timer of 1 to 100 ms, which adapts to how fast they fill, and
- * writes parts of sub-buffers at the flush interval (flush_timer.c). After some empty passes, when nothing is unread,
- * it sleeps without a limit until a writer commits a record to any set (waymark_ring_sets_wait_record()). A writer that
- * is killed before it wakes the consumer needs wmk_consumer_wake(). With more than 127 sets, before Linux 5.16, or if
- * the kernel refuses membarrier(2), the thread drains every 100 ms. Each pass backs memory ahead of the writers. If
- * writers wait for room, a second thread keeps up the heartbeat that they check, so that one long write does not look
- * like a crash.
+ * While records arrive, the thread drains the rings on a timer of 1 to 100 ms, which adapts to how fast they fill. It
+ * writes parts of sub-buffers at the flush interval (flush_timer.c). After some empty passes, if no record is unread,
+ * it sleeps without a limit until a writer commits a record to any set (waymark_ring_sets_wait_record()). If a writer
+ * is killed before it wakes the consumer, call wmk_consumer_wake(). With more than 127 sets, before Linux 5.16, or if
+ * the kernel refuses membarrier(2), the thread drains every 100 ms. Each pass backs memory ahead of the writers.
+ * Writers that wait for room check a heartbeat. A second thread updates it, so that one long write does not look like a
+ * crash.
  *
  * If permitted (root, or RLIMIT_NICE), the thread runs at nice -10: with an equal share of the CPU it is too slow to
  * drain the rings of eight threads that record continuously.
@@ -32,7 +32,7 @@
  * count.
  *
  * The statistics report an output that fails (disk full). The packet stays in the ring and is retried, so the rings
- * fill and the writers count what they lose. An error that concerns one stream (a limit of its file) delays only that
+ * fill and the writers count lost records. An error that concerns one stream (a limit of its file) delays only that
  * stream. At stop, each record that still cannot be written is counted as lost.
  *
  * The consumer's thread carries out commands (flush, settle, clear, remove) between passes, and the calling thread
@@ -130,7 +130,7 @@ struct wmk_consumer_set {
 	 * sub-buffer is full, or by a flush.
 	 */
 	uint64_t flush_ns;
-	int clear;                 /* with resume: discard what was recorded so far, in rings and trace */
+	int clear;                 /* with resume: discard all earlier records, in rings and trace */
 	uint64_t start_ts;
 	const struct wmk_store_limits *limits;     /* limits of the streams' files; copied; NULL: none */
 	/* of a kernel channel: number of the requested state dump (wmk_consumer_dump()); 0: none */

@@ -53,7 +53,7 @@ struct wmk_output_ops {
 	 * than 0, which is returned. Any thread.
 	 */
 	int (*each_process)(struct wmk_output *output, int (*one)(void *data, const char *name), void *data);
-	/* Remove the trace of this process, which nothing has open. 0 if it does not exist. Any thread. */
+	/* Remove the trace of this process. No process may have it open. 0 if it does not exist. Any thread. */
 	int (*remove_process)(struct wmk_output *output, const char *name);
 	/* Update the number of bytes that count against max_size, after files were removed. Any thread. */
 	int (*usage)(struct wmk_output *output);

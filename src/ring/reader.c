@@ -122,7 +122,7 @@ static int piece_fits(const struct waymark_ring_reader *r, const struct ring_pie
 	return p->end >= p->pos && p->end - p->sub <= r->set->usable && p->pos - p->sub >= r->set->first;
 }
 
-/* True if the piece is consistent with what was read before it, and with the writer's position. */
+/* True if the piece is consistent with the pieces read before it, and with the writer's position. */
 static int piece_is_sane(struct waymark_ring_reader *r, const struct wmk_ring_snapshot *s, const struct ring_piece *p)
 {
 	const uint64_t from = r->unsure ? p->sub + r->set->first : p->pos, bytes = p->end - p->pos;

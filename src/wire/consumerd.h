@@ -132,7 +132,7 @@ struct wmk_consumerd_rings {
 	uint32_t stream_id;          /* stream class */
 	bool at_stop_only;           /* overwrite mode: nothing is written before STOP or RINGS_REMOVE */
 	bool resume;                 /* the trace may have streams of these rings: continue at the end of the streams */
-	bool clear;                  /* with resume: discard what was recorded so far, in rings and trace */
+	bool clear;                  /* with resume: discard all earlier records, in rings and trace */
 	uint64_t tracefile_size;     /* maximum bytes of a stream's file (whole packets, at least one); 0: no limit */
 	/* maximum number of files of a stream, then the oldest is replaced; 0: no limit. Only with tracefile_size */
 	uint64_t tracefile_count;

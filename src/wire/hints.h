@@ -3,8 +3,8 @@
  * hints.h - the file `hints` in the runtime directory, which applications read while they wait for the answer to their
  * registration. The daemon writes it.
  *
- * The file may be absent, outdated or partly changed. It only affects how long a constructor waits, and what the helper
- * thread prepares meanwhile.
+ * The file may be absent, outdated or partly changed. It only affects how long a constructor waits, and whether the
+ * helper thread prepares a state dump meanwhile.
  */
 #ifndef WMK_WIRE_HINTS_H
 #define WMK_WIRE_HINTS_H
