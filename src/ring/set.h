@@ -31,7 +31,7 @@ struct wmk_ring_view {
 	uint64_t seen_claims;  /* reader: see waymark_ring_set_retire_claims() */
 	/* bytes from the start that wmk_ring_set_map_ahead() has mapped; 0: never called */
 	uint64_t mapped;
-	/* last value of write_pos for wmk_ring_set_map_ahead(), or number of sub-buffers for wmk_ring_set_wake_for() */
+	/* write_pos at the last wmk_ring_set_map_ahead() or wmk_ring_set_wake_for() */
 	uint64_t looked;
 } __attribute__((aligned(64)));
 
@@ -70,7 +70,7 @@ void wmk_ring_set_allow_blocking(struct waymark_ring_set *set, int allow);
 /* Set the clock of kind WAYMARK_CLOCK_PLUGIN. The function is async-signal-safe, and its value never decreases. */
 void wmk_ring_set_plugin_clock(struct waymark_ring_set *set, uint64_t (*now)(void));
 /*
- * Wakes the reader for a writer that crashed after it entered a sub-buffer: only if a ring has entered one since the
+ * Wakes the reader for a writer that crashed between its record and the wake: only if a ring has recorded since the
  * last call for this mapping. Not for mappings of applications. One thread at a time.
  */
 void wmk_ring_set_wake_for(struct waymark_ring_set *set);

@@ -414,7 +414,7 @@ static void writer_waits_for_a_resting_reader_but_not_for_a_silent_one(void **st
 	pair_close(&p);
 }
 
-/* wmk_ring_set_wake_for() wakes a sleeping reader if a killed writer entered a sub-buffer, and only then. */
+/* wmk_ring_set_wake_for() wakes a sleeping reader only if a ring has recorded since its previous call. */
 static void sleeping_reader_is_woken_only_if_killed_writer_entered_sub_buffer(void **state)
 {
 	struct pair p;
