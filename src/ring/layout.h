@@ -118,9 +118,9 @@ struct wmk_set_header {
 };
 
 /*
- * The reader is idle: it sleeps until a writer wakes it. A writer that waits for room wakes an idle reader once. It
- * assumes that the reader is alive, and stores the current time as the reader's heartbeat. A live reader then updates
- * the heartbeat; a crashed one does not.
+ * The reader is idle: it sleeps until a writer wakes it. A writer that waits for room assumes once that an idle reader
+ * is alive, and stores the current time as the reader's heartbeat. A reader that was woken updates the heartbeat; a
+ * crashed reader does not.
  */
 #define WMK_HEART_RESTS UINT64_MAX
 
