@@ -46,7 +46,10 @@ static void carry_out(void *arg)
 	pthread_mutex_unlock(&consumer->lock);
 }
 
-/* Run the command in the consumer's thread. In that thread itself, or if it does not run, run the command here. */
+/*
+ * Run the command in the consumer's thread. If this is that thread, or if that thread does not run, run the command
+ * here.
+ */
 static int command(struct command *command)
 {
 	struct wmk_consumer *consumer = command->consumer;
