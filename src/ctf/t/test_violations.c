@@ -143,7 +143,7 @@ static void times_without_a_clock_get_one_of_1_ghz(void **state)
 }
 
 /* A path that is cut begins with an ellipsis, and is cut at a character boundary. */
-static void long_paths_are_cut_behind_an_ellipsis(void **state)
+static void long_paths_in_violations_are_cut_behind_an_ellipsis(void **state)
 {
 	char path[256], text[WMK_CTF_SHORT];
 
@@ -170,7 +170,7 @@ int main(void)
 		cmocka_unit_test(violations_are_read_and_counted),
 		cmocka_unit_test(violations_of_many_kinds_are_counted_together),
 		cmocka_unit_test(times_without_a_clock_get_one_of_1_ghz),
-		cmocka_unit_test(long_paths_are_cut_behind_an_ellipsis),
+		cmocka_unit_test(long_paths_in_violations_are_cut_behind_an_ellipsis),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

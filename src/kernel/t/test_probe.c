@@ -436,7 +436,7 @@ static void refusals_of_the_kernel_are_explained(void **state)
 	check_refusal(-ENOMEM, "", "no memory for it: Cannot allocate memory");
 }
 
-static void missing_kernel_features_are_reported(void **state)
+static void probes_report_missing_kernel_features(void **state)
 {
 	static const struct {
 		const char *missing, *words;
@@ -469,7 +469,7 @@ int main(void)
 		cmocka_unit_test(invalid_groups_are_refused),
 		cmocka_unit_test(installed_probe_has_unique_name_and_is_removed),
 		cmocka_unit_test(refusals_of_the_kernel_are_explained),
-		cmocka_unit_test(missing_kernel_features_are_reported),
+		cmocka_unit_test(probes_report_missing_kernel_features),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -193,7 +193,7 @@ static void check(const char *program, struct wmk_probe *probe, const char *cons
 	wmk_probe_free(probe);
 }
 
-static void function_probes_record_arguments_and_results(void **state)
+static void installed_function_probes_record_arguments_and_results(void **state)
 {
 	(void)state;
 	need_tracefs();
@@ -410,7 +410,7 @@ static void symbols_of_this_kernel_are_found(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(function_probes_record_arguments_and_results),
+		cmocka_unit_test(installed_function_probes_record_arguments_and_results),
 		cmocka_unit_test(sdt_probes_record_their_arguments),
 		cmocka_unit_test(variables_of_sdt_probes_are_recorded),
 		cmocka_unit_test(sdt_notes_with_other_types_are_other_events),

@@ -308,7 +308,7 @@ static void acceptor_open_limited(unsigned max_of_uid, unsigned max)
 }
 
 /* The limit is common to all shards; root and the user of the daemon have none. */
-static void connections_of_one_user_are_limited(void **state)
+static void acceptor_limits_applications_of_one_user(void **state)
 {
 	(void)state;
 	if (getuid() != 0)
@@ -458,7 +458,7 @@ int main(void)
 		cmocka_unit_test(connections_of_a_process_reach_one_shard),
 		cmocka_unit_test(each_process_has_one_shard_at_a_time),
 		cmocka_unit_test(shard_with_more_connections_is_ahead),
-		cmocka_unit_test(connections_of_one_user_are_limited),
+		cmocka_unit_test(acceptor_limits_applications_of_one_user),
 		cmocka_unit_test(last_quarter_is_for_users_with_few_connections),
 		cmocka_unit_test(application_of_another_user_gets_an_error),
 		cmocka_unit_test(missing_descriptors_are_an_error_until_freed),

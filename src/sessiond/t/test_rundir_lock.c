@@ -130,7 +130,7 @@ static void close_does_not_wait_for_pending_connections(void **state)
 	close(conn);
 }
 
-static void second_daemon_is_refused(void **state)
+static void locked_runtime_directory_refuses_second_daemon(void **state)
 {
 	const struct scene *scene = *state;
 	struct wmk_sessiond_rundir first, second;
@@ -384,7 +384,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(directory_and_sockets_are_created_and_removed, scene_open, scene_close),
 		cmocka_unit_test_setup_teardown(close_does_not_wait_for_pending_connections, scene_open, scene_close),
-		cmocka_unit_test_setup_teardown(second_daemon_is_refused, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(locked_runtime_directory_refuses_second_daemon, scene_open, scene_close),
 		cmocka_unit_test_setup_teardown(daemon_starts_after_a_kill, scene_open, scene_close),
 		cmocka_unit_test_setup_teardown(daemon_starts_while_a_child_of_a_killed_one_runs, scene_open,
 						scene_close),
