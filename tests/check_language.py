@@ -34,7 +34,7 @@ BANNED = re.compile(
     r"|stands there|is none|buries|bury|nudge[ds]?|poke[ds]?"
     r"|who (?:is|was|has|had|does|did|may|can|comes|wants|reads|writes|asks|dies|records|runs|waits))\b", re.I)
 C_TOKENS = re.compile(r'(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<text>"(?:\\.|[^"\\\n])*")|\'(?:\\.|[^\'\\\n])*\'', re.S)
-TEST_NAME = re.compile(r'^(?:static void (\w+)\(void \*\*|def ([a-z]\w*)\(case\))', re.M)
+TEST_NAME = re.compile(r'^(?:static void (\w+)\(void \*\*\w+\)|def ([a-z]\w*)\(case\))', re.M)
 # (columns of a table or a usage text end a sentence, too)
 SENTENCE_END = re.compile(r'(?<=[.!?:;])\s|\n\s*\n|\n\s*[-*|#]|(?<=\S) {2,}(?=\S)')
 

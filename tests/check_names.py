@@ -38,7 +38,7 @@ SKIPPED = re.compile(r'(^|/)(corpus[^/]*|formats|golden|traces)/')
 NO_CONCEPT = set('internal inside util misc common helper who when own text look form part place words'.split())
 PROGRAMS = ('tests/', 'bench/', 'examples/')
 TAG = re.compile(r'^(?:struct|union|enum) (\w+)\s*\{', re.M)
-TEST = re.compile(r'^(?:static void (\w+)\(void \*\*|def ([a-z]\w*)\(case\))', re.M)
+TEST = re.compile(r'^(?:static void (\w+)\(void \*\*\w+\)|def ([a-z]\w*)\(case\))', re.M)
 LINK = re.compile(r'\]\(([^)\s]+)\)')
 FENCE = re.compile(r'```.*?```', re.S)
 

@@ -272,7 +272,7 @@ static void client_new(struct wmk_clients *clients, int socket)
 	}
 	client->socket = socket;
 	client->in.close_fd = wmk_deferred_close_file;
-	client->in.whose = peer.uid;
+	client->in.sender_uid = peer.uid;
 	client->peer = peer;
 	client->foreign = is_foreign(clients, peer.uid);
 	if (client->foreign)

@@ -237,7 +237,7 @@ static int in_reserve(struct wmk_in *in)
 static void close_unclaimed(const struct wmk_in *in, int fd)
 {
 	if (in->close_fd)
-		in->close_fd(fd, in->whose);
+		in->close_fd(fd, in->sender_uid);
 	else
 		close(fd);
 }

@@ -181,17 +181,17 @@ struct wmk_in {
 	int fds[WMK_WIRE_FDS];     /* received descriptors that are not yet assigned to frames, oldest first */
 	unsigned n_fds;
 	/*
-	 * Called with `whose` to close unused descriptors. NULL: close(), which can block if the sender chose a slow
-	 * file.
+	 * Called with `sender_uid` to close unused descriptors. NULL: close(), which can block if the sender chose a
+	 * slow file.
 	 */
-	void (*close_fd)(int fd, unsigned whose);
-	unsigned whose;
+	void (*close_fd)(int fd, unsigned sender_uid);
+	unsigned sender_uid;
 };
 
 /*
  * Receive once (MSG_DONTWAIT). 1: received bytes; 0: end of file; -EAGAIN; -ENOBUFS: take the complete frames first;
  * -EMFILE: no room for the descriptors, the connection is unusable; -errno. Memory grows with the received bytes, not
- * with the length that a header claims. The structure starts zeroed, except `close_fd` and `whose`.
+ * with the length that a header claims. The structure starts zeroed, except `close_fd` and `sender_uid`.
  */
 int wmk_in_receive(struct wmk_in *in, int sock);
 /*

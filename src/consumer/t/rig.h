@@ -56,9 +56,9 @@ void rig_close(struct rig *rig);
 /* Record numbers from..to-1 of `writer`; returns how many were not lost. */
 uint64_t rig_record(struct rig *rig, uint64_t writer, uint64_t from, uint64_t to);
 /*
- * The same in `n` threads, writers 0..n-1; returns the sum. None ends before all have recorded: between rig_begun() and
- * the end of all no thread of these is in an allocator, so that fork() may come at any time, also of sanitizers, whose
- * children would inherit its locks.
+ * The same in `n` threads, writers 0..n-1; returns the sum. No thread ends before all have recorded. Between
+ * rig_begun() and the end of all, no thread is in an allocator, so fork() is allowed at any time: otherwise the child
+ * could inherit a locked allocator (sanitizers).
  */
 uint64_t rig_record_threads(struct rig *rig, unsigned n, uint64_t each);
 /* Waits for that. */

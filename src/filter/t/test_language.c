@@ -438,7 +438,7 @@ static char *repeated(const char *before, const char *piece, unsigned n, const c
 	return text;
 }
 
-static void limits_are_enforced(void **state)
+static void filters_beyond_each_limit_are_refused(void **state)
 {
 	static const struct {
 		const char *before, *piece, *behind, *words;
@@ -524,7 +524,7 @@ int main(void)
 		cmocka_unit_test(operators_give_the_results_of_c), cmocka_unit_test(integers_compare_by_value),
 		cmocka_unit_test(text_patterns_match), cmocka_unit_test(enumerations_compare_with_labels),
 		cmocka_unit_test(absent_values_are_false_in_conditions), cmocka_unit_test(names_are_resolved),
-		cmocka_unit_test(errors_name_their_column), cmocka_unit_test(limits_are_enforced),
+		cmocka_unit_test(errors_name_their_column), cmocka_unit_test(filters_beyond_each_limit_are_refused),
 		cmocka_unit_test(one_of_several_expressions_selects),
 	};
 

@@ -147,7 +147,7 @@ static void app_new(struct wmk_shard *shard, const struct wmk_app_conn *conn)
 	app->pidfd_source = (struct shard_source){ SOURCE_PIDFD, app };
 	app->socket = conn->socket;
 	app->in.close_fd = wmk_deferred_close_file;
-	app->in.whose = conn->cred.uid;
+	app->in.sender_uid = conn->cred.uid;
 	app->pid = pid;
 	app->uid = conn->cred.uid;
 	app->gid = conn->cred.gid;

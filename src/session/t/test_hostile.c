@@ -443,7 +443,7 @@ static void test_missing_descriptors_do_not_stop_the_loop(void **state)
 }
 
 /* Random bytes from many short connections. */
-static void test_random_bytes_harm_no_other(void **state)
+static void random_bytes_of_a_client_harm_no_other_connection(void **state)
 {
 	const char *seed_text = getenv("WMK_SEED"), *percent = getenv("WMK_ROUNDS_PERCENT");
 	unsigned seed = seed_text ? (unsigned)strtoul(seed_text, NULL, 0) : (unsigned)wmk_clock_monotonic();
@@ -497,7 +497,7 @@ int main(void)
 		cmocka_unit_test(test_application_that_never_reads_is_dropped),
 		cmocka_unit_test(test_connections_per_process_are_limited),
 		cmocka_unit_test(test_missing_descriptors_do_not_stop_the_loop),
-		cmocka_unit_test(test_random_bytes_harm_no_other),
+		cmocka_unit_test(random_bytes_of_a_client_harm_no_other_connection),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

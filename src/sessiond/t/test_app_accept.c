@@ -368,7 +368,7 @@ static void application_of_another_user_gets_an_error(void **state)
  * Without free descriptors a connection is refused by means of the spare one. Without the spare, an error is returned.
  * Afterwards connections are accepted again.
  */
-static void missing_descriptors_are_an_error_until_freed(void **state)
+static void accept_fails_without_descriptors_and_continues_when_some_are_freed(void **state)
 {
 	struct rlimit before, none;
 	struct wmk_accept_stats stats;
@@ -461,7 +461,7 @@ int main(void)
 		cmocka_unit_test(acceptor_limits_applications_of_one_user),
 		cmocka_unit_test(last_quarter_is_for_users_with_few_connections),
 		cmocka_unit_test(application_of_another_user_gets_an_error),
-		cmocka_unit_test(missing_descriptors_are_an_error_until_freed),
+		cmocka_unit_test(accept_fails_without_descriptors_and_continues_when_some_are_freed),
 		cmocka_unit_test(connections_are_closed_without_descriptors),
 		cmocka_unit_test(pending_connection_is_accepted_after_reopen),
 	};

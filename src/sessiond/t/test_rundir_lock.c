@@ -384,7 +384,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(directory_and_sockets_are_created_and_removed, scene_open, scene_close),
 		cmocka_unit_test_setup_teardown(close_does_not_wait_for_pending_connections, scene_open, scene_close),
-		cmocka_unit_test_setup_teardown(locked_runtime_directory_refuses_second_daemon, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(locked_runtime_directory_refuses_second_daemon, scene_open,
+						scene_close),
 		cmocka_unit_test_setup_teardown(daemon_starts_after_a_kill, scene_open, scene_close),
 		cmocka_unit_test_setup_teardown(daemon_starts_while_a_child_of_a_killed_one_runs, scene_open,
 						scene_close),
