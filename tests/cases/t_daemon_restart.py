@@ -24,6 +24,7 @@ class RandomActions:
 
     def __init__(self, world, random):
         self.world, self.random, self.programs, self.frozen = world, random, [], None
+        self.ending = None                   # a session daemon that received SIGTERM
 
     def pick(self):
         return self.random.choice(self.programs) if self.programs else None
@@ -53,6 +54,9 @@ class RandomActions:
 
     def start_daemon(self):
         if self.frozen is None:
+            # The ending daemon may close the connection of a command.
+            self.world.wait(lambda: self.world('list', status=None).status == 0 or self.world.sessiond() != self.ending,
+                            'a command to succeed, or the session daemon to end')
             self.world.start_daemon()
 
     def end_daemon(self, sig=signal.SIGTERM):
@@ -60,6 +64,7 @@ class RandomActions:
         pid = self.world.sessiond()
         if pid:
             os.kill(pid, sig)
+            self.ending = pid
             if sig == signal.SIGKILL or self.random.random() < 0.5:
                 self.world.wait(lambda: self.world.sessiond() != pid, 'the session daemon to end')
 
@@ -109,7 +114,7 @@ def restarted_daemon_finds_its_applications(case):
             done = actions.turn()
             if len(actions.programs) > 8:
                 actions.kill_program()
-            w.start_daemon()
+            actions.start_daemon()
             alive = {p.pid for p in actions.programs}
             w.wait(lambda: w.apps() == alive,
                    'turn %d (%s): exactly the programs %s to be registered' % (turn, ' '.join(done), sorted(alive)))

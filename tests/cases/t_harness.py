@@ -117,7 +117,7 @@ def wrong_streams_are_found_by_scan(case):
             ('twice', packet(good + good[2:])), ('before the call', packet([(9, 1, 1, 10)])), ('goes back',
                     packet([good[1], good[0]], begin=5, end=50)),
             ('outside', packet(good, end=25)), ('overlap', packet(good) + packet([], sequence=1, begin=20)),
-            ('nobody began', packet([(41, 1, 4, 40)])), ('not in order', packet(good) + packet([], sequence=2,
+            ('was not begun', packet([(41, 1, 4, 40)])), ('not in order', packet(good) + packet([], sequence=2,
                     begin=40, end=40)),
             ('not in order', packet(good, discarded=1)), ('behind the last', packet(good,
                     content=(96 + 3 * 45 - 2 * 45 + 2) * 8)),

@@ -16,7 +16,7 @@ from daemon import World  # noqa: E402
 from groups import tracing_group  # noqa: E402
 from harness import PROGRAMS, Skip, check, main, slurp  # noqa: E402
 from hostile import ALICE, BOB  # noqa: E402
-from t_daemon_users import command, names, open_to_all, roots_world  # noqa: E402
+from t_daemon_users import command, names, open_to_all, world_of_root  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TRACEFS = '/sys/kernel/tracing'
@@ -233,7 +233,7 @@ def group_members_list_kernel_events(case):
     """Root's daemon lists the same events to members, and marks those of their own sessions."""
     need_tracefs()
     member = {'groups': [tracing_group()]}
-    with roots_world(case) as w:
+    with world_of_root(case) as w:
         def marked(answer):
             return sorted(e['name'] for e in answer.json['events'] if e['enabled'])
         everything = w('list', '-k', '--json').json
@@ -263,7 +263,7 @@ def group_members_probe_only_readable_files(case):
     if not os.path.exists(os.path.join(TRACEFS, 'uprobe_events')):
         raise Skip('this kernel has no uprobes')
     member = {'groups': [tracing_group()]}
-    with roots_world(case) as w:
+    with world_of_root(case) as w:
         probe = ['enable-event', '-k', '-s', 'alices', '-c', 'kernel', '--userspace-probe']
         for name, mode in ('hers', 0o755), ('roots', 0o700):
             shutil.copy(os.path.join(PROGRAMS, 'calls'), os.path.join(w.place, name))
@@ -290,7 +290,7 @@ def kernel_sessions_of_one_name_record_independently(case):
     member = {'groups': [tracing_group()]}
     begin = (['create', 'same', '--no-statedump'], ['enable-event', '-k', '-s', 'same',
                                                     'sched_switch'], ['start', 'same'])
-    with roots_world(case) as w:
+    with world_of_root(case) as w:
         def recorded(answer):
             (session,) = answer.json['sessions']
             check(session['counts']['lost'] == 0, 'lost: %s', session['counts'])
