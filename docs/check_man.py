@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The man pages of a library: troff has nothing to say against them, and each exported function is explained in one of
+"""The man pages of a library: groff reports no warning, and each exported function is explained in one of
 them.
 
 usage: check_man.py MAP DIRECTORY PAGE...
@@ -16,7 +16,7 @@ import tempfile
 
 
 def troff(directory, name):
-    """What troff says of a page, run where `man` would run it."""
+    """The warnings of groff for a page, run where `man` runs it."""
     return subprocess.run(['groff', '-man', '-Tutf8', '-ww', '-z', name], cwd=directory, capture_output=True, text=True,
                           timeout=60).stderr
 

@@ -415,7 +415,7 @@ static void writer_waits_for_a_resting_reader_but_not_for_a_silent_one(void **st
 }
 
 /* wmk_ring_set_wake_for() wakes a sleeping reader only if a ring has recorded since its previous call. */
-static void sleeping_reader_is_woken_only_if_killed_writer_entered_sub_buffer(void **state)
+static void sleeping_reader_is_woken_if_a_killed_writer_has_recorded(void **state)
 {
 	struct pair p;
 	uint32_t *waiting;
@@ -450,7 +450,7 @@ int main(void)
 		cmocka_unit_test(reader_of_several_sets_is_woken_by_each_set_and_by_its_word),
 		cmocka_unit_test(reader_of_several_sets_is_woken_by_a_single_record),
 		cmocka_unit_test(writer_waits_for_a_resting_reader_but_not_for_a_silent_one),
-		cmocka_unit_test(sleeping_reader_is_woken_only_if_killed_writer_entered_sub_buffer),
+		cmocka_unit_test(sleeping_reader_is_woken_if_a_killed_writer_has_recorded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
