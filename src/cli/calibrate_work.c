@@ -29,7 +29,7 @@
 
 static uint64_t volatile sink;
 
-/* Work around the measured operation, so that no loop is empty. */
+/* Computation beside the measured operation, so that no loop is empty. */
 static inline uint64_t turn(uint64_t x)
 {
 	x ^= x << 13;

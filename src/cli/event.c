@@ -325,8 +325,8 @@ static const struct wmk_cli_option enable_options[] = {
 	  .store = set_loglevel },
 	{ 'f', "filter", "EXPR",
 	  "Only records for which EXPR, a C-like expression over their fields, is true: 'amount > 100 && name == "
-	  "\"bo*\"'. The application evaluates it before it records (the kernel and the consumer daemon do so for "
-	  "kernel events). waymark-filter(7) describes the language.",
+	  "\"bo*\"'. Events without a field of EXPR are not recorded. The application evaluates it before it records "
+	  "(the kernel and the consumer daemon do so for kernel events). waymark-filter(7) describes the language.",
 	  WMK_CLI_NOT_EMPTY(struct wmk_event_args, filter, "the filter is empty") },
 	{ 0, "loglevel-only", "LEVEL", "Only events of exactly this level.", .store = set_loglevel_only },
 	WMK_CLI_OPTION_JSON,

@@ -180,7 +180,7 @@ static const struct wmk_cli_option options[] = {
 	{ 0, "vpid", "[PID,...]", "The same as --pid, for compatibility with LTTng.", IDS(WMK_TRACKED_PID) },
 	{ 0, "uid", "[USER,...]", "Users, by name or number.", IDS(WMK_TRACKED_UID) },
 	{ 0, "gid", "[GROUP,...]", "Groups, by name or number.", IDS(WMK_TRACKED_GID) },
-	{ 'a', "all", NULL, "Everything of the kinds that are given without a list.",
+	{ 'a', "all", NULL, "With --pid, --uid or --gid without a list: all processes, users or groups.",
 	  WMK_CLI_FLAG(struct wmk_track_args, all) },
 	WMK_CLI_OPTION_JSON,
 };

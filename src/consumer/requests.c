@@ -386,7 +386,8 @@ static int add_rings(struct wmk_consumer_server *server, uint32_t request, const
 		return wmk_error(-ENOSPC, "the trace has %u ring sets, which is the limit", WMK_SERVER_RINGS_MAX);
 	rings = wmk_server_rings_find(trace, is->rings);
 	if (rings && !same_rings(&rings->is, is))
-		return wmk_error(-EEXIST, "rings %llu are in use for other rings", (unsigned long long)is->rings);
+		return wmk_error(-EEXIST, "the number %llu already belongs to another ring set of the trace",
+				 (unsigned long long)is->rings);
 	if (rings)
 		return queue_rings(trace, WMK_CONSUMERD_RINGS_ADD, is->rings, is, server->connections, request);
 	err = wmk_server_rings_new(trace, is, fd, &rings);

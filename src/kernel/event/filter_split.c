@@ -198,7 +198,10 @@ static int program_make(const struct wmk_kfilter_event *event, const struct wmk_
 	return words ? 0 : wmk_error(-ENOMEM, "cannot make a filter: no memory");
 }
 
-/* Makes the program: the rest of a single expression, or several expressions completely. */
+/*
+ * Makes the program that filters what the kernel's filter cannot: the remaining part of a single expression, or all of
+ * several expressions.
+ */
 static int rest_make(struct one *ones, const struct wmk_filter_expr *const *exprs, unsigned n,
 		     struct wmk_kfilter_made *made)
 {

@@ -220,7 +220,7 @@ static bool take_apart(const struct wmk_node *node, struct pattern *parsed)
 	return true;
 }
 
-/* Uses the kernel's forms with one or two stars, which work on texts without a NUL at the end. */
+/* Uses the kernel's patterns "x*", "*x" and "*x*": the kernel applies them also to texts without a NUL at the end. */
 static struct wmk_kterm by_shortcut(const struct wmk_koperand *operand, const struct pattern *parsed)
 {
 	if (!is_word(parsed->plain[0]) || strpbrk(parsed->plain, "[?"))

@@ -154,8 +154,8 @@ static struct wmk_ktask_version *look_up_unknown(struct wmk_ktasks *tasks, int32
 /* ── family ──────────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Determines the process of a life from its clone flags and its parent's process. A certain result is stored in the
- * version.
+ * Determines the process of a life from its clone flags and its parent's process, and stores it in `life`. False: the
+ * process is unknown.
  */
 static bool resolve(struct wmk_ktasks *tasks, int32_t tid, struct wmk_ktask_version *life, unsigned depth)
 {

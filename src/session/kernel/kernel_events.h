@@ -9,8 +9,8 @@
 bool wmk_kernel_rules_select(const struct wmk_session_channel *channel, const struct wmk_kernel_probes *probes,
 			   const struct wmk_kentry *entry);
 /*
- * True if the rule fits the event. The rule of a probe fits the event that it makes, if that is one of `probes` (may be
- * NULL). Other rules do not fit events of probes.
+ * True if the rule fits the event. A rule with a probe fits the event of that probe, if `probes` (may be NULL) has
+ * it. Other rules do not fit events of probes.
  */
 bool wmk_kernel_rule_fits(const struct wmk_kernel_probes *probes, const struct wmk_ctl_rule *rule,
 			  const struct wmk_kentry *entry);
