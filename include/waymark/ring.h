@@ -219,8 +219,8 @@ int waymark_ring_sets_wait(struct waymark_ring_set *const *sets, unsigned n, con
 			   int64_t timeout_us);
 /*
  * Sleep as waymark_ring_sets_wait() does. In discard mode, any record also ends the sleep: one that was committed since
- * the last call of a wait function, or a later one. A membarrier(2) of all CPUs precedes the sleep and takes some
- * milliseconds. The first writer then makes a futex wake. Also returns -ENOTSUP if the kernel refuses the membarrier
+ * the last call of a wait function, or a later one. A membarrier(2) of all CPUs precedes the sleep and takes
+ * about 10 ms. The first writer then makes a futex wake. Also returns -ENOTSUP if the kernel refuses the membarrier
  * (nohz_full CPUs).
  */
 int waymark_ring_sets_wait_record(struct waymark_ring_set *const *sets, unsigned n, const uint32_t *word,

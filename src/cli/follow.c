@@ -33,7 +33,7 @@ struct wmk_follow_process {
 	/* a mapped file has tracepoints: then it registers, unless something prevents it */
 	bool sites;
 	bool registered;
-	bool told;                       /* it is in the list while it exists */
+	bool is_reported;                       /* it is in the list while it exists */
 	/* reads of the environment that came too early: time of the first one and of the next one, in wmk_clock_ms() */
 	int64_t first_ms, due_ms;
 	bool looked;                     /* the environment has been read */
@@ -387,9 +387,9 @@ void wmk_follow_left(struct wmk_follow *follow, pid_t pid)
 		return;
 	wmk_watch_read(&follow->watch, take, follow);
 	process = *place(follow, pid);
-	if (!process || process->serial != serial || !process->registered || process->told)
+	if (!process || process->serial != serial || !process->registered || process->is_reported)
 		return;
-	process->told = true;
+	process->is_reported = true;
 	memcpy(one.name, process->name, sizeof(process->name));
 	add_note(follow, &one);
 }

@@ -31,7 +31,7 @@ struct first {
 };
 
 /* The state of progress and reports. */
-struct told {
+struct import_view {
 	struct first first;
 	struct wmk_progress progress;
 	uint64_t total;          /* bytes of all files; 0: unknown */
@@ -81,7 +81,7 @@ int wmk_cli_store_import_origin(const struct wmk_cli_option *option, void *at, c
 
 static void note_first(void *data, const char *name, uint64_t number, const char *line, size_t len)
 {
-	struct first *first = &((struct told *)data)->first;
+	struct first *first = &((struct import_view *)data)->first;
 
 	if (first->number)
 		return;
@@ -93,9 +93,9 @@ static void note_first(void *data, const char *name, uint64_t number, const char
 
 static void note_progress(void *data, uint64_t bytes, uint64_t records)
 {
-	struct told *told = data;
+	struct import_view *import_view = data;
 
-	wmk_progress_tell(&told->progress, bytes, told->total, records);
+	wmk_progress_tell(&import_view->progress, bytes, import_view->total, records);
 }
 
 /* The size of all files; 0 if one of them is not a regular file. */
@@ -165,13 +165,13 @@ static void tell(const struct wmk_cli_import *import, const char *directory, con
 static int make(const struct wmk_cli_import *import, const char *directory, bool is_all, const char *const *files,
 		unsigned n)
 {
-	struct told told = { .total = size_of(files, n) };
+	struct import_view import_view = { .total = size_of(files, n) };
 	const struct wmk_import_options options = { .year = import->year,
 						    .has_origin = import->has_origin,
 						    .origin_ns = import->origin_ns,
 						    .unknown = note_first,
 						    .progress = note_progress,
-						    .data = &told };
+						    .data = &import_view };
 	struct wmk_import_done done;
 	struct wmk_import *work;
 	int err, ended;
@@ -185,16 +185,16 @@ static int make(const struct wmk_cli_import *import, const char *directory, bool
 	err = wmk_import_begin(directory, import->format, &options, &work);
 	if (err < 0)
 		return wmk_cli_failed();
-	wmk_progress_begin(&told.progress, wmk_clock_monotonic(), false);
+	wmk_progress_begin(&import_view.progress, wmk_clock_monotonic(), false);
 	for (unsigned i = 0; i < n && err == 0; i++)
 		err = convert_file(work, files[i]);
-	wmk_progress_end(&told.progress);
+	wmk_progress_end(&import_view.progress);
 	if (err < 0)
 		wmk_cli_failed();
 	ended = wmk_import_end(work, &done);
 	if (ended < 0 && err == 0)
 		wmk_cli_failed();
-	tell(import, is_all ? directory : NULL, &done, &told.first);
+	tell(import, is_all ? directory : NULL, &done, &import_view.first);
 	return err < 0 || ended < 0 ? WMK_CLI_FAILED : 0;
 }
 

@@ -102,13 +102,14 @@ static void bit_array(const struct wmk_ctf_json_at *at, struct wmk_type *type)
 /* Whether this was an x87 number in a trace of CTF 1.8 (tsdl_unknown.h). */
 static bool is_long_double(const struct wmk_ctf_json_at *at, const struct wmk_type *type)
 {
-	struct wmk_ctf_json_at attributes, space, told;
+	struct wmk_ctf_json_at attributes, space, long_double_mark;
 
 	return wmk_ctf_is_long_double(type->width, 64) && type->order == WMK_ORDER_LITTLE && !type->is_reversed &&
 	       wmk_ctf_json_get(at, "attributes", &attributes) &&
 	       wmk_ctf_json_get(&attributes, WMK_TSDL_UNKNOWN_SPACE, &space) &&
-	       wmk_ctf_json_get(&space, WMK_TSDL_UNKNOWN_LONG_DOUBLE, &told) &&
-	       json_object_is_type(told.value, json_type_boolean) && json_object_get_boolean(told.value);
+	       wmk_ctf_json_get(&space, WMK_TSDL_UNKNOWN_LONG_DOUBLE, &long_double_mark) &&
+	       json_object_is_type(long_double_mark.value, json_type_boolean) &&
+	       json_object_get_boolean(long_double_mark.value);
 }
 
 static void bits_or_real(const struct wmk_ctf_json_at *at, struct wmk_type *type)

@@ -52,7 +52,7 @@ struct wmk_import {
 	struct wmk_import_bytes begun;           /* the first part of a line that was split */
 	uint32_t n_frames;
 	uint64_t number;                         /* number of records */
-	uint64_t bytes, told;                    /* bytes read of all files; at the last call of options.progress */
+	uint64_t bytes, reported;                    /* bytes read of all files; at the last call of options.progress */
 	const char *file;
 	uint64_t line_number;
 	struct wmk_import_line line;             /* the current line */
@@ -452,8 +452,8 @@ int wmk_import_file(struct wmk_import *import, FILE *in, const char *name, int64
 		if (err < 0)
 			break;
 		import->bytes += text.len + !goes_on;
-		if (import->options.progress && import->bytes >= import->told + TELL_EACH) {
-			import->told = import->bytes;
+		if (import->options.progress && import->bytes >= import->reported + TELL_EACH) {
+			import->reported = import->bytes;
 			import->options.progress(import->options.data, import->bytes, import->number);
 		}
 	}

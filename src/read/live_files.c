@@ -20,7 +20,7 @@
 /* maximum time between the crash of a writer and the next writer opening the trace */
 #define NEXT_WRITER_NS 5000000000u
 /* number of failures to open a trace before a report: the trace may just be created */
-#define TOLD 2u
+#define FAILURES_UNTIL_REPORT 2u
 
 static void tell(struct wmk_read_live *live, const struct wmk_read_stream *stream, int err)
 {
@@ -170,7 +170,7 @@ static int source_open(struct wmk_read_live *live, struct live_trace *source)
 	err = version_open(live, source, &is_fatal);
 	if (err >= 0 || is_fatal)
 		return err;
-	if (!is_written(source) && ++source->n_failed == TOLD) {
+	if (!is_written(source) && ++source->n_failed == FAILURES_UNTIL_REPORT) {
 		wmk_error_add(err, "cannot read the trace '%.120s'", source->path);
 		tell(live, NULL, err);
 	}

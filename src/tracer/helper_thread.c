@@ -360,10 +360,10 @@ static void thread_run(void)
 		if (registered)
 			dump_state(is_new);
 		wmk_lock();
-		const bool told = publish_done();
+		const bool published = publish_done();
 
 		wmk_unlock();
-		if (told)
+		if (published)
 			wmk_register_wake();
 	} while (wait_for_events(sleep));
 	if (sleep != -2)

@@ -79,15 +79,15 @@ static char last_name[256];
 uint64_t wmk_process_describe(char *name, size_t size)
 {
 	struct stat_line line;
-	bool told = read_stat("/proc/self/stat", &line);
+	bool is_read = read_stat("/proc/self/stat", &line);
 
-	if (told)
+	if (is_read)
 		snprintf(last_name, sizeof(last_name), "%.*s", (int)line.name_len, line.name);
 	else
 		snprintf(last_name, sizeof(last_name), "%s", program_invocation_short_name);
 	last_name[strcspn(last_name, "\n")] = '\0';
 	wmk_process_name(name, size);
-	return told ? line.start : 0;
+	return is_read ? line.start : 0;
 }
 
 void wmk_process_name(char *name, size_t size)

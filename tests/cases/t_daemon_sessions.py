@@ -348,12 +348,12 @@ def children_of_tracked_processes_are_not_tracked(case):
     """
     with World(case) as w:
         program = w.scripted()
-        for name in ('its', 'all', 'user', 'group', 'nobody'):
+        for name in ('its', 'all', 'user', 'group', 'foreign'):
             w.begin(name)
         w('track', '-s', 'its', '--pid', program.pid)
         w('track', '-s', 'user', '--uid', os.getuid())
         w('track', '-s', 'group', '--gid', os.getgid())
-        w('track', '-s', 'nobody', '--gid', os.getgid() + 1)
+        w('track', '-s', 'foreign', '--gid', os.getgid() + 1)
         program('emit 3')
         for _ in range(max(rounds(200), 20)):
             program('fork 4')
@@ -365,7 +365,7 @@ def children_of_tracked_processes_are_not_tracked(case):
             check(
                 numbers_of(w.end(name, lost=0)[1]) == numbers_of(everything),
                 'the session of the tracked %s has other records than session all', name)
-        check(not numbers_of(w.end('nobody', lost=0)[1]), 'the session of a foreign group has records')
+        check(not numbers_of(w.end('foreign', lost=0)[1]), 'the session of a foreign group has records')
         sizes = collections.Counter(len(n) for n in numbers_of(its).values())
         check(sizes == {3: 1, 9: 1}, 'wrong records of the process and its forks: %s', sizes)
         sizes = collections.Counter(len(n) for n in numbers_of(everything).values())

@@ -180,15 +180,15 @@ def shared_output_directory_is_rejected(case):
         command(w, ALICE, 'create', 'second', '-o', shared + '//./trace/', status=1,
                 **member).prints("session 'alices'")
         w('create', 'roots', '-o', place, status=1).prints("session 'alices' of user %d" % ALICE.pw_uid)
-        said = command(w, BOB, 'create', 'his', '-o', place, status=1, **member).prints("a session of another user")
+        said = command(w, BOB, 'create', 'own', '-o', place, status=1, **member).prints("a session of another user")
         check("session 'alices'" not in said.err, 'the message names the session of another user: %s', said.err)
         command(w, ALICE, 'destroy', 'alices', **member)
-        command(w, BOB, 'create', 'his', '-o', place, **member)
+        command(w, BOB, 'create', 'own', '-o', place, **member)
         w('create', 'one', '-o', case.path('one'))
         w('save', 'one')
         w('load', 'one', '--override-name', 'two', status=1).prints("session 'one'", '--override-output')
         w('load', 'one', '--override-name', 'two', '--default-output')
-        command(w, BOB, 'destroy', 'his', **member)
+        command(w, BOB, 'destroy', 'own', **member)
 
 
 def daemon_of_a_user_serves_that_user_only(case):
@@ -423,7 +423,7 @@ def account_outside_the_group_has_no_access(case):
             user = log_in(w, mallory, 'id', '-u').stdout.strip()
             check(user == str(mallory.pw_uid) and user not in ('', '0'), 'the login has user %s, not %d', user,
                   mallory.pw_uid)
-            for verb in (['list'], ['create', 'his'], ['stop', 'roots'], ['destroy', '--all'], ['list', '-u']):
+            for verb in (['list'], ['create', 'own'], ['stop', 'roots'], ['destroy', '--all'], ['list', '-u']):
                 say(*verb, status=1).prints('permission|may not|refuse|tracing')
             trace = w.session('roots')['path']
             for path in (trace, os.path.join(w.rundir, 'state'), os.path.join(w.rundir, 'sessiond.pid'),
@@ -451,8 +451,8 @@ def account_outside_the_group_has_no_access(case):
         with World(case, 'member') as w:         # a daemon looks up the group when it starts
             os.chmod(w.place, 0o755)
             w.begin('roots')
-            say('create', 'his', status=0)
-            check(names(say('list', '--json', status=0)) == ['his'], 'the user sees sessions of others')
+            say('create', 'own', status=0)
+            check(names(say('list', '--json', status=0)) == ['own'], 'the user sees sessions of others')
             for verb in ('stop', 'clear', 'destroy'):
                 say(verb, 'roots', status=1).prints('no session|not there|there is no')
             say('destroy', '--all', status=0)

@@ -40,9 +40,9 @@ def self_trace(w, *argv):
     out, err = communicated(child)
     w.children.remove(child)
     check(child.returncode == 0 and not err, 'self_trace ended with status %d: %s', child.returncode, err)
-    told = re.fullmatch(r'([0-9a-f]+)\n(\d+) records, 0 lost, in (/.*)\n', out)
-    check(told and told.group(1) == '%x' % sums()[-1], 'self_trace printed: %s', out)
-    return int(told.group(2)), told.group(3)
+    summary_match = re.fullmatch(r'([0-9a-f]+)\n(\d+) records, 0 lost, in (/.*)\n', out)
+    check(summary_match and summary_match.group(1) == '%x' % sums()[-1], 'self_trace printed: %s', out)
+    return int(summary_match.group(2)), summary_match.group(3)
 
 
 def check_own_records(case, records, path):

@@ -346,7 +346,7 @@ def readings(maker, first, second):
 @limit(300)
 def each_pair_of_operators_binds_as_in_c(case):
     """Each operator next to one of each precedence level, with values for which the grouping changes the result."""
-    path, told = case.path('trace'), 0
+    path, n_changed = case.path('trace'), 0
     records = made(case, path)
     maker, levels = Maker(case.random, records), LEVELS + [('?:',)]
     firsts = [[o for o in level if o != 'in'] for level in levels] + ['!-~']
@@ -359,11 +359,11 @@ def each_pair_of_operators_binds_as_in_c(case):
                 right, wrong = Pair('==', value, right), Pair('==', value, wrong)
             if wanted_of(right, records) != wanted_of(wrong, records):
                 check_selection(case, path, records, right)
-                told += 1
+                n_changed += 1
                 break
     # Both groupings of a || (b || c), a + (b + c) and sometimes a ? b : (c ? d : e) have the same result.
-    check(told >= many * len(firsts) * len(levels) * 8 // 10, 'the grouping changed the result of %d expressions of %d',
-          told,
+    check(n_changed >= many * len(firsts) * len(levels) * 8 // 10,
+          'the grouping changed the result of %d expressions of %d', n_changed,
           many * len(firsts) * len(levels))
 
 

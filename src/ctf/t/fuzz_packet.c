@@ -167,7 +167,7 @@ static bool bit_of(const struct wmk_ctf_walk *walk, const struct wmk_ctf_item *i
 static bool is_right_wide(const struct wmk_ctf_walk *walk, const struct wmk_ctf_item *item)
 {
 	char binary[WMK_CTF_WIDE_DIGITS], decimal[WMK_CTF_WIDE_DIGITS];
-	const size_t n = wmk_ctf_wide_digits(item, 2, binary), told = item->op->is_signed ? 63 : 64;
+	const size_t n = wmk_ctf_wide_digits(item, 2, binary), value_bits = item->op->is_signed ? 63 : 64;
 	const bool sign = item->op->is_signed && bit_of(walk, item, n - 1);
 	bool fits = true;
 
@@ -176,7 +176,7 @@ static bool is_right_wide(const struct wmk_ctf_walk *walk, const struct wmk_ctf_
 	for (size_t i = 0; i < n; i++) {
 		if (bit_of(walk, item, i) != (binary[n - 1 - i] == '1'))
 			return false;
-		fits &= i < told || bit_of(walk, item, i) == sign;
+		fits &= i < value_bits || bit_of(walk, item, i) == sign;
 	}
 	for (size_t i = 0; i < 64 && fits; i++)
 		if ((item->value.u >> i & 1) != (i < n ? bit_of(walk, item, i) : sign))

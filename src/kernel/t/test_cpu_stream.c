@@ -361,7 +361,7 @@ static void lost_records_are_counted_when_buffer_is_full(void **state)
 /* All overwritten records are older than the first one that was read. */
 static void overwritten_records_are_counted_in_first_packet(void **state)
 {
-	uint64_t over, told = 0;
+	uint64_t over, in_packets = 0;
 
 	(void)state;
 	begin(32 << 10, true);
@@ -369,11 +369,11 @@ static void overwritten_records_are_counted_in_first_packet(void **state)
 	calls(20000);
 	take(true, ALL);
 	for (unsigned cpu = 0; cpu < n_cpus; cpu++)
-		told += trace[cpu].lost;
+		in_packets += trace[cpu].lost;
 	drain();
 	assert_true(lost(&over) > 0);
 	assert_int_equal(lost(NULL), over);
-	assert_int_equal(told, over);
+	assert_int_equal(in_packets, over);
 	assert_int_equal(n_seen + over, made);
 	assert_true(seen[made - 1]);
 	assert_true(first_turn > 0);

@@ -40,7 +40,7 @@ struct wmk_kernel_syscalls {
 	bool counted;                    /* the memory of its rings is charged */
 	/* What the consumer daemon has received. */
 	bool is_told, narrowed;
-	uint64_t told[WMK_SYSCALLS_WORDS], pids[WMK_CONSUMERD_PIDS];
+	uint64_t last_sent[WMK_SYSCALLS_WORDS], pids[WMK_CONSUMERD_PIDS];
 };
 
 /* A system call and a direction. */
@@ -409,7 +409,7 @@ static int tell(struct rings *rings, struct wmk_kernel_syscalls *calls, const ui
 					 .syscall_ring_bytes = rings->channel->is.settings.subbuf_size *
 							       rings->channel->is.settings.n_subbufs };
 
-	if (calls->is_told && memcmp(calls->told, words, sizeof(calls->told)) == 0 &&
+	if (calls->is_told && memcmp(calls->last_sent, words, sizeof(calls->last_sent)) == 0 &&
 	    calls->narrowed == about.syscalls_narrowed && memcmp(calls->pids, pids, sizeof(pids)) == 0)
 		return 0;
 	memcpy(copy, words, sizeof(copy));
@@ -418,7 +418,7 @@ static int tell(struct rings *rings, struct wmk_kernel_syscalls *calls, const ui
 	rings->channel->syscalls_late = err > 0;
 	calls->is_told = err >= 0;
 	calls->narrowed = about.syscalls_narrowed;
-	memcpy(calls->told, words, sizeof(calls->told));
+	memcpy(calls->last_sent, words, sizeof(calls->last_sent));
 	memcpy(calls->pids, pids, sizeof(pids));
 	return err < 0 ? err : 0;
 }

@@ -123,7 +123,7 @@ static void told_move(const struct wmk_move_msg *move)
 	told_event(move->channel, move->event, move->id);
 }
 
-static void told(const struct wmk_frame *frame, const void *body, int fd)
+static void handle_frame(const struct wmk_frame *frame, const void *body, int fd)
 {
 	struct wmk_enable_msg enable;
 	const void *filter;
@@ -195,7 +195,7 @@ static void listen_once(void)
 	do {
 		came = wmk_in_receive(&me.in, me.socket);
 		while (came == 1 && wmk_in_frame(&me.in, &frame, &body, &fd) == 1) {
-			told(&frame, body, fd);
+			handle_frame(&frame, body, fd);
 			if (fd >= 0)
 				close(fd);
 		}

@@ -162,7 +162,7 @@ static void layout_beyond_64_channels_is_reported_and_recording_continues(void *
 	world_start(&w, s);
 	proc_start(0, 1, WORLD_ALL);
 	const uint32_t before = proc_enabled(1, 0);
-	bool told = false;
+	bool is_reported = false;
 
 	assert_true(before != 0);
 	for (unsigned turn = 0; turn < 6; turn++) {
@@ -174,10 +174,10 @@ static void layout_beyond_64_channels_is_reported_and_recording_continues(void *
 				     for (unsigned j = 1; j < i; j++) wmk_session_channel_switch(channels[j], false));
 			world_update(&w, s);
 		}
-		world_locked(s, told |= wmk_session_trouble(s, words, sizeof(words)) == -EMFILE);
+		world_locked(s, is_reported |= wmk_session_trouble(s, words, sizeof(words)) == -EMFILE);
 		assert_int_equal(proc_enabled(1, 0), before);
 	}
-	assert_true(told);
+	assert_true(is_reported);
 	assert_non_null(strstr(words, "the limit is 64"));
 	/* the channel that was enabled last records as before */
 	assert_int_equal(proc_channel(1, 11)->n_contexts, 5);
