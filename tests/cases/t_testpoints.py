@@ -39,14 +39,15 @@ NAMED = {
 }
 # Rings that hold the longest string of a field, and the records of a paced writer for long enough.
 SIZES = ['--subbuf-size', '128k', '--num-subbuf', '16']
+# About every second record of the mode `edge`, which has 16,000 bytes, meets the end of one of these sub-buffers. In
+# larger ones, processes that share a CPU can keep writing in the same order, so that always the other one meets it.
+EDGE_SIZES = ['--subbuf-size', '32k', '--num-subbuf', '64']
 # Repetitions: enough to reach each point of the mode after AFTER passes, and not more than the rings hold.
-TURNS = {'records': 4000, 'filtered': 4000, 'tabled': 4000, 'edge': 200, 'cut': 25, 'lose': 400, 'probe': 400}
+TURNS = {'records': 4000, 'filtered': 4000, 'tabled': 4000, 'edge': 100, 'cut': 25, 'lose': 400, 'probe': 400}
 AFTER = {'records': 200, 'filtered': 200, 'tabled': 200, 'edge': 10, 'cut': 10, 'lose': 200, 'probe': 200}
 # Modes that need a filter, which changes the path of a record: an evaluated program, or a table.
 FILTERS = {'filtered': '!exists(seq) || seq * 2 > seq', 'tabled': '!exists(seq) || seq * 2 > 0'}
-# Points that almost only the end of a sub-buffer reaches. A record of 12,000 bytes crosses that end with a probability
-# of 9 %, as other records lie between. TURNS['edge'] records do so 19 times on average, and hardly ever less than six
-# times.
+# Points that almost only the end of a sub-buffer reaches.
 AT_EDGES = {'ring_placing': 6, 'ring_waking': 6}
 # Windows that a sequence passes when it enters a sub-buffer.
 EDGES = range(5, 9)
@@ -113,7 +114,7 @@ def killed_once(case, point, after):
     script = '%s until 1 20000 & env %s %s %s %d; echo $? >%s.new; mv %s.new %s; wait' % (
         case.program('busy'), assignments(
             point, 'kill', after), case.program('testpoints'), words_of(mode), TURNS[mode], dead, dead, dead)
-    child = case.start(['sh', '-c', script], SIZES + options([point]))
+    child = case.start(['sh', '-c', script], (EDGE_SIZES if mode == 'edge' else SIZES) + options([point]))
     wait_for(lambda: os.path.exists(dead) or child.poll() is not None, 'the program to end at ' + name)
     check(os.path.exists(dead), '%s: waymark record ended early: %s', name, slurp(child.wmk[1])[-500:])
     status = slurp(dead).strip()
@@ -157,7 +158,7 @@ def stopped(case, places):
     ring, text, writers = 8 * (128 << 10), 2000, 4
     each = 10 * ring // text // writers + 1
     lines, turns = ['cd ' + case.directory
-                    ], {'records': 30, 'filtered': 30, 'tabled': 30, 'edge': 24, 'cut': 6, 'lose': 6, 'probe': 30}
+                    ], {'records': 30, 'filtered': 30, 'tabled': 30, 'edge': 60, 'cut': 6, 'lose': 6, 'probe': 30}
     for point in places:
         # Few repetitions: the records of all stopped writers share the rings with the others' records.
         name, mode, *_ = point

@@ -3,7 +3,7 @@
  * testpoints.c - passes every test point of the recording path repeatedly, for the cases that kill or stop it there.
  *
  *     testpoints records N     N turns: a record with numbers only, and one with a string of 0 to 300 bytes
- *     testpoints edge N        N turns: records of 12,000 bytes, one every 5 ms: soon at the end of a sub-buffer
+ *     testpoints edge N        N turns: records of 16,000 bytes, one every 5 ms: soon at the end of a sub-buffer
  *     testpoints cut N         N turns: a record with a string that is longer than the limit of a field
  *     testpoints lose N        N turns: a record, and one that is too large and is counted as lost
  *     testpoints probe N       N turns: a record that a probe of this program sees as well
@@ -69,7 +69,7 @@ int main(int argc, char **argv)
 		else if (!strcmp(mode, "lose"))
 			emit_lost(w);
 		if (!strcmp(mode, "edge")) {
-			writer_emit_text(w, buffer, 12000);
+			writer_emit_text(w, buffer, 16000);
 			usleep(5000);
 		}
 	}
