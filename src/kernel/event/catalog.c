@@ -16,7 +16,7 @@
 #define CALL "syscall:"
 
 struct wmk_kcatalog {
-	char *text;                      /* the file, split in place: names point into it */
+	char *text;                      /* content of the file, split in place; the names point into it */
 	char *traces;                    /* names in traces, one after the other */
 	struct wmk_kentry *entries;
 	size_t n;

@@ -3,8 +3,8 @@
  * copy_program.h - copy programs: they convert the bytes of a kernel record to the bytes of a payload. Internal to
  * src/kernel; kernel_event.c makes them, copy_program.c runs them.
  *
- * One operation copies fields that are adjacent in record and payload. Operations read the fixed part only below
- * `min_len`. `max_fixed` bounds the bytes that they write, without the content of texts and sequences outside of the
+ * One operation copies fields that are adjacent in record and payload. In the fixed part, operations read only the
+ * first `min_len` bytes. They write at most `max_fixed` bytes, plus the content of texts and sequences outside of the
  * fixed part. One check of each limit before the program runs is therefore enough.
  */
 #ifndef WMK_KERNEL_COPY_PROGRAM_H

@@ -286,8 +286,8 @@ const struct wmk_label wmk_krwbs_labels[WMK_KRWBS_LABELS] = {
 };
 
 /*
- * Converts letters such as "FWFS" to bits. F for a flush may come first. The operation (W, D, DE, R, F, N) follows; an
- * F in its place is a flush, too. The rest is F for a write-through to the disk, A for read-ahead, S, M.
+ * Converts letters such as "FWFS" to bits. The letters are: an optional F (flush); the operation W, D, DE, R, N or F
+ * (flush); then any of F (write-through to the disk), A (read-ahead), S and M.
  */
 unsigned wmk_krwbs_bits(const char *letters, size_t len)
 {

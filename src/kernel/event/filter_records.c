@@ -20,7 +20,7 @@ enum source { OF_PAYLOAD, OF_CONTEXTS, OF_TID, OF_CPU };
 /* Source of an input of the program. */
 struct slot {
 	uint8_t source;                  /* enum source */
-	bool is_text, is_element;        /* is_element: of the sequence that ends the section */
+	bool is_text, is_element;        /* is_element: the input is an element of the sequence that ends the section */
 	const struct wmk_type *type;     /* type of the number or of the text */
 	uint32_t section, at;            /* at: offset in the section */
 	uint32_t index;
@@ -28,7 +28,7 @@ struct slot {
 
 struct wmk_kfilter {
 	struct wmk_filter_program *program;
-	uint32_t n_sections;             /* up to the last one with an input */
+	uint32_t n_sections;             /* number of sections, up to the last one that contains an input */
 	const struct wmk_type **ends;    /* the type that ends each section */
 	uint32_t *sizes;                 /* bytes of each section before the type that ends it */
 	struct slot slots[WMK_FILTER_INPUTS_MAX];

@@ -40,7 +40,7 @@ void wmk_kfilter_look_up(void *class, const struct wmk_filter_name *name, struct
 bool wmk_kfilter_has_context(const uint8_t *contexts, unsigned n_contexts, unsigned number);
 
 struct wmk_kfilter_made {
-	bool never;                      /* no record of the event is wanted; the other members are empty */
+	bool never;                      /* the filter accepts no record of the event; the other members are empty */
 	char *text;                      /* filter for the kernel; NULL: accepts every record */
 	/* `len` bytes (wmk_filter_encode()), padded with zeros to a multiple of 8; NULL: the text is sufficient */
 	uint8_t *program;
@@ -49,7 +49,7 @@ struct wmk_kfilter_made {
 
 struct wmk_kfilter_event {
 	const struct wmk_kformat *format;      /* NULL: no text for the kernel, the program has the whole filter */
-	const struct wmk_event_class *class;   /* made of the format */
+	const struct wmk_event_class *class;   /* made from the format */
 	const uint8_t *contexts;               /* contexts of the channel: numbers of wmk_ctf_context() */
 	unsigned n_contexts;
 };
@@ -83,7 +83,7 @@ struct wmk_kfilter_record {
 	const uint8_t *payload;          /* packed, as the class describes (kernel_event.h) */
 	size_t payload_len;
 };
-/* Runs the program. A value that the record should have and lacks counts as absent. */
+/* Runs the program. A value that is missing in the record counts as absent. */
 bool wmk_kfilter_wants(struct wmk_kfilter *filter, const struct wmk_kfilter_record *record);
 
 #endif

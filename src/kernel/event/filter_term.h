@@ -23,11 +23,11 @@ struct wmk_kterm {
 	uint8_t kind;                    /* enum wmk_kterm_kind */
 	bool exact;
 	unsigned equal;                  /* TEST: position of its == or !=, if it is a single comparison; else 0 */
-	char *text;                      /* set from TEST on */
+	char *text;                      /* set if the kind is TEST, AND or OR */
 };
 
 struct wmk_kterms {
-	struct wmk_compiler c;           /* after the check: it has the type of each node in this event */
+	struct wmk_compiler c;           /* the type of each node in this event, after the check */
 	const struct wmk_kfilter_event *event;
 };
 

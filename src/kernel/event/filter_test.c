@@ -23,7 +23,7 @@
 
 static struct wmk_kterm test(bool exact, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Formats a test. Without memory, the condition counts as not translatable. */
+/* Formats a test. If memory is exhausted, the condition counts as not translatable. */
 static struct wmk_kterm test(bool exact, const char *format, ...)
 {
 	struct wmk_kterm term = { .kind = WMK_KTERM_TEST, .exact = exact };
@@ -55,7 +55,7 @@ static wmk_kwide most(unsigned width, bool is_signed)
 	return is_signed ? ((wmk_kwide)1 << (width - 1)) - 1 : ((wmk_kwide)1 << width) - 1;
 }
 
-/* Formats a number as the kernel parses it for this operand; it fits. */
+/* Formats a number as the kernel parses it for this operand. The number fits the operand. */
 static const char *number(const struct wmk_koperand *operand, wmk_kwide value, char text[24])
 {
 	if (operand->is_signed)
@@ -135,7 +135,7 @@ struct wmk_kterm wmk_kterm_between(const struct wmk_koperand *operand, wmk_kwide
 		return wmk_kterm_constant(true);
 	if (!operand->width || operand->width < width)
 		return wmk_kterm_unknown();
-	/* Convert the interval to the kernel's numbers. It can wrap around there, which makes two intervals. */
+	/* Convert the interval to the kernel's numbers. An interval that wraps around there becomes two intervals. */
 	const bool narrow = operand->width > width, is_signed = !narrow && operand->is_signed;
 	const wmk_kwide round = (wmk_kwide)1 << width, begin = least(width, is_signed), end = most(width, is_signed),
 			count = high - low;
@@ -246,8 +246,8 @@ struct wmk_kterm wmk_kterm_matches(const struct wmk_koperand *operand, const str
 		return operand->has_end ? test(true, "%s ~ \"%s\"", operand->name, parsed.glob)
 					: by_shortcut(operand, &parsed);
 	/*
-	 * Outside of the fixed part, the kernel compares a text without a NUL only up to its length, and an empty text
-	 * with unrelated bytes. The test is therefore not exact.
+	 * Outside of the fixed part, the kernel compares a text without a NUL only up to its length. It compares an
+	 * empty text with unrelated bytes. The test is therefore not exact.
 	 */
 	if (operand->is_far)
 		return test(false, "%s == \"%s\"", operand->name, parsed.plain);

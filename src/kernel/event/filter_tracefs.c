@@ -104,8 +104,8 @@ struct wmk_kterm wmk_kterm_not(struct wmk_kterm a)
 
 /*
  * Returns whether the kernel's filter finds the operand by this name. Names have only letters, digits and underscores.
- * `own`: the operand is a field, and its name must be unique, because an event's own field hides a common field.
- * Otherwise no field may have the name.
+ * With `own`, the operand is a field. Its name must be unique, because an event's own field hides a common field.
+ * Without `own`, no field may have the name.
  */
 static bool is_name(const struct wmk_kformat *format, const char *name, bool own)
 {

@@ -2,7 +2,8 @@
 /*
  * format_file.h - parses the description of a kernel event: a `format` file of tracefs.
  *
- * Pure; any thread; no content is trusted. -errno with a cause chain that names line and column.
+ * The functions are pure; any thread may call them. They do not trust the content. Errors: -errno with a cause chain
+ * that names line and column.
  */
 #ifndef WMK_KERNEL_FORMAT_FILE_H
 #define WMK_KERNEL_FORMAT_FILE_H
@@ -26,8 +27,10 @@ enum wmk_kshape {
 
 struct wmk_kfield {
 	const char *name, *type;   /* as in the file; type without __data_loc and [] */
-	uint32_t offset, size;     /* bytes; the size is that in the fixed part of the record */
-	/* ARRAY, DYNAMIC, RELATIVE, REST: bytes of an element, 0: no number; ARRAY: number of elements */
+	uint32_t offset, size;     /* bytes; `size` counts only the fixed part of the record */
+	/*
+	 * elem: bytes of an element of ARRAY, DYNAMIC, RELATIVE, REST; 0: no number. count: number of elements of ARRAY
+	 */
 	uint32_t elem, count;
 	uint8_t shape;             /* enum wmk_kshape */
 	bool is_signed;
@@ -52,7 +55,7 @@ struct wmk_kformat {
 
 #define WMK_KFORMAT_MAX (256u << 10)   /* maximum bytes of a format file */
 #define WMK_KFORMAT_LABELS 1024u       /* maximum labels of a field; further ones are dropped */
-#define WMK_KFORMAT_REACH 65536u       /* bytes of a record in which fields may lie */
+#define WMK_KFORMAT_REACH 65536u       /* a field ends at this byte of the record, or before */
 
 /*
  * Returns the size in bytes of a value of a C type in the kernel's spelling; 0: unknown. `long_size`: the size of the

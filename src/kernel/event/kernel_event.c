@@ -36,7 +36,7 @@ static void add_copy(struct maker *maker, struct wmk_kcopy copy, uint32_t takes)
 
 /*
  * Adds a copy of bytes, or extends the previous copy if the source is adjacent. If operations ADD follow that copy,
- * `back` of each grows, because their numbers move away from the end of the output.
+ * `back` of each grows, because the end of the output moves away from their numbers.
  */
 static void add_bytes(struct maker *maker, uint32_t from, uint32_t len)
 {

@@ -47,7 +47,7 @@ int wmk_kevent_load(int dir, const char *system, const char *name, struct wmk_ke
 bool wmk_kevent_shows(const struct wmk_kformat *format, const struct wmk_kfield *field, struct wmk_kfield_rule *rule);
 /* Loads the format that a kernel filter needs (filter_split.h); the caller calls free(). */
 int wmk_kformat_load(int dir, const char *system, const char *name, struct wmk_kformat **format);
-/* Accepts an event without a class: the caller may take over `class` and set it to NULL. */
+/* The caller may have taken over `class` and set it to NULL. */
 void wmk_kevent_free(struct wmk_kevent *event);
 /*
  * Writes the payload to `out`, packed as the class describes, and returns its size. -ENOSPC: more than `room` bytes.

@@ -74,7 +74,7 @@ struct wmk_kcontext {
 	struct place places[TASK_EVENTS][4];
 	struct wmk_kcpu **cpus;
 	unsigned n_cpus;
-	bool has_noted;                      /* during this drain pass */
+	bool has_noted;                      /* an event was noted in this drain pass */
 	/* the kernel overwrote events before this time, and /proc has not been read since; 0: no gap */
 	uint64_t gap;
 	uint64_t asked_ms;                   /* time of the last scan of /proc, CLOCK_MONOTONIC */
@@ -82,7 +82,7 @@ struct wmk_kcontext {
 
 /* ── events of tasks ─────────────────────────────────────────────────────────────────────────────────── */
 
-/* Fields that a kernel does not have (oldcomm is absent since Linux 6.18) keep the empty place. */
+/* The place of a field that a kernel does not have stays empty (oldcomm is absent since Linux 6.18). */
 static int places_find(struct wmk_kcontext *kcontext, enum task_event event)
 {
 	struct wmk_kformat *format;
@@ -285,7 +285,7 @@ static int instance_fill(struct wmk_kcontext *kcontext)
 	return err;
 }
 
-/* Adopts an instance that a crashed process left, with its events. -ENOENT: none, or removed for its other clock. */
+/* Adopts the instance that a crashed process left. -ENOENT: none exists, or it had another clock and is removed. */
 static int instance_adopt(struct wmk_kcontext *kcontext, const struct wmk_tracefs *tracefs, const char *name,
 			  const char *clock)
 {

@@ -11,7 +11,7 @@
 
 #include "kernel/tasks/task_versions.h"
 
-#define FAMILY_MAX 32u         /* ancestors that are searched for inherited values */
+#define FAMILY_MAX 32u         /* maximum number of ancestors that are searched for inherited values */
 #define IDLE_PRIO 20
 
 #ifndef CLONE_NEWTIME
@@ -100,7 +100,7 @@ static int read_task(struct wmk_ktasks *tasks, int32_t tid, int32_t *pid, struct
 	       struct wmk_ktask_details *details)
 {
 	struct wmk_kproc_status status;
-	/* This also finds threads other than the first of a process, although no directory lists them here. */
+	/* This also finds threads other than the first of a process, although /proc does not list their directories. */
 	const int dir = wmk_kproc_open_task(tasks->proc, tid);
 	int err;
 

@@ -208,8 +208,8 @@ int wmk_ktasks_note_exec(struct wmk_ktasks *tasks, uint64_t ts, int32_t tid, int
 
 /*
  * Returns the life that owns the number at `ts`, or the life that began later; NULL: no life is known. *comm: its name
- * at `ts`. *then: its name directly before the next renaming, which must equal the name at `ts`. *then is NULL if that
- * name is unknown, and unchanged if no renaming follows.
+ * at `ts`. *then: the previous name that the next renaming reports, which must equal the name at `ts`; NULL if that
+ * name is unknown. If no renaming follows, *then is unchanged.
  */
 static const struct wmk_ktask_version *life_about(struct wmk_ktasks *tasks, int32_t tid, uint64_t ts, const char **comm,
 						  const char **then)

@@ -12,12 +12,12 @@
  *
  * Events may be noted in any order: those of one CPU are ordered, those of two CPUs are not. The state at a time
  * follows from the latest version before it. The state that the scan of /proc saw also applies to the past, back to the
- * previous event of that number. A reused number is another task from its task_newtask on. A task that has exited keeps
- * its name until then, because its last records (it switches away) follow the exit.
+ * previous event of that number. From its next task_newtask on, a number denotes another task. Until then, an exited
+ * task keeps its name, because its last records (it switches away) follow the exit.
  *
  * Priorities and namespaces are those of the first look-up, as no event reports their changes. A task that exited
- * before the look-up has those of its parent's values that a fork inherits. A number without any event or scan is
- * looked up in /proc, too.
+ * before the look-up gets the values of its parent that a fork inherits. A number without any event or scan is looked
+ * up in /proc, too.
  *
  * The table is a hash table. A look-up follows one chain and then the few versions of the number (WMK_KTASKS_HISTORY at
  * most). `limit` bounds memory; evicted versions are counted. One thread at a time.
@@ -70,8 +70,8 @@ struct wmk_ktasks_counts {
 int wmk_ktasks_open(const char *proc, uint64_t now, uint32_t limit, struct wmk_ktasks **tasks);
 void wmk_ktasks_close(struct wmk_ktasks *tasks);
 /*
- * Call it when events before `ts` were lost. Scans /proc again: the state seen applies from `ts` on, except where later
- * events are noted. -errno with a cause chain.
+ * Scans /proc again; to be called when events before `ts` were lost. The state that the scan finds applies from `ts`
+ * on, except where later events are noted. -errno with a cause chain.
  */
 int wmk_ktasks_rescan(struct wmk_ktasks *tasks, uint64_t ts);
 
