@@ -22,7 +22,7 @@ struct waymark_ctl_result;
 
 /* Counts of records. */
 struct waymark_ctl_counts {
-	uint64_t records;            /* recorded */
+	uint64_t records;            /* in the trace; while the session records, also those that are still in rings */
 	uint64_t lost;               /* not in the trace: the sum of the next six */
 	uint64_t lost_full, lost_memory, lost_size, lost_retry;
 	uint64_t overwritten;        /* replaced by newer ones: mode OVERWRITE */

@@ -225,6 +225,9 @@ static const char *const list_details[] = {
 	"Without an argument, lists the sessions and marks the current one. With the name of a session, prints its "
 	"channels, their event rules and contexts, and the counts of records. With --userspace, lists the running "
 	"applications and their events with log levels; with --fields, also the fields of the events.",
+	"While a session records, the counts are read from the buffers of the applications: they include records that "
+	"are not in the trace yet. Those of kernel channels and of channels in overwrite mode are added when they are "
+	"written.",
 	"With --kernel, lists the kernel events. Each line has the name in traces (that of lttng-modules, if it has "
 	"the event) and the kernel's subsystem:name; `waymark enable-event --kernel` accepts both. A system call is "
 	"one line, syscall:NAME, for its entry and its exit. Patterns select events: 'sched_*', 'block:*', "

@@ -3,6 +3,8 @@
  * counts.c - the counts of lost records in a ring. Every application of the ring can write them, so each count is
  * loaded once and checked before it is used: it never decreases, and never exceeds WMK_RING_COUNT_MAX. A ring that
  * violates this is corrupt; its last valid counts remain in use.
+ *
+ * wmk_ring_set_totals() makes the same checks for a process that does not read the ring.
  */
 #include "ring/reader.h"
 
@@ -83,4 +85,28 @@ uint64_t waymark_ring_reader_cut(struct waymark_ring_reader *r)
 {
 	wmk_ring_counts_look(r);
 	return wmk_ring_since(r->counts[WMK_RING_CUT], r->base.cut);
+}
+
+int wmk_ring_set_totals(struct waymark_ring_set *set, uint32_t ring, struct wmk_ring_totals *totals)
+{
+	struct waymark_ring_reader r = { .set = set, .ctl = set->ring[ring].ctl, .data = set->ring[ring].data,
+					 .ring = ring };
+	struct wmk_ring_snapshot now;
+
+	if (wmk_ring_load(&r.ctl->base_pos) == UINT64_MAX)
+		return -EAGAIN;
+	wmk_ring_base_load(&r);
+	int err = r.broken ? -EIO : wmk_ring_snapshot(&r, &now);
+
+	if (err == 0)
+		err = wmk_ring_in(&r, "its number of records", now.records, r.base.records, WMK_RING_COUNT_MAX);
+	if (err == 0)
+		err = wmk_ring_counts_look(&r);
+	if (err < 0)
+		return err;
+	totals->records = now.records - r.base.records;
+	totals->cut = wmk_ring_since(r.counts[WMK_RING_CUT], r.base.cut);
+	for (unsigned i = 0; i < WAYMARK_LOST_CAUSES; i++)
+		totals->lost[i] = wmk_ring_since(wmk_ring_lost_by(&r, i), r.base.lost[i]);
+	return 0;
 }

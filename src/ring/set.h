@@ -90,6 +90,16 @@ int wmk_ring_set_explained(const struct waymark_ring_set *set, unsigned i, enum 
 /* Read the identity of the current holder of a claim ring. Returns 1; 0: it is free, retired, or held anonymously. */
 int wmk_ring_set_claimed_by(const struct waymark_ring_set *set, uint32_t ring, uint32_t *slot, uint32_t *generation);
 /*
+ * The counts of ring `ring` at one moment, since it was cleared last. For a process that maps the set but does not read
+ * it: nothing is stored in the ring. 0; -EIO: a count is not possible, so the ring is corrupt; -EAGAIN: the ring is
+ * being cleared, or its writers are too fast. Any thread.
+ */
+struct wmk_ring_totals {
+	uint64_t records;            /* committed, also those that were overwritten */
+	uint64_t lost[WAYMARK_LOST_CAUSES], cut;
+};
+int wmk_ring_set_totals(struct waymark_ring_set *set, uint32_t ring, struct wmk_ring_totals *totals);
+/*
  * Map pages that writers will enter next, so that page faults on the recording path are rare. The first call maps a
  * little, since most applications need no more; later calls map all of a ring that has records since the last call.
  * For a helper thread. Maps only memory that is backed, and allocates none.

@@ -32,19 +32,52 @@ static bool is_asked(const struct wmk_consumer_link *link, uint16_t type, uint64
 }
 
 /*
+ * True if the request has timed out, and one of two conditions holds: it concerns the directory of `trace`, or the
+ * consumer has answered no request since the timeout.
+ */
+static bool is_late_for(struct wmk_consumer_link *link, const struct wmk_link_request *request, uint64_t trace)
+{
+	const struct wmk_replay_trace *mine = wmk_replay_find(link, trace),
+				      *its = wmk_replay_find(link, request->trace);
+
+	if (!request->sent || !request->abandoned || request->again || request->type == WMK_CONSUMERD_WAKE ||
+	    request->type == WMK_CONSUMERD_METADATA || request->type == WMK_CONSUMERD_OUTPUT_CHECK ||
+	    request->type == WMK_CONSUMERD_LIST_LEFT || request->type == WMK_CONSUMERD_REMOVE_LEFT)
+		return false;
+	return request->answers == link->answers || (mine && its && strcmp(mine->is.path, its->is.path) == 0);
+}
+
+/*
+ * True if a request has timed out. Further requests for the trace then do not wait, because they can be performed
+ * later.
+ */
+static bool is_late(struct wmk_consumer_link *link, uint64_t trace)
+{
+	const struct wmk_link_request *request = link->requests;
+
+	while (request && !is_late_for(link, request, trace))
+		request = request->next;
+	return request != NULL;
+}
+
+/*
  * Queue a request and wait. 0: *result is the answer, which the caller frees; -errno. A call without waiting (`ms` 0)
- * adds no second request of the same kind: a consumer that hangs would otherwise accumulate them.
+ * adds no second request of the same kind: a consumer that hangs would otherwise accumulate them. A query of counts
+ * does not wait for a consumer that is late already: the caller also has the counts of the rings.
  */
 static int ask(struct wmk_consumer_link *link, uint16_t type, const struct wmk_object *is, const void *object,
 	       uint64_t trace, uint64_t rings, int ms, struct wmk_link_request **result)
 {
-	const struct timespec end = wmk_deadline(ms);
 	struct wmk_link_request *request;
 	int err;
 
 	if (result)
 		*result = NULL;
 	pthread_mutex_lock(&link->lock);
+	if (type == WMK_CONSUMERD_STATS && is_late(link, trace))
+		ms = 0;
+	const struct timespec end = wmk_deadline(ms);
+
 	if (link->state == WMK_LINK_ENDED) {
 		err = wmk_link_ended(link);
 		goto out;
@@ -74,35 +107,6 @@ out:
 }
 
 /* ── add ─────────────────────────────────────────────────────────────────────────────────────────────── */
-
-/*
- * True if the request has timed out, and one of two conditions holds: it concerns the directory of `trace`, or the
- * consumer has answered no request since the timeout.
- */
-static bool is_late_for(struct wmk_consumer_link *link, const struct wmk_link_request *request, uint64_t trace)
-{
-	const struct wmk_replay_trace *mine = wmk_replay_find(link, trace),
-				      *its = wmk_replay_find(link, request->trace);
-
-	if (!request->sent || !request->abandoned || request->again || request->type == WMK_CONSUMERD_WAKE ||
-	    request->type == WMK_CONSUMERD_METADATA || request->type == WMK_CONSUMERD_OUTPUT_CHECK ||
-	    request->type == WMK_CONSUMERD_LIST_LEFT || request->type == WMK_CONSUMERD_REMOVE_LEFT)
-		return false;
-	return request->answers == link->answers || (mine && its && strcmp(mine->is.path, its->is.path) == 0);
-}
-
-/*
- * True if a request has timed out. Further requests for the trace then do not wait, because they can be performed
- * later.
- */
-static bool is_late(struct wmk_consumer_link *link, uint64_t trace)
-{
-	const struct wmk_link_request *request = link->requests;
-
-	while (request && !is_late_for(link, request, trace))
-		request = request->next;
-	return request != NULL;
-}
 
 /* Record the trace (`rings` 0) or the rings for the replay, and add them at the consumer. */
 static int add(struct wmk_consumer_link *link, uint16_t type, const struct wmk_object *is, const void *object,

@@ -123,9 +123,38 @@ def record_of_an_application_killed_before_it_wakes_the_consumer_is_visible(case
         program.end()
 
 
+@limit(600)
+def counts_are_current_while_the_consumer_is_stopped(case):
+    """
+    `list` shows at least the records that had returned before it, and at most those that had begun after it. It
+    needs no answer of the consumer daemon.
+    """
+    with World(case) as w:
+        Session(w, 'one')
+        busy = w.run([case.program('busy'), 'until', '8', '100000'])
+        w.wait(lambda: len(case.ledger.read()) == 8, 'eight threads to record')
+        w.wait_apps([busy.pid])
+        for consumer in ('running', 'stopped', 'running again'):
+            os.kill(w.consumerd(), signal.SIGSTOP if consumer == 'stopped' else signal.SIGCONT)
+            for _ in range((1000 if LONG else 20) if consumer == 'stopped' else 10):
+                returned = sum(r for _, r in case.ledger.read().values())
+                counts = w.session('one')['counts']
+                begun, shown = case.ledger.begun(), counts['records'] + counts['lost']
+                check(returned <= shown <= begun, 'consumer daemon %s: %d returned, %d begun, list has %s', consumer,
+                      returned, begun, counts)
+        case.ledger.set_flag(1, 1)
+        w.wait_end(busy)
+        begun = case.ledger.begun()
+        counts = w.session('one')['counts']
+        check(counts['records'] + counts['lost'] == begun, '%d begun: %s', begun, counts)
+        stopped = w.stop('one')['counts']
+        check(stopped['records'] + stopped['lost'] == begun, '%d begun: %s', begun, stopped)
+
+
 if __name__ == '__main__':
     main([
         rare_records_are_visible_within_a_second_and_idle_daemons_sleep, rare_records_are_visible_with_many_flushes,
         records_wait_for_their_sub_buffer_without_a_flush_interval,
-        record_of_an_application_killed_before_it_wakes_the_consumer_is_visible
+        record_of_an_application_killed_before_it_wakes_the_consumer_is_visible,
+        counts_are_current_while_the_consumer_is_stopped
     ])

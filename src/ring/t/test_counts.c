@@ -242,9 +242,69 @@ static void test_largest_counts_are_valid(void **state)
 	pair_close(&p);
 }
 
+/* The totals for another process: current without a read, from the last clearing on. */
+static void test_totals_include_unread_records(void **state)
+{
+	struct wmk_ring_totals totals;
+	struct pair p;
+	uint32_t ring;
+
+	(void)state;
+	ring = fill(&p, false);
+	const uint64_t recorded = p.reader->ring[ring].ctl->slot[0].records > p.reader->ring[ring].ctl->slot[1].records
+					  ? p.reader->ring[ring].ctl->slot[0].records
+					  : p.reader->ring[ring].ctl->slot[1].records;
+
+	p.reader->ring[ring].ctl->lost[WAYMARK_LOST_SIZE] = VALID;
+	p.reader->ring[ring].ctl->cut = 2 * VALID;
+	assert_int_equal(wmk_ring_set_totals(p.reader, ring, &totals), 0);
+	assert_true(totals.records == recorded && recorded > 100);
+	assert_true(totals.lost[WAYMARK_LOST_SIZE] == VALID && totals.cut == 2 * VALID);
+	assert_int_equal(drain(p.readers[ring]), 0);
+	assert_int_equal(wmk_ring_set_totals(p.reader, ring, &totals), 0);
+	assert_true(totals.records == recorded);
+	assert_int_equal(waymark_ring_reader_clear(p.readers[ring]), 0);
+	p.reader->ring[ring].ctl->lost[WAYMARK_LOST_SIZE]++;
+	assert_int_equal(wmk_ring_set_totals(p.reader, ring, &totals), 0);
+	assert_true(totals.records == 0 && totals.lost[WAYMARK_LOST_SIZE] == 1 && totals.cut == 0);
+	p.reader->ring[ring].ctl->base_pos = UINT64_MAX;
+	assert_int_equal(wmk_ring_set_totals(p.reader, ring, &totals), -EAGAIN);
+	pair_close(&p);
+}
+
+/* Totals from a ring with a wrong number: refused, or within the limits of a count. */
+static void one_total(const struct number *number, const struct violation *violation)
+{
+	struct wmk_ring_totals totals;
+	struct pair p;
+	uint32_t ring = fill(&p, number->overwrite);
+
+	counts_valid(&p, ring);
+	put(&p, ring, number, violation->value);
+	const int rc = wmk_ring_set_totals(p.reader, ring, &totals);
+
+	if (rc == 0 && totals.records > WMK_RING_COUNT_MAX)
+		fail_msg("%s, %s: %llu records", number->name, violation->name, (unsigned long long)totals.records);
+	for (unsigned i = 0; i < WAYMARK_LOST_CAUSES && rc == 0; i++)
+		if (totals.lost[i] > 2 * WMK_RING_COUNT_MAX)
+			fail_msg("%s, %s: %llu lost", number->name, violation->name,
+				 (unsigned long long)totals.lost[i]);
+	pair_close(&p);
+}
+
+static void test_totals_of_a_corrupt_ring_are_limited(void **state)
+{
+	(void)state;
+	for (size_t n = 0; n < WMK_ARRAY_LEN(numbers); n++)
+		for (size_t v = 0; v < WMK_ARRAY_LEN(violations); v++)
+			one_total(&numbers[n], &violations[v]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_totals_include_unread_records),
+		cmocka_unit_test(test_totals_of_a_corrupt_ring_are_limited),
 		cmocka_unit_test(test_every_wrong_number_is_a_corrupt_ring),
 		cmocka_unit_test(test_largest_counts_are_valid),
 	};

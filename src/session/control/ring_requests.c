@@ -18,6 +18,7 @@
 
 #include "base/cond.h"
 #include "base/error.h"
+#include "ring/set.h"
 #include "session/kernel/kernel_rings.h"
 #include "session/kernel/kernel_statedump.h"
 #include "session/model/rings.h"
@@ -241,12 +242,66 @@ struct wmk_counts wmk_channel_past(const struct wmk_session_channel *channel)
 	return past;
 }
 
+/* The sum over the rings of a set. False: one of them is corrupt, or is being cleared. */
+static bool totals_of(struct waymark_ring_set *set, struct wmk_ring_totals *sum)
+{
+	struct wmk_ring_totals one;
+
+	*sum = (struct wmk_ring_totals){ 0 };
+	for (uint32_t i = 0; i < waymark_ring_set_rings(set); i++) {
+		if (wmk_ring_set_totals(set, i, &one) < 0)
+			return false;
+		wmk_sum_add(&sum->records, one.records);
+		wmk_sum_add(&sum->cut, one.cut);
+		for (unsigned c = 0; c < WAYMARK_LOST_CAUSES; c++)
+			wmk_sum_add(&sum->lost[c], one.lost[c]);
+	}
+	return true;
+}
+
+static void raise_count(uint64_t *count, uint64_t now)
+{
+	*count = now > *count ? now : *count;
+}
+
+/*
+ * The counts of the consumer daemon have the records in the trace. While the session records, what its rings hold is
+ * added: all records that were committed, except those that could not be written. The consumer daemon need not answer
+ * for that. Rings in overwrite mode hold records that may never be written, and are not added.
+ */
+static struct wmk_counts counts_now(const struct rings *rings)
+{
+	const struct wmk_session *session = rings->session;
+	struct wmk_counts counts = rings->counts;
+	struct wmk_ring_totals now;
+	uint64_t causes = 0;
+
+	/* (counts of a corrupt ring are those before it was found to be corrupt) */
+	if (!rings->set || !(session->active || session->stopping) || counts.errors || !totals_of(rings->set, &now))
+		return counts;
+	if (rings->channel->is.settings.mode != WMK_MODE_OVERWRITE && now.records > counts.unwritten)
+		raise_count(&counts.records, now.records - counts.unwritten);
+	raise_count(&counts.cut, now.cut);
+#define WMK_COUNT(name)
+#define WMK_COUNT_LOST(name, cause)                                                                                    \
+	raise_count(&counts.name, now.lost[cause]);                                                                    \
+	wmk_sum_add(&causes, counts.name);
+#include "wire/counts.def"
+	wmk_sum_add(&causes, counts.overwritten);
+	wmk_sum_add(&causes, counts.unwritten);
+	raise_count(&counts.lost, causes);
+	return counts;
+}
+
 void wmk_channel_counts(const struct wmk_session_channel *channel, struct wmk_counts *sum)
 {
 	wmk_counts_add(sum, &channel->past);
 	for (const struct rings *rings = channel->session->rings; rings; rings = rings->next)
-		if (rings->channel == channel)
-			wmk_counts_add(sum, &rings->counts);
+		if (rings->channel == channel) {
+			const struct wmk_counts now = counts_now(rings);
+
+			wmk_counts_add(sum, &now);
+		}
 }
 
 /* ── close ───────────────────────────────────────────────────────────────────────────────────────────── */

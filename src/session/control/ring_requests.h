@@ -15,7 +15,10 @@ int wmk_rings_close(struct wmk_session *session, bool ended_only);
  * released meanwhile.
  */
 void wmk_session_count(struct wmk_session *session);
-/* The latest counts of open rings, plus the final counts of closed ones. */
+/*
+ * The latest counts of open rings, plus the final counts of closed ones. While the session records, the counts include
+ * what the rings hold now.
+ */
 void wmk_channel_counts(const struct wmk_session_channel *channel, struct wmk_counts *sum);
 /* The final counts of closed rings, without those that are closing now. */
 struct wmk_counts wmk_channel_past(const struct wmk_session_channel *channel);
