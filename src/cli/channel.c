@@ -180,8 +180,8 @@ static int run_enable(void *data, char **rest, int n_rest)
 static const char *const enable_details[] = {
 	"A channel is a set of buffers of one configuration, with event rules and context fields. `waymark "
 	"enable-event` creates channel0 if it is needed. If the session records, the new channel records at once.",
-	"Each CPU has --num-subbuf sub-buffers of --subbuf-size bytes. The memory is this size, multiplied by the "
-	"number of CPUs and the number of users that record (or, with --buffers-pid, of processes). A channel for one "
+	"Each CPU has --num-subbuf sub-buffers of --subbuf-size bytes. The memory is the product of both, of the "
+	"number of CPUs, and of the number of users that record (with --buffers-pid, of processes). A channel for one "
 	"process (--pid without --follow) has buffers and a trace of its own, which end with the process.",
 	"When all sub-buffers of a CPU are full, new records are lost and counted (--discard). With "
 	"--blocking-timeout, applications that run with WAYMARK_ALLOW_BLOCKING=1 in their environment wait for space "
@@ -207,8 +207,8 @@ static const struct wmk_cli_option enable_options[] = {
 	  "lost; inf: no limit. Only applications with WAYMARK_ALLOW_BLOCKING=1 in their environment wait.",
 	  .store = set_blocking_timeout, WMK_CLI_AT(int64_t, struct wmk_channel_args, blocking_us) },
 	{ 0, "flush-interval", "MS",
-	  "With --discard: the maximum time, in milliseconds, from a record to the trace; 0: a record is written with "
-	  "its sub-buffer, when that is full. The default is 1000. Not available with --kernel.",
+	  "With --discard: the maximum time, in milliseconds, from a record to the trace; 0: records are written when "
+	  "their sub-buffer is full. The default is 1000. Not available with --kernel.",
 	  .store = set_flush_interval, WMK_CLI_AT(int64_t, struct wmk_channel_args, flush_us) },
 	{ 0, "switch-timer", "USEC", "The same in microseconds, as in LTTng.", .store = set_switch_timer,
 	  WMK_CLI_AT(int64_t, struct wmk_channel_args, flush_us) },

@@ -140,10 +140,16 @@ int wmk_cli_failed(void);
 
 /* The kinds of --subbuf-size and --num-subbuf, for the members `size` and `n`. */
 #define WMK_CLI_SUBBUF_MIN 4096u
+#define WMK_CLI_BUFFERS_DEFAULT ((uint64_t)8 << 20)   /* bytes of all sub-buffers of a CPU */
 #define WMK_CLI_SUBBUF_SIZE(type, size) WMK_CLI_POWER_OF_TWO(type, size, WMK_CLI_SUBBUF_MIN, 1u << 30)
 #define WMK_CLI_NUM_SUBBUF(type, n) WMK_CLI_POWER_OF_TWO(type, n, 0, 1u << 20)
 /* The shortest exact text: "4M" for 4194304. */
 const char *wmk_cli_size_text(uint64_t size, char *buf, size_t buf_size);
+/*
+ * The options for larger buffers: twice the present memory of a CPU, and at least that of the default. The buffers must
+ * hold what a CPU records between two drain passes, so twice a very small buffer is often too small as well.
+ */
+const char *wmk_cli_larger_buffers(uint64_t subbuf_size, uint64_t n_subbufs, char *buf, size_t buf_size);
 /* About three digits, in powers of ten: "1.5 MB". */
 const char *wmk_cli_bytes_text(uint64_t bytes, char *buf, size_t buf_size);
 /*

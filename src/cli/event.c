@@ -274,12 +274,12 @@ static const char *const enable_details[] = {
 	"':' is also compared with the provider alone. Applications do not need to run yet: an application that starts "
 	"later records the event from its first line. When the command returns, every application that has confirmed "
 	"records the event at its next occurrence. The command names applications that have not confirmed.",
-	"If several rules of a channel match an event, a record is written if one of them selects it: one that matches "
-	"a filter, or any record if a rule has no filter.",
+	"If several rules of a channel match an event, a record is written if at least one of them selects it. A rule "
+	"with a filter selects the records that match the filter; a rule without a filter selects all records.",
 	"With --kernel, the events are those of the kernel, on the whole machine or, with --pid, in one process. A "
-	"name can be the one in traces, which is that of lttng-modules (irq_softirq_entry), the kernel's "
-	"(softirq_entry), or subsystem:name (irq:softirq_entry, 'sched:*'). syscall:NAME is a system call, its entry "
-	"and its exit; so is NAME with --syscall. The event must exist: `waymark list --kernel` prints the events and "
+	"name is the name in traces, as in lttng-modules (irq_softirq_entry), the kernel's name (softirq_entry), or "
+	"subsystem:name (irq:softirq_entry, 'sched:*'). syscall:NAME is a system call: its entry and its exit. With "
+	"--syscall, NAME alone is a system call. The event must exist: `waymark list --kernel` prints the events and "
 	"the missing features of this kernel. Kernel events have no log levels. The contexts pid, tid and procname "
 	"identify the thread of a record; `waymark add-context --kernel` adds them.",
 	"A probe creates an event with the given name. The fields of its records follow the place in parentheses, each "
@@ -375,9 +375,10 @@ static int run_disable(void *data, char **rest, int n_rest)
 }
 
 static const char *const disable_details[] = {
-	"Removes rules that `waymark enable-event` created. Give each pattern as it was enabled; its rules are removed "
-	"whatever their exclusions and levels. To exclude some events or records of a pattern, disable it, then enable "
-	"it again with --exclude or --filter. (Enabling it a second time adds a rule and restricts nothing.)",
+	"Removes rules that `waymark enable-event` created. Give each pattern as it was enabled. All rules of the "
+	"pattern are removed, with any exclusions and levels. To exclude some events or records of a pattern, disable "
+	"it, then enable it again with --exclude or --filter. (Enabling it a second time adds a rule and restricts "
+	"nothing.)",
 	NULL
 };
 

@@ -26,6 +26,17 @@ const char *wmk_cli_size_text(uint64_t size, char *buf, size_t buf_size)
 	return buf;
 }
 
+const char *wmk_cli_larger_buffers(uint64_t subbuf_size, uint64_t n_subbufs, char *buf, size_t buf_size)
+{
+	const uint64_t twice = 2 * subbuf_size * n_subbufs;
+	const uint64_t wanted = twice > WMK_CLI_BUFFERS_DEFAULT ? twice : WMK_CLI_BUFFERS_DEFAULT;
+	char text[32];
+
+	snprintf(buf, buf_size, "--num-subbuf %" PRIu64 " or --subbuf-size %s", wanted / subbuf_size,
+		 wmk_cli_size_text(wanted / n_subbufs, text, sizeof(text)));
+	return buf;
+}
+
 const char *wmk_cli_bytes_text(uint64_t bytes, char *buf, size_t buf_size)
 {
 	static const char *const units[] = { "B", "kB", "MB", "GB", "TB", "PB", "EB" };

@@ -355,14 +355,14 @@ static const char *const details[] = {
 	"With --kernel, kernel events are recorded, too, with the same clock into the same trace, so that all records "
 	"are in the true order. `waymark list --kernel` lists the events of this kernel.",
 	"The exit status is that of COMMAND; 128 + N if signal N killed it; 1 if it could not be run or recorded; 2 "
-	"for wrong usage of waymark. Ctrl-C is for COMMAND; the trace is complete even then.",
+	"for wrong usage of waymark. Ctrl-C is delivered to COMMAND; the trace is complete in that case as well.",
 	"At the end, one line on standard error reports the number of event records and of lost records, the option "
 	"that avoids the loss, the size, and the directory of the trace. Descendants that continue in the background "
 	"are not recorded after COMMAND has ended. Warnings name applications that could not be followed, for example "
-	"set-id ones or those with another environment. A session daemon does not depend on the environment, and "
-	"root's daemon also records set-id applications.",
-	"WAYMARK_CLOCK_PLUGIN names a library that provides the clock of the records. A session daemon has its own "
-	"clock, so it is not used then.",
+	"set-id ones or those with another environment. With a session daemon, recording does not depend on the "
+	"environment; root's session daemon also records set-id applications.",
+	"WAYMARK_CLOCK_PLUGIN names a library that provides the clock of the records. The command then does not use a "
+	"session daemon, because that has a clock of its own.",
 	NULL
 };
 

@@ -55,27 +55,26 @@ static const char *remedy(const struct waymark_ctl_session_info *session,
 {
 	const struct waymark_ctl_counts *counts = channel->counts;
 	uint64_t worst = counts->lost_full, least = channel->mode == WAYMARK_CTL_OVERWRITE ? 4 : 2;
-	char text[32];
+	char text[64];
 
-	snprintf(buf, size, "its buffers were full; --num-subbuf %" PRIu64 " or --subbuf-size %s would have helped",
-		 2 * channel->n_subbufs, wmk_cli_size_text(2 * channel->subbuf_size, text, sizeof(text)));
+	snprintf(buf, size, "its buffers were full; try %s",
+		 wmk_cli_larger_buffers(channel->subbuf_size, channel->n_subbufs, text, sizeof(text)));
 	if (counts->lost_size > worst) {
 		worst = counts->lost_size;
-		snprintf(buf, size, "they are larger than a sub-buffer; --subbuf-size %s would have helped",
+		snprintf(buf, size, "they are larger than a sub-buffer; try --subbuf-size %s",
 			 wmk_cli_size_text(2 * channel->subbuf_size, text, sizeof(text)));
 	}
 	if (counts->lost_memory > worst) {
 		worst = counts->lost_memory;
 		if (is_explained(session, "mprotect"))
-			snprintf(buf, size, "mprotect of its buffers was refused; no option would have helped");
+			snprintf(buf, size, "mprotect of its buffers was refused; no option avoids this");
 		else if (channel->n_subbufs / 2 >= least)
 			snprintf(buf, size,
-				 "there was no memory for its buffers; --num-subbuf %" PRIu64
-				 " would have used less",
+				 "there was no memory for its buffers; try --num-subbuf %" PRIu64 ", which uses less",
 				 channel->n_subbufs / 2);
 		else
 			snprintf(buf, size,
-				 "there was no memory for its buffers; --subbuf-size %s would have used less",
+				 "there was no memory for its buffers; try --subbuf-size %s, which uses less",
 				 wmk_cli_size_text(channel->subbuf_size / 2 >= WMK_CLI_SUBBUF_MIN
 							   ? channel->subbuf_size / 2
 							   : WMK_CLI_SUBBUF_MIN,
@@ -84,13 +83,13 @@ static const char *remedy(const struct waymark_ctl_session_info *session,
 	if (counts->lost_retry > worst) {
 		worst = counts->lost_retry;
 		snprintf(buf, size, is_explained(session, "shared-storage") ?
-			 "children of vfork() or clone(CLONE_VM) recorded; no option would have helped" :
-			 "the program was interrupted again and again; no option would have helped");
+			 "children of vfork() or clone(CLONE_VM) recorded; no option avoids this" :
+			 "the program was interrupted again and again; no option avoids this");
 	}
 	if (counts->unwritten > worst)
 		snprintf(buf, size,
-			 "they could not be written; `waymark create --output` with a directory where there is room "
-			 "would have helped");
+			 "they could not be written; try `waymark create --output` with a directory that has free "
+			 "space");
 	return buf;
 }
 

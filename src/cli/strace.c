@@ -90,7 +90,7 @@ static const struct wmk_cli_option strace_options[] = {
 	{ 'T', "syscall-times", NULL, "Print the duration of each call.",
 	  WMK_CLI_FLAG(struct wmk_strace_args, with_durations) },
 	{ 't', "absolute-timestamps", NULL,
-	  "Print the time of day before each line; twice: with microseconds; three times: seconds since 1970.",
+	  "Print the time of day before each line; given twice: with microseconds; three times: seconds since 1970.",
 	  WMK_CLI_COUNT(struct wmk_strace_args, times), .repeats = true },
 	{ 'r', "relative-timestamps", NULL, "Print the time since the previous line.",
 	  WMK_CLI_FLAG(struct wmk_strace_args, is_relative) },
@@ -102,8 +102,8 @@ static const struct wmk_cli_option strace_options[] = {
 	{ 'a', "columns", "N", "The column of the results. The default is 40.",
 	  WMK_CLI_NUMBER(struct wmk_strace_args, columns, 1000), WMK_CLI_GIVEN(struct wmk_strace_args, has_columns) },
 	{ 'q', "quiet", NULL,
-	  "Do not print when processes are attached or detached (implied by -o with COMMAND); twice: nor how they "
-	  "ended.",
+	  "Do not print when processes are attached or detached (implied by -o with COMMAND); given twice: nor how "
+	  "they ended.",
 	  WMK_CLI_COUNT(struct wmk_strace_args, quiet), .repeats = true },
 	{ 0, "buffer-size", "N",
 	  "The size of the buffer of each CPU in bytes, with k, M or G, rounded up to a power of two. The default is "

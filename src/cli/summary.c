@@ -13,7 +13,7 @@
 
 #define NEAREST_MAX 3
 
-/* The option that avoids most of the loss. NULL: none does. */
+/* The option against the main cause of the loss. NULL: no option avoids it. */
 static const char *remedy(const struct wmk_record_result *result, char *buf, size_t size)
 {
 	const struct wmk_counts *counts = result->counts;
@@ -54,9 +54,7 @@ static const char *remedy(const struct wmk_record_result *result, char *buf, siz
 	case WAYMARK_LOST_RETRY:
 		return NULL;
 	default:
-		snprintf(buf, size, "--num-subbuf %u or --subbuf-size %s", 2 * result->options->n_subbufs,
-			 wmk_cli_size_text(2ull * result->options->subbuf_size, text, sizeof(text)));
-		return buf;
+		return wmk_cli_larger_buffers(result->options->subbuf_size, result->options->n_subbufs, buf, size);
 	}
 }
 
@@ -191,7 +189,7 @@ static void print_text(const struct wmk_record_result *result)
 	if (counts->overwritten)
 		snprintf(lost, sizeof(lost), " (%" PRIu64 " overwritten by newer ones", counts->overwritten);
 	if (help && counts->lost)
-		snprintf(lost + strlen(lost), sizeof(lost) - strlen(lost), "%s%s would have helped",
+		snprintf(lost + strlen(lost), sizeof(lost) - strlen(lost), "%stry %s",
 			 lost[0] ? "; " : " (", help);
 	if (lost[0])
 		strcat(lost, ")");

@@ -150,10 +150,10 @@ static void done(void *data)
 }
 
 static const char *const track_details[] = {
-	"By default a session records all applications that have an enabled event. For each of processes, users and "
-	"groups, the first `track` creates an allow-list: only applications in every list are recorded. `track` adds "
-	"to a list, `untrack` removes from it. `track --pid --all` removes the list; `untrack --pid --all` empties it, "
-	"so that nothing is recorded.",
+	"By default a session records all applications that have an enabled event. The first `track --pid`, `--uid` or "
+	"`--gid` creates an allow-list of processes, users or groups. Only applications in all existing lists are "
+	"recorded. `track` adds to a list, `untrack` removes from it. `track --pid --all` removes the list; `untrack "
+	"--pid --all` empties it, so that nothing is recorded.",
 	"A process number is the one in the PID namespace of the command; `waymark list` shows the one that the "
 	"session daemon sees. It stays in the list, even after the process has ended, until it is untracked.",
 	"With --kernel, the list restricts kernel records to those of the listed processes: system calls, scheduling, "

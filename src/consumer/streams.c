@@ -168,7 +168,8 @@ static void report_gap(struct wmk_consumer *consumer, struct wmk_stream *stream)
 	char words[WMK_STREAM_NAME + 120];
 
 	snprintf(words, sizeof(words),
-		 "stream %s: the previous consumer crashed, and an unknown number of records was lost", stream->name);
+		 "stream %s: the previous consumer daemon crashed; an unknown number of records was lost",
+		 stream->name);
 	now->counts.gaps++;
 	if (!now->words[0])
 		snprintf(now->words, sizeof(now->words), "%.*s", (int)sizeof(now->words) - 1, words);
@@ -210,7 +211,7 @@ static void resume_stream(struct wmk_consumer *consumer, struct wmk_stream *stre
 	if (err < 0)
 		wmk_consumer_fail_stream(consumer, stream,
 					 err == -EIO ? "its ring is corrupt"
-						     : "the trace lacks the end of what was read from its ring",
+						     : "the trace lacks the last data that was read from its ring",
 					 err);
 }
 

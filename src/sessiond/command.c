@@ -239,8 +239,8 @@ void wmk_command_request_warn_awaited(struct command_request *cmd, struct wmk_se
 	else if (n)
 		wmk_command_request_warn(
 			cmd,
-			"session %.100s: no application has handed back %u ring set%s from before both daemons were "
-			"killed (%s at most): event records that are only in %s are lost when the applications end",
+			"session %.100s: no application has reattached %u ring set%s from before both daemons crashed "
+			"(%s at most): event records that are only in %s are lost when the applications end",
 			wmk_session_name(session), n, n > 1 ? "s" : "", words, n > 1 ? "them" : "it");
 }
 

@@ -83,7 +83,7 @@ static int ask(struct wmk_consumer_link *link, uint16_t type, const struct wmk_o
 		goto out;
 	}
 	if (ms == 0 && is_asked(link, type, trace, rings)) {
-		err = wmk_error(-ETIMEDOUT, "the consumer has not answered in time");
+		err = wmk_error(-ETIMEDOUT, "the consumer daemon has not answered in time");
 		goto out;
 	}
 	request = wmk_link_query(link, type, is, object, -1, false);
@@ -358,7 +358,7 @@ int wmk_consumer_link_shutdown(struct wmk_consumer_link *link, int ms)
 	pthread_mutex_lock(&link->lock);
 	while (link->state != WMK_LINK_ENDED && rc != ETIMEDOUT)
 		rc = pthread_cond_timedwait(&link->changed, &link->lock, &end);
-	err = link->state == WMK_LINK_ENDED ? 0 : wmk_error(-ETIMEDOUT, "the consumer has not ended in time");
+	err = link->state == WMK_LINK_ENDED ? 0 : wmk_error(-ETIMEDOUT, "the consumer daemon has not ended in time");
 	pthread_mutex_unlock(&link->lock);
 	return err;
 }

@@ -48,7 +48,7 @@ static struct wmk_link_request *request_new(uint16_t type, const struct wmk_obje
 	long len;
 
 	if (!request) {
-		wmk_error(-ENOMEM, "no memory for a request to the consumer");
+		wmk_error(-ENOMEM, "no memory for a request to the consumer daemon");
 		return NULL;
 	}
 	wmk_cond_init(&request->answered);
@@ -169,7 +169,7 @@ void wmk_link_answered(struct wmk_consumer_link *link, struct wmk_link_request *
 
 int wmk_link_ended(const struct wmk_consumer_link *link)
 {
-	return wmk_error(-ECONNABORTED, "the link to the consumer has ended: %.120s", link->end_words);
+	return wmk_error(-ECONNABORTED, "the link to the consumer daemon has ended: %.120s", link->end_words);
 }
 
 int wmk_link_wait(struct wmk_consumer_link *link, struct wmk_link_request *request, const struct timespec *end)
@@ -182,7 +182,8 @@ int wmk_link_wait(struct wmk_consumer_link *link, struct wmk_link_request *reque
 		request->abandoned = true;
 		request->answers = link->answers;
 		return link->state == WMK_LINK_ENDED ? wmk_link_ended(link)
-						     : wmk_error(-ETIMEDOUT, "the consumer has not answered in time");
+						     : wmk_error(-ETIMEDOUT, "the consumer daemon has not answered in "
+									     "time");
 	}
 	err = request->err;
 	if (err < 0)

@@ -101,18 +101,18 @@ static void await_exit(struct wmk_consumer_link *link, char *words, size_t size)
 	struct pollfd death = { .fd = link->pidfd, .events = POLLIN };
 	int status;
 
-	snprintf(words, size, "the consumer has closed the connection");
+	snprintf(words, size, "the consumer daemon has closed the connection");
 	for (int ms = 0; link->pidfd >= 0 && ms < DEATH_MS && poll(&death, 1, BEAT_MS) == 0; ms += BEAT_MS)
 		heartbeat(link);
 	if (link->child && waitpid(link->child, &status, WNOHANG) == link->child) {
 		link->child = 0;
 		if (WIFSIGNALED(status))
-			snprintf(words, size, "the consumer was killed by signal %d (%s)", WTERMSIG(status),
+			snprintf(words, size, "the consumer daemon was killed by signal %d (%s)", WTERMSIG(status),
 				 strsignal(WTERMSIG(status)));
 		else
-			snprintf(words, size, "the consumer ended with status %d", WEXITSTATUS(status));
+			snprintf(words, size, "the consumer daemon ended with status %d", WEXITSTATUS(status));
 	} else if (death.revents) {
-		snprintf(words, size, "the consumer has ended");
+		snprintf(words, size, "the consumer daemon has ended");
 	}
 	if (link->pidfd >= 0)
 		close(link->pidfd);
@@ -144,16 +144,17 @@ static int await_greeting(struct wmk_consumer_link *link)
 		got = wmk_in_receive(&link->in.frames, link->sock);
 		if (got <= 0 && got != -EAGAIN)
 			return wmk_error(got < 0 ? got : -EPIPE,
-					 "the consumer has closed the connection before it was ready");
+					 "the consumer daemon has closed the connection before it was ready");
 		got = wmk_consumerd_in_next(&link->in, &frame, &body, &len, &fd);
 		if (got == 1 && fd >= 0)
 			close(fd);
 		if (got != 0)
 			return got == 1 && frame.type == WMK_CONSUMERD_HELLO
 				       ? 0
-				       : wmk_error(-EPROTO, "unexpected message instead of the consumer's greeting");
+				       : wmk_error(-EPROTO, "unexpected message instead of the consumer daemon's "
+							    "greeting");
 	}
-	return wmk_error(-ETIMEDOUT, "the consumer is not ready after %d s", HELLO_MS / 1000);
+	return wmk_error(-ETIMEDOUT, "the consumer daemon is not ready after %d s", HELLO_MS / 1000);
 }
 
 /* Send a new consumer everything that the earlier one held, then the unanswered requests. */
@@ -238,7 +239,7 @@ static void answer(struct wmk_consumer_link *link, const struct wmk_frame *frame
 			request->reply_len = len;
 		} else {
 			request->err = -ENOMEM;
-			snprintf(request->words, sizeof(request->words), "no memory for the consumer's answer");
+			snprintf(request->words, sizeof(request->words), "no memory for the consumer daemon's answer");
 		}
 	}
 	link->answers++;

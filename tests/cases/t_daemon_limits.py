@@ -184,7 +184,7 @@ def each_limit_of_the_file_is_enforced(case):
         w('create', 'one')
         check(w.session('one')['max_size'] == KB << 10, 'wrong maximum size: %s', w.session('one'))
         w('create', 'two', '--max-size', '100k')
-        names(w('create', 'three', status=1).prints('2 are the limit'), 'sessions')
+        names(w('create', 'three', status=1).prints('the limit is 2'), 'sessions')
         for name in ('a', 'b'):
             w('enable-channel', '-s', 'one', name, *SMALL)
         w('enable-channel', '-s', 'two', 'large', '--subbuf-size', '64k', '--num-subbuf', '64')
@@ -194,7 +194,7 @@ def each_limit_of_the_file_is_enforced(case):
         w('enable-event', '-s', 'two', '-c', 'large', 'test:*')
         program = w.scripted()
         # root's daemon creates rings when an application connects; a user's daemon creates them at once
-        w('start', 'two', status=None).prints('4 MB are the limit', 'the limit "ring-memory" is set in')
+        w('start', 'two', status=None).prints('the limit is 4 MB', 'the limit "ring-memory" is set in')
         w('enable-event', '-s', 'one', '-c', 'b', 'test:*')
         w('start', 'one')
         # the automatic channel of the state dump is the third
@@ -352,7 +352,8 @@ def rules_beyond_the_reply_size_are_rejected(case):
                      *(','.join(patterns[i:i + 200]) for i in range(0, 1000, 200)), status=None)
             if message.status:
                 break
-        check(message.status == 1 and 'may have 4 MB together' in message.err, 'wrong message: %s', message.err[-500:])
+        check(message.status == 1 and 'exceed the limit of 4 MB' in message.err, 'wrong message: %s',
+              message.err[-500:])
 
         def rules():
             return [[r['pattern'] for r in c['rules']] for c in w.session('one')['channels']]
@@ -360,7 +361,7 @@ def rules_beyond_the_reply_size_are_rejected(case):
         check(sum(map(len, before)) > 3000, 'too few rules: %s', list(map(len, before)))
         os.kill(w.sessiond(), signal.SIGKILL)
         check(rules() == before, 'the next daemon has other numbers of rules: %s', list(map(len, rules())))
-        w('enable-event', '-s', 'one', '-c', 'c0', '"' * 505, status=1).prints('may have 4 MB together')
+        w('enable-event', '-s', 'one', '-c', 'c0', '"' * 505, status=1).prints('exceed the limit of 4 MB')
         w('destroy', 'one')
         program = w.scripted()
         w.begin('two')

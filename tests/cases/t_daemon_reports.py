@@ -207,7 +207,7 @@ def record_names_unrecorded_application(case):
         if os.geteuid() == 0 and not SANITIZED:
             answer = w(*record, '--', case.program('sandboxed'), 'main', 'errno', 'mprotect', 'flood', '10')
             answer.prints(reasons()['mprotect'], '11 lost')
-            check('would have' not in answer.err, 'an option is suggested that does not help: %s', answer.err)
+            check('try --' not in answer.err, 'an option is suggested that does not help: %s', answer.err)
 
 
 def record_reports_that_no_event_matched(case):

@@ -469,7 +469,7 @@ def reused_pid_is_not_recorded(case):
         second = another_of_that_number(first.pid)
         if not second:
             raise Skip('no process got the PID of an ended one')
-        w('start', 'one', status=1).prints('process %d, which the channel is for, has ended' % first.pid)
+        w('start', 'one', status=1).prints('process %d of the channel has ended' % first.pid)
         second.kill()
         second.wait()
         w('destroy', 'one')

@@ -264,7 +264,7 @@ def rings_without_applications_are_reported(case):
             check(awaited(busy) == 0, 'the program ended with %s', busy.returncode)
             # all records are in the files: the lost rings are empty
             stopped = d.control('stop=s')
-            check(('handed back' in str(stopped.get('warnings'))) == (turn > 0),
+            check(('has reattached' in str(stopped.get('warnings'))) == (turn > 0),
                   'after %d crashes of both daemons: %s', turn, stopped)
             d.control('start=s')
             d.kill_both()
@@ -302,7 +302,7 @@ def rings_wait_for_a_consumer_daemon(case):
         with open(may, 'w', encoding='utf-8'):
             pass
         stopped = d.control('stop=s')
-        check('cannot open the trace' in str(stopped['warnings']) and 'handed back' not in str(stopped['warnings']),
+        check('cannot open the trace' in str(stopped['warnings']) and 'has reattached' not in str(stopped['warnings']),
               'wrong warnings: %s', stopped)
         before = stopped['sessions'][0]['counts']
         check(before['records'] and not before['lost'], 'the records in the rings are not written: %s', before)

@@ -195,8 +195,8 @@ static void session_commands_send_their_requests(void **state)
 	asks("start -s two", "start two; ");
 	asks("stop", "stop one; ");
 	says("Session one stopped: 120 records, 3 lost, 1.5 MB in /traces/one");
-	says("channel chan of session one lost 3 records: its buffers were full; --num-subbuf 8 or --subbuf-size 8k "
-	     "would have helped");
+	says("channel chan of session one lost 3 records: its buffers were full; try --num-subbuf 2048 or "
+	     "--subbuf-size 2M");
 	asks("stop --all --json", "stop ALL; ");
 	says("{\"about\":\"\"}");
 	asks("clear two", "clear two; ");
@@ -478,10 +478,10 @@ static void loss_is_printed_with_the_option_that_avoids_it(void **state)
 	one.active = false;
 	counts = (struct waymark_ctl_counts){ .lost = 1, .lost_size = 1 };
 	asks("stop", "stop one; ");
-	says("larger than a sub-buffer; --subbuf-size 8k would have helped");
+	says("larger than a sub-buffer; try --subbuf-size 8k");
 	counts = (struct waymark_ctl_counts){ .lost = 1, .lost_memory = 1 };
 	asks("stop", "stop one; ");
-	says("--num-subbuf 2 would have used less");
+	says("try --num-subbuf 2, which uses less");
 	counts = (struct waymark_ctl_counts){ .lost = 12, .unwritten = 5, .overwritten = 7 };
 	asks("stop", "stop one; ");
 	says("12 lost (7 overwritten by newer ones)");

@@ -227,10 +227,10 @@ static void each_packet_has_the_lost_count_of_its_time(void **state)
 }
 
 /*
- * An application can forge the position of its ring and record all the time: at most the size of the ring is taken
- * before the turn of the other streams.
+ * An application can forge the position of its ring, or record all the time. A drain pass takes at most the size of the
+ * ring before the other streams have their turn.
  */
-static void test_inflated_counts_are_corrected(void **state)
+static void drain_pass_takes_at_most_the_size_of_a_ring_from_a_forged_stream(void **state)
 {
 	struct wmk_consumer_stats seen;
 	struct made made;
@@ -309,7 +309,7 @@ static void check_refused(int err, bool everybody)
 	rig_close(&rig);
 }
 
-static void test_only_full_disks_are_retried(void **state)
+static void full_disk_delays_all_streams_and_other_errors_delay_one(void **state)
 {
 	(void)state;
 	check_refused(-EFBIG, false);
@@ -582,8 +582,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_packet_has_the_lost_count_of_its_time),
-		cmocka_unit_test(test_inflated_counts_are_corrected),
-		cmocka_unit_test(test_only_full_disks_are_retried),
+		cmocka_unit_test(drain_pass_takes_at_most_the_size_of_a_ring_from_a_forged_stream),
+		cmocka_unit_test(full_disk_delays_all_streams_and_other_errors_delay_one),
 		cmocka_unit_test(stream_without_room_for_its_first_records_still_gets_lost_counts),
 		cmocka_unit_test(obstructed_stream_is_reported_and_others_continue),
 		cmocka_unit_test(cleared_corrupt_stream_restarts_if_its_ring_can_be_cleared),

@@ -36,7 +36,7 @@ int wmk_kreader_open(const struct wmk_kreader_options *options, struct wmk_kread
 	reader->instance = fcntl(options->instance, F_DUPFD_CLOEXEC, 3);
 	err = reader->instance < 0 ? wmk_error(-errno, "cannot duplicate the descriptor of a kernel channel")
 	      : !wmk_tracefs_has(reader->instance, "per_cpu") || !wmk_tracefs_has(reader->instance, "events")
-		      ? wmk_error(-EINVAL, "cannot read a kernel channel: the directory is no tracefs instance")
+		      ? wmk_error(-EINVAL, "cannot read a kernel channel: the directory is not a tracefs instance")
 		      : wmk_kcontext_open(reader->instance, options->contexts, options->n_contexts,
 					  options->only_pid != 0, &reader->contexts);
 	if (err == 0 && (reader->n_cpus = wmk_kinstance_cpus(reader->instance)) == 0)

@@ -39,8 +39,8 @@ static const struct {
 				     "current_tracer" },
 	[WMK_KFEATURE_SUBBUFS] = { "its sub-buffers have the size of a page", "other sizes came with Linux 6.8",
 				   "buffer_subbuf_size_kb" },
-	[WMK_KFEATURE_MAPPING] = { "its buffers are copied, not mapped, and what a killed consumer had taken and not "
-				   "written is lost",
+	[WMK_KFEATURE_MAPPING] = { "its buffers are copied, not mapped, and records that a killed consumer daemon had "
+				   "taken but not written are lost",
 				   "mapping came with Linux 6.10", "trace_pipe_raw" },
 	[WMK_KFEATURE_TYPES] = { "parameters of its functions are not known by name",
 				 "it is built without CONFIG_DEBUG_INFO_BTF", BTF },

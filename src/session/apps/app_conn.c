@@ -300,7 +300,7 @@ static int take_hello(struct app *app, const struct wmk_frame *frame, const void
 static int event_room(struct app *app, uint32_t number)
 {
 	if (number >= NUMBER_MAX || number >= app->n_events + NUMBER_GAP)
-		return wmk_error(-EPROTO, "event number %u: the next number is %u, the limit is %u", number,
+		return wmk_error(-EPROTO, "invalid event number %u: the next number is %u, and the limit is %u", number,
 				 app->n_events, NUMBER_MAX);
 	struct app_event *events = wmk_array_reach(app->events, number, &app->cap_events, sizeof(*events));
 	if (events)

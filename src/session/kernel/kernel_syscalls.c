@@ -177,7 +177,7 @@ bool wmk_session_syscalls_warning(struct wmk_session *session, char *words, size
 			channel->syscalls_late = false;
 			wmk_error_format(words, size,
 					 "channel %.60s: system calls are not recorded yet: the kernel still verifies "
-					 "the BPF program; they are recorded as soon as it has",
+					 "the BPF program; recording begins when it has finished",
 					 channel->is.name);
 			return true;
 		}
@@ -185,7 +185,8 @@ bool wmk_session_syscalls_warning(struct wmk_session *session, char *words, size
 			continue;
 		channel->syscalls_unreported = false;
 		wmk_error_format(words, size,
-				 "channel %.60s: system calls are recorded without what their arguments point to: "
+				 "channel %.60s: system calls are recorded without the data that their arguments "
+				 "point to: "
 				 "%.250s",
 				 channel->is.name, channel->is.calls_why);
 		return true;

@@ -213,7 +213,8 @@ int wmk_session_rule_check(const struct wmk_ctl_rule *rule)
 	    (rule->level_op == WMK_LEVEL_BETWEEN &&
 	     (rule->level_to > WAYMARK_LEVEL_DEBUG || rule->level_to < rule->level)))
 		return wmk_error(-EINVAL,
-				 "invalid log levels: 0 (emergency) to %d (debug) are allowed, the more severe first",
+				 "invalid log levels: the range is 0 (emergency) to %d (debug), the more severe level "
+				 "first",
 				 WAYMARK_LEVEL_DEBUG);
 	return 0;
 }

@@ -19,7 +19,7 @@ static int kernel_check(const struct wmk_ctl_channel *is)
 {
 	if (is->settings.buffers == WMK_BUFFERS_PID)
 		return wmk_error_said(-EINVAL,
-				      "kernel channels have one buffer per CPU: and none for each process");
+				      "kernel channels have one buffer per CPU, and none per process");
 	if (is->settings.blocking_us)
 		return wmk_error_said(-EINVAL, "kernel channels cannot block: a blocking timeout is not available");
 	if (is->settings.flush_us > 0)

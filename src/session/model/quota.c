@@ -89,11 +89,11 @@ int wmk_quota_session_charge(struct wmk_tracing *tracing, uid_t uid)
 		err = -ENOMEM;
 	else if (owner->sessions >= max && !tracing->restoring)
 		err = wmk_limit_reached(tracing, -E2BIG, "sessions",
-					"the user has %u sessions, and %u are the limit: destroy one first",
+					"the user has %u sessions, and the limit is %u: destroy one first",
 					owner->sessions, max);
 	else if (tracing->n_sessions >= WMK_CTL_SESSIONS_MAX && !tracing->restoring)
-		err = wmk_error_said(-E2BIG, "this session daemon has %u sessions of all users, and %u are the limit "
-				     "of every daemon: destroy one first", tracing->n_sessions, WMK_CTL_SESSIONS_MAX);
+		err = wmk_error_said(-E2BIG, "this session daemon has %u sessions of all users, and the limit of each "
+				     "daemon is %u: destroy one first", tracing->n_sessions, WMK_CTL_SESSIONS_MAX);
 	if (err == 0) {
 		owner->sessions++;
 		tracing->n_sessions++;
@@ -127,8 +127,8 @@ int wmk_quota_rule_charge(struct wmk_tracing *tracing, uid_t uid, uint64_t bytes
 	else if (bytes > RULE_BYTES_MAX - (owner->rule_bytes < RULE_BYTES_MAX ? owner->rule_bytes : RULE_BYTES_MAX) &&
 		 !tracing->restoring)
 		err = wmk_error_said(-E2BIG,
-				     "the rules of all sessions of a user may have %u MB together: use fewer or "
-				     "shorter patterns and exclusions, or fewer sessions",
+				     "the event rules of all sessions of a user exceed the limit of %u MB: use fewer "
+				     "or shorter patterns and exclusions, or fewer sessions",
 				     RULE_BYTES_MAX >> 20);
 	else
 		owner->rule_bytes += bytes;
@@ -168,8 +168,8 @@ int wmk_quota_trace_charge(struct wmk_tracing *tracing, uid_t uid, uint64_t aske
 		err = -ENOMEM;
 	else if ((want == 0 || want > left) && !tracing->restoring)
 		err = wmk_limit_reached(tracing, -EDQUOT, "user-trace-size",
-					"the traces of all sessions of a user may have %llu bytes together, of which "
-					"other sessions leave %llu: use a smaller --max-size here or there",
+					"the traces of all sessions of a user are limited to %llu bytes, and other "
+					"sessions leave %llu: use a smaller --max-size for this session or another one",
 					(unsigned long long)max, (unsigned long long)left);
 	else
 		owner->trace_bytes += want;
@@ -220,13 +220,13 @@ int wmk_quota_rings_charge(struct wmk_tracing *tracing, uid_t uid, uint64_t byte
 	else if (!there_already && (owner->ring_bytes > max || bytes > max - owner->ring_bytes))
 		err = wmk_limit_reached(
 			tracing, -ENOBUFS, "ring-memory",
-			"the rings of a user would need %llu MB, and %llu MB are the limit: use fewer or smaller "
+			"the rings of a user would need %llu MB, and the limit is %llu MB: use fewer or smaller "
 			"sub-buffers (--num-subbuf, --subbuf-size), or fewer sessions",
 			(unsigned long long)((owner->ring_bytes + bytes) >> 20), (unsigned long long)(max >> 20));
 	else if (!there_already && uid != 0 && (*of_users > max_users || bytes > max_users - *of_users))
 		err = wmk_limit_reached(tracing, -ENOBUFS, "users-ring-memory",
-					"the rings of all users except root would need %llu MB, and %llu MB are "
-					"the limit: use fewer or smaller sub-buffers (--num-subbuf, --subbuf-size)",
+					"the rings of all users except root would need %llu MB, and the limit is %llu "
+					"MB: use fewer or smaller sub-buffers (--num-subbuf, --subbuf-size)",
 					(unsigned long long)((*of_users + bytes) >> 20),
 					(unsigned long long)(max_users >> 20));
 	else

@@ -241,7 +241,7 @@ static int rings_restore(const struct wmk_state *state, const struct state_sessi
 		wmk_error_clear();
 	}
 	if (failed && failed == is->rings.n)
-		return wmk_error(first, "of the rings that it recorded into, none can be taken over: %.200s", words);
+		return wmk_error(first, "none of the rings that it recorded into can be taken over: %.200s", words);
 	if (failed)
 		wmk_state_report(state, "session %.100s: %u of its %u rings cannot be taken over: %s", is->name, failed,
 				 is->rings.n, words);

@@ -245,7 +245,7 @@ static void adding_context_fails_without_change_at_limit_of_ring_memory(void **s
 	(void)state;
 	proc_start(0, 1, WORLD_ALL);
 	world_locked(s, assert_int_equal(wmk_session_context_add(one, "vpid"), -ENOBUFS));
-	world_words("are the limit");
+	world_words("the limit is");
 	assert_int_equal(wmk_session_channel_options(one)->contexts.n, 0);
 	world_update(&w, s);
 	assert_int_equal(proc_enabled(1, 0), 0x407);

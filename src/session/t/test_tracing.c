@@ -318,7 +318,7 @@ static void invalid_channel_options_are_refused_and_absent_ones_get_defaults(voi
 		{ { .name = "x", .domain.kind = 4 }, -EINVAL, "domain" },
 		{ { .name = "x", .domain.kind = WMK_DOMAIN_KERNEL, .settings.buffers = WMK_BUFFERS_PID },
 		  -EINVAL,
-		  "each process" },
+		  "none per process" },
 		{ { .name = "x", .domain.kind = WMK_DOMAIN_KERNEL, .settings.blocking_us = 5 }, -EINVAL, "blocking" },
 		{ { .name = "x", .settings.subbuf_size = (1u << 30) + 1 }, -EINVAL, "sub-buffers" },
 		{ { .name = "x", .settings.n_subbufs = UINT64_MAX }, -EINVAL, "sub-buffers" },
@@ -408,7 +408,7 @@ static void test_sessions_channels_and_rules_are_limited(void **state)
 	const struct wmk_session_options more = { .name = "u", .path = "/x", .uid = getuid(),
 						  .settings.no_statedump = true };
 
-	assert_create(&w, more, -E2BIG, "2 are the limit");
+	assert_create(&w, more, -E2BIG, "the limit is 2");
 	/* a session of another user */
 	assert_create(&w, (struct wmk_session_options){ .name = "v", .path = "/v", .uid = getuid() + 1 }, 0, "");
 	/* may have the same name */
@@ -445,7 +445,7 @@ static void test_sessions_channels_and_rules_are_limited(void **state)
 	assert_null(proc_channel(1, 2));
 	assert_int_equal(wmk_session_lock(s), 0);
 	assert_int_equal(wmk_session_trouble(s, words, sizeof(words)), -ENOBUFS);
-	assert_non_null(strstr(words, "are the limit"));
+	assert_non_null(strstr(words, "the limit is"));
 	assert_non_null(strstr(words, "--subbuf-size"));
 	wmk_session_unlock(s);
 	world_destroy(&w, s);

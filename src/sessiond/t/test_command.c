@@ -481,7 +481,7 @@ static void sessions_of_all_users_are_limited(void **state)
 		create(name);
 	}
 	refused(CREATE(.name = "more", .home = scene.home), E2BIG,
-		"1024 sessions of all users, and 1024 are the limit");
+		"1024 sessions of all users, and the limit of each daemon is 1024");
 	const struct wmk_ctl_sessions *sessions = ask(WMK_CTL_LIST_SESSIONS, &all);
 	assert_non_null(sessions);
 	assert_int_equal(sessions->sessions.n, WMK_CTL_SESSIONS_MAX);
@@ -504,7 +504,7 @@ static void sessions_with_many_rules_are_listed(void **state)
 	while (n < 50 * HEAVY && enable_many("s", n, HEAVY, 64))
 		n += HEAVY;
 	assert_int_equal(scene.err, E2BIG);
-	assert_non_null(strstr(scene.words, "may have 4 MB together"));
+	assert_non_null(strstr(scene.words, "exceed the limit of 4 MB"));
 	wmk_arena_free(&scene.arena);
 	const struct wmk_ctl_sessions *sessions = ask(WMK_CTL_LIST_SESSIONS, &all);
 	assert_non_null(sessions);
