@@ -83,7 +83,7 @@ struct wmk_consumer_options {
 	 */
 	int resume;
 	uint32_t min_us, max_us;   /* bounds of the timer; 0: 1000 and 100000 */
-	/* of sets that wmk_consumer_add_set() adds: their flush interval; see struct wmk_consumer_set */
+	/* flush interval of the sets that wmk_consumer_add_set() adds; see struct wmk_consumer_set */
 	uint64_t flush_ns;
 	/* current value of the clock: the time of an empty packet in a stream without records */
 	uint64_t start_ts;

@@ -17,7 +17,7 @@
  *     wmk_tracing_update(tracing, session, ...)  then the applications
  *
  * A command changes the session first and the applications second. A registration enters the registry first and copies
- * the sessions second. Each order makes the later party see the change of the earlier one, so no event is missed.
+ * the sessions second. So the later of the two sees the change of the earlier one, and no event is missed.
  *
  * Lock order: the lock of a session, then the lock of the wmk_tracing. No thread holds the locks of two sessions. Every
  * thread that calls a function of this header is registered with RCU (wmk_tracing_thread_begin()). Errors are -errno
@@ -376,7 +376,7 @@ void wmk_session_reap(struct wmk_session *session);
  */
 void wmk_session_destroy(struct wmk_session *session);
 /*
- * The number of ring sets of earlier daemons that no application has handed back. `words` gets their names and sizes
+ * The number of ring sets of earlier daemons that no application has reattached. `words` gets their names and sizes
  * (cut to fit).
  */
 unsigned wmk_session_awaited(struct wmk_session *session, char *words, size_t size);
@@ -395,7 +395,7 @@ int wmk_session_finish(struct wmk_session *session, struct wmk_ctl_session *last
  */
 int wmk_tracing_earlier_identities(struct wmk_tracing *tracing, const struct wmk_identity *is);
 
-/* Call before the first shard is opened: applications can hand back rings of an earlier daemon. */
+/* Call before the first shard is opened: applications can reattach rings of an earlier daemon. */
 void wmk_reattach_init(struct wmk_tracing *tracing);
 
 /* A ring set in the saved state of a daemon. */
@@ -408,7 +408,7 @@ struct wmk_restored_rings {
 	uint64_t start_time;
 	uint8_t uuid[16];                /* of the trace */
 	const char *sub;
-	/* Both must match when an application hands the ring set back. */
+	/* Both must match when an application reattaches the ring set. */
 	uint8_t set_uuid[16];            /* waymark_ring_options.uuid */
 	uint64_t inode;                  /* of its memory */
 };
@@ -431,7 +431,7 @@ int wmk_session_restore_channel(struct wmk_session *session, const struct wmk_ct
 				bool own);
 /*
  * `fd` of the ring set: owned by the caller. -1: no descriptor exists, and the ring set is awaited: applications record
- * into new rings until one of them hands it back. -ENOENT: no channel has that stream id. After any other error with a
+ * into new rings until one of them reattaches it. -ENOENT: no channel has that stream id. After any other error with a
  * descriptor the ring set is awaited, too.
  */
 int wmk_session_restore_rings(struct wmk_session *session, const struct wmk_restored_rings *is, int fd);

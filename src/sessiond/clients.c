@@ -114,7 +114,8 @@ static void client_close(struct wmk_clients *clients, struct wmk_client *client)
 	*at = client->next;
 	clients->n_foreign -= client->foreign;
 	/*
-	 * close() alone keeps the socket in epoll if a child between clone() and execve() has a copy of the descriptor
+	 * after close() alone, the socket would stay in epoll while a child between clone() and execve() has a copy of
+	 * it
 	 */
 	epoll_ctl(clients->epoll, EPOLL_CTL_DEL, client->socket, NULL);
 	wmk_deferred_close_socket(client->socket, client->peer.uid);

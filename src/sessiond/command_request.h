@@ -42,7 +42,7 @@ void wmk_command_request_warn(struct command_request *cmd, const char *format, .
 	__attribute__((format(printf, 2, 3)));
 /* Add the thread's cause chain as a warning, and clear it. */
 void wmk_command_request_warn_cause(struct command_request *cmd, const char *what);
-/* Locked. Warn about ring sets of earlier daemons that no application has handed back. */
+/* Locked. Warn about ring sets of earlier daemons that no application has reattached. */
 void wmk_command_request_warn_awaited(struct command_request *cmd, struct wmk_session *session);
 
 static inline const char *wmk_list_text(const struct wmk_list *list, uint32_t i)

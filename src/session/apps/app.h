@@ -41,7 +41,7 @@ struct app_channel {
 	uint32_t statedump_round;
 	bool sent;
 	uint8_t flags;                   /* last value sent: WMK_CHANNEL_PRIVATE */
-	/* the application has just handed the rings back, and may still record there */
+	/* the application has just reattached the rings, and may still record there */
 	bool returned;
 };
 
@@ -118,7 +118,7 @@ struct wmk_shard {
 	struct app *app;                 /* list */
 	struct app *by_pid[WMK_PID_BUCKETS];
 	unsigned n_apps;
-	/* an application is closed or dead, or passed its slot on: sweep after this turn */
+	/* an application is closed or dead, or has passed its slot to another one: sweep after this turn */
 	bool some_left;
 	struct app_record **records;
 	unsigned n_records;

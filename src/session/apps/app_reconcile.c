@@ -69,12 +69,12 @@ static bool is_earlier(const struct app_channel *ch, const struct wmk_session_ch
 }
 
 /*
- * Move an event from the rings of earlier layouts in which it is enabled. From rings that were just handed back, move
+ * Move an event from the rings of earlier layouts in which it is enabled. From rings that were just reattached, move
  * the event if they have an id for it, because only the application knows which events the earlier daemon enabled. MOVE
  * has no effect where the event is not enabled.
  *
  * Returns 1 if the event was enabled in a known place with filter `hash`: then no ENABLE follows. An application that
- * cannot apply MOVE keeps recording in the earlier place, and not in both. 0: ENABLE must follow, with the filter.
+ * cannot apply MOVE keeps recording in the earlier place only. 0: ENABLE must follow, with the filter.
  */
 static int earlier_move(struct app *app, const struct wmk_enable_msg *to, uint64_t hash)
 {
@@ -176,7 +176,7 @@ static bool enabled_earlier(const struct app *app, const struct wmk_session_chan
 }
 
 /*
- * Return the index of the rings of the latest layout that the application has handed back, or -1. An application that
+ * Return the index of the rings of the latest layout that the application has reattached, or -1. An application that
  * has just reconnected continues there if the channel has no rings of its current layout.
  */
 static int find_returned(const struct app *app, const struct wmk_session_channel *channel)
@@ -223,7 +223,7 @@ static int event_end(struct app *app, const struct wmk_session_channel *channel,
 
 /*
  * Return the channel number of the rings for this application. If they cannot be created, return rings that it has
- * handed back, else NO_RINGS. The session reports the error.
+ * reattached, else NO_RINGS. The session reports the error.
  */
 static int number_get(struct app *app, struct wmk_session_channel *channel)
 {

@@ -46,7 +46,7 @@ static int peer_pidfd(int socket, pid_t pid)
 	if (errno != ENOPROTOOPT)
 		return -1;
 	fd = (int)syscall(SYS_pidfd_open, pid, 0);
-	/* A peer that is still connected has its pid: it was not reused before the descriptor was opened. */
+	/* A peer that is still connected keeps its pid, so the pid was not reused before the descriptor was opened. */
 	struct pollfd pollfd = { .fd = socket, .events = POLLRDHUP };
 	if (fd >= 0 && poll(&pollfd, 1, 0) == 1 && (pollfd.revents & (POLLHUP | POLLRDHUP))) {
 		close(fd);

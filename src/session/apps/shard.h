@@ -10,7 +10,8 @@
  * `waymark record` has one shard with its own socket. The session daemon has several, each with a thread. They accept
  * from one socket and pass on connections of processes that belong to another shard (app_accept.h). The pidfd of a
  * process signals its end; then its claims are freed in all its rings. Nothing here blocks on an application, and no
- * application can harm another: the daemon bounds what each one may send, make the daemon keep, and leave unread.
+ * application can harm another: the daemon bounds what each one may send, how much memory the daemon keeps for it, and
+ * how much it may leave unread.
  *
  * One thread uses a wmk_shard, except for wmk_shard_take(), wmk_shard_listen() and wmk_shard_stop(). Callbacks run in
  * that thread, from within wmk_shard_run_once() and the commands. Errors are -errno with a cause chain (base/error.h).

@@ -7,8 +7,8 @@
 
 int wmk_shard_watch(struct wmk_shard *shard, int fd, struct shard_source *source, bool add, bool writing);
 /*
- * Remove a descriptor from epoll, and close it. close() alone keeps it in epoll as long as a child of posix_spawn()
- * that has not executed its program yet has a copy.
+ * Remove a descriptor from epoll, and close it. After close() alone, it would stay in epoll while a copy is open in a
+ * child of posix_spawn() that has not executed its program yet.
  */
 void wmk_shard_unwatch(struct wmk_shard *shard, int fd);
 /* The same for a connection (deferred_close.h). */

@@ -71,7 +71,7 @@ static int shm_fill(struct wmk_session *session, const struct wmk_session_option
 					      "runs as another user");
 	if (options->shm == WMK_SHM_NEW)
 		return shm_make(session, options);
-	/* Without the directory the session records into memory; applications may still hand rings back. */
+	/* Without the directory the session records into memory; applications may still reattach rings. */
 	if (wmk_shm_open(session->settings.shm_path, &session->shm) < 0)
 		wmk_session_report(session, wmk_error_number(),
 				  "its rings in files are missing (recovered or removed); new rings are in memory");

@@ -24,7 +24,7 @@ struct wmk_kentry;
 /* Decide for each channel that needs it. Called before the session is written to the state. */
 void wmk_session_syscalls_decide(struct wmk_session *session);
 
-/* Return the decision, or what it would be if it is not made yet. */
+/* Return the decision. If it is not made yet, return what it would be now. */
 bool wmk_channel_syscalls_expected_by_bpf(const struct wmk_session_channel *channel);
 /*
  * Make the class of the records that BPF makes of a system call in the kernel's list of events. The caller frees it by

@@ -37,8 +37,8 @@ uint64_t wmk_state_last_rings(const struct wmk_state *state);
 
 /*
  * Adjust clocks that were just measured. If sessions were read, the clocks become those with which the sessions have
- * recorded: two measurements differ by microseconds, and a session's traces with two of them would not be in order.
- * Otherwise the clocks are written to a file. 0 or -errno with a cause chain.
+ * recorded. Two measurements differ by microseconds, so the records of a session with two of them would not be in
+ * order. Otherwise the clocks are written to a file. 0 or -errno with a cause chain.
  */
 int wmk_state_clocks(struct wmk_state *state, struct wmk_clocks *clocks);
 
