@@ -129,7 +129,8 @@ struct waymark_ctl_trackers {
  */
 enum waymark_ctl_trace_format { WAYMARK_CTL_CTF_1_8 = 0, WAYMARK_CTL_CTF_2 = 1 };
 /*
- * The clock of records. DEFAULT: the counter if every domain has it, else CLOCK_MONOTONIC. PLUGIN is reported only.
+ * The clock of records. DEFAULT: the counter if every domain has it, else CLOCK_MONOTONIC. PLUGIN occurs only in
+ * results.
  */
 enum waymark_ctl_clock { WAYMARK_CTL_CLOCK_DEFAULT, WAYMARK_CTL_CLOCK_COUNTER, WAYMARK_CTL_CLOCK_MONOTONIC,
 			 WAYMARK_CTL_CLOCK_PLUGIN };

@@ -76,7 +76,7 @@ union waymark_value {
  *   E2BIG    more than WAYMARK_MAX_FIELDS fields
  *   ENOMEM
  * Any thread; not from a signal handler (it takes a lock and allocates). The call does not wait for a session daemon:
- * if a session records the event, it may be enabled later than the call returns.
+ * if a session records the event, it may become enabled after the call has returned.
  */
 struct waymark_event *waymark_event_register(const struct waymark_schema *schema);
 

@@ -19,7 +19,7 @@ struct wmk_cli_import {
 	int64_t origin_ns;
 };
 
-/* --year, --boot-time: their .at is that of this structure in the arguments. */
+/* The kinds of --year and --boot-time. The .at of these options is the offset of this structure in the arguments. */
 wmk_cli_store wmk_cli_store_import_year, wmk_cli_store_import_origin;
 
 /*

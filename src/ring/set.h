@@ -23,7 +23,7 @@ struct wmk_ring_view {
 	/*
 	 * A record that ends at or below this position is in a sub-buffer that is open, and accessible in this process.
 	 * Any other record takes the slow path, which sets this limit. Relaxed: a stale value costs one slow path, and
-	 * the check of write_pos in the restartable sequence rejects a proposal that used one.
+	 * the check of write_pos in the restartable sequence rejects a plan that used one.
 	 */
 	uint64_t limit;
 	uint64_t accessible;   /* bytes from the start of `data` that are readable and writable in this mapping */

@@ -8,8 +8,8 @@
  *            ├─ enter a sub-buffer: policy, memory, wake                                (writer.c)
  *            └─ wmk_ring_write_claim()  without restartable sequences, or too long      (claim.c)
  *
- * Values that are read before the restartable sequence are a proposal. The sequence checks that they are still valid,
- * and commits with one store.
+ * A record is planned with values that are read before the restartable sequence. The sequence checks that they are
+ * still valid, and commits with one store.
  */
 #ifndef WMK_RING_WRITER_H
 #define WMK_RING_WRITER_H

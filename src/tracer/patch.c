@@ -175,7 +175,7 @@ static void patch_guards(struct text_writer *w, struct wmk_name *name)
 	for (uint32_t i = 0; i < name->n_guards; i++) {
 		const char *why = set_site(w, name->guards[i], on);
 
-		/* Without the guard the event is not reached, so it counts as untraceable. */
+		/* A site of wm_enabled() that cannot be patched hides the event, which then counts as untraceable. */
 		for (struct wmk_event *event = why ? name->events : NULL; event; event = event->next_of_name)
 			wmk_event_untraceable(event, why);
 	}
