@@ -5,9 +5,11 @@
  */
 #include <errno.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "consumer/clock_sync.h"
 #include "consumer/cpu_hotplug.h"
 #include "consumer/drain.h"
 #include "consumer/stream_counts.h"
@@ -113,6 +115,7 @@ static int do_settle(struct command *command)
 	if (command->from && !group)
 		return -ENOENT;
 	wmk_consumer_drain(command->consumer, WMK_DRAIN_FLUSH, group, true, &seen);
+	wmk_clock_sync(command->consumer, 0);
 	return seen.err;
 }
 
@@ -137,6 +140,7 @@ static int do_remove(struct command *command)
 	if (!group)
 		return -ENOENT;
 	wmk_consumer_drain(command->consumer, WMK_DRAIN_END, group, false, &seen);
+	wmk_clock_sync(command->consumer, 0);
 	if (command->stats)
 		wmk_consumer_sum(command->consumer, group, command->stats);
 	wmk_streams_remove_group(command->consumer, group);
@@ -195,6 +199,35 @@ int wmk_consumer_stats_of(struct wmk_consumer *consumer, const void *from, struc
 	struct command sum = { .consumer = consumer, .carry_out = do_sum, .from = from, .stats = stats };
 
 	return command(&sum) < 0 ? unknown() : 0;
+}
+
+struct clock_step {
+	struct wmk_consumer *consumer;
+	struct wmk_clock_point point;
+};
+
+static void write_clock_step(void *arg)
+{
+	struct clock_step *step = arg;
+
+	wmk_clock_sync_write(step->consumer, &step->point);
+	free(step);
+}
+
+void wmk_consumer_clock_stepped(struct wmk_consumer *consumer)
+{
+	struct clock_step *step = calloc(1, sizeof(*step));
+
+	if (!step || !wmk_clock_sync_take(consumer, &step->point)) {
+		free(step);
+		return;
+	}
+	step->consumer = consumer;
+	step->point.flags = WMK_CLOCK_POINT_STEP;
+	if (wmk_consumer_queue_work(consumer, write_clock_step, step) < 0) {
+		wmk_error_clear();
+		free(step);
+	}
 }
 
 void wmk_consumer_stats(struct wmk_consumer *consumer, struct wmk_consumer_stats *stats)

@@ -9,6 +9,7 @@
 
 #include "base/cond.h"
 #include "base/error.h"
+#include "consumer/clock_sync.h"
 #include "consumer/cpu_hotplug.h"
 #include "consumer/heartbeat.h"
 #include "consumer/source_ring.h"
@@ -40,6 +41,7 @@ int wmk_consumer_open(const struct wmk_consumer_options *options, struct wmk_con
 	consumer->interval_us = consumer->options.min_us;
 	consumer->work_end = &consumer->work;
 	atomic_init(&consumer->wake, -1);
+	atomic_init(&consumer->clock.kind, -1);
 	pthread_mutex_init(&consumer->streams_lock, NULL);
 	pthread_mutex_init(&consumer->lock, NULL);
 	wmk_cond_init(&consumer->changed);
@@ -117,6 +119,8 @@ static int add_rings(struct wmk_consumer *consumer, struct waymark_ring_set *set
 		err = add_ring(consumer, group, set, ring, how);
 	if (err >= 0)
 		err = wmk_streams_add_set(consumer, set);
+	if (err >= 0)
+		wmk_clock_sync_begin(consumer, waymark_ring_set_options(set)->clock, how->at_stop_only);
 	if (err >= 0 && consumer->running && waymark_ring_set_options(set)->block_us != 0)
 		err = wmk_consumer_heartbeat_start(consumer);
 	if (err < 0)
@@ -262,6 +266,8 @@ int wmk_consumer_add_kernel(struct wmk_consumer *consumer, struct wmk_kreader *r
 	err = make_wake(consumer);
 	if (err == 0)
 		err = add_cpus(consumer, reader, how);
+	if (err == 0)
+		wmk_clock_sync_begin(consumer, wmk_kreader_clock(reader), how->at_stop_only);
 	pthread_mutex_unlock(&consumer->streams_lock);
 	wmk_consumer_wake(consumer);
 	return err < 0 ? wmk_error_add(err, "cannot consume the kernel channel %.60s", how->channel) : 0;

@@ -209,6 +209,11 @@ int wmk_consumer_run_work(struct wmk_consumer *consumer, int (*function)(void *a
  * written (the statistics include it). Idempotent.
  */
 int wmk_consumer_stop(struct wmk_consumer *consumer);
+/*
+ * Real time was set, or the machine has resumed from suspend: measure a sync point of the clock now, and write it to
+ * the trace. Any thread; does not wait.
+ */
+void wmk_consumer_clock_stepped(struct wmk_consumer *consumer);
 /* The statistics as of a recent pass, including removed sets. */
 void wmk_consumer_stats(struct wmk_consumer *consumer, struct wmk_consumer_stats *stats);
 /* The current statistics of `from`; `bytes` is the size of its stream files. -ENOENT. */

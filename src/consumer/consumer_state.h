@@ -8,6 +8,7 @@
  *     └── thread.c            when to drain, how long to sleep
  *         ├── heartbeat.c         a second thread, where writers wait for room
  *         ├── flush_timer.c       parts of sub-buffers, at the flush interval
+ *         ├── clock_sync.c        sync points of the clock
  *         └── cpu_hotplug.c       CPUs that come online while a kernel channel records
  *             └── streams.c           groups of streams
  *                 └── drain.c             packets from sources into the output
@@ -21,6 +22,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "base/clock_point.h"
 #include "consumer/consumer.h"
 #include "kernel/proc/own_pids.h"
 #include "store/store.h"
@@ -85,6 +87,16 @@ struct wmk_consumer_work {
 	struct wmk_consumer_work *next;
 };
 
+/* Sync points of the trace's clock (clock_sync.h). Used by the consumer's thread, except `kind`. */
+struct wmk_consumer_clock {
+	_Atomic int kind;                  /* enum wmk_clock_kind; -1: no sources yet, or the clock cannot be read */
+	struct wmk_clocks clocks;
+	char uuid[WMK_CLOCK_UUID];
+	bool is_due;                       /* records were written since the last point, or no point is written */
+	bool is_always_due;                /* rings hold records until the stop */
+	uint64_t written_ns;               /* monotonic time of the last point; 0: none */
+};
+
 struct wmk_consumer {
 	struct wmk_consumer_options options;
 	/* Held during a drain pass, and to add or remove streams. */
@@ -103,6 +115,7 @@ struct wmk_consumer {
 	uint64_t pass_ns;                  /* end of the last drain pass */
 	uint64_t flush_at;                 /* when the next part has to be written (flush_timer.h) */
 	bool flushes;                      /* a channel has a flush interval */
+	struct wmk_consumer_clock clock;
 	/* Commands and published statistics, under `lock`. */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;            /* a command has been carried out */

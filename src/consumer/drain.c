@@ -189,6 +189,7 @@ static int take_packet(struct wmk_consumer *consumer, struct wmk_stream *stream,
 		if (mode != WMK_DRAIN_END || (stream->group->keep && !(err == -EDQUOT && stream->group->budget)))
 			return err;
 	}
+	consumer->clock.is_due |= packet.len != 0;
 	fresh = packet.records > stream->taken ? packet.records - stream->taken : 0;
 	stream->taken += fresh;
 	if (err >= 0)

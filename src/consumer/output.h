@@ -22,6 +22,7 @@
 #include "ring/packet_source.h"
 
 struct wmk_store;
+struct wmk_clock_point;            /* base/clock_point.h */
 struct wmk_store_limits;           /* store/store.h */
 struct wmk_output_trace;
 
@@ -101,6 +102,10 @@ struct wmk_output_trace_ops {
 	int (*stream_remove)(struct wmk_output_trace *trace, const char *name, const struct wmk_store_limits *limits);
 	/* Bytes of the stream in the trace. May be NULL. */
 	uint64_t (*stream_bytes)(const struct wmk_output_stream *stream);
+	/*
+	 * Append a sync point of the trace's clock: see wmk_store_clock_point(). NULL: the output has none.
+	 */
+	int (*clock_point)(struct wmk_output_trace *trace, const char *uuid, const struct wmk_clock_point *point);
 	/* Store a message about the trace, such as the error of a stream. May be NULL. */
 	void (*note)(struct wmk_output_trace *trace, const char *words);
 	/* Bytes written so far. Any thread. May be NULL. */

@@ -152,6 +152,11 @@ static void directory_note(struct wmk_output_trace *given, const char *words)
 		wmk_error_clear();
 }
 
+static int directory_clock_point(struct wmk_output_trace *trace, const char *uuid, const struct wmk_clock_point *point)
+{
+	return wmk_store_clock_point(((struct directory_trace *)trace)->store, uuid, point);
+}
+
 static uint64_t directory_bytes(struct wmk_output_trace *trace)
 {
 	return wmk_store_bytes(((struct directory_trace *)trace)->store);
@@ -178,6 +183,7 @@ static const struct wmk_output_trace_ops trace_ops = {
 	.stream_close = directory_stream_close,
 	.stream_remove = directory_stream_remove,
 	.stream_bytes = directory_stream_bytes,
+	.clock_point = directory_clock_point,
 	.note = directory_note,
 	.bytes = directory_bytes,
 	.close = directory_close,

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "consumer/clock_steps.h"
 #include "consumer/connection.h"
 #include "consumer/list_reply.h"
 #include "consumer/output_work.h"
@@ -18,7 +19,7 @@
 #include "consumer/requests.h"
 #include "consumer/server_rundir.h"
 
-#define FIXED_FDS 3
+#define FIXED_FDS 4
 #define RECEIVES_MAX 4096u              /* limit of receives from a session daemon that is replaced */
 #define SHUTDOWN_ANSWER_MS 1000         /* time for a session daemon to read the reply to SHUTDOWN */
 
@@ -178,18 +179,30 @@ static void send_queued(struct wmk_consumer_server *server)
 		disconnect(server);
 }
 
+static void report_clock_step(struct wmk_consumer_server *server)
+{
+	if (!wmk_clock_steps_read(server->clock_steps))
+		return;
+	for (struct wmk_server_trace *trace = server->traces; trace; trace = trace->next)
+		if (!trace->removing)
+			wmk_consumer_clock_stepped(trace->consumer);
+}
+
 static int run_once(struct wmk_consumer_server *server)
 {
 	struct pollfd fds[FIXED_FDS + WMK_SERVER_HANDSHAKES_MAX] = {
 		{ .fd = server->wake, .events = POLLIN },
 		{ .fd = server->listening, .events = POLLIN },
 		{ .fd = server->connection, .events = (short)(POLLIN | (wmk_out_queued(&server->out) ? POLLOUT : 0)) },
+		{ .fd = server->clock_steps, .events = POLLIN },
 	};
 	struct wmk_server_handshake daemon;
 	unsigned refused, n = server->n_handshakes;
 
 	if (poll(fds, FIXED_FDS + n, wmk_server_handshakes_poll(server, fds + FIXED_FDS)) < 0)
 		return errno == EINTR ? 0 : wmk_error(-errno, "cannot wait for requests: %s", strerror(errno));
+	if (fds[3].revents)
+		report_clock_step(server);
 	if (fds[0].revents)
 		take_done(server);
 	if (fds[2].revents & (POLLIN | POLLHUP | POLLERR) && server->connection == fds[2].fd && !receive(server))
@@ -242,6 +255,7 @@ int wmk_consumer_server_open(const struct wmk_consumer_server_options *options, 
 	server->done_end = &server->done;
 	server->lock = server->listening = server->connection = -1;
 	pthread_mutex_init(&server->lock_done, NULL);
+	server->clock_steps = wmk_clock_steps_open();
 	server->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	err = server->wake < 0 ? wmk_error(-errno, "cannot create an eventfd: %s", strerror(errno))
 			       : wmk_server_rundir_open(server);
@@ -270,6 +284,8 @@ void wmk_consumer_server_close(struct wmk_consumer_server *server)
 	}
 	if (server->lock >= 0)
 		close(server->lock);
+	if (server->clock_steps >= 0)
+		close(server->clock_steps);
 	if (server->wake >= 0)
 		close(server->wake);
 	pthread_mutex_destroy(&server->lock_done);

@@ -3,6 +3,7 @@
  * server_state.h - the state of the server: its connection, the traces and their rings.
  *
  *     server.c            loop of the server's thread, the connection
+ *     ├── clock_steps.c   steps of real time
  *     ├── handshake.c     connections that have not sent HELLO yet
  *     ├── requests.c      requests of the session daemon; answers to those that are done
  *     │   ├── list_reply.c    the answer to LIST
@@ -74,6 +75,7 @@ struct wmk_consumer_server {
 	struct wmk_consumer_server_options options;
 	char socket_path[108];
 	int lock, listening, wake;       /* wake: an eventfd */
+	int clock_steps;                 /* clock_steps.h; negative: steps are not observed */
 	struct wmk_server_trace *traces;
 	unsigned n_traces, n_work;
 	struct wmk_server_output *outputs;

@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/thread.h"
+#include "consumer/clock_sync.h"
 #include "consumer/cpu_hotplug.h"
 #include "consumer/drain.h"
 #include "consumer/flush_timer.h"
@@ -153,6 +154,8 @@ static void sleep_until_next(struct wmk_consumer *consumer, uint32_t word)
 	const int64_t us = sleep_limit(consumer, deep);
 	bool slept;
 
+	if (deep)
+		wmk_clock_sync(consumer, WMK_CLOCK_SYNC_IDLE_NS);
 	if (consumer->n_polled) {
 		sleep_on_kernel(consumer, deep, us);
 		return;
@@ -238,6 +241,7 @@ static void drain_and_publish(struct wmk_consumer *consumer, enum wmk_drain_mode
 		consumer->refused = true;
 		wmk_error_clear();
 	}
+	wmk_clock_sync(consumer, how == WMK_DRAIN_END ? 0 : WMK_CLOCK_SYNC_NS);
 	consumer->ended |= how == WMK_DRAIN_END;
 	if (how != WMK_DRAIN_WHOLE || wmk_clock_monotonic() - *published > PUBLISH_NS) {
 		wmk_consumer_publish(consumer);

@@ -176,7 +176,7 @@ static int is_more_than_metadata(void *data, int at, const char *name)
 	(void)data;
 	(void)at;
 	return strcmp(name, "metadata") == 0 || strcmp(name, METADATA_NEW) == 0 || strcmp(name, LIVE) == 0 ||
-	       strcmp(name, "index") == 0 ? 0 : -ENOTEMPTY;
+	       strcmp(name, WMK_CLOCK_FILE) == 0 || strcmp(name, "index") == 0 ? 0 : -ENOTEMPTY;
 }
 
 /* Return 0 if no stream was begun; -ENOTEMPTY or another -errno otherwise. */
@@ -301,7 +301,7 @@ static struct wmk_store *store_new(const char *path, const char *sub, enum expec
 	if (!store)
 		return NULL;
 	pthread_mutex_init(&store->lock, NULL);
-	store->dir = store->index_dir = store->metadata = -1;
+	store->dir = store->index_dir = store->metadata = store->clock.fd = -1;
 	store->identity = wmk_file_identity_ref();
 	store->path = strdup(path);
 	store->sub = how != OPEN ? strdup(sub) : NULL;
@@ -361,7 +361,7 @@ int wmk_store_open(const char *path, const char *sub, struct wmk_store **store)
 
 void wmk_store_close(struct wmk_store *store)
 {
-	const int fds[] = { store->metadata, store->index_dir, store->dir };
+	const int fds[] = { store->clock.fd, store->metadata, store->index_dir, store->dir };
 
 	live_end(store);
 	for (size_t i = 0; i < WMK_ARRAY_LEN(fds); i++)
@@ -382,8 +382,10 @@ void wmk_store_discard(struct wmk_store *store)
 	if (entered < 0)
 		wmk_error_clear();
 	else if (store->sub && store->metadata_len == 0 && check_unused(store) == 0 &&
-		 unlinkat(store->dir, "metadata", 0) == 0)
+		 unlinkat(store->dir, "metadata", 0) == 0) {
+		unlinkat(store->dir, WMK_CLOCK_FILE, 0);
 		remove_empty(store->path, store->sub);
+	}
 	wmk_file_identity_leave(entered);
 	wmk_store_close(store);
 }

@@ -9,6 +9,7 @@
  *         index/<stream>.idx          LTTng's format
  *
  *         .live                       empty; wmk_store_close() removes it, so it remains after a crash
+ *         .clock                      wmk_store_clock_point(): sync points of the clock
  *
  * Directories have mode 0700, files 0600. They belong to the user of the process, or to the user of
  * wmk_store_identity_begin(). path.h defines which links in a path are followed. Errors are -errno with a cause chain
@@ -24,6 +25,7 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
+#include "base/clock_point.h"
 #include "ctf/writer.h"
 
 /*
@@ -84,6 +86,13 @@ int wmk_store_metadata_at(struct wmk_store *store, uint64_t offset, const char *
 int wmk_store_comment(struct wmk_store *store, const char *words);
 /* Replace the metadata as a whole. On failure, it is unchanged. Thread-safe. */
 int wmk_store_metadata_replace(struct wmk_store *store, const char *text, size_t len);
+/*
+ * Append a sync point to the file .clock, which is created with the first one. `uuid`: of the clock, or "". A point
+ * that is not later than the last one is not written. On failure the file has only whole points, and the trace stays
+ * readable. -ESTALE: the file has points of another clock, such as that of an earlier boot. Thread-safe.
+ */
+int wmk_store_clock_point(struct wmk_store *store, const char uuid[WMK_CLOCK_UUID],
+			  const struct wmk_clock_point *point);
 /* Return the number of bytes in all files: metadata, streams, indexes. Thread-safe. */
 uint64_t wmk_store_bytes(const struct wmk_store *store);
 

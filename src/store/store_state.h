@@ -14,6 +14,13 @@
 
 struct wmk_file_identity;
 
+/* The file .clock; opened with its first point. Under the store's lock. */
+struct wmk_store_clock {
+	int fd;                    /* -1: not open */
+	uint64_t len;              /* bytes of whole points, and of what precedes them; 0: no point */
+	uint64_t last;             /* clock value of the last point */
+};
+
 struct wmk_store {
 	char *path;                /* of the whole trace, as passed by the caller */
 	char *sub;                 /* path below `path`; NULL: it already existed */
@@ -23,7 +30,8 @@ struct wmk_store {
 	bool is_live;              /* the directory has the file .live, which the close removes */
 	struct wmk_file_identity *identity; /* identity for its files; NULL: that of the thread */
 	uint64_t metadata_len;     /* bytes of whole declarations */
-	pthread_mutex_t lock;      /* protects metadata, metadata_len */
+	struct wmk_store_clock clock;
+	pthread_mutex_t lock;      /* protects metadata, metadata_len, clock */
 	struct wmk_direct_rates rates;
 	_Atomic uint64_t bytes;    /* bytes in all files; for reports: relaxed */
 	struct wmk_store_budget *budget;  /* owned by the caller; NULL: no limit */

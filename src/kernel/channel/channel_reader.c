@@ -101,6 +101,11 @@ static uint64_t monotonic_now(void *data)
 	return wmk_kspaces_monotonic();
 }
 
+enum wmk_clock_kind wmk_kreader_clock(const struct wmk_kreader *reader)
+{
+	return wmk_kinstance_is_counter(reader->instance) ? WMK_CLOCK_COUNTER : WMK_CLOCK_MONOTONIC;
+}
+
 int wmk_kreader_dumper(const struct wmk_kreader *reader, struct wmk_source **dumper)
 {
 	struct wmk_kdumper_options options = { .clock = wmk_kinstance_is_counter(reader->instance) ? counter_now

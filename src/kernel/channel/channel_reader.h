@@ -28,6 +28,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/clock.h"
 #include "kernel/proc/own_pids.h"
 #include "ring/packet_source.h"
 
@@ -74,6 +75,8 @@ int wmk_kreader_filter(struct wmk_kreader *reader, const char *system, const cha
  * its events is not declared yet.
  */
 int wmk_kreader_dumper(const struct wmk_kreader *reader, struct wmk_source **dumper);
+/* The clock of the channel's records. */
+enum wmk_clock_kind wmk_kreader_clock(const struct wmk_kreader *reader);
 /* Upper bound of CPU numbers, including CPUs that may come online later. */
 unsigned wmk_kreader_cpus(const struct wmk_kreader *reader);
 /*

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* clock_point.c - measure sync points, and their bytes in the file .clock (see clock_point.h). */
+#include "base/clock_point.h"
+
+#include "base/bytes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ATTEMPTS 16
+#define VERSION 1u
+#define UUID_AT 16u
+
+static const char magic[8] = { 'w', 'm', 'k', 'c', 'l', 'o', 'c', 'k' };
+
+int wmk_clocks_prepare(struct wmk_clocks *clocks)
+{
+	const char *path = secure_getenv("WAYMARK_CLOCK_PLUGIN");
+	struct waymark_clock_plugin plugin;
+	int err;
+
+	memset(clocks, 0, sizeof(*clocks));
+	clocks->ahead = wmk_clock_offsets().monotonic;
+	if (!path || !*path)
+		return 0;
+	err = wmk_clock_plugin_open(path, &plugin);
+	if (err < 0)
+		return err;
+	clocks->plugin_now = plugin.now;
+	snprintf(clocks->of[WMK_CLOCK_PLUGIN].uuid, WMK_CLOCK_UUID, "%.36s", plugin.uuid ? plugin.uuid : "");
+	return 0;
+}
+
+void wmk_clocks_uuid(const struct wmk_clocks *clocks, enum wmk_clock_kind kind, char uuid[WMK_CLOCK_UUID])
+{
+	int fd;
+	ssize_t n = 0;
+
+	memset(uuid, 0, WMK_CLOCK_UUID);
+	if (kind == WMK_CLOCK_PLUGIN) {
+		memcpy(uuid, clocks->of[kind].uuid, WMK_CLOCK_UUID);
+		return;
+	}
+	fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = read(fd, uuid, WMK_CLOCK_UUID - 1);
+		close(fd);
+	}
+	if (n != (ssize_t)WMK_CLOCK_UUID - 1)
+		memset(uuid, 0, WMK_CLOCK_UUID);
+}
+
+static uint64_t realtime_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/*
+ * The readings are nested: real time outside, CLOCK_MONOTONIC inside, the trace clock in the middle. So half of the
+ * outer width bounds both errors. A step of real time within the readings makes the width negative or large.
+ */
+void wmk_clock_point_take(const struct wmk_clocks *clocks, enum wmk_clock_kind kind, struct wmk_clock_point *point)
+{
+	uint64_t best = UINT64_MAX;
+
+	memset(point, 0, sizeof(*point));
+	for (int i = 0; i < ATTEMPTS; i++) {
+		const uint64_t real = realtime_ns(), monotonic = wmk_clock_monotonic(),
+			       value = wmk_clocks_now(clocks, kind),
+			       monotonic_width = wmk_clock_monotonic() - monotonic, width = realtime_ns() - real;
+
+		if (i && width >= best)
+			continue;
+		best = width;
+		point->value = value;
+		point->monotonic_ns = monotonic + monotonic_width / 2 - (uint64_t)clocks->ahead;
+		point->real_ns = real + width / 2;
+	}
+	best = best / 2 + 1;
+	point->uncertainty_ns = best > UINT32_MAX ? UINT32_MAX : (uint32_t)best;
+}
+
+void wmk_clock_file_encode_head(const char uuid[WMK_CLOCK_UUID], uint8_t bytes[WMK_CLOCK_FILE_HEAD])
+{
+	memset(bytes, 0, WMK_CLOCK_FILE_HEAD);
+	memcpy(bytes, magic, sizeof(magic));
+	wmk_put32(bytes + 8, VERSION);
+	wmk_put32(bytes + 12, WMK_CLOCK_POINT_BYTES);
+	memcpy(bytes + UUID_AT, uuid, strnlen(uuid, WMK_CLOCK_UUID - 1));
+}
+
+int wmk_clock_file_decode_head(const uint8_t bytes[WMK_CLOCK_FILE_HEAD], char uuid[WMK_CLOCK_UUID])
+{
+	if (memcmp(bytes, magic, sizeof(magic)) != 0 || wmk_get32(bytes + 8) != VERSION ||
+	    wmk_get32(bytes + 12) != WMK_CLOCK_POINT_BYTES)
+		return -EPROTO;
+	memcpy(uuid, bytes + UUID_AT, WMK_CLOCK_UUID - 1);
+	uuid[WMK_CLOCK_UUID - 1] = '\0';
+	return 0;
+}
+
+void wmk_clock_point_encode(const struct wmk_clock_point *point, uint8_t bytes[WMK_CLOCK_POINT_BYTES])
+{
+	wmk_put64(bytes, point->value);
+	wmk_put64(bytes + 8, point->monotonic_ns);
+	wmk_put64(bytes + 16, point->real_ns);
+	wmk_put32(bytes + 24, point->uncertainty_ns);
+	wmk_put32(bytes + 28, point->flags);
+}
+
+void wmk_clock_point_decode(const uint8_t bytes[WMK_CLOCK_POINT_BYTES], struct wmk_clock_point *point)
+{
+	point->value = wmk_get64(bytes);
+	point->monotonic_ns = wmk_get64(bytes + 8);
+	point->real_ns = wmk_get64(bytes + 16);
+	point->uncertainty_ns = wmk_get32(bytes + 24);
+	point->flags = wmk_get32(bytes + 28);
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* clock_steps.h - a descriptor that becomes readable when real time is set, or after a resume from suspend. */
+#ifndef WMK_CONSUMER_CLOCK_STEPS_H
+#define WMK_CONSUMER_CLOCK_STEPS_H
+
+#include <stdbool.h>
+
+/* Returns the descriptor, which the caller closes; -errno: steps cannot be observed. */
+int wmk_clock_steps_open(void);
+/* After the descriptor became readable: whether real time was set since the last call. */
+bool wmk_clock_steps_read(int fd);
+
+#endif

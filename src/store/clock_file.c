@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * clock_file.c - append sync points to the file .clock of a trace (base/clock_point.h). An incomplete point at its end
+ * is from a crash, and is overwritten.
+ */
+#include "store/store_state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+static int read_whole(int fd, uint8_t *bytes, size_t len, uint64_t at)
+{
+	return pread(fd, bytes, len, (off_t)at) == (ssize_t)len ? 0 : -EPROTO;
+}
+
+/* Find the end of the whole points, and the clock value of the last one. -ESTALE: the points of another clock. */
+static int find_end(struct wmk_store_clock *clock, const char uuid[WMK_CLOCK_UUID])
+{
+	uint8_t head[WMK_CLOCK_FILE_HEAD], bytes[WMK_CLOCK_POINT_BYTES];
+	char same[WMK_CLOCK_UUID];
+	struct wmk_clock_point last;
+	struct stat st;
+
+	if (fstat(clock->fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return -EINVAL;
+	if ((uint64_t)st.st_size < WMK_CLOCK_FILE_HEAD + WMK_CLOCK_POINT_BYTES)
+		return 0;
+	if (read_whole(clock->fd, head, sizeof(head), 0) < 0 || wmk_clock_file_decode_head(head, same) < 0 ||
+	    strcmp(same, uuid) != 0)
+		return -ESTALE;
+	clock->len = (uint64_t)st.st_size - ((uint64_t)st.st_size - WMK_CLOCK_FILE_HEAD) % WMK_CLOCK_POINT_BYTES;
+	if (read_whole(clock->fd, bytes, sizeof(bytes), clock->len - sizeof(bytes)) < 0)
+		return -EIO;
+	wmk_clock_point_decode(bytes, &last);
+	clock->last = last.value;
+	return 0;
+}
+
+static int open_file(struct wmk_store *store, const char uuid[WMK_CLOCK_UUID])
+{
+	struct wmk_store_clock *clock = &store->clock;
+	int entered = wmk_file_identity_enter(store->identity), err;
+
+	if (entered < 0)
+		return entered;
+	clock->fd = openat(store->dir, WMK_CLOCK_FILE, O_RDWR | O_CREAT | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC, 0600);
+	err = clock->fd < 0 ? -errno : find_end(clock, uuid);
+	wmk_file_identity_leave(entered);
+	if (err < 0 && clock->fd >= 0) {
+		close(clock->fd);
+		clock->fd = -1;
+	}
+	return err;
+}
+
+/* Write one point; the first one together with the begin of the file. */
+static int append(struct wmk_store *store, const char uuid[WMK_CLOCK_UUID], const struct wmk_clock_point *point)
+{
+	struct wmk_store_clock *clock = &store->clock;
+	uint8_t bytes[WMK_CLOCK_FILE_HEAD + WMK_CLOCK_POINT_BYTES];
+	size_t len = 0;
+
+	/* The clock does not run backwards: the point is older than the last one, or the counter has restarted. */
+	if (clock->len && point->value <= clock->last)
+		return 0;
+	if (!clock->len) {
+		wmk_clock_file_encode_head(uuid, bytes);
+		len = WMK_CLOCK_FILE_HEAD;
+	}
+	wmk_clock_point_encode(point, bytes + len);
+	len += WMK_CLOCK_POINT_BYTES;
+	const struct iovec iov = { .iov_base = bytes, .iov_len = len };
+	const int err = wmk_store_write_whole(clock->fd, &iov, 1, clock->len);
+
+	if (err < 0)
+		return err;
+	clock->len += len;
+	clock->last = point->value;
+	wmk_store_add_bytes(store, (int64_t)len);
+	return 0;
+}
+
+int wmk_store_clock_point(struct wmk_store *store, const char uuid[WMK_CLOCK_UUID], const struct wmk_clock_point *point)
+{
+	int err = 0;
+
+	pthread_mutex_lock(&store->lock);
+	if (store->clock.fd < 0)
+		err = open_file(store, uuid);
+	if (err >= 0)
+		err = append(store, uuid, point);
+	pthread_mutex_unlock(&store->lock);
+	return err < 0 ? wmk_error(err, "cannot write .clock of %.80s: %s", store->path, strerror(-err)) : 0;
+}
