@@ -352,7 +352,7 @@ class ForgedApplication:
             self.bytes += more
 
     def reattach(self, uuid, fd):
-        """Hand a ring set back. Returns the daemon's answers before DONE."""
+        """Reattach a ring set. Returns the daemon's answers before DONE."""
         self.send(RINGS, uuid, fd)
         self.send(EVENTS_END, struct.pack('<I', 1))
         answers = []
@@ -363,7 +363,7 @@ class ForgedApplication:
 
 def forge_reattachment(rundir, uuid, fd, words=None, user=None):
     """
-    Hand the set back from another process, as `user`. Returns whether it was refused with these words, or without an
+    Reattach the set from another process, as `user`. Returns whether it was refused with these words, or without an
     answer.
     """
     child = os.fork()
