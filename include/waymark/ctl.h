@@ -175,6 +175,7 @@ struct waymark_ctl_create_options {
 	const char *shm_path;
 	uint32_t clock;              /* enum waymark_ctl_clock */
 	const char *description;     /* for the user, also in the trace: UTF-8, at most 1024 bytes; NULL: none */
+	int64_t flush_us;            /* flush interval of channels that choose none; 0: 1 s */
 };
 /*
  * Create a session; it does not record yet. -EEXIST: a session has the name; -ENOTEMPTY: the directory of the trace is
@@ -199,6 +200,37 @@ int waymark_ctl_stop(struct waymark_ctl *ctl, const char *session, struct waymar
 int waymark_ctl_clear(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result);
 /* List a session. `session` NULL or "": all sessions that the user may see. */
 int waymark_ctl_list_sessions(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result);
+
+/* The requests of waymark_ctl_on_sessions(). */
+enum waymark_ctl_session_request {
+	WAYMARK_CTL_DO_START = 0,
+	WAYMARK_CTL_DO_STOP = 1,
+	WAYMARK_CTL_DO_CLEAR = 2,
+	WAYMARK_CTL_DO_DESTROY = 3,
+	WAYMARK_CTL_DO_LIST = 4
+};
+/* Options of waymark_ctl_on_sessions(). */
+struct waymark_ctl_sessions_options {
+	size_t size;
+	uint32_t request;            /* enum waymark_ctl_session_request */
+	const char *session;         /* as in the function of that request */
+	/*
+	 * A pattern instead of a name: * ? [a-z] [!a-z]. The request applies to each session of the user that matches;
+	 * LIST: to each one that the user may see. A session that is already in the requested state is no error.
+	 */
+	const char *glob;
+	/*
+	 * STOP, DESTROY: return as soon as the session has stopped. The session daemon then writes the last records;
+	 * the counts of the result do not include them.
+	 */
+	bool no_wait;
+};
+/*
+ * Start, stop, clear, destroy or list sessions. Returns as the function of that request; -ENOENT: no session matches.
+ * If a request on one of several sessions fails, the others are still changed, and the first error is returned.
+ */
+int waymark_ctl_on_sessions(struct waymark_ctl *ctl, const struct waymark_ctl_sessions_options *options,
+			    struct waymark_ctl_result **result);
 
 /* What waymark_ctl_regenerate() writes again. */
 enum waymark_ctl_regenerate_what { WAYMARK_CTL_METADATA = 0, WAYMARK_CTL_STATEDUMP = 1 };

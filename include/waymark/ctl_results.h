@@ -100,6 +100,8 @@ struct waymark_ctl_channel_info {
 	uint32_t calls_by;           /* ... enum waymark_ctl_calls_by, in effect ... */
 	const char *calls_why;       /* ... and why it is less than requested; "" if it is not */
 	int64_t flush_us;            /* flush interval; -1: whole sub-buffers only */
+	/* bytes that its buffers occupy now; kernel domain: the size of its buffers */
+	uint64_t memory;
 };
 
 /* ── trackers: restrict a session to some processes, users or groups ── */
@@ -169,6 +171,7 @@ struct waymark_ctl_session_info {
 	uint64_t unrecorded_more;    /* further ones that are not in the array */
 	uint32_t clock;              /* enum waymark_ctl_clock, never DEFAULT */
 	const char *description;     /* "" if none */
+	int64_t flush_us;            /* flush interval of channels that choose none; 0: 1 s */
 };
 
 /* ── applications: list applications and their events ── */

@@ -23,34 +23,33 @@ static int set_blocking_timeout(const struct wmk_cli_option *option, void *at, c
 		*blocking_us = -1;
 		return 0;
 	}
-	err = wmk_cli_number(value, INT32_MAX, &us);
+	err = wmk_cli_microseconds(value, INT32_MAX, &us);
 	if (err < 0)
 		return wmk_error_add(err, "invalid timeout: give microseconds, or \"inf\"");
 	*blocking_us = (int64_t)us;
 	return 0;
 }
 
-static int set_flush(int64_t *flush_us, const char *value, uint64_t unit_us)
-{
-	uint64_t units;
-	int err = wmk_cli_number(value, INT32_MAX, &units);
-
-	if (err < 0)
-		return err;
-	*flush_us = units ? (int64_t)(units * unit_us) : -1;
-	return 0;
-}
-
 static int set_flush_interval(const struct wmk_cli_option *option, void *at, const char *value)
 {
+	uint64_t ms;
+	int err = wmk_cli_number(value, INT32_MAX, &ms);
+
 	(void)option;
-	return set_flush(at, value, 1000);
+	if (err == 0)
+		*(int64_t *)at = ms ? (int64_t)ms * 1000 : -1;
+	return err;
 }
 
 static int set_switch_timer(const struct wmk_cli_option *option, void *at, const char *value)
 {
+	uint64_t us;
+	int err = wmk_cli_microseconds(value, INT32_MAX, &us);
+
 	(void)option;
-	return set_flush(at, value, 1);
+	if (err == 0)
+		*(int64_t *)at = us ? (int64_t)us : -1;
+	return err;
 }
 
 int wmk_channel_check(const struct wmk_channel_args *args)

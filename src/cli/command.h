@@ -106,6 +106,8 @@ struct wmk_cli_common {
 	{ 's', "session", "SESSION", help, WMK_CLI_NAME(struct wmk_cli_common, session, "a session") }
 #define WMK_CLI_OPTION_SESSION \
 	WMK_CLI_OPTION_SESSION_NAMED("The session. The default is the current session; `waymark status` prints it.")
+#define WMK_CLI_OPTION_GLOB(type, help) \
+	{ 0, "glob", "GLOB", help, WMK_CLI_NAME(type, glob, "a pattern") }
 #define WMK_CLI_OPTION_CHANNEL(help) \
 	{ 'c', "channel", "CHANNEL", help, WMK_CLI_NAME(struct wmk_cli_common, channel, "a channel") }
 #define WMK_CLI_OPTION_USERSPACE(help) { 'u', "userspace", NULL, help, WMK_CLI_FLAG(struct wmk_cli_common, userspace) }

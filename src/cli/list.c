@@ -144,12 +144,17 @@ static int list_programs(const struct wmk_list_args *args)
 
 /* ── sessions ────────────────────────────────────────────────────────────────────────────────────────── */
 
-static int show_sessions(struct wmk_daemon *daemon, const char *channel)
+static int show_sessions(struct wmk_daemon *daemon, const struct wmk_list_args *args)
 {
+	const char *channel = args->common.channel;
 	const struct waymark_ctl_session_info *const *sessions;
 	unsigned n = waymark_ctl_result_sessions(daemon->result, &sessions);
 	char current[256];
 
+	if (args->mem_usage) {
+		wmk_show_memory(sessions, n, channel);
+		return 0;
+	}
 	if (!daemon->session[0]) {
 		if (wmk_current_get(current, sizeof(current)) < 0) {
 			wmk_error_clear();
@@ -168,16 +173,20 @@ static int show_sessions(struct wmk_daemon *daemon, const char *channel)
 	return 0;
 }
 
-static int list_sessions(const struct wmk_cli_common *common, enum wmk_daemon_need need)
+static int list_sessions(const struct wmk_list_args *args, enum wmk_daemon_need need)
 {
+	struct waymark_ctl_sessions_options options = { .size = sizeof(options),
+							.request = WAYMARK_CTL_DO_LIST,
+							.glob = args->glob };
 	struct wmk_daemon daemon;
-	int err = wmk_daemon_open(&daemon, common, need);
+	int err = wmk_daemon_open(&daemon, &args->common, need);
 
+	options.session = daemon.session;
 	if (err == 0)
-		err = wmk_daemon_did(&daemon, waymark_ctl_list_sessions(daemon.ctl, daemon.session, &daemon.result));
-	if (err == 0 && !common->json)
-		err = show_sessions(&daemon, common->channel);
-	return wmk_daemon_close(&daemon, common, err);
+		err = wmk_daemon_did(&daemon, waymark_ctl_on_sessions(daemon.ctl, &options, &daemon.result));
+	if (err == 0 && !args->common.json)
+		err = show_sessions(&daemon, args);
+	return wmk_daemon_close(&daemon, &args->common, err);
 }
 
 /* Read a session's name or, with --kernel, patterns. */
@@ -197,6 +206,10 @@ static int read_arguments(struct wmk_list_args *args, char **rest, int n_rest)
 		err = wmk_error(-EINVAL, "--kernel lists all kernel events: remove the session or channel");
 	if (err == 0 && common->pid && !common->userspace)
 		err = wmk_error(-EINVAL, "--pid needs --userspace");
+	if (err == 0 && (args->glob || args->mem_usage) && (common->userspace || common->kernel || args->names))
+		err = wmk_error(-EINVAL, "%s is for lists of sessions", args->glob ? "--glob" : "--mem-usage");
+	if (err == 0 && args->glob && (common->session || common->channel))
+		err = wmk_error(-EINVAL, "--glob and a session or channel exclude each other");
 	return err;
 }
 
@@ -213,7 +226,7 @@ static int run_list(void *data, char **rest, int n_rest)
 		return wmk_list_kernel(args);
 	if (args->common.userspace)
 		return list_programs(args);
-	return list_sessions(&args->common, args->common.channel ? WMK_DAEMON_SESSION : WMK_DAEMON_ANY);
+	return list_sessions(args, args->common.channel ? WMK_DAEMON_SESSION : WMK_DAEMON_ANY);
 }
 
 static void done_list(void *data)
@@ -246,6 +259,10 @@ static const struct wmk_cli_option list_options[] = {
 	  "their fields. The fields of a system call are its arguments, and ret, its result.",
 	  WMK_CLI_FLAG(struct wmk_list_args, fields) },
 	WMK_CLI_OPTION_PID("With --userspace: list only this process."),
+	WMK_CLI_OPTION_GLOB(struct wmk_list_args,
+			    "List the sessions with a name that matches this pattern: * ? [a-z] [!a-z]."),
+	{ 0, "mem-usage", NULL, "Print the memory that the buffers of each channel occupy now.",
+	  WMK_CLI_FLAG(struct wmk_list_args, mem_usage) },
 	{ 0, "names", "WHAT", "Print only names, one per line, for shell completion: sessions, channels, events (of "
 	  "applications and the kernel, or of --userspace or --kernel), contexts or levels.",
 	  WMK_CLI_WORD(struct wmk_list_args, names, "sessions channels events contexts levels",
@@ -268,12 +285,12 @@ const struct wmk_cli_command wmk_cli_list = {
 
 static int run_status(void *data, char **rest, int n_rest)
 {
-	const struct wmk_cli_common *args = data;
+	const struct wmk_list_args args = { .common = *(const struct wmk_cli_common *)data };
 
 	(void)rest;
 	if (n_rest)
 		return wmk_error(-EINVAL, "status takes no arguments; `waymark list SESSION` shows any session");
-	return list_sessions(args, WMK_DAEMON_SESSION);
+	return list_sessions(&args, WMK_DAEMON_SESSION);
 }
 
 static const char *const status_details[] = {

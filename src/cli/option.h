@@ -62,6 +62,9 @@ struct wmk_cli_option {
 #define WMK_CLI_SIZE(type, member) .store = wmk_cli_store_size, WMK_CLI_AT(uint64_t, type, member)
 #define WMK_CLI_POWER_OF_TWO(type, member, least, most) \
 	.store = wmk_cli_store_power_of_two, WMK_CLI_AT(uint64_t, type, member), .min = (least), .max = (most)
+/* int64_t: microseconds, or with us, ms, s, m or h; from .min to .max microseconds. */
+#define WMK_CLI_MICROSECONDS(type, member, least, most) \
+	.store = wmk_cli_store_microseconds, WMK_CLI_AT(int64_t, type, member), .min = (least), .max = (most)
 /* double: seconds. */
 #define WMK_CLI_SECONDS(type, member, most) \
 	.store = wmk_cli_store_seconds, WMK_CLI_AT(double, type, member), .max = (most)
@@ -79,7 +82,8 @@ struct wmk_cli_option {
 #define WMK_CLI_GIVEN(type, member) .given = offsetof(type, member) + 0 * sizeof(_Generic(((type *)0)->member, bool: 0))
 
 wmk_cli_store wmk_cli_store_flag, wmk_cli_store_count, wmk_cli_store_constant, wmk_cli_store_text,
-	wmk_cli_store_number, wmk_cli_store_size, wmk_cli_store_power_of_two, wmk_cli_store_seconds,
+	wmk_cli_store_number, wmk_cli_store_size, wmk_cli_store_power_of_two, wmk_cli_store_microseconds,
+	wmk_cli_store_seconds,
 	wmk_cli_store_choice, wmk_cli_store_word, wmk_cli_store_words;
 
 /*
@@ -91,6 +95,9 @@ int wmk_cli_choice(const char *choices, const char *wrong, const char *value);
 
 /* Parse a decimal number of at most `max`. -EINVAL, -ERANGE with a cause chain. */
 int wmk_cli_number(const char *text, uint64_t max, uint64_t *number);
+
+/* Parse microseconds, or a number with the suffix us, ms, s, m or h. At most `max` microseconds. */
+int wmk_cli_microseconds(const char *text, uint64_t max, uint64_t *us);
 
 /* A list of words from options and arguments; "a,b" adds two. Initialize it with zeros. */
 struct wmk_cli_words {

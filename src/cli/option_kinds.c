@@ -94,6 +94,44 @@ int wmk_cli_store_power_of_two(const struct wmk_cli_option *option, void *at, co
 	return 0;
 }
 
+int wmk_cli_microseconds(const char *text, uint64_t max, uint64_t *us)
+{
+	static const struct {
+		const char *suffix;
+		uint64_t us;
+	} units[] = { { "us", 1 }, { "ms", 1000 }, { "s", 1000000 }, { "m", 60000000 }, { "h", 3600000000 } };
+	const size_t digits = strspn(text, "0123456789");
+	uint64_t unit = text[digits] ? 0 : 1;
+	char number[24];
+
+	for (unsigned i = 0; i < WMK_ARRAY_LEN(units); i++)
+		if (strcmp(text + digits, units[i].suffix) == 0)
+			unit = units[i].us;
+	if (!digits || !unit)
+		return wmk_error(-EINVAL,
+				 "\"%.40s\" is not a time: give microseconds, or a number with us, ms, s, m or h",
+				 text);
+	snprintf(number, sizeof(number), "%.*s", (int)digits, text);
+	errno = 0;
+	*us = strtoull(number, NULL, 10);
+	if (errno || digits >= sizeof(number) || *us > max / unit)
+		return wmk_error(-ERANGE, "%.40s is too long: at most %" PRIu64 " microseconds", text, max);
+	*us *= unit;
+	return 0;
+}
+
+int wmk_cli_store_microseconds(const struct wmk_cli_option *option, void *at, const char *value)
+{
+	uint64_t us;
+	int err = wmk_cli_microseconds(value, option->max, &us);
+
+	if (err == 0 && us < option->min)
+		err = wmk_error(-ERANGE, "%.40s is too short: at least %" PRIu64 " microseconds", value, option->min);
+	if (err == 0)
+		*(int64_t *)at = (int64_t)us;
+	return err;
+}
+
 int wmk_cli_store_seconds(const struct wmk_cli_option *option, void *at, const char *value)
 {
 	char *end;

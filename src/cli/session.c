@@ -13,19 +13,55 @@
 #include "cli/path.h"
 #include "cli/session.h"
 #include "cli/show.h"
+#include "wire/ctl.h"
 
-/* Take the session from -s or from the argument; --all excludes both. */
+/* Take the session from -s or from the argument; --all and --glob exclude both. */
 static int which(struct wmk_session_args *args, char **rest, int n_rest)
 {
 	int err = wmk_cli_session_argument(&args->common, rest, n_rest);
 
-	if (err == 0 && args->all && args->common.session)
-		return wmk_error(-EINVAL, "--all and a session \"%.40s\" exclude each other", args->common.session);
+	if (err == 0 && args->all && args->glob)
+		return wmk_error(-EINVAL, "--all and --glob exclude each other");
+	if (err == 0 && (args->all || args->glob) && args->common.session)
+		return wmk_error(-EINVAL, "%s and a session \"%.40s\" exclude each other",
+				 args->all ? "--all" : "--glob", args->common.session);
 	return err;
+}
+
+/* Send a request to the selected session, or to those of --all or --glob. */
+static int request_sessions(struct wmk_daemon *daemon, const struct wmk_session_args *args, uint32_t request)
+{
+	const bool one = !args->all && !args->glob;
+	const struct waymark_ctl_sessions_options options = {
+		.size = sizeof(options),
+		.request = request,
+		.session = one ? daemon->session : NULL,
+		.glob = args->glob,
+		.no_wait = args->no_wait,
+	};
+	int err = wmk_daemon_open(daemon, &args->common, one ? WMK_DAEMON_SESSION : WMK_DAEMON_ANY);
+
+	return err == 0 ? wmk_daemon_did(daemon, waymark_ctl_on_sessions(daemon->ctl, &options, &daemon->result)) : err;
+}
+
+/* Call `use` for each session in the daemon's result. */
+static void each_session(const struct wmk_daemon *daemon, void (*use)(const char *name))
+{
+	const struct waymark_ctl_session_info *const *sessions;
+	unsigned n = waymark_ctl_result_sessions(daemon->result, &sessions);
+
+	for (unsigned i = 0; i < n; i++)
+		use(sessions[i]->name);
 }
 
 #define ARGUMENT "[SESSION]"
 #define OPTION_ALL(help) { 'a', "all", NULL, help, WMK_CLI_FLAG(struct wmk_session_args, all) }
+#define OPTION_GLOB \
+	WMK_CLI_OPTION_GLOB(struct wmk_session_args, \
+			    "Your sessions with a name that matches this pattern: * ? [a-z] [!a-z].")
+#define OPTION_NO_WAIT \
+	{ 'n', "no-wait", NULL, "Do not wait until the last records are written. The session daemon writes them " \
+	  "later; the printed counts do not include them.", WMK_CLI_FLAG(struct wmk_session_args, no_wait) }
 
 /* ── create ──────────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -34,6 +70,14 @@ static int set_max_size(const struct wmk_cli_option *option, void *at, const cha
 	int err = wmk_cli_store_size(option, at, value);
 
 	return err == 0 && !*(uint64_t *)at ? wmk_error(-EINVAL, "--max-size 0: the minimum is 1") : err;
+}
+
+static int set_live(const struct wmk_cli_option *option, void *at, const char *value)
+{
+	if (value)
+		return wmk_cli_store_microseconds(option, at, value);
+	*(int64_t *)at = WMK_CTL_FLUSH_DEFAULT_US;
+	return 0;
 }
 
 static void make_current(const char *name)
@@ -68,6 +112,7 @@ static int run_create(void *data, char **rest, int n_rest)
 	options.clock = args->clock;
 	options.no_statedump = args->no_statedump;
 	options.description = args->description;
+	options.flush_us = args->live_us;
 	if (err == 0)
 		err = wmk_daemon_open(&daemon, &args->common, WMK_DAEMON_ANY);
 	if (err == 0) {
@@ -98,6 +143,8 @@ static const char *const create_details[] = {
 	"All records of a session, of applications and of the kernel, have the same clock, so they are in the true "
 	"order. On some machines (aarch64) the kernel's tracers cannot use the counter of the processor. There, a "
 	"session with --clock=counter records applications only.",
+	"--live is LTTng's spelling for a flush interval of all channels. `waymark view --follow` reads the trace "
+	"while the session records. It does so without --live, too, since channels are flushed once a second.",
 	"With --shm-path, the rings of applications of the session daemon's user are files in a directory of their own "
 	"below DIR. Their content survives the end of all processes and, on persistent memory, a reboot or power "
 	"failure. `waymark recover DIR` then writes it to the trace. DIR is created if it does not exist, and must "
@@ -117,6 +164,10 @@ static const struct wmk_cli_option create_options[] = {
 	WMK_SESSION_OPTION_FORMAT(struct wmk_session_args),
 	WMK_SESSION_OPTION_CLOCK(struct wmk_session_args),
 	WMK_SESSION_OPTION_NO_STATEDUMP(struct wmk_session_args),
+	{ 0, "live", "[USEC]", "Write records to the trace at most this many microseconds (or with ms, s, m, h) after "
+	  "they are recorded, unless a channel has another --flush-interval. The default is 1 s, with or without "
+	  "--live.",
+	  .store = set_live, WMK_CLI_AT(int64_t, struct wmk_session_args, live_us), .min = 1, .max = INT32_MAX },
 	{ 0, "shm-path", "DIR", "Put rings in files below DIR that survive all processes; see `waymark recover`.",
 	  WMK_CLI_NAME(struct wmk_session_args, shm_path, "a directory") },
 	{ 0, "max-size", "SIZE", "Stop the session before its trace exceeds this size in bytes, with k, M or G.",
@@ -142,9 +193,12 @@ void wmk_session_tell_ends(const struct wmk_daemon *daemon, const char *what, bo
 	unsigned n = waymark_ctl_result_sessions(daemon->result, &sessions);
 
 	for (unsigned i = 0; i < n; i++) {
-		if (print) {
+		if (print && what) {
 			printf("Session %s %s: ", sessions[i]->name, what);
 			wmk_show_counts(sessions[i]);
+		} else if (print) {
+			printf("Session %s stops: its last records are being written to %s\n", sessions[i]->name,
+			       wmk_cli_clean(sessions[i]->path));
 		}
 		wmk_show_unrecorded(sessions[i]);
 		wmk_show_loss(sessions[i]);
@@ -169,37 +223,41 @@ void wmk_session_remember(const struct wmk_daemon *daemon)
 		wmk_recorded_set(chosen->path);
 }
 
-static int end(struct wmk_session_args *args, char **rest, int n_rest,
-	       int (*request)(struct waymark_ctl *, const char *, struct waymark_ctl_result **), const char *what,
-	       bool destroyed)
+static void forget(const char *name)
+{
+	if (wmk_current_forget(name) < 0)
+		wmk_error_clear();       /* the file still names the destroyed session; the next command reports that */
+}
+
+static int end(struct wmk_session_args *args, char **rest, int n_rest, uint32_t request, const char *what)
 {
 	struct wmk_daemon daemon;
 	int err = which(args, rest, n_rest);
 
 	if (err < 0)
 		return err;
-	err = wmk_daemon_open(&daemon, &args->common, args->all ? WMK_DAEMON_ANY : WMK_DAEMON_SESSION);
+	err = request_sessions(&daemon, args, request);
 	if (err == 0)
-		err = wmk_daemon_did(&daemon, request(daemon.ctl, args->all ? NULL : daemon.session, &daemon.result));
-	if (err == 0)
-		wmk_session_tell_ends(&daemon, what, !args->common.json);
-	if (err == 0 && destroyed)
+		wmk_session_tell_ends(&daemon, args->no_wait ? NULL : what, !args->common.json);
+	if (err == 0 && request == WAYMARK_CTL_DO_DESTROY) {
 		wmk_session_remember(&daemon);
-	else if (err == 0)
-		wmk_current_meant(args->all ? NULL : daemon.session);
-	if (err == 0 && destroyed && wmk_current_forget(args->all ? NULL : daemon.session) < 0)
-		wmk_error_clear();       /* the file still names the destroyed session; the next command reports that */
+		each_session(&daemon, forget);
+		if (args->all)
+			forget(NULL);
+	} else if (err == 0) {
+		each_session(&daemon, wmk_current_meant);
+	}
 	return wmk_daemon_close(&daemon, &args->common, err);
 }
 
 static int run_destroy(void *data, char **rest, int n_rest)
 {
-	return end(data, rest, n_rest, waymark_ctl_destroy, "destroyed", true);
+	return end(data, rest, n_rest, WAYMARK_CTL_DO_DESTROY, "destroyed");
 }
 
 static int run_stop(void *data, char **rest, int n_rest)
 {
-	return end(data, rest, n_rest, waymark_ctl_stop, "stopped", false);
+	return end(data, rest, n_rest, WAYMARK_CTL_DO_STOP, "stopped");
 }
 
 static const char *const destroy_details[] = {
@@ -212,6 +270,8 @@ static const char *const destroy_details[] = {
 static const struct wmk_cli_option destroy_options[] = {
 	WMK_CLI_OPTION_SESSION,
 	OPTION_ALL("All of your sessions."),
+	OPTION_GLOB,
+	OPTION_NO_WAIT,
 	WMK_CLI_OPTION_JSON,
 };
 
@@ -243,36 +303,33 @@ const struct wmk_cli_command wmk_cli_stop = {
 
 /* ── start, clear ────────────────────────────────────────────────────────────────────────────────────── */
 
-static int change(struct wmk_session_args *args, char **rest, int n_rest,
-		  int (*request)(struct waymark_ctl *, const char *, struct waymark_ctl_result **), const char *what)
+static int change(struct wmk_session_args *args, char **rest, int n_rest, uint32_t request, const char *what)
 {
-	const struct waymark_ctl_session_info *session;
+	const struct waymark_ctl_session_info *const *sessions;
 	struct wmk_daemon daemon;
 	int err = which(args, rest, n_rest);
 
 	if (err < 0)
 		return err;
-	err = wmk_daemon_open(&daemon, &args->common, WMK_DAEMON_SESSION);
-	if (err == 0)
-		err = wmk_daemon_did(&daemon, request(daemon.ctl, daemon.session, &daemon.result));
+	err = request_sessions(&daemon, args, request);
 	if (err == -ENODATA)
 		wmk_error_add(err, "nothing to record: no event is enabled (use `waymark enable-event`)");
 	if (err == 0)
-		wmk_current_meant(daemon.session);
-	session = err == 0 ? wmk_daemon_session(&daemon) : NULL;
-	if (session && !args->common.json)
-		printf("Session %s %s %s\n", session->name, what, wmk_cli_clean(session->path));
+		each_session(&daemon, wmk_current_meant);
+	unsigned n = err == 0 && !args->common.json ? waymark_ctl_result_sessions(daemon.result, &sessions) : 0;
+	for (unsigned i = 0; i < n; i++)
+		printf("Session %s %s %s\n", sessions[i]->name, what, wmk_cli_clean(sessions[i]->path));
 	return wmk_daemon_close(&daemon, &args->common, err);
 }
 
 static int run_start(void *data, char **rest, int n_rest)
 {
-	return change(data, rest, n_rest, waymark_ctl_start, "records into");
+	return change(data, rest, n_rest, WAYMARK_CTL_DO_START, "records into");
 }
 
 static int run_clear(void *data, char **rest, int n_rest)
 {
-	return change(data, rest, n_rest, waymark_ctl_clear, "has discarded the records in");
+	return change(data, rest, n_rest, WAYMARK_CTL_DO_CLEAR, "has discarded the records in");
 }
 
 static const char *const start_details[] = {
@@ -286,7 +343,7 @@ static const char *const clear_details[] = {
 	NULL
 };
 
-static const struct wmk_cli_option start_options[] = { WMK_CLI_OPTION_SESSION, WMK_CLI_OPTION_JSON };
+static const struct wmk_cli_option start_options[] = { WMK_CLI_OPTION_SESSION, OPTION_GLOB, WMK_CLI_OPTION_JSON };
 
 const struct wmk_cli_command wmk_cli_start = {
 	.name = "start",

@@ -5,6 +5,8 @@
 #ifndef WMK_CLI_SESSION_H
 #define WMK_CLI_SESSION_H
 
+#include <stdint.h>
+
 #include <waymark/ctl.h>
 
 #include "cli/command.h"
@@ -12,6 +14,9 @@
 struct wmk_session_args {
 	struct wmk_cli_common common;
 	bool all;                        /* destroy, stop */
+	const char *glob;                /* destroy, stop, start, clear; NULL: one session */
+	bool no_wait;                    /* destroy, stop */
+	int64_t live_us;                 /* create; 0: not given */
 	const char *output;              /* create */
 	uint64_t max_size;               /* create; 0: no limit */
 	uint32_t trace_format;           /* create */
@@ -23,7 +28,7 @@ struct wmk_session_args {
 
 /*
  * For each session in the daemon's result: print "Session one stopped: 120 records, 3 lost, 1.5 MB in PATH" if `print`
- * is set, and on standard error the causes of lost records.
+ * is set, and on standard error the causes of lost records. `what` NULL: print that its last records are being written.
  */
 struct wmk_daemon;
 void wmk_session_tell_ends(const struct wmk_daemon *daemon, const char *what, bool print);

@@ -288,6 +288,8 @@ void wmk_show_session(const struct waymark_ctl_session_info *session, const char
 		printf("trace format: Common Trace Format 2\n  ");
 	if (*session->shm_path)
 		printf("ring files in %s\n  ", wmk_cli_clean(session->shm_path));
+	if (session->flush_us)
+		printf("live: flushed every %g ms\n  ", (double)session->flush_us / 1000);
 	if (session->no_statedump)
 		printf("no state dump\n  ");
 	wmk_show_counts(session);
@@ -302,6 +304,34 @@ void wmk_show_session(const struct waymark_ctl_session_info *session, const char
 			show_channel(session->channels[i]);
 	if (!session->n_channels)
 		puts("  no channels: `waymark enable-event` creates one");
+}
+
+void wmk_show_memory(const struct waymark_ctl_session_info *const *sessions, unsigned n, const char *channel)
+{
+	uint64_t all = 0;
+	char bytes[32];
+
+	for (unsigned i = 0; i < n; i++) {
+		uint64_t sum = 0;
+
+		heading(sessions[i]->name);
+		puts(":");
+		for (unsigned k = 0; k < sessions[i]->n_channels; k++) {
+			const struct waymark_ctl_channel_info *is = sessions[i]->channels[k];
+
+			if (channel && strcmp(is->name, channel) != 0)
+				continue;
+			printf("  %-24s  %10s\n", is->name, wmk_cli_bytes_text(is->memory, bytes, sizeof(bytes)));
+			sum += is->memory;
+		}
+		if (!channel)
+			printf("  %-24s  %10s\n", "together", wmk_cli_bytes_text(sum, bytes, sizeof(bytes)));
+		all += sum;
+	}
+	if (n > 1)
+		printf("All sessions: %s\n", wmk_cli_bytes_text(all, bytes, sizeof(bytes)));
+	if (!n)
+		puts("There are no sessions; `waymark create` creates one.");
 }
 
 /* ── applications ────────────────────────────────────────────────────────────────────────────────────── */

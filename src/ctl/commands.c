@@ -76,6 +76,7 @@ int waymark_ctl_create(struct waymark_ctl *ctl, const struct waymark_ctl_create_
 		.settings.no_statedump = o.no_statedump,
 		.settings.shm_path = o.shm_path,
 		.settings.description = o.description,
+		.settings.flush_us = o.flush_us,
 	};
 	return wmk_ctl_request(ctl, WMK_CTL_CREATE, &request, result);
 }
@@ -112,6 +113,37 @@ int waymark_ctl_list_sessions(struct waymark_ctl *ctl, const char *session, stru
 	const struct wmk_ctl_list_sessions request = { .session = session };
 
 	return wmk_ctl_request(ctl, WMK_CTL_LIST_SESSIONS, &request, result);
+}
+
+int waymark_ctl_on_sessions(struct waymark_ctl *ctl, const struct waymark_ctl_sessions_options *given,
+			    struct waymark_ctl_result **result)
+{
+	static const uint16_t types[] = {
+		[WAYMARK_CTL_DO_START] = WMK_CTL_START, [WAYMARK_CTL_DO_STOP] = WMK_CTL_STOP,
+		[WAYMARK_CTL_DO_CLEAR] = WMK_CTL_CLEAR, [WAYMARK_CTL_DO_DESTROY] = WMK_CTL_DESTROY,
+	};
+	struct waymark_ctl_sessions_options o;
+	int err = WMK_CTL_OPTIONS(&o, given, "sessions", result);
+
+	if (err < 0)
+		return err;
+	if (o.request > WAYMARK_CTL_DO_LIST)
+		return wmk_error(-EINVAL, "sessions: unknown request %u", o.request);
+	if (o.glob && *text_or_empty(o.session))
+		return wmk_error(-EINVAL, "sessions: a name and a pattern exclude each other");
+	if (o.no_wait && o.request != WAYMARK_CTL_DO_STOP && o.request != WAYMARK_CTL_DO_DESTROY)
+		return wmk_error(-EINVAL, "sessions: no_wait is for STOP and DESTROY");
+	if (o.request == WAYMARK_CTL_DO_LIST) {
+		const struct wmk_ctl_list_sessions request = { .session = o.glob ? o.glob : o.session,
+							       .glob = o.glob != NULL };
+
+		return wmk_ctl_request(ctl, WMK_CTL_LIST_SESSIONS, &request, result);
+	}
+	const struct wmk_ctl_session_name request = { .session = o.glob ? o.glob : o.session,
+						      .glob = o.glob != NULL,
+						      .no_wait = o.no_wait };
+
+	return wmk_ctl_request(ctl, types[o.request], &request, result);
 }
 
 int waymark_ctl_regenerate(struct waymark_ctl *ctl, const char *session, uint32_t what,

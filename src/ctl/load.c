@@ -359,7 +359,7 @@ static struct wmk_ctl_create request_of(const struct wmk_ctl_session *s, const c
 
 static void destroy_quietly(struct loading *l, const char *name)
 {
-	const struct wmk_ctl_session_name which = { name };
+	const struct wmk_ctl_session_name which = { .session = name };
 
 	wmk_ctl_request(l->ctl, WMK_CTL_DESTROY, &which, NULL);
 }
@@ -406,7 +406,7 @@ static int try_complete(struct loading *l, const struct wmk_ctl_session *s, cons
  */
 static int create(struct loading *l, struct wmk_ctl_session *s, const char *home)
 {
-	const struct wmk_ctl_session_name old = { s->name };
+	const struct wmk_ctl_session_name old = { .session = s->name };
 	char shm[WMK_OBJECT_TEXT_MAX + 1];
 
 	for (bool replaced = false;; replaced = true) {

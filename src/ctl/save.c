@@ -183,6 +183,7 @@ static void drop_counts(struct wmk_ctl_session *s)
 		struct wmk_ctl_rule *rules = channels[i].rules.items;
 
 		memset(&channels[i].counts, 0, sizeof(channels[i].counts));
+		channels[i].memory = 0;
 		channels[i].calls_by = 0;        /* decided again after loading */
 		channels[i].calls_why = NULL;
 		for (uint32_t j = 0; j < channels[i].rules.n; j++)

@@ -288,6 +288,8 @@ bool wmk_session_recovered(const struct wmk_session *session);      /* created w
  * rings.
  */
 int wmk_session_describe(struct wmk_session *session, struct wmk_ctl_session *is, struct wmk_arena *arena);
+/* The same with the counts that were queried last, without a request to the consumer. Does not release the lock. */
+int wmk_session_describe_known(struct wmk_session *session, struct wmk_ctl_session *is, struct wmk_arena *arena);
 /* The part of the description that lists applications which are not recorded (wire/unrecorded.def). 0 or -ENOMEM. */
 int wmk_session_unrecorded(struct wmk_session *session, struct wmk_ctl_session *is, struct wmk_arena *arena);
 /*
@@ -453,6 +455,8 @@ int wmk_pattern_check(const char *pattern);
  * matches the provider alone.
  */
 bool wmk_pattern_match(const char *pattern, const char *provider, const char *name);
+/* Match a glob against a whole text. */
+bool wmk_pattern_match_text(const char *pattern, const char *text);
 /*
  * The number of distinct events that match `pattern` (a leading '!' is skipped) among those that any application
  * registered, without the tracer's own.

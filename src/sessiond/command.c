@@ -106,7 +106,8 @@ static bool may(const struct command_request *cmd, const struct wmk_session *ses
 	return wmk_peer_may(cmd->peer, cmd->commands->daemon, wmk_session_uid(session));
 }
 
-int wmk_command_request_sessions(struct command_request *cmd, bool own, struct wmk_session ***out)
+int wmk_command_request_sessions(struct command_request *cmd, bool own, const char *glob,
+				 struct wmk_session ***out)
 {
 	struct wmk_session **all = NULL;
 	int n = wmk_session_get_all(cmd->commands->tracing, &all), kept = 0;
@@ -115,7 +116,8 @@ int wmk_command_request_sessions(struct command_request *cmd, bool own, struct w
 
 	wmk_peer_owner(cmd->peer, cmd->commands->daemon, &uid, &gid);
 	for (int i = 0; i < n; i++)
-		if (may(cmd, all[i]) && (!own || wmk_session_uid(all[i]) == uid))
+		if (may(cmd, all[i]) && (!own || wmk_session_uid(all[i]) == uid) &&
+		    (!glob || wmk_pattern_match_text(glob, wmk_session_name(all[i]))))
 			all[kept++] = all[i];
 		else
 			wmk_session_put(all[i]);
@@ -128,7 +130,7 @@ static int no_session(struct command_request *cmd, const char *name)
 	struct wmk_session **all;
 	struct wmk_nearest near;
 	char names[300] = "";
-	int n = wmk_command_request_sessions(cmd, false, &all);
+	int n = wmk_command_request_sessions(cmd, false, NULL, &all);
 
 	wmk_nearest_init(&near, name);
 	for (int i = 0; i < n; i++)
@@ -149,7 +151,7 @@ static int no_session(struct command_request *cmd, const char *name)
 static struct wmk_session *others_session(struct command_request *cmd, const char *name)
 {
 	struct wmk_session **all, *found = NULL;
-	int n = wmk_command_request_sessions(cmd, false, &all);
+	int n = wmk_command_request_sessions(cmd, false, NULL, &all);
 
 	for (int i = 0; i < n; i++) {
 		if (!found && strcmp(wmk_session_name(all[i]), name) == 0)
@@ -252,7 +254,8 @@ int wmk_command_request_describe(struct command_request *cmd, struct wmk_session
 
 	if (!is)
 		return -ENOMEM;
-	int err = wmk_session_describe(session, is, &cmd->arena);
+	int err = cmd->no_wait ? wmk_session_describe_known(session, is, &cmd->arena)
+			       : wmk_session_describe(session, is, &cmd->arena);
 	if (err < 0) {
 		outcome->sessions.n--;
 		return err;

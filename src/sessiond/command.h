@@ -31,6 +31,11 @@ struct wmk_commands {
 	 * locked. An error becomes a warning to the client, with the text of the cause chain.
 	 */
 	int (*changed)(void *data, struct wmk_session *session, bool gone);
+	/*
+	 * Optional. The session has stopped, or was destroyed (`gone`): bring the applications in line and write the
+	 * last records later, in another thread. NULL: the command waits for this.
+	 */
+	void (*finish_later)(void *data, struct wmk_session *session, bool gone);
 	/* Optional. WMK_CTL_SHUTDOWN has destroyed all sessions: end the daemon soon, from another thread. */
 	void (*shutdown)(void *data);
 	void *data;

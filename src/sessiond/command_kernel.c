@@ -160,7 +160,7 @@ static int mark_recorded(const struct kernel_listing *listing)
 {
 	const struct wmk_ctl_kernel *reply = listing->cmd->reply;
 	struct wmk_session **all;
-	int n = wmk_command_request_sessions(listing->cmd, false, &all);
+	int n = wmk_command_request_sessions(listing->cmd, false, NULL, &all);
 
 	for (int i = 0; i < n; i++) {
 		if (wmk_session_lock(all[i]) == 0) {

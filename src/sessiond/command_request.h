@@ -15,6 +15,7 @@ struct command_request {
 	void *reply;                     /* zeroed, of the command's type */
 	struct wmk_arena arena;          /* of both */
 	unsigned omitted;                 /* number of warnings that the reply has no room for */
+	bool no_wait;                    /* DESTROY, STOP: reply before the last records are written */
 };
 
 /* ── command.c ── */
@@ -25,9 +26,10 @@ int wmk_command_request_enter(struct command_request *cmd, const char *name, str
 void wmk_command_request_leave(struct wmk_session *session);
 /*
  * References to all sessions that the client may use, in a malloc'd array; returns their number or -errno. `own`: only
- * sessions that belong to the client.
+ * sessions that belong to the client. `glob`: NULL, or only sessions with a name that matches.
  */
-int wmk_command_request_sessions(struct command_request *cmd, bool own, struct wmk_session ***sessions);
+int wmk_command_request_sessions(struct command_request *cmd, bool own, const char *glob,
+				 struct wmk_session ***sessions);
 /* Locked. Save the session; add a warning if that fails. */
 void wmk_command_request_changed(struct command_request *cmd, struct wmk_session *session);
 /*
@@ -35,7 +37,7 @@ void wmk_command_request_changed(struct command_request *cmd, struct wmk_session
  * wmk_ctl_outcome). A session that was destroyed meanwhile is no error.
  */
 int wmk_command_request_update(struct command_request *cmd, struct wmk_session *session);
-/* Locked. Describe the session in the reply; its errors become warnings. */
+/* Locked. Describe the session in the reply; its errors become warnings. With no_wait: with the latest known counts. */
 int wmk_command_request_describe(struct command_request *cmd, struct wmk_session *session);
 /* Add a warning to the reply. */
 void wmk_command_request_warn(struct command_request *cmd, const char *format, ...)

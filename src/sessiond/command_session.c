@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #define SAME_SECOND_MAX 1000u
+#define FLUSH_MAX_US INT32_MAX
 
 int wmk_command_version(struct command_request *cmd)
 {
@@ -163,6 +164,9 @@ static int create_once(struct command_request *cmd, unsigned attempt, struct wmk
 			  : 0;
 	if (err == 0 && request->settings.description)
 		err = description_check(request->settings.description);
+	if (err == 0 && (request->settings.flush_us < 0 || request->settings.flush_us > FLUSH_MAX_US))
+		err = wmk_error(-EINVAL, "invalid flush interval of the session (--live): at most %d microseconds",
+				FLUSH_MAX_US);
 	if (err == 0)
 		err = choose_path(cmd, &options, unnamed, path, sizeof(path));
 	return err == 0 ? wmk_session_create(cmd->commands->tracing, &options, session) : err;
@@ -190,11 +194,32 @@ int wmk_command_create(struct command_request *cmd)
 
 /* ── destroy ─────────────────────────────────────────────────────────────────────────────────────────── */
 
+/* Destroy the session without waiting for its last records. Takes over the reference. */
+static int destroy_later(struct command_request *cmd, struct wmk_session *session)
+{
+	const struct wmk_commands *c = cmd->commands;
+	int err = wmk_session_lock(session);
+
+	if (err == 0) {
+		err = wmk_command_request_describe(cmd, session);
+		if (err == 0)
+			wmk_session_destroy(session);
+		wmk_session_unlock(session);
+	}
+	if (err == 0)
+		c->finish_later(c->data, session, true);
+	wmk_session_put(session);
+	return err;
+}
+
 /* Takes over the reference. */
 static int destroy_one(struct command_request *cmd, struct wmk_session *session)
 {
 	const struct wmk_commands *c = cmd->commands;
 	struct wmk_ctl_outcome *outcome = cmd->reply;
+
+	if (cmd->no_wait)
+		return destroy_later(cmd, session);
 	struct wmk_ctl_session *last = wmk_arena_append(&cmd->arena, &outcome->sessions, sizeof(*last));
 	int err = last ? wmk_session_lock(session) : -ENOMEM;
 	char words[400];
@@ -222,16 +247,24 @@ static int destroy_one(struct command_request *cmd, struct wmk_session *session)
 	return 0;
 }
 
+static int none_matches(const char *glob)
+{
+	return wmk_error_said(-ENOENT, "no session matches '%.100s'", glob);
+}
+
 /*
- * Call `one`, which takes over the reference, for all sessions. A session that another client has stopped or destroyed
- * meanwhile is no error. Returns the first other error.
+ * Call `one`, which takes over the reference, for all sessions, or those that match `glob`. A session that already is
+ * in the state, or that another client has destroyed meanwhile, is no error. Returns the first other error.
  */
-static int each_session(struct command_request *cmd, bool own,
+static int each_session(struct command_request *cmd, bool own, const char *glob,
 			int (*one)(struct command_request *cmd, struct wmk_session *session))
 {
 	struct wmk_session **all;
-	int n = wmk_command_request_sessions(cmd, own, &all), first = 0;
+	int n = glob ? wmk_pattern_check(glob) : 0, first = 0;
 
+	if (n < 0)
+		return n;
+	n = wmk_command_request_sessions(cmd, own, glob, &all);
 	for (int i = 0; i < n; i++) {
 		int err = one(cmd, all[i]);
 
@@ -242,18 +275,28 @@ static int each_session(struct command_request *cmd, bool own,
 	}
 	if (n >= 0)
 		free(all);
-	return n < 0 ? n : first;
+	return n == 0 && glob ? none_matches(glob) : n < 0 ? n : first;
+}
+
+/* Call `one`, which takes over the reference, for the sessions of the request. `all`: an empty name means all. */
+static int requested_sessions(struct command_request *cmd, bool all,
+			      int (*one)(struct command_request *cmd, struct wmk_session *session))
+{
+	const struct wmk_ctl_session_name *request = cmd->request;
+	struct wmk_session *session;
+
+	if (request->glob || (all && !*request->session))
+		return each_session(cmd, true, request->glob ? request->session : NULL, one);
+	int err = wmk_command_request_session(cmd, request->session, &session);
+	return err < 0 ? err : one(cmd, session);
 }
 
 int wmk_command_destroy(struct command_request *cmd)
 {
 	const struct wmk_ctl_session_name *request = cmd->request;
-	struct wmk_session *session;
 
-	if (!*request->session)
-		return each_session(cmd, true, destroy_one);
-	int err = wmk_command_request_session(cmd, request->session, &session);
-	return err < 0 ? err : destroy_one(cmd, session);
+	cmd->no_wait = request->no_wait && cmd->commands->finish_later;
+	return requested_sessions(cmd, true, destroy_one);
 }
 
 int wmk_command_shutdown(struct command_request *cmd)
@@ -265,7 +308,7 @@ int wmk_command_shutdown(struct command_request *cmd)
 	if (cmd->peer->uid != 0 && cmd->peer->uid != c->daemon)
 		return wmk_error_said(-EACCES, "only root may shut down root's session daemon");
 	cmd->reply = &outcome;          /* discarded: the reply of this request has no outcome */
-	int err = each_session(cmd, false, destroy_one);
+	int err = each_session(cmd, false, NULL, destroy_one);
 	cmd->reply = reply;
 	if (err < 0)
 		return err;
@@ -294,24 +337,28 @@ static int prepare(struct command_request *cmd, struct wmk_session *session)
 	return err;
 }
 
-int wmk_command_start(struct command_request *cmd)
+/* Takes over the reference. */
+static int start_one(struct command_request *cmd, struct wmk_session *session)
 {
-	const struct wmk_ctl_session_name *request = cmd->request;
-	struct wmk_session *session;
-	int err = wmk_command_request_enter(cmd, request->session, &session);
+	int err = wmk_session_lock(session);
 
-	if (err < 0)
-		return err;
-	err = wmk_session_start(session);
-	if (err == 0)
-		err = prepare(cmd, session);
-	if (err == 0)
-		wmk_command_request_changed(cmd, session);
-	wmk_session_unlock(session);
+	if (err == 0) {
+		err = wmk_session_start(session);
+		if (err == 0)
+			err = prepare(cmd, session);
+		if (err == 0)
+			wmk_command_request_changed(cmd, session);
+		wmk_session_unlock(session);
+	}
 	if (err == 0)
 		err = wmk_command_request_update(cmd, session);
 	wmk_session_put(session);
 	return err;
+}
+
+int wmk_command_start(struct command_request *cmd)
+{
+	return requested_sessions(cmd, false, start_one);
 }
 
 /* The caller holds a reference. */
@@ -325,8 +372,12 @@ static int stop_one(struct command_request *cmd, struct wmk_session *session)
 	err = wmk_session_stop(session);
 	if (err == 0)
 		wmk_command_request_changed(cmd, session);
+	if (err == 0 && cmd->no_wait)
+		err = wmk_command_request_describe(cmd, session);
 	wmk_session_unlock(session);
-	if (err < 0)
+	if (err == 0 && cmd->no_wait)
+		cmd->commands->finish_later(cmd->commands->data, session, false);
+	if (err < 0 || cmd->no_wait)
 		return err;
 	if (wmk_tracing_update(cmd->commands->tracing, session, WMK_COMMAND_UPDATE_MS, &outcome->unanswered,
 			       &cmd->arena) < 0)
@@ -354,22 +405,20 @@ static int stop_and_put(struct command_request *cmd, struct wmk_session *session
 int wmk_command_stop(struct command_request *cmd)
 {
 	const struct wmk_ctl_session_name *request = cmd->request;
-	struct wmk_session *session;
 
-	if (!*request->session)
-		return each_session(cmd, true, stop_and_put);
-	int err = wmk_command_request_session(cmd, request->session, &session);
-	return err < 0 ? err : stop_and_put(cmd, session);
+	cmd->no_wait = request->no_wait && cmd->commands->finish_later;
+	return requested_sessions(cmd, true, stop_and_put);
 }
 
-int wmk_command_clear(struct command_request *cmd)
+/* Takes over the reference. */
+static int clear_one(struct command_request *cmd, struct wmk_session *session)
 {
-	const struct wmk_ctl_session_name *request = cmd->request;
-	struct wmk_session *session;
-	int err = wmk_command_request_enter(cmd, request->session, &session);
+	int err = wmk_session_lock(session);
 
-	if (err < 0)
+	if (err < 0) {
+		wmk_session_put(session);
 		return err;
+	}
 	err = wmk_session_clear(session);
 	if (err == 0) {
 		wmk_command_request_changed(cmd, session);         /* the clear resets `full` */
@@ -377,6 +426,11 @@ int wmk_command_clear(struct command_request *cmd)
 	}
 	wmk_command_request_leave(session);
 	return err;
+}
+
+int wmk_command_clear(struct command_request *cmd)
+{
+	return requested_sessions(cmd, false, clear_one);
 }
 
 int wmk_command_regenerate(struct command_request *cmd)
@@ -423,9 +477,12 @@ int wmk_command_list_sessions(struct command_request *cmd)
 {
 	const struct wmk_ctl_list_sessions *request = cmd->request;
 	struct wmk_session **all, *session;
-	int err = 0, n;
+	const char *glob = request->glob ? request->session : NULL;
+	int err = glob ? wmk_pattern_check(glob) : 0, n;
 
-	if (*request->session) {
+	if (err < 0)
+		return err;
+	if (*request->session && !glob) {
 		err = wmk_command_request_session(cmd, request->session, &session);
 		if (err < 0)
 			return err;
@@ -433,7 +490,7 @@ int wmk_command_list_sessions(struct command_request *cmd)
 		wmk_session_put(session);
 		return err;
 	}
-	n = wmk_command_request_sessions(cmd, false, &all);
+	n = wmk_command_request_sessions(cmd, false, glob, &all);
 	for (int i = 0; i < n; i++) {
 		if (err == 0)
 			err = list_one(cmd, all[i]);
@@ -441,7 +498,7 @@ int wmk_command_list_sessions(struct command_request *cmd)
 	}
 	if (n >= 0)
 		free(all);
-	return n < 0 ? n : err;
+	return n == 0 && glob ? none_matches(glob) : n < 0 ? n : err;
 }
 
 int wmk_command_list_apps(struct command_request *cmd)

@@ -186,6 +186,32 @@ static void stop_full(void *data, const char *path)
 	wmk_session_put(session);
 }
 
+static void finish_later(void *data, struct wmk_session *session, bool gone)
+{
+	const struct server *server = data;
+
+	wmk_reaper_notify_finish(server->reaper, session, gone);
+}
+
+/* The rest of `stop --no-wait` or `destroy --no-wait`. */
+static void finish(void *data, struct wmk_session *session, bool gone)
+{
+	struct server *server = data;
+
+	wmk_tracing_update(server->tracing, session, WMK_COMMAND_UPDATE_MS, NULL, NULL);
+	if (gone) {
+		if (wmk_session_finish(session, NULL, NULL) < 0)
+			log_cause(server);
+		if (on_changed(server, session, true) < 0)
+			log_cause(server);
+	} else if (wmk_session_lock(session) == 0) {
+		if (wmk_session_flush(session) < 0)
+			log_cause(server);
+		wmk_session_unlock(session);
+	}
+	wmk_error_clear();
+}
+
 static int on_held(void *data, const uint8_t trace_uuid[16], uint32_t stream_id)
 {
 	const struct server *server = data;
@@ -282,7 +308,9 @@ static int sessions_open(struct server *server)
 					     .on_full = on_full,
 					     .on_stale = on_stale,
 					     .data = server };
-	const struct wmk_reaper_ops reaper = { .full = stop_full, .stale = regenerate_stale, .data = server };
+	const struct wmk_reaper_ops reaper = {
+		.full = stop_full, .stale = regenerate_stale, .finish = finish, .data = server
+	};
 	struct wmk_clocks clocks;
 	struct wmk_tracing_options tracing = { .size = sizeof(tracing),
 					       .outlet = &wmk_consumer_port_ops,
@@ -362,6 +390,7 @@ static int listeners_open(struct server *server)
 		.rundir = server->place.path,
 		.started = (uint64_t)time(NULL),
 		.changed = on_changed,
+		.finish_later = finish_later,
 		.shutdown = on_shutdown,
 		.data = server,
 	};

@@ -123,11 +123,14 @@ int wmk_shards_listen(struct wmk_shards *shards, int listener, uid_t only)
 
 /* ── the reaper ──────────────────────────────────────────────────────────────────────────────────────── */
 
+/* The last two were promised to a client: they are done even if the daemon ends. */
+enum reaper_work { REAP, TRACE_FULL, METADATA_STALE, FINISH_STOP, FINISH_DESTROY };
+
 struct reaper_item {
 	struct reaper_item *next;
+	enum reaper_work work;
 	struct wmk_session *session;     /* a reference; NULL: `path` names the session */
 	char *path;                      /* directory of a session */
-	bool stale;                      /* its metadata is stale; else its traces are full */
 };
 
 struct wmk_reaper {
@@ -155,27 +158,47 @@ static void reap(struct wmk_session *session)
 	wmk_session_unlock(session);
 }
 
+static void do_item(const struct wmk_reaper *reaper, const struct reaper_item *item)
+{
+	const struct wmk_reaper_ops *ops = &reaper->ops;
+
+	if (item->work == REAP)
+		reap(item->session);
+	else if (item->work == TRACE_FULL && ops->full)
+		ops->full(ops->data, item->path);
+	else if (item->work == METADATA_STALE && ops->stale)
+		ops->stale(ops->data, item->path);
+	else if (item->work >= FINISH_STOP && ops->finish)
+		ops->finish(ops->data, item->session, item->work == FINISH_DESTROY);
+}
+
+/* Remove the next item from the queue. Locked. NULL: it is empty. */
+static struct reaper_item *next_item(struct wmk_reaper *reaper)
+{
+	struct reaper_item **at = &reaper->item, *item;
+
+	while (reaper->ending && *at && (*at)->work < FINISH_STOP)
+		at = &(*at)->next;
+	item = *at;
+	if (item)
+		*at = item->next;
+	return item;
+}
+
 static void *reaper_run(void *data)
 {
 	struct wmk_reaper *reaper = data;
+	struct reaper_item *item;
 
 	wmk_tracing_thread_begin();
 	pthread_mutex_lock(&reaper->lock);
-	while (!reaper->ending) {
-		struct reaper_item *item = reaper->item;
-
+	while ((item = next_item(reaper)) || !reaper->ending) {
 		if (!item) {
 			pthread_cond_wait(&reaper->some, &reaper->lock);
 			continue;
 		}
-		reaper->item = item->next;
 		pthread_mutex_unlock(&reaper->lock);
-		if (item->session)
-			reap(item->session);
-		else if (item->stale && reaper->ops.stale)
-			reaper->ops.stale(reaper->ops.data, item->path);
-		else if (!item->stale && reaper->ops.full)
-			reaper->ops.full(reaper->ops.data, item->path);
+		do_item(reaper, item);
 		wmk_error_clear();
 		item_free(item);
 		pthread_mutex_lock(&reaper->lock);
@@ -198,49 +221,59 @@ int wmk_reaper_open(const struct wmk_reaper_ops *ops, struct wmk_reaper **out)
 	return 0;
 }
 
-static bool is_same(const struct reaper_item *item, const struct wmk_session *session, const char *path, bool stale)
+static bool is_same(const struct reaper_item *item, enum reaper_work work, const struct wmk_session *session,
+		    const char *path)
 {
-	return session ? item->session == session
-		       : item->path && path && item->stale == stale && strcmp(item->path, path) == 0;
+	return item->work == work && (session ? item->session == session : path && strcmp(item->path, path) == 0);
 }
 
-static void enqueue(struct wmk_reaper *reaper, struct wmk_session *session, const char *path, bool stale)
+/* Returns whether the item is in the queue. */
+static bool enqueue(struct wmk_reaper *reaper, enum reaper_work work, struct wmk_session *session, const char *path)
 {
 	struct reaper_item **at = &reaper->item, *item;
 
 	pthread_mutex_lock(&reaper->lock);
-	while (*at && !is_same(*at, session, path, stale))
+	while (*at && !is_same(*at, work, session, path))
 		at = &(*at)->next;
-	item = *at || reaper->ending ? NULL : calloc(1, sizeof(*item));
+	bool queued = *at != NULL;
+	item = queued || reaper->ending ? NULL : calloc(1, sizeof(*item));
 	if (item && path && !(item->path = strdup(path))) {
 		free(item);
 		item = NULL;
 	}
 	/* Without memory: the session is reaped with the next process that ends, or at its destruction. */
 	if (item) {
+		item->work = work;
 		item->session = session;
-		item->stale = stale;
 		if (session)
 			wmk_session_hold(session);
 		*at = item;
+		queued = true;
 		pthread_cond_signal(&reaper->some);
 	}
 	pthread_mutex_unlock(&reaper->lock);
+	return queued;
 }
 
 void wmk_reaper_notify(struct wmk_reaper *reaper, struct wmk_session *session)
 {
-	enqueue(reaper, session, NULL, false);
+	enqueue(reaper, REAP, session, NULL);
 }
 
 void wmk_reaper_notify_full(struct wmk_reaper *reaper, const char *path)
 {
-	enqueue(reaper, NULL, path, false);
+	enqueue(reaper, TRACE_FULL, NULL, path);
 }
 
 void wmk_reaper_notify_stale(struct wmk_reaper *reaper, const char *path)
 {
-	enqueue(reaper, NULL, path, true);
+	enqueue(reaper, METADATA_STALE, NULL, path);
+}
+
+void wmk_reaper_notify_finish(struct wmk_reaper *reaper, struct wmk_session *session, bool gone)
+{
+	if (!enqueue(reaper, gone ? FINISH_DESTROY : FINISH_STOP, session, NULL) && reaper->ops.finish)
+		reaper->ops.finish(reaper->ops.data, session, gone);
 }
 
 int wmk_reaper_start(struct wmk_reaper *reaper)

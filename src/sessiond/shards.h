@@ -36,6 +36,8 @@ struct wmk_reaper_ops {
 	void (*full)(void *data, const char *path);
 	/* The metadata of the session with this directory must be rewritten. */
 	void (*stale)(void *data, const char *path);
+	/* Write the last records of a session that has stopped, or was destroyed (`gone`). */
+	void (*finish)(void *data, struct wmk_session *session, bool gone);
 	void *data;
 };
 int wmk_reaper_open(const struct wmk_reaper_ops *ops, struct wmk_reaper **reaper);
@@ -44,9 +46,11 @@ void wmk_reaper_notify(struct wmk_reaper *reaper, struct wmk_session *session);
 /* For wmk_consumer_port_options.on_full and on_stale. Any thread. */
 void wmk_reaper_notify_full(struct wmk_reaper *reaper, const char *path);
 void wmk_reaper_notify_stale(struct wmk_reaper *reaper, const char *path);
+/* For wmk_commands.finish_later. Any thread; the session is not locked. */
+void wmk_reaper_notify_finish(struct wmk_reaper *reaper, struct wmk_session *session, bool gone);
 /* Start the thread. It also handles what was queued before. */
 int wmk_reaper_start(struct wmk_reaper *reaper);
-/* End the thread, and drop its queue. Later notifications are ignored. */
+/* End the thread after it has finished sessions, and drop the rest of its queue. Later notifications are ignored. */
 void wmk_reaper_end(struct wmk_reaper *reaper);
 /* No thread may notify the reaper any more. */
 void wmk_reaper_close(struct wmk_reaper *reaper);

@@ -105,6 +105,7 @@ static const struct wmk_member channel_members[] = {
 	CHANNEL(LIST, rules, wmk_ctl_rule_object, WMK_CTL_RULES_MAX),
 	CHANNEL(BOOL, enabled),
 	CHANNEL(OBJECT, counts, wmk_counts, wmk_ctl_counts_object),
+	CHANNEL(U64, memory),
 	SETTING(ENUM, call_arguments, call_arguments),
 	SETTING(I64, flush_us),
 	CHANNEL(ENUM, calls_by, calls_by),
@@ -255,12 +256,17 @@ static const struct wmk_member create_members[] = {
 };
 static const struct wmk_object create_object = WMK_OBJECT_OF("create", wmk_ctl_create, create_members);
 
-static const struct wmk_member session_name_members[] = { WMK_MEMBER(TEXT, wmk_ctl_session_name, session,
-									     WMK_CTL_NAME_MAX) };
+static const struct wmk_member session_name_members[] = {
+	WMK_MEMBER(TEXT, wmk_ctl_session_name, session, WMK_CTL_PATTERN_MAX),
+	WMK_MEMBER(BOOL, wmk_ctl_session_name, glob),
+	WMK_MEMBER(BOOL, wmk_ctl_session_name, no_wait),
+};
 static const struct wmk_object session_name_object = WMK_OBJECT_OF("which", wmk_ctl_session_name, session_name_members);
 
-static const struct wmk_member list_sessions_members[] = { WMK_MEMBER(TEXT, wmk_ctl_list_sessions, session,
-									      WMK_CTL_NAME_MAX) };
+static const struct wmk_member list_sessions_members[] = {
+	WMK_MEMBER(TEXT, wmk_ctl_list_sessions, session, WMK_CTL_PATTERN_MAX),
+	WMK_MEMBER(BOOL, wmk_ctl_list_sessions, glob),
+};
 static const struct wmk_object list_sessions_object =
 	WMK_OBJECT_OF("list sessions", wmk_ctl_list_sessions, list_sessions_members);
 

@@ -114,6 +114,7 @@ struct wmk_ctl_channel {
 	struct wmk_list rules;       /* of struct wmk_ctl_rule */
 	bool enabled;
 	struct wmk_counts counts;
+	uint64_t memory;             /* bytes that its rings occupy now; set by the daemon */
 	/* enum wmk_ctl_calls_by; set by the daemon when the rules have system calls */
 	uint32_t calls_by;
 	/* why the text of arguments was requested but is not recorded; set by the daemon */
@@ -151,6 +152,7 @@ struct wmk_ctl_settings {
 	 */
 	const char *shm_path;
 	const char *description;     /* any text; "": none */
+	int64_t flush_us;            /* flush interval of channels that choose none; 0: the default */
 };
 /*
  * Members that a structure `s` has in its member `settings`, and that the public description of a session has, too.
@@ -163,7 +165,8 @@ struct wmk_ctl_settings {
 	WMK_CTL_SETTING(ENUM, s, clock, wmk_ctl_clocks), \
 	WMK_CTL_SETTING(BOOL, s, no_statedump), \
 	WMK_CTL_SETTING(TEXT, s, shm_path, WMK_OBJECT_TEXT_MAX), \
-	WMK_CTL_SETTING(TEXT, s, description, WMK_CTL_DESCRIPTION_MAX)
+	WMK_CTL_SETTING(TEXT, s, description, WMK_CTL_DESCRIPTION_MAX), \
+	WMK_CTL_SETTING(I64, s, flush_us)
 
 /* An application that was not recorded, or only in part. */
 #define WMK_CTL_UNRECORDED_MAX 64u
@@ -239,8 +242,13 @@ struct wmk_ctl_create {
 	struct wmk_ctl_settings settings;
 };
 /* DESTROY, START, STOP, CLEAR; "": all sessions of the client (DESTROY, STOP) */
-struct wmk_ctl_session_name { const char *session; };
-struct wmk_ctl_list_sessions { const char *session; };     /* "": all sessions that the client may see */
+struct wmk_ctl_session_name {
+	const char *session;
+	bool glob;                   /* `session` is a pattern: all sessions of the client that match */
+	bool no_wait;                /* DESTROY, STOP: reply before the last records are written */
+};
+/* "": all sessions that the client may see; glob: those that match */
+struct wmk_ctl_list_sessions { const char *session; bool glob; };
 struct wmk_ctl_sessions { struct wmk_list sessions; };
 struct wmk_ctl_list_apps { bool events; const char *pattern; uint64_t pid; };   /* pattern "": all; pid 0: all */
 struct wmk_ctl_apps { struct wmk_list apps; };

@@ -185,7 +185,10 @@ int waymark_ctl_create(struct waymark_ctl *ctl, const struct waymark_ctl_create_
 		       struct waymark_ctl_result **result)
 {
 	(void)ctl;
-	note("create %s %s %s; ", or_all(options->name), options->path ? options->path : "-", options->home);
+	note("create %s %s %s", or_all(options->name), options->path ? options->path : "-", options->home);
+	if (options->flush_us)
+		note(" live %lld", (long long)options->flush_us);
+	note("; ");
 	return answer(options->name, fake.rc, result);
 }
 
@@ -198,8 +201,6 @@ int waymark_ctl_create(struct waymark_ctl *ctl, const struct waymark_ctl_create_
 	}
 SESSION_REQUEST(destroy)
 SESSION_REQUEST(start)
-SESSION_REQUEST(stop)
-SESSION_REQUEST(clear)
 
 int waymark_ctl_list_sessions(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result)
 {
@@ -208,6 +209,21 @@ int waymark_ctl_list_sessions(struct waymark_ctl *ctl, const char *session, stru
 		if (!session || !*session || strcmp(session, fake.sessions[i]->name) == 0)
 			return answer(session, 0, result);
 	return answer(session, session && *session ? -2 : 0, result);
+}
+
+int waymark_ctl_on_sessions(struct waymark_ctl *ctl, const struct waymark_ctl_sessions_options *options,
+			    struct waymark_ctl_result **result)
+{
+	static const char *const names[] = { "start", "stop", "clear", "destroy" };
+
+	if (options->request == WAYMARK_CTL_DO_LIST) {
+		if (options->glob)
+			note("list glob %s; ", options->glob);
+		return waymark_ctl_list_sessions(ctl, options->session, result);
+	}
+	note("%s %s%s%s; ", names[options->request], options->glob ? "glob " : "",
+	     options->glob ? options->glob : or_all(options->session), options->no_wait ? " no-wait" : "");
+	return answer(options->session, fake.rc, result);
 }
 
 int waymark_ctl_list_apps(struct waymark_ctl *ctl, const struct waymark_ctl_apps_options *options,

@@ -122,6 +122,7 @@ static struct waymark_ctl_channel_info channel = {
 	.rules = rules,
 	.n_rules = 3,
 	.counts = &counts,
+	.memory = 2100000,
 };
 static const struct waymark_ctl_channel_info *const channels[] = { &channel };
 static struct waymark_ctl_session_info one = {
@@ -188,6 +189,14 @@ static void session_commands_send_their_requests(void **state)
 	says("Session two: its trace will be in /traces/two");
 	assert_int_equal(wmk_current_get(name, sizeof(name)), 0);
 	assert_string_equal(name, "two");
+	snprintf(asked, sizeof(asked), "create two - %s live 1000000; ", home);
+	asks("create two --live", asked);
+	snprintf(asked, sizeof(asked), "create two - %s live 50000; ", home);
+	asks("create two --live=50ms", asked);
+	asks("create two --live=50000", asked);
+	refuses("create two --live=0", "too short: at least 1 microseconds");
+	refuses("create two --live=soon", "not a time: give microseconds");
+	refuses("create two --live=2000000s", "too long: at most");
 	asks("set-session one", "");
 	asks("start", "start one; ");
 	says("Session one records into /traces/one");
@@ -203,6 +212,21 @@ static void session_commands_send_their_requests(void **state)
 	asks("destroy two", "destroy two; ");
 	says("Session two destroyed: 0 records, 0 lost");
 	assert_int_equal(wmk_current_get(name, sizeof(name)), 0);
+	asks("start --glob t*", "start glob t*; ");
+	says("Session two records into /traces/two");
+	asks("clear --glob t*", "clear glob t*; ");
+	asks("stop --glob t* --no-wait", "stop glob t* no-wait; ");
+	says("Session two stops: its last records are being written to /traces/two");
+	asks("destroy -n two", "destroy two no-wait; ");
+	asks("list --glob t*", "list glob t*; ");
+	asks("list --mem-usage", "");
+	says("All sessions: ");
+	asks("list one --mem-usage", "");
+	says("  chan                          2.1 MB");
+	refuses("list --glob t* one", "exclude each other");
+	refuses("list --glob t* --kernel", "--glob is for lists of sessions");
+	refuses("stop --glob t* --all", "--all and --glob exclude each other");
+	refuses("destroy --glob t* one", "--glob and a session");
 	asks("destroy", "destroy one; ");
 	assert_int_equal(wmk_current_get(name, sizeof(name)), -ENOENT);
 	fails("start", "waymark create");

@@ -10,9 +10,12 @@
 
 #include "base/error.h"
 
+#include <waymark/ring.h>
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* The kernel's list of events is long: read at most once per description, and only for kernel channels. */
 struct described_classes {
@@ -30,6 +33,22 @@ static const struct wmk_kcatalog *catalog_of(struct wmk_tracing *tracing, struct
 	return known->catalog;
 }
 
+/* The memory of a ring set is a file, so its blocks are the memory that it occupies. */
+static uint64_t memory_of(const struct wmk_session_channel *channel)
+{
+	uint64_t bytes = 0;
+	struct stat st;
+
+	for (const struct rings *rings = channel->session->rings; rings; rings = rings->next)
+		if (rings->channel != channel)
+			continue;
+		else if (rings->kernel)
+			bytes += rings->bytes;
+		else if (rings->set && fstat(waymark_ring_set_fd(rings->set), &st) == 0)
+			bytes += (uint64_t)st.st_blocks * 512;
+	return bytes;
+}
+
 static int channel_describe(const struct wmk_session_channel *channel, struct described_classes *known,
 			    struct wmk_ctl_channel *is, struct wmk_arena *arena)
 {
@@ -45,10 +64,18 @@ static int channel_describe(const struct wmk_session_channel *channel, struct de
 					: wmk_tracing_fitting(channel->session->tracing, rule);
 	}
 	wmk_channel_counts(channel, &is->counts);
+	is->memory = memory_of(channel);
 	return 0;
 }
 
 int wmk_session_describe(struct wmk_session *session, struct wmk_ctl_session *is, struct wmk_arena *arena)
+{
+	wmk_session_free_stale_claims(session);
+	wmk_session_count(session);
+	return wmk_session_describe_known(session, is, arena);
+}
+
+int wmk_session_describe_known(struct wmk_session *session, struct wmk_ctl_session *is, struct wmk_arena *arena)
 {
 	struct wmk_ctl_session bare = {
 		.name = session->name,
@@ -66,8 +93,6 @@ int wmk_session_describe(struct wmk_session *session, struct wmk_ctl_session *is
 	struct described_classes known = { false, NULL };
 	int err = wmk_object_copy(&wmk_ctl_session_object, &bare, is, arena);
 
-	wmk_session_free_stale_claims(session);
-	wmk_session_count(session);
 	for (unsigned i = 0; err == 0 && i < session->n_channels; i++) {
 		struct wmk_counts own = { 0 };
 

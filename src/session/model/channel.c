@@ -388,6 +388,10 @@ static int channel_fill(struct wmk_session_channel *channel, const struct wmk_ct
 
 	given.rules = given.contexts = (struct wmk_list){ NULL, 0 };
 	memset(&given.counts, 0, sizeof(given.counts));
+	given.memory = 0;
+	if (!given.settings.flush_us && given.settings.mode == WMK_MODE_DISCARD &&
+	    given.domain.kind != WMK_DOMAIN_KERNEL)
+		given.settings.flush_us = channel->session->settings.flush_us;
 	err = wmk_object_copy(&wmk_ctl_channel_object, &given, &channel->is, &channel->arena);
 	if (err == 0)
 		err = wmk_channel_options_check(&channel->is);

@@ -83,6 +83,11 @@ bool wmk_pattern_match(const char *pattern, const char *provider, const char *na
 	return glob(pattern, full) || (!strchr(pattern, ':') && glob(pattern, provider));
 }
 
+bool wmk_pattern_match_text(const char *pattern, const char *text)
+{
+	return glob(pattern, text);
+}
+
 int wmk_pattern_check(const char *pattern)
 {
 	const char *p = pattern + (*pattern == '!');

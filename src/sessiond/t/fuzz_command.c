@@ -80,11 +80,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		free(exact);
 		at += len;
 	}
-	good(WMK_CTL_DESTROY, &(struct wmk_ctl_session_name){ "" });
+	good(WMK_CTL_DESTROY, &(struct wmk_ctl_session_name){ .session = "" });
 	good(WMK_CTL_CREATE, &(struct wmk_ctl_create){ .name = "good", .path = "/tmp/waymark-fuzz-none/good" });
 	good(WMK_CTL_ENABLE_EVENT, &(struct wmk_ctl_enable_event){ .session = "good", .rules = { &rule, 1 } });
-	good(WMK_CTL_START, &(struct wmk_ctl_session_name){ "good" });
-	good(WMK_CTL_STOP, &(struct wmk_ctl_session_name){ "good" });
-	good(WMK_CTL_DESTROY, &(struct wmk_ctl_session_name){ "good" });
+	good(WMK_CTL_START, &(struct wmk_ctl_session_name){ .session = "good" });
+	good(WMK_CTL_STOP, &(struct wmk_ctl_session_name){ .session = "good" });
+	good(WMK_CTL_DESTROY, &(struct wmk_ctl_session_name){ .session = "good" });
 	return 0;
 }

@@ -27,8 +27,8 @@
 /* Type and body of a request. */
 #define REQUEST(type, body, ...) type, &(struct body){ __VA_ARGS__ }
 #define CREATE(...) REQUEST(WMK_CTL_CREATE, wmk_ctl_create, __VA_ARGS__)
-#define START(name) REQUEST(WMK_CTL_START, wmk_ctl_session_name, name)
-#define DESTROY(name) REQUEST(WMK_CTL_DESTROY, wmk_ctl_session_name, name)
+#define START(name) REQUEST(WMK_CTL_START, wmk_ctl_session_name, .session = name)
+#define DESTROY(name) REQUEST(WMK_CTL_DESTROY, wmk_ctl_session_name, .session = name)
 #define ENABLE_EVENT(...) REQUEST(WMK_CTL_ENABLE_EVENT, wmk_ctl_enable_event, __VA_ARGS__)
 #define RULE(text) .rules = { &(struct wmk_ctl_rule){ .pattern = text }, 1 }
 #define DISABLE_EVENT(...) REQUEST(WMK_CTL_DISABLE_EVENT, wmk_ctl_disable_event, __VA_ARGS__)
@@ -43,7 +43,7 @@ static struct {
 	struct wmk_commands commands;
 	struct wmk_peer peer;
 	struct wmk_arena arena;
-	int changes, ends, shutdowns;
+	int changes, ends, shutdowns, later;
 	int err;                         /* of the latest request: 0, or a positive errno with its text */
 	char words[1024];
 } scene;
@@ -198,7 +198,7 @@ static const struct wmk_ctl_outcome *create(const char *name)
 
 static const struct wmk_ctl_outcome *which(uint16_t type, const char *name)
 {
-	return done(type, &(struct wmk_ctl_session_name){ name });
+	return done(type, &(struct wmk_ctl_session_name){ .session = name });
 }
 
 static const struct wmk_ctl_outcome *enable(const char *session, const char *channel, const char *pattern)
@@ -361,7 +361,7 @@ static void application_follows_commands(void **state)
 	outcome = which(WMK_CTL_STOP, "");
 	assert_true(session_in(outcome, 0)->counts.lost > 0);
 	assert_true(outlet.flushes > 0);
-	refused(WMK_CTL_STOP, &(struct wmk_ctl_session_name){ "s" }, EALREADY, "not active");
+	refused(WMK_CTL_STOP, &(struct wmk_ctl_session_name){ .session = "s" }, EALREADY, "not active");
 	assert_int_equal(which(WMK_CTL_STOP, "")->sessions.n, 0);
 	outcome = which(WMK_CTL_DESTROY, "s");
 	assert_int_equal(outcome->sessions.n, 1);
@@ -391,10 +391,61 @@ static void start_without_a_trace_is_reported(void **state)
 	program_close(&app);
 }
 
+static void patterns_select_sessions_of_the_client(void **state)
+{
+	const struct wmk_ctl_list_sessions some = { .session = "n[ao]*", .glob = true };
+	const struct wmk_ctl_session_name pattern = { .session = "n*", .glob = true };
+
+	(void)state;
+	create("noon");
+	create("night");
+	create("day");
+	enable("noon", "", "a:*");
+	enable("night", "", "a:*");
+	assert_int_equal(done(WMK_CTL_START, &pattern)->sessions.n, 2);
+	assert_int_equal(done(WMK_CTL_START, &pattern)->sessions.n, 0);   /* active already */
+	assert_int_equal(done(WMK_CTL_CLEAR, &pattern)->sessions.n, 2);
+	const struct wmk_ctl_sessions *sessions = ask(WMK_CTL_LIST_SESSIONS, &some);
+	assert_int_equal(sessions->sessions.n, 1);
+	assert_int_equal(done(WMK_CTL_STOP, &pattern)->sessions.n, 2);
+	refused(WMK_CTL_STOP, &(struct wmk_ctl_session_name){ .session = "x*", .glob = true }, ENOENT,
+		"no session matches 'x*'");
+	refused(WMK_CTL_LIST_SESSIONS, &(struct wmk_ctl_list_sessions){ .session = "[", .glob = true }, EINVAL,
+		"without a ']'");
+	assert_int_equal(done(WMK_CTL_DESTROY, &pattern)->sessions.n, 2);
+	assert_int_equal(which(WMK_CTL_DESTROY, "")->sessions.n, 1);
+}
+
+static void finish_later(void *data, struct wmk_session *session, bool gone)
+{
+	(void)data;
+	scene.later++;
+	wmk_tracing_update(scene.tracing, session, 0, NULL, NULL);
+	if (gone)
+		assert_int_equal(wmk_session_finish(session, NULL, NULL), 0);
+}
+
+static void no_wait_leaves_the_last_records_to_another_thread(void **state)
+{
+	const struct wmk_ctl_session_name no_wait = { .session = "s", .no_wait = true };
+
+	(void)state;
+	scene.commands.finish_later = finish_later;
+	create("s");
+	enable("s", "", "a:*");
+	which(WMK_CTL_START, "s");
+	assert_true(session_in(done(WMK_CTL_STOP, &no_wait), 0)->stopping);
+	assert_int_equal(scene.later, 1);
+	refused(WMK_CTL_STOP, &no_wait, EALREADY, "not active");
+	assert_string_equal(session_in(done(WMK_CTL_DESTROY, &no_wait), 0)->name, "s");
+	assert_int_equal(scene.later, 2);
+	refused(DESTROY("s"), ENOENT, "no session 's'");
+}
+
 /* In root's daemon, members have sessions of their own, and see no others. */
 static void members_control_their_own_sessions_only(void **state)
 {
-	const struct wmk_ctl_list_sessions all = { "" };
+	const struct wmk_ctl_list_sessions all = { .session = "" };
 	const struct wmk_ctl_sessions *sessions;
 
 	(void)state;
@@ -410,7 +461,8 @@ static void members_control_their_own_sessions_only(void **state)
 	refused(CREATE(.name = "x", .path = "/root/x"), EACCES, "cannot use /root/x");
 	sessions = ask(WMK_CTL_LIST_SESSIONS, &all);
 	assert_int_equal(sessions->sessions.n, 1);
-	refused(WMK_CTL_LIST_SESSIONS, &(struct wmk_ctl_list_sessions){ "roots" }, ENOENT, "no session 'roots'");
+	refused(WMK_CTL_LIST_SESSIONS, &(struct wmk_ctl_list_sessions){ .session = "roots" }, ENOENT,
+		"no session 'roots'");
 	assert_null(strstr(scene.words, "one of these"));
 	refused(DESTROY("roots"), ENOENT, "roots");
 	refused(WMK_CTL_SHUTDOWN, &(struct wmk_empty){ 0 }, EACCES, "only root");
@@ -472,7 +524,7 @@ static void warnings_beyond_the_limit_are_counted(void **state)
 
 static void sessions_of_all_users_are_limited(void **state)
 {
-	const struct wmk_ctl_list_sessions all = { "" };
+	const struct wmk_ctl_list_sessions all = { .session = "" };
 	char name[16];
 
 	(void)state;
@@ -495,7 +547,7 @@ static void sessions_of_all_users_are_limited(void **state)
 /* Sessions with the largest allowed rules can be listed, each alone and all together. */
 static void sessions_with_many_rules_are_listed(void **state)
 {
-	const struct wmk_ctl_list_sessions all = { "" };
+	const struct wmk_ctl_list_sessions all = { .session = "" };
 	unsigned n = 0;
 
 	(void)state;
@@ -528,6 +580,8 @@ int main(void)
 		TEST(unknown_requests_are_errors), TEST(invalid_names_and_paths_of_sessions_are_refused),
 		TEST(channel_changes_are_made_with_warnings_or_refused), TEST(application_follows_commands),
 		TEST(start_without_a_trace_is_reported), TEST(members_control_their_own_sessions_only),
+		TEST(patterns_select_sessions_of_the_client),
+		TEST(no_wait_leaves_the_last_records_to_another_thread),
 		TEST(warnings_beyond_the_limit_are_counted),
 		cmocka_unit_test_setup_teardown(sessions_of_all_users_are_limited, scene_open_large, scene_close),
 		TEST(sessions_with_many_rules_are_listed),
