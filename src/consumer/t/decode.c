@@ -42,7 +42,7 @@ static uint8_t *slurp(const char *path, size_t *len)
 	return bytes;
 }
 
-/* The time that ends in these 27 bits and is not before `now`. */
+/* Returns the time that ends in these 27 bits and is not before `now`. */
 static uint64_t next_time(uint64_t now, uint64_t low)
 {
 	uint64_t ts = (now & ~(uint64_t)0x7ffffff) | low;
@@ -50,7 +50,7 @@ static uint64_t next_time(uint64_t now, uint64_t low)
 	return ts < now ? ts + 0x8000000 : ts;
 }
 
-/* A record's header: its length; id and time. */
+/* Decodes the header of a record. Returns its length, and stores id and time. */
 static unsigned header(const uint8_t *at, uint64_t now, uint32_t *id, uint64_t *ts)
 {
 	unsigned kind = at[0] & 31;

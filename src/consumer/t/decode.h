@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * decode.h - a stream file read back by a second, small decoder, written from the description of the format and not
- * from the writer: packets' and records' headers, payloads of a fixed size. Everything that a reader might refuse
- * fails the test.
+ * decode.h - decode a stream file by a second, small decoder. It was written from the description of the format, not
+ * from the writer. It decodes headers of packets and records, and payloads of a fixed size. Anything that a reader
+ * might refuse fails the test.
  */
 #ifndef WMK_CONSUMER_DECODE_H
 #define WMK_CONSUMER_DECODE_H
@@ -23,7 +23,7 @@ typedef void decode_record(void *arg, uint32_t id, uint64_t ts, const uint8_t *p
 /* Decode a stream file. 0, or -1 if it does not exist. `size`: bytes of each record's payload. */
 int decode_stream(const char *path, const uint8_t uuid[16], size_t size, struct decoded *total, decode_record *record,
 		  void *arg);
-/* The index beside it: one entry for each packet, each agreeing with the packet. */
+/* Check the index of the stream: one entry for each packet, each equal to the packet. */
 void decode_index(const char *stream_path, const char *index_path);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_server.c - any bytes as a session daemon, against the whole of waymark-consumerd but its disk: frames, objects,
- * traces, rings, jobs in their threads. A frame that says that a descriptor is with it gets one, of a ring set. At the
- * end everything is let go.
+ * fuzz_server.c - send any bytes as a session daemon to a complete waymark-consumerd, except for its disk: frames,
+ * objects, traces, rings, work items in their threads. A frame that announces a descriptor gets one of a ring set. At
+ * the end everything is released.
  */
 #include <ftw.h>
 #include <pthread.h>
@@ -30,7 +30,7 @@ opening __real_wmk_store_open, __real_wmk_store_create;
 static char dir[] = "/tmp/waymark-fuzz-XXXXXX";
 static struct waymark_ring_set *set;
 
-/* Each directory is this one, or none. */
+/* Paths lead to this directory, or do not exist. */
 int __wrap_wmk_store_open(const char *path, const char *sub, struct wmk_store **store)
 {
 	if (path[1] != 't' || !sub[0])
@@ -124,7 +124,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t at = 0; at < size;)
 		at += peer_say(pair[0], data + at, size - at, &fd, 1);
 	shutdown(pair[0], SHUT_WR);
-	/* Until it has heard everything. */
+	/* Wait until the server has received everything. */
 	while (read(pair[0], answer, sizeof(answer)) > 0)
 		continue;
 	wmk_consumer_server_stop(server);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * rig.c - what the consumer's tests share.
- */
+/* rig.c - shared by the tests of the consumer. */
 #include "rig.h"
 
 #include <errno.h>
@@ -57,7 +55,7 @@ void rig_open(struct rig *rig, const struct rig_shape *shape)
 					     .mode = shape->mode,
 					     .clock = WAYMARK_CLOCK_MONOTONIC,
 					     .block_us = shape->block_us,
-					     /* All of it, so that no record is lost for lack of memory. */
+					     /* Allocate all memory, so that no record is lost for lack of memory. */
 					     .prefault = shape->cold
 								 ? 0
 								 : (uint64_t)shape->subbuf * shape->n_subbufs * 1024 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rig.h - what the consumer's tests share: a ring set, a trace directory, a consumer between them, threads and
+ * rig.h - shared by the tests of the consumer: a ring set, a trace directory, a consumer between them, threads and
  * processes that record.
  *
- * Each record is {u64 writer, u64 number}: numbers of one writer count up, so that each is known to be there once, or
- * lost.
+ * Each record is {u64 writer, u64 number}. The numbers of one writer count up, so each number is either in the trace
+ * once, or lost.
  */
 #ifndef WMK_CONSUMER_RIG_H
 #define WMK_CONSUMER_RIG_H
@@ -20,28 +20,28 @@
 
 struct rig {
 	char dir[256], trace[300], sub[64];
-	struct waymark_ring_set *set, *mapped;     /* the reader's, the writers' */
+	struct waymark_ring_set *set, *mapped;     /* mapped by the reader; mapped by the writers */
 	struct wmk_store *store;
 	struct wmk_consumer *consumer;
 	struct wmk_consumer_stats stats;
 	uint8_t uuid[16];
-	/* Of rig_check(). */
+	/* Results of rig_check(). */
 	struct decoded total;
 	uint64_t lost, streams;
 	uint64_t *seen[RIG_WRITERS];               /* bit for each number */
 	uint64_t next[RIG_WRITERS], count[RIG_WRITERS];
 	uint64_t max;
-	/* threads of rig_record_threads(); one more when all have been made */
+	/* number of threads of rig_record_threads() that have started; one more when all have recorded */
 	_Atomic unsigned begun;
 };
 
 struct rig_shape {
 	uint32_t subbuf, n_subbufs, mode;
 	int at_stop_only;
-	int64_t block_us;                          /* writers wait so long for room */
-	bool cold;                                 /* memory only as it is needed */
-	bool remote;                               /* without a consumer: that is in another process */
-	const char *dir;                           /* where the trace goes, or NULL: a directory of the test's */
+	int64_t block_us;                          /* maximum time that writers wait for room */
+	bool cold;                                 /* allocate memory only when it is needed */
+	bool remote;                               /* no consumer here: it is in another process */
+	const char *dir;                           /* directory of the trace; NULL: a directory of the test */
 };
 
 void rig_open(struct rig *rig, const struct rig_shape *shape);
@@ -50,7 +50,7 @@ void rig_open(struct rig *rig, const struct rig_shape *shape);
  * new one is not started.
  */
 void rig_resume(struct rig *rig);
-/* Stops, reads the statistics; returns what wmk_consumer_stop() did. */
+/* Stop the consumer and read the statistics. Returns the result of wmk_consumer_stop(). */
 int rig_stop(struct rig *rig);
 void rig_close(struct rig *rig);
 /* Record numbers from..to-1 of `writer`; returns how many were not lost. */
@@ -61,24 +61,27 @@ uint64_t rig_record(struct rig *rig, uint64_t writer, uint64_t from, uint64_t to
  * could inherit a locked allocator (sanitizers).
  */
 uint64_t rig_record_threads(struct rig *rig, unsigned n, uint64_t each);
-/* Waits for that. */
+/* Wait until `n` of these threads have started to record. */
 void rig_begun(const struct rig *rig, unsigned n);
 /*
- * Read everything back: each number of each writer at most once, indexes true, statistics true. `max`: numbers of a
- * writer.
+ * Read the trace and check it: each number of each writer occurs at most once, and indexes and statistics are correct.
+ * `max`: numbers of a writer.
  */
 void rig_check(struct rig *rig, uint64_t max);
-/* The same without statistics. */
+/* The same without a check of the statistics. */
 void rig_read(struct rig *rig, uint64_t max);
-/* Both readers, not a word but of lost events. Returns records that the last one showed. */
+/*
+ * Read the trace by both versions of babeltrace, which may report nothing but lost events (only with `lost`). Returns
+ * the number of records that the second one prints.
+ */
 uint64_t rig_babeltrace(struct rig *rig, bool lost);
 /* Path of a file of the trace. Static buffer. */
 const char *rig_path(const struct rig *rig, const char *name);
 uint64_t rig_rounds(uint64_t all);
 
 /*
- * Keeps up the heartbeat while no consumer runs, so that writers that wait for room do not give up after 2 s. The
- * thread never allocates memory, so that fork() is possible at any time.
+ * Updates the heartbeat while no consumer runs, so that writers that wait for room do not give up after 2 s. The thread
+ * never allocates memory, so that fork() is possible at any time.
  */
 struct rig_heart {
 	struct waymark_ring_set *set;

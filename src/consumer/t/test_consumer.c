@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_consumer.c - real rings, real threads, a real directory: what was recorded is in the trace once, and what is
- * not is counted.
+ * test_consumer.c - a consumer with real rings, threads and a directory: each record is in the trace once, or counted
+ * as lost.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +26,7 @@
 static const struct rig_shape small = { .subbuf = 4096, .n_subbufs = 4 };
 static const struct rig_shape roomy = { .subbuf = 1u << 20, .n_subbufs = 8 };
 
-/* Nothing recorded: no stream, a trace of metadata alone. */
+/* Without records there is no stream, and the trace consists of the metadata only. */
 static void test_empty_recording_has_no_stream(void **state)
 {
 	struct rig rig;
@@ -43,7 +43,10 @@ static void test_empty_recording_has_no_stream(void **state)
 	rig_close(&rig);
 }
 
-/* Many threads, rings with room for all of it on each CPU: every record is there, and both readers read it. */
+/*
+ * Many threads, and rings with room for all records on each CPU: every record is in the trace, and both readers read
+ * it.
+ */
 static void test_busy_threads_lose_no_records(void **state)
 {
 	const struct rig_shape all = { .subbuf = 1u << 20, .n_subbufs = 32 };
@@ -64,7 +67,7 @@ static void test_busy_threads_lose_no_records(void **state)
 	rig_close(&rig);
 }
 
-/* Tiny rings: written + lost = recorded, by the trace's own count. */
+/* Tiny rings: written + lost = recorded, by the counts in the trace. */
 static void written_and_lost_records_sum_up_when_rings_are_too_small(void **state)
 {
 	const uint64_t each = rig_rounds(500000);
@@ -104,7 +107,7 @@ static void stream_with_losses_only_reports_them_to_readers(void **state)
 	rig_close(&rig);
 }
 
-/* The headers of all packets in the one stream that there is. Returns how many. */
+/* Read the headers of all packets in the only stream. Returns their number. */
 static unsigned packets_of(const struct rig *rig, struct wmk_ctf_packet *packets, unsigned max)
 {
 	const uint32_t cpus = waymark_ring_set_cpus(rig->set), rings = waymark_ring_set_rings(rig->set);
@@ -149,7 +152,7 @@ static void loss_is_counted_only_in_packets_after_it(void **state)
 	const uint64_t lost = 3000 - rig_record(&rig, 0, 0, 3000);
 
 	assert_true(lost > 0);
-	/* Counted before a packet is written. */
+	/* The loss is counted before a packet is written. */
 	assert_int_equal(wmk_consumer_stats_of(rig.consumer, rig.set, &seen), 0);
 	assert_int_equal(seen.counts.lost, lost);
 	assert_int_equal(wmk_consumer_settle(rig.consumer, NULL), 0);
@@ -158,7 +161,7 @@ static void loss_is_counted_only_in_packets_after_it(void **state)
 	assert_int_equal(rig.stats.counts.lost, lost);
 	const unsigned n = packets_of(&rig, packets, 16);
 
-	/* The last of the sub-buffers was open while the others were full. */
+	/* The last sub-buffer was open while the others were full. */
 	assert_true(n > small.n_subbufs);
 	for (unsigned i = 0; i < n; i++)
 		assert_int_equal(packets[i].lost, i < small.n_subbufs - 1 ? 0 : lost);
@@ -168,7 +171,7 @@ static void loss_is_counted_only_in_packets_after_it(void **state)
 	assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
 }
 
-/* A flush shows what is there now; the parts of one sub-buffer are one stream for a reader. */
+/* A flush writes the present records. A reader sees the parts of one sub-buffer as one stream. */
 static void test_flush_writes_partial_subbuffers(void **state)
 {
 	struct rig rig;
@@ -189,7 +192,10 @@ static void test_flush_writes_partial_subbuffers(void **state)
 	rig_close(&rig);
 }
 
-/* A consumer that sleeps deep ends as whole as one that is awake. How soon is not asked: tests do not judge by time. */
+/*
+ * A consumer in a deep sleep writes all records when it is stopped, like one that is awake. The time that it takes is
+ * not checked, because no test depends on time.
+ */
 static void sleeping_consumer_writes_all_records_when_stopped(void **state)
 {
 	struct timespec long_enough = { .tv_nsec = 30000000 };
@@ -198,7 +204,7 @@ static void sleeping_consumer_writes_all_records_when_stopped(void **state)
 	(void)state;
 	rig_open(&rig, &small);
 	assert_int_equal(wmk_consumer_start(rig.consumer), 0);
-	/* Not a condition that is waited for: the later we stop, the deeper it sleeps; each depth must do. */
+	/* These are no waits for a condition: the later the stop, the deeper the sleep, and each depth must work. */
 	for (unsigned i = 0; i < (unsigned)rig_rounds(500); i++)
 		nanosleep(&long_enough, NULL);
 	rig_record(&rig, 0, 0, 5);
@@ -207,7 +213,9 @@ static void sleeping_consumer_writes_all_records_when_stopped(void **state)
 	rig_close(&rig);
 }
 
-/* Overwrite: nothing on disk before the end, then the newest records, the others counted. */
+/*
+ * Overwrite mode: nothing is on disk before the end; then the newest records are written, and the others are counted.
+ */
 static void overwrite_ring_is_written_only_at_stop_with_its_newest_records(void **state)
 {
 	const struct rig_shape shape = { .subbuf = 4096, .n_subbufs = 8, .mode = WAYMARK_RING_OVERWRITE,
@@ -273,7 +281,7 @@ static void consumer_stopped_while_a_thread_records_writes_complete_records(void
 	}
 }
 
-/* A writer is killed at any time: the trace has all its complete records, and another writer continues. */
+/* A writer is killed at any time: the trace has all its complete records, and another writer continues to record. */
 static void test_killed_writer_keeps_complete_records(void **state)
 {
 	const unsigned rounds = (unsigned)rig_rounds(100);
@@ -311,7 +319,7 @@ static void test_killed_writer_keeps_complete_records(void **state)
 	}
 }
 
-/* Two channels, one consumer: two streams for a CPU, each with its own name and records. */
+/* One consumer of two channels: two streams for each CPU, each with its own name and records. */
 static void records_of_two_sets_are_in_their_own_streams(void **state)
 {
 	struct waymark_ring_options ring = { .size = sizeof(ring), .subbuf_size = 4096, .n_subbufs = 4,
@@ -351,8 +359,8 @@ static void records_of_two_sets_are_in_their_own_streams(void **state)
 }
 
 /*
- * Rings without memory: the consumer backs them as they begin to record, and from then on nothing is lost for lack of
- * it.
+ * Rings without memory: the consumer backs them when they begin to record. From then on no record is lost for lack of
+ * memory.
  */
 static void rings_without_memory_lose_nothing_once_the_consumer_backs_them(void **state)
 {
@@ -364,7 +372,10 @@ static void rings_without_memory_lose_nothing_once_the_consumer_backs_them(void 
 	(void)state;
 	rig_open(&rig, &shape);
 	assert_int_equal(wmk_consumer_start(rig.consumer), 0);
-	/* A sixteenth of a ring at a time, and a look between: without memory each turn would lose. */
+	/*
+	 * Record a sixteenth of a ring at a time, with a drain pass in between: without memory, each turn would lose
+	 * records.
+	 */
 	for (turns = 0; turns < 2000 && next < 64 * 800; turns++, next += 800) {
 		if (rig_record(&rig, 0, next, next + 800) < 800)
 			next = 0;
@@ -377,7 +388,7 @@ static void rings_without_memory_lose_nothing_once_the_consumer_backs_them(void 
 	rig_close(&rig);
 }
 
-/* A corrupt ring ends its own stream, is named in the trace and the statistics, and harms no other. */
+/* A corrupt ring ends its own stream and is named in the trace and in the statistics. Other rings are not affected. */
 static void test_corrupt_ring_ends_its_own_stream(void **state)
 {
 	uint32_t ring;
@@ -392,7 +403,7 @@ static void test_corrupt_ring_ends_its_own_stream(void **state)
 	assert_int_equal(rig_record(&rig, 0, 0, 100), 100);
 	assert_int_equal(wmk_consumer_flush(rig.consumer), 0);
 	/*
-	 * A process that has the memory overwrites the write positions: the first word of each control block, 512
+	 * A process with access to the memory overwrites the write positions: the first word of each control block, 512
 	 * bytes apart.
 	 */
 	page = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_SHARED, waymark_ring_set_fd(rig.set), 0);
@@ -415,7 +426,7 @@ static void test_corrupt_ring_ends_its_own_stream(void **state)
 	rig_close(&rig);
 }
 
-/* A disk on which one write takes longer than writers wait for a consumer that is silent. */
+/* A disk on which one write takes longer than writers wait for a consumer without heartbeat. */
 static struct {
 	struct wmk_output_trace sink, *inner;
 	unsigned writes;
@@ -449,7 +460,7 @@ static void slow_close(struct wmk_output_trace *sink)
 	slow.inner->ops->close(slow.inner);
 }
 
-/* Writers that may wait for room do so for as long as a write takes: the consumer lives. */
+/* Writers that may wait for room wait as long as a write takes, because the heartbeat continues. */
 static void blocking_writers_wait_for_a_slow_write_without_loss(void **state)
 {
 	static const struct wmk_output_trace_ops ops = { .stream_open = slow_stream_open, .write = slow_write,

@@ -33,7 +33,7 @@ static void limit_files(rlim_t bytes)
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-/* Wait, with a limit, until the statistics report that writing is stuck, or not. */
+/* Wait, with a limit, until the statistics report whether writing is stuck, as `stuck` says. */
 static void wait_stuck(struct rig *rig, int stuck)
 {
 	struct timespec pause = { .tv_nsec = 5000000 };
@@ -69,7 +69,7 @@ static uint64_t record_until_stuck(struct rig *rig, uint64_t *next)
 	return done + record(rig, next, 300000);
 }
 
-/* The obstacle comes, stays until the rings are full, and goes: the packets that failed are written after all. */
+/* The obstacle appears, remains until the rings are full, and disappears: the packets that failed are then written. */
 static void check_passing(struct rig *rig, void (*go_away)(void *), void *arg)
 {
 	uint64_t next = 0, done = record_until_stuck(rig, &next);
@@ -90,14 +90,14 @@ static void check_passing(struct rig *rig, void (*go_away)(void *), void *arg)
 	rig_babeltrace(rig, true);
 }
 
-/* The obstacle stays: what could not be written is counted, to the record. */
+/* The obstacle remains: each record that could not be written is counted. */
 static void check_lasting(struct rig *rig)
 {
 	uint64_t next = 0, done = record_until_stuck(rig, &next);
 
 	assert_true(rig_stop(rig) < 0);
 	rig_check(rig, next);
-	/* There was no room for a packet with the count. */
+	/* There was no room for a packet with the final count. */
 	assert_int_equal(rig->lost, rig->stats.counts.lost);
 	assert_true(rig->stats.counts.unwritten > 0);
 	assert_int_equal(rig->stats.counts.records + rig->stats.counts.unwritten, done);
@@ -122,7 +122,7 @@ static void failed_packets_are_written_once_files_may_grow_again(void **state)
 	rig_close(&rig);
 }
 
-/* Packets so large that they go past the page cache, where the file system has that. */
+/* The packets are large enough to bypass the page cache, if the file system supports that. */
 static void failed_large_packets_are_written_once_files_may_grow_again(void **state)
 {
 	const struct rig_shape large = { .subbuf = 1u << 20, .n_subbufs = 4 };
@@ -175,7 +175,7 @@ static void other_streams_are_written_while_the_file_of_one_cannot_grow(void **s
 	limit_files(100000);
 	assert_int_equal(wmk_consumer_start(rig.consumer), 0);
 	done = record_until_stuck(&rig, &next);
-	/* One sub-buffer of it is whole. */
+	/* One sub-buffer of the other stream is complete. */
 	for (unsigned i = 0; i < 300; i++)
 		assert_int_equal(waymark_ring_record(mapped, 3, &frag, 1), 0);
 	for (unsigned i = 0; i < 2000 && one.counts.records < 150; i++, nanosleep(&pause, NULL))
@@ -201,7 +201,7 @@ static void other_streams_are_written_while_the_file_of_one_cannot_grow(void **s
 	waymark_ring_set_close(other);
 }
 
-/* Not even a stream's file can be made. */
+/* Not even the file of a stream can be created. */
 static void all_records_are_counted_as_unwritten_when_no_file_can_be_made(void **state)
 {
 	struct rig rig;
@@ -283,7 +283,7 @@ static void unwritten_records_are_counted_when_the_disk_stays_full(void **state)
 	unmount_small(dir);
 }
 
-/* One stream: another one's file could not even be made on a full disk. */
+/* Record into one stream only: on a full disk, the file of another one could not be created. */
 static int stay_here(void **state)
 {
 	cpu_set_t here;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_overwrite.c - rings that are written over while they are read: what is in the trace is there once and whole,
- * and together with what is counted as lost it is what was recorded, to the record.
+ * test_overwrite.c - rings that writers overwrite while they are read. Each record in the trace is complete and occurs
+ * once. Records in the trace and records that are counted as lost add up to the recorded ones.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,7 +32,7 @@ static void *record_rig(void *arg)
 	return NULL;
 }
 
-/* Read all the time: whole sub-buffers, and parts. */
+/* Read continuously: complete sub-buffers, and parts. */
 static void read_live(struct rig *rig, const struct load *loads, unsigned n)
 {
 	const struct timespec pause = { .tv_nsec = 200000 };
@@ -71,7 +71,7 @@ static void test_overwritten_ring_is_drained_while_written(void **state)
 		print_message("%u x %u: %llu read, %llu overwritten\n", shapes[i].n_subbufs, shapes[i].subbuf,
 			      (unsigned long long)rig.stats.counts.records,
 			      (unsigned long long)rig.stats.counts.overwritten);
-		/* The newest are never lost, and no loss is invisible in the trace. */
+		/* The newest records are never lost, and the trace shows every loss. */
 		assert_int_equal(rig.count[5], 10);
 		assert_int_equal(rig.stats.counts.records + rig.stats.counts.lost, 4 * each + 10);
 		assert_int_equal(rig.stats.counts.overwritten, rig.stats.counts.lost);
@@ -94,7 +94,7 @@ static void *record_set(void *arg)
 	return NULL;
 }
 
-/* The records in the streams of a channel, and the lost counts. */
+/* Sum up the records in the streams of a channel, and the lost counts. */
 static void sum_streams(const struct rig *rig, const char *channel, uint64_t *records, uint64_t *lost)
 {
 	uint32_t cpus = waymark_ring_set_cpus(rig->set), rings = waymark_ring_set_rings(rig->set);

@@ -27,7 +27,7 @@
 
 enum death { BEFORE, TORN_HEAD, TORN, LACKS_LAST, AFTER, DEATHS };
 
-/* Passes everything to the directory, but exits at the given write. */
+/* Passes everything to the directory, but exits at the selected write. */
 static struct {
 	struct wmk_output_trace sink;
 	struct wmk_output_trace *inner;
@@ -77,7 +77,7 @@ static void die(void)
 		pause();
 }
 
-/* The packet's first bytes reach the file, as if we had been killed within the write. */
+/* Write the first bytes of the packet to the file, as if the process had been killed within the write. */
 static void tear(struct wmk_output_stream *stream, const struct wmk_ctf_packet *head, const struct wmk_packet *packet)
 {
 	uint8_t room[WMK_CTF_PACKET_ROOM];
@@ -129,7 +129,10 @@ static const struct wmk_output_trace_ops mortal_ops = {
 
 /* ── consumers one after the other ───────────────────────────────────────────────────────────────────── */
 
-/* In a child process: continue the trace and exit at write number `left`. Flushes, to write partial sub-buffers too. */
+/*
+ * In a child process: continue the trace, and exit at write number `left`. Flushes as well, so that partial sub-buffers
+ * are written.
+ */
 static void consume_and_die(struct rig *rig, bool first, enum death how, uint64_t left)
 {
 	struct wmk_consumer_options options = { .resume = !first, .start_ts = wmk_clock_monotonic() };
@@ -168,14 +171,14 @@ static void *record_all(void *arg)
 	return NULL;
 }
 
-/* The last one lives, and ends the trace. */
+/* The last consumer survives and ends the trace. */
 static void finish(struct rig *rig)
 {
 	rig_resume(rig);
 	assert_int_equal(wmk_consumer_start(rig->consumer), 0);
 }
 
-/* Returns false if it did not die in time. */
+/* Returns false if the child has not ended in time. */
 static bool wait_for_death(pid_t pid, uint64_t kill_after_ns, const struct resume_load *load)
 {
 	const uint64_t start = wmk_clock_monotonic();
@@ -206,14 +209,17 @@ static void kill_consumers(const struct rig_shape *shape, unsigned rounds, uint6
 
 	rig_open(&rig, shape);
 	for (unsigned i = 0; i < rounds && !load.ended; i++, deaths++) {
-		/* Every sixth is killed from outside, wherever it is. */
+		/* Every sixth child is killed by this process, at any place. */
 		bool chance = i % (DEATHS + 1) == DEATHS;
 		pid_t pid = fork();
 
 		assert_true(pid >= 0);
 		if (pid == 0)
 			consume_and_die(&rig, i == 0, i % (DEATHS + 1), chance ? UINT64_MAX : i * 7 % writes);
-		/* Behind the first fork and before the next: no thread of ours may be in the allocator at that time. */
+		/*
+		 * After the first fork and before the next one: no thread of this process may be in the allocator at a
+		 * fork.
+		 */
 		if (i == 0) {
 			rig_heart_begin(&heart, rig.set);
 			assert_int_equal(pthread_create(&thread, NULL, record_all, &load), 0);
@@ -248,7 +254,7 @@ static void test_killed_consumer_resumes_small_packets(void **state)
 	kill_consumers(&shape, (unsigned)rig_rounds(600), 50000, 23);
 }
 
-/* Packets that are written past the page cache, and that a process can be killed in. */
+/* Packets that bypass the page cache, and a process that is killed while it writes one. */
 static void test_killed_consumer_resumes_large_packets(void **state)
 {
 	const struct rig_shape shape = { .subbuf = 1u << 20, .n_subbufs = 4, .block_us = -1 };

@@ -27,7 +27,7 @@
 
 static const struct rig_shape shape = { .subbuf = 4096, .n_subbufs = 4 };
 
-/* The rig's set is number 0. */
+/* The ring set of the rig is number 0. */
 struct sets {
 	struct rig rig;
 	struct waymark_ring_set *sets[SETS], *writers[SETS];
@@ -89,7 +89,7 @@ static void pause_ms(unsigned ms)
 	nanosleep(&ts, NULL);
 }
 
-/* Voluntary context switches of the consumer's threads (a sanitizer has some of its own). */
+/* Voluntary context switches of the consumer's threads. (A sanitizer has switches of its own.) */
 static uint64_t switches(void)
 {
 	struct dirent *entry;
@@ -117,7 +117,8 @@ static uint64_t switches(void)
 }
 
 /*
- * For so long none of its threads has slept anew. (On a busy machine one may be kept from its CPU for less than that.)
+ * Wait until no thread of the consumer has gone to sleep for this time. (On a busy machine, a thread may wait for a
+ * CPU, but not that long.)
  */
 static uint64_t wait_for_calm(unsigned calm_ms)
 {
@@ -135,12 +136,12 @@ static uint64_t wait_for_calm(unsigned calm_ms)
 	return before;
 }
 
-/* The consumer is in its deep sleep: longer than any other of its threads' sleeps. */
+/* Wait until the consumer is in its deep sleep, which is longer than any other sleep of its threads. */
 static void wait_for_rest(const struct sets *s)
 {
 	unsigned resting, tries = 0;
 
-	do {                            /* (one that is kept from its CPU is calm, too) */
+	do {                            /* (a thread that waits for a CPU looks calm as well) */
 		wait_for_calm(400);
 		resting = 0;
 		for (unsigned i = 0; i < SETS; i++)
@@ -176,7 +177,7 @@ static void test_idle_consumer_sleeps(void **state)
 		assert_int_equal(wmk_consumer_start(s.rig.consumer), 0);
 		record(s.writers[0], 0, 10);
 		wait_for_rest(&s);
-		/* (some, or they were not seen) */
+		/* (at least some switches, otherwise the check does not see them) */
 		assert_true(wait_for_calm(1000) > 0);
 		sets_close(&s);
 	}
@@ -193,7 +194,7 @@ static void records_are_written_at_the_flush_interval(void **state)
 	sets_open(&s, 0, &how);
 	assert_int_equal(wmk_consumer_start(s.rig.consumer), 0);
 	for (unsigned i = 0; i < 6; i++) {
-		/* Also while the thread sleeps: then one record of any set wakes it. */
+		/* The same while the thread sleeps: one record of any set wakes it. */
 		if (i >= 4)
 			wait_for_rest(&s);
 		record(s.writers[0], i, i + 1);
@@ -216,7 +217,7 @@ static void records_of_each_set_wake_the_sleeping_consumer(void **state)
 	assert_int_equal(wmk_consumer_start(s.rig.consumer), 0);
 	for (unsigned i = 0; i < SETS; i++) {
 		wait_for_rest(&s);
-		/* Two sub-buffers at least, of which one is whole. */
+		/* At least two sub-buffers, one of which is complete. */
 		assert_int_equal(record(s.writers[i], 0, 300), 300);
 		sum += 150;
 		wait_for_records(&s, sum);
@@ -225,8 +226,8 @@ static void records_of_each_set_wake_the_sleeping_consumer(void **state)
 }
 
 /*
- * It cannot sleep until one of so many wakes it: it looks at them now and then, takes from each, and sleeps again when
- * there are fewer.
+ * The consumer cannot wait for so many sets. It checks them at intervals, drains each one, and sleeps until it is woken
+ * when there are fewer.
  */
 static void consumer_of_more_sets_than_it_can_wait_for_still_reads_each(void **state)
 {
@@ -296,14 +297,14 @@ static void blocking_writer_loses_nothing_when_it_finds_the_consumer_idle(void *
 	sets_open(&s, -1, NULL);
 	assert_int_equal(wmk_consumer_start(s.rig.consumer), 0);
 	wait_for_rest(&s);
-	/* Many times the size of a ring: writers that find the consumer idle wait for it. */
+	/* Many times the size of a ring: writers that find the consumer idle wait until it has made room. */
 	assert_int_equal(record(s.writers[1], 0, 20000), 20000);
 	sets_close(&s);
 }
 
 /*
- * Children that are killed before they have an identity leave their claims. Later processes still get rings, after a
- * while.
+ * Children that are killed before they have an identity leave their claims. Later processes get rings again after some
+ * time.
  */
 static void later_processes_get_rings_when_killed_children_left_claims(void **state)
 {
@@ -375,7 +376,7 @@ static void removed_set_is_written_completely_and_read_no_more(void **state)
 		assert_int_equal(lost, one.counts.lost);
 		assert_true(one.counts.bytes > kept * 20);
 		assert_int_equal(wmk_consumer_remove(s.rig.consumer, s.sets[1], &one), -ENOENT);
-		/* It is not looked at any more; the others are, and all counts are there. */
+		/* The removed set is not drained any more. The other sets are drained, and all counts are present. */
 		record(s.writers[1], 0, 100);
 		assert_int_equal(wmk_consumer_settle(s.rig.consumer, NULL), 0);
 		wmk_consumer_stats(s.rig.consumer, &all);
@@ -389,7 +390,8 @@ static void removed_set_is_written_completely_and_read_no_more(void **state)
 }
 
 /*
- * Stop and start, again and again: each time everything is there, with the lost counts; also what is for the stop only.
+ * Settle repeatedly: each time all records and lost counts are in the trace, also those that are normally written only
+ * at stop.
  */
 static void each_settle_writes_all_records_and_lost_counts(void **state)
 {
@@ -420,7 +422,7 @@ static void each_settle_writes_all_records_and_lost_counts(void **state)
 	sets_close(&s);
 }
 
-/* What was before is nowhere, what comes after is all there, counts and lost counts begin at zero. */
+/* Earlier records are removed, later records are complete, and all counts begin at zero. */
 static void test_clear_removes_records_and_counts(void **state)
 {
 	struct sets s;
@@ -431,7 +433,7 @@ static void test_clear_removes_records_and_counts(void **state)
 		if (running)
 			assert_int_equal(wmk_consumer_start(s.rig.consumer), 0);
 		for (unsigned turn = 0; turn < 3; turn++) {
-			/* More than fits, partly in the trace already. */
+			/* More records than fit; some are in the trace already. */
 			for (unsigned i = 0; i < SETS; i++)
 				record(s.writers[i], 0, 3000);
 			if (turn)
@@ -444,7 +446,7 @@ static void test_clear_removes_records_and_counts(void **state)
 			assert_int_equal(s.rig.stats.counts.packets + s.rig.stats.counts.streams, 0);
 		}
 		assert_int_equal(rig_record(&s.rig, 3, 0, 77), 77);
-		/* (A consumer that runs may make room for all of them.) */
+		/* (A running consumer may make room for all of them.) */
 		const uint64_t kept = record(s.writers[1], 0, 3000);
 
 		assert_true(running || kept < 3000);
@@ -473,7 +475,7 @@ static void consumer_resumed_after_a_clear_counts_from_the_clear(void **state)
 		assert_int_equal(rig_record(&rig, 1, 0, 20), 20);
 		if (written)
 			assert_int_equal(wmk_consumer_settle(rig.consumer, NULL), 0);
-		/* Closed without a stop, as a death is. */
+		/* Close without a stop, as if the consumer had crashed. */
 		wmk_consumer_close(rig.consumer);
 		wmk_store_close(rig.store);
 		assert_int_equal(wmk_store_open(rig.trace, rig.sub, &rig.store), 0);
@@ -525,7 +527,7 @@ static void test_stream_files_are_limited(void **state)
 		}
 	}
 	assert_true(sum > 20000);
-	/* A reader sees one stream in the files that are left: nothing lost, nothing out of order. */
+	/* A reader sees one stream in the remaining files: no record is missing or out of order. */
 	snprintf(command, sizeof(command), "babeltrace2 convert %s", s.rig.trace);
 	if (testdir_run(command, &out, &err) != 0 || err[0])
 		fail_msg("%s says: %.2000s", command, err);
@@ -537,7 +539,7 @@ static void test_stream_files_are_limited(void **state)
 	sets_close(&s);
 }
 
-/* Sums of what rings report saturate: two corrupt ones together are no small number. */
+/* Sums of reported counts saturate: two corrupt counts together do not become a small number. */
 static void test_sums_saturate(void **state)
 {
 	const struct wmk_consumer_stats most = {

@@ -30,8 +30,8 @@ static const struct rig_shape shape = { .subbuf = 4096, .n_subbufs = 4 };
 struct made {
 	struct wmk_source source;
 	struct wmk_packet packets[PACKETS];
-	unsigned n, at;                  /* so many are there; so many have been taken */
-	uint64_t lost;                   /* up to now */
+	unsigned n, at;                  /* number of packets; number of packets that were taken */
+	uint64_t lost;                   /* so far */
 	int lies, cannot_clear;          /* -errno: results of next(), and of clear() */
 	bool boasts;                     /* reports more records than the source can hold */
 };
@@ -91,7 +91,7 @@ static const struct wmk_source_ops made_ops = {
 	.close = made_close,
 };
 
-/* One more packet, of one record; so many were lost by its end. */
+/* Add a packet of one record; `lost`: number of records lost by its end. */
 static void make_packet(struct made *made, uint64_t lost)
 {
 	static const uint8_t record[64];
@@ -114,7 +114,7 @@ static void add_made(struct rig *rig, struct made *made, const char *name)
 	assert_int_equal(wmk_consumer_add_source(rig->consumer, &made->source, name, 0, 7, WMK_CTF_CPU_NONE), 0);
 }
 
-/* The lost counts in the packets of a stream, as many as are there. None is earlier than the one before. */
+/* Return the lost counts in the packets of a stream. No packet is earlier than the one before it. */
 static unsigned lost_in(const struct rig *rig, const char *name, uint64_t lost[PACKETS])
 {
 	struct wmk_ctf_packet packet;
@@ -138,11 +138,11 @@ static unsigned lost_in(const struct rig *rig, const char *name, uint64_t lost[P
 
 static struct {
 	struct wmk_output_trace sink, *inner;
-	const char *name;                /* of the stream that it refuses */
-	int err;                         /* 0: it does not */
-	bool takes_counts;               /* packets without records it takes all the same */
+	const char *name;                /* name of the stream that is refused */
+	int err;                         /* 0: no packet is refused */
+	bool takes_counts;               /* packets without records are accepted nevertheless */
 	struct wmk_output_stream *refused;
-	unsigned tries;                  /* to write it */
+	unsigned tries;                  /* attempts to write the stream */
 } choosy;
 
 static int choosy_open(struct wmk_output_trace *sink, const char *name, const struct wmk_store_limits *limits,
@@ -182,7 +182,7 @@ static const struct wmk_output_trace_ops choosy_ops = {
 	.stream_open = choosy_open, .write = choosy_write, .stream_close = choosy_stream_close, .close = choosy_close,
 };
 
-/* In the place of the rig's consumer: one that writes to that sink. */
+/* Replace the rig's consumer by one that writes to this output. */
 static void refuse(struct rig *rig, const char *name, int err)
 {
 	struct wmk_consumer_options options = { .output = &choosy.sink };
@@ -250,7 +250,7 @@ static void drain_pass_takes_at_most_the_size_of_a_ring_from_a_forged_stream(voi
 	assert_int_equal(wmk_consumer_settle(rig.consumer, NULL), 0);
 	assert_int_equal(wmk_consumer_stats_of(rig.consumer, NULL, &seen), 0);
 	assert_int_equal(seen.counts.records, 16);
-	/* Also when they are small. */
+	/* The same with few records in each packet. */
 	made.source.size = UINT64_MAX / 2;
 	made.source.pieces = 2;
 	assert_int_equal(wmk_consumer_settle(rig.consumer, NULL), 0);
@@ -281,7 +281,7 @@ static void check_refused(int err, bool everybody)
 	refuse(&rig, "first", err);
 	add_made(&rig, &first, "first");
 	add_made(&rig, &second, "second");
-	/* More than it takes in one turn. */
+	/* More packets than one turn takes. */
 	for (unsigned i = 0; i < 20; i++) {
 		make_packet(&first, 0);
 		make_packet(&second, 0);
@@ -293,7 +293,7 @@ static void check_refused(int err, bool everybody)
 	assert_int_equal(choosy.tries, 1);
 	assert_int_equal(first.at, 0);
 	assert_int_equal(second.at, everybody ? 0 : 20);
-	/* It waits, whatever the others do. */
+	/* The stream waits, whatever the other streams do. */
 	assert_int_equal(rig.stats.stuck, 1);
 	assert_int_equal(rig.stats.sink_error, err);
 	assert_non_null(strstr(rig.stats.words, "first is refused"));
@@ -320,8 +320,8 @@ static void full_disk_delays_all_streams_and_other_errors_delay_one(void **state
 }
 
 /*
- * A stream that has begun and has no room for its first records: the packet with its counts is not earlier than its
- * beginning.
+ * A stream has begun and has no room for its first records: the packet with its counts is not earlier than the
+ * beginning of the stream.
  */
 static void stream_without_room_for_its_first_records_still_gets_lost_counts(void **state)
 {
@@ -413,7 +413,7 @@ static void obstructed_stream_is_reported_and_others_continue(void **state)
 
 /* ── a new beginning for those that are dead ─────────────────────────────────────────────────────────── */
 
-/* One that lied: whether it lives again depends on what its source is like then. */
+/* A stream with a corrupt source: whether it restarts depends on whether the source can be cleared. */
 static void cleared_corrupt_stream_restarts_if_its_ring_can_be_cleared(void **state)
 {
 	(void)state;
@@ -443,7 +443,10 @@ static void cleared_corrupt_stream_restarts_if_its_ring_can_be_cleared(void **st
 	}
 }
 
-/* One that could not be gone on with: it lives when its file can be made, and waits for that as any other would. */
+/*
+ * A stream that could not be resumed: it restarts when its file can be created. Until then it waits like any other
+ * stream.
+ */
 static void cleared_obstructed_stream_restarts_once_its_file_can_be_made(void **state)
 {
 	(void)state;
@@ -477,7 +480,8 @@ static void cleared_obstructed_stream_restarts_once_its_file_can_be_made(void **
 }
 
 /*
- * A new consumer with `clear` discards everything. What it cannot discard is reported, and delays nothing else.
+ * A new consumer with `clear` discards everything. Anything that it cannot discard is reported, and delays nothing
+ * else.
  */
 static void resume_with_clear_discards_records_and_reports_what_stays(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_ring.c - arbitrary bytes as a ring. The input is laid over a ring's control block, then over the head of its
- * data, and read; what is left of it is laid over again between two reads, as a hostile writer would. Whatever the
- * reader hands out must lie within the ring.
+ * fuzz_ring.c - arbitrary bytes as a ring. The input is copied over the control block of a ring, then over the head of
+ * its data, and the ring is read. The rest of the input is copied over them between two reads, as a hostile writer
+ * would do. Everything that the reader returns must be within the ring.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct waymark_ring_set *sets[2];
 
-/* As a crash, so that the sanitizers' handler sees it. */
+/* Fail like a crash, so that the handler of the sanitizers runs. */
 static void wrong(void)
 {
 	raise(SIGSEGV);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ring_test.h - what the ring's tests share: a set with both mappings, and a decoder of records. */
+/* ring_test.h - shared by the tests of the ring: a set with both mappings, and a decoder of records. */
 #ifndef RING_TEST_H
 #define RING_TEST_H
 
@@ -45,8 +45,8 @@ static inline void pair_close(struct pair *p)
 }
 
 /*
- * Decode one record header at *at; *ts is the time before, and then its own. Returns the id, or UINT32_MAX past the
- * end.
+ * Decode the record header at *at. *ts is the time of the previous record, and then the time of this one. Returns the
+ * id, or UINT32_MAX past the end.
  */
 static inline uint32_t record_header(const unsigned char **at, const unsigned char *end, uint64_t *ts)
 {
@@ -79,8 +79,8 @@ static inline uint32_t record_header(const unsigned char **at, const unsigned ch
 }
 
 /*
- * Go through all records of a packet that hold one u64 each (id 3); returns how many. Times must rise and end at the
- * packet's.
+ * Check all records of a packet, which hold one u64 each (id 3), and return their number. Times must rise, and end at
+ * the end time of the packet.
  */
 static inline uint64_t check_u64(const struct waymark_ring_packet *p, uint64_t *next)
 {
@@ -113,7 +113,7 @@ static inline void stay_on(int cpu)
 	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
 }
 
-/* Stay on the CPU that runs here. */
+/* Stay on the current CPU. */
 static inline void pin(void)
 {
 	stay_on(sched_getcpu());

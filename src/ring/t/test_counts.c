@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_counts.c - every number that a ring reports, and every way in which it can be wrong: the ring is corrupt, which
- * its reader reports once; the counts that were valid last remain, and no other ring of the set is affected.
+ * test_counts.c - every number that a ring reports, with every possible violation. The ring is then corrupt, which its
+ * reader reports once. The last valid counts remain, and no other ring of the set is affected.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -12,9 +12,9 @@
 
 #define VALID 10u /* of each count of losses, and of cut fields */
 
-/* Where a number is. */
+/* The location of a number. */
 enum where { CTL, SLOT, HEADER, SUB };
-/* When it is written: before the reader looks first; after that; before a later reader resumes; after a clearing. */
+/* The time at which it is written: before the first read; after that; before a later reader resumes; after a clear. */
 enum when { FRESH, SEEN, RESUMED, CLEARED };
 
 static const struct number {
@@ -22,8 +22,8 @@ static const struct number {
 	enum where where;
 	size_t at;
 	enum when when;
-	bool overwrite; /* only there it matters */
-	bool count;     /* one that never decreases, and has no other bound */
+	bool overwrite; /* the number matters in overwrite mode only */
+	bool count;     /* a number that never decreases, and has no other limit */
 } numbers[] = {
 #define CTL_AT(m) CTL, offsetof(struct wmk_ring_ctl, m)
 #define SLOT_AT(m) SLOT, offsetof(struct wmk_ring_slot, m)
@@ -57,7 +57,7 @@ static const struct number {
 static const struct violation {
 	const char *name;
 	uint64_t value;
-	bool counts_only; /* only of a number that is a count: from VALID */
+	bool counts_only; /* the violation applies to counts only; it starts from VALID */
 } violations[] = {
 	{ "one less", VALID - 1, true },
 	{ "none", 0, true },
@@ -77,7 +77,7 @@ static uint32_t busy(const struct pair *p)
 	return 0;
 }
 
-/* All records in one ring: it has entered its second sub-buffer, or, where it overwrites, its first once more. */
+/* Record into one ring until it has entered its second sub-buffer, in overwrite mode its first sub-buffer again. */
 static uint32_t fill(struct pair *p, bool overwrite)
 {
 	const unsigned n = overwrite ? 2200 : 500;
@@ -111,7 +111,7 @@ static uint64_t *number_at(const struct pair *p, uint32_t ring, const struct num
 		base = (char *)p->reader->header;
 	else if (number->where == SLOT)
 		base = (char *)&ctl->slot[ctl->slot[0].tag != ctl->write_pos];
-	else if (number->where == SUB) /* the oldest that a reader takes */
+	else if (number->where == SUB) /* the oldest one that a reader takes */
 		base = (char *)p->reader->ring[ring].data +
 		       (number->overwrite ? ((ctl->write_pos & ~4095ull) - 2 * 4096) & p->reader->ring_mask : 0);
 	return (uint64_t *)(void *)(base + number->at);
@@ -119,11 +119,11 @@ static uint64_t *number_at(const struct pair *p, uint32_t ring, const struct num
 
 static void put(struct pair *p, uint32_t ring, const struct number *number, uint64_t value)
 {
-	/* (memory of the set's, which the reader has mapped to write) */
+	/* (the memory of the set, which the reader has mapped for writing) */
 	*(volatile uint64_t *)number_at(p, ring, number) = value;
 }
 
-/* All counts are VALID, and seen. The first claim ring shows the set's own. */
+/* Set all counts to VALID, and let the reader see them. The first claim ring also reports the counts of the set. */
 static void counts_valid(struct pair *p, uint32_t ring)
 {
 	struct wmk_ring_ctl *ctl = p->reader->ring[ring].ctl;
@@ -141,7 +141,7 @@ static uint64_t last_valid(const struct pair *p, uint32_t ring)
 	return WAYMARK_LOST_CAUSES * VALID + (ring == p->n_cpus ? VALID : 0);
 }
 
-/* Takes all; -EIO once, 0 when there is nothing more. */
+/* Take all packets. Returns -EIO, once, or 0 when no packet is left. */
 static int drain(struct waymark_ring_reader *r)
 {
 	struct waymark_ring_packet packet;
@@ -156,14 +156,14 @@ static int drain(struct waymark_ring_reader *r)
 	return rc;
 }
 
-/* Another reader in the place of the one of this ring. */
+/* Replace the reader of this ring by another one. */
 static void take_over(struct pair *p, uint32_t ring)
 {
 	waymark_ring_reader_close(p->readers[ring]);
 	assert_int_equal(waymark_ring_reader_open(p->reader, ring, &p->readers[ring]), 0);
 }
 
-/* What the next reader makes of the counts at that position: an error, or no more records than there are. */
+/* Resume at that position by the next reader. It must report an error, or no more records than there are. */
 static int resumed(struct pair *p, uint32_t ring, const struct number *number, uint64_t value)
 {
 	const uint64_t pos = p->reader->ring[ring].ctl->write_pos;
@@ -193,7 +193,7 @@ static void one(const struct number *number, const struct violation *violation)
 		assert_int_equal(waymark_ring_reader_clear(p.readers[ring]), 0);
 		put(&p, ring, number, violation->value);
 		take_over(&p, ring);
-		/* a reader that was killed while it cleared leaves that */
+		/* a reader that was killed while it cleared the ring leaves this value */
 		rc = number->at == offsetof(struct wmk_ring_ctl, base_pos) && violation->value == UINT64_MAX
 			     ? -EIO
 			     : drain(p.readers[ring]);
@@ -225,7 +225,7 @@ static void test_every_wrong_number_is_a_corrupt_ring(void **state)
 				one(&numbers[n], &violations[v]);
 }
 
-/* Up to its limit a count is only what it is. */
+/* Up to its limit, a count is returned unchanged. */
 static void test_largest_counts_are_valid(void **state)
 {
 	struct waymark_ring_packet packet;
@@ -242,7 +242,7 @@ static void test_largest_counts_are_valid(void **state)
 	pair_close(&p);
 }
 
-/* The totals for another process: current without a read, from the last clearing on. */
+/* The totals for another process are current without a read, and count from the last clear. */
 static void test_totals_include_unread_records(void **state)
 {
 	struct wmk_ring_totals totals;
@@ -272,7 +272,7 @@ static void test_totals_include_unread_records(void **state)
 	pair_close(&p);
 }
 
-/* Totals from a ring with a wrong number: refused, or within the limits of a count. */
+/* Read totals from a ring with an invalid number: an error, or within the limits of a count. */
 static void one_total(const struct number *number, const struct violation *violation)
 {
 	struct wmk_ring_totals totals;

@@ -37,7 +37,7 @@ static const struct waymark_ring_options shape = {
 	.size = sizeof(shape), .subbuf_size = 4096, .n_subbufs = 4, .header_room = 96, .prefault = 1 << 20
 };
 
-/* As in sealed memory, on the file. */
+/* Make a pair as in sealed memory, in a file. */
 static void file_pair(struct pair *p)
 {
 	assert_int_equal(wmk_ring_set_create_in(&shape, file_make(), &p->reader), 0);
@@ -135,12 +135,12 @@ static void test_unsafe_ring_memory_is_refused(void **state)
 	}
 	assert_int_equal(wmk_ring_set_open_any(fd, &other), 0);
 	waymark_ring_set_close(other);
-	/* without its name it is what it was */
+	/* after its name is removed, the file is used as before */
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(wmk_ring_set_open_any(fd, &other), 0);
 	waymark_ring_set_close(other);
 	waymark_ring_set_close(set);
-	/* what is no ring set */
+	/* files that are no ring sets */
 	fd = file_make();
 	assert_int_equal(wmk_ring_set_open_any(fd, &other), -EIO);
 	assert_int_equal(ftruncate(fd, 1 << 20), 0);
@@ -148,7 +148,10 @@ static void test_unsafe_ring_memory_is_refused(void **state)
 	close(fd);
 }
 
-/* A file truncated to 0, or within the data: the reader reports it, and survives. `look`: before it loads anything. */
+/*
+ * Truncate a file to 0, or within the data: the reader reports it and survives. `look`: truncate before the reader
+ * loads anything.
+ */
 static void cut(off_t to, bool look)
 {
 	const unsigned lines = 300;
@@ -183,7 +186,7 @@ static void test_cut_ring_file_is_an_error(void **state)
 	cut(4096, true);
 }
 
-/* The head of the data is there, what was recorded behind it is not. */
+/* The beginning of the data exists, but the recorded data after it does not. */
 static void ring_file_truncated_after_the_check_reads_as_zeros(void **state)
 {
 	struct waymark_ring_packet packet;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_life.c - the ring among processes: sleeping readers, waits for room, killed claimants, debuggers, timers,
- * guards, and sets that are retired and reused.
+ * test_life.c - a ring that several processes use: sleeping readers, waits for room, killed claimants, debuggers,
+ * timers, guards, and sets that are retired and reused.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -40,8 +40,8 @@ static uint64_t drain(struct pair *p, uint64_t *lost)
 struct waker {
 	struct waymark_ring_set *set;
 	unsigned turns;
-	unsigned turn;    /* the reader is ready for this one */
-	uint64_t entered; /* when the last sub-buffer was entered, ns */
+	unsigned turn;    /* the reader is ready for this turn */
+	uint64_t entered; /* time at which the last sub-buffer was entered, ns */
 };
 
 static void *enter_sub_buffers(void *arg)
@@ -53,7 +53,7 @@ static void *enter_sub_buffers(void *arg)
 	for (unsigned i = 0; i < w->turns; i++) {
 		while (__atomic_load_n(&w->turn, __ATOMIC_ACQUIRE) <= i)
 			sched_yield();
-		/* The reader is awake, about to sleep, or asleep. */
+		/* The reader is awake, falls asleep, or sleeps. */
 		for (uint64_t until = wmk_clock_monotonic() + i * 7919 % 60000; wmk_clock_monotonic() < until;)
 			;
 		waymark_ring_record(w->set, 3, &f, 1); /* fills a sub-buffer: each opens a new one */
@@ -127,7 +127,8 @@ static void sub_buffer_begun_after_the_beacon_is_never_older_than_it(void **stat
 		for (uint32_t i = 0; i < p.n_cpus; i++) {
 			while (waymark_ring_reader_next(p.readers[i], WAYMARK_RING_FLUSH, &packet) == 1) {
 				/*
-				 * A sub-buffer begun behind the beacon: its first record is not older than the floor.
+				 * A sub-buffer that begins after the beacon: its first record is not older than the
+				 * floor.
 				 */
 				if (packet.begin_pos > behind[i] && packet.room) {
 					assert_true(packet.begin_ts >= floors[i]);
@@ -147,10 +148,7 @@ static void sub_buffer_begun_after_the_beacon_is_never_older_than_it(void **stat
 	pair_close(&p);
 }
 
-/*
- * A floor in the future holds back whatever would be older, by each way; such records go to a claim ring, none is
- * lost.
- */
+/* A floor in the future rejects all older records on each path. Such records go to a claim ring, and none is lost. */
 static void records_older_than_the_floor_go_to_a_claim_ring(void **state)
 {
 	struct pair p;
@@ -162,7 +160,7 @@ static void records_older_than_the_floor_go_to_a_claim_ring(void **state)
 		  (struct waymark_ring_options){
 			  .subbuf_size = 4096, .n_subbufs = 2, .clock = WAYMARK_CLOCK_COUNTER, .prefault = 1 << 30 });
 	for (int i = 0; i < 100; i++)
-		assert_int_equal(record_u64(p.writer, 1), 0); /* sub-buffers are open: the straight line is open too */
+		assert_int_equal(record_u64(p.writer, 1), 0); /* sub-buffers are open, so the fast path is possible */
 	for (uint32_t i = 0; i < p.n_cpus; i++) {
 		before[i] = waymark_ring_reader_position(p.readers[i]);
 		p.reader->ring[i].ctl->floor_ts = UINT64_MAX;
@@ -238,8 +236,12 @@ static void blocked_writer_gives_up_at_its_timeout_or_if_it_must_not_wait(void *
 	while (record_u64(p.writer, 1) == 0)
 		;
 	clock_gettime(CLOCK_MONOTONIC, &b);
-	assert_true((b.tv_sec - a.tv_sec) * 1000000 + (b.tv_nsec - a.tv_nsec) / 1000 >= 20000); /* it waited */
-	/* With a signal blocked (as in a handler), not allowed, or with a reader that is silent, it does not wait. */
+	/* the writer has waited */
+	assert_true((b.tv_sec - a.tv_sec) * 1000000 + (b.tv_nsec - a.tv_nsec) / 1000 >= 20000);
+	/*
+	 * The writer does not wait if a signal is blocked (as in a handler), if waiting is not allowed, or if the
+	 * reader has no heartbeat.
+	 */
 	sigemptyset(&usr1);
 	sigaddset(&usr1, SIGUSR1);
 	for (int how = 0; how < 3; how++) {
@@ -292,7 +294,7 @@ static void test_claim_rings_take_records_without_rseq(void **state)
 	assert_int_equal(waymark_ring_set_free_claims(p.reader, 4, 1), 0);
 	assert_int_equal(wmk_ring_write_claim(p.writer, &zero, 0, 3, &f, 1, 8), 0);
 	assert_int_equal(waymark_ring_set_free_claims(p.reader, 4, 2), 3);
-	/* Anonymous ones are retired when they have stood still between two looks; others take their place. */
+	/* Anonymous claims are retired if they have not changed between two calls; spare rings replace them. */
 	assert_int_equal(waymark_ring_set_retire_claims(p.reader), 0);
 	p.reader->ring[first + 6].ctl->claims++;
 	assert_int_equal(waymark_ring_set_retire_claims(p.reader), 1);
@@ -309,7 +311,7 @@ static void test_claim_rings_take_records_without_rseq(void **state)
 
 /* ── interference ────────────────────────────────────────────────────────────────────────────────────── */
 
-/* A debugger steps through a record, instruction by instruction: it is recorded, in a claim ring. */
+/* A debugger executes a record instruction by instruction: the record goes to a claim ring. */
 static void record_that_a_debugger_steps_through_goes_to_a_claim_ring(void **state)
 {
 	struct pair p;
@@ -319,7 +321,7 @@ static void record_that_a_debugger_steps_through_goes_to_a_claim_ring(void **sta
 
 	(void)state;
 #ifdef __SANITIZE_THREAD__
-	skip(); /* its run time takes millions of steps */
+	skip(); /* its run-time library needs millions of steps */
 #endif
 	pair_open(&p, (struct waymark_ring_options) { .subbuf_size = 4096, .n_subbufs = 2, .prefault = 1 << 30 });
 	pid = fork();
@@ -401,7 +403,7 @@ static void rings_stay_unfilled_after_mlockall(void **state)
 		pair_close(&p);
 		skip();
 	}
-	/* The reader's own mapping is filled by this; what counts is the writer's. */
+	/* This fills the mapping of the reader; only the mapping of the writer counts. */
 	assert_int_equal(mprotect(p.writer->ring[0].data, 65536, PROT_READ), 0);
 	FILE *f = fopen("/proc/self/smaps", "r");
 	char line[512], start[32];
@@ -444,7 +446,7 @@ static void record_is_refused_when_guard_has_changed_or_set_is_retired(void **st
 	assert_int_equal(wmk_ring_write(p.writer, &guard, 5, 3, f, 1, 8), -ESTALE);
 	assert_int_equal(wmk_ring_write(p.writer, &guard, 5, 3, f, 2, 11), -ESTALE);
 	wmk_ring_count_cut(p.writer, 1);
-	/* The next set of the same shape takes the place. */
+	/* The next set of the same shape reuses the structure. */
 	assert_int_equal(waymark_ring_set_open(waymark_ring_set_fd(p.reader), &again), 0);
 	assert_ptr_equal(again, p.writer);
 	assert_int_equal(record_u64(again, 9), 0);
@@ -458,7 +460,7 @@ struct stale {
 	int stop;
 };
 
-/* Holds on to a set that is retired and used again: it never loses its footing, and never records. */
+/* Use a set that is retired and reused: the thread never accesses unmapped memory, and never records. */
 static void *record_stale(void *arg)
 {
 	struct stale *stale = arg;
@@ -483,7 +485,7 @@ static void stale_recorder_records_nothing_while_its_set_is_reopened(void **stat
 
 	(void)state;
 #ifdef __SANITIZE_THREAD__
-	skip();                 /* for it, a mapping that takes the place of another is a store to all of that */
+	skip();                 /* the sanitizer treats a new mapping as a store to all of its memory */
 #endif
 	pair_open(&p, (struct waymark_ring_options) { .subbuf_size = 4096, .n_subbufs = 4, .prefault = 1 << 30 });
 	stale = (struct stale){ .set = p.writer };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_points.c - a writer is killed, or stopped, between any two stores of a record, in a sequence and on a claim
- * ring; another process records on. Nothing is torn, the counts hold, times are in order. Compiled with the ring's
- * sources and -DWMK_TESTPOINTS.
+ * test_points.c - a writer is killed or stopped between any two stores of a record, in a sequence and on a claim ring.
+ * Another process continues to record. No record is torn, counts are exact, and times are in order. Compiled with the
+ * sources of the ring and -DWMK_TESTPOINTS.
  */
 #include <signal.h>
 #include <sys/mman.h>
@@ -20,7 +20,7 @@
 
 struct progress {
 	volatile uint64_t begun, done;
-	volatile uint64_t read; /* by the test; writers do not run ahead of it */
+	volatile uint64_t read; /* written by the test; writers do not run ahead of it */
 };
 
 static struct progress *victim, *other; /* shared */
@@ -50,7 +50,7 @@ static void to_cpu(unsigned cpu)
 	sched_setaffinity(0, sizeof(one), &one);
 }
 
-/* Read everything; every record is the next one of its writer and whole. */
+/* Read everything; every record is complete, and the next one of its writer. */
 static void read_all(struct pair *p, uint64_t next[3])
 {
 	struct waymark_ring_packet packet;
@@ -108,7 +108,7 @@ static void one_point(const char *variable, const char *value, int claims, int s
 	pair_open(&p,
 		  (struct waymark_ring_options){
 			  .subbuf_size = 4096, .n_subbufs = 4, .clock = WAYMARK_CLOCK_COUNTER, .prefault = 1 << 30 });
-	/* The test itself never records: its children read the environment. */
+	/* The test itself never records, because its children read the environment at their first record. */
 	to_cpu(0);
 	pid = fork();
 	if (pid == 0) {
@@ -124,7 +124,7 @@ static void one_point(const char *variable, const char *value, int claims, int s
 	else
 		assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 	assert_true(victim->begun < RECORDS);
-	/* Ten rings' worth, by another, through a running reader: nothing is lost. */
+	/* Another process writes ten times the size of the ring, with a running reader: no record is lost. */
 	other_pid = fork();
 	if (other_pid == 0) {
 		waymark_ring_set_identity(p.writer, 2, 1);
@@ -179,7 +179,10 @@ static void test_writers_killed_in_sequences_keep_records(void **state)
 		skip();
 	for (int window = 0; window < WMK_SEQ_WINDOWS; window++) {
 		for (int stops = 0; stops < 2; stops++) {
-			/* 5 and 6 close a sub-buffer: reached with the second. 39 is a tail in the straight line. */
+			/*
+			 * 5 and 6 close a sub-buffer and are reached with the second one. 39 is a tail on the fast
+			 * path.
+			 */
 			static const int after[] = { 0, 1, 39, 200 };
 
 			for (int k = 0; k < 4; k++) {
@@ -214,7 +217,10 @@ static void test_writers_killed_in_claims_keep_records(void **state)
 	}
 }
 
-/* Before the sequence, on the way to a new sub-buffer: the position was read, and the reader's not yet. */
+/*
+ * Before the sequence, on the way to a new sub-buffer: the position of the writer has been read, that of the reader has
+ * not.
+ */
 static void writers_killed_on_the_way_to_a_sub_buffer_keep_records(void **state)
 {
 	(void)state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * test_reader.c - a reader that is not the creator: it maps the set from its descriptor, backs memory, and takes
- * pieces. Another reader continues after a kill. Cleared records stay cleared for the next reader. Sleep on several
- * sets.
+ * pieces. Another reader continues after a kill. Cleared records stay cleared for the next reader. A reader sleeps on
+ * several sets.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 
 #define N 20000u
 
-/* Of one piece: numbers that were never seen before. */
+/* Take one piece: its numbers have not been seen before. */
 static void take(const struct waymark_ring_packet *packet, unsigned char *seen, uint64_t *records)
 {
 	const unsigned char *at = packet->data, *end = at + packet->len;
@@ -37,7 +37,10 @@ static void take(const struct waymark_ring_packet *packet, unsigned char *seen, 
 	}
 }
 
-/* In a process that has nothing but the descriptor. Reads until there are N records, or so many that it is to die. */
+/*
+ * In a process that has only the descriptor. Reads until there are N records, or until it has read `until` records and
+ * is to be killed.
+ */
 static void read_all(int fd, unsigned char *seen, uint64_t *records, uint64_t until)
 {
 	struct waymark_ring_set *set;
@@ -107,7 +110,7 @@ static void next_reader_process_continues_where_the_last_one_ended(void **state)
 	}
 	pthread_join(thread, NULL);
 	assert_int_equal(*records, N);
-	/* The creator frees claims of ended processes; another reader can do so as well. */
+	/* The creator frees claims of ended processes; another process with a reader can do so as well. */
 	struct waymark_ring_set *reader;
 	uint32_t cpus = waymark_ring_set_cpus(creator);
 
@@ -205,8 +208,8 @@ static void take_over_all(struct pair *p, uint64_t *counted)
 }
 
 /*
- * In both modes. The writer moves to CPU `other` for the last part (below 0: it stays), so that a ring has no new
- * records then.
+ * Test both modes. The writer moves to CPU `other` for the last part, so that a ring has no new records then; `other` <
+ * 0: it stays.
  */
 static void clear_in(unsigned mode, int other)
 {
@@ -215,7 +218,7 @@ static void clear_in(unsigned mode, int other)
 
 	pair_open(&p, (struct waymark_ring_options){
 			      .subbuf_size = 4096, .n_subbufs = 4, .mode = mode, .prefault = 1 << 30 });
-	/* More than there is room for. Partly read, in the middle of a sub-buffer. */
+	/* More records than fit. They are partly read, up to the middle of a sub-buffer. */
 	for (uint64_t i = 0; i < 100; i++)
 		record_u64(p.writer, i);
 	assert_int_equal(drain_all(&p, counted, &first, &lost), 100);
@@ -224,7 +227,7 @@ static void clear_in(unsigned mode, int other)
 	clear_all(&p, counted);
 	assert_int_equal(drain_all(&p, counted, &first, &lost), 0);
 	assert_int_equal(lost, 0);
-	/* There is room again, all of it but what is begun. Counts begin at zero. */
+	/* All room is free again except the open sub-buffer. Counts begin at zero. */
 	for (uint64_t i = 0; i < 300; i++)
 		assert_int_equal(record_u64(p.writer, 10000 + i), 0);
 	assert_int_equal(drain_all(&p, counted, &first, &lost), 300);
@@ -304,7 +307,10 @@ static void reader_of_several_sets_is_woken_by_each_set_and_by_its_word(void **s
 
 		s.word = s.done = 0;
 		assert_int_equal(pthread_create(&thread, NULL, sleep_once, &s), 0);
-		/* Half of them sleep already (or what came late woke them), the others are on their way. */
+		/*
+		 * In half of the rounds the reader sleeps already (or was woken by late records). In the others it is
+		 * about to sleep.
+		 */
 		while (i % 2 && !__atomic_load_n(&s.done, __ATOMIC_ACQUIRE) &&
 		       __atomic_load_n(&p[2].reader->header->heartbeat, __ATOMIC_RELAXED) != WMK_HEART_RESTS)
 			sched_yield();
@@ -339,7 +345,7 @@ static bool is_armed(const struct pair *p)
 	return any;
 }
 
-/* One record is enough, by each way of recording; in overwrite mode only a sub-buffer that is entered. */
+/* One record on each recording path wakes the reader. In overwrite mode, only a new sub-buffer does. */
 static void reader_of_several_sets_is_woken_by_a_single_record(void **state)
 {
 	static const unsigned char text[2000] = "a";
@@ -350,7 +356,7 @@ static void reader_of_several_sets_is_woken_by_a_single_record(void **state)
 	pthread_t thread;
 
 	(void)state;
-	/* Else the first record of each CPU opens a sub-buffer, which wakes in any case. */
+	/* Otherwise the first record of each CPU opens a sub-buffer, which wakes the reader in any case. */
 	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
 	CPU_ZERO(&one);
 	CPU_SET(sched_getcpu(), &one);
@@ -428,7 +434,7 @@ static void sleeping_reader_is_woken_if_a_killed_writer_has_recorded(void **stat
 	__atomic_store_n(waiting, 1, __ATOMIC_RELAXED);
 	wmk_ring_set_wake_for(watcher);
 	assert_int_equal(__atomic_load_n(waiting, __ATOMIC_RELAXED), 1);
-	/* like a writer that is killed before the wake: the reader does not wait when it records */
+	/* as if a writer were killed before the wake: a record does not wake the reader */
 	__atomic_store_n(waiting, 0, __ATOMIC_RELAXED);
 	assert_int_equal(record_u64(p.writer, 1), 0);
 	__atomic_store_n(waiting, 1, __ATOMIC_RELAXED);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_ring.c - a ring set, one writer, one reader: what is written is read, what is not is counted. */
+/* test_ring.c - a ring set with one writer and one reader: each record is read, or counted as lost. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -8,7 +8,7 @@
 
 #include "ring_test.h"
 
-/* The ring that records go to, found by looking. */
+/* Find the ring into which records go. */
 static struct waymark_ring_reader *busy(struct pair *p)
 {
 	for (uint32_t i = 0; i < p->n_rings; i++)
@@ -73,7 +73,7 @@ static void unsealed_or_altered_ring_memory_is_not_opened(void **state)
 	waymark_ring_set_close(set);
 }
 
-/* Every fragment kind, every length near the copy loops' edges, against memcpy. Sources end at an unreadable page. */
+/* Every kind and length of fragment, compared with memcpy(). Sources end at an unreadable page. */
 static void fragments_of_every_kind_and_length_are_copied_exactly(void **state)
 {
 	unsigned char *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
@@ -117,7 +117,7 @@ static void fragments_of_every_kind_and_length_are_copied_exactly(void **state)
 			assert_int_equal(packet.len, n + (size_t)(at - (const unsigned char *)packet.data));
 			assert_memory_equal(at, want, n);
 			waymark_ring_reader_release(busy(&p), &packet);
-			/* and alone, the straight line */
+			/* the fragment alone, on the fast path */
 			assert_int_equal(waymark_ring_record(p.writer, 7, f + 1, 1), 0);
 			assert_int_equal(waymark_ring_reader_next(busy(&p), WAYMARK_RING_FLUSH, &packet), 1);
 			assert_memory_equal((const unsigned char *)packet.data + 4, want + 5, n - 9);
@@ -137,7 +137,7 @@ static uint64_t fake_clock(void)
 }
 
 /* Ids and time gaps on both sides of each header's limits: decoded times equal those of the clock. */
-/* Words and a tail, in the straight line: heads and tails of all lengths, at an unreadable page; against memcpy. */
+/* Words and a tail on the fast path: all lengths, at an unreadable page, compared with memcpy(). */
 static void tails_of_every_length_are_copied_exactly(void **state)
 {
 	static const uint64_t zero, head[8] = { 0x0807060504030201, 9, 10, 11, 12, 13, 14, 0x1716151413121110 };
@@ -220,7 +220,7 @@ static void test_record_headers_carry_id_and_time(void **state)
 			assert_int_equal(waymark_ring_record(p.writer, ids[i], &f, 1), 0);
 		}
 	}
-	fake_now -= 5; /* a clock that goes back: the record takes the last one's time */
+	fake_now -= 5; /* the clock goes back: the record has the time of the last one */
 	record_u64(p.writer, 0);
 	assert_int_equal(waymark_ring_reader_next(busy(&p), WAYMARK_RING_FLUSH, &packet), 1);
 	assert_int_equal(packet.begin_ts, 1000);
@@ -276,7 +276,7 @@ static void full_discard_ring_keeps_old_records_and_counts_the_lost(void **state
 	}
 	assert_int_equal(read, ok);
 	assert_int_equal(packet.lost, lost);
-	/* There is room again. */
+	/* The ring has room again. */
 	assert_int_equal(record_u64(p.writer, ok), 0);
 	assert_int_equal(waymark_ring_reader_next(r, WAYMARK_RING_FLUSH, &packet), 1);
 	assert_int_equal(check_u64(&packet, &next), 1);
@@ -307,7 +307,7 @@ static void full_overwrite_ring_keeps_new_records_and_counts_the_lost(void **sta
 			read += check_u64(&packet, &next);
 			lost = packet.lost;
 			assert_int_equal(packet.records, read);
-			assert_int_equal(next, read + lost); /* what was lost was lost before this piece */
+			assert_int_equal(next, read + lost); /* all lost records were lost before this piece */
 			waymark_ring_reader_release(r, &packet);
 			first = 0;
 		}
@@ -319,7 +319,7 @@ static void full_overwrite_ring_keeps_new_records_and_counts_the_lost(void **sta
 	pair_close(&p);
 }
 
-/* Pieces of the current sub-buffer, of any size: nothing twice, nothing missing, times joined. */
+/* Pieces of the current sub-buffer: no record is repeated or missing, and times are continuous. */
 static void pieces_of_an_open_sub_buffer_have_each_record_once(void **state)
 {
 	struct pair p;
@@ -349,7 +349,7 @@ static void pieces_of_an_open_sub_buffer_have_each_record_once(void **state)
 	pair_close(&p);
 }
 
-static char forgotten; /* a state: what the earlier reader left is gone */
+static char forgotten; /* state of a test: the counts that the earlier reader has stored are removed */
 
 static void next_reader_resumes_only_at_a_position_still_in_the_ring(void **state)
 {
@@ -374,7 +374,7 @@ static void next_reader_resumes_only_at_a_position_still_in_the_ring(void **stat
 	assert_int_equal(waymark_ring_reader_open(p.reader, packet.ring, &again), 0);
 	assert_int_equal(waymark_ring_reader_resume(again, pos + 1000000, seq, end, NULL), -EINVAL);
 	if (*state) {
-		/* Without the earlier reader's counts: the sub-buffer's header has them, as far as possible. */
+		/* Without the earlier reader's counts, those in the header of the sub-buffer are used. */
 		p.reader->ring[packet.ring].ctl->read_pos = p.reader->ring[packet.ring].ctl->given_pos = 1;
 		assert_int_equal(waymark_ring_reader_resume(again, pos, seq, end, &records), 1);
 		assert_int_equal(records, 0);
@@ -389,7 +389,7 @@ static void next_reader_resumes_only_at_a_position_still_in_the_ring(void **stat
 		waymark_ring_reader_release(again, &packet);
 	}
 	waymark_ring_reader_close(again);
-	/* All but the last sub-buffer has been given back to the writers. */
+	/* All sub-buffers except the last one were released to the writers. */
 	assert_int_equal(waymark_ring_reader_open(p.reader, packet.ring, &again), 0);
 	assert_int_equal(waymark_ring_reader_resume(again, pos, seq, end, NULL), -ESTALE);
 	assert_int_equal(next, 1000);
@@ -420,7 +420,7 @@ static void next_reader_counts_each_record_once_when_writer_lapped_the_ring(void
 	before = packet.records;
 	assert_true(packet.whole && before > 0 && packet.lost > 0);
 	waymark_ring_reader_release(r, &packet);
-	/* handed out, never released */
+	/* returned, but never released */
 	assert_int_equal(waymark_ring_reader_next(r, 0, &packet), 1);
 	for (uint64_t i = 5000; i < 10000; i++)
 		record_u64(p.writer, i);
@@ -450,7 +450,7 @@ static void test_records_too_large_are_counted(void **state)
 	pair_open(&p, (struct waymark_ring_options) { .subbuf_size = 65536, .n_subbufs = 4, .prefault = 1 << 30 });
 	pin();
 	assert_int_equal(waymark_ring_record(p.writer, 1, many, WAYMARK_RING_MAX_FRAGS + 1), -EINVAL);
-	/* too long for a sequence: a claim ring */
+	/* too long for a sequence: recorded into a claim ring */
 	assert_int_equal(waymark_ring_record(p.writer, 1, &f, 1), 0);
 	for (uint32_t i = 0; i < p.n_cpus; i++)
 		assert_int_equal(waymark_ring_reader_position(p.readers[i]), 0);
@@ -465,13 +465,13 @@ static void test_records_too_large_are_counted(void **state)
 	/* the largest that fits */
 	f.len = 65536 - 64 - 96 - 8 - 4;
 	assert_int_equal(waymark_ring_record(p.writer, 1, &f, 1), 0);
-	/* nothing in it at all */
+	/* a record without payload */
 	assert_int_equal(waymark_ring_record(p.writer, 1, NULL, 0), 0);
 	unpin();
 	pair_close(&p);
 }
 
-/* Only what is backed is entered; what is lost for that is counted, and more is backed on request. */
+/* Records that are lost for lack of memory are counted, and more memory is backed on request. */
 static void records_are_lost_and_counted_until_ring_memory_is_backed(void **state)
 {
 	struct pair p;
@@ -529,7 +529,7 @@ static void late_process_records_into_sub_buffers_that_others_opened(void **stat
 	pair_close(&p);
 }
 
-/* One forged value at a time, between a good record and a read: -EIO once; the other rings are still read. */
+/* One value is forged at a time: -EIO is returned once, and the other rings are still read. */
 static void test_corrupt_ring_is_reported_once(void **state)
 {
 	enum { FAR, BACK, ODD, SLOTS, END, SEQUENCE, BEGIN, RECORDS, TIME, LIES };

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * torture.c - processes × threads × signals × migrations × kills on tiny rings, in all modes, from a seed; every
- * record is checked by content, by count, and by its time.
+ * torture.c - processes × threads × signals × migrations × kills on tiny rings, in all modes, from a seed. Content,
+ * count and time of every record are checked.
  *
- *     torture [SEED [ROUNDS]]      prints the seed; exit status 1 and a sentence where something is wrong
+ *     torture [SEED [ROUNDS]]      prints the seed; exit status 1 and a message after a failure
  *
- * Each writer (a thread, or the signal handler of a thread) numbers its records and publishes begun, done and lost in
- * memory that outlives it. A record carries {writer, number, time before the call, length, kind} and that many bytes
- * that follow from the number.
+ * Each writer is a thread, or the signal handler of a thread. It numbers its records, and publishes the numbers of
+ * begun, done and lost records in memory that outlives it. A record contains {writer, number, time before the call,
+ * length, kind}, and as many bytes, which follow from the number.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -58,7 +58,7 @@ static uint64_t n_read;
 
 /* ── writing ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-static __thread uint32_t my_writer; /* +1 is the handler's */
+static __thread uint32_t my_writer; /* my_writer + 1: the signal handler */
 static __thread uint64_t my_random;
 static uint64_t seed;
 
@@ -103,7 +103,7 @@ static void on_signal(int sig)
 	int saved = errno;
 
 	(void)sig;
-	/* Signals are blocked in here; the thread sanitizer does not keep to that. */
+	/* Signals are blocked here, but the thread sanitizer may deliver them nevertheless. */
 	if (my_random && !inside) {
 		inside = 1;
 		record_one(my_writer + 1, (uint32_t)(wmk_ring_now(set) * 2654435761u) >> 8);
@@ -167,7 +167,7 @@ static int fail(const char *what, uint64_t a, uint64_t b)
 	return -1;
 }
 
-/* The time and id of one header; 0 at the end of the data. */
+/* Decode the time and the id of a header. Returns its length; 0 at the end of the data. */
 static size_t decode_header(const unsigned char *p, size_t len, uint64_t *ts, uint32_t *id)
 {
 	const uint64_t mask = (1ull << 27) - 1;
@@ -333,7 +333,7 @@ static void draw(uint64_t *random)
 	fflush(stdout);
 }
 
-/* Move writers from one CPU to another, wherever in a record they are. */
+/* Move writers to another CPU, at any point of a record. */
 static void move_writers(uint64_t *random)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);

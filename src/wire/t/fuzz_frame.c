@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_frame.c - any bytes on a connection, cut into any pieces, with descriptors anywhere: frames come out, or an
- * error, and every descriptor is taken or closed.
+ * fuzz_frame.c - any bytes on a connection, in pieces of any size, with descriptors at any place. The receiver returns
+ * frames or an error, and every descriptor is taken or closed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static volatile uint8_t sum;
 
-/* Takes what is there; false after an error. */
+/* Take all complete frames. Returns false after an error. */
 static int drain(struct wmk_in *in, int sock)
 {
 	struct wmk_frame frame;
@@ -55,7 +55,10 @@ static void send_with_fd(int sock, const uint8_t *data, size_t len, int fd)
 	sendmsg(sock, &msg, MSG_DONTWAIT);
 }
 
-/* The first byte selects how the rest is cut: pieces of 1 to 64 bytes, every 2nd, 3rd, ... with a descriptor. */
+/*
+ * The first byte selects how the rest is split: pieces of 1 to 64 bytes, with a descriptor at every 2nd, 3rd, ...
+ * piece.
+ */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static int lowest = -1;
@@ -82,7 +85,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	wmk_in_free(&in);
 	close(pair[0]);
 	close(pair[1]);
-	/* No descriptor is left behind: the next one that is opened has the number it had at first. */
+	/* No descriptor is left open: the next descriptor that is opened has the same number as the first one. */
 	int fd = dup(0);
 	if (lowest < 0)
 		lowest = fd;

@@ -10,7 +10,7 @@
 #include "wire/consumerd.h"
 #include "wire/ctl.h"
 
-#define CONSUMER 240u                /* first bytes from here on are the consumer's */
+#define CONSUMER 240u                /* first bytes from this value on select objects of the consumer daemon */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	const struct wmk_object *is = object_of(data[0]);
 	size_t len = size - 1;
-	uint8_t *body = malloc(len ? len : 1);   /* the sanitizer sees its end */
+	uint8_t *body = malloc(len ? len : 1);   /* exact size: the sanitizer detects overreads */
 	void *object = malloc(is->size), *copy = malloc(is->size);
 
 	if (!body || !object || !copy)

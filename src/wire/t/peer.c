@@ -39,7 +39,10 @@ size_t peer_say(int sock, const uint8_t *data, size_t size, const int *fds, unsi
 	return send(sock, data, len, MSG_NOSIGNAL) == (ssize_t)len ? len : size;
 }
 
-/* The lowest number that is free: a descriptor that is left has it, or closed one too many. */
+/*
+ * Compare the lowest free number with that of the first call: it differs if a descriptor is left open, or if one too
+ * many was closed.
+ */
 void peer_count_descriptors(void)
 {
 	static int free_before = -1;

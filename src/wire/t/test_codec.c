@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_codec.c - bodies: there and back, and every check refuses. */
+/* test_codec.c - encode and decode bodies of messages; each check rejects invalid ones. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

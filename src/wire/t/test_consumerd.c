@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * test_consumerd.c - the list of a kernel channel's events is limited to what one message can have.
- */
+/* test_consumerd.c - the events of a kernel channel are limited to those that fit into one message. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +18,7 @@
 
 static uint64_t filter[WORDS];
 
-/* Event `id`, with so much of a filter. */
+/* Make event `id` with a filter of `words` words. */
 static struct wmk_consumerd_event event_of(char name[20], uint32_t id, uint32_t words)
 {
 	snprintf(name, 20, "event%u", id);
@@ -48,7 +46,10 @@ static long encoded(const struct wmk_list *events)
 	return len;
 }
 
-/* To the last one that fits, in three quarters of a message; and what is refused changes nothing. */
+/*
+ * Add events up to the last one that fits, with filters of three quarters of a message. A refused event changes
+ * nothing.
+ */
 static void test_filters_fill_a_message_up_to_its_limit(void **state)
 {
 	struct wmk_list events = { NULL, 0 };
@@ -64,13 +65,13 @@ static void test_filters_fill_a_message_up_to_its_limit(void **state)
 			    "the filters of one kernel channel exceed 12582912 bytes: use fewer or shorter filters");
 	assert_int_equal(events.n, n);
 	assert_true(encoded(&events) - none <= WMK_OBJECT_MAX / 4 * 3);
-	/* byte by byte: the largest filter that has room there */
+	/* the largest filter that fits, found step by step */
 	while (add(&events, n, words, &arena) == -E2BIG)
 		words--;
 	assert_int_equal(events.n, n + 1);
 	assert_true(encoded(&events) - none <= WMK_OBJECT_MAX / 4 * 3);
 	assert_true(encoded(&events) - none + 8 > WMK_OBJECT_MAX / 4 * 3);
-	/* one that is there may become smaller, and be what it was again; not larger */
+	/* the filter of an existing event can become smaller, and can return to its size, but cannot exceed it */
 	assert_int_equal(add(&events, n, words + 1, &arena), -E2BIG);
 	assert_int_equal(((struct wmk_consumerd_event *)events.items)[n].filter.n, words);
 	assert_int_equal(add(&events, 0, 10, &arena), 0);
@@ -97,7 +98,7 @@ static void list_of_filters_above_the_limit_is_refused_completely(void **state)
 	wmk_arena_free(&arena);
 }
 
-/* However often it is changed, it takes no more than about twice what is largest. */
+/* A filter that is changed often needs at most about twice the memory of its largest version. */
 static void filter_that_is_changed_often_takes_no_more_memory(void **state)
 {
 	struct wmk_list events = { NULL, 0 };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* test_frame.c - frames and descriptors over a real socket: whole, in pieces, in numbers, and from a hostile peer. */
+/*
+ * test_frame.c - frames and descriptors over a real socket: whole frames, pieces of frames, many frames, and frames of
+ * a hostile peer.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -58,7 +61,7 @@ static int teardown(void **state)
 	close(l->pair[0]);
 	close(l->pair[1]);
 	free(l);
-	return open_fds() == before ? 0 : -1;        /* nothing leaks, whatever came */
+	return open_fds() == before ? 0 : -1;        /* no descriptor is left open, whatever was received */
 }
 
 static void test_frames_arrive_in_order(void **state)
@@ -87,7 +90,9 @@ static void test_frames_arrive_in_order(void **state)
 	assert_int_equal(wmk_in_receive(&l->in, l->pair[1]), 0);
 }
 
-/* Each descriptor arrives with its own frame, among frames without, through a socket that is full now and then. */
+/*
+ * Each descriptor arrives with its own frame, among frames without descriptors, through a socket that is full at times.
+ */
 static void test_descriptors_arrive_with_their_frames(void **state)
 {
 	enum { N = 500 };
@@ -141,7 +146,7 @@ static int numbered(uint32_t n)
 	return fd;
 }
 
-/* What came, in order, each frame with what it was sent with. */
+/* Take the received frames in order, and check that each has its own descriptor. */
 static uint32_t take_all(struct link *l, uint32_t got, const uint8_t *with_fd)
 {
 	struct wmk_frame frame;
@@ -164,8 +169,8 @@ static uint32_t take_all(struct link *l, uint32_t got, const uint8_t *with_fd)
 }
 
 /*
- * Frames of any length, with and without, in sockets of any size, sent and received a piece now and then: each
- * descriptor comes with its own.
+ * Frames of any length, with and without descriptors, over sockets of any size, sent and received in pieces: each
+ * descriptor arrives with its own frame.
  */
 static void descriptors_arrive_with_their_frames_in_pieces_of_any_size(void **state)
 {
@@ -182,7 +187,7 @@ static void descriptors_arrive_with_their_frames_in_pieces_of_any_size(void **st
 		int small = 1;
 
 		assert_int_equal(setup((void **)&l), 0);
-		if (round % 3 == 0)      /* the least that the kernel gives */
+		if (round % 3 == 0)      /* the minimum size that the kernel allows */
 			assert_int_equal(setsockopt(l->pair[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof(small)), 0);
 		while (got < N) {
 			while (queued < N && l->out.n_fds < WMK_WIRE_FDS && wmk_out_queued(&l->out) < 30000 &&
@@ -226,7 +231,7 @@ static void frames_sent_together_arrive_in_one_piece(void **state)
 	assert_int_equal(wmk_in_receive(&l->in, l->pair[1]), -EAGAIN);
 }
 
-/* A message of the largest size, a byte at a time at its beginning; one larger is not sent. */
+/* A message of the largest size; its first part is sent byte by byte. A larger message is not sent. */
 static void test_largest_frame_is_sent_and_larger_refused(void **state)
 {
 	struct link *l = *state;
@@ -253,7 +258,7 @@ static void test_largest_frame_is_sent_and_larger_refused(void **state)
 	assert_int_equal(err, 1);
 	assert_int_equal(frame.length, WMK_FRAME_MAX);
 	assert_int_equal(((const uint8_t *)body)[WMK_FRAME_MAX - 1], 77);
-	/* the large buffers go back */
+	/* the large buffers are freed */
 	assert_int_equal(wmk_in_receive(&l->in, l->pair[1]), -EAGAIN);
 	assert_true(l->in.cap < 65536);
 	assert_true(l->out.cap <= 65536);
@@ -293,8 +298,8 @@ static void test_invalid_frames_are_refused(void **state)
 }
 
 /*
- * Descriptors that no frame announces: closed, at latest when everything has been taken, and never more than a bound
- * are kept.
+ * Descriptors that no frame announces are closed, at the latest when all frames are taken. The number of kept
+ * descriptors is limited.
  */
 static void unannounced_descriptors_are_limited_and_closed(void **state)
 {
@@ -336,7 +341,7 @@ static void test_queued_descriptors_are_limited(void **state)
 	}
 	assert_int_equal(err, -ENOBUFS);
 	assert_true(l->in.cap <= 65536);
-	/* a peer that is gone */
+	/* the peer has closed the connection */
 	close(l->pair[1]);
 	l->pair[1] = -1;
 	assert_int_equal(wmk_out_send(&l->out, l->pair[0]), -EPIPE);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_hints.c - the hints of a daemon are read as they were written; other files of their name are refused. */
+/* test_hints.c - the hints of a daemon are read unchanged; other files of that name are rejected. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_notify_fifo.c - the notify FIFO reports each start of a daemon to all that have it open; other files of its name
- * are refused.
+ * test_notify_fifo.c - the notify FIFO reports each start of a daemon to all processes that have it open; other files
+ * of that name are rejected.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -48,10 +48,10 @@ static bool is_notified(int fifo, int ms)
 static void each_start_is_reported_once(void **state)
 {
 	(void)state;
-	wmk_notify_send(dir_fd);                /* no FIFO */
+	wmk_notify_send(dir_fd);                /* without a FIFO */
 	assert_int_equal(wmk_notify_open(dir, geteuid()), -ENOENT);
 	assert_int_equal(wmk_notify_create(dir_fd), 0);
-	wmk_notify_send(dir_fd);                /* no reader */
+	wmk_notify_send(dir_fd);                /* without a reader */
 	int first = wmk_notify_open(dir, geteuid()), second = wmk_notify_open(dir, geteuid());
 
 	assert_true(first >= 0 && second >= 0);
@@ -69,7 +69,7 @@ static void each_start_is_reported_once(void **state)
 	close(late);
 }
 
-/* A process that sleeps in poll() wakes. */
+/* A process that sleeps in poll() is woken. */
 static void sleeping_process_is_woken(void **state)
 {
 	int ready[2], status;
@@ -112,7 +112,7 @@ static void opens_as(int err)
 	assert_int_equal(wmk_notify_open(dir, geteuid()), err);
 }
 
-/* What is not trusted is not opened by an application, and replaced by the daemon, but for a directory. */
+/* An untrusted file is not opened by an application. The daemon replaces it, unless it is a directory. */
 static void other_files_are_refused_and_replaced(void **state)
 {
 	(void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_object.c - structures as bytes and back: every kind of member, every limit, and messages that are cut, too long, or promise more
- * than they hold.
+ * test_object.c - encode structures and decode them: every kind of member, every limit, and invalid messages, which are
+ * truncated, too long, or announce more than they contain.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -102,7 +102,7 @@ static size_t encoded(const struct all *a, uint8_t **bytes)
 
 static int decode(const void *bytes, size_t len)
 {
-	/* In memory of its own size, so that the address sanitizer sees every look past it. */
+	/* An allocation of the exact size: the address sanitizer detects overreads. */
 	uint8_t *exact = malloc(len ? len : 1);
 	struct wmk_arena arena = { 0 };
 	struct all a, zero;
@@ -137,7 +137,7 @@ static void encoded_object_decodes_unchanged(void **state)
 	assert_memory_equal(bytes, again, len);
 	free(bytes);
 	free(again);
-	/* What is absent is empty, never NULL. */
+	/* Absent strings and lists are empty, and never NULL. */
 	memset(&a, 0, sizeof(a));
 	len = encoded(&a, &bytes);
 	assert_int_equal(wmk_object_decode(&all_object, bytes, len, &b, &arena), 0);
@@ -204,7 +204,7 @@ static void cut_or_too_long_object_is_refused(void **state)
 	free(bytes);
 }
 
-/* Where things lie in the encoded example: changed there, it must be refused. */
+/* Offsets in the encoded example: a change at any of them must be rejected. */
 static void test_corrupt_objects_are_refused(void **state)
 {
 	enum {
@@ -246,7 +246,7 @@ static void test_corrupt_objects_are_refused(void **state)
 		assert_says(lies[i].says);
 		memcpy(bytes + lies[i].at, was, n);
 	}
-	/* Counts within the limit that the rest cannot hold: nothing is allocated for them. */
+	/* Counts that are within the limit but exceed the rest of the message: no memory is allocated for them. */
 	uint32_t three = 3;
 	memcpy(bytes + NUMBERS, &three, 4);
 	assert_int_equal(decode(bytes, NUMBERS + 4 + 16), -EPROTO);
@@ -310,7 +310,7 @@ struct many {
 static const struct wmk_member many_members[] = { WMK_MEMBER(LIST, many, wide, wide_object, UINT32_MAX) };
 static const struct wmk_object many_object = WMK_OBJECT_OF("many", many, many_members);
 
-/* One byte each in the message, 320 in memory. */
+/* An element has one byte in the message, and 320 bytes in memory. */
 static void allocation_above_arena_limit_fails(void **state)
 {
 	uint32_t n = WMK_ARENA_MAX / sizeof(struct wide) + 1;
@@ -352,14 +352,14 @@ static void growing_list_keeps_its_elements(void **state)
 	assert_int_equal(list.n, 1000);
 	for (uint64_t i = 0; i < 1000; i++)
 		assert_true(((uint64_t *)list.items)[i] == i);
-	/* A copied list of three has room for the fourth, and grows after it. */
+	/* A copied list of three elements has room for a fourth, and grows after that. */
 	assert_int_equal(wmk_object_copy(&all_object, &a, &copy, &arena), 0);
 	for (unsigned i = 3; i < 6; i++)
 		*(uint64_t *)wmk_arena_append(&arena, &copy.numbers, sizeof(uint64_t)) = i;
 	assert_int_equal(copy.numbers.n, 6);
 	assert_memory_equal(copy.numbers.items, numbers, 3 * sizeof(*numbers));
 	assert_true(((uint64_t *)copy.numbers.items)[5] == 5);
-	/* So does one that was made of some size at once; of none it is empty. */
+	/* The same applies to a list that was created with a size; a list of no elements is empty. */
 	for (uint64_t n = 0; n < 40; n++) {
 		struct wmk_list made = { NULL, 0 };
 
@@ -415,7 +415,7 @@ struct dots {
 static const struct wmk_member dots_members[] = { WMK_MEMBER(LIST, dots, dots, dot_object, UINT32_MAX) };
 static const struct wmk_object dots_object = WMK_OBJECT_OF("dots", dots, dots_members);
 
-/* The object as it is encoded, from the frames that it was sent in: so many as there must be, all but the last of them full. */
+/* Join the frames of an object. Their number is the minimum, and all frames but the last are full. */
 static uint8_t *joined(const struct wmk_out *out, size_t len)
 {
 	uint8_t *bytes = malloc(len);
@@ -438,7 +438,7 @@ static uint8_t *joined(const struct wmk_out *out, size_t len)
 	return bytes;
 }
 
-/* An object goes in as few frames as hold it; one that is too large in none. */
+/* An object is sent in as few frames as possible; no frame of a too large object is sent. */
 static void test_objects_use_the_fewest_frames(void **state)
 {
 	static const uint32_t lengths[] = { 1, 2 * WMK_OBJECT_PART_MAX + 5, WMK_OBJECT_PART_MAX - 2, WMK_OBJECT_PART_MAX - 4, WMK_OBJECT_PART_MAX - 3,
@@ -459,7 +459,7 @@ static void test_objects_use_the_fewest_frames(void **state)
 		free(sent);
 		free(bytes);
 	}
-	/* Behind what is queued already, some of which was sent. */
+	/* The object is queued after other data, a part of which was sent. */
 	assert_int_equal(wmk_out_u32(&out, WMK_MSG_DONE, 1), 0);
 	out.sent = 4;
 	const size_t before = wmk_out_queued(&out);
@@ -468,7 +468,7 @@ static void test_objects_use_the_fewest_frames(void **state)
 	assert_int_equal(wmk_out_queued(&out), before);
 	dots.dots.n--;
 	assert_int_equal(wmk_object_send(&out, WMK_CTL_REPLY, 9, &dots_object, &dots), 0);
-	/* (the rest of the first, and then all of it) */
+	/* (the rest of the queued data, then the object) */
 	assert_int_equal(wmk_out_u32(&first, WMK_MSG_DONE, 1), 0);
 	assert_memory_equal(out.buf + out.sent, first.buf + 4, before);
 	out.sent += before;
@@ -483,7 +483,7 @@ static void test_objects_use_the_fewest_frames(void **state)
 	free(dots.dots.items);
 }
 
-/* Members that begin in one frame end in the next. Short texts that are the same are taken again, and no others for them. */
+/* Members that begin in one frame and end in the next. Equal short texts share memory; different ones never do. */
 static void test_texts_across_frames_are_joined(void **state)
 {
 	enum { N = 40000, LENGTHS = 90, KINDS = 700 };
@@ -499,8 +499,8 @@ static void test_texts_across_frames_are_joined(void **state)
 	for (unsigned i = 0; i < N; i++) {
 		const unsigned kind = i % KINDS;
 
-		memset(text, 'x', sizeof(text));         /* of 1 to 92 bytes: some are too long to be looked for */
-		text[LENGTHS - kind % LENGTHS] = '\0';           /* (of some, the next is a beginning) */
+		memset(text, 'x', sizeof(text));         /* 1 to 92 bytes: some texts are too long for the cache */
+		text[LENGTHS - kind % LENGTHS] = '\0';           /* (some texts are the beginning of the next one) */
 		if (kind % 3)
 			snprintf(text + LENGTHS - kind % LENGTHS, 10, "%u", kind);
 		texts_sent[i] = wmk_arena_text(&made, text);
@@ -512,11 +512,11 @@ static void test_texts_across_frames_are_joined(void **state)
 	uint8_t *from = joined(&out, (size_t)len);
 	assert_memory_equal(from, bytes, (size_t)len);
 	assert_int_equal(wmk_object_decode(&words_sent_object, from, (size_t)len, &got, &arena), 0);
-	memset(from, 0xff, (size_t)len);         /* nothing of it is needed any more */
+	memset(from, 0xff, (size_t)len);         /* the decoded objects do not refer to the message */
 	assert_int_equal(got.dots.n, N);
 	for (unsigned i = 0; i < N; i++)
 		assert_string_equal(((const char *const *)got.dots.items)[i], texts_sent[i]);
-	/* 700 kinds at 256 places push each other out; of two in turn, one is kept of each */
+	/* 700 texts share 256 places of the cache and replace each other; two alternating texts have one copy each */
 	for (unsigned i = 0; i < N; i++)
 		texts_sent[i] = i % 2 ? "one" : "the other";
 	free(bytes);
@@ -535,7 +535,7 @@ static void test_texts_across_frames_are_joined(void **state)
 	wmk_arena_free(&made);
 }
 
-/* Every request and reply there is: zeros travel, and the tables are whole. */
+/* Every request and reply: zeros are encoded and decoded, and the tables are complete. */
 static void check_table(const struct wmk_object *is, unsigned depth)
 {
 	assert_true(is->n_members > 0 && depth <= WMK_OBJECT_DEPTH_MAX);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_rundir.c - the place where an application and its controller meet. */
+/* test_rundir.c - the runtime directory in which an application and its session daemon meet. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
