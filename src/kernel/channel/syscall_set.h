@@ -28,7 +28,7 @@ struct wmk_syscall_set {
 	bool is_of_process;
 	/* overwrite mode: limit for the kept packets of one ring; 0: discard mode */
 	uint64_t kept_bytes;
-	uint32_t own_version;            /* the reader's `own.version` with the processes that BPF excludes now */
+	uint32_t own_version;            /* `own.version` of the processes that BPF excludes now */
 	uint64_t wanted[WMK_SYSCALLS_WORDS];
 	struct wmk_syscall_entry *calls[WMK_SYSCALLS_ABIS][WMK_SYSCALLS_NUMBERS];
 };

@@ -198,7 +198,7 @@ retry:
 		:: else
 		fi;
 
-		/* The proposal: no step here is protected. */
+		/* The plan: no step here is protected. */
 #ifdef CLOCK_FIRST
 		STEP(read_clock());
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * grace.pml - no memory is reused while a recorder on the fast path uses it. A recorder has a generation, the guard,
- * which the sequence checks. A proposal may read stale memory. A sequence must not write to memory that has been
+ * which the sequence checks. A plan may be made from stale memory. A sequence must not write to memory that has been
  * reused.
  *
  * The reclaimer invalidates the guard, then calls membarrier(PRIVATE_EXPEDITED_RSEQ). That call makes every CPU's
@@ -45,7 +45,7 @@ retry:
 	:: tries == TRIES -> goto done
 	:: else -> tries++
 	fi;
-	/* the proposal; `plan` is the use of the memory that this record will be written to */
+	/* `plan` is the use of the memory that this record will be written to */
 	atomic { guard = mem[GUARD]; plan = life };
 	if
 	:: guard == 0 -> goto done                     /* recording is disabled */

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# aarch64.sh SOURCE-ROOT WORK-DIR - the ring on aarch64 under qemu-user, which has no restartable sequences: claim rings. Example and torture.
+# aarch64.sh SOURCE-ROOT WORK-DIR - run the example and the torture test of the ring on aarch64 under qemu-user. It has
+# no restartable sequences, so claim rings are used.
 # Exit status 77: no cross compiler or no emulator here.
 set -eu
 root=$1 work=$2

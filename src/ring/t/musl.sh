@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# musl.sh SOURCE-ROOT WORK-DIR - the ring with musl, which offers no restartable sequences: claim rings. Example and torture.
+# musl.sh SOURCE-ROOT WORK-DIR - run the example and the torture test of the ring with musl. It does not support
+# restartable sequences, so claim rings are used.
 # Exit status 77: no musl here.
 set -eu
 root=$1 work=$2
