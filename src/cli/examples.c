@@ -103,6 +103,8 @@ static const struct wmk_cli_example examples[] = {
 	  "waymark convert trace --to perfetto --output trace.perfetto" },
 	{ "convert", "Make a trace of a system log, to be viewed with another trace:",
 	  "waymark convert --from syslog --output log.trace /var/log/syslog" },
+	{ "compress", "Compress a trace; `waymark view` reads it as before:",
+	  "waymark compress trace" },
 	{ "calibrate", "Measure the cost of a record on this machine:",
 	  "waymark calibrate" },
 	{ "strace", "Print the files that a program opens:",

@@ -453,7 +453,7 @@ static int csv_record(void *state, struct wmk_read_stream *read, struct wmk_prin
 	wmk_json_put(&w, ",", 1);
 	put_cell(&w, read->trace->name, strlen(read->trace->name));
 	wmk_json_put(&w, ",", 1);
-	put_cell(&w, read->file, strlen(read->file));
+	put_cell(&w, read->name, strlen(read->name));
 	wmk_json_put(&w, ",", 1);
 	put_cell(&w, wmk_or_empty(name), name ? strlen(name) : 0);
 	for (uint32_t i = 0; i < table->n; i++) {

@@ -547,7 +547,7 @@ static int ctf_stream(void *data, const struct wmk_read_stream *read, void **sta
 	stream->made = whole->traces;
 	while (stream->made->trace != read->trace)
 		stream->made = stream->made->next;
-	stream->name = strdup(read->file);
+	stream->name = strdup(read->name);
 	if (!stream->name)
 		return wmk_error(-ENOMEM, "no memory for a stream");
 	stream->fd = make_file(whole, stream->made, stream->name);

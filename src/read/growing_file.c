@@ -54,10 +54,12 @@ bool wmk_read_trace_has_grown(const struct wmk_read_trace *trace)
 int wmk_read_stream_end(const struct wmk_read_stream *stream, uint64_t *end)
 {
 	struct stat st;
+	uint64_t size;
 
-	if (fstat(stream->fd, &st) < 0)
+	if (!stream->frames && fstat(stream->fd, &st) < 0)
 		return wmk_error(-errno, "cannot get the size of '%.240s'", stream->file);
-	*end = (uint64_t)st.st_size < stream->limit ? (uint64_t)st.st_size : stream->limit;
+	size = stream->frames ? wmk_ctf_frames_size(stream->frames) : (uint64_t)st.st_size;
+	*end = size < stream->limit ? size : stream->limit;
 	return 0;
 }
 

@@ -277,7 +277,7 @@ static int json_stream(void *whole, const struct wmk_read_stream *stream, void *
 	wmk_json_put_name(&w, "trace");
 	wmk_json_put_string(&w, stream->trace->name, strlen(stream->trace->name));
 	wmk_json_put_name(&w, "stream");
-	wmk_json_put_string(&w, stream->file, strlen(stream->file));
+	wmk_json_put_string(&w, stream->name, strlen(stream->name));
 	err = wmk_json_end(&w, 0);
 	if (err < 0) {
 		json_stream_free(made);

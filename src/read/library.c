@@ -161,7 +161,7 @@ static int keep_packet(struct waymark_ctf *ctf, struct wmk_read_stream *stream)
 	int err;
 
 	if (stream->lost && ctf->options.lost)
-		ctf->options.lost(ctf->options.data, stream->file,
+		ctf->options.lost(ctf->options.data, stream->name,
 				  stream->lost == WMK_READ_LOST_UNKNOWN ? UINT64_MAX : stream->lost, stream->ns);
 	if (!packet) {
 		packet = calloc(1, sizeof(*packet));
@@ -265,5 +265,5 @@ API const char *waymark_ctf_trace_path(const struct waymark_ctf_record *record)
 
 API const char *waymark_ctf_stream_name(const struct waymark_ctf_record *record)
 {
-	return record->stream->file;
+	return record->stream->name;
 }

@@ -70,7 +70,7 @@ int wmk_read_merge_add(struct wmk_read_merge *merge, const struct wmk_read_trace
 			return err;
 		if (trace->is_written) {
 			stream->growth = WMK_READ_SO_FAR;
-			stream->limit = trace->sizes[i];
+			stream->limit = stream->frames ? UINT64_MAX : trace->sizes[i];
 		}
 		merge->leaves[merge->n++] = (struct merged_stream){ .stream = stream };
 	}

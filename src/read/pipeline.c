@@ -380,7 +380,7 @@ static int losses(struct reading *r, struct wmk_read_stream *stream)
 
 	if (!stream->lost && !stream->lost_packets)
 		return 0;
-	if (asprintf(&name, "%s/%s", stream->trace->path, stream->file) < 0)
+	if (asprintf(&name, "%s/%s", stream->trace->path, stream->name) < 0)
 		return wmk_error(-ENOMEM, "no memory to report a loss");
 	loss.stream_name = name;
 	if (stream->lost) {
@@ -452,12 +452,9 @@ static void report_progress(struct reading *r)
 /* Sum up the sizes of all stream files for progress reports. */
 static void measure(struct reading *r)
 {
-	struct stat st;
-
 	for (uint32_t i = 0; r->options->progress && i < r->n_traces; i++)
 		for (uint32_t f = 0; f < r->traces[i].trace->n_files; f++)
-			if (fstatat(r->traces[i].trace->dir, r->traces[i].trace->files[f], &st, 0) == 0)
-				r->total += (uint64_t)st.st_size;
+			r->total += r->traces[i].trace->sizes[f];
 }
 
 /* 1: the filter selects the record; 0: it does not. */

@@ -78,5 +78,5 @@ int wmk_read_seek_end(struct wmk_read_stream *s)
 	return fits ? 0
 		    : wmk_error(-EPROTO,
 				"'index/%.60s.idx' has more entries than the %" PRIu64 " packets, or an incomplete one",
-				s->file, s->n_packets);
+				s->name, s->n_packets);
 }

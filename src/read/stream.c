@@ -18,8 +18,10 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "ctf/frame_table.h"
 #include "ctf/writer.h"
 #include "read/trace.h"
+#include "read/window.h"
 
 /* For functions that are not called for each record. */
 #define RARE __attribute__((noinline, cold))
@@ -33,18 +35,26 @@ int wmk_read_stream_open(const struct wmk_read_trace *trace, const char *file, s
 		return wmk_error(-ENOMEM, "no memory for the stream '%.240s'", file);
 	s->trace = trace;
 	s->file = file;
+	s->name = strndup(file, wmk_ctf_frame_plain_len(file));
 	s->cap = WMK_READ_WINDOW;
 	s->index.fd = -1;
 	s->limit = UINT64_MAX;
 	s->from = INT64_MIN;
 	s->to = INT64_MAX;
 	s->buffer = malloc(s->cap);
-	s->fd = s->buffer ? openat(trace->dir, file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) : -1;
+	s->fd = s->buffer && s->name ? openat(trace->dir, file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) : -1;
 	if (s->fd < 0) {
-		err = s->buffer ? wmk_error(-errno, "cannot open '%.240s' in '%.240s'", file, trace->path)
+		err = s->buffer && s->name ? wmk_error(-errno, "cannot open '%.240s' in '%.240s'", file, trace->path)
 				: wmk_error(-ENOMEM, "no memory for the stream '%.240s'", file);
 		free(s->buffer);
+		free(s->name);
 		free(s);
+		return err;
+	}
+	err = wmk_ctf_frame_is_name(file) ? wmk_ctf_frames_open(s->fd, &s->frames) : 0;
+	if (err < 0) {
+		wmk_error_add(err, "cannot read '%.240s' in '%.240s'", file, trace->path);
+		wmk_read_stream_close(s);
 		return err;
 	}
 	*stream = s;
@@ -55,83 +65,17 @@ void wmk_read_stream_close(struct wmk_read_stream *stream)
 {
 	if (!stream)
 		return;
+	wmk_ctf_frames_close(stream->frames);
 	close(stream->fd);
 	wmk_read_index_close(&stream->index);
 	free(stream->buffer);
+	free(stream->name);
 	free(stream);
 }
-
-/* ── the window ──────────────────────────────────────────────────────────────────────────────────────── */
 
 static RARE int damage(struct wmk_read_stream *s, int err, uint64_t at, const char *words)
 {
 	return wmk_error(err, "'%.60s', byte %" PRIu64 ": %s", s->file, at, words);
-}
-
-/* Read as many bytes as fit into the window after its present content. Returns their number. */
-static ssize_t fill(struct wmk_read_stream *s)
-{
-	size_t before = s->len;
-
-	while (s->len < s->cap) {
-		ssize_t n = pread(s->fd, s->buffer + s->len, s->cap - s->len, (off_t)(s->buffer_at + s->len));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return wmk_error(-errno, "cannot read '%.240s' at byte %" PRIu64, s->file,
-					 s->buffer_at + s->len);
-		if (n == 0)
-			break;
-		s->len += (size_t)n;
-	}
-	return (ssize_t)(s->len - before);
-}
-
-/* Move the window to byte `at` of the file, which is in the window or after it, and fill it. */
-static ssize_t move(struct wmk_read_stream *s, uint64_t at)
-{
-	uint64_t skip = at - s->buffer_at;
-
-	if (skip < s->len) {
-		memmove(s->buffer, s->buffer + skip, s->len - skip);
-		s->len -= skip;
-	} else {
-		s->len = 0;
-	}
-	s->buffer_at = at;
-	return fill(s);
-}
-
-/* Read more of the file after byte `from`. 1: there was more; 0: the file ends. */
-static int more(struct wmk_read_stream *s, uint64_t from)
-{
-	ssize_t n;
-
-	if (from == s->buffer_at && s->len == s->cap) {
-		uint8_t *larger = s->cap < WMK_READ_RECORD_MAX ? realloc(s->buffer, 2 * s->cap) : NULL;
-
-		if (!larger)
-			return damage(s, -E2BIG, from, "the record is too large for the memory");
-		s->buffer = larger;
-		s->cap *= 2;
-		n = fill(s);
-	} else {
-		n = move(s, from);
-	}
-	return n < 0 ? (int)n : n > 0;
-}
-
-/* Set the bytes that can be decoded: up to the end of the packet's content or of the window. */
-static void show(struct wmk_read_stream *s)
-{
-	uint64_t behind = s->buffer_at + s->len - s->packet.at;
-
-	/* The address of the packet's first byte may precede the window: nothing is read there. */
-	s->bytes.bytes = (const uint8_t *)((uintptr_t)s->buffer + (uintptr_t)(s->packet.at - s->buffer_at));
-	s->bytes.from = (s->buffer_at > s->packet.at ? s->buffer_at - s->packet.at : 0) * 8;
-	/* (if the content ends within a byte, the whole byte must be present) */
-	s->bytes.end = behind < s->packet.content / 8 + (s->packet.content % 8 != 0) ? behind * 8 : s->packet.content;
 }
 
 /* ── packets ─────────────────────────────────────────────────────────────────────────────────────────── */
@@ -228,7 +172,7 @@ static int read_head(struct wmk_read_stream *s, struct said *said)
 	int err;
 
 	s->packet.content = UINT64_MAX;
-	show(s);
+	wmk_read_window_show(s);
 	*said = (struct said){ .magic = 0 };
 	wmk_ctf_walk_begin(&s->record.walk, &s->bytes, 0);
 	err = listen_to(s, &s->trace->decoder->packet_header, said);
@@ -323,13 +267,13 @@ static int begin_packet(struct wmk_read_stream *s)
 
 	s->packet = (struct wmk_read_packet){ .at = before.at };
 	if (s->packet.at < s->buffer_at || s->packet.at - s->buffer_at >= s->len) {
-		got = (int)move(s, s->packet.at);
+		got = (int)wmk_read_window_move(s, s->packet.at);
 		if (got < 0)
 			return got;
 	}
 	if (s->packet.at - s->buffer_at >= s->len || s->packet.at >= s->limit)
 		return s->growth == WMK_READ_FIXED ? 0 : wmk_read_stream_later(s, &before);
-	while ((err = read_head(s, &said)) == -ENODATA && (got = more(s, s->packet.at)) > 0)
+	while ((err = read_head(s, &said)) == -ENODATA && (got = wmk_read_window_more(s, s->packet.at)) > 0)
 		;
 	if (got < 0)
 		return got;
@@ -350,7 +294,7 @@ static int begin_packet(struct wmk_read_stream *s)
 	s->ns = wmk_read_scale_ns(&s->scale, s->record.time);
 	s->next_at = s->packet.records_at;
 	s->in_packet = true;
-	show(s);
+	wmk_read_window_show(s);
 	return 1;
 }
 
@@ -417,10 +361,10 @@ static RARE int have_more(struct wmk_read_stream *s, int err)
 	int got = 1;
 
 	while (err == -ENODATA && s->bytes.end < s->packet.content) {
-		got = more(s, s->packet.at + s->next_at / 8);
+		got = wmk_read_window_more(s, s->packet.at + s->next_at / 8);
 		if (got <= 0)
 			break;
-		show(s);
+		wmk_read_window_show(s);
 		err = wmk_ctf_record(s->decoder, &s->bytes, s->next_at, &s->record);
 	}
 	if (got < 0)
@@ -473,7 +417,7 @@ static RARE int tell_wrong(struct wmk_read_stream *s)
 	s->is_index_wrong = false;
 	return wmk_error(-EPROTO,
 			 "'index/%.60s.idx' contradicts the packet at byte %" PRIu64,
-			 s->file, s->packet.at);
+			 s->name, s->packet.at);
 }
 
 /*
@@ -507,12 +451,29 @@ static int in_packet(struct wmk_read_stream *s)
 	return wanted_record(s, next_record(s));
 }
 
+/*
+ * No packet begins after `before`, because the frame is damaged or has other bytes: continue with the next frame. The
+ * number of packets in between is unknown, so the index is of no more use.
+ */
+static RARE void skip_frame(struct wmk_read_stream *s, const struct wmk_read_packet *before)
+{
+	s->packet = *before;
+	s->packet.at = wmk_ctf_frames_after(s->frames, before->at);
+	s->is_sought = false;
+	wmk_read_index_close(&s->index);
+}
+
 /* The next step between packets. WMK_READ_PACKET, WMK_READ_LATER; 0: nothing yet, or the end; negative: damage. */
 static RARE int between_packets(struct wmk_read_stream *s)
 {
 	const bool is_sought = s->is_sought;
+	const struct wmk_read_packet before = s->packet;
 	int got = begin_packet(s);
 
+	if (got < 0 && s->frames && !s->packet.size && (got == -EBADMSG || !is_sought)) {
+		skip_frame(s, &before);
+		return got;
+	}
 	if (is_sought && (got <= 0 || got == WMK_READ_LATER || s->is_index_wrong)) {
 		uint64_t at = s->packet.at;
 
@@ -520,7 +481,7 @@ static RARE int between_packets(struct wmk_read_stream *s)
 		s->is_index_wrong = false;
 		return wmk_error(-EPROTO,
 				 "'index/%.60s.idx' leads to byte %" PRIu64 ", which is not the begin of the packet",
-				 s->file, at);
+				 s->name, at);
 	}
 	s->is_sought = false;
 	if (got < 0) {
@@ -571,17 +532,21 @@ static RARE int next_of_any(struct wmk_read_stream *s)
 
 	if (!s->is_open) {
 		s->is_open = true;
-		got = s->growth == WMK_READ_LIVE ? 0 : wmk_read_index_open(&s->index, s->trace->dir, s->file);
+		got = s->growth == WMK_READ_LIVE ? 0 : wmk_read_index_open(&s->index, s->trace->dir, s->name);
 		if (got < 0)
 			return got;
 	}
+	got = wmk_read_window_damage(s);
+	if (got < 0)
+		return got;
 	while (!s->has_ended) {
 		got = s->in_packet ? in_packet(s) : between_packets(s);
 		s->is_steady = got == WMK_READ_RECORD;
 		if (got)
 			return got;
 	}
-	return wmk_read_seek_end(s);
+	got = wmk_read_window_damage(s);
+	return got < 0 ? got : wmk_read_seek_end(s);
 }
 
 int wmk_read_stream_next(struct wmk_read_stream *s)

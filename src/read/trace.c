@@ -14,6 +14,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "ctf/frame_table.h"
 #include "read/trace.h"
 
 #define FIND_DEPTH 16u
@@ -96,6 +97,22 @@ static DIR *open_again(int dir)
 
 /* ── one trace ───────────────────────────────────────────────────────────────────────────────────────── */
 
+/* The size of a compressed file's content; `size` if its table is damaged, because it is used for progress only. */
+static uint64_t content_size(const struct wmk_read_trace *trace, const char *file, uint64_t size)
+{
+	const int fd = openat(trace->dir, file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	struct wmk_ctf_frame_table table;
+
+	if (fd >= 0 && wmk_ctf_frame_table_read(fd, &table) >= 0) {
+		size = table.content;
+		wmk_ctf_frame_table_free(&table);
+	}
+	wmk_error_clear();
+	if (fd >= 0)
+		close(fd);
+	return size;
+}
+
 /* Get the sizes of the stream files. */
 static int measure_streams(struct wmk_read_trace *trace)
 {
@@ -104,8 +121,11 @@ static int measure_streams(struct wmk_read_trace *trace)
 	trace->sizes = calloc(trace->n_files ? trace->n_files : 1, sizeof(*trace->sizes));
 	if (!trace->sizes)
 		return wmk_error(-ENOMEM, "no memory for the names of files");
-	for (uint32_t i = 0; i < trace->n_files; i++)
+	for (uint32_t i = 0; i < trace->n_files; i++) {
 		trace->sizes[i] = fstatat(trace->dir, trace->files[i], &st, 0) < 0 ? 0 : (uint64_t)st.st_size;
+		if (wmk_ctf_frame_is_name(trace->files[i]))
+			trace->sizes[i] = content_size(trace, trace->files[i], trace->sizes[i]);
+	}
 	return 0;
 }
 
@@ -272,7 +292,8 @@ static int list_dirs(int dir, const char *path, struct wmk_read_paths *names)
 	while (err >= 0 && (entry = readdir(again))) {
 		struct stat st;
 
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+		/* (a hidden directory may have a copy of a trace that is being compressed) */
+		if (entry->d_name[0] == '.')
 			continue;
 		if (fstatat(dir, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode))
 			err = add_name(&names->paths, &names->n, &names->cap, entry->d_name);

@@ -12,6 +12,9 @@
  * matter. pread() fills the window instead of mmap(): if a file is truncated meanwhile, the result is an error, not
  * SIGBUS.
  *
+ * Compressed stream files (ctf/frame_table.h) are read in the same way; the frame with the window is in memory as well.
+ * All positions are those of the decompressed stream.
+ *
  * Damage does not end the reading: wmk_read_stream_next() returns a negative errno with a cause chain that names file
  * and byte. The next call continues after the damage. It returns the next packet if the position of that packet is
  * known, otherwise the end.
@@ -26,6 +29,7 @@
 #define WMK_READ_TRACE_H
 
 #include "ctf/decode.h"
+#include "ctf/frame_reader.h"
 #include "read/index.h"
 
 #define WMK_READ_STREAM_FILES_MAX 65536u
@@ -79,7 +83,7 @@ struct wmk_read_paths {
 
 /*
  * Append the directories at and below `path` that have a metadata file, sorted by name. Symbolic links below `path` are
- * not followed, and directories below a trace are not searched. -ENOENT: no such path, or no trace in it.
+ * not followed. Hidden directories and those below a trace are not searched. -ENOENT: no such path, or no trace in it.
  */
 int wmk_read_traces_find(const char *path, struct wmk_read_paths *found);
 /*
@@ -122,7 +126,9 @@ struct wmk_read_scale {
 struct wmk_read_stream {
 	const struct wmk_read_trace *trace;
 	const char *file;          /* its name in the trace's directory */
+	char *name;                /* the same, without the suffix of compressed files */
 	int fd;
+	struct wmk_ctf_frames *frames; /* of a compressed file; NULL: a plain one */
 	const struct wmk_ctf_stream_decoder *decoder; /* of the packet; NULL before the first packet */
 	uint64_t instance;         /* stream_instance_id; 0 if not declared */
 	struct wmk_read_scale scale; /* of the decoder's clock */

@@ -389,12 +389,12 @@ def main(build):
             env,
             run(['pkg-config', '--cflags', 'waymark-ctl'], env=env).split() +
             [find(root, 'libwaymark.a'), find(root, 'libwaymark-ctl.a')] + json_c + ['-pthread'], work, version)
-        check_symbols(root, 'libwaymark-ctf.so.0', r'waymark_ctf_|WAYMARK', r'libc\.|ld-linux|libjson-c\.')
+        check_symbols(root, 'libwaymark-ctf.so.0', r'waymark_ctf_|WAYMARK', r'libc\.|ld-linux|libjson-c\.|libzstd\.')
         check_reader(env, run(['pkg-config', '--cflags', '--libs', 'waymark-ctf'], env=env).split(), work)
         check_reader(
             env,
             run(['pkg-config', '--cflags', 'waymark-ctf'], env=env).split() + [find(root, 'libwaymark-ctf.a')] +
-            json_c + ['-pthread'], work)
+            json_c + run(['pkg-config', '--libs', 'libzstd']).split() + ['-pthread'], work)
         check_manual(root, waymark, env)
         check_macros(root)
         check_documents(root)

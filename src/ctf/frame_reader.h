@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * frame_reader.h - read a compressed stream file (frame_table.h) as if it were a plain one.
+ *
+ *     pread(fd, to, len, at)   ─►   wmk_ctf_frames_read(frames, to, len, at)
+ *     fstat(fd).st_size        ─►   wmk_ctf_frames_size(frames)
+ *
+ * One frame at a time is in memory: the first read of a frame decompresses it and checks its checksum. So no byte of a
+ * damaged frame is returned. Errors are -errno with a cause chain. One thread.
+ */
+#ifndef WMK_CTF_FRAME_READER_H
+#define WMK_CTF_FRAME_READER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct wmk_ctf_frames;
+
+/*
+ * The file stays open until the end; the caller closes it. A damaged seek table is no error: the frames are read from
+ * the begin, see wmk_ctf_frames_take_damage().
+ */
+int wmk_ctf_frames_open(int fd, struct wmk_ctf_frames **frames);
+void wmk_ctf_frames_close(struct wmk_ctf_frames *frames);
+/*
+ * Read up to `len` bytes at byte `at` of the decompressed stream, from one frame. Returns their number; 0: the end.
+ * -EBADMSG: the frame is damaged; the message names its number and its position.
+ */
+ssize_t wmk_ctf_frames_read(struct wmk_ctf_frames *frames, void *to, size_t len, uint64_t at);
+uint64_t wmk_ctf_frames_size(const struct wmk_ctf_frames *frames);
+/* The begin of the frame after the one with byte `at` of the decompressed stream; the end if it is the last one. */
+uint64_t wmk_ctf_frames_after(const struct wmk_ctf_frames *frames, uint64_t at);
+/* -EBADMSG with a cause chain, once, if the seek table was found to be damaged; 0: it was not, or it was reported. */
+int wmk_ctf_frames_take_damage(struct wmk_ctf_frames *frames);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * window.h - the window of a stream: the part of its file that is in memory. Internal to src/read; for stream.c.
+ *
+ * A compressed file (ctf/frame_reader.h) has the same positions as the plain one: those of the decompressed stream.
+ */
+#ifndef WMK_READ_WINDOW_H
+#define WMK_READ_WINDOW_H
+
+#include <sys/types.h>
+
+#include "read/trace.h"
+
+/*
+ * Move the window to byte `at` of the file, which is in the window or after it, and fill it. Returns the number of
+ * bytes that were read, or -errno.
+ */
+ssize_t wmk_read_window_move(struct wmk_read_stream *stream, uint64_t at);
+/* Read more of the file after byte `from`. 1: there was more; 0: the file ends. */
+int wmk_read_window_more(struct wmk_read_stream *stream, uint64_t from);
+/* Set the bytes that can be decoded: up to the end of the packet's content or of the window. */
+void wmk_read_window_show(struct wmk_read_stream *stream);
+/* Report damage of the whole file that the reading survived. -errno, once; 0: none. */
+int wmk_read_window_damage(struct wmk_read_stream *stream);
+
+#endif
