@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * test_decode.c - decode programs: values of bits, compared with values computed by hand; the fast way through a
- * structure ends where the walk does; bytes that end too early are reported, at every length, and never read beyond.
+ * structure ends where the walk does; bytes that end too early are reported, at every length, and nothing is read
+ * beyond their end.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -90,8 +90,8 @@ static int append(struct wmk_store_stream *stream, uint64_t sequence, uint64_t c
 }
 
 /*
- * Exact to the byte: the last packet that fits is written, the next one is refused without a trace, and a packet that
- * only reports counts is written anyway.
+ * Exact to the byte: the last packet that fits is written, the next one is refused and changes no file, and a packet
+ * that only reports counts is written anyway.
  */
 static void test_last_packet_that_fits_is_written_and_next_is_refused(void **state)
 {
@@ -299,7 +299,10 @@ static void *write_on(void *arg)
 	return NULL;
 }
 
-/* Concurrent writers with rotation and measurements: never a byte above, and never less is counted than exists. */
+/*
+ * Concurrent writers with rotation and measurements: the files never exceed the budget, and the count is never below
+ * their size.
+ */
 static void test_concurrent_writers_stay_below_the_budget(void **state)
 {
 	const struct wmk_store_limits *rotating = limits_of(2);

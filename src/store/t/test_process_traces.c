@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_process_traces.c - traces of single processes that were left: they are listed and removed, and nothing else is.
+ * test_process_traces.c - traces that ended processes left behind are listed and removed, and nothing else is.
  */
 #include <errno.h>
 #include <fcntl.h>

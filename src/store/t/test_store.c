@@ -392,7 +392,7 @@ static void test_streams_of_other_traces_are_refused(void **state)
 			 -EPROTO);
 	assert_int_equal(wmk_store_stream_open(store, "app_0", NULL, uuid, &stream, &last), 1);
 	wmk_store_stream_close(stream);
-	/* A torn first packet is no reason to refuse. */
+	/* A file with nothing but a torn packet can be opened, too. */
 	assert_int_equal(truncate(in_dir("t/ust/uid/1/64-bit/app_0"), 100), 0);
 	assert_int_equal(wmk_store_stream_open(store, "app_0", NULL, uuid, &stream, &last), 0);
 	assert_int_equal(wmk_store_stream_bytes(stream), 0);
