@@ -78,11 +78,9 @@ static int directory_stream_resume(struct wmk_output_trace *trace, const char *n
 static int directory_write(struct wmk_output_stream *stream, const struct wmk_ctf_packet *given,
 			   const struct wmk_packet *packet)
 {
-	static const uint8_t zeros[WMK_CTF_PAD_MAX + 8];
-	uint8_t own[WMK_CTF_PACKET_ROOM], *room = packet->room ? packet->room : own;
+	uint8_t own[WMK_CTF_PACKET_ROOM], *room = packet->room ? packet->room : own, end[WMK_CTF_END_MAX];
 	struct wmk_ctf_packet head = *given;
 	struct iovec iov[3];
-	size_t pad;
 	int n = 0;
 
 	wmk_store_stream_pressure(stream->file, packet->pressure);
@@ -93,9 +91,7 @@ static int directory_write(struct wmk_output_stream *stream, const struct wmk_ct
 		iov[0].iov_len += packet->len;
 	else if (packet->len)
 		iov[n++] = (struct iovec){ (void *)(uintptr_t)packet->data, packet->len };
-	pad = (size_t)(wmk_ctf_packet_size(&head) - WMK_CTF_PACKET_ROOM) - packet->len;
-	if (pad)
-		iov[n++] = (struct iovec){ (void *)(uintptr_t)zeros, pad };
+	iov[n++] = (struct iovec){ end, wmk_ctf_packet_end(end, &head) };
 	return wmk_store_stream_append(stream->file, iov, n, &head);
 }
 

@@ -37,11 +37,10 @@ static const struct wmk_type packet_header = STRUCT(header_fields, 8);
 static const struct wmk_field packet_fields[] = {
 	NUMBER("timestamp_begin", 64, 8, WMK_ROLE_BEGIN),     NUMBER("timestamp_end", 64, 8, WMK_ROLE_END),
 	NUMBER("content_size", 64, 8, WMK_ROLE_CONTENT_SIZE), NUMBER("packet_size", 64, 8, WMK_ROLE_PACKET_SIZE),
-	NUMBER("packet_seq_num", 64, 8, WMK_ROLE_SEQUENCE),   NUMBER("ring_position", 64, 8, WMK_ROLE_NONE),
-	NUMBER("events_discarded", 64, 8, WMK_ROLE_LOST),     NUMBER("cpu_id", 32, 8, WMK_ROLE_CPU),
-	NUMBER("fields_cut", 32, 8, WMK_ROLE_NONE),
+	NUMBER("packet_seq_num", 64, 8, WMK_ROLE_SEQUENCE),   NUMBER("cpu_id", 32, 8, WMK_ROLE_CPU),
+	NUMBER("events_discarded", 64, 64, WMK_ROLE_LOST),
 };
-static const struct wmk_type packet_context = STRUCT(packet_fields, 8);
+static const struct wmk_type packet_context = STRUCT(packet_fields, 64);
 
 /* A record's header, as the ring writes it (docs/trace-format.md). */
 static const struct wmk_field compact_fields[] = { NUMBER("timestamp", 27, 1, WMK_ROLE_TIME) };

@@ -138,9 +138,9 @@ static void put_clock(struct wmk_ctf_text_buffer *out, const struct wmk_clock *c
 static void put_headers(struct wmk_ctf_text_buffer *out)
 {
 	wmk_ctf_put(out, "struct packet_context {\n\tuint64_time_t timestamp_begin;\n\tuint64_time_t timestamp_end;\n"
-			 "\tuint64_t content_size;\n\tuint64_t packet_size;\n\tuint64_t packet_seq_num;\n\tuint64_t "
-			 "ring_position;\n"
-			 "\tuint64_t events_discarded;\n\tuint32_t cpu_id;\n\tuint32_t fields_cut;\n};\n\n");
+			 "\tuint64_t content_size;\n\tuint64_t packet_size;\n\tuint64_t packet_seq_num;\n\tuint32_t "
+			 "cpu_id;\n"
+			 "\tinteger { size = 64; align = 64; signed = false; } events_discarded;\n};\n\n");
 	wmk_ctf_put(out, "struct event_header {\n"
 			 "\tenum : uint5_t { compact = 0 ... 29, medium = 30, extended = 31 } id;\n\tvariant <id> {\n"
 			 "\t\tstruct { uint27_time_t timestamp; } compact;\n"

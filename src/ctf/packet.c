@@ -16,10 +16,14 @@
 enum packet_at {
 	AT_MAGIC = 0, AT_UUID = 4, AT_STREAM = 20, AT_INSTANCE = 24, AT_BEGIN = 32, AT_END = 40, AT_CONTENT = 48,
 	AT_SIZE = 56,
-	AT_SEQUENCE = 64, AT_POSITION = 72, AT_LOST = WMK_CTF_PACKET_LOST_AT, AT_CPU = 88, AT_CUT = 92,
+	AT_SEQUENCE = 64, AT_CPU = 72, AT_LOST = WMK_CTF_PACKET_LOST_AT,
 };
 
-_Static_assert(AT_CUT + 4 == WMK_CTF_PACKET_ROOM, "the packet header fills its room");
+/* offsets in the trailer */
+enum trailer_at { AT_POSITION = 0, AT_CUT = 8, AT_MARK = 12 };
+#define MARK 0x6b6d7957u               /* "Wymk" */
+
+_Static_assert(AT_LOST + 8 == WMK_CTF_PACKET_ROOM, "the packet header fills its room");
 
 void wmk_ctf_packet_encode(uint8_t room[WMK_CTF_PACKET_ROOM], const uint8_t uuid[16],
 			   const struct wmk_ctf_packet *packet)
@@ -33,10 +37,30 @@ void wmk_ctf_packet_encode(uint8_t room[WMK_CTF_PACKET_ROOM], const uint8_t uuid
 	wmk_put64(room + AT_CONTENT, (WMK_CTF_PACKET_ROOM + packet->content) * 8);
 	wmk_put64(room + AT_SIZE, wmk_ctf_packet_size(packet) * 8);
 	wmk_put64(room + AT_SEQUENCE, packet->sequence);
-	wmk_put64(room + AT_POSITION, packet->ring_position);
 	wmk_put64(room + AT_LOST, packet->lost);
 	wmk_put32(room + AT_CPU, packet->cpu);
-	wmk_put32(room + AT_CUT, packet->cut);
+	wmk_put32(room + AT_CPU + 4, 0);
+}
+
+size_t wmk_ctf_packet_end(uint8_t end[WMK_CTF_END_MAX], const struct wmk_ctf_packet *packet)
+{
+	const size_t len = wmk_ctf_packet_size(packet) - WMK_CTF_PACKET_ROOM - packet->content;
+	uint8_t *trailer = end + len - WMK_CTF_TRAILER;
+
+	memset(end, 0, len - WMK_CTF_TRAILER);
+	wmk_put64(trailer + AT_POSITION, packet->ring_position);
+	wmk_put32(trailer + AT_CUT, packet->cut);
+	wmk_put32(trailer + AT_MARK, MARK);
+	return len;
+}
+
+bool wmk_ctf_trailer_decode(const uint8_t trailer[WMK_CTF_TRAILER], struct wmk_ctf_packet *packet)
+{
+	if (wmk_get32(trailer + AT_MARK) != MARK)
+		return false;
+	packet->ring_position = wmk_get64(trailer + AT_POSITION);
+	packet->cut = wmk_get32(trailer + AT_CUT);
+	return true;
 }
 
 int wmk_ctf_packet_decode(const uint8_t room[WMK_CTF_PACKET_ROOM], const uint8_t uuid[16],
@@ -55,10 +79,10 @@ int wmk_ctf_packet_decode(const uint8_t room[WMK_CTF_PACKET_ROOM], const uint8_t
 	packet->end_ts = wmk_get64(room + AT_END);
 	packet->content = content / 8 - WMK_CTF_PACKET_ROOM;
 	packet->sequence = wmk_get64(room + AT_SEQUENCE);
-	packet->ring_position = wmk_get64(room + AT_POSITION);
+	packet->ring_position = 0;
 	packet->lost = wmk_get64(room + AT_LOST);
 	packet->cpu = wmk_get32(room + AT_CPU);
-	packet->cut = wmk_get32(room + AT_CUT);
+	packet->cut = 0;
 	packet->pad = 0;
 	pad = wmk_get64(room + AT_SIZE) / 8 - wmk_ctf_packet_size(packet);
 	if (wmk_get64(room + AT_SIZE) % 64 || pad >= WMK_CTF_PAD_MAX)

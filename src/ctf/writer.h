@@ -8,22 +8,27 @@
  *     wmk_ctf_trace_text()    once: the trace, env, clock, common types      ─┐
  *     wmk_ctf_stream_text()   once per channel: header, context of events     ├─► metadata (src/store)
  *     wmk_ctf_event_text()    once per event class and channel               ─┘
- *     wmk_ctf_packet_encode() 96 bytes before each packet's records          ──► stream file
+ *     wmk_ctf_packet_encode() 88 bytes before each packet's records          ─┬► stream file
+ *     wmk_ctf_packet_end()    padding and trailer after them                 ─┘
  *     wmk_ctf_index_packet()  72 bytes per packet                            ──► index/<stream>.idx (LTTng's format)
  *
  * Layout of a packet on disk, in the machine's byte order, which the metadata declares:
  *
  *     0   u32 magic | u8 uuid[16] | u32 stream_id | u64 stream_instance_id
  *     32  u64 timestamp_begin | u64 timestamp_end | u64 content_size | u64 packet_size     (sizes in bits)
- *     64  u64 packet_seq_num | u64 ring_position | u64 events_discarded
- *     88  u32 cpu_id | u32 fields_cut
- *     96  records
+ *     64  u64 packet_seq_num | u32 cpu_id | 4 bytes unused | u64 events_discarded
+ *     88  records
+ *         zeros
+ *     end-16  u64 ring_position | u32 fields_cut | u32 mark
+ *
+ * The trailer is behind content_size: other readers ignore it. It is not in the metadata.
  *
  * Errors are -errno with a cause chain (base/error.h). Any thread; not async-signal-safe.
  */
 #ifndef WMK_CTF_WRITER_H
 #define WMK_CTF_WRITER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -117,7 +122,8 @@ const char *wmk_ctf_uuid_text(char text[WMK_CTF_UUID_TEXT], const uint8_t uuid[1
 /* ── packets and index entries ───────────────────────────────────────────────────────────────────────── */
 
 #define WMK_CTF_MAGIC 0xC1FC1FC1u
-#define WMK_CTF_PACKET_ROOM 96u        /* bytes: the value of waymark_ring_options.header_room */
+#define WMK_CTF_PACKET_ROOM 88u        /* bytes: the value of waymark_ring_options.header_room */
+#define WMK_CTF_TRAILER 16u            /* bytes at the end of a packet */
 #define WMK_CTF_PACKET_LOST_AT 80u     /* offset of the lost count in it ... */
 #define WMK_CTF_INDEX_LOST_AT 40u      /* ... and, big-endian, in an index entry */
 #define WMK_CTF_CPU_NONE 0xffffffffu   /* cpu_id of a claim ring's stream */
@@ -132,27 +138,39 @@ struct wmk_ctf_packet {
 	uint64_t lost;             /* records lost since the begin of the stream */
 	uint32_t cpu;
 	uint32_t cut;              /* fields cut since the begin of the stream, modulo 2^32 */
-	/* padding beyond the next multiple of 8, in bytes: zeros after the content; a multiple of 8, below 8192 */
+	/*
+	 * padding beyond the next multiple of 8, in bytes: zeros between content and trailer; a multiple of 8, below
+	 * 8192
+	 */
 	uint32_t pad;
 };
 
 #define WMK_CTF_PAD_MAX 8192u
 
-/* Size of the packet in the file, in bytes: header, content, up to 7 zero bytes, and `pad`. */
+/* Size of the packet in the file, in bytes: header, content, up to 7 zero bytes, `pad`, and the trailer. */
 static inline uint64_t wmk_ctf_packet_size(const struct wmk_ctf_packet *packet)
 {
-	return ((WMK_CTF_PACKET_ROOM + packet->content + 7) & ~(uint64_t)7) + packet->pad;
+	return ((WMK_CTF_PACKET_ROOM + packet->content + 7) & ~(uint64_t)7) + packet->pad + WMK_CTF_TRAILER;
 }
 
 /* Encode the header. `room` needs no alignment. */
 void wmk_ctf_packet_encode(uint8_t room[WMK_CTF_PACKET_ROOM], const uint8_t uuid[16],
 			   const struct wmk_ctf_packet *packet);
+#define WMK_CTF_END_MAX (7u + WMK_CTF_PAD_MAX + WMK_CTF_TRAILER)
+/* Encode the bytes after the content: zeros and the trailer. Returns their number. */
+size_t wmk_ctf_packet_end(uint8_t end[WMK_CTF_END_MAX], const struct wmk_ctf_packet *packet);
 /*
  * Decode the header of a packet in one of our own stream files, to continue the file after a torn end is cut off.
- * -EPROTO: not a packet of this trace, or its sizes contradict each other.
+ * `ring_position` and `cut` become 0. -EPROTO: not a packet of this trace, or its sizes contradict each other, as in
+ * packets of earlier versions, which have no trailer.
  */
 int wmk_ctf_packet_decode(const uint8_t room[WMK_CTF_PACKET_ROOM], const uint8_t uuid[16],
 			  struct wmk_ctf_packet *packet);
+/*
+ * Decode the last bytes of a packet: set `ring_position` and `cut`. False: they are no trailer, and `packet` is
+ * unchanged. Padding is zeros, so the mark of a trailer distinguishes both.
+ */
+bool wmk_ctf_trailer_decode(const uint8_t trailer[WMK_CTF_TRAILER], struct wmk_ctf_packet *packet);
 
 #define WMK_CTF_RECORD_HEAD 13u        /* maximum size of a record's header, in bytes */
 /*

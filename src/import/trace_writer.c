@@ -123,7 +123,7 @@ static int declare_event(struct wmk_import_trace *trace, struct wmk_import_class
 
 static int packet_write(struct wmk_import_trace *trace, struct import_stream *stream)
 {
-	static uint8_t zeros[WMK_CTF_PAD_MAX + 8];
+	uint8_t end[WMK_CTF_END_MAX];
 	struct iovec iov[2];
 	int err;
 
@@ -135,8 +135,8 @@ static int packet_write(struct wmk_import_trace *trace, struct import_stream *st
 	wmk_store_stream_prepare(stream->out, &stream->head);
 	wmk_ctf_packet_encode(stream->bytes.at, trace->uuid, &stream->head);
 	iov[0] = (struct iovec){ .iov_base = stream->bytes.at, .iov_len = stream->bytes.len };
-	iov[1] = (struct iovec){ .iov_base = zeros, .iov_len = wmk_ctf_packet_size(&stream->head) - stream->bytes.len };
-	err = wmk_store_stream_append(stream->out, iov, iov[1].iov_len ? 2 : 1, &stream->head);
+	iov[1] = (struct iovec){ .iov_base = end, .iov_len = wmk_ctf_packet_end(end, &stream->head) };
+	err = wmk_store_stream_append(stream->out, iov, 2, &stream->head);
 	if (err < 0)
 		return err;
 	stream->head.sequence++;

@@ -438,6 +438,16 @@ int wmk_store_stream_amend(struct wmk_store_stream *stream, uint64_t lost)
 	return 0;
 }
 
+/* Read the trailer of the packet that begins where the stream ends. False: the packet has none. */
+static bool trailer_read(const struct wmk_store_stream *stream, struct wmk_ctf_packet *packet)
+{
+	const uint64_t at = stream->len + wmk_ctf_packet_size(packet) - WMK_CTF_TRAILER;
+	uint8_t trailer[WMK_CTF_TRAILER];
+
+	return pread(stream->fd, trailer, sizeof(trailer), (off_t)at) == (ssize_t)sizeof(trailer) &&
+	       wmk_ctf_trailer_decode(trailer, packet);
+}
+
 /* Index the whole packets of the file, and stop at the first torn one. Returns 1 if there is a whole packet, else 0. */
 static int scan(struct wmk_store_stream *stream, const uint8_t uuid[16], uint64_t file_len, struct wmk_ctf_packet *last)
 {
@@ -451,7 +461,7 @@ static int scan(struct wmk_store_stream *stream, const uint8_t uuid[16], uint64_
 			wmk_error_clear();
 			break;
 		}
-		if (wmk_ctf_packet_size(&packet) > file_len - stream->len)
+		if (wmk_ctf_packet_size(&packet) > file_len - stream->len || !trailer_read(stream, &packet))
 			break;
 		if (index_packet(stream, &packet) < 0)
 			index_remove(stream);

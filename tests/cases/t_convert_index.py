@@ -26,7 +26,7 @@ UNKNOWN = (1 << 64) - 1
 # LTTng's index format, version 1.1.
 HEAD, ENTRY = struct.Struct('>4I'), struct.Struct('>9Q')
 # The packet header of our own traces (docs/trace-format.md); an index entry has the same values.
-OWN = struct.Struct('<I16sIQ7QII')
+OWN = struct.Struct('<I16sIQ5QIIQ')
 # A type of times that is not mapped to a clock.
 STAMPS = 'typealias integer { size = 64; align = 8; signed = false; } := stamp_t;\n'
 
@@ -131,7 +131,7 @@ def own_entry(stream, entry):
     """The index entry of one of our own packets, parsed here without a reader."""
     with open(stream, 'rb') as f:
         f.seek(entry[0])
-        magic, _, stream_id, instance, begin, end, content, size, sequence, _, lost, _, _ = OWN.unpack(f.read(OWN.size))
+        magic, _, stream_id, instance, begin, end, content, size, sequence, _, _, lost = OWN.unpack(f.read(OWN.size))
     check(magic == 0xC1FC1FC1, '%s: no packet at byte %d', stream, entry[0])
     return (entry[0], size, content, begin, end, lost, stream_id, instance, sequence)
 

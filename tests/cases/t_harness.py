@@ -91,13 +91,12 @@ def packet(records, content=None, sequence=0, discarded=0, begin=None, end=None)
     body = b''
     for time, writer, seq, t0 in records:
         body += struct.pack('<BIQ', 31, 2, time) + struct.pack('<IQQQI', writer, seq, t0, t0, writer_sum(writer, seq))
-    bits = (96 + len(body)) * 8 if content is None else content
+    bits = (88 + len(body)) * 8 if content is None else content
     times = [r[0] for r in records] or [0]
     head = struct.pack('<I16sIQ', 0xc1fc1fc1, b'u' * 16, 0, 0)
-    head += struct.pack('<QQQQQQQII', times[0] if begin is None else begin, times[-1] if end is None else end, bits,
-                        (96 + len(body)) * 8,
-                        sequence, 0, discarded, 0, 0)
-    return head + body
+    head += struct.pack('<QQQQQIIQ', times[0] if begin is None else begin, times[-1] if end is None else end, bits,
+                        (88 + len(body) + 16) * 8, sequence, 0, 0, discarded)
+    return head + body + bytes(16)
 
 
 def wrong_streams_are_found_by_scan(case):
@@ -120,8 +119,9 @@ def wrong_streams_are_found_by_scan(case):
             ('was not begun', packet([(41, 1, 4, 40)])), ('not in order', packet(good) + packet([], sequence=2,
                     begin=40, end=40)),
             ('not in order', packet(good, discarded=1)), ('behind the last', packet(good,
-                    content=(96 + 3 * 45 - 2 * 45 + 2) * 8)),
-            ('whole header', whole + b'x'), ('no packet', whole + b'x' * 200), ('torn', whole[:-4] + b'abcd')):
+                    content=(88 + 3 * 45 - 2 * 45 + 2) * 8)),
+            ('whole header', whole + b'x'), ('no packet', whole + b'x' * 200), ('torn', whole[:-20] + b'abcd' +
+                    whole[-16:])):
         check(words in scan(data), '"%s" was not printed, but: %s', words, scan(data))
 
 

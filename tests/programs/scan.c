@@ -21,8 +21,9 @@ struct packet {
 	uint8_t uuid[16];
 	uint32_t stream_id;
 	uint64_t instance;
-	uint64_t begin, end, content_bits, packet_bits, sequence, position, discarded;
-	uint32_t cpu, cut;
+	uint64_t begin, end, content_bits, packet_bits, sequence;
+	uint32_t cpu, unused;
+	uint64_t discarded;
 } __attribute__((packed));
 
 struct payload {

@@ -74,7 +74,7 @@ static void packet(const uint8_t *at, uint64_t len, size_t size, struct decoded 
 		   void *arg)
 {
 	uint64_t begin = bits(at + 32, 8), end = bits(at + 40, 8), now = begin, ts;
-	const uint8_t *rest = at + 96, *stop = at + len;
+	const uint8_t *rest = at + 88, *stop = at + len;
 	uint32_t id;
 
 	if (begin < total->last_ts || end < begin)
@@ -93,7 +93,7 @@ static void packet(const uint8_t *at, uint64_t len, size_t size, struct decoded 
 		total->records++;
 	}
 	total->last_ts = end;
-	if (len > 96)
+	if (len > 88)
 		assert_true(now == end);
 }
 
@@ -110,13 +110,13 @@ int decode_stream(const char *path, const uint8_t uuid[16], size_t size, struct 
 	while (at < len) {
 		uint64_t content, all, lost;
 
-		assert_true(len - at >= 96);
+		assert_true(len - at >= 104);
 		assert_int_equal(bits(bytes + at, 4), 0xc1fc1fc1);
 		assert_memory_equal(bytes + at + 4, uuid, 16);
 		content = bits(bytes + at + 48, 8);
 		all = bits(bytes + at + 56, 8);
-		assert_true(content % 8 == 0 && all % 64 == 0 && all >= content && all - content < 64 + 8 * 4096 &&
-			    all / 8 <= len - at);
+		assert_true(content % 8 == 0 && all % 64 == 0 && all >= content + 8 * 16 &&
+			    all - content < 64 + 8 * (16 + 4096) && all / 8 <= len - at);
 		assert_int_equal(bits(bytes + at + 64, 8), total->packets);
 		lost = bits(bytes + at + 80, 8);
 		assert_true(lost >= total->lost);
@@ -124,9 +124,9 @@ int decode_stream(const char *path, const uint8_t uuid[16], size_t size, struct 
 		if (total->packets++ == 0)
 			total->first_lost = lost;
 		total->lost = lost;
-		total->cpu = (uint32_t)bits(bytes + at + 88, 4);
-		total->cut = (uint32_t)bits(bytes + at + 92, 4);
+		total->cpu = (uint32_t)bits(bytes + at + 72, 4);
 		at += all / 8;
+		total->cut = (uint32_t)bits(bytes + at - 8, 4);
 	}
 	free(bytes);
 	return 0;

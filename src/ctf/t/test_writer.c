@@ -20,7 +20,7 @@ static const struct wmk_ctf_packet sample = { .stream_id = 7, .instance = 0x1122
 
 static void packet_header_is_decoded_as_it_was_encoded(void **state)
 {
-	uint8_t room[WMK_CTF_PACKET_ROOM];
+	uint8_t room[WMK_CTF_PACKET_ROOM], end[WMK_CTF_END_MAX];
 	struct wmk_ctf_packet back = { 0 }, padded = sample;
 
 	(void)state;
@@ -28,15 +28,23 @@ static void packet_header_is_decoded_as_it_was_encoded(void **state)
 	assert_memory_equal(room, "\xc1\x1f\xfc\xc1", 4);
 	assert_memory_equal(room + 4, uuid, 16);
 	assert_memory_equal(room + 20, "\x07\0\0\0\x88\x77\x66\x55\x44\x33\x22\x11\x05\0", 14);
-	/* 109 * 8, 112 * 8 bits */
-	assert_memory_equal(room + 48, "\x68\x03\0\0\0\0\0\0\x80\x03\0\0\0\0\0\0\x03", 17);
-	assert_memory_equal(room + 88, "\xff\xff\xff\xff\x04\0\0\0", 8);
+	/* 101 * 8, 120 * 8 bits */
+	assert_memory_equal(room + 48, "\x28\x03\0\0\0\0\0\0\xc0\x03\0\0\0\0\0\0\x03", 17);
+	assert_memory_equal(room + 72, "\xff\xff\xff\xff\0\0\0\0\x63\0\0\0\0\0\0\0", 16);
 	assert_int_equal(wmk_ctf_packet_decode(room, uuid, &back), 0);
+	assert_int_equal(back.ring_position | back.cut, 0);
+	assert_int_equal(wmk_ctf_packet_end(end, &sample), 3 + 16);
+	assert_memory_equal(end, "\0\0\0\0\0\x10\0\0\0\0\0\x04\0\0\0Wymk", 19);
+	assert_true(wmk_ctf_trailer_decode(end + 3, &back));
 	assert_memory_equal(&back, &sample, sizeof(back));
-	assert_int_equal(wmk_ctf_packet_size(&sample), 112);
+	end[18] = 0;
+	assert_false(wmk_ctf_trailer_decode(end + 3, &back));
+	assert_int_equal(wmk_ctf_packet_size(&sample), 120);
 	padded.pad = 4000;
 	wmk_ctf_packet_encode(room, uuid, &padded);
 	assert_int_equal(wmk_ctf_packet_decode(room, uuid, &back), 0);
+	assert_int_equal(wmk_ctf_packet_end(end, &padded), 3 + 4000 + 16);
+	assert_true(wmk_ctf_trailer_decode(end + 4003, &back));
 	assert_memory_equal(&back, &padded, sizeof(back));
 	padded.pad = WMK_CTF_PAD_MAX;
 	wmk_ctf_packet_encode(room, uuid, &padded);
@@ -69,7 +77,7 @@ static void index_entries_are_encoded_in_big_endian(void **state)
 	assert_memory_equal(head, "\xc1\xf1\xdc\xc1\0\0\0\1\0\0\0\1\0\0\0\x48", 16);
 	wmk_ctf_index_packet(entry, 4096, &sample);
 	assert_memory_equal(entry,
-			    "\0\0\0\0\0\0\x10\0" "\0\0\0\0\0\0\x03\x80" "\0\0\0\0\0\0\x03\x68" "\0\0\0\0\0\0\0\x05"
+			    "\0\0\0\0\0\0\x10\0" "\0\0\0\0\0\0\x03\xc0" "\0\0\0\0\0\0\x03\x28" "\0\0\0\0\0\0\0\x05"
 			    "\xff\xff\xff\xff\xff\xff\xff\xff" "\0\0\0\0\0\0\0\x63" "\0\0\0\0\0\0\0\x07"
 			    "\x11\x22\x33\x44\x55\x66\x77\x88" "\0\0\0\0\0\0\0\x03", 72);
 }

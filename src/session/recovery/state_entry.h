@@ -11,7 +11,7 @@
 #include "wire/ctl.h"
 
 #define STATE_DIR "state"
-#define STATE_FORMAT 2u              /* of N.json; other formats are rejected */
+#define STATE_FORMAT 3u              /* of N.json; other formats are rejected */
 #define STATE_NAME 40                /* "18446744073709551615.json" */
 
 struct state_channel {

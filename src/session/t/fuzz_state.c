@@ -24,7 +24,7 @@ void fuzz_set_up(void);
 void fuzz_clean_up(void);
 
 static const char good[] =
-	"{ \"format\": 2, \"name\": \"good\", \"clock\": \"monotonic\", \"no_statedump\": true, "
+	"{ \"format\": 3, \"name\": \"good\", \"clock\": \"monotonic\", \"no_statedump\": true, "
 	"\"path\": \"/nowhere/good\", \"active\": true, \"started\": true, \"channels\": [ { \"channel\": { \"name\": "
 	"\"goods\", "
 	"\"subbuf_size\": 8192, \"n_subbufs\": 4, \"rules\": [ { \"pattern\": \"shop:*\", \"enabled\": true } ], "

@@ -342,7 +342,7 @@ static void incomplete_id_is_ignored(void **state)
 }
 
 /* Invalid state files: the daemon starts, and ignores their content. */
-#define OF_FORMAT "{\"format\": 2, "
+#define OF_FORMAT "{\"format\": 3, "
 
 static void invalid_state_files_are_ignored(void **state)
 {
@@ -410,8 +410,8 @@ static void state_files_of_other_formats_are_refused(void **state)
 		const char *text, *words;
 	} files[] = {
 		{ "{\"name\": \"x\", \"path\": \"/x\", \"statedump\": true}", "it has format 1" },
-		{ "{\"format\": 3, \"name\": \"x\", \"path\": \"/x\"}", "it has format 3" },
-		{ "{\"format\": 2, \"name\": \"x\", \"path\": \"/x\", \"statedump\": true}", "statedump" },
+		{ "{\"format\": 4, \"name\": \"x\", \"path\": \"/x\"}", "it has format 4" },
+		{ "{\"format\": 3, \"name\": \"x\", \"path\": \"/x\", \"statedump\": true}", "statedump" },
 	};
 	char path[128];
 

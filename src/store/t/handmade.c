@@ -64,7 +64,7 @@ void handmade_packet(struct handmade *packet, uint64_t begin_ts)
 
 void handmade_put(struct handmade *packet, const void *bytes, size_t len)
 {
-	assert_true(WMK_CTF_PACKET_ROOM + packet->len + len + 8 <= sizeof(packet->bytes));
+	assert_true(WMK_CTF_PACKET_ROOM + packet->len + len + 8 + WMK_CTF_TRAILER <= sizeof(packet->bytes));
 	memcpy(packet->bytes + WMK_CTF_PACKET_ROOM + packet->len, bytes, len);
 	packet->len += len;
 }
@@ -100,8 +100,8 @@ int handmade_append(struct wmk_store_stream *stream, struct handmade *packet, ui
 
 	packet->head.content = packet->len;
 	packet->head.lost = lost;
-	memset(packet->bytes + WMK_CTF_PACKET_ROOM + packet->len, 0, 8);
 	wmk_ctf_packet_encode(packet->bytes, handmade_uuid, &packet->head);
+	wmk_ctf_packet_end(packet->bytes + WMK_CTF_PACKET_ROOM + packet->len, &packet->head);
 	iov.iov_len = wmk_ctf_packet_size(&packet->head);
 	err = wmk_store_stream_append(stream, &iov, 1, &packet->head);
 	packet->head.sequence++;

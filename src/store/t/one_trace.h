@@ -84,11 +84,12 @@ static inline void limit_files(rlim_t bytes)
 static inline int append(struct wmk_store_stream *stream, struct wmk_ctf_packet *packet)
 {
 	static uint8_t bytes[8192];
-	struct iovec iov[2] = { { bytes, WMK_CTF_PACKET_ROOM }, { bytes + WMK_CTF_PACKET_ROOM, 0 } };
+	static uint8_t end[WMK_CTF_END_MAX];
+	struct iovec iov[2] = { { bytes, WMK_CTF_PACKET_ROOM + packet->content }, { end, 0 } };
 
 	memset(bytes, 'r', sizeof(bytes));
 	wmk_ctf_packet_encode(bytes, uuid, packet);
-	iov[1].iov_len = wmk_ctf_packet_size(packet) - WMK_CTF_PACKET_ROOM;
+	iov[1].iov_len = wmk_ctf_packet_end(end, packet);
 	return wmk_store_stream_append(stream, iov, 2, packet);
 }
 

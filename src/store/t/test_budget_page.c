@@ -45,6 +45,7 @@ static int append(struct wmk_store_stream *stream, uint64_t sequence, uint64_t c
 
 	wmk_store_stream_prepare(stream, &packet);
 	wmk_ctf_packet_encode(bytes, uuid, &packet);
+	wmk_ctf_packet_end(bytes + WMK_CTF_PACKET_ROOM + content, &packet);
 	iov = (struct iovec){ bytes, wmk_ctf_packet_size(&packet) };
 	return wmk_store_stream_append(stream, &iov, 1, &packet);
 }

@@ -82,7 +82,7 @@ static void append_and_die(struct wmk_store_stream *stream, struct wmk_ctf_packe
 static void test_killed_replacement_keeps_the_old_file(void **state)
 {
 	static const char only[] = IN_SUB("c_0"), index[] = IN_SUB("index/c_0.idx"), next[] = IN_SUB(".c.next");
-	const struct wmk_store_limits one = { 500, 1 };
+	const struct wmk_store_limits one = { 520, 1 };
 	struct wmk_ctf_packet packet = { .content = 64 }, last;
 	struct wmk_store_stream *stream;
 	struct wmk_store *store = create();
@@ -109,18 +109,66 @@ static void test_killed_replacement_keeps_the_old_file(void **state)
 		assert_int_equal(wmk_store_stream_open(store, "c", &one, uuid, &stream, &last), 1);
 		assert_int_equal(last.sequence, 2);
 		assert_int_equal(size_of(next), -1);
-		assert_int_equal(size_of(only), 480);
+		assert_int_equal(size_of(only), 504);
 		assert_int_equal(size_of(index), 16 + 3 * 72);
 	}
 	for (unsigned i = 0; i < 2; i++, packet.sequence++)
 		assert_int_equal(append(stream, &packet), 0);
-	assert_int_equal(size_of(only), 320);
+	assert_int_equal(size_of(only), 336);
 	assert_int_equal(size_of(index), 16 + 2 * 72);
-	assert_int_equal(wmk_store_stream_bytes(stream), 320);
-	assert_int_equal(wmk_store_bytes(store), 320 + 16 + 2 * 72);
+	assert_int_equal(wmk_store_stream_bytes(stream), 336);
+	assert_int_equal(wmk_store_bytes(store), 336 + 16 + 2 * 72);
 	wmk_store_stream_close(stream);
 	assert_int_equal(wmk_store_stream_remove(store, "c", &one), 0);
 	assert_int_equal(wmk_store_bytes(store), 0);
+	wmk_store_close(store);
+}
+
+/* A packet without a trailer ends the stream, even if all its bytes are there. */
+static void test_packet_without_trailer_is_torn(void **state)
+{
+	struct wmk_ctf_packet packet = { .content = 1000, .ring_position = 77, .cut = 5 }, last;
+	struct wmk_store *store = create();
+	struct wmk_store_stream *stream;
+	int fd;
+
+	(void)state;
+	assert_int_equal(wmk_store_stream_create(store, "app_0", NULL, &stream), 0);
+	assert_int_equal(append(stream, &packet), 0);
+	packet.sequence = 1;
+	assert_int_equal(append(stream, &packet), 0);
+	wmk_store_stream_close(stream);
+	fd = open(in_dir(IN_SUB("app_0")), O_WRONLY | O_CLOEXEC);
+	assert_int_equal(pwrite(fd, "\0\0\0\0", 4, 2 * 1104 - 4), 4);
+	close(fd);
+	assert_int_equal(wmk_store_stream_open(store, "app_0", NULL, uuid, &stream, &last), 1);
+	assert_int_equal(last.sequence, 0);
+	assert_int_equal(last.ring_position, 77);
+	assert_int_equal(last.cut, 5);
+	assert_int_equal(wmk_store_stream_bytes(stream), 1104);
+	wmk_store_stream_close(stream);
+	wmk_store_close(store);
+}
+
+/* A file that begins with a packet of an earlier version, without a trailer, is refused and unchanged. */
+static void test_file_of_earlier_version_is_unchanged(void **state)
+{
+	struct wmk_ctf_packet packet = { .content = 1000 }, last;
+	struct wmk_store *store = create();
+	struct wmk_store_stream *stream;
+	static uint8_t bytes[1096];
+	const uint64_t bits = sizeof(bytes) * 8;
+	int fd;
+
+	(void)state;
+	wmk_ctf_packet_encode(bytes, uuid, &packet);
+	memcpy(bytes + 48, &bits, 8);
+	memcpy(bytes + 56, &bits, 8);
+	fd = open(in_dir(IN_SUB("app_0")), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_int_equal(write(fd, bytes, sizeof(bytes)), sizeof(bytes));
+	close(fd);
+	assert_int_equal(wmk_store_stream_open(store, "app_0", NULL, uuid, &stream, &last), -EPROTO);
+	assert_int_equal(size_of(IN_SUB("app_0")), sizeof(bytes));
 	wmk_store_close(store);
 }
 
@@ -367,6 +415,8 @@ static void test_metadata_is_appended_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_packet_without_trailer_is_torn, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_file_of_earlier_version_is_unchanged, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stream_continues_with_obstacle_in_place_of_index, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_killed_replacement_keeps_the_old_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_single_file_is_replaced_on_full_disk, setup, teardown),

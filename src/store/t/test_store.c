@@ -231,11 +231,11 @@ static void test_failed_packet_write_is_truncated(void **state)
 	limit_files(1500);
 	assert_int_equal(append(stream, &packet), -EFBIG);
 	assert_int_equal(stat(in_dir("t/ust/uid/1/64-bit/app_0"), &st), 0);
-	assert_int_equal(st.st_size, 1096);
+	assert_int_equal(st.st_size, 1104);
 	limit_files(RLIM_INFINITY);
 	assert_int_equal(append(stream, &packet), 0);
-	assert_int_equal(wmk_store_stream_bytes(stream), 2192);
-	assert_int_equal(wmk_store_bytes(store), 2192 + WMK_CTF_INDEX_HEAD + 2 * WMK_CTF_INDEX_ENTRY);
+	assert_int_equal(wmk_store_stream_bytes(stream), 2208);
+	assert_int_equal(wmk_store_bytes(store), 2208 + WMK_CTF_INDEX_HEAD + 2 * WMK_CTF_INDEX_ENTRY);
 	wmk_store_stream_close(stream);
 	/* A packet must have the size in its header. */
 	packet.content = 8;
@@ -248,7 +248,7 @@ static void test_failed_packet_write_is_truncated(void **state)
 /* After a crash at any byte of the third packet: two packets, an index of two, and the stream continues. */
 static void test_stream_continues_after_torn_packet(void **state)
 {
-	static const off_t cuts[] = { 2193, 2192 + 95, 2192 + 96, 2192 + 1095, 2192 };
+	static const off_t cuts[] = { 2209, 2208 + 87, 2208 + 88, 2208 + 1103, 2208 };
 	struct wmk_ctf_packet packet, last;
 	char *before, *after;
 	size_t before_len, after_len;
@@ -272,7 +272,7 @@ static void test_stream_continues_after_torn_packet(void **state)
 		assert_int_equal(wmk_store_stream_open(store, "app_0", NULL, uuid, &stream, &last), 1);
 		assert_int_equal(last.sequence, 1);
 		assert_int_equal(last.ring_position, 1000);
-		assert_int_equal(wmk_store_stream_bytes(stream), 2192);
+		assert_int_equal(wmk_store_stream_bytes(stream), 2208);
 		packet.sequence = 2;
 		assert_int_equal(append(stream, &packet), 0);
 		wmk_store_stream_close(stream);
@@ -307,13 +307,12 @@ static void test_direct_io_writes_exact_content(void **state)
 		packet.sequence = i;
 		bytes = memory + (i % 4 == 3 ? 64 : 512);
 		wmk_store_stream_prepare(stream, &packet);
-		memset(bytes, 0, WMK_CTF_PACKET_ROOM + packet.content + WMK_CTF_PAD_MAX + 8);
 		for (j = 0; j < packet.content; j++)
 			bytes[WMK_CTF_PACKET_ROOM + j] = (uint8_t)(i * 31 + j * 7 + j / 256);
 		wmk_ctf_packet_encode(bytes, uuid, &packet);
 		len = WMK_CTF_PACKET_ROOM + packet.content;
 		assert_int_equal(wmk_store_stream_append(stream, (struct iovec[]){ { bytes, len },
-				 { bytes + len, wmk_ctf_packet_size(&packet) - len } }, 2, &packet), 0);
+				 { bytes + len, wmk_ctf_packet_end(bytes + len, &packet) } }, 2, &packet), 0);
 		if (packet.pad)
 			assert_int_equal(wmk_store_stream_bytes(stream) % 4096, 0);
 		if (packet.content < 1000)
@@ -487,14 +486,14 @@ static void test_second_user_is_added_to_trace(void **state)
  */
 static void test_rotation_replaces_the_oldest_file(void **state)
 {
-	const struct wmk_store_limits three = { 500, 3 }, endless = { 500, 0 }, one = { 500, 1 };
+	const struct wmk_store_limits three = { 520, 3 }, endless = { 520, 0 }, one = { 520, 1 };
 	struct wmk_ctf_packet packet = { .content = 64 }, last;
 	const uint64_t size = wmk_ctf_packet_size(&packet);      /* three fit into a file */
 	struct wmk_store_stream *stream;
 	struct wmk_store *store = create();
 
 	(void)state;
-	assert_int_equal(size, 160);
+	assert_int_equal(size, 168);
 	assert_int_equal(wmk_store_stream_create(store, "a_0", &three, &stream), 0);
 	for (packet.sequence = 0; packet.sequence < 11; packet.sequence++)
 		assert_int_equal(append(stream, &packet), 0);
