@@ -83,6 +83,8 @@ static const struct wmk_cli_example examples[] = {
 	  "waymark save --all" },
 	{ "save", "Save the session \"night\" to a file of your choice:",
 	  "waymark save night --output-path night.json" },
+	{ "save", "Load and start the session \"night\" whenever the session daemon starts, also after a reboot:",
+	  "waymark save --auto night" },
 	{ "load", "Restore a session under another name:",
 	  "waymark load night --input-path night.json --override-name morning" },
 	{ "recover", "Write the records of ring files that a crash left behind into their trace:",

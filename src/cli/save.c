@@ -6,12 +6,14 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 #include "cli/current.h"
 #include "cli/daemon.h"
 #include "cli/path.h"
 #include "cli/save.h"
+#include "wire/sessions_dir.h"
 
 /* Check that the options are compatible, and take the session from the argument. */
 static int check(struct wmk_save_args *args, char **rest, int n_rest)
@@ -25,6 +27,32 @@ static int check(struct wmk_save_args *args, char **rest, int n_rest)
 	if (args->output && args->default_output)
 		return wmk_error(-EINVAL, "--override-output and --default-output exclude each other");
 	return 0;
+}
+
+/* Create the directory, and those above it, which belong to the user of the session daemon. */
+static int make_directory(char *path)
+{
+	for (char *slash = path; (slash = strchr(slash + 1, '/'));) {
+		*slash = '\0';
+		if (mkdir(path, 0755) < 0 && errno != EEXIST)
+			return wmk_error(-errno, "cannot create the directory %.200s", path);
+		*slash = '/';
+	}
+	return 0;
+}
+
+/* Get the directory from which this session daemon loads sessions when it starts. */
+static int find_automatic(const struct wmk_daemon *daemon, char *path, size_t size)
+{
+	const char *rundir = waymark_ctl_rundir(daemon->ctl);
+	struct stat st;
+	int err;
+
+	/* The runtime directory belongs to the user of the daemon. */
+	if (stat(rundir, &st) < 0)
+		return wmk_error(-errno, "cannot find the user of the session daemon in %.200s", rundir);
+	err = wmk_sessions_dir(st.st_uid, path, size);
+	return err < 0 ? err : make_directory(path);
 }
 
 /* Without a path, the library uses $HOME. Set it, so that WAYMARK_HOME applies to the library, too. */
@@ -57,13 +85,20 @@ static int run_save(void *data, char **rest, int n_rest)
 	struct waymark_ctl_save_options options = { .size = sizeof(options),
 						    .path = args->path,
 						    .replace = args->force };
+	char automatic[PATH_MAX];
 	struct wmk_daemon daemon;
 	int err = check(args, rest, n_rest);
 
+	if (err == 0 && args->automatic && args->path)
+		err = wmk_error(-EINVAL, "--auto and --output-path exclude each other");
 	if (err < 0)
 		return err;
 	err = wmk_daemon_open(&daemon, &args->common, WMK_DAEMON_ANY);
-	if (err == 0 && !args->path)
+	if (err == 0 && args->automatic) {
+		err = find_automatic(&daemon, automatic, sizeof(automatic));
+		options.path = automatic;
+	}
+	if (err == 0 && !options.path)
 		err = find_home();
 	options.session = args->common.session;
 	if (err == 0)
@@ -72,6 +107,8 @@ static int run_save(void *data, char **rest, int n_rest)
 		wmk_error_add(err, "the file exists: --force replaces it");
 	if (err == 0 && !args->common.json)
 		tell_files(&daemon, "saved");
+	if (err == 0 && !args->common.json && args->automatic)
+		printf("The session daemon loads and starts this when it starts. Remove the file to end that.\n");
 	return wmk_daemon_close(&daemon, &args->common, err);
 }
 
@@ -79,6 +116,11 @@ static const char *const save_details[] = {
 	"Writes the configuration of a session (channels, event rules, contexts, trackers), without its records, to a "
 	"JSON file that can be read, edited and stored. Without a name, saves all of your sessions, each to a file of "
 	"its own. `waymark load` creates the sessions again, in this session daemon or another one.",
+	"With --auto, the session daemon loads and starts the session whenever it starts, also after a reboot. The "
+	"file is then in /etc/waymark/sessions for root's daemon, in ~/.config/waymark/sessions for that of a user. "
+	"The daemon reports readiness afterwards, so programs that start later are recorded from their first event. A "
+	"file that cannot be loaded is reported in the daemon's log, and the others are loaded. Each start has its own "
+	"trace: if the trace directory of the session has a trace, the default directory is used.",
 	NULL
 };
 
@@ -87,6 +129,8 @@ static const struct wmk_cli_option save_options[] = {
 	{ 'a', "all", NULL, "All of your sessions.", WMK_CLI_FLAG(struct wmk_save_args, all) },
 	{ 'o', "output-path", "FILE", "The file, with a name that ends in .json, or a directory. The default is "
 	  "~/.waymark/sessions.", WMK_CLI_NAME(struct wmk_save_args, path, "a file or directory") },
+	{ 0, "auto", NULL, "Load and start the session whenever the session daemon starts.",
+	  WMK_CLI_FLAG(struct wmk_save_args, automatic) },
 	{ 'f', "force", NULL, "Replace an existing file.", WMK_CLI_FLAG(struct wmk_save_args, force) },
 	WMK_CLI_OPTION_JSON,
 };

@@ -9,7 +9,7 @@
 
 struct wmk_save_args {
 	struct wmk_cli_common common;
-	bool all, force, default_output;
+	bool all, force, default_output, automatic;
 	const char *path, *name, *output;
 };
 

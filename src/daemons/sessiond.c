@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "sessiond/server.h"
+#include "wire/sessions_dir.h"
 #include "wire/wire.h"
 
 #define LOW_NUMBERS 64
@@ -186,7 +187,7 @@ static void keep_low_numbers(struct wmk_sessiond_rundir_starter *starter)
 
 static int run(const struct options *options, struct wmk_sessiond_rundir_starter *starter)
 {
-	char rundir[PATH_MAX], consumerd[PATH_MAX];
+	char rundir[PATH_MAX], consumerd[PATH_MAX], sessions[PATH_MAX];
 	int handed[WMK_SESSIOND_SOCKETS];
 	struct wmk_limits limits;
 	struct wmk_server_options server = {
@@ -213,7 +214,13 @@ static int run(const struct options *options, struct wmk_sessiond_rundir_starter
 		err = consumerd_beside(consumerd, sizeof(consumerd));
 		server.consumerd = consumerd;
 	}
-	return err < 0 ? err : wmk_server_run(&server);
+	if (err < 0)
+		return err;
+	/* (a user without a home directory has no saved sessions) */
+	if (wmk_sessions_dir(geteuid(), sessions, sizeof(sessions)) >= 0)
+		server.sessions = sessions;
+	wmk_error_clear();
+	return wmk_server_run(&server);
 }
 
 int main(int argc, char **argv)

@@ -3,7 +3,7 @@
  * server.c - run a session daemon (see server.h).
  *
  *     begin: lock, sockets (no connection is accepted yet) ─► link to the consumer ─► sessions ─► state of the previous
- *            daemon ─► shards ─► applications, clients ─► the notify FIFO wakes all applications
+ *            daemon ─► shards ─► applications, clients ─► saved sessions ─► the notify FIFO wakes all applications
  *     end:   the reverse order
  */
 #include "session/model/process_stat.h"
@@ -20,6 +20,7 @@
 #include "sessiond/clients.h"
 #include "sessiond/command.h"
 #include "sessiond/consumer_port.h"
+#include "sessiond/saved_sessions.h"
 #include "sessiond/shards.h"
 #include "wire/hints.h"
 #include "wire/notify_fifo.h"
@@ -417,6 +418,13 @@ static void announce(struct server *server)
 	wmk_notify_send(server->place.dir);
 }
 
+/* Load sessions before applications are notified and before readiness is reported. */
+static void load_saved(struct server *server)
+{
+	if (server->options->sessions && !server->options->recovered)
+		wmk_saved_sessions_load(server->options->sessions, server->place.path, say, server);
+}
+
 static int server_open(struct server *server)
 {
 	int err = process_prepare(server);
@@ -444,8 +452,10 @@ static int server_open(struct server *server)
 		err = wmk_reaper_start(server->reaper);
 	if (err == 0)
 		err = listeners_open(server);
-	if (err == 0)
+	if (err == 0) {
+		load_saved(server);
 		announce(server);
+	}
 	return err;
 }
 

@@ -26,6 +26,7 @@ struct wmk_server_options {
 	 * NULL, or a directory of rings in files (session/model/shm_path.h) to adopt, as `waymark recover` does
 	 */
 	const char *recovered;
+	const char *sessions;            /* NULL, or the directory of saved sessions to load (saved_sessions.h) */
 	const int *handed;               /* see wmk_sessiond_rundir_open() */
 	const struct wmk_limits *limits; /* NULL: the defaults */
 	const char *limits_file;         /* path of the limits file, which may be absent; NULL: none */

@@ -86,7 +86,7 @@ void waymark_ctl_close(struct waymark_ctl *ctl)
 const char *waymark_ctl_rundir(const struct waymark_ctl *ctl)
 {
 	(void)ctl;
-	return "/nowhere";
+	return "/";
 }
 
 void waymark_ctl_set_timeout(struct waymark_ctl *ctl, int timeout_ms)

@@ -373,7 +373,12 @@ static void save_load_and_regenerate_send_their_requests(void **state)
 	     "load two x.json name three output /there; ");
 	asks("load --all --default-output --force", "load ALL - replace name - output - default; ");
 	refuses("load --default-output --override-output x", "exclude each other");
+	setenv("WAYMARK_SESSIONS", "/tmp/waymark-automatic", 1);
+	asks("save one --auto", "save one /tmp/waymark-automatic; ");
+	says("loads and starts this");
+	unsetenv("WAYMARK_SESSIONS");
 	refuses("save one --all", "exclude each other");
+	refuses("save one --auto -o /dir", "exclude each other");
 	fake.rc = -EEXIST;
 	fails("save", "--force");
 	fails("load", "--override-name");
