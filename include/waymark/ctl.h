@@ -176,6 +176,11 @@ struct waymark_ctl_create_options {
 	uint32_t clock;              /* enum waymark_ctl_clock */
 	const char *description;     /* for the user, also in the trace: UTF-8, at most 1024 bytes; NULL: none */
 	int64_t flush_us;            /* flush interval of channels that choose none; 0: 1 s */
+	/*
+	 * a flight recorder: channels are in overwrite mode, and nothing is written before
+	 * waymark_ctl_snapshot_record(), which writes below `path`
+	 */
+	bool snapshot;
 };
 /*
  * Create a session; it does not record yet. -EEXIST: a session has the name; -ENOTEMPTY: the directory of the trace is
@@ -240,6 +245,38 @@ enum waymark_ctl_regenerate_what { WAYMARK_CTL_METADATA = 0, WAYMARK_CTL_STATEDU
  */
 int waymark_ctl_regenerate(struct waymark_ctl *ctl, const char *session, uint32_t what,
 			   struct waymark_ctl_result **result);
+
+/* ── snapshots ── */
+
+/* Options of waymark_ctl_snapshot_record() and waymark_ctl_snapshot_add_output(). */
+struct waymark_ctl_snapshot_options {
+	size_t size;
+	const char *session;
+	/*
+	 * The name of a snapshot is NAME-DATE-NUMBER. NULL or "": record: that of the output; add_output: "snapshot".
+	 */
+	const char *name;
+	/* The directory in which snapshots are made, absolute. record: NULL or "": that of the output. */
+	const char *path;
+	/*
+	 * Limit for the streams of a snapshot, in bytes: each ring gives its newest sub-buffers. 0: record: that of the
+	 * output; add_output: no limit.
+	 */
+	uint64_t max_size;
+};
+/*
+ * Record a snapshot: copy what the buffers in overwrite mode hold. When the call returns, the trace is complete; the
+ * result has waymark_ctl_result_snapshot(). -ENODATA: no application has recorded; -EPERM: the session has no user
+ * channel in overwrite mode; -EINVAL: no directory is known, or max_size is less than one sub-buffer of each ring.
+ */
+int waymark_ctl_snapshot_record(struct waymark_ctl *ctl, const struct waymark_ctl_snapshot_options *options,
+				struct waymark_ctl_result **result);
+/* Set the snapshot output of a session. A session has one: -EEXIST. */
+int waymark_ctl_snapshot_add_output(struct waymark_ctl *ctl, const struct waymark_ctl_snapshot_options *options,
+				    struct waymark_ctl_result **result);
+/* Remove the snapshot output. `name` NULL or "": whichever it is. -ENOENT: the session has no such output. */
+int waymark_ctl_snapshot_del_output(struct waymark_ctl *ctl, const char *session, const char *name,
+				    struct waymark_ctl_result **result);
 
 /* ── trackers ── */
 

@@ -172,6 +172,24 @@ struct waymark_ctl_session_info {
 	uint32_t clock;              /* enum waymark_ctl_clock, never DEFAULT */
 	const char *description;     /* "" if none */
 	int64_t flush_us;            /* flush interval of channels that choose none; 0: 1 s */
+	bool snapshot;               /* a flight recorder: only snapshots are written */
+	/* the output of snapshots: begin of their names; directory, "" if none; limit in bytes, 0: none */
+	const char *snapshot_name, *snapshot_path;
+	uint64_t snapshot_max_size;
+};
+
+/* ── snapshots: record what the buffers of a session hold ── */
+
+/*
+ * Channels in overwrite mode hold the newest records. A snapshot copies them to a trace of its own, while recording
+ * continues without a loss. A session that was created with `snapshot` writes nothing else.
+ */
+
+/* A snapshot that was recorded. */
+struct waymark_ctl_snapshot_info {
+	const char *path;            /* its directory: a complete trace */
+	uint64_t records, bytes;     /* in it */
+	uint64_t overwritten;        /* records before it, which the buffers no longer had */
 };
 
 /* ── applications: list applications and their events ── */
@@ -269,6 +287,8 @@ unsigned waymark_ctl_result_warnings(const struct waymark_ctl_result *result, co
 unsigned waymark_ctl_result_files(const struct waymark_ctl_result *result, const char *const **files);
 /* NULL if the request was not waymark_ctl_version(). */
 const struct waymark_ctl_version_info *waymark_ctl_result_version(const struct waymark_ctl_result *result);
+/* NULL if the request was not waymark_ctl_snapshot_record(). */
+const struct waymark_ctl_snapshot_info *waymark_ctl_result_snapshot(const struct waymark_ctl_result *result);
 /* The whole result as JSON, indented, ending in a newline. The caller frees *text with free(). */
 int waymark_ctl_result_json(const struct waymark_ctl_result *result, char **text);
 /*

@@ -146,6 +146,19 @@ struct waymark_ring_packet {
  * and time is checked. Returns 0 or -errno. The functions of a reader are for one thread at a time.
  */
 int waymark_ring_reader_open(struct waymark_ring_set *set, uint32_t ring, struct waymark_ring_reader **reader);
+/*
+ * Open an observer: a reader that copies what a ring in overwrite mode holds, and writes nothing into the ring. Any
+ * number of observers may read a ring, beside its reader. An observer begins at the oldest sub-buffer that is whole, or
+ * with `max_bytes` (0: no limit) at the oldest of the newest sub-buffers that have at most this size together, at least
+ * the current one. It counts from there: `records` and `lost` of its first piece do not include earlier records.
+ * Writers may overwrite what it has not read yet. It then continues at the oldest sub-buffer, and counts from there:
+ * begin_pos of such a piece does not follow the piece before. waymark_ring_reader_clear() and _resume() return -EINVAL.
+ * Returns 0; -ENOTSUP in discard mode; -EIO: the ring is corrupt; -EAGAIN: the writer is too fast at the moment.
+ */
+int waymark_ring_reader_observe(struct waymark_ring_set *set, uint32_t ring, uint64_t max_bytes,
+				struct waymark_ring_reader **reader);
+/* Return the number of records that were overwritten or lost before the first piece of an observer, so far as read. */
+uint64_t waymark_ring_reader_missed(const struct waymark_ring_reader *reader);
 void waymark_ring_reader_close(struct waymark_ring_reader *reader);
 /*
  * Read the next piece. Returns 1 and fills *packet; 0 if no piece is ready; -EIO, once, if this ring is corrupt: it
@@ -160,7 +173,8 @@ int waymark_ring_reader_release(struct waymark_ring_reader *reader, const struct
 /*
  * Return the number of records lost in the ring up to now, and store it by cause (`by_cause` may be NULL). The sum
  * includes overwritten records, as far as the reader knows them. If counts decrease or exceed the possible range, the
- * last valid ones are returned, and the next waymark_ring_reader_next() returns -EIO.
+ * last valid ones are returned, and the next waymark_ring_reader_next() returns -EIO. An observer returns the number up
+ * to its last piece, without causes.
  */
 uint64_t waymark_ring_reader_lost(struct waymark_ring_reader *reader, uint64_t by_cause[WAYMARK_LOST_CAUSES]);
 /* Return the number of fields that were cut to the limit of the channel, up to now. */

@@ -11,8 +11,6 @@
 static const struct other_name {
 	const char *name, *instead;
 } names[] = {
-	{ "snapshot", "use a channel made by `waymark enable-channel --overwrite`: it keeps the newest records, "
-	  "and `waymark stop` writes them" },
 	{ "rotate", "use `waymark enable-channel --tracefile-size` and --tracefile-count" },
 	{ "enable-rotation", "use `waymark enable-channel --tracefile-size` and --tracefile-count" },
 	{ "metadata", "use `waymark regenerate metadata`" },

@@ -113,6 +113,7 @@ static int run_create(void *data, char **rest, int n_rest)
 	options.no_statedump = args->no_statedump;
 	options.description = args->description;
 	options.flush_us = args->live_us;
+	options.snapshot = args->snapshot;
 	if (err == 0)
 		err = wmk_daemon_open(&daemon, &args->common, WMK_DAEMON_ANY);
 	if (err == 0) {
@@ -123,8 +124,9 @@ static int run_create(void *data, char **rest, int n_rest)
 	if (session) {
 		make_current(session->name);
 		if (!args->common.json)
-			printf("Session %s: its trace will be in %s. `waymark enable-event` adds events to record.\n",
-			       session->name, wmk_cli_clean(session->path));
+			printf("Session %s: its %s will be in %s. `waymark enable-event` adds events to record.\n",
+			       session->name, session->snapshot ? "snapshots" : "trace",
+			       wmk_cli_clean(session->path));
 	}
 	return wmk_daemon_close(&daemon, &args->common, err);
 }
@@ -145,6 +147,9 @@ static const char *const create_details[] = {
 	"session with --clock=counter records applications only.",
 	"--live is LTTng's spelling for a flush interval of all channels. `waymark view --follow` reads the trace "
 	"while the session records. It does so without --live, too, since channels are flushed once a second.",
+	"With --snapshot, the session is a flight recorder: its channels are in overwrite mode, and only `waymark "
+	"snapshot record` writes what they hold. Snapshots are made in the directory of the session, or in that of "
+	"`waymark snapshot add-output`. The session records applications only.",
 	"With --shm-path, the rings of applications of the session daemon's user are files in a directory of their own "
 	"below DIR. Their content survives the end of all processes and, on persistent memory, a reboot or power "
 	"failure. `waymark recover DIR` then writes it to the trace. DIR is created if it does not exist, and must "
@@ -172,6 +177,8 @@ static const struct wmk_cli_option create_options[] = {
 	  WMK_CLI_NAME(struct wmk_session_args, shm_path, "a directory") },
 	{ 0, "max-size", "SIZE", "Stop the session before its trace exceeds this size in bytes, with k, M or G.",
 	  .store = set_max_size, WMK_CLI_AT(uint64_t, struct wmk_session_args, max_size) },
+	{ 0, "snapshot", NULL, "Keep the newest records in the buffers, and write nothing until `waymark snapshot "
+	  "record`.", WMK_CLI_FLAG(struct wmk_session_args, snapshot) },
 	WMK_CLI_OPTION_JSON,
 };
 

@@ -12,6 +12,7 @@
 #include "consumer/clock_sync.h"
 #include "consumer/cpu_hotplug.h"
 #include "consumer/heartbeat.h"
+#include "consumer/source_copy.h"
 #include "consumer/source_ring.h"
 #include "consumer/streams.h"
 #include "consumer/thread.h"
@@ -83,10 +84,13 @@ static int add_ring(struct wmk_consumer *consumer, struct wmk_group *group, stru
 	bool claim = ring >= cpus;
 	struct wmk_source *source;
 	char name[WMK_STREAM_NAME];
-	int err = wmk_source_ring_open(set, ring, &source);
+	uint64_t missed = 0;
+	int err = how->copy ? wmk_source_copy_open(set, ring, how->copy_max, &source, &missed)
+			    : wmk_source_ring_open(set, ring, &source);
 
 	if (err < 0)
 		return err;
+	wmk_sum_add(&group->now.counts.overwritten, missed);
 	snprintf(name, sizeof(name), "%s_%s%u", how->channel, claim ? "claim" : "", claim ? ring - cpus : ring);
 	return wmk_streams_add(consumer, group, source, name, ring, claim ? WMK_CTF_CPU_NONE : ring, how);
 }
@@ -117,11 +121,11 @@ static int add_rings(struct wmk_consumer *consumer, struct waymark_ring_set *set
 		return err;
 	for (uint32_t ring = 0; ring < waymark_ring_set_rings(set) && err >= 0; ring++)
 		err = add_ring(consumer, group, set, ring, how);
-	if (err >= 0)
+	if (err >= 0 && !how->copy)
 		err = wmk_streams_add_set(consumer, set);
-	if (err >= 0)
+	if (err >= 0 && !how->copy)
 		wmk_clock_sync_begin(consumer, waymark_ring_set_options(set)->clock, how->at_stop_only);
-	if (err >= 0 && consumer->running && waymark_ring_set_options(set)->block_us != 0)
+	if (err >= 0 && !how->copy && consumer->running && waymark_ring_set_options(set)->block_us != 0)
 		err = wmk_consumer_heartbeat_start(consumer);
 	if (err < 0)
 		undo_group(consumer, group, &before);

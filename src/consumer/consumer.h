@@ -135,6 +135,13 @@ struct wmk_consumer_set {
 	const struct wmk_store_limits *limits;     /* limits of the streams' files; copied; NULL: none */
 	/* of a kernel channel: number of the requested state dump (wmk_consumer_dump()); 0: none */
 	uint64_t statedump;
+	/*
+	 * 1: write a copy of what the rings hold now (overwrite mode), and nothing of later records. The set is not
+	 * used after wmk_consumer_add(), and nothing is written into it. `overwritten` counts the records before the
+	 * copy.
+	 */
+	int copy;
+	uint64_t copy_max;         /* with copy: bytes of each ring at most, the newest ones; 0: no limit */
 };
 int wmk_consumer_add(struct wmk_consumer *consumer, struct waymark_ring_set *set, const struct wmk_consumer_set *how);
 /*

@@ -4,7 +4,8 @@
  *
  *     commands.c              flush, settle, clear, remove, counts
  *     ├── consumer.c          ring sets and kernel channels: added
- *     │   └── source_ring.c       a ring as a source
+ *     │   ├── source_ring.c       a ring as a source
+ *     │   └── source_copy.c       a copy of a ring as a source
  *     └── thread.c            when to drain, how long to sleep
  *         ├── heartbeat.c         a second thread, where writers wait for room
  *         ├── flush_timer.c       parts of sub-buffers, at the flush interval

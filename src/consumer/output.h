@@ -149,4 +149,7 @@ int wmk_output_directory_open(const struct wmk_output_directory_options *options
 /* Make a trace without an output from a store. The caller owns the store, and closes it after the trace. */
 int wmk_output_directory_trace(struct wmk_store *store, const uint8_t uuid[16], struct wmk_output_trace **trace);
 
+/* Make a trace that is not written, for the rings of a session that only snapshots read. */
+int wmk_output_none_trace(struct wmk_output_trace **trace);
+
 #endif

@@ -32,7 +32,8 @@ static int trace_add(struct wmk_server_work *work)
 	if (trace->out)
 		return 0;
 	memcpy(place.uuid, trace->is.uuid, sizeof(place.uuid));
-	trace->err = output->ops->trace_open(output, &place, &trace->out);
+	trace->err = trace->is.unwritten ? wmk_output_none_trace(&trace->out)
+					 : output->ops->trace_open(output, &place, &trace->out);
 	if (trace->err < 0) {
 		trace->out = NULL;
 		return wmk_error_add(trace->err, "cannot write a trace in %.240s", trace->is.path);
@@ -151,7 +152,10 @@ static int rings_add(struct wmk_server_work *work)
 		.stream_id = is->stream_id,
 		.at_stop_only = is->at_stop_only,
 		.resume = is->resume || is->clear,
-		.clear = is->clear,
+		/* a copy cannot continue that of an earlier consumer daemon: it replaces it */
+		.clear = is->clear || (is->copy && is->resume),
+		.copy = is->copy,
+		.copy_max = is->copy_max,
 		.start_ts = is->start_ts,
 		.flush_ns = is->flush_ns,
 		.limits = &limits,

@@ -59,6 +59,15 @@ static void text_add(struct wmk_ctf_text_buffer *out, const char *bytes, size_t 
 	out->text[out->len] = '\0';
 }
 
+int wmk_ctf_text_add(struct wmk_ctf_text_buffer *out, const struct wmk_ctf_text_buffer *more)
+{
+	if (more->err)
+		out->err = more->err;
+	else if (more->len)
+		text_add(out, more->text, more->len);
+	return out->err;
+}
+
 void wmk_ctf_put(struct wmk_ctf_text_buffer *out, const char *format, ...)
 {
 	va_list args;

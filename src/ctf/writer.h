@@ -46,6 +46,8 @@ struct wmk_ctf_text_buffer {
 };
 
 void wmk_ctf_text_free(struct wmk_ctf_text_buffer *text);
+/* Append the text of another buffer. */
+int wmk_ctf_text_add(struct wmk_ctf_text_buffer *out, const struct wmk_ctf_text_buffer *more);
 
 /* An environment entry besides those that the writer makes itself. `text` NULL: an integer. */
 struct wmk_ctf_env {

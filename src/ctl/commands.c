@@ -77,8 +77,41 @@ int waymark_ctl_create(struct waymark_ctl *ctl, const struct waymark_ctl_create_
 		.settings.shm_path = o.shm_path,
 		.settings.description = o.description,
 		.settings.flush_us = o.flush_us,
+		.settings.snapshot = o.snapshot,
 	};
 	return wmk_ctl_request(ctl, WMK_CTL_CREATE, &request, result);
+}
+
+int waymark_ctl_snapshot_record(struct waymark_ctl *ctl, const struct waymark_ctl_snapshot_options *given,
+				struct waymark_ctl_result **result)
+{
+	struct waymark_ctl_snapshot_options o;
+	int err = WMK_CTL_OPTIONS(&o, given, "snapshot", result);
+
+	if (err < 0)
+		return err;
+	const struct wmk_ctl_snapshot request = { o.session, o.name, o.path, o.max_size };
+	return wmk_ctl_request(ctl, WMK_CTL_SNAPSHOT, &request, result);
+}
+
+int waymark_ctl_snapshot_add_output(struct waymark_ctl *ctl, const struct waymark_ctl_snapshot_options *given,
+				    struct waymark_ctl_result **result)
+{
+	struct waymark_ctl_snapshot_options o;
+	int err = WMK_CTL_OPTIONS(&o, given, "snapshot-output", result);
+
+	if (err < 0)
+		return err;
+	const struct wmk_ctl_snapshot_output request = { o.session, o.name, o.path, o.max_size, false };
+	return wmk_ctl_request(ctl, WMK_CTL_SNAPSHOT_OUTPUT, &request, result);
+}
+
+int waymark_ctl_snapshot_del_output(struct waymark_ctl *ctl, const char *session, const char *name,
+				    struct waymark_ctl_result **result)
+{
+	const struct wmk_ctl_snapshot_output request = { .session = session, .name = name, .remove = true };
+
+	return wmk_ctl_request(ctl, WMK_CTL_SNAPSHOT_OUTPUT, &request, result);
 }
 
 static int on_session(struct waymark_ctl *ctl, uint16_t type, const char *session, struct waymark_ctl_result **result)

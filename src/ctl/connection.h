@@ -42,6 +42,7 @@ struct waymark_ctl_result {
 	unsigned n_events, n_lacks;
 	const char *kernel_clock;
 	const struct waymark_ctl_version_info *version;
+	const struct waymark_ctl_snapshot_info *snapshot;
 };
 
 /* ── time ────────────────────────────────────────────────────────────────────────────────────────────── */

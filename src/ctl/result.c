@@ -85,6 +85,17 @@ static int finish_version(struct waymark_ctl_result *result)
 	return err;
 }
 
+static int finish_snapshot(struct waymark_ctl_result *result)
+{
+	const struct wmk_ctl_snapshot_reply *reply = result->object;
+	int err = 0;
+
+	result->warnings = reply->warnings.items;
+	result->n_warnings = reply->warnings.n;
+	result->snapshot = wmk_ctl_view(&result->views, result->is, result->object, &err);
+	return err;
+}
+
 int wmk_ctl_result_finish(struct waymark_ctl_result *result)
 {
 	if (result->is == &wmk_ctl_sessions_object)
@@ -96,6 +107,8 @@ int wmk_ctl_result_finish(struct waymark_ctl_result *result)
 		return finish_kernel(result, result->object);
 	if (result->is == &wmk_ctl_version_reply_object)
 		return finish_version(result);
+	if (result->is == &wmk_ctl_snapshot_reply_object)
+		return finish_snapshot(result);
 	if (result->is == &wmk_ctl_outcome_object) {
 		const struct wmk_ctl_outcome *o = result->object;
 
@@ -204,6 +217,11 @@ unsigned waymark_ctl_result_files(const struct waymark_ctl_result *result, const
 const struct waymark_ctl_version_info *waymark_ctl_result_version(const struct waymark_ctl_result *result)
 {
 	return result->version;
+}
+
+const struct waymark_ctl_snapshot_info *waymark_ctl_result_snapshot(const struct waymark_ctl_result *result)
+{
+	return result->snapshot;
 }
 
 int waymark_ctl_result_json(const struct waymark_ctl_result *result, char **text)

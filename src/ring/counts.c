@@ -6,6 +6,8 @@
  *
  * wmk_ring_set_totals() makes the same checks for a process that does not read the ring.
  */
+#include <string.h>
+
 #include "ring/reader.h"
 
 int wmk_ring_in(struct waymark_ring_reader *r, const char *what, uint64_t value, uint64_t least, uint64_t most)
@@ -70,6 +72,11 @@ uint64_t waymark_ring_reader_lost(struct waymark_ring_reader *r, uint64_t by_cau
 {
 	uint64_t sum = 0;
 
+	/* An observer knows the sum only, as of its last piece. */
+	if (r->observer && by_cause)
+		memset(by_cause, 0, WAYMARK_LOST_CAUSES * sizeof(*by_cause));
+	if (r->observer)
+		return r->lost + wmk_ring_since(r->overwritten, r->base.overwritten);
 	wmk_ring_counts_look(r);
 	for (unsigned i = 0; i < WAYMARK_LOST_CAUSES; i++) {
 		uint64_t own = wmk_ring_since(wmk_ring_lost_by(r, i), r->base.lost[i]);

@@ -141,6 +141,17 @@ static int piece_is_sane(struct waymark_ring_reader *r, const struct wmk_ring_sn
 	return !bad;
 }
 
+/* For the next reader, if this process crashes before the release. UINT64_MAX is never a position. */
+static void leave_given(struct waymark_ring_reader *r, uint64_t end)
+{
+	wmk_ring_set_to(&r->ctl->given_pos, UINT64_MAX);
+	__asm__ __volatile__("" : : : "memory");
+	wmk_ring_set_to(&r->ctl->given_records, r->next_records);
+	wmk_ring_set_to(&r->ctl->given_lost, r->next_overwritten);
+	__asm__ __volatile__("" : : : "memory");
+	wmk_ring_set_to(&r->ctl->given_pos, end);
+}
+
 static void hand_out(struct waymark_ring_reader *r, const struct ring_piece *p, struct waymark_ring_packet *packet)
 {
 	const struct waymark_ring_set *set = r->set;
@@ -153,13 +164,8 @@ static void hand_out(struct waymark_ring_reader *r, const struct ring_piece *p, 
 	r->next_pos = p->whole ? p->sub + set->subbuf_size : p->end;
 	r->next_ts = p->end > p->pos ? p->end_ts : r->last_ts;
 	r->next_records = p->records_end;
-	/* For the next reader, if this process crashes before the release. UINT64_MAX is never a position. */
-	wmk_ring_set_to(&r->ctl->given_pos, UINT64_MAX);
-	__asm__ __volatile__("" : : : "memory");
-	wmk_ring_set_to(&r->ctl->given_records, r->next_records);
-	wmk_ring_set_to(&r->ctl->given_lost, r->next_overwritten);
-	__asm__ __volatile__("" : : : "memory");
-	wmk_ring_set_to(&r->ctl->given_pos, p->end);
+	if (!r->observer)
+		leave_given(r, p->end);
 	lost = wmk_ring_since(p->lost, wmk_ring_base_lost(r));
 	if (r->lost < lost)
 		r->lost = lost;
@@ -254,6 +260,14 @@ static uint64_t oldest(const struct waymark_ring_set *set, uint64_t write_pos)
 	return current > behind ? current - behind : 0;
 }
 
+/* The earliest position in an overwrite ring that may be read: the oldest sub-buffer, or where an observer begins. */
+static uint64_t earliest(const struct waymark_ring_reader *r, uint64_t write_pos)
+{
+	const uint64_t first = oldest(r->set, write_pos);
+
+	return first > r->begin ? first : r->begin;
+}
+
 /*
  * True if the writer may have overwritten the data that was just read from the sub-buffer at `sub`. The caller then
  * discards the data.
@@ -302,7 +316,7 @@ static int next_copy(struct waymark_ring_reader *r, unsigned flags, struct wmk_r
 	int rc;
 
 	for (int tries = 0; tries < OVERTAKEN_TRIES;) {
-		uint64_t first = oldest(r->set, s->pos);
+		uint64_t first = earliest(r, s->pos);
 		int skipped = r->next_pos < first;
 		struct wmk_ring_sub sub;
 
@@ -333,6 +347,8 @@ static int next_copy(struct waymark_ring_reader *r, unsigned flags, struct wmk_r
 				return report_corrupt(r);
 			r->next_overwritten += sub.records_start - r->next_records;
 			r->next_records = sub.records_start;
+			if (r->observer)
+				wmk_ring_count_from(r, &sub);
 		}
 		rc = deliver(r, s, &p, packet);
 		if (rc != 0)
@@ -379,6 +395,8 @@ int waymark_ring_reader_release(struct waymark_ring_reader *r, const struct waym
 	r->overwritten = r->next_overwritten;
 	r->unsure = 0;
 	r->sequence++;
+	if (r->observer)
+		return 0;
 	wmk_ring_leave_word(r);
 	if (packet->whole)
 		/* (B) release: after all reads of the sub-buffer; pairs with the writer's load-acquire. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reader.h - the state shared by reader.c (pieces of a ring), counts.c (lost records) and resume.c (where reading and
- * counting start).
+ * reader.h - the state shared by reader.c (pieces of a ring), counts.c (lost records), resume.c (where reading and
+ * counting start) and observer.c (a reader beside the reader).
  */
 #ifndef WMK_RING_READER_H
 #define WMK_RING_READER_H
@@ -55,7 +55,9 @@ struct waymark_ring_reader {
 	uint64_t seen_pos;     /* greatest write_pos seen */
 	/* State after the piece that was returned last, once it is released. */
 	uint64_t next_pos, next_ts, next_records, next_overwritten;
-	uint64_t copied_from, copied_to; /* overwrite mode: the range in `copy` */
+	int observer;          /* writes nothing into the ring; see waymark_ring_reader_observe() */
+	uint64_t begin;        /* an observer: reads nothing before this position */
+	uint64_t missed;       /* an observer: records overwritten or lost before it began to count */
 	unsigned char *copy;   /* header_room bytes, then a sub-buffer */
 	struct wmk_ring_base base;
 };
@@ -72,6 +74,8 @@ struct wmk_ring_snapshot {
 int wmk_ring_snapshot(struct waymark_ring_reader *r, struct wmk_ring_snapshot *s);
 /* Copy the header of the sub-buffer at `sub`. */
 void wmk_ring_read_sub(const struct waymark_ring_reader *r, uint64_t sub, struct wmk_ring_sub *out);
+/* An observer begins, or begins again, at the sub-buffer with this header: it counts from there. */
+void wmk_ring_count_from(struct waymark_ring_reader *r, const struct wmk_ring_sub *sub);
 /* Store the position and counts of the reader in the ring, for a later reader. */
 void wmk_ring_leave_word(struct waymark_ring_reader *r);
 /* Load r->base, which an earlier reader stored when it cleared the ring. Invalid values make the ring corrupt. */

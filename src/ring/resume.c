@@ -88,6 +88,8 @@ int waymark_ring_reader_clear(struct waymark_ring_reader *r)
 	uint64_t consumed;
 	int rc;
 
+	if (r->observer)
+		return -EINVAL;
 	if (r->broken)
 		return -EIO;
 	rc = wmk_ring_snapshot(r, &s);
@@ -215,7 +217,7 @@ int waymark_ring_reader_resume(struct waymark_ring_reader *r, uint64_t pos, uint
 	const uint64_t size = r->set->subbuf_size, offset = pos & (size - 1);
 	uint64_t consumed = wmk_ring_load(&r->ctl->consumed_pos); /* only readers write it: no order needed */
 	struct wmk_ring_snapshot s;
-	int rc = r->broken ? -EIO : wmk_ring_snapshot(r, &s);
+	int rc = r->observer ? -EINVAL : r->broken ? -EIO : wmk_ring_snapshot(r, &s);
 
 	if (rc < 0)
 		return rc;

@@ -414,6 +414,15 @@ int waymark_ring_set_fd(const struct waymark_ring_set *set)
 	return set->fd;
 }
 
+unsigned wmk_ring_set_recorded(const struct waymark_ring_set *set)
+{
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < set->n_rings; i++)
+		n += wmk_ring_load(&set->ring[i].ctl->write_pos) != 0;
+	return n;
+}
+
 uint32_t waymark_ring_set_cpus(const struct waymark_ring_set *set)
 {
 	return set->options.n_cpus;

@@ -118,6 +118,8 @@ const struct wmk_ring_wrong *wmk_ring_reader_wrong(const struct waymark_ring_rea
 int wmk_ring_reader_has_unread(const struct waymark_ring_reader *reader);
 /* The position up to which space was released to the writers. A reader that has no position continues there. */
 uint64_t wmk_ring_reader_given(const struct waymark_ring_reader *reader);
+/* The number of rings that have records, or had some. */
+unsigned wmk_ring_set_recorded(const struct waymark_ring_set *set);
 /* Make the first `bytes` of the ring's data accessible in this process. 0 or -errno. */
 int wmk_ring_access(struct waymark_ring_set *set, struct wmk_ring_view *ring, uint64_t bytes);
 

@@ -56,6 +56,7 @@ struct wmk_trace_info {
 	uint64_t max_size;               /* bytes of all traces below `path` together; 0: no limit */
 	uint32_t trace_format;           /* format of the metadata: enum wmk_ctl_trace_format */
 	bool kernel;                     /* the trace of kernel channels */
+	bool unwritten;                  /* nothing is written: only snapshots read the rings */
 	bool restored;                   /* an earlier daemon made it: directory and metadata exist */
 };
 
@@ -66,6 +67,12 @@ struct wmk_rings_info {
 	const struct wmk_ctl_channel *options;
 	uint64_t start_ts;               /* current value of the trace clock */
 	bool restored;                   /* an earlier daemon made it: the consumer continues its streams */
+	/*
+	 * a snapshot: write a copy of what the rings hold now, at most copy_max bytes of each (0: no limit), and return
+	 * when the copy is made
+	 */
+	bool copy;
+	uint64_t copy_max;
 };
 
 /* A kernel channel; it has no ring set. */
@@ -304,6 +311,8 @@ int wmk_session_channel_find(struct wmk_session *session, const struct wmk_ctl_d
  */
 int wmk_session_channel_add(struct wmk_session *session, const struct wmk_ctl_channel *options,
 			    struct wmk_session_channel **channel);
+/* Fill in what the session determines: channels of a flight recorder are in overwrite mode. */
+void wmk_session_channel_complete(const struct wmk_session *session, struct wmk_ctl_channel *is);
 void wmk_session_channel_switch(struct wmk_session_channel *channel, bool on);
 /* The options as given, with defaults filled in. */
 const struct wmk_ctl_channel *wmk_session_channel_options(const struct wmk_session_channel *channel);

@@ -35,6 +35,8 @@ static int (*function_of(uint16_t type))(struct command_request *cmd)
 	case WMK_CTL_REGENERATE: return wmk_command_regenerate;
 	case WMK_CTL_SHUTDOWN: return wmk_command_shutdown;
 	case WMK_CTL_LIST_KERNEL: return wmk_command_list_kernel;
+	case WMK_CTL_SNAPSHOT: return wmk_command_snapshot;
+	case WMK_CTL_SNAPSHOT_OUTPUT: return wmk_command_snapshot_output;
 	default: return NULL;
 	}
 }

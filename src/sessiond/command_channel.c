@@ -251,6 +251,7 @@ int wmk_command_enable_channel(struct command_request *cmd)
 		err = wmk_command_request_enter(cmd, request->session, &session);
 	if (err < 0)
 		return err;
+	wmk_session_channel_complete(session, &given);
 	err = wmk_session_channel_find(session, &given.domain, given.name, &channel);
 	if (err == 0)
 		return changed_in_part(cmd, session, again(cmd, channel, &given));

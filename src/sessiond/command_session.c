@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * command_session.c - commands for whole sessions: create, destroy, start, stop, clear, regenerate, list, version,
+ * command_session.c - commands for whole sessions: create, destroy, start, stop, clear, regenerate, snapshot, list,
+ * version,
  * shutdown.
  */
 #include "sessiond/command_request.h"
 
 #include "base/error.h"
 #include "base/utf8.h"
+#include "session/snapshot.h"
 #include "store/store.h"
 
 #include <errno.h>
@@ -76,7 +78,8 @@ static void path_tidy(char *path)
 /* Check that the directory is free, that no session will write there, and that the client can find the trace. */
 static int place_check(struct command_request *cmd, const struct wmk_session_options *o)
 {
-	int err = wmk_session_output_check(cmd->commands->tracing, o);
+	/* A directory may have snapshots of earlier sessions: each new one has a name of its own. */
+	int err = o->settings.snapshot ? 0 : wmk_session_output_check(cmd->commands->tracing, o);
 
 	if (err == 0 && !wmk_peer_sees(cmd->peer, o->path))
 		return wmk_error_said(-ENOENT, "%.60s is another directory for the session daemon, which writes the "
@@ -452,6 +455,84 @@ int wmk_command_regenerate(struct command_request *cmd)
 	wmk_session_unlock(session);
 	err = wmk_command_request_update(cmd, session);
 	wmk_session_put(session);
+	return err;
+}
+
+/* ── snapshots ───────────────────────────────────────────────────────────────────────────────────────── */
+
+/* Copy and normalize a path of the client; "" stays "". */
+static int path_take(const struct command_request *cmd, const char *given, char *path, size_t size)
+{
+	const int n = snprintf(path, size, "%s", given);
+	int err = *given ? path_check("snapshot", given) : 0;
+
+	if (n < 0 || (size_t)n >= size)
+		return wmk_error(-ENAMETOOLONG, "the path of the snapshot is too long");
+	if (err < 0 || !*given)
+		return err;
+	path_tidy(path);
+	return wmk_peer_sees(cmd->peer, path)
+		       ? 0
+		       : wmk_error_said(-ENOENT, "%.60s is another directory for the session daemon, which writes the "
+					"snapshot: the client has other mounts (a container)", path);
+}
+
+/* Record the state dump again, so that the snapshot has the objects that are loaded now. */
+static void refresh_dump(struct command_request *cmd, struct wmk_session *session)
+{
+	struct wmk_list unanswered = { NULL, 0 };
+
+	wmk_session_regenerate_statedump(session);
+	wmk_session_unlock(session);
+	if (wmk_tracing_update(cmd->commands->tracing, session, WMK_COMMAND_UPDATE_MS, &unanswered, &cmd->arena) < 0)
+		wmk_error_clear();       /* the state dumps of these applications are older ones */
+}
+
+int wmk_command_snapshot(struct command_request *cmd)
+{
+	const struct wmk_ctl_snapshot *request = cmd->request;
+	struct wmk_snapshot_options options = { .name = request->name, .max_size = request->max_size };
+	char path[WMK_OBJECT_TEXT_MAX];
+	struct wmk_snapshot *snapshot;
+	struct wmk_session *session;
+	int err = path_take(cmd, request->path, path, sizeof(path));
+
+	if (err == 0)
+		err = wmk_command_request_enter(cmd, request->session, &session);
+	if (err < 0)
+		return err;
+	options.path = path;
+	err = wmk_snapshot_begin(session, &options, &snapshot);
+	if (err == 0 && wmk_snapshot_has_dump(snapshot))
+		refresh_dump(cmd, session);
+	else
+		wmk_session_unlock(session);
+	if (err == 0)
+		err = wmk_snapshot_end(snapshot, cmd->reply, &cmd->arena);
+	wmk_session_put(session);
+	return err < 0 ? wmk_error_add(err, "cannot record a snapshot") : 0;
+}
+
+int wmk_command_snapshot_output(struct command_request *cmd)
+{
+	struct wmk_ctl_snapshot_output output = *(const struct wmk_ctl_snapshot_output *)cmd->request;
+	char path[WMK_OBJECT_TEXT_MAX];
+	struct wmk_session *session;
+	int err = output.remove ? 0 : path_take(cmd, output.path, path, sizeof(path));
+
+	if (err == 0 && !output.remove && !*path)
+		err = wmk_error(-EINVAL, "the request has no directory for snapshots");
+	if (err == 0)
+		err = wmk_command_request_enter(cmd, output.session, &session);
+	if (err < 0)
+		return err;
+	output.path = path;
+	err = wmk_session_snapshot_output(session, &output);
+	if (err == 0) {
+		wmk_command_request_changed(cmd, session);
+		err = wmk_command_request_describe(cmd, session);
+	}
+	wmk_command_request_leave(session);
 	return err;
 }
 

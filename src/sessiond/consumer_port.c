@@ -222,6 +222,7 @@ static int trace_give(struct wmk_consumer_link *link, const struct port_trace *t
 		.trace = trace->number, .path = info->path, .sub = info->sub, .uid = info->uid, .gid = info->gid,
 		.max_size = info->max_size,
 		.mode = info->restored ? WMK_CONSUMERD_TRACE_UNSURE : WMK_CONSUMERD_TRACE_NEW, .gated = info->restored,
+		.unwritten = info->unwritten,
 	};
 
 	memcpy(msg.uuid, info->uuid, sizeof(msg.uuid));
@@ -327,13 +328,15 @@ static void rings_describe(const struct port_rings *rings, const struct wmk_ring
 		.rings = rings->number,
 		.channel = info->channel,
 		.stream_id = info->stream_id,
-		.at_stop_only = info->options->settings.mode == WMK_MODE_OVERWRITE,
+		.at_stop_only = info->options->settings.mode == WMK_MODE_OVERWRITE && !info->copy,
 		.resume = info->restored,
-		.tracefile_size = info->options->settings.tracefile_size,
-		.tracefile_count = info->options->settings.tracefile_count,
+		.tracefile_size = info->copy ? 0 : info->options->settings.tracefile_size,
+		.tracefile_count = info->copy ? 0 : info->options->settings.tracefile_count,
 		.flush_ns =
 			info->options->settings.flush_us > 0 ? (uint64_t)info->options->settings.flush_us * 1000 : 0,
 		.start_ts = info->start_ts,
+		.copy = info->copy,
+		.copy_max = info->copy_max,
 	};
 }
 
@@ -345,6 +348,8 @@ static int rings_give(const struct port_rings *rings, const struct wmk_rings_inf
 
 	rings_describe(rings, info, &msg);
 	memcpy(msg.uuid, waymark_ring_set_options(set)->uuid, sizeof(msg.uuid));
+	if (info->copy)          /* no thread waits for this one but that of a command */
+		return wmk_consumer_link_rings_add(trace->side->link, &msg, waymark_ring_set_fd(set), WRITE_MS);
 	return in_time(wmk_consumer_link_rings_add(trace->side->link, &msg, waymark_ring_set_fd(set), GIVE_MS));
 }
 

@@ -57,6 +57,7 @@ static const struct wmk_member trace_members[] = {
 	WMK_MEMBER(LIST, wmk_consumerd_trace, gone, channel_object, WMK_CONSUMERD_CHANNELS_MAX),
 	WMK_MEMBER(U32, wmk_consumerd_trace, mode),
 	WMK_MEMBER(BOOL, wmk_consumerd_trace, gated),
+	WMK_MEMBER(BOOL, wmk_consumerd_trace, unwritten),
 };
 const struct wmk_object wmk_consumerd_trace_object = WMK_OBJECT_OF("trace", wmk_consumerd_trace, trace_members);
 
@@ -102,6 +103,8 @@ static const struct wmk_member rings_members[] = {
 	WMK_MEMBER(BOOL, wmk_consumerd_rings, syscalls_narrowed),
 	WMK_MEMBER(NUMBERS, wmk_consumerd_rings, syscall_pids, WMK_CONSUMERD_PIDS),
 	WMK_MEMBER(U64, wmk_consumerd_rings, statedump),
+	WMK_MEMBER(BOOL, wmk_consumerd_rings, copy),
+	WMK_MEMBER(U64, wmk_consumerd_rings, copy_max),
 };
 const struct wmk_object wmk_consumerd_rings_object = WMK_OBJECT_OF("rings", wmk_consumerd_rings, rings_members);
 

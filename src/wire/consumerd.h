@@ -90,6 +90,7 @@ struct wmk_consumerd_trace {
 	struct wmk_list gone;
 	uint32_t mode;               /* enum wmk_consumerd_mode */
 	bool gated;                  /* packets wait until the metadata has been replaced */
+	bool unwritten;              /* nothing is written: snapshots of the session read the rings */
 };
 
 /*
@@ -161,6 +162,12 @@ struct wmk_consumerd_rings {
 	struct wmk_list syscall_pids;
 	/* kernel: the number of a state dump, which starts if it is greater than the previous number; 0: none */
 	uint64_t statedump;
+	/*
+	 * a snapshot: write a copy of what the ring set holds now, at most copy_max bytes of each ring (0: no limit).
+	 * The ring set belongs to another trace; nothing is written into it. After a resume the copy is made again.
+	 */
+	bool copy;
+	uint64_t copy_max;
 };
 /*
  * Replace the system calls of `is` by those of `more`, unless `more` has none. Lists are copied to the arena. -ENOMEM.

@@ -245,6 +245,17 @@ static const struct wmk_member kernel_members[] = {
 };
 const struct wmk_object wmk_ctl_kernel_object = WMK_OBJECT_OF("kernel", wmk_ctl_kernel, kernel_members);
 
+#define SNAPSHOT(kind, ...) WMK_SHARED(kind, wmk_ctl_snapshot_reply, waymark_ctl_snapshot_info, __VA_ARGS__)
+static const struct wmk_member snapshot_reply_members[] = {
+	SNAPSHOT(TEXT, path, PATH_BYTES),
+	SNAPSHOT(U64, records),
+	SNAPSHOT(U64, bytes),
+	SNAPSHOT(U64, overwritten),
+	WMK_MEMBER(TEXTS, wmk_ctl_snapshot_reply, warnings, WMK_CTL_WARNINGS_MAX),
+};
+const struct wmk_object wmk_ctl_snapshot_reply_object =
+	WMK_OBJECT_SHARED("snapshot reply", wmk_ctl_snapshot_reply, waymark_ctl_snapshot_info, snapshot_reply_members);
+
 /* ── requests ────────────────────────────────────────────────────────────────────────────────────────── */
 
 static const struct wmk_member create_members[] = {
@@ -336,6 +347,24 @@ static const struct wmk_member regenerate_members[] = {
 	WMK_MEMBER(ENUM, wmk_ctl_regenerate, what, regenerate_kinds),
 };
 static const struct wmk_object regenerate_object = WMK_OBJECT_OF("regenerate", wmk_ctl_regenerate, regenerate_members);
+
+static const struct wmk_member snapshot_members[] = {
+	WMK_MEMBER(TEXT, wmk_ctl_snapshot, session, WMK_CTL_NAME_MAX),
+	WMK_MEMBER(TEXT, wmk_ctl_snapshot, name, WMK_CTL_NAME_MAX),
+	WMK_MEMBER(TEXT, wmk_ctl_snapshot, path, PATH_BYTES),
+	WMK_MEMBER(U64, wmk_ctl_snapshot, max_size),
+};
+static const struct wmk_object snapshot_object = WMK_OBJECT_OF("snapshot", wmk_ctl_snapshot, snapshot_members);
+
+static const struct wmk_member snapshot_output_members[] = {
+	WMK_MEMBER(TEXT, wmk_ctl_snapshot_output, session, WMK_CTL_NAME_MAX),
+	WMK_MEMBER(TEXT, wmk_ctl_snapshot_output, name, WMK_CTL_NAME_MAX),
+	WMK_MEMBER(TEXT, wmk_ctl_snapshot_output, path, PATH_BYTES),
+	WMK_MEMBER(U64, wmk_ctl_snapshot_output, max_size),
+	WMK_MEMBER(BOOL, wmk_ctl_snapshot_output, remove),
+};
+static const struct wmk_object snapshot_output_object =
+	WMK_OBJECT_OF("snapshot output", wmk_ctl_snapshot_output, snapshot_output_members);
 
 /* ── the table ───────────────────────────────────────────────────────────────────────────────────────── */
 

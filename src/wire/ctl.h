@@ -137,8 +137,8 @@ enum wmk_ctl_clock { WMK_CTL_CLOCK_DEFAULT, WMK_CTL_CLOCK_COUNTER, WMK_CTL_CLOCK
 #define WMK_CTL_CLOCKS 4
 extern const char *const wmk_ctl_clocks[WMK_CTL_CLOCKS];
 /*
- * Settings of a session, chosen by CREATE and constant afterwards. The request, the session, its state file and replies
- * have this structure. It contains no status, no counts and no derived values.
+ * Settings of a session, chosen by CREATE and constant afterwards, except the output of snapshots. The request, the
+ * session, its state file and replies have this structure. It contains no status, no counts and no derived values.
  *
  * A new setting is a member of the structure and a line of WMK_CTL_SETTINGS.
  */
@@ -153,6 +153,14 @@ struct wmk_ctl_settings {
 	const char *shm_path;
 	const char *description;     /* any text; "": none */
 	int64_t flush_us;            /* flush interval of channels that choose none; 0: the default */
+	/* a flight recorder: channels are in overwrite mode, and only snapshots are written */
+	bool snapshot;
+	/*
+	 * The output of snapshots, which SNAPSHOT_OUTPUT changes: names begin with snapshot_name; the directory, "":
+	 * none; limit of the streams of a snapshot in bytes, 0: none.
+	 */
+	const char *snapshot_name, *snapshot_path;
+	uint64_t snapshot_max_size;
 };
 /*
  * Members that a structure `s` has in its member `settings`, and that the public description of a session has, too.
@@ -166,7 +174,11 @@ struct wmk_ctl_settings {
 	WMK_CTL_SETTING(BOOL, s, no_statedump), \
 	WMK_CTL_SETTING(TEXT, s, shm_path, WMK_OBJECT_TEXT_MAX), \
 	WMK_CTL_SETTING(TEXT, s, description, WMK_CTL_DESCRIPTION_MAX), \
-	WMK_CTL_SETTING(I64, s, flush_us)
+	WMK_CTL_SETTING(I64, s, flush_us), \
+	WMK_CTL_SETTING(BOOL, s, snapshot), \
+	WMK_CTL_SETTING(TEXT, s, snapshot_name, WMK_CTL_NAME_MAX), \
+	WMK_CTL_SETTING(TEXT, s, snapshot_path, WMK_OBJECT_TEXT_MAX), \
+	WMK_CTL_SETTING(U64, s, snapshot_max_size)
 
 /* An application that was not recorded, or only in part. */
 #define WMK_CTL_UNRECORDED_MAX 64u
@@ -279,18 +291,29 @@ struct wmk_ctl_track { const char *session; uint32_t kind; bool all; struct wmk_
 enum wmk_ctl_regenerate_what { WMK_REGENERATE_METADATA, WMK_REGENERATE_STATEDUMP };
 struct wmk_ctl_regenerate { const char *session; uint32_t what; };
 
+/* SNAPSHOT. Members that are "" or 0 have the values of the session's snapshot output. */
+struct wmk_ctl_snapshot { const char *session, *name, *path; uint64_t max_size; };
+struct wmk_ctl_snapshot_reply {
+	const char *path;            /* directory of the snapshot: a trace */
+	uint64_t records, bytes;     /* in it */
+	uint64_t overwritten;        /* records before it that the rings no longer had */
+	struct wmk_list warnings;    /* of const char *: messages */
+};
+/* SNAPSHOT_OUTPUT: set the snapshot output, or with `remove` remove it (name "": whichever it is). */
+struct wmk_ctl_snapshot_output { const char *session, *name, *path; uint64_t max_size; bool remove; };
+
 extern const struct wmk_request_type wmk_ctl_requests[];
 extern const unsigned wmk_ctl_n_requests;
 const struct wmk_request_type *wmk_ctl_request_find(uint16_t type);
 
 /*
  * These requests reply wmk_ctl_outcome_object: CREATE, DESTROY, START, STOP, *_CHANNEL, *_EVENT, ADD_CONTEXT, TRACK,
- * UNTRACK, CLEAR, REGENERATE.
+ * UNTRACK, CLEAR, REGENERATE, SNAPSHOT_OUTPUT.
  */
 extern const struct wmk_object wmk_ctl_settings_object;
 extern const struct wmk_object wmk_ctl_session_object, wmk_ctl_channel_object, wmk_ctl_rule_object, wmk_ctl_app_object,
 	wmk_ctl_event_object, wmk_ctl_outcome_object, wmk_ctl_sessions_object, wmk_ctl_apps_object,
 	wmk_ctl_kernel_object, wmk_ctl_version_reply_object, wmk_ctl_unrecorded_object,
-	wmk_ctl_counts_object, wmk_ctl_domain_object, wmk_ctl_trackers_object;
+	wmk_ctl_counts_object, wmk_ctl_domain_object, wmk_ctl_trackers_object, wmk_ctl_snapshot_reply_object;
 
 #endif

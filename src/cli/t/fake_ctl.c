@@ -266,6 +266,44 @@ int waymark_ctl_shutdown(struct waymark_ctl *ctl)
 	return fake.rc;
 }
 
+static int snapshot_answer(const char *what, const struct waymark_ctl_snapshot_options *o,
+			   struct waymark_ctl_result **result)
+{
+	note("%s %s %s %s %llu; ", what, o->session, o->name ? o->name : "-", o->path ? o->path : "-",
+	     (unsigned long long)o->max_size);
+	return answer(o->session, fake.rc, result);
+}
+
+int waymark_ctl_snapshot_record(struct waymark_ctl *ctl, const struct waymark_ctl_snapshot_options *o,
+				struct waymark_ctl_result **result)
+{
+	(void)ctl;
+	return snapshot_answer("snapshot", o, result);
+}
+
+int waymark_ctl_snapshot_add_output(struct waymark_ctl *ctl, const struct waymark_ctl_snapshot_options *o,
+				    struct waymark_ctl_result **result)
+{
+	(void)ctl;
+	return snapshot_answer("add-output", o, result);
+}
+
+int waymark_ctl_snapshot_del_output(struct waymark_ctl *ctl, const char *session, const char *name,
+				    struct waymark_ctl_result **result)
+{
+	(void)ctl;
+	note("del-output %s %s; ", session, name ? name : "-");
+	return answer(session, fake.rc, result);
+}
+
+const struct waymark_ctl_snapshot_info *waymark_ctl_result_snapshot(const struct waymark_ctl_result *result)
+{
+	static const struct waymark_ctl_snapshot_info one = { "/tmp/snapshot-1", 3, 200, 5 };
+
+	(void)result;
+	return &one;
+}
+
 int waymark_ctl_regenerate(struct waymark_ctl *ctl, const char *session, uint32_t what,
 			   struct waymark_ctl_result **result)
 {

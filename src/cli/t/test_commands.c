@@ -126,9 +126,11 @@ static struct waymark_ctl_channel_info channel = {
 };
 static const struct waymark_ctl_channel_info *const channels[] = { &channel };
 static struct waymark_ctl_session_info one = {
-	.name = "one", .path = "/traces/one", .shm_path = "", .description = "", .active = true, .started = true,
+	.name = "one", .path = "/traces/one", .shm_path = "", .description = "", .snapshot_name = "",
+	.snapshot_path = "", .active = true, .started = true,
 	.channels = channels, .n_channels = 1, .trackers = &trackers, .counts = &counts,
 }, two = { .name = "two", .path = "/traces/two", .shm_path = "/shm/two-1", .description = "",
+	  .snapshot_name = "", .snapshot_path = "",
 	  .trackers = &trackers, .counts = &none };
 static const struct waymark_ctl_field_info field = { "amount", "f64", "EUR" }, *const fields[] = { &field };
 static const struct waymark_ctl_event_info event = {
@@ -387,6 +389,16 @@ static void save_load_and_regenerate_send_their_requests(void **state)
 	fake.rc = 0;
 	asks("regenerate metadata", "regenerate one 0; ");
 	asks("regenerate statedump -s two", "regenerate two 1; ");
+	asks("snapshot record", "snapshot one - - 0; ");
+	asks("snapshot record --name n --max-size=2M /tmp/x -s two", "snapshot two n /tmp/x 2097152; ");
+	asks("snapshot add-output --max-size=1k /tmp", "add-output one - /tmp 1024; ");
+	asks("snapshot del-output", "del-output one -; ");
+	asks("snapshot del-output name", "del-output one name; ");
+	refuses("snapshot", "no action given");
+	refuses("snapshot take", "the actions are: record");
+	refuses("snapshot add-output", "no directory given");
+	refuses("snapshot list-output --name=x", "record and add-output only");
+	refuses("snapshot record a b", "unexpected argument");
 	refuses("regenerate", "metadata or statedump");
 	refuses("regenerate metadat", "the arguments are: metadata");
 }

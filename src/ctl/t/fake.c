@@ -105,6 +105,10 @@ bool fake_answer(struct fake *fake, int sock, const struct wmk_frame *frame, con
 	case WMK_CTL_LIST_KERNEL:
 		fake_send(sock, WMK_CTL_REPLY, frame->request, &wmk_ctl_kernel_object, &fake->kernel);
 		return true;
+	case WMK_CTL_SNAPSHOT:
+		fake_send(sock, WMK_CTL_REPLY, frame->request, &wmk_ctl_snapshot_reply_object,
+			  &(const struct wmk_ctl_snapshot_reply){ .path = "/p/n-1", .records = 3, .overwritten = 2 });
+		return true;
 	case WMK_CTL_SHUTDOWN:
 		fake_send(sock, WMK_CTL_REPLY, frame->request, &wmk_empty_object, &nothing);
 		return false;

@@ -54,6 +54,21 @@ static void session_functions_send_their_requests(void **state)
 	ASKS(waymark_ctl_clear(ctl, "s", NULL), "clear {\"session\": \"s\"}");
 	ASKS(waymark_ctl_list_sessions(ctl, NULL, NULL), "list-sessions {}");
 	ASKS(waymark_ctl_list_sessions(ctl, "s", NULL), "list-sessions {\"session\": \"s\"}");
+	struct waymark_ctl_snapshot_options snapshot = { .size = sizeof(snapshot), .session = "s", .name = "n",
+							 .path = "/p", .max_size = 7 };
+
+	ASKS(waymark_ctl_snapshot_record(ctl, &snapshot, NULL),
+	     "snapshot {\"session\": \"s\",\"name\": \"n\",\"path\": \"/p\",\"max_size\": 7}");
+	struct waymark_ctl_result *result;
+
+	assert_int_equal(waymark_ctl_snapshot_record(ctl, &snapshot, &result), 0);
+	assert_string_equal(waymark_ctl_result_snapshot(result)->path, "/p/n-1");
+	assert_int_equal(waymark_ctl_result_snapshot(result)->overwritten, 2);
+	waymark_ctl_result_free(result);
+	ASKS(waymark_ctl_snapshot_add_output(ctl, &snapshot, NULL),
+	     "snapshot-output {\"session\": \"s\",\"name\": \"n\",\"path\": \"/p\",\"max_size\": 7}");
+	ASKS(waymark_ctl_snapshot_del_output(ctl, "s", NULL, NULL),
+	     "snapshot-output {\"session\": \"s\",\"remove\": true}");
 	ASKS(waymark_ctl_regenerate(ctl, "s", WAYMARK_CTL_STATEDUMP, NULL),
 	     "regenerate {\"session\": \"s\",\"what\": \"statedump\"}");
 	ASKS(waymark_ctl_track(ctl, &track, NULL),

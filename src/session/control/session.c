@@ -5,6 +5,7 @@
  * Only the session changes here, under its lock. The update that follows brings applications in line (app_barrier.c,
  * app_reconcile.c).
  */
+#include "session/snapshot.h"
 #include "session/control/session.h"
 
 #include "base/cond.h"
@@ -81,6 +82,22 @@ static int shm_fill(struct wmk_session *session, const struct wmk_session_option
 	return 0;
 }
 
+/* A new flight recorder has its own path as the output of snapshots. */
+static int snapshot_fill(struct wmk_session *session)
+{
+	const struct wmk_ctl_snapshot_output output = { .session = session->name, .name = "", .path = session->path };
+
+	if (!session->settings.snapshot || session->tracing->restoring)
+		return 0;
+	if (session->settings.max_size)
+		return wmk_error_said(-EINVAL, "a limit of the trace (--max-size) has no effect with --snapshot: limit "
+				      "each snapshot instead (waymark snapshot record --max-size)");
+	if (session->settings.flush_us)
+		return wmk_error_said(-EINVAL, "a flush interval (--live) has no effect with --snapshot: nothing is "
+				      "written before a snapshot");
+	return *session->settings.snapshot_path ? 0 : wmk_session_snapshot_output(session, &output);
+}
+
 static int session_fill(struct wmk_session *session, const struct wmk_session_options *options)
 {
 	session->uid = options->uid;
@@ -101,6 +118,9 @@ static int session_fill(struct wmk_session *session, const struct wmk_session_op
 	if (err < 0)
 		return err;
 	session->settings.clock = wmk_clock_as_choice(session->clock);
+	err = snapshot_fill(session);
+	if (err < 0)
+		return err;
 	if (!session->settings.max_size)
 		session->settings.max_size = session->tracing->options.max_trace_size;
 	/* a restored session keeps its earlier size */

@@ -380,6 +380,12 @@ int wmk_session_channel_find(struct wmk_session *session, const struct wmk_ctl_d
 	return 0;
 }
 
+void wmk_session_channel_complete(const struct wmk_session *session, struct wmk_ctl_channel *is)
+{
+	if (session->settings.snapshot)
+		is->settings.mode = WMK_MODE_OVERWRITE;
+}
+
 static int channel_fill(struct wmk_session_channel *channel, const struct wmk_ctl_channel *options)
 {
 	const struct wmk_list rules = options->rules, contexts = options->contexts;
@@ -393,8 +399,10 @@ static int channel_fill(struct wmk_session_channel *channel, const struct wmk_ct
 	    given.domain.kind != WMK_DOMAIN_KERNEL)
 		given.settings.flush_us = channel->session->settings.flush_us;
 	err = wmk_object_copy(&wmk_ctl_channel_object, &given, &channel->is, &channel->arena);
-	if (err == 0)
+	if (err == 0) {
+		wmk_session_channel_complete(channel->session, &channel->is);
 		err = wmk_channel_options_check(&channel->is);
+	}
 	for (uint32_t i = 0; err == 0 && i < contexts.n; i++)
 		err = wmk_session_context_add(channel, text_at(&contexts, i));
 	/* the "pid" context narrows the records to tracked processes */
@@ -442,6 +450,9 @@ int wmk_session_channel_add(struct wmk_session *session, const struct wmk_ctl_ch
 
 	if (err < 0)
 		return err;
+	if (session->settings.snapshot && options->domain.kind == WMK_DOMAIN_KERNEL)
+		return wmk_error_said(-ENOTSUP, "session '%s' was created with --snapshot, and kernel channels have no "
+				      "snapshots: record the kernel in another session", session->name);
 	for (unsigned i = 0; i < session->n_channels; i++)      /* streams have the channel's name, in each domain */
 		if (strcmp(session->channels[i]->is.name, options->name) == 0)
 			return wmk_error_said(-EEXIST, "the session '%s' already has a channel '%s'", session->name,

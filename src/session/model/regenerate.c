@@ -12,6 +12,7 @@
 #include "session/model/class_table.h"
 #include "session/model/ring_layout.h"
 #include "session/model/rings.h"
+#include "session/model/trace_text.h"
 
 #include <errno.h>
 
@@ -55,18 +56,26 @@ static int rings_text(const struct rings *list, const struct trace *trace, struc
 	return err;
 }
 
+int wmk_trace_body_text(const struct trace *trace, struct wmk_ctf_text_buffer *text, uint64_t *declared)
+{
+	const struct wmk_session *session = trace->session;
+	int err;
+
+	*declared = 0;
+	err = rings_text(session->rings, trace, text, declared);
+	return err < 0 ? err : rings_text(session->awaited, trace, text, declared);
+}
+
 int wmk_trace_regenerate(struct trace *trace, bool wait)
 {
 	struct wmk_session *session = trace->session;
 	const struct wmk_consumer_port_ops *outlet = session->tracing->options.outlet;
 	struct wmk_ctf_text_buffer text = { 0 };
-	uint64_t declared = 0;
-	int err = wmk_trace_text(trace, session, &text);
+	uint64_t declared;
+	int err = wmk_trace_text(trace, session, NULL, &text);
 
 	if (err >= 0)
-		err = rings_text(session->rings, trace, &text, &declared);
-	if (err >= 0)
-		err = rings_text(session->awaited, trace, &text, &declared);
+		err = wmk_trace_body_text(trace, &text, &declared);
 	if (err >= 0)
 		err = outlet->metadata_replace(trace->outlet, text.text, text.len, wait);
 	if (err >= 0)

@@ -7,5 +7,10 @@
 
 /* Replace the metadata of one trace. `wait`: return when it is written. 0 or -errno. Locked. */
 int wmk_trace_regenerate(struct trace *trace, bool wait);
+/*
+ * Append stream classes and event classes of the trace, as far as they are known now. Sets in *declared the bit of each
+ * channel that has its first stream class in the text. Locked.
+ */
+int wmk_trace_body_text(const struct trace *trace, struct wmk_ctf_text_buffer *text, uint64_t *declared);
 
 #endif

@@ -22,6 +22,7 @@
 #include "session/model/session_clock.h"
 #include "session/model/session_report.h"
 #include "session/model/shm_path.h"
+#include "session/model/trace_text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -47,43 +48,7 @@ static int real_error(void)
 	return err < 0 ? err : -ENOMEM;
 }
 
-static int make_uuid(uint8_t uuid[16])
-{
-	if (getrandom(uuid, 16, 0) != 16)
-		return wmk_error(-errno, "cannot get random numbers: %s", strerror(errno));
-	uuid[6] = (uint8_t)((uuid[6] & 0x0f) | 0x40);
-	uuid[8] = (uint8_t)((uuid[8] & 0x3f) | 0x80);
-	return 0;
-}
-
 /* ── traces ──────────────────────────────────────────────────────────────────────────────────────────── */
-
-int wmk_trace_text(const struct trace *trace, const struct wmk_session *session, struct wmk_ctf_text_buffer *text)
-{
-	char created[32], host[65] = "", id[16];
-	const struct wmk_ctf_env description = { .name = "description", .text = session->settings.description };
-	struct wmk_ctf_trace head = {
-		.version = wmk_session_version(session),
-		.name = session->trace_name ? session->trace_name : session->name,
-		.created = created,
-		.domain = trace->kernel ? "kernel" : "ust",
-		.hostname = host,
-		.buffering = trace->kernel ? NULL : trace->pid ? "pid" : "uid",
-		.buffering_id = trace->kernel ? NULL : id,
-		.clock = wmk_session_clock(session),
-		.env = &description,
-		.n_env = *session->settings.description != '\0',
-	};
-	time_t at = (time_t)session->created;
-	struct tm tm;
-
-	memcpy(head.uuid, trace->uuid, sizeof(head.uuid));
-	snprintf(id, sizeof(id), "%u", trace->pid ? (unsigned)trace->pid : (unsigned)trace->uid);
-	gethostname(host, sizeof(host) - 1);
-	localtime_r(&at, &tm);
-	strftime(created, sizeof(created), "%Y%m%dT%H%M%S%z", &tm);
-	return wmk_ctf_trace_text(text, &head);
-}
 
 static int append(struct trace *trace, struct wmk_session *session, struct wmk_ctf_text_buffer *text, int err)
 {
@@ -135,6 +100,7 @@ int wmk_trace_open_here(struct wmk_session *session, struct trace *trace, bool r
 				       .max_size = session->settings.max_size,
 				       .trace_format = session->settings.trace_format,
 				       .kernel = trace->kernel,
+				       .unwritten = session->settings.snapshot,
 				       .restored = restored };
 
 	memcpy(info.uuid, trace->uuid, sizeof(info.uuid));
@@ -194,12 +160,12 @@ static struct trace *trace_make(struct wmk_session *session, const struct trace 
 	*trace = *is;
 	trace->session = session;
 	trace_place(trace, session, name);
-	int err = make_uuid(trace->uuid);
+	int err = wmk_trace_uuid_make(trace->uuid);
 
 	if (err == 0)
 		err = trace_open(session, trace);
 	if (err == 0) {
-		err = append(trace, session, &text, wmk_trace_text(trace, session, &text));
+		err = append(trace, session, &text, wmk_trace_text(trace, session, NULL, &text));
 		if (err < 0)
 			outlet->trace_close(trace->outlet);
 	}
@@ -271,7 +237,7 @@ void wmk_rings_geometry(const struct rings *rings, struct waymark_ring_options *
 
 int wmk_rings_uuid(struct rings *rings)
 {
-	return make_uuid(rings->uuid);
+	return wmk_trace_uuid_make(rings->uuid);
 }
 
 /* Create the set in memory, or in a file if the session has a shm directory and the daemon's own user records. */

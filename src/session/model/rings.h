@@ -38,7 +38,6 @@ void wmk_rings_get(struct rings *rings);
 void wmk_rings_put(struct rings *rings);
 /* True if applications hold rings of the trace that have not reattached. Locked. */
 bool wmk_trace_awaited(const struct trace *trace);
-int wmk_trace_text(const struct trace *trace, const struct wmk_session *session, struct wmk_ctf_text_buffer *text);
 /* Open a restored trace at the trace output if it is not open yet. Locked. */
 int wmk_trace_ensure_open(struct trace *trace);
 /* Remove the file of rings that have ended. */

@@ -12,6 +12,8 @@
 #include <errno.h>
 #include <unistd.h>
 
+#define OFFSET_READINGS 5u
+
 static const enum wmk_clock_kind kinds[WMK_CTL_CLOCKS] = {
 	[WMK_CTL_CLOCK_COUNTER] = WMK_CLOCK_COUNTER,
 	[WMK_CTL_CLOCK_MONOTONIC] = WMK_CLOCK_MONOTONIC,
@@ -73,6 +75,27 @@ uint32_t wmk_clock_as_choice(enum wmk_clock_kind kind)
 const struct wmk_clock *wmk_session_clock(const struct wmk_session *session)
 {
 	return &session->tracing->clocks.of[session->clock];
+}
+
+void wmk_session_clock_now(const struct wmk_session *session, struct wmk_clock *clock)
+{
+	uint64_t best = UINT64_MAX;
+
+	*clock = *wmk_session_clock(session);
+	/* The shortest of a few readings: the thread was not interrupted in it. */
+	for (unsigned i = 0; session->clock != WMK_CLOCK_PLUGIN && i < OFFSET_READINGS; i++) {
+		const uint64_t before = wmk_session_now(session);
+		struct timespec real;
+
+		clock_gettime(CLOCK_REALTIME, &real);
+		const uint64_t took = wmk_session_now(session) - before;
+
+		if (took >= best)
+			continue;
+		best = took;
+		wmk_clock_set_offset(clock, before + took / 2,
+				     (uint64_t)real.tv_sec * 1000000000u + (uint64_t)real.tv_nsec);
+	}
 }
 
 uint64_t wmk_session_now(const struct wmk_session *session)

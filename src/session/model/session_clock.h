@@ -19,6 +19,8 @@ int wmk_clock_of_choice(struct wmk_tracing *tracing, uint32_t chosen, enum wmk_c
 /* The reverse of wmk_clock_of_choice(); never DEFAULT. */
 uint32_t wmk_clock_as_choice(enum wmk_clock_kind kind);
 const struct wmk_clock *wmk_session_clock(const struct wmk_session *session);
+/* The same with the offset to real time as it is now. A plug-in clock keeps its offset. */
+void wmk_session_clock_now(const struct wmk_session *session, struct wmk_clock *clock);
 /* The current value of the session's clock. */
 uint64_t wmk_session_now(const struct wmk_session *session);
 

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * source_copy.c - a copy of what a ring in overwrite mode holds now, as a source of packets: for snapshots.
+ *
+ *     ring ──observer──► pieces in memory ──next()──► packets, written at the speed of the disk
+ *
+ * The copy is complete before the first packet is written, so a slow disk does not shorten it. While the writers
+ * overtake the observer, the copy begins again: all pieces before a gap are dropped.
+ */
+#include "consumer/source_copy.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "ctf/writer.h"
+#include "ring/packet_source.h"
+
+#define OBSERVE_TRIES 1000
+/* Pieces that are read for one copy, in laps of the ring: only writers that overtake the observer always need more. */
+#define LAPS_MAX 64u
+
+struct copy_piece {
+	struct copy_piece *next;
+	struct wmk_packet packet;
+	uint8_t bytes[];           /* room for a packet header, then the records */
+};
+
+struct copy_source {
+	struct wmk_source source;
+	struct copy_piece *first, **end;   /* not released yet */
+	uint64_t head, lost;
+};
+
+static struct copy_source *copy_of(struct wmk_source *source)
+{
+	return (struct copy_source *)source;
+}
+
+static void drop_pieces(struct copy_source *copy)
+{
+	while (copy->first) {
+		struct copy_piece *piece = copy->first;
+
+		copy->first = piece->next;
+		free(piece);
+	}
+	copy->end = &copy->first;
+}
+
+static int add_piece(struct copy_source *copy, const struct waymark_ring_packet *from)
+{
+	struct copy_piece *piece = malloc(sizeof(*piece) + WMK_CTF_PACKET_ROOM + from->len);
+
+	if (!piece)
+		return wmk_error(-ENOMEM, "no memory for a copy of ring %u", from->ring);
+	memcpy(piece->bytes + WMK_CTF_PACKET_ROOM, from->data, from->len);
+	piece->packet = (struct wmk_packet){
+		.begin_ts = from->begin_ts, .end_ts = from->end_ts, .position = from->begin_pos,
+		.end = from->begin_pos + from->len, .records = from->records, .lost = from->lost, .cut = from->cut,
+		.data = piece->bytes + WMK_CTF_PACKET_ROOM, .len = from->len, .room = piece->bytes,
+	};
+	piece->next = NULL;
+	*copy->end = piece;
+	copy->end = &piece->next;
+	copy->head = piece->packet.end;
+	copy->lost = piece->packet.lost;
+	return 0;
+}
+
+/* Copy pieces until `head`. A piece that does not follow the one before begins the copy again, with a new head. */
+static int copy_pieces(struct copy_source *copy, struct waymark_ring_reader *observer, uint32_t subbuf_size,
+		       uint32_t n_subbufs)
+{
+	const uint64_t mask = ~((uint64_t)subbuf_size - 1);
+	uint64_t head = waymark_ring_reader_position(observer), expected = 0;
+	struct waymark_ring_packet piece;
+	int ret = 0, err = 0;
+
+	for (uint64_t n = 0; err == 0; n++) {
+		ret = waymark_ring_reader_next(observer, WAYMARK_RING_FLUSH, &piece);
+		if (ret <= 0)
+			break;
+		const uint64_t sub = piece.begin_pos & mask;
+
+		if (copy->first && sub != expected) {
+			drop_pieces(copy);
+			if (n < (uint64_t)LAPS_MAX * n_subbufs)
+				head = waymark_ring_reader_position(observer);
+		}
+		expected = piece.whole ? sub + subbuf_size : sub;
+		err = add_piece(copy, &piece);
+		waymark_ring_reader_release(observer, &piece);
+		if (piece.begin_pos + piece.len >= head)
+			break;
+	}
+	return ret < 0 ? wmk_error(ret, "ring %u is corrupt", piece.ring) : err;
+}
+
+static int copy_next(struct wmk_source *source, int flush, struct wmk_packet *packet)
+{
+	const struct copy_piece *piece = copy_of(source)->first;
+
+	(void)flush;
+	if (!piece)
+		return 0;
+	*packet = piece->packet;
+	return 1;
+}
+
+static int copy_release(struct wmk_source *source, const struct wmk_packet *packet)
+{
+	struct copy_source *copy = copy_of(source);
+	struct copy_piece *piece = copy->first;
+
+	(void)packet;
+	copy->first = piece->next;
+	if (!copy->first)
+		copy->end = &copy->first;
+	free(piece);
+	return 0;
+}
+
+static uint64_t copy_head(struct wmk_source *source)
+{
+	return copy_of(source)->head;
+}
+
+static uint64_t copy_lost(struct wmk_source *source, uint64_t by_cause[WAYMARK_LOST_CAUSES])
+{
+	if (by_cause)
+		memset(by_cause, 0, WAYMARK_LOST_CAUSES * sizeof(*by_cause));
+	return copy_of(source)->lost;
+}
+
+/* A copy that replaces one of an earlier consumer: its file is removed, and the copy is written from its beginning. */
+static int copy_clear(struct wmk_source *source, uint64_t *position, uint64_t *ts)
+{
+	(void)source;
+	*position = *ts = 0;
+	return 0;
+}
+
+static void copy_close(struct wmk_source *source)
+{
+	drop_pieces(copy_of(source));
+	free(source);
+}
+
+static const struct wmk_source_ops copy_ops = {
+	.next = copy_next, .release = copy_release, .head = copy_head, .lost = copy_lost, .clear = copy_clear,
+	.close = copy_close,
+};
+
+int wmk_source_copy_open(struct waymark_ring_set *set, uint32_t ring, uint64_t max_bytes, struct wmk_source **source,
+			 uint64_t *missed)
+{
+	const struct waymark_ring_options *options = waymark_ring_set_options(set);
+	struct copy_source *made = calloc(1, sizeof(*made));
+	struct waymark_ring_reader *observer;
+	int err = -EAGAIN;
+
+	if (!made)
+		return wmk_error(-ENOMEM, "no memory for a copy of ring %u", ring);
+	made->source.ops = &copy_ops;
+	made->source.pieces = options->n_subbufs;
+	made->end = &made->first;
+	for (int tries = 0; err == -EAGAIN && tries < OBSERVE_TRIES; tries++)
+		err = waymark_ring_reader_observe(set, ring, max_bytes, &observer);
+	if (err < 0) {
+		free(made);
+		return wmk_error(err, err == -EIO ? "ring %u is corrupt" : "cannot copy ring %u", ring);
+	}
+	err = copy_pieces(made, observer, options->subbuf_size, options->n_subbufs);
+	*missed = waymark_ring_reader_missed(observer);
+	waymark_ring_reader_close(observer);
+	if (err < 0) {
+		copy_close(&made->source);
+		return err;
+	}
+	*source = &made->source;
+	return 0;
+}

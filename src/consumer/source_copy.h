@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* source_copy.h - a copy of what a ring in overwrite mode holds now, as a source of packets. */
+#ifndef WMK_CONSUMER_SOURCE_COPY_H
+#define WMK_CONSUMER_SOURCE_COPY_H
+
+#include <stdint.h>
+
+#include <waymark/ring.h>
+
+struct wmk_source;
+
+/*
+ * Copy the ring: one range of records without a gap, up to a position at or after the writers' position at the start of
+ * this call. max_bytes: as waymark_ring_reader_observe(). The source does not use the set afterwards. *missed: number
+ * of records overwritten or lost before the range. 0 or -errno with a cause chain.
+ */
+int wmk_source_copy_open(struct waymark_ring_set *set, uint32_t ring, uint64_t max_bytes, struct wmk_source **source,
+			 uint64_t *missed);
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * observer.c - a second reader of a ring in overwrite mode. It uses the overwrite protocol of reader.c, and writes
+ * nothing into the ring: no position for later readers, and no release, which overwrite mode does not need.
+ *
+ *     ring     │ 5 │ 6 │ 7 │ 8 │ 9 │10. │     sub-buffers; the writer is in 10, and enters a copy of 5 next
+ *     observer       └── begins here (oldest); with max_bytes = 2 sub-buffers at 9
+ *
+ * Counts are those since the observer's first piece.
+ */
+#include <string.h>
+
+#include "ring/reader.h"
+
+#define BEGIN_TRIES 1000
+
+void wmk_ring_count_from(struct waymark_ring_reader *r, const struct wmk_ring_sub *sub)
+{
+	const uint64_t sum = wmk_ring_sum_lost(r);
+
+	/*
+	 * The header has the sum of all causes only, so the observer has no counts by cause. A forged sum is limited by
+	 * the counts of the ring.
+	 */
+	memset(r->base.lost, 0, sizeof(r->base.lost));
+	r->base.lost[0] = sub->lost_start < sum ? sub->lost_start : sum;
+	r->base.records = sub->records_start;
+	r->base.overwritten = r->next_overwritten;
+	r->missed = r->next_overwritten + r->base.lost[0];
+	r->lost = 0;
+}
+
+/*
+ * Find the position at which the observer begins. 0: *begin is set; -EAGAIN: the sub-buffer there was overwritten
+ * meanwhile.
+ */
+static int find_begin(struct waymark_ring_reader *r, uint64_t max_bytes, uint64_t *begin)
+{
+	const uint64_t size = r->set->subbuf_size;
+	struct wmk_ring_snapshot s;
+	int rc = wmk_ring_snapshot(r, &s);
+
+	if (rc < 0)
+		return rc;
+	const uint64_t current = s.pos & ~(size - 1), limit = max_bytes & ~(size - 1);
+
+	*begin = 0;
+	if (max_bytes && current + size > limit)
+		*begin = limit >= size ? current + size - limit : current;
+	return 0;
+}
+
+int waymark_ring_reader_observe(struct waymark_ring_set *set, uint32_t ring, uint64_t max_bytes,
+				struct waymark_ring_reader **reader)
+{
+	struct waymark_ring_reader *r;
+	uint64_t begin = 0;
+	int rc;
+
+	if (set->options.mode != WAYMARK_RING_OVERWRITE)
+		return -ENOTSUP;
+	rc = waymark_ring_reader_open(set, ring, &r);
+	if (rc < 0)
+		return rc;
+	/* Records before the last clearing do not count. */
+	r->pos = r->counted_pos = r->base.pos;
+	r->last_ts = r->base.ts;
+	r->records = r->base.records;
+	r->overwritten = r->base.overwritten;
+	rc = r->broken ? -EIO : find_begin(r, max_bytes, &begin);
+	if (rc < 0) {
+		waymark_ring_reader_close(r);
+		return rc;
+	}
+	r->observer = 1;
+	r->begin = begin;
+	/* The ring has one count of cut fields, without positions: those before now do not count. */
+	wmk_ring_counts_look(r);
+	r->base.cut = r->counts[WMK_RING_CUT];
+	*reader = r;
+	return 0;
+}
+
+uint64_t waymark_ring_reader_missed(const struct waymark_ring_reader *r)
+{
+	return r->missed;
+}

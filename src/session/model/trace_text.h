@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* trace_text.h - the head of the metadata of a trace: of a session, or of a snapshot of it. */
+#ifndef WMK_SESSION_TRACE_TEXT_H
+#define WMK_SESSION_TRACE_TEXT_H
+
+#include "session/model/session_model.h"
+
+/* Make a random UUID. 0 or -errno with a cause chain. */
+int wmk_trace_uuid_make(uint8_t uuid[16]);
+/*
+ * The head of the metadata of a trace that has the same records as a trace of the session: a snapshot. It has a UUID,
+ * an offset of the clock and entries of the environment of its own.
+ */
+#define WMK_TRACE_ENV_MAX 8u
+struct wmk_trace_as {
+	uint8_t uuid[16];
+	struct wmk_clock clock;          /* of the session, with the offset measured now */
+	struct wmk_ctf_env env[WMK_TRACE_ENV_MAX];
+	unsigned n_env;
+};
+int wmk_trace_as_begin(const struct wmk_session *session, struct wmk_trace_as *as);
+/* Add an entry to the environment; `text` NULL: a number. The strings are not copied. */
+void wmk_trace_as_env(struct wmk_trace_as *as, const char *name, const char *text, int64_t number);
+/* Append the head of the metadata. `as` NULL: of the trace itself. */
+int wmk_trace_text(const struct trace *trace, const struct wmk_session *session, const struct wmk_trace_as *as,
+		   struct wmk_ctf_text_buffer *text);
+
+#endif

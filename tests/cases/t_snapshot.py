@@ -1,0 +1,207 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Snapshots: what the rings of a session in overwrite mode hold, copied while programs record."""
+import glob
+import os
+import re
+import signal
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+from daemon import World  # noqa: E402
+from harness import check, limit, main, rounds  # noqa: E402
+from traces import CPU, SEQ, Trace, metadata_text, writer_sum  # noqa: E402
+
+SUBBUF, SUBBUFS = 16384, 8
+
+
+def recorder(w, name='fr', *more):
+    """A flight recorder that records."""
+    w('create', name, '--snapshot', *more)
+    w('enable-channel', '-s', name, 'app', '--subbuf-size', SUBBUF, '--num-subbuf', SUBBUFS)
+    w('enable-event', '-s', name, '-c', 'app', 'test:*')
+    w('start', name)
+
+
+def environment(path):
+    """The environment of the traces of a snapshot, of each {name: value}."""
+    return [{name: value.strip('"') for name, value in re.findall(r'\t(snapshot\w*) = ("[^"]*"|\d+);', text)}
+            for text in metadata_text(path)]
+
+
+def files(path):
+    return sorted(f for f in glob.glob(path + '/**/*', recursive=True) if os.path.isfile(f))
+
+
+def check_range(path, sampled):
+    """
+    Each stream begins at one moment, and lacks nothing after it. So from the latest of these moments on, each writer
+    has all numbers up to one that had been returned before the snapshot, at least.
+    """
+    trace = Trace(path)                                      # no reader warns, or reports a lost record
+    seen = []
+    for line in trace.lines:
+        m = SEQ.search(line)
+        if m:
+            writer, number = int(m.group(4)), int(m.group(5))
+            check(int(m.group(8)) == writer_sum(writer, number), 'torn record: %s', line)
+            seen.append((int(m.group(1)), int(CPU.search(line).group(1)), writer, number))
+    begins = {}
+    for time, cpu, _, _ in seen:
+        begins.setdefault(cpu, time)
+    complete = max(begins.values())
+    for writer, returned in sampled.items():
+        numbers = sorted(number for time, _, w, number in seen if w == writer and time > complete)
+        check(not numbers or numbers == list(range(numbers[0], numbers[-1] + 1)), 'writer %d has a gap: %d to %d, but '
+              '%d records', writer, numbers[0] if numbers else 0, numbers[-1] if numbers else 0, len(numbers))
+        last = max((number for _, _, w, number in seen if w == writer), default=-1)
+        check(last + 1 >= returned, 'writer %d: %d records had returned before, but the last one is %d', writer,
+              returned, last)
+    return trace, len(seen)
+
+
+@limit(240)
+def snapshots_have_one_range_and_writers_lose_nothing(case):
+    with World(case) as w:
+        recorder(w)
+        threads = w.run([case.program('busy'), 'until', '2', '20000'])
+        w.wait_apps([threads.pid])
+        w.wait(lambda: sum(n for _, n in case.ledger.read().values()) > 40000, 'full rings')
+        for i in range(rounds(30)):
+            sampled = {writer: returned for writer, (_, returned) in case.ledger.read().items()}
+            made = w('snapshot', 'record', '-s', 'fr', '--json').json
+            _, n = check_range(made['path'], sampled)
+            check(made['records'] >= n, 'snapshot %d: reports %d records, has %d', i, made['records'], n)
+            sizes = [os.path.getsize(f) for f in files(made['path']) if re.search(r'/app_\d+$', f)]
+            # a sub-buffer has a header of its own, and an end that is too short for a record
+            check(max(sizes) >= (SUBBUFS - 2) * (SUBBUF - 256), 'snapshot %d: the longest stream has %d bytes', i,
+                  max(sizes))
+            env = environment(made['path'])
+            check(env and all(int(e['snapshot_overwritten']) == made['overwritten'] for e in env), '%s: %s', made, env)
+            check(os.path.basename(made['path']).endswith('-%d' % i), 'its name: %s', made['path'])
+        os.kill(threads.pid, signal.SIGKILL)
+        w.wait_end(threads, status=None)
+        counts = w.stop('fr')['counts']
+        check(counts['lost'] == counts['overwritten'], 'writers lost records: %s', counts)
+        w('destroy', 'fr')
+
+
+@limit(120)
+def flight_recorder_writes_only_snapshots(case):
+    with World(case) as w:
+        out = case.path('out')
+        recorder(w, 'fr', '-o', out)
+        program = w.scripted()
+        w.wait_apps([program.pid])
+        program('emit 3000')
+        w('enable-channel', '-s', 'fr', 'other', '--discard')
+        check([c['mode'] for c in w.session('fr')['channels']] == ['overwrite'] * 2, 'modes of its channels')
+        w('enable-channel', '-s', 'fr', 'third', '--blocking-timeout=100', status=1).prints('cannot block')
+        w('enable-channel', '-s', 'fr', '-k', 'kernel', status=1)
+        w.stop('fr')
+        w('start', 'fr')
+        check(not os.path.exists(out), 'files of a session without snapshots: %s', files(out))
+        one = w('snapshot', 'record', '-s', 'fr', '--json').json
+        program('emit 100')
+        two = w('snapshot', 'record', '-s', 'fr', '--json').json
+        w('destroy', 'fr')
+        check(sorted(os.listdir(out)) == sorted(os.path.basename(m['path']) for m in (one, two)),
+              'in its directory: %s', os.listdir(out))
+        for made in one, two:
+            trace = Trace(made['path'])
+            check(trace.count() == made['records'], '%s: %d records', made, trace.count())
+            # a state dump of its own: the program's libraries
+            dumps = [r for r in trace.records('lttng_ust_statedump:end')]
+            last = max(r.time for r in trace.records('test:seq'))
+            check(dumps and dumps[-1].time > last, 'its state dump: %s', dumps)
+        program.end()
+        w('create', 'fr', '--snapshot', '-o', out)           # a directory that has snapshots already
+        w('create', 'limited', '--snapshot', '--max-size=1M', status=1).prints('snapshot record --max-size')
+        w('create', 'live', '--snapshot', '--live', status=1).prints('no effect with --snapshot')
+        w('destroy', 'fr')
+
+
+@limit(120)
+def outputs_and_limits_of_snapshots(case):
+    with World(case) as w:
+        recorder(w)
+        w('snapshot', 'record', '-s', 'fr', status=1).prints('no application has registered')
+        program = w.scripted()
+        w.wait_apps([program.pid])
+        program('emit 20000')
+        w('snapshot', 'add-output', '-s', 'fr', case.path('b'), status=1).prints('remove it first')
+        w('snapshot', 'del-output', '-s', 'fr', 'wrong', status=1).prints("no snapshot output 'wrong'", "'snapshot'")
+        w('snapshot', 'del-output', '-s', 'fr')
+        w('snapshot', 'record', '-s', 'fr', status=1).prints('no snapshot output')
+        w('snapshot', 'add-output', '-s', 'fr', '--name=crash', '--max-size=64k', case.path('b'))
+        listed = w('snapshot', 'list-output', '-s', 'fr').out
+        check(listed == 'crash: %s/crash-DATE-NUMBER, at most 64k\n' % case.path('b'), 'listed: %s', listed)
+        limited = w('snapshot', 'record', '-s', 'fr', '--json').json
+        check(limited['path'].startswith(case.path('b') + '/crash-'), 'limited: %s', limited)
+        check(all(os.path.getsize(f) <= 65536 for f in files(limited['path']) if '/app_' in f), 'limited: %s', limited)
+        Trace(limited['path'])
+        whole = w('snapshot', 'record', '-s', 'fr', '--max-size=1G', '--name=whole', '--json', case.path('c')).json
+        check(whole['path'].startswith(case.path('c') + '/whole-') and whole['records'] > limited['records'] and
+              whole['overwritten'] < limited['overwritten'], 'whole: %s, limited: %s', whole, limited)
+        w('snapshot', 'record', '-s', 'fr', '--max-size=100', status=1).prints('too small', '16384 bytes')
+        w('snapshot', 'record', '-s', 'fr', '--name=a/b', status=1).prints('invalid snapshot name')
+        w('save', 'fr')
+        w('destroy', 'fr')
+        w('load', 'fr')
+        is_now = w.session('fr')
+        check(is_now['snapshot'] and is_now['snapshot_name'] == 'crash' and is_now['snapshot_max_size'] == 65536,
+              'loaded: %s', is_now)
+        w('destroy', 'fr')
+        program.end()
+
+
+@limit(120)
+def ordinary_session_has_snapshots_of_overwrite_channels(case):
+    with World(case) as w:
+        w('create', 'ring')
+        w('enable-channel', '-s', 'ring', 'app', '--overwrite', '--subbuf-size', SUBBUF, '--num-subbuf', SUBBUFS)
+        w('enable-event', '-s', 'ring', '-c', 'app', 'test:*')
+        w('start', 'ring')
+        w('create', 'plain')
+        w('enable-event', '-s', 'plain', 'test:*')
+        w('start', 'plain')
+        program = w.scripted()
+        w.wait_apps([program.pid])
+        program('emit 20000')
+        w('snapshot', 'record', '-s', 'plain', case.path('x'), status=1).prints('no channel of applications')
+        w('snapshot', 'record', '-s', 'ring', status=1).prints('no snapshot output')
+        made = w('snapshot', 'record', '-s', 'ring', '--json', case.path('x')).json
+        check_range(made['path'], {writer: returned for writer, (_, returned) in case.ledger.read().items()})
+        program.end()
+        # the snapshot took nothing from the trace
+        counts = w.stop('ring')['counts']
+        check(counts['records'] + counts['overwritten'] >= 20000 and made['records'] <= counts['records'],
+              'counts: %s, snapshot %s', counts, made)
+        for name in 'ring', 'plain':
+            w('destroy', name)
+
+
+@limit(180)
+def snapshots_continue_after_crashes_of_the_daemons(case):
+    with World(case) as w:
+        recorder(w)
+        program = w.scripted()
+        w.wait_apps([program.pid])
+        program('emit 5000')
+        for daemon in w.consumerd, w.sessiond:
+            pid = daemon()
+            os.kill(pid, signal.SIGKILL)
+            w.wait(lambda: daemon() != pid, 'the daemon to end')
+            w('list')
+            w.wait_apps([program.pid])
+            program('emit 100')
+            made = w('snapshot', 'record', '-s', 'fr', '--json').json
+            check_range(made['path'], {writer: returned for writer, (_, returned) in case.ledger.read().items()})
+        program.end()
+        w('destroy', 'fr')
+
+
+if __name__ == '__main__':
+    main([snapshots_have_one_range_and_writers_lose_nothing, flight_recorder_writes_only_snapshots,
+          outputs_and_limits_of_snapshots, ordinary_session_has_snapshots_of_overwrite_channels,
+          snapshots_continue_after_crashes_of_the_daemons])
