@@ -3,7 +3,7 @@
 """Check the units, tmpfiles.d and sysusers.d files with the tools of systemd, as they are installed. Skips checks for
 which this machine has no tool.
 
-usage: check_units.py DAEMON SERVICE ROOT.SOCKET USER.SOCKET TMPFILES SYSUSERS
+usage: check_units.py DAEMON SERVICE ROOT.SOCKET USER.SOCKET TMPFILES SYSUSERS EARLY.SERVICE EARLY.SOCKET
 """
 import os
 import shutil
@@ -21,11 +21,12 @@ def run(argv, wanted_silent=True):
         sys.exit('%s: status %d\n%s%s' % (' '.join(argv), done.returncode, done.stdout, done.stderr))
 
 
-def main(daemon, service, root_socket, user_socket, tmpfiles, sysusers):
+def main(daemon, service, root_socket, user_socket, tmpfiles, sysusers, *early):
     if not shutil.which('systemd-analyze'):
         print('skipped: systemd-analyze is not installed')
         sys.exit(77)
-    for socket, manager in (root_socket, '--system'), (user_socket, '--user'):
+    for socket, manager, drop_ins in (root_socket, '--system', ()), (user_socket, '--user', ()), (root_socket,
+                                                                                                 '--system', early):
         with tempfile.TemporaryDirectory() as units:
             with open(service, encoding='utf-8') as f:
                 text = f.read()
@@ -33,6 +34,10 @@ def main(daemon, service, root_socket, user_socket, tmpfiles, sysusers):
             with open(os.path.join(units, 'waymark-sessiond.service'), 'w', encoding='utf-8') as f:
                 f.write(text.replace(line, 'ExecStart=' + os.path.abspath(daemon)))
             shutil.copy(socket, os.path.join(units, 'waymark-sessiond.socket'))
+            for drop_in, kind in zip(drop_ins, ('service', 'socket')):
+                folder = os.path.join(units, 'waymark-sessiond.%s.d' % kind)
+                os.mkdir(folder)
+                shutil.copy(drop_in, os.path.join(folder, 'early-boot.conf'))
             os.environ['XDG_RUNTIME_DIR'] = units
             os.environ['SYSTEMD_UNIT_PATH'] = units + ':'
             run(['systemd-analyze', manager, '--man=no', 'verify', os.path.join(units, 'waymark-sessiond.service'),

@@ -506,6 +506,8 @@ struct waymark_ctl_load_options {
 	const char *name;            /* with one session: another name for it */
 	const char *output;          /* with one session: another path for the trace, absolute */
 	bool default_output;         /* use the default path of traces instead of that in the files */
+	/* NAME-YYYYMMDD-HHMMSS beside the path in the file, so that each load has another path */
+	bool dated_output;
 };
 /*
  * Load sessions; none is started. If a trace exists at the path of a session, the session uses the default path, and a

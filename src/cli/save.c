@@ -120,7 +120,7 @@ static const char *const save_details[] = {
 	"file is then in /etc/waymark/sessions for root's daemon, in ~/.config/waymark/sessions for that of a user. "
 	"The daemon reports readiness afterwards, so programs that start later are recorded from their first event. A "
 	"file that cannot be loaded is reported in the daemon's log, and the others are loaded. Each start has its own "
-	"trace: if the trace directory of the session has a trace, the default directory is used.",
+	"trace: NAME-DATE-TIME beside the trace directory of the saved session.",
 	NULL
 };
 

@@ -131,6 +131,7 @@ struct wmk_output_directory_options {
 	 */
 	int budget_fd;
 	bool kernel;               /* true: this process writes only `path`/kernel; false: it writes everything else */
+	bool await_mount;          /* early boot: a trace is opened when its file system is mounted (late_mount.h) */
 	/* Optional: called by the writing thread for each packet that is refused with -EDQUOT. */
 	void (*full)(void *data);
 	/*

@@ -8,10 +8,12 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "store/late_mount.h"
 #include "store/store.h"
 
 #define PID_SUB "ust/pid/"          /* directory of the traces of processes */
@@ -273,12 +275,28 @@ static int open_store(struct directory_output *output, const struct wmk_output_p
 	return err;
 }
 
+/* Wait for the file system. The records wait in the rings, as for a disk that does not respond. */
+static void await_mount(const struct directory_output *output)
+{
+	char place[PATH_MAX], words[PATH_MAX + 80];
+
+	if (!output->is.await_mount || !wmk_store_mount_is_due(output->path, place))
+		return;
+	snprintf(words, sizeof(words), "the trace is written when %s is mounted for writing", place);
+	if (output->is.note)
+		output->is.note(output->is.data, words);
+	wmk_store_mount_await(output->path);
+}
+
 static int directory_trace_open(struct wmk_output *given, const struct wmk_output_place *place,
 				struct wmk_output_trace **trace)
 {
 	struct directory_output *output = (struct directory_output *)given;
 	struct wmk_store *store;
-	int err = wmk_store_identity_begin(output->is.uid, output->is.gid);
+	int err;
+
+	await_mount(output);
+	err = wmk_store_identity_begin(output->is.uid, output->is.gid);
 
 	if (err < 0)
 		return err;

@@ -68,7 +68,7 @@ static struct wmk_server_output *output_new(struct wmk_consumer_server *server, 
 	const struct wmk_output_directory_options options = {
 		.path = is->path, .uid = (uid_t)is->uid, .gid = (gid_t)is->gid, .keep_free = server->options.keep_free,
 		.max_size = is->max_size, .budget_fd = budget_fd, .kernel = server->options.kernel, .full = on_full,
-		.note = on_note, .data = output,
+		.await_mount = server->options.await_mount, .note = on_note, .data = output,
 	};
 
 	if (!output) {

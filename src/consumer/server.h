@@ -30,6 +30,7 @@ struct wmk_consumer_server_options {
 	uint64_t keep_free;          /* bytes of a disk that stay free (wmk_store_keep_free()) */
 	/* 1: records that cannot be written when rings are removed stay in the rings, for a later attempt */
 	int keep;
+	int await_mount;             /* 1: open a trace when its file system is mounted (store/late_mount.h) */
 	unsigned max_user_traces;    /* open traces of one user other than root; 0: WMK_SERVER_USER_TRACES */
 	int connection;              /* socket of a session daemon that is already connected; -1: none */
 	const char *version;         /* sent in HELLO */

@@ -21,10 +21,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define SUFFIX ".json"
 #define FILES_MAX 4096u
+#define SAME_SECOND_MAX 99u
+#define SAME_SECOND_ROOM 4         /* bytes of "-99" */
 #define WORDS (WMK_ERROR_DEPTH * WMK_ERROR_LEN)
 
 struct loading {
@@ -326,6 +329,26 @@ static int make_complete(struct loading *l, struct wmk_ctl_session *s)
 	return err;
 }
 
+/* Replace the last component of the path by the name of the session and the time. */
+static int path_date(struct loading *l, struct wmk_ctl_session *s)
+{
+	const char *slash = strrchr(s->path, '/');
+	char path[WMK_OBJECT_TEXT_MAX + 1], date[32];
+	const time_t now = time(NULL);
+	struct tm tm;
+	int len;
+
+	localtime_r(&now, &tm);
+	strftime(date, sizeof(date), "%Y%m%d-%H%M%S", &tm);
+	len = snprintf(path, sizeof(path), "%.*s/%s-%s", slash ? (int)(slash - s->path) : 0, s->path, s->name, date);
+	if (len + SAME_SECOND_ROOM > (int)sizeof(path))
+		return wmk_error(-ENAMETOOLONG, "the path of the trace is too long");
+	for (unsigned i = 2; is_not_empty(path) && i <= SAME_SECOND_MAX; i++)
+		snprintf(path + len, sizeof(path) - (size_t)len, "-%u", i);
+	s->path = wmk_arena_text(&l->arena, path);
+	return s->path ? 0 : -ENOMEM;
+}
+
 static int path_choose(struct loading *l, struct wmk_ctl_session *s)
 {
 	char words[WMK_OBJECT_TEXT_MAX + 200];
@@ -334,6 +357,8 @@ static int path_choose(struct loading *l, struct wmk_ctl_session *s)
 		s->path = l->options->output;
 	if (l->options->default_output)
 		s->path = "";
+	if (*s->path && l->options->dated_output)
+		return path_date(l, s);
 	if (!*s->path || l->options->output || !is_not_empty(s->path))
 		return 0;
 	snprintf(words, sizeof(words), "%s contains a trace: session '%s' uses the default trace directory", s->path,
@@ -492,8 +517,8 @@ int waymark_ctl_load(struct waymark_ctl *ctl, const struct waymark_ctl_load_opti
 	struct loading l = { .ctl = ctl, .options = &o };
 
 	int err = WMK_CTL_OPTIONS(&o, given, "load", out);
-	if (err == 0 && o.output && o.default_output)
-		err = wmk_error(-EINVAL, "load: both a path for the trace and the default path are given");
+	if (err == 0 && (o.output != NULL) + o.default_output + o.dated_output > 1)
+		err = wmk_error(-EINVAL, "load: several paths for the trace are given");
 	if (err < 0)
 		return err;
 	l.result = wmk_ctl_result_new(&wmk_ctl_files_reply_object);

@@ -139,6 +139,7 @@ int main(int argc, char **argv)
 	struct wmk_consumer_server_options options = { .size = sizeof(options),
 						       .connection = -1,
 						       .keep_free = WMK_STORE_KEEP_FREE,
+						       .await_mount = getenv("WAYMARK_AWAIT_MOUNT") != NULL,
 						       .version = WAYMARK_VERSION,
 						       .log = log_message };
 	char rundir[128], words[600];

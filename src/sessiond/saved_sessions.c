@@ -61,7 +61,7 @@ static void start(struct waymark_ctl *ctl, const struct waymark_ctl_result *load
 
 static void load(struct waymark_ctl *ctl, const char *path, const struct log *log)
 {
-	const struct waymark_ctl_load_options options = { .size = sizeof(options), .path = path };
+	const struct waymark_ctl_load_options options = { .size = sizeof(options), .path = path, .dated_output = true };
 	struct waymark_ctl_result *loaded;
 	const char *const *warnings;
 	const int err = waymark_ctl_load(ctl, &options, &loaded);

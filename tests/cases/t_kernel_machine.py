@@ -168,6 +168,33 @@ def first_command_starts_the_daemons(case):
     check(recorded(case, '/tmp/one') == 6, 'the trace has a wrong number of records')
 
 
+def early_boot_waits_for_the_file_system(case):
+    """
+    The shipped unit's command, with the environment of early boot, as init starts it: it is ready before the output's
+    file system is mounted, and a program that starts then has its first record.
+    """
+    for command in ('create boot -o /slow/first', "enable-event 'test:*'", 'save --auto boot', 'destroy'):
+        MACHINE.run('waymark ' + command)
+    MACHINE.run('killall waymark-sessiond; while pidof waymark-sessiond waymark-consumerd; do usleep 1000; done; '
+                'mkdir -p /slow /etc; echo "none /slow tmpfs defaults 0 0" >/etc/fstab; rmdir /slow/* 2>/dev/null; '
+                'true')
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'data', 'early-boot.service.conf'),
+              encoding='utf-8') as f:
+        (environment,) = re.findall(r'^Environment=(\S+)$', f.read(), re.M)
+    MACHINE.run('rm -f /tmp/ready; mkfifo /tmp/ready; exec 5<>/tmp/ready; %s WAYMARK_READY_FD=5 waymark-sessiond '
+                '2>/tmp/log & head -c 1 /tmp/ready' % environment)
+    MACHINE.run(LEDGER + 'procs leaf 5')
+    check(MACHINE.run('ls /slow').out == '', 'the trace is not on its file system: %s', MACHINE.run('find /slow').out)
+    MACHINE.run('mount -t tmpfs none /slow')
+    path = json.loads(MACHINE.run('waymark destroy --json boot').out)['sessions'][0]['path']
+    check(path.startswith('/slow/boot-'), 'the trace is in %s', path)
+    log = MACHINE.run('cat /tmp/log').out
+    check(recorded(case, path) == 6, 'the trace has a wrong number of records; log: %s', log)
+    check('is written when /slow is mounted' in log, 'log: %s', log)
+    MACHINE.run('rm /etc/waymark/sessions/boot.json /etc/fstab; killall waymark-sessiond; umount /slow; '
+                'while pidof waymark-sessiond waymark-consumerd; do usleep 1000; done')
+
+
 # ── the kernel domain ───────────────────────────────────────────────────────────────────────────────────────
 
 CALL = 'sched_getscheduler'                                 # made by `calls` only
@@ -457,7 +484,8 @@ if __name__ == '__main__':
             machine_boots, machine_makes_32_bit_system_calls, kprobes_return_arguments_and_values,
             function_tracer_filters_functions, absent_cpu_has_no_buffer, cpu_that_comes_online_is_recorded,
             cpu_goes_offline_and_returns, module_is_unloaded_and_loaded, applications_are_recorded,
-            first_command_starts_the_daemons, session_records_over_cpu_hotplug, kernel_is_recorded_with_state_dump,
+            first_command_starts_the_daemons, early_boot_waits_for_the_file_system, session_records_over_cpu_hotplug,
+            kernel_is_recorded_with_state_dump,
             empty_texts_are_not_unreadable, lost_records_are_counted_in_the_machine, kernel_contexts_are_recorded,
             start_waits_for_bpf,
             records_lost_with_the_consumer_daemon_are_counted, probe_arguments_are_parsed_or_refused,
