@@ -88,7 +88,7 @@ void wmk_clock_point_take(const struct wmk_clocks *clocks, enum wmk_clock_kind k
 	point->uncertainty_ns = best > UINT32_MAX ? UINT32_MAX : (uint32_t)best;
 }
 
-void wmk_clock_file_encode_head(const char uuid[WMK_CLOCK_UUID], uint8_t bytes[WMK_CLOCK_FILE_HEAD])
+void wmk_clock_file_encode_head(const char *uuid, uint8_t bytes[WMK_CLOCK_FILE_HEAD])
 {
 	memset(bytes, 0, WMK_CLOCK_FILE_HEAD);
 	memcpy(bytes, magic, sizeof(magic));

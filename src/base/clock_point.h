@@ -43,8 +43,8 @@ void wmk_clocks_uuid(const struct wmk_clocks *clocks, enum wmk_clock_kind kind, 
  */
 void wmk_clock_point_take(const struct wmk_clocks *clocks, enum wmk_clock_kind kind, struct wmk_clock_point *point);
 
-/* The begin of the file: magic, version, size of a point, UUID of the clock. */
-void wmk_clock_file_encode_head(const char uuid[WMK_CLOCK_UUID], uint8_t bytes[WMK_CLOCK_FILE_HEAD]);
+/* The begin of the file: magic, version, size of a point, UUID of the clock ("": none). */
+void wmk_clock_file_encode_head(const char *uuid, uint8_t bytes[WMK_CLOCK_FILE_HEAD]);
 /* 0: `uuid` has the UUID of the clock. -EPROTO: another file, or another version. */
 int wmk_clock_file_decode_head(const uint8_t bytes[WMK_CLOCK_FILE_HEAD], char uuid[WMK_CLOCK_UUID]);
 void wmk_clock_point_encode(const struct wmk_clock_point *point, uint8_t bytes[WMK_CLOCK_POINT_BYTES]);

@@ -23,7 +23,7 @@
 struct view_args {
 	struct wmk_cli_which which;
 	const char *path, *viewer;
-	bool has_names, has_fields, no_pager, has_wait;
+	bool has_names, has_fields, no_pager, has_wait, uncertainty, uncorrected;
 	double wait;               /* seconds */
 	enum { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER } color;
 	struct wmk_print_options print; /* `names` and `fields` are valid if has_names and has_fields */
@@ -197,7 +197,9 @@ static int show(struct view_args *args, const char *session, const char *const *
 	const bool follows = args->which.common.follow, pages = !args->no_pager && !follows;
 	static const struct wmk_print_options defaults = WMK_PRINT_OPTIONS;
 	struct wmk_read_pipeline_options options = { .print = args->print,
-						     .form = args->which.common.json ? &wmk_read_json : NULL };
+						     .form = args->which.common.json ? &wmk_read_json : NULL,
+						     .uncertainty = args->uncertainty,
+						     .uncorrected = args->uncorrected };
 	struct wmk_read_pipeline_result done;
 	struct wmk_pager pager = { 0 };
 	struct wmk_tail tail;
@@ -307,8 +309,15 @@ static const char *const details[] = {
 	"other CPUs have been printed are printed out of order; --wait sets how long to wait for them. A trace of "
 	"another tracer is followed to its present end only, because it does not show whether it is still being "
 	"written.",
+	"Times are corrected by the sync points that the consumer daemon writes to the trace. With --uncertainty, each "
+	"line begins with the greatest possible error of its time. A `?` follows if a record of another clock, printed "
+	"before, may be younger: their times are closer than their uncertainties. Traces of one boot have the same "
+	"clock. If the trace has no sync points, the uncertainty is `?`.",
+	"Where real time was set, the times of the records jump. Their order does not change. --begin and --end select "
+	"by the time without these steps that equals real time after the last of them.",
 	"With --json, each line is an object: time (seconds since 1970, as a string), trace, stream, event, level, "
-	"packet, context, event_context, fields. Enumerations are objects of label and value.",
+	"packet, context, event_context, fields. Enumerations are objects of label and value. With --uncertainty, "
+	"each object has the members uncertainty (seconds, as a string, or null) and order_unknown.",
 	"With --viewer, arguments after `--` are passed to the viewer: waymark view --viewer babeltrace2 -- "
 	"--clock-date.",
 	NULL
@@ -330,6 +339,12 @@ static const struct wmk_cli_option options[] = {
 	{ 0, "clock-date", NULL, "Print times with the date.", WMK_CLI_FLAG(struct view_args, print.date) },
 	{ 0, "clock-gmt", NULL, "Print times in UTC instead of the local time zone.",
 	  WMK_CLI_FLAG(struct view_args, print.gmt) },
+	{ 0, "clock-metadata", NULL,
+	  "Compute times from the metadata alone, as other readers do, without the sync points of the trace.",
+	  WMK_CLI_FLAG(struct view_args, uncorrected) },
+	{ 0, "uncertainty", NULL,
+	  "Print before each record the uncertainty of its time in seconds, and a `?` if its order is unknown.",
+	  WMK_CLI_FLAG(struct view_args, uncertainty) },
 	{ 0, "no-delta", NULL, "Do not print the time since the previous record.",
 	  WMK_CLI_FLAG(struct view_args, print.no_delta) },
 	{ 'n', "names", "NAMES",

@@ -22,12 +22,41 @@ void wmk_read_scale_make(struct wmk_read_scale *scale, const struct wmk_ctf_cloc
 		scale->origin = 0;
 }
 
-int64_t wmk_read_ns(const struct wmk_ctf_clock_class *clock, uint64_t value)
+void wmk_read_scale_of(struct wmk_read_scale *scale, const struct wmk_read_trace *trace,
+		       const struct wmk_ctf_clock_class *clock)
 {
-	struct wmk_read_scale scale;
+	wmk_read_scale_make(scale, clock);
+	if (clock && trace->points && clock == wmk_read_trace_clock(trace))
+		scale->points = trace->points;
+}
 
-	wmk_read_scale_make(&scale, clock);
-	return wmk_read_scale_ns(&scale, value);
+/* The cache begins empty, with number 0, which no points have. */
+int64_t wmk_read_scale_corrected(struct wmk_read_scale *scale, uint64_t value)
+{
+	struct wmk_read_clock_line *line = &scale->line;
+
+	if (value < line->from || value >= line->to || line->number != wmk_read_clock_points_number(scale->points))
+		wmk_read_clock_line_find(scale->points, value, line);
+	return wmk_read_clock_line_ns(line, value);
+}
+
+bool wmk_read_scale_corrected_fits(const struct wmk_read_scale *scale, uint64_t value)
+{
+	struct wmk_read_clock_line line = scale->line;
+	int64_t ns;
+
+	if (value < line.from || value >= line.to)
+		wmk_read_clock_line_find(scale->points, value, &line);
+	ns = wmk_read_clock_line_ns(&line, value);
+	return ns != INT64_MAX && ns != INT64_MIN;
+}
+
+const struct wmk_ctf_clock_class *wmk_read_trace_clock(const struct wmk_read_trace *trace)
+{
+	for (uint32_t i = 0; i < trace->decoder->n_streams; i++)
+		if (trace->decoder->streams[i].class->clock)
+			return trace->decoder->streams[i].class->clock;
+	return NULL;
 }
 
 static bool is_absolute(const struct wmk_read_clock_of *of)

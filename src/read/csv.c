@@ -438,7 +438,8 @@ static int csv_record(void *state, struct wmk_read_stream *read, struct wmk_prin
 	struct csv_stream *stream = state;
 	const struct table *table = stream->table;
 	const char *name = read->record.event->class->name;
-	const uint64_t ns = read->ns < 0 ? 0 - (uint64_t)read->ns : (uint64_t)read->ns;
+	const int64_t real = wmk_read_real_ns(read);
+	const uint64_t ns = real < 0 ? 0 - (uint64_t)real : (uint64_t)real;
 	struct wmk_json_writer w;
 	char time[48] = "";
 	int err = fill_record(stream, read);
@@ -446,7 +447,7 @@ static int csv_record(void *state, struct wmk_read_stream *read, struct wmk_prin
 	if (err < 0)
 		return err;
 	if (wmk_read_has_time(read))
-		snprintf(time, sizeof(time), "%s%" PRIu64 ".%09" PRIu64, read->ns < 0 ? "-" : "", ns / 1000000000,
+		snprintf(time, sizeof(time), "%s%" PRIu64 ".%09" PRIu64, real < 0 ? "-" : "", ns / 1000000000,
 			 ns % 1000000000);
 	w = wmk_json_begin(out);
 	wmk_json_put_text(&w, time);

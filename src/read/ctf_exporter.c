@@ -234,8 +234,8 @@ static int ctf_begin(void *data, struct wmk_print_text *out)
 	(void)out;
 	for (struct output_trace *made = whole->traces; made && err >= 0; made = made->next) {
 		err = open_trace(whole, made);
-		if (err >= 0)
-			err = put_metadata(whole, made);
+		err = err < 0 ? err : put_metadata(whole, made);
+		err = err < 0 ? err : wmk_read_clock_points_copy(made->trace->points, made->dir);
 	}
 	return err;
 }

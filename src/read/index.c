@@ -83,7 +83,7 @@ bool wmk_read_index_fits(const struct wmk_read_index *index, uint64_t n)
 	return size_of(index) % index->entry == 0 && wmk_read_index_count(index) <= n;
 }
 
-uint64_t wmk_read_index_find(const struct wmk_read_index *index, const struct wmk_ctf_clock_class *clock, int64_t ns)
+uint64_t wmk_read_index_find(const struct wmk_read_index *index, struct wmk_read_scale *scale, int64_t ns)
 {
 	const uint64_t n = wmk_read_index_count(index);
 	uint64_t low = 0, high = n;
@@ -94,7 +94,7 @@ uint64_t wmk_read_index_find(const struct wmk_read_index *index, const struct wm
 
 		if (!wmk_read_index_get(index, middle, &entry))
 			return n;
-		if (wmk_read_ns(clock, entry.end) < ns)
+		if (wmk_read_scale_ns(scale, entry.end) < ns)
 			low = middle + 1;
 		else
 			high = middle;

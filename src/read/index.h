@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ctf/class.h"
+struct wmk_read_scale;             /* trace.h */
 
 struct wmk_read_index {
 	int fd;                    /* -1: no index */
@@ -36,6 +36,6 @@ uint64_t wmk_read_index_count(const struct wmk_read_index *index);
 /* Whether the index has at most `n` entries, and all of them are complete. */
 bool wmk_read_index_fits(const struct wmk_read_index *index, uint64_t n);
 /* The first entry for a packet that ends at `ns` or later; the number of entries if there is no such packet. */
-uint64_t wmk_read_index_find(const struct wmk_read_index *index, const struct wmk_ctf_clock_class *clock, int64_t ns);
+uint64_t wmk_read_index_find(const struct wmk_read_index *index, struct wmk_read_scale *scale, int64_t ns);
 
 #endif

@@ -320,6 +320,23 @@ static void put_time(struct wmk_json_writer *w, int64_t ns)
 	*w->p++ = '"';
 }
 
+static void put_uncertainty(struct wmk_json_writer *w, const struct wmk_read_record_uncertainty *is)
+{
+	char text[48];
+
+	if (!is->is_set)
+		return;
+	wmk_json_put_name(w, "uncertainty");
+	if (is->ns == WMK_READ_CLOCK_UNKNOWN) {
+		wmk_json_put_text(w, "null");
+	} else {
+		snprintf(text, sizeof(text), "\"%" PRIu64 ".%09" PRIu64 "\"", is->ns / 1000000000, is->ns % 1000000000);
+		wmk_json_put_text(w, text);
+	}
+	wmk_json_put_name(w, "order_unknown");
+	wmk_json_put_text(w, is->is_order_unknown ? "true" : "false");
+}
+
 static int json_record(void *state, struct wmk_read_stream *stream, struct wmk_print_text *out)
 {
 	struct wmk_json *json = state;
@@ -330,7 +347,8 @@ static int json_record(void *state, struct wmk_read_stream *stream, struct wmk_p
 
 	wmk_json_put(&w, "{", 1);
 	if (wmk_read_has_time(stream)) {
-		put_time(&w, stream->ns);
+		put_time(&w, wmk_read_real_ns(stream));
+		put_uncertainty(&w, &stream->uncertainty);
 	} else if (stream->decoder->class->clock) {
 		wmk_json_put_name(&w, "time");
 		wmk_json_put_text(&w, "null");

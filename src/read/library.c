@@ -91,7 +91,7 @@ static int open_one(struct waymark_ctf *ctf, const char *path, const char *given
 		return 0;
 	}
 	ctf->traces[ctf->n_traces++] = trace;
-	if (wmk_read_trace_take_cut(trace))
+	while (wmk_read_trace_take_damage(trace))
 		report_damage(ctf);
 	return 0;
 }
@@ -243,7 +243,7 @@ API int waymark_ctf_seek(struct waymark_ctf *ctf, int64_t time)
 
 API int64_t waymark_ctf_time(const struct waymark_ctf_record *record)
 {
-	return record->stream->ns;
+	return wmk_read_real_ns(record->stream);
 }
 
 API const char *waymark_ctf_event_name(const struct waymark_ctf_record *record)

@@ -134,13 +134,12 @@ static bool is_quiet(const struct wmk_read_live *live, const struct live_stream 
 
 static void begin_to_wait(struct wmk_read_live *live, struct live_stream *leaf)
 {
-	const struct wmk_read_stream *stream = leaf->stream;
+	struct wmk_read_stream *stream = leaf->stream;
 
 	if (stream->n_packets) {
 		leaf->seen = stream->ns;
-		if (stream->packet.has_end &&
-		    wmk_read_ns(stream->decoder->class->clock, stream->packet.end) > leaf->seen)
-			leaf->seen = wmk_read_ns(stream->decoder->class->clock, stream->packet.end);
+		if (stream->packet.has_end && wmk_read_scale_ns(&stream->scale, stream->packet.end) > leaf->seen)
+			leaf->seen = wmk_read_scale_ns(&stream->scale, stream->packet.end);
 	}
 	if (leaf->seen < live->barrier && !is_quiet(live, leaf, wmk_clock_monotonic()))
 		live->barrier = leaf->seen;

@@ -376,6 +376,19 @@ static int renew(struct wmk_read_live *live, struct live_stream *leaf)
 	return 0;
 }
 
+/* Add the sync points that were written since. */
+static int renew_points(struct wmk_read_live *live, const struct live_stream *leaf)
+{
+	struct wmk_read_trace *trace = leaf->version->trace;
+	int err = trace->points ? wmk_read_clock_points_renew(trace->points) : 0;
+
+	if (err >= 0 || err == -ENOMEM)
+		return err;
+	wmk_error_add(err, "the sync points of the clock of '%.120s' are damaged", trace->path);
+	tell(live, NULL, err);
+	return 0;
+}
+
 int wmk_live_poll(struct wmk_read_live *live, struct live_stream *leaf)
 {
 	int err, got = wmk_read_stream_poll(leaf->stream);
@@ -391,6 +404,8 @@ int wmk_live_poll(struct wmk_read_live *live, struct live_stream *leaf)
 		leaf->is_gone = !got && !st.st_nlink;
 	}
 	err = got ? renew(live, leaf) : 0;
+	if (err >= 0 && got)
+		err = renew_points(live, leaf);
 	return err < 0 ? err : got;
 }
 

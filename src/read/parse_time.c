@@ -128,3 +128,23 @@ int wmk_read_parse_time(const char *text, bool gmt, int64_t near_ns, int64_t *ns
 			      "time of day (22:13:20.5), or both",
 			      text);
 }
+
+int wmk_read_parse_range(const char *begin, const char *end, bool gmt, int64_t near_ns, int64_t *from, int64_t *to)
+{
+	const int64_t day = 86400 * INT64_C(1000000000);
+	bool is_day;
+	int err = 0;
+
+	*from = INT64_MIN;
+	*to = INT64_MAX;
+	if (begin)
+		err = wmk_read_parse_time(begin, gmt, near_ns, from, &is_day);
+	if (err >= 0 && end) {
+		err = wmk_read_parse_time(end, gmt, near_ns, to, &is_day);
+		if (err >= 0 && is_day && __builtin_add_overflow(*to, day - 1, to))
+			*to = INT64_MAX;
+	}
+	if (err >= 0 && *from > *to)
+		return wmk_error_said(-EINVAL, "the end, '%.60s', precedes the begin, '%.60s'", end, begin);
+	return err;
+}

@@ -17,6 +17,7 @@
 #include "read/pipeline.h"
 #include "read/repeats.h"
 #include "read/parse_time.h"
+#include "read/uncertainty.h"
 
 #define FLUSH 65536u
 
@@ -53,6 +54,7 @@ struct reading {
 	uint64_t bytes, total;     /* of stream files: read so far; in total */
 	struct lines *lines;
 	struct wmk_read_repeats damaged, warned;
+	struct wmk_read_uncertainty uncertainty;
 	uint64_t n_untimed;        /* records with a time that does not fit into 64 bits of ns */
 };
 
@@ -120,10 +122,14 @@ static int take_trace(void *data, struct wmk_read_trace *trace)
 	r->traces = all;
 	at = &r->traces[r->n_traces++];
 	*at = (struct opened){ .trace = trace };
-	if (wmk_read_trace_take_cut(trace))
+	while (wmk_read_trace_take_damage(trace))
 		report_damage(r, NULL, -EPROTO);
+	if (r->options->uncorrected)
+		wmk_read_trace_drop_points(trace);
 	report_warnings(r, trace);
 	err = wmk_print_trace_add(r->print, trace->decoder, trace->name, &at->print);
+	if (err >= 0)
+		wmk_print_trace_points(at->print, trace->points);
 	if (err >= 0 && r->options->form && r->options->form->trace)
 		err = r->options->form->trace(r->whole, trace);
 	return err;
@@ -302,24 +308,13 @@ static int64_t first_time(const struct reading *r)
 /* Select the records from begin to end. */
 static int trim(struct reading *r)
 {
-	const int64_t day = INT64_C(86400) * 1000000000;
-	int64_t first, from = INT64_MIN, to = INT64_MAX;
-	bool is_day;
-	int err = 0;
+	const struct wmk_read_pipeline_options *options = r->options;
+	int64_t from, to;
+	int err;
 
-	if (!r->options->begin && !r->options->end)
+	if (!options->begin && !options->end)
 		return 0;
-	first = first_time(r);
-	if (r->options->begin)
-		err = wmk_read_parse_time(r->options->begin, r->options->print.gmt, first, &from, &is_day);
-	if (err >= 0 && r->options->end) {
-		err = wmk_read_parse_time(r->options->end, r->options->print.gmt, first, &to, &is_day);
-		if (err >= 0 && is_day && __builtin_add_overflow(to, day - 1, &to))
-			to = INT64_MAX;
-	}
-	if (err >= 0 && from > to)
-		return wmk_error_said(-EINVAL, "the end, '%.60s', precedes the begin, '%.60s'", r->options->end,
-				      r->options->begin);
+	err = wmk_read_parse_range(options->begin, options->end, options->print.gmt, first_time(r), &from, &to);
 	if (err >= 0 && r->live)
 		wmk_read_live_trim(r->live, from, to);
 	else if (err >= 0)
@@ -469,12 +464,17 @@ static int wants(struct wmk_read_stream *stream)
 static int record(struct reading *r, struct wmk_read_stream *stream)
 {
 	const struct lines *lines = stream->user;
-	int err;
+	const size_t begin = r->out.len;
+	int err = 0;
 
-	if (lines->form)
+	if (r->options->uncertainty)
+		err = wmk_read_uncertainty_set(&r->uncertainty, stream, lines->form ? NULL : &r->out);
+	if (err >= 0 && lines->form)
 		err = lines->form->record(lines->state, stream, &r->out);
-	else
+	else if (err >= 0)
 		err = wmk_print_record(lines->print, &stream->bytes, &stream->record, &r->out);
+	if (err < 0)
+		r->out.len = begin;
 	r->n_untimed += stream->scale.is_there && !wmk_read_has_time(stream);
 	return err < 0 ? err : 1;
 }
@@ -592,5 +592,6 @@ int wmk_read_pipeline_run(const char *const *paths, unsigned n_paths, const stru
 	wmk_filter_expr_free(r.filter);
 	wmk_print_free(r.print);
 	wmk_print_text_free(&r.out);
+	wmk_read_uncertainty_free(&r.uncertainty);
 	return err;
 }

@@ -23,6 +23,12 @@ struct wmk_read_pipeline_options {
 	/* NULL: lines of text. Otherwise only `gmt` of `print` has an effect, on begin and end */
 	const struct wmk_read_exporter *form;
 	struct wmk_print_options print;
+	/*
+	 * Lines of text begin with the uncertainty of their time, and a '?' where the order is unknown. Forms receive
+	 * it with each record (uncertainty.h).
+	 */
+	bool uncertainty;
+	bool uncorrected;          /* times follow from the metadata alone, as in other readers */
 	const char *directory;     /* output of a form that writes a directory; else NULL */
 	const char *filter;        /* only records that match (filter.h); NULL: all */
 	/*

@@ -406,6 +406,11 @@ int wmk_print_trace_add(struct wmk_print *print, const struct wmk_ctf_decoder *d
 	return 0;
 }
 
+void wmk_print_trace_points(struct wmk_print_trace *trace, const struct wmk_read_clock_points *points)
+{
+	trace->points = points;
+}
+
 void wmk_print_trace_free(struct wmk_print_trace *trace)
 {
 	if (!trace)

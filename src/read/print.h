@@ -93,6 +93,8 @@ struct wmk_print_options {
 int wmk_print_names(const char *words, uint8_t *names);
 int wmk_print_fields(const char *words, uint8_t *fields);
 
+struct wmk_read_clock_points;      /* clock_points.h */
+
 #define WMK_PRINT_LINE_MAX (256u << 20)
 
 /* Growing text; initialize it with zeros. The caller reads it and may reduce `len` at any time. */
@@ -115,6 +117,8 @@ void wmk_print_free(struct wmk_print *print);
  */
 int wmk_print_trace_add(struct wmk_print *print, const struct wmk_ctf_decoder *decoder, const char *name,
 			struct wmk_print_trace **trace);
+/* Show times corrected by these sync points, or NULL. They must live as long as the trace. Before the first stream. */
+void wmk_print_trace_points(struct wmk_print_trace *trace, const struct wmk_read_clock_points *points);
 /* Free its streams first. NULL: no effect. */
 void wmk_print_trace_free(struct wmk_print_trace *trace);
 

@@ -417,6 +417,7 @@ int wmk_print_class_make(struct wmk_print_trace *trace, const struct wmk_ctf_str
 	if (err >= 0 && !class->events)
 		err = wmk_error(-ENOMEM, "no memory for the text of %u event classes", decoder->n_events);
 	wmk_print_scale_make(&class->scale, decoder->class->clock);
+	class->scale.points = decoder->class->clock ? trace->points : NULL;
 	class->decoder = decoder;
 	if (err < 0)
 		wmk_print_class_free(class);

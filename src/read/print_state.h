@@ -11,6 +11,7 @@
 #ifndef WMK_READ_PRINT_STATE_H
 #define WMK_READ_PRINT_STATE_H
 
+#include "read/clock_points.h"
 #include "read/hash_table.h"
 #include "read/value_format.h"
 #include "read/print.h"
@@ -73,6 +74,7 @@ struct wmk_print_scale {
 	bool is_ns, overflows;
 	double freq;
 	int64_t base;              /* ns */
+	const struct wmk_read_clock_points *points; /* NULL: none */
 };
 
 void wmk_print_scale_make(struct wmk_print_scale *scale, const struct wmk_ctf_clock_class *clock);
@@ -198,6 +200,7 @@ struct wmk_print_trace {
 	struct wmk_print *print;
 	const struct wmk_ctf_decoder *decoder;
 	char *name;                /* or NULL */
+	const struct wmk_read_clock_points *points; /* NULL: none */
 	struct wmk_print_class *classes; /* in the order of the decoder's streams */
 	struct wmk_read_table labels; /* several fields can share a large enumeration */
 };

@@ -45,10 +45,22 @@ void wmk_print_scale_make(struct wmk_print_scale *scale, const struct wmk_ctf_cl
 	scale->base = clock->offset_s * NS + rest;
 }
 
+static bool corrected_ns(const struct wmk_read_clock_points *points, uint64_t value, int64_t *ns)
+{
+	struct wmk_read_clock_line line;
+
+	wmk_read_clock_line_find(points, value, &line);
+	*ns = wmk_read_clock_line_ns(&line, value);
+	return *ns != INT64_MAX && *ns != INT64_MIN &&
+	       !__builtin_add_overflow(*ns, line.steps, ns);
+}
+
 bool wmk_print_scale_ns(const struct wmk_print_scale *scale, uint64_t value, int64_t *ns)
 {
 	int64_t since;
 
+	if (scale->points)
+		return corrected_ns(scale->points, value, ns);
 	if (scale->overflows || !cycles_ns(scale->freq, scale->is_ns, value, &since))
 		return false;
 	return !__builtin_add_overflow(scale->base, since, ns);
@@ -167,9 +179,14 @@ char *wmk_print_timestamp(struct wmk_print *print, char *p, const struct wmk_pri
 	} else if (cycles) {
 		p = wmk_print_wide_u64(p, last->delta, 12);
 	} else {
-		p = wmk_print_u64(p, last->delta / NS);
+		/* Real time goes back where it was set back. The text before the delta ends with '+'. */
+		const bool is_back = scale->points && last->delta > INT64_MAX;
+		const uint64_t delta = is_back ? 0 - last->delta : last->delta;
+
+		p[-1] = is_back ? '-' : p[-1];
+		p = wmk_print_u64(p, delta / NS);
 		*p++ = '.';
-		p = wmk_print_nine(p, (uint32_t)(last->delta % NS));
+		p = wmk_print_nine(p, (uint32_t)(delta % NS));
 	}
 	memcpy(p, print->after.text, sizeof(print->after.text));
 	return p + print->after.len;

@@ -26,7 +26,7 @@ void wmk_read_seek(struct wmk_read_stream *s)
 	if (s->has_sought || s->index.fd < 0)
 		return;
 	s->has_sought = true;
-	n = wmk_read_index_find(&s->index, s->decoder->class->clock, s->from);
+	n = wmk_read_index_find(&s->index, &s->scale, s->from);
 	n -= n > 0;
 	if (n <= s->n_packets || !wmk_read_index_get(&s->index, n, &entry) ||
 	    !wmk_read_index_get(&s->index, n - 1, &before) || entry.at < s->packet.at || entry.at >= s->limit ||

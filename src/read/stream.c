@@ -158,7 +158,7 @@ static int choose_class(struct wmk_read_stream *s, const struct said *said)
 			return damage(s, -EPROTO, s->packet.at,
 				      "the packet has another stream class than the packets before it");
 		s->decoder = &decoder->streams[i];
-		wmk_read_scale_make(&s->scale, s->decoder->class->clock);
+		wmk_read_scale_of(&s->scale, s->trace, s->decoder->class->clock);
 		return 0;
 	}
 	snprintf(words, sizeof(words), "a packet of stream class %" PRIu64 ", which the metadata does not declare",

@@ -194,6 +194,17 @@ static int read_metadata(struct wmk_read_trace *trace)
 	return err < 0 ? err : wmk_ctf_compile(trace->class, name, &trace->decoder);
 }
 
+/* Damaged sync points do not prevent reading. */
+static int read_points(struct wmk_read_trace *trace)
+{
+	int err = wmk_read_clock_points_open(trace->dir, wmk_read_trace_clock(trace), &trace->points);
+
+	if (err == -ENOMEM)
+		return err;
+	trace->points_damage = err < 0 ? wmk_error_take() : NULL;
+	return 0;
+}
+
 /* Use the name that babeltrace2 uses. */
 static int give_name(struct wmk_read_trace *trace, const char *given)
 {
@@ -238,6 +249,8 @@ int wmk_read_trace_open(const char *path, const char *given, struct wmk_read_tra
 	if (err >= 0)
 		err = read_metadata(t);
 	if (err >= 0)
+		err = read_points(t);
+	if (err >= 0)
 		err = give_name(t, given);
 	if (err < 0) {
 		wmk_read_trace_close(t);
@@ -247,14 +260,26 @@ int wmk_read_trace_open(const char *path, const char *given, struct wmk_read_tra
 	return 0;
 }
 
-bool wmk_read_trace_take_cut(struct wmk_read_trace *trace)
+bool wmk_read_trace_take_damage(struct wmk_read_trace *trace)
 {
-	if (!trace->cut)
+	struct wmk_error_chain **chain = trace->cut ? &trace->cut : &trace->points_damage;
+	const bool is_cut = trace->cut != NULL;
+
+	if (!*chain)
 		return false;
-	wmk_error_give(trace->cut);
-	trace->cut = NULL;
-	wmk_error_add(-EPROTO, "the metadata of '%.120s' ends too early", trace->path);
+	wmk_error_give(*chain);
+	*chain = NULL;
+	if (is_cut)
+		wmk_error_add(-EPROTO, "the metadata of '%.120s' ends too early", trace->path);
+	else
+		wmk_error_add(-EPROTO, "the sync points of the clock of '%.120s' are damaged", trace->path);
 	return true;
+}
+
+void wmk_read_trace_drop_points(struct wmk_read_trace *trace)
+{
+	wmk_read_clock_points_free(trace->points);
+	trace->points = NULL;
 }
 
 void wmk_read_trace_close(struct wmk_read_trace *trace)
@@ -262,6 +287,8 @@ void wmk_read_trace_close(struct wmk_read_trace *trace)
 	if (!trace)
 		return;
 	free(trace->cut);
+	free(trace->points_damage);
+	wmk_read_clock_points_free(trace->points);
 	wmk_ctf_decoder_free(trace->decoder);
 	wmk_ctf_class_free(trace->class);
 	for (uint32_t i = 0; i < trace->n_files; i++)

@@ -30,6 +30,7 @@
 
 #include "ctf/decode.h"
 #include "ctf/frame_reader.h"
+#include "read/clock_points.h"
 #include "read/index.h"
 
 #define WMK_READ_STREAM_FILES_MAX 65536u
@@ -45,6 +46,8 @@ struct wmk_read_trace {
 	int dir;                   /* descriptor of the directory */
 	struct wmk_ctf_class *class;
 	struct wmk_ctf_decoder *decoder;
+	struct wmk_read_clock_points *points; /* of the first stream class's clock; NULL: none */
+	struct wmk_error_chain *points_damage; /* not reported yet; or NULL */
 	char **files;              /* sorted names of the stream files */
 	/* size of each file before the metadata was read: the metadata declares all events up to this size */
 	uint64_t *sizes;
@@ -62,10 +65,12 @@ struct wmk_read_trace {
 int wmk_read_trace_open(const char *path, const char *given, struct wmk_read_trace **trace);
 void wmk_read_trace_close(struct wmk_read_trace *trace);
 /*
- * If the end of the metadata is missing, the first call returns true, and the thread's cause chain describes this.
- * Later calls return false.
+ * Take damage of the trace as a whole: the end of the metadata is missing; sync points are damaged, and only those
+ * before the damage are used. True: the thread's cause chain describes it. False: all damage has been taken.
  */
-bool wmk_read_trace_take_cut(struct wmk_read_trace *trace);
+bool wmk_read_trace_take_damage(struct wmk_read_trace *trace);
+/* Times follow from the metadata alone, as in other readers. Call it before any stream is opened. */
+void wmk_read_trace_drop_points(struct wmk_read_trace *trace);
 
 /*
  * Whether the trace in this directory is being written. Waymark's writers lock the metadata while they run; writers of
@@ -115,12 +120,24 @@ struct wmk_read_packet {
  */
 enum wmk_read_growth { WMK_READ_FIXED, WMK_READ_SO_FAR, WMK_READ_LIVE };
 
-/* Conversion of a clock's values to ns: the parts that are the same for all values. */
+/*
+ * Conversion of a clock's values to ns: the parts that are the same for all values. With sync points, the result is
+ * steady time (clock_points.h).
+ */
 struct wmk_read_scale {
 	bool is_there, is_ns;      /* there is a clock; one unit is 1 ns: exact */
 	bool is_far;               /* the origin does not fit into 64 bits of ns: 0 is used instead */
 	double freq;
 	uint64_t origin;           /* ns, modulo 2^64 */
+	const struct wmk_read_clock_points *points; /* NULL: none */
+	struct wmk_read_clock_line line; /* with points: that of the latest value; else zero */
+};
+
+/* Of the current record (uncertainty.h). */
+struct wmk_read_record_uncertainty {
+	bool is_set;               /* it is to be shown */
+	bool is_order_unknown;     /* a record of another clock, returned before, may be younger */
+	uint64_t ns;               /* WMK_READ_CLOCK_UNKNOWN */
 };
 
 struct wmk_read_stream {
@@ -155,7 +172,9 @@ struct wmk_read_stream {
 	uint64_t lost_from;        /* clock value: the end of the previous packet, or the begin of the first one */
 	struct wmk_ctf_record record; /* the current record; its bytes are valid until the next call */
 	struct wmk_ctf_bytes bytes;
-	int64_t ns;                /* time of the record, see wmk_read_ns(); of a packet, the time of its begin */
+	/* time of the record, see wmk_read_scale_ns(); of a packet, the time of its begin */
+	int64_t ns;
+	struct wmk_read_record_uncertainty uncertainty;
 	void *user;                /* for the user of the stream */
 	/* the window */
 	uint8_t *buffer;
@@ -217,16 +236,26 @@ struct wmk_read_clock_of {
 bool wmk_read_clock_differs(const struct wmk_read_trace *trace, struct wmk_read_clock_of *first,
 			    const struct wmk_ctf_clock_class **other);
 
+/* The clock of the first stream class that has one; NULL: none. The sync points of the trace are of this clock. */
+const struct wmk_ctf_clock_class *wmk_read_trace_clock(const struct wmk_read_trace *trace);
+/* Prepare a conversion without sync points. `clock` NULL: all times are 0. */
+void wmk_read_scale_make(struct wmk_read_scale *scale, const struct wmk_ctf_clock_class *clock);
+/* The same with the sync points of the trace, if they are of this clock. */
+void wmk_read_scale_of(struct wmk_read_scale *scale, const struct wmk_read_trace *trace,
+		       const struct wmk_ctf_clock_class *clock);
+/* With sync points: see below. */
+int64_t wmk_read_scale_corrected(struct wmk_read_scale *scale, uint64_t value);
+bool wmk_read_scale_corrected_fits(const struct wmk_read_scale *scale, uint64_t value);
+
 /*
  * Convert a clock value to nanoseconds since 1970 (or since the clock's own origin), modulo 2^64; negative values stay
- * negative. The rounding is that of other readers: a division of doubles if the frequency is not 1 GHz.
+ * negative. Without sync points, the rounding is that of other readers: a division of doubles if the frequency is not 1
+ * GHz.
  */
-int64_t wmk_read_ns(const struct wmk_ctf_clock_class *clock, uint64_t value);
-/* Prepare the conversion of many values. `clock` NULL: all times are 0. */
-void wmk_read_scale_make(struct wmk_read_scale *scale, const struct wmk_ctf_clock_class *clock);
-
-static inline int64_t wmk_read_scale_ns(const struct wmk_read_scale *scale, uint64_t value)
+static inline int64_t wmk_read_scale_ns(struct wmk_read_scale *scale, uint64_t value)
 {
+	if (scale->points)
+		return wmk_read_scale_corrected(scale, value);
 	if (!scale->is_ns) {
 		const double at = 1e9 * (double)value / scale->freq;
 
@@ -244,9 +273,17 @@ static inline bool wmk_read_scale_fits(const struct wmk_read_scale *scale, uint6
 	const double at = scale->is_ns ? (double)value : 1e9 * (double)value / scale->freq;
 	int64_t ns;
 
+	if (scale->points)
+		return wmk_read_scale_corrected_fits(scale, value);
 	return scale->is_there && !scale->is_far && at < 9223372036854775808.0 && (!scale->is_ns ||
 										   value < INT64_MAX) &&
 	       !__builtin_add_overflow((int64_t)scale->origin, scale->is_ns ? (int64_t)value : (int64_t)at, &ns);
+}
+
+/* After WMK_READ_RECORD: the real time of the record in ns. It goes back where real time was set back. */
+static inline int64_t wmk_read_real_ns(const struct wmk_read_stream *stream)
+{
+	return (int64_t)((uint64_t)stream->ns + (uint64_t)stream->scale.line.steps);
 }
 
 /* After WMK_READ_RECORD: whether the record has a time, `ns`. */

@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: MIT
 """
 The clock of a session without the kernel domain: it is selected, shown, saved, and kept over restarts, or rejected.
+Times are corrected by the sync points that the consumer daemon writes.
 """
 import json
 import os
 import re
+import shutil
 import signal
+import struct
 import sys
 import time
 
@@ -91,8 +94,193 @@ def record_option_selects_the_clock(case):
         check(done.lost == 0 and len(numbers_and_times(done.directory)) >= 20, '%s: %s', clock, done.err)
 
 
+CLOCK_HEAD, POINT = 64, struct.Struct('<QQQII')        # value, monotonic, real, uncertainty, flags
+
+
+def clock_file(directory):
+    found = [os.path.join(at, '.clock') for at, _, names in os.walk(directory) if '.clock' in names]
+    check(len(found) == 1, 'files of sync points: %s', found)
+    return found[0]
+
+
+def read_points(path):
+    with open(path, 'rb') as f:
+        data = f.read()
+    check(data[:8] == b'wmkclock' and (len(data) - CLOCK_HEAD) % POINT.size == 0, 'damaged: %s', data[:80])
+    return data[:CLOCK_HEAD], [list(POINT.unpack_from(data, at)) for at in range(CLOCK_HEAD, len(data), POINT.size)]
+
+
+def write_points(path, head, points):
+    with open(path, 'wb') as f:
+        f.write(head + b''.join(POINT.pack(*point) for point in points))
+
+
+def view(directory, *argv, status=0):
+    done = finished([WAYMARK, 'view', '--json', '--uncertainty', *argv, directory], capture_output=True, text=True)
+    check(done.returncode == status, 'view: status %d: %s', done.returncode, done.stderr[-500:])
+    return [r for r in map(json.loads, done.stdout.splitlines()) if r['event'] == 'test:seq'], done.stderr
+
+
+def ns_of(seconds):
+    whole, part = seconds.split('.')
+    return int(whole) * 10**9 + int(part)
+
+
+def real_minus_monotonic():
+    """ns, and half of the time of its measurement."""
+    best = None
+    for _ in range(1000):
+        before, monotonic, after = time.time_ns(), time.monotonic_ns(), time.time_ns()
+        if best is None or after - before < best[1] * 2:
+            best = ((before + after) // 2 - monotonic, (after - before) // 2 + 1)
+    return best
+
+
+def fast_trace(case, w, ppm=200, bursts=30):
+    """
+    The trace of a session with a clock that is so many ppm too fast: bursts of 40 records, 50 ms apart.
+    """
+    w.env['WAYMARK_CLOCK_PLUGIN'] = case.program('libclock.so')
+    w.env['WMK_TEST_CLOCK_PPM'] = str(ppm)
+    w('create', 'fast')
+    w('enable-event', '-s', 'fast', 'test:*')
+    w('start', 'fast')
+    program = w.scripted()
+    for _ in range(bursts):
+        program('emit 40')
+        program('rest 50')
+    program.end()
+    path = w.stop('fast')['path']
+    w('destroy', 'fast')
+    return path
+
+
+def both_readers_are_silent(directory, records):
+    for reader in 'babeltrace2', 'babeltrace':
+        done = finished([reader, directory], capture_output=True, text=True, errors='replace')
+        check(done.returncode == 0 and not done.stderr, '%s: %s', reader, done.stderr[:500])
+        check(sum('test:seq' in line for line in done.stdout.splitlines()) == records, '%s: records missing', reader)
+
+
+@limit(60)
+def corrected_times_are_within_their_uncertainty(case):
+    """A clock 200 ppm too fast: at 1,200 instants, the error is at most the stated uncertainty, at most 20 us."""
+    with World(case, daemon=False) as w:
+        path = fast_trace(case, w)
+    offset, slack = real_minus_monotonic()
+    records, _ = view(path)
+    check(len(records) == 1200, '%d records', len(records))
+    raw = finished([WAYMARK, 'view', '--json', '--clock-metadata', path], capture_output=True, text=True).stdout
+    raw = [r for r in map(json.loads, raw.splitlines()) if r['event'] == 'test:seq']
+    worst = 0
+    for a, b, uncorrected in zip(records, records[1:] + [None], raw):
+        at, stated = ns_of(a['time']), ns_of(a['uncertainty'])
+        least = a['fields']['mono'] + offset - slack - 100
+        most = b['fields']['mono'] + offset + slack + 100 if b else at
+        check(least - stated <= at <= most + stated, 'record %s: %d ns too early, or %d too late, uncertainty %d',
+              a['fields']['seq'], least - at, at - most, stated)
+        check(stated <= 20000, 'an uncertainty of %d ns', stated)
+        check(not a['order_unknown'], 'the order of one clock is unknown: %s', a)
+        worst = max(worst, abs(ns_of(uncorrected['time']) - at))
+    check(worst > 50000, 'without the sync points, times differ by %d ns only', worst)
+    both_readers_are_silent(path, 1200)
+
+
+@limit(60)
+def steps_of_real_time_are_at_the_right_record(case):
+    """A point in the middle says that real time was set by 3 s: all later records jump, and keep their order."""
+    with World(case, daemon=False) as w:
+        path = fast_trace(case, w, ppm=0, bursts=5)
+    file = clock_file(path)
+    head, points = read_points(file)
+    before, _ = view(path)
+    cycles = finished([WAYMARK, 'view', '--clock-cycles', '--no-delta', path], capture_output=True, text=True).stdout
+    values = [int(v) for v in re.findall(r'^\[(\d+)\] .*test:seq', cycles, re.M)]
+    check(len(values) == len(before) == 200 and len(points) >= 2, '%d values, %d points', len(values), len(points))
+    first, last = points[0], points[-1]
+    value = values[120]  # the begin of a burst
+    part = (value - first[0]) / (last[0] - first[0])
+    for step in 3 * 10**9, -3 * 10**9:
+        middle = [value] + [int(first[i] + part * (last[i] - first[i])) for i in (1, 2)] + [first[3], 1]
+        middle[2] += step
+        end = list(last)
+        end[2] += step
+        write_points(file, head, [first, middle, end])
+        after, err = view(path)
+        check(not err and [r['fields']['seq'] for r in after] == list(range(1, 201)), 'order or messages: %s', err)
+        for i, (a, b) in enumerate(zip(before, after)):
+            moved = ns_of(b['time']) - ns_of(a['time']) - (step if i >= 120 else 0)
+            check(abs(moved) < 100000, 'step %d: record %d moved by %d ns', step, i, moved)
+        text = finished([WAYMARK, 'view', path], capture_output=True, text=True).stdout
+        jumps = [line for line in text.splitlines() if re.search(r'\([+-][2-9]\.', line)]
+        check(len(jumps) == 1 and ('(-' in jumps[0]) == (step < 0), 'jumps: %s', jumps)
+        both_readers_are_silent(path, 200)
+
+
+@limit(60)
+def order_of_close_records_of_different_clocks_is_unknown(case):
+    with World(case, daemon=False) as w:
+        path = fast_trace(case, w, bursts=1)
+    other, records = case.path('other'), view(path)[0]
+    shutil.copytree(path, other)
+    uuid = b'01234567-89ab-cdef-0123-456789abcdef'
+    for name in clock_file(other), os.path.join(os.path.dirname(clock_file(other)), 'metadata'):
+        with open(name, 'rb') as f:
+            data = f.read()
+        check(uuid in data, 'no %s in %s', uuid, name)
+        with open(name, 'wb') as f:
+            f.write(data.replace(uuid, uuid[::-1].replace(b'-', b'0')[:8] + uuid[8:]))
+    both, _ = view(path, other)
+    check(len(both) == 2 * len(records), '%d records', len(both))
+    check(sum(not r['order_unknown'] for r in both) < len(records) and any(r['order_unknown'] for r in both[:2]),
+          'the order of records at the same time is known')
+    done = finished([WAYMARK, 'view', '--uncertainty', path, other], capture_output=True, text=True)
+    lines = [line for line in done.stdout.splitlines() if 'test:seq' in line]
+    check(all(re.match(r'±\d\.\d{9} [ ?] \[', line) for line in lines), 'lines: %s', lines[:3])
+    check([' ? [' in line for line in lines] == [r['order_unknown'] for r in both], 'text and JSON differ')
+    # Without sync points, nothing is known about the order.
+    os.unlink(clock_file(other))
+    both, _ = view(path, other)
+    check(all(r['order_unknown'] for r in both[1:]) and {r['uncertainty'] for r in both} > {None}, 'order is known')
+
+
+@limit(60)
+def damaged_sync_points_are_reported(case):
+    with World(case, daemon=False) as w:
+        path = fast_trace(case, w, bursts=1)
+    file, wanted = clock_file(path), view(path)[0]
+    head, points = read_points(file)
+    write_points(file, head, points + [points[0]])
+    got, err = view(path, status=1)
+    check('the sync points of the clock of' in err and 'the clock goes back at byte' in err, 'reported: %s', err)
+    check(got == wanted, 'the points before the damage are not used')
+    write_points(file, head[:8] + b'?' + head[9:], points)
+    got, err = view(path, status=1)
+    check('an unknown version' in err and len(got) == len(wanted), 'reported: %s', err)
+    check(got[0]['uncertainty'] is None, 'uncertainty: %s', got[0])
+    os.unlink(file)
+    got, err = view(path)
+    check(not err and len(got) == len(wanted), 'without sync points: %s', err)
+
+
+@limit(60)
+def converted_trace_keeps_the_corrected_times(case):
+    with World(case, daemon=False) as w:
+        path = fast_trace(case, w, bursts=3)
+    wanted, _ = view(path)
+    for form in 'ctf', 'ctf-2':
+        directory = case.path(form)
+        done = finished([WAYMARK, 'convert', '--to', form, '-o', directory, path], capture_output=True, text=True)
+        check(done.returncode == 0, 'convert: %s', done.stderr)
+        got, _ = view(directory)
+        keys = 'time', 'uncertainty', 'fields'
+        check([[r[k] for k in keys] for r in got] == [[r[k] for k in keys] for r in wanted], '%s: times differ', form)
+
+
 if __name__ == '__main__':
     main([
         clock_is_shown_saved_and_kept, counter_is_the_default_clock_where_available,
-        unavailable_clock_is_rejected, record_option_selects_the_clock
+        unavailable_clock_is_rejected, record_option_selects_the_clock, corrected_times_are_within_their_uncertainty,
+        steps_of_real_time_are_at_the_right_record, order_of_close_records_of_different_clocks_is_unknown,
+        damaged_sync_points_are_reported, converted_trace_keeps_the_corrected_times
     ])

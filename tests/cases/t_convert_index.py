@@ -53,7 +53,7 @@ def indexes_of(path):
         left = set(os.listdir(folder)) if 'index' in folders else set()
         check('index' not in folders or left, '%s is empty', folder)
         for name in files:
-            if name != 'metadata':
+            if name != 'metadata' and name[0] != '.':
                 found[os.path.join(top, name)] = os.path.join(folder, name + '.idx') if name + '.idx' in left else None
                 left.discard(name + '.idx')
         check(not left, '%s holds other files: %s', folder, left)

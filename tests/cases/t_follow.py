@@ -21,6 +21,7 @@ from traces import LOSS  # noqa: E402
 
 SMALL = ('--subbuf-size', '4k', '--num-subbuf', '256')
 STRICT = ('--wait', '1000000')                         # each record waits for all streams
+VIEW = ('view', '--clock-metadata', '--no-delta')      # sync points that are written later change times by a few ns
 TOO_MANY = 2000  # a small step is repeated at most so often before its effect must be visible
 
 
@@ -31,8 +32,7 @@ class Follower:
         self.world, self.lines = world, []
         self.err = world.case.path('followed%d' % len(world.children))
         with open(self.err, 'wb') as err:
-            self.child = world.run([WAYMARK, 'view', '--no-delta', '--follow', *argv], stdout=subprocess.PIPE,
-                                   stderr=err)
+            self.child = world.run([WAYMARK, *VIEW, '--follow', *argv], stdout=subprocess.PIPE, stderr=err)
         self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()
 
@@ -64,7 +64,7 @@ def beside_losses(said):
 
 def view(w, *argv):
     """The lines of `waymark view`, which may report nothing but lost records."""
-    answer = w('view', '--no-delta', *argv)
+    answer = w(*VIEW, *argv)
     check(not beside_losses(answer.err), 'waymark view %s printed: %s', ' '.join(argv), answer.err[-800:])
     return [line.encode() for line in answer.out.splitlines(True)]
 
@@ -290,7 +290,7 @@ def follow_ends_when_both_daemons_are_killed(case):
         for pid in victims:
             os.kill(pid, signal.SIGKILL)
         w.wait(lambda: all(state(pid) in ('Z', None) for pid in victims), 'the daemons to be dead')
-        wanted = [line.encode() for line in w('view', '--no-delta', path, status=None).out.splitlines(True)]
+        wanted = [line.encode() for line in w(*VIEW, path, status=None).out.splitlines(True)]
         for one in (by_path, by_name):
             same_lines(one.end((0, 1)), wanted)
         program.kill()

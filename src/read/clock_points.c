@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * clock_points.c - read sync points, and compute times from them (see clock_points.h).
+ *
+ * CLOCK_MONOTONIC and real time are steered together, so their difference changes only by a step. In a step, the line
+ * follows CLOCK_MONOTONIC instead of real time. After a suspend, CLOCK_MONOTONIC lacks the time of the suspend: if the
+ * trace clock has it, the line follows real time, and there is no step.
+ */
+#include "read/clock_points.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/clock_point.h"
+#include "base/error.h"
+#include "read/write_all.h"
+
+#define POINTS_MAX (1u << 22)            /* more than a year of points */
+#define READ_POINTS 1024u
+#define STEP_LEAST 1000.0                /* ns: smaller changes are within the measurement */
+/* greatest relative difference between the rates of two clocks of a machine: NTP steers by at most 500e-6 */
+#define RATE_MOST 1000e-6
+#define STEER_MOST 500e-6
+#define NEIGHBOURS 64u                   /* points that are searched for a long enough line */
+#define NOTICED_NS 10000000.0            /* maximum time between a step and its point, if the point has its flag */
+/* ns, so that sums of times at points fit into 64 bits: the time of a point, the sum of all steps */
+#define TIME_MAX INT64_C(4000000000000000000)
+#define STEPS_MAX INT64_C(2000000000000000000)
+
+struct read_point {
+	uint64_t value;
+	int64_t steady;            /* ns, before `shift` is added: real time at the first point, then without steps */
+	int64_t steps;             /* ns: sum of all steps up to this point */
+	double step_from;          /* units of the clock before this point in which its step may have been */
+	uint32_t uncertainty;      /* ns */
+};
+
+struct wmk_read_clock_points {
+	int fd;
+	uint64_t size;             /* bytes of the file that were read */
+	uint64_t number;
+	bool is_damaged;
+	double nominal;            /* ns for each unit */
+	uint64_t skew;             /* ns */
+	struct read_point *points;
+	uint32_t n, cap;
+	struct wmk_clock_point last;         /* as in the file */
+};
+
+/* ── read the file ───────────────────────────────────────────────────────────────────────────────────── */
+
+/* (`to` is not below `from`) */
+static double between(uint64_t from, uint64_t to)
+{
+	return (double)(to - from);
+}
+
+/* The size of the step between two points, in ns; 0: none. */
+static int64_t step_between(const struct wmk_read_clock_points *points, const struct wmk_clock_point *a,
+			    const struct wmk_clock_point *b)
+{
+	const double value = between(a->value, b->value) * points->nominal,
+		     monotonic = between(a->monotonic_ns, b->monotonic_ns),
+		     real = (double)((int64_t)b->real_ns - (int64_t)a->real_ns),
+		     tolerance = (double)a->uncertainty_ns + (double)b->uncertainty_ns + STEP_LEAST,
+		     rate = value * RATE_MOST + tolerance;
+	const bool is_monotonic = monotonic - value <= rate && value - monotonic <= rate,
+		   is_real = real - value <= rate && value - real <= rate;
+	const double step = real - monotonic;
+
+	if (step <= tolerance && step >= -tolerance)
+		return 0;
+	if (is_monotonic || !is_real)
+		return (int64_t)(b->real_ns - a->real_ns) -
+		       (is_monotonic ? (int64_t)(b->monotonic_ns - a->monotonic_ns) : (int64_t)value);
+	return 0;
+}
+
+/* Check a point against the one before it. NULL: it fits; else what is wrong. */
+static const char *contradiction(const struct wmk_read_clock_points *points, const struct wmk_clock_point *point)
+{
+	const struct wmk_clock_point *last = &points->last;
+
+	if (point->real_ns > TIME_MAX || point->monotonic_ns > TIME_MAX)
+		return "a sync point has a time after the year 2096";
+	if (!points->n)
+		return NULL;
+	if (point->value <= last->value)
+		return "the clock goes back";
+	if (point->monotonic_ns < last->monotonic_ns)
+		return "CLOCK_MONOTONIC goes back";
+	if (between(last->value, point->value) * points->nominal > TIME_MAX)
+		return "the clock jumps";
+	return NULL;
+}
+
+static bool is_too_far(int64_t steps)
+{
+	return steps > STEPS_MAX || steps < -STEPS_MAX;
+}
+
+static int add_point(struct wmk_read_clock_points *points, const struct wmk_clock_point *point)
+{
+	struct read_point *all = wmk_array_room(points->points, points->n, &points->cap, sizeof(*all)), *made;
+	int64_t step = 0;
+
+	if (!all)
+		return wmk_error(-ENOMEM, "no memory for %u sync points", points->n + 1);
+	points->points = all;
+	made = &all[points->n];
+	*made = (struct read_point){ .value = point->value, .uncertainty = point->uncertainty_ns };
+	if (points->n) {
+		step = step_between(points, &points->last, point);
+		if (is_too_far(step) || is_too_far(made[-1].steps + step))
+			return wmk_error(-EPROTO, ".clock: steps of more than 63 years at byte %" PRIu64, points->size);
+		made->steps = made[-1].steps + step;
+		made->step_from = step ? between(points->last.value, point->value) : 0;
+		if ((point->flags & WMK_CLOCK_POINT_STEP) && made->step_from > NOTICED_NS / points->nominal)
+			made->step_from = NOTICED_NS / points->nominal;
+	}
+	made->steady = (int64_t)point->real_ns - made->steps;
+	/* Two points may be closer than their uncertainty. */
+	if (points->n && made->steady < made[-1].steady)
+		made->steady = made[-1].steady;
+	points->n++;
+	points->last = *point;
+	return 0;
+}
+
+static int add_bytes(struct wmk_read_clock_points *points, const uint8_t *bytes)
+{
+	struct wmk_clock_point point;
+	const char *wrong;
+
+	wmk_clock_point_decode(bytes, &point);
+	wrong = contradiction(points, &point);
+#ifdef WMK_PLANTED_BUG_READ_CLOCK             /* the fuzzer must find this */
+	wrong = point.value % 3 ? NULL : wrong;
+#endif
+	if (wrong)
+		return wmk_error(-EPROTO, ".clock: %s at byte %" PRIu64, wrong, points->size);
+	return add_point(points, &point);
+}
+
+/* Read whole points up to the end of the file. */
+static int read_points(struct wmk_read_clock_points *points)
+{
+	uint8_t bytes[READ_POINTS * WMK_CLOCK_POINT_BYTES];
+	const uint32_t before = points->n;
+	int err = 0;
+	ssize_t got;
+
+	while (err >= 0 && (got = pread(points->fd, bytes, sizeof(bytes), (off_t)points->size)) > 0) {
+		const size_t n = (size_t)got / WMK_CLOCK_POINT_BYTES;
+
+		for (size_t i = 0; i < n && err >= 0; i++, points->size += WMK_CLOCK_POINT_BYTES)
+			err = points->n == POINTS_MAX
+				      ? wmk_error(-E2BIG, ".clock: more than %u sync points", POINTS_MAX)
+				      : add_bytes(points, bytes + i * WMK_CLOCK_POINT_BYTES);
+		if (n < READ_POINTS)
+			break;
+	}
+	points->is_damaged = err < 0;
+	points->number += points->n != before;
+	return err;
+}
+
+int wmk_read_clock_points_renew(struct wmk_read_clock_points *points)
+{
+	return points->is_damaged ? 0 : read_points(points);
+}
+
+/* 1: the file has points of this clock. */
+static int read_head(int fd, const struct wmk_ctf_clock_class *clock)
+{
+	uint8_t head[WMK_CLOCK_FILE_HEAD];
+	char uuid[WMK_CLOCK_UUID];
+	struct stat st;
+
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return wmk_error(-EPROTO, ".clock is not a regular file");
+	if (pread(fd, head, sizeof(head), 0) != (ssize_t)sizeof(head))
+		return 0;
+	if (wmk_clock_file_decode_head(head, uuid) < 0)
+		return wmk_error(-EPROTO, ".clock: not a file of sync points, or an unknown version");
+	return strcmp(uuid, clock->uuid ? clock->uuid : "") == 0;
+}
+
+int wmk_read_clock_points_open(int dir, const struct wmk_ctf_clock_class *clock, struct wmk_read_clock_points **points)
+{
+	struct wmk_read_clock_points *made;
+	int fd, err;
+
+	*points = NULL;
+	if (!clock || !clock->freq)
+		return 0;
+	fd = openat(dir, WMK_CLOCK_FILE, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW);
+	if (fd < 0)
+		return 0;
+	err = read_head(fd, clock);
+	made = err > 0 ? calloc(1, sizeof(*made)) : NULL;
+	if (!made) {
+		close(fd);
+		return err > 0 ? wmk_error(-ENOMEM, "no memory for sync points") : err;
+	}
+	const double skew = 1e9 * (double)clock->precision / (double)clock->freq;
+
+	*made = (struct wmk_read_clock_points){ .fd = fd, .size = WMK_CLOCK_FILE_HEAD,
+						.nominal = 1e9 / (double)clock->freq,
+						.skew = skew < 1e18 ? (uint64_t)skew : (uint64_t)1e18 };
+	err = read_points(made);
+	if (err == -ENOMEM || !made->n) {
+		wmk_read_clock_points_free(made);
+		return err;
+	}
+	*points = made;
+	return err;
+}
+
+int wmk_read_clock_points_copy(const struct wmk_read_clock_points *points, int dir)
+{
+	uint8_t bytes[READ_POINTS * WMK_CLOCK_POINT_BYTES];
+	int fd, err = 0;
+
+	if (!points)
+		return 0;
+	fd = openat(dir, WMK_CLOCK_FILE, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return wmk_error(-errno, "cannot create .clock");
+	for (uint64_t at = 0; at < points->size && err >= 0;) {
+		const uint64_t rest = points->size - at;
+		const ssize_t got = pread(points->fd, bytes, rest < sizeof(bytes) ? rest : sizeof(bytes), (off_t)at);
+
+		if (got <= 0)
+			err = wmk_error(got < 0 ? -errno : -EIO, "cannot read .clock");
+		else if ((err = wmk_read_write_all(fd, bytes, (size_t)got, (off_t)at)) < 0)
+			wmk_error(err, "cannot write .clock");
+		at += got > 0 ? (uint64_t)got : 0;
+	}
+	close(fd);
+	return err;
+}
+
+void wmk_read_clock_points_free(struct wmk_read_clock_points *points)
+{
+	if (!points)
+		return;
+	close(points->fd);
+	free(points->points);
+	free(points);
+}
+
+/* ── times ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+uint64_t wmk_read_clock_points_number(const struct wmk_read_clock_points *points)
+{
+	return points->number;
+}
+
+/* The number of points at or before `value`. */
+static uint32_t count_before(const struct wmk_read_clock_points *points, uint64_t value)
+{
+	uint32_t low = 0, high = points->n;
+
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+
+		if (points->points[middle].value <= value)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The slope between two points, `a` before `b`. */
+static double slope(const struct read_point *a, const struct read_point *b)
+{
+	return (double)(b->steady - a->steady) / between(a->value, b->value);
+}
+
+/*
+ * The slope of a line that ends at point `i` and is at least `length` units long; with `back` false, of a line that
+ * begins there. `other`: if there are no points for it. A short line shows no rate, because of its uncertainty.
+ */
+static double slope_at(const struct wmk_read_clock_points *points, uint32_t i, bool back, double length, double other)
+{
+	const struct read_point *all = points->points;
+
+	for (uint32_t n = 1; n <= NEIGHBOURS && (back ? n <= i : n < points->n - i); n++) {
+		const struct read_point *a = back ? &all[i - n] : &all[i], *b = back ? &all[i] : &all[i + n];
+
+		if (between(a->value, b->value) >= length)
+			return slope(a, b);
+	}
+	return other;
+}
+
+/* The steady time of the last step is real time. */
+static int64_t all_steps(const struct wmk_read_clock_points *points)
+{
+	return points->points[points->n - 1].steps;
+}
+
+void wmk_read_clock_line_find(const struct wmk_read_clock_points *points, uint64_t value,
+			      struct wmk_read_clock_line *line)
+{
+	const uint32_t n = count_before(points, value), last = points->n - 1;
+	const struct read_point *base = &points->points[n == 0 ? 0 : n - 1];
+	const double second = 1e9 / points->nominal;
+
+	*line = (struct wmk_read_clock_line){
+		.from = n == 0 ? 0 : base->value,
+		.to = n <= last ? points->points[n].value : UINT64_MAX,
+		.number = points->number,
+		.value = base->value,
+		.ns = base->steady + all_steps(points),
+		.slope = n == 0     ? slope_at(points, 0, false, second, points->nominal)
+			 : n > last ? slope_at(points, last, true, second, points->nominal)
+				    : slope(base, base + 1),
+		.steps = (n ? base->steps : 0) - all_steps(points),
+	};
+}
+
+/* The greatest difference between the slopes of the interval from point `i` and of its neighbours. */
+static double slope_change(const struct wmk_read_clock_points *points, uint32_t i)
+{
+	const struct read_point *a = &points->points[i], *b = a + 1;
+	const double own = slope(a, b), length = between(a->value, b->value) / 4,
+		     before = slope_at(points, i, true, length, own),
+		     after = slope_at(points, i + 1, false, length, own);
+	const double low = before < after ? before : after, high = before < after ? after : before;
+
+	return (high > own ? high : own) - (low < own ? low : own);
+}
+
+/* The size of a step that may be on the other side of `value`, in ns. */
+static double step_near(const struct wmk_read_clock_points *points, uint32_t n, uint64_t value)
+{
+	const struct read_point *next = &points->points[n];
+
+	if (n == 0 || n == points->n || between(value, next->value) > next->step_from)
+		return 0;
+	const double step = (double)(next->steps - next[-1].steps);
+
+	return step < 0 ? -step : step;
+}
+
+uint64_t wmk_read_clock_uncertainty(const struct wmk_read_clock_points *points, uint64_t value)
+{
+	const uint32_t n = count_before(points, value);
+	const struct read_point *a = &points->points[n ? n - 1 : 0], *b = &points->points[n < points->n ? n : n - 1];
+	double ns = (double)(a->uncertainty > b->uncertainty ? a->uncertainty : b->uncertainty) + (double)points->skew;
+
+	if (n == 0)
+		ns += between(value, a->value) * points->nominal * STEER_MOST;
+	else if (n == points->n)
+		ns += between(a->value, value) * points->nominal * STEER_MOST;
+	else
+		ns += slope_change(points, n - 1) * between(a->value, value) * between(value, b->value) /
+		      between(a->value, b->value);
+	ns += step_near(points, n, value);
+	return ns < 1e18 ? (uint64_t)ns + 1 : WMK_READ_CLOCK_UNKNOWN;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * clock_points.h - correct the times of a trace by the sync points in its file .clock (docs/trace-format.md).
+ *
+ *     real time
+ *        │            ·                 Between two points, time is a straight line. Before the first and after the
+ *        │         ·  ┆ step            last point, the line continues. A step of real time is a discontinuity at the
+ *        │      ·                       first point after it.
+ *        │   ·           ·
+ *        └────────────────── value      *Steady time* has no steps. It equals real time after the last step.
+ *
+ * Records are ordered and selected by steady time, because real time may go back. Real time is shown.
+ *
+ * Nothing in the file is trusted: points that contradict the order of time end the reading, and are reported. The
+ * points are read by one thread; while a trace is followed, that thread may add points.
+ */
+#ifndef WMK_READ_CLOCK_POINTS_H
+#define WMK_READ_CLOCK_POINTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ctf/class.h"
+
+/* ns: unknown uncertainty */
+#define WMK_READ_CLOCK_UNKNOWN UINT64_MAX
+
+struct wmk_read_clock_points;
+
+/*
+ * Read the sync points of the trace in directory `dir` for its clock. *points is NULL without an error if the file does
+ * not exist, has no point, or belongs to another clock; else the caller owns it. -EPROTO with a cause chain: the file
+ * is damaged; *points has the points before the damage, or NULL. -ENOMEM.
+ */
+int wmk_read_clock_points_open(int dir, const struct wmk_ctf_clock_class *clock, struct wmk_read_clock_points **points);
+void wmk_read_clock_points_free(struct wmk_read_clock_points *points);
+/* Read points that were appended since. Returns 0 or -errno, as above. */
+int wmk_read_clock_points_renew(struct wmk_read_clock_points *points);
+
+/* Write the points to a new file .clock in directory `dir`. NULL: no file. -EEXIST; -errno with a cause chain. */
+int wmk_read_clock_points_copy(const struct wmk_read_clock_points *points, int dir);
+
+/* A part of the line, for a cache: valid for values from `from` to `to` - 1 while `number` is that of the points. */
+struct wmk_read_clock_line {
+	uint64_t from, to, number;
+	uint64_t value;            /* at this value, ... */
+	int64_t ns;                /* ... steady time in ns since 1970 */
+	double slope;              /* ns for each unit of the clock */
+	int64_t steps;             /* ns: real time minus steady time: the steps that follow, negated */
+};
+
+void wmk_read_clock_line_find(const struct wmk_read_clock_points *points, uint64_t value,
+			      struct wmk_read_clock_line *line);
+/* The number of changes of the points so far. */
+uint64_t wmk_read_clock_points_number(const struct wmk_read_clock_points *points);
+/*
+ * The uncertainty of real time at `value`, in ns. It has three parts: that of the points on both sides; the change of
+ * the clock's rate between them, as far as the neighbouring intervals show it; and the skew between CPUs. Near a step,
+ * the time may be that of the other side: the size of the step is added.
+ */
+uint64_t wmk_read_clock_uncertainty(const struct wmk_read_clock_points *points, uint64_t value);
+
+/* INT64_MIN, INT64_MAX: the time does not fit into 64 bits. */
+static inline int64_t wmk_read_clock_line_ns(const struct wmk_read_clock_line *line, uint64_t value)
+{
+	const double ns = line->slope * (value >= line->value ? (double)(value - line->value)
+							      : -(double)(line->value - value));
+
+	int64_t sum;
+
+	if (ns < 9.2e18 && ns > -9.2e18 && !__builtin_add_overflow(line->ns, (int64_t)ns, &sum))
+		return sum;
+	return ns > 0 ? INT64_MAX : INT64_MIN;
+}
+
+#endif

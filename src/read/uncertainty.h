@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uncertainty.h - how certain the times of records are, and whether their order is known (`view --uncertainty`).
+ *
+ * Records of one clock are in order, since their values are compared. Traces have the same clock if its UUID is the
+ * same, as in all traces of one boot. Two records of different clocks that are closer than the sum of their
+ * uncertainties may have happened in the other order.
+ */
+#ifndef WMK_READ_UNCERTAINTY_H
+#define WMK_READ_UNCERTAINTY_H
+
+#include "read/print.h"
+#include "read/trace.h"
+
+struct wmk_read_clock_seen {
+	char *id;                  /* UUID of the clock, else the path of the trace */
+	int64_t until;             /* ns: the latest possible time of its records so far; INT64_MAX: unknown */
+};
+
+/* Starts zeroed. */
+struct wmk_read_uncertainty {
+	struct wmk_read_clock_seen *clocks;
+	uint32_t n, cap;
+};
+
+/*
+ * Set stream->uncertainty of the current record. Records come in the order of time. `out`: appends the begin of a line,
+ * "±0.000000123 ? ", in which '?' marks an unknown order; or NULL. 0 or -ENOMEM.
+ */
+int wmk_read_uncertainty_set(struct wmk_read_uncertainty *seen, struct wmk_read_stream *stream,
+			     struct wmk_print_text *out);
+void wmk_read_uncertainty_free(struct wmk_read_uncertainty *seen);
+
+#endif
