@@ -263,6 +263,12 @@ struct waymark_ctl_snapshot_options {
 	 * output; add_output: no limit.
 	 */
 	uint64_t max_size;
+	/*
+	 * record: what asked for the snapshot, and the process that it is about: in the environment of the trace, as
+	 * snapshot_reason, snapshot_program and snapshot_pid. UTF-8, at most 127 and 255 bytes; NULL: none.
+	 */
+	const char *reason, *program;
+	uint64_t pid;
 };
 /*
  * Record a snapshot: copy what the buffers in overwrite mode hold. When the call returns, the trace is complete; the

@@ -247,6 +247,8 @@ void wmk_child_look(struct wmk_child *child)
 	while (read(child->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
 		if (info.ssi_signo == SIGCHLD)
 			reap(child);
+		else if ((int)info.ssi_signo == child->kept)
+			child->n_kept++;
 		else if (info.ssi_code <= 0 && child->pid && !child->ended && !descends_from_us((pid_t)info.ssi_pid))
 			/*
 			 * forward only signals from processes: the kernel sends its signals to our whole process group

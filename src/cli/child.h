@@ -22,6 +22,8 @@ struct wmk_child {
 	pid_t pid;               /* 0: not started yet */
 	bool ended;
 	int status;              /* of wait(2), once ended */
+	int kept;                /* a signal that is counted, not forwarded; 0: none */
+	unsigned n_kept;         /* how often it has arrived */
 	sigset_t old_mask;       /* the signal mask for the program, as it was before wmk_child_open() */
 	struct sigaction old_chld, old_pipe, old_xfsz;
 	struct rlimit old_files;

@@ -17,6 +17,8 @@ static const struct wmk_cli_example examples[] = {
 	  "waymark record --overwrite --subbuf-size 4M --num-subbuf 4 -- ./shop 5" },
 	{ "record", "As root, record the program together with its system calls and the scheduler:",
 	  "waymark record -p -k 'syscall:*' -k 'sched_*' -- ./shop 5" },
+	{ "record", "Keep the newest records only, and write them if the program crashes:",
+	  "waymark record --snapshot-on=crash -- ./shop" },
 	{ "create", "Create a session; its trace is written below ~/waymark-traces:",
 	  "waymark create night" },
 	{ "create", "Create a session that writes at most 1 GiB to a directory of its own:",

@@ -15,6 +15,7 @@
 #include "cli/command.h"
 #include "cli/current.h"
 #include "cli/record_daemon.h"
+#include "cli/record_snapshots.h"
 #include "cli/session.h"
 #include "filter/filter.h"
 
@@ -135,6 +136,12 @@ static const struct wmk_cli_option record_options[] = {
 	  "Lose the oldest records when the buffers are full, not the newest: a flight recorder. The content of the "
 	  "buffers is written when the program has ended.",
 	  WMK_CLI_FLAG(struct wmk_record_args, overwrite) },
+	{ 0, "snapshot-on", "WHEN",
+	  "Keep the newest records in the buffers, and write a snapshot of them when one of these happens, separated "
+	  "by commas. USR2: this command receives SIGUSR2; crash: the program is ended by a signal; exit: the program "
+	  "ends; loss: records are lost.",
+	  .choices = WMK_RECORD_SNAPSHOT_WORDS, .choose_many = true,
+	  WMK_CLI_WORDS(struct wmk_record_args, snapshot_on) },
 	WMK_SESSION_OPTION_NO_STATEDUMP(struct wmk_record_args),
 	{ 0, "private", NULL,
 	  "Record in this process, even if a session daemon runs. Its sessions then do not record the program.",
@@ -271,7 +278,8 @@ static bool wants_daemon(const struct wmk_record_args *args, struct wmk_daemon *
 	/* The daemon keeps the clock with which it was started. */
 	if (args->private || (clock && *clock))
 		return false;
-	err = wmk_daemon_open(daemon, &common, WMK_DAEMON_RUNNING);
+	/* A flight recorder needs a daemon; one is started. */
+	err = wmk_daemon_open(daemon, &common, args->snapshot_on.n ? WMK_DAEMON_ANY : WMK_DAEMON_RUNNING);
 	if (err < 0 && err != -ENOENT && err != -ECONNREFUSED)
 		wmk_cli_warn("cannot use the session daemon: %s", wmk_error_text(words, sizeof(words)));
 	if (err < 0)
@@ -319,7 +327,9 @@ static int run_record(void *data, char **rest, int n_rest)
 	char path[4096], *slash;
 	int status;
 
-	if (check_kernel_options(args) < 0) {
+	struct wmk_record_snapshots snapshots;
+
+	if (check_kernel_options(args) < 0 || wmk_record_snapshots_begin(&snapshots, args, "") < 0) {
 		wmk_cli_print_error();
 		return WMK_CLI_USAGE;
 	}
@@ -340,11 +350,23 @@ static int run_record(void *data, char **rest, int n_rest)
 	}
 	slash = strrchr(rest[0], '/');
 	recording.name = slash ? slash + 1 : rest[0];
-	if (!wants_daemon(args, &daemon))
-		return record(args, &recording, path, rest);
+	if (!wants_daemon(args, &daemon)) {
+		if (!args->snapshot_on.n)
+			return record(args, &recording, path, rest);
+		wmk_error(-ENOTSUP, "--snapshot-on needs a session daemon, and none can be used");
+		wmk_cli_print_error();
+		return WMK_CLI_FAILED;
+	}
 	status = wmk_record_through(&daemon, args, &recording, path, rest, GRACE_MS);
 	wmk_daemon_close(&daemon, &common, 0);
 	return status;
+}
+
+static void free_args(void *data)
+{
+	struct wmk_record_args *args = data;
+
+	wmk_cli_words_free(&args->snapshot_on);
 }
 
 static const char *const details[] = {
@@ -361,6 +383,10 @@ static const char *const details[] = {
 	"are not recorded after COMMAND has ended. Warnings name applications that could not be followed, for example "
 	"set-id ones or those with another environment. With a session daemon, recording does not depend on the "
 	"environment; root's session daemon also records set-id applications.",
+	"With --snapshot-on, the command is a flight recorder: the buffers keep the newest records, and nothing is "
+	"written but snapshots, each a trace named REASON-DATE-NUMBER in the trace directory. USR2 and loss record at "
+	"most one snapshot per 10 seconds. The environment of the trace has the reason, the program and its process. "
+	"A session daemon is started if none runs.",
 	"WAYMARK_CLOCK_PLUGIN names a library that provides the clock of the records. The command then does not use a "
 	"session daemon, because that has a clock of its own.",
 	NULL
@@ -375,4 +401,5 @@ const struct wmk_cli_command wmk_cli_record = {
 	.args_size = sizeof(struct wmk_record_args),
 	.takes_command = true,
 	.run = run_record,
+	.done = free_args,
 };

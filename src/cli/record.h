@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "cli/child.h"
+#include "cli/option.h"
 #include "cli/follow.h"
 #include "cli/recording.h"
 #include <waymark/ctl.h>
@@ -34,6 +35,7 @@ struct wmk_record_args {
 	uint32_t trace_format;           /* enum wmk_ctl_trace_format */
 	uint32_t clock;                  /* enum wmk_ctl_clock */
 	uint32_t call_arguments;         /* of kernel events: enum wmk_ctl_call_arguments */
+	struct wmk_cli_words snapshot_on;        /* when to record a snapshot: record_snapshots.h */
 	bool overwrite, json, private, program_only, has_call_arguments, no_statedump;
 };
 

@@ -25,6 +25,7 @@
 #include "cli/current.h"
 #include "cli/path.h"
 #include "cli/record_daemon.h"
+#include "cli/record_snapshots.h"
 
 #define PLACES_MAX 10000u          /* traces of the same program name that begin in one second */
 #define TIMEOUT_MS 15000           /* for each request; the daemon's own deadlines are 10 s */
@@ -42,6 +43,7 @@ struct through {
 	/* all files in it belong to the trace: it was created, or the daemon has found it empty */
 	bool ours;
 	char path[PATH_MAX];
+	struct wmk_record_snapshots snapshots;
 };
 
 /* ── the connection: only before the program begins and after it has ended, as connections per user are limited ── */
@@ -136,7 +138,8 @@ static int create(struct through *t, pid_t pid)
 							    .path = t->path,
 							    .trace_format = t->options->trace_format,
 							    .clock = t->options->clock,
-							    .no_statedump = t->options->no_statedump };
+							    .no_statedump = t->options->no_statedump,
+							    .snapshot = t->snapshots.on != 0 };
 	char program[65];
 	int rc = choose_place(t);
 
@@ -248,16 +251,43 @@ static void undo(struct through *t)
 
 /* ── until the program ends, and after it ────────────────────────────────────────────────────────────── */
 
+static int connect_again(void *data)
+{
+	struct through *t = data;
+
+	return t->daemon->ctl ? 0 : reconnect(t);
+}
+
+/* Record the snapshots that are due. The connection is open only meanwhile. */
+static void look_for_snapshots(struct through *t, struct wmk_child *child)
+{
+	const char *reason;
+	char words[8 * WMK_ERROR_LEN];
+
+	if (!t->snapshots.on)
+		return;
+	reason = wmk_record_snapshots_due(&t->snapshots, child, t->daemon, connect_again, t);
+	if (reason && connect_again(t) >= 0) {
+		wmk_record_snapshots_take(&t->snapshots, child, t->daemon, reason);
+	} else if (reason) {
+		wmk_cli_warn("no snapshot (%s): %s", reason, wmk_error_text(words, sizeof(words)));
+		wmk_error_clear();
+	}
+	waymark_ctl_close(t->daemon->ctl);
+	t->daemon->ctl = NULL;
+}
+
 /* Wait until the program has ended, then `grace_ms` for its descendants. True: some of them continue. */
-static bool run_until_end(struct wmk_child *child, bool had_children, int grace_ms)
+static bool run_until_end(struct through *t, struct wmk_child *child, bool had_children, int grace_ms)
 {
 	struct pollfd signals = { .fd = child->signals, .events = POLLIN };
 	uint64_t end;
 	siginfo_t info;
 
 	while (!child->ended) {
-		poll(&signals, 1, -1);
+		poll(&signals, 1, wmk_record_snapshots_wait_ms(&t->snapshots));
 		wmk_child_look(child);
+		look_for_snapshots(t, child);
 	}
 	end = wmk_clock_monotonic() + (uint64_t)grace_ms * 1000000;
 	/* A child of this process is a descendant of the program, unless this process had children before. */
@@ -327,7 +357,10 @@ static int summarize(struct through *t, struct wmk_record_result *result)
 	if (result->running)
 		wmk_cli_warn("a program that %s started continued after its end, and is no longer recorded",
 			     result->program);
-	wmk_record_figures(result);
+	if (t->snapshots.on)
+		wmk_record_snapshots_print(&t->snapshots, result);
+	else
+		wmk_record_figures(result);
 	return 0;
 }
 
@@ -335,14 +368,17 @@ int wmk_record_through(struct wmk_daemon *daemon, const struct wmk_record_args *
 		       const struct wmk_recording_options *options, char *path, char **argv, int grace_ms)
 {
 	struct through t = { .args = args, .options = options, .daemon = daemon };
-	struct wmk_child child;
+	struct wmk_child child = { .signals = -1 };
 	struct wmk_record_result result = {
 		.args = args, .options = options, .child = &child, .program = argv[0], .path = t.path
 	};
 	siginfo_t info;
 	const bool had_children = waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
-	int err = wmk_child_open(&child);
+	int err = wmk_record_snapshots_begin(&t.snapshots, args, argv[0]);
 
+	if (err >= 0)
+		err = wmk_child_open(&child);
+	child.kept = t.snapshots.on ? SIGUSR2 : 0;       /* USR2 that is not a word of the option has no effect */
 	snprintf(t.rundir, sizeof(t.rundir), "%s", waymark_ctl_rundir(daemon->ctl));
 	waymark_ctl_set_timeout(daemon->ctl, TIMEOUT_MS);
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
@@ -354,7 +390,7 @@ int wmk_record_through(struct wmk_daemon *daemon, const struct wmk_record_args *
 		wmk_child_close(&child);
 		return WMK_CLI_FAILED;
 	}
-	result.running = run_until_end(&child, had_children, grace_ms);
+	result.running = run_until_end(&t, &child, had_children, grace_ms);
 	err = end_session(&t);
 	if (err >= 0)
 		err = summarize(&t, &result);
@@ -362,7 +398,13 @@ int wmk_record_through(struct wmk_daemon *daemon, const struct wmk_record_args *
 		wmk_error_add(err, "%s has ended, but its trace could not be completed", argv[0]);
 		wmk_record_failed(&result);
 	}
-	wmk_recorded_set(t.path);
+	if (!t.snapshots.on)
+		wmk_recorded_set(t.path);
+	else if (t.snapshots.n)
+		wmk_recorded_set(t.snapshots.made[t.snapshots.n - 1].path);
+	else if (t.ours)
+		wmk_recording_discard(t.path, t.made_place);
+	wmk_record_snapshots_end(&t.snapshots);
 	wmk_child_close(&child);
 	return wmk_child_exit_status(&child);
 }

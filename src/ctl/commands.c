@@ -90,7 +90,7 @@ int waymark_ctl_snapshot_record(struct waymark_ctl *ctl, const struct waymark_ct
 
 	if (err < 0)
 		return err;
-	const struct wmk_ctl_snapshot request = { o.session, o.name, o.path, o.max_size };
+	const struct wmk_ctl_snapshot request = { o.session, o.name, o.path, o.max_size, o.reason, o.program, o.pid };
 	return wmk_ctl_request(ctl, WMK_CTL_SNAPSHOT, &request, result);
 }
 

@@ -491,7 +491,9 @@ static void refresh_dump(struct command_request *cmd, struct wmk_session *sessio
 int wmk_command_snapshot(struct command_request *cmd)
 {
 	const struct wmk_ctl_snapshot *request = cmd->request;
-	struct wmk_snapshot_options options = { .name = request->name, .max_size = request->max_size };
+	struct wmk_snapshot_options options = { .name = request->name, .max_size = request->max_size,
+						.reason = request->reason, .program = request->program,
+						.pid = (pid_t)request->pid };
 	char path[WMK_OBJECT_TEXT_MAX];
 	struct wmk_snapshot *snapshot;
 	struct wmk_session *session;

@@ -353,6 +353,9 @@ static const struct wmk_member snapshot_members[] = {
 	WMK_MEMBER(TEXT, wmk_ctl_snapshot, name, WMK_CTL_NAME_MAX),
 	WMK_MEMBER(TEXT, wmk_ctl_snapshot, path, PATH_BYTES),
 	WMK_MEMBER(U64, wmk_ctl_snapshot, max_size),
+	WMK_MEMBER(TEXT, wmk_ctl_snapshot, reason, WMK_CTL_REASON_MAX),
+	WMK_MEMBER(TEXT, wmk_ctl_snapshot, program, WMK_CTL_NAME_MAX),
+	WMK_MEMBER(U64, wmk_ctl_snapshot, pid),
 };
 static const struct wmk_object snapshot_object = WMK_OBJECT_OF("snapshot", wmk_ctl_snapshot, snapshot_members);
 

@@ -26,6 +26,7 @@
 #define WMK_CTL_PLACE_MAX 4096u     /* of a probe */
 #define WMK_CTL_FILTER_MAX 4096u   /* likewise */
 #define WMK_CTL_DESCRIPTION_MAX 1024u   /* bytes */
+#define WMK_CTL_REASON_MAX 127u    /* bytes of the reason of a snapshot */
 #define WMK_CTL_SESSIONS_MAX 1024u /* in one reply */
 #define WMK_CTL_RULES_MAX 4096u    /* of one channel */
 #define WMK_CTL_WARNINGS_MAX 256u  /* in one reply */
@@ -292,7 +293,13 @@ enum wmk_ctl_regenerate_what { WMK_REGENERATE_METADATA, WMK_REGENERATE_STATEDUMP
 struct wmk_ctl_regenerate { const char *session; uint32_t what; };
 
 /* SNAPSHOT. Members that are "" or 0 have the values of the session's snapshot output. */
-struct wmk_ctl_snapshot { const char *session, *name, *path; uint64_t max_size; };
+struct wmk_ctl_snapshot {
+	const char *session, *name, *path;
+	uint64_t max_size;
+	const char *reason;          /* in the environment of the traces, as the next two; "": none */
+	const char *program;
+	uint64_t pid;
+};
 struct wmk_ctl_snapshot_reply {
 	const char *path;            /* directory of the snapshot: a trace */
 	uint64_t records, bytes;     /* in it */

@@ -2,14 +2,16 @@
 # SPDX-License-Identifier: MIT
 """Snapshots: what the rings of a session in overwrite mode hold, copied while programs record."""
 import glob
+import json
 import os
 import re
 import signal
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from daemon import World  # noqa: E402
-from harness import check, limit, main, rounds  # noqa: E402
+from harness import WAYMARK, check, limit, main, rounds  # noqa: E402
 from traces import CPU, SEQ, Trace, metadata_text, writer_sum  # noqa: E402
 
 SUBBUF, SUBBUFS = 16384, 8
@@ -201,7 +203,59 @@ def snapshots_continue_after_crashes_of_the_daemons(case):
         w('destroy', 'fr')
 
 
+def record(w, *argv, status=0):
+    """`waymark record --json` with a daemon. Returns (its summary, what it printed on standard error)."""
+    answer = w('record', '--json', '-e', 'test:*', *argv, status=status)
+    return json.loads(answer.out.splitlines()[-1]), answer.err
+
+
+@limit(180)
+def record_makes_a_snapshot_of_a_crash_and_of_an_exit(case):
+    with World(case) as w:
+        out, procs = case.path('out'), case.program('procs')
+        made, err = record(w, '--snapshot-on=crash', '-o', out, '--', procs, 'trapped', '1000', status=128 + 5)
+        check(len(made['snapshots']) == 1 and made['snapshots'][0]['reason'] == 'crash', 'of a crash: %s', made)
+        path = made['snapshots'][0]['path']
+        check(path.startswith(out + '/crash-') and path in err, 'its path: %s, %s', made, err)
+        check(sum(1 for _ in Trace(path).records('test:seq')) == 50, 'records before the crash')
+        env = environment(path)[0]
+        check(env['snapshot_reason'] == 'crash' and env['snapshot_program'] == 'procs' and int(env['snapshot_pid']) > 1,
+              'environment: %s', env)
+        w('view').prints('test:seq')                         # the last snapshot
+        made, _ = record(w, '--snapshot-on=exit,crash', '-o', case.path('exit'), '--', procs, 'leaf', '500')
+        found = [(m['reason'], Trace(m['path']).count() >= 500) for m in made['snapshots']]
+        check(found == [('exit', True)], '%s', made)
+        none = case.path('none')
+        made, err = record(w, '--snapshot-on=crash,loss', '-o', none, '--', procs, 'leaf', '500')
+        check(not made['snapshots'] and 'no snapshot was recorded' in err, '%s %s', made, err)
+        check(not os.path.exists(none), 'a directory without a snapshot')
+        check(not w('list', '--json').json['sessions'], 'sessions of `record` remain')
+        w('record', '--snapshot-on=never', 'true', status=2).prints('unknown word "never"', 'crash')
+        w('record', '--snapshot-on=exit', '--private', 'true', status=2).prints('omit --private')
+        w('record', '--snapshot-on=exit', '-k', 'a:b', 'true', status=2).prints('omit --kernel')
+
+
+@limit(180)
+def record_makes_snapshots_on_a_signal(case):
+    with World(case) as w:
+        w.start_daemon()
+        recording = w.run([WAYMARK, 'record', '--json', '--snapshot-on=USR2', '-o', case.path('out'), '-e', 'test:*',
+                           '--', case.program('busy'), 'until', '1', '20000'], stdout=subprocess.PIPE)
+        w.wait(lambda: sum(n for _, n in case.ledger.read().values()) > 1000, 'records of the program')
+        os.kill(recording.pid, signal.SIGUSR2)
+        w.wait(lambda: glob.glob(case.path('out') + '/USR2-*/**/metadata', recursive=True), 'the snapshot')
+        w.wait(lambda: [e for p in glob.glob(case.path('out') + '/USR2-*') for e in environment(p)
+                        if 'snapshot_overwritten' in e], 'the end of the snapshot')
+        os.kill(recording.pid, signal.SIGUSR2)               # within 10 s
+        case.ledger.set_flag(1, 1)
+        made = json.loads(recording.communicate()[0].splitlines()[-1])
+        w.wait_end(recording)
+        check(len(made['snapshots']) == 1 and made['refused'] <= 1 and made['status'] == 0, 'snapshots: %s', made)
+        check(sum(1 for _ in Trace(made['snapshots'][0]['path']).records('test:seq')) > 1000, '%s', made)
+
+
 if __name__ == '__main__':
     main([snapshots_have_one_range_and_writers_lose_nothing, flight_recorder_writes_only_snapshots,
           outputs_and_limits_of_snapshots, ordinary_session_has_snapshots_of_overwrite_channels,
-          snapshots_continue_after_crashes_of_the_daemons])
+          snapshots_continue_after_crashes_of_the_daemons, record_makes_a_snapshot_of_a_crash_and_of_an_exit,
+          record_makes_snapshots_on_a_signal])

@@ -47,7 +47,7 @@ struct wmk_snapshot {
 	unsigned n_rings;                /* rings that have records, for the limit of each */
 	uint64_t ring_max;               /* bytes of each ring; 0: no limit */
 	char *path, *name;
-	char reason[128], program[64];
+	char reason[WMK_CTL_REASON_MAX + 1], program[WMK_CTL_NAME_MAX + 1];
 	pid_t pid;
 	bool has_dump;
 };
