@@ -130,6 +130,22 @@ enum waymark_ctl_mode { WAYMARK_CTL_DISCARD = 0, WAYMARK_CTL_OVERWRITE = 1 };
  */
 enum waymark_ctl_buffers { WAYMARK_CTL_PER_UID = 0, WAYMARK_CTL_PER_PID = 1 };
 
+/*
+ * User domain. PER_CPU: a ring for each CPU. PER_CHANNEL: min(8, CPUs) rings that all threads share, which need less
+ * memory on a machine with many CPUs; recording takes about 0.6 us longer.
+ */
+enum waymark_ctl_allocation { WAYMARK_CTL_RINGS_PER_CPU = 0, WAYMARK_CTL_RINGS_PER_CHANNEL = 1 };
+/*
+ * User domain: when memory of buffers is allocated. DEFAULT: at most 64 MiB when the buffers are made, the rest of a
+ * ring when it is first used. ALL: at once. ON_DEMAND: one sub-buffer of each ring at once, the rest when it is first
+ * used.
+ */
+enum waymark_ctl_preallocation {
+	WAYMARK_CTL_PREALLOCATE_DEFAULT = 0,
+	WAYMARK_CTL_PREALLOCATE_ALL = 1,
+	WAYMARK_CTL_PREALLOCATE_ON_DEMAND = 2
+};
+
 /* ── events: which events are recorded ── */
 
 /*
@@ -368,6 +384,14 @@ struct waymark_ctl_channel_options {
 	uint32_t call_arguments;     /* kernel domain: enum waymark_ctl_call_arguments */
 	/* DISCARD: limit of the time from a record to the trace; 0: 1 s, -1: no limit (whole sub-buffers only) */
 	int64_t flush_us;
+	uint32_t allocation;         /* enum waymark_ctl_allocation */
+	uint32_t preallocation;      /* enum waymark_ctl_preallocation */
+	/*
+	 * User domain, PER_CPU: 0: applications wake the consumer daemon. Else it reads at this interval, recording
+	 * makes no system call, and all memory is allocated at once. A record that would need a system call is lost and
+	 * counted: one above 16 KiB, or of a thread without restartable sequences. Excludes blocking_us.
+	 */
+	uint64_t poll_us;
 };
 /* Create a channel, or enable it again. Options that differ from those of an existing channel are refused. */
 int waymark_ctl_enable_channel(struct waymark_ctl *ctl, const struct waymark_ctl_channel_options *options,

@@ -102,6 +102,9 @@ struct waymark_ctl_channel_info {
 	int64_t flush_us;            /* flush interval; -1: whole sub-buffers only */
 	/* bytes that its buffers occupy now; kernel domain: the size of its buffers */
 	uint64_t memory;
+	uint32_t allocation;         /* enum waymark_ctl_allocation */
+	uint32_t preallocation;      /* enum waymark_ctl_preallocation */
+	uint64_t poll_us;            /* see struct waymark_ctl_channel_options */
 };
 
 /* ── trackers: restrict a session to some processes, users or groups ── */

@@ -63,7 +63,21 @@ struct waymark_ring_options {
 	int64_t block_us;          /* discard mode: longest wait for room in us; 0: no wait, -1: no limit */
 	uint64_t prefault;         /* bytes of the CPU rings to allocate at creation, at least one sub-buffer each */
 	uint8_t uuid[16];
+	/*
+	 * 0: writers wake the reader. Else the reader looks at the rings at this interval, and writers make no system
+	 * call: a record that would need one (larger than 16 KiB, no restartable sequences) is lost and counted. The
+	 * CPU rings are accessible in the whole. Excludes block_us and PER_SET.
+	 */
+	uint32_t poll_us;
+	uint32_t allocation;       /* enum waymark_ring_allocation */
 };
+#define WAYMARK_RING_PREFAULT_ALL UINT64_MAX  /* `prefault`: the whole rings that writers normally use */
+
+/*
+ * PER_SET: a fixed number of claim rings, min(8, possible CPUs), instead of a ring for each CPU. n_cpus is 1, and this
+ * ring stays empty. A writer that finds no free ring calls sched_yield(2), up to 100 times, before it loses its record.
+ */
+enum waymark_ring_allocation { WAYMARK_RING_PER_CPU = 0, WAYMARK_RING_PER_SET = 1 };
 
 struct waymark_ring_set;
 
@@ -113,9 +127,10 @@ struct waymark_ring_frag {
  * Record one event. Returns 0, -ENOSPC (lost and counted) or -EINVAL (n too large). Any thread; async-signal-safe; no
  * allocation, no lock. It makes system calls only:
  * - when the process enters a sub-buffer for the first time (mprotect);
- * - on claim rings (signal mask);
+ * - on claim rings (signal mask; PER_SET also sched_yield);
  * - to wake a sleeping reader when it enters a new sub-buffer;
  * - to block, if `block_us` is set.
+ * With `poll_us`, it makes none.
  */
 int waymark_ring_record(struct waymark_ring_set *set, uint32_t id, const struct waymark_ring_frag *frags, unsigned n);
 

@@ -52,14 +52,21 @@ static int set_switch_timer(const struct wmk_cli_option *option, void *at, const
 	return err;
 }
 
+enum { OWNED_BY_USER = 1, OWNED_BY_PROCESS };
+enum { WAKE_WRITER = 1, WAKE_TIMER };
+#define READ_TIMER_DEFAULT_US 100000
+
 int wmk_channel_check(const struct wmk_channel_args *args)
 {
 	uint64_t least = args->overwrite ? 4 : 2;
 
 	if (args->discard && args->overwrite)
 		return wmk_error(-EINVAL, "--discard and --overwrite exclude each other");
-	if (args->buffers_uid && args->buffers_pid)
-		return wmk_error(-EINVAL, "--buffers-uid and --buffers-pid exclude each other");
+	if ((args->buffers_uid || args->ownership == OWNED_BY_USER) &&
+	    (args->buffers_pid || args->ownership == OWNED_BY_PROCESS))
+		return wmk_error(-EINVAL, "--buffers-uid and --buffers-pid exclude each other, as do user and process");
+	if (args->wake == WAKE_WRITER && args->read_us)
+		return wmk_error(-EINVAL, "--wake=writer and --read-timer exclude each other");
 	if (args->overwrite && args->blocking_us)
 		return wmk_error(-EINVAL,
 				 "--blocking-timeout and --overwrite exclude each other: a channel in overwrite mode "
@@ -102,9 +109,10 @@ static void tell_enabled(const struct wmk_daemon *daemon, const char *name)
 	char size[32];
 
 	if (channel)
-		printf("Channel %s of session %s is enabled: %llu sub-buffers of %s for each CPU and %s.\n", name,
+		printf("Channel %s of session %s is enabled: %llu sub-buffers of %s for each %s and %s.\n", name,
 		       daemon->session, (unsigned long long)channel->n_subbufs,
 		       wmk_cli_size_text(channel->subbuf_size, size, sizeof(size)),
+		       channel->allocation == WAYMARK_CTL_RINGS_PER_CHANNEL ? "of min(8, CPUs) rings" : "CPU",
 		       channel->buffers == WAYMARK_CTL_PER_PID ? "process" : "user");
 }
 
@@ -116,7 +124,8 @@ static int enable(struct wmk_daemon *daemon, const struct wmk_channel_args *args
 		.session = daemon->session,
 		.domain = &domain,
 		.mode = args->overwrite ? WAYMARK_CTL_OVERWRITE : WAYMARK_CTL_DISCARD,
-		.buffers = args->buffers_pid ? WAYMARK_CTL_PER_PID : WAYMARK_CTL_PER_UID,
+		.buffers = args->buffers_pid || args->ownership == OWNED_BY_PROCESS ? WAYMARK_CTL_PER_PID
+										   : WAYMARK_CTL_PER_UID,
 		.subbuf_size = args->subbuf_size,
 		.n_subbufs = args->n_subbufs,
 		.blocking_us = args->blocking_us,
@@ -125,9 +134,14 @@ static int enable(struct wmk_daemon *daemon, const struct wmk_channel_args *args
 		.tracefile_size = args->tracefile_size,
 		.tracefile_count = args->tracefile_count,
 		.call_arguments = args->call_arguments,
+		.allocation = args->allocation ? args->allocation - 1 : WAYMARK_CTL_RINGS_PER_CPU,
+		.preallocation = args->preallocation,
+		.poll_us = (uint64_t)args->read_us,
 	};
 	int err = 0;
 
+	if (args->wake == WAKE_TIMER && !options.poll_us)
+		options.poll_us = READ_TIMER_DEFAULT_US;
 	for (unsigned i = 0; i < n && err == 0; i++) {
 		options.name = names[i];
 		wmk_daemon_drop(daemon);
@@ -186,6 +200,10 @@ static const char *const enable_details[] = {
 	"--blocking-timeout, applications that run with WAYMARK_ALLOW_BLOCKING=1 in their environment wait for space "
 	"first. With --overwrite, the oldest records are lost: the buffers hold the newest records, which are written "
 	"when the session is stopped or destroyed (a flight recorder).",
+	"With --wake=timer, all memory of the rings is allocated at once. A record that would need a system call is "
+	"lost and counted: one above 16 KiB, or of a thread without restartable sequences (rseq). The context fields "
+	"vpid, vtid and procname are read by system calls at the first record of a thread. --blocking-timeout is "
+	"refused.",
 	"An event of an application is recorded into one channel of a session: the oldest one with a matching rule.",
 	"A kernel channel (--kernel) has one buffer per CPU in the kernel, of --num-subbuf times --subbuf-size bytes; "
 	"the kernel divides it by its own rules. --blocking-timeout and --buffers-pid are refused. Each kernel channel "
@@ -220,6 +238,30 @@ static const struct wmk_cli_option enable_options[] = {
 	  WMK_CLI_FLAG(struct wmk_channel_args, buffers_uid) },
 	{ 0, "buffers-pid", NULL, "Each process has its own buffers and trace.",
 	  WMK_CLI_FLAG(struct wmk_channel_args, buffers_pid) },
+	{ 0, "buffer-ownership", "OWNER", "user: as --buffers-uid; process: as --buffers-pid. LTTng's spelling.",
+	  WMK_CLI_CHOICE(struct wmk_channel_args, ownership, "user process",
+			 "unknown owner '@': the owners are user and process"), .min = OWNED_BY_USER },
+	{ 0, "buffer-allocation", "HOW",
+	  "per-cpu: a ring for each CPU. per-channel: min(8, CPUs) rings that all threads share; they need less memory "
+	  "on machines with many CPUs, and recording takes about 0.6 us longer. The default is per-cpu.",
+	  WMK_CLI_CHOICE(struct wmk_channel_args, allocation, "per-cpu per-channel",
+			 "unknown allocation '@': the allocations are per-cpu and per-channel"), .min = 1 },
+	{ 0, "buffer-preallocation", "WHEN",
+	  "preallocate: allocate all memory of the buffers when they are made. on-demand: one sub-buffer of each ring, "
+	  "and the rest of a ring when it is first used. The default is at most 64 MiB at once, and the rest on "
+	  "demand.",
+	  WMK_CLI_CHOICE(struct wmk_channel_args, preallocation, "preallocate on-demand",
+			 "unknown preallocation '@': the values are preallocate and on-demand"),
+	  .min = WAYMARK_CTL_PREALLOCATE_ALL },
+	{ 0, "wake", "BY",
+	  "writer: an application wakes the sleeping consumer daemon. timer: the consumer daemon reads at an interval, "
+	  "and recording makes no system call, for real-time programs. The default is writer.",
+	  WMK_CLI_CHOICE(struct wmk_channel_args, wake, "writer timer",
+			 "unknown value '@': the values are writer and timer"), .min = WAKE_WRITER },
+	{ 0, "read-timer", "USEC",
+	  "With --wake=timer, which it implies: the interval in microseconds, or with ms or s, at most 60 s. The "
+	  "default is 100 ms.",
+	  WMK_CLI_MICROSECONDS(struct wmk_channel_args, read_us, 1, 60000000) },
 	{ 0, "field-limit", "SIZE",
 	  "The maximum size of a string or sequence, from 16 bytes to 64k. A longer value is cut and counted. The "
 	  "default is 64k.",

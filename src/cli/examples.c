@@ -55,6 +55,8 @@ static const struct wmk_cli_example examples[] = {
 	  "waymark set-session night" },
 	{ "enable-channel", "Create a channel with four sub-buffers of 4 MiB for each CPU:",
 	  "waymark enable-channel large --subbuf-size 4M --num-subbuf 4" },
+	{ "enable-channel", "Create a channel for a real-time program, which makes no system call to record:",
+	  "waymark enable-channel strict --wake=timer" },
 	{ "enable-channel", "Create a flight recorder for kernel events:",
 	  "waymark enable-channel --kernel --overwrite recent" },
 	{ "disable-channel", "Stop recording into the channel \"large\":",

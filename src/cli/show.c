@@ -11,6 +11,8 @@
 #include "cli/show.h"
 #include "wire/ctl.h"
 
+#include <waymark/ring.h>
+
 #define NAME_COLUMN_MAX 48u
 
 static void heading(const char *text)
@@ -61,8 +63,11 @@ static const char *remedy(const struct waymark_ctl_session_info *session,
 		 wmk_cli_larger_buffers(channel->subbuf_size, channel->n_subbufs, text, sizeof(text)));
 	if (counts->lost_size > worst) {
 		worst = counts->lost_size;
-		snprintf(buf, size, "they are larger than a sub-buffer; try --subbuf-size %s",
-			 wmk_cli_size_text(2 * channel->subbuf_size, text, sizeof(text)));
+		if (channel->poll_us && channel->subbuf_size > WAYMARK_RING_SEQ_MAX)
+			snprintf(buf, size, "they are larger than 16k; try --wake=writer");
+		else
+			snprintf(buf, size, "they are larger than a sub-buffer; try --subbuf-size %s",
+				 wmk_cli_size_text(2 * channel->subbuf_size, text, sizeof(text)));
 	}
 	if (counts->lost_memory > worst) {
 		worst = counts->lost_memory;
@@ -212,8 +217,10 @@ static void show_options(const struct waymark_ctl_channel_info *channel)
 	const bool flushes = channel->mode != WAYMARK_CTL_OVERWRITE && channel->domain != WAYMARK_CTL_KERNEL;
 	char size[32], limit[32];
 
-	printf("    %" PRIu64 " sub-buffers of %s for each CPU%s; ", channel->n_subbufs,
-	       wmk_cli_size_text(channel->subbuf_size, size, sizeof(size)), channel->domain == WAYMARK_CTL_KERNEL ? "" :
+	printf("    %" PRIu64 " sub-buffers of %s for each %s%s; ", channel->n_subbufs,
+	       wmk_cli_size_text(channel->subbuf_size, size, sizeof(size)),
+	       channel->allocation == WAYMARK_CTL_RINGS_PER_CHANNEL ? "of min(8, CPUs) rings" : "CPU",
+	       channel->domain == WAYMARK_CTL_KERNEL ? "" :
 	       channel->buffers == WAYMARK_CTL_PER_PID ? " and process" : " and user");
 	if (channel->mode == WAYMARK_CTL_OVERWRITE)
 		fputs("overwrites the oldest records", stdout);
@@ -227,6 +234,12 @@ static void show_options(const struct waymark_ctl_channel_info *channel)
 		fputs("; written in whole sub-buffers", stdout);
 	else if (flushes && channel->flush_us != 1000000)
 		printf("; flushed every %g ms", (double)channel->flush_us / 1000);
+	if (channel->poll_us)
+		printf("; read every %g ms, without system calls of applications", (double)channel->poll_us / 1000);
+	else if (channel->preallocation == WAYMARK_CTL_PREALLOCATE_ALL)
+		fputs("; memory allocated at once", stdout);
+	else if (channel->preallocation == WAYMARK_CTL_PREALLOCATE_ON_DEMAND)
+		fputs("; memory allocated on demand", stdout);
 	if (channel->tracefile_size)
 		printf("; files of %s", wmk_cli_size_text(channel->tracefile_size, limit, sizeof(limit)));
 	if (channel->tracefile_count)

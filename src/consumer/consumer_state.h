@@ -139,6 +139,7 @@ struct wmk_consumer {
 	/* Used only by the consumer's thread. */
 	struct waymark_ring_set **watched; /* sets that it sleeps on: a copy of `sets` */
 	unsigned n_watched;
+	uint32_t poll_us;                  /* least interval of sets with writers that wake no reader; 0: no such set */
 	/*
 	 * descriptors that it sleeps on: first `wake`, then n_followed of follow_fd(), then those of streams; n_polled
 	 * 0: none

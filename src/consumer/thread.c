@@ -132,11 +132,12 @@ static void sleep_on_kernel(struct wmk_consumer *consumer, bool deep, int64_t us
 		}
 }
 
-/* The limit of the next sleep, in us; -1: none. */
+/* The limit of the next sleep, in us; -1: none. Writers that wake no reader limit it to their interval. */
 static int64_t sleep_limit(const struct wmk_consumer *consumer, bool deep)
 {
 	const uint64_t now = wmk_clock_monotonic();
-	const int64_t us = !deep ? (int64_t)consumer->interval_us : consumer->unbacked ? RETRY_US : -1;
+	const int64_t unread = !deep ? (int64_t)consumer->interval_us : consumer->unbacked ? RETRY_US : -1;
+	const int64_t us = consumer->poll_us && (unread < 0 || unread > consumer->poll_us) ? consumer->poll_us : unread;
 	const int64_t flush_us = consumer->flush_at > now ? (int64_t)((consumer->flush_at - now) / 1000) + 1 : 0;
 
 	return consumer->flush_at == WMK_FLUSH_NEVER || (us >= 0 && us < flush_us) ? us : flush_us;
@@ -208,7 +209,10 @@ static void watch_kernel(struct wmk_consumer *consumer)
 	}
 }
 
-/* List the sets to sleep on. Without memory for the list, behave as with too many sets. */
+/*
+ * List the sets to sleep on: those with writers that wake the reader. Without memory for the list, behave as with too
+ * many sets.
+ */
 void wmk_consumer_watch(struct wmk_consumer *consumer)
 {
 	watch_kernel(consumer);
@@ -218,9 +222,16 @@ void wmk_consumer_watch(struct wmk_consumer *consumer)
 	if (!grown)
 		return;
 	consumer->watched = grown;
-	if (consumer->n_sets)
-		memcpy(grown, consumer->sets, consumer->n_sets * sizeof(*grown));
-	consumer->n_watched = (unsigned)consumer->n_sets;
+	consumer->n_watched = 0;
+	consumer->poll_us = 0;
+	for (size_t i = 0; i < consumer->n_sets; i++) {
+		const uint32_t us = waymark_ring_set_options(consumer->sets[i])->poll_us;
+
+		if (!us)
+			grown[consumer->n_watched++] = consumer->sets[i];
+		else if (!consumer->poll_us || us < consumer->poll_us)
+			consumer->poll_us = us;
+	}
 }
 
 static void drain_and_publish(struct wmk_consumer *consumer, enum wmk_drain_mode how, struct wmk_drain_result *seen,

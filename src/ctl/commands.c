@@ -255,6 +255,8 @@ int waymark_ctl_enable_channel(struct waymark_ctl *ctl, const struct waymark_ctl
 				      .subbuf_size = o.subbuf_size, .n_subbufs = o.n_subbufs,
 				      .blocking_us = o.blocking_us, .field_limit = o.field_limit,
 				      .flush_us = o.flush_us,
+				      .allocation = o.allocation, .preallocation = o.preallocation,
+				      .poll_us = o.poll_us,
 				      .tracefile_size = o.tracefile_size, .tracefile_count = o.tracefile_count,
 				      .call_arguments = o.call_arguments },
 			.contexts = list(o.contexts, o.n_contexts),

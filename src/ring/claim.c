@@ -11,6 +11,8 @@
 #include "base/testpoint.h"
 #include "ring/record_header.h"
 
+#define YIELDS 100               /* allocation PER_SET: the holder of a ring may have been descheduled */
+
 static uint32_t claims_end(const struct waymark_ring_set *set)
 {
 	uint32_t end = wmk_ring_load(&set->header->claims_end);
@@ -175,11 +177,11 @@ static int write_claimed(struct waymark_ring_set *set, struct wmk_ring_view *rin
 }
 
 /*
- * One attempt, with signals blocked, inside the grace period. 0; -ESTALE; -ENOSPC: full (counted unless may_wait). With
- * any other error, the record is lost and counted.
+ * One attempt, with signals blocked, inside the grace period. 0; -ESTALE; -ENOSPC: full (counted unless may_wait);
+ * -EBUSY: no ring is free (counted unless may_yield). With any other error, the record is lost and counted.
  */
 static int claim_and_write(struct waymark_ring_set *set, struct wmk_seq_plan *plan, uint32_t id, uint32_t total,
-			   int may_wait)
+			   int may_wait, int may_yield)
 {
 	uint64_t who, mask = ~WMK_SIGNALS_FAULTS, old = 0;
 	struct wmk_ring_view *ring;
@@ -200,7 +202,7 @@ static int claim_and_write(struct waymark_ring_set *set, struct wmk_seq_plan *pl
 			WMK_TESTPOINT(claim_claimed);
 			err = write_claimed(set, ring, plan, id, total, may_wait);
 			unclaim(ring, who);
-		} else {
+		} else if (!may_yield) {
 			wmk_ring_count_lost(set);
 			wmk_ring_wake(set);      /* the reader can retire claims of ended processes */
 		}
@@ -216,10 +218,21 @@ int wmk_ring_write_claim(struct waymark_ring_set *set, const uint64_t *guard, ui
 	struct wmk_seq_plan plan = { .guard = guard, .expect = expect, .frags = frags, .frags_end = frags + n };
 	uint64_t waited = 0;
 	int err, wait = set->options.block_us != 0;
+	int yields = set->options.allocation == WAYMARK_RING_PER_SET ? YIELDS : 0;
 
-	/* Wait without holding a claim. The attempt after the last wait counts the loss. */
-	while ((err = claim_and_write(set, &plan, id, total, wait)) == -ENOSPC && wait)
-		wait = wmk_ring_wait_room(set, &waited);
+	if (set->options.poll_us)                /* the signal mask would be a system call */
+		return wmk_ring_lose(set, guard, expect,
+				     total > WAYMARK_RING_SEQ_MAX ? WAYMARK_LOST_SIZE : WAYMARK_LOST_RETRY);
+	/* Wait and yield without holding a claim. The attempt after the last wait or yield counts the loss. */
+	for (;;) {
+		err = claim_and_write(set, &plan, id, total, wait, yields > 0);
+		if (err == -ENOSPC && wait)
+			wait = wmk_ring_wait_room(set, &waited);
+		else if (err == -EBUSY && yields-- > 0)
+			wmk_ring_syscall(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+		else
+			break;
+	}
 	return err == 0 || err == -ESTALE ? err : -ENOSPC;
 }
 

@@ -104,7 +104,9 @@ struct wmk_set_header {
 	uint64_t data_offset;
 	uint64_t total_size;
 	uint8_t uuid[16];
-	uint8_t reserved0[WMK_RING_LINE - 88];
+	uint32_t poll_us;
+	uint32_t allocation;
+	uint8_t reserved0[WMK_RING_LINE - 96];
 	/* Line 1: written by the reader. */
 	uint32_t waiting;      /* futex: 1 while the reader sleeps */
 	uint32_t reserved1;

@@ -122,13 +122,16 @@ static uint64_t backed(const struct waymark_ring_set *set, uint32_t index)
 
 int wmk_ring_set_prefault(struct waymark_ring_set *set, uint64_t bytes)
 {
-	uint64_t ring_size = set->ring_mask + 1, cpus = set->options.n_cpus, n = cpus + WAYMARK_RING_CLAIMS;
-	uint64_t each = bytes / cpus & ~(set->subbuf_size - 1), claims = 0;
+	const int per_set = set->options.allocation == WAYMARK_RING_PER_SET, all = bytes == WAYMARK_RING_PREFAULT_ALL;
+	uint64_t ring_size = set->ring_mask + 1, cpus = set->options.n_cpus, n = set->header->claims_end;
+	uint64_t used = per_set ? n - cpus : cpus, each = bytes / used & ~(set->subbuf_size - 1), claims = 0;
 	int err = 0;
 
 	if (each < set->subbuf_size)
 		each = set->subbuf_size;
-	if (n * ring_size <= bytes)
+	if (per_set)
+		claims = each;
+	else if (n * ring_size <= bytes && !all)
 		claims = ring_size;
 	else if (set->subbuf_size <= CHEAP_SUBBUF || WAYMARK_RING_CLAIMS * set->subbuf_size <= bytes)
 		claims = set->subbuf_size;
@@ -136,7 +139,7 @@ int wmk_ring_set_prefault(struct waymark_ring_set *set, uint64_t bytes)
 		if (i == cpus + FIRST_CLAIMS && claims == 0)
 			break;
 		err = back_to(set, i, backed(set, i),
-			      i < cpus                                   ? each
+			      i < cpus                                   ? per_set ? 0 : each
 			      : claims                                   ? claims
 			      : FIRST_CLAIMS * set->subbuf_size <= bytes ? set->subbuf_size
 									 : 0);

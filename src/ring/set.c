@@ -67,6 +67,9 @@ static int check_geometry(const struct waymark_ring_options *o, uint64_t page)
 		return -EINVAL;
 	if (o->mode > WAYMARK_RING_OVERWRITE || o->clock > WAYMARK_CLOCK_PLUGIN || o->block_us < -1)
 		return -EINVAL;
+	if (o->allocation > WAYMARK_RING_PER_SET || (o->allocation == WAYMARK_RING_PER_SET && o->n_cpus != 1) ||
+	    (o->poll_us && (o->block_us || o->allocation == WAYMARK_RING_PER_SET)))
+		return -EINVAL;
 	return 0;
 }
 
@@ -82,7 +85,7 @@ static int same_shape(const struct waymark_ring_set *set, const struct waymark_r
 
 	return is->n_cpus == o->n_cpus && is->subbuf_size == o->subbuf_size && is->n_subbufs == o->n_subbufs &&
 	       is->header_room == o->header_room && is->mode == o->mode && is->clock == o->clock &&
-	       is->block_us == o->block_us;
+	       is->block_us == o->block_us && is->poll_us == o->poll_us && is->allocation == o->allocation;
 }
 
 static struct waymark_ring_set *take_retired(const struct waymark_ring_options *o)
@@ -130,7 +133,7 @@ static int reserve(const struct waymark_ring_options *o, int is_reader, struct w
 	shared = base + private_len;
 	set->header = (struct wmk_set_header *)shared;
 	set->rseq_offset = rseq ? __rseq_offset : 0;
-	set->seq_cpus = rseq ? o->n_cpus : 0;
+	set->seq_cpus = rseq && o->allocation == WAYMARK_RING_PER_CPU ? o->n_cpus : 0;
 	set->clock = o->clock;
 	set->clock_ahead = o->clock == WAYMARK_CLOCK_MONOTONIC ? (uint64_t)wmk_clock_offsets().monotonic : 0;
 	set->ring_mask = ring_size - 1;
@@ -151,6 +154,12 @@ static int reserve(const struct waymark_ring_options *o, int is_reader, struct w
 	return 0;
 }
 
+/* True if this mapping may access the whole data of a ring at once. */
+static int is_open(const struct waymark_ring_set *set, uint32_t ring)
+{
+	return set->is_reader || (set->options.poll_us && ring < set->options.n_cpus);
+}
+
 /* Reset the members that a reused set must not keep. */
 static void renew(struct waymark_ring_set *set, const struct waymark_ring_options *o)
 {
@@ -159,7 +168,7 @@ static void renew(struct waymark_ring_set *set, const struct waymark_ring_option
 	wmk_ring_set_to(&set->may_block, 1);
 	for (uint32_t i = 0; i < set->n_rings; i++) {
 		wmk_ring_set_to(&set->ring[i].limit, 0);
-		wmk_ring_set_to(&set->ring[i].accessible, set->is_reader ? set->ring_mask + 1 : 0);
+		wmk_ring_set_to(&set->ring[i].accessible, is_open(set, i) ? set->ring_mask + 1 : 0);
 		set->ring[i].mapped = set->ring[i].looked = 0;
 	}
 }
@@ -181,7 +190,9 @@ static int map_set(int fd, const struct waymark_ring_options *o, int is_reader, 
 	 */
 	if (mmap(shared, control, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED ||
 	    mmap(shared + control, set->shared_len - control, is_reader ? PROT_READ | PROT_WRITE : PROT_NONE,
-		 MAP_SHARED | MAP_FIXED, fd, (off_t)control) == MAP_FAILED) {
+		 MAP_SHARED | MAP_FIXED, fd, (off_t)control) == MAP_FAILED ||
+	    (o->poll_us &&               /* so that writers call no mprotect() */
+	     mprotect(shared + control, (size_t)o->n_cpus * (set->ring_mask + 1), PROT_READ | PROT_WRITE) < 0)) {
 		err = -errno;
 		if (is_reader)
 			waymark_ring_set_close(set);
@@ -226,7 +237,10 @@ static void fill_header(struct waymark_ring_set *set, uint64_t page)
 	h->data_offset = data_offset(set->n_rings, page);
 	h->total_size = set->shared_len;
 	memcpy(h->uuid, o->uuid, sizeof(h->uuid));
-	h->claims_end = o->n_cpus + WAYMARK_RING_CLAIMS;
+	h->poll_us = o->poll_us;
+	h->allocation = o->allocation;
+	h->claims_end = o->n_cpus + (o->allocation == WAYMARK_RING_PER_SET && possible_cpus() < WAYMARK_RING_CLAIMS
+				     ? possible_cpus() : WAYMARK_RING_CLAIMS);
 	h->magic = WMK_RING_MAGIC;
 	waymark_ring_set_heartbeat(set);
 }
@@ -239,7 +253,7 @@ static int shape_of(const struct waymark_ring_options *options, uint64_t page, s
 	memcpy(o, options, options->size < sizeof(*o) ? options->size : sizeof(*o));
 	o->size = sizeof(*o);
 	if (o->n_cpus == 0)
-		o->n_cpus = possible_cpus();
+		o->n_cpus = o->allocation == WAYMARK_RING_PER_SET ? 1 : possible_cpus();
 	return check_geometry(o, page);
 }
 
@@ -320,6 +334,8 @@ static int open_checked(int fd, int is_reader, int any, struct waymark_ring_set 
 	o.mode = h.mode;
 	o.clock = h.clock;
 	o.block_us = h.block_us;
+	o.poll_us = h.poll_us;
+	o.allocation = h.allocation;
 	memcpy(o.uuid, h.uuid, sizeof(o.uuid));
 	err = check_geometry(&o, page);
 	if (err < 0)

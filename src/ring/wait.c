@@ -73,6 +73,8 @@ int wmk_ring_wake(struct waymark_ring_set *set)
 	uint32_t *waiting = &set->header->waiting;
 
 	WMK_TESTPOINT(ring_waking);
+	if (set->options.poll_us)
+		return 0;
 	/*
 	 * (G) full fence between the commit and the load of the flag; pairs with the reader's store of the flag, fence,
 	 * and load of the positions. At least one of them sees the other's store.

@@ -97,6 +97,9 @@ static const char *differs(const struct wmk_ctl_channel *wanted, const struct wm
 		return "its field limit";
 	if (given->flush_us && given->flush_us != has->flush_us)
 		return "its flush interval";
+	if (given->allocation != has->allocation || given->poll_us != has->poll_us ||
+	    (given->preallocation && given->preallocation != has->preallocation))
+		return "the allocation and waking of its buffers";
 	if (given->call_arguments != has->call_arguments)
 		return "its recording of system call arguments";
 	if (given->tracefile_size != has->tracefile_size || given->tracefile_count != has->tracefile_count)

@@ -17,6 +17,8 @@
 static const char *const domain_kinds[] = { "user", "pid", "exec", "kernel" };
 static const char *const modes[] = { "discard", "overwrite" };
 static const char *const buffers[] = { "uid", "pid" };
+static const char *const allocations[] = { "per-cpu", "per-channel" };
+static const char *const preallocations[] = { "default", "preallocate", "on-demand" };
 static const char *const call_arguments[] = { "text", "none" };
 static const char *const calls_by[] = { "none", "bpf", "tracefs" };
 const char *const wmk_ctl_trace_formats[WMK_CTL_TRACE_FORMATS] = { "ctf-1.8", "ctf-2" };
@@ -38,6 +40,8 @@ static const char *const regenerate_kinds[] = { "metadata", "statedump" };
 ALL_HAVE_NAMES(domain_kinds, WMK_DOMAIN_KERNEL);
 ALL_HAVE_NAMES(modes, WMK_MODE_OVERWRITE);
 ALL_HAVE_NAMES(buffers, WMK_BUFFERS_PID);
+ALL_HAVE_NAMES(allocations, WMK_PER_CHANNEL);
+ALL_HAVE_NAMES(preallocations, WMK_PREALLOCATE_ON_DEMAND);
 ALL_HAVE_NAMES(call_arguments, WMK_CALL_ARGUMENTS_NONE);
 ALL_HAVE_NAMES(calls_by, WMK_CALLS_BY_TRACEFS);
 ALL_HAVE_NAMES(wmk_ctl_trace_formats, WMK_TRACE_CTF_2);
@@ -108,6 +112,9 @@ static const struct wmk_member channel_members[] = {
 	CHANNEL(U64, memory),
 	SETTING(ENUM, call_arguments, call_arguments),
 	SETTING(I64, flush_us),
+	SETTING(ENUM, allocation, allocations),
+	SETTING(ENUM, preallocation, preallocations),
+	SETTING(U64, poll_us),
 	CHANNEL(ENUM, calls_by, calls_by),
 	CHANNEL(TEXT, calls_why, MESSAGE_BYTES),
 };

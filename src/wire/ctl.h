@@ -54,6 +54,9 @@ struct wmk_ctl_domain {
 
 enum wmk_ctl_mode { WMK_MODE_DISCARD, WMK_MODE_OVERWRITE };
 enum wmk_ctl_buffers { WMK_BUFFERS_UID, WMK_BUFFERS_PID };
+enum wmk_ctl_allocation { WMK_PER_CPU, WMK_PER_CHANNEL };
+/* DEFAULT: at most 64 MiB at once, the rest of a ring when its CPU first records */
+enum wmk_ctl_preallocation { WMK_PREALLOCATE_DEFAULT, WMK_PREALLOCATE_ALL, WMK_PREALLOCATE_ON_DEMAND };
 
 enum wmk_ctl_level_op {
 	WMK_LEVEL_ANY,
@@ -105,6 +108,10 @@ struct wmk_ctl_channel_settings {
 	uint32_t call_arguments;     /* enum wmk_ctl_call_arguments */
 	/* discard mode: flush interval; 0: the default (1 s), -1: whole sub-buffers only */
 	int64_t flush_us;
+	uint32_t allocation;         /* enum wmk_ctl_allocation */
+	uint32_t preallocation;      /* enum wmk_ctl_preallocation */
+	/* 0: writers wake the consumer daemon; else it reads at this interval, and writers make no system call */
+	uint64_t poll_us;
 };
 
 struct wmk_ctl_channel {

@@ -360,6 +360,9 @@ int waymark_ctl_enable_channel(struct waymark_ctl *ctl, const struct waymark_ctl
 	     (unsigned long long)options->n_subbufs, (unsigned long long)options->subbuf_size,
 	     (long long)options->blocking_us, (unsigned long long)options->tracefile_count,
 	     (unsigned long long)options->tracefile_size);
+	if (options->allocation || options->preallocation || options->poll_us)
+		note("allocation %u %u poll %llu; ", options->allocation, options->preallocation,
+		     (unsigned long long)options->poll_us);
 	return answer(options->session, fake.rc, result);
 }
 

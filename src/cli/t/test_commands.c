@@ -254,6 +254,15 @@ static void enable_channel_sends_its_settings(void **state)
 	     "enable-channel one c exec sh mode 0 buffers 0 0 x 0 block -1 files 0 x 0; ");
 	asks("enable-channel c --blocking-timeout=100",
 	     "enable-channel one c mode 0 buffers 0 0 x 0 block 100 files 0 x 0; ");
+	asks("enable-channel c --buffer-ownership process --buffer-allocation=per-channel "
+	     "--buffer-preallocation on-demand",
+	     "enable-channel one c mode 0 buffers 1 0 x 0 block 0 files 0 x 0; allocation 1 2 poll 0; ");
+	asks("enable-channel c --wake timer",
+	     "enable-channel one c mode 0 buffers 0 0 x 0 block 0 files 0 x 0; allocation 0 0 poll 100000; ");
+	asks("enable-channel c --read-timer 5ms",
+	     "enable-channel one c mode 0 buffers 0 0 x 0 block 0 files 0 x 0; allocation 0 0 poll 5000; ");
+	refuses("enable-channel c --wake=writer --read-timer 5ms", "exclude each other");
+	refuses("enable-channel c --buffer-ownership user --buffers-pid", "exclude each other");
 	asks("disable-channel chan -s one", "disable-channel one chan; ");
 	refuses("enable-channel", "no channel given");
 	refuses("enable-channel c --overwrite --discard", "--discard and --overwrite");

@@ -14,6 +14,7 @@
 #define SUBBUF_MIN 4096u
 #define SUBBUF_MAX (1u << 30)
 #define N_SUBBUFS_MAX (1u << 20)
+#define POLL_MAX_US 60000000u
 
 static int kernel_check(const struct wmk_ctl_channel *is)
 {
@@ -25,6 +26,24 @@ static int kernel_check(const struct wmk_ctl_channel *is)
 	if (is->settings.flush_us > 0)
 		return wmk_error_said(-EINVAL, "kernel channels are written when a quarter of a buffer is full, and at "
 					       "stop: a flush interval is not available");
+	return 0;
+}
+
+static int memory_check(const struct wmk_ctl_channel_settings *s, bool kernel)
+{
+	if (s->allocation > WMK_PER_CHANNEL || s->preallocation > WMK_PREALLOCATE_ON_DEMAND)
+		return wmk_error(-EINVAL, "invalid allocation of buffers");
+	if (kernel && (s->allocation || s->preallocation || s->poll_us))
+		return wmk_error_said(-EINVAL, "the kernel allocates the buffers of kernel channels, one per CPU and "
+					       "at once, and wakes their reader: no other choice is available");
+	if (s->poll_us > POLL_MAX_US)
+		return wmk_error(-EINVAL, "invalid interval of reading: at most %u microseconds", POLL_MAX_US);
+	if (s->poll_us && (s->blocking_us || s->allocation == WMK_PER_CHANNEL))
+		return wmk_error_said(-EINVAL, "--wake=timer excludes %s: they need system calls",
+				      s->blocking_us ? "a blocking timeout" : "--buffer-allocation=per-channel");
+	if (s->poll_us && s->preallocation == WMK_PREALLOCATE_ON_DEMAND)
+		return wmk_error_said(-EINVAL, "--wake=timer needs all memory at once: it excludes "
+					       "--buffer-preallocation=on-demand");
 	return 0;
 }
 
@@ -50,11 +69,15 @@ int wmk_channel_options_check(struct wmk_ctl_channel *is)
 	    is->domain.kind > WMK_DOMAIN_KERNEL)
 		return wmk_error(-EINVAL, "invalid mode, buffers or domain");
 	if (is->domain.kind == WMK_DOMAIN_KERNEL) {
-		int err = kernel_check(is);
+		int refused = kernel_check(is);
 
-		if (err < 0)
-			return err;
+		if (refused < 0)
+			return refused;
 	}
+	int err = memory_check(&is->settings, is->domain.kind == WMK_DOMAIN_KERNEL);
+
+	if (err < 0)
+		return err;
 	if (is->settings.subbuf_size > SUBBUF_MAX || is->settings.n_subbufs > N_SUBBUFS_MAX)
 		return wmk_error(-EINVAL, "sub-buffers have at most %u bytes, and a ring has at most %u of them",
 				 SUBBUF_MAX, N_SUBBUFS_MAX);
@@ -100,6 +123,8 @@ int wmk_channel_options_check(struct wmk_ctl_channel *is)
 	if (is->domain.kind == WMK_DOMAIN_PID && (is->domain.pid == 0 || is->domain.pid > INT32_MAX))
 		return wmk_error(-EINVAL, "the domain of a process needs a pid from 1 to 2147483647");
 	is->settings.buffers = wmk_channel_buffers(is);
+	if (is->settings.poll_us)
+		is->settings.preallocation = WMK_PREALLOCATE_ALL;
 	return 0;
 }
 

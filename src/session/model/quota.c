@@ -195,7 +195,11 @@ void wmk_quota_trace_uncharge(struct wmk_tracing *tracing, uid_t uid, uint64_t b
 
 uint64_t wmk_rings_bytes(const struct wmk_ctl_channel *is)
 {
-	return is->settings.subbuf_size * is->settings.n_subbufs * (uint64_t)sysconf(_SC_NPROCESSORS_CONF);
+	uint64_t rings = (uint64_t)sysconf(_SC_NPROCESSORS_CONF);
+
+	if (is->settings.allocation == WMK_PER_CHANNEL && rings > WAYMARK_RING_CLAIMS)
+		rings = WAYMARK_RING_CLAIMS;
+	return is->settings.subbuf_size * is->settings.n_subbufs * rings;
 }
 
 /* Locked. Pass -bytes to subtract. */

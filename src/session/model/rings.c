@@ -219,6 +219,15 @@ int wmk_rings_declare_stream(const struct rings *rings)
 
 /* ── rings ───────────────────────────────────────────────────────────────────────────────────────────── */
 
+static uint64_t prefault_of(const struct wmk_session_channel *channel)
+{
+	switch (channel->is.settings.preallocation) {
+	case WMK_PREALLOCATE_ALL: return WAYMARK_RING_PREFAULT_ALL;
+	case WMK_PREALLOCATE_ON_DEMAND: return 0;
+	default: return channel->own ? 0 : PREFAULT_MAX;
+	}
+}
+
 void wmk_rings_geometry(const struct rings *rings, struct waymark_ring_options *ring)
 {
 	const struct wmk_ctl_channel *is = &rings->channel->is;
@@ -231,7 +240,9 @@ void wmk_rings_geometry(const struct rings *rings, struct waymark_ring_options *
 		.mode = is->settings.mode == WMK_MODE_OVERWRITE ? WAYMARK_RING_OVERWRITE : WAYMARK_RING_DISCARD,
 		.clock = (uint32_t)rings->session->clock,
 		.block_us = is->settings.mode == WMK_MODE_OVERWRITE ? 0 : is->settings.blocking_us,
-		.prefault = rings->channel->own ? 0 : PREFAULT_MAX,
+		.prefault = prefault_of(rings->channel),
+		.poll_us = (uint32_t)is->settings.poll_us,
+		.allocation = is->settings.allocation == WMK_PER_CHANNEL ? WAYMARK_RING_PER_SET : WAYMARK_RING_PER_CPU,
 	};
 }
 

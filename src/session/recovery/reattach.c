@@ -181,7 +181,8 @@ static int take(struct rings *rings, int fd)
 	wmk_rings_geometry(rings, &want);
 	if (memcmp(is->uuid, rings->uuid, sizeof(is->uuid)) == 0 && is->subbuf_size == want.subbuf_size &&
 	    is->n_subbufs == want.n_subbufs && is->header_room == want.header_room && is->mode == want.mode &&
-	    is->clock == want.clock && is->block_us == want.block_us) {
+	    is->clock == want.clock && is->block_us == want.block_us && is->poll_us == want.poll_us &&
+	    is->allocation == want.allocation) {
 		rings->set = set;
 		return 0;
 	}
