@@ -88,6 +88,32 @@ static void make_current(const char *name)
 		wmk_cli_warn("%s; select the session with -s %s", wmk_error_text(text, sizeof(text)), name);
 }
 
+/* Remove the snapshot output of the session that was just created; without success, destroy the session. */
+static int remove_output(struct wmk_daemon *daemon)
+{
+	const struct waymark_ctl_session_info *session = wmk_daemon_session(daemon);
+	char name[sizeof(daemon->session)] = "";
+	int err;
+
+	if (session)
+		snprintf(name, sizeof(name), "%s", session->name);
+	wmk_daemon_drop(daemon);
+	err = wmk_daemon_did(daemon, waymark_ctl_snapshot_del_output(daemon->ctl, name, NULL, &daemon->result));
+	if (err < 0)
+		waymark_ctl_destroy(daemon->ctl, name, NULL);
+	return err;
+}
+
+static void tell_created(const struct waymark_ctl_session_info *session, bool no_output)
+{
+	if (no_output)
+		printf("Session %s writes nothing; `waymark snapshot record DIR` writes what its buffers hold. "
+		       "`waymark enable-event` adds events to record.\n", session->name);
+	else
+		printf("Session %s: its %s will be in %s. `waymark enable-event` adds events to record.\n",
+		       session->name, session->snapshot ? "snapshots" : "trace", wmk_cli_clean(session->path));
+}
+
 static int run_create(void *data, char **rest, int n_rest)
 {
 	struct wmk_session_args *args = data;
@@ -97,6 +123,8 @@ static int run_create(void *data, char **rest, int n_rest)
 	struct wmk_daemon daemon = { 0 };
 	int err = wmk_cli_session_argument(&args->common, rest, n_rest);
 
+	if (err == 0 && args->no_output && args->output)
+		err = wmk_error(-EINVAL, "--no-output and --output exclude each other");
 	if (err < 0)
 		return err;
 	err = wmk_current_home(home, sizeof(home));
@@ -113,20 +141,20 @@ static int run_create(void *data, char **rest, int n_rest)
 	options.no_statedump = args->no_statedump;
 	options.description = args->description;
 	options.flush_us = args->live_us;
-	options.snapshot = args->snapshot;
+	options.snapshot = args->snapshot || args->no_output;
 	if (err == 0)
 		err = wmk_daemon_open(&daemon, &args->common, WMK_DAEMON_ANY);
 	if (err == 0) {
 		daemon.session[0] = '\0';        /* an unknown session is no error for this request */
 		err = wmk_daemon_did(&daemon, waymark_ctl_create(daemon.ctl, &options, &daemon.result));
+		if (err == 0 && args->no_output)
+			err = remove_output(&daemon);
 	}
 	session = err == 0 ? wmk_daemon_session(&daemon) : NULL;
 	if (session) {
 		make_current(session->name);
 		if (!args->common.json)
-			printf("Session %s: its %s will be in %s. `waymark enable-event` adds events to record.\n",
-			       session->name, session->snapshot ? "snapshots" : "trace",
-			       wmk_cli_clean(session->path));
+			tell_created(session, args->no_output);
 	}
 	return wmk_daemon_close(&daemon, &args->common, err);
 }
@@ -179,6 +207,8 @@ static const struct wmk_cli_option create_options[] = {
 	  .store = set_max_size, WMK_CLI_AT(uint64_t, struct wmk_session_args, max_size) },
 	{ 0, "snapshot", NULL, "Keep the newest records in the buffers, and write nothing until `waymark snapshot "
 	  "record`.", WMK_CLI_FLAG(struct wmk_session_args, snapshot) },
+	{ 0, "no-output", NULL, "The same without a directory for snapshots: `waymark snapshot record DIR` names one, "
+	  "or `waymark snapshot add-output` sets one.", WMK_CLI_FLAG(struct wmk_session_args, no_output) },
 	WMK_CLI_OPTION_JSON,
 };
 

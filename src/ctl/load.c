@@ -321,9 +321,13 @@ static int make_channel(struct loading *l, const char *session, struct wmk_ctl_c
 
 static int make_complete(struct loading *l, struct wmk_ctl_session *s)
 {
+	const struct wmk_ctl_snapshot_output none = { .session = s->name, .remove = true };
 	struct wmk_ctl_channel *channels = s->channels.items;
 	int err = make_trackers(l, s);
 
+	/* the session daemon gives a new flight recorder an output */
+	if (err == 0 && s->settings.snapshot && !*s->settings.snapshot_path)
+		err = send_request(l, WMK_CTL_SNAPSHOT_OUTPUT, &none);
 	for (uint32_t i = 0; err == 0 && i < s->channels.n; i++)
 		err = make_channel(l, s->name, &channels[i]);
 	return err;

@@ -100,6 +100,30 @@ def live_sets_the_flush_interval_of_a_session(case):
         w('destroy', 'usual')
 
 
+@limit(120)
+def session_without_output_writes_only_snapshots_to_given_directories(case):
+    with World(case) as w:
+        w('create', 'none', '--no-output').prints('Session none writes nothing')
+        w('enable-event', 'test:*')
+        w('start')
+        program = w.scripted()
+        program('emit 3')
+        is_now = w.session('none')
+        check(is_now['snapshot'] and not is_now['snapshot_path'], 'list: %s', is_now)
+        w('snapshot', 'record', status=1).prints("session 'none' has no snapshot output")
+        w('snapshot', 'record', w.case.path('here'))
+        at = os.path.join(w.case.path('here'), os.listdir(w.case.path('here'))[0])
+        check(len(records(w, at)) == 3, 'records of the snapshot: %s', records(w, at))
+        check(not os.path.exists(is_now['path']), '%s exists', is_now['path'])
+        w('save', 'none')
+        w('destroy', 'none')
+        w('load', 'none')
+        check(not w.session('none')['snapshot_path'], 'loaded: %s', w.session('none'))
+        w('destroy', 'none')
+        w('create', 'x', '--no-output', '--max-size', '1M', status=1).prints('has no effect with --snapshot')
+        program.end()
+
+
 def memory_of(pid):
     """Bytes of the memory of all ring sets that the process has open."""
     blocks = {}
@@ -135,5 +159,6 @@ if __name__ == '__main__':
         commands_return_before_the_last_records_are_written,
         end_of_the_session_daemon_waits_for_destroyed_sessions,
         live_sets_the_flush_interval_of_a_session,
+        session_without_output_writes_only_snapshots_to_given_directories,
         memory_of_buffers_is_that_of_their_files
     ])

@@ -196,6 +196,10 @@ static void session_commands_send_their_requests(void **state)
 	snprintf(asked, sizeof(asked), "create two - %s live 50000; ", home);
 	asks("create two --live=50ms", asked);
 	asks("create two --live=50000", asked);
+	snprintf(asked, sizeof(asked), "create two - %s; del-output two -; ", home);
+	asks("create two --no-output", asked);
+	says("Session two writes nothing; `waymark snapshot record DIR`");
+	refuses("create two --no-output -o /there", "exclude each other");
 	refuses("create two --live=0", "too short: at least 1 microseconds");
 	refuses("create two --live=soon", "not a time: give microseconds");
 	refuses("create two --live=2000000s", "too long: at most");
