@@ -99,6 +99,8 @@ static const struct wmk_cli_example examples[] = {
 	  "waymark snapshot record" },
 	{ "snapshot", "Write the newest 100 MB to another directory:",
 	  "waymark snapshot record --max-size=100M /var/tmp" },
+	{ "core-hook", "Record a snapshot of each session that records a process when it dumps core:",
+	  "waymark core-hook --install" },
 	{ "regenerate", "Write the metadata of the current session again:",
 	  "waymark regenerate metadata" },
 	{ "regenerate", "Record once more what exists: processes, files, loaded libraries:",

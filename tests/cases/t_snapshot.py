@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from daemon import World  # noqa: E402
@@ -254,8 +255,76 @@ def record_makes_snapshots_on_a_signal(case):
         check(sum(1 for _ in Trace(made['snapshots'][0]['path']).records('test:seq')) > 1000, '%s', made)
 
 
+def core_values(program, name='shop'):
+    """The arguments that the kernel gives to the hook: PpiIugdstchEe."""
+    return [str(v) for v in (program.pid, program.pid, program.pid, program.pid, os.getuid(), os.getgid(), 1, 11,
+                             1700000000, (1 << 64) - 1, 'host', '!usr!bin!' + name, name)]
+
+
+@limit(180)
+def core_hook_records_a_snapshot_and_passes_the_core_on(case):
+    with World(case) as w:
+        recorder(w, 'fr', '-o', case.path('out'))
+        program, kept = w.scripted(), case.path('kept')
+        w.wait_apps([program.pid])
+        program('emit 3000')
+
+        def dump(pattern, *argv, status=0):
+            with open(kept, 'w') as f:
+                f.write(pattern)
+            os.chmod(kept, 0o644)
+            done = subprocess.run([WAYMARK, 'core-hook', '--kept-pattern', kept, '--', *core_values(program, *argv)],
+                                  input=b'core' * 50000, env=w.env, capture_output=True)
+            check(done.returncode == status, '%s: %s', pattern, done)
+            return done
+        dump(case.path('core.%e.%p.%s'), '-shop')
+        with open(case.path('core.-shop.%d.11' % program.pid), 'rb') as f:
+            check(f.read() == b'core' * 50000, 'the core in its file')
+        snapshot, = glob.glob(case.path('out') + '/crash-*')
+        check_range(snapshot, {writer: returned for writer, (_, returned) in case.ledger.read().items()})
+        env = environment(snapshot)[0]
+        check((env['snapshot_reason'], env['snapshot_program'], env['snapshot_pid']) ==
+              ('crash by signal 11', '-shop', str(program.pid)), 'environment: %s', env)
+        handler = case.path('handler')
+        with open(handler, 'w') as f:
+            f.write('#!/bin/sh\necho "$1 $2"; exec cat >%s\n' % case.path('handled'))
+        os.chmod(handler, 0o755)
+        check(dump('|%s %%P %%f' % handler).stdout.decode() == '%d shop\n' % program.pid, 'arguments of the handler')
+        check(os.path.getsize(case.path('handled')) == 200000, 'the core at the handler')
+        check(len(glob.glob(case.path('out') + '/crash-*')) == 2, 'a second snapshot')
+        check(b'not an absolute path' in dump('core', status=1).stderr, 'a relative path')
+        w('destroy', 'fr')
+        begun = time.monotonic()
+        os.kill(w.sessiond(), signal.SIGSTOP)                # a daemon that hangs
+        dump('|%s %%P %%f' % handler)
+        os.kill(w.sessiond(), signal.SIGCONT)
+        check(time.monotonic() - begun < 60, 'it waits for a session daemon that hangs')
+        os.chmod(kept, 0o666)
+        w('core-hook', '--kept-pattern', kept, '--', *core_values(program), status=1).prints('only root can write')
+        program.end()
+
+
+def core_hook_is_installed_and_removed(case):
+    with World(case, daemon=False) as w:
+        files_ = '--core-pattern', case.path('core_pattern'), '--kept-pattern', case.path('kept')
+        with open(case.path('core_pattern'), 'w') as f:
+            f.write('|/usr/bin/other %P\n')
+        w('core-hook', '--install', *files_)
+        with open(case.path('core_pattern')) as f:
+            pattern = f.read()
+        check(re.fullmatch(r'\|/\S+ core-hook --( %[PpiIugdstchEe]){13}', pattern), 'installed: %s', pattern)
+        w('core-hook', '--install', *files_, status=1).prints('installed already')
+        w('core-hook', '--remove', *files_)
+        with open(case.path('core_pattern')) as f:
+            check(f.read() == '|/usr/bin/other %P', 'restored')
+        check(not os.path.exists(case.path('kept')), 'the kept pattern remains')
+        w('core-hook', status=2).prints('the kernel runs this command')
+        w('core-hook', '--install', '--remove', status=2).prints('exclude each other')
+
+
 if __name__ == '__main__':
     main([snapshots_have_one_range_and_writers_lose_nothing, flight_recorder_writes_only_snapshots,
           outputs_and_limits_of_snapshots, ordinary_session_has_snapshots_of_overwrite_channels,
           snapshots_continue_after_crashes_of_the_daemons, record_makes_a_snapshot_of_a_crash_and_of_an_exit,
-          record_makes_snapshots_on_a_signal])
+          record_makes_snapshots_on_a_signal, core_hook_records_a_snapshot_and_passes_the_core_on,
+          core_hook_is_installed_and_removed])
