@@ -12,6 +12,7 @@ import lttng_session
 from common import RIVAL, case, show
 
 READER = 'babeltrace2'
+VIEW = ('view', '--style=babeltrace')
 
 
 def timed(b, argv):
@@ -98,7 +99,7 @@ def same(what, ours, theirs):
 def filtered(b, name, trace, records, field, runs):
     """One record in 200 as text: ours by a filter, the other by grep, because it has no filter. Its CPU time is that of
     both programs."""
-    ours = [b.waymark, 'view', '--filter', field + ' < 100']
+    ours = [b.waymark, *VIEW, '--filter', field + ' < 100']
     theirs = ['sh', '-c', READER + ' "$1" | grep -E " %s = [0-9]{1,2}[ ,]"' % field, 'sh']
     same(name, ours + [trace], theirs + [trace])
     return compare(b, name, [trace], records, ours, theirs, runs)
@@ -107,11 +108,11 @@ def filtered(b, name, trace, records, field, runs):
 def sought(b, name, trace, runs):
     """A millisecond in the middle of a trace as text: total CPU time, and memory."""
     at = [
-        float(line.split('[', 1)[1].split(']', 1)[0]) for line in lines([b.waymark, 'view', '--clock-seconds', trace])
+        float(line.split('[', 1)[1].split(']', 1)[0]) for line in lines([b.waymark, *VIEW, '--clock-seconds', trace])
         if line.startswith('[')
     ]
     part = ['--begin=%.9f' % (at[len(at) // 2]), '--end=%.9f' % (at[len(at) // 2] + 0.001)]
-    ours, theirs = [b.waymark, 'view'] + part, [READER] + part
+    ours, theirs = [b.waymark, *VIEW] + part, [READER] + part
     same(name, ours + [trace], theirs + [trace])
     return compare(b, name, [trace], 1e6, ours, theirs, runs, 'ms')
 
@@ -123,7 +124,7 @@ def merged(b, ours, theirs, runs):
         one = b.fresh('trace')
         _, summary, _ = b.ours(one, ['count', 'u32', str(1000000 // n), '2000'])
         top = relatives(b, one, n)
-        same('merge of %d' % (2 * n), [b.waymark, 'view', top], [READER, top])
+        same('merge of %d' % (2 * n), [b.waymark, *VIEW, top], [READER, top])
         cases += compare(b, 'merge_%d' % (2 * n), [top], summary['records'] * n, ours, theirs, runs)
         shutil.rmtree(top)
     return cases
@@ -134,7 +135,8 @@ def bench_read(b):
     seek, merged; peak memory."""
     cases, n = [], 10000000
     found, decode = [b.program('decode'), 'records'], [b.program('decode'), 'values']
-    view, text, dummy = [b.waymark, 'view'], [READER], [READER, '-o', 'dummy']
+    view, text, dummy = [b.waymark, *VIEW], [READER], [READER, '-o', 'dummy']
+    columns = [b.waymark, 'view']
     runs = max(3, b.runs // 2)                      # babeltrace2 takes seconds for each
     traces = []
     for name, kind, contexts in (('u32', 'u32', ()), ('int_str32', 'int_str32', ()), ('ctx3', 'u32', ('vpid', 'vtid',
@@ -152,6 +154,7 @@ def bench_read(b):
         cases += compare(b, 'found_' + name, [directory], records, found, dummy, runs)
         cases += compare(b, 'decode_' + name, [directory], records, decode, dummy, runs)
         cases += compare(b, 'text_' + name, [directory], records, view, text, runs)
+        cases += compare(b, 'columns_' + name, [directory], records, columns, text, runs)
     for (name, directory, records), field in ((traces[0], 'arg1'), (traces[-1],
                                                                     'i'))[:1 if traces[-1][0] == 'ctx3' else 2]:
         cases += filtered(b, 'filter_' + name, directory, records, field, runs)

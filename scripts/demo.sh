@@ -12,13 +12,13 @@ trace=$(mktemp -d)/shop
 trap 'rm -rf "${trace%/shop}"' EXIT
 
 echo
-echo '$ waymark record -c vpid -c procname -- examples/shop'
-build/src/cli/waymark record -c vpid -c procname -o "$trace" -- build/examples/shop
+echo '$ waymark record -- examples/shop'
+build/src/cli/waymark record -o "$trace" -- build/examples/shop
 
 echo
-echo '$ babeltrace2 TRACE | head'
-babeltrace2 "$trace" >"$trace.text"
-grep -m 20 -v lttng_ust_statedump "$trace.text"
-records=$(grep -cv lttng_ust_statedump "$trace.text")
+echo '$ waymark view | head -n 20'
+build/src/cli/waymark view "$trace" >"$trace.text"
+head -n 20 "$trace.text"
+records=$(wc -l <"$trace.text")
 echo "... $records records of the program in total"
 [ "$records" -gt 0 ]

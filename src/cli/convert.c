@@ -98,9 +98,10 @@ static int run_convert(void *data, char **rest, int n_rest)
 static const char *const details[] = {
 	"Converts traces in Common Trace Format 1.8 and 2 to another format. Reads all traces in and below the "
 	"directories, in the order of time.",
-	"text: the lines of `waymark view`. json: one object per line for each record, as `waymark view --json`. csv: "
-	"a table with a column for each field of any event; structured values are JSON. chrome: the Trace Event "
-	"Format, for chrome://tracing, Speedscope and others. perfetto: for ui.perfetto.dev and trace_processor. In "
+	"text: the lines of `waymark view --style=babeltrace`. json: one object per line for each record, as "
+	"`waymark view --json`. csv: a table with a column for each field of any event; structured values are "
+	"JSON. chrome: the Trace Event Format, for chrome://tracing, Speedscope and others. perfetto: for "
+	"ui.perfetto.dev and trace_processor. In "
 	"chrome and perfetto, records are instants on the track of their thread, if the channel has the contexts vpid "
 	"and vtid (and procname, for its name), else on the track of their CPU. Spans (waymark_span(), "
 	"waymark_begin(), waymark_end()) are slices on the same track. Counters (waymark_counter()) are counter "

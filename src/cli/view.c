@@ -23,9 +23,11 @@
 struct view_args {
 	struct wmk_cli_which which;
 	const char *path, *viewer;
-	bool has_names, has_fields, no_pager, has_wait, uncertainty, uncorrected;
+	bool has_names, has_fields, has_clock, no_pager, has_wait, uncertainty, uncorrected;
 	double wait;               /* seconds */
 	enum { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER } color;
+	enum { STYLE_COLUMNS, STYLE_BABELTRACE } style;
+	enum wmk_print_clock clock; /* valid if has_clock */
 	struct wmk_print_options print; /* `names` and `fields` are valid if has_names and has_fields */
 };
 
@@ -191,6 +193,20 @@ static int run_viewer(const char *wanted, const char *trace, char **rest, int n_
 
 /* ── text ────────────────────────────────────────────────────────────────────────────────────────────── */
 
+/* (in JSON, the style has no effect; losses are reported like those of babeltrace2) */
+static bool is_columns(const struct view_args *args)
+{
+	return args->style == STYLE_COLUMNS && !args->which.common.json;
+}
+
+static enum wmk_print_clock clock_of(const struct view_args *args)
+{
+	if (args->has_clock)
+		return args->clock;
+	/* Options of the time of day select it. */
+	return is_columns(args) && !args->print.date && !args->print.gmt ? WMK_PRINT_RELATIVE : WMK_PRINT_TIME;
+}
+
 /* `session`: the session that the trace belongs to, or NULL. */
 static int show(struct view_args *args, const char *session, const char *const *paths, unsigned n)
 {
@@ -212,6 +228,8 @@ static int show(struct view_args *args, const char *session, const char *const *
 		options.print.names = defaults.names;
 	if (!args->has_fields)
 		options.print.fields = defaults.fields;
+	options.print.style = is_columns(args) ? WMK_PRINT_COLUMNS : WMK_PRINT_BABELTRACE;
+	options.print.clock = clock_of(args);
 	options.print.color =
 		args->color == COLOR_ALWAYS || (args->color == COLOR_AUTO && *wmk_cli_color(stdout, WMK_CLI_BOLD));
 	err = wmk_cli_read(&args->which, paths, n, &options, stdout, pages ? &pager : NULL, &done);
@@ -235,6 +253,13 @@ static int check_options(const struct view_args *args)
 {
 	if (args->has_wait && !args->which.common.follow)
 		return wmk_error(-EINVAL, "--wait needs --follow");
+	if (is_columns(args) && (args->has_names || args->has_fields || args->print.no_delta))
+		return wmk_error(-EINVAL, "%s needs --style=babeltrace",
+				 args->has_names ? "--names" : args->has_fields ? "--fields" : "--no-delta");
+	if (!is_columns(args) && args->print.all)
+		return wmk_error(-EINVAL, "--all needs --style=columns, without --json: other styles show everything");
+	if (!is_columns(args) && args->has_clock && args->clock == WMK_PRINT_RELATIVE)
+		return wmk_error(-EINVAL, "--clock=relative needs --style=columns");
 	if (args->viewer && args->which.common.follow)
 		return wmk_error(-EINVAL, "--viewer and --follow exclude each other");
 	return 0;
@@ -295,6 +320,10 @@ static const char *const details[] = {
 	"Prints the event records of a session, stopped or recording, or of any traces in Common Trace Format 1.8 or "
 	"2. Reads all traces in and below the directories. Prints one line per record, in the order of time. For a "
 	"trace that is being written, prints the records that have been written so far.",
+	"A line has these columns, as far as the trace has them: the time since the first record of the traces, the "
+	"CPU, the host if there are several, process and thread (name/process, or name/process/thread), the event, and "
+	"its context and fields. --all adds the records of state dumps and the values of packets. The text is the same "
+	"on a terminal and in a pipe, except for colours. --style=babeltrace prints lines like those of babeltrace2.",
 	"Without a session or directory, shows the current session or the latest trace, whichever was used last. The "
 	"latest trace is that of the last `waymark record`, or of the session that was destroyed last. The commands "
 	"create, load, set-session, start, stop and clear use a session; record and destroy use a trace. If the latest "
@@ -323,6 +352,18 @@ static const char *const details[] = {
 	NULL
 };
 
+/* (a constant is a byte; the macro below stores the whole enumeration) */
+static int set_clock(const struct wmk_cli_option *option, void *at, const char *value)
+{
+	(void)value;
+	*(enum wmk_print_clock *)at = (enum wmk_print_clock)option->max;
+	return 0;
+}
+
+#define VIEW_CLOCK(number) \
+	.store = set_clock, WMK_CLI_AT(enum wmk_print_clock, struct view_args, clock), .max = (number), \
+	WMK_CLI_GIVEN(struct view_args, has_clock)
+
 static const struct wmk_cli_option options[] = {
 	WMK_CLI_OPTION_SESSION_NAMED("The session."),
 	{ 't', "trace-path", "DIR", "Show the traces in this directory instead of a session.",
@@ -332,10 +373,21 @@ static const struct wmk_cli_option options[] = {
 	{ 0, "wait", "SECONDS",
 	  "With --follow: the maximum time that records wait for older records of a silent stream. The default is 0.5.",
 	  WMK_CLI_SECONDS(struct view_args, wait, PATIENCE_MAX_S), WMK_CLI_GIVEN(struct view_args, has_wait) },
-	{ 0, "clock-seconds", NULL, "Print times as seconds since 1970.",
-	  WMK_CLI_CONSTANT(struct view_args, print.clock, WMK_PRINT_SECONDS) },
-	{ 0, "clock-cycles", NULL, "Print times as values of the trace's clock.",
-	  WMK_CLI_CONSTANT(struct view_args, print.clock, WMK_PRINT_CYCLES) },
+	{ 0, "style", "STYLE", "The style of the lines: columns (the default), or babeltrace, that of babeltrace2.",
+	  WMK_CLI_CHOICE(struct view_args, style, "columns babeltrace",
+			 "unknown style '@': the styles are columns and babeltrace") },
+	{ 'a', "all", NULL, "Also print the records of state dumps and the values of packets.",
+	  WMK_CLI_FLAG(struct view_args, print.all) },
+	{ 0, "clock", "CLOCK",
+	  "The times to print: abs (time of day), seconds (since 1970), cycles (values of the trace's clock), or "
+	  "relative (since the first record of the traces). The default is relative in columns, otherwise abs.",
+	  WMK_CLI_CHOICE(struct view_args, clock, "abs seconds cycles relative",
+			 "unknown clock '@': the values are abs, seconds, cycles and relative"),
+	  WMK_CLI_GIVEN(struct view_args, has_clock) },
+	{ 0, "clock-seconds", NULL, "The same as --clock=seconds.",
+	  VIEW_CLOCK(WMK_PRINT_SECONDS) },
+	{ 0, "clock-cycles", NULL, "The same as --clock=cycles.",
+	  VIEW_CLOCK(WMK_PRINT_CYCLES) },
 	{ 0, "clock-date", NULL, "Print times with the date.", WMK_CLI_FLAG(struct view_args, print.date) },
 	{ 0, "clock-gmt", NULL, "Print times in UTC instead of the local time zone.",
 	  WMK_CLI_FLAG(struct view_args, print.gmt) },
@@ -345,16 +397,17 @@ static const struct wmk_cli_option options[] = {
 	{ 0, "uncertainty", NULL,
 	  "Print before each record the uncertainty of its time in seconds, and a `?` if its order is unknown.",
 	  WMK_CLI_FLAG(struct view_args, uncertainty) },
-	{ 0, "no-delta", NULL, "Do not print the time since the previous record.",
+	{ 0, "no-delta", NULL, "With --style=babeltrace: do not print the time since the previous record.",
 	  WMK_CLI_FLAG(struct view_args, print.no_delta) },
 	{ 'n', "names", "NAMES",
-	  "Names to print, separated by commas: none, all, scope, header, context, payload. The default is "
-	  "payload,context.",
+	  "With --style=babeltrace: names to print, separated by commas: none, all, scope, header, context, payload. "
+	  "The default is payload,context.",
 	  .choices = "none all scope header context payload", .choose_many = true, .store = set_names,
 	  WMK_CLI_AT(uint8_t, struct view_args, print.names), WMK_CLI_GIVEN(struct view_args, has_names) },
 	{ 'f', "fields", "FIELDS",
-	  "Additional fields to print, separated by commas: all, trace, trace:hostname, trace:domain, trace:procname, "
-	  "trace:vpid, loglevel, emf. The default is trace:hostname,trace:procname,trace:vpid.",
+	  "With --style=babeltrace: additional fields to print, separated by commas: all, trace, trace:hostname, "
+	  "trace:domain, trace:procname, trace:vpid, loglevel, emf. The default is "
+	  "trace:hostname,trace:procname,trace:vpid.",
 	  .choose_many = true,
 	  .choices = "all trace trace:hostname trace:domain trace:procname trace:vpid loglevel emf",
 	  .store = set_fields, WMK_CLI_AT(uint8_t, struct view_args, print.fields),

@@ -6,6 +6,7 @@
 #ifndef WMK_READ_PACKET_HEAD_H
 #define WMK_READ_PACKET_HEAD_H
 
+#include "read/print.h"
 #include "read/trace.h"
 
 /* All zeros: no head is kept. */
@@ -18,6 +19,8 @@ struct wmk_read_packet_head {
 
 /* After WMK_READ_PACKET: replace the head of the previous packet. -ENOMEM. */
 int wmk_read_packet_head_keep(struct wmk_read_packet_head *head, const struct wmk_read_stream *stream);
+/* Read the trailer of the current packet, if it has one. Moves no window. */
+void wmk_read_packet_trailer(struct wmk_read_stream *stream, struct wmk_print_trailer *trailer);
 void wmk_read_packet_head_free(struct wmk_read_packet_head *head);
 
 #endif

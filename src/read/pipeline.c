@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -16,7 +15,7 @@
 #include "read/merge.h"
 #include "read/pipeline.h"
 #include "read/repeats.h"
-#include "read/parse_time.h"
+#include "read/time_limits.h"
 #include "read/uncertainty.h"
 
 #define FLUSH 65536u
@@ -48,7 +47,7 @@ struct reading {
 	struct wmk_read_merge *merge; /* reads the traces; or ... */
 	struct wmk_read_live *live;   /* ... follows them, and owns them */
 	struct wmk_print *print;
-	struct wmk_print_text out;
+	struct wmk_print_text out, mark;
 	struct wmk_filter_expr *filter; /* or NULL */
 	void *whole;               /* the form's state */
 	uint64_t bytes, total;     /* of stream files: read so far; in total */
@@ -58,7 +57,7 @@ struct reading {
 	uint64_t n_untimed;        /* records with a time that does not fit into 64 bits of ns */
 };
 
-static int flush(struct reading *r)
+static int write_out(struct reading *r)
 {
 	size_t len = r->out.len;
 
@@ -66,6 +65,14 @@ static int flush(struct reading *r)
 	if (len && fwrite(r->out.text, 1, len, r->file) != len)
 		return wmk_error(errno ? -errno : -EIO, "cannot write the records");
 	return 0;
+}
+
+/* Write also the lines that are held back to be aligned. */
+static int flush(struct reading *r)
+{
+	int err = wmk_print_end(r->print, &r->out);
+
+	return err < 0 ? err : write_out(r);
 }
 
 static void report_damage(void *data, const struct wmk_read_stream *stream, int err)
@@ -80,29 +87,6 @@ static void report_damage(void *data, const struct wmk_read_stream *stream, int 
 	if (r->options->damage && (!stream || r->options->follow || wmk_read_repeats_first(&r->damaged, stream, words)))
 		r->options->damage(r->options->data, err);
 	wmk_error_clear();
-}
-
-/*
- * Report deviations of the metadata from the specification, each once. (A followed trace is opened again when it
- * grows.)
- */
-static void report_warnings(struct reading *r, const struct wmk_read_trace *trace)
-{
-	const struct wmk_ctf_class *class = trace->class;
-	char path[PATH_MAX], name[WMK_CTF_SHORT];
-
-	snprintf(path, sizeof(path), "%s/metadata", trace->path);
-	for (uint32_t i = 0; i < class->n_warnings && r->options->warning; i++) {
-		const struct wmk_ctf_warning *warning = &class->warnings[i];
-
-		wmk_error_said(-EPROTO, "%s", warning->words);
-		if (warning->count > 1)
-			wmk_error_add(-EPROTO, "%u places, the first of them", warning->count);
-		wmk_error_add(-EPROTO, "%s:%u:%u", wmk_ctf_short_name(name, path), warning->line, warning->column);
-		if (wmk_read_repeats_first(&r->warned, NULL, warning->words))
-			r->options->warning(r->options->data, -EPROTO);
-		wmk_error_clear();
-	}
 }
 
 /* ── open traces ─────────────────────────────────────────────────────────────────────────────────────── */
@@ -126,7 +110,8 @@ static int take_trace(void *data, struct wmk_read_trace *trace)
 		report_damage(r, NULL, -EPROTO);
 	if (r->options->uncorrected)
 		wmk_read_trace_drop_points(trace);
-	report_warnings(r, trace);
+	if (r->options->warning)
+		wmk_read_repeats_warnings(&r->warned, trace, r->options->warning, r->options->data);
 	err = wmk_print_trace_add(r->print, trace->decoder, trace->name, &at->print);
 	if (err >= 0)
 		wmk_print_trace_points(at->print, trace->points);
@@ -290,36 +275,14 @@ static int check_filter(struct reading *r)
 	return tolerate_filter(r, err);
 }
 
-/* A time of day refers to the day of this time: that of the first record, or now. */
-static int64_t first_time(const struct reading *r)
+/* Relative times count from the first record of the traces, whatever is selected of them. */
+static void set_origin(struct reading *r)
 {
-	struct timespec now;
-	int64_t first = 0;
+	int64_t first;
 
-	if ((r->live ? wmk_read_live_first(r->live, &first) : wmk_read_merge_first(r->merge, &first)) >= 0)
-		return first;
+	if (!r->options->form && wmk_read_limits_first(r->merge, r->live, &first) >= 0)
+		wmk_print_origin(r->print, first);
 	wmk_error_clear();
-	if (!r->live)
-		return 0;
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-/* Select the records from begin to end. */
-static int trim(struct reading *r)
-{
-	const struct wmk_read_pipeline_options *options = r->options;
-	int64_t from, to;
-	int err;
-
-	if (!options->begin && !options->end)
-		return 0;
-	err = wmk_read_parse_range(options->begin, options->end, options->print.gmt, first_time(r), &from, &to);
-	if (err >= 0 && r->live)
-		wmk_read_live_trim(r->live, from, to);
-	else if (err >= 0)
-		wmk_read_merge_trim(r->merge, from, to);
-	return err;
 }
 
 /* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
@@ -413,8 +376,9 @@ static int packet(struct reading *r, struct wmk_read_stream *stream)
  * Format the packet's context, which its lines repeat, before the first of them. It is not formatted if no record of
  * the packet is selected.
  */
-static int make_packet(struct wmk_read_stream *stream)
+static int make_packet(struct wmk_read_stream *stream, bool is_all)
 {
+	struct wmk_print_trailer trailer = { .is_there = false };
 	struct lines *lines = stream->user;
 	int err;
 
@@ -423,7 +387,9 @@ static int make_packet(struct wmk_read_stream *stream)
 	lines->is_packet_made = true;
 	if (!lines->form) {
 		lines->head.walk.at = stream->packet.context_at;
-		return wmk_print_packet(lines->print, &lines->head.walk);
+		if (is_all)
+			wmk_read_packet_trailer(stream, &trailer);
+		return wmk_print_packet(lines->print, &lines->head.walk, &trailer);
 	}
 	if (!lines->form->packet)
 		return 0;
@@ -460,6 +426,18 @@ static int wants(struct wmk_read_stream *stream)
 	return lines->filter ? wmk_read_filter_wants(lines->filter, &lines->head, stream) : 1;
 }
 
+/* In columns, the uncertainty is a cell of the row. */
+static int set_uncertainty(struct reading *r, struct wmk_read_stream *stream)
+{
+	const bool is_row = r->options->print.style == WMK_PRINT_COLUMNS;
+	int err;
+
+	r->mark.len = 0;
+	err = wmk_read_uncertainty_set(&r->uncertainty, stream, r->options->form ? NULL : is_row ? &r->mark : &r->out);
+	wmk_print_mark(r->print, &r->mark);
+	return err;
+}
+
 /* Append the record to the output. Returns 1 or -errno. */
 static int record(struct reading *r, struct wmk_read_stream *stream)
 {
@@ -468,7 +446,7 @@ static int record(struct reading *r, struct wmk_read_stream *stream)
 	int err = 0;
 
 	if (r->options->uncertainty)
-		err = wmk_read_uncertainty_set(&r->uncertainty, stream, lines->form ? NULL : &r->out);
+		err = set_uncertainty(r, stream);
 	if (err >= 0 && lines->form)
 		err = lines->form->record(lines->state, stream, &r->out);
 	else if (err >= 0)
@@ -477,6 +455,18 @@ static int record(struct reading *r, struct wmk_read_stream *stream)
 		r->out.len = begin;
 	r->n_untimed += stream->scale.is_there && !wmk_read_has_time(stream);
 	return err < 0 ? err : 1;
+}
+
+/* Explain why nothing is printed, if only state dumps were read. */
+static int report_hidden(struct reading *r)
+{
+	const uint64_t hidden = wmk_print_hidden(r->print);
+	char words[100];
+
+	snprintf(words, sizeof(words), "the records of the state dump are not shown (--all): %" PRIu64, hidden);
+	if (hidden && r->options->lost)
+		r->options->lost(r->options->data, words);
+	return 0;
 }
 
 static int print_all(struct reading *r)
@@ -500,7 +490,7 @@ static int print_all(struct reading *r)
 			continue;
 		}
 		err = wants(stream);
-		if (err > 0 && (got = make_packet(stream)) < 0)
+		if (err > 0 && (got = make_packet(stream, r->options->print.all)) < 0)
 			return got;
 		if (err > 0)
 			err = record(r, stream);
@@ -511,7 +501,7 @@ static int print_all(struct reading *r)
 			r->done->records++;
 			if (r->out.len >= FLUSH) {
 				report_progress(r);
-				err = flush(r);
+				err = write_out(r);
 			}
 		}
 	}
@@ -523,7 +513,7 @@ static int print_all(struct reading *r)
 
 	if (remark)
 		r->options->lost(r->options->data, remark);
-	return err;
+	return err < 0 ? err : report_hidden(r);
 }
 
 /* Whether times are shown as ns. Cycles are not; CTF is not, because it copies clock values. */
@@ -568,7 +558,9 @@ int wmk_read_pipeline_run(const char *const *paths, unsigned n_paths, const stru
 	if (err >= 0)
 		err = check_filter(&r);
 	if (err >= 0)
-		err = trim(&r);
+		err = wmk_read_limits_set(r.merge, r.live, options);
+	if (err >= 0)
+		set_origin(&r);
 	measure(&r);
 	if (err >= 0)
 		err = print_all(&r);
@@ -592,6 +584,7 @@ int wmk_read_pipeline_run(const char *const *paths, unsigned n_paths, const stru
 	wmk_filter_expr_free(r.filter);
 	wmk_print_free(r.print);
 	wmk_print_text_free(&r.out);
+	wmk_print_text_free(&r.mark);
 	wmk_read_uncertainty_free(&r.uncertainty);
 	return err;
 }

@@ -140,12 +140,13 @@ struct arrays {
 	unsigned depth;
 };
 
-static inline char *put_index(char *p, uint64_t index, bool names)
+static inline char *put_index(char *p, uint64_t index, const struct wmk_print_scope *scope)
 {
 	if (index)
 		*p++ = ',';
-	*p++ = ' ';
-	if (!names)
+	if (index || !scope->is_compact)
+		*p++ = ' ';
+	if (!scope->names)
 		return p;
 	*p++ = '[';
 	p = wmk_print_u64(p, index);
@@ -168,8 +169,17 @@ static inline char *put_end(struct wmk_print_text *out, char *p, const struct wm
 		*none_at = SIZE_MAX;
 		return p;
 	}
-	memcpy(p, " }", 2);
-	return p + 2;
+	if (op->form < WMK_PRINT_LABEL) {
+		memcpy(p, " }", 2);
+		return p + 2;
+	}
+	if (op->form == WMK_PRINT_LIST) {
+		arrays->depth--;
+		*p++ = ']';
+	} else if (op->form == WMK_PRINT_GROUP) {
+		*p++ = '}';
+	}
+	return p;
 }
 
 /* Print a value, or the begin of a structure, array, variant or optional. NULL with a cause chain. */
@@ -199,8 +209,14 @@ static inline char *put_value(struct wmk_print_text *out, char *p, const struct 
 	case WMK_PRINT_BLOB:
 		return put_blob(out, p, item->text, item->len);
 	case WMK_PRINT_ARRAY:
+	case WMK_PRINT_LIST:
 		arrays->next[arrays->depth++] = 0;
 		return p;
+	case WMK_PRINT_LABEL:
+		return item->is_wide ? put_wide(out, p, op, item)
+				     : wmk_print_labels_put(op->labels, out, p, item->value.u);
+	case WMK_PRINT_MAYBE:
+		return item->value.u ? p : mempcpy(p, none, sizeof(none) - 1);
 	case WMK_PRINT_OPTIONAL:
 		if (!item->value.u) {
 			memcpy(p, none, sizeof(none) - 1);
@@ -232,8 +248,11 @@ static char *put_scope(struct wmk_print_text *out, char *p, const struct wmk_pri
 	while (wmk_ctf_pace_next(&pace, walk, &item)) {
 		const struct wmk_print_op *op = &scope->ops[item.op - ops];
 
-		if (op->form == WMK_PRINT_HIDDEN)
+		if (op->form <= WMK_PRINT_TAKEN) {
+			if (op->form == WMK_PRINT_TAKEN)
+				wmk_print_take(scope->thread, op->number, &item);
 			continue;
+		}
 		/* Make room for the text, an index, and a value of bounded size. */
 		p = wmk_print_room(out, p, op->len + WMK_PRINT_PIECE + 2 * WMK_PRINT_NUMBER);
 		if (!p)
@@ -243,7 +262,7 @@ static char *put_scope(struct wmk_print_text *out, char *p, const struct wmk_pri
 			continue;
 		}
 		if (op->is_element)
-			p = put_index(p, arrays.next[arrays.depth - 1]++, scope->names);
+			p = put_index(p, arrays.next[arrays.depth - 1]++, scope);
 		memcpy(p, op->text, WMK_PRINT_PIECE);
 		if (__builtin_expect(op->len > WMK_PRINT_PIECE, 0))
 			memcpy(p + WMK_PRINT_PIECE, op->text + WMK_PRINT_PIECE, op->len - WMK_PRINT_PIECE);
@@ -254,15 +273,45 @@ static char *put_scope(struct wmk_print_text *out, char *p, const struct wmk_pri
 	return walk->err < 0 ? NULL : p;
 }
 
+static inline bool is_columns(const struct wmk_print_stream *stream)
+{
+	return stream->trace->print->options.style == WMK_PRINT_COLUMNS;
+}
+
 /* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-int wmk_print_packet(struct wmk_print_stream *stream, struct wmk_ctf_walk *walk)
+/* Add the trailer to the text of the packet's context, before its closing brace if it has one. */
+static char *put_trailer(struct wmk_print_text *text, char *p, const struct wmk_print_trailer *trailer)
+{
+	static const char position[] = ", ring_position=", cut[] = ", fields_cut=";
+
+	p = wmk_print_room(text, p, sizeof(position) + sizeof(cut) + 2 * WMK_PRINT_NUMBER);
+	if (!p || p == text->text)
+		return p;
+	p = mempcpy(p - 1, position, sizeof(position) - 1);
+	p = wmk_print_u64(p, trailer->ring_position);
+	p = mempcpy(p, cut, sizeof(cut) - 1);
+	p = wmk_print_u64(p, trailer->fields_cut);
+	*p++ = '}';
+	return p;
+}
+
+int wmk_print_packet(struct wmk_print_stream *stream, struct wmk_ctf_walk *walk,
+		     const struct wmk_print_trailer *trailer)
 {
 	const struct wmk_print_scope *scope = &stream->class->packet_context;
 	struct wmk_print_text *text = &stream->packet;
+	const uint64_t at = walk->at;
 	char *p;
 
 	text->len = 0;
+	if (is_columns(stream)) {
+		const int err = wmk_print_cpu(stream, walk);
+
+		if (err < 0)
+			return wmk_error_add(err, "cannot print a packet's context");
+		walk->at = at;
+	}
 	if (!scope->program) {
 		int err = wmk_ctf_skip(walk, &stream->class->decoder->packet_context);
 
@@ -272,6 +321,8 @@ int wmk_print_packet(struct wmk_print_stream *stream, struct wmk_ctf_walk *walk)
 	p = wmk_print_begin(text, 0);
 	if (p)
 		p = put_scope(text, p, scope, walk);
+	if (p && trailer && trailer->is_there)
+		p = put_trailer(text, p, trailer);
 	if (!p)
 		return wmk_error_add(walk->err < 0 ? walk->err : wmk_print_error(), "cannot print a packet's context");
 	text->len = (size_t)(p - text->text);
@@ -330,9 +381,69 @@ static char *put_message(struct wmk_print_stream *stream, const struct wmk_ctf_b
 	return p ? mempcpy(p, ", ", 2) : NULL;
 }
 
+/* The row of a record in columns. NULL with a cause chain, or with walk->err. */
+static char *put_fields(struct wmk_print_stream *stream, const struct wmk_print_event *event,
+			const struct wmk_ctf_bytes *in, struct wmk_ctf_record *record, char *p)
+{
+	struct wmk_print *print = stream->trace->print;
+	struct wmk_print_text *text = &print->columns.text;
+	const struct wmk_print_text *message = &stream->message;
+	const struct wmk_print_event *shown = event;
+	struct wmk_print_event contexts;
+	int got = record->event->class->emf_uri ? wmk_read_message(in, record, &stream->message) : 0;
+
+	if (got < 0)
+		return NULL;
+	if (got > 0) {
+		p = wmk_print_room(text, p, 2);
+		if (!p)
+			return NULL;
+		memcpy(p, " \"", 2);
+		p = put_string(text, p + 2, wmk_or_empty(message->text), message->len);
+		/* The message has the values of the payload. */
+		contexts = *event;
+		contexts.payload.program = NULL;
+		shown = print->options.all ? event : &contexts;
+	}
+	p = p ? put_scopes(text, p, stream->class, shown, record) : NULL;
+	p = p ? wmk_print_room(text, p, stream->packet.len) : NULL;
+	return p && stream->packet.len ? mempcpy(p, stream->packet.text, stream->packet.len) : p;
+}
+
+static int print_row(struct wmk_print_stream *stream, const struct wmk_ctf_bytes *in, struct wmk_ctf_record *record,
+		     struct wmk_print_text *out)
+{
+	const struct wmk_print_event *event = event_of(stream, record->event);
+	char *p;
+
+	record->walk.in = *in;
+	record->walk.err = 0;
+	if (event && event->is_hidden) {
+		struct wmk_print *print = stream->trace->print;
+		int64_t ns;
+
+		/* (times count from the first record, shown or not) */
+		if (!print->columns.has_origin && wmk_print_scale_steady(&stream->class->scale, record->time, &ns))
+			wmk_print_origin(print, ns);
+		print->columns.n_hidden++;
+		return 0;
+	}
+	p = event ? wmk_print_row_begin(stream, record->time) : NULL;
+	if (p)
+		p = put_fields(stream, event, in, record, p);
+	if (__builtin_expect(p != NULL, 1))
+		return wmk_print_row_end(stream, event, p, out);
+	return wmk_error_add(record->walk.err < 0 ? record->walk.err : wmk_print_error(),
+			     "cannot print a record of '%.80s'",
+			     record->event->class->name ? record->event->class->name : "<unknown>");
+}
+
 int wmk_print_record(struct wmk_print_stream *stream, const struct wmk_ctf_bytes *in, struct wmk_ctf_record *record,
 		     struct wmk_print_text *out)
 {
+	if (is_columns(stream))
+		return print_row(stream, in, record, out);
+
 	const struct wmk_print_event *event = event_of(stream, record->event);
 	const struct wmk_print_text *packet = &stream->packet;
 	struct wmk_print *print = stream->trace->print;
@@ -384,6 +495,8 @@ int wmk_print_create(const struct wmk_print_options *options, struct wmk_print *
 
 void wmk_print_free(struct wmk_print *print)
 {
+	if (print)
+		wmk_print_columns_free(&print->columns);
 	free(print);
 }
 
@@ -391,6 +504,7 @@ int wmk_print_trace_add(struct wmk_print *print, const struct wmk_ctf_decoder *d
 			struct wmk_print_trace **made)
 {
 	struct wmk_print_trace *trace = calloc(1, sizeof(*trace));
+	int err;
 
 	if (trace) {
 		trace->print = print;
@@ -401,6 +515,11 @@ int wmk_print_trace_add(struct wmk_print *print, const struct wmk_ctf_decoder *d
 	if (!trace || !trace->classes || (name && !trace->name)) {
 		wmk_print_trace_free(trace);
 		return wmk_error(-ENOMEM, "no memory to print a trace");
+	}
+	err = wmk_print_trace_columns(trace);
+	if (err < 0) {
+		wmk_print_trace_free(trace);
+		return err;
 	}
 	*made = trace;
 	return 0;
@@ -419,6 +538,8 @@ void wmk_print_trace_free(struct wmk_print_trace *trace)
 		wmk_print_class_free(&trace->classes[i]);
 	free(trace->classes);
 	wmk_print_labels_free(&trace->labels);
+	wmk_print_text_free(&trace->host);
+	wmk_print_text_free(&trace->process);
 	free(trace->name);
 	free(trace);
 }
@@ -447,6 +568,7 @@ void wmk_print_stream_free(struct wmk_print_stream *stream)
 	if (!stream)
 		return;
 	wmk_print_text_free(&stream->packet);
+	wmk_print_text_free(&stream->cpu);
 	wmk_print_text_free(&stream->message);
 	free(stream);
 }

@@ -1,7 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * print.h - format records as text, one line each, like babeltrace2 2.0 (its component sink.text.pretty, without
- * colours).
+ * print.h - format records as text, one line each, in one of two styles.
+ *
+ * WMK_PRINT_COLUMNS: aligned columns
+ *
+ *     +0.000 123 456  [1]  shop/5698  shop:order_paid   id=1 customer="ann" amount=66.9
+ *     └since the────┘ └CPU └thread──┘ └event────────┘   └contexts, payload────────────┘
+ *      first record
+ *
+ * A column without any value is omitted. Records are held back until a screenful of them can be aligned: see
+ * wmk_print_end(). A thread comes from the contexts vpid or pid, vtid or tid, and procname, else from the environment.
+ * With `all`, also shown are the records of state dumps, and after the fields the packet's context. Lengths of arrays
+ * are not shown.
+ *
+ * WMK_PRINT_BABELTRACE: like babeltrace2 2.0 (its component sink.text.pretty, without colours)
  *
  *     [22:13:20.000000022] (+0.000000001) host:proc:(42) sched:switch: { cpu_id = 3 }, { next = 7, comm = "worker" }
  *     └time of the clock─┘ └since the───┘└─ of env ───┘ └─ event ──┘  └ of packet ─┘  └─ contexts, payload ────────┘
@@ -53,6 +65,7 @@ enum wmk_print_clock {
 	WMK_PRINT_TIME,        /* 22:13:20.000000022, of the local time zone */
 	WMK_PRINT_SECONDS,     /* 1700000000.000000022; `date` and `gmt` have no effect */
 	WMK_PRINT_CYCLES,      /* 00000000000000000022: the clock value of the stream */
+	WMK_PRINT_RELATIVE,    /* +0.001 234 567: since the origin, see wmk_print_origin(); only in columns */
 };
 
 /* Names that are shown: */
@@ -74,7 +87,11 @@ enum wmk_print_clock {
 #define WMK_PRINT_FIELDS_DEFAULT (WMK_PRINT_FIELD_HOSTNAME | WMK_PRINT_FIELD_PROCNAME | WMK_PRINT_FIELD_VPID)
 #define WMK_PRINT_FIELDS_ALL 127u
 
+enum wmk_print_style { WMK_PRINT_BABELTRACE, WMK_PRINT_COLUMNS };
+
 struct wmk_print_options {
+	uint8_t style;             /* enum wmk_print_style; in columns, no_delta, names and fields have no effect */
+	bool all;                  /* in columns: state dumps and packets */
 	uint8_t clock;             /* enum wmk_print_clock */
 	bool date;                 /* 2023-11-14 before the time */
 	bool gmt;                  /* UTC instead of the local time zone */
@@ -127,11 +144,28 @@ int wmk_print_stream_add(struct wmk_print_trace *trace, const struct wmk_ctf_str
 			 struct wmk_print_stream **stream);
 void wmk_print_stream_free(struct wmk_print_stream *stream);
 
+/* Columns: a text before the time of the next line, or an empty one. It must live until that line. */
+void wmk_print_mark(struct wmk_print *print, const struct wmk_print_text *mark);
+/* Columns: the time in ns from which relative times count. The default is the time of the first record. */
+void wmk_print_origin(struct wmk_print *print, int64_t ns);
+/* Columns: append the lines that are held back. Call it before any other output, before a wait, and at the end. */
+int wmk_print_end(struct wmk_print *print, struct wmk_print_text *out);
+/* Columns: the number of records that are not shown because they are of a state dump; 0 if any record was shown. */
+uint64_t wmk_print_hidden(const struct wmk_print *print);
+
+/* Values of the trailer of one of Waymark's packets, see ctf/writer.h. */
+struct wmk_print_trailer {
+	bool is_there;
+	uint64_t ring_position;
+	uint32_t fields_cut;
+};
+
 /*
  * A packet of the stream begins. `walk` has passed the packet header and is at the packet's context; afterwards it is
- * after it. The text of the context is kept for the packet's records.
+ * after it. The text of the context is kept for the packet's records. `trailer` is shown in columns; NULL: none.
  */
-int wmk_print_packet(struct wmk_print_stream *stream, struct wmk_ctf_walk *walk);
+int wmk_print_packet(struct wmk_print_stream *stream, struct wmk_ctf_walk *walk,
+		     const struct wmk_print_trailer *trailer);
 
 /*
  * Append one line, with '\n', to `out`. `record` is a result of wmk_ctf_record() with the stream's decoder, `in` its
@@ -154,7 +188,9 @@ struct wmk_print_loss {
 };
 
 /*
- * Append the warning that babeltrace2 prints on its standard error, one line with '\n':
+ * Append a warning, one line with '\n'. In columns:
+ *     3 records were lost between +0.000 000 029 and +0.000 000 031: stream "..."
+ * Otherwise the warning that babeltrace2 prints on its standard error:
  *     WARNING: Tracer discarded 3 events between [22:13:20.000000029] and [...] in trace "..." (UUID: ...) within
  *     stream "..." (stream ...).
  */

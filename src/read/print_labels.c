@@ -87,6 +87,14 @@ static int give_ranks(const struct wmk_type *type, struct wmk_print_labels *labe
 }
 
 /* Write the texts of all labels, with quotes, one after the other. */
+/* Whether a label needs no quotes. */
+static bool is_word(const char *name)
+{
+	const size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:/+-");
+
+	return len && !name[len];
+}
+
 static int make_texts(const struct wmk_type *type, struct wmk_print_labels *labels)
 {
 	struct wmk_print_text text = { .max = SIZE_MAX };
@@ -94,7 +102,10 @@ static int make_texts(const struct wmk_type *type, struct wmk_print_labels *labe
 	size_t at = 0;
 
 	for (uint32_t i = 0; i < labels->n; i++) {
-		wmk_print_add_quoted(&words, label_name(type, i));
+		if (labels->is_plain && is_word(label_name(type, i)))
+			wmk_print_add(&words, label_name(type, i));
+		else
+			wmk_print_add_quoted(&words, label_name(type, i));
 		labels->labels[i].len = (uint32_t)(text.len - at);
 		at = text.len;
 	}
@@ -175,7 +186,7 @@ static void labels_free(struct wmk_print_labels *labels)
 	free(labels);
 }
 
-static int labels_make(const struct wmk_type *type, bool is_signed, struct wmk_print_labels **made)
+static int labels_make(const struct wmk_type *type, bool is_signed, bool is_plain, struct wmk_print_labels **made)
 {
 	const uint32_t n = type->labels ? type->count : 0;
 	struct wmk_print_labels *labels = calloc(1, sizeof(*labels) + n * sizeof(labels->labels[0]));
@@ -184,10 +195,16 @@ static int labels_make(const struct wmk_type *type, bool is_signed, struct wmk_p
 	if (!labels)
 		return wmk_error(-ENOMEM, "no memory for %u labels", n);
 	labels->n = n;
+	labels->is_plain = is_plain;
 	labels->move = is_signed ? (uint64_t)1 << 63 : 0;
 	for (uint32_t i = 0; i < n; i++) {
 		labels->labels[i].from = (uint64_t)type->labels[i].from ^ labels->move;
 		labels->labels[i].to = (uint64_t)type->labels[i].to ^ labels->move;
+		/* Waymark's label for all values without one: the number says more. An empty range matches nothing. */
+		if (is_plain && strcmp(label_name(type, i), "(other)") == 0) {
+			labels->labels[i].from = 1;
+			labels->labels[i].to = 0;
+		}
 	}
 	err = n ? give_ranks(type, labels) : 0;
 	if (err >= 0)
@@ -208,7 +225,7 @@ struct met_labels {
 	struct wmk_print_labels *labels;
 };
 
-int wmk_print_labels_of(struct wmk_read_table *table, const struct wmk_type *type, bool is_signed,
+int wmk_print_labels_of(struct wmk_read_table *table, const struct wmk_type *type, bool is_signed, bool is_plain,
 			const struct wmk_print_labels **found)
 {
 	struct met_labels *met;
@@ -219,7 +236,7 @@ int wmk_print_labels_of(struct wmk_read_table *table, const struct wmk_type *typ
 	if (!met)
 		return wmk_error(-ENOMEM, "no memory for the labels of %zu enumerations", table->n);
 	if (!met->labels)
-		err = labels_make(type, is_signed, &met->labels);
+		err = labels_make(type, is_signed, is_plain, &met->labels);
 	*found = met->labels;
 	return err;
 }
@@ -232,12 +249,15 @@ void wmk_print_labels_free(struct wmk_read_table *table)
 	wmk_read_table_free(table);
 }
 
-static char *put_label(const struct wmk_print_label *label, struct wmk_print_text *out, char *p, bool first)
+static char *put_label(const struct wmk_print_labels *labels, const struct wmk_print_label *label,
+		       struct wmk_print_text *out, char *p, bool first)
 {
 	p = wmk_print_room(out, p, (size_t)label->len + 2);
 	if (!p)
 		return NULL;
-	if (!first) {
+	if (!first && labels->is_plain) {
+		*p++ = '|';
+	} else if (!first) {
 		memcpy(p, ", ", 2);
 		p += 2;
 	}
@@ -297,7 +317,7 @@ static char *put_overlapping(const struct wmk_print_labels *labels, struct wmk_p
 
 		if (value < label->from || value > label->to)
 			continue;
-		p = put_label(label, out, p, !*shown);
+		p = put_label(labels, label, out, p, !*shown);
 		*shown = true;
 	}
 	return p;
@@ -314,10 +334,15 @@ char *wmk_print_labels_put(const struct wmk_print_labels *labels, struct wmk_pri
 	} else {
 		label = find(labels, value);
 		if (label && value <= label->to)
-			return put_label(label, out, p, true);
+			return put_label(labels, label, out, p, true);
 	}
 	if (shown || !p)
 		return p;
+	if (labels->is_plain) {
+		value ^= labels->move;
+		p = wmk_print_room(out, p, WMK_PRINT_NUMBER);
+		return !p ? NULL : labels->move ? wmk_print_s64(p, (int64_t)value) : wmk_print_u64(p, value);
+	}
 	p = wmk_print_room(out, p, sizeof("<unknown>"));
 	if (p)
 		memcpy(p, "<unknown>", sizeof("<unknown>") - 1);

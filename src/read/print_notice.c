@@ -162,37 +162,70 @@ static void add_what(struct wmk_print_words *words, const struct wmk_print_loss 
 	wmk_print_add(words, loss->count == 1 ? " " : "s ");
 }
 
+/* The same in columns, with the times of the lines. */
+static void add_loss(struct wmk_print_words *words, struct wmk_print_stream *stream, const struct wmk_print_loss *loss)
+{
+	const char *what = loss->is_packets ? "packet" : "record";
+
+	if (loss->count == WMK_PRINT_LOST_UNKNOWN)
+		wmk_print_add(words, "an unknown number");
+	else
+		wmk_print_add_unsigned(words, loss->count);
+	wmk_print_add(words, loss->count == WMK_PRINT_LOST_UNKNOWN ? " of " : " ");
+	wmk_print_add(words, what);
+	wmk_print_add(words, loss->count == 1 ? " was lost" : "s were lost");
+	if (loss->has_times && stream->class->scale.is_there) {
+		wmk_print_add(words, " between ");
+		add_time(words, stream, loss->begin);
+		wmk_print_add(words, " and ");
+		add_time(words, stream, loss->end);
+	}
+	wmk_print_add(words, ": stream \"");
+	wmk_print_add_name(words, loss->stream_name ? loss->stream_name : "(unknown)");
+	wmk_print_add(words, "\"\n");
+}
+
+static void add_babeltrace_loss(struct wmk_print_words *words, struct wmk_print_stream *stream,
+				const struct wmk_print_loss *loss)
+{
+	const char *trace = stream->trace->name;
+
+	add_what(words, loss);
+	if (loss->has_times && stream->class->scale.is_there) {
+		wmk_print_add(words, "between [");
+		add_time(words, stream, loss->begin);
+		wmk_print_add(words, "] and [");
+		add_time(words, stream, loss->end);
+		wmk_print_add(words, "]");
+	} else {
+		wmk_print_add(words, "(unknown time range)");
+	}
+	wmk_print_add(words, " in trace \"");
+	wmk_print_add_name(words, trace ? trace : "(unknown)");
+	wmk_print_add(words, "\" ");
+	add_uuid(words, stream->trace->decoder->class);
+	wmk_print_add(words, "within stream \"");
+	wmk_print_add_name(words, loss->stream_name ? loss->stream_name : "(unknown)");
+	wmk_print_add(words, "\" (stream class ID: ");
+	wmk_print_add_unsigned(words, stream->class->decoder->class->id);
+	if (loss->stream_id >= 0) {
+		wmk_print_add(words, ", stream ID: ");
+		wmk_print_add_number(words, loss->stream_id);
+		wmk_print_add(words, ").\n");
+	} else {
+		wmk_print_add(words, ", no stream ID).\n");
+	}
+}
+
 int wmk_print_lost(struct wmk_print_stream *stream, const struct wmk_print_loss *loss, struct wmk_print_text *out)
 {
 	struct wmk_print_words words = { .out = out };
 	const size_t begin = out->len;
-	const char *trace = stream->trace->name;
 
-	add_what(&words, loss);
-	if (loss->has_times && stream->class->scale.is_there) {
-		wmk_print_add(&words, "between [");
-		add_time(&words, stream, loss->begin);
-		wmk_print_add(&words, "] and [");
-		add_time(&words, stream, loss->end);
-		wmk_print_add(&words, "]");
-	} else {
-		wmk_print_add(&words, "(unknown time range)");
-	}
-	wmk_print_add(&words, " in trace \"");
-	wmk_print_add_name(&words, trace ? trace : "(unknown)");
-	wmk_print_add(&words, "\" ");
-	add_uuid(&words, stream->trace->decoder->class);
-	wmk_print_add(&words, "within stream \"");
-	wmk_print_add_name(&words, loss->stream_name ? loss->stream_name : "(unknown)");
-	wmk_print_add(&words, "\" (stream class ID: ");
-	wmk_print_add_unsigned(&words, stream->class->decoder->class->id);
-	if (loss->stream_id >= 0) {
-		wmk_print_add(&words, ", stream ID: ");
-		wmk_print_add_number(&words, loss->stream_id);
-		wmk_print_add(&words, ").\n");
-	} else {
-		wmk_print_add(&words, ", no stream ID).\n");
-	}
+	if (stream->trace->print->options.style == WMK_PRINT_COLUMNS)
+		add_loss(&words, stream, loss);
+	else
+		add_babeltrace_loss(&words, stream, loss);
 	if (words.err >= 0)
 		return 0;
 	out->len = begin;

@@ -33,15 +33,40 @@ static bool has_meaning(const struct scope_maker *maker, const struct wmk_ctf_op
 	return maker->scope == WMK_SCOPE_PACKET_CONTEXT && !(maker->is_ctf1 && depth != 1) && op->roles & heard;
 }
 
+/*
+ * Whether the fields after an integer show its value: the length of an array or a text, or the selector of one of
+ * Waymark's optional fields.
+ */
+static bool is_implied(const struct scope_maker *maker, const struct wmk_ctf_op *op)
+{
+	static const char present[] = "_present";
+	const struct wmk_ctf_op *ops = maker->program->ops, *next = &ops[op->next];
+	const size_t len = op->name ? strlen(op->name) : 0;
+
+	if (!op->save)
+		return false;
+	for (uint32_t i = op->next; i < maker->program->n_ops; i++)
+		if (ops[i].ref == op->save && (ops[i].code == WMK_CTF_ARRAY || ops[i].code == WMK_CTF_TEXT ||
+					       ops[i].code == WMK_CTF_BLOB))
+			return true;
+	return len >= sizeof(present) && op->code == WMK_CTF_ENUM && next->code == WMK_CTF_VARIANT &&
+	       next->ref == op->save && strcmp(op->name + len - (sizeof(present) - 1), present) == 0;
+}
+
 /* Whether the operation or a part of it is shown. (WMK_CTF_TYPE_DEPTH bounds the depth.) */
 static bool find_shown(struct scope_maker *maker, uint32_t at, unsigned depth)
 {
 	const struct wmk_ctf_op *ops = maker->program->ops, *op = &ops[at];
+	const struct wmk_print_options *options = &maker->trace->print->options;
 	bool shown = true;
 
 	switch (op->code) {
 	case WMK_CTF_INT:
 	case WMK_CTF_ENUM:
+		if (options->style == WMK_PRINT_COLUMNS) {
+			shown = !op->type->clock && !has_meaning(maker, op, depth) && !is_implied(maker, op);
+			break;
+		}
 		/* Show lengths and selectors, because other values cannot be understood without them. */
 		shown = op->save || (!op->type->clock && !has_meaning(maker, op, depth));
 		break;
@@ -108,7 +133,8 @@ static int op_form(const struct wmk_ctf_op *op, struct wmk_print_trace *trace, s
 	case WMK_CTF_ENUM:
 		how->form = WMK_PRINT_ENUM;
 		how->number = number_form(op, how);
-		return wmk_print_labels_of(&trace->labels, op->type, op->is_signed, &how->labels);
+		return wmk_print_labels_of(&trace->labels, op->type, op->is_signed,
+					   trace->print->options.style == WMK_PRINT_COLUMNS, &how->labels);
 	case WMK_CTF_STRING:
 	case WMK_CTF_TEXT:
 		how->form = op->type->encoding == WMK_ENCODING_UTF8 ? WMK_PRINT_STRING : WMK_PRINT_CHARACTERS;
@@ -140,6 +166,54 @@ struct text_level {
 	uint32_t shown;            /* number of previous members */
 };
 
+/*
+ * The same in columns. Members of the root are separated by spaces, others by commas. (A packet is shown as one
+ * structure.)
+ */
+static int add_column_text(struct scope_maker *maker, struct wmk_print_scope *scope, struct text_level *in, uint32_t at,
+			   struct wmk_print_words *words)
+{
+	static const uint8_t forms[] = { [WMK_PRINT_ENUM] = WMK_PRINT_LABEL,    [WMK_PRINT_STRUCT] = WMK_PRINT_GROUP,
+					 [WMK_PRINT_ARRAY] = WMK_PRINT_LIST,    [WMK_PRINT_VARIANT] = WMK_PRINT_BARE,
+					 [WMK_PRINT_OPTIONAL] = WMK_PRINT_MAYBE };
+	const struct wmk_ctf_op *ops = maker->program->ops, *op = &ops[at];
+	struct wmk_print_op *how = &scope->ops[at];
+	const size_t begin = words->out->len;
+	const uint8_t parent = in ? ops[in->op].code : WMK_CTF_END;
+	const bool is_packet = maker->scope == WMK_SCOPE_PACKET_CONTEXT;
+	int err = op_form(op, maker->trace, how);
+
+	if (err < 0)
+		return err;
+	if (in && in->op == 0 && (maker->scope == WMK_SCOPE_COMMON_CONTEXT || maker->scope == WMK_SCOPE_CONTEXT) &&
+	    (how->number = (uint8_t)wmk_print_taken(maker->program, op)) != 0) {
+		how->form = WMK_PRINT_TAKEN;
+		return words->err;
+	}
+	how->form = how->form <= WMK_PRINT_OPTIONAL && forms[how->form] ? forms[how->form] : how->form;
+	how->is_element = parent == WMK_CTF_ARRAY;
+	if (at == 0 && !is_packet)
+		how->form = WMK_PRINT_BARE;
+	if (parent == WMK_CTF_VARIANT && op->code == WMK_CTF_STRUCT && ops[at + 1].code == WMK_CTF_END) {
+		how->form = WMK_PRINT_BARE;
+		wmk_print_add(words, "<none>");
+	}
+	if (parent == WMK_CTF_STRUCT) {
+		const bool is_root = in->op == 0 && !is_packet;
+
+		wmk_print_add(words, is_root ? " " : in->shown ? ", " : "");
+		in->shown++;
+		wmk_print_add(words, scope->color ? WMK_PRINT_TEAL : "");
+		wmk_print_add_name(words, wmk_or_empty(op->name));
+		wmk_print_add(words, scope->color ? WMK_PRINT_PLAIN "=" : "=");
+	}
+	wmk_print_add(words, how->form == WMK_PRINT_GROUP  ? "{"
+			     : how->form == WMK_PRINT_LIST ? "["
+			     : how->form < WMK_PRINT_LABEL ? opening(how) : "");
+	how->len = (uint32_t)(words->out->len - begin);
+	return words->err;
+}
+
 /* Format the text before operation `at`, except for its index in an array. */
 static int add_text(struct scope_maker *maker, struct wmk_print_scope *scope, struct text_level *in, uint32_t at,
 		    struct wmk_print_words *words)
@@ -169,6 +243,8 @@ static int add_text(struct scope_maker *maker, struct wmk_print_scope *scope, st
 /* `words` has the begin of the root's text already. */
 static int add_texts(struct scope_maker *maker, struct wmk_print_scope *scope, struct wmk_print_words *words)
 {
+	int (*const add)(struct scope_maker *, struct wmk_print_scope *, struct text_level *, uint32_t,
+			 struct wmk_print_words *) = scope->is_compact ? add_column_text : add_text;
 	struct text_level levels[WMK_CTF_TYPE_DEPTH + 1];
 	const uint32_t begun = (uint32_t)words->out->len;
 	unsigned depth = 0;
@@ -182,7 +258,7 @@ static int add_texts(struct scope_maker *maker, struct wmk_print_scope *scope, s
 			continue;
 		}
 		if (maker->shown[i])
-			err = add_text(maker, scope, depth ? &levels[depth - 1] : NULL, i, words);
+			err = add(maker, scope, depth ? &levels[depth - 1] : NULL, i, words);
 		if (op->code < WMK_CTF_STRUCT)
 			continue;
 		if (depth > WMK_CTF_TYPE_DEPTH)
@@ -211,13 +287,18 @@ static int make_texts(struct wmk_print_trace *trace, struct scope_maker *maker, 
 	size_t at = 0;
 	int err;
 
-	wmk_print_add(&words, first ? "" : ", ");
-	if (names & WMK_PRINT_NAME_SCOPE) {
+	scope->is_compact = trace->print->options.style == WMK_PRINT_COLUMNS;
+	scope->thread = &trace->print->columns.thread;
+	wmk_print_add(&words, scope->is_compact ? (maker->scope == WMK_SCOPE_PACKET_CONTEXT ? " packet=" : "")
+				 : first     ? ""
+					     : ", ");
+	if (!scope->is_compact && names & WMK_PRINT_NAME_SCOPE) {
 		wmk_print_add(&words, wmk_tsdl_scope_names[maker->scope]);
 		wmk_print_add(&words, " = ");
 	}
 	scope->color = trace->print->options.color;
-	scope->names = names & (maker->scope == WMK_SCOPE_PAYLOAD ? WMK_PRINT_NAME_PAYLOAD : WMK_PRINT_NAME_CONTEXT);
+	scope->names = !scope->is_compact &&
+		       names & (maker->scope == WMK_SCOPE_PAYLOAD ? WMK_PRINT_NAME_PAYLOAD : WMK_PRINT_NAME_CONTEXT);
 	err = add_texts(maker, scope, &words);
 	wmk_print_add_bytes(&words, padding, sizeof(padding));
 	scope->text = text.text;
@@ -283,7 +364,7 @@ static void head_field(struct head *head, const char *name)
 }
 
 /* Find the last entry of that name, as other readers do; NULL: none. */
-static const struct wmk_ctf_env_entry *env_entry(const struct wmk_ctf_class *class, const char *name)
+const struct wmk_ctf_env_entry *wmk_print_env(const struct wmk_ctf_class *class, const char *name)
 {
 	for (uint32_t i = class->n_env; i-- > 0;)
 		if (strcmp(class->env[i].name, name) == 0)
@@ -293,7 +374,7 @@ static const struct wmk_ctf_env_entry *env_entry(const struct wmk_ctf_class *cla
 
 static void head_env(struct head *head, const struct wmk_ctf_class *class, const char *name, const char *shown)
 {
-	const struct wmk_ctf_env_entry *entry = env_entry(class, name);
+	const struct wmk_ctf_env_entry *entry = wmk_print_env(class, name);
 	const bool is_vpid = strcmp(name, "vpid") == 0;
 
 	if (!entry)
@@ -370,6 +451,24 @@ static int head_make(const struct wmk_print_trace *trace, bool has_time, const s
 	return head.words.err;
 }
 
+/* In columns, only the name. */
+static int name_make(const struct wmk_print_trace *trace, const struct wmk_ctf_event_class *class,
+		     struct wmk_print_event *event)
+{
+	const struct wmk_print_options *options = &trace->print->options;
+	struct wmk_print_words words = { .out = &event->head };
+	size_t begin;
+
+	wmk_print_add(&words, options->color ? WMK_PRINT_BOLD : "");
+	begin = event->head.len;
+	wmk_print_add_name(&words, class->name && class->name[0] ? class->name : "<unknown>");
+	if (words.err >= 0)
+		event->width = wmk_print_width(event->head.text + begin, event->head.len - begin);
+	wmk_print_add(&words, options->color ? WMK_PRINT_PLAIN : "");
+	event->is_hidden = !options->all && wmk_print_is_statedump(class->name);
+	return words.err;
+}
+
 /* ── classes ─────────────────────────────────────────────────────────────────────────────────────────── */
 
 static void event_free(struct wmk_print_event *event)
@@ -391,7 +490,10 @@ int wmk_print_event_make(struct wmk_print_trace *trace, const struct wmk_print_c
 
 	if (!event)
 		return wmk_error(-ENOMEM, "no memory for the text of an event class");
-	err = head_make(trace, class->scale.is_there, decoder->class, &event->head);
+	if (trace->print->options.style == WMK_PRINT_COLUMNS)
+		err = name_make(trace, decoder->class, event);
+	else
+		err = head_make(trace, class->scale.is_there, decoder->class, &event->head);
 	if (err >= 0)
 		err = scope_make(trace, WMK_SCOPE_CONTEXT, &decoder->context, first, &event->context);
 	first = first && !event->context.program;
@@ -408,7 +510,12 @@ int wmk_print_event_make(struct wmk_print_trace *trace, const struct wmk_print_c
 int wmk_print_class_make(struct wmk_print_trace *trace, const struct wmk_ctf_stream_decoder *decoder,
 			 struct wmk_print_class *class)
 {
-	int err = scope_make(trace, WMK_SCOPE_PACKET_CONTEXT, &decoder->packet_context, true, &class->packet_context);
+	const struct wmk_print_options *options = &trace->print->options;
+	int err = 0;
+
+	if (options->style == WMK_PRINT_BABELTRACE || options->all)
+		err = scope_make(trace, WMK_SCOPE_PACKET_CONTEXT, &decoder->packet_context, true,
+				 &class->packet_context);
 
 	if (err >= 0)
 		err = scope_make(trace, WMK_SCOPE_COMMON_CONTEXT, &decoder->event_context,

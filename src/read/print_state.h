@@ -6,6 +6,7 @@
  *     print_labels.c    the labels of an enumeration, found by a value
  *     print_time.c      clock values ─► "[22:13:20.000000022] (+0.000000001) "
  *     print.c           the records
+ *     print_columns.c   rows that are aligned in columns
  *     print_notice.c    names of options, lost records, growing text
  */
 #ifndef WMK_READ_PRINT_STATE_H
@@ -80,6 +81,8 @@ struct wmk_print_scale {
 void wmk_print_scale_make(struct wmk_print_scale *scale, const struct wmk_ctf_clock_class *clock);
 /* False: the result does not fit into 64 bits. */
 bool wmk_print_scale_ns(const struct wmk_print_scale *scale, uint64_t value, int64_t *ns);
+/* The same without the steps of real time. */
+bool wmk_print_scale_steady(const struct wmk_print_scale *scale, uint64_t value, int64_t *ns);
 
 #define WMK_PRINT_NONE UINT64_MAX
 
@@ -89,8 +92,49 @@ struct wmk_print_last {
 
 #define WMK_PRINT_STAMP 160u       /* maximum bytes of a time and a delta, with the text around them */
 
+/* ── columns ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+#define WMK_PRINT_ROWS 48u         /* rows that are aligned together: about a screenful */
+
+enum wmk_print_cell_name {
+	WMK_PRINT_CELL_MARK, WMK_PRINT_CELL_TIME, WMK_PRINT_CELL_CPU, WMK_PRINT_CELL_HOST, WMK_PRINT_CELL_THREAD,
+	WMK_PRINT_CELL_EVENT, WMK_PRINT_CELL_FIELDS, WMK_PRINT_CELLS,
+};
+
+struct wmk_print_cell {
+	size_t at, len;            /* in the text of the block, in bytes */
+	uint32_t width;            /* on a screen; unused for fields */
+};
+
+struct wmk_print_row {
+	struct wmk_print_cell cells[WMK_PRINT_CELLS];
+};
+
+/* The thread of the current record, as far as its contexts have it. `name` has `len` bytes in the packet. */
+struct wmk_print_thread {
+	const char *name;
+	size_t len;
+	int64_t pid, tid;
+	bool has_pid, has_tid;
+};
+
+struct wmk_print_columns {
+	struct wmk_print_text text; /* the cells of the rows */
+	struct wmk_print_row rows[WMK_PRINT_ROWS];
+	unsigned n_rows;
+	uint32_t width[WMK_PRINT_CELLS];
+	struct wmk_print_thread thread;
+	struct wmk_print_text host; /* of the first trace; a column of hosts is shown if another one differs */
+	unsigned n_hosts;
+	const struct wmk_print_text *mark; /* of the next row; NULL: none */
+	bool has_origin;
+	int64_t origin;            /* ns; the time of which relative times are shown */
+	uint64_t n_shown, n_hidden;
+};
+
 struct wmk_print {
 	struct wmk_print_options options;
+	struct wmk_print_columns columns;
 	struct wmk_print_last last;
 	int64_t second;            /* begin, in ns, of the second to which this text belongs: ... */
 	unsigned second_len;
@@ -118,6 +162,7 @@ struct wmk_print_label {
 };
 
 struct wmk_print_labels {
+	bool is_plain;             /* of WMK_PRINT_COLUMNS: A, A|B; the number if there is no label */
 	uint64_t move;             /* value ^ move is comparable with from and to */
 	uint32_t n;
 	/* whether ranges overlap. A few overlapping `labels` are sorted by rank; all others are sorted by value */
@@ -133,7 +178,7 @@ struct wmk_print_labels {
 };
 
 /* Get the labels of `type`, an ENUM, and add them if they are new. The table has each enumeration only once. */
-int wmk_print_labels_of(struct wmk_read_table *table, const struct wmk_type *type, bool is_signed,
+int wmk_print_labels_of(struct wmk_read_table *table, const struct wmk_type *type, bool is_signed, bool is_plain,
 			const struct wmk_print_labels **labels);
 void wmk_print_labels_free(struct wmk_read_table *table);
 /* Print "A", "B" or <unknown> to `out` at `p`. NULL with a cause chain. */
@@ -143,6 +188,7 @@ char *wmk_print_labels_put(const struct wmk_print_labels *labels, struct wmk_pri
 
 enum wmk_print_form {
 	WMK_PRINT_HIDDEN,
+	WMK_PRINT_TAKEN,           /* shown in the column of threads; `number` is an enum wmk_print_taken */
 	WMK_PRINT_UNSIGNED,
 	WMK_PRINT_SIGNED,
 	WMK_PRINT_HEX,
@@ -159,6 +205,16 @@ enum wmk_print_form {
 	WMK_PRINT_ARRAY,
 	WMK_PRINT_VARIANT,
 	WMK_PRINT_OPTIONAL,
+	/* of WMK_PRINT_COLUMNS: */
+	WMK_PRINT_LABEL,           /* an enumeration: A */
+	WMK_PRINT_GROUP,           /* a structure: {a=1, b=2} */
+	WMK_PRINT_LIST,            /* an array: [1, 2] */
+	WMK_PRINT_BARE,            /* a container without braces */
+	WMK_PRINT_MAYBE,           /* an optional without braces */
+};
+
+enum wmk_print_taken {
+	WMK_PRINT_TAKEN_PID = 1, WMK_PRINT_TAKEN_VPID, WMK_PRINT_TAKEN_TID, WMK_PRINT_TAKEN_VTID, WMK_PRINT_TAKEN_NAME,
 };
 
 /* minimum number of readable bytes at `text`: short texts are copied with a constant size, by two loads */
@@ -182,11 +238,15 @@ struct wmk_print_scope {
 	struct wmk_print_op *ops;  /* in the order of the program's operations */
 	char *text;
 	bool names, color;
+	bool is_compact;           /* of WMK_PRINT_COLUMNS */
+	struct wmk_print_thread *thread; /* gets values of WMK_PRINT_TAKEN */
 };
 
 struct wmk_print_event {
 	struct wmk_print_text head; /* "host:proc:(42) name: " */
 	struct wmk_print_scope context, payload;
+	uint32_t width;            /* of the name, on a screen */
+	bool is_hidden;
 };
 
 struct wmk_print_class {
@@ -203,6 +263,8 @@ struct wmk_print_trace {
 	const struct wmk_read_clock_points *points; /* NULL: none */
 	struct wmk_print_class *classes; /* in the order of the decoder's streams */
 	struct wmk_read_table labels; /* several fields can share a large enumeration */
+	struct wmk_print_text host, process; /* for columns */
+	uint32_t host_width;
 };
 
 struct wmk_print_stream {
@@ -210,6 +272,7 @@ struct wmk_print_stream {
 	struct wmk_print_class *class;
 	struct wmk_print_text packet; /* the packet's context */
 	struct wmk_print_text message; /* of the latest record */
+	struct wmk_print_text cpu;    /* for columns: of the packet */
 };
 
 int wmk_print_class_make(struct wmk_print_trace *trace, const struct wmk_ctf_stream_decoder *decoder,
@@ -217,5 +280,22 @@ int wmk_print_class_make(struct wmk_print_trace *trace, const struct wmk_ctf_str
 void wmk_print_class_free(struct wmk_print_class *class);
 int wmk_print_event_make(struct wmk_print_trace *trace, const struct wmk_print_class *class,
 			 const struct wmk_ctf_event_decoder *decoder, struct wmk_print_event **event);
+/* The last entry of that name in the environment, as other readers choose it; NULL: none. */
+const struct wmk_ctf_env_entry *wmk_print_env(const struct wmk_ctf_class *class, const char *name);
+
+/* ── rows (print_columns.c) ──────────────────────────────────────────────────────────────────────────── */
+
+char *wmk_print_row_begin(struct wmk_print_stream *stream, uint64_t time);
+int wmk_print_row_end(struct wmk_print_stream *stream, const struct wmk_print_event *event, char *p,
+		      struct wmk_print_text *out);
+/* The columns that `len` bytes of text have on a screen. */
+uint32_t wmk_print_width(const char *s, size_t len);
+/* Whether a member of a context is shown in the column of threads: an enum wmk_print_taken, or 0. */
+unsigned wmk_print_taken(const struct wmk_ctf_program *program, const struct wmk_ctf_op *op);
+void wmk_print_take(struct wmk_print_thread *thread, unsigned which, const struct wmk_ctf_item *item);
+int wmk_print_cpu(struct wmk_print_stream *stream, struct wmk_ctf_walk *walk);
+int wmk_print_trace_columns(struct wmk_print_trace *trace);
+bool wmk_print_is_statedump(const char *event);
+void wmk_print_columns_free(struct wmk_print_columns *columns);
 
 #endif

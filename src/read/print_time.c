@@ -45,14 +45,14 @@ void wmk_print_scale_make(struct wmk_print_scale *scale, const struct wmk_ctf_cl
 	scale->base = clock->offset_s * NS + rest;
 }
 
-static bool corrected_ns(const struct wmk_read_clock_points *points, uint64_t value, int64_t *ns)
+static bool corrected_ns(const struct wmk_read_clock_points *points, uint64_t value, bool with_steps, int64_t *ns)
 {
 	struct wmk_read_clock_line line;
 
 	wmk_read_clock_line_find(points, value, &line);
 	*ns = wmk_read_clock_line_ns(&line, value);
 	return *ns != INT64_MAX && *ns != INT64_MIN &&
-	       !__builtin_add_overflow(*ns, line.steps, ns);
+	       !__builtin_add_overflow(*ns, with_steps ? line.steps : 0, ns);
 }
 
 bool wmk_print_scale_ns(const struct wmk_print_scale *scale, uint64_t value, int64_t *ns)
@@ -60,10 +60,15 @@ bool wmk_print_scale_ns(const struct wmk_print_scale *scale, uint64_t value, int
 	int64_t since;
 
 	if (scale->points)
-		return corrected_ns(scale->points, value, ns);
+		return corrected_ns(scale->points, value, true, ns);
 	if (scale->overflows || !cycles_ns(scale->freq, scale->is_ns, value, &since))
 		return false;
 	return !__builtin_add_overflow(scale->base, since, ns);
+}
+
+bool wmk_print_scale_steady(const struct wmk_print_scale *scale, uint64_t value, int64_t *ns)
+{
+	return scale->points ? corrected_ns(scale->points, value, false, ns) : wmk_print_scale_ns(scale, value, ns);
 }
 
 /* The text has 16 bytes, so that a copy has a constant size. */
@@ -138,11 +143,45 @@ static char *put_ns(struct wmk_print *print, char *p, int64_t ns)
 	return wmk_print_nine(p + print->second_len, (uint32_t)rest);
 }
 
+/* Three digits with leading zeros, after a space. */
+static inline char *put_three(char *p, uint64_t value)
+{
+	*p++ = ' ';
+	*p++ = (char)('0' + value / 100);
+	memcpy(p, wmk_print_pairs + 2 * (value % 100), 2);
+	return p + 2;
+}
+
+/* "+0.001 234 567": seconds since the origin, the digits in groups. */
+static char *put_relative(struct wmk_print *print, char *p, int64_t ns)
+{
+	struct wmk_print_columns *columns = &print->columns;
+	uint64_t since, rest;
+
+	if (!columns->has_origin) {
+		columns->origin = ns;
+		columns->has_origin = true;
+	}
+	since = (uint64_t)ns - (uint64_t)columns->origin;
+	*p++ = ns < columns->origin ? '-' : '+';
+	if (ns < columns->origin)
+		since = -since;
+	p = wmk_print_u64(p, since / NS);
+	rest = since % NS;
+	p = put_three(p, rest / 1000000);
+	p[-4] = '.';
+	p = put_three(p, rest / 1000 % 1000);
+	return put_three(p, rest % 1000);
+}
+
 char *wmk_print_wall(struct wmk_print *print, char *p, const struct wmk_print_scale *scale, uint64_t value)
 {
+	const bool is_relative = print->options.clock == WMK_PRINT_RELATIVE;
 	int64_t ns;
 
-	return wmk_print_scale_ns(scale, value, &ns) ? put_ns(print, p, ns) : copy(p, UNKNOWN);
+	if (!(is_relative ? wmk_print_scale_steady : wmk_print_scale_ns)(scale, value, &ns))
+		return copy(p, UNKNOWN);
+	return is_relative ? put_relative(print, p, ns) : put_ns(print, p, ns);
 }
 
 /* The first record has no delta. WMK_PRINT_NONE stands for that, as the greatest number does in babeltrace2. */

@@ -2,6 +2,8 @@
 /* repeats.c - count repeated messages (see repeats.h). */
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -62,4 +64,24 @@ void wmk_read_repeats_end(struct wmk_read_repeats *repeats, void (*tell)(void *d
 	}
 	free(repeats->kinds);
 	*repeats = (struct wmk_read_repeats){ .n_kinds = 0 };
+}
+
+void wmk_read_repeats_warnings(struct wmk_read_repeats *seen, const struct wmk_read_trace *trace,
+			       void (*report)(void *data, int err), void *data)
+{
+	const struct wmk_ctf_class *class = trace->class;
+	char path[PATH_MAX], name[WMK_CTF_SHORT];
+
+	snprintf(path, sizeof(path), "%s/metadata", trace->path);
+	for (uint32_t i = 0; i < class->n_warnings; i++) {
+		const struct wmk_ctf_warning *warning = &class->warnings[i];
+
+		wmk_error_said(-EPROTO, "%s", warning->words);
+		if (warning->count > 1)
+			wmk_error_add(-EPROTO, "%u places, the first of them", warning->count);
+		wmk_error_add(-EPROTO, "%s:%u:%u", wmk_ctf_short_name(name, path), warning->line, warning->column);
+		if (wmk_read_repeats_first(seen, NULL, warning->words))
+			report(data, -EPROTO);
+		wmk_error_clear();
+	}
 }

@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "read/trace.h"
+
 #define WMK_READ_REPEATS_MAX 256u     /* maximum number of kinds; a message of any further kind is printed each time */
 
 struct wmk_error_chain;
@@ -35,5 +37,11 @@ bool wmk_read_repeats_first(struct wmk_read_repeats *repeats, const void *of, co
  * afterwards. NULL: print nothing. Afterwards no kind is known.
  */
 void wmk_read_repeats_end(struct wmk_read_repeats *repeats, void (*tell)(void *data, int err), void *data);
+/*
+ * Report deviations of a trace's metadata from the specification, each once. (A followed trace is opened again when it
+ * grows.)
+ */
+void wmk_read_repeats_warnings(struct wmk_read_repeats *seen, const struct wmk_read_trace *trace,
+			       void (*report)(void *data, int err), void *data);
 
 #endif

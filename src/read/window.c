@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "read/window.h"
 
-static ssize_t get(struct wmk_read_stream *s, void *to, size_t len, uint64_t at)
+ssize_t wmk_read_window_get(struct wmk_read_stream *s, void *to, size_t len, uint64_t at)
 {
 	ssize_t n;
 
@@ -38,7 +38,7 @@ static ssize_t fill(struct wmk_read_stream *s)
 	size_t before = s->len;
 
 	while (s->len < s->cap) {
-		const ssize_t n = get(s, s->buffer + s->len, s->cap - s->len, s->buffer_at + s->len);
+		const ssize_t n = wmk_read_window_get(s, s->buffer + s->len, s->cap - s->len, s->buffer_at + s->len);
 
 		/* (a packet does not continue in the next frame, so the bytes before it are complete) */
 		if (n < 0 && s->frames && s->len > before) {

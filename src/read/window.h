@@ -20,6 +20,8 @@ ssize_t wmk_read_window_move(struct wmk_read_stream *stream, uint64_t at);
 int wmk_read_window_more(struct wmk_read_stream *stream, uint64_t from);
 /* Set the bytes that can be decoded: up to the end of the packet's content or of the window. */
 void wmk_read_window_show(struct wmk_read_stream *stream);
+/* Read from the file, without the window. Returns the number of bytes, or -errno with a cause chain. */
+ssize_t wmk_read_window_get(struct wmk_read_stream *stream, void *to, size_t len, uint64_t at);
 /* Report damage of the whole file that the reading survived. -errno, once; 0: none. */
 int wmk_read_window_damage(struct wmk_read_stream *stream);
 

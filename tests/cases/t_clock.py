@@ -16,7 +16,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from clocks import NAMES, available, has_counter  # noqa: E402
 from daemon import World  # noqa: E402
-from harness import WAYMARK, check, finished, limit, main, slurp  # noqa: E402
+from harness import VIEW, WAYMARK, check, finished, limit, main, slurp  # noqa: E402
 
 
 def metadata(directory):
@@ -194,7 +194,7 @@ def steps_of_real_time_are_at_the_right_record(case):
     file = clock_file(path)
     head, points = read_points(file)
     before, _ = view(path)
-    cycles = finished([WAYMARK, 'view', '--clock-cycles', '--no-delta', path], capture_output=True, text=True).stdout
+    cycles = finished([WAYMARK, *VIEW, '--clock-cycles', '--no-delta', path], capture_output=True, text=True).stdout
     values = [int(v) for v in re.findall(r'^\[(\d+)\] .*test:seq', cycles, re.M)]
     check(len(values) == len(before) == 200 and len(points) >= 2, '%d values, %d points', len(values), len(points))
     first, last = points[0], points[-1]
@@ -211,7 +211,7 @@ def steps_of_real_time_are_at_the_right_record(case):
         for i, (a, b) in enumerate(zip(before, after)):
             moved = ns_of(b['time']) - ns_of(a['time']) - (step if i >= 120 else 0)
             check(abs(moved) < 100000, 'step %d: record %d moved by %d ns', step, i, moved)
-        text = finished([WAYMARK, 'view', path], capture_output=True, text=True).stdout
+        text = finished([WAYMARK, *VIEW, path], capture_output=True, text=True).stdout
         jumps = [line for line in text.splitlines() if re.search(r'\([+-][2-9]\.', line)]
         check(len(jumps) == 1 and ('(-' in jumps[0]) == (step < 0), 'jumps: %s', jumps)
         both_readers_are_silent(path, 200)
@@ -234,7 +234,7 @@ def order_of_close_records_of_different_clocks_is_unknown(case):
     check(len(both) == 2 * len(records), '%d records', len(both))
     check(sum(not r['order_unknown'] for r in both) < len(records) and any(r['order_unknown'] for r in both[:2]),
           'the order of records at the same time is known')
-    done = finished([WAYMARK, 'view', '--uncertainty', path, other], capture_output=True, text=True)
+    done = finished([WAYMARK, *VIEW, '--uncertainty', path, other], capture_output=True, text=True)
     lines = [line for line in done.stdout.splitlines() if 'test:seq' in line]
     check(all(re.match(r'±\d\.\d{9} [ ?] \[', line) for line in lines), 'lines: %s', lines[:3])
     check([' ? [' in line for line in lines] == [r['order_unknown'] for r in both], 'text and JSON differ')

@@ -16,7 +16,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from ctf18 import save  # noqa: E402
-from harness import PERCENT, WAYMARK, check, limit, main, need, rounds  # noqa: E402
+from harness import PERCENT, VIEW, WAYMARK, check, limit, main, need, rounds  # noqa: E402
 from t_convert_ctf import rewritten, sampled_corpus_and_recordings  # noqa: E402
 from t_view import part, read, recording_of_many_packets, seconds  # noqa: E402
 
@@ -93,7 +93,7 @@ def numbers(lines):
 
 
 def view(case, path, *options):
-    return read(case, [WAYMARK, 'view', *options, path])
+    return read(case, [WAYMARK, *VIEW, *options, path])
 
 
 @limit(300)

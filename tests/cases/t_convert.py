@@ -11,7 +11,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 import corpus18  # noqa: E402
 import perfetto  # noqa: E402
 from ctf18 import save  # noqa: E402
-from harness import PERCENT, WAYMARK, check, limit, main, need  # noqa: E402
+from harness import PERCENT, VIEW, WAYMARK, check, limit, main, need  # noqa: E402
 from t_filter import NO_NUMBERS, is_enum, records_of  # noqa: E402
 from t_view import read  # noqa: E402
 
@@ -60,7 +60,7 @@ def text_and_json_equal_view(case):
             converted(case, 'json', path).splitlines() == read(case, [WAYMARK, 'view', '--json', path])[1],
             '%s: the JSON differs', path)
         check(
-            converted(case, 'text', path).splitlines() == read(case, [WAYMARK, 'view', path])[1],
+            converted(case, 'text', path).splitlines() == read(case, [WAYMARK, *VIEW, path])[1],
             '%s: the text differs', path)
 
 
@@ -288,7 +288,7 @@ def spans_and_counters_are_on_thread_tracks(case):
         if not os.path.exists(case.program(program)):
             continue
         path = case.record([case.program(program)], ['-e', 'spans:*', *contexts]).ok().directory
-        text = b'\n'.join(read(case, [WAYMARK, 'view', '-f', 'emf', '-n', 'none', path])[1])
+        text = b'\n'.join(read(case, [WAYMARK, *VIEW, '-f', 'emf', '-n', 'none', path])[1])
         check(
             text.count(b' waymark:begin ') == text.count(b'_begin:') > 8, 'begins of spans are not marked: %s',
             text[:300])
@@ -366,7 +366,7 @@ def more_streams_than_descriptors_are_converted(case):
     for n in range(99):
         os.link(os.path.join(path, 'stream'), os.path.join(path, 'stream%d' % n))
     few = ['prlimit', '--nofile=64:4096']
-    for argv in (['view', path], ['convert', '--to', 'text', path]):
+    for argv in ([*VIEW, path], ['convert', '--to', 'text', path]):
         status, lines, err = read(case, few + [WAYMARK, *argv])
         check(status == 0 and len(lines) == 100 * len(tiny.ends), '%s: status %d, %d lines: %s', argv[0], status,
               len(lines), err.decode())

@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 import corpus18  # noqa: E402
 import ctf2  # noqa: E402
 from ctf18 import BEGIN, Plain, save  # noqa: E402
-from harness import PERCENT, WAYMARK, check, limit, main, need  # noqa: E402
+from harness import PERCENT, VIEW, WAYMARK, check, limit, main, need  # noqa: E402
 from t_convert import names_twice  # noqa: E402
 from t_filter import NO_NUMBERS, is_enum, records_of  # noqa: E402
 from t_view import read  # noqa: E402
@@ -35,7 +35,7 @@ def rewritten(case, form, path, *options, status=0, name=None):
 
 def view(case, path, *options):
     """(records, warnings about losses) that `view` prints, without the directories."""
-    status, lines, err = read(case, [WAYMARK, 'view', *EVERYTHING, *options, path])
+    status, lines, err = read(case, [WAYMARK, *VIEW, *EVERYTHING, *options, path])
     check(status == 0, 'view %s: status %d: %s', path, status, err[-500:].decode())
     return lines, err.replace(path.encode(), b'')
 
@@ -168,7 +168,7 @@ def selected_records_are_unchanged(case):
             check(
                 view(case, out)[0] == view(case, of, '-F', expression)[0], '%s of %s: the records differ', expression,
                 of)
-            _, _, err = read(case, [WAYMARK, 'view', out])
+            _, _, err = read(case, [WAYMARK, *VIEW, out])
             check(b'WARNING' not in err, 'records that were left out are reported as lost: %s', err.decode())
     records = records_of(case, busy)
     some = ('--begin', records[len(records) // 3]['time'], '--end', records[len(records) // 2]['time'])
@@ -211,7 +211,7 @@ def gaps_in_8_bit_times_are_kept(case):
     save(path, metadata=metadata.encode(), stream=data)
     check(
         len(records_of(case, path)) == 200, 'the source trace is wrong: %s',
-        read(case, [WAYMARK, 'view', path])[2].decode())
+        read(case, [WAYMARK, *VIEW, path])[2].decode())
     for expression in ('n % 3 == 0', 'n % 40 == 39', 'n == 7 || n == 150', 'n > 60'):
         for form in ('ctf', 'ctf-2'):
             out = rewritten(case, form, path, '-F', expression)
@@ -233,9 +233,9 @@ def invalid_output_directory_is_rejected_and_damage_ends_conversion(case):
         and oct(os.stat(os.path.join(out, 'metadata')).st_mode & 0o777) == '0o600', 'wrong permissions')
     for cut in case.random.sample(range(len(tiny.data)), 20):
         tiny.write(path, data=tiny.data[:cut])
-        whole = read(case, [WAYMARK, 'view', path])
+        whole = read(case, [WAYMARK, *VIEW, path])
         out = rewritten(case, 'ctf-2', path, status=whole[0])
-        check(read(case, [WAYMARK, 'view', out])[:2] == (0, whole[1]), 'cut at byte %d: the records differ', cut)
+        check(read(case, [WAYMARK, *VIEW, out])[:2] == (0, whole[1]), 'cut at byte %d: the records differ', cut)
 
 
 def metadata_without_tsdl_form_is_rejected_or_reported(case):
@@ -445,7 +445,7 @@ def unusual_valid_traces_are_converted_or_rejected(case):
     read(case, [WAYMARK, 'convert', '--to', 'chrome', '-o', out, back])
     with open(out, encoding='utf-8') as f:
         check(
-            any(e.get('ts', 0) < 0 for e in json.load(f)['traceEvents']) or read(case, [WAYMARK, 'view', back])[0],
+            any(e.get('ts', 0) < 0 for e in json.load(f)['traceEvents']) or read(case, [WAYMARK, *VIEW, back])[0],
             'decreasing times are not converted')
     # A name without a scope refers to the nearest field, even if that name differs by a leading '_'.
     near = hostile(
@@ -499,7 +499,7 @@ def traces_below_one_directory_get_distinct_directories(case):
     os.makedirs(os.path.dirname(out))
     status, _, err = read(case, [WAYMARK, 'convert', '--to', 'ctf-2', '-o', out, *given])
     check(status == 0, 'status %d: %s', status, err.decode())
-    before, after = (len(read(case, [WAYMARK, 'view', *paths])[1]) for paths in (given, [out]))
+    before, after = (len(read(case, [WAYMARK, *VIEW, *paths])[1]) for paths in (given, [out]))
     check(before == after == 6 * len(tiny.ends), '%d records before and %d after the conversion', before, after)
 
 
@@ -561,10 +561,10 @@ def packet_of_another_uuid_gets_the_uuid_of_the_metadata(case):
                               for p, records in enumerate(packets)])
     for form in ('ctf', 'ctf-2'):
         for options, count in (((), 12), (('--filter', 'n != 1'), 9)):
-            status, wanted, err = read(case, [WAYMARK, 'view', *options, path])
+            status, wanted, err = read(case, [WAYMARK, *VIEW, *options, path])
             check(status == 1 and len(wanted) == count and b'UUID' in err,
                   'view: status %d, %d records: %s', status, len(wanted), err.decode())
-            status, got, err = read(case, [WAYMARK, 'view', rewritten(case, form, path, *options, status=1)])
+            status, got, err = read(case, [WAYMARK, *VIEW, rewritten(case, form, path, *options, status=1)])
             check((status, got) == (0, wanted), '%s %s: status %d, %d records: %s',
                   form, options, status, len(got), err.decode())
 

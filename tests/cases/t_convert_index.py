@@ -16,7 +16,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 import ctf2  # noqa: E402
 from ctf18 import BEGIN, CLOCK, Plain, save  # noqa: E402
-from harness import WAYMARK, check, finished, limit, main, need, rounds  # noqa: E402
+from harness import VIEW, WAYMARK, check, finished, limit, main, need, rounds  # noqa: E402
 from t_filter import records_of  # noqa: E402
 from t_import import SAMPLES, imported  # noqa: E402
 from t_convert_ctf import rewritten, sampled_corpus_and_recordings  # noqa: E402
@@ -177,7 +177,7 @@ def index_of_split_packets_is_correct(case):
     save(path, metadata=metadata, stream=data)
     check(
         len(records_of(case, path)) == 200, 'the source trace is wrong: %s',
-        read(case, [WAYMARK, 'view', path])[2].decode())
+        read(case, [WAYMARK, *VIEW, path])[2].decode())
     for options, n in (((), 4), (('-F', 'n % 40 == 39'), 5)):
         out = rewritten(case, 'ctf-2', path, *options)
         same_files(rewritten(case, 'ctf', path, *options), out)
@@ -257,11 +257,11 @@ def index_is_absent_where_it_cannot_be_correct(case):
             ({'a': good, 'backwards': [plain.packet(records, lie={'end': BEGIN + 2000}), good[1]]}, {'a'}))):
         path = case.path('odd%d/t' % number)
         plain.write(path, **files)
-        lines = read(case, [WAYMARK, 'view', path])[1]
+        lines = read(case, [WAYMARK, *VIEW, path])[1]
         for form in ('ctf', 'ctf-2'):
-            out = rewritten(case, form, path, status=read(case, [WAYMARK, 'view', path])[0])
+            out = rewritten(case, form, path, status=read(case, [WAYMARK, *VIEW, path])[0])
             check(
-                read(case, [WAYMARK, 'view', out])[1] == lines and len(lines) > 5, '%s: the records differ',
+                read(case, [WAYMARK, *VIEW, out])[1] == lines and len(lines) > 5, '%s: the records differ',
                 sorted(files))
             check({os.path.basename(s) for s, i in indexes_of(out).items() if i} == with_index, '%s: wrong indexes %s',
                   sorted(files), indexes_of(out))
@@ -344,7 +344,7 @@ def write_error_leaves_no_index(case):
             'room for %d bytes: status %d: %s', room, done.returncode, done.stderr.decode())
         check_nothing_left(out, 'room for %d bytes' % room)
     check(
-        read(case, [WAYMARK, 'view', case.path('out200000')])[:2] == read(case, [WAYMARK, 'view', path])[:2],
+        read(case, [WAYMARK, *VIEW, case.path('out200000')])[:2] == read(case, [WAYMARK, *VIEW, path])[:2],
         'records before the error are missing')
 
 
@@ -386,7 +386,7 @@ def killed_conversion_leaves_no_index(case):
     check(done.returncode == -signal.SIGXFSZ, 'status %d', done.returncode)
     left = os.listdir(out + '/index')
     check(left and not [name for name in left if name.endswith('.idx')], 'wrong files are left: %s', left)
-    status, lines, err = read(case, [WAYMARK, 'view', '--begin', '0.000000500', '--end', '0.000001000', out])
+    status, lines, err = read(case, [WAYMARK, *VIEW, '--begin', '0.000000500', '--end', '0.000001000', out])
     check(status == 0 and len(lines) == 501, 'status %d, %d records: %s', status, len(lines), err.decode())
 
 

@@ -16,7 +16,7 @@ import corpus18  # noqa: E402
 import ctf2  # noqa: E402
 import tsdl  # noqa: E402
 from ctf18 import METADATA_MAGIC  # noqa: E402
-from harness import WAYMARK, check, limit, main  # noqa: E402
+from harness import VIEW, WAYMARK, check, limit, main  # noqa: E402
 from t_filter import records_of  # noqa: E402
 from t_convert_ctf import TSDL, hostile, number, rewritten, save_two, structure, view  # noqa: E402
 from t_view import read  # noqa: E402
@@ -536,7 +536,7 @@ def long_doubles_survive_the_round_trip(case):
             got = [(of['n'], of['x'], *of['y']) for of in (r['fields'] for r in records_of(case, there))]
             check(got == [(n, value, -value, value) for n, value in enumerate(values)], '%s: %s', there, got)
     big = hostile(case, 'big', text.replace('byte_order = le', 'byte_order = be'), b'')
-    status, _, err = read(case, [WAYMARK, 'view', big])
+    status, _, err = read(case, [WAYMARK, *VIEW, big])
     check(status == 1 and b'x87' in err, 'status %d: %s', status, err.decode())
 
 

@@ -8,7 +8,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 import ctf2  # noqa: E402
-from harness import WAYMARK, check, main, need  # noqa: E402
+from harness import VIEW, WAYMARK, check, main, need  # noqa: E402
 from t_convert_ctf import number, rewritten, save_two, structure, view  # noqa: E402
 from t_filter import records_of  # noqa: E402
 from t_view import read  # noqa: E402
@@ -87,7 +87,7 @@ def roles_are_kept_reported_or_rejected_when_field_has_several(case):
     two, old = rewritten(case, 'ctf-2', path), rewritten(case, 'ctf', path)
     for where in (path, two, old):
         seen(where)
-    said = read(case, [WAYMARK, 'view', path])[2]
+    said = read(case, [WAYMARK, *VIEW, path])[2]
     check(b'2 events' in said and b'1 packet' in said, 'the value of the counter is not reported: %s', said.decode())
     check(view(case, two) == view(case, path), 'the CTF 2 trace differs')
     for where in (path, two):
@@ -97,7 +97,7 @@ def roles_are_kept_reported_or_rejected_when_field_has_several(case):
             seen == [{CLASS: 5, STREAM: 5, TOTAL: 320, CONTENT: 320, FROM: start, TO: start, SEQUENCE: n, LOST: n}
                      for start, n in ((0, 0), (1 << 18, 2))], 'the second decoder reads the packets %s', seen)
     # CTF 1.8 expresses one of the counter's two roles, and both roles of the size and of the id.
-    said = read(case, [WAYMARK, 'view', old])[2]
+    said = read(case, [WAYMARK, *VIEW, old])[2]
     check(b'2 events' in said and b'1 packet' not in said, 'wrong warnings in CTF 1.8: %s', said.decode())
     _, _, err = read(case, [WAYMARK, 'convert', '--to', 'ctf', '-o', old + 'x', path])
     check(b'all but one of the roles' in err, 'the loss of roles is not reported: %s', err.decode())

@@ -12,7 +12,7 @@ import corpus2_bad  # noqa: E402
 import ctf2  # noqa: E402
 from corpus2_bad_metadata import METADATA  # noqa: E402
 from ctf18 import save  # noqa: E402
-from harness import WAYMARK, check, main, rounds  # noqa: E402
+from harness import VIEW, WAYMARK, check, main, rounds  # noqa: E402
 from t_convert_ctf import rewritten  # noqa: E402
 from t_view import BROKEN, read  # noqa: E402
 from ctf2_texts import KINDS, REPLACED, UNITS, Blob, Text, Value, encoded, unit  # noqa: E402
@@ -176,7 +176,7 @@ def compare(case, made, name):
         theirs = [plain(record.fields['payload']) for record in records]
         check(theirs == wanted if good else failure and theirs == wanted[:len(theirs)], '%s: ctf2.py: %s, %r, not %r',
               directory, failure, theirs, wanted)
-        for line, right in zip(read(case, [WAYMARK, 'view', directory])[1], wanted):
+        for line, right in zip(read(case, [WAYMARK, *VIEW, directory])[1], wanted):
             text = line.decode()
             fields = group_of(text, text.index('{ t = '))[0]['t']
             check(fields.keys() == right['t'].keys() and all(map(same_text, fields.values(), right['t'].values())),

@@ -10,7 +10,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from control import Control  # noqa: E402
-from harness import WAYMARK, awaited, check, finished, main, slurp, wait_for  # noqa: E402
+from harness import VIEW, WAYMARK, awaited, check, finished, main, slurp, wait_for  # noqa: E402
 
 NOTE = 'showing the latest trace: '
 
@@ -160,7 +160,7 @@ def follow_selects_the_active_session(case):
         control.shell('%s count 1 1000 0' % case.program('busy'), control.home)
         recorded(case, control, 'last', 3)
         with open(case.path('shown'), 'w') as out, open(case.path('said'), 'w') as err:
-            child = subprocess.Popen([WAYMARK, 'view', '--follow'], env=control.env, stdin=subprocess.DEVNULL,
+            child = subprocess.Popen([WAYMARK, *VIEW, '--follow'], env=control.env, stdin=subprocess.DEVNULL,
                                      stdout=out, stderr=err, start_new_session=True)
         try:
             wait_for(lambda: os.path.getsize(case.path('shown')), 'records of the session')
@@ -172,8 +172,8 @@ def follow_selects_the_active_session(case):
         check(NOTE not in slurp(case.path('said')), 'the latest trace was followed: %s', slurp(case.path('said')))
         for name in ('stopped', 'destroyed'):
             path = recorded(case, control, name, 4)
-            done = control('view', '--follow').prints(NOTE + path)
-            check(done.out == control('view', path).out, 'wrong output: %s', done.out[-500:])
+            done = control(*VIEW, '--follow').prints(NOTE + path)
+            check(done.out == control(*VIEW, path).out, 'wrong output: %s', done.out[-500:])
             control('destroy', '--all')
 
 

@@ -9,7 +9,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 import corpus18  # noqa: E402
 from ctf18 import BEGIN, Plain, save  # noqa: E402
-from harness import WAYMARK, check, limit, main, rounds  # noqa: E402
+from harness import VIEW, WAYMARK, check, limit, main, rounds  # noqa: E402
 from t_view import read  # noqa: E402
 
 NAME = re.compile(r'[A-Za-z_][A-Za-z0-9_]*$')
@@ -211,7 +211,7 @@ def random_filters_equal_the_second_evaluation(case):
 
 
 def shown(case, path, text):
-    status, lines, err = read(case, [WAYMARK, 'view', '--no-delta', '--filter=' + text, path])
+    status, lines, err = read(case, [WAYMARK, *VIEW, '--no-delta', '--filter=' + text, path])
     return status, lines, err.decode()
 
 

@@ -11,7 +11,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from ctf18 import save  # noqa: E402
-from harness import PERCENT, WAYMARK, check, finished, main, need  # noqa: E402
+from harness import PERCENT, VIEW, WAYMARK, check, finished, main, need  # noqa: E402
 from t_view import read  # noqa: E402
 
 U8 = 'typealias integer { size = 8; align = 8; signed = false; } := u8;\n'
@@ -139,7 +139,7 @@ def accepted_case(name, row):
         metadata, data, lines, words = row
         path = case.path('foreign')
         save(path, metadata=metadata, s=data)
-        status, got, err = read(case, [WAYMARK, 'view', path])
+        status, got, err = read(case, [WAYMARK, *VIEW, path])
         err = err.decode()
         check(status == 0 and stripped(got) == lines, '%s: status %d, %s, not %s: %s', name, status, stripped(got),
               lines, err)
@@ -169,7 +169,7 @@ def streams_without_a_clock_are_merged_by_time(case):
     files = {name: b'\0' + b''.join(b'\0' + struct.pack('<QB', 1000 * v, v) for v in values) for name, values in (('a',
             (1, 3)), ('b', (2, 4)))}
     save(path, metadata=metadata, **files)
-    check(stripped(read(case, [WAYMARK, 'view', path])[1]) == ['[00:00:00.00000%d000] e: { v = %d }' % (v, v) for v
+    check(stripped(read(case, [WAYMARK, *VIEW, path])[1]) == ['[00:00:00.00000%d000] e: { v = %d }' % (v, v) for v
                                                                in range(1, 5)], 'view: wrong lines')
     wanted = {'json': rb'"time":"0.00000(\d)000"', 'csv': rb'(?m)^0.00000(\d)000,', 'chrome': rb'"ts":(\d).000',
               'ctf': None}
@@ -180,7 +180,7 @@ def streams_without_a_clock_are_merged_by_time(case):
         check(status == 0 and (not err or is_why), '%s: status %d: %s', form,
               status, err.decode())
         if not pattern:
-            check(stripped(read(case, [WAYMARK, 'view', out])[1]) == ['[00:00:00.00000%d000] e: { v = %d }' % (v, v)
+            check(stripped(read(case, [WAYMARK, *VIEW, out])[1]) == ['[00:00:00.00000%d000] e: { v = %d }' % (v, v)
                                                                       for v in range(1, 5)], '%s: wrong lines', form)
             continue
         with open(out, 'rb') as f:
@@ -199,7 +199,7 @@ def damage_that_repeats_is_counted(case):
         # (each packet has a valid record and a record of an unknown event)
         save(directory, metadata=U8 + TRACE + header + 'event { name = "e"; id = 0; fields := struct { u8 v; }; };\n',
              s=bytes([48, 48, 0, 1, 7, 1]) * n)
-        status, got, err = read(case, [WAYMARK, 'view', directory])
+        status, got, err = read(case, [WAYMARK, *VIEW, directory])
         said = err.decode().splitlines()
         check(status == 1 and len(got) == n and len(said) == lines, '%d: status %d, %d records: %s', n, status,
               len(got), err.decode())
@@ -214,7 +214,7 @@ def warnings_that_repeat_are_counted(case):
     attributes = 'typealias integer { size = 8; aa = 1; } := %s;\n'
     for name in ('a', 'b', 'c'):
         save(os.path.join(path, name), metadata=U8 + attributes % 'x' + attributes % 'y' + TRACE + event(), s=BYTES)
-    status, _, err = read(case, [WAYMARK, 'view', path])
+    status, _, err = read(case, [WAYMARK, *VIEW, path])
     said = err.decode().splitlines()
     check(status == 0 and len(said) == 2, 'status %d: %s', status, err.decode())
     check("a/metadata:2:31: 2 places, the first of them: unknown property 'aa'" in said[0], 'first: %s', said[0])
@@ -225,7 +225,7 @@ def warnings_that_repeat_are_counted(case):
 def long_paths_are_cut_behind_an_ellipsis(case):
     path = os.path.join(case.path('of'), *['a-directory-of-some-name'] * 4)
     save(path, metadata=U8 + 'nonsense', s=BYTES)
-    _, _, err = read(case, [WAYMARK, 'view', path])
+    _, _, err = read(case, [WAYMARK, *VIEW, path])
     cut = [word for word in re.findall(r"[^ ':]*-of-some-name/metadata", err.decode()) if not word.startswith(('/',
             '.../', '...'))]
     check(not cut and '...' in err.decode(), 'paths without their beginning: %s in %s', cut, err.decode())
@@ -236,7 +236,7 @@ def directory_without_trace_is_reported(case):
     path = case.path('file.c')
     with open(path, 'w', encoding='utf-8'):
         pass
-    for command in (['view'], ['convert', '--to', 'json']):
+    for command in ([*VIEW], ['convert', '--to', 'json']):
         for name, words in ((path, 'is a file'), (case.path('missing'), 'does not exist')):
             status, _, err = read(case, [WAYMARK, '-n', *command, name])
             said = "no such trace: '%s' %s" % (name[:110], words)

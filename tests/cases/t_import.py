@@ -21,7 +21,8 @@ from datetime import datetime
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 import logs  # noqa: E402
 import traces  # noqa: E402
-from harness import FEATURES, WAYMARK, Skip, awaited, check, finished, limit, main, need, rounds, slurp  # noqa: E402
+from harness import (  # noqa: E402
+    FEATURES, VIEW, WAYMARK, Skip, awaited, check, finished, limit, main, need, rounds, slurp)
 from t_filter import records_of  # noqa: E402
 from t_view import babeltrace2, read, without_delta  # noqa: E402
 
@@ -84,7 +85,7 @@ def compare(case, path, expected):
         pair = [side[number] if number < len(side) else 'nothing' for side in (got, wanted)]
         check(pair[0] == pair[1], '%s:\nfound    %s\nexpected %s', path, *pair)
     theirs, _ = babeltrace2(case, path)
-    same_lines(path, without_delta(read(case, [WAYMARK, 'view', path])[1]), without_delta(theirs))
+    same_lines(path, without_delta(read(case, [WAYMARK, *VIEW, path])[1]), without_delta(theirs))
 
 
 def same_lines(path, ours, theirs):

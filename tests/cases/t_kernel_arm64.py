@@ -15,7 +15,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from cross import STRACE, UNITS, build_for_aarch64  # noqa: E402
 from emulated import NotHere  # noqa: E402
-from harness import WAYMARK, check, finished, limit, main, slurp  # noqa: E402
+from harness import VIEW, WAYMARK, check, finished, limit, main, slurp  # noqa: E402
 from kernel_facts import facts  # noqa: E402
 from machine import ARM64, Machine  # noqa: E402
 from strace_lines import by_birth, read  # noqa: E402
@@ -123,7 +123,7 @@ def daemons_record_both_domains_on_aarch64(case):
     end = json.loads(run('waymark destroy --json').out)['sessions'][0]
     check(end['counts']['lost'] == 0, 'counts: %s', end['counts'])
     check_triples(case, '/tmp/both', 'monotonic', begun)
-    shown = finished([WAYMARK, 'view', case.path('both')], stdin=subprocess.DEVNULL, capture_output=True,
+    shown = finished([WAYMARK, *VIEW, case.path('both')], stdin=subprocess.DEVNULL, capture_output=True,
                      text=True).stdout
     for wanted in (r'lttng_statedump_process_state: .*tid = 1, .*name = "init"', r'sched_switch: .*prev_comm'):
         check(re.search(wanted, shown), 'the trace does not have %s', wanted)

@@ -17,7 +17,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from daemon import World  # noqa: E402
-from harness import WAYMARK, Skip, check, finished, limit, main, not_under_tsan, rounds  # noqa: E402
+from harness import VIEW, WAYMARK, Skip, check, finished, limit, main, not_under_tsan, rounds  # noqa: E402
 
 INSTANCES = '/sys/kernel/tracing/instances'
 LSEEK = {'x86_64': 8, 'aarch64': 62}.get(platform.machine())
@@ -61,7 +61,7 @@ def number(text, name):
 
 def view(directory, *options):
     """(event, text of the record without time and packet) of the records, in order."""
-    done = finished([WAYMARK, 'view', '--no-pager', '--no-delta', *options, directory], capture_output=True, text=True,
+    done = finished([WAYMARK, *VIEW, '--no-pager', '--no-delta', *options, directory], capture_output=True, text=True,
                     timeout=300)
     check(done.returncode == 0 and not done.stderr, 'waymark view: status %d: %s', done.returncode, done.stderr[-800:])
     lines = [re.match(r'\[\S+\] (?:\S+ )?(\S+): \{[^}]*\}, (.*)$', line) for line in done.stdout.splitlines()]

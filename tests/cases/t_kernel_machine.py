@@ -20,7 +20,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from harness import (  # noqa: E402
-    WAYMARK, Failure, Skip, Trace, check, check_sequences, finished, main, rounds)
+    VIEW, WAYMARK, Failure, Skip, Trace, check, check_sequences, finished, main, rounds)
 from kernel_facts import facts  # noqa: E402
 from machine import Machine  # noqa: E402
 from traces import LEDGER_SIZE  # noqa: E402
@@ -44,7 +44,7 @@ MACHINE = Machine(['procs', 'busy', 'calls', 'traced_syscalls', *(os.path.join(T
 def view(case, path, *options):
     """Fetch a trace from the machine. Returns the lines of `waymark view`, which must report no error."""
     directory = MACHINE.fetch(path, case.directory)
-    done = finished([WAYMARK, 'view', *options, directory], env=case.env, stdin=subprocess.DEVNULL, capture_output=True,
+    done = finished([WAYMARK, *VIEW, *options, directory], env=case.env, stdin=subprocess.DEVNULL, capture_output=True,
                     text=True)
     check(done.returncode == 0 and not done.stderr, 'waymark view ended with status %d: %s', done.returncode,
           done.stderr[-800:])

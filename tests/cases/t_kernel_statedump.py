@@ -16,7 +16,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from daemon import World  # noqa: E402
-from harness import PROGRAMS, WAYMARK, Skip, awaited, check, finished, main, need, slurp, wait_for  # noqa: E402
+from harness import PROGRAMS, VIEW, WAYMARK, Skip, awaited, check, finished, main, need, slurp, wait_for  # noqa: E402
 from traces import group_of  # noqa: E402
 
 EVENTS = 'lttng_statedump_'
@@ -329,7 +329,7 @@ def complete_state_dump_is_not_repeated(case):
         w('start')
         path = os.path.join(w.session('one')['path'], 'kernel')
         w.wait(
-            lambda: EVENTS + 'end' in finished([WAYMARK, 'view', path], capture_output=True, text=True, errors='replace'
+            lambda: EVENTS + 'end' in finished([WAYMARK, *VIEW, path], capture_output=True, text=True, errors='replace'
                                                ).stdout, 'the dump to be written')
         daemons = w.sessiond(), w.kernel_consumerd()
         for pid in daemons:

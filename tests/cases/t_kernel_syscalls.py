@@ -15,7 +15,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from daemon import World  # noqa: E402
 from harness import (  # noqa: E402
-    PROGRAMS, WAYMARK, Skip, check, communicated, finished, limit, main, need, rounds, slurp, wait_for)
+    PROGRAMS, VIEW, WAYMARK, Skip, check, communicated, finished, limit, main, need, rounds, slurp, wait_for)
 from kernel import has_narrow_calls  # noqa: E402
 from traces import LOSS, LOST, groups_after  # noqa: E402
 
@@ -52,7 +52,7 @@ def read(directory, lossy=False):
     """
     lines, lost = {}, 0
     for reader in ('babeltrace2', 'view'):
-        argv = [WAYMARK, 'view', '--no-pager'] if reader == 'view' else [reader]
+        argv = [WAYMARK, *VIEW, '--no-pager'] if reader == 'view' else [reader]
         done = finished([*argv, '--clock-cycles', '--no-delta', directory], capture_output=True, text=True,
                         errors='replace', timeout=300)
         check(done.returncode == 0, '%s: status %d: %s', reader, done.returncode, done.stderr[:2000])
@@ -153,7 +153,7 @@ def pointed_arguments_are_recorded_in_ctf_2(case):
     """The metadata is JSON, which babeltrace2 does not read: only `view` reads it."""
     need_bpf(case)
     result = case.record([SYSCALLS, 'shapes'], [*patterns(*CALLS), '--trace-format', 'ctf-2']).ok()
-    done = finished([WAYMARK, 'view', '--no-pager', '--clock-cycles', '--no-delta', result.directory],
+    done = finished([WAYMARK, *VIEW, '--no-pager', '--clock-cycles', '--no-delta', result.directory],
                     capture_output=True, text=True)
     check(done.returncode == 0 and not done.stderr, 'view: status %d, %s', done.returncode, done.stderr)
     lines = done.stdout.splitlines()

@@ -18,7 +18,7 @@ import corpus18  # noqa: E402
 import traces  # noqa: E402
 from corpus18_bad import ANY  # noqa: E402
 from ctf18 import integers, save  # noqa: E402
-from harness import FEATURES, PERCENT, WAYMARK, awaited, check, finished, main, need, rounds  # noqa: E402
+from harness import FEATURES, PERCENT, VIEW, WAYMARK, awaited, check, finished, main, need, rounds  # noqa: E402
 
 DELTA = re.compile(rb'^(\[[^]]*\]) \(\+[^)]*\)')
 LOST = re.compile(rb'(?:discarded|lost) (?:(\d+) )?(event|packet)')
@@ -63,7 +63,7 @@ def read(case, argv):
 
 
 def view(case, path, statuses=(0, 1)):
-    status, lines, err = read(case, [WAYMARK, 'view', path])
+    status, lines, err = read(case, [WAYMARK, *VIEW, path])
     shown = err[-800:].decode(errors='replace')
     check(status in statuses, 'waymark view %s ended with status %s, not %s: %s', path, status,
           ' or '.join(map(str, statuses)), shown)
@@ -188,7 +188,7 @@ def json_equals_text(case):
     for trace in corpus18.GOOD if PERCENT >= 100 else case.random.sample(corpus18.GOOD, 40):
         path = case.path(trace.name)
         trace.make(path)
-        lines = read(case, [WAYMARK, 'view', '--clock-seconds', '--no-delta', path])[1]
+        lines = read(case, [WAYMARK, *VIEW, '--clock-seconds', '--no-delta', path])[1]
         status, got, err = read(case, [WAYMARK, 'view', '--json', path])
         check(status == 0 and len(got) == len(lines), '%s: %d objects, %d lines: %s', path, len(got), len(lines),
               err[-300:].decode())
@@ -197,7 +197,7 @@ def json_equals_text(case):
             time = record.get('time')
             check(time is None or text.startswith(b'[' + time.encode() + b'] '), '%s: %s\n%s', path, text, line)
     result = case.record([case.program('types')]).ok()
-    lines = read(case, [WAYMARK, 'view', '--no-delta', result.directory])[1]
+    lines = read(case, [WAYMARK, *VIEW, '--no-delta', result.directory])[1]
     got = read(case, [WAYMARK, 'view', '--json', result.directory])[1]
     check(len(got) == len(lines) > 10, '%d objects, %d lines', len(got), len(lines))
     for line, text in zip(got, lines):
@@ -268,7 +268,7 @@ def recording_of_many_packets(case):
 
 
 def part(case, path, *options):
-    return read(case, [WAYMARK, 'view', '--clock-seconds', '--no-delta', *options, path])
+    return read(case, [WAYMARK, *VIEW, '--clock-seconds', '--no-delta', *options, path])
 
 
 def seconds(ns):
@@ -409,7 +409,7 @@ def nested_empty_arrays_are_read(case):
         metadata='/* CTF 1.8 */\n' + integers() + 'trace { major = 1; minor = 8; byte_order = le; };\nstream { };\n'
         'event { name = "e"; fields := struct { uint8_t n; uint16_t m; struct { uint8_t x[n]; } y[m]; }; };\n',
         stream=b'\0' + (60000).to_bytes(2, 'little'))
-    status, lines, err = read(case, [WAYMARK, 'view', case.path('empty')])
+    status, lines, err = read(case, [WAYMARK, *VIEW, case.path('empty')])
     check(status == 0 and len(lines) == 1 and lines[0].count(b'x = [ ]') == 60000, 'status %d, %d lines: %s', status,
           len(lines), err[-500:].decode())
     # Half a million elements that no filter uses, in each of 20000 records and in each of 20000 packets.
@@ -440,7 +440,7 @@ def several_paths_are_read(case):
     paths = [case.path('all') + name for name in ('/b/c/', '//a', '/b/../b/deep')]
     need('babeltrace2')
     theirs = read(case, ['babeltrace2', *paths])[1]
-    status, ours, err = read(case, [WAYMARK, 'view', *paths])
+    status, ours, err = read(case, [WAYMARK, *VIEW, *paths])
     check(status == 0 and theirs, 'waymark view %s ended with status %d: %s', ' '.join(paths), status,
           err[-800:].decode(errors='replace'))
     same(' '.join(paths), ours, theirs)
@@ -469,12 +469,12 @@ event { name = "e"; fields := struct { uint8_t n; }; };\n'''
                          (False, 'absolute_too two absolute'), (False, 'plain'), (False, 'lttng lttng_too'),
                          (False, 'absolute lttng')):
         paths = ['%s/%s' % (case.path('of'), name) for name in names.split()]
-        for command in (['view'], ['convert', '--to', 'json', '-o', case.path('out')]):
+        for command in ([*VIEW], ['convert', '--to', 'json', '-o', case.path('out')]):
             status, lines, err = read(case, [WAYMARK, *command, *paths])
             told = err.decode().count("cannot relate the clock 'c' of '%s'" % paths[0])
             check(status == 0 and told == apart, '%s, %s: status %d, reported %d times: %s', names, command, status,
                   told, err.decode())
-            check(command != ['view'] or len(lines) == sum(1 if 'lttng' in path else 2 for path in paths),
+            check(command != [*VIEW] or len(lines) == sum(1 if 'lttng' in path else 2 for path in paths),
                   '%s: %d lines', names, len(lines))
 
 
@@ -500,7 +500,7 @@ def terminal_output_equals_plain_output(case):
     pager = {'WAYMARK_PAGER': 'cat > ' + paged}
     for options, env, colours in (([], pager, True), ([], dict(pager, NO_COLOR='1'), False),
                                   (['--color=never'], pager, False), ([], {'PAGER': 'cat > ' + paged}, True)):
-        status, shown = at_a_terminal(case, [WAYMARK, 'view', *options, path], **env)
+        status, shown = at_a_terminal(case, [WAYMARK, *VIEW, *options, path], **env)
         with open(paged, 'rb') as f:
             got = f.read()
         os.unlink(paged)
@@ -508,24 +508,24 @@ def terminal_output_equals_plain_output(case):
         check(re.sub(rb'\033\[\d+m', b'', got) == plain, '%s: %s', env, got[:300])
         check((b'\033[1m' in got) == colours, '%s: %s', env, got[:300])
     for options, env in ((['--no-pager'], pager), ([], {'WAYMARK_PAGER': ''}), ([], {'PAGER': 'cat'})):
-        status, shown = at_a_terminal(case, [WAYMARK, 'view', '--color=never', *options, path], **env)
+        status, shown = at_a_terminal(case, [WAYMARK, *VIEW, '--color=never', *options, path], **env)
         check(status == 0 and shown == plain and not os.path.exists(paged), '%s: status %d, %s', env, status,
               shown[:300])
-    status, lines, _ = read(case, ['env', 'WAYMARK_PAGER=' + pager['WAYMARK_PAGER'], WAYMARK, 'view', path])
+    status, lines, _ = read(case, ['env', 'WAYMARK_PAGER=' + pager['WAYMARK_PAGER'], WAYMARK, *VIEW, path])
     check(status == 0 and b'\n'.join(lines) + b'\n' == plain and not os.path.exists(paged),
           'a pager was started without a terminal')
-    status, lines, _ = read(case, [WAYMARK, 'view', '--color=always', path])
+    status, lines, _ = read(case, [WAYMARK, *VIEW, '--color=always', path])
     check(status == 0 and b'\033[36m' in lines[0], 'no colours: %s', lines[:1])
     # Losses are reported at their place between the records.
     lossy = case.path('lossy')
     next(t for t in corpus18.GOOD if t.name == 'counters_discarded').make(lossy)
-    status, shown = at_a_terminal(case, [WAYMARK, 'view', '--color=never', lossy], **pager)
+    status, shown = at_a_terminal(case, [WAYMARK, *VIEW, '--color=never', lossy], **pager)
     with open(paged, 'rb') as f:
         got = f.read().splitlines()
     told = [i for i, line in enumerate(got) if line.startswith(b'waymark: ')]
     check(status == 0 and shown == b'' and told == [6, 13], 'losses: status %d, %s, %s', status, shown[:300], got)
     many = recording_of_many_packets(case)[0]
-    status, shown = at_a_terminal(case, [WAYMARK, 'view', '--color=never', many], WAYMARK_PAGER='head -n 1')
+    status, shown = at_a_terminal(case, [WAYMARK, *VIEW, '--color=never', many], WAYMARK_PAGER='head -n 1')
     check(status == 0 and shown.count(b'\n') == 1, 'the pager ended early: status %d, %s', status, shown[-300:])
 
 

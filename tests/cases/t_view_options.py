@@ -9,7 +9,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 import corpus18  # noqa: E402
-from harness import PERCENT, WAYMARK, check, limit, main, need, rounds  # noqa: E402
+from harness import PERCENT, VIEW, WAYMARK, check, limit, main, need, rounds  # noqa: E402
 from t_view import read, same  # noqa: E402
 
 CLOCKS = (['--clock-cycles'], ['--clock-date'], ['--clock-gmt'], ['--clock-seconds'], ['--no-delta'],
@@ -49,7 +49,7 @@ def compare(case, sets):
             status, theirs, err = read(case, ['env', ZONE, 'babeltrace2', *options, path])
             check(status == 0, '%s: babeltrace2 %s: status %d: %s', name, ' '.join(options), status,
                   err[-500:].decode(errors='replace'))
-            status, ours, err = read(case, ['env', ZONE, WAYMARK, 'view', *options, path])
+            status, ours, err = read(case, ['env', ZONE, WAYMARK, *VIEW, *options, path])
             check(status == 0, '%s: waymark view %s: status %d: %s', name, ' '.join(options), status,
                   err[-500:].decode(errors='replace'))
             same('%s with %s' % (name, ' '.join(options)), ours, theirs)

@@ -6,7 +6,7 @@ import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from harness import WAYMARK, check, limit, main  # noqa: E402
+from harness import VIEW, WAYMARK, check, limit, main  # noqa: E402
 from t_wide_numbers import BYTE, EDGE_LABELS, all_forms, leb128, of_values, run  # noqa: E402
 from traces import Failure  # noqa: E402
 from wide_numbers import EDGES, MOST_GROUPS, WIDEST, Bits, Leaf, scratch  # noqa: E402
@@ -63,7 +63,7 @@ def one_leb128(case, kind, groups, value, base=10):
     check(got == wanted, '%s: %s, not %s', about, got, wanted)
     check(status == (value is None) and (status == 0 or b'damaged' in err), '%s: status %d: %s', about, status,
           err.decode())
-    lines, numbers = run(case, [WAYMARK, 'view', path], (status,))[1], [number for _, number in wanted]
+    lines, numbers = run(case, [WAYMARK, *VIEW, path], (status,))[1], [number for _, number in wanted]
     check(len(lines) == len(wanted), '%s: %d lines', about, len(lines))
     for line, number in zip(lines, numbers):
         pattern = 'e0: \\{ n = \\d, x = %s \\}' % shown.number_text(leaf, number)

@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 import ctf2  # noqa: E402
 import perfetto  # noqa: E402
 import wide_output as shown  # noqa: E402
-from harness import PERCENT, WAYMARK, check, limit, main, need, rounds  # noqa: E402
+from harness import PERCENT, VIEW, WAYMARK, check, limit, main, need, rounds  # noqa: E402
 from t_convert_ctf import rewritten  # noqa: E402
 from t_view import BROKEN, read  # noqa: E402
 from traces import Failure  # noqa: E402
@@ -44,7 +44,7 @@ def directory_of(path):
 # ── a trace in every form ───────────────────────────────────────────────────────────────────────────────
 
 def as_text(case, path, made, wanted):
-    return run(case, [WAYMARK, 'view', path])[1], shown.check_text
+    return run(case, [WAYMARK, *VIEW, path])[1], shown.check_text
 
 
 def as_json(case, path, made, wanted):
@@ -141,13 +141,13 @@ def in_version_2(case, path, made):
     for form in ('decoded', 'json'):
         compare(case, two, made, form)
     check(
-        run(case, [WAYMARK, 'view', two])[1] == run(case, [WAYMARK, 'view', path])[1],
+        run(case, [WAYMARK, *VIEW, two])[1] == run(case, [WAYMARK, *VIEW, path])[1],
         '%s: the lines differ from those of %s', two, path)
     some = ('-F', '$event == "e0"')
-    wanted = run(case, [WAYMARK, 'view', *some, path])[1]
+    wanted = run(case, [WAYMARK, *VIEW, *some, path])[1]
     check(len(wanted) == sum(record[0] == 0 for _, record in made.records()), '%s: %d records of e0', path, len(wanted))
     check(
-        run(case, [WAYMARK, 'view', rewritten(case, 'ctf-2', path, *some)])[1] == wanted,
+        run(case, [WAYMARK, *VIEW, rewritten(case, 'ctf-2', path, *some)])[1] == wanted,
         '%s: wrong records with a filter', path)
 
 
@@ -390,8 +390,8 @@ def labels_beyond_64_bits_are_named_or_refused(case):
         made.packet(case.random, records)
         path = made.write(scratch(case, 'names'))
         compare(case, path, made, 'decoded')
-        if run(case, [WAYMARK, 'view', path], (0, 1))[0] == 1:
-            check(b'more than 64 bits' in run(case, [WAYMARK, 'view', path], (1, ))[2],
+        if run(case, [WAYMARK, *VIEW, path], (0, 1))[0] == 1:
+            check(b'more than 64 bits' in run(case, [WAYMARK, *VIEW, path], (1, ))[2],
                   '%s: the message does not name the limit of 64 bits', path)
             continue
         for form in FORMS:
@@ -431,7 +431,7 @@ def numbers_across_read_windows_are_kept(case):
             compare(case, path, made, form)
         two = rewritten(case, 'ctf-2', path)
         check(
-            run(case, [WAYMARK, 'view', two])[1] == run(case, [WAYMARK, 'view', path])[1],
+            run(case, [WAYMARK, *VIEW, two])[1] == run(case, [WAYMARK, *VIEW, path])[1],
             '%s: the lines differ from those of %s', two, path)
 
 

@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 import ctf2  # noqa: E402
 import wide_output as shown  # noqa: E402
 from ctf18 import save  # noqa: E402
-from harness import PERCENT, WAYMARK, check, limit, main, rounds  # noqa: E402
+from harness import PERCENT, VIEW, WAYMARK, check, limit, main, rounds  # noqa: E402
 from t_convert_ctf import rewritten  # noqa: E402
 from t_wide_numbers import (  # noqa: E402
     BYTE, EDGE_LABELS, ORDERS, compare, directory_of, in_range, leb128, of_values, run)
@@ -99,7 +99,7 @@ def filters_see_the_nearest_64_bit_number(case):
         for form in ('ctf-2',) + (('ctf',) if version == 1 else ()):
             out = rewritten(case, form, path, '-F', 'x > 5')
             check(
-                run(case, [WAYMARK, 'view', out])[1] == run(case, [WAYMARK, 'view', '-F', 'x > 5', path])[1],
+                run(case, [WAYMARK, *VIEW, out])[1] == run(case, [WAYMARK, *VIEW, '-F', 'x > 5', path])[1],
                 '%s in %s: wrong records', path, form)
 
 
@@ -174,7 +174,7 @@ def wide_lengths_and_selectors_work_or_are_damage(case):
                 got = [(of['n'], of['end']) for of in (json.loads(line)['fields'] for line in lines)]
                 check(got == [(n, n) for n in (0, 1, 2, 3, 7, 8)], '%s: records %s', about, got)
                 check(status == 1 and b'damaged' in err, '%s: status %d: %s', about, status, err.decode())
-                status, lines, err = run(case, [WAYMARK, 'view', path], (1,))
+                status, lines, err = run(case, [WAYMARK, *VIEW, path], (1,))
                 check(len(lines) == 6 and b'damaged' in err, '%s: %d lines: %s', about, len(lines), err.decode())
                 _, lines, err = run(case, [case.program('wide_numbers'), path])
                 check(
@@ -182,7 +182,7 @@ def wide_lengths_and_selectors_work_or_are_damage(case):
                     err.decode())
                 two = rewritten(case, 'ctf-2', path, status=1)
                 check(
-                    len(run(case, [WAYMARK, 'view', two])[1]) == 6, '%s: the conversion to CTF 2 has other records',
+                    len(run(case, [WAYMARK, *VIEW, two])[1]) == 6, '%s: the conversion to CTF 2 has other records',
                     about)
 
 
@@ -211,7 +211,7 @@ def numbers_beyond_4096_bits_are_refused(case):
     for metadata, what in tries if PERCENT >= 100 else case.random.sample(tries, 40):
         path = os.path.dirname(scratch(case, 'refused'))
         save(path, metadata=metadata, stream=bytes(2000))
-        status, lines, err = run(case, [WAYMARK, 'view', path], (1,))
+        status, lines, err = run(case, [WAYMARK, *VIEW, path], (1,))
         check(not lines and err.strip() and b'cannot read the trace' in err, '%s: %s: %s, %s', path, what, lines[:1],
               err.decode())
 
@@ -364,9 +364,9 @@ def wide_roles_are_kept_or_refused(case):
                     for r in map(json.loads,
                                  run(case, [WAYMARK, 'view', '--json', *options, where])[1])]
         # Values that do not fit may be reported as damage, but must not crash the reader.
-        run(case, [WAYMARK, 'view', made.write(scratch(case, 'role'), b'\xff' * 2000, metadata)], (0, 1))
-        if run(case, [WAYMARK, 'view', path], (0, 1))[0] == 1:
-            err = run(case, [WAYMARK, 'view', path], (1, ))[2]
+        run(case, [WAYMARK, *VIEW, made.write(scratch(case, 'role'), b'\xff' * 2000, metadata)], (0, 1))
+        if run(case, [WAYMARK, *VIEW, path], (0, 1))[0] == 1:
+            err = run(case, [WAYMARK, *VIEW, path], (1, ))[2]
             check(b'cannot read the trace' in err, '%s: damage reported in a correct trace', about)
             continue
         check(seen(path) == meant, '%s: %s', about, seen(path))
@@ -447,7 +447,7 @@ def small(case, version):
         made.packet(case.random, records, pad=case.random.choice((0, 2)))
         begins.append(len(made.data))
     path = made.write(scratch(case, 'small'))
-    lines = run(case, [WAYMARK, 'view', path])[1]
+    lines = run(case, [WAYMARK, *VIEW, path])[1]
     compare(case, path, made, 'text')
     return made, lines, begins
 
@@ -465,7 +465,7 @@ def wide_stream_cut_at_each_length_gives_complete_records(case):
         made, lines, begins = small(case, version)
         for length in some(case, len(made.data), 2):
             path = made.write(scratch(case, 'cut'), made.data[:length])
-            status, got, err = run(case, [WAYMARK, 'view', path], (0, 1))
+            status, got, err = run(case, [WAYMARK, *VIEW, path], (0, 1))
             wanted = lines[:sum(end <= length for end in made.ends)]
             check(got == wanted, '%s: cut at byte %d of %d: %d lines, not %d: %s', path, length, len(made.data),
                   len(got), len(wanted), [pair for pair in zip(got, wanted) if pair[0] != pair[1]])
@@ -484,7 +484,7 @@ def wide_stream_with_a_changed_byte_gives_earlier_records(case):
             data[byte] ^= case.random.choice((0xff, 0x80, 1, case.random.randrange(1, 256)))
             path = made.write(scratch(case, 'changed'), bytes(data))
             # (a record that ends within the byte does not count)
-            got, wanted = run(case, [WAYMARK, 'view', path], (0, 1))[1], lines[:sum(end <= byte for end in made.ends)]
+            got, wanted = run(case, [WAYMARK, *VIEW, path], (0, 1))[1], lines[:sum(end <= byte for end in made.ends)]
             check(got[:len(wanted)] == wanted, '%s: byte %d of %d changed: records before it: %s, not %s', path, byte,
                   len(data), got[:len(wanted)], wanted)
             run(case, [WAYMARK, 'view', '--json', path], (0, 1))
@@ -492,7 +492,7 @@ def wide_stream_with_a_changed_byte_gives_earlier_records(case):
             text = bytearray(metadata)
             text[byte] = case.random.choice(b'0123456789') if chr(
                 text[byte]).isdigit() else text[byte] ^ case.random.randrange(1, 256)
-            run(case, [WAYMARK, 'view', made.write(scratch(case, 'changed'), metadata=bytes(text))], (0, 1))
+            run(case, [WAYMARK, *VIEW, made.write(scratch(case, 'changed'), metadata=bytes(text))], (0, 1))
 
 
 if __name__ == '__main__':

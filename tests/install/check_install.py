@@ -220,10 +220,16 @@ def check_documents(root):
                     sys.exit('%s links to %s, which is not installed' % (page, link))
 
 
+def masked(line):
+    """A line of `waymark view` without its time, CPU, process number and width of columns."""
+    return re.sub(r'^\S+ \d+ \d+ +\[\d+\] +(\w+)/\d+', r'\1', re.sub(r'  +', '  ', line))
+
+
 def check_readme(root, env, flags, work):
     """The C programs of the README and of waymark(3) compile unchanged, and record 10 events."""
     with open(os.path.join(SOURCE, 'README.md')) as f:
-        readme = re.search(r'^```c\n(.*?)^```', f.read(), re.M | re.S).group(1)
+        page = f.read()
+    readme = re.search(r'^```c\n(.*?)^```', page, re.M | re.S).group(1)
     with open(find(root, 'waymark.3')) as f:
         manual = re.search(r'^\.SH EXAMPLES\n\.nf\n(.*?)^\.fi', f.read(), re.M | re.S).group(1)
     for name, text in (('readme', readme), ('manual', manual)):
@@ -233,9 +239,14 @@ def check_readme(root, env, flags, work):
         program = source[:-2]
         run(os.environ.get('CC', 'cc').split() + ['-Wall', '-Wextra', '-Werror', source, '-o', program] + flags)
         run([find(root, 'waymark'), 'record', '--private', '-o', trace, '--', program], env=env)
-        shown = run([find(root, 'waymark'), 'view', trace], env=env).count('shop:order_paid')
+        lines = run([find(root, 'waymark'), 'view', trace], env=env).splitlines()
+        shown = sum('shop:order_paid' in line for line in lines)
         if shown != 10:
             sys.exit('the C program of the %s has recorded %d events, not 10' % (name, shown))
+        if name == 'readme':
+            screen = re.search(r'^\$ waymark view\n(\+.*?)^```', page, re.M | re.S).group(1).splitlines()
+            if [masked(line) for line in screen] != [masked(line.replace(name, 'shop', 1)) for line in lines]:
+                sys.exit('the README shows other lines than `waymark view`:\n%s' % '\n'.join(lines))
 
 
 def check_plain_build(work):

@@ -16,7 +16,7 @@ import re
 import subprocess
 
 from daemon import World
-from harness import PROGRAMS, WAYMARK, Skip, check, communicated, finished, main, wait_for
+from harness import PROGRAMS, VIEW, WAYMARK, Skip, check, communicated, finished, main, wait_for
 from traces import LOSS, LOST
 
 TRACING = '/sys/kernel/tracing'
@@ -98,7 +98,7 @@ class KernelTrace:
         self.ordered_by_cpu()
 
     def read(self, reader, directory, lossy):
-        argv = [WAYMARK, 'view', '--no-pager'] if reader == 'view' else [reader]
+        argv = [WAYMARK, *VIEW, '--no-pager'] if reader == 'view' else [reader]
         done = finished([*argv, '--clock-cycles', '--no-delta', directory], capture_output=True, timeout=600)
         err = done.stderr.decode('latin-1')
         check(done.returncode == 0, '%s: status %d: %s', reader, done.returncode, err[:2000])

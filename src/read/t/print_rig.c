@@ -47,7 +47,7 @@ uint64_t rig_packet(struct rig *rig, const struct wmk_ctf_bytes *bytes, struct w
 	memset(record, 0, sizeof(*record));
 	wmk_ctf_walk_begin(&record->walk, bytes, 0);
 	must(wmk_ctf_skip(&record->walk, &rig->decoder->packet_header), "packet header");
-	must(wmk_print_packet(rig->stream, &record->walk), "packet context");
+	must(wmk_print_packet(rig->stream, &record->walk, NULL), "packet context");
 	return record->walk.at;
 }
 

@@ -113,7 +113,7 @@ static void random_labels_equal_linear_search(void **state)
 							 ? some_value(&seed)
 							 : (uint64_t)labels[i].from + (some(&seed) >> 7 & wide));
 		}
-		assert_int_equal(wmk_print_labels_of(&table, &type, type.is_signed, &made), 0);
+		assert_int_equal(wmk_print_labels_of(&table, &type, type.is_signed, false, &made), 0);
 		trees += made->reach != NULL;
 		for (unsigned i = 0; i < 50; i++) {
 			const uint64_t value = some_value(&seed);
@@ -177,7 +177,7 @@ static void many_labels_are_found_in_time(void **state)
 		const struct wmk_print_labels *made;
 
 		make_ranges(way, labels, names);
-		assert_int_equal(wmk_print_labels_of(&table, &type, false, &made), 0);
+		assert_int_equal(wmk_print_labels_of(&table, &type, false, false, &made), 0);
 		assert_int_equal(made->overlap, way != ONE_NAME);
 		for (unsigned i = 1; i < N / 2; i++) {
 			const uint64_t value = some_shown(way, i, wanted, sizeof(wanted));

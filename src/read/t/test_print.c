@@ -494,10 +494,10 @@ static void labels_of_a_shared_type_are_formatted_once(void **state)
 	const struct wmk_print_labels *made[4];
 
 	(void)state;
-	assert_int_equal(wmk_print_labels_of(&table, &one, false, &made[0]), 0);
-	assert_int_equal(wmk_print_labels_of(&table, &again, false, &made[1]), 0);
-	assert_int_equal(wmk_print_labels_of(&table, &one, true, &made[2]), 0);
-	assert_int_equal(wmk_print_labels_of(&table, &other, false, &made[3]), 0);
+	assert_int_equal(wmk_print_labels_of(&table, &one, false, false, &made[0]), 0);
+	assert_int_equal(wmk_print_labels_of(&table, &again, false, false, &made[1]), 0);
+	assert_int_equal(wmk_print_labels_of(&table, &one, true, false, &made[2]), 0);
+	assert_int_equal(wmk_print_labels_of(&table, &other, false, false, &made[3]), 0);
 	assert_ptr_equal(made[0], made[1]);
 	assert_ptr_not_equal(made[0], made[2]);
 	assert_ptr_not_equal(made[0], made[3]);
@@ -530,12 +530,12 @@ static void many_enumerations_are_found_in_few_probes(void **state)
 	for (unsigned i = 0; i < n; i++) {
 		const struct wmk_type type = { .kind = WMK_TYPE_ENUM, .width = 8, .count = 1, .labels = &labels[i] };
 
-		assert_int_equal(wmk_print_labels_of(&table, &type, false, &made[i]), 0);
+		assert_int_equal(wmk_print_labels_of(&table, &type, false, false, &made[i]), 0);
 	}
 	for (unsigned i = 0; i < n; i++) {
 		const struct wmk_type type = { .kind = WMK_TYPE_ENUM, .width = 8, .count = 1, .labels = &labels[i] };
 
-		assert_int_equal(wmk_print_labels_of(&table, &type, false, &again), 0);
+		assert_int_equal(wmk_print_labels_of(&table, &type, false, false, &again), 0);
 		assert_ptr_equal(again, made[i]);
 	}
 	assert_int_equal(table.n, n);
