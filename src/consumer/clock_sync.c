@@ -2,6 +2,8 @@
 /* clock_sync.c - write sync points of the trace's clock (see clock_sync.h). */
 #include "consumer/clock_sync.h"
 
+#include <stdio.h>
+
 #include "base/error.h"
 
 bool wmk_clock_sync_take(const struct wmk_consumer *consumer, struct wmk_clock_point *point)
@@ -14,6 +16,26 @@ bool wmk_clock_sync_take(const struct wmk_consumer *consumer, struct wmk_clock_p
 	return kind >= 0;
 }
 
+/*
+ * A counter that starts again in a suspend. Writers never record a time before that of the previous record. So the
+ * times of a ring stand still until the counter has passed it.
+ */
+static void report_restart(struct wmk_consumer *consumer, const struct wmk_clock_point *point)
+{
+	struct wmk_consumer_clock *clock = &consumer->clock;
+	struct wmk_output_trace *output = consumer->options.output;
+	char words[200];
+
+	if (clock->restarted || !output->ops->note)
+		return;
+	clock->restarted = true;
+	snprintf(words, sizeof(words),
+		 "the clock went back from %llu to %llu: later records have the time of the record before them (create "
+		 "another session)",
+		 (unsigned long long)clock->last, (unsigned long long)point->value);
+	output->ops->note(output, words);
+}
+
 /* A point that cannot be written (disk full) is retried with the next one that is due. */
 void wmk_clock_sync_write(struct wmk_consumer *consumer, const struct wmk_clock_point *point)
 {
@@ -22,6 +44,9 @@ void wmk_clock_sync_write(struct wmk_consumer *consumer, const struct wmk_clock_
 
 	if (!output || !output->ops->clock_point)
 		return;
+	if (point->value < clock->last && (point->flags & WMK_CLOCK_POINT_STEP))
+		report_restart(consumer, point);
+	clock->last = point->value > clock->last ? point->value : clock->last;
 	if (output->ops->clock_point(output, clock->uuid, point) < 0)
 		wmk_error_clear();
 	else

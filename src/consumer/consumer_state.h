@@ -96,6 +96,8 @@ struct wmk_consumer_clock {
 	bool is_due;                       /* records were written since the last point, or no point is written */
 	bool is_always_due;                /* rings hold records until the stop */
 	uint64_t written_ns;               /* monotonic time of the last point; 0: none */
+	uint64_t last;                     /* greatest value of the clock so far */
+	bool restarted;                    /* its value has gone back, which has been reported */
 };
 
 struct wmk_consumer {

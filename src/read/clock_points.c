@@ -51,6 +51,9 @@ struct wmk_read_clock_points {
 	struct read_point *points;
 	uint32_t n, cap;
 	struct wmk_clock_point last;         /* as in the file */
+	/* joined with another trace: its last CLOCK_MONOTONIC, and ns to add to the steady time; else 0 */
+	uint64_t joined_ns;
+	int64_t shift;
 };
 
 /* ── read the file ───────────────────────────────────────────────────────────────────────────────────── */
@@ -302,10 +305,34 @@ static double slope_at(const struct wmk_read_clock_points *points, uint32_t i, b
 	return other;
 }
 
-/* The steady time of the last step is real time. */
+/* ns from the steady time of read_point to that of this header: after the last step, it is real time. */
 static int64_t all_steps(const struct wmk_read_clock_points *points)
 {
-	return points->points[points->n - 1].steps;
+	return points->points[points->n - 1].steps + points->shift;
+}
+
+static uint64_t joined_at(const struct wmk_read_clock_points *points)
+{
+	return points->joined_ns ? points->joined_ns : points->last.monotonic_ns;
+}
+
+/* Steady time minus CLOCK_MONOTONIC. */
+static int64_t ahead_of(const struct wmk_read_clock_points *points)
+{
+	return (int64_t)points->last.real_ns - (int64_t)points->last.monotonic_ns + points->shift;
+}
+
+void wmk_read_clock_points_join(struct wmk_read_clock_points *a, struct wmk_read_clock_points *b)
+{
+	struct wmk_read_clock_points *early = joined_at(a) < joined_at(b) ? a : b, *late = early == a ? b : a;
+	const int64_t more = ahead_of(late) - ahead_of(early);
+
+	/* (a file that is forged or of another machine) */
+	if (is_too_far(more) || is_too_far(early->shift + more))
+		return;
+	early->shift += more;
+	early->joined_ns = joined_at(late);
+	early->number++;
 }
 
 void wmk_read_clock_line_find(const struct wmk_read_clock_points *points, uint64_t value,

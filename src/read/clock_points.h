@@ -40,6 +40,12 @@ int wmk_read_clock_points_renew(struct wmk_read_clock_points *points);
 /* Write the points to a new file .clock in directory `dir`. NULL: no file. -EEXIST; -errno with a cause chain. */
 int wmk_read_clock_points_copy(const struct wmk_read_clock_points *points, int dir);
 
+/*
+ * Give two traces of one clock the same steady time, that of the trace with the last point. Real time does not change.
+ * Before the first record is read.
+ */
+void wmk_read_clock_points_join(struct wmk_read_clock_points *a, struct wmk_read_clock_points *b);
+
 /* A part of the line, for a cache: valid for values from `from` to `to` - 1 while `number` is that of the points. */
 struct wmk_read_clock_line {
 	uint64_t from, to, number;

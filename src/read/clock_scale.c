@@ -88,3 +88,11 @@ bool wmk_read_clock_differs(const struct wmk_read_trace *trace, struct wmk_read_
 	}
 	return false;
 }
+
+void wmk_read_trace_join(const struct wmk_read_trace *a, const struct wmk_read_trace *b)
+{
+	const struct wmk_ctf_clock_class *clock = wmk_read_trace_clock(a), *other = wmk_read_trace_clock(b);
+
+	if (a != b && a->points && b->points && clock->uuid && other->uuid && strcmp(clock->uuid, other->uuid) == 0)
+		wmk_read_clock_points_join(a->points, b->points);
+}

@@ -57,6 +57,9 @@ void wmk_read_merge_free(struct wmk_read_merge *merge)
 
 int wmk_read_merge_add(struct wmk_read_merge *merge, const struct wmk_read_trace *trace)
 {
+	for (uint32_t i = 0; i < merge->n; i++)
+		if (i == 0 || merge->leaves[i].stream->trace != merge->leaves[i - 1].stream->trace)
+			wmk_read_trace_join(merge->leaves[i].stream->trace, trace);
 	for (uint32_t i = 0; i < trace->n_files; i++) {
 		struct merged_stream *leaves = wmk_array_room(merge->leaves, merge->n, &merge->cap, sizeof(*leaves));
 		struct wmk_read_stream *stream;

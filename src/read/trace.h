@@ -238,6 +238,8 @@ bool wmk_read_clock_differs(const struct wmk_read_trace *trace, struct wmk_read_
 
 /* The clock of the first stream class that has one; NULL: none. The sync points of the trace are of this clock. */
 const struct wmk_ctf_clock_class *wmk_read_trace_clock(const struct wmk_read_trace *trace);
+/* Give two traces that are read together the same steady time, if their clocks are the same. */
+void wmk_read_trace_join(const struct wmk_read_trace *a, const struct wmk_read_trace *b);
 /* Prepare a conversion without sync points. `clock` NULL: all times are 0. */
 void wmk_read_scale_make(struct wmk_read_scale *scale, const struct wmk_ctf_clock_class *clock);
 /* The same with the sync points of the trace, if they are of this clock. */

@@ -436,6 +436,43 @@ def need_long():
         raise Skip('only scripts/test.sh --long runs this case')
 
 
+def ahead_of_monotonic(case, path, commands):
+    """
+    Record a program before and after each command. Returns, for each program, by how many seconds the times of its
+    records are ahead of CLOCK_MONOTONIC, which the records hold. They are in the order of recording.
+    """
+    MACHINE.run('waymark create steps -o %s; waymark enable-event "test:*"; waymark start; procs leaf 5; ' % path +
+                ' '.join(command + '; procs leaf 5;' for command in commands) + ' waymark stop; waymark destroy')
+    records = [r for r in map(json.loads, view(case, path, '--json')) if r['event'] == 'test:seq']
+    check([r['fields']['seq'] for r in records] == [*range(1, 7)] * (len(commands) + 1), 'the order is %s', records)
+    ahead = [float(r['time']) - r['fields']['mono'] / 1e9 for r in records]
+    groups = [ahead[at:at + 6] for at in range(0, len(ahead), 6)]
+    # (a program may be preempted between its reading of CLOCK_MONOTONIC and its record, but not for so long)
+    check(all(max(group) - min(group) < 0.9 for group in groups), 'a step is at the wrong record: %s', groups)
+    for reader in 'babeltrace2', 'babeltrace':
+        done = finished([reader, case.path(os.path.basename(path))], capture_output=True, text=True)
+        check(done.returncode == 0 and not done.stderr, '%s: %s', reader, done.stderr[:500])
+    return [min(group) for group in groups]
+
+
+def real_time_that_is_set_moves_later_records(case):
+    """Real time is set 3 s forwards, then 3 s backwards, both to whole seconds."""
+    ahead = ahead_of_monotonic(case, '/tmp/steps',
+                               ['date -s @$(($(date +%s) + 3))', 'date -s @$(($(date +%s) - 3))'])
+    steps = [b - a for a, b in zip(ahead, ahead[1:])]
+    check(1.1 < steps[0] < 3.9 and -4.9 < steps[1] < -2.1, 'the steps are %s', steps)
+
+
+def times_are_correct_after_a_suspend(case):
+    """CLOCK_MONOTONIC, the clock of the trace, lacks the time of the suspend."""
+    need_long()
+    before, after = ahead_of_monotonic(
+        case, '/tmp/suspend', [
+            'echo deep >/sys/power/mem_sleep; echo +2 >/sys/class/rtc/rtc0/wakealarm; echo mem >/sys/power/state'
+        ])
+    check(after - before > 0.5, 'the suspend took %s s', after - before)
+
+
 def unit_tests_of_buffers_pass(case):
     need_long()
     unit('test-kernel-cpu')
@@ -489,7 +526,8 @@ if __name__ == '__main__':
             empty_texts_are_not_unreadable, lost_records_are_counted_in_the_machine, kernel_contexts_are_recorded,
             start_waits_for_bpf,
             records_lost_with_the_consumer_daemon_are_counted, probe_arguments_are_parsed_or_refused,
-            kernel_probes_are_recorded_and_removed, unit_tests_of_buffers_pass, unit_tests_of_system_calls_pass,
+            kernel_probes_are_recorded_and_removed, real_time_that_is_set_moves_later_records,
+            times_are_correct_after_a_suspend, unit_tests_of_buffers_pass, unit_tests_of_system_calls_pass,
             unit_tests_of_probes_pass, machine_reports_failures_and_timeouts, kernel_log_has_no_complaints,
             kernel_panic_is_reported
         ])

@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -13,7 +14,9 @@
 #include <cmocka.h>
 
 #include "base/clock_point.h"
+#include "consumer/clock_sync.h"
 #include "rig.h"
+#include "store/t/testdir.h"
 
 #define POINTS 64u
 #define PATIENCE_NS UINT64_C(20000000000)
@@ -104,6 +107,32 @@ static void step_is_marked_and_written_while_the_consumer_is_idle(void **state)
 	rig_close(&rig);
 }
 
+static void counter_that_restarts_is_reported_once(void **state)
+{
+	struct wmk_clock_point points[POINTS], back;
+	char words[300];
+	size_t len;
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, &shape);
+	assert_int_equal(read_points(&rig, points), 1);
+	back = points[0];
+	back.value = 7;
+	back.flags = WMK_CLOCK_POINT_STEP;
+	wmk_clock_sync_write(rig.consumer, &back);
+	wmk_clock_sync_write(rig.consumer, &back);
+	assert_int_equal(read_points(&rig, points), 1);
+	snprintf(words, sizeof(words), "the clock went back from %llu to 7", (unsigned long long)points[0].value);
+	char *metadata = testdir_slurp(rig_path(&rig, "metadata"), &len), *first = strstr(metadata, words);
+
+	assert_non_null(first);
+	assert_null(strstr(first + 1, words));
+	free(metadata);
+	assert_int_equal(rig_stop(&rig), 0);
+	rig_close(&rig);
+}
+
 static void next_consumer_continues_the_points(void **state)
 {
 	struct wmk_clock_point points[POINTS];
@@ -132,6 +161,7 @@ int main(void)
 		cmocka_unit_test(points_precede_and_follow_the_records),
 		cmocka_unit_test(stop_of_an_idle_consumer_writes_no_point),
 		cmocka_unit_test(step_is_marked_and_written_while_the_consumer_is_idle),
+		cmocka_unit_test(counter_that_restarts_is_reported_once),
 		cmocka_unit_test(next_consumer_continues_the_points),
 	};
 

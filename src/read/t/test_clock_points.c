@@ -221,6 +221,31 @@ static void suspend_is_no_step_if_the_clock_runs_through_it(void **state)
 	check_suspend(false);
 }
 
+/* Real time is set at 150 s. One trace has ended before, one begins later, one sees the step. */
+static void traces_of_one_clock_have_one_steady_time(void **state)
+{
+	static const uint64_t ends[][2] = { { 0, 120 }, { 60, 300 }, { 180, 240 } };
+	struct trace traces[3];
+	int64_t steady[3], real[3];
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		begin(&traces[i], UUID);
+		for (uint64_t s = ends[i][0]; s <= ends[i][1]; s += 60)
+			put(&traces[i], exactly(s * S), s * S, REAL + (s + (s > 150 ? 3 : 0)) * S, s == 180);
+		assert_int_equal(read_points(&traces[i]), 0);
+	}
+	wmk_read_clock_points_join(traces[0].points, traces[2].points);
+	wmk_read_clock_points_join(traces[0].points, traces[1].points);
+	wmk_read_clock_points_join(traces[2].points, traces[1].points);
+	for (unsigned i = 0; i < 3; i++) {
+		steady[i] = time_of(&traces[i], exactly(100 * S), &real[i]);
+		assert_true(llabs(steady[i] - (int64_t)(REAL + 103 * S)) <= 2);
+		assert_true(llabs(real[i] - (int64_t)(REAL + (i < 2 ? 100 : 103) * S)) <= 2);
+		end(&traces[i]);
+	}
+}
+
 static void points_within_their_uncertainty_do_not_bend_the_line(void **state)
 {
 	struct trace trace;
@@ -307,6 +332,7 @@ int main(void)
 		cmocka_unit_test(error_is_at_most_the_stated_uncertainty_when_the_rate_changes),
 		cmocka_unit_test(step_of_real_time_is_a_discontinuity),
 		cmocka_unit_test(suspend_is_no_step_if_the_clock_runs_through_it),
+		cmocka_unit_test(traces_of_one_clock_have_one_steady_time),
 		cmocka_unit_test(points_within_their_uncertainty_do_not_bend_the_line),
 		cmocka_unit_test(points_after_damage_are_not_used),
 		cmocka_unit_test(file_of_another_clock_is_not_used),
