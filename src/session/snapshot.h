@@ -33,7 +33,7 @@ int wmk_snapshot_begin(struct wmk_session *session, const struct wmk_snapshot_op
 		       struct wmk_snapshot **snapshot);
 /* True if the session has a state dump that can be copied: regenerate it before wmk_snapshot_end(). */
 bool wmk_snapshot_has_dump(const struct wmk_snapshot *snapshot);
-/* Not locked. Copy the state dump, write everything, and free the snapshot. The reply is in the arena. 0 or -errno. */
+/* Not locked. Copy the state dump, write everything, free the snapshot. Adds to *reply, in the arena. 0 or -errno. */
 int wmk_snapshot_end(struct wmk_snapshot *snapshot, struct wmk_ctl_snapshot_reply *reply, struct wmk_arena *arena);
 /*
  * Locked. Set the snapshot output; `path` "" removes it. -EEXIST: it has one; -ENOENT: it has none, or none of this

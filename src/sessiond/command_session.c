@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/utf8.h"
 #include "session/snapshot.h"
+#include "sessiond/snapshot_steps.h"
 #include "store/store.h"
 
 #include <errno.h>
@@ -477,17 +478,6 @@ static int path_take(const struct command_request *cmd, const char *given, char 
 					"snapshot: the client has other mounts (a container)", path);
 }
 
-/* Record the state dump again, so that the snapshot has the objects that are loaded now. */
-static void refresh_dump(struct command_request *cmd, struct wmk_session *session)
-{
-	struct wmk_list unanswered = { NULL, 0 };
-
-	wmk_session_regenerate_statedump(session);
-	wmk_session_unlock(session);
-	if (wmk_tracing_update(cmd->commands->tracing, session, WMK_COMMAND_UPDATE_MS, &unanswered, &cmd->arena) < 0)
-		wmk_error_clear();       /* the state dumps of these applications are older ones */
-}
-
 int wmk_command_snapshot(struct command_request *cmd)
 {
 	const struct wmk_ctl_snapshot *request = cmd->request;
@@ -505,8 +495,10 @@ int wmk_command_snapshot(struct command_request *cmd)
 		return err;
 	options.path = path;
 	err = wmk_snapshot_begin(session, &options, &snapshot);
+	if (err == 0)
+		wmk_snapshot_warn_left_out(session, cmd->reply, &cmd->arena);
 	if (err == 0 && wmk_snapshot_has_dump(snapshot))
-		refresh_dump(cmd, session);
+		wmk_snapshot_dump_again(cmd->commands->tracing, session, cmd->reply, &cmd->arena);
 	else
 		wmk_session_unlock(session);
 	if (err == 0)

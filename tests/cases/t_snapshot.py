@@ -165,6 +165,7 @@ def ordinary_session_has_snapshots_of_overwrite_channels(case):
         w('enable-channel', '-s', 'ring', 'app', '--overwrite', '--subbuf-size', SUBBUF, '--num-subbuf', SUBBUFS)
         w('enable-event', '-s', 'ring', '-c', 'app', 'test:*')
         w('start', 'ring')
+        w('enable-channel', '-s', 'ring', 'other')
         w('create', 'plain')
         w('enable-event', '-s', 'plain', 'test:*')
         w('start', 'plain')
@@ -174,6 +175,7 @@ def ordinary_session_has_snapshots_of_overwrite_channels(case):
         w('snapshot', 'record', '-s', 'plain', case.path('x'), status=1).prints('no channel of applications')
         w('snapshot', 'record', '-s', 'ring', status=1).prints('no snapshot output')
         made = w('snapshot', 'record', '-s', 'ring', '--json', case.path('x')).json
+        check(len(made['warnings']) == 1 and 'channel other is not in the snapshot' in made['warnings'][0], '%s', made)
         check_range(made['path'], {writer: returned for writer, (_, returned) in case.ledger.read().items()})
         program.end()
         # the snapshot took nothing from the trace

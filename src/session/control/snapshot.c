@@ -429,7 +429,7 @@ int wmk_snapshot_end(struct wmk_snapshot *snapshot, struct wmk_ctl_snapshot_repl
 {
 	int err = copy_all(snapshot, true);
 
-	*reply = (struct wmk_ctl_snapshot_reply){ .path = wmk_arena_text(arena, snapshot->path) };
+	reply->path = wmk_arena_text(arena, snapshot->path);
 	for (struct snapshot_trace *trace = snapshot->traces; trace && err == 0; trace = trace->next) {
 		err = complete(snapshot, trace);
 		reply->records += trace->counts.records;
