@@ -387,9 +387,10 @@ struct waymark_ctl_channel_options {
 	uint32_t allocation;         /* enum waymark_ctl_allocation */
 	uint32_t preallocation;      /* enum waymark_ctl_preallocation */
 	/*
-	 * User domain, PER_CPU: 0: applications wake the consumer daemon. Else it reads at this interval, recording
-	 * makes no system call, and all memory is allocated at once. A record that would need a system call is lost and
-	 * counted: one above 16 KiB, or of a thread without restartable sequences. Excludes blocking_us.
+	 * User domain, PER_CPU: 0: applications wake the consumer daemon. Else it reads at this interval, 1 ms to 60 s.
+	 * Then recording makes no system call, and all memory is allocated at once. A record that would need a system
+	 * call is lost and counted: one above 16 KiB, or of a thread without restartable sequences. Excludes
+	 * blocking_us.
 	 */
 	uint64_t poll_us;
 };

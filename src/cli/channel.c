@@ -259,9 +259,9 @@ static const struct wmk_cli_option enable_options[] = {
 	  WMK_CLI_CHOICE(struct wmk_channel_args, wake, "writer timer",
 			 "unknown value '@': the values are writer and timer"), .min = WAKE_WRITER },
 	{ 0, "read-timer", "USEC",
-	  "With --wake=timer, which it implies: the interval in microseconds, or with ms or s, at most 60 s. The "
-	  "default is 100 ms.",
-	  WMK_CLI_MICROSECONDS(struct wmk_channel_args, read_us, 1, 60000000) },
+	  "With --wake=timer, which it implies: the interval in microseconds, or with ms or s, from 1 ms to 60 s. "
+	  "The default is 100 ms.",
+	  WMK_CLI_MICROSECONDS(struct wmk_channel_args, read_us, 1000, 60000000) },
 	{ 0, "field-limit", "SIZE",
 	  "The maximum size of a string or sequence, from 16 bytes to 64k. A longer value is cut and counted. The "
 	  "default is 64k.",

@@ -225,8 +225,10 @@ void wmk_consumer_watch(struct wmk_consumer *consumer)
 	consumer->n_watched = 0;
 	consumer->poll_us = 0;
 	for (size_t i = 0; i < consumer->n_sets; i++) {
-		const uint32_t us = waymark_ring_set_options(consumer->sets[i])->poll_us;
+		uint32_t us = waymark_ring_set_options(consumer->sets[i])->poll_us;
 
+		if (us && us < consumer->options.min_us)         /* an application can forge it */
+			us = consumer->options.min_us;
 		if (!us)
 			grown[consumer->n_watched++] = consumer->sets[i];
 		else if (!consumer->poll_us || us < consumer->poll_us)

@@ -500,72 +500,6 @@ static void stale_recorder_records_nothing_while_its_set_is_reopened(void **stat
 	pair_close(&p);
 }
 
-/* With poll_us, a record that needs a claim ring, and so a system call, is lost and counted; nothing is accessible. */
-static void polled_ring_loses_records_that_need_a_system_call(void **state)
-{
-	static uint64_t words[WAYMARK_RING_SEQ_MAX / 8 + 2];
-	const struct waymark_ring_frag small = { words, 8, WAYMARK_FRAG_WORDS };
-	const struct waymark_ring_frag large = { words, sizeof(words) - 8, WAYMARK_FRAG_WORDS };
-	struct wmk_ring_totals totals;
-	uint64_t records = 0, size = 0, retry = 0;
-	struct pair p;
-
-	struct waymark_ring_options bad = { .size = sizeof(bad), .subbuf_size = 4096, .n_subbufs = 2, .poll_us = 1,
-					    .block_us = 5 };
-
-	(void)state;
-	assert_int_equal(waymark_ring_set_create(&bad, &p.reader), -EINVAL);
-	bad.block_us = 0;
-	bad.allocation = WAYMARK_RING_PER_SET;
-	assert_int_equal(waymark_ring_set_create(&bad, &p.reader), -EINVAL);
-	pair_open(&p, (struct waymark_ring_options){ .subbuf_size = 65536, .n_subbufs = 2, .poll_us = 1000,
-						     .prefault = WAYMARK_RING_PREFAULT_ALL });
-	assert_int_equal(waymark_ring_record(p.writer, 1, &small, 1), p.writer->seq_cpus ? 0 : -ENOSPC);
-	assert_int_equal(waymark_ring_record(p.writer, 1, &large, 1), -ENOSPC);
-	for (uint32_t i = 0; i < p.n_rings; i++) {
-		assert_int_equal(wmk_ring_set_totals(p.reader, i, &totals), 0);
-		records += totals.records;
-		size += totals.lost[WAYMARK_LOST_SIZE];
-		retry += totals.lost[WAYMARK_LOST_RETRY];
-	}
-	assert_int_equal(records, p.writer->seq_cpus != 0);
-	assert_int_equal(records + size + retry, 2);
-	assert_true(!p.writer->seq_cpus || size == 1);
-	pair_close(&p);
-}
-
-/* With PER_SET, the CPU ring stays empty, and only min(8, CPUs) claim rings are used. */
-static void shared_rings_replace_those_of_cpus(void **state)
-{
-	uint64_t word = 7;
-	const struct waymark_ring_frag frag = { &word, 8, WAYMARK_FRAG_WORDS };
-	struct wmk_ring_totals totals;
-	uint64_t records = 0;
-	struct pair p;
-
-	(void)state;
-	pair_open(&p, (struct waymark_ring_options){ .subbuf_size = 4096, .n_subbufs = 2,
-						     .allocation = WAYMARK_RING_PER_SET });
-	assert_int_equal(p.n_cpus, 1);
-	assert_true(p.reader->header->claims_end <= 1 + WAYMARK_RING_CLAIMS);
-	for (unsigned i = 0; i < 5; i++)
-		assert_int_equal(waymark_ring_record(p.writer, 1, &frag, 1), 0);
-	for (uint32_t i = 0; i < p.n_rings; i++) {
-		assert_int_equal(wmk_ring_set_totals(p.reader, i, &totals), 0);
-		assert_true(totals.records == 0 || (i > 0 && i < p.reader->header->claims_end));
-		records += totals.records;
-	}
-	assert_int_equal(records, 5);
-	/* while others hold all rings, a record is lost after the last attempt, and counted once */
-	for (uint32_t i = 1; i < p.reader->header->claims_end; i++)
-		p.reader->ring[i].ctl->claim = WMK_CLAIM_ANONYMOUS;
-	assert_int_equal(waymark_ring_record(p.writer, 1, &frag, 1), -ENOSPC);
-	assert_int_equal(p.reader->header->lost_without_ring, 1);
-	for (uint32_t i = 1; i < p.reader->header->claims_end; i++)
-		p.reader->ring[i].ctl->claim = WMK_CLAIM_FREE;
-	pair_close(&p);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -580,8 +514,6 @@ int main(void)
 		cmocka_unit_test(record_that_a_debugger_steps_through_goes_to_a_claim_ring),
 		cmocka_unit_test(long_records_are_complete_under_frequent_timer_signals),
 		cmocka_unit_test(rings_stay_unfilled_after_mlockall),
-		cmocka_unit_test(polled_ring_loses_records_that_need_a_system_call),
-		cmocka_unit_test(shared_rings_replace_those_of_cpus),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,6 +14,7 @@
 #define SUBBUF_MIN 4096u
 #define SUBBUF_MAX (1u << 30)
 #define N_SUBBUFS_MAX (1u << 20)
+#define POLL_MIN_US 1000u
 #define POLL_MAX_US 60000000u
 
 static int kernel_check(const struct wmk_ctl_channel *is)
@@ -36,8 +37,9 @@ static int memory_check(const struct wmk_ctl_channel_settings *s, bool kernel)
 	if (kernel && (s->allocation || s->preallocation || s->poll_us))
 		return wmk_error_said(-EINVAL, "the kernel allocates the buffers of kernel channels, one per CPU and "
 					       "at once, and wakes their reader: no other choice is available");
-	if (s->poll_us > POLL_MAX_US)
-		return wmk_error(-EINVAL, "invalid interval of reading: at most %u microseconds", POLL_MAX_US);
+	if (s->poll_us && (s->poll_us < POLL_MIN_US || s->poll_us > POLL_MAX_US))
+		return wmk_error(-EINVAL, "invalid interval of reading: %u to %u microseconds are allowed", POLL_MIN_US,
+				 POLL_MAX_US);
 	if (s->poll_us && (s->blocking_us || s->allocation == WMK_PER_CHANNEL))
 		return wmk_error_said(-EINVAL, "--wake=timer excludes %s: they need system calls",
 				      s->blocking_us ? "a blocking timeout" : "--buffer-allocation=per-channel");
