@@ -33,7 +33,7 @@
 	X(geteuid) X(getpid) X(getppid) X(getrandom) X(getrusage) X(getsockopt) X(gettid) X(kill) X(madvise) \
 	X(membarrier) X(memfd_create) X(mmap) X(mprotect) X(munmap) X(nanosleep) X(openat) X(prctl) \
 	X(pread64) X(process_vm_readv) X(pwrite64) X(read) X(recvmsg) X(rseq) X(rt_sigaction) \
-	X(rt_sigprocmask) X(sendmsg) X(set_robust_list) X(signalfd4) X(socket) X(tgkill) X(unshare)
+	X(rt_sigprocmask) X(sched_yield) X(sendmsg) X(set_robust_list) X(signalfd4) X(socket) X(tgkill) X(unshare)
 
 static const struct { const char *name; int number; } calls[] = {
 #define X(name) { #name, SYS_##name },
