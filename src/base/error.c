@@ -21,7 +21,7 @@
 
 struct wmk_error_chain {
 	int number;              /* the innermost error, negative errno */
-	bool said;               /* the message is complete: omit the text of strerror */
+	bool is_complete;        /* the message is complete: omit the text of strerror */
 	unsigned n;              /* messages added in total; the latest WMK_ERROR_DEPTH are kept */
 	char text[WMK_ERROR_DEPTH][WMK_ERROR_LEN];
 };
@@ -110,7 +110,7 @@ static void begin(int err, int system, const char *format, va_list args)
 		return;
 	c->n = 0;
 	c->number = err;
-	c->said = !system;
+	c->is_complete = !system;
 	add(c, format, args);
 	errno = saved;
 }
@@ -146,7 +146,7 @@ int wmk_error_add(int err, const char *format, ...)
 		return err;
 	if (c->n == 0) {
 		c->number = err;
-		c->said = false;
+		c->is_complete = false;
 	}
 	va_start(args, format);
 	add(c, format, args);
@@ -205,7 +205,7 @@ const char *wmk_error_get(unsigned index)
  */
 static const char *system_words(void)
 {
-	if (!chain || chain->n == 0 || chain->said || chain->number == 0 || chain->number == -EINVAL ||
+	if (!chain || chain->n == 0 || chain->is_complete || chain->number == 0 || chain->number == -EINVAL ||
 	    chain->number == -EPROTO)
 		return NULL;
 	/* strerror_r() translates: it would read the environment and open message catalogues in an application. */

@@ -206,7 +206,7 @@ static const struct waymark_ctl_rule_info *find(const struct wmk_daemon *daemon,
 	return NULL;
 }
 
-static void tell_enabled(const struct wmk_daemon *daemon, const struct waymark_ctl_rule *rule)
+static void print_enabled(const struct wmk_daemon *daemon, const struct waymark_ctl_rule *rule)
 {
 	const char *channel;
 	const struct waymark_ctl_rule_info *is = find(daemon, rule, &channel);
@@ -249,7 +249,7 @@ static int enable(struct wmk_daemon *daemon, const struct wmk_event_args *args)
 		};
 	err = wmk_daemon_did(daemon, waymark_ctl_enable_event(daemon->ctl, &options, &daemon->result));
 	for (unsigned i = 0; i < n && err == 0 && !args->common.json; i++)
-		tell_enabled(daemon, &rules[i]);
+		print_enabled(daemon, &rules[i]);
 	free(rules);
 	return err;
 }

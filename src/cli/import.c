@@ -132,8 +132,8 @@ static int convert_file(struct wmk_import *import, const char *name)
 }
 
 /* `directory` NULL: the trace is temporary. */
-static void tell(const struct wmk_cli_import *import, const char *directory, const struct wmk_import_done *done,
-		 const struct first *first)
+static void print_result(const struct wmk_cli_import *import, const char *directory, const struct wmk_import_done *done,
+			 const struct first *first)
 {
 	if (done->assumed & WMK_IMPORT_ASSUMED_YEAR)
 		wmk_cli_say(
@@ -194,7 +194,7 @@ static int make(const struct wmk_cli_import *import, const char *directory, bool
 	ended = wmk_import_end(work, &done);
 	if (ended < 0 && err == 0)
 		wmk_cli_failed();
-	tell(import, is_all ? directory : NULL, &done, &import_view.first);
+	print_result(import, is_all ? directory : NULL, &done, &import_view.first);
 	return err < 0 || ended < 0 ? WMK_CLI_FAILED : 0;
 }
 

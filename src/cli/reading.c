@@ -11,14 +11,14 @@
 #include "cli/progress.h"
 #include "cli/reading.h"
 
-static void tell_damage(void *data, int err)
+static void print_damage(void *data, int err)
 {
 	(void)err;
 	wmk_progress_end(data);
 	wmk_cli_failed();
 }
 
-static void tell_warning(void *data, int err)
+static void print_warning(void *data, int err)
 {
 	char words[WMK_ERROR_DEPTH * WMK_ERROR_LEN];
 
@@ -28,7 +28,7 @@ static void tell_warning(void *data, int err)
 	wmk_cli_warn("%s", wmk_error_text(words, sizeof(words)));
 }
 
-static void tell_lost(void *data, const char *words)
+static void print_lost(void *data, const char *words)
 {
 	wmk_progress_end(data);
 	fflush(stdout);
@@ -56,9 +56,9 @@ int wmk_cli_read(const struct wmk_cli_which *which, const char *const *paths, un
 	options->begin = which->begin;
 	options->end = which->end;
 	options->filter = which->filter;
-	options->damage = tell_damage;
-	options->lost = tell_lost;
-	options->warning = tell_warning;
+	options->damage = print_damage;
+	options->lost = print_lost;
+	options->warning = print_warning;
 	/* (the size of a followed trace is unknown) */
 	options->progress = options->follow ? NULL : wmk_progress_tell;
 	options->data = &progress;

@@ -276,7 +276,7 @@ static int begin(struct run *run, char *path, char **argv)
 }
 
 /* Ctrl-C is for the command while it runs; otherwise it ends the tracing. */
-static void hear_signals(struct run *run)
+static void read_signals(struct run *run)
 {
 	struct signalfd_siginfo info;
 
@@ -343,13 +343,13 @@ static void run_until_end(struct run *run)
 				wmk_strace_lines_reap(&run->lines);
 		}
 		run->source->ops->wait(run->source, run->child.signals, nap);
-		hear_signals(run);
+		read_signals(run);
 	}
 	/* (if writing failed, still wait for the command: this process returns its exit status) */
 	while (run->has_command && !run->child.ended) {
 		run->source->ops->wait(run->source, run->child.signals, NAP_MOST_MS);
 		print_records(run, false);
-		hear_signals(run);
+		read_signals(run);
 	}
 }
 

@@ -364,7 +364,7 @@ static int order_streams(struct wmk_ctf_builder *from, struct wmk_ctf_class *cla
 static int stream_of_event(const struct wmk_ctf_builder *from, const struct wmk_ctf_class *class,
 			   struct wmk_ctf_event_class *event, const struct wmk_ctf_stream_of *of)
 {
-	if (of->is_said)
+	if (of->is_named)
 		event->stream = wmk_ctf_stream_class_of(class, of->id);
 	else
 		event->stream = class->n_streams == 1 ? class->streams[0] : wmk_ctf_stream_class_of(class, 0);

@@ -42,7 +42,7 @@ struct wmk_ctf_builder {
 struct wmk_ctf_stream_of {
 	uint64_t id;
 	/* false: the metadata names no stream class; the event belongs to the only one, or to that with id 0 */
-	bool is_said;
+	bool is_named;
 };
 
 /* Keep an error that has a cause chain, unless there is an earlier one. Values of 0 and above are ignored. */

@@ -263,7 +263,7 @@ static void event_class(const struct wmk_ctf_json_at *at)
 {
 	struct wmk_ctf_json *in = at->in;
 	struct wmk_ctf_event_class *event = wmk_ctf_alloc(in->to, sizeof(*event));
-	struct wmk_ctf_stream_of of = { .is_said = true };
+	struct wmk_ctf_stream_of of = { .is_named = true };
 	char key[24];
 
 	if (!event)

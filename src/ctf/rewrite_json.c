@@ -130,17 +130,17 @@ static bool has_role(const struct wmk_ctf_program *program, unsigned role)
  */
 static uint64_t stream_id(const struct wmk_tree_writer *w, const struct wmk_ctf_stream_decoder *stream)
 {
-	const bool is_told = has_role(&w->decoder->packet_header, WMK_ROLE_STREAM_CLASS);
+	const bool has_ids = has_role(&w->decoder->packet_header, WMK_ROLE_STREAM_CLASS);
 
-	return w->decoder->class->major == 1 && w->decoder->n_streams == 1 && !is_told ? 0 : stream->class->id;
+	return w->decoder->class->major == 1 && w->decoder->n_streams == 1 && !has_ids ? 0 : stream->class->id;
 }
 
 static uint64_t event_id(const struct wmk_tree_writer *w, const struct wmk_ctf_stream_decoder *stream,
 			 const struct wmk_ctf_event_decoder *event)
 {
-	const bool is_told = has_role(&stream->event_header, WMK_ROLE_EVENT_CLASS);
+	const bool has_ids = has_role(&stream->event_header, WMK_ROLE_EVENT_CLASS);
 
-	return w->decoder->class->major == 1 && event == stream->events && !is_told ? 0 : event->class->id;
+	return w->decoder->class->major == 1 && event == stream->events && !has_ids ? 0 : event->class->id;
 }
 
 static void put_stream(struct wmk_tree_writer *w, const struct wmk_ctf_stream_decoder *stream)

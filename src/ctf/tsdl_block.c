@@ -400,7 +400,7 @@ static void set_event(struct wmk_tsdl *in, void *to, const char *path, const str
 	if (strcmp(path, "id") == 0) {
 		event->class->id = want_number(in, value, path);
 	} else if (strcmp(path, "stream_id") == 0) {
-		event->of.is_said = true;
+		event->of.is_named = true;
 		event->of.id = want_number(in, value, path);
 	} else if (strcmp(path, "name") == 0) {
 		event->class->name = want_text(in, value, path);

@@ -342,10 +342,10 @@ static int64_t label_end(struct wmk_tsdl *in, const struct wmk_type *type)
  */
 static void label_range(struct wmk_tsdl *in, const struct wmk_type *type, struct wmk_label *label, int64_t next)
 {
-	const bool is_said = wmk_tsdl_take(in, '=');
+	const bool is_given = wmk_tsdl_take(in, '=');
 
-	label->from = is_said ? label_end(in, type) : next;
-	label->to = is_said && wmk_tsdl_take(in, 'E') ? label_end(in, type) : label->from;
+	label->from = is_given ? label_end(in, type) : next;
+	label->to = is_given && wmk_tsdl_take(in, 'E') ? label_end(in, type) : label->from;
 }
 
 static bool runs_back(const struct wmk_type *type, const struct wmk_label *label)

@@ -342,14 +342,14 @@ static int parse(struct wmk_import *import, struct wmk_import_text *text)
 	return 0;
 }
 
-static int add_line(struct wmk_import *import, struct wmk_import_text text, bool goes_on)
+static int add_line(struct wmk_import *import, struct wmk_import_text text, bool is_continued)
 {
 	struct wmk_import_text rest;
 	bool splits;
 	int64_t ns;
 	int err;
 
-	if (goes_on) {
+	if (is_continued) {
 		err = drop_begun(import);
 		err = err < 0 ? err : finish_record(import);
 		return err < 0 ? err : add_unknown(import, text);
@@ -441,17 +441,17 @@ int wmk_import_file(struct wmk_import *import, FILE *in, const char *name, int64
 {
 	struct wmk_import_lines lines = { .in = in };
 	struct wmk_import_text text;
-	bool goes_on;
+	bool is_continued;
 	int err;
 
 	import->file = name;
 	import->line_number = 0;
 	wmk_import_log_time_of_file(&import->when, near_ns);
-	while ((err = wmk_import_lines_next(&lines, &text, &goes_on)) > 0) {
-		err = add_line(import, text, goes_on);
+	while ((err = wmk_import_lines_next(&lines, &text, &is_continued)) > 0) {
+		err = add_line(import, text, is_continued);
 		if (err < 0)
 			break;
-		import->bytes += text.len + !goes_on;
+		import->bytes += text.len + !is_continued;
 		if (import->options.progress && import->bytes >= import->reported + TELL_EACH) {
 			import->reported = import->bytes;
 			import->options.progress(import->options.data, import->bytes, import->number);

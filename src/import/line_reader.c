@@ -32,17 +32,18 @@ static int fill(struct wmk_import_lines *lines)
 	return 1;
 }
 
-static int give(struct wmk_import_lines *lines, size_t len, bool is_cut, struct wmk_import_text *line, bool *goes_on)
+static int give(struct wmk_import_lines *lines, size_t len, bool is_cut, struct wmk_import_text *line,
+		bool *is_continued)
 {
 	*line = (struct wmk_import_text){ lines->buf + lines->begin, len };
-	*goes_on = lines->is_cut;
+	*is_continued = lines->is_cut;
 	lines->is_cut = is_cut;
 	/* Skip the newline, too. */
 	lines->begin += len + (is_cut || lines->begin + len == lines->end ? 0 : 1);
 	return 1;
 }
 
-int wmk_import_lines_next(struct wmk_import_lines *lines, struct wmk_import_text *line, bool *goes_on)
+int wmk_import_lines_next(struct wmk_import_lines *lines, struct wmk_import_text *line, bool *is_continued)
 {
 	size_t searched = 0;
 	int err = 0;
@@ -57,9 +58,9 @@ int wmk_import_lines_next(struct wmk_import_lines *lines, struct wmk_import_text
 			len > searched ? memchr(lines->buf + lines->begin + searched, '\n', len - searched) : NULL;
 
 		if (newline)
-			return give(lines, (size_t)(newline - lines->buf) - lines->begin, false, line, goes_on);
+			return give(lines, (size_t)(newline - lines->buf) - lines->begin, false, line, is_continued);
 		if (len == WMK_IMPORT_LINE_MAX)
-			return give(lines, len, true, line, goes_on);
+			return give(lines, len, true, line, is_continued);
 		searched = len;
 		err = lines->at_end ? 1 : fill(lines);
 	}
@@ -67,5 +68,5 @@ int wmk_import_lines_next(struct wmk_import_lines *lines, struct wmk_import_text
 		return err;
 	if (lines->end == lines->begin)
 		return 0;
-	return give(lines, lines->end - lines->begin, false, line, goes_on);
+	return give(lines, lines->end - lines->begin, false, line, is_continued);
 }

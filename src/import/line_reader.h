@@ -19,9 +19,9 @@ struct wmk_import_lines {
 };
 
 /*
- * Read the next line. 1: *line is the line without its newline, valid until the next call. *goes_on: *line continues a
- * line that is too long. 0: end of file. -ENOMEM, -EIO and others: the rest cannot be read.
+ * Read the next line. 1: *line is the line without its newline, valid until the next call. *is_continued: *line
+ * continues a line that is too long. 0: end of file. -ENOMEM, -EIO and others: the rest cannot be read.
  */
-int wmk_import_lines_next(struct wmk_import_lines *lines, struct wmk_import_text *line, bool *goes_on);
+int wmk_import_lines_next(struct wmk_import_lines *lines, struct wmk_import_text *line, bool *is_continued);
 
 #endif

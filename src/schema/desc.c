@@ -165,9 +165,9 @@ static const char *said_in_argument(struct wmk_scratch *scratch, const char *tex
 
 	for (int depth = 0; depth < WMK_DEPTH_MAX && take_wrapper(t, &wrapper); depth++) {
 		if (is_text(wrapper.name, which)) {
-			struct span said = unquoted(wrapper.first);
+			struct span given = unquoted(wrapper.first);
 
-			return said.len && said.len <= WMK_NAME_MAX ? wmk_scratch_text(scratch, said.s, said.len)
+			return given.len && given.len <= WMK_NAME_MAX ? wmk_scratch_text(scratch, given.s, given.len)
 								    : NULL;
 		}
 		t = is_text(wrapper.name, "wm_named") ? wrapper.second : naming_argument(&wrapper);

@@ -55,7 +55,7 @@ static void drain_wake(struct wmk_consumer_link *link)
 }
 
 /* End the link: no consumer will follow. */
-static void end(struct wmk_consumer_link *link, int err, const char *words, bool tell)
+static void end(struct wmk_consumer_link *link, int err, const char *words, bool notify)
 {
 	pthread_mutex_lock(&link->lock);
 	link->state = WMK_LINK_ENDED;
@@ -65,7 +65,7 @@ static void end(struct wmk_consumer_link *link, int err, const char *words, bool
 		pthread_cond_signal(&request->answered);
 	pthread_cond_broadcast(&link->changed);
 	pthread_mutex_unlock(&link->lock);
-	if (tell && link->options.on_end)
+	if (notify && link->options.on_end)
 		link->options.on_end(link->options.data, err, words);
 }
 
@@ -327,7 +327,7 @@ static bool is_back(struct wmk_consumer_link *link, char *words, size_t size)
  * Serve until the connection breaks (-errno), the link is taken over (-ECONNABORTED) or closed (0). *useful: data was
  * received.
  */
-static int serve(struct wmk_consumer_link *link, bool tell, bool *useful)
+static int serve(struct wmk_consumer_link *link, bool notify, bool *useful)
 {
 	const int64_t until = wmk_clock_ms() + BACK_MS;
 	int64_t next = 0;
@@ -343,8 +343,8 @@ static int serve(struct wmk_consumer_link *link, bool tell, bool *useful)
 			heartbeat(link);
 			next = wmk_clock_ms() + BEAT_MS;
 		}
-		if (tell && back) {
-			tell = false;
+		if (notify && back) {
+			notify = false;
 			if (link->options.on_change)
 				link->options.on_change(link->options.data, link->pid, words);
 		}

@@ -102,7 +102,7 @@ void wmk_sessiond_rundir_starter(struct wmk_sessiond_rundir_starter *starter)
 	unsetenv("NOTIFY_SOCKET");
 }
 
-static void tell_systemd(const char *path, const char *state)
+static void notify_systemd(const char *path, const char *state)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	size_t len = strlen(path);
@@ -134,5 +134,5 @@ void wmk_sd_notify(struct wmk_sessiond_rundir_starter *starter, const char *stat
 		starter->ready = -1;
 	}
 	if (starter->notify[0] && state)
-		tell_systemd(starter->notify, state);
+		notify_systemd(starter->notify, state);
 }

@@ -82,8 +82,8 @@ def added_context_is_in_every_later_record(case):
         late.end()
         programs[0].kill()               # its threads record: a normal exit() would remove their events while they run
         programs[1].end()
-        is_now, trace, numbers = w.finish('grows', killed=True, lost=0)
-        check(is_now['channels'][0]['contexts'] == contexts, 'wrong contexts: %s', is_now['channels'][0]['contexts'])
+        session, trace, numbers = w.finish('grows', killed=True, lost=0)
+        check(session['channels'][0]['contexts'] == contexts, 'wrong contexts: %s', session['channels'][0]['contexts'])
         check(
             sum(len(n) for n in numbers.values()) >= sum(made), '%d records, fewer than %d',
             sum(len(n) for n in numbers.values()), sum(made))
@@ -239,11 +239,11 @@ def clear_removes_records_of_ended_processes(case):
         late('emit 5')
         late.end()
         program.end()
-        is_now, trace = w.end('own', lost=0)
+        session, trace = w.end('own', lost=0)
         check(
             sorted(len(n) for n in numbers_of(trace).values()) == [5, 10], 'wrong records in the trace: %s',
             numbers_of(trace))
-        check(is_now['counts']['records'] == sum(1 for _ in trace.records()), 'wrong counts: %s', is_now['counts'])
+        check(session['counts']['records'] == sum(1 for _ in trace.records()), 'wrong counts: %s', session['counts'])
 
 
 def corrupt_ring_ends_its_own_stream(case):
@@ -257,16 +257,16 @@ def corrupt_ring_ends_its_own_stream(case):
         check(corrupt_rings(w.consumerd(), b'abcdefgh'), 'no ring holds the texts')
         stopped = w('stop', 'all', '--json')
         check(re.search(r'stream \S+ ends here: its ring is corrupt', stopped.err), 'stop printed: %s', stopped.err)
-        is_now = stopped.json['sessions'][0]
+        session = stopped.json['sessions'][0]
 
         def named():
-            texts = '\n'.join(metadata_text(is_now['path']))
+            texts = '\n'.join(metadata_text(session['path']))
             return re.search(r'/\*[^*]*stream \S+ ends here: its ring is corrupt', texts)
         check(named(), 'the metadata does not name the stream')
         w('regenerate', 'metadata', '-s', 'all')
         w('list', 'all')
         check(named(), 'after `regenerate` the metadata does not name the stream')
-        Trace(is_now['path'])
+        Trace(session['path'])
         w('destroy', 'all')
 
 
@@ -301,7 +301,7 @@ def loaded_session_records_the_same_as_the_saved_one(case):
             for line in ('emit 20', 'text 5', 'late 5'):
                 program(line)
             program.end()
-            is_now, trace = w.end('kept', lost=0)
+            session, trace = w.end('kept', lost=0)
             traces.append(
                 sorted((r.name, sorted(r.scopes)) for r in trace.records() if not r.name.startswith('lttng_ust')))
             fresh_daemon(w)

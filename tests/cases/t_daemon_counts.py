@@ -77,15 +77,15 @@ def corrupt_counts_change_no_others(case):
                               (ALICE.pw_uid, alice.pid, LARGEST), stopped.err)
             check(found, 'stop printed: %s', stopped.err)
             check(int(found.group(1)) in VIOLATIONS, 'stop printed: %s', stopped.err)
-            is_now = stopped.json['sessions'][0]
-            counts = is_now['counts']
+            session = stopped.json['sessions'][0]
+            counts = session['counts']
             # the 5 lost records that this ring reported before are still counted
             check(counts['lost'] == before['lost'] >= 5, '%s: counts %s, before %s', name, counts, before)
             check(counts['lost'] == counts['lost_full'], 'wrong causes: %s', counts)
-            texts = '\n'.join(metadata_text(is_now['path']))
+            texts = '\n'.join(metadata_text(session['path']))
             check(re.search(r'/\*[^*]*user %d, scripted[^*]*is corrupt' % ALICE.pw_uid, texts),
                   'the metadata does not name the stream')
-            trace = Trace(is_now['path'], lossy=True)
+            trace = Trace(session['path'], lossy=True)
             seen, lost = len(max(numbers_of(trace).items())[1]), before['lost'] - 5
             check(seen + lost == 2000, '%s: %d records of root, %d lost', name, seen, lost)
             w('destroy', name)

@@ -38,13 +38,13 @@ def fill(w, name, *programs):
             program('emit 500')
         return w.session(name)['full']
     w.wait(full, 'the session to be full')
-    is_now = w.session(name)
-    check(not is_now['active'] and is_now['max_size'] == KB << 10, 'wrong state of the full session: %s', is_now)
+    session = w.session(name)
+    check(not session['active'] and session['max_size'] == KB << 10, 'wrong state of the full session: %s', session)
     # a packet without records that carries the last counts may exceed the limit, once for each stream
-    room = (KB << 10) - written(is_now['path'])
+    room = (KB << 10) - written(session['path'])
     check(-200 * 8 <= room < 2 * 4096 * len(programs) * (os.cpu_count() or 1), '%d bytes are left below the limit',
           room)
-    return is_now
+    return session
 
 
 def end_and_count(w, name):
@@ -53,14 +53,14 @@ def end_and_count(w, name):
     `stop`). Records that are left in the rings may still fit.
     """
     stopped = w('stop', name, '--json')
-    is_now = w('destroy', name, '--json').json['sessions'][0]
-    causes = sum(is_now['counts'][k]
+    session = w('destroy', name, '--json').json['sessions'][0]
+    causes = sum(session['counts'][k]
                  for k in ('lost_full', 'lost_memory', 'lost_size', 'lost_retry', 'overwritten', 'unwritten'))
-    check(is_now['counts']['lost'] == causes, 'wrong sum of causes: %s', is_now['counts'])
-    trace = Trace(is_now['path'], lossy=True)
+    check(session['counts']['lost'] == causes, 'wrong sum of causes: %s', session['counts'])
+    trace = Trace(session['path'], lossy=True)
     there = sum(1 for _ in trace.records())
-    check(there == is_now['counts']['records'], '%d records in the trace, %d counted', there,
-          is_now['counts']['records'])
+    check(there == session['counts']['records'], '%d records in the trace, %d counted', there,
+          session['counts']['records'])
     return trace, stopped.err
 
 
@@ -80,7 +80,7 @@ def session_stops_at_its_maximum_size(case):
               'wrong state after clear: %s', w.session('small'))
         w('start', 'small')
         program('emit 10')
-        is_now, trace = w.end('small', lost=0)
+        session, trace = w.end('small', lost=0)
         check([len(n) for n in numbers_of(trace).values()] == [10], 'wrong records after clear: %s', numbers_of(trace))
         program.end()
         w.finish('other', lost=0)
@@ -144,10 +144,10 @@ def maximum_size_is_shared_by_processes(case):
         begin(w, 'small', '--buffers-pid', *SMALL)
         programs[0]('emit 500')
         programs[0].end()                # the size of its trace still counts
-        is_now = fill(w, 'small', *programs[1:])
+        session = fill(w, 'small', *programs[1:])
         check(
-            len(os.listdir(os.path.join(is_now['path'], 'ust', 'pid'))) == 3, 'not three traces of processes: %s',
-            os.listdir(is_now['path']))
+            len(os.listdir(os.path.join(session['path'], 'ust', 'pid'))) == 3, 'not three traces of processes: %s',
+            os.listdir(session['path']))
         # the full size is available again, including the share of the ended process
         w('clear', '-s', 'small')
         w('start', 'small')
@@ -280,10 +280,10 @@ def free_disk_space_is_kept(case):
             stopped = w('stop', 'one', '--json')
             check('lost' in stopped.err, 'the loss is not reported: %s', stopped.err)
             trace = Trace(os.path.join(place, 'trace'), lossy=True)
-            is_now = w('destroy', 'one', '--json').json['sessions'][0]
+            session = w('destroy', 'one', '--json').json['sessions'][0]
             check(
-                sum(1 for _ in trace.records()) == is_now['counts']['records'], 'wrong number of records: %s',
-                is_now['counts'])
+                sum(1 for _ in trace.records()) == session['counts']['records'], 'wrong number of records: %s',
+                session['counts'])
             program.end()
             shutil.rmtree(os.path.join(place, 'trace'))      # the file system is in memory
 
@@ -332,8 +332,8 @@ def lowered_limits_keep_running_sessions(case):
         check('the limit' in w('enable-channel', '-s', 'one', 'c', status=1).err,
               'a channel beyond the limit was created')
         for name in ('one', 'two'):
-            is_now, trace = w.end(name, lost=0)
-            check(is_now['max_size'] == 10 << 20 and len(is_now['channels']) == 2, 'wrong state: %s', is_now)
+            session, trace = w.end(name, lost=0)
+            check(session['max_size'] == 10 << 20 and len(session['channels']) == 2, 'wrong state: %s', session)
             check([len(n) for n in numbers_of(trace).values()] == [10], '%s: wrong records: %s', name,
                   numbers_of(trace))
         program.end()

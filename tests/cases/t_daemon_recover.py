@@ -112,10 +112,10 @@ def records_survive_the_kill_of_all_processes(case):
                 for program in programs[1:]:
                     program('emit %d' % case.random.randrange(1, 3000))
             kill_all(w, programs, case.random)
-            is_now = recovered(w, where)[0]
-            check(is_now['path'] == before and is_now['counts']['lost'] == 0, 'turn %d: wrong path or losses: %s', turn,
-                  is_now['counts'])
-            trace = Trace(is_now['path'])
+            session = recovered(w, where)[0]
+            check(session['path'] == before and session['counts']['lost'] == 0, 'turn %d: wrong path or losses: %s',
+                  turn, session['counts'])
+            trace = Trace(session['path'])
             check_complete(trace,
                            {writer: calls for writer, calls in case.ledger.read().items() if writer not in writers},
                            turn)
@@ -240,11 +240,10 @@ def recover_completes_a_truncated_trace(case):
                 os.unlink(path)
             for path in streams if what == 'halves' else ():
                 os.truncate(path, os.path.getsize(path) // 2)
-            is_now = recovered(w, where)[0]
-            counts = next(c['counts'] for c in is_now['channels'] if c['name'] == 'one')
-            found = {
-                k: v for k, v in numbers_of(Trace(is_now['path'], lossy=counts['lost'] > 0)).items() if k not in writers
-            }
+            session = recovered(w, where)[0]
+            counts = next(c['counts'] for c in session['channels'] if c['name'] == 'one')
+            trace = Trace(session['path'], lossy=counts['lost'] > 0)
+            found = {k: v for k, v in numbers_of(trace).items() if k not in writers}
             numbers = next(iter(found.values()))
             check(
                 len(found) == 1 and numbers[-20:] == list(range(3001, 3021)),
@@ -353,9 +352,9 @@ def recover_on_a_full_disk_keeps_the_rings(case):
                 w('recover', where, status=1).prints('No space left', 'is kept')
                 check(len(files_of(where)) == 1, 'unwritten rings were removed: %s', files_of(where))
             subprocess.run(['mount', '-o', 'remount,size=64m', place], check=True)
-            is_now = recovered(w, where)[0]
-            check([len(n) for n in numbers_of(Trace(is_now['path'])).values()] == [4000], 'records are missing')
-            check(is_now['counts']['lost'] == 0, 'records are lost: %s', is_now['counts'])
+            session = recovered(w, where)[0]
+            check([len(n) for n in numbers_of(Trace(session['path'])).values()] == [4000], 'records are missing')
+            check(session['counts']['lost'] == 0, 'records are lost: %s', session['counts'])
         with World(case, 'limited') as w:
             where, program = case.path('limited-rings'), w.scripted()
             w('create', 'one', '--shm-path', where, '--max-size', '80k')
@@ -417,10 +416,10 @@ def truncated_ring_file_breaks_only_its_session(case):
         check(other.answer() == 'ok', 'the application of another session crashed')
         w('list', 'one')
         w('stop', 'one', status=None)
-        is_now = w.stop('two')
+        session = w.stop('two')
         check(
-            len(list(Trace(is_now['path']).records('scripted:late'))) == 200 and is_now['counts']['lost'] == 0,
-            'wrong records of the other session: %s', is_now['counts'])
+            len(list(Trace(session['path']).records('scripted:late'))) == 200 and session['counts']['lost'] == 0,
+            'wrong records of the other session: %s', session['counts'])
         check([w.sessiond(), w.consumerd()] == pids, 'a daemon has crashed')
         w('destroy', 'one', status=None)
         w('destroy', 'two')

@@ -62,11 +62,11 @@ def sessions_have_their_own_events_contexts_and_modes(case):
         check(contexts_of(trace) == {frozenset(['vpid'])}, 'session numbers has the contexts %s', contexts_of(trace))
         one('emit 20')
         two('text 20')
-        is_now, trace = w.end('flight')
+        session, trace = w.end('flight')
         texts = numbers_of(trace, 'test:text')
-        check(is_now['counts']['overwritten'] > 0, 'no record was overwritten: the case records too little')
-        check(is_now['counts']['lost'] == is_now['counts']['overwritten'], 'wrong counts of session flight: %s',
-              is_now['counts'])
+        check(session['counts']['overwritten'] > 0, 'no record was overwritten: the case records too little')
+        check(session['counts']['lost'] == session['counts']['overwritten'], 'wrong counts of session flight: %s',
+              session['counts'])
         check(not list(trace.records('test:seq')), 'session flight has an event of another session')
         check(
             contexts_of(trace, 'test:text') == {frozenset(['vtid', 'procname'])}, 'session flight has the contexts %s',
@@ -114,8 +114,8 @@ def overwritten_records_count_as_lost_in_each_report(case):
         words = '%d lost (%d overwritten' % (stopped['lost'], stopped['overwritten'])
         check(words in w('list', 'flight').out, 'list printed: %s', w('list', 'flight').out)
         check(' %d ' % stopped['lost'] in w('list').out, 'list printed: %s', w('list').out)
-        is_now, _, _ = w.finish('flight')
-        check_sum(is_now['counts'], 'list')
+        session, _, _ = w.finish('flight')
+        check_sum(session['counts'], 'list')
 
 
 def matching_events_exclude_exclusions(case):
@@ -175,9 +175,9 @@ def buffers_pid_makes_a_trace_per_process(case):
         program('exec 9')
         program('emit 5')
         program.end()
-        is_now, trace, numbers = w.finish('own', lost=0)
+        session, trace, numbers = w.finish('own', lost=0)
         check(sorted(len(n) for n in numbers.values()) == [7, 10, 10], 'wrong numbers of records: %s', numbers)
-        places = os.listdir(os.path.join(is_now['path'], 'ust', 'pid'))
+        places = os.listdir(os.path.join(session['path'], 'ust', 'pid'))
         check(len(places) >= 3, 'traces of %d processes, not of 3: %s', len(places), places)
         check(any(p.startswith('scripted-%d' % program.pid) for p in places),
               'no trace has a name that begins with scripted-%d: %s', program.pid, places)
@@ -492,8 +492,8 @@ def application_that_may_not_block_counts_losses(case):
         finally:
             os.kill(consumer, signal.SIGCONT)
         program.end()
-        is_now = w.finish('goes_on')[0]
-        check(is_now['counts']['lost'] > 0, 'no record is counted as lost')
+        session = w.finish('goes_on')[0]
+        check(session['counts']['lost'] > 0, 'no record is counted as lost')
 
 
 def record_works_beside_a_hanging_daemon(case):

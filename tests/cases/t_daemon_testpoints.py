@@ -40,15 +40,15 @@ def check_metadata(case, daemon, point, after):
         w.wait_apps([program.pid])
         w('regenerate', 'metadata', '-s', 'one')
         program('emit 10')
-        is_now, trace = w.end('one', lost=0)
+        session, trace = w.end('one', lost=0)
         found = numbers_of(trace)
         check(len(found) == 1, '%s: wrong writers: %s', killed.row, found)
         numbers = next(iter(found.values()))
         check(numbers == list(range(numbers[0], numbers[0] + len(numbers))) and len(numbers) >= 20,
               '%s: records are missing or repeated: %s', killed.row, numbers)
         there = sum(1 for _ in trace.records())
-        check(is_now['counts']['records'] == there, '%s: %d records in the trace, but the counts are %s', killed.row,
-              there, is_now['counts'])
+        check(session['counts']['records'] == there, '%s: %d records in the trace, but the counts are %s', killed.row,
+              there, session['counts'])
         program.end()
 
 

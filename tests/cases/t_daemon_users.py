@@ -62,10 +62,10 @@ def daemon_of_root_records_all_users(case):
             program('emit 10')
         for program in programs:
             program.end()
-        is_now, _, numbers = w.finish('all', lost=0)
+        stopped, _, numbers = w.finish('all', lost=0)
         check(sorted(map(len, numbers.values())) == [10] * 3, 'wrong records: %s', numbers)
-        check_modes(is_now['path'], 0)
-        there = sorted(os.listdir(os.path.join(is_now['path'], 'ust', 'uid')))
+        check_modes(stopped['path'], 0)
+        there = sorted(os.listdir(os.path.join(stopped['path'], 'ust', 'uid')))
         check(there == ['0', str(ALICE.pw_uid), str(BOB.pw_uid)], 'wrong users with a trace: %s', there)
 
 
@@ -116,10 +116,10 @@ def group_members_control_their_own_sessions(case):
             command(w, BOB, verb, '--all', **member)
         check(names(w('list', '--json')) == ['alices', 'roots'], 'wrong sessions: %s', names(w('list', '--json')))
         check(all(s['active'] for s in w('list', '--json').json['sessions']), 'a session of another user was stopped')
-        is_now = command(w, ALICE, 'stop', 'alices', '--json', **member).json['sessions'][0]
-        check(is_now['path'].startswith(case.path('alice')), 'alice\'s trace is in %s', is_now['path'])
+        stopped = command(w, ALICE, 'stop', 'alices', '--json', **member).json['sessions'][0]
+        check(stopped['path'].startswith(case.path('alice')), 'alice\'s trace is in %s', stopped['path'])
         command(w, ALICE, 'destroy', 'alices', **member)
-        check_modes(is_now['path'], ALICE.pw_uid)
+        check_modes(stopped['path'], ALICE.pw_uid)
         program('emit 5')
         program.end()
         _, _, numbers = w.finish('roots', lost=0)
@@ -160,9 +160,9 @@ def forced_load_replaces_only_own_sessions(case):
             w.session('same'))
         program('emit 5')
         program.end()
-        is_now = command(w, ALICE, 'stop', 'same', '--json', **member).json['sessions'][0]
+        stopped = command(w, ALICE, 'stop', 'same', '--json', **member).json['sessions'][0]
         command(w, ALICE, 'destroy', 'same', **member)
-        check(is_now['counts']['records'] >= 15, 'alice\'s session lacks records: %s', is_now['counts'])
+        check(stopped['counts']['records'] >= 15, 'alice\'s session lacks records: %s', stopped['counts'])
 
 
 def shared_output_directory_is_rejected(case):
@@ -210,11 +210,11 @@ def daemon_of_a_user_serves_that_user_only(case):
             'the user can connect')
         for program in (own, bobs, roots):
             program.end()
-        is_now, trace = w.end('alices', lost=0)
+        stopped, trace = w.end('alices', lost=0)
         check(
             list(map(len,
                      numbers_of(trace).values())) == [10], 'wrong records in alice\'s trace: %s', numbers_of(trace))
-        check_modes(is_now['path'], ALICE.pw_uid)
+        check_modes(stopped['path'], ALICE.pw_uid)
 
 
 def runtime_directory_of_another_user_is_rejected(case):

@@ -41,9 +41,9 @@ def only_calls_between_start_and_stop_are_recorded(case):
         for turn in range(3):
             turns, ids = w.calls(2, rounds(20000))
             tids, made = tids | ids, made + turns
-            is_now = w.stop('one')
-            check(is_now['counts']['records'] == made * 2 * len(CALLS), 'turn %d: %s, not %d records', turn,
-                  is_now['counts'], made * 2 * len(CALLS))
+            session = w.stop('one')
+            check(session['counts']['records'] == made * 2 * len(CALLS), 'turn %d: %s, not %d records', turn,
+                  session['counts'], made * 2 * len(CALLS))
             others |= w.calls(1, 100)[1]
             w('start', 'one')
         others -= tids                   # (thread ids are reused)

@@ -279,8 +279,8 @@ def group_members_probe_only_readable_files(case):
         command(w, ALICE, *probe, os.path.join(w.place, 'hers') + ':main', 'x', **member)
         command(w, ALICE, 'start', 'alices', **member)
         w.wait_end(w.run([os.path.join(w.place, 'hers'), '1']))
-        is_now = command(w, ALICE, 'stop', 'alices', '--json', **member).json['sessions'][0]
-        check(is_now['counts']['records'] == 1, 'recorded: %s', is_now['counts'])
+        session = command(w, ALICE, 'stop', 'alices', '--json', **member).json['sessions'][0]
+        check(session['counts']['records'] == 1, 'recorded: %s', session['counts'])
         command(w, ALICE, 'destroy', 'alices', **member)
 
 

@@ -239,18 +239,18 @@ class World(Control):
     def end(self, name, lost=None):
         """Stop and destroy a session. Returns (its last state, its trace as both readers see it)."""
         self.remember_rings()
-        is_now = self.stop(name) if self.session(name)['active'] else self.session(name)
+        session = self.stop(name) if self.session(name)['active'] else self.session(name)
         self('destroy', name)
-        counts = is_now['counts']
+        counts = session['counts']
         if lost is not None:
             check(counts['lost'] == lost, '%s: %d records lost, not %d', name, counts['lost'], lost)
         check(counts['unwritten'] == 0, '%s: %d records were not written', name, counts['unwritten'])
-        return is_now, Trace(is_now['path'], lossy=counts['lost'] + counts['overwritten'] > 0)
+        return session, Trace(session['path'], lossy=counts['lost'] + counts['overwritten'] > 0)
 
     def finish(self, name, killed=False, lost=None):
         """end(), and check every record against the ledger. Returns (state, trace, {writer: numbers})."""
-        is_now, trace = self.end(name, lost)
-        return is_now, trace, check_sequences(trace, self.case.ledger, is_now['counts']['lost'], killed)
+        session, trace = self.end(name, lost)
+        return session, trace, check_sequences(trace, self.case.ledger, session['counts']['lost'], killed)
 
     # ── the end ─────────────────────────────────────────────────────────────────────────────────────────
 

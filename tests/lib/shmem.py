@@ -85,21 +85,21 @@ class Shmem:
         wait_s = WAIT_S if os.environ.get('WMK_ALONE') else BUSY_S
 
         def back():
-            is_now = sample()
-            if is_now:
-                seen.append(is_now)
-            return is_now and is_now[0] <= kb + ALLOWED_KB
+            latest = sample()
+            if latest:
+                seen.append(latest)
+            return latest and latest[0] <= kb + ALLOWED_KB
 
         def is_unclear():
             return not seen or any(rings != others for _, rings in seen)
 
         if holds_within(back, wait_s) or (not is_unclear() and holds_within(back, WAIT_S)):
             return ''
-        is_now, rings = seen[-1] if seen else (shmem_kb(), all_rings())
+        latest, rings = seen[-1] if seen else (shmem_kb(), all_rings())
         if is_unclear():
             return (
                 'shared memory was not compared: the rings of other processes changed, %d at the beginning, %d at the '
                 'end; without them it was %d kB, and is %d kB'
-                % (len(others), len(rings), kb, is_now))
+                % (len(others), len(rings), kb, latest))
         check(False, 'after %d s shared memory is not back at %d kB: it is %d kB, without %d rings of other processes',
-              WAIT_S, kb, is_now, len(others))
+              WAIT_S, kb, latest, len(others))

@@ -57,7 +57,7 @@ int posix_memalign(void **to, size_t alignment, size_t size)
 	return *to ? 0 : ENOMEM;
 }
 
-static __attribute__((destructor)) void tell(void)
+static __attribute__((destructor)) void print_count(void)
 {
 	const char *path = getenv("WMK_TEST_ALLOCATIONS");
 	const unsigned long n = counted_allocations();

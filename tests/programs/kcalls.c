@@ -220,13 +220,13 @@ static int lives(int n, const char *self)
 	return 0;
 }
 
-static void tell(int fd)
+static void send_byte(int fd)
 {
 	if (write(fd, "", 1) != 1)
 		abort();
 }
 
-static void hear(int fd)
+static void receive_byte(int fd)
 {
 	char byte;
 
@@ -236,13 +236,13 @@ static void hear(int fd)
 
 static void crowd_child(int in, int out, bool stays)
 {
-	hear(in);
+	receive_byte(in);
 	mark(100);
 	prctl(PR_SET_NAME, "early");
-	tell(out);
-	hear(in);
+	send_byte(out);
+	receive_byte(in);
 	mark(101);
-	tell(out);
+	send_byte(out);
 	while (stays)
 		pause();
 	_exit(0);
@@ -274,8 +274,8 @@ static int crowd(int every)
 		crowd_child(there[0], back[1], every == 0);
 	for (int i = 0; i < 2; i++) {
 		rename_often(every);
-		tell(there[1]);
-		hear(back[0]);
+		send_byte(there[1]);
+		receive_byte(back[0]);
 	}
 	while (!every)
 		pause();

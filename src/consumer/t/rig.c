@@ -257,25 +257,25 @@ uint64_t rig_babeltrace(struct rig *rig, bool lost)
 static void *beat(void *arg)
 {
 	const struct timespec pause = { .tv_nsec = 1000000 };
-	struct rig_heart *heart = arg;
+	struct rig_heartbeat *heartbeat = arg;
 
-	heart->begun = true;
-	for (; !heart->ended; nanosleep(&pause, NULL))
-		waymark_ring_set_heartbeat(heart->set);
+	heartbeat->begun = true;
+	for (; !heartbeat->ended; nanosleep(&pause, NULL))
+		waymark_ring_set_heartbeat(heartbeat->set);
 	return NULL;
 }
 
-void rig_heart_begin(struct rig_heart *heart, struct waymark_ring_set *set)
+void rig_heartbeat_begin(struct rig_heartbeat *heartbeat, struct waymark_ring_set *set)
 {
-	heart->set = set;
-	heart->begun = heart->ended = false;
-	assert_int_equal(pthread_create(&heart->thread, NULL, beat, heart), 0);
-	while (!heart->begun)
+	heartbeat->set = set;
+	heartbeat->begun = heartbeat->ended = false;
+	assert_int_equal(pthread_create(&heartbeat->thread, NULL, beat, heartbeat), 0);
+	while (!heartbeat->begun)
 		sched_yield();
 }
 
-void rig_heart_end(struct rig_heart *heart)
+void rig_heartbeat_end(struct rig_heartbeat *heartbeat)
 {
-	heart->ended = true;
-	assert_int_equal(pthread_join(heart->thread, NULL), 0);
+	heartbeat->ended = true;
+	assert_int_equal(pthread_join(heartbeat->thread, NULL), 0);
 }

@@ -83,12 +83,12 @@ uint64_t rig_rounds(uint64_t all);
  * Updates the heartbeat while no consumer runs, so that writers that wait for room do not give up after 2 s. The thread
  * never allocates memory, so that fork() is possible at any time.
  */
-struct rig_heart {
+struct rig_heartbeat {
 	struct waymark_ring_set *set;
 	pthread_t thread;
 	_Atomic bool begun, ended;
 };
-void rig_heart_begin(struct rig_heart *heart, struct waymark_ring_set *set);
-void rig_heart_end(struct rig_heart *heart);
+void rig_heartbeat_begin(struct rig_heartbeat *heartbeat, struct waymark_ring_set *set);
+void rig_heartbeat_end(struct rig_heartbeat *heartbeat);
 
 #endif

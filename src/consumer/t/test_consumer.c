@@ -428,14 +428,14 @@ static void test_corrupt_ring_ends_its_own_stream(void **state)
 
 /* A disk on which one write takes longer than writers wait for a consumer without heartbeat. */
 static struct {
-	struct wmk_output_trace sink, *inner;
+	struct wmk_output_trace output, *inner;
 	unsigned writes;
 } slow;
 
-static int slow_stream_open(struct wmk_output_trace *sink, const char *name, const struct wmk_store_limits *limits,
+static int slow_stream_open(struct wmk_output_trace *output, const char *name, const struct wmk_store_limits *limits,
 			    struct wmk_output_stream **stream)
 {
-	(void)sink;
+	(void)output;
 	return slow.inner->ops->stream_open(slow.inner, name, limits, stream);
 }
 
@@ -454,9 +454,9 @@ static int slow_stream_close(struct wmk_output_stream *stream)
 	return slow.inner->ops->stream_close(stream);
 }
 
-static void slow_close(struct wmk_output_trace *sink)
+static void slow_close(struct wmk_output_trace *output)
 {
-	(void)sink;
+	(void)output;
 	slow.inner->ops->close(slow.inner);
 }
 
@@ -466,13 +466,13 @@ static void blocking_writers_wait_for_a_slow_write_without_loss(void **state)
 	static const struct wmk_output_trace_ops ops = { .stream_open = slow_stream_open, .write = slow_write,
 						 .stream_close = slow_stream_close, .close = slow_close };
 	const struct rig_shape shape = { .subbuf = 4096, .n_subbufs = 2, .block_us = -1 };
-	struct wmk_consumer_options options = { .output = &slow.sink, .start_ts = wmk_clock_monotonic() };
+	struct wmk_consumer_options options = { .output = &slow.output, .start_ts = wmk_clock_monotonic() };
 	struct rig rig;
 
 	(void)state;
 	rig_open(&rig, &shape);
 	wmk_consumer_close(rig.consumer);
-	slow.sink.ops = &ops;
+	slow.output.ops = &ops;
 	slow.writes = 0;
 	assert_int_equal(wmk_output_directory_trace(rig.store, rig.uuid, &slow.inner), 0);
 	assert_int_equal(wmk_consumer_open(&options, &rig.consumer), 0);

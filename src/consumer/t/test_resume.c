@@ -23,13 +23,13 @@
 #define WRITERS 4
 #define PATIENCE_NS 30000000000ull
 
-/* ── a sink that dies ────────────────────────────────────────────────────────────────────────────────── */
+/* ── an output that dies ─────────────────────────────────────────────────────────────────────────────── */
 
 enum death { BEFORE, TORN_HEAD, TORN, LACKS_LAST, AFTER, DEATHS };
 
 /* Passes everything to the directory, but exits at the selected write. */
 static struct {
-	struct wmk_output_trace sink;
+	struct wmk_output_trace output;
 	struct wmk_output_trace *inner;
 	enum death how;
 	uint64_t left;
@@ -48,23 +48,23 @@ static void know(struct wmk_output_stream *stream, const char *name)
 	snprintf(mortal.streams[mortal.n++].name, 64, "%s", name);
 }
 
-static int mortal_open(struct wmk_output_trace *sink, const char *name, const struct wmk_store_limits *limits,
+static int mortal_open(struct wmk_output_trace *output, const char *name, const struct wmk_store_limits *limits,
 		       struct wmk_output_stream **stream)
 {
 	int err = mortal.inner->ops->stream_open(mortal.inner, name, limits, stream);
 
-	(void)sink;
+	(void)output;
 	if (err >= 0)
 		know(*stream, name);
 	return err;
 }
 
-static int mortal_resume(struct wmk_output_trace *sink, const char *name, const struct wmk_store_limits *limits,
+static int mortal_resume(struct wmk_output_trace *output, const char *name, const struct wmk_store_limits *limits,
 			 struct wmk_output_stream **stream, struct wmk_ctf_packet *last)
 {
 	int found = mortal.inner->ops->stream_resume(mortal.inner, name, limits, stream, last);
 
-	(void)sink;
+	(void)output;
 	if (found >= 0)
 		know(*stream, name);
 	return found;
@@ -116,9 +116,9 @@ static int mortal_stream_close(struct wmk_output_stream *stream)
 	return mortal.inner->ops->stream_close(stream);
 }
 
-static void mortal_close(struct wmk_output_trace *sink)
+static void mortal_close(struct wmk_output_trace *output)
 {
-	(void)sink;
+	(void)output;
 	mortal.inner->ops->close(mortal.inner);
 }
 
@@ -140,11 +140,11 @@ static void consume_and_die(struct rig *rig, bool first, enum death how, uint64_
 	struct wmk_consumer *consumer;
 	struct wmk_store *store;
 
-	mortal.sink.ops = &mortal_ops;
+	mortal.output.ops = &mortal_ops;
 	mortal.how = how;
 	mortal.left = left;
 	mortal.rig = rig;
-	options.output = &mortal.sink;
+	options.output = &mortal.output;
 	if (wmk_store_open(rig->trace, rig->sub, &store) < 0 ||
 	    wmk_output_directory_trace(store, rig->uuid, &mortal.inner) < 0 ||
 	    wmk_consumer_open(&options, &consumer) < 0 || wmk_consumer_add_set(consumer, rig->set, "app", 0) < 0 ||
@@ -203,7 +203,7 @@ static void kill_consumers(const struct rig_shape *shape, unsigned rounds, uint6
 {
 	struct rig rig;
 	struct resume_load load = { .rig = &rig, .each = each };
-	struct rig_heart heart;
+	struct rig_heartbeat heartbeat;
 	pthread_t thread;
 	unsigned deaths = 0;
 
@@ -221,14 +221,14 @@ static void kill_consumers(const struct rig_shape *shape, unsigned rounds, uint6
 		 * fork.
 		 */
 		if (i == 0) {
-			rig_heart_begin(&heart, rig.set);
+			rig_heartbeat_begin(&heartbeat, rig.set);
 			assert_int_equal(pthread_create(&thread, NULL, record_all, &load), 0);
 			rig_begun(&rig, WRITERS);
 		}
 		assert_true(wait_for_death(pid, chance ? 1000000 + i * 97003 % 9000000 : PATIENCE_NS, &load));
 	}
 	finish(&rig);
-	rig_heart_end(&heart);
+	rig_heartbeat_end(&heartbeat);
 	pthread_join(thread, NULL);
 	assert_int_equal(rig_stop(&rig), 0);
 	rig_check(&rig, each);

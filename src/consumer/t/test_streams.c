@@ -32,8 +32,8 @@ struct made {
 	struct wmk_packet packets[PACKETS];
 	unsigned n, at;                  /* number of packets; number of packets that were taken */
 	uint64_t lost;                   /* so far */
-	int lies, cannot_clear;          /* -errno: results of next(), and of clear() */
-	bool boasts;                     /* reports more records than the source can hold */
+	int next_err, clear_err;         /* -errno: results of next(), and of clear() */
+	bool is_inflated;                /* reports more records than the source can hold */
 };
 
 static struct made *made_of(struct wmk_source *source)
@@ -46,8 +46,8 @@ static int made_next(struct wmk_source *source, int flush, struct wmk_packet *pa
 	struct made *made = made_of(source);
 
 	(void)flush;
-	if (made->lies < 0 || made->at == made->n)
-		return made->lies;
+	if (made->next_err < 0 || made->at == made->n)
+		return made->next_err;
 	*packet = made->packets[made->at];
 	return 1;
 }
@@ -61,7 +61,7 @@ static int made_release(struct wmk_source *source, const struct wmk_packet *pack
 
 static uint64_t made_head(struct wmk_source *source)
 {
-	return made_of(source)->boasts ? UINT64_MAX : 64 * (uint64_t)made_of(source)->n;
+	return made_of(source)->is_inflated ? UINT64_MAX : 64 * (uint64_t)made_of(source)->n;
 }
 
 static uint64_t made_lost(struct wmk_source *source, uint64_t by_cause[WAYMARK_LOST_CAUSES])
@@ -78,7 +78,7 @@ static int made_clear(struct wmk_source *source, uint64_t *position, uint64_t *t
 	*position = *ts = 0;
 	made->n = made->at = 0;
 	made->lost = 0;
-	return made->cannot_clear;
+	return made->clear_err;
 }
 
 static void made_close(struct wmk_source *source)
@@ -134,65 +134,65 @@ static unsigned lost_in(const struct rig *rig, const char *name, uint64_t lost[P
 	return n;
 }
 
-/* ── a sink that refuses one stream ──────────────────────────────────────────────────────────────────── */
+/* ── an output that refuses one stream ───────────────────────────────────────────────────────────────── */
 
 static struct {
-	struct wmk_output_trace sink, *inner;
+	struct wmk_output_trace output, *inner;
 	const char *name;                /* name of the stream that is refused */
 	int err;                         /* 0: no packet is refused */
 	bool takes_counts;               /* packets without records are accepted nevertheless */
 	struct wmk_output_stream *refused;
 	unsigned tries;                  /* attempts to write the stream */
-} choosy;
+} refusing;
 
-static int choosy_open(struct wmk_output_trace *sink, const char *name, const struct wmk_store_limits *limits,
+static int refuse_open(struct wmk_output_trace *output, const char *name, const struct wmk_store_limits *limits,
 		       struct wmk_output_stream **stream)
 {
-	int err = choosy.inner->ops->stream_open(choosy.inner, name, limits, stream);
+	int err = refusing.inner->ops->stream_open(refusing.inner, name, limits, stream);
 
-	(void)sink;
-	if (err >= 0 && strcmp(name, choosy.name) == 0)
-		choosy.refused = *stream;
+	(void)output;
+	if (err >= 0 && strcmp(name, refusing.name) == 0)
+		refusing.refused = *stream;
 	return err;
 }
 
-static int choosy_write(struct wmk_output_stream *stream, const struct wmk_ctf_packet *head,
+static int refuse_write(struct wmk_output_stream *stream, const struct wmk_ctf_packet *head,
 			const struct wmk_packet *packet)
 {
-	if (stream == choosy.refused) {
-		choosy.tries++;
-		if (choosy.err < 0 && (packet->len || !choosy.takes_counts))
-			return wmk_error(choosy.err, "%s is refused", choosy.name);
+	if (stream == refusing.refused) {
+		refusing.tries++;
+		if (refusing.err < 0 && (packet->len || !refusing.takes_counts))
+			return wmk_error(refusing.err, "%s is refused", refusing.name);
 	}
-	return choosy.inner->ops->write(stream, head, packet);
+	return refusing.inner->ops->write(stream, head, packet);
 }
 
-static int choosy_stream_close(struct wmk_output_stream *stream)
+static int refuse_stream_close(struct wmk_output_stream *stream)
 {
-	return choosy.inner->ops->stream_close(stream);
+	return refusing.inner->ops->stream_close(stream);
 }
 
-static void choosy_close(struct wmk_output_trace *sink)
+static void refuse_close(struct wmk_output_trace *output)
 {
-	(void)sink;
-	choosy.inner->ops->close(choosy.inner);
+	(void)output;
+	refusing.inner->ops->close(refusing.inner);
 }
 
-static const struct wmk_output_trace_ops choosy_ops = {
-	.stream_open = choosy_open, .write = choosy_write, .stream_close = choosy_stream_close, .close = choosy_close,
+static const struct wmk_output_trace_ops refuse_ops = {
+	.stream_open = refuse_open, .write = refuse_write, .stream_close = refuse_stream_close, .close = refuse_close,
 };
 
 /* Replace the rig's consumer by one that writes to this output. */
 static void refuse(struct rig *rig, const char *name, int err)
 {
-	struct wmk_consumer_options options = { .output = &choosy.sink };
+	struct wmk_consumer_options options = { .output = &refusing.output };
 
 	wmk_consumer_close(rig->consumer);
-	memset(&choosy, 0, sizeof(choosy));
-	choosy.sink.ops = &choosy_ops;
-	choosy.name = name;
-	choosy.err = err;
-	assert_int_equal(wmk_output_directory_trace(rig->store, rig->uuid, &choosy.inner), 0);
+	memset(&refusing, 0, sizeof(refusing));
+	refusing.output.ops = &refuse_ops;
+	refusing.name = name;
+	refusing.err = err;
+	assert_int_equal(wmk_output_directory_trace(rig->store, rig->uuid, &refusing.inner), 0);
 	assert_int_equal(wmk_consumer_open(&options, &rig->consumer), 0);
 }
 
@@ -241,7 +241,7 @@ static void drain_pass_takes_at_most_the_size_of_a_ring_from_a_forged_stream(voi
 	add_made(&rig, &made, "made");
 	made.source.size = (uint64_t)64 * 8;
 	made.source.pieces = PACKETS;
-	made.boasts = true;
+	made.is_inflated = true;
 	for (unsigned i = 0; i < PACKETS; i++)
 		make_packet(&made, 0);
 	assert_int_equal(wmk_consumer_settle(rig.consumer, NULL), 0);
@@ -271,7 +271,7 @@ static void look(struct rig *rig, struct wmk_drain_result *seen)
 }
 
 /* An error of one stream delays only that stream; a full disk delays all streams. */
-static void check_refused(int err, bool everybody)
+static void check_refused(int err, bool is_disk_full)
 {
 	struct wmk_drain_result seen;
 	struct made first, second;
@@ -288,16 +288,16 @@ static void check_refused(int err, bool everybody)
 	}
 	look(&rig, &seen);
 	assert_int_equal(seen.err, err);
-	assert_int_equal(seen.full, everybody);
+	assert_int_equal(seen.full, is_disk_full);
 	assert_int_equal(seen.more, 0);
-	assert_int_equal(choosy.tries, 1);
+	assert_int_equal(refusing.tries, 1);
 	assert_int_equal(first.at, 0);
-	assert_int_equal(second.at, everybody ? 0 : 20);
+	assert_int_equal(second.at, is_disk_full ? 0 : 20);
 	/* The stream waits, whatever the other streams do. */
 	assert_int_equal(rig.stats.stuck, 1);
 	assert_int_equal(rig.stats.sink_error, err);
 	assert_non_null(strstr(rig.stats.words, "first is refused"));
-	choosy.err = 0;
+	refusing.err = 0;
 	look(&rig, &seen);
 	assert_int_equal(seen.err, 0);
 	assert_int_equal(rig.stats.stuck, 0);
@@ -333,13 +333,13 @@ static void stream_without_room_for_its_first_records_still_gets_lost_counts(voi
 	(void)state;
 	rig_open(&rig, &shape);
 	refuse(&rig, "made", -EDQUOT);
-	choosy.takes_counts = true;
+	refusing.takes_counts = true;
 	add_made(&rig, &made, "made");
 	make_packet(&made, 3);
 	assert_int_equal(wmk_consumer_settle(rig.consumer, NULL), -EDQUOT);
 	made.lost = 3;
 	assert_int_equal(wmk_consumer_settle(rig.consumer, NULL), -EDQUOT);
-	choosy.err = 0;
+	refusing.err = 0;
 	assert_int_equal(rig_stop(&rig), 0);
 	assert_int_equal(rig.stats.counts.records, 1);
 	assert_int_equal(lost_in(&rig, "made", lost), 3);
@@ -425,12 +425,12 @@ static void cleared_corrupt_stream_restarts_if_its_ring_can_be_cleared(void **st
 		add_made(&rig, &made, "made");
 		make_packet(&made, 3);
 		assert_int_equal(wmk_consumer_settle(rig.consumer, NULL), 0);
-		made.lies = -EIO;
+		made.next_err = -EIO;
 		assert_int_equal(wmk_consumer_settle(rig.consumer, NULL), 0);
 		wmk_consumer_stats(rig.consumer, &rig.stats);
 		assert_int_equal(rig.stats.counts.errors, 1);
-		made.lies = 0;
-		made.cannot_clear = again ? -EIO : 0;
+		made.next_err = 0;
+		made.clear_err = again ? -EIO : 0;
 		assert_int_equal(wmk_consumer_clear(rig.consumer), 0);
 		assert_int_equal(access(rig_path(&rig, "made"), F_OK), -1);
 		make_packet(&made, 0);

@@ -17,7 +17,7 @@ struct made {
 static inline struct made make(const char *order, const char *types, const char *stream, const char *event)
 {
 	struct made made = { NULL, NULL };
-	char text[8192], said[1024];
+	char text[8192], message[1024];
 
 	snprintf(text, sizeof(text),
 		"trace { major = 1; minor = 8; byte_order = %s; };\ntypealias integer { size = 8; } := u8;\n"
@@ -26,7 +26,7 @@ static inline struct made make(const char *order, const char *types, const char 
 			types, stream, event);
 	if (wmk_ctf_metadata_parse(text, strlen(text), "m", false, &made.class) < 0 || wmk_ctf_compile(made.class,
 		"m", &made.decoder) < 0)
-		fail_msg("%s", wmk_error_text(said, sizeof(said)));
+		fail_msg("%s", wmk_error_text(message, sizeof(message)));
 	return made;
 }
 

@@ -148,7 +148,7 @@ static void begin(void)
 }
 
 /* Read the values of a header. */
-struct said {
+struct header_values {
 	uint64_t id, time;
 };
 
@@ -211,7 +211,7 @@ static bool is_whole(const struct wmk_ctf_walk *walk, const struct wmk_ctf_item 
 }
 
 /* Check all of one structure, from the position of the walk. */
-static void walk_through(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program, struct said *said)
+static void walk_through(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program, struct header_values *values)
 {
 	struct wmk_ctf_item item;
 
@@ -222,26 +222,26 @@ static void walk_through(struct wmk_ctf_walk *walk, const struct wmk_ctf_program
 		if (!item.is_end && (item.op->code == WMK_CTF_TEXT || item.op->code == WMK_CTF_STRING) && item.len &&
 		    !item.text[item.len - 1])
 			abort();
-		if (!said || item.is_end || item.op->code > WMK_CTF_ENUM)
+		if (!values || item.is_end || item.op->code > WMK_CTF_ENUM)
 			continue;
 		if (item.op->roles & WMK_ROLE_BIT(WMK_ROLE_EVENT_CLASS))
-			said->id = item.value.u;
+			values->id = item.value.u;
 		if (item.op->roles & WMK_ROLE_BIT(WMK_ROLE_TIME))
-			said->time = wmk_ctf_time(said->time, item.value.u,
-						  item.op->width ? item.op->width : (unsigned)item.len);
+			values->time = wmk_ctf_time(values->time, item.value.u,
+						    item.op->width ? item.op->width : (unsigned)item.len);
 	}
 }
 
 /* Walk through the values that wmk_ctf_record() has skipped by length. */
 static void again(const struct wmk_ctf_stream_decoder *stream, struct wmk_ctf_record *record, uint64_t before)
 {
-	struct said said = { .time = before };
+	struct header_values values = { .time = before };
 	struct wmk_ctf_walk *walk = &record->walk;
 
 	walk->at = record->at;
-	walk_through(walk, &stream->event_header, &said);
-	if (walk->err || walk->at != record->common_at || said.time != record->time ||
-	    said.id != record->event->class->id)
+	walk_through(walk, &stream->event_header, &values);
+	if (walk->err || walk->at != record->common_at || values.time != record->time ||
+	    values.id != record->event->class->id)
 		abort();
 	walk_through(walk, &stream->event_context, NULL);
 	if (walk->err || walk->at != record->context_at)

@@ -80,15 +80,15 @@ static inline void accept(const char *const *fragments)
 }
 
 /* The metadata must be rejected, and the error must contain each of the words, which are joined by " + ". */
-static inline void refuse(int wanted, const char *said, const char *const *fragments)
+static inline void refuse(int wanted, const char *wanted_words, const char *const *fragments)
 {
 	char words[1000], want[200];
 	int err = parse(fragments);
 
 	wmk_error_text(words, sizeof(words));
 	if (err != wanted)
-		fail_msg("%d, not %d: %s (wanted: %s)", err, wanted, words, said);
-	snprintf(want, sizeof(want), "%s", said);
+		fail_msg("%d, not %d: %s (wanted: %s)", err, wanted, words, wanted_words);
+	snprintf(want, sizeof(want), "%s", wanted_words);
 	for (char *at = want, *next; at; at = next) {
 		next = strstr(at, " + ");
 		if (next) {
@@ -103,7 +103,7 @@ static inline void refuse(int wanted, const char *said, const char *const *fragm
 }
 
 #define ACCEPT(...) accept((const char *const[]){ PREAMBLE, __VA_ARGS__, NULL })
-#define REFUSE(err, said, ...) refuse(err, said, (const char *const[]){ PREAMBLE, __VA_ARGS__, NULL })
+#define REFUSE(err, wanted_words, ...) refuse(err, wanted_words, (const char *const[]){ PREAMBLE, __VA_ARGS__, NULL })
 
 /* The field class of the only member of the only event's payload. */
 static inline const struct wmk_type *field(const char *fc)
@@ -117,12 +117,12 @@ static inline const struct wmk_type *field(const char *fc)
 	return &class->streams[0]->events[0]->payload->members[0].type;
 }
 
-static inline void refuse_field(int err, const char *said, const char *fc)
+static inline void refuse_field(int err, const char *wanted_words, const char *fc)
 {
 	char event[2000];
 
 	snprintf(event, sizeof(event), EVENT(STRUCT("{'name': 'x', 'field-class': %s}")), fc);
-	REFUSE(err, said, STREAM, event);
+	REFUSE(err, wanted_words, STREAM, event);
 }
 
 #endif

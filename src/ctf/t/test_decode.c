@@ -412,15 +412,15 @@ static void refuse(const char *types, const char *fields, const char *words)
 {
 	struct wmk_ctf_class *class;
 	struct wmk_ctf_decoder *decoder;
-	char text[8192], said[1024];
+	char text[8192], message[1024];
 
 	snprintf(text, sizeof(text),
 		"trace { major = 1; minor = 8; byte_order = le; };\ntypealias integer { size = 8; } := u8;\n%s\n"
 		 "stream { id = 0; };\nevent { name = \"e\"; fields := struct { %s }; };", types, fields);
 	assert_int_equal(wmk_ctf_metadata_parse(text, strlen(text), "m", false, &class), 0);
 	assert_true(wmk_ctf_compile(class, "m", &decoder) < 0);
-	if (!strstr(wmk_error_text(said, sizeof(said)), words))
-		fail_msg("'%s' does not say '%s'", said, words);
+	if (!strstr(wmk_error_text(message, sizeof(message)), words))
+		fail_msg("'%s' does not say '%s'", message, words);
 	wmk_error_clear();
 	wmk_ctf_class_free(class);
 }

@@ -14,7 +14,7 @@ static void json_preamble_is_read_or_rejected_with_reason(void **state)
 		"{'type': 'preamble', 'version': 2, 'uuid': [0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,255], 'more': {}}";
 	static const struct {
 		int err;
-		const char *said, *text;
+		const char *message, *text;
 	} wrong[] = {
 		{ -ENOTSUP, "meta:1: fragment 1 (preamble) + found version 3", "{'type': 'preamble', 'version': 3}" },
 		{ -EPROTO, "'version': expected a whole number from 0 on, not '2'",
@@ -47,7 +47,7 @@ static void json_preamble_is_read_or_rejected_with_reason(void **state)
 	accept((const char *const[]){ "{'type': 'preamble', 'version': 2, 'extensions': {'my.tracer': {}}}", NULL });
 	assert_false(class->has_uuid);
 	for (size_t i = 0; i < WMK_ARRAY_LEN(wrong); i++)
-		refuse(wrong[i].err, wrong[i].said, (const char *const[]){ wrong[i].text, NULL });
+		refuse(wrong[i].err, wrong[i].message, (const char *const[]){ wrong[i].text, NULL });
 	REFUSE(-EPROTO, "fragment 2 (preamble) + found a second one", PREAMBLE);
 }
 
@@ -320,11 +320,11 @@ static void cut_json_metadata_keeps_complete_fragments(void **state)
 		memcpy(part, text, cut);
 		drop(NULL);
 		const int got = wmk_ctf_metadata_parse(part, cut, "meta", true, &class);
-		char said[1000];
+		char message[1000];
 
 		/* the cut must be reported */
 		assert_int_equal(got, is_end && cut > 1 ? 0 : 1);
-		assert_true(!got || strstr(wmk_error_text(said, sizeof(said)),
+		assert_true(!got || strstr(wmk_error_text(message, sizeof(message)),
 					   cut > 1 ? "unexpected end" : "expected a preamble"));
 		assert_true(class->n_streams >= n);
 		n = class->n_streams;
@@ -360,32 +360,32 @@ static void wrong_byte_anywhere_in_json_metadata_does_not_crash(void **state)
 	free(text);
 }
 
-static void refuse_text(const char *said, const char *text, size_t len)
+static void refuse_text(const char *message, const char *text, size_t len)
 {
 	char words[1000];
 
 	drop(NULL);
 	assert_int_equal(wmk_ctf_metadata_parse(text, len, "meta", false, &class), -EPROTO);
 	wmk_error_text(words, sizeof(words));
-	if (!strstr(words, said))
-		fail_msg("no '%s' in: %s", said, words);
+	if (!strstr(words, message))
+		fail_msg("no '%s' in: %s", message, words);
 }
 
 #define PLAIN "\x1e{\"type\": \"preamble\", \"version\": 2}\n"
-#define REFUSE_TEXT(said, text) refuse_text(said, text, sizeof(text) - 1)
+#define REFUSE_TEXT(message, text) refuse_text(message, text, sizeof(text) - 1)
 
 /* Check the whole error, for metadata of this name. */
-static void says(const char *name, int wanted, const char *said, const char *text, size_t len)
+static void says(const char *name, int wanted, const char *message, const char *text, size_t len)
 {
 	char words[1000];
 
 	drop(NULL);
 	assert_int_equal(wmk_ctf_metadata_parse(text, len, name, false, &class), wanted);
-	assert_string_equal(wmk_error_text(words, sizeof(words)), said);
+	assert_string_equal(wmk_error_text(words, sizeof(words)), message);
 }
 
-#define SAYS(said, text) \
-	says("meta", -EPROTO, "cannot read the metadata 'meta': " said, PLAIN text, sizeof(PLAIN text) - 1)
+#define SAYS(message, text) \
+	says("meta", -EPROTO, "cannot read the metadata 'meta': " message, PLAIN text, sizeof(PLAIN text) - 1)
 /* The last 60 bytes after an ellipsis, without a byte that would be a part of the first character. */
 #define LONG "/home/a_person/traces/of_some_name_that_has_a_good_many_letters/\xc3\xa4"
 #define LONG_END ".../a_directory_and_another_one_of_which_it_is/kernel/metadata"

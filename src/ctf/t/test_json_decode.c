@@ -39,7 +39,7 @@ static int make(struct made_json *made, const char *members)
 		("{'type': 'event-record-class', 'name': 'e', 'payload-field-class': {'type': 'structure', "
 		 "'member-classes': [%s]}}"),
 	};
-	char text[8192], said[1024];
+	char text[8192], message[1024];
 	size_t len = 0;
 
 	for (size_t i = 0; i < WMK_ARRAY_LEN(fragments); i++) {
@@ -59,7 +59,7 @@ static int make(struct made_json *made, const char *members)
 			text[i] = '"';
 	*made = (struct made_json){ NULL, NULL };
 	if (wmk_ctf_metadata_parse(text, len, "m", false, &made->class) < 0)
-		fail_msg("%s", wmk_error_text(said, sizeof(said)));
+		fail_msg("%s", wmk_error_text(message, sizeof(message)));
 	return wmk_ctf_compile(made->class, "m", &made->decoder);
 }
 
@@ -72,10 +72,10 @@ static void unmake(struct made_json *made)
 static void one(const char *members, const void *bytes, size_t n, const char *wanted)
 {
 	struct made_json made;
-	char text[1024], said[1024];
+	char text[1024], message[1024];
 
 	if (make(&made, members) < 0)
-		fail_msg("%s", wmk_error_text(said, sizeof(said)));
+		fail_msg("%s", wmk_error_text(message, sizeof(message)));
 	const struct wmk_ctf_program *payload = &made.decoder->streams[0].events[0].payload;
 
 	for (size_t len = 0; len <= n; len++) {
@@ -105,7 +105,7 @@ static void wrong_bytes(const char *members, const void *bytes, size_t n, int wa
 	const struct wmk_ctf_bytes in = { bytes, 0, n * 8 };
 	struct wmk_ctf_walk walk;
 	struct made_json made;
-	char text[1024], said[1024];
+	char text[1024], message[1024];
 
 	assert_int_equal(make(&made, members), 0);
 	const struct wmk_ctf_program *payload = &made.decoder->streams[0].events[0].payload;
@@ -115,8 +115,8 @@ static void wrong_bytes(const char *members, const void *bytes, size_t n, int wa
 	wmk_error_clear();
 	wmk_ctf_walk_begin(&walk, &in, 0);
 	assert_int_equal(wmk_ctf_skip(&walk, payload), wanted);
-	if (!strstr(wmk_error_text(said, sizeof(said)), words))
-		fail_msg("'%s' does not say '%s'", said, words);
+	if (!strstr(wmk_error_text(message, sizeof(message)), words))
+		fail_msg("'%s' does not say '%s'", message, words);
 	wmk_error_clear();
 	unmake(&made);
 }
@@ -124,11 +124,11 @@ static void wrong_bytes(const char *members, const void *bytes, size_t n, int wa
 static void refuse(const char *members, const char *words)
 {
 	struct made_json made;
-	char said[1024];
+	char message[1024];
 
 	assert_true(make(&made, members) < 0);
-	if (!strstr(wmk_error_text(said, sizeof(said)), words))
-		fail_msg("'%s' does not say '%s'", said, words);
+	if (!strstr(wmk_error_text(message, sizeof(message)), words))
+		fail_msg("'%s' does not say '%s'", message, words);
 	wmk_error_clear();
 	unmake(&made);
 }

@@ -13,13 +13,13 @@
 
 struct wrong {
 	int err;
-	const char *said, *class;
+	const char *message, *class;
 };
 
 static void refuse_all(const struct wrong *wrong, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		refuse_field(wrong[i].err, wrong[i].said, wrong[i].class);
+		refuse_field(wrong[i].err, wrong[i].message, wrong[i].class);
 }
 
 #define REFUSE_ALL(wrong) refuse_all(wrong, WMK_ARRAY_LEN(wrong))

@@ -47,14 +47,14 @@ static struct wmk_ctf_class *parse_fields(const char *before, const char *fields
 static void refuse(const char *text, const char *words)
 {
 	struct wmk_ctf_class *class = NULL;
-	char said[1024];
+	char message[1024];
 	int err = wmk_ctf_metadata_parse(text, strlen(text), "m", false, &class);
 
 	if (err >= 0)
 		fail_msg("taken, and should not be (%s): %s", words, text);
-	wmk_error_text(said, sizeof(said));
-	if (!strstr(said, words))
-		fail_msg("'%s' does not say '%s'", said, words);
+	wmk_error_text(message, sizeof(message));
+	if (!strstr(message, words))
+		fail_msg("'%s' does not say '%s'", message, words);
 	wmk_error_clear();
 }
 
@@ -416,7 +416,7 @@ static void packets_give_their_text_or_an_error(void **state)
 {
 	static const char text[] = TRACE "stream { id = 0; };";
 	uint8_t bytes[1024];
-	char *got, said[512];
+	char *got, message[512];
 	size_t n, len;
 	bool cut;
 
@@ -437,7 +437,7 @@ static void packets_give_their_text_or_an_error(void **state)
 		}
 		bytes[68 + 5] ^= 1;
 		assert_int_equal(wmk_ctf_metadata_text(bytes, n, &got, &len, &cut), -EPROTO);
-		assert_non_null(strstr(wmk_error_text(said, sizeof(said)), "byte 68 has another UUID"));
+		assert_non_null(strstr(wmk_error_text(message, sizeof(message)), "byte 68 has another UUID"));
 		bytes[68 + 5] ^= 1;
 		/* checksums are not verified; the schemes of compression and encryption are undefined */
 		bytes[20] = 0x55;
@@ -448,7 +448,7 @@ static void packets_give_their_text_or_an_error(void **state)
 		for (int scheme = 32; scheme < 34; scheme++) {
 			bytes[68 + scheme] = 3;
 			assert_int_equal(wmk_ctf_metadata_text(bytes, n, &got, &len, &cut), -ENOTSUP);
-			assert_non_null(strstr(wmk_error_text(said, sizeof(said)),
+			assert_non_null(strstr(wmk_error_text(message, sizeof(message)),
 					       scheme == 32 ? "byte 68 is compressed by the unknown scheme 3"
 							    : "byte 68 is encrypted"));
 			bytes[68 + scheme] = 0;
@@ -464,7 +464,7 @@ static void many_streams(const char *types, unsigned n_clocks, const char *name,
 {
 	enum { STREAMS = 65536 };
 	const size_t size = 1000 + strlen(types) + n_clocks * (strlen(name) + 100) + STREAMS * (strlen(stream) + 60);
-	char *text = malloc(size), *p = text, said[2000];
+	char *text = malloc(size), *p = text, message[2000];
 	struct wmk_ctf_class *class;
 
 	p += sprintf(p, "trace { major = 1; minor = 8; byte_order = le; packet.header := struct { integer { size = 32; "
@@ -477,8 +477,9 @@ static void many_streams(const char *types, unsigned n_clocks, const char *name,
 	alarm(HANGS_S);
 	assert_int_equal(wmk_ctf_metadata_parse(text, (size_t)(p - text), "m", false, &class), -EPROTO);
 	alarm(0);
-	assert_non_null(strstr(wmk_error_text(said, sizeof(said)), "the headers of all streams have too many members, "
-								   "or the names of clocks are too long"));
+	assert_non_null(strstr(wmk_error_text(message, sizeof(message)),
+			       "the headers of all streams have too many members, "
+			       "or the names of clocks are too long"));
 	free(text);
 }
 

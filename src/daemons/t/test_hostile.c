@@ -74,7 +74,7 @@ static int dial(const struct rig_link *r)
 }
 
 /* Wait for the next message. Returns its type, or 0 at the end of the connection; *err of an ERROR. */
-static int hear(int sock, struct wmk_consumerd_in *in, int *err)
+static int receive(int sock, struct wmk_consumerd_in *in, int *err)
 {
 	struct pollfd ready = { .fd = sock, .events = POLLIN };
 	struct wmk_frame frame;
@@ -123,7 +123,7 @@ static int greeted(struct rig_link *r, struct wmk_consumerd_in *in)
 
 	assert_true(sock >= 0);
 	greet(sock);
-	assert_int_equal(hear(sock, in, &err), WMK_CONSUMERD_HELLO);
+	assert_int_equal(receive(sock, in, &err), WMK_CONSUMERD_HELLO);
 	return sock;
 }
 
@@ -189,11 +189,11 @@ static void invalid_body_is_an_error_and_connection_stays_open(void **state)
 		if (type == WMK_CONSUMERD_SHUTDOWN || type == WMK_OBJECT_PART)
 			continue;
 		send_frame(sock, (uint16_t)type, junk, sizeof(junk), -1);
-		assert_int_equal(hear(sock, &in, &err), WMK_CONSUMERD_ERROR);
+		assert_int_equal(receive(sock, &in, &err), WMK_CONSUMERD_ERROR);
 		assert_int_equal(err, wmk_consumerd_request_find((uint16_t)type) ? EPROTO : EOPNOTSUPP);
 	}
 	send_frame(sock, WMK_CONSUMERD_SHUTDOWN, junk, 3, -1);
-	assert_int_equal(hear(sock, &in, &err), WMK_CONSUMERD_ERROR);
+	assert_int_equal(receive(sock, &in, &err), WMK_CONSUMERD_ERROR);
 	wmk_consumerd_in_free(&in);
 	close(sock);
 	finish(&r, 100);
@@ -225,7 +225,7 @@ static void invalid_frame_ends_the_connection_and_changes_nothing(void **state)
 		len = sizeof(frames[i]) + (frames[i].length == 4 ? 4 : 0);
 		memcpy(bytes, &frames[i], sizeof(frames[i]));
 		assert_int_equal(send(sock, bytes, len, MSG_NOSIGNAL), len);
-		while ((type = hear(sock, &in, &err)) != 0)
+		while ((type = receive(sock, &in, &err)) != 0)
 			assert_int_equal(type, WMK_CONSUMERD_ERROR);
 		wmk_consumerd_in_free(&in);
 		close(sock);
@@ -286,11 +286,11 @@ static void test_wrong_descriptors_are_refused(void **state)
 		len = wmk_object_encode(&wmk_consumerd_rings_object, &rings, &bytes);
 		assert_true(len > 0);
 		send_frame(sock, WMK_CONSUMERD_RINGS_ADD, bytes, (size_t)len, fds[i]);
-		assert_int_equal(hear(sock, &in, &err), WMK_CONSUMERD_ERROR);
+		assert_int_equal(receive(sock, &in, &err), WMK_CONSUMERD_ERROR);
 		assert_true(err == EPERM || err == EINVAL);
 		/* A descriptor that the message does not need is closed. */
 		send_frame(sock, WMK_CONSUMERD_TRACE_REMOVE, bytes, 3, fds[i]);
-		assert_int_equal(hear(sock, &in, &err), WMK_CONSUMERD_ERROR);
+		assert_int_equal(receive(sock, &in, &err), WMK_CONSUMERD_ERROR);
 		free(bytes);
 	}
 	for (unsigned i = 0; i < 4; i++)

@@ -80,7 +80,7 @@ static bool programs_ended(struct programs *programs)
 static void ask_something(struct rig_link *r)
 {
 	struct wmk_counts counts;
-	struct rig_heart heart;
+	struct rig_heartbeat heartbeat;
 	char words[500];
 	int err = 0;
 
@@ -104,13 +104,13 @@ static void ask_something(struct rig_link *r)
 		 * Remove the rings and add them under another number: the trace continues. In between, neither the
 		 * consumer daemon nor the link has them, for as long as killed consumer daemons need to write all.
 		 */
-		rig_heart_begin(&heart, r->rig.set);
+		rig_heartbeat_begin(&heartbeat, r->rig.set);
 		err = wmk_consumer_link_rings_remove(r->link, 1, r->rings.rings, LINK_MS, NULL, NULL);
 		r->rings.rings++;
 		r->rings.resume = true;
 		if (err >= 0)
 			err = wmk_consumer_link_rings_add(r->link, &r->rings, waymark_ring_set_fd(r->rig.set), LINK_MS);
-		rig_heart_end(&heart);
+		rig_heartbeat_end(&heartbeat);
 		break;
 	default:
 		return;

@@ -52,23 +52,23 @@ static int run(const char *text, enum wmk_filter_strictness strictness)
 
 static void expect(const char *text, bool wanted)
 {
-	char said[1024];
+	char message[1024];
 	int got = run(text, WMK_FILTER_STRICT);
 
 	if (got < 0)
-		fail_msg("%s: %s", text, wmk_error_text(said, sizeof(said)));
+		fail_msg("%s: %s", text, wmk_error_text(message, sizeof(message)));
 	if (got != wanted)
 		fail_msg("%s: %s", text, got ? "selected, expected not selected" : "not selected, expected selected");
 }
 
 static void refuse(const char *text, const char *words)
 {
-	char said[1024];
+	char message[1024];
 
 	if (run(text, WMK_FILTER_STRICT) >= 0)
 		fail_msg("%s: no error", text);
-	if (!strstr(wmk_error_text(said, sizeof(said)), words))
-		fail_msg("%s: '%s' does not contain '%s'", text, said, words);
+	if (!strstr(wmk_error_text(message, sizeof(message)), words))
+		fail_msg("%s: '%s' does not contain '%s'", text, message, words);
 	wmk_error_clear();
 }
 

@@ -138,10 +138,10 @@ static int refused_probe(int err, const char *place)
 		symbol);
 }
 
-static int in_words(int err, const char *said, const char *place)
+static int in_words(int err, const char *message, const char *place)
 {
 	static const struct {
-		const char *said, *meaning;
+		const char *message, *meaning;
 	} reasons[] = {
 		{ "not unique",
 		  "several functions have that name: give MODULE:SYMBOL, or the address of one (/proc/kallsyms)" },
@@ -160,23 +160,23 @@ static int in_words(int err, const char *said, const char *place)
 	if (err == -EPERM || err == -EACCES)
 		return wmk_error_said(err, "permission denied: probes need root, and a kernel that is not locked down "
 					   "(/sys/kernel/security/lockdown)");
-	if (strstr(said, "Failed to register probe event"))
+	if (strstr(message, "Failed to register probe event"))
 		return refused_probe(err, place);
 	for (size_t i = 0; i < WMK_ARRAY_LEN(reasons); i++)
-		if (strstr(said, reasons[i].said))
+		if (strstr(message, reasons[i].message))
 			return wmk_error_said(err, "%s", reasons[i].meaning);
 	if (err == -ENOSPC || err == -ENOMEM || err == -EBUSY)
 		return wmk_error(err, "the kernel has no memory for it");
-	return said[0] ? wmk_error_said(err, "the kernel reports: %s", said)
+	return message[0] ? wmk_error_said(err, "the kernel reports: %s", message)
 		       : wmk_error(err, "the kernel gives no reason");
 }
 
 static int refused(int tracefs, int err, const struct wmk_probe_event *event, const char *place)
 {
-	char said[WMK_ERROR_LEN] = "";
+	char message[WMK_ERROR_LEN] = "";
 
-	wmk_tracefs_last_error(tracefs, said, sizeof(said));
-	in_words(err, said, place);
+	wmk_tracefs_last_error(tracefs, message, sizeof(message));
+	in_words(err, message, place);
 	return wmk_error_add(err, "the kernel refuses the probe %s at %.*s", event->name, (int)strcspn(place, " "),
 			     place);
 }

@@ -26,7 +26,7 @@ static const char *kind_of(const struct wmk_type *type)
 
 static void show(char *text)
 {
-	char *system = text + strlen("system: "), *rest = strchr(system, '\n'), *whole, *format_line, said[1024];
+	char *system = text + strlen("system: "), *rest = strchr(system, '\n'), *whole, *format_line, message[1024];
 	struct wmk_kformat *format;
 	struct wmk_kevent *event;
 
@@ -35,7 +35,7 @@ static void show(char *text)
 	if (asprintf(&whole, "%.*s%s%s", (int)(format_line - rest), rest, COMMON, format_line) < 0)
 		abort();
 	if (wmk_kformat_parse(system, whole, strlen(whole), &format) < 0 || wmk_kevent_make(format, &event) < 0) {
-		fprintf(stderr, "%s\n", wmk_error_text(said, sizeof(said)));
+		fprintf(stderr, "%s\n", wmk_error_text(message, sizeof(message)));
 		exit(1);
 	}
 	printf("%s %s %s", system, event->kernel_name, event->class->name);

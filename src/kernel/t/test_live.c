@@ -60,7 +60,7 @@ static int put(const char *file, const char *text)
 static struct known *get(uint16_t type, const char *name)
 {
 	struct known *k = &known[type];
-	char pattern[512], said[1024];
+	char pattern[512], error[1024];
 	glob_t found;
 
 	if (k->event)
@@ -73,7 +73,7 @@ static struct known *get(uint16_t type, const char *name)
 		*strchr(system, '/') = '\0';
 		assert_non_null(text);
 		if (wmk_kformat_parse(system, text, strlen(text), &k->format) < 0)
-			fail_msg("%s: %s", name, wmk_error_text(said, sizeof(said)));
+			fail_msg("%s: %s", name, wmk_error_text(error, sizeof(error)));
 		free(text);
 		if (k->format->id != type) {
 			free(k->format);
@@ -81,7 +81,7 @@ static struct known *get(uint16_t type, const char *name)
 		}
 		if (wmk_kevent_make(k->format, &k->event) < 0 ||
 		    decoded_make(k->event->class, WMK_CTF_1_8, &k->decoded) < 0)
-			fail_msg("%s: %s", name, wmk_error_text(said, sizeof(said)));
+			fail_msg("%s: %s", name, wmk_error_text(error, sizeof(error)));
 	}
 	globfree(&found);
 	assert_non_null(k->event);
@@ -160,7 +160,7 @@ static void one(const char *line, const uint8_t *record, size_t len)
 {
 	const char *colon = strstr(line, ": "), *name_end, *name;
 	struct wmk_kcommon common;
-	char event_name[256], said[1024];
+	char event_name[256], error[1024];
 	uint8_t out[65536];
 
 	/* "task-1 [000] d..2. 36480.632911: sched_switch: ..." */
@@ -174,7 +174,7 @@ static void one(const char *line, const uint8_t *record, size_t len)
 	const long n = wmk_kevent_copy(k->event, record, len, out, sizeof(out));
 
 	if (n < 0)
-		fail_msg("%s: %s: %s", event_name, wmk_error_text(said, sizeof(said)), line);
+		fail_msg("%s: %s: %s", event_name, wmk_error_text(error, sizeof(error)), line);
 	struct wmk_ctf_bytes in = { out, 0, (uint64_t)n * 8 };
 	struct wmk_ctf_walk walk;
 	struct wmk_ctf_item item;

@@ -30,7 +30,7 @@ static struct {
 	char events[8192];
 	const char *missing;         /* a file that does not exist */
 	int refuse_at, refuse_with;  /* the n-th write from now fails with this error */
-	const char *said;
+	const char *message;
 } fake;
 
 int wmk_tracefs_read(int dir, const char *file, char **text, size_t *len)
@@ -82,7 +82,7 @@ bool wmk_tracefs_has(int dir, const char *file)
 void wmk_tracefs_last_error(int dir, char *words, size_t size)
 {
 	(void)dir;
-	snprintf(words, size, "%s", fake.said ? fake.said : "");
+	snprintf(words, size, "%s", fake.message ? fake.message : "");
 }
 
 /* ── a kernel with a few functions ───────────────────────────────────────────────────────────────────── */
@@ -403,7 +403,7 @@ static void installed_probe_has_unique_name_and_is_removed(void **state)
 	wmk_probe_free(probe);
 }
 
-static void check_refusal(int err, const char *said, const char *words)
+static void check_refusal(int err, const char *message, const char *words)
 {
 	struct wmk_probe *probe = made(WMK_PROBE_FUNCTION, "vfs_read(count)", NULL);
 	char text[1024];
@@ -411,7 +411,7 @@ static void check_refusal(int err, const char *said, const char *words)
 	memset(&fake, 0, sizeof(fake));
 	fake.refuse_at = 2;
 	fake.refuse_with = err;
-	fake.said = said;
+	fake.message = message;
 	assert_int_equal(wmk_probe_install(-1, probe), err);
 	wmk_error_text(text, sizeof(text));
 	if (!strstr(text, "the kernel refuses the probe vfs_read_exit at vfs_read: ") || !strstr(text, words))

@@ -134,7 +134,7 @@ static void child_main(const char *dir)
 		pause();
 }
 
-static int32_t hear(void)
+static int32_t receive_tid(void)
 {
 	int32_t tid = 0;
 
@@ -149,8 +149,8 @@ static struct child make_child(const char *dir)
 	if (child.pid == 0)
 		child_main(dir);
 	assert_true(child.pid > 0);
-	for (unsigned heard = 0, n = 0; heard < 3; heard++) {
-		const int32_t tid = hear();
+	for (unsigned received = 0, n = 0; received < 3; received++) {
+		const int32_t tid = receive_tid();
 
 		if (tid != child.pid)
 			child.tids[n++] = tid;
@@ -183,7 +183,7 @@ static pid_t make_boxed(void)
 			pause();
 	}
 	assert_true(pid > 0);
-	if (!hear()) {
+	if (!receive_tid()) {
 		waitpid(pid, NULL, 0);
 		return 0;
 	}

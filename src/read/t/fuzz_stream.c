@@ -319,7 +319,7 @@ static void read_growing(const struct wmk_read_trace *trace, unsigned which, con
 
 /* ── both streams ────────────────────────────────────────────────────────────────────────────────────── */
 
-static void hear_damage(void *data, const struct wmk_read_stream *stream, int err)
+static void on_damage(void *data, const struct wmk_read_stream *stream, int err)
 {
 	(void)data;
 	must(stream != NULL);
@@ -353,7 +353,7 @@ static void read_merged(const struct wmk_read_trace *trace)
 	struct wmk_read_merge *merge;
 	int got;
 
-	must(wmk_read_merge_create(hear_damage, NULL, &merge) >= 0 && wmk_read_merge_add(merge, trace) >= 0);
+	must(wmk_read_merge_create(on_damage, NULL, &merge) >= 0 && wmk_read_merge_add(merge, trace) >= 0);
 	while ((got = wmk_read_merge_next(merge, &stream)) != WMK_READ_END) {
 		must(got > 0);
 		const unsigned which = check_next(stream, got, at), not = !which;
@@ -371,20 +371,20 @@ static enum wmk_read_still is_over(void *data)
 	return WMK_READ_OVER;
 }
 
-static int hear_opened(void *data, struct wmk_read_trace *trace)
+static int on_opened(void *data, struct wmk_read_trace *trace)
 {
 	(void)data;
 	(void)trace;
 	return 0;
 }
 
-static void hear_leaving(void *data, struct wmk_read_stream *stream)
+static void on_leaving(void *data, struct wmk_read_stream *stream)
 {
 	(void)data;
 	(void)stream;
 }
 
-static void hear_closing(void *data, const struct wmk_read_trace *trace)
+static void on_closing(void *data, const struct wmk_read_trace *trace)
 {
 	(void)data;
 	(void)trace;
@@ -392,7 +392,7 @@ static void hear_closing(void *data, const struct wmk_read_trace *trace)
 
 static void read_live(const char *path)
 {
-	const struct wmk_read_live_ops ops = { hear_damage, hear_opened, hear_leaving, hear_closing, NULL };
+	const struct wmk_read_live_ops ops = { on_damage, on_opened, on_leaving, on_closing, NULL };
 	struct wmk_read_follow follow = { .still = is_over, .wake = eventfd(1, EFD_CLOEXEC) };
 	uint32_t at[STREAMS] = { 0, 0 };
 	struct wmk_read_stream *stream;

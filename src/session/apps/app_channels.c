@@ -143,10 +143,10 @@ int wmk_app_channel_send(struct app *app, uint32_t number)
 int wmk_app_channel_drop(struct app *app, uint32_t number)
 {
 	struct app_channel *ch = &app->channels[number];
-	bool tell = ch->sent && app->socket >= 0;
-	int err = tell ? wmk_out_u32(&app->out, WMK_MSG_CHANNEL_GONE, number) : 0;
+	bool must_send = ch->sent && app->socket >= 0;
+	int err = must_send ? wmk_out_u32(&app->out, WMK_MSG_CHANNEL_GONE, number) : 0;
 
-	app->sent = app->sent || tell;
+	app->sent = app->sent || must_send;
 	free(ch->enabled);
 	free(ch->filters);
 	wmk_rings_put(ch->rings);

@@ -37,7 +37,7 @@ static struct {
 	struct deferred_close_user *users;       /* users with descriptors that are not closed yet */
 	unsigned threads, busy;          /* busy: in a close() */
 	size_t all;                      /* descriptors of all users; also read without the lock: relaxed, a count */
-} closer = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} list = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static void thread_enough(void);
 
@@ -45,12 +45,12 @@ static void thread_enough(void);
 static void count(struct deferred_close_user *user, int by)
 {
 	user->n += (unsigned)by;
-	__atomic_store_n(&closer.all, closer.all + (size_t)by, __ATOMIC_RELAXED);
+	__atomic_store_n(&list.all, list.all + (size_t)by, __ATOMIC_RELAXED);
 }
 
 static struct deferred_close_user **user_find(unsigned uid)
 {
-	struct deferred_close_user **at = &closer.users;
+	struct deferred_close_user **at = &list.users;
 
 	while (*at && (*at)->uid != uid)
 		at = &(*at)->next;
@@ -70,9 +70,9 @@ static void forget_if_nothing(struct deferred_close_user *user)
 /* A user with a waiting descriptor and fewer busy threads than allowed; NULL: none. */
 static struct deferred_close_user *user_next(void)
 {
-	struct deferred_close_user *user = closer.users;
+	struct deferred_close_user *user = list.users;
 
-	while (user && (!user->first || user->busy >= WMK_CLOSER_THREADS_OF_ONE))
+	while (user && (!user->first || user->busy >= WMK_DEFERRED_CLOSE_THREADS_OF_ONE))
 		user = user->next;
 	return user;
 }
@@ -92,23 +92,23 @@ static void *thread_run(void *data)
 	struct deferred_close_user *user;
 
 	pthread_setname_np(pthread_self(), "wmk-close");
-	pthread_mutex_lock(&closer.lock);
+	pthread_mutex_lock(&list.lock);
 	while ((user = user_next()) != NULL) {
 		const int fd = take(user);
 
-		closer.busy++;
+		list.busy++;
 		user->busy++;
 		thread_enough();
-		pthread_mutex_unlock(&closer.lock);
+		pthread_mutex_unlock(&list.lock);
 		close(fd);
-		pthread_mutex_lock(&closer.lock);
-		closer.busy--;
+		pthread_mutex_lock(&list.lock);
+		list.busy--;
 		user->busy--;
 		count(user, -1);
 		forget_if_nothing(user);
 	}
-	closer.threads--;
-	pthread_mutex_unlock(&closer.lock);
+	list.threads--;
+	pthread_mutex_unlock(&list.lock);
 	return data;
 }
 
@@ -118,12 +118,12 @@ static void thread_enough(void)
 	pthread_attr_t attr;
 	pthread_t thread;
 
-	if (!user_next() || closer.busy < closer.threads || closer.threads == WMK_CLOSER_THREADS)
+	if (!user_next() || list.busy < list.threads || list.threads == WMK_DEFERRED_CLOSE_THREADS)
 		return;
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	pthread_attr_setstacksize(&attr, STACK);
-	closer.threads += wmk_thread_create(&thread, &attr, thread_run, NULL) == 0;
+	list.threads += wmk_thread_create(&thread, &attr, thread_run, NULL) == 0;
 	pthread_attr_destroy(&attr);
 }
 
@@ -150,10 +150,10 @@ static bool add(int fd, unsigned uid)
 
 static void leave(int fd, unsigned uid)
 {
-	pthread_mutex_lock(&closer.lock);
+	pthread_mutex_lock(&list.lock);
 	const bool is_added = add(fd, uid);
 
-	pthread_mutex_unlock(&closer.lock);
+	pthread_mutex_unlock(&list.lock);
 	/* without memory close here: most descriptors do not block */
 	if (!is_added)
 		close(fd);
@@ -162,14 +162,14 @@ static void leave(int fd, unsigned uid)
 bool wmk_deferred_close_is_full(unsigned uid)
 {
 	/* relaxed: usually 0; a user that reaches the limit just now is found at the next call */
-	if (__atomic_load_n(&closer.all, __ATOMIC_RELAXED) < WMK_CLOSER_FULL)
+	if (__atomic_load_n(&list.all, __ATOMIC_RELAXED) < WMK_DEFERRED_CLOSE_FULL)
 		return false;
-	pthread_mutex_lock(&closer.lock);
+	pthread_mutex_lock(&list.lock);
 	thread_enough();                 /* (the latest attempt to start one may have failed) */
 	const struct deferred_close_user *user = *user_find(uid);
-	const bool is_full = user && user->n >= WMK_CLOSER_FULL;
+	const bool is_full = user && user->n >= WMK_DEFERRED_CLOSE_FULL;
 
-	pthread_mutex_unlock(&closer.lock);
+	pthread_mutex_unlock(&list.lock);
 	return is_full;
 }
 

@@ -10,20 +10,20 @@
  *
  *     leave ──► descriptors ──► thread: close()     one more thread if all existing ones may be blocked
  *
- * At most WMK_CLOSER_THREADS block at a time, WMK_CLOSER_THREADS_OF_ONE of them for one user; other descriptors stay
- * open meanwhile. The daemon stops reading from a user with WMK_CLOSER_FULL open descriptors in the list. From then on
- * only descriptors in unread messages are added. The kernel bounds their number by RLIMIT_NOFILE of the sending
- * processes, and each connection that holds such a message costs the sender a descriptor, too. The list belongs to the
- * process, as its descriptors do. Any thread; no function here blocks.
+ * At most WMK_DEFERRED_CLOSE_THREADS block at a time, WMK_DEFERRED_CLOSE_THREADS_OF_ONE of them for one user; other
+ * descriptors stay open meanwhile. The daemon stops reading from a user with WMK_DEFERRED_CLOSE_FULL open descriptors
+ * in the list. From then on only descriptors in unread messages are added. The kernel bounds their number by
+ * RLIMIT_NOFILE of the sending processes, and each connection that holds such a message costs the sender a descriptor,
+ * too. The list belongs to the process, as its descriptors do. Any thread; no function here blocks.
  */
 #ifndef WMK_SESSION_DEFERRED_CLOSE_H
 #define WMK_SESSION_DEFERRED_CLOSE_H
 
 #include <stdbool.h>
 
-#define WMK_CLOSER_THREADS 64u
-#define WMK_CLOSER_THREADS_OF_ONE 4u
-#define WMK_CLOSER_FULL 256u
+#define WMK_DEFERRED_CLOSE_THREADS 64u
+#define WMK_DEFERRED_CLOSE_THREADS_OF_ONE 4u
+#define WMK_DEFERRED_CLOSE_FULL 256u
 
 /*
  * Prepare a connection that was just accepted: keep urgent bytes in line. Otherwise the kernel drops their message with

@@ -464,7 +464,7 @@ static int look_at(struct rings *rings, const struct wmk_tracefs *tracefs, const
 }
 
 /* Send the events with a changed filter (`todo` is CHANGE) to the consumer daemon. */
-static int tell(struct rings *rings, bool changing)
+static int send_changed(struct rings *rings, bool changing)
 {
 	struct wmk_kernel_rings *kernel = rings->kernel;
 	struct kernel_event *events[WMK_KERNEL_SEND_MAX];
@@ -524,7 +524,7 @@ static int without_kernel(struct rings *rings, const struct wmk_tracefs *tracefs
 static int pass(struct rings *rings, bool *again)
 {
 	struct wmk_kernel_rings *kernel = rings->kernel;
-	int err = tell(rings, true);
+	int err = send_changed(rings, true);
 
 	*again = false;
 	for (unsigned i = 0; i < kernel->n_events && err == 0; i++)
@@ -532,7 +532,7 @@ static int pass(struct rings *rings, bool *again)
 			err = write_one(rings, &kernel->events[i], again);
 	if (err < 0 || *again)
 		return err;
-	err = tell(rings, false);
+	err = send_changed(rings, false);
 	for (unsigned i = 0; i < kernel->n_events && err == 0; i++)
 		kernel->events[i].todo = WMK_KERNEL_DONE;
 	return err;

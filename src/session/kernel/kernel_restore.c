@@ -118,7 +118,7 @@ static int events_known(struct rings *rings, const struct wmk_tracefs *tracefs, 
 static int consumed_on(struct rings *rings)
 {
 	const struct wmk_tracefs *tracefs = rings->session->tracing->tracefs;
-	struct wmk_consumerd_event *tell = NULL;
+	struct wmk_consumerd_event *messages = NULL;
 	struct wmk_kcatalog *catalog;
 	int err;
 
@@ -131,14 +131,14 @@ static int consumed_on(struct rings *rings)
 		return err;
 	err = events_known(rings, tracefs, catalog);
 	wmk_kcatalog_close(catalog);
-	if (err == 0 && !(tell = calloc(rings->kernel->n_events + 1, sizeof(*tell))))
+	if (err == 0 && !(messages = calloc(rings->kernel->n_events + 1, sizeof(*messages))))
 		err = wmk_error(-ENOMEM, "no memory for the events of a kernel channel");
 	if (err == 0) {
 		for (unsigned i = 0; i < rings->kernel->n_events; i++)
-			tell[i] = wmk_kernel_event_message(rings, &rings->kernel->events[i], true);
-		err = wmk_kernel_consumed(rings, tell, rings->kernel->n_events);
+			messages[i] = wmk_kernel_event_message(rings, &rings->kernel->events[i], true);
+		err = wmk_kernel_consumed(rings, messages, rings->kernel->n_events);
 	}
-	free(tell);
+	free(messages);
 	return err;
 }
 

@@ -23,14 +23,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TELL_BYTES (1u << 20)            /* approximate limit of filters in one message to the consumer daemon */
+#define SEND_BYTES (1u << 20)            /* approximate limit of filters in one message to the consumer daemon */
 #define NEVER "$ctx.tid == -2"           /* no thread has that number */
 
 /* Entry or exit of a system call. */
 struct direction {
 	struct class *class;             /* NULL: not declared */
-	struct wmk_kfilter_made filter;  /* as sent, if is_told; `never`: the consumer daemon drops all records */
-	bool is_told;
+	struct wmk_kfilter_made filter;  /* as sent, if is_sent; `never`: the consumer daemon drops all records */
+	bool is_sent;
 };
 
 struct wmk_kernel_syscalls {
@@ -39,7 +39,7 @@ struct wmk_kernel_syscalls {
 	uint64_t want[WMK_SYSCALLS_WORDS];
 	bool counted;                    /* the memory of its rings is charged */
 	/* What the consumer daemon has received. */
-	bool is_told, narrowed;
+	bool is_sent, narrowed;
 	uint64_t last_sent[WMK_SYSCALLS_WORDS], pids[WMK_CONSUMERD_PIDS];
 };
 
@@ -240,7 +240,7 @@ static struct direction *direction_of(struct wmk_kernel_syscalls *calls, const s
 }
 
 /* Declare the ids of the collected directions and send them with their filters. Empties `t`. */
-static int say(struct syscalls_message *t)
+static int send_collected(struct syscalls_message *t)
 {
 	struct wmk_consumerd_event events[WMK_KERNEL_SEND_MAX];
 	char names[WMK_KERNEL_SEND_MAX][WMK_SYSCALLS_EVENT_NAME];
@@ -273,7 +273,7 @@ static int say(struct syscalls_message *t)
 		}
 		wmk_kfilter_made_free(&direction->filter);
 		*direction =
-			(struct direction){ .class = t->news[i].class, .filter = t->news[i].filter, .is_told = true };
+			(struct direction){ .class = t->news[i].class, .filter = t->news[i].filter, .is_sent = true };
 	}
 	t->n = 0;
 	t->bytes = 0;
@@ -297,7 +297,7 @@ static int never_make(struct syscalls_message *t, const struct class *class)
  * Find the class and the filter of a direction. If it cannot be declared or its filter cannot be made, the session
  * reports that and does not record it. Returns 0 or -ENOMEM.
  */
-static int look_at(struct syscalls_message *t, struct news *news)
+static int prepare(struct syscalls_message *t, struct news *news)
 {
 	const struct wmk_session_channel *channel = t->rings->channel;
 	struct named named;
@@ -324,13 +324,13 @@ static int look_at(struct syscalls_message *t, struct news *news)
 }
 
 /* Collect the direction if it differs from what the consumer daemon has. Takes the filter over. */
-static int tell_if_new(struct syscalls_message *t, struct news *news)
+static int collect_if_new(struct syscalls_message *t, struct news *news)
 {
 	const struct direction *direction = direction_of(t->calls, &news->way);
 	int err = 0;
 
 	/* the consumer daemon records no direction that it does not know: no message is needed to switch it off */
-	if (direction->is_told ? wmk_kfilter_made_same(&direction->filter, &news->filter) : news->filter.never) {
+	if (direction->is_sent ? wmk_kfilter_made_same(&direction->filter, &news->filter) : news->filter.never) {
 		wmk_kfilter_made_free(&news->filter);
 		return 0;
 	}
@@ -342,31 +342,31 @@ static int tell_if_new(struct syscalls_message *t, struct news *news)
 	}
 	t->bytes += news->filter.len;
 	t->news[t->n++] = *news;
-	return t->n == WMK_KERNEL_SEND_MAX || t->bytes >= TELL_BYTES ? say(t) : 0;
+	return t->n == WMK_KERNEL_SEND_MAX || t->bytes >= SEND_BYTES ? send_collected(t) : 0;
 }
 
 /* Collect both directions of a call if a rule selects either: the consumer daemon then knows the state of both. */
-static int look_at_call(struct syscalls_message *t, unsigned abi, unsigned number)
+static int collect_call(struct syscalls_message *t, unsigned abi, unsigned number)
 {
 	struct news both[2] = { { .way = { (uint16_t)abi, (uint16_t)number, false } },
 				{ .way = { (uint16_t)abi, (uint16_t)number, true } } };
-	int err = look_at(t, &both[0]);
+	int err = prepare(t, &both[0]);
 
 	if (err == 0)
-		err = look_at(t, &both[1]);
+		err = prepare(t, &both[1]);
 	if (err < 0 || (both[0].filter.never && both[1].filter.never)) {
 		wmk_kfilter_made_free(&both[0].filter);
 		wmk_kfilter_made_free(&both[1].filter);
 		return err;
 	}
 	t->calls->want[abi * (WMK_SYSCALLS_NUMBERS / 64) + number / 64] |= 1ull << (number % 64);
-	err = tell_if_new(t, &both[0]);
+	err = collect_if_new(t, &both[0]);
 	if (err < 0)
 		wmk_kfilter_made_free(&both[1].filter);
-	return err < 0 ? err : tell_if_new(t, &both[1]);
+	return err < 0 ? err : collect_if_new(t, &both[1]);
 }
 
-static int introduce_all(const struct wmk_tracefs *tracefs, struct rings *rings, struct wmk_kernel_syscalls *calls)
+static int send_all(const struct wmk_tracefs *tracefs, struct rings *rings, struct wmk_kernel_syscalls *calls)
 {
 	struct syscalls_message *t = calloc(1, sizeof(*t));
 	int err = 0;
@@ -376,9 +376,9 @@ static int introduce_all(const struct wmk_tracefs *tracefs, struct rings *rings,
 	*t = (struct syscalls_message){ .rings = rings, .tracefs = tracefs, .calls = calls };
 	memset(calls->want, 0, sizeof(calls->want));
 	for (unsigned i = 0; i < WMK_SYSCALLS_ABIS * WMK_SYSCALLS_NUMBERS && err == 0; i++)
-		err = look_at_call(t, i / WMK_SYSCALLS_NUMBERS, i % WMK_SYSCALLS_NUMBERS);
+		err = collect_call(t, i / WMK_SYSCALLS_NUMBERS, i % WMK_SYSCALLS_NUMBERS);
 	if (err == 0)
-		err = say(t);
+		err = send_collected(t);
 	for (unsigned i = 0; i < t->n; i++)
 		wmk_kfilter_made_free(&t->news[i].filter);
 	free(t);
@@ -400,7 +400,7 @@ static bool narrowed(const struct rings *rings, uint64_t pids[WMK_CONSUMERD_PIDS
 	return true;
 }
 
-static int tell(struct rings *rings, struct wmk_kernel_syscalls *calls, const uint64_t *words)
+static int send_calls(struct rings *rings, struct wmk_kernel_syscalls *calls, const uint64_t *words)
 {
 	uint64_t copy[WMK_SYSCALLS_WORDS], pids[WMK_CONSUMERD_PIDS];
 	struct wmk_kernel_info about = { .calls = copy,
@@ -410,14 +410,14 @@ static int tell(struct rings *rings, struct wmk_kernel_syscalls *calls, const ui
 					 .syscall_ring_bytes = rings->channel->is.settings.subbuf_size *
 							       rings->channel->is.settings.n_subbufs };
 
-	if (calls->is_told && memcmp(calls->last_sent, words, sizeof(calls->last_sent)) == 0 &&
+	if (calls->is_sent && memcmp(calls->last_sent, words, sizeof(calls->last_sent)) == 0 &&
 	    calls->narrowed == about.syscalls_narrowed && memcmp(calls->pids, pids, sizeof(pids)) == 0)
 		return 0;
 	memcpy(copy, words, sizeof(copy));
 	int err = wmk_kernel_send(rings, &about);
 
 	rings->channel->syscalls_late = err > 0;
-	calls->is_told = err >= 0;
+	calls->is_sent = err >= 0;
 	calls->narrowed = about.syscalls_narrowed;
 	memcpy(calls->last_sent, words, sizeof(calls->last_sent));
 	memcpy(calls->pids, pids, sizeof(pids));
@@ -428,7 +428,7 @@ int wmk_kernel_syscalls_switch(struct rings *rings, struct wmk_kernel_syscalls *
 {
 	static const uint64_t none[WMK_SYSCALLS_WORDS];
 
-	return calls ? tell(rings, calls, on ? calls->want : none) : 0;
+	return calls ? send_calls(rings, calls, on ? calls->want : none) : 0;
 }
 
 void wmk_kernel_syscalls_free(struct wmk_kernel_syscalls *calls)
@@ -475,5 +475,5 @@ int wmk_kernel_syscalls_update(const struct wmk_tracefs *tracefs, struct rings *
 	if (!*calls)
 		return wmk_error(-ENOMEM, "no memory for system calls");
 	err = count_memory(rings, *calls);
-	return err < 0 ? err : introduce_all(tracefs, rings, *calls);
+	return err < 0 ? err : send_all(tracefs, rings, *calls);
 }

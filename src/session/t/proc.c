@@ -219,7 +219,7 @@ static int wait_done(void)
 	return me.socket >= 0 && me.done == me.batch ? 0 : -1;
 }
 
-static void tell_events(uint32_t events)
+static void send_events(uint32_t events)
 {
 	static const struct wmk_field fields[2] = {
 		{ "a", "ms", { .kind = WMK_TYPE_INT, .width = 32, .base = 10 } },
@@ -260,7 +260,7 @@ static int do_connect(uint32_t events)
 		return -1;
 	snprintf(hello.name, sizeof(hello.name), "proc %u", me.number);
 	wmk_out_hello(&me.out, &hello);
-	tell_events(events);
+	send_events(events);
 	return wait_done();
 }
 
@@ -301,11 +301,11 @@ static int obey(const struct bid *bid)
 	case PROC_CONNECT:
 		return do_connect(bid->n);
 	case PROC_EVENTS:
-		tell_events(bid->n);
+		send_events(bid->n);
 		return wait_done();
 	case PROC_GONE:
 		wmk_out_u32(&me.out, WMK_MSG_EVENT_GONE, bid->n);
-		tell_events(0);
+		send_events(0);
 		/* until the daemon has answered, it may still send the event */
 		if (wait_done() != 0)
 			return -1;

@@ -108,7 +108,7 @@ static void test_blocking_close_does_not_delay_others(void **state)
 /* More blocking descriptors than threads: the rest waits, and is closed later. */
 static void test_descriptors_wait_while_all_threads_block(void **state)
 {
-	enum { ALL = WMK_CLOSER_THREADS_OF_ONE + 20 };
+	enum { ALL = WMK_DEFERRED_CLOSE_THREADS_OF_ONE + 20 };
 	const int before = open_fds();
 	int peers[ALL], fd;
 
@@ -134,16 +134,16 @@ static void test_user_with_too_many_descriptors_is_full(void **state)
 	const int before = open_fds();
 	struct rlimit files;
 	int now;
-	int peers[WMK_CLOSER_THREADS_OF_ONE], fd;
+	int peers[WMK_DEFERRED_CLOSE_THREADS_OF_ONE], fd;
 
 	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
-	if (files.rlim_max < 4 * WMK_CLOSER_FULL)
+	if (files.rlim_max < 4 * WMK_DEFERRED_CLOSE_FULL)
 		skip();
-	files.rlim_cur = 4 * WMK_CLOSER_FULL;
+	files.rlim_cur = 4 * WMK_DEFERRED_CLOSE_FULL;
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
 	alarm(LIMIT_S);
-	for (unsigned i = 0; i < WMK_CLOSER_THREADS_OF_ONE; i++) {
+	for (unsigned i = 0; i < WMK_DEFERRED_CLOSE_THREADS_OF_ONE; i++) {
 		if (!lingering(&fd, &peers[i])) {
 			assert_int_equal(i, 0);
 			alarm(0);
@@ -155,8 +155,8 @@ static void test_user_with_too_many_descriptors_is_full(void **state)
 	 * Each of the user's threads is in a close() that does not return. close() removes the number from the table
 	 * before it blocks.
 	 */
-	expect_fds(before + WMK_CLOSER_THREADS_OF_ONE);
-	for (unsigned i = WMK_CLOSER_THREADS_OF_ONE; i < WMK_CLOSER_FULL; i++) {
+	expect_fds(before + WMK_DEFERRED_CLOSE_THREADS_OF_ONE);
+	for (unsigned i = WMK_DEFERRED_CLOSE_THREADS_OF_ONE; i < WMK_DEFERRED_CLOSE_FULL; i++) {
 		assert_false(wmk_deferred_close_is_full(9));
 		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 		assert_true(fd >= 0);
@@ -170,7 +170,7 @@ static void test_user_with_too_many_descriptors_is_full(void **state)
 	assert_true(fd >= 0);
 	wmk_deferred_close_file(fd, 8);
 	expect_fds(now);
-	for (unsigned i = 0; i < WMK_CLOSER_THREADS_OF_ONE; i++)
+	for (unsigned i = 0; i < WMK_DEFERRED_CLOSE_THREADS_OF_ONE; i++)
 		close(peers[i]);
 	expect_fds(before);
 	wait_not_full(9);
@@ -189,13 +189,13 @@ static void leave_nothing(unsigned uid)
  */
 static void only_the_user_with_too_many_is_full(void **state)
 {
-	enum { USERS = WMK_CLOSER_THREADS / WMK_CLOSER_THREADS_OF_ONE };
+	enum { USERS = WMK_DEFERRED_CLOSE_THREADS / WMK_DEFERRED_CLOSE_THREADS_OF_ONE };
 	const int before = open_fds();
-	int peers[WMK_CLOSER_THREADS], fd;
+	int peers[WMK_DEFERRED_CLOSE_THREADS], fd;
 
 	(void)state;
 	alarm(LIMIT_S);
-	for (unsigned i = 0; i < WMK_CLOSER_THREADS; i++) {
+	for (unsigned i = 0; i < WMK_DEFERRED_CLOSE_THREADS; i++) {
 		if (!lingering(&fd, &peers[i])) {
 			assert_int_equal(i, 0);
 			alarm(0);
@@ -203,13 +203,13 @@ static void only_the_user_with_too_many_is_full(void **state)
 		}
 		wmk_deferred_close_file(fd, 100 + i % USERS);
 	}
-	expect_fds(before + (int)WMK_CLOSER_THREADS);
-	for (unsigned i = 0; i < 100 + WMK_CLOSER_FULL; i++)
+	expect_fds(before + (int)WMK_DEFERRED_CLOSE_THREADS);
+	for (unsigned i = 0; i < 100 + WMK_DEFERRED_CLOSE_FULL; i++)
 		leave_nothing(i < 100 ? 200 + i : 1000);
 	assert_true(wmk_deferred_close_is_full(1000));
 	for (unsigned uid = 0; uid < 300; uid++)
 		assert_false(wmk_deferred_close_is_full(uid));
-	for (unsigned i = 0; i < WMK_CLOSER_THREADS; i++)
+	for (unsigned i = 0; i < WMK_DEFERRED_CLOSE_THREADS; i++)
 		close(peers[i]);
 	expect_fds(before);
 	wait_not_full(1000);

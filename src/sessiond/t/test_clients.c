@@ -516,7 +516,7 @@ static bool request_with(struct client *client, struct wmk_out *out, int fd)
 /* A client sends requests with descriptors that block close(): it is served up to the limit. */
 static void client_with_too_many_descriptors_is_disconnected(void **state)
 {
-	enum { HANG = WMK_CLOSER_THREADS_OF_ONE, ENOUGH = 2 * WMK_CLOSER_FULL };
+	enum { HANG = WMK_DEFERRED_CLOSE_THREADS_OF_ONE, ENOUGH = 2 * WMK_DEFERRED_CLOSE_FULL };
 	struct wmk_out out = { 0 };
 	struct client client;
 	int fd, peers[HANG];
@@ -524,7 +524,7 @@ static void client_with_too_many_descriptors_is_disconnected(void **state)
 	unsigned n = 0;
 
 	(void)state;
-	if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur < 4 * WMK_CLOSER_FULL)
+	if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur < 4 * WMK_DEFERRED_CLOSE_FULL)
 		skip();
 	clients_open(geteuid(), 0, 0);
 	client_open(&client);

@@ -188,8 +188,8 @@ static void send_wrong_lengths(struct rig *rig)
 	static const struct {
 		unsigned at;
 		int by;
-	} lies[] = { { 1, 1 },  { 1, -1 }, { 1, 100 }, { 2, 1 }, { 2, -1 },   { 3, 1 },
-		     { 3, -1 }, { 4, 1 },  { 4, -1 },  { 5, 1 }, { 7, 0x7f }, { 0, 1 } };
+	} changed[] = { { 1, 1 },  { 1, -1 }, { 1, 100 }, { 2, 1 }, { 2, -1 },   { 3, 1 },
+			{ 3, -1 }, { 4, 1 },  { 4, -1 },  { 5, 1 }, { 7, 0x7f }, { 0, 1 } };
 	struct sample s;
 	uint8_t *bytes, *longer;
 
@@ -204,9 +204,9 @@ static void send_wrong_lengths(struct rig *rig)
 	memcpy(longer, bytes, len);
 	assert_refused(rig, longer, len + 1);
 	assert_refused(rig, longer, len + WMK_FILTER_BYTES_MAX);
-	for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+	for (size_t i = 0; i < sizeof(changed) / sizeof(changed[0]); i++) {
 		memcpy(longer, bytes, len);
-		longer[lies[i].at] = (uint8_t)(longer[lies[i].at] + lies[i].by);
+		longer[changed[i].at] = (uint8_t)(longer[changed[i].at] + changed[i].by);
 		assert_refused(rig, longer, len);
 	}
 	free(longer);

@@ -10,15 +10,15 @@
 #include "wire/t/peer.h"
 #include "wire/wire.h"
 
-static bool say_with(int sock, const struct wmk_frame *frame, const uint8_t *body, int fd)
+static bool frame_send(int sock, const struct wmk_frame *frame, const uint8_t *body, int fd)
 {
 	struct wmk_out out = { 0 };
-	const bool said =
+	const bool sent =
 		wmk_out_frame(&out, (enum wmk_msg)frame->type, frame->request, body, frame->length, fd) == 0 &&
 		wmk_out_send(&out, sock) == 1;
 
 	wmk_out_free(&out);
-	return said;
+	return sent;
 }
 
 size_t peer_say(int sock, const uint8_t *data, size_t size, const int *fds, unsigned n_fds)
@@ -34,7 +34,7 @@ size_t peer_say(int sock, const uint8_t *data, size_t size, const int *fds, unsi
 			len = sizeof(frame) + frame.length;
 		if (frame.flags == WMK_FRAME_FD && frame.version == WMK_WIRE_VERSION &&
 		    frame.length == len - sizeof(frame) && fd >= 0)
-			return say_with(sock, &frame, data + sizeof(frame), fd) ? len : size;
+			return frame_send(sock, &frame, data + sizeof(frame), fd) ? len : size;
 	}
 	return send(sock, data, len, MSG_NOSIGNAL) == (ssize_t)len ? len : size;
 }
