@@ -211,7 +211,7 @@ def trace_size_of_one_user_is_limited(case):
     """
     with World(case, limits='user-trace-size = %dk\n' % (KB + 600)) as w:
         w('create', 'one', '--max-size', '600k')
-        w('create', 'two', '--max-size', '%dk' % (KB + 1), status=1).prints('%d bytes together' % (KB + 600 << 10),
+        w('create', 'two', '--max-size', '%dk' % (KB + 1), status=1).prints('limited to %d bytes' % (KB + 600 << 10),
                                                                           'leave %d' % (KB << 10))
         w('create', 'rest')
         check(
