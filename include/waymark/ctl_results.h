@@ -179,6 +179,8 @@ struct waymark_ctl_session_info {
 	/* the output of snapshots: begin of their names; directory, "" if none; limit in bytes, 0: none */
 	const char *snapshot_name, *snapshot_path;
 	uint64_t snapshot_max_size;
+	uint64_t rotations;          /* number of closed chunks of the trace */
+	const char *closed_chunk;    /* name of the latest one in the directory archives of the trace; "" if none */
 };
 
 /* ── snapshots: record what the buffers of a session hold ── */

@@ -95,6 +95,8 @@ static const struct wmk_cli_example examples[] = {
 	  "waymark recover /var/tmp/rings" },
 	{ "clear", "Discard all records of the current session, in buffers and on disk:",
 	  "waymark clear" },
+	{ "rotate", "Close the trace of the session \"night\" so far, and continue in the next chunk:",
+	  "waymark rotate night" },
 	{ "snapshot", "Write what the buffers of the current session hold now:",
 	  "waymark snapshot record" },
 	{ "snapshot", "Write the newest 100 MB to another directory:",

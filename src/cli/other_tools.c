@@ -11,7 +11,6 @@
 static const struct other_name {
 	const char *name, *instead;
 } names[] = {
-	{ "rotate", "use `waymark enable-channel --tracefile-size` and --tracefile-count" },
 	{ "enable-rotation", "use `waymark enable-channel --tracefile-size` and --tracefile-count" },
 	{ "metadata", "use `waymark regenerate metadata`" },
 	{ "enable-kprobe", "use `waymark enable-event --kernel --probe PLACE NAME`" },

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * session.c - `waymark create`, `destroy`, `start`, `stop`, `clear`, `set-session`.
+ * session.c - `waymark create`, `destroy`, `start`, `stop`, `clear`, `rotate`, `set-session`.
  */
 #include <errno.h>
 #include <limits.h>
@@ -369,6 +369,25 @@ static int run_clear(void *data, char **rest, int n_rest)
 	return change(data, rest, n_rest, WAYMARK_CTL_DO_CLEAR, "has discarded the records in");
 }
 
+static int run_rotate(void *data, char **rest, int n_rest)
+{
+	const struct waymark_ctl_session_info *session;
+	struct wmk_session_args *args = data;
+	struct wmk_daemon daemon;
+	int err = which(args, rest, n_rest);
+
+	if (err < 0)
+		return err;
+	err = wmk_daemon_open(&daemon, &args->common, WMK_DAEMON_SESSION);
+	if (err == 0)
+		err = wmk_daemon_did(&daemon, waymark_ctl_rotate(daemon.ctl, daemon.session, &daemon.result));
+	session = err == 0 ? wmk_daemon_session(&daemon) : NULL;
+	if (session && !args->common.json)
+		printf("Session %s has closed the trace %s/archives/%s\n", session->name, wmk_cli_clean(session->path),
+		       wmk_cli_clean(session->closed_chunk));
+	return wmk_daemon_close(&daemon, &args->common, err);
+}
+
 static const char *const start_details[] = {
 	"All applications, including those that start later, record the enabled events. Channels and events can also "
 	"be added while the session records.",
@@ -380,6 +399,16 @@ static const char *const clear_details[] = {
 	NULL
 };
 
+static const char *const rotate_details[] = {
+	"Everything that was recorded so far becomes a complete trace, a chunk, in archives/BEGIN-END-NUMBER below the "
+	"trace of the session. A closed chunk can be read, moved or deleted at once. Recording continues: each later "
+	"record is in the next chunk, and no record is lost or in two chunks. The counts of `waymark list` begin at 0.",
+	"`waymark view` with the directory of the session shows all chunks and the open one. Sessions with kernel "
+	"channels cannot be rotated.",
+	NULL
+};
+
+static const struct wmk_cli_option rotate_options[] = { WMK_CLI_OPTION_SESSION, WMK_CLI_OPTION_JSON };
 static const struct wmk_cli_option start_options[] = { WMK_CLI_OPTION_SESSION, OPTION_GLOB, WMK_CLI_OPTION_JSON };
 
 const struct wmk_cli_command wmk_cli_start = {
@@ -400,6 +429,16 @@ const struct wmk_cli_command wmk_cli_clear = {
 	WMK_CLI_OPTIONS(start_options),
 	.args_size = sizeof(struct wmk_session_args),
 	.run = run_clear,
+};
+
+const struct wmk_cli_command wmk_cli_rotate = {
+	.name = "rotate",
+	.arguments = ARGUMENT,
+	.summary = "Close the trace recorded so far, and continue in the next one",
+	.details = rotate_details,
+	WMK_CLI_OPTIONS(rotate_options),
+	.args_size = sizeof(struct wmk_session_args),
+	.run = run_rotate,
 };
 
 /* ── set-session ─────────────────────────────────────────────────────────────────────────────────────── */

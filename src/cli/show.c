@@ -299,6 +299,9 @@ void wmk_show_session(const struct waymark_ctl_session_info *session, const char
 		       session->full ? ", reached: `waymark clear` frees space" : "");
 	if (session->trace_format != WAYMARK_CTL_CTF_1_8)
 		printf("trace format: Common Trace Format 2\n  ");
+	if (session->rotations)
+		printf("%" PRIu64 " closed chunk%s, the latest in archives/%s\n  ", session->rotations,
+		       session->rotations > 1 ? "s" : "", wmk_cli_clean(session->closed_chunk));
 	if (*session->shm_path)
 		printf("ring files in %s\n  ", wmk_cli_clean(session->shm_path));
 	if (session->flush_us)

@@ -302,6 +302,7 @@ void wmk_consumer_close(struct wmk_consumer *consumer)
 	pthread_cond_destroy(&consumer->heartbeat_changed);
 	pthread_mutex_destroy(&consumer->lock);
 	pthread_mutex_destroy(&consumer->streams_lock);
+	wmk_chunk_journal_free(&consumer->journal);
 	free(consumer->streams);
 	free(consumer->groups);
 	free(consumer->sets);

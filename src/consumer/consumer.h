@@ -73,6 +73,8 @@ struct wmk_consumer_options {
 	 * packets need. 0: written; -EAGAIN: incomplete, so packets wait; -errno: treated like an error of write().
 	 */
 	int (*ready)(void *data);
+	/* Optional: called before each drain pass, to continue a rotation. -errno: it is not finished. */
+	int (*before_pass)(void *data);
 	void *data;
 	/* 1: overwrite mode, `--overwrite`: nothing is written until stop; then the content of the rings is written */
 	int at_stop_only;

@@ -11,8 +11,10 @@
  *         ├── flush_timer.c       parts of sub-buffers, at the flush interval
  *         ├── clock_sync.c        sync points of the clock
  *         └── cpu_hotplug.c       CPUs that come online while a kernel channel records
- *             └── streams.c           groups of streams
- *                 └── drain.c             packets from sources into the output
+ *             ├── streams.c           groups of streams
+ *             │   └── chunk_journal.c     the cuts of a rotation that an earlier consumer has begun
+ *             ├── rotation.c          close a chunk of the trace and begin the next one
+ *             └── drain.c             packets from sources into the output
  *                     └── stream_counts.c     counts of records
  */
 #ifndef WMK_CONSUMER_CONSUMER_STATE_H
@@ -24,8 +26,10 @@
 #include <stdbool.h>
 
 #include "base/clock_point.h"
+#include "consumer/chunk_journal.h"
 #include "consumer/consumer.h"
 #include "kernel/proc/own_pids.h"
+#include "ring/set.h"
 #include "store/store.h"
 
 #define WMK_STREAM_NAME 160
@@ -70,6 +74,9 @@ struct wmk_stream {
 	uint64_t packets;                  /* number of packets taken in this drain pass */
 	/* earliest possible time of a record in its unread part; 0: no part is unread */
 	uint64_t unread_ns;
+	/* a rotation: the end of the chunk (has_cut); the source counts from there already (chunk_begun) */
+	struct wmk_ring_cut chunk_cut;
+	bool has_cut, chunk_begun;
 	/* it is a state dump: written at once, even if its group is written only at stop */
 	bool dump;
 	bool stuck;                        /* the output refused the last packet */
@@ -111,6 +118,11 @@ struct wmk_consumer {
 	struct waymark_ring_set **sets;    /* changed under `lock` too: the heartbeat reads them */
 	size_t n_sets;
 	struct wmk_consumer_stats gone;    /* statistics of removed sets */
+	/* A rotation (rotation.c): when the sources were cut, or 0; one is not finished; its journal is on the disk */
+	uint64_t cut_ns;
+	bool rotating, journaled;
+	struct wmk_chunk_journal journal;  /* of an earlier consumer */
+	char closed[256];                  /* the name of the chunk before the open one; "": none */
 	bool ended;                        /* the last drain pass is over */
 	bool awaits_cpus;                  /* CPUs without a stream may come online */
 	bool unbacked;                     /* memory was not available in the last pass */

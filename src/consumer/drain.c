@@ -231,6 +231,27 @@ static int write_counts(struct wmk_consumer *consumer, struct wmk_stream *stream
 	return err;
 }
 
+int wmk_stream_end_chunk(struct wmk_consumer *consumer, struct wmk_stream *stream)
+{
+	const uint64_t ts = stream->end_ts ? stream->end_ts : stream->group->start_ts;
+	uint64_t lost, cut;
+	int err = 0;
+
+	stream->source->ops->chunk_end(stream->source, &lost, &cut);
+	lost += wmk_stream_unwritten(stream);
+	if (lost < stream->lost_written)
+		lost = stream->lost_written;
+	stream->cut = cut;
+	if (lost != stream->lost_written || stream->cut != stream->cut_written) {
+		err = open_stream(consumer, stream, ts, lost);
+		if (err >= 0)
+			err = put_empty(consumer, stream, ts, lost);
+	}
+	if (err < 0)
+		wmk_stream_write_failed(stream, err);
+	return err;
+}
+
 /* Check for a file that was removed during recording: its records are lost, and no further packet can report them. */
 static void check_file(struct wmk_consumer *consumer, struct wmk_stream *stream)
 {
@@ -375,6 +396,12 @@ void wmk_consumer_drain(struct wmk_consumer *consumer, enum wmk_drain_mode mode,
 	int err;
 
 	memset(result, 0, sizeof(*result));
+	/* Streams that end have no next chunk: all their records belong to this one. */
+	for (i = 0; i < consumer->n_streams && mode == WMK_DRAIN_END; i++)
+		if ((!group || consumer->streams[i]->group == group) && consumer->streams[i]->has_cut) {
+			consumer->streams[i]->source->ops->chunk_cut_at(consumer->streams[i]->source, NULL);
+			consumer->streams[i]->has_cut = false;
+		}
 	for (i = 0; i < consumer->n_streams; i++)
 		consumer->streams[i]->packets = 0;
 	if (mode == WMK_DRAIN_WHOLE) {

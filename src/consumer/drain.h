@@ -37,6 +37,11 @@ void wmk_consumer_maintain(struct wmk_consumer *consumer);
  * not.
  */
 void wmk_stream_flush(struct wmk_consumer *consumer, struct wmk_stream *stream, struct wmk_drain_result *result);
+/*
+ * Write the counts with which the stream ends in this chunk; stream->lost_written is then the lost count of the chunk.
+ * -errno of the output: nothing is lost, try again later.
+ */
+int wmk_stream_end_chunk(struct wmk_consumer *consumer, struct wmk_stream *stream);
 /* Count a packet that was not written. Stores the text of the cause chain, and clears the chain. */
 void wmk_stream_write_failed(struct wmk_stream *stream, int err);
 /* The source is corrupt, or cannot be continued (`what`): its stream ends here, the other streams continue. */

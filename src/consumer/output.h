@@ -39,7 +39,9 @@ enum wmk_output_mode {
 struct wmk_output_place {
 	enum wmk_output_mode mode;
 	const char *sub;           /* the trace's place within the output, as in store/store.h */
-	uint8_t uuid[16];          /* UUID of the trace: in every packet */
+	uint8_t uuid[16];          /* UUID of the trace; each chunk has one of its own (wmk_ctf_chunk_uuid()) */
+	/* the open chunk, or the one that a rotation opens: a new directory belongs to it */
+	uint64_t chunk;
 };
 
 struct wmk_output;
@@ -56,6 +58,10 @@ struct wmk_output_ops {
 	int (*each_process)(struct wmk_output *output, int (*one)(void *data, const char *name), void *data);
 	/* Remove the trace of this process. No process may have it open. 0 if it does not exist. Any thread. */
 	int (*remove_process)(struct wmk_output *output, const char *name);
+	/* Move this trace to a chunk that a rotation closes. No process may have it open. 0 if it does not exist. */
+	int (*archive_process)(struct wmk_output *output, const char *name, const char *chunk);
+	/* All traces are in the closed chunk: give it its final name. Idempotent. Any thread. */
+	int (*archive_end)(struct wmk_output *output, const char *chunk);
 	/* Update the number of bytes that count against max_size, after files were removed. Any thread. */
 	int (*usage)(struct wmk_output *output);
 	/* Called when all its traces are closed. */
@@ -110,6 +116,20 @@ struct wmk_output_trace_ops {
 	void (*note)(struct wmk_output_trace *trace, const char *words);
 	/* Bytes written so far. Any thread. May be NULL. */
 	uint64_t (*bytes)(struct wmk_output_trace *trace);
+	/*
+	 * Chunks of the trace (docs/rotation.md); all NULL: the output cannot be rotated.
+	 *     chunk          the number of the chunk that is open
+	 *     journal        store the journal of a rotation durably; it stays until the rotation is complete
+	 *     journal_read   the journal that an earlier consumer left, malloc'd; -ENOENT
+	 *     rotate         close the chunk under this name, open chunk `number`. No stream is open. -errno: unchanged
+	 *     chunk_last     the last packet of a stream in the chunk before the open one. 1: found; 0: it has none
+	 */
+	uint64_t (*chunk)(const struct wmk_output_trace *trace);
+	int (*journal)(struct wmk_output_trace *trace, const char *text, size_t len);
+	int (*journal_read)(struct wmk_output_trace *trace, char **text);
+	int (*rotate)(struct wmk_output_trace *trace, const char *name, uint64_t number);
+	int (*chunk_last)(struct wmk_output_trace *trace, const char *name, const char *stream,
+			  const struct wmk_store_limits *limits, struct wmk_ctf_packet *last);
 	/* Called when all its streams are closed. */
 	void (*close)(struct wmk_output_trace *trace);
 };

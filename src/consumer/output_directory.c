@@ -13,6 +13,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/testpoint.h"
+#include "store/archive.h"
 #include "store/late_mount.h"
 #include "store/store.h"
 
@@ -31,7 +33,10 @@ struct directory_trace {
 	struct wmk_output_trace trace;
 	struct directory_output *output;         /* NULL: the caller owns the store */
 	struct wmk_store *store;
-	uint8_t uuid[16];
+	uint8_t uuid[16];                        /* of the open chunk */
+	uint8_t trace_uuid[16];
+	uint64_t chunk;
+	char *sub;
 };
 
 struct wmk_output_stream {
@@ -167,7 +172,96 @@ static void directory_close(struct wmk_output_trace *given)
 	/* A trace without metadata and streams leaves no files or directories. */
 	if (trace->output)
 		wmk_store_discard(trace->store);
+	free(trace->sub);
 	free(trace);
+}
+
+/* ── chunks ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+static uint64_t directory_chunk(const struct wmk_output_trace *trace)
+{
+	return ((const struct directory_trace *)trace)->chunk;
+}
+
+static int directory_journal(struct wmk_output_trace *trace, const char *text, size_t len)
+{
+	return wmk_store_journal_write(((struct directory_trace *)trace)->store, text, len);
+}
+
+static int directory_journal_read(struct wmk_output_trace *trace, char **text)
+{
+	return wmk_store_journal_read(((struct directory_trace *)trace)->store, text);
+}
+
+static int join_budget(struct directory_output *output, struct wmk_store *store);
+
+/*
+ * Begin a complete trace directory: the directory, its number and its UUID. The metadata, with the clock offset and the
+ * environment, is written before the first packet (trace_metadata.c).
+ */
+static int chunk_begin(struct directory_trace *trace, struct wmk_store *store, uint64_t open)
+{
+	int err;
+
+	wmk_store_keep_free(store, trace->output->is.keep_free);
+	err = join_budget(trace->output, store);
+	if (err >= 0)
+		err = wmk_store_chunk(store, open, &trace->chunk);
+	if (err < 0)
+		return err;
+	wmk_ctf_chunk_uuid(trace->uuid, trace->trace_uuid, trace->chunk);
+	trace->store = store;
+	return 0;
+}
+
+/* Called with the rights of the owner. The old store stays open until the new one exists: readers see one of them. */
+static int move_chunk(struct directory_trace *trace, const char *name, uint64_t number)
+{
+	struct wmk_store *old = trace->store, *store;
+	int err = wmk_store_archive(trace->output->path, trace->sub, name);
+
+	WMK_TESTPOINT(rotation_moved);
+	if (err >= 0)
+		err = wmk_store_add(trace->output->path, trace->sub, &store);
+	if (err < 0)
+		return err;
+	err = chunk_begin(trace, store, number);
+	if (err < 0) {
+		trace->store = old;
+		wmk_store_close(store);
+		return err;
+	}
+	WMK_TESTPOINT(rotation_begun);
+	wmk_store_journal_remove(old);
+	wmk_store_close(old);
+	return 0;
+}
+
+static int directory_rotate(struct wmk_output_trace *given, const char *name, uint64_t number)
+{
+	struct directory_trace *trace = (struct directory_trace *)given;
+	int err;
+
+	if (!trace->output)
+		return wmk_error(-ENOTSUP, "this trace cannot be rotated");
+	err = wmk_store_identity_begin(trace->output->is.uid, trace->output->is.gid);
+	if (err < 0)
+		return err;
+	err = move_chunk(trace, name, number);
+	wmk_store_identity_end();
+	return err;
+}
+
+static int directory_chunk_last(struct wmk_output_trace *given, const char *name, const char *stream,
+				const struct wmk_store_limits *limits, struct wmk_ctf_packet *last)
+{
+	const struct directory_trace *trace = (const struct directory_trace *)given;
+	uint8_t uuid[16];
+
+	if (!trace->output || trace->chunk == 0)
+		return 0;
+	wmk_ctf_chunk_uuid(uuid, trace->trace_uuid, trace->chunk - 1);
+	return wmk_store_archive_last(trace->store, trace->sub, name, stream, limits, uuid, last);
 }
 
 static const struct wmk_output_trace_ops trace_ops = {
@@ -184,6 +278,11 @@ static const struct wmk_output_trace_ops trace_ops = {
 	.clock_point = directory_clock_point,
 	.note = directory_note,
 	.bytes = directory_bytes,
+	.chunk = directory_chunk,
+	.journal = directory_journal,
+	.journal_read = directory_journal_read,
+	.rotate = directory_rotate,
+	.chunk_last = directory_chunk_last,
 	.close = directory_close,
 };
 
@@ -196,6 +295,7 @@ int wmk_output_directory_trace(struct wmk_store *store, const uint8_t uuid[16], 
 	made->trace.ops = &trace_ops;
 	made->store = store;
 	memcpy(made->uuid, uuid, sizeof(made->uuid));
+	memcpy(made->trace_uuid, uuid, sizeof(made->trace_uuid));
 	*trace = &made->trace;
 	return 0;
 }
@@ -266,12 +366,36 @@ static int open_store(struct directory_output *output, const struct wmk_output_p
 		err = make_new(output, place->sub, store);
 	else
 		err = open_or_make(output, place->mode, place->sub, store);
+	return err;
+}
+
+/* Called with the rights of the owner. */
+static int open_trace(struct directory_output *output, const struct wmk_output_place *place,
+		      struct wmk_output_trace **result)
+{
+	struct wmk_output_trace *made = NULL;
+	struct directory_trace *trace;
+	struct wmk_store *store;
+	int err = open_store(output, place, &store);
+
 	if (err < 0)
 		return err;
-	wmk_store_keep_free(*store, output->is.keep_free);
-	err = join_budget(output, *store);
-	if (err < 0)
-		wmk_store_close(*store);
+	err = wmk_output_directory_trace(store, place->uuid, &made);
+	trace = (struct directory_trace *)made;
+	if (err >= 0) {
+		trace->output = output;
+		trace->sub = strdup(place->sub);
+		err = trace->sub ? chunk_begin(trace, store, place->chunk)
+				 : wmk_error(-ENOMEM, "no memory to write a trace");
+	}
+	if (err >= 0) {
+		*result = made;
+		return 0;
+	}
+	wmk_store_close(store);
+	if (trace)
+		free(trace->sub);
+	free(trace);
 	return err;
 }
 
@@ -292,7 +416,6 @@ static int directory_trace_open(struct wmk_output *given, const struct wmk_outpu
 				struct wmk_output_trace **trace)
 {
 	struct directory_output *output = (struct directory_output *)given;
-	struct wmk_store *store;
 	int err;
 
 	await_mount(output);
@@ -300,17 +423,9 @@ static int directory_trace_open(struct wmk_output *given, const struct wmk_outpu
 
 	if (err < 0)
 		return err;
-	err = open_store(output, place, &store);
+	err = open_trace(output, place, trace);
 	wmk_store_identity_end();
-	if (err < 0)
-		return err;
-	err = wmk_output_directory_trace(store, place->uuid, trace);
-	if (err < 0) {
-		wmk_store_close(store);
-		return err;
-	}
-	((struct directory_trace *)*trace)->output = output;
-	return 0;
+	return err;
 }
 
 static int directory_usage(struct wmk_output *given)
@@ -363,6 +478,35 @@ static int directory_remove_process(struct wmk_output *given, const char *name)
 	return err;
 }
 
+static int directory_archive_process(struct wmk_output *given, const char *name, const char *chunk)
+{
+	const struct directory_output *output = (const struct directory_output *)given;
+	int err = wmk_store_identity_begin(output->is.uid, output->is.gid);
+	char sub[300];
+
+	if (err < 0)
+		return err;
+	if (!name[0] || name[0] == '.' || strchr(name, '/') || strlen(name) > 255)
+		err = wmk_error(-EINVAL, "'%.240s' is not the name of a process's trace", name);
+	snprintf(sub, sizeof(sub), PID_SUB "%.255s", name);
+	if (err >= 0)
+		err = wmk_store_archive(output->path, sub, chunk);
+	wmk_store_identity_end();
+	return err;
+}
+
+static int directory_archive_end(struct wmk_output *given, const char *chunk)
+{
+	const struct directory_output *output = (const struct directory_output *)given;
+	int err = wmk_store_identity_begin(output->is.uid, output->is.gid);
+
+	if (err < 0)
+		return err;
+	err = wmk_store_archive_end(output->path, chunk);
+	wmk_store_identity_end();
+	return err;
+}
+
 static void directory_output_close(struct wmk_output *given)
 {
 	struct directory_output *output = (struct directory_output *)given;
@@ -379,6 +523,8 @@ static const struct wmk_output_ops output_ops = {
 	.check = directory_check,
 	.each_process = directory_each_process,
 	.remove_process = directory_remove_process,
+	.archive_process = directory_archive_process,
+	.archive_end = directory_archive_end,
 	.usage = directory_usage,
 	.close = directory_output_close,
 };

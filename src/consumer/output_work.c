@@ -50,6 +50,10 @@ static int carry_out(struct wmk_server_output_work *work, struct wmk_output *out
 		return output->ops->check(output);
 	if (work->type == WMK_CONSUMERD_LIST_LEFT)
 		return output->ops->each_process(output, add_left, work);
+	if (work->type == WMK_CONSUMERD_ARCHIVE_LEFT)
+		return output->ops->archive_process(output, work->is.process, work->is.chunk);
+	if (work->type == WMK_CONSUMERD_ARCHIVE_END)
+		return output->ops->archive_end(output, work->is.chunk);
 	return output->ops->remove_process(output, work->is.process);
 }
 

@@ -136,6 +136,16 @@ static int queue_metadata(struct wmk_server_trace *trace, const struct wmk_consu
 	return work_queue(work, wmk_object_copy(&wmk_consumerd_metadata_object, is, &work->metadata, &work->arena));
 }
 
+static int queue_rotation(struct wmk_server_trace *trace, const struct wmk_consumerd_rotation *is, uint32_t request)
+{
+	struct wmk_server_work *work = work_new(trace, WMK_CONSUMERD_ROTATE, UINT64_MAX, trace->server->connections,
+					     request);
+
+	if (!work)
+		return wmk_error_number();
+	return work_queue(work, wmk_object_copy(&wmk_consumerd_rotation_object, is, &work->rotation, &work->arena));
+}
+
 static int queue_work(struct wmk_server_trace *trace, uint16_t type, uint64_t target, uint64_t connection,
 		    uint32_t request)
 {
@@ -228,6 +238,19 @@ static void answer(struct wmk_server_work *work)
 		wmk_server_reply_done(work->trace->server, work->connection, work->request);
 }
 
+/* For LIST: the chunk that is open now. Counts of rings that ended in the chunk before are gone with it. */
+static void rotated(const struct wmk_server_work *work)
+{
+	struct wmk_server_trace *trace = work->trace;
+	const char *closed = wmk_arena_text(&trace->arena, work->rotation.closed);
+
+	if (work->rotation.chunk <= trace->is.chunk || !closed)
+		return;
+	trace->is.chunk = work->rotation.chunk;
+	trace->is.closed = closed;
+	trace->is.gone.n = 0;
+}
+
 void wmk_server_work_done(struct wmk_server_work *work)
 {
 	struct wmk_server_trace *trace = work->trace;
@@ -236,6 +259,8 @@ void wmk_server_work_done(struct wmk_server_work *work)
 
 	if (work->err < 0 && !work->connection)
 		wmk_server_log(server, "%s: %s", trace->is.path, work->words);
+	if (work->type == WMK_CONSUMERD_ROTATE && work->err == 0)
+		rotated(work);
 	if (work->type == WMK_CONSUMERD_CLEAR && work->err == 0) {
 		trace->is.gone.n = 0;
 		wmk_server_output_cleared(trace);
@@ -458,6 +483,17 @@ static int add_metadata(struct wmk_consumer_server *server, uint32_t request, co
 	return queue_metadata(trace, is, request);
 }
 
+static int rotate(struct wmk_consumer_server *server, uint32_t request, const struct wmk_consumerd_rotation *is)
+{
+	struct wmk_server_trace *trace = wmk_server_trace_find(server, is->trace);
+
+	if (!trace || trace->removing)
+		return wmk_error(-ENOENT, "there is no trace %llu", (unsigned long long)is->trace);
+	if (!is->closed[0] || is->closed[0] == '.' || strchr(is->closed, '/'))
+		return wmk_error(-EINVAL, "'%.240s' is not the name of a trace chunk", is->closed);
+	return queue_rotation(trace, is, request);
+}
+
 static int shutdown_all(struct wmk_consumer_server *server, uint32_t request)
 {
 	server->shutdown_request = request;
@@ -484,7 +520,11 @@ static int dispatch(struct wmk_consumer_server *server, const struct wmk_frame *
 	case WMK_CONSUMERD_OUTPUT_CHECK:
 	case WMK_CONSUMERD_LIST_LEFT:
 	case WMK_CONSUMERD_REMOVE_LEFT:
+	case WMK_CONSUMERD_ARCHIVE_LEFT:
+	case WMK_CONSUMERD_ARCHIVE_END:
 		return wmk_server_output_work_start(server, frame->type, frame->request, object);
+	case WMK_CONSUMERD_ROTATE:
+		return rotate(server, frame->request, object);
 	case WMK_CONSUMERD_WAKE:
 		return wake_traces(server, ((const struct wmk_consumerd_target *)object)->trace);
 	case WMK_CONSUMERD_LIST:
@@ -504,6 +544,7 @@ void wmk_server_request(struct wmk_consumer_server *server, const struct wmk_fra
 		struct wmk_consumerd_trace trace;
 		struct wmk_consumerd_rings rings;
 		struct wmk_consumerd_metadata metadata;
+		struct wmk_consumerd_rotation rotation;
 		struct wmk_consumerd_target target;
 		struct wmk_consumerd_output output;
 		struct wmk_empty nothing;

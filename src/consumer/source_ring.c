@@ -120,6 +120,36 @@ static uint64_t ring_cut(struct wmk_source *source)
 	return waymark_ring_reader_cut(ring_of(source)->reader);
 }
 
+static int ring_chunk_cut(struct wmk_source *source, struct wmk_ring_cut *cut)
+{
+	int err, tries = 0;
+
+	do {
+		err = wmk_ring_reader_cut_now(ring_of(source)->reader, cut);
+	} while (err == -EAGAIN && tries++ < CLEAR_TRIES);
+	return err;
+}
+
+static int ring_chunk_cut_at(struct wmk_source *source, const struct wmk_ring_cut *cut)
+{
+	return wmk_ring_reader_cut_at(ring_of(source)->reader, cut);
+}
+
+static bool ring_chunk_ready(struct wmk_source *source)
+{
+	return wmk_ring_reader_is_at_cut(ring_of(source)->reader);
+}
+
+static void ring_chunk_end(struct wmk_source *source, uint64_t *lost, uint64_t *fields_cut)
+{
+	wmk_ring_reader_chunk_end(ring_of(source)->reader, lost, fields_cut);
+}
+
+static void ring_chunk_begin(struct wmk_source *source, uint64_t lost)
+{
+	wmk_ring_reader_chunk_begin(ring_of(source)->reader, lost);
+}
+
 static void ring_close(struct wmk_source *source)
 {
 	waymark_ring_reader_close(ring_of(source)->reader);
@@ -129,6 +159,8 @@ static void ring_close(struct wmk_source *source)
 static const struct wmk_source_ops ring_ops = {
 	.next = ring_next, .release = ring_release, .head = ring_head, .resume = ring_resume, .lost = ring_lost,
 	.clear = ring_clear, .has_part = ring_has_part, .cut = ring_cut, .close = ring_close,
+	.chunk_cut = ring_chunk_cut, .chunk_cut_at = ring_chunk_cut_at, .chunk_ready = ring_chunk_ready,
+	.chunk_end = ring_chunk_end, .chunk_begin = ring_chunk_begin,
 };
 
 int wmk_source_ring_open(struct waymark_ring_set *set, uint32_t ring, struct wmk_source **source)

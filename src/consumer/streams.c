@@ -162,6 +162,33 @@ int wmk_streams_restart(struct wmk_consumer *consumer, struct wmk_stream *stream
 	return ops->stream_remove(consumer->options.output, stream->name, &stream->group->limits);
 }
 
+void wmk_stream_cut_here(struct wmk_stream *stream)
+{
+	stream->chunk_cut = (struct wmk_ring_cut){ .pos = stream->end_pos, .ts = stream->end_ts };
+	stream->source->ops->chunk_cut_at(stream->source, &stream->chunk_cut);
+	stream->has_cut = true;
+}
+
+/*
+ * A rotation is not finished. The stream ends at the cut of the journal; without a journal, or if the stream is new,
+ * where it was read last.
+ */
+static void cut_again(struct wmk_consumer *consumer, struct wmk_stream *stream)
+{
+	const struct wmk_ring_cut *cut = wmk_chunk_journal_find(&consumer->journal, stream->name);
+
+	if (!consumer->rotating || stream->failed || wmk_stream_is_at_stop_only(stream) ||
+	    !stream->source->ops->chunk_cut_at)
+		return;
+	if (!cut) {
+		wmk_stream_cut_here(stream);
+		return;
+	}
+	stream->chunk_cut = *cut;
+	stream->has_cut = true;
+	stream->chunk_begun = stream->source->ops->chunk_cut_at(stream->source, cut) == 1;
+}
+
 static void report_gap(struct wmk_consumer *consumer, struct wmk_stream *stream)
 {
 	struct wmk_consumer_stats *now = &stream->group->now;
@@ -178,6 +205,31 @@ static void report_gap(struct wmk_consumer *consumer, struct wmk_stream *stream)
 }
 
 /*
+ * The stream has no file in the open chunk: find its last packet in the chunk before. Its ring was not here when that
+ * chunk was closed, because its application had not handed it back yet.
+ */
+static bool find_before(struct wmk_consumer *consumer, struct wmk_stream *stream, struct wmk_ctf_packet *last)
+{
+	const struct wmk_output_trace_ops *ops = consumer->options.output->ops;
+	const bool found = ops->chunk_last && consumer->closed[0] && stream->source->ops->chunk_begin &&
+			   ops->chunk_last(consumer->options.output, consumer->closed, stream->name,
+					   &stream->group->limits, last) == 1;
+
+	return found && last->stream_id == stream->stream_id && last->instance == stream->instance;
+}
+
+/* Continue in the open chunk: unless its source counts from there already, it does from here on. */
+static void begin_after(struct wmk_stream *stream, const struct wmk_ctf_packet *last)
+{
+	const struct wmk_ring_cut end = { .pos = last->ring_position + last->content };
+
+	if (stream->source->ops->chunk_cut_at(stream->source, &end) != 1)
+		stream->source->ops->chunk_begin(stream->source, last->lost);
+	stream->source->ops->chunk_cut_at(stream->source, NULL);
+	stream->taken = stream->written = 0;
+}
+
+/*
  * Continue at the position that an earlier consumer wrote to the trace. Records that it released but did not write are
  * lost. An error ends only this stream.
  */
@@ -185,6 +237,7 @@ static void resume_stream(struct wmk_consumer *consumer, struct wmk_stream *stre
 {
 	struct wmk_ctf_packet last = { 0 };
 	int found = resume_file(consumer, stream, &last), err;
+	const bool before = found == -ENOENT && find_before(consumer, stream, &last);
 
 	if (found < 0)
 		wmk_error_clear();
@@ -206,7 +259,9 @@ static void resume_stream(struct wmk_consumer *consumer, struct wmk_stream *stre
 		      : 0;
 	/* If the trace has no file of the stream, all records up to here are lost and counted. */
 	stream->written = err > 0 && found != 1 ? 0 : stream->taken;
-	if (err > 0 && found == 1)
+	if (before && err >= 0)
+		begin_after(stream, &last);
+	if (err > 0 && (found == 1 || before))
 		report_gap(consumer, stream);
 	if (err < 0)
 		wmk_consumer_fail_stream(consumer, stream,
@@ -239,6 +294,8 @@ int wmk_streams_add(struct wmk_consumer *consumer, struct wmk_group *group, stru
 		resume_cleared(consumer, consumer->streams[consumer->n_streams - 1]);
 	else if (how->resume)
 		resume_stream(consumer, consumer->streams[consumer->n_streams - 1]);
+	if (err >= 0)
+		cut_again(consumer, consumer->streams[consumer->n_streams - 1]);
 	return err;
 }
 

@@ -25,6 +25,7 @@
 #include "consumer/drain.h"
 #include "consumer/flush_timer.h"
 #include "consumer/heartbeat.h"
+#include "consumer/rotation.h"
 #include "consumer/stream_counts.h"
 
 /* number of empty passes at the longest interval after which the thread sleeps until a writer wakes it */
@@ -241,6 +242,7 @@ static void drain_and_publish(struct wmk_consumer *consumer, enum wmk_drain_mode
 {
 	pthread_mutex_lock(&consumer->streams_lock);
 	wmk_consumer_maintain(consumer);
+	wmk_consumer_cut_expire(consumer, how == WMK_DRAIN_END);
 	consumer->awaits_cpus = wmk_consumer_check_cpus(consumer, how == WMK_DRAIN_END);
 	wmk_consumer_drain(consumer, how, NULL, false, seen);
 	if (how == WMK_DRAIN_WHOLE)
@@ -286,6 +288,7 @@ static void *run(void *arg)
 	struct wmk_drain_result seen;
 	uint64_t published = 0;
 	uint32_t word;
+	bool waits;
 
 	wmk_kown_thread_begins(consumer->thread_begun);
 	/* On Linux, PRIO_PROCESS with 0 is this thread. Without permission, the nice value does not change. */
@@ -295,12 +298,14 @@ static void *run(void *arg)
 		/* Acquire: pairs with the release of wmk_consumer_wake(). */
 		word = __atomic_load_n(&consumer->word, __ATOMIC_ACQUIRE);
 		run_work(consumer);
+		waits = consumer->options.before_pass && consumer->options.before_pass(consumer->options.data) < 0;
 		pthread_mutex_lock(&consumer->lock);
 		bool stop = consumer->stop;
 		pthread_mutex_unlock(&consumer->lock);
 		if (stop)
 			break;
 		drain_and_publish(consumer, WMK_DRAIN_WHOLE, &seen, &published);
+		consumer->refused |= waits;
 		adapt(consumer, &seen);
 		if (!seen.more)
 			sleep_until_next(consumer, word);

@@ -67,6 +67,11 @@ static void answer_through(struct wmk_server_trace *trace, const struct wmk_serv
 	} while (work != last);
 }
 
+static uint64_t open_chunk(const struct wmk_server_trace *trace)
+{
+	return trace->out->ops->chunk ? trace->out->ops->chunk(trace->out) : 0;
+}
+
 /* 0: written and answered, or refused with -ESTALE and answered; -EAGAIN: a part is missing; -errno: retried later. */
 static int write_first(struct wmk_server_trace *trace)
 {
@@ -76,6 +81,10 @@ static int write_first(struct wmk_server_trace *trace)
 
 	if (!last)
 		return -EAGAIN;
+	if (is->chunk < open_chunk(trace)) {
+		answer_through(trace, last, 0);
+		return 0;
+	}
 	WMK_TESTPOINT(metadata_before_write);
 	if (is->replace)
 		err = metadata_replace(trace, first, last);
@@ -96,7 +105,8 @@ int wmk_server_metadata_write(void *data)
 	struct wmk_server_trace *trace = data;
 	int err = 0;
 
-	while (trace->metadata && err >= 0)
+	/* While a rotation is not finished, the text of the next chunk waits. */
+	while (trace->metadata && err >= 0 && !(trace->rotating && trace->metadata->metadata.chunk >= trace->chunk))
 		err = write_first(trace);
 	return err < 0 ? err : trace->gated ? -EAGAIN : 0;
 }

@@ -10,8 +10,10 @@
 
 #include "base/error.h"
 #include "consumer/outputs.h"
+#include "consumer/rotation.h"
 #include "consumer/server_rundir.h"
 #include "consumer/trace_metadata.h"
+#include "consumer/trace_rotation.h"
 #include "consumer/traces.h"
 #include "consumer/work.h"
 #include "kernel/channel/syscall_reader.h"
@@ -27,7 +29,8 @@ static int trace_add(struct wmk_server_work *work)
 {
 	struct wmk_server_trace *trace = work->trace;
 	struct wmk_output *output = wmk_server_output_of(trace);
-	struct wmk_output_place place = { .mode = (enum wmk_output_mode)trace->is.mode, .sub = trace->is.sub };
+	struct wmk_output_place place = { .mode = (enum wmk_output_mode)trace->is.mode, .sub = trace->is.sub,
+					  .chunk = trace->is.chunk };
 
 	if (trace->out)
 		return 0;
@@ -39,6 +42,7 @@ static int trace_add(struct wmk_server_work *work)
 		return wmk_error_add(trace->err, "cannot write a trace in %.240s", trace->is.path);
 	}
 	wmk_consumer_set_output(trace->consumer, trace->out);
+	wmk_server_rotation_restore(trace);
 	return 0;
 }
 
@@ -208,7 +212,13 @@ static void count(struct wmk_server_work *work)
 
 static void run(struct wmk_server_work *work)
 {
+	/* A rotation comes first: what these requests write belongs to the next chunk. */
+	if (work->type != WMK_CONSUMERD_RINGS_ADD && work->type != WMK_CONSUMERD_CUT)
+		wmk_server_rotation_continue(work->trace);
 	switch (work->type) {
+	case WMK_CONSUMERD_CUT:
+		wmk_server_work_error(work, wmk_consumer_cut(work->trace->consumer));
+		break;
 	case WMK_CONSUMERD_RINGS_ADD:
 		wmk_server_work_error(work, rings_add(work));
 		break;
@@ -246,6 +256,10 @@ void wmk_server_work_run(void *arg)
 		wmk_server_metadata_add(work);
 		return;
 	}
+	if (work->type == WMK_CONSUMERD_ROTATE) {
+		wmk_server_rotation_add(work);
+		return;
+	}
 	if (work->type == WMK_CONSUMERD_TRACE_ADD)
 		err = trace_add(work);
 	else if (trace->out)
@@ -255,5 +269,7 @@ void wmk_server_work_run(void *arg)
 				trace->is.path);
 	if (work->type == WMK_CONSUMERD_TRACE_REMOVE)
 		wmk_server_metadata_cancel(trace);
+	if (work->type == WMK_CONSUMERD_TRACE_REMOVE)
+		wmk_server_rotation_cancel(trace);
 	wmk_server_work_finish(work, err);
 }

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "consumer/outputs.h"
 #include "consumer/trace_metadata.h"
+#include "consumer/trace_rotation.h"
 #include "kernel/channel/channel_reader.h"
 
 struct wmk_server_trace *wmk_server_trace_find(struct wmk_consumer_server *server, uint64_t number)
@@ -92,7 +93,8 @@ struct wmk_server_trace *wmk_server_trace_new(struct wmk_consumer_server *server
 					      int budget_fd)
 {
 	struct wmk_server_trace *trace = calloc(1, sizeof(*trace));
-	struct wmk_consumer_options options = { .ready = wmk_server_metadata_write };
+	struct wmk_consumer_options options = { .ready = wmk_server_metadata_write,
+						  .before_pass = wmk_server_rotation_continue };
 	int err = -ENOMEM;
 
 	if (!trace) {
@@ -101,6 +103,7 @@ struct wmk_server_trace *wmk_server_trace_new(struct wmk_consumer_server *server
 	}
 	trace->server = server;
 	trace->metadata_end = &trace->metadata;
+	trace->rotations_end = &trace->rotations;
 	trace->gated = is->gated;
 	options.data = trace;
 	err = wmk_object_copy(&wmk_consumerd_trace_object, is, &trace->is, &trace->arena);

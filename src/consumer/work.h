@@ -28,6 +28,7 @@ struct wmk_server_work {
 	bool syscalls_narrowed;
 	uint64_t syscall_ring_bytes;
 	struct wmk_consumerd_metadata metadata;  /* METADATA; in `arena` */
+	struct wmk_consumerd_rotation rotation;  /* ROTATE; in `arena` */
 	uint64_t statedump;              /* of a kernel channel: number of the requested dump; 0: none */
 	struct wmk_arena arena;
 	/* Results. */

@@ -171,3 +171,14 @@ int wmk_ctf_comment_text(struct wmk_ctf_text_buffer *out, const char *words)
 	wmk_ctf_put(out, " */\n");
 	return out->err;
 }
+
+void wmk_ctf_chunk_uuid(uint8_t uuid[16], const uint8_t trace_uuid[16], uint64_t number)
+{
+	/* (an odd factor: two numbers below 2^48 never have the same product) */
+	const uint64_t mixed = number * 0x9e3779b97f4bu;
+
+	memcpy(uuid, trace_uuid, 16);
+	/* The last 48 bits of a random UUID have no structure. */
+	for (unsigned i = 0; i < 6; i++)
+		uuid[10 + i] ^= (uint8_t)(mixed >> (8 * i));
+}

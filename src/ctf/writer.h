@@ -121,6 +121,12 @@ const struct wmk_ctf_context *wmk_ctf_context_next(unsigned domains, const struc
 /* "c0a80101-...": 32 hexadecimal digits in five groups. Returns `text`. */
 const char *wmk_ctf_uuid_text(char text[WMK_CTF_UUID_TEXT], const uint8_t uuid[16]);
 
+/*
+ * The UUID of chunk `number` of a trace: a function of the trace's UUID, which is that of chunk 0. Readers must not
+ * take two chunks for one trace, because each has its own clock offset.
+ */
+void wmk_ctf_chunk_uuid(uint8_t uuid[16], const uint8_t trace_uuid[16], uint64_t number);
+
 /* ── packets and index entries ───────────────────────────────────────────────────────────────────────── */
 
 #define WMK_CTF_MAGIC 0xC1FC1FC1u

@@ -141,6 +141,11 @@ int waymark_ctl_clear(struct waymark_ctl *ctl, const char *session, struct wayma
 	return on_session(ctl, WMK_CTL_CLEAR, session, result);
 }
 
+int waymark_ctl_rotate(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result)
+{
+	return on_session(ctl, WMK_CTL_ROTATE, session, result);
+}
+
 int waymark_ctl_list_sessions(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result)
 {
 	const struct wmk_ctl_list_sessions request = { .session = session };

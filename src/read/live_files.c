@@ -21,6 +21,7 @@
 #define NEXT_WRITER_NS 5000000000u
 /* number of failures to open a trace before a report: the trace may just be created */
 #define FAILURES_UNTIL_REPORT 2u
+#define MOVES 3u                   /* times that a rotation moves a directory, and one more */
 
 static void tell(struct wmk_read_live *live, const struct wmk_read_stream *stream, int err)
 {
@@ -68,6 +69,20 @@ static int version_open(struct wmk_read_live *live, struct live_trace *source, b
 	return 0;
 }
 
+/* If the path is not that of the source's directory any more, find the directory again. */
+static int follow_moves(struct wmk_read_live *live, const struct live_trace *source)
+{
+	struct stat st;
+	int err = 0;
+
+	for (unsigned i = 0; i < MOVES && err >= 0; i++) {
+		if (stat(source->path, &st) == 0 && st.st_ino == source->number && st.st_dev == source->device)
+			break;
+		err = wmk_live_scan(live);
+	}
+	return err;
+}
+
 /* The metadata has grown: open the new version. An error is reported once; the next attempt follows the next change. */
 static int version_renew(struct wmk_read_live *live, struct live_trace *source)
 {
@@ -78,6 +93,9 @@ static int version_renew(struct wmk_read_live *live, struct live_trace *source)
 
 	if (fstatat(trace->dir, "metadata", &st, 0) < 0)
 		return 0;
+	err = follow_moves(live, source);
+	if (err < 0)
+		return err;
 	err = version_open(live, source, &is_fatal);
 	if (err >= 0 || is_fatal)
 		return err;
@@ -101,6 +119,9 @@ static bool is_written(struct live_trace *source)
 		source->written = now;
 	else if (dir >= 0 && source->written && now - source->written < NEXT_WRITER_NS)
 		is = faccessat(dir, ".live", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	/* A rotation has moved the directory, and is about to create the next one. */
+	else if (dir < 0 && errno == ENOENT && source->written && !source->is_moved)
+		is = now - source->written < NEXT_WRITER_NS;
 	if (dir >= 0)
 		close(dir);
 	return is;
@@ -115,20 +136,40 @@ bool wmk_live_is_written(struct wmk_read_live *live)
 	return source != NULL;
 }
 
+/* The scan has found the directory of this source again. */
+static int source_found(struct live_trace *source, const char *path)
+{
+	char *moved = strcmp(source->path, path) != 0 ? strdup(path) : NULL;
+
+	source->is_there = true;
+	if (strcmp(source->path, path) == 0)
+		return 0;
+	if (!moved)
+		return wmk_error(-ENOMEM, "no memory to follow a trace");
+	free(source->path);
+	source->path = moved;
+	source->is_moved = true;
+	return 0;
+}
+
 static int source_add(struct wmk_read_live *live, const char *path, const char *given)
 {
 	struct live_trace **at = &live->sources, *source;
+	struct stat st;
 
+	/* It was moved or removed since the scan listed it: the next scan finds it elsewhere. */
+	if (stat(path, &st) < 0)
+		return 0;
 	for (; *at; at = &(*at)->next)
-		if (strcmp((*at)->path, path) == 0) {
-			(*at)->is_there = true;
-			return 0;
-		}
+		if ((*at)->number == st.st_ino && (*at)->device == st.st_dev)
+			return source_found(*at, path);
 	source = calloc(1, sizeof(*source));
 	if (!source || !(source->path = strdup(path))) {
 		free(source);
 		return wmk_error(-ENOMEM, "no memory to follow a trace");
 	}
+	source->device = st.st_dev;
+	source->number = st.st_ino;
 	source->given = given;
 	source->is_there = true;
 	*at = source;
@@ -295,6 +336,13 @@ int wmk_live_scan(struct wmk_read_live *live)
 		err = scan_path(live, live->paths[i], must);
 	drop_sources(live);
 	for (struct live_trace *source = live->sources; source && err >= 0; source = source->next) {
+		if (source->is_complete) {
+			if (source->version && !source->n_leaves)
+				version_close(live, source->version);
+			source->version = source->n_leaves ? source->version : NULL;
+			continue;
+		}
+		source->is_complete = source->is_moved && source->version;
 		if (!source->version)
 			err = source_open(live, source);
 		if (err >= 0 && source->version)
@@ -401,7 +449,7 @@ int wmk_live_poll(struct wmk_read_live *live, struct live_stream *leaf)
 	}
 	if (fstat(leaf->stream->fd, &st) == 0) {
 		note_size(leaf, &st);
-		leaf->is_gone = !got && !st.st_nlink;
+		leaf->is_gone = !got && (!st.st_nlink || leaf->source->is_complete);
 	}
 	err = got ? renew(live, leaf) : 0;
 	if (err >= 0 && got)

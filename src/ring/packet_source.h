@@ -18,6 +18,7 @@
 #include <waymark/ring.h>
 
 struct wmk_ctf_packet;             /* ctf/writer.h */
+struct wmk_ring_cut;               /* ring/set.h */
 
 /* `lost` and `records` are totals since the beginning of the stream, at the end of the packet. */
 struct wmk_packet {
@@ -66,6 +67,19 @@ struct wmk_source_ops {
 	bool (*has_part)(struct wmk_source *source);
 	/* Fields cut so far. NULL: the counts in the packets include all of them. */
 	uint64_t (*cut)(struct wmk_source *source);
+	/*
+	 * Chunks (ring/set.h, chunk.c). All are set, or all are NULL: the source cannot take part in a rotation.
+	 *     chunk_cut      0: *cut is the end of the chunk, and next() returns nothing beyond it; 1: no cut
+	 *     chunk_cut_at   the same at a stored position; NULL removes the cut. 1: the next chunk has begun there
+	 *     chunk_ready    everything before the cut was released
+	 *     chunk_end      the lost count and the number of cut fields of the chunk
+	 *     chunk_begin    begin the next chunk: counts begin at 0. `lost` was reported in the chunk before.
+	 */
+	int (*chunk_cut)(struct wmk_source *source, struct wmk_ring_cut *cut);
+	int (*chunk_cut_at)(struct wmk_source *source, const struct wmk_ring_cut *cut);
+	bool (*chunk_ready)(struct wmk_source *source);
+	void (*chunk_end)(struct wmk_source *source, uint64_t *lost, uint64_t *fields_cut);
+	void (*chunk_begin)(struct wmk_source *source, uint64_t lost);
 	/* For poll(): readable when the source should be drained. NULL: the ring set wakes the consumer. */
 	int (*fd)(struct wmk_source *source);
 	/*

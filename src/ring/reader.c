@@ -88,7 +88,7 @@ uint64_t waymark_ring_reader_position(const struct waymark_ring_reader *r)
 
 int wmk_ring_reader_has_unread(const struct waymark_ring_reader *r)
 {
-	return r->broken != WMK_RING_REPORTED && waymark_ring_reader_position(r) != r->pos;
+	return r->broken != WMK_RING_REPORTED && waymark_ring_reader_position(r) != r->pos && r->pos < r->limit.pos;
 }
 
 /* Copy len bytes by relaxed atomic words: a writer may change them, which overtaken() detects afterwards. */
@@ -366,7 +366,7 @@ int waymark_ring_reader_next(struct waymark_ring_reader *r, unsigned flags, stru
 		return 0;
 	if (wmk_ring_counts_look(r) < 0)
 		return report_corrupt(r);
-	if (waymark_ring_reader_position(r) == r->pos)
+	if (waymark_ring_reader_position(r) == r->pos || r->pos >= r->limit.pos)
 		return 0;
 	r->next_pos = r->pos;
 	r->next_ts = r->last_ts;
@@ -377,6 +377,8 @@ int waymark_ring_reader_next(struct waymark_ring_reader *r, unsigned flags, stru
 		return rc == -EIO ? report_corrupt(r) : 0;
 	if (r->set->options.mode == WAYMARK_RING_OVERWRITE)
 		return next_copy(r, flags, &s, packet);
+	if (s.pos > r->limit.pos)
+		s = r->limit;
 	const uint64_t begin = r->pos & ~(r->set->subbuf_size - 1);
 
 	if (wmk_ring_in(r, "its write position", s.pos, r->pos, begin + r->set->ring_mask + 1) < 0)
@@ -425,6 +427,7 @@ int waymark_ring_reader_open(struct waymark_ring_set *set, uint32_t ring, struct
 		}
 	}
 	wmk_ring_base_load(r);
+	r->limit.pos = UINT64_MAX;
 	*reader = r;
 	return 0;
 }

@@ -32,6 +32,11 @@ struct wmk_ring_base {
 	uint64_t lost[WAYMARK_LOST_CAUSES];
 };
 
+/* The writer's state at one write_pos. */
+struct wmk_ring_snapshot {
+	uint64_t pos, last_ts, records;
+};
+
 struct waymark_ring_reader {
 	struct waymark_ring_set *set;
 	struct wmk_ring_ctl *ctl;
@@ -60,11 +65,8 @@ struct waymark_ring_reader {
 	uint64_t missed;       /* an observer: records overwritten or lost before it began to count */
 	unsigned char *copy;   /* header_room bytes, then a sub-buffer */
 	struct wmk_ring_base base;
-};
-
-/* The writer's state at one write_pos. */
-struct wmk_ring_snapshot {
-	uint64_t pos, last_ts, records;
+	/* waymark_ring_reader_next() returns nothing beyond this position (chunk.c); pos UINT64_MAX: no limit. */
+	struct wmk_ring_snapshot limit;
 };
 
 /*
@@ -80,6 +82,8 @@ void wmk_ring_count_from(struct waymark_ring_reader *r, const struct wmk_ring_su
 void wmk_ring_leave_word(struct waymark_ring_reader *r);
 /* Load r->base, which an earlier reader stored when it cleared the ring. Invalid values make the ring corrupt. */
 void wmk_ring_base_load(struct waymark_ring_reader *r);
+/* Store r->base in the ring, for a later reader. */
+void wmk_ring_base_store(const struct waymark_ring_reader *r);
 /* Check a range. -EIO: `value` is not in `least` to `most`; `what` is stored for wmk_ring_reader_wrong(). */
 int wmk_ring_in(struct waymark_ring_reader *r, const char *what, uint64_t value, uint64_t least, uint64_t most);
 /* Load the writers' counts to r->counts. -EIO: one of them is invalid, and the ring is corrupt from here on. */

@@ -65,7 +65,7 @@ void wmk_ring_base_load(struct waymark_ring_reader *r)
 	r->broken = WMK_RING_FOUND_OUT;
 }
 
-static void base_store(const struct waymark_ring_reader *r)
+void wmk_ring_base_store(const struct waymark_ring_reader *r)
 {
 	struct wmk_ring_ctl *ctl = r->ctl;
 
@@ -107,7 +107,7 @@ int waymark_ring_reader_clear(struct waymark_ring_reader *r)
 	r->base.cut = r->counts[WMK_RING_CUT];
 	for (unsigned i = 0; i < WAYMARK_LOST_CAUSES; i++)
 		r->base.lost[i] = wmk_ring_lost_by(r, i);
-	base_store(r);
+	wmk_ring_base_store(r);
 	r->pos = r->seen_pos = s.pos;
 	r->last_ts = s.last_ts;
 	r->records = s.records;

@@ -116,6 +116,35 @@ struct wmk_ring_wrong {
 const struct wmk_ring_wrong *wmk_ring_reader_wrong(const struct waymark_ring_reader *reader);
 /* 1 if the ring has records that the reader has not released, else 0. A corrupt ring has none. */
 int wmk_ring_reader_has_unread(const struct waymark_ring_reader *reader);
+/*
+ * The end of a chunk of a trace (chunk.c): the position of the writers, the time of the last record before it, and the
+ * number of records before it. A reader returns no packet beyond the cut until it begins the next chunk.
+ */
+struct wmk_ring_cut {
+	uint64_t pos, ts, records;
+};
+/*
+ * Cut at the current position of the writers. 0; -EAGAIN: the writers are too fast at the moment; -EIO: corrupt. Rings
+ * in overwrite mode have no cut: a chunk ends where they were read last.
+ */
+int wmk_ring_reader_cut_now(struct waymark_ring_reader *reader, struct wmk_ring_cut *cut);
+/*
+ * Cut at a position that an earlier reader has stored; NULL: no cut. The next read checks the values. 1: the earlier
+ * reader has begun the next chunk there already; else 0.
+ */
+int wmk_ring_reader_cut_at(struct waymark_ring_reader *reader, const struct wmk_ring_cut *cut);
+/* 1 if everything before the cut was released, or there is no cut. */
+int wmk_ring_reader_is_at_cut(const struct waymark_ring_reader *reader);
+/*
+ * End the chunk where the reader is: store the counts of lost records and cut fields so far. The next function starts
+ * all counts from these values.
+ */
+void wmk_ring_reader_chunk_end(struct waymark_ring_reader *reader, uint64_t *lost, uint64_t *cut_fields);
+/*
+ * Begin the next chunk: all counts begin at 0. The cut stays until it is removed. Losses beyond the first `lost_before`
+ * since the last chunk began belong to the next chunk, because the last one does not report them.
+ */
+void wmk_ring_reader_chunk_begin(struct waymark_ring_reader *reader, uint64_t lost_before);
 /* The position up to which space was released to the writers. A reader that has no position continues there. */
 uint64_t wmk_ring_reader_given(const struct waymark_ring_reader *reader);
 /* The number of rings that have records, or had some. */

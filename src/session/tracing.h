@@ -55,6 +55,9 @@ struct wmk_trace_info {
 	uint8_t uuid[16];
 	uint64_t max_size;               /* bytes of all traces below `path` together; 0: no limit */
 	uint32_t trace_format;           /* format of the metadata: enum wmk_ctl_trace_format */
+	uint64_t chunk;                  /* number of the open chunk (docs/rotation.md) */
+	/* name of the chunk before it, in `path`/archives; "": none. NULL in functions that do not read it */
+	const char *closed;
 	bool kernel;                     /* the trace of kernel channels */
 	bool unwritten;                  /* nothing is written: only snapshots read the rings */
 	bool restored;                   /* an earlier daemon made it: directory and metadata exist */
@@ -143,6 +146,18 @@ struct wmk_consumer_port_ops {
 	int (*each_left)(void *data, const struct wmk_trace_info *session, int (*one)(void *one_data, const char *sub),
 			 void *one_data);
 	int (*forget_left)(void *data, const struct wmk_trace_info *info);
+	/*
+	 * All optional: rotation. trace_cut() reads the positions at which the chunk ends, without the lock. Within a
+	 * second, trace_rotate() without `wait` closes the chunk there and opens chunk `chunk`: with the lock, before
+	 * the metadata of that chunk. With `wait`, without the lock: return when it is open. Idempotent.
+	 */
+	int (*trace_cut)(void *trace);
+	/* The metadata of the chunk before the open one, after a restart while that chunk was being closed. No wait. */
+	int (*metadata_before)(void *trace, const char *text, size_t len);
+	int (*trace_rotate)(void *trace, const char *closed, uint64_t chunk, bool wait);
+	/* As forget_left(): move the trace of a process to the closed chunk. Give the closed chunk its final name. */
+	int (*archive_left)(void *data, const struct wmk_trace_info *info);
+	int (*archive_end)(void *data, const struct wmk_trace_info *session);
 };
 
 /* ── the tracing object ──────────────────────────────────────────────────────────────────────────────── */
@@ -245,6 +260,24 @@ int wmk_tracing_list_apps(struct wmk_tracing *tracing, const struct wmk_ctl_list
 			  struct wmk_list *apps, struct wmk_arena *arena);
 /* ── sessions ────────────────────────────────────────────────────────────────────────────────────────── */
 
+/* The open chunk of a session's trace, and the chunk before it (docs/rotation.md). */
+#define WMK_CHUNK_NAME 160
+struct wmk_session_chunk {
+	uint8_t session_uuid[16];        /* the same in all chunks of the session */
+	uint64_t number;                 /* from 0 */
+	uint64_t begin;                  /* seconds since 1970 */
+	uint64_t overlap_ns;             /* the longest time by which it overlaps with the chunk before it */
+	int64_t offset_s;                /* offset of the clock, as in struct wmk_clock; if number > 0 */
+	uint64_t offset;
+	struct {                         /* the same of the chunk before it */
+		uint64_t overlap_ns;
+		int64_t offset_s;
+		uint64_t offset;
+	} before;
+	char closed[WMK_CHUNK_NAME];     /* name of the chunk before it in archives/; "": none */
+	bool closing;                    /* that chunk is not closed yet */
+};
+
 struct wmk_session_options {
 	const char *name, *path;
 	uid_t uid;
@@ -256,6 +289,8 @@ struct wmk_session_options {
 	 * anonymous memory.
 	 */
 	struct wmk_ctl_settings settings;
+	/* of a restored session; NULL: the first chunk */
+	const struct wmk_session_chunk *chunk;
 	enum wmk_shm { WMK_SHM_NEW, WMK_SHM_THERE, WMK_SHM_RECOVERED } shm;
 };
 
@@ -373,6 +408,19 @@ int wmk_session_full(struct wmk_session *session);
  */
 int wmk_session_flush(struct wmk_session *session);
 int wmk_session_clear(struct wmk_session *session);
+/*
+ * Close the open chunk of the trace, and open the next one. An earlier rotation that is not finished is finished first.
+ * Releases the lock while it waits, as flush does. -ENODATA: the session was never active; -ENOTSUP: it has kernel
+ * channels, or its consumer cannot rotate; -ETIMEDOUT: the disk is slow or full, the rotation continues.
+ */
+int wmk_session_rotate(struct wmk_session *session);
+/* Finish a rotation of an earlier daemon. Without one, no effect. */
+int wmk_session_rotate_finish(struct wmk_session *session);
+/* True if a rotation is not finished. */
+bool wmk_session_rotating(const struct wmk_session *session);
+/* Constant until the session is destroyed: */
+const char *wmk_session_path(const struct wmk_session *session);
+const struct wmk_session_chunk *wmk_session_chunk_of(const struct wmk_session *session);
 /* Rewrite the metadata from the model. -ENOTSUP: the consumer cannot replace metadata. */
 int wmk_session_regenerate_metadata(struct wmk_session *session);
 /* The metadata files are shorter than what was written to them: rewrite them. */

@@ -32,6 +32,7 @@ static int (*function_of(uint16_t type))(struct command_request *cmd)
 	case WMK_CTL_TRACK: return wmk_command_track;
 	case WMK_CTL_UNTRACK: return wmk_command_untrack;
 	case WMK_CTL_CLEAR: return wmk_command_clear;
+	case WMK_CTL_ROTATE: return wmk_command_rotate;
 	case WMK_CTL_REGENERATE: return wmk_command_regenerate;
 	case WMK_CTL_SHUTDOWN: return wmk_command_shutdown;
 	case WMK_CTL_LIST_KERNEL: return wmk_command_list_kernel;
@@ -297,5 +298,24 @@ int wmk_command_request_update(struct command_request *cmd, struct wmk_session *
 	}
 	err = wmk_command_request_describe(cmd, session);
 	wmk_session_unlock(session);
+	return err;
+}
+
+/* ── rotate ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+int wmk_command_rotate(struct command_request *cmd)
+{
+	const struct wmk_ctl_session_name *request = cmd->request;
+	struct wmk_session *session;
+	int err = wmk_command_request_enter(cmd, request->session, &session);
+
+	if (err < 0)
+		return err;
+	err = wmk_session_rotate(session);
+	if (err == 0) {
+		wmk_command_request_changed(cmd, session);
+		err = wmk_command_request_describe(cmd, session);
+	}
+	wmk_command_request_leave(session);
 	return err;
 }

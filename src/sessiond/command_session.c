@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * command_session.c - commands for whole sessions: create, destroy, start, stop, clear, regenerate, snapshot, list,
- * version,
- * shutdown.
+ * version, shutdown.
  */
 #include "sessiond/command_request.h"
 

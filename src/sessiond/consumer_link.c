@@ -42,7 +42,9 @@ static bool is_late_for(struct wmk_consumer_link *link, const struct wmk_link_re
 
 	if (!request->sent || !request->abandoned || request->again || request->type == WMK_CONSUMERD_WAKE ||
 	    request->type == WMK_CONSUMERD_METADATA || request->type == WMK_CONSUMERD_OUTPUT_CHECK ||
-	    request->type == WMK_CONSUMERD_LIST_LEFT || request->type == WMK_CONSUMERD_REMOVE_LEFT)
+	    request->type == WMK_CONSUMERD_LIST_LEFT || request->type == WMK_CONSUMERD_REMOVE_LEFT ||
+	    request->type == WMK_CONSUMERD_ROTATE || request->type == WMK_CONSUMERD_ARCHIVE_LEFT ||
+	    request->type == WMK_CONSUMERD_ARCHIVE_END)
 		return false;
 	return request->answers == link->answers || (mine && its && strcmp(mine->is.path, its->is.path) == 0);
 }
@@ -256,6 +258,22 @@ int wmk_consumer_link_flush(struct wmk_consumer_link *link, uint64_t trace, uint
 int wmk_consumer_link_clear(struct wmk_consumer_link *link, uint64_t trace, int ms)
 {
 	return ask_nothing(link, WMK_CONSUMERD_CLEAR, trace, 0, ms);
+}
+
+int wmk_consumer_link_cut(struct wmk_consumer_link *link, uint64_t trace, int ms)
+{
+	return ask_nothing(link, WMK_CONSUMERD_CUT, trace, 0, ms);
+}
+
+int wmk_consumer_link_rotate(struct wmk_consumer_link *link, const struct wmk_consumerd_rotation *rotation, int ms)
+{
+	pthread_mutex_lock(&link->lock);
+	int err = wmk_replay_rotate(link, rotation);
+
+	pthread_mutex_unlock(&link->lock);
+	if (err < 0)
+		return err;
+	return ask(link, WMK_CONSUMERD_ROTATE, &wmk_consumerd_rotation_object, rotation, rotation->trace, 0, ms, NULL);
 }
 
 int wmk_consumer_link_output(struct wmk_consumer_link *link, uint16_t type, const struct wmk_consumerd_output *output,

@@ -98,6 +98,8 @@ int wmk_consumer_link_trace_remove(struct wmk_consumer_link *link, uint64_t trac
  */
 int wmk_consumer_link_metadata(struct wmk_consumer_link *link, uint64_t trace, const char *text, size_t len,
 			       bool replace, int ms);
+/* Replace the metadata of the chunk before the open one, while its rotation is not finished. Does not wait. */
+int wmk_consumer_link_metadata_before(struct wmk_consumer_link *link, uint64_t trace, const char *text, size_t len);
 /*
  * `fd`: of the ring set; borrowed and duplicated. rings->resume: an earlier consumer has read the set; the link sets it
  * itself after it has started a new consumer. -ENOENT: no such trace; -EEXIST; -EINVAL, -EPERM, ...: not a ring set.
@@ -123,6 +125,13 @@ int wmk_consumer_link_stop(struct wmk_consumer_link *link, uint64_t trace, uint6
 /* Like stop, without a report, and not for rings that are written only at stop. */
 int wmk_consumer_link_flush(struct wmk_consumer_link *link, uint64_t trace, uint64_t rings, int ms);
 /* Drops what was recorded so far, in files and rings; all counts restart at zero. The metadata stays. */
+/* Cut all rings of the trace; the rotation that follows within a second closes the chunk there. */
+int wmk_consumer_link_cut(struct wmk_consumer_link *link, uint64_t trace, int ms);
+/*
+ * Close a chunk of the trace, and open the next one. With `ms` 0 it is done later, also by the next consumer: metadata
+ * that replaces the file from now on belongs to the next chunk.
+ */
+int wmk_consumer_link_rotate(struct wmk_consumer_link *link, const struct wmk_consumerd_rotation *rotation, int ms);
 int wmk_consumer_link_clear(struct wmk_consumer_link *link, uint64_t trace, int ms);
 /*
  * OUTPUT_CHECK, LIST_LEFT, REMOVE_LEFT (wire/consumerd.h). `left`: the reply to LIST_LEFT, in the memory of `arena`;

@@ -28,6 +28,7 @@ static struct wmk_link_request *part_new(struct wmk_consumer_link *link, struct 
 	if (!request)
 		return NULL;
 	request->trace = is->trace;
+	request->chunk = is->chunk;
 	request->replaces = is->replace;
 	request->more = is->more;
 	request->abandoned = true;
@@ -48,7 +49,7 @@ static void take_back(struct wmk_consumer_link *link, struct wmk_link_request **
 
 /* Queues all parts in order, or none. Returns the last request, or NULL with a cause chain. */
 static struct wmk_link_request *parts_add(struct wmk_consumer_link *link, struct wmk_replay_trace *trace,
-					  const char *text, size_t len, bool replace)
+					  const char *text, size_t len, bool replace, uint64_t chunk)
 {
 	struct wmk_link_request **begin = link->requests_end, *request = NULL;
 	uint64_t offset = replace ? 0 : trace->metadata_len;
@@ -56,7 +57,7 @@ static struct wmk_link_request *parts_add(struct wmk_consumer_link *link, struct
 	for (size_t done = 0; done < len;) {
 		const size_t one = len - done < WMK_CONSUMERD_METADATA_MAX ? len - done : WMK_CONSUMERD_METADATA_MAX;
 		struct wmk_consumerd_metadata is = { .trace = trace->is.trace, .offset = offset, .replace = replace,
-						     .more = replace && done + one < len };
+						     .more = replace && done + one < len, .chunk = chunk };
 
 		request = part_new(link, &is, text + done, one);
 		if (!request) {
@@ -66,6 +67,8 @@ static struct wmk_link_request *parts_add(struct wmk_consumer_link *link, struct
 		offset += one;
 		done += one;
 	}
+	if (chunk != trace->is.chunk)
+		return request;
 	trace->metadata_len = offset;
 	trace->complete |= replace;
 	return request;
@@ -87,7 +90,7 @@ int wmk_consumer_link_metadata(struct wmk_consumer_link *link, uint64_t number, 
 		err = wmk_error_said(-ENOENT, "there is no trace %llu", (unsigned long long)number);
 	/* A file of unknown length accepts only a replacement, which will include this text. */
 	else if (len && (replace || trace->complete)) {
-		request = parts_add(link, trace, text, len, replace);
+		request = parts_add(link, trace, text, len, replace, trace->is.chunk);
 		err = request ? 0 : -ENOMEM;
 		if (request && ms)
 			request->abandoned = false;
@@ -100,6 +103,24 @@ int wmk_consumer_link_metadata(struct wmk_consumer_link *link, uint64_t number, 
 				wmk_link_request_free(request);
 		}
 	}
+	pthread_mutex_unlock(&link->lock);
+	return err;
+}
+
+int wmk_consumer_link_metadata_before(struct wmk_consumer_link *link, uint64_t number, const char *text, size_t len)
+{
+	struct wmk_replay_trace *trace;
+	int err = 0;
+
+	pthread_mutex_lock(&link->lock);
+	trace = wmk_replay_find(link, number);
+	if (link->state == WMK_LINK_ENDED)
+		err = wmk_link_ended(link);
+	else if (!trace || trace->is.chunk == 0)
+		err = wmk_error_said(-ENOENT, "the trace %llu has no earlier chunk", (unsigned long long)number);
+	else
+		err = parts_add(link, trace, text, len, true, trace->is.chunk - 1) ? 0 : -ENOMEM;
+	wmk_link_submit(link);
 	pthread_mutex_unlock(&link->lock);
 	return err;
 }

@@ -131,6 +131,22 @@ void wmk_replay_remove(struct wmk_consumer_link *link, uint64_t number, uint64_t
 	trace_free(trace);
 }
 
+/* The next consumer opens this chunk, and continues the rotation if the one before it is still open. */
+int wmk_replay_rotate(struct wmk_consumer_link *link, const struct wmk_consumerd_rotation *is)
+{
+	struct wmk_replay_trace *trace = wmk_replay_find(link, is->trace);
+	const char *closed = trace ? wmk_arena_text(&trace->arena, is->closed) : NULL;
+
+	if (!closed)
+		return trace ? -ENOMEM
+			     : wmk_error_said(-ENOENT, "there is no trace %llu", (unsigned long long)is->trace);
+	if (trace->is.chunk < is->chunk)
+		trace->is.gone.n = 0;
+	trace->is.chunk = is->chunk;
+	trace->is.closed = closed;
+	return 0;
+}
+
 /* Add the counts of removed rings to the trace. Without memory they are lost. */
 static void keep_counts(struct wmk_replay_trace *trace, const struct wmk_consumerd_channel *channel)
 {
@@ -258,13 +274,18 @@ static struct wmk_link_request *take_metadata(struct wmk_consumer_link *link, ui
 	return first;
 }
 
+static struct wmk_link_request *last_of(struct wmk_link_request *first)
+{
+	while (first && first->next)
+		first = first->next;
+	return first;
+}
+
 /* Insert the requests before all others. */
 static void put_first(struct wmk_consumer_link *link, struct wmk_link_request *first)
 {
-	struct wmk_link_request *last = first;
+	struct wmk_link_request *last = last_of(first);
 
-	while (last && last->next)
-		last = last->next;
 	if (!last)
 		return;
 	last->next = link->requests;
@@ -282,6 +303,9 @@ static struct wmk_link_request *drop_replaced(struct wmk_link_request *first)
 	struct wmk_link_request *begin = first, *next;
 	bool inside = false;
 
+	/* Parts of an earlier chunk come first. They stay: its rotation may not be finished. */
+	if (first && first->next && first->chunk != last_of(first)->chunk)
+		return first;
 	for (struct wmk_link_request *request = first; request; request = request->next) {
 		if (request->replaces && !inside)
 			begin = request;

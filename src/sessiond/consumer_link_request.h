@@ -60,6 +60,7 @@ struct wmk_link_request {
 	bool abandoned;                  /* no thread waits for the answer */
 	uint64_t answers;                /* link->answers when it was abandoned */
 	bool more;                       /* METADATA: a part of a replacement, and not its last */
+	uint64_t chunk;                  /* METADATA: the chunk that it belongs to */
 	bool replaces;                   /* METADATA: a part of a replacement */
 	/* The answer. */
 	bool done;
@@ -131,6 +132,7 @@ struct wmk_replay_trace *wmk_replay_find(struct wmk_consumer_link *link, uint64_
 /* 1: added; 0: the number exists; -errno with a cause chain. `fd` is duplicated; -1: none. */
 int wmk_replay_trace_add(struct wmk_consumer_link *link, const struct wmk_consumerd_trace *is, int fd);
 int wmk_replay_rings_add(struct wmk_consumer_link *link, const struct wmk_consumerd_rings *is, int fd);
+int wmk_replay_rotate(struct wmk_consumer_link *link, const struct wmk_consumerd_rotation *is);
 void wmk_replay_remove(struct wmk_consumer_link *link, uint64_t trace, uint64_t rings);
 /* Updates the entries according to an answer. */
 void wmk_replay_answered(struct wmk_consumer_link *link, const struct wmk_link_request *request);

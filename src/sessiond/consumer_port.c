@@ -25,7 +25,6 @@
 #define CALLS_MS 10000
 #define COUNT_MS 1000              /* to query counts: afterwards the latest counts are used */
 #define METADATA_MS 5000           /* to replace metadata, for a command */
-#define WRITE_MS 60000             /* to write everything committed to the disk */
 
 static uint64_t number_new(struct wmk_consumer_port *port)
 {
@@ -156,7 +155,8 @@ int wmk_consumer_port_shutdown(struct wmk_consumer_port *port)
 	int first = 0;
 
 	for (unsigned i = 0; i < 2; i++) {
-		int err = port->sides[i].link ? wmk_consumer_link_shutdown(port->sides[i].link, WRITE_MS) : 0;
+		struct wmk_consumer_link *link = port->sides[i].link;
+		int err = link ? wmk_consumer_link_shutdown(link, WMK_PORT_WRITE_MS) : 0;
 
 		if (err < 0 && first == 0)
 			first = err;
@@ -179,15 +179,6 @@ void wmk_consumer_port_close(struct wmk_consumer_port *port)
 }
 
 /* ── traces ──────────────────────────────────────────────────────────────────────────────────────────── */
-
-/* A timeout is no error: the request is performed later. */
-static int in_time(int err)
-{
-	if (err != -ETIMEDOUT)
-		return err;
-	wmk_error_clear();
-	return 0;
-}
 
 static struct port_trace *trace_new(struct wmk_consumer_port_side *side, uint64_t number,
 				    const struct wmk_trace_info *info)
@@ -223,10 +214,11 @@ static int trace_give(struct wmk_consumer_link *link, const struct port_trace *t
 		.max_size = info->max_size,
 		.mode = info->restored ? WMK_CONSUMERD_TRACE_UNSURE : WMK_CONSUMERD_TRACE_NEW, .gated = info->restored,
 		.unwritten = info->unwritten,
+		.chunk = info->chunk, .closed = info->closed,
 	};
 
 	memcpy(msg.uuid, info->uuid, sizeof(msg.uuid));
-	return in_time(wmk_consumer_link_trace_add(link, &msg, wmk_port_budget_fd(trace->budget), GIVE_MS));
+	return wmk_port_in_time(wmk_consumer_link_trace_add(link, &msg, wmk_port_budget_fd(trace->budget), GIVE_MS));
 }
 
 static int trace_open(void *data, const struct wmk_trace_info *info, void **out)
@@ -246,6 +238,9 @@ static int trace_open(void *data, const struct wmk_trace_info *info, void **out)
 	}
 	if (held)
 		wmk_adopted_trace(side, info, true);
+	/* The rotation comes before the metadata of the open chunk. The consumer may not have received it. */
+	if (held && *info->closed && wmk_port_trace_rotate(trace, info->closed, info->chunk, false) < 0)
+		wmk_error_clear();
 	snprintf(trace->sub, sizeof(trace->sub), "%s", info->sub);
 	trace->has_comments = info->trace_format == WMK_TRACE_CTF_1_8;
 	*out = trace;
@@ -280,7 +275,7 @@ static void trace_close(void *data)
 	struct port_trace *trace = data;
 	struct wmk_consumer_port *port = trace->port;
 	/* A trace without rings is closed with the lock of the session held, and has nothing to write. */
-	const int ms = trace->silent ? 0 : trace->used ? WRITE_MS : GIVE_MS;
+	const int ms = trace->silent ? 0 : trace->used ? WMK_PORT_WRITE_MS : GIVE_MS;
 
 	if (!port->leaving && wmk_consumer_link_trace_remove(trace->side->link, trace->number, ms, NULL, NULL) < 0)
 		wmk_error_clear();       /* its rings were removed before, and reported their errors */
@@ -349,8 +344,10 @@ static int rings_give(const struct port_rings *rings, const struct wmk_rings_inf
 	rings_describe(rings, info, &msg);
 	memcpy(msg.uuid, waymark_ring_set_options(set)->uuid, sizeof(msg.uuid));
 	if (info->copy)          /* no thread waits for this one but that of a command */
-		return wmk_consumer_link_rings_add(trace->side->link, &msg, waymark_ring_set_fd(set), WRITE_MS);
-	return in_time(wmk_consumer_link_rings_add(trace->side->link, &msg, waymark_ring_set_fd(set), GIVE_MS));
+		return wmk_consumer_link_rings_add(trace->side->link, &msg, waymark_ring_set_fd(set),
+						   WMK_PORT_WRITE_MS);
+	return wmk_port_in_time(
+		wmk_consumer_link_rings_add(trace->side->link, &msg, waymark_ring_set_fd(set), GIVE_MS));
 }
 
 static int kernel_give(struct port_rings *rings, const struct wmk_rings_info *info,
@@ -371,7 +368,7 @@ static int kernel_give(struct port_rings *rings, const struct wmk_rings_info *in
 	const int err = wmk_consumer_link_rings_add(rings->trace->side->link, &msg, kernel->instance,
 						    kernel->n_calls ? CALLS_MS : GIVE_MS);
 
-	if (in_time(err) < 0)
+	if (wmk_port_in_time(err) < 0)
 		return err;
 	return err == -ETIMEDOUT && kernel->n_calls ? 1 : 0;
 }
@@ -446,7 +443,7 @@ static int ask(struct port_rings *rings, report_function *function, int ms)
 
 static int rings_flush(void *data, bool wait)
 {
-	return ask(data, wmk_consumer_link_stop, wait ? WRITE_MS : 0);
+	return ask(data, wmk_consumer_link_stop, wait ? WMK_PORT_WRITE_MS : 0);
 }
 
 static int rings_stop(void *data, bool wait)
@@ -456,7 +453,7 @@ static int rings_stop(void *data, bool wait)
 	if (rings->stopped || rings->trace->port->leaving)
 		return 0;
 	rings->stopped = true;
-	int err = ask(rings, wmk_consumer_link_rings_remove, wait ? WRITE_MS : 0);
+	int err = ask(rings, wmk_consumer_link_rings_remove, wait ? WMK_PORT_WRITE_MS : 0);
 
 	rings->trace->silent |= err == -ETIMEDOUT;
 	return err;
@@ -475,7 +472,8 @@ static int rings_clear(void *data, bool wait)
 	atomic_store_explicit(&rings->named, false, memory_order_relaxed);
 	return rings->next
 		       ? 0
-		       : wmk_consumer_link_clear(rings->trace->side->link, rings->trace->number, wait ? WRITE_MS : 0);
+		       : wmk_consumer_link_clear(rings->trace->side->link, rings->trace->number,
+						 wait ? WMK_PORT_WRITE_MS : 0);
 }
 
 static int rings_counts(void *data, struct wmk_counts *counts)
@@ -503,52 +501,6 @@ static void rings_close(void *data)
 	rings_free(data);
 }
 
-/* ── the directory of a session ──────────────────────────────────────────────────────────────────────── */
-
-/* A request of wmk_consumer_link_output() to the consumer daemon of user channels. */
-static int output_request(struct wmk_consumer_port *port, uint16_t type, const struct wmk_trace_info *info,
-			  const char *process, struct wmk_arena *arena, struct wmk_consumerd_left *left)
-{
-	struct wmk_consumer_link *link = wmk_consumer_port_link(&port->sides[0]);
-	const struct wmk_consumerd_output output = {
-		.path = info->path, .uid = info->uid, .gid = info->gid, .process = process,
-	};
-
-	return link ? wmk_consumer_link_output(link, type, &output, WRITE_MS, arena, left) : wmk_error_number();
-}
-
-static int output_check(void *data, const struct wmk_trace_info *session)
-{
-	return output_request(data, WMK_CONSUMERD_OUTPUT_CHECK, session, "", NULL, NULL);
-}
-
-static int each_left(void *data, const struct wmk_trace_info *session, int (*one)(void *one_data, const char *sub),
-		     void *one_data)
-{
-	struct wmk_consumerd_left left = { .more = false };
-	struct wmk_arena arena = { 0 };
-	int err = output_request(data, WMK_CONSUMERD_LIST_LEFT, session, "", &arena, &left);
-
-	for (uint32_t i = 0; i < left.processes.n && err == 0; i++) {
-		char sub[300];
-
-		if ((size_t)snprintf(sub, sizeof(sub), WMK_SUB_PID "%s/64-bit",
-				     ((const char **)left.processes.items)[i]) < sizeof(sub))
-			err = one(one_data, sub);
-	}
-	wmk_arena_free(&arena);
-	return err < 0 ? err : left.more;
-}
-
-static int forget_left(void *data, const struct wmk_trace_info *info)
-{
-	const char *begin = info->sub + strlen(WMK_SUB_PID), *end = strchr(begin, '/');
-	char name[256];
-
-	snprintf(name, sizeof(name), "%.*s", end ? (int)(end - begin) : 0, begin);
-	return output_request(data, WMK_CONSUMERD_REMOVE_LEFT, info, name, NULL, NULL);
-}
-
 const struct wmk_consumer_port_ops wmk_consumer_port_ops = {
 	.trace_open = trace_open,
 	.metadata = metadata,
@@ -564,7 +516,12 @@ const struct wmk_consumer_port_ops wmk_consumer_port_ops = {
 	.rings_poke = rings_poke,
 	.rings_close = rings_close,
 	.trace_close = trace_close,
-	.output_check = output_check,
-	.each_left = each_left,
-	.forget_left = forget_left,
+	.output_check = wmk_port_output_check,
+	.each_left = wmk_port_each_left,
+	.forget_left = wmk_port_forget_left,
+	.metadata_before = wmk_port_metadata_before,
+	.trace_cut = wmk_port_trace_cut,
+	.trace_rotate = wmk_port_trace_rotate,
+	.archive_left = wmk_port_archive_left,
+	.archive_end = wmk_port_archive_end,
 };

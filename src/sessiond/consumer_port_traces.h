@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * consumer_port_traces.h - private to consumer_port.c (traces and rings at the consumer daemon),
- * consumer_port_adopted.c (what the consumer held before), consumer_port_budget.c (budget pages), and
- * consumer_port_counts.c (reports).
+ * consumer_port_adopted.c (what the consumer held before), consumer_port_budget.c (budget pages),
+ * consumer_port_counts.c (reports), and consumer_port_output.c (the directory of a session).
  */
 #ifndef WMK_SESSIOND_CONSUMER_PORT_TRACES_H
 #define WMK_SESSIOND_CONSUMER_PORT_TRACES_H
@@ -69,6 +69,22 @@ bool wmk_port_side_has_consumer(const struct wmk_consumer_port_side *side);
 struct wmk_consumer_link *wmk_consumer_port_link(struct wmk_consumer_port_side *side);
 
 #define WMK_SUB_PID "ust/pid/"        /* prefix of `sub` for traces of processes */
+
+#define WMK_PORT_WRITE_MS 60000    /* to write everything committed to the disk */
+
+/* ── consumer_port_output.c ── */
+/* A timeout is no error: the request is performed later. */
+int wmk_port_in_time(int err);
+/* For wmk_consumer_port_ops. */
+int wmk_port_output_check(void *data, const struct wmk_trace_info *session);
+int wmk_port_each_left(void *data, const struct wmk_trace_info *session, int (*one)(void *one_data, const char *sub),
+		       void *one_data);
+int wmk_port_forget_left(void *data, const struct wmk_trace_info *info);
+int wmk_port_archive_left(void *data, const struct wmk_trace_info *info);
+int wmk_port_archive_end(void *data, const struct wmk_trace_info *session);
+int wmk_port_trace_cut(void *trace);
+int wmk_port_trace_rotate(void *trace, const char *closed, uint64_t chunk, bool wait);
+int wmk_port_metadata_before(void *trace, const char *text, size_t len);
 
 /* ── consumer_port_counts.c ── */
 /* For wmk_consumer_port_ops. */

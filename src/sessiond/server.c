@@ -150,6 +150,8 @@ static void regenerate_stale(void *data, const char *path)
 	if (!session)
 		return;
 	if (wmk_session_lock(session) == 0) {
+		if (wmk_session_rotating(session))
+			wmk_session_rotate_finish(session);
 		wmk_session_metadata_stale(session);
 		wmk_session_unlock(session);
 	}
@@ -355,6 +357,20 @@ static int sessions_open(struct server *server)
 	return err;
 }
 
+/* Rotations of an earlier daemon are finished in the reaper's thread, because a disk may delay them. */
+static void rotations_continue(struct server *server)
+{
+	struct wmk_session **all = NULL;
+	int n = wmk_session_get_all(server->tracing, &all);
+
+	for (int i = 0; i < n; i++) {
+		if (wmk_session_rotating(all[i]))
+			wmk_reaper_notify_stale(server->reaper, wmk_session_path(all[i]));
+		wmk_session_put(all[i]);
+	}
+	free(all);
+}
+
 /* Without saved sessions and without a running consumer daemon there is nothing to take over. */
 static int take_over(struct server *server)
 {
@@ -373,6 +389,7 @@ static int take_over(struct server *server)
 		log_cause(server);
 	unsigned n = wmk_state_restore(server->state, server->tracing, on_held, on_gone, server);
 	wmk_consumer_port_taken_over(server->port);
+	rotations_continue(server);
 	return n || !server->options->recovered ? 0 : wmk_error_said(-ENODATA, "%s", server->latest_message);
 }
 

@@ -176,7 +176,9 @@ static int is_more_than_metadata(void *data, int at, const char *name)
 	(void)data;
 	(void)at;
 	return strcmp(name, "metadata") == 0 || strcmp(name, METADATA_NEW) == 0 || strcmp(name, LIVE) == 0 ||
-	       strcmp(name, WMK_CLOCK_FILE) == 0 || strcmp(name, "index") == 0 ? 0 : -ENOTEMPTY;
+	       strcmp(name, WMK_CLOCK_FILE) == 0 || strcmp(name, ".chunk") == 0 || strcmp(name, "index") == 0
+		       ? 0
+		       : -ENOTEMPTY;
 }
 
 /* Return 0 if no stream was begun; -ENOTEMPTY or another -errno otherwise. */
@@ -384,6 +386,7 @@ void wmk_store_discard(struct wmk_store *store)
 	else if (store->sub && store->metadata_len == 0 && check_unused(store) == 0 &&
 		 unlinkat(store->dir, "metadata", 0) == 0) {
 		unlinkat(store->dir, WMK_CLOCK_FILE, 0);
+		unlinkat(store->dir, ".chunk", 0);
 		remove_empty(store->path, store->sub);
 	}
 	wmk_file_identity_leave(entered);

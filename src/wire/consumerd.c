@@ -58,14 +58,25 @@ static const struct wmk_member trace_members[] = {
 	WMK_MEMBER(U32, wmk_consumerd_trace, mode),
 	WMK_MEMBER(BOOL, wmk_consumerd_trace, gated),
 	WMK_MEMBER(BOOL, wmk_consumerd_trace, unwritten),
+	WMK_MEMBER(U64, wmk_consumerd_trace, chunk),
+	WMK_MEMBER(TEXT, wmk_consumerd_trace, closed, NAME_BYTES),
 };
 const struct wmk_object wmk_consumerd_trace_object = WMK_OBJECT_OF("trace", wmk_consumerd_trace, trace_members);
+
+static const struct wmk_member rotation_members[] = {
+	WMK_MEMBER(U64, wmk_consumerd_rotation, trace),
+	WMK_MEMBER(U64, wmk_consumerd_rotation, chunk),
+	WMK_MEMBER(TEXT, wmk_consumerd_rotation, closed, NAME_BYTES),
+};
+const struct wmk_object wmk_consumerd_rotation_object =
+	WMK_OBJECT_OF("rotation", wmk_consumerd_rotation, rotation_members);
 
 static const struct wmk_member metadata_members[] = {
 	WMK_MEMBER(U64, wmk_consumerd_metadata, trace),
 	WMK_MEMBER(U64, wmk_consumerd_metadata, offset),
 	WMK_MEMBER(BOOL, wmk_consumerd_metadata, replace),
 	WMK_MEMBER(BOOL, wmk_consumerd_metadata, more),
+	WMK_MEMBER(U64, wmk_consumerd_metadata, chunk),
 	WMK_MEMBER(TEXT, wmk_consumerd_metadata, text, WMK_CONSUMERD_METADATA_MAX),
 };
 const struct wmk_object wmk_consumerd_metadata_object =
@@ -266,6 +277,7 @@ static const struct wmk_member output_members[] = {
 	WMK_MEMBER(U64, wmk_consumerd_output, uid),
 	WMK_MEMBER(U64, wmk_consumerd_output, gid),
 	WMK_MEMBER(TEXT, wmk_consumerd_output, process, NAME_BYTES),
+	WMK_MEMBER(TEXT, wmk_consumerd_output, chunk, NAME_BYTES),
 };
 const struct wmk_object wmk_consumerd_output_object = WMK_OBJECT_OF("output", wmk_consumerd_output, output_members);
 

@@ -91,6 +91,22 @@ struct wmk_consumerd_trace {
 	uint32_t mode;               /* enum wmk_consumerd_mode */
 	bool gated;                  /* packets wait until the metadata has been replaced */
 	bool unwritten;              /* nothing is written: snapshots of the session read the rings */
+	/*
+	 * The number of the open chunk (docs/rotation.md), and the name of the chunk before it in archives/. "": it is
+	 * the first one. If the directory still has the chunk before it, ROTATE continues its rotation.
+	 */
+	uint64_t chunk;
+	const char *closed;
+};
+
+/*
+ * ROTATE: close the chunk before `chunk` under the name `closed`, and open `chunk`. CUT was answered before: it reads
+ * the position of each ring at which the closed chunk ends. The reply is sent when the chunk is closed, which a full or
+ * slow disk delays. 0 also if that chunk is open.
+ */
+struct wmk_consumerd_rotation {
+	uint64_t trace, chunk;
+	const char *closed;
 };
 
 /*
@@ -105,6 +121,8 @@ struct wmk_consumerd_metadata {
 	uint64_t offset;             /* of an appended part: its offset in the file */
 	bool replace;                /* this is a part of a replacement of the whole file */
 	bool more;                   /* with replace: another part follows */
+	/* the chunk that the text belongs to: it waits until that chunk is open, and is dropped after it was closed */
+	uint64_t chunk;
 	const char *text;            /* WMK_CONSUMERD_METADATA_MAX bytes at most */
 };
 
@@ -209,17 +227,21 @@ struct wmk_consumerd_list_item {
 struct wmk_consumerd_full { const char *path; };
 
 /*
- * OUTPUT_CHECK, LIST_LEFT, REMOVE_LEFT: requests about the directory of a session. A trace in it may be open or not.
- * The consumer daemon accesses the directory with the rights of uid and gid.
+ * OUTPUT_CHECK, LIST_LEFT, REMOVE_LEFT, ARCHIVE_LEFT, ARCHIVE_END: requests about the directory of a session. A trace
+ * in it may be open or not. The consumer daemon accesses the directory with the rights of uid and gid.
  *
  *     OUTPUT_CHECK    an error if the path exists and is not an empty directory
  *     LIST_LEFT       traces of processes (--buffers-pid) in the directory
  *     REMOVE_LEFT     remove one of them; the session daemon has no such trace open
+ *     ARCHIVE_LEFT    move one of them to a chunk that a rotation closes; likewise
+ *     ARCHIVE_END     all traces of a chunk are closed: give it its final name
  */
 struct wmk_consumerd_output {
 	const char *path;            /* absolute */
 	uint64_t uid, gid;
-	const char *process;         /* REMOVE_LEFT: the name of the trace's directory in `path`/ust/pid; else "" */
+	/* REMOVE_LEFT, ARCHIVE_LEFT: the name of the trace's directory in `path`/ust/pid; else "" */
+	const char *process;
+	const char *chunk;           /* ARCHIVE_LEFT, ARCHIVE_END: the name of the closed chunk; else "" */
 };
 
 /* Reply to LIST_LEFT. */
@@ -234,7 +256,7 @@ const struct wmk_request_type *wmk_consumerd_request_find(uint16_t type);
 extern const struct wmk_object wmk_consumerd_hello_object, wmk_consumerd_trace_object, wmk_consumerd_rings_object,
 	wmk_consumerd_metadata_object, wmk_consumerd_target_object, wmk_consumerd_report_object,
 	wmk_consumerd_list_item_object, wmk_consumerd_full_object, wmk_consumerd_output_object,
-	wmk_consumerd_left_object;
+	wmk_consumerd_left_object, wmk_consumerd_rotation_object;
 
 /* Queue an object; `fd` >= 0 is duplicated and sent with its last frame. 0 or -errno with a cause chain. */
 int wmk_consumerd_send(struct wmk_out *out, uint16_t type, uint32_t request, const struct wmk_object *is,

@@ -174,6 +174,8 @@ static const struct wmk_member session_members[] = {
 	SESSION(OBJECT, counts, wmk_counts, wmk_ctl_counts_object),
 	SESSION(LIST, unrecorded, wmk_ctl_unrecorded_object, WMK_CTL_UNRECORDED_MAX),
 	SESSION(U64, unrecorded_more),
+	SESSION(U64, rotations),
+	SESSION(TEXT, closed_chunk, WMK_CTL_NAME_MAX),
 };
 const struct wmk_object wmk_ctl_session_object =
 	WMK_OBJECT_SHARED("session", wmk_ctl_session, waymark_ctl_session_info, session_members);

@@ -213,6 +213,8 @@ struct wmk_ctl_session {
 	struct wmk_counts counts;
 	struct wmk_list unrecorded;  /* of struct wmk_ctl_unrecorded; set by the daemon */
 	uint64_t unrecorded_more;    /* number of further ones that are not in the list */
+	uint64_t rotations;          /* number of closed chunks of the trace */
+	const char *closed_chunk;    /* name of the latest one in `path`/archives; "": none */
 };
 
 struct wmk_ctl_field {

@@ -201,6 +201,7 @@ int waymark_ctl_create(struct waymark_ctl *ctl, const struct waymark_ctl_create_
 	}
 SESSION_REQUEST(destroy)
 SESSION_REQUEST(start)
+SESSION_REQUEST(rotate)
 
 int waymark_ctl_list_sessions(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result)
 {

@@ -215,6 +215,7 @@ static void session_commands_send_their_requests(void **state)
 	asks("stop --all --json", "stop ALL; ");
 	says("{\"about\":\"\"}");
 	asks("clear two", "clear two; ");
+	asks("rotate two", "rotate two; ");
 	asks("destroy two", "destroy two; ");
 	says("Session two destroyed: 0 records, 0 lost");
 	assert_int_equal(wmk_current_get(name, sizeof(name)), 0);

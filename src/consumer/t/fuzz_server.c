@@ -70,6 +70,20 @@ int __wrap_wmk_store_remove_process(const char *path, const char *name)
 	return path[1] == 't' && name[0] ? 0 : wmk_error(-22, "no process of that name");
 }
 
+int __wrap_wmk_store_archive(const char *path, const char *sub, const char *chunk);
+int __wrap_wmk_store_archive_end(const char *path, const char *chunk);
+
+/* No directory of this machine is moved. */
+int __wrap_wmk_store_archive(const char *path, const char *sub, const char *chunk)
+{
+	return path[1] == 't' && sub[0] && chunk[0] ? 0 : wmk_error(-22, "no chunk of that name");
+}
+
+int __wrap_wmk_store_archive_end(const char *path, const char *chunk)
+{
+	return path[1] == 't' && chunk[0] ? 0 : wmk_error(-22, "no chunk of that name");
+}
+
 static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
 {
 	(void)st;

@@ -52,6 +52,7 @@ static void session_functions_send_their_requests(void **state)
 	ASKS(waymark_ctl_start(ctl, "s", NULL), "start {\"session\": \"s\"}");
 	ASKS(waymark_ctl_stop(ctl, "s", NULL), "stop {\"session\": \"s\"}");
 	ASKS(waymark_ctl_clear(ctl, "s", NULL), "clear {\"session\": \"s\"}");
+	ASKS(waymark_ctl_rotate(ctl, "s", NULL), "rotate {\"session\": \"s\"}");
 	ASKS(waymark_ctl_list_sessions(ctl, NULL, NULL), "list-sessions {}");
 	ASKS(waymark_ctl_list_sessions(ctl, "s", NULL), "list-sessions {\"session\": \"s\"}");
 	struct waymark_ctl_snapshot_options snapshot = { .size = sizeof(snapshot), .session = "s", .name = "n",

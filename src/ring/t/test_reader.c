@@ -246,6 +246,47 @@ static void clear_in(unsigned mode, int other)
 	pair_close(&p);
 }
 
+/*
+ * A chunk ends in the middle of a sub-buffer, which the writer then leaves. Nothing beyond the cut is returned, and the
+ * next chunk has the rest, with counts of its own, also in the next reader.
+ */
+static void chunk_ends_at_its_cut_and_next_one_counts_anew(void **state)
+{
+	uint64_t counted[512] = { 0 }, first, lost, all_lost = 0, fields;
+	struct wmk_ring_cut cut;
+	struct pair p;
+
+	(void)state;
+	pair_open(&p, (struct waymark_ring_options){ .subbuf_size = 4096, .n_subbufs = 8, .prefault = 1 << 30 });
+	for (uint64_t i = 0; i < 100; i++)
+		record_u64(p.writer, i);
+	assert_int_equal(drain_all(&p, counted, &first, &lost), 100);
+	for (uint64_t i = 0; i < 300; i++)
+		record_u64(p.writer, i);
+	for (uint32_t i = 0; i < p.n_rings; i++)
+		assert_int_equal(wmk_ring_reader_cut_now(p.readers[i], &cut), 0);
+	for (uint64_t i = 0; i < 500; i++)
+		record_u64(p.writer, 10000 + i);
+	assert_int_equal(drain_all(&p, counted, &first, &lost), 300);
+	assert_int_equal(sum(&p, counted), 400);
+	assert_int_equal(drain_all(&p, counted, &first, &lost), 0);
+	for (uint32_t i = 0; i < p.n_rings; i++) {
+		assert_true(wmk_ring_reader_is_at_cut(p.readers[i]));
+		wmk_ring_reader_chunk_end(p.readers[i], &lost, &fields);
+		all_lost += lost;
+		wmk_ring_reader_chunk_begin(p.readers[i], lost);
+		wmk_ring_reader_cut_at(p.readers[i], NULL);
+	}
+	assert_int_equal(all_lost, 0);
+	memset(counted, 0, sizeof(counted));
+	take_over_all(&p, counted);
+	assert_int_equal(sum(&p, counted), 0);
+	assert_int_equal(drain_all(&p, counted, &first, &lost), 500);
+	assert_int_equal(first, 10000);
+	assert_int_equal(sum(&p, counted), 500);
+	pair_close(&p);
+}
+
 static void test_cleared_rings_begin_anew(void **state)
 {
 	cpu_set_t before;
@@ -453,6 +494,7 @@ int main(void)
 		cmocka_unit_test(next_reader_process_continues_where_the_last_one_ended),
 		cmocka_unit_test(test_invalid_ring_sets_are_refused),
 		cmocka_unit_test(test_cleared_rings_begin_anew),
+		cmocka_unit_test(chunk_ends_at_its_cut_and_next_one_counts_anew),
 		cmocka_unit_test(reader_of_several_sets_is_woken_by_each_set_and_by_its_word),
 		cmocka_unit_test(reader_of_several_sets_is_woken_by_a_single_record),
 		cmocka_unit_test(writer_waits_for_a_resting_reader_but_not_for_a_silent_one),

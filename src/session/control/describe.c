@@ -89,6 +89,8 @@ int wmk_session_describe_known(struct wmk_session *session, struct wmk_ctl_sessi
 		.full = session->full,
 		.stopping = session->stopping,
 		.trackers = session->trackers,
+		.rotations = session->chunk.number,
+		.closed_chunk = session->chunk.closed,
 	};
 	struct described_classes known = { false, NULL };
 	int err = wmk_object_copy(&wmk_ctl_session_object, &bare, is, arena);

@@ -31,14 +31,14 @@
 /* after a restart: wait this long for counts that the previous daemon did not save */
 #define COUNTED_MS 5000
 
-static void begin(struct wmk_session *session)
+void wmk_ring_requests_begin(struct wmk_session *session)
 {
 	while (session->writing)
 		pthread_cond_wait(&session->written, &session->lock);
 	session->writing = true;
 }
 
-static void end(struct wmk_session *session)
+void wmk_ring_requests_end(struct wmk_session *session)
 {
 	session->writing = false;
 	pthread_cond_broadcast(&session->written);
@@ -67,18 +67,17 @@ int wmk_session_flush(struct wmk_session *session)
 {
 	const struct wmk_reattach_ops *reattach = session->tracing->reattach;
 
-	begin(session);
+	wmk_ring_requests_begin(session);
 	if (reattach)
 		reattach->again(session);
 	int err = each(session, session->tracing->options.outlet->rings_flush);
 
-	end(session);
+	wmk_ring_requests_end(session);
 	session->stopping = false;
 	return err;
 }
 
-/* Report counts that the next daemon needs and cannot query from the consumer. Locked. */
-static void counted(struct wmk_session *session)
+void wmk_ring_requests_counted(struct wmk_session *session)
 {
 	const struct wmk_tracing_options *o = &session->tracing->options;
 
@@ -107,7 +106,8 @@ static int left_note(void *data, const char *sub)
 static struct wmk_trace_info info_of(const struct wmk_session *session, const char *sub)
 {
 	return (struct wmk_trace_info){
-		.session = session->name, .path = session->path, .sub = sub, .uid = session->uid, .gid = session->gid
+		.session = session->name, .path = session->path, .sub = sub, .uid = session->uid, .gid = session->gid,
+		.closed = session->chunk.closed
 	};
 }
 
@@ -128,7 +128,8 @@ static void left_keep(struct left_traces *left, const struct wmk_session *sessio
  * change under one hold of the lock. A trace that was in the list when its name was collected is still there.
  * *again: the reply had no room for all names, and some traces were removed.
  */
-static int forget_some(struct wmk_session *session, bool *again)
+static int left_some(struct wmk_session *session, int (*what)(void *data, const struct wmk_trace_info *info),
+		     bool *again)
 {
 	const struct wmk_tracing_options *o = &session->tracing->options;
 	struct wmk_trace_info info = info_of(session, "");
@@ -144,7 +145,7 @@ static int forget_some(struct wmk_session *session, bool *again)
 	pthread_mutex_unlock(&session->lock);
 	for (uint32_t i = 0; i < left.subs.n; i++) {
 		info = info_of(session, ((const char **)left.subs.items)[i]);
-		int err = info.sub ? o->outlet->forget_left(o->outlet_data, &info) : 0;
+		int err = info.sub ? what(o->outlet_data, &info) : 0;
 
 		removed += info.sub && err == 0;
 		if (err < 0 && first == 0)
@@ -156,30 +157,32 @@ static int forget_some(struct wmk_session *session, bool *again)
 	return first;
 }
 
-static int forget_left(struct wmk_session *session)
+int wmk_ring_requests_left(struct wmk_session *session, int (*what)(void *data, const struct wmk_trace_info *info))
 {
 	bool again = session->tracing->options.outlet->each_left != NULL;
 	int err = 0;
 
 	while (again && err == 0)
-		err = forget_some(session, &again);
+		err = left_some(session, what, &again);
 	return err;
 }
 
 int wmk_session_clear(struct wmk_session *session)
 {
-	begin(session);
+	const struct wmk_consumer_port_ops *outlet = session->tracing->options.outlet;
+
+	wmk_ring_requests_begin(session);
 	for (unsigned i = 0; i < session->n_channels; i++)
 		memset(&session->channels[i]->past, 0, sizeof(session->channels[i]->past));
 	for (struct rings *rings = session->rings; rings; rings = rings->next)
 		memset(&rings->counts, 0, sizeof(rings->counts));
-	counted(session);
+	wmk_ring_requests_counted(session);
 	/* first: the consumer measures the remaining size afterwards */
-	int left = forget_left(session), err = each(session, session->tracing->options.outlet->rings_clear);
+	int left = wmk_ring_requests_left(session, outlet->forget_left), err = each(session, outlet->rings_clear);
 
 	err = left < 0 ? left : err;
 	session->full = session->full && err < 0;
-	end(session);
+	wmk_ring_requests_end(session);
 	if (session->active)
 		wmk_session_kernel_statedump(session);        /* the clear removed the earlier state dump */
 	return err;
@@ -215,7 +218,7 @@ void wmk_session_count(struct wmk_session *session)
 		return;
 	struct rings *const rings = session->rings;
 
-	begin(session);
+	wmk_ring_requests_begin(session);
 	pthread_mutex_unlock(&session->lock);
 	/*
 	 * Stop after a timeout, because other queries would time out, too. Continue after other errors: the consumer
@@ -227,7 +230,7 @@ void wmk_session_count(struct wmk_session *session)
 		err = count(one, NULL);
 	pthread_mutex_lock(&session->lock);
 	session->uncounted = session->uncounted && err < 0;
-	end(session);
+	wmk_ring_requests_end(session);
 }
 
 struct wmk_counts wmk_channel_past(const struct wmk_session_channel *channel)
@@ -394,7 +397,7 @@ int wmk_rings_close(struct wmk_session *session, bool ended_only)
 	const struct wmk_consumer_port_ops *outlet = session->tracing->options.outlet;
 	const struct wmk_reattach_ops *reattach = session->tracing->reattach;
 
-	begin(session);
+	wmk_ring_requests_begin(session);
 	wmk_unrecorded_look(session);
 	int gave_up = ended_only || !reattach ? 0 : reattach->abandon(session);
 	struct rings *rings = rings_leave(session, ended_only);
@@ -408,11 +411,11 @@ int wmk_rings_close(struct wmk_session *session, bool ended_only)
 
 	pthread_mutex_lock(&session->lock);
 	if (ended_only && any)
-		counted(session);
+		wmk_ring_requests_counted(session);
 	pthread_mutex_unlock(&session->lock);
 	traces_end(traces, outlet);
 	pthread_mutex_lock(&session->lock);
-	end(session);
+	wmk_ring_requests_end(session);
 	if (cause)
 		wmk_error_give(cause);
 	return gave_up < 0 ? gave_up : err;

@@ -23,4 +23,15 @@ void wmk_channel_counts(const struct wmk_session_channel *channel, struct wmk_co
 /* The final counts of closed rings, without those that are closing now. */
 struct wmk_counts wmk_channel_past(const struct wmk_session_channel *channel);
 
+/*
+ * Begin and end requests: one thread at a time. Locked. Between them, rings and traces are added at the heads of their
+ * lists, and none is removed.
+ */
+void wmk_ring_requests_begin(struct wmk_session *session);
+void wmk_ring_requests_end(struct wmk_session *session);
+/* Save what the next daemon needs and cannot query from the consumer. Locked. */
+void wmk_ring_requests_counted(struct wmk_session *session);
+/* Between begin and end: call `what` for each trace of a process that has ended. Locked again on return. */
+int wmk_ring_requests_left(struct wmk_session *session, int (*what)(void *data, const struct wmk_trace_info *info));
+
 #endif

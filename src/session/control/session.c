@@ -24,6 +24,7 @@
 #include "session/model/session_table.h"
 #include "session/model/shm_path.h"
 #include "session/model/stale_claims.h"
+#include "session/model/trace_text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -98,12 +99,31 @@ static int snapshot_fill(struct wmk_session *session)
 	return *session->settings.snapshot_path ? 0 : wmk_session_snapshot_output(session, &output);
 }
 
+/* The first chunk, or the one that was open in an earlier daemon. */
+static int chunk_fill(struct wmk_session *session, const struct wmk_session_chunk *restored)
+{
+	static const uint8_t none[16];
+
+	session->chunk.begin = session->created;
+	if (restored)
+		session->chunk = *restored;
+	if (strchr(session->chunk.closed, '/') || session->chunk.closed[0] == '.' ||
+	    (session->chunk.number > 0) != (session->chunk.closed[0] != '\0'))
+		return wmk_error(-EINVAL, "invalid name '%.100s' of trace chunk %" PRIu64, session->chunk.closed,
+				 session->chunk.number);
+	if (memcmp(session->chunk.session_uuid, none, sizeof(none)) != 0)
+		return 0;
+	return wmk_trace_uuid_make(session->chunk.session_uuid);
+}
+
 static int session_fill(struct wmk_session *session, const struct wmk_session_options *options)
 {
 	session->uid = options->uid;
 	session->gid = options->gid;
 	session->all_users = options->all_users;
 	session->created = (uint64_t)time(NULL);
+	if (chunk_fill(session, options->chunk) < 0)
+		return wmk_error_number();
 	session->name = strdup(options->name);
 	session->path = strdup(options->path);
 	session->trace_name = options->trace_name ? strdup(options->trace_name) : NULL;

@@ -66,13 +66,45 @@ int wmk_trace_body_text(const struct trace *trace, struct wmk_ctf_text_buffer *t
 	return err < 0 ? err : rings_text(session->awaited, trace, text, declared);
 }
 
+static int regenerate_before(const struct trace *trace)
+{
+	const struct wmk_session *session = trace->session;
+	const struct wmk_consumer_port_ops *outlet = session->tracing->options.outlet;
+	struct wmk_session_chunk chunk = session->chunk;
+	struct wmk_ctf_text_buffer text = { 0 };
+	uint64_t declared;
+
+	chunk.number--;
+	chunk.overlap_ns = chunk.before.overlap_ns;
+	chunk.offset_s = chunk.before.offset_s;
+	chunk.offset = chunk.before.offset;
+	int err = wmk_trace_chunk_text(trace, session, &chunk, &text);
+
+	if (err >= 0)
+		err = wmk_trace_body_text(trace, &text, &declared);
+	if (err >= 0)
+		err = outlet->metadata_before(trace->outlet, text.text, text.len);
+	wmk_ctf_text_free(&text);
+	return err < 0 ? err : 0;
+}
+
+int wmk_trace_restore_metadata(struct trace *trace)
+{
+	const struct wmk_session *session = trace->session;
+	int err = 0;
+
+	if (session->chunk.closing && session->chunk.number && session->tracing->options.outlet->metadata_before)
+		err = regenerate_before(trace);
+	return err < 0 ? err : wmk_trace_regenerate(trace, false);
+}
+
 int wmk_trace_regenerate(struct trace *trace, bool wait)
 {
 	struct wmk_session *session = trace->session;
 	const struct wmk_consumer_port_ops *outlet = session->tracing->options.outlet;
 	struct wmk_ctf_text_buffer text = { 0 };
 	uint64_t declared;
-	int err = wmk_trace_text(trace, session, NULL, &text);
+	int err = wmk_trace_chunk_text(trace, session, &session->chunk, &text);
 
 	if (err >= 0)
 		err = wmk_trace_body_text(trace, &text, &declared);

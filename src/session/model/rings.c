@@ -99,6 +99,8 @@ int wmk_trace_open_here(struct wmk_session *session, struct trace *trace, bool r
 				       .gid = session->gid,
 				       .max_size = session->settings.max_size,
 				       .trace_format = session->settings.trace_format,
+				       .chunk = session->chunk.number,
+				       .closed = session->chunk.closed,
 				       .kernel = trace->kernel,
 				       .unwritten = session->settings.snapshot,
 				       .restored = restored };
@@ -141,7 +143,7 @@ int wmk_trace_ensure_open(struct trace *trace)
 	}
 	/* While a session is restored its ids are still unknown; the metadata is written at the end of the restore. */
 	if (!trace->session->tracing->restoring && trace->session->tracing->options.outlet->metadata_replace &&
-	    wmk_trace_regenerate(trace, false) < 0)
+	    wmk_trace_restore_metadata(trace) < 0)
 		wmk_error_clear();
 	return 0;
 }
@@ -165,7 +167,7 @@ static struct trace *trace_make(struct wmk_session *session, const struct trace 
 	if (err == 0)
 		err = trace_open(session, trace);
 	if (err == 0) {
-		err = append(trace, session, &text, wmk_trace_text(trace, session, NULL, &text));
+		err = append(trace, session, &text, wmk_trace_chunk_text(trace, session, &session->chunk, &text));
 		if (err < 0)
 			outlet->trace_close(trace->outlet);
 	}

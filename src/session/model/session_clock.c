@@ -10,6 +10,7 @@
 #include "wire/ctl.h"
 
 #include <errno.h>
+#include <time.h>
 #include <unistd.h>
 
 #define OFFSET_READINGS 5u
@@ -101,4 +102,24 @@ void wmk_session_clock_now(const struct wmk_session *session, struct wmk_clock *
 uint64_t wmk_session_now(const struct wmk_session *session)
 {
 	return wmk_clocks_now(&session->tracing->clocks, session->clock);
+}
+
+struct wmk_clock wmk_session_chunk_clock(const struct wmk_session *session, const struct wmk_session_chunk *chunk)
+{
+	struct wmk_clock clock = *wmk_session_clock(session);
+
+	if (chunk->number == 0)
+		return clock;
+	clock.offset_s = chunk->offset_s;
+	clock.offset = chunk->offset;
+	return clock;
+}
+
+void wmk_session_chunk_measure(struct wmk_session *session)
+{
+	struct wmk_clock clock;
+
+	wmk_session_clock_now(session, &clock);
+	session->chunk.offset_s = clock.offset_s;
+	session->chunk.offset = clock.offset;
 }

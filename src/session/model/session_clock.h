@@ -18,6 +18,10 @@ enum wmk_clock_kind wmk_clock_default(struct wmk_tracing *tracing);
 int wmk_clock_of_choice(struct wmk_tracing *tracing, uint32_t chosen, enum wmk_clock_kind *kind);
 /* The reverse of wmk_clock_of_choice(); never DEFAULT. */
 uint32_t wmk_clock_as_choice(enum wmk_clock_kind kind);
+/* The same with the offset that was measured when this chunk began. */
+struct wmk_clock wmk_session_chunk_clock(const struct wmk_session *session, const struct wmk_session_chunk *chunk);
+/* Measure the offset again, for the chunk that begins now. */
+void wmk_session_chunk_measure(struct wmk_session *session);
 const struct wmk_clock *wmk_session_clock(const struct wmk_session *session);
 /* The same with the offset to real time as it is now. A plug-in clock keeps its offset. */
 void wmk_session_clock_now(const struct wmk_session *session, struct wmk_clock *clock);

@@ -157,6 +157,7 @@ struct wmk_session {
 	bool all_users;
 	uint64_t created;
 	enum wmk_clock_kind clock;       /* of the settings */
+	struct wmk_session_chunk chunk;  /* under the lock */
 	atomic_bool counted;             /* the session is charged to its owner (quota.c) */
 	uint64_t rule_bytes;             /* charged for the rules of all channels */
 	uint64_t trace_bytes;            /* charged for its traces */

@@ -74,3 +74,16 @@ int wmk_trace_text(const struct trace *trace, const struct wmk_session *session,
 	strftime(created, sizeof(created), "%Y%m%dT%H%M%S%z", &tm);
 	return wmk_ctf_trace_text(text, &head);
 }
+
+int wmk_trace_chunk_text(const struct trace *trace, const struct wmk_session *session,
+			 const struct wmk_session_chunk *chunk, struct wmk_ctf_text_buffer *text)
+{
+	struct wmk_trace_as as = { .clock = wmk_session_chunk_clock(session, chunk) };
+	char session_uuid[WMK_CTF_UUID_TEXT];
+
+	wmk_ctf_chunk_uuid(as.uuid, trace->uuid, chunk->number);
+	wmk_trace_as_env(&as, "session_uuid", wmk_ctf_uuid_text(session_uuid, chunk->session_uuid), 0);
+	wmk_trace_as_env(&as, "chunk", NULL, (int64_t)chunk->number);
+	wmk_trace_as_env(&as, "chunk_overlap_ns", NULL, (int64_t)chunk->overlap_ns);
+	return wmk_trace_text(trace, session, &as, text);
+}

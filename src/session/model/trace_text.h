@@ -24,5 +24,8 @@ void wmk_trace_as_env(struct wmk_trace_as *as, const char *name, const char *tex
 /* Append the head of the metadata. `as` NULL: of the trace itself. */
 int wmk_trace_text(const struct trace *trace, const struct wmk_session *session, const struct wmk_trace_as *as,
 		   struct wmk_ctf_text_buffer *text);
+/* The same of a chunk of the trace: with its UUID, its offset of the clock, and its entries of the environment. */
+int wmk_trace_chunk_text(const struct trace *trace, const struct wmk_session *session,
+			 const struct wmk_session_chunk *chunk, struct wmk_ctf_text_buffer *text);
 
 #endif

@@ -277,7 +277,7 @@ static void declare_again(struct wmk_session *session)
 	if (!session->tracing->options.outlet->metadata_replace)
 		return;
 	for (struct trace *trace = session->traces; trace; trace = trace->next)
-		if (trace->outlet && wmk_trace_regenerate(trace, false) < 0)
+		if (trace->outlet && wmk_trace_restore_metadata(trace) < 0)
 			wmk_error_clear();
 }
 

@@ -38,6 +38,12 @@ struct state_session {
 	struct wmk_ctl_trackers trackers;
 	struct wmk_list channels;        /* of struct state_channel */
 	struct wmk_list rings;           /* of struct state_rings */
+	uint8_t session_uuid[16];
+	uint64_t chunk, chunk_begin, chunk_overlap, chunk_offset;
+	uint64_t before_overlap, before_offset;
+	int64_t chunk_offset_s, before_offset_s;
+	const char *closed;
+	bool closing;
 };
 extern const struct wmk_object state_session_object;
 

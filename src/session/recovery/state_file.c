@@ -65,6 +65,17 @@ static const struct wmk_member session_members[] = {
 	WMK_MEMBER(OBJECT, state_session, trackers, wmk_ctl_trackers, wmk_ctl_trackers_object),
 	WMK_MEMBER(LIST, state_session, channels, channel_object, 64),
 	WMK_MEMBER(LIST, state_session, rings, rings_object, 65536),
+	WMK_MEMBER(UUID, state_session, session_uuid),
+	WMK_MEMBER(U64, state_session, chunk),
+	WMK_MEMBER(U64, state_session, chunk_begin),
+	WMK_MEMBER(U64, state_session, chunk_overlap),
+	WMK_MEMBER(I64, state_session, chunk_offset_s),
+	WMK_MEMBER(U64, state_session, chunk_offset),
+	WMK_MEMBER(U64, state_session, before_overlap),
+	WMK_MEMBER(I64, state_session, before_offset_s),
+	WMK_MEMBER(U64, state_session, before_offset),
+	WMK_MEMBER(TEXT, state_session, closed, WMK_CHUNK_NAME - 1),
+	WMK_MEMBER(BOOL, state_session, closing),
 };
 const struct wmk_object state_session_object = WMK_OBJECT_OF("session", state_session, session_members);
 
@@ -203,12 +214,23 @@ int wmk_state_write(struct wmk_state *state, struct state_entry *entry, struct w
 		.settings = session->settings,
 		.full = session->full,
 		.trackers = session->trackers,
+		.chunk = session->chunk.number,
+		.chunk_begin = session->chunk.begin,
+		.chunk_overlap = session->chunk.overlap_ns,
+		.chunk_offset_s = session->chunk.offset_s,
+		.chunk_offset = session->chunk.offset,
+		.before_overlap = session->chunk.before.overlap_ns,
+		.before_offset_s = session->chunk.before.offset_s,
+		.before_offset = session->chunk.before.offset,
+		.closed = session->chunk.closed,
+		.closing = session->chunk.closing,
 	};
 	struct wmk_arena arena = { 0 };
 	struct gathering g = { &is, &arena, entry->last_rings };
 	char name[STATE_NAME], fresh[STATE_NAME], *text = NULL;
 	int err = wmk_state_path_encode(&is, &arena);
 
+	memcpy(is.session_uuid, session->chunk.session_uuid, sizeof(is.session_uuid));
 	if (err == 0)
 		err = wmk_session_each_channel(session, gather_channel, &g);
 	if (err == 0)

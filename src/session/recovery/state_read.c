@@ -352,6 +352,13 @@ static int session_restore(struct wmk_state *state, struct state_entry *entry, s
 		.settings = is->settings,
 		.shm = WMK_SHM_THERE,
 	};
+	struct wmk_session_chunk chunk = { .number = is->chunk,
+					   .begin = is->chunk_begin,
+					   .overlap_ns = is->chunk_overlap,
+					   .offset_s = is->chunk_offset_s,
+					   .offset = is->chunk_offset,
+					   .before = { is->before_overlap, is->before_offset_s, is->before_offset },
+					   .closing = is->closing };
 	const struct wmk_ctl_session as = { .created = is->created,
 					    .active = is->active,
 					    .started = is->started,
@@ -359,6 +366,10 @@ static int session_restore(struct wmk_state *state, struct state_entry *entry, s
 					    .trackers = is->trackers };
 	struct wmk_session *session;
 	char words[400];
+
+	memcpy(chunk.session_uuid, is->session_uuid, sizeof(chunk.session_uuid));
+	snprintf(chunk.closed, sizeof(chunk.closed), "%s", is->closed);
+	options.chunk = &chunk;
 	int err = is->uid >= UINT32_MAX || is->gid >= UINT32_MAX ? wmk_error(-EINVAL, "invalid uid or gid of its owner")
 								 : recovered_check(state, is);
 

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * chunk_journal.h - the journal of a rotation: the name of the chunk that ends, and the cut of each ring, as text.
+ *
+ *     waymark-rotation 1
+ *     chunk <number of the next chunk> <name>
+ *     cut <position> <time> <records> <stream>
+ *     ...
+ *     end
+ *
+ * Pure functions on memory. The journal is a file of the trace directory, which belongs to a user: it is not trusted.
+ */
+#ifndef WMK_CONSUMER_CHUNK_JOURNAL_H
+#define WMK_CONSUMER_CHUNK_JOURNAL_H
+
+#include <stddef.h>
+
+#include "ring/set.h"
+
+struct wmk_chunk_cut {
+	struct wmk_ring_cut cut;
+	char *stream;
+};
+
+/* Starts zeroed. */
+struct wmk_chunk_journal {
+	struct wmk_chunk_cut *cuts;
+	size_t n;
+};
+
+/* Append to malloc'd text. 0 or -ENOMEM. */
+int wmk_chunk_journal_begin(char **text, uint64_t chunk, const char *name);
+int wmk_chunk_journal_add(char **text, const char *stream, const struct wmk_ring_cut *cut);
+int wmk_chunk_journal_end(char **text);
+/* Read a journal. -EINVAL: not a journal of that chunk, or incomplete; `journal` is then empty. -ENOMEM. */
+int wmk_chunk_journal_parse(const char *text, uint64_t chunk, struct wmk_chunk_journal *journal);
+/* The cut of a stream, or NULL. */
+const struct wmk_ring_cut *wmk_chunk_journal_find(const struct wmk_chunk_journal *journal, const char *stream);
+void wmk_chunk_journal_free(struct wmk_chunk_journal *journal);
+
+#endif

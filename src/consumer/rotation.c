@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rotation.c - close a chunk of the trace and begin the next one (see rotation.h).
+ */
+#include "consumer/rotation.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/testpoint.h"
+#include "consumer/clock_sync.h"
+#include "consumer/drain.h"
+#include "consumer/stream_counts.h"
+#include "consumer/streams.h"
+
+#define CUT_NS 1000000000u         /* a rotation follows its cuts within this time */
+#define FLUSHES 4                  /* attempts to read up to a cut in one pass, beside fast writers */
+
+/* ── cut ─────────────────────────────────────────────────────────────────────────────────────────────── */
+
+static void lift(struct wmk_consumer *consumer)
+{
+	for (size_t i = 0; i < consumer->n_streams; i++) {
+		struct wmk_stream *stream = consumer->streams[i];
+
+		if (stream->has_cut)
+			stream->source->ops->chunk_cut_at(stream->source, NULL);
+		stream->has_cut = false;
+	}
+	consumer->cut_ns = 0;
+}
+
+void wmk_consumer_cut_expire(struct wmk_consumer *consumer, bool now)
+{
+	if (consumer->cut_ns && !consumer->rotating && (now || wmk_clock_monotonic() - consumer->cut_ns > CUT_NS))
+		lift(consumer);
+}
+
+static int check_sources(const struct wmk_consumer *consumer)
+{
+	if (!consumer->options.output || !consumer->options.output->ops->rotate)
+		return wmk_error_said(-ENOTSUP, "this trace output cannot be rotated");
+	for (size_t i = 0; i < consumer->n_streams; i++)
+		if (!consumer->streams[i]->source->ops->chunk_begin)
+			return wmk_error_said(-ENOTSUP, "stream %.60s cannot be rotated", consumer->streams[i]->name);
+	return 0;
+}
+
+static int do_cut(void *data)
+{
+	struct wmk_consumer *consumer = data;
+	int err = check_sources(consumer);
+
+	if (err < 0 || consumer->rotating)
+		return err;
+	for (size_t i = 0; i < consumer->n_streams; i++) {
+		struct wmk_stream *stream = consumer->streams[i];
+
+		/* A ring without a cut ends where it was read last. */
+		stream->has_cut = !stream->failed &&
+				  stream->source->ops->chunk_cut(stream->source, &stream->chunk_cut) == 0;
+	}
+	wmk_error_clear();
+	consumer->cut_ns = wmk_clock_monotonic();
+	return 0;
+}
+
+int wmk_consumer_cut(struct wmk_consumer *consumer)
+{
+	return wmk_consumer_run_work(consumer, do_cut, consumer);
+}
+
+/* ── rotate ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+struct rotation {
+	struct wmk_consumer *consumer;
+	const char *closed;
+	uint64_t number;
+};
+
+static int journal(const struct rotation *rotation)
+{
+	struct wmk_consumer *consumer = rotation->consumer;
+	struct wmk_output_trace *output = consumer->options.output;
+	char *text = NULL;
+	int err = wmk_chunk_journal_begin(&text, rotation->number, rotation->closed);
+
+	for (size_t i = 0; i < consumer->n_streams && err == 0; i++) {
+		struct wmk_stream *stream = consumer->streams[i];
+
+		if (!stream->has_cut && !stream->failed && !wmk_stream_is_at_stop_only(stream))
+			wmk_stream_cut_here(stream);
+		if (stream->has_cut)
+			err = wmk_chunk_journal_add(&text, stream->name, &stream->chunk_cut);
+	}
+	if (err == 0)
+		err = wmk_chunk_journal_end(&text);
+	if (err < 0)
+		wmk_error(err, "no memory for the journal of a rotation");
+	else
+		err = output->ops->journal(output, text, strlen(text));
+	free(text);
+	consumer->journaled = err == 0;
+	consumer->rotating |= err == 0;
+	return err;
+}
+
+/* Write the records up to the cuts. -EAGAIN: some are left. */
+static int drain(struct wmk_consumer *consumer)
+{
+	struct wmk_drain_result seen = { 0 };
+	bool ready = true;
+
+	for (size_t i = 0; i < consumer->n_streams; i++) {
+		struct wmk_stream *stream = consumer->streams[i];
+		int tries = 0;
+
+		if (stream->failed || stream->chunk_begun || (!stream->has_cut && !wmk_stream_is_at_stop_only(stream)))
+			continue;
+		do {
+			wmk_stream_flush(consumer, stream, &seen);
+		} while (seen.err == 0 && ++tries < FLUSHES && !stream->failed &&
+			 !stream->source->ops->chunk_ready(stream->source));
+		ready &= stream->failed || stream->source->ops->chunk_ready(stream->source);
+	}
+	return seen.err < 0 ? seen.err
+	       : ready	    ? 0
+			    : wmk_error(-EAGAIN, "the records before the end of the chunk are not written yet");
+}
+
+/* Write the final counts, close the file, and let the source count anew. Done once, also if a later stream fails. */
+static int end_stream(struct wmk_consumer *consumer, struct wmk_stream *stream)
+{
+	int err = stream->failed || stream->chunk_begun ? 0 : wmk_stream_end_chunk(consumer, stream);
+
+	if (err < 0)
+		return err;
+	if (stream->out)
+		consumer->options.output->ops->stream_close(stream->out);
+	stream->out = NULL;
+	if (!stream->failed && !stream->chunk_begun)
+		stream->source->ops->chunk_begin(stream->source, stream->lost_written - wmk_stream_unwritten(stream));
+	stream->chunk_begun = true;
+	return 0;
+}
+
+/* The position of a stream stays: its next packet begins there. */
+static void begin_streams(struct wmk_consumer *consumer)
+{
+	for (size_t i = 0; i < consumer->n_streams; i++) {
+		struct wmk_stream *stream = consumer->streams[i];
+
+		stream->source->ops->chunk_cut_at(stream->source, NULL);
+		stream->sequence = stream->taken = stream->written = 0;
+		stream->source_lost = stream->lost_written = 0;
+		stream->cut = stream->cut_written = stream->bytes = 0;
+		memset(stream->causes, 0, sizeof(stream->causes));
+		stream->stuck = stream->has_cut = stream->chunk_begun = false;
+	}
+	for (size_t i = 0; i < consumer->n_groups; i++) {
+		memset(&consumer->groups[i]->now, 0, sizeof(consumer->groups[i]->now));
+		consumer->groups[i]->writing_ns = consumer->groups[i]->behind_ns = 0;
+	}
+	memset(&consumer->gone, 0, sizeof(consumer->gone));
+}
+
+static void sync_clock(struct wmk_consumer *consumer)
+{
+	consumer->clock.is_due = true;
+	wmk_clock_sync(consumer, 0);
+}
+
+/*
+ * The rings count anew before the chunk is moved. If the consumer crashes between them, the next one finds the journal,
+ * and rings that count from their cut (chunk_begun).
+ */
+static int do_rotate(void *data)
+{
+	const struct rotation *rotation = data;
+	struct wmk_consumer *consumer = rotation->consumer;
+	struct wmk_output_trace *output = consumer->options.output;
+	int err = check_sources(consumer);
+
+	if (err == 0 && !consumer->journaled)
+		err = journal(rotation);
+	WMK_TESTPOINT(rotation_journaled);
+	if (err == 0)
+		err = drain(consumer);
+	WMK_TESTPOINT(rotation_drained);
+	for (size_t i = 0; i < consumer->n_streams && err == 0; i++)
+		err = end_stream(consumer, consumer->streams[i]);
+	WMK_TESTPOINT(rotation_counted);
+	/* Each chunk has sync points of the clock at its begin and at its end. */
+	if (err == 0)
+		sync_clock(consumer);
+	if (err == 0)
+		err = output->ops->rotate(output, rotation->closed, rotation->number);
+	if (err < 0)
+		return err;
+	sync_clock(consumer);
+	begin_streams(consumer);
+	consumer->cut_ns = 0;
+	consumer->journaled = consumer->rotating = false;
+	wmk_chunk_journal_free(&consumer->journal);
+	snprintf(consumer->closed, sizeof(consumer->closed), "%s", rotation->closed);
+	return 0;
+}
+
+int wmk_consumer_rotate(struct wmk_consumer *consumer, const char *closed, uint64_t number)
+{
+	struct rotation rotation = { .consumer = consumer, .closed = closed, .number = number };
+
+	return wmk_consumer_run_work(consumer, do_rotate, &rotation);
+}
+
+bool wmk_consumer_chunk_restore(struct wmk_consumer *consumer, const char *closed, uint64_t number)
+{
+	struct wmk_output_trace *output = consumer->options.output;
+	char *text = NULL;
+
+	snprintf(consumer->closed, sizeof(consumer->closed), "%s", closed);
+	if (!output->ops->chunk || output->ops->chunk(output) >= number)
+		return false;
+	if (output->ops->journal_read(output, &text) == 0 &&
+	    wmk_chunk_journal_parse(text, number, &consumer->journal) == 0)
+		consumer->journaled = true;
+	free(text);
+	wmk_error_clear();
+	consumer->rotating = true;
+	return true;
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rotate.c - rotations of a session (docs/rotation.md).
+ *
+ *     cut all traces ──► number, name, clock of the next chunk ──saved──► ROTATE, new metadata ──► wait ──► final name
+ *                        under the lock                                   under the lock
+ *
+ * The session is saved before the first trace is closed. If this daemon crashes after that, the next one continues.
+ * If a consumer daemon crashes, its successor receives ROTATE again.
+ */
+#include "session/control/ring_requests.h"
+#include "session/model/regenerate.h"
+#include "session/model/rings.h"
+#include "session/model/session_clock.h"
+#include "session/model/session_model.h"
+#include "session/tracing.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/testpoint.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+const char *wmk_session_path(const struct wmk_session *session)
+{
+	return session->path;
+}
+
+const struct wmk_session_chunk *wmk_session_chunk_of(const struct wmk_session *session)
+{
+	return &session->chunk;
+}
+
+bool wmk_session_rotating(const struct wmk_session *session)
+{
+	return session->chunk.closing;
+}
+
+static void stamp(uint64_t seconds, char text[32])
+{
+	const time_t at = (time_t)seconds;
+	struct tm tm;
+
+	localtime_r(&at, &tm);
+	strftime(text, 32, "%Y%m%dT%H%M%S%z", &tm);
+}
+
+/* Number, name and clock of the next chunk. */
+static void chunk_advance(struct wmk_session_chunk *chunk, uint64_t overlap_ns)
+{
+	const uint64_t now = (uint64_t)time(NULL);
+	char from[32], to[32];
+
+	stamp(chunk->begin, from);
+	stamp(now, to);
+	snprintf(chunk->closed, sizeof(chunk->closed), "%s-%s-%" PRIu64, from, to, chunk->number);
+	chunk->before.overlap_ns = chunk->overlap_ns;
+	chunk->before.offset_s = chunk->offset_s;
+	chunk->before.offset = chunk->offset;
+	chunk->number++;
+	chunk->begin = now;
+	chunk->overlap_ns = overlap_ns;
+	chunk->closing = true;
+}
+
+/* Open all traces: a trace of an earlier daemon is opened when it is needed. */
+static int open_traces(struct wmk_session *session)
+{
+	int err = 0;
+
+	for (struct trace *trace = session->traces; trace && err == 0; trace = trace->next)
+		err = wmk_trace_ensure_open(trace);
+	return err;
+}
+
+/* Unlocked. The cut of one trace may fail: its chunk then ends where its rings were read last. */
+static void cut(struct wmk_session *session, struct trace *traces)
+{
+	for (struct trace *trace = traces; trace; trace = trace->next)
+		if (session->tracing->options.outlet->trace_cut(trace->outlet) < 0)
+			wmk_error_clear();
+}
+
+/* Locked. Queue the rotation of each trace, and its new metadata. */
+static int begin_chunk(struct wmk_session *session)
+{
+	const struct wmk_consumer_port_ops *outlet = session->tracing->options.outlet;
+	int first = 0;
+
+	for (struct trace *trace = session->traces; trace; trace = trace->next) {
+		int err = outlet->trace_rotate(trace->outlet, session->chunk.closed, session->chunk.number, false);
+
+		if (err == 0)
+			err = wmk_trace_regenerate(trace, false);
+		if (err < 0 && first == 0)
+			first = err;
+	}
+	for (unsigned i = 0; i < session->n_channels; i++)
+		memset(&session->channels[i]->past, 0, sizeof(session->channels[i]->past));
+	for (struct rings *rings = session->rings; rings; rings = rings->next)
+		memset(&rings->counts, 0, sizeof(rings->counts));
+	return first;
+}
+
+/* Between begin and end; locked. Wait until all traces are closed, and give the chunk its name. */
+static int finish(struct wmk_session *session)
+{
+	const struct wmk_tracing_options *o = &session->tracing->options;
+	const struct wmk_trace_info info = { .session = session->name, .path = session->path, .sub = "",
+					     .uid = session->uid, .gid = session->gid,
+					     .closed = session->chunk.closed };
+	struct trace *const traces = session->traces;
+	int err = 0;
+
+	pthread_mutex_unlock(&session->lock);
+	WMK_TESTPOINT(session_rotating);
+	for (struct trace *trace = traces; trace && err == 0; trace = trace->next)
+		err = o->outlet->trace_rotate(trace->outlet, info.closed, session->chunk.number, true);
+	pthread_mutex_lock(&session->lock);
+	if (err == 0)
+		err = wmk_ring_requests_left(session, o->outlet->archive_left);
+	pthread_mutex_unlock(&session->lock);
+	WMK_TESTPOINT(session_rotated);
+	if (err == 0)
+		err = o->outlet->archive_end(o->outlet_data, &info);
+	pthread_mutex_lock(&session->lock);
+	session->chunk.closing = err < 0;
+	if (err == 0)
+		wmk_ring_requests_counted(session);
+	return err < 0 ? wmk_error_add(err, "the rotation of session '%.100s' is not finished", session->name) : 0;
+}
+
+static int check(const struct wmk_session *session)
+{
+	const struct wmk_consumer_port_ops *outlet = session->tracing->options.outlet;
+
+	if (!outlet->trace_rotate)
+		return wmk_error_said(-ENOTSUP, "this recording cannot be rotated");
+	if (session->settings.snapshot)
+		return wmk_error_said(-ENOTSUP,
+				      "session '%.100s' is a flight recorder, which writes only snapshots: use "
+				      "`waymark snapshot record`",
+				      session->name);
+	if (!session->started)
+		return wmk_error_said(-ENODATA, "session '%.100s' has never been active: start it first",
+				      session->name);
+	for (unsigned i = 0; i < session->n_channels; i++)
+		if (wmk_channel_is_kernel(session->channels[i]))
+			return wmk_error_said(-ENOTSUP,
+					      "session '%.100s' has kernel channels, which cannot be rotated: use a "
+					      "session of its own for the kernel",
+					      session->name);
+	return 0;
+}
+
+int wmk_session_rotate_finish(struct wmk_session *session)
+{
+	int err = 0;
+
+	wmk_ring_requests_begin(session);
+	if (session->chunk.closing)
+		err = open_traces(session);
+	if (session->chunk.closing && err == 0)
+		err = finish(session);
+	wmk_ring_requests_end(session);
+	return err;
+}
+
+int wmk_session_rotate(struct wmk_session *session)
+{
+	int err = check(session);
+
+	if (err < 0)
+		return err;
+	wmk_ring_requests_begin(session);
+	err = open_traces(session);
+	if (err == 0 && session->chunk.closing)
+		err = finish(session);
+	if (err == 0) {
+		struct trace *const traces = session->traces;
+		const uint64_t begin = wmk_clock_monotonic();
+
+		pthread_mutex_unlock(&session->lock);
+		cut(session, traces);
+		pthread_mutex_lock(&session->lock);
+		chunk_advance(&session->chunk, wmk_clock_monotonic() - begin);
+		wmk_session_chunk_measure(session);
+		WMK_TESTPOINT(session_cut);
+		/* before the first trace is closed */
+		wmk_ring_requests_counted(session);
+		WMK_TESTPOINT(session_chunk_saved);
+		err = begin_chunk(session);
+	}
+	if (err == 0)
+		err = finish(session);
+	wmk_ring_requests_end(session);
+	return err;
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * archive.c - chunks of a trace: the open one, and those that a rotation has closed (docs/rotation.md).
+ *
+ *     <trace>/ust/uid/<uid>/64-bit/               the open chunk: .chunk has its number, unless it is 0
+ *             .rotation                           journal of a rotation that is not finished
+ *     <trace>/archives/.NAME/ust/uid/...          closed by a rotation that is not finished
+ *     <trace>/archives/NAME/ust/uid/...           closed
+ *
+ * One rename moves a trace from the first place to the second, another moves all traces of a chunk to the third. So a
+ * crash leaves each trace in one of these places.
+ */
+#include "store/archive.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/testpoint.h"
+#include "store/path.h"
+#include "store/store_state.h"
+
+#define CHUNK_NAME 200u            /* bytes of the name of a closed chunk, at most */
+#define CHUNK ".chunk"
+#define JOURNAL ".rotation"
+#define JOURNAL_NEW ".rotation.new"
+#define ARCHIVES "archives"
+#define JOURNAL_MAX (64u << 20)
+
+static int check_name(const char *name)
+{
+	return name[0] && name[0] != '.' && !strchr(name, '/') && strlen(name) < CHUNK_NAME
+		       ? 0
+		       : wmk_error(-EINVAL, "'%.240s' is not the name of a trace chunk", name);
+}
+
+/* ── files of the open chunk ─────────────────────────────────────────────────────────────────────────── */
+
+/* Replace a small file of the trace, by way of a second file. Durable after 0. */
+static int write_file(const struct wmk_store *store, const char *name, const char *fresh, const char *text, size_t len)
+{
+	const struct iovec iov = { .iov_base = (void *)(uintptr_t)text, .iov_len = len };
+	int fd, dir, err;
+
+	unlinkat(store->dir, fresh, 0);          /* left by a crash */
+	fd = openat(store->dir, fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	err = fd < 0 ? -errno : wmk_store_write_whole(fd, &iov, 1, 0);
+	if (err == 0 && fsync(fd) < 0)
+		err = -errno;
+	if (fd >= 0)
+		close(fd);
+	if (err == 0 && renameat(store->dir, fresh, store->dir, name) < 0)
+		err = -errno;
+	if (err < 0 && fd >= 0)
+		unlinkat(store->dir, fresh, 0);
+	dir = err < 0 ? -1 : openat(store->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir >= 0 && fsync(dir) < 0)
+		err = -errno;
+	if (dir >= 0)
+		close(dir);
+	return err;
+}
+
+/* Read a file into malloc'd, NUL-terminated memory. */
+static int read_text(int dir, const char *name, char **text)
+{
+	int fd = openat(dir, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC), err = fd < 0 ? -errno : 0;
+	struct stat st;
+	ssize_t n = 0;
+
+	*text = NULL;
+	if (err == 0 && fstat(fd, &st) < 0)
+		err = -errno;
+	if (err == 0 && (!S_ISREG(st.st_mode) || st.st_size > JOURNAL_MAX))
+		err = -EINVAL;
+	if (err == 0 && !(*text = malloc((size_t)st.st_size + 1)))
+		err = -ENOMEM;
+	if (err == 0 && (n = pread(fd, *text, (size_t)st.st_size, 0)) < 0)
+		err = -errno;
+	if (fd >= 0)
+		close(fd);
+	if (err < 0) {
+		free(*text);
+		*text = NULL;
+		return err;
+	}
+	(*text)[n] = '\0';
+	return 0;
+}
+
+int wmk_store_chunk(struct wmk_store *store, uint64_t open, uint64_t *number)
+{
+	int entered = wmk_file_identity_enter(store->identity), err = entered < 0 ? entered : 0;
+	char *text = NULL, own[32];
+
+	*number = 0;
+	if (err == 0)
+		err = read_text(store->dir, CHUNK, &text);
+	if (err == 0)
+		*number = strtoull(text, NULL, 10);
+	free(text);
+	if (err == -ENOENT)
+		err = 0;
+	/* A new directory is a part of the open chunk. */
+	if (err == 0 && *number == 0 && open && store->metadata_len == 0) {
+		snprintf(own, sizeof(own), "%llu\n", (unsigned long long)open);
+		err = write_file(store, CHUNK, CHUNK ".new", own, strlen(own));
+		*number = open;
+	}
+	wmk_file_identity_leave(entered);
+	return err < 0 ? wmk_error(err, "cannot read or write the number of the trace chunk in %.80s: %s", store->path,
+				   strerror(-err))
+		       : 0;
+}
+
+int wmk_store_journal_write(struct wmk_store *store, const char *text, size_t len)
+{
+	int entered = wmk_file_identity_enter(store->identity);
+	int err = entered < 0 ? entered : write_file(store, JOURNAL, JOURNAL_NEW, text, len);
+
+	wmk_file_identity_leave(entered);
+	return err < 0 ? wmk_error(err, "cannot write the journal of a rotation in %.80s: %s", store->path,
+				   strerror(-err))
+		       : 0;
+}
+
+int wmk_store_journal_read(struct wmk_store *store, char **text)
+{
+	int entered = wmk_file_identity_enter(store->identity);
+	int err = entered < 0 ? entered : read_text(store->dir, JOURNAL, text);
+
+	wmk_file_identity_leave(entered);
+	return err;
+}
+
+void wmk_store_journal_remove(struct wmk_store *store)
+{
+	int entered = wmk_file_identity_enter(store->identity);
+
+	if (entered >= 0)
+		unlinkat(store->dir, JOURNAL, 0);
+	wmk_file_identity_leave(entered);
+}
+
+/* ── archives ────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* Open a directory below the trace directory `path`. Returns a descriptor or -errno. */
+static int open_below(const char *path, const char *sub, unsigned how)
+{
+	int top = wmk_path_open(path);
+
+	return top < 0 ? top : wmk_path_walk(top, sub, how);
+}
+
+/* Open the directory above `sub`, below `prefix`. *name: the last component of `sub`. A descriptor or -errno. */
+static int open_above(const char *path, const char *prefix, const char *sub, unsigned how, const char **name)
+{
+	const char *slash = strrchr(sub, '/');
+	char *above;
+	int fd;
+
+	*name = slash ? slash + 1 : sub;
+	if (asprintf(&above, "%s./%.*s", prefix, (int)(*name - sub), sub) < 0)
+		return -ENOMEM;
+	fd = open_below(path, above, how);
+	free(above);
+	return fd;
+}
+
+int wmk_store_archive(const char *path, const char *sub, const char *chunk)
+{
+	char prefix[CHUNK_NAME + sizeof(ARCHIVES) + 4];
+	const char *name;
+	int err = check_name(chunk), from, to;
+
+	if (err < 0)
+		return err;
+	snprintf(prefix, sizeof(prefix), ARCHIVES "/.%s/", chunk);
+	from = open_above(path, "", sub, 0, &name);
+	to = from < 0 ? -1 : open_above(path, prefix, sub, WMK_PATH_MAKE, &name);
+	err = from < 0 ? from : to < 0 ? to : renameat(from, name, to, name) < 0 ? -errno : 0;
+	if (from >= 0)
+		close(from);
+	if (from >= 0 && to >= 0)
+		close(to);
+	return err == -ENOENT ? 0
+	       : err < 0      ? wmk_error(err, "cannot move %.60s of %.80s to " ARCHIVES "/%.60s: %s", sub, path, chunk,
+					  strerror(-err))
+			      : 0;
+}
+
+int wmk_store_archive_end(const char *path, const char *chunk)
+{
+	char hidden[CHUNK_NAME + 2];
+	int err = check_name(chunk), dir;
+
+	if (err < 0)
+		return err;
+	snprintf(hidden, sizeof(hidden), ".%s", chunk);
+	dir = open_below(path, ARCHIVES, 0);
+	WMK_TESTPOINT(archive_before_rename);
+	err = dir < 0 ? dir : renameat(dir, hidden, dir, chunk) < 0 ? -errno : 0;
+	if (dir >= 0)
+		close(dir);
+	/* It was moved before, or no trace was closed. */
+	if (err == -ENOENT)
+		return 0;
+	return err < 0 ? wmk_error(err, "cannot move " ARCHIVES "/%.60s of %.80s to " ARCHIVES "/%.60s: %s", hidden,
+				   path, chunk, strerror(-err))
+		       : 0;
+}
+
+/* The last whole packet of one file. 1: found; 0: the file has none; -errno. */
+static int last_packet(int dir, const char *name, const uint8_t uuid[16], struct wmk_ctf_packet *last)
+{
+	int fd = openat(dir, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC), found = 0;
+	uint8_t room[WMK_CTF_PACKET_ROOM], trailer[WMK_CTF_TRAILER];
+	struct wmk_ctf_packet packet;
+	uint64_t at = 0;
+
+	if (fd < 0)
+		return -errno;
+	while (pread(fd, room, sizeof(room), (off_t)at) == (ssize_t)sizeof(room)) {
+		if (wmk_ctf_packet_decode(room, uuid, &packet) < 0) {
+			wmk_error_clear();
+			break;
+		}
+		const uint64_t end = at + wmk_ctf_packet_size(&packet);
+
+		if (pread(fd, trailer, sizeof(trailer), (off_t)(end - sizeof(trailer))) != (ssize_t)sizeof(trailer) ||
+		    !wmk_ctf_trailer_decode(trailer, &packet))
+			break;
+		*last = packet;
+		found = 1;
+		at = end;
+	}
+	close(fd);
+	return found;
+}
+
+int wmk_store_archive_last(const struct wmk_store *store, const char *sub, const char *chunk, const char *stream,
+			   const struct wmk_store_limits *limits, const uint8_t uuid[16], struct wmk_ctf_packet *last)
+{
+	int entered = wmk_file_identity_enter(store->identity), dir = entered < 0 ? entered : -ENOENT, found = 0;
+	char below[sizeof(ARCHIVES) + 600], name[WMK_STORE_NAME];
+	struct wmk_ctf_packet one;
+
+	for (int hidden = 1; hidden >= 0 && dir == -ENOENT; hidden--) {
+		snprintf(below, sizeof(below), ARCHIVES "/%s%.255s/%.255s", hidden ? "." : "", chunk, sub);
+		dir = open_below(store->path, below, 0);
+	}
+	for (unsigned i = 0; dir >= 0; i++) {
+		if (limits && limits->size)
+			snprintf(name, sizeof(name), "%.220s_%u", stream, i);
+		else
+			snprintf(name, sizeof(name), "%.220s", stream);
+		const int got = last_packet(dir, name, uuid, &one);
+
+		if (got == 1 && (!found || one.sequence > last->sequence)) {
+			*last = one;
+			found = 1;
+		}
+		if (got < 0 || !limits || !limits->size)
+			break;
+	}
+	if (dir >= 0)
+		close(dir);
+	wmk_file_identity_leave(entered);
+	return found;
+}

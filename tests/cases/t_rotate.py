@@ -1,0 +1,250 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""
+Rotations of a session: each record is in exactly one chunk, each closed chunk is a complete trace, also if the daemons
+are killed at any moment.
+"""
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from daemon import World, numbers_of  # noqa: E402
+from harness import SEED, Trace, check, check_sequences, limit, main, rounds  # noqa: E402
+from t_follow import Follower  # noqa: E402
+from killed_once import KilledOnce, need_testpoints  # noqa: E402
+
+# The buffers last for seconds without a consumer daemon.
+SIZES = ['--subbuf-size', '256k', '--num-subbuf', '8']
+SPIN = '300000'
+# Points within a rotation, in order: before the journal nothing is cut.
+IN_CONSUMER = ('rotation_journaled', 'rotation_drained', 'rotation_counted', 'rotation_moved', 'rotation_begun',
+               'archive_before_rename')
+IN_SESSION = ('session_cut', 'session_chunk_saved', 'session_rotating', 'session_rotated')
+
+
+def archives(path):
+    """The closed chunks of a session's trace, in order."""
+    place = os.path.join(path, 'archives')
+    names = os.listdir(place) if os.path.isdir(place) else []
+    return [os.path.join(place, name) for name in sorted(names, key=lambda name: int(name.rsplit('-', 1)[1]))]
+
+
+def has_trace(path):
+    return any('metadata' in names for _, _, names in os.walk(path))
+
+
+def kill(pid):
+    with contextlib.suppress(OSError, TypeError):
+        os.kill(pid, signal.SIGKILL)
+
+
+def uuids(path):
+    """The UUIDs of the traces at or below a directory."""
+    found = []
+    for place, _, names in os.walk(path):
+        if 'metadata' in names:
+            with open(os.path.join(place, 'metadata'), encoding='utf-8', errors='replace') as f:
+                text = f.read()
+            found += re.findall(r'trace \{[^}]*?uuid = "([0-9a-f-]+)"', text)
+    return found
+
+
+def check_chunks(case, path, killed=False, lost=0):
+    """Each record is in one chunk; each chunk is a trace of its own. Returns the chunks that have one."""
+    trace = Trace(path, lossy=lost > 0)                     # all chunks together
+    check_sequences(trace, case.ledger, lost, killed)
+    chunks = [chunk for chunk in archives(path) if has_trace(chunk)]
+    check(not [name for name in os.listdir(os.path.join(path, 'archives')) if name[0] == '.'],
+          'a rotation was not finished: %s', os.listdir(os.path.join(path, 'archives')))
+    found = uuids(path)
+    check(len(found) >= len(chunks), 'only %d UUIDs in %d chunks', len(found), len(chunks))
+    check(len(set(found)) == len(found), 'two chunks have one UUID: %s', found)
+    last = {}
+    for chunk in chunks:
+        # Chunks are in order: a thread's first number in a chunk is above its last one in the chunk before.
+        for writer, numbers in numbers_of(Trace(chunk, lossy=lost > 0)).items():
+            check(numbers[0] > last.get(writer, 0), '%s: writer %d: number %d after %d', os.path.basename(chunk),
+                  writer, numbers[0], last.get(writer, 0))
+            last[writer] = numbers[-1]
+    return chunks
+
+
+def running(case, w, threads='2'):
+    child = w.run([case.program('busy'), 'until', threads, SPIN])
+    w.wait(lambda: case.ledger.flag(0) >= int(threads), 'the threads to record')
+    return child
+
+
+def more_records(case, w, n=300):
+    begun = case.ledger.begun()
+    w.wait(lambda: case.ledger.begun() > begun + n, 'the program to record on')
+
+
+def ended(case, w, name):
+    case.ledger.set_flag(1, 1)
+    for child in list(w.children):
+        w.wait_end(child)
+    w.remember_rings()
+    is_now = w.stop(name)
+    w('destroy', name)
+    return is_now
+
+
+@limit(60)
+def rotations_under_load_split_records_exactly(case):
+    for buffers in ([], ['--buffers-pid']):
+        with World(case, name='load' + ''.join(buffers)) as w:
+            case.ledger.__init__(case.ledger.path)
+            w.begin('load', channel=SIZES + buffers)
+            running(case, w)
+            for n in range(rounds(30) + 2):
+                more_records(case, w)
+                is_now = w('rotate', 'load', '--json').json['sessions'][0]
+                check(is_now['rotations'] == n + 1 and os.path.isdir(
+                    os.path.join(is_now['path'], 'archives', is_now['closed_chunk'])), 'after a rotation: %s', is_now)
+            more_records(case, w)
+            is_now = ended(case, w, 'load')
+            chunks = check_chunks(case, is_now['path'])
+            check(len(chunks) == is_now['rotations'], '%d of %d chunks have a trace', len(chunks), is_now['rotations'])
+
+
+@limit(60)
+def closed_chunk_can_be_removed_at_once(case):
+    with World(case) as w:
+        w.begin('gone', channel=SIZES)
+        program = w.scripted()
+        program('emit 10')
+        w('rotate', 'gone')
+        path = w.session('gone')['path']
+        chunk, = archives(path)
+        numbers, = numbers_of(Trace(chunk)).values()
+        check(numbers == list(range(1, 11)), 'the closed chunk has %s', numbers)
+        w.shell('rm -r "%s"' % chunk, '/')
+        program('emit 10')
+        w('rotate', 'gone')
+        program('emit 5')
+        program.end()
+        _, trace = w.end('gone', lost=0)
+        numbers, = numbers_of(trace).values()
+        check(numbers == list(range(11, 26)), 'the other chunks have %s', numbers)
+        w.children.remove(program.child)
+
+
+@limit(200)
+def random_kills_during_rotations_lose_no_records(case):
+    with World(case) as w:
+        for turn in range(rounds(25)):
+            case.ledger.__init__(case.ledger.path)
+            name = 'k%d' % turn
+            w.begin(name, channel=SIZES + case.random.choice(([], ['--buffers-pid'])))
+            running(case, w)
+            for _ in range(3):
+                more_records(case, w, 100)
+                rotate = w.run([os.environ.get('WMK_WAYMARK', 'waymark'), 'rotate', name],
+                               stderr=subprocess.DEVNULL)
+                time.sleep(case.random.random() * 0.02)      # the moment, not a condition
+                for victim in case.random.sample([w.consumerd, w.sessiond], case.random.randrange(1, 3)):
+                    kill(victim())
+                w.wait_end(rotate, None)
+                w.start_daemon()
+                begun = case.ledger.begun()
+                w.wait(lambda: case.ledger.begun() > begun + 200, 'the program to record on')
+                w('enable-event', '-s', name, '-c', name, 'test:*')
+            w('rotate', name)
+            is_now = ended(case, w, name)
+            check(is_now['counts']['lost'] == 0, 'turn %d: %s', turn, is_now['counts'])
+            check_chunks(case, is_now['path'])
+
+
+def rotate_and_be_killed(case, daemon, point):
+    """Records before the rotation are in the closed chunk, later ones are not."""
+    with World(case, name='%s-%s' % (daemon, point), daemon=False) as w:
+        killed = KilledOnce(w, daemon, point)
+        w.begin('one', channel=SIZES)
+        program = w.scripted()
+        w.wait_apps([program.pid])
+        program('emit 100')
+        w('rotate', 'one', status=None)
+        killed.wait()
+        w.start_daemon()
+        w.wait_apps([program.pid])
+        program('emit 100')
+        w.wait(lambda: len(archives(w.session('one')['path'])) == 1 and archives(w.session('one')['path'])[0][-2:] ==
+               '-0' or w('rotate', 'one', status=None) is None, killed.row + ': the rotation to be finished')
+        program('emit 50')
+        w('rotate', 'one')
+        program('emit 50')
+        program.end()
+        w.children.remove(program.child)
+        is_now, trace = w.end('one', lost=0)
+        found = numbers_of(trace)
+        check(list(found.values()) == [list(range(1, 301))], '%s: the chunks have %s', killed.row,
+              {writer: (len(n), n[:3], n[-3:]) for writer, n in found.items()})
+        first = next(iter(numbers_of(Trace(archives(is_now['path'])[0])).values()), [])
+        # Before the session is saved, nothing is closed: the rotation that closes the chunk is a later one.
+        size = 200 if point == 'session_cut' else 100
+        check(first == list(range(1, size + 1)), '%s: the first chunk has %d records: %s ... %s', killed.row,
+              len(first), first[:3], first[-3:])
+        found = uuids(is_now['path'])
+        check(len(set(found)) == len(found), '%s: two chunks have one UUID: %s', killed.row, found)
+
+
+@limit(200)
+def rotation_is_finished_after_kill_of_consumer_daemon(case):
+    need_testpoints()
+    for point in IN_CONSUMER:
+        rotate_and_be_killed(case, 'consumer', point)
+
+
+@limit(200)
+def rotation_is_finished_after_kill_of_session_daemon(case):
+    need_testpoints()
+    for point in IN_SESSION:
+        rotate_and_be_killed(case, 'session', point)
+
+
+def followed_records(lines):
+    """{writer: numbers} in the order of the output."""
+    found = {}
+    for line in lines:
+        m = re.search(rb'writer = (\d+), seq = (\d+)', line)
+        if m:
+            found.setdefault(int(m[1]), []).append(int(m[2]))
+    return found
+
+
+@limit(60)
+def follower_prints_each_record_once_over_rotations(case):
+    with World(case) as w:
+        w.begin('live', channel=SIZES)
+        running(case, w)
+        follower = Follower(w, 'live')
+        for _ in range(rounds(50) + 2):
+            more_records(case, w, 200)
+            w('rotate', 'live')
+        more_records(case, w)
+        case.ledger.set_flag(1, 1)
+        w.wait_end(next(child for child in w.children if child is not follower.child))
+        w.stop('live')
+        w('destroy', 'live')
+        w.children.remove(follower.child)
+        found = followed_records(follower.end())
+        for writer, (begun, _) in case.ledger.read().items():
+            numbers = found.get(writer, [])
+            check(numbers == list(range(1, begun + 1)), 'writer %d: %d records of %d were printed, from %s to %s',
+                  writer, len(numbers), begun, numbers[:3], numbers[-3:])
+
+
+if __name__ == '__main__':
+    print('# kills with seed %d' % SEED)
+    main([
+        rotations_under_load_split_records_exactly, closed_chunk_can_be_removed_at_once,
+        random_kills_during_rotations_lose_no_records, rotation_is_finished_after_kill_of_consumer_daemon,
+        follower_prints_each_record_once_over_rotations, rotation_is_finished_after_kill_of_session_daemon
+    ])
