@@ -214,8 +214,7 @@ static int show(struct view_args *args, const char *session, const char *const *
 	static const struct wmk_print_options defaults = WMK_PRINT_OPTIONS;
 	struct wmk_read_pipeline_options options = { .print = args->print,
 						     .form = args->which.common.json ? &wmk_read_json : NULL,
-						     .uncertainty = args->uncertainty,
-						     .uncorrected = args->uncorrected };
+						     .uncertainty = args->uncertainty };
 	struct wmk_read_pipeline_result done;
 	struct wmk_pager pager = { 0 };
 	struct wmk_tail tail;
@@ -228,6 +227,9 @@ static int show(struct view_args *args, const char *session, const char *const *
 		options.print.names = defaults.names;
 	if (!args->has_fields)
 		options.print.fields = defaults.fields;
+	/* (babeltrace2 does not know sync points, and its style prints the same times) */
+	options.uncorrected =
+		args->uncorrected || (!is_columns(args) && !args->which.common.json && !args->uncertainty);
 	options.print.style = is_columns(args) ? WMK_PRINT_COLUMNS : WMK_PRINT_BABELTRACE;
 	options.print.clock = clock_of(args);
 	options.print.color =
@@ -384,15 +386,14 @@ static const struct wmk_cli_option options[] = {
 	  WMK_CLI_CHOICE(struct view_args, clock, "abs seconds cycles relative",
 			 "unknown clock '@': the values are abs, seconds, cycles and relative"),
 	  WMK_CLI_GIVEN(struct view_args, has_clock) },
-	{ 0, "clock-seconds", NULL, "The same as --clock=seconds.",
-	  VIEW_CLOCK(WMK_PRINT_SECONDS) },
-	{ 0, "clock-cycles", NULL, "The same as --clock=cycles.",
-	  VIEW_CLOCK(WMK_PRINT_CYCLES) },
+	{ 0, "clock-seconds", NULL, "The same as --clock=seconds.", VIEW_CLOCK(WMK_PRINT_SECONDS) },
+	{ 0, "clock-cycles", NULL, "The same as --clock=cycles.", VIEW_CLOCK(WMK_PRINT_CYCLES) },
 	{ 0, "clock-date", NULL, "Print times with the date.", WMK_CLI_FLAG(struct view_args, print.date) },
 	{ 0, "clock-gmt", NULL, "Print times in UTC instead of the local time zone.",
 	  WMK_CLI_FLAG(struct view_args, print.gmt) },
 	{ 0, "clock-metadata", NULL,
-	  "Compute times from the metadata alone, as other readers do, without the sync points of the trace.",
+	  "Compute times from the metadata alone, as other readers do, without the sync points of the trace. Implied "
+	  "by --style=babeltrace, except with --uncertainty.",
 	  WMK_CLI_FLAG(struct view_args, uncorrected) },
 	{ 0, "uncertainty", NULL,
 	  "Print before each record the uncertainty of its time in seconds, and a `?` if its order is unknown.",

@@ -211,7 +211,7 @@ def steps_of_real_time_are_at_the_right_record(case):
         for i, (a, b) in enumerate(zip(before, after)):
             moved = ns_of(b['time']) - ns_of(a['time']) - (step if i >= 120 else 0)
             check(abs(moved) < 100000, 'step %d: record %d moved by %d ns', step, i, moved)
-        text = finished([WAYMARK, *VIEW, path], capture_output=True, text=True).stdout
+        text = finished([WAYMARK, *VIEW, '--uncertainty', path], capture_output=True, text=True).stdout
         jumps = [line for line in text.splitlines() if re.search(r'\([+-][2-9]\.', line)]
         check(len(jumps) == 1 and ('(-' in jumps[0]) == (step < 0), 'jumps: %s', jumps)
         both_readers_are_silent(path, 200)

@@ -137,7 +137,7 @@ def clock_selects_the_time(case):
     path = case.record([case.program('types')], ['-c', 'none']).ok().directory
     wall = [re.match(r'\[(\S+)\]', line)[1] for line in lines_of(case, '--style=babeltrace', '--no-delta', path)]
     for options in (['--clock=abs'], ['--clock-gmt', '--clock-date']):
-        first = lines_of(case, '--all', *options, path)
+        first = lines_of(case, '--all', '--clock-metadata', *options, path)
         got = [line.split('  ')[0].split(' ')[-1][-6:] for line in first]
         check(got == [time[-6:] for time in wall], '%s: %s', options, first[:2])
     for options in (['--clock=cycles'], ['--clock-cycles']):
