@@ -225,7 +225,7 @@ static const struct wmk_cli_option enable_options[] = {
 	  .store = set_blocking_timeout, WMK_CLI_AT(int64_t, struct wmk_channel_args, blocking_us) },
 	{ 0, "flush-interval", "MS",
 	  "With --discard: the maximum time, in milliseconds, from a record to the trace; 0: records are written when "
-	  "their sub-buffer is full. The default is 1000. Not available with --kernel.",
+	  "their sub-buffer is full. The default is 1000.",
 	  .store = set_flush_interval, WMK_CLI_AT(int64_t, struct wmk_channel_args, flush_us) },
 	{ 0, "switch-timer", "USEC", "The same in microseconds, as in LTTng.", .store = set_switch_timer,
 	  WMK_CLI_AT(int64_t, struct wmk_channel_args, flush_us) },

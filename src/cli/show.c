@@ -214,7 +214,7 @@ static void show_domain(const struct waymark_ctl_channel_info *channel)
 
 static void show_options(const struct waymark_ctl_channel_info *channel)
 {
-	const bool flushes = channel->mode != WAYMARK_CTL_OVERWRITE && channel->domain != WAYMARK_CTL_KERNEL;
+	const bool flushes = channel->mode != WAYMARK_CTL_OVERWRITE;
 	char size[32], limit[32];
 
 	printf("    %" PRIu64 " sub-buffers of %s for each %s%s; ", channel->n_subbufs,

@@ -74,6 +74,8 @@ struct wmk_stream {
 	uint64_t packets;                  /* number of packets taken in this drain pass */
 	/* earliest possible time of a record in its unread part; 0: no part is unread */
 	uint64_t unread_ns;
+	/* a source of the kernel: it had nothing at unread_ns, and has not woken the thread since */
+	bool flushed;
 	/* a rotation: the end of the chunk (has_cut); the source counts from there already (chunk_begun) */
 	struct wmk_ring_cut chunk_cut;
 	bool has_cut, chunk_begun;
@@ -130,6 +132,7 @@ struct wmk_consumer {
 	uint64_t pass_ns;                  /* end of the last drain pass */
 	uint64_t flush_at;                 /* when the next part has to be written (flush_timer.h) */
 	bool flushes;                      /* a channel has a flush interval */
+	uint64_t flush_least_ns;           /* the shortest of them */
 	struct wmk_consumer_clock clock;
 	/* Commands and published statistics, under `lock`. */
 	pthread_mutex_t lock;
@@ -166,6 +169,8 @@ struct wmk_consumer {
 	 * descriptors out, and has a limit.
 	 */
 	bool follows_in_vain;
+	bool source_woke;                  /* a source of the kernel may have a new record */
+	bool fruitless;                    /* an armed source has woken the thread, and no packet was taken since */
 	uint32_t interval_us, idle;
 	bool stuck;                        /* the disk is full */
 	bool refused;                      /* a packet was not written, and will be retried */

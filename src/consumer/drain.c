@@ -316,7 +316,7 @@ static bool is_disk_full(int err)
 	return err == -ENOSPC || err == -EDQUOT;
 }
 
-void wmk_stream_flush(struct wmk_consumer *consumer, struct wmk_stream *stream, struct wmk_drain_result *result)
+bool wmk_stream_flush(struct wmk_consumer *consumer, struct wmk_stream *stream, struct wmk_drain_result *result)
 {
 	struct wmk_drain_result part = { 0 };
 	const int err = drain_stream(consumer, stream, WMK_DRAIN_FLUSH, &part);
@@ -324,6 +324,7 @@ void wmk_stream_flush(struct wmk_consumer *consumer, struct wmk_stream *stream, 
 	if (err < 0)
 		result->err = err;
 	result->full |= is_disk_full(err);
+	return part.packets != 0;
 }
 
 static int take_turn(struct wmk_consumer *consumer, struct wmk_stream *stream, struct wmk_drain_result *result)

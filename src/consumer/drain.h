@@ -34,9 +34,9 @@ void wmk_consumer_drain(struct wmk_consumer *consumer, enum wmk_drain_mode mode,
 void wmk_consumer_maintain(struct wmk_consumer *consumer);
 /*
  * Write all records that the stream has now, including parts of a sub-buffer. Errors are added to `result`, packets are
- * not.
+ * not. True: it had records.
  */
-void wmk_stream_flush(struct wmk_consumer *consumer, struct wmk_stream *stream, struct wmk_drain_result *result);
+bool wmk_stream_flush(struct wmk_consumer *consumer, struct wmk_stream *stream, struct wmk_drain_result *result);
 /*
  * Write the counts with which the stream ends in this chunk; stream->lost_written is then the lost count of the chunk.
  * -errno of the output: nothing is lost, try again later.

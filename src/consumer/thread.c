@@ -25,13 +25,12 @@
 #include "consumer/drain.h"
 #include "consumer/flush_timer.h"
 #include "consumer/heartbeat.h"
+#include "consumer/kernel_sleep.h"
 #include "consumer/rotation.h"
 #include "consumer/stream_counts.h"
 
 /* number of empty passes at the longest interval after which the thread sleeps until a writer wakes it */
 #define EMPTY_PASSES 8u
-#define TIMER_US 4000u             /* longer sleeps can be ended by a writer */
-#define TIMER_DEEP_US 100000u      /* limit of a sleep that no writer can end */
 #define RETRY_US 1000000           /* until memory that was not available is requested again */
 #define PUBLISH_NS 50000000u
 #define STACK (256u * 1024)
@@ -90,47 +89,15 @@ static bool sleep_on_rings(struct wmk_consumer *consumer, uint32_t word, int64_t
 	if (woken > 0) {
 		consumer->idle = 0;
 		consumer->interval_us = consumer->options.min_us;
-	} else if (woken == 0 && us < 0 && wmk_clock_monotonic() - begin < TIMER_US * 1000u &&
+	} else if (woken == 0 && us < 0 && wmk_clock_monotonic() - begin < WMK_CONSUMER_TIMER_US * 1000u &&
 		   __atomic_load_n(&consumer->word, __ATOMIC_RELAXED) == word) {
 		/*
 		 * A process that can write to a ring set has woken the thread without a record, so limit the rate of
 		 * wakes.
 		 */
-		sleep_on_word(consumer, word, TIMER_US);
+		sleep_on_word(consumer, word, WMK_CONSUMER_TIMER_US);
 	}
 	return woken >= 0;
-}
-
-/*
- * Sleep in poll(), for kernel channels. A command or a buffer that fills ends the sleep. Buffers that cannot be written
- * (`stuck`, `refused`) are left out; else the thread would not sleep at all. A wake from before this pass causes one
- * more pass, so no command is missed.
- */
-static void sleep_on_kernel(struct wmk_consumer *consumer, bool deep, int64_t us)
-{
-	const bool brief = !deep && us <= TIMER_US,
-		   alone = brief || consumer->stuck || consumer->refused;
-	const unsigned first = 1 + consumer->n_followed;
-	int ms = us >= 0 ? (int)((us + 999) / 1000) : -1;
-	eventfd_t count;
-
-	if (deep && consumer->awaits_cpus && (ms < 0 || ms > WMK_CPU_HOTPLUG_MS))
-		ms = WMK_CPU_HOTPLUG_MS;
-	for (unsigned i = 1; i < first && consumer->follows_in_vain; i++)
-		consumer->polled[i].fd = -1;
-	if (consumer->follows_in_vain && (ms < 0 || ms > (int)(TIMER_DEEP_US / 1000)))
-		ms = TIMER_DEEP_US / 1000;
-	poll(consumer->polled, brief ? 1 : alone ? first : consumer->n_polled, ms);
-	consumer->follow_woke = false;
-	for (unsigned i = 1; i < first && !brief; i++)
-		consumer->follow_woke |= consumer->polled[i].revents != 0;
-	if (consumer->polled[0].revents)
-		eventfd_read(consumer->polled[0].fd, &count);
-	for (unsigned i = first; !alone && i < consumer->n_polled; i++)
-		if (consumer->polled[i].revents) {
-			consumer->idle = 0;
-			consumer->interval_us = consumer->options.min_us;
-		}
 }
 
 /* The limit of the next sleep, in us; -1: none. Writers that wake no reader limit it to their interval. */
@@ -159,10 +126,10 @@ static void sleep_until_next(struct wmk_consumer *consumer, uint32_t word)
 	if (deep)
 		wmk_clock_sync(consumer, WMK_CLOCK_SYNC_IDLE_NS);
 	if (consumer->n_polled) {
-		sleep_on_kernel(consumer, deep, us);
+		wmk_kernel_sleep(consumer, deep, us);
 		return;
 	}
-	if (consumer->stuck || (!deep && us <= TIMER_US)) {
+	if (consumer->stuck || (!deep && us <= WMK_CONSUMER_TIMER_US)) {
 		/*
 		 * If the disk is full, parts are overdue. They are retried only after whole sub-buffers have been
 		 * written.
@@ -176,38 +143,8 @@ static void sleep_until_next(struct wmk_consumer *consumer, uint32_t word)
 	if (deep)
 		wmk_consumer_heartbeat_pause(consumer, false);
 	if (!slept)
-		sleep_on_word(consumer, word, us < 0 || us > TIMER_DEEP_US ? TIMER_DEEP_US : (uint64_t)us);
-}
-
-/* List the descriptors to sleep on. Without memory for the list, the thread sleeps on the timer alone. */
-static void watch_kernel(struct wmk_consumer *consumer)
-{
-	const int wake = atomic_load_explicit(&consumer->wake, memory_order_relaxed);
-	struct pollfd *grown =
-		wake < 0 ? NULL : realloc(consumer->polled, (2 * consumer->n_streams + 1) * sizeof(*grown));
-
-	consumer->n_polled = 0;
-	if (!grown)
-		return;
-	consumer->polled = grown;
-	grown[consumer->n_polled++] = (struct pollfd){ .fd = wake, .events = POLLIN };
-	for (size_t i = 0; i < consumer->n_streams; i++) {
-		struct wmk_stream *stream = consumer->streams[i];
-		const int fd = stream->source->ops->follow_fd && !stream->failed
-				       ? stream->source->ops->follow_fd(stream->source)
-				       : -1;
-
-		if (fd >= 0)
-			grown[consumer->n_polled++] = (struct pollfd){ .fd = fd, .events = POLLIN };
-	}
-	consumer->n_followed = consumer->n_polled - 1;
-	for (size_t i = 0; i < consumer->n_streams; i++) {
-		struct wmk_stream *stream = consumer->streams[i];
-
-		if (stream->source->ops->fd && !stream->failed && !wmk_stream_is_at_stop_only(stream))
-			grown[consumer->n_polled++] =
-				(struct pollfd){ .fd = stream->source->ops->fd(stream->source), .events = POLLIN };
-	}
+		sleep_on_word(consumer, word,
+			      us < 0 || us > WMK_CONSUMER_DEEP_US ? WMK_CONSUMER_DEEP_US : (uint64_t)us);
 }
 
 /*
@@ -216,7 +153,7 @@ static void watch_kernel(struct wmk_consumer *consumer)
  */
 void wmk_consumer_watch(struct wmk_consumer *consumer)
 {
-	watch_kernel(consumer);
+	wmk_kernel_watch(consumer);
 	struct waymark_ring_set **grown = realloc(consumer->watched, (consumer->n_sets + 1) * sizeof(*grown));
 
 	consumer->n_watched = WAYMARK_RING_WAIT_SETS + 1;

@@ -7,6 +7,9 @@
 
 #include "consumer/consumer_state.h"
 
+#define WMK_CONSUMER_TIMER_US 4000u    /* longer sleeps can be ended by a writer */
+#define WMK_CONSUMER_DEEP_US 100000u   /* limit of a sleep that no writer can end */
+
 /* Join the thread, if it runs. */
 void wmk_consumer_join(struct wmk_consumer *consumer);
 /* Sleep on the sets and streams that exist now. Under streams_lock. */

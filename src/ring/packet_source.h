@@ -61,8 +61,8 @@ struct wmk_source_ops {
 	/* Discard all records and restart all counts. *position, *ts: the new start. NULL: it cannot be cleared. */
 	int (*clear)(struct wmk_source *source, uint64_t *position, uint64_t *ts);
 	/*
-	 * True if the source has records that next() returns only with `flush`. NULL: partial packets wait for a flush
-	 * request.
+	 * True if the source has records that next() returns only with `flush`. NULL: it cannot be asked, or partial
+	 * packets wait for a flush request. A source with arm() is flushed when it may have such records.
 	 */
 	bool (*has_part)(struct wmk_source *source);
 	/* Fields cut so far. NULL: the counts in the packets include all of them. */
@@ -82,6 +82,12 @@ struct wmk_source_ops {
 	void (*chunk_begin)(struct wmk_source *source, uint64_t lost);
 	/* For poll(): readable when the source should be drained. NULL: the ring set wakes the consumer. */
 	int (*fd)(struct wmk_source *source);
+	/*
+	 * `first`: from now on fd() is readable as soon as the source has a record; else only when it should be
+	 * drained. All sources that share an event buffer are changed together. 1: a record is there that fd() does not
+	 * report; 0: none; -errno: the kernel refuses it. NULL: fd() cannot be changed.
+	 */
+	int (*arm)(struct wmk_source *source, bool first);
 	/*
 	 * Work that is necessary even if no packets are drained: in each drain pass, and when follow_fd() is readable
 	 * (-1: no such descriptor). Both are set, or both are NULL. 1: work was done; 0: none; -errno: as next().

@@ -124,12 +124,18 @@ static __always_inline __u32 index_of(long number)
 	return (unsigned long)number < WMK_SYSCALLS_NUMBERS ? number : WMK_SYSCALLS_OTHER;
 }
 
-/* Wakes the reader once, when this record lets the ring cross its wake-up threshold. */
+/*
+ * Wakes the reader once, when this record lets the ring cross its wake-up threshold. Threshold 0: each record wakes, as
+ * several CPUs that share a ring cannot decide which record is the first. The reader changes the threshold when it has
+ * woken.
+ */
 static __always_inline __u64 wake_flags(void *ring, __u64 size)
 {
 	const __u64 there = bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA);
 
-	return there < config.wake_at && there + size >= config.wake_at ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
+	return config.wake_at == 0 || (there < config.wake_at && there + size >= config.wake_at)
+		       ? BPF_RB_FORCE_WAKEUP
+		       : BPF_RB_NO_WAKEUP;
 }
 
 static __always_inline void *ring_of(__u32 cpu)

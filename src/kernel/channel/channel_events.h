@@ -45,6 +45,8 @@ struct wmk_kreader {
 	int32_t only_pid;
 	unsigned n_cpus;
 	bool alone;
+	/* wmk_kinstance_wake() */
+	enum { WMK_KREADER_WAKE_UNKNOWN, WMK_KREADER_WAKE_LATE, WMK_KREADER_WAKE_FIRST } wake;
 	struct wmk_kcontext *contexts;
 	struct wmk_kown own;
 	struct wmk_syscall_set *calls;      /* system calls that BPF records (syscall_set.h); NULL: none */

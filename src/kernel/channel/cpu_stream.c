@@ -27,6 +27,7 @@
 #include "base/error.h"
 #include "ctf/writer.h"
 #include "kernel/channel/channel_events.h"
+#include "kernel/tracefs/instance.h"
 
 #define ALIGN 4096u
 /* room before a packet's header, so that header and records begin at an aligned address */
@@ -435,6 +436,20 @@ static int stream_fd(struct wmk_source *source)
 	return wmk_kcpu_fd(stream_of(source)->buffer);
 }
 
+/* All CPUs of the instance are changed by the first call. The kernel tests for records when poll() begins. */
+static int stream_arm(struct wmk_source *source, bool first)
+{
+	const struct wmk_kstream *stream = stream_of(source);
+	struct wmk_kreader *reader = stream->reader;
+	const int wake = first ? WMK_KREADER_WAKE_FIRST : WMK_KREADER_WAKE_LATE;
+	int err = 0;
+
+	if ((int)reader->wake != wake)
+		err = wmk_kinstance_wake(reader->instance, first);
+	reader->wake = err == 0 ? wake : WMK_KREADER_WAKE_UNKNOWN;
+	return err < 0 ? err : first && (stream->len || stream->has_page || wmk_kcpu_holds(stream->buffer));
+}
+
 /* Records the processes of threads even if the channel has no wanted records now. */
 static int stream_follow(struct wmk_source *source)
 {
@@ -459,7 +474,7 @@ static void stream_close(struct wmk_source *source)
 static const struct wmk_source_ops stream_ops = {
 	.next = stream_next, .release = stream_release, .head = stream_head, .resume = stream_resume,
 	.records_at = 1 + WMK_KSTREAM_RECORDS_AT, .lost = stream_lost, .clear = stream_clear, .fd = stream_fd,
-	.follow = stream_follow, .follow_fd = stream_follow_fd, .close = stream_close,
+	.arm = stream_arm, .follow = stream_follow, .follow_fd = stream_follow_fd, .close = stream_close,
 };
 
 int wmk_kstream_open(struct wmk_kreader *reader, unsigned cpu, struct wmk_source **result)

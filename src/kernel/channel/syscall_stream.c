@@ -347,6 +347,15 @@ static int calls_fd(struct wmk_source *source)
 	return stream_of(source)->epoll;
 }
 
+static int calls_arm(struct wmk_source *source, bool first)
+{
+	struct wmk_syscall_stream *stream = stream_of(source);
+
+	const int err = wmk_syscalls_wake(stream->bpf, first);
+
+	return err < 0 ? err : first && (stream->len || wmk_syscalls_head(stream->bpf, stream->ring) != stream->at);
+}
+
 static int calls_follow_fd(struct wmk_source *source)
 {
 	return stream_of(source)->kept.room ? stream_of(source)->epoll : -1;
@@ -366,7 +375,7 @@ static void calls_close(struct wmk_source *source)
 
 static const struct wmk_source_ops calls_ops = {
 	.next = calls_next, .release = calls_release, .head = calls_head, .resume = calls_resume, .records_at = 1,
-	.lost = calls_lost, .clear = calls_clear, .fd = calls_fd, .follow = calls_follow,
+	.lost = calls_lost, .clear = calls_clear, .fd = calls_fd, .arm = calls_arm, .follow = calls_follow,
 	.follow_fd = calls_follow_fd, .close = calls_close,
 };
 

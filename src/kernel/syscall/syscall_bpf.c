@@ -11,7 +11,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <linux/membarrier.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -35,6 +37,7 @@ struct wmk_syscalls {
 	struct wmk_syscalls_bpf *skel;
 	uint32_t n_cpus, n_rings;
 	bool is_started, is_all, is_childless;
+	uint32_t wake_bytes;
 	struct wmk_kring *rings;
 	struct wmk_syscalls_limits limits;
 	struct wmk_syscalls_counts *per_cpu;   /* buffer for map lookups */
@@ -134,7 +137,8 @@ static void configure(struct wmk_syscalls *calls, const struct wmk_syscalls_opti
 	config->is_all = options->is_all;
 	config->is_told = options->is_told;
 	config->is_kept = options->is_kept;
-	config->wake_at = options->wake_bytes ? options->wake_bytes : bytes / 4;
+	calls->wake_bytes = options->wake_bytes ? options->wake_bytes : bytes / 4;
+	config->wake_at = calls->wake_bytes;
 	config->excluded[0] = (uint32_t)getpid();
 	for (unsigned abi = 0; abi < WMK_SYSCALLS_ABIS; abi++)
 		for (unsigned number = 0; number < WMK_SYSCALLS_NUMBERS; number++) {
@@ -369,6 +373,18 @@ uint32_t wmk_syscalls_rings(const struct wmk_syscalls *calls)
 int wmk_syscalls_fd(const struct wmk_syscalls *calls, uint32_t ring)
 {
 	return ring < calls->n_rings ? calls->rings[ring].fd : -1;
+}
+
+int wmk_syscalls_wake(struct wmk_syscalls *calls, bool first)
+{
+	const __u32 wake_at = first ? 0 : calls->wake_bytes;
+
+	if (calls->skel->bss->config.wake_at == wake_at)
+		return 0;
+	/* relaxed: membarrier() below orders it before the caller looks at the rings */
+	__atomic_store_n(&calls->skel->bss->config.wake_at, wake_at, __ATOMIC_RELAXED);
+	/* Waits until each CPU has left the code in which it may not be preempted. BPF programs are such code. */
+	return first && syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) < 0 ? -errno : 0;
 }
 
 uint64_t wmk_syscalls_head(const struct wmk_syscalls *calls, uint32_t ring)

@@ -118,6 +118,12 @@ void wmk_syscalls_stop(struct wmk_syscalls *calls);
 uint32_t wmk_syscalls_rings(const struct wmk_syscalls *calls);
 /* For poll(): readable when the ring has records; wakes at `wake_bytes`. */
 int wmk_syscalls_fd(const struct wmk_syscalls *calls, uint32_t ring);
+/*
+ * From now on poll() wakes at each record (`first`), or at `wake_bytes`. All programs that began
+ * with the earlier setting have ended when the function returns, so a record that they made is in its ring. -errno: the
+ * function cannot wait for them.
+ */
+int wmk_syscalls_wake(struct wmk_syscalls *calls, bool first);
 /* Return the position of the end of the ring's records. */
 uint64_t wmk_syscalls_head(const struct wmk_syscalls *calls, uint32_t ring);
 /*

@@ -45,6 +45,11 @@ void wmk_syscalls_exclude_only(struct wmk_syscalls *calls, const pid_t *pids, un
 {
 }
 
+int wmk_syscalls_wake(struct wmk_syscalls *calls, bool first)
+{
+	return -ENOTSUP;
+}
+
 uint64_t wmk_syscalls_head(const struct wmk_syscalls *calls, uint32_t ring)
 {
 	return 0;

@@ -172,6 +172,11 @@ int wmk_kpart_open(const struct wmk_kcpu *buffer, const struct wmk_kpart *part, 
 	return err < 0 ? err : wmk_kpage_part(page, part->from, part->until);
 }
 
+bool wmk_kcpu_holds(const struct wmk_kcpu *buffer)
+{
+	return buffer->mode == WMK_KCPU_MAP ? buffer->taken > buffer->given : buffer->piped > 0;
+}
+
 int wmk_kcpu_fd(const struct wmk_kcpu *buffer)
 {
 	return buffer->fd;

@@ -91,6 +91,8 @@ int wmk_kcpu_stats(struct wmk_kcpu *buffer, struct wmk_kcpu_stats *stats);
  * empty).
  */
 int wmk_kcpu_fd(const struct wmk_kcpu *buffer);
+/* True if it has data that counts as read and was not returned: the kernel does not report it. A flush returns it. */
+bool wmk_kcpu_holds(const struct wmk_kcpu *buffer);
 void wmk_kcpu_close(struct wmk_kcpu *buffer);
 
 #endif

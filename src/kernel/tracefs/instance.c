@@ -139,11 +139,17 @@ int wmk_kinstance_buffers(int instance, bool overwrite, uint64_t cpu_bytes)
 			return wmk_error_add(err, "the kernel cannot allocate buffers of %" PRIu64 " kB on each CPU",
 					     cpu_bytes / KIB);
 	}
-	/* Older kernels do not have this file: they wake readers for every record. */
-	if (err == 0 && wmk_tracefs_has(instance, "buffer_percent") &&
-	    wmk_tracefs_write_number(instance, "buffer_percent", WAKE_PERCENT) < 0)
+	if (err == 0 && wmk_kinstance_wake(instance, false) < 0)
 		wmk_error_clear();
 	return err;
+}
+
+int wmk_kinstance_wake(int instance, bool first)
+{
+	/* Older kernels do not have this file: they wake readers for every record. */
+	return wmk_tracefs_has(instance, "buffer_percent")
+		       ? wmk_tracefs_write_number(instance, "buffer_percent", first ? 0 : WAKE_PERCENT)
+		       : 0;
 }
 
 static int set_up(int instance, const struct wmk_kinstance_options *options)

@@ -54,6 +54,12 @@ bool wmk_kinstance_owner_has_ended(int pid, uint64_t ticks);
  */
 int wmk_kinstance_name(const char *owner, const char *session, const char *channel, char name[WMK_KINSTANCE_NAME]);
 
+/*
+ * Set when the kernel wakes readers of the instance's buffers: by the first record of an empty buffer (`first`), or
+ * when a quarter of one is filled. Older kernels always wake them by the first record. 0 or -errno with a cause chain.
+ */
+int wmk_kinstance_wake(int instance, bool first);
+
 /* Return the kernel's name of a clock ("x86-tsc", "mono"); NULL: the kernel has no equal clock. */
 const char *wmk_kinstance_clock(enum wmk_clock_kind kind);
 /* Return whether this kernel offers the clock. */

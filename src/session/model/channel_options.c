@@ -24,9 +24,6 @@ static int kernel_check(const struct wmk_ctl_channel *is)
 				      "kernel channels have one buffer per CPU, and none per process");
 	if (is->settings.blocking_us)
 		return wmk_error_said(-EINVAL, "kernel channels cannot block: a blocking timeout is not available");
-	if (is->settings.flush_us > 0)
-		return wmk_error_said(-EINVAL, "kernel channels are written when a quarter of a buffer is full, and at "
-					       "stop: a flush interval is not available");
 	return 0;
 }
 
@@ -101,8 +98,7 @@ int wmk_channel_options_check(struct wmk_ctl_channel *is)
 				  : "invalid flush interval: give microseconds, 0 (1 s) or -1 (whole sub-buffers "
 				    "only)");
 	if (is->settings.flush_us == 0)
-		is->settings.flush_us =
-			overwrite || is->domain.kind == WMK_DOMAIN_KERNEL ? -1 : WMK_CTL_FLUSH_DEFAULT_US;
+		is->settings.flush_us = overwrite ? -1 : WMK_CTL_FLUSH_DEFAULT_US;
 	is->settings.field_limit = is->settings.field_limit ? is->settings.field_limit : WMK_CTL_FIELD_LIMIT_MAX;
 	if (is->settings.field_limit < WMK_CTL_FIELD_LIMIT_MIN || is->settings.field_limit > WMK_CTL_FIELD_LIMIT_MAX)
 		return wmk_error(-EINVAL, "invalid field limit: %u to %u bytes are allowed", WMK_CTL_FIELD_LIMIT_MIN,

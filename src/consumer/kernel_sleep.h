@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel_sleep.h - how the consumer's thread sleeps while it has kernel channels: in poll().
+ */
+#ifndef WMK_CONSUMER_KERNEL_SLEEP_H
+#define WMK_CONSUMER_KERNEL_SLEEP_H
+
+#include "consumer/consumer_state.h"
+
+/* List the descriptors to sleep on. Without memory for the list, the thread sleeps on the timer alone. */
+void wmk_kernel_watch(struct wmk_consumer *consumer);
+/* Sleep for `us` at most; -1: no limit. `deep`: the last passes have found nothing. By the consumer's thread. */
+void wmk_kernel_sleep(struct wmk_consumer *consumer, bool deep, int64_t us);
+
+#endif
