@@ -197,6 +197,11 @@ struct waymark_ctl_create_options {
 	 * waymark_ctl_snapshot_record(), which writes below `path`
 	 */
 	bool snapshot;
+	/*
+	 * chunks that a rotation closes are compressed, at idle priority; libwaymark-ctf reads them, other readers
+	 * cannot
+	 */
+	bool compress;
 };
 /*
  * Create a session; it does not record yet. -EEXIST: a session has the name; -ENOTEMPTY: the directory of the trace is

@@ -181,6 +181,7 @@ struct waymark_ctl_session_info {
 	uint64_t snapshot_max_size;
 	uint64_t rotations;          /* number of closed chunks of the trace */
 	const char *closed_chunk;    /* name of the latest one in the directory archives of the trace; "" if none */
+	bool compress;               /* chunks that a rotation closes are compressed */
 };
 
 /* ── snapshots: record what the buffers of a session hold ── */

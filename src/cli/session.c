@@ -142,6 +142,7 @@ static int run_create(void *data, char **rest, int n_rest)
 	options.description = args->description;
 	options.flush_us = args->live_us;
 	options.snapshot = args->snapshot || args->no_output;
+	options.compress = args->compress;
 	if (err == 0)
 		err = wmk_daemon_open(&daemon, &args->common, WMK_DAEMON_ANY);
 	if (err == 0) {
@@ -178,6 +179,9 @@ static const char *const create_details[] = {
 	"With --snapshot, the session is a flight recorder: its channels are in overwrite mode, and only `waymark "
 	"snapshot record` writes what they hold. Snapshots are made in the directory of the session, or in that of "
 	"`waymark snapshot add-output`. The session records applications only.",
+	"With --compress, the consumer daemon compresses closed chunks at idle priority, as `waymark compress` does. "
+	"Until then, and after a crash, a chunk is plain; the next rotation compresses what was left. Other readers "
+	"than Waymark's cannot read compressed chunks. --max-size counts a chunk with the size that it had before.",
 	"With --shm-path, the rings of applications of the session daemon's user are files in a directory of their own "
 	"below DIR. Their content survives the end of all processes and, on persistent memory, a reboot or power "
 	"failure. `waymark recover DIR` then writes it to the trace. DIR is created if it does not exist, and must "
@@ -209,6 +213,8 @@ static const struct wmk_cli_option create_options[] = {
 	  "record`.", WMK_CLI_FLAG(struct wmk_session_args, snapshot) },
 	{ 0, "no-output", NULL, "The same without a directory for snapshots: `waymark snapshot record DIR` names one, "
 	  "or `waymark snapshot add-output` sets one.", WMK_CLI_FLAG(struct wmk_session_args, no_output) },
+	{ 0, "compress", NULL, "Compress the chunks that `waymark rotate` closes.",
+	  WMK_CLI_FLAG(struct wmk_session_args, compress) },
 	WMK_CLI_OPTION_JSON,
 };
 

@@ -24,7 +24,7 @@ struct wmk_session_args {
 	bool no_statedump;               /* create */
 	const char *shm_path;            /* create */
 	const char *description;         /* create */
-	bool snapshot, no_output;        /* create */
+	bool snapshot, no_output, compress; /* create */
 };
 
 /*

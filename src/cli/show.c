@@ -308,6 +308,8 @@ void wmk_show_session(const struct waymark_ctl_session_info *session, const char
 		printf("live: flushed every %g ms\n  ", (double)session->flush_us / 1000);
 	if (session->no_statedump)
 		printf("no state dump\n  ");
+	if (session->compress)
+		printf("closed chunks are compressed\n  ");
 	wmk_show_counts(session);
 	wmk_show_unrecorded(session);
 	show_tracker("processes", trackers->pid, trackers->pids, trackers->n_pids);

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/thread.h"
 #include "consumer/connection.h"
+#include "consumer/idle_compression.h"
 #include "consumer/output.h"
 
 struct wmk_server_output_work {
@@ -44,6 +45,23 @@ static int add_left(void *data, const char *name)
 	return 0;
 }
 
+/* The chunk is closed, also if it cannot be compressed. */
+static int archive_end(const struct wmk_server_output_work *work, struct wmk_output *output)
+{
+	const struct wmk_consumerd_output *is = &work->is;
+	void (*log)(const char *words) = work->server->options.log;
+	char words[600];
+	int err = output->ops->archive_end(output, is->chunk);
+
+	if (err == 0 && is->compress &&
+	    wmk_idle_compression_start(is->path, (uid_t)is->uid, (gid_t)is->gid, log) < 0) {
+		if (log)
+			log(wmk_error_text(words, sizeof(words)));
+		wmk_error_clear();
+	}
+	return err;
+}
+
 static int carry_out(struct wmk_server_output_work *work, struct wmk_output *output)
 {
 	if (work->type == WMK_CONSUMERD_OUTPUT_CHECK)
@@ -53,7 +71,7 @@ static int carry_out(struct wmk_server_output_work *work, struct wmk_output *out
 	if (work->type == WMK_CONSUMERD_ARCHIVE_LEFT)
 		return output->ops->archive_process(output, work->is.process, work->is.chunk);
 	if (work->type == WMK_CONSUMERD_ARCHIVE_END)
-		return output->ops->archive_end(output, work->is.chunk);
+		return archive_end(work, output);
 	return output->ops->remove_process(output, work->is.process);
 }
 

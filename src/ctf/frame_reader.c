@@ -165,7 +165,7 @@ static int hold(struct wmk_ctf_frames *frames, uint32_t number)
 ssize_t wmk_ctf_frames_read(struct wmk_ctf_frames *frames, void *to, size_t len, uint64_t at)
 {
 	const struct wmk_ctf_frame *frame;
-	uint32_t number;
+	uint32_t number = 0;
 	int got = 1;
 
 	while (got > 0) {
@@ -194,6 +194,11 @@ uint64_t wmk_ctf_frames_after(const struct wmk_ctf_frames *frames, uint64_t at)
 	const uint32_t number = find(frames, at);
 
 	return number + 1 < frames->table.n ? frames->table.frames[number + 1].content_at : frames->table.content;
+}
+
+uint64_t wmk_ctf_frames_last(const struct wmk_ctf_frames *frames)
+{
+	return frames->table.n ? frames->table.frames[frames->table.n - 1].content_at : 0;
 }
 
 int wmk_ctf_frames_take_damage(struct wmk_ctf_frames *frames)

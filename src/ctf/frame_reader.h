@@ -31,6 +31,8 @@ ssize_t wmk_ctf_frames_read(struct wmk_ctf_frames *frames, void *to, size_t len,
 uint64_t wmk_ctf_frames_size(const struct wmk_ctf_frames *frames);
 /* The begin of the frame after the one with byte `at` of the decompressed stream; the end if it is the last one. */
 uint64_t wmk_ctf_frames_after(const struct wmk_ctf_frames *frames, uint64_t at);
+/* The begin of the last frame; 0 if the file has none. */
+uint64_t wmk_ctf_frames_last(const struct wmk_ctf_frames *frames);
 /* -EBADMSG with a cause chain, once, if the seek table was found to be damaged; 0: it was not, or it was reported. */
 int wmk_ctf_frames_take_damage(struct wmk_ctf_frames *frames);
 

@@ -78,6 +78,7 @@ int waymark_ctl_create(struct waymark_ctl *ctl, const struct waymark_ctl_create_
 		.settings.description = o.description,
 		.settings.flush_us = o.flush_us,
 		.settings.snapshot = o.snapshot,
+		.settings.compress = o.compress,
 	};
 	return wmk_ctl_request(ctl, WMK_CTL_CREATE, &request, result);
 }

@@ -12,8 +12,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/hash.h"
+#include "ctf/frame_table.h"
 #include "read/live_source.h"
 
 #define WATCHED (IN_CREATE | IN_MOVED_TO | IN_MODIFY)
@@ -247,6 +250,38 @@ static bool is_known(const struct wmk_read_live *live, const struct live_trace *
 	return false;
 }
 
+/* The identity of a stream: the UUID of its trace, and its name without the suffix of compressed files. */
+static uint64_t identity_of(const struct wmk_read_trace *trace, const char *file)
+{
+	uint64_t hash = WMK_HASH_BEGIN;
+
+	if (trace->class->has_uuid)
+		hash = wmk_hash_bytes(hash, trace->class->uuid, sizeof(trace->class->uuid));
+	return wmk_hash_bytes(hash, file, wmk_ctf_frame_plain_len(file));
+}
+
+/* The file is the compressed form of one that was followed: its records are known. */
+static bool was_followed(const struct wmk_read_live *live, const struct wmk_read_trace *trace, const char *file)
+{
+	const uint64_t identity = identity_of(trace, file);
+
+	for (uint32_t i = 0; i < live->n_followed && trace->class->has_uuid && wmk_ctf_frame_is_name(file); i++)
+		if (live->followed[i] == identity)
+			return true;
+	return false;
+}
+
+static int remember(struct wmk_read_live *live, const struct wmk_read_trace *trace, const char *file)
+{
+	uint64_t *followed = wmk_array_room(live->followed, live->n_followed, &live->cap_followed, sizeof(*followed));
+
+	if (!followed)
+		return wmk_error(-ENOMEM, "no memory to follow '%.240s'", file);
+	live->followed = followed;
+	followed[live->n_followed++] = identity_of(trace, file);
+	return 0;
+}
+
 static void leaf_free(struct live_stream *leaf)
 {
 	free(leaf->file);
@@ -261,6 +296,8 @@ static int leaf_add(struct wmk_read_live *live, struct live_trace *source, const
 						      : wmk_error(-ENOMEM, "no memory to follow '%.240s'", file);
 	struct stat st;
 
+	if (err >= 0)
+		err = remember(live, source->version->trace, file);
 	if (err >= 0)
 		err = wmk_read_stream_open(source->version->trace, leaf->file, &leaf->stream);
 	if (err < 0) {
@@ -302,7 +339,8 @@ static int scan_files(struct wmk_read_live *live, struct live_trace *source)
 		err = 0;
 	}
 	for (uint32_t i = 0; i < files.n && err >= 0; i++)
-		if (fstatat(source->version->trace->dir, files.paths[i], &st, 0) == 0 && !is_known(live, source, &st))
+		if (fstatat(source->version->trace->dir, files.paths[i], &st, 0) == 0 &&
+		    !is_known(live, source, &st) && !was_followed(live, source->version->trace, files.paths[i]))
 			err = leaf_add(live, source, files.paths[i]);
 	wmk_read_paths_free(&files);
 	return err;
@@ -468,4 +506,5 @@ void wmk_live_close(struct wmk_read_live *live)
 		live->sources = source->next;
 		source_free(live, source);
 	}
+	free(live->followed);
 }

@@ -62,6 +62,8 @@ struct wmk_read_live {
 	struct live_stream **heap;
 	uint32_t n_heap;
 	uint64_t serial;
+	uint64_t *followed;        /* identities of all streams: a rotation may compress a chunk */
+	uint32_t n_followed, cap_followed;
 	int64_t from, to;
 	int64_t barrier;           /* records with a later time must not be returned yet */
 	uint64_t deadline;         /* monotonic: when the next leaf becomes quiet, so that the barrier can rise */

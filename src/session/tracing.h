@@ -58,6 +58,7 @@ struct wmk_trace_info {
 	uint64_t chunk;                  /* number of the open chunk (docs/rotation.md) */
 	/* name of the chunk before it, in `path`/archives; "": none. NULL in functions that do not read it */
 	const char *closed;
+	bool compress;                   /* archive_end(): closed chunks are compressed */
 	bool kernel;                     /* the trace of kernel channels */
 	bool unwritten;                  /* nothing is written: only snapshots read the rings */
 	bool restored;                   /* an earlier daemon made it: directory and metadata exist */

@@ -10,6 +10,8 @@
  * One rename moves a trace from the first place to the second, another moves all traces of a chunk to the third. So a
  * crash leaves each trace in one of these places.
  */
+#include "ctf/frame_reader.h"
+#include "ctf/frame_table.h"
 #include "store/archive.h"
 
 #include <errno.h>
@@ -215,31 +217,66 @@ int wmk_store_archive_end(const char *path, const char *chunk)
 		       : 0;
 }
 
+/* A stream file of a closed chunk, which may be compressed already. */
+struct closed_file {
+	int fd;
+	struct wmk_ctf_frames *frames;     /* NULL: plain */
+};
+
+static int closed_file_open(struct closed_file *file, int dir, const char *name)
+{
+	char packed[WMK_STORE_NAME + sizeof(WMK_CTF_FRAME_SUFFIX)];
+	int err = 0;
+
+	file->frames = NULL;
+	file->fd = openat(dir, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	if (file->fd >= 0 || errno != ENOENT)
+		return file->fd < 0 ? -errno : 0;
+	snprintf(packed, sizeof(packed), "%s" WMK_CTF_FRAME_SUFFIX, name);
+	file->fd = openat(dir, packed, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	if (file->fd < 0)
+		return -errno;
+	err = wmk_ctf_frames_open(file->fd, &file->frames);
+	if (err < 0)
+		close(file->fd);
+	return err;
+}
+
+static bool closed_file_read(const struct closed_file *file, void *to, size_t len, uint64_t at)
+{
+	return (file->frames ? wmk_ctf_frames_read(file->frames, to, len, at) : pread(file->fd, to, len, (off_t)at)) ==
+	       (ssize_t)len;
+}
+
 /* The last whole packet of one file. 1: found; 0: the file has none; -errno. */
 static int last_packet(int dir, const char *name, const uint8_t uuid[16], struct wmk_ctf_packet *last)
 {
-	int fd = openat(dir, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC), found = 0;
 	uint8_t room[WMK_CTF_PACKET_ROOM], trailer[WMK_CTF_TRAILER];
 	struct wmk_ctf_packet packet;
-	uint64_t at = 0;
+	struct closed_file file;
+	uint64_t at;
+	int found = 0, err = closed_file_open(&file, dir, name);
 
-	if (fd < 0)
-		return -errno;
-	while (pread(fd, room, sizeof(room), (off_t)at) == (ssize_t)sizeof(room)) {
+	if (err < 0)
+		return err;
+	at = file.frames ? wmk_ctf_frames_last(file.frames) : 0;
+	while (closed_file_read(&file, room, sizeof(room), at)) {
 		if (wmk_ctf_packet_decode(room, uuid, &packet) < 0) {
 			wmk_error_clear();
 			break;
 		}
 		const uint64_t end = at + wmk_ctf_packet_size(&packet);
 
-		if (pread(fd, trailer, sizeof(trailer), (off_t)(end - sizeof(trailer))) != (ssize_t)sizeof(trailer) ||
+		if (!closed_file_read(&file, trailer, sizeof(trailer), end - sizeof(trailer)) ||
 		    !wmk_ctf_trailer_decode(trailer, &packet))
 			break;
 		*last = packet;
 		found = 1;
 		at = end;
 	}
-	close(fd);
+	wmk_ctf_frames_close(file.frames);
+	close(file.fd);
+	wmk_error_clear();
 	return found;
 }
 

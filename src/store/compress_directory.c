@@ -22,6 +22,7 @@
 #include "ctf/frame_writer.h"
 #include "ctf/writer.h"
 #include "store/compress_directory.h"
+#include "store/path.h"
 
 #define DEPTH_MAX 16u
 #define COPY_SIZE (256u << 10)
@@ -279,6 +280,34 @@ static int take_tree(const struct level *level, unsigned depth)
 	return err >= 0 && here.is_trace ? take_file(&here, "metadata") : err;
 }
 
+/* Whether a file of the tree is to be compressed. */
+static bool has_plain_stream(int dir, unsigned depth)
+{
+	struct level level = { .from = dir, .to = -1,
+			       .is_trace = faccessat(dir, "metadata", F_OK, AT_SYMLINK_NOFOLLOW) == 0 };
+	DIR *entries = depth < DEPTH_MAX ? list(dir) : NULL;
+	struct dirent *entry;
+	bool found = false;
+	struct stat st;
+	int below;
+
+	while (entries && !found && (entry = readdir(entries))) {
+		if (is_dots(entry->d_name) || fstatat(dir, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		found = S_ISREG(st.st_mode) && is_plain_stream(&level, entry->d_name, &st);
+		below = -1;
+		if (S_ISDIR(st.st_mode))
+			below = openat(dir, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (below >= 0) {
+			found = has_plain_stream(below, depth + 1);
+			close(below);
+		}
+	}
+	if (entries)
+		closedir(entries);
+	return found;
+}
+
 /* Remove all files of a directory; the metadata first, so that no reader takes the rest for a trace. */
 static int remove_content(int dir, unsigned depth)
 {
@@ -372,6 +401,8 @@ int wmk_compress_directory(int parent, const char *name, struct wmk_compress_res
 	top.from = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (top.from < 0 || fstat(top.from, &st) < 0)
 		err = wmk_error(-errno, "cannot open the directory '%.240s'", name);
+	else if (!has_plain_stream(top.from, 0) && faccessat(parent, hidden, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		err = 0;
 	else
 		err = top.to = open_hidden(parent, hidden);
 	if (top.to >= 0) {
@@ -388,4 +419,31 @@ int wmk_compress_directory(int parent, const char *name, struct wmk_compress_res
 	if (top.from >= 0)
 		close(top.from);
 	return err < 0 ? wmk_error_add(err, "cannot compress '%.240s'", name) : 0;
+}
+
+int wmk_compress_chunks(const char *path)
+{
+	const int session = wmk_path_open(path);
+	const int archives = session < 0 ? -1
+					 : openat(session, "archives", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *entries = archives < 0 ? NULL : list(archives);
+	int err = entries ? 0 : session < 0 ? session : -errno, one;
+	struct wmk_compress_result result;
+	struct dirent *entry;
+
+	if (err < 0)
+		wmk_error(err, "cannot list the chunks in '%.240s'", path);
+	while (entries && (entry = readdir(entries))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		one = wmk_compress_directory(archives, entry->d_name, &result);
+		err = one < 0 ? one : err;
+	}
+	if (entries)
+		closedir(entries);
+	if (archives >= 0)
+		close(archives);
+	if (session >= 0)
+		close(session);
+	return err;
 }

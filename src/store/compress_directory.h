@@ -28,5 +28,10 @@ struct wmk_compress_result {
  * index, or the file system cannot exchange directories.
  */
 int wmk_compress_directory(int parent, const char *name, struct wmk_compress_result *result);
+/*
+ * Compress all closed chunks of a session (docs/rotation.md): the directories in `path`/archives that are not
+ * compressed yet. An error does not prevent the others; the last one is returned.
+ */
+int wmk_compress_chunks(const char *path);
 
 #endif

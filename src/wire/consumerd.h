@@ -242,6 +242,7 @@ struct wmk_consumerd_output {
 	/* REMOVE_LEFT, ARCHIVE_LEFT: the name of the trace's directory in `path`/ust/pid; else "" */
 	const char *process;
 	const char *chunk;           /* ARCHIVE_LEFT, ARCHIVE_END: the name of the closed chunk; else "" */
+	bool compress;               /* ARCHIVE_END: compress closed chunks afterwards, at idle priority */
 };
 
 /* Reply to LIST_LEFT. */

@@ -169,6 +169,7 @@ struct wmk_ctl_settings {
 	 */
 	const char *snapshot_name, *snapshot_path;
 	uint64_t snapshot_max_size;
+	bool compress;               /* closed chunks are compressed */
 };
 /*
  * Members that a structure `s` has in its member `settings`, and that the public description of a session has, too.
@@ -186,7 +187,8 @@ struct wmk_ctl_settings {
 	WMK_CTL_SETTING(BOOL, s, snapshot), \
 	WMK_CTL_SETTING(TEXT, s, snapshot_name, WMK_CTL_NAME_MAX), \
 	WMK_CTL_SETTING(TEXT, s, snapshot_path, WMK_OBJECT_TEXT_MAX), \
-	WMK_CTL_SETTING(U64, s, snapshot_max_size)
+	WMK_CTL_SETTING(U64, s, snapshot_max_size), \
+	WMK_CTL_SETTING(BOOL, s, compress)
 
 /* An application that was not recorded, or only in part. */
 #define WMK_CTL_UNRECORDED_MAX 64u

@@ -112,7 +112,8 @@ static int finish(struct wmk_session *session)
 	const struct wmk_tracing_options *o = &session->tracing->options;
 	const struct wmk_trace_info info = { .session = session->name, .path = session->path, .sub = "",
 					     .uid = session->uid, .gid = session->gid,
-					     .closed = session->chunk.closed };
+					     .closed = session->chunk.closed,
+					     .compress = session->settings.compress };
 	struct trace *const traces = session->traces;
 	int err = 0;
 

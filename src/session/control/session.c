@@ -96,6 +96,8 @@ static int snapshot_fill(struct wmk_session *session)
 	if (session->settings.flush_us)
 		return wmk_error_said(-EINVAL, "a flush interval (--live) has no effect with --snapshot: nothing is "
 				      "written before a snapshot");
+	if (session->settings.compress)
+		return wmk_error_said(-EINVAL, "--compress has no effect with --snapshot: no chunk is closed");
 	return *session->settings.snapshot_path ? 0 : wmk_session_snapshot_output(session, &output);
 }
 
