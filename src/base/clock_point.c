@@ -65,7 +65,8 @@ static uint64_t realtime_ns(void)
 
 /*
  * The readings are nested: real time outside, CLOCK_MONOTONIC inside, the trace clock in the middle. So half of the
- * outer width bounds both errors. A step of real time within the readings makes the width negative or large.
+ * outer width bounds both errors. If real time is set between the readings, the width is too large to be the best one,
+ * or negative, which is large as an unsigned number.
  */
 void wmk_clock_point_take(const struct wmk_clocks *clocks, enum wmk_clock_kind kind, struct wmk_clock_point *point)
 {

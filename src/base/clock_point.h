@@ -19,23 +19,23 @@
 #define WMK_CLOCK_POINT_BYTES 32u
 #define WMK_CLOCK_UUID 37u               /* with the NUL */
 
-/* Measured directly after real time was set, or after a resume from suspend. */
+/* The point was measured directly after real time was set, or after a resume from suspend. */
 #define WMK_CLOCK_POINT_STEP 1u
 
 struct wmk_clock_point {
 	uint64_t value;            /* of the trace clock */
 	uint64_t monotonic_ns;     /* CLOCK_MONOTONIC of the machine */
 	uint64_t real_ns;          /* CLOCK_REALTIME: ns since 1970 */
-	uint32_t uncertainty_ns;   /* both times differ by at most this from those at `value` */
+	uint32_t uncertainty_ns;   /* `monotonic_ns` and `real_ns` differ by at most this from the times at `value` */
 	uint32_t flags;            /* WMK_CLOCK_POINT_... */
 };
 
 /*
- * Set only the parts of `clocks` that wmk_clocks_now() needs, without a measurement. Loads the plug-in that
- * WAYMARK_CLOCK_PLUGIN names. Returns 0, or -errno with a cause chain: the plug-in cannot be used.
+ * Prepare `clocks` for wmk_clocks_now(), without a measurement. Loads the plug-in that WAYMARK_CLOCK_PLUGIN names.
+ * Returns 0, or -errno with a cause chain if the plug-in cannot be used.
  */
 int wmk_clocks_prepare(struct wmk_clocks *clocks);
-/* Store the UUID that the metadata has for a clock of this machine or plug-in; "": none. */
+/* Store the UUID that the metadata declares for this clock; "": the clock has none. */
 void wmk_clocks_uuid(const struct wmk_clocks *clocks, enum wmk_clock_kind kind, char uuid[WMK_CLOCK_UUID]);
 /*
  * Measure a point: of 16 attempts, the one with the shortest time between its first and its last reading. Takes a few
@@ -43,9 +43,9 @@ void wmk_clocks_uuid(const struct wmk_clocks *clocks, enum wmk_clock_kind kind, 
  */
 void wmk_clock_point_take(const struct wmk_clocks *clocks, enum wmk_clock_kind kind, struct wmk_clock_point *point);
 
-/* The begin of the file: magic, version, size of a point, UUID of the clock ("": none). */
+/* The begin of the file: magic, version, size of a point, and UUID of the clock ("": none). */
 void wmk_clock_file_encode_head(const char *uuid, uint8_t bytes[WMK_CLOCK_FILE_HEAD]);
-/* 0: `uuid` has the UUID of the clock. -EPROTO: another file, or another version. */
+/* 0: `uuid` is the UUID of the clock. -EPROTO: not such a file, or another version. */
 int wmk_clock_file_decode_head(const uint8_t bytes[WMK_CLOCK_FILE_HEAD], char uuid[WMK_CLOCK_UUID]);
 void wmk_clock_point_encode(const struct wmk_clock_point *point, uint8_t bytes[WMK_CLOCK_POINT_BYTES]);
 void wmk_clock_point_decode(const uint8_t bytes[WMK_CLOCK_POINT_BYTES], struct wmk_clock_point *point);

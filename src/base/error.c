@@ -21,7 +21,7 @@
 
 struct wmk_error_chain {
 	int number;              /* the innermost error, negative errno */
-	bool is_complete;        /* the message is complete: omit the text of strerror */
+	bool is_complete;        /* the message is complete, so the text of strerror() is omitted */
 	unsigned n;              /* messages added in total; the latest WMK_ERROR_DEPTH are kept */
 	char text[WMK_ERROR_DEPTH][WMK_ERROR_LEN];
 };

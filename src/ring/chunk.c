@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chunk.c - where a chunk of a trace ends in a ring, and the next one begins (docs/rotation.md).
+ * chunk.c - the positions in a ring at which chunks of a trace end and begin (docs/rotation.md).
  *
  *     cut_now ──► records up to the cut are read ──► chunk_end ──► chunk_begin
  *                 nothing beyond it is returned      counts        the base of all counts is here (resume.c)
  *
- * The base is in the ring's control block. So the next process counts from there as well.
+ * The base is in the ring's control block, so the next process also counts from it.
  */
 #include "ring/reader.h"
 

@@ -177,7 +177,7 @@ static int write_claimed(struct waymark_ring_set *set, struct wmk_ring_view *rin
 }
 
 /*
- * One attempt, with signals blocked, inside the grace period. 0; -ESTALE; -ENOSPC: full (counted unless may_wait);
+ * Make one attempt, with signals blocked, inside the grace period. 0; -ESTALE; -ENOSPC: full (counted unless may_wait);
  * -EBUSY: no ring is free (counted unless may_yield). With any other error, the record is lost and counted.
  */
 static int claim_and_write(struct waymark_ring_set *set, struct wmk_seq_plan *plan, uint32_t id, uint32_t total,
@@ -220,7 +220,7 @@ int wmk_ring_write_claim(struct waymark_ring_set *set, const uint64_t *guard, ui
 	int err, wait = set->options.block_us != 0;
 	int yields = set->options.allocation == WAYMARK_RING_PER_SET ? YIELDS : 0;
 
-	if (set->options.poll_us)                /* the signal mask would be a system call */
+	if (set->options.poll_us)                /* changing the signal mask would be a system call */
 		return wmk_ring_lose(set, guard, expect,
 				     total > WAYMARK_RING_SEQ_MAX ? WAYMARK_LOST_SIZE : WAYMARK_LOST_RETRY);
 	/* Wait and yield without holding a claim. The attempt after the last wait or yield counts the loss. */

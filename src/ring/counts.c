@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * counts.c - the counts of lost records in a ring. Every application of the ring can write them, so each count is
- * loaded once and checked before it is used: it never decreases, and never exceeds WMK_RING_COUNT_MAX. A ring that
- * violates this is corrupt; its last valid counts remain in use.
+ * loaded once and checked before it is used. A valid count never decreases, and never exceeds WMK_RING_COUNT_MAX. A
+ * ring that violates this is corrupt; its last valid counts remain in use.
  *
  * wmk_ring_set_totals() makes the same checks for a process that does not read the ring.
  */
@@ -72,7 +72,7 @@ uint64_t waymark_ring_reader_lost(struct waymark_ring_reader *r, uint64_t by_cau
 {
 	uint64_t sum = 0;
 
-	/* An observer knows the sum only, as of its last piece. */
+	/* An observer knows only the sum of the counts at its last piece. */
 	if (r->observer && by_cause)
 		memset(by_cause, 0, WAYMARK_LOST_CAUSES * sizeof(*by_cause));
 	if (r->observer)

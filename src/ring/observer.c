@@ -3,10 +3,10 @@
  * observer.c - a second reader of a ring in overwrite mode. It uses the overwrite protocol of reader.c, and writes
  * nothing into the ring: no position for later readers, and no release, which overwrite mode does not need.
  *
- *     ring     │ 5 │ 6 │ 7 │ 8 │ 9 │10. │     sub-buffers; the writer is in 10, and enters a copy of 5 next
+ *     ring     │ 5 │ 6 │ 7 │ 8 │ 9 │10. │     sub-buffers; the writer is in 10, and overwrites 5 next
  *     observer       └── begins here (oldest); with max_bytes = 2 sub-buffers at 9
  *
- * Counts are those since the observer's first piece.
+ * The observer counts from its first piece, or from the first one after a gap.
  */
 #include <string.h>
 
@@ -19,8 +19,8 @@ void wmk_ring_count_from(struct waymark_ring_reader *r, const struct wmk_ring_su
 	const uint64_t sum = wmk_ring_sum_lost(r);
 
 	/*
-	 * The header has the sum of all causes only, so the observer has no counts by cause. A forged sum is limited by
-	 * the counts of the ring.
+	 * The header has only the sum of all causes, so the observer has no counts by cause. The counts of the ring
+	 * limit a forged sum.
 	 */
 	memset(r->base.lost, 0, sizeof(r->base.lost));
 	r->base.lost[0] = sub->lost_start < sum ? sub->lost_start : sum;
@@ -31,8 +31,8 @@ void wmk_ring_count_from(struct waymark_ring_reader *r, const struct wmk_ring_su
 }
 
 /*
- * Find the position at which the observer begins. 0: *begin is set; -EAGAIN: the sub-buffer there was overwritten
- * meanwhile.
+ * Find the position at which the observer begins; 0: the oldest sub-buffer. Returns 0; -EAGAIN: the writers are too
+ * fast at the moment; -EIO.
  */
 static int find_begin(struct waymark_ring_reader *r, uint64_t max_bytes, uint64_t *begin)
 {
@@ -62,7 +62,7 @@ int waymark_ring_reader_observe(struct waymark_ring_set *set, uint32_t ring, uin
 	rc = waymark_ring_reader_open(set, ring, &r);
 	if (rc < 0)
 		return rc;
-	/* Records before the last clearing do not count. */
+	/* Records before the last clearing are not counted. */
 	r->pos = r->counted_pos = r->base.pos;
 	r->last_ts = r->base.ts;
 	r->records = r->base.records;
@@ -74,7 +74,7 @@ int waymark_ring_reader_observe(struct waymark_ring_set *set, uint32_t ring, uin
 	}
 	r->observer = 1;
 	r->begin = begin;
-	/* The ring has one count of cut fields, without positions: those before now do not count. */
+	/* The ring has one count of cut fields, without positions: fields that were cut before now are not counted. */
 	wmk_ring_counts_look(r);
 	r->base.cut = r->counts[WMK_RING_CUT];
 	*reader = r;

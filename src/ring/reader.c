@@ -260,7 +260,10 @@ static uint64_t oldest(const struct waymark_ring_set *set, uint64_t write_pos)
 	return current > behind ? current - behind : 0;
 }
 
-/* The earliest position in an overwrite ring that may be read: the oldest sub-buffer, or where an observer begins. */
+/*
+ * The earliest position in an overwrite ring that may be read: the oldest sub-buffer or, if later, the begin of an
+ * observer.
+ */
 static uint64_t earliest(const struct waymark_ring_reader *r, uint64_t write_pos)
 {
 	const uint64_t first = oldest(r->set, write_pos);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * reader.h - the state shared by reader.c (pieces of a ring), counts.c (lost records), resume.c (where reading and
- * counting start) and observer.c (a reader beside the reader).
+ * counting start) and observer.c (a second reader, which changes nothing in the ring).
  */
 #ifndef WMK_RING_READER_H
 #define WMK_RING_READER_H
@@ -61,11 +61,15 @@ struct waymark_ring_reader {
 	/* State after the piece that was returned last, once it is released. */
 	uint64_t next_pos, next_ts, next_records, next_overwritten;
 	int observer;          /* writes nothing into the ring; see waymark_ring_reader_observe() */
-	uint64_t begin;        /* an observer: reads nothing before this position */
-	uint64_t missed;       /* an observer: records overwritten or lost before it began to count */
+	uint64_t begin;        /* of an observer, which reads nothing before this position */
+	/* of an observer: number of records that were overwritten or lost before it began to count */
+	uint64_t missed;
 	unsigned char *copy;   /* header_room bytes, then a sub-buffer */
 	struct wmk_ring_base base;
-	/* waymark_ring_reader_next() returns nothing beyond this position (chunk.c); pos UINT64_MAX: no limit. */
+	/*
+	 * The limit of a chunk (chunk.c): waymark_ring_reader_next() returns nothing beyond this position. pos
+	 * UINT64_MAX: no limit.
+	 */
 	struct wmk_ring_snapshot limit;
 };
 
@@ -76,7 +80,7 @@ struct waymark_ring_reader {
 int wmk_ring_snapshot(struct waymark_ring_reader *r, struct wmk_ring_snapshot *s);
 /* Copy the header of the sub-buffer at `sub`. */
 void wmk_ring_read_sub(const struct waymark_ring_reader *r, uint64_t sub, struct wmk_ring_sub *out);
-/* An observer begins, or begins again, at the sub-buffer with this header: it counts from there. */
+/* Let an observer count from the begin of the sub-buffer with this header: at its first piece, and after each gap. */
 void wmk_ring_count_from(struct waymark_ring_reader *r, const struct wmk_ring_sub *sub);
 /* Store the position and counts of the reader in the ring, for a later reader. */
 void wmk_ring_leave_word(struct waymark_ring_reader *r);

@@ -191,7 +191,7 @@ static int map_set(int fd, const struct waymark_ring_options *o, int is_reader, 
 	if (mmap(shared, control, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED ||
 	    mmap(shared + control, set->shared_len - control, is_reader ? PROT_READ | PROT_WRITE : PROT_NONE,
 		 MAP_SHARED | MAP_FIXED, fd, (off_t)control) == MAP_FAILED ||
-	    (o->poll_us &&               /* so that writers call no mprotect() */
+	    (o->poll_us &&               /* so that writers do not call mprotect() */
 	     mprotect(shared + control, (size_t)o->n_cpus * (set->ring_mask + 1), PROT_READ | PROT_WRITE) < 0)) {
 		err = -errno;
 		if (is_reader)

@@ -90,12 +90,12 @@ int wmk_ring_set_explained(const struct waymark_ring_set *set, unsigned i, enum 
 /* Read the identity of the current holder of a claim ring. Returns 1; 0: it is free, retired, or held anonymously. */
 int wmk_ring_set_claimed_by(const struct waymark_ring_set *set, uint32_t ring, uint32_t *slot, uint32_t *generation);
 /*
- * The counts of ring `ring` at one moment, since it was cleared last. For a process that maps the set but does not read
+ * Read the counts of ring `ring` since it was cleared last. This is for a process that maps the set but does not read
  * it: nothing is stored in the ring. 0; -EIO: a count is not possible, so the ring is corrupt; -EAGAIN: the ring is
  * being cleared, or its writers are too fast. Any thread.
  */
 struct wmk_ring_totals {
-	uint64_t records;            /* committed, also those that were overwritten */
+	uint64_t records;            /* committed records, including those that were overwritten */
 	uint64_t lost[WAYMARK_LOST_CAUSES], cut;
 };
 int wmk_ring_set_totals(struct waymark_ring_set *set, uint32_t ring, struct wmk_ring_totals *totals);
@@ -117,37 +117,34 @@ const struct wmk_ring_wrong *wmk_ring_reader_wrong(const struct waymark_ring_rea
 /* 1 if the ring has records that the reader has not released, else 0. A corrupt ring has none. */
 int wmk_ring_reader_has_unread(const struct waymark_ring_reader *reader);
 /*
- * The end of a chunk of a trace (chunk.c): the position of the writers, the time of the last record before it, and the
- * number of records before it. A reader returns no packet beyond the cut until it begins the next chunk.
+ * The end of a chunk of a trace (chunk.c): a position of the writers, the time of the last record before it, and the
+ * number of records before it. A reader returns no packet beyond the cut until the cut is removed.
  */
 struct wmk_ring_cut {
 	uint64_t pos, ts, records;
 };
 /*
- * Cut at the current position of the writers. 0; -EAGAIN: the writers are too fast at the moment; -EIO: corrupt. Rings
- * in overwrite mode have no cut: a chunk ends where they were read last.
+ * Cut at the current position of the writers. 0; -EAGAIN: the writers are too fast at the moment; -EIO: corrupt; 1: no
+ * cut. A ring in overwrite mode has no cut: its chunk ends where the ring was read last.
  */
 int wmk_ring_reader_cut_now(struct waymark_ring_reader *reader, struct wmk_ring_cut *cut);
 /*
- * Cut at a position that an earlier reader has stored; NULL: no cut. The next read checks the values. 1: the earlier
- * reader has begun the next chunk there already; else 0.
+ * Cut at a position that an earlier reader has stored; NULL removes the cut. The next read checks the values. 1: the
+ * earlier reader has already begun the next chunk there; else 0.
  */
 int wmk_ring_reader_cut_at(struct waymark_ring_reader *reader, const struct wmk_ring_cut *cut);
 /* 1 if everything before the cut was released, or there is no cut. */
 int wmk_ring_reader_is_at_cut(const struct waymark_ring_reader *reader);
-/*
- * End the chunk where the reader is: store the counts of lost records and cut fields so far. The next function starts
- * all counts from these values.
- */
+/* Store the counts of lost records and cut fields of a chunk that ends at the position of the reader. */
 void wmk_ring_reader_chunk_end(struct waymark_ring_reader *reader, uint64_t *lost, uint64_t *cut_fields);
 /*
- * Begin the next chunk: all counts begin at 0. The cut stays until it is removed. Losses beyond the first `lost_before`
- * since the last chunk began belong to the next chunk, because the last one does not report them.
+ * Begin the next chunk: all counts begin at 0. The cut stays until it is removed. The last chunk has reported
+ * `lost_before` losses; any others since it began belong to the next chunk.
  */
 void wmk_ring_reader_chunk_begin(struct waymark_ring_reader *reader, uint64_t lost_before);
 /* The position up to which space was released to the writers. A reader that has no position continues there. */
 uint64_t wmk_ring_reader_given(const struct waymark_ring_reader *reader);
-/* The number of rings that have records, or had some. */
+/* The number of rings that have had records. */
 unsigned wmk_ring_set_recorded(const struct waymark_ring_set *set);
 /* Make the first `bytes` of the ring's data accessible in this process. 0 or -errno. */
 int wmk_ring_access(struct waymark_ring_set *set, struct wmk_ring_view *ring, uint64_t bytes);

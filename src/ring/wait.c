@@ -300,8 +300,8 @@ int wmk_ring_wait_room(struct waymark_ring_set *set, uint64_t *waited)
 
 /*
  * Each counter holds the number of threads inside the grace period and, in the upper half, the number of forks since
- * the library was loaded. If a signal handler forks inside, the child continues inside, but only the parent counted it.
- * So the child must not decrement its counter.
+ * the library was loaded. If a signal handler forks inside the grace period, the child continues inside, but only the
+ * parent has counted it. So the child must not decrement its counter.
  */
 #define GRACE_FORK (1ull << 32)
 

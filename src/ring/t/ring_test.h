@@ -79,8 +79,8 @@ static inline uint32_t record_header(const unsigned char **at, const unsigned ch
 }
 
 /*
- * Check all records of a packet, which hold one u64 each (id 3), and return their number. Times must rise, and end at
- * the end time of the packet.
+ * Check all records of a packet, and return their number. Each record has id 3 and holds one u64. Times must rise, and
+ * the last one must be the end time of the packet.
  */
 static inline uint64_t check_u64(const struct waymark_ring_packet *p, uint64_t *next)
 {

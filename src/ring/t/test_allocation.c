@@ -44,7 +44,7 @@ static void polled_ring_loses_records_that_need_a_system_call(void **state)
 	pair_close(&p);
 }
 
-/* With PER_SET, the CPU ring stays empty, and only min(8, CPUs) claim rings are used. */
+/* With PER_SET, the CPU ring stays empty, and only min(8, number of CPUs) claim rings are used. */
 static void shared_rings_replace_those_of_cpus(void **state)
 {
 	uint64_t word = 7;
@@ -66,7 +66,7 @@ static void shared_rings_replace_those_of_cpus(void **state)
 		records += totals.records;
 	}
 	assert_int_equal(records, 5);
-	/* while others hold all rings, a record is lost after the last attempt, and counted once */
+	/* While other threads hold all rings, a record is lost after the last attempt, and counted once. */
 	for (uint32_t i = 1; i < p.reader->header->claims_end; i++)
 		p.reader->ring[i].ctl->claim = WMK_CLAIM_ANONYMOUS;
 	assert_int_equal(waymark_ring_record(p.writer, 1, &frag, 1), -ENOSPC);
@@ -88,7 +88,7 @@ static void *free_when_asked(void *arg)
 	return NULL;
 }
 
-/* The holder of the rings is descheduled on the CPU of the writer. It runs when the writer yields. */
+/* The holder of the rings is descheduled on the CPU of the writer. It runs as soon as the writer yields. */
 static void writer_yields_to_the_holder_of_shared_rings(void **state)
 {
 	uint64_t word = 7;

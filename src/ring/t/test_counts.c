@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_counts.c - every number that a ring reports, with every possible violation. The ring is then corrupt, which its
+ * test_counts.c - corrupt every number that a ring reports, in every possible way. The ring is then corrupt, which its
  * reader reports once. The last valid counts remain, and no other ring of the set is affected.
  */
 #include <errno.h>
@@ -57,7 +57,7 @@ static const struct number {
 static const struct violation {
 	const char *name;
 	uint64_t value;
-	bool counts_only; /* the violation applies to counts only; it starts from VALID */
+	bool counts_only; /* the violation applies only to counts, and starts from VALID */
 } violations[] = {
 	{ "one less", VALID - 1, true },
 	{ "none", 0, true },
@@ -77,7 +77,10 @@ static uint32_t busy(const struct pair *p)
 	return 0;
 }
 
-/* Record into one ring until it has entered its second sub-buffer, in overwrite mode its first sub-buffer again. */
+/*
+ * Record into one ring until it has entered its second sub-buffer; in overwrite mode, until it has entered its first
+ * sub-buffer again.
+ */
 static uint32_t fill(struct pair *p, bool overwrite)
 {
 	const unsigned n = overwrite ? 2200 : 500;
@@ -111,7 +114,7 @@ static uint64_t *number_at(const struct pair *p, uint32_t ring, const struct num
 		base = (char *)p->reader->header;
 	else if (number->where == SLOT)
 		base = (char *)&ctl->slot[ctl->slot[0].tag != ctl->write_pos];
-	else if (number->where == SUB) /* the oldest one that a reader takes */
+	else if (number->where == SUB) /* the oldest sub-buffer that a reader takes */
 		base = (char *)p->reader->ring[ring].data +
 		       (number->overwrite ? ((ctl->write_pos & ~4095ull) - 2 * 4096) & p->reader->ring_mask : 0);
 	return (uint64_t *)(void *)(base + number->at);
@@ -123,7 +126,7 @@ static void put(struct pair *p, uint32_t ring, const struct number *number, uint
 	*(volatile uint64_t *)number_at(p, ring, number) = value;
 }
 
-/* Set all counts to VALID, and let the reader see them. The first claim ring also reports the counts of the set. */
+/* Set all counts to VALID, and let the reader load them. The first claim ring also reports the counts of the set. */
 static void counts_valid(struct pair *p, uint32_t ring)
 {
 	struct wmk_ring_ctl *ctl = p->reader->ring[ring].ctl;
@@ -163,7 +166,7 @@ static void take_over(struct pair *p, uint32_t ring)
 	assert_int_equal(waymark_ring_reader_open(p->reader, ring, &p->readers[ring]), 0);
 }
 
-/* Resume at that position by the next reader. It must report an error, or no more records than there are. */
+/* Let the next reader resume at that position. It must report an error, or at most as many records as were recorded. */
 static int resumed(struct pair *p, uint32_t ring, const struct number *number, uint64_t value)
 {
 	const uint64_t pos = p->reader->ring[ring].ctl->write_pos;
@@ -242,7 +245,7 @@ static void test_largest_counts_are_valid(void **state)
 	pair_close(&p);
 }
 
-/* The totals for another process are current without a read, and count from the last clear. */
+/* The totals for another process are current without a read. They count from the last clear. */
 static void test_totals_include_unread_records(void **state)
 {
 	struct wmk_ring_totals totals;
@@ -272,7 +275,7 @@ static void test_totals_include_unread_records(void **state)
 	pair_close(&p);
 }
 
-/* Read totals from a ring with an invalid number: an error, or within the limits of a count. */
+/* Read totals from a ring with an invalid number. The result must be an error, or within the limits of a count. */
 static void one_total(const struct number *number, const struct violation *violation)
 {
 	struct wmk_ring_totals totals;

@@ -37,7 +37,7 @@ static const struct waymark_ring_options shape = {
 	.size = sizeof(shape), .subbuf_size = 4096, .n_subbufs = 4, .header_room = 96, .prefault = 1 << 20
 };
 
-/* Make a pair as in sealed memory, in a file. */
+/* Make a pair of mappings as of sealed memory, but of a file. */
 static void file_pair(struct pair *p)
 {
 	assert_int_equal(wmk_ring_set_create_in(&shape, file_make(), &p->reader), 0);
@@ -135,7 +135,7 @@ static void test_unsafe_ring_memory_is_refused(void **state)
 	}
 	assert_int_equal(wmk_ring_set_open_any(fd, &other), 0);
 	waymark_ring_set_close(other);
-	/* after its name is removed, the file is used as before */
+	/* the file is used as before after its name is removed */
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(wmk_ring_set_open_any(fd, &other), 0);
 	waymark_ring_set_close(other);
@@ -149,8 +149,8 @@ static void test_unsafe_ring_memory_is_refused(void **state)
 }
 
 /*
- * Truncate a file to 0, or within the data: the reader reports it and survives. `look`: truncate before the reader
- * loads anything.
+ * Truncate a file to 0, or within the data: the reader reports it and survives. With `look`, the file is truncated
+ * before the reader loads anything.
  */
 static void cut(off_t to, bool look)
 {

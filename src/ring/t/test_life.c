@@ -127,7 +127,7 @@ static void sub_buffer_begun_after_the_beacon_is_never_older_than_it(void **stat
 		for (uint32_t i = 0; i < p.n_cpus; i++) {
 			while (waymark_ring_reader_next(p.readers[i], WAYMARK_RING_FLUSH, &packet) == 1) {
 				/*
-				 * A sub-buffer that begins after the beacon: its first record is not older than the
+				 * A sub-buffer begins after the beacon, so its first record is not older than the
 				 * floor.
 				 */
 				if (packet.begin_pos > behind[i] && packet.room) {
@@ -236,7 +236,7 @@ static void blocked_writer_gives_up_at_its_timeout_or_if_it_must_not_wait(void *
 	while (record_u64(p.writer, 1) == 0)
 		;
 	clock_gettime(CLOCK_MONOTONIC, &b);
-	/* the writer has waited */
+	/* the writer has waited for room */
 	assert_true((b.tv_sec - a.tv_sec) * 1000000 + (b.tv_nsec - a.tv_nsec) / 1000 >= 20000);
 	/*
 	 * The writer does not wait if a signal is blocked (as in a handler), if waiting is not allowed, or if the

@@ -18,10 +18,10 @@ static struct waymark_ring_options overwrite(void)
 					      .mode = WAYMARK_RING_OVERWRITE, .prefault = 64ull << 20 };
 }
 
-/* The pieces of one ring that follow each other up to its end at the call. */
+/* The pieces of one ring, without gaps, up to its end at the time of the call. */
 struct range {
-	uint64_t from, to;         /* values; `to` is one after the last */
-	uint64_t bytes;            /* of ring between the first and the last position */
+	uint64_t from, to;         /* values of the records; `to` is one after the last */
+	uint64_t bytes;            /* bytes of the ring between the first and the last position */
 	uint64_t records, lost, missed;
 	unsigned pieces;
 };
@@ -42,7 +42,9 @@ static void take_range(struct waymark_ring_set *set, uint32_t ring, uint64_t max
 		const uint64_t sub = packet.begin_pos & ~(uint64_t)(SUBBUF - 1);
 
 		if (!range->pieces || sub != last) {
-			/* The first piece, or the writers overtook: the range begins again. */
+			/*
+			 * This is the first piece, or the writers have overtaken the observer: the range begins again.
+			 */
 			range->pieces = 0;
 			begin = packet.begin_pos;
 			target = waymark_ring_reader_position(observer);
@@ -85,7 +87,7 @@ static void observer_counts_from_its_first_piece(void **state)
 	assert_int_equal(range.missed, range.from);
 	assert_int_equal(range.lost, 0);
 	assert_true(range.bytes >= (SUBBUFS - 2) * SUBBUF);
-	/* with a limit: the newest sub-buffers */
+	/* With a limit, the observer reads the newest sub-buffers. */
 	take_range(p.reader, ring, 3 * SUBBUF, &range);
 	assert_int_equal(range.to, 10000);
 	assert_true(range.bytes > 2 * SUBBUF && range.bytes <= 3 * SUBBUF);
@@ -190,7 +192,7 @@ static void *record_always(void *arg)
 	return NULL;
 }
 
-/* One CPU, so one ring has all records; a writer that is always faster than the observer overtakes it often. */
+/* On one CPU, one ring has all records. A writer that is always faster than the observer overtakes it often. */
 static void observer_reads_one_range_while_a_thread_writes(void **state)
 {
 	struct load load = { 0 };

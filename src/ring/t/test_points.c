@@ -20,7 +20,7 @@
 
 struct progress {
 	volatile uint64_t begun, done;
-	volatile uint64_t read; /* written by the test; writers do not run ahead of it */
+	volatile uint64_t read; /* written by the test; writers do not pass it */
 };
 
 static struct progress *victim, *other; /* shared */
@@ -50,7 +50,7 @@ static void to_cpu(unsigned cpu)
 	sched_setaffinity(0, sizeof(one), &one);
 }
 
-/* Read everything; every record is complete, and the next one of its writer. */
+/* Read everything. Every record must be complete, and must be the next one of its writer. */
 static void read_all(struct pair *p, uint64_t next[3])
 {
 	struct waymark_ring_packet packet;
@@ -180,7 +180,7 @@ static void test_writers_killed_in_sequences_keep_records(void **state)
 	for (int window = 0; window < WMK_SEQ_WINDOWS; window++) {
 		for (int stops = 0; stops < 2; stops++) {
 			/*
-			 * 5 and 6 close a sub-buffer and are reached with the second one. 39 is a tail on the fast
+			 * 5 and 6 close a sub-buffer; the second sub-buffer reaches them. 39 is a tail on the fast
 			 * path.
 			 */
 			static const int after[] = { 0, 1, 39, 200 };
@@ -218,8 +218,8 @@ static void test_writers_killed_in_claims_keep_records(void **state)
 }
 
 /*
- * Before the sequence, on the way to a new sub-buffer: the position of the writer has been read, that of the reader has
- * not.
+ * This point is before the sequence, on the way to a new sub-buffer: the position of the writer has been read, but not
+ * that of the reader.
  */
 static void writers_killed_on_the_way_to_a_sub_buffer_keep_records(void **state)
 {

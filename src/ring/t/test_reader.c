@@ -20,7 +20,7 @@
 
 #define N 20000u
 
-/* Take one piece: its numbers have not been seen before. */
+/* Take one piece. Its numbers must be new. */
 static void take(const struct waymark_ring_packet *packet, unsigned char *seen, uint64_t *records)
 {
 	const unsigned char *at = packet->data, *end = at + packet->len;
@@ -38,8 +38,8 @@ static void take(const struct waymark_ring_packet *packet, unsigned char *seen, 
 }
 
 /*
- * In a process that has only the descriptor. Reads until there are N records, or until it has read `until` records and
- * is to be killed.
+ * Runs in a process that has only the descriptor. Reads until *records is `until`, then exits without closing anything,
+ * as if it were killed.
  */
 static void read_all(int fd, unsigned char *seen, uint64_t *records, uint64_t until)
 {
@@ -110,7 +110,7 @@ static void next_reader_process_continues_where_the_last_one_ended(void **state)
 	}
 	pthread_join(thread, NULL);
 	assert_int_equal(*records, N);
-	/* The creator frees claims of ended processes; another process with a reader can do so as well. */
+	/* The creator frees claims of ended processes, and so can another process with a reader. */
 	struct waymark_ring_set *reader;
 	uint32_t cpus = waymark_ring_set_cpus(creator);
 
@@ -208,8 +208,8 @@ static void take_over_all(struct pair *p, uint64_t *counted)
 }
 
 /*
- * Test both modes. The writer moves to CPU `other` for the last part, so that a ring has no new records then; `other` <
- * 0: it stays.
+ * Test both modes. For the last part, the writer moves to CPU `other`, so that one ring has no new records. `other` <
+ * 0: it does not move.
  */
 static void clear_in(unsigned mode, int other)
 {
@@ -218,7 +218,7 @@ static void clear_in(unsigned mode, int other)
 
 	pair_open(&p, (struct waymark_ring_options){
 			      .subbuf_size = 4096, .n_subbufs = 4, .mode = mode, .prefault = 1 << 30 });
-	/* More records than fit. They are partly read, up to the middle of a sub-buffer. */
+	/* Record more than fits. The records are partly read, up to the middle of a sub-buffer. */
 	for (uint64_t i = 0; i < 100; i++)
 		record_u64(p.writer, i);
 	assert_int_equal(drain_all(&p, counted, &first, &lost), 100);
@@ -247,8 +247,8 @@ static void clear_in(unsigned mode, int other)
 }
 
 /*
- * A chunk ends in the middle of a sub-buffer, which the writer then leaves. Nothing beyond the cut is returned, and the
- * next chunk has the rest, with counts of its own, also in the next reader.
+ * A chunk ends in the middle of a sub-buffer, which the writer then leaves. Nothing beyond the cut is returned. The
+ * next chunk has the rest, with its own counts, also in the next reader.
  */
 static void chunk_ends_at_its_cut_and_next_one_counts_anew(void **state)
 {
@@ -349,7 +349,7 @@ static void reader_of_several_sets_is_woken_by_each_set_and_by_its_word(void **s
 		s.word = s.done = 0;
 		assert_int_equal(pthread_create(&thread, NULL, sleep_once, &s), 0);
 		/*
-		 * In half of the rounds the reader sleeps already (or was woken by late records). In the others it is
+		 * In half of the rounds, the reader sleeps already, or late records have woken it. In the others, it is
 		 * about to sleep.
 		 */
 		while (i % 2 && !__atomic_load_n(&s.done, __ATOMIC_ACQUIRE) &&
@@ -475,7 +475,7 @@ static void sleeping_reader_is_woken_if_a_killed_writer_has_recorded(void **stat
 	__atomic_store_n(waiting, 1, __ATOMIC_RELAXED);
 	wmk_ring_set_wake_for(watcher);
 	assert_int_equal(__atomic_load_n(waiting, __ATOMIC_RELAXED), 1);
-	/* as if a writer were killed before the wake: a record does not wake the reader */
+	/* The state is that after a writer was killed before the wake: a record does not wake the reader. */
 	__atomic_store_n(waiting, 0, __ATOMIC_RELAXED);
 	assert_int_equal(record_u64(p.writer, 1), 0);
 	__atomic_store_n(waiting, 1, __ATOMIC_RELAXED);

@@ -349,7 +349,7 @@ static void pieces_of_an_open_sub_buffer_have_each_record_once(void **state)
 	pair_close(&p);
 }
 
-static char forgotten; /* state of a test: the counts that the earlier reader has stored are removed */
+static char forgotten; /* state of the test: the counts that the earlier reader stored are removed */
 
 static void next_reader_resumes_only_at_a_position_still_in_the_ring(void **state)
 {
