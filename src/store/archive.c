@@ -27,7 +27,7 @@
 #include "store/path.h"
 #include "store/store_state.h"
 
-#define CHUNK_NAME 200u            /* bytes of the name of a closed chunk, at most */
+#define CHUNK_NAME 200u            /* bytes of the name of a closed chunk, with the NUL */
 #define CHUNK ".chunk"
 #define JOURNAL ".rotation"
 #define JOURNAL_NEW ".rotation.new"
@@ -43,7 +43,9 @@ static int check_name(const char *name)
 
 /* ── files of the open chunk ─────────────────────────────────────────────────────────────────────────── */
 
-/* Replace a small file of the trace, by way of a second file. Durable after 0. */
+/*
+ * Replace a small file of the trace by the rename of a second file. When 0 is returned, the new content is on the disk.
+ */
 static int write_file(const struct wmk_store *store, const char *name, const char *fresh, const char *text, size_t len)
 {
 	const struct iovec iov = { .iov_base = (void *)(uintptr_t)text, .iov_len = len };
@@ -108,7 +110,7 @@ int wmk_store_chunk(struct wmk_store *store, uint64_t open, uint64_t *number)
 	free(text);
 	if (err == -ENOENT)
 		err = 0;
-	/* A new directory is a part of the open chunk. */
+	/* A new directory belongs to the open chunk. */
 	if (err == 0 && *number == 0 && open && store->metadata_len == 0) {
 		snprintf(own, sizeof(own), "%llu\n", (unsigned long long)open);
 		err = write_file(store, CHUNK, CHUNK ".new", own, strlen(own));
@@ -159,7 +161,10 @@ static int open_below(const char *path, const char *sub, unsigned how)
 	return top < 0 ? top : wmk_path_walk(top, sub, how);
 }
 
-/* Open the directory above `sub`, below `prefix`. *name: the last component of `sub`. A descriptor or -errno. */
+/*
+ * Open the directory that contains the last component of `sub`, below `prefix`. *name: that component. A descriptor or
+ * -errno.
+ */
 static int open_above(const char *path, const char *prefix, const char *sub, unsigned how, const char **name)
 {
 	const char *slash = strrchr(sub, '/');
@@ -209,7 +214,7 @@ int wmk_store_archive_end(const char *path, const char *chunk)
 	err = dir < 0 ? dir : renameat(dir, hidden, dir, chunk) < 0 ? -errno : 0;
 	if (dir >= 0)
 		close(dir);
-	/* It was moved before, or no trace was closed. */
+	/* The trace was moved before, or no trace was closed. */
 	if (err == -ENOENT)
 		return 0;
 	return err < 0 ? wmk_error(err, "cannot move " ARCHIVES "/%.60s of %.80s to " ARCHIVES "/%.60s: %s", hidden,

@@ -9,19 +9,21 @@
 
 #include "store/store.h"
 
-/* The number of the chunk that the store's directory belongs to. A directory without metadata belongs to `open`. */
+/*
+ * Find the number of the chunk that the store's directory belongs to. A directory without metadata belongs to `open`.
+ */
 int wmk_store_chunk(struct wmk_store *store, uint64_t open, uint64_t *number);
 /*
- * The journal of a rotation, in the directory of the open chunk. After the first function returned 0, the text is on
- * the disk. The second one stores malloc'd text. -ENOENT: no journal.
+ * Store and read the journal of a rotation, in the directory of the open chunk. After the first function returned 0,
+ * the text is on the disk. The second one stores malloc'd text. -ENOENT: no journal.
  */
 int wmk_store_journal_write(struct wmk_store *store, const char *text, size_t len);
 int wmk_store_journal_read(struct wmk_store *store, char **text);
 void wmk_store_journal_remove(struct wmk_store *store);
 
 /*
- * Move `path`/`sub` to `path`/archives/.`chunk`/`sub`, with the rights of the calling thread. 0 also if it does not
- * exist: an earlier process may have moved it.
+ * Move `path`/`sub` to `path`/archives/.`chunk`/`sub`, with the rights of the calling thread. Also 0 if `sub` does not
+ * exist, because an earlier process may have moved it.
  */
 int wmk_store_archive(const char *path, const char *sub, const char *chunk);
 /* All traces of the chunk are moved: rename it to `path`/archives/`chunk`. Idempotent. */

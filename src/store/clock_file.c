@@ -58,14 +58,17 @@ static int open_file(struct wmk_store *store, const char uuid[WMK_CLOCK_UUID])
 	return err;
 }
 
-/* Write one point; the first one together with the begin of the file. */
+/* Write one point. With the first one, also write the begin of the file. */
 static int append(struct wmk_store *store, const char uuid[WMK_CLOCK_UUID], const struct wmk_clock_point *point)
 {
 	struct wmk_store_clock *clock = &store->clock;
 	uint8_t bytes[WMK_CLOCK_FILE_HEAD + WMK_CLOCK_POINT_BYTES];
 	size_t len = 0;
 
-	/* The clock does not run backwards: the point is older than the last one, or the counter has restarted. */
+	/*
+	 * This point is older than the last one (two threads measured them), or the counter has restarted. A clock
+	 * never goes back in the file.
+	 */
 	if (clock->len && point->value <= clock->last)
 		return 0;
 	if (!clock->len) {

@@ -28,10 +28,10 @@
 #define COPY_SIZE (256u << 10)
 #define INDEX_MAGIC 0xC1F1DCC1u
 
-/* One directory of the tree: where it is read, and where its copy is. */
+/* One directory of the tree: the original, and its copy. */
 struct level {
 	int from, to;
-	bool is_trace;             /* it has metadata: other files are streams */
+	bool is_trace;             /* the directory has metadata, so its other files are streams */
 	struct wmk_compress_result *result;
 };
 
@@ -63,7 +63,9 @@ static void packets_open(struct packets *packets, int dir, const char *file)
 	packets->fd = -1;
 }
 
-/* The end of the next packet; `size`, the end of the file, if the index has no valid entry for it. */
+/*
+ * Find the end of the next packet. It is `size`, the end of the file, if the index has no valid entry for the packet.
+ */
 static uint64_t packets_next(struct packets *packets, uint64_t size)
 {
 	uint64_t entry[2], bytes;
@@ -95,7 +97,7 @@ static int read_all(int fd, uint8_t *to, size_t len, uint64_t at, const char *na
 	return 0;
 }
 
-/* Add one frame with the packets from `begin` to `end`. */
+/* Add one frame with the packets from `begin` to `end`, which are positions in the file. */
 static int add_frame(struct wmk_ctf_frame_writer *writer, int from, const char *name, uint64_t begin, uint64_t end,
 		     uint8_t **buffer, size_t *cap)
 {
@@ -257,7 +259,7 @@ static bool is_dots(const char *name)
 	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-/* Copy all files of the directory; the metadata last, so that no reader takes an incomplete copy for a trace. */
+/* Copy all files of the directory. The metadata is last, so that no reader takes an incomplete copy for a trace. */
 static int take_tree(const struct level *level, unsigned depth)
 {
 	struct level here = *level;
@@ -308,7 +310,7 @@ static bool has_plain_stream(int dir, unsigned depth)
 	return found;
 }
 
-/* Remove all files of a directory; the metadata first, so that no reader takes the rest for a trace. */
+/* Remove all files of a directory. The metadata is first, so that no reader takes the remaining files for a trace. */
 static int remove_content(int dir, unsigned depth)
 {
 	DIR *entries = list(dir);
@@ -338,8 +340,8 @@ static int remove_content(int dir, unsigned depth)
 /* ── the exchange ────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Create the hidden directory and lock it, or take the one that a crash has left. Another process may meanwhile have
- * exchanged it: then the name no longer leads to the locked directory, which is not touched.
+ * Create the hidden directory and lock it, or take the one that a crash has left. Meanwhile, another process may have
+ * exchanged the directories. The name then no longer refers to the locked directory, which is not changed.
  */
 static int open_hidden(int parent, const char *hidden)
 {

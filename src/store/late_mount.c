@@ -12,7 +12,7 @@
 #include "store/late_mount.h"
 
 #define LINE 4096
-#define AGAIN_MS 1000              /* changes of the options of a mount may not wake the poll */
+#define AGAIN_MS 1000              /* a change of the options of a mount may not end the poll */
 
 struct mounted {
 	char at[PATH_MAX];         /* "": no file system contains the path */
@@ -26,7 +26,10 @@ static bool contains(const char *at, const char *path)
 	return strcmp(at, "/") == 0 || (strncmp(path, at, len) == 0 && (path[len] == '/' || !path[len]));
 }
 
-/* Find the innermost file system in the table `file` that contains the path; the last one, if several are equal. */
+/*
+ * In the table `file`, find the innermost file system that contains the path. If several have the same mount point, the
+ * last one is found.
+ */
 static void find(const char *file, const char *path, struct mounted *found)
 {
 	FILE *table = setmntent(file, "re");

@@ -87,9 +87,9 @@ int wmk_store_comment(struct wmk_store *store, const char *words);
 /* Replace the metadata as a whole. On failure, it is unchanged. Thread-safe. */
 int wmk_store_metadata_replace(struct wmk_store *store, const char *text, size_t len);
 /*
- * Append a sync point to the file .clock, which is created with the first one. `uuid`: of the clock, or "". A point
- * that is not later than the last one is not written. On failure the file has only whole points, and the trace stays
- * readable. -ESTALE: the file has points of another clock, such as that of an earlier boot. Thread-safe.
+ * Append a sync point to the file .clock, which is created with the first one. `uuid`: that of the clock, or "". A
+ * point that is not later than the last one is not written. After a failure, the file has only whole points, and the
+ * trace is readable. -ESTALE: the file has points of another clock, such as that of an earlier boot. Thread-safe.
  */
 int wmk_store_clock_point(struct wmk_store *store, const char uuid[WMK_CLOCK_UUID],
 			  const struct wmk_clock_point *point);

@@ -17,7 +17,7 @@ struct wmk_file_identity;
 /* The file .clock; opened with its first point. Under the store's lock. */
 struct wmk_store_clock {
 	int fd;                    /* -1: not open */
-	uint64_t len;              /* bytes of whole points, and of what precedes them; 0: no point */
+	uint64_t len;              /* size of the begin of the file and its whole points, in bytes; 0: no point */
 	uint64_t last;             /* clock value of the last point */
 };
 

@@ -45,12 +45,12 @@ static void trace_is_moved_once_and_next_one_has_its_number(void **state)
 	assert_int_equal(wmk_store_create(trace, SUB, &store), 0);
 	assert_int_equal(number_of(store, 0), 0);
 	assert_int_equal(wmk_store_metadata(store, "x", 1), 0);
-	/* It has metadata, so it belongs to the first chunk, and not to a later one that is open. */
+	/* The directory has metadata, so it belongs to the first chunk, and not to a later one that is open. */
 	assert_int_equal(number_of(store, 1), 0);
 	assert_int_equal(wmk_store_archive(trace, SUB, "one"), 0);
 	assert_true(exists("archives/.one/" SUB "/metadata"));
 	assert_false(exists(SUB));
-	/* A second time, as by the next process. */
+	/* Rotate a second time, as the next process does. */
 	assert_int_equal(wmk_store_archive(trace, SUB, "one"), 0);
 	wmk_store_close(store);
 	assert_int_equal(wmk_store_archive_end(trace, "one"), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_clock_file.c - sync points in the file .clock: whole, in order, of one clock, also after a crash. */
+/* test_clock_file.c - sync points in the file .clock are whole, in order, and of one clock, also after a crash. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>

@@ -124,7 +124,7 @@ static void test_killed_replacement_keeps_the_old_file(void **state)
 	wmk_store_close(store);
 }
 
-/* A packet without a trailer ends the stream, even if all its bytes are there. */
+/* A packet without a trailer ends the stream, even if all its bytes are in the file. */
 static void test_packet_without_trailer_is_torn(void **state)
 {
 	struct wmk_ctf_packet packet = { .content = 1000, .ring_position = 77, .cut = 5 }, last;
@@ -150,7 +150,7 @@ static void test_packet_without_trailer_is_torn(void **state)
 	wmk_store_close(store);
 }
 
-/* A file that begins with a packet of an earlier version, without a trailer, is refused and unchanged. */
+/* A file that begins with a packet of an earlier version, without a trailer, is refused and not changed. */
 static void test_file_of_earlier_version_is_unchanged(void **state)
 {
 	struct wmk_ctf_packet packet = { .content = 1000 }, last;
