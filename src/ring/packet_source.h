@@ -70,7 +70,7 @@ struct wmk_source_ops {
 	/*
 	 * Chunks (ring/set.h, chunk.c). All are set, or all are NULL: the source cannot take part in a rotation.
 	 *     chunk_cut      0: *cut is the end of the chunk, and next() returns nothing beyond it; 1: no cut
-	 *     chunk_cut_at   the same at a stored position; NULL removes the cut. 1: the next chunk has already begun there
+	 *     chunk_cut_at   the same at a stored position; NULL removes the cut. 1: the next chunk has begun there
 	 *     chunk_ready    everything before the cut was released
 	 *     chunk_end      the lost count and the number of cut fields of the chunk
 	 *     chunk_begin    begin the next chunk: counts begin at 0. The chunk before has reported `lost` records.
