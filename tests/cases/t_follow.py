@@ -22,7 +22,8 @@ from traces import LOSS  # noqa: E402
 SMALL = ('--subbuf-size', '4k', '--num-subbuf', '256')
 STRICT = ('--wait', '1000000')                         # each record waits for all streams
 # (sync points that are written later change times by a few ns)
-VIEW = ('view', '--style=babeltrace', '--no-delta')
+# (sync points that are written later change the corrected times of a record)
+VIEW = ('view', '--style=babeltrace', '--clock-metadata', '--no-delta')
 TOO_MANY = 2000  # a small step is repeated at most so often before its effect must be visible
 
 
