@@ -81,8 +81,8 @@ void waymark_ctf_close(struct waymark_ctf *ctf);
 int waymark_ctf_next(struct waymark_ctf *ctf, const struct waymark_ctf_record **record);
 /*
  * Seek, forwards or backwards: the next record is the first one at `time` (ns since 1970) or later. Packets before it
- * are skipped, by the index if there is one. If real time was set while the trace was recorded, `time` is that of a
- * clock without these steps that equals real time after the last of them.
+ * are skipped, by the index if there is one. If real time was set while the trace was recorded, `time` belongs to a
+ * clock that has no such steps. This clock equals real time after the last step.
  */
 int waymark_ctf_seek(struct waymark_ctf *ctf, int64_t time);
 
@@ -98,7 +98,8 @@ int waymark_ctf_filter(struct waymark_ctf *ctf, const char *expression);
 
 /*
  * Return the time in ns since 1970, or since the origin of the trace if its clock is not set to wall time; 0 without a
- * clock. The sync points of a trace correct it. It goes back from one record to the next where real time was set back.
+ * clock. The sync points of a trace correct this time. If real time was set back between two records, the second one
+ * may have the earlier time.
  */
 int64_t waymark_ctf_time(const struct waymark_ctf_record *record);
 /* Return "provider:name"; "" for an event without a name. Valid until waymark_ctf_close(). */

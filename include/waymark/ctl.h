@@ -136,9 +136,9 @@ enum waymark_ctl_buffers { WAYMARK_CTL_PER_UID = 0, WAYMARK_CTL_PER_PID = 1 };
  */
 enum waymark_ctl_allocation { WAYMARK_CTL_RINGS_PER_CPU = 0, WAYMARK_CTL_RINGS_PER_CHANNEL = 1 };
 /*
- * User domain: when memory of buffers is allocated. DEFAULT: at most 64 MiB when the buffers are made, the rest of a
- * ring when it is first used. ALL: at once. ON_DEMAND: one sub-buffer of each ring at once, the rest when it is first
- * used.
+ * User domain: when memory of buffers is allocated. DEFAULT: at most 64 MiB when the buffers are created, the rest of a
+ * ring when the ring is first used. ALL: everything at once. ON_DEMAND: one sub-buffer of each ring at once, the rest
+ * of a ring when it is first used.
  */
 enum waymark_ctl_preallocation {
 	WAYMARK_CTL_PREALLOCATE_DEFAULT = 0,
@@ -191,7 +191,7 @@ struct waymark_ctl_create_options {
 	const char *shm_path;
 	uint32_t clock;              /* enum waymark_ctl_clock */
 	const char *description;     /* for the user, also in the trace: UTF-8, at most 1024 bytes; NULL: none */
-	int64_t flush_us;            /* flush interval of channels that choose none; 0: 1 s */
+	int64_t flush_us;            /* flush interval of channels that set none; 0: 1 s */
 	/*
 	 * a flight recorder: channels are in overwrite mode, and nothing is written before
 	 * waymark_ctl_snapshot_record(), which writes below `path`
@@ -225,7 +225,7 @@ int waymark_ctl_stop(struct waymark_ctl *ctl, const char *session, struct waymar
 /* Discard all records so far. */
 int waymark_ctl_clear(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result);
 /*
- * Close the trace that was recorded so far, while recording continues: it becomes a complete trace in the directory
+ * Close the trace that was recorded so far, while recording continues. It becomes a complete trace in the directory
  * archives/NAME of the session's trace (closed_chunk of struct waymark_ctl_session_info). Later records are in the next
  * chunk, and the counts begin at 0. -ENODATA: the session was never active; -ENOTSUP: it has kernel channels;
  * -ETIMEDOUT: the disk is slow or full, and the rotation continues.
@@ -248,19 +248,21 @@ struct waymark_ctl_sessions_options {
 	uint32_t request;            /* enum waymark_ctl_session_request */
 	const char *session;         /* as in the function of that request */
 	/*
-	 * A pattern instead of a name: * ? [a-z] [!a-z]. The request applies to each session of the user that matches;
-	 * LIST: to each one that the user may see. A session that is already in the requested state is no error.
+	 * A pattern instead of a name: * ? [a-z] [!a-z]. The request applies to each matching session of the user; LIST
+	 * applies to each matching session that the user may see. A session that is already in the requested state is
+	 * no error.
 	 */
 	const char *glob;
 	/*
-	 * STOP, DESTROY: return as soon as the session has stopped. The session daemon then writes the last records;
-	 * the counts of the result do not include them.
+	 * STOP, DESTROY: return when the session has stopped. The session daemon then writes the last records; the
+	 * counts of the result do not include them.
 	 */
 	bool no_wait;
 };
 /*
- * Start, stop, clear, destroy or list sessions. Returns as the function of that request; -ENOENT: no session matches.
- * If a request on one of several sessions fails, the others are still changed, and the first error is returned.
+ * Start, stop, clear, destroy or list sessions. Returns the same values as the function of that request; -ENOENT: no
+ * session matches. If a request on one of several sessions fails, the others are still changed, and the first error is
+ * returned.
  */
 int waymark_ctl_on_sessions(struct waymark_ctl *ctl, const struct waymark_ctl_sessions_options *options,
 			    struct waymark_ctl_result **result);
@@ -281,34 +283,39 @@ struct waymark_ctl_snapshot_options {
 	size_t size;
 	const char *session;
 	/*
-	 * The name of a snapshot is NAME-DATE-NUMBER. NULL or "": record: that of the output; add_output: "snapshot".
+	 * The name of a snapshot is NAME-DATE-NUMBER. If NULL or "", record uses the name of the output, and add_output
+	 * uses "snapshot".
 	 */
 	const char *name;
-	/* The directory in which snapshots are made, absolute. record: NULL or "": that of the output. */
+	/* The directory in which snapshots are created, absolute. If NULL or "", record uses the path of the output. */
 	const char *path;
 	/*
-	 * Limit for the streams of a snapshot, in bytes: each ring gives its newest sub-buffers. 0: record: that of the
-	 * output; add_output: no limit.
+	 * Limit for the streams of a snapshot, in bytes: each ring contributes its newest sub-buffers. If 0, record
+	 * uses the limit of the output, and add_output sets no limit.
 	 */
 	uint64_t max_size;
 	/*
-	 * record: what asked for the snapshot, and the process that it is about: in the environment of the trace, as
-	 * snapshot_reason, snapshot_program and snapshot_pid. UTF-8, at most 127 and 255 bytes; NULL: none.
+	 * record: the reason for the snapshot, and the process that it concerns. The environment of the trace contains
+	 * them as snapshot_reason, snapshot_program and snapshot_pid. UTF-8, at most 127 and 255 bytes; NULL: none.
 	 */
 	const char *reason, *program;
 	uint64_t pid;
 };
 /*
- * Record a snapshot: copy what the buffers in overwrite mode hold. When the call returns, the trace is complete; the
- * result has waymark_ctl_result_snapshot(). -ENODATA: no application has recorded; -EPERM: the session has no user
- * channel in overwrite mode; -EINVAL: no directory is known, or max_size is less than one sub-buffer of each ring.
+ * Record a snapshot: copy what the buffers in overwrite mode hold. When the call returns, the trace is complete;
+ * waymark_ctl_result_snapshot() returns its description. -ENODATA: no application has recorded; -EPERM: the session has
+ * no user channel in overwrite mode; -EINVAL: no directory is known, or max_size is less than one sub-buffer of each
+ * ring.
  */
 int waymark_ctl_snapshot_record(struct waymark_ctl *ctl, const struct waymark_ctl_snapshot_options *options,
 				struct waymark_ctl_result **result);
-/* Set the snapshot output of a session. A session has one: -EEXIST. */
+/* Set the snapshot output of a session. A session has at most one; -EEXIST: it has one already. */
 int waymark_ctl_snapshot_add_output(struct waymark_ctl *ctl, const struct waymark_ctl_snapshot_options *options,
 				    struct waymark_ctl_result **result);
-/* Remove the snapshot output. `name` NULL or "": whichever it is. -ENOENT: the session has no such output. */
+/*
+ * Remove the snapshot output. If `name` is NULL or "", the output is removed under any name. -ENOENT: the session has
+ * no such output.
+ */
 int waymark_ctl_snapshot_del_output(struct waymark_ctl *ctl, const char *session, const char *name,
 				    struct waymark_ctl_result **result);
 
@@ -399,10 +406,10 @@ struct waymark_ctl_channel_options {
 	uint32_t allocation;         /* enum waymark_ctl_allocation */
 	uint32_t preallocation;      /* enum waymark_ctl_preallocation */
 	/*
-	 * User domain, PER_CPU: 0: applications wake the consumer daemon. Else it reads at this interval, 1 ms to 60 s.
-	 * Then recording makes no system call, and all memory is allocated at once. A record that would need a system
-	 * call is lost and counted: one above 16 KiB, or of a thread without restartable sequences. Excludes
-	 * blocking_us.
+	 * User domain, PER_CPU. If 0, applications wake the consumer daemon. Otherwise, the consumer daemon reads at
+	 * this interval, 1 ms to 60 s. Recording then makes no system call, and all memory is allocated at once. A
+	 * record that would need a system call is lost and counted: a record above 16 KiB, or one of a thread without
+	 * restartable sequences. Excludes blocking_us.
 	 */
 	uint64_t poll_us;
 };
@@ -549,7 +556,7 @@ struct waymark_ctl_load_options {
 	const char *name;            /* with one session: another name for it */
 	const char *output;          /* with one session: another path for the trace, absolute */
 	bool default_output;         /* use the default path of traces instead of that in the files */
-	/* NAME-YYYYMMDD-HHMMSS beside the path in the file, so that each load has another path */
+	/* use the path NAME-YYYYMMDD-HHMMSS beside the path in the file: each load has another path */
 	bool dated_output;
 };
 /*

@@ -22,7 +22,7 @@ struct waymark_ctl_result;
 
 /* Counts of records. */
 struct waymark_ctl_counts {
-	uint64_t records;            /* in the trace; while the session records, also those that are still in rings */
+	uint64_t records;            /* in the trace; while the session records, also records that are still in rings */
 	uint64_t lost;               /* not in the trace: the sum of the next six */
 	uint64_t lost_full, lost_memory, lost_size, lost_retry;
 	uint64_t overwritten;        /* replaced by newer ones: mode OVERWRITE */
@@ -174,9 +174,9 @@ struct waymark_ctl_session_info {
 	uint64_t unrecorded_more;    /* further ones that are not in the array */
 	uint32_t clock;              /* enum waymark_ctl_clock, never DEFAULT */
 	const char *description;     /* "" if none */
-	int64_t flush_us;            /* flush interval of channels that choose none; 0: 1 s */
+	int64_t flush_us;            /* flush interval of channels that set none; 0: 1 s */
 	bool snapshot;               /* a flight recorder: only snapshots are written */
-	/* the output of snapshots: begin of their names; directory, "" if none; limit in bytes, 0: none */
+	/* the output of snapshots: first part of their names; directory, "" if none; limit in bytes, 0: none */
 	const char *snapshot_name, *snapshot_path;
 	uint64_t snapshot_max_size;
 	uint64_t rotations;          /* number of closed chunks of the trace */
@@ -195,7 +195,7 @@ struct waymark_ctl_session_info {
 struct waymark_ctl_snapshot_info {
 	const char *path;            /* its directory: a complete trace */
 	uint64_t records, bytes;     /* in it */
-	uint64_t overwritten;        /* records before it, which the buffers no longer had */
+	uint64_t overwritten;        /* earlier records, which the buffers no longer held */
 };
 
 /* ── applications: list applications and their events ── */

@@ -64,9 +64,9 @@ struct waymark_ring_options {
 	uint64_t prefault;         /* bytes of the CPU rings to allocate at creation, at least one sub-buffer each */
 	uint8_t uuid[16];
 	/*
-	 * 0: writers wake the reader. Else the reader looks at the rings at this interval, and writers make no system
-	 * call: a record that would need one (larger than 16 KiB, no restartable sequences) is lost and counted. The
-	 * CPU rings are accessible in the whole. Excludes block_us and PER_SET.
+	 * If 0, writers wake the reader. Otherwise, the reader polls the rings at this interval, and writers make no
+	 * system call. A record that would need a system call (larger than 16 KiB, no restartable sequences) is lost
+	 * and counted. All memory of the CPU rings is accessible from the beginning. Excludes block_us and PER_SET.
 	 */
 	uint32_t poll_us;
 	uint32_t allocation;       /* enum waymark_ring_allocation */
@@ -74,8 +74,9 @@ struct waymark_ring_options {
 #define WAYMARK_RING_PREFAULT_ALL UINT64_MAX  /* `prefault`: the whole rings that writers normally use */
 
 /*
- * PER_SET: a fixed number of claim rings, min(8, possible CPUs), instead of a ring for each CPU. n_cpus is 1, and this
- * ring stays empty. A writer that finds no free ring calls sched_yield(2), up to 100 times, before it loses its record.
+ * PER_SET: a fixed number of claim rings, min(8, possible CPUs), instead of a ring for each CPU. n_cpus is 1, and the
+ * ring of this CPU stays empty. A writer that finds no free ring calls sched_yield(2), up to 100 times, before it loses
+ * its record.
  */
 enum waymark_ring_allocation { WAYMARK_RING_PER_CPU = 0, WAYMARK_RING_PER_SET = 1 };
 
@@ -163,16 +164,20 @@ struct waymark_ring_packet {
 int waymark_ring_reader_open(struct waymark_ring_set *set, uint32_t ring, struct waymark_ring_reader **reader);
 /*
  * Open an observer: a reader that copies what a ring in overwrite mode holds, and writes nothing into the ring. Any
- * number of observers may read a ring, beside its reader. An observer begins at the oldest sub-buffer that is whole, or
- * with `max_bytes` (0: no limit) at the oldest of the newest sub-buffers that have at most this size together, at least
- * the current one. It counts from there: `records` and `lost` of its first piece do not include earlier records.
- * Writers may overwrite what it has not read yet. It then continues at the oldest sub-buffer, and counts from there:
- * begin_pos of such a piece does not follow the piece before. waymark_ring_reader_clear() and _resume() return -EINVAL.
- * Returns 0; -ENOTSUP in discard mode; -EIO: the ring is corrupt; -EAGAIN: the writer is too fast at the moment.
+ * number of observers may read a ring, beside its reader. An observer begins at the oldest whole sub-buffer.
+ * `max_bytes` (0: no limit) limits it to the newest sub-buffers that fit into this size together, but at least to the
+ * current one. It counts from that position: `records` and `lost` of its first piece do not include earlier records. If
+ * writers overwrite a sub-buffer that the observer has not read yet, it continues at the oldest sub-buffer and counts
+ * from there. begin_pos of such a piece does not equal the end of the previous piece. waymark_ring_reader_clear() and
+ * _resume() return -EINVAL. Returns 0; -ENOTSUP in discard mode; -EIO: the ring is corrupt; -EAGAIN: the writer is too
+ * fast at the moment.
  */
 int waymark_ring_reader_observe(struct waymark_ring_set *set, uint32_t ring, uint64_t max_bytes,
 				struct waymark_ring_reader **reader);
-/* Return the number of records that were overwritten or lost before the first piece of an observer, so far as read. */
+/*
+ * Return the number of records that were overwritten or lost before the first piece of an observer. If it had to begin
+ * again, the number includes the records before the new first piece.
+ */
 uint64_t waymark_ring_reader_missed(const struct waymark_ring_reader *reader);
 void waymark_ring_reader_close(struct waymark_ring_reader *reader);
 /*
@@ -188,8 +193,8 @@ int waymark_ring_reader_release(struct waymark_ring_reader *reader, const struct
 /*
  * Return the number of records lost in the ring up to now, and store it by cause (`by_cause` may be NULL). The sum
  * includes overwritten records, as far as the reader knows them. If counts decrease or exceed the possible range, the
- * last valid ones are returned, and the next waymark_ring_reader_next() returns -EIO. An observer returns the number up
- * to its last piece, without causes.
+ * last valid ones are returned, and the next waymark_ring_reader_next() returns -EIO. For an observer, it returns the
+ * number up to the last piece, without causes.
  */
 uint64_t waymark_ring_reader_lost(struct waymark_ring_reader *reader, uint64_t by_cause[WAYMARK_LOST_CAUSES]);
 /* Return the number of fields that were cut to the limit of the channel, up to now. */
