@@ -16,12 +16,16 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from daemon import World, numbers_of  # noqa: E402
 from harness import SEED, Trace, check, check_sequences, limit, main, rounds  # noqa: E402
+from hostile import ALICE, BOB  # noqa: E402
+from t_daemon_users import world_of_root  # noqa: E402
 from t_follow import Follower  # noqa: E402
 from killed_once import KilledOnce, need_testpoints  # noqa: E402
 
 # The buffers last for seconds without a consumer daemon.
 SIZES = ['--subbuf-size', '256k', '--num-subbuf', '8']
 SPIN = '300000'
+# A program without rseq records through claims.
+CLAIM = {'GLIBC_TUNABLES': 'glibc.pthread.rseq=0'}
 # Points within a rotation, in order: before the journal nothing is cut.
 IN_CONSUMER = ('rotation_journaled', 'rotation_drained', 'rotation_counted', 'rotation_moved', 'rotation_begun',
                'archive_before_rename')
@@ -75,8 +79,8 @@ def check_chunks(case, path, killed=False, lost=0):
     return chunks
 
 
-def running(case, w, threads='2'):
-    child = w.run([case.program('busy'), 'until', threads, SPIN])
+def running(case, w, threads='2', env=None):
+    child = w.run([case.program('busy'), 'until', threads, SPIN], env=env)
     w.wait(lambda: case.ledger.flag(0) >= int(threads), 'the threads to record')
     return child
 
@@ -98,11 +102,11 @@ def ended(case, w, name):
 
 @limit(60)
 def rotations_under_load_split_records_exactly(case):
-    for buffers in ([], ['--buffers-pid']):
-        with World(case, name='load' + ''.join(buffers)) as w:
+    for buffers, env in (([], {}), (['--buffers-pid'], {}), ([], CLAIM)):
+        with World(case, name='load' + ''.join(buffers) + ''.join(env)) as w:
             case.ledger.__init__(case.ledger.path)
             w.begin('load', channel=SIZES + buffers)
-            running(case, w)
+            running(case, w, env=env)
             for n in range(rounds(30) + 2):
                 more_records(case, w)
                 is_now = w('rotate', 'load', '--json').json['sessions'][0]
@@ -134,6 +138,37 @@ def closed_chunk_can_be_removed_at_once(case):
         numbers, = numbers_of(trace).values()
         check(numbers == list(range(11, 26)), 'the other chunks have %s', numbers)
         w.children.remove(program.child)
+
+
+@limit(60)
+def rotation_splits_the_rings_of_all_users(case):
+    """Each chunk has a trace of each user, and each trace ends at the rotation; one user's program has no rseq."""
+    with world_of_root(case) as w:
+        w.begin('all', channel=SIZES)
+        programs = {ALICE: w.scripted(user=ALICE), BOB: w.scripted(user=BOB, env=CLAIM)}
+        w.wait_apps([program.pid for program in programs.values()])
+        turns = rounds(20) + 2
+        for turn in range(turns):
+            for n, program in enumerate(programs.values()):
+                program('emit %d' % (10 + n))
+            if turn < turns - 1:
+                w('rotate', 'all')
+        for program in programs.values():
+            program.end()
+            w.children.remove(program.child)
+        is_now, _, numbers = w.finish('all', lost=0)
+        check(sorted(map(len, numbers.values())) == [10 * turns, 11 * turns], 'wrong records: %s', numbers)
+        chunks = check_chunks(case, is_now['path'])
+        check(len(chunks) == turns - 1, '%d chunks after %d rotations', len(chunks), turns - 1)
+        for turn, chunk in enumerate(chunks + [is_now['path']]):
+            there = sorted(os.listdir(os.path.join(chunk, 'ust', 'uid')))
+            check(there == sorted(str(user.pw_uid) for user in programs), '%s has traces of %s', chunk, there)
+            for n, user in enumerate(programs):
+                trace = Trace(os.path.join(chunk, 'ust', 'uid', str(user.pw_uid)))
+                size = 10 + n
+                wanted = list(range(turn * size + 1, (turn + 1) * size + 1))
+                check(list(numbers_of(trace).values()) == [wanted], '%s: user %d has %s, not %s', chunk, user.pw_uid,
+                      numbers_of(trace), wanted)
 
 
 @limit(200)
@@ -245,6 +280,7 @@ if __name__ == '__main__':
     print('# kills with seed %d' % SEED)
     main([
         rotations_under_load_split_records_exactly, closed_chunk_can_be_removed_at_once,
+        rotation_splits_the_rings_of_all_users,
         random_kills_during_rotations_lose_no_records, rotation_is_finished_after_kill_of_consumer_daemon,
         follower_prints_each_record_once_over_rotations, rotation_is_finished_after_kill_of_session_daemon
     ])
