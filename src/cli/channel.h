@@ -16,8 +16,8 @@ struct wmk_channel_args {
 	int64_t flush_us;                                /* 0: the default; -1: whole sub-buffers only */
 	uint64_t tracefile_size, tracefile_count;        /* 0: no limit */
 	uint32_t call_arguments;                         /* enum waymark_ctl_call_arguments */
-	uint32_t ownership, allocation, preallocation;   /* 0: not given, or 1 + the place in the list of words */
-	uint32_t wake;                                   /* the same: writer, timer */
+	uint32_t ownership, allocation, preallocation;   /* 0: not given, else 1 + the index in the list of words */
+	uint32_t wake;                                   /* likewise: writer, timer */
 	int64_t read_us;                                 /* --read-timer */
 };
 

@@ -149,8 +149,8 @@ int wmk_cli_failed(void);
 /* The shortest exact text: "4M" for 4194304. */
 const char *wmk_cli_size_text(uint64_t size, char *buf, size_t buf_size);
 /*
- * The options for larger buffers: twice the present memory of a CPU, and at least that of the default. The buffers must
- * hold what a CPU records between two drain passes, so twice a very small buffer is often too small as well.
+ * The options for larger buffers: twice the present memory of a CPU, and at least the default memory. The buffers must
+ * hold what a CPU records between two drain passes, so twice a very small buffer is often too small.
  */
 const char *wmk_cli_larger_buffers(uint64_t subbuf_size, uint64_t n_subbufs, char *buf, size_t buf_size);
 /* About three digits, in powers of ten: "1.5 MB". */

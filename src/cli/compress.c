@@ -14,7 +14,7 @@
 #include "read/trace.h"
 #include "store/compress_directory.h"
 
-/* Compress one trace by its absolute path, which is changed. */
+/* Compress one trace at its absolute path. The string is modified. */
 static int compress_at(char *path, struct wmk_compress_result *done)
 {
 	char *name = strrchr(path, '/'), *slash = name;

@@ -5,8 +5,8 @@
  *     kernel ──core──► core-hook ─┬─ a child: snapshots of all sessions that record the process, at most 2 s
  *                                 └─ then: the earlier handler or file
  *
- * --install writes core_pattern and keeps the earlier pattern in a file; --remove restores it. The kernel runs the hook
- * as root, so a pattern file that another user can write is refused.
+ * --install writes core_pattern and keeps the earlier pattern in a file; --remove restores this pattern. The kernel
+ * runs the hook as root, so the hook refuses a pattern file that another user can write.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@
 #include "store/store.h"
 #include "wire/wire.h"
 
-#define SNAPSHOTS_S 2              /* limit of the work before the core is passed on */
+#define SNAPSHOTS_S 2              /* limit of the time before the core is passed on */
 #define PATTERN_MAX 128            /* bytes of core_pattern */
 #define CORE_PATTERN "/proc/sys/kernel/core_pattern"
 #define KEPT_FOLDER "/etc/waymark"
@@ -117,7 +117,10 @@ static void snapshots(const struct wmk_core_values *values)
 		snapshots_of(rundir, values);
 }
 
-/* Records the snapshots in a child, which is killed after SNAPSHOTS_S. A request that was sent is still carried out. */
+/*
+ * Record the snapshots in a child, which is killed after SNAPSHOTS_S. The session daemon still performs a request that
+ * was sent.
+ */
 static void snapshots_in_time(const struct wmk_core_values *values)
 {
 	const struct timespec limit = { .tv_sec = SNAPSHOTS_S };
@@ -141,7 +144,10 @@ static void snapshots_in_time(const struct wmk_core_values *values)
 
 /* ── pass the core on ────────────────────────────────────────────────────────────────────────────────── */
 
-/* Read a pattern. `trusted`: the file must belong to root or this user, and only its owner may write it. */
+/*
+ * Read a pattern. `trusted`: the file must belong to root or to this user, and only its owner may have write
+ * permission.
+ */
 static int pattern_read(const char *path, bool trusted, char pattern[PATTERN_MAX + 1])
 {
 	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -188,7 +194,7 @@ static int write_file(const char *path, uint64_t limit)
 	return err;
 }
 
-/* A process that changed its identity (%d is not 1) is dumped to a file of root, as the kernel does. */
+/* The core of a process that changed its identity (%d is not 1) is written to a file of root, as the kernel does. */
 static int to_file(const char *pattern, const struct wmk_core_values *values)
 {
 	const bool own = number_of(values, 'd') == 1;
@@ -282,7 +288,7 @@ static int install(const char *core_pattern, const char *kept)
 		return wmk_error(-EALREADY, "the core hook is installed already: %s", before);
 	if (err == 0)
 		err = pattern_write(kept, before, O_CREAT | O_TRUNC);
-	/* What cannot be read back would lose cores later. */
+	/* If the kept pattern cannot be read back, later cores would be lost. */
 	if (err == 0)
 		err = pattern_read(kept, true, there);
 	return err < 0 ? err : pattern_write(core_pattern, own, O_TRUNC);

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The letters that are passed to the hook, in the order of its arguments. */
+/* The letters of core(5) that the hook receives, in the order of its arguments. */
 #define WMK_CORE_LETTERS "PpiIugdstchEe"
 #define WMK_CORE_VALUES (sizeof(WMK_CORE_LETTERS) - 1)
 #define WMK_CORE_ARGUMENTS_MAX 32
@@ -20,7 +20,7 @@ struct wmk_core_values {
 /* The value of a letter; NULL: unknown. */
 const char *wmk_core_value(const struct wmk_core_values *values, char letter);
 /*
- * Expand one word of a pattern. `file`: it becomes a path, so '/' in a value becomes '!'. Unknown letters expand to
+ * Expand one word of a pattern. `file`: the result is a path, so '/' in a value becomes '!'. Unknown letters expand to
  * nothing. -ENAMETOOLONG.
  */
 int wmk_core_expand(const char *word, const struct wmk_core_values *values, bool file, char *buf, size_t size);

@@ -13,7 +13,7 @@ struct wmk_list_args {
 	struct wmk_cli_common common;    /* userspace: list applications; kernel: list kernel events; else sessions */
 	struct wmk_cli_words patterns;   /* of kernel events */
 	bool fields;
-	const char *glob;                /* of names of sessions */
+	const char *glob;                /* pattern of session names */
 	bool mem_usage;
 	const char *names;               /* the kind of names to print, for completion */
 };

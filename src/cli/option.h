@@ -62,7 +62,7 @@ struct wmk_cli_option {
 #define WMK_CLI_SIZE(type, member) .store = wmk_cli_store_size, WMK_CLI_AT(uint64_t, type, member)
 #define WMK_CLI_POWER_OF_TWO(type, member, least, most) \
 	.store = wmk_cli_store_power_of_two, WMK_CLI_AT(uint64_t, type, member), .min = (least), .max = (most)
-/* int64_t: microseconds, or with us, ms, s, m or h; from .min to .max microseconds. */
+/* int64_t: microseconds, or a number with the suffix us, ms, s, m or h; from .min to .max microseconds. */
 #define WMK_CLI_MICROSECONDS(type, member, least, most) \
 	.store = wmk_cli_store_microseconds, WMK_CLI_AT(int64_t, type, member), .min = (least), .max = (most)
 /* double: seconds. */

@@ -278,7 +278,7 @@ static bool wants_daemon(const struct wmk_record_args *args, struct wmk_daemon *
 	/* The daemon keeps the clock with which it was started. */
 	if (args->private || (clock && *clock))
 		return false;
-	/* A flight recorder needs a daemon; one is started. */
+	/* A flight recorder needs a session daemon; it is started if none runs. */
 	err = wmk_daemon_open(daemon, &common, args->snapshot_on.n ? WMK_DAEMON_ANY : WMK_DAEMON_RUNNING);
 	if (err < 0 && err != -ENOENT && err != -ECONNREFUSED)
 		wmk_cli_warn("cannot use the session daemon: %s", wmk_error_text(words, sizeof(words)));

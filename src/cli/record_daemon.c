@@ -258,7 +258,7 @@ static int connect_again(void *data)
 	return t->daemon->ctl ? 0 : reconnect(t);
 }
 
-/* Record the snapshots that are due. The connection is open only meanwhile. */
+/* Record the snapshots that are due. The connection is open only during this call. */
 static void look_for_snapshots(struct through *t, struct wmk_child *child)
 {
 	const char *reason;
@@ -378,7 +378,7 @@ int wmk_record_through(struct wmk_daemon *daemon, const struct wmk_record_args *
 
 	if (err >= 0)
 		err = wmk_child_open(&child);
-	child.kept = t.snapshots.on ? SIGUSR2 : 0;       /* USR2 that is not a word of the option has no effect */
+	child.kept = t.snapshots.on ? SIGUSR2 : 0;       /* without the word USR2, the signal has no effect */
 	snprintf(t.rundir, sizeof(t.rundir), "%s", waymark_ctl_rundir(daemon->ctl));
 	waymark_ctl_set_timeout(daemon->ctl, TIMEOUT_MS);
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);

@@ -88,7 +88,7 @@ static void make_current(const char *name)
 		wmk_cli_warn("%s; select the session with -s %s", wmk_error_text(text, sizeof(text)), name);
 }
 
-/* Remove the snapshot output of the session that was just created; without success, destroy the session. */
+/* Remove the snapshot output of the session that was just created. If this fails, destroy the session. */
 static int remove_output(struct wmk_daemon *daemon)
 {
 	const struct waymark_ctl_session_info *session = wmk_daemon_session(daemon);
@@ -269,7 +269,7 @@ void wmk_session_remember(const struct wmk_daemon *daemon)
 static void forget(const char *name)
 {
 	if (wmk_current_forget(name) < 0)
-		wmk_error_clear();       /* the file still names the destroyed session; the next command reports that */
+		wmk_error_clear();       /* the file still names the destroyed session; the next command reports this */
 }
 
 static int end(struct wmk_session_args *args, char **rest, int n_rest, uint32_t request, const char *what)

@@ -29,7 +29,8 @@ struct wmk_session_args {
 
 /*
  * For each session in the daemon's result: print "Session one stopped: 120 records, 3 lost, 1.5 MB in PATH" if `print`
- * is set, and on standard error the causes of lost records. `what` NULL: print that its last records are being written.
+ * is set, and on standard error the causes of lost records. `what` If `what` is NULL, print that the last records are
+ * being written.
  */
 struct wmk_daemon;
 void wmk_session_tell_ends(const struct wmk_daemon *daemon, const char *what, bool print);

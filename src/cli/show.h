@@ -19,7 +19,7 @@ void wmk_show_loss(const struct waymark_ctl_session_info *session);
 void wmk_show_sessions(const struct waymark_ctl_session_info *const *sessions, unsigned n, const char *current);
 /* Print a session with one of its channels (NULL: all). */
 void wmk_show_session(const struct waymark_ctl_session_info *session, const char *channel);
-/* Print the memory of the buffers of each channel (NULL: all channels), and the sums if there are several. */
+/* Print the memory of the buffers of each channel (NULL: all channels), and the sum of several channels. */
 void wmk_show_memory(const struct waymark_ctl_session_info *const *sessions, unsigned n, const char *channel);
 /* Print the fields of an event, one per line. */
 void wmk_show_fields(const struct waymark_ctl_event_info *event);

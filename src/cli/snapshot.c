@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * snapshot.c - `waymark snapshot`: record snapshots of a session, and choose where they are made.
- */
+/* snapshot.c - `waymark snapshot`: record snapshots of a session, and choose their directory. */
 #include <errno.h>
 #include <limits.h>
 #include <string.h>

@@ -13,7 +13,7 @@
 
 #define NEAREST_MAX 3
 
-/* The option against the main cause of the loss. NULL: no option avoids it. */
+/* The option that avoids the main cause of the loss. NULL: no option avoids it. */
 static const char *remedy(const struct wmk_record_result *result, char *buf, size_t size)
 {
 	const struct wmk_counts *counts = result->counts;

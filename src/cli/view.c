@@ -193,7 +193,7 @@ static int run_viewer(const char *wanted, const char *trace, char **rest, int n_
 
 /* ── text ────────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* (in JSON, the style has no effect; losses are reported like those of babeltrace2) */
+/* (with JSON, the style has no effect; losses are reported in the style of babeltrace2) */
 static bool is_columns(const struct view_args *args)
 {
 	return args->style == STYLE_COLUMNS && !args->which.common.json;
@@ -203,7 +203,7 @@ static enum wmk_print_clock clock_of(const struct view_args *args)
 {
 	if (args->has_clock)
 		return args->clock;
-	/* Options of the time of day select it. */
+	/* The options --clock-date and --clock-gmt select the time of day. */
 	return is_columns(args) && !args->print.date && !args->print.gmt ? WMK_PRINT_RELATIVE : WMK_PRINT_TIME;
 }
 
@@ -227,7 +227,7 @@ static int show(struct view_args *args, const char *session, const char *const *
 		options.print.names = defaults.names;
 	if (!args->has_fields)
 		options.print.fields = defaults.fields;
-	/* (babeltrace2 does not know sync points, and its style prints the same times) */
+	/* (babeltrace2 does not read sync points; its style must print the same times) */
 	options.uncorrected =
 		args->uncorrected || (!is_columns(args) && !args->which.common.json && !args->uncertainty);
 	options.print.style = is_columns(args) ? WMK_PRINT_COLUMNS : WMK_PRINT_BABELTRACE;
@@ -353,7 +353,7 @@ static const char *const details[] = {
 	NULL
 };
 
-/* (a constant is a byte; the macro below stores the whole enumeration) */
+/* (an option of the kind constant stores one byte; the macro below stores the whole enumeration) */
 static int set_clock(const struct wmk_cli_option *option, void *at, const char *value)
 {
 	(void)value;

@@ -325,7 +325,7 @@ static int make_complete(struct loading *l, struct wmk_ctl_session *s)
 	struct wmk_ctl_channel *channels = s->channels.items;
 	int err = make_trackers(l, s);
 
-	/* the session daemon gives a new flight recorder an output */
+	/* the session daemon sets an output for each new flight recorder */
 	if (err == 0 && s->settings.snapshot && !*s->settings.snapshot_path)
 		err = send_request(l, WMK_CTL_SNAPSHOT_OUTPUT, &none);
 	for (uint32_t i = 0; err == 0 && i < s->channels.n; i++)

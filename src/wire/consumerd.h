@@ -92,17 +92,18 @@ struct wmk_consumerd_trace {
 	bool gated;                  /* packets wait until the metadata has been replaced */
 	bool unwritten;              /* nothing is written: snapshots of the session read the rings */
 	/*
-	 * The number of the open chunk (docs/rotation.md), and the name of the chunk before it in archives/. "": it is
-	 * the first one. If the directory still has the chunk before it, ROTATE continues its rotation.
+	 * The number of the open chunk (docs/rotation.md), and the name of the previous chunk in archives/ ("": the
+	 * open chunk is the first one). If the directory still contains the previous chunk, ROTATE continues its
+	 * rotation.
 	 */
 	uint64_t chunk;
 	const char *closed;
 };
 
 /*
- * ROTATE: close the chunk before `chunk` under the name `closed`, and open `chunk`. CUT was answered before: it reads
- * the position of each ring at which the closed chunk ends. The reply is sent when the chunk is closed, which a full or
- * slow disk delays. 0 also if that chunk is open.
+ * ROTATE: close the chunk before `chunk` under the name `closed`, and open `chunk`. An earlier CUT has read the
+ * position of each ring at which the closed chunk ends. The reply is sent when the chunk is closed, which a full or
+ * slow disk delays. The result is also 0 if `chunk` is open already.
  */
 struct wmk_consumerd_rotation {
 	uint64_t trace, chunk;
@@ -121,7 +122,7 @@ struct wmk_consumerd_metadata {
 	uint64_t offset;             /* of an appended part: its offset in the file */
 	bool replace;                /* this is a part of a replacement of the whole file */
 	bool more;                   /* with replace: another part follows */
-	/* the chunk that the text belongs to: it waits until that chunk is open, and is dropped after it was closed */
+	/* the chunk of the text: the text waits until that chunk is open, and is dropped if that chunk was closed */
 	uint64_t chunk;
 	const char *text;            /* WMK_CONSUMERD_METADATA_MAX bytes at most */
 };
@@ -182,7 +183,8 @@ struct wmk_consumerd_rings {
 	uint64_t statedump;
 	/*
 	 * a snapshot: write a copy of what the ring set holds now, at most copy_max bytes of each ring (0: no limit).
-	 * The ring set belongs to another trace; nothing is written into it. After a resume the copy is made again.
+	 * The ring set belongs to another trace; nothing is written into it. After a resume, the ring set is copied
+	 * again.
 	 */
 	bool copy;
 	uint64_t copy_max;

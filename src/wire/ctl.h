@@ -110,7 +110,7 @@ struct wmk_ctl_channel_settings {
 	int64_t flush_us;
 	uint32_t allocation;         /* enum wmk_ctl_allocation */
 	uint32_t preallocation;      /* enum wmk_ctl_preallocation */
-	/* 0: writers wake the consumer daemon; else it reads at this interval, and writers make no system call */
+	/* 0: writers wake the consumer daemon; otherwise, it reads at this interval, and writers make no system call */
 	uint64_t poll_us;
 };
 
@@ -160,12 +160,12 @@ struct wmk_ctl_settings {
 	 */
 	const char *shm_path;
 	const char *description;     /* any text; "": none */
-	int64_t flush_us;            /* flush interval of channels that choose none; 0: the default */
+	int64_t flush_us;            /* flush interval of channels that set none; 0: the default */
 	/* a flight recorder: channels are in overwrite mode, and only snapshots are written */
 	bool snapshot;
 	/*
-	 * The output of snapshots, which SNAPSHOT_OUTPUT changes: names begin with snapshot_name; the directory, "":
-	 * none; limit of the streams of a snapshot in bytes, 0: none.
+	 * The output of snapshots, which SNAPSHOT_OUTPUT changes. snapshot_name: first part of names. snapshot_path:
+	 * directory, "": none. snapshot_max_size: limit of the streams of a snapshot in bytes, 0: none.
 	 */
 	const char *snapshot_name, *snapshot_path;
 	uint64_t snapshot_max_size;
@@ -216,7 +216,7 @@ struct wmk_ctl_session {
 	struct wmk_list unrecorded;  /* of struct wmk_ctl_unrecorded; set by the daemon */
 	uint64_t unrecorded_more;    /* number of further ones that are not in the list */
 	uint64_t rotations;          /* number of closed chunks of the trace */
-	const char *closed_chunk;    /* name of the latest one in `path`/archives; "": none */
+	const char *closed_chunk;    /* name of the latest closed chunk in `path`/archives; "": none */
 };
 
 struct wmk_ctl_field {
@@ -303,21 +303,21 @@ struct wmk_ctl_track { const char *session; uint32_t kind; bool all; struct wmk_
 enum wmk_ctl_regenerate_what { WMK_REGENERATE_METADATA, WMK_REGENERATE_STATEDUMP };
 struct wmk_ctl_regenerate { const char *session; uint32_t what; };
 
-/* SNAPSHOT. Members that are "" or 0 have the values of the session's snapshot output. */
+/* SNAPSHOT. The session's snapshot output replaces members that are "" or 0. */
 struct wmk_ctl_snapshot {
 	const char *session, *name, *path;
 	uint64_t max_size;
-	const char *reason;          /* in the environment of the traces, as the next two; "": none */
+	const char *reason;          /* as the next two, in the environment of the traces; "": none */
 	const char *program;
 	uint64_t pid;
 };
 struct wmk_ctl_snapshot_reply {
 	const char *path;            /* directory of the snapshot: a trace */
 	uint64_t records, bytes;     /* in it */
-	uint64_t overwritten;        /* records before it that the rings no longer had */
+	uint64_t overwritten;        /* earlier records, which the rings no longer held */
 	struct wmk_list warnings;    /* of const char *: messages */
 };
-/* SNAPSHOT_OUTPUT: set the snapshot output, or with `remove` remove it (name "": whichever it is). */
+/* SNAPSHOT_OUTPUT: set the snapshot output, or with `remove` remove it (name "": under any name). */
 struct wmk_ctl_snapshot_output { const char *session, *name, *path; uint64_t max_size; bool remove; };
 
 extern const struct wmk_request_type wmk_ctl_requests[];

@@ -56,8 +56,8 @@ static void send_with_fd(int sock, const uint8_t *data, size_t len, int fd)
 }
 
 /*
- * The first byte selects how the rest is split: pieces of 1 to 64 bytes, with a descriptor at every 2nd, 3rd, ...
- * piece.
+ * The first byte selects how the other bytes are split: into pieces of 1 to 64 bytes, with a descriptor at every 2nd,
+ * 3rd, ... piece.
  */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -231,7 +231,7 @@ static void frames_sent_together_arrive_in_one_piece(void **state)
 	assert_int_equal(wmk_in_receive(&l->in, l->pair[1]), -EAGAIN);
 }
 
-/* A message of the largest size; its first part is sent byte by byte. A larger message is not sent. */
+/* Send a message of the largest size; its first part is sent byte by byte. A larger message is refused. */
 static void test_largest_frame_is_sent_and_larger_refused(void **state)
 {
 	struct link *l = *state;

@@ -246,7 +246,7 @@ static void test_corrupt_objects_are_refused(void **state)
 		assert_says(lies[i].says);
 		memcpy(bytes + lies[i].at, was, n);
 	}
-	/* Counts that are within the limit but exceed the rest of the message: no memory is allocated for them. */
+	/* Counts within the limit that exceed the rest of the message are refused before memory is allocated. */
 	uint32_t three = 3;
 	memcpy(bytes + NUMBERS, &three, 4);
 	assert_int_equal(decode(bytes, NUMBERS + 4 + 16), -EPROTO);
