@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * clock_steps.c - observe steps of real time (see clock_steps.h): a timer that never expires, and that the kernel
- * cancels when CLOCK_REALTIME changes discontinuously. It costs nothing between steps.
+ * clock_steps.c - observe steps of real time (see clock_steps.h). A timer never expires, but the kernel cancels it when
+ * CLOCK_REALTIME changes discontinuously. Between steps, this costs nothing.
  */
 #include "consumer/clock_steps.h"
 
@@ -10,7 +10,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#define NEVER_S ((time_t)1 << 33)        /* seconds since 1970: in the year 2242 */
+#define NEVER_S ((time_t)1 << 33)        /* of the timer: seconds since 1970, in the year 2242 */
 
 int wmk_clock_steps_open(void)
 {
@@ -30,6 +30,6 @@ bool wmk_clock_steps_read(int fd)
 {
 	uint64_t expired;
 
-	/* ECANCELED: a step. An expiry is one as well: the clock was set beyond the timer. */
+	/* ECANCELED: a step. An expiry is a step as well: the clock was set beyond the time of the timer. */
 	return read(fd, &expired, sizeof(expired)) > 0 || errno == ECANCELED;
 }

@@ -7,7 +7,7 @@
 
 /* Returns the descriptor, which the caller closes; -errno: steps cannot be observed. */
 int wmk_clock_steps_open(void);
-/* After the descriptor became readable: whether real time was set since the last call. */
+/* To be called when the descriptor is readable. True: real time was set since the last call. */
 bool wmk_clock_steps_read(int fd);
 
 #endif

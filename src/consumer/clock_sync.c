@@ -17,8 +17,8 @@ bool wmk_clock_sync_take(const struct wmk_consumer *consumer, struct wmk_clock_p
 }
 
 /*
- * A counter that starts again in a suspend. Writers never record a time before that of the previous record. So the
- * times of a ring stand still until the counter has passed it.
+ * Report once that the counter has gone back, because it was reset in a suspend. Writers never record a time before
+ * that of the previous record. So the times of a ring stand still until the counter has passed its earlier value.
  */
 static void report_restart(struct wmk_consumer *consumer, const struct wmk_clock_point *point)
 {

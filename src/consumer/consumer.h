@@ -73,7 +73,7 @@ struct wmk_consumer_options {
 	 * packets need. 0: written; -EAGAIN: incomplete, so packets wait; -errno: treated like an error of write().
 	 */
 	int (*ready)(void *data);
-	/* Optional: called before each drain pass, to continue a rotation. -errno: it is not finished. */
+	/* Optional: called before each drain pass, to continue a rotation. -errno: the rotation is not finished. */
 	int (*before_pass)(void *data);
 	void *data;
 	/* 1: overwrite mode, `--overwrite`: nothing is written until stop; then the content of the rings is written */
@@ -138,12 +138,11 @@ struct wmk_consumer_set {
 	/* of a kernel channel: number of the requested state dump (wmk_consumer_dump()); 0: none */
 	uint64_t statedump;
 	/*
-	 * 1: write a copy of what the rings hold now (overwrite mode), and nothing of later records. The set is not
-	 * used after wmk_consumer_add(), and nothing is written into it. `overwritten` counts the records before the
-	 * copy.
+	 * 1: write a copy of what the rings hold now (overwrite mode), but no later records. The set is not used after
+	 * wmk_consumer_add(), and nothing is written into it. `overwritten` then counts the records before the copy.
 	 */
 	int copy;
-	uint64_t copy_max;         /* with copy: bytes of each ring at most, the newest ones; 0: no limit */
+	uint64_t copy_max;         /* with copy: maximum bytes of each ring, the newest ones; 0: no limit */
 };
 int wmk_consumer_add(struct wmk_consumer *consumer, struct waymark_ring_set *set, const struct wmk_consumer_set *how);
 /*

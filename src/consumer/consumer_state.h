@@ -74,9 +74,9 @@ struct wmk_stream {
 	uint64_t packets;                  /* number of packets taken in this drain pass */
 	/* earliest possible time of a record in its unread part; 0: no part is unread */
 	uint64_t unread_ns;
-	/* a source of the kernel: it had nothing at unread_ns, and has not woken the thread since */
+	/* of a source of the kernel: it had nothing at unread_ns, and has not woken the thread since */
 	bool flushed;
-	/* a rotation: the end of the chunk (has_cut); the source counts from there already (chunk_begun) */
+	/* of a rotation: the end of the chunk (has_cut); the source already counts from there (chunk_begun) */
 	struct wmk_ring_cut chunk_cut;
 	bool has_cut, chunk_begun;
 	/* it is a state dump: written at once, even if its group is written only at stop */
@@ -99,14 +99,17 @@ struct wmk_consumer_work {
 
 /* Sync points of the trace's clock (clock_sync.h). Used by the consumer's thread, except `kind`. */
 struct wmk_consumer_clock {
-	_Atomic int kind;                  /* enum wmk_clock_kind; -1: no sources yet, or the clock cannot be read */
+	/* enum wmk_clock_kind; -1: there are no sources yet, or the clock cannot be read */
+	_Atomic int kind;
 	struct wmk_clocks clocks;
 	char uuid[WMK_CLOCK_UUID];
-	bool is_due;                       /* records were written since the last point, or no point is written */
-	bool is_always_due;                /* rings hold records until the stop */
+	/* a point is due: records were written since the last point, or there is no point yet */
+	bool is_due;
+	/* points are due without packets, because rings hold records until the stop */
+	bool is_always_due;
 	uint64_t written_ns;               /* monotonic time of the last point; 0: none */
 	uint64_t last;                     /* greatest value of the clock so far */
-	bool restarted;                    /* its value has gone back, which has been reported */
+	bool restarted;                    /* the clock has gone back, which was reported */
 };
 
 struct wmk_consumer {
@@ -120,10 +123,13 @@ struct wmk_consumer {
 	struct waymark_ring_set **sets;    /* changed under `lock` too: the heartbeat reads them */
 	size_t n_sets;
 	struct wmk_consumer_stats gone;    /* statistics of removed sets */
-	/* A rotation (rotation.c): when the sources were cut, or 0; one is not finished; its journal is on the disk */
+	/*
+	 * A rotation (rotation.c). cut_ns: when the sources were cut, or 0. rotating: a rotation is not finished.
+	 * journaled: its journal is on the disk.
+	 */
 	uint64_t cut_ns;
 	bool rotating, journaled;
-	struct wmk_chunk_journal journal;  /* of an earlier consumer */
+	struct wmk_chunk_journal journal;  /* the journal of an earlier consumer */
 	char closed[256];                  /* the name of the chunk before the open one; "": none */
 	bool ended;                        /* the last drain pass is over */
 	bool awaits_cpus;                  /* CPUs without a stream may come online */
@@ -132,7 +138,7 @@ struct wmk_consumer {
 	uint64_t pass_ns;                  /* end of the last drain pass */
 	uint64_t flush_at;                 /* when the next part has to be written (flush_timer.h) */
 	bool flushes;                      /* a channel has a flush interval */
-	uint64_t flush_least_ns;           /* the shortest of them */
+	uint64_t flush_least_ns;           /* the shortest interval of all streams with a flush interval */
 	struct wmk_consumer_clock clock;
 	/* Commands and published statistics, under `lock`. */
 	pthread_mutex_t lock;
@@ -156,7 +162,8 @@ struct wmk_consumer {
 	/* Used only by the consumer's thread. */
 	struct waymark_ring_set **watched; /* sets that it sleeps on: a copy of `sets` */
 	unsigned n_watched;
-	uint32_t poll_us;                  /* least interval of sets with writers that wake no reader; 0: no such set */
+	/* the shortest interval of the sets with writers that do not wake a reader; 0: no such set */
+	uint32_t poll_us;
 	/*
 	 * descriptors that it sleeps on: first `wake`, then n_followed of follow_fd(), then those of streams; n_polled
 	 * 0: none

@@ -397,7 +397,7 @@ void wmk_consumer_drain(struct wmk_consumer *consumer, enum wmk_drain_mode mode,
 	int err;
 
 	memset(result, 0, sizeof(*result));
-	/* Streams that end have no next chunk: all their records belong to this one. */
+	/* Streams that end have no next chunk: all their records belong to this chunk. */
 	for (i = 0; i < consumer->n_streams && mode == WMK_DRAIN_END; i++)
 		if ((!group || consumer->streams[i]->group == group) && consumer->streams[i]->has_cut) {
 			consumer->streams[i]->source->ops->chunk_cut_at(consumer->streams[i]->source, NULL);

@@ -33,13 +33,13 @@ void wmk_consumer_drain(struct wmk_consumer *consumer, enum wmk_drain_mode mode,
  */
 void wmk_consumer_maintain(struct wmk_consumer *consumer);
 /*
- * Write all records that the stream has now, including parts of a sub-buffer. Errors are added to `result`, packets are
- * not. True: it had records.
+ * Write all records that the stream has now, including parts of a sub-buffer. Errors are added to `result`, but packets
+ * are not. True: the stream had records.
  */
 bool wmk_stream_flush(struct wmk_consumer *consumer, struct wmk_stream *stream, struct wmk_drain_result *result);
 /*
- * Write the counts with which the stream ends in this chunk; stream->lost_written is then the lost count of the chunk.
- * -errno of the output: nothing is lost, try again later.
+ * Write the final counts of the stream in this chunk; stream->lost_written is then the lost count of the chunk. -errno
+ * of the output: no count is lost; call it again later.
  */
 int wmk_stream_end_chunk(struct wmk_consumer *consumer, struct wmk_stream *stream);
 /* Count a packet that was not written. Stores the text of the cause chain, and clears the chain. */

@@ -5,7 +5,7 @@
  *
  * The interval of a stream begins at the last pass that found nothing unread, so it begins before the record. A ring
  * that fills whole sub-buffers faster than the interval is never flushed. After a long sleep, the first record is
- * written at once. The buffers of the kernel cannot be asked cheaply whether they have records. They are flushed until
+ * written at once. A test whether a buffer of the kernel has records is expensive. So these buffers are flushed until
  * they have none, and again after they have woken the thread (kernel_sleep.c).
  */
 #include "consumer/flush_timer.h"
@@ -23,7 +23,7 @@ static uint64_t due_of(const struct wmk_stream *stream)
 						     : WMK_FLUSH_NEVER;
 }
 
-/* A ring: its positions show whether it has a part. */
+/* The positions of a ring show whether it has a part. */
 static void look(struct wmk_stream *stream, uint64_t last_pass, uint64_t now)
 {
 	if (!stream->source->ops->has_part(stream->source))
@@ -34,7 +34,7 @@ static void look(struct wmk_stream *stream, uint64_t last_pass, uint64_t now)
 		stream->unread_ns = last_pass;
 }
 
-/* A source of the kernel: it may have a part until a flush finds none, and again when it has woken the thread. */
+/* A source of the kernel may have a part until a flush finds none, and again after it has woken the thread. */
 static void look_at_kernel(const struct wmk_consumer *consumer, struct wmk_stream *stream, uint64_t now)
 {
 	if (stream->packets || !stream->unread_ns)

@@ -10,8 +10,8 @@
  *                                 ▲                │ only records of the tracer's own threads (`fruitless`)
  *                                 └── one interval ┘
  *
- * The last arrow limits the rate of wakes by records that the sleep itself causes, such as those of this thread's
- * system calls. They are in the buffer, but in no packet.
+ * The sleep itself causes records, such as those of this thread's system calls. They are in the buffer, but in no
+ * packet. The last arrow limits the rate at which they wake the thread.
  */
 #include "consumer/kernel_sleep.h"
 
@@ -23,7 +23,7 @@
 #include "consumer/cpu_hotplug.h"
 #include "consumer/thread.h"
 
-/* 0: the kernel wakes for the first record (or no longer); 1: a source has a record already; -errno: not possible. */
+/* Arm the sources (`first`) or disarm them. 0: done; 1: a source has a record already; -errno: not possible. */
 static int arm(struct wmk_consumer *consumer, bool first)
 {
 	int result = 0;
@@ -55,8 +55,9 @@ static void shorten(int *ms, uint64_t most_us)
 }
 
 /*
- * A command or a buffer that fills ends the sleep. Buffers that cannot be written (`stuck`, `refused`) are left out;
- * else the thread would not sleep at all. A wake from before this pass causes one more pass, so no command is missed.
+ * A command ends the sleep, and so does a buffer that fills. While packets cannot be written (`stuck`, `refused`),
+ * buffers do not end it, because the thread would not sleep at all. A wake from before this pass causes one more pass,
+ * so no command is missed.
  */
 void wmk_kernel_sleep(struct wmk_consumer *consumer, bool deep, int64_t us)
 {

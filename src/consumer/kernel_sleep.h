@@ -7,9 +7,9 @@
 
 #include "consumer/consumer_state.h"
 
-/* List the descriptors to sleep on. Without memory for the list, the thread sleeps on the timer alone. */
+/* List the descriptors to sleep on. Without memory for the list, the thread sleeps only on the timer. */
 void wmk_kernel_watch(struct wmk_consumer *consumer);
-/* Sleep for `us` at most; -1: no limit. `deep`: the last passes have found nothing. By the consumer's thread. */
+/* Sleep for `us` at most; -1: no limit. `deep`: the last passes have found nothing. In the consumer's thread. */
 void wmk_kernel_sleep(struct wmk_consumer *consumer, bool deep, int64_t us);
 
 #endif

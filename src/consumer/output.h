@@ -39,8 +39,8 @@ enum wmk_output_mode {
 struct wmk_output_place {
 	enum wmk_output_mode mode;
 	const char *sub;           /* the trace's place within the output, as in store/store.h */
-	uint8_t uuid[16];          /* UUID of the trace; each chunk has one of its own (wmk_ctf_chunk_uuid()) */
-	/* the open chunk, or the one that a rotation opens: a new directory belongs to it */
+	uint8_t uuid[16];          /* UUID of the trace; each chunk has its own UUID (wmk_ctf_chunk_uuid()) */
+	/* the open chunk, or the chunk that a rotation is about to open: a new directory belongs to it */
 	uint64_t chunk;
 };
 
@@ -170,7 +170,7 @@ int wmk_output_directory_open(const struct wmk_output_directory_options *options
 /* Make a trace without an output from a store. The caller owns the store, and closes it after the trace. */
 int wmk_output_directory_trace(struct wmk_store *store, const uint8_t uuid[16], struct wmk_output_trace **trace);
 
-/* Make a trace that is not written, for the rings of a session that only snapshots read. */
+/* Make a trace that is not written, for a session with rings that only snapshots read. */
 int wmk_output_none_trace(struct wmk_output_trace **trace);
 
 #endif

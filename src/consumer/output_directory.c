@@ -196,8 +196,8 @@ static int directory_journal_read(struct wmk_output_trace *trace, char **text)
 static int join_budget(struct directory_output *output, struct wmk_store *store);
 
 /*
- * Begin a complete trace directory: the directory, its number and its UUID. The metadata, with the clock offset and the
- * environment, is written before the first packet (trace_metadata.c).
+ * Begin a complete trace directory: the directory, its number and its UUID. trace_metadata.c writes the metadata, with
+ * the clock offset and the environment, before the first packet.
  */
 static int chunk_begin(struct directory_trace *trace, struct wmk_store *store, uint64_t open)
 {
@@ -214,7 +214,10 @@ static int chunk_begin(struct directory_trace *trace, struct wmk_store *store, u
 	return 0;
 }
 
-/* Called with the rights of the owner. The old store stays open until the new one exists: readers see one of them. */
+/*
+ * Called with the rights of the owner. The old store stays open until the new one exists, so readers always see one of
+ * them.
+ */
 static int move_chunk(struct directory_trace *trace, const char *name, uint64_t number)
 {
 	struct wmk_store *old = trace->store, *store;
@@ -399,7 +402,7 @@ static int open_trace(struct directory_output *output, const struct wmk_output_p
 	return err;
 }
 
-/* Wait for the file system. The records wait in the rings, as for a disk that does not respond. */
+/* Wait for the file system. Meanwhile, the records wait in the rings, as for a disk that does not respond. */
 static void await_mount(const struct directory_output *output)
 {
 	char place[PATH_MAX], words[PATH_MAX + 80];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output_none.c - a trace that is not written: what its rings hold is read only by snapshots. Metadata is accepted and
- * dropped; packets too, when the trace ends.
+ * output_none.c - a trace that is not written: only snapshots read its rings. Metadata and the packets of the end of
+ * the trace are accepted and dropped.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static int none_stream_open(struct wmk_output_trace *trace, const char *name, co
 {
 	(void)name;
 	(void)limits;
-	*stream = (struct wmk_output_stream *)trace;     /* it has no state */
+	*stream = (struct wmk_output_stream *)trace;     /* the stream has no state */
 	return 0;
 }
 

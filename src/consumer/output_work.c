@@ -45,7 +45,7 @@ static int add_left(void *data, const char *name)
 	return 0;
 }
 
-/* The chunk is closed, also if it cannot be compressed. */
+/* The chunk is closed even if it cannot be compressed. */
 static int archive_end(const struct wmk_server_output_work *work, struct wmk_output *output)
 {
 	const struct wmk_consumerd_output *is = &work->is;

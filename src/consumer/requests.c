@@ -238,7 +238,10 @@ static void answer(struct wmk_server_work *work)
 		wmk_server_reply_done(work->trace->server, work->connection, work->request);
 }
 
-/* For LIST: the chunk that is open now. Counts of rings that ended in the chunk before are gone with it. */
+/*
+ * Store the chunk that is open now, for LIST. Counts of rings that ended in the chunk before are dropped with that
+ * chunk.
+ */
 static void rotated(const struct wmk_server_work *work)
 {
 	struct wmk_server_trace *trace = work->trace;

@@ -18,7 +18,8 @@
 #include "consumer/streams.h"
 
 #define CUT_NS 1000000000u         /* a rotation follows its cuts within this time */
-#define FLUSHES 4                  /* attempts to read up to a cut in one pass, beside fast writers */
+/* attempts in one pass to read up to a cut, as fast writers may fill the ring meanwhile */
+#define FLUSHES 4
 
 /* ── cut ─────────────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -109,7 +110,7 @@ static int journal(const struct rotation *rotation)
 	return err;
 }
 
-/* Write the records up to the cuts. -EAGAIN: some are left. */
+/* Write the records up to the cuts. -EAGAIN: some are not written yet. */
 static int drain(struct wmk_consumer *consumer)
 {
 	struct wmk_drain_result seen = { 0 };
@@ -132,7 +133,10 @@ static int drain(struct wmk_consumer *consumer)
 			    : wmk_error(-EAGAIN, "the records before the end of the chunk are not written yet");
 }
 
-/* Write the final counts, close the file, and let the source count anew. Done once, also if a later stream fails. */
+/*
+ * Write the final counts, close the file, and let the source restart its counts. Each stream is ended once, even if a
+ * later stream fails.
+ */
 static int end_stream(struct wmk_consumer *consumer, struct wmk_stream *stream)
 {
 	int err = stream->failed || stream->chunk_begun ? 0 : wmk_stream_end_chunk(consumer, stream);
@@ -148,7 +152,7 @@ static int end_stream(struct wmk_consumer *consumer, struct wmk_stream *stream)
 	return 0;
 }
 
-/* The position of a stream stays: its next packet begins there. */
+/* The position of a stream does not change: its next packet begins there. */
 static void begin_streams(struct wmk_consumer *consumer)
 {
 	for (size_t i = 0; i < consumer->n_streams; i++) {
@@ -175,8 +179,8 @@ static void sync_clock(struct wmk_consumer *consumer)
 }
 
 /*
- * The rings count anew before the chunk is moved. If the consumer crashes between them, the next one finds the journal,
- * and rings that count from their cut (chunk_begun).
+ * The rings restart their counts before the chunk is moved. If the consumer crashes between these steps, the next one
+ * finds the journal, and rings that count from their cut (chunk_begun).
  */
 static int do_rotate(void *data)
 {
@@ -194,7 +198,7 @@ static int do_rotate(void *data)
 	for (size_t i = 0; i < consumer->n_streams && err == 0; i++)
 		err = end_stream(consumer, consumer->streams[i]);
 	WMK_TESTPOINT(rotation_counted);
-	/* Each chunk has sync points of the clock at its begin and at its end. */
+	/* Each chunk has sync points of the clock at its beginning and at its end. */
 	if (err == 0)
 		sync_clock(consumer);
 	if (err == 0)

@@ -5,8 +5,8 @@
  *
  *     cut ──► journal ──► drain up to the cuts ──► final counts ──► sources count anew ──► move, open the next chunk
  *
- * A crash before `move` leaves the journal and the open chunk, so the next consumer continues. A crash after it leaves
- * no chunk or the next one open.
+ * After a crash before `move`, the journal and the open chunk exist, so the next consumer continues. After a later
+ * crash, either no chunk is open, or the next one.
  */
 #ifndef WMK_CONSUMER_ROTATION_H
 #define WMK_CONSUMER_ROTATION_H
@@ -15,21 +15,25 @@
 
 /*
  * Cut all sources at the positions of their writers, in one pass. Until the rotation, nothing beyond the cuts is
- * written. Without a rotation within a second, the cuts are removed. -ENOTSUP: a source cannot be rotated.
+ * written. If no rotation follows within a second, the cuts are removed. -ENOTSUP: a source cannot be rotated.
  */
 int wmk_consumer_cut(struct wmk_consumer *consumer);
 /*
- * Close the chunk under the name `closed`, and begin chunk `number`. -errno: call it again later, from before_pass; no
- * record is lost meanwhile, and nothing beyond the cuts is written. Sources without a cut end where they were read
- * last.
+ * Close the chunk under the name `closed`, and begin chunk `number`. Sources without a cut end where they were read
+ * last. -errno: call it again later, from before_pass. Until then, nothing beyond the cuts is written; the failure
+ * itself loses no record.
  */
 int wmk_consumer_rotate(struct wmk_consumer *consumer, const char *closed, uint64_t number);
 /*
- * The output was opened: chunk `number` is open or being opened, and `closed` is the name of the chunk before it. If an
- * earlier consumer left a journal, streams that are added get its cuts. True: a rotation is not finished.
+ * To be called when the output was opened. Chunk `number` is open or being opened, and `closed` is the name of the
+ * chunk before it. If an earlier consumer left a journal, streams that are added get its cuts. True: a rotation is not
+ * finished.
  */
 bool wmk_consumer_chunk_restore(struct wmk_consumer *consumer, const char *closed, uint64_t number);
-/* In each pass, under streams_lock: remove cuts without a rotation. `now`: all. */
+/*
+ * Remove cuts that no rotation has followed within a second, or with `now` at once. Called in each pass, under
+ * streams_lock.
+ */
 void wmk_consumer_cut_expire(struct wmk_consumer *consumer, bool now);
 
 #endif

@@ -68,9 +68,9 @@ struct wmk_server_trace {
 	struct wmk_output_trace *out;    /* owned by the consumer; NULL: not open */
 	int err;                         /* error of the last attempt to open it */
 	struct wmk_server_work *metadata, **metadata_end; /* METADATA that is not written yet */
-	/* ROTATE: requests that wait until the chunk `closed` is closed and the chunk `chunk` is open */
+	/* ROTATE requests that wait until the chunk `closed` is closed and the chunk `chunk` is open */
 	struct wmk_server_work *rotations, **rotations_end;
-	bool rotating;                   /* the rotation has begun, here or in an earlier consumer daemon */
+	bool rotating;                   /* the rotation has begun, in this consumer daemon or an earlier one */
 	uint64_t chunk;
 	char closed[256];
 	bool gated;                      /* packets wait until the metadata has been replaced */

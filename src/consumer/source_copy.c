@@ -18,7 +18,10 @@
 #include "ring/packet_source.h"
 
 #define OBSERVE_TRIES 1000
-/* Pieces that are read for one copy, in laps of the ring: only writers that overtake the observer always need more. */
+/*
+ * A copy begins again for at most this many laps of the ring. After that, its end is fixed, so that writers that always
+ * overtake the observer cannot prolong it.
+ */
 #define LAPS_MAX 64u
 
 struct copy_piece {
@@ -69,7 +72,10 @@ static int add_piece(struct copy_source *copy, const struct waymark_ring_packet 
 	return 0;
 }
 
-/* Copy pieces until `head`. A piece that does not follow the one before begins the copy again, with a new head. */
+/*
+ * Copy pieces until `head`. If a piece does not follow the one before, the copy begins again with this piece and a new
+ * head.
+ */
 static int copy_pieces(struct copy_source *copy, struct waymark_ring_reader *observer, uint32_t subbuf_size,
 		       uint32_t n_subbufs)
 {
@@ -134,7 +140,7 @@ static uint64_t copy_lost(struct wmk_source *source, uint64_t by_cause[WAYMARK_L
 	return copy_of(source)->lost;
 }
 
-/* A copy that replaces one of an earlier consumer: its file is removed, and the copy is written from its beginning. */
+/* The copy replaces that of an earlier consumer: its file is removed, and the copy is written from its beginning. */
 static int copy_clear(struct wmk_source *source, uint64_t *position, uint64_t *ts)
 {
 	(void)source;

@@ -170,8 +170,8 @@ void wmk_stream_cut_here(struct wmk_stream *stream)
 }
 
 /*
- * A rotation is not finished. The stream ends at the cut of the journal; without a journal, or if the stream is new,
- * where it was read last.
+ * A rotation is not finished. The stream ends at the cut in the journal. If the journal or the cut is missing, the
+ * stream ends where it was read last.
  */
 static void cut_again(struct wmk_consumer *consumer, struct wmk_stream *stream)
 {
@@ -218,7 +218,7 @@ static bool find_before(struct wmk_consumer *consumer, struct wmk_stream *stream
 	return found && last->stream_id == stream->stream_id && last->instance == stream->instance;
 }
 
-/* Continue in the open chunk: unless its source counts from there already, it does from here on. */
+/* Continue in the open chunk. If the counts of the source do not start there yet, restart them now. */
 static void begin_after(struct wmk_stream *stream, const struct wmk_ctf_packet *last)
 {
 	const struct wmk_ring_cut end = { .pos = last->ring_position + last->content };

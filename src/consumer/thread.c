@@ -100,7 +100,7 @@ static bool sleep_on_rings(struct wmk_consumer *consumer, uint32_t word, int64_t
 	return woken >= 0;
 }
 
-/* The limit of the next sleep, in us; -1: none. Writers that wake no reader limit it to their interval. */
+/* The limit of the next sleep, in us; -1: none. A set with writers that do not wake a reader limits it. */
 static int64_t sleep_limit(const struct wmk_consumer *consumer, bool deep)
 {
 	const uint64_t now = wmk_clock_monotonic();
@@ -148,8 +148,8 @@ static void sleep_until_next(struct wmk_consumer *consumer, uint32_t word)
 }
 
 /*
- * List the sets to sleep on: those with writers that wake the reader. Without memory for the list, behave as with too
- * many sets.
+ * List the sets to sleep on: those with writers that wake the reader. Without memory for the list, the thread behaves
+ * as with too many sets.
  */
 void wmk_consumer_watch(struct wmk_consumer *consumer)
 {

@@ -105,7 +105,7 @@ int wmk_server_metadata_write(void *data)
 	struct wmk_server_trace *trace = data;
 	int err = 0;
 
-	/* While a rotation is not finished, the text of the next chunk waits. */
+	/* While a rotation is not finished, the text waits for the next chunk. */
 	while (trace->metadata && err >= 0 && !(trace->rotating && trace->metadata->metadata.chunk >= trace->chunk))
 		err = write_first(trace);
 	return err < 0 ? err : trace->gated ? -EAGAIN : 0;

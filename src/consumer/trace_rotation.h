@@ -7,13 +7,13 @@
 
 #include "consumer/server_state.h"
 
-/* The trace was opened: continue the rotation of an earlier consumer daemon, once ROTATE arrives. */
+/* The trace was opened: prepare to continue the rotation of an earlier consumer daemon when ROTATE arrives. */
 void wmk_server_rotation_restore(struct wmk_server_trace *trace);
 /* Carry out ROTATE. It is answered when the next chunk is open. */
 void wmk_server_rotation_add(struct wmk_server_work *work);
-/* For struct wmk_consumer_options, before_pass. */
+/* The before_pass of struct wmk_consumer_options. */
 int wmk_server_rotation_continue(void *trace);
-/* The trace ends: answer all. */
+/* The trace ends: answer all ROTATE requests. */
 void wmk_server_rotation_cancel(struct wmk_server_trace *trace);
 
 #endif

@@ -212,7 +212,7 @@ static void count(struct wmk_server_work *work)
 
 static void run(struct wmk_server_work *work)
 {
-	/* A rotation comes first: what these requests write belongs to the next chunk. */
+	/* A rotation is handled first: what these requests write belongs to the next chunk. */
 	if (work->type != WMK_CONSUMERD_RINGS_ADD && work->type != WMK_CONSUMERD_CUT)
 		wmk_server_rotation_continue(work->trace);
 	switch (work->type) {

@@ -42,7 +42,7 @@ static uint8_t *slurp(const char *path, size_t *len)
 	return bytes;
 }
 
-/* Returns the time that ends in these 27 bits and is not before `now`. */
+/* Returns the first time from `now` on that has these low 27 bits. */
 static uint64_t next_time(uint64_t now, uint64_t low)
 {
 	uint64_t ts = (now & ~(uint64_t)0x7ffffff) | low;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_server.c - send any bytes as a session daemon to a complete waymark-consumerd, except for its disk: frames,
- * objects, traces, rings, work items in their threads. A frame that announces a descriptor gets one of a ring set. At
+ * fuzz_server.c - send any bytes, as a session daemon would, to a complete waymark-consumerd without its disk: frames,
+ * objects, traces, rings, work items in their threads. A frame that announces a descriptor gets that of a ring set. At
  * the end everything is released.
  */
 #include <ftw.h>
@@ -30,7 +30,7 @@ opening __real_wmk_store_open, __real_wmk_store_create;
 static char dir[] = "/tmp/waymark-fuzz-XXXXXX";
 static struct waymark_ring_set *set;
 
-/* Paths lead to this directory, or do not exist. */
+/* Paths are below this directory, or do not exist. */
 int __wrap_wmk_store_open(const char *path, const char *sub, struct wmk_store **store)
 {
 	if (path[1] != 't' || !sub[0])
@@ -73,7 +73,7 @@ int __wrap_wmk_store_remove_process(const char *path, const char *name)
 int __wrap_wmk_store_archive(const char *path, const char *sub, const char *chunk);
 int __wrap_wmk_store_archive_end(const char *path, const char *chunk);
 
-/* No directory of this machine is moved. */
+/* No directory of this machine may be moved. */
 int __wrap_wmk_store_archive(const char *path, const char *sub, const char *chunk)
 {
 	return path[1] == 't' && sub[0] && chunk[0] ? 0 : wmk_error(-22, "no chunk of that name");

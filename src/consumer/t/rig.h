@@ -65,7 +65,7 @@ uint64_t rig_record_threads(struct rig *rig, unsigned n, uint64_t each);
 void rig_begun(const struct rig *rig, unsigned n);
 /*
  * Read the trace and check it: each number of each writer occurs at most once, and indexes and statistics are correct.
- * `max`: numbers of a writer.
+ * The numbers of each writer are below `max`.
  */
 void rig_check(struct rig *rig, uint64_t max);
 /* The same without a check of the statistics. */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * test_chunk_journal.c - the journal of a rotation: what was written is read again, and anything else is refused.
- */
+/* test_chunk_journal.c - a journal of a rotation is read as it was written, and any other text is refused. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -44,7 +42,7 @@ static void written_journal_is_read_again(void **state)
 	free(text);
 }
 
-/* The end is missing in each prefix of a journal. */
+/* Each shorter prefix of a journal lacks its end. */
 static void incomplete_journal_is_refused(void **state)
 {
 	struct wmk_chunk_journal journal;

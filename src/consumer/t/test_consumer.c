@@ -152,7 +152,7 @@ static void loss_is_counted_only_in_packets_after_it(void **state)
 	const uint64_t lost = 3000 - rig_record(&rig, 0, 0, 3000);
 
 	assert_true(lost > 0);
-	/* The loss is counted before a packet is written. */
+	/* The loss is counted before any packet is written. */
 	assert_int_equal(wmk_consumer_stats_of(rig.consumer, rig.set, &seen), 0);
 	assert_int_equal(seen.counts.lost, lost);
 	assert_int_equal(wmk_consumer_settle(rig.consumer, NULL), 0);
@@ -204,7 +204,7 @@ static void sleeping_consumer_writes_all_records_when_stopped(void **state)
 	(void)state;
 	rig_open(&rig, &small);
 	assert_int_equal(wmk_consumer_start(rig.consumer), 0);
-	/* These are no waits for a condition: the later the stop, the deeper the sleep, and each depth must work. */
+	/* These waits are not for a condition: the later the stop, the deeper the sleep, and each depth must work. */
 	for (unsigned i = 0; i < (unsigned)rig_rounds(500); i++)
 		nanosleep(&long_enough, NULL);
 	rig_record(&rig, 0, 0, 5);
@@ -281,7 +281,7 @@ static void consumer_stopped_while_a_thread_records_writes_complete_records(void
 	}
 }
 
-/* A writer is killed at any time: the trace has all its complete records, and another writer continues to record. */
+/* A writer is killed at any time. The trace has all its complete records, and another writer continues to record. */
 static void test_killed_writer_keeps_complete_records(void **state)
 {
 	const unsigned rounds = (unsigned)rig_rounds(100);

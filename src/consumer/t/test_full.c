@@ -33,7 +33,7 @@ static void limit_files(rlim_t bytes)
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-/* Wait, with a limit, until the statistics report whether writing is stuck, as `stuck` says. */
+/* Wait, with a time limit, until the statistics report that writing is stuck, or with `stuck` false that it is not. */
 static void wait_stuck(struct rig *rig, int stuck)
 {
 	struct timespec pause = { .tv_nsec = 5000000 };
@@ -69,7 +69,7 @@ static uint64_t record_until_stuck(struct rig *rig, uint64_t *next)
 	return done + record(rig, next, 300000);
 }
 
-/* The obstacle appears, remains until the rings are full, and disappears: the packets that failed are then written. */
+/* The obstacle appears, remains until the rings are full, and disappears. The packets that failed are then written. */
 static void check_passing(struct rig *rig, void (*go_away)(void *), void *arg)
 {
 	uint64_t next = 0, done = record_until_stuck(rig, &next);

@@ -23,7 +23,7 @@
 #define WRITERS 4
 #define PATIENCE_NS 30000000000ull
 
-/* ── an output that dies ─────────────────────────────────────────────────────────────────────────────── */
+/* ── an output that ends the process ─────────────────────────────────────────────────────────────────── */
 
 enum death { BEFORE, TORN_HEAD, TORN, LACKS_LAST, AFTER, DEATHS };
 
@@ -77,7 +77,7 @@ static void die(void)
 		pause();
 }
 
-/* Write the first bytes of the packet to the file, as if the process had been killed within the write. */
+/* Write the first bytes of the packet to the file, as if the process had been killed during the write. */
 static void tear(struct wmk_output_stream *stream, const struct wmk_ctf_packet *head, const struct wmk_packet *packet)
 {
 	uint8_t room[WMK_CTF_PACKET_ROOM];
@@ -209,7 +209,7 @@ static void kill_consumers(const struct rig_shape *shape, unsigned rounds, uint6
 
 	rig_open(&rig, shape);
 	for (unsigned i = 0; i < rounds && !load.ended; i++, deaths++) {
-		/* Every sixth child is killed by this process, at any place. */
+		/* This process kills every sixth child, at any time. */
 		bool chance = i % (DEATHS + 1) == DEATHS;
 		pid_t pid = fork();
 

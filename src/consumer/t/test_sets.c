@@ -141,7 +141,7 @@ static void wait_for_rest(const struct sets *s)
 {
 	unsigned resting, tries = 0;
 
-	do {                            /* (a thread that waits for a CPU looks calm as well) */
+	do {                            /* (a thread that waits for a CPU makes no switches either) */
 		wait_for_calm(400);
 		resting = 0;
 		for (unsigned i = 0; i < SETS; i++)
@@ -177,7 +177,7 @@ static void test_idle_consumer_sleeps(void **state)
 		assert_int_equal(wmk_consumer_start(s.rig.consumer), 0);
 		record(s.writers[0], 0, 10);
 		wait_for_rest(&s);
-		/* (at least some switches, otherwise the check does not see them) */
+		/* (without any switches, the check would have no effect) */
 		assert_true(wait_for_calm(1000) > 0);
 		sets_close(&s);
 	}
@@ -194,7 +194,7 @@ static void records_are_written_at_the_flush_interval(void **state)
 	sets_open(&s, 0, &how);
 	assert_int_equal(wmk_consumer_start(s.rig.consumer), 0);
 	for (unsigned i = 0; i < 6; i++) {
-		/* The same while the thread sleeps: one record of any set wakes it. */
+		/* Repeat this while the thread sleeps: one record of any set wakes it. */
 		if (i >= 4)
 			wait_for_rest(&s);
 		record(s.writers[0], i, i + 1);
@@ -303,8 +303,8 @@ static void blocking_writer_loses_nothing_when_it_finds_the_consumer_idle(void *
 }
 
 /*
- * Children that are killed before they have an identity leave their claims. Later processes get rings again after some
- * time.
+ * Children that are killed before they have an identity leave their claims. After some time, later processes get rings
+ * again.
  */
 static void later_processes_get_rings_when_killed_children_left_claims(void **state)
 {
@@ -527,7 +527,7 @@ static void test_stream_files_are_limited(void **state)
 		}
 	}
 	assert_true(sum > 20000);
-	/* A reader sees one stream in the remaining files: no record is missing or out of order. */
+	/* Readers see the remaining files as one stream: no record is missing or out of order. */
 	snprintf(command, sizeof(command), "babeltrace2 convert %s", s.rig.trace);
 	if (testdir_run(command, &out, &err) != 0 || err[0])
 		fail_msg("%s says: %.2000s", command, err);

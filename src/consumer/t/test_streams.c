@@ -227,8 +227,8 @@ static void each_packet_has_the_lost_count_of_its_time(void **state)
 }
 
 /*
- * An application can forge the position of its ring, or record all the time. A drain pass takes at most the size of the
- * ring before the other streams have their turn.
+ * An application can forge the position of its ring, or record all the time. So a drain pass takes at most the size of
+ * the ring before it continues with the other streams.
  */
 static void drain_pass_takes_at_most_the_size_of_a_ring_from_a_forged_stream(void **state)
 {
@@ -320,7 +320,7 @@ static void full_disk_delays_all_streams_and_other_errors_delay_one(void **state
 }
 
 /*
- * A stream has begun and has no room for its first records: the packet with its counts is not earlier than the
+ * A stream has begun, but its first records found no room. The packet with its counts must not be earlier than the
  * beginning of the stream.
  */
 static void stream_without_room_for_its_first_records_still_gets_lost_counts(void **state)
@@ -413,7 +413,7 @@ static void obstructed_stream_is_reported_and_others_continue(void **state)
 
 /* ── a new beginning for those that are dead ─────────────────────────────────────────────────────────── */
 
-/* A stream with a corrupt source: whether it restarts depends on whether the source can be cleared. */
+/* The source of a stream is corrupt. The stream restarts only if the source can be cleared. */
 static void cleared_corrupt_stream_restarts_if_its_ring_can_be_cleared(void **state)
 {
 	(void)state;
@@ -479,10 +479,7 @@ static void cleared_obstructed_stream_restarts_once_its_file_can_be_made(void **
 	}
 }
 
-/*
- * A new consumer with `clear` discards everything. Anything that it cannot discard is reported, and delays nothing
- * else.
- */
+/* A new consumer with `clear` discards everything. It reports what it cannot discard, which delays no other stream. */
 static void resume_with_clear_discards_records_and_reports_what_stays(void **state)
 {
 	const struct wmk_consumer_set again = { .channel = "app", .resume = 1, .clear = 1 };
