@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * snapshot.h - snapshots of a session: copies of what its rings in overwrite mode hold, each a trace of its own.
+ * snapshot.h - snapshots of a session: copies of the records in its rings in overwrite mode, each a separate trace.
  *
  *     lock ─ begin ─ unlock ─ regenerate the state dump, update ─ end
  *              │                                                   └ copies the channel of the state dump; complete
  *              └ copies the channels
  *
- * The consumer copies rings as a second reader (wire/consumerd.h). Writers and the rest of the session continue.
+ * The consumer daemon copies rings as an observer (wire/consumerd.h). Writers and the rest of the session continue.
  */
 #ifndef WMK_SESSION_SNAPSHOT_H
 #define WMK_SESSION_SNAPSHOT_H
@@ -16,18 +16,18 @@
 struct wmk_snapshot;
 
 struct wmk_snapshot_options {
-	const char *name;                /* NULL or "": of the session's output, as the next two */
+	const char *name;                /* NULL or "": that of the session's output; likewise the next two */
 	const char *path;                /* absolute */
 	uint64_t max_size;
-	/* What asked for it, in the environment of the traces. `program` NULL: a client. */
+	/* The reason and the process that it concerns, in the environment of the traces. NULL: none. */
 	const char *reason, *program;
 	pid_t pid;
 };
 
 /*
- * Locked; releases the lock while it waits. Make the directory of a snapshot, and copy all rings except those of the
- * state dump. The caller owns *snapshot: wmk_snapshot_end(). -EPERM: no user channel is in overwrite mode; -ENODATA: no
- * application has recorded; -EINVAL: no directory is known, or max_size is too small.
+ * Locked; releases the lock while it waits. Create the directory of a snapshot, and copy all rings except those of the
+ * state dump. The caller owns *snapshot, and frees it with wmk_snapshot_end(). -EPERM: no user channel is in overwrite
+ * mode; -ENODATA: no application has recorded; -EINVAL: no directory is known, or max_size is too small.
  */
 int wmk_snapshot_begin(struct wmk_session *session, const struct wmk_snapshot_options *options,
 		       struct wmk_snapshot **snapshot);
@@ -36,8 +36,8 @@ bool wmk_snapshot_has_dump(const struct wmk_snapshot *snapshot);
 /* Not locked. Copy the state dump, write everything, free the snapshot. Adds to *reply, in the arena. 0 or -errno. */
 int wmk_snapshot_end(struct wmk_snapshot *snapshot, struct wmk_ctl_snapshot_reply *reply, struct wmk_arena *arena);
 /*
- * Locked. Set the snapshot output; `path` "" removes it. -EEXIST: it has one; -ENOENT: it has none, or none of this
- * name.
+ * Locked. Set the snapshot output; `path` "" removes it. -EEXIST: the session has an output; -ENOENT: it has no output,
+ * or no output of this name.
  */
 int wmk_session_snapshot_output(struct wmk_session *session, const struct wmk_ctl_snapshot_output *output);
 

@@ -56,12 +56,12 @@ struct wmk_trace_info {
 	uint64_t max_size;               /* bytes of all traces below `path` together; 0: no limit */
 	uint32_t trace_format;           /* format of the metadata: enum wmk_ctl_trace_format */
 	uint64_t chunk;                  /* number of the open chunk (docs/rotation.md) */
-	/* name of the chunk before it, in `path`/archives; "": none. NULL in functions that do not read it */
+	/* name of the previous chunk in `path`/archives; "": none. NULL for functions that do not read it */
 	const char *closed;
 	bool compress;                   /* archive_end(): closed chunks are compressed */
 	bool kernel;                     /* the trace of kernel channels */
 	bool unwritten;                  /* nothing is written: only snapshots read the rings */
-	bool restored;                   /* an earlier daemon made it: directory and metadata exist */
+	bool restored;                   /* an earlier daemon created it: directory and metadata exist */
 };
 
 struct wmk_rings_info {
@@ -72,8 +72,8 @@ struct wmk_rings_info {
 	uint64_t start_ts;               /* current value of the trace clock */
 	bool restored;                   /* an earlier daemon made it: the consumer continues its streams */
 	/*
-	 * a snapshot: write a copy of what the rings hold now, at most copy_max bytes of each (0: no limit), and return
-	 * when the copy is made
+	 * a snapshot: copy the records that the rings hold now, at most copy_max bytes of each ring (0: no limit), and
+	 * return when they are copied
 	 */
 	bool copy;
 	uint64_t copy_max;
@@ -148,15 +148,19 @@ struct wmk_consumer_port_ops {
 			 void *one_data);
 	int (*forget_left)(void *data, const struct wmk_trace_info *info);
 	/*
-	 * All optional: rotation. trace_cut() reads the positions at which the chunk ends, without the lock. Within a
-	 * second, trace_rotate() without `wait` closes the chunk there and opens chunk `chunk`: with the lock, before
-	 * the metadata of that chunk. With `wait`, without the lock: return when it is open. Idempotent.
+	 * Rotation; all optional. trace_cut() reads the positions at which the chunk ends, without the lock.
+	 * trace_rotate() without `wait` follows within a second. It requests that the chunk is closed at these
+	 * positions and chunk `chunk` is opened: with the lock, before the metadata of `chunk`. With `wait`, it is
+	 * called without the lock, and returns when `chunk` is open. It is idempotent.
 	 */
 	int (*trace_cut)(void *trace);
-	/* The metadata of the chunk before the open one, after a restart while that chunk was being closed. No wait. */
+	/* After a restart while a chunk was being closed: write the metadata of that chunk. Does not wait. */
 	int (*metadata_before)(void *trace, const char *text, size_t len);
 	int (*trace_rotate)(void *trace, const char *closed, uint64_t chunk, bool wait);
-	/* As forget_left(): move the trace of a process to the closed chunk. Give the closed chunk its final name. */
+	/*
+	 * archive_left(): as forget_left(), but move the trace to the closed chunk. archive_end(): give this chunk its
+	 * final name.
+	 */
 	int (*archive_left)(void *data, const struct wmk_trace_info *info);
 	int (*archive_end)(void *data, const struct wmk_trace_info *session);
 };
@@ -267,7 +271,7 @@ struct wmk_session_chunk {
 	uint8_t session_uuid[16];        /* the same in all chunks of the session */
 	uint64_t number;                 /* from 0 */
 	uint64_t begin;                  /* seconds since 1970 */
-	uint64_t overlap_ns;             /* the longest time by which it overlaps with the chunk before it */
+	uint64_t overlap_ns;             /* upper limit of its overlap with the chunk before it */
 	int64_t offset_s;                /* offset of the clock, as in struct wmk_clock; if number > 0 */
 	uint64_t offset;
 	struct {                         /* the same of the chunk before it */
@@ -275,8 +279,8 @@ struct wmk_session_chunk {
 		int64_t offset_s;
 		uint64_t offset;
 	} before;
-	char closed[WMK_CHUNK_NAME];     /* name of the chunk before it in archives/; "": none */
-	bool closing;                    /* that chunk is not closed yet */
+	char closed[WMK_CHUNK_NAME];     /* name of the previous chunk in archives/; "": none */
+	bool closing;                    /* the previous chunk is not closed yet */
 };
 
 struct wmk_session_options {
@@ -410,12 +414,12 @@ int wmk_session_full(struct wmk_session *session);
 int wmk_session_flush(struct wmk_session *session);
 int wmk_session_clear(struct wmk_session *session);
 /*
- * Close the open chunk of the trace, and open the next one. An earlier rotation that is not finished is finished first.
- * Releases the lock while it waits, as flush does. -ENODATA: the session was never active; -ENOTSUP: it has kernel
- * channels, or its consumer cannot rotate; -ETIMEDOUT: the disk is slow or full, the rotation continues.
+ * Close the open chunk of the trace, and open the next one. An unfinished earlier rotation is finished first. Releases
+ * the lock while it waits, as flush does. -ENODATA: the session was never active; -ENOTSUP: it has kernel channels, or
+ * its consumer cannot rotate; -ETIMEDOUT: the disk is slow or full, the rotation continues.
  */
 int wmk_session_rotate(struct wmk_session *session);
-/* Finish a rotation of an earlier daemon. Without one, no effect. */
+/* Finish a rotation of an earlier daemon. Without such a rotation, no effect. */
 int wmk_session_rotate_finish(struct wmk_session *session);
 /* True if a rotation is not finished. */
 bool wmk_session_rotating(const struct wmk_session *session);

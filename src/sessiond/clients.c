@@ -115,7 +115,7 @@ static void client_close(struct wmk_clients *clients, struct wmk_client *client)
 	clients->n_foreign -= client->foreign;
 	/*
 	 * after close() alone, the socket would stay in epoll while a child between clone() and execve() has a copy of
-	 * it
+	 * the descriptor
 	 */
 	epoll_ctl(clients->epoll, EPOLL_CTL_DEL, client->socket, NULL);
 	wmk_deferred_close_socket(client->socket, client->peer.uid);

@@ -32,8 +32,8 @@ struct wmk_commands {
 	 */
 	int (*changed)(void *data, struct wmk_session *session, bool gone);
 	/*
-	 * Optional. The session has stopped, or was destroyed (`gone`): bring the applications in line and write the
-	 * last records later, in another thread. NULL: the command waits for this.
+	 * Optional. The session has stopped, or was destroyed (`gone`): reconcile the applications and write the last
+	 * records later, in another thread. If NULL, the command waits for both.
 	 */
 	void (*finish_later)(void *data, struct wmk_session *session, bool gone);
 	/* Optional. WMK_CTL_SHUTDOWN has destroyed all sessions: end the daemon soon, from another thread. */

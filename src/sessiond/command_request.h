@@ -37,7 +37,10 @@ void wmk_command_request_changed(struct command_request *cmd, struct wmk_session
  * wmk_ctl_outcome). A session that was destroyed meanwhile is no error.
  */
 int wmk_command_request_update(struct command_request *cmd, struct wmk_session *session);
-/* Locked. Describe the session in the reply; its errors become warnings. With no_wait: with the latest known counts. */
+/*
+ * Locked. Describe the session in the reply; its errors become warnings. With no_wait, the counts are the latest known
+ * ones.
+ */
 int wmk_command_request_describe(struct command_request *cmd, struct wmk_session *session);
 /* Add a warning to the reply. */
 void wmk_command_request_warn(struct command_request *cmd, const char *format, ...)

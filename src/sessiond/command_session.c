@@ -78,7 +78,7 @@ static void path_tidy(char *path)
 /* Check that the directory is free, that no session will write there, and that the client can find the trace. */
 static int place_check(struct command_request *cmd, const struct wmk_session_options *o)
 {
-	/* A directory may have snapshots of earlier sessions: each new one has a name of its own. */
+	/* The directory may contain snapshots of earlier sessions, because each new snapshot has a name of its own. */
 	int err = o->settings.snapshot ? 0 : wmk_session_output_check(cmd->commands->tracing, o);
 
 	if (err == 0 && !wmk_peer_sees(cmd->peer, o->path))
@@ -256,8 +256,9 @@ static int none_matches(const char *glob)
 }
 
 /*
- * Call `one`, which takes over the reference, for all sessions, or those that match `glob`. A session that already is
- * in the state, or that another client has destroyed meanwhile, is no error. Returns the first other error.
+ * Call `one`, which takes over the reference, for all sessions, or for those that match `glob`. It is no error if a
+ * session is already in the requested state, or if another client has destroyed it meanwhile. Returns the first other
+ * error.
  */
 static int each_session(struct command_request *cmd, bool own, const char *glob,
 			int (*one)(struct command_request *cmd, struct wmk_session *session))
@@ -281,7 +282,10 @@ static int each_session(struct command_request *cmd, bool own, const char *glob,
 	return n == 0 && glob ? none_matches(glob) : n < 0 ? n : first;
 }
 
-/* Call `one`, which takes over the reference, for the sessions of the request. `all`: an empty name means all. */
+/*
+ * Call `one`, which takes over the reference, for the sessions of the request. `all`: an empty name selects all
+ * sessions.
+ */
 static int requested_sessions(struct command_request *cmd, bool all,
 			      int (*one)(struct command_request *cmd, struct wmk_session *session))
 {

@@ -65,7 +65,7 @@ static bool is_late(struct wmk_consumer_link *link, uint64_t trace)
 /*
  * Queue a request and wait. 0: *result is the answer, which the caller frees; -errno. A call without waiting (`ms` 0)
  * adds no second request of the same kind: a consumer that hangs would otherwise accumulate them. A query of counts
- * does not wait for a consumer that is late already: the caller also has the counts of the rings.
+ * does not wait if the consumer daemon is late already, because the caller also has the counts of the rings.
  */
 static int ask(struct wmk_consumer_link *link, uint16_t type, const struct wmk_object *is, const void *object,
 	       uint64_t trace, uint64_t rings, int ms, struct wmk_link_request **result)

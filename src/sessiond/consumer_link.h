@@ -125,11 +125,11 @@ int wmk_consumer_link_stop(struct wmk_consumer_link *link, uint64_t trace, uint6
 /* Like stop, without a report, and not for rings that are written only at stop. */
 int wmk_consumer_link_flush(struct wmk_consumer_link *link, uint64_t trace, uint64_t rings, int ms);
 /* Drops what was recorded so far, in files and rings; all counts restart at zero. The metadata stays. */
-/* Cut all rings of the trace; the rotation that follows within a second closes the chunk there. */
+/* Cut all rings of the trace. The rotation must follow within a second; it closes the chunk at these cuts. */
 int wmk_consumer_link_cut(struct wmk_consumer_link *link, uint64_t trace, int ms);
 /*
- * Close a chunk of the trace, and open the next one. With `ms` 0 it is done later, also by the next consumer: metadata
- * that replaces the file from now on belongs to the next chunk.
+ * Close a chunk of the trace, and open the next one. With `ms` 0, the request is performed later, if necessary by the
+ * next consumer daemon. Metadata that replaces the file from now on belongs to the next chunk.
  */
 int wmk_consumer_link_rotate(struct wmk_consumer_link *link, const struct wmk_consumerd_rotation *rotation, int ms);
 int wmk_consumer_link_clear(struct wmk_consumer_link *link, uint64_t trace, int ms);

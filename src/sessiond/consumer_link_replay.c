@@ -131,7 +131,7 @@ void wmk_replay_remove(struct wmk_consumer_link *link, uint64_t number, uint64_t
 	trace_free(trace);
 }
 
-/* The next consumer opens this chunk, and continues the rotation if the one before it is still open. */
+/* The next consumer daemon opens this chunk. If the previous chunk is still open, it continues the rotation. */
 int wmk_replay_rotate(struct wmk_consumer_link *link, const struct wmk_consumerd_rotation *is)
 {
 	struct wmk_replay_trace *trace = wmk_replay_find(link, is->trace);
@@ -303,7 +303,10 @@ static struct wmk_link_request *drop_replaced(struct wmk_link_request *first)
 	struct wmk_link_request *begin = first, *next;
 	bool inside = false;
 
-	/* Parts of an earlier chunk come first. They stay: its rotation may not be finished. */
+	/*
+	 * Parts of an earlier chunk precede the others. They stay in the list, because the rotation of that chunk may
+	 * not be finished.
+	 */
 	if (first && first->next && first->chunk != last_of(first)->chunk)
 		return first;
 	for (struct wmk_link_request *request = first; request; request = request->next) {

@@ -60,7 +60,7 @@ struct wmk_link_request {
 	bool abandoned;                  /* no thread waits for the answer */
 	uint64_t answers;                /* link->answers when it was abandoned */
 	bool more;                       /* METADATA: a part of a replacement, and not its last */
-	uint64_t chunk;                  /* METADATA: the chunk that it belongs to */
+	uint64_t chunk;                  /* METADATA: the chunk of the text */
 	bool replaces;                   /* METADATA: a part of a replacement */
 	/* The answer. */
 	bool done;

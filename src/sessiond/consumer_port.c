@@ -238,7 +238,7 @@ static int trace_open(void *data, const struct wmk_trace_info *info, void **out)
 	}
 	if (held)
 		wmk_adopted_trace(side, info, true);
-	/* The rotation comes before the metadata of the open chunk. The consumer may not have received it. */
+	/* The rotation must precede the metadata of the open chunk. The consumer daemon may not have received it. */
 	if (held && *info->closed && wmk_port_trace_rotate(trace, info->closed, info->chunk, false) < 0)
 		wmk_error_clear();
 	snprintf(trace->sub, sizeof(trace->sub), "%s", info->sub);
@@ -343,7 +343,7 @@ static int rings_give(const struct port_rings *rings, const struct wmk_rings_inf
 
 	rings_describe(rings, info, &msg);
 	memcpy(msg.uuid, waymark_ring_set_options(set)->uuid, sizeof(msg.uuid));
-	if (info->copy)          /* no thread waits for this one but that of a command */
+	if (info->copy)          /* only the thread of a command waits for a copy */
 		return wmk_consumer_link_rings_add(trace->side->link, &msg, waymark_ring_set_fd(set),
 						   WMK_PORT_WRITE_MS);
 	return wmk_port_in_time(

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * consumer_port_output.c - requests to the consumer daemon about the directory of a session: whether it is free, traces
- * of ended processes, and rotations.
+ * consumer_port_output.c - requests to the consumer daemon about the directory of a session: a check that it is empty,
+ * traces of ended processes, and rotations.
  */
 #include "sessiond/consumer_port_traces.h"
 
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CUT_MS 1000                /* to cut rings: later, the positions do not belong together */
+#define CUT_MS 1000                /* timeout of CUT; positions of later cuts would not belong together */
 
 int wmk_port_in_time(int err)
 {

@@ -73,7 +73,7 @@ struct wmk_consumer_link *wmk_consumer_port_link(struct wmk_consumer_port_side *
 #define WMK_PORT_WRITE_MS 60000    /* to write everything committed to the disk */
 
 /* ── consumer_port_output.c ── */
-/* A timeout is no error: the request is performed later. */
+/* Return `err`, but 0 for a timeout: the request is performed later. */
 int wmk_port_in_time(int err);
 /* For wmk_consumer_port_ops. */
 int wmk_port_output_check(void *data, const struct wmk_trace_info *session);

@@ -196,7 +196,7 @@ static void finish_later(void *data, struct wmk_session *session, bool gone)
 	wmk_reaper_notify_finish(server->reaper, session, gone);
 }
 
-/* The rest of `stop --no-wait` or `destroy --no-wait`. */
+/* Complete `stop --no-wait` or `destroy --no-wait`. */
 static void finish(void *data, struct wmk_session *session, bool gone)
 {
 	struct server *server = data;
@@ -357,7 +357,7 @@ static int sessions_open(struct server *server)
 	return err;
 }
 
-/* Rotations of an earlier daemon are finished in the reaper's thread, because a disk may delay them. */
+/* Finish rotations of an earlier daemon. The thread of the reaper does this, because a disk may delay it. */
 static void rotations_continue(struct server *server)
 {
 	struct wmk_session **all = NULL;

@@ -123,7 +123,7 @@ int wmk_shards_listen(struct wmk_shards *shards, int listener, uid_t only)
 
 /* ── the reaper ──────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The last two were promised to a client: they are done even if the daemon ends. */
+/* The last two complete commands that were already replied to: they are performed even if the daemon ends. */
 enum reaper_work { REAP, TRACE_FULL, METADATA_STALE, FINISH_STOP, FINISH_DESTROY };
 
 struct reaper_item {
@@ -227,7 +227,7 @@ static bool is_same(const struct reaper_item *item, enum reaper_work work, const
 	return item->work == work && (session ? item->session == session : path && strcmp(item->path, path) == 0);
 }
 
-/* Returns whether the item is in the queue. */
+/* Add an item to the queue, unless an equal one is queued. True: the queue contains it. */
 static bool enqueue(struct wmk_reaper *reaper, enum reaper_work work, struct wmk_session *session, const char *path)
 {
 	struct reaper_item **at = &reaper->item, *item;

@@ -57,7 +57,7 @@ void wmk_snapshot_dump_again(struct wmk_tracing *tracing, struct wmk_session *se
 	wmk_session_regenerate_statedump(session);
 	wmk_session_unlock(session);
 	if (wmk_tracing_update(tracing, session, WMK_COMMAND_UPDATE_MS, &unanswered, arena) < 0)
-		wmk_error_clear();       /* the snapshot has older state dumps */
+		wmk_error_clear();       /* the snapshot contains older state dumps */
 	if (!unanswered.n)
 		return;
 	snprintf(text, sizeof(text),

@@ -203,9 +203,9 @@ static bool is_of_others(const struct barrier *u, const struct app *app)
 }
 
 /*
- * True if an application may still answer soon. An application that missed a whole deadline is not waited for until it
- * answers in time again. Otherwise an application that never answers, or always answers late, would delay every
- * command.
+ * True if an application may still answer soon. After an application has missed a whole deadline, no command waits for
+ * it until it answers in time again. Otherwise, an application that never answers, or always answers late, would delay
+ * every command.
  */
 static bool may_answer_soon(struct wmk_shard *shard, const struct barrier *u, uint32_t number, bool others_late)
 {
@@ -219,7 +219,7 @@ static bool may_answer_soon(struct wmk_shard *shard, const struct barrier *u, ui
 			continue;
 		left = true;
 		if (now - app->sync_sent_at < LOOK_MS)
-			break;           /* it may answer soon; inspect the others once it has had time to answer */
+			break;           /* it may answer soon; check the others after it has had time to answer */
 	}
 	return left;
 }

@@ -73,8 +73,8 @@ static bool is_earlier(const struct app_channel *ch, const struct wmk_session_ch
  * the event if they have an id for it, because only the application knows which events the earlier daemon enabled. MOVE
  * has no effect where the event is not enabled.
  *
- * Returns 1 if the event was enabled in a known place with filter `hash`: then no ENABLE follows. An application that
- * cannot apply MOVE keeps recording in the earlier place only. 0: ENABLE must follow, with the filter.
+ * Returns 1 if the event was enabled in a known place with filter `hash`: no ENABLE follows. If the application cannot
+ * apply MOVE, it continues to record in the earlier place only. Returns 0 if ENABLE must follow, with the filter.
  */
 static int earlier_move(struct app *app, const struct wmk_enable_msg *to, uint64_t hash)
 {

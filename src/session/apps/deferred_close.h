@@ -3,7 +3,7 @@
  * deferred_close.h - close descriptors that other processes sent.
  *
  * close() may block for as long as another process wants: a TCP socket that lingers until its peer has read everything,
- * a file on FUSE that its server does not answer for, very large memory. So a sender of a descriptor could block the
+ * a file on FUSE with a server that does not answer, very large memory. So a sender of a descriptor could block the
  * daemon. Closing a connection with an unread message has the same effect, because the kernel closes the descriptors of
  * the message (unix(7)). Separate threads close such descriptors. They start on demand and end when no descriptor is
  * left:

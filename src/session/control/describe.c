@@ -33,7 +33,7 @@ static const struct wmk_kcatalog *catalog_of(struct wmk_tracing *tracing, struct
 	return known->catalog;
 }
 
-/* The memory of a ring set is a file, so its blocks are the memory that it occupies. */
+/* The memory of a ring set is a file: the blocks of the file are the memory that the ring set occupies. */
 static uint64_t memory_of(const struct wmk_session_channel *channel)
 {
 	uint64_t bytes = 0;

@@ -245,7 +245,7 @@ struct wmk_counts wmk_channel_past(const struct wmk_session_channel *channel)
 	return past;
 }
 
-/* The sum over the rings of a set. False: one of them is corrupt, or is being cleared. */
+/* Compute the sum over the rings of a set. False: a ring is corrupt, or is being cleared. */
 static bool totals_of(struct waymark_ring_set *set, struct wmk_ring_totals *sum)
 {
 	struct wmk_ring_totals one;
@@ -268,9 +268,9 @@ static void raise_count(uint64_t *count, uint64_t now)
 }
 
 /*
- * The counts of the consumer daemon have the records in the trace. While the session records, what its rings hold is
- * added: all records that were committed, except those that could not be written. The consumer daemon need not answer
- * for that. Rings in overwrite mode hold records that may never be written, and are not added.
+ * The consumer daemon counts the records in the trace. While the session records, its counts are raised to those of the
+ * rings: all committed records, except those that could not be written. This needs no answer of the consumer daemon. In
+ * overwrite mode, the number of records is not raised, because rings hold records that may never be written.
  */
 static struct wmk_counts counts_now(const struct rings *rings)
 {
@@ -279,7 +279,7 @@ static struct wmk_counts counts_now(const struct rings *rings)
 	struct wmk_ring_totals now;
 	uint64_t causes = 0;
 
-	/* (counts of a corrupt ring are those before it was found to be corrupt) */
+	/* (a corrupt ring keeps the counts from before the error was found) */
 	if (!rings->set || !(session->active || session->stopping) || counts.errors || !totals_of(rings->set, &now))
 		return counts;
 	if (rings->channel->is.settings.mode != WMK_MODE_OVERWRITE && now.records > counts.unwritten)

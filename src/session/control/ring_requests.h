@@ -17,7 +17,7 @@ int wmk_rings_close(struct wmk_session *session, bool ended_only);
 void wmk_session_count(struct wmk_session *session);
 /*
  * The latest counts of open rings, plus the final counts of closed ones. While the session records, the counts include
- * what the rings hold now.
+ * the records that are in the rings now.
  */
 void wmk_channel_counts(const struct wmk_session_channel *channel, struct wmk_counts *sum);
 /* The final counts of closed rings, without those that are closing now. */
@@ -31,7 +31,7 @@ void wmk_ring_requests_begin(struct wmk_session *session);
 void wmk_ring_requests_end(struct wmk_session *session);
 /* Save what the next daemon needs and cannot query from the consumer. Locked. */
 void wmk_ring_requests_counted(struct wmk_session *session);
-/* Between begin and end: call `what` for each trace of a process that has ended. Locked again on return. */
+/* Call between begin and end. Calls `what` for each trace of a process that has ended. Locked again on return. */
 int wmk_ring_requests_left(struct wmk_session *session, int (*what)(void *data, const struct wmk_trace_info *info));
 
 #endif

@@ -5,8 +5,8 @@
  *     cut all traces ──► number, name, clock of the next chunk ──saved──► ROTATE, new metadata ──► wait ──► final name
  *                        under the lock                                   under the lock
  *
- * The session is saved before the first trace is closed. If this daemon crashes after that, the next one continues.
- * If a consumer daemon crashes, its successor receives ROTATE again.
+ * The session is saved before the first trace is closed. If this daemon crashes later, the next session daemon
+ * continues the rotation. If a consumer daemon crashes, the next one receives ROTATE again.
  */
 #include "session/control/ring_requests.h"
 #include "session/model/regenerate.h"
@@ -49,7 +49,7 @@ static void stamp(uint64_t seconds, char text[32])
 	strftime(text, 32, "%Y%m%dT%H%M%S%z", &tm);
 }
 
-/* Number, name and clock of the next chunk. */
+/* Set the number and the begin of the next chunk, and the name of the chunk before it. */
 static void chunk_advance(struct wmk_session_chunk *chunk, uint64_t overlap_ns)
 {
 	const uint64_t now = (uint64_t)time(NULL);
@@ -67,7 +67,7 @@ static void chunk_advance(struct wmk_session_chunk *chunk, uint64_t overlap_ns)
 	chunk->closing = true;
 }
 
-/* Open all traces: a trace of an earlier daemon is opened when it is needed. */
+/* Open all traces: a trace of an earlier daemon is open only after its first use. */
 static int open_traces(struct wmk_session *session)
 {
 	int err = 0;
@@ -77,7 +77,7 @@ static int open_traces(struct wmk_session *session)
 	return err;
 }
 
-/* Unlocked. The cut of one trace may fail: its chunk then ends where its rings were read last. */
+/* Unlocked. If the cut of a trace fails, its chunk ends at the position up to which its rings were read. */
 static void cut(struct wmk_session *session, struct trace *traces)
 {
 	for (struct trace *trace = traces; trace; trace = trace->next)
@@ -106,7 +106,7 @@ static int begin_chunk(struct wmk_session *session)
 	return first;
 }
 
-/* Between begin and end; locked. Wait until all traces are closed, and give the chunk its name. */
+/* Call between begin and end; locked. Wait until all traces are closed, and give the closed chunk its final name. */
 static int finish(struct wmk_session *session)
 {
 	const struct wmk_tracing_options *o = &session->tracing->options;

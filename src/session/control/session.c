@@ -73,7 +73,7 @@ static int shm_fill(struct wmk_session *session, const struct wmk_session_option
 					      "runs as another user");
 	if (options->shm == WMK_SHM_NEW)
 		return shm_make(session, options);
-	/* Without the directory the session records into memory; applications may still reattach rings. */
+	/* Without the directory, the session records into memory; applications may still reattach rings. */
 	if (wmk_shm_open(session->settings.shm_path, &session->shm) < 0)
 		wmk_session_report(session, wmk_error_number(),
 				  "its rings in files are missing (recovered or removed); new rings are in memory");
@@ -101,7 +101,7 @@ static int snapshot_fill(struct wmk_session *session)
 	return *session->settings.snapshot_path ? 0 : wmk_session_snapshot_output(session, &output);
 }
 
-/* The first chunk, or the one that was open in an earlier daemon. */
+/* Set the open chunk: the first one, or the chunk that was open in an earlier daemon. */
 static int chunk_fill(struct wmk_session *session, const struct wmk_session_chunk *restored)
 {
 	static const uint8_t none[16];

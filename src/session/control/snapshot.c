@@ -26,10 +26,10 @@ struct snapshot_rings {
 	struct snapshot_rings *next;
 	struct rings *of;                /* holds a reference */
 	char name[WMK_RINGS_NAME];
-	void *outlet;                    /* NULL: not copied yet, or that failed */
+	void *outlet;                    /* NULL: not copied yet, or the copy failed */
 };
 
-/* A trace of the snapshot. It has what it needs of the trace of the session, which may end meanwhile. */
+/* A trace of the snapshot. It has copies of values of the session's trace, which may end meanwhile. */
 struct snapshot_trace {
 	struct snapshot_trace *next;
 	const struct trace *of;          /* only to find it in the list of the session */
@@ -155,8 +155,8 @@ static int limit_rings(struct wmk_snapshot *snapshot, uint64_t max_size)
 /* ── its directory ───────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * NAME-DATE-NUMBER in `base`. The numbers count the snapshots of the session; a number is skipped if its directory
- * exists. Locked; releases the lock while it asks.
+ * Choose the path NAME-DATE-NUMBER in `base`. The number counts the snapshots of the session; a number is skipped if
+ * its directory exists. Locked; releases the lock while the consumer daemon checks the directory.
  */
 static int choose_path(struct wmk_snapshot *snapshot, const char *base, const char *name)
 {
@@ -188,7 +188,7 @@ static int choose_path(struct wmk_snapshot *snapshot, const char *base, const ch
 
 /* ── copies ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The whole metadata, with the latest known classes. `overwritten`: known at the end. */
+/* Make the whole metadata, with the latest known classes. `overwritten` is known at the end. */
 static int metadata_text(struct wmk_snapshot *snapshot, struct snapshot_trace *trace, bool ended,
 			 struct wmk_ctf_text_buffer *text)
 {
@@ -203,7 +203,7 @@ static int metadata_text(struct wmk_snapshot *snapshot, struct snapshot_trace *t
 		wmk_trace_as_env(as, "snapshot_program", snapshot->program, 0);
 		wmk_trace_as_env(as, "snapshot_pid", NULL, snapshot->pid);
 	}
-	/* Records before the snapshot are not lost in it: readers would warn of them. */
+	/* Records before the snapshot must not count as lost, because readers would warn about them. */
 	if (ended)
 		wmk_trace_as_env(as, "snapshot_overwritten", NULL, (int64_t)trace->counts.overwritten);
 	err = wmk_trace_text(&trace->is, snapshot->session, as, text);
@@ -314,7 +314,7 @@ static int begin_locked(struct wmk_snapshot *snapshot, const struct wmk_snapshot
 	if (err == 0 && !*base)
 		err = wmk_error_said(-EINVAL, "session '%s' has no snapshot output: give a directory, or use "
 				     "`waymark snapshot add-output`", session->name);
-	/* (the settings may change while the lock is released) */
+	/* (a copy, because the settings may change while the lock is released) */
 	char *copy = err == 0 ? strdup(base) : NULL;
 	if (err == 0 && !copy)
 		err = wmk_error(-ENOMEM, "no memory for a snapshot");
@@ -361,7 +361,7 @@ bool wmk_snapshot_has_dump(const struct wmk_snapshot *snapshot)
 	return snapshot->has_dump && snapshot->session->active;
 }
 
-/* Write the copies of the trace to their end, and add up their counts. Not locked. */
+/* Write the copies of the trace completely, and add up their counts. Not locked. */
 static int settle(struct wmk_snapshot *snapshot, struct snapshot_trace *trace)
 {
 	const struct wmk_consumer_port_ops *outlet = outlet_of(snapshot);
@@ -375,7 +375,7 @@ static int settle(struct wmk_snapshot *snapshot, struct snapshot_trace *trace)
 			first = err;
 		if (rings->outlet && outlet->rings_counts(rings->outlet, &counts) < 0)
 			wmk_error_clear();
-		/* the older state dumps are no loss of the snapshot */
+		/* overwritten state dumps do not count as lost in the snapshot */
 		if (rings->of->channel->own)
 			counts.overwritten = 0;
 		wmk_counts_add(&trace->counts, &counts);
@@ -383,7 +383,7 @@ static int settle(struct wmk_snapshot *snapshot, struct snapshot_trace *trace)
 	return first;
 }
 
-/* The classes that are known now: the copies may have records of classes that were declared since the beginning. */
+/* Update the known classes: the copies may have records of classes that were declared since the beginning. */
 static int refresh_body(struct wmk_snapshot *snapshot, struct snapshot_trace *trace)
 {
 	const struct trace *of = snapshot->session->traces;
@@ -392,7 +392,7 @@ static int refresh_body(struct wmk_snapshot *snapshot, struct snapshot_trace *tr
 
 	while (of && of != trace->of)
 		of = of->next;
-	/* (a trace that ended has all classes of its records already) */
+	/* (if the trace has ended, its classes are complete already) */
 	if (!of || memcmp(of->uuid, trace->is.uuid, sizeof(of->uuid)) != 0)
 		return 0;
 	int err = wmk_trace_body_text(of, &body, &declared);
@@ -415,7 +415,7 @@ static int complete(struct wmk_snapshot *snapshot, struct snapshot_trace *trace)
 		err = refresh_body(snapshot, trace);
 		wmk_session_unlock(snapshot->session);
 	} else if (err == 0) {
-		wmk_error_clear();       /* the session was destroyed: the classes of its beginning are complete */
+		wmk_error_clear();       /* the session was destroyed: the classes that were known first are complete */
 	}
 	if (err == 0)
 		err = metadata_text(snapshot, trace, true, &text);

@@ -7,7 +7,7 @@
 
 /* Replace the metadata of one trace. `wait`: return when it is written. 0 or -errno. Locked. */
 int wmk_trace_regenerate(struct trace *trace, bool wait);
-/* After a restart; does not wait. If a chunk was being closed, its metadata is written first. */
+/* Write the metadata after a restart; does not wait. If a chunk was being closed, its metadata is written first. */
 int wmk_trace_restore_metadata(struct trace *trace);
 /*
  * Append stream classes and event classes of the trace, as far as they are known now. Sets in *declared the bit of each

@@ -23,7 +23,7 @@ struct wmk_clock wmk_session_chunk_clock(const struct wmk_session *session, cons
 /* Measure the offset again, for the chunk that begins now. */
 void wmk_session_chunk_measure(struct wmk_session *session);
 const struct wmk_clock *wmk_session_clock(const struct wmk_session *session);
-/* The same with the offset to real time as it is now. A plug-in clock keeps its offset. */
+/* The same with an offset to real time that is measured now. A plug-in clock keeps its offset. */
 void wmk_session_clock_now(const struct wmk_session *session, struct wmk_clock *clock);
 /* The current value of the session's clock. */
 uint64_t wmk_session_now(const struct wmk_session *session);

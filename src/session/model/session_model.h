@@ -181,7 +181,7 @@ struct wmk_session {
 	uint32_t statedump_round;
 	/* state dumps of the kernel: number requested, number sent to the consumer daemon */
 	uint32_t kernel_dumps, kernel_dumped;
-	uint32_t n_snapshots;            /* so far: a part of their names */
+	uint32_t n_snapshots;            /* number of snapshots so far, a part of their names */
 	struct unrecorded *unrecorded; int trouble;
 	char trouble_words[408];
 };

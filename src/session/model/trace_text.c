@@ -34,7 +34,10 @@ void wmk_trace_as_env(struct wmk_trace_as *as, const char *name, const char *tex
 		as->env[as->n_env++] = (struct wmk_ctf_env){ .name = name, .text = text, .number = number };
 }
 
-/* The entries of the environment: the description of the session, and those of `as`. Returns their number. */
+/*
+ * Fill in the entries of the environment: the description of the session, and the entries of `as`. Returns their
+ * number.
+ */
 static unsigned env_of(const struct wmk_session *session, const struct wmk_trace_as *as,
 		       struct wmk_ctf_env env[WMK_TRACE_ENV_MAX + 1])
 {

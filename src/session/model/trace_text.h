@@ -14,17 +14,20 @@ int wmk_trace_uuid_make(uint8_t uuid[16]);
 #define WMK_TRACE_ENV_MAX 8u
 struct wmk_trace_as {
 	uint8_t uuid[16];
-	struct wmk_clock clock;          /* of the session, with the offset measured now */
+	struct wmk_clock clock;          /* clock of the session, with the offset measured now */
 	struct wmk_ctf_env env[WMK_TRACE_ENV_MAX];
 	unsigned n_env;
 };
 int wmk_trace_as_begin(const struct wmk_session *session, struct wmk_trace_as *as);
 /* Add an entry to the environment; `text` NULL: a number. The strings are not copied. */
 void wmk_trace_as_env(struct wmk_trace_as *as, const char *name, const char *text, int64_t number);
-/* Append the head of the metadata. `as` NULL: of the trace itself. */
+/* Append the head of the metadata. If `as` is NULL, it describes the trace itself. */
 int wmk_trace_text(const struct trace *trace, const struct wmk_session *session, const struct wmk_trace_as *as,
 		   struct wmk_ctf_text_buffer *text);
-/* The same of a chunk of the trace: with its UUID, its offset of the clock, and its entries of the environment. */
+/*
+ * Append the head of the metadata of a chunk: with its UUID, its offset of the clock, and its entries of the
+ * environment.
+ */
 int wmk_trace_chunk_text(const struct trace *trace, const struct wmk_session *session,
 			 const struct wmk_session_chunk *chunk, struct wmk_ctf_text_buffer *text);
 

@@ -376,7 +376,7 @@ static int session_restore(struct wmk_state *state, struct state_entry *entry, s
 	if (state->recovered) {
 		options.settings.shm_path = state->recovered;
 		options.shm = WMK_SHM_RECOVERED;
-		options.settings.snapshot = false;       /* what the rings hold is written to the trace */
+		options.settings.snapshot = false;       /* the records in the rings are written to the trace */
 	}
 	if (err == 0)
 		err = wmk_session_restore(tracing, &options, &as, &session);
