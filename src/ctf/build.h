@@ -45,7 +45,7 @@ struct wmk_ctf_stream_of {
 	bool is_named;
 };
 
-/* Keep an error that has a cause chain, unless there is an earlier one. Values of 0 and above are ignored. */
+/* Keep the first error that has a cause chain. Values of 0 and above are ignored. */
 void wmk_ctf_fail(struct wmk_ctf_builder *to, int err);
 /* Allocate zeroed scratch memory. NULL: no memory, or after an error. */
 void *wmk_ctf_alloc(struct wmk_ctf_builder *to, size_t size);

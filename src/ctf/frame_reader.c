@@ -19,13 +19,16 @@ struct wmk_ctf_frames {
 	int fd;
 	struct wmk_ctf_frame_table table;
 	bool is_walked;            /* the table was made from the frames */
-	bool is_damage_due;        /* the damaged seek table is not reported yet */
+	bool is_damage_due;        /* the damaged seek table was not reported yet */
 	uint32_t held;             /* number of the frame in `content`, or NO_FRAME */
 	uint8_t *content;
 	size_t cap;
 };
 
-/* Replace the table by one that is made from the frames, unless it reaches less far than `content_at`. */
+/*
+ * Replace the table by one that is made from the frames. If the new table ends before `content_at`, the old one is
+ * kept.
+ */
 static int walk(struct wmk_ctf_frames *frames, uint64_t content_at)
 {
 	struct wmk_ctf_frame_table table;
@@ -76,7 +79,7 @@ void wmk_ctf_frames_close(struct wmk_ctf_frames *frames)
 	free(frames);
 }
 
-/* The frame with byte `at`; table.n: after the end. */
+/* The number of the frame with byte `at`; table.n if `at` is at the end or after it. */
 static uint32_t find(const struct wmk_ctf_frames *frames, uint64_t at)
 {
 	const struct wmk_ctf_frame_table *table = &frames->table;
@@ -122,7 +125,7 @@ static int64_t decompress(struct wmk_ctf_frames *frames, uint32_t number, const 
 	return ZSTD_isError(got) ? bad(frames, number, ZSTD_getErrorName(got)) : (int64_t)got;
 }
 
-/* Make `number` the frame in memory. 0; 1: the table was replaced, because this frame has another size. */
+/* Make `number` the frame in memory. 0: done; 1: this frame has another size than in the table, which was replaced. */
 static int hold(struct wmk_ctf_frames *frames, uint32_t number)
 {
 	const struct wmk_ctf_frame frame = frames->table.frames[number];
@@ -151,7 +154,7 @@ static int hold(struct wmk_ctf_frames *frames, uint32_t number)
 	if (got < 0)
 		return (int)got;
 	if ((uint64_t)got != frame.content) {
-		/* The frame is sound, so the table is wrong. */
+		/* The frame is valid, so the table is wrong. */
 		if (frames->is_walked)
 			return bad(frames, number, "its size contradicts its content");
 		frames->is_damage_due = true;

@@ -19,7 +19,7 @@ struct wmk_ctf_frames;
 
 /*
  * The file stays open until the end; the caller closes it. A damaged seek table is no error: the frames are read from
- * the begin, see wmk_ctf_frames_take_damage().
+ * the beginning of the file, see wmk_ctf_frames_take_damage().
  */
 int wmk_ctf_frames_open(int fd, struct wmk_ctf_frames **frames);
 void wmk_ctf_frames_close(struct wmk_ctf_frames *frames);
@@ -29,11 +29,17 @@ void wmk_ctf_frames_close(struct wmk_ctf_frames *frames);
  */
 ssize_t wmk_ctf_frames_read(struct wmk_ctf_frames *frames, void *to, size_t len, uint64_t at);
 uint64_t wmk_ctf_frames_size(const struct wmk_ctf_frames *frames);
-/* The begin of the frame after the one with byte `at` of the decompressed stream; the end if it is the last one. */
+/*
+ * The beginning of the frame after the one with byte `at` of the decompressed stream; the end if `at` is in the last
+ * frame.
+ */
 uint64_t wmk_ctf_frames_after(const struct wmk_ctf_frames *frames, uint64_t at);
-/* The begin of the last frame; 0 if the file has none. */
+/* The beginning of the last frame; 0 if the file has no frames. */
 uint64_t wmk_ctf_frames_last(const struct wmk_ctf_frames *frames);
-/* -EBADMSG with a cause chain, once, if the seek table was found to be damaged; 0: it was not, or it was reported. */
+/*
+ * -EBADMSG with a cause chain, once, if the seek table was found to be damaged; 0: it is not damaged, or was already
+ * reported.
+ */
 int wmk_ctf_frames_take_damage(struct wmk_ctf_frames *frames);
 
 #endif

@@ -19,7 +19,7 @@
 #define HEAD 8u
 #define ENTRY 8u
 #define FOOTER 9u
-#define WALK_FIRST (256u << 10)    /* bytes: the first guess of a frame's compressed size */
+#define WALK_FIRST (256u << 10)    /* bytes: the first guess of the compressed size of a frame */
 
 void wmk_ctf_frame_table_free(struct wmk_ctf_frame_table *table)
 {
@@ -105,7 +105,7 @@ static int damaged(struct wmk_ctf_frame_table *table)
 	return wmk_error(-EPROTO, "the seek table at the end is damaged or missing");
 }
 
-/* (an empty frame is never written: it would be skipped without a check) */
+/* (an empty frame is never written, and would be skipped without a check) */
 static int take_entries(const uint8_t *at, uint32_t n, struct wmk_ctf_frame_table *table)
 {
 	for (uint32_t i = 0; i < n; i++, at += ENTRY) {
@@ -154,7 +154,7 @@ int wmk_ctf_frame_table_read(int fd, struct wmk_ctf_frame_table *table)
 	return err == 0 || err == -ENOMEM ? err : damaged(table);
 }
 
-/* Get the sizes of the frame at byte `at`. 1; 0: no complete frame begins there; negative: -errno. */
+/* Get the sizes of the frame at byte `at`. 1: done; 0: no complete frame begins at `at`; negative: -errno. */
 static int measure(int fd, uint64_t at, uint8_t **buffer, size_t *cap, uint64_t *size, uint64_t *content)
 {
 	for (;;) {

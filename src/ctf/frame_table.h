@@ -24,16 +24,17 @@
 
 #define WMK_CTF_FRAME_SUFFIX ".zst"
 #define WMK_CTF_FRAME_MIN (256u << 10)
-#define WMK_CTF_FRAME_MAX (256u << 20)   /* maximum size of a frame's content: readers hold one frame in memory */
+/* maximum size of a frame's content, because a reader holds one frame in memory */
+#define WMK_CTF_FRAME_MAX (256u << 20)
 #define WMK_CTF_FRAMES_MAX (1u << 24)
 
 struct wmk_ctf_frame {
 	uint64_t at;               /* bytes: position in the file, ... */
-	uint64_t content_at;       /* ... and of its content in the decompressed stream */
+	uint64_t content_at;       /* ... and the position of its content in the decompressed stream */
 	uint32_t size, content;    /* bytes: compressed, and decompressed */
 };
 
-/* Starts zeroed. */
+/* A table is zeroed at first. */
 struct wmk_ctf_frame_table {
 	struct wmk_ctf_frame *frames;
 	uint32_t n, cap;
@@ -41,19 +42,19 @@ struct wmk_ctf_frame_table {
 };
 
 void wmk_ctf_frame_table_free(struct wmk_ctf_frame_table *table);
-/* Append a frame. -E2BIG: too many frames, or a frame that is too large. */
+/* Append a frame. -E2BIG: there are too many frames, or the frame is too large. */
 int wmk_ctf_frame_table_add(struct wmk_ctf_frame_table *table, uint64_t size, uint64_t content);
 /* Make the bytes of the seek table, which the caller frees. */
 int wmk_ctf_frame_table_encode(const struct wmk_ctf_frame_table *table, uint8_t **bytes, size_t *len);
 /* Read the table at the end of the file. -EPROTO: it is damaged or missing; `table` is then empty. */
 int wmk_ctf_frame_table_read(int fd, struct wmk_ctf_frame_table *table);
 /*
- * Make the table from the frames. It ends before the first bytes that are no complete frame; the caller compares
- * table->size with the file. -ENOMEM, -EIO.
+ * Make the table from the frames. It ends at the first bytes that are not a complete frame. The caller compares
+ * table->size with the size of the file. -ENOMEM, -EIO.
  */
 int wmk_ctf_frame_table_walk(int fd, struct wmk_ctf_frame_table *table);
 
-/* Whether this is the name of a compressed stream file. */
+/* Whether `name` is the name of a compressed stream file. */
 int wmk_ctf_frame_is_name(const char *file);
 /* Length of the name without the suffix of compressed files. */
 size_t wmk_ctf_frame_plain_len(const char *file);

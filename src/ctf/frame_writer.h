@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WMK_CTF_FRAME_LEVEL 1      /* zstd's level; 3 takes 1.5 times as long, for files that are 2 % smaller */
+#define WMK_CTF_FRAME_LEVEL 1      /* zstd's level; level 3 takes 1.5 times as long, and makes files 2 % smaller */
 
 struct wmk_ctf_frame_writer;
 
@@ -20,7 +20,7 @@ struct wmk_ctf_frame_writer;
 int wmk_ctf_frame_writer_open(int fd, struct wmk_ctf_frame_writer **writer);
 /* Append a frame with these whole packets, at most WMK_CTF_FRAME_MAX bytes. */
 int wmk_ctf_frame_writer_add(struct wmk_ctf_frame_writer *writer, const void *packets, size_t len);
-/* After the last frame: append the seek table. *size: of the file. */
+/* To be called after the last frame: append the seek table. *size: size of the file. */
 int wmk_ctf_frame_writer_end(struct wmk_ctf_frame_writer *writer, uint64_t *size);
 void wmk_ctf_frame_writer_free(struct wmk_ctf_frame_writer *writer);
 

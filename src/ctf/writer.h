@@ -122,8 +122,8 @@ const struct wmk_ctf_context *wmk_ctf_context_next(unsigned domains, const struc
 const char *wmk_ctf_uuid_text(char text[WMK_CTF_UUID_TEXT], const uint8_t uuid[16]);
 
 /*
- * The UUID of chunk `number` of a trace: a function of the trace's UUID, which is that of chunk 0. Readers must not
- * take two chunks for one trace, because each has its own clock offset.
+ * The UUID of chunk `number` of a trace: a function of the trace's UUID, which chunk 0 has. Each chunk has its own
+ * clock offset, so readers must not take two chunks for one trace.
  */
 void wmk_ctf_chunk_uuid(uint8_t uuid[16], const uint8_t trace_uuid[16], uint64_t number);
 
@@ -168,15 +168,15 @@ void wmk_ctf_packet_encode(uint8_t room[WMK_CTF_PACKET_ROOM], const uint8_t uuid
 /* Encode the bytes after the content: zeros and the trailer. Returns their number. */
 size_t wmk_ctf_packet_end(uint8_t end[WMK_CTF_END_MAX], const struct wmk_ctf_packet *packet);
 /*
- * Decode the header of a packet in one of our own stream files, to continue the file after a torn end is cut off.
- * `ring_position` and `cut` become 0. -EPROTO: not a packet of this trace, or its sizes contradict each other, as in
- * packets of earlier versions, which have no trailer.
+ * Decode the header of a packet in a stream file of Waymark, so that the file can be continued after a torn end was cut
+ * off. `ring_position` and `cut` become 0. -EPROTO: not a packet of this trace, or its sizes contradict each other.
+ * Packets of earlier versions, which have no trailer, have such sizes.
  */
 int wmk_ctf_packet_decode(const uint8_t room[WMK_CTF_PACKET_ROOM], const uint8_t uuid[16],
 			  struct wmk_ctf_packet *packet);
 /*
- * Decode the last bytes of a packet: set `ring_position` and `cut`. False: they are no trailer, and `packet` is
- * unchanged. Padding is zeros, so the mark of a trailer distinguishes both.
+ * Decode the last bytes of a packet: set `ring_position` and `cut`. False: these bytes are no trailer, and `packet` is
+ * unchanged. Padding is zeros, so the mark distinguishes a trailer from it.
  */
 bool wmk_ctf_trailer_decode(const uint8_t trailer[WMK_CTF_TRAILER], struct wmk_ctf_packet *packet);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_frames.c - any bytes as a compressed stream file. The reader must not crash and must end. The seek table is
- * accepted only if it fits the file. A byte of the stream is always the same, wherever a read begins. Without an error,
- * reading returns as many bytes as the size says.
+ * fuzz_frames.c - any bytes as a compressed stream file. The reader must not crash, and must end. The seek table is
+ * accepted only if it matches the file. A byte of the stream is the same wherever a read begins. Without an error, all
+ * bytes up to the reported size can be read.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static void check_table(int fd, size_t size)
 	wmk_ctf_frame_table_free(&table);
 }
 
-/* The bytes at `at` are the same if the read begins one byte later, after another frame was read. */
+/* Check that the bytes at `at` are the same if the read begins one byte later, after another frame was read. */
 static void check_again(struct wmk_ctf_frames *frames, uint64_t at, const uint8_t *bytes, size_t len)
 {
 	uint8_t other[READ], first;

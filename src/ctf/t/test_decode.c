@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_decode.c - decode programs: values of bits, compared with values computed by hand; the fast way through a
- * structure ends where the walk does; bytes that end too early are reported, at every length, and nothing is read
+ * test_decode.c - decode programs. Decoded bits have the values that were computed by hand. The fast way through a
+ * structure ends where the walk ends. Bytes that end too early are reported, at every length, and nothing is read
  * beyond their end.
  */
 #include <errno.h>
