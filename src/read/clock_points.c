@@ -24,20 +24,22 @@
 #define POINTS_MAX (1u << 22)            /* more than a year of points */
 #define READ_POINTS 1024u
 #define STEP_LEAST 1000.0                /* ns: smaller changes are within the measurement */
-/* greatest relative difference between the rates of two clocks of a machine: NTP steers by at most 500e-6 */
+/* greatest relative difference between the rates of two clocks of a machine; NTP changes a rate by 500e-6 at most */
 #define RATE_MOST 1000e-6
 #define STEER_MOST 500e-6
 #define NEIGHBOURS 64u                   /* points that are searched for a long enough line */
-#define NOTICED_NS 10000000.0            /* maximum time between a step and its point, if the point has its flag */
-/* ns, so that sums of times at points fit into 64 bits: the time of a point, the sum of all steps */
+/* maximum time between a step and its point, if the point has the flag of a step */
+#define NOTICED_NS 10000000.0
+/* limits in ns of the time of a point, and of the sum of all steps, so that sums of times at points fit into 64 bits */
 #define TIME_MAX INT64_C(4000000000000000000)
 #define STEPS_MAX INT64_C(2000000000000000000)
 
 struct read_point {
 	uint64_t value;
-	int64_t steady;            /* ns, before `shift` is added: real time at the first point, then without steps */
+	/* ns, before `shift` is added: real time at the first point, continued without steps */
+	int64_t steady;
 	int64_t steps;             /* ns: sum of all steps up to this point */
-	double step_from;          /* units of the clock before this point in which its step may have been */
+	double step_from;          /* the step is within this many units of the clock before the point */
 	uint32_t uncertainty;      /* ns */
 };
 
@@ -85,7 +87,7 @@ static int64_t step_between(const struct wmk_read_clock_points *points, const st
 	return 0;
 }
 
-/* Check a point against the one before it. NULL: it fits; else what is wrong. */
+/* Check a point against the one before it. NULL: the point is valid; else what is wrong. */
 static const char *contradiction(const struct wmk_read_clock_points *points, const struct wmk_clock_point *point)
 {
 	const struct wmk_clock_point *last = &points->last;
@@ -128,7 +130,7 @@ static int add_point(struct wmk_read_clock_points *points, const struct wmk_cloc
 			made->step_from = NOTICED_NS / points->nominal;
 	}
 	made->steady = (int64_t)point->real_ns - made->steps;
-	/* Two points may be closer than their uncertainty. */
+	/* Times of two points may differ by less than their uncertainty. */
 	if (points->n && made->steady < made[-1].steady)
 		made->steady = made[-1].steady;
 	points->n++;
@@ -179,7 +181,7 @@ int wmk_read_clock_points_renew(struct wmk_read_clock_points *points)
 	return points->is_damaged ? 0 : read_points(points);
 }
 
-/* 1: the file has points of this clock. */
+/* 1: the file has points of this clock; 0: it has not, or is too short; -EPROTO. */
 static int read_head(int fd, const struct wmk_ctf_clock_class *clock)
 {
 	uint8_t head[WMK_CLOCK_FILE_HEAD];
@@ -289,8 +291,8 @@ static double slope(const struct read_point *a, const struct read_point *b)
 }
 
 /*
- * The slope of a line that ends at point `i` and is at least `length` units long; with `back` false, of a line that
- * begins there. `other`: if there are no points for it. A short line shows no rate, because of its uncertainty.
+ * The slope of a line that is at least `length` units long, because the uncertainty of a shorter line is too large for
+ * a rate. It ends at point `i`; with `back` false, it begins there. `other` is returned if no point is far enough away.
  */
 static double slope_at(const struct wmk_read_clock_points *points, uint32_t i, bool back, double length, double other)
 {
@@ -305,7 +307,10 @@ static double slope_at(const struct wmk_read_clock_points *points, uint32_t i, b
 	return other;
 }
 
-/* ns from the steady time of read_point to that of this header: after the last step, it is real time. */
+/*
+ * The difference in ns between the steady time of this file and that of clock_points.h, which is real time after the
+ * last step.
+ */
 static int64_t all_steps(const struct wmk_read_clock_points *points)
 {
 	return points->points[points->n - 1].steps + points->shift;
@@ -327,7 +332,7 @@ void wmk_read_clock_points_join(struct wmk_read_clock_points *a, struct wmk_read
 	struct wmk_read_clock_points *early = joined_at(a) < joined_at(b) ? a : b, *late = early == a ? b : a;
 	const int64_t more = ahead_of(late) - ahead_of(early);
 
-	/* (a file that is forged or of another machine) */
+	/* (the file is forged, or from another machine) */
 	if (is_too_far(more) || is_too_far(early->shift + more))
 		return;
 	early->shift += more;
@@ -367,7 +372,7 @@ static double slope_change(const struct wmk_read_clock_points *points, uint32_t 
 	return (high > own ? high : own) - (low < own ? low : own);
 }
 
-/* The size of a step that may be on the other side of `value`, in ns. */
+/* The size in ns of a step that may have been before `value`, although the line has it at the next point. */
 static double step_near(const struct wmk_read_clock_points *points, uint32_t n, uint64_t value)
 {
 	const struct read_point *next = &points->points[n];

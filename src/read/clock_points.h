@@ -28,31 +28,35 @@
 struct wmk_read_clock_points;
 
 /*
- * Read the sync points of the trace in directory `dir` for its clock. *points is NULL without an error if the file does
- * not exist, has no point, or belongs to another clock; else the caller owns it. -EPROTO with a cause chain: the file
- * is damaged; *points has the points before the damage, or NULL. -ENOMEM.
+ * Read the sync points of the trace in directory `dir` for its clock. The caller owns *points. It is NULL without an
+ * error if the file does not exist, has no point, or belongs to another clock. -EPROTO with a cause chain: the file is
+ * damaged; *points has the points before the damage, or is NULL. -ENOMEM.
  */
 int wmk_read_clock_points_open(int dir, const struct wmk_ctf_clock_class *clock, struct wmk_read_clock_points **points);
 void wmk_read_clock_points_free(struct wmk_read_clock_points *points);
-/* Read points that were appended since. Returns 0 or -errno, as above. */
+/* Read points that were appended since the last read. Returns 0 or -errno, as above. */
 int wmk_read_clock_points_renew(struct wmk_read_clock_points *points);
 
 /* Write the points to a new file .clock in directory `dir`. NULL: no file. -EEXIST; -errno with a cause chain. */
 int wmk_read_clock_points_copy(const struct wmk_read_clock_points *points, int dir);
 
 /*
- * Give two traces of one clock the same steady time, that of the trace with the last point. Real time does not change.
- * Before the first record is read.
+ * Give two traces of one clock the same steady time: that of the trace with the later last point. Real time does not
+ * change. To be called before the first record is read.
  */
 void wmk_read_clock_points_join(struct wmk_read_clock_points *a, struct wmk_read_clock_points *b);
 
-/* A part of the line, for a cache: valid for values from `from` to `to` - 1 while `number` is that of the points. */
+/*
+ * A part of the line, for a cache. It is valid for values from `from` to `to` - 1, as long as the number of the points
+ * is `number`.
+ */
 struct wmk_read_clock_line {
 	uint64_t from, to, number;
 	uint64_t value;            /* at this value, ... */
 	int64_t ns;                /* ... steady time in ns since 1970 */
 	double slope;              /* ns for each unit of the clock */
-	int64_t steps;             /* ns: real time minus steady time: the steps that follow, negated */
+	/* ns: real time minus steady time; that is the negated sum of the steps after this part */
+	int64_t steps;
 };
 
 void wmk_read_clock_line_find(const struct wmk_read_clock_points *points, uint64_t value,
@@ -60,9 +64,10 @@ void wmk_read_clock_line_find(const struct wmk_read_clock_points *points, uint64
 /* The number of changes of the points so far. */
 uint64_t wmk_read_clock_points_number(const struct wmk_read_clock_points *points);
 /*
- * The uncertainty of real time at `value`, in ns. It has three parts: that of the points on both sides; the change of
- * the clock's rate between them, as far as the neighbouring intervals show it; and the skew between CPUs. Near a step,
- * the time may be that of the other side: the size of the step is added.
+ * The uncertainty of real time at `value`, in ns. It is a sum: the uncertainty of the points on both sides; the skew
+ * between CPUs; and the change of the clock's rate, estimated from the neighbouring intervals. Outside of the points,
+ * that change is at most 500 ppm. Just before the point of a step, the step may already have happened, so its size is
+ * added.
  */
 uint64_t wmk_read_clock_uncertainty(const struct wmk_read_clock_points *points, uint64_t value);
 

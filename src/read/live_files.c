@@ -72,7 +72,7 @@ static int version_open(struct wmk_read_live *live, struct live_trace *source, b
 	return 0;
 }
 
-/* If the path is not that of the source's directory any more, find the directory again. */
+/* If the directory of the source is no longer at its path, find it again. */
 static int follow_moves(struct wmk_read_live *live, const struct live_trace *source)
 {
 	struct stat st;
@@ -160,7 +160,7 @@ static int source_add(struct wmk_read_live *live, const char *path, const char *
 	struct live_trace **at = &live->sources, *source;
 	struct stat st;
 
-	/* It was moved or removed since the scan listed it: the next scan finds it elsewhere. */
+	/* The directory was moved or removed after the scan listed it. If it was moved, the next scan finds it. */
 	if (stat(path, &st) < 0)
 		return 0;
 	for (; *at; at = &(*at)->next)
@@ -260,7 +260,7 @@ static uint64_t identity_of(const struct wmk_read_trace *trace, const char *file
 	return wmk_hash_bytes(hash, file, wmk_ctf_frame_plain_len(file));
 }
 
-/* The file is the compressed form of one that was followed: its records are known. */
+/* The file is the compressed form of one that was followed, so its records were already read. */
 static bool was_followed(const struct wmk_read_live *live, const struct wmk_read_trace *trace, const char *file)
 {
 	const uint64_t identity = identity_of(trace, file);
@@ -462,7 +462,7 @@ static int renew(struct wmk_read_live *live, struct live_stream *leaf)
 	return 0;
 }
 
-/* Add the sync points that were written since. */
+/* Add the sync points that were written since the last call. */
 static int renew_points(struct wmk_read_live *live, const struct live_stream *leaf)
 {
 	struct wmk_read_trace *trace = leaf->version->trace;

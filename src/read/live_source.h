@@ -19,12 +19,12 @@ struct live_trace {
 	struct live_trace *next;
 	char *path;
 	/*
-	 * The directory. A rotation moves it to another path, and creates another one at the old path, which is another
-	 * source. A directory that was moved gets no new records.
+	 * The directory of the source. A rotation moves it to another path, and creates another directory at the old
+	 * path, which is another source. A directory that was moved gets no new records.
 	 */
 	dev_t device;
 	ino_t number;
-	bool is_moved, is_complete;        /* is_complete: and all of its files are known */
+	bool is_moved, is_complete;        /* is_complete, and all of its files are known */
 	const char *given;
 	struct version *version;   /* the newest; NULL: not opened yet */
 	uint32_t n_leaves;

@@ -67,7 +67,7 @@ static int write_out(struct reading *r)
 	return 0;
 }
 
-/* Write also the lines that are held back to be aligned. */
+/* Also write the lines that are held back for alignment. */
 static int flush(struct reading *r)
 {
 	int err = wmk_print_end(r->print, &r->out);
@@ -275,7 +275,7 @@ static int check_filter(struct reading *r)
 	return tolerate_filter(r, err);
 }
 
-/* Relative times count from the first record of the traces, whatever is selected of them. */
+/* Relative times count from the first record of the traces, even if it is not selected. */
 static void set_origin(struct reading *r)
 {
 	int64_t first;
@@ -457,7 +457,7 @@ static int record(struct reading *r, struct wmk_read_stream *stream)
 	return err < 0 ? err : 1;
 }
 
-/* Explain why nothing is printed, if only state dumps were read. */
+/* If only records of state dumps were read, explain why nothing is printed. */
 static int report_hidden(struct reading *r)
 {
 	const uint64_t hidden = wmk_print_hidden(r->print);

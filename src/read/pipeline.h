@@ -28,7 +28,7 @@ struct wmk_read_pipeline_options {
 	 * it with each record (uncertainty.h).
 	 */
 	bool uncertainty;
-	bool uncorrected;          /* times follow from the metadata alone, as in other readers */
+	bool uncorrected;          /* times are computed only from the metadata, as in other readers */
 	const char *directory;     /* output of a form that writes a directory; else NULL */
 	const char *filter;        /* only records that match (filter.h); NULL: all */
 	/*

@@ -400,7 +400,7 @@ static char *put_fields(struct wmk_print_stream *stream, const struct wmk_print_
 			return NULL;
 		memcpy(p, " \"", 2);
 		p = put_string(text, p + 2, wmk_or_empty(message->text), message->len);
-		/* The message has the values of the payload. */
+		/* The message shows the values of the payload. */
 		contexts = *event;
 		contexts.payload.program = NULL;
 		shown = print->options.all ? event : &contexts;
@@ -422,7 +422,7 @@ static int print_row(struct wmk_print_stream *stream, const struct wmk_ctf_bytes
 		struct wmk_print *print = stream->trace->print;
 		int64_t ns;
 
-		/* (times count from the first record, shown or not) */
+		/* (relative times count from the first record, even if it is not shown) */
 		if (!print->columns.has_origin && wmk_print_scale_steady(&stream->class->scale, record->time, &ns))
 			wmk_print_origin(print, ns);
 		print->columns.n_hidden++;

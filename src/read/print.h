@@ -148,9 +148,9 @@ void wmk_print_stream_free(struct wmk_print_stream *stream);
 void wmk_print_mark(struct wmk_print *print, const struct wmk_print_text *mark);
 /* Columns: the time in ns from which relative times count. The default is the time of the first record. */
 void wmk_print_origin(struct wmk_print *print, int64_t ns);
-/* Columns: append the lines that are held back. Call it before any other output, before a wait, and at the end. */
+/* Columns: append the lines that are held back. To be called before any other output, before a wait, and at the end. */
 int wmk_print_end(struct wmk_print *print, struct wmk_print_text *out);
-/* Columns: the number of records that are not shown because they are of a state dump; 0 if any record was shown. */
+/* Columns: the number of records that are not shown because they belong to a state dump; 0 if any record was shown. */
 uint64_t wmk_print_hidden(const struct wmk_print *print);
 
 /* Values of the trailer of one of Waymark's packets, see ctf/writer.h. */
@@ -161,8 +161,9 @@ struct wmk_print_trailer {
 };
 
 /*
- * A packet of the stream begins. `walk` has passed the packet header and is at the packet's context; afterwards it is
- * after it. The text of the context is kept for the packet's records. `trailer` is shown in columns; NULL: none.
+ * A packet of the stream begins. `walk` has passed the packet header and is at the packet's context; this function
+ * moves it past the context. The text of the context is kept for the packet's records. `trailer` is shown in columns;
+ * NULL: none.
  */
 int wmk_print_packet(struct wmk_print_stream *stream, struct wmk_ctf_walk *walk,
 		     const struct wmk_print_trailer *trailer);

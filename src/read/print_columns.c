@@ -18,7 +18,7 @@
 #define BLOCK_MAX 65536u           /* bytes; then the block is complete, whatever its number of rows */
 #define THREAD_MAX 256u            /* bytes of a thread's name that are shown */
 
-/* Wider cells are shown completely, but do not widen the column. */
+/* Wider cells are shown completely, but do not widen their columns. */
 static const uint8_t width_max[WMK_PRINT_CELLS] = {
 	[WMK_PRINT_CELL_MARK] = 24, [WMK_PRINT_CELL_TIME] = 40, [WMK_PRINT_CELL_CPU] = 8, [WMK_PRINT_CELL_HOST] = 24,
 	[WMK_PRINT_CELL_THREAD] = 32, [WMK_PRINT_CELL_EVENT] = 40,
@@ -28,7 +28,10 @@ static const uint8_t width_max[WMK_PRINT_CELLS] = {
 
 struct width_range { uint32_t from, to; };
 
-/* Combining marks and characters without a width; then East Asian characters and pictures, which have two columns. */
+/*
+ * The first list has combining marks and characters without a width. The second one has East Asian characters and
+ * pictures, which have two columns.
+ */
 static const struct width_range none[] = { { 0x300, 0x36f }, { 0x200b, 0x200f }, { 0x20d0, 0x20ff }, { 0xfe00, 0xfe0f },
 				     { 0xfe20, 0xfe2f } };
 static const struct width_range twice[] = { { 0x1100, 0x115f },   { 0x2e80, 0x303e },   { 0x3041, 0xa4cf },
@@ -140,7 +143,7 @@ char *wmk_print_row_begin(struct wmk_print_stream *stream, uint64_t time)
 	return p;
 }
 
-/* "shop/5698", "shop/5698/5701" if the thread is not the first one of its process. */
+/* "shop/5698"; "shop/5698/5701" if the thread is not the first one of its process. */
 static char *put_thread(const struct wmk_print_thread *thread, char *p)
 {
 	const size_t len = thread->len < THREAD_MAX ? thread->len : THREAD_MAX;
@@ -290,7 +293,10 @@ static bool has_member(const struct wmk_ctf_program *program, const char *name)
 	return false;
 }
 
-/* If a context has the ids of the initial namespace and those of the process's own, the column shows the former. */
+/*
+ * A context may have both the ids of the initial namespace and those of the process's own namespace. The column shows
+ * the former.
+ */
 unsigned wmk_print_taken(const struct wmk_ctf_program *program, const struct wmk_ctf_op *op)
 {
 	unsigned which = WMK_PRINT_TAKEN_PID;

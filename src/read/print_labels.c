@@ -200,7 +200,10 @@ static int labels_make(const struct wmk_type *type, bool is_signed, bool is_plai
 	for (uint32_t i = 0; i < n; i++) {
 		labels->labels[i].from = (uint64_t)type->labels[i].from ^ labels->move;
 		labels->labels[i].to = (uint64_t)type->labels[i].to ^ labels->move;
-		/* Waymark's label for all values without one: the number says more. An empty range matches nothing. */
+		/*
+		 * Waymark's label for all values without a label: the number is shown, which has more information. An
+		 * empty range matches nothing.
+		 */
 		if (is_plain && strcmp(label_name(type, i), "(other)") == 0) {
 			labels->labels[i].from = 1;
 			labels->labels[i].to = 0;

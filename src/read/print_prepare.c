@@ -167,7 +167,7 @@ struct text_level {
 };
 
 /*
- * The same in columns. Members of the root are separated by spaces, others by commas. (A packet is shown as one
+ * The same for columns. Members of the root are separated by spaces, others by commas. (A packet is shown as one
  * structure.)
  */
 static int add_column_text(struct scope_maker *maker, struct wmk_print_scope *scope, struct text_level *in, uint32_t at,
@@ -451,7 +451,7 @@ static int head_make(const struct wmk_print_trace *trace, bool has_time, const s
 	return head.words.err;
 }
 
-/* In columns, only the name. */
+/* Columns show only the name. */
 static int name_make(const struct wmk_print_trace *trace, const struct wmk_ctf_event_class *class,
 		     struct wmk_print_event *event)
 {

@@ -81,7 +81,7 @@ struct wmk_print_scale {
 void wmk_print_scale_make(struct wmk_print_scale *scale, const struct wmk_ctf_clock_class *clock);
 /* False: the result does not fit into 64 bits. */
 bool wmk_print_scale_ns(const struct wmk_print_scale *scale, uint64_t value, int64_t *ns);
-/* The same without the steps of real time. */
+/* The same time without the steps of real time. */
 bool wmk_print_scale_steady(const struct wmk_print_scale *scale, uint64_t value, int64_t *ns);
 
 #define WMK_PRINT_NONE UINT64_MAX
@@ -110,7 +110,7 @@ struct wmk_print_row {
 	struct wmk_print_cell cells[WMK_PRINT_CELLS];
 };
 
-/* The thread of the current record, as far as its contexts have it. `name` has `len` bytes in the packet. */
+/* The thread of the current record, if its contexts have it. `name` has `len` bytes in the packet. */
 struct wmk_print_thread {
 	const char *name;
 	size_t len;
@@ -124,11 +124,11 @@ struct wmk_print_columns {
 	unsigned n_rows;
 	uint32_t width[WMK_PRINT_CELLS];
 	struct wmk_print_thread thread;
-	struct wmk_print_text host; /* of the first trace; a column of hosts is shown if another one differs */
+	struct wmk_print_text host; /* of the first trace; the hosts are shown if another trace has a different one */
 	unsigned n_hosts;
 	const struct wmk_print_text *mark; /* of the next row; NULL: none */
 	bool has_origin;
-	int64_t origin;            /* ns; the time of which relative times are shown */
+	int64_t origin;            /* ns; relative times count from this time */
 	uint64_t n_shown, n_hidden;
 };
 
@@ -288,7 +288,7 @@ const struct wmk_ctf_env_entry *wmk_print_env(const struct wmk_ctf_class *class,
 char *wmk_print_row_begin(struct wmk_print_stream *stream, uint64_t time);
 int wmk_print_row_end(struct wmk_print_stream *stream, const struct wmk_print_event *event, char *p,
 		      struct wmk_print_text *out);
-/* The columns that `len` bytes of text have on a screen. */
+/* The number of columns that `len` bytes of text have on a screen. */
 uint32_t wmk_print_width(const char *s, size_t len);
 /* Whether a member of a context is shown in the column of threads: an enum wmk_print_taken, or 0. */
 unsigned wmk_print_taken(const struct wmk_ctf_program *program, const struct wmk_ctf_op *op);

@@ -218,7 +218,7 @@ char *wmk_print_timestamp(struct wmk_print *print, char *p, const struct wmk_pri
 	} else if (cycles) {
 		p = wmk_print_wide_u64(p, last->delta, 12);
 	} else {
-		/* Real time goes back where it was set back. The text before the delta ends with '+'. */
+		/* Where real time was set back, the difference is negative. The text before the delta ends with '+'. */
 		const bool is_back = scale->points && last->delta > INT64_MAX;
 		const uint64_t delta = is_back ? 0 - last->delta : last->delta;
 

@@ -453,7 +453,7 @@ static int in_packet(struct wmk_read_stream *s)
 
 /*
  * No packet begins after `before`, because the frame is damaged or has other bytes: continue with the next frame. The
- * number of packets in between is unknown, so the index is of no more use.
+ * number of packets in between is unknown, so the index can no longer be used.
  */
 static RARE void skip_frame(struct wmk_read_stream *s, const struct wmk_read_packet *before)
 {

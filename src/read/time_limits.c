@@ -14,7 +14,10 @@ int wmk_read_limits_first(const struct wmk_read_merge *merge, const struct wmk_r
 	return live ? wmk_read_live_first(live, ns) : wmk_read_merge_first(merge, ns);
 }
 
-/* A time of day refers to the day of this time: that of the first record, or now. */
+/*
+ * A time of day refers to the day of this time: the time of the first record or, if a followed trace has no record yet,
+ * the current time.
+ */
 static int64_t first_time(const struct wmk_read_merge *merge, const struct wmk_read_live *live)
 {
 	struct timespec now;

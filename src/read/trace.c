@@ -97,7 +97,10 @@ static DIR *open_again(int dir)
 
 /* ── one trace ───────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The size of a compressed file's content; `size` if its table is damaged, because it is used for progress only. */
+/*
+ * The size of a compressed file's content. If its table is damaged, this is `size`, because the result is used only for
+ * progress.
+ */
 static uint64_t content_size(const struct wmk_read_trace *trace, const char *file, uint64_t size)
 {
 	const int fd = openat(trace->dir, file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -319,7 +322,7 @@ static int list_dirs(int dir, const char *path, struct wmk_read_paths *names)
 	while (err >= 0 && (entry = readdir(again))) {
 		struct stat st;
 
-		/* (a hidden directory may have a copy of a trace that is being compressed) */
+		/* (a hidden directory may be a copy that is being compressed) */
 		if (entry->d_name[0] == '.')
 			continue;
 		if (fstatat(dir, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode))

@@ -65,11 +65,12 @@ struct wmk_read_trace {
 int wmk_read_trace_open(const char *path, const char *given, struct wmk_read_trace **trace);
 void wmk_read_trace_close(struct wmk_read_trace *trace);
 /*
- * Take damage of the trace as a whole: the end of the metadata is missing; sync points are damaged, and only those
- * before the damage are used. True: the thread's cause chain describes it. False: all damage has been taken.
+ * Take damage of the trace as a whole. Either the end of the metadata is missing, or sync points are damaged, and only
+ * those before the damage are used. True: the thread's cause chain describes the damage. False: all damage has been
+ * taken.
  */
 bool wmk_read_trace_take_damage(struct wmk_read_trace *trace);
-/* Times follow from the metadata alone, as in other readers. Call it before any stream is opened. */
+/* Times are computed only from the metadata, as in other readers. To be called before any stream is opened. */
 void wmk_read_trace_drop_points(struct wmk_read_trace *trace);
 
 /*
@@ -130,14 +131,14 @@ struct wmk_read_scale {
 	double freq;
 	uint64_t origin;           /* ns, modulo 2^64 */
 	const struct wmk_read_clock_points *points; /* NULL: none */
-	struct wmk_read_clock_line line; /* with points: that of the latest value; else zero */
+	struct wmk_read_clock_line line; /* with points: the part of the line for the latest value; else zero */
 };
 
-/* Of the current record (uncertainty.h). */
+/* The uncertainty of the current record's time (uncertainty.h). */
 struct wmk_read_record_uncertainty {
-	bool is_set;               /* it is to be shown */
-	bool is_order_unknown;     /* a record of another clock, returned before, may be younger */
-	uint64_t ns;               /* WMK_READ_CLOCK_UNKNOWN */
+	bool is_set;               /* the uncertainty is to be shown */
+	bool is_order_unknown;     /* a record of another clock that was returned before may be later */
+	uint64_t ns;               /* in ns, or WMK_READ_CLOCK_UNKNOWN */
 };
 
 struct wmk_read_stream {
@@ -172,7 +173,7 @@ struct wmk_read_stream {
 	uint64_t lost_from;        /* clock value: the end of the previous packet, or the begin of the first one */
 	struct wmk_ctf_record record; /* the current record; its bytes are valid until the next call */
 	struct wmk_ctf_bytes bytes;
-	/* time of the record, see wmk_read_scale_ns(); of a packet, the time of its begin */
+	/* time of the record, see wmk_read_scale_ns(); for a packet, the time of its beginning */
 	int64_t ns;
 	struct wmk_read_record_uncertainty uncertainty;
 	void *user;                /* for the user of the stream */
@@ -236,7 +237,9 @@ struct wmk_read_clock_of {
 bool wmk_read_clock_differs(const struct wmk_read_trace *trace, struct wmk_read_clock_of *first,
 			    const struct wmk_ctf_clock_class **other);
 
-/* The clock of the first stream class that has one; NULL: none. The sync points of the trace are of this clock. */
+/*
+ * The clock of the first stream class that has one; NULL: none. The sync points of the trace are those of this clock.
+ */
 const struct wmk_ctf_clock_class *wmk_read_trace_clock(const struct wmk_read_trace *trace);
 /* Give two traces that are read together the same steady time, if their clocks are the same. */
 void wmk_read_trace_join(const struct wmk_read_trace *a, const struct wmk_read_trace *b);
@@ -282,7 +285,7 @@ static inline bool wmk_read_scale_fits(const struct wmk_read_scale *scale, uint6
 	       !__builtin_add_overflow((int64_t)scale->origin, scale->is_ns ? (int64_t)value : (int64_t)at, &ns);
 }
 
-/* After WMK_READ_RECORD: the real time of the record in ns. It goes back where real time was set back. */
+/* After WMK_READ_RECORD: the real time of the record in ns. It decreases where real time was set back. */
 static inline int64_t wmk_read_real_ns(const struct wmk_read_stream *stream)
 {
 	return (int64_t)((uint64_t)stream->ns + (uint64_t)stream->scale.line.steps);

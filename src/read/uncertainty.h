@@ -24,8 +24,8 @@ struct wmk_read_uncertainty {
 };
 
 /*
- * Set stream->uncertainty of the current record. Records come in the order of time. `out`: appends the begin of a line,
- * "±0.000000123 ? ", in which '?' marks an unknown order; or NULL. 0 or -ENOMEM.
+ * Set stream->uncertainty of the current record. To be called in the order of time. If `out` is not NULL, the beginning
+ * of a line is appended: "±0.000000123 ? ", in which '?' marks an unknown order. 0 or -ENOMEM.
  */
 int wmk_read_uncertainty_set(struct wmk_read_uncertainty *seen, struct wmk_read_stream *stream,
 			     struct wmk_print_text *out);

@@ -40,7 +40,7 @@ static ssize_t fill(struct wmk_read_stream *s)
 	while (s->len < s->cap) {
 		const ssize_t n = wmk_read_window_get(s, s->buffer + s->len, s->cap - s->len, s->buffer_at + s->len);
 
-		/* (a packet does not continue in the next frame, so the bytes before it are complete) */
+		/* (a packet does not continue in the next frame, so all of its bytes were read) */
 		if (n < 0 && s->frames && s->len > before) {
 			wmk_error_clear();
 			break;
@@ -91,7 +91,7 @@ void wmk_read_window_show(struct wmk_read_stream *s)
 {
 	uint64_t behind = s->buffer_at + s->len - s->packet.at;
 
-	/* The address of the packet's first byte may precede the window: nothing is read there. */
+	/* The address of the packet's first byte may be before the window, but nothing is read there. */
 	s->bytes.bytes = (const uint8_t *)((uintptr_t)s->buffer + (uintptr_t)(s->packet.at - s->buffer_at));
 	s->bytes.from = (s->buffer_at > s->packet.at ? s->buffer_at - s->packet.at : 0) * 8;
 	/* (if the content ends within a byte, the whole byte must be present) */

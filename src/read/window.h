@@ -16,13 +16,13 @@
  * bytes that were read, or -errno.
  */
 ssize_t wmk_read_window_move(struct wmk_read_stream *stream, uint64_t at);
-/* Read more of the file after byte `from`. 1: there was more; 0: the file ends. */
+/* Read more of the file, from byte `from` on. 1: bytes were read; 0: the file ends; -errno. */
 int wmk_read_window_more(struct wmk_read_stream *stream, uint64_t from);
 /* Set the bytes that can be decoded: up to the end of the packet's content or of the window. */
 void wmk_read_window_show(struct wmk_read_stream *stream);
-/* Read from the file, without the window. Returns the number of bytes, or -errno with a cause chain. */
+/* Read from the file, without use of the window. Returns the number of bytes, or -errno with a cause chain. */
 ssize_t wmk_read_window_get(struct wmk_read_stream *stream, void *to, size_t len, uint64_t at);
-/* Report damage of the whole file that the reading survived. -errno, once; 0: none. */
+/* Report damage of the whole file that does not prevent reading. -errno, once; 0: none. */
 int wmk_read_window_damage(struct wmk_read_stream *stream);
 
 #endif

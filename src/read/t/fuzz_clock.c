@@ -20,7 +20,7 @@ void fuzz_clean_up(void);
 
 #define POINTS_MAX 64u
 
-/* In memory, because the file is rewritten often. */
+/* The file is in memory, because it is rewritten often. */
 static char top[] = "/dev/shm/waymark-fuzz-XXXXXX";
 static int dir;
 
@@ -103,7 +103,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t first = WMK_CLOCK_FILE_HEAD + WMK_CLOCK_POINT_BYTES + (size ? data[0] * 8u : 0);
 	unsigned n, n_later;
 
-	/* The input has the points; the begin of the file is mostly valid. */
+	/* The input has the points. The beginning of the file is valid for most inputs. */
 	wmk_clock_file_encode_head(size && data[0] == 255 ? "another" : "", bytes);
 	if (size > 1)
 		memcpy(bytes + WMK_CLOCK_FILE_HEAD, data + 1, len - WMK_CLOCK_FILE_HEAD);

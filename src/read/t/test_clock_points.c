@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_clock_points.c - times that are corrected by sync points: the error is at most the stated uncertainty, and steps
- * of real time are at the right record. The tests simulate a clock, so that the true time of each value is known.
+ * test_clock_points.c - times that are corrected by sync points. The error is at most the stated uncertainty, and steps
+ * of real time are at the right record. The tests simulate a clock, so the true time of each value is known.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -80,7 +80,7 @@ static void end(struct trace *trace)
 	rmdir(trace->path);
 }
 
-/* Steady time; *real: real time. */
+/* Returns steady time; *real: real time. */
 static int64_t time_of(const struct trace *trace, uint64_t value, int64_t *real)
 {
 	struct wmk_read_clock_line line;
@@ -92,7 +92,10 @@ static int64_t time_of(const struct trace *trace, uint64_t value, int64_t *real)
 	return ns;
 }
 
-/* The clock's value at `ns` after its start: 200 ppm too fast, with a slow wave of 0.5 ppm and an hour. */
+/*
+ * The clock's value at `ns` after its start. It is 200 ppm too fast, with a slow wave of 0.5 ppm and a period of an
+ * hour.
+ */
 static uint64_t wandering(uint64_t ns)
 {
 	const double t = (double)ns / 1e9, wave = 0.5e-6 * 3600 / (2 * M_PI) * sin(2 * M_PI * t / 3600);
@@ -100,7 +103,7 @@ static uint64_t wandering(uint64_t ns)
 	return (uint64_t)((t * (1 + 200e-6) + wave) * FREQ);
 }
 
-/* 200 ppm too fast; from 150 s on, the rate is 1 ppm less. */
+/* The clock is 200 ppm too fast. From 150 s on, its rate is 1 ppm less. */
 static uint64_t steered(uint64_t ns)
 {
 	const double t = (double)ns / 1e9;
@@ -191,7 +194,9 @@ static void step_of_real_time_is_a_discontinuity(void **state)
 	check_step(-3 * (int64_t)S);
 }
 
-/* A suspend of an hour at 150 s. CLOCK_MONOTONIC lacks it; the clock of the trace has it if `runs`. */
+/*
+ * A suspend of an hour begins at 150 s. CLOCK_MONOTONIC does not count it; the clock of the trace counts it if `runs`.
+ */
 static void check_suspend(bool runs)
 {
 	const uint64_t hour = 3600 * S;
@@ -221,7 +226,7 @@ static void suspend_is_no_step_if_the_clock_runs_through_it(void **state)
 	check_suspend(false);
 }
 
-/* Real time is set at 150 s. One trace has ended before, one begins later, one sees the step. */
+/* Real time is set at 150 s. One trace ends before, one begins later, and one has the step. */
 static void traces_of_one_clock_have_one_steady_time(void **state)
 {
 	static const uint64_t ends[][2] = { { 0, 120 }, { 60, 300 }, { 180, 240 } };
