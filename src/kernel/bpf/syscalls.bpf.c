@@ -125,9 +125,9 @@ static __always_inline __u32 index_of(long number)
 }
 
 /*
- * Wakes the reader once, when this record lets the ring cross its wake-up threshold. Threshold 0: each record wakes, as
- * several CPUs that share a ring cannot decide which record is the first. The reader changes the threshold when it has
- * woken.
+ * Wakes the reader once, when this record lets the ring cross its wake-up threshold. With threshold 0, each record
+ * wakes it, because several CPUs that share a ring cannot decide which record is the first. The reader changes the
+ * threshold after a wake.
  */
 static __always_inline __u64 wake_flags(void *ring, __u64 size)
 {

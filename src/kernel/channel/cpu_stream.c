@@ -436,7 +436,7 @@ static int stream_fd(struct wmk_source *source)
 	return wmk_kcpu_fd(stream_of(source)->buffer);
 }
 
-/* All CPUs of the instance are changed by the first call. The kernel tests for records when poll() begins. */
+/* The first call changes all CPUs of the instance. The kernel tests for records when poll() begins. */
 static int stream_arm(struct wmk_source *source, bool first)
 {
 	const struct wmk_kstream *stream = stream_of(source);

@@ -381,9 +381,9 @@ int wmk_syscalls_wake(struct wmk_syscalls *calls, bool first)
 
 	if (calls->skel->bss->config.wake_at == wake_at)
 		return 0;
-	/* relaxed: membarrier() below orders it before the caller looks at the rings */
+	/* relaxed: membarrier() below orders it before the caller reads the rings */
 	__atomic_store_n(&calls->skel->bss->config.wake_at, wake_at, __ATOMIC_RELAXED);
-	/* Waits until each CPU has left the code in which it may not be preempted. BPF programs are such code. */
+	/* Waits until each CPU has left code that may not be preempted, which includes BPF programs. */
 	return first && syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) < 0 ? -errno : 0;
 }
 

@@ -91,7 +91,10 @@ int wmk_kcpu_stats(struct wmk_kcpu *buffer, struct wmk_kcpu_stats *stats);
  * empty).
  */
 int wmk_kcpu_fd(const struct wmk_kcpu *buffer);
-/* True if it has data that counts as read and was not returned: the kernel does not report it. A flush returns it. */
+/*
+ * True if it has data that counts as read but was not returned. The kernel does not report such data; a flush returns
+ * it.
+ */
 bool wmk_kcpu_holds(const struct wmk_kcpu *buffer);
 void wmk_kcpu_close(struct wmk_kcpu *buffer);
 

@@ -55,8 +55,9 @@ bool wmk_kinstance_owner_has_ended(int pid, uint64_t ticks);
 int wmk_kinstance_name(const char *owner, const char *session, const char *channel, char name[WMK_KINSTANCE_NAME]);
 
 /*
- * Set when the kernel wakes readers of the instance's buffers: by the first record of an empty buffer (`first`), or
- * when a quarter of one is filled. Older kernels always wake them by the first record. 0 or -errno with a cause chain.
+ * Set when the kernel wakes readers of the instance's buffers: at the first record of an empty buffer (`first`), or
+ * when a quarter of a buffer is filled. Older kernels always wake them at the first record. 0 or -errno with a cause
+ * chain.
  */
 int wmk_kinstance_wake(int instance, bool first);
 
