@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Options of channels: how buffers are allocated, and who wakes the consumer daemon."""
+"""Options of channels: how buffers are allocated, and whether writers wake the consumer daemon."""
 import os
 import signal
 import sys
@@ -34,7 +34,10 @@ def run_silent(w, *argv):
 
 @limit(120)
 def thread_that_may_make_no_system_call_records_with_wake_by_timer(case):
-    """Also its first record. With context fields of the thread, all but the first one, which reads them."""
+    """
+    The first record makes no system call either. With context fields of the thread, the first record reads them, so
+    only later records make none.
+    """
     n = 500000 if PERCENT >= 100 else 10000
     for before, contexts in (0, ()), (1, ('vpid', 'vtid', 'procname')):
         with World(case, name='before%d' % before) as w:
@@ -51,7 +54,7 @@ def thread_that_may_make_no_system_call_records_with_wake_by_timer(case):
 
 @limit(120)
 def thread_that_may_make_no_system_call_is_killed_with_wake_by_writer(case):
-    """The filter of the test above works."""
+    """The filter of the test above has an effect."""
     if 'sanitize' in FEATURES:
         raise Skip('the sanitizer prints a report')
     with World(case) as w:
@@ -62,7 +65,7 @@ def thread_that_may_make_no_system_call_is_killed_with_wake_by_writer(case):
 
 @limit(120)
 def consumer_daemon_reads_at_the_interval(case):
-    """A record is in the trace without a wake and without stop; memory is allocated at once."""
+    """A record reaches the trace without a wake and without a stop; memory is allocated at once."""
     with World(case) as w:
         begin(w, '--read-timer=50ms', '--flush-interval=50', '--subbuf-size', '64k', '--num-subbuf', '4')
         check(run_silent(w, 'threads', 1, 0) == 0, 'silent failed')

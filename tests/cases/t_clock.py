@@ -164,7 +164,10 @@ def both_readers_are_silent(directory, records):
 
 @limit(60)
 def corrected_times_are_within_their_uncertainty(case):
-    """A clock 200 ppm too fast: at 1,200 instants, the error is at most the stated uncertainty, at most 20 us."""
+    """
+    With a clock that is 200 ppm too fast, the error at 1,200 instants is at most the stated uncertainty, which is at
+    most 20 us.
+    """
     with World(case, daemon=False) as w:
         path = fast_trace(case, w)
     offset, slack = real_minus_monotonic()
@@ -188,7 +191,9 @@ def corrected_times_are_within_their_uncertainty(case):
 
 @limit(60)
 def steps_of_real_time_are_at_the_right_record(case):
-    """A point in the middle says that real time was set by 3 s: all later records jump, and keep their order."""
+    """
+    A point in the middle reports that real time was set forward by 3 s: all later records jump, and keep their order.
+    """
     with World(case, daemon=False) as w:
         path = fast_trace(case, w, ppm=0, bursts=5)
     file = clock_file(path)
@@ -198,7 +203,7 @@ def steps_of_real_time_are_at_the_right_record(case):
     values = [int(v) for v in re.findall(r'^\[(\d+)\] .*test:seq', cycles, re.M)]
     check(len(values) == len(before) == 200 and len(points) >= 2, '%d values, %d points', len(values), len(points))
     first, last = points[0], points[-1]
-    value = values[120]  # the begin of a burst
+    value = values[120]  # the beginning of a burst
     part = (value - first[0]) / (last[0] - first[0])
     for step in 3 * 10**9, -3 * 10**9:
         middle = [value] + [int(first[i] + part * (last[i] - first[i])) for i in (1, 2)] + [first[3], 1]

@@ -50,7 +50,7 @@ def trace_with_many_frames(case, path):
 
 
 def frames_of(path):
-    """[(begin, end)] of the frames in a compressed file, from its seek table; and where the table begins."""
+    """Returns [(begin, end)] of the frames in a compressed file, from its seek table, and the position of the table."""
     with open(path, 'rb') as f:
         data = f.read()
     n, flags, magic = struct.unpack('<IBI', data[-9:])
@@ -98,7 +98,7 @@ def view(case, path, *options):
 
 @limit(300)
 def compressed_traces_read_like_plain_ones(case):
-    """view, JSON, convert and an independent decompressor give what they give for the plain trace."""
+    """view, JSON, convert and an independent decompressor have the same results as for the plain trace."""
     need('zstd')
     done = 0
     os.mkdir(case.path('copy'))
@@ -159,7 +159,7 @@ def flip(path, at, bit):
 
 
 def unflipped_content(path, stream):
-    """Whether zstd reads the same content: then the bit has no meaning, such as an unused bit of a frame header."""
+    """Whether zstd reads the same content. Then the bit has no meaning, such as an unused bit of a frame header."""
     done = subprocess.run(['zstd', '-q', '-d', '-c', path], capture_output=True)
     return done.returncode == 0 and done.stdout == stream
 
@@ -167,7 +167,8 @@ def unflipped_content(path, stream):
 @limit(600)
 def flipped_bit_costs_one_frame(case):
     """
-    One bit flipped at seeded places: the records of all other frames are printed, the frame is named with its place.
+    One bit is flipped at seeded places. The records of all other frames are printed, and the damaged frame is reported
+    with its position.
     """
     need('zstd')
     path = case.path('trace')
@@ -177,7 +178,7 @@ def flipped_bit_costs_one_frame(case):
     frames, table = frames_of(file)
     every = set(range(PACKETS * RECORDS))
     size, silent = os.path.getsize(file), 0
-    # Some of them at the begins of frames and in the table, where few random places would be.
+    # Some places are at the beginnings of frames and in the table, where few random places are.
     places = [b + n for b, _ in frames[:3] for n in (0, 4, 5, 9)] + list(range(table, size, 7))
     places = case.random.sample(places, min(len(places), rounds(40)))
     for at in places + [case.random.randrange(size) for _ in range(max(30, rounds(460)))]:
@@ -207,7 +208,10 @@ def flipped_bit_costs_one_frame(case):
 
 @limit(300)
 def kill_at_any_time_leaves_a_whole_trace(case):
-    """kill -9 while traces are compressed: each is plain or compressed, and the next run completes the work."""
+    """
+    Traces are compressed while the process is killed. Each trace is then plain or compressed, and the next run
+    completes the work.
+    """
     path = case.path('trace')
     stream = trace_with_many_frames(case, path)
     every = list(range(PACKETS * RECORDS))

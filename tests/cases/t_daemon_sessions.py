@@ -430,8 +430,8 @@ def stop_over_a_hanging_consumer_daemon_blocks_nothing_else(case):
 
 def applications_start_over_a_hanging_consumer_daemon(case):
     """
-    New applications need rings, which the consumer daemon receives when it resumes. Their first records are in the
-    trace.
+    New applications need rings, which the consumer daemon receives when it resumes. The first records of these
+    applications are in the trace.
     """
     with World(case) as w:
         w.begin('each', 'test:*', channel=['--buffers-pid'])

@@ -12,7 +12,10 @@ from harness import check, finished, main, rounds  # noqa: E402
 
 
 def constructors_and_destructors_are_recorded(case):
-    """Writer 1 is constructors and destructors (4 records), also of priority 150; writer 4 is the exit handler."""
+    """
+    Writer 1 is the constructors and destructors (4 records), including those of priority 150. Writer 4 is the exit
+    handler.
+    """
     _, _, numbers = case.checked([case.program('early_late'), '10', '0'], lost=0)
     check(numbers.get(1) == [1, 2, 3, 4], 'constructors and destructors recorded %s, not 1 to 4', numbers.get(1))
     check(numbers.get(4) == [1], 'the exit handler recorded %s', numbers.get(4))

@@ -14,7 +14,7 @@ from idle import rests, switches, woken  # noqa: E402
 from kernel import KernelWorld, kernel_main  # noqa: E402
 
 LONG = PERCENT >= 100
-# In a short run other tests delay all threads: it shows that a record does not wait for its buffer.
+# In a short run, other tests delay all threads, so the limit only shows that a record does not wait for its buffer.
 VISIBLE_S = 1.0 if LONG else 20.0
 QUIET_S = 2.0
 PLACE = 987654       # no other program locks this byte of a file
@@ -50,7 +50,7 @@ class Live:
                    if not f.endswith('.idx'))
 
     def visible(self):
-        """Seconds from the end of record() to its bytes in the trace."""
+        """Returns the seconds from the end of record() until its bytes are in the trace."""
         before = self.bytes()
         self.record()
         begun = time.monotonic()
@@ -91,7 +91,7 @@ def rare_kernel_records_are_visible_within_a_second_and_idle_daemons_sleep(case)
 
 @limit(300)
 def kernel_records_are_visible_with_many_flushes(case):
-    """A short interval: each record is in the trace once."""
+    """With a short interval, each record is in the trace once."""
     with KernelWorld(case) as w:
         for source in SOURCES:
             live = Live(w, source, '--flush-interval', '20')

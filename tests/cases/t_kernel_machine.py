@@ -170,8 +170,8 @@ def first_command_starts_the_daemons(case):
 
 def early_boot_waits_for_the_file_system(case):
     """
-    The shipped unit's command, with the environment of early boot, as init starts it: it is ready before the output's
-    file system is mounted, and a program that starts then has its first record.
+    The command of the shipped unit runs with the environment of early boot, as init starts it. It is ready before the
+    output's file system is mounted, and the first record of a program that starts then is in the trace.
     """
     for command in ('create boot -o /slow/first', "enable-event 'test:*'", 'save --auto boot', 'destroy'):
         MACHINE.run('waymark ' + command)
@@ -439,7 +439,7 @@ def need_long():
 def ahead_of_monotonic(case, path, commands):
     """
     Record a program before and after each command. Returns, for each program, by how many seconds the times of its
-    records are ahead of CLOCK_MONOTONIC, which the records hold. They are in the order of recording.
+    records are ahead of the CLOCK_MONOTONIC in the records. The results are in the order of recording.
     """
     MACHINE.run('waymark create steps -o %s; waymark enable-event "test:*"; waymark start; procs leaf 5; ' % path +
                 ' '.join(command + '; procs leaf 5;' for command in commands) + ' waymark stop; waymark destroy')
@@ -447,7 +447,7 @@ def ahead_of_monotonic(case, path, commands):
     check([r['fields']['seq'] for r in records] == [*range(1, 7)] * (len(commands) + 1), 'the order is %s', records)
     ahead = [float(r['time']) - r['fields']['mono'] / 1e9 for r in records]
     groups = [ahead[at:at + 6] for at in range(0, len(ahead), 6)]
-    # (a program may be preempted between its reading of CLOCK_MONOTONIC and its record, but not for so long)
+    # (a program may be preempted between its reading of CLOCK_MONOTONIC and its record, but not for 0.9 s)
     check(all(max(group) - min(group) < 0.9 for group in groups), 'a step is at the wrong record: %s', groups)
     for reader in 'babeltrace2', 'babeltrace':
         done = finished([reader, case.path(os.path.basename(path))], capture_output=True, text=True)
@@ -464,7 +464,7 @@ def real_time_that_is_set_moves_later_records(case):
 
 
 def times_are_correct_after_a_suspend(case):
-    """CLOCK_MONOTONIC, the clock of the trace, lacks the time of the suspend."""
+    """CLOCK_MONOTONIC, the clock of the trace, does not count the time of the suspend."""
     need_long()
     before, after = ahead_of_monotonic(
         case, '/tmp/suspend', [

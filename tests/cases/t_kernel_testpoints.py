@@ -48,7 +48,10 @@ def check_point(case, point, after):
 
 @limit(300)
 def kernel_records_are_complete_after_kill_within_a_drain(case):
-    """Each record is in the trace once: before and after a packet is written, and before the ring is released."""
+    """
+    Each record is in the trace once if the process ends before or after a packet is written, or before the ring is
+    released.
+    """
     need_testpoints()
     for point, after in DRAIN:
         check_point(case, point, after)

@@ -126,8 +126,8 @@ def record_of_an_application_killed_before_it_wakes_the_consumer_is_visible(case
 @limit(600)
 def counts_are_current_while_the_consumer_is_stopped(case):
     """
-    `list` shows at least the records that had returned before it, and at most those that had begun after it. It
-    needs no answer of the consumer daemon.
+    `list` counts at least the records that returned before it, and at most those that began before its end. It needs no
+    answer of the consumer daemon.
     """
     with World(case) as w:
         Session(w, 'one')

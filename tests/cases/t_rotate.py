@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """
-Rotations of a session: each record is in exactly one chunk, each closed chunk is a complete trace, also if the daemons
-are killed at any moment.
+Rotations of a session: each record is in exactly one chunk, and each closed chunk is a complete trace, even if the
+daemons are killed at any moment.
 """
 import contextlib
 import os
@@ -26,14 +26,14 @@ SIZES = ['--subbuf-size', '256k', '--num-subbuf', '8']
 SPIN = '300000'
 # A program without rseq records through claims.
 CLAIM = {'GLIBC_TUNABLES': 'glibc.pthread.rseq=0'}
-# Points within a rotation, in order: before the journal nothing is cut.
+# Points within a rotation, in order. Before the journal, nothing is cut.
 IN_CONSUMER = ('rotation_journaled', 'rotation_drained', 'rotation_counted', 'rotation_moved', 'rotation_begun',
                'archive_before_rename')
 IN_SESSION = ('session_cut', 'session_chunk_saved', 'session_rotating', 'session_rotated')
 
 
 def archives(path):
-    """The closed chunks of a session's trace, in order."""
+    """Returns the closed chunks of a session's trace, in order."""
     place = os.path.join(path, 'archives')
     names = os.listdir(place) if os.path.isdir(place) else []
     return [os.path.join(place, name) for name in sorted(names, key=lambda name: int(name.rsplit('-', 1)[1]))]
@@ -49,7 +49,7 @@ def kill(pid):
 
 
 def uuids(path):
-    """The UUIDs of the traces at or below a directory."""
+    """Returns the UUIDs of the traces at or below a directory."""
     found = []
     for place, _, names in os.walk(path):
         if 'metadata' in names:
@@ -60,7 +60,10 @@ def uuids(path):
 
 
 def check_chunks(case, path, killed=False, lost=0):
-    """Each record is in one chunk; each chunk is a trace of its own. Returns the chunks that have one."""
+    """
+    Check that each record is in one chunk, and that each chunk is a trace of its own. Returns the chunks that have a
+    trace.
+    """
     trace = Trace(path, lossy=lost > 0)                     # all chunks together
     check_sequences(trace, case.ledger, lost, killed)
     chunks = [chunk for chunk in archives(path) if has_trace(chunk)]
@@ -183,7 +186,7 @@ def random_kills_during_rotations_lose_no_records(case):
                 more_records(case, w, 100)
                 rotate = w.run([os.environ.get('WMK_WAYMARK', 'waymark'), 'rotate', name],
                                stderr=subprocess.DEVNULL)
-                time.sleep(case.random.random() * 0.02)      # the moment, not a condition
+                time.sleep(case.random.random() * 0.02)      # this is a moment, not a condition
                 for victim in case.random.sample([w.consumerd, w.sessiond], case.random.randrange(1, 3)):
                     kill(victim())
                 w.wait_end(rotate, None)
@@ -222,7 +225,7 @@ def rotate_and_be_killed(case, daemon, point):
         check(list(found.values()) == [list(range(1, 301))], '%s: the chunks have %s', killed.row,
               {writer: (len(n), n[:3], n[-3:]) for writer, n in found.items()})
         first = next(iter(numbers_of(Trace(archives(is_now['path'])[0])).values()), [])
-        # Before the session is saved, nothing is closed: the rotation that closes the chunk is a later one.
+        # If the daemon is killed before it has saved the session, nothing is closed: a later rotation closes the chunk.
         size = 200 if point == 'session_cut' else 100
         check(first == list(range(1, size + 1)), '%s: the first chunk has %d records: %s ... %s', killed.row,
               len(first), first[:3], first[-3:])

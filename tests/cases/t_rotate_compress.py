@@ -81,7 +81,7 @@ def closed_chunks_are_compressed_under_load(case):
 
 @limit(120)
 def kill_while_chunks_are_compressed_loses_no_record(case):
-    """kill -9 of the consumer daemon; what it left plain is compressed after a later rotation."""
+    """The consumer daemon is killed (kill -9). A later rotation compresses the chunks that it left plain."""
     need('zstd')
     with World(case) as w:
         begin(w, 'killed')
@@ -100,7 +100,7 @@ def kill_while_chunks_are_compressed_loses_no_record(case):
 
 
 def stream_is_resumed_after_a_compressed_chunk(case):
-    """The consumer daemon is killed when the only packets of a stream are in a compressed chunk."""
+    """The consumer daemon is killed while the only packets of a stream are in a compressed chunk."""
     need('zstd')
     with World(case) as w:
         begin(w, 'resumed')

@@ -22,7 +22,9 @@ def world(case):
 
 
 def restart(w):
-    """End all daemons, and start the session daemon as systemd does. Returns it after it has reported readiness."""
+    """
+    End all daemons, and start the session daemon as systemd does. Returns the daemon after it has reported readiness.
+    """
     for name in 'waymark-session', 'waymark-consume':
         w.end_daemons(name, signal.SIGTERM)
     subprocess.run(['rm', '-rf', os.path.join(w.rundir, 'state')], check=True)
@@ -43,7 +45,7 @@ def log_of(daemon):
 
 @limit(120)
 def saved_session_records_after_a_restart(case):
-    """The session exists and records when the daemon reports readiness; a program has its first record in it."""
+    """The session exists and records when the daemon reports readiness. The first record of a program is in it."""
     with world(case) as w:
         w('create', 'boot', '--description', 'kept')
         w('enable-channel', '-s', 'boot', 'wide', '--subbuf-size=64k')
@@ -71,7 +73,7 @@ def saved_session_records_after_a_restart(case):
 
 @limit(120)
 def damaged_file_does_not_prevent_the_others(case):
-    """Files that cannot be loaded are reported in words; a session of an earlier daemon is kept."""
+    """A file that cannot be loaded is reported in words. A session of an earlier daemon is kept."""
     with world(case) as w:
         for name in 'first', 'last':
             w('create', name)

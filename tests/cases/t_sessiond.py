@@ -363,7 +363,7 @@ class ForgedApplication:
 
 def forge_reattachment(rundir, uuid, fd, words=None, user=None):
     """
-    Reattach the set from another process, as `user`. Returns whether it was refused with these words, or without an
+    Reattach the set from another process, as `user`. Returns whether it was refused with these words or without an
     answer.
     """
     child = os.fork()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Snapshots: what the rings of a session in overwrite mode hold, copied while programs record."""
+"""Snapshots are copies of what the rings of a session in overwrite mode hold while programs record."""
 import glob
 import json
 import os
@@ -19,7 +19,7 @@ SUBBUF, SUBBUFS = 16384, 8
 
 
 def recorder(w, name='fr', *more):
-    """A flight recorder that records."""
+    """Create a flight recorder, and start it."""
     w('create', name, '--snapshot', *more)
     w('enable-channel', '-s', name, 'app', '--subbuf-size', SUBBUF, '--num-subbuf', SUBBUFS)
     w('enable-event', '-s', name, '-c', 'app', 'test:*')
@@ -27,7 +27,7 @@ def recorder(w, name='fr', *more):
 
 
 def environment(path):
-    """The environment of the traces of a snapshot, of each {name: value}."""
+    """Returns the environment {name: value} of each trace of a snapshot."""
     return [{name: value.strip('"') for name, value in re.findall(r'\t(snapshot\w*) = ("[^"]*"|\d+);', text)}
             for text in metadata_text(path)]
 
@@ -38,8 +38,8 @@ def files(path):
 
 def check_range(path, sampled):
     """
-    Each stream begins at one moment, and lacks nothing after it. So from the latest of these moments on, each writer
-    has all numbers up to one that had been returned before the snapshot, at least.
+    Each stream begins at one moment, and lacks nothing after it. From the latest of these moments on, each writer has
+    all numbers, at least up to the last one that it recorded before the snapshot.
     """
     trace = Trace(path)                                      # no reader warns, or reports a lost record
     seen = []
@@ -76,7 +76,7 @@ def snapshots_have_one_range_and_writers_lose_nothing(case):
             _, n = check_range(made['path'], sampled)
             check(made['records'] >= n, 'snapshot %d: reports %d records, has %d', i, made['records'], n)
             sizes = [os.path.getsize(f) for f in files(made['path']) if re.search(r'/app_\d+$', f)]
-            # a sub-buffer has a header of its own, and an end that is too short for a record
+            # a sub-buffer has a header, and an end that is too short for a record
             check(max(sizes) >= (SUBBUFS - 2) * (SUBBUF - 256), 'snapshot %d: the longest stream has %d bytes', i,
                   max(sizes))
             env = environment(made['path'])
@@ -113,12 +113,12 @@ def flight_recorder_writes_only_snapshots(case):
         for made in one, two:
             trace = Trace(made['path'])
             check(trace.count() == made['records'], '%s: %d records', made, trace.count())
-            # a state dump of its own: the program's libraries
+            # the snapshot has its own state dump: the program's libraries
             dumps = [r for r in trace.records('lttng_ust_statedump:end')]
             last = max(r.time for r in trace.records('test:seq'))
             check(dumps and dumps[-1].time > last, 'its state dump: %s', dumps)
         program.end()
-        w('create', 'fr', '--snapshot', '-o', out)           # a directory that has snapshots already
+        w('create', 'fr', '--snapshot', '-o', out)           # a directory that already has snapshots
         w('create', 'limited', '--snapshot', '--max-size=1M', status=1).prints('snapshot record --max-size')
         w('create', 'live', '--snapshot', '--live', status=1).prints('no effect with --snapshot')
         w('destroy', 'fr')
@@ -207,7 +207,7 @@ def snapshots_continue_after_crashes_of_the_daemons(case):
 
 
 def record(w, *argv, status=0):
-    """`waymark record --json` with a daemon. Returns (its summary, what it printed on standard error)."""
+    """Run `waymark record --json` with a daemon. Returns (its summary, its standard error)."""
     answer = w('record', '--json', '-e', 'test:*', *argv, status=status)
     return json.loads(answer.out.splitlines()[-1]), answer.err
 
@@ -258,7 +258,7 @@ def record_makes_snapshots_on_a_signal(case):
 
 
 def core_values(program, name='shop'):
-    """The arguments that the kernel gives to the hook: PpiIugdstchEe."""
+    """The arguments that the kernel passes to the hook: PpiIugdstchEe."""
     return [str(v) for v in (program.pid, program.pid, program.pid, program.pid, os.getuid(), os.getgid(), 1, 11,
                              1700000000, (1 << 64) - 1, 'host', '!usr!bin!' + name, name)]
 
@@ -297,7 +297,7 @@ def core_hook_records_a_snapshot_and_passes_the_core_on(case):
         check(b'not an absolute path' in dump('core', status=1).stderr, 'a relative path')
         w('destroy', 'fr')
         begun = time.monotonic()
-        os.kill(w.sessiond(), signal.SIGSTOP)                # a daemon that hangs
+        os.kill(w.sessiond(), signal.SIGSTOP)                # a daemon that does not respond
         dump('|%s %%P %%f' % handler)
         os.kill(w.sessiond(), signal.SIGCONT)
         check(time.monotonic() - begun < 60, 'it waits for a session daemon that hangs')

@@ -30,7 +30,9 @@ def records_of(case, path):
 
 
 def lines_have_the_values_of_json(case):
-    """Time, CPU, process, event and fields of a recording; without its state dump, and with --all with it."""
+    """
+    Time, CPU, process, event and fields of a recording are shown: without its state dump and, with --all, with it.
+    """
     path = case.record([case.program('types')], ['-c', 'vpid', '-c', 'vtid', '-c', 'procname']).ok().directory
     records = records_of(case, path)
     start = min(int(r['time'].replace('.', '')) for r in records)
@@ -61,7 +63,7 @@ def lines_have_the_values_of_json(case):
 
 
 def columns_are_aligned(case):
-    """The event begins at one position within a screenful; a later one is not to the left of it."""
+    """The events of a screenful begin at one position; those of the next screenful are not further left."""
     path = case.record([case.program('types')], ['-c', 'vpid', '-c', 'procname']).ok().directory
     lines, last = lines_of(case, path), None
     for i in range(0, len(lines), 48):
@@ -80,7 +82,9 @@ def text_on_a_terminal_is_that_of_a_pipe(case):
 
 
 def names_of_any_width_are_aligned(case):
-    """Wide characters have two columns, combining ones none; a name beyond the limit moves only its own line."""
+    """
+    Wide characters have two columns, and combining ones have none. A name beyond the limit moves only its own line.
+    """
     names = ['a', 'größe', '事件', 'e\u0301', 'x' * 60, 'end']
     path = case.path('names')
     text = ''.join('event { id = %d; name = "%s"; stream_id = 0; fields := struct { uint8_t v; }; };\n' % pair

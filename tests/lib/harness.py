@@ -24,7 +24,7 @@ from waits import (  # noqa: F401
     MARK, WAIT_S, Failure, awaited, check, communicated, finished, holds_within, stuck, wait_for)
 
 WAYMARK = os.path.abspath(os.environ.get('WMK_WAYMARK', 'build/src/cli/waymark'))
-VIEW = ('view', '--style=babeltrace')    # lines that are compared with babeltrace2, or parsed
+VIEW = ('view', '--style=babeltrace')    # the lines are compared with babeltrace2, or parsed
 PROGRAMS = os.path.abspath(os.environ.get('WMK_PROGRAMS', 'build/tests'))
 FEATURES = set(os.environ.get('WMK_FEATURES', '').split())
 PERCENT = int(os.environ.get('WMK_ROUNDS_PERCENT', '10'))
