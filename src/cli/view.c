@@ -334,9 +334,9 @@ static const char *const details[] = {
 	"Damaged parts of a trace are reported on standard error with their position. The rest is printed, and the "
 	"exit status is 1. Lost records are reported there, too, after the records that precede them.",
 	"With --follow, records are printed as they are written, until Ctrl-C; for a session, until it has stopped or "
-	"is destroyed; for directories, until no process writes the traces. A record is written within a second "
-	"(enable-channel --flush-interval). Records of a CPU that arrive after younger records of "
-	"other CPUs have been printed are printed out of order; --wait sets how long to wait for them. A trace of "
+	"is destroyed; for directories, until no process writes the traces. While a reader follows a trace, its "
+	"records are written within 10 to 50 ms. Records of a CPU that arrive after younger records of other CPUs have "
+	"been printed are printed out of order; --wait sets how long to wait for them. A trace of "
 	"another tracer is followed to its present end only, because it does not show whether it is still being "
 	"written.",
 	"Times are corrected by the sync points that the consumer daemon writes to the trace. With --uncertainty, each "

@@ -139,6 +139,10 @@ struct wmk_consumer {
 	uint64_t flush_at;                 /* when the next part has to be written (flush_timer.h) */
 	bool flushes;                      /* a channel has a flush interval */
 	uint64_t flush_least_ns;           /* the shortest interval of all streams with a flush interval */
+	/* A live reader follows the trace (flush_timer.c). */
+	bool is_followed, is_busy;         /* is_busy: its parts are large, so they are written less often */
+	/* floor of the sources, in the clock of the trace, and when it was raised; 0: none */
+	uint64_t floor, floor_ns;
 	struct wmk_consumer_clock clock;
 	/* Commands and published statistics, under `lock`. */
 	pthread_mutex_t lock;

@@ -15,6 +15,7 @@ struct wmk_drain_result {
 	uint64_t most;             /* packets of the stream that had the most */
 	bool more;                 /* more packets can be taken at once */
 	bool followed;             /* a follow() had something to do */
+	bool flushed;              /* records of partial sub-buffers were taken after it (flush_timer.h) */
 	int err;                   /* -errno of the output; 0: everything was written */
 	bool full;                 /* the disk is full, and the pass ended */
 };

@@ -7,17 +7,33 @@
  * that fills whole sub-buffers faster than the interval is never flushed. After a long sleep, the first record is
  * written at once. A test whether a buffer of the kernel has records is expensive. So these buffers are flushed until
  * they have none, and again after they have woken the thread (kernel_sleep.c).
+ *
+ * While a live reader follows the trace (store/followed.h), the interval is 10 ms, or 50 ms if parts are large. After a
+ * pass that has found or left nothing unread, the low-water time is published: a reader that merges streams then need
+ * not wait for those that have no records.
  */
 #include "consumer/flush_timer.h"
 
 #include "base/clock.h"
 
 #define EARLY 20u                  /* a flush begins 1/EARLY of the interval early, since writing takes time */
+/* interval while a live reader follows the trace: usually; if one part had more than BUSY_RECORDS */
+#define FOLLOWED_NS 10000000u
+#define FOLLOWED_BUSY_NS 50000000u
+#define BUSY_RECORDS 1000u
+#define COMMIT_NS 1000000u         /* from raise_floor() until all earlier records are committed */
+
+static uint64_t interval_of(const struct wmk_consumer *consumer, const struct wmk_stream *stream)
+{
+	const uint64_t own = stream->group->flush_ns, followed = consumer->is_busy ? FOLLOWED_BUSY_NS : FOLLOWED_NS;
+
+	return consumer->is_followed && followed < own ? followed : own;
+}
 
 /* The time at which the stream's part has to be written; WMK_FLUSH_NEVER if it has none. */
-static uint64_t due_of(const struct wmk_stream *stream)
+static uint64_t due_of(const struct wmk_consumer *consumer, const struct wmk_stream *stream)
 {
-	const uint64_t interval = stream->group->flush_ns;
+	const uint64_t interval = interval_of(consumer, stream);
 
 	return stream->unread_ns && !stream->flushed ? stream->unread_ns + interval - interval / EARLY
 						     : WMK_FLUSH_NEVER;
@@ -53,10 +69,13 @@ static bool flushes(const struct wmk_stream *stream)
 
 static void flush(struct wmk_consumer *consumer, struct wmk_stream *stream, uint64_t now, struct wmk_drain_result *pass)
 {
+	const uint64_t before = stream->taken;
 	const bool any = wmk_stream_flush(consumer, stream, pass);
 
 	if (any)
 		consumer->fruitless = false;
+	pass->flushed |= any;
+	consumer->is_busy |= stream->taken - before > BUSY_RECORDS;
 	if (stream->source->ops->has_part) {
 		stream->unread_ns = stream->source->ops->has_part(stream->source) ? now : 0;
 	} else {
@@ -65,12 +84,12 @@ static void flush(struct wmk_consumer *consumer, struct wmk_stream *stream, uint
 	}
 }
 
-void wmk_consumer_flush_due(struct wmk_consumer *consumer, struct wmk_drain_result *pass)
+/* Look at all streams. True: the part of one of them is due. */
+static bool look_at_all(struct wmk_consumer *consumer, const struct wmk_drain_result *pass, uint64_t last_pass,
+			uint64_t now)
 {
-	const uint64_t now = wmk_clock_monotonic(), last_pass = consumer->pass_ns ? consumer->pass_ns : now;
+	bool is_due = false;
 
-	consumer->pass_ns = now;
-	consumer->flush_at = WMK_FLUSH_NEVER;
 	consumer->flush_least_ns = WMK_FLUSH_NEVER;
 	consumer->flushes = false;
 	if (pass->packets)
@@ -81,16 +100,81 @@ void wmk_consumer_flush_due(struct wmk_consumer *consumer, struct wmk_drain_resu
 		if (!flushes(stream))
 			continue;
 		consumer->flushes = true;
-		if (stream->group->flush_ns < consumer->flush_least_ns)
-			consumer->flush_least_ns = stream->group->flush_ns;
+		if (interval_of(consumer, stream) < consumer->flush_least_ns)
+			consumer->flush_least_ns = interval_of(consumer, stream);
 		if (stream->source->ops->has_part)
 			look(stream, last_pass, now);
 		else
 			look_at_kernel(consumer, stream, now);
-		if (due_of(stream) <= now && !pass->full)
+		is_due |= due_of(consumer, stream) <= now;
+	}
+	return is_due;
+}
+
+/* The least floor of all sources, which is raised; 0: unknown. */
+static uint64_t raise_floors(const struct wmk_consumer *consumer)
+{
+	uint64_t floor = UINT64_MAX;
+
+	for (size_t i = 0; i < consumer->n_streams && floor; i++) {
+		struct wmk_source *source = consumer->streams[i]->source;
+
+		if (!flushes(consumer->streams[i]))
+			continue;
+		const uint64_t one = source->ops->raise_floor ? source->ops->raise_floor(source) : 0;
+
+		floor = one < floor ? one : floor;
+	}
+	return floor == UINT64_MAX ? 0 : floor;
+}
+
+/* The pass has left nothing unread: all records before the floor of an earlier pass are written. */
+static void publish_low_water(struct wmk_consumer *consumer, uint64_t now)
+{
+	struct wmk_output_trace *output = consumer->options.output;
+
+	if (consumer->floor && now - consumer->floor_ns >= COMMIT_NS)
+		output->ops->low_water(output, consumer->floor);
+}
+
+/* With a live reader, all parts are written together: then no ring has a record before the low-water time. */
+void wmk_consumer_flush_due(struct wmk_consumer *consumer, struct wmk_drain_result *pass)
+{
+	struct wmk_output_trace *output = consumer->options.output;
+	const uint64_t now = wmk_clock_monotonic(), last_pass = consumer->pass_ns ? consumer->pass_ns : now;
+
+	consumer->is_followed = output && output->ops->is_followed && output->ops->is_followed(output);
+	const bool is_due = look_at_all(consumer, pass, last_pass, now) && !pass->full;
+	bool is_low_water = consumer->is_followed && !pass->full;
+
+	consumer->pass_ns = now;
+	consumer->flush_at = WMK_FLUSH_NEVER;
+	if (is_due)
+		consumer->is_busy = false;
+	for (size_t i = 0; i < consumer->n_streams; i++) {
+		struct wmk_stream *stream = consumer->streams[i];
+
+		if (!flushes(stream)) {
+			is_low_water &= stream->failed || wmk_stream_is_at_stop_only(stream) || stream->dump;
+			continue;
+		}
+		const bool flushed = is_due && (consumer->is_followed || due_of(consumer, stream) <= now);
+
+		/* (a flush does not pass the end of a chunk) */
+		is_low_water &= !stream->has_cut &&
+				(flushed || (stream->source->ops->has_part && !stream->unread_ns));
+		if (flushed)
 			flush(consumer, stream, now, pass);
-		if (due_of(stream) < consumer->flush_at)
-			consumer->flush_at = due_of(stream);
+		if (due_of(consumer, stream) < consumer->flush_at)
+			consumer->flush_at = due_of(consumer, stream);
 	}
 	consumer->source_woke = false;
+	if (is_low_water && pass->err == 0)
+		publish_low_water(consumer, now);
+	if (!consumer->is_followed) {
+		consumer->floor = 0;
+	} else if (!consumer->floor || now - consumer->floor_ns >= COMMIT_NS) {
+		consumer->floor_ns = wmk_clock_monotonic();
+		consumer->floor = raise_floors(consumer);
+	}
 }

@@ -130,6 +130,10 @@ struct wmk_output_trace_ops {
 	int (*rotate)(struct wmk_output_trace *trace, const char *name, uint64_t number);
 	int (*chunk_last)(struct wmk_output_trace *trace, const char *name, const char *stream,
 			  const struct wmk_store_limits *limits, struct wmk_ctf_packet *last);
+	/* True if a live reader reads the trace now. NULL: never. */
+	bool (*is_followed)(struct wmk_output_trace *trace);
+	/* For live readers: all records before this time are written. Set if is_followed() is. */
+	void (*low_water)(struct wmk_output_trace *trace, uint64_t ts);
 	/* Called when all its streams are closed. */
 	void (*close)(struct wmk_output_trace *trace);
 };

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/testpoint.h"
 #include "store/archive.h"
+#include "store/followed.h"
 #include "store/late_mount.h"
 #include "store/store.h"
 
@@ -165,6 +166,16 @@ static uint64_t directory_bytes(struct wmk_output_trace *trace)
 	return wmk_store_bytes(((struct directory_trace *)trace)->store);
 }
 
+static bool directory_is_followed(struct wmk_output_trace *trace)
+{
+	return wmk_store_is_followed(((struct directory_trace *)trace)->store);
+}
+
+static void directory_low_water(struct wmk_output_trace *trace, uint64_t ts)
+{
+	wmk_store_low_water(((struct directory_trace *)trace)->store, ts);
+}
+
 static void directory_close(struct wmk_output_trace *given)
 {
 	struct directory_trace *trace = (struct directory_trace *)given;
@@ -286,6 +297,8 @@ static const struct wmk_output_trace_ops trace_ops = {
 	.journal_read = directory_journal_read,
 	.rotate = directory_rotate,
 	.chunk_last = directory_chunk_last,
+	.is_followed = directory_is_followed,
+	.low_water = directory_low_water,
 	.close = directory_close,
 };
 

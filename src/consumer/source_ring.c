@@ -150,6 +150,11 @@ static void ring_chunk_begin(struct wmk_source *source, uint64_t lost)
 	wmk_ring_reader_chunk_begin(ring_of(source)->reader, lost);
 }
 
+static uint64_t ring_raise_floor(struct wmk_source *source)
+{
+	return wmk_ring_reader_raise_floor(ring_of(source)->reader);
+}
+
 static void ring_close(struct wmk_source *source)
 {
 	waymark_ring_reader_close(ring_of(source)->reader);
@@ -158,7 +163,8 @@ static void ring_close(struct wmk_source *source)
 
 static const struct wmk_source_ops ring_ops = {
 	.next = ring_next, .release = ring_release, .head = ring_head, .resume = ring_resume, .lost = ring_lost,
-	.clear = ring_clear, .has_part = ring_has_part, .cut = ring_cut, .close = ring_close,
+	.clear = ring_clear, .has_part = ring_has_part, .raise_floor = ring_raise_floor,
+	.cut = ring_cut, .close = ring_close,
 	.chunk_cut = ring_chunk_cut, .chunk_cut_at = ring_chunk_cut_at, .chunk_ready = ring_chunk_ready,
 	.chunk_end = ring_chunk_end, .chunk_begin = ring_chunk_begin,
 };

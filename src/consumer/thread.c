@@ -31,6 +31,7 @@
 
 /* number of empty passes at the longest interval after which the thread sleeps until a writer wakes it */
 #define EMPTY_PASSES 8u
+#define FOLLOWED_US 10000u         /* limit of the interval while a live reader follows the trace */
 #define RETRY_US 1000000           /* until memory that was not available is requested again */
 #define PUBLISH_NS 50000000u
 #define STACK (256u * 1024)
@@ -56,13 +57,20 @@ static void sleep_on_word(struct wmk_consumer *consumer, uint32_t value, uint64_
 	syscall(SYS_futex, &consumer->word, FUTEX_WAIT, value, &ts, NULL, 0);
 }
 
+/* The longest time between two passes before the deep sleep. */
+static uint32_t longest_us(const struct wmk_consumer *consumer)
+{
+	return consumer->is_followed && consumer->options.max_us > FOLLOWED_US ? FOLLOWED_US : consumer->options.max_us;
+}
+
 /* Set the time until the next pass: half if rings fill fast, double if no packet arrives. */
 static void adapt(struct wmk_consumer *consumer, const struct wmk_drain_result *seen)
 {
+	const uint32_t most = longest_us(consumer);
 	uint32_t us = consumer->interval_us;
 
 	if (seen->full) {
-		us = consumer->options.max_us;
+		us = most;
 	} else if (seen->most > 1) {
 		us /= 2;
 	} else if (!seen->packets) {
@@ -70,9 +78,9 @@ static void adapt(struct wmk_consumer *consumer, const struct wmk_drain_result *
 	}
 	if (seen->more)
 		us = 0;
-	consumer->idle = seen->packets ? 0 : consumer->idle + (us >= consumer->options.max_us);
-	consumer->interval_us = us < consumer->options.min_us ? consumer->options.min_us :
-				us > consumer->options.max_us ? consumer->options.max_us : us;
+	/* With a live reader, parts are written often: the thread then sleeps deeply only after the last of them. */
+	consumer->idle = seen->packets || (consumer->is_followed && seen->flushed) ? 0 : consumer->idle + (us >= most);
+	consumer->interval_us = us < consumer->options.min_us ? consumer->options.min_us : us > most ? most : us;
 }
 
 /*

@@ -132,6 +132,19 @@ static bool is_quiet(const struct wmk_read_live *live, const struct live_stream 
 	return now - leaf->since >= live->follow->patience_ns;
 }
 
+/* The stream has no more data: its next records are not before the low-water time that preceded the last poll. */
+static void apply_water(struct live_stream *leaf)
+{
+	struct wmk_read_stream *stream = leaf->stream;
+
+	if (!stream || !stream->n_packets || !leaf->has_water)
+		return;
+	const int64_t ns = wmk_read_scale_ns(&stream->scale, leaf->water);
+
+	if (ns > leaf->seen)
+		leaf->seen = ns;
+}
+
 static void begin_to_wait(struct wmk_read_live *live, struct live_stream *leaf)
 {
 	struct wmk_read_stream *stream = leaf->stream;
@@ -141,6 +154,7 @@ static void begin_to_wait(struct wmk_read_live *live, struct live_stream *leaf)
 		if (stream->packet.has_end && wmk_read_scale_ns(&stream->scale, stream->packet.end) > leaf->seen)
 			leaf->seen = wmk_read_scale_ns(&stream->scale, stream->packet.end);
 	}
+	apply_water(leaf);
 	if (leaf->seen < live->barrier && !is_quiet(live, leaf, wmk_clock_monotonic()))
 		live->barrier = leaf->seen;
 }
@@ -204,22 +218,51 @@ static int move_first(struct wmk_read_live *live)
 	return err;
 }
 
+/* Read the events of inotify. True: files or directories were created. */
+static bool hear(struct wmk_read_live *live)
+{
+	char notes[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
+	bool has_new = false;
+	ssize_t len;
+
+	while (live->notes >= 0 && (len = read(live->notes, notes, sizeof(notes))) > 0)
+		for (const char *at = notes; at < notes + len;) {
+			const struct inotify_event *note = (const void *)at;
+
+			has_new |= (note->mask & (IN_CREATE | IN_MOVED_TO | IN_Q_OVERFLOW)) != 0;
+			at += sizeof(*note) + note->len;
+		}
+	return has_new;
+}
+
 /* Poll all leaves that wait. */
 static int look_all(struct wmk_read_live *live)
 {
 	int err = 0;
 
 	live->looked = wmk_clock_monotonic();
+	/*
+	 * A new file may have records before the low-water time. It was created before the time was published, so it is
+	 * found here. Without inotify, files are found later, and the time is not used.
+	 */
+	if (!live->is_blind && !live->is_last) {
+		wmk_live_water(live);
+		err = hear(live) ? wmk_live_scan(live) : 0;
+	}
 	for (uint32_t i = 0; i < live->n && err >= 0; i++) {
 		struct live_stream *leaf = live->leaves[i];
 
 		if (leaf->got != WMK_READ_LATER)
 			continue;
+		leaf->has_water = leaf->source->has_water;
+		leaf->water = leaf->source->water;
 		err = live->is_last ? 1 : wmk_live_poll(live, leaf);
 		if (err > 0)
 			err = move_on(live, leaf);
 		if (leaf->got == WMK_READ_PACKET || leaf->got == WMK_READ_RECORD)
 			rise(live, leaf);
+		else if (leaf->got == WMK_READ_LATER)
+			apply_water(leaf);
 	}
 	wmk_live_remove_ended(live);
 	return err;
@@ -326,23 +369,6 @@ int wmk_read_live_next(struct wmk_read_live *live, struct wmk_read_stream **stre
 	live->is_given = true;
 	*stream = live->heap[0]->stream;
 	return live->heap[0]->got;
-}
-
-/* Read the events of inotify. True: files or directories were created. */
-static bool hear(struct wmk_read_live *live)
-{
-	char notes[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
-	bool has_new = false;
-	ssize_t len;
-
-	while (live->notes >= 0 && (len = read(live->notes, notes, sizeof(notes))) > 0)
-		for (const char *at = notes; at < notes + len;) {
-			const struct inotify_event *note = (const void *)at;
-
-			has_new |= (note->mask & (IN_CREATE | IN_MOVED_TO | IN_Q_OVERFLOW)) != 0;
-			at += sizeof(*note) + note->len;
-		}
-	return has_new;
 }
 
 int wmk_read_live_wait(struct wmk_read_live *live)

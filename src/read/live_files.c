@@ -18,6 +18,7 @@
 #include "base/hash.h"
 #include "ctf/frame_table.h"
 #include "read/live_source.h"
+#include "store/followed.h"
 
 #define WATCHED (IN_CREATE | IN_MOVED_TO | IN_MODIFY)
 /* maximum time between the crash of a writer and the next writer opening the trace */
@@ -121,7 +122,7 @@ static bool is_written(struct live_trace *source)
 	if (is)
 		source->written = now;
 	else if (dir >= 0 && source->written && now - source->written < NEXT_WRITER_NS)
-		is = faccessat(dir, ".live", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+		is = faccessat(dir, WMK_STORE_LIVE, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 	/* A rotation has moved the directory, and is about to create the next one. */
 	else if (dir < 0 && errno == ENOENT && source->written && !source->is_moved)
 		is = now - source->written < NEXT_WRITER_NS;
@@ -174,6 +175,7 @@ static int source_add(struct wmk_read_live *live, const char *path, const char *
 	source->device = st.st_dev;
 	source->number = st.st_ino;
 	source->given = given;
+	source->live = -1;
 	source->is_there = true;
 	*at = source;
 	return 0;
@@ -183,6 +185,8 @@ static void source_free(struct wmk_read_live *live, struct live_trace *source)
 {
 	if (source->version)
 		version_close(live, source->version);
+	if (source->live >= 0)
+		close(source->live);
 	free(source->path);
 	free(source);
 }
@@ -220,6 +224,38 @@ static int source_open(struct wmk_read_live *live, struct live_trace *source)
 	}
 	wmk_error_clear();
 	return 0;
+}
+
+/*
+ * Lock the writer's file while the trace is followed: the writer then writes sooner, and publishes the low-water time.
+ * The file of another user cannot be opened, and a trace that is not being written has none.
+ */
+static void live_lock(struct live_trace *source)
+{
+	struct flock whole = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
+	int dir = source->live >= 0 ? -1 : open(source->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (dir < 0)
+		return;
+	source->live = openat(dir, WMK_STORE_LIVE, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (source->live >= 0 && fcntl(source->live, F_OFD_SETLK, &whole) < 0) {
+		close(source->live);
+		source->live = -1;
+	}
+	close(dir);
+}
+
+void wmk_live_water(struct wmk_read_live *live)
+{
+	for (struct live_trace *source = live->sources; source; source = source->next) {
+		struct wmk_store_low_water water;
+
+		if (source->live < 0 || pread(source->live, &water, sizeof(water), 0) != sizeof(water) ||
+		    water.ts != ~water.inverted)
+			continue;
+		source->water = water.ts;
+		source->has_water = true;
+	}
 }
 
 /* ── files ───────────────────────────────────────────────────────────────────────────────────────────── */
@@ -383,8 +419,10 @@ int wmk_live_scan(struct wmk_read_live *live)
 		source->is_complete = source->is_moved && source->version;
 		if (!source->version)
 			err = source_open(live, source);
-		if (err >= 0 && source->version)
+		if (err >= 0 && source->version) {
+			live_lock(source);
 			err = scan_files(live, source);
+		}
 	}
 	return err;
 }

@@ -31,6 +31,9 @@ struct live_trace {
 	uint64_t written;          /* monotonic: when a writer was last seen to lock it; 0: never */
 	unsigned n_failed;         /* failed attempts to open it while it was not being written */
 	bool is_there;             /* the present scan has found it */
+	int live;                  /* the file `.live` of its writer, locked; -1: none */
+	bool has_water;
+	uint64_t water;            /* the low-water time: all earlier records are in the files (store/followed.h) */
 };
 
 struct live_stream {
@@ -46,6 +49,8 @@ struct live_stream {
 	int64_t seen;              /* after WMK_READ_LATER: the next records have this time or a later one */
 	/* `since`, monotonic: when the file was last written, as far as known; `size`: its size then */
 	uint64_t since, size;
+	uint64_t water;            /* the low-water time of the source before the last poll */
+	bool has_water;
 	bool is_gone;              /* the file was removed, and all of it was read */
 	bool is_last;              /* it was polled for the last time */
 };
@@ -84,6 +89,8 @@ int wmk_live_scan(struct wmk_read_live *live);
  * ended.
  */
 int wmk_live_poll(struct wmk_read_live *live, struct live_stream *leaf);
+/* Read the low-water times of all traces. Records before them are then found by wmk_live_poll(). */
+void wmk_live_water(struct wmk_read_live *live);
 /* The stream has ended. */
 void wmk_live_end(struct wmk_read_live *live, struct live_stream *leaf);
 /* Free the leaves with removed files. */

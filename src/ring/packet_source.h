@@ -65,6 +65,11 @@ struct wmk_source_ops {
 	 * packets wait for a flush request. A source with arm() is flushed when it may have such records.
 	 */
 	bool (*has_part)(struct wmk_source *source);
+	/*
+	 * For live readers: records that are committed from 1 ms on have this time or a later one. 0: unknown. NULL: as
+	 * 0.
+	 */
+	uint64_t (*raise_floor)(struct wmk_source *source);
 	/* Fields cut so far. NULL: the counts in the packets include all of them. */
 	uint64_t (*cut)(struct wmk_source *source);
 	/*

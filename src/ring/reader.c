@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "ring/reader.h"
+#include "ring/writer.h"
 
 #define SNAPSHOT_TRIES 100000
 #define STUCK_TRIES 100
@@ -84,6 +85,20 @@ uint64_t waymark_ring_reader_position(const struct waymark_ring_reader *r)
 {
 	/* Relaxed: a hint; waymark_ring_reader_next() loads it again with (A). */
 	return wmk_ring_load(&r->ctl->write_pos);
+}
+
+uint64_t wmk_ring_reader_raise_floor(struct waymark_ring_reader *r)
+{
+	const uint64_t claim = wmk_ring_load(&r->ctl->claim);
+	const int held = r->ring >= r->set->options.n_cpus && claim != WMK_CLAIM_FREE && claim != WMK_CLAIM_RETIRED;
+
+	if (held || r->set->clock == WAYMARK_CLOCK_PLUGIN)
+		return 0;
+	const uint64_t now = wmk_ring_now(r->set);
+
+	if (r->ring < r->set->options.n_cpus)
+		wmk_ring_set_to(&r->ctl->floor_ts, now);
+	return now;
 }
 
 int wmk_ring_reader_has_unread(const struct waymark_ring_reader *r)

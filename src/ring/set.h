@@ -114,6 +114,12 @@ struct wmk_ring_wrong {
 	uint64_t found, least, most;
 };
 const struct wmk_ring_wrong *wmk_ring_reader_wrong(const struct waymark_ring_reader *reader);
+/*
+ * From now on no record is committed with a time before the result, except by a sequence that is running: it commits
+ * within 1 ms, unless the machine stops its CPU. 0: unknown: this process does not have the clock, or the ring is a
+ * claim ring with a holder, which may have read the clock long ago. Cheaper than waymark_ring_reader_beacon().
+ */
+uint64_t wmk_ring_reader_raise_floor(struct waymark_ring_reader *reader);
 /* 1 if the ring has records that the reader has not released, else 0. A corrupt ring has none. */
 int wmk_ring_reader_has_unread(const struct waymark_ring_reader *reader);
 /*

@@ -6,6 +6,7 @@
  * itself, and everything below it, must not be a link.
  */
 #include "ctf/writer.h"
+#include "store/followed.h"
 #include "store/store_state.h"
 #include "store/path.h"
 
@@ -26,7 +27,6 @@
 #define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
 #define IOV_MAX_OURS 8
 #define METADATA_NEW ".metadata.new"
-#define LIVE ".live"
 
 int wmk_store_default_path(const char *trace_dir, const char *home, const char *session, int64_t realtime_s,
 			   char *path, size_t size)
@@ -175,7 +175,7 @@ static int is_more_than_metadata(void *data, int at, const char *name)
 {
 	(void)data;
 	(void)at;
-	return strcmp(name, "metadata") == 0 || strcmp(name, METADATA_NEW) == 0 || strcmp(name, LIVE) == 0 ||
+	return strcmp(name, "metadata") == 0 || strcmp(name, METADATA_NEW) == 0 || strcmp(name, WMK_STORE_LIVE) == 0 ||
 	       strcmp(name, WMK_CLOCK_FILE) == 0 || strcmp(name, ".chunk") == 0 || strcmp(name, "index") == 0
 		       ? 0
 		       : -ENOTEMPTY;
@@ -243,22 +243,27 @@ static int open_metadata(struct wmk_store *store, enum expect how)
  */
 static void live_begin(struct wmk_store *store)
 {
-	int fd = openat(store->dir, LIVE, O_WRONLY | O_CREAT | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int fd = openat(store->dir, WMK_STORE_LIVE, O_WRONLY | O_CREAT | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC, 0600);
 
-	if (fd >= 0)
+	/* A crashed writer may have published a time of later records than this writer resumes at. */
+	if (fd >= 0 && ftruncate(fd, 0) < 0) {
 		close(fd);
-	store->is_live = fd >= 0;
+		fd = -1;
+	}
+	store->live = fd;
 }
 
 static void live_end(struct wmk_store *store)
 {
-	const int entered = store->is_live ? wmk_file_identity_enter(store->identity) : 0;
+	const int entered = store->live >= 0 ? wmk_file_identity_enter(store->identity) : 0;
 
 	if (entered < 0)
 		wmk_error_clear();
-	else if (store->is_live)
-		unlinkat(store->dir, LIVE, 0);
-	store->is_live = false;
+	else if (store->live >= 0)
+		unlinkat(store->dir, WMK_STORE_LIVE, 0);
+	if (store->live >= 0)
+		close(store->live);
+	store->live = -1;
 	wmk_file_identity_leave(entered);
 }
 
@@ -303,7 +308,7 @@ static struct wmk_store *store_new(const char *path, const char *sub, enum expec
 	if (!store)
 		return NULL;
 	pthread_mutex_init(&store->lock, NULL);
-	store->dir = store->index_dir = store->metadata = store->clock.fd = -1;
+	store->dir = store->index_dir = store->metadata = store->clock.fd = store->live = -1;
 	store->identity = wmk_file_identity_ref();
 	store->path = strdup(path);
 	store->sub = how != OPEN ? strdup(sub) : NULL;

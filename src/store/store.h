@@ -8,7 +8,8 @@
  *         <channel>_claim<k>          or <channel>_<cpu>_0, _1, ... if their size is limited
  *         index/<stream>.idx          LTTng's format
  *
- *         .live                       empty; wmk_store_close() removes it, so it remains after a crash
+ *         .live                       for live readers (followed.h); wmk_store_close() removes it, so it remains after
+ *                                     a crash
  *         .clock                      wmk_store_clock_point(): sync points of the clock
  *
  * Directories have mode 0700, files 0600. They belong to the user of the process, or to the user of

@@ -27,7 +27,7 @@ struct wmk_store {
 	int dir;                   /* of the metadata and streams */
 	int index_dir;
 	int metadata;
-	bool is_live;              /* the directory has the file .live, which the close removes */
+	int live;                  /* the file .live (followed.h), which the close removes; -1: none */
 	struct wmk_file_identity *identity; /* identity for its files; NULL: that of the thread */
 	uint64_t metadata_len;     /* bytes of whole declarations */
 	struct wmk_store_clock clock;

@@ -4,12 +4,13 @@
 import glob
 import os
 import signal
+import subprocess
 import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from daemon import World  # noqa: E402
-from harness import PERCENT, check, limit, main, wait_for  # noqa: E402
+from harness import PERCENT, WAYMARK, check, limit, main, wait_for  # noqa: E402
 from idle import rests, switches, woken  # noqa: E402
 from killed_once import need_testpoints  # noqa: E402
 
@@ -123,6 +124,47 @@ def record_of_an_application_killed_before_it_wakes_the_consumer_is_visible(case
         program.end()
 
 
+@limit(300)
+def live_reader_shortens_the_flush_interval_of_its_session_until_it_ends(case):
+    """A flush interval of a minute: records of the followed session are written at once, until the reader crashes."""
+    with World(case) as w:
+        minute = ['--flush-interval', '60000']
+        followed, other, usual = Session(w, 'followed', minute), Session(w, 'other', minute), Session(w, 'usual')
+        program = w.scripted()
+        os.sched_setaffinity(program.pid, {min(os.sched_getaffinity(0))})       # one stream for each session
+        usual.visible(lambda: program('emit 1'))
+        view = w.run([WAYMARK, 'view', '--follow', 'followed'], stdout=subprocess.PIPE, text=True)
+        printed = 0
+
+        def check_printed(n):
+            nonlocal printed
+            while printed < n:
+                line = view.stdout.readline()            # @limit ends a case that waits too long
+                check('test:seq' in line, 'view printed "%s" after %d records', line, printed)
+                printed += 1
+        check_printed(1)
+        before = other.bytes()
+        for n in range(2, 12):
+            begun = time.monotonic()
+            program('emit 1')
+            check_printed(n)
+            check(time.monotonic() - begun <= VISIBLE_S, 'a record is printed after %.3f s', time.monotonic() - begun)
+        check(other.bytes() == before, 'the interval of another session is shorter, too')
+        view.kill()
+        w.wait_end(view, status=None)
+        view.stdout.close()
+        # a pass without the reader: after it, the interval is a minute again
+        for _ in range(2):
+            usual.visible(lambda: program('emit 1'))
+        before = followed.bytes()
+        for _ in range(2):
+            usual.visible(lambda: program('emit 1'))
+        check(followed.bytes() == before, 'the interval stays short after the reader has crashed')
+        program.end()
+        for session in ('followed', 'other', 'usual'):
+            w.finish(session, lost=0)
+
+
 @limit(600)
 def counts_are_current_while_the_consumer_is_stopped(case):
     """
@@ -156,5 +198,6 @@ if __name__ == '__main__':
         rare_records_are_visible_within_a_second_and_idle_daemons_sleep, rare_records_are_visible_with_many_flushes,
         records_wait_for_their_sub_buffer_without_a_flush_interval,
         record_of_an_application_killed_before_it_wakes_the_consumer_is_visible,
+        live_reader_shortens_the_flush_interval_of_its_session_until_it_ends,
         counts_are_current_while_the_consumer_is_stopped
     ])

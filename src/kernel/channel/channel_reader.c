@@ -106,6 +106,11 @@ enum wmk_clock_kind wmk_kreader_clock(const struct wmk_kreader *reader)
 	return wmk_kinstance_is_counter(reader->instance) ? WMK_CLOCK_COUNTER : WMK_CLOCK_MONOTONIC;
 }
 
+uint64_t wmk_kreader_now(const struct wmk_kreader *reader)
+{
+	return wmk_kinstance_is_counter(reader->instance) ? counter_now(NULL) : monotonic_now(NULL);
+}
+
 int wmk_kreader_dumper(const struct wmk_kreader *reader, struct wmk_source **dumper)
 {
 	struct wmk_kdumper_options options = { .clock = wmk_kinstance_is_counter(reader->instance) ? counter_now

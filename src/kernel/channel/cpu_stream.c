@@ -436,6 +436,11 @@ static int stream_fd(struct wmk_source *source)
 	return wmk_kcpu_fd(stream_of(source)->buffer);
 }
 
+static uint64_t stream_raise_floor(struct wmk_source *source)
+{
+	return wmk_kreader_now(stream_of(source)->reader);
+}
+
 /* The first call changes all CPUs of the instance. The kernel tests for records when poll() begins. */
 static int stream_arm(struct wmk_source *source, bool first)
 {
@@ -474,7 +479,8 @@ static void stream_close(struct wmk_source *source)
 static const struct wmk_source_ops stream_ops = {
 	.next = stream_next, .release = stream_release, .head = stream_head, .resume = stream_resume,
 	.records_at = 1 + WMK_KSTREAM_RECORDS_AT, .lost = stream_lost, .clear = stream_clear, .fd = stream_fd,
-	.arm = stream_arm, .follow = stream_follow, .follow_fd = stream_follow_fd, .close = stream_close,
+	.arm = stream_arm, .raise_floor = stream_raise_floor, .follow = stream_follow, .follow_fd = stream_follow_fd,
+	.close = stream_close,
 };
 
 int wmk_kstream_open(struct wmk_kreader *reader, unsigned cpu, struct wmk_source **result)

@@ -347,6 +347,11 @@ static int calls_fd(struct wmk_source *source)
 	return stream_of(source)->epoll;
 }
 
+static uint64_t calls_raise_floor(struct wmk_source *source)
+{
+	return wmk_kreader_now(stream_of(source)->reader);
+}
+
 static int calls_arm(struct wmk_source *source, bool first)
 {
 	struct wmk_syscall_stream *stream = stream_of(source);
@@ -375,7 +380,8 @@ static void calls_close(struct wmk_source *source)
 
 static const struct wmk_source_ops calls_ops = {
 	.next = calls_next, .release = calls_release, .head = calls_head, .resume = calls_resume, .records_at = 1,
-	.lost = calls_lost, .clear = calls_clear, .fd = calls_fd, .arm = calls_arm, .follow = calls_follow,
+	.lost = calls_lost, .clear = calls_clear, .fd = calls_fd, .arm = calls_arm, .raise_floor = calls_raise_floor,
+	.follow = calls_follow,
 	.follow_fd = calls_follow_fd, .close = calls_close,
 };
 

@@ -5,6 +5,7 @@
  * no result depends on the speed of the test.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@
 #include "base/error.h"
 #include "read/live.h"
 #include "read/t/grow_rig.h"
+#include "store/followed.h"
 
 #define FOR_EVER (UINT64_C(1000000) * 1000000000)
 
@@ -188,6 +190,50 @@ static void later_records_wait_for_slower_streams(void **state)
 	world_over(&w, 2, 0);
 }
 
+static void publish(int live, uint64_t ts, uint64_t inverted)
+{
+	const struct wmk_store_low_water water = { ts, inverted };
+
+	assert_int_equal(pwrite(live, &water, sizeof(water), 0), sizeof(water));
+}
+
+/* The writer sees the lock of the reader, and publishes a time before which all records are written. */
+static void records_before_the_low_water_time_do_not_wait(void **state)
+{
+	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET }, unlocked = whole;
+	struct world w;
+
+	(void)state;
+	world_open(&w, FOR_EVER, false);
+	const int live = openat(w.rig.dir, WMK_STORE_LIVE, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	assert_true(live >= 0);
+	add(&w, "a", 0, 10, 3, 0);
+	add(&w, "b", 0, 11, 3, 0);
+	world_follow(&w);
+	assert_int_equal(fcntl(live, F_OFD_GETLK, &whole), 0);
+	assert_int_equal(whole.l_type, F_RDLCK);
+	comes(&w, 5, 10, 11, 11, 12, 12);
+	comes_nothing(&w);
+	publish(live, 13, ~UINT64_C(13));
+	comes(&w, 1, 13);
+	add(&w, "b", 0, 20, 3, 0);
+	comes_nothing(&w);
+	publish(live, 30, 7);            /* read during a write */
+	comes_nothing(&w);
+	publish(live, 21, ~UINT64_C(21));
+	comes(&w, 2, 20, 21);
+	comes_nothing(&w);
+	publish(live, 22, ~UINT64_C(22));
+	add(&w, "a", 0, 22, 1, 0);
+	comes(&w, 2, 22, 22);
+	assert_int_equal(unlinkat(w.rig.dir, WMK_STORE_LIVE, 0), 0);
+	world_over(&w, 0, 0);
+	assert_int_equal(fcntl(live, F_OFD_GETLK, &unlocked), 0);
+	assert_int_equal(unlocked.l_type, F_UNLCK);
+	close(live);
+}
+
 /* A quiet stream does not delay others; its later records are out of order. */
 static void quiet_stream_does_not_delay_others(void **state)
 {
@@ -340,6 +386,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(later_records_wait_for_slower_streams),
+		cmocka_unit_test(records_before_the_low_water_time_do_not_wait),
 		cmocka_unit_test(quiet_stream_does_not_delay_others),
 		cmocka_unit_test(new_events_are_read_when_metadata_grows),
 		cmocka_unit_test(streams_may_appear_and_disappear),
