@@ -7,10 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "wire/consumerd.h"
-#include "wire/ctl.h"
-
-#define CONSUMER 240u                /* first bytes from this value on select objects of the consumer daemon */
+#include "wire/t/seed.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -24,25 +21,13 @@ static void same(const struct wmk_object *is, const void *object, const uint8_t 
 	free(bytes);
 }
 
-static const struct wmk_object *object_of(uint8_t which)
-{
-	static const struct wmk_object *const consumers[] = { &wmk_consumerd_report_object,
-							      &wmk_consumerd_list_item_object,
-							      &wmk_consumerd_full_object };
-	const struct wmk_request_type *c = &wmk_ctl_requests[which % 128 % wmk_ctl_n_requests];
-
-	if (which >= CONSUMER)
-		return consumers[(which - CONSUMER) % (sizeof(consumers) / sizeof(consumers[0]))];
-	return which < 128 ? c->request : c->reply;
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct wmk_arena arena = { 0 };
 
 	if (size < 1)
 		return 0;
-	const struct wmk_object *is = object_of(data[0]);
+	const struct wmk_object *is = seed_object(data[0]);
 	size_t len = size - 1;
 	uint8_t *body = malloc(len ? len : 1);   /* exact size: the sanitizer detects overreads */
 	void *object = malloc(is->size), *copy = malloc(is->size);
