@@ -214,7 +214,8 @@ static int show(struct view_args *args, const char *session, const char *const *
 	static const struct wmk_print_options defaults = WMK_PRINT_OPTIONS;
 	struct wmk_read_pipeline_options options = { .print = args->print,
 						     .form = args->which.common.json ? &wmk_read_json : NULL,
-						     .uncertainty = args->uncertainty };
+						     .uncertainty = args->uncertainty,
+						     .uncorrected = args->uncorrected };
 	struct wmk_read_pipeline_result done;
 	struct wmk_pager pager = { 0 };
 	struct wmk_tail tail;
@@ -227,9 +228,6 @@ static int show(struct view_args *args, const char *session, const char *const *
 		options.print.names = defaults.names;
 	if (!args->has_fields)
 		options.print.fields = defaults.fields;
-	/* (babeltrace2 does not read sync points; its style must print the same times) */
-	options.uncorrected =
-		args->uncorrected || (!is_columns(args) && !args->which.common.json && !args->uncertainty);
 	options.print.style = is_columns(args) ? WMK_PRINT_COLUMNS : WMK_PRINT_BABELTRACE;
 	options.print.clock = clock_of(args);
 	options.print.color =

@@ -89,6 +89,13 @@ static void report_damage(void *data, const struct wmk_read_stream *stream, int 
 	wmk_error_clear();
 }
 
+/* babeltrace2 does not read sync points; its style must print the same times. */
+static bool is_uncorrected(const struct wmk_read_pipeline_options *options)
+{
+	return options->uncorrected ||
+	       (!options->form && options->print.style == WMK_PRINT_BABELTRACE && !options->uncertainty);
+}
+
 /* ── open traces ─────────────────────────────────────────────────────────────────────────────────────── */
 
 /* Prepare the output of a trace. From here on, this file owns the trace, unless traces are followed. */
@@ -108,7 +115,7 @@ static int take_trace(void *data, struct wmk_read_trace *trace)
 	*at = (struct opened){ .trace = trace };
 	while (wmk_read_trace_take_damage(trace))
 		report_damage(r, NULL, -EPROTO);
-	if (r->options->uncorrected)
+	if (is_uncorrected(r->options))
 		wmk_read_trace_drop_points(trace);
 	if (r->options->warning)
 		wmk_read_repeats_warnings(&r->warned, trace, r->options->warning, r->options->data);

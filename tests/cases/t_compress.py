@@ -16,7 +16,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from ctf18 import save  # noqa: E402
-from harness import PERCENT, VIEW, WAYMARK, check, limit, main, need, rounds  # noqa: E402
+from harness import PERCENT, VIEW, WAYMARK, check, communicated, limit, main, need, rounds  # noqa: E402
 from t_convert_ctf import rewritten, sampled_corpus_and_recordings  # noqa: E402
 from t_view import part, read, recording_of_many_packets, seconds  # noqa: E402
 
@@ -252,7 +252,7 @@ sys.stdin.read()
     before = files_below(path)
     _, err = compress(case, path, 1)
     check('being written' in err and files_below(path) == before, 'a trace that is being written: %s', err)
-    lock.communicate(b'')
+    communicated(lock, b'')
     result, _ = compress(case, path)
     check(result[0]['files'] == 1 and result[0]['bytes'] == PACKETS * PACKET and
           result[0]['compressed_bytes'] == os.path.getsize(os.path.join(path, 'stream.zst')), 'reported: %s', result)

@@ -10,7 +10,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from control import SESSIOND  # noqa: E402
 from daemon import World  # noqa: E402
-from harness import WAYMARK, check, limit, main  # noqa: E402
+from harness import WAYMARK, check, communicated, limit, main  # noqa: E402
 
 
 @contextlib.contextmanager
@@ -40,7 +40,7 @@ def restart(w):
 
 def log_of(daemon):
     daemon.send_signal(signal.SIGTERM)
-    return daemon.communicate()[1]
+    return communicated(daemon)[1]
 
 
 @limit(120)
@@ -97,7 +97,7 @@ def damaged_file_does_not_prevent_the_others(case):
         check(names == ['first', 'last'], 'the sessions are %s', names)
         w('stop', 'last')
         daemon.send_signal(signal.SIGKILL)
-        log = daemon.communicate()[1]
+        log = communicated(daemon)[1]
         for name in [*files, 'folder']:
             check('cannot load the saved session %s/%s.json: ' % (w.saved, name) in log, '%s is not in: %s', name, log)
         again = subprocess.Popen([SESSIOND], env=w.env, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)

@@ -12,7 +12,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from daemon import World  # noqa: E402
-from harness import WAYMARK, check, limit, main, rounds  # noqa: E402
+from harness import WAYMARK, check, communicated, limit, main, rounds  # noqa: E402
 from traces import CPU, SEQ, Trace, metadata_text, writer_sum  # noqa: E402
 
 SUBBUF, SUBBUFS = 16384, 8
@@ -251,7 +251,7 @@ def record_makes_snapshots_on_a_signal(case):
                         if 'snapshot_overwritten' in e], 'the end of the snapshot')
         os.kill(recording.pid, signal.SIGUSR2)               # within 10 s
         case.ledger.set_flag(1, 1)
-        made = json.loads(recording.communicate()[0].splitlines()[-1])
+        made = json.loads(communicated(recording)[0].splitlines()[-1])
         w.wait_end(recording)
         check(len(made['snapshots']) == 1 and made['refused'] <= 1 and made['status'] == 0, 'snapshots: %s', made)
         check(sum(1 for _ in Trace(made['snapshots'][0]['path']).records('test:seq')) > 1000, '%s', made)
