@@ -32,7 +32,10 @@ struct wmk_chunk_journal {
 int wmk_chunk_journal_begin(char **text, uint64_t chunk, const char *name);
 int wmk_chunk_journal_add(char **text, const char *stream, const struct wmk_ring_cut *cut);
 int wmk_chunk_journal_end(char **text);
-/* Read a journal. -EINVAL: the text is incomplete, or not a journal of that chunk; `journal` is then empty. -ENOMEM. */
+/*
+ * Read a journal. -EINVAL: the text is incomplete, or it is not the journal of that chunk. `journal` is then empty.
+ * -ENOMEM.
+ */
 int wmk_chunk_journal_parse(const char *text, uint64_t chunk, struct wmk_chunk_journal *journal);
 /* The cut of a stream, or NULL. */
 const struct wmk_ring_cut *wmk_chunk_journal_find(const struct wmk_chunk_journal *journal, const char *stream);

@@ -17,8 +17,9 @@ bool wmk_clock_sync_take(const struct wmk_consumer *consumer, struct wmk_clock_p
 }
 
 /*
- * Report once that the counter has gone back, because it was reset in a suspend. Writers never record a time before
- * that of the previous record. So the times of a ring stand still until the counter has passed its earlier value.
+ * Report once that the counter has gone back, because a suspend has reset the counter. A writer never records an
+ * earlier time than the time of the previous record. So the times of a ring stand still until the counter has passed
+ * its earlier value.
  */
 static void report_restart(struct wmk_consumer *consumer, const struct wmk_clock_point *point)
 {
@@ -36,7 +37,7 @@ static void report_restart(struct wmk_consumer *consumer, const struct wmk_clock
 	output->ops->note(output, words);
 }
 
-/* A point that cannot be written (disk full) is retried with the next one that is due. */
+/* If a point cannot be written (disk full), the next due point replaces it. */
 void wmk_clock_sync_write(struct wmk_consumer *consumer, const struct wmk_clock_point *point)
 {
 	struct wmk_consumer_clock *clock = &consumer->clock;

@@ -9,7 +9,7 @@
  *     stop, end                    one point, if packets were written after the last one
  *     real time was set            one point (wmk_consumer_clock_stepped())
  *
- * So each record is between two points, and an idle consumer writes none.
+ * So each record is between two points, and an idle consumer writes no points.
  */
 #ifndef WMK_CONSUMER_CLOCK_SYNC_H
 #define WMK_CONSUMER_CLOCK_SYNC_H
@@ -21,11 +21,11 @@
 
 /*
  * The sources of the trace use this clock. If the plug-in of a clock cannot be loaded, no points are written.
- * `is_held`: the rings hold their records until the stop, so points are written without packets. Under streams_lock, in
- * the consumer's thread or before it starts.
+ * `is_held`: the rings hold their records until the stop, so points are written even if no packet is written. Called
+ * under streams_lock, in the consumer's thread or before this thread starts.
  */
 void wmk_clock_sync_begin(struct wmk_consumer *consumer, enum wmk_clock_kind kind, bool is_held);
-/* Write a point if one is due and the last one is at least `age_ns` old. In the consumer's thread. */
+/* Write a point if a point is due and the last point is at least `age_ns` old. In the consumer's thread. */
 void wmk_clock_sync(struct wmk_consumer *consumer, uint64_t age_ns);
 /* Measure a point. False: the clock is unknown, or cannot be read. Any thread. */
 bool wmk_clock_sync_take(const struct wmk_consumer *consumer, struct wmk_clock_point *point);

@@ -49,8 +49,8 @@ static void carry_out(void *arg)
 }
 
 /*
- * Run the command in the consumer's thread. If this is that thread, or if that thread does not run, run the command
- * here.
+ * Run the command in the consumer's thread. If the calling thread is the consumer's thread, or if the consumer's thread
+ * does not run, run the command here.
  */
 static int command(struct command *command)
 {

@@ -104,7 +104,7 @@ uint32_t wmk_consumer_header_room(uint32_t subbuf_size)
 	return subbuf_size >= WMK_STORE_DIRECT_MIN ? WMK_STORE_ALIGN - 64 + WMK_CTF_PACKET_ROOM : WMK_CTF_PACKET_ROOM;
 }
 
-/* Remove a group that was added only in part. Its counts do not remain. */
+/* Remove a group of which only a part was added. The counts of the group are dropped. */
 static void undo_group(struct wmk_consumer *consumer, struct wmk_group *group, const struct wmk_consumer_stats *before)
 {
 	wmk_streams_remove_group(consumer, group);
@@ -238,8 +238,8 @@ int wmk_consumer_dump(struct wmk_consumer *consumer, struct wmk_kreader *reader,
 }
 
 /*
- * From here on, the thread sleeps in poll(). Called under streams_lock. The caller wakes the thread afterwards, since
- * it may be asleep on the futex.
+ * After this function, the thread sleeps in poll(). Called under streams_lock. The caller then wakes the thread,
+ * because the thread may be asleep on the futex.
  */
 static int make_wake(struct wmk_consumer *consumer)
 {
@@ -253,7 +253,7 @@ static int make_wake(struct wmk_consumer *consumer)
 		return wmk_error(-errno, "cannot create an eventfd for the consumer: %s", strerror(errno));
 	/*
 	 * (V) release: the eventfd exists before its number is visible; pairs with (W) in thread.c. A wake that does
-	 * not see it yet uses the futex alone; the wake after this function uses both.
+	 * not see the number yet uses the futex alone. The wake after this function uses both.
 	 */
 	atomic_store_explicit(&consumer->wake, fd, memory_order_release);
 	return 0;

@@ -17,23 +17,23 @@
  *     wmk_consumer_stats(consumer, &stats);
  *     wmk_consumer_close(consumer);                        closes the trace; the sets stay the caller's
  *
- * While records arrive, the thread drains the rings on a timer of 1 to 100 ms, which adapts to how fast they fill. It
- * writes parts of sub-buffers at the flush interval (flush_timer.c). After some empty passes, if no record is unread,
- * it sleeps without a limit until a writer commits a record to any set (waymark_ring_sets_wait_record()). If a writer
- * is killed before it wakes the consumer, call wmk_consumer_wake(). With more than 127 sets, before Linux 5.16, or if
- * the kernel refuses membarrier(2), the thread drains every 100 ms. Each pass backs memory ahead of the writers.
- * Writers that wait for room check a heartbeat. A second thread updates it, so that one long write does not look like a
- * crash.
+ * While records arrive, the thread drains the rings on a timer of 1 to 100 ms, which adapts to how fast the rings fill.
+ * The thread writes parts of sub-buffers at the flush interval (flush_timer.c). After some empty passes, if no record
+ * is unread, the thread sleeps without a limit until a writer commits a record to any set
+ * (waymark_ring_sets_wait_record()). If a writer is killed before it wakes the consumer, call wmk_consumer_wake(). With
+ * more than 127 sets, before Linux 5.16, or if the kernel refuses membarrier(2), the thread drains every 100 ms. Each
+ * pass backs memory ahead of the writers. Writers that wait for room check a heartbeat. A second thread updates the
+ * heartbeat, so that one long write does not look like a crash.
  *
- * If permitted (root, or RLIMIT_NICE), the thread runs at nice -10: with an equal share of the CPU it is too slow to
+ * If permitted (root, or RLIMIT_NICE), the thread runs at nice -10. With an equal share of the CPU, the thread cannot
  * drain the rings of eight threads that record continuously.
  *
  * A stream gets a file with its first record or loss. The file begins with a lost count of 0 and ends with the final
  * count.
  *
- * The statistics report an output that fails (disk full). The packet stays in the ring and is retried, so the rings
- * fill and the writers count lost records. An error that concerns one stream (a limit of its file) delays only that
- * stream. At stop, each record that still cannot be written is counted as lost.
+ * The statistics report an output that fails (disk full). The packet stays in the ring and is retried. Meanwhile the
+ * rings fill, and the writers count lost records. An error that concerns one stream (a limit of its file) delays only
+ * that stream. At stop, each record that still cannot be written is counted as lost.
  *
  * The consumer's thread carries out commands (flush, settle, clear, remove) between passes, and the calling thread
  * waits. wmk_consumer_queue_work() does not wait.
@@ -80,8 +80,8 @@ struct wmk_consumer_options {
 	int at_stop_only;
 	/*
 	 * 1: an earlier consumer of the same sets and the same trace crashed. Each stream continues after its last
-	 * complete packet: no record is duplicated or missing. Statistics include the whole trace. Streams that cannot
-	 * be continued are named in the trace; the others continue.
+	 * complete packet: no record is duplicated or missing. The statistics include the whole trace. The trace names
+	 * the streams that cannot be continued; the others continue.
 	 */
 	int resume;
 	uint32_t min_us, max_us;   /* bounds of the timer; 0: 1000 and 100000 */
@@ -94,7 +94,7 @@ struct wmk_consumer_options {
 struct wmk_consumer_stats {
 	struct wmk_counts counts;                     /* `bytes`: on disk, all files */
 	int sink_error;                               /* the latest error of the output, -errno; 0: none */
-	/* 1: the last packet of a stream could not be written, and will be retried */
+	/* 1: the last packet of a stream could not be written; the consumer retries it */
 	int stuck;
 	char words[240];                              /* text of the first error; empty: none */
 };
@@ -122,8 +122,8 @@ struct wmk_consumer_set {
 	int at_stop_only, resume;          /* as in the consumer's options */
 	/*
 	 * 1: records that cannot be written when the set is removed stay in its rings. These rings outlive this process
-	 * (ring/file.h), so the records can be written later. Records beyond the trace's budget are nevertheless
-	 * counted as lost.
+	 * (ring/file.h), so a later consumer can write the records. Records beyond the trace's budget are still counted
+	 * as lost.
 	 */
 	int keep;
 	int budget;                /* 1: the trace has a budget, so -EDQUOT can mean that it is exhausted */
@@ -138,29 +138,30 @@ struct wmk_consumer_set {
 	/* of a kernel channel: number of the requested state dump (wmk_consumer_dump()); 0: none */
 	uint64_t statedump;
 	/*
-	 * 1: write a copy of what the rings hold now (overwrite mode), but no later records. The set is not used after
-	 * wmk_consumer_add(), and nothing is written into it. `overwritten` then counts the records before the copy.
+	 * 1: write a copy of what the rings hold now (overwrite mode), but no later records. The consumer uses the set
+	 * only during wmk_consumer_add(), and writes nothing into the rings. `overwritten` then counts the records
+	 * before the copy.
 	 */
 	int copy;
 	uint64_t copy_max;         /* with copy: maximum bytes of each ring, the newest ones; 0: no limit */
 };
 int wmk_consumer_add(struct wmk_consumer *consumer, struct waymark_ring_set *set, const struct wmk_consumer_set *how);
 /*
- * `from` is a ring set or the reader of a kernel channel, here and in the functions below. Write all records committed
- * in it, end its streams and remove it. Records that cannot be written are counted as lost. 0, or -errno of the output:
- * it is removed nevertheless. *stats (may be NULL): its final counts. -ENOENT.
+ * `from` is a ring set or the reader of a kernel channel, here and in the functions below. Write all committed records
+ * of `from`, end its streams and remove it. Records that cannot be written are counted as lost. 0, or -errno of the
+ * output; `from` is removed in both cases. *stats (may be NULL): its final counts. -ENOENT.
  */
 int wmk_consumer_remove(struct wmk_consumer *consumer, const void *from, struct wmk_consumer_stats *stats);
 /*
- * The header_room with which packets of sub-buffers of this size are written without a copy: aligned for direct I/O in
- * large sub-buffers, minimal in small ones.
+ * Returns the header_room with which packets of sub-buffers of this size are written without a copy. In large
+ * sub-buffers, this room aligns the data for direct I/O. In small sub-buffers, it is minimal.
  */
 uint32_t wmk_consumer_header_room(uint32_t subbuf_size);
 /*
- * Add a kernel channel: every CPU becomes a stream `<channel>_<cpu>`. The caller owns the reader, and keeps it until it
- * is removed or the consumer closed. Between calls the consumer's thread uses the reader, so all other uses must run in
- * that thread (wmk_consumer_queue_work()). The thread then sleeps in poll() and has no heartbeat, so a consumer has
- * either kernel channels or ring sets. -EINVAL, -ENOMEM.
+ * Add a kernel channel: every CPU becomes a stream `<channel>_<cpu>`. The caller owns the reader, and keeps the reader
+ * until the channel is removed or the consumer closed. The consumer's thread uses the reader, so the caller may use it
+ * only in that thread (wmk_consumer_queue_work()). The consumer's thread then sleeps in poll() and has no heartbeat, so
+ * a consumer has either kernel channels or ring sets. -EINVAL, -ENOMEM.
  */
 int wmk_consumer_add_kernel(struct wmk_consumer *consumer, struct wmk_kreader *reader,
 			    const struct wmk_consumer_set *how);
@@ -171,13 +172,16 @@ int wmk_consumer_add_kernel(struct wmk_consumer *consumer, struct wmk_kreader *r
 int wmk_consumer_add_syscalls(struct wmk_consumer *consumer, struct wmk_kreader *reader,
 			   const struct wmk_consumer_set *how);
 /*
- * Write a state dump (kernel/statedump/statedump.h) to the stream `<channel>_statedump` of that kernel channel. Its
- * reader has the events of the dump. The dump runs in its own thread. No effect if a dump of that number, or a later
- * one, is in the trace or has been started. The dump is written at once, even if the channel is written only at stop.
- * `how`: the value with which the channel was added.
+ * Write a state dump (kernel/statedump/statedump.h) to the stream `<channel>_statedump` of that kernel channel. The
+ * reader of the channel has the events of the dump. The dump runs in its own thread. If a dump of that number or of a
+ * later number has been started or is in the trace, the function does nothing. The dump is written at once, even if the
+ * channel is written only at stop. `how`: the value with which the channel was added.
  */
 int wmk_consumer_dump(struct wmk_consumer *consumer, struct wmk_kreader *reader, const struct wmk_consumer_set *how);
-/* Add a source of another kind. The consumer owns it if the call succeeds. `cpu`: WMK_CTF_CPU_NONE if it has none. */
+/*
+ * Add a source of another kind. After success, the consumer owns the source. `cpu`: WMK_CTF_CPU_NONE if the source has
+ * no CPU.
+ */
 int wmk_consumer_add_source(struct wmk_consumer *consumer, struct wmk_source *source, const char *name,
 			    uint32_t stream_id, uint64_t instance, uint32_t cpu);
 int wmk_consumer_start(struct wmk_consumer *consumer);
@@ -187,14 +191,15 @@ int wmk_consumer_start(struct wmk_consumer *consumer);
  */
 int wmk_consumer_flush(struct wmk_consumer *consumer);
 /*
- * Write all committed records and the current lost counts of `from` (NULL: of all), even if they are normally written
- * only at stop. Recording continues. 0, or -errno of the output: records that could not be written stay in the rings.
+ * Write all committed records and the current lost counts of `from` (NULL: of all sources). Sources that are written
+ * only at stop are included. Recording continues. 0, or -errno of the output: records that could not be written stay in
+ * the rings.
  */
 int wmk_consumer_settle(struct wmk_consumer *consumer, const void *from);
 /*
  * Discard all records so far, in the rings and in the trace, but keep the metadata. All counts and streams start again,
  * including streams that ended with an error. A source that is still corrupt is counted and reported again. 0, or the
- * first -errno; the rest is cleared nevertheless.
+ * first -errno. After an error, the function still clears the remaining streams.
  */
 int wmk_consumer_clear(struct wmk_consumer *consumer);
 /*
@@ -204,12 +209,12 @@ int wmk_consumer_clear(struct wmk_consumer *consumer);
 void wmk_consumer_wake(struct wmk_consumer *consumer);
 /*
  * Queue function(arg) for the consumer's thread, which calls queued functions in order. The function may call all
- * functions above. If the thread does not run, the function is called at once. -ENOMEM.
+ * functions above. If the consumer's thread does not run, the function is called at once. -ENOMEM.
  */
 int wmk_consumer_queue_work(struct wmk_consumer *consumer, void (*function)(void *arg), void *arg);
 /*
- * The same, but wait for the function and return its result. In the consumer's thread, or if that thread does not run,
- * the function is called at once. -ENOMEM.
+ * Queue function(arg) as above, but wait for the function and return its result. In the consumer's thread, or if the
+ * consumer's thread does not run, the function is called at once. -ENOMEM.
  */
 int wmk_consumer_run_work(struct wmk_consumer *consumer, int (*function)(void *arg), void *arg);
 /*

@@ -61,31 +61,31 @@ struct wmk_stream {
 	uint32_t stream_id, cpu;
 	uint64_t instance;
 	uint64_t sequence;                 /* sequence number of the next packet in the trace */
-	/* end of the last packet taken; end_ts may also be from a packet that is in the trace but not released */
+	/* end of the last packet taken; end_ts may also be the end of a packet that is written but not released */
 	uint64_t end_ts, end_pos;
 	uint64_t packet_pos;               /* position of the last packet taken */
 	uint64_t taken;                    /* number of records released from the source */
-	uint64_t written;                  /* number of those records in the trace */
+	uint64_t written;                  /* number of released records that are in the trace */
 	uint64_t source_lost;              /* greatest lost count that the source has reported */
 	uint64_t causes[WAYMARK_LOST_CAUSES];
 	uint64_t lost_written;             /* lost count of the last packet in the trace */
 	uint64_t cut, cut_written;         /* cut fields: so far; as of the last packet in the trace */
 	uint64_t bytes;                    /* bytes of the file when it was closed */
 	uint64_t packets;                  /* number of packets taken in this drain pass */
-	/* earliest possible time of a record in its unread part; 0: no part is unread */
+	/* earliest possible time of a record in the unread part of the source; 0: all parts were read */
 	uint64_t unread_ns;
-	/* of a source of the kernel: it had nothing at unread_ns, and has not woken the thread since */
+	/* of a source of the kernel: the source had no record at unread_ns, and has not woken the thread since */
 	bool flushed;
-	/* of a rotation: the end of the chunk (has_cut); the source already counts from there (chunk_begun) */
+	/* of a rotation: the end of the chunk (has_cut); the source already counts from this cut (chunk_begun) */
 	struct wmk_ring_cut chunk_cut;
 	bool has_cut, chunk_begun;
-	/* it is a state dump: written at once, even if its group is written only at stop */
+	/* the stream is a state dump: written at once, even if its group is written only at stop */
 	bool dump;
 	bool stuck;                        /* the output refused the last packet */
-	bool failed;                       /* its source is corrupt, or it cannot be continued */
+	bool failed;                       /* the source is corrupt, or the stream cannot be continued */
 };
 
-/* True if it is drained only at stop. */
+/* True if the stream is drained only at stop. */
 static inline bool wmk_stream_is_at_stop_only(const struct wmk_stream *stream)
 {
 	return stream->group->at_stop_only && !stream->dump;
@@ -109,7 +109,7 @@ struct wmk_consumer_clock {
 	bool is_always_due;
 	uint64_t written_ns;               /* monotonic time of the last point; 0: none */
 	uint64_t last;                     /* greatest value of the clock so far */
-	bool restarted;                    /* the clock has gone back, which was reported */
+	bool restarted;                    /* the consumer has reported that the clock has gone back */
 };
 
 struct wmk_consumer {
@@ -137,7 +137,7 @@ struct wmk_consumer {
 	uint64_t claims_ns;                /* when claims were last checked */
 	uint64_t pass_ns;                  /* end of the last drain pass */
 	uint64_t flush_at;                 /* when the next part has to be written (flush_timer.h) */
-	bool flushes;                      /* a channel has a flush interval */
+	bool flushes;                      /* at least one channel has a flush interval */
 	uint64_t flush_least_ns;           /* the shortest interval of all streams with a flush interval */
 	/* A live reader follows the trace (flush_timer.c). */
 	bool is_followed, is_busy;         /* is_busy: its parts are large, so they are written less often */
@@ -157,7 +157,7 @@ struct wmk_consumer {
 	_Atomic int wake;
 	int stop_err;
 	struct wmk_consumer_stats stats;
-	/* The heartbeat: it has a separate thread, which uses `lock`. */
+	/* The heartbeat: a separate thread, which uses `lock`. */
 	pthread_t heartbeat;
 	pthread_cond_t heartbeat_changed;
 	/* heartbeat_on: the consumer's thread is not in its deep sleep */
@@ -176,8 +176,8 @@ struct wmk_consumer {
 	unsigned n_polled, n_followed;
 	bool follow_woke;                  /* a descriptor of follow_fd() was readable */
 	/*
-	 * a descriptor of follow_fd() was readable, but follow() had nothing to do. The next sleep leaves these
-	 * descriptors out, and has a limit.
+	 * a descriptor of follow_fd() was readable, but follow() had nothing to do. The next sleep ignores the
+	 * descriptors of follow_fd(), and has a limit.
 	 */
 	bool follows_in_vain;
 	bool source_woke;                  /* a source of the kernel may have a new record */

@@ -123,7 +123,10 @@ int wmk_consumer_add_online_cpus(struct wmk_consumer *consumer, struct wmk_group
 		if (err < 0 && first == 0)
 			first = err;
 	}
-	/* a stream that could not be opened is retried in the next check, even if the list does not change */
+	/*
+	 * a stream that could not be opened is retried in the next check, even if the list of online CPUs does not
+	 * change
+	 */
 	if (first < 0)
 		cpus->online[0] = '\0';
 	/* old records are cleared: streams that are added later contain only new records */

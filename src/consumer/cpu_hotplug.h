@@ -9,13 +9,13 @@
 
 #define WMK_CPU_HOTPLUG_MS 250     /* period of the check while a CPU has no stream */
 
-/* Prepare the group of a kernel channel; closed when the group is removed. 0 or -errno. */
+/* Prepare the group of a kernel channel. The prepared state ends with the group. 0 or -errno. */
 int wmk_cpu_hotplug_open(struct wmk_group *group, struct wmk_kreader *reader, const struct wmk_consumer_set *how);
-/* Add streams for the CPUs that are online and have none. */
+/* Add a stream for each CPU that is online and has no stream. */
 int wmk_consumer_add_online_cpus(struct wmk_consumer *consumer, struct wmk_group *group);
 /*
- * The same for all groups, if CPUs came online since the last check. Without `now`, at most once in a period. A buffer
- * that cannot be read is counted as an error. True: a CPU still has no stream, so the check must be repeated.
+ * Add these streams for all groups, if CPUs came online since the last check. Without `now`, at most once in a period.
+ * A buffer that cannot be read is counted as an error. True: a CPU still has no stream, so the check must be repeated.
  */
 bool wmk_consumer_check_cpus(struct wmk_consumer *consumer, bool now);
 

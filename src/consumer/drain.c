@@ -3,9 +3,10 @@
  * drain.c - a drain pass over all streams: takes packets from sources, passes them to the output, and counts every
  * loss.
  *
- * The lost count of a packet has two parts: the number that the source had lost by the end of the packet, and the
- * number that could not be written before it. So no packet includes a loss that happened after its end. Every stream
- * begins with 0 and ends with the final count. If no packet with records has a count, an empty packet reports it.
+ * The lost count of a packet is a sum: the records that the source had lost by the end of the packet, and the earlier
+ * records that could not be written. So no packet includes a loss that happened after the end of the packet. Every
+ * stream begins with 0 and ends with the final count. If no packet with records reports a count, an empty packet
+ * reports this count.
  */
 #include "consumer/drain.h"
 
@@ -75,8 +76,8 @@ static int put_packet(struct wmk_consumer *consumer, struct wmk_stream *stream, 
 	stream->lost_written = lost;
 	stream->cut_written = packet->cut;
 	/*
-	 * This includes the empty packet that begins a stream, even if the next packet finds no room: a later packet
-	 * must not be earlier.
+	 * The empty packet that begins a stream also sets end_ts, even if the next packet finds no room. A later packet
+	 * must not be earlier than the empty packet.
 	 */
 	if (stream->end_ts < packet->end_ts)
 		stream->end_ts = packet->end_ts;
@@ -252,7 +253,10 @@ int wmk_stream_end_chunk(struct wmk_consumer *consumer, struct wmk_stream *strea
 	return err;
 }
 
-/* Check for a file that was removed during recording: its records are lost, and no further packet can report them. */
+/*
+ * Check whether the file of the stream was removed during recording. Its records are lost, and no further packet can
+ * report them.
+ */
 static void check_file(struct wmk_consumer *consumer, struct wmk_stream *stream)
 {
 	const struct wmk_output_trace_ops *ops = consumer->options.output->ops;
@@ -288,21 +292,23 @@ static int end_stream(struct wmk_consumer *consumer, struct wmk_stream *stream)
 
 /*
  * Take all packets, including partial sub-buffers, up to the position of the writers at the start of this call. So a
- * fast writer cannot keep the loop running. The application can forge that position, so the size of the source limits
- * the loop as well.
+ * fast writer cannot prolong the loop. An application can forge the position of its writers, so the size of the source
+ * also limits the loop.
  */
 static int drain_stream(struct wmk_consumer *consumer, struct wmk_stream *stream, enum wmk_drain_mode mode,
 		 struct wmk_drain_result *result)
 {
 	const uint64_t head = stream->source->ops->head(stream->source), most = stream->source->size;
-	/* each sub-buffer at most twice: first its committed part, later the rest */
+	/* at most two packets from each sub-buffer: first its committed part, later the rest */
 	const uint64_t pieces = 2 * (uint64_t)stream->source->pieces;
 	uint64_t taken = 0;
 	int ret;
 
 	for (uint64_t n = 1; (ret = take_packet(consumer, stream, mode)) > 0; n++) {
 		result->packets++;
-		/* (+ 1 for each packet keeps the sum below the size, because each sub-buffer has a header) */
+		/*
+		 * (`+ 1` for each packet: each sub-buffer has a header, so this sum stays below the size of the source)
+		 */
 		taken += stream->end_pos - stream->packet_pos + 1;
 		if (stream->end_pos >= head || (most && (taken >= most || n >= pieces)))
 			return 0;
@@ -364,8 +370,8 @@ static bool follow(struct wmk_consumer *consumer)
 }
 
 /*
- * Take complete packets in at most TURNS turns; then memory has to be backed again. A full disk ends the pass. A stream
- * with any other error is skipped until the next pass; the remaining streams continue.
+ * Take complete packets in at most TURNS turns, because memory must then be backed again. A full disk ends the pass.
+ * After any other error, the pass skips the stream until the next pass; the remaining streams continue.
  */
 static void drain_whole(struct wmk_consumer *consumer, const struct wmk_group *group, struct wmk_drain_result *result)
 {
@@ -397,7 +403,7 @@ void wmk_consumer_drain(struct wmk_consumer *consumer, enum wmk_drain_mode mode,
 	int err;
 
 	memset(result, 0, sizeof(*result));
-	/* Streams that end have no next chunk: all their records belong to this chunk. */
+	/* Streams that end have no next chunk, so all their records belong to the open chunk. */
 	for (i = 0; i < consumer->n_streams && mode == WMK_DRAIN_END; i++)
 		if ((!group || consumer->streams[i]->group == group) && consumer->streams[i]->has_cut) {
 			consumer->streams[i]->source->ops->chunk_cut_at(consumer->streams[i]->source, NULL);

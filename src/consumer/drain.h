@@ -28,14 +28,14 @@ struct wmk_drain_result {
 void wmk_consumer_drain(struct wmk_consumer *consumer, enum wmk_drain_mode mode, const struct wmk_group *group,
 			bool settle, struct wmk_drain_result *result);
 /*
- * Back memory ahead of the writers, and update the heartbeat. Called in each pass, and after each packet, since a slow
- * disk can delay the next one. Once a second, retire claims of ended processes. If memory is not available, the writers
- * count lost records.
+ * Back memory ahead of the writers, and update the heartbeat. Called in each pass, and after each packet, because a
+ * slow disk can delay the next packet. Once a second, retire claims of ended processes. If memory is not available, the
+ * writers count lost records.
  */
 void wmk_consumer_maintain(struct wmk_consumer *consumer);
 /*
- * Write all records that the stream has now, including parts of a sub-buffer. Errors are added to `result`, but packets
- * are not. True: the stream had records.
+ * Write all records that the stream has now, including parts of a sub-buffer. `result` gets the errors, but not the
+ * number of packets. True: the stream had records.
  */
 bool wmk_stream_flush(struct wmk_consumer *consumer, struct wmk_stream *stream, struct wmk_drain_result *result);
 /*
@@ -45,7 +45,10 @@ bool wmk_stream_flush(struct wmk_consumer *consumer, struct wmk_stream *stream, 
 int wmk_stream_end_chunk(struct wmk_consumer *consumer, struct wmk_stream *stream);
 /* Count a packet that was not written. Stores the text of the cause chain, and clears the chain. */
 void wmk_stream_write_failed(struct wmk_stream *stream, int err);
-/* The source is corrupt, or cannot be continued (`what`): its stream ends here, the other streams continue. */
+/*
+ * The source is corrupt, or the stream cannot be continued (`what`): the stream ends here, and the other streams
+ * continue.
+ */
 void wmk_consumer_fail_stream(struct wmk_consumer *consumer, struct wmk_stream *stream, const char *what, int err);
 
 #endif

@@ -3,21 +3,23 @@
  * flush_timer.c - writes parts of sub-buffers, so that each record is in the trace within the flush interval of its
  * channel, even if records are rare.
  *
- * The interval of a stream begins at the last pass that found nothing unread, so it begins before the record. A ring
- * that fills whole sub-buffers faster than the interval is never flushed. After a long sleep, the first record is
- * written at once. A test whether a buffer of the kernel has records is expensive. So these buffers are flushed until
- * they have none, and again after they have woken the thread (kernel_sleep.c).
+ * The interval of a stream begins at the last pass that found nothing unread, so the interval begins before the record.
+ * A ring that fills whole sub-buffers faster than the interval is never flushed. After a long sleep, the first record
+ * is written at once. A test whether a buffer of the kernel has records is expensive. So a buffer of the kernel is
+ * flushed until it is empty, and again after the kernel has woken the thread for it (kernel_sleep.c).
  *
  * While a live reader follows the trace (store/followed.h), the interval is 10 ms, or 50 ms if parts are large. After a
- * pass that has found or left nothing unread, the low-water time is published: a reader that merges streams then need
- * not wait for those that have no records.
+ * pass that has found or left nothing unread, the low-water time is published. A reader that merges streams then does
+ * not wait for streams without records.
  */
 #include "consumer/flush_timer.h"
 
 #include "base/clock.h"
 
 #define EARLY 20u                  /* a flush begins 1/EARLY of the interval early, since writing takes time */
-/* interval while a live reader follows the trace: usually; if one part had more than BUSY_RECORDS */
+/*
+ * interval while a live reader follows the trace: the first usually, the second if one part had more than BUSY_RECORDS
+ */
 #define FOLLOWED_NS 10000000u
 #define FOLLOWED_BUSY_NS 50000000u
 #define BUSY_RECORDS 1000u
@@ -30,7 +32,7 @@ static uint64_t interval_of(const struct wmk_consumer *consumer, const struct wm
 	return consumer->is_followed && followed < own ? followed : own;
 }
 
-/* The time at which the stream's part has to be written; WMK_FLUSH_NEVER if it has none. */
+/* The time at which the part of the stream has to be written; WMK_FLUSH_NEVER if the stream has no part. */
 static uint64_t due_of(const struct wmk_consumer *consumer, const struct wmk_stream *stream)
 {
 	const uint64_t interval = interval_of(consumer, stream);
@@ -39,7 +41,7 @@ static uint64_t due_of(const struct wmk_consumer *consumer, const struct wmk_str
 						     : WMK_FLUSH_NEVER;
 }
 
-/* The positions of a ring show whether it has a part. */
+/* The positions of a ring show whether the ring has a part. */
 static void look(struct wmk_stream *stream, uint64_t last_pass, uint64_t now)
 {
 	if (!stream->source->ops->has_part(stream->source))
@@ -50,7 +52,10 @@ static void look(struct wmk_stream *stream, uint64_t last_pass, uint64_t now)
 		stream->unread_ns = last_pass;
 }
 
-/* A source of the kernel may have a part until a flush finds none, and again after it has woken the thread. */
+/*
+ * A source of the kernel may have a part until a flush finds no records. After the source has woken the thread, it may
+ * have a part again.
+ */
 static void look_at_kernel(const struct wmk_consumer *consumer, struct wmk_stream *stream, uint64_t now)
 {
 	if (stream->packets || !stream->unread_ns)
@@ -84,7 +89,7 @@ static void flush(struct wmk_consumer *consumer, struct wmk_stream *stream, uint
 	}
 }
 
-/* Look at all streams. True: the part of one of them is due. */
+/* Check all streams. True: the part of at least one stream is due. */
 static bool look_at_all(struct wmk_consumer *consumer, const struct wmk_drain_result *pass, uint64_t last_pass,
 			uint64_t now)
 {
@@ -111,7 +116,7 @@ static bool look_at_all(struct wmk_consumer *consumer, const struct wmk_drain_re
 	return is_due;
 }
 
-/* The least floor of all sources, which is raised; 0: unknown. */
+/* Raise the floor of each source, and return the least floor; 0: unknown. */
 static uint64_t raise_floors(const struct wmk_consumer *consumer)
 {
 	uint64_t floor = UINT64_MAX;

@@ -3,7 +3,7 @@
  * handshake.h - connections to waymark-consumerd's socket that have not sent HELLO yet.
  *
  *     accept ──► wait for HELLO ──┬─ HELLO of a session daemon ──► replaces the connection that is served
- *                                 └─ anything else, its end, or 5 s without it ──► closed, without an answer
+ *                                 └─ anything else, its end, or 5 s without HELLO ──► closed, without an answer
  */
 #ifndef WMK_CONSUMER_HANDSHAKE_H
 #define WMK_CONSUMER_HANDSHAKE_H
@@ -24,7 +24,7 @@ struct wmk_server_handshake {
 	struct wmk_consumerd_in in;
 };
 
-/* Add a new connection of this user. If there are too many, close the oldest one. */
+/* Add a new connection of this user. If the user has too many connections, close the oldest one. */
 void wmk_server_handshake_add(struct wmk_consumer_server *server, int connection);
 /* Fill server->n_handshakes elements of `fds` for poll(). Returns the time limit in ms; -1: none. */
 int wmk_server_handshakes_poll(const struct wmk_consumer_server *server, struct pollfd *fds);

@@ -2,8 +2,8 @@
 /*
  * heartbeat.c - updates the heartbeat while the consumer's thread is busy. One write to a shared disk can take seconds.
  * Without a heartbeat, writers that wait for room would assume a crash and lose their records. So a second thread
- * updates it. The second thread stops if the consumer's thread makes no progress for HUNG_NS, and pauses while that
- * thread sleeps.
+ * updates the heartbeat. The second thread stops if the consumer's thread makes no progress for HUNG_NS, and pauses
+ * while the consumer's thread sleeps.
  */
 #include "consumer/heartbeat.h"
 

@@ -4,8 +4,8 @@
  *
  *     a chunk is closed ─► start ─► thread: wmk_compress_chunks()     (store/compress_directory.h)
  *
- * One thread works at a time. If the process ends, at any time, each chunk is either plain or compressed. Chunks that
- * are still plain are compressed after the next rotation.
+ * One thread works at a time. Whenever the process ends, each chunk is either plain or compressed. Chunks that are
+ * still plain are compressed after the next rotation.
  */
 #ifndef WMK_CONSUMER_IDLE_COMPRESSION_H
 #define WMK_CONSUMER_IDLE_COMPRESSION_H

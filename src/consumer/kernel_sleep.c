@@ -10,8 +10,8 @@
  *                                 ▲                │ only records of the tracer's own threads (`fruitless`)
  *                                 └── one interval ┘
  *
- * The sleep itself causes records, such as those of this thread's system calls. They are in the buffer, but in no
- * packet. The last arrow limits the rate at which they wake the thread.
+ * The sleep itself causes records, for example of this thread's system calls. These records are in the buffer, but in
+ * no packet. The last arrow limits the rate at which these records wake the thread.
  */
 #include "consumer/kernel_sleep.h"
 
@@ -55,9 +55,9 @@ static void shorten(int *ms, uint64_t most_us)
 }
 
 /*
- * A command ends the sleep, and so does a buffer that fills. While packets cannot be written (`stuck`, `refused`),
- * buffers do not end it, because the thread would not sleep at all. A wake from before this pass causes one more pass,
- * so no command is missed.
+ * A command ends the sleep, and a buffer that fills also ends the sleep. While packets cannot be written (`stuck`,
+ * `refused`), buffers do not end the sleep, because the thread would not sleep at all. A wake from before this pass
+ * causes one more pass, so no command is missed.
  */
 void wmk_kernel_sleep(struct wmk_consumer *consumer, bool deep, int64_t us)
 {

@@ -29,16 +29,16 @@ struct wmk_output_trace;
 /* ── the output ──────────────────────────────────────────────────────────────────────────────────────── */
 
 enum wmk_output_mode {
-	WMK_OUTPUT_AGAIN,          /* the trace exists; missing parts are created. -ENOENT: the output does not exist */
-	/* create the trace, and the output if it is absent. -EEXIST, -ENOTEMPTY: in use already */
+	WMK_OUTPUT_AGAIN,          /* the trace exists; create its missing parts. -ENOENT: the output does not exist */
+	/* create the trace, and also the output if the output is absent. -EEXIST, -ENOTEMPTY: in use already */
 	WMK_OUTPUT_NEW,
-	/* another consumer daemon may have created the trace or the output, or parts of them */
+	/* another consumer daemon may have created the trace, the output or parts of them */
 	WMK_OUTPUT_UNSURE,
 };
 
 struct wmk_output_place {
 	enum wmk_output_mode mode;
-	const char *sub;           /* the trace's place within the output, as in store/store.h */
+	const char *sub;           /* where the trace is within the output, as in store/store.h */
 	uint8_t uuid[16];          /* UUID of the trace; each chunk has its own UUID (wmk_ctf_chunk_uuid()) */
 	/* the open chunk, or the chunk that a rotation is about to open: a new directory belongs to it */
 	uint64_t chunk;
@@ -46,25 +46,32 @@ struct wmk_output_place {
 
 struct wmk_output;
 struct wmk_output_ops {
-	/* The caller owns *trace, and ends it with its close(). Several threads may call the function at a time. */
+	/*
+	 * The caller owns *trace, and ends the trace with its close(). Several threads may call the function at a time.
+	 */
 	int (*trace_open)(struct wmk_output *output, const struct wmk_output_place *place,
 			  struct wmk_output_trace **trace);
 	/* 0: the directory is absent or empty. -ENOTEMPTY, -ENOTDIR, -ELOOP, -EACCES, ... Any thread. */
 	int (*check)(struct wmk_output *output);
 	/*
-	 * Call `one` with the directory name of each trace of a process (--buffers-pid), until it returns a value other
-	 * than 0, which is returned. Any thread.
+	 * Call `one` with the directory name of each trace of a process (--buffers-pid). If `one` returns a value other
+	 * than 0, stop and return this value. Any thread.
 	 */
 	int (*each_process)(struct wmk_output *output, int (*one)(void *data, const char *name), void *data);
-	/* Remove the trace of this process. No process may have it open. 0 if it does not exist. Any thread. */
+	/*
+	 * Remove the trace of this process, which no process may have open. 0 if the trace does not exist. Any thread.
+	 */
 	int (*remove_process)(struct wmk_output *output, const char *name);
-	/* Move this trace to a chunk that a rotation closes. No process may have it open. 0 if it does not exist. */
+	/*
+	 * Move this trace to a chunk that a rotation closes. No process may have the trace open. 0 if the trace does
+	 * not exist.
+	 */
 	int (*archive_process)(struct wmk_output *output, const char *name, const char *chunk);
-	/* All traces are in the closed chunk: give it its final name. Idempotent. Any thread. */
+	/* All traces are in the closed chunk: give the chunk its final name. Idempotent. Any thread. */
 	int (*archive_end)(struct wmk_output *output, const char *chunk);
 	/* Update the number of bytes that count against max_size, after files were removed. Any thread. */
 	int (*usage)(struct wmk_output *output);
-	/* Called when all its traces are closed. */
+	/* Called when all traces of the output are closed. */
 	void (*close)(struct wmk_output *output);
 };
 struct wmk_output {
@@ -77,13 +84,13 @@ struct wmk_output_stream;          /* defined by the output; one for each stream
 
 struct wmk_output_trace_ops {
 	/*
-	 * Append to the metadata at this offset, all of it or nothing: see wmk_store_metadata_at(). -ESTALE: the
+	 * Append to the metadata at this offset: the whole text or nothing (wmk_store_metadata_at()). -ESTALE: the
 	 * metadata must be replaced first.
 	 */
 	int (*metadata)(struct wmk_output_trace *trace, uint64_t offset, const char *text, size_t len);
 	/* Replace the metadata as a whole. On failure, it is unchanged. */
 	int (*metadata_replace)(struct wmk_output_trace *trace, const char *text, size_t len);
-	/* `limits`: size and number of its files; NULL: one file without a limit. */
+	/* `limits`: size and number of the stream's files; NULL: one file without a limit. */
 	int (*stream_open)(struct wmk_output_trace *trace, const char *name, const struct wmk_store_limits *limits,
 			   struct wmk_output_stream **stream);
 	/*
@@ -104,7 +111,7 @@ struct wmk_output_trace_ops {
 	/* -ENOENT with a cause chain: the file of the stream was removed by another process. May be NULL. */
 	int (*stream_check)(const struct wmk_output_stream *stream);
 	int (*stream_close)(struct wmk_output_stream *stream);
-	/* Remove the files of a stream that is not open. NULL: streams cannot be cleared. */
+	/* Remove the files of a stream; the stream is not open. NULL: streams cannot be cleared. */
 	int (*stream_remove)(struct wmk_output_trace *trace, const char *name, const struct wmk_store_limits *limits);
 	/* Bytes of the stream in the trace. May be NULL. */
 	uint64_t (*stream_bytes)(const struct wmk_output_stream *stream);
@@ -122,7 +129,7 @@ struct wmk_output_trace_ops {
 	 *     journal        store the journal of a rotation durably; it stays until the rotation is complete
 	 *     journal_read   the journal that an earlier consumer left, malloc'd; -ENOENT
 	 *     rotate         close the chunk under this name, open chunk `number`. No stream is open. -errno: unchanged
-	 *     chunk_last     the last packet of a stream in the chunk before the open one. 1: found; 0: it has none
+	 *     chunk_last     the last packet of a stream in the chunk before the open one. 1: found; 0: no packet
 	 */
 	uint64_t (*chunk)(const struct wmk_output_trace *trace);
 	int (*journal)(struct wmk_output_trace *trace, const char *text, size_t len);
@@ -134,7 +141,7 @@ struct wmk_output_trace_ops {
 	bool (*is_followed)(struct wmk_output_trace *trace);
 	/* For live readers: all records before this time are written. Set if is_followed() is. */
 	void (*low_water)(struct wmk_output_trace *trace, uint64_t ts);
-	/* Called when all its streams are closed. */
+	/* Called when all streams of the trace are closed. */
 	void (*close)(struct wmk_output_trace *trace);
 };
 struct wmk_output_trace {
@@ -167,8 +174,8 @@ struct wmk_output_directory_options {
 };
 
 /*
- * Create an output without accessing the disk. The caller owns *output, and ends it with its close(). -ENOMEM; -EINVAL:
- * budget_fd is not a budget page.
+ * Create an output without accessing the disk. The caller owns *output, and ends the output with its close(). -ENOMEM;
+ * -EINVAL: budget_fd is not a budget page.
  */
 int wmk_output_directory_open(const struct wmk_output_directory_options *options, struct wmk_output **output);
 /* Make a trace without an output from a store. The caller owns the store, and closes it after the trace. */

@@ -318,7 +318,7 @@ int wmk_output_directory_trace(struct wmk_store *store, const uint8_t uuid[16], 
 
 /* ── the output ──────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The first trace measures the directory, since existing files count as well. */
+/* The first trace measures the directory, because existing files count too. */
 static int join_budget(struct directory_output *output, struct wmk_store *store)
 {
 	bool first;
@@ -349,8 +349,9 @@ static int make(struct directory_output *output, const char *sub, struct wmk_sto
 }
 
 /*
- * An incomplete trace is from a daemon that crashed before any application received a message about it. Complete the
- * trace. The trace of a process is not completed: it may belong to the program that the process ran before exec().
+ * An incomplete trace is from a daemon that crashed before any application received a message about the trace. Complete
+ * the trace. The trace of a process is not completed: the trace may belong to the program that the process ran before
+ * exec().
  */
 static int make_new(struct directory_output *output, const char *sub, struct wmk_store **store)
 {
@@ -415,7 +416,7 @@ static int open_trace(struct directory_output *output, const struct wmk_output_p
 	return err;
 }
 
-/* Wait for the file system. Meanwhile, the records wait in the rings, as for a disk that does not respond. */
+/* Wait for the file system. Meanwhile, the records wait in the rings, as they do when a disk does not respond. */
 static void await_mount(const struct directory_output *output)
 {
 	char place[PATH_MAX], words[PATH_MAX + 80];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * outputs.c - outputs of the server: traces of one session share one, and its max_size. The session daemon is notified
- * when an output is full.
+ * outputs.c - outputs of the server: all traces of one session share one output, with its max_size. The server notifies
+ * the session daemon when an output is full.
  *
  *     server's thread                            a trace's thread
  *     join: found by path, or made

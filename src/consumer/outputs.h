@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * outputs.h - outputs of the server: traces of one session share one. The server's thread, unless stated otherwise.
+ * outputs.h - outputs of the server: all traces of one session share one output. The server's thread, unless stated
+ * otherwise.
  */
 #ifndef WMK_CONSUMER_OUTPUTS_H
 #define WMK_CONSUMER_OUTPUTS_H
@@ -21,8 +22,8 @@ struct wmk_output *wmk_server_output_of(const struct wmk_server_trace *trace);
 /* The output was cleared, so it is no longer full. */
 void wmk_server_output_cleared(struct wmk_server_trace *trace);
 /*
- * Report full outputs (FULL) that were not reported yet. The second function marks all outputs as not reported, for a
- * session daemon that has just connected.
+ * Report each full output (FULL) that was not reported yet. The second function marks all outputs as not reported,
+ * because a new session daemon has connected.
  */
 void wmk_server_outputs_notify(struct wmk_consumer_server *server);
 void wmk_server_outputs_notify_again(struct wmk_consumer_server *server);

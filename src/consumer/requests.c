@@ -239,8 +239,8 @@ static void answer(struct wmk_server_work *work)
 }
 
 /*
- * Store the chunk that is open now, for LIST. Counts of rings that ended in the chunk before are dropped with that
- * chunk.
+ * Store the chunk that is open now, for LIST. When a chunk is closed, the trace drops the counts of the rings that
+ * ended in this chunk.
  */
 static void rotated(const struct wmk_server_work *work)
 {

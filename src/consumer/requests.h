@@ -10,7 +10,7 @@
 /* Carry out a request, or queue it for the thread of its trace. The caller owns `fd`. */
 void wmk_server_request(struct wmk_consumer_server *server, const struct wmk_frame *frame, const void *body, size_t len,
 			int fd);
-/* Answer the request of a work item that is done, and free the work item. */
+/* Answer the request of a finished work item, and free the work item. */
 void wmk_server_work_done(struct wmk_server_work *work);
 /* Remove all traces. The server ends when the last one is removed. */
 void wmk_server_end(struct wmk_consumer_server *server);

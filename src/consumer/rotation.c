@@ -179,8 +179,8 @@ static void sync_clock(struct wmk_consumer *consumer)
 }
 
 /*
- * The rings restart their counts before the chunk is moved. If the consumer crashes between these steps, the next one
- * finds the journal, and rings that count from their cut (chunk_begun).
+ * The rings restart their counts before the chunk is moved. If the consumer crashes between these steps, the next
+ * consumer finds the journal and the restarted counts (chunk_begun).
  */
 static int do_rotate(void *data)
 {

@@ -6,7 +6,7 @@
  *     cut ──► journal ──► drain up to the cuts ──► final counts ──► sources count anew ──► move, open the next chunk
  *
  * After a crash before `move`, the journal and the open chunk exist, so the next consumer continues. After a later
- * crash, either no chunk is open, or the next one.
+ * crash, either no chunk or the next chunk is open.
  */
 #ifndef WMK_CONSUMER_ROTATION_H
 #define WMK_CONSUMER_ROTATION_H
@@ -14,24 +14,24 @@
 #include "consumer/consumer_state.h"
 
 /*
- * Cut all sources at the positions of their writers, in one pass. Until the rotation, nothing beyond the cuts is
- * written. If no rotation follows within a second, the cuts are removed. -ENOTSUP: a source cannot be rotated.
+ * Cut all sources at the positions of their writers, in one pass. Until the rotation, the consumer writes nothing
+ * beyond the cuts. If no rotation follows within a second, the cuts are removed. -ENOTSUP: a source cannot be rotated.
  */
 int wmk_consumer_cut(struct wmk_consumer *consumer);
 /*
- * Close the chunk under the name `closed`, and begin chunk `number`. Sources without a cut end where they were read
- * last. -errno: call it again later, from before_pass. Until then, nothing beyond the cuts is written; the failure
- * itself loses no record.
+ * Close the chunk under the name `closed`, and begin chunk `number`. A source without a cut ends at its last read
+ * position. -errno: call the function again later, from before_pass. Until then, the consumer writes nothing beyond the
+ * cuts. The failure itself loses no record.
  */
 int wmk_consumer_rotate(struct wmk_consumer *consumer, const char *closed, uint64_t number);
 /*
  * To be called when the output was opened. Chunk `number` is open or being opened, and `closed` is the name of the
- * chunk before it. If an earlier consumer left a journal, streams that are added get its cuts. True: a rotation is not
- * finished.
+ * previous chunk. If an earlier consumer left a journal, added streams get the cuts in the journal. True: a rotation is
+ * not finished.
  */
 bool wmk_consumer_chunk_restore(struct wmk_consumer *consumer, const char *closed, uint64_t number);
 /*
- * Remove cuts that no rotation has followed within a second, or with `now` at once. Called in each pass, under
+ * Remove cuts if no rotation has followed them within a second, or with `now` at once. Called in each pass, under
  * streams_lock.
  */
 void wmk_consumer_cut_expire(struct wmk_consumer *consumer, bool now);

@@ -94,7 +94,10 @@ static bool handle_messages(struct wmk_consumer_server *server)
 	int got, fd;
 
 	while ((got = wmk_consumerd_in_next(&server->in, &frame, &body, &len, &fd)) == 1) {
-		/* (the session daemon that started this process also sends a greeting, but it needs no check) */
+		/*
+		 * (the session daemon that started this process also sends a greeting, but this greeting needs no
+		 * check)
+		 */
 		if (frame.type != WMK_CONSUMERD_HELLO || server->has_greeted)
 			wmk_server_request(server, &frame, body, len, fd);
 		server->has_greeted = true;
@@ -240,7 +243,7 @@ int wmk_consumer_server_run(struct wmk_consumer_server *server)
 	while (err >= 0 && !is_over(server))
 		err = run_once(server);
 	answer_shutdown(server);
-	disconnect(server);              /* ends the wait for any reply that is not sent yet */
+	disconnect(server);              /* ends the wait for replies that are not sent yet */
 	return err;
 }
 

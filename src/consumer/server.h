@@ -6,9 +6,10 @@
  *     <rundir>/consumer.sock ──requests──► server's thread ──work──► thread of each trace: carries it out
  *                            ◄─answers───                  ◄──done──
  *
- * Draining continues when the session daemon ends. The next one receives all traces and rings with LIST. One session
- * daemon is connected at a time; a new one replaces it. The server ends after SHUTDOWN or wmk_consumer_server_stop(),
- * when all rings are drained and written. It also ends when it has no trace and the session daemon has disconnected.
+ * Draining continues when the session daemon ends. The next session daemon receives all traces and rings with LIST.
+ * Only one session daemon is connected at a time; a new connection replaces the earlier one. After SHUTDOWN or
+ * wmk_consumer_server_stop(), the server ends when all rings are drained and written. The server also ends when it has
+ * no trace and the session daemon has disconnected.
  *
  * Errors are -errno with a cause chain. Errors that belong to no request go to `log`.
  */

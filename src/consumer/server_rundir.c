@@ -85,7 +85,7 @@ static int listen_on_socket(struct wmk_consumer_server *server)
 	server->listening = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (server->listening < 0)
 		return wmk_error(-errno, "no socket");
-	/* This process has the lock, so the process that created the socket has ended. Remove the socket. */
+	/* This process has the lock, so the process that created the socket has ended. Remove the old socket. */
 	unlink(address.sun_path);
 	before = umask(0177);
 	rc = bind(server->listening, (const struct sockaddr *)&address, sizeof(address));

@@ -43,8 +43,8 @@ struct wmk_server_work;
 struct wmk_server_rings {
 	struct wmk_server_rings *next;
 	unsigned refs;
-	unsigned adding;                 /* number of work items that add it */
-	bool removing;                   /* being removed: requests do not find it any more */
+	unsigned adding;                 /* number of work items that add these rings */
+	bool removing;                   /* being removed: requests no longer find these rings */
 	struct wmk_consumerd_rings is;   /* in `arena` */
 	struct wmk_arena arena;
 	int fd;                          /* received descriptor of the ring set or tracefs instance */
@@ -66,7 +66,7 @@ struct wmk_server_trace {
 	struct wmk_server_output *output;
 	/* Used only by the trace's thread. */
 	struct wmk_output_trace *out;    /* owned by the consumer; NULL: not open */
-	int err;                         /* error of the last attempt to open it */
+	int err;                         /* error of the last attempt to open the trace */
 	struct wmk_server_work *metadata, **metadata_end; /* METADATA that is not written yet */
 	/* ROTATE requests that wait until the chunk `closed` is closed and the chunk `chunk` is open */
 	struct wmk_server_work *rotations, **rotations_end;

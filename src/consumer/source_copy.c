@@ -4,7 +4,7 @@
  *
  *     ring ──observer──► pieces in memory ──next()──► packets, written at the speed of the disk
  *
- * The copy is complete before the first packet is written, so a slow disk does not shorten it. While the writers
+ * The copy is complete before the first packet is written, so a slow disk does not shorten the copy. While the writers
  * overtake the observer, the copy begins again: all pieces before a gap are dropped.
  */
 #include "consumer/source_copy.h"
@@ -19,8 +19,8 @@
 
 #define OBSERVE_TRIES 1000
 /*
- * A copy begins again for at most this many laps of the ring. After that, its end is fixed, so that writers that always
- * overtake the observer cannot prolong it.
+ * A copy begins again for at most this many laps of the ring. After that, the end of the copy is fixed: writers that
+ * always overtake the observer cannot prolong the copy.
  */
 #define LAPS_MAX 64u
 
@@ -73,8 +73,8 @@ static int add_piece(struct copy_source *copy, const struct waymark_ring_packet 
 }
 
 /*
- * Copy pieces until `head`. If a piece does not follow the one before, the copy begins again with this piece and a new
- * head.
+ * Copy pieces until `head`. If a piece does not follow the previous piece, the copy begins again with this piece and a
+ * new head.
  */
 static int copy_pieces(struct copy_source *copy, struct waymark_ring_reader *observer, uint32_t subbuf_size,
 		       uint32_t n_subbufs)
@@ -140,7 +140,10 @@ static uint64_t copy_lost(struct wmk_source *source, uint64_t by_cause[WAYMARK_L
 	return copy_of(source)->lost;
 }
 
-/* The copy replaces that of an earlier consumer: its file is removed, and the copy is written from its beginning. */
+/*
+ * The copy replaces the copy of an earlier consumer. The file of the earlier copy is removed, and the new copy is
+ * written from its beginning.
+ */
 static int copy_clear(struct wmk_source *source, uint64_t *position, uint64_t *ts)
 {
 	(void)source;

@@ -10,9 +10,9 @@
 struct wmk_source;
 
 /*
- * Copy one range of records of the ring without a gap. It ends at or after the writers' position at the start of this
- * call. max_bytes: as in waymark_ring_reader_observe(). The source does not use the set afterwards. *missed: number of
- * records that were overwritten or lost before the range. 0 or -errno with a cause chain.
+ * Copy one range of records of the ring without a gap. The range ends at or after the writers' position at the start of
+ * this call. max_bytes: as in waymark_ring_reader_observe(). The source does not use the set afterwards. *missed:
+ * number of records that were overwritten or lost before the range. 0 or -errno with a cause chain.
  */
 int wmk_source_copy_open(struct waymark_ring_set *set, uint32_t ring, uint64_t max_bytes, struct wmk_source **source,
 			 uint64_t *missed);

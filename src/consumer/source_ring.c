@@ -90,8 +90,8 @@ static int ring_resume(struct wmk_source *source, const struct wmk_ctf_packet *l
 	if (err != -ESTALE)
 		return err < 0 ? err : 0;
 	/*
-	 * The file ends before a position that was released, because the machine crashed before the data was on the
-	 * disk. Released records are lost; records that are still in the ring are not.
+	 * The file ends before a position that was released: the machine crashed before the data was on the disk.
+	 * Released records are lost, but the records in the ring are kept.
 	 */
 	err = waymark_ring_reader_resume(reader, wmk_ring_reader_given(reader), 0, ts, records);
 	return err == -EIO ? corrupt(ring_of(source)) : err < 0 ? err : 1;

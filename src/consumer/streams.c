@@ -117,7 +117,7 @@ void wmk_streams_remove_group(struct wmk_consumer *consumer, struct wmk_group *g
 
 /*
  * Open the file of an earlier consumer. 1, 0 or -ENOENT as stream_resume(); -errno: the stream cannot be continued in
- * that file, which is not changed.
+ * this file. The file then does not change.
  */
 static int resume_file(struct wmk_consumer *consumer, struct wmk_stream *stream, struct wmk_ctf_packet *last)
 {
@@ -205,8 +205,8 @@ static void report_gap(struct wmk_consumer *consumer, struct wmk_stream *stream)
 }
 
 /*
- * The stream has no file in the open chunk: find its last packet in the chunk before. Its ring was not here when that
- * chunk was closed, because its application had not handed it back yet.
+ * The stream has no file in the open chunk: find its last packet in the previous chunk. When that chunk was closed, the
+ * application of the ring had not yet handed the ring back.
  */
 static bool find_before(struct wmk_consumer *consumer, struct wmk_stream *stream, struct wmk_ctf_packet *last)
 {
@@ -230,8 +230,8 @@ static void begin_after(struct wmk_stream *stream, const struct wmk_ctf_packet *
 }
 
 /*
- * Continue at the position that an earlier consumer wrote to the trace. Records that it released but did not write are
- * lost. An error ends only this stream.
+ * Continue at the position that an earlier consumer wrote to the trace. Records that the earlier consumer released but
+ * did not write are lost. An error ends only this stream.
  */
 static void resume_stream(struct wmk_consumer *consumer, struct wmk_stream *stream)
 {
@@ -270,7 +270,7 @@ static void resume_stream(struct wmk_consumer *consumer, struct wmk_stream *stre
 					 err);
 }
 
-/* The same, but discard all earlier records. Opening the file first counts its bytes. */
+/* Resume the stream, but discard all earlier records. The file is opened first, so that its bytes are counted. */
 static void resume_cleared(struct wmk_consumer *consumer, struct wmk_stream *stream)
 {
 	struct wmk_ctf_packet last;

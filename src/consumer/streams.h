@@ -20,12 +20,12 @@ void wmk_streams_remove_group(struct wmk_consumer *consumer, struct wmk_group *g
 /* Add a stream to the group. Takes ownership of the source, also after an error. */
 int wmk_streams_add(struct wmk_consumer *consumer, struct wmk_group *group, struct wmk_source *source,
 		    const char *name, uint32_t instance, uint32_t cpu, const struct wmk_consumer_set *how);
-/* The same without an earlier consumer. After an error, the caller still owns the source. */
+/* Add a stream that no earlier consumer has begun. After an error, the caller still owns the source. */
 int wmk_streams_add_source(struct wmk_consumer *consumer, struct wmk_group *group, struct wmk_source *source,
 			   const char *name, uint32_t stream_id, uint64_t instance, uint32_t cpu);
 /* Add a ring set: its writers wake the consumer and check its heartbeat. */
 int wmk_streams_add_set(struct wmk_consumer *consumer, struct waymark_ring_set *set);
-/* Write nothing more of the stream in this chunk (rotation.h). */
+/* Write no more records of the stream in this chunk (rotation.h). */
 void wmk_stream_cut_here(struct wmk_stream *stream);
 /* Discard all records of a stream: those in the trace, and those in its source. */
 int wmk_streams_restart(struct wmk_consumer *consumer, struct wmk_stream *stream);

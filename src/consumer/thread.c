@@ -29,10 +29,10 @@
 #include "consumer/rotation.h"
 #include "consumer/stream_counts.h"
 
-/* number of empty passes at the longest interval after which the thread sleeps until a writer wakes it */
+/* number of empty passes at the longest interval; after them, the thread sleeps until a writer wakes it */
 #define EMPTY_PASSES 8u
 #define FOLLOWED_US 10000u         /* limit of the interval while a live reader follows the trace */
-#define RETRY_US 1000000           /* until memory that was not available is requested again */
+#define RETRY_US 1000000           /* time until the thread requests memory again after a failure */
 #define PUBLISH_NS 50000000u
 #define STACK (256u * 1024)
 #define NICE (-10)
@@ -78,15 +78,15 @@ static void adapt(struct wmk_consumer *consumer, const struct wmk_drain_result *
 	}
 	if (seen->more)
 		us = 0;
-	/* With a live reader, parts are written often: the thread then sleeps deeply only after the last of them. */
+	/* With a live reader, parts are written often. The thread sleeps deeply only after the last part is written. */
 	consumer->idle = seen->packets || (consumer->is_followed && seen->flushed) ? 0 : consumer->idle + (us >= most);
 	consumer->interval_us = us < consumer->options.min_us ? consumer->options.min_us : us > most ? most : us;
 }
 
 /*
- * Sleep until a command, a writer or the timeout ends the sleep. With `by_record`, the writer of any record ends it;
- * else a writer that enters a sub-buffer. False: cannot wait for writers (too many sets, old kernel, membarrier(2)
- * refused).
+ * Sleep until a command, a writer or the timeout ends the sleep. With `by_record`, the writer of any record ends the
+ * sleep. Otherwise a writer that enters a sub-buffer ends the sleep. False: cannot wait for writers (too many sets, old
+ * kernel, membarrier(2) refused).
  */
 static bool sleep_on_rings(struct wmk_consumer *consumer, uint32_t word, int64_t us, bool by_record)
 {
@@ -121,12 +121,15 @@ static int64_t sleep_limit(const struct wmk_consumer *consumer, bool deep)
 
 /*
  * Sleep until the next pass. A short sleep uses a timer, and writers make no system call. A longer sleep ends when a
- * writer enters a sub-buffer, since a burst could fill the rings meanwhile: at most one wake per pass. A deep sleep,
- * while nothing is unread, ends when a writer commits a record.
+ * writer enters a sub-buffer, because a burst could fill the rings during the sleep: at most one wake per pass. A deep
+ * sleep begins when nothing is unread, and ends when a writer commits a record.
  */
 static void sleep_until_next(struct wmk_consumer *consumer, uint32_t word)
 {
-	/* Not with a refused packet: its record is already in the ring, so no writer would end the sleep. */
+	/*
+	 * Do not sleep deeply with a refused packet: its record is already in the ring, so no writer would end the
+	 * sleep.
+	 */
 	const bool deep = consumer->idle >= EMPTY_PASSES && !consumer->refused;
 	const int64_t us = sleep_limit(consumer, deep);
 	bool slept;
@@ -139,8 +142,8 @@ static void sleep_until_next(struct wmk_consumer *consumer, uint32_t word)
 	}
 	if (consumer->stuck || (!deep && us <= WMK_CONSUMER_TIMER_US)) {
 		/*
-		 * If the disk is full, parts are overdue. They are retried only after whole sub-buffers have been
-		 * written.
+		 * If the disk is full, parts are overdue. The thread retries parts only after it has written whole
+		 * sub-buffers.
 		 */
 		sleep_on_word(consumer, word, consumer->stuck ? consumer->interval_us : (uint64_t)us);
 		return;
@@ -156,8 +159,8 @@ static void sleep_until_next(struct wmk_consumer *consumer, uint32_t word)
 }
 
 /*
- * List the sets to sleep on: those with writers that wake the reader. Without memory for the list, the thread behaves
- * as with too many sets.
+ * List the sets to sleep on: writers of these sets wake the reader. Without memory for the list, the thread behaves as
+ * with too many sets.
  */
 void wmk_consumer_watch(struct wmk_consumer *consumer)
 {

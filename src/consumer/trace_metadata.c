@@ -18,8 +18,8 @@
 #include "consumer/work.h"
 
 /*
- * The last part that is written together with the first one. A replacement is written with all its parts. NULL: parts
- * are missing.
+ * The last of the parts that are written together with the first part. A replacement is written with all its parts.
+ * NULL: at least one part of the replacement is missing.
  */
 static const struct wmk_server_work *last_at_once(const struct wmk_server_work *first)
 {

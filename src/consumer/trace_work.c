@@ -156,7 +156,7 @@ static int rings_add(struct wmk_server_work *work)
 		.stream_id = is->stream_id,
 		.at_stop_only = is->at_stop_only,
 		.resume = is->resume || is->clear,
-		/* a copy cannot continue that of an earlier consumer daemon: it replaces it */
+		/* a copy cannot continue the copy of an earlier consumer daemon: it replaces the earlier copy */
 		.clear = is->clear || (is->copy && is->resume),
 		.copy = is->copy,
 		.copy_max = is->copy_max,
@@ -212,7 +212,7 @@ static void count(struct wmk_server_work *work)
 
 static void run(struct wmk_server_work *work)
 {
-	/* A rotation is handled first: what these requests write belongs to the next chunk. */
+	/* The rotation of a trace comes first: the records that these requests write belong to the next chunk. */
 	if (work->type != WMK_CONSUMERD_RINGS_ADD && work->type != WMK_CONSUMERD_CUT)
 		wmk_server_rotation_continue(work->trace);
 	switch (work->type) {

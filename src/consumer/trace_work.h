@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * trace_work.h - work items of requests, in the thread of their trace.
- */
+/* trace_work.h - work items, each carried out in the thread of its trace. */
 #ifndef WMK_CONSUMER_TRACE_WORK_H
 #define WMK_CONSUMER_TRACE_WORK_H
 

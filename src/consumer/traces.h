@@ -12,7 +12,7 @@
 struct wmk_server_trace *wmk_server_trace_find(struct wmk_consumer_server *server, uint64_t number);
 struct wmk_server_trace *wmk_server_trace_new(struct wmk_consumer_server *server, const struct wmk_consumerd_trace *is,
 					      int budget_fd);
-/* Free a trace with its rings. It must have no work items. */
+/* Free a trace with its rings. The trace must have no work items. */
 void wmk_server_trace_free(struct wmk_server_trace *trace);
 struct wmk_server_rings *wmk_server_rings_find(struct wmk_server_trace *trace, uint64_t number);
 int wmk_server_rings_new(struct wmk_server_trace *trace, const struct wmk_consumerd_rings *is, int fd,
@@ -22,7 +22,7 @@ void wmk_server_rings_unlink(struct wmk_server_trace *trace, struct wmk_server_r
 void wmk_server_rings_unref(struct wmk_server_rings *rings);
 /* Close the ring set or kernel reader. Called in the trace's thread, after its streams were removed. */
 void wmk_server_rings_close(struct wmk_server_rings *rings);
-/* The `from` of its streams in the consumer (consumer.h). NULL: it has no streams. */
+/* The `from` of the rings' streams in the consumer (consumer.h). NULL: the rings have no streams. */
 static inline const void *wmk_server_rings_from(const struct wmk_server_rings *rings)
 {
 	return rings->set ? (const void *)rings->set : rings->kernel;
