@@ -40,18 +40,20 @@ void wmk_clock_label(enum wmk_clock_kind kind, struct wmk_clock *clock);
  */
 int wmk_clock_measure(enum wmk_clock_kind kind, struct wmk_clock *clock);
 
-/* Set offset_s and offset from one reading: the clock (freq is set) had `value` at `real_ns` ns since 1970. */
+/*
+ * Set offset_s and offset from one reading: the clock had `value` at `real_ns` ns since 1970. The caller has set freq.
+ */
 void wmk_clock_set_offset(struct wmk_clock *clock, uint64_t value, uint64_t real_ns);
 /*
  * Return an upper bound of the skew between the counters of two CPUs, in cycles. Measures this CPU against up to 8
- * others of the thread's affinity mask. Returns 0 if the mask has no other CPU, or if none answers within 10 ms. Load
- * widens the bound but does not make it wrong. Changes the calling thread's affinity and restores it.
+ * other CPUs of the thread's affinity mask. Returns 0 if the mask has no other CPU, or if no other CPU answers within
+ * 10 ms. Load widens the bound but does not make it wrong. Changes the calling thread's affinity and restores it.
  */
 uint64_t wmk_clock_skew(void);
 
 /*
  * Offsets of this process's time namespace to the machine's clocks, in nanoseconds (time_namespaces(7)); 0 if unknown.
- * Traces contain the machine's CLOCK_MONOTONIC, so the offset is subtracted. Reads /proc at each call.
+ * Traces contain the machine's CLOCK_MONOTONIC, so the process subtracts the offset. Reads /proc at each call.
  */
 struct wmk_clock_offsets {
 	int64_t monotonic, boot;

@@ -29,8 +29,8 @@ int64_t wmk_clock_offset_parse(const char *text, const char *clock)
 }
 
 /*
- * The file lists the offsets of the namespace for children. That is this process's namespace, too: exec() moves a
- * process into the namespace for its children.
+ * The file lists the offsets of the namespace for children. This process is in the same namespace, because exec() moves
+ * a process into the namespace for its children.
  */
 struct wmk_clock_offsets wmk_clock_offsets(void)
 {

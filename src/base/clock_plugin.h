@@ -29,9 +29,9 @@ struct wmk_clocks {
 };
 
 /*
- * Measure all clocks: only the plug-in's clock if WAYMARK_CLOCK_PLUGIN names one, else those of the machine.
- * Applications read the same variable and send the name of their clock when they register. The session daemon rejects
- * an application with another clock. Returns 0, or -errno with a cause chain.
+ * Measure the plug-in's clock if WAYMARK_CLOCK_PLUGIN names a plug-in, else all clocks of the machine. Applications
+ * read the same variable and send the name of their clock when they register. The session daemon rejects an application
+ * with another clock. Returns 0, or -errno with a cause chain.
  */
 int wmk_clocks_measure(struct wmk_clocks *clocks);
 /* Return the current value of one of the clocks. */

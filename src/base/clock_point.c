@@ -65,8 +65,8 @@ static uint64_t realtime_ns(void)
 
 /*
  * The readings are nested: real time outside, CLOCK_MONOTONIC inside, the trace clock in the middle. So half of the
- * outer width bounds both errors. If real time is set between the readings, the width is too large to be the best one,
- * or negative, which is large as an unsigned number.
+ * outer width bounds both errors. If real time is set between the readings, the width is large or negative. A negative
+ * width is large as an unsigned number. So the point of another attempt is used.
  */
 void wmk_clock_point_take(const struct wmk_clocks *clocks, enum wmk_clock_kind kind, struct wmk_clock_point *point)
 {

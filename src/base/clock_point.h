@@ -26,7 +26,7 @@ struct wmk_clock_point {
 	uint64_t value;            /* of the trace clock */
 	uint64_t monotonic_ns;     /* CLOCK_MONOTONIC of the machine */
 	uint64_t real_ns;          /* CLOCK_REALTIME: ns since 1970 */
-	uint32_t uncertainty_ns;   /* `monotonic_ns` and `real_ns` differ by at most this from the times at `value` */
+	uint32_t uncertainty_ns;   /* maximum error of `monotonic_ns` and of `real_ns` at `value` */
 	uint32_t flags;            /* WMK_CLOCK_POINT_... */
 };
 
@@ -45,7 +45,7 @@ void wmk_clock_point_take(const struct wmk_clocks *clocks, enum wmk_clock_kind k
 
 /* The begin of the file: magic, version, size of a point, and UUID of the clock ("": none). */
 void wmk_clock_file_encode_head(const char *uuid, uint8_t bytes[WMK_CLOCK_FILE_HEAD]);
-/* 0: `uuid` is the UUID of the clock. -EPROTO: not such a file, or another version. */
+/* Returns 0, and stores the UUID of the clock in `uuid`. -EPROTO: another type or version of file. */
 int wmk_clock_file_decode_head(const uint8_t bytes[WMK_CLOCK_FILE_HEAD], char uuid[WMK_CLOCK_UUID]);
 void wmk_clock_point_encode(const struct wmk_clock_point *point, uint8_t bytes[WMK_CLOCK_POINT_BYTES]);
 void wmk_clock_point_decode(const uint8_t bytes[WMK_CLOCK_POINT_BYTES], struct wmk_clock_point *point);

@@ -102,7 +102,7 @@ static void add(struct wmk_error_chain *c, const char *format, va_list args)
 static void begin(int err, int system, const char *format, va_list args) __attribute__((format(printf, 3, 0)));
 static void begin(int err, int system, const char *format, va_list args)
 {
-	int saved = errno;       /* %m needs it, and the function preserves it */
+	int saved = errno;       /* %m prints this value, and the function preserves errno */
 	struct wmk_error_chain *c = chain_get();
 
 	errno = saved;

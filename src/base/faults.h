@@ -2,9 +2,9 @@
 /*
  * faults.h - signals that libwaymark leaves unblocked in an application, as masks for rt_sigprocmask(2).
  *
- * The processor or a seccomp filter raises them synchronously. If the thread blocks such a signal, the kernel kills the
- * process, even if the application has a handler. Garbage collectors (guard pages), debuggers (single steps), and
- * sandboxes that emulate system calls have such handlers.
+ * The processor or a seccomp filter raises these signals synchronously. If the thread blocks such a signal, the kernel
+ * kills the process, even if the application has a handler. Garbage collectors (guard pages), debuggers (single steps),
+ * and sandboxes that emulate system calls have such handlers.
  */
 #ifndef WMK_BASE_FAULTS_H
 #define WMK_BASE_FAULTS_H
@@ -17,8 +17,8 @@
 	(WMK_SIGNAL(SIGSEGV) | WMK_SIGNAL(SIGBUS) | WMK_SIGNAL(SIGFPE) | WMK_SIGNAL(SIGILL) | WMK_SIGNAL(SIGTRAP) |    \
 	 WMK_SIGNAL(SIGSYS))
 /*
- * The C library's signals to cancel a thread and to run setuid() in all threads. A thread that waits for them to be
- * handled may hold locks of the C library.
+ * The C library's signals to cancel a thread and to run setuid() in all threads. A thread that waits until other
+ * threads have handled such a signal may hold locks of the C library.
  */
 #define WMK_SIGNAL_CANCEL 32
 #define WMK_SIGNAL_SETID 33

@@ -58,7 +58,10 @@ void wmk_nearest_offer(struct wmk_nearest *near, const char *name)
 	unsigned distance = wmk_nearest_distance(near->word, name);
 	unsigned at;
 
-	/* A name that begins with the word may be an unfinished input, however long the name is. */
+	/*
+	 * The word may be the beginning of a name that the user has not finished. So such a name is close, whatever its
+	 * length.
+	 */
 	if (length >= 2 && strncmp(near->word, name, length) == 0)
 		distance = distance < 2 ? distance : 2;
 	if (distance > 1 + length / 3)

@@ -15,7 +15,7 @@
  * Async-signal-safe, any thread, preserves errno.
  *
  * Points separate visible side effects of the recording path and of the consumer daemon. A restartable sequence cannot
- * call a function; it has "windows" instead (see arch/).
+ * call a function. Restartable sequences have "windows" instead (see arch/).
  */
 #ifndef WMK_BASE_TESTPOINT_H
 #define WMK_BASE_TESTPOINT_H
