@@ -169,7 +169,7 @@ static int limits_load(const struct options *options, struct wmk_limits *limits)
  */
 static void keep_low_numbers(struct wmk_sessiond_rundir_starter *starter)
 {
-	/* the starter's descriptor is closed when the daemon listens: move it above the range */
+	/* the starter's descriptor stays open until the daemon listens, so move that descriptor above the range */
 	const int ready = starter->ready >= 0 ? fcntl(starter->ready, F_DUPFD_CLOEXEC, LOW_NUMBERS) : -1;
 
 	if (ready >= 0) {
