@@ -7,8 +7,8 @@
  *     <trace>/archives/.NAME/ust/uid/...          closed by a rotation that is not finished
  *     <trace>/archives/NAME/ust/uid/...           closed
  *
- * One rename moves a trace from the first place to the second, another moves all traces of a chunk to the third. So a
- * crash leaves each trace in one of these places.
+ * One rename moves a trace from the first place to the second. Another rename moves all traces of a chunk to the third
+ * place. So a crash leaves each trace in one of these places.
  */
 #include "ctf/frame_reader.h"
 #include "ctf/frame_table.h"
@@ -162,8 +162,8 @@ static int open_below(const char *path, const char *sub, unsigned how)
 }
 
 /*
- * Open the directory that contains the last component of `sub`, below `prefix`. *name: that component. A descriptor or
- * -errno.
+ * Open the parent directory of `prefix`/`sub`, below `path`. Sets *name to the last component of `sub`. Returns a
+ * descriptor or -errno.
  */
 static int open_above(const char *path, const char *prefix, const char *sub, unsigned how, const char **name)
 {

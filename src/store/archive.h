@@ -15,20 +15,20 @@
 int wmk_store_chunk(struct wmk_store *store, uint64_t open, uint64_t *number);
 /*
  * Store and read the journal of a rotation, in the directory of the open chunk. After the first function returned 0,
- * the text is on the disk. The second one stores malloc'd text. -ENOENT: no journal.
+ * the text is on the disk. The second function stores malloc'd text in *text. -ENOENT: no journal.
  */
 int wmk_store_journal_write(struct wmk_store *store, const char *text, size_t len);
 int wmk_store_journal_read(struct wmk_store *store, char **text);
 void wmk_store_journal_remove(struct wmk_store *store);
 
 /*
- * Move `path`/`sub` to `path`/archives/.`chunk`/`sub`, with the rights of the calling thread. Also 0 if `sub` does not
- * exist, because an earlier process may have moved it.
+ * Move `path`/`sub` to `path`/archives/.`chunk`/`sub`, with the rights of the calling thread. Returns 0 also if `sub`
+ * does not exist, because an earlier process may have moved `sub`.
  */
 int wmk_store_archive(const char *path, const char *sub, const char *chunk);
-/* All traces of the chunk are moved: rename it to `path`/archives/`chunk`. Idempotent. */
+/* Rename `path`/archives/.`chunk` to `path`/archives/`chunk`, after all traces of the chunk were moved. Idempotent. */
 int wmk_store_archive_end(const char *path, const char *chunk);
-/* Find the last packet of a stream in a closed chunk. 1: found; 0: no such stream, or it has no packet. */
+/* Find the last packet of a stream in a closed chunk. 1: found; 0: no such stream, or the stream has no packet. */
 int wmk_store_archive_last(const struct wmk_store *store, const char *sub, const char *chunk, const char *stream,
 			   const struct wmk_store_limits *limits, const uint8_t uuid[16], struct wmk_ctf_packet *last);
 

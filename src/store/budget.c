@@ -51,7 +51,10 @@ int wmk_store_budget_page_map(int fd, struct wmk_store_budget_page **page)
 	const int seals = fcntl(fd, F_GET_SEALS);
 	struct stat st;
 
-	/* If a mapped file becomes shorter, access to the lost pages raises SIGBUS. So its size must be sealed. */
+	/*
+	 * If a mapped file becomes shorter, access to the lost pages raises SIGBUS. So the size of the file must be
+	 * sealed.
+	 */
 	if (seals < 0 || (seals & SEALS) != SEALS || fstat(fd, &st) < 0 || st.st_size < (off_t)sizeof(**page))
 		return wmk_error(-EINVAL,
 				 "the descriptor is not a budget page: a sealed memfd of %zu bytes is expected",
@@ -71,8 +74,8 @@ void wmk_store_budget_page_unmap(struct wmk_store_budget_page *page)
 }
 
 /*
- * (P1) seq_cst: each process publishes its reservation before it reads the other one's count. So at least one of two
- * processes that reserve at the same time sees both reservations.
+ * (P1) seq_cst: each process publishes its reservation before it reads the count of the other process. So at least one
+ * of two processes that reserve at the same time sees both reservations.
  */
 static void publish(struct wmk_store_budget *budget, uint64_t more)
 {
@@ -254,8 +257,8 @@ static int usage_of_side(const char *path, unsigned side, uint64_t *bytes)
 }
 
 /*
- * Measure the other side, unless the process of that side has already done so. If that process measures at the same
- * time, its value replaces this one.
+ * Measure the files of the other side, unless the process of the other side has published its count. If both processes
+ * measure at the same time, the count of the other process is kept.
  */
 static int measure_other(struct wmk_store_budget *budget, const char *path)
 {

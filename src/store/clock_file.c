@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * clock_file.c - append sync points to the file .clock of a trace (base/clock_point.h). An incomplete point at its end
- * is from a crash, and is overwritten.
+ * clock_file.c - append sync points to the file .clock of a trace (base/clock_point.h). A crash can leave an incomplete
+ * point at the end of the file. The next point overwrites the incomplete point.
  */
 #include "store/store_state.h"
 
@@ -18,7 +18,9 @@ static int read_whole(int fd, uint8_t *bytes, size_t len, uint64_t at)
 	return pread(fd, bytes, len, (off_t)at) == (ssize_t)len ? 0 : -EPROTO;
 }
 
-/* Find the end of the whole points, and the clock value of the last one. -ESTALE: the points of another clock. */
+/*
+ * Find the end of the whole points, and the clock value of the last one. -ESTALE: the file has points of another clock.
+ */
 static int find_end(struct wmk_store_clock *clock, const char uuid[WMK_CLOCK_UUID])
 {
 	uint8_t head[WMK_CLOCK_FILE_HEAD], bytes[WMK_CLOCK_POINT_BYTES];
@@ -66,8 +68,8 @@ static int append(struct wmk_store *store, const char uuid[WMK_CLOCK_UUID], cons
 	size_t len = 0;
 
 	/*
-	 * This point is older than the last one (two threads measured them), or the counter has restarted. A clock
-	 * never goes back in the file.
+	 * Two threads appended their points in the wrong order, or the counter has restarted. Clock values in the file
+	 * always rise.
 	 */
 	if (clock->len && point->value <= clock->last)
 		return 0;

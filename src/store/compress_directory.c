@@ -64,7 +64,7 @@ static void packets_open(struct packets *packets, int dir, const char *file)
 }
 
 /*
- * Find the end of the next packet. It is `size`, the end of the file, if the index has no valid entry for the packet.
+ * Find the end of the next packet. Without a valid index entry for the packet, the end is `size`, the end of the file.
  */
 static uint64_t packets_next(struct packets *packets, uint64_t size)
 {
@@ -340,8 +340,9 @@ static int remove_content(int dir, unsigned depth)
 /* ── the exchange ────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Create the hidden directory and lock it, or take the one that a crash has left. Meanwhile, another process may have
- * exchanged the directories. The name then no longer refers to the locked directory, which is not changed.
+ * Create the hidden directory and lock it, or take the one that a crash has left. Before the lock, another process may
+ * have exchanged the directories. The function then returns -EBUSY, because the name no longer refers to the locked
+ * directory.
  */
 static int open_hidden(int parent, const char *hidden)
 {

@@ -8,10 +8,11 @@
  * The copy is on disk before one rename exchanges the two directories. So a crash at any time leaves the plain or the
  * compressed traces at NAME. The next call removes what a crash has left at the hidden name.
  *
- * Stream files (CTF 1.8.3, section 3) become NAME.zst; all other files are copied. A frame has whole packets: their
- * sizes are taken from the index. Bytes that the index lacks are in the last frame.
+ * Stream files (CTF 1.8.3, section 3) become NAME.zst; all other files are copied. A frame has whole packets. The index
+ * gives the sizes of the packets. Bytes without an index entry are in the last frame.
  *
- * Errors are -errno with a cause chain; the directory is then unchanged. Any thread; the caller's rights are used.
+ * Errors are -errno with a cause chain. After an error, the directory is unchanged. Any thread; the caller's rights are
+ * used.
  */
 #ifndef WMK_STORE_COMPRESS_DIRECTORY_H
 #define WMK_STORE_COMPRESS_DIRECTORY_H
@@ -20,7 +21,7 @@
 
 struct wmk_compress_result {
 	uint32_t streams;          /* number of files that were compressed; 0: the directory was not replaced */
-	uint64_t plain, compressed; /* bytes of these files */
+	uint64_t plain, compressed; /* bytes of these files, before and after compression */
 };
 
 /*
@@ -30,7 +31,7 @@ struct wmk_compress_result {
 int wmk_compress_directory(int parent, const char *name, struct wmk_compress_result *result);
 /*
  * Compress all closed chunks of a session (docs/rotation.md): the directories in `path`/archives that are not
- * compressed yet. An error does not prevent the others; the last one is returned.
+ * compressed yet. After an error in one directory, the other directories are still compressed. Returns the last error.
  */
 int wmk_compress_chunks(const char *path);
 

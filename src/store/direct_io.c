@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * direct_io.c - direct I/O: writes that bypass the page cache. They need no copy, do not evict other pages, and double
- * the throughput of a fast disk. But the cache can absorb a burst that is too fast for a slow disk. So writes of large
- * packets are timed. Large packets bypass the cache unless the cache is more than four times as fast. When the consumer
- * daemon falls behind, they use the cache if it is faster at all. A full cache is much slower than the disk, so it is
- * tested with small pieces, and not while the buffers fill up.
+ * direct_io.c - direct I/O: writes that bypass the page cache. Such writes need no copy, do not evict other pages, and
+ * double the throughput of a fast disk. But the cache can absorb a burst that is too fast for a slow disk. So the
+ * consumer daemon measures the time of large writes. Large packets bypass the cache unless the cache is more than four
+ * times as fast. When the consumer daemon falls behind, large packets use the faster way. A full cache is much slower
+ * than the disk. So the cache is tested with small pieces, and not while the buffers fill up.
  */
 #include "store/direct_io.h"
 
@@ -19,11 +19,12 @@
 #include "store/store_state.h"
 
 #define CACHE_BIAS 4u
-#define TRY_OTHER 32u              /* one of this many packets is written partly the other way, to measure its speed */
-#define TRY_PRESSED 4u             /* the same while more than PRESSED percent wait */
-/* percentage of a ring that waits to be written; up to this, the other way is tested */
+/* one packet of this many is written partly the other way, to measure the speed of the other way */
+#define TRY_OTHER 32u
+#define TRY_PRESSED 4u             /* the same while more than PRESSED percent of the ring wait to be written */
+/* percentage of a ring that waits to be written; up to RELAXED, the other way is tested */
 #define RELAXED 25u
-#define PRESSED 50u                /* above this: use the faster way even if it is the cache */
+#define PRESSED 50u                /* above this percentage, packets use the faster way even if that way is the cache */
 #define CACHE_CHUNK (512u * 1024)
 #define DIRECT_CHUNK (1024u * 1024)
 #define WMK_DIRECT_IOV 4
@@ -81,9 +82,10 @@ static bool can_go_past(const struct wmk_direct *direct, const struct iovec *iov
 }
 
 /*
- * Return how many bytes of a packet to write the other way, to measure its speed. 0 if the current way has not been
- * measured. Up to RELAXED percent, it is tested with every packet until it has been measured, then with one of
- * TRY_OTHER packets. Above PRESSED percent, it is tested with one of TRY_PRESSED packets; in between, it is not tested.
+ * Return how many bytes of a packet to write the other way, to measure the speed of the other way. Returns 0 if the
+ * current way has not been measured. Up to RELAXED percent, every packet tests the other way until its speed is known,
+ * then one of TRY_OTHER packets. Above PRESSED percent, one of TRY_PRESSED packets tests the other way. In between, no
+ * packet tests the other way.
  */
 static size_t trial(struct wmk_direct *direct, bool past)
 {
@@ -185,8 +187,8 @@ int wmk_direct_write(struct wmk_direct *direct, int fd, const struct iovec *iov,
 		return wmk_store_write_whole(fd, iov, n, offset);
 	}
 	/*
-	 * The failed piece was truncated; truncate the pieces before it too. If that fails, the next try overwrites
-	 * them.
+	 * The failed write has truncated its own piece. Truncate the earlier pieces of the packet too. If this
+	 * truncation fails, the next try overwrites the pieces.
 	 */
 	if (err < 0 && ftruncate(fd, (off_t)offset) < 0)
 		(void)0;

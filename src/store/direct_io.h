@@ -25,8 +25,8 @@ struct wmk_direct {
 };
 
 /*
- * Set direct->fd, to -1 if the file system does not support direct I/O, or if `name` in `dir` is no longer the file of
- * `fd`. `rates` belongs to the store.
+ * Set direct->fd. The value is -1 if the file system does not support direct I/O, or if `name` in `dir` is no longer
+ * the file of `fd`. `rates` belongs to the store.
  */
 void wmk_direct_open(struct wmk_direct *direct, struct wmk_direct_rates *rates, int dir, const char *name, int fd);
 void wmk_direct_close(struct wmk_direct *direct);

@@ -17,7 +17,10 @@
 
 #define WMK_STORE_LIVE ".live"
 
-/* The content of the file, if it has any. A reader ignores a pair that does not match: it was read during a write. */
+/*
+ * The content of `.live`, which may also be empty. A reader ignores a pair that does not match, because the writer was
+ * changing the pair.
+ */
 struct wmk_store_low_water {
 	uint64_t ts;               /* in the clock of the trace */
 	uint64_t inverted;         /* ~ts */
@@ -25,7 +28,7 @@ struct wmk_store_low_water {
 
 /* True if a reader follows the trace. One system call. */
 bool wmk_store_is_followed(const struct wmk_store *store);
-/* Publish the low-water time. An error has no effect: readers then wait longer. */
+/* Publish the low-water time. After an error, readers only wait longer. */
 void wmk_store_low_water(const struct wmk_store *store, uint64_t ts);
 
 #endif

@@ -4,7 +4,7 @@
  *
  * /etc/fstab lists the file systems that the machine mounts. Entries with `noauto` are ignored. A path waits for the
  * innermost entry that contains it, until that file system is mounted. If the entry has no `ro`, the path also waits
- * until it is writable.
+ * until the file system is writable.
  */
 #ifndef WMK_STORE_LATE_MOUNT_H
 #define WMK_STORE_LATE_MOUNT_H

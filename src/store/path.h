@@ -21,11 +21,14 @@ int wmk_path_start(const char *path);
  * -EMLINK: a link of an untrusted owner.
  */
 int wmk_path_enter(int at, const char *name, unsigned how);
-/* Open `path` from `at`, which is closed. The last component must not be a link. Returns as wmk_path_enter(). */
+/*
+ * Open `path` relative to the directory `at`, and close `at`. The last component must not be a link. Returns as
+ * wmk_path_enter().
+ */
 int wmk_path_walk(int at, const char *path, unsigned how);
 /*
  * Open the directory `path` for reading. It must not be a link; directories before it may be. Returns a descriptor, or
- * as wmk_path_enter().
+ * an error as wmk_path_enter() does.
  */
 int wmk_path_open(const char *path);
 

@@ -203,7 +203,10 @@ static int adopt_metadata(const struct wmk_store *store, const struct stat *st)
 		return -EEXIST;
 	if (lock_metadata(store->metadata) < 0)
 		return -EEXIST;
-	/* Check after locking: a writer may have replaced the file just before and so released its lock. */
+	/*
+	 * Check after locking: just before, a writer may have replaced the file, which releases the lock of that
+	 * writer.
+	 */
 	if (fstatat(store->dir, "metadata", &now, AT_SYMLINK_NOFOLLOW) < 0 || now.st_ino != st->st_ino ||
 	    now.st_dev != st->st_dev || check_unused(store) < 0)
 		return -EEXIST;
@@ -239,13 +242,13 @@ static int open_metadata(struct wmk_store *store, enum expect how)
 
 /*
  * While the file .live exists, readers that follow the trace wait for another writer after this one. Without the file,
- * they stop once the lock is released.
+ * readers stop once the lock is released.
  */
 static void live_begin(struct wmk_store *store)
 {
 	int fd = openat(store->dir, WMK_STORE_LIVE, O_WRONLY | O_CREAT | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC, 0600);
 
-	/* A crashed writer may have published a time of later records than this writer resumes at. */
+	/* The low-water time of a crashed writer may be later than the first records of this writer. */
 	if (fd >= 0 && ftruncate(fd, 0) < 0) {
 		close(fd);
 		fd = -1;
@@ -435,8 +438,8 @@ int wmk_store_write_whole(int fd, const struct iovec *iov, int n, uint64_t offse
 		if (done <= 0) {
 			err = done < 0 ? -errno : -ENOSPC;
 			/*
-			 * If this fails too, the next try overwrites the torn end. A later process truncates it when it
-			 * opens the file.
+			 * If truncation fails too, the next try overwrites the torn end. A later process truncates the
+			 * torn end when it opens the file.
 			 */
 			if (ftruncate(fd, (off_t)offset) < 0)
 				(void)0;
@@ -526,7 +529,8 @@ static int write_new_metadata(const struct wmk_store *store, const struct iovec 
 	int err = fd < 0 ? -errno : wmk_store_write_whole(fd, iov, 1, 0);
 
 	/*
-	 * Lock the new file before it is renamed, so that no process can take it over. Some file systems have no locks.
+	 * Lock the new file before it is renamed, so that no process can take it over. Errors are ignored, because some
+	 * file systems have no locks.
 	 */
 	if (err == 0)
 		(void)lock_metadata(fd);

@@ -53,16 +53,16 @@ int wmk_store_check_path(const char *path);
 int wmk_store_add(const char *path, const char *sub, struct wmk_store **store);
 /*
  * Complete a `sub` after a crash of the process that created it or wrote its first declarations. The result equals a
- * new one. -EEXIST: it belongs to another user, another process has its metadata open for writing, it has a stream, or
- * one of these conditions cannot be checked.
+ * newly created `sub`. -EEXIST: `sub` belongs to another user, has a stream, or has metadata that another process has
+ * open for writing. -EEXIST also if one of these conditions cannot be checked.
  */
 int wmk_store_take_over(const char *path, const char *sub, struct wmk_store **store);
 /* Open a directory that wmk_store_create() has created, to append to its metadata and streams. */
 int wmk_store_open(const char *path, const char *sub, struct wmk_store **store);
 void wmk_store_close(struct wmk_store *store);
 /*
- * The same, but if no declaration and no stream was written, it removes everything that was created below `path`. The
- * trace can then be created again.
+ * As wmk_store_close(), but removes everything that was created below `path` if no declaration and no stream was
+ * written. The trace can then be created again.
  */
 void wmk_store_discard(struct wmk_store *store);
 int wmk_store_sub_uid(uid_t uid, char *sub, size_t size);
@@ -75,9 +75,9 @@ const char *wmk_store_path(const struct wmk_store *store);      /* of the whole 
  */
 int wmk_store_metadata(struct wmk_store *store, const char *text, size_t len);
 /*
- * The same at an offset, so that the next process can repeat it after a crash. If the file has at least offset + len
- * bytes, it already has the declaration. If it has fewer, but more than offset, it ends in a torn declaration, which is
- * cut off. -ESTALE: the file is shorter than the offset.
+ * As wmk_store_metadata(), but at an offset, so that the next process can repeat the write after a crash. A file of
+ * offset + len bytes or more already has the declaration. A file that ends between the two positions has a torn
+ * declaration, which is cut off. -ESTALE: the file is shorter than the offset.
  */
 int wmk_store_metadata_at(struct wmk_store *store, uint64_t offset, const char *text, size_t len);
 /*
@@ -100,9 +100,9 @@ uint64_t wmk_store_bytes(const struct wmk_store *store);
 /*
  * For daemons of root: acts as the user `uid` until wmk_store_identity_end(). The calling thread creates, opens and
  * removes files with the rights of `uid` and its groups (`gid` is the first of them), and files belong to `uid`. A
- * store that is created or opened in between keeps this identity. It uses the identity in any thread whenever it opens
- * or removes a file. No effect if `uid` is the user of the process. -EPERM: not permitted; -EBUSY: this thread already
- * has another identity.
+ * store that is created or opened in between keeps this identity. The store uses this identity, in any thread, whenever
+ * the store opens or removes a file. No effect if `uid` is the user of the process. -EPERM: not permitted; -EBUSY: this
+ * thread already has another identity.
  */
 int wmk_store_identity_begin(uid_t uid, gid_t gid);
 void wmk_store_identity_end(void);
@@ -114,13 +114,15 @@ void wmk_store_identity_end(void);
  *     side 1    all files in `path`/kernel                              waymark-consumerd of kernel channels
  *
  * Each process counts the files of its side, and publishes its count on a page that both map. No process writes to the
- * count of another running process. A crash leaves at most a reservation there, until the next process of that side
- * measures its files. The count of the other side is not trusted: a count above `max` is used as `max`.
+ * count of another running process. A crashed process leaves at most a reservation in its count. The next process of
+ * the same side removes the reservation when it measures the files of that side. The count of the other side is not
+ * trusted: a count above `max` is used as `max`.
  *
  * Stores that share a budget add the bytes that they write. A packet with records that would exceed the budget is
  * refused with -EDQUOT. If several threads or both processes write near the limit, a packet that would just fit may be
  * refused. A packet without records reports lost records, so it is never refused. The head of an index is never refused
- * either. Both may exceed the budget. The caller owns the budget; it outlives the stores.
+ * either. So packets without records and heads of indexes may exceed the budget. The caller owns the budget; it
+ * outlives the stores.
  */
 #define WMK_STORE_SIDES 2u
 #define WMK_STORE_SIDE_1 "kernel"
@@ -142,8 +144,8 @@ struct wmk_store_budget {
 };
 /*
  * Three functions of the page. The first one makes a sealed page for both processes. It returns a descriptor, which the
- * caller owns, or -errno. The second one maps a page from an untrusted descriptor. -EINVAL: it is not such a page. The
- * third one unmaps the page: NULL is allowed.
+ * caller owns, or -errno. The second one maps a page from an untrusted descriptor. -EINVAL: the descriptor is not such
+ * a page. The third one unmaps the page: NULL is allowed.
  */
 int wmk_store_budget_page_make(void);
 int wmk_store_budget_page_map(int fd, struct wmk_store_budget_page **page);
@@ -156,8 +158,8 @@ void wmk_store_set_budget(struct wmk_store *store, struct wmk_store_budget *budg
 /*
  * Measure the files below `path`, with the rights of the calling thread, and replace the count of the budget. Call it
  * before any store shares the budget, and after files were removed without a store. Bytes that other threads write
- * during the measurement may be counted twice until the next one. With a page, the other side is measured as well if
- * its process has not done so yet. Returns 0 or -errno.
+ * during the measurement may be counted twice until the next measurement. With a page, the other side is measured as
+ * well if its process has not done so yet. Returns 0 or -errno.
  */
 int wmk_store_measure(struct wmk_store_budget *budget, const char *path);
 /*
@@ -194,8 +196,8 @@ struct wmk_store_stream;
 /*
  * A stream in several files, <name>_0, <name>_1, ... Each has whole packets, and at most `size` bytes unless one packet
  * is larger. At most `count` files: after that, the next file replaces the oldest one. With a count of 1, the file is
- * replaced when the next one has its first packet, if the disk has room for both. 0: no limit; NULL or no size: one
- * file, <name>.
+ * replaced when the next file has its first packet, if the disk has room for both files. 0: no limit; NULL or no size:
+ * one file, <name>.
  */
 struct wmk_store_limits {
 	uint64_t size, count;
@@ -219,13 +221,13 @@ int wmk_store_stream_open(struct wmk_store *store, const char *name, const struc
 int wmk_store_stream_remove(struct wmk_store *store, const char *name, const struct wmk_store_limits *limits);
 /*
  * Set packet->pad of the next packet, before its header is encoded. Packets of 256 kB and more end at a multiple of 4
- * kB. They can then bypass the page cache without a copy, if the file system and the alignment of the caller's memory
- * (WMK_STORE_ALIGN) allow it. Smaller packets have no padding.
+ * kB. Such packets can bypass the page cache without a copy, if the file system and the alignment of the caller's
+ * memory (WMK_STORE_ALIGN) allow it. Smaller packets have no padding.
  */
 void wmk_store_stream_prepare(struct wmk_store_stream *stream, struct wmk_ctf_packet *packet);
 /*
- * Set how full the buffers of this stream are, in percent. While they are not full, the store compares direct I/O with
- * the page cache; otherwise it uses the faster way. A hint for all streams of the trace.
+ * Set how full the buffers of this stream are, in percent. While the buffers are not full, the store compares direct
+ * I/O with the page cache. Otherwise the store uses the faster way. A hint for all streams of the trace.
  */
 void wmk_store_stream_pressure(struct wmk_store_stream *stream, uint32_t percent);
 /* Alignment of the base of the first iovec for direct I/O. */

@@ -90,7 +90,7 @@ void wmk_store_index_name(const struct wmk_store_stream *stream, uint64_t number
  */
 void wmk_store_next_name(const struct wmk_store_stream *stream, char *name);
 void wmk_store_next_remove(const struct wmk_store_stream *stream);
-/* Replace the single file by that file, and subtract the bytes of the old one. 0 or -errno. */
+/* Replace the single file by the file of wmk_store_next_name(), and subtract the bytes of the old file. 0 or -errno. */
 int wmk_store_file_replace(struct wmk_store_stream *stream);
 /* Remove a file and its index, if they exist, and subtract their bytes. Returns the length of the file. */
 uint64_t wmk_store_file_remove(struct wmk_store_stream *stream, uint64_t number);
@@ -119,8 +119,8 @@ void wmk_file_identity_leave(int entered);
 /* Return the user that owns the files. */
 uid_t wmk_file_identity_uid(const struct wmk_file_identity *identity);
 /*
- * Return a reference to the identity of this thread, which wmk_file_identity_unref() releases. NULL: it is the identity
- * of the process.
+ * Return a reference to the identity of this thread, which wmk_file_identity_unref() releases. NULL: the thread has the
+ * identity of the process.
  */
 struct wmk_file_identity *wmk_file_identity_ref(void);
 void wmk_file_identity_unref(struct wmk_file_identity *identity);

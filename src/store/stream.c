@@ -365,8 +365,8 @@ static int replace_file(struct wmk_store_stream *stream, const struct iovec *iov
 }
 
 /*
- * Without space for both files, the old one is removed first. It is also closed, since the kernel frees its blocks only
- * then.
+ * Without space for both files, the old one is removed first. The old file is also closed, because the kernel frees the
+ * blocks of a removed file only when the file is closed.
  */
 static int write_only_file(struct wmk_store_stream *stream, const struct iovec *iov, int n,
 		      const struct wmk_ctf_packet *packet)
@@ -405,8 +405,8 @@ int wmk_store_stream_append(struct wmk_store_stream *stream, const struct iovec 
 		return err;
 	stream->full = false;
 	/*
-	 * Check after the rotation, which may have freed the oldest file. With a single file, the space is freed after
-	 * the write.
+	 * Check the free space after the rotation, which may have removed the oldest file. With a single file, the
+	 * space is freed after the write.
 	 */
 	err = packet->content ? wmk_store_check_free(stream->store, need) : 0;
 	if (err < 0)

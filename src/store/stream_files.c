@@ -8,7 +8,7 @@
  *     .app_0.next                         for a stream of one file at most: the next file, until its first packet is
  *                                         complete
  *
- * The numbers have at most one gap. It exists if a file was removed and its successor could not be created.
+ * The numbers have at most one gap. A gap exists if a file was removed and its successor could not be created.
  */
 #include "store/store_state.h"
 
