@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * claim.c - recording without restartable sequences: a thread blocks its signals, claims a ring, writes, commits, and
- * releases the ring. Daemons free the claims of ended processes. A claim of an anonymous process is retired if it does
- * not change.
+ * releases the ring. Daemons free the claims of ended processes. A daemon retires a claim of an anonymous process if
+ * the claim does not change.
  */
 #include <string.h>
 #include <sys/syscall.h>
@@ -36,7 +36,7 @@ static struct wmk_ring_view *claim(struct waymark_ring_set *set, uint64_t who)
 {
 	uint32_t end = claims_end(set), n = end - set->options.n_cpus, start = first_choice(n);
 
-	/* Rings with memory first: without memory, the first record would be lost. */
+	/* Try rings with memory first: the first record in a ring without memory is lost. */
 	for (uint32_t i = 0; i < 2 * n; i++) {
 		struct wmk_ring_view *ring = &set->ring[set->options.n_cpus + (start + i) % n];
 		uint64_t expected = WMK_CLAIM_FREE;
@@ -56,7 +56,7 @@ static struct wmk_ring_view *claim(struct waymark_ring_set *set, uint64_t who)
 
 static void unclaim(struct wmk_ring_view *ring, uint64_t who)
 {
-	/* (H) release. Fails if the claim was retired meanwhile: it stays retired. */
+	/* (H) release. Fails if the claim was retired meanwhile: the claim then stays retired. */
 	__atomic_compare_exchange_n(&ring->ctl->claim, &who, WMK_CLAIM_FREE, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * counts.c - the counts of lost records in a ring. Every application of the ring can write them, so each count is
- * loaded once and checked before it is used. A valid count never decreases, and never exceeds WMK_RING_COUNT_MAX. A
- * ring that violates this is corrupt; its last valid counts remain in use.
+ * counts.c - the counts of lost records in a ring. Every application of the ring can write the counts, so a process
+ * loads each count once and checks the loaded value before use. A valid count never decreases, and never exceeds
+ * WMK_RING_COUNT_MAX. A ring with an invalid count is corrupt. The reader then keeps the last valid counts of the ring.
  *
  * wmk_ring_set_totals() makes the same checks for a process that does not read the ring.
  */
@@ -23,7 +23,10 @@ const struct wmk_ring_wrong *wmk_ring_reader_wrong(const struct waymark_ring_rea
 	return r->wrong.what ? &r->wrong : NULL;
 }
 
-/* Records that were lost without a ring are counted in the set header. They are reported with the first claim ring. */
+/*
+ * The set header counts records that were lost without a ring. The reader reports these records with the first claim
+ * ring.
+ */
 static const uint64_t *count_at(const struct waymark_ring_reader *r, unsigned which)
 {
 	return which < WAYMARK_LOST_CAUSES         ? &r->ctl->lost[which]

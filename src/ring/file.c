@@ -32,7 +32,7 @@ int wmk_ring_file_kind(int fd)
 
 	if (seals >= 0 && (seals & need) == need)
 		return 0;
-	/* Unsealed memory has another mode, so it is refused. A file that was unlinked is accepted. */
+	/* The mode test refuses unsealed memory, which has another mode. The test accepts a file that was unlinked. */
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077) != 0)
 		return -EPERM;
 	return 1;
@@ -57,8 +57,8 @@ int wmk_ring_file_look(const struct waymark_ring_set *set)
 }
 
 /*
- * Async-signal-safe. Signals of other memory go to the previous handler; without one, the access faults again with the
- * default action.
+ * Async-signal-safe. A SIGBUS of other memory goes to the previous handler. Without a previous handler, the access
+ * faults again with the default action.
  */
 static void on_bus(int number, siginfo_t *info, void *context)
 {
@@ -67,7 +67,10 @@ static void on_bus(int number, siginfo_t *info, void *context)
 	for (unsigned i = 0; info->si_code > 0 && i < GUARDED_MAX && guarded; i++) {
 		/* Acquire: pairs with the release of `at` in wmk_ring_file_guard(), so that `len` is valid. */
 		const uintptr_t at = __atomic_load_n(&guarded[i].at, __ATOMIC_ACQUIRE);
-		/* Acquire: pairs with the release of `len` there: a newer length implies a changed `at` below. */
+		/*
+		 * Acquire: pairs with the release of `len` in wmk_ring_file_guard(): a newer length implies a changed
+		 * `at` below.
+		 */
 		const size_t len = __atomic_load_n(&guarded[i].len, __ATOMIC_ACQUIRE);
 
 		if (at > 1 && where - at < len && wmk_ring_load(&guarded[i].at) == at && zeros(at, len) == (long)at)

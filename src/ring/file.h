@@ -2,10 +2,10 @@
 /*
  * file.h - ring sets in named files, in addition to those in sealed memory (docs/ring.md, "In a file").
  *
- * Such a set outlives all processes. But a file cannot be sealed: any process that can write to it can truncate it. An
- * access to a mapping past its end then raises SIGBUS. So a file is mapped only if it belongs to the user of the
- * process, and no other user can open it. A reader also serves other users, so it survives the truncation. Its mapping
- * becomes zero pages, which are not a valid ring (-EIO).
+ * Such a set outlives all processes. But a file cannot be sealed: any process that can write to a file can truncate the
+ * file. An access to the mapping past the end of the file then raises SIGBUS. So a process maps a file only if the file
+ * belongs to the user of the process, and no other user can open the file. A reader also serves other users, so the
+ * reader survives the truncation. The reader's mapping becomes zero pages, which are not a valid ring (-EIO).
  *
  *     reader: fstat() at each check ─┬─ shorter than the set ───────────────► the mapping is replaced by zero pages
  *             access between checks ─┴─ SIGBUS ─► handler ──────────────────►
@@ -22,8 +22,8 @@
 int wmk_ring_set_create_in(const struct waymark_ring_options *options, int fd, struct waymark_ring_set **set);
 /*
  * As waymark_ring_set_open() and waymark_ring_set_open_reader(), also for a set in a file. -EPERM: not a regular file
- * of this process's user, or other users can open it. The reader's function installs a handler for SIGBUS in this
- * process, which passes signals of other memory to the previous handler.
+ * of this process's user, or other users can open it. The function for readers installs a SIGBUS handler in this
+ * process. The handler passes signals of other memory to the previous handler.
  */
 int wmk_ring_set_open_any(int fd, struct waymark_ring_set **set);
 int wmk_ring_set_open_reader_any(int fd, struct waymark_ring_set **set);

@@ -34,7 +34,7 @@
 #define WMK_RING_MAX_ROOM 1024u
 #define WMK_RING_MAX_SIZE (1ull << 46) /* bytes of one ring's data */
 
-/* State that each record passes to the next. It is valid for write_pos == tag. */
+/* State that each record passes to the next record. A slot is valid if its tag equals write_pos. */
 struct wmk_ring_slot {
 	uint64_t tag;
 	uint64_t last_ts;
@@ -63,10 +63,10 @@ struct wmk_ring_ctl {
 	uint64_t read_ts;      /* time of the last record before read_pos */
 	uint64_t read_records; /* records committed before read_pos */
 	uint64_t read_lost;    /* records overwritten before they were read, before read_pos */
-	uint64_t given_pos;    /* end of the last piece that was returned; the next two: the counts before it */
+	uint64_t given_pos;    /* end of the last piece that was returned; next two: counts before this piece */
 	uint64_t given_records;
 	uint64_t given_lost;
-	/* where counting starts; the next members: the counts there; UINT64_MAX: being changed */
+	/* where counting starts; the next members: the counts at base_pos; UINT64_MAX: being changed */
 	uint64_t base_pos;
 	uint64_t base_ts;      /* time of the last record before base_pos */
 	uint64_t base_records;
@@ -81,7 +81,7 @@ struct wmk_ring_sub {
 	uint64_t sequence;     /* position of the sub-buffer / subbuf_size */
 	uint64_t records_start;/* records committed before its first record */
 	uint64_t lost_start;
-	uint64_t content_end;  /* offset of the first byte after its last record; valid as end_ts, like the next two */
+	uint64_t content_end;  /* offset of the end of its last record; valid as end_ts, as are the next two */
 	uint64_t records_end;
 	uint64_t lost_end;
 };

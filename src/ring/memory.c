@@ -46,7 +46,8 @@ int wmk_ring_back(struct waymark_ring_set *set, struct wmk_ring_view *ring, uint
 {
 	uint64_t end = sub + set->subbuf_size, ring_size = set->ring_mask + 1;
 
-	if (end > ring_size) /* past the first lap, the whole ring has been entered, so it is backed */
+	/* after the first lap, writers have entered every sub-buffer, so the whole ring is backed */
+	if (end > ring_size)
 		end = ring_size;
 	/* (F) acquire: pairs with the store-release of backed_pos after the allocation. */
 	else if (end > __atomic_load_n(&ring->ctl->backed_pos, __ATOMIC_ACQUIRE))
@@ -93,8 +94,8 @@ void wmk_ring_set_map_ahead(struct waymark_ring_set *set)
 }
 
 /*
- * Back ring `index`, of which `have` bytes are backed, up to `end`: one sub-buffer at a time, so that writers can enter
- * each at once.
+ * Back ring `index` from `have`, the number of bytes that are backed already, up to `end`. Each step backs one
+ * sub-buffer, which writers can then enter at once.
  */
 static int back_to(struct waymark_ring_set *set, uint32_t index, uint64_t have, uint64_t end)
 {

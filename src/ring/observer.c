@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * observer.c - a second reader of a ring in overwrite mode. It uses the overwrite protocol of reader.c, and writes
- * nothing into the ring: no position for later readers, and no release, which overwrite mode does not need.
+ * observer.c - a second reader of a ring in overwrite mode. The observer uses the overwrite protocol of reader.c,
+ * and writes nothing into the ring. It stores no position for later readers. It releases no space, since overwrite mode
+ * needs no release.
  *
  *     ring     │ 5 │ 6 │ 7 │ 8 │ 9 │10. │     sub-buffers; the writer is in 10, and overwrites 5 next
  *     observer       └── begins here (oldest); with max_bytes = 2 sub-buffers at 9
@@ -19,8 +20,8 @@ void wmk_ring_count_from(struct waymark_ring_reader *r, const struct wmk_ring_su
 	const uint64_t sum = wmk_ring_sum_lost(r);
 
 	/*
-	 * The header has only the sum of all causes, so the observer has no counts by cause. The counts of the ring
-	 * limit a forged sum.
+	 * The header of a sub-buffer has only the sum of all causes, so the observer has no counts by cause. A sum in
+	 * the header that exceeds the sum of the ring is forged: the observer then uses the sum of the ring.
 	 */
 	memset(r->base.lost, 0, sizeof(r->base.lost));
 	r->base.lost[0] = sub->lost_start < sum ? sub->lost_start : sum;

@@ -40,34 +40,41 @@ struct wmk_source_ops {
 	 */
 	int (*next)(struct wmk_source *source, int flush, struct wmk_packet *packet);
 	int (*release)(struct wmk_source *source, const struct wmk_packet *packet);
-	/* The position up to which the source has records now; it never decreases. A flush drains up to it. */
+	/*
+	 * The position up to which the source has records now. The position never decreases. A flush drains the source
+	 * up to this position.
+	 */
 	uint64_t (*head)(struct wmk_source *source);
 	/*
 	 * Continue after `last`, the last packet that an earlier consumer wrote to the trace (all zeros: it wrote
-	 * none). *records: number of records before that position; *end: end of that packet. 0; 1: an unknown number of
-	 * records after it is lost; -ESTALE: records after it were released already; -errno. NULL: the source cannot
-	 * continue.
+	 * none). *records: number of records before the end of `last`; *end: end of `last`. 0; 1: an unknown number of
+	 * records after `last` is lost; -ESTALE: the source released records after `last` already; -errno. NULL: the
+	 * source cannot continue.
 	 */
 	int (*resume)(struct wmk_source *source, const struct wmk_ctf_packet *last, uint64_t *records, uint64_t *end);
 	/*
-	 * For positions that contain the number of records in the trace: 1 + the lowest bit of that number. The trace
-	 * has fewer records if some records before the position were not written. An empty packet has the position of
-	 * the last released packet. 0: positions have no such number, and an empty packet's position is the end of the
-	 * last packet.
+	 * If positions contain the number of records in the trace: 1 + the lowest bit of this number in a position. The
+	 * trace has fewer records if some records before the position were not written. An empty packet has the
+	 * position of the last released packet. 0: positions contain no number of records. The position of an empty
+	 * packet is then the end of the last packet.
 	 */
 	unsigned records_at;
-	/* Records lost so far; also stores them by cause if that argument is not NULL. */
+	/*
+	 * The number of records lost so far. If `by_cause` is not NULL, the function also stores the number for each
+	 * cause.
+	 */
 	uint64_t (*lost)(struct wmk_source *source, uint64_t by_cause[WAYMARK_LOST_CAUSES]);
 	/* Discard all records and restart all counts. *position, *ts: the new start. NULL: it cannot be cleared. */
 	int (*clear)(struct wmk_source *source, uint64_t *position, uint64_t *ts);
 	/*
-	 * True if the source has records that next() returns only with `flush`. NULL: it cannot be asked, or partial
-	 * packets wait for a flush request. A source with arm() is flushed when it may have such records.
+	 * True if the source has records that next() returns only with `flush`. NULL: the source does not know, or
+	 * partial packets wait for a flush request. The consumer flushes a source with arm() when the source may have
+	 * such records.
 	 */
 	bool (*has_part)(struct wmk_source *source);
 	/*
-	 * For live readers: records that are committed from 1 ms on have this time or a later one. 0: unknown. NULL: as
-	 * 0.
+	 * For live readers: a record that is committed 1 ms from now or later has this time or a later time. 0:
+	 * unknown. NULL: always unknown.
 	 */
 	uint64_t (*raise_floor)(struct wmk_source *source);
 	/* Fields cut so far. NULL: the counts in the packets include all of them. */
@@ -75,10 +82,10 @@ struct wmk_source_ops {
 	/*
 	 * Chunks (ring/set.h, chunk.c). All are set, or all are NULL: the source cannot take part in a rotation.
 	 *     chunk_cut      0: *cut is the end of the chunk, and next() returns nothing beyond it; 1: no cut
-	 *     chunk_cut_at   the same at a stored position; NULL removes the cut. 1: the next chunk has begun there
+	 *     chunk_cut_at   the same at a stored position; NULL removes the cut. 1: the next chunk has begun at it
 	 *     chunk_ready    everything before the cut was released
 	 *     chunk_end      the lost count and the number of cut fields of the chunk
-	 *     chunk_begin    begin the next chunk: counts begin at 0. The chunk before has reported `lost` records.
+	 *     chunk_begin    begin the next chunk: counts begin at 0. The previous chunk has reported `lost` records.
 	 */
 	int (*chunk_cut)(struct wmk_source *source, struct wmk_ring_cut *cut);
 	int (*chunk_cut_at)(struct wmk_source *source, const struct wmk_ring_cut *cut);
@@ -88,9 +95,9 @@ struct wmk_source_ops {
 	/* For poll(): readable when the source should be drained. NULL: the ring set wakes the consumer. */
 	int (*fd)(struct wmk_source *source);
 	/*
-	 * `first`: from now on fd() is readable as soon as the source has a record; else only when it should be
-	 * drained. All sources that share an event buffer are changed together. 1: a record is there that fd() does not
-	 * report; 0: none; -errno: the kernel refuses it. NULL: fd() cannot be changed.
+	 * `first`: from now on fd() is readable as soon as the source has a record; else only when the source should be
+	 * drained. All sources that share an event buffer are changed together. 1: the source has a record that fd()
+	 * does not report; 0: it has none; -errno: the kernel refuses the change. NULL: fd() cannot be changed.
 	 */
 	int (*arm)(struct wmk_source *source, bool first);
 	/*

@@ -23,10 +23,10 @@ struct wmk_seq_plan {
 	uint64_t header_len;           /* 72 */
 	const struct waymark_ring_frag *frags, *frags_end; /* 80, 88 */
 	struct wmk_ring_slot *next;    /* 96: the slot to write */
-	uint64_t records;              /* 104: of the next slot */
+	uint64_t records;              /* 104: the count for the next slot */
 	uint64_t new_pos;              /* 112 */
 	struct wmk_ring_sub *enter;    /* 120: the sub-buffer to open, or NULL */
-	struct wmk_ring_sub *leave;    /* 128: the one to close, or NULL */
+	struct wmk_ring_sub *leave;    /* 128: the sub-buffer to close, or NULL */
 	uint64_t content_end;          /* 136: of the sub-buffer to close */
 	uint64_t last_ts;              /* 144 */
 	uint64_t lost;                 /* 152: records lost so far */

@@ -106,7 +106,10 @@ int wmk_ring_reader_has_unread(const struct waymark_ring_reader *r)
 	return r->broken != WMK_RING_REPORTED && waymark_ring_reader_position(r) != r->pos && r->pos < r->limit.pos;
 }
 
-/* Copy len bytes by relaxed atomic words: a writer may change them, which overtaken() detects afterwards. */
+/*
+ * Copy len bytes by relaxed atomic words: a writer may change the bytes meanwhile. overtaken() detects such a change
+ * afterwards.
+ */
 static void copy_racing(unsigned char *to, const unsigned char *from, size_t len)
 {
 	for (; len != 0 && ((uintptr_t)from & 7) != 0; len--)
@@ -234,8 +237,8 @@ static int describe(struct waymark_ring_reader *r, const struct wmk_ring_snapsho
 }
 
 /*
- * 1: the piece is in *packet; -EIO; 0: the piece is empty and released: its sub-buffer had been read to the end before
- * the writer left it.
+ * 1: the piece is in *packet; -EIO; 0: the piece is empty and released: the reader had read the sub-buffer to the end
+ * before the writer left the sub-buffer.
  */
 static int deliver(struct waymark_ring_reader *r, const struct wmk_ring_snapshot *s, const struct ring_piece *p,
 		   struct waymark_ring_packet *packet)
@@ -276,8 +279,8 @@ static uint64_t oldest(const struct waymark_ring_set *set, uint64_t write_pos)
 }
 
 /*
- * The earliest position in an overwrite ring that may be read: the oldest sub-buffer or, if later, the begin of an
- * observer.
+ * The earliest position in an overwrite ring that may be read: the oldest sub-buffer or, if later, the position at
+ * which an observer begins.
  */
 static uint64_t earliest(const struct waymark_ring_reader *r, uint64_t write_pos)
 {
@@ -323,7 +326,7 @@ static int look(struct waymark_ring_reader *r, struct wmk_ring_snapshot *s)
 	    wmk_ring_in(r, "its write position in a sub-buffer", offset, r->set->first, r->set->usable) < 0)
 		return -EIO;
 	r->seen_pos = s->pos;
-	/* After the position: losses before that position are in these counts. */
+	/* Load the counts after the position: they then include all losses before the position. */
 	return wmk_ring_counts_look(r);
 }
 
@@ -479,7 +482,10 @@ int waymark_ring_reader_beacon(struct waymark_ring_reader *r, uint64_t *floor)
 	}
 	CPU_ZERO_S(size, one);
 	CPU_SET_S(r->ring, size, one);
-	/* Running on that CPU aborts a sequence in progress there. A later sequence on that CPU sees the floor. */
+	/*
+	 * When this thread runs on the ring's CPU, the kernel aborts a sequence in progress on this CPU. A later
+	 * sequence on this CPU sees the floor.
+	 */
 	if (sched_setaffinity(0, size, one) < 0) {
 		err = -errno;
 		goto out;

@@ -17,7 +17,7 @@
 #define WMK_RING_TIME_MAX (1ull << 62)
 #define WMK_RING_RECORD_MIN 4u /* minimum bytes of a record */
 
-/* Counts of writers, after those of enum waymark_ring_loss. */
+/* Further counts of the writers: their indices follow those of enum waymark_ring_loss. */
 enum { WMK_RING_CUT = WAYMARK_LOST_CAUSES, WMK_RING_WITHOUT, WMK_RING_COUNTS };
 
 /* States of a corrupt ring in its reader. */
@@ -42,9 +42,9 @@ struct waymark_ring_reader {
 	struct wmk_ring_ctl *ctl;
 	unsigned char *data;
 	uint32_t ring;
-	int broken; /* 0; WMK_RING_FOUND_OUT: it is corrupt; WMK_RING_REPORTED: and -EIO was returned */
+	int broken; /* 0; WMK_RING_FOUND_OUT: corrupt; WMK_RING_REPORTED: corrupt, and -EIO was returned */
 	struct wmk_ring_wrong wrong;
-	uint64_t counts[WMK_RING_COUNTS]; /* the latest valid ones */
+	uint64_t counts[WMK_RING_COUNTS]; /* the latest valid counts */
 	int unsure;            /* resumed: `records` is the count at the start of the sub-buffer */
 	uint64_t pos;          /* everything before has been released */
 	uint64_t last_ts;      /* of the last record released */
@@ -58,7 +58,7 @@ struct waymark_ring_reader {
 	uint64_t lost;
 	uint64_t sequence;
 	uint64_t seen_pos;     /* greatest write_pos seen */
-	/* State after the piece that was returned last, once it is released. */
+	/* The reader's state once the piece that was returned last is released. */
 	uint64_t next_pos, next_ts, next_records, next_overwritten;
 	int observer;          /* writes nothing into the ring; see waymark_ring_reader_observe() */
 	uint64_t begin;        /* of an observer, which reads nothing before this position */

@@ -66,7 +66,7 @@ int wmk_ring_back(struct waymark_ring_set *set, struct wmk_ring_view *ring, uint
  * `waited`: ns, starts at 0, kept by the caller.
  */
 int wmk_ring_wait_room(struct waymark_ring_set *set, uint64_t *waited);
-/* The claim ring that the calling thread tries first. It also has the counts of threads without a CPU's ring. */
+/* The claim ring that the calling thread tries first. This ring also has the counts of threads without a CPU's ring. */
 struct wmk_ring_view *wmk_ring_claim_home(struct waymark_ring_set *set);
 /* Count a lost record on the ring of the current CPU. -ENOSPC or -ESTALE. */
 int wmk_ring_lose(struct waymark_ring_set *set, const uint64_t *guard, uint64_t expect, enum waymark_ring_loss cause);

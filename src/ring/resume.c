@@ -3,7 +3,7 @@
  * resume.c - where reading and counting start: after an earlier reader, or where a reader cleared the ring.
  *
  * A ring outlives its readers. Each reader stores its position and counts in the ring's control block. The next reader
- * uses the position in the trace, and the stored counts if they match it.
+ * continues at the position in the trace. It uses the stored counts if they belong to this position.
  */
 #include <string.h>
 
@@ -28,7 +28,7 @@ void wmk_ring_leave_word(struct waymark_ring_reader *r)
 
 /* ── clear ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Check the base of an earlier reader: every writer can change it. */
+/* Check the base of an earlier reader: every writer can change the base. */
 static int base_is_sane(struct waymark_ring_reader *r)
 {
 	const struct wmk_ring_base *base = &r->base;
@@ -162,7 +162,7 @@ static int recall(struct waymark_ring_reader *r, uint64_t pos, const struct wmk_
 
 /*
  * Load the counts at `pos` from the header of its sub-buffer. 0: exact; 1: counts at the start of the sub-buffer;
- * -ESTALE: it was overwritten.
+ * -ESTALE: the sub-buffer was overwritten.
  */
 static int infer(struct waymark_ring_reader *r, uint64_t pos, const struct wmk_ring_snapshot *s)
 {
@@ -179,8 +179,8 @@ static int infer(struct waymark_ring_reader *r, uint64_t pos, const struct wmk_r
 		if (r->set->options.mode != WAYMARK_RING_OVERWRITE)
 			return -ESTALE;
 		/*
-		 * The sub-buffer was overwritten. If the earlier reader stopped at its end, its counts are those at
-		 * `pos`.
+		 * The sub-buffer was overwritten. If the earlier reader stopped at the end of the sub-buffer, its
+		 * stored counts are the counts at `pos`.
 		 */
 		const int ended = offset != 0 && wmk_ring_load(&r->ctl->read_pos) == sub + r->set->subbuf_size;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * set.c - ring sets: create, open, retire, close. The reader maps all memory accessible. A writer maps the data
- * PROT_NONE, and makes a sub-buffer accessible when it enters it.
+ * PROT_NONE, and makes each sub-buffer accessible when the writer enters the sub-buffer.
  */
 #include <fcntl.h>
 #include <stdio.h>

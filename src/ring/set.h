@@ -22,8 +22,8 @@ struct wmk_ring_view {
 	unsigned char *data;
 	/*
 	 * A record that ends at or below this position is in a sub-buffer that is open, and accessible in this process.
-	 * Any other record takes the slow path, which sets this limit. Relaxed: a stale value costs one slow path, and
-	 * the check of write_pos in the restartable sequence rejects a plan that used one.
+	 * Any other record takes the slow path, which sets this limit. Relaxed: a stale value costs one slow path. The
+	 * restartable sequence checks write_pos, and rejects a plan that used a stale value.
 	 */
 	uint64_t limit;
 	uint64_t accessible;   /* bytes from the start of `data` that are readable and writable in this mapping */
@@ -70,8 +70,8 @@ void wmk_ring_set_allow_blocking(struct waymark_ring_set *set, int allow);
 /* Set the clock of kind WAYMARK_CLOCK_PLUGIN. The function is async-signal-safe, and its value never decreases. */
 void wmk_ring_set_plugin_clock(struct waymark_ring_set *set, uint64_t (*now)(void));
 /*
- * Wakes the reader for a writer that crashed between its record and the wake: only if a ring has recorded since the
- * last call for this mapping. Not for mappings of applications. One thread at a time.
+ * Wake the reader for a writer that crashed between its record and the wake. The function wakes the reader only if a
+ * ring has recorded since the last call for this mapping. Not for mappings of applications. One thread at a time.
  */
 void wmk_ring_set_wake_for(struct waymark_ring_set *set);
 /*
@@ -115,9 +115,10 @@ struct wmk_ring_wrong {
 };
 const struct wmk_ring_wrong *wmk_ring_reader_wrong(const struct waymark_ring_reader *reader);
 /*
- * From now on no record is committed with a time before the result, except by a sequence that is running: it commits
- * within 1 ms, unless the machine stops its CPU. 0: unknown: this process does not have the clock, or the ring is a
- * claim ring with a holder, which may have read the clock long ago. Cheaper than waymark_ring_reader_beacon().
+ * From now on no record is committed with a time before the result, except by a sequence that is running. Such a
+ * sequence commits within 1 ms, unless the machine stops its CPU. 0: unknown: this process does not have the clock, or
+ * the ring is a claim ring with a holder. The holder may have read the clock long ago. Cheaper than
+ * waymark_ring_reader_beacon().
  */
 uint64_t wmk_ring_reader_raise_floor(struct waymark_ring_reader *reader);
 /* 1 if the ring has records that the reader has not released, else 0. A corrupt ring has none. */
@@ -144,8 +145,8 @@ int wmk_ring_reader_is_at_cut(const struct waymark_ring_reader *reader);
 /* Store the counts of lost records and cut fields of a chunk that ends at the position of the reader. */
 void wmk_ring_reader_chunk_end(struct waymark_ring_reader *reader, uint64_t *lost, uint64_t *cut_fields);
 /*
- * Begin the next chunk: all counts begin at 0. The cut stays until it is removed. The last chunk has reported
- * `lost_before` losses; any others since it began belong to the next chunk.
+ * Begin the next chunk: all counts begin at 0. The cut stays until it is removed. The previous chunk has reported
+ * `lost_before` losses. Further losses since the previous chunk began belong to the next chunk.
  */
 void wmk_ring_reader_chunk_begin(struct waymark_ring_reader *reader, uint64_t lost_before);
 /* The position up to which space was released to the writers. A reader that has no position continues there. */

@@ -91,7 +91,10 @@ static uint64_t entered(const struct waymark_ring_set *set, uint64_t pos)
 	return (pos + set->subbuf_size - 1) / set->subbuf_size;
 }
 
-/* A reader takes parts of sub-buffers only in discard mode. So only that mode has a sleep until the next record. */
+/*
+ * True if the reader can sleep until the next record. Only a reader in discard mode can: a reader in overwrite mode
+ * takes whole sub-buffers.
+ */
 static int wakes_by_record(const struct waymark_ring_set *set)
 {
 	return set->options.mode == WAYMARK_RING_DISCARD;
@@ -300,8 +303,8 @@ int wmk_ring_wait_room(struct waymark_ring_set *set, uint64_t *waited)
 
 /*
  * Each counter holds the number of threads inside the grace period and, in the upper half, the number of forks since
- * the library was loaded. If a signal handler forks inside the grace period, the child continues inside, but only the
- * parent has counted it. So the child must not decrement its counter.
+ * the library was loaded. If a signal handler forks inside the grace period, the child also continues inside. Only the
+ * parent has counted this thread, so the child must not decrement its own counter.
  */
 #define GRACE_FORK (1ull << 32)
 
@@ -342,7 +345,7 @@ void wmk_ring_grace_begin(void)
 	/*
 	 * Two turns: a recording thread may read the phase before a turn and increment the counter after it. If both
 	 * counters were 0 after the change of the guard, all threads inside have seen the new guard. New threads use
-	 * the counter that is not waited for, so the other one reaches 0 for any number of them.
+	 * the counter that is not waited for, so the other counter reaches 0 however many threads enter.
 	 */
 	grace.turns = 2;
 	turn();

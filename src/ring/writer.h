@@ -55,9 +55,9 @@ int wmk_ring_write_claim(struct waymark_ring_set *set, const uint64_t *guard, ui
 			 const struct waymark_ring_frag *frags, unsigned n, uint32_t total);
 
 /*
- * Count `n` fields that were cut to the channel's limit: on the ring of the current CPU, or, in a thread without
- * restartable sequences, on the claim ring that it tries first. The count is reported at the end of the stream at the
- * latest.
+ * Count `n` fields that were cut to the channel's limit: on the ring of the current CPU. A thread without restartable
+ * sequences counts them on the claim ring that the thread tries first. The count is reported at the end of the stream
+ * at the latest.
  */
 void wmk_ring_count_cut(struct waymark_ring_set *set, unsigned n);
 /* Count a record that was lost without a ring: in the set header, reported in the stream of the first claim ring. */
@@ -85,7 +85,9 @@ static inline __attribute__((always_inline)) int wmk_ring_committed(struct wayma
  * freed then). One caller at a time, for these three functions together.
  */
 int wmk_ring_grace(uint64_t timeout_us);
-/* The same without waiting: begin, then poll wmk_ring_grace_over(). A second begin replaces the first one. */
+/*
+ * As wmk_ring_grace(), without waiting: begin, then poll wmk_ring_grace_over(). A second begin replaces the first one.
+ */
 void wmk_ring_grace_begin(void);
 int wmk_ring_grace_over(void);
 /*
@@ -136,8 +138,9 @@ wmk_ring_write_short(struct waymark_ring_set *set, const uint64_t *guard, uint64
 }
 
 /*
- * The same for words followed by bytes that are copied in place: `len` bytes of whole words (0..64), `n` bytes at
- * `tail`, and a NUL after a text. The conditions of wmk_ring_write_short() apply, and n <= WMK_RING_TAIL_MAX.
+ * As wmk_ring_write_short(), for words followed by bytes that are copied in place: `len` bytes of whole words (0..64),
+ * `n` bytes at `tail`, and a NUL after a text. The conditions of wmk_ring_write_short() apply, and n <=
+ * WMK_RING_TAIL_MAX.
  */
 static inline __attribute__((always_inline)) int
 wmk_ring_write_tail(struct waymark_ring_set *set, const uint64_t *guard, uint64_t expect, uint32_t id,

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * buffer.pml - memory whose stores become visible late, which spin itself does not have. Each CPU has a store buffer. A
- * process drain() moves its entries to memory at any time. CPUs and CELLS are defined by the model.
+ * buffer.pml - memory whose stores become visible late. Spin itself has no such memory. Each CPU has a store buffer.
+ * The process drain() of a CPU moves entries of this buffer to memory at any time. The model defines CPUS and CELLS.
  *
- * The default is x86-64: first in, first out. With -DARM, it is aarch64: an entry may overtake others, but not one for
- * the same address, nor a barrier. A release store leaves the buffer only when all earlier entries have left it; later
- * ones may pass it. Loads are never late: a model that allows early or late loads contains them explicitly.
+ * The default is x86-64: first in, first out. -DARM selects aarch64: an entry may overtake other
+ * entries, except a barrier or an entry for the same address. A release store leaves the buffer only after all earlier
+ * entries. Later entries may overtake a release store. Loads are never early or late: a model that allows such loads
+ * contains them explicitly.
  */
 #ifndef BUF
 #define BUF 5

@@ -4,10 +4,10 @@
  *
  *   (H) unclaim, and freeing for ended processes: release <-> the next claim: acquire (compare-and-swap)
  *
- * Processes 0 and 1 have an identity each. Process 2 starts after 0 has ended and gets its slot, with the next
- * generation. Process 3 has no identity (anonymous). The daemon learns the end of a process from a pidfd, some time
- * later. Each process claims a ring, writes one record at the position that it finds, commits, and releases the ring.
- * It may be killed between any two steps. Ring 1 replaces ring 0 when ring 0 is retired.
+ * Processes 0 and 1 have an identity each. Process 2 starts after process 0 has ended, and gets the slot of
+ * process 0, with the next generation. Process 3 has no identity (anonymous). The daemon learns the end of a process
+ * from a pidfd, some time later. Each process claims a ring, writes one record at the position that it finds, commits,
+ * and releases the ring. A process may be killed between any two steps. Ring 1 replaces ring 0 when ring 0 is retired.
  */
 #include "named.pml"
 
@@ -56,7 +56,7 @@ proctype writer(byte me) {
 	(me != 2 || dead[0]);          /* process 2 starts later */
 #endif
 #ifdef WEAK_ACQUIRE
-	/* Nothing orders the load of the position after the claim: it may have been made before. */
+	/* Nothing orders the load of the position after the claim: the load may come first. */
 	pos = mem[POS0];
 #endif
 	atomic {
@@ -96,7 +96,7 @@ proctype writer(byte me) {
 dies:
 	true;
 	/*
-	 * The kernel takes the process off the CPU, and its stores become visible. Only then the pidfd reports the end.
+	 * The kernel takes the process off the CPU, and its stores become visible. The pidfd reports the end only then.
 	 */
 	atomic { stored(me) -> inside[mine]--; dead[me] = 1; goto gone };
 done:
@@ -135,7 +135,7 @@ proctype daemon() {
 #ifdef FREE_ALIVE
 	:: !dead[1] && !hasty -> hasty = 1; free_claims(WHO(1))
 #endif
-	:: rings == 1 ->               /* whether the anonymous process is alive is unknown: it made no progress */
+	:: rings == 1 ->               /* the anonymous process may be alive, but made no progress */
 		atomic {
 			if
 			:: claim[0] == ANONYMOUS ->

@@ -7,9 +7,9 @@
  * signal can restart a sequence, and its thread can be killed. Stores that were made remain. A CPU sees its own stores
  * in order and a migration is a full barrier, so this model needs no store buffer.
  *
- * The payload of thread 1 is two words long, that of thread 0 one. The model is scaled down: times are full numbers. A
- * short header has TS_MOD values of them (27 bits in the ring), a long one the whole time. The decoder uses only the
- * content of the ring; the log has the true history.
+ * The payload of thread 0 is one word long, the payload of thread 1 two words. The model is scaled down: times are full
+ * numbers. A short header has the time modulo TS_MOD (27 bits in the ring), a long header the whole time. The decoder
+ * uses only the content of the ring; the log has the true history.
  *
  * (A) is checked only as the last store. discard.pml checks its order as other CPUs see it.
  */
@@ -217,7 +217,7 @@ retry:
 		STEP(last = slot_ts[cpu * 2 + from]; records = slot_records[cpu * 2 + from]; lay_out());
 		if
 		:: no_room ->
-			/* (lost) the count has a separate sequence: one load, one store. */
+			/* (lost) a separate sequence counts the lost record: one load, one store. */
 #ifdef LOST_OUTSIDE_SEQUENCE
 			STEP(at = lost[cpu]);
 			STEP(lost[cpu] = at + 1; records_lost++)

@@ -2,8 +2,8 @@
 /*
  * discard.pml - one CPU's writer against the reader on another CPU; a full ring loses records.
  *
- * Because of the sequences (commit.pml), all writers of a CPU act as one writer. A restart repeats its stores; the
- * earlier stores remain.
+ * Because of the sequences (commit.pml), all writers of a CPU act as one writer. A restarted sequence repeats its
+ * stores; the earlier stores remain.
  *
  *   (A) commit, release                <-> reader's load of write_pos, acquire
  *   (B) reader's consumed_pos, release <-> writer's load of it before its first store to the sub-buffer, acquire
@@ -66,7 +66,7 @@ again:
 		if
 		:: opens ->
 #ifdef WEAK_B_WRITER
-			/* Nothing orders the first store after the load: it may become visible before. */
+			/* Nothing orders the first store after the load: the store may become visible before. */
 			if
 			:: start >= RING -> ahead = 1; touch(start, value)
 			:: true
@@ -160,7 +160,7 @@ proctype reader() {
 	:: mem[WRITE_POS] == pos && written -> break
 	:: mem[WRITE_POS] != pos ->
 #ifdef WEAK_A_READER
-		/* Nothing orders a load of data after that of write_pos: it may have been made before. */
+		/* Nothing orders a load of data after the load of write_pos: the load of data may come first. */
 		atomic {
 			if
 			:: early_pos = pos

@@ -8,8 +8,9 @@
  *       recorder: decrements the counter, release
  *           <-> reclaimer's load of the counter, acquire
  *
- * There are two counters; the phase selects the one in use. The reclaimer changes the phase, so that new recorders do
- * not make it wait. It does that twice: a recorder may read the phase before a turn and increment the counter after it.
+ * There are two counters; the phase selects the one in use. The reclaimer does not wait for new recorders, since
+ * it changes the phase. The reclaimer changes the phase twice: a recorder may read the phase before a turn and
+ * increment the counter after the turn.
  */
 #include "named.pml"
 

@@ -4,9 +4,9 @@
  * which the sequence checks. A plan may be made from stale memory. A sequence must not write to memory that has been
  * reused.
  *
- * The reclaimer invalidates the guard, then calls membarrier(PRIVATE_EXPEDITED_RSEQ). That call makes every CPU's
- * stores visible and restarts each running sequence of the process. Then the memory is reused, and the guard gets a
- * generation that was never used before.
+ * The reclaimer invalidates the guard, then calls membarrier(PRIVATE_EXPEDITED_RSEQ). membarrier() makes every CPU's
+ * stores visible and restarts each running sequence of the process. The reclaimer then reuses the memory, and sets the
+ * guard to a generation that was never used before.
  */
 #include "named.pml"
 

@@ -5,8 +5,8 @@
  *   (A) commit, release <-> reader's load of write_pos, acquire
  *   (D) writer: tag, store-store barrier, time and count <-> reader: tag, time and count, load barrier, tag again
  *
- * Records use the two slots alternately. The slot of position P is reused by the second record after P. A reader that
- * is still at P may see the stores of that record.
+ * Records use the two slots alternately. The second record after position P reuses the slot of P. A reader that is
+ * still at P may see the stores of this second record.
  */
 #include "named.pml"
 

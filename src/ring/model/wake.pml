@@ -7,11 +7,11 @@
  *
  * BY_RECORD: the reader sleeps until the next record, but most writers must not execute a fence.
  *
- *   (I) writer: commit, load of `armed`, and (G) if it is set <-> reader: store of `armed`, membarrier (a full barrier on
- *       every CPU at some time during the call), load of every position
+ *   (I) writer: commit, load of `armed`, (G) if `armed` is set <-> reader: store of `armed`, membarrier (a full barrier
+ *       on every CPU at some time during the call), load of every position
  *
- * In the ring, the reader's sleep is bounded, since a writer can be killed between commit and wake. In the model it is
- * unbounded unless BOUNDED is defined, so that a lost wake is detected.
+ * In the ring, the reader's sleep is bounded, since a writer can be killed between commit and wake. In the model the
+ * sleep is unbounded unless BOUNDED is defined, so that the model detects a lost wake.
  */
 #include "named.pml"
 

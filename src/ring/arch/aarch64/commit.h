@@ -45,8 +45,8 @@ static inline uint32_t wmk_rseq_cpu(ptrdiff_t offset)
 	"1:\n\t"
 
 /*
- * A static library can be unmapped by dlclose(). Its sequences clear the pointer to the descriptor, so that the kernel
- * does not read unmapped memory.
+ * A static library can be unmapped by dlclose(). The sequences of the library clear the pointer to the descriptor, so
+ * that the kernel does not read unmapped memory.
  */
 #ifdef WMK_RSEQ_CLEAR
 #define WMK_SEQ_CLEAR "str xzr, [%[area], #8]\n\t"

@@ -43,8 +43,8 @@ static inline uint32_t wmk_rseq_cpu(ptrdiff_t offset)
 	"1:\n\t"
 
 /*
- * A static library can be unmapped by dlclose(). Its sequences clear the pointer to the descriptor, so that the kernel
- * does not read unmapped memory.
+ * A static library can be unmapped by dlclose(). The sequences of the library clear the pointer to the descriptor, so
+ * that the kernel does not read unmapped memory.
  */
 #ifdef WMK_RSEQ_CLEAR
 #define WMK_SEQ_CLEAR "movq $0, %%fs:8(%[off])\n\t"
@@ -65,8 +65,8 @@ static inline uint32_t wmk_rseq_cpu(ptrdiff_t offset)
 	".popsection\n\t"
 
 /*
- * Test builds have a window between any two stores: it reads a page that a test can make unreadable. The read then
- * raises a signal at exactly this place (window.c).
+ * A test build reads a separate page between any two stores. If a test makes the page unreadable, the read raises a
+ * signal at exactly this place (window.c).
  */
 #ifdef WMK_TESTPOINTS
 #define WMK_SEQ_WINDOWS 14
@@ -139,8 +139,8 @@ stale:
 
 /*
  * Words and a tail: as wmk_seq_words(), with `len` bytes of whole words (0..64) that end at src_end. `n` bytes from
- * `tail` follow at dst_end, copied 16 at a time; the last 16 overlap those before. The macro's arguments: NUL converts
- * the bytes in xmm0, END follows the tail.
+ * `tail` follow at dst_end, copied 16 at a time. The last copy overlaps the copy before it. The macro's arguments: NUL
+ * converts the bytes in xmm0, END follows the tail.
  */
 #define WMK_SEQ_TAIL(name, SETUP, NUL, END)                                            \
 	static inline __attribute__((always_inline)) int                                \
