@@ -2,13 +2,14 @@
 /*
  * clients.c - the thread that handles the connections of clients (see clients.h).
  *
- * A client is in one of three states: reading, at work, writing. Its socket is watched for one event, once
- * (EPOLLONESHOT). So a hang-up during work causes no wake-up, and no event of a client arrives after it was freed.
+ * A client is in one of three states: reading, at work, writing. Each time, its socket is watched for only one event
+ * (EPOLLONESHOT). So a hang-up during work causes no wake-up, and no event of a client arrives after the client was
+ * freed.
  *
- * A client that is neither root nor the daemon's user is foreign. A worker checks its permission at its first request,
- * because the check may wait for the user database. Until then the client occupies a connection without permission. So
- * the number of foreign clients is bounded, and a timeout closes those without a request. Clients of root do not count
- * against that bound.
+ * A client that is neither root nor the daemon's user is foreign. A worker checks the permission of a foreign client at
+ * its first request, because the check may wait for the user database. Until then, the client occupies a connection
+ * without permission. So the number of foreign clients is bounded, and a timeout closes foreign clients without a
+ * request. Clients of root do not count against this bound.
  */
 #include "sessiond/clients.h"
 
@@ -39,9 +40,12 @@ struct wmk_client {
 	bool writing;
 	bool known;                      /* its permission was checked */
 	bool foreign;                    /* neither root nor the daemon's user */
-	/* foreign client without a request: when to close it (ms, CLOCK_MONOTONIC); 0: no limit */
+	/*
+	 * foreign client without a request: the time at which the connection is closed (ms, CLOCK_MONOTONIC); 0: no
+	 * limit
+	 */
 	int64_t silent_until;
-	bool last;                       /* close it when the output queue is sent */
+	bool last;                       /* close the connection when the output queue is sent */
 	struct wmk_peer peer;
 	struct wmk_in in;
 	struct wmk_out out;
@@ -114,8 +118,8 @@ static void client_close(struct wmk_clients *clients, struct wmk_client *client)
 	*at = client->next;
 	clients->n_foreign -= client->foreign;
 	/*
-	 * after close() alone, the socket would stay in epoll while a child between clone() and execve() has a copy of
-	 * the descriptor
+	 * close() alone is not enough: a child between clone() and execve() has a copy of the descriptor, which would
+	 * keep the socket in epoll
 	 */
 	epoll_ctl(clients->epoll, EPOLL_CTL_DEL, client->socket, NULL);
 	wmk_deferred_close_socket(client->socket, client->peer.uid);
@@ -134,8 +138,8 @@ static void client_watch(struct wmk_clients *clients, struct wmk_client *client,
 }
 
 /*
- * True if everything is sent: the caller reads from the client again. False: nothing is left to do, and the client may
- * be freed.
+ * True if everything is sent: the caller reads from the client again. False: the caller has nothing left to do for this
+ * client, which may already be freed.
  */
 static bool client_send(struct wmk_clients *clients, struct wmk_client *client)
 {
@@ -287,7 +291,8 @@ static void client_new(struct wmk_clients *clients, int socket)
 
 /*
  * Close the spare descriptor, so that one connection can be accepted and refused. Otherwise the loop would spin. If the
- * spare cannot be opened again, suspend accepting. False: no connection is pending, or accepting is suspended.
+ * spare descriptor cannot be opened again, suspend accepting. False: no connection is pending, or accepting is
+ * suspended.
  */
 static bool refuse_without_descriptors(struct wmk_clients *clients)
 {
@@ -349,7 +354,7 @@ static void client_ready(struct wmk_clients *clients, struct wmk_client *client)
 	wmk_error_clear();
 }
 
-/* Milliseconds from `now` to the next timeout of a silent client or of suspended accepting; -1: none. */
+/* Milliseconds from `now` to the next timeout: of a silent client, or of suspended accepting. -1: none. */
 static int turn_ms(const struct wmk_clients *clients, int64_t now)
 {
 	int64_t first = clients->is_shut ? now + SHUT_MS : INT64_MAX;
@@ -361,7 +366,8 @@ static int turn_ms(const struct wmk_clients *clients, int64_t now)
 }
 
 /*
- * Call between turns only, because events of a turn refer to clients. Data that they sent before `then` has been read.
+ * Call only between turns, because the events of a turn refer to clients. By then, the thread has read all data that
+ * those clients sent before `then`.
  */
 static void close_silent(struct wmk_clients *clients, int64_t then)
 {

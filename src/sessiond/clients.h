@@ -6,10 +6,10 @@
  *                                 ▲                                                              │
  *                                 └───────────────────────── reply ◄─────────────────────────────┘
  *
- * Requests of one client run in order, those of different clients concurrently. A free worker takes the request of the
- * user with the fewest running requests, so slow commands of one user do not delay others. The memory per client is
- * bounded:
- * one incomplete frame and one unread reply. A client that violates the protocol gets an error and is disconnected.
+ * Requests of one client run in order, and requests of different clients run concurrently. A free worker takes the
+ * request of the user with the fewest running requests, so slow commands of one user do not delay other users. The
+ * memory per client is bounded: one incomplete frame and one unread reply. A client that violates the protocol gets an
+ * error and is disconnected.
  */
 #ifndef WMK_SESSIOND_CLIENTS_H
 #define WMK_SESSIOND_CLIENTS_H
@@ -44,7 +44,10 @@ struct wmk_clients_options {
 	/* Limits; 0: the default in parentheses. */
 	unsigned max_clients;            /* (256), of users other than root and `daemon` */
 	unsigned max_of_uid;             /* (32) */
-	/* a client of users other than root and `daemon` is closed if it sends no request within this time (5000 ms) */
+	/*
+	 * limit of the time to the first request of a client of users other than root and `daemon`: then its connection
+	 * is closed (5000 ms)
+	 */
 	unsigned silent_ms;
 	unsigned workers;                /* (4); a daemon of root has one more, for root alone */
 	/* running requests of one user (all workers; in a daemon of root all but one) */
@@ -53,7 +56,7 @@ struct wmk_clients_options {
 };
 
 int wmk_clients_open(const struct wmk_clients_options *options, struct wmk_clients **clients);
-/* Stops reading requests, waits for running ones, and sends their replies as far as the sockets accept them. */
+/* Stops reading requests, waits for running requests, and sends their replies as far as the sockets accept them. */
 void wmk_clients_close(struct wmk_clients *clients);
 
 /* ── workers.c ───────────────────────────────────────────────────────────────────────────────────────── */
@@ -82,7 +85,7 @@ int wmk_workers_open(unsigned n, unsigned max_at_work, bool for_root, const stru
 		     struct wmk_workers **workers);
 /* Waits for running jobs; drops waiting ones. */
 void wmk_workers_close(struct wmk_workers *workers);
-/* Queue a job. The caller owns `job`, and must not touch it until wmk_workers_done() returns it. */
+/* Queue a job. The caller owns `job`, and must not access the job until wmk_workers_done() returns it. */
 void wmk_workers_give(struct wmk_workers *workers, struct wmk_job *job);
 /* An eventfd: readable when jobs are done. */
 int wmk_workers_fd(const struct wmk_workers *workers);

@@ -54,7 +54,7 @@ static void warning_add(struct command_request *cmd, const char *text)
 		*at = copy;
 }
 
-/* A reply that exceeds its limits could not be sent, and the client would not learn what was done. */
+/* A reply that exceeds the limits of the protocol could not be sent, and the client would not learn the result. */
 static void warn_of_rest(struct command_request *cmd)
 {
 	char text[80];

@@ -4,9 +4,9 @@
  *
  *     clients.h: a worker ──frame──► wmk_commands_run() ── permission ── decode ── function ── encode ──► frame
  *
- * Permission is checked first: a session that a client may not see does not exist for it. A command changes the
- * session, then waits at most WMK_COMMAND_UPDATE_MS for the applications. The reply lists those that have not confirmed
- * by then.
+ * Permission is checked first: a session that a client may not see does not exist for this client. A command changes
+ * the session, then waits at most WMK_COMMAND_UPDATE_MS for the applications. The reply lists the applications that
+ * have not confirmed by then.
  */
 #ifndef WMK_SESSIOND_COMMAND_H
 #define WMK_SESSIOND_COMMAND_H

@@ -31,8 +31,9 @@ static bool is_of_process(const struct wmk_ctl_domain *domain)
 }
 
 /*
- * Find an existing channel, also one of a process that has ended. The pid of the domain is looked up in the client's
- * PID namespace first. If no channel matches, it is taken as a pid of the daemon's namespace, as lists show it.
+ * Find an existing channel, including a channel of a process that has ended. The pid of the domain is first a pid of
+ * the client's PID namespace. If no channel matches, the pid is taken as a pid of the daemon's namespace, as lists show
+ * it.
  */
 static int channel_find(const struct command_request *cmd, struct wmk_session *session, struct wmk_ctl_domain domain,
 			const char *name, struct wmk_session_channel **channel)
@@ -154,7 +155,7 @@ static int contexts_check(const struct wmk_list *contexts)
 	return 0;
 }
 
-/* Add contexts and rules one by one; the callers have checked them, so a partial result is rare. */
+/* Add contexts and rules one by one. The callers have checked all of them, so a partial result is rare. */
 static int fill(struct wmk_session_channel *channel, const struct wmk_list *rules, const struct wmk_list *contexts)
 {
 	int err = 0;
@@ -184,7 +185,7 @@ static int add_contexts(struct command_request *cmd, struct wmk_session_channel 
 	return err;
 }
 
-/* Enable an existing channel again, provided that the request asks for no other settings. */
+/* Enable an existing channel again. The request must not ask for other settings. */
 static int again(struct command_request *cmd, struct wmk_session_channel *channel, const struct wmk_ctl_channel *given)
 {
 	const struct wmk_ctl_channel *has = wmk_session_channel_options(channel);
@@ -203,7 +204,10 @@ static int again(struct command_request *cmd, struct wmk_session_channel *channe
 	return err;
 }
 
-/* Finish a command. Locked on entry, unlocked on return; drops the reference. Saves and updates unless `err` is set. */
+/*
+ * Finish a command. The session is locked on entry and unlocked on return; the function drops the reference. Unless
+ * `err` is set, it saves the session and updates the applications.
+ */
 static int changed(struct command_request *cmd, struct wmk_session *session, int err)
 {
 	if (err >= 0) {
@@ -219,8 +223,8 @@ static int changed(struct command_request *cmd, struct wmk_session *session, int
 }
 
 /*
- * Finish a command that may have failed after a part of its changes: save that part and update the applications.
- * Returns the first error.
+ * Finish a command that may have failed after a part of its changes: save the completed changes and update the
+ * applications. Returns the first error.
  */
 static int changed_in_part(struct command_request *cmd, struct wmk_session *session, int err)
 {
@@ -331,7 +335,7 @@ static void warn_unmatched(struct command_request *cmd, const char *pattern)
 					 n > 2 ? near[2] : "");
 }
 
-/* Check the rules with the rights of the session's owner, which is the user that records. */
+/* Check the rules with the rights of the session's owner, because recording uses these rights. */
 static int kernel_rules_check(struct command_request *cmd, const char *name, const struct wmk_list *rules)
 {
 	struct wmk_session *session;
@@ -360,7 +364,10 @@ int wmk_command_enable_event(struct command_request *cmd)
 
 	if (err == 0 && request->domain.kind == WMK_DOMAIN_KERNEL)
 		err = kernel_rules_check(cmd, request->session, &request->rules);
-	/* For a domain of named applications the known events may be those of other applications: no check. */
+	/*
+	 * For a domain of named applications, the known events may belong to other applications, so the filters are not
+	 * checked.
+	 */
 	for (uint32_t i = 0; err == 0 && request->domain.kind == WMK_DOMAIN_USER && i < request->rules.n; i++)
 		err = wmk_tracing_filter_check(cmd->commands->tracing,
 					       wmk_list_rule(&request->rules, i));
@@ -419,7 +426,7 @@ int wmk_command_disable_event(struct command_request *cmd)
 	err = channel_find(cmd, session, domain, request->channel, &channel);
 	if (err < 0)
 		return changed(cmd, session, err);
-	/* (an unknown pattern leaves the earlier ones of the request disabled) */
+	/* (an unknown pattern does not undo the earlier patterns of the request: their rules stay disabled) */
 	return changed_in_part(cmd, session, disable(channel, &request->patterns));
 }
 
@@ -488,9 +495,9 @@ static int track_kernel(struct command_request *cmd, struct wmk_session *session
 }
 
 /*
- * Translate pids from the client's PID namespace to ours, in memory of the request. For another namespace each pid
- * costs a scan of /proc, so their number is limited. The process of a pid to remove may have ended; the number is then
- * taken as a pid of our namespace, as lists show it.
+ * Translate pids from the client's PID namespace to the daemon's namespace, in memory of the request. For another
+ * namespace, each pid costs a scan of /proc, so the number of pids is limited. A process to remove from the list may
+ * have ended. Its pid is then taken as a pid of the daemon's namespace, as lists show it.
  */
 static int processes_of(struct command_request *cmd, struct wmk_ctl_track *request, bool add)
 {

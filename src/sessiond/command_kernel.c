@@ -98,7 +98,7 @@ static int patterns_check(const struct kernel_listing *listing)
 
 /* ── events and fields ───────────────────────────────────────────────────────────────────────────────── */
 
-/* An event of a module that was unloaded meanwhile, or of an unknown format, gets no fields. */
+/* An event gets no fields if its module was unloaded meanwhile, or if its format is unknown. */
 static int fields_add(const struct kernel_listing *listing, const struct wmk_kentry *entry, struct wmk_ctl_event *is)
 {
 	struct wmk_kevent *event;
@@ -169,7 +169,7 @@ static int mark_recorded(const struct kernel_listing *listing)
 					event_at(listing, k)->enabled || is_recorded(all[i], listing->entries[k]);
 			wmk_session_unlock(all[i]);
 		} else {
-			wmk_error_clear();       /* destroyed since it was found */
+			wmk_error_clear();       /* the session was destroyed after it was found */
 		}
 		wmk_session_put(all[i]);
 	}

@@ -13,7 +13,7 @@ struct command_request {
 	const struct wmk_peer *peer;
 	const void *request;             /* decoded, of the command's type */
 	void *reply;                     /* zeroed, of the command's type */
-	struct wmk_arena arena;          /* of both */
+	struct wmk_arena arena;          /* memory of request and reply */
 	unsigned omitted;                 /* number of warnings that the reply has no room for */
 	bool no_wait;                    /* DESTROY, STOP: reply before the last records are written */
 };
@@ -21,16 +21,19 @@ struct command_request {
 /* ── command.c ── */
 /* Find a session that the client may use: a reference, not locked; -ENOENT with the nearest names. */
 int wmk_command_request_session(struct command_request *cmd, const char *name, struct wmk_session **session);
-/* The same, locked. wmk_command_request_leave() unlocks it and drops the reference. */
+/*
+ * Find and lock a session that the client may use. wmk_command_request_leave() unlocks the session and drops the
+ * reference.
+ */
 int wmk_command_request_enter(struct command_request *cmd, const char *name, struct wmk_session **session);
 void wmk_command_request_leave(struct wmk_session *session);
 /*
- * References to all sessions that the client may use, in a malloc'd array; returns their number or -errno. `own`: only
- * sessions that belong to the client. `glob`: NULL, or only sessions with a name that matches.
+ * References to all sessions that the client may use, in a malloc'd array. Returns the number of references or -errno.
+ * `own`: only sessions that belong to the client. `glob`: only sessions with a name that matches; NULL: all.
  */
 int wmk_command_request_sessions(struct command_request *cmd, bool own, const char *glob,
 				 struct wmk_session ***sessions);
-/* Locked. Save the session; add a warning if that fails. */
+/* Locked. Save the session. If saving fails, add a warning. */
 void wmk_command_request_changed(struct command_request *cmd, struct wmk_session *session);
 /*
  * Not locked, with a reference. Bring the applications in line, then describe the session in the reply (struct
@@ -38,8 +41,8 @@ void wmk_command_request_changed(struct command_request *cmd, struct wmk_session
  */
 int wmk_command_request_update(struct command_request *cmd, struct wmk_session *session);
 /*
- * Locked. Describe the session in the reply; its errors become warnings. With no_wait, the counts are the latest known
- * ones.
+ * Locked. Describe the session in the reply; errors become warnings. With no_wait, the counts are the latest known
+ * counts.
  */
 int wmk_command_request_describe(struct command_request *cmd, struct wmk_session *session);
 /* Add a warning to the reply. */
@@ -47,7 +50,7 @@ void wmk_command_request_warn(struct command_request *cmd, const char *format, .
 	__attribute__((format(printf, 2, 3)));
 /* Add the thread's cause chain as a warning, and clear it. */
 void wmk_command_request_warn_cause(struct command_request *cmd, const char *what);
-/* Locked. Warn about ring sets of earlier daemons that no application has reattached. */
+/* Locked. Warn about ring sets of earlier daemons: no application has reattached these ring sets yet. */
 void wmk_command_request_warn_awaited(struct command_request *cmd, struct wmk_session *session);
 
 static inline const char *wmk_list_text(const struct wmk_list *list, uint32_t i)

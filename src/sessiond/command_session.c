@@ -75,7 +75,7 @@ static void path_tidy(char *path)
 	*to = '\0';
 }
 
-/* Check that the directory is free, that no session will write there, and that the client can find the trace. */
+/* Check that the directory is free, that no other session will write there, and that the client can find the trace. */
 static int place_check(struct command_request *cmd, const struct wmk_session_options *o)
 {
 	/* The directory may contain snapshots of earlier sessions, because each new snapshot has a name of its own. */
@@ -89,8 +89,8 @@ static int place_check(struct command_request *cmd, const struct wmk_session_opt
 }
 
 /*
- * Store the path in `path`, to which the options point. A default path contains the time in seconds; the second and
- * later ones in a second get a number as suffix.
+ * Store the path in `path`, to which the options point. A default path contains the time in seconds. If an earlier path
+ * of the same second is in use, the new path gets a number as suffix.
  */
 static int choose_path(struct command_request *cmd, const struct wmk_session_options *o, bool auto_name, char *path,
 		       size_t size)
@@ -241,7 +241,7 @@ static int destroy_one(struct command_request *cmd, struct wmk_session *session)
 		wmk_command_request_warn_cause(cmd, "not all applications were updated");
 	if (wmk_session_finish(session, last, &cmd->arena) < 0)
 		wmk_command_request_warn_cause(cmd, "not everything could be written");
-	/* The entry is removed if even its name is missing after an error. */
+	/* After an error, the entry may lack even the name of the session: remove such an entry. */
 	if (!last->name)
 		outcome->sessions.n--;
 	if (c->changed && c->changed(c->data, session, true) < 0)
@@ -256,9 +256,9 @@ static int none_matches(const char *glob)
 }
 
 /*
- * Call `one`, which takes over the reference, for all sessions, or for those that match `glob`. It is no error if a
- * session is already in the requested state, or if another client has destroyed it meanwhile. Returns the first other
- * error.
+ * Call `one`, which takes over the reference, for all sessions, or for the sessions that match `glob`. A session that
+ * is already in the requested state is no error. A session that another client has destroyed meanwhile is no error
+ * either. Returns the first other error.
  */
 static int each_session(struct command_request *cmd, bool own, const char *glob,
 			int (*one)(struct command_request *cmd, struct wmk_session *session))
@@ -327,8 +327,8 @@ int wmk_command_shutdown(struct command_request *cmd)
 /* ── start, stop, clear, regenerate ──────────────────────────────────────────────────────────────────── */
 
 /*
- * A user's daemon records only that user. It creates the user's trace and rings now, so that `start` reports their
- * errors.
+ * A user's daemon records only that user. It creates the user's trace and rings now, so that `start` can report errors
+ * of both.
  */
 static int prepare(struct command_request *cmd, struct wmk_session *session)
 {

@@ -64,8 +64,8 @@ static bool is_late(struct wmk_consumer_link *link, uint64_t trace)
 
 /*
  * Queue a request and wait. 0: *result is the answer, which the caller frees; -errno. A call without waiting (`ms` 0)
- * adds no second request of the same kind: a consumer that hangs would otherwise accumulate them. A query of counts
- * does not wait if the consumer daemon is late already, because the caller also has the counts of the rings.
+ * adds no second request of the same kind: requests would accumulate while a consumer hangs. A query of counts does not
+ * wait if the consumer daemon is late already, because the caller also has the counts of the rings.
  */
 static int ask(struct wmk_consumer_link *link, uint16_t type, const struct wmk_object *is, const void *object,
 	       uint64_t trace, uint64_t rings, int ms, struct wmk_link_request **result)
@@ -110,7 +110,7 @@ out:
 
 /* ── add ─────────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Record the trace (`rings` 0) or the rings for the replay, and add them at the consumer. */
+/* Record the trace (`rings` 0) or the rings for the replay, and send the request that adds them to the consumer. */
 static int add(struct wmk_consumer_link *link, uint16_t type, const struct wmk_object *is, const void *object,
 	       uint64_t trace, uint64_t rings, int fd, int ms)
 {
@@ -159,7 +159,7 @@ int wmk_consumer_link_rings_add(struct wmk_consumer_link *link, const struct wmk
 
 /* ── other requests ──────────────────────────────────────────────────────────────────────────────────── */
 
-/* The error because of which writing waits; 0: none. */
+/* The error that currently delays writing; 0: none. */
 static int stuck(const struct wmk_consumerd_report *report)
 {
 	const struct wmk_consumerd_channel *channels = report->channels.items;
@@ -296,7 +296,10 @@ void wmk_consumer_link_poke(struct wmk_consumer_link *link, uint64_t trace)
 	struct wmk_link_request *request;
 
 	pthread_mutex_lock(&link->lock);
-	/* A new consumer drains everything anyway. A request that is not sent yet has the same effect. */
+	/*
+	 * No request is needed if a new consumer starts, because it drains everything. A queued request of this kind
+	 * has the same effect.
+	 */
 	for (request = link->requests; request; request = request->next)
 		if (request->type == WMK_CONSUMERD_WAKE && !request->sent &&
 		    (request->trace == trace || !request->trace))

@@ -19,9 +19,10 @@
  *     wmk_consumer_link_close(link);                                the consumer exits when it holds nothing
  *
  * Any thread may call any function at any time, except open and close. No function blocks longer than its `ms`
- * (milliseconds). Then it returns -ETIMEDOUT, and the request is still performed if possible: a trace is added (to a
- * new consumer, too) or removed. While the consumer is being replaced, requests wait for the new one. Requests for
- * different traces do not wait for each other. Repeating a request is harmless: see wire/consumerd.h.
+ * (milliseconds). After this time, the function returns -ETIMEDOUT, and the link still performs the request if
+ * possible: a trace is added (to a new consumer, too) or removed. While the consumer is being replaced, requests wait
+ * for the new consumer. Requests for different traces do not wait for each other. A repeated request does no harm: see
+ * wire/consumerd.h.
  *
  * Errors are -errno with a cause chain, which includes the text of the consumer's errors. -ECONNABORTED: the link has
  * ended (see on_end).
@@ -44,7 +45,7 @@ struct wmk_consumer_link_options {
 	const char *program;         /* path of waymark-consumerd; copied */
 	bool kernel;                 /* the consumer of kernel channels */
 	uint64_t keep_free;          /* bytes to keep free on each disk; 0: default of the consumer */
-	bool keep;                   /* what cannot be written at the end stays in the rings */
+	bool keep;                   /* records that cannot be written at the end stay in the rings */
 	/*
 	 * Callbacks, all optional, in the link thread. They must not block or call the link.
 	 * on_change, pid 0: the consumer has crashed or cannot be started; `words` has the reason.
@@ -56,30 +57,33 @@ struct wmk_consumer_link_options {
 	 */
 	void (*on_change)(void *data, pid_t pid, const char *words);
 	void (*on_full)(void *data, const char *path);
-	/* on_stale: a metadata file below this path is shorter than what was written: replace all of it. */
+	/*
+	 * on_stale: a metadata file below this path is shorter than the text that was written: replace the whole file.
+	 */
 	void (*on_stale)(void *data, const char *path);
 	void (*on_end)(void *data, int err, const char *words);
 	void *data;
 };
 
 /*
- * Connects to the consumer that runs in rundir, or starts `program`; waits at most `ms` until it is ready. The caller
- * owns *link.
+ * Connects to the consumer that runs in rundir, or starts `program`. Waits at most `ms` until the consumer is ready.
+ * The caller owns *link.
  */
 int wmk_consumer_link_open(const struct wmk_consumer_link_options *options, int ms, struct wmk_consumer_link **link);
 /* Closes the connection and frees the link. The consumer keeps running. No other call may be in progress. */
 void wmk_consumer_link_close(struct wmk_consumer_link *link);
-/* The consumer writes everything, ends all streams and exits. The link has ended afterwards. */
+/* The consumer writes everything, ends all streams and exits. The link then ends. */
 int wmk_consumer_link_shutdown(struct wmk_consumer_link *link, int ms);
 /* The pid of the consumer; 0: none at present. */
 pid_t wmk_consumer_link_pid(struct wmk_consumer_link *link);
 /*
  * The functions that add do not wait while an earlier request that timed out is unanswered. So a consumer that hangs
- * delays a caller once, and not once per request.
+ * delays a caller only once.
  *
  * `fd`: the budget page of a trace with max_size, or -1; borrowed and duplicated. trace->mode says whether the consumer
- * creates or opens the trace. Everything in `trace` is copied. -EEXIST: the number is in use, or the directory is. A
- * failed add leaves nothing behind, except after -ETIMEDOUT: remove the trace then.
+ * creates or opens the trace. Everything in `trace` is copied. -EEXIST: the number is in use, or the directory is in
+ * use.
+ * After a failed add, nothing remains. -ETIMEDOUT is an exception: then remove the trace.
  */
 int wmk_consumer_link_trace_add(struct wmk_consumer_link *link, const struct wmk_consumerd_trace *trace, int fd,
 				int ms);
@@ -90,25 +94,27 @@ int wmk_consumer_link_trace_add(struct wmk_consumer_link *link, const struct wmk
 int wmk_consumer_link_trace_remove(struct wmk_consumer_link *link, uint64_t trace, int ms, struct wmk_arena *arena,
 				   struct wmk_consumerd_report *report);
 /*
- * Append to the metadata of the trace, or (`replace`) replace it. 0: accepted: the text is sent, also to the next
- * consumer, until it is written. Records that need it may follow. With `ms` the function waits until the text is
- * written. The length of the metadata is unknown if the trace was not added as WMK_CONSUMERD_TRACE_NEW and the metadata
- * was not replaced since. Text that is appended then is dropped; the replacement must include it. -ENOENT: no such
- * trace.
+ * Append to the metadata of the trace, or (`replace`) replace the metadata. 0: the link has accepted the text. It sends
+ * the text, also to the next consumer, until the text is written. Records that need the text may follow. With `ms`, the
+ * function waits until the text is written.
+ *
+ * The length of the metadata is known if the trace was added as WMK_CONSUMERD_TRACE_NEW, or after a replacement. While
+ * the length is unknown, appended text is dropped; the replacement must include this text. -ENOENT: no such trace.
  */
 int wmk_consumer_link_metadata(struct wmk_consumer_link *link, uint64_t trace, const char *text, size_t len,
 			       bool replace, int ms);
 /* Replace the metadata of the chunk before the open one, while its rotation is not finished. Does not wait. */
 int wmk_consumer_link_metadata_before(struct wmk_consumer_link *link, uint64_t trace, const char *text, size_t len);
 /*
- * `fd`: of the ring set; borrowed and duplicated. rings->resume: an earlier consumer has read the set; the link sets it
- * itself after it has started a new consumer. -ENOENT: no such trace; -EEXIST; -EINVAL, -EPERM, ...: not a ring set.
+ * `fd`: of the ring set; borrowed and duplicated. rings->resume: an earlier consumer has read the set. The link sets
+ * this flag itself after it has started a new consumer. -ENOENT: no such trace; -EEXIST; -EINVAL, -EPERM, ...: not a
+ * ring set.
  */
 int wmk_consumer_link_rings_add(struct wmk_consumer_link *link, const struct wmk_consumerd_rings *rings, int fd,
 				int ms);
 /*
- * Writes all committed records, ends the streams with the final counts, and releases the ring set. What cannot be
- * written is lost.
+ * Writes all committed records, ends the streams with the final counts, and releases the ring set. Records that cannot
+ * be written are lost.
  */
 int wmk_consumer_link_rings_remove(struct wmk_consumer_link *link, uint64_t trace, uint64_t rings, int ms,
 				   struct wmk_arena *arena, struct wmk_consumerd_report *report);
@@ -116,22 +122,22 @@ int wmk_consumer_link_rings_remove(struct wmk_consumer_link *link, uint64_t trac
 /* In the functions below, `rings` 0 stands for all rings of the trace. */
 
 /*
- * Writes all records that are committed now and the current counts, also of rings that are written only at stop. The
- * rings stay, and later records are drained as before. -ENOSPC etc.: writing failed, and the records stay in the rings
- * (the report is filled, too).
+ * Writes the current counts and all records that are committed now. Rings that are written only at stop are included.
+ * The rings stay, and later records are drained as before. -ENOSPC etc.: writing failed, and the records stay in the
+ * rings. The report is filled in this case, too.
  */
 int wmk_consumer_link_stop(struct wmk_consumer_link *link, uint64_t trace, uint64_t rings, int ms,
 			   struct wmk_arena *arena, struct wmk_consumerd_report *report);
-/* Like stop, without a report, and not for rings that are written only at stop. */
+/* Writes as wmk_consumer_link_stop() does, but without a report. Rings that are written only at stop are skipped. */
 int wmk_consumer_link_flush(struct wmk_consumer_link *link, uint64_t trace, uint64_t rings, int ms);
-/* Drops what was recorded so far, in files and rings; all counts restart at zero. The metadata stays. */
 /* Cut all rings of the trace. The rotation must follow within a second; it closes the chunk at these cuts. */
 int wmk_consumer_link_cut(struct wmk_consumer_link *link, uint64_t trace, int ms);
 /*
- * Close a chunk of the trace, and open the next one. With `ms` 0, the request is performed later, if necessary by the
- * next consumer daemon. Metadata that replaces the file from now on belongs to the next chunk.
+ * Close a chunk of the trace, and open the next chunk. With `ms` 0, the function does not wait; if necessary, the next
+ * consumer daemon performs the request. Metadata that replaces the file from now on belongs to the next chunk.
  */
 int wmk_consumer_link_rotate(struct wmk_consumer_link *link, const struct wmk_consumerd_rotation *rotation, int ms);
+/* Drops all records so far, in files and rings; all counts restart at zero. The metadata stays. */
 int wmk_consumer_link_clear(struct wmk_consumer_link *link, uint64_t trace, int ms);
 /*
  * OUTPUT_CHECK, LIST_LEFT, REMOVE_LEFT (wire/consumerd.h). `left`: the reply to LIST_LEFT, in the memory of `arena`;
@@ -143,16 +149,16 @@ int wmk_consumer_link_output(struct wmk_consumer_link *link, uint16_t type, cons
 int wmk_consumer_link_stats(struct wmk_consumer_link *link, uint64_t trace, uint64_t rings, int ms,
 			    struct wmk_arena *arena, struct wmk_consumerd_report *report);
 /*
- * Drain at once, because an application has died: it may have been killed between its last record and the wake-up of
+ * Drain at once, because an application has crashed: it may have been killed between its last record and the wake-up of
  * the consumer. trace 0: all traces. Queued: never blocks.
  */
 void wmk_consumer_link_poke(struct wmk_consumer_link *link, uint64_t trace);
 
 /*
- * Lists everything that the consumer holds. `held` is called for each trace (rings->rings 0; fd: its budget page, or
- * -1), then for each of its ring sets (fd: for waymark_ring_set_open_reader()), in the calling thread. The callback
- * closes fd; strings are valid within the call. Returns 0, the first non-zero value that `held` returned, or -errno.
- * The link adopts everything, and sends it to the next consumer, too.
+ * Lists everything that the consumer holds. The calling thread calls `held` for each trace, then for each of its ring
+ * sets. For a trace, rings->rings is 0, and fd is its budget page, or -1. For a ring set, fd is for
+ * waymark_ring_set_open_reader(). The callback closes fd; strings are valid within the call. Returns 0, the first
+ * non-zero value that `held` returned, or -errno. The link adopts everything, and sends it to the next consumer, too.
  */
 typedef int wmk_consumer_link_held(void *data, const struct wmk_consumerd_trace *trace,
 				   const struct wmk_consumerd_rings *rings, int fd);

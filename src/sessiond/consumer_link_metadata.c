@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * consumer_link_metadata.c - send metadata to waymark-consumerd. The text is split into requests that stay in the list
- * until they are written. The next consumer receives those that are left, before the rings (consumer_link_replay.c).
+ * until they are written. The next consumer receives the remaining requests before the rings (consumer_link_replay.c).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static struct wmk_link_request *part_new(struct wmk_consumer_link *link, struct 
 	return request;
 }
 
-/* Frees the requests from `*at` to the end of the list; none of them was sent. */
+/* Frees the requests from `*at` to the end of the list. None of these requests has been sent. */
 static void take_back(struct wmk_consumer_link *link, struct wmk_link_request **at)
 {
 	while (*at) {

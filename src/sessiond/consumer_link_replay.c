@@ -131,7 +131,10 @@ void wmk_replay_remove(struct wmk_consumer_link *link, uint64_t number, uint64_t
 	trace_free(trace);
 }
 
-/* The next consumer daemon opens this chunk. If the previous chunk is still open, it continues the rotation. */
+/*
+ * The next consumer daemon opens this chunk. If the previous chunk is still open, the consumer daemon continues the
+ * rotation.
+ */
 int wmk_replay_rotate(struct wmk_consumer_link *link, const struct wmk_consumerd_rotation *is)
 {
 	struct wmk_replay_trace *trace = wmk_replay_find(link, is->trace);
@@ -178,7 +181,7 @@ static void rings_are_gone(struct wmk_consumer_link *link, struct wmk_replay_tra
 	const struct wmk_consumerd_channel *channels;
 	struct wmk_arena arena = { 0 };
 
-	/* Count once: an earlier answer may have removed the rings already. */
+	/* Count only once: if an earlier answer has removed the rings, their counts are included already. */
 	if (*rings_at(trace, request->rings) &&
 	    wmk_object_decode(&wmk_consumerd_report_object, request->reply, request->reply_len, &report, &arena) == 0) {
 		channels = report.channels.items;
@@ -295,8 +298,8 @@ static void put_first(struct wmk_consumer_link *link, struct wmk_link_request *f
 }
 
 /*
- * Drop parts of earlier replacements: the new consumer has not written them. It needs all parts of the latest
- * replacement, and what follows them.
+ * Drop parts of earlier replacements that the new consumer has not written. The new consumer needs only the latest
+ * replacement with all its parts, and the parts that follow it.
  */
 static struct wmk_link_request *drop_replaced(struct wmk_link_request *first)
 {
@@ -304,8 +307,8 @@ static struct wmk_link_request *drop_replaced(struct wmk_link_request *first)
 	bool inside = false;
 
 	/*
-	 * Parts of an earlier chunk precede the others. They stay in the list, because the rotation of that chunk may
-	 * not be finished.
+	 * Parts of an earlier chunk precede the other parts. They stay in the list, because the rotation of the earlier
+	 * chunk may not be finished.
 	 */
 	if (first && first->next && first->chunk != last_of(first)->chunk)
 		return first;

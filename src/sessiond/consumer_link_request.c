@@ -3,9 +3,9 @@
  * consumer_link_request.c - the queue of requests to waymark-consumerd: encode, send, wait for the answer (see
  * consumer_link_request.h).
  *
- * A request stays in the list until it is answered. When the consumer crashes, the list is sent to the next one, after
- * the replay of what the crashed one held. So callers notice only the delay. A caller that stops waiting abandons its
- * request.
+ * A request stays in the list until it is answered. When the consumer crashes, the link first replays to the next
+ * consumer everything that the crashed consumer held. Then the link sends the list. So callers notice only the delay. A
+ * caller that stops waiting abandons its request.
  */
 #include "sessiond/consumer_link_request.h"
 

@@ -37,7 +37,7 @@ struct wmk_replay_trace {
 	unsigned clearing;               /* unanswered CLEAR requests */
 	bool made;                       /* a consumer has opened it */
 	bool complete;                   /* the length of the metadata file is known: created here, or replaced */
-	uint64_t metadata_len;           /* of the file, once everything sent is written */
+	uint64_t metadata_len;           /* length of the metadata file when everything sent is written */
 	char failed[200];                /* why the current consumer cannot resume it; "": it can */
 };
 
@@ -55,11 +55,12 @@ struct wmk_link_request {
 	size_t len;
 	int fd;                          /* sent with it; -1: none */
 	bool sent;
-	bool again;                      /* replay: gives a new consumer what the earlier one had */
-	bool inserted;                   /* created the entry that it adds, which is removed if the request fails */
+	bool again;                      /* replay: the request gives a new consumer what the earlier one had */
+	/* the request created the entry that it adds; if the request fails, the entry is removed */
+	bool inserted;
 	bool abandoned;                  /* no thread waits for the answer */
-	uint64_t answers;                /* link->answers when it was abandoned */
-	bool more;                       /* METADATA: a part of a replacement, and not its last */
+	uint64_t answers;                /* value of link->answers when the request was abandoned */
+	bool more;                       /* METADATA: a part of a replacement, but not the last part */
 	uint64_t chunk;                  /* METADATA: the chunk of the text */
 	bool replaces;                   /* METADATA: a part of a replacement */
 	/* The answer. */
@@ -94,7 +95,7 @@ struct wmk_consumer_link {
 	uint32_t numbers;
 	uint64_t answers;                /* number of answers received */
 	unsigned again;                  /* unanswered requests of the replay */
-	char again_words[300];           /* text of the first error among them */
+	char again_words[300];           /* text of the first error among the replay requests */
 	int sock;
 	struct wmk_out out;
 	/* Used by the link thread only: */
@@ -118,10 +119,13 @@ void wmk_link_submit(struct wmk_consumer_link *link);
 int wmk_link_ended(const struct wmk_consumer_link *link);
 /*
  * Waits for the answer; releases the lock meanwhile. If request->done is set on return, the caller owns the request.
- * Otherwise the link has ended, or the request is abandoned and freed by its answer.
+ * Otherwise the link has ended, or the request is abandoned. The answer then frees an abandoned request.
  */
 int wmk_link_wait(struct wmk_consumer_link *link, struct wmk_link_request *request, const struct timespec *end);
-/* Removes an answered request from the list; frees it, or wakes the thread that waits and frees it. */
+/*
+ * Removes an answered request from the list. If a thread waits for the answer, the function wakes this thread, which
+ * frees the request. Otherwise the function frees the request.
+ */
 void wmk_link_answered(struct wmk_consumer_link *link, struct wmk_link_request *request);
 void wmk_link_request_free(struct wmk_link_request *request);
 void wmk_link_drop_held(struct wmk_link_request *request);
@@ -138,7 +142,7 @@ void wmk_replay_remove(struct wmk_consumer_link *link, uint64_t trace, uint64_t 
 void wmk_replay_answered(struct wmk_consumer_link *link, const struct wmk_link_request *request);
 /* Queues requests that give everything to a new consumer, before all others. 0 or -errno. */
 int wmk_replay_send(struct wmk_consumer_link *link);
-/* Sends heartbeats in place of a missing consumer: without them, writers that wait for room give up. */
+/* Sends heartbeats while no consumer runs: without heartbeats, writers that wait for room give up. */
 void wmk_replay_heartbeat(struct wmk_consumer_link *link);
 
 /* ── consumer_link_start.c; used by the link thread ──────────────────────────────────────────────────── */

@@ -82,7 +82,10 @@ static int spawn(struct wmk_consumer_link *link, int connection, pid_t *child)
 	posix_spawnattr_init(&attr);
 	posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
 	posix_spawn_file_actions_adddup2(&files, connection, CONNECTION_FD);
-	/* A session of its own: signals to the session daemon's process group do not reach the consumer. */
+	/*
+	 * The consumer gets a process session of its own: signals to the session daemon's process group do not reach
+	 * the consumer.
+	 */
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 	posix_spawnattr_setsigmask(&attr, &none);
 	posix_spawnattr_setsigdefault(&attr, &all);
@@ -99,10 +102,11 @@ struct spawning {
 
 /*
  * Start the consumer from a thread with its own descriptor table. A child process has a copy of the descriptor table,
- * which includes descriptors that applications have sent. execve() closes the copies. Each close() of a file on FUSE,
- * not only the last one, waits for the FUSE server, which may never answer (fuse_flush()). So this thread unshares its
- * table and closes all but stdio, and fetches the connection from the shared table by pidfd_getfd(). Without these
- * system calls (before Linux 5.9) the child gets all descriptors.
+ * which includes descriptors that applications have sent. execve() closes the copies. Each close() of a file on FUSE
+ * waits for the FUSE server, even if other descriptors of the file remain. The FUSE server may never answer
+ * (fuse_flush()). So this thread unshares its table, and closes all descriptors but stdio. Then the thread fetches the
+ * connection from the shared table by pidfd_getfd(). Without these system calls (before Linux 5.9), the child process
+ * gets all descriptors.
  */
 static void *spawn_apart(void *data)
 {

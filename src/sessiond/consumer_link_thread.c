@@ -21,10 +21,10 @@
 
 #define HELLO_MS 10000             /* for a consumer to become ready */
 #define DEATH_MS 2000              /* for a process to end after its socket has closed */
-#define BEAT_MS 300                /* writers consider a silent reader dead after 2 s */
+#define BEAT_MS 300                /* without a heartbeat for 2 s, writers assume that the reader crashed */
 #define BACK_MS 60000              /* for a new consumer to resume all rings; until then the link sends heartbeats */
 #define FAILURES_AT_ONCE 3u        /* restarts without a pause; also the limit of attempts for the first consumer */
-#define FAILURES_MANY 30u          /* then report it, and retry less often */
+#define FAILURES_MANY 30u          /* then report the failure, and retry less often */
 #define PAUSE_MAX_MS 500
 #define PAUSE_LONG_MS 5000
 
@@ -93,8 +93,8 @@ static void heartbeat(struct wmk_consumer_link *link)
 }
 
 /*
- * After the socket has closed, wait until the process has ended, so that the next consumer finds the runtime directory
- * free. `words` gets the reason of the end.
+ * After the socket has closed, wait until the process has ended: the next consumer then finds the runtime directory
+ * free. `words` gets the reason for the end of the process.
  */
 static void await_exit(struct wmk_consumer_link *link, char *words, size_t size)
 {
@@ -284,7 +284,7 @@ static void full(struct wmk_consumer_link *link, const void *body, size_t len)
 	wmk_arena_free(&arena);
 }
 
-/* 0: continue; -errno: the connection has ended (-ECONNABORTED: the link has). */
+/* 0: continue; -ECONNABORTED: the link has ended; another -errno: the connection has ended. */
 static int receive(struct wmk_consumer_link *link)
 {
 	struct wmk_frame frame;
@@ -461,7 +461,10 @@ void *wmk_link_run(void *arg)
 	hang_up(link);
 	if (link->pidfd >= 0)
 		close(link->pidfd);
-	/* A consumer that keeps running is independent of us; one that has ended is reaped here or by init. */
+	/*
+	 * A consumer that keeps running does not depend on the session daemon. A consumer that has ended is reaped here
+	 * or by init.
+	 */
 	if (link->child)
 		waitpid(link->child, NULL, WNOHANG);
 	return NULL;

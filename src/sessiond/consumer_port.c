@@ -2,9 +2,9 @@
 /*
  * consumer_port.c - traces and rings of sessions at the consumer daemon (see consumer_port.h).
  *
- * Functions that open or declare run with the lock of the session held. Those that write, count or close run without
- * it, in one thread per session at a time (tracing.h). If the consumer does not answer in time, because it is being
- * replaced, the link performs the request later: that is no error here.
+ * Functions that open or declare run with the lock of the session held. Functions that write, count or close run
+ * without this lock, in one thread per session at a time (tracing.h). A consumer daemon that is being replaced does not
+ * answer in time. The link then performs the request later: this is no error here.
  */
 #include "sessiond/consumer_port_traces.h"
 
@@ -20,10 +20,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define GIVE_MS 1000               /* to add a trace or rings: a shard waits, and with it applications that register */
+/* to add a trace or rings: the shard waits, and applications that register wait with it */
+#define GIVE_MS 1000
 /* to add system calls by BPF: the kernel verifies the program first, which takes seconds on a slow machine */
 #define CALLS_MS 10000
-#define COUNT_MS 1000              /* to query counts: afterwards the latest counts are used */
+#define COUNT_MS 1000              /* to query counts: after a timeout, the port uses the latest known counts */
 #define METADATA_MS 5000           /* to replace metadata, for a command */
 
 static uint64_t number_new(struct wmk_consumer_port *port)
@@ -260,8 +261,8 @@ static int metadata_replace(void *data, const char *text, size_t len, bool wait)
 	int err = wmk_consumer_link_metadata(trace->side->link, trace->number, text, len, true, wait ? METADATA_MS : 0);
 
 	/*
-	 * Corrupt rings are noted again at the next count. (relaxed, as threads that count hold no lock: a second note
-	 * does no harm)
+	 * The next count notes corrupt rings again. (relaxed: threads that count hold no lock; a second note does no
+	 * harm)
 	 */
 	pthread_mutex_lock(&trace->lock);
 	for (struct port_rings *rings = trace->rings; rings; rings = rings->next)
@@ -274,7 +275,7 @@ static void trace_close(void *data)
 {
 	struct port_trace *trace = data;
 	struct wmk_consumer_port *port = trace->port;
-	/* A trace without rings is closed with the lock of the session held, and has nothing to write. */
+	/* A trace without rings is closed with the lock of the session held, and no record is left to write. */
 	const int ms = trace->silent ? 0 : trace->used ? WMK_PORT_WRITE_MS : GIVE_MS;
 
 	if (!port->leaving && wmk_consumer_link_trace_remove(trace->side->link, trace->number, ms, NULL, NULL) < 0)
@@ -374,7 +375,8 @@ static int kernel_give(struct port_rings *rings, const struct wmk_rings_info *in
 }
 
 /*
- * Create the entry of a ring set. If the consumer holds the set already (*held), the entry gets the consumer's number.
+ * Create the entry of a ring set. If the consumer holds the set already (*held), the entry gets the number that the
+ * consumer uses.
  */
 static struct port_rings *rings_begin(struct port_trace *trace, const struct wmk_rings_info *info, bool *held)
 {
@@ -460,8 +462,8 @@ static int rings_stop(void *data, bool wait)
 }
 
 /*
- * The consumer clears whole traces, so one request per trace is enough. It is sent for the last rings of the list,
- * because new rings are inserted at the head.
+ * The consumer clears whole traces, so one request per trace is enough. New rings are inserted at the head of the list,
+ * so the last rings of the list send this request.
  */
 static int rings_clear(void *data, bool wait)
 {

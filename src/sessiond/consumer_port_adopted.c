@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * consumer_port_adopted.c - traces and rings of an earlier session daemon that the consumer daemon holds. Restored
- * sessions open theirs again; the others are ended.
+ * sessions open their traces and rings again. The port ends all others.
  */
 #include "sessiond/consumer_port_traces.h"
 
@@ -16,7 +16,7 @@
 #define ASK_MS 5000
 #define NO_STREAM UINT32_MAX
 
-/* A trace (`rings` 0), or a ring set of one. */
+/* A trace (`rings` 0), or a ring set of a trace. */
 struct port_adopted {
 	uint64_t trace, rings;
 	uint8_t uuid[16];                /* of the trace */
@@ -177,7 +177,7 @@ uint64_t wmk_adopted_rings(struct wmk_consumer_port_side *side, uint64_t trace, 
 	return number;
 }
 
-/* A consumer of kernel channels exists only where one was needed. */
+/* A consumer of kernel channels exists only if an earlier session needed this consumer. */
 int wmk_consumer_port_take_over(struct wmk_consumer_port *port)
 {
 	int err = wmk_consumer_port_link(&port->sides[0]) ? 0 : -EIO;
@@ -209,7 +209,7 @@ static void taken_over(struct wmk_consumer_port_side *side)
 		else if (!held->opened)
 			err = wmk_consumer_link_trace_remove(side->link, held->trace, ASK_MS, NULL, NULL);
 		if (err < 0)
-			wmk_error_clear();       /* removed with its trace already, or about to be */
+			wmk_error_clear();       /* already removed with the trace, or about to be removed */
 	}
 	wmk_adopted_drop(side);
 }

@@ -31,7 +31,10 @@ void wmk_port_rings_user(void *data, uid_t uid, const char *name, pid_t pid)
 	pthread_mutex_unlock(&rings->trace->lock);
 }
 
-/* The applications that could write to the rings; if none has registered with this daemon: the path in the trace. */
+/*
+ * The applications that could write to the rings. If no such application has registered with this daemon: the path in
+ * the trace.
+ */
 static void users_of(struct port_rings *rings, char users[OUT_USERS])
 {
 	pthread_mutex_lock(&rings->trace->lock);
@@ -50,8 +53,8 @@ static void name_in_trace(struct port_rings *rings, const struct wmk_consumerd_s
 	if (!stats->counts.errors && !stats->counts.gaps)
 		return;
 	/*
-	 * Set before the comment is written: a thread that replaces the metadata meanwhile, without the comment, resets
-	 * it. (relaxed: a second comment does no harm)
+	 * Set the flag before the comment is written. A thread that replaces the metadata meanwhile, without the
+	 * comment, then resets the flag. (relaxed: a second comment does no harm)
 	 */
 	if (atomic_exchange_explicit(&rings->named, true, memory_order_relaxed))
 		return;

@@ -11,7 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CUT_MS 1000                /* timeout of CUT; positions of later cuts would not belong together */
+/* timeout of CUT; the positions of cuts at different times would not belong together */
+#define CUT_MS 1000
 
 int wmk_port_in_time(int err)
 {

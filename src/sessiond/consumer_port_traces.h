@@ -19,8 +19,8 @@ struct wmk_consumer_port_side {
 	struct wmk_consumer_port *port;
 	struct wmk_consumer_link *link;  /* NULL: not open yet */
 	bool kernel;                     /* the consumer of kernel channels */
-	bool listed;                     /* its list was received */
-	struct port_adopted *held;               /* that list */
+	bool listed;                     /* the list of the consumer was received */
+	struct port_adopted *held;               /* the list of the consumer */
 	unsigned n_held;
 	bool held_any;                   /* the list was not empty when it was received */
 };
@@ -41,14 +41,14 @@ struct wmk_consumer_port {
 
 struct port_trace {
 	struct wmk_consumer_port *port;
-	struct wmk_consumer_port_side *side; /* the consumer that has it */
+	struct wmk_consumer_port_side *side; /* the consumer that has the trace */
 	uint64_t number;
 	struct port_budget *budget;    /* of the session's max_size; NULL: none */
 	char sub[192];
 	bool has_comments;    /* the metadata format has comments (TSDL) */
 	pthread_mutex_t lock; /* protects the fields below */
 	struct port_rings *rings;
-	bool used;   /* it has had rings */
+	bool used;   /* the trace has had rings */
 	bool silent; /* an end of rings timed out (used only by the thread that ends them, without the lock) */
 };
 
@@ -56,21 +56,21 @@ struct port_rings {
 	struct port_rings *next;
 	struct port_trace *trace;
 	uint64_t number;
-	bool stopped;                 /* the consumer has released it */
+	bool stopped;                 /* the consumer has released the rings */
 	bool users_many;              /* `users` is full; under the lock of the trace, as `users` is */
 	char users[OUT_USERS];        /* the user and the known applications that can write to the rings */
 	atomic_bool named;            /* the metadata has a comment about streams that ended early */
 	struct wmk_counts counts; /* of the latest report */
 };
 
-/* True if it runs, as far as can be determined without starting it. */
+/* True if the consumer runs. The function starts no consumer. */
 bool wmk_port_side_has_consumer(const struct wmk_consumer_port_side *side);
 /* The link, opened on demand; NULL with a cause chain. */
 struct wmk_consumer_link *wmk_consumer_port_link(struct wmk_consumer_port_side *side);
 
 #define WMK_SUB_PID "ust/pid/"        /* prefix of `sub` for traces of processes */
 
-#define WMK_PORT_WRITE_MS 60000    /* to write everything committed to the disk */
+#define WMK_PORT_WRITE_MS 60000    /* to write all committed records to the disk */
 
 /* ── consumer_port_output.c ── */
 /* Return `err`, but 0 for a timeout: the request is performed later. */
@@ -109,14 +109,14 @@ int wmk_port_budget_fd(const struct port_budget *budget);
 /* Duplicate the budget page that a consumer daemon held for a trace with this path; -1: none. Locked. */
 int wmk_adopted_budget(const struct wmk_consumer_port *port, const char *path);
 /*
- * Get the list of the consumer, before anything is added: rings that it reads already must not be added again. Locked.
- * Without an answer the link is closed.
+ * Get the list of the consumer, before anything is added: rings that the consumer already reads must not be added
+ * again. Locked. If the consumer does not answer, the link is closed.
  */
 void wmk_adopted_ask(struct wmk_consumer_port_side *side);
 void wmk_adopted_drop(struct wmk_consumer_port_side *side);
 /* The number of the trace in the list; 0: not in the list. `opened`: this daemon uses the trace from now on. */
 uint64_t wmk_adopted_trace(struct wmk_consumer_port_side *side, const struct wmk_trace_info *info, bool opened);
-/* The same for rings; marks them as used. */
+/* The number of the rings in the list; 0: not in the list. Marks the rings as used. */
 uint64_t wmk_adopted_rings(struct wmk_consumer_port_side *side, uint64_t trace, uint32_t stream_id);
 
 #endif

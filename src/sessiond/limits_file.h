@@ -31,9 +31,9 @@ struct wmk_limits {
 	uint64_t trace_size, user_trace_size, disk_reserve;
 };
 
-/* Read the file. 0; -ENOENT: no file (all limits are 0); -EINVAL, ...: the cause chain names the line. */
+/* Read the file. 0; -ENOENT: no file (all limits are 0); -EINVAL, ...: the cause chain contains the line number. */
 int wmk_limits_read(const char *path, struct wmk_limits *limits);
-/* Parse its text; errors use `path` as the name of the file. */
+/* Parse the text of the file; errors use `path` as the name of the file. */
 int wmk_limits_parse(const char *path, const char *text, size_t len, struct wmk_limits *limits);
 
 #endif

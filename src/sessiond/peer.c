@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * peer.c - credentials of clients (see peer.h). A client is a member of a group if its process is (SO_PEERGROUPS), or
- * if the user database lists its user. So a user that was added to the group need not log in again.
+ * peer.c - credentials of clients (see peer.h). A client is a member of a group if its process is a member
+ * (SO_PEERGROUPS), or if the user database lists its user in the group. So a user that was added to the group need not
+ * log in again.
  */
 #include "sessiond/peer.h"
 
@@ -110,8 +111,8 @@ bool wmk_peer_may(const struct wmk_peer *peer, uid_t daemon, uid_t owner)
 }
 
 /*
- * Shorten `path` to its longest existing part. The rest does not exist yet, so processes that share the existing part
- * will see the same rest. False: unknown.
+ * Shorten `path` to its longest existing part. The rest of the path does not exist yet. So processes that share the
+ * existing part will see the same rest. False: unknown.
  */
 static bool nearest_there(char *path, struct stat *st)
 {

@@ -2,8 +2,9 @@
 /*
  * rundir.c - the runtime directory of a session daemon (see rundir.h).
  *
- * The lock is taken first. A socket that exists afterwards has no owner, and is replaced without a check: a daemon that
- * is killed loses its lock before its sockets.
+ * The daemon takes the lock first. A socket that exists afterwards has no owner, and is replaced without a check. When
+ * a
+ * daemon is killed, its lock is released before its sockets are closed.
  */
 #include "sessiond/rundir.h"
 
@@ -31,7 +32,7 @@
 
 #define LOCK_TRIES 16
 #define LOCK_WAIT_MS 5000            /* for a daemon that starts or ends */
-#define LOCK_HANDED_MS 15000         /* for a daemon that was terminated */
+#define LOCK_HANDED_MS 15000         /* for a session daemon that this daemon has terminated */
 #define LOCK_PAUSE_MS 10
 
 static const char *const socket_names[WMK_SESSIOND_SOCKETS] = { WMK_APP_SOCKET, WMK_CTL_SOCKET };
@@ -64,7 +65,7 @@ static int lock_refused(const struct wmk_sessiond_rundir *place, int fd)
 	return wmk_error_said(-EBUSY, "a session daemon of this user is starting in %s", place->path);
 }
 
-/* True if the daemon that holds the lock accepts commands. If not, it is starting or ending. */
+/* True if the daemon that holds the lock accepts commands. False: this daemon is starting or ending. */
 static bool is_listening(const struct wmk_sessiond_rundir *place)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -83,8 +84,9 @@ static bool is_listening(const struct wmk_sessiond_rundir *place)
 }
 
 /*
- * True if the process in the file runs. If it was killed while it started a consumer daemon, its child holds the lock
- * and the sockets until it executes the program: no process listens, and both are released soon.
+ * True if the process in the file runs. A session daemon may be killed while it starts a consumer daemon. Until
+ * execve(), the child process holds the lock and the sockets, but does not accept connections. The child process
+ * releases both soon.
  */
 static bool holder_runs(int fd)
 {
@@ -140,7 +142,7 @@ static int lock_wait(const struct wmk_sessiond_rundir *place, int fd)
 	return rc;
 }
 
-/* 1: locked; 0: the locked file was removed by its owner meanwhile, try again; -errno. */
+/* 1: locked; 0: the owner removed the file before it was locked, try again; -errno. */
 static int lock_try(struct wmk_sessiond_rundir *place)
 {
 	struct stat st, there;
@@ -292,12 +294,13 @@ void wmk_sessiond_rundir_close(struct wmk_sessiond_rundir *place)
 {
 	wmk_sessiond_rundir_hide(place);
 	if (place->lock >= 0) {
-		/* while locked: a process that waits for the lock then checks the file again */
+		/* unlink while the lock is held: a process that waits for the lock then checks the file again */
 		unlinkat(place->dir, WMK_SESSIOND_PID_FILE, 0);
 		close(place->lock);
 	}
 	/*
-	 * After the unlock: closing also closes what pending connections have sent, which may block (deferred_close.h).
+	 * Close the sockets after the unlock: closing also discards data of pending connections, which may block
+	 * (deferred_close.h).
 	 */
 	for (unsigned i = 0; i < WMK_SESSIOND_SOCKETS; i++) {
 		if (place->sockets[i] >= 0)

@@ -36,14 +36,16 @@ struct wmk_sessiond_rundir {
 };
 
 /*
- * Create the runtime directory, or use an existing one that no other user can change; lock it; open the sockets.
- * `handed`: listening sockets from systemd, -1 for none (see wmk_sessiond_rundir_handed()). `place` owns them, also
- * after an error.
+ * Create the runtime directory, or use an existing directory that no other user can change. Then lock the directory and
+ * open the sockets. `handed`: listening sockets from systemd, -1 for none (see wmk_sessiond_rundir_handed()). `place`
+ * owns them, also after an error.
  *
- * -EBUSY: a daemon runs there (the message names its pid). A daemon that starts or ends does not accept commands; the
- * function waits for it up to 5 s. With a passed socket a running daemon is unreachable, because the new socket has
- * replaced its own. The function terminates it, and waits up to 15 s. Recording continues, and this daemon takes it
- * over.
+ * -EBUSY: a daemon runs there (the message contains its pid). A daemon that starts or ends does not accept commands;
+ * the
+ * function waits for it up to 5 s. With a passed socket, a running daemon is unreachable, because the new socket has
+ * replaced the socket of the running daemon. The function terminates the running daemon, and waits up to 15 s.
+ * Recording
+ * continues, and the new daemon takes over the sessions.
  */
 int wmk_sessiond_rundir_open(const char *rundir, const int handed[WMK_SESSIOND_SOCKETS],
 			     struct wmk_sessiond_rundir *place);
@@ -60,9 +62,9 @@ int wmk_sessiond_rundir_handed(int handed[WMK_SESSIOND_SOCKETS]);
 
 /*
  * Notify the process that started the daemon. The descriptor $WAYMARK_READY_FD receives the byte '+' when the daemon
- * listens, or '!' and a message when it failed (`failure` not NULL). It is closed then. $NOTIFY_SOCKET (systemd)
- * receives `state`, "READY=1" or "STOPPING=1". wmk_sessiond_rundir_starter() removes the variables from the
- * environment, so that child processes do not use them; call it first, before any thread starts.
+ * listens, or '!' and a message when the daemon failed (`failure` not NULL). The function then closes the descriptor.
+ * $NOTIFY_SOCKET (systemd) receives `state`, "READY=1" or "STOPPING=1". wmk_sessiond_rundir_starter() removes the
+ * variables from the environment, so that child processes do not use them. Call it first, before any thread starts.
  */
 struct wmk_sessiond_rundir_starter {
 	int ready;                       /* -1: none */

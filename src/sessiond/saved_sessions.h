@@ -2,9 +2,10 @@
 /*
  * saved_sessions.h - load and start the sessions of `waymark save --auto` when the daemon starts.
  *
- * The daemon sends requests to itself as a client (libwaymark-ctl), so the sessions are checked and created like those
- * of a user. It must already answer commands. Applications are notified afterwards, so the sessions record from the
- * first event of each application.
+ * The daemon sends requests to itself as a client (libwaymark-ctl). So the daemon checks and creates these sessions
+ * like
+ * the sessions of a user. The daemon must already answer commands. Applications are notified afterwards, so the
+ * sessions record from the first event of each application.
  */
 #ifndef WMK_SESSIOND_SAVED_SESSIONS_H
 #define WMK_SESSIOND_SAVED_SESSIONS_H

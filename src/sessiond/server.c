@@ -54,7 +54,7 @@ struct server {
 	struct wmk_clients *clients;
 	struct wmk_commands commands;
 	int signals, end;                /* signalfd; eventfd: WMK_CTL_SHUTDOWN */
-	bool everything;                 /* end recording, and the consumer daemon, too */
+	bool everything;                 /* end recording, and also the consumer daemon */
 	char latest_message[600];                  /* latest message while the daemon has one thread */
 };
 
@@ -357,7 +357,7 @@ static int sessions_open(struct server *server)
 	return err;
 }
 
-/* Finish rotations of an earlier daemon. The thread of the reaper does this, because a disk may delay it. */
+/* Finish rotations of an earlier daemon, in the thread of the reaper, because a disk may delay this work. */
 static void rotations_continue(struct server *server)
 {
 	struct wmk_session **all = NULL;
@@ -430,7 +430,10 @@ static uint64_t own_start_time(void)
 
 static void announce(struct server *server)
 {
-	/* A daemon in a nested PID namespace publishes no pid, because applications outside see another pid of it. */
+	/*
+	 * A daemon in a nested PID namespace publishes no pid, because applications outside this namespace see another
+	 * pid.
+	 */
 	wmk_hints_set_daemon(&server->hints, wmk_kspaces_is_first_pid() ? getpid() : 0, own_start_time());
 	wmk_notify_send(server->place.dir);
 }
@@ -505,9 +508,10 @@ static void server_close(struct server *server)
 		leave(server);
 	wmk_tracing_close(server->tracing);
 	if (server->port && server->everything && wmk_consumer_port_shutdown(server->port) < 0)
-		wmk_error_clear();       /* it has ended, or ends by itself when it holds nothing */
+		wmk_error_clear();       /* the consumer daemon has ended, or ends by itself when it holds nothing */
 	if (server->port)
-		wmk_consumer_port_close(server->port);        /* its threads notify the reaper, so close it first */
+		/* the threads of the port notify the reaper, so close the port first */
+		wmk_consumer_port_close(server->port);
 	wmk_reaper_close(server->reaper);
 	wmk_state_close(server->state);
 	wmk_hints_remove(&server->hints, server->place.dir);

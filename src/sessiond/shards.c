@@ -123,7 +123,10 @@ int wmk_shards_listen(struct wmk_shards *shards, int listener, uid_t only)
 
 /* ── the reaper ──────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The last two complete commands that were already replied to: they are performed even if the daemon ends. */
+/*
+ * A client has already received the reply to FINISH_STOP and FINISH_DESTROY, so these items are performed even if the
+ * daemon ends.
+ */
 enum reaper_work { REAP, TRACE_FULL, METADATA_STALE, FINISH_STOP, FINISH_DESTROY };
 
 struct reaper_item {
@@ -137,7 +140,7 @@ struct wmk_reaper {
 	struct wmk_reaper_ops ops;
 	pthread_mutex_t lock;            /* protects the fields below */
 	pthread_cond_t some;
-	struct reaper_item *item;               /* queue: each session once, each directory once */
+	struct reaper_item *item;               /* queue, without two equal items */
 	bool ending, started;
 	pthread_t thread;
 };

@@ -48,9 +48,12 @@ void wmk_reaper_notify_full(struct wmk_reaper *reaper, const char *path);
 void wmk_reaper_notify_stale(struct wmk_reaper *reaper, const char *path);
 /* For wmk_commands.finish_later. Any thread; the session is not locked. */
 void wmk_reaper_notify_finish(struct wmk_reaper *reaper, struct wmk_session *session, bool gone);
-/* Start the thread. It also handles what was queued before. */
+/* Start the thread of the reaper. This thread also handles items that were queued before. */
 int wmk_reaper_start(struct wmk_reaper *reaper);
-/* End the thread after it has finished sessions, and drop the rest of its queue. Later notifications are ignored. */
+/*
+ * End the thread after it has finished sessions, and drop the other items of its queue. Later notifications are
+ * ignored.
+ */
 void wmk_reaper_end(struct wmk_reaper *reaper);
 /* No thread may notify the reaper any more. */
 void wmk_reaper_close(struct wmk_reaper *reaper);

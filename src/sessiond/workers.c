@@ -39,7 +39,10 @@ static unsigned at_work_of(const struct wmk_workers *w, uid_t uid)
 	return n;
 }
 
-/* True if only root's worker is free. Other users never get it, however many slow requests they have. */
+/*
+ * True if only root's worker is free. Requests of other users never run in this worker, even if all other workers are
+ * slow.
+ */
 static bool is_for_root(const struct wmk_workers *w)
 {
 	return w->for_root && w->n_at_work + 1 >= w->n;
@@ -77,7 +80,7 @@ static void finished(struct wmk_workers *w, struct wmk_job *job)
 			break;
 		}
 	if (w->waiting)
-		pthread_cond_signal(&w->some);   /* this user may run one more */
+		pthread_cond_signal(&w->some);   /* this user may run one more job */
 	job->next = w->done;
 	w->done = job;
 	if (!job->next && write(w->eventfd, &one, sizeof(one)) < 0)
