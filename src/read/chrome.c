@@ -2,7 +2,7 @@
 /*
  * chrome.c - export records in the Trace Event Format ("JSON Object Format" of the document with that name). A record
  * is an instant event, or the begin or the end of a duration. It is on the track of its thread, with its fields as
- * arguments. Without contexts for the thread, it is on the track of its CPU in process 0. A counter belongs to its
+ * arguments. A record without contexts for the thread is on the track of its CPU in process 0. A counter belongs to its
  * process.
  *
  * Times are microseconds since the first record, with three decimals: readers of JSON keep 53 bits, which are too few
@@ -174,7 +174,7 @@ static void put_head(struct wmk_json_writer *w, struct wmk_read_track *line, con
 	put_number(w, "tid", ids[1]);
 }
 
-/* End the spans that lack their own ends together with the span around them. */
+/* A span without its own end ends together with the span around it. */
 static void put_ends(struct wmk_json_writer *w, struct wmk_read_track *line, const struct wmk_read_drawing *drawing,
 		     int64_t since, const int64_t ids[2])
 {

@@ -3,8 +3,8 @@
  * clock_points.c - read sync points, and compute times from them (see clock_points.h).
  *
  * CLOCK_MONOTONIC and real time are steered together, so their difference changes only by a step. In a step, the line
- * follows CLOCK_MONOTONIC instead of real time. After a suspend, CLOCK_MONOTONIC lacks the time of the suspend: if the
- * trace clock has it, the line follows real time, and there is no step.
+ * follows CLOCK_MONOTONIC instead of real time. CLOCK_MONOTONIC does not count the time of a suspend. If the trace
+ * clock counts this time, the line follows real time, without a step.
  */
 #include "read/clock_points.h"
 
@@ -130,7 +130,10 @@ static int add_point(struct wmk_read_clock_points *points, const struct wmk_cloc
 			made->step_from = NOTICED_NS / points->nominal;
 	}
 	made->steady = (int64_t)point->real_ns - made->steps;
-	/* Times of two points may differ by less than their uncertainty. */
+	/*
+	 * The difference between the times of two points may be less than their uncertainty. Steady time never goes
+	 * back, so the time of the previous point is used.
+	 */
 	if (points->n && made->steady < made[-1].steady)
 		made->steady = made[-1].steady;
 	points->n++;
@@ -181,7 +184,7 @@ int wmk_read_clock_points_renew(struct wmk_read_clock_points *points)
 	return points->is_damaged ? 0 : read_points(points);
 }
 
-/* 1: the file has points of this clock; 0: it has not, or is too short; -EPROTO. */
+/* 1: the file has points of this clock; 0: the file has no such points, or is too short; -EPROTO. */
 static int read_head(int fd, const struct wmk_ctf_clock_class *clock)
 {
 	uint8_t head[WMK_CLOCK_FILE_HEAD];
@@ -291,8 +294,9 @@ static double slope(const struct read_point *a, const struct read_point *b)
 }
 
 /*
- * The slope of a line that is at least `length` units long, because the uncertainty of a shorter line is too large for
- * a rate. It ends at point `i`; with `back` false, it begins there. `other` is returned if no point is far enough away.
+ * The slope of a line that ends at point `i`, or with `back` false begins at point `i`. The line is at least `length`
+ * units long, because the uncertainty of a shorter line is too large for a rate. Returns `other` if no point is far
+ * enough away.
  */
 static double slope_at(const struct wmk_read_clock_points *points, uint32_t i, bool back, double length, double other)
 {
@@ -308,8 +312,8 @@ static double slope_at(const struct wmk_read_clock_points *points, uint32_t i, b
 }
 
 /*
- * The difference in ns between the steady time of this file and that of clock_points.h, which is real time after the
- * last step.
+ * The difference in ns between two steady times. In this file, steady time begins as real time at the first point. In
+ * clock_points.h, steady time equals real time after the last step.
  */
 static int64_t all_steps(const struct wmk_read_clock_points *points)
 {
@@ -360,7 +364,9 @@ void wmk_read_clock_line_find(const struct wmk_read_clock_points *points, uint64
 	};
 }
 
-/* The greatest difference between the slopes of the interval from point `i` and of its neighbours. */
+/*
+ * Compare the slope of the interval from point `i` with the slopes of both neighbours. Returns the greatest difference.
+ */
 static double slope_change(const struct wmk_read_clock_points *points, uint32_t i)
 {
 	const struct read_point *a = &points->points[i], *b = a + 1;
@@ -372,7 +378,7 @@ static double slope_change(const struct wmk_read_clock_points *points, uint32_t 
 	return (high > own ? high : own) - (low < own ? low : own);
 }
 
-/* The size in ns of a step that may have been before `value`, although the line has it at the next point. */
+/* The size in ns of a step that may have happened before `value`. The line has this step only at the next point. */
 static double step_near(const struct wmk_read_clock_points *points, uint32_t n, uint64_t value)
 {
 	const struct read_point *next = &points->points[n];

@@ -34,21 +34,21 @@ struct wmk_read_clock_points;
  */
 int wmk_read_clock_points_open(int dir, const struct wmk_ctf_clock_class *clock, struct wmk_read_clock_points **points);
 void wmk_read_clock_points_free(struct wmk_read_clock_points *points);
-/* Read points that were appended since the last read. Returns 0 or -errno, as above. */
+/* Read points that were appended since the last read. Returns 0 or -errno, as wmk_read_clock_points_open() does. */
 int wmk_read_clock_points_renew(struct wmk_read_clock_points *points);
 
 /* Write the points to a new file .clock in directory `dir`. NULL: no file. -EEXIST; -errno with a cause chain. */
 int wmk_read_clock_points_copy(const struct wmk_read_clock_points *points, int dir);
 
 /*
- * Give two traces of one clock the same steady time: that of the trace with the later last point. Real time does not
- * change. To be called before the first record is read.
+ * Give two traces of one clock the same steady time. The trace with the later last point keeps its steady time. Real
+ * time does not change. To be called before the first record is read.
  */
 void wmk_read_clock_points_join(struct wmk_read_clock_points *a, struct wmk_read_clock_points *b);
 
 /*
- * A part of the line, for a cache. It is valid for values from `from` to `to` - 1, as long as the number of the points
- * is `number`.
+ * A part of the line, for a cache. The part is valid for values from `from` to `to` - 1, until the points change
+ * (`number`).
  */
 struct wmk_read_clock_line {
 	uint64_t from, to, number;
@@ -61,13 +61,13 @@ struct wmk_read_clock_line {
 
 void wmk_read_clock_line_find(const struct wmk_read_clock_points *points, uint64_t value,
 			      struct wmk_read_clock_line *line);
-/* The number of changes of the points so far. */
+/* Return how often the points have changed. */
 uint64_t wmk_read_clock_points_number(const struct wmk_read_clock_points *points);
 /*
- * The uncertainty of real time at `value`, in ns. It is a sum: the uncertainty of the points on both sides; the skew
- * between CPUs; and the change of the clock's rate, estimated from the neighbouring intervals. Outside of the points,
- * that change is at most 500 ppm. Just before the point of a step, the step may already have happened, so its size is
- * added.
+ * The uncertainty of real time at `value`, in ns. The uncertainty is a sum: the uncertainty of the points on both
+ * sides; the skew between CPUs; and the change of the clock's rate, estimated from the neighbouring intervals. Outside
+ * of the points, the rate is assumed to change by at most 500 ppm. Just before the point of a step, the step may
+ * already have happened, so its size is added.
  */
 uint64_t wmk_read_clock_uncertainty(const struct wmk_read_clock_points *points, uint64_t value);
 

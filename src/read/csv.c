@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * csv.c - export records as a table (RFC 4180, but lines end with a newline only). The first columns are time, trace,
- * stream and event. Each name of a field in packets, contexts and payloads of all event classes of the traces has a
- * further column. A cell is empty if the record lacks the field. Structured values are JSON.
+ * stream and event. Each field name has a further column. These are the fields of packets, and of the contexts and
+ * payloads of all event classes. A cell is empty if the record lacks the field. Structured values are JSON.
  *
  * Titles are unique. A field with the name of one of the first four columns gets the prefix "fields.". Other duplicates
  * get the suffix "_2" and so on: fields `_x` and `x` of one structure, names of CTF 2 with dots.
@@ -95,7 +95,7 @@ static void settle(struct table *table)
 	table->n = n;
 }
 
-/* Number the columns of equal names, from column `before` on. All of these columns belong to one structure. */
+/* Number the columns from `before` on that have equal names. All columns from `before` on belong to one structure. */
 static void number(struct table *table, uint32_t before)
 {
 	struct column *columns = table->columns;

@@ -7,10 +7,10 @@
  *     <stream>          packet by packet: the original head and context, then the selected records (ctf/copy.h)
  *     index/            positions and times of these packets, at the end (index_builder.h)
  *
- * The sizes in a packet's context are corrected at its end. The header of a record may have only the low bits of its
- * time. Such a header limits the distance from the previous record. If the distance is larger, a new packet begins with
- * the whole time, and later packets get higher sequence numbers. Packets without selected records are written, too,
- * because they report losses.
+ * At the end of a packet, the exporter corrects the sizes in the packet's context. The header of a record may have only
+ * the low bits of its time. Such a header limits the distance from the previous record. If the distance is larger, a
+ * new packet begins with the whole time, and later packets get higher sequence numbers. Packets without selected
+ * records are written, too, because they report losses.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -461,7 +461,7 @@ static int copy_header(struct output_stream *stream, struct wmk_read_stream *rea
 	return err < 0 ? err : 0;
 }
 
-/* Whether numbers of both byte orders share bytes. */
+/* Whether the record may have bytes that a big-endian and a little-endian number share. */
 static bool mixes_orders(const struct wmk_read_stream *read)
 {
 	return (read->decoder->event_header.bit_orders | read->decoder->event_context.bit_orders |

@@ -19,8 +19,8 @@ struct input_slot {
 	uint16_t input;
 	uint32_t op;
 	/*
-	 * the last operation at which the walk can reach the input: its own, or the last one of the outermost array
-	 * around it
+	 * the last operation at which the walk can reach the input: the input's own operation, or the last operation of
+	 * the outermost array around the input
 	 */
 	uint32_t last;
 	uint32_t index[WMK_FILTER_PATH_MAX];

@@ -9,8 +9,8 @@
  *
  * Fields have the names that are shown. $ctx.NAME is searched in the event's own context, then in the context of all
  * events of the stream, then in the packet's context (numbers only). If an event class lacks a name of the filter, or
- * has it with another type, the operand is absent. Then a record matches only through the other side of ||
- * (filter/filter.h).
+ * has it with another type, the operand is absent. With an absent operand on one side of ||, the record can match only
+ * by the other side (filter/filter.h).
  *
  * One thread. Errors are -errno with a cause chain.
  */

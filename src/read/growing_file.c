@@ -17,7 +17,7 @@
 
 #define TRIES 3u
 
-/* 1: a writer has locked the metadata; 0: no writer has; -EAGAIN: the file was replaced meanwhile. */
+/* 1: a writer has locked the metadata; 0: no lock; -EAGAIN: the metadata file was replaced meanwhile. */
 static int is_locked(int dir)
 {
 	struct flock whole = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
@@ -105,8 +105,8 @@ int wmk_read_stream_move(struct wmk_read_stream *stream, const struct wmk_read_t
 	stream->user = NULL;
 	stream->decoder = stream->decoder ? &decoder->streams[i] : NULL;
 	/*
-	 * The record points into the old version, so it is cleared. Its time is kept, because the time of the next
-	 * record can be relative to it.
+	 * The record points into the old version, so the record is cleared. The time of the record is kept, because the
+	 * time of the next record can be relative to this time.
 	 */
 	memset(&stream->record, 0, sizeof(stream->record));
 	stream->record.time = time;

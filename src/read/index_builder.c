@@ -134,8 +134,8 @@ static int room(struct wmk_read_index_builder *made)
 }
 
 /*
- * Whether the packet's times follow those of the previous packet. They must rise as unsigned clock values, as readers
- * compare them, and in ns.
+ * Whether the packet's times follow those of the previous packet. The times must rise as unsigned clock values, because
+ * readers compare these values. The times must also rise in ns.
  */
 static bool rises(struct wmk_read_index_builder *made, const struct wmk_ctf_index_entry *entry)
 {

@@ -9,9 +9,8 @@
  * index that lacks packets. Until then, at most 64 KiB of entries are in memory. Older entries are in a file with a
  * name that no reader opens.
  *
- * An index is not written if packets do not declare their size and the times of their begin and end. It is not written
- * either if these times do not rise from packet to packet, because a binary search would fail. Neither case is an
- * error.
+ * An index is not written if packets do not declare their size and the times of their begin and end. If these times do
+ * not rise from packet to packet, a binary search would fail, so no index is written. Neither case is an error.
  *
  * Errors are -errno with a cause chain. One thread.
  */
@@ -48,7 +47,7 @@ void wmk_read_index_folder_begin(struct wmk_read_index_folder *folder, const str
 /* Removes the directory if it is empty. */
 void wmk_read_index_folder_free(struct wmk_read_index_folder *folder);
 
-/* `of` is at its first packet. If it has no clock, no index is written. */
+/* The stream `of` is at its first packet. For a stream without a clock, no index is written. */
 void wmk_read_index_builder_begin(struct wmk_read_index_builder *made, struct wmk_read_index_folder *folder,
 			       const struct wmk_read_stream *of, const char *file);
 /* Add a packet that has been written. end_ts 0: the packet has no end. */

@@ -226,8 +226,8 @@ int wmk_json_put_part(struct wmk_json_writer *w, struct wmk_read_stream *stream,
 	wmk_ctf_walk_enter(walk, program);
 	while (wmk_ctf_next(walk, &item)) {
 		/*
-		 * Omit fields with a role: sizes, times, counts. The option of a variant is never omitted, because its
-		 * name is already written.
+		 * Omit fields with a role: sizes, times, counts. The option of a variant is never omitted, because the
+		 * variant's name is already written.
 		 */
 		if (item.is_end || w->in_variant || !wmk_read_is_interpreted(item.op))
 			wmk_json_put_item(w, &item, item.op == program->ops ? names[part] : item.op->name);

@@ -213,7 +213,7 @@ API int waymark_ctf_filter(struct waymark_ctf *ctf, const char *expression)
 	struct wmk_filter_expr *expr = NULL;
 	int err = 0;
 
-	/* (the filter needs values of a packet's head, which is read when the packet begins) */
+	/* (a filter needs values of a packet's head, and the head is read when the packet begins) */
 	if (ctf->packets)
 		return wmk_error_said(-EBUSY, "cannot set a filter: records have already been read; set it before, or "
 					      "after a seek");

@@ -132,7 +132,10 @@ static bool is_quiet(const struct wmk_read_live *live, const struct live_stream 
 	return now - leaf->since >= live->follow->patience_ns;
 }
 
-/* The stream has no more data: its next records are not before the low-water time that preceded the last poll. */
+/*
+ * The stream has no more data. The next records of the stream are at or after the low-water time that was read before
+ * the last poll.
+ */
 static void apply_water(struct live_stream *leaf)
 {
 	struct wmk_read_stream *stream = leaf->stream;
@@ -242,8 +245,9 @@ static int look_all(struct wmk_read_live *live)
 
 	live->looked = wmk_clock_monotonic();
 	/*
-	 * A new file may have records before the low-water time. It was created before the time was published, so it is
-	 * found here. Without inotify, files are found later, and the time is not used.
+	 * A new file may have records before the low-water time. Such a file was created before the low-water time was
+	 * published, so the file is found here. Without inotify, files are found later, and the low-water time is not
+	 * used.
 	 */
 	if (!live->is_blind && !live->is_last) {
 		wmk_live_water(live);

@@ -62,7 +62,8 @@ int wmk_read_live_create(const char *const *paths, unsigned n_paths, const struc
 			 const struct wmk_read_live_ops *ops, struct wmk_read_live **live);
 void wmk_read_live_free(struct wmk_read_live *live);
 /*
- * Like wmk_read_merge_trim(): before the first wmk_read_live_next(). Following also ends when the time `to` has passed.
+ * Like wmk_read_merge_trim(). Valid only before the first wmk_read_live_next(). Following also ends when the time `to`
+ * has passed.
  */
 void wmk_read_live_trim(struct wmk_read_live *live, int64_t from, int64_t to);
 /* Like wmk_read_merge_first(). */

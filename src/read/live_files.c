@@ -25,7 +25,8 @@
 #define NEXT_WRITER_NS 5000000000u
 /* number of failures to open a trace before a report: the trace may just be created */
 #define FAILURES_UNTIL_REPORT 2u
-#define MOVES 3u                   /* times that a rotation moves a directory, and one more */
+/* maximum scans for a moved directory: a rotation moves a directory twice; one scan more */
+#define MOVES 3u
 
 static void tell(struct wmk_read_live *live, const struct wmk_read_stream *stream, int err)
 {
@@ -228,7 +229,7 @@ static int source_open(struct wmk_read_live *live, struct live_trace *source)
 
 /*
  * Lock the writer's file while the trace is followed: the writer then writes sooner, and publishes the low-water time.
- * The file of another user cannot be opened, and a trace that is not being written has none.
+ * The file of another user cannot be opened. A trace that is not being written has no such file.
  */
 static void live_lock(struct live_trace *source)
 {
@@ -474,8 +475,8 @@ static void note_size(struct live_stream *leaf, const struct stat *st)
 }
 
 /*
- * Change to the newest metadata. The metadata must be read after the limit was set: it then declares everything up to
- * the limit.
+ * Change to the newest metadata. The metadata must be read after the limit was set. Such metadata declares everything
+ * up to the limit.
  */
 static int renew(struct wmk_read_live *live, struct live_stream *leaf)
 {

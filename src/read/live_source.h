@@ -19,8 +19,8 @@ struct live_trace {
 	struct live_trace *next;
 	char *path;
 	/*
-	 * The directory of the source. A rotation moves it to another path, and creates another directory at the old
-	 * path, which is another source. A directory that was moved gets no new records.
+	 * The directory of the source. A rotation moves this directory to another path. The new directory at the old
+	 * path is another source. A directory that was moved gets no new records.
 	 */
 	dev_t device;
 	ino_t number;
@@ -28,9 +28,9 @@ struct live_trace {
 	const char *given;
 	struct version *version;   /* the newest; NULL: not opened yet */
 	uint32_t n_leaves;
-	uint64_t written;          /* monotonic: when a writer was last seen to lock it; 0: never */
-	unsigned n_failed;         /* failed attempts to open it while it was not being written */
-	bool is_there;             /* the present scan has found it */
+	uint64_t written;          /* monotonic: when the reader last saw a writer's lock on the trace; 0: never */
+	unsigned n_failed;         /* failed attempts to open a trace without a writer */
+	bool is_there;             /* the present scan has found the directory */
 	int live;                  /* the file `.live` of its writer, locked; -1: none */
 	bool has_water;
 	uint64_t water;            /* the low-water time: all earlier records are in the files (store/followed.h) */
@@ -82,14 +82,14 @@ struct wmk_read_live {
 
 /* live_files.c */
 
-/* Find new traces and files. If there are none, only the first call fails. */
+/* Find new traces and files. Without any trace, only the first call fails. */
 int wmk_live_scan(struct wmk_read_live *live);
 /*
  * 1: the file has new data; 0: it has none; negative: following ends. Damage has been reported; the leaf may have
  * ended.
  */
 int wmk_live_poll(struct wmk_read_live *live, struct live_stream *leaf);
-/* Read the low-water times of all traces. Records before them are then found by wmk_live_poll(). */
+/* Read the low-water times of all traces. The next wmk_live_poll() finds all records before these times. */
 void wmk_live_water(struct wmk_read_live *live);
 /* The stream has ended. */
 void wmk_live_end(struct wmk_read_live *live, struct live_stream *leaf);

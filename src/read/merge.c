@@ -4,7 +4,7 @@
  *
  * Leaf i is stream i. Each inner node holds the stream that lost there; tree[0] is the overall winner. When the
  * winner's stream has advanced, it is compared with the losers on its path to the root. No comparison is needed while
- * its time is before `until`, the earliest time of these losers.
+ * the winner's time is before `until`, the earliest time of these losers.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -278,7 +278,7 @@ static size_t begin_annotation(struct annotations *a, const char *name)
 	return at;
 }
 
-/* `name`: of the item; NULL: none. The root structure of a scope without a name is no message. */
+/* `name`: of the item; NULL: none. If a scope has no name, its root structure is no message. */
 static void put_item(struct annotations *a, const struct wmk_ctf_item *item, const char *name, bool is_root)
 {
 	const bool is_container = item->op->code >= WMK_CTF_STRUCT,
@@ -286,7 +286,7 @@ static void put_item(struct annotations *a, const struct wmk_ctf_item *item, con
 	size_t at = 0;
 
 	if (item->is_end) {
-		a->inherited = NULL;           /* (an empty optional has not used it) */
+		a->inherited = NULL;           /* (an empty optional leaves the name unused) */
 		a->depth--;
 		if (a->levels[a->depth].is_message)
 			end(a->b, a->levels[a->depth].at);
@@ -305,7 +305,10 @@ static void put_item(struct annotations *a, const struct wmk_ctf_item *item, con
 	}
 }
 
-/* Write a scope: fields become annotations of the event. Any other scope becomes one annotation with members. */
+/*
+ * Write a scope. Each field of the payload becomes an annotation of the event. Any other scope becomes one annotation
+ * with members.
+ */
 static int put_part(struct proto *b, struct wmk_read_stream *read, unsigned part)
 {
 	static const char *const names[WMK_READ_SCOPES] = { "$packet", "$context", "$event_context", NULL };
@@ -383,9 +386,9 @@ static int met(struct wmk_read_table *tracks, struct proto *b, unsigned kind, co
 }
 
 /*
- * The track of a counter belongs to its process, if that is known. The low 61 bits of its identifier are a hash
- * (FNV-1a) of name and process; the lowest bit is set, so that it is not 0. All other tracks have one of the higher
- * bits set.
+ * The track of a counter belongs to its process, if the process is known. The low 61 bits of the track's identifier are
+ * a hash (FNV-1a) of name and process. The lowest bit is set, so that the hash is not 0. All other tracks have one of
+ * the higher bits set.
  */
 static int counter_track(struct wmk_read_track *line, struct proto *b, const struct wmk_read_drawing *drawing,
 			 uint64_t *uuid)

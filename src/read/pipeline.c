@@ -523,7 +523,7 @@ static int print_all(struct reading *r)
 	return err < 0 ? err : report_hidden(r);
 }
 
-/* Whether times are shown as ns. Cycles are not; CTF is not, because it copies clock values. */
+/* Whether times are shown as ns. False for times in cycles, and for CTF, which copies clock values. */
 static bool shows_ns(const struct wmk_read_pipeline_options *options)
 {
 	return options->form ? !options->form->is_directory : options->print.clock != WMK_PRINT_CYCLES;

@@ -43,8 +43,9 @@ struct wmk_read_pipeline_options {
 	const char *begin, *end;
 	/*
 	 * Reports damage: the cause chain of the calling thread describes it, and is cleared afterwards. Reading
-	 * continues. Of messages about one stream that differ only in numbers, the first is reported at once. The last
-	 * is reported at the end, with their count (repeats.h). When traces are followed, all are reported at once.
+	 * continues. Messages about one stream that differ only in numbers are counted (repeats.h). The first of these
+	 * messages is reported at once, the last at the end with the count. When traces are followed, each message is
+	 * reported at once.
 	 */
 	void (*damage)(void *data, int err);
 	/*

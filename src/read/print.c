@@ -76,7 +76,7 @@ static char *put_enum(struct wmk_print_text *out, char *p, const struct wmk_prin
 	return p + 2;
 }
 
-/* Print in parts: the reserved room is then that of one part. */
+/* Print in parts, so that the function reserves only the room of one part at a time. */
 static char *put_string(struct wmk_print_text *out, char *p, const char *s, size_t len)
 {
 	do {

@@ -10,8 +10,8 @@
  *
  * A column without any value is omitted. Records are held back until a screenful of them can be aligned: see
  * wmk_print_end(). A thread comes from the contexts vpid or pid, vtid or tid, and procname, else from the environment.
- * With `all`, also shown are the records of state dumps, and after the fields the packet's context. Lengths of arrays
- * are not shown.
+ * With `all`, the output also has the records of state dumps. The packet's context then follows the fields. Lengths of
+ * arrays are not shown.
  *
  * WMK_PRINT_BABELTRACE: like babeltrace2 2.0 (its component sink.text.pretty, without colours)
  *
@@ -170,7 +170,7 @@ int wmk_print_packet(struct wmk_print_stream *stream, struct wmk_ctf_walk *walk,
 
 /*
  * Append one line, with '\n', to `out`. `record` is a result of wmk_ctf_record() with the stream's decoder, `in` its
- * bytes. Its walk passes contexts and payload, and can be used for another line.
+ * bytes. The walk of the record passes contexts and payload, and can be used for another line.
  */
 int wmk_print_record(struct wmk_print_stream *stream, const struct wmk_ctf_bytes *in, struct wmk_ctf_record *record,
 		     struct wmk_print_text *out);
@@ -182,7 +182,10 @@ struct wmk_print_loss {
 	bool is_packets;
 	uint64_t count;            /* WMK_PRINT_LOST_UNKNOWN: unknown, possibly none */
 	bool has_times;
-	/* clock values: the end of the previous packet; the end of the packet that reports it, for packets its begin */
+	/*
+	 * clock values: from the end of the previous packet to the end of the packet that reports lost records, or to
+	 * the begin of the packet that reports lost packets
+	 */
 	uint64_t begin, end;
 	const char *stream_name;   /* the stream's file; NULL: unknown */
 	int64_t stream_id;         /* negative: none */

@@ -143,7 +143,10 @@ static void join(struct wmk_print_labels *labels)
 	labels->n = n;
 }
 
-/* For the labels from `low` to before `high`, at least one. The recursion depth is the logarithm of their number. */
+/*
+ * Set `reach` of the labels with an index of at least `low` and below `high`. Returns the greatest of these values. The
+ * range has at least one label. The recursion depth is the logarithm of the number of labels.
+ */
 static uint64_t make_reach(struct wmk_print_labels *labels, uint32_t low, uint32_t high)
 {
 	const uint32_t middle = low + (high - low) / 2;
@@ -201,8 +204,8 @@ static int labels_make(const struct wmk_type *type, bool is_signed, bool is_plai
 		labels->labels[i].from = (uint64_t)type->labels[i].from ^ labels->move;
 		labels->labels[i].to = (uint64_t)type->labels[i].to ^ labels->move;
 		/*
-		 * Waymark's label for all values without a label: the number is shown, which has more information. An
-		 * empty range matches nothing.
+		 * "(other)" is Waymark's label for all values without a label. An empty range matches no value, so such
+		 * values are shown as numbers, which have more information.
 		 */
 		if (is_plain && strcmp(label_name(type, i), "(other)") == 0) {
 			labels->labels[i].from = 1;
@@ -285,7 +288,8 @@ static const struct wmk_print_label *find(const struct wmk_print_labels *labels,
 }
 
 /*
- * Append the labels from `low` to before `high` that match the value to the `n` found ones. Returns the new number.
+ * Search the labels with an index of at least `low` and below `high`. Append matching labels to `fits`, which has `n`
+ * labels. Returns the new number of labels in `fits`.
  */
 static uint32_t find_fits(const struct wmk_print_labels *labels, uint32_t low, uint32_t high, uint64_t value,
 			  uint32_t n)

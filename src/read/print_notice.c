@@ -20,7 +20,10 @@ char *wmk_print_grow(struct wmk_print_text *out, size_t used, size_t need)
 	size_t cap = out->cap ? out->cap : FIRST_CAP;
 	char *text;
 
-	/* The text of a packet is a few times as long as its bytes, but overlapping labels have no bound. */
+	/*
+	 * The text of a packet is usually a few times as long as the packet. But the text of overlapping labels has no
+	 * such bound.
+	 */
 	if (need > max || used - out->len > max - need) {
 		wmk_error(-E2BIG, "the line of text is too long: the maximum is %zu bytes", max);
 		return NULL;

@@ -168,8 +168,8 @@ struct wmk_print_labels {
 	/* whether ranges overlap. A few overlapping `labels` are sorted by rank; all others are sorted by value */
 	bool overlap;
 	/*
-	 * For many labels that overlap. `reach` is a tree (see print_labels.c): the greatest `to` of each label and of
-	 * those below it. `fits` has room for the labels that match.
+	 * For many labels that overlap. The labels form a tree (see print_labels.c). `reach` of a label is the greatest
+	 * `to` of the label and of all labels below it. `fits` has room for the labels that match.
 	 */
 	uint64_t *reach;
 	const struct wmk_print_label **fits;

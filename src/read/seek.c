@@ -14,9 +14,9 @@
 #include "read/trace.h"
 
 /*
- * Go to the packet before the one that the index finds. Its own end must be before the begin of the selection. Times
- * rise, so this holds for all earlier packets as well: a wrong index is detected. The entry before that packet is
- * trusted only for the losses between the two packets, which precede the selection.
+ * Go to the packet before the packet that the index finds. The reader checks that the packet ends before the begin of
+ * the selection. Because times rise, all earlier packets then end before the selection too. So the reader detects a
+ * wrong index. The previous entry is trusted only for the losses before the packet. These losses precede the selection.
  */
 void wmk_read_seek(struct wmk_read_stream *s)
 {

@@ -7,7 +7,8 @@
  *     decoding         ^ from ^ next_at   in bits of the packet
  *
  * The decoder gets the address of the packet's first byte, which may precede the window, and the window's end. If a
- * record exceeds the window, the window moves to the record's begin. If it begins there already, the window grows.
+ * record exceeds the window, the window moves to the record's begin. If the window begins at the record already, the
+ * window grows.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -222,8 +223,8 @@ static int measure(struct wmk_read_stream *s, const struct said *said)
 }
 
 /*
- * A packet declares its counters at its end. Their increase since the previous packet was lost between the two ends.
- * The first packet's counter has the losses before and in that packet.
+ * A packet declares the values that the counters of losses have at its end. The increase since the previous packet is
+ * the loss between the ends of both packets. The counters of the first packet include all losses before its end.
  */
 static void count_lost(struct wmk_read_stream *s, const struct wmk_read_packet *before)
 {
@@ -231,7 +232,7 @@ static void count_lost(struct wmk_read_stream *s, const struct wmk_read_packet *
 	const bool is_first = !s->n_packets;
 
 	s->lost_from = is_first || !before->has_end ? now->begin : before->end;
-	/* The first packet's counter does not show how many of these losses belong to this stream. */
+	/* The counter of the first packet does not show how many losses belong to this stream. */
 	s->lost = !now->has_lost ? 0
 		  : !is_first    ? now->lost - (before->lost > now->lost ? 0 : before->lost)
 		  : now->lost    ? WMK_READ_LOST_UNKNOWN
@@ -308,7 +309,7 @@ static void pass_packet(struct wmk_read_stream *s)
 	s->has_ended = s->packet.is_cut || !s->packet.size;
 }
 
-/* The same. Returns 0, or -ENODATA if the file ends within the packet. */
+/* As pass_packet(). Returns 0, or -ENODATA if the file ends within the packet. */
 static RARE int leave_packet(struct wmk_read_stream *s)
 {
 	const uint64_t at = s->packet.at;
@@ -376,7 +377,10 @@ static RARE int have_more(struct wmk_read_stream *s, int err)
 	return err < 0 ? wmk_error_add(err, "'%.60s', packet at byte %" PRIu64, s->file, s->packet.at) : 0;
 }
 
-/* Report that time goes back, once. The next call returns the record, and later times are compared with its time. */
+/*
+ * Report that time goes back, once. The next call returns the record. Later times are compared with the time of this
+ * record.
+ */
 static RARE int go_back_in_time(struct wmk_read_stream *s)
 {
 	s->is_back = true;
@@ -452,8 +456,8 @@ static int in_packet(struct wmk_read_stream *s)
 }
 
 /*
- * No packet begins after `before`, because the frame is damaged or has other bytes: continue with the next frame. The
- * number of packets in between is unknown, so the index can no longer be used.
+ * The frame after the packet `before` is damaged or has no packet: continue with the next frame. The number of packets
+ * in the skipped frame is unknown, so the index can no longer be used.
  */
 static RARE void skip_frame(struct wmk_read_stream *s, const struct wmk_read_packet *before)
 {
@@ -510,8 +514,8 @@ static RARE int between_packets(struct wmk_read_stream *s)
 		return 0;
 	}
 	/*
-	 * The packet that the index has led to ends too late. The index is wrong, or an open end looks like an early
-	 * one. So packets before this one may be needed as well.
+	 * The packet that the index has chosen does not end before the selection. The index is wrong, or the index
+	 * search has taken an unknown end for an early end. So packets before this one may be needed as well.
 	 */
 	if (is_sought) {
 		wmk_read_seek_back(s);

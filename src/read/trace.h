@@ -65,9 +65,9 @@ struct wmk_read_trace {
 int wmk_read_trace_open(const char *path, const char *given, struct wmk_read_trace **trace);
 void wmk_read_trace_close(struct wmk_read_trace *trace);
 /*
- * Take damage of the trace as a whole. Either the end of the metadata is missing, or sync points are damaged, and only
- * those before the damage are used. True: the thread's cause chain describes the damage. False: all damage has been
- * taken.
+ * Take damage of the trace as a whole. Either the end of the metadata is missing, or sync points are damaged. Then only
+ * the sync points before the damage are used. True: the thread's cause chain describes the damage. False: all damage
+ * has been taken.
  */
 bool wmk_read_trace_take_damage(struct wmk_read_trace *trace);
 /* Times are computed only from the metadata, as in other readers. To be called before any stream is opened. */
@@ -137,7 +137,7 @@ struct wmk_read_scale {
 /* The uncertainty of the current record's time (uncertainty.h). */
 struct wmk_read_record_uncertainty {
 	bool is_set;               /* the uncertainty is to be shown */
-	bool is_order_unknown;     /* a record of another clock that was returned before may be later */
+	bool is_order_unknown;     /* a record of another clock that was returned earlier may have happened later */
 	uint64_t ns;               /* in ns, or WMK_READ_CLOCK_UNKNOWN */
 };
 
@@ -162,15 +162,16 @@ struct wmk_read_stream {
 	uint64_t last;             /* clock value of the last record */
 	bool is_open;              /* the first call has been made */
 	struct wmk_read_index index;
-	bool has_sought;           /* the index was used; it is used once */
+	bool has_sought;           /* the index was used: each stream uses the index at most once */
 	bool is_sought;            /* a search by the index chose the next packet; the search began ... */
 	struct wmk_read_packet back; /* ... after this packet ... */
 	uint64_t back_n;           /* ... with this number */
-	bool is_back;              /* the last damage was the time of a record; the next call returns it */
+	bool is_back;              /* the last damage was the time of a record; the next call returns this record */
 	uint64_t n_packets;
-	/* Losses between the end of the previous packet and that of this one, from their counters. */
+	/* Losses between the ends of the previous and of this packet, from the counters of both packets. */
 	uint64_t lost, lost_packets; /* records (WMK_READ_LOST_UNKNOWN: unknown, possibly none), packets */
-	uint64_t lost_from;        /* clock value: the end of the previous packet, or the begin of the first one */
+	/* clock value: the end of the previous packet or, if that end is unknown, the begin of this packet */
+	uint64_t lost_from;
 	struct wmk_ctf_record record; /* the current record; its bytes are valid until the next call */
 	struct wmk_ctf_bytes bytes;
 	/* time of the record, see wmk_read_scale_ns(); for a packet, the time of its beginning */
@@ -204,9 +205,9 @@ int wmk_read_stream_next(struct wmk_read_stream *stream);
  */
 int wmk_read_stream_poll(struct wmk_read_stream *stream);
 /*
- * After WMK_READ_LATER: continue with the declarations of `trace`, the same trace opened again. `file` is its name,
- * which must live as long as the stream. `user` becomes NULL. -EPROTO: the trace no longer has the stream's class;
- * nothing has changed.
+ * After WMK_READ_LATER: continue with the declarations of `trace`, the same trace opened again. `file` is the name of
+ * the stream's file, and must live as long as the stream. `user` becomes NULL. -EPROTO: the trace no longer has the
+ * stream's class; nothing has changed.
  */
 int wmk_read_stream_move(struct wmk_read_stream *stream, const struct wmk_read_trace *trace, const char *file);
 /* For stream.c: get the end of the file, or the limit if that is less. */
@@ -216,7 +217,10 @@ int wmk_read_stream_later(struct wmk_read_stream *stream, const struct wmk_read_
 
 /* ── search by the index (seek.c), for stream.c ──────────────────────────────────────────────────────── */
 
-/* After a packet that ends before `from`: go to the packet before the one that the index finds for `from`, once. */
+/*
+ * After a packet that ends before `from`: find a packet for `from` by the index, and go to the packet before it. Only
+ * the first call has an effect.
+ */
 void wmk_read_seek(struct wmk_read_stream *stream);
 /* The index led to a wrong place: continue where the search began, without the index. */
 void wmk_read_seek_back(struct wmk_read_stream *stream);
@@ -291,7 +295,7 @@ static inline int64_t wmk_read_real_ns(const struct wmk_read_stream *stream)
 	return (int64_t)((uint64_t)stream->ns + (uint64_t)stream->scale.line.steps);
 }
 
-/* After WMK_READ_RECORD: whether the record has a time, `ns`. */
+/* After WMK_READ_RECORD: whether `ns` is the time of the record. */
 static inline bool wmk_read_has_time(const struct wmk_read_stream *stream)
 {
 	return wmk_read_scale_fits(&stream->scale, stream->record.time);
