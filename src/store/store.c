@@ -342,7 +342,7 @@ static int open_store(const char *path, const char *sub, enum expect how, struct
 		*result = store;
 		return 0;
 	}
-	/* Close first: the failure may be a lack of descriptors, and the removal needs some. */
+	/* Close first, because the removal needs descriptors. A lack of descriptors may have caused the failure. */
 	wmk_store_close(store);
 	if (how != OPEN)
 		remove_empty(path, sub);

@@ -158,8 +158,8 @@ void wmk_store_set_budget(struct wmk_store *store, struct wmk_store_budget *budg
 /*
  * Measure the files below `path`, with the rights of the calling thread, and replace the count of the budget. Call it
  * before any store shares the budget, and after files were removed without a store. Bytes that other threads write
- * during the measurement may be counted twice until the next measurement. With a page, the other side is measured as
- * well if its process has not done so yet. Returns 0 or -errno.
+ * during the measurement may be counted twice until the next measurement. With a page, the files of the other side are
+ * measured too, unless the process of the other side has published its count. Returns 0 or -errno.
  */
 int wmk_store_measure(struct wmk_store_budget *budget, const char *path);
 /*
