@@ -62,8 +62,8 @@ static bool take_minute(struct wmk_import_text *text, struct wmk_import_timestam
 }
 
 /*
- * Skip " <    0.000012>", the time since the previous line. If the previous line has a later time, the number is
- * negative: "<   -0.000007>".
+ * Skip " <    0.000012>", the time since the previous line. The number is negative if the previous line has a later
+ * time: "<   -0.000007>".
  */
 static void skip_delta(struct wmk_import_text *text)
 {

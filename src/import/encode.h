@@ -22,7 +22,7 @@
 #define WMK_IMPORT_CONTEXTS 16u    /* number of combinations */
 
 struct wmk_import_class {
-	struct wmk_import_class *next;   /* next one of the bucket */
+	struct wmk_import_class *next;   /* next class of the bucket */
 	uint64_t hash;
 	/*
 	 * the contexts (one byte), the provider, the name, then the kind and the name of each field; each text ends
@@ -31,10 +31,10 @@ struct wmk_import_class {
 	uint8_t *key;
 	size_t key_len;
 	unsigned contexts;
-	const char *provider, *name;     /* point into the key, like the names of the fields */
+	const char *provider, *name;     /* point into the key, as the names of the fields do */
 	uint16_t n;
 	struct wmk_field *fields;
-	/* set by trace_writer.c, as is `id`, which counts from 0 in the stream class */
+	/* set by trace_writer.c, together with `id`, which counts from 0 in the stream class */
 	bool is_declared;
 	uint32_t id;
 };
@@ -62,14 +62,14 @@ void wmk_import_put_text(struct wmk_import_bytes *bytes, struct wmk_import_text 
 int wmk_import_class_of(struct wmk_import_classes *classes, const struct wmk_import_line *line, bool has_frames,
 			struct wmk_import_class **found);
 /*
- * Find or create the class that has the fields of `plain` and then `callchain`. A record of `plain` becomes a record of
- * this class when the frames are appended to its bytes. Errors: see wmk_import_class_of().
+ * Find or create the class that has the fields of `plain` and then `callchain`. If frames are appended to a record of
+ * `plain`, the record becomes a record of this class. Errors: see wmk_import_class_of().
  */
 int wmk_import_class_framed(struct wmk_import_classes *classes, const struct wmk_import_class *plain,
 			    struct wmk_import_class **found);
 void wmk_import_classes_free(struct wmk_import_classes *classes);
 
-/* The context field that a bit (WMK_IMPORT_HAS_...) stands for. */
+/* The context field of a WMK_IMPORT_HAS_... bit. */
 const struct wmk_field *wmk_import_context(unsigned bit);
 
 /* Append a line's contexts and values. `*second_at`, if not NULL: offset of the bytes of values[1]. */

@@ -2,8 +2,8 @@
 /*
  * import.c - convert the lines of files to the records of a trace (see import.h).
  *
- * The import holds the latest record back until it has read the next line, because that line may be a stack frame of
- * the record. Then the record enters the window, where open system calls wait for their end.
+ * The import holds the latest record back until it has read the next line, because the next line may be a stack frame
+ * of this record. Then the record enters the window, where open system calls wait for their end.
  */
 #include "import/import.h"
 
@@ -46,7 +46,7 @@ struct wmk_import {
 	struct wmk_import_window window;
 	struct wmk_import_open_syscalls opens;
 	struct wmk_import_record *held;          /* the latest record, not in the window yet; or NULL */
-	/* the record that the next frame belongs to: `held`, a record in the window, or NULL */
+	/* the record to which the next frame belongs: `held`, a record in the window, or NULL */
 	struct wmk_import_record *framed;
 	struct wmk_import_bytes frames, joined;
 	struct wmk_import_bytes begun;           /* the first part of a line that was split */
@@ -186,7 +186,7 @@ static int finish_record(struct wmk_import *import)
 	import->n_frames = 0;
 	import->frames.len = 0;
 	if (err == -E2BIG)
-		err = 0;         /* (add_frame() has checked at the first frame that the class exists) */
+		err = 0;         /* (when add_frame() added the first frame, it checked that the class exists) */
 	if (err == 0 && held)
 		return add(import, held);
 	wmk_import_record_free(held);
@@ -210,7 +210,7 @@ static int add_frame(struct wmk_import *import, struct wmk_import_text text)
 	return err < 0 ? err : add_unknown(import, text);
 }
 
-/* Add a system call that begins. If its thread already has an open call, the log lacks the end of that call. */
+/* Add a system call that begins. If its thread already has an open call, the log lacks the end of the earlier call. */
 static int add_open(struct wmk_import *import, int64_t ns)
 {
 	struct wmk_import_open_syscall *before =
@@ -224,16 +224,16 @@ static int add_open(struct wmk_import *import, int64_t ns)
 	if (before)
 		wmk_import_open_remove(&import->opens, before);
 	/*
-	 * Add the record to the window first: a full window may write out the record of another open call and remove
-	 * that call.
+	 * Add the record to the window first. A full window may write out the record of another open call, and then
+	 * removes the other call.
 	 */
 	err = add(import, record);
 	return err < 0 ? err : wmk_import_open_add(&import->opens, &import->line, record, args_at);
 }
 
 /*
- * Replace the record of an open call by a record of the complete call. It has the time of the begin, and the arguments
- * of both lines.
+ * Replace the record of an open call by a record of the complete call. The new record has the time of the begin, and
+ * the arguments of both lines.
  */
 static int complete(struct wmk_import *import, struct wmk_import_open_syscall *open, int64_t ns)
 {
@@ -295,7 +295,7 @@ static int add_known(struct wmk_import *import, int64_t ns)
 	return err;
 }
 
-/* Whether the current line is a message of strace itself. */
+/* True if the current line is a message of strace itself. */
 static bool is_note(const struct wmk_import *import)
 {
 	return wmk_import_text_is(import->line.name, "note");
@@ -316,7 +316,7 @@ static int drop_begun(struct wmk_import *import)
 
 /*
  * Parse a line. If the first part of a split line is pending and *text alone cannot be parsed, parse the joined line.
- * *text is then the text that was parsed.
+ * On return, *text is the text that was parsed.
  */
 static int parse(struct wmk_import *import, struct wmk_import_text *text)
 {
@@ -369,7 +369,7 @@ static int add_line(struct wmk_import *import, struct wmk_import_text text, bool
 		import->when.assumed |= WMK_IMPORT_ASSUMED_ORDER;
 	splits = import->line.what == WMK_IMPORT_SPLITS;
 	rest = import->line.rest;
-	/* An unparsed line keeps its own time if that could be parsed. */
+	/* An unparsed line keeps its own time if this time could be parsed. */
 	if (!wmk_import_log_time_ns(&import->when, &import->line.stamp, &ns) || import->line.what == WMK_IMPORT_UNKNOWN)
 		return add_unknown(import, text);
 	err = add_known(import, ns);
@@ -410,7 +410,7 @@ int wmk_import_begin(const char *path, const char *format, const struct wmk_impo
 	import->options = *options;
 	import->format = found;
 	wmk_import_log_time_begin(&import->when, options);
-	/* Create the class of unparsed lines first: it then exists even if the log has too many classes. */
+	/* Create the class of unparsed lines first. This class then exists even if the log has too many classes. */
 	wmk_import_line_begin(&import->line, found->name, "line");
 	wmk_import_add_text(&import->line, "text", wmk_import_text_of(""));
 	err = wmk_import_class_of(&import->classes, &import->line, false, &line);

@@ -32,12 +32,12 @@
 #define WMK_IMPORT_LINE_MAX ((size_t)1 << 20)
 #define WMK_IMPORT_STREAMS 64u
 
-/* Assumptions about times that neither the log nor the user gives. */
-/* the last year in which the line is at most a day later than the file's last change */
+/* Assumptions about times, where neither the log nor the user gives a time. */
+/* the year was assumed: the last year in which the line is at most a day later than the file's last change */
 #define WMK_IMPORT_ASSUMED_YEAR 1u
-#define WMK_IMPORT_ASSUMED_DAY 2u      /* the day of the file's last change */
-#define WMK_IMPORT_ASSUMED_ORIGIN 4u   /* relative times count from 1970 */
-#define WMK_IMPORT_ASSUMED_ORDER 8u    /* a line without a time has the time of the previous line */
+#define WMK_IMPORT_ASSUMED_DAY 2u      /* the day was assumed: the day of the file's last change */
+#define WMK_IMPORT_ASSUMED_ORIGIN 4u   /* the origin was assumed: relative times count from 1970 */
+#define WMK_IMPORT_ASSUMED_ORDER 8u    /* a line without a time got the time of the previous line */
 
 struct wmk_import_options {
 	int year;                /* year of the first line, for dates without a year; 0: unknown */
@@ -45,11 +45,14 @@ struct wmk_import_options {
 	/* origin of times without a date, for example the boot of the machine: nanoseconds since 1970, not negative */
 	int64_t origin_ns;
 	/*
-	 * Called for each unparsed line. `number` is the number of the line, from 1, in the file `name`; the text lacks
-	 * its newline. The trace contains the line as well. May be NULL.
+	 * Called for each unparsed line. `number` is the number of the line, from 1, in the file `name`. The text does
+	 * not include the newline. The trace contains the line as well. May be NULL.
 	 */
 	void (*unknown)(void *data, const char *name, uint64_t number, const char *line, size_t len);
-	/* Called after every 64 KiB of input or more. Arguments: bytes of all files and records so far. May be NULL. */
+	/*
+	 * Called after every 64 KiB of input or more. Arguments: the numbers of bytes and of records so far, of all
+	 * files. May be NULL.
+	 */
 	void (*progress)(void *data, uint64_t bytes, uint64_t records);
 	void *data;
 };
@@ -80,8 +83,8 @@ int wmk_import_file(struct wmk_import *import, FILE *in, const char *name, int64
 int wmk_import_end(struct wmk_import *import, struct wmk_import_done *done);
 
 /*
- * Convert a date as logs write it to nanoseconds since 1970. The zone is optional: "2026-11-22T08:05:42+01:00". Without
- * a zone, the date is local time. False: not such a date.
+ * Convert a date as logs write it to nanoseconds since 1970. The date may include a zone: "2026-11-22T08:05:42+01:00".
+ * Without a zone, the date is local time. False: the text is not such a date.
  */
 bool wmk_import_date(const char *text, int64_t *ns);
 

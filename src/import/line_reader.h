@@ -14,13 +14,13 @@ struct wmk_import_lines {
 	FILE *in;
 	char *buf;               /* WMK_IMPORT_LINE_MAX */
 	size_t begin, end;       /* bytes that were read and not returned yet */
-	bool is_cut;             /* the last returned line was cut: the next one is its rest */
+	bool is_cut;             /* the last returned line was cut: the next returned line is the rest */
 	bool at_end;
 };
 
 /*
  * Read the next line. 1: *line is the line without its newline, valid until the next call. *is_continued: *line
- * continues a line that is too long. 0: end of file. -ENOMEM, -EIO and others: the rest cannot be read.
+ * continues the previous line, which was too long. 0: end of file. -ENOMEM, -EIO and others: the rest cannot be read.
  */
 int wmk_import_lines_next(struct wmk_import_lines *lines, struct wmk_import_text *line, bool *is_continued);
 

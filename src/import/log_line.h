@@ -86,13 +86,14 @@ enum wmk_import_what {
 	WMK_IMPORT_UNKNOWN,
 	WMK_IMPORT_BLANK,      /* an empty line */
 	WMK_IMPORT_RECORD,
-	WMK_IMPORT_ENDS,       /* a record; its thread has ended */
+	WMK_IMPORT_ENDS,       /* a record that also ends its thread */
 	/*
-	 * a record at the end of another line: `rest` is the first part of that line, the next line is the second part
+	 * a record at the end of another line. `rest` is the first part of the other line, and the next line is its
+	 * second part
 	 */
 	WMK_IMPORT_SPLITS,
 	WMK_IMPORT_OPENS,      /* a system call that has not returned: values name, args */
-	WMK_IMPORT_RESUMES,    /* its return: values name, args, and the result */
+	WMK_IMPORT_RESUMES,    /* the return of such a system call: values name, args, and the result */
 	WMK_IMPORT_FRAME,      /* a stack frame of the previous record: values[0] */
 };
 
@@ -108,7 +109,7 @@ struct wmk_import_line {
 	struct wmk_import_value values[WMK_IMPORT_VALUES];
 };
 
-/* Parses `line`, which has no newline. Sets all of *out except the values from index n on. */
+/* Parses `line`, which has no newline. Sets all of *out, except values[n] and later values. */
 typedef void wmk_import_parser(struct wmk_import_text line, struct wmk_import_line *out);
 
 wmk_import_parser wmk_import_syslog_line, wmk_import_dmesg_line, wmk_import_perf_line, wmk_import_strace_line;
@@ -149,11 +150,11 @@ struct wmk_import_text wmk_import_take_word(struct wmk_import_text *text);
  * is dropped.
  */
 bool wmk_import_take_number(struct wmk_import_text *text, int64_t max, int64_t *number);
-/* The same with an optional '-'. The absolute value is at most INT32_MAX. */
+/* Parse and drop decimal digits, as above, with an optional '-'. The absolute value is at most INT32_MAX. */
 bool wmk_import_take_id(struct wmk_import_text *text, int32_t *id);
 /* Number of lower-case hexadecimal digits at the front. */
 size_t wmk_import_hex_digits(struct wmk_import_text text);
-/* Parse and drop such digits. False: no digit, or more than 16; nothing is dropped. */
+/* Parse and drop lower-case hexadecimal digits. False: no digit, or more than 16 digits; nothing is dropped. */
 bool wmk_import_take_hex(struct wmk_import_text *text, uint64_t *bits);
 /*
  * Parse decimals after '.' or ',' as nanoseconds; digits after the ninth are ignored. Without '.' or ',' the result is
@@ -172,7 +173,7 @@ static inline bool wmk_import_is_letter(char c)
 }
 
 /*
- * syslog_levels.c: numbers of syslog's facilities and severities, by the names that dmesg and journalctl print. -1:
+ * syslog_levels.c: the number of a facility or severity of syslog, by the name that dmesg and journalctl print. -1:
  * unknown name.
  */
 #define WMK_IMPORT_FACILITIES 24u
@@ -181,7 +182,7 @@ extern const struct wmk_label wmk_import_facilities[WMK_IMPORT_FACILITIES],
 	wmk_import_severities[WMK_IMPORT_SEVERITIES];
 int wmk_import_facility(struct wmk_import_text name);
 int wmk_import_severity(struct wmk_import_text name);
-/* Parse "<34>", which holds facility and severity as one number. False: not a priority; nothing is dropped. */
+/* Parse "<34>": one number for both facility and severity. False: the text is not a priority; nothing is dropped. */
 bool wmk_import_take_priority(struct wmk_import_text *text, int64_t *priority);
 void wmk_import_add_priority(struct wmk_import_line *line, int64_t priority);
 

@@ -28,8 +28,8 @@ void wmk_import_log_time_of_file(struct wmk_import_log_time *when, int64_t near_
 }
 
 /*
- * Offset of local time to UTC at `seconds`, which is local time counted as UTC. Cached for a quarter of an hour: zones
- * change at such boundaries.
+ * Offset of local time to UTC at `seconds`, which is local time counted as UTC. The offset is cached for a quarter of
+ * an hour, because zones change only at such boundaries.
  */
 static int64_t ahead(struct wmk_import_log_time *when, int64_t seconds)
 {
@@ -65,15 +65,16 @@ static int64_t local_of(int64_t ns)
 }
 
 /*
- * Returns the days since 1970 of a date without a year: in the last year in which the date is at most a day later than
- * the file's last change. The day is a tolerance, because the writer may be in another time zone. -1: no such year.
+ * Returns the days since 1970 of a date without a year. The year is the last year in which the date is at most a day
+ * later than the file's last change. The tolerance of a day is needed because the writer may be in another time zone.
+ * -1: no such year.
  */
 static int64_t last_year(const struct wmk_import_log_time *when, const struct wmk_import_timestamp *stamp)
 {
 	const int64_t near = local_of(when->near_ns);
 	int64_t year = 1970 + near / (365 * (int64_t)DAY_S) + 1;
 
-	/* (eight years without a 29th of February is the maximum) */
+	/* (at most eight years pass without a 29th of February) */
 	for (int tries = 0; tries < 12; tries++, year--) {
 		const int64_t days = wmk_import_days(year, stamp->month, stamp->day);
 

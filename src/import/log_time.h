@@ -2,14 +2,15 @@
 /*
  * log_time.h - convert the times of lines to nanoseconds since 1970. Internal to src/import.
  *
- * If the log lacks a part of a time, the user's options give it. Else the file's last change gives it (for a pipe: the
- * current time). `assumed` records the parts that neither the log nor the user gives.
+ * If the log lacks a part of a time, the user's options give this part. Without such an option, the time of the file's
+ * last change gives this part (for a pipe: the current time). `assumed` records the parts that neither the log nor the
+ * user gives.
  *
- *     no year      the user's; the next one when the month falls by more than six. Else the last year in which the
- *                  line is at most a day later than the file's last change
- *     no day       the user's origin, or the day of the last change (the day before, if the first line is later in its
- *                  day); the next one when the time falls by more than half a day
- *     no origin    the user's, else 1970
+ *     no year      the user's year, and the next year when the month falls by more than six. Without a user's year: the
+ *                  last year in which the line is at most a day later than the file's last change
+ *     no day       the day of the user's origin, else the day of the last change (the day before, if the first line has
+ *                  a later time of day); the next day when the time falls by more than half a day
+ *     no origin    the user's origin, else 1970
  */
 #ifndef WMK_IMPORT_LOG_TIME_H
 #define WMK_IMPORT_LOG_TIME_H
@@ -31,7 +32,7 @@ struct wmk_import_log_time {
 	int64_t day_s, seconds;
 	int year_now;
 	uint8_t month;                   /* WMK_IMPORT_DATE: month of the previous line */
-	bool has_step;                   /* a step was converted: the base of later steps is decided */
+	bool has_step;                   /* a step was converted: the base of later steps no longer changes */
 	/*
 	 * cached offset of local time to UTC. `quarter`: the number, from 1, of the quarter of an hour of local time;
 	 * 0: none

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 
-/* (thread numbers are often multiples of the number of buckets; the hash spreads them) */
+/* (thread numbers are often multiples of the number of buckets, so a hash distributes them) */
 static unsigned head_of(int64_t thread)
 {
 	return (unsigned)(wmk_hash_fold((uint64_t)thread, UINT64_C(0x9e3779b97f4a7c15)) % WMK_IMPORT_OPEN_HEADS);

@@ -2,9 +2,9 @@
 /*
  * open_syscalls.h - system calls that have begun but not returned yet, by thread. Internal to src/import.
  *
- * Their records are in the window, at the time of the begin. If a record leaves the window before the end of its call
- * is read, it remains a record of the begin only. So the number of open calls never exceeds the number of records in
- * the window.
+ * The record of an open call is in the window, at the time of the begin. If the record leaves the window before the end
+ * of its call is read, the record describes only the begin. So the number of open calls never exceeds the number of
+ * records in the window.
  */
 #ifndef WMK_IMPORT_OPEN_SYSCALLS_H
 #define WMK_IMPORT_OPEN_SYSCALLS_H
@@ -35,11 +35,12 @@ int wmk_import_open_add(struct wmk_import_open_syscalls *opens, const struct wmk
 struct wmk_import_open_syscall *wmk_import_open_find(const struct wmk_import_open_syscalls *opens, int64_t thread);
 /*
  * The open call that a line resumes; NULL: none. strace prints thread numbers only while it traces several threads. So
- * the call may have begun without a thread number. Or the line has no thread number, and resumes the only open call.
+ * the begin of the call may lack a thread number. If the line lacks a thread number, the line resumes the only open
+ * call.
  */
 struct wmk_import_open_syscall *wmk_import_open_resumed(const struct wmk_import_open_syscalls *opens,
 						const struct wmk_import_line *line);
-/* Remove and free an open call. Its record no longer waits for the end. */
+/* Remove and free an open call. Its record no longer waits for the end of the call. */
 void wmk_import_open_remove(struct wmk_import_open_syscalls *opens, struct wmk_import_open_syscall *open);
 
 #endif

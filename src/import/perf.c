@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perf.c - parse the output of `perf script`, with its default fields or more:
+ * perf.c - parse the output of `perf script`, with its default fields or with more fields:
  *
  *     comm  tid [cpu] seconds.usecs: [period] event: text of the event
  *                 address symbol+0x1 (object)              stack frames on lines of their own, innermost first
  *
- * A single number after comm is the tid; "pid/tid" gives both. Times are those of perf's clock: seconds since boot.
+ * If only one number follows comm, the number is the tid; "pid/tid" gives both. Times are times of perf's clock:
+ * seconds
+ * since boot.
  */
 #include <string.h>
 
 #include "import/log_line.h"
 
-/* Cut off and return the last word of a text, which has no blank at its end. */
+/* Cut off and return the last word of a text. The text has no blank at its end. */
 static struct wmk_import_text take_last_word(struct wmk_import_text *text)
 {
 	size_t n;
@@ -69,7 +71,7 @@ static bool parse_who(struct wmk_import_text text, struct wmk_import_line *out)
 	return true;
 }
 
-/* Modifiers of a counter after a ':', as in "cycles:ppp". No tracepoint has such a name. */
+/* Parse the modifiers of a counter after a ':', as in "cycles:ppp". No tracepoint has such a name. */
 static bool is_modifier(struct wmk_import_text name)
 {
 	size_t i;
@@ -121,7 +123,7 @@ static bool add_place(struct wmk_import_text text, struct wmk_import_line *out)
 	return true;
 }
 
-/* Parse what follows the time: "[period] event: text". */
+/* Parse the text after the time: "[period] event: text". */
 static bool parse_event(struct wmk_import_text text, struct wmk_import_line *out)
 {
 	struct wmk_import_text rest;
@@ -147,10 +149,7 @@ static bool parse_event(struct wmk_import_text text, struct wmk_import_line *out
 	return true;
 }
 
-/*
- * Find the time: the first word of this form with a valid comm and tid before it and a valid event after it. (comm can
- * be any text.)
- */
+/* Find the time: the first word of this form between a valid comm and tid and a valid event. (comm can be any text.) */
 static bool parse_record(struct wmk_import_text text, struct wmk_import_line *out)
 {
 	struct wmk_import_text rest = text, word;

@@ -74,7 +74,7 @@ static void take_time(struct wmk_import_text *text, struct wmk_import_line *out)
 	out->stamp = found;
 	wmk_import_skip_blanks(&rest);
 	*text = rest;
-	/* -r together with another option: "(+     0.000040)" */
+	/* option -r together with another time option: "(+     0.000040)" */
 	if (wmk_import_take(&rest, "(+")) {
 		wmk_import_skip_blanks(&rest);
 		if (wmk_import_take_seconds(&rest, &found) && wmk_import_take(&rest, ")")) {
@@ -84,7 +84,7 @@ static void take_time(struct wmk_import_text *text, struct wmk_import_line *out)
 	}
 }
 
-/* Skip a number in brackets: the address of -i or the number of -n. */
+/* Skip a number in brackets: an address (option -i) or the number of a system call (option -n). */
 static bool skip_address(struct wmk_import_text *text)
 {
 	struct wmk_import_text rest = *text;
@@ -145,7 +145,7 @@ static bool take_value(struct wmk_import_text *text, int64_t *value)
 	return true;
 }
 
-/* Parse what follows "= ": value, name of the error, more text, duration. */
+/* Parse the text after "= ": value, name of the error, more text, duration. */
 static void add_result(struct wmk_import_text text, struct wmk_import_line *out)
 {
 	int64_t value, duration;
@@ -172,8 +172,7 @@ static void add_result(struct wmk_import_text text, struct wmk_import_line *out)
 }
 
 /*
- * Find the end of the arguments: the last ")" outside quotes that "= " follows. -1: none. *result: offset after the
- * "= ".
+ * Find the end of the arguments: the last ")" outside quotes before a "= ". -1: none. *result: offset after this "= ".
  */
 static long find_result(struct wmk_import_text text, size_t *result)
 {
@@ -203,7 +202,9 @@ static long find_result(struct wmk_import_text text, size_t *result)
 	return found;
 }
 
-/* Parse the text after the "(" of a system call, or after "resumed>". False: it does not end like a system call. */
+/*
+ * Parse the text after the "(" of a system call, or after "resumed>". False: the text does not end like a system call.
+ */
 static bool add_call(struct wmk_import_text text, struct wmk_import_line *out)
 {
 	static const char *const cut[] = { "<unfinished ...>", "<detached ...>" };
@@ -212,7 +213,7 @@ static bool add_call(struct wmk_import_text text, struct wmk_import_line *out)
 	long end = find_result(text, &result);
 
 	if (end < 0) {
-		/* The return is on a later line, or missing. */
+		/* The return of this system call is on a later line, or missing. */
 		for (unsigned i = 0; i < 2; i++) {
 			args = wmk_import_trimmed(text);
 			if (!wmk_import_ends(args, cut[i]))
@@ -325,7 +326,7 @@ static bool parse_split(struct wmk_import_text line, struct wmk_import_line *out
 
 	if (!wmk_import_ends(text, " attached"))
 		return false;
-	/* The number has few digits: the message is in the last 64 bytes. */
+	/* The number in the message has few digits, so the message is in the last 64 bytes. */
 	if (text.len > 64)
 		wmk_import_drop(&note, text.len - 64);
 	at = wmk_import_find(note, words);

@@ -35,7 +35,7 @@ static bool take_time(struct wmk_import_text *text, struct wmk_import_timestamp 
 	return true;
 }
 
-/* Parse "tag:" or "tag[pid]:"; *text is the message after it. False: no tag. */
+/* Parse "tag:" or "tag[pid]:"; *text is then the message after the tag. False: no tag. */
 static bool take_tag(struct wmk_import_text *text, struct wmk_import_text *tag, struct wmk_import_text *pid)
 {
 	struct wmk_import_text rest = *text;
@@ -69,8 +69,8 @@ static bool take_tag(struct wmk_import_text *text, struct wmk_import_text *tag, 
 }
 
 /*
- * Add the sender. A numeric pid is the process, and the tag is its name. Any other text in place of the pid becomes the
- * field `procid`.
+ * Add the sender. If the pid is a number, it is the process, and the tag is the name of the process. Any other text in
+ * place of the pid becomes the field `procid`.
  */
 static void add_sender(struct wmk_import_line *out, struct wmk_import_text tag, struct wmk_import_text pid)
 {
@@ -89,7 +89,7 @@ static void add_sender(struct wmk_import_line *out, struct wmk_import_text tag, 
 	}
 }
 
-/* Parse a word of RFC 5424's header; "-" stands for an empty one. */
+/* Parse a word of RFC 5424's header; "-" stands for an empty word. */
 static bool take_word(struct wmk_import_text *text, struct wmk_import_text *word)
 {
 	if (!wmk_import_take(text, " "))
@@ -134,7 +134,7 @@ static bool take_structured(struct wmk_import_text *text, struct wmk_import_text
 	return true;
 }
 
-/* Parse what follows "<PRI>1 ". */
+/* Parse the text after "<PRI>1 ". */
 static bool parse_5424(struct wmk_import_text text, int64_t priority, struct wmk_import_line *out)
 {
 	struct wmk_import_text host, app, pid, id, data;

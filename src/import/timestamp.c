@@ -94,8 +94,8 @@ bool wmk_import_take_clock(struct wmk_import_text *text, struct wmk_import_times
 
 /*
  * Parse the zone after a time: "Z", "+01:00", "+0100" or "+01". With `may_be_named`, a blank and a name may follow
- * instead, as journalctl's short-full prints it: " UTC", " GMT" or " CET". Without a zone, and for names other than UTC
- * and GMT, the time is local time. That is mostly the local time of the machine that wrote the log.
+ * instead, as in journalctl's short-full format: " UTC", " GMT" or " CET". Without a zone, and for names other than UTC
+ * and GMT, the time is local time. Usually the log was written in the same local time.
  */
 static void take_zone(struct wmk_import_text *text, bool may_be_named, struct wmk_import_timestamp *stamp)
 {

@@ -17,7 +17,8 @@
 
 #define PACKET_FULL (256u * 1024)       /* bytes of content at which a packet is written */
 /*
- * Up to this number of streams, a class gets further streams. The rest is reserved for the first stream of each class.
+ * A class gets further streams up to this number of streams. The remaining streams are reserved: one first stream for
+ * each class.
  */
 #define STREAMS_MORE (WMK_IMPORT_STREAMS - WMK_IMPORT_CONTEXTS)
 
@@ -27,7 +28,7 @@ struct import_stream {
 	struct wmk_ctf_packet head;
 	/* the current packet: room for its header, then its records; empty if no packet is open */
 	struct wmk_import_bytes bytes;
-	uint64_t n;                     /* number of records in it */
+	uint64_t n;                     /* number of records in the current packet */
 	uint64_t last;                  /* time of the stream's last record */
 };
 
@@ -50,7 +51,7 @@ struct wmk_import_trace {
 
 /* ── metadata ────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Append a declaration to the metadata if it was built without an error, and free the text. */
+/* Append a declaration to the metadata, unless building its text failed (`err`). Free the text in both cases. */
 static int declare(struct wmk_import_trace *trace, struct wmk_ctf_text_buffer *text, int err)
 {
 	if (err == 0)
@@ -170,9 +171,9 @@ static int stream_begin(struct wmk_import_trace *trace, unsigned contexts, struc
 }
 
 /*
- * Select the stream for a record. The last record of a stream must not be later than `time`: select the stream where it
- * is latest. If all streams have a later record, create a stream. At the limit of streams, select the one with the
- * earliest last record.
+ * Select the stream for a record. The last record of this stream must not be later than `time`. Of several such
+ * streams, select the stream with the latest last record. If all streams have a later record, create a stream. At the
+ * limit of streams, select the stream with the earliest last record.
  */
 static int stream_for(struct wmk_import_trace *trace, unsigned contexts, uint64_t time, struct import_stream **found)
 {

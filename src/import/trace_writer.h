@@ -19,8 +19,8 @@ int wmk_import_trace_begin(struct wmk_import_trace *trace, const char *clock_wor
 /* Write a record. *late is incremented if the record cannot keep its time. */
 int wmk_import_trace_write(struct wmk_import_trace *trace, const struct wmk_import_record *record, uint64_t *late);
 /*
- * Write the last packets and free everything, also on an error. If no metadata was written, the trace is removed.
- * *records: number of records in the trace.
+ * Write the last packets and free everything, also on an error. A trace without metadata is removed. *records: number
+ * of records in the trace.
  */
 int wmk_import_trace_close(struct wmk_import_trace *trace, uint64_t *records);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * window.h - sort records by time in a bounded window. It is a heap with the earliest record first. Records of the same
- * time keep the order of their lines. Internal to src/import.
+ * window.h - sort records by time in a bounded window. The window is a heap with the earliest record first. Records of
+ * the same time keep the order of their lines. Internal to src/import.
  */
 #ifndef WMK_IMPORT_WINDOW_H
 #define WMK_IMPORT_WINDOW_H
@@ -28,9 +28,9 @@ struct wmk_import_window {
 	size_t bytes;
 };
 
-/* Whether the window is full: a record must be taken before another one is added. */
+/* True if the window is full: a record must be taken before another record is added. */
 bool wmk_import_window_full(const struct wmk_import_window *window);
-/* Add a record; the window owns it until it is taken. -ENOMEM: the caller still owns it. */
+/* Add a record, which the window owns until the record is taken. -ENOMEM: the caller still owns the record. */
 int wmk_import_window_add(struct wmk_import_window *window, struct wmk_import_record *record);
 /* Take the earliest record, which the caller then owns; NULL: empty. */
 struct wmk_import_record *wmk_import_window_take(struct wmk_import_window *window);
