@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arena.c - the memory of decoded objects (see object.h). Allocations are cut in order from pieces that are freed
- * together. The first piece is small; each further piece is as large as all earlier pieces together. So an empty reply
- * needs little memory, and a large one needs few calls of malloc().
+ * arena.c - the memory of decoded objects (see object.h). Each allocation is cut from the latest piece of memory. All
+ * pieces are freed together. The first piece is small; each further piece is as large as all earlier pieces together,
+ * up to PIECE_MAX. So an empty reply needs little memory, and a large reply needs few calls of malloc().
  */
 #include "wire/object.h"
 
@@ -90,7 +90,7 @@ void *wmk_arena_append(struct wmk_arena *arena, struct wmk_list *list, size_t si
 {
 	uint32_t n = list->n;
 
-	if ((n & (n - 1)) == 0) {               /* 0 or a power of two: the allocated elements are all in use */
+	if ((n & (n - 1)) == 0) {               /* 0 or a power of two: all allocated elements are in use */
 		if (n > UINT32_MAX / 4 || (n && size > WMK_ARENA_MAX / 2 / n)) {
 			wmk_error(-ENOMEM, "a list has more than %u elements", n);
 			return NULL;

@@ -138,8 +138,8 @@ static struct wmk_consumerd_event *find_event(const struct wmk_list *events, uin
 }
 
 /*
- * Replace the filter. The arena frees no memory, so the old memory is reused. If it is too small, the new memory has at
- * least twice its size.
+ * Replace the filter. The arena frees no memory, so the filter reuses its old memory. If the old memory is too small,
+ * the new memory has room for the next power of two of elements.
  */
 static int set_filter(struct wmk_consumerd_event *event, const struct wmk_consumerd_event *from,
 		      struct wmk_arena *arena)

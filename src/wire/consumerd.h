@@ -12,12 +12,12 @@
  *                                             ◄──      REPLACED: another session daemon has connected
  *
  * The socket is <rundir>/consumer.sock. LIST_ITEMs precede the REPLY to LIST. FULL is repeated on each new connection.
- * After REPLACED the connection ends. consumerd_requests.def lists the requests. They are answered when they are done,
- * in any order. An unknown type is answered with an error. Each side authenticates the other with SO_PEERCRED: it must
- * be the same user.
+ * After REPLACED the connection ends. consumerd_requests.def lists the requests. The consumer daemon answers
+ * requests when they are done, in any order. It answers an unknown type with an error. Each side authenticates the
+ * other side with SO_PEERCRED: both must have the same user.
  *
- * Requests are idempotent: to add an object that exists (with the same identity), and to remove one that does not
- * exist, succeeds. So a request can be repeated after a connection broke.
+ * Requests are idempotent: adding an object that exists (with the same identity) succeeds. Removing an object that does
+ * not exist also succeeds. So the session daemon can repeat a request after a connection broke.
  */
 #ifndef WMK_WIRE_CONSUMERD_H
 #define WMK_WIRE_CONSUMERD_H
@@ -31,8 +31,8 @@
 #define WMK_CONSUMERD_CHANNELS_MAX 4096u     /* channels of one trace */
 #define WMK_CONSUMERD_PIDS 64u           /* processes to which recording of system calls can be limited, at most */
 #define WMK_CONSUMERD_METADATA_MAX (1u << 20)    /* bytes of text in one message */
-#define WMK_CONSUMERD_LEFT_MAX 16384u        /* traces of processes in one reply to LIST_LEFT */
-#define WMK_CONSUMERD_EVENTS_MAX 16384u      /* of the kernel, in one channel */
+#define WMK_CONSUMERD_LEFT_MAX 16384u        /* names of such traces in one reply to LIST_LEFT */
+#define WMK_CONSUMERD_EVENTS_MAX 16384u      /* kernel events in one channel */
 
 enum wmk_consumerd_type {
 	WMK_CONSUMERD_REPLY = 0x200,
@@ -45,7 +45,9 @@ enum wmk_consumerd_type {
 #include "wire/consumerd_requests.def"
 };
 
-/* The version in a session daemon's HELLO. It identifies a session daemon among other processes of this user. */
+/*
+ * The version in a session daemon's HELLO. The version identifies a session daemon among other processes of this user.
+ */
 #define WMK_CONSUMERD_GREETING "waymark-sessiond"
 
 struct wmk_consumerd_hello {
@@ -66,7 +68,7 @@ struct wmk_consumerd_channel {
 	const char *channel;
 	struct wmk_consumerd_stats stats;
 };
-/* Add the counts of `more`, and take its error if it has one. `stuck` and `words` do not change. */
+/* Add the counts of `more`. If `more` has an error, take this error. `stuck` and `words` do not change. */
 void wmk_consumerd_stats_add(struct wmk_consumerd_stats *sum, const struct wmk_consumerd_stats *more);
 
 /* Which directory the consumer daemon expects for the trace: enum wmk_output_mode (consumer/output.h). */
@@ -84,12 +86,12 @@ struct wmk_consumerd_trace {
 	const char *sub;             /* path below `path`, as in store/store.h */
 	uint64_t uid, gid;           /* owner; files are created with its rights */
 	uint8_t uuid[16];            /* UUID of the trace, in every packet */
-	/* maximum bytes of all files below `path`, for all traces there together; 0: no limit */
+	/* maximum bytes of the files of all traces below `path` together; 0: no limit */
 	uint64_t max_size;
 	/* of struct wmk_consumerd_channel: counts of removed rings (in LIST, and when the trace is added again) */
 	struct wmk_list gone;
 	uint32_t mode;               /* enum wmk_consumerd_mode */
-	bool gated;                  /* packets wait until the metadata has been replaced */
+	bool gated;                  /* packets wait until the session daemon has replaced the metadata */
 	bool unwritten;              /* nothing is written: snapshots of the session read the rings */
 	/*
 	 * The number of the open chunk (docs/rotation.md), and the name of the previous chunk in archives/ ("": the
@@ -102,8 +104,8 @@ struct wmk_consumerd_trace {
 
 /*
  * ROTATE: close the chunk before `chunk` under the name `closed`, and open `chunk`. An earlier CUT has read the
- * position of each ring at which the closed chunk ends. The reply is sent when the chunk is closed, which a full or
- * slow disk delays. The result is also 0 if `chunk` is open already.
+ * position of each ring at which the closed chunk ends. The consumer daemon replies when the chunk is closed. A full or
+ * slow disk delays the reply. The result is also 0 if `chunk` is open already.
  */
 struct wmk_consumerd_rotation {
 	uint64_t trace, chunk;
@@ -111,18 +113,18 @@ struct wmk_consumerd_rotation {
 };
 
 /*
- * METADATA: a part of the metadata of a trace; parts are sent in order. The reply is sent when the part is written,
- * which a full or slow disk delays. Packets with records are written after all metadata that was received before. Parts
- * can be repeated to the next consumer daemon, in order: see wmk_store_metadata_at(). Parts before the last replacement
- * are not repeated, so an offset is unique. -ESTALE: the file is shorter than the session daemon assumes; the metadata
- * must be replaced.
+ * METADATA: a part of the metadata of a trace; parts are sent in order. The consumer daemon replies when the part is
+ * written. A full or slow disk delays the reply. The consumer daemon writes packets with records after all metadata
+ * that it received before them. The session daemon can repeat parts to the next consumer daemon, in order: see
+ * wmk_store_metadata_at(). Parts before the last replacement are not repeated, so an offset is unique. -ESTALE: the
+ * file is shorter than the session daemon assumes, and the session daemon must replace the metadata.
  */
 struct wmk_consumerd_metadata {
 	uint64_t trace;
-	uint64_t offset;             /* of an appended part: its offset in the file */
+	uint64_t offset;             /* of an appended part: the offset of the part in the file */
 	bool replace;                /* this is a part of a replacement of the whole file */
 	bool more;                   /* with replace: another part follows */
-	/* the chunk of the text: the text waits until that chunk is open, and is dropped if that chunk was closed */
+	/* the chunk of the text: the text waits until this chunk is open, and is dropped if this chunk was closed */
 	uint64_t chunk;
 	const char *text;            /* WMK_CONSUMERD_METADATA_MAX bytes at most */
 };
@@ -142,8 +144,8 @@ bool wmk_consumerd_event_filter(const struct wmk_consumerd_event *event, const v
 
 /*
  * A ring set of applications, or a kernel channel. The message has the descriptor of the ring set, or of the channel's
- * tracefs instance (kernel/tracefs/instance.h). If the kernel channel exists already, new `events` are added, and the
- * filters of existing events are replaced.
+ * tracefs instance (kernel/tracefs/instance.h). If the kernel channel exists already, the consumer daemon adds new
+ * `events` and replaces the filters of existing events.
  */
 struct wmk_consumerd_rings {
 	uint64_t trace;
@@ -151,10 +153,13 @@ struct wmk_consumerd_rings {
 	const char *channel;         /* streams are named <channel>_<cpu>, <channel>_claim<k> */
 	uint32_t stream_id;          /* stream class */
 	bool at_stop_only;           /* overwrite mode: nothing is written before STOP or RINGS_REMOVE */
-	bool resume;                 /* the trace may have streams of these rings: continue at the end of the streams */
+	bool resume;                 /* the trace may have streams of these rings: append to these streams */
 	bool clear;                  /* with resume: discard all earlier records, in rings and trace */
 	uint64_t tracefile_size;     /* maximum bytes of a stream's file (whole packets, at least one); 0: no limit */
-	/* maximum number of files of a stream, then the oldest is replaced; 0: no limit. Only with tracefile_size */
+	/*
+	 * maximum number of files of a stream: a further file replaces the oldest one; 0: no limit. Only with
+	 * tracefile_size
+	 */
 	uint64_t tracefile_count;
 	uint64_t flush_ns;           /* flush interval; 0: whole sub-buffers only */
 	/* value of the clock when recording began: the time of an empty packet in a stream that has no records */
@@ -177,14 +182,14 @@ struct wmk_consumerd_rings {
 	struct wmk_list calls;       /* of uint64_t */
 	uint64_t syscall_ring_bytes; /* size of a CPU's ring for system calls */
 	bool syscalls_narrowed;      /* record only the processes in syscall_pids; else all processes */
-	/* of uint64_t: WMK_CONSUMERD_PIDS elements, unused ones 0; empty if `calls` is empty */
+	/* of uint64_t: WMK_CONSUMERD_PIDS elements, of which unused ones are 0; empty if `calls` is empty */
 	struct wmk_list syscall_pids;
 	/* kernel: the number of a state dump, which starts if it is greater than the previous number; 0: none */
 	uint64_t statedump;
 	/*
 	 * a snapshot: write a copy of what the ring set holds now, at most copy_max bytes of each ring (0: no limit).
-	 * The ring set belongs to another trace; nothing is written into it. After a resume, the ring set is copied
-	 * again.
+	 * The ring set belongs to another trace. The consumer daemon writes nothing into the ring set. After a resume,
+	 * it copies the ring set again.
 	 */
 	bool copy;
 	uint64_t copy_max;
@@ -195,9 +200,9 @@ struct wmk_consumerd_rings {
 int wmk_consumerd_syscalls_set(struct wmk_consumerd_rings *is, const struct wmk_consumerd_rings *more,
 			    struct wmk_arena *arena);
 /*
- * Add the events of `more` that are not in `events` (by system and name), copied to the arena. For the events that both
- * have, replace the filter. 1: events were added; 0: none; -ENOMEM; -E2BIG: too many events, or more bytes than one
- * message to a later consumer daemon can have. Nothing changes after -E2BIG.
+ * Add the events of `more` that are not in `events` (by system and name), copied to the arena. For events that are in
+ * `events` already, replace the filter. 1: events were added; 0: none; -ENOMEM; -E2BIG: too many events, or more bytes
+ * than one message to a later consumer daemon can have. Nothing changes after -E2BIG.
  */
 int wmk_consumerd_events_add(struct wmk_list *events, const struct wmk_list *more, struct wmk_arena *arena);
 
@@ -214,7 +219,7 @@ struct wmk_consumerd_report {
 
 /*
  * LIST_ITEM: a trace (rings.rings is 0), with its budget page as descriptor if it has one. Items of its rings follow,
- * each with the descriptor of the set. Kernel channels are listed without system calls, and only with events of the
+ * each with the descriptor of the set. The item of a kernel channel has no system calls, and only the events of the
  * state dump.
  */
 struct wmk_consumerd_list_item {
@@ -223,19 +228,19 @@ struct wmk_consumerd_list_item {
 };
 
 /*
- * FULL: the output refuses packets with records, which stay in their rings. FULL is sent again if the trace was cleared
- * and becomes full again.
+ * FULL: the output refuses packets with records. These records stay in their rings. FULL is sent again if the trace was
+ * cleared and becomes full again.
  */
 struct wmk_consumerd_full { const char *path; };
 
 /*
  * OUTPUT_CHECK, LIST_LEFT, REMOVE_LEFT, ARCHIVE_LEFT, ARCHIVE_END: requests about the directory of a session. A trace
- * in it may be open or not. The consumer daemon accesses the directory with the rights of uid and gid.
+ * in the directory may be open or not. The consumer daemon accesses the directory with the rights of uid and gid.
  *
  *     OUTPUT_CHECK    an error if the path exists and is not an empty directory
  *     LIST_LEFT       traces of processes (--buffers-pid) in the directory
- *     REMOVE_LEFT     remove one of them; the session daemon has no such trace open
- *     ARCHIVE_LEFT    move one of them to a chunk that a rotation closes; likewise
+ *     REMOVE_LEFT     remove one of these traces, which the session daemon does not have open
+ *     ARCHIVE_LEFT    move one of these traces, which is not open, to a chunk that a rotation closes
  *     ARCHIVE_END     all traces of a chunk are closed: give it its final name
  */
 struct wmk_consumerd_output {

@@ -35,7 +35,7 @@ static const char *const event_kinds[] = { "event", "marker", "text", "guard", "
 static const char *const track_kinds[] = { "pid", "uid", "gid", "kernel_pid" };
 static const char *const regenerate_kinds[] = { "metadata", "statedump" };
 
-/* The compiler checks that each enum value has a name: one without a name would make a whole reply undecodable. */
+/* The compiler checks that each enum value has a name: a value without a name would make a whole reply undecodable. */
 #define ALL_HAVE_NAMES(names, last) _Static_assert(WMK_ARRAY_LEN(names) == (last) + 1, "one name for each value")
 ALL_HAVE_NAMES(domain_kinds, WMK_DOMAIN_KERNEL);
 ALL_HAVE_NAMES(modes, WMK_MODE_OVERWRITE);

@@ -23,8 +23,8 @@
 #define WMK_CTL_FIELD_LIMIT_MIN 16u   /* bytes of a string or sequence */
 #define WMK_CTL_FIELD_LIMIT_MAX 65536u
 #define WMK_CTL_PATTERN_MAX 511u   /* bytes */
-#define WMK_CTL_PLACE_MAX 4096u     /* of a probe */
-#define WMK_CTL_FILTER_MAX 4096u   /* likewise */
+#define WMK_CTL_PLACE_MAX 4096u     /* bytes of a place of a probe */
+#define WMK_CTL_FILTER_MAX 4096u   /* bytes of a filter */
 #define WMK_CTL_DESCRIPTION_MAX 1024u   /* bytes */
 #define WMK_CTL_REASON_MAX 127u    /* bytes of the reason of a snapshot */
 #define WMK_CTL_SESSIONS_MAX 1024u /* in one reply */
@@ -49,13 +49,13 @@ struct wmk_ctl_domain {
 	uint64_t pid;                /* PID */
 	/* PID: start time of the process, clock ticks since boot; set by the daemon */
 	uint64_t start_time;
-	const char *exec;            /* EXEC: base name; a path if it contains '/' */
+	const char *exec;            /* EXEC: base name of a program; a path if it contains '/' */
 };
 
 enum wmk_ctl_mode { WMK_MODE_DISCARD, WMK_MODE_OVERWRITE };
 enum wmk_ctl_buffers { WMK_BUFFERS_UID, WMK_BUFFERS_PID };
 enum wmk_ctl_allocation { WMK_PER_CPU, WMK_PER_CHANNEL };
-/* DEFAULT: at most 64 MiB at once, the rest of a ring when its CPU first records */
+/* DEFAULT: at most 64 MiB at once; the rest of a ring when the ring's CPU first records */
 enum wmk_ctl_preallocation { WMK_PREALLOCATE_DEFAULT, WMK_PREALLOCATE_ALL, WMK_PREALLOCATE_ON_DEMAND };
 
 enum wmk_ctl_level_op {
@@ -131,7 +131,8 @@ struct wmk_ctl_channel {
 
 /* Trackers of a session. A kind without a list records all. */
 struct wmk_ctl_trackers {
-	bool pid, uid, gid, kernel_pid;      /* true: record only the members of the list, which may be empty */
+	/* true: record only the members of the list; an empty list records nothing */
+	bool pid, uid, gid, kernel_pid;
 	struct wmk_list pids, uids, gids;    /* of uint64_t: for applications */
 	struct wmk_list kernel_pids;         /* of uint64_t: processes, for kernel records */
 };
@@ -156,11 +157,12 @@ struct wmk_ctl_settings {
 	uint32_t clock;              /* enum wmk_ctl_clock; DEFAULT only in requests */
 	bool no_statedump;           /* no state dump is recorded */
 	/*
-	 * directory with the files of the session's rings; in a request: the directory in which it is created; "": none
+	 * directory with the files of the session's rings; in a request: the directory in which the daemon creates it;
+	 * "": none
 	 */
 	const char *shm_path;
 	const char *description;     /* any text; "": none */
-	int64_t flush_us;            /* flush interval of channels that set none; 0: the default */
+	int64_t flush_us;            /* flush interval of channels that set no interval; 0: the default */
 	/* a flight recorder: channels are in overwrite mode, and only snapshots are written */
 	bool snapshot;
 	/*
@@ -172,8 +174,8 @@ struct wmk_ctl_settings {
 	bool compress;               /* closed chunks are compressed */
 };
 /*
- * Members that a structure `s` has in its member `settings`, and that the public description of a session has, too.
- * There are two lists, since JSON has status between their members.
+ * Members of the settings that the public description of a session also has. A structure `s` has these members in its
+ * member `settings`. There are two lists, since JSON has status between these members.
  */
 #define WMK_CTL_SETTING(kind, s, ...) WMK_SHARED_IN(kind, s, settings, waymark_ctl_session_info, __VA_ARGS__)
 #define WMK_CTL_SETTINGS_SIZE(s) WMK_CTL_SETTING(U64, s, max_size)
@@ -214,7 +216,7 @@ struct wmk_ctl_session {
 	struct wmk_ctl_trackers trackers;
 	struct wmk_counts counts;
 	struct wmk_list unrecorded;  /* of struct wmk_ctl_unrecorded; set by the daemon */
-	uint64_t unrecorded_more;    /* number of further ones that are not in the list */
+	uint64_t unrecorded_more;    /* number of further unrecorded applications, which are not in the list */
 	uint64_t rotations;          /* number of closed chunks of the trace */
 	const char *closed_chunk;    /* name of the latest closed chunk in `path`/archives; "": none */
 };
@@ -229,7 +231,7 @@ struct wmk_ctl_event {
 	uint32_t level;              /* enum waymark_level */
 	const char *file;            /* kernel events: events/SUBSYSTEM/NAME in tracefs */
 	uint32_t line;
-	bool enabled;                /* in a session that records */
+	bool enabled;                /* in a session that is recording */
 	struct wmk_list fields;      /* of struct wmk_ctl_field */
 };
 
@@ -237,7 +239,7 @@ struct wmk_ctl_app {
 	uint64_t pid, uid, gid, start_time;
 	const char *name, *exe;
 	bool connected;
-	uint32_t n_events;           /* also if `events` is empty */
+	uint32_t n_events;           /* the number is set even if `events` is empty */
 	const char *why;             /* why it is not recorded, or only in part; "": no problem */
 	struct wmk_list events;      /* of struct wmk_ctl_event */
 };
@@ -307,14 +309,14 @@ struct wmk_ctl_regenerate { const char *session; uint32_t what; };
 struct wmk_ctl_snapshot {
 	const char *session, *name, *path;
 	uint64_t max_size;
-	const char *reason;          /* as the next two, in the environment of the traces; "": none */
+	const char *reason;          /* `reason`, `program` and `pid` go to the environment of the traces; "": none */
 	const char *program;
 	uint64_t pid;
 };
 struct wmk_ctl_snapshot_reply {
 	const char *path;            /* directory of the snapshot: a trace */
-	uint64_t records, bytes;     /* in it */
-	uint64_t overwritten;        /* earlier records, which the rings no longer held */
+	uint64_t records, bytes;     /* in the snapshot */
+	uint64_t overwritten;        /* number of earlier records, which the rings no longer held */
 	struct wmk_list warnings;    /* of const char *: messages */
 };
 /* SNAPSHOT_OUTPUT: set the snapshot output, or with `remove` remove it (name "": under any name). */

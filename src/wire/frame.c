@@ -2,10 +2,10 @@
 /*
  * frame.c - frames over a stream socket, and the descriptors that travel with them (see wire.h).
  *
- * A piece is the data of one sendmsg(). The kernel delivers descriptors with the first byte of their piece or earlier.
- * The sender attaches them to a piece that starts at or before the first byte of their frames. So a frame with
- * WMK_FRAME_FD is never complete before its descriptor has arrived, and descriptors are assigned in order. Short frames
- * are sent in one piece, with or without descriptors, so that a reply wakes the receiver once.
+ * A piece is the data of one sendmsg(). The kernel delivers a piece's descriptors with the first byte of the piece or
+ * earlier. The sender attaches a descriptor to a piece that starts at or before the first byte of the descriptor's
+ * frame. So a frame with WMK_FRAME_FD is never complete before its descriptor has arrived, and descriptors are assigned
+ * in order. Short frames are sent in one piece, with or without descriptors, so that a reply wakes the receiver once.
  */
 #include "wire/wire.h"
 
@@ -113,7 +113,8 @@ int wmk_out_frame_parts(struct wmk_out *out, enum wmk_msg type, const void *a, s
 
 struct frame_piece {
 	size_t end;
-	unsigned n_fds;                  /* descriptors of the piece: those of all frames that begin in it */
+	/* descriptors of the piece: the descriptors of all frames that begin in the piece */
+	unsigned n_fds;
 };
 
 static struct frame_piece piece_next(const struct wmk_out *out)
@@ -286,7 +287,7 @@ int wmk_in_receive(struct wmk_in *in, int sock)
 	const size_t came = fds_take(in, &msg);
 
 	in->len += (size_t)n;
-	/* after a lost descriptor, later frames would get wrong descriptors */
+	/* after a lost descriptor, later frames would get the wrong descriptors */
 	if (came > WMK_WIRE_FDS_AT_ONCE || msg.msg_flags & MSG_CTRUNC)
 		return wmk_error(-EMFILE,
 				 "received descriptors were lost: too many are open, or more than %u came at once",

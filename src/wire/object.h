@@ -48,7 +48,7 @@ struct wmk_list {
 
 struct wmk_object;
 
-/* How the public structure of the object (include/waymark/ctl.h) has the member. */
+/* The form in which the public structure of the object (include/waymark/ctl.h) has the member. */
 enum wmk_view_kind {
 	WMK_VIEW_NONE,
 	WMK_VIEW_SAME,       /* the same type; lists: a pointer and a number of elements; objects: a pointer */
@@ -105,7 +105,7 @@ struct wmk_object {
 #define WMK_FIELD_NUMBERS(s, m, max) WMK_FIELD(s, m, NUMBERS, struct wmk_list), .limit = (max)
 #define WMK_MEMBER(kind_, s, m, ...) { .name = #m, WMK_FIELD_##kind_(s, m, ##__VA_ARGS__) }
 
-/* WMK_SHARED(kind, s, p, m, ...): the same for a member that the public structure `p` also has, under the same name. */
+/* WMK_SHARED(kind, s, p, m, ...): as WMK_MEMBER, for a member that the public structure `p` has under the same name. */
 #define WMK_VIEW(s, m, p, q) \
 	.view_kind = WMK_VIEW_SAME, .view = offsetof(struct p, q) + WMK_SAME_TYPE(WMK_TYPE_OF(s, m), WMK_TYPE_OF(p, q))
 #define WMK_VIEW_POINTER(p, m) \
@@ -126,8 +126,8 @@ struct wmk_object {
 #define WMK_SHARED(kind_, s, p, m, ...) \
 	{ .name = #m, WMK_FIELD_##kind_(s, m, ##__VA_ARGS__), WMK_VIEW_##kind_(s, p, m, ##__VA_ARGS__) }
 /*
- * An entry for the member s.in.m: structure `s` has a structure `in` with the member `m`. It is encoded as a member of
- * `s`.
+ * An entry for the member s.in.m: structure `s` has a structure `in` with the member `m`. The codec encodes `m` as a
+ * member of `s`.
  */
 #define WMK_SHARED_IN(kind_, s, in, p, m, ...) \
 	{ .name = #m, WMK_FIELD_##kind_(s, in.m, ##__VA_ARGS__), WMK_VIEW(s, in.m, p, m) }
@@ -136,7 +136,7 @@ struct wmk_object {
 	.name = (names), .size = sizeof(struct s), .members = (members_), \
 	.n_members = sizeof(members_) / sizeof((members_)[0])
 #define WMK_OBJECT_OF(names, s, members_) { WMK_OBJECT(names, s, members_) }
-/* The same for a structure `s` that has a public structure `p`. */
+/* As WMK_OBJECT_OF, for a structure `s` that has a public structure `p`. */
 #define WMK_OBJECT_SHARED(names, s, p, members_) { WMK_OBJECT(names, s, members_), .view_size = sizeof(struct p) }
 
 /*
@@ -155,8 +155,8 @@ const char *wmk_arena_text(struct wmk_arena *arena, const char *text);
 /* Allocate `n` zeroed elements of `size` bytes for an empty list. 0 or -ENOMEM. */
 int wmk_arena_list(struct wmk_arena *arena, struct wmk_list *list, uint32_t n, size_t size);
 /*
- * Append a zeroed element of `size` bytes to the list; NULL with a cause chain. Lists grow by doubling. So the elements
- * of the list must be from a function that allocates up to the next power of two: this function, wmk_arena_list(),
+ * Append a zeroed element of `size` bytes to the list; NULL with a cause chain. Lists grow by doubling. So a function
+ * that allocates up to the next power of two must have allocated the elements: this function, wmk_arena_list(),
  * decoding or copying.
  */
 void *wmk_arena_append(struct wmk_arena *arena, struct wmk_list *list, size_t size);

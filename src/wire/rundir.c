@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rundir.c - the runtime directory, in which applications and clients find the daemons (docs/control.md). It depends
- * only on the uid, so that an application and its daemon use the same directory in any environment. WAYMARK_RUNDIR
- * overrides it, for private runs.
+ * rundir.c - the runtime directory, in which applications and clients find the daemons (docs/control.md). The directory
+ * depends only on the uid, so that an application and its daemon use the same directory in any environment.
+ * WAYMARK_RUNDIR overrides the directory, for private runs.
  */
 #include "wire/wire.h"
 

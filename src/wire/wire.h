@@ -26,8 +26,8 @@
  *
  * The application assigns `event number` (0, 1, ...). The daemon assigns `event id`, the id in the trace, per channel.
  * An unknown message type gets an ERROR reply and keeps the connection. For the daemon, a closed socket means that the
- * application has ended. For the application, it ends everything that the daemon enabled, unless the daemon sent
- * PERSIST.
+ * application has ended. The application disables everything that the daemon enabled when the socket is closed, unless
+ * the daemon sent PERSIST.
  */
 #ifndef WMK_WIRE_WIRE_H
 #define WMK_WIRE_WIRE_H
@@ -62,7 +62,9 @@ struct wmk_frame {             /* sent as this structure, 16 bytes */
 	uint32_t flags;            /* WMK_FRAME_FD; all else 0 */
 };
 
-/* `abi` of HELLO and WELCOME; not that of waymark/detail/abi.h, which is between libwaymark and applications */
+/*
+ * `abi` of HELLO and WELCOME. It is not the ABI of waymark/detail/abi.h, which is between libwaymark and applications.
+ */
 #define WMK_WIRE_ABI 1
 
 #define WMK_FRAME_FD 1u        /* a descriptor travels with this frame */
@@ -71,7 +73,7 @@ struct wmk_hello {
 	uint32_t abi, word_bits;
 	/*
 	 * As the application sees them in its pid namespace; the daemon uses the pid of SO_PEERCRED. `ppid` is the
-	 * process that forked the application. That process may have ended.
+	 * process that forked the application. The forking process may have ended.
 	 */
 	uint32_t pid, ppid;
 	uint64_t start_time;       /* of the process, clock ticks since boot (/proc/self/stat field 22), 0 if unknown */
@@ -82,7 +84,8 @@ struct wmk_hello {
 	uint64_t image;
 	/*
 	 * A clock plug-in (WAYMARK_CLOCK_PLUGIN), if the application has one; else "" and zeros. The daemon refuses an
-	 * application if its clock differs from that of the session. Real time = offset_s + (offset + value) / freq.
+	 * application if the clocks of the application and the session differ.
+	 * Real time = offset_s + (offset + value) / freq.
 	 */
 	uint64_t clock_freq;       /* Hz */
 	int64_t clock_offset_s;
@@ -104,8 +107,9 @@ struct wmk_welcome {
 
 /*
  * The channels of this daemon stay in effect when the connection closes. The application offers their rings (RINGS) to
- * the next daemon at the same endpoint that sends this flag. Channels and events that this daemon has not confirmed
- * before its first DONE are removed: CHANNEL with the same rings and ENABLE with the same id confirm them.
+ * the next daemon at the same endpoint that sends PERSIST. The next daemon confirms a channel by CHANNEL with the same
+ * rings, and an event by ENABLE with the same id. The application removes channels and events that are not
+ * confirmed before the first DONE.
  */
 #define WMK_WELCOME_PERSIST 1u
 
@@ -115,13 +119,13 @@ struct wmk_channel_msg {
 	uint32_t n_contexts;
 	uint32_t flags;            /* WMK_CHANNEL_PRIVATE; all else 0 */
 	uint8_t contexts[WMK_WIRE_CONTEXTS_MAX];   /* enum wmk_context, in the order of the stream's event context */
-	/* ring geometry, mode, clock and blocking are in the header of the ring set */
+	/* the header of the ring set has ring geometry, mode, clock and blocking */
 };
 
 /*
- * The rings, or the recorded process, belong to this process alone. The child of a fork does not record into them. In
- * the child, fork() returns only after the child's own registration is answered. Without this flag, the child continues
- * to record into the same rings.
+ * The rings, or the recorded process, belong to this process alone. The child of a fork does not record into the rings.
+ * In the child, fork() returns only after the daemon has answered the child's own registration. Without this flag, the
+ * child continues to record into the same rings.
  */
 #define WMK_CHANNEL_PRIVATE 1u
 
@@ -135,8 +139,8 @@ struct wmk_rings_msg { uint8_t uuid[16]; };   /* as in the set's header; the fra
 struct wmk_enable_msg { uint32_t channel, event, id; };
 struct wmk_disable_msg { uint32_t channel, event; };
 /*
- * DISABLE in `from` and ENABLE in `channel` in one step, with the same filter: each record is in exactly one of them.
- * No effect if the event is not enabled in `from`.
+ * DISABLE in `from` and ENABLE in `channel` in one step, with the same filter: each record is in exactly one of the two
+ * channels. No effect if the event is not enabled in `from`.
  */
 struct wmk_move_msg { uint32_t channel, event, id, from; };
 
@@ -161,11 +165,11 @@ struct wmk_out {
 };
 
 /*
- * Append a frame. `fd` >= 0 is duplicated and sent with it. -ENOMEM, -EMSGSIZE, -EAGAIN (WMK_WIRE_FDS are queued),
- * -errno of dup().
+ * Append a frame. `fd` >= 0 is duplicated, and the duplicate is sent with the frame. -ENOMEM, -EMSGSIZE, -EAGAIN
+ * (WMK_WIRE_FDS are queued), -errno of dup().
  */
 int wmk_out_frame(struct wmk_out *out, enum wmk_msg type, uint32_t request, const void *body, size_t length, int fd);
-/* The same for a body in two parts, without a descriptor. */
+/* As wmk_out_frame(), for a body in two parts, without a descriptor. */
 int wmk_out_frame_parts(struct wmk_out *out, enum wmk_msg type, const void *a, size_t a_len, const void *b,
 			size_t b_len);
 /* Send as much as the socket accepts (MSG_NOSIGNAL | MSG_DONTWAIT). 1: all sent; 0: more to send; -errno. */
@@ -181,8 +185,8 @@ struct wmk_in {
 	int fds[WMK_WIRE_FDS];     /* received descriptors that are not yet assigned to frames, oldest first */
 	unsigned n_fds;
 	/*
-	 * Called with `sender_uid` to close unused descriptors. NULL: close(), which can block if the sender chose a
-	 * slow file.
+	 * The function is called with `sender_uid` to close unused descriptors. NULL: close(), which can block if the
+	 * sender chose a slow file.
 	 */
 	void (*close_fd)(int fd, unsigned sender_uid);
 	unsigned sender_uid;
@@ -231,7 +235,7 @@ int wmk_event_msg_decode(const void *body, size_t len, uint32_t *number, const v
 /* REFUSED, ERROR: a positive errno, and a message, stored NUL-terminated in `text`. */
 int wmk_error_msg_decode(const void *body, size_t len, int *err, char *text, size_t size);
 
-/* Check and append a message. The structures are sent in their memory layout, which is little-endian. */
+/* Check and append a message. Structures are sent in their memory layout, which is little-endian. */
 int wmk_out_hello(struct wmk_out *out, const struct wmk_hello *hello);
 int wmk_out_u32(struct wmk_out *out, enum wmk_msg type, uint32_t value);
 int wmk_out_event(struct wmk_out *out, uint32_t number, const void *encoded, size_t encoded_len);
@@ -245,7 +249,7 @@ int wmk_out_error(struct wmk_out *out, enum wmk_msg type, uint32_t request, int 
  * cause chain. The directory need not exist.
  */
 int wmk_rundir(uid_t uid, int getenv_ok, char *buf, size_t size);
-/* The same with `wanted` in place of WAYMARK_RUNDIR (NULL: unset). Does not read the environment. */
+/* As wmk_rundir(), with `wanted` in place of WAYMARK_RUNDIR (NULL: unset). Does not read the environment. */
 int wmk_rundir_of(uid_t uid, const char *wanted, char *buf, size_t size);
 /*
  * Open a file of a runtime directory for reading, without waiting. The file must be trusted: it has this type (S_IFREG
