@@ -2,9 +2,9 @@
 /*
  * check.c - the rules for event classes, declared by a descriptor or received in a message.
  *
- * Every reader can read the metadata of a class that passes: names are identifiers or printable, names in one structure
- * differ, and labels fit their type. Texts for display (labels, format, file, unit, media type) may hold any byte
- * except NUL; the CTF writer escapes them.
+ * Every reader can read the metadata of a class that passes these rules. Names are identifiers or printable. Names in
+ * one structure differ. Labels fit their type. Texts for display (labels, format, file, unit, media type) may hold any
+ * byte except NUL; the CTF writer escapes them.
  */
 #include "base/error.h"
 #include "schema/scratch.h"
@@ -147,7 +147,10 @@ static bool has_no_provider(const struct wmk_event_class *event)
 
 int wmk_class_check(const struct wmk_event_class *event)
 {
-	/* TEXT adds the field `msg`; a kernel probe may have more fields than an application's event. */
+	/*
+	 * A kernel probe may have more fields than an application's event. `+ 1`: an event of kind TEXT also has field
+	 * `msg`.
+	 */
 	const unsigned most = has_no_provider(event) ? WMK_MEMBERS_MAX : WAYMARK_MAX_FIELDS + 1;
 
 	if (!is_printable(event->provider, false) && !has_no_provider(event))

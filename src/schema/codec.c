@@ -130,7 +130,7 @@ long wmk_event_encode(const struct wmk_event_class *event, void *buf, size_t siz
 struct decoder {
 	const unsigned char *at, *end;
 	struct wmk_scratch *scratch;
-	int err;                 /* first error; after it, every value reads as 0 */
+	int err;                 /* first error; after an error, every value reads as 0 */
 };
 
 static void fail(struct decoder *in, int err, const char *what)
@@ -174,8 +174,8 @@ static const char *take_text(struct decoder *in)
 }
 
 /*
- * Allocate `n` objects of `size` bytes. Each needs at least `least` bytes of the rest of the input, so a count that the
- * input cannot contain allocates nothing.
+ * Allocate `n` objects of `size` bytes. Each object takes at least `least` bytes of the input. If the rest of the input
+ * is too short for `n` objects, the function fails and allocates nothing.
  */
 static void *take_room(struct decoder *in, size_t n, size_t size, size_t least)
 {
@@ -184,7 +184,7 @@ static void *take_room(struct decoder *in, size_t n, size_t size, size_t least)
 	if (!in->err && n > (size_t)(in->end - in->at) / least)
 		fail(in, -EPROTO, "the description of an event has a count larger than its content");
 #ifdef WMK_PLANTED_BUG
-	size -= n == 5;          /* the fuzzer must find this */
+	size -= n == 5;          /* a planted bug that the fuzzer must find */
 #endif
 	if (!in->err && !(room = wmk_scratch_alloc(in->scratch, n * size)))
 		fail(in, -ENOMEM, NULL);
@@ -252,7 +252,7 @@ static void take_type(struct decoder *in, struct wmk_type *type, unsigned depth)
 		type->media = take_text(in);
 		break;
 	default:
-		break;           /* nothing more to read, or an unknown kind: wmk_class_check() rejects it */
+		break;           /* no more bytes; wmk_class_check() rejects an unknown kind */
 	}
 }
 

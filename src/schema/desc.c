@@ -49,7 +49,7 @@ struct wrapper {
 	struct span name, first, second;   /* second: empty without a second argument */
 };
 
-/* Split `t`. Returns false unless the whole of `t` is such an expression. */
+/* Split the expression `t` into these parts. Returns false if `t` is not exactly one such expression. */
 static bool take_wrapper(struct span t, struct wrapper *wrapper)
 {
 	size_t open = 0, comma = 0, second = 0;
@@ -92,7 +92,7 @@ static bool take_wrapper(struct span t, struct wrapper *wrapper)
 	return true;
 }
 
-/* Return the argument of a wrapper that names the field: the first, or the second of wm_field, wm_enum and others. */
+/* Return the argument that names the field: the second one of wm_field, wm_enum and others; else the first one. */
 static struct span naming_argument(const struct wrapper *wrapper)
 {
 	static const char *const names[] = { "wm_field", "wm_enum", "wm_flags", "wm_unit", "wm_media" };
@@ -156,7 +156,7 @@ static struct span name_of_argument(const char *text)
 
 /*
  * Return the text in the wrapper `which` of an argument: wm_unit("ms", ...) or wm_media("image/png", ...). Returns NULL
- * if there is no such wrapper or no memory; the event is recorded without the text then.
+ * if the argument has no such wrapper, or without memory. The application then records the event without the text.
  */
 static const char *said_in_argument(struct wmk_scratch *scratch, const char *text, const char *which)
 {
@@ -364,8 +364,8 @@ static int take_arguments(struct wmk_scratch *scratch, const struct waymark_desc
 }
 
 /*
- * Set up field `msg`: one byte with one possible value, which has the format as its label. A format that is longer than
- * the longest label is cut between two characters.
+ * Set up field `msg`: an enumeration of one byte with one value. The label of this value is the format. A format of
+ * more than WMK_NAME_MAX bytes is cut between two characters.
  */
 static int message_field(struct wmk_scratch *scratch, const char *format, struct wmk_field *field)
 {

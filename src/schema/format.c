@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * format.c - parse printf formats (see format.h). A conversion that the compiler accepts and this parser does not know
- * is rejected with a message, because a wrong width would shift every later field.
+ * format.c - parse printf formats (see format.h). The parser rejects an unknown conversion with a message, even if the
+ * compiler accepts the conversion. A wrong width would shift every later field.
  */
 #include "schema/format.h"
 
@@ -41,7 +41,7 @@ static struct wmk_format_arg *arg_add(struct format_parser *p, const char *perce
 				      const char *suffix)
 {
 #ifdef WMK_PLANTED_BUG
-	if (p->n > p->max)       /* the fuzzer must find this */
+	if (p->n > p->max)       /* a planted bug that the fuzzer must find */
 #else
 	if (p->n == p->max)
 #endif
@@ -53,8 +53,8 @@ static struct wmk_format_arg *arg_add(struct format_parser *p, const char *perce
 }
 
 /*
- * Parse a number, or '*', which takes an argument. Returns the number (at most UINT32_MAX - 1), -1 without a number, -2
- * for an argument, -3 if there is no room for the argument.
+ * Parse a number, or '*', which adds an argument. Returns the number (at most UINT32_MAX - 1), -1 without a number, -2
+ * for '*', -3 if the argument of '*' exceeds the limit.
  */
 static int64_t number(struct format_parser *p, const char *percent, const char *suffix)
 {

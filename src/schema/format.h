@@ -6,7 +6,7 @@
  *                                     took_precision: signed int
  *                                     took: string, at most args[1] bytes
  *
- * The name of a field is the last word before its conversion, if that is an identifier. libwaymark also needs the
+ * The name of a field is the last word before its conversion, if this word is an identifier. libwaymark also needs the
  * limits of strings, because the bytes that "%.*s" prints need not end in a NUL.
  */
 #ifndef WMK_SCHEMA_FORMAT_H
@@ -22,8 +22,8 @@ struct wmk_format_arg {
 	uint8_t class;           /* enum wmk_format_class */
 	uint8_t base;            /* INT: 8, 10, 16 */
 	bool is_signed;
-	bool max_is_arg;         /* STRING: the previous argument limits its length, unless it is negative */
-	uint32_t max;            /* STRING: maximum length in bytes; UINT32_MAX: up to its NUL */
+	bool max_is_arg;         /* STRING: the previous argument limits the length, unless that argument is negative */
+	uint32_t max;            /* STRING: maximum length in bytes; UINT32_MAX: up to the NUL */
 	const char *name;        /* points into the format, `name_len` bytes; NULL: no name */
 	size_t name_len;
 	const char *suffix;      /* "", "_width", "_precision" */

@@ -56,7 +56,7 @@ enum wmk_scope {
 
 struct wmk_ref {
 	uint8_t scope;       /* enum wmk_scope */
-	/* path to the value, outermost name first; a NULL leads to the structure around the one reached so far */
+	/* path to the value, outermost name first; each NULL leads to the next enclosing structure */
 	uint8_t n;
 	const char *const *names;
 	uint32_t line, column; /* in the metadata; 0: unknown */
@@ -104,16 +104,16 @@ struct wmk_type {
 	uint8_t encoding;       /* STRING, and if is_text: enum wmk_encoding */
 	uint8_t is_variable;    /* INT, ENUM: LEB128 of variable width */
 	uint8_t is_extended;    /* FLOAT: x87 extended precision, in the 80 least significant bits */
-	uint8_t is_bits;        /* INT: bits that are not a number, so no type can depend on it */
-	/* numbers: the first bit in the stream is at the opposite end from that which `order` implies */
+	uint8_t is_bits;        /* INT: bits that are not a number; no type can depend on them */
+	/* numbers: the bits are in the reverse of the sequence that `order` implies */
 	uint8_t is_reversed;
 	uint32_t align;         /* bits, a power of two; 0: 8 */
-	const char *clock;      /* INT: it is a value of the clock with this name; else NULL */
+	const char *clock;      /* INT: the value is a time of the clock with this name; NULL: no time */
 	/* SEQUENCE, BLOB: the length (NULL: `count` bytes); VARIANT, OPTIONAL: the selector */
 	const struct wmk_ref *ref;
 	/*
 	 * VARIANT, OPTIONAL: values of the selector that select a member. If n_ranges is 0, the label of the selector
-	 * selects it; for OPTIONAL, any value except 0 does.
+	 * selects a member of a VARIANT. Any value except 0 selects the content of such an OPTIONAL.
 	 */
 	uint32_t n_ranges;
 	const struct wmk_label *ranges; /* name: that of the member; NULL in an OPTIONAL */
@@ -159,7 +159,7 @@ long wmk_event_encode(const struct wmk_event_class *event, void *buf, size_t siz
 int wmk_event_decode(const void *buf, size_t size, struct wmk_event_class **event);
 /* True if provider, name, fields (types, names, labels), mark and format are equal. Ignores level and location. */
 bool wmk_event_same(const struct wmk_event_class *a, const struct wmk_event_class *b);
-/* Hash of what wmk_event_same() compares. Without the key, collisions cannot be predicted. */
+/* Hash of the properties that wmk_event_same() compares. Collisions are unpredictable without the key. */
 uint64_t wmk_event_hash(const struct wmk_event_class *event, const uint64_t key[2]);
 void wmk_event_class_free(struct wmk_event_class *event);
 #define WMK_FULL_NAME (2 * WMK_NAME_MAX + 2)
@@ -178,8 +178,8 @@ const char *wmk_kind_uri(unsigned kind);
 unsigned wmk_kind_of_uri(const char *uri);
 /*
  * Return model.emf.uri of an event class: "waymark:message:" and the percent-encoded format if it has one, else the
- * mark of its kind; NULL if there is neither. wmk_message_format() decodes the format; it returns false if the URI has
- * no format or an invalid one.
+ * mark of its kind; NULL if there is neither. wmk_message_format() decodes the format. The function returns false if
+ * the URI has no format or an invalid format.
  */
 #define WMK_MESSAGE_URI (3 * WMK_TEXT_MAX + 32)
 const char *wmk_message_uri(const struct wmk_event_class *event, char uri[WMK_MESSAGE_URI]);
