@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * calculate.h - operations on whole numbers in filter programs. The interpreter (run.c) and the branch table of
- * libwaymark (tracer/filter_table.h) use them. Any operands are safe, on the recording path too: an operation without a
- * result returns false and is not executed.
+ * libwaymark (tracer/filter_table.h) use them. Any operands are safe, also on the recording path: the functions do not
+ * execute an operation without a result, and return false.
  */
 #ifndef WMK_FILTER_CALCULATE_H
 #define WMK_FILTER_CALCULATE_H

@@ -152,7 +152,7 @@ static int need_number(const struct wmk_compiler *c, const struct wmk_node *node
 	return 0;
 }
 
-/* The type of an arithmetic operation on both. */
+/* The type of the result of an arithmetic operation on operands of types `a` and `b`. */
 static unsigned common(unsigned a, unsigned b)
 {
 	if (a == WMK_FILTER_ABSENT || b == WMK_FILTER_ABSENT)
@@ -162,7 +162,7 @@ static unsigned common(unsigned a, unsigned b)
 	return a == WMK_FILTER_UNSIGNED || b == WMK_FILTER_UNSIGNED ? WMK_FILTER_UNSIGNED : WMK_FILTER_SIGNED;
 }
 
-/* Report a label that the enumeration does not have, with the nearest ones: "RUNING". */
+/* Report an unknown label of an enumeration, such as "RUNING", together with the most similar labels. */
 static int no_label(const struct wmk_compiler *c, const struct wmk_node *literal, const struct wmk_typed *of)
 {
 	struct wmk_nearest near;
@@ -193,8 +193,8 @@ static int check_label(const struct wmk_compiler *c, const struct wmk_node *lite
 
 /*
  * Check that `a` and `b` can be compared. `equal`: the operator is == or !=. Operands of different types are an error;
- * with WMK_FILTER_LAX, `b` becomes absent instead. A text with * in an ordering and a comparison of two literals are
- * always errors.
+ * with WMK_FILTER_LAX, `b` becomes absent instead. Two errors do not depend on WMK_FILTER_LAX: a text with * in an
+ * ordering, and a comparison of two literals.
  */
 static int check_comparison(const struct wmk_compiler *c, const struct wmk_node *node, const struct wmk_node *a,
 			    const struct wmk_node *b, bool equal)

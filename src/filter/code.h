@@ -71,7 +71,7 @@ struct wmk_place wmk_code_as(struct wmk_code *code, struct wmk_place at, unsigne
 uint32_t wmk_code_pool(struct wmk_code *code, const char *text, uint32_t len);
 /* Append a pattern without wildcards to the pool as plain text: its escapes are removed. */
 uint32_t wmk_code_pool_plain(struct wmk_code *code, const struct wmk_node *node, uint32_t *len);
-/* If some records lack the input: emit a jump to code->absent for them. */
+/* If some records lack the input, emit a jump to code->absent that only such records take. */
 void wmk_code_need(struct wmk_code *code, const struct wmk_typed *of);
 
 /* ── compare.c ───────────────────────────────────────────────────────────────────────────────────────── */
@@ -84,7 +84,7 @@ void wmk_code_compare_numbers(struct wmk_code *code, unsigned kind, struct wmk_p
 
 /* ── compile.c ───────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The numeric value of a node; its type is not ABSENT. */
+/* The numeric value of a node of a type other than ABSENT. */
 struct wmk_place wmk_code_value(struct wmk_code *code, const struct wmk_node *node);
 
 #endif

@@ -63,9 +63,7 @@ static void compare_mixed(struct wmk_code *code, unsigned kind, struct wmk_place
 	compare_whole(code, kind, a, b, true, yes, no, next);
 }
 
-/*
- * A comparison of doubles cannot be replaced by the negation of the opposite one: both are false if an operand is NaN.
- */
+/* For doubles, a < b differs from !(a >= b): both comparisons are false if an operand is NaN. */
 static void compare_double(struct wmk_code *code, unsigned kind, struct wmk_place a, struct wmk_place b, uint32_t yes,
 			   uint32_t no, uint32_t next)
 {
@@ -128,7 +126,7 @@ static void compare_label(struct wmk_code *code, const struct wmk_node *name, co
 	wmk_code_jump(code, no, next);
 }
 
-/* Compare texts by order. Each is an input, a constant text of the class, or a literal of the filter. */
+/* Compare texts by order. Each text is an input, a constant text of the class, or a literal of the filter. */
 static void order_texts(struct wmk_code *code, unsigned kind, const struct wmk_node *a, const struct wmk_node *b,
 			uint32_t yes, uint32_t no, uint32_t next)
 {

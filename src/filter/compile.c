@@ -2,10 +2,10 @@
 /*
  * compile.c - generate instructions from a checked expression.
  *
- * A condition does not produce a number for a second instruction to test. It is compiled with two labels to which it
- * jumps; && || and ! only select these labels (Aho, Lam, Sethi, Ullman: Compilers, 6.6). Each label is placed after all
- * jumps to it, so every jump is forward. An absent value jumps to `absent`. That is the label for "false" of the
- * nearest enclosing && or ||, or of the filter if it is in neither.
+ * A condition produces no number: its code jumps to one of two labels. The operators && || and ! only select these
+ * labels (Aho, Lam, Sethi, Ullman: Compilers, 6.6). Each label is placed after all jumps to it, so every jump is
+ * forward. For an absent value, the code jumps to label `absent`. This label is the label for "false" of the nearest
+ * enclosing && or ||. Outside of both operators, it is the label for "false" of the filter.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -40,7 +40,10 @@ static void listed(struct wmk_code *code, const struct wmk_node *node, uint32_t 
 			wmk_code_compare_numbers(code, WMK_NODE_EQ, at, wmk_code_value(code, item), yes, other, other);
 		}
 		wmk_code_here(code, other);
-		/* Keep the register of the first number: it holds the value that each item is compared with. */
+		/*
+		 * After the first number, keep the register of `of`: the code compares the value in it with each later
+		 * item.
+		 */
 		if (has || is_text || item->kind == WMK_NODE_TEXT)
 			code->top = mark;
 		else
@@ -180,8 +183,8 @@ static unsigned operation(unsigned kind, unsigned type)
 }
 
 /*
- * Apply `op` to `a` and `b`, which both have `type`, except that the count of a shift may have another. The result is
- * in register `mark`; the registers above it are free afterwards.
+ * Apply `op` to `a` and `b`. Both have type `type`; only the count of a shift may have another type. The result is in
+ * register `mark`; the registers above `mark` are free afterwards.
  */
 static struct wmk_place apply(struct wmk_code *code, unsigned op, struct wmk_place a, struct wmk_place b, unsigned type,
 			      uint32_t mark)
@@ -265,7 +268,7 @@ struct wmk_place wmk_code_value(struct wmk_code *code, const struct wmk_node *no
 
 /* ── the whole ───────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Check all expressions before any code is generated: the inputs of all of them occupy the first registers. */
+/* Check all expressions before generating code, because the inputs of all expressions occupy the first registers. */
 static int check_all(struct wmk_code *code, const struct wmk_filter_expr *const *exprs, unsigned n,
 		     struct wmk_typed **typed)
 {

@@ -58,14 +58,17 @@ uint8_t wmk_code_register(struct wmk_code *code)
 }
 
 /*
- * Emit conditional jump `op` or its negation. The label that equals `next` needs no jump, because its code follows
- * directly.
+ * Emit conditional jump `op` or its negation. The label that equals `next` needs no jump, because the code of `next`
+ * follows directly.
  */
 void wmk_code_branch(struct wmk_code *code, unsigned op, uint8_t a, struct wmk_place b, uint32_t yes, uint32_t no,
 		     uint32_t next)
 {
 	const bool negated = yes == next;
-	/* An operation and its negation are neighbours. The distance of the first one from JEQ is even. */
+	/*
+	 * An operation and its negation are neighbours in the enumeration. The first operation of each pair has an even
+	 * distance from JEQ.
+	 */
 	const unsigned twin = ((op - WMK_FILTER_JEQ) ^ 1) + WMK_FILTER_JEQ;
 
 	wmk_code_emit(code, negated ? twin : op, 0, a, b.is_constant ? WMK_FILTER_IMMEDIATE : b.reg, negated ? no : yes)

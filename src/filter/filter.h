@@ -87,8 +87,8 @@ struct wmk_filter_name {
 int wmk_filter_parse(const char *text, struct wmk_filter_expr **expr);
 void wmk_filter_expr_free(struct wmk_filter_expr *expr);
 /*
- * The number of names in the expression; a name that occurs twice counts twice. The name with a number. Whether
- * exists() tests that name anywhere in the expression.
+ * n_names: the number of names in the expression; a name that occurs twice counts twice. name_of: the name with this
+ * number. name_asked: whether exists() tests the name anywhere in the expression.
  */
 unsigned wmk_filter_n_names(const struct wmk_filter_expr *expr);
 const struct wmk_filter_name *wmk_filter_name_of(const struct wmk_filter_expr *expr, unsigned number);
@@ -100,7 +100,7 @@ int wmk_filter_name_wrong(const struct wmk_filter_expr *expr, unsigned number, c
 
 /*
  * One value that a program reads. The lookup function defines `number` and `index`; the component that runs the program
- * finds the value by them.
+ * finds the value by these two numbers.
  */
 struct wmk_filter_input {
 	uint8_t type;              /* enum wmk_filter_type, not ABSENT */
@@ -154,8 +154,8 @@ void wmk_filter_program_free(struct wmk_filter_program *program);
  * exist in a class that the expression fits (WMK_FILTER_TYPES), unless exists() tests the name.
  *
  * wmk_filter_fit_end() returns 0 if the expression can match, or if no class was tried. Otherwise it returns -EINVAL.
- * If no class has one of the names, *missing is the number of that name, and no chain of causes exists:
- * wmk_filter_name_wrong() starts one. Otherwise *missing is -1, and the chain describes the mismatch.
+ * If one of the names is in no class, *missing is the number of this name, and no chain of causes exists:
+ * wmk_filter_name_wrong() starts a chain. Otherwise *missing is -1, and the chain describes the mismatch.
  */
 struct wmk_filter_fit {
 	const struct wmk_filter_expr *expr;
@@ -169,7 +169,7 @@ int wmk_filter_fit_end(struct wmk_filter_fit *fit, int *missing);
 
 /* The type that a field of this schema type has as an operand; ABSENT if it cannot be an operand. */
 enum wmk_filter_type wmk_filter_type_of(const struct wmk_type *type);
-/* Set the labels of an enumeration. A boolean gets "false" and "true", as traces print it. */
+/* Set the labels of an enumeration. A boolean gets the labels "false" and "true", which readers print. */
 void wmk_filter_found_labels(struct wmk_filter_found *found, const struct wmk_type *type);
 
 /* ── programs ────────────────────────────────────────────────────────────────────────────────────────── */
@@ -240,7 +240,7 @@ struct wmk_filter_text {
 
 struct wmk_filter_values {
 	uint64_t lacking;          /* bit i: input i has no value */
-	uint64_t given;            /* bit i: texts[i] is set; only wmk_filter_run_code() reads it */
+	uint64_t given;            /* bit i: texts[i] is set; only wmk_filter_run_code() reads `given` */
 	/* inputs: a number, or the bits of a double; a run uses the registers after the inputs as scratch space */
 	uint64_t numbers[WMK_FILTER_REGISTERS];
 	struct wmk_filter_text texts[WMK_FILTER_INPUTS_MAX]; /* input i; read only if its type is TEXT */
@@ -248,8 +248,8 @@ struct wmk_filter_values {
 
 /*
  * Run a program that wmk_filter_compile() or wmk_filter_decode() returned. True: the record is selected. Overwrites
- * values->numbers after the inputs, and values->given. Another thread may change a text meanwhile: the run reads at
- * most the length of the text, or stops at the NUL that it finds.
+ * values->numbers after the inputs, and values->given. Another thread may change a text during the run. The run reads
+ * at most the length of the text, or stops at the first NUL.
  */
 bool wmk_filter_run(const struct wmk_filter_program *program, struct wmk_filter_values *values);
 

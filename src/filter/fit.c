@@ -10,7 +10,9 @@
 #include "base/error.h"
 #include "filter/filter.h"
 
-/* State of a name: no class has it so far; a class has it; a class that the expression fits has it. */
+/*
+ * State of a name: no class has the name so far; a class has the name; a class that the expression fits has the name.
+ */
 enum { NOWHERE, MET, FITS };
 
 int wmk_filter_fit_begin(struct wmk_filter_fit *fit, const struct wmk_filter_expr *expr)

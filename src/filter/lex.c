@@ -126,8 +126,8 @@ static int take_number(const char *begin, struct wmk_token *token)
 }
 
 /*
- * Decode an escape sequence, from the character after its backslash, and advance *at past it. -1: not an escape
- * sequence of C.
+ * Decode an escape sequence and advance *at past the sequence. *at begins at the character after the backslash. -1: not
+ * an escape sequence of C.
  */
 static int escaped(const char **at)
 {
@@ -155,7 +155,7 @@ static int escaped(const char **at)
 static int take_text(struct wmk_filter_expr *expr, const char *begin, struct wmk_token *token)
 {
 	/* The pattern is never longer than its source: an escape of two or more characters becomes at most two. */
-#ifdef WMK_PLANTED_BUG_FILTER_TEXT              /* the fuzzer must find this */
+#ifdef WMK_PLANTED_BUG_FILTER_TEXT              /* a planted bug that the fuzzer must find */
 	char *to = wmk_filter_alloc(expr, strcspn(begin + 1, "\""));
 #else
 	char *to = wmk_filter_alloc(expr, strlen(begin));

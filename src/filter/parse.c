@@ -204,7 +204,7 @@ static int operand(struct filter_parser *p, struct wmk_node **result)
 	return err < 0 ? err : take(p, ")");
 }
 
-/* Compute and check the depth of a node; its operands are complete. */
+/* Compute and check the depth of a node with complete operands. */
 static int close(const struct filter_parser *p, struct wmk_node *made)
 {
 	const struct wmk_node *const in[] = { made->left, made->right, made->other };

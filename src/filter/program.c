@@ -167,7 +167,10 @@ static int check_insns(const struct wmk_filter_program *program, struct known *k
 			return wrong(i, "is the last one and does not end the program");
 		if (!known[i].reached)
 			continue;
-		/* The jump comes before the write: the target does not have the destination. */
+		/*
+		 * The instruction jumps before it writes its destination, so the destination register has no value at
+		 * the target.
+		 */
 		if (is.jumps)
 			meet(&known[insn->to], &known[i]);
 		err = check_one(program, i, &behind);
@@ -328,7 +331,7 @@ int wmk_filter_decode(const void *bytes, size_t size, struct wmk_filter_program 
 	n_inputs = (uint32_t)get(&from, 1);
 	n_insns = (uint32_t)get(&from, 2);
 	pool_bytes = (uint32_t)get(&from, 4);
-#ifdef WMK_PLANTED_BUG_FILTER_PROGRAM         /* the fuzzer must find this */
+#ifdef WMK_PLANTED_BUG_FILTER_PROGRAM         /* a planted bug that the fuzzer must find */
 	if (n_inputs > WMK_FILTER_INPUTS_MAX || n_insns > WMK_FILTER_INSNS_MAX || pool_bytes > WMK_FILTER_POOL_MAX ||
 	    size > HEAD_BYTES + n_inputs * INPUT_BYTES + n_insns * INSN_BYTES + pool_bytes)
 		return -EPROTO;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run.c - run programs. This is part of the recording path: it does not allocate or block, and calls no function of the
- * C library that may allocate or block.
+ * run.c - run programs. This code is part of the recording path. It does not allocate or block, and calls no function
+ * of the C library that may allocate or block.
  *
  * Programs are verified before they run. The loop checks its bounds nevertheless, because instructions may be
  * arbitrary: in an application, another filter may reuse the memory of a program during the run. Only the check after
@@ -42,7 +42,7 @@ static bool ends(const struct wmk_filter_text *text, size_t at)
 	return text->len == SIZE_MAX ? !byte_at(text->text, at) : at >= text->len;
 }
 
-/* Backtracks only to the latest star: the time is at most proportional to the product of both lengths. */
+/* The function backtracks only to the latest star: its time is at most proportional to the product of both lengths. */
 bool wmk_filter_match(const char *pattern, size_t n, const struct wmk_filter_text *text)
 {
 	size_t p = 0, at = 0, star = SIZE_MAX, from = 0;
