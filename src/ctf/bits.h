@@ -69,7 +69,7 @@ static inline uint64_t wmk_bits_get(const uint8_t *bytes, uint64_t at, unsigned 
 
 /*
  * Read a number of 64 - `shift` bits that consists of whole bytes, with sign extension if `is_signed`. Eight bytes from
- * its first one must be readable.
+ * the first byte of the number must be readable.
  */
 static inline uint64_t wmk_bits_load(const uint8_t *bytes, uint64_t at, unsigned shift, bool is_big, bool is_signed)
 {
@@ -90,7 +90,7 @@ static inline int64_t wmk_bits_sign(uint64_t value, unsigned width)
 
 /*
  * Return the number of bytes before the first NUL. The result is WMK_BITS_FAR if the first WMK_BITS_NEAR bytes have no
- * NUL, if `n` is smaller, or without SSE2. The function makes no calls.
+ * NUL, if `n` is less than WMK_BITS_NEAR, or without SSE2. The function makes no calls.
  */
 static inline uint64_t wmk_bits_text_near(const uint8_t *bytes, uint64_t n)
 {

@@ -15,7 +15,7 @@
 #include "ctf/decode.h"
 
 #define LOOKED_MAX (1u << 26)
-#define CLOCK_BUDGET 10000u        /* members of a stream's headers that are searched for a clock */
+#define CLOCK_BUDGET 10000u        /* members that the search for the clock of a stream visits */
 #define CLOCK_COMPARED 11u         /* cost of finding one name among WMK_CTF_CLOCKS_MAX */
 
 /* The class that wmk_ctf_build() returns, and its memory. */
@@ -149,8 +149,8 @@ static const struct wmk_ctf_clock_class *clock_of(const struct wmk_ctf_builder *
 }
 
 /*
- * Find the name of the clock that a value of `type` is mapped to, recursively; NULL: none. Only the compiler, which
- * runs later, limits the nesting of types. One type may also be used many times. So the search has a budget.
+ * Find the name of the clock that a value of `type` is mapped to, recursively; NULL: none. The search has a budget: it
+ * runs before the compiler limits the nesting of types, and the metadata may use one type many times.
  */
 static const char *clock_in(const struct wmk_type *type, unsigned depth, unsigned *budget)
 {
@@ -199,7 +199,7 @@ static bool has_times(struct wmk_ctf_builder *from, const struct wmk_ctf_stream_
 					   has_member(from, stream->packet_context, "timestamp_end")));
 }
 
-/* Streams may share large types, and each stream is searched, so the total cost is limited. */
+/* The total cost is limited: the function searches each stream, and streams may share large types. */
 static int check_looked(const struct wmk_ctf_builder *from, const struct wmk_ctf_stream_class *stream)
 {
 	if (from->n_looked <= LOOKED_MAX)
@@ -229,7 +229,7 @@ static int assume_clock(struct wmk_ctf_builder *from)
 	return 0;
 }
 
-/* Set the clock of a stream: the one that its times are mapped to, or the only clock of the trace. */
+/* Set the clock of a stream: the clock to which the times of the stream are mapped, or the only clock of the trace. */
 static int find_clock(struct wmk_ctf_builder *from, const struct wmk_ctf_class *class,
 		      struct wmk_ctf_stream_class *stream)
 {

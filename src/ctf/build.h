@@ -25,12 +25,13 @@ struct wmk_ctf_builder {
 	struct wmk_scratch scratch;    /* memory of the class */
 	struct wmk_ctf_class class;    /* wmk_ctf_build() fills its arrays */
 	const char *name;              /* name of the metadata for errors, from wmk_ctf_short_name() */
-	int err;                       /* the first error of the parser; after it nothing is allocated or added */
+	/* the first error of the parser; after an error the builder allocates and adds nothing */
+	int err;
 	bool has_order, has_trace;
 	struct wmk_ctf_warning *warnings; /* warnings of the class, allocated with the first one */
 	struct wmk_ctf_list env;       /* struct wmk_ctf_env_entry */
 	struct wmk_ctf_list clocks;    /* struct wmk_ctf_clock_class */
-	const struct wmk_ctf_clock_class **clocks_by_name; /* sorted by name when all are declared */
+	const struct wmk_ctf_clock_class **clocks_by_name; /* `clocks` sorted by name, after the last declaration */
 	struct wmk_ctf_list maps;      /* struct wmk_ctf_map: wmk_ctf_build() checks that the clocks exist */
 	struct wmk_ctf_list streams;   /* struct wmk_ctf_stream_class * */
 	struct wmk_ctf_list events;    /* struct wmk_ctf_event_class *, `stream` is not set; ... */
@@ -41,7 +42,10 @@ struct wmk_ctf_builder {
 
 struct wmk_ctf_stream_of {
 	uint64_t id;
-	/* false: the metadata names no stream class; the event belongs to the only one, or to that with id 0 */
+	/*
+	 * false: the metadata names no stream class; the event belongs to the only stream class, or to the class with
+	 * id 0
+	 */
 	bool is_named;
 };
 
@@ -68,7 +72,7 @@ void wmk_ctf_warn(struct wmk_ctf_builder *to, uint32_t line, uint32_t column, co
 int wmk_ctf_build(struct wmk_ctf_builder *from, struct wmk_ctf_class **class);
 /*
  * Format the begin of an error: "<file>:<line>:<column>: ". If `column` is 0, the result is "<file>:<line>: "; if
- * `line` is 0, it is "". The caller has already shortened `name`. Returns `text`.
+ * `line` is 0, the result is "". The caller has already shortened `name`. Returns `text`.
  */
 #define WMK_CTF_AT 96
 const char *wmk_ctf_at(char text[WMK_CTF_AT], const char *name, uint32_t line, uint32_t column);

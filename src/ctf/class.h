@@ -36,7 +36,7 @@
 #define WMK_CTF_CLOCKS_MAX 1024u
 #define WMK_CTF_STREAMS_MAX 65536u        /* stream classes */
 #define WMK_CTF_EVENTS_MAX (1u << 20)     /* event classes of all streams */
-#define WMK_CTF_WARNINGS_MAX 32u          /* kinds of warnings; the last one counts all others */
+#define WMK_CTF_WARNINGS_MAX 32u          /* kinds of warnings; the last kind counts all further warnings */
 
 struct wmk_ctf_clock_class {
 	const char *name;          /* or "" */
@@ -59,7 +59,9 @@ struct wmk_ctf_env_entry {
 	bool is_unsigned;          /* `number` is an uint64_t */
 };
 
-/* Metadata that violates the specification and is accepted: where it occurs first, and how often. */
+/*
+ * A violation of the specification that the parsers accept: its first place in the metadata, and how often it occurs.
+ */
 struct wmk_ctf_warning {
 	const char *words;
 	uint32_t line, column, count;
@@ -70,7 +72,8 @@ struct wmk_ctf_stream_class;
 /*
  * Roots, such as `context` and `payload`, are structures (WMK_TYPE_STRUCT), or NULL if the metadata has no such part.
  * `more` has the properties that are needed only to write the metadata again. It is a JSON object or NULL. For CTF 2,
- * the object has the properties themselves. For CTF 1.8, it has attributes that hold the entries (tsdl_unknown.h).
+ * the object has the properties themselves. For CTF 1.8, the object has attributes that hold the entries
+ * (tsdl_unknown.h).
  */
 struct wmk_ctf_event_class {
 	const struct wmk_ctf_stream_class *stream;
@@ -98,7 +101,7 @@ struct wmk_ctf_class {
 	unsigned major, minor;     /* 1.8, or 2.0 */
 	uint8_t order;             /* enum wmk_byte_order, LITTLE or BIG: the native byte order in TSDL */
 	bool has_uuid;
-	bool has_other_types;      /* CTF 1.8: a block assigns a type to a part that it does not have; ignored */
+	bool has_other_types;      /* CTF 1.8: a block has a type for a part that such blocks do not have; ignored */
 	uint8_t uuid[16];
 	const char *trace_name;    /* CTF 2, or NULL */
 	const char *more;          /* namespace, uid, attributes */
@@ -125,9 +128,9 @@ int wmk_ctf_metadata_text(const void *bytes, size_t size, char **text, size_t *l
 
 /*
  * Parse metadata. `name` is the file's name, for errors. A text that begins with a record separator (0x1e) is JSON of
- * CTF 2, any other is TSDL. With `partial`, the end of the text may be missing, as in a trace that is being written.
- * The class then has all parts that are complete, the result is 1, and the cause chain contains the place where the
- * text ends.
+ * CTF 2, any other is TSDL. With `partial`, the end of the text may be missing, as in a trace that is being written. If
+ * the end is missing, the result is 1, and the class has all complete parts. The cause chain then contains the place
+ * where the text ends.
  */
 int wmk_ctf_metadata_parse(const char *text, size_t len, const char *name, bool partial, struct wmk_ctf_class **class);
 void wmk_ctf_class_free(struct wmk_ctf_class *class);

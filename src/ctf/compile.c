@@ -111,7 +111,9 @@ static int compile_inside(struct wmk_ctf_compiler *c, unsigned scope, uint32_t b
 	code->depth--;
 	if (err >= 0)
 		err = end(c, code, begin);
-	/* All parts of a structure or an array are always present, so its alignment is the largest of theirs. */
+	/*
+	 * A structure or an array has the largest alignment of its parts, because all of its parts are always present.
+	 */
 	if (err >= 0 && (code->ops[begin].code == WMK_CTF_STRUCT || code->ops[begin].code == WMK_CTF_ARRAY))
 		for (uint32_t i = begin + 1; code->ops[i].code != WMK_CTF_END; i = code->ops[i].next)
 			if (code->ops[i].align > code->ops[begin].align)
@@ -150,8 +152,8 @@ static int make_choices(struct wmk_ctf_compiler *c, struct wmk_ctf_program_draft
 	struct wmk_ctf_choice *choices;
 
 	/*
-	 * A variant of a few bytes of metadata needs as many choices as its selector has labels. So the number of all
-	 * choices is limited.
+	 * A variant needs as many choices as its selector has labels, even if the metadata of the variant has only a
+	 * few bytes. So the number of all choices is limited.
 	 */
 	c->n_choices += n_labels;
 	if (c->n_choices > WMK_CTF_CHOICES_MAX)
@@ -295,7 +297,7 @@ static int compile_type(struct wmk_ctf_compiler *c, unsigned scope, const struct
 
 /* ── roles ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Assign roles by name in CTF 1.8. If several values have one name, the last one counts. */
+/* Assign roles by name in CTF 1.8. Several values of one name all have the role: a reader uses the last one. */
 static void give_roles(const struct wmk_ctf_compiler *c, unsigned scope, struct wmk_ctf_program_draft *code)
 {
 	for (uint32_t i = 0; c->class->major == 1 && i < code->n; i++)
@@ -305,7 +307,10 @@ static void give_roles(const struct wmk_ctf_compiler *c, unsigned scope, struct 
 			    (code->ops[i].code == WMK_CTF_INT || code->ops[i].code == WMK_CTF_ENUM ||
 			     code->ops[i].code == WMK_CTF_ARRAY))
 				code->ops[i].roles = WMK_ROLE_BIT(role);
-	/* Each value of the clock in an event header is the record's time; it may be the id as well. */
+	/*
+	 * In an event header, each value of the clock has the role of the record's time. The same value may also be the
+	 * id.
+	 */
 	for (uint32_t i = 0; scope == WMK_SCOPE_EVENT_HEADER && c->class->major == 1 && i < code->n; i++)
 		if (code->ops[i].type->clock && (code->ops[i].code == WMK_CTF_INT || code->ops[i].code == WMK_CTF_ENUM))
 			code->ops[i].roles |= WMK_ROLE_BIT(WMK_ROLE_TIME);
@@ -427,7 +432,7 @@ static int compile_stream(struct wmk_ctf_compiler *c, const struct wmk_ctf_strea
 	for (unsigned scope = WMK_SCOPE_PACKET_CONTEXT; scope <= WMK_SCOPE_COMMON_CONTEXT && err >= 0; scope++)
 		err = compile_scope(c, scope, roots[scope]);
 	/*
-	 * Compile events before the shared structures are kept: references in events decide which values of these
+	 * Compile events before copying the shared structures: references in events decide which values of the shared
 	 * structures need a register.
 	 */
 	for (uint32_t i = 0; i < class->n_events && err >= 0; i++) {

@@ -16,7 +16,7 @@
 #include "ctf/decode.h"
 #include "schema/scratch.h"
 
-/* First registers of stream classes and of event classes; lower ones belong to the packet header of the trace. */
+/* First registers of stream classes and of event classes; lower registers belong to the packet header of the trace. */
 #define WMK_CTF_REGISTERS_STREAM 16u
 #define WMK_CTF_REGISTERS_EVENT 32u
 

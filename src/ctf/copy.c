@@ -13,7 +13,7 @@
 
 #define UUID_BYTES 16u
 
-/* Ensure that `bits` more fit; the new memory is zeroed. */
+/* Ensure room for `bits` more bits; new memory is zeroed. */
 static int room(struct wmk_ctf_out *out, uint64_t bits)
 {
 	const uint64_t need = (out->at + bits + 7) / 8;
@@ -166,7 +166,9 @@ void wmk_ctf_out_cut(struct wmk_ctf_out *out, uint64_t at)
 	const size_t used = (size_t)((out->at + 7) / 8), kept = (size_t)((at + 7) / 8);
 
 	out->at = at;
-	/* A partly kept byte belongs to a header; the bits after `at` are overwritten. */
+	/*
+	 * A byte that is kept in part belongs to a header. The next write overwrites the bits after `at` in this byte.
+	 */
 	if (used > kept)
 		memset(out->bytes + kept, 0, used - kept);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * copy.h - copy values from one packet to another, field by field. Values are aligned for their new place; their bits
- * do not change. This serves to write a trace again without some of its records.
+ * do not change. The exporter of src/read uses this to write a trace again without some of its records.
  *
  * Errors: those of decode.h, -ENOMEM, -E2BIG, with a cause chain. One thread for one object.
  */
@@ -28,7 +28,7 @@ struct wmk_ctf_spot {
 
 struct wmk_ctf_spots {
 	struct wmk_ctf_spot of[WMK_ROLES];
-	/* Replaces the packet's UUID if that is an array of 16 integers (CTF 1.8). NULL: copy the UUID. */
+	/* Replaces the packet's UUID if the UUID is an array of 16 integers (CTF 1.8). NULL: copy the UUID. */
 	const uint8_t *uuid;
 };
 
@@ -40,8 +40,8 @@ int wmk_ctf_copy(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *progra
 		 struct wmk_ctf_spots *spots);
 /*
  * Overwrite the value at each spot with the value of its role in `values`; roles without a spot are ignored. -ENOTSUP:
- * a value does not fit its bits, its size depends on its value, it has several roles with different values, or the
- * packet has several values of the role.
+ * a value does not fit its bits, or the size of a field depends on its value. -ENOTSUP also if a field has several
+ * roles with different values, or if the packet has several fields of one role.
  */
 int wmk_ctf_patch(struct wmk_ctf_out *out, const struct wmk_ctf_spots *spots, const uint64_t values[WMK_ROLES]);
 /* Start a packet with the first `bits` bits of `from`; the rest of the last byte is zeroed. */

@@ -76,13 +76,13 @@ static int lower_type(struct wmk_scratch *scratch, const struct wmk_type *from, 
 static int lower_fields(struct wmk_scratch *scratch, const struct wmk_field *from, uint32_t n, unsigned depth,
 			struct wmk_type *to);
 
-/* Whether a helper field before a field of this type has its length or presence. */
+/* Whether a field of this type needs a helper field before it, for its length or presence. */
 static bool has_helper(const struct wmk_type *type)
 {
 	return type->kind == WMK_TYPE_SEQUENCE || type->kind == WMK_TYPE_BLOB || type->kind == WMK_TYPE_OPTIONAL;
 }
 
-/* Keep the named bits. */
+/* Lower flags: keep only the named bits. */
 static int lower_flags(struct wmk_scratch *scratch, const struct wmk_type *from, struct wmk_type *to)
 {
 	struct wmk_label *labels = wmk_scratch_alloc(scratch, (from->count ? from->count : 1) * sizeof(*labels));
@@ -99,7 +99,7 @@ static int lower_flags(struct wmk_scratch *scratch, const struct wmk_type *from,
 	return 0;
 }
 
-/* Lower an element. An element that needs a helper becomes a structure of both. */
+/* Lower an element. An element that needs a helper becomes a structure of the helper and the element. */
 static int lower_element(struct wmk_scratch *scratch, const struct wmk_type *from, unsigned depth, struct wmk_type *to)
 {
 	struct wmk_type *elem = wmk_scratch_alloc(scratch, sizeof(*elem));

@@ -5,8 +5,8 @@
  *
  *     struct wmk_event_class ──► types as a reader has them (class.h) ──compile──► rewrite.h ──► a fragment of JSON
  *
- * The bytes of records are the same as in 1.8. CTF 2 has native forms for what 1.8 expresses by comments and helper
- * fields: booleans, names of bits, media types, optional fields.
+ * The bytes of records are the same as in 1.8. 1.8 expresses booleans, names of bits, media types and optional fields
+ * by comments and helper fields. CTF 2 has native forms for them.
  */
 #ifndef WMK_CTF_CTF2_WRITER_H
 #define WMK_CTF_CTF2_WRITER_H

@@ -12,8 +12,8 @@
 #include "ctf/wide_number.h"
 
 /*
- * Limits for elements without a size: elements in one array, and operations for all such elements in a structure. More
- * of them carry no information and cost time.
+ * Limits for elements without a size: the elements of one array, and the operations for all such elements in a
+ * structure. Elements beyond these limits carry no information and cost time.
  */
 #define EMPTY_MAX 65536u
 #define EMPTY_STEPS_MAX (16 * EMPTY_MAX)
@@ -32,7 +32,7 @@ void wmk_ctf_walk_begin(struct wmk_ctf_walk *walk, const struct wmk_ctf_bytes *i
 	memset(walk->registers, 0, sizeof(walk->registers));
 }
 
-/* Whether `bits` more are in the packet. */
+/* Whether the packet has `bits` more bits. */
 static inline bool has(const struct wmk_ctf_walk *walk, uint64_t bits)
 {
 	return walk->at <= walk->in.end && bits <= walk->in.end - walk->at;
@@ -50,7 +50,7 @@ int wmk_ctf_number(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op, uint6
 		*value = err < 0 ? 0 : item.value.u;
 		return err;
 	}
-#ifndef WMK_PLANTED_BUG_CTF_PACKET              /* the fuzzer must find this */
+#ifndef WMK_PLANTED_BUG_CTF_PACKET              /* a planted bug that the fuzzer must find */
 	if (!has(walk, op->width))
 		return -ENODATA;
 #endif
@@ -166,9 +166,9 @@ const struct wmk_ctf_choice *wmk_ctf_variant_select(const struct wmk_ctf_op *op,
 }
 
 /*
- * An element has ended where it began: nothing was read, so all remaining elements are equal to it. With is_passing
- * they are skipped. The operations that a full walk would need are counted, so that both kinds of walk reject the same
- * traces.
+ * Handle an element that has ended where it began. The walk has read nothing, so all remaining elements equal this
+ * element. With is_passing, the walk skips the remaining elements. The walk counts the operations that a full walk
+ * would need, so that both kinds of walk reject the same traces.
  */
 static int empty_element(struct wmk_ctf_walk *walk, struct wmk_ctf_level *level, const struct wmk_ctf_op *op)
 {

@@ -10,13 +10,13 @@
  *                         │     wmk_ctf_skip()   only the length: parts of fixed size are one step; often the whole
  *                         └ wmk_ctf_walk_enter() + wmk_ctf_next()   value after value, to print or filter
  *
- * An operation that contains others (structure, array, variant) is followed by them; `next` is the index of the
- * operation after its contents:
+ * The contents of an operation (structure, array, variant) follow the operation. `next` is the index of the operation
+ * after the contents:
  *
  *     0 STRUCT next=6 │ 1 INT "count" save=1 │ 2 SEQUENCE "items" ref=1 next=4 │ 3 INT │ 4 STRING "name" │ 5 END
  *
  * A value that another field depends on (a length, a selector) is kept in a register during the walk through a record.
- * Positions are bits from the first bit of the packet; the alignment of types is relative to that.
+ * Positions are bits from the first bit of the packet; alignments of types are relative to the first bit, too.
  *
  * The bytes are not trusted: no position is beyond `end`, no count exceeds the bits that follow, and loops over
  * elements without a size are limited. Errors are -errno with a cause chain: -ENODATA if the bytes end before the value
@@ -125,10 +125,12 @@ struct wmk_ctf_event_decoder {
 	uint64_t id;
 	/*
 	 * Distances in bits from the end of the header, which must be at a byte boundary. `to_context` and `to_payload`
-	 * are valid if is_constant_before is set, `to_end` if is_constant is set: everything before has a fixed size.
+	 * are valid if is_constant_before is set, and `to_end` is valid if is_constant is set. All parts before the end
+	 * of a valid distance have a fixed size.
 	 */
 	bool is_constant_before, is_constant;
-	bool ends_in_text;         /* the only part of variable size is a string at the end; to_end is its begin */
+	/* the only part of variable size is a string at the end; to_end is the begin of the string */
+	bool ends_in_text;
 	uint64_t to_context, to_payload, to_end;
 };
 
@@ -180,8 +182,8 @@ struct wmk_ctf_item {
 		double f;
 	} value;
 	/*
-	 * STRING, TEXT, BLOB: `len` bytes in the packet; a STRING or TEXT has no NUL in them. Numbers that may be wide:
-	 * address of the packet, and number of bits.
+	 * STRING, TEXT, BLOB: `len` bytes in the packet; the bytes of a STRING or TEXT contain no NUL. Numbers that may
+	 * be wide: `text` is the address of the packet, `len` the number of bits.
 	 */
 	const char *text;
 	size_t len;
@@ -207,7 +209,8 @@ struct wmk_ctf_walk {
 	bool is_passing;           /* return only the first of an array's elements without a size */
 	/*
 	 * Position and length in bytes of a string that was skipped to find the end of the record. A walk then need not
-	 * search for the end of the string again. Both are valid as long as the walk stays in the same packet.
+	 * search for the end of the string again. Position and length are valid as long as the walk stays in the same
+	 * packet.
 	 */
 	uint64_t text_at, text_len;
 	struct wmk_ctf_level levels[WMK_CTF_TYPE_DEPTH + 1];
@@ -222,7 +225,10 @@ void wmk_ctf_walk_begin(struct wmk_ctf_walk *walk, const struct wmk_ctf_bytes *i
 /* The program of a structure that a class does not have. */
 extern const struct wmk_ctf_op wmk_ctf_nothing;
 
-/* Start `program` at the position of the walk. Registers stay: the length of a payload field may be in a header. */
+/*
+ * Start `program` at the position of the walk. Registers keep their values, because the length of a payload field may
+ * be in a header.
+ */
 static inline void wmk_ctf_walk_enter(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program)
 {
 	walk->ops = program->ops ? program->ops : &wmk_ctf_nothing;
@@ -245,14 +251,14 @@ static inline void wmk_ctf_walk_enter_passing(struct wmk_ctf_walk *walk, const s
 bool wmk_ctf_next_any(struct wmk_ctf_walk *walk, struct wmk_ctf_item *item);
 
 /*
- * The part of a walk that changes with every value. A loop through a whole program keeps it in a local variable, so
- * that the processor does not wait for its own stores:
+ * The part of a walk that changes with every value. A loop through a whole program keeps this part in a local variable,
+ * so that the processor does not wait for its own stores:
  *
  *     struct wmk_ctf_pace pace = wmk_ctf_pace_begin(walk, program);
  *
  *     while (wmk_ctf_pace_next(&pace, walk, &item))
  *
- * During the loop walk->op and walk->at are stale; they are valid again at its end. walk->err is always valid.
+ * During the loop, walk->op and walk->at are stale. Both are valid again after the loop. walk->err is always valid.
  */
 struct wmk_ctf_pace {
 	const struct wmk_ctf_op *op;
@@ -279,7 +285,10 @@ static inline bool wmk_ctf_pace_any(struct wmk_ctf_pace *pace, struct wmk_ctf_wa
 	return true;
 }
 
-/* Like wmk_ctf_next(). A plain number takes one load if 8 bytes of the packet are available at its begin. */
+/*
+ * Like wmk_ctf_next(). A plain number takes one load if 8 bytes of the packet are available from the begin of the
+ * number.
+ */
 static inline bool wmk_ctf_pace_next(struct wmk_ctf_pace *pace, struct wmk_ctf_walk *walk, struct wmk_ctf_item *item)
 {
 	const struct wmk_ctf_op *op = pace->op;
@@ -333,7 +342,7 @@ int wmk_ctf_skip(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *progra
  */
 uint64_t wmk_ctf_fixed_bits(const struct wmk_ctf_op *ops, uint32_t op);
 
-/* The label of an ENUM's value: the first that contains it; NULL: none. */
+/* The label of an ENUM's value: the first label with a range that contains the value; NULL: none. */
 const char *wmk_ctf_label(const struct wmk_ctf_item *item);
 
 /* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
@@ -348,14 +357,18 @@ struct wmk_ctf_record {
 };
 
 /*
- * Decode the record at `at`. On entry record->time is that of the previous record in this stream, or of the packet's
- * begin for the first: a header may contain only the low bits of the time. record->event is that of any earlier record
- * in this stream, or NULL. -ENODATA: the record does not end within the bytes. -EPROTO: unknown event id.
+ * Decode the record at `at`. A header may contain only the low bits of the time. So on entry, record->time is the time
+ * of the previous record in this stream. For the first record, record->time is the time of the packet's begin. On
+ * entry, record->event is the event of any earlier record in this stream, or NULL. -ENODATA: the record does not end
+ * within the bytes. -EPROTO: unknown event id.
  */
 int wmk_ctf_record(const struct wmk_ctf_stream_decoder *stream, const struct wmk_ctf_bytes *in, uint64_t at,
 		   struct wmk_ctf_record *record);
 
-/* Read the time of the event header at the walk; *time is that of the previous record on entry. 0: no time. */
+/*
+ * Read the time of the event header at walk->at. On entry, *time is the time of the previous record. Returns 0 if the
+ * header has no time.
+ */
 int wmk_ctf_header_time(const struct wmk_ctf_program *header, struct wmk_ctf_walk *walk, uint64_t *time);
 
 /* The first time not before `before` that has `value` as its low `width` bits. */

@@ -2,10 +2,10 @@
 /*
  * event.c - write event classes and field types as TSDL.
  *
- * A declaration is <type> <name><suffix>. If a field needs a helper (the length of a sequence, the presence of an
- * optional field), that is a field of its own before it. TSDL allows arrays and sequences of any type, but readers
- * differ in their support for nested arrays. So an element other than a scalar, string or structure is wrapped in a
- * structure with one member.
+ * A declaration is <type> <name><suffix>. A helper (the length of a sequence, the presence of an optional field) is a
+ * separate field before the field that needs it. TSDL allows arrays and sequences of any type, but readers differ in
+ * their support for nested arrays. So an element other than a scalar, string or structure is wrapped in a structure
+ * with one member.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -39,7 +39,10 @@ static bool scope_has(const struct scope *scope, const char *ident)
 	return false;
 }
 
-/* Add prefix, name and suffix as the next name; with "_2", "_3", ... if it conflicts. Returns it. */
+/*
+ * Add the next name, which consists of prefix, name and suffix. After a conflict, the name ends with "_2", "_3", ...
+ * Returns the name.
+ */
 static const char *scope_add(struct scope *scope, const char *prefix, const char *name, const char *suffix)
 {
 	char *ident = scope->names[scope->n];
@@ -84,7 +87,7 @@ static int put_float(struct wmk_ctf_text_buffer *out, const struct wmk_type *typ
 
 /*
  * Labels of an enumeration are written in order, without overlap, and with a label for every value of the container,
- * because babeltrace 1.5 warns of each record that has a value without one.
+ * because babeltrace 1.5 warns of each record that has a value without a label.
  */
 #define OTHER_LABEL "(other)"
 
@@ -132,7 +135,10 @@ static void put_range(struct wmk_ctf_text_buffer *out, const struct wmk_type *ty
 	wmk_ctf_put_range(out, label, from + low, to + low, type->is_signed, first);
 }
 
-/* Write the labels and the gaps between them. If two overlap, the common values belong to the one that begins first. */
+/*
+ * Write the labels and the gaps between them. If two labels overlap, the common values belong to the label that begins
+ * first.
+ */
 static void put_ranges(struct wmk_ctf_text_buffer *out, const struct wmk_type *type, struct range *ranges, uint32_t n)
 {
 	const uint64_t last = type->width == 64 ? UINT64_MAX : ((uint64_t)1 << type->width) - 1;

@@ -2,10 +2,11 @@
 /*
  * event_header.c - decode an event header and find the size of its record.
  *
- * Usual headers consist of integers of fixed size, one of which may select one of a few structures of such integers:
- * our own (4, 6 or 13 bytes), LTTng's compact and large ones, a plain id and time. Such a header has a plan: the places
- * of id and time, for each value of the selector. Any other header is walked through. If all of a header is within 64
- * bits, one load reads it. For an event of constant size, the end of the record is known then.
+ * Usual headers consist of integers of fixed size. One integer may select one of a few structures of such integers.
+ * Examples are our own headers (4, 6 or 13 bytes), LTTng's compact and large ones, and a plain id and time. Such a
+ * header has a plan: the places of id and time, for each value of the selector. Any other header is walked through. If
+ * all of a header is within 64 bits, one load reads the header. If the event also has a constant size, this load is
+ * enough to find the end of the record.
  */
 #include <endian.h>
 #include <errno.h>
@@ -71,7 +72,7 @@ static bool plan_numbers(const struct wmk_ctf_op *ops, uint32_t i, uint32_t behi
 			way->id = place;
 		if (op->roles & WMK_ROLE_BIT(WMK_ROLE_TIME)) {
 			if (way->time.width)
-				return false;   /* several times: each advances the clock */
+				return false;   /* no plan for several times, because each time advances the clock */
 			way->time = place;
 		}
 		*bits += op->width;
@@ -232,7 +233,10 @@ static int walked(const struct wmk_ctf_program *program, struct wmk_ctf_walk *wa
 			header->id = item.value.u;
 			header->has_id = true;
 		}
-		/* (each time advances the clock; for LEB128 by the bits that were read: CTF 2, section 6.3) */
+		/*
+		 * (each time advances the clock; a LEB128 time has the width of the bits that were read: CTF 2, section
+		 * 6.3)
+		 */
 		if (item.op->roles & WMK_ROLE_BIT(WMK_ROLE_TIME)) {
 			header->time = wmk_ctf_time(header->time, item.value.u,
 						    item.op->width ? item.op->width : (unsigned)item.len);
@@ -414,7 +418,7 @@ static inline int behind_header(const struct wmk_ctf_stream_decoder *stream, con
 	return 0;
 }
 
-/* Likewise, if the event is not that of the previous record. */
+/* Measure a record with a near header, if its event differs from the event of the previous record. */
 static __attribute__((noinline)) int of_event(const struct wmk_ctf_stream_decoder *stream,
 					      const struct wmk_ctf_bytes *in, uint64_t id, uint64_t at, uint64_t time,
 					      struct wmk_ctf_record *record)

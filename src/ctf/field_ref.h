@@ -40,7 +40,7 @@ struct wmk_ctf_field_ref {
 };
 
 #define WMK_CTF_CHOICES_MAX (1u << 22) /* labels of all variants' selectors, and ranges */
-/* Limit of comparisons. Beyond it nothing is found, and the metadata is rejected. */
+/* Limit of comparisons. Beyond the limit, searches find nothing, and the compiler rejects the metadata. */
 #define WMK_CTF_LOOKED_MAX (1u << 30)  /* some seconds */
 
 static inline bool wmk_ctf_search_limit_reached(const struct wmk_ctf_compiler *c)
@@ -53,12 +53,14 @@ bool wmk_ctf_find_member(struct wmk_ctf_compiler *c, const struct wmk_ctf_progra
 			 const char *name, uint32_t *found);
 /*
  * Resolve `ref` for the operation that is about to be made in this scope. `of` is the kind of reference for errors:
- * "length" or "selector". When the value is read, it is stored in the register. -EPROTO: the value does not exist, does
- * not come before the operation, or is not an integer. -E2BIG: no free register.
+ * "length" or "selector". The walk stores the value in the register when the walk reads the value. -EPROTO: the value
+ * does not exist, does not come before the operation, or is not an integer. -E2BIG: no free register.
  */
 int wmk_ctf_field_ref_resolve(struct wmk_ctf_compiler *c, unsigned scope, const struct wmk_ref *ref, const char *of,
 		  struct wmk_ctf_field_ref *referred);
-/* Report an error at `ref`; if its place is unknown, or for NULL, at the structure being compiled. Returns -EPROTO. */
+/*
+ * Report an error at `ref`, or at the structure being compiled if `ref` is NULL or has no known place. Returns -EPROTO.
+ */
 int __attribute__((format(printf, 3, 4)))
 wmk_ctf_compile_error(const struct wmk_ctf_compiler *c, const struct wmk_ref *ref, const char *format, ...);
 

@@ -2,9 +2,9 @@
 /*
  * fixed_runs.c - measure a structure without its values: consecutive operations of fixed size are one step.
  *
- * While steps are made, `known` is the guaranteed alignment of a position, and `bits` is the distance from it. A value
- * that needs no larger alignment is at a constant distance. Types with a size that depends on values (variants, LEB128,
- * arrays of these) are walked through.
+ * While steps are made, `known` is the guaranteed alignment of a position, and `bits` is the distance from this
+ * position. A value that needs no larger alignment than `known` is at a constant distance. Types with a size that
+ * depends on values (variants, LEB128, arrays of these) are walked through.
  */
 #include <errno.h>
 #include <string.h>
@@ -117,7 +117,7 @@ static void make(struct making *m, uint32_t i)
 		bits = m->bits;
 		flush(m);
 		put(m, &(struct wmk_ctf_fixed_run){ .code = WMK_CTF_STEP_VALUE, .op = i, .align = 1 });
-		/* Derive the new alignment from the position before, as if the value were a part of `bits`. */
+		/* Derive the new alignment from the position before the value and from the size of the value. */
 		while (m->known > 1 && (bits + op->width) % m->known)
 			m->known /= 2;
 		return;
@@ -275,6 +275,6 @@ int wmk_ctf_skip(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *progra
 		}
 	}
 	walk->at = at;
-	/* (a field without a size may be aligned beyond the end) */
+	/* (the alignment of a field without a size may be beyond the end) */
 	return at > end ? -ENODATA : 0;
 }

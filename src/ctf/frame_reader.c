@@ -26,8 +26,8 @@ struct wmk_ctf_frames {
 };
 
 /*
- * Replace the table by one that is made from the frames. If the new table ends before `content_at`, the old one is
- * kept.
+ * Make a new table from the frames. The new table replaces the old table, unless the new table ends before
+ * `content_at`.
  */
 static int walk(struct wmk_ctf_frames *frames, uint64_t content_at)
 {
@@ -125,7 +125,7 @@ static int64_t decompress(struct wmk_ctf_frames *frames, uint32_t number, const 
 	return ZSTD_isError(got) ? bad(frames, number, ZSTD_getErrorName(got)) : (int64_t)got;
 }
 
-/* Make `number` the frame in memory. 0: done; 1: this frame has another size than in the table, which was replaced. */
+/* Load frame `number` into memory. 0: done; 1: the table had another size for this frame, and a new table was made. */
 static int hold(struct wmk_ctf_frames *frames, uint32_t number)
 {
 	const struct wmk_ctf_frame frame = frames->table.frames[number];

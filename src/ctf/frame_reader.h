@@ -37,8 +37,8 @@ uint64_t wmk_ctf_frames_after(const struct wmk_ctf_frames *frames, uint64_t at);
 /* The beginning of the last frame; 0 if the file has no frames. */
 uint64_t wmk_ctf_frames_last(const struct wmk_ctf_frames *frames);
 /*
- * -EBADMSG with a cause chain, once, if the seek table was found to be damaged; 0: it is not damaged, or was already
- * reported.
+ * -EBADMSG with a cause chain: the seek table is damaged; the function reports this only once. 0: no damage is known,
+ * or it was already reported.
  */
 int wmk_ctf_frames_take_damage(struct wmk_ctf_frames *frames);
 

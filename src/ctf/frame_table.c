@@ -105,7 +105,7 @@ static int damaged(struct wmk_ctf_frame_table *table)
 	return wmk_error(-EPROTO, "the seek table at the end is damaged or missing");
 }
 
-/* (an empty frame is never written, and would be skipped without a check) */
+/* (writers write no empty frames; readers would skip an empty frame without a check) */
 static int take_entries(const uint8_t *at, uint32_t n, struct wmk_ctf_frame_table *table)
 {
 	for (uint32_t i = 0; i < n; i++, at += ENTRY) {
@@ -145,7 +145,7 @@ int wmk_ctf_frame_table_read(int fd, struct wmk_ctf_frame_table *table)
 	if (err == 0)
 		err = take_entries(bytes + HEAD, n, table);
 	free(bytes);
-#ifndef WMK_PLANTED_BUG_CTF_FRAMES             /* the fuzzer must find this */
+#ifndef WMK_PLANTED_BUG_CTF_FRAMES             /* a planted bug that the fuzzer must find */
 	if (err == 0 && table->size + len != (uint64_t)st.st_size)
 		err = -EPROTO;
 #endif

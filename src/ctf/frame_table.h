@@ -12,9 +12,9 @@
  *     u32 n | u8 0 (no checksums here) | u32 0x8F92EAB1                                              little-endian
  *
  * A table is not trusted: wmk_ctf_frame_table_read() checks it against the size of the file. The frames themselves
- * declare their sizes as well, so wmk_ctf_frame_table_walk() replaces a damaged table.
+ * declare their sizes as well, so wmk_ctf_frame_table_walk() can replace a damaged table.
  *
- * Errors are -errno with a cause chain. Any thread, one table by one thread.
+ * Errors are -errno with a cause chain. Any thread; only one thread at a time uses one table.
  */
 #ifndef WMK_CTF_FRAME_TABLE_H
 #define WMK_CTF_FRAME_TABLE_H

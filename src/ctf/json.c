@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * json.c - parse CTF 2's metadata (CTF2-SPEC-2.0, section 5): a JSON text sequence (RFC 7464) of fragments. Each kind
- * of fragment has a function. It stores the properties that have members in the class, and validates the others.
+ * of fragment has a function. The function stores the properties for which the class has members, and only validates
+ * all other known properties.
  *
  * Unknown properties are ignored, as the specification demands. The content of an attribute is never an error either:
  * the streams can be read without it.
@@ -183,7 +184,7 @@ static void clock_class(const struct wmk_ctf_json_at *at)
 
 /* ── data stream class ───────────────────────────────────────────────────────────────────────────────── */
 
-/* The clock of a stream: 1 + its index, or 0. */
+/* Return the index of a stream's clock plus 1; 0: no clock, or an error. */
 static uint32_t take_clock(const struct wmk_ctf_json_at *of)
 {
 	struct wmk_ctf_json_at at;
@@ -197,7 +198,7 @@ static uint32_t take_clock(const struct wmk_ctf_json_at *of)
 	return 0;
 }
 
-/* Get a structure of the stream class. It must not contain times if the stream has no clock. */
+/* Get a structure of the stream class. The structure must not contain times if the stream has no clock. */
 static const struct wmk_type *take_part(const struct wmk_ctf_json_at *of, const char *name,
 					enum wmk_scope root, uint32_t clock)
 {
@@ -331,7 +332,7 @@ static const char *take_fragment(struct wmk_ctf_json *in, json_object *tree, boo
 
 /* ── the text ────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Checks that json-c does not do: it clamps numbers that are too large, and accepts single quotes. */
+/* Check the text where json-c does not: json-c clamps numbers that are too large, and accepts single quotes. */
 struct look {
 	bool is_whole;                 /* brackets and quotes are balanced */
 	const char *wrong;             /* the error at `at`; NULL: none */

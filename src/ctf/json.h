@@ -8,12 +8,12 @@
  *              │  json_attributes.c: properties that are kept as text ───────┤
  *              └► json_value.c: properties, ranges, locations, errors ───────┘
  *
- * A value is passed together with the path to it (struct wmk_ctf_json_at), so that an error can contain its place. The
- * path is a chain on the stack, from the value up to its fragment. A tree lives until its fragment is parsed. The tree
- * of an alias lives until the whole text is parsed. Values that are needed longer are copied to the builder's scratch
- * memory.
+ * Functions pass a value together with its path (struct wmk_ctf_json_at), so that an error can contain the place of the
+ * value. The path is a chain on the stack, from the value up to its fragment. A tree lives until its fragment is
+ * parsed. The tree of an alias lives until the whole text is parsed. Values that are needed longer are copied to the
+ * builder's scratch memory.
  *
- * The builder keeps the first error. After it, results of functions are meaningless but safe to use.
+ * The builder keeps the first error. After an error, results of functions are meaningless but safe to use.
  */
 #ifndef WMK_CTF_JSON_H
 #define WMK_CTF_JSON_H
@@ -72,8 +72,9 @@ bool wmk_ctf_json_equals(const struct wmk_ctf_json_at *at, const char *text);
 bool wmk_ctf_json_bits(const struct wmk_ctf_json_at *at, int64_t *bits);
 
 /*
- * Get a property as a text or a number. A missing property is an error with `must`; otherwise the result is NULL or 0.
- * Other errors: another type, a word that is not in the list, a number out of bounds, a text that contains a NUL.
+ * Get a property as a text or a number. With `must`, a missing property is an error. Without `must`, the result for a
+ * missing property is NULL or 0. Other errors: another type, a word that is not in the list, a number out of bounds, a
+ * text that contains a NUL.
  */
 const char *wmk_ctf_json_text(const struct wmk_ctf_json_at *of, const char *name, bool must);
 uint64_t wmk_ctf_json_number(const struct wmk_ctf_json_at *of, const char *name, bool must, uint64_t min, uint64_t max);
@@ -85,7 +86,7 @@ uint64_t wmk_ctf_json_number_at(const struct wmk_ctf_json_at *at, uint64_t min, 
 uint32_t wmk_ctf_json_align(const struct wmk_ctf_json_at *of, const char *name);
 /* Get a list; returns the number of elements. */
 size_t wmk_ctf_json_list(const struct wmk_ctf_json_at *of, const char *name, bool must, struct wmk_ctf_json_at *list);
-/* Get its element `i`; errors name it "<what> <i + 1>" of the list's owner. */
+/* Get element `i` of the list; errors name the element "<what> <i + 1>" of the list's owner. */
 struct wmk_ctf_json_at wmk_ctf_json_item(const struct wmk_ctf_json_at *list, size_t i, const char *what);
 /* A member of an object, during an iteration over the object. */
 struct wmk_ctf_json_at wmk_ctf_json_member(const struct wmk_ctf_json_at *of, const char *name, json_object *value);

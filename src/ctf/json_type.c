@@ -5,9 +5,9 @@
  *
  * `align` is the effective alignment (section 6.4.1), which includes the alignment of the contents.
  *
- * An alias is parsed where it is declared, and once more for each kind of root that uses it, because its roles differ
- * there. All uses in one kind of root share the result. So the size of the text limits the memory of types, even if
- * aliases refer to aliases many times.
+ * The parser parses an alias at its declaration. It parses the alias once more for each kind of root that uses the
+ * alias, because each kind of root has other roles. All uses in one kind of root share the result. So the size of the
+ * text limits the memory of types, even if aliases refer to aliases many times.
  */
 #include "ctf/json.h"
 

@@ -378,7 +378,7 @@ const struct wmk_ref *wmk_ctf_json_location(const struct wmk_ctf_json_at *of, co
 	for (size_t i = 0; i < n; i++) {
 		struct wmk_ctf_json_at step = wmk_ctf_json_item(&path, i, "step");
 
-		/* A name and a null after it cancel each other. So all nulls come before the names. */
+		/* A null cancels the name before it. So in the result, all nulls precede the names. */
 		if (!step.value && ref->n && names[ref->n - 1])
 			names[--ref->n] = NULL;
 		else

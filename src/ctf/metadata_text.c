@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * metadata_text.c - extract the text of a metadata file: plain, or in packets (CTF 1.8.3, section 7.2). The magic
- * number of a packet has its byte order.
+ * number of a packet shows the byte order of the packet.
  *
  *     0   u32 magic 0x75D11D57
  *     4   u8 uuid[16]
@@ -49,7 +49,10 @@ static int check_packet(const uint8_t *packet, const uint8_t *first, bool is_swa
 	if (memcmp(packet + AT_UUID, first + AT_UUID, 16) != 0)
 		return wmk_error(-EPROTO, "the metadata's packet at byte %" PRIu64 " has another UUID than the first",
 				 at);
-	/* No version of the format defines the numbers of schemes. A checksum does not change the text. */
+	/*
+	 * Reject all schemes of compression and encryption: no version of the format defines their numbers. A checksum
+	 * scheme does not change the text.
+	 */
 	if (packet[AT_COMPRESSION] || packet[AT_ENCRYPTION])
 		return wmk_error(-ENOTSUP,
 				 "the metadata's packet at byte %" PRIu64

@@ -10,7 +10,7 @@
 
 /*
  * The programs of an event class and of its stream and trace, by enum wmk_scope. For a stream without an event class,
- * those of the event are empty.
+ * the programs of the event are empty.
  */
 struct wmk_ctf_scope_programs {
 	const struct wmk_ctf_program *of[WMK_SCOPES];
@@ -34,10 +34,10 @@ const char *wmk_ctf_raw_name(const struct wmk_ctf_op *ops, uint32_t in, uint32_t
 unsigned wmk_ctf_op_parents(const struct wmk_ctf_op *ops, uint32_t op, uint32_t around[WMK_CTF_TYPE_DEPTH + 1]);
 
 /*
- * A path from the operation `from` to `to`, on which `from` depends. It leads out of `outwards` structures around
- * `from` and then into members by name. If is_absolute is set, it starts at the root of to's scope instead. `ops` are
- * the `n` entered operations, the last is `to`. -ENOTSUP: it leads through an array, a variant or an optional field
- * that does not contain `from`.
+ * A path from the operation `from` to `to`, on which `from` depends. The path leads out of `outwards` structures around
+ * `from` and then into members by name. If is_absolute is set, the path starts at the root of the scope of `to`
+ * instead. `ops` are the `n` operations that the path enters; the last one is `to`. -ENOTSUP: the path leads through an
+ * array, a variant or an optional field that does not contain `from`.
  */
 struct wmk_ctf_op_path {
 	bool is_absolute;

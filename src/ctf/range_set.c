@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * range_set.c - a set of values as a sorted array of disjoint ranges (see range_set.h). A new range is placed by binary
- * search and merged with those that it touches.
+ * range_set.c - a set of values as a sorted array of disjoint ranges (see range_set.h). A binary search finds the place
+ * of a new range. The new range is merged with the ranges that it touches.
  */
 #include <errno.h>
 #include <stdlib.h>

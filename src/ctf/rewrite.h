@@ -9,8 +9,9 @@
  *
  * CTF 2 can express everything of 1.8, except some options that no value selects, and the sign of values with a role.
  * CTF 1.8 cannot express two kinds of properties. Properties that records do not need (media types, names of bits) are
- * left out and reported in `lost`. Properties that records need cause -ENOTSUP, and the error names the field: LEB128,
- * texts of 16 and 32 bits a character, bits in another order than bytes, and roles for which 1.8 has no name.
+ * left out and reported in `lost`. Properties that records need cause -ENOTSUP, and the error names the field. These
+ * properties are LEB128, texts of 16 and 32 bits a character, bits in another order than bytes, and roles without a
+ * name in 1.8.
  *
  * Errors: -ENOTSUP, -ENOMEM, -E2BIG (more than WMK_CTF_METADATA_MAX bytes), with a cause chain. Any thread.
  */
@@ -20,7 +21,7 @@
 #include "ctf/decode.h"
 #include "ctf/writer.h"
 
-/* What was left out or changed, one bit each. */
+/* Properties that were left out or changed, one bit each. */
 enum wmk_ctf_lost {
 	WMK_CTF_LOST_FLAGS,        /* names of bits */
 	WMK_CTF_LOST_MEDIA,        /* media types; a blob becomes an array of bytes */

@@ -36,8 +36,8 @@ static const char *without_bars(const char *name)
 }
 
 /*
- * Make a unique name: names in 1.8 may differ only by a leading '_'. The later one keeps its '_', or gets one more.
- * `seen` has the earlier names.
+ * Make a unique name, because names in 1.8 may differ only by a leading '_'. The later name keeps its '_', or gets one
+ * more '_'. `seen` has the earlier names.
  */
 static json_object *name_of(struct wmk_tree_writer *w, const char *name, const char *raw, json_object *seen,
 			    struct names *names)
@@ -206,7 +206,10 @@ static int append_piece(void *data, uint64_t from, uint64_t to)
 	return pieces->w->err;
 }
 
-/* Add the range from `from` to `to` to the taken values, and append its free parts to `ranges`, unless that is NULL. */
+/*
+ * Add the range from `from` to `to` to the taken values. Append the free parts of this range to `ranges`, unless
+ * `ranges` is NULL.
+ */
 static void take(struct wmk_tree_writer *w, struct wmk_ctf_range_set *taken, uint64_t from, uint64_t to, bool is_signed,
 		 json_object *ranges)
 {
@@ -220,8 +223,8 @@ static void take(struct wmk_tree_writer *w, struct wmk_ctf_range_set *taken, uin
 }
 
 /*
- * The selector, if it loses its sign; else NULL. (Several sources exist only in CTF 2, where no value has both a sign
- * and a role.)
+ * The selector, if the conversion removes its sign; else NULL. (Several sources exist only in CTF 2, where no value has
+ * both a sign and a role.)
  */
 static const struct wmk_ctf_op *unsigned_selector(const struct wmk_tree_writer *w, const struct wmk_ctf_op *op)
 {
@@ -257,7 +260,7 @@ static bool give_ranges(struct wmk_tree_writer *w, uint32_t at, json_object *con
 	return selector || !op->is_signed;
 }
 
-/* Bits of the largest selector; 64 also for selectors of variable size. */
+/* Bits of the largest selector. A selector of variable size counts as 64 bits. */
 static unsigned selector_width(const struct wmk_tree_writer *w, const struct wmk_ctf_op *op)
 {
 	struct wmk_ctf_op_location only;
@@ -278,7 +281,8 @@ static unsigned selector_width(const struct wmk_tree_writer *w, const struct wmk
 /*
  * Give ranges to options that no value selects: TSDL allows such options, CTF 2 requires a range. An option without a
  * label gets a value that is too large for the selector, so that a conversion to 1.8 restores it. The option is left
- * out if no such value exists. It is also left out if it has labels, because their values select other options.
+ * out if no such value exists. An option with labels is also left out, because the values of its labels select other
+ * options.
  */
 static void give_beyond(struct wmk_tree_writer *w, uint32_t at, json_object *const *ranges,
 			struct wmk_ctf_range_set *taken, bool is_signed)

@@ -4,8 +4,8 @@
  * variant (see rewrite_tsdl.h).
  *
  * For a reader, each variant costs as much as its selector has labels, and each label costs comparisons with the
- * options (compile.c, field_ref.c). The same costs are counted here, so that no metadata is written that exceeds the
- * limits of readers.
+ * options (compile.c, field_ref.c). This file counts the same costs, so that written metadata never exceeds the limits
+ * of readers.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -99,8 +99,8 @@ static const struct wmk_tsdl_options *options_of(struct wmk_tsdl_writer *w, unsi
 }
 
 /*
- * Find the option that readers select for a label: the option of that name, or else of that name except for a leading
- * '_'. NULL: none. The cost of the search is added.
+ * Find the option that readers select for a label: the option of that name, or else the option with a name that differs
+ * only by a leading '_'. NULL: none. The cost of the search is added.
  */
 static const struct wmk_ctf_name_entry *option_called(struct wmk_tsdl_writer *w, const struct wmk_tsdl_options *options,
 						 const char *name)

@@ -23,7 +23,7 @@ struct wmk_tree_writer {
 	/* state of what is being written */
 	struct wmk_ctf_scope_programs parts;
 	unsigned scope;
-	const struct wmk_ctf_op *named; /* the structure that the members' names in `names` belong to */
+	const struct wmk_ctf_op *named; /* the structure with the members that have the names in `names` */
 	json_object *names;
 };
 

@@ -53,9 +53,9 @@ static void put_trace(struct wmk_tsdl_writer *w)
 }
 
 /*
- * Make a unique identifier for an environment entry with a name that is not an identifier: of several entries with one
- * name, readers use the last one. (A duplicate gets a number that depends on the entry's index, so that the search
- * stays short.)
+ * Make a unique identifier for an environment entry with a name that is not an identifier. If several entries had one
+ * name, readers would use only the last entry. (A duplicate gets a number that depends on the entry's index, so that
+ * the search stays short.)
  */
 static int name_env(const struct wmk_ctf_class *class, uint32_t at, json_object *taken, char ident[WMK_CTF_IDENT])
 {
@@ -149,14 +149,17 @@ static bool has_ids(const struct wmk_ctf_decoder *decoder)
 
 /*
  * Whether packets can belong to the stream class. Packets without an id belong to the only class, or to the class with
- * id 0. CTF 1.8 cannot have other classes then.
+ * id 0. If packets have no id, CTF 1.8 allows no other class.
  */
 static bool is_met(const struct wmk_ctf_decoder *decoder, const struct wmk_ctf_stream_decoder *stream)
 {
 	return has_ids(decoder) || decoder->n_streams == 1 || !stream->class->id;
 }
 
-/* Records without an event id belong to the first class (event_header.c). CTF 1.8 cannot have other classes then. */
+/*
+ * Records without an event id belong to the first class (event_header.c). If records have no id, CTF 1.8 allows no
+ * other class.
+ */
 static uint32_t n_events(const struct wmk_ctf_stream_decoder *stream)
 {
 	return has_role(&stream->event_header, WMK_ROLE_EVENT_CLASS) || !stream->n_events ? stream->n_events : 1;

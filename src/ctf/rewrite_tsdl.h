@@ -54,7 +54,8 @@ void wmk_tsdl_put_root(struct wmk_tsdl_writer *w, enum wmk_scope scope, const ch
 
 /*
  * The name of a label (rewrite_label.c). A label that selects an option of the variant `of` (NULL: none) gets the
- * option's identifier, if that differs. (If the option's original name was kept, the label equals it already.)
+ * option's identifier, if this identifier differs from the label. (If the option kept its original name, the label
+ * already equals the identifier.)
  */
 const char *wmk_tsdl_label_of(struct wmk_tsdl_writer *w, unsigned scope, const struct wmk_ctf_op *of,
 			      const char *label);

@@ -108,7 +108,7 @@ static bool is_integer(const struct wmk_type *type)
 
 /*
  * Whether the operation may be mapped to `clock`. Readers use the first clock of an event header, else of the packet
- * context, as the stream's clock. Each value in an event header that is mapped to a clock is a time for them.
+ * context, as the stream's clock. For readers, each value in an event header that is mapped to a clock is a time.
  */
 static bool may_be_of(const struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op,
 		      const struct wmk_ctf_clock_class *clock)
@@ -121,8 +121,8 @@ static bool may_be_of(const struct wmk_tsdl_writer *w, const struct wmk_ctf_op *
 }
 
 /*
- * The clock that the operation is mapped to; NULL: none. In CTF 2 an attribute contains it. If the clock does not fit,
- * this attribute is reported as lost, like any other attribute.
+ * The clock that the operation is mapped to; NULL: none. In CTF 2, an attribute names this clock. If the operation
+ * cannot be mapped to the clock, the attribute is reported as lost, like any other attribute.
  */
 static const struct wmk_ctf_clock_class *said_clock(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op)
 {
@@ -179,8 +179,9 @@ static void put_integer(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op)
 }
 
 /*
- * Find the member of the structure at `in`, before the operation `end`, that readers find by a name. It is the member
- * of that name, or else of that name except for a leading '_'; 0: none. The cost of the search is added.
+ * Find the member of the structure at `in`, before the operation `end`, that readers find by a name. This is the member
+ * of that name, or else the member with a name that differs only by a leading '_'. 0: none. The cost of the search is
+ * added.
  */
 static uint32_t member_called(struct wmk_tsdl_writer *w, unsigned scope, uint32_t in, uint32_t end, const char *name)
 {
@@ -321,7 +322,7 @@ static void put_float(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op)
 static void put_type(struct wmk_tsdl_writer *w, uint32_t at, unsigned depth);
 
 /*
- * Whether the name of `to` alone leads from `at` to it. Readers search the enclosing structures, the innermost first,
+ * Whether the name of `to` alone leads from `at` to `to`. Readers search the enclosing structures, the innermost first,
  * then the preceding scopes, the latest first (section 7.3.2).
  */
 static bool is_found_by_name(struct wmk_tsdl_writer *w, uint32_t at, const struct wmk_ctf_op_location *to)
@@ -462,7 +463,8 @@ static void put_selected(struct wmk_tsdl_writer *w, uint32_t at, unsigned depth)
 	struct wmk_ctf_op_location place;
 
 	/*
-	 * A selector of a stream was written without knowledge of the events, so it must have the right labels already.
+	 * A selector in a structure of the stream is written before the events are known. So this selector must already
+	 * have the right labels.
 	 */
 	if (wmk_ctf_op_of_register(&w->parts, op_at(w, at)->ref, &place) &&
 	    ((place.scope < WMK_SCOPE_CONTEXT && w->scope >= WMK_SCOPE_CONTEXT) ||

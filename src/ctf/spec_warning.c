@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spec_warning.c - collect warnings of metadata that violates the specification but is accepted, as babeltrace2 accepts
- * it (see build.h).
+ * spec_warning.c - collect warnings about violations of the specification that the parsers accept, as babeltrace2 does
+ * (see build.h).
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "ctf/build.h"
 
-/* The text of a new warning; the last one stands for all further kinds. */
+/* The text of a new warning; the last kind of warning replaces all further kinds. */
 static const char *words_of(struct wmk_ctf_builder *to, const char *words)
 {
 	if (to->class.n_warnings == WMK_CTF_WARNINGS_MAX - 1)

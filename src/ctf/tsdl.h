@@ -8,8 +8,8 @@
  * The parser looks one token ahead. Keywords are identifiers with a meaning at certain places, so that a field may be
  * named "event".
  *
- * The builder keeps the first error. After it the next token is BAD, which no function takes. Results of functions are
- * then meaningless but safe to use, and all loops end.
+ * The builder keeps the first error. After an error, the next token is BAD, which no function takes. Results of
+ * functions are then meaningless but safe to use, and all loops end.
  */
 #ifndef WMK_CTF_TSDL_H
 #define WMK_CTF_TSDL_H
@@ -60,7 +60,7 @@ void wmk_tsdl_next(struct wmk_tsdl *in);
 /* Whether the next token is this punctuation, or this word. */
 bool wmk_tsdl_is(const struct wmk_tsdl *in, char punct);
 bool wmk_tsdl_is_word(const struct wmk_tsdl *in, const char *word);
-/* Likewise, and take it. False: another token, which stays. */
+/* Take the next token if it is this punctuation, or this word. False: the next token is another one and stays. */
 bool wmk_tsdl_take(struct wmk_tsdl *in, char punct);
 bool wmk_tsdl_take_word(struct wmk_tsdl *in, const char *word);
 /*
@@ -112,8 +112,8 @@ void wmk_tsdl_signature(struct wmk_ctf_builder *to, const char *text, size_t len
 void wmk_tsdl_find_order(struct wmk_tsdl *in);
 
 /*
- * Parse the whole text. With `partial`, the result is 1 if the end of the text is missing; the cause chain contains its
- * place.
+ * Parse the whole text. With `partial`, the result is 1 if the end of the text is missing; the cause chain contains the
+ * place where the text ends.
  */
 int wmk_tsdl_parse(struct wmk_ctf_builder *to, const char *text, size_t len, const char *name, bool partial);
 

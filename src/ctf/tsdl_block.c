@@ -4,8 +4,8 @@
  * callsite; and the whole text.
  *
  * A block is a list of `path = value;` and `path := type;`. Each kind of block has functions that interpret the paths.
- * Other entries (later versions, other tools) cannot change how bytes are read: values are kept (tsdl_unknown.h), types
- * are ignored.
+ * Other entries (of later versions or other tools) do not affect the reading of streams: the parser keeps their values
+ * (tsdl_unknown.h) and ignores their types.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -481,7 +481,10 @@ static void parse_top(struct wmk_tsdl *in)
 		       "a block (trace, env, clock, stream, event, callsite) or the declaration of a type");
 }
 
-/* Parse all declarations. If the text ends within a declaration, the error also contains the place where it begins. */
+/*
+ * Parse all declarations. If the text ends within a declaration, the error also contains the place where the
+ * declaration begins.
+ */
 static void parse_all(struct wmk_tsdl *in)
 {
 	for (wmk_tsdl_next(in); in->to->err >= 0 && in->token.kind != WMK_TSDL_END;) {

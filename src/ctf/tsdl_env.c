@@ -76,7 +76,9 @@ static void look_at_entry(struct wmk_tsdl *ahead, struct wmk_ctf_list *found)
 		*at = entry;
 }
 
-/* Search the rest of the text. Errors in it are reported later, when the parser reaches them. */
+/*
+ * Search the rest of the text. The parser reports errors in the rest of the text later, when the parser reaches them.
+ */
 static void look_ahead(struct wmk_tsdl *in)
 {
 	struct wmk_tsdl ahead = *in;

@@ -8,7 +8,7 @@
  * get the names of the labels that select them.
  *
  * CTF 2 metadata that was made from TSDL may have the original names in attributes (tsdl_unknown_field.h). An original
- * name is restored if no other name changes by that.
+ * name is restored if its restoration changes no other name.
  */
 #ifndef WMK_CTF_TSDL_IDENTS_H
 #define WMK_CTF_TSDL_IDENTS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tsdl_lex.c - split TSDL into tokens (CTF 1.8.3, section C.1: those of C, without a preprocessor), and report errors
- * with their place.
+ * tsdl_lex.c - split TSDL into tokens, and report errors with their place. TSDL has the tokens of C without a
+ * preprocessor (CTF 1.8.3, section C.1).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -50,7 +50,7 @@ void wmk_tsdl_wrong(struct wmk_tsdl *in, const struct wmk_tsdl_token *at, const 
 
 	if (in->to->err < 0)
 		return;
-	/* The last token may be incomplete, too. */
+	/* The text may be cut within the last token, too. */
 	in->is_cut = in->at == in->end;
 	switch (token->kind) {
 	case WMK_TSDL_END:
@@ -192,7 +192,7 @@ static int lex_escape(struct wmk_tsdl *in)
 	const char *known;
 	int value = 0, n = 0;
 
-#ifndef WMK_PLANTED_BUG_CTF_METADATA            /* the fuzzer must find this */
+#ifndef WMK_PLANTED_BUG_CTF_METADATA            /* a planted bug that the fuzzer must find */
 	if (in->at == in->end)
 		return -1;
 #endif

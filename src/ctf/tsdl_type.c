@@ -17,7 +17,10 @@
 
 /* ── names ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Capacity for a name of `len` bytes. It grows by powers of two, so that all copies take at most twice the last one. */
+/*
+ * Capacity for a name of `len` bytes. Capacities are powers of two, so that all copies together take at most twice the
+ * size of the last copy.
+ */
 static size_t room_of(size_t len)
 {
 	size_t room = 32;
@@ -270,8 +273,8 @@ void wmk_tsdl_known_tag(struct wmk_tsdl *in, char space, const char *what, const
 }
 
 /*
- * Parse what follows `align` of a structure. If the value is not a power of two and not above the current alignment, it
- * is ignored.
+ * Parse what follows `align` of a structure. A value that is not a power of two is ignored if it is at most the current
+ * alignment, and an error otherwise.
  */
 static void parse_align(struct wmk_tsdl *in, struct wmk_type *type)
 {

@@ -74,7 +74,7 @@ static bool changes_roles(const struct wmk_ctf_op *op, unsigned scope, const cha
 	return false;
 }
 
-/* Make the indexes of the labels of the variant's selector and of the variant's choices. */
+/* Make two indexes: of the labels that the variant's selector has, and of the variant's choices. */
 static int make_ready(struct wmk_tsdl_unknown_names *names, const struct wmk_ctf_op *variant,
 		      const struct wmk_ctf_op_location *place)
 {
@@ -93,7 +93,10 @@ static int make_ready(struct wmk_tsdl_unknown_names *names, const struct wmk_ctf
 	return err;
 }
 
-/* Whether a label of that name does not select the option; in TSDL it would. 1, 0; -ENOMEM. */
+/*
+ * Whether a label of the selector has this name and does not select the option. In TSDL the label would select the
+ * option. 1, 0; -ENOMEM.
+ */
 static int is_label_of_another(struct wmk_tsdl_unknown_names *names, const struct wmk_ctf_op *variant, uint32_t option,
 			       const char *name)
 {

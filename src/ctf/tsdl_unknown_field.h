@@ -19,8 +19,8 @@
 /* Add to a field class, a member or an option, which must not have attributes yet. */
 void wmk_tsdl_unknown_put_word(struct wmk_tree_writer *w, json_object *of, const char *what, const char *word);
 /*
- * Get such a word from the attributes of a type or member (schema.h). *word is allocated with malloc(), or NULL if the
- * attributes have no such word. *is_all: the attributes contain nothing else. -ENOMEM.
+ * Get the text of attribute `what` from the attributes of a type or member (schema.h). *word is allocated with
+ * malloc(), or NULL if the attributes have no such text. *is_all: the attributes contain nothing else. -ENOMEM.
  */
 int wmk_tsdl_unknown_word(const char *attributes, const char *what, char **word, bool *is_all);
 

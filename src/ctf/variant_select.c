@@ -89,8 +89,8 @@ static void make_stretches(struct wmk_ctf_selector_index *chooser, uint64_t move
 }
 
 /*
- * The first stretch from `at` on without a choice. free_at[i] is i if stretch i has no choice; else it leads to a later
- * one. The search shortens these paths.
+ * The first stretch from `at` on without a choice. free_at[i] is i if stretch i has no choice; else free_at[i] is the
+ * index of a later stretch. The search shortens these paths.
  */
 static uint32_t first_free(uint32_t *free_at, uint32_t at)
 {

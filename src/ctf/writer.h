@@ -21,7 +21,7 @@
  *         zeros
  *     end-16  u64 ring_position | u32 fields_cut | u32 mark
  *
- * The trailer is behind content_size: other readers ignore it. It is not in the metadata.
+ * The trailer is behind content_size: other readers ignore it. The metadata does not declare the trailer.
  *
  * Errors are -errno with a cause chain (base/error.h). Any thread; not async-signal-safe.
  */
@@ -89,9 +89,10 @@ int wmk_ctf_stream_text(struct wmk_ctf_text_buffer *out, uint32_t version, uint3
  * of nesting; on an error nothing is appended.
  *
  * Types in 1.8: BOOL is an enumeration false/true. An ENUM has the label "(other)" for every value without a label,
- * because readers would warn. FLAGS are a number in base 16; a comment has the names of the bits. SEQUENCE and BLOB `x`
- * follow a field `_x_length` (made unique), OPTIONAL a field `_x_present`. Pointers and hexadecimal integers have base
- * 16. An element that is an array, sequence, blob or optional field is in a structure with one member.
+ * because readers would warn of values without a label. FLAGS are a number in base 16; a comment has the names of the
+ * bits. SEQUENCE and BLOB `x` follow a field `_x_length` (made unique), OPTIONAL a field `_x_present`. Pointers and
+ * hexadecimal integers have base 16. An element that is an array, sequence, blob or optional field is in a structure
+ * with one member.
  */
 int wmk_ctf_event_text(struct wmk_ctf_text_buffer *out, uint32_t version, uint32_t stream_id, uint32_t event_id,
 		       const struct wmk_event_class *event);
@@ -122,8 +123,8 @@ const struct wmk_ctf_context *wmk_ctf_context_next(unsigned domains, const struc
 const char *wmk_ctf_uuid_text(char text[WMK_CTF_UUID_TEXT], const uint8_t uuid[16]);
 
 /*
- * The UUID of chunk `number` of a trace: a function of the trace's UUID, which chunk 0 has. Each chunk has its own
- * clock offset, so readers must not take two chunks for one trace.
+ * The UUID of chunk `number` of a trace, computed from the trace's UUID. Chunk 0 has the trace's UUID itself. Each
+ * chunk has its own clock offset, so readers must not take two chunks for one trace.
  */
 void wmk_ctf_chunk_uuid(uint8_t uuid[16], const uint8_t trace_uuid[16], uint64_t number);
 
@@ -132,7 +133,7 @@ void wmk_ctf_chunk_uuid(uint8_t uuid[16], const uint8_t trace_uuid[16], uint64_t
 #define WMK_CTF_MAGIC 0xC1FC1FC1u
 #define WMK_CTF_PACKET_ROOM 88u        /* bytes: the value of waymark_ring_options.header_room */
 #define WMK_CTF_TRAILER 16u            /* bytes at the end of a packet */
-#define WMK_CTF_PACKET_LOST_AT 80u     /* offset of the lost count in it ... */
+#define WMK_CTF_PACKET_LOST_AT 80u     /* offset of the lost count in a packet ... */
 #define WMK_CTF_INDEX_LOST_AT 40u      /* ... and, big-endian, in an index entry */
 #define WMK_CTF_CPU_NONE 0xffffffffu   /* cpu_id of a claim ring's stream */
 
@@ -169,14 +170,14 @@ void wmk_ctf_packet_encode(uint8_t room[WMK_CTF_PACKET_ROOM], const uint8_t uuid
 size_t wmk_ctf_packet_end(uint8_t end[WMK_CTF_END_MAX], const struct wmk_ctf_packet *packet);
 /*
  * Decode the header of a packet in a stream file of Waymark, so that the file can be continued after a torn end was cut
- * off. `ring_position` and `cut` become 0. -EPROTO: not a packet of this trace, or its sizes contradict each other.
- * Packets of earlier versions, which have no trailer, have such sizes.
+ * off. `ring_position` and `cut` become 0. -EPROTO: not a packet of this trace, or its sizes contradict each other. The
+ * sizes of packets of earlier versions, which have no trailer, also contradict each other.
  */
 int wmk_ctf_packet_decode(const uint8_t room[WMK_CTF_PACKET_ROOM], const uint8_t uuid[16],
 			  struct wmk_ctf_packet *packet);
 /*
  * Decode the last bytes of a packet: set `ring_position` and `cut`. False: these bytes are no trailer, and `packet` is
- * unchanged. Padding is zeros, so the mark distinguishes a trailer from it.
+ * unchanged. The mark distinguishes a trailer from padding, which is zeros.
  */
 bool wmk_ctf_trailer_decode(const uint8_t trailer[WMK_CTF_TRAILER], struct wmk_ctf_packet *packet);
 
