@@ -45,8 +45,8 @@ struct wmk_clients_options {
 	unsigned max_clients;            /* (256), of users other than root and `daemon` */
 	unsigned max_of_uid;             /* (32) */
 	/*
-	 * limit of the time to the first request of a client of users other than root and `daemon`: then its connection
-	 * is closed (5000 ms)
+	 * time limit for the first request of a client of users other than root and `daemon`; then the daemon closes
+	 * the connection (5000 ms)
 	 */
 	unsigned silent_ms;
 	unsigned workers;                /* (4); a daemon of root has one more, for root alone */

@@ -94,9 +94,9 @@ int wmk_consumer_link_trace_add(struct wmk_consumer_link *link, const struct wmk
 int wmk_consumer_link_trace_remove(struct wmk_consumer_link *link, uint64_t trace, int ms, struct wmk_arena *arena,
 				   struct wmk_consumerd_report *report);
 /*
- * Append to the metadata of the trace, or (`replace`) replace the metadata. 0: the link has accepted the text. It sends
- * the text, also to the next consumer, until the text is written. Records that need the text may follow. With `ms`, the
- * function waits until the text is written.
+ * Append to the metadata of the trace, or (`replace`) replace the metadata. 0: the link has accepted the text. The link
+ * sends the text, also to the next consumer, until the text is written. Records that need the text may follow. With
+ * `ms`, the function waits until the text is written.
  *
  * The length of the metadata is known if the trace was added as WMK_CONSUMERD_TRACE_NEW, or after a replacement. While
  * the length is unknown, appended text is dropped; the replacement must include this text. -ENOENT: no such trace.

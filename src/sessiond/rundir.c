@@ -65,7 +65,7 @@ static int lock_refused(const struct wmk_sessiond_rundir *place, int fd)
 	return wmk_error_said(-EBUSY, "a session daemon of this user is starting in %s", place->path);
 }
 
-/* True if the daemon that holds the lock accepts commands. False: this daemon is starting or ending. */
+/* True if the daemon that holds the lock accepts commands. False: the holder of the lock is starting or ending. */
 static bool is_listening(const struct wmk_sessiond_rundir *place)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };

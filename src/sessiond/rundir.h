@@ -45,7 +45,7 @@ struct wmk_sessiond_rundir {
  * function waits for it up to 5 s. With a passed socket, a running daemon is unreachable, because the new socket has
  * replaced the socket of the running daemon. The function terminates the running daemon, and waits up to 15 s.
  * Recording
- * continues, and the new daemon takes over the sessions.
+ * continues, and the new daemon takes over the recording.
  */
 int wmk_sessiond_rundir_open(const char *rundir, const int handed[WMK_SESSIOND_SOCKETS],
 			     struct wmk_sessiond_rundir *place);

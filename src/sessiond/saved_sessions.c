@@ -66,7 +66,7 @@ static void load(struct waymark_ctl *ctl, const char *path, const struct log *lo
 	const char *const *warnings;
 	const int err = waymark_ctl_load(ctl, &options, &loaded);
 
-	/* The session of an earlier daemon exists, and recording continues. */
+	/* The session of an earlier daemon exists, and is kept. */
 	if (err == -EEXIST)
 		return;
 	if (err < 0) {

@@ -124,8 +124,8 @@ int wmk_shards_listen(struct wmk_shards *shards, int listener, uid_t only)
 /* ── the reaper ──────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * A client has already received the reply to FINISH_STOP and FINISH_DESTROY, so these items are performed even if the
- * daemon ends.
+ * The daemon replies to FINISH_STOP and FINISH_DESTROY before their work is done. So the reaper performs these items
+ * even if the daemon ends.
  */
 enum reaper_work { REAP, TRACE_FULL, METADATA_STALE, FINISH_STOP, FINISH_DESTROY };
 

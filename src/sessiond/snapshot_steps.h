@@ -9,7 +9,8 @@
 void wmk_snapshot_warn_left_out(struct wmk_session *session, struct wmk_ctl_snapshot_reply *reply,
 				struct wmk_arena *arena);
 /*
- * Locked; unlocks the session. Record the state dump again, so that the snapshot contains the objects that exist now.
+ * Locked; unlocks the session. Record the state dump again, so that the snapshot contains the objects that are loaded
+ * now.
  */
 void wmk_snapshot_dump_again(struct wmk_tracing *tracing, struct wmk_session *session,
 			     struct wmk_ctl_snapshot_reply *reply, struct wmk_arena *arena);

@@ -40,8 +40,8 @@ static unsigned at_work_of(const struct wmk_workers *w, uid_t uid)
 }
 
 /*
- * True if only root's worker is free. Requests of other users never run in this worker, even if all other workers are
- * slow.
+ * True if only root's worker is free. Requests of other users never run in this worker, even if slow requests occupy
+ * all other workers.
  */
 static bool is_for_root(const struct wmk_workers *w)
 {
