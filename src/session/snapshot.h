@@ -16,10 +16,14 @@
 struct wmk_snapshot;
 
 struct wmk_snapshot_options {
-	const char *name;                /* NULL or "": that of the session's output; likewise the next two */
+	/* NULL or "": the name of the session's output; 0 or "" in path and max_size likewise */
+	const char *name;
 	const char *path;                /* absolute */
 	uint64_t max_size;
-	/* The reason and the process that it concerns, in the environment of the traces. NULL: none. */
+	/*
+	 * The reason for the snapshot, and the process that caused the reason: entries in the environment of the
+	 * traces. NULL: none.
+	 */
 	const char *reason, *program;
 	pid_t pid;
 };
@@ -33,11 +37,14 @@ int wmk_snapshot_begin(struct wmk_session *session, const struct wmk_snapshot_op
 		       struct wmk_snapshot **snapshot);
 /* True if the session has a state dump that can be copied: regenerate it before wmk_snapshot_end(). */
 bool wmk_snapshot_has_dump(const struct wmk_snapshot *snapshot);
-/* Not locked. Copy the state dump, write everything, free the snapshot. Adds to *reply, in the arena. 0 or -errno. */
+/*
+ * Not locked. Copy the state dump, write everything, free the snapshot. Adds the result to *reply, in the arena. 0 or
+ * -errno.
+ */
 int wmk_snapshot_end(struct wmk_snapshot *snapshot, struct wmk_ctl_snapshot_reply *reply, struct wmk_arena *arena);
 /*
- * Locked. Set the snapshot output; `path` "" removes it. -EEXIST: the session has an output; -ENOENT: it has no output,
- * or no output of this name.
+ * Locked. Set the snapshot output; `path` "" removes it. -EEXIST: the session has an output. -ENOENT: the session has
+ * no output, or no output of this name.
  */
 int wmk_session_snapshot_output(struct wmk_session *session, const struct wmk_ctl_snapshot_output *output);
 

@@ -17,7 +17,8 @@
  *     wmk_tracing_update(tracing, session, ...)  then the applications
  *
  * A command changes the session first and the applications second. A registration enters the registry first and copies
- * the sessions second. So the later of the two sees the change of the earlier one, and no event is missed.
+ * the sessions second. So either the registration sees the change of the command, or the command sees the registered
+ * application. No event is missed.
  *
  * Lock order: the lock of a session, then the lock of the wmk_tracing. No thread holds the locks of two sessions. Every
  * thread that calls a function of this header is registered with RCU (wmk_tracing_thread_begin()). Errors are -errno
@@ -97,9 +98,10 @@ struct wmk_kernel_info {
 
 /*
  * The consumer of a trace's rings and metadata: this process (waymark record), or the consumer daemon. The functions
- * must not call back into this header. Those that open, wake or declare run with the lock of the session held. Those
- * that write, count or close run without it, because a disk can block them; one thread per session calls these at a
- * time, concurrently with the others.
+ * must not call back into this header. The functions that open, wake or declare run with the lock of the session held.
+ * The functions that write, count or close run without the lock, because a disk can block them. In each session, one
+ * thread at a time calls the functions that write, count or close; other threads may call the functions of the first
+ * group meanwhile.
  */
 struct wmk_consumer_port_ops {
 	int (*trace_open)(void *data, const struct wmk_trace_info *info, void **trace);
@@ -129,7 +131,10 @@ struct wmk_consumer_port_ops {
 	 * query of other rings fails, too.
 	 */
 	int (*rings_counts)(void *rings, struct wmk_counts *counts);
-	/* Optional, session locked. This application can write to the rings; reports of a corrupt ring name it. */
+	/*
+	 * Optional, session locked. This application can write to the rings; reports of a corrupt ring name the
+	 * application.
+	 */
 	void (*rings_user)(void *rings, uid_t uid, const char *name, pid_t pid);
 	/* A process that wrote to the rings has died: drain them at once. */
 	void (*rings_poke)(void *rings);
@@ -141,8 +146,9 @@ struct wmk_consumer_port_ops {
 	 */
 	int (*output_check)(void *data, const struct wmk_trace_info *session);
 	/*
-	 * Both optional, without the lock of the session. List the traces of processes in the directory of the session
-	 * by their `sub`, and return 1 if more exist; remove one of them that is not open.
+	 * Both optional, without the lock of the session. each_left() lists the traces of processes in the directory of
+	 * the session by their `sub`, and returns 1 if more exist. forget_left() removes one of these traces; the trace
+	 * must not be open.
 	 */
 	int (*each_left)(void *data, const struct wmk_trace_info *session, int (*one)(void *one_data, const char *sub),
 			 void *one_data);
@@ -196,9 +202,9 @@ struct wmk_tracing_options {
 	/* owner of tracefs instances (kernel/tracefs/instance.h); copied; NULL: the kernel is not traced */
 	const char *kernel_owner;
 	/*
-	 * Optional. Called before a class gets this id in these rings and the id is declared in the metadata; a daemon
-	 * that keeps ids across restarts writes it down. Non-zero: the class gets no id now. If the declaration fails,
-	 * the same id is assigned again: the latest call is valid. Under the lock of the session.
+	 * Optional. Called before a class gets this id in these rings, and before the id is declared in the metadata. A
+	 * daemon that keeps ids across restarts saves the id. Non-zero: the class gets no id now. If the declaration
+	 * fails, the same id is assigned again: the latest call is valid. Under the lock of the session.
 	 */
 	int (*on_id)(void *data, struct wmk_session *session, uint64_t rings_id, uint32_t id,
 		     const struct wmk_event_class *event);
@@ -251,9 +257,10 @@ void wmk_tracing_thread_end(void);
 /*
  * Bring every application in line with the session, in all shards, and wait until all have confirmed. The wait also
  * ends when the remaining applications are stopped (debugger, SIGSTOP) or idle, or after `timeout_ms`. Applications of
- * users other than root and the session's owner are waited for at most one second. An application that missed a
- * deadline is not waited for until it answers in time again. Not from the thread of a shard; no lock held. Appends each
- * application that has not confirmed to `unanswered` (struct wmk_ctl_app, in the arena; may be NULL). 0 or -errno.
+ * users other than root and the session's owner are waited for at most one second. After an application missed a
+ * deadline, no barrier waits for the application until it answers in time again. Not from the thread of a shard; no
+ * lock held. Appends each application that has not confirmed to `unanswered` (struct wmk_ctl_app, in the arena; may be
+ * NULL). 0 or -errno.
  */
 int wmk_tracing_update(struct wmk_tracing *tracing, struct wmk_session *session, int timeout_ms,
 		       struct wmk_list *unanswered, struct wmk_arena *arena);
@@ -271,10 +278,10 @@ struct wmk_session_chunk {
 	uint8_t session_uuid[16];        /* the same in all chunks of the session */
 	uint64_t number;                 /* from 0 */
 	uint64_t begin;                  /* seconds since 1970 */
-	uint64_t overlap_ns;             /* upper limit of its overlap with the chunk before it */
+	uint64_t overlap_ns;             /* upper limit of the overlap of this chunk with the previous one */
 	int64_t offset_s;                /* offset of the clock, as in struct wmk_clock; if number > 0 */
 	uint64_t offset;
-	struct {                         /* the same of the chunk before it */
+	struct {                         /* the same values of the previous chunk */
 		uint64_t overlap_ns;
 		int64_t offset_s;
 		uint64_t offset;
@@ -359,14 +366,14 @@ const struct wmk_ctl_channel *wmk_session_channel_options(const struct wmk_sessi
 /* Validate a rule. 0 or -errno with a cause chain. */
 int wmk_session_rule_check(const struct wmk_ctl_rule *rule);
 /*
- * Check the filter of the rule against the matching events that any application registered. 0: valid for at least one,
- * or the rule has no filter, or no matching event is known. -EINVAL with the column.
+ * Check the filter of the rule against the matching events that any application registered. 0: the filter is valid for
+ * at least one event, the rule has no filter, or no matching event is known. -EINVAL with the column.
  */
 int wmk_tracing_filter_check(struct wmk_tracing *tracing, const struct wmk_ctl_rule *rule);
 /*
  * Call after rules are added: check that the filters of all rules that match one event can be combined. -E2BIG: they
- * cannot; the event is not recorded. For a kernel channel also check that it has the contexts that the filters need:
- * -EINVAL with the column.
+ * cannot; the event is not recorded. For a kernel channel also check that the channel has the contexts that the filters
+ * need: -EINVAL with the column.
  */
 int wmk_session_filters_check(struct wmk_session_channel *channel, const struct wmk_list *rules);
 /* Disable exactly these rules, which were added before. Other rules with the same pattern stay enabled. */
@@ -376,15 +383,14 @@ int wmk_session_rule_add(struct wmk_session_channel *channel, const struct wmk_c
 /* Disable all rules with this pattern; NULL: all rules. Returns how many were enabled; 0: no rule has the pattern. */
 unsigned wmk_session_rule_disable(struct wmk_session_channel *channel, const char *pattern);
 /*
- * Add a context. A context that the channel has already is no error. A channel with rings gets new rings at the next
- * update (ring_layout.c), and each event moves to them in one step. -EINVAL: unknown context; -E2BIG: too many;
- * -ENOBUFS:
- * the new rings exceed the owner's quota of memory.
+ * Add a context. If the channel has the context already, the result is 0. A channel with rings gets new rings at the
+ * next update (ring_layout.c), and each event moves to them in one step. -EINVAL: unknown context; -E2BIG: too many;
+ * -ENOBUFS: the new rings exceed the owner's quota of memory.
  */
 int wmk_session_context_add(struct wmk_session_channel *channel, const char *name);
 /*
- * Change the allow-list of one kind. `all` with add: track everything; `all` without add: track nothing. Otherwise the
- * ids of the list are added or removed: all of them, or after an error none. -EINVAL: empty list; -E2BIG: too many.
+ * Change the allow-list of one kind. `all` with add: track everything; `all` without add: track nothing. Otherwise add
+ * or remove the ids of the list. After an error the allow-list is unchanged. -EINVAL: empty list; -E2BIG: too many.
  */
 int wmk_session_track(struct wmk_session *session, const struct wmk_ctl_track *track, bool add);
 /* Start or resume. -EALREADY: active; -ENODATA: no channel; -EDQUOT: the trace has reached max_size. */
@@ -430,13 +436,16 @@ const struct wmk_session_chunk *wmk_session_chunk_of(const struct wmk_session *s
 int wmk_session_regenerate_metadata(struct wmk_session *session);
 /* The metadata files are shorter than what was written to them: rewrite them. */
 void wmk_session_metadata_stale(struct wmk_session *session);
-/* At the next update, applications dump their loaded objects again; the kernel's state is dumped again, too. */
+/*
+ * At the next update, applications dump their loaded objects again, and the consumer daemon dumps the kernel's state
+ * again.
+ */
 void wmk_session_regenerate_statedump(struct wmk_session *session);
 /* Write and free rings of processes that ended. */
 void wmk_session_reap(struct wmk_session *session);
 /*
- * Remove the session from the table; wmk_session_lock() fails from now on. Call in this order: destroy (it also stops
- * the session), unlock, update, wmk_session_finish() (not locked), put.
+ * Remove the session from the table; wmk_session_lock() fails from now on. Also stops the session. Call in this order:
+ * destroy, unlock, update, wmk_session_finish() (not locked), put.
  */
 void wmk_session_destroy(struct wmk_session *session);
 /*
@@ -486,8 +495,9 @@ int wmk_session_each_rings(struct wmk_session *session, int (*one)(void *data, c
 
 /*
  * Restore a session before any application registers: restore, its channels, its rings, their ids, end. The arguments
- * are validated like input of a user. *session is a reference, and stays locked until wmk_session_restore_end(). That
- * function enters the session into the table of names and unlocks it, also on an error (-EEXIST; then put it).
+ * are validated like input of a user. *session is a reference, and stays locked until wmk_session_restore_end().
+ * wmk_session_restore_end() enters the session into the table of names, and unlocks the session even after an error.
+ * -EEXIST: the owner has a session of that name; then call wmk_session_put().
  */
 int wmk_session_restore(struct wmk_tracing *tracing, const struct wmk_session_options *options,
 			const struct wmk_ctl_session *is, struct wmk_session **session);
@@ -524,7 +534,7 @@ bool wmk_pattern_match_text(const char *pattern, const char *text);
  * registered, without the tracer's own.
  */
 uint64_t wmk_tracing_matching(struct wmk_tracing *tracing, const char *pattern);
-/* The same for a rule, with its exclusions and its level applied. */
+/* The number of distinct events that match a rule, with the exclusions and the level of the rule applied. */
 uint64_t wmk_tracing_fitting(struct wmk_tracing *tracing, const struct wmk_ctl_rule *rule);
 /*
  * The registered `provider:name` that are nearest to `pattern`, best first; returns how many (<= max). The strings live

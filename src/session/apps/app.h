@@ -17,7 +17,9 @@ struct app_record {
 	char why[256];
 };
 
-/* A source of epoll: a listening socket, a timer, jobs of other threads, the socket of an application, or its pidfd. */
+/*
+ * A source of epoll: a listening socket, a timer, jobs of other threads, or the socket or the pidfd of an application.
+ */
 struct shard_source {
 	enum { SOURCE_LISTEN, SOURCE_TIMER, SOURCE_JOBS, SOURCE_SOCKET, SOURCE_PIDFD } kind;
 	struct app *app;
@@ -61,7 +63,8 @@ struct app {
 	uint64_t start_time;             /* wmk_app_start_time() */
 	bool start_time_read;
 	char *exe;
-	uint64_t *untracked;             /* serials of channels that do not track it (tracker.c); NULL: none yet */
+	/* serials of channels that do not track this application (tracker.c); NULL: none yet */
+	uint64_t *untracked;
 	struct wmk_in in;
 	struct wmk_out out;
 	size_t kept;                     /* bytes charged to its user by app_accept.c */
@@ -69,7 +72,7 @@ struct app {
 	bool dead;                       /* the process has ended, or cannot be watched */
 	struct wmk_accept *acceptor;           /* that accepted the connection; NULL: none */
 	bool complete;                   /* has sent EVENTS_END */
-	bool sync_pending;                   /* send a SYNC once it is complete */
+	bool sync_pending;                   /* send a SYNC once the registration is complete */
 	uint64_t deadline;               /* APP_SILENT: end of the wait for HELLO (ms, CLOCK_MONOTONIC) */
 	struct app_event *events;
 	uint32_t n_events, cap_events, live_events;
@@ -79,10 +82,12 @@ struct app {
 	uint32_t n_channels;
 	uint32_t sync_first, sync_sent, sync_answered;   /* first: the oldest unanswered SYNC; 0: none */
 	int64_t sync_sent_at;                /* when sync_first was sent (ms) */
-	bool missed;                     /* has missed a whole deadline, and not answered in time since */
-	/* the barrier in which it was found stopped or idle (app_barrier.c) */
+	/* has missed a whole deadline, and has given no answer in time since that deadline */
+	bool missed;
+	/* the barrier in which the application was found stopped or idle (app_barrier.c) */
 	uint32_t held_barrier;
-	int64_t idle_since;               /* start of idleness (ms; 0: it runs), with idle_turns at that time */
+	/* start of idleness (ms; 0: the application runs); idle_turns has the number of time slices at that time */
+	int64_t idle_since;
 	uint64_t idle_turns;
 	bool sent;                       /* a message was queued since the latest SYNC */
 	struct app_record *record;           /* NULL before HELLO, and past RECORDS_MAX */
@@ -109,7 +114,7 @@ struct wmk_shard {
 	int epoll, listener, timer, wake;
 	struct wmk_accept *acceptor, *own_acceptor;    /* NULL: the shard does not accept */
 	unsigned index;                  /* number of this shard in `acceptor` */
-	/* accepting is suspended until then (ms, CLOCK_MONOTONIC); 0: it listens */
+	/* the shard accepts no connections until this time (ms, CLOCK_MONOTONIC); 0: the shard accepts */
 	uint64_t shut_until;
 	struct shard_source listen_source, timer_source, jobs_source;
 	struct cds_wfcq_head jobs_head;
@@ -118,7 +123,7 @@ struct wmk_shard {
 	struct app *app;                 /* list */
 	struct app *by_pid[WMK_PID_BUCKETS];
 	unsigned n_apps;
-	/* an application is closed or dead, or has passed its slot to another one: sweep after this turn */
+	/* an application is closed, is dead, or has passed its slot to another application: sweep after this turn */
 	bool some_left;
 	struct app_record **records;
 	unsigned n_records;

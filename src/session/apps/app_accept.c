@@ -20,7 +20,7 @@
 
 #define HOMES 4096u                  /* slots, by pid; processes with the same slot share a shard */
 #define SHARD_BITS 8u
-/* limit of attempts in one call; then a call ends without a connection for the shard */
+/* limit of attempts in one call; after the last attempt the call ends without a connection for the shard */
 #define ATTEMPTS 64u
 #define SLACK 16u                    /* connections that a shard may have more than another */
 
@@ -80,8 +80,8 @@ static unsigned enter(struct wmk_accept *acceptor, pid_t pid, unsigned shard)
 	do
 		is = was >> SHARD_BITS ? was + (1u << SHARD_BITS) : 1u << SHARD_BITS | shard;
 	/*
-	 * (G1) acquire: pairs with the release in wmk_accept_closed(); release: pairs with the acquire of another shard
-	 * here, which then passes connections to the shard that this one selected
+	 * (G1) acquire: pairs with the release in wmk_accept_closed(); release: pairs with the acquire in this function
+	 * of another shard, which then passes connections to the shard that this call selected
 	 */
 	while (!atomic_compare_exchange_weak_explicit(home, &was, is, memory_order_acq_rel, memory_order_relaxed));
 	is &= (1u << SHARD_BITS) - 1;
@@ -107,7 +107,7 @@ static bool is_ours(const struct wmk_accept *acceptor, uid_t uid)
 }
 
 /*
- * True if the user exceeds its limit, or would take one of the last places, which are for users with few connections.
+ * True if the user exceeds its limit, or if only the places that are reserved for users with few connections are left.
  * Locked; the new connection is counted already.
  */
 static bool has_too_many(const struct wmk_accept *acceptor, const struct accept_user *user)
@@ -216,7 +216,10 @@ static bool arrived(struct wmk_accept *acceptor, unsigned shard, int socket, str
 	conn->socket = socket;
 	conn->cred.uid = (uid_t)-1;
 	wmk_deferred_close_expect(socket);
-	/* The kernel assigns the lowest free number, so a number of `most` or above shows that few are left. */
+	/*
+	 * The kernel assigns the lowest free descriptor number. So a number of `most` or above shows that few
+	 * descriptors are left.
+	 */
 	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &conn->cred, &len) != 0 || socket >= acceptor->most ||
 	    wmk_deferred_close_is_full(conn->cred.uid))
 		return turned_away(acceptor, socket, conn->cred.uid);
@@ -239,8 +242,8 @@ static bool arrived(struct wmk_accept *acceptor, unsigned shard, int socket, str
 }
 
 /*
- * Close one pending connection when no descriptor is left, by means of a spare descriptor: the listener would stay
- * readable otherwise. 1: closed one; 0: none is pending; -errno.
+ * Close one pending connection when no descriptor is left, by means of a spare descriptor. Otherwise the listener would
+ * stay readable. 1: closed one; 0: none is pending; -errno.
  */
 static int turn_away(struct wmk_accept *acceptor)
 {

@@ -6,9 +6,9 @@
  *     app.sock ─────┤                │ a process of shard 1: take(), which queues the connection there
  *                   └─accept4()─► shard 1
  *
- * All shards wait on one listening socket (EPOLLEXCLUSIVE), so a connection wakes one thread. Usually that thread
- * serves it. The kernel wakes the thread that has waited longest. A shard with many more applications than another
- * removes and adds its wait, and so becomes the last in the order.
+ * All shards wait on one listening socket (EPOLLEXCLUSIVE), so a connection wakes one thread. Usually the woken thread
+ * serves the connection. The kernel wakes the thread that has waited longest. A shard with many more applications than
+ * another removes and adds its wait, and so becomes the last in the order.
  *
  * All connections of one process go to the shard that had the first one, as long as any is open. So a process that
  * registers again after exec() or setuid() finds its state in the same shard.
@@ -69,8 +69,8 @@ int wmk_accept_fd(const struct wmk_accept *acceptor);
  * Accept one connection for this shard.
  *
  * Returns 1 and fills *conn: the caller owns the socket and calls wmk_accept_closed() later. 0: no connection for this
- * shard; those of other shards have been passed on, and the listener stays readable if more are pending. -errno,
- * without a cause chain: accepting is impossible now; retry after a delay. Any thread.
+ * shard. Connections of other shards have been passed on; the listener stays readable if more connections are pending.
+ * -errno, without a cause chain: accepting is impossible now; retry after a delay. Any thread.
  */
 int wmk_accept_next(struct wmk_accept *acceptor, unsigned shard, struct wmk_app_conn *conn);
 /* True if the shard has so many more applications than another that it should renew its wait. Any thread. */
@@ -78,9 +78,9 @@ bool wmk_accept_is_ahead(const struct wmk_accept *acceptor, unsigned shard);
 /* A connection that was accepted or taken is closed. Any thread. */
 void wmk_accept_closed(struct wmk_accept *acceptor, pid_t pid, uid_t uid);
 /*
- * Change the bytes that the daemon keeps for a connection of the user from `was` to `is`; `is` is 0 when it closes.
- * Returns the sum for all connections of the user; 0 for root and the user of this process, which are not counted. Any
- * thread.
+ * Change the bytes that the daemon keeps for a connection of the user from `was` to `is`; `is` is 0 when the connection
+ * closes. Returns the sum for all connections of the user; 0 for root and the user of this process, which are not
+ * counted. Any thread.
  */
 uint64_t wmk_accept_keeps(struct wmk_accept *acceptor, uid_t uid, size_t was, size_t is);
 /* Any thread. */

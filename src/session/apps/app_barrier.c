@@ -33,7 +33,8 @@
 /* a thread that was woken runs or is runnable within this time, however busy the machine is */
 #define REST_MS 50
 #define THREADS_OF_ONE 64u           /* an application with more threads is never considered idle */
-#define THREADS_AT_ONCE 256u         /* threads inspected in one turn of a shard, which has other work */
+/* limit of threads inspected in one turn of a shard, because the shard has other work, too */
+#define THREADS_AT_ONCE 256u
 #define OTHERS_MS 1000u              /* deadline for applications of users other than root and the session's owner */
 
 struct barrier {
@@ -62,7 +63,7 @@ static struct shard_barrier *round_of(struct barrier_part *part)
 
 int wmk_app_ask(struct app *app, uint32_t number)
 {
-	/* While it registers, its events are not enabled yet: the SYNC follows at EVENTS_END. */
+	/* While the application registers, its events are not enabled yet: the SYNC follows at EVENTS_END. */
 	int err = app->complete ? wmk_out_u32(&app->out, WMK_MSG_SYNC, number) : 0;
 
 	if (err < 0)
@@ -150,8 +151,9 @@ static bool is_stopped(const struct app *app)
 }
 
 /*
- * True if no thread of the application has run or was runnable for a while. It has received the SYNC, or has no room
- * for it, so the daemon cannot make it answer. (In a later barrier it may have run since.)
+ * True if no thread of the application has run or was runnable for a while. Such an application has received the SYNC
+ * or has no room for the SYNC, so the daemon cannot make the application answer. (The result is not valid for a later
+ * barrier, before which the application may run.)
  */
 static bool is_asleep(struct app *app, unsigned *budget)
 {
@@ -176,8 +178,8 @@ static bool is_heard_next(const struct app *app)
 
 /*
  * True if the application is stopped or idle. A positive result stays valid for this barrier, so the budget suffices
- * for all applications in turn. Idleness takes a while to show: applications with a recent SYNC are not inspected for
- * it.
+ * for all applications in turn. Idleness takes a while to show, so applications with a recent SYNC are only tested for
+ * being stopped.
  */
 static bool is_held(struct app *app, uint32_t number, int64_t now, unsigned *budget)
 {
@@ -204,8 +206,8 @@ static bool is_of_others(const struct barrier *u, const struct app *app)
 
 /*
  * True if an application may still answer soon. After an application has missed a whole deadline, no command waits for
- * it until it answers in time again. Otherwise, an application that never answers, or always answers late, would delay
- * every command.
+ * the application until it answers in time again. Otherwise, an application that never answers, or always answers late,
+ * would delay every command.
  */
 static bool may_answer_soon(struct wmk_shard *shard, const struct barrier *u, uint32_t number, bool others_late)
 {
@@ -219,7 +221,8 @@ static bool may_answer_soon(struct wmk_shard *shard, const struct barrier *u, ui
 			continue;
 		left = true;
 		if (now - app->sync_sent_at < LOOK_MS)
-			break;           /* it may answer soon; check the others after it has had time to answer */
+			/* this application may answer soon; check the other applications after LOOK_MS */
+			break;
 	}
 	return left;
 }

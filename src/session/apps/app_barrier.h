@@ -12,7 +12,7 @@ void wmk_barriers_abandon(struct wmk_shard *shard);
 
 /* Send SYNC with this number, after the messages that answer a registration. */
 int wmk_app_ask(struct app *app, uint32_t number);
-/* True if the application has answered SYNC `number`, or was not sent it. */
+/* True if the application has answered SYNC `number`, or if SYNC `number` was not sent to the application. */
 bool wmk_app_answers(const struct app *app, uint32_t number);
 
 #endif

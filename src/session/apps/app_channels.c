@@ -157,7 +157,8 @@ int wmk_app_channel_drop(struct app *app, uint32_t number)
 /* ── the end ─────────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * A process leaves the rings. Its own rings have no writer any more; shared ones may hold an incomplete record of it.
+ * A process leaves the rings. The process's own rings have no writer any more. Shared rings may hold an incomplete
+ * record of the process.
  */
 static void rings_left(struct app *app, struct rings *rings, bool freed)
 {

@@ -11,10 +11,10 @@ void wmk_app_channel_unset(struct app_channel *ch, uint32_t event);
 /* The hash of the filter that the application was sent for the event; 0: none. */
 uint64_t wmk_app_channel_filter(const struct app_channel *ch, uint32_t event);
 int wmk_app_channel_filter_set(struct app_channel *ch, uint32_t event, uint64_t hash);
-/* The channel number of these rings on the connection, assigned if they have none; -errno. */
+/* The channel number of these rings on the connection; assigned if the rings have no number yet; -errno. */
 int wmk_app_channel_number(struct app *app, struct rings *rings);
 uint8_t wmk_app_channel_flags(const struct rings *rings);
-/* Send CHANNEL, unless it was sent. */
+/* Send CHANNEL for this number, unless CHANNEL was sent before. */
 int wmk_app_channel_send(struct app *app, uint32_t number);
 int wmk_app_channel_drop(struct app *app, uint32_t number);
 

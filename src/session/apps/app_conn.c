@@ -40,7 +40,7 @@ void wmk_app_notify(struct app *app)
 		return;
 	if (app->record)
 		o->on_app(o->data, &app->record->info);
-	else if (app->slot)              /* past RECORDS_MAX only these fields are known */
+	else if (app->slot)              /* applications beyond RECORDS_MAX have only these fields */
 		o->on_app(o->data, &(struct wmk_app_info){ .pid = app->pid, .uid = app->uid, .name = "?",
 							   .connected = app->socket >= 0, .alive = !app->dead });
 }
@@ -85,7 +85,7 @@ static size_t bytes_kept(const struct app *app)
 
 /*
  * Each connection has its own bounds, but thousands of connections of one user could exhaust the memory together. True:
- * the connections of the user exceed the limit, and this one has just grown.
+ * the connections of the user exceed the limit, and this connection has just grown.
  */
 static bool keeps_too_much(struct app *app)
 {
@@ -132,7 +132,9 @@ void wmk_app_flush(struct app *app)
 		wmk_app_close(app, wmk_error(sent, "cannot send to the application"));
 		return;
 	}
-	/* A peer that closed may have sent messages before: they are read first, up to the end of file. */
+	/*
+	 * A peer may have sent messages before it closed. The shard reads these messages first, up to the end of file.
+	 */
 	if (sent < 0)
 		wmk_out_free(&app->out);
 	if (sent == 0 && wmk_out_queued(&app->out) > app->shard->options.max_queue) {
@@ -192,7 +194,7 @@ static void record_make(struct app *app)
 	if (shard->options.keep)
 		shard->records[shard->n_records++] = r;
 	app->record = r;
-	/* A new program in the same process (exec): the earlier one has ended, though its pid exists. */
+	/* A new program in the same process (exec): the earlier program has ended, though its pid exists. */
 	for (struct app *other = NULL; (other = wmk_registry_process(shard, app->pid, other)) != NULL;)
 		if (other != app && other->state == APP_CLOSED && other->record)
 			other->record->info.alive = false;
@@ -527,8 +529,8 @@ void wmk_app_readable(struct app *app)
 		wmk_app_close(app, came == -ENOMEM ? came : 0);
 	/*
 	 * A sender of descriptors without messages would exhaust the daemon's descriptors. If no data is pending, at
-	 * most one descriptor is left, of an incomplete message. Otherwise the limit is the number that one reception
-	 * may bring.
+	 * most one received descriptor is left: that of an incomplete message. Otherwise the limit is the number of
+	 * descriptors that one reception may bring.
 	 */
 	if (app->socket >= 0 && app->in.n_fds > (came < 0 || !more ? 1 : WMK_WIRE_FDS_AT_ONCE))
 		wmk_app_close(app, wmk_error(-EPROTO, "%u file descriptors arrived without their messages",
@@ -541,7 +543,7 @@ void wmk_app_drain(struct app *app)
 {
 	/*
 	 * A dead process sends nothing more, so at most the content of its socket buffer is left. Other processes may
-	 * hold its end of the socket open; what they send later is not read.
+	 * hold its end of the socket open; the daemon does not read data that they send later.
 	 */
 	for (int i = 0; i < FRAMES_AT_ONCE && app->socket >= 0 && !wmk_deferred_close_is_full(app->uid); i++) {
 		if (wmk_in_receive(&app->in, app->socket) != 1)

@@ -7,7 +7,7 @@
 
 /* Process received messages, and send queued ones. The application may be closed afterwards, but is never freed. */
 void wmk_app_readable(struct app *app);
-/* Process all that the socket still holds, after the process has died; then close it. */
+/* After the process has died, process all data that the socket still holds; then close the socket. */
 void wmk_app_drain(struct app *app);
 void wmk_app_flush(struct app *app);
 /*

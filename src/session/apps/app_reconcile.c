@@ -8,7 +8,7 @@
  *     app->channels[]: its rings, the bits of its events           ──┘
  *
  * For a changed session all events are compared. For an application that registers more events, only the new events are
- * compared. So the cost of its messages is proportional to their size.
+ * compared. So the cost of a registration is proportional to the size of its messages.
  *
  * Runs in the thread of the shard, with the lock of one session after the other. Messages are queued; nothing waits for
  * the application.
@@ -70,8 +70,8 @@ static bool is_earlier(const struct app_channel *ch, const struct wmk_session_ch
 
 /*
  * Move an event from the rings of earlier layouts in which it is enabled. From rings that were just reattached, move
- * the event if they have an id for it, because only the application knows which events the earlier daemon enabled. MOVE
- * has no effect where the event is not enabled.
+ * the event if these rings have an id of the event: only the application knows which events the earlier daemon enabled.
+ * MOVE has no effect in rings in which the event is not enabled.
  *
  * Returns 1 if the event was enabled in a known place with filter `hash`: no ENABLE follows. If the application cannot
  * apply MOVE, it continues to record in the earlier place only. Returns 0 if ENABLE must follow, with the filter.
@@ -107,7 +107,7 @@ static int event_enable(struct app *app, uint32_t number, uint32_t event)
 	uint32_t id = wmk_rings_id(ch->rings, e->class);
 
 	if (id == NO_ID)
-		return 0;                /* not in the metadata: not enabled */
+		return 0;                /* without an id in the metadata, the event is not enabled */
 	const struct class_filter *filter = wmk_channel_filter(ch->rings->channel, e->class);
 	const uint64_t hash = filter ? filter->hash : 0;
 	const struct wmk_enable_msg msg = { number, event, id };
@@ -154,7 +154,7 @@ static bool wanted_before(const struct wmk_session *session, const bool *in, uns
 	return false;
 }
 
-/* Find the current rings of the channel. (Inherited rings may belong to the user that the process had before.) */
+/* Find the current rings of the channel. (Rings that a process got before setuid() may belong to its earlier user.) */
 static int find_number(const struct app *app, const struct wmk_session_channel *channel)
 {
 	for (uint32_t i = 0; i < app->n_channels; i++) {
@@ -177,7 +177,7 @@ static bool enabled_earlier(const struct app *app, const struct wmk_session_chan
 
 /*
  * Return the index of the rings of the latest layout that the application has reattached, or -1. An application that
- * has just reconnected continues there if the channel has no rings of its current layout.
+ * has just reconnected continues in these rings if it can get no rings of the channel's current layout.
  */
 static int find_returned(const struct app *app, const struct wmk_session_channel *channel)
 {
@@ -222,8 +222,8 @@ static int event_end(struct app *app, const struct wmk_session_channel *channel,
 #define NO_RINGS (-2)
 
 /*
- * Return the channel number of the rings for this application. If they cannot be created, return rings that it has
- * reattached, else NO_RINGS. The session reports the error.
+ * Return the channel number of the rings for this application. If the rings cannot be created, return rings that the
+ * application has reattached, else NO_RINGS. The session reports the error.
  */
 static int number_get(struct app *app, struct wmk_session_channel *channel)
 {
@@ -256,7 +256,7 @@ static bool event_selected(const struct app *app, const struct wmk_session *sess
 
 /*
  * Reconcile one event. *number is the channel number of the rings, or -1 until number_get() has returned one. With
- * NO_RINGS selected events are not enabled, and rings of earlier layouts stay in use. Events that are not selected any
+ * NO_RINGS, selected events are not enabled, and rings of earlier layouts stay in use. Events that are not selected any
  * more are disabled in any case.
  */
 static int event_apply(struct app *app, const struct wmk_session *session, const bool *in, unsigned index, uint32_t n,
@@ -279,8 +279,8 @@ static int event_apply(struct app *app, const struct wmk_session *session, const
 
 /*
  * Assign the missing ids of all selected events together: each piece of metadata waits for the disk, and an application
- * with its own rings needs all its events declared. On an error, event_apply() tries each one by itself, and reports
- * which one fails.
+ * with its own rings needs all its events declared. On an error, event_apply() tries each event by itself, and reports
+ * which event fails.
  */
 static void declare_ahead(struct app *app, const struct wmk_session *session, const bool *in, unsigned index,
 			  bool fresh, int *number)
@@ -308,7 +308,7 @@ static void declare_ahead(struct app *app, const struct wmk_session *session, co
 	free(missing);
 }
 
-/* An application that dumped its loaded objects before the latest request for a state dump does so again. */
+/* An application dumps its loaded objects again if its last dump is older than the latest request for a state dump. */
 static int statedump_apply(struct app *app, const struct wmk_session *session, uint32_t number)
 {
 	struct app_channel *ch = &app->channels[number];
@@ -383,8 +383,8 @@ static int session_apply(struct app *app, struct wmk_session *session, bool fres
 static void apply(struct app *app, struct wmk_session *session, bool fresh)
 {
 	/*
-	 * Events are compared once the application has registered them. A destroyed session is dropped in any case: a
-	 * closed application may live for long.
+	 * Events are compared once the application has registered all events. A destroyed session is dropped in any
+	 * case, because a closed application may live for long.
 	 */
 	bool talks = app->state == APP_ADMITTED && app->complete;
 

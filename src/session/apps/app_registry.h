@@ -7,7 +7,8 @@
 
 void wmk_registry_enter(struct wmk_shard *shard, struct app *app);
 /*
- * Free applications that are closed, and dead or without a slot (or all). Between turns only: epoll may refer to them.
+ * Free all applications, or only closed applications that are dead or have no slot. Between turns only: epoll may refer
+ * to them.
  */
 void wmk_registry_sweep(struct wmk_shard *shard, bool all);
 /*

@@ -107,7 +107,7 @@ static void came_late(struct wmk_session *session, struct app *app, const void *
 		wmk_unrecorded_in(session, &key, WMK_UNRECORDED_DAEMON, 0, NULL);
 }
 
-/* Not for an application that has reattached rings: the earlier daemon recorded it. */
+/* No note for an application that has reattached rings: the earlier daemon recorded this application. */
 void wmk_unrecorded_complete(struct app *app)
 {
 	uint64_t began = 0;

@@ -28,7 +28,7 @@ struct deferred_close {
 struct deferred_close_user {
 	struct deferred_close_user *next;
 	unsigned uid, n;                 /* descriptors that are not closed yet */
-	unsigned busy;                   /* of these, in a close(), which may never return */
+	unsigned busy;                   /* number of these descriptors in a close(), which may never return */
 	struct deferred_close *first;              /* the waiting ones */
 };
 
@@ -112,7 +112,7 @@ static void *thread_run(void *data)
 	return data;
 }
 
-/* Start a thread if all are in a close() and a descriptor waits. After a failure the next call tries again. */
+/* Start a thread if all threads are in a close() and a descriptor waits. After a failure the next call tries again. */
 static void thread_enough(void)
 {
 	pthread_attr_t attr;
@@ -154,7 +154,7 @@ static void leave(int fd, unsigned uid)
 	const bool is_added = add(fd, uid);
 
 	pthread_mutex_unlock(&list.lock);
-	/* without memory close here: most descriptors do not block */
+	/* without memory, close the descriptor in this thread: most descriptors do not block */
 	if (!is_added)
 		close(fd);
 }
@@ -165,7 +165,7 @@ bool wmk_deferred_close_is_full(unsigned uid)
 	if (__atomic_load_n(&list.all, __ATOMIC_RELAXED) < WMK_DEFERRED_CLOSE_FULL)
 		return false;
 	pthread_mutex_lock(&list.lock);
-	thread_enough();                 /* (the latest attempt to start one may have failed) */
+	thread_enough();                 /* (the latest attempt to start a thread may have failed) */
 	const struct deferred_close_user *user = *user_find(uid);
 	const bool is_full = user && user->n >= WMK_DEFERRED_CLOSE_FULL;
 
@@ -174,8 +174,8 @@ bool wmk_deferred_close_is_full(unsigned uid)
 }
 
 /*
- * True for the memory of rings, because closing small sealed memory does not block. (A file on tmpfs cannot have these
- * seals; its close may release a whole file system.)
+ * True for the memory of rings, because closing small sealed memory does not block. (A file on a mounted tmpfs cannot
+ * have these seals; closing such a file may release a whole file system.)
  */
 static bool is_small_memory(int fd)
 {

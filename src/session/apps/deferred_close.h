@@ -10,11 +10,12 @@
  *
  *     leave ──► descriptors ──► thread: close()     one more thread if all existing ones may be blocked
  *
- * At most WMK_DEFERRED_CLOSE_THREADS block at a time, WMK_DEFERRED_CLOSE_THREADS_OF_ONE of them for one user; other
- * descriptors stay open meanwhile. The daemon stops reading from a user with WMK_DEFERRED_CLOSE_FULL open descriptors
- * in the list. From then on only descriptors in unread messages are added. The kernel bounds their number by
- * RLIMIT_NOFILE of the sending processes, and each connection that holds such a message costs the sender a descriptor,
- * too. The list belongs to the process, as its descriptors do. Any thread; no function here blocks.
+ * At most WMK_DEFERRED_CLOSE_THREADS threads block at a time, and at most WMK_DEFERRED_CLOSE_THREADS_OF_ONE of these
+ * threads for one user. Other descriptors stay open meanwhile. The daemon stops reading from a user with
+ * WMK_DEFERRED_CLOSE_FULL open descriptors in the list. From then on only descriptors in unread messages are added. The
+ * kernel bounds their number by RLIMIT_NOFILE of the sending processes, and each connection that holds such a message
+ * costs the sender a descriptor, too. The list belongs to the process, as its descriptors do. Any thread; no function
+ * here blocks.
  */
 #ifndef WMK_SESSION_DEFERRED_CLOSE_H
 #define WMK_SESSION_DEFERRED_CLOSE_H
@@ -26,8 +27,8 @@
 #define WMK_DEFERRED_CLOSE_FULL 256u
 
 /*
- * Prepare a connection that was just accepted: keep urgent bytes in line. Otherwise the kernel drops their message with
- * its descriptors when the next data is read.
+ * Prepare a connection that was just accepted: keep urgent bytes in line. Otherwise the kernel drops the message of
+ * urgent bytes with its descriptors when the next data is read.
  */
 void wmk_deferred_close_expect(int socket);
 /* Close a descriptor that arrived in a message of this user. */

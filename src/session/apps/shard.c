@@ -35,7 +35,7 @@
 
 /* ── begin and end of applications ───────────────────────────────────────────────────────────────────── */
 
-/* A pidfd of the connected process; -1: it has ended, or the kernel cannot provide one. */
+/* A pidfd of the connected process; -1: the process has ended, or the kernel cannot provide a pidfd. */
 static int peer_pidfd(int socket, pid_t pid)
 {
 	int fd = -1;
@@ -162,7 +162,8 @@ static void app_new(struct wmk_shard *shard, const struct wmk_app_conn *conn)
 	else if (app_watch(app) < 0)
 		wmk_app_close(app, -ENOMEM);
 	else
-		wmk_app_readable(app);   /* an application sends its registration at once, so it has usually arrived */
+		/* an application sends its registration at once, so the registration has usually arrived already */
+		wmk_app_readable(app);
 	if (app->state == APP_SILENT && !shard->timer_armed)
 		timer_arm(shard);         /* (an armed timer expires earlier than this deadline) */
 }
@@ -384,7 +385,8 @@ void wmk_shard_stop(struct wmk_shard *shard)
 void wmk_shard_stats(const struct wmk_shard *shard, struct wmk_shard_stats *stats)
 {
 	*stats = shard->stats;
-	if (shard->own_acceptor) {            /* (a shared one counts for all shards together) */
+	/* (an acceptor that several shards share counts for all of them together) */
+	if (shard->own_acceptor) {
 		struct wmk_accept_stats acceptor;
 
 		wmk_accept_stats(shard->own_acceptor, &acceptor);

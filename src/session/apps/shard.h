@@ -7,11 +7,11 @@
  *                 ◄─CHANNEL,ENABLE─┤ wmk_shard ├────────────────────────────►│ wmk_tracing │
  *                                  └──────────┘                             └─────────────┘
  *
- * `waymark record` has one shard with its own socket. The session daemon has several, each with a thread. They accept
- * from one socket and pass on connections of processes that belong to another shard (app_accept.h). The pidfd of a
- * process signals its end; then its claims are freed in all its rings. Nothing here blocks on an application, and no
- * application can harm another: the daemon bounds what each one may send, how much memory the daemon keeps for it, and
- * how much it may leave unread.
+ * `waymark record` has one shard with its own socket. The session daemon has several, each with a thread. These shards
+ * accept from one socket. A shard passes on connections of processes that belong to another shard (app_accept.h). The
+ * pidfd of a process signals its end; then its claims are freed in all its rings. Nothing here blocks on an
+ * application, and no application can harm another: the daemon bounds what each one may send, how much memory the
+ * daemon keeps for it, and how much it may leave unread.
  *
  * One thread uses a wmk_shard, except for wmk_shard_take(), wmk_shard_listen() and wmk_shard_stop(). Callbacks run in
  * that thread, from within wmk_shard_run_once() and the commands. Errors are -errno with a cause chain (base/error.h).
@@ -39,10 +39,11 @@ struct wmk_app_info {
 	uid_t uid;
 	const char *name;                   /* from HELLO, non-printable bytes replaced */
 	uint32_t events;                    /* events registered so far */
-	uint32_t enabled;                   /* of these, enabled in a channel at least once */
+	uint32_t enabled;                   /* number of these events that were enabled in a channel at least once */
 	bool connected;                     /* its socket is open */
 	bool alive; /* the pidfd has not fired; false after a refusal, and for the earlier program after exec */
-	int error; /* reason of a refusal, a disconnection or a complaint: a positive errno; 0: none */
+	/* reason of a refusal, a disconnection or an error report of the application: a positive errno; 0: none */
+	int error;
 	const char *why;                    /* its text; NULL: none */
 	bool complained;                    /* the application reported the error itself, and stays connected */
 };
@@ -51,8 +52,8 @@ struct wmk_shard_options {
 	size_t size;                        /* sizeof(struct wmk_shard_options) */
 	struct wmk_tracing *tracing;        /* borrowed; must outlive the wmk_shard */
 	/*
-	 * Listen on <rundir>/app.sock. The directory is created with mode 0700 if absent; it is refused if another user
-	 * owns it or may access it. NULL: connections are passed in.
+	 * Listen on <rundir>/app.sock. The directory is created with mode 0700 if absent, and refused if another user
+	 * owns or may access the directory. NULL: connections are passed in.
 	 */
 	const char *rundir;
 	bool keep;                          /* keep information about the first 4096 applications: wmk_shard_get() */
@@ -84,8 +85,8 @@ void wmk_shard_close(struct wmk_shard *shard);
 /* An epoll descriptor: readable when wmk_shard_run_once() has something to do. Owned by `shard`. */
 int wmk_shard_fd(const struct wmk_shard *shard);
 /*
- * Process pending events, waiting at most `timeout_ms` (0: no wait, -1: no limit). The number of events processed, or
- * -errno; -ESHUTDOWN after wmk_shard_stop().
+ * Process pending events, waiting at most `timeout_ms` (0: no wait, -1: no limit). Returns the number of processed
+ * events, or -errno; -ESHUTDOWN after wmk_shard_stop().
  */
 int wmk_shard_run_once(struct wmk_shard *shard, int timeout_ms);
 /*
@@ -93,7 +94,7 @@ int wmk_shard_run_once(struct wmk_shard *shard, int timeout_ms);
  * outlive the shard. Any thread. -errno with a cause chain.
  */
 int wmk_shard_listen(struct wmk_shard *shard, struct wmk_accept *acceptor, unsigned index);
-/* Take over an accepted connection, also on an error. Any thread. -ENOMEM: it is closed. */
+/* Take over an accepted connection, also on an error. Any thread. -ENOMEM: the connection was closed. */
 int wmk_shard_take(struct wmk_shard *shard, const struct wmk_app_conn *conn);
 /* Make wmk_shard_run_once() return -ESHUTDOWN. Any thread. */
 void wmk_shard_stop(struct wmk_shard *shard);
@@ -118,7 +119,7 @@ struct wmk_shard_stats {
 	uint64_t apps_dropped;              /* violated the protocol or a limit */
 	uint64_t apps_dead;                 /* process ended, or runs another program (exec) */
 	uint64_t claims_freed;
-	/* Of the whole wmk_tracing, without the tracer's own events: */
+	/* Counts of the whole wmk_tracing, without the tracer's own events: */
 	uint64_t events_seen; /* distinct provider:name with distinct fields */
 	uint64_t classes_enabled;           /* ids assigned in all rings */
 };

@@ -145,7 +145,7 @@ static void close_if_open(int fd)
 		close(fd);
 }
 
-/* Complete what other threads wait for. */
+/* Run the remaining jobs, and report the barriers for which other threads wait. */
 static void jobs_end(struct wmk_shard *shard)
 {
 	if (!shard->tracing || shard->wake < 0)
@@ -153,7 +153,7 @@ static void jobs_end(struct wmk_shard *shard)
 	wmk_tracing_shard_remove(shard->tracing, shard);
 	wmk_shard_jobs_run(shard);
 	wmk_barriers_abandon(shard);
-	/* a barrier's check may have been posted meanwhile; none is posted after the barriers were reported */
+	/* a barrier's check may have been posted meanwhile; no check is posted after all barriers were reported */
 	wmk_shard_jobs_run(shard);
 }
 

@@ -40,7 +40,7 @@ void wmk_shard_post(struct wmk_shard *shard, struct wmk_shard_job *job)
 	/* The first job in an empty queue wakes the shard, which then empties the whole queue. */
 	if (!cds_wfcq_enqueue(&shard->jobs_head, &shard->jobs_tail, &job->node) &&
 	    write(shard->wake, &one, sizeof(one)) < 0)
-		abort();                 /* an open eventfd accepts this */
+		abort();                 /* a write to an open eventfd succeeds */
 }
 
 void wmk_shard_jobs_run(struct wmk_shard *shard)
@@ -48,7 +48,7 @@ void wmk_shard_jobs_run(struct wmk_shard *shard)
 	struct cds_wfcq_node *node;
 	uint64_t count;
 
-	/* before the queue is read, so that a later job wakes the shard again */
+	/* clear the eventfd before the queue is read, so that a later job wakes the shard again */
 	if (read(shard->wake, &count, sizeof(count)) < 0 && errno != EAGAIN)
 		abort();
 	while ((node = __cds_wfcq_dequeue_blocking(&shard->jobs_head, &shard->jobs_tail)) != NULL) {

@@ -3,9 +3,9 @@
  * tracker.c - select the applications of a session: domains that are limited to a process or an executable and its
  * descendants, and allow-lists for a whole session.
  *
- * Each channel remembers its members. Ancestors are checked when an application registers: it is a descendant if one of
- * them is the process of the domain or a member. A process is identified by its pid and its start time. process_set.c
- * has the table.
+ * Each channel remembers its members. Ancestors are checked when an application registers. The application is a
+ * descendant if an ancestor is a member or the process of the domain. A process is identified by its pid and its start
+ * time. process_set.c has the table.
  */
 #include "session/apps/tracker.h"
 
@@ -25,7 +25,8 @@
 #include <unistd.h>
 
 #define TRACKED_MAX 4096u
-#define TRACKED_KERNEL_MAX WMK_CONSUMERD_PIDS    /* each kernel record is compared with all of them */
+/* limit of tracked pids of a kernel session: each kernel record is compared with all of them */
+#define TRACKED_KERNEL_MAX WMK_CONSUMERD_PIDS
 #define ANCESTORS_MAX 64
 #define ATTEMPTS 3                      /* attempts to read the ancestors while one of them ends */
 #define UNTRACKED 32u                /* entries per application: 256 bytes */
@@ -85,7 +86,10 @@ static bool root_is(const struct wmk_ctl_domain *domain, pid_t pid, uint64_t sta
 	return exe && *exe && exec_is(domain->exec, exe);
 }
 
-/* 1: it descends; 0: it does not, and never will; -1: unknown, because an ancestor has just ended. */
+/*
+ * 1: the application is a descendant; 0: the application is not and never will be a descendant; -1: unknown, because an
+ * ancestor has just ended.
+ */
 static int descends(const struct wmk_session_channel *channel, pid_t pid)
 {
 	const struct wmk_ctl_domain *domain = &channel->is.domain;
@@ -125,8 +129,8 @@ static bool was_forked_by_member(const struct wmk_session_channel *channel, cons
 
 /*
  * Remember applications that do not descend, because reading /proc at each update is slow. A program after exec() and a
- * child register as new applications, so the result stays valid. The table has few slots. If another serial has
- * overwritten a slot, /proc is read once more.
+ * child register as new applications, so the result stays valid. The table has few slots. If the serial of another
+ * channel has overwritten the slot, /proc is read once more.
  */
 static bool is_not_tracked(const struct app *app, const struct wmk_session_channel *channel)
 {
@@ -205,7 +209,7 @@ static bool list_change(struct wmk_list *list, uint64_t id, bool add, unsigned m
 	return true;
 }
 
-/* All ids or none: a copy is changed, and replaces the list when it is complete. */
+/* Change all ids or none: a complete changed copy replaces the list. */
 static int list_change_all(struct wmk_list *list, const struct wmk_list *by, bool add, unsigned max)
 {
 	const uint64_t room = (uint64_t)list->n + by->n, most = room < max ? room : max;

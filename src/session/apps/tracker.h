@@ -14,7 +14,7 @@ bool wmk_session_tracks(const struct wmk_session *session, const struct app *app
  * the next boot since Linux 6.9; before that its start time. 0: hidden.
  */
 uint64_t wmk_app_birth(struct app *app);
-/* Read once from the kernel: the start time of the process (0: hidden), and the path of its executable. */
+/* Read these values once from the kernel: the start time of the process (0: hidden), and the path of its executable. */
 uint64_t wmk_app_start_time(struct app *app);
 /* "": hidden, or the process has ended. */
 const char *wmk_app_exe(struct app *app);

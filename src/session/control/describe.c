@@ -98,7 +98,7 @@ int wmk_session_describe_known(struct wmk_session *session, struct wmk_ctl_sessi
 	for (unsigned i = 0; err == 0 && i < session->n_channels; i++) {
 		struct wmk_counts own = { 0 };
 
-		if (session->channels[i]->own) {         /* hidden, but its losses count */
+		if (session->channels[i]->own) {         /* the channel is hidden, but its losses count */
 			wmk_channel_counts(session->channels[i], &own);
 			wmk_counts_add(&is->counts, &own);
 			continue;

@@ -124,9 +124,9 @@ static void left_keep(struct left_traces *left, const struct wmk_session *sessio
 
 /*
  * Between begin() and end(). Locked again on return. The names are collected first, and compared with the list of the
- * session later. A trace that starts meanwhile has another name, or is in the list by then: its name and the list
- * change under one hold of the lock. A trace that was in the list when its name was collected is still there.
- * *again: the reply had no room for all names, and some traces were removed.
+ * session later. A trace that starts meanwhile has another name, or is in the list at the time of the comparison: its
+ * name and the list change under one hold of the lock. No other thread removes traces from the list between begin() and
+ * end(). *again: the reply had no room for all names, and some traces were removed.
  */
 static int left_some(struct wmk_session *session, int (*what)(void *data, const struct wmk_trace_info *info),
 		     bool *again)
@@ -177,7 +177,7 @@ int wmk_session_clear(struct wmk_session *session)
 	for (struct rings *rings = session->rings; rings; rings = rings->next)
 		memset(&rings->counts, 0, sizeof(rings->counts));
 	wmk_ring_requests_counted(session);
-	/* first: the consumer measures the remaining size afterwards */
+	/* remove traces of ended processes first: the consumer measures the remaining size afterwards */
 	int left = wmk_ring_requests_left(session, outlet->forget_left), err = each(session, outlet->rings_clear);
 
 	err = left < 0 ? left : err;
@@ -268,9 +268,10 @@ static void raise_count(uint64_t *count, uint64_t now)
 }
 
 /*
- * The consumer daemon counts the records in the trace. While the session records, its counts are raised to those of the
- * rings: all committed records, except those that could not be written. This needs no answer of the consumer daemon. In
- * overwrite mode, the number of records is not raised, because rings hold records that may never be written.
+ * The consumer daemon counts the records in the trace. While the session records, its counts are raised to the counts
+ * in the rings: all committed records, without the records that could not be written. The session daemon reads these
+ * counts from the rings, without an answer of the consumer daemon. In overwrite mode, the number of records is not
+ * raised, because rings hold records that may never be written.
  */
 static struct wmk_counts counts_now(const struct rings *rings)
 {

@@ -20,7 +20,7 @@ void wmk_session_count(struct wmk_session *session);
  * the records that are in the rings now.
  */
 void wmk_channel_counts(const struct wmk_session_channel *channel, struct wmk_counts *sum);
-/* The final counts of closed rings, without those that are closing now. */
+/* The final counts of closed rings, without the counts of rings that are closing now. */
 struct wmk_counts wmk_channel_past(const struct wmk_session_channel *channel);
 
 /*

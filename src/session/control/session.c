@@ -145,7 +145,7 @@ static int session_fill(struct wmk_session *session, const struct wmk_session_op
 		return err;
 	if (!session->settings.max_size)
 		session->settings.max_size = session->tracing->options.max_trace_size;
-	/* a restored session keeps its earlier size */
+	/* a restored session keeps its earlier max_size */
 	if (session->trace_bytes && !session->tracing->restoring)
 		session->settings.max_size = session->trace_bytes;
 	return *session->settings.shm_path ? shm_fill(session, options) : 0;
@@ -223,7 +223,7 @@ int wmk_session_path_check(struct wmk_tracing *tracing, const struct wmk_session
 		err = wmk_error_said(-EBUSY,
 				     "session '%.40s' of user %u has its trace in %.50s already: use another directory",
 				     there->name, (unsigned)there->uid, there->path);
-	else if (there && !own)          /* the user may not learn its name */
+	else if (there && !own)          /* the user may not see the name of that session */
 		err = wmk_error_said(-EBUSY,
 				     "a session of another user has its trace in %.60s already: use another directory",
 				     there->path);
@@ -262,7 +262,7 @@ int wmk_session_create(struct wmk_tracing *tracing, const struct wmk_session_opt
 	err = enter_alone(tracing, options, session);
 	if (err < 0) {
 		if (session->shm >= 0)
-			rmdir(session->settings.shm_path);        /* still empty */
+			rmdir(session->settings.shm_path);        /* the directory is still empty */
 		wmk_session_unmake(session);
 		return err;
 	}
@@ -417,7 +417,7 @@ void wmk_session_regenerate_statedump(struct wmk_session *session)
 
 void wmk_session_reap(struct wmk_session *session)
 {
-	/* no command waits for this call, so none could report the error */
+	/* no command waits for this call, so no command could report the error */
 	if (wmk_rings_close(session, true) == -EPROTO)
 		wmk_session_report(session, -EPROTO, NULL);
 }

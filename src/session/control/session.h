@@ -5,7 +5,7 @@
 
 #include "session/model/session_model.h"
 
-/* Create a session with two references that is in no table yet; unmake drops both. */
+/* Create a session with two references; no table has the session yet. wmk_session_unmake() drops both references. */
 int wmk_session_make(struct wmk_tracing *tracing, const struct wmk_session_options *options,
 		     struct wmk_session **session);
 void wmk_session_unmake(struct wmk_session *session);

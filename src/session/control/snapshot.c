@@ -29,10 +29,13 @@ struct snapshot_rings {
 	void *outlet;                    /* NULL: not copied yet, or the copy failed */
 };
 
-/* A trace of the snapshot. It has copies of values of the session's trace, which may end meanwhile. */
+/*
+ * A trace of the snapshot. The session's trace may end during the snapshot, so this structure copies the values of the
+ * session's trace.
+ */
 struct snapshot_trace {
 	struct snapshot_trace *next;
-	const struct trace *of;          /* only to find it in the list of the session */
+	const struct trace *of;          /* only to find the session's trace in the list of the session */
 	struct trace is;
 	struct wmk_trace_as as;
 	struct wmk_ctf_text_buffer body; /* the latest known classes */
@@ -44,7 +47,7 @@ struct snapshot_trace {
 struct wmk_snapshot {
 	struct wmk_session *session;     /* holds a reference */
 	struct snapshot_trace *traces;
-	unsigned n_rings;                /* rings that have records, for the limit of each */
+	unsigned n_rings;                /* number of rings that have records, to compute ring_max */
 	uint64_t ring_max;               /* bytes of each ring; 0: no limit */
 	char *path, *name;
 	char reason[WMK_CTL_REASON_MAX + 1], program[WMK_CTL_NAME_MAX + 1];
@@ -188,7 +191,10 @@ static int choose_path(struct wmk_snapshot *snapshot, const char *base, const ch
 
 /* ── copies ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Make the whole metadata, with the latest known classes. `overwritten` is known at the end. */
+/*
+ * Make the whole metadata, with the latest known classes. The count of overwritten records is known only after all
+ * copies (`ended`).
+ */
 static int metadata_text(struct wmk_snapshot *snapshot, struct snapshot_trace *trace, bool ended,
 			 struct wmk_ctf_text_buffer *text)
 {
@@ -203,7 +209,10 @@ static int metadata_text(struct wmk_snapshot *snapshot, struct snapshot_trace *t
 		wmk_trace_as_env(as, "snapshot_program", snapshot->program, 0);
 		wmk_trace_as_env(as, "snapshot_pid", NULL, snapshot->pid);
 	}
-	/* Records before the snapshot must not count as lost, because readers would warn about them. */
+	/*
+	 * The environment has the count of records that were overwritten before the snapshot. If these counted as lost
+	 * records, readers would warn about the loss.
+	 */
 	if (ended)
 		wmk_trace_as_env(as, "snapshot_overwritten", NULL, (int64_t)trace->counts.overwritten);
 	err = wmk_trace_text(&trace->is, snapshot->session, as, text);
@@ -383,7 +392,7 @@ static int settle(struct wmk_snapshot *snapshot, struct snapshot_trace *trace)
 	return first;
 }
 
-/* Update the known classes: the copies may have records of classes that were declared since the beginning. */
+/* Update the known classes: the copies may have records of classes that were declared since the snapshot began. */
 static int refresh_body(struct wmk_snapshot *snapshot, struct snapshot_trace *trace)
 {
 	const struct trace *of = snapshot->session->traces;
@@ -415,7 +424,8 @@ static int complete(struct wmk_snapshot *snapshot, struct snapshot_trace *trace)
 		err = refresh_body(snapshot, trace);
 		wmk_session_unlock(snapshot->session);
 	} else if (err == 0) {
-		wmk_error_clear();       /* the session was destroyed: the classes that were known first are complete */
+		/* the session was destroyed: the classes that were known when the snapshot began are complete */
+		wmk_error_clear();
 	}
 	if (err == 0)
 		err = metadata_text(snapshot, trace, true, &text);

@@ -73,7 +73,10 @@ static int options_take(struct wmk_tracing *tracing, const struct wmk_tracing_op
 		cds_lfht_new_flavor(SESSION_BUCKETS, SESSION_BUCKETS, SESSION_BUCKETS, 0, &urcu_memb_flavor, NULL);
 	if (!tracing->slots || !tracing->sessions)
 		return wmk_error(-ENOMEM, "no memory for sessions and applications");
-	/* Random, to differ from the previous daemon: its applications may still hold claims in rings that we adopt. */
+	/*
+	 * A random first generation differs from the generations of the previous daemon. Applications may still hold
+	 * claims with those generations in adopted rings.
+	 */
 	if (getrandom(&first, sizeof(first), 0) != sizeof(first))
 		return wmk_error(-errno, "cannot get random numbers");
 	for (unsigned i = 0; i < o->max_apps; i++)

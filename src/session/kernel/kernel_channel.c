@@ -100,7 +100,7 @@ static int introduce(struct rings *rings, const struct wmk_tracefs *tracefs, con
 	struct class *classes[WMK_KERNEL_SEND_MAX];
 	int err = 0;
 
-	/* an event that cannot be added is reported; the others are recorded */
+	/* the session reports an event that cannot be added, and records the other events */
 	for (unsigned i = 0; i < n && err != -ENOMEM; i++) {
 		err = event_new(rings, tracefs, entries[i]);
 		if (err < 0)
@@ -237,7 +237,7 @@ static int channel_update(struct wmk_session_channel *channel)
 		current = wmk_kernel_rings_make(channel);
 	if (!current)
 		return wmk_error_number() < 0 ? wmk_error_number() : -ENOMEM;
-	/* install probes first, so that the catalog contains them */
+	/* install probes first, so that the catalog contains their events */
 	const int probes = wmk_kernel_probes_install(tracefs, current, &current->kernel->probes);
 	struct wmk_error_chain *why = wmk_error_take();
 

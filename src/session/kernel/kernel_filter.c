@@ -40,12 +40,13 @@ struct kernel_filter_rules {
 	const struct wmk_kcatalog *catalog;
 	const char *filter;
 	const struct wmk_list *rules;
-	const char *group;               /* not NULL: check events of this group instead of those that rules select */
+	/* not NULL: check the events of this group instead of the events that rules select */
+	const char *group;
 };
 
 /*
- * Return the rule's filter; "" if it has none. Also "" for a probe: its filter is checked against the event that a
- * trial installation makes.
+ * Return the rule's filter; "" if it has none. Also "" for a probe: the filter of a probe is checked against the event
+ * that a trial installation makes.
  */
 static const char *filter_of(const struct wmk_ctl_rule *rule)
 {
@@ -67,7 +68,8 @@ static bool is_meant(const struct kernel_filter_rules *f, const struct wmk_kentr
 }
 
 /*
- * Call `one` for the class of the records that BPF makes of a system call. Its fields differ from the kernel event's.
+ * Call `one` for the class of the records that BPF makes of a system call. These records have other fields than the
+ * kernel event of the call.
  */
 static int call_by_bpf(const struct wmk_tracefs *tracefs, const struct wmk_kentry *entry,
 		       int (*one)(void *data, const struct wmk_event_class *class), void *data)
@@ -102,7 +104,7 @@ static int each_event(const struct kernel_filter_rules *f, int (*one)(void *data
 		}
 		ret = one(data, event->class);
 		wmk_kevent_free(event);
-		/* BPF or tracefs may record it; which one is decided when the channel starts */
+		/* BPF or tracefs may record the system call; the choice is made when the channel starts */
 		if (ret == 0 && entry->call)
 			ret = call_by_bpf(f->tracefs, entry, one, data);
 	}
@@ -180,7 +182,10 @@ static int check_one(const struct kernel_filter_rules *f)
 	return err < 0 ? wmk_error_add(err, "the filter '%.60s'", f->filter) : 0;
 }
 
-/* Open what filters are checked against; *catalog is NULL if no rule has a filter. */
+/*
+ * Open tracefs and the catalog of kernel events, to check filters against the events. *catalog is NULL if no rule has a
+ * filter.
+ */
 static int look(struct wmk_tracing *tracing, const struct wmk_list *rules, struct wmk_tracefs **tracefs,
 		struct wmk_kcatalog **catalog)
 {
@@ -290,7 +295,10 @@ static int probe_check(const struct wmk_session_channel *channel, const struct w
 	return err < 0 ? wmk_error_add(err, "the filter '%.60s'", rule->filter) : 0;
 }
 
-/* Make the filter for the records that the channel will get of this event, from tracefs or from BPF. */
+/*
+ * Make the filter for records of this event: for BPF's records if BPF is expected to record the event, else for those
+ * of tracefs.
+ */
 static int check_event(const struct wmk_session_channel *channel, const struct wmk_tracefs *tracefs,
 		       const struct wmk_kentry *entry, struct wmk_kfilter_made *made)
 {
@@ -365,7 +373,10 @@ static int ask(const struct wmk_session_channel *channel, const struct wmk_kerne
 	for (uint32_t i = 0; i < channel->is.rules.n && err == 0; i++) {
 		if (!rules[i].enabled || !wmk_kernel_rule_fits(probes, &rules[i], entry))
 			continue;
-		/* this rule selects all records, or in a narrowed session those of tracked processes */
+		/*
+		 * this rule selects all records, or all records of tracked processes if the session tracks kernel
+		 * processes
+		 */
 		if (!channel->exprs[i]) {
 			asked_free(asked);
 			asked->n = 0;
@@ -539,8 +550,8 @@ static int pass(struct rings *rings, bool *again)
 }
 
 /*
- * Drop filters that are too large for a message to the consumer daemon. Neither the kernel nor the consumer daemon has
- * them, and there is no retry; the next update makes the filters again from the rules.
+ * Drop filters that are too large for a message to the consumer daemon. The kernel and the consumer daemon do not
+ * receive these filters. The next update makes the filters again from the rules.
  */
 static void forget(struct wmk_kernel_rings *kernel)
 {
@@ -568,7 +579,7 @@ int wmk_kernel_filters_update(struct rings *rings, const struct wmk_tracefs *tra
 		if (!event)
 			continue;
 		err = look_at(rings, tracefs, entry, event);
-		/* an event is not recorded if its filter cannot be made; the others are */
+		/* an event is not recorded if its filter cannot be made; the other events are recorded */
 		if (err < 0 && err != -ENOMEM) {
 			wmk_session_report(rings->session, err, NULL);
 			wmk_kfilter_made_free(&event->filter);

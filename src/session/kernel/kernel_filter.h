@@ -16,12 +16,12 @@ int wmk_kernel_filters_check(struct wmk_session_channel *channel, const struct w
 int wmk_kernel_filter_of(const struct wmk_session_channel *channel, const struct wmk_kernel_probes *probes,
 			 const struct wmk_tracefs *tracefs, const struct wmk_kentry *entry, bool refused,
 			 struct wmk_kfilter_made *made);
-/* The same for a system call that BPF records with this class; the consumer daemon evaluates the whole filter. */
+/* Make the filter of a system call that BPF records with this class; the consumer daemon evaluates the whole filter. */
 int wmk_kernel_syscall_filter_of(const struct wmk_session_channel *channel, const struct wmk_kentry *entry,
 			      const struct wmk_event_class *class, struct wmk_kfilter_made *made);
 /*
- * Bring the filters of existing and new events in line with the rules. While it runs, records that both the old and the
- * new rules select are kept.
+ * Bring the filters of existing and new events in line with the rules. During the update, no record is lost that both
+ * the old and the new rules select.
  */
 int wmk_kernel_filters_update(struct rings *rings, const struct wmk_tracefs *tracefs,
 			      const struct wmk_kcatalog *catalog);

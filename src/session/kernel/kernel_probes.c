@@ -125,7 +125,7 @@ static struct kernel_probe *find(const struct wmk_kernel_probes *probes, const s
 	return NULL;
 }
 
-/* Install a probe, unless an earlier daemon has: it used the same names in the same group. */
+/* Install a probe, unless an earlier daemon has installed the probe under the same name in the same group. */
 static int install(const struct wmk_tracefs *tracefs, struct wmk_probe *probe)
 {
 	char path[200];

@@ -4,7 +4,7 @@
  *
  * A probe is installed when its channel first records with the enabled rule, and stays as long as the channel's
  * buffers; a disabled probe costs nothing. It is removed after its instance, because the kernel empties an instance
- * when a dynamic event of it is removed. The events of a channel's buffers have a group of their own:
+ * when a dynamic event of the instance is removed. The events of a channel's buffers have a group of their own:
  * waymark_<owner>_<number of the rings>.
  */
 #ifndef WMK_SESSION_KERNEL_PROBES_H
@@ -25,14 +25,14 @@ static inline bool wmk_rule_is_probe(const struct wmk_ctl_rule *rule)
 }
 
 /*
- * Check by a trial installation that the user can make this probe and that its filter fits its fields. `note`:
- * information for the user, or "". -EINVAL with the column, -ENOENT with similar names, and others.
+ * Check by a trial installation that the user can make this probe, and that the filter of the rule fits the fields of
+ * the probe. `note`: information for the user, or "". -EINVAL with the column, -ENOENT with similar names, and others.
  */
 int wmk_kernel_probe_check(const struct wmk_tracefs *tracefs, const struct wmk_ctl_rule *rule, uid_t uid, gid_t gid,
 			   char *note, size_t size);
 /*
- * Install the probes of enabled rules that are not installed yet. *probes is created with the first; the caller frees
- * it by wmk_kernel_probes_close(). Returns the first error, after it has tried all.
+ * Install the probes of enabled rules that are not installed yet. The first installed probe creates *probes; the caller
+ * frees *probes by wmk_kernel_probes_close(). Returns the first error, after all probes were tried.
  */
 int wmk_kernel_probes_install(const struct wmk_tracefs *tracefs, const struct rings *rings,
 			      struct wmk_kernel_probes **probes);
@@ -41,7 +41,7 @@ int wmk_kernel_probe_filter_fits(const struct wmk_tracefs *tracefs, const char *
 /* True if this rule makes the event. `probes` NULL: none is installed. */
 bool wmk_kernel_probe_makes(const struct wmk_kernel_probes *probes, const struct wmk_ctl_rule *rule,
 			    const struct wmk_kentry *entry);
-/* True if the event belongs to a probe of any session; patterns do not match those. */
+/* True if the event belongs to a probe of any session; patterns do not match events of probes. */
 bool wmk_kentry_is_probe(const struct wmk_kentry *entry);
 /* Remove groups of this owner for which keep(data, group) is false, and groups of processes that have ended. */
 void wmk_kernel_probes_sweep(const struct wmk_tracefs *tracefs, const char *owner,

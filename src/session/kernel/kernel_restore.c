@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * kernel_restore.c - take over the instances and probes that an earlier daemon left in the kernel. Restored sessions
- * continue with them and consume what they recorded meanwhile; those without a session are removed.
+ * continue with these instances and probes, and consume the records that the kernel made meanwhile. Instances and
+ * probes without a session are removed.
  */
 #include "session/kernel/kernel_restore.h"
 
@@ -48,13 +49,13 @@ int wmk_kernel_restore(struct rings *rings)
 	rings->bytes = bytes;
 	rings->restored = true;
 	rings->session->kernel_dumps += rings->session->kernel_dumps == 0;
-	rings->kernel->on = true;        /* unknown, but a redundant switch does no harm */
+	rings->kernel->on = true;        /* the state is unknown, but switching off twice does no harm */
 	return wmk_trace_ensure_open(rings->trace);
 }
 
 /*
  * True if BPF recorded all occurrences of this system call, as far as can be known: the kernel's event is off. (Records
- * of both may have the same class.)
+ * of BPF and of tracefs may have the same class.)
  */
 static bool was_by_bpf(const struct rings *rings, const struct wmk_kentry *entry)
 {
@@ -75,8 +76,8 @@ static bool was_by_bpf(const struct rings *rings, const struct wmk_kentry *entry
 }
 
 /*
- * Add the events that the buffers may still contain. Such an event has an id in these rings, and a rule fits it, even a
- * disabled rule.
+ * Add the events that the buffers may still contain. Such an event has an id in these rings, and an enabled or disabled
+ * rule fits the event.
  */
 static int events_known(struct rings *rings, const struct wmk_tracefs *tracefs, const struct wmk_kcatalog *catalog)
 {
@@ -166,7 +167,7 @@ static bool any_rings(struct wmk_tracing *tracing, bool (*is)(const struct rings
 {
 	struct wmk_session **all = NULL;
 	int n = wmk_session_get_all(tracing, &all);
-	bool found = n < 0;              /* no memory to look: keep it */
+	bool found = n < 0;              /* without memory for the list of sessions, assume that such rings exist */
 
 	for (int i = 0; i < n; i++) {
 		pthread_mutex_lock(&all[i]->lock);
@@ -207,7 +208,7 @@ void wmk_kernel_sweep(struct wmk_tracing *tracing)
 {
 	struct wmk_tracefs *tracefs;
 
-	/* a daemon without root has created none, and nothing records in a tracefs that is not mounted */
+	/* a daemon without root has created no instance, and no instance records while tracefs is not mounted */
 	if (!tracing->kernel_owner[0] || geteuid() != 0 || !wmk_tracefs_is_mounted())
 		return;
 	if (wmk_kernel_tracefs(tracing, &tracefs) < 0 ||

@@ -53,7 +53,10 @@ static struct wmk_kernel_rings *kernel_alloc(const struct rings *rings)
 	return NULL;
 }
 
-/* Remove the instances of a channel. A process that still reads one holds it; the next sweep removes it. */
+/*
+ * Remove the instances of a channel. While a process reads an instance, the kernel keeps the instance; the next sweep
+ * removes it.
+ */
 static void instances_remove(const struct wmk_tracefs *tracefs, const char *name)
 {
 	char tasks[WMK_KINSTANCE_NAME + sizeof(WMK_KCONTEXT_SUFFIX)];
@@ -201,7 +204,7 @@ struct rings *wmk_kernel_rings_make(struct wmk_session_channel *channel)
 	if (rings && rings_fill(rings) < 0) {
 		if (rings->stream_id > channel->spent_stream)
 			channel->spent_stream = rings->stream_id;
-		/* removing it would clear the chain of causes */
+		/* removing the rings would clear the chain of causes */
 		struct wmk_error_chain *why = wmk_error_take();
 
 		wmk_rings_put(rings);

@@ -17,8 +17,9 @@
 /* What to do with an event's filter. */
 enum wmk_kernel_todo {
 	WMK_KERNEL_DONE,
-	WMK_KERNEL_WRITE,        /* the consumer daemon has it, the event is not enabled yet: write it to the kernel */
-	WMK_KERNEL_CHANGE,       /* send it to the consumer daemon and write it to the kernel */
+	/* the consumer daemon has the filter, and the event is not enabled yet: write the filter to the kernel */
+	WMK_KERNEL_WRITE,
+	WMK_KERNEL_CHANGE,       /* send the filter to the consumer daemon, and write the filter to the kernel */
 };
 
 /* A kernel event that was selected in a channel at least once. */
@@ -28,8 +29,9 @@ struct kernel_event {
 	bool on;
 	struct wmk_kfilter_made filter;
 	uint8_t todo;            /* enum wmk_kernel_todo */
-	bool asked;              /* the kernel has a filter for it, or may have */
-	bool refused;            /* the kernel rejected its part: the consumer daemon evaluates the whole filter */
+	bool asked;              /* the kernel has or may have a filter for this event */
+	/* the kernel rejected its part of the filter: the consumer daemon evaluates the whole filter */
+	bool refused;
 };
 
 struct wmk_kernel_rings {
@@ -45,8 +47,8 @@ struct wmk_kernel_rings {
 /* Create the buffers of a channel in the kernel. NULL with a cause chain. */
 struct rings *wmk_kernel_rings_make(struct wmk_session_channel *channel);
 /*
- * Make these rings those of a kernel channel, without an instance yet. Releasing the last reference removes the
- * instance, unless the next daemon takes it over.
+ * Prepare these rings as the rings of a kernel channel, without an instance yet. Releasing the last reference removes
+ * the instance, unless the next daemon takes it over.
  */
 int wmk_kernel_rings_attach(struct rings *rings);
 /* Stop recording into the instance, before it is drained for the last time. Not locked. */

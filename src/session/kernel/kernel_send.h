@@ -5,9 +5,12 @@
 
 #include "session/kernel/kernel_rings.h"
 
-/* Send events, system calls and state dump of `about` to the consumer daemon; the rest is taken from the channel. */
+/*
+ * Send the events, the system calls and the state dump of `about` to the consumer daemon. The channel provides the
+ * other values of the message.
+ */
 int wmk_kernel_send(struct rings *rings, const struct wmk_kernel_info *about);
-/* Return the message about an event; it is valid as long as the event. */
+/* Return the message about an event; the message is valid as long as the event exists. */
 struct wmk_consumerd_event wmk_kernel_event_message(const struct rings *rings, const struct kernel_event *event,
 						 bool changing);
 /* Send these events of the channel and their filters to the consumer daemon. */

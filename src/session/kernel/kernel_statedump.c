@@ -3,8 +3,9 @@
  * kernel_statedump.c - the state dump of a session that traces the kernel (kernel/statedump/statedump.h): which
  * processes existed, with which files, before the first record about them.
  *
- * The session daemon declares its events in the first kernel channel that records and requests the dump. The consumer
- * daemon makes it while it records. A dump is made at each start, when the session is cleared, and on request.
+ * The session daemon declares the events of the dump in the first kernel channel that records, and requests the dump.
+ * The consumer daemon makes the dump while the channel records. A dump is made at each start, when the session is
+ * cleared, and on request.
  */
 #include "session/kernel/kernel_statedump.h"
 
@@ -51,7 +52,7 @@ static int ask(struct rings *rings)
 		events[i] = (struct wmk_consumerd_event){ .system = "",
 							  .name = wmk_kstatedump_classes[i].name,
 							  .id = rings->ids[classes[i]->kin] };
-	/* a dump that the previous consumer daemon made or began is made again only if it is incomplete */
+	/* repeat a dump that the previous consumer daemon began only if the dump is incomplete */
 	about.statedump = rings->restored && session->kernel_dumps == 1 ? WMK_KDUMPER_ANY : wmk_session_now(session);
 	return wmk_kernel_send(rings, &about);
 }

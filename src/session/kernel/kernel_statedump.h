@@ -8,7 +8,10 @@
 
 /* Request a state dump (again); it is sent if the session is active. */
 void wmk_session_kernel_statedump(struct wmk_session *session);
-/* Send a requested state dump to the consumer, as part of this channel. The session reports what prevents it. */
+/*
+ * Send a requested state dump to the consumer, as part of this channel. If the dump is impossible, the session reports
+ * the reason.
+ */
 void wmk_kernel_statedump_send(struct rings *rings);
 
 #endif

@@ -67,8 +67,8 @@ static void name_of(enum wmk_kabi abi, unsigned number, char name[WMK_SYSCALL_NA
 }
 
 /*
- * Name a system call as the kernel's list of events does. The list has no calls of 32-bit processes; these get the
- * names that they have in traces.
+ * Name a system call as the kernel's list of events does. The list has no system calls of 32-bit processes: such a call
+ * gets the name that traces use.
  */
 static void name_way(const struct way *way, struct named *named)
 {
@@ -111,7 +111,8 @@ static bool names_calls(const struct wmk_session_channel *channel)
 
 /*
  * Test whether BPF can record system calls. Success is remembered. A failure is tested again, because its cause may be
- * temporary. Loading and verifying takes long, so the lock is not the one that registrations need.
+ * temporary. The kernel takes long to load and verify a BPF program, so the test has a lock of its own, which
+ * registrations do not need.
  */
 static int probe(struct wmk_tracing *tracing)
 {
@@ -294,8 +295,8 @@ static int never_make(struct syscalls_message *t, const struct class *class)
 }
 
 /*
- * Find the class and the filter of a direction. If it cannot be declared or its filter cannot be made, the session
- * reports that and does not record it. Returns 0 or -ENOMEM.
+ * Find the class and the filter of a direction. If the class cannot be declared or the filter cannot be made, the
+ * session reports the error and does not record the direction. Returns 0 or -ENOMEM.
  */
 static int prepare(struct syscalls_message *t, struct news *news)
 {
@@ -329,7 +330,9 @@ static int collect_if_new(struct syscalls_message *t, struct news *news)
 	const struct direction *direction = direction_of(t->calls, &news->way);
 	int err = 0;
 
-	/* the consumer daemon records no direction that it does not know: no message is needed to switch it off */
+	/*
+	 * the consumer daemon does not record unknown directions, so it needs no message to switch this direction off
+	 */
 	if (direction->is_sent ? wmk_kfilter_made_same(&direction->filter, &news->filter) : news->filter.never) {
 		wmk_kfilter_made_free(&news->filter);
 		return 0;
@@ -387,7 +390,10 @@ static int send_all(const struct wmk_tracefs *tracefs, struct rings *rings, stru
 
 /* ── switch on and off ───────────────────────────────────────────────────────────────────────────────── */
 
-/* Fill in the tracked processes. A channel for one process is restricted by its instance, so false is returned. */
+/*
+ * Fill in the tracked processes. False: BPF records all processes, or the instance restricts the channel to one
+ * process.
+ */
 static bool narrowed(const struct rings *rings, uint64_t pids[WMK_CONSUMERD_PIDS])
 {
 	const struct wmk_ctl_trackers *trackers = &rings->session->trackers;

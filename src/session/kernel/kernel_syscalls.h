@@ -21,10 +21,13 @@ struct wmk_kernel_syscalls;
 struct wmk_tracefs;
 struct wmk_kentry;
 
-/* Decide for each channel that needs it. Called before the session is written to the state. */
+/*
+ * Decide between BPF and tracefs for each channel that needs the decision. Called before the session is written to the
+ * state.
+ */
 void wmk_session_syscalls_decide(struct wmk_session *session);
 
-/* Return the decision. If it is not made yet, return what it would be now. */
+/* Return the decision between BPF and tracefs. Before the decision is made, return what the decision would be now. */
 bool wmk_channel_syscalls_expected_by_bpf(const struct wmk_session_channel *channel);
 /*
  * Make the class of the records that BPF makes of a system call in the kernel's list of events. The caller frees it by
@@ -40,11 +43,14 @@ static inline bool wmk_channel_syscalls_by_bpf(const struct wmk_session_channel 
 
 /*
  * Declare newly selected system calls and send them to the consumer daemon. If the channel is on, it records exactly
- * the selected calls from now on. *calls is created; the caller frees it by wmk_kernel_syscalls_free().
+ * the selected calls from now on. The function creates *calls; the caller frees *calls by wmk_kernel_syscalls_free().
  */
 int wmk_kernel_syscalls_update(const struct wmk_tracefs *tracefs, struct rings *rings,
 			       struct wmk_kernel_syscalls **calls);
-/* Switch on or off; after switching off, nothing more is recorded when it returns. */
+/*
+ * Switch the recording of system calls on or off. After switching off, BPF adds no record once this function has
+ * returned.
+ */
 int wmk_kernel_syscalls_switch(struct rings *rings, struct wmk_kernel_syscalls *calls, bool on);
 
 void wmk_kernel_syscalls_free(struct wmk_kernel_syscalls *calls);

@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Filters of one class: a program has at most this many, and each costs time at every record. */
+/* A filter program combines at most this many filters for one class, because each filter costs time at every record. */
 #define RULES_MAX 32u
 
 /* ── names ───────────────────────────────────────────────────────────────────────────────────────────── */

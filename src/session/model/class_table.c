@@ -44,7 +44,7 @@ struct class_key {
 	struct class *kin;
 };
 
-/* Also records kin: the table calls this for each class with the same hash until it returns 1. */
+/* Also records kin: the table calls this function for each class with the same hash until this function returns 1. */
 static int class_equals(struct cds_lfht_node *node, const void *key)
 {
 	struct class *class = wmk_container_of(node, struct class, node);
@@ -355,7 +355,7 @@ unsigned wmk_tracing_nearest(struct wmk_tracing *tracing, const char *pattern, c
 			nearest_offer(&near, d, class->full);
 	}
 	urcu_memb_read_unlock();
-	/* Show half-right names only if there is no better one. */
+	/* Names with only a correct provider or only a correct event are shown if no better name exists. */
 	while (near.n > 1 && near.best[near.n - 1] == HALF_RIGHT && near.best[0] < HALF_RIGHT)
 		near.n--;
 	return near.n;

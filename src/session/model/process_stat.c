@@ -67,8 +67,8 @@ uint64_t wmk_pidfd_birth(int pidfd)
 }
 
 /*
- * Return false only if `pid` certainly belongs to another process than the one with `birth`. The caller checks whether
- * the process has ended.
+ * Return false if the process of `pid` certainly does not have this `birth`. Return true if the birth of the process is
+ * unknown. The caller checks whether the process has ended.
  */
 static bool is_meant(pid_t pid, int pidfd, uint64_t birth)
 {
@@ -90,7 +90,7 @@ bool wmk_process_lives(pid_t pid, uint64_t birth)
 	struct pollfd death = { .fd = fd, .events = POLLIN };
 
 	if (fd < 0)
-		/* EINVAL, ENOENT: the number is now that of a thread */
+		/* EINVAL, ENOENT: the number is now the id of a thread */
 		return pid <= 0 || (errno != ESRCH && errno != EINVAL && errno != ENOENT);
 	bool lives = is_meant(pid, fd, birth) && poll(&death, 1, 0) != 1;
 

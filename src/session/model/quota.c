@@ -23,8 +23,8 @@ struct quota {
 };
 
 /*
- * Limit of the rules of all sessions of one user: one reply can list them, and the next daemon can read the state file
- * of each session.
+ * Limit of the rules of all sessions of one user. Up to this limit, one reply can list all rules, and the next daemon
+ * can read the state file of each session.
  */
 #define RULE_BYTES_MAX (4u << 20)
 

@@ -2,8 +2,9 @@
 /*
  * regenerate.c - write the metadata of a session's traces again from the daemon's own data.
  *
- * Used if a file was damaged or lost, and after a restart: the previous daemon may have been killed between writing an
- * id to the state (state_file.h) and declaring it in the metadata, in either order.
+ * Used if a metadata file was damaged or lost, and after a restart. A session daemon writes each id to the state
+ * (state_file.h) and declares the id in the metadata, in either order. The previous daemon may have been killed between
+ * these two steps.
  */
 #include "session/model/regenerate.h"
 

@@ -5,9 +5,9 @@
  *     channel "app", index 1 ──► rings  app_0, app_1 ...     stream class 1       contexts: vpid
  *     add-context -t vtid    ──► rings  app~2_0 ...          stream class 65      contexts: vpid, vtid
  *
- * In CTF, a stream class has one list of contexts, and a stream has one class. If a client adds a context to a channel
- * that has recorded, the channel gets new rings of another stream class. The old rings stay as long as the session,
- * because a stopped application may be about to record into them. Contexts are only appended, so their number
+ * In CTF, a stream class has one list of contexts, and a stream has one stream class. If a client adds a context to a
+ * channel that has recorded, the channel gets new rings of another stream class. The old rings stay as long as the
+ * session, because a stopped application may be about to record into them. Contexts are only appended, so their number
  * identifies a layout.
  *
  * All functions run under the session's lock.
@@ -54,7 +54,10 @@ static bool is_taken(const struct rings *list, const struct trace *trace, uint32
 	return false;
 }
 
-/* Return the channel's stream class, or the next one that rings of this trace, also awaited ones, do not use yet. */
+/*
+ * Return the channel's stream class. If rings of this trace use that stream class already, return the next free one.
+ * Awaited rings count, too.
+ */
 uint32_t wmk_rings_stream_new(const struct wmk_session_channel *channel, const struct trace *trace)
 {
 	const struct wmk_session *session = channel->session;

@@ -5,8 +5,8 @@
  *     session ── traces: one for each user (or process) ── metadata: trace, stream classes, event classes in order
  *             └─ rings: channel × owner ── ids[class]
  *
- * All under the session's lock, except the reference counts. A failure is reported once (wmk_session_report()); the
- * next application that has something to record there tries again.
+ * All under the session's lock, except the reference counts. A failure is reported once (wmk_session_report()). The
+ * next application that has something to record in the failed trace or rings tries again.
  */
 #include "session/model/rings.h"
 
@@ -111,8 +111,9 @@ int wmk_trace_open_here(struct wmk_session *session, struct trace *trace, bool r
 }
 
 /*
- * A process that calls exec() several times a second needs a new directory each time: a number after the date makes the
- * name unique. After a few numbers in order, the number is one that no other rings of this session daemon have.
+ * A process that calls exec() several times a second needs a new directory each time. A number after the date makes the
+ * name of the directory unique. The first numbers are in ascending order. If all of these names exist, further numbers
+ * come from the counter of ring ids of this session daemon.
  */
 static int trace_open(struct wmk_session *session, struct trace *trace)
 {
@@ -148,7 +149,7 @@ int wmk_trace_ensure_open(struct trace *trace)
 	return 0;
 }
 
-/* `is` has the owner of the new trace. */
+/* The owner of the new trace is copied from `is`. */
 static struct trace *trace_make(struct wmk_session *session, const struct trace *is, const char *name)
 {
 	const struct wmk_consumer_port_ops *outlet = session->tracing->options.outlet;
@@ -381,7 +382,7 @@ bool wmk_trace_awaited(const struct trace *trace)
 	return rings != NULL;
 }
 
-/* Remove a process's trace that has no rings: the end of the process would not close it. */
+/* Remove a process's trace that has no rings: the end of the process would not close this trace. */
 static void trace_unmake(struct wmk_session *session, struct trace *trace)
 {
 	struct trace **at = &session->traces;
@@ -409,7 +410,7 @@ static struct rings *rings_get(struct wmk_session_channel *channel, uid_t uid, p
 		    rings->trace->uid == uid && rings->trace->pid == pid && rings->trace->start_time == start_time)
 			return rings;
 	const uint64_t bytes = wmk_rings_bytes(&channel->is);
-	/* charge the quota first, so that no directory is created if it is exceeded */
+	/* charge the quota first, so that no directory is created if the quota is exceeded */
 	bool room = wmk_quota_rings_charge(session->tracing, session->uid, bytes, false) == 0;
 	struct trace *trace = room ? trace_get(session, uid, pid, start_time, name) : NULL;
 

@@ -13,17 +13,24 @@ struct rings *wmk_rings_for(struct wmk_session_channel *channel, const struct ap
 struct rings *wmk_rings_of_user(struct wmk_session_channel *channel, uid_t uid);
 /* Return the trace of the session's kernel channels; creates it if needed. Locked. NULL with a cause chain. */
 struct trace *wmk_trace_of_kernel(struct wmk_session *session);
-void wmk_rings_user(const struct rings *rings, const struct app_key *app);  /* report that it can write there; locked */
-/* Steps of creating rings: the uuid of the set; the stream class in the metadata. */
+/* name the application in reports of a corrupt ring; locked */
+void wmk_rings_user(const struct rings *rings, const struct app_key *app);
+/* Steps of creating rings: make the uuid of the set, and declare the stream class in the metadata. */
 int wmk_rings_uuid(struct rings *rings);
 int wmk_rings_declare_stream(const struct rings *rings);
-/* Return the id of the class in these rings; declares it if needed. NO_ID: that failed. Locked. */
+/*
+ * Return the id of the class in these rings; assigns and declares an id if needed. NO_ID: no id could be declared.
+ * Locked.
+ */
 uint32_t wmk_rings_id(struct rings *rings, struct class *class);
 static inline bool wmk_rings_has_id(const struct rings *rings, const struct class *class)
 {
 	return class->kin < rings->n_ids && rings->ids[class->kin] != NO_ID;
 }
-/* Assign ids to all classes that have none, in one piece of metadata: all or none. 0 or -errno with a cause chain. */
+/*
+ * Assign ids to all classes without an id, and declare these ids in one piece of metadata. After an error no class has
+ * a new id. 0 or -errno with a cause chain.
+ */
 int wmk_rings_declare(struct rings *rings, struct class *const *classes, uint32_t n);
 /* Set an id that an earlier daemon assigned. */
 int wmk_rings_id_restore(struct rings *rings, const struct class *class, uint32_t id);
@@ -36,7 +43,7 @@ void wmk_rings_link(struct rings **list, struct rings *rings);
 void wmk_rings_geometry(const struct rings *rings, struct waymark_ring_options *options);
 void wmk_rings_get(struct rings *rings);
 void wmk_rings_put(struct rings *rings);
-/* True if applications hold rings of the trace that have not reattached. Locked. */
+/* True if the session waits for rings of the trace that no application has reattached yet. Locked. */
 bool wmk_trace_awaited(const struct trace *trace);
 /* Open a restored trace at the trace output if it is not open yet. Locked. */
 int wmk_trace_ensure_open(struct trace *trace);

@@ -18,12 +18,12 @@ enum wmk_clock_kind wmk_clock_default(struct wmk_tracing *tracing);
 int wmk_clock_of_choice(struct wmk_tracing *tracing, uint32_t chosen, enum wmk_clock_kind *kind);
 /* The reverse of wmk_clock_of_choice(); never DEFAULT. */
 uint32_t wmk_clock_as_choice(enum wmk_clock_kind kind);
-/* The same with the offset that was measured when this chunk began. */
+/* The clock of the session, with the offset that was measured when this chunk began. */
 struct wmk_clock wmk_session_chunk_clock(const struct wmk_session *session, const struct wmk_session_chunk *chunk);
-/* Measure the offset again, for the chunk that begins now. */
+/* Measure the offset of the clock again, for the chunk that begins now. */
 void wmk_session_chunk_measure(struct wmk_session *session);
 const struct wmk_clock *wmk_session_clock(const struct wmk_session *session);
-/* The same with an offset to real time that is measured now. A plug-in clock keeps its offset. */
+/* The clock of the session, with an offset to real time that is measured now. A plug-in clock keeps its offset. */
 void wmk_session_clock_now(const struct wmk_session *session, struct wmk_clock *clock);
 /* The current value of the session's clock. */
 uint64_t wmk_session_now(const struct wmk_session *session);

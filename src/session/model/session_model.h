@@ -52,7 +52,7 @@ struct trace {
 	uint64_t start_time;             /* of that process */
 	bool ended;                      /* that process has ended */
 	bool kernel;                     /* the trace of kernel channels */
-	/* restored; its process may have ended without registering again: check that */
+	/* restored: the process of the trace may have ended without registering again, so its end must be checked */
 	bool restored;
 	uint8_t uuid[16];
 	char sub[192];
@@ -136,7 +136,7 @@ struct wmk_session_channel {
 	uint32_t n_verdicts, n_filters;
 	struct wmk_filter_expr **exprs;  /* parallel to the rules; NULL: a rule without a filter */
 	uint32_t n_exprs;
-	int filter_err;                  /* first error of combining filters since it was set to 0 */
+	int filter_err;                  /* first error of combining filters since this member was set to 0 */
 	struct process_set members;
 	uint64_t serial;                 /* unique among the channels of this wmk_tracing; never 0 */
 };
@@ -163,8 +163,8 @@ struct wmk_session {
 	uint64_t trace_bytes;            /* charged for its traces */
 	pthread_mutex_t lock;            /* protects the members below */
 	/*
-	 * writing: a thread waits for the consumer daemon, unlocked (ring_requests.c); uncounted: restored, not counted
-	 * yet
+	 * writing: a thread waits for the consumer daemon without the lock (ring_requests.c). uncounted: the session
+	 * was restored, and its records are not counted yet.
 	 */
 	bool writing, uncounted;
 	pthread_cond_t written;          /* `writing` is false again */
@@ -209,7 +209,9 @@ struct wmk_reattach_ops {
 	int (*app_rings)(struct app *app, const uint8_t uuid[16], int fd);
 	/* Retry sets that were offered while they could not be drained. Locked. */
 	void (*again)(struct wmk_session *session);
-	/* The session ends and stops waiting for sets. Returns the first error of writing what is there. Locked. */
+	/*
+	 * The session ends and stops waiting for sets. -EIO: the records of a reattached set cannot be written. Locked.
+	 */
 	int (*abandon)(struct wmk_session *session);
 };
 

@@ -20,7 +20,7 @@ static bool session_ref(struct wmk_session *session)
 	do {
 		if (refs == 0)
 			return false;
-		/* (S1) acquire, release: the thread that frees the session sees all accesses of the others */
+		/* (S1) acquire, release: the thread that frees the session sees all accesses of the other threads */
 	} while (!atomic_compare_exchange_weak_explicit(&session->refs, &refs, refs + 1, memory_order_acq_rel,
 							memory_order_relaxed));
 	return true;
@@ -173,7 +173,7 @@ int wmk_session_lock(struct wmk_session *session)
 	pthread_mutex_lock(&session->lock);
 	if (!session->gone)
 		return 0;
-	/* looked up before it was destroyed, locked after */
+	/* the session was looked up before it was destroyed, and locked after its destruction */
 	pthread_mutex_unlock(&session->lock);
 	return wmk_error_said(-ENOENT, "the session '%s' was destroyed", session->name);
 }

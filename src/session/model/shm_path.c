@@ -103,7 +103,9 @@ int wmk_shm_open(const char *path, int *dir)
 {
 	int err = dir_check(AT_FDCWD, path, path, dir);
 
-	/* The path comes from a file and may lead anywhere: nothing is written unless the directory is a session's. */
+	/*
+	 * The path comes from a file and may name any directory. The daemon writes only to the directory of a session.
+	 */
 	if (err == 0 && faccessat(*dir, WMK_SHM_JSON, F_OK, AT_SYMLINK_NOFOLLOW) != 0) {
 		err = wmk_error(-errno, "%.240s has no rings of a session (--shm-path)", path);
 		close(*dir);
@@ -128,8 +130,8 @@ static void file_name(char name[FILE_NAME], uint64_t id)
 }
 
 /*
- * Lock an open file of rings. The lock belongs to the open file description, with all its descriptors and mappings:
- * applications hold it, too.
+ * Lock an open file of rings. The lock belongs to the open file description, and lasts until its last descriptor and
+ * mapping are closed. So applications hold the lock, too.
  */
 static int locked(int fd, int lock, const char *name)
 {

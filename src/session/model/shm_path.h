@@ -41,8 +41,8 @@ int wmk_shm_file_make(int dir, uint64_t id);
 int wmk_shm_file_open(int dir, uint64_t id, bool alone);
 void wmk_shm_file_remove(int dir, uint64_t id);
 /*
- * Remove a session's files, and the directory if nothing else is in it. With `unless_rings`, keep everything if files
- * of rings are left, which could not be taken over.
+ * Remove a session's files, and the directory if nothing else is in it. With `unless_rings`, keep everything if the
+ * directory still has files of rings that could not be taken over.
  */
 void wmk_shm_remove(int dir, const char *path, bool unless_rings);
 

@@ -6,8 +6,8 @@
 #include "session/model/session_model.h"
 
 /*
- * Free the claims that ended applications of an earlier daemon hold in restored rings, and end their traces; on_ended
- * reports those. Locked.
+ * Free the claims that ended applications of an earlier daemon hold in restored rings, and end the traces of these
+ * applications. If a trace ends, calls on_ended for the session. Locked.
  */
 void wmk_session_free_stale_claims(struct wmk_session *session);
 

@@ -8,8 +8,8 @@
 /* Make a random UUID. 0 or -errno with a cause chain. */
 int wmk_trace_uuid_make(uint8_t uuid[16]);
 /*
- * The head of the metadata of a trace that has the same records as a trace of the session: a snapshot. It has a UUID,
- * an offset of the clock and entries of the environment of its own.
+ * Values for the metadata of a snapshot, where they differ from the metadata of the session's trace: UUID, offset of
+ * the clock, entries of the environment.
  */
 #define WMK_TRACE_ENV_MAX 8u
 struct wmk_trace_as {
@@ -21,7 +21,7 @@ struct wmk_trace_as {
 int wmk_trace_as_begin(const struct wmk_session *session, struct wmk_trace_as *as);
 /* Add an entry to the environment; `text` NULL: a number. The strings are not copied. */
 void wmk_trace_as_env(struct wmk_trace_as *as, const char *name, const char *text, int64_t number);
-/* Append the head of the metadata. If `as` is NULL, it describes the trace itself. */
+/* Append the head of the metadata. `as` NULL: the head describes the trace of the session. */
 int wmk_trace_text(const struct trace *trace, const struct wmk_session *session, const struct wmk_trace_as *as,
 		   struct wmk_ctf_text_buffer *text);
 /*

@@ -29,7 +29,7 @@ struct unrecorded {
 	struct note notes[WMK_CTL_UNRECORDED_MAX];
 };
 
-/* Totals of all sessions, as hints: if they are 0, registrations skip the search. Relaxed. */
+/* Totals of all sessions, as hints: if a total is 0, registrations skip the search. Relaxed. */
 static atomic_uint n_restored, n_users;
 
 static struct unrecorded *unrecorded_get(struct wmk_session *session)

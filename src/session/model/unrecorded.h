@@ -20,9 +20,12 @@ void wmk_unrecorded_in(struct wmk_session *session, const struct app_key *app, e
 		       const char *words);
 /* Remove the note that the process has another user. Returns false without such a note. Locked. */
 bool wmk_unrecorded_forget_user(struct wmk_session *session, pid_t pid);
-/* True if any session has such a note. A hint. */
+/* True if any session has a note that a process has another user. A hint. */
 bool wmk_unrecorded_any_user(void);
-/* True if the session recorded while no session daemon ran. Locked. NULL: any session; a hint. */
+/*
+ * True if the session recorded while no session daemon ran. Locked. With NULL: true if any session did; this result is
+ * a hint.
+ */
 bool wmk_unrecorded_is_restored(const struct wmk_session *session);
 /* Note that an active restored session may lack applications. Locked. */
 void wmk_unrecorded_restored(struct wmk_session *session);
@@ -41,7 +44,10 @@ void wmk_unrecorded_app(struct app *app, enum wmk_unrecorded reason, int err, co
 int wmk_unrecorded_take(struct app *app, const struct wmk_unrecorded_msg *msg);
 /* The application is admitted: name its slot, and remove notes that it has another user. */
 void wmk_unrecorded_admitted(struct app *app);
-/* Its events are registered but not enabled yet: check whether it started while no session daemon ran. */
+/*
+ * The application's events are registered but not enabled yet: check whether the application started while no session
+ * daemon ran.
+ */
 void wmk_unrecorded_complete(struct app *app);
 
 #endif

@@ -7,8 +7,9 @@
  *                   │                                                     └─► the application uses the same set and ids
  *                   └───► no application has it: reported when the session stops and ends (wmk_session_awaited())
  *
- * An application is not trusted, and a process that has a set mapped can write its header, too. A set is accepted if
- * - it is the same file that a daemon of this user created (by its owner, and by its inode, which nothing can choose);
+ * An application is not trusted, and any process that has mapped a set can write the header of the set. A set is
+ * accepted if
+ * - its file has the owner and the inode of a file that a daemon of this user created (no process can choose an inode);
  * - its trace belongs to the user of the application that offers it;
  * - its geometry is that of the session's channel.
  * The consumer daemon checks the content as always.
@@ -223,7 +224,10 @@ static int hand_back(struct wmk_session *session, struct app *app, const uint8_t
 		if (err == 0)
 			err = wmk_rings_reattach(rings, -1);
 	}
-	/* The set proves that the application was followed. The process that it descends from may have ended. */
+	/*
+	 * The reattached set proves that the channel followed the application. The ancestor of the application may have
+	 * ended.
+	 */
 	if (err == 0 && rings->channel->is.domain.follow)
 		wmk_process_set_add(&rings->channel->members, app->pid, wmk_app_start_time(app), app->uid);
 	return err == 0 ? wmk_app_adopt_rings(app, rings) : err;

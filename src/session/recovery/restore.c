@@ -271,7 +271,10 @@ int wmk_session_restore_id(struct wmk_session *session, uint64_t rings_id, uint3
 		     : wmk_error_said(-ENOENT, "there are no rings with number %llu", (unsigned long long)rings_id);
 }
 
-/* The earlier daemon may have been killed between writing the state and declaring in the metadata, in either order. */
+/*
+ * A session daemon writes an id to the state and declares the id in the metadata, in either order. The earlier daemon
+ * may have been killed between these two steps.
+ */
 static void declare_again(struct wmk_session *session)
 {
 	if (!session->tracing->options.outlet->metadata_replace)
@@ -293,9 +296,9 @@ int wmk_session_restore_end(struct wmk_session *session)
 
 	if (err < 0) {
 		wmk_session_activate(session, false);
-		session->gone = true;            /* it is not in the table; its rings end with it */
+		session->gone = true;            /* the session is not in the table; its rings end with the session */
 	} else {
-		wmk_session_free_stale_claims(session);        /* of processes that ended while no daemon ran */
+		wmk_session_free_stale_claims(session);        /* claims of processes that ended while no daemon ran */
 		wmk_unrecorded_restored(session);
 	}
 	pthread_mutex_unlock(&session->lock);

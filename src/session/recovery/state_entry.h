@@ -53,11 +53,14 @@ struct state_id {
 	uint64_t rings;
 };
 
-/* A session with files: read and not restored yet (`is`), or existing (`session`). */
+/* A session with files. `is`: what was read, until the restore. `session`: set by the restore or the creation. */
 struct state_entry {
 	struct state_entry *next;
 	uint64_t number;
-	/* NULL: not restored yet. (Sessions are compared by address: two may have one name while one of them ends.) */
+	/*
+	 * NULL: not restored yet. (Sessions are compared by address: two sessions may have one name while one of the
+	 * two ends.)
+	 */
 	const struct wmk_session *session;
 	int ids;                         /* N.ids, to append to; -1: not open */
 	int shm_ids;                     /* likewise, the copy beside rings in files */
@@ -95,7 +98,7 @@ int wmk_state_bytes_write(int dir, const char *name, const char *fresh, const vo
 
 /* ── state_file.c ── */
 void wmk_state_file(char name[STATE_NAME], uint64_t number, const char *kind);
-/* Remove the entry's files and free it. It is not in the list any more. */
+/* Remove the entry's files, and free the entry. The entry is in no list any more. */
 void wmk_state_forget(struct wmk_state *state, struct state_entry *entry);
 int wmk_state_file_write(const struct wmk_state *state, const char *name, const char *fresh, const char *text);
 /* Move a path that is not UTF-8 from `path` to path_bytes; and back. */
@@ -118,10 +121,13 @@ void wmk_state_ids_tidy(struct wmk_state *state, struct state_entry *entry, cons
 
 /* ── state_shm.c ── */
 #define SHM_IDS "1.ids"
-/* Write the copy beside rings in files, if the session has those. `is` was just written to N.json. Locked. */
+/*
+ * If the session has rings in files, write a copy of the state beside these files. `is` was just written to N.json.
+ * Locked.
+ */
 int wmk_state_shm_write(const struct wmk_state *state, struct state_entry *entry, const struct wmk_session *session,
 			const struct state_session *is);
-/* Copy N.ids again, after it was replaced. */
+/* Copy N.ids again, after N.ids was replaced. */
 int wmk_state_shm_ids(const struct wmk_state *state, struct state_entry *entry, const struct wmk_session *session);
 
 /* ── state_clock.c ── */

@@ -306,7 +306,7 @@ int wmk_state_changed(struct wmk_state *state, struct wmk_session *session, bool
 		*at = entry->next;
 	pthread_mutex_unlock(&state->lock);
 	if (entry && state->recovered)
-		/* the copy beside the rings describes them, so it stays as long as any of their files does */
+		/* the copy of the state beside the rings stays as long as any file of these rings */
 		wmk_state_entry_free(entry);
 	else if (entry)
 		wmk_state_forget(state, entry);

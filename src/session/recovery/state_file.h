@@ -36,9 +36,10 @@ unsigned wmk_state_sessions(const struct wmk_state *state);
 uint64_t wmk_state_last_rings(const struct wmk_state *state);
 
 /*
- * Adjust clocks that were just measured. If sessions were read, the clocks become those with which the sessions have
- * recorded. Two measurements differ by microseconds, so the records of a session with two of them would not be in
- * order. Otherwise the clocks are written to a file. 0 or -errno with a cause chain.
+ * Adjust the clocks that this daemon has just measured. If sessions were read, the saved clocks of these sessions
+ * replace the measured clocks. Two measurements differ by microseconds, so a session with two measurements would have
+ * records out of order. If no session was read, the measured clocks are written to a file. 0 or -errno with a cause
+ * chain.
  */
 int wmk_state_clocks(struct wmk_state *state, struct wmk_clocks *clocks);
 
@@ -48,17 +49,19 @@ int wmk_state_clocks(struct wmk_state *state, struct wmk_clocks *clocks);
  */
 typedef int wmk_state_held(void *data, const uint8_t trace_uuid[16], uint32_t stream_id);
 /*
- * Restore all sessions, before any application registers. Rings that no process has are awaited from applications
- * (reattach.c). Rings of an ended process are finished if the consumer daemon has their counts, which `gone` returns
- * (NULL: none). A session that cannot be restored at all is reported and ends. Returns the number of restored sessions.
+ * Restore all sessions, before any application registers. If no descriptor of rings is found, the session waits until
+ * an application offers these rings (reattach.c). Rings of an ended process are finished if the consumer daemon has
+ * their counts, which `gone` returns (NULL: none). A session that cannot be restored at all is reported and ends.
+ * Returns the number of restored sessions.
  */
 unsigned wmk_state_restore(struct wmk_state *state, struct wmk_tracing *tracing, wmk_state_held *held,
 			   wmk_rings_gone *gone, void *data);
 
 /*
  * Before sessions are restored: pass the identities of earlier daemons to `tracing`. Afterwards, before any application
- * registers, wmk_state_identities_begin() forgets those of ended processes and begins the file of this daemon. 0 or
- * -errno with a cause chain; after an error, claims of ended processes stay taken, and everything else works.
+ * registers, wmk_state_identities_begin() forgets the identities of ended processes, and begins the file of this
+ * daemon. 0 or -errno with a cause chain; after an error, claims of ended processes stay taken, and everything else
+ * works.
  */
 int wmk_state_identities(struct wmk_state *state, struct wmk_tracing *tracing);
 int wmk_state_identities_begin(struct wmk_state *state);

@@ -7,7 +7,7 @@
  *     identities.old   living applications of earlier daemons, in any order
  *
  * A process is identified by its pid and birth (wmk_app_birth()) in its PID namespace. Nothing is known about processes
- * of other namespaces, so those are left out.
+ * of other namespaces, so the files do not have their identities.
  */
 #include "session/model/process_stat.h"
 #include "session/model/session_model.h"
@@ -111,7 +111,7 @@ int wmk_state_identities_begin(struct wmk_state *state)
 	all->space = space_now();
 	if (err < 0)
 		return err;
-	/* Truncate FILE_NOW only now, because FILE_OLD has its identities by now. */
+	/* Truncate FILE_NOW only after FILE_OLD has the identities of living processes from FILE_NOW. */
 	all->fd = openat(state->dir, FILE_NOW, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	return all->fd >= 0 ? 0 : wmk_error(-errno, "cannot write the identities of applications (%s)", FILE_NOW);
 }
@@ -121,7 +121,9 @@ void wmk_state_identity(struct wmk_state *state, const struct wmk_identity *is)
 	const struct state_identity record = { .slot = is->slot, .generation = is->generation, .pid = (uint64_t)is->pid,
 					       .birth = is->birth, .space = state->identities.space };
 
-	/* If this fails, claims of the application stay taken if it ends while no daemon runs. */
+	/*
+	 * If the write fails and the application ends while no daemon runs, the claims of the application stay taken.
+	 */
 	if (state->identities.fd >= 0 && is->pid > 0 &&
 	    pwrite(state->identities.fd, &record, sizeof(record), (off_t)((is->slot - 1) * sizeof(record))) !=
 		    (ssize_t)sizeof(record))

@@ -111,8 +111,8 @@ static uint64_t *numbers_of(const struct state_session *is)
 }
 
 /*
- * Remove records of other rings, and keep the order of the rest. Returns the new length; the whole length if the file
- * cannot be parsed.
+ * Keep the records of the rings in `numbers`, in their order, and remove all other records. Returns the new length; the
+ * whole length if the file cannot be parsed.
  */
 static size_t filter(uint8_t *bytes, size_t len, const uint64_t *numbers, size_t n)
 {

@@ -169,8 +169,8 @@ struct state_consumer {
 };
 
 /*
- * True if the process has ended and no ring of its trace is held: the trace was written, and the daemon was killed
- * before it updated the state.
+ * True if the process has ended and the consumer daemon holds no rings of its trace. Then the trace was written, and
+ * the session daemon was killed before it updated the state.
  */
 static bool is_over(const struct state_session *is, const struct state_rings *r, const struct state_consumer *consumer)
 {
@@ -188,7 +188,7 @@ static bool is_over(const struct state_session *is, const struct state_rings *r,
 
 /*
  * True if the rings belong to a process, and the consumer daemon has released them and has their counts: the earlier
- * session daemon ended before it received them. Adds the counts to the channel.
+ * session daemon ended before it received the counts. Adds the counts to the channel.
  */
 static bool is_counted(const struct state_rings *r, struct wmk_session *session, const struct state_consumer *consumer)
 {
@@ -271,8 +271,8 @@ static bool superseded(const uint8_t *bytes, size_t len, const struct state_id *
 }
 
 /*
- * Restore ids up to the first incomplete record: its writer was killed, and no application received that id. Truncates
- * the file there, so that records can be appended.
+ * Restore ids up to the first incomplete record. The writer of an incomplete record was killed, and no application
+ * received the id of that record. Truncates the file there, so that records can be appended.
  */
 static int ids_restore(struct wmk_state *state, struct state_entry *entry, struct wmk_session *session)
 {
@@ -319,8 +319,8 @@ static void give_up(struct wmk_tracing *tracing, struct wmk_session *session)
 }
 
 /*
- * Recover all rings or none: those left over could not be found again. Rings are locked before the directory, so that a
- * daemon that takes over a living session never finds the directory locked.
+ * Recover all rings or none: a later recovery could not find the other rings. A recovery locks the rings before the
+ * directory, so a daemon that takes over a running session never finds the directory locked.
  */
 static int recovered_check(const struct wmk_state *state, const struct state_session *is)
 {

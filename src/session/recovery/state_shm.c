@@ -2,8 +2,8 @@
 /*
  * state_shm.c - a copy of the state beside rings in files (shm_path.h), for a recovery that has only these files.
  *
- * The copy describes the session as stopped, and without its kernel channels, because kernel buffers do not survive the
- * machine.
+ * The copy describes the session as stopped, and without its kernel channels, because kernel buffers do not survive a
+ * crash of the machine.
  */
 #include "session/model/session_model.h"
 #include "session/model/shm_path.h"
@@ -63,7 +63,7 @@ static int json_copy(const struct wmk_session *session, const struct state_sessi
 	return err;
 }
 
-/* Copy a file from state/ to the directory of rings. Does nothing if it does not exist. */
+/* Copy a file from state/ to the directory of rings. Does nothing if the file does not exist. */
 static int file_copy(const struct wmk_state *state, const struct wmk_session *session, const char *name, size_t max,
 		     const char *to)
 {
