@@ -300,7 +300,7 @@ static int rules_make(const struct waymark_ctl_events_options *o, struct wmk_lis
 			err = wmk_error(-EINVAL, "enable-event: the rules have different sizes");
 		if (err < 0 || !to)
 			return err < 0 ? err : -ENOMEM;
-		/* `level` is the more severe one, with the smaller number */
+		/* `level` of the request is the more severe level, which has the smaller number */
 		bool swap = r.level_op == WAYMARK_CTL_BETWEEN && r.level > r.level_to;
 		*to = (struct wmk_ctl_rule){
 			.pattern = r.pattern,

@@ -96,7 +96,7 @@ static bool has_no_listener(int err)
 struct endpoint {
 	const char *named;           /* named by an option; NULL: no option names one */
 	bool only;                   /* named by an option or the environment */
-	char path[128];               /* that one, or the user's own */
+	char path[128];               /* the named directory, or that of the user's own daemon */
 };
 
 static int endpoint_find(struct endpoint *endpoint, const char *rundir)
@@ -118,7 +118,10 @@ static int endpoint_find(struct endpoint *endpoint, const char *rundir)
 	return 0;
 }
 
-/* Connect to root's daemon if no daemon is named. Returns a socket, or -1 if none runs or it rejects us. */
+/*
+ * Connect to root's daemon if no daemon is named. Returns a socket; -1: root's daemon does not run, or rejects this
+ * user.
+ */
 static int connect_root(struct waymark_ctl *ctl, const struct endpoint *endpoint, uint64_t deadline)
 {
 	if (endpoint->only || geteuid() == 0 || wmk_rundir(0, 0, ctl->rundir, sizeof(ctl->rundir)) < 0)
@@ -128,8 +131,8 @@ static int connect_root(struct waymark_ctl *ctl, const struct endpoint *endpoint
 }
 
 /*
- * Connect to a daemon that another process started at the same time: it holds the lock of the runtime directory, and
- * will listen shortly.
+ * Connect to a daemon that another process started at the same time. This daemon holds the lock of the runtime
+ * directory, and will listen shortly.
  */
 static int connect_other(const struct endpoint *endpoint, uint64_t deadline, int err)
 {
@@ -175,7 +178,7 @@ static int connect_own(struct waymark_ctl *ctl, const struct waymark_ctl_connect
 			: sock;
 }
 
-/* Send a first request, so that its errors appear in the error of connecting. */
+/* Send a first request. An error of this request is returned as an error of connecting. */
 static int handshake(struct waymark_ctl *ctl)
 {
 	const struct wmk_empty nothing = { 0 };
@@ -204,7 +207,7 @@ static int connect_any(struct waymark_ctl *ctl, const struct waymark_ctl_connect
 		err = handshake(ctl);
 		if (err != -EACCES)
 			return err;
-		disconnect(ctl);               /* it accepts other users, but not this one */
+		disconnect(ctl);               /* the daemon accepts other users, but not this user */
 	}
 	for (unsigned i = 0;; i++) {
 		ctl->socket = connect_own(ctl, options, &endpoint, deadline);

@@ -90,7 +90,10 @@ struct wmk_ctl_files_reply {
 	struct wmk_list sessions;            /* of struct wmk_ctl_session */
 };
 extern const struct wmk_object wmk_ctl_files_reply_object;
-/* Add a string, or the warnings and unanswered applications of a result. 0 or -ENOMEM. */
+/*
+ * wmk_ctl_files_add_text() adds a string to a list of `result`. wmk_ctl_files_add_outcome() adds the warnings and the
+ * unanswered applications of another result. 0 or -ENOMEM.
+ */
 int wmk_ctl_files_add_text(struct waymark_ctl_result *result, struct wmk_list *list, const char *text);
 int wmk_ctl_files_add_outcome(struct waymark_ctl_result *result, const struct waymark_ctl_result *of);
 
@@ -115,8 +118,9 @@ int wmk_ctl_sessions_dir(bool make, char *path, size_t size);
 /* ── start a daemon ──────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Start the daemon's program and wait until it listens. `rundir`: set in its environment, or NULL. -ECHILD: it failed,
- * and its message is in the chain; another daemon may run by now. -ETIMEDOUT; -ENOENT, -EACCES: no program.
+ * Start the daemon's program and wait until it listens. `rundir`: set in its environment, or NULL. -ECHILD: the program
+ * failed, and the cause chain contains its message; another daemon may run by now. -ETIMEDOUT; -ENOENT, -EACCES: no
+ * program.
  */
 int wmk_ctl_daemon_start(const char *program, const char *rundir, const char *recover, uint64_t deadline);
 

@@ -234,7 +234,7 @@ static int ready_wait(int fd, const char *program, uint64_t deadline)
 	return wmk_error(-ECHILD, "the session daemon %s ended before it listened, without a message", program);
 }
 
-/* Move a descriptor above READY_FD; it may be lower if this program has closed its standard descriptors. */
+/* Move a descriptor above READY_FD. A descriptor may be lower if this program has closed its standard descriptors. */
 static int move_above(int fd)
 {
 	int copy = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, READY_FD + 1);
@@ -266,7 +266,7 @@ int wmk_ctl_daemon_start(const char *program, const char *rundir, const char *re
 	if (err == 0)
 		err = launch(&l);
 	if (l.pipe >= 0)
-		close(l.pipe);           /* so that end of file can be seen */
+		close(l.pipe);           /* so that the end of the daemon causes an end of file */
 	if (err == 0)
 		err = ready_wait(ready[0], path, deadline);
 	if (l.null >= 0)

@@ -4,9 +4,9 @@
  * a daemon.
  *
  * Members have the names of their tables; enums are written as words, UUIDs in their usual form. The writer writes all
- * members, or with WMK_JSON_SPARSE those that are not zero or empty. The reader sets missing members to zero or empty,
- * and rejects unknown members. The writer replaces text that is not UTF-8 by U+FFFD; the reader rejects it. Errors are
- * -errno with a cause chain. Any thread.
+ * members. With WMK_JSON_SPARSE the writer omits members that are zero or empty. The reader sets missing members to
+ * zero or empty, and rejects unknown members. The writer replaces text that is not UTF-8 by U+FFFD; the reader rejects
+ * such text. Errors are -errno with a cause chain. Any thread.
  */
 #ifndef WMK_CTL_JSON_H
 #define WMK_CTL_JSON_H

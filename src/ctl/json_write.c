@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json_write.c - print objects as JSON (see json.h). It walks the table and prints as it goes, so a long list needs no
- * second copy; when it prints to a file, the text is never in memory as a whole.
+ * json_write.c - print objects as JSON (see json.h). The writer prints each member as it walks the table, so a long
+ * list needs no second copy. When the writer prints to a file, the whole text is never in memory.
  */
 #include "ctl/json.h"
 
@@ -24,7 +24,7 @@
 struct json_text {
 	char *bytes;
 	size_t len, cap;
-	FILE *to;                  /* a full buffer is written to it; NULL: the buffer grows */
+	FILE *to;                  /* a full buffer is written to this file; NULL: the buffer grows */
 	int failed;                /* -ENOMEM, or the error of the file: later output is dropped */
 };
 

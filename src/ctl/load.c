@@ -203,7 +203,7 @@ static uint64_t start_time_of(uint64_t pid)
 	return at ? strtoull(at + 1, NULL, 10) : 0;
 }
 
-/* Check that the process of a channel still has its pid, which another process may have by now. */
+/* Check that the process of a channel still has its pid. Another process may have this pid by now. */
 static int process_check(struct wmk_ctl_channel *channel)
 {
 	struct wmk_ctl_domain *d = &channel->domain;
@@ -269,7 +269,7 @@ static int make_trackers(struct loading *l, const struct wmk_ctl_session *s)
 
 /*
  * Collect the patterns of disabled rules. A pattern that an enabled rule of the channel also has is skipped: no request
- * can disable one of the two rules.
+ * can disable only one of two rules with the same pattern.
  */
 static int find_disabled(struct loading *l, const struct wmk_ctl_channel *c, struct wmk_list *patterns)
 {
@@ -372,8 +372,8 @@ static int path_choose(struct loading *l, struct wmk_ctl_session *s)
 }
 
 /*
- * Make the request for session `s`. The new directory of rings gets the parent directory of the saved one. Its path is
- * stored in `shm`.
+ * Make the request for session `s`. The new directory of rings is made in the parent of the saved directory. The path
+ * of this parent is stored in `shm`.
  */
 static struct wmk_ctl_create request_of(const struct wmk_ctl_session *s, const char *home,
 					char shm[WMK_OBJECT_TEXT_MAX + 1])
@@ -394,8 +394,8 @@ static void destroy_quietly(struct loading *l, const char *name)
 }
 
 /*
- * Check that the session can be created as a whole: create it under another name and destroy it. It does not record, so
- * no directory is made.
+ * Check that the session can be created as a whole: create it under another name and destroy it. This trial session
+ * does not record, so no directory is made.
  */
 static int try_complete(struct loading *l, const struct wmk_ctl_session *s, const char *home)
 {

@@ -70,7 +70,7 @@ static int send_all(struct waymark_ctl *ctl, uint64_t deadline)
 	for (;;) {
 		int sent = wmk_out_send(&ctl->out, ctl->socket);
 
-		/* If the daemon has closed the connection, it may have sent the reason before. */
+		/* A daemon that has closed the connection may have sent the reason before. */
 		if (sent == 1 || sent == -EPIPE || sent == -ECONNRESET)
 			return 0;
 		if (sent < 0)

@@ -72,8 +72,8 @@ int wmk_ctl_sessions_dir(bool make, char *path, size_t size)
 
 struct destination {
 	int dir;
-	char path[WMK_OBJECT_TEXT_MAX];  /* of the directory */
-	const char *file;                /* name in it, if the caller gave one */
+	char path[WMK_OBJECT_TEXT_MAX];  /* path of the directory */
+	const char *file;                /* name of the file in the directory, if the caller gave a name */
 };
 
 static bool ends_in_json(const char *path)
@@ -164,7 +164,7 @@ static int file_write(int dir, const char *name, const char *text, bool replace)
 	if (err < 0)
 		unlinkat(dir, temporary, 0);
 	else
-		/* If this fails, a power failure may lose the name, but the file is complete. */
+		/* If fsync() fails, a power failure may lose the name, but the file is complete. */
 		fsync(dir);
 	return err;
 }
