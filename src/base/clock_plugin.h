@@ -24,7 +24,7 @@ struct wmk_clocks {
 	struct wmk_clock of[WMK_CLOCK_KINDS];    /* by enum wmk_clock_kind; freq 0: not available */
 	enum wmk_clock_kind preferred;           /* the available clock that costs least */
 	uint64_t (*plugin_now)(void);            /* NULL: no plug-in */
-	/* ns: CLOCK_MONOTONIC of this process minus that of the machine (time namespace) */
+	/* ns: CLOCK_MONOTONIC of this process minus CLOCK_MONOTONIC of the machine (time namespace) */
 	int64_t ahead;
 };
 

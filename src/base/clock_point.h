@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * clock_point.h - sync points of a trace clock: its value, CLOCK_MONOTONIC and real time at one moment. The file .clock
- * of a trace contains them (docs/trace-format.md), so that a reader can correct times by them.
+ * of a trace contains sync points (docs/trace-format.md), so that a reader can correct times.
  *
  *     consumer ──wmk_clock_point_take()──► point ──encode──► store: .clock ──decode──► reader
  */

@@ -16,7 +16,7 @@
 
 #define ROUNDS 200
 #define CPUS_MAX 8               /* limit of measured CPUs, without this one */
-#define LIMIT_NS 10000000u       /* deadline for each of them */
+#define LIMIT_NS 10000000u       /* deadline for the measurement of one CPU */
 
 struct ball {
 	_Atomic unsigned turn;   /* even: the caller's turn; odd: the other thread's */
