@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * chrome.c - export records in the Trace Event Format ("JSON Object Format" of the document with that name). A record
- * is an instant event, or the begin or the end of a duration. It is on the track of its thread, with its fields as
- * arguments. A record without contexts for the thread is on the track of its CPU in process 0. A counter belongs to its
- * process.
+ * is an instant event, or the begin or the end of a duration. The event is on the track of its thread, with the fields
+ * of the record as arguments. A record without contexts for the thread is on the track of its CPU in process 0. A
+ * counter belongs to its process.
  *
  * Times are microseconds since the first record, with three decimals: readers of JSON keep 53 bits, which are too few
  * for times since 1970. otherData has the time of the first record.

@@ -53,7 +53,10 @@ struct wmk_read_clock_points {
 	struct read_point *points;
 	uint32_t n, cap;
 	struct wmk_clock_point last;         /* as in the file */
-	/* joined with another trace: its last CLOCK_MONOTONIC, and ns to add to the steady time; else 0 */
+	/*
+	 * joined with another trace: the last CLOCK_MONOTONIC of the other trace, and ns to add to the steady time;
+	 * else 0
+	 */
 	uint64_t joined_ns;
 	int64_t shift;
 };
@@ -364,9 +367,7 @@ void wmk_read_clock_line_find(const struct wmk_read_clock_points *points, uint64
 	};
 }
 
-/*
- * Compare the slope of the interval from point `i` with the slopes of both neighbours. Returns the greatest difference.
- */
+/* The greatest difference between three slopes: of the interval from point `i`, and of the intervals on both sides. */
 static double slope_change(const struct wmk_read_clock_points *points, uint32_t i)
 {
 	const struct read_point *a = &points->points[i], *b = a + 1;

@@ -28,9 +28,9 @@
 struct wmk_read_clock_points;
 
 /*
- * Read the sync points of the trace in directory `dir` for its clock. The caller owns *points. It is NULL without an
- * error if the file does not exist, has no point, or belongs to another clock. -EPROTO with a cause chain: the file is
- * damaged; *points has the points before the damage, or is NULL. -ENOMEM.
+ * Read the sync points of the trace in directory `dir` for its clock. The caller owns *points. If the file does not
+ * exist, has no point, or belongs to another clock, *points is NULL and the result is 0. -EPROTO with a cause chain:
+ * the file is damaged; *points has the points before the damage, or is NULL. -ENOMEM.
  */
 int wmk_read_clock_points_open(int dir, const struct wmk_ctf_clock_class *clock, struct wmk_read_clock_points **points);
 void wmk_read_clock_points_free(struct wmk_read_clock_points *points);
@@ -55,7 +55,7 @@ struct wmk_read_clock_line {
 	uint64_t value;            /* at this value, ... */
 	int64_t ns;                /* ... steady time in ns since 1970 */
 	double slope;              /* ns for each unit of the clock */
-	/* ns: real time minus steady time; that is the negated sum of the steps after this part */
+	/* ns: real time minus steady time, which is the negated sum of the steps after this part */
 	int64_t steps;
 };
 

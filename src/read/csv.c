@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * csv.c - export records as a table (RFC 4180, but lines end with a newline only). The first columns are time, trace,
- * stream and event. Each field name has a further column. These are the fields of packets, and of the contexts and
- * payloads of all event classes. A cell is empty if the record lacks the field. Structured values are JSON.
+ * stream and event. Each field name has a further column. The table has the fields of packets, and the fields of
+ * contexts and payloads of all event classes. A cell is empty if the record lacks the field. Structured values are
+ * JSON.
  *
  * Titles are unique. A field with the name of one of the first four columns gets the prefix "fields.". Other duplicates
  * get the suffix "_2" and so on: fields `_x` and `x` of one structure, names of CTF 2 with dots.

@@ -389,7 +389,7 @@ static int ctf_packet(void *state, struct wmk_read_stream *read)
 	if (err < 0)
 		return err;
 	wmk_ctf_out_cut(&stream->out, 0);
-	/* CTF 2 refuses a packet with a UUID other than that of the metadata. */
+	/* In CTF 2, the UUID of a packet must be the UUID of the metadata. */
 	stream->spots = (struct wmk_ctf_spots){ .uuid = class->has_uuid ? class->uuid : NULL };
 	wmk_ctf_walk_begin(&walk, &read->bytes, 0);
 	err = wmk_ctf_copy(&walk, &read->trace->decoder->packet_header, &stream->out, &stream->spots);
@@ -440,7 +440,10 @@ static int begin_anew(struct output_stream *stream, uint64_t time)
 
 /* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Copy the record's header. *time: its time in the output, relative to the previous records of the packet. */
+/*
+ * Copy the record's header. *time: the time that readers of the output derive from the header and the previous records
+ * of the packet.
+ */
 static int copy_header(struct output_stream *stream, struct wmk_read_stream *read, struct wmk_ctf_walk *walk,
 		       uint64_t *time)
 {

@@ -3,9 +3,9 @@
  * index.h - the index of a stream file: index/<file>.idx, in LTTng's format (magic 0xC1F1DCC1, version 1, big-endian).
  * It has one entry for each packet, in the order of the file. Internal to src/read.
  *
- * The index only helps to find a packet and is not trusted: its values are compared with the packet when the packet is
- * read. The index of a trace that is being written may lack the last packets. An index needs no memory: entries are
- * read on demand.
+ * The index only helps to find a packet, and is not trusted. When the reader reads the packet, it compares the packet
+ * with the index. The index of a trace that is being written may lack the last packets. An index needs no memory:
+ * entries are read on demand.
  */
 #ifndef WMK_READ_INDEX_H
 #define WMK_READ_INDEX_H

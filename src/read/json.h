@@ -6,9 +6,9 @@
  *      "packet":{"cpu_id":3},"context":{"vpid":-2},
  *      "fields":{"next":7,"comm":"worker","state":{"label":"NEW","value":0}}}
  *
- * `time` is seconds since 1970 as a string, because readers of JSON keep 53 bits of a number. It is null if 64 bits of
- * nanoseconds cannot hold it. Parts that a record lacks are absent: `time` without a clock, `level` without a level of
- * the event, and others.
+ * `time` is seconds since 1970 as a string, because readers of JSON keep 53 bits of a number. `time` is null if the
+ * time does not fit into 64 bits of nanoseconds. Parts that a record lacks are absent: `time` without a clock, `level`
+ * without a level of the event, and others.
  *
  *     integers, booleans    as such
  *     floats                numbers; "NaN", "Infinity" and "-Infinity" as strings

@@ -7,8 +7,8 @@
  *                                                         quiet
  *              WMK_READ_END: after the selection, or truncated
  *
- * The barrier falls when a leaf begins to wait. It rises only when it is computed again. This happens when the barrier
- * holds a record back.
+ * The barrier falls when a leaf begins to wait. The barrier rises only when it is computed again, after it has held a
+ * record back.
  */
 #include <errno.h>
 #include <poll.h>

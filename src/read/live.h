@@ -12,10 +12,10 @@
  * `patience_ns`. Later records of a quiet stream may be out of order. Packets are written when they are full. So a long
  * patience gives the order of time, and a short patience returns records soon.
  *
- * A trace is opened again when its metadata has grown. Its streams change to the new version between two packets: the
- * metadata declares an event before a file has the first record of it. The old version is closed when the last stream
- * has left it. Each stream needs memory for a window (trace.h). Removed files are read to their end and closed: a
- * session was cleared, or it limits the number of its files.
+ * A trace is opened again when its metadata has grown. The streams of the trace change to the new version between two
+ * packets. The metadata declares an event before a file has the first record of this event. The old version is closed
+ * when the last stream has left it. Each stream needs memory for a window (trace.h). Removed files are read to their
+ * end and closed: a session was cleared, or it limits the number of its files.
  *
  * One thread. Errors are -errno with a cause chain; after damage the reading continues, as in merge.h.
  */

@@ -459,7 +459,10 @@ void wmk_live_remove_ended(struct wmk_read_live *live)
 	live->n = left;
 }
 
-/* Keep the time when the file was last written: its modification time, or now if that is in the future. */
+/*
+ * Keep the time when the file was last written: its modification time, or the current time if the modification time is
+ * in the future.
+ */
 static void note_size(struct live_stream *leaf, const struct stat *st)
 {
 	struct timespec now;

@@ -46,13 +46,16 @@ struct live_stream {
 	uint64_t serial;           /* orders leaves that are otherwise equal */
 	int got;                   /* the result of wmk_read_stream_next(); WMK_READ_LATER: not in the heap */
 	int64_t ns;                /* the time of its packet or record in the heap */
-	int64_t seen;              /* after WMK_READ_LATER: the next records have this time or a later one */
-	/* `since`, monotonic: when the file was last written, as far as known; `size`: its size then */
+	int64_t seen;              /* after WMK_READ_LATER: the next records have this or a later time */
+	/*
+	 * `since`, monotonic: when the file was last written, as far as known; `size`: the size of the file at that
+	 * time
+	 */
 	uint64_t since, size;
 	uint64_t water;            /* the low-water time of the source before the last poll */
 	bool has_water;
 	bool is_gone;              /* the file was removed, and all of it was read */
-	bool is_last;              /* it was polled for the last time */
+	bool is_last;              /* no further poll of the file follows */
 };
 
 struct wmk_read_live {

@@ -211,7 +211,7 @@ static int by_order(const void *left, const void *right)
 	return order ? order : a < b ? -1 : 1;
 }
 
-/* Order the streams. Their class and number are known from their first packet on. */
+/* Order the streams. Class and number of a stream are known from the first packet on. */
 static int rank(struct wmk_read_merge *merge)
 {
 	struct merged_stream **leaves = malloc((merge->n ? merge->n : 1) * sizeof(struct merged_stream *));

@@ -8,9 +8,9 @@
  *                     └─ track_event           an instant, the begin or the end of a slice, or a counter's value, on
  *                                              its track; fields and contexts are debug annotations
  *
- * Contexts identify the thread of a record (thread_id.h); without them, the record is on the track of its CPU. The
- * length of a message precedes the message, but is known only at its end. So four bytes are reserved for the length,
- * which is encoded with padding.
+ * Contexts identify the thread of a record (thread_id.h); without such contexts, the record is on the track of its CPU.
+ * The length of a message precedes the message, but is known only at its end. So four bytes are reserved for the
+ * length, which is encoded with padding.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -334,7 +334,9 @@ static int put_part(struct proto *b, struct wmk_read_stream *read, unsigned part
 #define NAMED (UINT64_C(1) << 63)
 enum { OF_PROCESS, OF_THREAD, OF_CPU };
 
-/* Identifiers of processes, threads and CPUs. They are all different, are not 0, and have the highest bit clear. */
+/*
+ * Identifiers of processes, threads and CPUs. All identifiers are different, are not 0, and have the highest bit clear.
+ */
 static uint64_t uuid_of(unsigned kind, int64_t pid, int64_t tid)
 {
 	return (uint64_t)(kind + 1) << 61 | (uint64_t)((uint32_t)pid & 0x3fffffff) << 31 | ((uint32_t)tid & 0x7fffffff);

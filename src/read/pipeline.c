@@ -89,7 +89,7 @@ static void report_damage(void *data, const struct wmk_read_stream *stream, int 
 	wmk_error_clear();
 }
 
-/* babeltrace2 does not read sync points; its style must print the same times. */
+/* babeltrace2 does not read sync points, so the style of babeltrace2 must print uncorrected times. */
 static bool is_uncorrected(const struct wmk_read_pipeline_options *options)
 {
 	return options->uncorrected ||
@@ -380,8 +380,8 @@ static int packet(struct reading *r, struct wmk_read_stream *stream)
 }
 
 /*
- * Format the packet's context, which its lines repeat, before the first of them. It is not formatted if no record of
- * the packet is selected.
+ * Format the packet's context before the first line of the packet: each line of the packet repeats the context. Without
+ * a selected record in the packet, the context is not formatted.
  */
 static int make_packet(struct wmk_read_stream *stream, bool is_all)
 {

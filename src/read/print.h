@@ -134,17 +134,20 @@ void wmk_print_free(struct wmk_print *print);
  */
 int wmk_print_trace_add(struct wmk_print *print, const struct wmk_ctf_decoder *decoder, const char *name,
 			struct wmk_print_trace **trace);
-/* Show times corrected by these sync points, or NULL. They must live as long as the trace. Before the first stream. */
+/*
+ * Show times corrected by these sync points, or NULL. The sync points must live as long as the trace. To be called
+ * before the first stream.
+ */
 void wmk_print_trace_points(struct wmk_print_trace *trace, const struct wmk_read_clock_points *points);
 /* Free its streams first. NULL: no effect. */
 void wmk_print_trace_free(struct wmk_print_trace *trace);
 
-/* `decoder`: that of one of the trace's stream classes. */
+/* `decoder`: the decoder of a stream class of the trace. */
 int wmk_print_stream_add(struct wmk_print_trace *trace, const struct wmk_ctf_stream_decoder *decoder,
 			 struct wmk_print_stream **stream);
 void wmk_print_stream_free(struct wmk_print_stream *stream);
 
-/* Columns: a text before the time of the next line, or an empty one. It must live until that line. */
+/* Columns: a text before the time of the next line, or an empty text. The text must live until that line. */
 void wmk_print_mark(struct wmk_print *print, const struct wmk_print_text *mark);
 /* Columns: the time in ns from which relative times count. The default is the time of the first record. */
 void wmk_print_origin(struct wmk_print *print, int64_t ns);

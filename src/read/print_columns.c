@@ -294,8 +294,8 @@ static bool has_member(const struct wmk_ctf_program *program, const char *name)
 }
 
 /*
- * A context may have both the ids of the initial namespace and those of the process's own namespace. The column shows
- * the ids of the initial namespace.
+ * A context may have ids of the initial namespace and ids of the process's own namespace. The column shows the ids of
+ * the initial namespace.
  */
 unsigned wmk_print_taken(const struct wmk_ctf_program *program, const struct wmk_ctf_op *op)
 {

@@ -165,7 +165,7 @@ static void add_what(struct wmk_print_words *words, const struct wmk_print_loss 
 	wmk_print_add(words, loss->count == 1 ? " " : "s ");
 }
 
-/* The same text in columns, with times as in the lines. */
+/* The text of a loss in columns, with times as in the lines. */
 static void add_loss(struct wmk_print_words *words, struct wmk_print_stream *stream, const struct wmk_print_loss *loss)
 {
 	const char *what = loss->is_packets ? "packet" : "record";

@@ -167,8 +167,8 @@ struct text_level {
 };
 
 /*
- * The same for columns. Members of the root are separated by spaces, others by commas. (A packet is shown as one
- * structure.)
+ * Format the same text for columns. Spaces separate members of the root. Commas separate all other members. (A packet
+ * is shown as one structure.)
  */
 static int add_column_text(struct scope_maker *maker, struct wmk_print_scope *scope, struct text_level *in, uint32_t at,
 			   struct wmk_print_words *words)

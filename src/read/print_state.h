@@ -81,7 +81,7 @@ struct wmk_print_scale {
 void wmk_print_scale_make(struct wmk_print_scale *scale, const struct wmk_ctf_clock_class *clock);
 /* False: the result does not fit into 64 bits. */
 bool wmk_print_scale_ns(const struct wmk_print_scale *scale, uint64_t value, int64_t *ns);
-/* The same time without the steps of real time. */
+/* As wmk_print_scale_ns(), but the result is steady time, without the steps of real time. */
 bool wmk_print_scale_steady(const struct wmk_print_scale *scale, uint64_t value, int64_t *ns);
 
 #define WMK_PRINT_NONE UINT64_MAX
@@ -147,7 +147,7 @@ struct wmk_print {
 
 /* Prepare the texts around times. */
 void wmk_print_timestamp_prepare(struct wmk_print *print);
-/* Print a record's time and delta, with the text around them. Its time becomes the previous one. */
+/* Print a record's time and delta, with the text around them. The next delta counts from this record's time. */
 char *wmk_print_timestamp(struct wmk_print *print, char *p, const struct wmk_print_scale *scale, uint64_t value);
 /* Print only a time. */
 char *wmk_print_wall(struct wmk_print *print, char *p, const struct wmk_print_scale *scale, uint64_t value);

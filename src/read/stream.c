@@ -242,7 +242,10 @@ static void count_lost(struct wmk_read_stream *s, const struct wmk_read_packet *
 				  : 0;
 }
 
-/* Find impossible times of a packet. They are reported after its begin, but the packet is read. */
+/*
+ * Find impossible times of a packet. The reader reports such times after the begin of the packet, and still reads the
+ * packet.
+ */
 static const char *wrong_times(const struct wmk_read_stream *s, const struct wmk_read_packet *before)
 {
 	const struct wmk_read_packet *now = &s->packet;
@@ -338,7 +341,7 @@ static RARE int explain(struct wmk_read_stream *s)
 			;
 		op = walk->err < 0 ? &walk->ops[walk->op] : NULL;
 	}
-	/* An element has no name: use that of the array. */
+	/* An element has no name: use the name of the array. */
 	for (uint32_t depth = walk->depth; op && !op->name && depth-- > 0;)
 		op = &walk->ops[walk->levels[depth].op];
 	if (!op || !op->name)

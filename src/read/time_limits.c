@@ -15,8 +15,8 @@ int wmk_read_limits_first(const struct wmk_read_merge *merge, const struct wmk_r
 }
 
 /*
- * A time of day refers to the day of this time: the time of the first record or, if a followed trace has no record yet,
- * the current time.
+ * The time that gives the day for a time of day: the time of the first record. If a followed trace has no record yet,
+ * it is the current time.
  */
 static int64_t first_time(const struct wmk_read_merge *merge, const struct wmk_read_live *live)
 {

@@ -20,7 +20,7 @@
  * known, otherwise the end.
  *
  * A trace that is being written is read up to the file sizes at its opening. An incomplete packet at the end is then no
- * damage. If the trace is followed (live.h), its streams do not end: at times they only have no more data
+ * damage. The streams of a followed trace (live.h) do not end: at times, a stream only has no more data
  * (growing_file.c).
  *
  * Errors are -errno with a cause chain. An open trace is immutable; a stream is used by one thread.
@@ -89,7 +89,8 @@ struct wmk_read_paths {
 
 /*
  * Append the directories at and below `path` that have a metadata file, sorted by name. Symbolic links below `path` are
- * not followed. Hidden directories and those below a trace are not searched. -ENOENT: no such path, or no trace in it.
+ * not followed. Hidden directories and those below a trace are not searched. -ENOENT: no such path, or no trace at or
+ * below the path.
  */
 int wmk_read_traces_find(const char *path, struct wmk_read_paths *found);
 /*
@@ -143,8 +144,8 @@ struct wmk_read_record_uncertainty {
 
 struct wmk_read_stream {
 	const struct wmk_read_trace *trace;
-	const char *file;          /* its name in the trace's directory */
-	char *name;                /* the same, without the suffix of compressed files */
+	const char *file;          /* the file's name in the trace's directory */
+	char *name;                /* the file's name without the suffix of compressed files */
 	int fd;
 	struct wmk_ctf_frames *frames; /* of a compressed file; NULL: a plain one */
 	const struct wmk_ctf_stream_decoder *decoder; /* of the packet; NULL before the first packet */
@@ -241,15 +242,13 @@ struct wmk_read_clock_of {
 bool wmk_read_clock_differs(const struct wmk_read_trace *trace, struct wmk_read_clock_of *first,
 			    const struct wmk_ctf_clock_class **other);
 
-/*
- * The clock of the first stream class that has one; NULL: none. The sync points of the trace are those of this clock.
- */
+/* The clock of the first stream class with a clock; NULL: none. The sync points of the trace belong to this clock. */
 const struct wmk_ctf_clock_class *wmk_read_trace_clock(const struct wmk_read_trace *trace);
 /* Give two traces that are read together the same steady time, if their clocks are the same. */
 void wmk_read_trace_join(const struct wmk_read_trace *a, const struct wmk_read_trace *b);
 /* Prepare a conversion without sync points. `clock` NULL: all times are 0. */
 void wmk_read_scale_make(struct wmk_read_scale *scale, const struct wmk_ctf_clock_class *clock);
-/* The same with the sync points of the trace, if they are of this clock. */
+/* As wmk_read_scale_make(), but with the sync points of the trace if the points belong to `clock`. */
 void wmk_read_scale_of(struct wmk_read_scale *scale, const struct wmk_read_trace *trace,
 		       const struct wmk_ctf_clock_class *clock);
 /* With sync points: see below. */
@@ -289,7 +288,7 @@ static inline bool wmk_read_scale_fits(const struct wmk_read_scale *scale, uint6
 	       !__builtin_add_overflow((int64_t)scale->origin, scale->is_ns ? (int64_t)value : (int64_t)at, &ns);
 }
 
-/* After WMK_READ_RECORD: the real time of the record in ns. It decreases where real time was set back. */
+/* After WMK_READ_RECORD: the real time of the record in ns. Real time decreases where it was set back. */
 static inline int64_t wmk_read_real_ns(const struct wmk_read_stream *stream)
 {
 	return (int64_t)((uint64_t)stream->ns + (uint64_t)stream->scale.line.steps);

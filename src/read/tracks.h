@@ -37,7 +37,7 @@ void wmk_read_tracks_free(void *whole);
 const char *wmk_read_tracks_remark(void *whole);
 int wmk_read_track_open(void *whole, const struct wmk_read_stream *stream, void **state);
 void wmk_read_track_close(void *state);
-/* The time at which a record is drawn: its own, or that of the previous record if it has none. */
+/* The time at which a record is drawn. For a record without a time, this is the time of the previous record. */
 int64_t wmk_read_track_ns(struct wmk_read_track *line, const struct wmk_read_stream *stream);
 /* After WMK_READ_RECORD: find the record's thread, and how the record is drawn. Errors: see spans.h. */
 int wmk_read_track_record(struct wmk_read_track *line, struct wmk_read_stream *stream,

@@ -4,7 +4,7 @@
  * src/read.
  *
  * A function writes at `p`, where its caller has made room (WMK_PRINT_NUMBER bytes for any number), and returns the
- * position after the text. None of them writes a NUL, allocates, or can fail. Any thread.
+ * position after the text. No function writes a NUL, allocates memory, or fails. Any thread.
  *
  *     integer    -12   0xFFE   07777   0b11101      (the last three show the bits, without a sign)
  *     real       like printf's %g
@@ -125,7 +125,7 @@ size_t wmk_print_character(const char *s, size_t len, unsigned encoding, uint32_
 size_t wmk_print_narrow(char *to, size_t size, const char *s, size_t len, unsigned encoding);
 /* A character as UTF-8, with escapes. At most 4 bytes. */
 char *wmk_print_utf8(char *p, uint32_t character);
-/* The same without escapes: 1 to 4 bytes. */
+/* A character as UTF-8, without escapes: 1 to 4 bytes. */
 char *wmk_print_encode(char *p, uint32_t character);
 
 #endif
