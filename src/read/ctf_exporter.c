@@ -440,10 +440,7 @@ static int begin_anew(struct output_stream *stream, uint64_t time)
 
 /* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/*
- * Copy the record's header. *time: the time that readers of the output derive from the header and the previous records
- * of the packet.
- */
+/* Copy the record's header. *time: the time in the output, as readers derive it from the header and earlier records. */
 static int copy_header(struct output_stream *stream, struct wmk_read_stream *read, struct wmk_ctf_walk *walk,
 		       uint64_t *time)
 {

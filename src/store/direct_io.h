@@ -30,7 +30,7 @@ struct wmk_direct {
  */
 void wmk_direct_open(struct wmk_direct *direct, struct wmk_direct_rates *rates, int dir, const char *name, int fd);
 void wmk_direct_close(struct wmk_direct *direct);
-/* The same as wmk_store_write_whole() on `fd`, but with direct I/O if that is possible and faster. */
+/* As wmk_store_write_whole() on `fd`, but with direct I/O if direct I/O is possible and faster. */
 int wmk_direct_write(struct wmk_direct *direct, int fd, const struct iovec *iov, int n, uint64_t offset);
 
 #endif

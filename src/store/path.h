@@ -27,8 +27,8 @@ int wmk_path_enter(int at, const char *name, unsigned how);
  */
 int wmk_path_walk(int at, const char *path, unsigned how);
 /*
- * Open the directory `path` for reading. It must not be a link; directories before it may be. Returns a descriptor, or
- * an error as wmk_path_enter() does.
+ * Open the directory `path` for reading. The directory must not be a link; directories before it in the path may be
+ * links. Returns a descriptor, or an error as wmk_path_enter() does.
  */
 int wmk_path_open(const char *path);
 

@@ -12,7 +12,7 @@
  *                                     a crash
  *         .clock                      wmk_store_clock_point(): sync points of the clock
  *
- * Directories have mode 0700, files 0600. They belong to the user of the process, or to the user of
+ * Directories have mode 0700, files 0600. Directories and files belong to the user of the process, or to the user of
  * wmk_store_identity_begin(). path.h defines which links in a path are followed. Errors are -errno with a cause chain
  * that names the path. One thread at a time per object, unless stated otherwise.
  */
@@ -88,9 +88,9 @@ int wmk_store_comment(struct wmk_store *store, const char *words);
 /* Replace the metadata as a whole. On failure, it is unchanged. Thread-safe. */
 int wmk_store_metadata_replace(struct wmk_store *store, const char *text, size_t len);
 /*
- * Append a sync point to the file .clock, which is created with the first one. `uuid`: that of the clock, or "". A
- * point that is not later than the last one is not written. After a failure, the file has only whole points, and the
- * trace is readable. -ESTALE: the file has points of another clock, such as that of an earlier boot. Thread-safe.
+ * Append a sync point to the file .clock, which is created with the first one. `uuid`: the UUID of the clock, or "".
+ * Only a point that is later than the last one is written. After a failure, the file has only whole points, and the
+ * trace is readable. -ESTALE: the file has points of another clock, such as the clock of an earlier boot. Thread-safe.
  */
 int wmk_store_clock_point(struct wmk_store *store, const char uuid[WMK_CLOCK_UUID],
 			  const struct wmk_clock_point *point);

@@ -23,12 +23,12 @@ struct wmk_store_clock {
 
 struct wmk_store {
 	char *path;                /* of the whole trace, as passed by the caller */
-	char *sub;                 /* path below `path`; NULL: it already existed */
+	char *sub;                 /* path below `path`; NULL: the directory already existed */
 	int dir;                   /* of the metadata and streams */
 	int index_dir;
 	int metadata;
 	int live;                  /* the file .live (followed.h), which the close removes; -1: none */
-	struct wmk_file_identity *identity; /* identity for its files; NULL: that of the thread */
+	struct wmk_file_identity *identity; /* identity for the store's files; NULL: the identity of the thread */
 	uint64_t metadata_len;     /* bytes of whole declarations */
 	struct wmk_store_clock clock;
 	pthread_mutex_t lock;      /* protects metadata, metadata_len, clock */
@@ -58,7 +58,7 @@ struct wmk_store_stream {
 
 /* budget.c: add `more` bytes (may be negative) to the counts of the store and the budget. */
 void wmk_store_add_bytes(struct wmk_store *store, int64_t more);
-/* The same for files that existed before the store was opened; only the budget counts them. */
+/* As wmk_store_add_bytes(), for files that existed before the store was opened: only the budget counts such files. */
 void wmk_store_budget_add(struct wmk_store *store, int64_t more);
 /*
  * Reserve `bytes` of the budget for a write that follows. wmk_store_budget_release() returns the reservation once the

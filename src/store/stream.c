@@ -90,7 +90,7 @@ static int open_data(struct wmk_store_stream *stream, int flags)
 	return open_named(stream, name, flags);
 }
 
-/* An existing index is rewritten from the headers of the packets. That is fast, since packets are few. */
+/* An existing index is rewritten from the headers of the packets. The rewrite is fast, since packets are few. */
 static int open_index(struct wmk_store_stream *stream, int flags)
 {
 	char name[WMK_STORE_NAME];
@@ -112,8 +112,8 @@ static int open_index(struct wmk_store_stream *stream, int flags)
 }
 
 /*
- * Continue a stream without an index, since readers do not need one. An outdated index file would mislead them, so
- * remove it.
+ * Continue a stream without an index, since readers do not need one. An outdated index file would mislead readers, so
+ * remove the file.
  */
 static void index_without(struct wmk_store_stream *stream)
 {
