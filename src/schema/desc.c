@@ -92,7 +92,10 @@ static bool take_wrapper(struct span t, struct wrapper *wrapper)
 	return true;
 }
 
-/* Return the argument that names the field: the second one of wm_field, wm_enum and others; else the first one. */
+/*
+ * Return the argument of the wrapper that names the field: the second argument of wm_field, wm_enum and others; else
+ * the first argument.
+ */
 static struct span naming_argument(const struct wrapper *wrapper)
 {
 	static const char *const names[] = { "wm_field", "wm_enum", "wm_flags", "wm_unit", "wm_media" };

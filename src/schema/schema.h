@@ -71,7 +71,7 @@ enum wmk_role {
 };
 _Static_assert(WMK_ROLES <= 16, "a set of roles has 16 bits");
 
-/* Set of roles: one bit for each, since a value may have several. WMK_ROLE_NONE is the empty set. */
+/* Set of roles with one bit for each role, because a value may have several roles. WMK_ROLE_NONE is the empty set. */
 #define WMK_ROLE_BIT(role) ((uint16_t)(1u << (role) & ~1u))
 
 enum wmk_encoding {
@@ -177,9 +177,9 @@ const char *wmk_kind_uri(unsigned kind);
 /* The kind that a URI marks; WAYMARK_KIND_EVENT if it is not a mark. */
 unsigned wmk_kind_of_uri(const char *uri);
 /*
- * Return model.emf.uri of an event class: "waymark:message:" and the percent-encoded format if it has one, else the
- * mark of its kind; NULL if there is neither. wmk_message_format() decodes the format. The function returns false if
- * the URI has no format or an invalid format.
+ * Return model.emf.uri of an event class. With a format, this is "waymark:message:" and the percent-encoded format;
+ * otherwise it is the mark of the kind, or NULL without a mark. wmk_message_format() decodes the format. The function
+ * returns false if the URI has no format or an invalid format.
  */
 #define WMK_MESSAGE_URI (3 * WMK_TEXT_MAX + 32)
 const char *wmk_message_uri(const struct wmk_event_class *event, char uri[WMK_MESSAGE_URI]);
