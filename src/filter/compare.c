@@ -41,7 +41,7 @@ static void compare_whole(struct wmk_code *code, unsigned kind, struct wmk_place
 	}
 }
 
-/* Compare a signed with an unsigned integer: a negative number is less than every unsigned one. */
+/* Compare a signed with an unsigned integer: a negative number is less than every unsigned number. */
 static void compare_mixed(struct wmk_code *code, unsigned kind, struct wmk_place a, struct wmk_place b, uint32_t yes,
 			  uint32_t no, uint32_t next)
 {

@@ -26,9 +26,9 @@
  * numeric values: -1 is less than every unsigned number. If one operand is a double, the other is converted to double.
  * Texts are compared by bytes.
  *
- * Absent values. A missing field, an element beyond the end, a division by zero and a shift by less than 0 or more than
- * 63 have no value. An expression that uses an absent value is absent, too. The nearest enclosing && or || treats it as
- * false. A filter with an absent result rejects the record. exists(x) always has a value.
+ * Absent values. A missing field, an array element beyond the end, a division by zero and a shift by less than 0 or
+ * more than 63 bits have no value. An expression that uses an absent value is absent, too. The nearest enclosing && or
+ * || treats it as false. A filter with an absent result rejects the record. exists(x) always has a value.
  *
  * Programs have no loops: every jump is forward, so a run ends after at most `n_insns` steps. Programs from outside are
  * not trusted: wmk_filter_decode() and wmk_filter_verify() check the type of each register at each instruction before
@@ -121,7 +121,7 @@ struct wmk_filter_found {
 	const char *no_operand;
 	const struct wmk_label *labels; /* `n_labels` texts that the value may be compared with */
 	uint32_t n_labels;
-	/* the labels' bounds and the field are unsigned, even where the type of `input` is SIGNED */
+	/* the field and the bounds of its labels are unsigned, even if the type of `input` is SIGNED */
 	bool is_unsigned;
 	const char *text;          /* not NULL: a constant text; `input` is not used */
 };
@@ -180,7 +180,7 @@ enum wmk_filter_op {
 	WMK_FILTER_CONST_DOUBLE, /* likewise, of type double */
 	WMK_FILTER_MOVE,       /* dst = a */
 	WMK_FILTER_ADD, WMK_FILTER_SUB, WMK_FILTER_MUL, WMK_FILTER_AND, WMK_FILTER_OR, WMK_FILTER_XOR,
-	WMK_FILTER_DIV, WMK_FILTER_DIV_U, WMK_FILTER_MOD, WMK_FILTER_MOD_U,   /* jump to `to` if there is no result */
+	WMK_FILTER_DIV, WMK_FILTER_DIV_U, WMK_FILTER_MOD, WMK_FILTER_MOD_U,   /* jump to `to` without a result */
 	WMK_FILTER_SHL, WMK_FILTER_SHR, WMK_FILTER_SHR_U,                     /* likewise */
 	WMK_FILTER_FADD, WMK_FILTER_FSUB, WMK_FILTER_FMUL, WMK_FILTER_FDIV,
 	WMK_FILTER_TO_DOUBLE, WMK_FILTER_TO_DOUBLE_U, /* dst = a converted to double */

@@ -53,7 +53,7 @@ static int expected(const struct filter_parser *p, const char *what)
 			      p->token.len > 40 ? 40 : (int)p->token.len, text_of(p));
 }
 
-/* Skip the operator `op`; -EINVAL if the current token is another one. */
+/* Skip the operator `op`; -EINVAL if the current token is another token. */
 static int take(struct filter_parser *p, const char *op)
 {
 	char what[8];
