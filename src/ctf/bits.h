@@ -3,8 +3,9 @@
  * bits.h - read numbers from the bits of a packet. src/ctf and the inline functions of decode.h use it. The caller has
  * checked that the bits are within the packet.
  *
- * Bit i of a little-endian number is bit at + i of the stream; the first bit of a byte is its least significant one. A
- * big-endian number begins with its most significant bit, and so does each byte (CTF 1.8.3, section 4.1.5).
+ * Bit i of a little-endian number at position `at` is bit `at` + i of the stream. The first bit of each byte is then
+ * the least significant bit of the byte. A big-endian number begins with the most significant bit, and so does each
+ * byte (CTF 1.8.3, section 4.1.5).
  */
 #ifndef WMK_CTF_BITS_H
 #define WMK_CTF_BITS_H

@@ -34,8 +34,8 @@ struct wmk_ctf_builder {
 	const struct wmk_ctf_clock_class **clocks_by_name; /* `clocks` sorted by name, after the last declaration */
 	struct wmk_ctf_list maps;      /* struct wmk_ctf_map: wmk_ctf_build() checks that the clocks exist */
 	struct wmk_ctf_list streams;   /* struct wmk_ctf_stream_class * */
-	struct wmk_ctf_list events;    /* struct wmk_ctf_event_class *, `stream` is not set; ... */
-	struct wmk_ctf_list stream_ids; /* ... struct wmk_ctf_stream_of: the stream of each event */
+	struct wmk_ctf_list events;    /* struct wmk_ctf_event_class *; their member `stream` is not set: ... */
+	struct wmk_ctf_list stream_ids; /* ... struct wmk_ctf_stream_of names the stream of each event */
 	/* cost so far of searching for members by meaning and for clocks by name */
 	uint64_t n_looked;
 };

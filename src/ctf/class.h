@@ -46,7 +46,7 @@ struct wmk_ctf_clock_class {
 	uint64_t precision;        /* cycles */
 	int64_t offset_s;          /* value of the clock's origin: seconds, plus ... */
 	uint64_t offset;           /* ... cycles, below freq */
-	/* the origin is 1970-01-01 00:00 UTC; otherwise clocks of the same uuid have the same origin */
+	/* true: the origin is 1970-01-01 00:00 UTC; false: only clocks with one uuid have the same origin */
 	bool absolute;
 	/* CTF 2: namespace, accuracy, precision, origin, attributes as JSON (see below), or NULL */
 	const char *more;

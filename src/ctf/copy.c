@@ -75,7 +75,8 @@ int wmk_ctf_copy(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *progra
 		 struct wmk_ctf_spots *spots)
 {
 	const uint8_t *uuid = spots ? spots->uuid : NULL;
-	unsigned n_uuid = UUID_BYTES; /* bytes of the UUID written so far; UUID_BYTES outside of its array */
+	/* bytes of the UUID written so far; UUID_BYTES outside of the array of the UUID */
+	unsigned n_uuid = UUID_BYTES;
 	struct wmk_ctf_item item;
 
 	if (!program->n_ops)

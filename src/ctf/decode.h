@@ -206,7 +206,7 @@ struct wmk_ctf_walk {
 	/* (not next to `op`: a compiler that updates both with one access would stall on the preceding store) */
 	uint32_t depth;
 	int err;
-	bool is_passing;           /* return only the first of an array's elements without a size */
+	bool is_passing;           /* return only the first element of an array of elements without a size */
 	/*
 	 * Position and length in bytes of a string that was skipped to find the end of the record. A walk then need not
 	 * search for the end of the string again. Position and length are valid as long as the walk stays in the same
@@ -238,8 +238,8 @@ static inline void wmk_ctf_walk_enter(struct wmk_ctf_walk *walk, const struct wm
 }
 
 /*
- * Likewise, for a search for values by role or name. Array elements without a size are all equal, so the walk returns
- * only the first one.
+ * Start `program` for a search for values by role or name. Array elements without a size are all equal, so the walk
+ * returns only the first element.
  */
 static inline void wmk_ctf_walk_enter_passing(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program)
 {
@@ -349,7 +349,7 @@ const char *wmk_ctf_label(const struct wmk_ctf_item *item);
 
 struct wmk_ctf_record {
 	const struct wmk_ctf_event_decoder *event;
-	uint64_t time;             /* clock value; that of the previous record if the header has none */
+	uint64_t time;             /* clock value; if the header has no time, the time of the previous record */
 	uint64_t at;               /* bits: position of the event header */
 	uint64_t common_at, context_at, payload_at; /* bits: positions of the other parts */
 	uint64_t end;

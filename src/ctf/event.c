@@ -18,15 +18,15 @@
 #include "ctf/ctf2_writer.h"
 #include "ctf/text_buffer.h"
 
-/* Names used in a structure: those of the fields first, then those of helpers. */
+/* Names used in a structure: first the names of the fields, then the names of helpers. */
 struct scope {
 	char (*names)[WMK_CTF_IDENT];
 	uint32_t n;
 };
 
 /*
- * Whether a name conflicts with a used one. Readers remove the leading '_' of names, and babeltrace2 compares a name as
- * written with earlier names as shown. So two names must not differ only by a leading '_'.
+ * Whether a name conflicts with a used name. Two names must not differ only by a leading '_'. Readers remove the
+ * leading '_' of names, and babeltrace2 compares a name as written with earlier names as shown.
  */
 static bool scope_has(const struct scope *scope, const char *ident)
 {

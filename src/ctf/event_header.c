@@ -37,14 +37,15 @@ struct way {
 	uint64_t from, to;         /* values of the selector */
 	struct header_location id, time;
 	uint16_t bits;             /* size of the header */
-	/* set if the size is in whole bytes, and the numbers are in the first 64 bits, in one byte order */
+	/* the size is in whole bytes, and the numbers are in the first 64 bits, in one byte order */
 	bool is_near;
 	struct part near_id, near_time;
 };
 
 struct wmk_ctf_header_plan {
 	uint32_t align;
-	bool is_near, is_big;      /* the selector is near: in the first 64 bits; byte order of the near parts */
+	/* is_near: the selector is in the first 64 bits; is_big: byte order of the near parts */
+	bool is_near, is_big;
 	struct part near_selector;
 	uint16_t save;             /* register of the selector; 0: none */
 	struct header_location selector;

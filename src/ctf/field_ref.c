@@ -47,7 +47,10 @@ bool wmk_ctf_find_member(struct wmk_ctf_compiler *c, const struct wmk_ctf_progra
 	for (int exactly = 1; exactly >= 0; exactly--) {
 		const uint32_t last = code->ops[begin].next > begin + 1 ? code->ops[begin].next : code->n;
 
-		/* An open operation has no `next` yet: it is the last one. */
+		/*
+		 * An open operation has no `next` yet: the loop ends, because an open operation is the last member so
+		 * far.
+		 */
 		for (uint32_t i = begin + 1; i && i < last && !wmk_ctf_search_limit_reached(c);
 		     i = code->ops[i].next, c->n_looked += each)
 			if (code->ops[i].code != WMK_CTF_END && same_name(c, code->names[i], name, exactly)) {
@@ -295,7 +298,8 @@ static int refer_by_way(struct wmk_ctf_compiler *c, unsigned scope, const struct
 			uint32_t *found, struct wmk_ctf_field_ref *referred)
 {
 	const unsigned in = ref->scope == WMK_SCOPE_NEAR ? scope : ref->scope;
-	struct ref_search s;               /* (too large to be cleared for each reference) */
+	/* (not initialised here: it is too large to be cleared for each reference) */
+	struct ref_search s;
 	int err = 0;
 
 	*found = 0;

@@ -21,11 +21,11 @@ struct wmk_ctf_compiler {
 	struct wmk_scratch scratch;
 	const struct wmk_ctf_class *class;
 	struct wmk_ctf_program_draft codes[WMK_SCOPES]; /* by scope; n is 0 if the class has no such structure */
-	uint8_t registers[3];                 /* next free one of trace, stream, event */
+	uint8_t registers[3];                 /* next free register of trace, stream, event */
 	uint32_t n_all;
 	struct wmk_ctf_enums enums;
 	uint64_t n_choices;                    /* labels of all variants' selectors */
-	/* members compared with a name; a name costs one more for each 16 bytes */
+	/* members compared with a name; each 16 bytes of a name cost as much as one more member */
 	uint64_t n_looked;
 	const char *what;                      /* for errors: the structure that is being compiled, */
 	uint32_t line, column;                 /* the place of its declaration if known, else 0, */

@@ -19,7 +19,7 @@ struct wmk_ctf_frames {
 	int fd;
 	struct wmk_ctf_frame_table table;
 	bool is_walked;            /* the table was made from the frames */
-	bool is_damage_due;        /* the damaged seek table was not reported yet */
+	bool is_damage_due;        /* the seek table is damaged, and the reader has not reported this yet */
 	uint32_t held;             /* number of the frame in `content`, or NO_FRAME */
 	uint8_t *content;
 	size_t cap;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * frame_reader.h - read a compressed stream file (frame_table.h) as if it were a plain one.
+ * frame_reader.h - read a compressed stream file (frame_table.h) like a plain file.
  *
  *     pread(fd, to, len, at)   ─►   wmk_ctf_frames_read(frames, to, len, at)
  *     fstat(fd).st_size        ─►   wmk_ctf_frames_size(frames)
@@ -30,8 +30,8 @@ void wmk_ctf_frames_close(struct wmk_ctf_frames *frames);
 ssize_t wmk_ctf_frames_read(struct wmk_ctf_frames *frames, void *to, size_t len, uint64_t at);
 uint64_t wmk_ctf_frames_size(const struct wmk_ctf_frames *frames);
 /*
- * The beginning of the frame after the one with byte `at` of the decompressed stream; the end if `at` is in the last
- * frame.
+ * The beginning of the frame that follows the frame with byte `at` of the decompressed stream. If `at` is in the last
+ * frame, the result is the end of the stream.
  */
 uint64_t wmk_ctf_frames_after(const struct wmk_ctf_frames *frames, uint64_t at);
 /* The beginning of the last frame; 0 if the file has no frames. */

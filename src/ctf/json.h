@@ -64,7 +64,7 @@ int wmk_ctf_json_shown(const char *text);
 bool wmk_ctf_json_get(const struct wmk_ctf_json_at *of, const char *name, struct wmk_ctf_json_at *at);
 /* Likewise; a missing property is an error. */
 bool wmk_ctf_json_need(const struct wmk_ctf_json_at *of, const char *name, struct wmk_ctf_json_at *at);
-/* Check the type; another one is an error. */
+/* Check the type of the value; another type is an error. */
 bool wmk_ctf_json_is(const struct wmk_ctf_json_at *at, json_type type);
 /* Whether the value is this text. */
 bool wmk_ctf_json_equals(const struct wmk_ctf_json_at *at, const char *text);
@@ -105,13 +105,15 @@ void wmk_ctf_json_extras(const struct wmk_ctf_json_at *of);
  */
 enum wmk_ctf_json_kept { WMK_CTF_JSON_OF_CLASSES, WMK_CTF_JSON_OF_CLOCKS, WMK_CTF_JSON_OF_FIELDS };
 const char *wmk_ctf_json_keep(const struct wmk_ctf_json_at *of, enum wmk_ctf_json_kept what);
-/* Attributes of an event record class: two of them become members of *event, the others are kept. */
+/* Attributes of an event record class: two attributes become members of *event; all other attributes are kept. */
 void wmk_ctf_json_attributes(const struct wmk_ctf_json_at *at, struct wmk_ctf_event_class *event);
 
 /* Integer range sets (section 5.3.2) as labels. */
 struct wmk_ctf_json_ranges {
 	struct wmk_ctf_list list;      /* struct wmk_label */
-	/* reduce each range to the values that an integer of this signedness can have; else keep the bits */
+	/*
+	 * is_clipped: reduce each range to the values that an integer of this signedness can have; else keep the bits
+	 */
 	bool is_clipped;
 	bool is_signed;
 	bool has_negative, has_big;    /* a number below 0, or above INT64_MAX, was read */

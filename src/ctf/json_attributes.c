@@ -20,8 +20,8 @@ void wmk_ctf_json_extras(const struct wmk_ctf_json_at *of)
 	if (!wmk_ctf_json_get(of, "extensions", &at) || !wmk_ctf_json_is(&at, json_type_object))
 		return;
 	/*
-	 * The preamble must declare each extension, and this function rejects each declaration. An extension elsewhere
-	 * is therefore undeclared. Its effect is unknown in both cases.
+	 * Reject each extension, declared or not, because its effect is unknown. The preamble must declare each
+	 * extension, and this function also rejects these declarations.
 	 */
 	json_object_object_foreach(at.value, space, of_space) {
 		const struct wmk_ctf_json_at inner = wmk_ctf_json_member(&at, space, of_space);

@@ -16,7 +16,7 @@ struct wmk_ctf_enums {
 
 /* Note each of the `n` operations that has many labels; the operations must not move. -ENOMEM. */
 int wmk_ctf_enums_note(struct wmk_ctf_enums *enums, struct wmk_ctf_op *ops, uint32_t n);
-/* Make an index in scratch memory for each noted enumeration; equal sets of labels share one. -ENOMEM. */
+/* Make an index in scratch memory for each noted enumeration; equal sets of labels share an index. -ENOMEM. */
 int wmk_ctf_enums_order(struct wmk_ctf_enums *enums, struct wmk_scratch *scratch);
 void wmk_ctf_enums_free(struct wmk_ctf_enums *enums);
 

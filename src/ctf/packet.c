@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "ctf/writer.h"
 
-/* A packet with a larger content is not one of ours: the largest sub-buffer is 1 GiB. */
+/* Waymark writes no packet with a larger content: the largest sub-buffer is 1 GiB. */
 #define CONTENT_MAX ((uint64_t)1 << 30)
 
 enum packet_at {

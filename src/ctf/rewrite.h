@@ -27,18 +27,21 @@ enum wmk_ctf_lost {
 	WMK_CTF_LOST_MEDIA,        /* media types; a blob becomes an array of bytes */
 	WMK_CTF_LOST_BOOL,         /* booleans become enumerations */
 	WMK_CTF_LOST_OPTIONAL,     /* optional fields become variants */
-	WMK_CTF_LOST_SELECTOR,     /* a selector has other labels */
+	WMK_CTF_LOST_SELECTOR,     /* labels of a selector change */
 	WMK_CTF_LOST_NAME,         /* names that are not identifiers */
 	WMK_CTF_LOST_ROLE,         /* roles of a field, except the role that its name expresses */
 	WMK_CTF_LOST_TRACE,        /* names of trace and streams */
-	/* attributes (except those of tsdl_unknown.h and tsdl_unknown_field.h), namespaces, unique ids of classes */
+	/*
+	 * attributes (except the attributes of tsdl_unknown.h and tsdl_unknown_field.h), namespaces, unique ids of
+	 * classes
+	 */
 	WMK_CTF_LOST_ATTRIBUTE,
 	WMK_CTF_LOST_ORIGIN,       /* of clocks: accuracy, an id other than a UUID, an origin other than 1970 */
-	/* the mapping of a field to a clock: for the bytes of a text, or a clock with a too long name */
+	/* mappings to a clock, if the field is a text, or if the name of the clock is too long */
 	WMK_CTF_LOST_CLOCK,
 	/* from 1.8: options that no value selects (rewrite_field.c selects some by a value) */
 	WMK_CTF_LOST_OPTION,
-	WMK_CTF_LOST_LABEL,        /* from 1.8: labels of values that the number cannot have without its sign */
+	WMK_CTF_LOST_LABEL,        /* from 1.8: labels of values that do not exist without the sign of the number */
 	WMK_CTF_LOST_TYPE,         /* both directions: `x := type;` in a block that has no such part */
 	WMK_CTF_LOSTS
 };

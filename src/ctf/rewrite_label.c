@@ -44,7 +44,10 @@ static const char *without_bar(const char *name)
 	return name + (*name == '_');
 }
 
-/* Whether a label with the option's name in CTF 2 must change: readers would not find the option by this label. */
+/*
+ * Whether a label that equals the option's name in CTF 2 must change, because readers would not find the option by this
+ * label.
+ */
 static bool is_changed(const struct wmk_ctf_op *option, const char *ident)
 {
 	return option->name && strcmp(ident, option->name) != 0 &&

@@ -29,7 +29,8 @@ bool wmk_tree_role_fits(const struct wmk_tree_writer *w, unsigned scope, const s
 	case WMK_ROLE_TIME:
 		return w->has_clock;
 	case WMK_ROLE_CPU:
-		return false;                  /* CTF 2 has no such role; readers know the name */
+		/* CTF 2 has no role of a CPU number; readers know the name of the field */
+		return false;
 	default:
 		return op->code <= WMK_CTF_ENUM;
 	}
@@ -112,7 +113,7 @@ static json_object *ranges_of(struct wmk_tree_writer *w, json_object *mappings, 
 }
 
 /*
- * Put names with their ranges. All ranges of a name are together, at the place of its first one. Names may share
+ * Put names with their ranges. All ranges of a name are together, at the place of the first range. Names may share
  * values, as in 1.8. `is_signed`: keep signed values; otherwise they are converted to unsigned ones.
  */
 static void put_ranges(struct wmk_tree_writer *w, json_object *class, const char *property, const struct wmk_type *type,

@@ -141,7 +141,10 @@ static bool has_role(const struct wmk_ctf_program *program, unsigned role)
 	return false;
 }
 
-/* Readers accept ids of stream (event) classes only if packets (records) contain them. */
+/*
+ * Whether packets contain ids of stream classes. Readers accept the id of a stream class only if packets contain ids,
+ * and the id of an event class only if records contain ids.
+ */
 static bool has_ids(const struct wmk_ctf_decoder *decoder)
 {
 	return has_role(&decoder->packet_header, WMK_ROLE_STREAM_CLASS);

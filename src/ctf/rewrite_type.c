@@ -208,8 +208,8 @@ static uint32_t member_called(struct wmk_tsdl_writer *w, unsigned scope, uint32_
 /* ── selectors ───────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Find a variant or optional field with the value at `at` as its selector: the first one, or the next one after
- * `after`. *scope becomes the scope of its program. NULL: none.
+ * Find a variant or optional field that the value at `at` selects: the first such field, or the next one after `after`.
+ * *scope becomes the scope of its program. NULL: none.
  */
 static const struct wmk_ctf_op *selected_by(const struct wmk_tsdl_writer *w, uint32_t at,
 					    const struct wmk_ctf_op *after, unsigned *scope)

@@ -174,7 +174,7 @@ int wmk_ctf_comment_text(struct wmk_ctf_text_buffer *out, const char *words)
 
 void wmk_ctf_chunk_uuid(uint8_t uuid[16], const uint8_t trace_uuid[16], uint64_t number)
 {
-	/* (an odd factor: two numbers below 2^48 never have the same product) */
+	/* (an odd factor: two numbers below 2^48 never have the same product modulo 2^48) */
 	const uint64_t mixed = number * 0x9e3779b97f4bu;
 
 	memcpy(uuid, trace_uuid, 16);

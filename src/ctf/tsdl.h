@@ -48,7 +48,7 @@ struct wmk_tsdl {
 	unsigned depth;            /* levels of nested types */
 	bool is_cut;               /* the error is an unexpected end of the text */
 	struct wmk_tsdl_unknown kept;
-	/* environments were read ahead; `env_ahead`: their numbers, struct wmk_ctf_env_entry */
+	/* the parser has read the environments ahead; `env_ahead`: the numbers in them, struct wmk_ctf_env_entry */
 	bool has_looked_ahead;
 	struct wmk_ctf_list env_ahead;
 };

@@ -51,7 +51,7 @@ struct seen {
 	json_object *idents, *numbers;
 };
 
-/* Make the first unused one of name_2, name_3, ... */
+/* Make the first unused name of name_2, name_3, ... */
 static int make_numbered(struct seen *seen, const char *prefix, const char *name, char ident[WMK_CTF_IDENT])
 {
 	char base[WMK_CTF_IDENT], suffix[16];
@@ -88,7 +88,7 @@ static char *make_name(const struct wmk_ctf_op *ops, unsigned scope, uint32_t in
 	const char *prefix = is_plain ? "" : "_", *suffix = "";
 	char ident[WMK_CTF_IDENT];
 
-	/* A field without a role must not have the name of one. */
+	/* A field without a role must not have the name of a role. */
 	for (unsigned i = 1; i < WMK_ROLES && !role; i++)
 		if (!(ops[at].roles & WMK_ROLE_BIT(i)) && wmk_ctf_role_name(scope, i) &&
 		    !strcmp(wmk_ctf_role_name(scope, i), name))

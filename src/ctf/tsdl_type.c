@@ -367,7 +367,7 @@ static bool is_c_word(const struct wmk_tsdl *in)
 	return false;
 }
 
-/* Parse `unsigned long` or `const my_type`: any number of C's words, or qualifiers and one other name. */
+/* Parse `unsigned long` or `const my_type`: any number of C's words, or qualifiers and the name of a declared type. */
 static void parse_words(struct wmk_tsdl *in, char **words)
 {
 	bool qualified_only = true;

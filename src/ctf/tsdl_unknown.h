@@ -45,7 +45,7 @@ enum wmk_tsdl_unknown_block {
 /* State while metadata is parsed: starts zeroed, ends with wmk_tsdl_unknown_end(). */
 struct wmk_tsdl_unknown {
 	json_object *entries;      /* entries of the current block */
-	json_object *of_trace, *callsites; /* those of completed blocks, or NULL */
+	json_object *of_trace, *callsites; /* entries and callsites of completed blocks, or NULL */
 };
 
 /* Add an entry of the current block. -ENOMEM; -E2BIG: too many entries. */

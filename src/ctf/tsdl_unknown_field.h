@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tsdl_unknown_field.h - keep properties of TSDL fields that CTF 2 cannot express, as attributes next to those of
- * tsdl_unknown.h. Internal to src/ctf.
+ * tsdl_unknown_field.h - keep properties of TSDL fields that CTF 2 cannot express, as attributes next to the attributes
+ * of tsdl_unknown.h. Internal to src/ctf.
  *
  *     {"attributes": {"waymark,2026": {"name": "_a"}}}     original name of a member or option, when another one is `a`
  *     {"attributes": {"waymark,2026": {"clock": "c"}}}     of an integer: `map = clock.c.value` without a role

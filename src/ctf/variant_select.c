@@ -16,7 +16,7 @@
 
 struct stretch {
 	uint64_t from;
-	uint32_t choice;           /* 1 + its index; 0: none */
+	uint32_t choice;           /* 1 + the index of the choice; 0: no choice */
 };
 
 /* The index of a variant follows its choices, in the same allocation. */

@@ -27,7 +27,10 @@ static uint64_t straight(const struct wmk_ctf_item *item, unsigned from, unsigne
 				: wmk_bits_slow(bytes, item->at + from, n, false);
 }
 
-/* Likewise for LEB128: seven bits a byte, the least significant first (CTF 2, variable-length integers). */
+/*
+ * Get `n` bits, at most 64, of a LEB128 number. Each byte has seven bits, the least significant first (CTF 2,
+ * variable-length integers).
+ */
 static uint64_t of_groups(const struct wmk_ctf_item *item, unsigned from, unsigned n)
 {
 	const uint8_t *bytes = (const uint8_t *)item->text + item->at / 8;

@@ -21,7 +21,7 @@
  *         zeros
  *     end-16  u64 ring_position | u32 fields_cut | u32 mark
  *
- * The trailer is behind content_size: other readers ignore it. The metadata does not declare the trailer.
+ * The trailer is behind content_size, so other readers ignore the trailer. The metadata does not declare the trailer.
  *
  * Errors are -errno with a cause chain (base/error.h). Any thread; not async-signal-safe.
  */
@@ -110,7 +110,7 @@ struct wmk_ctf_context {
 	unsigned number;
 	unsigned domains;          /* enum wmk_context_domain, or-ed: domains that have this context */
 	const char *help;          /* description, one line */
-	struct wmk_field field;    /* the name of the field is that of the context */
+	struct wmk_field field;    /* type of the field; the field has the name of the context */
 };
 
 const struct wmk_ctf_context *wmk_ctf_context(unsigned number);
@@ -205,7 +205,7 @@ struct wmk_ctf_index_entry {
 };
 
 void wmk_ctf_index_encode(uint8_t bytes[WMK_CTF_INDEX_ENTRY], const struct wmk_ctf_index_entry *entry);
-/* Encode the entry of one of our own packets. `offset`: of the packet in the stream file, bytes. */
+/* Encode the index entry of a packet of Waymark. `offset`: position of the packet in the stream file, in bytes. */
 void wmk_ctf_index_packet(uint8_t bytes[WMK_CTF_INDEX_ENTRY], uint64_t offset, const struct wmk_ctf_packet *packet);
 
 #endif
