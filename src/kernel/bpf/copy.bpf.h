@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * copy.bpf.h - copies what the arguments of a system call point to. It reads user memory without faults and appends
- * parts to the record in the scratch buffer. syscalls.bpf.c calls only copy_part().
+ * copy.bpf.h - copies what the arguments of a system call point to. These functions read user memory without faults and
+ * append parts to the record in the scratch buffer. syscalls.bpf.c calls only copy_part().
  */
 #ifndef WMK_KERNEL_BPF_COPY_H
 #define WMK_KERNEL_BPF_COPY_H
@@ -25,7 +25,7 @@ static __always_inline void copy_text(struct wmk_syscalls_part *part, __u8 *to, 
 
 	if (max > WMK_SYSCALLS_PART_MAX)
 		max = WMK_SYSCALLS_PART_MAX;
-	/* Room for one more byte and the NUL: distinguishes a text that fits from one that is cut. */
+	/* Reads one more byte than `max`, and the NUL: the result shows whether the text is cut. */
 	n = bpf_probe_read_user_str(to, max + 2, (const void *)from);
 	if (n < 0) {
 		part->flags |= WMK_SYSCALLS_PART_UNREADABLE;
@@ -73,8 +73,8 @@ static __always_inline __u64 read_pointer(__u64 at, int compat, int *is_bad)
 #define TEXT_CUT 0x20000
 
 /*
- * Copies a text of an argv to the part at `at`, after its first `used` bytes. Returns the new number of used bytes,
- * with TEXT_... flags.
+ * Copies a text of an argv to the part at `at`, behind the `used` bytes that the part has already. Returns the new
+ * number of used bytes, with TEXT_... flags.
  */
 __noinline int copy_one_text(__u32 slot, __u32 at, __u32 used, __u64 text, __u32 max)
 {
@@ -144,8 +144,8 @@ struct vector {
 };
 
 /*
- * Copies the memory of one vector to the part at `at`, after its first `used` bytes. Returns 0; another value: the
- * memory could not be read.
+ * Copies the memory of one vector to the part at `at`, behind the `used` bytes that the part has already. Returns 0, or
+ * another value if the memory is unreadable.
  */
 __noinline int copy_one_vector(__u32 slot, __u32 at, __u32 used, __u64 base, __u32 n)
 {
@@ -203,7 +203,7 @@ static __always_inline void copy_vectors(struct wmk_syscalls_part *part, __u32 s
 
 /*
  * A count of elements has 32 bits; the upper half of its register is undefined. A length in bytes may have 64 bits. A
- * length above 32 bits is cut in any case.
+ * length of more than 32 bits becomes the largest 32-bit number: a part is much shorter.
  */
 static __always_inline __u64 length_of(__u64 count, __u16 unit)
 {
@@ -212,7 +212,7 @@ static __always_inline __u64 length_of(__u64 count, __u16 unit)
 	return (count & 0xffffffffu) * unit;
 }
 
-/* Copies a part as its plan specifies. Returns another value than 0 for an unknown operation. */
+/* Copies a part as its plan specifies. Returns 0, or another value if the operation is unknown. */
 static __always_inline int copy_by_plan(struct wmk_syscalls_part *part, const struct wmk_syscalls_copy *copy,
 					const struct scratch *scratch, __u32 slot, __u32 at, __u64 from, __u64 count,
 					int compat)
@@ -255,9 +255,9 @@ static __always_inline int copy_by_plan(struct wmk_syscalls_part *part, const st
 }
 
 /*
- * Copies part `which` to byte `at` of the record. From WMK_SYSCALLS_PARTS on, `which` is a part of the entry that an
- * exit record retries. Returns the offset of the next part. All arguments are numbers, so that the verifier checks the
- * function once.
+ * Copies part `which` to byte `at` of the record. A value of `which` from WMK_SYSCALLS_PARTS on selects a part of the
+ * entry: the exit record retries this part. Returns the offset of the next part. All arguments are numbers, so that the
+ * verifier checks the function once.
  */
 __noinline int copy_part(__u32 slot, __u32 abi, __u32 number, __u32 which, __u32 at)
 {
@@ -284,7 +284,10 @@ __noinline int copy_part(__u32 slot, __u32 abi, __u32 number, __u32 which, __u32
 		return at;
 	from = scratch->args[copy->arg];
 	count = scratch->args[copy->len_arg];
-	/* Built in place: the verifier does not track values in maps, so it distinguishes fewer states. */
+	/*
+	 * The part is built in the map `scratches`: the verifier tracks no values in maps, and so has fewer states to
+	 * check.
+	 */
 	part = (struct wmk_syscalls_part *)(scratch->record + at);
 	*part = (struct wmk_syscalls_part){ .arg = copy->arg };
 	if (!from)

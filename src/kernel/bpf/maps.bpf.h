@@ -46,7 +46,7 @@ struct {
 } counts SEC(".maps");
 
 /*
- * Scratch room for a record with parts: it never holds more than PARTS_END bytes, and the last part begins at
+ * Scratch room for a record with parts. The record never has more than PARTS_END bytes, and its last part begins at
  * PARTS_LAST or before.
  */
 #define PART_ROOM (sizeof(struct wmk_syscalls_part) + WMK_SYSCALLS_PART_MAX + 8)
@@ -72,9 +72,9 @@ struct {
 } scratches SEC(".maps");
 
 /*
- * Running system calls, by tid, with an argument on a page that was missing at entry. Usually the argument is a
- * constant of a program that has just started. The system call brings the page in, and the BPF program copies the
- * argument at exit. `n_late` counts the entries of the map; while it is 0, exits skip the look-up.
+ * Running system calls, by tid, if a page of an argument was missing at entry. Usually the argument is a constant of a
+ * program that has just started. The system call loads the page, and the BPF program copies the argument at exit.
+ * `n_late` counts the entries of the map; while it is 0, exits skip the look-up.
  */
 struct late {
 	__u16 number;

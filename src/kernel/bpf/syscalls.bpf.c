@@ -4,8 +4,8 @@
  * they point to, as a record to the ring of the CPU.
  *
  * syscall_bpf.c writes `config` (syscall_record.h), which selects system calls and copies. The programs read user
- * memory without faults; a missing page makes a part that is marked as unreadable. They count each record that does not
- * fit into a ring, so that recorded + lost = made.
+ * memory without faults. If a page is missing, the part is marked as unreadable. The programs count each record that
+ * does not fit into a ring, so that recorded + lost = made.
  *
  * Kernel structures are declared here with the members that are used; libbpf adapts their offsets to the running kernel
  * (CO-RE). Programs of kind tp_btf dereference kernel pointers directly, without a helper function.
@@ -107,7 +107,7 @@ static __always_inline int is_wanted(const struct task_struct *task, __u32 index
 {
 	const __u32 pid = task->tgid;
 
-	/* The barrier keeps the mask, which the compiler would remove as redundant: the verifier needs it. */
+	/* The verifier needs the mask below. The barrier prevents the compiler from removing the mask as redundant. */
 	__asm__ __volatile__("" : "+r"(index));
 	index &= WMK_SYSCALLS_NUMBERS - 1;
 	if (!(config.wanted[abi][index / 64] >> (index % 64) & 1))
@@ -116,8 +116,8 @@ static __always_inline int is_wanted(const struct task_struct *task, __u32 index
 }
 
 /*
- * Returns the index of a number in the tables. One comparison also covers negative numbers: as unsigned values they are
- * large.
+ * Returns the index of a number in the tables. One comparison is enough, because a negative number is a large unsigned
+ * number.
  */
 static __always_inline __u32 index_of(long number)
 {
@@ -126,7 +126,7 @@ static __always_inline __u32 index_of(long number)
 
 /*
  * Wakes the reader once, when this record lets the ring cross its wake-up threshold. With threshold 0, each record
- * wakes it, because several CPUs that share a ring cannot decide which record is the first. The reader changes the
+ * wakes the reader, because CPUs that share a ring cannot decide which record is the first. The reader changes the
  * threshold after a wake.
  */
 static __always_inline __u64 wake_flags(void *ring, __u64 size)
@@ -215,7 +215,10 @@ static __always_inline void count_call(const struct call *call, int is_sent)
 		call->count->lost++;
 }
 
-/* Appends the parts to the record in the scratch buffer and sends it. Returns whether it is in the ring. */
+/*
+ * Appends the parts to the record in the scratch buffer and copies the record to the ring. Returns whether the ring had
+ * space.
+ */
 static __always_inline int send_long(struct scratch *scratch, __u32 slot, const struct call *call, __u64 at, __u32 late)
 {
 	const struct wmk_syscalls_copy *copies = call->copies;
@@ -262,7 +265,7 @@ static __always_inline void forget_late(__u32 tid)
 		__sync_fetch_and_add(&n_late, -1);
 }
 
-/* Returns the bits of the parts of this system call that are to be retried, and removes the entry. */
+/* Returns which parts of this system call are to be retried, as bits, and removes the entry from the map. */
 static __always_inline __u32 recall_late(const struct task_struct *task, __u32 number, int abi)
 {
 	const __u32 tid = task->pid;
@@ -437,8 +440,8 @@ int BPF_PROG(wmk_newtask, struct task_struct *child, __u64 clone_flags)
 
 /*
  * The process number is free for reuse only after the last thread has run this program. `live` is 0 once all threads
- * have begun to exit; some of them may not have run it yet. If the exit of each thread is recorded, the process is
- * followed until wmk_task_free().
+ * have begun to exit, but some threads may not have run this program yet. If the exit of each thread is recorded, the
+ * process is followed until wmk_task_free().
  */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(wmk_task_exit, struct task_struct *task)

@@ -15,7 +15,7 @@
 
 #define WMK_KREADER_TYPES 65536u       /* event numbers of the kernel have 16 bits */
 
-/* A time span and its filters: a record is kept if at least one of them accepts it. */
+/* A time span and its filters: the reader keeps a record of this span if at least one filter accepts the record. */
 struct wmk_kreader_span {
 	uint64_t until;                        /* in the kernel's clock; UINT64_MAX: the current span */
 	struct wmk_kfilter *either[2];         /* NULL: unused */
@@ -23,7 +23,7 @@ struct wmk_kreader_span {
 };
 
 struct wmk_kreader_filters {
-	struct wmk_kreader_span *spans;        /* ordered by time; none: every record is kept */
+	struct wmk_kreader_span *spans;        /* ordered by time; without spans, every record is kept */
 	unsigned n;
 	uint8_t *program;                      /* current filter program of `len` bytes; NULL: keeps all records */
 	size_t len;
@@ -57,10 +57,10 @@ struct wmk_kreader {
 };
 
 /*
- * cpu_stream.c: returns how many records the trace lags behind the `read` records of the kernel. The trace's last
- * packet has position `place` and ends at `end_ts`. The last `again` records are on a page that the kernel returns
- * again; the page begins at `begin_ts`. If the trace lags by more than `again` records, the result is inexact, but at
- * least `again`.
+ * cpu_stream.c: returns how many records the trace lags behind the `read` records of the kernel. The last packet of the
+ * trace has position `place` and ends at `end_ts`. The kernel returns one page again, which has the last `again`
+ * records and begins at `begin_ts`. If the trace lags by more than `again` records, the result may be too small, but is
+ * at least `again`.
  */
 uint64_t wmk_kplace_behind(uint64_t place, uint64_t end_ts, uint64_t read, uint64_t again, uint64_t begin_ts);
 

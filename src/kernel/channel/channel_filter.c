@@ -2,8 +2,8 @@
 /*
  * channel_filter.c - filters of the records of an event, each with its time span (see channel_reader.h).
  *
- * Records are read long after they were made (those of a flight recorder at the very end). The filter that was set when
- * a record was made applies to it:
+ * The reader may read a record long after the kernel made the record (in overwrite mode at the very end). The filter at
+ * the time when the kernel made the record applies to the record:
  *
  *     ───── old program ─────┤ either of both ├───── new program ─────►  time of the record
  *                            │                │
@@ -48,7 +48,10 @@ bool wmk_kreader_filters_accept(const struct wmk_kreader_filters *filters, uint6
 	       (span->either[1] && wmk_kfilter_wants(span->either[1], record));
 }
 
-/* Adds a program to the span: a record is kept if at least one of them accepts it. NULL: every record is kept. */
+/*
+ * Adds a program to the span: the reader keeps a record if at least one program of the span accepts the record. NULL:
+ * every record is kept.
+ */
 static int span_add(const struct wmk_kreader *reader, const struct wmk_event_class *class,
 		    struct wmk_kreader_span *span, const void *program, size_t len)
 {
@@ -86,7 +89,7 @@ static bool same(const struct wmk_kreader_filters *filters, const void *program,
 		       : !filters->program;
 }
 
-/* Builds the new span. During a change it has both the new and the previous program. */
+/* Builds the new span. During a change, the new span has both the new and the previous program. */
 static int span_make(const struct wmk_kreader *reader, const struct wmk_event_class *class,
 		     const struct wmk_kreader_filters *filters, const void *program, size_t len, bool changing,
 		     struct wmk_kreader_span *span)

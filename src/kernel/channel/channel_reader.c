@@ -161,9 +161,9 @@ int wmk_kreader_event(struct wmk_kreader *reader, const char *system, const char
 					    .of_all = strcmp(system, "sched") == 0,
 					    .keeps_own = strcmp(system, "sched") == 0 || strcmp(system, "task") == 0 };
 	/*
-	 * If a module is unloaded and loaded again, its event gets another number. The reader skips its records until
-	 * the channel is opened again. If another event gets the old number, the reader converts its records as the old
-	 * event.
+	 * If a module is unloaded and loaded again, the module's event gets another number. The reader skips records
+	 * with this number until the channel is opened again. If another event gets the old number, the reader converts
+	 * the records of that event as the old event.
 	 */
 	reader->by_type[event->kernel_id] = reader->n_events;
 	return 0;

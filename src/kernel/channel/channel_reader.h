@@ -10,12 +10,13 @@
  *     wmk_kreader_event(reader, "sched", "sched_switch", 0);     before the event is enabled; 0: its id in the trace
  *     wmk_kstream_open(reader, cpu, &source);                    a source of packets (ring/packet_source.h)
  *
- * The reader skips records of undeclared events and records that a filter rejects; they count as processed, not as
- * lost. It also skips records of the tracer's own threads (own_pids.h), with two exceptions. Events of `sched` and
- * `task` stay, because each switch on a CPU must begin with the task that the previous switch announced. Records made
- * in an interrupt stay, because an interrupt belongs to no thread. A packet that is not released is returned again.
+ * The reader skips records of undeclared events and records that a filter rejects. Skipped records count as processed,
+ * not as lost. The reader also skips records of the tracer's own threads (own_pids.h), with two exceptions. Events of
+ * `sched` and `task` stay, because each switch on a CPU must begin with the task that the previous switch announced.
+ * Records made in an interrupt stay, because an interrupt belongs to no thread. A stream returns the same packet again
+ * until the packet is released.
  *
- * The position of a packet encodes how many kernel records are processed at its end and how many of those are in the
+ * The position of a packet encodes two counts at the end of the packet: processed kernel records, and records in the
  * trace (cpu_stream.c). The trace stores it with the packet (wmk_ctf_packet.ring_position). Another process that
  * resumes the stream after a crash thus knows exactly which records are present and how many are missing.
  *
@@ -44,14 +45,14 @@ struct wmk_kreader_options {
 	/* 0: keep records of all processes; else: keep only scheduling records and records of this process */
 	int32_t only_pid;
 	/*
-	 * no other process resumes the streams: read in the cheapest mode; if this process crashes, data that it has
-	 * taken is lost
+	 * no other process resumes the streams, so they are read in the cheapest mode; if this process crashes, data
+	 * that this process has taken is lost
 	 */
 	bool alone;
 };
 
-#define WMK_KSTREAM_RECORDS_AT 24u   /* the first bit of a position that counts the records in the trace; lower bits
-				      * count processed records */
+/* a position counts records in the trace from this bit on, and processed records in lower bits */
+#define WMK_KSTREAM_RECORDS_AT 24u
 
 int wmk_kreader_open(const struct wmk_kreader_options *options, struct wmk_kreader **reader);
 /* The caller closes all streams of the reader first. */
@@ -64,15 +65,15 @@ void wmk_kreader_close(struct wmk_kreader *reader);
 int wmk_kreader_event(struct wmk_kreader *reader, const char *system, const char *name, uint32_t id);
 /*
  * Sets the filter program (filter_split.h) of an event from now on; NULL: keeps all records. The previous filter
- * applies to records that the kernel made before. `changing`: the kernel's own filter is about to change as well. While
- * it changes, a record is kept if the new or the previous program accepts it. A call without `changing` ends the
- * change. Repeating a call has no effect. -ENOENT: no such event.
+ * applies to records that the kernel made before. `changing`: the kernel's own filter is about to change as well.
+ * During this change, the reader keeps a record if the new or the previous program accepts the record. A call without
+ * `changing` ends the change. Repeating a call has no effect. -ENOENT: no such event.
  */
 int wmk_kreader_filter(struct wmk_kreader *reader, const char *system, const char *name, const void *program,
 		       size_t len, bool changing);
 /*
- * Opens the state dump with the ids, contexts and clock of this channel (statedump_source.h). -ENOENT: at least one of
- * its events is not declared yet.
+ * Opens the state dump with the ids, contexts and clock of this channel (statedump_source.h). -ENOENT: at least one
+ * event of the state dump is not declared yet.
  */
 int wmk_kreader_dumper(const struct wmk_kreader *reader, struct wmk_source **dumper);
 /* The clock of the channel's records. */
@@ -81,7 +82,7 @@ enum wmk_clock_kind wmk_kreader_clock(const struct wmk_kreader *reader);
 unsigned wmk_kreader_cpus(const struct wmk_kreader *reader);
 /*
  * Opens one CPU as a source of packets. -ENOENT: no such CPU. -ENODEV: the CPU has not been online since the channel
- * was made; retry when it comes online. If it goes offline, its buffer stays.
+ * was made; retry when it comes online. If the CPU goes offline, the CPU's buffer stays.
  */
 int wmk_kstream_open(struct wmk_kreader *reader, unsigned cpu, struct wmk_source **source);
 

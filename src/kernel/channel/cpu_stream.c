@@ -3,22 +3,22 @@
  * cpu_stream.c - one CPU of a kernel channel: converts pages of the kernel's buffer to packets.
  *
  * Mapped buffers: a packet contains the new records of one page, and the page is given back when the packet has been
- * written. A process that resumes after a crash therefore gets the page again, and the record count in the trace's last
- * packet shows which of its records are in the trace. In the other modes, the kernel's pages are gone once they are
- * read; a packet gathers as many of them as fit. A reader without a successor uses such a mode, because it is cheaper.
- * In such a mode, the kernel exchanges a full page in constant time. For a mapped page, it walks all records with
- * interrupts disabled.
+ * written. A process that resumes after a crash therefore gets the page again. The record count in the trace's last
+ * packet shows which records of this page are in the trace. In the other modes, the kernel no longer has a page once
+ * the page is read; a packet gathers as many pages as fit. A reader without a successor uses one of the other modes,
+ * because they are cheaper: the kernel exchanges a full page in constant time. For a mapped page, the kernel walks all
+ * records with interrupts disabled.
  *
- * The position of the stream counts the kernel's records that are processed: those in the trace and those that are not
- * wanted. Records that a crashed reader took and did not write (`unread`) are excluded. The kernel's own count of read
- * records, less this position, is therefore the number of missing records. The position in a packet is
+ * The position of the stream counts processed kernel records: records in the trace and unwanted records. Records that a
+ * crashed reader took and did not write (`unread`) are not counted. The kernel's own count of read records, less this
+ * position, is therefore the number of missing records. The position in a packet is
  *
  *     records in the trace, 40 bits │ records processed, 24 bits
  *
- * The lower part only shows which part of a returned page is processed. It may lag behind the kernel's count by any
- * number, as pages without wanted records are in no packet. By chance, the lower part can then seem to lie within the
- * returned page. Times distinguish this case: such a page is younger than all records of the trace. The upper part
- * wraps after 2^40 records of one CPU; after a crash, the counts of such a channel are too low.
+ * The lower part only shows which part of a returned page is processed. The lower part may lag behind the kernel's
+ * count by any number, because no packet contains pages without wanted records. By chance, the lower part can then seem
+ * to lie within the returned page. Times show this case: the returned page is then newer than all records of the trace.
+ * The upper part wraps after 2^40 records of one CPU; after a crash, the counts of such a channel are too low.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -59,15 +59,15 @@ struct wmk_kstream {
 	uint64_t broken;                 /* malformed records */
 	/* A packet reports a loss only if it ends after the loss. */
 	/*
-	 * `dropped`: newest records, lost because the buffer was full; `due`: value of `taken` from which on these
-	 * losses are certainly in the past
+	 * `dropped`: newest records, lost because the buffer was full; `due`: once `taken` reaches this value, the
+	 * stream is certainly past these losses
 	 */
 	uint64_t dropped, due;
 	uint64_t dropped_shown;
-	/* losses that packets have reported, including those of an earlier reader; it never decreases */
+	/* losses that packets have reported, including losses of an earlier reader; never decreases before a clear */
 	uint64_t reported;
 	uint64_t overrun, overrun_shown; /* oldest records, overwritten: older than the next page that is taken */
-	uint64_t query_at;               /* value of `taken` at which the counts are queried next */
+	uint64_t query_at;               /* once `taken` reaches this value, the counts are queried again */
 };
 
 static struct wmk_kstream *stream_of(struct wmk_source *source)
@@ -89,9 +89,9 @@ static void show_dropped(struct wmk_kstream *stream)
 }
 
 /*
- * Records that are dropped at this time are older than any later record. A packet may report them if it ends after all
- * records that are in the buffer now. Records that are overwritten at this time are older than the oldest page in the
- * buffer, which is the next page to be taken.
+ * Records that are dropped at this time are older than any later record. A packet may report these dropped records if
+ * the packet ends after all records that are in the buffer now. Records that are overwritten at this time are older
+ * than the oldest page in the buffer, which is the next page to be taken.
  */
 static void query_losses(struct wmk_kstream *stream)
 {
@@ -147,7 +147,8 @@ static uint64_t stream_head(struct wmk_source *source)
 	const uint64_t head = stats.read + stats.entries - stream->unread;
 
 	/*
-	 * the kernel has fewer records than were taken: another process emptied the buffer, and all its records are new
+	 * the kernel counts fewer records than were taken: another process emptied the buffer, so all records in the
+	 * buffer are new
 	 */
 	return head < end_of(stream) ? end_of(stream) + stats.entries : head;
 }
@@ -166,7 +167,8 @@ static bool is_own(const struct wmk_kreader *reader, const struct wmk_kreader_ev
 }
 
 /*
- * 1: the record is in the packet, is not wanted, or is malformed and counted as lost. 0: the packet has no room for it.
+ * 1: the record is in the packet, is not wanted, or is malformed and counted as lost. 0: the packet has no room for the
+ * record.
  */
 static int put_record(struct wmk_kstream *stream, const struct wmk_krecord *record)
 {
@@ -248,7 +250,7 @@ static int next_page(struct wmk_kstream *stream, bool flush)
 		return ret;
 	ret = wmk_kpart_open(stream->buffer, &stream->part, &stream->page);
 	/*
-	 * Drained after the page is taken: the table then has all events of tasks that happened before the page's
+	 * Drain the events of tasks after the page is taken: the task table then has all events before the page's
 	 * records.
 	 */
 	if (ret == 0)
@@ -256,7 +258,7 @@ static int next_page(struct wmk_kstream *stream, bool flush)
 	if (ret < 0)
 		return ret;
 	wmk_kown_refresh(&stream->reader->own);
-	/* (the rest of a page that was returned before may be older than what was overwritten) */
+	/* (the rest of a page that was returned before may be older than overwritten records) */
 	if (stream->part.from == 0 && !stream->part.again)
 		stream->overrun_shown = stream->overrun;
 	stream->has_page = true;
@@ -264,8 +266,8 @@ static int next_page(struct wmk_kstream *stream, bool flush)
 }
 
 /*
- * Fills the packet with the records that exist now. The limit matters: reading itself makes unwanted records, so the
- * loop would not end without the limit.
+ * Fills the packet with the records that exist now. Reading itself makes unwanted records: without the limit `head`,
+ * the loop would not end.
  */
 static int fill(struct wmk_kstream *stream, bool flush)
 {
@@ -282,7 +284,7 @@ static int fill(struct wmk_kstream *stream, bool flush)
 		if (ret != 1)
 			break;
 		stream->has_page = false;
-		/* release a mapped page without a wanted record, or one page of several */
+		/* release a mapped page that has no wanted record; in other modes, release each page */
 		if (!mapped || !stream->len)
 			wmk_kcpu_release(stream->buffer);
 		if (!stream->len && end_of(stream) >= head)
@@ -356,7 +358,7 @@ static int stream_release(struct wmk_source *source, const struct wmk_packet *pa
 
 /* ── resume and clear ────────────────────────────────────────────────────────────────────────────────── */
 
-/* Counts the records of the part and finds the time of the first. */
+/* Counts the records of the part, and stores the begin time of its page. */
 static int count_part(const struct wmk_kstream *stream, const struct wmk_kpart *part, uint64_t *n, uint64_t *begin_ts)
 {
 	struct wmk_krecord record;
@@ -378,8 +380,8 @@ uint64_t wmk_kplace_behind(uint64_t place, uint64_t end_ts, uint64_t read, uint6
 }
 
 /*
- * Resumes after another process that had read up to `last`. Records that it took and did not write count as lost,
- * except those that the kernel returns again. -ESTALE: the buffer has been emptied since.
+ * Resumes after another process that had read up to `last`. Records that the other process took and did not write count
+ * as lost, except records that the kernel returns again. -ESTALE: the buffer has been emptied since.
  */
 static int stream_resume(struct wmk_source *source, const struct wmk_ctf_packet *last, uint64_t *records, uint64_t *end)
 {
@@ -402,7 +404,7 @@ static int stream_resume(struct wmk_source *source, const struct wmk_ctf_packet 
 	if (again > stats.read || behind > stats.read || *records > *end)
 		return wmk_error(-ESTALE, "cannot resume CPU %u of a kernel channel: its buffer has been emptied",
 				 stream->cpu);
-	/* the trace lacks only records of the returned page, and it may have the first records of that page */
+	/* the trace lacks only records of the returned page, and may already have the first records of this page */
 	if (behind < again)
 		stream->skip = again - behind;
 	/* Mapped mode: a page is given back only after its wanted records are in the trace, so nothing is missing. */
@@ -455,7 +457,7 @@ static int stream_arm(struct wmk_source *source, bool first)
 	return err < 0 ? err : first && (stream->len || stream->has_page || wmk_kcpu_holds(stream->buffer));
 }
 
-/* Records the processes of threads even if the channel has no wanted records now. */
+/* Keeps the task table up to date even if the channel has no wanted records now. */
 static int stream_follow(struct wmk_source *source)
 {
 	return wmk_kcontext_follow(stream_of(source)->reader->contexts, stream_of(source)->cpu);

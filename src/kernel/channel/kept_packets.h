@@ -18,7 +18,7 @@
 struct wmk_kept_packet {
 	struct wmk_kept_packet *next;
 	uint64_t begin_ts, end_ts;
-	/* records of this packet; records that are known to be lost in the ring before the packet's end */
+	/* records: number of records in this packet; lost: known losses of the ring before the packet's end */
 	uint64_t records, lost;
 	uint8_t *memory, *data;          /* memory of the packet; its content of `len` bytes, with
 					  * WMK_KEPT_PACKETS_ROOM writable bytes before it */
@@ -27,7 +27,10 @@ struct wmk_kept_packet {
 
 struct wmk_kept_packets {
 	uint64_t room;                   /* limit for the bytes of all packets; the newest packet is always kept */
-	/* bytes that are kept; records that newer ones replaced or that could not be stored for lack of memory */
+	/*
+	 * bytes: sum of all kept packets; overwritten: records that newer records replaced, or that did not fit in
+	 * memory
+	 */
 	uint64_t bytes, overwritten;
 	struct wmk_kept_packet *first, *last;
 };

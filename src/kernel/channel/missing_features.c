@@ -24,7 +24,10 @@
 #define A_FUNCTION "schedule"
 #define A_SUBBUF_KIB "8"              /* larger than a page, except on machines with large pages */
 
-/* `lack`: what does not work; `absent`: why, if the kernel lacks the feature; `file`: the file that was tried. */
+/*
+ * `lack`: which feature does not work; `absent`: the reason if the kernel lacks the feature; `file`: the file that was
+ * tried.
+ */
 static const struct {
 	const char *lack, *absent, *file;
 } rows[WMK_KFEATURES] = {
@@ -155,8 +158,8 @@ int wmk_kmissing_find(const struct wmk_tracefs *tracefs, const char *instance_na
 /* ── descriptions ────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Returns true if the kernel lacks the feature, false if it refuses the use of the feature. (-EINVAL, -ENODEV: no such
- * tracer or size.)
+ * Returns true if the kernel lacks the feature, false if the kernel has the feature and refuses its use. (-EINVAL,
+ * -ENODEV: no such tracer or size.)
  */
 static bool is_absent(int err)
 {

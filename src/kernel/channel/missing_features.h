@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * missing_features.h - tests which kernel features that Waymark uses are missing, and describes the reasons.
+ * missing_features.h - tests the kernel features that Waymark uses, and describes why a feature is missing.
  *
  *     wmk_kmissing_find(tracefs, "waymark-<owner>--lacks", clock, true, &lacks)       tries all features
  *     wmk_kmissing_text(&lacks, WMK_KFEATURE_KPROBES, words, sizeof(words))           "the kernel's functions cannot be
  *                                                                                     probed: it is built without ..."
  *
- * Each feature is tried as it will be used, in an instance that is made for it and removed again. A list of features
- * would not suffice: a kernel can list a feature and refuse it (lockdown, a container, a security module). Recordings
- * of others are not affected. The test takes about 10 ms. With `arguments` it also loads the BPF program, which the
- * kernel's verifier can check for a second; leave it out if the result is known. Any thread, one at a time in a
- * process.
+ * The test tries each feature as Waymark uses the feature, in an instance that the test creates and removes. A list of
+ * features would not suffice: a kernel can list a feature and refuse it (lockdown, a container, a security module).
+ * Recordings of others are not affected. The test takes about 10 ms. With `arguments`, the test also loads the BPF
+ * program, and the kernel's verifier can need a second. The caller omits `arguments` if it knows the result. Any
+ * thread, one at a time in a process.
  */
 #ifndef WMK_KERNEL_MISSING_FEATURES_H
 #define WMK_KERNEL_MISSING_FEATURES_H
@@ -23,8 +23,8 @@
 
 enum wmk_kfeature {
 	/*
-	 * An instance with the trace's clock. Fails also if the process numbers of kernel records do not fit our PID
-	 * namespace.
+	 * An instance with the trace's clock. Also missing if kernel records have process numbers of another PID
+	 * namespace than ours.
 	 */
 	WMK_KFEATURE_INSTANCE,
 	WMK_KFEATURE_SYSCALLS,

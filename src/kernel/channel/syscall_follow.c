@@ -2,9 +2,10 @@
 /*
  * syscall_follow.c - selects the processes in which BPF records system calls (see syscall_reader.h).
  *
- * The instance of a channel that records one process has the file set_event_pid. It lists the threads of that process
- * and of its descendants, and the kernel keeps it up to date as long as the instance exists. The BPF program itself
- * follows processes that start while it is attached. This file reads earlier processes from set_event_pid.
+ * The instance of a channel that records one process has the file set_event_pid. set_event_pid lists the threads of
+ * that process and of its descendants. The kernel keeps this list up to date as long as the instance exists. The BPF
+ * program itself follows processes that start while it is attached. This file reads earlier processes from
+ * set_event_pid.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +20,7 @@
 #include "kernel/proc/procfs.h"
 #include "kernel/tracefs/tracefs.h"
 
-/* maximum number of reads of set_event_pid; the last read finds no new process unless processes start continuously */
+/* maximum number of reads of set_event_pid; unless processes start continuously, the last read finds no new process */
 #define PASSES 64u
 
 struct processes {
@@ -82,7 +83,8 @@ int wmk_syscall_set_follow(const struct wmk_kreader *reader)
 	int err = found ? 1 : wmk_error(-ENOMEM, "cannot store the recorded processes: no memory");
 
 	/*
-	 * If a process that is not followed yet starts another one, the next attempt finds the new process in the file.
+	 * A process that is not followed yet may start another process: the next read of the file finds the new
+	 * process.
 	 */
 	for (unsigned i = 0; i < PASSES && err > 0; i++)
 		err = follow_new(reader, found);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * syscall_reader.h - converts the system calls of a kernel channel that BPF records to packets of the trace. Each BPF
- * ring is a stream, besides those of the channel's tracefs instance, and of the same stream class.
+ * ring is one more stream of the channel, in the same stream class as the streams of the channel's tracefs instance.
  *
  *     wmk_kreader_event(reader, WMK_SYSCALLS_SYSTEM, "native_entry_257", id)
  *                                          a system call by number, as wmk_syscalls_event_name() names it
@@ -48,7 +48,7 @@ int wmk_syscalls_probe(void);
 struct wmk_syscalls_wanted {
 	const uint64_t *calls;           /* WMK_SYSCALLS_WORDS words */
 	uint64_t bytes;                  /* size of the ring of a CPU; used when it is created */
-	bool narrowed;                   /* record only the processes of `pids`; false: all processes */
+	bool narrowed;                   /* records only the processes of `pids`; false: all processes */
 	const uint64_t *pids;            /* 0: unused element */
 	unsigned n_pids;
 	/* create the streams even if no system call is selected, because the trace may have streams to resume */
@@ -56,8 +56,8 @@ struct wmk_syscalls_wanted {
 };
 
 /*
- * Records exactly these system calls from now on; the change is complete when the function returns. 1: it has created
- * the streams; 0: no new streams.
+ * Records exactly these system calls from now on; the change is complete when the function returns. 1: the function has
+ * created the streams; 0: no new streams.
  */
 int wmk_kreader_calls(struct wmk_kreader *reader, const struct wmk_syscalls_wanted *wanted);
 /* Returns the number of rings; 0: BPF is not loaded. */

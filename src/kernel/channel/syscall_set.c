@@ -241,8 +241,8 @@ static bool bit_of(const uint64_t *words, unsigned abi, unsigned number)
 }
 
 /*
- * Changes single bits, so that a system call that stays wanted is recorded throughout. Returns whether a system call is
- * no longer wanted.
+ * Changes only the bits that differ, so that a system call that stays wanted is recorded throughout. Returns whether
+ * the change removed any system call.
  */
 static bool want(struct wmk_syscall_set *set, const uint64_t *wanted)
 {
@@ -321,7 +321,7 @@ int wmk_kreader_calls(struct wmk_kreader *reader, const struct wmk_syscalls_want
 		err = narrow(reader, wanted);
 	if (err == 0 && any)
 		err = start(reader);
-	/* (a retry opens it again and reports the new streams) */
+	/* (a retry loads BPF again and reports the new streams) */
 	if (err < 0 && opened) {
 		wmk_syscalls_close(set->bpf);
 		set->bpf = NULL;

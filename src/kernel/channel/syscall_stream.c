@@ -17,10 +17,8 @@
 
 #define ALIGN WMK_KEPT_PACKETS_ALIGN
 #define PACKET (256u << 10)          /* maximum size of a packet's content ... */
-#define GIVE (64u << 10)             /* ... and the size from which on it is returned without a flush */
-/*
- * overwrite mode: a packet has at most this fraction of the kept bytes, so that few records are overwritten at a time
- */
+#define GIVE (64u << 10)             /* ... and from this size on, the packet is returned without a flush */
+/* overwrite mode: a packet has about this fraction of the kept bytes, so that few records are dropped at a time */
 #define GIVE_PARTS 8u
 #define RECORD_MOST (20u << 10)      /* upper bound: three parts of 4 KiB, numbers, contexts */
 
@@ -31,16 +29,22 @@ struct wmk_syscall_stream {
 	unsigned ring;
 	int epoll;
 	uint8_t *memory, *data;
-	size_t len, give;                /* size from which on the packet is full enough */
+	size_t len, give;                /* give: from this size on, the packet is full enough */
 	uint64_t begin_ts, end_ts;       /* of the packet; end_ts is also the end of the stream and never decreases */
 	bool ready;                      /* returned, not released */
-	/* positions in the ring: end of the records that were taken; end of those that a flush takes */
+	/*
+	 * positions in the ring: `at`: end of the records that were taken; `until`: end of the records that a flush
+	 * takes
+	 */
 	uint64_t at, until;
 	uint64_t n;                      /* records of the filling packet */
 	uint64_t records;                /* records of returned packets, including those of an earlier process */
 	uint64_t base_lost;              /* lost records at the last clear */
 	uint64_t before_lost;            /* lost records of an earlier process, from the trace */
-	/* known lost records; position from which on they may be reported; lost records that packets report */
+	/*
+	 * lost records: `seen_lost`: known; `shown`: reported in packets; `due`: packets may report `seen_lost` once
+	 * `at` reaches this
+	 */
 	uint64_t seen_lost, due, shown;
 	/* Overwrite mode. */
 	struct wmk_kept_packets kept;
@@ -91,7 +95,9 @@ static uint64_t calls_lost(struct wmk_source *source, uint64_t by_cause[WAYMARK_
 	return lost;
 }
 
-/* The number of records in the ring is unknown: a flush ends when it has drained what the ring holds now. */
+/*
+ * The number of records in the ring is unknown. A flush ends when it has drained the records that the ring holds now.
+ */
 static uint64_t calls_head(struct wmk_source *source)
 {
 	struct wmk_syscall_stream *stream = stream_of(source);
@@ -146,7 +152,7 @@ static int take(struct wmk_syscall_stream *stream)
 	int ret = wmk_syscalls_next(stream->bpf, stream->ring, &batch);
 
 	/*
-	 * Drained after the batch is taken: the table then has all events of tasks that happened before the batch's
+	 * Drain the events of tasks after the batch is taken: the task table then has all events before the batch's
 	 * records.
 	 */
 	if (ret > 0 && wmk_kcontext_drain(stream->reader->contexts) < 0)
@@ -177,8 +183,8 @@ static void complete(struct wmk_syscall_stream *stream)
 }
 
 /*
- * Overwrite mode: moves the records of the ring up to a position into kept packets. 1: the ring had such records; 0: it
- * had none.
+ * Overwrite mode: moves the records of the ring before position `until` into kept packets. 1: the ring had such
+ * records; 0: the ring had none.
  */
 static int keep(struct wmk_syscall_stream *stream, uint64_t until, bool flush)
 {
@@ -221,7 +227,7 @@ static int calls_follow(struct wmk_source *source)
 	return keep(stream, wmk_syscalls_head(stream->bpf, stream->ring), false);
 }
 
-/* Returns the oldest kept packet in stream->given. 1: one was kept; 0: none. */
+/* Returns the oldest kept packet in stream->given. 1: a packet was kept; 0: no kept packet. */
 static int give_kept(struct wmk_syscall_stream *stream)
 {
 	int err;
@@ -303,7 +309,7 @@ static int calls_release(struct wmk_source *source, const struct wmk_packet *pac
 
 /* ── resume and clear ────────────────────────────────────────────────────────────────────────────────── */
 
-/* The ring of a process that crashed is gone. */
+/* The ring of the crashed process no longer exists, so only the trace has counts. */
 static int calls_resume(struct wmk_source *source, const struct wmk_ctf_packet *last, uint64_t *records, uint64_t *end)
 {
 	struct wmk_syscall_stream *stream = stream_of(source);

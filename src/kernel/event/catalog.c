@@ -17,7 +17,7 @@
 
 struct wmk_kcatalog {
 	char *text;                      /* content of the file, split in place; the names point into it */
-	char *traces;                    /* names in traces, one after the other */
+	char *traces;                    /* buffer of the names in traces, one after the other */
 	struct wmk_kentry *entries;
 	size_t n;
 };
@@ -61,7 +61,7 @@ static int entries_fill(struct wmk_kcatalog *catalog)
 	char *line, *rest = catalog->text, *at;
 
 	catalog->entries = calloc(lines, sizeof(*catalog->entries));
-	/* an upper bound: pages that are never written take no memory */
+	/* an upper bound suffices: pages that are never written take no memory */
 	catalog->traces = at = malloc(lines * (WMK_NAME_MAX + 1));
 	if (!catalog->entries || !catalog->traces)
 		return wmk_error(-ENOMEM, "no memory for the list of the kernel's events");

@@ -16,11 +16,12 @@
 enum wmk_kcopy_code {
 	WMK_KCOPY_1, WMK_KCOPY_2, WMK_KCOPY_4, WMK_KCOPY_8,  /* 1, 2, 4 or 8 bytes */
 	WMK_KCOPY_BYTES,           /* `len` bytes */
-	WMK_KCOPY_ADD,             /* adds `add` to the s32 that begins `back` bytes before the end of the output */
+	/* adds `add` to the s32 in the output, which begins `back` bytes before the end of the output */
+	WMK_KCOPY_ADD,
 	WMK_KCOPY_TEXT,            /* a text in an array of `len` bytes, as a string */
 	WMK_KCOPY_RWBS,            /* a text in an array of `len` bytes, as bits (event_names.h) */
 	WMK_KCOPY_FAR_TEXT,        /* a text outside of the fixed part; `place`: how to locate it */
-	/* elements of `len` bytes each outside of the fixed part; writes their number as u32 before them */
+	/* elements of `len` bytes each outside of the fixed part; the number of elements precedes them as u32 */
 	WMK_KCOPY_FAR_ELEMENTS,
 };
 

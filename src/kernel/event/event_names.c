@@ -158,7 +158,7 @@ static const struct row rows[] = {
 	{ "kvm", "vcpu_match_mmio", "kvm_x86_vcpu_match_mmio", "" },
 };
 
-/* Returns whether `name` matches `pattern`; *middle and *len are the characters that its `*` stands for. */
+/* Returns whether `name` matches `pattern`; *middle and *len are the characters of `name` at the `*` of the pattern. */
 static bool fits(const char *pattern, const char *name, const char **middle, size_t *len)
 {
 	const char *star = strchr(pattern, '*');
@@ -177,7 +177,7 @@ static bool fits(const char *pattern, const char *name, const char **middle, siz
 	return true;
 }
 
-/* Writes `pattern` with `middle` instead of its `*`. */
+/* Writes `pattern` with `middle` in the place of the `*`. */
 static bool fill(const char *pattern, const char *middle, size_t len, char name[WMK_NAME_MAX + 1])
 {
 	const char *star = strchr(pattern, '*');

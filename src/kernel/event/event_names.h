@@ -37,12 +37,14 @@ struct wmk_kfield_rule {
 bool wmk_kname_event(const char *system, const char *kernel_name, char name[WMK_NAME_MAX + 1]);
 /* Fills the rule for the field `field` of this event. */
 void wmk_kname_field(const char *system, const char *kernel_name, const char *field, struct wmk_kfield_rule *rule);
-/* Returns whether lttng-modules has a field `tid` for the current thread that the kernel's event lacks. */
+/*
+ * Returns whether lttng-modules adds a field `tid` of the current thread to this event, which the kernel's event lacks.
+ */
 bool wmk_kname_has_tid(const char *system, const char *kernel_name);
 
 /*
- * Returns whether a pattern (`*`, `?`, `[a-z]`) selects this event: by its name in the trace, its kernel name, or
- * `system:name` with either.
+ * Returns whether a pattern (`*`, `?`, `[a-z]`) selects this event. The pattern applies to the name in the trace, to
+ * the kernel's name, and to `system:name` with one of these names.
  */
 bool wmk_kname_matches(const char *pattern, const char *system, const char *kernel_name);
 

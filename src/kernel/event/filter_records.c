@@ -2,8 +2,9 @@
 /*
  * filter_records.c - runs filter programs on records in the consumer (see filter_split.h).
  *
- * The position of a field depends on the texts and sequences before it. A payload is therefore divided into sections.
- * Each section ends with a text or a sequence, or at the end of the payload. Positions within a section are constant.
+ * The position of a field depends on texts and sequences before the field. A payload is therefore divided into
+ * sections. Each section ends with a text or a sequence, or at the end of the payload. Positions within a section are
+ * constant.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@ enum source { OF_PAYLOAD, OF_CONTEXTS, OF_TID, OF_CPU };
 /* Source of an input of the program. */
 struct slot {
 	uint8_t source;                  /* enum source */
-	bool is_text, is_element;        /* is_element: the input is an element of the sequence that ends the section */
+	bool is_text, is_element;        /* is_element: the input is an element of a sequence, which ends the section */
 	const struct wmk_type *type;     /* type of the number or of the text */
 	uint32_t section, at;            /* at: offset in the section */
 	uint32_t index;
@@ -58,7 +59,7 @@ static bool is_empty(const struct wmk_type *type)
 	return type->kind == WMK_TYPE_ARRAY && type->count == 0;
 }
 
-/* Returns the offset after a value of this type that begins at `at`; SIZE_MAX: it exceeds the payload. */
+/* Returns the offset after a value of this type that begins at `at`; SIZE_MAX: the value exceeds the payload. */
 static size_t behind(const struct wmk_type *type, const uint8_t *bytes, size_t len, size_t at, unsigned depth)
 {
 	const uint32_t size = fixed(type);
@@ -95,7 +96,7 @@ static size_t behind(const struct wmk_type *type, const uint8_t *bytes, size_t l
 	return at;
 }
 
-/* Determines the sections up to the one that contains the field or ends with it. */
+/* Determines the sections up to the section that contains the field or ends with the field. */
 static void sections_to(struct wmk_kfilter *filter, const struct wmk_event_class *class, uint32_t field,
 			struct slot *slot)
 {
@@ -234,7 +235,7 @@ static uint64_t number(const struct wmk_type *type, const uint8_t *at)
 	return value;
 }
 
-/* Reads an input. Returns false if the payload does not contain it. */
+/* Reads an input. Returns false if the payload does not contain the input. */
 static bool take(struct wmk_kfilter *filter, uint32_t input, const uint8_t *bytes, size_t len, size_t at)
 {
 	const struct slot *slot = &filter->slots[input];

@@ -116,7 +116,7 @@ struct one {
 };
 
 /*
- * Returns the part of the condition that the kernel's text does not express; NULL: the text expresses the whole
+ * Returns the remaining condition, which the kernel's text does not express; NULL: the text expresses the whole
  * condition.
  */
 static struct wmk_node *split(struct one *one, struct wmk_node *node, struct wmk_kterm *term)
@@ -199,8 +199,8 @@ static int program_make(const struct wmk_kfilter_event *event, const struct wmk_
 }
 
 /*
- * Makes the program that filters what the kernel's filter cannot: the remaining part of a single expression, or all of
- * several expressions.
+ * Makes the program of the consumer. For a single expression, the program has the part that the kernel's filter does
+ * not express. For several expressions, the program has all expressions.
  */
 static int rest_make(struct one *ones, const struct wmk_filter_expr *const *exprs, unsigned n,
 		     struct wmk_kfilter_made *made)

@@ -8,12 +8,12 @@
  *          │             what it rejects
  *          └──► program  the rest; the consumer runs it on each record before it puts the record into a packet
  *
- * The kernel's text never rejects a record that the expressions accept. If the text is equivalent to them, there is no
- * program. The text has the kernel's names and values (event_names.h): `next_prio < -20` becomes `next_prio < 80 &&
- * next_prio >= -2147483548`, which also covers the wrap-around.
+ * The kernel's text never rejects a record that the expressions accept. If the text is equivalent to the expressions,
+ * no program is needed. The text has the kernel's names and values (event_names.h): `next_prio < -20` becomes
+ * `next_prio < 80 && next_prio >= -2147483548`. The second test excludes values that wrap around.
  *
  * Contexts: the text contains $ctx.tid, $ctx.cpu_id and $ctx.procname where possible (common_pid, CPU, COMM). A program
- * can read tid and cpu_id, and other contexts only if the channel has them.
+ * can read tid and cpu_id in any channel, and another context only in a channel with this context.
  *
  * wmk_kfilter_make() allocates; wmk_kfilter_wants() does not. A filter belongs to one thread. Errors: -errno with a
  * cause chain.
@@ -25,7 +25,7 @@
 #include "kernel/event/kernel_event.h"
 
 #define WMK_KFILTER_TEXT_MAX 3500u     /* the kernel accepts less than a page */
-#define WMK_KFILTER_EXPRS_MAX 32u      /* expressions of one event; a program cannot have more */
+#define WMK_KFILTER_EXPRS_MAX 32u      /* maximum number of expressions of one event in a program */
 
 /*
  * A wmk_filter_lookup_fn; `class`: const struct wmk_event_class *. Finds the fields of the class and all contexts that
@@ -48,15 +48,15 @@ struct wmk_kfilter_made {
 };
 
 struct wmk_kfilter_event {
-	const struct wmk_kformat *format;      /* NULL: no text for the kernel, the program has the whole filter */
-	const struct wmk_event_class *class;   /* made from the format */
+	const struct wmk_kformat *format;      /* NULL: no text for the kernel; the program then has the whole filter */
+	const struct wmk_event_class *class;   /* the class that was made from `format` */
 	const uint8_t *contexts;               /* contexts of the channel: numbers of wmk_ctf_context() */
 	unsigned n_contexts;
 };
 /*
- * Makes the filter of an event: it accepts a record if one of the `n` expressions does. The caller calls
- * wmk_kfilter_made_free(). -EINVAL: an expression needs a context that the channel does not have. -E2BIG: more
- * expressions than a program can have.
+ * Makes the filter of an event: the filter accepts a record if at least one of the `n` expressions accepts the record.
+ * The caller calls wmk_kfilter_made_free(). -EINVAL: an expression needs a context that the channel does not have.
+ * -E2BIG: more expressions than a program can have.
  */
 int wmk_kfilter_make(const struct wmk_kfilter_event *event, const struct wmk_filter_expr *const *exprs, unsigned n,
 		     struct wmk_kfilter_made *made);
@@ -68,8 +68,8 @@ void wmk_kfilter_made_free(struct wmk_kfilter_made *made);
 struct wmk_kfilter;
 
 /*
- * Opens a program from an untrusted source for payloads of the class. -EPROTO: it is malformed, or reads fields or
- * contexts that the records do not have.
+ * Opens a program from an untrusted source for payloads of the class. -EPROTO: the program is malformed, or reads
+ * fields or contexts that the records do not have.
  */
 int wmk_kfilter_open(const struct wmk_event_class *class, const uint8_t *contexts, unsigned n_contexts,
 		     const void *program, size_t len, struct wmk_kfilter **filter);

@@ -18,7 +18,7 @@
 
 #include "kernel/event/filter_tracefs.h"
 
-#define BLOCKS_MAX 4u                /* blocks of bits that make up a range */
+#define BLOCKS_MAX 4u                /* maximum number of blocks that make up an interval */
 #define STRING_MAX 200u              /* the kernel accepts texts of less than 256 bytes */
 
 static struct wmk_kterm test(bool exact, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -85,7 +85,7 @@ static struct wmk_kterm in_order(const struct wmk_koperand *operand, wmk_kwide l
 	return wmk_kterm_and(test(true, "%s >= %s", operand->name, a), test(true, "%s <= %s", operand->name, b));
 }
 
-/* Tests that the bits of `mask` in the number are those of `value`; other bits are arbitrary. */
+/* Tests that the number and `value` have equal bits in `mask`; other bits are arbitrary. */
 static struct wmk_kterm has_bits(const struct wmk_koperand *operand, uint64_t mask, uint64_t value)
 {
 	struct wmk_kterm term = wmk_kterm_constant(true);
@@ -135,7 +135,10 @@ struct wmk_kterm wmk_kterm_between(const struct wmk_koperand *operand, wmk_kwide
 		return wmk_kterm_constant(true);
 	if (!operand->width || operand->width < width)
 		return wmk_kterm_unknown();
-	/* Convert the interval to the kernel's numbers. An interval that wraps around there becomes two intervals. */
+	/*
+	 * Convert the interval to the kernel's numbers. An interval that wraps around in the kernel's numbers becomes
+	 * two intervals.
+	 */
 	const bool narrow = operand->width > width, is_signed = !narrow && operand->is_signed;
 	const wmk_kwide round = (wmk_kwide)1 << width, begin = least(width, is_signed), end = most(width, is_signed),
 			count = high - low;
@@ -246,8 +249,8 @@ struct wmk_kterm wmk_kterm_matches(const struct wmk_koperand *operand, const str
 		return operand->has_end ? test(true, "%s ~ \"%s\"", operand->name, parsed.glob)
 					: by_shortcut(operand, &parsed);
 	/*
-	 * Outside of the fixed part, the kernel compares a text without a NUL only up to its length. It compares an
-	 * empty text with unrelated bytes. The test is therefore not exact.
+	 * Outside of the fixed part, the kernel compares a text without a NUL only up to the length of the text. The
+	 * kernel compares an empty text with unrelated bytes. The test is therefore not exact.
 	 */
 	if (operand->is_far)
 		return test(false, "%s == \"%s\"", operand->name, parsed.plain);

@@ -3,8 +3,9 @@
  * filter_tracefs.c - translates conditions to the kernel's filter language. Operands are the kernel's fields;
  * filter_test.c makes the tests; && || ! combine them.
  *
- * A condition without a translation counts as TRUE. Within && and ||, the whole then accepts more records, which is
- * allowed. Under !, the whole would accept fewer records, so the negated condition has no translation either.
+ * A condition without a translation counts as TRUE. An expression with && or || then accepts more records, which is
+ * allowed. An expression with ! would accept fewer records, so a negated condition without a translation counts as TRUE
+ * as well.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,7 +59,7 @@ struct wmk_kterm wmk_kterm_and(struct wmk_kterm a, struct wmk_kterm b)
 		return both_gone(a, b, wmk_kterm_constant(false));
 	if (a.kind >= WMK_KTERM_TEST && b.kind >= WMK_KTERM_TEST)
 		return join(WMK_KTERM_AND, "&&", a, b);
-	/* one of them is TRUE: the other is the whole translation */
+	/* one operand is TRUE: the other operand is the whole translation */
 	struct wmk_kterm *left = a.kind >= WMK_KTERM_TEST ? &a : &b;
 
 	left->exact = a.exact && b.exact;
@@ -104,8 +105,8 @@ struct wmk_kterm wmk_kterm_not(struct wmk_kterm a)
 
 /*
  * Returns whether the kernel's filter finds the operand by this name. Names have only letters, digits and underscores.
- * With `own`, the operand is a field. Its name must be unique, because an event's own field hides a common field.
- * Without `own`, no field may have the name.
+ * With `own`, the operand is a field. The name of this field must be unique, because an event's own field hides a
+ * common field. Without `own`, no field may have the name.
  */
 static bool is_name(const struct wmk_kformat *format, const char *name, bool own)
 {

@@ -186,7 +186,10 @@ static bool is_power(uint32_t size)
 	return size == 1 || size == 2 || size == 4 || size == 8;
 }
 
-/* Determines the elements of `char x[16]`, `unsigned long args[6]`, `u8 x[2][3]`, `char comm[TASK_COMM_LEN]`. */
+/*
+ * Determines size and number of the elements of `char x[16]`, `unsigned long args[6]`, `u8 x[2][3]`, `char
+ * comm[TASK_COMM_LEN]`.
+ */
 static void shape_array(const struct parser *parser, struct wmk_kfield *field, struct wmk_scan brackets)
 {
 	const uint32_t known = wmk_kformat_type_size(field->type, parser->long_size, NULL);
@@ -428,8 +431,8 @@ int wmk_kformat_parse(const char *system, const char *text, size_t len, struct w
 				 "name",
 				 len, WMK_KFORMAT_MAX, WMK_NAME_MAX);
 	/*
-	 * Bounds the memory for texts. Each text is a part of `text`, with a NUL in place of the character that ends
-	 * it. A pointer's type and its field's name may need one more byte, because no character separates them.
+	 * Bounds the memory for texts. Each text is a part of `text`; a NUL replaces the character behind this part. A
+	 * pointer's type and its field's name may need one more byte, because no character separates them.
 	 */
 	const uint32_t n_fields = count(text, len, "field:"), n_labels = count(text, len, "{");
 	const size_t texts = system_len + 1 + 2 * len + 2 * (size_t)n_fields + 1;

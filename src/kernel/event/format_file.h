@@ -20,7 +20,7 @@ enum wmk_kshape {
 	WMK_KSHAPE_BYTES,          /* `size` bytes of another kind (a structure, an address) */
 	/* u32 at `offset`: position (low 16 bits, from the record's begin) and length in bytes (high 16 bits) */
 	WMK_KSHAPE_DYNAMIC,
-	WMK_KSHAPE_RELATIVE,       /* as DYNAMIC, with a position relative to the end of that u32 */
+	WMK_KSHAPE_RELATIVE,       /* as DYNAMIC, but the position is relative to the end of the u32 */
 	/* elements of `elem` bytes, from `offset` to the record's end (`char buf[]` of size 0) */
 	WMK_KSHAPE_REST,
 };
@@ -55,7 +55,7 @@ struct wmk_kformat {
 
 #define WMK_KFORMAT_MAX (256u << 10)   /* maximum bytes of a format file */
 #define WMK_KFORMAT_LABELS 1024u       /* maximum labels of a field; further ones are dropped */
-#define WMK_KFORMAT_REACH 65536u       /* a field ends at this byte of the record, or before */
+#define WMK_KFORMAT_REACH 65536u       /* maximum end of a field in a record, in bytes */
 
 /*
  * Returns the size in bytes of a value of a C type in the kernel's spelling; 0: unknown. `long_size`: the size of the

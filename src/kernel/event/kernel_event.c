@@ -35,8 +35,8 @@ static void add_copy(struct maker *maker, struct wmk_kcopy copy, uint32_t takes)
 }
 
 /*
- * Adds a copy of bytes, or extends the previous copy if the source is adjacent. If operations ADD follow that copy,
- * `back` of each grows, because the end of the output moves away from their numbers.
+ * Adds a copy of bytes, or extends the previous copy if the source is adjacent. If operations ADD follow the extended
+ * copy, `back` of each ADD grows, because the end of the output moves away from the number to change.
  */
 static void add_bytes(struct maker *maker, uint32_t from, uint32_t len)
 {
@@ -79,7 +79,9 @@ static struct wmk_type integer(uint32_t size, bool is_signed, unsigned base)
 	};
 }
 
-/* Returns the type of an element of `size` bytes. `size` 0: the type of one byte of a field of unknown type. */
+/*
+ * Returns the type of an element of `size` bytes. `size` 0: the field has an unknown type, and an element is one byte.
+ */
 static const struct wmk_type *element(struct maker *maker, const struct wmk_kfield *field, uint32_t size)
 {
 	struct wmk_type *elem = wmk_scratch_alloc(&maker->scratch, sizeof(*elem));
@@ -96,7 +98,9 @@ static bool is_syscall(const struct wmk_kformat *format)
 	return strcmp(format->system, "syscalls") == 0 && strncmp(format->name, "sys_enter_", 10) == 0;
 }
 
-/* Arguments of a system call are stored in words of a register's size, whatever their type. */
+/*
+ * The kernel stores each argument of a system call in a word of a register's size, regardless of the argument's type.
+ */
 static void make_number(struct maker *maker, const struct wmk_kfield *field, const struct wmk_kfield_rule *rule,
 			struct wmk_type *type)
 {

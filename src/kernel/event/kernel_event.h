@@ -47,11 +47,11 @@ int wmk_kevent_load(int dir, const char *system, const char *name, struct wmk_ke
 bool wmk_kevent_shows(const struct wmk_kformat *format, const struct wmk_kfield *field, struct wmk_kfield_rule *rule);
 /* Loads the format that a kernel filter needs (filter_split.h); the caller calls free(). */
 int wmk_kformat_load(int dir, const char *system, const char *name, struct wmk_kformat **format);
-/* The caller may have taken over `class` and set it to NULL. */
+/* Frees the content of the event. `class` may be NULL if the caller has taken over the class. */
 void wmk_kevent_free(struct wmk_kevent *event);
 /*
  * Writes the payload to `out`, packed as the class describes, and returns its size. -ENOSPC: more than `room` bytes.
- * -EPROTO: the record is too short, or refers to bytes outside of it.
+ * -EPROTO: the record is too short, or refers to bytes outside of the record.
  */
 long wmk_kevent_copy(const struct wmk_kevent *event, const uint8_t *record, size_t len, uint8_t *out, size_t room);
 

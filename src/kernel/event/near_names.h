@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * near_names.h - finds the nearest of very many names. A kernel has hundreds of thousands of symbols. The length of
- * most names excludes them before an expensive comparison. The number of examined names is limited.
+ * near_names.h - finds the nearest of very many names. A kernel has hundreds of thousands of symbols. Most names are
+ * excluded by their length, before an expensive comparison. The number of examined names is limited.
  */
 #ifndef WMK_KERNEL_NEAR_NAMES_H
 #define WMK_KERNEL_NEAR_NAMES_H

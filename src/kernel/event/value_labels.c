@@ -68,7 +68,7 @@ static bool number(struct wmk_scan *in, uint64_t *value)
 
 /*
  * Takes a cast: `(unsigned long)`, `( gfp_t)`. The last word must be a known type, because an enumerator in parentheses
- * looks the same.
+ * has the same form as a cast.
  */
 static bool take_cast(struct wmk_scan *in)
 {

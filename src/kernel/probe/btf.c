@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 
-#define LONGEST_CHAIN 32       /* of typedefs and qualifiers around a type; a longer one is a cycle */
+#define LONGEST_CHAIN 32       /* longest chain of typedefs and qualifiers around a type; a longer chain is a cycle */
 
 static const struct btf_type *plain_type(const struct btf *btf, __u32 id)
 {
@@ -26,7 +26,7 @@ static const struct btf_type *plain_type(const struct btf *btf, __u32 id)
 	return NULL;
 }
 
-/* Store the kernel's name of the type of a value in one register; "" if it needs none or two. */
+/* Store the kernel's name of the type of a value in one register; "" if the value needs no register or two. */
 static void name_type(const struct btf *btf, __u32 id, char name[4])
 {
 	const struct btf_type *type = plain_type(btf, id);

@@ -17,20 +17,24 @@
 
 struct wmk_btf_value {
 	char name[WMK_BTF_NAME_MAX];      /* "": the parameter has no name */
-	/* s8..s64, u8..u64, x64 for a pointer; "": not in one register (a structure, a floating-point number) */
+	/*
+	 * s8..s64, u8..u64, x64 for a pointer; "": the value is not in one register (a structure, a floating-point
+	 * number)
+	 */
 	char type[4];
 };
 
 struct wmk_btf_function {
-	unsigned n_params;                /* at most WMK_BTF_PARAMS_MAX, even if the function has more */
+	/* number of elements of `params`: at most WMK_BTF_PARAMS_MAX, even if the function has more parameters */
+	unsigned n_params;
 	struct wmk_btf_value params[WMK_BTF_PARAMS_MAX];
-	bool is_void;                     /* no result */
+	bool is_void;                     /* the function has no result */
 	struct wmk_btf_value result;
 };
 
 /*
  * Look up a function. `folder`: NULL for /sys/kernel/btf; `module`: "" for the kernel itself. -EOPNOTSUPP: no BTF for
- * this kernel or module; -ENOENT: the function is not in it.
+ * this kernel or module; -ENOENT: BTF lacks the function.
  */
 int wmk_btf_function(const char *folder, const char *module, const char *symbol, struct wmk_btf_function *function);
 

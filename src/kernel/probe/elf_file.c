@@ -53,7 +53,7 @@ static bool runs_here(unsigned machine)
 	return machine == wmk_elf_host() || (machine == EM_386 && wmk_elf_host() == EM_X86_64);
 }
 
-/* Report why the file is not ELF; a script is the usual mistake. */
+/* Report why the file is not ELF. Most often, the file is a script. */
 static int no_elf(const struct wmk_elf *elf)
 {
 	char begin[2] = "";
@@ -77,8 +77,8 @@ struct strings {
 };
 
 /*
- * elf_strptr() is not used: it reads a table of any size, and searches the end of each string from the end of the
- * table.
+ * This file does not use elf_strptr(), which reads a table of any size, and searches the end of each string from the
+ * end of the table.
  */
 static struct strings strings_at(struct wmk_elf *elf, size_t index)
 {
@@ -387,7 +387,7 @@ static uint64_t take_address(const struct wmk_elf *elf, const uint8_t *at)
 	return elf->address_size == 8 ? wmk_get64(at) : wmk_get32(at);
 }
 
-/* Return the next of several consecutive strings; NULL: it has no end. */
+/* Return the next of several consecutive strings; NULL: the string has no end. */
 static const char *take_text(const uint8_t **at, const uint8_t *end)
 {
 	const uint8_t *begin = *at, *nul = begin < end ? memchr(begin, 0, (size_t)(end - begin)) : NULL;
@@ -400,7 +400,7 @@ static const char *take_text(const uint8_t **at, const uint8_t *end)
 
 /*
  * Parse a descriptor: the address of the place, the address of .stapsdt.base at link time, the address of the
- * semaphore, three strings. If .stapsdt.base is at another address now, prelink has moved all addresses by the
+ * semaphore, three strings. If .stapsdt.base has another address in the file, prelink has moved all addresses by the
  * difference.
  */
 static bool read_note(const struct wmk_elf *elf, const uint8_t *at, size_t len, const uint64_t *base,

@@ -7,8 +7,9 @@
  *     wmk_elf_function(elf, "checkout", &place)       address and offset in the file, for a uprobe
  *     wmk_elf_each_sdt(elf, one, data)                provider, name, place, semaphore, arguments of every note
  *
- * Uses libelf. The file is read, not mapped: if another process truncates it meanwhile, there is no SIGBUS. Its content
- * is not trusted. One thread at a time per object. Errors are -errno with a cause chain that has the remedy.
+ * Uses libelf. The file is read, not mapped: if another process truncates the file meanwhile, no SIGBUS occurs. The
+ * content of the file is not trusted. One thread at a time per object. Errors are -errno with a cause chain that has
+ * the remedy.
  */
 #ifndef WMK_KERNEL_ELF_FILE_H
 #define WMK_KERNEL_ELF_FILE_H
@@ -27,8 +28,8 @@ struct wmk_elf;
 
 struct wmk_elf_place {
 	uint64_t address;      /* as in the file (st_value), before a loader relocates it */
-	uint64_t offset;       /* of the same byte in the file */
-	uint64_t size;         /* of the function; 0: unknown */
+	uint64_t offset;       /* offset of the same byte in the file */
+	uint64_t size;         /* size of the function; 0: unknown */
 };
 
 struct wmk_elf_sdt {
@@ -50,8 +51,8 @@ bool wmk_elf_is_stripped(const struct wmk_elf *elf);          /* no .symtab: onl
 unsigned wmk_elf_host(void);
 
 /*
- * Find the beginning of a function. -ENOENT: no such symbol (the cause chain has similar names), or it is not defined
- * in this file; -EINVAL: it is not a function; -ENOTUNIQ: several local functions have this name; -E2BIG:
+ * Find the beginning of a function. -ENOENT: no such symbol (the cause chain has similar names), or this file does not
+ * define the symbol; -EINVAL: the symbol is not a function; -ENOTUNIQ: several local functions have this name; -E2BIG:
  * WMK_ELF_LOOKS_MAX.
  */
 int wmk_elf_function(struct wmk_elf *elf, const char *name, struct wmk_elf_place *place);
@@ -60,7 +61,10 @@ int wmk_elf_function(struct wmk_elf *elf, const char *name, struct wmk_elf_place
  * chain, because the caller has the context for the message.
  */
 int wmk_elf_address(struct wmk_elf *elf, const char *name, uint64_t *address);
-/* Return the offset of the byte that is loaded to an address; code: it must be executable. -ERANGE: no such byte. */
+/*
+ * Return the offset of the byte that is loaded to an address. code: the segment of this byte must be executable.
+ * -ERANGE: no such byte.
+ */
 int wmk_elf_offset(struct wmk_elf *elf, uint64_t address, bool code, uint64_t *offset);
 /* Call `one` for each complete SDT note in the order of the file. The first value other than 0 is returned. */
 int wmk_elf_each_sdt(struct wmk_elf *elf, int (*one)(void *data, const struct wmk_elf_sdt *note), void *data);

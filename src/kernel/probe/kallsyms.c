@@ -42,7 +42,7 @@ static bool split(char *text, struct line *line)
 	return true;
 }
 
-/* Read the whole file; its size is unknown. NULL: it cannot be read. */
+/* Read the whole file; the file's size is unknown. NULL: the file cannot be read. */
 static char *read_all(const char *file, size_t *size)
 {
 	FILE *in = fopen(file, "re");

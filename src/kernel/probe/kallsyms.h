@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kallsyms.h - look up a function of the running kernel in /proc/kallsyms. Every user may read its names.
+ * kallsyms.h - look up a function of the running kernel in /proc/kallsyms. Every user may read the names in this file.
  */
 #ifndef WMK_KERNEL_KALLSYMS_H
 #define WMK_KERNEL_KALLSYMS_H
 
 struct wmk_kallsyms_found {
 	unsigned n;            /* number of functions of that name; 0: the file could not be read */
-	char module[64];       /* of the first one; "": the kernel itself */
+	char module[64];       /* module of the first function; "": the kernel itself */
 };
 
 /*
- * Look up a function. `file`: NULL for /proc/kallsyms; `module`: "": any. Returns 0 if it exists, or if the file cannot
- * be read. -ENOENT: no such function or module; -EINVAL: the symbol is data. The cause chain has similar names.
+ * Look up a function. `file`: NULL for /proc/kallsyms; `module`: "": any. Returns 0 if the function exists, or if the
+ * file cannot be read. -ENOENT: no such function or module; -EINVAL: the symbol is data. The cause chain has similar
+ * names.
  */
 int wmk_kallsyms_find(const char *file, const char *module, const char *symbol, struct wmk_kallsyms_found *found);
 

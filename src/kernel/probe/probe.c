@@ -152,7 +152,8 @@ static int add_field(struct maker *maker, const struct wmk_probe_arg *arg, struc
 }
 
 /*
- * Add a field for each typed argument. If a function has two events, the exit gets $retval, and the entry all others.
+ * Add a field for each typed argument. If a function has two events, its exit gets $retval, and its entry gets all
+ * other arguments.
  */
 static int typed_fields(struct maker *maker, struct fields *fields)
 {
@@ -166,7 +167,7 @@ static int typed_fields(struct maker *maker, struct fields *fields)
 	return err;
 }
 
-/* Without a list, a return has the field retval, unless BTF says that the function returns nothing. */
+/* Without a list, a return has the field retval, unless the function has no result according to BTF. */
 static int return_fields(struct maker *maker, struct fields *fields)
 {
 	static const struct wmk_probe_arg retval = { .column = 1, .name = "retval", .base = WMK_PROBE_RETVAL };
@@ -181,7 +182,7 @@ static int return_fields(struct maker *maker, struct fields *fields)
 	return add_field(maker, &retval, fields);
 }
 
-/* The only event of a probe, at its place or at the return from there. */
+/* Make the only event of a probe: at the probe's place, or at the return of the function at that place. */
 static int make_single(struct maker *maker, bool is_return, struct fields *fields)
 {
 	int err;
@@ -335,7 +336,7 @@ static int make_elf(struct maker *maker, struct fields *fields)
 
 /* ── SDT notes ───────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Reported once, even if the probe has several places. */
+/* The hint is stored once, even if the probe has several places. */
 static void note_left_out(struct wmk_probe *probe, uint32_t number, const char *why)
 {
 	char words[48];

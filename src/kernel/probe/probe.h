@@ -28,12 +28,12 @@
  *                  TYPE[N]             an array of N that VALUE points to
  *                  Default: the type in BTF or in the note, else x64
  *
- * If a value is a place in memory (+OFFSET(...), @...), the text or array begins at that place. No pointer is read
- * there. A field without a name gets the name of its value (filename, retval, comm, di) or argN, where N is its place
- * in the list. Entry and exit of a function become `<name>_entry` and `<name>_exit`. A return without a list has the
- * field retval; an SDT probe without a list has all arguments that the kernel can fetch. A program can have several SDT
- * notes of one name. Notes with the same types of arguments become one event with several places. Each other
- * combination of types becomes a separate event.
+ * If a value is a place in memory (+OFFSET(...), @...), the text or array begins at that place. The place does not
+ * contain a pointer to the text or array. A field without a name gets the name of its value (filename, retval, comm,
+ * di) or argN, where N is its place in the list. Entry and exit of a function become `<name>_entry` and `<name>_exit`.
+ * A return without a list has the field retval; an SDT probe without a list has all arguments that the kernel can
+ * fetch. A program can have several SDT notes of one name. Notes with the same types of arguments become one event with
+ * several places. Each other combination of types becomes a separate event.
  *
  * The only state is *probe. Any thread; one at a time per probe. Errors are -errno with a cause chain: -EINVAL has the
  * column of the syntax error; -ENOENT has similar names; -EOPNOTSUPP has the missing kernel feature.
@@ -45,13 +45,14 @@
 #include <stdint.h>
 
 #define WMK_PROBE_TEXT_MAX 8192u       /* bytes of a probe as typed */
-#define WMK_PROBE_LINE_MAX 4000u       /* of a line for the kernel; its limit is 4095 */
-#define WMK_PROBE_NAME_MAX 64u         /* of the name of an event or group; this and the next ones include a NUL */
+#define WMK_PROBE_LINE_MAX 4000u       /* bytes of a line for the kernel; the kernel's limit is 4095 */
+/* bytes of the name of an event or group; this limit and the next ones include a NUL */
+#define WMK_PROBE_NAME_MAX 64u
 #define WMK_PROBE_FIELD_MAX 32u
 #define WMK_PROBE_TYPE_MAX 16u
-#define WMK_PROBE_FETCH_MAX 64u        /* of a fetch argument with its type */
+#define WMK_PROBE_FETCH_MAX 64u        /* bytes of a fetch argument with its type */
 #define WMK_PROBE_ARGS_MAX 32u
-#define WMK_PROBE_PLACES_MAX 1024u     /* of one SDT probe */
+#define WMK_PROBE_PLACES_MAX 1024u     /* places of one SDT probe */
 
 enum wmk_probe_kind {
 	WMK_PROBE_KERNEL,              /* --probe */
@@ -63,7 +64,7 @@ enum wmk_probe_kind {
 
 struct wmk_probe_field {
 	char name[WMK_PROBE_FIELD_MAX];
-	char type[WMK_PROBE_TYPE_MAX];         /* the kernel's name of it; with [N] for an array */
+	char type[WMK_PROBE_TYPE_MAX];         /* the kernel's name of the type; with [N] for an array */
 };
 
 struct wmk_probe_event {
@@ -73,13 +74,14 @@ struct wmk_probe_event {
 	uint32_t n_fields;
 	struct wmk_probe_field fields[WMK_PROBE_ARGS_MAX];
 	uint32_t n_places;
-	char **places;                         /* the part of a line after the event's name */
+	char **places;                         /* the rest of the line after the event's name */
 };
 
 struct wmk_probe {
 	enum wmk_probe_kind kind;
 	char group[WMK_PROBE_NAME_MAX];
-	bool is_named;                         /* by the user: no number may be added to make it unique */
+	/* the user gave the name: no number may be added to make the name unique */
+	bool is_named;
 	uint32_t n_events;
 	struct wmk_probe_event *events;
 	char note[256];                        /* a hint for the user (arguments left out, ...); "": none */
@@ -87,10 +89,10 @@ struct wmk_probe {
 
 struct wmk_probe_options {
 	const char *group;                     /* letters, digits and _: waymark_<token> */
-	/* of the event; invalid characters are replaced; NULL: from the symbol */
+	/* name of the event; invalid characters are replaced; NULL: the name follows from the symbol */
 	const char *name;
 	const char *search_path;               /* for programs without a /; NULL: $PATH */
-	/* For tests; 0, NULL: those of this machine. */
+	/* For tests; 0 or NULL: the values of this machine. */
 	unsigned machine;                      /* EM_..., for kernel probes */
 	const char *kallsyms, *btf;            /* file; folder */
 };
@@ -109,7 +111,7 @@ const char *wmk_probe_line(const struct wmk_probe *probe, const struct wmk_probe
  * -EACCES: no rights.
  */
 int wmk_probe_install(int tracefs, struct wmk_probe *probe);
-/* Remove the events. Missing events are ignored. -EBUSY: one is still enabled; the others are removed. */
+/* Remove the events. Missing events are ignored. -EBUSY: an event is still enabled; the other events are removed. */
 int wmk_probe_remove(int tracefs, struct wmk_probe *probe);
 /* Remove all dynamic events of a group, whichever process made them, for example a daemon that crashed. */
 int wmk_probe_remove_group(int tracefs, const char *group);

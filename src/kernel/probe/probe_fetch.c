@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * probe_fetch.c - format arguments in the kernel's syntax (Documentation/trace/kprobetrace.rst and uprobetracer.rst in
- * the kernel describe it).
+ * probe_fetch.c - format arguments in the kernel's syntax, which the kernel's Documentation/trace/kprobetrace.rst and
+ * uprobetracer.rst describe.
  */
 #include "kernel/probe/probe_fetch.h"
 
@@ -59,8 +59,8 @@ static unsigned find_parameter(const struct wmk_btf_function *function, const ch
 }
 
 /*
- * The kernel numbers arguments by registers. After a parameter that is in no register or in two, these numbers differ
- * from the parameters' numbers.
+ * The kernel numbers arguments by registers. A parameter can be in no register or in two registers. From the next
+ * parameter on, the kernel's numbers then differ from the parameters' numbers.
  */
 static int by_parameter(struct wmk_probe_spot *spot, const struct wmk_probe_arg *arg, struct value *value)
 {
@@ -149,9 +149,9 @@ static int by_register(const struct wmk_probe_spot *spot, const struct wmk_probe
 }
 
 /*
- * The kernel expects a variable as an offset in the file. It adds the load address of the segment that contains the
- * probe. So the offset is that of the probe's place, plus the distance of the variable from that place. This also works
- * for a variable in another segment, and in .bss, which is not in the file.
+ * The kernel expects a variable as an offset in the file. The kernel adds the load address of the segment that contains
+ * the probe. The offset is therefore the offset of the probe's place, plus the distance of the variable from this
+ * place. Such an offset is also correct for a variable in another segment, and in .bss, which is not in the file.
  */
 static int of_variable(const struct wmk_probe_spot *spot, const char *symbol, int64_t number,
 		       char fetch[WMK_PROBE_FETCH_MAX])

@@ -27,15 +27,15 @@ struct wmk_probe_spot {
 };
 
 /*
- * Format argument `index` (from 0) of an SDT note, and its type. -ENOTSUP without a cause chain: the kernel cannot
- * fetch it; *why has the reason.
+ * Format argument `index` (from 0) of an SDT note, and the argument's type. -ENOTSUP without a cause chain: the kernel
+ * cannot fetch the argument; *why has the reason.
  */
 int wmk_probe_fetch_sdt(const struct wmk_probe_spot *spot, uint32_t index, char fetch[WMK_PROBE_FETCH_MAX],
 			char type[WMK_PROBE_TYPE_MAX], const char **why);
 /* Format "VALUE:TYPE" of a typed argument, and the type with [N]. */
 int wmk_probe_fetch(struct wmk_probe_spot *spot, const struct wmk_probe_arg *arg, char fetch[WMK_PROBE_FETCH_MAX],
 		    char type[WMK_PROBE_TYPE_MAX]);
-/* Compose "VALUE:TYPE". False: it exceeds the kernel's limit. */
+/* Compose "VALUE:TYPE". False: the text exceeds the kernel's limit. */
 bool wmk_probe_put_type(const char *value, const char *type, char fetch[WMK_PROBE_FETCH_MAX]);
 /* Look up the function in BTF, once. -errno with a cause chain. */
 int wmk_probe_ask_btf(struct wmk_probe_spot *spot);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * probe_grammar.c - a recursive-descent parser of probes (see probe.h). It looks nothing up.
- */
+/* probe_grammar.c - a recursive-descent parser of probes (see probe.h). The parser looks up no file and no symbol. */
 #include "kernel/probe/probe_grammar.h"
 
 #include <errno.h>
@@ -33,7 +31,7 @@ static bool begins_name(char c)
 	return wmk_scan_is_word(c) && !wmk_scan_is_digit(c);
 }
 
-/* Accepts characters in names of functions and variables; compilers add suffixes such as .isra.0. */
+/* Return whether the character can be in the name of a function or variable. Compilers add suffixes such as .isra.0. */
 static bool in_symbol(char c)
 {
 	return wmk_scan_is_word(c) || c == '.' || c == '$';
@@ -53,7 +51,7 @@ static bool take(struct reader *in, char c)
 	return true;
 }
 
-/* Read the longest word of characters that `in_it` accepts; it must not be empty. */
+/* Read the longest word of characters that `in_it` accepts. An empty word is an error. */
 static int take_word(struct reader *in, bool (*in_it)(char), const char *what, char *word, size_t size)
 {
 	size_t len = 0;
@@ -268,7 +266,7 @@ static int take_field_name(struct reader *in, struct wmk_probe_arg *arg)
 	return 0;
 }
 
-/* A field without a name gets the name of its value, or argN by its place in the list. */
+/* Name a field without a name after its value, or argN by the field's place in the list. */
 static void name_field(struct wmk_probe_arg *arg, uint32_t index)
 {
 	const bool is_plain = arg->n_derefs == 0;

@@ -32,9 +32,9 @@ struct wmk_probe_deref {
 };
 
 struct wmk_probe_arg {
-	uint32_t column;           /* of its value, from 1 */
+	uint32_t column;           /* column of the value, from 1 */
 	char name[WMK_PROBE_FIELD_MAX];    /* never empty after parsing */
-	char type[WMK_PROBE_TYPE_MAX];     /* "": not given; of an array: the type of an element */
+	char type[WMK_PROBE_TYPE_MAX];     /* "": no type was given; for an array, the type of an element */
 	uint32_t count;            /* elements of an array; 0: not an array */
 	uint32_t n_derefs;         /* outermost first */
 	struct wmk_probe_deref derefs[WMK_PROBE_DEREFS_MAX];
@@ -50,7 +50,8 @@ struct wmk_probe_text {
 	enum wmk_probe_place_kind place;
 	char path[PATH_MAX];                   /* ELF, SDT: as typed */
 	char scope[128];                       /* KERNEL: the module, "": any; SDT: the provider */
-	char symbol[WMK_PROBE_SYMBOL_MAX];     /* the function; SDT: the name of the note; "": an address was given */
+	/* name of the function; SDT: the name of the note; "": an address was given */
+	char symbol[WMK_PROBE_SYMBOL_MAX];
 	uint64_t number;                       /* offset from the symbol, or the address */
 	bool has_args;                         /* a list was given, perhaps an empty one */
 	uint32_t n_args;

@@ -40,8 +40,8 @@ static int check_kernel(int tracefs, const struct wmk_probe *probe)
 /* ── unique names ────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Return the name of the event in a line ("p:GROUP/NAME PLACE", "r8:GROUP/NAME ..."), NUL-terminated in place; NULL:
- * the event is of another group.
+ * Return the name of the event in a line ("p:GROUP/NAME PLACE", "r8:GROUP/NAME ..."), NUL-terminated in place. NULL:
+ * the event belongs to another group.
  */
 static char *name_of_line(char *line, const char *group)
 {

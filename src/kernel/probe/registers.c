@@ -18,7 +18,10 @@ struct name {
 	unsigned size;
 };
 
-/* The kernel's name, and that of the lowest byte; r and e in front of the kernel's name mean 64 and 32 bits. */
+/*
+ * The kernel's name of a register, and the name of its lowest byte. r and e in front of the kernel's name mean 64 and
+ * 32 bits.
+ */
 static const char *const x86_wide[][2] = {
 	{ "ax", "al" },  { "bx", "bl" },  { "cx", "cl" },  { "dx", "dl" }, { "si", "sil" },
 	{ "di", "dil" }, { "bp", "bpl" }, { "sp", "spl" }, { "ip", "" },

@@ -227,7 +227,10 @@ static void read_arg(struct wmk_scan span, unsigned machine, struct wmk_sdt_arg 
 	unreadable(arg, "its size is not valid");
 	if (!take_size(&span, machine, arg))
 		return;
-	/* The default reason. The operand's parser replaces it by a more exact one, or recognizes the operand. */
+	/*
+	 * The default reason. The operand's parser recognizes the operand, or replaces the default by a more exact
+	 * reason.
+	 */
 	unreadable(arg, "its operand is not supported");
 	if (at_end(&span))
 		return;

@@ -4,9 +4,9 @@
  *
  *     "-4@%edi 8@-24(%rbp) 4@$5 -4@counter(%rip)"    x86        "-4@w0 8@[sp, 24] 4@5"    aarch64
  *
- * Each argument is SIZE@OPERAND. SIZE is in bytes, negative for a signed number, with `f` appended for a floating-point
- * one. Operands that the kernel cannot fetch (vector registers, base plus scaled index, thread-local variables) become
- * UNREADABLE with a reason. Pure; any thread; the text is not trusted.
+ * Each argument is SIZE@OPERAND. SIZE is in bytes, and negative for a signed number; `f` follows for a floating-point
+ * number. Operands that the kernel cannot fetch (vector registers, base plus scaled index, thread-local variables)
+ * become UNREADABLE with a reason. Pure; any thread; the text is not trusted.
  */
 #ifndef WMK_KERNEL_SDT_H
 #define WMK_KERNEL_SDT_H

@@ -55,7 +55,7 @@ int wmk_kspaces_check_threads(void)
 {
 	const uint64_t own = namespace_of("/proc/self/ns/pid");
 
-	/* The link has no target (0) while that namespace has no first process. */
+	/* While the namespace of the children has no first process, the link has no target (0). */
 	if (own == 0 || namespace_of("/proc/self/ns/pid_for_children") == own)
 		return 0;
 	return wmk_error_said(-EINVAL, "cannot start threads: children of this process get another PID namespace "

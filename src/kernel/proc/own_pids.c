@@ -117,8 +117,8 @@ void wmk_kown_thread_ends(struct wmk_kown_time begun)
 static void refresh_spans(struct wmk_kown *own)
 {
 	/*
-	 * relaxed: a thread changes the version before it makes records, and the records of a page that is read now are
-	 * older than this load
+	 * relaxed: a thread changes the version before the thread makes records; the records of a page that is read now
+	 * are older than this load
 	 */
 	if (own->spans_version == atomic_load_explicit(&spans_version, memory_order_relaxed))
 		return;

@@ -7,13 +7,13 @@
  *                  └──► own->pids                                               the BPF program excludes their calls
  *
  * The list is refreshed every 100 ms at most, not for each record. A new thread can therefore have a few records in the
- * trace. A short-lived thread of this process, for example that of the state dump, can exit before its records are
- * read. It therefore announces its lifetime:
+ * trace. A short-lived thread of this process, for example the thread of the state dump, can exit before a reader reads
+ * the thread's records. A short-lived thread therefore announces its lifetime:
  *
  *     begun = wmk_kown_now(); pthread_create(...)
  *     in the thread: wmk_kown_thread_begins(begun) ... wmk_kown_thread_ends(begun)
  *
- * The times prevent confusion with a later thread of the same number. Excluded records count neither as lost nor as
+ * With these times, a later thread of the same number is not excluded. Excluded records count neither as lost nor as
  * recorded.
  *
  * A struct wmk_kown belongs to one thread. Any thread may call wmk_kown_now() and wmk_kown_thread_...().
@@ -38,8 +38,9 @@ struct wmk_kown_span {
 	struct wmk_kown_time from, until;
 };
 
-#define WMK_KOWN_SPANS 16u             /* short-lived threads that are remembered; a new one replaces the oldest */
-#define WMK_KOWN_SLOTS 1024u           /* a power of two; at most half of them are used */
+/* number of short-lived threads that are kept; a new thread replaces the oldest */
+#define WMK_KOWN_SPANS 16u
+#define WMK_KOWN_SLOTS 1024u           /* number of slots: a power of two; at most half of the slots are used */
 
 struct wmk_kown {
 	wmk_kown_find *find;           /* NULL: only this process */
@@ -58,7 +59,7 @@ struct wmk_kown {
 void wmk_kown_init(struct wmk_kown *own, wmk_kown_find *find, void *data, bool is_counter);
 /* Refreshes the lists of processes and threads. Does little if the last refresh is recent. */
 void wmk_kown_refresh(struct wmk_kown *own);
-/* Returns true if the thread was one of the tracer's at that time. */
+/* Returns true if the thread belonged to the tracer at that time. */
 bool wmk_kown_has(const struct wmk_kown *own, int32_t tid, uint64_t ts);
 
 struct wmk_kown_time wmk_kown_now(void);
@@ -66,8 +67,8 @@ void wmk_kown_thread_begins(struct wmk_kown_time begun);
 void wmk_kown_thread_ends(struct wmk_kown_time begun);
 
 /*
- * Reads a process number from the start of the file. Returns it if that process has the name `comm`; else 0. Each
- * consumer daemon has such a file.
+ * Reads a process number from the start of the file. Returns the number if its process has the name `comm`; else 0.
+ * Each consumer daemon has such a file.
  */
 pid_t wmk_kown_of_file(const char *path, const char *comm);
 

@@ -21,7 +21,8 @@
 struct pid_search {
 	struct wmk_kproc_lines lines;
 	struct wmk_kproc_status status;
-	uint32_t ns, level;              /* the client's namespace; its depth, 1: our own */
+	/* the client's namespace, and the depth of this namespace (1: our own namespace) */
+	uint32_t ns, level;
 	int32_t number;
 };
 
@@ -42,7 +43,7 @@ static bool namespace_of(struct pid_search *search, pid_t pid, uint32_t *ns)
 	return known;
 }
 
-/* Returns true if the process is in that namespace or in a descendant of it. */
+/* Returns true if the process is in the client's namespace or in a descendant of this namespace. */
 static bool is_inside(int task, uint32_t ns)
 {
 	int fd = openat(task, "ns/pid", O_RDONLY | O_CLOEXEC), above;

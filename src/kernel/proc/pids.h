@@ -14,7 +14,8 @@
 
 /*
  * Translates `number`, a process number in the namespace of the process `client`, to ours: *pid. If the client's
- * namespace is ours or hidden from us, *pid is `number`, and no check is made that such a process exists. Any thread.
+ * namespace is ours or hidden from us, *pid is `number`. The function then does not check whether such a process
+ * exists. Any thread.
  *
  * Errors, with a cause chain: -ESRCH: no such process in the client's namespace and its descendants. -ENOTSUP: numbers
  * cannot be translated, because `client` is 0 (SO_PEERCRED reports that for a process outside of our namespace) or
@@ -23,7 +24,7 @@
 int wmk_kpids_of(pid_t client, uint64_t number, pid_t *pid);
 
 /*
- * Calls one() for each current thread of the process until one() returns another value than 0, and returns that value.
+ * Calls one() for each current thread of the process until one() returns a value other than 0, and returns this value.
  * -ESRCH, without a cause: no such process.
  */
 int wmk_kpids_threads(pid_t pid, int (*one)(void *data, int32_t tid), void *data);

@@ -157,8 +157,8 @@ static int skip_rest(struct wmk_kproc_lines *lines)
 
 	for (;;) {
 		/*
-		 * A second buffer receives the rest. The newline and the bytes after it then replace the last bytes of
-		 * the cut line in our buffer.
+		 * A second buffer receives the rest of the line. The newline and the bytes behind the newline then
+		 * replace the last bytes of the cut line in the first buffer.
 		 */
 		n = read_bounded(lines, rest, sizeof(rest));
 		if (n <= 0) {
@@ -196,7 +196,7 @@ int wmk_kproc_lines_next(struct wmk_kproc_lines *lines, const char **line, size_
 		}
 		if (lines->at_end)
 			return 0;
-		/* A cut line is returned, too; the next line begins after its newline. */
+		/* A cut line is returned as well; the next line begins after the newline of the cut line. */
 		searched = have == sizeof(lines->buf) ? 0 : have;
 		err = have == sizeof(lines->buf) ? skip_rest(lines) : fill(lines);
 		if (err < 0)

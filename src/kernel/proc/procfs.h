@@ -27,7 +27,7 @@
 int wmk_kproc_open(int dir, const char *path, bool is_dir);
 /* Opens the directory of a task. `proc`: the tree's directory, or AT_FDCWD for /proc. */
 int wmk_kproc_open_task(int proc, int32_t tid);
-/* Reads the first `size` - 1 bytes of a file and appends a NUL. Returns the number of bytes. */
+/* Reads at most the first `size` - 1 bytes of a file and appends a NUL. Returns the number of bytes without the NUL. */
 long wmk_kproc_read(int dir, const char *file, char *buf, size_t size);
 /* Reads a file that contains one decimal number. */
 int wmk_kproc_read_number(int dir, const char *file, uint64_t *number);
@@ -83,7 +83,10 @@ int wmk_kproc_stat_of(int32_t tid, struct wmk_kproc_stat *stat);
 struct wmk_kproc_status {
 	int32_t tgid;                                       /* 0: the file has no such line */
 	uint32_t uid, gid;                                  /* real ids, as seen in the reader's user namespace */
-	/* numbers in nested namespaces: the reader's first, the task's own last */
+	/*
+	 * numbers of the task in nested namespaces: the number in the reader's namespace first, the number in the
+	 * task's own namespace last
+	 */
 	uint32_t n_tids, n_tgids;
 	int32_t tids[WMK_KPROC_LEVELS], tgids[WMK_KPROC_LEVELS];
 };
@@ -115,8 +118,8 @@ int wmk_kns_parse(enum wmk_kns kind, const char *text, size_t len, uint32_t *inu
 int wmk_kns_read(int task, enum wmk_kns kind, uint32_t *inum);
 
 /*
- * Parses one line of uid_map or gid_map. If its range contains `outside`, fills *inside with the id inside of the user
- * namespace and returns true.
+ * Parses one line of uid_map or gid_map. If the line's range contains `outside`, fills *inside with the id inside of
+ * the user namespace and returns true.
  */
 bool wmk_kproc_id_inside(const char *line, size_t len, uint32_t outside, uint32_t *inside);
 
@@ -139,8 +142,8 @@ bool wmk_kproc_fdinfo_flags(const char *line, size_t len, uint32_t *flags);
  */
 bool wmk_kproc_value(const char *line, size_t len, const char *name, const char **value, size_t *value_len);
 /*
- * Parses a number of the given base at the beginning of the text. Returns its length in bytes; 0: no number, or one
- * above `max`.
+ * Parses a number of the given base at the beginning of the text. Returns the length of the number in bytes; 0: no
+ * number, or a number above `max`.
  */
 size_t wmk_kproc_number(const char *text, size_t len, unsigned base, uint64_t max, uint64_t *number);
 

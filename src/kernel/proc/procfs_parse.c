@@ -20,8 +20,8 @@ size_t wmk_kproc_number(const char *text, size_t len, unsigned base, uint64_t ma
 /* ── stat ────────────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * In the kernel, a worker is named "kworker/0:1"; /proc appends its current work, "-events" or "+flush". A rescuer's
- * own name contains the dash ("kworker/R-nvme").
+ * In the kernel, a worker is named "kworker/0:1". /proc appends the current work of the worker, as "-events" or
+ * "+flush". The kernel's name of a rescuer contains a dash ("kworker/R-nvme").
  */
 static size_t worker_len(const char *name, size_t len)
 {
@@ -84,8 +84,8 @@ int wmk_kproc_stat_parse(const char *bytes, size_t len, struct wmk_kproc_stat *s
 		return -EPROTO;
 	stat->tid = (int32_t)tid;
 	/*
-	 * The last bracket ends the name: a name may contain brackets, blanks and newlines; the rest of the line
-	 * contains none.
+	 * The last bracket ends the name. A name may contain brackets, blanks and newlines, but the text after the name
+	 * has no bracket.
 	 */
 	close_bracket = memrchr(text.at, ')', wmk_scan_len(&text));
 	if (!close_bracket)

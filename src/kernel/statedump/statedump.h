@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * statedump.h - the kernel state dump: the state of the machine before the first record. Processes and threads, their
- * namespaces, open files and mappings; interrupts, network interfaces, block devices, CPUs. The source is /proc and
- * /sys; the output is event records `lttng_statedump_*` with the names and fields of lttng-modules 2.13, so that
- * existing analyses can use them.
+ * statedump.h - the kernel state dump: the state of the machine before the first record. The dump has processes and
+ * threads with their namespaces, open files and mappings. The dump also has interrupts, network interfaces, block
+ * devices and CPUs. The source is /proc and /sys; the output is event records `lttng_statedump_*` with the names and
+ * fields of lttng-modules 2.13, so that existing analyses can use them.
  *
  *     wmk_kstatedump_classes[WMK_KSTATEDUMP_...]        constant event classes, for the metadata
  *     wmk_kstatedump(&options, record, data)            calls `record` once for each event record
  *
- * Payloads are packed, with the fields of their event class. Two values are not visible outside the kernel.
- * `file_table_address` is instead the number of the first thread that uses the file table, which is also unique; 0: no
- * file table. `fmode` and the `flags` of a mapping have only the bits that /proc shows. Task numbers are those of the
- * PID namespace of the /proc that is read. Reading the state of other processes needs the right to trace them (ptrace).
- * Without it, their objects are counted in `denied`.
+ * Payloads are packed, with the fields of their event class. Two values are not visible outside the kernel. Instead of
+ * an address, `file_table_address` has the number of the first thread that uses the file table, which is also unique.
+ * 0: no file table. `fmode` and the `flags` of a mapping have only the bits that /proc shows. Task numbers are those of
+ * the PID namespace of the /proc that is read. To read the state of other processes, this process needs the right to
+ * trace them (ptrace). Without this right, objects of other processes are counted in `denied`.
  *
- * The dump keeps no state and needs constant memory: 30 kB, and the buffers of readdir(). Any thread. It is no
- * snapshot: files are read one after the other. Records of the running trace show the tasks that begin or end
- * meanwhile.
+ * The dump keeps no state and needs constant memory: 30 kB, and the buffers of readdir(). Any thread. The dump is not a
+ * snapshot of one moment: files are read one after the other. Records of the running trace show the tasks that begin or
+ * end meanwhile.
  */
 #ifndef WMK_KERNEL_STATEDUMP_H
 #define WMK_KERNEL_STATEDUMP_H
@@ -69,15 +69,15 @@ struct wmk_kstatedump_counts {
 	/* records of each kind; devices: interrupts, interfaces, disks, CPUs */
 	uint64_t processes, threads, namespaces, files, maps, devices;
 	uint64_t gone;             /* disappeared or changed between listing and reading */
-	/* not readable: a file, the mappings or a namespace of a process, or a part of the machine */
+	/* objects that are not readable: a file, the mappings or a namespace of a process, or a part of the machine */
 	uint64_t denied;
 	uint64_t left_out;         /* above a limit */
 };
 
 struct wmk_kstatedump_options {
 	/*
-	 * Roots of the trees; NULL: "/proc", "/sys". If a root is NULL, system calls add data that its files do not
-	 * have: addresses of interfaces, file tables that threads share.
+	 * Roots of the trees; NULL: "/proc", "/sys". If a root is NULL, system calls add data that the files of this
+	 * root lack: addresses of interfaces, and which threads share a file table.
 	 */
 	const char *proc, *sys;
 	unsigned parts;
@@ -91,9 +91,9 @@ struct wmk_kstatedump_options {
 };
 
 /*
- * Run one dump. Payloads are valid during the call of `record`; a value other than 0 from it ends the dump and is
- * returned. Returns 0, or -errno with a cause chain: the root of /proc cannot be opened, or no descriptor or memory is
- * free.
+ * Run one dump. Payloads are valid during the call of `record`. If `record` returns a value other than 0, the dump ends
+ * and returns this value. Returns 0, or -errno with a cause chain: the root of /proc cannot be opened, or no descriptor
+ * or memory is free.
  */
 int wmk_kstatedump(const struct wmk_kstatedump_options *options,
 		   int (*record)(void *data, unsigned event, uint64_t ts, const void *payload, size_t len), void *data);

@@ -10,7 +10,7 @@
 
 #include "kernel/statedump/statedump_record.h"
 
-#define NAME_ROOM (WMK_KDUMP_NAME_MAX + 2u)   /* of a file that holds a name: with a newline and a NUL */
+#define NAME_ROOM (WMK_KDUMP_NAME_MAX + 2u)   /* bytes of a file that holds a name, with a newline and a NUL */
 
 static size_t without_newline(const char *text, long len)
 {
@@ -25,8 +25,8 @@ static size_t name_len(size_t len)
 /* ── interrupts ──────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Return the thread that handles an interrupt. If the kernel has truncated the thread's name, only that part is
- * compared.
+ * Return the thread that handles an interrupt. If the kernel has truncated the thread's name, only the truncated name
+ * is compared.
  */
 static int32_t irq_thread(const struct wmk_kdump *dump, uint32_t irq, const char *action, size_t len)
 {
@@ -137,7 +137,7 @@ static int dump_disk(struct wmk_kdump *dump, DIR *disks, const char *name)
 		dump->counts.gone++;
 		return 0;
 	}
-	/* No file name can have a slash: sysfs writes "cciss!c0d0" for "cciss/c0d0". */
+	/* A file name has no slash, so sysfs writes "cciss!c0d0" for "cciss/c0d0". */
 	snprintf(shown, sizeof(shown), "%.255s", name);
 	for (char *c = shown; *c; c++)
 		*c = *c == '!' ? '/' : *c;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * statedump_net.c - network interfaces of the state dump, as lttng-modules reports them: an interface that is up has a
- * record for each of its IPv4 addresses; one that is down has one record, with the address 0.
+ * statedump_net.c - network interfaces of the state dump, as lttng-modules reports them: an interface that is up has
+ * one record for each IPv4 address of the interface. An interface that is down has one record, with the address 0.
  *
- * No file lists the addresses of the interfaces, so a netlink socket queries them. It reports our own network
- * namespace.
+ * No file lists the addresses of the interfaces, so a netlink socket queries them. The socket reports the network
+ * namespace of this process.
  */
 #include <dirent.h>
 #include <errno.h>

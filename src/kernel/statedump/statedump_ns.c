@@ -5,7 +5,8 @@
  *
  * /proc has the number of the innermost namespace. An ioctl on a namespace returns its parent; a cache keeps the
  * ancestors, so that threads of one namespace need no further ioctl. Outer namespaces are not visible, so levels count
- * from our own namespaces. In the initial namespaces they are the kernel's levels.
+ * from the namespaces of this process. If this process is in the initial namespaces, the levels equal the kernel's
+ * levels.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -45,7 +46,10 @@ static void ask_for_chain(int task, enum wmk_kns kind, uint32_t innermost, struc
 	*chain = (struct wmk_kdump_chain){ .n = 1, .inums = { innermost } };
 	snprintf(path, sizeof(path), "ns/%s", wmk_kns_names[kind]);
 	fd = openat(task, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	/* The thread may have changed its namespace since. The ancestors would then be those of another namespace. */
+	/*
+	 * The thread may have changed its namespace since: the opened file could then lead to ancestors of another
+	 * namespace.
+	 */
 	if (fd >= 0 && (fstat(fd, &stat) < 0 || (uint32_t)stat.st_ino != innermost)) {
 		close(fd);
 		return;
@@ -111,7 +115,10 @@ static int dump_pid(struct wmk_kdump *dump, const struct wmk_kdump_task *task)
 	if (err == 0)
 		chain = chain_of(dump, task->dir, WMK_KNS_PID, inum);
 	err = 0;
-	/* Kernels before 4.1 do not list the levels. The thread then has one record, with the numbers of this /proc. */
+	/*
+	 * Kernels before 4.1 do not list the levels. The thread then has one record, with the numbers of the /proc that
+	 * is read.
+	 */
 	for (uint32_t i = 0; err == 0 && i < (n ? n : 1); i++) {
 		const uint32_t level = n ? n - 1 - i : 0;
 
@@ -155,7 +162,10 @@ static int dump_user(struct wmk_kdump *dump, const struct wmk_kdump_task *task)
 	chain = chain_of(dump, task->dir, WMK_KNS_USER, inum);
 	for (uint32_t i = 0; err == 0 && i < chain->n; i++) {
 		const bool is_ours = chain->inums[i] == dump->own_user_ns;
-		/* /proc has the ids in our namespace and the map of the innermost one, but not those between. */
+		/*
+		 * /proc has the ids in our namespace and the map of the innermost namespace, but no ids of namespaces
+		 * between the two.
+		 */
 		const bool is_innermost = i == 0;
 		uint32_t uid = is_ours ? task->status.uid : ID_UNKNOWN, gid = is_ours ? task->status.gid : ID_UNKNOWN;
 
@@ -184,7 +194,7 @@ static const struct {
 	{ WMK_KNS_UTS, WMK_KSTATEDUMP_UTS_NS },       { WMK_KNS_TIME, WMK_KSTATEDUMP_TIME_NS },
 };
 
-/* A zombie has none of these, and a kernel may be built without some of them. */
+/* A zombie has no such namespaces, and a kernel may be built without some kinds. */
 static int dump_other(struct wmk_kdump *dump, const struct wmk_kdump_task *task, size_t i)
 {
 	uint32_t inum;

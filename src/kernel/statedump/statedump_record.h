@@ -38,7 +38,8 @@ struct wmk_kdump {
 	int (*record)(void *data, unsigned event, uint64_t ts, const void *payload, size_t len);
 	void *data;
 	int proc, sys;                /* descriptors; sys: -errno if it cannot be opened */
-	bool was_refused;             /* `record` returned a value other than 0: it is returned without a cause chain */
+	/* `record` returned a value other than 0, which the dump returns without a cause chain */
+	bool was_refused;
 	bool may_compare;             /* numbers in this /proc are valid for system calls */
 	uint32_t own_user_ns;         /* 0: unknown */
 	struct wmk_kstatedump_counts counts;
@@ -53,7 +54,7 @@ struct wmk_kdump {
 	uint8_t payload[WMK_KSTATEDUMP_PAYLOAD_MAX];
 };
 
-/* One thread and what was read of it. */
+/* One thread, and the values of the thread that were read. */
 struct wmk_kdump_task {
 	int dir;                      /* /proc/<pid>/task/<tid> */
 	int32_t tid, pid;
@@ -112,15 +113,15 @@ static inline void wmk_kdump_put_64(struct wmk_kdump *dump, uint64_t value)
 
 /*
  * Append `text` up to its first NUL, at most PATH_MAX bytes, and a NUL. In a record with more than one text, the caller
- * limits each to WMK_KDUMP_NAME_MAX.
+ * limits each text to WMK_KDUMP_NAME_MAX.
  */
 void wmk_kdump_put_text(struct wmk_kdump *dump, const char *text, size_t len);
-/* Pass the payload to `record`, and begin an empty one. */
+/* Pass the payload to `record`, and begin an empty payload. */
 int wmk_kdump_emit(struct wmk_kdump *dump, enum wmk_kstatedump_event event);
 
 /* Open a directory of /sys. NULL with errno. */
 DIR *wmk_kdump_open_sys(const struct wmk_kdump *dump, const char *path);
-/* Call `one` for each entry of a directory of /sys, except those that begin with a dot. */
+/* Call `one` for each entry of a directory of /sys, except entries with a dot at the beginning. */
 int wmk_kdump_each_sys(struct wmk_kdump *dump, const char *path,
 		       int (*one)(struct wmk_kdump *dump, DIR *dir, const char *name));
 

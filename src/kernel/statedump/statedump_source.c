@@ -26,7 +26,7 @@
 #define PACKET_BYTES (128u * 1024)
 #define PACKETS 2u
 #define STACK (256u * 1024)
-#define PATIENCE_MS 2000             /* a flush stops waiting if the dump makes no progress for this time */
+#define PATIENCE_MS 2000             /* if the dump makes no progress for this time, a flush stops waiting */
 
 struct packet {
 	uint8_t *data;
@@ -42,16 +42,17 @@ struct wmk_kdumper {
 	struct wmk_kdumper_options options;
 	int fd;
 	pthread_mutex_t lock;
-	pthread_cond_t changed;          /* a packet is ready or free again; the dump ended or was cancelled */
+	/* signalled when a packet is ready or free again, and when the dump ends or is cancelled */
+	pthread_cond_t changed;
 	unsigned users;
 	struct packet packets[PACKETS];
-	unsigned fill, take;             /* the packet that is being filled; the next one to take */
+	unsigned fill, take;             /* the packet that is being filled; the next packet to take */
 	uint8_t *memory;
 	size_t cap;
-	/* records: released; made: recorded, which shows progress to a flush that waits */
+	/* `records`: records of released packets; `made`: recorded records, by which a waiting flush sees progress */
 	uint64_t records, made;
 	uint64_t last_ts;
-	uint64_t begun, asked;           /* numbers of the latest dump that was started, requested */
+	uint64_t begun, asked;           /* number of the latest started dump; number of the latest requested dump */
 	uint64_t earlier;                /* position of the last packet of an earlier process */
 	bool running, closed;
 	uint64_t round;                  /* number of the current dump thread; records of earlier threads are dropped */
@@ -117,7 +118,7 @@ static void ready(struct wmk_kdumper *dumper, bool whole)
 	eventfd_write(dumper->fd, 1);
 }
 
-/* Locked. Return a packet with space for `need` bytes, waiting if none is free. NULL: the dump was cancelled. */
+/* Locked. Return a packet with space for `need` bytes; wait while no packet is free. NULL: the dump was cancelled. */
 static struct packet *room(const struct run *run, size_t need)
 {
 	struct wmk_kdumper *dumper = run->dumper;
@@ -246,7 +247,7 @@ int wmk_kdumper_begin(struct wmk_source *source, uint64_t number)
 	int err = 0;
 
 	pthread_mutex_lock(&dumper->lock);
-	/* Bit 0 of `earlier` is set only by a complete dump; 0 means that there is no earlier dump. */
+	/* Only a complete dump sets bit 0 of `earlier`; 0: no earlier dump. */
 	if (dumper->earlier & 1 &&
 	    (number == WMK_KDUMPER_ANY || (uint32_t)dumper->earlier == (uint32_t)end_of(number, true)) &&
 	    dumper->begun < number)
@@ -260,7 +261,7 @@ int wmk_kdumper_begin(struct wmk_source *source, uint64_t number)
 	return err;
 }
 
-/* Locked. Wait until a packet is ready, the dump ended, or it has made no progress for PATIENCE_MS. */
+/* Locked. Wait until a packet is ready, the dump has ended, or the dump has made no progress for PATIENCE_MS. */
 static void wait_for_packet(struct wmk_kdumper *dumper)
 {
 	struct timespec until = wmk_deadline(PATIENCE_MS);
@@ -276,7 +277,7 @@ static void wait_for_packet(struct wmk_kdumper *dumper)
 	}
 }
 
-/* A flush happens when recording stops: it waits for the rest of a dump. */
+/* A flush happens when recording stops, so the flush waits for the rest of a dump. */
 static int dumper_next(struct wmk_source *source, int flush, struct wmk_packet *result)
 {
 	struct wmk_kdumper *dumper = dumper_of(source);
@@ -325,7 +326,10 @@ static int dumper_release(struct wmk_source *source, const struct wmk_packet *re
 		dumper->records += packet->records;
 		packet_free(packet);
 		dumper->take = (dumper->take + 1) % PACKETS;
-		/* If the next packet is ready already, signal again: no later write does so. */
+		/*
+		 * If the next packet is ready already, signal the descriptor again, because no later write signals this
+		 * packet.
+		 */
 		if (dumper->packets[dumper->take].ready)
 			eventfd_write(dumper->fd, 1);
 		pthread_cond_broadcast(&dumper->changed);
@@ -351,8 +355,8 @@ static int dumper_fd(struct wmk_source *source)
 }
 
 /*
- * If the earlier dump is complete, and the next wmk_kdumper_begin() has its number or WMK_KDUMPER_ANY, nothing is
- * dumped again. That call sets the end of packets, so *end is 0.
+ * Nothing is dumped again if the earlier dump is complete, and wmk_kdumper_begin() gets the earlier dump's number or
+ * WMK_KDUMPER_ANY. wmk_kdumper_begin() sets the end of packets, so *end is 0.
  */
 static int dumper_resume(struct wmk_source *source, const struct wmk_ctf_packet *last, uint64_t *records, uint64_t *end)
 {

@@ -6,14 +6,15 @@
  *     wmk_kdumper_open(&options, &dumper);           a source of packets (ring/packet_source.h)
  *     wmk_kdumper_begin(dumper, number);             start a dump; returns at once
  *
- * The memory holds two packets. While both are full, the dump waits: it loses no record by itself.
+ * The memory holds two packets. While both packets are full, the dump waits, so the dump itself loses no record.
  *
- * Each dump has a number, the clock's value at the request, so numbers grow. The end of a packet is twice the number of
- * its dump, plus 1 in the last packet of a complete dump. Its position, which the trace keeps, is
+ * The number of a dump is the clock's value at the request, so numbers grow. The end of a packet is twice the number of
+ * its dump, plus 1 in the last packet of a complete dump. The trace keeps the position of a packet, which is
  *
  *     records in the trace, 32 bits │ the low 32 bits of its end
  *
- * After a crash, the next consumer daemon reads there whether the dump is complete; if not, it dumps again.
+ * After a crash, the next consumer daemon reads this position. If the dump is not complete, the consumer daemon dumps
+ * again.
  *
  * One thread calls begin, next, release, resume and clear. Errors are -errno with a cause chain.
  */
@@ -29,7 +30,7 @@
 #include "ring/packet_source.h"
 
 #define WMK_KDUMPER_RECORDS_AT 32u     /* the lowest bit of the record count in a position */
-#define WMK_KDUMPER_ANY 1u             /* as a number: any complete dump is sufficient */
+#define WMK_KDUMPER_ANY 1u             /* in place of a number: any complete dump is sufficient */
 
 struct wmk_kdumper_options {
 	uint32_t ids[WMK_KSTATEDUMP_EVENTS];     /* of its event classes in the trace */
@@ -49,7 +50,7 @@ struct wmk_kdumper_options {
 
 /*
  * Open the source. Closing it cancels a running dump, but does not wait for its thread. A flush waits for a packet or
- * the end of the dump. It stops waiting if the dump makes no progress. Clearing the source cancels the dump.
+ * the end of the dump. The flush stops waiting if the dump makes no progress. Clearing the source cancels the dump.
  */
 int wmk_kdumper_open(const struct wmk_kdumper_options *options, struct wmk_source **dumper);
 /* Start dump `number` after the running one. No effect if this dump or a later one was started already. */

@@ -6,8 +6,8 @@
  *                           /fd, fdinfo       lttng_statedump_file_descriptor, once for each file table
  *                           /maps             lttng_statedump_vm_map, once for each process
  *
- * All files are opened relative to the directory of the process, which never refers to another process, even when the
- * number is reused.
+ * All files are opened relative to the directory of the process. This directory never refers to another process, even
+ * when the process number is reused.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -46,8 +46,9 @@ enum { STATUS_UNNAMED = 0, STATUS_WAIT_CPU = 2, STATUS_ZOMBIE = 4, STATUS_WAIT =
 struct process {
 	int32_t pid;
 	int dir;
-	int32_t tables[2];         /* first thread of the first table, and of the latest one; 0: none yet */
-	bool has_maps;             /* its mappings were recorded */
+	/* first thread of the first file table; first thread of the latest file table; 0: no table yet */
+	int32_t tables[2];
+	bool has_maps;             /* the mappings of the process were recorded */
 };
 
 static uint32_t limit_of(uint32_t limit, uint32_t otherwise)
@@ -59,7 +60,7 @@ static int32_t status_of(char state)
 {
 	switch (state) {
 	case 'R':
-		/* also for a task that runs: records of sched_switch show which one that is */
+		/* also for a running task: records of sched_switch show which task runs */
 		return STATUS_WAIT_CPU;
 	case 'S':
 	case 'D':
@@ -77,7 +78,10 @@ static int32_t status_of(char state)
 
 /* ── file tables ─────────────────────────────────────────────────────────────────────────────────────── */
 
-/* If threads cannot be compared, this function assumes that they share the table of the process, as nearly all do. */
+/*
+ * If threads cannot be compared, this function assumes that the threads share the table of the process, as nearly all
+ * threads do.
+ */
 static bool shares_files(const struct wmk_kdump *dump, int32_t a, int32_t b)
 {
 	return !dump->may_compare || syscall(SYS_kcmp, a, b, KCMP_FILES, 0, 0) <= 0;
@@ -85,7 +89,7 @@ static bool shares_files(const struct wmk_kdump *dump, int32_t a, int32_t b)
 
 /*
  * Return the first thread that uses the file table of `task`. *is_new: this table is not recorded yet. 0: the thread
- * has no table, or a hidden one: kernel threads share such a table.
+ * has no table, or shares the hidden table of the kernel threads.
  */
 static int32_t table_of(const struct wmk_kdump *dump, struct process *process, const struct wmk_kdump_task *task,
 			bool *is_new)
@@ -171,8 +175,8 @@ static int dump_files(struct wmk_kdump *dump, const struct wmk_kdump_task *task,
 static int dump_map(struct wmk_kdump *dump, int32_t pid, const struct wmk_kproc_map *map)
 {
 		/*
-		 * VM_SHARED is certain only for a shared mapping that is writable: the kernel clears it for a mapping
-		 * of a file that was opened read-only.
+		 * VM_SHARED is certain only for a shared mapping that is writable. For a mapping of a file that was
+		 * opened read-only, the kernel clears VM_SHARED.
 		 */
 	const uint64_t flags = (map->can_read ? VM_READ : 0) | (map->can_write ? VM_WRITE : 0) |
 			       (map->can_execute ? VM_EXEC : 0) | (map->is_shared ? VM_MAYSHARE : 0) |
@@ -275,7 +279,10 @@ static int dump_task(struct wmk_kdump *dump, struct process *process, const stru
 		err = wmk_kdump_namespaces(dump, task);
 	if (err == 0 && has_table && wmk_kdump_wants(dump, WMK_KSTATEDUMP_FILES))
 		err = dump_files(dump, task, table);
-	/* Maps of the first thread that still has memory: the main thread may have ended and lost its own. */
+	/*
+	 * The maps are those of the first thread that still has memory: the main thread may have ended, and then has no
+	 * memory.
+	 */
 	if (err == 0 && table && !process->has_maps && wmk_kdump_wants(dump, WMK_KSTATEDUMP_MAPS)) {
 		process->has_maps = true;
 		err = dump_maps(dump, task);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * bpf_ring.c - read a BPF ring buffer in place (see bpf_ring.h). libbpf's reader passes single records to a callback
- * and releases each at once. A batch costs less, and its records can stay until they are written.
+ * and releases each record at once. A batch costs less, and the records of a batch can stay until they are written.
  */
 #include <bpf/bpf.h>
 

@@ -25,13 +25,13 @@ struct wmk_kring {
 /* Create and map a ring. 0, or -errno with a cause chain. */
 int wmk_kring_open(struct wmk_kring *ring, uint32_t bytes);
 void wmk_kring_close(struct wmk_kring *ring);
-/* Return whether the ring has unread records; they begin at *at and end before *end. */
+/* Return whether the ring has unread records. These records begin at *at and end before *end. */
 bool wmk_kring_look(struct wmk_kring *ring, uint64_t *at, uint64_t *end);
 /* Return the end of the records. */
 uint64_t wmk_kring_head(const struct wmk_kring *ring);
 /*
- * Read a record: 1, and *at is after it; 0: no complete record before `end`; -EPROTO: the ring is damaged, and *at is
- * at `end`.
+ * Read a record. 1: *at is behind the record; 0: no complete record before `end`; -EPROTO: the ring is damaged, and *at
+ * equals `end`.
  */
 int wmk_kring_step(struct wmk_kring *ring, uint64_t *at, uint64_t end, const uint8_t **bytes, uint32_t *len);
 void wmk_kring_free(struct wmk_kring *ring, uint64_t at);

@@ -47,8 +47,8 @@ struct wmk_syscalls {
 /* ── messages ────────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * libbpf's messages while this thread loads the program: the first ones, and the end of the verifier's log, which has
- * the reason.
+ * libbpf's messages while this thread loads the program: the first messages, and the end of the verifier's log, which
+ * has the reason.
  */
 static __thread char log_text[8192];
 
@@ -247,8 +247,8 @@ static bool is_among(uint32_t pid, const pid_t *pids, unsigned n)
 }
 
 /*
- * Remove the processes that are not among `pids`. A key that is removed may restart the iteration: the loop ends
- * when a pass removes nothing.
+ * Remove the processes that are not among `pids`. The removal of a key may restart the iteration, so the loop ends when
+ * a pass removes nothing.
  */
 static int forget_others(struct wmk_syscalls *calls, const pid_t *pids, unsigned n)
 {
@@ -327,8 +327,8 @@ static int attach(struct bpf_program *program, struct bpf_link **link)
 }
 
 /*
- * The fork program is attached first, so that no child of a recorded process is missed. If all processes are recorded,
- * children need not be followed.
+ * The fork program is attached first, so that the set gets every child of a recorded process. If all processes are
+ * recorded, the fork program is not needed.
  */
 int wmk_syscalls_start(struct wmk_syscalls *calls)
 {
@@ -381,7 +381,7 @@ int wmk_syscalls_wake(struct wmk_syscalls *calls, bool first)
 
 	if (calls->skel->bss->config.wake_at == wake_at)
 		return 0;
-	/* relaxed: membarrier() below orders it before the caller reads the rings */
+	/* relaxed: membarrier() below orders this store before the caller's reads of the rings */
 	__atomic_store_n(&calls->skel->bss->config.wake_at, wake_at, __ATOMIC_RELAXED);
 	/* Waits until each CPU has left code that may not be preempted, which includes BPF programs. */
 	return first && syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) < 0 ? -errno : 0;
@@ -405,8 +405,7 @@ int wmk_syscalls_next(struct wmk_syscalls *calls, uint32_t ring, struct wmk_sysc
 	if (!wmk_kring_look(&calls->rings[ring], &batch->at, &batch->end))
 		return 0;
 	/*
-	 * This pair of clock values is later than all records of the batch. So each of their times lies between two
-	 * pairs.
+	 * This pair of clock values is later than all records of the batch, so each record's time is between two pairs.
 	 */
 	wmk_kclock_take(&calls->clock);
 	return 1;
@@ -438,7 +437,7 @@ static uint64_t missed_by(const struct bpf_program *program)
 	struct bpf_prog_info info = { .type = 0 };
 	uint32_t len = sizeof(info);
 
-	/* Kernels without this count leave it at 0. */
+	/* Kernels without this count leave recursion_misses at 0. */
 	return bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &len) == 0 ? info.recursion_misses : 0;
 }
 

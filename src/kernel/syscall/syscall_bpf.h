@@ -11,8 +11,8 @@
  *     wmk_syscalls_release(&batch)                   frees their space
  *     wmk_syscalls_stats(calls, ring, &stats)        recorded + lost = system calls made
  *
- * All objects belong to descriptors of this process, and nothing is pinned, so nothing remains after a crash. This
- * process is never recorded.
+ * All BPF objects belong to descriptors of this process, and no object is pinned. After a crash, the kernel therefore
+ * removes all BPF objects. This process is never recorded.
  *
  * One thread at a time. Errors are -errno with a cause chain, which explains what the machine lacks. In a build without
  * libbpf, wmk_syscalls_open() returns -ENOTSUP.
@@ -31,9 +31,12 @@
 struct wmk_syscalls;
 
 struct wmk_syscalls_options {
-	bool is_all;             /* all processes; otherwise those of wmk_syscalls_follow() */
-	bool is_childless;       /* do not follow the children of these processes */
-	/* a number stays in the set when its process has ended: the next process of that number is recorded too */
+	bool is_all;             /* record all processes; false: the processes of wmk_syscalls_follow() */
+	bool is_childless;       /* the children of the followed processes are not followed */
+	/*
+	 * a process number stays in the set when the process has ended, so the next process of that number is recorded
+	 * too
+	 */
 	bool is_kept;
 	bool is_told;            /* also records of signals and of ends of threads: is_signal, is_end */
 	uint32_t n_rings;        /* 0: one for each CPU; records of CPUs that share a ring are not in order of time */
@@ -45,10 +48,10 @@ struct wmk_syscalls_options {
 };
 
 struct wmk_syscalls_stats {
-	uint64_t recorded, lost;   /* lost: the ring was full */
+	uint64_t recorded, lost;   /* lost: records that the full ring had no space for */
 	/*
-	 * not seen: the kernel skipped the program because it was running already; counted over all rings, and also for
-	 * system calls that are not selected
+	 * not seen: the kernel skipped the BPF program, which was running already; counted over all rings, and for all
+	 * system calls, selected or not
 	 */
 	uint64_t missed;
 	uint64_t unreadable;       /* arguments that point to unreadable memory */
@@ -79,7 +82,7 @@ struct wmk_syscalls_record {
 struct wmk_syscalls_batch {
 	struct wmk_syscalls *calls;
 	uint32_t ring;
-	uint64_t at, end;          /* positions in the ring */
+	uint64_t at, end;          /* positions in the ring, in bytes */
 };
 
 /* Load the program. -EPERM, -ENOTSUP, ...: the cause chain has the reason. */
@@ -90,25 +93,26 @@ void wmk_syscalls_close(struct wmk_syscalls *calls);
 void wmk_syscalls_want(struct wmk_syscalls *calls, enum wmk_kabi abi, unsigned number, bool wanted);
 int wmk_syscalls_follow(struct wmk_syscalls *calls, pid_t pid, bool followed);
 /*
- * Record these processes and no others; `all`: record every process, whatever the set holds. A process that stays
- * in the set is recorded throughout.
+ * Record only these processes; `all`: record every process, regardless of the set. A process that stays in the set is
+ * recorded throughout.
  */
 int wmk_syscalls_follow_only(struct wmk_syscalls *calls, const pid_t *pids, unsigned n, bool all);
 /*
- * Never record a process (its number in the initial PID namespace). -ENOSPC: there are WMK_SYSCALLS_EXCLUDED already.
+ * Never record the process with this number in the initial PID namespace. -ENOSPC: there are WMK_SYSCALLS_EXCLUDED
+ * already.
  */
 int wmk_syscalls_exclude(struct wmk_syscalls *calls, pid_t pid);
 /*
- * Exclude these processes and no others; this process is always excluded. Only the first WMK_SYSCALLS_EXCLUDED - 1 are
- * excluded.
+ * Exclude only these processes; this process is always excluded in addition. Only the first WMK_SYSCALLS_EXCLUDED - 1
+ * are excluded.
  */
 void wmk_syscalls_exclude_only(struct wmk_syscalls *calls, const pid_t *pids, unsigned n);
 /*
- * Set what is copied of a system call. Needed for a system call that the table does not have, after the kernel's format
- * was read.
+ * Set which data of a system call is copied. A system call that the table lacks needs this call after the kernel's
+ * format was read.
  */
 void wmk_syscalls_describe(struct wmk_syscalls *calls, const struct wmk_syscall *call);
-/* Set what is copied of a system call by an explicit plan, not by the kinds of its arguments. */
+/* Set which data of a system call is copied, by an explicit plan instead of the kinds of the arguments. */
 void wmk_syscalls_copy(struct wmk_syscalls *calls, enum wmk_kabi abi, unsigned number,
 		       const struct wmk_syscalls_plan *plan);
 
@@ -119,24 +123,21 @@ uint32_t wmk_syscalls_rings(const struct wmk_syscalls *calls);
 /* For poll(): readable when the ring has records; wakes at `wake_bytes`. */
 int wmk_syscalls_fd(const struct wmk_syscalls *calls, uint32_t ring);
 /*
- * From now on poll() wakes at each record (`first`), or at `wake_bytes`. All programs that began
- * with the earlier setting have ended when the function returns, so a record that they made is in its ring. -errno: the
- * function cannot wait for them.
+ * From now on poll() wakes at each record (`first`), or at `wake_bytes`. When the function returns, all BPF programs
+ * that began with the earlier setting have ended, and their records are in the rings. -errno: the function cannot wait
+ * for them.
  */
 int wmk_syscalls_wake(struct wmk_syscalls *calls, bool first);
 /* Return the position of the end of the ring's records. */
 uint64_t wmk_syscalls_head(const struct wmk_syscalls *calls, uint32_t ring);
-/*
- * Take a batch of records. 1: *batch is filled, and belongs to the caller until wmk_syscalls_release(); 0: the ring has
- * no records.
- */
+/* Take a batch of records. 1: the caller owns *batch until wmk_syscalls_release(); 0: the ring has no records. */
 int wmk_syscalls_next(struct wmk_syscalls *calls, uint32_t ring, struct wmk_syscalls_batch *batch);
 /*
  * Read the next record. 1: *record, which points into the ring; 0: no more in this batch; -EPROTO: an invalid record,
  * which was skipped.
  */
 int wmk_syscalls_take(struct wmk_syscalls_batch *batch, struct wmk_syscalls_record *record);
-/* Free the space of the records that were taken; the next batch begins with the others. */
+/* Free the space of the taken records; the next batch begins with the first record that was not taken. */
 void wmk_syscalls_release(struct wmk_syscalls_batch *batch);
 
 #define WMK_SYSCALLS_ALL_RINGS UINT32_MAX

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "kernel/syscall/syscall_bpf.h"
 
-/* Copy the line with the verifier's reason: the last one before its statistics. */
+/* Copy the line with the verifier's reason: the last line before the verifier's statistics. */
 static void verifier_line(const char *log, char *line, size_t size)
 {
 	const char *end = strstr(log, "\nprocessed "), *begin;

@@ -56,7 +56,8 @@ static uint64_t bend(const struct wmk_kclock_pair *pairs)
 }
 
 /*
- * Drop every second pair of the older half, which serves only streams that are read late. The added errors sum up.
+ * Drop every second pair of the older half: only streams that are read late need these pairs. The errors of all such
+ * drops add up.
  */
 static void thin(struct wmk_kclock *clock)
 {
@@ -102,7 +103,7 @@ uint64_t wmk_kclock_map(const struct wmk_kclock *clock, uint64_t mono, uint64_t 
 
 	if (clock->kind != WMK_CLOCK_COUNTER)
 		return mono;
-	/* Find the last pair that is not later and has a successor. */
+	/* Find the last pair that is not later than `mono` and has a successor. */
 	while (low + 1 < high) {
 		const unsigned mid = (low + high) / 2;
 

@@ -2,10 +2,11 @@
 /*
  * syscall_clock.h - convert times of CLOCK_MONOTONIC, which BPF programs have, to the trace's clock.
  *
- * While recording, pairs of both clocks' values are taken. Each monotonic value is read between two reads of the
- * trace's clock; the distance of these (the width) bounds the error of the pair. Between two pairs, times are
- * interpolated linearly. The error of such a time is at most that of the worse pair, plus the deviation of the clocks
- * from a line. Take a pair after records are made and before they are mapped: then no time is extrapolated.
+ * While recording, the caller takes pairs of both clocks' values. Each monotonic value is read between two reads of the
+ * trace's clock. The distance of these two reads (the width) bounds the error of the pair. Between two pairs, times are
+ * interpolated linearly. The error of an interpolated time is at most the error of the worse pair, plus the deviation
+ * of the clocks from a line. The caller takes a pair after records are made and before their times are converted, so
+ * that no time is extrapolated.
  *
  * One thread at a time.
  */
@@ -16,7 +17,8 @@
 
 #include "base/clock.h"
 
-#define WMK_KCLOCK_PAIRS 2048u   /* beyond this, every second pair of the older half is dropped */
+/* maximum number of pairs; at the maximum, every second pair of the older half is dropped */
+#define WMK_KCLOCK_PAIRS 2048u
 
 struct wmk_kclock_pair {
 	uint64_t mono, value;
@@ -26,7 +28,7 @@ struct wmk_kclock_pair {
 struct wmk_kclock {
 	enum wmk_clock_kind kind;
 	unsigned n;
-	uint64_t taken;          /* pairs ever taken */
+	uint64_t taken;          /* number of pairs that were added so far, including dropped pairs */
 	/*
 	 * In units of the trace's clock: the largest width; the largest distance of a pair from the line between its
 	 * neighbours; the error that dropped pairs have added.
@@ -39,7 +41,7 @@ struct wmk_kclock {
 void wmk_kclock_init(struct wmk_kclock *clock, enum wmk_clock_kind kind);
 /* Take another pair now: costs one or two microseconds. */
 void wmk_kclock_take(struct wmk_kclock *clock);
-/* Add a given pair. It is dropped unless it is later in both clocks. */
+/* Add a given pair. A pair that is not later in both clocks is ignored. */
 void wmk_kclock_add(struct wmk_kclock *clock, const struct wmk_kclock_pair *pair);
 /*
  * Convert a time. *last: the latest value of the same stream (0 at its beginning); the result is never less than *last.

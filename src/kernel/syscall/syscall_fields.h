@@ -12,7 +12,7 @@ enum wmk_kshow {
 	WMK_KSHOW_ID, /* the number of the system call */
 	WMK_KSHOW_RET,
 	WMK_KSHOW_NUMBER, /* the argument itself */
-	/* The data that it points to: */
+	/* The data that the argument points to: */
 	WMK_KSHOW_TEXT,
 	WMK_KSHOW_TEXTS,
 	WMK_KSHOW_BLOB,
@@ -38,9 +38,9 @@ unsigned wmk_syscall_items(const struct wmk_syscall *call, bool is_exit, struct 
 
 struct wmk_kkind_row {
 	const char *word;        /* in the rows of tables */
-	uint8_t width, base;     /* of the argument's own field: bits, and the base in which it is printed */
+	uint8_t width, base;     /* of the argument's own field: number of bits, and the base for printing */
 	bool is_signed;
-	uint8_t show;            /* enum wmk_kshow: the data that it points to; WMK_KSHOW_NUMBER: none */
+	uint8_t show;            /* enum wmk_kshow: the data that the argument points to; WMK_KSHOW_NUMBER: none */
 	uint8_t op;              /* enum wmk_syscalls_op: how that data is copied, ... */
 	bool at_entry, at_exit;  /* ... when, ... */
 	uint16_t unit, max;      /* ... and how much; max 0: by the limits */

@@ -246,7 +246,10 @@ static uint8_t kind_of_pointer(const struct wmk_kfield *field)
 		"filename", "pathname", "path", "oldname", "newname", "specialfile", "name"
 	};
 
-	/* A text is an input of the system call. A parameter with the name of a buffer may be bytes. */
+	/*
+	 * A text is an input of the system call. A parameter that is named like a buffer may contain bytes instead of a
+	 * text.
+	 */
 	if (strncmp(field->type, "const char *", 12) != 0 || strchr(field->type + 12, '*') ||
 	    strstr(field->name, "buf") || strstr(field->name, "ptr"))
 		return WMK_KKIND_POINTER;
@@ -282,7 +285,7 @@ static uint8_t kind_of(const struct wmk_kfield *field)
 	return (kind == WMK_KKIND_INT || kind == WMK_KKIND_UINT) && ends_with(field->name, "fd") ? WMK_KKIND_FD : kind;
 }
 
-/* Names become names of fields: they must be identifiers, and unique. */
+/* Names of arguments become names of fields, so they must be identifiers, and unique. */
 static bool is_name(const struct wmk_syscall *call, const char *name)
 {
 	if (!*name || wmk_scan_is_digit(*name) || strlen(name) >= WMK_SYSCALL_NAME)

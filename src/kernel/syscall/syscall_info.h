@@ -28,9 +28,8 @@
 enum wmk_kabi { WMK_KABI_NATIVE, WMK_KABI_COMPAT };
 
 /*
- * How an argument or a result is shown, and what is copied. IN: the system call reads it, so it is copied at entry;
- * OUT:
- * the system call writes it.
+ * How an argument or a result is shown, and which data is copied. IN: the system call reads the data, so the data is
+ * copied at entry. OUT: the system call writes the data.
  */
 enum wmk_kkind {
 	WMK_KKIND_NONE,
@@ -38,10 +37,10 @@ enum wmk_kkind {
 	WMK_KKIND_POINTER, WMK_KKIND_FD, WMK_KKIND_PID, WMK_KKIND_UID, WMK_KKIND_MODE,
 	WMK_KKIND_ERRNO,         /* result: 0 or -errno */
 	WMK_KKIND_PATH, WMK_KKIND_TEXT,
-	WMK_KKIND_BYTES_IN,      /* `len_arg` is its length */
-	WMK_KKIND_BYTES_OUT,     /* the result is its length */
-	WMK_KKIND_ADDRESS_IN,    /* struct sockaddr; `len_arg` is its length */
-	WMK_KKIND_ADDRESS_OUT,   /* struct sockaddr; `len_arg` points to its length */
+	WMK_KKIND_BYTES_IN,      /* `len_arg` is the length of the data */
+	WMK_KKIND_BYTES_OUT,     /* the result is the length of the data */
+	WMK_KKIND_ADDRESS_IN,    /* struct sockaddr; `len_arg` is the length of the address */
+	WMK_KKIND_ADDRESS_OUT,   /* struct sockaddr; `len_arg` points to the length of the address */
 	WMK_KKIND_TEXTS,         /* argv, envp */
 	WMK_KKIND_VECTORS_IN, WMK_KKIND_VECTORS_OUT,   /* iovec, `len_arg` elements */
 	WMK_KKIND_TIME_IN, WMK_KKIND_TIME_OUT,         /* struct timespec */
@@ -86,7 +85,7 @@ struct wmk_syscall_arg {
 
 struct wmk_syscall {
 	uint8_t abi;             /* enum wmk_kabi */
-	bool is_known;           /* names and kinds of its arguments are known; otherwise it has six numbers */
+	bool is_known;           /* names and kinds of the arguments are known; false: the arguments are six numbers */
 	uint16_t number;
 	uint8_t n_args;
 	uint8_t ret;             /* enum wmk_kkind of the result */
@@ -110,20 +109,21 @@ void wmk_syscall_refine(struct wmk_syscall *call, const struct wmk_kformat *form
 const char *wmk_syscall_word(const struct wmk_syscall_arg *arg);
 /*
  * Find the row of a system call in a table; a row begins with "name(". A row that begins with '*' is for 32-bit
- * programs only, a row with '-' for 64-bit programs only. Such rows precede the row for both. NULL: not found.
+ * programs only. A row that begins with '-' is for 64-bit programs only. Both precede the row of the system call
+ * without a prefix. NULL: not found.
  */
 const char *wmk_syscall_row(const char *const rows[], unsigned n, enum wmk_kabi abi, const char *name);
 
 /* Return the word of a set in the rows of tables. */
 const char *wmk_kset_word(enum wmk_kset set);
-/* Return the *n labels of a set; is_flags: they are bits. Static storage. */
+/* Return the *n labels of a set, in static storage. *is_flags: the labels name bits. */
 const struct wmk_label *wmk_kset_labels(enum wmk_kset set, unsigned *n, bool *is_flags);
 /* Return the name of an error, like "ENOENT"; NULL: unknown. `number` is positive. */
 const char *wmk_syscall_errno(unsigned number);
 
 /*
- * Limits of copied bytes. text: up to WMK_SYSCALLS_PART_MAX for a text, WMK_SYSCALLS_STRING_MAX for each of an argv;
- * bytes: the first bytes of other data.
+ * Limits of copied bytes. text: at most WMK_SYSCALLS_PART_MAX for a text, and WMK_SYSCALLS_STRING_MAX for each text of
+ * an argv; bytes: limit for other data.
  */
 struct wmk_syscalls_limits {
 	uint32_t text, bytes;
@@ -135,7 +135,7 @@ struct wmk_syscalls_limits {
 #define WMK_SYSCALLS_POLLS_MAX 32u     /* pollfds that are copied */
 
 /*
- * Return whether a text that was unreadable at entry is read again at exit; the record of the exit then has it. False
+ * Return whether a text that was unreadable at entry is read again at exit. The exit record then has the text. False
  * for execve(), which replaces the memory.
  */
 bool wmk_syscall_is_late(const struct wmk_syscall *call, unsigned arg);

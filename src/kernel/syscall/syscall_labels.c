@@ -38,8 +38,8 @@ static const struct wmk_label opens[] = {
 	L(O_DIRECT),
 #ifdef __x86_64__
 	/*
-	 * The C library defines it as 0, because 64-bit programs do not need it. The kernel's value is needed to show
-	 * the flag in system calls of 32-bit programs.
+	 * The C library defines O_LARGEFILE as 0, because 64-bit programs do not need this flag. The kernel's value is
+	 * needed to show the flag in system calls of 32-bit programs.
 	 */
 	{ "O_LARGEFILE", 0100000, 0100000 },
 #endif
@@ -171,7 +171,7 @@ const struct wmk_label *wmk_kset_labels(enum wmk_kset set, unsigned *n, bool *is
 
 const char *wmk_syscall_errno(unsigned number)
 {
-	/* Visible only to a tracer: the kernel restarts the system call, or returns EINTR instead. */
+	/* Only a tracer sees these errors: the kernel restarts the system call, or returns EINTR instead. */
 	switch (number) {
 	case 0: return NULL;
 	case 512: return "ERESTARTSYS";

@@ -17,7 +17,7 @@
 #include "kernel/syscall/syscall_event.h"
 #include "kernel/syscall/syscall_fields.h"
 
-/* Once something does not fit, nothing more is written. */
+/* Once a value does not fit, all later values are dropped. */
 struct out {
 	uint8_t *at;
 	size_t room, len;
@@ -63,7 +63,7 @@ static void put_text(struct out *out, const void *text, size_t len)
 
 /* ── numbers ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* An argument of a 32-bit program has 32 bits; a signed one is extended. */
+/* An argument of a 32-bit program has 32 bits; the sign of a signed argument is extended. */
 static void put_number(struct out *out, const struct wmk_syscall *call, const struct wmk_syscalls_record *record,
 		       unsigned arg)
 {
@@ -124,9 +124,7 @@ static void take(void *to, size_t size, const struct wmk_syscalls_piece *piece)
 		memcpy(to, piece->bytes, piece->len < size ? piece->len : size);
 }
 
-/*
- * An abstract name begins with a NUL; it is shown with '@' instead, as by ss(8). The text ends at the next NUL.
- */
+/* An abstract name begins with a NUL; the payload has '@' instead, as in ss(8). The text ends at the next NUL. */
 static void unix_address(const struct sockaddr_un *address, size_t len, char *text, size_t size)
 {
 	const size_t begin = offsetof(struct sockaddr_un, sun_path), most = sizeof(address->sun_path);

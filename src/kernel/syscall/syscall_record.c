@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syscall_record.c - parse a record of a ring (see syscall_bpf.h). Every length is bounded; a record that exceeds one
- * is invalid.
+ * syscall_record.c - parse a record of a ring (see syscall_bpf.h). Every length has a limit; a record that exceeds a
+ * limit is invalid.
  */
 #include <errno.h>
 #include <string.h>

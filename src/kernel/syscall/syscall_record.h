@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syscall_record.h - shared by the BPF program bpf/syscalls.bpf.c and its loader: what to copy for each system call,
- * and the records in the rings. Both are compiled from the same tree for the same machine, so there are no versions,
- * and the byte order is the machine's.
+ * syscall_record.h - shared by the BPF program bpf/syscalls.bpf.c and its loader: which data to copy for each system
+ * call, and the format of records in the rings. Program and loader are compiled from the same tree for the same
+ * machine. Records therefore have no version, and have the machine's byte order.
  *
  *     record:  struct wmk_syscalls_head | u64 values[n_values] | n_parts parts
  *     part:    struct wmk_syscalls_part | its bytes | zeros up to a multiple of 8
@@ -15,7 +15,7 @@
 #include <linux/types.h>
 
 #define WMK_SYSCALLS_NUMBERS 512u      /* system calls of one table */
-#define WMK_SYSCALLS_OTHER (WMK_SYSCALLS_NUMBERS - 1)    /* stands for all numbers beyond the table */
+#define WMK_SYSCALLS_OTHER (WMK_SYSCALLS_NUMBERS - 1)    /* index in the table for all numbers beyond the table */
 #define WMK_SYSCALLS_ABIS 2u           /* system calls of the machine; those of its 32-bit programs */
 #define WMK_SYSCALLS_ARGS 6u
 #define WMK_SYSCALLS_PARTS 3u          /* pointed-to data in one record, at most */
@@ -35,14 +35,14 @@ enum wmk_syscalls_op {
 	WMK_SYSCALLS_LENGTH_AT,        /* as many bytes as the 32-bit number at the pointer `len_arg` */
 	WMK_SYSCALLS_TEXTS,            /* an array of pointers to texts, ended by NULL */
 	WMK_SYSCALLS_VECTORS_IN,       /* the data of an array of `len_arg` iovecs */
-	WMK_SYSCALLS_VECTORS_RETURNED, /* the same; the result is the number of bytes in all */
+	WMK_SYSCALLS_VECTORS_RETURNED, /* as VECTORS_IN; the result is the number of bytes of all elements together */
 };
 
 struct wmk_syscalls_copy {
 	__u8 op;                     /* enum wmk_syscalls_op */
 	__u8 arg;                    /* the pointer */
 	__u8 len_arg;
-	/* if it was unreadable at entry, try again at exit, when the system call has loaded its pages */
+	/* if the data was unreadable at entry, it is read again at exit, when the system call has loaded the pages */
 	__u8 is_late;
 	__u16 unit;
 	__u16 max;                   /* limit of bytes */
@@ -58,7 +58,7 @@ struct wmk_syscalls_config {
 	__u32 excluded[WMK_SYSCALLS_EXCLUDED];   /* processes; 0: none */
 	__u32 is_all;                          /* all processes, not only those in the set */
 	__u32 is_told;                         /* also records of signals and ends, see below */
-	/* a process that has ended stays in the set: its number is followed */
+	/* an ended process stays in the set: the number is still followed */
 	__u32 is_kept;
 	__u32 reserved;
 	__u64 wake_at;                         /* bytes in a ring that wake its reader */
@@ -77,8 +77,8 @@ enum { WMK_SYSCALLS_SLOT_ENTRY, WMK_SYSCALLS_SLOT_EXIT, WMK_SYSCALLS_SLOT_TASK, 
 #define WMK_SYSCALLS_IS_EXIT 1u
 #define WMK_SYSCALLS_IS_COMPAT 2u
 /*
- * Not a system call: SIGNAL: a signal reaches the thread, and the values are its siginfo; END: the thread ends, and the
- * value is its status as in wait(2).
+ * Not a system call. SIGNAL: a signal reaches the thread, and the values are the siginfo of the signal. END: the thread
+ * ends, and the value is the status as in wait(2).
  */
 #define WMK_SYSCALLS_IS_SIGNAL 4u
 #define WMK_SYSCALLS_IS_END 8u
@@ -91,8 +91,8 @@ struct wmk_syscalls_head {
 };
 
 #define WMK_SYSCALLS_PART_NULL 1u          /* the pointer is NULL */
-#define WMK_SYSCALLS_PART_UNREADABLE 2u    /* some of it could not be read */
-#define WMK_SYSCALLS_PART_CUT 4u           /* a limit cut it off */
+#define WMK_SYSCALLS_PART_UNREADABLE 2u    /* a part of the data could not be read */
+#define WMK_SYSCALLS_PART_CUT 4u           /* a limit cut off the rest of the data */
 #define WMK_SYSCALLS_PART_LATE 8u          /* read at exit, because it was unreadable at entry */
 
 struct wmk_syscalls_part {

@@ -24,7 +24,9 @@ extern const unsigned wmk_syscall_native_n, wmk_syscall_compat_n;
 extern const char *const wmk_syscall_rows[];
 extern const unsigned wmk_syscall_rows_n;
 
-/* System calls with another name in the kernel's tracer: the name of the headers, that of the tracer; sorted. */
+/*
+ * System calls with another name in the kernel's tracer: the name in the headers, then the name in the tracer; sorted.
+ */
 extern const char *const wmk_syscall_aliases[][2];
 extern const unsigned wmk_syscall_aliases_n;
 

@@ -20,14 +20,14 @@
 #define CLOCK_NAME 32u
 #define ASK_AGAIN_MS 1000u           /* a scan of /proc takes milliseconds */
 #define KNOWN 64u                    /* cached tasks with encoded contexts; a power of two */
-#define SHORT 32u                    /* bytes of contexts that one fixed-size copy covers: the default contexts have
-				      * 24 */
+/* bytes of contexts that one fixed-size copy covers; the default contexts have 24 bytes */
+#define SHORT 32u
 /* common_flags of the kernel's records (include/linux/trace_events.h). */
 #define FLAG_IRQS_OFF 0x01u
 #define FLAG_NEED_RESCHED 0x04u
 #define FLAG_HARDIRQ 0x08u
 #define FLAG_SOFTIRQ 0x10u
-#define PRIO_BASE 100                /* the kernel's priority is that of task_prio() plus this */
+#define PRIO_BASE 100                /* the kernel's priority is the result of task_prio() plus this number */
 
 /* Position of a field in a record, in bytes. */
 struct place {
@@ -46,7 +46,7 @@ static const struct {
 	[EXIT] = { "sched", "sched_process_exit", { "pid", "comm" } },
 };
 
-/* A context that differs for each record, and its byte offset among the contexts. */
+/* A context that differs for each record, and the byte offset of this context among the contexts. */
 struct flag {
 	unsigned context;
 	size_t at;
@@ -75,14 +75,14 @@ struct wmk_kcontext {
 	struct wmk_kcpu **cpus;
 	unsigned n_cpus;
 	bool has_noted;                      /* an event was noted in this drain pass */
-	/* the kernel overwrote events before this time, and /proc has not been read since; 0: no gap */
+	/* the kernel overwrote events before this time, and no scan of /proc has followed; 0: no gap */
 	uint64_t gap;
 	uint64_t asked_ms;                   /* time of the last scan of /proc, CLOCK_MONOTONIC */
 };
 
 /* ── events of tasks ─────────────────────────────────────────────────────────────────────────────────── */
 
-/* The place of a field that a kernel does not have stays empty (oldcomm is absent since Linux 6.18). */
+/* If a kernel lacks a field, the position of this field stays empty (oldcomm is absent since Linux 6.18). */
 static int places_find(struct wmk_kcontext *kcontext, enum task_event event)
 {
 	struct wmk_kformat *format;
@@ -119,8 +119,8 @@ static const char *name_at(const struct wmk_krecord *record, struct place place)
 }
 
 /*
- * Notes an exit. The name in the event also applies to the past of a task that began before the recording and has no
- * known name.
+ * Notes an exit. If the task began before the recording and has no known name, the name in the event also applies to
+ * the task's past.
  */
 static void note_end(struct wmk_kcontext *kcontext, uint64_t ts, int32_t tid, const char *name)
 {
@@ -132,7 +132,7 @@ static void note_end(struct wmk_kcontext *kcontext, uint64_t ts, int32_t tid, co
 	wmk_ktasks_note_exit(kcontext->tasks, ts, tid);
 }
 
-/* Notes one event of a task. Without memory the event is skipped, and its change stays unknown. */
+/* Notes one event of a task. If memory is exhausted, the event is skipped, and the change stays unknown. */
 static void note(struct wmk_kcontext *kcontext, const struct wmk_krecord *record)
 {
 	const struct place *places;
@@ -189,8 +189,8 @@ static bool has_gap(const struct wmk_kcontext *kcontext)
 }
 
 /*
- * Runs after all CPUs are read. One CPU may have overwritten an event, and later events of other CPUs may show its
- * effect. If the scan fails, names stay as they are until the next attempt.
+ * Runs after all CPUs are read: if one CPU has overwritten an event, later events of other CPUs may show the effect of
+ * this event. If the scan fails, names stay as they are until the next attempt.
  */
 static void close_gap(struct wmk_kcontext *kcontext)
 {
@@ -239,7 +239,7 @@ int wmk_kcontext_fd(const struct wmk_kcontext *kcontext, unsigned cpu)
 
 /* ── the instance ────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Reads the selected clock: "local [mono] boot" has it in brackets. */
+/* Reads the selected clock: in "local [mono] boot", the clock in brackets is selected. */
 static int clock_of(int instance, char clock[CLOCK_NAME])
 {
 	char *text, *begin;
@@ -271,7 +271,7 @@ static int name_of(int instance, const char *suffix, char name[WMK_KINSTANCE_NAM
 	return 0;
 }
 
-/* Enables the events. An adopted instance may be half removed, so all of them are enabled again. */
+/* Enables the events. The removal of an adopted instance may be half done, so all events are enabled again. */
 static int instance_fill(struct wmk_kcontext *kcontext)
 {
 	int err = wmk_kinstance_switch(kcontext->instance, true);
@@ -285,7 +285,7 @@ static int instance_fill(struct wmk_kcontext *kcontext)
 	return err;
 }
 
-/* Adopts the instance that a crashed process left. -ENOENT: none exists, or it had another clock and is removed. */
+/* Adopts the instance of a crashed process. -ENOENT: no instance, or an instance with another clock, now removed. */
 static int instance_adopt(struct wmk_kcontext *kcontext, const struct wmk_tracefs *tracefs, const char *name,
 			  const char *clock)
 {
@@ -415,7 +415,7 @@ int wmk_kcontext_open(int instance, const uint8_t *contexts, unsigned n, bool pr
 		err = add_context(kcontext, contexts[i]);
 	if (err == 0 && kcontext->want) {
 		err = instance_open(kcontext, instance);
-		/* scan after the events are enabled: they report what changes during the scan */
+		/* scan after the events are enabled, so that events report changes during the scan */
 		if (err == 0)
 			err = wmk_ktasks_open(NULL, wmk_kinstance_now(kcontext->instance), 0, &kcontext->tasks);
 		if (err == 0)

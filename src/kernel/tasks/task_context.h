@@ -5,10 +5,10 @@
  *
  * A separate tracefs instance, <channel's>~tasks, records the names and processes of tasks: task_newtask, task_rename,
  * sched_process_exec and sched_process_exit. It exists only if a context needs it; an instance that a crashed process
- * left is adopted. wmk_kcontext_drain() empties its buffers before records are converted, so that everything that
- * happened before them is known. wmk_kcontext_follow() empties them whenever many events have arrived, because the
- * channel can have no records for a long time. If the kernel has overwritten some events nevertheless, the names of
- * /proc apply from then on. /proc is scanned once a second at most.
+ * left is adopted. wmk_kcontext_drain() empties the buffers of this instance before records are converted, so that all
+ * earlier events of tasks are known. wmk_kcontext_follow() empties these buffers whenever many events have arrived,
+ * because the channel can have no records for a long time. If the kernel has overwritten some events nevertheless, the
+ * names of /proc apply from then on. /proc is scanned once a second at most.
  *
  * A context belongs to one thread. Errors: -errno with a cause chain.
  */
@@ -37,7 +37,7 @@ int32_t wmk_kcontext_process(struct wmk_kcontext *kcontext, unsigned cpu, uint64
 int wmk_kcontext_open(int instance, const uint8_t *contexts, unsigned n, bool processes,
 		      struct wmk_kcontext **kcontext);
 void wmk_kcontext_close(struct wmk_kcontext *kcontext);
-/* Opens the buffer of a CPU that may have come online. -ENOENT, -ENODEV: it has not been online. */
+/* Opens the buffer of a CPU that may have come online. -ENOENT, -ENODEV: the CPU has not been online. */
 int wmk_kcontext_cpu(struct wmk_kcontext *kcontext, unsigned cpu);
 /* Copies the contexts in their order and returns their number. */
 unsigned wmk_kcontext_contexts(const struct wmk_kcontext *kcontext, uint8_t contexts[WMK_KCONTEXT_CONTEXTS]);
@@ -45,7 +45,10 @@ unsigned wmk_kcontext_contexts(const struct wmk_kcontext *kcontext, uint8_t cont
 int wmk_kcontext_drain(struct wmk_kcontext *kcontext);
 /* For poll(): readable when the CPU has many events of tasks. -1: the buffer of that CPU is not open. */
 int wmk_kcontext_fd(const struct wmk_kcontext *kcontext, unsigned cpu);
-/* Empties the kernel's buffer of that CPU, even if the channel has no records. 1: it had events; 0: it had none. */
+/*
+ * Empties the kernel's buffer of that CPU, even if the channel has no records. 1: the buffer had events; 0: the buffer
+ * had none.
+ */
 int wmk_kcontext_follow(struct wmk_kcontext *kcontext, unsigned cpu);
 /* Encodes the contexts of a record, packed, in their order. Returns their size, WMK_KCONTEXT_BYTES at most. */
 size_t wmk_kcontext_encode(struct wmk_kcontext *kcontext, unsigned cpu, uint64_t ts, const struct wmk_kcommon *common,

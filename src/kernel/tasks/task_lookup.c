@@ -23,14 +23,14 @@ struct view {
 	struct wmk_ktask_version *life;    /* NULL: unknown */
 	const char *comm;                  /* NULL: unknown */
 	bool has_exited;                   /* the task exited before that time */
-	/* according to the events, the life has ended by now; /proc has another task of that number or none */
+	/* according to the events, the life has ended by now; /proc has another task of that number, or no such task */
 	bool is_over;
 	uint64_t until;                    /* time of the next version */
 };
 
 /*
- * Skips versions after `ts`, from the newest down. *view receives what they reveal about the life at `ts`. Returns the
- * newest version at or before `ts`.
+ * Skips versions after `ts`, from the newest down. *view receives the facts about the life at `ts` that these versions
+ * contain. Returns the newest version at or before `ts`.
  */
 static struct wmk_ktask_version *skip_newer(struct wmk_ktask_version *version, uint64_t ts, struct view *view)
 {
@@ -70,8 +70,8 @@ static struct view view_at(const struct wmk_ktask_entry *entry, uint64_t ts)
 		default:
 			view.life = version;
 			/*
-			 * A name that the scan saw can be newer than `ts`. The next renaming contains the name before
-			 * it.
+			 * A name that the scan saw can be newer than `ts`. The event of the next renaming has the name
+			 * before the renaming.
 			 */
 			if (!view.comm)
 				view.comm = version->kind == WMK_KTASK_WALK && later.comm && !view.has_exited
@@ -100,7 +100,10 @@ static int read_task(struct wmk_ktasks *tasks, int32_t tid, int32_t *pid, struct
 	       struct wmk_ktask_details *details)
 {
 	struct wmk_kproc_status status;
-	/* This also finds threads other than the first of a process, although /proc does not list their directories. */
+	/*
+	 * This path also finds threads other than the first thread of a process, although /proc does not list their
+	 * directories.
+	 */
 	const int dir = wmk_kproc_open_task(tasks->proc, tid);
 	int err;
 
@@ -128,8 +131,8 @@ static int read_task(struct wmk_ktasks *tasks, int32_t tid, int32_t *pid, struct
 }
 
 /*
- * Looks up a task without any version. If /proc does not have it, an EXIT version records that, so that it is not
- * looked up again.
+ * Looks up a task without any version. If /proc lacks the task, the table gets an EXIT version, so that no second
+ * look-up of this task follows.
  */
 static struct wmk_ktask_version *look_up_unknown(struct wmk_ktasks *tasks, int32_t tid, uint64_t ts)
 {
@@ -174,7 +177,7 @@ static bool resolve(struct wmk_ktasks *tasks, int32_t tid, struct wmk_ktask_vers
 	return true;
 }
 
-/* Copies what a child inherits from its parent, except what the clone flags made new. */
+/* Copies the values that a child inherits from its parent, except values that the clone flags make new. */
 static void inherit(const struct wmk_ktask_version *life, int32_t tid, const struct wmk_ktask_details *from,
 		    struct wmk_ktask_details *to)
 {
@@ -188,7 +191,7 @@ static void inherit(const struct wmk_ktask_version *life, int32_t tid, const str
 	to->prio = from->prio;
 	for (unsigned kind = 0; kind < WMK_KNS_KINDS; kind++)
 		to->ns[kind] = life->clone_flags & fresh[kind] ? 0 : from->ns[kind];
-	/* Numbers in a nested namespace are unknown; in the outermost namespace they equal ours. */
+	/* Numbers in a nested namespace are unknown. Numbers in the outermost namespace equal the table's numbers. */
 	if (from->known & WMK_KTASK_VIRTUAL && from->vtid == life->parent && !(life->clone_flags & CLONE_NEWPID) &&
 	    life->pid) {
 		to->known |= WMK_KTASK_VIRTUAL;
@@ -255,7 +258,7 @@ static void fill_process(struct wmk_ktasks *tasks, const struct view *view, stru
 	} else if (view->life->clone_flags & CLONE_THREAD) {
 		return;
 	} else {
-		/* It is a process of its own; its parent is unknown. */
+		/* The task is a process of its own, and its parent is unknown. */
 		out->pid = out->tid;
 	}
 	out->known |= WMK_KTASK_PID;

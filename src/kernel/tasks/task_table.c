@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "kernel/tasks/task_versions.h"
 
-#define CANDIDATES 64u         /* tasks among which the evicted one is chosen */
+#define CANDIDATES 64u         /* number of tasks among which the evicted task is chosen */
 
 /* ── the table ───────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -66,8 +66,8 @@ static bool is_life(const struct wmk_ktask_version *version)
 /* ── eviction ────────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Removes the oldest version of a task that has at least two. If a life is the oldest and a renaming follows, the life
- * takes the new name, and the renaming is removed.
+ * Removes the oldest version of a task that has at least two versions. If a renaming follows a life that is the oldest
+ * version, the life takes the new name, and the renaming is removed.
  */
 static void forget_oldest(struct wmk_ktasks *tasks, struct wmk_ktask_entry *entry)
 {
@@ -86,8 +86,8 @@ static void forget_oldest(struct wmk_ktasks *tasks, struct wmk_ktask_entry *entr
 }
 
 /*
- * Evicts a task other than `tid`. The search continues where the last one ended, and examines a few tasks. It prefers a
- * task that has exited; otherwise it evicts the first one. Returns false if no other task exists.
+ * Evicts a task other than `tid`. The search continues where the last search ended, and examines a few tasks. The
+ * search prefers an exited task; otherwise it chooses the first examined task. Returns false if no other task exists.
  */
 static bool evict_task(struct wmk_ktasks *tasks, int32_t tid)
 {
@@ -196,8 +196,8 @@ int wmk_ktasks_note_exit(struct wmk_ktasks *tasks, uint64_t ts, int32_t tid)
 }
 
 /*
- * The old number becomes free, so its exit is noted. An exit of the first thread may be noted under `tid`. The renaming
- * that each exec causes shows that the number is still in use.
+ * The old number becomes free, so an exit of the old number is noted. The table may have an exit of the first thread
+ * under `tid`. Each exec causes a renaming, which shows that `tid` is still in use.
  */
 int wmk_ktasks_note_exec(struct wmk_ktasks *tasks, uint64_t ts, int32_t tid, int32_t old_tid)
 {
@@ -207,9 +207,9 @@ int wmk_ktasks_note_exec(struct wmk_ktasks *tasks, uint64_t ts, int32_t tid, int
 /* ── scan of /proc ───────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Returns the life that owns the number at `ts`, or the life that began later; NULL: no life is known. *comm: its name
- * at `ts`. *then: the previous name that the next renaming reports, which must equal the name at `ts`; NULL if that
- * name is unknown. If no renaming follows, *then is unchanged.
+ * Returns the life that owns the number at `ts`, or a life that began later; NULL: no life is known. *comm: the name of
+ * the life at `ts`. *then: the previous name in the next renaming, which must equal the name at `ts`; NULL if the
+ * renaming has no previous name. If no renaming follows, *then is unchanged.
  */
 static const struct wmk_ktask_version *life_about(struct wmk_ktasks *tasks, int32_t tid, uint64_t ts, const char **comm,
 						  const char **then)
@@ -233,8 +233,8 @@ static const struct wmk_ktask_version *life_about(struct wmk_ktasks *tasks, int3
 }
 
 /*
- * Compares a known task with the scan's result: its name may be new, or the number may belong to another task. 1: the
- * scan adds no life; 0: the caller adds one.
+ * Compares a known task with the scan's result: the task may have a new name, or the number may belong to another task.
+ * 1: the scan adds no life; 0: the caller adds one.
  */
 static int seen_again(struct wmk_ktasks *tasks, int32_t pid, const struct wmk_kproc_stat *stat, uint64_t ts)
 {
@@ -247,7 +247,7 @@ static int seen_again(struct wmk_ktasks *tasks, int32_t pid, const struct wmk_kp
 		return 0;
 	if (life->ts > ts || !then || strncmp(comm, then, WMK_KPROC_NAME) == 0)
 		return 1;
-	memcpy(name, then, sizeof(name));        /* (the version that holds it may be evicted) */
+	memcpy(name, then, sizeof(name));        /* (the version that holds the name may be evicted) */
 	version = wmk_ktasks_add(tasks, stat->tid, ts, WMK_KTASK_RENAME);
 	if (!version)
 		return -ENOMEM;

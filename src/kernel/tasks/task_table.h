@@ -10,13 +10,13 @@
  *     sched_process_exec  ──_note_exec()┤                                └ first time: /proc/<tid>/ for priority and
  *     sched_process_exit  ──_note_exit()┘                                  namespaces
  *
- * Events may be noted in any order: those of one CPU are ordered, those of two CPUs are not. The state at a time
- * follows from the latest version before it. The state that the scan of /proc saw also applies to the past, back to the
- * previous event of that number. From its next task_newtask on, a number denotes another task. Until then, an exited
- * task keeps its name, because its last records (it switches away) follow the exit.
+ * Events may be noted in any order: events of one CPU are ordered, but events of two CPUs are not. The state at a time
+ * follows from the latest version before this time. The state that the scan of /proc saw also applies to the past, back
+ * to the previous event of that number. From the next task_newtask of a number on, the number denotes another task.
+ * Until then, an exited task keeps its name, because the last records of a task (it switches away) follow the exit.
  *
  * Priorities and namespaces are those of the first look-up, as no event reports their changes. A task that exited
- * before the look-up gets the values of its parent that a fork inherits. A number without any event or scan is looked
+ * before the look-up gets the values that a fork inherits from the parent. A number without any event or scan is looked
  * up in /proc, too.
  *
  * The table is a hash table. A look-up follows one chain and then the few versions of the number (WMK_KTASKS_HISTORY at
@@ -31,11 +31,11 @@
 #include "kernel/proc/procfs.h"
 
 #define WMK_KTASKS_LIMIT (1u << 18)    /* default limit of versions: 30 to 50 MB */
-#define WMK_KTASKS_HISTORY 64u         /* versions of one number; the oldest are removed */
+#define WMK_KTASKS_HISTORY 64u         /* maximum number of versions of one number; the oldest versions are removed */
 
 struct wmk_ktasks;
 
-/* Parts of a task's state: wanted or known. */
+/* Parts of a task's state, as bits: wanted parts or known parts. */
 enum {
 	WMK_KTASK_NAME = 1,            /* procname */
 	WMK_KTASK_PID = 2,             /* pid, ppid */
@@ -52,7 +52,7 @@ struct wmk_ktask {
 	char procname[WMK_KPROC_NAME]; /* padded with zeros */
 	uint32_t ns[WMK_KNS_KINDS];    /* inode numbers, by enum wmk_kns; 0: unknown */
 	bool has_exited;               /* the task exited before that time */
-	/* the state is valid before this time, unless another event is noted */
+	/* the state is valid before this time, unless a further event is noted */
 	uint64_t until;
 };
 
@@ -70,8 +70,8 @@ struct wmk_ktasks_counts {
 int wmk_ktasks_open(const char *proc, uint64_t now, uint32_t limit, struct wmk_ktasks **tasks);
 void wmk_ktasks_close(struct wmk_ktasks *tasks);
 /*
- * Scans /proc again; to be called when events before `ts` were lost. The state that the scan finds applies from `ts`
- * on, except where later events are noted. -errno with a cause chain.
+ * Scans /proc again. The caller calls this function when events before `ts` were lost. The state that the scan finds
+ * applies from `ts` on, except where later events are noted. -errno with a cause chain.
  */
 int wmk_ktasks_rescan(struct wmk_ktasks *tasks, uint64_t ts);
 
@@ -88,7 +88,7 @@ int wmk_ktasks_note_rename(struct wmk_ktasks *tasks, uint64_t ts, int32_t tid, c
 			   const char comm[WMK_KPROC_NAME]);
 /*
  * sched_process_exec: pid, old_pid. If a thread other than the first of its process calls exec, it takes over the
- * number of the first thread. Its old number becomes free.
+ * number of the first thread. The old number of this thread becomes free.
  */
 int wmk_ktasks_note_exec(struct wmk_ktasks *tasks, uint64_t ts, int32_t tid, int32_t old_tid);
 int wmk_ktasks_note_exit(struct wmk_ktasks *tasks, uint64_t ts, int32_t tid);

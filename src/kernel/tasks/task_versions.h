@@ -34,9 +34,9 @@ struct wmk_ktask_version {
 					    * the version's time */
 	char comm[WMK_KPROC_NAME];         /* WALK, FORK, RENAME */
 	char old[WMK_KPROC_NAME];          /* RENAME: the name before */
-	int32_t parent;                    /* FORK: thread that created it */
+	int32_t parent;                    /* FORK: the thread that created this task */
 	uint64_t clone_flags;              /* FORK */
-	int32_t pid, ppid;                 /* WALK; FORK: 0 until the parent's are known */
+	int32_t pid, ppid;                 /* WALK; FORK: 0 until the parent's values are known */
 	struct wmk_ktask_details *details; /* WALK, FORK: NULL until the first look-up */
 };
 
@@ -58,8 +58,8 @@ struct wmk_ktasks {
 
 struct wmk_ktask_entry *wmk_ktasks_entry(struct wmk_ktasks *tasks, int32_t tid);
 /*
- * Adds a version at its position by time. NULL: no memory. It may evict versions of other numbers, never all of
- * `tid`'s.
+ * Adds a version at its position by time. NULL: no memory. To make room, the function may evict versions of other
+ * numbers, but it keeps at least one version of `tid`.
  */
 struct wmk_ktask_version *wmk_ktasks_add(struct wmk_ktasks *tasks, int32_t tid, uint64_t ts, enum wmk_ktask_kind kind);
 

@@ -32,7 +32,7 @@ static int read_layout(int instance, struct wmk_kpage_layout *layout)
 		     : wmk_kpage_layout_parse(text, (size_t)n, layout);
 }
 
-/* A CPU that was never online has files, but no buffer: only poll() shows that, by POLLERR. */
+/* A CPU that was never online has files, but no buffer. Only poll() shows the missing buffer, by POLLERR. */
 static bool has_buffer(int fd)
 {
 	struct pollfd polled = { .fd = fd, .events = POLLIN };
@@ -55,8 +55,8 @@ static int open_files(struct wmk_kcpu *buffer, int instance)
 	if (!has_buffer(buffer->fd))
 		return wmk_error_said(-ENODEV, "CPU %u was not online since the instance was made", buffer->cpu);
 	/*
-	 * The kernel allows several readers, and each would get a part of the records. The lock excludes other readers
-	 * of Waymark; it ends with the process.
+	 * The kernel allows several readers, and each reader would get a part of the records. The lock excludes other
+	 * readers of Waymark. The kernel releases the lock when the process ends.
 	 */
 	if (flock(buffer->fd, LOCK_EX | LOCK_NB) < 0)
 		return wmk_error_said(errno == EWOULDBLOCK ? -EBUSY : -errno,
@@ -74,7 +74,10 @@ static int open_mode(struct wmk_kcpu *buffer, enum wmk_kcpu_mode mode)
 		wmk_error_clear();
 		buffer->mode = each;
 		err = each == WMK_KCPU_MAP ? wmk_kcpu_map_open(buffer) : wmk_kcpu_copy_open(buffer);
-		/* -EBUSY: the process that has mapped the buffer gets the records, also if we use another mode. */
+		/*
+		 * -EBUSY: another process has mapped the buffer and gets the records, even if this process uses another
+		 * mode.
+		 */
 		if (mode != WMK_KCPU_BEST || err == -EBUSY)
 			break;
 	}
@@ -150,7 +153,10 @@ int wmk_kcpu_again(const struct wmk_kcpu *buffer, struct wmk_kpart *part)
 	return 1;
 }
 
-/* The kernel empties the buffer when `trace`, its text form, is opened with O_TRUNC. A part in use becomes invalid. */
+/*
+ * The kernel empties the buffer when the file `trace`, the text form of the buffer, is opened with O_TRUNC. A part in
+ * use becomes invalid.
+ */
 int wmk_kcpu_empty(struct wmk_kcpu *buffer, int instance)
 {
 	char path[64];

@@ -9,15 +9,15 @@
  *     wmk_kcpu_release(buffer)                           the part is written; the kernel may reuse it
  *     wmk_kcpu_stats(buffer, &stats)                     exact counts
  *
- * A mapped page keeps its content until all of it was released and a newer page is requested, even if this process
- * crashes. The next process that opens the buffer gets that page again from its beginning (`again`), so nothing that
- * was read but not written is lost. A trace writer that stores the begin time of the page and the `until` of the last
- * part can continue within the page. Spliced and read pages are lost in a crash.
+ * A mapped page keeps its content until the whole page was released and a newer page is requested, even if this process
+ * crashes. The next process that opens the buffer gets the page again from its beginning (`again`). Records that the
+ * crashed process read but did not write are therefore not lost. A trace writer that stores the begin time of the page
+ * and the `until` of the last part can continue within the page. Spliced and read pages are lost in a crash.
  *
- * Losses: a page has the number of records that were overwritten before its first one (wmk_kpage.lost; a page that is
- * full to its last byte has only a flag). Other losses are not in pages, only in the counts: records that were dropped
- * because the buffer was full (discard mode), or because they were nested too deep. Once nothing records and the buffer
- * is empty, the number of recorded events is exactly read + overrun + dropped + commit_overrun.
+ * Losses: a page has the number of records that were overwritten before its first record (wmk_kpage.lost; a page that
+ * is full to its last byte has only a flag). Only the counts have the other losses: records that were dropped because
+ * the buffer was full (discard mode), or because they were nested too deep. Once recording has stopped and the buffer
+ * is empty, the number of events is exactly read + overrun + dropped + commit_overrun.
  *
  * One thread at a time per buffer. Only one process can open the buffer of a CPU of an instance. Errors are -errno with
  * a cause chain.
@@ -42,7 +42,7 @@ struct wmk_kcpu_stats {
 	uint64_t overrun;          /* overwrite mode: oldest records that new ones replaced */
 	uint64_t dropped;          /* discard mode: the buffer was full */
 	uint64_t commit_overrun;   /* nested too deep in a full buffer */
-	/* taken out by any reader. MAP: includes the part of the current page that is not returned yet */
+	/* records that any reader has taken. MAP: includes records of the current page that are not returned yet */
 	uint64_t read;
 };
 
@@ -51,19 +51,22 @@ struct wmk_kpart {
 	const void *bytes;         /* the whole page, with its header */
 	size_t size;
 	/*
-	 * the new data begins at `from` and ends before `until`, see wmk_kpage_part(); from > 0: the data before it was
-	 * returned already
+	 * the new data begins at `from` and ends before `until`, see wmk_kpage_part(); from > 0: earlier data of the
+	 * page was returned already
 	 */
 	uint32_t from, until;
-	/* an earlier process may have received the beginning of this part; set only in the first part after opening */
+	/*
+	 * an earlier process may have received the beginning of this part; only the first part after opening can have
+	 * this flag
+	 */
 	bool again;
 };
 
 /*
  * Open the buffer of a CPU. `instance`: descriptor of the instance's directory. -ENOENT: no such CPU; -ENODEV: the CPU
- * has no buffer, because it was never online since the instance was made; -EBUSY: another process reads the buffer;
- * -ENOTSUP: the mode is not supported. While the buffer is open, the size of the instance's pages cannot change. In MAP
- * mode, the size of the buffer cannot change either.
+ * has no buffer, because the CPU was never online since the instance was made; -EBUSY: another process reads the
+ * buffer; -ENOTSUP: the mode is not supported. While the buffer is open, the size of the instance's pages cannot
+ * change. In MAP mode, the size of the buffer cannot change either.
  */
 int wmk_kcpu_open(int instance, unsigned cpu, enum wmk_kcpu_mode mode, struct wmk_kcpu **buffer);
 enum wmk_kcpu_mode wmk_kcpu_mode(const struct wmk_kcpu *buffer);       /* the mode in use */
@@ -71,14 +74,15 @@ const struct wmk_kpage_layout *wmk_kcpu_layout(const struct wmk_kcpu *buffer);
 /*
  * Return the next part: 1, with *part valid until the release; 0: nothing new; -errno; -EPROTO: an invalid page, which
  * is skipped. Without a release, the same part is returned again. flush: also return data of a page that the kernel is
- * still filling. Call it until it returns 0: wmk_kcpu_fd() does not report all that is available. Never blocks.
+ * still filling. The caller repeats the call until the function returns 0, because wmk_kcpu_fd() does not report all
+ * available data. Never blocks.
  */
 int wmk_kcpu_next(struct wmk_kcpu *buffer, bool flush, struct wmk_kpart *part);
 void wmk_kcpu_release(struct wmk_kcpu *buffer);
 /*
- * Store in *part the data of the current reader page that the kernel counts as read: an earlier process may have
- * written it to the trace. wmk_kcpu_next() returns it again. Returns 1, or 0 if there is no such data. Call it before
- * the first wmk_kcpu_next(). The part is not released.
+ * Store in *part the data of the current reader page that the kernel counts as read. An earlier process may have
+ * written this data to the trace. wmk_kcpu_next() returns the same data again. Returns 1; 0: no such data. The caller
+ * calls this function before the first wmk_kcpu_next(), and does not release the part.
  */
 int wmk_kcpu_again(const struct wmk_kcpu *buffer, struct wmk_kpart *part);
 /* Discard the content; all counts begin at zero. */
@@ -92,8 +96,8 @@ int wmk_kcpu_stats(struct wmk_kcpu *buffer, struct wmk_kcpu_stats *stats);
  */
 int wmk_kcpu_fd(const struct wmk_kcpu *buffer);
 /*
- * True if it has data that counts as read but was not returned. The kernel does not report such data; a flush returns
- * it.
+ * True if the buffer has data that counts as read but was not returned. poll() does not report such data; a flush
+ * returns the data.
  */
 bool wmk_kcpu_holds(const struct wmk_kcpu *buffer);
 void wmk_kcpu_close(struct wmk_kcpu *buffer);

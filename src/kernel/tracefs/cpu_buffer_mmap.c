@@ -4,14 +4,15 @@
  * page.
  *
  * The writer does not reuse the reader page. The ioctl GET_READER does one of two things. If the reader page has data
- * that is not counted as read, it counts all of it, up to reader.read, and the page stays. Otherwise it returns the
- * page to the writer, makes the oldest page the reader page, and counts its data. It does so even if the writer is
- * still filling that page; the writer then continues in the reader page until it is full.
+ * that is not counted as read, the ioctl counts all this data, up to reader.read, and the page stays. Otherwise the
+ * ioctl returns the page to the writer, makes the oldest page the reader page, and counts the data of the new reader
+ * page. The writer may still be filling the oldest page: the writer then continues in the reader page until the page is
+ * full.
  *
- * So an ioctl makes the data of the page invalid only if all of it counts as read. The ioctl is made in two cases: all
- * data that counts as read was released, or the page has more data than the kernel has counted. The length field of the
- * page shows that without an ioctl. It is only a hint, because the ioctl is what orders the memory; data is returned up
- * to reader.read.
+ * An ioctl therefore makes the data of the page invalid only if all data of the page counts as read. This file makes
+ * the ioctl in two cases: all data that counts as read was released, or the page has more data than the kernel has
+ * counted. The length field of the page shows the second case without an ioctl. The length field is only a hint,
+ * because only the ioctl orders the memory accesses; data is returned up to reader.read.
  *
  * A page that the writer has left is full. Its free space is smaller than the smallest event (the rest is padding), or
  * it has the flags of a loss. The ioctl sets these flags when it takes such a page. A page has the length 0 at first,
@@ -29,7 +30,7 @@
 #include "base/error.h"
 #include "kernel/tracefs/cpu_buffer_modes.h"
 
-/* The kernel's interface: the meta page before the others. Later kernels append fields. */
+/* The kernel's interface: the meta page before the data pages. Later kernels append fields. */
 struct wmk_kmap_meta {
 	uint32_t meta_page_size;           /* offset of the first page */
 	uint32_t meta_struct_len;
@@ -46,7 +47,10 @@ struct wmk_kmap_meta {
 #define FLAGS (3u << 30)
 #define PAGES_MAX (UINT64_C(1) << 40)  /* upper limit of bytes in one CPU's buffer */
 
-/* The second number is the original one. It conflicts with TCGETS, so later kernels use the first. */
+/*
+ * The second number is the original number of the ioctl. The original number conflicts with TCGETS, so later kernels
+ * use the first number.
+ */
 static const unsigned long get_reader[] = { _IO('R', 0x20), _IO('T', 0x1) };
 
 static uint32_t data_room(const struct wmk_kcpu *buffer)
@@ -59,7 +63,7 @@ static const uint8_t *reader_page(const struct wmk_kcpu *buffer)
 	return buffer->pages + (size_t)buffer->id * buffer->layout.page_size;
 }
 
-/* Update which page is the reader page, and how much of it counts as read. */
+/* Update the index of the reader page, and the number of its bytes that count as read. */
 static int look(struct wmk_kcpu *buffer)
 {
 	const uint32_t id = __atomic_load_n(&buffer->meta->reader.id, __ATOMIC_ACQUIRE),
@@ -70,8 +74,8 @@ static int look(struct wmk_kcpu *buffer)
 				 "the mapped buffer of CPU %u has invalid positions: page %u of %u, byte %u of %u",
 				 buffer->cpu, id, buffer->n_pages, read, data_room(buffer));
 	/*
-	 * One ioctl takes at most one page, and never the one that it returns to the writer. So a new page has another
-	 * id.
+	 * One ioctl takes at most one page, and never the page that it returns to the writer. A new reader page
+	 * therefore has another id.
 	 */
 	if (id != buffer->id) {
 		buffer->given = 0;
@@ -102,7 +106,10 @@ static void give(struct wmk_kcpu *buffer)
 
 int wmk_kcpu_map_next(struct wmk_kcpu *buffer, bool flush)
 {
-	/* Three rounds suffice: take the next page, take its rest if the writer has left it since, return it. */
+	/*
+	 * Three rounds suffice: take the next page, take the rest of this page if the writer has left the page since,
+	 * return the data.
+	 */
 	for (unsigned round = 0; round < 3; round++) {
 		const uint32_t word = __atomic_load_n((const uint32_t *)(const void *)(reader_page(buffer) +
 										       buffer->layout.commit_at),
@@ -139,7 +146,7 @@ int wmk_kcpu_map_emptied(struct wmk_kcpu *buffer)
 	return look(buffer);
 }
 
-/* Find the number of the ioctl. For a buffer that is not mapped, the right one fails with ENODEV. */
+/* Find the number of the ioctl. For a buffer that is not mapped, the right number fails with ENODEV. */
 static int probe(struct wmk_kcpu *buffer)
 {
 	for (size_t i = 0; i < WMK_ARRAY_LEN(get_reader); i++) {

@@ -27,7 +27,8 @@ struct wmk_kcpu {
 	size_t pages_bytes;
 	unsigned long get_reader;          /* number of the ioctl */
 	uint32_t n_pages, id;              /* number of pages; index of the reader page */
-	uint32_t given, taken;             /* bytes of its data: released; counted as read by the kernel */
+	/* bytes of the reader page's data: released; counted as read by the kernel */
+	uint32_t given, taken;
 	bool again;
 
 	/* SPLICE, READ */
@@ -35,8 +36,8 @@ struct wmk_kcpu {
 	int pipe[2];
 	size_t piped;                      /* pages in the pipe */
 	/*
-	 * of the latest copy: its last time, and how much earlier the next copy begins if the kernel continues in that
-	 * page
+	 * time of the last record in the latest copy; how much too early the next copy begins if the kernel continues
+	 * in the same page
 	 */
 	uint64_t end_ts, behind;
 };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * cpu_buffer_splice.c - pages copied out of a CPU's buffer. splice() moves many whole pages into a pipe without a copy.
- * They are then read from the pipe one by one. splice() skips the page that the writer is on, unless its beginning was
- * read already. read() copies the available part of the oldest page. The kernel makes this part a page with its own
+ * The pages are then read from the pipe one by one. splice() skips the page that the writer is on, unless a reader has
+ * read the beginning of this page. read() copies the available part of the oldest page. The copy is a page with its own
  * begin time.
  *
- * read() cannot be limited to full pages. But if the buffer has more bytes than fit into one page, the writer is not on
- * the oldest page.
+ * read() cannot be limited to full pages. However, if the buffer has more bytes than fit into one page, the writer has
+ * left the oldest page.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,9 +20,10 @@
 #define PIPE_PAGES 16u                 /* default capacity of a pipe: one page of any size in each buffer */
 
 /*
- * If the kernel continues within a page, the begin time of the copy is the time of the kernel's reader. That time lacks
- * the deltas of discarded events, which the writer's deltas include. The copy would then begin before the last record,
- * so this function corrects its begin time. No other copy has such a begin time.
+ * If the kernel continues within a page, the begin time of the copy is the time of the kernel's reader. The time of the
+ * kernel's reader lacks the deltas of discarded events, which the writer's deltas include. The copy would then begin
+ * before the last record, so this function corrects the begin time of the copy. No other copy begins before the last
+ * record.
  */
 static void mend_time(struct wmk_kcpu *buffer, struct wmk_kpage *page)
 {
@@ -35,7 +36,10 @@ static void mend_time(struct wmk_kcpu *buffer, struct wmk_kpage *page)
 	buffer->behind = 0;
 }
 
-/* Note the end time of a copy that may be the beginning of a page. After damage, the kernel does not continue in it. */
+/*
+ * Note the end time of a copy that may be the beginning of a page. If the page is damaged, the kernel does not continue
+ * in the page.
+ */
 static void note_time(struct wmk_kcpu *buffer, struct wmk_kpage page)
 {
 	struct wmk_krecord record;
@@ -83,7 +87,7 @@ static int read_page(struct wmk_kcpu *buffer)
 	return give(buffer, false);
 }
 
-/* Splice pages into the pipe, which is empty. */
+/* Splice pages into the empty pipe. */
 static int fill_pipe(struct wmk_kcpu *buffer)
 {
 	const size_t size = buffer->layout.page_size;

@@ -19,13 +19,16 @@
 #include "kernel/proc/procfs.h"
 
 #define PREFIX "waymark-"
-#define WAKE_PERCENT 25u             /* percentage of a buffer that is filled when the kernel wakes readers */
+#define WAKE_PERCENT 25u             /* the kernel wakes readers when this percentage of a buffer is filled */
 #define KIB 1024u
 #define CLOCKS 256u                  /* bytes of trace_clock, which lists all clocks */
 
 /* ── owners and names ────────────────────────────────────────────────────────────────────────────────── */
 
-/* Return the start time of a process, in ticks of the initial time namespace; 0: no such process, or hidden. */
+/*
+ * Return the start time of a process, in ticks of the initial time namespace; 0: the process does not exist or is
+ * hidden.
+ */
 static uint64_t began(pid_t pid)
 {
 	struct wmk_kproc_stat stat;
@@ -334,7 +337,8 @@ static int sweep_one(void *data, const char *name)
 	if (!ours && !is_orphan(name))
 		return 0;
 	/*
-	 * A process that is not visible may run in another container: its instance is removed only if it is not in use.
+	 * A process that is not visible may run in another container. The instance of such a process is removed only if
+	 * the instance is not in use.
 	 */
 	if ((ours ? wmk_kinstance_remove : wmk_tracefs_instance_remove)(sweep->tracefs, name) < 0) {
 		wmk_error_clear();

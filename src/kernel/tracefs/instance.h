@@ -10,12 +10,12 @@
  *     ...
  *     wmk_kinstance_remove(tracefs, name)                           removes all of it
  *
- * A process that crashes leaves its instances behind, and they continue to record. The name contains the owner:
- * wmk_kinstance_sweep() removes instances that have no owner any more.
+ * A process that crashes leaves instances behind, which continue to record. The name of an instance contains the owner:
+ * wmk_kinstance_sweep() finds such instances by their owner and removes them.
  *
- * The owner is the runtime directory of a session daemon, independent of the daemon that serves it
- * ("d<device>.<inode>"), or one process ("p<pid>.<start time>"). `instance` is an O_PATH descriptor of the directory.
- * Any thread. Errors are -errno with a cause chain.
+ * The owner is a runtime directory or a process. A runtime directory ("d<device>.<inode>") stays the owner if another
+ * session daemon serves it. A process is named "p<pid>.<start time>". `instance` is an O_PATH descriptor of the
+ * directory. Any thread. Errors are -errno with a cause chain.
  */
 #ifndef WMK_KERNEL_INSTANCE_H
 #define WMK_KERNEL_INSTANCE_H
@@ -34,13 +34,13 @@
 #define WMK_KINSTANCE_CPUS_MAX 8192u
 
 struct wmk_kinstance_options {
-	enum wmk_clock_kind clock;       /* of the session; refused if the kernel does not have it */
+	enum wmk_clock_kind clock;       /* clock of the session; an error if the kernel does not have this clock */
 	uint64_t cpu_bytes;              /* of each CPU's buffer */
 	uint64_t subbuf_bytes;           /* limit of a sub-buffer's size; smaller if the kernel does not support it */
 	bool overwrite;
 };
 
-/* Format the owner's name: of an open runtime directory; of this process. */
+/* Format the owner's name: the first function for an open runtime directory, the second function for this process. */
 int wmk_kinstance_owner_dir(int dir, char owner[WMK_KINSTANCE_OWNER]);
 void wmk_kinstance_owner_self(char owner[WMK_KINSTANCE_OWNER]);
 /*
@@ -49,7 +49,7 @@ void wmk_kinstance_owner_self(char owner[WMK_KINSTANCE_OWNER]);
  */
 bool wmk_kinstance_owner_has_ended(int pid, uint64_t ticks);
 /*
- * Compose the name. -ENAMETOOLONG: the name exceeds the kernel's limit of 255 bytes, because those of session and
+ * Compose the name. -ENAMETOOLONG: the name exceeds the kernel's limit of 255 bytes, because the names of session and
  * channel are too long.
  */
 int wmk_kinstance_name(const char *owner, const char *session, const char *channel, char name[WMK_KINSTANCE_NAME]);
@@ -69,8 +69,8 @@ bool wmk_kinstance_has_clock(const struct wmk_tracefs *tracefs, enum wmk_clock_k
 int wmk_kinstance_clock_check(const struct wmk_tracefs *tracefs, enum wmk_clock_kind kind);
 
 /*
- * Configure the size of the buffers of an instance, which must not be open for reading. If a buffer is full, the oldest
- * records are lost with `overwrite`, else new ones. Readers are woken at a quarter of a buffer.
+ * Configure the size of the buffers of an instance. No process may have the buffers open for reading. If a buffer is
+ * full, the oldest records are lost with `overwrite`, else new ones. Readers are woken at a quarter of a buffer.
  */
 int wmk_kinstance_buffers(int instance, bool overwrite, uint64_t cpu_bytes);
 /*
@@ -80,18 +80,18 @@ int wmk_kinstance_buffers(int instance, bool overwrite, uint64_t cpu_bytes);
 int wmk_kinstance_make(const struct wmk_tracefs *tracefs, const char *name, const struct wmk_kinstance_options *options,
 		       int *instance);
 /*
- * Stop recording, disable all events and remove the instance. -EBUSY: a process has its buffers open. 0 if it does not
- * exist.
+ * Stop recording, disable all events and remove the instance. -EBUSY: a process has buffers of the instance open.
+ * Returns 0 if the instance does not exist.
  */
 int wmk_kinstance_remove(const struct wmk_tracefs *tracefs, const char *name);
 int wmk_kinstance_switch(int instance, bool on);
 /* Return an upper bound (exclusive) of CPU numbers; 0 with a cause chain on failure. */
 unsigned wmk_kinstance_cpus(int instance);
-/* Return whether its clock is the CPU's counter; otherwise it is the monotonic clock. */
+/* Return whether the instance's clock is the CPU's counter; false: the clock is the monotonic clock. */
 bool wmk_kinstance_is_counter(int instance);
-/* Return whether one of its options is on. */
+/* Return whether this option of the instance is on. */
 bool wmk_kinstance_has_option(int instance, const char *name);
-/* Return the current time of its clock. */
+/* Return the current time of the instance's clock. */
 uint64_t wmk_kinstance_now(int instance);
 /* Enable or disable an event. -ENOENT: no such event. */
 int wmk_kinstance_event(int instance, const char *system, const char *name, bool on);
@@ -100,14 +100,18 @@ int wmk_kinstance_events_off(int instance);
  * Set the filter of an event, in the kernel's syntax; NULL: none. -EINVAL with the kernel's message.
  */
 int wmk_kinstance_filter(int instance, const char *system, const char *name, const char *filter);
-/* Record only these threads, and all threads that they start. The kernel adds the latter itself. n 0: every thread. */
+/*
+ * Record only these threads, and all threads that they start. The kernel adds the started threads itself. n 0: every
+ * thread.
+ */
 int wmk_kinstance_pids(int instance, const int32_t *tids, unsigned n);
 /* Exclude these threads and all threads that they start. */
 int wmk_kinstance_without(int instance, const int32_t *tids, unsigned n);
 
 /*
- * Remove the instances of `owner` for which keep(data, name) is false (keep NULL: all of them), and those of processes
- * that have ended. Returns how many could not be removed, or -errno. Dynamic events (groups waymark_*) are not touched.
+ * Remove the instances of `owner` for which keep(data, name) is false (keep NULL: all instances of `owner`), and the
+ * instances of processes that have ended. Returns how many could not be removed, or -errno. Dynamic events (groups
+ * waymark_*) are not touched.
  */
 int wmk_kinstance_sweep(const struct wmk_tracefs *tracefs, const char *owner,
 			bool (*keep)(void *data, const char *name), void *data);

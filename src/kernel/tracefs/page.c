@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * page.c - walk the events of one sub-buffer. Each begins with a word: 5 bits of kind or length, and 27 bits of time
- * delta; its data follows. Between the events are words that only advance the time, and padding.
+ * page.c - walk the events of one sub-buffer. Each event begins with a word of 5 bits of kind or length, and 27 bits of
+ * time delta; the data of the event follows. Other words between the events are padding, or only advance the time.
  */
 #include <errno.h>
 #include <string.h>
@@ -16,7 +16,7 @@ enum { KIND_LONG = 0, KIND_PADDING = 29, KIND_TIME_EXTEND = 30, KIND_TIME_STAMP 
 #define DELTA_BITS 27
 /* in the low half of the commit word: records were overwritten before this page, ... */
 #define MISSED (1u << 31)
-#define MISSED_STORED (1u << 30) /* ... and their number follows the data */
+#define MISSED_STORED (1u << 30) /* ... and the number of overwritten records follows the data */
 #define STAMP_TOP (UINT64_C(0x1f) << 59)
 
 int wmk_kpage_open(const struct wmk_kpage_layout *layout, const void *bytes, size_t size, struct wmk_kpage *page)
@@ -49,8 +49,8 @@ int wmk_kpage_open(const struct wmk_kpage_layout *layout, const void *bytes, siz
 }
 
 /*
- * An absolute time stamp lacks the upper 5 bits. They are copied from the time before it, if that time has any of them
- * set. If the lower bits have wrapped, the upper bits are incremented.
+ * An absolute time stamp lacks the upper 5 bits. If the previous time has any upper bit set, the upper bits are copied
+ * from the previous time. If the lower bits have wrapped, the upper bits are incremented.
  */
 static uint64_t full_stamp(uint64_t stamp, uint64_t before)
 {
@@ -70,8 +70,8 @@ static int damaged(const struct wmk_kpage *page, uint32_t len)
 }
 
 /*
- * Return the length of the event with a first word of `kind` and `delta`. The length includes that word. 0: end of the
- * page; -EPROTO: damaged.
+ * Return the length of the event with a first word of `kind` and `delta`. The length includes the first word. 0: end of
+ * the page; -EPROTO: damaged.
  */
 static int event_len(const struct wmk_kpage *page, uint32_t kind, uint32_t delta)
 {
@@ -100,9 +100,9 @@ static int event_len(const struct wmk_kpage *page, uint32_t kind, uint32_t delta
 
 /*
  * Advance the position and the time of the page by one event. 1: a record; 0: an event of another kind, or the end of
- * the page, to which the position is set. -EPROTO: the page is damaged; nothing advances. A discarded event keeps its
- * time delta, which counts for the next one. Padding with delta 0 means the end of the page, so the kernel stores a
- * delta of 0 as 1, also in the padding at a page's end.
+ * the page (the position is then the end). -EPROTO: the page is damaged; position and time stay. A discarded event
+ * keeps its time delta, which counts for the next event. Padding with delta 0 means the end of the page, so the kernel
+ * stores a delta of 0 as 1, also in the padding at a page's end.
  */
 static int step(struct wmk_kpage *page, struct wmk_krecord *record)
 {

@@ -11,8 +11,7 @@
  * Documentation/trace/ring-buffer-design.rst and ring-buffer-map.rst, and in tracefs itself (events/header_page,
  * events/header_event).
  *
- * The page may be a mapped one that the kernel is writing to: committed data does not change any more, and the length
- * is read once.
+ * The kernel may be writing to a mapped page: committed data does not change any more, and the length is read once.
  */
 #ifndef WMK_KERNEL_PAGE_H
 #define WMK_KERNEL_PAGE_H
@@ -34,9 +33,10 @@ struct wmk_kpage_layout {
 int wmk_kpage_layout_parse(const char *text, size_t len, struct wmk_kpage_layout *layout);
 
 struct wmk_kpage {
-	uint64_t begin_ts;                 /* of the page; clock value */
-	uint64_t lost;                     /* records overwritten before the first one, if `lost_known` */
-	bool missed, lost_known;           /* records were overwritten before the first one; `lost` is valid */
+	uint64_t begin_ts;                 /* begin of the page; clock value */
+	/* number of records that were overwritten before the first record, if `lost_known` */
+	uint64_t lost;
+	bool missed, lost_known;           /* records were overwritten before the first record; `lost` is valid */
 	uint32_t len;                      /* bytes of records */
 	const uint8_t *at, *end;           /* the rest of the records */
 	uint64_t ts;                       /* of the latest record */
@@ -58,10 +58,10 @@ struct wmk_krecord {
  */
 int wmk_kpage_open(const struct wmk_kpage_layout *layout, const void *bytes, size_t size, struct wmk_kpage *page);
 /*
- * Limit a page that was just opened to the records at offsets `from` <= offset < `until` of its data. The earlier
- * records are walked, because later times depend on them. Losses are before the first record of a page, so they are
- * cleared unless `from` is 0. Returns 0. -EPROTO: the page is shorter, no record begins at `from`, or the page is
- * damaged before `from`.
+ * Limit a page that was just opened to the records at offsets `from` <= offset < `until` of its data. The function
+ * walks the earlier records, because later times depend on them. The losses of a page are before the first record, so
+ * losses are cleared unless `from` is 0. Returns 0. -EPROTO: the page is shorter, no record begins at `from`, or the
+ * page is damaged before `from`.
  */
 int wmk_kpage_part(struct wmk_kpage *page, uint32_t from, uint32_t until);
 /* Return the next record: 1, with *record; 0: no more; -EPROTO: damaged from here on. */

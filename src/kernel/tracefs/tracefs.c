@@ -4,7 +4,7 @@
  * when it cannot be used.
  *
  * Location, in this order: $WAYMARK_TRACEFS (for tests), /sys/kernel/tracing, /sys/kernel/debug/tracing, any mount in
- * /proc/self/mounts. If it is not mounted, root mounts it at /sys/kernel/tracing.
+ * /proc/self/mounts. If tracefs is not mounted, a process of root mounts it at /sys/kernel/tracing.
  */
 #include "kernel/tracefs/tracefs.h"
 
@@ -45,7 +45,7 @@ static int is_tracefs(const char *path)
 	return fs.f_type == TRACEFS_MAGIC;
 }
 
-/* Find a mount that is reachable: another file system may have been mounted over it since. */
+/* Find a mount that is reachable: another file system may have been mounted over a mount since. */
 static bool find_mounted(char *path, size_t size)
 {
 	FILE *mounts = fopen("/proc/self/mounts", "re");
@@ -70,7 +70,7 @@ static bool kernel_has_tracefs(void)
 	return wmk_kproc_read(AT_FDCWD, "/proc/filesystems", known, sizeof(known)) > 0 && strstr(known, "\ttracefs\n");
 }
 
-/* It is not mounted: report the reason, or mount it. */
+/* tracefs is not mounted: report the reason, or mount tracefs. */
 static int mount_it(char *path, size_t size)
 {
 	struct statfs fs;
@@ -130,7 +130,7 @@ static int find(char *path, size_t size)
 	return find_there(path, size) ? 0 : mount_it(path, size);
 }
 
-/* Check that it can be used, by the operations that will follow. */
+/* Check that tracefs can be used, by the operations that will follow. */
 static int usable(const struct wmk_tracefs *tracefs)
 {
 	int fd = openat(tracefs->dir, "instances", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -296,7 +296,7 @@ bool wmk_tracefs_has(int dir, const char *file)
 
 /*
  * An entry of error_log has "[  12.3] where: error: message", a line "  Command: ..." and one with '^' at the place.
- * The last entry belongs to the current call.
+ * The last entry belongs to the write that has just failed.
  */
 void wmk_tracefs_last_error(int dir, char *words, size_t size)
 {

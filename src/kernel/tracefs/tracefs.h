@@ -27,10 +27,12 @@ struct wmk_tracefs {
 	char path[256];
 };
 
-/* `path`: its mount point; NULL: search, WAYMARK_TRACEFS first. The caller owns *tracefs: wmk_tracefs_close(). */
+/*
+ * `path`: mount point of tracefs; NULL: search, WAYMARK_TRACEFS first. The caller owns *tracefs: wmk_tracefs_close().
+ */
 int wmk_tracefs_open(const char *path, struct wmk_tracefs **tracefs);
 void wmk_tracefs_close(struct wmk_tracefs *tracefs);
-/* Return whether it is mounted anywhere, usable or not. */
+/* Return whether tracefs is mounted anywhere, usable or not. */
 bool wmk_tracefs_is_mounted(void);
 
 /* Read a whole file into *text, malloc'd, with a NUL after *len bytes. -EFBIG above WMK_TRACEFS_FILE_MAX. */
@@ -44,15 +46,13 @@ int wmk_tracefs_write(int dir, const char *file, const char *text, bool append);
 int wmk_tracefs_read_number(int dir, const char *file, uint64_t *number);
 int wmk_tracefs_write_number(int dir, const char *file, uint64_t number);
 bool wmk_tracefs_has(int dir, const char *file);
-/*
- * Copy the kernel's latest message about an invalid input (error_log); "" if it has none.
- */
+/* Copy the kernel's latest message about an invalid input (error_log); "" if the kernel has no message. */
 void wmk_tracefs_last_error(int dir, char *words, size_t size);
 
 /* Create or open instances/<name>. -EEXIST; -ENOMEM. The caller closes *instance. */
 int wmk_tracefs_instance_make(const struct wmk_tracefs *tracefs, const char *name, int *instance);
 int wmk_tracefs_instance_open(const struct wmk_tracefs *tracefs, const char *name, int *instance);
-/* -EBUSY: a process has one of its files open. Returns 0 if it does not exist. */
+/* -EBUSY: a process has a file of the instance open. Returns 0 if the instance does not exist. */
 int wmk_tracefs_instance_remove(const struct wmk_tracefs *tracefs, const char *name);
 /*
  * Call `one` for each directory in `file` below `dir` ("instances", "events"), sorted by name. The first value other
