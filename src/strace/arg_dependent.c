@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arg_dependent.c - prints arguments if their form or presence depends on other arguments: those of fcntl(), ioctl(),
- * clone(), futex(), prctl() (see arg_format.h).
+ * arg_dependent.c - prints arguments of fcntl(), ioctl(), clone(), futex() and prctl(): their form or presence depends
+ * on other arguments (see arg_format.h).
  */
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -83,8 +83,8 @@ bool wmk_khas_mremap_to(const struct wmk_kview *view)
 }
 
 /*
- * clone(): strace names the arguments, and prints the stack first. The order of the last two differs between 64-bit x86
- * and other machines.
+ * clone(): strace names the arguments, and prints the stack first. The last two arguments have another order on 64-bit
+ * x86 than on other machines.
  */
 #ifdef __x86_64__
 #define CLONE_ARG_CHILD 3
@@ -99,7 +99,7 @@ PRINT(wmk_kshow_clone_stack)
 	wmk_kline_pointer(line, wmk_kview_arg(view, 1));
 }
 
-/* The lowest byte is the signal. */
+/* The lowest byte of the flags is the signal. */
 PRINT(wmk_kshow_clone_flags)
 {
 	const uint64_t value = wmk_kview_arg(view, 0), flags = value & ~(uint64_t)0xff;

@@ -143,7 +143,7 @@ PRINT(wmk_kshow_signal)
 	wmk_kline_put(line, wmk_ksignal_name((uint32_t)view->value, room));
 }
 
-/* The kind of synchronization is a number within the flags. */
+/* Some bits of the flags together are a number: the kind of synchronization. */
 PRINT(wmk_kshow_statx_flags)
 {
 	const uint32_t value = (uint32_t)view->value;
@@ -181,7 +181,7 @@ PRINT(wmk_kshow_bytes)
 		       piece->flags & (WMK_SYSCALLS_PART_CUT | WMK_SYSCALLS_PART_UNREADABLE));
 }
 
-/* The name of a directory, never cut. */
+/* Prints the name of a directory, which is never cut. */
 PRINT(wmk_kshow_directory)
 {
 	const struct wmk_syscalls_piece *piece = view->piece;
@@ -240,8 +240,8 @@ PRINT(wmk_kshow_environment)
 }
 
 /*
- * Prints one element of a vector. `bytes`: the `there` bytes of its content that are in the record; `whole`: the size
- * of the whole content. NULL: the record has no content; the pointer is printed.
+ * Prints one element of a vector. `bytes`: the beginning of the element's content, of which the record has `there`
+ * bytes; `whole`: the size of the whole content. `bytes` NULL: the record has no content, so the pointer is printed.
  */
 static void put_vector(struct wmk_kline *line, const struct wmk_kview *view, const uint64_t vector[2],
 		       const uint8_t *bytes, size_t there, size_t whole)

@@ -11,7 +11,7 @@
 /* An argument to print. */
 struct wmk_kview {
 	const struct wmk_kprint *print;
-	const struct wmk_syscalls_record *entry, *exit;   /* exit: NULL until the system call returns */
+	const struct wmk_syscalls_record *entry, *exit;   /* exit record: NULL until the system call returns */
 	unsigned arg;
 	uint64_t value;
 	bool has_failed;
@@ -30,9 +30,9 @@ enum {
 	WMK_KFORM_IN = 1,        /* copied at entry */
 	WMK_KFORM_OUT = 2,       /* copied at exit */
 	WMK_KFORM_LATE = 4,      /* printed at exit */
-	WMK_KFORM_OWN = 8,       /* its function prints the preceding ", " */
+	WMK_KFORM_OWN = 8,       /* the function of the form prints the preceding ", " */
 	WMK_KFORM_WHOLE = 16,    /* needs all `unit` bytes */
-	WMK_KFORM_ALWAYS = 32,   /* its function is called even without copied data */
+	WMK_KFORM_ALWAYS = 32,   /* the function of the form is called even without copied data */
 };
 /* Maximum size of a structure with WMK_KFORM_WHOLE. */
 #define WMK_KFORM_BYTES 392u
@@ -47,7 +47,7 @@ struct wmk_kform {
 	uint16_t unit, max;      /* bytes; max 0: the length at which texts are cut */
 	const struct wmk_kname *names;
 	const char *unknown;
-	bool is_wide;            /* 32-bit programs have another structure, which is not copied */
+	bool is_wide;            /* 32-bit programs have another layout of the structure, which is not copied */
 };
 
 extern const struct wmk_kform wmk_kforms[];       /* arg_forms.c */
@@ -69,8 +69,8 @@ extern const unsigned wmk_kprint_rows_n;
 const struct wmk_syscalls_piece *wmk_kview_in(const struct wmk_kview *view, unsigned which);
 const struct wmk_syscalls_piece *wmk_kview_out(const struct wmk_kview *view, unsigned which);
 /*
- * Returns the data from the record that the form prints from. A form that copies at entry and exit prints from the
- * entry record.
+ * Returns the data from the record that the form prints from. If a form copies at both entry and exit, it prints from
+ * the entry record.
  */
 const struct wmk_syscalls_piece *wmk_kview_piece(const struct wmk_kview *view, unsigned which);
 /* Copies a whole structure. Returns false if it is incomplete. `at_exit`: from the exit record. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * arg_forms.c - the table of forms: the print function, the data to copy, and the names of values (see arg_format.h).
- * Names that functions use as well are in arg_names.c.
+ * arg_names.c has the names of values that print functions use as well.
  */
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -120,7 +120,7 @@ const struct wmk_kform wmk_kforms[] = {
 	STRUCT_IN("timein", wmk_kshow_timespec, 16, true),
 	STRUCT_OUT("timeout", wmk_kshow_timespec, 16, true),
 	STRUCT_IN("times", wmk_kshow_timespecs, 32, true),
-	/* copied at entry, so that it is printed even if the system call failed */
+	/* the structure is copied at entry, so that it is printed even if the system call failed */
 	STRUCT("tsleft", wmk_kshow_timespec, 16, true, WMK_KFORM_IN | WMK_KFORM_OUT),
 	{ .word = "left>", .print = wmk_kshow_pointer, .when = WMK_KFORM_LATE },
 	STRUCT_IN("tv", wmk_kshow_timeval, 16, true),

@@ -23,7 +23,7 @@
 #define CODE(signal, name) { (uint64_t)(signal) << 32 | (name), #name }
 
 #ifdef __x86_64__
-#define WIDE_FILES 0100000u      /* the C library defines it as 0 */
+#define WIDE_FILES 0100000u      /* the C library defines O_LARGEFILE as 0 */
 #elif defined(__aarch64__)
 #define WIDE_FILES 0400000u
 #else

@@ -21,7 +21,9 @@ const char *wmk_ksignal_name(unsigned number, char room[24])
 	return room;
 }
 
-/* Prints the signals of the set. If the set contains most signals, prints '~' and the missing signals. */
+/*
+ * Prints the signals of the set. If the set contains most signals, prints '~' and the signals that are not in the set.
+ */
 void wmk_kline_sigset(struct wmk_kline *line, uint64_t set)
 {
 	const bool is_most = __builtin_popcountll(set) >= 64 * 2 / 3;

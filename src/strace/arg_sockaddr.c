@@ -106,7 +106,7 @@ PRINT(wmk_kshow_address)
 	wmk_kline_char(line, '}');
 }
 
-/* "[16]", or "[128 => 16]" if the system call has changed it. */
+/* Prints a length: "[16]", or "[128 => 16]" if the system call has changed the length. */
 PRINT(wmk_kshow_address_len)
 {
 	const int32_t before = *(const int32_t *)view->data;
@@ -132,7 +132,7 @@ PRINT(wmk_kshow_sockopt)
 	}
 }
 
-/* The name of a socket option; the previous argument is its level. */
+/* Prints the name of a socket option; the previous argument is the level of the option. */
 PRINT(wmk_kshow_so)
 {
 	const uint32_t level = view->arg ? (uint32_t)wmk_kview_arg(view, view->arg - 1) : 0;

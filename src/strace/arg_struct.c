@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arg_struct.c - prints structures that arguments point to (see arg_format.h). Layouts are those of 64-bit kernels;
- * different layouts of 32-bit programs are not copied.
+ * arg_struct.c - prints structures that arguments point to (see arg_format.h). Structures have the layouts of 64-bit
+ * kernels. If a 32-bit program has another layout, the structure is not copied.
  */
 #include <fcntl.h>
 #include <linux/stat.h>
@@ -89,8 +89,8 @@ PRINT(wmk_kshow_statx)
 }
 
 /*
- * Prints the pointer and the number of entries that the system call returned. Without all data, prints only the
- * pointer.
+ * Prints the pointer and the number of entries that the system call returned. If the record lacks some of the data,
+ * prints only the pointer.
  */
 PRINT(wmk_kshow_dirents)
 {
@@ -258,7 +258,7 @@ static void put_date(struct wmk_kline *line, const int64_t time[2])
 	wmk_kline_bytes(line, text, strftime(text, sizeof(text), "%z */", &tm));
 }
 
-/* Times of access and of modification. */
+/* Prints two times: of access, and of modification. */
 PRINT(wmk_kshow_timespecs)
 {
 	const int64_t *times = view->data;

@@ -95,8 +95,8 @@ void wmk_kline_seconds(struct wmk_kline *line, uint64_t ns, unsigned n_digits)
 }
 
 /*
- * Escapes one byte. `next`: the byte after it; if it is an octal digit, the escape has three digits, so that they do
- * not merge. Returns the number of bytes at `to`.
+ * Escapes one byte. `next`: the following byte. If `next` is an octal digit, the escape has three digits, so that
+ * `next` does not become part of the escape. Returns the number of bytes at `to`.
  */
 static size_t escape(char to[4], uint8_t byte, int next)
 {

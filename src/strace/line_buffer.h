@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * line_buffer.h - builds a line of text in memory of the caller. It never writes after the end of the memory. Text that
- * does not fit is dropped, and is_cut is set. It parses no format strings, so it is fast enough for millions of lines
- * per second.
+ * line_buffer.h - builds a line of text in memory of the caller. These functions never write after the end of the
+ * memory. Text that does not fit is dropped, and is_cut is set. These functions parse no format strings, so they are
+ * fast enough for millions of lines per second.
  *
  * Pure. A line belongs to one thread.
  */
@@ -68,11 +68,11 @@ struct wmk_kname {
 };
 
 const char *wmk_kname_of(const struct wmk_kname *names, uint64_t value);
-/* The name of the value; if it has none, the number in hex and a C comment with `unknown` and "???". */
+/* The name of the value. If the value has no name, the number in hex and a C comment with `unknown` and "???". */
 void wmk_kline_name(struct wmk_kline *line, const struct wmk_kname *names, uint64_t value, const char *unknown);
 /*
  * Names of the bits, separated by '|', and the remaining bits in hex. If no bit has a name, a comment with `unknown`
- * follows. For 0: its name, or "0".
+ * follows. For 0: the name of 0, or "0".
  */
 void wmk_kline_flags(struct wmk_kline *line, const struct wmk_kname *names, uint64_t value, const char *unknown);
 

@@ -103,7 +103,7 @@ static uint16_t most_of(const struct wmk_kprint *print, const struct wmk_kform *
 {
 	if (form->max)
 		return form->max;
-	/* One more byte than is printed, to distinguish texts that are cut from texts that fit. */
+	/* Copies one more byte than is printed, to distinguish texts that are cut from texts that fit. */
 	if (form->op == WMK_SYSCALLS_TEXTS)
 		return (uint16_t)(print->strings < WMK_SYSCALLS_STRING_MAX ? print->strings + 1 :
 									   WMK_SYSCALLS_STRING_MAX);
@@ -195,8 +195,8 @@ static bool put_arg(const struct wmk_kprint *print, unsigned arg, const struct w
 }
 
 /*
- * Returns whether the entry ends with a comma, as in strace. It does if the first argument that is printed at exit is
- * always printed.
+ * Returns whether the entry ends with a comma, as in strace. The entry ends with a comma if the first argument that is
+ * printed at exit is printed in any case.
  */
 static bool has_comma_before(const struct wmk_kprint *print)
 {
@@ -253,7 +253,10 @@ const char *wmk_kprint_errno(int64_t result, char room[24])
 	return name;
 }
 
-/* Returns the text for a result that the kernel handles, so that the program does not see it; NULL: another result. */
+/*
+ * Returns the text for a result that the kernel handles itself and does not return to the program; NULL: another
+ * result.
+ */
 static const char *restart_words(int64_t err)
 {
 	return err == 512   ? "To be restarted if SA_RESTART is set"

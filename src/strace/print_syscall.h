@@ -9,8 +9,8 @@
  *
  * Data that was not copied or could not be read is printed as the pointer.
  *
- * Names and kinds of arguments are those of syscall_info.h. Rows of print_table.c override the kinds where strace
- * prints more. Pure; any thread. The content of records is not trusted (syscall_record.c has checked their lengths).
+ * Names and kinds of arguments are those of syscall_info.h. If strace prints more, rows of print_table.c override the
+ * kinds. Pure; any thread. The content of records is not trusted (syscall_record.c has checked their lengths).
  */
 #ifndef WMK_STRACE_PRINT_SYSCALL_H
 #define WMK_STRACE_PRINT_SYSCALL_H
@@ -49,9 +49,9 @@ enum wmk_kreturn {
 /* `strings`: bytes of a text that are printed. An unknown system call has six numbers. */
 void wmk_kprint_make(enum wmk_kabi abi, unsigned number, uint32_t strings, struct wmk_kprint *print);
 
-/* Prints the name of the entry's system call; "syscall_0x270f" for one without a name. */
+/* Prints the name of the entry's system call; "syscall_0x270f" for a system call without a name. */
 void wmk_kprint_name(const struct wmk_kprint *print, const struct wmk_syscalls_record *entry, struct wmk_kline *line);
-/* `late`: the exit record, which may have data that was unreadable at entry. NULL: it has not arrived. */
+/* `late`: the exit record, which may have data that was unreadable at entry. NULL: the exit record has not arrived. */
 void wmk_kprint_entry(const struct wmk_kprint *print, const struct wmk_syscalls_record *entry,
 		      const struct wmk_syscalls_record *late, struct wmk_kline *line);
 void wmk_kprint_rest(const struct wmk_kprint *print, const struct wmk_syscalls_record *entry,
@@ -59,12 +59,15 @@ void wmk_kprint_rest(const struct wmk_kprint *print, const struct wmk_syscalls_r
 void wmk_kprint_result(const struct wmk_kprint *print, const struct wmk_syscalls_record *entry,
 		       const struct wmk_syscalls_record *exit, struct wmk_kline *line);
 /*
- * Prints one argument; `exit` may be NULL. Returns false if this system call does not have it: open(2) without O_CREAT
- * has no mode.
+ * Prints one argument; `exit` may be NULL. Returns false if this system call does not have the argument: open(2)
+ * without O_CREAT has no mode.
  */
 bool wmk_kprint_arg(const struct wmk_kprint *print, unsigned arg, const struct wmk_syscalls_record *entry,
 		    const struct wmk_syscalls_record *exit, struct wmk_kline *line);
-/* Returns "ENOENT"; NULL: no failure. "ERRNO_4000" for an error without a name is written to `room`. */
+/*
+ * Returns the name of the error, such as "ENOENT"; NULL: no failure. For an error without a name, writes "ERRNO_4000"
+ * to `room`.
+ */
 const char *wmk_kprint_errno(int64_t result, char room[24]);
 /* Returns the result in the width of the program: 32 bits in a 32-bit program. */
 int64_t wmk_kprint_value(const struct wmk_syscalls_record *exit);

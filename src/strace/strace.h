@@ -80,13 +80,13 @@ struct wmk_strace_stats {
 struct wmk_strace_source_ops {
 	int (*follow)(struct wmk_strace_source *source, pid_t pid);
 	int (*start)(struct wmk_strace_source *source);
-	/* No new records arrive after this; existing records stay readable. */
+	/* After this call, no new records arrive; existing records stay readable. */
 	void (*stop)(struct wmk_strace_source *source);
 	/*
 	 * Fills heads[i] if the stream has a record. The record's memory is valid until the next call for this stream.
 	 */
 	void (*fill)(struct wmk_strace_source *source, unsigned i);
-	/* Finds the next exit of this thread, if it has arrived, without removing it. */
+	/* Finds the next exit record of this thread, if the record has arrived. The record stays in the stream. */
 	bool (*peek)(struct wmk_strace_source *source, uint32_t tid, struct wmk_syscalls_record *record);
 	/* Waits until many records have arrived, `ms` milliseconds have passed, or `fd` is readable. */
 	void (*wait)(struct wmk_strace_source *source, int fd, int ms);
@@ -101,7 +101,7 @@ struct wmk_strace_head {
 
 struct wmk_strace_source {
 	const struct wmk_strace_source_ops *ops;
-	bool has_texts;          /* has data that arguments point to, signals, and the status of exits */
+	bool has_texts;          /* the source has data that arguments point to, signals, and the status of exits */
 	unsigned n;
 	struct wmk_strace_head *heads, *given;
 	uint64_t until;
@@ -109,11 +109,17 @@ struct wmk_strace_source {
 
 /* Initializes a source of n streams. -ENOMEM. */
 int wmk_strace_source_init(struct wmk_strace_source *source, const struct wmk_strace_source_ops *ops, unsigned n);
-/* Sets the time up to which wmk_strace_source_take() returns records: shortly before now; is_end: all records. */
+/* Lets wmk_strace_source_take() return records up to a time shortly before now; is_end: lets it return all records. */
 void wmk_strace_source_refill(struct wmk_strace_source *source, bool is_end);
-/* Returns the earliest record of all streams, valid until the next call; NULL: no more records up to the time set. */
+/*
+ * Returns the earliest record of all streams, valid until the next call; NULL: no more records up to the time that
+ * wmk_strace_source_refill() set.
+ */
 const struct wmk_syscalls_record *wmk_strace_source_take(struct wmk_strace_source *source);
-/* Returns the size of one stream's buffer in bytes: the requested size, or a size that limits the sum of all CPUs. */
+/*
+ * Returns the size of one stream's buffer in bytes: the requested size, or a size that keeps the sum of all CPUs below
+ * a limit.
+ */
 uint64_t wmk_strace_source_bytes(const struct wmk_strace_args *args);
 
 /* `prints`: the form of each system call, which selects the data to copy. */
@@ -129,12 +135,12 @@ int wmk_strace_tracefs_open(const struct wmk_strace_args *args, struct wmk_strac
 struct wmk_strace_thread {
 	uint32_t tid, pid;
 	bool is_used;
-	bool waits_for_exec;     /* ignored until its execve */
-	bool has_entry;          /* is in a system call: `entry` */
+	bool waits_for_exec;     /* records of the thread are ignored until its execve */
+	bool has_entry;          /* the thread is in a system call; its entry record is `entry` */
 	bool is_begun;           /* the first part of the line is printed */
-	bool existed;            /* existed before the trace: its first exit may have no entry */
+	bool existed;            /* the thread existed before the trace, so its first exit may have no entry */
 	uint8_t abi;             /* ABI of the latest system call */
-	uint64_t gone;           /* time when its exit was noticed; 0: not noticed */
+	uint64_t gone;           /* time when the exit of the thread was noticed; 0: not noticed */
 	struct wmk_syscalls_record entry;
 	uint8_t *bytes;          /* copies of the pieces of `entry` */
 	size_t room;
@@ -150,12 +156,12 @@ struct wmk_strace_lines {
 	struct wmk_strace_source *source;
 	struct wmk_kline out;
 	int fd;
-	int err;                 /* of write() */
+	int err;                 /* error of write() */
 	struct wmk_strace_thread *threads;
 	size_t n_slots, n_threads;
 	struct wmk_strace_thread *latest;
-	uint32_t deferred;       /* thread with an entry that is not printed yet; 0: none */
-	uint32_t open;           /* thread with an unfinished line; 0: none */
+	uint32_t deferred;       /* thread with an entry that is not printed yet; 0: no such thread */
+	uint32_t open;           /* thread with an unfinished line; 0: no such thread */
 	size_t open_column;      /* columns of the unfinished line that are written already */
 	size_t begin;            /* position in `out` where the current line begins */
 	uint32_t newborn[64];    /* -f: latest new threads, which may have no record yet; 0: none */
@@ -171,7 +177,7 @@ struct wmk_strace_thread *wmk_strace_thread_find(struct wmk_strace_lines *lines,
 bool wmk_strace_threads_grow(struct wmk_strace_lines *lines);
 /* Invalidates pointers to other threads. */
 void wmk_strace_thread_remove(struct wmk_strace_lines *lines, struct wmk_strace_thread *thread);
-/* Stores a copy of the entry record and of its pieces, as their memory belongs to the ring. */
+/* Stores a copy of the entry record and of its pieces, because the memory of the record belongs to the ring. */
 bool wmk_strace_thread_keep(struct wmk_strace_thread *thread, const struct wmk_syscalls_record *record);
 /* Returns whether the thread has exited, even if it is still a zombie. */
 bool wmk_strace_thread_is_gone(uint32_t tid);
@@ -181,21 +187,24 @@ int wmk_strace_lines_open(const struct wmk_strace_args *args, const struct wmk_s
 void wmk_strace_lines_close(struct wmk_strace_lines *lines);
 /* Writes the buffered text. */
 void wmk_strace_lines_flush(struct wmk_strace_lines *lines);
-/* Begins a line of this thread: its number and time according to the options. */
+/* Begins a line of this thread with thread number and time, according to the options. */
 void wmk_strace_lines_begin(struct wmk_strace_lines *lines, uint32_t tid, uint64_t mono);
-/* -f: returns whether a new thread exists that has no record yet; it may not have run. */
+/* -f: returns whether a new thread has no record yet. Such a thread may not have run. */
 bool wmk_strace_lines_has_newborn(struct wmk_strace_lines *lines);
 /* Adds a thread that is traced from its start or from now on. */
 struct wmk_strace_thread *wmk_strace_lines_add(struct wmk_strace_lines *lines, uint32_t tid, uint32_t pid);
 void wmk_strace_lines_record(struct wmk_strace_lines *lines, const struct wmk_syscalls_record *record);
-/* Call it when no records arrive for a while: prints the deferred entry and writes the buffered text. */
+/*
+ * Prints the deferred entry and writes the buffered text. The caller calls this function when no records arrive for a
+ * while.
+ */
 void wmk_strace_lines_idle(struct wmk_strace_lines *lines);
 /*
- * Removes threads that exited without a record. Call it after all records were taken, when only records from after
+ * Removes threads that exited without a record. The caller first takes all records, so that only records later than
  * `until` can still arrive.
  */
 void wmk_strace_lines_reap(struct wmk_strace_lines *lines);
-/* No more records follow. */
+/* The caller calls this function when no more records follow. */
 void wmk_strace_lines_finish(struct wmk_strace_lines *lines);
 
 /* strace_json.c: append an object in a line to lines->out. `exit` NULL: the system call has not returned. */

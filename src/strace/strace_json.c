@@ -8,7 +8,8 @@
  *     {"time":NS,"pid":1,"tid":1,"signal":"SIGCHLD","text":"{si_signo=...}"}
  *     {"time":NS,"pid":1,"tid":1,"exit":"exited with 0"}
  *
- * Times are nanoseconds since 1970. `text` is what strace prints; it is ASCII, as other bytes are escaped.
+ * Times are nanoseconds since 1970. `text` is the text that strace prints. `text` has only ASCII characters, because
+ * other bytes are escaped.
  */
 #include <stdio.h>
 #include <unistd.h>
@@ -40,7 +41,7 @@ static void begin(struct wmk_strace_lines *lines, const struct wmk_syscalls_reco
 {
 	struct wmk_kline *out = &lines->out;
 
-	/* (leaves enough room for any object) */
+	/* (the rest of the buffer has room for any object) */
 	if (out->len > out->room / 4)
 		wmk_strace_lines_idle(lines);
 	wmk_kline_put(out, "{\"time\":");

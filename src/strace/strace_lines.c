@@ -3,8 +3,8 @@
  * strace_lines.c - combines entries and exits of system calls of each thread to the lines that strace prints (see
  * strace.h).
  *
- * The entry is not printed at once but together with its exit, which is usually the next record. If a record of another
- * thread comes in between, or no record for a while, the entry is printed alone, and the rest follows after "<...
+ * An entry is printed together with its exit, which is usually the next record. The entry is printed alone if a record
+ * of another thread precedes the exit, or if no record arrives for a while. The rest then follows after "<...
  * resumed>".
  */
 #include <string.h>
@@ -41,7 +41,7 @@ static void put_entry(struct wmk_strace_lines *lines, struct wmk_strace_thread *
 		lines->deferred = 0;
 }
 
-/* Finishes the open line of any thread, before another line begins. */
+/* Finishes the open line, of whichever thread, before another line begins. */
 static void finish_open_line(struct wmk_strace_lines *lines)
 {
 	if (lines->deferred) {
@@ -124,7 +124,7 @@ static void put_half(struct wmk_strace_lines *lines, const struct wmk_syscalls_r
 	put_end_of_line(lines);
 }
 
-/* Prints a system call without a result: its thread exited, or it is a return from a signal handler. */
+/* Prints a system call without a result: its thread exited, or the system call is a return from a signal handler. */
 static void put_unreturned(struct wmk_strace_lines *lines, struct wmk_strace_thread *thread, uint64_t mono)
 {
 	const struct wmk_kprint *print = print_of(lines, &thread->entry);
@@ -212,7 +212,7 @@ static void on_entry(struct wmk_strace_lines *lines, struct wmk_strace_thread *t
 	const bool is_shown = is_lines(lines) && is_selected(lines, record);
 
 	print_abi(lines, thread, record);
-	/* also the thread's own line, if the record of its exit was lost */
+	/* also finish the thread's own line, if the exit record of the previous system call was lost */
 	if (is_shown)
 		finish_open_line(lines);
 	thread->has_entry = false;
@@ -236,8 +236,8 @@ static bool is_exec(const struct wmk_strace_lines *lines, const struct wmk_sysca
 }
 
 /*
- * Finds the entry of an execve() that a thread other than the first called: at exit, that thread has the number of the
- * first thread.
+ * Finds the entry of an execve() that a thread other than the first thread called. At exit, the calling thread has the
+ * number of the first thread.
  */
 static void adopt_exec(struct wmk_strace_lines *lines, struct wmk_strace_thread *thread)
 {
@@ -288,8 +288,8 @@ static void on_exit_of(struct wmk_strace_lines *lines, struct wmk_strace_thread 
 			adopt_exec(lines, thread);
 		thread = wmk_strace_thread_find(lines, record->tid);
 		/*
-		 * On x86, the registers of a new program contain the number of execve() in the program's ABI. The
-		 * program may have been started by execveat() or by a 32-bit system call, so the entry determines the
+		 * On x86, the registers of a new program contain the number of execve() in the program's ABI.
+		 * execveat() or a 32-bit system call may have started the program, so the entry record determines the
 		 * system call.
 		 */
 		if (thread->has_entry && is_exec(lines, &thread->entry)) {
@@ -341,7 +341,7 @@ static void on_signal(struct wmk_strace_lines *lines, const struct wmk_syscalls_
 	put_end_of_line(lines);
 }
 
-/* If the kernel reported no status, derives it from the thread's last system call. */
+/* If the kernel reported no status, derives the status from the thread's last system call. */
 static void find_status(const struct wmk_strace_lines *lines, const struct wmk_strace_thread *thread,
 			struct wmk_syscalls_record *record)
 {
@@ -437,8 +437,8 @@ void wmk_strace_lines_idle(struct wmk_strace_lines *lines)
 }
 
 /*
- * Returns whether the thread exited so long ago that all its records have been taken: they are older than the time up
- * to which records are taken.
+ * Returns whether all records of an exited thread have been taken: the thread exited before the time up to which
+ * records are taken.
  */
 static bool is_over(const struct wmk_strace_lines *lines, struct wmk_strace_thread *thread)
 {

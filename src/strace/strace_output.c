@@ -14,7 +14,7 @@
 #include "strace/strace.h"
 
 #define OUT_BYTES (512u << 10)
-#define OUT_FULL (128u << 10)    /* buffered bytes above which the buffer is written before the next line */
+#define OUT_FULL (128u << 10)    /* with more buffered bytes, the buffer is written before the next line */
 
 void wmk_strace_lines_flush(struct wmk_strace_lines *lines)
 {

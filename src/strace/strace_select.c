@@ -15,7 +15,7 @@
 #include "strace/strace.h"
 #include "strace/arg_format.h"
 
-/* The classes of strace; `forms`: a class also contains system calls with an argument of one of these forms. */
+/* The classes of strace. `forms`: system calls with an argument of one of these forms also belong to the class. */
 static const struct {
 	const char *name, *other;
 	const char *forms[3];

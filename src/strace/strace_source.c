@@ -2,9 +2,9 @@
 /*
  * strace_source.c - merges the records of all CPUs' streams in the order of time (see strace.h).
  *
- * Records are taken up to a moment shortly before the streams are examined. If one record causes another, the earlier
- * record is in a stream already and is taken first. The distance to the moment lets records arrive that are still being
- * written.
+ * Records are taken up to a time shortly before the streams are examined. If one record causes another record, the
+ * earlier record is in a stream already and is taken first. The short delay lets the kernel finish records that it is
+ * still writing.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
  * strace_tracefs.c - reads system calls without BPF, from events of a tracefs instance. Pointers are printed as numbers
  * (see strace.h).
  *
- * raw_syscalls does not mark system calls of 32-bit programs. They are printed with the names of the machine's own
- * system calls.
+ * raw_syscalls does not mark system calls of 32-bit programs. System calls of 32-bit programs are printed with the
+ * names of the machine's own system calls.
  */
 #include <errno.h>
 #include <poll.h>
@@ -24,7 +24,9 @@
 #define SUBBUF_BYTES (64u << 10)
 #define CPUS_MAX 8192u
 
-/* An event: its number, and the positions of the system call's number and values in its records. */
+/*
+ * An event: the number of the event, and the positions of the system call's number and values in records of the event.
+ */
 struct event {
 	uint16_t type;
 	uint32_t id_at, values_at, n_values;
@@ -149,7 +151,7 @@ static void tracefs_fill(struct wmk_strace_source *source, unsigned cpu)
 	wmk_error_clear();
 }
 
-/* Returns false: the records contain no data, so none is copied late. */
+/* Returns false: records of tracefs contain no copied data, and therefore no late data. */
 static bool tracefs_peek(struct wmk_strace_source *source, uint32_t tid, struct wmk_syscalls_record *record)
 {
 	(void)source;
