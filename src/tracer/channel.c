@@ -136,7 +136,7 @@ static int channel_open(struct wmk_conn *conn, const struct wmk_channel_msg *msg
 	if (err < 0)
 		return wmk_error_add(err, "cannot map the rings of channel %u", msg->channel);
 	err = channel_make(conn, msg, set);
-	/* Stale recorders may still refer to the set if it was used before, so it stays mapped. */
+	/* Stale recorders may still refer to the set if it was used before, so the set stays mapped. */
 	if (err < 0)
 		wmk_ring_set_retire(set);
 	return err;
@@ -176,8 +176,8 @@ void wmk_channels_disown(struct wmk_conn *conn, bool keep)
 	wmk_for_each_channel(each)
 		n += each->endpoint == conn->endpoint;
 	/*
-	 * If there are too many channels, first remove orphans of earlier session daemons: this one has not confirmed
-	 * them.
+	 * If there are too many channels, first remove orphans of earlier session daemons: the current session daemon
+	 * has not confirmed these orphans.
 	 */
 	for (channel = wmk_tracer.channels; channel; channel = next) {
 		next = channel->next;
@@ -289,8 +289,8 @@ static bool records_any(void)
 
 /*
  * Whether the application, without its helper thread, has had page faults since the previous call. Recording into
- * memory that was not mapped ahead causes page faults. An application that does not record must not be woken for rings
- * that other applications fill.
+ * memory that was not mapped ahead causes page faults. Rings that other applications fill must not wake an application
+ * that does not record.
  */
 static bool has_touched_new_memory(void)
 {

@@ -5,11 +5,11 @@
  * A channel outlives its connection in three cases:
  * - in the child of a fork, which continues to record until it has registered;
  * - during system calls that require a process without helper thread;
- * - after a session daemon with the flag PERSIST has ended, until the next one connects.
+ * - after a session daemon with the flag PERSIST has ended, until the next session daemon connects.
  *
- * Such an orphan belongs to the endpoint from which it was received: that of root's session daemon, or of the user's. A
- * session daemon of that endpoint adopts it, recorder by recorder, by sending a channel with the same ring set.
- * Recorders that it has not confirmed by its first DONE are removed.
+ * Such an orphan belongs to the endpoint from which it was received: the endpoint of root's session daemon, or of the
+ * user's. A session daemon of this endpoint adopts the orphan, recorder by recorder, by sending a channel with the same
+ * ring set. libwaymark removes the recorders that the session daemon has not confirmed by its first DONE.
  *
  * All functions are called with the lock held.
  */
@@ -66,7 +66,7 @@ void wmk_channel_remove(struct wmk_channel *channel);
  * else remove them.
  */
 void wmk_channels_disown(struct wmk_conn *conn, bool keep);
-/* Whether the endpoint has orphans of an earlier session daemon, which the next one may reattach. */
+/* Whether the endpoint has orphans of an earlier session daemon, which the next session daemon may reattach. */
 bool wmk_channels_has_orphans(unsigned endpoint);
 /* Send RINGS: the ring sets of the previous session daemon. Returns 0 or -errno. */
 int wmk_channels_hand_back(struct wmk_conn *conn);

@@ -9,8 +9,8 @@
 /* For declarations: the linker needs no entry in the global offset table. */
 #define WMK_HIDDEN __attribute__((visibility("hidden")))
 /*
- * For variables of the start-up path: places them in a page that the loader has written to, so that an idle application
- * does not write to another one.
+ * For variables of the start-up path: places them in a page that the loader has written to. An idle application then
+ * does not write to another page.
  */
 #define WMK_FIRST_PAGE __attribute__((section(".data")))
 

@@ -132,8 +132,8 @@ int wmk_conn_announce(struct wmk_conn *conn)
 	if (conn->sent_any && wmk_out_queued(&conn->out))
 		return 0;
 	/*
-	 * Announcements normally follow HELLO at once, so that the session daemon reads once. Orphans are sent before
-	 * them, after WELCOME.
+	 * Announcements normally follow HELLO at once, so that the session daemon reads once. With orphans,
+	 * announcements wait for WELCOME, and the orphans are sent before them.
 	 */
 	if ((!conn->welcomed && wmk_channels_has_orphans(conn->endpoint)) ||
 	    (conn->sent_any && conn->sent_batch == wmk_tracer.changes))
@@ -316,7 +316,7 @@ static int enable(struct wmk_channel *channel, struct wmk_event *event, uint32_t
 	return 0;
 }
 
-/* Replace the recorder of `from`, if the event has one, by one of `channel` with the same filter. */
+/* Replace the recorder of `from`, if the event has one, by a recorder of `channel` with the same filter. */
 static int move(struct wmk_channel *channel, struct wmk_event *event, uint32_t id, const struct wmk_channel *from)
 {
 	struct waymark_recorder *before = wmk_recorder_find(event, from), *e = wmk_recorder_find(event, channel);

@@ -26,7 +26,7 @@ struct wmk_conn {
 	pid_t peer;                    /* process of the session daemon; 0: it is in another PID namespace */
 	/* ms: time of the connection; time of the next check whether the session daemon can answer */
 	int64_t opened, check_peer_at;
-	/* rings could not be mapped, which was reported: later messages for them are no errors */
+	/* rings could not be mapped, and this was reported: later messages for these rings are no errors */
 	bool unmapped;
 	/* answer `sync` when removed recorders are out of use, within a time limit */
 	bool sync_wanted;
@@ -38,9 +38,9 @@ struct wmk_conn {
 	int refused;                   /* errno of REFUSED; 0: not refused */
 	uint32_t untraceable_reported; /* serial number of the last reported event that cannot be traced */
 	uint32_t late_ms;              /* to report: a constructor stopped waiting for the answer after this time, ms */
-	uint32_t *announced;           /* by event number: its announced `life` + 1, or 0 */
+	uint32_t *announced;           /* for each event number: the announced `life` of the event + 1, or 0 */
 	uint32_t n_announced;
-	/* queued bytes of `out` after the last announcement; 0: all were sent since */
+	/* bytes in `out` after the last announcement; 0: all bytes have been sent since */
 	size_t announced_bytes;
 	struct wmk_out out;
 	struct wmk_in in;
@@ -62,8 +62,8 @@ int wmk_conn_input(struct wmk_conn *conn);
 /* Whether to read from the connection. False while the session daemon leaves too many answers unread. */
 bool wmk_conn_may_read(const struct wmk_conn *conn);
 /*
- * Send the queued data, then an announcement that was delayed by it. Returns 1: all sent, 0: data is left, -errno. Lock
- * held.
+ * Send the queued data, then an announcement that this data has delayed. Returns 1: all sent, 0: data is left, -errno.
+ * Lock held.
  */
 int wmk_conn_flush(struct wmk_conn *conn);
 /* Queue UNRECORDED: why records are missing. `channel`: UINT32_MAX for all. Returns 0 or -errno. */

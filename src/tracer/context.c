@@ -81,7 +81,7 @@ static void fill_cpu_id(void *to, const void *ip)
 
 	(void)ip;
 #ifdef RSEQ_SIG
-	/* the rseq area of the C library; cpu_id is negative if it is not registered */
+	/* the rseq area of the C library; cpu_id is negative if the area is not registered */
 	if (__rseq_size != 0) {
 		cpu = (int)*(volatile uint32_t *)((char *)__builtin_thread_pointer() + __rseq_offset +
 						  offsetof(struct rseq, cpu_id));

@@ -16,8 +16,8 @@
 #define OBJECTS_MAX 512
 
 /*
- * The loader relocates DT_STRTAB in writable sections. In the vDSO, and with glibc in any read-only section, it remains
- * an offset.
+ * The loader relocates DT_STRTAB in writable sections. DT_STRTAB remains an offset in the vDSO, and with glibc in any
+ * read-only section.
  */
 static const char *string_table(const struct link_map *map)
 {

@@ -19,8 +19,8 @@
 #define RETRY_MAX_MS 60000
 
 /*
- * Determined again before each attempt: the directory of a user below /run/user may be created after the application
- * has started.
+ * The directory is determined again before each attempt: the directory of a user below /run/user may be created after
+ * the application has started.
  */
 static void find_dir(struct wmk_endpoint *endpoint)
 {
@@ -87,7 +87,7 @@ bool wmk_endpoint_is_due(const struct wmk_endpoint *endpoint, int64_t now)
 	return endpoint->dir[0] && endpoint->conn.sock < 0 && now >= endpoint->retry_at;
 }
 
-/* The delay after `ms` (0: none yet): it doubles from `least` to `most`. */
+/* The delay that follows the delay `ms` (0: no delay yet). Delays double, from `least` to `most`. */
 static int32_t next_delay(int32_t ms, int32_t least, int32_t most)
 {
 	ms = ms ? 2 * ms : least;

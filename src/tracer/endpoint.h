@@ -6,7 +6,7 @@
  *     no session daemon ──► FIFO, opened before connect(): poll() for POLLHUP, also while another endpoint is connected
  *                           without FIFO: try again after 10, 20, 40, 60, 60 ... s
  *     connection ends ──► if a session daemon has started since the connection: try at once; else as above
- *     refused before WELCOME ──► the same, and also after 10, 20, 40, 60, 60 ... s
+ *     refused before WELCOME ──► as when a connection ends, and also after 10, 20, 40, 60, 60 ... s
  */
 #ifndef WMK_TRACER_ENDPOINT_H
 #define WMK_TRACER_ENDPOINT_H
@@ -18,10 +18,10 @@ struct wmk_endpoint {
 	unsigned index;
 	char dir[WMK_ENDPOINT_PATH_MAX];        /* path of the runtime directory; "": not possible */
 	bool is_fresh;                          /* dir was just determined, and not used yet */
-	uid_t owner;                            /* owner of its files; root may own them, too */
+	uid_t owner;                            /* owner of its files; root may also own files */
 	/* ms: time of the next attempt; INT64_MAX: when the FIFO reports a session daemon */
 	int64_t retry_at;
-	int32_t backoff;                        /* ms: delay after its backlog was full */
+	int32_t backoff;                        /* ms: delay after a full backlog of the session daemon */
 	/* ms: delay before the latest attempt without FIFO, or after a refusal; 0: none yet */
 	int32_t retry_ms;
 	int notify;             /* the FIFO; -1: not open */
@@ -30,11 +30,11 @@ struct wmk_endpoint {
 };
 
 /*
- * Find the possible endpoint with this index; false past the last. With WAYMARK_RUNDIR there is only one; a set-user-ID
- * program has that of root only.
+ * Find the possible endpoint with this index; false past the last. With WAYMARK_RUNDIR only one endpoint is possible.
+ * For a set-user-ID program, only root's endpoint is possible.
  */
 bool wmk_endpoint_find(unsigned index, struct wmk_endpoint *endpoint);
-/* Whether the socket of a session daemon exists there. No process need listen on it. */
+/* Whether the socket of a session daemon exists at the endpoint. The socket may exist without a listening process. */
 bool wmk_endpoint_has_socket(const struct wmk_endpoint *endpoint);
 /* Whether the next connection attempt is due. */
 bool wmk_endpoint_is_due(const struct wmk_endpoint *endpoint, int64_t now);

@@ -9,13 +9,12 @@
  * rax: descriptor, rdx: words, rcx: references, r11: the address at which the site continues. These and vector
  * registers are clobbered; the red zone of the site and all other registers are preserved.
  *
- * The sequence reads all values on which it depends after it has begun: CPU, position, slot, time. After an abort,
- * waymark_record() starts again and uses no value that was computed here. Before its first store, the sequence checks
- * in this order:
+ * The sequence reads all its inputs (CPU, position, slot, time) after its begin. After an abort, waymark_record()
+ * starts again and uses no value that was computed here. Before its first store, the sequence checks in this order:
  * - the CPU has a ring;
  * - (T4) the guard holds;
  * - the record fits into the open sub-buffer;
- * - the time is less than 2^27 cycles after that of the last record, and not before the reader's floor.
+ * - the time is less than 2^27 cycles after the time of the last record, and not before the reader's floor.
  *
  * Then it writes header, payload, slot (D), and the commit (A), as in ring/arch/x86_64/commit.h. A process without
  * restartable sequences never runs this code: its recorders are not `direct`.

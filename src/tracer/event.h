@@ -84,7 +84,7 @@ struct wmk_event {
 	uint32_t untraceable_serial;            /* ... and its serial number among such events, from 1 */
 };
 
-/* All events of one provider:name. The sites of wm_enabled() are enabled if one of them is. */
+/* All events of one provider:name. The sites of wm_enabled() are enabled if one of these events is enabled. */
 struct wmk_name {
 	struct wmk_name *next;          /* in the hash bucket */
 	uint64_t hash;

@@ -29,7 +29,9 @@ struct wmk_filter_quick {
 	/* offset in the words at which the eight bytes end, or WMK_FILTER_QUICK_...; 0: run the program */
 	uint32_t end;
 };
-/* The block of the filter has a table (filter_table.h). These values exceed the words of any event. */
+/*
+ * Values of `end` if the block of the filter has a table (filter_table.h). Both values exceed the words of any event.
+ */
 #define WMK_FILTER_QUICK_SHORT_TABLE 0x10000u
 #define WMK_FILTER_QUICK_TABLE 0x10001u
 
@@ -46,8 +48,8 @@ void wmk_filter_quicken(const struct wmk_filter_block *block, struct wmk_filter_
 /* Copy a block. NULL: out of memory, or `block` was NULL. Lock held. */
 struct wmk_filter_block *wmk_filter_block_copy(const struct wmk_filter_block *block);
 /*
- * Free a block for another filter. It must not have been published, or the guard of its recorder must be invalid. NULL
- * has no effect. Lock held.
+ * Free a block for another filter. Requires that the block was never published, or that the guard of its recorder is
+ * invalid. NULL has no effect. Lock held.
  */
 void wmk_filter_block_free(struct wmk_filter_block *block);
 

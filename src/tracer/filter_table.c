@@ -65,7 +65,7 @@ static void arc_of_number(const struct arc *arc, unsigned bits, uint64_t least, 
 
 /* ── branches ────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Two targets of a branch are results of the filter instead of the number of another branch. */
+/* A target of a branch is the number of another branch, or one of these two results of the filter. */
 #define REFUSED 254u
 #define WANTED 255u
 
@@ -171,7 +171,10 @@ static bool set_value(const struct table_maker *m, uint32_t i, struct branch *br
 	return true;
 }
 
-/* Set the values for which the comparison is true. If it is true for all, the targets of the branch are swapped. */
+/*
+ * Set the values for which the comparison is true. If the comparison is true for all values, the targets of the branch
+ * are swapped, and no value is set.
+ */
 static bool set_bounds(const struct wmk_filter_insn *insn, struct branch *branch)
 {
 	const unsigned bits = branch->kind == WMK_BRANCH_NUMBER ? 64u - branch->right : 64;
@@ -250,7 +253,7 @@ static bool make_branches(struct table_maker *m, struct branch_table *table, uin
 		} else if (calculates(insn->op)) {
 			/*
 			 * The operand is constant, so the operation either always has a result or never: a division by
-			 * 0 has none.
+			 * 0 has no result.
 			 */
 			if (insn->b != WMK_FILTER_IMMEDIATE ||
 			    !wmk_filter_calculate(insn->op, 1, insn->value.u, &result))

@@ -165,7 +165,7 @@ static inline __attribute__((always_inline)) int wmk_filter_table_run(const stru
 		unsigned next = WMK_BRANCH_NO(what);
 
 		if (fits) {
-			/* keeps a predicted jump: the next branch need not wait for the loads of this one */
+			/* keeps a predicted jump, so that the next branch need not wait for the loads of this branch */
 			__asm__ __volatile__("");
 			next = WMK_BRANCH_YES(what);
 		}

@@ -129,7 +129,7 @@ int WMK_EXPORT unshare(int flags)
 
 /*
  * The kernel requires a single thread, or an unshared root directory, only for these types. For other types the helper
- * thread must stay: once children get another PID namespace, it could not be started again.
+ * thread must stay: once children get another PID namespace, the helper thread could not be started again.
  */
 static bool needs_one_thread(int fd, int type)
 {

@@ -51,7 +51,8 @@ static void child_identity(bool own)
 {
 	/*
 	 * A task on the storage of another task has no restartable sequences, because the kernel never writes the rseq
-	 * area that it sees. The same is true for its copy. The copy records nothing; its records are counted as lost.
+	 * area that this task uses. A copy of the task has no restartable sequences either. The copy records nothing;
+	 * its records are counted as lost.
 	 */
 	if (!own)
 		wmk_thread.vforked = 1;

@@ -21,7 +21,7 @@
 #define HALT_PAUSE_NS 50000
 
 /* Protected by the lock: */
-static bool restart_failed;     /* the thread was halted and could not be started again: children then try */
+static bool restart_failed;     /* the thread was halted and could not be started again: children then start one */
 static bool forbidden;          /* waymark_helper_stop() was called */
 static bool main_exited;        /* the main thread has ended: no helper thread starts in this process */
 
@@ -41,7 +41,7 @@ bool wmk_helper_has_daemon(void)
 
 void wmk_helper_wake(void)
 {
-	/* without session daemon and without work it need not wake up */
+	/* without session daemon and without work the thread need not wake up */
 	if (!wmk_helper.running ||
 	    (!wmk_helper.connected && !wmk_helper.halt && !wmk_helper.retry_now && !wmk_tracer.channels))
 		return;
@@ -79,8 +79,8 @@ static void on_main_thread_exit(void *unused)
  * thread ends it.
  *
  * The destructor works in every program. The wrappers of main_exit.c have no effect in a static program, or if only a
- * library has sites: pthread_exit() is then that of the C library. They are needed if another thread starts the helper
- * thread, because the main thread then has no destructor.
+ * library has sites: pthread_exit() is then that of the C library. The wrappers are needed if another thread starts the
+ * helper thread, because the main thread then has no destructor.
  */
 static void watch_main_thread(void)
 {
@@ -105,7 +105,7 @@ int wmk_helper_start(bool daemon_likely)
 	wmk_helper.halt = wmk_helper.keep = wmk_helper.user_changes = wmk_helper.retry_now = false;
 	wmk_helper.skip_nap = daemon_likely;
 	wmk_helper.running = true;
-	/* the thread inherits the mask, so it applies from its first instruction */
+	/* the thread inherits the mask, so the mask applies from the first instruction of the thread */
 	const uint64_t before = wmk_signals_block();
 	const int err = wmk_thread_start(wmk_helper_thread_main, wmk_helper.skip_nap);
 

@@ -19,7 +19,7 @@ void wmk_helper_wake(void);
 /*
  * End the thread, and wait until the kernel has removed it. KEEPS: enabled events stay enabled, for the next helper
  * thread to take over; otherwise they are disabled. USER_CHANGES: the thread reports that the process changes its user.
- * Returns whether it ran. Without the lock.
+ * Returns whether the thread ran. Without the lock.
  */
 enum wmk_helper_halt { WMK_HELPER_ENDS, WMK_HELPER_KEEPS, WMK_HELPER_USER_CHANGES };
 bool wmk_helper_halt(enum wmk_helper_halt how);

@@ -27,7 +27,7 @@ void wmk_poller_init(struct wmk_poller *poller, const _Atomic(uint32_t) *word, s
 	poller->in_vain = poller->sleepless = 0;
 }
 
-/* relaxed: increments before the thread polled were made under the lock; later ones are followed by a signal */
+/* relaxed: increments before the thread polled were made under the lock; a signal follows each later increment */
 static bool is_woken(const struct wmk_poller *poller)
 {
 	return atomic_load_explicit(poller->wakeups, memory_order_relaxed) != poller->seen;

@@ -4,9 +4,9 @@
  *
  *     poll() on sockets, on the signal that wakes the thread, and on the notify FIFOs of the session daemons
  *
- * A sandbox may reject this system call. It then returns at once with an error, or with any value that a SIGSYS handler
- * sets. After a wait that ends early without a reason, the thread pauses: first for 4 ms, then twice as long each time,
- * up to 512 ms.
+ * A sandbox may reject this system call. poll() then returns at once with an error, or with any value that a SIGSYS
+ * handler sets. After a wait that ends early without a reason, the thread pauses: first for 4 ms, then twice as long
+ * each time, up to 512 ms.
  */
 #ifndef WMK_TRACER_HELPER_POLL_H
 #define WMK_TRACER_HELPER_POLL_H

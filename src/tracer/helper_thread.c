@@ -9,8 +9,8 @@
  *     wake:  by a session daemon, or by tgkill(helper, 32). The signal belongs to the C library and is blocked in this
  *            thread. It is never sent to the whole process, so the signalfd of the thread reads no other signal
  *
- * It does not call the loader or take its locks: a constructor in dlopen() may hold them while it waits for this
- * thread.
+ * The thread does not call the loader, and takes no lock of the loader. A constructor in dlopen() may hold these locks
+ * while the constructor waits for this thread.
  */
 #include <errno.h>
 #include <signal.h>
@@ -151,7 +151,7 @@ static void endpoint_input(struct wmk_endpoint *endpoint, bool ready, uint32_t l
 	if (conn->sync_wanted && conn->sync_at == 0)
 		conn->sync_at = now;
 	if (err == -ECONNREFUSED)
-		/* the session daemon has refused the application: it does not use the orphans */
+		/* a session daemon that has refused the application does not use the orphans */
 		wmk_orphans_remove(endpoint->index, true);
 	if (err < 0 || wmk_conn_announce(conn) < 0)
 		wmk_endpoint_lost(endpoint, now);
@@ -279,7 +279,7 @@ static bool is_dump_wanted(void)
 /*
  * Record the loaded objects before main() starts: a program may crash at once, and its addresses need names. While a
  * thread waits for registration, no objects are loaded. The list is therefore made while the session daemon prepares
- * its answer. Once no thread waits, that list is outdated.
+ * its answer. Once no thread waits, the list is outdated.
  */
 static void dump_state(bool is_new)
 {
@@ -346,7 +346,7 @@ static void thread_run(void)
 		note_wakeups();
 		const bool is_new = connect_endpoints(wmk_clock_ms());
 
-		/* after the connections, which need the descriptors more if few are left */
+		/* opened after the connections, which need a descriptor more if few are left */
 		if (wmk_helper.is_signalled && wmk_helper.poller.fds[WMK_POLLER_SIGNAL].fd < 0)
 			wmk_helper.poller.fds[WMK_POLLER_SIGNAL].fd =
 				(int)syscall(SYS_signalfd4, -1, &wake, sizeof(wake), SFD_NONBLOCK | SFD_CLOEXEC);

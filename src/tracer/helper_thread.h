@@ -13,7 +13,7 @@
 
 /* Protected by the lock, except atomic members, and `poller`, which only the thread uses. */
 struct wmk_helper {
-	/* set before it is started; the thread resets it as its last action under the lock */
+	/* set before the thread is started; the thread resets it as its last action under the lock */
 	bool running;
 	pid_t tid;                 /* 0: the thread does not run yet */
 	bool skip_nap;             /* a daemon was found: connect without a nap before */

@@ -68,7 +68,7 @@ static WMK_FIRST_PAGE _Atomic(bool) clock_loaded;
 void wmk_tracer_init(void)
 {
 	pthread_once(&once, init);
-	/* not within once: a plug-in may have sites, and its constructor calls this function */
+	/* not within init(): a plug-in may have sites, and its constructor calls this function */
 	if (!wmk_tracer.disabled && !atomic_exchange(&clock_loaded, true))
 		wmk_clock_plugin_load();
 }

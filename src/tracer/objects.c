@@ -308,7 +308,7 @@ static char *line_take(char **next)
 	return line && *line ? line : NULL;
 }
 
-/* Whether this line or the following lines of the same file, up to its next beginning, map it executable. */
+/* Whether this line maps the file executable, or a following line does before the next beginning of the same file. */
 static bool is_executed(const struct mapping *first, char *rest)
 {
 	struct mapping m = *first;

@@ -107,7 +107,7 @@ uint64_t wmk_process_image(void)
 	if (!bytes)
 		return 0;
 	memcpy(random, bytes, sizeof(random));
-	/* mixed, because the C library derives secrets from them */
+	/* mixed, because the C library derives secrets from the random bytes */
 	for (int i = 0; i < 4; i++) {
 		random[0] = (random[0] ^ random[0] >> 29) * 0xbf58476d1ce4e5b9u + random[1];
 		random[1] = (random[1] ^ random[1] >> 32) * 0x94d049bb133111ebu + random[0];

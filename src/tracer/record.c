@@ -223,8 +223,8 @@ static __attribute__((noinline)) int record_single(struct waymark_recorder *e, u
 }
 
 /*
- * Record for the first recorder, `e`, with the generation that was read before. It has no filter, or the filter has not
- * rejected the record.
+ * Record for the first recorder, `e`, with the generation that was read before. The recorder has no filter, or the
+ * filter has not rejected the record.
  */
 static __attribute__((noinline)) void record_unfiltered(struct waymark_desc *desc, const uint64_t *words,
 							const struct waymark_ref *refs, const void *ip,
@@ -301,7 +301,7 @@ void WMK_EXPORT __attribute__((aligned(64))) waymark_record(struct waymark_desc 
 	const uint32_t end = wmk_read_guarded(e->quick_end);
 
 	if (wmk_likely(end)) {
-		/* read once: it becomes NULL at exit, which e->event never is */
+		/* read once: desc->event becomes NULL at exit, but e->event is never NULL */
 		const struct wmk_event *event = wmk_read_guarded(desc->event);
 
 		if (wmk_unlikely(wmk_read_guarded(e->event) != event) || wmk_unlikely(wmk_thread.mark != 0) ||

@@ -32,7 +32,7 @@ static struct waymark_recorder *fresh;
 static size_t n_fresh;
 static uint64_t last_gen = 1;
 
-/* Removed since the last membarrier; and those that wait for the grace period. */
+/* Recorders that were removed since the last membarrier; recorders that wait for the grace period. */
 static struct waymark_recorder *removed, *waiting;
 static struct wmk_channel *removed_channels, *waiting_channels;
 

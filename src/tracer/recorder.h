@@ -24,8 +24,8 @@ struct wmk_filter_block;          /* filter_block.h */
 
 /*
  * `gen` is the guard: 0 in a removed recorder, else an odd number that is never reused. All other members are written
- * while it is 0, so members that are read between two equal values of `gen` belong together. A ring commits a record
- * only if `gen` still has the same value then.
+ * while `gen` is 0, so members that are read between two equal values of `gen` belong together. A ring commits a record
+ * only if `gen` still has the same value at the commit.
  */
 struct waymark_recorder {
 	uint64_t gen;
@@ -33,14 +33,14 @@ struct waymark_recorder {
 	void *direct;
 	struct waymark_ring_set *set;
 	uint32_t id;
-	uint32_t run_bytes;     /* that of the event */
+	uint32_t run_bytes;     /* `run_bytes` of the event */
 	struct waymark_recorder *next;
 	struct wmk_event *event;
 	uint32_t field_limit;
-	uint16_t ctx_key;       /* short records take their context fields from wmk_thread.ctx_cache; 0: they do not */
+	uint16_t ctx_key;       /* short records take context fields from wmk_thread.ctx_cache; 0: no cache */
 	uint8_t ctx_words, run_words;
 	uint32_t quick_end;     /* see struct wmk_filter_quick */
-	bool short_run;         /* would be plain without its filter */
+	bool short_run;         /* the recorder would be plain without its filter */
 	/* the only reference is at the end of the event, and the words before it are few enough for the fast path */
 	bool tail;
 	/* second cache line: filters, context fields, probes */
@@ -69,11 +69,11 @@ struct waymark_recorder *wmk_recorder_add(struct wmk_event *event, struct wmk_ch
 					  struct wmk_filter_block *filter);
 /* Append a recorder of a probe to the chain of the event. */
 struct waymark_recorder *wmk_recorder_add_probe(struct wmk_event *event, waymark_probe_fn probe, void *data);
-/* Remove it from its chain; its memory is reused after wmk_reclaim(). */
+/* Remove a recorder from its chain. wmk_reclaim() frees its memory for another recorder. */
 void wmk_recorder_remove(struct waymark_recorder *recorder);
 /*
- * Replace a recorder by one with another channel or filter. Either the old or the new recorder makes each record.
- * Returns 0 or -ENOMEM.
+ * Replace a recorder by a recorder with another channel or filter. Either the old or the new recorder makes each
+ * record. Returns 0 or -ENOMEM.
  */
 int wmk_recorder_replace(struct waymark_recorder *recorder, struct wmk_channel *channel, uint32_t id,
 			 struct wmk_filter_block *filter);

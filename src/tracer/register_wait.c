@@ -60,7 +60,7 @@ static void sleep_on(uint32_t value, int64_t ms)
 {
 	struct timespec ts = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
 
-	/* a sandbox that rejects futex() makes it return at once */
+	/* futex() returns at once if a sandbox rejects it */
 	if (syscall(SYS_futex, &done, FUTEX_WAIT_PRIVATE, value, &ts, NULL, 0) != 0 &&
 	    errno != EAGAIN && errno != EINTR && errno != ETIMEDOUT)
 		wmk_pause(PAUSE_NS);

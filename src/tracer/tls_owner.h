@@ -17,8 +17,8 @@
 bool wmk_storage_is_own(void) WMK_HIDDEN;
 
 /*
- * Whether the calling task owns its storage. If not, it is another process that shares this memory, and changes of its
- * own state do not affect this process.
+ * Whether the calling task owns its storage. Otherwise the task is another process that shares this memory. Changes of
+ * the state of that process do not affect this process.
  */
 static inline bool wmk_task_is_own(void)
 {
