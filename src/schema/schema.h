@@ -33,7 +33,7 @@ enum wmk_type_kind {
 	WMK_TYPE_SEQUENCE,   /* a u32 count, then `count` times `elem` */
 	WMK_TYPE_BLOB,       /* a u32 length, then that many bytes of media type `media` */
 	WMK_TYPE_STRUCT, WMK_TYPE_OPTIONAL,
-	WMK_TYPE_VARIANT,    /* one of `members`, selected by another value; only in traces that are read */
+	WMK_TYPE_VARIANT,    /* another value selects one of `members`; only in traces that are read */
 };
 
 enum wmk_byte_order { WMK_ORDER_NATIVE = 0, WMK_ORDER_LITTLE = 1, WMK_ORDER_BIG = 2 };
