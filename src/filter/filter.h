@@ -23,8 +23,8 @@
  *
  * Values. Integers have 64 bits and wrap around. They are signed, except fields of unsigned 64 bits and literals from
  * 2^63 upward. An arithmetic operation on a signed and an unsigned operand is unsigned, as in C. A comparison uses the
- * numeric values: -1 is less than every unsigned number. If one operand is a double, the other is converted to double.
- * Texts are compared by bytes.
+ * numeric values: -1 is less than every unsigned number. If one operand is a double, the other operand is converted to
+ * double. Texts are compared by bytes.
  *
  * Absent values. A missing field, an array element beyond the end, a division by zero and a shift by less than 0 or
  * more than 63 bits have no value. An expression that uses an absent value is absent, too. The nearest enclosing && or
