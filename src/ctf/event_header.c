@@ -4,9 +4,9 @@
  *
  * Usual headers consist of integers of fixed size. One integer may select one of a few structures of such integers.
  * Examples are our own headers (4, 6 or 13 bytes), LTTng's compact and large ones, and a plain id and time. Such a
- * header has a plan: the places of id and time, for each value of the selector. Any other header is walked through. If
- * all of a header is within 64 bits, one load reads the header. If the event also has a constant size, this load is
- * enough to find the end of the record.
+ * header has a plan: the places of id and time, for each value of the selector. A walk decodes any other header. If all
+ * of a header is within 64 bits, one load reads the header. If the event also has a constant size, this load is enough
+ * to find the end of the record.
  */
 #include <endian.h>
 #include <errno.h>

@@ -3,8 +3,8 @@
  * fixed_runs.c - measure a structure without its values: consecutive operations of fixed size are one step.
  *
  * While steps are made, `known` is the guaranteed alignment of a position, and `bits` is the distance from this
- * position. A value that needs no larger alignment than `known` is at a constant distance. Types with a size that
- * depends on values (variants, LEB128, arrays of these) are walked through.
+ * position. A value that needs no larger alignment than `known` is at a constant distance. A walk measures types with a
+ * size that depends on values (variants, LEB128, arrays of such types).
  */
 #include <errno.h>
 #include <string.h>
@@ -177,15 +177,15 @@ int wmk_ctf_fixed_runs_make(struct wmk_scratch *scratch, struct wmk_ctf_program 
 	return 0;
 }
 
-/* Whether the size is constant from a byte boundary. */
+/* Whether the part has a constant size if it begins at a byte boundary. */
 static bool is_constant(const struct wmk_ctf_program *program)
 {
 	return !program->varies && program->fixed_mask < 8;
 }
 
 /*
- * Whether the part has a constant size from a byte boundary, except for a string at its end. Then *to is advanced to
- * the begin of the string.
+ * Whether the part has a constant size if it begins at a byte boundary, except for a string at its end. If it has, *to
+ * is advanced to the begin of the string.
  */
 static bool ends_in_text(const struct wmk_ctf_program *program, uint64_t *to)
 {

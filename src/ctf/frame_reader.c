@@ -79,7 +79,7 @@ void wmk_ctf_frames_close(struct wmk_ctf_frames *frames)
 	free(frames);
 }
 
-/* The number of the frame with byte `at`; table.n if `at` is at the end or after it. */
+/* The number of the frame with byte `at`; table.n if `at` is at or after the end of the last frame. */
 static uint32_t find(const struct wmk_ctf_frames *frames, uint64_t at)
 {
 	const struct wmk_ctf_frame_table *table = &frames->table;

@@ -34,7 +34,7 @@ struct wmk_ctf_frame {
 	uint32_t size, content;    /* bytes: compressed, and decompressed */
 };
 
-/* A table is zeroed at first. */
+/* A table starts zeroed. */
 struct wmk_ctf_frame_table {
 	struct wmk_ctf_frame *frames;
 	uint32_t n, cap;

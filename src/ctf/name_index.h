@@ -30,7 +30,7 @@ struct wmk_ctf_choice_index {
 };
 
 int wmk_ctf_choice_index_make(struct wmk_ctf_choice_index *by, const struct wmk_ctf_op *variant);
-/* Whether one of the option's ranges equals the range of the label. */
+/* Whether a range of the option equals the range of the label. */
 bool wmk_ctf_choice_index_has(const struct wmk_ctf_choice_index *by, uint32_t option, const struct wmk_label *label);
 void wmk_ctf_choice_index_free(struct wmk_ctf_choice_index *by);
 

@@ -3,7 +3,7 @@
  * rewrite_tree.h - build the JSON trees of CTF 2 metadata, and the trees of field classes. Internal to src/ctf; for
  * rewrite_json.c.
  *
- * The first error is kept in `err`. After it, trees are still made and freed.
+ * `err` keeps the first error. After an error, the functions still make and free trees.
  */
 #ifndef WMK_CTF_REWRITE_TREE_H
 #define WMK_CTF_REWRITE_TREE_H

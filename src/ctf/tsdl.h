@@ -91,7 +91,7 @@ void wmk_tsdl_leave(struct wmk_tsdl *in);
 bool wmk_tsdl_is_declaration(const struct wmk_tsdl *in);
 /* Parse `typedef ...;`, `typealias ... := ...;` or `struct NAME {...};`, with the ';'. */
 void wmk_tsdl_declaration(struct wmk_tsdl *in);
-/* Parse a type as after ':=', without the ';'. */
+/* Parse a type that follows ':=', without the ';'. */
 void wmk_tsdl_type(struct wmk_tsdl *in, struct wmk_type *type);
 /* Parse a number with optional signs. *is_unsigned becomes false if the signs make it negative. */
 int64_t wmk_tsdl_number(struct wmk_tsdl *in, bool *is_unsigned);

@@ -150,7 +150,7 @@ static double extended(const struct wmk_ctf_item *item)
 	return part(item, 79, 1) ? -value : value;
 }
 
-/* Set the value, as far as 64 bits hold it, and is_wide. */
+/* Set is_wide, and the value as far as it fits 64 bits. */
 static void narrow(struct wmk_ctf_item *item)
 {
 	const unsigned n = (unsigned)(item->len + 63) / 64;

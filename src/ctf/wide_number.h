@@ -20,9 +20,9 @@ static inline bool wmk_ctf_may_be_wide(const struct wmk_ctf_op *op)
 /*
  * Read the number of such an operation at walk->at, which is aligned, and advance the walk. Sets all of *item except
  * `op`, `is_end` and `at`. For a FLOAT, value.f is the nearest double. For a BOOL, the value is 1 if any bit is set.
- * Otherwise it is the number or, with is_wide, the nearest number of 64 bits. `text` and `len` are as described at
- * item->text. -ENODATA. -EPROTO: LEB128 of more than WMK_CTF_WIDTH_MAX bits, or another value depends on a number that
- * is wide.
+ * For other operations, the value is the number or, with is_wide, the nearest number of 64 bits. `text` and `len` are
+ * as described at item->text. -ENODATA. -EPROTO: LEB128 of more than WMK_CTF_WIDTH_MAX bits, or another value depends
+ * on a number that is wide.
  */
 int wmk_ctf_wide_take(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op, struct wmk_ctf_item *item);
 
