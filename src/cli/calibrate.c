@@ -26,8 +26,8 @@
 #define PROGRAM "waymark-calibrate"
 #define RESULTS_MAX 32
 /*
- * Other load on a CPU slows measurements down, so several passes repeat all of them. The result of a measurement is
- * that of its best pass.
+ * Other load on a CPU slows measurements down, so `calibrate` repeats all measurements in several passes. The result of
+ * a measurement comes from its best pass.
  */
 #define PASSES 5
 
@@ -126,7 +126,7 @@ static int start(const struct results *results, const char *context, pid_t *pid)
 	return wmk_error(-err, "cannot run `waymark record`");
 }
 
-/* Record the program once, and append its output to the results. */
+/* Run `record` once with the measured program, and append the output of the program to the results. */
 static int measure(struct results *results, const char *context)
 {
 	unsigned before = results->n;

@@ -129,7 +129,7 @@ static void measure(struct measured *list, size_t n)
 
 int main(int argc, char **argv)
 {
-	/* `record` measures only the first entry; the last one is replaced by the clock of this machine. */
+	/* `record` measures only the first entry. The clock of this machine replaces the last entry. */
 	static struct measured all[] = {
 		{ .name = "record_4", .loop = loop_record_4 }, { .name = "record_0", .loop = loop_record_0 },
 		{ .name = "record_64", .loop = loop_record_64 }, { .name = "plain", .loop = loop_plain },

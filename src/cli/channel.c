@@ -174,7 +174,7 @@ static int run(struct wmk_channel_args *args, char **rest, int n_rest,
 
 	if (err == 0) {
 		err = wmk_daemon_open(&daemon, &args->common, WMK_DAEMON_SESSION);
-		daemon.channel = NULL;           /* an unknown channel is no error for enable() */
+		daemon.channel = NULL;           /* with enable(), an unknown channel is not an error */
 		if (err == 0)
 			err = change(&daemon, args, names.items, names.n);
 		err = wmk_daemon_close(&daemon, &args->common, err);

@@ -91,7 +91,10 @@ int wmk_child_open(struct wmk_child *child)
 	/* If our parent ignores SIGCHLD, the kernel would discard the status of our child. */
 	sigaction(SIGCHLD, &normal, &child->old_chld);
 	sigaction(SIGPIPE, &ignore, &child->old_pipe);
-	/* A limit on the size of files must be an error that we report, not the end of this process. */
+	/*
+	 * A program that exceeds the limit on the size of files must return an error that we report, not end this
+	 * process.
+	 */
 	sigaction(SIGXFSZ, &ignore, &child->old_xfsz);
 	more_files(child);
 	pthread_sigmask(SIG_BLOCK, &set, &child->old_mask);
@@ -147,7 +150,7 @@ static char **shell_arguments(char *path, char **argv)
 	return shell;
 }
 
-/* Return a signal to end that arrived before the program existed; 0: none. */
+/* Return a terminating signal that arrived before the program existed; 0: none. */
 static int interrupted(const struct wmk_child *child)
 {
 	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
@@ -164,7 +167,7 @@ static int interrupted(const struct wmk_child *child)
 	return 0;
 }
 
-/* Read the report of the new process: 0, or its errno. A successful exec closes the pipe. */
+/* Read the report of the new process: 0, or the errno of exec. A successful exec closes the pipe. */
 static int hear_report(int fd)
 {
 	int err = 0;

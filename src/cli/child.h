@@ -2,10 +2,10 @@
 /*
  * child.h - find and start the program that is recorded, forward signals to it, and wait for it.
  *
- * Signals of the terminal (Ctrl-C) reach the program directly, because it is in our process group. Signals that another
- * process sends only to us are forwarded. Signals from the program or its descendants are not forwarded. They sent them
- * by mistake, or to our process group, which includes the program. This process waits until the program has ended, and
- * returns its exit status.
+ * Signals of the terminal (Ctrl-C) reach the program directly, because the program is in our process group. A signal
+ * that another process sends only to us is forwarded. Signals from the program or its descendants are not forwarded:
+ * the program has sent them by mistake, or to our process group, which includes the program. This process waits until
+ * the program has ended, and returns the exit status of the program.
  *
  * One thread. Call wmk_child_open() before any other thread starts, so that the signals are blocked in all threads.
  */
@@ -22,8 +22,8 @@ struct wmk_child {
 	pid_t pid;               /* 0: not started yet */
 	bool ended;
 	int status;              /* of wait(2), once ended */
-	int kept;                /* a signal that is counted, not forwarded; 0: none */
-	unsigned n_kept;         /* how often it has arrived */
+	int kept;                /* the signal that is counted instead of forwarded; 0: none */
+	unsigned n_kept;         /* how often the counted signal has arrived */
 	sigset_t old_mask;       /* the signal mask for the program, as it was before wmk_child_open() */
 	struct sigaction old_chld, old_pipe, old_xfsz;
 	struct rlimit old_files;
@@ -37,7 +37,7 @@ int wmk_child_find(const char *name, char *path, size_t size);
 int wmk_child_open(struct wmk_child *child);
 /*
  * Run the program, with WAYMARK_RUNDIR in its environment (NULL: unchanged). `before` is called when the process exists
- * and waits before exec(). If `before` fails, the process ends. Returns 0, or -errno with a cause chain if the program
+ * and waits before exec(). If `before` fails, the process ends. Returns 0; or -errno with a cause chain, if the program
  * could not be executed.
  */
 int wmk_child_start(struct wmk_child *child, char *path, char **argv, const char *rundir,

@@ -34,7 +34,10 @@ struct wmk_cli_command {
 	unsigned n_options;
 	size_t args_size;        /* bytes of the zeroed structure that the options fill */
 	bool takes_command;      /* the first argument that is not an option ends the options, even without `--` */
-	/* Returns the exit status, or -errno with a cause chain for wrong usage; the usage is then printed, too. */
+	/*
+	 * Returns the exit status. For wrong usage, returns -errno with a cause chain; the caller then also prints the
+	 * usage.
+	 */
 	int (*run)(void *args, char **rest, int n_rest);
 	/* Frees what the options allocated; NULL: nothing to free. Called even if run() was not. */
 	void (*done)(void *args);
@@ -43,14 +46,17 @@ struct wmk_cli_command {
 /* Sets .options and .n_options from an array. */
 #define WMK_CLI_OPTIONS(table) .options = (table), .n_options = WMK_ARRAY_LEN(table)
 
-/* A command line that shows one use of a command. */
+/* A command line that shows one way to use a command. */
 struct wmk_cli_example {
-	const char *command;     /* its name in the table */
+	const char *command;     /* name of the command in the table */
 	const char *purpose;     /* a sentence that ends in a colon */
 	const char *line;
 };
 
-/* Return the number of examples of a command, and set *first to the first one; they are adjacent. (examples.c) */
+/*
+ * Return the number of examples of a command, and set *first to the first example; the examples of a command are
+ * adjacent. (examples.c)
+ */
 unsigned wmk_cli_examples(const struct wmk_cli_command *command, const struct wmk_cli_example **first);
 
 /* Ends with NULL. (table.c) */
@@ -79,8 +85,8 @@ const char *wmk_cli_other_tool(const char *name);
 /* ── options (options.c) ─────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Fill `args` from argv (without the command's name). The arguments that are not options are moved to the front of argv
- * in their order: *rest, *n_rest. argv ends with NULL before and after. Returns 0; 1 if -h or --help was found; -EINVAL
+ * Fill `args` from argv (without the command's name). Arguments that are not options are moved to the front of argv in
+ * their order: *rest, *n_rest. argv ends with NULL before and after. Returns 0; 1 if -h or --help was found; -EINVAL
  * with a cause chain.
  */
 int wmk_cli_parse(const struct wmk_cli_command *command, char **argv, int argc, void *args, char ***rest, int *n_rest);
@@ -149,14 +155,15 @@ int wmk_cli_failed(void);
 /* The shortest exact text: "4M" for 4194304. */
 const char *wmk_cli_size_text(uint64_t size, char *buf, size_t buf_size);
 /*
- * The options for larger buffers: twice the present memory of a CPU, and at least the default memory. The buffers must
- * hold what a CPU records between two drain passes, so twice a very small buffer is often too small.
+ * Print the options for larger buffers: twice the present memory of a CPU, and at least the default memory. The buffers
+ * must hold what a CPU records between two drain passes. So twice the size of a very small buffer is often too small.
  */
 const char *wmk_cli_larger_buffers(uint64_t subbuf_size, uint64_t n_subbufs, char *buf, size_t buf_size);
 /* About three digits, in powers of ten: "1.5 MB". */
 const char *wmk_cli_bytes_text(uint64_t bytes, char *buf, size_t buf_size);
 /*
- * Text that is safe on a terminal: '?' replaces control characters, cut at 500 bytes. Valid for the next seven calls.
+ * Make text safe for a terminal: '?' replaces control characters, and the text is cut at 500 bytes. The result is valid
+ * for the next seven calls.
  */
 const char *wmk_cli_clean(const char *text);
 /* "" for 1, else "s". */

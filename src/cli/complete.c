@@ -2,9 +2,10 @@
 /*
  * complete.c - print shell completion scripts from the table of commands.
  *
- * The name of an option's value selects how it is completed (kinds[]). `waymark list --names` prints the names of
- * sessions, channels, events, contexts and levels; it starts no daemon. Events are those of the kernel if -k is given,
- * else those of applications. Names come from other programs: the scripts use them as words and never evaluate them.
+ * The name of an option's value selects how the shell completes the value (kinds[]). `waymark list --names` prints the
+ * names of sessions, channels, events, contexts and levels, and starts no daemon. Events are kernel events if -k is
+ * given, else events of applications. Names come from other programs: the scripts use them as words and never evaluate
+ * them.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -100,7 +101,10 @@ static const char bash_tail[] =
 	"}\n"
 	"complete -o default -F _waymark waymark\n";
 
-/* Print the value of `what=` in the script: a list of words, or without one the kind that the value's name selects. */
+/*
+ * Print the value of `what=` in the script: the list of words if there is one, else the kind that the value's name
+ * selects.
+ */
 static void bash_what(FILE *out, const char *choices, bool choose_many, const char *value)
 {
 	const struct kind *kind = kind_of(value);
@@ -186,7 +190,8 @@ static void zsh_text(FILE *out, const char *text)
 }
 
 /*
- * A list with commas: `_values -s , name word...`. A colon in a word separates its description there, so it is quoted.
+ * A list with commas: `_values -s , name word...`. In such a list, a colon separates a word from its description, so a
+ * colon in a word is quoted.
  */
 static void zsh_list(FILE *out, const char *words)
 {

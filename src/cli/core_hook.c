@@ -118,8 +118,8 @@ static void snapshots(const struct wmk_core_values *values)
 }
 
 /*
- * Record the snapshots in a child, which is killed after SNAPSHOTS_S. The session daemon still performs a request that
- * was sent.
+ * Record the snapshots in a child, which is killed after SNAPSHOTS_S. The session daemon still performs each request
+ * that the child has sent.
  */
 static void snapshots_in_time(const struct wmk_core_values *values)
 {
@@ -145,8 +145,8 @@ static void snapshots_in_time(const struct wmk_core_values *values)
 /* ── pass the core on ────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Read a pattern. `trusted`: the file must belong to root or to this user, and only its owner may have write
- * permission.
+ * Read a pattern. `trusted`: the file must belong to root or to this user, and only the owner of the file may have
+ * write permission.
  */
 static int pattern_read(const char *path, bool trusted, char pattern[PATTERN_MAX + 1])
 {
@@ -288,7 +288,7 @@ static int install(const char *core_pattern, const char *kept)
 		return wmk_error(-EALREADY, "the core hook is installed already: %s", before);
 	if (err == 0)
 		err = pattern_write(kept, before, O_CREAT | O_TRUNC);
-	/* If the kept pattern cannot be read back, later cores would be lost. */
+	/* If the kept pattern cannot be read back, the hook would lose all later cores. */
 	if (err == 0)
 		err = pattern_read(kept, true, there);
 	return err < 0 ? err : pattern_write(core_pattern, own, O_TRUNC);

@@ -19,8 +19,8 @@
 
 #define DIRECTORY ".waymark"
 #define FILE_NAME "session"
-#define RECORDED "trace"                /* recorded after the last use of the current session */
-#define RECORDED_BEFORE "trace-before"  /* recorded before it */
+#define RECORDED "trace"                /* the trace was recorded after the last use of the current session */
+#define RECORDED_BEFORE "trace-before"  /* the trace was recorded before the last use of the current session */
 #define NAME_MAX_BYTES 255
 
 int wmk_current_home(char *buf, size_t size)
@@ -120,7 +120,7 @@ int wmk_current_get(char *name, size_t size)
 	return err;
 }
 
-/* Write the line to a new file, and rename it over the old one. */
+/* Write the line to a new file, and rename this file over the old one. */
 static int replace(int at, const char *file, const char *line)
 {
 	char temporary[32];
@@ -129,7 +129,7 @@ static int replace(int at, const char *file, const char *line)
 
 	snprintf(temporary, sizeof(temporary), "%s.%d", file, getpid());
 	fd = openat(at, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	/* left by a killed process that had this pid */
+	/* a killed process with the same pid has left this file */
 	if (fd < 0 && errno == EEXIST && unlinkat(at, temporary, 0) == 0)
 		fd = openat(at, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
@@ -198,7 +198,10 @@ void wmk_current_meant(const char *name)
 
 /* ── the latest trace ────────────────────────────────────────────────────────────────────────────────── */
 
-/* Return whether the home directory belongs to the user. In another user's directory, ~/.waymark is not created. */
+/*
+ * Return whether the home directory belongs to the user. ~/.waymark is not created in the home directory of another
+ * user.
+ */
 static bool home_is_own(void)
 {
 	char home[4096];

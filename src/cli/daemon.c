@@ -13,7 +13,7 @@
 #include "cli/daemon.h"
 
 #define UNANSWERED_MAX 8
-/* time to connect, and then to be answered, if the command can do without a daemon */
+/* limit of the time to connect, and of the time for the answer, if the command also works without a daemon */
 #define HERE_MS 2000
 
 bool wmk_cli_no_sessiond;
@@ -129,8 +129,8 @@ int wmk_daemon_check_channel(const struct waymark_ctl_session_info *session, con
 }
 
 /*
- * A request failed with -ENOENT. The daemon's reply names an unknown session. If the session exists, replace the chain
- * by one about the unknown channel.
+ * A request failed with -ENOENT. If the session is unknown, the reply of the daemon names the session. If the session
+ * exists, replace the cause chain by a message about the unknown channel.
  */
 static void explain_missing(struct wmk_daemon *daemon)
 {
@@ -200,7 +200,10 @@ static int print_json(const struct waymark_ctl_result *result)
 		return 0;
 	if (!ferror(stdout))
 		return take_error(err);
-	/* Report the error here, where the cause is known, and not again when main() flushes. */
+	/*
+	 * Report the error here, where the cause is known. Discard the output, so that main() does not report the error
+	 * again when it flushes.
+	 */
 	clearerr(stdout);
 	__fpurge(stdout);
 	return wmk_error(err, "cannot write to standard output: %s", strerror(-err));

@@ -31,10 +31,10 @@ struct wmk_daemon {
 };
 
 enum wmk_daemon_need {
-	WMK_DAEMON_ANY,                          /* select the given session, if there is one */
+	WMK_DAEMON_ANY,                          /* select the given session, if one is given */
 	/* select the given session, else the current one, which must exist */
 	WMK_DAEMON_SESSION,
-	/* as ANY, but do not start a daemon, and do not wait long for one that hangs */
+	/* as ANY, but do not start a daemon, and do not wait long for a daemon that hangs */
 	WMK_DAEMON_RUNNING,
 };
 

@@ -83,7 +83,7 @@ static int set_program_place(const struct wmk_cli_option *option, void *at, cons
 				 value);
 	snprintf(name, sizeof(name), "%.*s", (int)len, value + head);
 	err = wmk_child_find(name, found, sizeof(found));
-	if (err < 0 && strchr(name, '/')) {       /* a library is not always executable */
+	if (err < 0 && strchr(name, '/')) {       /* the file of a library may have no permission to execute */
 		wmk_error_clear();
 		snprintf(found, sizeof(found), "%s", name);
 		err = 0;
@@ -189,7 +189,7 @@ static bool is_rule(const struct waymark_ctl_rule_info *is, const struct waymark
 	return true;
 }
 
-/* Find the rule that was just enabled in the session's channels, and set *channel to the name of its channel. */
+/* Find the enabled rule in the channels of the session, and set *channel to the name of its channel. */
 static const struct waymark_ctl_rule_info *find(const struct wmk_daemon *daemon, const struct waymark_ctl_rule *rule,
 						const char **channel)
 {

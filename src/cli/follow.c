@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * follow.c - see follow.h. A process may end, or run another program, at any moment. So data from /proc is used only if
- * the events of the kernel confirm afterwards that neither has happened.
+ * follow.c - see follow.h. A process may end, or execute another program, at any moment. So data from /proc is used
+ * only if later events of the kernel confirm that the process still runs the same program.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,19 +21,19 @@ struct wmk_follow_process {
 	struct wmk_follow_process *next;
 	pid_t pid;
 	unsigned threads;
-	uint64_t serial;                 /* of its present program; changes with exec */
+	uint64_t serial;                 /* number of the present program of the process; changes with exec */
 	char name[16];
 	/*
-	 * it has called exec or mapped libwaymark: it counts as a program of its own, else as part of its parent's
-	 * program
+	 * the process has called exec or mapped libwaymark: it counts as a program of its own, else as part of its
+	 * parent's program
 	 */
 	bool own;
 	bool shown;                      /* the kernel has reported a mapping */
-	bool uses;                       /* it uses libwaymark */
-	/* a mapped file has tracepoints: then it registers, unless something prevents it */
+	bool uses;                       /* the process uses libwaymark */
+	/* a mapped file has tracepoints: the process registers, unless something prevents the registration */
 	bool sites;
 	bool registered;
-	bool is_reported;                       /* it is in the list while it exists */
+	bool is_reported;                       /* the process is already in the list, although it still exists */
 	/* reads of the environment that came too early: time of the first one and of the next one, in wmk_clock_ms() */
 	int64_t first_ms, due_ms;
 	bool looked;                     /* the environment has been read */
@@ -110,7 +110,10 @@ static void take_name(struct wmk_follow_process *process, const char *name)
 			*c = '?';
 }
 
-/* A program that links libwaymark and has no events does not register. Its missing registration means nothing. */
+/*
+ * A program that links libwaymark but has no events does not register. For such a program, a missing registration is no
+ * error.
+ */
 static bool missing(const struct wmk_follow_process *process, enum wmk_follow_why why)
 {
 	if (!process->own || !process->uses || process->registered)
@@ -119,8 +122,8 @@ static bool missing(const struct wmk_follow_process *process, enum wmk_follow_wh
 }
 
 /*
- * The program has ended, by exit or by exec. Only after wmk_shard has received all of its messages, it is certain that
- * the program has not registered.
+ * The program has ended, by exit or by exec. It is certain that the program has not registered only after wmk_shard has
+ * received all messages of the program.
  */
 static void end_program(struct wmk_follow *follow, const struct wmk_follow_process *process, enum wmk_follow_why why)
 {
@@ -187,7 +190,7 @@ static void take_map(struct wmk_follow *follow, const struct wmk_watch_event *ev
 	}
 	first = !process->shown && process->own;
 	process->shown = true;
-	/* (libwaymark has tracepoints, too: those of its state dump.) */
+	/* (libwaymark itself also has tracepoints: those of its state dump.) */
 	if (!library && !process->sites)
 		process->sites = wmk_proc_file_has_sites(event->name, event->major, event->minor, event->inode);
 	/*
@@ -202,8 +205,8 @@ static void take_map(struct wmk_follow *follow, const struct wmk_watch_event *ev
 }
 
 /*
- * The kernel stops reporting programs that are set-id, or that their user cannot read. It reports their exit, although
- * they continue.
+ * The kernel stops reporting a process that executes a set-id program, or a program that its user cannot read. The
+ * kernel then reports the exit of the process, although the process continues.
  */
 static void take_hidden(struct wmk_follow *follow, const struct wmk_follow_process *process, enum wmk_proc_life life)
 {
@@ -215,7 +218,7 @@ static void take_hidden(struct wmk_follow *follow, const struct wmk_follow_proce
 		end_program(follow, &program, WMK_FOLLOW_HIDDEN);
 		return;
 	}
-	/* It may have ended meanwhile, but it is the same process: a zombie still has its ids, but no file. */
+	/* The process may have ended meanwhile, but the pid still belongs to it: a zombie has its ids, but no file. */
 	use = wmk_proc_use(process->pid);
 	program.uses = use != WMK_PROC_UNUSED;
 	if (life == WMK_PROC_SET_ID)
@@ -281,8 +284,9 @@ static void look_at(struct wmk_follow *follow, struct wmk_follow_process *proces
 	if (!process->first_ms)
 		process->first_ms = now;
 	/*
-	 * If it is too early, retry at once for some ms. Retry later at growing intervals, because the process may wait
-	 * for the CPU that we use. (A mapping that is reported below makes it due.)
+	 * If it is too early to read the environment, retry at once for some ms. Retry later at growing intervals,
+	 * because the process may wait for the CPU that we use. (If an event reports a mapping below, the next retry is
+	 * due at once.)
 	 */
 	process->due_ms = now + (now - process->first_ms) / 4;
 	bool read = wmk_proc_environment(pid, &environment);
@@ -297,8 +301,8 @@ static void look_at(struct wmk_follow *follow, struct wmk_follow_process *proces
 }
 
 /*
- * Find a process with an environment that is due. NULL: none is due now; *due is then the time of the next one,
- * INT64_MAX if no process has one.
+ * Find a process with an environment that is due to be read. NULL: none is due now, and *due is the time of the next
+ * read; INT64_MAX: no process has an environment to read.
  */
 static struct wmk_follow_process *next_to_look(struct wmk_follow *follow, int64_t now, int64_t *due)
 {
@@ -322,8 +326,8 @@ void wmk_follow_look(struct wmk_follow *follow)
 
 	wmk_watch_read(&follow->watch, take, follow);
 	/*
-	 * If thousands of processes start at once, registering processes wait for this thread. So leave the rest for
-	 * the next call.
+	 * If thousands of processes start at once, processes that register wait for this thread. So leave further
+	 * environments for the next call.
 	 */
 	for (int i = 0; follow->look_ms <= now && i < LOOKS_AT_ONCE; i++) {
 		process = next_to_look(follow, now, &follow->look_ms);
@@ -356,14 +360,14 @@ void wmk_follow_registered(struct wmk_follow *follow, pid_t pid)
 {
 	struct wmk_follow_process *process;
 
-	/* Events that precede this message are received now. They show which program of the process sent it. */
+	/* Receive the events that precede this message. They show which program of the process sent the message. */
 	wmk_watch_read(&follow->watch, take, follow);
 	process = *place(follow, pid);
 	if (process)
 		process->registered = true;
 	/*
-	 * A program of this process that has just ended may have sent the message. Remove it from the list of programs
-	 * that did not register, unless its reason shows that it cannot register.
+	 * A program of this process that has just ended may have sent the message. Remove that program from the list of
+	 * programs that did not register, unless the listed reason excludes a registration.
 	 */
 	for (struct wmk_follow_ended **at = &follow->ended, *ended; (ended = *at);) {
 		if (ended->one.pid == pid &&
@@ -398,7 +402,8 @@ void wmk_follow_judge(struct wmk_follow *follow)
 {
 	for (struct wmk_follow_ended **at = &follow->ended, *ended; (ended = *at);) {
 		if (ended->round == follow->round) {
-			at = &ended->next;       /* ended after the last look: its messages may not be received yet */
+			/* the program ended after the last wmk_follow_look(): its messages may not be received yet */
+			at = &ended->next;
 			continue;
 		}
 		add_note(follow, &ended->one);

@@ -3,12 +3,13 @@
  * follow.h - find descendants of the program that use libwaymark and were not recorded, with the reason.
  *
  * The kernel reports every exec, every mapping of libwaymark (or of a program that is linked with it statically), and
- * every exit, in order (watch.h). A program that ends, or calls exec, without having registered was certainly not
- * followed. The reason is found in its environment, if it could be read while the program existed; else it is unknown.
- * Processes that are forked and do not call exec belong to the same program and are not counted again.
+ * every exit, in order (watch.h). A program that ends, or calls exec, without a registration was certainly not
+ * followed. The reason comes from the environment of the program, if the environment could be read while the program
+ * existed; else the reason is unknown. Processes that are forked and do not call exec belong to the same program and
+ * are not counted again.
  *
  * The result is certain only in this order: call wmk_follow_look(), run wmk_shard until it has no more input, call
- * wmk_follow_judge(). Then everything that a program sent before its end has been received.
+ * wmk_follow_judge(). Then all messages that a program sent before its end have been received.
  */
 #ifndef WMK_CLI_FOLLOW_H
 #define WMK_CLI_FOLLOW_H
@@ -23,16 +24,20 @@
 #define WMK_FOLLOW_BUCKETS 256u
 
 enum wmk_follow_why {
-	WMK_FOLLOW_UNKNOWN,              /* its environment could not be read in time */
-	WMK_FOLLOW_SILENT,               /* its environment is correct */
+	WMK_FOLLOW_UNKNOWN,              /* the environment of the program could not be read in time */
+	WMK_FOLLOW_SILENT,               /* the environment of the program is correct */
 	WMK_FOLLOW_ENVIRONMENT,          /* no WAYMARK_RUNDIR */
 	WMK_FOLLOW_ELSEWHERE,            /* another WAYMARK_RUNDIR */
 	WMK_FOLLOW_DISABLED,             /* WAYMARK_DISABLE */
-	/* in its mount namespace, the path of our runtime directory names another directory, or none */
+	/*
+	 * in the mount namespace of the process, the path of our runtime directory names another directory, or no
+	 * directory
+	 */
 	WMK_FOLLOW_MOUNTS,
 	WMK_FOLLOW_USER,                 /* another user, which cannot access our runtime directory */
 	WMK_FOLLOW_SET_ID,
-	WMK_FOLLOW_HIDDEN,               /* the kernel stopped reporting it, and it ended before it could be examined */
+	/* the kernel stopped reporting the process, and the process ended before it could be examined */
+	WMK_FOLLOW_HIDDEN,
 };
 
 struct wmk_unfollowed {
@@ -47,14 +52,14 @@ struct wmk_follow_process;
 
 struct wmk_follow {
 	struct wmk_watch watch;          /* poll watch.fd for wmk_follow_wait_ms(), then call wmk_follow_look() */
-	int error;                       /* -errno: there is no watch; 0: there is one */
+	int error;                       /* -errno: the kernel does not report events; 0: it reports them */
 	char rundir[64];
 	uint64_t serial;                 /* counts programs */
 	uint64_t round;                  /* counts calls of wmk_follow_look() */
 	unsigned living;                 /* processes in the table */
 	struct wmk_follow_process *table[WMK_FOLLOW_BUCKETS];
-	struct wmk_follow_ended *ended;  /* not evaluated yet */
-	/* when the next environment is to be read, in wmk_clock_ms(); INT64_MAX: none */
+	struct wmk_follow_ended *ended;  /* ended programs that are not evaluated yet */
+	/* time at which the next environment is to be read, in wmk_clock_ms(); INT64_MAX: none */
 	int64_t look_ms;
 	unsigned n;                      /* programs that were not followed; the list has the first WMK_FOLLOW_MAX */
 	struct wmk_unfollowed list[WMK_FOLLOW_MAX];
@@ -62,13 +67,16 @@ struct wmk_follow {
 
 void wmk_follow_init(struct wmk_follow *follow, const char *rundir);
 /*
- * Watch `pid`, which is forked and has not yet called exec. If the kernel does not allow it, `error` is set, and no
- * program is found.
+ * Watch `pid`, which is forked and has not yet called exec. If the kernel does not allow this, `error` is set, and
+ * wmk_follow_look() finds no program.
  */
 void wmk_follow_start(struct wmk_follow *follow, pid_t pid);
-/* An application registered, or was refused: it was followed, or its error is reported elsewhere. */
+/*
+ * An application registered, or was refused. In both cases, the application is not reported here: another message
+ * reports a refusal.
+ */
 void wmk_follow_registered(struct wmk_follow *follow, pid_t pid);
-/* A process closed its connection and still exists: it runs another program, or as another user. */
+/* A process closed its connection and still exists: the process runs another program, or runs as another user. */
 void wmk_follow_left(struct wmk_follow *follow, pid_t pid);
 /* How long to wait for watch.fd before the next wmk_follow_look(), in ms; -1: no limit. */
 int wmk_follow_wait_ms(const struct wmk_follow *follow);
@@ -76,14 +84,17 @@ int wmk_follow_wait_ms(const struct wmk_follow *follow);
 void wmk_follow_hurry(struct wmk_follow *follow);
 /* Receive the events since the last call, and read environments that are due. */
 void wmk_follow_look(struct wmk_follow *follow);
-/* wmk_shard has no more input since the latest wmk_follow_look(): evaluate the programs that had ended by then. */
+/*
+ * Call this when wmk_shard has no more input since the latest wmk_follow_look(). Evaluates the programs that had ended
+ * by then.
+ */
 void wmk_follow_judge(struct wmk_follow *follow);
 /* After the last wmk_follow_judge(): add programs that still run and have not registered. */
 void wmk_follow_finish(struct wmk_follow *follow);
 /* True if the list of programs that were not followed may be incomplete. */
 bool wmk_follow_incomplete(const struct wmk_follow *follow);
 void wmk_follow_close(struct wmk_follow *follow);
-/* Return the reason as text that follows "it "; as a word for JSON. */
+/* Return the reason: as a text that completes a sentence beginning with "it ", or as a word for JSON. */
 const char *wmk_follow_why_text(const struct wmk_unfollowed *one);
 const char *wmk_follow_why_word(const struct wmk_unfollowed *one);
 

@@ -28,8 +28,8 @@ wmk_cli_store wmk_cli_store_import_year, wmk_cli_store_import_origin;
 int wmk_cli_import(const struct wmk_cli_import *import, const char *directory, const char *const *files, unsigned n);
 /*
  * Like wmk_cli_import(), but for a selection of the records. Makes the trace in a temporary directory beside
- * `directory` and passes it to `then`. Removes it afterwards, and returns the exit status of `then`. If a log cannot be
- * read to its end, `then` is not called.
+ * `directory`, and passes the trace to `then`. Then removes the trace, and returns the exit status of `then`. If a log
+ * cannot be read to its end, `then` is not called.
  */
 int wmk_cli_import_part(const struct wmk_cli_import *import, const char *directory, const char *const *files,
 			unsigned n, int (*then)(void *data, const char *made), void *data);

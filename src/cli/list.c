@@ -15,8 +15,8 @@
 #include "ctf/writer.h"
 
 /*
- * If this command has just started the daemon, it waits for running applications to connect. The wait ends when none
- * has connected for SETTLED_MS, or after SETTLE_MS.
+ * If this command has just started the daemon, the command waits for running applications to connect. The wait ends
+ * when no application has connected for SETTLED_MS, or after SETTLE_MS.
  */
 #define SETTLE_MS 2000
 #define SETTLED_MS 200
@@ -102,7 +102,10 @@ static int print_names(const struct wmk_list_args *args)
 
 /* ── applications ────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Wait for running applications to connect to a new daemon. They do so by themselves, with a delay. */
+/*
+ * Wait for running applications to connect to a new daemon. The new daemon wakes the applications; each application
+ * connects after a delay.
+ */
 static int let_programs_come(struct wmk_daemon *daemon)
 {
 	const struct waymark_ctl_app_info *const *apps;

@@ -12,8 +12,9 @@
 #include "cli/daemon.h"
 
 /*
- * If a standard descriptor is closed, a file that we open could get its number, and messages would be written to it.
- * The placeholder fails on use like a closed descriptor, and is closed before the program that we run starts.
+ * If a standard descriptor is closed, a file that we open could get its number, and messages would be written to that
+ * file. So a placeholder takes the number. The placeholder fails on use like a closed descriptor, and is closed before
+ * the program that we run starts.
  */
 static void hold_standard_descriptors(void)
 {

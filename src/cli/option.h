@@ -17,8 +17,8 @@
 struct wmk_cli_option;
 
 /*
- * Store a value at `at`, which is option->at bytes into the command's arguments. `value` is NULL for an option that
- * takes none; it points into argv. Returns 0, or -errno with a cause chain.
+ * Store a value at `at`, which is option->at bytes into the command's arguments. `value` is NULL for an option without
+ * a value, else points into argv. Returns 0, or -errno with a cause chain.
  */
 typedef int wmk_cli_store(const struct wmk_cli_option *option, void *at, const char *value);
 
@@ -26,8 +26,8 @@ struct wmk_cli_option {
 	char letter;             /* 0: no short form */
 	const char *name;        /* without the dashes */
 	/*
-	 * The name of the value in help. It also selects how shells complete it (complete.c). NULL: the option takes no
-	 * value. In brackets: the value is optional.
+	 * The name of the value in help. The name also selects how shells complete the value (complete.c). NULL: the
+	 * option takes no value. In brackets: the value is optional.
 	 */
 	const char *value;
 	const char *help;        /* one or more sentences */
@@ -41,7 +41,7 @@ struct wmk_cli_option {
 	bool repeats;            /* may be given several times */
 };
 
-/* The offset of the member; compiles only if the member has the type. */
+/* The offset of the member. The macro compiles only if the member has the given type. */
 #define WMK_CLI_AT(ctype, type, member) \
 	.at = offsetof(type, member) + 0 * sizeof(_Generic(((type *)0)->member, ctype: 0))
 

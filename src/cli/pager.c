@@ -25,7 +25,9 @@ static const char *wanted(void)
 	return ours ? ours : any ? any : "less";
 }
 
-/* The pager does not inherit the command's end of the pipe, or its standard input would never end. */
+/*
+ * The pager does not inherit the command's end of the pipe. Otherwise, the standard input of the pager would never end.
+ */
 static pid_t start(const char *command, int in, int out)
 {
 	char *argv[] = { (char *)(uintptr_t)"sh", (char *)(uintptr_t)"-c", (char *)(uintptr_t)command, NULL };

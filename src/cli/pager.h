@@ -2,8 +2,8 @@
 /*
  * pager.h - send long output through a pager if standard output is a terminal.
  *
- * The pager is $WAYMARK_PAGER, else $PAGER, else less; "cat" and "" mean none. Reports of losses and damage go through
- * the pager, too, so that they appear between the records: the screen belongs to the pager.
+ * The pager is $WAYMARK_PAGER, else $PAGER, else less; "cat" and "" mean none. Reports of losses and damage also go
+ * through the pager, so that they appear between the records: the pager controls the screen.
  */
 #ifndef WMK_CLI_PAGER_H
 #define WMK_CLI_PAGER_H
@@ -16,8 +16,9 @@ struct wmk_pager {
 };
 
 /*
- * Start a pager if one is wanted, and redirect standard output to it, and standard error, too, if it is a terminal. If
- * the pager cannot be started, nothing is redirected. Call it from one thread, before any output.
+ * Start a pager if one is wanted, and redirect standard output to the pager. Standard error is also redirected if it is
+ * a terminal. If the pager cannot be started, nothing is redirected. Call this function from one thread, before any
+ * output.
  */
 void wmk_pager_begin(struct wmk_pager *pager);
 /* Close the pager's input, and wait until the user leaves it. */

@@ -68,8 +68,8 @@ bool wmk_proc_other_user(pid_t pid)
 }
 
 /*
- * Read a number of /proc/PID/stat, counted from 1 as in proc(5). It must follow the name (2), which may hold any bytes.
- * False: no such process.
+ * Read a number of /proc/PID/stat, counted from 1 as in proc(5). The number must be a field after the name (field 2),
+ * which may hold any bytes. False: no such process.
  */
 static bool stat_number(pid_t pid, int number, uint64_t *value)
 {
@@ -92,8 +92,8 @@ pid_t wmk_proc_parent(pid_t pid)
 }
 
 /*
- * Return whether the environment is readable. Its end address, field 51 of /proc/PID/stat, is 0 during exec, and also
- * without permission.
+ * Return whether the environment is readable. The end address of the environment, field 51 of /proc/PID/stat, is 0
+ * during exec, and also without permission.
  */
 static bool text_is_there(pid_t pid)
 {

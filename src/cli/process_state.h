@@ -11,9 +11,12 @@
 #include <sys/types.h>
 
 struct wmk_proc_environment {
-	bool early;                      /* there is no environment yet: retry */
+	bool early;                      /* the process has no environment yet: retry */
 	bool has_rundir, disabled, other_user;
-	/* In its mount namespace or root, that directory is another one, or does not exist. */
+	/*
+	 * In the mount namespace or root directory of the process, our runtime directory is another directory, or does
+	 * not exist.
+	 */
 	bool hides_rundir;
 	char rundir[128];                /* WAYMARK_RUNDIR, cut if it is longer */
 };
@@ -31,18 +34,22 @@ pid_t wmk_proc_parent(pid_t pid);
 bool wmk_proc_other_user(pid_t pid);
 
 /*
- * GONE: no such process, or it has ended, so that its ids mean nothing. PLAIN: its real and effective ids are equal.
+ * GONE: no such process, or the process has ended, so that its ids are not valid. PLAIN: the real and effective ids of
+ * the process are equal.
  */
 enum wmk_proc_life { WMK_PROC_GONE, WMK_PROC_PLAIN, WMK_PROC_SET_ID };
 enum wmk_proc_life wmk_proc_life(pid_t pid);
 
-/* Return whether its program links or contains libwaymark. UNREADABLE: permission denied, or no such process. */
+/*
+ * Return whether the program of the process links or contains libwaymark. UNREADABLE: permission denied, or no such
+ * process.
+ */
 enum wmk_proc_use { WMK_PROC_UNUSED, WMK_PROC_USED, WMK_PROC_UNREADABLE };
 enum wmk_proc_use wmk_proc_use(pid_t pid);
 
 /*
  * Return whether `path` is still the file with this inode number and has tracepoints. A program that contains
- * libwaymark.a has some, too.
+ * libwaymark.a also has tracepoints.
  */
 bool wmk_proc_file_has_sites(const char *path, unsigned major, unsigned minor, uint64_t inode);
 

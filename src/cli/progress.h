@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * progress.h - print the progress of a long operation on one line of standard error, which is overwritten. Only on a
- * terminal, only if the output goes elsewhere, and only after one second.
+ * progress.h - print the progress of a long operation on one line of standard error, which is overwritten. The line
+ * appears only on a terminal, only if the output goes elsewhere, and only after one second.
  *
  *     wmk_progress_begin(&p, now)
  *       ─► wmk_progress_line(&p, now, done, total, records, ...)     any number of times
@@ -28,7 +28,7 @@ size_t wmk_progress_line(struct wmk_progress *progress, uint64_t now, uint64_t d
 			 char *buf, size_t size);
 /* The callback for struct wmk_read_pipeline_options; `data` is a struct wmk_progress. */
 void wmk_progress_tell(void *data, uint64_t bytes, uint64_t total, uint64_t records);
-/* Erase the line. Call it before other output to standard error. */
+/* Erase the line. Call this function before other output to standard error. */
 void wmk_progress_end(struct wmk_progress *progress);
 
 #endif

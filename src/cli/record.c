@@ -21,7 +21,10 @@
 
 #define SUBBUF_DEFAULT (1u << 20)
 #define N_SUBBUFS_DEFAULT 8u
-/* Limits two waits after the main program has ended: for its descendants to end, and for others to stop recording. */
+/*
+ * Limits two waits after the main program has ended: until its descendants end, and until other applications stop
+ * recording.
+ */
 #define GRACE_MS 200
 /* Limits how long busy applications keep this thread from its other work. */
 #define TURNS_MAX 1000
@@ -167,7 +170,7 @@ static unsigned count_running(const struct wmk_shard *apps)
 
 static void on_app(void *data, const struct wmk_app_info *info)
 {
-	/* A closed connection does not count as a registration: by then the process may run another program. */
+	/* A closed connection does not count as a registration, because the process may already run another program. */
 	if (info->connected || (info->error && !info->alive))
 		wmk_follow_registered(data, info->pid);
 	else if (info->alive)
@@ -202,7 +205,7 @@ static void run_until_end(struct wmk_recording *rec, struct wmk_child *child, st
 	}
 }
 
-/* Wait for descendants that end together with the main program. Returns the number of those that continue. */
+/* Wait for descendants that end together with the main program. Returns the number of descendants that continue. */
 static unsigned wait_for_rest(struct wmk_recording *rec, struct wmk_child *child, struct wmk_follow *follow)
 {
 	const int64_t end = wmk_clock_ms() + GRACE_MS;
@@ -275,10 +278,10 @@ static bool wants_daemon(const struct wmk_record_args *args, struct wmk_daemon *
 	char words[8 * WMK_ERROR_LEN];
 	int err;
 
-	/* The daemon keeps the clock with which it was started. */
+	/* A daemon keeps the clock with which it was started. */
 	if (args->private || (clock && *clock))
 		return false;
-	/* A flight recorder needs a session daemon; it is started if none runs. */
+	/* A flight recorder needs a session daemon, so this starts one if none runs. */
 	err = wmk_daemon_open(daemon, &common, args->snapshot_on.n ? WMK_DAEMON_ANY : WMK_DAEMON_RUNNING);
 	if (err < 0 && err != -ENOENT && err != -ECONNREFUSED)
 		wmk_cli_warn("cannot use the session daemon: %s", wmk_error_text(words, sizeof(words)));
@@ -287,7 +290,7 @@ static bool wants_daemon(const struct wmk_record_args *args, struct wmk_daemon *
 	return err >= 0;
 }
 
-/* Reject options that need kernel events if there are none. */
+/* Reject options that need kernel events if no kernel event is recorded. */
 static int check_kernel_options(const struct wmk_record_args *args)
 {
 	if (args->kernel.n)

@@ -66,12 +66,15 @@ void wmk_record_figures(const struct wmk_record_result *result);
 /* ── record_missing.c ── */
 /* Get the i-th application that was not recorded, or only in part. False: past the end. */
 bool wmk_record_unrecorded(const struct wmk_record_result *result, unsigned i, struct waymark_ctl_unrecorded *one);
-/* Return whether an application with this reason ("": any) and this pid (0: any) was not recorded, or only in part. */
+/*
+ * Return whether an application with this reason ("": any reason) and this pid (0: any pid) was not recorded, or only
+ * in part.
+ */
 bool wmk_record_is_explained(const struct wmk_record_result *result, const char *reason, pid_t pid);
-/* Print warnings: these applications, and the reason if no event of the program was recorded. */
+/* Print warnings that name these applications, and the reason if no event of the program was recorded. */
 void wmk_record_missing(const struct wmk_record_result *result);
 void wmk_record_json_missing(const struct wmk_record_result *result);
-/* Print the cause chain instead of the counts. */
+/* Print the cause chain. The counts are not printed. */
 void wmk_record_failed(const struct wmk_record_result *result);
 
 #endif

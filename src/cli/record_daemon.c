@@ -5,8 +5,9 @@
  *
  *     fork ──► create, enable-channel --pid --follow, enable-event, start ──► exec ──► the program's end ──► destroy
  *
- * Other sessions also record the program, and applications with another environment or set-id are recorded, too. If the
- * daemon ends meanwhile, it is started again at the end: the consumer daemon has continued to record.
+ * Other sessions also record the program. The session also records applications with another environment or set-id. If
+ * the daemon ends meanwhile, the end of this command starts a daemon again: the consumer daemon has continued to
+ * record.
  */
 #include <errno.h>
 #include <limits.h>
@@ -27,7 +28,7 @@
 #include "cli/record_daemon.h"
 #include "cli/record_snapshots.h"
 
-#define PLACES_MAX 10000u          /* traces of the same program name that begin in one second */
+#define PLACES_MAX 10000u          /* traces of one program name that begin in the same second */
 #define TIMEOUT_MS 15000           /* for each request; the daemon's own deadlines are 10 s */
 #define COMES_BACK_MS 5000         /* time to wait for the restart of root's daemon after a crash */
 #define AGAIN_MS 50
@@ -37,10 +38,11 @@ struct through {
 	const struct wmk_record_args *args;
 	const struct wmk_recording_options *options;
 	struct wmk_daemon *daemon;
-	char rundir[256];                /* of the daemon that has the session: no other daemon has it */
+	/* directory of the daemon that has the session: no other daemon has the session */
+	char rundir[256];
 	bool made;                       /* the session exists, or may exist */
-	bool made_place;                 /* the trace directory was created for this trace */
-	/* all files in it belong to the trace: it was created, or the daemon has found it empty */
+	bool made_place;                 /* this command has created the trace directory */
+	/* all files in the directory belong to the trace: this command created it, or the daemon found it empty */
 	bool ours;
 	char path[PATH_MAX];
 	struct wmk_record_snapshots snapshots;
@@ -60,7 +62,10 @@ static int connect_to(struct through *t, enum waymark_ctl_start start)
 	return wmk_daemon_did(t->daemon, err);
 }
 
-/* Connect again. A daemon of this user is started if it has ended; for root's daemon, wait until it is restarted. */
+/*
+ * Connect again. If a daemon of this user has ended, a new one is started. If root's daemon has ended, wait until it is
+ * restarted.
+ */
 static int reconnect(struct through *t)
 {
 	const uint64_t end = wmk_clock_monotonic() + (uint64_t)COMES_BACK_MS * 1000000;
@@ -88,7 +93,10 @@ static int did(struct through *t, int rc)
 	return 0;
 }
 
-/* Two recordings that begin in the same second get two directories: each reserves its own by creating it. */
+/*
+ * Two recordings that begin in the same second get two directories: each recording reserves its directory by creating
+ * it.
+ */
 static int choose_place(struct through *t)
 {
 	const time_t now = time(NULL);
@@ -109,7 +117,7 @@ static int choose_place(struct through *t)
 	}
 	t->made_place = err == 0;
 	if (err == 0)
-		wmk_error_clear();       /* of directories that existed */
+		wmk_error_clear();       /* errors about directories that already existed */
 	return err;
 }
 
@@ -204,9 +212,9 @@ static int enable_events(struct through *t, const struct waymark_ctl_domain *dom
 }
 
 /*
- * The domain is this process and its descendants. As a subreaper it stays an ancestor of every process that the program
- * starts, even if a process between them ends. In the kernel domain, the first process is the program, which has
- * already been forked. The kernel follows its forks by itself.
+ * The domain is this process and its descendants. As a subreaper, this process stays an ancestor of every process that
+ * the program starts, even if a process between them ends. In the kernel domain, the first process is the program,
+ * which has already been forked. The kernel follows the forks of the program by itself.
  */
 static int begin(void *data, pid_t pid)
 {
@@ -277,7 +285,7 @@ static void look_for_snapshots(struct through *t, struct wmk_child *child)
 	t->daemon->ctl = NULL;
 }
 
-/* Wait until the program has ended, then `grace_ms` for its descendants. True: some of them continue. */
+/* Wait until the program has ended, then wait `grace_ms` for its descendants. True: some descendants continue. */
 static bool run_until_end(struct through *t, struct wmk_child *child, bool had_children, int grace_ms)
 {
 	struct pollfd signals = { .fd = child->signals, .events = POLLIN };
@@ -319,8 +327,8 @@ static int end_session(struct through *t)
 }
 
 /*
- * Every application leaves records: the state dump of its loaded objects. Without any record, the program is not
- * instrumented.
+ * Every application leaves records: the state dump of its loaded objects. So if the trace has no record, the program is
+ * not instrumented.
  */
 static void say_matches(const struct wmk_record_result *result, const struct waymark_ctl_session_info *session)
 {
@@ -378,7 +386,7 @@ int wmk_record_through(struct wmk_daemon *daemon, const struct wmk_record_args *
 
 	if (err >= 0)
 		err = wmk_child_open(&child);
-	child.kept = t.snapshots.on ? SIGUSR2 : 0;       /* without the word USR2, the signal has no effect */
+	child.kept = t.snapshots.on ? SIGUSR2 : 0;       /* if the option lacks the word USR2, SIGUSR2 has no effect */
 	snprintf(t.rundir, sizeof(t.rundir), "%s", waymark_ctl_rundir(daemon->ctl));
 	waymark_ctl_set_timeout(daemon->ctl, TIMEOUT_MS);
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);

@@ -16,7 +16,7 @@
 #include "wire/wire.h"
 
 #define PREFIX "waymark-record-"
-/* A process that has just made its directory does not listen yet. */
+/* A process that has just made its runtime directory does not listen yet. */
 #define LISTENS_S 10
 #define BINDS_S 3600
 

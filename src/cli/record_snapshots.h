@@ -27,7 +27,7 @@ struct wmk_record_snapshots {
 	unsigned on;                     /* bits in the order of the words; 0: no flight recorder */
 	const char *program;
 	struct wmk_record_snapshot *made;
-	unsigned n, refused, asked;      /* asked: signals that were handled */
+	unsigned n, refused, asked;      /* refused: omitted snapshots; asked: SIGUSR2 signals that were handled */
 	uint64_t last_ns;                /* time of the last snapshot by USR2 or loss; 0: none */
 	uint64_t lost;                   /* lost records at the last check */
 };
@@ -38,8 +38,8 @@ int wmk_record_snapshots_begin(struct wmk_record_snapshots *snapshots, const str
 /* Return how long the caller may wait for signals; -1: without a limit. */
 int wmk_record_snapshots_wait_ms(const struct wmk_record_snapshots *snapshots);
 /*
- * Call after each wait, and once after the child has ended. Return the reason for a snapshot now, or NULL. `connect`
- * opens daemon->ctl if the counts of the session are needed.
+ * Call this after each wait, and once after the child has ended. Returns the reason to record a snapshot now, or NULL.
+ * `connect` opens daemon->ctl if the counts of the session are needed.
  */
 const char *wmk_record_snapshots_due(struct wmk_record_snapshots *snapshots, struct wmk_child *child,
 				     struct wmk_daemon *daemon, int (*connect)(void *data), void *data);

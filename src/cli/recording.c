@@ -119,7 +119,7 @@ static int trace_open(void *data, const struct wmk_trace_info *info, void **trac
 	return 0;
 }
 
-/* The handle of a trace is the address of its store in the recording; that of rings, the address of their consumer. */
+/* Handles: of a trace, the address of its store in the recording; of rings, the address of their consumer. */
 static struct wmk_consumer *consumer_of(void *rings)
 {
 	return *(struct wmk_consumer **)rings;
@@ -145,7 +145,7 @@ static int consumer_open(struct wmk_recording *rec, struct wmk_store *store, con
 	return err;
 }
 
-/* Start a consumer; if it cannot be started, or `err` is set, close it. */
+/* Start a consumer. If the consumer cannot be started, or `err` is set, close the consumer. */
 static int consumer_begin(struct wmk_recording *rec, unsigned channel, struct wmk_consumer *consumer, int err,
 			  void **rings)
 {
@@ -206,7 +206,7 @@ struct introduction {
 	const struct wmk_kernel_info *kernel;
 };
 
-/* Runs in the consumer's thread, which uses the events to read. */
+/* Runs in the thread of the consumer, which uses the events to read. */
 static int introduce(void *arg)
 {
 	const struct introduction *intro = arg;
@@ -245,7 +245,7 @@ static int kernel_events(void *rings, const struct wmk_rings_info *info, const s
 					      .statedump = kernel->statedump };
 	int err = wmk_consumer_run_work(consumer_of(rings), introduce, &intro);
 
-	/* system calls have their own streams from now on */
+	/* from now on, system calls have their own streams */
 	if (err == 1)
 		err = wmk_consumer_add_syscalls(consumer_of(rings), rec->kernel, &how);
 	return err < 0 || !kernel->statedump ? err : wmk_consumer_dump(consumer_of(rings), rec->kernel, &how);
@@ -523,7 +523,7 @@ static void add_stats(struct wmk_recording *rec, unsigned channel)
 		memcpy(sum->words, one.words, sizeof(sum->words));
 }
 
-/* Stop recording in all applications that confirm in time. Returns the number of those that have not. */
+/* Stop recording in all applications. Returns the number of applications that do not confirm in time. */
 static int stop_session(struct wmk_recording *rec, int ms)
 {
 	struct wmk_shard_stats apps;
@@ -568,7 +568,7 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 	return where->level ? remove(path) : 0;
 }
 
-/* Used if the program did not run, so that no empty trace remains. All files in the directory are ours. */
+/* Called if the program did not run, so that no empty trace remains. All files in the directory are ours. */
 void wmk_recording_discard(const char *path, bool made)
 {
 	nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS);

@@ -29,9 +29,9 @@
 #include "store/store.h"
 
 /*
- * One session with two channels: events of the applications, and the state dump of libwaymark (loaded objects). They
- * are separate so that a flight recorder does not overwrite the state dump, which is needed to resolve addresses, and
- * so that records of both are counted separately. A third channel holds kernel events, if there are any.
+ * One session with two channels: events of the applications, and the state dump of libwaymark (loaded objects). The
+ * channels are separate so that a flight recorder does not overwrite the state dump, which is needed to resolve
+ * addresses. Records of both channels are counted separately. A third channel holds kernel events, if any are recorded.
  */
 enum { WMK_RECORDING_PROGRAM, WMK_RECORDING_STATEDUMP, WMK_RECORDING_KERNEL, WMK_RECORDING_CHANNELS };
 
@@ -46,7 +46,8 @@ struct wmk_recording_options {
 	bool program_only;           /* only kernel events of the program and its descendants */
 	const char *filter;          /* NULL: every record */
 	const char *kernel_filter;   /* the same for kernel records */
-	uint8_t contexts[WMK_WIRE_CONTEXTS_MAX];         /* of both domains; each domain takes those that it supports */
+	/* contexts of both domains; each domain takes those that it supports */
+	uint8_t contexts[WMK_WIRE_CONTEXTS_MAX];
 	unsigned n_contexts;
 	bool no_contexts;            /* no default contexts */
 	uint32_t subbuf_size, n_subbufs; /* powers of two */
@@ -62,7 +63,7 @@ struct wmk_recording {
 	const struct wmk_recording_options *options;   /* the caller's, until wmk_recording_close() */
 	/* Set by the caller if there is something to record. Otherwise closing removes the trace. */
 	bool keep;
-	bool made;                       /* the trace directory was created here, it did not exist before */
+	bool made;                       /* this recording has created the trace directory */
 	char rundir[64];                 /* empty: not created yet */
 	char path[4096];                 /* of the trace */
 	uint8_t uuid[16];
@@ -92,8 +93,8 @@ struct wmk_recording {
  */
 int wmk_recording_default_path(const char *program, time_t now, unsigned number, char *path, size_t size);
 /*
- * Get the names of the given contexts that the domain (enum wmk_context_domain) supports. If it supports none of them,
- * get the default contexts, which identify process and thread. Returns the number of names, at most
+ * Get the names of those given contexts that the domain (enum wmk_context_domain) supports. If the domain supports none
+ * of them, get the default contexts, which identify process and thread. Returns the number of names, at most
  * WMK_WIRE_CONTEXTS_MAX.
  */
 unsigned wmk_recording_contexts(const struct wmk_recording_options *options, unsigned domain, const char **names);
@@ -103,8 +104,8 @@ void wmk_recording_remove_left(const char *parent);
 void wmk_recording_discard(const char *path, bool made);
 int wmk_recording_open(const struct wmk_recording_options *options, struct wmk_recording **rec);
 /*
- * Applications that still run are requested to stop recording, and have `ms` to confirm; then the content of the rings
- * is written. Returns the number of applications that did not confirm. Errors of the trace are in *rec.
+ * Request applications that still run to stop recording, and wait up to `ms` for their confirmation. Then write the
+ * content of the rings. Returns the number of applications that did not confirm. Errors of the trace are in *rec.
  */
 unsigned wmk_recording_stop(struct wmk_recording *rec, int ms);
 void wmk_recording_close(struct wmk_recording *rec);

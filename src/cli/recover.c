@@ -35,7 +35,7 @@ static int is_session(const struct dirent *entry)
 	return entry->d_name[0] != '.';
 }
 
-/* Remove a directory of ours. It holds at most the remains of killed daemons. */
+/* Remove a directory of ours. The directory holds at most the files that killed daemons have left. */
 static void dir_remove(const char *path, unsigned depth)
 {
 	DIR *dir = opendir(path);
@@ -109,7 +109,7 @@ static int take(const struct wmk_cli_common *args, const char *path)
 	return err;
 }
 
-/* Delay signals until the daemon has ended. The daemon holds the rings, and only this process stops it. */
+/* Delay signals until the daemon has ended: the daemon holds the rings, and only this process stops the daemon. */
 static int recover_one(const struct wmk_cli_common *args, const char *path)
 {
 	static const int waiting[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };

@@ -29,7 +29,7 @@ static int check(struct wmk_save_args *args, char **rest, int n_rest)
 	return 0;
 }
 
-/* Create the directory, and those above it, which belong to the user of the session daemon. */
+/* Create the directory and its missing parents, which belong to the user of the session daemon. */
 static int make_directory(char *path)
 {
 	for (char *slash = path; (slash = strchr(slash + 1, '/'));) {
@@ -178,7 +178,7 @@ static int run_load(void *data, char **rest, int n_rest)
 		wmk_error_add(err, "two traces cannot share a directory: use --override-output or --default-output");
 	session = err == 0 ? wmk_daemon_session(&daemon) : NULL;
 	if (session && wmk_current_set(session->name) < 0)
-		wmk_error_clear();       /* the next command reports it */
+		wmk_error_clear();       /* the next command reports this */
 	if (err == 0 && !args->common.json)
 		tell_files(&daemon, "loaded");
 	if (session && !args->common.json)

@@ -28,7 +28,7 @@ static int which(struct wmk_session_args *args, char **rest, int n_rest)
 	return err;
 }
 
-/* Send a request to the selected session, or to those of --all or --glob. */
+/* Send a request to the selected session, or to the sessions that --all or --glob selects. */
 static int request_sessions(struct wmk_daemon *daemon, const struct wmk_session_args *args, uint32_t request)
 {
 	const bool one = !args->all && !args->glob;
@@ -250,7 +250,7 @@ void wmk_session_tell_ends(const struct wmk_daemon *daemon, const char *what, bo
 		puts("There is no session.");
 }
 
-/* Remember the trace of one of the sessions, preferably of the current one. */
+/* Remember the trace of one of the sessions, if possible of the current session. */
 void wmk_session_remember(const struct wmk_daemon *daemon)
 {
 	const struct waymark_ctl_session_info *const *sessions, *chosen = NULL;

@@ -28,13 +28,13 @@ struct wmk_session_args {
 };
 
 /*
- * For each session in the daemon's result: print "Session one stopped: 120 records, 3 lost, 1.5 MB in PATH" if `print`
- * is set, and on standard error the causes of lost records. `what` If `what` is NULL, print that the last records are
- * being written.
+ * For each session in the daemon's result: if `print` is set, print "Session one stopped: 120 records, 3 lost, 1.5 MB
+ * in PATH", where `what` is "stopped". Print the causes of lost records on standard error. If `what` is NULL, print
+ * that the last records are being written.
  */
 struct wmk_daemon;
 void wmk_session_tell_ends(const struct wmk_daemon *daemon, const char *what, bool print);
-/* Remember the trace of one of the sessions in the daemon's result as the one that was recorded last. */
+/* Store one trace of the sessions in the daemon's result as the trace that was recorded last. */
 void wmk_session_remember(const struct wmk_daemon *daemon);
 
 /*

@@ -24,7 +24,7 @@ static void heading(const char *text)
 
 /* ── loss ────────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Lost records, without those that overwrite mode discards on purpose. */
+/* The number of lost records, without records that overwrite mode discards on purpose. */
 static uint64_t missed(const struct waymark_ctl_counts *counts)
 {
 	return counts->lost - counts->overwritten;
@@ -42,7 +42,10 @@ void wmk_show_counts(const struct waymark_ctl_session_info *session)
 	printf(", %s in %s\n", wmk_cli_bytes_text(counts->bytes, bytes, sizeof(bytes)), wmk_cli_clean(session->path));
 }
 
-/* True if the session reports this reason. It is more exact than one inferred from the counts. */
+/*
+ * True if the session reports this reason. A reported reason is more exact than a reason that is inferred from the
+ * counts.
+ */
 static bool is_explained(const struct waymark_ctl_session_info *session, const char *reason)
 {
 	for (unsigned i = 0; i < session->n_unrecorded; i++)

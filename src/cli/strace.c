@@ -23,7 +23,7 @@
 
 #define COLUMN_DEFAULT 40u
 /*
- * Bounds of the waits while no record arrives. They are short after a record, then longer. Every REAP_NAPS waits,
+ * Bounds of the waits while no record arrives. The waits are short after a record, then longer. Every REAP_NAPS waits,
  * threads that have ended are removed.
  */
 #define NAP_LEAST_MS 1
@@ -142,7 +142,7 @@ static int make_prints(struct run *run)
 	return 0;
 }
 
-/* (The times are correct in another time namespace, too: the trace clock is not affected by it.) */
+/* (In another time namespace, the times are also correct: the namespace does not affect the trace clock.) */
 static int check_machine(void)
 {
 	if (geteuid() != 0)
@@ -163,7 +163,7 @@ static void take_sentences(struct sentences *why)
 		snprintf(why->text[why->n], sizeof(why->text[0]), "%s", sentence);
 }
 
-/* Both ways failed: the reason for the first one precedes that for the second one. */
+/* Both BPF and tracefs failed: in the cause chain, the reason for BPF precedes the reason for tracefs. */
 static int add_sentences(int err, const struct sentences *why)
 {
 	wmk_error_add(err, "cannot use events of tracefs either");
@@ -192,7 +192,7 @@ static int open_source(struct run *run)
 	return 0;
 }
 
-/* The process exists, and waits before execve(), which is the first call that is printed. */
+/* The process exists, and waits before execve(), the first system call that is printed. */
 static int before_exec(void *data, pid_t pid)
 {
 	struct run *run = data;
@@ -239,8 +239,8 @@ struct attaching {
 };
 
 /*
- * Events of tracefs are selected per thread, so all present threads are added. (A thread that starts meanwhile is
- * missed if the thread that creates it was not added yet.)
+ * Events of tracefs are selected per thread, so add all present threads. (A thread that starts meanwhile is missed if
+ * its creator was not added yet.)
  */
 static int attach_other(void *data, int32_t other)
 {
@@ -275,7 +275,7 @@ static int begin(struct run *run, char *path, char **argv)
 	return err;
 }
 
-/* Ctrl-C is for the command while it runs; otherwise it ends the tracing. */
+/* While a command runs, Ctrl-C is for the command; otherwise Ctrl-C ends the tracing. */
 static void read_signals(struct run *run)
 {
 	struct signalfd_siginfo info;
@@ -287,7 +287,10 @@ static void read_signals(struct run *run)
 			run->is_interrupted |= info.ssi_signo != SIGCHLD;
 }
 
-/* If records were lost, the first process's execve may be among them. Then print all of its calls. */
+/*
+ * If records were lost, the execve of the first process may be one of them. Then print all system calls of that
+ * process.
+ */
 static void look_for_exec(struct run *run, const struct wmk_syscalls_record *record)
 {
 	struct wmk_strace_thread *thread = wmk_strace_thread_find(&run->lines, record->tid);
@@ -345,7 +348,7 @@ static void run_until_end(struct run *run)
 		run->source->ops->wait(run->source, run->child.signals, nap);
 		read_signals(run);
 	}
-	/* (if writing failed, still wait for the command: this process returns its exit status) */
+	/* (wait for the command even if writing failed: this process returns the exit status of the command) */
 	while (run->has_command && !run->child.ended) {
 		run->source->ops->wait(run->source, run->child.signals, NAP_MOST_MS);
 		print_records(run, false);

@@ -193,7 +193,8 @@ static void print_text(const struct wmk_record_result *result)
 			 lost[0] ? "; " : " (", help);
 	if (lost[0])
 		strcat(lost, ")");
-	if (access(result->path, F_OK) < 0)      /* a daemon creates it when the first application connects */
+	/* a daemon creates the directory when the first application connects */
+	if (access(result->path, F_OK) < 0)
 		wmk_cli_say("%" PRIu64 " record%s, no trace", counts->records, wmk_cli_plural(counts->records));
 	else
 		wmk_cli_say("%" PRIu64 " record%s, %" PRIu64 " lost%s, %s in %s", counts->records,

@@ -73,7 +73,7 @@ static int read_ids(const struct wmk_track_args *args, uint64_t *ids[WMK_TRACKED
 	return err;
 }
 
-/* Send a request for each kind. If one fails, those before it stay in effect, and the error names them. */
+/* Send a request for each kind. If a request fails, the requests before it stay in effect, and the error names them. */
 static int ask(struct wmk_daemon *daemon, const struct wmk_track_args *args, uint64_t *const ids[WMK_TRACKED_KINDS],
 	       request *what)
 {

@@ -77,8 +77,8 @@ static int find_session(const struct wmk_cli_common *common, struct found *found
 }
 
 /*
- * Find the session that an argument names, after it was found not to be a directory. If no session daemon runs, there
- * are no sessions. Otherwise the cause chain keeps the daemon's reply.
+ * Find the session that an argument names, after the argument was found not to be a directory. If no session daemon
+ * runs, no session exists. Otherwise the cause chain keeps the daemon's reply.
  */
 static int find_named(const struct wmk_cli_common *common, struct found *found)
 {
@@ -100,7 +100,10 @@ static int find_named(const struct wmk_cli_common *common, struct found *found)
 	return wmk_error_add(err, "no such trace: \"%.60s\" %s; cannot list sessions", common->session, what);
 }
 
-/* Find the latest trace. False: none is known, and `why` is ""; or it cannot be shown, and `why` has the reason. */
+/*
+ * Find the latest trace. False: no trace is known, and `why` is ""; or the trace cannot be shown, and `why` has the
+ * reason.
+ */
 static bool find_recorded(struct found *found, bool *since, char *why, size_t size)
 {
 	char words[8 * WMK_ERROR_LEN];
@@ -121,8 +124,8 @@ static bool find_recorded(struct found *found, bool *since, char *why, size_t si
 }
 
 /*
- * Find the trace of the current session, if it is preferred to the latest trace (`is_known`: a latest trace is known).
- * Returns 1 if `found` holds it; 0 if not; -errno with a cause chain.
+ * Find the trace of the current session, if view prefers this trace to the latest trace (`is_known`: a latest trace is
+ * known). Returns 1 if `found` holds the trace; 0 if not; -errno with a cause chain.
  */
 static int try_current(const struct view_args *args, struct found *found, bool is_known, bool since)
 {
@@ -143,8 +146,8 @@ static int try_current(const struct view_args *args, struct found *found, bool i
 
 /*
  * Without an argument, find the trace of the current session or the latest trace, depending on which was used last. If
- * that one does not exist, find the other one. With --follow, prefer the session while it records: the latest trace is
- * complete.
+ * that trace does not exist, find the other trace. With --follow, prefer the session while it records, because the
+ * latest trace is complete.
  */
 static int find_trace(const struct view_args *args, struct found *found)
 {
@@ -300,7 +303,7 @@ static int run_view(void *data, char **rest, int n_rest)
 		err = find_trace(args, &found);
 	if (err < 0)
 		return wmk_cli_failed();
-	/* (the first application creates the directory of a session that records) */
+	/* (for a session that records, the first application creates the directory) */
 	if (!is_directory(found.path) && !(args->which.common.follow && found.active)) {
 		wmk_error(-EINVAL, args->path ? "cannot view %.240s: no such directory" :
 			  "no trace yet in %.240s: `waymark start` starts the session", found.path);

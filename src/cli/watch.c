@@ -117,7 +117,7 @@ void wmk_watch_close(struct wmk_watch *watch)
 	watch->fd = -1;
 }
 
-/* Append the content of the ring to watch->bytes. True if there was some. */
+/* Append the content of the ring to watch->bytes. True if the ring had content. */
 static bool ring_take(struct wmk_watch *watch, const struct wmk_watch_ring *ring)
 {
 	struct perf_event_mmap_page *page = ring_page(ring);
@@ -136,7 +136,8 @@ static bool ring_take(struct wmk_watch *watch, const struct wmk_watch_ring *ring
 		unsigned char *more = realloc(watch->bytes, watch->len + n + size);
 
 		if (!more)
-			return false;    /* the records stay in the ring; the kernel counts records that do not fit */
+			/* the records stay in the ring; the kernel counts records without room in the ring */
+			return false;
 		watch->bytes = more;
 		watch->cap = watch->len + n + size;
 	}
@@ -222,8 +223,8 @@ void wmk_watch_read(struct wmk_watch *watch, void (*take)(void *data, const stru
 	while (epoll_wait(watch->fd, events, 16, 0) == 16)
 		;
 	/*
-	 * Repeat until no ring has new records. All records that are earlier than those in watch->bytes are then taken,
-	 * too.
+	 * Repeat until no ring has new records. Then all records that are earlier than a record in watch->bytes are
+	 * also in watch->bytes.
 	 */
 	for (int sweep = 0; more && sweep < SWEEPS_MAX; sweep++) {
 		more = false;
@@ -232,7 +233,7 @@ void wmk_watch_read(struct wmk_watch *watch, void (*take)(void *data, const stru
 	}
 	order = watch->len ? malloc(watch->len / sizeof(head) * sizeof(*order)) : NULL;
 	if (!order)
-		return;                  /* retried with the next call */
+		return;                  /* the next call tries again */
 	for (size_t at = 0; watch->len - at >= sizeof(head); at += head.size) {
 		memcpy(&head, watch->bytes + at, sizeof(head));
 		if (head.size < sizeof(head) + 16 || head.size > watch->len - at)

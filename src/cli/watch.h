@@ -3,10 +3,10 @@
  * watch.h - receive events of a process and all its descendants from the kernel: fork, exec, mapping of a file as
  * executable memory, exit.
  *
- * The source is perf events: a dummy software event without counts, which every child inherits, whatever its
- * environment is. Each CPU has one small ring. Only user space is observed, which an ordinary user may do for their own
- * processes. The kernel removes the event when a process becomes set-id; then EXIT is reported, although the process
- * continues. A CPU that is added later is not observed.
+ * The source is perf events: a dummy software event without counts. Every child inherits this event, whatever the
+ * environment of the child is. Each CPU has one small ring. Only user space is observed, which ordinary users may do
+ * for their own processes. The kernel removes the event when a process becomes set-id. The kernel then reports EXIT,
+ * although the process continues. A CPU that is added later is not observed.
  *
  * One thread.
  */
@@ -21,12 +21,13 @@ enum wmk_watch_kind { WMK_WATCH_FORK, WMK_WATCH_EXEC, WMK_WATCH_MAP, WMK_WATCH_E
 
 struct wmk_watch_event {
 	enum wmk_watch_kind kind;
-	/* FORK: those of the new process or thread; pid and tid are equal for the first thread of a process */
+	/* FORK: ids of the new process or thread; pid and tid are equal for the first thread of a process */
 	pid_t pid, tid;
-	pid_t parent;                    /* FORK: the process that forked; its own pid for a new thread */
+	/* FORK: the process that forked; for a new thread, the pid of its own process */
+	pid_t parent;
 	const char *name;                /* EXEC: name of the program, at most 15 bytes; MAP: the file */
 	unsigned major, minor;           /* MAP: device of the file ... */
-	uint64_t inode;                  /* ... and its inode number */
+	uint64_t inode;                  /* MAP: inode number of the file */
 };
 
 struct wmk_watch {
@@ -38,13 +39,13 @@ struct wmk_watch {
 		void *map;
 	} *rings;
 	uint64_t lost;                   /* records that did not fit into a ring */
-	unsigned char *bytes;            /* records that were taken from the rings and are not delivered yet */
+	unsigned char *bytes;            /* records that were taken from the rings, but are not delivered yet */
 	size_t len, cap;
 };
 
 /*
- * Watch `pid`, which has one thread, and its later descendants. Returns 0, or -errno if the kernel does not allow it;
- * then fd is -1.
+ * Watch `pid`, which has one thread, and its later descendants. Returns 0. Returns -errno if the kernel does not allow
+ * this; then fd is -1.
  */
 int wmk_watch_open(struct wmk_watch *watch, pid_t pid);
 /*
