@@ -53,7 +53,8 @@ struct waymark_ctf_options {
 	size_t size;
 	/*
 	 * Called for damage in a trace; `message` has the file and the byte, or line and column. Called from
-	 * waymark_ctf_open(), waymark_ctf_add() and waymark_ctf_next(); must not use that handle. NULL: no report.
+	 * waymark_ctf_open(), waymark_ctf_add() and waymark_ctf_next(); must not use the handle of this call. NULL: no
+	 * report.
 	 */
 	void (*damage)(void *data, const char *message);
 	/*
@@ -66,13 +67,13 @@ struct waymark_ctf_options {
 
 /*
  * Open all traces at and below `path`: directories with a file `metadata`. Options NULL: all defaults. The caller owns
- * *ctf; waymark_ctf_close() frees it. Returns 0; -ENOENT: no trace found; -EINVAL: none of them can be read; -EMFILE:
- * more stream files than the process may open.
+ * *ctf; waymark_ctf_close() frees it. Returns 0; -ENOENT: no trace found; -EINVAL: no trace can be read; -EMFILE: more
+ * stream files than the process may open.
  */
 int waymark_ctf_open(const struct waymark_ctf_options *options, const char *path, struct waymark_ctf **ctf);
 /*
- * Open the traces at and below one more path in the same way. Call it before the first waymark_ctf_next(); it returns
- * -EBUSY after that. An error does not change the handle.
+ * Open the traces at and below one more path in the same way. After the first waymark_ctf_next(), the function returns
+ * -EBUSY. An error does not change the handle.
  */
 int waymark_ctf_add(struct waymark_ctf *ctf, const char *path);
 /* Free the handle. NULL is allowed. */
@@ -80,17 +81,17 @@ void waymark_ctf_close(struct waymark_ctf *ctf);
 /* Returns 1 and the next record in *record; 0 at the end; -ENOMEM. */
 int waymark_ctf_next(struct waymark_ctf *ctf, const struct waymark_ctf_record **record);
 /*
- * Seek, forwards or backwards: the next record is the first one at `time` (ns since 1970) or later. Packets before it
- * are skipped, by the index if there is one. If real time was set while the trace was recorded, `time` belongs to a
- * clock that has no such steps. This clock equals real time after the last step.
+ * Seek, forwards or backwards: the next record is the first one at `time` (ns since 1970) or later. The library skips
+ * packets before `time`, by the index if there is one. If real time was set while the trace was recorded, `time`
+ * belongs to a clock that has no such steps. This clock equals real time after the last step.
  */
 int waymark_ctf_seek(struct waymark_ctf *ctf, int64_t time);
 
 /*
  * Return only records for which `expression` is true: waymark-filter(7), the language of `waymark view --filter`. NULL:
- * all records. A second filter replaces the first. Call it before the first waymark_ctf_next(), or after
- * waymark_ctf_seek() and before the next one, else -EBUSY. -EINVAL: an error in the expression, with its column, or a
- * name that no trace has, with similar names. An error does not change the handle.
+ * all records. A second filter replaces the first. Set a filter before the first waymark_ctf_next(), or between
+ * waymark_ctf_seek() and the next waymark_ctf_next(); else -EBUSY. -EINVAL: an error in the expression, with its
+ * column, or a name that no trace has, with similar names. An error does not change the handle.
  */
 int waymark_ctf_filter(struct waymark_ctf *ctf, const char *expression);
 
@@ -108,7 +109,7 @@ const char *waymark_ctf_event_name(const struct waymark_ctf_record *record);
 int waymark_ctf_event_level(const struct waymark_ctf_record *record);
 /* Return the path of the directory of the trace. Valid until waymark_ctf_close(). */
 const char *waymark_ctf_trace_path(const struct waymark_ctf_record *record);
-/* Return the name of the stream file in it. Valid until waymark_ctf_close(). */
+/* Return the name of the stream file in the directory of the trace. Valid until waymark_ctf_close(). */
 const char *waymark_ctf_stream_name(const struct waymark_ctf_record *record);
 
 /* ── fields: the values of a record ──────────────────────────────────────────────────────────────────────── */
@@ -132,8 +133,8 @@ struct waymark_ctf_value {
 	/* of the field; NULL: an element of an array. Valid until waymark_ctf_close() */
 	const char *name;
 	/*
-	 * SIGNED, BOOL: the value; UNSIGNED: the value, as (uint64_t)number; ARRAY: number of elements; OPTIONAL: 1 if
-	 * it has a value, else 0
+	 * SIGNED, BOOL: the value; UNSIGNED: the value, as (uint64_t)number; ARRAY: number of elements; OPTIONAL: 1
+	 * with a value, 0 without
 	 */
 	int64_t number;
 	double real;
@@ -151,9 +152,9 @@ struct waymark_ctf_value {
 int waymark_ctf_field(const struct waymark_ctf_record *record, const char *name, struct waymark_ctf_value *value);
 
 /*
- * Create an accessor of a field: it finds the position of the field once for each event class, instead of by name in
- * each record. *accessor is for records of this handle. The caller owns it until waymark_ctf_accessor_free(), before or
- * after waymark_ctf_close(). -EINVAL: not a valid name of a field.
+ * Create an accessor of a field. The accessor finds the position of the field once for each event class, instead of by
+ * name in each record. *accessor is for records of this handle. The caller owns it until waymark_ctf_accessor_free(),
+ * which may come before or after waymark_ctf_close(). -EINVAL: not a valid name of a field.
  */
 int waymark_ctf_accessor_create(struct waymark_ctf *ctf, const char *name, struct waymark_ctf_accessor **accessor);
 /*

@@ -67,8 +67,8 @@ enum waymark_ctl_start {
 struct waymark_ctl_connect_options {
 	size_t size;
 	/*
-	 * The runtime directory. NULL: $WAYMARK_RUNDIR, else that of root's session daemon if permitted (root, members
-	 * of the group `tracing`), else that of the user; see waymark_ctl_rundir().
+	 * The runtime directory. NULL: $WAYMARK_RUNDIR, else the directory of root's session daemon if permitted (root,
+	 * members of the group `tracing`), else the user's directory; see waymark_ctl_rundir().
 	 */
 	const char *rundir;
 	uint32_t start;              /* enum waymark_ctl_start */
@@ -79,13 +79,13 @@ struct waymark_ctl_connect_options {
 	const char *program;
 	/*
 	 * Limit for connecting, and for each request; 0: 30000, -1: no limit. A `stop` or `destroy` on a slow disk may
-	 * take longer: it continues after the timeout.
+	 * take longer: the session daemon continues the request after the timeout.
 	 */
 	int timeout_ms;
 	/*
 	 * NULL, or the directory of a session with rings in files (`shm_path`), after all its processes have ended. The
 	 * library then starts a session daemon with this session only, in `rundir`. `rundir` must be given, and no
-	 * session daemon may run there. waymark_ctl_destroy() writes the content of the rings into the trace and
+	 * session daemon may run in `rundir`. waymark_ctl_destroy() writes the content of the rings into the trace and
 	 * removes the directory; waymark_ctl_shutdown() ends the session daemon. -ECHILD: the session cannot be
 	 * recovered, for example because a process still uses its rings; the error text has the reason.
 	 */
@@ -94,8 +94,8 @@ struct waymark_ctl_connect_options {
 
 /*
  * Connect to a session daemon. Options NULL: all defaults. The caller owns *ctl; waymark_ctl_close() frees it. Returns
- * 0; -ENOENT, -ECONNREFUSED: no session daemon runs, and none may be started; -EACCES: the user may not control it;
- * -ETIMEDOUT; -EPROTO: not a session daemon of this version.
+ * 0; -ENOENT, -ECONNREFUSED: no session daemon runs, and starting one is not permitted; -EACCES: the user may not
+ * control the session daemon; -ETIMEDOUT; -EPROTO: not a session daemon of this version.
  */
 int waymark_ctl_connect(const struct waymark_ctl_connect_options *options, struct waymark_ctl **ctl);
 /* Disconnect and free the handle. NULL is allowed. Sessions continue. */
@@ -115,7 +115,9 @@ void waymark_ctl_set_timeout(struct waymark_ctl *ctl, int timeout_ms);
  * each domain, the first channel with a matching rule records an event.
  */
 
-/* Applications: all, one process, or those of an executable; or the kernel (root's session daemon only). */
+/*
+ * A domain: all applications, one process, the processes of one executable, or the kernel (root's session daemon only).
+ */
 enum waymark_ctl_domain_kind {
 	WAYMARK_CTL_USER = 0,
 	WAYMARK_CTL_PID = 1,
@@ -125,8 +127,8 @@ enum waymark_ctl_domain_kind {
 /* If all sub-buffers are full, the newest or the oldest records are lost. */
 enum waymark_ctl_mode { WAYMARK_CTL_DISCARD = 0, WAYMARK_CTL_OVERWRITE = 1 };
 /*
- * Buffers per user, or per process. With PER_PID, each process has buffers and a trace of its own, which end with it. A
- * channel for one process without its descendants is always PER_PID.
+ * Buffers per user, or per process. With PER_PID, each process has its own buffers and trace. They end with the
+ * process. A channel for one process without its descendants is always PER_PID.
  */
 enum waymark_ctl_buffers { WAYMARK_CTL_PER_UID = 0, WAYMARK_CTL_PER_PID = 1 };
 
@@ -138,7 +140,7 @@ enum waymark_ctl_allocation { WAYMARK_CTL_RINGS_PER_CPU = 0, WAYMARK_CTL_RINGS_P
 /*
  * User domain: when memory of buffers is allocated. DEFAULT: at most 64 MiB when the buffers are created, the rest of a
  * ring when the ring is first used. ALL: everything at once. ON_DEMAND: one sub-buffer of each ring at once, the rest
- * of a ring when it is first used.
+ * of a ring when the ring is first used.
  */
 enum waymark_ctl_preallocation {
 	WAYMARK_CTL_PREALLOCATE_DEFAULT = 0,
@@ -185,13 +187,13 @@ struct waymark_ctl_create_options {
 	 */
 	bool no_statedump;
 	/*
-	 * a directory: the rings of the daemon's own user are files of a new directory in it, which outlive all
-	 * processes; NULL: rings are in memory
+	 * a directory: the rings of the daemon's own user are files of a new directory in it. These files outlive all
+	 * processes. NULL: rings are in memory
 	 */
 	const char *shm_path;
 	uint32_t clock;              /* enum waymark_ctl_clock */
 	const char *description;     /* for the user, also in the trace: UTF-8, at most 1024 bytes; NULL: none */
-	int64_t flush_us;            /* flush interval of channels that set none; 0: 1 s */
+	int64_t flush_us;            /* flush interval of channels that set no interval; 0: 1 s */
 	/*
 	 * a flight recorder: channels are in overwrite mode, and nothing is written before
 	 * waymark_ctl_snapshot_record(), which writes below `path`
@@ -225,10 +227,10 @@ int waymark_ctl_stop(struct waymark_ctl *ctl, const char *session, struct waymar
 /* Discard all records so far. */
 int waymark_ctl_clear(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result);
 /*
- * Close the trace that was recorded so far, while recording continues. It becomes a complete trace in the directory
- * archives/NAME of the session's trace (closed_chunk of struct waymark_ctl_session_info). Later records are in the next
- * chunk, and the counts begin at 0. -ENODATA: the session was never active; -ENOTSUP: it has kernel channels;
- * -ETIMEDOUT: the disk is slow or full, and the rotation continues.
+ * Close the trace that was recorded so far, while recording continues. The closed trace becomes a complete trace in the
+ * directory archives/NAME of the session's trace (closed_chunk of struct waymark_ctl_session_info). Later records are
+ * in the next chunk, and the counts begin at 0. -ENODATA: the session was never active; -ENOTSUP: it has kernel
+ * channels; -ETIMEDOUT: the disk is slow or full, and the rotation continues.
  */
 int waymark_ctl_rotate(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result);
 /* List a session. `session` NULL or "": all sessions that the user may see. */
@@ -261,8 +263,8 @@ struct waymark_ctl_sessions_options {
 };
 /*
  * Start, stop, clear, destroy or list sessions. Returns the same values as the function of that request; -ENOENT: no
- * session matches. If a request on one of several sessions fails, the others are still changed, and the first error is
- * returned.
+ * session matches. If a request on one of several sessions fails, the library still changes the other sessions and
+ * returns the first error.
  */
 int waymark_ctl_on_sessions(struct waymark_ctl *ctl, const struct waymark_ctl_sessions_options *options,
 			    struct waymark_ctl_result **result);
@@ -295,8 +297,9 @@ struct waymark_ctl_snapshot_options {
 	 */
 	uint64_t max_size;
 	/*
-	 * record: the reason for the snapshot, and the process that it concerns. The environment of the trace contains
-	 * them as snapshot_reason, snapshot_program and snapshot_pid. UTF-8, at most 127 and 255 bytes; NULL: none.
+	 * record: the reason for the snapshot, and the process that the snapshot concerns. The environment of the trace
+	 * contains them as snapshot_reason, snapshot_program and snapshot_pid. UTF-8, at most 127 and 255 bytes; NULL:
+	 * none.
 	 */
 	const char *reason, *program;
 	uint64_t pid;
@@ -309,7 +312,10 @@ struct waymark_ctl_snapshot_options {
  */
 int waymark_ctl_snapshot_record(struct waymark_ctl *ctl, const struct waymark_ctl_snapshot_options *options,
 				struct waymark_ctl_result **result);
-/* Set the snapshot output of a session. A session has at most one; -EEXIST: it has one already. */
+/*
+ * Set the snapshot output of a session. A session has at most one snapshot output; -EEXIST: the session has one
+ * already.
+ */
 int waymark_ctl_snapshot_add_output(struct waymark_ctl *ctl, const struct waymark_ctl_snapshot_options *options,
 				    struct waymark_ctl_result **result);
 /*
@@ -349,7 +355,7 @@ int waymark_ctl_untrack(struct waymark_ctl *ctl, const struct waymark_ctl_track_
 
 /* ── channel ── */
 
-/* A domain. Functions that allow NULL use the whole user domain for it. */
+/* A domain. Functions that allow NULL then use the whole user domain. */
 struct waymark_ctl_domain {
 	size_t size;
 	uint32_t kind;               /* enum waymark_ctl_domain_kind */
@@ -364,8 +370,8 @@ struct waymark_ctl_domain {
 struct waymark_ctl_rule {
 	size_t size;
 	/*
-	 * A glob that matches provider:name, or the provider if it has no ':'. Kernel domain: it matches the name of an
-	 * event, subsystem:name, or syscall:NAME for a system call.
+	 * A glob that matches provider:name. A glob without ':' matches the provider. Kernel domain: the glob matches
+	 * the name of an event, subsystem:name, or syscall:NAME for a system call.
 	 */
 	const char *pattern;
 	const char *const *exclusions;       /* globs */
@@ -413,7 +419,10 @@ struct waymark_ctl_channel_options {
 	 */
 	uint64_t poll_us;
 };
-/* Create a channel, or enable it again. Options that differ from those of an existing channel are refused. */
+/*
+ * Create a channel, or enable an existing channel again. If options differ from the options of the existing channel,
+ * the request is refused.
+ */
 int waymark_ctl_enable_channel(struct waymark_ctl *ctl, const struct waymark_ctl_channel_options *options,
 			       struct waymark_ctl_result **result);
 
@@ -478,7 +487,7 @@ int waymark_ctl_add_context(struct waymark_ctl *ctl, const struct waymark_ctl_ev
 struct waymark_ctl_apps_options {
 	size_t size;
 	bool events;                 /* also list their events, with fields */
-	const char *pattern;         /* of events; NULL or "": all */
+	const char *pattern;         /* of the events that are listed; NULL or "": all */
 	uint64_t pid;                /* 0: all */
 };
 /* List applications. Options NULL: all of them, without events. */
@@ -498,7 +507,7 @@ struct waymark_ctl_kernel_options {
 	/* Globs on the name in traces, the name in the kernel, or subsystem:name; "syscall:openat". None: all. */
 	const char *const *patterns;
 	unsigned n_patterns;
-	bool fields;                 /* list their fields */
+	bool fields;                 /* also list the fields of events */
 	/*
 	 * Determine the missing features of this kernel and the reasons. The daemon tries each feature, which takes
 	 * about 10 ms.
@@ -517,8 +526,8 @@ int waymark_ctl_list_kernel(struct waymark_ctl *ctl, const struct waymark_ctl_ke
 /* Query version and identity of the session daemon: see waymark_ctl_result_version(). */
 int waymark_ctl_version(struct waymark_ctl *ctl, struct waymark_ctl_result **result);
 /*
- * End the session daemon: all sessions are destroyed after everything is written. -EACCES: the session daemon of root,
- * and the caller is another user.
+ * End the session daemon. The session daemon first writes all records, then destroys all sessions. -EACCES: the session
+ * daemon belongs to root, and the caller is another user.
  */
 int waymark_ctl_shutdown(struct waymark_ctl *ctl);
 
@@ -548,14 +557,15 @@ int waymark_ctl_save(struct waymark_ctl *ctl, const struct waymark_ctl_save_opti
 struct waymark_ctl_load_options {
 	size_t size;
 	const char *session;         /* NULL or "": all sessions of the file or directory */
-	const char *path;            /* a file, or a directory of them; NULL: $HOME/.waymark/sessions */
+	const char *path;            /* a file, or a directory of saved sessions; NULL: $HOME/.waymark/sessions */
 	/*
-	 * destroy a session of that name and owner, after the saved session was checked completely; else -EEXIST
+	 * destroy an existing session of this name and owner, after the saved session was checked completely; else
+	 * -EEXIST
 	 */
 	bool replace;
 	const char *name;            /* with one session: another name for it */
 	const char *output;          /* with one session: another path for the trace, absolute */
-	bool default_output;         /* use the default path of traces instead of that in the files */
+	bool default_output;         /* use the default path of traces instead of the path in the files */
 	/* use the path NAME-YYYYMMDD-HHMMSS beside the path in the file: each load has another path */
 	bool dated_output;
 };

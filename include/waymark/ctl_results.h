@@ -98,7 +98,7 @@ struct waymark_ctl_channel_info {
 	const struct waymark_ctl_counts *counts;
 	uint32_t call_arguments;     /* kernel domain: enum waymark_ctl_call_arguments, as requested ... */
 	uint32_t calls_by;           /* ... enum waymark_ctl_calls_by, in effect ... */
-	const char *calls_why;       /* ... and why it is less than requested; "" if it is not */
+	const char *calls_why;       /* ... and why this is less than requested; "": as requested */
 	int64_t flush_us;            /* flush interval; -1: whole sub-buffers only */
 	/* bytes that its buffers occupy now; kernel domain: the size of its buffers */
 	uint64_t memory;
@@ -114,7 +114,7 @@ struct waymark_ctl_trackers {
 	bool pid, uid, gid;
 	const uint64_t *pids, *uids, *gids;
 	unsigned n_pids, n_uids, n_gids;
-	bool kernel_pid;             /* the same for records of the kernel */
+	bool kernel_pid;             /* as `pid`, for records of the kernel */
 	const uint64_t *kernel_pids;
 	unsigned n_kernel_pids;
 };
@@ -130,7 +130,7 @@ struct waymark_ctl_trackers {
 
 /*
  * The version of the Common Trace Format of the metadata. Every reader supports 1.8. Records have the same bytes in
- * both.
+ * both versions.
  */
 enum waymark_ctl_trace_format { WAYMARK_CTL_CTF_1_8 = 0, WAYMARK_CTL_CTF_2 = 1 };
 /*
@@ -167,20 +167,24 @@ struct waymark_ctl_session_info {
 	uint32_t trace_format;       /* enum waymark_ctl_trace_format */
 	bool stopping;               /* the session has stopped, and its last records are being written */
 	bool no_statedump;           /* see struct waymark_ctl_create_options */
-	/* directory of its rings, created in that of struct waymark_ctl_create_options; "": rings are in memory */
+	/*
+	 * directory of the session's rings, inside shm_path of struct waymark_ctl_create_options; "": rings are in
+	 * memory
+	 */
 	const char *shm_path;
 	const struct waymark_ctl_unrecorded *const *unrecorded;
 	unsigned n_unrecorded;
-	uint64_t unrecorded_more;    /* further ones that are not in the array */
+	uint64_t unrecorded_more;    /* number of further applications, which are not in the array */
 	uint32_t clock;              /* enum waymark_ctl_clock, never DEFAULT */
 	const char *description;     /* "" if none */
-	int64_t flush_us;            /* flush interval of channels that set none; 0: 1 s */
+	int64_t flush_us;            /* flush interval of channels that set no interval; 0: 1 s */
 	bool snapshot;               /* a flight recorder: only snapshots are written */
 	/* the output of snapshots: first part of their names; directory, "" if none; limit in bytes, 0: none */
 	const char *snapshot_name, *snapshot_path;
 	uint64_t snapshot_max_size;
 	uint64_t rotations;          /* number of closed chunks of the trace */
-	const char *closed_chunk;    /* name of the latest one in the directory archives of the trace; "" if none */
+	/* name of the latest closed chunk in the directory archives of the trace; "" if none */
+	const char *closed_chunk;
 	bool compress;               /* chunks that a rotation closes are compressed */
 };
 
@@ -193,9 +197,9 @@ struct waymark_ctl_session_info {
 
 /* A snapshot that was recorded. */
 struct waymark_ctl_snapshot_info {
-	const char *path;            /* its directory: a complete trace */
-	uint64_t records, bytes;     /* in it */
-	uint64_t overwritten;        /* earlier records, which the buffers no longer held */
+	const char *path;            /* directory of the snapshot: a complete trace */
+	uint64_t records, bytes;     /* in the snapshot */
+	uint64_t overwritten;        /* number of earlier records, which the buffers no longer held */
 };
 
 /* ── applications: list applications and their events ── */
@@ -221,7 +225,7 @@ struct waymark_ctl_event_info {
 	/* kernel: "events/SUBSYSTEM/NAME", its directory in tracefs */
 	const char *file;
 	uint32_t line;
-	bool enabled;                /* in a session that records */
+	bool enabled;                /* in a session that is recording */
 	const struct waymark_ctl_field_info *const *fields;
 	unsigned n_fields;
 };
@@ -253,9 +257,9 @@ const char *waymark_ctl_library_version(void);
 /* ── results ── */
 
 /*
- * A function with a parameter `struct waymark_ctl_result **` stores the result of the request there if it returns 0,
- * and NULL if it fails. The caller frees the result. The argument may be NULL. The result owns everything that the
- * following functions return, and frees it with itself. The result does not need the connection.
+ * A function with a parameter `struct waymark_ctl_result **` stores the result of the request in this parameter. On
+ * failure the function stores NULL. The caller frees the result. The argument may be NULL. The result owns everything
+ * that the following functions return, until the caller frees the result. The result does not need the connection.
  */
 
 /* NULL is allowed. */

@@ -96,8 +96,8 @@ int waymark_ring_set_open(int fd, struct waymark_ring_set **set);
  * Map a ring set of another process for reading, either instead of its creator or after a reader that crashed. The
  * checks are the same as in waymark_ring_set_open(). The caller keeps `fd`; the set keeps a copy. The caller must
  * ensure that each ring has one reader at a time. The process that reads also allocates memory, updates the heartbeat,
- * waits and wakes. The creator may continue to free claims, but only one of the two processes may retire claims.
- * Returns 0 or -errno.
+ * waits and wakes. The creator may continue to free claims. Only one of the two processes may retire claims. Returns 0
+ * or -errno.
  */
 int waymark_ring_set_open_reader(int fd, struct waymark_ring_set **set);
 /* The memfd, owned by the set; -1 if the set was opened for writing. */
@@ -141,11 +141,12 @@ struct waymark_ring_reader;
 
 /* A piece of a ring: whole records, in order. */
 struct waymark_ring_packet {
-	uint64_t begin_ts, end_ts;  /* of the records in it; a continuation begins at the end of the previous piece */
+	/* of the records in the piece; a continuation begins at the end of the previous piece */
+	uint64_t begin_ts, end_ts;
 	uint64_t begin_pos;         /* ring position of the first byte of `data` (monotonic) */
 	uint64_t sequence;          /* number of this piece among those read from this ring, from 0 */
-	uint64_t records;           /* from the beginning of the ring to the end of this piece, without lost ones */
-	uint64_t lost;              /* the same for lost records: all causes, and overwritten ones */
+	uint64_t records;           /* from the beginning of the ring to the end of this piece, without lost records */
+	uint64_t lost;              /* lost records in the same range: all causes, and overwritten records */
 	uint64_t cut;               /* fields cut to the limit of the channel, so far */
 	const void *data;           /* valid until release; in the mapping (discard) or a checked copy (overwrite) */
 	size_t len;                 /* bytes of `data`; may be 0 */
@@ -175,14 +176,14 @@ int waymark_ring_reader_open(struct waymark_ring_set *set, uint32_t ring, struct
 int waymark_ring_reader_observe(struct waymark_ring_set *set, uint32_t ring, uint64_t max_bytes,
 				struct waymark_ring_reader **reader);
 /*
- * Return the number of records that were overwritten or lost before the first piece of an observer. If it had to begin
- * again, the number includes the records before the new first piece.
+ * Return the number of records that were overwritten or lost before the first piece of an observer. If the observer had
+ * to begin again, the number includes the records before the new first piece.
  */
 uint64_t waymark_ring_reader_missed(const struct waymark_ring_reader *reader);
 void waymark_ring_reader_close(struct waymark_ring_reader *reader);
 /*
- * Read the next piece. Returns 1 and fills *packet; 0 if no piece is ready; -EIO, once, if this ring is corrupt: it
- * returns no more pieces, and other rings are not affected.
+ * Read the next piece. Returns 1 and fills *packet; 0 if no piece is ready; -EIO, once, if this ring is corrupt. A
+ * corrupt ring returns no more pieces, and does not affect other rings.
  */
 int waymark_ring_reader_next(struct waymark_ring_reader *reader, unsigned flags, struct waymark_ring_packet *packet);
 /*
@@ -193,8 +194,8 @@ int waymark_ring_reader_release(struct waymark_ring_reader *reader, const struct
 /*
  * Return the number of records lost in the ring up to now, and store it by cause (`by_cause` may be NULL). The sum
  * includes overwritten records, as far as the reader knows them. If counts decrease or exceed the possible range, the
- * last valid ones are returned, and the next waymark_ring_reader_next() returns -EIO. For an observer, it returns the
- * number up to the last piece, without causes.
+ * function returns the last valid counts, and the next waymark_ring_reader_next() returns -EIO. For an observer, the
+ * function returns the number up to the last piece, without causes.
  */
 uint64_t waymark_ring_reader_lost(struct waymark_ring_reader *reader, uint64_t by_cause[WAYMARK_LOST_CAUSES]);
 /* Return the number of fields that were cut to the limit of the channel, up to now. */
@@ -252,8 +253,8 @@ int waymark_ring_set_wait(struct waymark_ring_set *set, uint64_t timeout_us);
 int waymark_ring_sets_wait(struct waymark_ring_set *const *sets, unsigned n, const uint32_t *word, uint32_t value,
 			   int64_t timeout_us);
 /*
- * Sleep as waymark_ring_sets_wait() does. In discard mode, any record also ends the sleep: one that was committed since
- * the last call of a wait function, or a later one. A membarrier(2) of all CPUs precedes the sleep and takes
+ * Sleep as waymark_ring_sets_wait() does. In discard mode, any record also ends the sleep: a record that was committed
+ * since the last call of a wait function, or a later record. A membarrier(2) of all CPUs precedes the sleep and takes
  * about 10 ms. The first writer then makes a futex wake. Also returns -ENOTSUP if the kernel refuses the membarrier
  * (nohz_full CPUs).
  */

@@ -74,8 +74,9 @@
 /*
  * waymark_span(provider, name, argument...): begin a time span here and end it when the scope is left, also by return,
  * break or an exception, but not by longjmp() or the end of the thread. The begin event has the arguments; both events
- * have its log level. The end event is recorded if it was enabled when the span began and still is. A declaration in a
- * function. In C, clang before 18 needs WAYMARK_NO_PATCH for it. clang does not accept it in a constexpr function.
+ * have its log level. The end event is recorded if it was enabled when the span began and is still enabled. A
+ * declaration in a function. In C, clang before 18 needs WAYMARK_NO_PATCH for waymark_span(). clang does not accept
+ * waymark_span() in a constexpr function.
  */
 #define waymark_span(provider, ...) WMK_SPAN(#provider, __COUNTER__, __COUNTER__, , ##__VA_ARGS__, ~)
 

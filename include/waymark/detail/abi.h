@@ -41,7 +41,7 @@ enum waymark_kind {
 	WAYMARK_KIND_MARKER = 1,  /* waymark_mark(): fields come from the format string in `text` */
 	WAYMARK_KIND_TEXT = 2,    /* waymark_logf(): fields as for MARKER; the format is also a label of field `msg` */
 	WAYMARK_KIND_GUARD = 3,   /* wm_enabled(): patched with the event of that name, records nothing */
-	/* These kinds equal EVENT, except for a mark in the schema, which tools that draw a trace use. */
+	/* These kinds equal EVENT, except for a mark in the schema. Tools that draw a trace use this mark. */
 	/* waymark_begin(), waymark_span(): beginning of a time span of its thread; the name ends in "_begin" */
 	WAYMARK_KIND_BEGIN = 4,
 	WAYMARK_KIND_END = 5,     /* waymark_end(), end of the scope of waymark_span(): "_end" */

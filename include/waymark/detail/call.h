@@ -10,10 +10,11 @@
  *     rax: descriptor, rdx: words, rcx: references, r11: 1f; jmp ─► skip the red zone; save; record
  * 1:           ◄─────────────────────────────────────────────── jmp *r11
  *
- * It clobbers these four registers, the flags, and vector and x87 registers. It accepts any stack alignment. The block
- * does not move the stack pointer, so the unwind information of the function stays correct; waymark_enter() has its
- * own. A function that is compiled without SSE may contain a site: the library uses vector registers there too, as the
- * C library does. Signal handlers may contain sites, because the kernel saves the registers of the interrupted code.
+ * waymark_enter() clobbers these four registers, the flags, and vector and x87 registers. It accepts any stack
+ * alignment. The block does not move the stack pointer, so the unwind information of the function stays correct;
+ * waymark_enter() has its own. A function that is compiled without SSE may contain a site: the library uses vector
+ * registers there too, as the C library does. Signal handlers may contain sites, because the kernel saves the registers
+ * of the interrupted code.
  */
 #ifndef WAYMARK_DETAIL_CALL_H
 #define WAYMARK_DETAIL_CALL_H
@@ -29,7 +30,7 @@
 #else
 #define WMK_CLOBBER_WIDE
 #endif
-/* The compiler saves vector and x87 registers if they hold values: the library may copy with any of them. */
+/* The compiler saves vector and x87 registers that hold values: the library may use any of these registers to copy. */
 #define WMK_CLOBBER \
 	"memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", \
 	"xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "st", "st(1)", "st(2)", "st(3)", "st(4)", "st(5)", "st(6)", \

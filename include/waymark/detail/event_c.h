@@ -30,8 +30,8 @@ struct wmk_code {
 
 /*
  * Expressions with a type that is not in the list below. Class 1 of __builtin_classify_type is an integer: here a
- * bit-field, for which gcc has separate types. Promotion gives it a standard type if it is not wider than int. All
- * other expressions are pointers, or an error (WMK_IS_VALUE).
+ * bit-field, for which gcc has separate types. Promotion gives a bit-field a standard type if the bit-field is not
+ * wider than int. All other expressions are pointers, or an error (WMK_IS_VALUE).
  */
 /* constant 0 instead of a float: promoting a float causes a warning */
 #define WMK_CLASS(x) __builtin_classify_type(_Generic((x), float: 0, default: (x)))
@@ -222,8 +222,8 @@ WMK_INLINE void wmk_stage_value(struct wmk_stage *s, size_t code, struct wmk_val
 #define WMK_EACH(e, i, text, x) + 1
 #define WMK_EACH_MANY
 /*
- * Indices of fields, in the order of the arguments: an enumerator without a value is the previous one plus 1. Arguments
- * that are not fields (log levels) have the indices after all fields.
+ * Indices of fields, in the order of the arguments: an enumerator without a value is the previous enumerator plus 1.
+ * Arguments that are not fields (log levels) have the indices after all fields.
  */
 #define WMK_PLACE(e, i, text, x) wmk_at_##i, wmk_end_##i = (int)wmk_at_##i - !WMK_IS_FIELD(i),
 #define WMK_PLACE_MANY
@@ -298,8 +298,8 @@ WMK_INLINE void wmk_stage_value(struct wmk_stage *s, size_t code, struct wmk_val
 	_Bool wmk_on = 0
 
 /*
- * The note of the staged arguments, for up to WMK_NOTED_MAX of them. An enumerator without a value is the previous one
- * plus 1, so each argument finds the offset at which the previous one ends.
+ * The note of the staged arguments, for up to WMK_NOTED_MAX of them. An enumerator without a value is the previous
+ * enumerator plus 1, so each argument finds the offset at which the previous argument ends.
  */
 #define WMK_STAGED_TYPE(i) (WMK_CODE_TYPE(sizeof(wmk_code_##i)) == WAYMARK_T_ENUM || \
 	WMK_CODE_TYPE(sizeof(wmk_code_##i)) == WAYMARK_T_FLAGS ? WMK_CODE_ELEM(sizeof(wmk_code_##i)) : \
@@ -388,8 +388,8 @@ WMK_INLINE void wmk_span_leave(struct waymark_desc *const *end)
  */
 #if defined(__clang__) && __clang_major__ < 18 && !defined(WAYMARK_NO_PATCH)
 /*
- * clang before 18 treats each `asm goto` as a jump to the labels of all others in the function. Such a jump would skip
- * the initialization of such variables. event_cxx.h has a function for each site instead.
+ * clang before 18 treats each `asm goto` as a jump to the labels of all other `asm goto` in the function. Such a jump
+ * would skip the initialization of such variables. event_cxx.h has a function for each site instead.
  */
 #define WMK_SCOPE(provider, name, n, n_end, map, e, ...) \
 	_Static_assert(0, "waymark: for waymark_span() in C, clang before 18 needs -DWAYMARK_NO_PATCH; " \

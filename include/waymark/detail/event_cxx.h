@@ -45,7 +45,7 @@ template<unsigned type_, unsigned elem_ = 0, unsigned flags_ = 0, unsigned count
 	static constexpr const char *unit() { return nullptr; }
 };
 
-struct wrapper { };  /* base of the results of wrappers: such a type describes itself */
+struct wrapper { };  /* base of the results of wrappers: such a result type describes itself */
 
 /* Kinds of types that partial specialisation alone cannot distinguish. */
 enum kind_of_type { scalar, enumeration, wrapped, string_like, container, optional, duration, time_point, other };
@@ -162,8 +162,8 @@ template<class T> struct argument<T, wrapped> : T {
 #include <waymark/detail/objects_cxx.h>
 
 /*
- * Scalars are passed by value: a static constant then needs no definition, and a bit-field no reference. Objects are
- * passed by reference.
+ * Scalars are passed by value. A static constant then needs no definition, and a bit-field needs no reference. Objects
+ * are passed by reference.
  */
 template<class T> argument<T> describe(T, typename enable<!is_object<T>::value>::type * = nullptr);
 template<class T> argument<T> describe(const T &, typename enable<is_object<T>::value>::type * = nullptr);
@@ -476,7 +476,7 @@ constexpr bool is_number_type(unsigned type) { return type >= WAYMARK_T_S8 && ty
 
 /*
  * The site is in a separate function, which is inlined. clang before 18 treats each `asm goto` as a jump to the labels
- * of all others in the function. Such a jump would skip initializations between them.
+ * of all other `asm goto` in the function. Such a jump would skip initializations between them.
  */
 #define WMK_NOTED(i) \
 	[wmk_size##i] "i"(static_cast<int>(::waymark_detail::staged<wmk_arguments, i>::size)), \

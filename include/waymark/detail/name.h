@@ -3,10 +3,12 @@
  * name.h - check the names of providers and events at compile time, and that no argument is missing.
  *
  * WMK_CHECK_NAMES(provider, name) is a statement, WMK_CHECK_NAMES_AT(n, provider, name) a declaration for file scope.
- * Both take literals. `~` replaces a missing argument (pp.h), so a missing name is not an identifier either.
+ * Both take literals. `~` replaces a missing argument (pp.h). A missing name then fails the check, since `~` is not an
+ * identifier.
  *
- * C++ has constant functions. In C, gcc folds __builtin_strspn() in a static assertion. clang does not; its attribute
- * diagnose_if evaluates constant arguments, but has no loops, so it searches for each invalid ASCII character.
+ * C++ has constant functions. In C, gcc folds __builtin_strspn() in a static assertion. clang does not fold it. clang's
+ * attribute diagnose_if evaluates constant arguments, but has no loops: the check then searches for each invalid ASCII
+ * character.
  */
 #ifndef WAYMARK_DETAIL_NAME_H
 #define WAYMARK_DETAIL_NAME_H

@@ -7,8 +7,8 @@
  *     waymark_sites    struct waymark_site      location and descriptor
  *
  * The assembler writes the entries with references relative to themselves. Flag "?" puts an entry into the section
- * group of its function, if there is one: when the linker drops a second copy of an inline function, it drops its
- * entries too. Flag "R" keeps entries with --gc-sections.
+ * group of its function, if there is one: when the linker drops a second copy of an inline function, the linker drops
+ * the entries of this copy too. Flag "R" keeps entries with --gc-sections.
  *
  * With WAYMARK_NO_PATCH, and on architectures without support here, the code tests a byte in a separate section
  * instead.
@@ -150,8 +150,8 @@ __attribute__((weak, visibility("hidden"))) struct waymark_module wmk_module_v2 
 };
 
 /*
- * These run before the constructors and after the destructors of the program. Each object file calls them; the library
- * ignores repeated calls for one module.
+ * These functions run before the constructors and after the destructors of the program. Each object file calls them;
+ * the library ignores repeated calls for one module.
  */
 __attribute__((constructor(101))) static void wmk_module_begin(void)
 {

@@ -37,7 +37,7 @@ WMK_INLINE void wmk_stage_scalar(struct wmk_stage *s, uint64_t value, unsigned w
 	s->bits = s->bits + width - 64;
 }
 
-/* End a run of scalars: the rest of its last word is zero. */
+/* End a run of scalars: the rest of the run's last word is zero. */
 WMK_INLINE void wmk_stage_flush(struct wmk_stage *s)
 {
 	if (s->bits)
