@@ -67,7 +67,10 @@ static __always_inline __u64 read_pointer(__u64 at, int compat, int *is_bad)
 	return pointer;
 }
 
-/* A function that a loop calls is not inlined: the verifier then checks it once, not on each path through the loop. */
+/*
+ * A function that a loop calls is not inlined. The verifier then checks the function once, not on each path through the
+ * loop.
+ */
 
 #define TEXT_UNREADABLE 0x10000
 #define TEXT_CUT 0x20000

@@ -28,8 +28,8 @@ struct {
 } rings SEC(".maps");
 
 /*
- * Followed processes, by tgid. A new thread needs no entry, and a thread that takes over the leader's number (execve)
- * keeps it.
+ * Followed processes, by tgid. A new thread needs no entry. A thread that takes over the leader's number (execve) stays
+ * in the process, so the entry stays valid.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -61,8 +61,8 @@ struct scratch {
 };
 
 /*
- * Entry and exit of system calls have one scratch buffer each on each CPU. This suffices: a program does not interrupt
- * itself on its CPU.
+ * Entry and exit of system calls have one scratch buffer each on each CPU. One buffer suffices, because a BPF program
+ * does not interrupt itself on its CPU.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

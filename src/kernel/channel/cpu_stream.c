@@ -407,7 +407,7 @@ static int stream_resume(struct wmk_source *source, const struct wmk_ctf_packet 
 	/* the trace lacks only records of the returned page, and may already have the first records of this page */
 	if (behind < again)
 		stream->skip = again - behind;
-	/* Mapped mode: a page is given back only after its wanted records are in the trace, so nothing is missing. */
+	/* Mapped mode: a page is given back only after its wanted records are in the trace, so no record is missing. */
 	else if (wmk_kcpu_mode(stream->buffer) != WMK_KCPU_MAP)
 		stream->unread = behind - again;
 	stream->records = *records;

@@ -70,9 +70,7 @@ static int try_write(int dir, const char *file, const char *text)
 	return err;
 }
 
-/*
- * Traces one function only. If it traced all functions, the kernel would patch its code in tens of thousands of places.
- */
+/* Traces one function only. To trace all functions, the kernel would patch its code in tens of thousands of places. */
 static int try_functions(int instance)
 {
 	int err = try_write(instance, "set_ftrace_filter", A_FUNCTION);

@@ -3,9 +3,8 @@
  * syscall_follow.c - selects the processes in which BPF records system calls (see syscall_reader.h).
  *
  * The instance of a channel that records one process has the file set_event_pid. set_event_pid lists the threads of
- * that process and of its descendants. The kernel keeps this list up to date as long as the instance exists. The BPF
- * program itself follows processes that start while it is attached. This file reads earlier processes from
- * set_event_pid.
+ * that process and of its descendants. The kernel keeps this list up to date as long as the instance exists. While the
+ * BPF program is attached, it follows new processes itself. This file reads earlier processes from set_event_pid.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -51,7 +50,7 @@ static int add(struct processes *found, pid_t pid)
 	return 1;
 }
 
-/* Follows the processes of set_event_pid that are not followed yet, and returns their number. */
+/* Follows the processes of set_event_pid that are not followed yet, and returns the number of these processes. */
 static int follow_new(const struct wmk_kreader *reader, struct processes *found)
 {
 	char *text;

@@ -24,7 +24,7 @@ struct wmk_syscall_entry {
 struct wmk_syscall_set {
 	struct wmk_syscalls *bpf;          /* NULL: not loaded */
 	bool is_started;
-	/* the instance records one process: its set_event_pid selects the processes that BPF records */
+	/* the instance records one process: set_event_pid of the instance selects the processes that BPF records */
 	bool is_of_process;
 	/* overwrite mode: limit for the kept packets of one ring; 0: discard mode */
 	uint64_t kept_bytes;

@@ -71,7 +71,7 @@ static uint64_t lost_now(struct wmk_syscall_stream *stream)
 
 /*
  * Records that are lost at this time are older than any later record. A packet that ends after the current head may
- * report them.
+ * report these lost records.
  */
 static void query_losses(struct wmk_syscall_stream *stream)
 {

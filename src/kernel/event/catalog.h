@@ -31,7 +31,7 @@ struct wmk_kentry {
 int wmk_kcatalog_open(const struct wmk_tracefs *tracefs, struct wmk_kcatalog **catalog);
 void wmk_kcatalog_close(struct wmk_kcatalog *catalog);
 size_t wmk_kcatalog_size(const struct wmk_kcatalog *catalog);
-/* Returns an event; they are sorted by their names in traces. */
+/* Returns event `i`; events are sorted by their names in traces. */
 const struct wmk_kentry *wmk_kcatalog_at(const struct wmk_kcatalog *catalog, size_t i);
 bool wmk_kentry_fits(const struct wmk_kentry *name, const char *pattern);
 /* Returns the number of events that the pattern selects. */

@@ -4,8 +4,8 @@
  * src/kernel; kernel_event.c makes them, copy_program.c runs them.
  *
  * One operation copies fields that are adjacent in record and payload. In the fixed part, operations read only the
- * first `min_len` bytes. They write at most `max_fixed` bytes, plus the content of texts and sequences outside of the
- * fixed part. One check of each limit before the program runs is therefore enough.
+ * first `min_len` bytes. Operations write at most `max_fixed` bytes, plus the content of texts and sequences outside of
+ * the fixed part. One check of each limit before the program runs is therefore enough.
  */
 #ifndef WMK_KERNEL_COPY_PROGRAM_H
 #define WMK_KERNEL_COPY_PROGRAM_H

@@ -132,7 +132,7 @@ static struct wmk_node *split(struct one *one, struct wmk_node *node, struct wmk
 	const bool both = left.kind >= WMK_KTERM_TEST && right.kind >= WMK_KTERM_TEST;
 
 	*term = wmk_kterm_and(left, right);
-	/* the text would be too long for the kernel, so it contains neither condition */
+	/* the text would be too long for the kernel, so the text contains neither condition */
 	if (both && term->kind != WMK_KTERM_AND)
 		return node;
 	if (!a || !b)

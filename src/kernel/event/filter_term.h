@@ -22,7 +22,7 @@ enum wmk_kterm_kind {
 struct wmk_kterm {
 	uint8_t kind;                    /* enum wmk_kterm_kind */
 	bool exact;
-	unsigned equal;                  /* TEST: position of its == or !=, if it is a single comparison; else 0 */
+	unsigned equal;                  /* TEST: position of == or !=, if the test is a single comparison; else 0 */
 	char *text;                      /* set if the kind is TEST, AND or OR */
 };
 
@@ -33,7 +33,7 @@ struct wmk_kterms {
 
 /* Translates a condition as far as possible. */
 struct wmk_kterm wmk_kterm_of(const struct wmk_kterms *terms, const struct wmk_node *node);
-/* Both take ownership of their arguments. */
+/* Both functions take ownership of their arguments. */
 struct wmk_kterm wmk_kterm_and(struct wmk_kterm a, struct wmk_kterm b);
 struct wmk_kterm wmk_kterm_or(struct wmk_kterm a, struct wmk_kterm b);
 void wmk_kterm_free(struct wmk_kterm *term);

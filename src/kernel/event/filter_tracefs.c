@@ -317,7 +317,7 @@ static struct wmk_kterm listed(const struct wmk_kterms *terms, const struct wmk_
 	return term;
 }
 
-/* Translates a number that is used as a condition: it is not 0. */
+/* Translates a number that is used as a condition, which is true unless the number is 0. */
 static struct wmk_kterm truth(const struct wmk_kterms *terms, const struct wmk_node *node)
 {
 	struct wmk_koperand operand;

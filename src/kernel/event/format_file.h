@@ -2,8 +2,8 @@
 /*
  * format_file.h - parses the description of a kernel event: a `format` file of tracefs.
  *
- * The functions are pure; any thread may call them. They do not trust the content. Errors: -errno with a cause chain
- * that names line and column.
+ * The functions are pure; any thread may call them. The functions do not trust the content of the file. Errors: -errno
+ * with a cause chain that names line and column.
  */
 #ifndef WMK_KERNEL_FORMAT_FILE_H
 #define WMK_KERNEL_FORMAT_FILE_H

@@ -47,7 +47,7 @@ void wmk_elf_close(struct wmk_elf *elf);
 const char *wmk_elf_path(const struct wmk_elf *elf);
 unsigned wmk_elf_machine(const struct wmk_elf *elf);          /* EM_... */
 bool wmk_elf_is_stripped(const struct wmk_elf *elf);          /* no .symtab: only exported functions have names */
-/* Return EM_... of this machine; 0: its registers are not supported. */
+/* Return EM_... of this machine; 0: the registers of this machine are not supported. */
 unsigned wmk_elf_host(void);
 
 /*

@@ -106,14 +106,14 @@ const char *wmk_probe_line(const struct wmk_probe *probe, const struct wmk_probe
 			   char line[WMK_PROBE_LINE_MAX]);
 
 /*
- * Create all events, or none. `tracefs`: descriptor of its root. If an event's name is taken in its group, a number is
- * appended to it. If the user gave that name, -EEXIST is returned instead. -EOPNOTSUPP: this kernel has no such probes;
- * -EACCES: no rights.
+ * Create all events, or none. `tracefs`: descriptor of its root. If the group already has an event of the same name, a
+ * number is appended to the name. If the user gave that name, -EEXIST is returned instead. -EOPNOTSUPP: this kernel has
+ * no such probes; -EACCES: no rights.
  */
 int wmk_probe_install(int tracefs, struct wmk_probe *probe);
 /* Remove the events. Missing events are ignored. -EBUSY: an event is still enabled; the other events are removed. */
 int wmk_probe_remove(int tracefs, struct wmk_probe *probe);
-/* Remove all dynamic events of a group, whichever process made them, for example a daemon that crashed. */
+/* Remove all dynamic events of a group, including events of other processes, for example of a crashed daemon. */
 int wmk_probe_remove_group(int tracefs, const char *group);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * own_pids.h - the tracer's own processes and threads. Their records are excluded, so that tracing does not record
- * itself.
+ * own_pids.h - the tracer's own processes and threads. Records of these threads are excluded, so that tracing does not
+ * record itself.
  *
  *     find() ──processes──► /proc/PID/task ──threads──► wmk_kown_has(own, tid)   cpu_stream.c excludes their records
  *                  └──► own->pids                                               the BPF program excludes their calls

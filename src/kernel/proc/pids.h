@@ -18,8 +18,8 @@
  * exists. Any thread.
  *
  * Errors, with a cause chain: -ESRCH: no such process in the client's namespace and its descendants. -ENOTSUP: numbers
- * cannot be translated, because `client` is 0 (SO_PEERCRED reports that for a process outside of our namespace) or
- * because /proc belongs to another namespace than ours. -ENOMEM, or an error of /proc.
+ * cannot be translated, because `client` is 0, or because /proc belongs to another namespace than ours. SO_PEERCRED
+ * reports 0 for a process outside of our namespace. -ENOMEM, or an error of /proc.
  */
 int wmk_kpids_of(pid_t client, uint64_t number, pid_t *pid);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * statedump_record.h - the state of one running dump. Internal to the state dump: statedump.c runs it,
- * statedump_task.c has the processes, statedump_ns.c their namespaces, statedump_machine.c and statedump_net.c the rest
- * of the machine.
+ * statedump_record.h - the state of one running dump. Internal to the state dump. statedump.c runs the dump,
+ * statedump_task.c has processes, and statedump_ns.c has namespaces. statedump_machine.c and statedump_net.c have the
+ * rest of the machine.
  *
  * Functions return 0; -errno if this process lacks descriptors or memory (without a cause chain); or the value that
  * `record` returned. Objects that are gone or not readable are counted, and are no errors.

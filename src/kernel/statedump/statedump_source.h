@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * statedump_source.h - the state dump (statedump.h) as packets of a kernel channel. A separate thread makes them; the
- * caller's thread takes them.
+ * statedump_source.h - the state dump (statedump.h) as packets of a kernel channel. A separate thread makes the
+ * packets; the caller's thread takes them.
  *
  *     wmk_kdumper_open(&options, &dumper);           a source of packets (ring/packet_source.h)
  *     wmk_kdumper_begin(dumper, number);             start a dump; returns at once
@@ -49,8 +49,9 @@ struct wmk_kdumper_options {
 };
 
 /*
- * Open the source. Closing it cancels a running dump, but does not wait for its thread. A flush waits for a packet or
- * the end of the dump. The flush stops waiting if the dump makes no progress. Clearing the source cancels the dump.
+ * Open the source. Closing the source cancels a running dump, but does not wait for the dump's thread. A flush waits
+ * for a packet or the end of the dump. The flush stops waiting if the dump makes no progress. Clearing the source
+ * cancels the dump.
  */
 int wmk_kdumper_open(const struct wmk_kdumper_options *options, struct wmk_source **dumper);
 /* Start dump `number` after the running one. No effect if this dump or a later one was started already. */

@@ -24,8 +24,8 @@
 #define PER_PROCESS_MAX 1000000u   /* files, mappings */
 
 /*
- * Values of the fields type, mode, submode and status in lttng-modules. /proc does not show the execution mode of a
- * thread, and lttng-modules does not record it either.
+ * Values of the fields type, mode, submode and status in lttng-modules. Neither /proc nor lttng-modules has the
+ * execution mode of a thread.
  */
 enum { USER_THREAD = 0, KERNEL_THREAD = 1 };
 enum { MODE_UNKNOWN = 5 };

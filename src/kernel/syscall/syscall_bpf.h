@@ -41,7 +41,7 @@ struct wmk_syscalls_options {
 	bool is_told;            /* also records of signals and of ends of threads: is_signal, is_end */
 	uint32_t n_rings;        /* 0: one for each CPU; records of CPUs that share a ring are not in order of time */
 	uint32_t ring_bytes;     /* of one ring: a power of two from 4096; 0: 1 MiB */
-	uint32_t wake_bytes;     /* bytes in a ring that wake poll(); 0: a quarter of it */
+	uint32_t wake_bytes;     /* bytes in a ring that wake poll(); 0: a quarter of the ring */
 	uint32_t processes;      /* limit of followed processes; 0: 16384 */
 	struct wmk_syscalls_limits limits;   /* 0: the defaults of syscall_info.h */
 	enum wmk_clock_kind clock;         /* of the trace */
@@ -98,8 +98,8 @@ int wmk_syscalls_follow(struct wmk_syscalls *calls, pid_t pid, bool followed);
  */
 int wmk_syscalls_follow_only(struct wmk_syscalls *calls, const pid_t *pids, unsigned n, bool all);
 /*
- * Never record the process with this number in the initial PID namespace. -ENOSPC: there are WMK_SYSCALLS_EXCLUDED
- * already.
+ * Never record the process with this number in the initial PID namespace. -ENOSPC: WMK_SYSCALLS_EXCLUDED processes are
+ * excluded already.
  */
 int wmk_syscalls_exclude(struct wmk_syscalls *calls, pid_t pid);
 /*

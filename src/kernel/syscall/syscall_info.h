@@ -9,7 +9,7 @@
  *
  * The build takes the numbers from the kernel's headers, and the compiler the values of flags. Names of system calls
  * are those of the headers ("stat"); names of events are those of the kernel's tracer, which sometimes differ
- * ("newstat"). wmk_syscall_find() knows both.
+ * ("newstat"). wmk_syscall_find() finds a system call by either name.
  *
  * Pure; any thread; errors are -errno with a cause chain.
  */
@@ -109,8 +109,8 @@ void wmk_syscall_refine(struct wmk_syscall *call, const struct wmk_kformat *form
 const char *wmk_syscall_word(const struct wmk_syscall_arg *arg);
 /*
  * Find the row of a system call in a table; a row begins with "name(". A row that begins with '*' is for 32-bit
- * programs only. A row that begins with '-' is for 64-bit programs only. Both precede the row of the system call
- * without a prefix. NULL: not found.
+ * programs only. A row that begins with '-' is for 64-bit programs only. Both kinds of rows precede the row of the
+ * system call without a prefix. NULL: not found.
  */
 const char *wmk_syscall_row(const char *const rows[], unsigned n, enum wmk_kabi abi, const char *name);
 

@@ -16,7 +16,7 @@
 
 #define WMK_SYSCALLS_NUMBERS 512u      /* system calls of one table */
 #define WMK_SYSCALLS_OTHER (WMK_SYSCALLS_NUMBERS - 1)    /* index in the table for all numbers beyond the table */
-#define WMK_SYSCALLS_ABIS 2u           /* system calls of the machine; those of its 32-bit programs */
+#define WMK_SYSCALLS_ABIS 2u           /* system calls of the machine; system calls of 32-bit programs on the machine */
 #define WMK_SYSCALLS_ARGS 6u
 #define WMK_SYSCALLS_PARTS 3u          /* pointed-to data in one record, at most */
 #define WMK_SYSCALLS_PART_MAX 4096u    /* bytes of one part */

@@ -4,11 +4,11 @@
  * the history of tasks (task_table.h).
  *
  * A separate tracefs instance, <channel's>~tasks, records the names and processes of tasks: task_newtask, task_rename,
- * sched_process_exec and sched_process_exit. It exists only if a context needs it; an instance that a crashed process
- * left is adopted. wmk_kcontext_drain() empties the buffers of this instance before records are converted, so that all
- * earlier events of tasks are known. wmk_kcontext_follow() empties these buffers whenever many events have arrived,
- * because the channel can have no records for a long time. If the kernel has overwritten some events nevertheless, the
- * names of /proc apply from then on. /proc is scanned once a second at most.
+ * sched_process_exec and sched_process_exit. This instance exists only if a context needs it. If a crashed process left
+ * such an instance, the instance is adopted. wmk_kcontext_drain() empties the buffers of this instance before records
+ * are converted, so that all earlier events of tasks are known. wmk_kcontext_follow() empties these buffers whenever
+ * many events have arrived, because the channel can have no records for a long time. If the kernel has overwritten some
+ * events nevertheless, the names of /proc apply from then on. /proc is scanned once a second at most.
  *
  * A context belongs to one thread. Errors: -errno with a cause chain.
  */

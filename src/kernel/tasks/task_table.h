@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * task_table.h - the history of tasks: the name, process and namespaces of a thread number at a time. It supplies the
- * contexts `pid`, `procname`, `prio`, `vpid`, `vtid`, ... of kernel records, which contain only a number (`tid`) and a
- * time.
+ * task_table.h - the history of tasks: the name, process and namespaces of a thread number at a time. The history
+ * supplies the contexts `pid`, `procname`, `prio`, `vpid`, `vtid`, ... of kernel records, which contain only a number
+ * (`tid`) and a time.
  *
  *     /proc, once ──wmk_ktasks_open()───┐
  *     task_newtask        ──_note_fork()┤   versions of each      _find(tid, cpu, ts) ──► struct wmk_ktask
@@ -13,7 +13,8 @@
  * Events may be noted in any order: events of one CPU are ordered, but events of two CPUs are not. The state at a time
  * follows from the latest version before this time. The state that the scan of /proc saw also applies to the past, back
  * to the previous event of that number. From the next task_newtask of a number on, the number denotes another task.
- * Until then, an exited task keeps its name, because the last records of a task (it switches away) follow the exit.
+ * Until then, an exited task keeps its name, because the last records of a task (such as the switch to the next task)
+ * follow the exit.
  *
  * Priorities and namespaces are those of the first look-up, as no event reports their changes. A task that exited
  * before the look-up gets the values that a fork inherits from the parent. A number without any event or scan is looked
@@ -87,8 +88,8 @@ int wmk_ktasks_note_fork(struct wmk_ktasks *tasks, uint64_t ts, int32_t parent, 
 int wmk_ktasks_note_rename(struct wmk_ktasks *tasks, uint64_t ts, int32_t tid, const char oldcomm[WMK_KPROC_NAME],
 			   const char comm[WMK_KPROC_NAME]);
 /*
- * sched_process_exec: pid, old_pid. If a thread other than the first of its process calls exec, it takes over the
- * number of the first thread. The old number of this thread becomes free.
+ * sched_process_exec: pid, old_pid. If a thread other than the first thread calls exec, the calling thread takes over
+ * the number of the first thread. The old number of the calling thread becomes free.
  */
 int wmk_ktasks_note_exec(struct wmk_ktasks *tasks, uint64_t ts, int32_t tid, int32_t old_tid);
 int wmk_ktasks_note_exit(struct wmk_ktasks *tasks, uint64_t ts, int32_t tid);

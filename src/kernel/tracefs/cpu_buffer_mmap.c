@@ -14,9 +14,9 @@
  * counted. The length field of the page shows the second case without an ioctl. The length field is only a hint,
  * because only the ioctl orders the memory accesses; data is returned up to reader.read.
  *
- * A page that the writer has left is full. Its free space is smaller than the smallest event (the rest is padding), or
- * it has the flags of a loss. The ioctl sets these flags when it takes such a page. A page has the length 0 at first,
- * and after the buffer was emptied; the writer is not on such a page.
+ * A page that the writer has left is full. The free space of a full page is smaller than the smallest event (the rest
+ * is padding), or the page has the flags of a loss. The ioctl sets these flags when it takes such a page. A page has
+ * the length 0 at first, and after the buffer was emptied. The writer is not on a page of length 0.
  *
  * reader.lost_events is not used: the ioctl moves the count into the page before it sets this field.
  */

@@ -55,9 +55,9 @@ bool wmk_kinstance_owner_has_ended(int pid, uint64_t ticks);
 int wmk_kinstance_name(const char *owner, const char *session, const char *channel, char name[WMK_KINSTANCE_NAME]);
 
 /*
- * Set when the kernel wakes readers of the instance's buffers: at the first record of an empty buffer (`first`), or
- * when a quarter of a buffer is filled. Older kernels always wake them at the first record. 0 or -errno with a cause
- * chain.
+ * Configure at which fill level the kernel wakes readers of the instance's buffers: at the first record of an empty
+ * buffer (`first`), or at a quarter of a buffer. Older kernels always wake readers at the first record. 0 or -errno
+ * with a cause chain.
  */
 int wmk_kinstance_wake(int instance, bool first);
 
@@ -65,7 +65,7 @@ int wmk_kinstance_wake(int instance, bool first);
 const char *wmk_kinstance_clock(enum wmk_clock_kind kind);
 /* Return whether this kernel offers the clock. */
 bool wmk_kinstance_has_clock(const struct wmk_tracefs *tracefs, enum wmk_clock_kind kind);
-/* Check that this kernel offers the clock. -ENOTSUP with a cause chain: it does not. */
+/* Check that this kernel offers the clock. -ENOTSUP with a cause chain: the kernel lacks the clock. */
 int wmk_kinstance_clock_check(const struct wmk_tracefs *tracefs, enum wmk_clock_kind kind);
 
 /*

@@ -92,7 +92,7 @@ static int event_len(const struct wmk_kpage *page, uint32_t kind, uint32_t delta
 	if (len > left)
 		return damaged(page, len);
 #endif
-		/* A long event has its length before its data, and data is never empty. */
+		/* In a long event, the length precedes the data, and the data is never empty. */
 	if (len < (kind == KIND_LONG ? 3 * WORD : 2 * WORD))
 		return damaged(page, len);
 	return (int)len;
