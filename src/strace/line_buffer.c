@@ -6,7 +6,7 @@
 
 static const char digits_of[] = "0123456789abcdef";
 
-/* Writes digits that end at `end`; returns their beginning. */
+/* Writes digits that end at `end`; returns the beginning of the digits. */
 static char *digits(char *end, uint64_t number, unsigned base)
 {
 	do {

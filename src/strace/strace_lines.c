@@ -23,7 +23,7 @@ static const struct wmk_kprint *print_of(const struct wmk_strace_lines *lines, c
 	return &lines->prints->calls[record->abi][record->number];
 }
 
-/* Prints an entry alone. If the exit record has arrived, it may contain an argument that was unreadable at entry. */
+/* Prints an entry alone. An exit record that has arrived may contain an argument that was unreadable at entry. */
 static void put_entry(struct wmk_strace_lines *lines, struct wmk_strace_thread *thread)
 {
 	const struct wmk_syscalls_record *entry = &thread->entry;
@@ -299,7 +299,7 @@ static void on_exit_of(struct wmk_strace_lines *lines, struct wmk_strace_thread 
 			record = &exec;
 		}
 	}
-	/* The exit of rt_sigreturn() has no number in its registers, so it is not printed. */
+	/* The exit of rt_sigreturn() has no number in its registers, so the exit is not printed. */
 	if (record->number == WMK_SYSCALLS_OTHER && !(thread->has_entry && thread->entry.number == WMK_SYSCALLS_OTHER))
 		return;
 	if (!is_selected(lines, record)) {

@@ -25,7 +25,7 @@ static int compare(const void *a, const void *b)
 	return strcmp(one->name, other->name);
 }
 
-/* System calls of the same name are one row, whatever their ABI. */
+/* System calls of the same name share one row, regardless of the ABI. */
 static unsigned gather(const struct wmk_strace_lines *lines, struct row *rows, struct wmk_strace_count *total)
 {
 	unsigned n = 0;
