@@ -63,8 +63,8 @@ int wmk_ring_set_uuid(int fd, uint8_t uuid[16]);
 /* Replace the mapping by anonymous zero pages. A later open with the same shape reuses the structure. */
 void wmk_ring_set_retire(struct waymark_ring_set *set);
 /*
- * Allow or forbid threads of this process to wait for room. It has an effect only if the creator requested waiting
- * (block_us). Default: allow.
+ * Allow or forbid threads of this process to wait for room. The call has an effect only if the creator requested
+ * waiting (block_us). Default: allow.
  */
 void wmk_ring_set_allow_blocking(struct waymark_ring_set *set, int allow);
 /* Set the clock of kind WAYMARK_CLOCK_PLUGIN. The function is async-signal-safe, and its value never decreases. */
@@ -90,9 +90,9 @@ int wmk_ring_set_explained(const struct waymark_ring_set *set, unsigned i, enum 
 /* Read the identity of the current holder of a claim ring. Returns 1; 0: it is free, retired, or held anonymously. */
 int wmk_ring_set_claimed_by(const struct waymark_ring_set *set, uint32_t ring, uint32_t *slot, uint32_t *generation);
 /*
- * Read the counts of ring `ring` since it was cleared last. This is for a process that maps the set but does not read
- * it: nothing is stored in the ring. 0; -EIO: a count is not possible, so the ring is corrupt; -EAGAIN: the ring is
- * being cleared, or its writers are too fast. Any thread.
+ * Read the counts of ring `ring` since it was cleared last. The function is for a process that maps the set but does
+ * not read it, and stores nothing in the ring. 0; -EIO: a count is not possible, so the ring is corrupt; -EAGAIN: the
+ * ring is being cleared, or its writers are too fast. Any thread.
  */
 struct wmk_ring_totals {
 	uint64_t records;            /* committed records, including those that were overwritten */
@@ -117,7 +117,7 @@ const struct wmk_ring_wrong *wmk_ring_reader_wrong(const struct waymark_ring_rea
 /*
  * From now on no record is committed with a time before the result, except by a sequence that is running. Such a
  * sequence commits within 1 ms, unless the machine stops its CPU. 0: unknown: this process does not have the clock, or
- * the ring is a claim ring with a holder. The holder may have read the clock long ago. Cheaper than
+ * the ring is a claim ring with a holder. The holder may have read the clock long ago. The function is cheaper than
  * waymark_ring_reader_beacon().
  */
 uint64_t wmk_ring_reader_raise_floor(struct waymark_ring_reader *reader);

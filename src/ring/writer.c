@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * writer.c - recording outside the fast path of writer.h: several fragments, long headers, a new sub-buffer, lost
- * records. It runs in applications and their signal handlers, so it takes no locks, allocates no memory, and does not
- * change errno.
+ * records. The code runs in applications and their signal handlers: it takes no locks, allocates no memory, and does
+ * not change errno.
  */
 #include "base/testpoint.h"
 #include "ring/record_header.h"
