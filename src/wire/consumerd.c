@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * consumerd.c - the tables of objects between the session daemon and waymark-consumerd (see consumerd.h). It also joins
- * objects that do not fit into one frame.
+ * consumerd.c - the tables of objects between the session daemon and waymark-consumerd (see consumerd.h). This file
+ * also joins the parts of objects that do not fit into one frame.
  */
 #include "wire/consumerd.h"
 

@@ -195,7 +195,8 @@ struct wmk_consumerd_rings {
 	uint64_t copy_max;
 };
 /*
- * Replace the system calls of `is` by those of `more`, unless `more` has none. Lists are copied to the arena. -ENOMEM.
+ * Replace the system calls of `is` by the system calls of `more`, unless `more` has no system calls. Lists are copied
+ * to the arena. -ENOMEM.
  */
 int wmk_consumerd_syscalls_set(struct wmk_consumerd_rings *is, const struct wmk_consumerd_rings *more,
 			    struct wmk_arena *arena);

@@ -74,7 +74,7 @@ enum wmk_ctl_rule_probe {
 	WMK_RULE_USER_PROBE,
 	WMK_RULE_USER_PROBE_RETURN,
 };
-/* An event rule. It selects events that match the pattern and the level, and none of the exclusions. */
+/* An event rule. It selects events that match the pattern and the level, but no exclusion. */
 struct wmk_ctl_rule {
 	const char *pattern;         /* glob on provider:name, or on provider (see session/apps/shard.h) */
 	struct wmk_list exclusions;  /* of const char *: globs */

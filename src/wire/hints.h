@@ -3,8 +3,8 @@
  * hints.h - the file `hints` in the runtime directory, which applications read while they wait for the answer to their
  * registration. The daemon writes it.
  *
- * The file may be absent, outdated or partly changed. It only affects how long a constructor waits, and whether the
- * helper thread prepares a state dump meanwhile.
+ * The file may be absent, outdated or partly changed. The file only affects how long a constructor waits, and whether
+ * the helper thread prepares a state dump meanwhile.
  */
 #ifndef WMK_WIRE_HINTS_H
 #define WMK_WIRE_HINTS_H
@@ -48,8 +48,8 @@ void wmk_hints_remove(struct wmk_hints_file *file, int rundir_fd);
 /* ── an application's side ───────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Read the file in `rundir`. It must be a regular file of `owner` or root that no other user can write; else returns
- * false and zeros.
+ * Read the file in `rundir`. Returns false and zeros unless the file is a regular file of `owner` or root that no other
+ * user can write.
  */
 bool wmk_hints_read(const char *rundir, uid_t owner, struct wmk_hints *hints);
 

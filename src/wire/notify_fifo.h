@@ -29,9 +29,9 @@ void wmk_notify_send(int rundir_fd);
 /* ── an application's side ───────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Open the FIFO in the directory `rundir`. It must be a FIFO of `owner` or root, not a link, and not writable by other
- * users. Returns a descriptor for poll() with no events, or -errno. POLLHUP reports one start of a daemon; open the
- * FIFO again for the next.
+ * Open the FIFO in the directory `rundir`. The file must be a FIFO of `owner` or root, not a link, and not writable by
+ * other users. Returns a descriptor for poll() with no events, or -errno. POLLHUP reports one start of a daemon; open
+ * the FIFO again for the next start.
  */
 int wmk_notify_open(const char *rundir, uid_t owner);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * object.c - encode, decode and copy structures by their tables (see object.h). Each of these operations walks the
- * table. It keeps the path to the current member, so that an error can name the member: channels[2].rules[0].pattern.
+ * table. Each walk keeps the path to the current member, so that an error can name the member:
+ * channels[2].rules[0].pattern.
  */
 #include "wire/object.h"
 
