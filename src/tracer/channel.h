@@ -44,7 +44,7 @@ struct wmk_channel {
 	uint8_t ctx_words;
 	bool short_clock;               /* the clock is the counter, which the fast path in enter.S reads */
 	uint32_t enabled;               /* number of recorders ... */
-	uint32_t enabled_helpers;       /* ... and number of those with events of the helper thread */
+	uint32_t enabled_helpers;       /* ... and number of recorders with events of the helper thread */
 	uint64_t mapped_position;       /* bytes written when the helper thread last mapped ahead */
 };
 
@@ -73,8 +73,8 @@ int wmk_channels_hand_back(struct wmk_conn *conn);
 /* After the first DONE of a connection: remove the recorders and orphans that the session daemon has not confirmed. */
 void wmk_channels_confirmed(struct wmk_conn *conn);
 /*
- * Remove the orphans of an endpoint, or of all endpoints if `endpoint` is WMK_ENDPOINTS. `persistent`: also those that
- * are kept for the next session daemon.
+ * Remove the orphans of an endpoint, or of all endpoints if `endpoint` is WMK_ENDPOINTS. `persistent`: also remove
+ * orphans that are kept for the next session daemon.
  */
 void wmk_orphans_remove(unsigned endpoint, bool persistent);
 /* Forget the descriptors of sets. `close_them`: close them first; otherwise their descriptor table no longer exists. */

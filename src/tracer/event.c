@@ -2,8 +2,9 @@
 /*
  * event.c - the events of this process: descriptors with the same provider, name and fields are one event.
  *
- * A hash table has the names (provider:name). A name usually has one event. It has more events if libraries declare the
- * same name with different fields. Names and events are never freed, so loading a library again needs no more memory.
+ * A hash table has the names (provider:name). A name usually has one event. A name has several events if libraries
+ * declare the name with different fields. Names and events are never freed, so loading a library again needs no more
+ * memory.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -27,7 +27,7 @@ static size_t block_bytes(uint32_t capacity)
 	return (bytes + 63) & ~(size_t)63;
 }
 
-/* Map new blocks. They are never unmapped. */
+/* Map new blocks, which are never unmapped. */
 static int more_blocks(unsigned class)
 {
 	const uint32_t capacity = FIRST_CAPACITY << 2 * class;

@@ -70,8 +70,8 @@ static void arc_of_number(const struct arc *arc, unsigned bits, uint64_t least, 
 #define WANTED 255u
 
 /*
- * A branch before it is packed. The members are those of struct wmk_filter_branch, but `yes` and `no` are numbers of
- * branches, and the bounds of a NUMBER are in the high bits of 64.
+ * A branch before it is packed. The members are the members of struct wmk_filter_branch, but `yes` and `no` are numbers
+ * of branches, and the bounds of a NUMBER are in the high bits of 64.
  */
 struct branch {
 	uint64_t low, count, operand;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lock.h - the lock of libwaymark. It protects the state (tracer.h), chains and patching. It is held across fork(), so
- * that code and tables of the child agree. Recording threads do not take it.
+ * lock.h - the lock of libwaymark. The lock protects the state (tracer.h), chains and patching. A fork holds the lock,
+ * so that code and tables of the child agree. Recording threads do not take the lock.
  */
 #ifndef WMK_TRACER_LOCK_H
 #define WMK_TRACER_LOCK_H

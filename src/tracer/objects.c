@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * objects.c - list the loaded objects (see objects.h). Runs in the helper thread, which must not call the loader, nor
- * access memory that a concurrent dlclose() may unmap. It reads memory through the kernel, which then returns an error
- * instead of a fault.
+ * access memory that a concurrent dlclose() may unmap. The helper thread reads memory through the kernel, which then
+ * returns an error instead of a fault.
  *
  * main() waits for this list. So the data of an executable mapping is read from its file, if the path still refers to
  * the mapped file: the beginning (headers, notes) and the end (sections and their names) take two reads. Other data is

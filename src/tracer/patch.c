@@ -6,8 +6,8 @@
  * makes the page writable for the store, and read-only and executable again after it. One membarrier follows after all
  * sites of a batch. Lock held; it is held across fork(), so that code and tables of the child agree.
  *
- * The file uses raw system calls: those of the C library are cancellation points, and a cancelled thread would never
- * release the lock.
+ * The file uses raw system calls: the functions of the C library are cancellation points, and a cancelled thread would
+ * never release the lock.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -207,8 +207,8 @@ void wmk_patch_flush(void)
 	if (w.mem >= 0)
 		syscall(SYS_close, w.mem);
 	/*
-	 * If the kernel lacks the command, other CPUs see the new instruction slightly later. They see the old or the
-	 * new one, never a mixture, because it is one store.
+	 * If the kernel lacks the command, other CPUs see the new instruction slightly later. Each CPU sees the old or
+	 * the new instruction, never a mixture, because patching is one store.
 	 */
 	if (w.changed_text)
 		wmk_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE,

@@ -3,7 +3,7 @@
  * plan.c - convert the fields of a descriptor to the operations that turn (words, refs) into fragments of a record.
  *
  * The compiler stages scalars in runs of whole words and passes all other values by reference (abi.h). The plan is the
- * list of runs and references, in order. It is made once for each event, and read on the recording path.
+ * list of runs and references, in order. Each event has a plan, which is made once, and is read on the recording path.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -96,8 +96,8 @@ void wmk_process_name(char *name, size_t size)
 }
 
 /*
- * The kernel gives 16 random bytes to each program at exec(): they are the same for all copies of this library in a
- * process, and differ after the next exec().
+ * The kernel gives 16 random bytes to each program at exec(). All copies of this library in a process see the same
+ * bytes. The bytes differ after the next exec().
  */
 uint64_t wmk_process_image(void)
 {

@@ -281,7 +281,8 @@ static __attribute__((noinline)) void record_by_short_table(struct waymark_desc 
 
 /*
  * waymark_record() is separate from the functions above and ends in a jump to them. These functions save the registers
- * that the inlined ring code needs. In waymark_record(), that would cost a rejected record more than its filter.
+ * that the inlined ring code needs. In waymark_record(), saving the registers would cost a rejected record more than
+ * its filter.
  */
 #if defined(__x86_64__)
 /* The name for enter.S: hidden, so other modules cannot interpose it. */

@@ -19,7 +19,7 @@
 #define ELLIPSIS "\xe2\x80\xa6"
 #define ELLIPSIS_BYTES 3u
 
-/* The value of a NULL array. It is never written, so it costs address space only. */
+/* The value of a NULL array. This memory is never written, so it costs address space only. */
 static const uint64_t zeros[8192];
 
 struct build {

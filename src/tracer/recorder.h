@@ -62,8 +62,8 @@ struct waymark_recorder {
 /*
  * All following functions need the lock.
  *
- * Append a recorder to the chain of the event. It takes ownership of `filter` (may be NULL). NULL: out of memory. The
- * caller patches the sites.
+ * Append a recorder to the chain of the event. The function takes ownership of `filter` (may be NULL). NULL: out of
+ * memory. The caller patches the sites.
  */
 struct waymark_recorder *wmk_recorder_add(struct wmk_event *event, struct wmk_channel *channel, uint32_t id,
 					  struct wmk_filter_block *filter);
@@ -78,7 +78,7 @@ void wmk_recorder_remove(struct waymark_recorder *recorder);
 int wmk_recorder_replace(struct waymark_recorder *recorder, struct wmk_channel *channel, uint32_t id,
 			 struct wmk_filter_block *filter);
 struct waymark_recorder *wmk_recorder_find(struct wmk_event *event, const struct wmk_channel *channel);
-/* Free a channel after wmk_reclaim(). It must have no recorder and be in no list. */
+/* Free a channel after wmk_reclaim(). The channel must have no recorder and be in no list. */
 void wmk_recorder_free_channel(struct wmk_channel *channel);
 /*
  * Advance the grace period. After it, no thread uses objects that were removed before the call, and their memory is

@@ -6,7 +6,7 @@
  *     lttng_ust_statedump:start │ bin_info, build_id, debug_link for each object │ end
  *     lttng_ust_lib:load, build_id, debug_link, unload                              libraries loaded or unloaded later
  *
- * They are ordinary run-time events, recorded by the helper thread.
+ * These events are ordinary run-time events, which the helper thread records.
  */
 #include <stdlib.h>
 #include <string.h>

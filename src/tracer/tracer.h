@@ -9,9 +9,9 @@
  *        record.c, record_chain.c    patch.c  code of the sites          helper_thread.c runs conn.c
  *
  * The recording path consists of enter.S, record.c, record_chain.c, context.c, filter_run.c, tls_owner.c and
- * wmk_probe_call() of probe.c. They take no lock and allocate nothing. A recording thread may still read recorders,
- * events and ring sets that were removed. Their memory is type-stable: it is reused for the same kind of object, and
- * never unmapped.
+ * wmk_probe_call() of probe.c. The recording path takes no lock and allocates nothing. A recording thread may still
+ * read recorders, events and ring sets that were removed. The memory of these objects is type-stable: it is reused for
+ * the same kind of object, and never unmapped.
  */
 #ifndef WMK_TRACER_TRACER_H
 #define WMK_TRACER_TRACER_H
