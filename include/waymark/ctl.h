@@ -110,9 +110,9 @@ void waymark_ctl_set_timeout(struct waymark_ctl *ctl, int timeout_ms);
 /* ── channel: buffers, and the processes that record into them ── */
 
 /*
- * A channel has ring buffers with their own sizes and mode, context fields and event rules. It belongs to a domain: all
- * applications, one process, all processes of an executable, or the kernel. A session may have several channels. In
- * each domain, the first channel with a matching rule records an event.
+ * A channel has ring buffers with their own sizes and mode, context fields and event rules. A channel belongs to a
+ * domain: all applications, one process, all processes of an executable, or the kernel. A session may have several
+ * channels. In each domain, the first channel with a matching rule records an event.
  */
 
 /*
@@ -127,8 +127,8 @@ enum waymark_ctl_domain_kind {
 /* If all sub-buffers are full, the newest or the oldest records are lost. */
 enum waymark_ctl_mode { WAYMARK_CTL_DISCARD = 0, WAYMARK_CTL_OVERWRITE = 1 };
 /*
- * Buffers per user, or per process. With PER_PID, each process has its own buffers and trace. They end with the
- * process. A channel for one process without its descendants is always PER_PID.
+ * Buffers per user, or per process. With PER_PID, each process has its own buffers and trace. The buffers and the trace
+ * end with the process. A channel for one process without its descendants is always PER_PID.
  */
 enum waymark_ctl_buffers { WAYMARK_CTL_PER_UID = 0, WAYMARK_CTL_PER_PID = 1 };
 
@@ -151,8 +151,8 @@ enum waymark_ctl_preallocation {
 /* ── events: which events are recorded ── */
 
 /*
- * Event rules select the events of a channel: those that match the pattern and the log level, and no exclusion. A rule
- * also applies to applications that start later, until it is disabled.
+ * Event rules select the events of a channel. A rule selects events that match the pattern and the log level, but no
+ * exclusion. A rule also applies to applications that start later, until it is disabled.
  */
 
 /* How a rule compares log levels. */
@@ -534,8 +534,8 @@ int waymark_ctl_shutdown(struct waymark_ctl *ctl);
 /* ── saving: save sessions to files, and load them ────────────────────────────────────────────────────────── */
 
 /*
- * A saved session is a JSON file with the members of waymark_ctl_result_json() that define the session. It contains
- * neither counts nor the state.
+ * A saved session is a JSON file with the members of waymark_ctl_result_json() that define the session. The file
+ * contains neither counts nor the state.
  */
 
 /* Options of waymark_ctl_save(). */

@@ -123,9 +123,9 @@ struct waymark_ctl_trackers {
 
 /*
  * A session has channels with their rules, trackers, and one trace. Its owner is the user that created it, or the user
- * of the daemon if root created it. Only its owner and root see it. It records between waymark_ctl_start() and
- * waymark_ctl_stop(), any number of times, and independently of the process that created it. waymark_ctl_destroy() ends
- * it and keeps the trace.
+ * of the daemon if root created it. Only the owner and root see a session. A session records between
+ * waymark_ctl_start() and waymark_ctl_stop(), any number of times, and independently of the process that created the
+ * session. waymark_ctl_destroy() ends the session and keeps the trace.
  */
 
 /*
@@ -205,8 +205,8 @@ struct waymark_ctl_snapshot_info {
 /* ── applications: list applications and their events ── */
 
 /*
- * Applications register with the session daemon when they start, or when the daemon starts. They and their events are
- * listed even if no session records them.
+ * Applications register with the session daemon when they start, or when the daemon starts. The session daemon lists
+ * applications and their events even if no session records them.
  */
 
 /* A field of an event. */
@@ -287,7 +287,8 @@ unsigned waymark_ctl_result_lacks(const struct waymark_ctl_result *result, const
  */
 const char *waymark_ctl_result_kernel_clock(const struct waymark_ctl_result *result);
 /*
- * Applications that have not confirmed a change in time, without their events. They still apply it as soon as they can.
+ * Applications that have not confirmed a change in time, without their events. These applications still apply the
+ * change as soon as they can.
  */
 unsigned waymark_ctl_result_unanswered(const struct waymark_ctl_result *result,
 				       const struct waymark_ctl_app_info *const **apps);

@@ -126,7 +126,7 @@ struct waymark_ring_frag {
 
 /*
  * Record one event. Returns 0, -ENOSPC (lost and counted) or -EINVAL (n too large). Any thread; async-signal-safe; no
- * allocation, no lock. It makes system calls only:
+ * allocation, no lock. The function makes system calls only:
  * - when the process enters a sub-buffer for the first time (mprotect);
  * - on claim rings (signal mask; PER_SET also sched_yield);
  * - to wake a sleeping reader when it enters a new sub-buffer;
@@ -144,7 +144,7 @@ struct waymark_ring_packet {
 	/* of the records in the piece; a continuation begins at the end of the previous piece */
 	uint64_t begin_ts, end_ts;
 	uint64_t begin_pos;         /* ring position of the first byte of `data` (monotonic) */
-	uint64_t sequence;          /* number of this piece among those read from this ring, from 0 */
+	uint64_t sequence;          /* number of this piece among the pieces read from this ring, from 0 */
 	uint64_t records;           /* from the beginning of the ring to the end of this piece, without lost records */
 	uint64_t lost;              /* lost records in the same range: all causes, and overwritten records */
 	uint64_t cut;               /* fields cut to the limit of the channel, so far */
@@ -159,19 +159,19 @@ struct waymark_ring_packet {
 #define WAYMARK_RING_FLUSH 1u       /* also read the committed part of the current sub-buffer */
 
 /*
- * Open a reader of one ring. It does not trust shared memory: the geometry is that of the set, and every offset, count
- * and time is checked. Returns 0 or -errno. The functions of a reader are for one thread at a time.
+ * Open a reader of one ring. The reader does not trust shared memory: it uses the geometry of the set, and checks every
+ * offset, count and time. Returns 0 or -errno. The functions of a reader are for one thread at a time.
  */
 int waymark_ring_reader_open(struct waymark_ring_set *set, uint32_t ring, struct waymark_ring_reader **reader);
 /*
  * Open an observer: a reader that copies what a ring in overwrite mode holds, and writes nothing into the ring. Any
  * number of observers may read a ring, beside its reader. An observer begins at the oldest whole sub-buffer.
- * `max_bytes` (0: no limit) limits it to the newest sub-buffers that fit into this size together, but at least to the
- * current one. It counts from that position: `records` and `lost` of its first piece do not include earlier records. If
- * writers overwrite a sub-buffer that the observer has not read yet, it continues at the oldest sub-buffer and counts
- * from there. begin_pos of such a piece does not equal the end of the previous piece. waymark_ring_reader_clear() and
- * _resume() return -EINVAL. Returns 0; -ENOTSUP in discard mode; -EIO: the ring is corrupt; -EAGAIN: the writer is too
- * fast at the moment.
+ * `max_bytes` (0: no limit) limits the observer to the newest sub-buffers that fit into this size together. The current
+ * sub-buffer is always included. The observer counts from its first position: `records` and `lost` of its first piece
+ * do not include earlier records. If writers overwrite a sub-buffer that the observer has not read yet, the observer
+ * continues at the oldest sub-buffer and counts from there. begin_pos of such a piece does not equal the end of the
+ * previous piece. waymark_ring_reader_clear() and _resume() return -EINVAL. Returns 0; -ENOTSUP in discard mode; -EIO:
+ * the ring is corrupt; -EAGAIN: the writer is too fast at the moment.
  */
 int waymark_ring_reader_observe(struct waymark_ring_set *set, uint32_t ring, uint64_t max_bytes,
 				struct waymark_ring_reader **reader);

@@ -114,9 +114,9 @@ struct waymark_probe_record {
 };
 
 /*
- * A callback of an event. It runs in the thread that reaches the tracepoint, before the record is written. If a signal
- * handler reaches the tracepoint, it runs in the signal handler. Events within a callback are recorded, but call no
- * callback.
+ * A callback of an event. A callback runs in the thread that reaches the tracepoint, before the record is written. If a
+ * signal handler reaches the tracepoint, the callback runs in the signal handler. Events within a callback are
+ * recorded, but call no callback.
  */
 typedef void (*waymark_probe_fn)(const struct waymark_probe_record *record, void *data);
 
@@ -131,7 +131,7 @@ int waymark_connect(const char *event, waymark_probe_fn fn, void *data);
 
 /*
  * Undo waymark_connect() with the same three arguments. When it returns 0, no thread runs fn with data, now or later:
- * data may be freed. It waits for running callbacks and for records in progress, at most five seconds.
+ * data may be freed. The function waits for running callbacks and for records in progress, at most five seconds.
  * Returns 0, -ENOENT (not connected), -EINVAL, or
  *   -ETIMEDOUT  fn will not be called again, but a thread may still run it: keep data. This is permanent once a signal
  *               handler or a callback has left a record by longjmp().

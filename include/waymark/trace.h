@@ -65,8 +65,8 @@
 
 /*
  * waymark_begin(provider, name, argument...), waymark_end(provider, name, argument...): begin and end a time span of
- * the calling thread. They record the events provider:name_begin and provider:name_end; the pattern provider:name_*
- * enables both. Spans of a thread must be nested. Arguments as above. Statements.
+ * the calling thread. The macros record the events provider:name_begin and provider:name_end; the pattern
+ * provider:name_* enables both. Spans of a thread must be nested. Arguments as above. Statements.
  */
 #define waymark_begin(provider, ...) WMK_EVENT(WAYMARK_KIND_BEGIN, "_begin", #provider, __COUNTER__, , ##__VA_ARGS__, ~)
 #define waymark_end(provider, ...) WMK_EVENT(WAYMARK_KIND_END, "_end", #provider, __COUNTER__, , ##__VA_ARGS__, ~)

@@ -199,7 +199,7 @@ struct waymark_ref {
  *   refs   one for each STRING, TEXT, BYTES, SEQ, ARRAY field, in order;
  *   ip     an address in the enabled block, for the context field `ip`; NULL: the return address.
  *
- * It returns no error: lost records are counted. Preserves errno. Any thread; async-signal-safe.
+ * The function returns no error: lost records are counted. Preserves errno. Any thread; async-signal-safe.
  */
 void waymark_record(struct waymark_desc *desc, const uint64_t *words, const struct waymark_ref *refs, const void *ip);
 

@@ -3,9 +3,9 @@
  * event_cxx.h - C++11 and later: map an argument to the type of a field, and to a value.
  *
  * Each use of a macro declares a local type (wmk_tag) that carries its texts. The descriptor is a static member of a
- * template over that tag and the types of the arguments, in an unnamed namespace. It is therefore a local symbol:
- * assembly can name its address, also in inline functions and templates. The compiler initialises it, not code at
- * program start.
+ * template over that tag and the types of the arguments, in an unnamed namespace. The descriptor is therefore a local
+ * symbol: assembly can name its address, also in inline functions and templates. The compiler initialises it, not code
+ * at program start.
  *
  * Arguments are evaluated within one full expression, together with the call of waymark_record(), so temporaries live
  * until the event is recorded.
