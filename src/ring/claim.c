@@ -60,7 +60,7 @@ static void unclaim(struct wmk_ring_view *ring, uint64_t who)
 	__atomic_compare_exchange_n(&ring->ctl->claim, &who, WMK_CLAIM_FREE, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
-/* Copy bytes to the ring, by relaxed atomic words where aligned: a reader may load them at the same time. */
+/* Copy bytes to the ring, by relaxed atomic words where aligned: a reader may load the same bytes at the same time. */
 static void put(unsigned char *to, const unsigned char *from, size_t len)
 {
 	for (; len != 0 && ((uintptr_t)to & 7) != 0; len--)

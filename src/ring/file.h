@@ -34,7 +34,7 @@ int wmk_ring_file_kind(int fd);
 /* Register the mapping of a reader with the SIGBUS handler. 0; -EMFILE: too many; -ENOMEM. */
 int wmk_ring_file_guard(const struct waymark_ring_set *set);
 void wmk_ring_file_unguard(const struct waymark_ring_set *set);
-/* Check the size of the file. 0; -EIO: it is shorter than the set, and the mapping is replaced by zero pages. */
+/* Check the size of the file. 0; -EIO: the file is shorter than the set, and zero pages replace the mapping. */
 int wmk_ring_file_look(const struct waymark_ring_set *set);
 
 #endif

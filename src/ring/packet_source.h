@@ -64,7 +64,10 @@ struct wmk_source_ops {
 	 * cause.
 	 */
 	uint64_t (*lost)(struct wmk_source *source, uint64_t by_cause[WAYMARK_LOST_CAUSES]);
-	/* Discard all records and restart all counts. *position, *ts: the new start. NULL: it cannot be cleared. */
+	/*
+	 * Discard all records and restart all counts. *position, *ts: the new start. NULL: the source cannot be
+	 * cleared.
+	 */
 	int (*clear)(struct wmk_source *source, uint64_t *position, uint64_t *ts);
 	/*
 	 * True if the source has records that next() returns only with `flush`. NULL: the source does not know, or
@@ -77,7 +80,7 @@ struct wmk_source_ops {
 	 * unknown. NULL: always unknown.
 	 */
 	uint64_t (*raise_floor)(struct wmk_source *source);
-	/* Fields cut so far. NULL: the counts in the packets include all of them. */
+	/* Fields cut so far. NULL: the counts in the packets include all cut fields. */
 	uint64_t (*cut)(struct wmk_source *source);
 	/*
 	 * Chunks (ring/set.h, chunk.c). All are set, or all are NULL: the source cannot take part in a rotation.

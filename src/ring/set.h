@@ -87,7 +87,10 @@ void wmk_ring_explain(struct waymark_ring_set *set, enum wmk_ring_why why);
 /* Read entry `i`, with the writer's identity (0, 0: anonymous). Returns 1; 0: no such entry, or it is invalid. */
 int wmk_ring_set_explained(const struct waymark_ring_set *set, unsigned i, enum wmk_ring_why *why, uint32_t *slot,
 			   uint32_t *generation);
-/* Read the identity of the current holder of a claim ring. Returns 1; 0: it is free, retired, or held anonymously. */
+/*
+ * Read the identity of the current holder of a claim ring. Returns 1; 0: the claim ring is free, retired, or held
+ * anonymously.
+ */
 int wmk_ring_set_claimed_by(const struct waymark_ring_set *set, uint32_t ring, uint32_t *slot, uint32_t *generation);
 /*
  * Read the counts of ring `ring` since it was cleared last. The function is for a process that maps the set but does

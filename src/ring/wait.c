@@ -261,7 +261,7 @@ void wmk_ring_set_allow_blocking(struct waymark_ring_set *set, int allow)
 
 /*
  * True if this thread has a signal blocked. A signal handler must not wait, and its own signal is blocked while it
- * runs. Other code normally has no signal blocked; if it has, it does not wait either.
+ * runs. Other code normally has no signal blocked. Code with a blocked signal does not wait either.
  */
 static int signals_blocked(void)
 {

@@ -27,7 +27,7 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 
 	(void)context;
 	if (at < wmk_seq_window || at >= wmk_seq_window + sizeof(wmk_seq_window)) {
-		signal(sig, SIG_DFL); /* the fault was elsewhere: it repeats with the default action */
+		signal(sig, SIG_DFL); /* the fault was elsewhere: the fault repeats with the default action */
 		return;
 	}
 	if (kills)
