@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * notify_fifo.h - notifies applications that a session daemon has started: the FIFO `notify` in the runtime directory
- * of the daemon (docs/registration.md). No data is written to it.
+ * of the daemon (docs/registration.md). No process writes data to the FIFO.
  *
  *     application                                 session daemon
  *     open to read, without waiting               bind, listen
