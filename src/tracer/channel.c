@@ -136,7 +136,7 @@ static int channel_open(struct wmk_conn *conn, const struct wmk_channel_msg *msg
 	if (err < 0)
 		return wmk_error_add(err, "cannot map the rings of channel %u", msg->channel);
 	err = channel_make(conn, msg, set);
-	/* Stale recorders may still refer to the set if it was used before, so the set stays mapped. */
+	/* If the set was used before, stale recorders may still refer to the set, so it stays mapped. */
 	if (err < 0)
 		wmk_ring_set_retire(set);
 	return err;

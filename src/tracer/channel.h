@@ -89,7 +89,8 @@ bool wmk_channels_remove_private(void);
  * Returns -1 if no mapping is needed until another event wakes the thread: an idle application must not wake up because
  * of other applications. When recording resumes, the application has one page fault for each new page.
  *
- * `period` -1: the first call. Mapping begins 1 ms later, so a short program does not pay for it. Helper thread only.
+ * `period` -1: the first call. Mapping begins 1 ms later, so a short program does not pay for mapping. Helper thread
+ * only.
  */
 int wmk_channels_map_ahead(int period);
 

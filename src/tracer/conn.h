@@ -23,7 +23,7 @@ struct wmk_conn {
 	bool persist;                  /* its channels outlive the connection */
 	bool unresponsive;             /* the session daemon cannot answer now: constructors do not wait for it ... */
 	bool was_skipped;              /* ... and a constructor did not wait for this reason */
-	pid_t peer;                    /* process of the session daemon; 0: it is in another PID namespace */
+	pid_t peer;                    /* process of the session daemon; 0: the daemon is in another PID namespace */
 	/* ms: time of the connection; time of the next check whether the session daemon can answer */
 	int64_t opened, check_peer_at;
 	/* rings could not be mapped, and this was reported: later messages for these rings are no errors */

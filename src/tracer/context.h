@@ -17,8 +17,8 @@ struct wmk_context_desc {
 /* Return the context field with this number (enum wmk_context); NULL if it does not exist. */
 const struct wmk_context_desc *wmk_context_get(unsigned number) WMK_HIDDEN;
 /*
- * Return a key for this list of context fields if wmk_thread.ctx_cache can hold them (all constant, whole words, not
- * too long), else 0. *words: its length in words. Lock held.
+ * Return a key for this list of context fields if wmk_thread.ctx_cache can hold the list (all constant, whole words,
+ * not too long), else 0. *words: length of the list in words. Lock held.
  */
 uint16_t wmk_context_cache_key(const uint8_t *contexts, unsigned n, uint8_t *words);
 /* Reset the cached values in a forked child. */

@@ -12,7 +12,7 @@
  * operation is stored in the recorder itself (struct wmk_filter_quick). The interpreter (filter_run.c) handles all
  * other patterns: doubles, context fields, elements, byte-swapped numbers, comparisons of two fields.
  *
- * A block may be reused for another filter while a thread follows its table (filter.h). Branches are therefore read by
+ * A block may be reused for another filter while a thread follows its table (filter.h). So the thread reads branches by
  * relaxed loads of whole words. The memory of the branches is never used for anything else, and is zero ("rejected") at
  * first. So every value that a thread reads leads to a result or to a later branch of the block. Offsets that a branch
  * contains are checked against the event and the pool.

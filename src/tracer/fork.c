@@ -38,8 +38,8 @@ struct start {
 };
 
 /*
- * A child with its own memory, as after fork(), but without the preparations of the C library: it records, and does not
- * register.
+ * A child with its own memory, as after fork(), but without the preparations of the C library. Such a child records,
+ * and does not register.
  */
 static int start_copy(void *data)
 {

@@ -63,7 +63,7 @@ static bool publish_done(void)
 	return wmk_register_publish(done);
 }
 
-/* The last action of the thread under the lock. Another helper thread may be started after it. */
+/* The last action of the thread under the lock. Another helper thread may be started after this action. */
 static void thread_finish(void)
 {
 	wmk_for_each_endpoint(endpoint) {

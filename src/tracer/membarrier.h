@@ -5,7 +5,10 @@
 #ifndef WMK_TRACER_MEMBARRIER_H
 #define WMK_TRACER_MEMBARRIER_H
 
-/* Execute `command`. If the process has not registered for it, execute `registration` first. Returns 0 or -errno. */
+/*
+ * Execute `command`. If the process has not registered for this command, execute `registration` first. Returns 0 or
+ * -errno.
+ */
 int wmk_membarrier(int command, int registration);
 /*
  * Register for the commands of patching and grace periods. In a single-threaded process this costs nothing. With

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * module_register.c - functions for the constructors and destructors of modules (detail/site.h). Without a session
- * daemon, registering only links the module into a list.
+ * daemon, registration only links the module into a list.
  */
 #include <stddef.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * objects.h - list the objects that are loaded in this process, without the loader: /proc/self/maps has their
- * addresses, the headers in the file or in memory describe them.
+ * objects.h - list the objects that are loaded in this process, without the loader. /proc/self/maps has the addresses
+ * of the objects. The headers in the file or in memory describe the objects.
  */
 #ifndef WMK_TRACER_OBJECTS_H
 #define WMK_TRACER_OBJECTS_H

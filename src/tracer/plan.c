@@ -129,7 +129,7 @@ static int add_arguments(struct plan_maker *m, const struct waymark_desc *desc)
 	return err;
 }
 
-/* At most one run, followed by one reference: record.c has a fast path for it. */
+/* At most one run, followed by one reference: record.c has a fast path for such an event. */
 static void find_tail(struct wmk_event *event, const struct wmk_op *ops, unsigned n)
 {
 	bool run = n > 0 && ops[0].kind == WMK_OP_RUN;

@@ -16,8 +16,8 @@
  */
 int wmk_probe_connect(struct wmk_name *name, waymark_probe_fn fn, void *data);
 /*
- * Disconnect. Returns false if it was not connected. Lock held; the caller patches the sites, and waits for the grace
- * period.
+ * Disconnect. Returns false if the probe was not connected. Lock held; the caller patches the sites, and waits for the
+ * grace period.
  */
 bool wmk_probe_disconnect(struct wmk_name *name, waymark_probe_fn fn, void *data);
 /* Add the probes that were connected to the event's name before the event was registered. Lock held. */

@@ -99,7 +99,7 @@ static inline int record_cached_ctx(struct waymark_recorder *e, uint64_t gen, co
 
 /*
  * Measure up to 63 bytes with aligned loads, which never access a page without a byte of the text. Memory checkers
- * compare each byte with the allocation, so builds with them use strnlen().
+ * compare each byte with the allocation, so builds for memory checkers use strnlen().
  */
 #if defined(__x86_64__) && !defined(WMK_SANITIZED)
 static inline size_t text_length(const char *text, size_t max)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * record_chain.c - the recording path for several recorders, probes, all context fields, and all field types: it lists
- * fragments, and the ring copies them. The rules of record.c apply here too.
+ * record_chain.c - the recording path for several recorders, probes, all context fields, and all field types: this path
+ * lists fragments, and the ring copies them. The rules of record.c apply here too.
  */
 #include <errno.h>
 #include <string.h>
@@ -259,8 +259,8 @@ static __attribute__((noinline, cold)) void record_probe(struct waymark_recorder
 }
 
 /*
- * Record for one recorder. Returns -ESTALE if it was removed before the record was made; another recorder may have
- * replaced it.
+ * Record for one recorder. Returns -ESTALE if the recorder was removed before the record was made. Another recorder may
+ * have replaced the removed one.
  */
 static int record_one(struct waymark_recorder *e, uint64_t gen, struct wmk_event *event, const uint64_t *words,
 	       const struct waymark_ref *refs, const void *ip, bool own)

@@ -127,8 +127,8 @@ static struct waymark_recorder *recorder_make(struct wmk_event *event, struct wm
 		return NULL;
 	wmk_write_guarded(e->event, event);
 	/*
-	 * `set` never becomes NULL again: a thread with a stale pointer to this recorder accesses the set before it
-	 * checks the guard.
+	 * `set` never becomes NULL again: a thread with a stale pointer to this recorder accesses the set before the
+	 * thread checks the guard.
 	 */
 	if (channel)
 		wmk_write_guarded(e->set, channel->set);
