@@ -256,8 +256,8 @@ struct waymark_ctl_sessions_options {
 	 */
 	const char *glob;
 	/*
-	 * STOP, DESTROY: return when the session has stopped. The session daemon then writes the last records; the
-	 * counts of the result do not include them.
+	 * STOP, DESTROY: return when the session has stopped. The session daemon then writes the last records. The
+	 * counts of the result do not include these records.
 	 */
 	bool no_wait;
 };
@@ -366,7 +366,7 @@ struct waymark_ctl_domain {
 
 /* ── events ── */
 
-/* An event rule: it selects events that match the pattern and the log level, and no exclusion. */
+/* An event rule: it selects events that match the pattern and the log level, but no exclusion. */
 struct waymark_ctl_rule {
 	size_t size;
 	/*
@@ -468,8 +468,8 @@ int waymark_ctl_disable_event(struct waymark_ctl *ctl, const struct waymark_ctl_
 
 /*
  * "vpid", "vtid" (process and thread in their own PID namespace), "procname" (name of the thread), "cpu_id",
- * "pthread_id" (pthread_self()), "ip" (address of the tracepoint). Readers print them in each record. Kernel domain:
- * "pid", "tid", "procname" and others, which `waymark add-context --kernel --list` prints.
+ * "pthread_id" (pthread_self()), "ip" (address of the tracepoint). Readers print context fields in each record. Kernel
+ * domain: "pid", "tid", "procname" and others, which `waymark add-context --kernel --list` prints.
  */
 
 /*
@@ -571,7 +571,8 @@ struct waymark_ctl_load_options {
 };
 /*
  * Load sessions; none is started. If a trace exists at the path of a session, the session uses the default path, and a
- * warning reports it. A session that cannot be loaded completely is removed; sessions before it are kept.
+ * warning reports it. A session that cannot be loaded completely is removed. Sessions that were loaded before this
+ * session are kept.
  */
 int waymark_ctl_load(struct waymark_ctl *ctl, const struct waymark_ctl_load_options *options,
 		     struct waymark_ctl_result **result);

@@ -191,8 +191,8 @@ struct waymark_ctl_session_info {
 /* ── snapshots: record what the buffers of a session hold ── */
 
 /*
- * Channels in overwrite mode hold the newest records. A snapshot copies them to a trace of its own, while recording
- * continues without a loss. A session that was created with `snapshot` writes nothing else.
+ * Channels in overwrite mode hold the newest records. A snapshot copies these records to a separate trace, while
+ * recording continues without a loss. A session that was created with `snapshot` writes nothing else.
  */
 
 /* A snapshot that was recorded. */
