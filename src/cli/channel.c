@@ -204,7 +204,8 @@ static const char *const enable_details[] = {
 	"lost and counted: one above 16 KiB, or of a thread without restartable sequences (rseq). The context fields "
 	"vpid, vtid and procname are read by system calls at the first record of a thread. --blocking-timeout is "
 	"refused.",
-	"An event of an application is recorded into one channel of a session: the oldest one with a matching rule.",
+	"Channels of all applications record an event only once: in the oldest enabled channel with a matching rule. "
+	"The same holds for the channels of --pid, of --exec and of --follow.",
 	"A kernel channel (--kernel) has one buffer per CPU in the kernel, of --num-subbuf times --subbuf-size bytes; "
 	"the kernel divides it by its own rules. --blocking-timeout and --buffers-pid are refused. Each kernel channel "
 	"records what its own rules match: an event that matches rules of two channels is recorded twice.",

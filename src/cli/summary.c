@@ -13,7 +13,10 @@
 
 #define NEAREST_MAX 3
 
-/* The option that avoids the main cause of the loss. NULL: no option avoids it. */
+/*
+ * The option that avoids the main cause of the loss. Overwritten records count only if no record was lost otherwise.
+ * NULL: no option avoids the loss.
+ */
 static const char *remedy(const struct wmk_record_result *result, char *buf, size_t size)
 {
 	const struct wmk_counts *counts = result->counts;

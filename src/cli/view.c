@@ -306,6 +306,7 @@ static int run_view(void *data, char **rest, int n_rest)
 	/* (for a session that records, the first application creates the directory) */
 	if (!is_directory(found.path) && !(args->which.common.follow && found.active)) {
 		wmk_error(-EINVAL, args->path ? "cannot view %.240s: no such directory" :
+			  found.active ? "no trace yet in %.240s: no application has registered" :
 			  "no trace yet in %.240s: `waymark start` starts the session", found.path);
 		return wmk_cli_failed();
 	}

@@ -31,9 +31,11 @@ int wmk_ctf_frame_table_add(struct wmk_ctf_frame_table *table, uint64_t size, ui
 {
 	struct wmk_ctf_frame *frames;
 
-	if (size > UINT32_MAX || content > WMK_CTF_FRAME_MAX || table->n >= WMK_CTF_FRAMES_MAX)
-		return wmk_error(-E2BIG, "frame %u of %llu bytes is too large, or the file has too many", table->n,
-				 (unsigned long long)content);
+	if (table->n >= WMK_CTF_FRAMES_MAX)
+		return wmk_error(-E2BIG, "the file has more than %u frames", table->n);
+	if (size > UINT32_MAX || content > WMK_CTF_FRAME_MAX)
+		return wmk_error(-E2BIG, "frame %u has %llu bytes; at most %llu are allowed", table->n,
+				 (unsigned long long)content, (unsigned long long)WMK_CTF_FRAME_MAX);
 	frames = wmk_array_room(table->frames, table->n, &table->cap, sizeof(*frames));
 	if (!frames)
 		return wmk_error(-ENOMEM, "no memory for the table of frames");

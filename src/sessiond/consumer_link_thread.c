@@ -142,9 +142,11 @@ static int await_greeting(struct wmk_consumer_link *link)
 		if (!fds[1].revents)
 			continue;
 		got = wmk_in_receive(&link->in.frames, link->sock);
-		if (got <= 0 && got != -EAGAIN)
-			return wmk_error(got < 0 ? got : -EPIPE,
-					 "the consumer daemon has closed the connection before it was ready");
+		if (got == 0)
+			return wmk_error(-EPIPE,
+					 "the consumer daemon closed the connection before it reported readiness");
+		if (got < 0 && got != -EAGAIN)
+			return wmk_error(got, "cannot receive the readiness of the consumer daemon");
 		got = wmk_consumerd_in_next(&link->in, &frame, &body, &len, &fd);
 		if (got == 1 && fd >= 0)
 			close(fd);

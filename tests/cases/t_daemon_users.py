@@ -476,7 +476,8 @@ def connections_of_one_user_are_limited(case):
         kinds = [kind for kind, _ in answers]
         check(kinds.count(hostile.WELCOME) == 2 and kinds.count(hostile.REFUSED) == 6, 'wrong answers: %s', kinds)
         words = [body for kind, body in answers if kind == hostile.REFUSED][0]
-        check(b'one user may have 2' in words and b'"user-programs" is set in' in words, 'wrong message: %s', words)
+        check(b'the limit of one user is 2' in words and b'"user-programs" is set in' in words, 'wrong message: %s',
+              words)
         program = w.scripted()
         program('emit 10')
         program.end()

@@ -176,7 +176,7 @@ def silent(cpu, tid, told):
 
 
 @limit(240)
-def switches_of_a_build_are_complete(case):
+def each_switch_of_a_cpu_leaves_the_task_of_the_switch_before(case):
     """With default sizes: each switch of each CPU follows from the switch before."""
     need_kernel()
     need('make', 'cc')
@@ -470,7 +470,7 @@ if __name__ == '__main__':
     kernel_main([
         documented_kernel_commands_work, system_call_is_between_the_records_around_it, million_system_calls_are_counted,
         small_discard_buffers_count_lost_records, small_overwrite_buffers_keep_the_newest_records,
-        switches_of_a_build_are_complete, contexts_of_short_tasks_are_correct,
+        each_switch_of_a_cpu_leaves_the_task_of_the_switch_before, contexts_of_short_tasks_are_correct,
         contexts_are_correct_while_tasks_flood_the_buffer, contexts_of_living_tasks_survive_lost_task_records,
         readable_empty_page_does_not_spin, user_contexts_do_not_change_kernel_records,
         kernel_exclusions_apply_in_both_formats, kernel_record_returns_the_program_status,

@@ -137,6 +137,8 @@ def closed_chunk_can_be_removed_at_once(case):
         w('rotate', 'gone')
         program('emit 5')
         program.end()
+        text = w('stop', 'gone').out
+        check(': 5 records, 0 lost, ' in text and ' in the open chunk of ' in text, 'stop prints: %s', text)
         _, trace = w.end('gone', lost=0)
         numbers, = numbers_of(trace).values()
         check(numbers == list(range(11, 26)), 'the other chunks have %s', numbers)

@@ -437,7 +437,7 @@ def numbers_across_read_windows_are_kept(case):
 
 # ── the test itself ─────────────────────────────────────────────────────────────────────────────────────
 
-def wrong_values_are_found(case):
+def checks_of_wide_numbers_reject_wrong_values(case):
     """The checks of this file fail for wrong values, and its own numbers are correct."""
     check(nearest(encoded(1 + Fraction(1, 1 << 53), 128), 128) == (1.0, False), 'a tie is not rounded to even')
     check(
@@ -498,7 +498,7 @@ def object_of(node, value):
 
 if __name__ == '__main__':
     main([
-        wrong_values_are_found, random_ctf_2_classes_keep_values, random_ctf_1_classes_keep_values,
+        checks_of_wide_numbers_reject_wrong_values, random_ctf_2_classes_keep_values, random_ctf_1_classes_keep_values,
         edge_values_are_kept, reals_round_to_the_nearest_double, library_texts_live_as_long_as_the_record,
         labels_beyond_64_bits_are_named_or_refused, names_of_high_bits_are_kept, numbers_across_read_windows_are_kept
     ])

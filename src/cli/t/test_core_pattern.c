@@ -22,7 +22,7 @@ static void expands(const char *word, bool file, const char *expected)
 	assert_string_equal(buf, expected);
 }
 
-static void letters_of_the_kernel_are_expanded(void **state)
+static void core_pattern_letters_become_values_of_the_process(void **state)
 {
 	(void)state;
 	expands("/cores/core.%e.%P.%s", true, "/cores/core.sh!op.4711.11");
@@ -65,7 +65,7 @@ static void handler_is_split_before_it_is_expanded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(letters_of_the_kernel_are_expanded),
+		cmocka_unit_test(core_pattern_letters_become_values_of_the_process),
 		cmocka_unit_test(long_path_is_refused),
 		cmocka_unit_test(handler_is_split_before_it_is_expanded),
 	};

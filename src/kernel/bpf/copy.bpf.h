@@ -116,8 +116,8 @@ static __always_inline void copy_texts(struct wmk_syscalls_part *part, __u32 slo
 	__u64 text = read_pointer(from, compat, &is_bad);
 
 	/*
-	 * The condition is at the end of each iteration. Linux 6.1 recognizes a bounded loop only if no jump leads from
-	 * one iteration to the next.
+	 * The condition is at the end of each iteration, so a jump leads from one iteration to the next. Without such a
+	 * jump, Linux 6.1 does not recognize a bounded loop.
 	 */
 	while (!is_bad && text) {
 		int got;
