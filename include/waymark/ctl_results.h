@@ -77,7 +77,7 @@ enum waymark_ctl_calls_by {
 	WAYMARK_CTL_CALLS_BY_EVENTS = 2
 };
 
-/* A channel, as a session has it. */
+/* A channel of a session. */
 struct waymark_ctl_channel_info {
 	const char *name;
 	uint32_t domain;             /* enum waymark_ctl_domain_kind, with: */

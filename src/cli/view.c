@@ -124,8 +124,8 @@ static bool find_recorded(struct found *found, bool *since, char *why, size_t si
 }
 
 /*
- * Find the trace of the current session, if view prefers this trace to the latest trace (`is_known`: a latest trace is
- * known). Returns 1 if `found` holds the trace; 0 if not; -errno with a cause chain.
+ * Find the trace of the current session, unless view shows the latest trace instead. `is_known`: a latest trace is
+ * known. Returns 1 if `found` holds the trace; 0 if not; -errno with a cause chain.
  */
 static int try_current(const struct view_args *args, struct found *found, bool is_known, bool since)
 {

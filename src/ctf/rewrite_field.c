@@ -223,8 +223,8 @@ static void take(struct wmk_tree_writer *w, struct wmk_ctf_range_set *taken, uin
 }
 
 /*
- * The selector, if the conversion removes its sign; else NULL. (Several sources exist only in CTF 2, where no value has
- * both a sign and a role.)
+ * Return the selector if the conversion makes it unsigned, else NULL. (Several sources exist only in CTF 2, where no
+ * value has both a sign and a role.)
  */
 static const struct wmk_ctf_op *unsigned_selector(const struct wmk_tree_writer *w, const struct wmk_ctf_op *op)
 {

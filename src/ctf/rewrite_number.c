@@ -72,8 +72,8 @@ void wmk_tree_put_roles(struct wmk_tree_writer *w, json_object *class, const str
 }
 
 /*
- * Keep the mapping to a clock. The role of a time expresses a mapping to the stream's clock; an attribute expresses any
- * other mapping.
+ * Keep the mapping to a clock. For the clock of the stream, the role of a time expresses the mapping; for any other
+ * clock, an attribute does.
  */
 static void put_clock(struct wmk_tree_writer *w, json_object *class, const struct wmk_ctf_op *op)
 {

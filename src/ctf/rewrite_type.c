@@ -179,9 +179,8 @@ static void put_integer(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op)
 }
 
 /*
- * Find the member of the structure at `in`, before the operation `end`, that readers find by a name. This is the member
- * of that name, or else the member with a name that differs only by a leading '_'. 0: none. The cost of the search is
- * added.
+ * Find the member that readers find by `name` in the structure at `in`: the member of that name, or else the member
+ * with a name that differs only by a leading '_'. The search ends at operation `end`, and its cost is added. 0: none.
  */
 static uint32_t member_called(struct wmk_tsdl_writer *w, unsigned scope, uint32_t in, uint32_t end, const char *name)
 {

@@ -30,7 +30,7 @@ void wmk_read_scale_of(struct wmk_read_scale *scale, const struct wmk_read_trace
 		scale->points = trace->points;
 }
 
-/* The cache begins empty, with number 0, which no points have. */
+/* An empty cache has the number 0, which no version of the points has. */
 int64_t wmk_read_scale_corrected(struct wmk_read_scale *scale, uint64_t value)
 {
 	struct wmk_read_clock_line *line = &scale->line;

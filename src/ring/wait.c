@@ -343,9 +343,10 @@ static void turn(void)
 void wmk_ring_grace_begin(void)
 {
 	/*
-	 * Two turns: a recording thread may read the phase before a turn and increment the counter after it. If both
-	 * counters were 0 after the change of the guard, all threads inside have seen the new guard. New threads use
-	 * the counter that is not waited for, so the other counter reaches 0 however many threads enter.
+	 * Two changes of the phase are needed: a recording thread may read the phase before a change, and increment
+	 * the counter of that phase after it. If both counters were 0 after the change of the guard, all threads inside
+	 * have seen the new guard. New threads use the counter that is not waited for, so the other counter reaches 0
+	 * however many threads enter.
 	 */
 	grace.turns = 2;
 	turn();

@@ -172,7 +172,7 @@ const char *wmk_level_name(unsigned level);
 bool wmk_kind_has_class(unsigned kind);
 /* True if the fields come from a format string. */
 bool wmk_kind_has_format(unsigned kind);
-/* The mark of a kind in metadata, as model.emf.uri, so that viewers draw spans and counters; NULL: no mark. */
+/* The URI (model.emf.uri) that marks events of this kind in metadata, for viewers of spans. NULL: the kind has none. */
 const char *wmk_kind_uri(unsigned kind);
 /* The kind that a URI marks; WAYMARK_KIND_EVENT if it is not a mark. */
 unsigned wmk_kind_of_uri(const char *uri);

@@ -196,8 +196,8 @@ int wmk_ktasks_note_exit(struct wmk_ktasks *tasks, uint64_t ts, int32_t tid)
 }
 
 /*
- * The old number becomes free, so an exit of the old number is noted. The table may have an exit of the first thread
- * under `tid`. Each exec causes a renaming, which shows that `tid` is still in use.
+ * The thread takes the number `tid` of the first thread, and `old_tid` becomes free: an exit of `old_tid` is noted. The
+ * table may already contain an exit of `tid`, that of the first thread. The exec shows that `tid` is still in use.
  */
 int wmk_ktasks_note_exec(struct wmk_ktasks *tasks, uint64_t ts, int32_t tid, int32_t old_tid)
 {

@@ -41,9 +41,9 @@ struct wmk_accept_options {
 	uid_t only;                      /* refuse applications of other users with a message; (uid_t)-1: accept all */
 	unsigned n_shards;               /* 1 .. WMK_ACCEPT_SHARDS */
 	/*
-	 * Limits of connections; 0: none. Root and the user of this process have no limits. `max`: of all users
-	 * together, reduced to half the available descriptors. While three quarters of `max` are in use, only a user
-	 * with fewer than WMK_ACCEPT_RESERVED connections gets another one.
+	 * Limits of connections; 0: none. Root and the user of this process have no limits. `max_of_uid` limits each
+	 * user, and `max` all users together. wmk_accept reduces `max` to half the available descriptors. While three
+	 * quarters of `max` are in use, only a user with fewer than WMK_ACCEPT_RESERVED connections gets another one.
 	 */
 	unsigned max_of_uid, max;
 	/*
