@@ -214,14 +214,12 @@ static void update_cut(struct wmk_stream *stream)
 		stream->cut = stream->source->ops->cut(stream->source);
 }
 
-/* Write the current counts in an empty packet, unless the last packet has the same. */
-static int write_counts(struct wmk_consumer *consumer, struct wmk_stream *stream)
+/* Write the counts in an empty packet, unless the last packet has the same. */
+static int put_counts(struct wmk_consumer *consumer, struct wmk_stream *stream, uint64_t lost)
 {
-	uint64_t lost = wmk_stream_lost(stream) + wmk_stream_unwritten(stream);
-	uint64_t ts = stream->end_ts ? stream->end_ts : stream->group->start_ts;
+	const uint64_t ts = stream->end_ts ? stream->end_ts : stream->group->start_ts;
 	int err = 0;
 
-	update_cut(stream);
 	if (lost != stream->lost_written || stream->cut != stream->cut_written) {
 		err = open_stream(consumer, stream, ts, lost);
 		if (err >= 0)
@@ -232,25 +230,20 @@ static int write_counts(struct wmk_consumer *consumer, struct wmk_stream *stream
 	return err;
 }
 
+static int write_counts(struct wmk_consumer *consumer, struct wmk_stream *stream)
+{
+	update_cut(stream);
+	return put_counts(consumer, stream, wmk_stream_lost(stream) + wmk_stream_unwritten(stream));
+}
+
 int wmk_stream_end_chunk(struct wmk_consumer *consumer, struct wmk_stream *stream)
 {
-	const uint64_t ts = stream->end_ts ? stream->end_ts : stream->group->start_ts;
 	uint64_t lost, cut;
-	int err = 0;
 
 	stream->source->ops->chunk_end(stream->source, &lost, &cut);
-	lost += wmk_stream_unwritten(stream);
-	if (lost < stream->lost_written)
-		lost = stream->lost_written;
 	stream->cut = cut;
-	if (lost != stream->lost_written || stream->cut != stream->cut_written) {
-		err = open_stream(consumer, stream, ts, lost);
-		if (err >= 0)
-			err = put_empty(consumer, stream, ts, lost);
-	}
-	if (err < 0)
-		wmk_stream_write_failed(stream, err);
-	return err;
+	lost += wmk_stream_unwritten(stream);
+	return put_counts(consumer, stream, lost > stream->lost_written ? lost : stream->lost_written);
 }
 
 /*
