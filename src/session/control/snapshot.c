@@ -424,7 +424,10 @@ static int complete(struct wmk_snapshot *snapshot, struct snapshot_trace *trace)
 		err = refresh_body(snapshot, trace);
 		wmk_session_unlock(snapshot->session);
 	} else if (err == 0) {
-		/* the session was destroyed: the classes that were known when the snapshot began are complete */
+		/*
+		 * The session was destroyed meanwhile. The metadata has the classes that were known when the snapshot
+		 * began; a record of a later class cannot be decoded.
+		 */
 		wmk_error_clear();
 	}
 	if (err == 0)
