@@ -10,7 +10,7 @@
 set -euo pipefail
 
 build=(
-	meson ninja-build gcc libc6-dev pkg-config python3 liburcu-dev libjson-c-dev libelf-dev libzstd-dev
+	meson ninja-build gcc libc6-dev pkg-config python3 liburcu-dev libjson-c-dev libelf-dev libzstd-dev libssl-dev
 	# BPF programs: compiled by clang, converted to a header by bpftool, loaded by libbpf
 	clang bpftool libbpf-dev
 )
@@ -19,7 +19,7 @@ packages=(
 	# example and test programs in C++
 	g++
 	# unit tests; models; independent trace readers; a debugger for single steps; system call traces
-	libcmocka-dev systemtap-sdt-dev spin babeltrace babeltrace2 gdb strace protobuf-compiler zstd
+	libcmocka-dev systemtap-sdt-dev spin babeltrace babeltrace2 gdb strace protobuf-compiler zstd openssl
 	# the second compiler, its linker and its sanitizers
 	clang lld libclang-rt-14-dev
 	# aarch64 by emulation, and a C library without restartable sequences

@@ -17,8 +17,8 @@ import sys
 import tempfile
 
 # The order of docs/tree.md. It may name folders that do not exist yet.
-ORDER = ['base', 'schema', 'ring', 'filter', 'ctf', 'wire', 'tracer', 'store', 'kernel', 'strace', 'import', 'read',
-         'consumer', 'relay', 'ctl', 'session', 'sessiond', 'analyze', 'top', 'cli', 'daemons']
+ORDER = ['base', 'schema', 'ring', 'filter', 'ctf', 'wire', 'tracer', 'store', 'net', 'kernel', 'strace', 'import',
+         'read', 'consumer', 'relay', 'ctl', 'session', 'sessiond', 'analyze', 'top', 'cli', 'daemons']
 # Folders that may include fewer folders than those before them. The ring is a separate library. Applications link
 # libwaymark, so it contains only code that is acceptable there.
 ONLY = {
@@ -28,6 +28,7 @@ ONLY = {
     'ctl': {'base', 'wire'},
     'tracer': {'base', 'schema', 'ring', 'filter', 'wire'},
     'import': {'base', 'schema', 'ctf', 'store'},
+    'net': {'base'},
 }
 # The order of sub-folders within a folder. Files of `bpf` are compiled for the kernel.
 SUB_ORDER = {

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * certificates.h - the certificate authority of a relay, as `waymark relay init, enroll, revoke` use it.
+ *
+ *     ca.crt, ca.key           the authority of this relay
+ *     server.crt, server.key   the relay itself, for its names and addresses
+ *     peers/NAME.crt           each certificate that was made for a peer; the relay has no copy of its key
+ *     revoked.crl              revoked certificates
+ *
+ * Files with a key have mode 0600. Keys are on the curve P-256. All functions return 0, or -errno with a cause chain.
+ */
+#ifndef WMK_NET_CERTIFICATES_H
+#define WMK_NET_CERTIFICATES_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <time.h>
+
+#define WMK_PEER_NAME_MAX 64       /* with the NUL; a certificate allows 64 characters in its CN */
+
+enum wmk_peer_role { WMK_PEER_SENDER, WMK_PEER_VIEWER };
+
+/*
+ * The directory of the relay's certificates: $WAYMARK_RELAY_DIR, else /etc/waymark/relay (root), else
+ * ~/.config/waymark/relay.
+ */
+int wmk_relay_dir(char *path, size_t size);
+/* The file of a peer: $WAYMARK_RELAY_PEM, else /etc/waymark/relay.pem (root), else ~/.config/waymark/relay.pem. */
+int wmk_peer_file(char *path, size_t size);
+/* True if `name` can be the name of a peer: 1 to 63 letters, digits, '-', '_' and '.', the first no '.' and no '-'. */
+bool wmk_peer_name_is_valid(const char *name);
+
+/*
+ * Make the directory, the authority and the certificate of the relay, which has the `n` given names or addresses.
+ * -EEXIST: the directory has an authority already.
+ */
+int wmk_certificates_init(const char *directory, const char *const names[], size_t n);
+/*
+ * Make a key and a certificate for a peer, valid for `days` from now (negative: expired already, for tests), and write
+ * both and the authority to the new file `output`. -EEXIST: a valid certificate has this name already, or the file
+ * exists.
+ */
+int wmk_certificates_enroll(const char *directory, const char *name, enum wmk_peer_role role, int days,
+			    const char *output);
+/* Add the certificate of a peer to revoked.crl. The name may then be enrolled again. -ENOENT: no such peer. */
+int wmk_certificates_revoke(const char *directory, const char *name);
+
+struct wmk_peer_certificate {
+	char name[WMK_PEER_NAME_MAX];
+	enum wmk_peer_role role;
+	time_t not_after;
+};
+/* Call `one` for each certificate in peers/, in the order of names, until it returns a value other than 0. */
+int wmk_certificates_each(const char *directory, int (*one)(void *data, const struct wmk_peer_certificate *peer),
+			  void *data);
+
+#endif

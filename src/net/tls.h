@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tls.h - the key, the certificate and the trusted authorities of one end of a link, for TLS 1.3 (OpenSSL).
+ *
+ *     relay:  ca.crt, server.crt, server.key, revoked.crl in its directory (certificates.h)
+ *     peer:   one PEM file with key, certificate and authority, made by `waymark relay enroll`
+ *
+ * Several links may use an object at a time, in any threads.
+ */
+#ifndef WMK_NET_TLS_H
+#define WMK_NET_TLS_H
+
+struct wmk_tls;
+
+/* Read the files of the relay. -ENOENT: no such file; other -errno with a cause chain. */
+int wmk_tls_open_server(const char *directory, struct wmk_tls **tls);
+/* Read the file of a peer. Its mode must not allow others to read it. */
+int wmk_tls_open_client(const char *file, struct wmk_tls **tls);
+/*
+ * Read ca.crt and revoked.crl of a server again, if one of them has changed. 1: changed, so that each link has to be
+ * verified again; 0: not changed. Upon an error the former files stay in use; -errno with a cause chain.
+ */
+int wmk_tls_reload(struct wmk_tls *tls);
+/* All links that use it are closed. NULL does nothing. */
+void wmk_tls_close(struct wmk_tls *tls);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tls_state.h - the contents of struct wmk_tls, for tls.c and link.c, and errors of OpenSSL as a cause chain.
+ */
+#ifndef WMK_NET_TLS_STATE_H
+#define WMK_NET_TLS_STATE_H
+
+#include <openssl/ssl.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <time.h>
+
+struct wmk_tls {
+	SSL_CTX *context;
+	bool is_server;
+	pthread_mutex_t lock;          /* of what follows; only a server changes it */
+	X509_STORE *trusted;           /* authority and revoked certificates that are current */
+	char *directory;
+	struct timespec read_at[2];    /* the times of the files ca.crt and revoked.crl */
+};
+
+/* As wmk_error(), with the first error of this thread's queue in OpenSSL, which becomes empty. */
+int wmk_tls_error(int err, const char *format, ...) __attribute__((format(printf, 2, 3), cold));
+
+#endif
