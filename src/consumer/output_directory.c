@@ -181,8 +181,10 @@ static void directory_close(struct wmk_output_trace *given)
 	struct directory_trace *trace = (struct directory_trace *)given;
 
 	/* A trace without metadata and streams leaves no files or directories. */
-	if (trace->output)
+	if (trace->output) {
+		wmk_store_repair(trace->store, trace->uuid);
 		wmk_store_discard(trace->store);
+	}
 	free(trace->sub);
 	free(trace);
 }
@@ -232,8 +234,10 @@ static int chunk_begin(struct directory_trace *trace, struct wmk_store *store, u
 static int move_chunk(struct directory_trace *trace, const char *name, uint64_t number)
 {
 	struct wmk_store *old = trace->store, *store;
-	int err = wmk_store_archive(trace->output->path, trace->sub, name);
+	int err;
 
+	wmk_store_repair(old, trace->uuid);
+	err = wmk_store_archive(trace->output->path, trace->sub, name);
 	WMK_TESTPOINT(rotation_moved);
 	if (err >= 0)
 		err = wmk_store_add(trace->output->path, trace->sub, &store);

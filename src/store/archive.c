@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,6 +149,50 @@ void wmk_store_journal_remove(struct wmk_store *store)
 
 	if (entered >= 0)
 		unlinkat(store->dir, JOURNAL, 0);
+	wmk_file_identity_leave(entered);
+}
+
+/* ── streams that were not continued ───────────────────────────────────────────────────────────────────── */
+
+struct repair {
+	struct wmk_store *store;
+	const uint8_t *uuid;
+};
+
+/*
+ * Open a stream file as its next writer does, and close it. A file without a whole packet is removed. A file without an
+ * index is not a stream.
+ */
+static int repair_one(void *data, int at, const char *name)
+{
+	const struct repair *repair = data;
+	struct wmk_store_stream *stream;
+	struct wmk_ctf_packet last;
+	char index[NAME_MAX + sizeof(".idx")];
+	int found = -ENOENT;
+
+	(void)at;
+	snprintf(index, sizeof(index), "%s.idx", name);
+	if (faccessat(repair->store->index_dir, index, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		found = wmk_store_stream_open(repair->store, name, NULL, repair->uuid, &stream, &last);
+	if (found >= 0)
+		wmk_store_stream_close(stream);
+	if (found == 0)
+		wmk_store_stream_remove(repair->store, name, NULL);
+	wmk_error_clear();
+	return 0;
+}
+
+void wmk_store_repair(struct wmk_store *store, const uint8_t uuid[16])
+{
+	struct repair repair = { store, uuid };
+	int entered;
+
+	if (store->sub)
+		return;
+	entered = wmk_file_identity_enter(store->identity);
+	if (entered >= 0)
+		wmk_store_each_entry(openat(store->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), repair_one, &repair);
 	wmk_file_identity_leave(entered);
 }
 

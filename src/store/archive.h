@@ -22,6 +22,13 @@ int wmk_store_journal_read(struct wmk_store *store, char **text);
 void wmk_store_journal_remove(struct wmk_store *store);
 
 /*
+ * Cut off torn packets and complete the indexes of all streams in a directory of an earlier process
+ * (wmk_store_open()), before the trace ends. The ring of such a stream has not been handed back, so no call of
+ * wmk_store_stream_open() has done this. No stream of `store` may be open. `uuid`: of the open chunk.
+ */
+void wmk_store_repair(struct wmk_store *store, const uint8_t uuid[16]);
+
+/*
  * Move `path`/`sub` to `path`/archives/.`chunk`/`sub`, with the rights of the calling thread. Returns 0 also if `sub`
  * does not exist, because an earlier process may have moved `sub`.
  */

@@ -5,6 +5,7 @@ Rotations of a session: each record is in exactly one chunk, and each closed chu
 daemons are killed at any moment.
 """
 import contextlib
+import glob
 import os
 import re
 import signal
@@ -14,7 +15,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from daemon import World, numbers_of  # noqa: E402
+from daemon import World, numbers_of, state  # noqa: E402
 from harness import SEED, Trace, check, check_sequences, limit, main, rounds  # noqa: E402
 from hostile import ALICE, BOB  # noqa: E402
 from t_daemon_users import world_of_root  # noqa: E402
@@ -249,6 +250,41 @@ def rotation_is_finished_after_kill_of_session_daemon(case):
         rotate_and_be_killed(case, 'session', point)
 
 
+@limit(60)
+def chunk_is_whole_if_it_is_closed_before_a_ring_is_handed_back(case):
+    """Both daemons crash within a packet, and the chunk is closed before the application reconnects."""
+    with World(case) as w:
+        w.begin('torn', channel=SIZES)
+        program = w.scripted()
+        os.sched_setaffinity(program.pid, {min(os.sched_getaffinity(0))})        # one stream
+        path = w.session('torn')['path']
+
+        def streams():
+            return [f for f in glob.glob(path + '/**/torn_*', recursive=True) if not f.endswith('.idx')]
+        program('emit 100')
+        w.wait(lambda: any(os.path.getsize(f) for f in streams()), 'records in the trace')
+        os.kill(program.pid, signal.SIGSTOP)
+        w.wait(lambda: state(program.pid) == 'T', 'the program to stand still')
+        for victim in (w.consumerd(), w.sessiond()):
+            kill(victim)
+        w.wait(lambda: not w.daemons(), 'the daemons to end')
+        stream, = streams()
+        with open(stream, 'r+b') as f:
+            packet = f.read()
+            f.write(packet[:120])               # the header, and less than a record
+        w.start_daemon()
+        w('rotate', 'torn')
+        os.kill(program.pid, signal.SIGCONT)
+        w.wait_apps([program.pid])
+        program('emit 50')
+        program.end()
+        w.children.remove(program.child)
+        is_now, trace = w.end('torn', lost=0)
+        numbers, = numbers_of(trace).values()
+        check(numbers == list(range(1, 151)), 'the chunks have %s', numbers)
+        check(len(archives(is_now['path'])) == 1, 'chunks: %s', archives(is_now['path']))
+
+
 def followed_records(lines):
     """{writer: numbers} in the order of the output."""
     found = {}
@@ -286,6 +322,7 @@ if __name__ == '__main__':
     main([
         rotations_under_load_split_records_exactly, closed_chunk_can_be_removed_at_once,
         rotation_splits_the_rings_of_all_users,
-        random_kills_during_rotations_lose_no_records, rotation_is_finished_after_kill_of_consumer_daemon,
+        random_kills_during_rotations_lose_no_records, chunk_is_whole_if_it_is_closed_before_a_ring_is_handed_back,
+        rotation_is_finished_after_kill_of_consumer_daemon,
         follower_prints_each_record_once_over_rotations, rotation_is_finished_after_kill_of_session_daemon
     ])

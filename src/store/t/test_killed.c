@@ -22,8 +22,48 @@
 
 #include "base/error.h"
 #include "one_trace.h"
+#include "store/archive.h"
 
 /* ── streams ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* A trace that ends before the ring of a stream is handed back: the torn packet is cut off, and the index complete. */
+static void test_streams_are_repaired_without_their_rings(void **state)
+{
+	static const char *const names[] = { "whole", "torn", "empty" };
+	struct wmk_ctf_packet packet;
+	struct wmk_store *store = create();
+	struct wmk_store_stream *stream;
+	FILE *other;
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		packet = (struct wmk_ctf_packet){ .content = 1000 };
+		assert_int_equal(wmk_store_stream_create(store, names[i], NULL, &stream), 0);
+		for (; packet.sequence < 2; packet.sequence++)
+			assert_int_equal(append(stream, &packet), 0);
+		wmk_store_stream_close(stream);
+	}
+	wmk_store_repair(store, uuid);           /* no effect: this process has created the trace */
+	wmk_store_close(store);
+	const off_t two = size_of(IN_SUB("whole")), index = size_of(IN_SUB("index/whole.idx"));
+	assert_int_equal(truncate(in_dir(IN_SUB("index/whole.idx")), index - 1), 0);
+	assert_int_equal(truncate(in_dir(IN_SUB("torn")), two - 1), 0);
+	assert_int_equal(truncate(in_dir(IN_SUB("empty")), 50), 0);
+	other = fopen(in_dir(IN_SUB("other")), "w");
+	assert_non_null(other);
+	fputs("not a stream", other);
+	fclose(other);
+	assert_int_equal(wmk_store_open(in_dir("t"), SUB, &store), 0);
+	wmk_store_repair(store, uuid);
+	wmk_store_close(store);
+	assert_int_equal(size_of(IN_SUB("whole")), two);
+	assert_int_equal(size_of(IN_SUB("index/whole.idx")), index);
+	assert_int_equal(size_of(IN_SUB("torn")), two / 2);
+	assert_true(size_of(IN_SUB("index/torn.idx")) < index);
+	assert_int_equal(size_of(IN_SUB("empty")), -1);
+	assert_int_equal(size_of(IN_SUB("index/empty.idx")), -1);
+	assert_int_equal(size_of(IN_SUB("other")), strlen("not a stream"));
+}
 
 /* An obstacle in place of an index does not end the stream: it continues without an index. */
 static void test_stream_continues_with_obstacle_in_place_of_index(void **state)
@@ -417,6 +457,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_packet_without_trailer_is_torn, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_file_of_earlier_version_is_unchanged, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_streams_are_repaired_without_their_rings, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stream_continues_with_obstacle_in_place_of_index, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_killed_replacement_keeps_the_old_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_single_file_is_replaced_on_full_disk, setup, teardown),
