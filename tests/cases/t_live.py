@@ -9,7 +9,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from daemon import World  # noqa: E402
+from daemon import Scripted, World  # noqa: E402
 from harness import PERCENT, WAYMARK, check, limit, main, wait_for  # noqa: E402
 from idle import rests, switches, woken  # noqa: E402
 from killed_once import need_testpoints  # noqa: E402
@@ -18,6 +18,7 @@ LONG = PERCENT >= 100
 # In a short run other tests delay all threads: it shows that a record does not wait for its sub-buffer.
 VISIBLE_S = 1.0 if LONG else 20.0
 QUIET_S = 2.0
+REGISTERED_S = 6.0      # longer than the time in which an application must register: a timer of the session daemon
 
 
 class Session:
@@ -31,9 +32,11 @@ class Session:
         w('start', name)
         self.path = w.session(name)['path']
 
+    def streams(self):
+        return [f for f in glob.glob(self.path + '/**/live_*', recursive=True) if not f.endswith('.idx')]
+
     def bytes(self):
-        return sum(os.path.getsize(f) for f in glob.glob(self.path + '/**/live_*', recursive=True)
-                   if not f.endswith('.idx'))
+        return sum(map(os.path.getsize, self.streams()))
 
     def visible(self, record):
         """Seconds from the end of record() to its bytes in the trace."""
@@ -46,6 +49,8 @@ class Session:
 
 def check_gaps(w, session, program, gaps):
     daemons = {'session daemon': w.sessiond(), 'consumer daemon': w.consumerd()}
+    if LONG:
+        rests(daemons, REGISTERED_S, 'after the registration')
     for gap in gaps:
         took = session.visible(lambda: program('emit 1'))
         check(took <= VISIBLE_S, 'a record is in the trace after %.3f s, not %g s', took, VISIBLE_S)
@@ -70,6 +75,25 @@ def rare_records_are_visible_within_a_second_and_idle_daemons_sleep(case):
         _, _, numbers = w.finish('one', lost=0)
         check([len(n) for n in numbers.values()] == [n_gaps], 'recorded: %s, not %d', numbers, n_gaps)
         program.end()
+
+
+@limit(400)
+def rare_records_are_visible_and_idle_daemons_sleep_with_200_ring_sets(case):
+    with World(case) as w:
+        session = Session(w, 'many', ['--buffers-pid', '--subbuf-size', '4k', '--num-subbuf', '2'])
+        programs = [Scripted(w) for _ in range(200)]
+        for program in programs:
+            program.ready()
+        w.wait_apps([program.pid for program in programs])
+        for program in programs:
+            program('emit 1')
+        wait_for(lambda: sum(os.path.getsize(f) > 0 for f in session.streams()) >= len(programs), 'each first record')
+        gaps = [case.random.uniform(5, 20) for _ in range(5)] if LONG else [2.2]
+        check_gaps(w, session, case.random.choice(programs), gaps)
+        for program in programs:
+            program.end()
+        _, _, numbers = w.finish('many', lost=0)
+        check(sorted(map(len, numbers.values())) == [1] * 199 + [1 + len(gaps)], 'recorded: %s', numbers)
 
 
 @limit(300)
@@ -195,7 +219,8 @@ def counts_are_current_while_the_consumer_is_stopped(case):
 
 if __name__ == '__main__':
     main([
-        rare_records_are_visible_within_a_second_and_idle_daemons_sleep, rare_records_are_visible_with_many_flushes,
+        rare_records_are_visible_within_a_second_and_idle_daemons_sleep,
+        rare_records_are_visible_and_idle_daemons_sleep_with_200_ring_sets, rare_records_are_visible_with_many_flushes,
         records_wait_for_their_sub_buffer_without_a_flush_interval,
         record_of_an_application_killed_before_it_wakes_the_consumer_is_visible,
         live_reader_shortens_the_flush_interval_of_its_session_until_it_ends,
