@@ -196,7 +196,7 @@ static bool is_address(const char *name)
 	return inet_pton(AF_INET, name, address) == 1 || inet_pton(AF_INET6, name, address) == 1;
 }
 
-/* "DNS:relay,IP:192.0.2.1". NULL: a name has characters that this list cannot have, or there are too many. */
+/* "DNS:relay,IP:192.0.2.1", malloc'd. NULL: a name has characters that this list cannot have, or no memory is left. */
 static char *alternative_names(const char *const names[], size_t n)
 {
 	size_t size = 1;
@@ -248,19 +248,18 @@ static int make_authority(const char *directory, struct authority *authority)
 	return err < 0 ? err : write_new(certificate, &(struct pem){ .certificate = authority->certificate });
 }
 
-static int make_server(const char *directory, const struct authority *authority, const char *const names[], size_t n)
+static int make_server(const char *directory, const struct authority *authority, const char *names)
 {
-	char certificate_path[PATH_MAX], key_path[PATH_MAX], *list = alternative_names(names, n);
+	char certificate_path[PATH_MAX], key_path[PATH_MAX];
 	EVP_PKEY *key = EVP_EC_gen("P-256");
 	X509 *certificate = key ? new_certificate(key, "Waymark relay server", NULL, SERVER_DAYS) : NULL;
 	int err = path_in(certificate_path, directory, "", "server", ".crt");
 
 	if (err == 0)
 		err = path_in(key_path, directory, "", "server", ".key");
-	if (err == 0 && (!list || !certificate ||
-			 !add_extension(certificate, authority->certificate, NID_subject_alt_name, list)))
-		err = wmk_tls_error(-EINVAL, "cannot make a certificate for these names of the relay");
-	if (err == 0 && !finish(certificate, "serverAuth", authority))
+	if (err == 0 && (!certificate ||
+			 !add_extension(certificate, authority->certificate, NID_subject_alt_name, names) ||
+			 !finish(certificate, "serverAuth", authority)))
 		err = wmk_tls_error(-ENOMEM, "cannot make the certificate of the relay");
 	if (err == 0)
 		err = write_new(key_path, &(struct pem){ .key = key });
@@ -268,7 +267,6 @@ static int make_server(const char *directory, const struct authority *authority,
 		err = write_new(certificate_path, &(struct pem){ .certificate = certificate });
 	X509_free(certificate);
 	EVP_PKEY_free(key);
-	free(list);
 	return err;
 }
 
@@ -291,19 +289,23 @@ static int make_directories(const char *directory)
 int wmk_certificates_init(const char *directory, const char *const names[], size_t n)
 {
 	struct authority authority = { .lock = -1 };
-	char peers[PATH_MAX];
-	int err = make_directories(directory);
+	char peers[PATH_MAX], *list = alternative_names(names, n);
+	int err;
 
+	if (!list)
+		return wmk_error_said(-EINVAL, "a certificate cannot have these names of the relay (give names of "
+				      "machines or IP addresses)");
+	err = make_directories(directory);
 	if (err == 0)
 		err = path_in(peers, directory, "", "peers", "");
-	if (err < 0)
-		return err;
-	if (mkdir(peers, 0700) < 0 && errno != EEXIST)
-		return wmk_error(-errno, "cannot create %s", peers);
-	err = make_authority(directory, &authority);
+	if (err == 0 && mkdir(peers, 0700) < 0 && errno != EEXIST)
+		err = wmk_error(-errno, "cannot create %s", peers);
 	if (err == 0)
-		err = make_server(directory, &authority, names, n);
+		err = make_authority(directory, &authority);
+	if (err == 0)
+		err = make_server(directory, &authority, list);
 	close_authority(&authority);
+	free(list);
 	return err;
 }
 
@@ -319,8 +321,9 @@ static int open_authority(const char *directory, struct authority *authority)
 		return err;
 	authority->lock = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (authority->lock < 0 || flock(authority->lock, LOCK_EX) < 0)
-		return wmk_error(-errno, "cannot lock %s", directory);
-	authority->key = read_key(path);
+		wmk_error(-errno, "cannot lock %s", directory);
+	else
+		authority->key = read_key(path);
 	if (authority->key && path_in(path, directory, "", "ca", ".crt") == 0)
 		authority->certificate = read_certificate(path);
 	if (authority->certificate)
