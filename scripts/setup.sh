@@ -30,6 +30,8 @@ packages=(
 	qemu-system-x86 busybox-static
 	# parents of processes
 	procps
+	# commands on another machine
+	openssh-server openssh-client
 )
 kernels=(amd64) sysroots=()
 long=(qemu-system-arm)

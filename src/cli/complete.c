@@ -69,7 +69,13 @@ static const char bash_head[] =
 	"\t[[ $line == *[[:space:]] ]] && words+=('')\n"
 	"\tlocal last=$((${#words[@]} - 1))\n"
 	"\twaymark=${words[0]/#\\~/$HOME} cur=${words[last]} prev=${words[last - 1]}\n"
-	"\twhile ((i < last)) && [[ ${words[i]} == -n || ${words[i]} == --no-sessiond ]]; do ((i++)); done\n"
+	"\twhile ((i < last)); do\n"
+	"\t\tcase ${words[i]} in\n"
+	"\t\t-n | --no-sessiond | --host=*) ((i += 1)) ;;\n"
+	"\t\t--host) ((i += 2)) ;;\n"
+	"\t\t*) break ;;\n"
+	"\t\tesac\n"
+	"\tdone\n"
 	"\t((i < last)) && command=${words[i]}\n"
 	"\tfor ((k = i + 1; k < last - 1; k++)); do\n"
 	"\t\t[[ ${words[k]} == -s || ${words[k]} == --session ]] && session=(\"${words[k + 1]}\")\n"
@@ -255,6 +261,7 @@ static void zsh(FILE *out, const struct wmk_cli_command *const *commands)
 	      "\tlocal curcontext=$curcontext state line _waymark_command=$words[1]\n"
 	      "\tlocal -A opt_args\n"
 	      "\t_arguments -C '(-n --no-sessiond)'{-n,--no-sessiond}'[do not start the session daemon]' \\\n"
+	      "\t\t'--host=[run the command on another machine]:host:_hosts' \\\n"
 	      "\t\t'1:command:_waymark_commands' '*::argument:->argument' && return\n"
 	      "\tcase $words[1] in\n", out);
 	for (const struct wmk_cli_command *const *c = commands; *c; c++) {

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "cli/command.h"
 #include "cli/daemon.h"
+#include "cli/remote.h"
 
 /*
  * If a standard descriptor is closed, a file that we open could get its number, and messages would be written to that
@@ -23,18 +24,58 @@ static void hold_standard_descriptors(void)
 			return;
 }
 
+/*
+ * Parse the options before the command, and set *host to the value of --host. Returns how many arguments they take;
+ * -EINVAL with a cause chain.
+ */
+static int parse_leading(char **argv, const char **host)
+{
+	int n = 1;
+
+	for (; argv[n]; n++) {
+		if (strcmp(argv[n], "-n") == 0 || strcmp(argv[n], "--no-sessiond") == 0)
+			wmk_cli_no_sessiond = true;
+		else if (strncmp(argv[n], "--host=", 7) == 0)
+			*host = argv[n] + 7;
+		else if (strcmp(argv[n], "--host") != 0)
+			break;
+		else if (argv[n + 1])
+			*host = argv[++n];
+		else
+			return wmk_error(-EINVAL, "--host needs a value: the machine that runs the command");
+	}
+	return n - 1;
+}
+
+/* Run the command on another machine. Returns only if ssh does not start. */
+static int run_remote(const char *host, char **arguments)
+{
+	static char no_sessiond[] = "-n";
+
+	/* The word before the arguments is an option that is not needed any more. */
+	if (wmk_cli_no_sessiond)
+		*--arguments = no_sessiond;
+	wmk_cli_remote_exec(host, arguments);
+	wmk_cli_print_error();
+	return WMK_CLI_USAGE;
+}
+
 int main(int argc, char **argv)
 {
 	const struct wmk_cli_command *command;
-	const char *name;
-	int status;
+	const char *name, *host = NULL;
+	int status, n_leading;
 
 	hold_standard_descriptors();
-	while (argc > 1 && (strcmp(argv[1], "-n") == 0 || strcmp(argv[1], "--no-sessiond") == 0)) {
-		wmk_cli_no_sessiond = true;
-		argv++;
-		argc--;
+	n_leading = argc > 1 ? parse_leading(argv, &host) : 0;
+	if (n_leading < 0) {
+		wmk_cli_print_error();
+		return WMK_CLI_USAGE;
 	}
+	argv += n_leading;
+	argc -= n_leading;
+	if (host && argc > 1)
+		return run_remote(host, argv + 1);
 	name = argc > 1 ? argv[1] : NULL;
 	if (!name) {
 		wmk_cli_overview(stderr);

@@ -56,6 +56,7 @@ static void environment(FILE *out)
 		{ "WAYMARK_RUNDIR", "Replaces the directory with the sockets of the session daemon." },
 		{ "WAYMARK_SESSIOND", "The session daemon to start if none runs. The default is the one beside "
 				      "waymark, else the one in PATH." },
+		{ "WAYMARK_SSH", "The program that --host executes. The default is ssh." },
 		{ "WAYMARK_TRACE_DIR",
 		  "The directory for traces of `waymark record`. The default is ~/waymark-traces. Other commands "
 		  "ignore it: `waymark create --output` sets the directory of a session's trace." },
@@ -78,7 +79,7 @@ static void environment(FILE *out)
 void wmk_cli_man_of_program(FILE *out, const struct wmk_cli_command *const *commands)
 {
 	head(out, "WAYMARK", "waymark", "record and view events of applications and the kernel");
-	fputs(".B waymark\n[\\-n] COMMAND [OPTION]... [ARGUMENT]...\n.SH DESCRIPTION\n", out);
+	fputs(".B waymark\n[\\-n] [\\-\\-host HOST] COMMAND [OPTION]... [ARGUMENT]...\n.SH DESCRIPTION\n", out);
 	roff(out,
 	     "Waymark records events of instrumented applications and of the kernel into a trace in the Common Trace "
 	     "Format. A program is instrumented if it includes <waymark/trace.h> and is linked with the output of "
@@ -92,8 +93,11 @@ void wmk_cli_man_of_program(FILE *out, const struct wmk_cli_command *const *comm
 		fprintf(out, ".\n");
 	}
 	fputs(".SH OPTIONS\n.TP\n.BR \\-n \", \" \\-\\-no\\-sessiond\nDo not start the session daemon when none "
-	      "runs.\n",
-	      out);
+	      "runs.\n.TP\n.BI \\-\\-host \" HOST\"\n", out);
+	roff(out,
+	     "Run the command on another machine: execute `ssh HOST waymark COMMAND`. Paths, session daemon and "
+	     "current session are those of the other machine. The exit status is that of the command, or 255 if ssh "
+	     "fails.\n");
 	exit_status(out);
 	environment(out);
 	fputs(".SH SEE ALSO\n", out);

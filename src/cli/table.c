@@ -44,10 +44,12 @@ const struct wmk_cli_command *const wmk_cli_commands[] = { &wmk_cli_record,
 
 void wmk_cli_overview(FILE *out)
 {
-	fputs("usage: waymark [-n] COMMAND [OPTION]... [ARGUMENT]...\n\n", out);
+	fputs("usage: waymark [-n] [--host HOST] COMMAND [OPTION]... [ARGUMENT]...\n\n", out);
 	for (const struct wmk_cli_command *const *c = wmk_cli_commands; *c; c++)
 		fprintf(out, "  %-17s %s\n", (*c)->name, (*c)->summary);
-	fputs("\n-n, --no-sessiond: do not start the session daemon.\n`waymark help COMMAND` describes a command.\n",
+	fputs("\n-n, --no-sessiond: do not start the session daemon.\n"
+	      "--host HOST: run the command on another machine, through ssh.\n"
+	      "`waymark help COMMAND` describes a command.\n",
 	      out);
 }
 
