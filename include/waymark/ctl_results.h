@@ -186,6 +186,11 @@ struct waymark_ctl_session_info {
 	/* name of the latest closed chunk in the directory archives of the trace; "" if none */
 	const char *closed_chunk;
 	bool compress;               /* chunks that a rotation closes are compressed */
+	/*
+	 * number of calls of waymark_snapshot() in programs for which no snapshot was recorded, because the previous
+	 * snapshot began less than 10 s before, or because of an error
+	 */
+	uint64_t snapshots_omitted;
 };
 
 /* ── snapshots: record what the buffers of a session hold ── */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime.h - declare events at run time, and connect callbacks to events.
+ * runtime.h - declare events at run time, connect callbacks to events, and request snapshots.
  *
  * For languages and programs that cannot use the macros of trace.h: describe an event, get a handle, and record with
  * it.
@@ -138,6 +138,23 @@ int waymark_connect(const char *event, waymark_probe_fn fn, void *data);
  * Any thread; not from a signal handler or a callback (-EDEADLK).
  */
 int waymark_disconnect(const char *event, waymark_probe_fn fn, void *data);
+
+/*
+ * Request a snapshot: each flight recorder that records this process copies what its buffers hold to a separate trace.
+ * A flight recorder is a session of the user of this process with a channel in overwrite mode and a snapshot output
+ * (`waymark create --snapshot`). The call returns at once; the session daemon records the snapshot afterwards, even if
+ * the process ends at once. Each session records at most one such snapshot in 10 s, and counts further requests.
+ *
+ * `reason` names the snapshot, REASON-DATE-NUMBER, and is in the environment of its trace. It is cut to 127 bytes.
+ * Bytes that a name cannot have are replaced by "_". NULL or "": the name of the session's snapshot output.
+ *
+ * Returns 0, or
+ *   -ENOENT  no flight recorder records this process
+ *   -EAGAIN  an earlier request is not served yet: this request was counted
+ * Preserves errno. Any thread; async-signal-safe. Takes no lock, and makes no system call except at most one to wake
+ * the reader of each flight recorder's channel.
+ */
+int waymark_snapshot(const char *reason);
 
 /*
  * End the helper thread, close its descriptors, and disable all events that sessions have enabled. Callbacks stay

@@ -307,6 +307,9 @@ void wmk_show_session(const struct waymark_ctl_session_info *session, const char
 	if (session->rotations)
 		printf("%" PRIu64 " closed chunk%s, the latest in archives/%s\n  ", session->rotations,
 		       session->rotations > 1 ? "s" : "", wmk_cli_clean(session->closed_chunk));
+	if (session->snapshots_omitted)
+		printf("%" PRIu64 " request%s of programs for a snapshot %s omitted\n  ", session->snapshots_omitted,
+		       wmk_cli_plural(session->snapshots_omitted), session->snapshots_omitted == 1 ? "was" : "were");
 	if (*session->shm_path)
 		printf("ring files in %s\n  ", wmk_cli_clean(session->shm_path));
 	if (session->flush_us)

@@ -75,6 +75,8 @@ struct wmk_consumer_options {
 	int (*ready)(void *data);
 	/* Optional: called before each drain pass, to continue a rotation. -errno: the rotation is not finished. */
 	int (*before_pass)(void *data);
+	/* Optional: called once for each request for a snapshot (ring/request.h). */
+	void (*requested)(void *data);
 	void *data;
 	/* 1: overwrite mode, `--overwrite`: nothing is written until stop; then the content of the rings is written */
 	int at_stop_only;

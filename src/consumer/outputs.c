@@ -29,6 +29,9 @@ struct wmk_server_output {
 	int budget_fd;                   /* received budget page; -1: none */
 	bool notified;
 	atomic_bool full;                /* relaxed: the server's thread reads it after the wake */
+	/* likewise: a program requests a snapshot, and the session daemon was not notified */
+	atomic_bool requested;
+	bool was_requested;
 };
 
 static void on_full(void *data)
@@ -140,11 +143,23 @@ void wmk_server_output_cleared(struct wmk_server_trace *trace)
 	atomic_store_explicit(&trace->output->full, false, memory_order_relaxed);
 }
 
+void wmk_server_output_requested(void *data)
+{
+	const struct wmk_server_trace *trace = data;
+
+	atomic_store_explicit(&trace->output->requested, true, memory_order_relaxed);
+	wmk_server_wake(trace->server);
+}
+
 void wmk_server_outputs_notify(struct wmk_consumer_server *server)
 {
 	for (struct wmk_server_output *output = server->outputs; output; output = output->next) {
 		const struct wmk_consumerd_full full = { output->path };
 
+		if (server->connection >= 0 &&
+		    atomic_exchange_explicit(&output->requested, false, memory_order_relaxed) &&
+		    wmk_server_send(server, WMK_CONSUMERD_REQUESTED, &wmk_consumerd_full_object, &full))
+			output->was_requested = true;
 		if (output->notified || !atomic_load_explicit(&output->full, memory_order_relaxed))
 			continue;
 		output->notified = wmk_server_send(server, WMK_CONSUMERD_FULL, &wmk_consumerd_full_object, &full);
@@ -153,6 +168,10 @@ void wmk_server_outputs_notify(struct wmk_consumer_server *server)
 
 void wmk_server_outputs_notify_again(struct wmk_consumer_server *server)
 {
-	for (struct wmk_server_output *output = server->outputs; output; output = output->next)
+	for (struct wmk_server_output *output = server->outputs; output; output = output->next) {
 		output->notified = false;
+		/* the earlier session daemon may have ended before it recorded the snapshot */
+		if (output->was_requested)
+			atomic_store_explicit(&output->requested, true, memory_order_relaxed);
+	}
 }

@@ -21,9 +21,11 @@ void wmk_server_output_leave(struct wmk_server_trace *trace);
 struct wmk_output *wmk_server_output_of(const struct wmk_server_trace *trace);
 /* The output was cleared, so it is no longer full. */
 void wmk_server_output_cleared(struct wmk_server_trace *trace);
+/* The `requested` of struct wmk_consumer_options. `trace`: a struct wmk_server_trace. The trace's thread. */
+void wmk_server_output_requested(void *trace);
 /*
- * Report each full output (FULL) that was not reported yet. The second function marks all outputs as not reported,
- * because a new session daemon has connected.
+ * Report each full output (FULL) that was not reported yet, and each output with a new request for a snapshot
+ * (REQUESTED). The second function marks all outputs as not reported, because a new session daemon has connected.
  */
 void wmk_server_outputs_notify(struct wmk_consumer_server *server);
 void wmk_server_outputs_notify_again(struct wmk_consumer_server *server);

@@ -28,6 +28,7 @@
 #include "consumer/kernel_sleep.h"
 #include "consumer/rotation.h"
 #include "consumer/stream_counts.h"
+#include "ring/request.h"
 
 /* number of empty passes at the longest interval; after them, the thread sleeps until a writer wakes it */
 #define EMPTY_PASSES 8u
@@ -185,11 +186,24 @@ void wmk_consumer_watch(struct wmk_consumer *consumer)
 	}
 }
 
+/* Report new requests of programs for snapshots. */
+static void report_requests(const struct wmk_consumer *consumer)
+{
+	for (size_t i = 0; consumer->options.requested && i < consumer->n_sets; i++) {
+		const uint64_t id = wmk_ring_requested(consumer->sets[i]);
+
+		if (id != 0 && id != consumer->sets[i]->reported_request)
+			consumer->options.requested(consumer->options.data);
+		consumer->sets[i]->reported_request = id;
+	}
+}
+
 static void drain_and_publish(struct wmk_consumer *consumer, enum wmk_drain_mode how, struct wmk_drain_result *seen,
 			     uint64_t *published)
 {
 	pthread_mutex_lock(&consumer->streams_lock);
 	wmk_consumer_maintain(consumer);
+	report_requests(consumer);
 	wmk_consumer_cut_expire(consumer, how == WMK_DRAIN_END);
 	consumer->awaits_cpus = wmk_consumer_check_cpus(consumer, how == WMK_DRAIN_END);
 	wmk_consumer_drain(consumer, how, NULL, false, seen);

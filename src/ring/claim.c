@@ -238,7 +238,7 @@ int wmk_ring_write_claim(struct waymark_ring_set *set, const uint64_t *guard, ui
 
 /* ── daemons ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-static uint64_t identity(uint32_t slot, uint32_t generation)
+uint64_t wmk_ring_identity(uint32_t slot, uint32_t generation)
 {
 	return slot == 0 && generation == 0 ? WMK_CLAIM_ANONYMOUS
 					    : WMK_CLAIM_NAMED | (uint64_t)(generation & 0x1fffffff) << 32 | slot;
@@ -246,12 +246,12 @@ static uint64_t identity(uint32_t slot, uint32_t generation)
 
 void waymark_ring_set_identity(struct waymark_ring_set *set, uint32_t slot, uint32_t generation)
 {
-	__atomic_store_n(&set->identity, identity(slot, generation), __ATOMIC_RELAXED);
+	__atomic_store_n(&set->identity, wmk_ring_identity(slot, generation), __ATOMIC_RELAXED);
 }
 
 int waymark_ring_set_free_claims(struct waymark_ring_set *set, uint32_t slot, uint32_t generation)
 {
-	uint64_t who = identity(slot, generation);
+	uint64_t who = wmk_ring_identity(slot, generation);
 	int freed = 0;
 
 	if (who == WMK_CLAIM_ANONYMOUS)

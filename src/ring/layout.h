@@ -87,6 +87,16 @@ struct wmk_ring_sub {
 };
 
 #define WMK_RING_WHYS 8
+#define WMK_RING_REASON_MAX 127u
+
+/* A request for a snapshot (ring/request.h), written by a writer, removed by the session daemon. */
+struct wmk_ring_request_slot {
+	uint64_t owner;        /* identity of the writer that stores the request, as in `claim`; 0: the slot is free */
+	uint64_t id;           /* not 0: the request is complete */
+	uint64_t refused;      /* number of requests that found another request in the slot */
+	char reason[WMK_RING_REASON_MAX + 1];
+	uint64_t reserved[13];
+};
 
 struct wmk_set_header {
 	uint64_t magic;
@@ -117,6 +127,8 @@ struct wmk_set_header {
 	uint64_t lost_without_ring;
 	uint64_t why[WMK_RING_WHYS]; /* entries for wmk_ring_explain(); 0: free */
 	uint64_t reserved3[15 - WMK_RING_WHYS];
+	/* Lines 3 and 4. */
+	struct wmk_ring_request_slot request;
 };
 
 /*
@@ -140,6 +152,7 @@ _Static_assert(__builtin_offsetof(struct wmk_ring_ctl, armed) == 280, "written o
 _Static_assert(__builtin_offsetof(struct wmk_ring_ctl, read_pos) == 3 * WMK_RING_LINE, "ABI");
 _Static_assert(sizeof(struct wmk_ring_sub) == 64, "ABI");
 _Static_assert(__builtin_offsetof(struct wmk_set_header, waiting) == WMK_RING_LINE, "ABI");
-_Static_assert(sizeof(struct wmk_set_header) == 3 * WMK_RING_LINE, "ABI");
+_Static_assert(__builtin_offsetof(struct wmk_set_header, request) == 3 * WMK_RING_LINE, "ABI");
+_Static_assert(sizeof(struct wmk_set_header) == 5 * WMK_RING_LINE, "ABI");
 
 #endif

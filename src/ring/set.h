@@ -53,11 +53,18 @@ struct waymark_ring_set {
 	uint32_t in_file;      /* 1: in a named file (file.h), not in sealed memory */
 	size_t private_len, shared_len;
 	uint64_t clock_ahead;  /* MONOTONIC: offset of this process's clock (time namespace), ns */
+	/*
+	 * id of the last request for a snapshot: at the reader's last sleep, at the last wake_for(), at the last report
+	 * to the session daemon
+	 */
+	uint64_t seen_request, looked_request, reported_request;
 	struct waymark_ring_set *next_retired;
 	struct waymark_ring_options options;
 	struct wmk_ring_view ring[];
 };
 
+/* The identity in claims and requests of a process; 0, 0: anonymous. */
+uint64_t wmk_ring_identity(uint32_t slot, uint32_t generation);
 /* Read the UUID of a set without mapping it. 0; -EINVAL: `fd` is not a ring set. */
 int wmk_ring_set_uuid(int fd, uint8_t uuid[16]);
 /* Replace the mapping by anonymous zero pages. A later open with the same shape reuses the structure. */
@@ -70,8 +77,9 @@ void wmk_ring_set_allow_blocking(struct waymark_ring_set *set, int allow);
 /* Set the clock of kind WAYMARK_CLOCK_PLUGIN. The function is async-signal-safe, and its value never decreases. */
 void wmk_ring_set_plugin_clock(struct waymark_ring_set *set, uint64_t (*now)(void));
 /*
- * Wake the reader for a writer that crashed between its record and the wake. The function wakes the reader only if a
- * ring has recorded since the last call for this mapping. Not for mappings of applications. One thread at a time.
+ * Wake the reader for a writer that crashed between its record or its request for a snapshot and the wake. The function
+ * wakes the reader only if a ring has recorded, or a request was stored, since the last call for this mapping. Not for
+ * mappings of applications. One thread at a time.
  */
 void wmk_ring_set_wake_for(struct waymark_ring_set *set);
 /*

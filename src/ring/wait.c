@@ -14,6 +14,7 @@
 
 #include "base/testpoint.h"
 #include "ring/record_header.h"
+#include "ring/request.h"
 
 /* Constants of <linux/futex.h> and <linux/membarrier.h>, which musl's compiler wrapper does not find. */
 #define FUTEX_WAIT 0
@@ -76,8 +77,8 @@ int wmk_ring_wake(struct waymark_ring_set *set)
 	if (set->options.poll_us)
 		return 0;
 	/*
-	 * (G) full fence between the commit and the load of the flag; pairs with the reader's store of the flag, fence,
-	 * and load of the positions. At least one of them sees the other's store.
+	 * (G) full fence between the commit, or the id of a request, and the load of the flag; pairs with the reader's
+	 * store of the flag, fence, and load of the positions and the id. At least one of them sees the other's store.
 	 */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (wmk_ring_load(waiting) != 0 && __atomic_exchange_n(waiting, 0, __ATOMIC_RELAXED) != 0)
@@ -100,10 +101,23 @@ static int wakes_by_record(const struct waymark_ring_set *set)
 	return set->options.mode == WAYMARK_RING_DISCARD;
 }
 
-/* True if, since the last call, a ring has entered a sub-buffer or, with `by_record`, has recorded. */
+/* True if `seen` is not the id of the last request for a snapshot. Sets *seen. */
+static int is_requested(const struct waymark_ring_set *set, uint64_t *seen)
+{
+	const uint64_t id = wmk_ring_requested(set);
+	const int is_new = id != 0 && id != *seen;
+
+	*seen = id;
+	return is_new;
+}
+
+/*
+ * True if, since the last call, a ring has entered a sub-buffer or, with `by_record`, has recorded, or if a snapshot
+ * was requested.
+ */
 static int moved(struct waymark_ring_set *set, int by_record)
 {
-	int any = 0;
+	int any = is_requested(set, &set->seen_request);
 
 	by_record = by_record && wakes_by_record(set);
 	for (uint32_t i = 0; i < set->n_rings; i++) {
@@ -118,7 +132,7 @@ static int moved(struct waymark_ring_set *set, int by_record)
 
 void wmk_ring_set_wake_for(struct waymark_ring_set *set)
 {
-	int any = 0;
+	int any = is_requested(set, &set->looked_request);
 
 	/* separate from the state of moved(): the reader may use the same mapping */
 	for (uint32_t i = 0; i < set->n_rings; i++) {

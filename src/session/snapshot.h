@@ -42,6 +42,22 @@ bool wmk_snapshot_has_dump(const struct wmk_snapshot *snapshot);
  * -errno.
  */
 int wmk_snapshot_end(struct wmk_snapshot *snapshot, struct wmk_ctl_snapshot_reply *reply, struct wmk_arena *arena);
+
+/* A snapshot that a program requests (waymark_snapshot()). */
+struct wmk_snapshot_request {
+	char name[WMK_CTL_REASON_MAX + 1];       /* beginning of its name; "": the name of the session's output */
+	char reason[WMK_CTL_REASON_MAX + 1];     /* valid UTF-8, without control characters */
+	char program[16];                        /* "": unknown */
+	pid_t pid;
+};
+/*
+ * Locked. Remove the requests of programs from the rings of the session. 1: record a snapshot for *request. 0: no new
+ * request, the session is not active, or its last requested snapshot began less than 10 s ago. Such requests are
+ * counted (snapshots_omitted). Requests in the rings of other users than the owner of the session are ignored.
+ */
+int wmk_session_snapshot_requested(struct wmk_session *session, struct wmk_snapshot_request *request);
+/* Locked. Count a requested snapshot that could not be recorded. */
+void wmk_session_snapshot_omitted(struct wmk_session *session);
 /*
  * Locked. Set the snapshot output; `path` "" removes it. -EEXIST: the session has an output. -ENOENT: the session has
  * no output, or no output of this name.

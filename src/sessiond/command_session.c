@@ -488,7 +488,6 @@ int wmk_command_snapshot(struct command_request *cmd)
 						.reason = request->reason, .program = request->program,
 						.pid = (pid_t)request->pid };
 	char path[WMK_OBJECT_TEXT_MAX];
-	struct wmk_snapshot *snapshot;
 	struct wmk_session *session;
 	int err = path_take(cmd, request->path, path, sizeof(path));
 
@@ -497,15 +496,7 @@ int wmk_command_snapshot(struct command_request *cmd)
 	if (err < 0)
 		return err;
 	options.path = path;
-	err = wmk_snapshot_begin(session, &options, &snapshot);
-	if (err == 0)
-		wmk_snapshot_warn_left_out(session, cmd->reply, &cmd->arena);
-	if (err == 0 && wmk_snapshot_has_dump(snapshot))
-		wmk_snapshot_dump_again(cmd->commands->tracing, session, cmd->reply, &cmd->arena);
-	else
-		wmk_session_unlock(session);
-	if (err == 0)
-		err = wmk_snapshot_end(snapshot, cmd->reply, &cmd->arena);
+	err = wmk_snapshot_run(cmd->commands->tracing, session, &options, cmd->reply, &cmd->arena);
 	wmk_session_put(session);
 	return err < 0 ? wmk_error_add(err, "cannot record a snapshot") : 0;
 }

@@ -274,15 +274,17 @@ static void held(struct wmk_consumer_link *link, const struct wmk_frame *frame, 
 	*fd = -1;
 }
 
-static void full(struct wmk_consumer_link *link, const void *body, size_t len)
+/* FULL and REQUESTED. */
+static void report_path(const struct wmk_consumer_link *link, const void *body, size_t len,
+			void (*callback)(void *data, const char *path))
 {
 	struct wmk_consumerd_full is;
 	struct wmk_arena arena = { 0 };
 
 	if (wmk_object_decode(&wmk_consumerd_full_object, body, len, &is, &arena) < 0)
 		wmk_error_clear();
-	else if (link->options.on_full)
-		link->options.on_full(link->options.data, is.path);
+	else if (callback)
+		callback(link->options.data, is.path);
 	wmk_arena_free(&arena);
 }
 
@@ -306,7 +308,9 @@ static int receive(struct wmk_consumer_link *link)
 		if (fd >= 0)
 			close(fd);
 		if (frame.type == WMK_CONSUMERD_FULL)
-			full(link, body, len);
+			report_path(link, body, len, link->options.on_full);
+		if (frame.type == WMK_CONSUMERD_REQUESTED)
+			report_path(link, body, len, link->options.on_requested);
 		if (frame.type == WMK_CONSUMERD_REPLACED)
 			return -ECONNABORTED;
 	}

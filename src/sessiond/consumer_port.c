@@ -62,6 +62,14 @@ static void consumer_full(void *data, const char *path)
 		port->options.on_full(port->options.data, path);
 }
 
+static void consumer_requested(void *data, const char *path)
+{
+	const struct wmk_consumer_port *port = ((const struct wmk_consumer_port_side *)data)->port;
+
+	if (port->options.on_requested)
+		port->options.on_requested(port->options.data, path);
+}
+
 static void consumer_stale(void *data, const char *path)
 {
 	const struct wmk_consumer_port *port = ((const struct wmk_consumer_port_side *)data)->port;
@@ -95,6 +103,7 @@ struct wmk_consumer_link *wmk_consumer_port_link(struct wmk_consumer_port_side *
 		.keep = port->options.keep,
 		.on_change = consumer_changed,
 		.on_full = consumer_full,
+		.on_requested = consumer_requested,
 		.on_stale = consumer_stale,
 		.on_end = consumer_ended,
 		.data = side,

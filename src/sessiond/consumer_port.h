@@ -38,6 +38,11 @@ struct wmk_consumer_port_options {
 	 */
 	void (*on_full)(void *data, const char *path);
 	/*
+	 * Optional: a program requests a snapshot of the session with this directory. Called in a thread that must not
+	 * block.
+	 */
+	void (*on_requested)(void *data, const char *path);
+	/*
 	 * Optional: the metadata of the session with this directory must be replaced. Called in a thread that must not
 	 * block.
 	 */

@@ -22,6 +22,7 @@
 #include "sessiond/consumer_port.h"
 #include "sessiond/saved_sessions.h"
 #include "sessiond/shards.h"
+#include "sessiond/snapshot_steps.h"
 #include "wire/hints.h"
 #include "wire/notify_fifo.h"
 #include "wire/wire.h"
@@ -140,6 +141,26 @@ static void on_stale(void *data, const char *path)
 	const struct server *server = data;
 
 	wmk_reaper_notify_stale(server->reaper, path);
+}
+
+static void on_requested(void *data, const char *path)
+{
+	const struct server *server = data;
+
+	wmk_reaper_notify_requested(server->reaper, path);
+}
+
+/* Record a snapshot for a program. */
+static void snapshot_requested(void *data, struct wmk_session *session, const char *path)
+{
+	struct server *server = data;
+	struct wmk_session *found = session ? NULL : wmk_session_of_path(server->tracing, path);
+	char words[800];
+
+	session = session ? session : found;
+	if (session && wmk_snapshot_run_requested(server->tracing, session, words, sizeof(words)))
+		say(server, words);
+	wmk_session_put(found);
 }
 
 static void regenerate_stale(void *data, const char *path)
@@ -310,9 +331,11 @@ static int sessions_open(struct server *server)
 					     .on_change = say,
 					     .on_full = on_full,
 					     .on_stale = on_stale,
+					     .on_requested = on_requested,
 					     .data = server };
 	const struct wmk_reaper_ops reaper = {
-		.full = stop_full, .stale = regenerate_stale, .finish = finish, .data = server
+		.full = stop_full, .stale = regenerate_stale, .requested = snapshot_requested, .finish = finish,
+		.data = server
 	};
 	struct wmk_clocks clocks;
 	struct wmk_tracing_options tracing = { .size = sizeof(tracing),

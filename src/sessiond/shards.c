@@ -127,7 +127,7 @@ int wmk_shards_listen(struct wmk_shards *shards, int listener, uid_t only)
  * The daemon replies to FINISH_STOP and FINISH_DESTROY before their work is done. So the reaper performs these items
  * even if the daemon ends.
  */
-enum reaper_work { REAP, TRACE_FULL, METADATA_STALE, FINISH_STOP, FINISH_DESTROY };
+enum reaper_work { REAP, TRACE_FULL, METADATA_STALE, SNAPSHOT_REQUESTED, FINISH_STOP, FINISH_DESTROY };
 
 struct reaper_item {
 	struct reaper_item *next;
@@ -165,6 +165,8 @@ static void do_item(const struct wmk_reaper *reaper, const struct reaper_item *i
 {
 	const struct wmk_reaper_ops *ops = &reaper->ops;
 
+	if ((item->work == REAP || item->work == SNAPSHOT_REQUESTED) && ops->requested)
+		ops->requested(ops->data, item->session, item->path);
 	if (item->work == REAP)
 		reap(item->session);
 	else if (item->work == TRACE_FULL && ops->full)
@@ -271,6 +273,11 @@ void wmk_reaper_notify_full(struct wmk_reaper *reaper, const char *path)
 void wmk_reaper_notify_stale(struct wmk_reaper *reaper, const char *path)
 {
 	enqueue(reaper, METADATA_STALE, NULL, path);
+}
+
+void wmk_reaper_notify_requested(struct wmk_reaper *reaper, const char *path)
+{
+	enqueue(reaper, SNAPSHOT_REQUESTED, NULL, path);
 }
 
 void wmk_reaper_notify_finish(struct wmk_reaper *reaper, struct wmk_session *session, bool gone)

@@ -39,16 +39,20 @@ static int warn_of_channel(void *data, const struct wmk_ctl_channel *is, uint32_
 	return 0;
 }
 
-void wmk_snapshot_warn_left_out(struct wmk_session *session, struct wmk_ctl_snapshot_reply *reply,
-				struct wmk_arena *arena)
+static void warn_left_out(struct wmk_session *session, struct wmk_ctl_snapshot_reply *reply,
+			  struct wmk_arena *arena)
 {
 	struct snapshot_warnings to = { reply, arena };
 
 	wmk_session_each_channel(session, warn_of_channel, &to);
 }
 
-void wmk_snapshot_dump_again(struct wmk_tracing *tracing, struct wmk_session *session,
-			     struct wmk_ctl_snapshot_reply *reply, struct wmk_arena *arena)
+/*
+ * Locked; unlocks the session. Record the state dump again, so that the snapshot contains the objects that are loaded
+ * now.
+ */
+static void dump_again(struct wmk_tracing *tracing, struct wmk_session *session, struct wmk_ctl_snapshot_reply *reply,
+		       struct wmk_arena *arena)
 {
 	const struct snapshot_warnings to = { reply, arena };
 	struct wmk_list unanswered = { NULL, 0 };
@@ -64,4 +68,52 @@ void wmk_snapshot_dump_again(struct wmk_tracing *tracing, struct wmk_session *se
 		 "%u application%s not recorded the state dump in time: the snapshot has older ones", unanswered.n,
 		 unanswered.n == 1 ? " has" : "s have");
 	warn(&to, text);
+}
+
+int wmk_snapshot_run(struct wmk_tracing *tracing, struct wmk_session *session,
+		     const struct wmk_snapshot_options *options, struct wmk_ctl_snapshot_reply *reply,
+		     struct wmk_arena *arena)
+{
+	struct wmk_snapshot *snapshot;
+	int err = wmk_snapshot_begin(session, options, &snapshot);
+
+	if (err == 0)
+		warn_left_out(session, reply, arena);
+	if (err == 0 && wmk_snapshot_has_dump(snapshot))
+		dump_again(tracing, session, reply, arena);
+	else
+		wmk_session_unlock(session);
+	return err == 0 ? wmk_snapshot_end(snapshot, reply, arena) : err;
+}
+
+bool wmk_snapshot_run_requested(struct wmk_tracing *tracing, struct wmk_session *session, char *words, size_t size)
+{
+	struct wmk_ctl_snapshot_reply reply = { 0 };
+	struct wmk_snapshot_request request;
+	struct wmk_arena arena = { 0 };
+	char cause[400], program[48];
+
+	if (wmk_session_lock(session) < 0) {
+		wmk_error_clear();
+		return false;
+	}
+	if (wmk_session_snapshot_requested(session, &request) == 0) {
+		wmk_session_unlock(session);
+		return false;
+	}
+	const struct wmk_snapshot_options options = { .name = request.name, .reason = request.reason,
+						      .program = request.program, .pid = request.pid };
+	const int err = wmk_snapshot_run(tracing, session, &options, &reply, &arena);
+
+	snprintf(program, sizeof(program), request.pid ? "%.15s (process %ld)" : "a program", request.program,
+		 (long)request.pid);
+	wmk_error_format(words, size, "session %.200s: snapshot requested by %s: %.400s", wmk_session_name(session),
+			 program, err < 0 ? wmk_error_text(cause, sizeof(cause)) : reply.path);
+	if (err < 0 && wmk_session_lock(session) == 0) {
+		wmk_session_snapshot_omitted(session);
+		wmk_session_unlock(session);
+	}
+	wmk_error_clear();
+	wmk_arena_free(&arena);
+	return true;
 }

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* snapshot_steps.h - steps of the request SNAPSHOT, between begin and end (session/snapshot.h). */
+/* snapshot_steps.h - the steps of a snapshot (session/snapshot.h), for the request SNAPSHOT and for programs. */
 #ifndef WMK_SESSIOND_SNAPSHOT_STEPS_H
 #define WMK_SESSIOND_SNAPSHOT_STEPS_H
 
+#include "session/snapshot.h"
 #include "session/tracing.h"
 
-/* Locked. Add a warning for each channel that the snapshot lacks. */
-void wmk_snapshot_warn_left_out(struct wmk_session *session, struct wmk_ctl_snapshot_reply *reply,
-				struct wmk_arena *arena);
 /*
- * Locked; unlocks the session. Record the state dump again, so that the snapshot contains the objects that are loaded
- * now.
+ * Locked; unlocks the session. Record a snapshot with a new state dump. *reply, in the arena, describes it, with a
+ * warning for each channel that it lacks. 0 or -errno.
  */
-void wmk_snapshot_dump_again(struct wmk_tracing *tracing, struct wmk_session *session,
-			     struct wmk_ctl_snapshot_reply *reply, struct wmk_arena *arena);
+int wmk_snapshot_run(struct wmk_tracing *tracing, struct wmk_session *session,
+		     const struct wmk_snapshot_options *options, struct wmk_ctl_snapshot_reply *reply,
+		     struct wmk_arena *arena);
+/*
+ * Not locked. Record a snapshot if a program requests it. *words: what was done, for the log. False: no program
+ * requests a snapshot, or requests were omitted.
+ */
+bool wmk_snapshot_run_requested(struct wmk_tracing *tracing, struct wmk_session *session, char *words, size_t size);
 
 #endif

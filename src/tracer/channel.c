@@ -15,6 +15,7 @@
 #include "tracer/context.h"
 #include "tracer/patch.h"
 #include "tracer/recorder.h"
+#include "tracer/snapshot.h"
 #include "tracer/tracer.h"
 
 #define MAP_AHEAD_MIN_MS 1
@@ -72,6 +73,7 @@ void wmk_channel_remove(struct wmk_channel *channel)
 		}
 	if (channel->fd >= 0)
 		close(channel->fd);
+	wmk_snapshot_target_remove(channel->set);
 	wmk_recorder_free_channel(channel);
 }
 
@@ -125,6 +127,7 @@ static int channel_make(struct wmk_conn *conn, const struct wmk_channel_msg *msg
 	channel->short_clock = options->clock == WAYMARK_CLOCK_COUNTER;
 	channel->next = wmk_tracer.channels;
 	wmk_tracer.channels = channel;
+	wmk_snapshot_target_add(set);
 	return 0;
 }
 

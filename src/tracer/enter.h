@@ -26,7 +26,7 @@
 #define SET_RSEQ_OFFSET 0
 #define SET_SEQ_CPUS 8
 #define SET_RING_MASK 16
-#define SET_RING 192
+#define SET_RING 256
 #define VIEW_SHIFT 6
 #define VIEW_CTL 0
 #define VIEW_DATA 8

@@ -176,6 +176,7 @@ static const struct wmk_member session_members[] = {
 	SESSION(U64, unrecorded_more),
 	SESSION(U64, rotations),
 	SESSION(TEXT, closed_chunk, WMK_CTL_NAME_MAX),
+	SESSION(U64, snapshots_omitted),
 };
 const struct wmk_object wmk_ctl_session_object =
 	WMK_OBJECT_SHARED("session", wmk_ctl_session, waymark_ctl_session_info, session_members);

@@ -219,6 +219,8 @@ struct wmk_ctl_session {
 	uint64_t unrecorded_more;    /* number of further unrecorded applications, which are not in the list */
 	uint64_t rotations;          /* number of closed chunks of the trace */
 	const char *closed_chunk;    /* name of the latest closed chunk in `path`/archives; "": none */
+	/* number of requests of programs (waymark_snapshot()) for which no snapshot was recorded */
+	uint64_t snapshots_omitted;
 };
 
 struct wmk_ctl_field {

@@ -15,13 +15,20 @@
  *     will N          that other child makes N records as a separate writer, and ends
  *     threads N       N more threads, which make a record every millisecond until the program ends
  *     rest N          sleep N ms without a record
+ *     snapshot REASON request a snapshot; "no" without a flight recorder, or if an earlier request is not served
+ *     handler REASON  the same in a signal handler
+ *     dying REASON    request a snapshot, then abort() at once
+ *     heir_dying REASON   the same in a child that was forked just before
  *
  * Prints "ready" first. Ends at the end of its input.
  */
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <waymark/runtime.h>
 #include "ledger.h"
 
 static char *leaf;
@@ -116,6 +123,39 @@ static void do_odd(uint64_t n)
 	}
 }
 
+static const char *volatile reason;
+static volatile int requested;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	requested = waymark_snapshot(reason);
+}
+
+static int do_handler(const char *why)
+{
+	reason = why;
+	signal(SIGUSR1, on_signal);
+	raise(SIGUSR1);
+	return requested == 0;
+}
+
+static int do_dying(const char *why)
+{
+	waymark_snapshot(why);
+	abort();
+}
+
+static int do_heir_dying(const char *why)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		do_dying(why);
+	return pid > 0 && waitpid(pid, &status, 0) == pid && WIFSIGNALED(status);
+}
+
 static int scripted(uint32_t writer, const char *word, char *number)
 {
 	uint64_t n = strtoull(number, NULL, 10);
@@ -144,6 +184,14 @@ static int scripted(uint32_t writer, const char *word, char *number)
 		return write(heirs[1], &n, sizeof(n)) == sizeof(n);
 	else if (!strcmp(word, "threads"))
 		return do_threads(n);
+	else if (!strcmp(word, "snapshot"))
+		return waymark_snapshot(number) == 0;
+	else if (!strcmp(word, "handler"))
+		return do_handler(number);
+	else if (!strcmp(word, "dying"))
+		return do_dying(number);
+	else if (!strcmp(word, "heir_dying"))
+		return do_heir_dying(number);
 	else if (!strcmp(word, "rest"))
 		usleep((useconds_t)(n * 1000));
 	else

@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "ring/request.h"
 #include "ring/set.h"
 #include "session/model/rings.h"
 
@@ -192,6 +193,7 @@ unsigned wmk_app_free_claims(struct app *app)
 		int freed = waymark_ring_set_free_claims(rings->set, app->slot, app->generation);
 
 		n += freed > 0 ? (unsigned)freed : 0;
+		wmk_ring_request_abandon(rings->set, app->slot, app->generation);
 		rings_left(app, rings, freed > 0);
 	}
 	return n;

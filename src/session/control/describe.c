@@ -91,6 +91,7 @@ int wmk_session_describe_known(struct wmk_session *session, struct wmk_ctl_sessi
 		.trackers = session->trackers,
 		.rotations = session->chunk.number,
 		.closed_chunk = session->chunk.closed,
+		.snapshots_omitted = session->snapshots_omitted,
 	};
 	struct described_classes known = { false, NULL };
 	int err = wmk_object_copy(&wmk_ctl_session_object, &bare, is, arena);

@@ -182,6 +182,12 @@ struct wmk_session {
 	/* state dumps of the kernel: number requested, number sent to the consumer daemon */
 	uint32_t kernel_dumps, kernel_dumped;
 	uint32_t n_snapshots;            /* number of snapshots so far, a part of their names */
+	/*
+	 * Requests of programs for snapshots (snapshot_request.c): the ids of the last request that was served and of
+	 * the last one that was omitted, the number of omitted requests; when the last one was served (ms; 0: never).
+	 */
+	uint64_t request_last, request_omitted, snapshots_omitted;
+	int64_t requested_ms;
 	struct unrecorded *unrecorded; int trouble;
 	char trouble_words[408];
 };

@@ -5,6 +5,7 @@
 #include "base/error.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 int wmk_slot_claim(struct wmk_tracing *tracing, uint32_t *slot, uint32_t *generation)
@@ -38,6 +39,21 @@ void wmk_slot_release(struct wmk_tracing *tracing, uint32_t slot)
 	tracing->slots[slot - 1].used = false;
 	tracing->slots_used--;
 	pthread_mutex_unlock(&tracing->lock);
+}
+
+bool wmk_slot_describe(struct wmk_tracing *tracing, uint32_t slot, uint32_t generation, uid_t uid, pid_t *pid,
+		       char name[16])
+{
+	pthread_mutex_lock(&tracing->lock);
+	const struct app_slot *of = slot && slot <= tracing->options.max_apps ? &tracing->slots[slot - 1] : NULL;
+	const bool is_known = of && of->generation == generation && of->pid && of->uid == uid;
+
+	if (is_known) {
+		*pid = of->pid;
+		snprintf(name, sizeof(of->name), "%s", of->name);
+	}
+	pthread_mutex_unlock(&tracing->lock);
+	return is_known;
 }
 
 int wmk_tracing_shard_add(struct wmk_tracing *tracing, struct wmk_shard *apps)

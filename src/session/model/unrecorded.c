@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "ring/set.h"
+#include "session/model/shard_table.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -130,22 +131,15 @@ static void look_at(struct wmk_session *session, const struct rings *rings)
 		[WMK_RING_WHY_PROTECT] = WMK_UNRECORDED_PROTECT,
 		[WMK_RING_WHY_SHARED_STORAGE] = WMK_UNRECORDED_SHARED_STORAGE,
 	};
-	struct wmk_tracing *tracing = session->tracing;
 	uint32_t slot, generation;
 	enum wmk_ring_why why;
 
 	for (unsigned i = 0; wmk_ring_set_explained(rings->set, i, &why, &slot, &generation); i++) {
 		struct note is = { .uid = rings->trace->uid, .reason = reasons[why] };
+		char name[16];
 
-		pthread_mutex_lock(&tracing->lock);
-		const struct app_slot *of =
-			slot && slot <= tracing->options.max_apps ? &tracing->slots[slot - 1] : NULL;
-
-		if (of && of->generation == generation && of->pid && of->uid == rings->trace->uid) {
-			is.pid = of->pid;
-			snprintf(is.name, sizeof(is.name), "%s", of->name);
-		}
-		pthread_mutex_unlock(&tracing->lock);
+		if (wmk_slot_describe(session->tracing, slot, generation, rings->trace->uid, &is.pid, name))
+			snprintf(is.name, sizeof(is.name), "%s", name);
 		sentence(&is, 0, NULL);
 		note(session, &is);
 	}
