@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -86,10 +87,13 @@ class Daemon:
         return done.stdout + done.stderr
 
     def start(self, name, output, overwrite=False, contexts=(), events='bench:*', subbuf_size='4M', num_subbuf=8,
-              wanted=None):
+              wanted=None, live=None):
         """Start a session with one channel per user, by default with 8 x 4 MB per CPU and all events of the provider
-        `bench`."""
-        where = ['--snapshot'] if overwrite else ['--output=' + os.path.abspath(output)]
+        `bench`. `live`: (microseconds or None, URL of a relay daemon)."""
+        if live:
+            where = ['--live' + ('=%d' % live[0] if live[0] else ''), '--set-url=' + live[1]]
+        else:
+            where = ['--snapshot'] if overwrite else ['--output=' + os.path.abspath(output)]
         self.command('create', name, *where)
         self.command('enable-channel', '-u', '-s', name, '--overwrite' if overwrite else '--discard',
                      '--subbuf-size=' + subbuf_size, '--num-subbuf=%d' % num_subbuf, '--buffers-uid', 'channel')
@@ -117,6 +121,52 @@ class Daemon:
         """CPU seconds that the user-space consumer has used so far."""
         pid = self.consumer_pid()
         return process.cpu_ns(pid) / 1e9 if pid else 0.0
+
+
+def has_relay():
+    return shutil.which('lttng-relayd') is not None
+
+
+class Relay:
+    """One lttng-relayd on free ports of the loopback device, from construction to close()."""
+
+    def __init__(self, home):
+        self.home = os.path.abspath(home)
+        os.makedirs(self.home)
+        sockets = [socket.create_server(('127.0.0.1', 0)) for _ in range(3)]
+        control, data, self.live = [s.getsockname()[1] for s in sockets]
+        for s in sockets:
+            s.close()
+        self.url = 'net://127.0.0.1:%d:%d' % (control, data)
+        with open(os.path.join(self.home, 'relayd.log'), 'w') as log:
+            self.process = subprocess.Popen(
+                ['lttng-relayd', '--output', self.home, '--control-port', 'tcp://127.0.0.1:%d' % control,
+                 '--data-port', 'tcp://127.0.0.1:%d' % data, '--live-port', 'tcp://127.0.0.1:%d' % self.live],
+                env=dict(os.environ, LTTNG_HOME=self.home, HOME=self.home), stdout=log, stderr=log)
+        deadline = time.monotonic() + 20
+        while True:
+            try:
+                socket.create_connection(('127.0.0.1', self.live), 1).close()
+                break
+            except OSError:
+                if time.monotonic() > deadline or self.process.poll() is not None:
+                    self.close()
+                    raise RuntimeError('lttng-relayd is not ready after 20 s (see %s)' % log.name) from None
+                time.sleep(0.01)
+
+    def viewer(self, session):
+        """The URL of a session for live readers."""
+        return 'net://127.0.0.1:%d/host/%s/%s' % (self.live, socket.gethostname(), session)
+
+    def output(self, session):
+        """The directory that has the traces of a session."""
+        host = os.path.join(self.home, socket.gethostname())
+        return next(os.path.join(host, name) for name in sorted(os.listdir(host)) if name.startswith(session))
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.terminate()
+            self.process.wait()
 
 
 def counted(directory):

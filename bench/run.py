@@ -7,6 +7,8 @@
     record filtered disabled size startup stream  recording (recording.py)
     register notify command idle             the session daemon (control.py)
     read                                     reading traces, against babeltrace2 (reading.py)
+    live                                     active sessions: printed lines, against lttng-relayd and babeltrace2;
+                                             flushes, snapshots, rotations, compression (live.py)
     strace                                   `waymark strace` against strace (kernel_strace.py)
     kernel                                   recording the kernel, against bare tracefs, strace, perf, bpftrace
                                              (kernel.py)
@@ -32,6 +34,7 @@ from common import RIVAL, Bench  # noqa: E402
 from control import bench_command, bench_idle, bench_notify, bench_register  # noqa: E402
 from kernel import bench_kernel  # noqa: E402
 from kernel_strace import bench_strace  # noqa: E402
+from live import bench_live  # noqa: E402
 from reading import bench_read  # noqa: E402
 from recording import (  # noqa: E402
     bench_disabled, bench_filtered, bench_record, bench_size, bench_startup, bench_stream)
@@ -39,7 +42,8 @@ from recording import (  # noqa: E402
 BENCHES = {
     'record': bench_record, 'filtered': bench_filtered, 'disabled': bench_disabled, 'size': bench_size,
     'startup': bench_startup, 'stream': bench_stream, 'register': bench_register, 'notify': bench_notify,
-    'command': bench_command, 'idle': bench_idle, 'read': bench_read, 'kernel': bench_kernel, 'strace': bench_strace
+    'command': bench_command, 'idle': bench_idle, 'read': bench_read, 'kernel': bench_kernel, 'strace': bench_strace,
+    'live': bench_live
 }
 
 TOOLS = ('strace', 'linux-perf', 'bpftrace')     # other tracers of the kernel

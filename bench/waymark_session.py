@@ -78,11 +78,14 @@ class Daemon:
             raise RuntimeError('waymark %s: %s' % (' '.join(args), done.stderr or done.stdout))
         return done.stdout
 
-    def start(self, name, output, events, subbuf_size='256k', num_subbuf=4):
-        """Start a session with one channel per user and these events."""
-        self.command('create', name, '--output', os.path.abspath(output))
+    def start(self, name, output, events, subbuf_size='256k', num_subbuf=4, options=(),
+              statedump=True):
+        """Start a session with one channel per user and these events. Without `output`: for snapshots.
+        `options`: of the channel."""
+        self.command('create', name, *(['--output', os.path.abspath(output)] if output else ['--snapshot']),
+                     *([] if statedump else ['--no-statedump']))
         self.command('enable-channel', '-u', '-s', name, '--subbuf-size', subbuf_size, '--num-subbuf', str(num_subbuf),
-                     'channel')
+                     *options, 'channel')
         self.command('enable-event', '-u', '-s', name, '-c', 'channel', events)
         self.command('start', name)
 

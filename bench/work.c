@@ -7,6 +7,8 @@
  *     work disabled CPU BATCH ROUNDS            a loop with a site, and the same loop without
  *     work count CASE N PAUSE_EVERY             exactly N records, with a sleep of 1 ms after each PAUSE_EVERY
  *     work stream CASE CPUS MS                  record at full speed for MS milliseconds
+ *     work paced CPU RATE N                     N records of u64 at RATE per second; the payload is the time before the
+ *                                               record, CLOCK_MONOTONIC in ns
  *
  * Prints lines "key value". Figures are nanoseconds of thread CPU time, so the time in which other processes use the
  * CPU does not count. Their effect on the caches does; therefore the runs are many and interleaved.
@@ -270,6 +272,36 @@ static int cmd_stream(char **a)
 	return 0;
 }
 
+/* Sleep until a record is due, if it is due in more than 1 ms; then poll the clock. Returns the time. */
+static uint64_t wait_until(uint64_t due)
+{
+	uint64_t now;
+
+	while ((now = clock_ns(CLOCK_MONOTONIC)) < due)
+		if (due - now > 1000000)
+			nanosleep(&(struct timespec){ (time_t)((due - now - 500000) / 1000000000),
+						      (long)((due - now - 500000) % 1000000000) }, NULL);
+	return now;
+}
+
+static int cmd_paced(char **a)
+{
+	uint64_t rate = strtoull(a[1], NULL, 10), n = strtoull(a[2], NULL, 10), begin, cpu_ns;
+
+	pin(atoi(a[0]));
+	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	begin = clock_ns(CLOCK_MONOTONIC);
+	for (uint64_t i = 0; i < n; i++) {
+		const uint64_t now = wait_until(begin + i * 1000000000u / rate);
+
+		record_u64(now);
+	}
+	printf("begun %llu\nelapsed %llu\ncpu %llu\n", (unsigned long long)n,
+	       (unsigned long long)(clock_ns(CLOCK_MONOTONIC) - begin),
+	       (unsigned long long)(clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns));
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 7 && !strcmp(argv[1], "record"))
@@ -280,7 +312,9 @@ int main(int argc, char **argv)
 		return cmd_count(argv + 2);
 	if (argc == 5 && !strcmp(argv[1], "stream"))
 		return cmd_stream(argv + 2);
+	if (argc == 5 && !strcmp(argv[1], "paced"))
+		return cmd_paced(argv + 2);
 	fprintf(stderr, "usage: %s record CASE CPUS BATCH ROUNDS WARM | disabled CPU BATCH ROUNDS |"
-		" count CASE N PAUSE_EVERY | stream CASE CPUS MS\n", argv[0]);
+		" count CASE N PAUSE_EVERY | stream CASE CPUS MS | paced CPU RATE N\n", argv[0]);
 	return 2;
 }
