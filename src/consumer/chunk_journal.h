@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chunk_journal.h - the journal of a rotation: the name of the chunk that ends, and the cut of each ring, as text.
+ * chunk_journal.h - the journal of a rotation: the name of the chunk that ends, and the cut of each source, as text.
+ * The last journal of a rotation is also the file of the next chunk with the positions at which its sources begin.
  *
  *     waymark-rotation 1
  *     chunk <number of the next chunk> <name>
- *     cut <position> <time> <records> <stream>
+ *     cut <position> <time> <records> <stream>         (struct wmk_ring_cut, ring/packet_source.h)
  *     ...
  *     end
  *

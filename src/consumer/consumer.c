@@ -303,6 +303,7 @@ void wmk_consumer_close(struct wmk_consumer *consumer)
 	pthread_mutex_destroy(&consumer->lock);
 	pthread_mutex_destroy(&consumer->streams_lock);
 	wmk_chunk_journal_free(&consumer->journal);
+	wmk_chunk_journal_free(&consumer->begins);
 	free(consumer->streams);
 	free(consumer->groups);
 	free(consumer->sets);

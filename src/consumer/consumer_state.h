@@ -130,6 +130,7 @@ struct wmk_consumer {
 	uint64_t cut_ns;
 	bool rotating, journaled;
 	struct wmk_chunk_journal journal;  /* the journal of an earlier consumer */
+	struct wmk_chunk_journal begins;   /* where the open chunk begins in sources with records_at */
 	char closed[256];                  /* the name of the chunk before the open one; "": none */
 	bool ended;                        /* the last drain pass is over */
 	bool awaits_cpus;                  /* CPUs without a stream may come online */

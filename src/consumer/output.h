@@ -129,12 +129,17 @@ struct wmk_output_trace_ops {
 	 *     journal        store the journal of a rotation durably; it stays until the rotation is complete
 	 *     journal_read   the journal that an earlier consumer left, malloc'd; -ENOENT
 	 *     rotate         close the chunk under this name, open chunk `number`. No stream is open. -errno: unchanged
+	 *     begins_read    the last journal of the rotation that began the open chunk, malloc'd; -ENOENT. `name` is
+	 *                    the chunk before
+	 *     begins_remove  remove this text
 	 *     chunk_last     the last packet of a stream in the chunk before the open one. 1: found; 0: no packet
 	 */
 	uint64_t (*chunk)(const struct wmk_output_trace *trace);
 	int (*journal)(struct wmk_output_trace *trace, const char *text, size_t len);
 	int (*journal_read)(struct wmk_output_trace *trace, char **text);
 	int (*rotate)(struct wmk_output_trace *trace, const char *name, uint64_t number);
+	int (*begins_read)(struct wmk_output_trace *trace, const char *name, char **text);
+	void (*begins_remove)(struct wmk_output_trace *trace);
 	int (*chunk_last)(struct wmk_output_trace *trace, const char *name, const char *stream,
 			  const struct wmk_store_limits *limits, struct wmk_ctf_packet *last);
 	/* True if a live reader reads the trace now. NULL: never. */

@@ -250,7 +250,7 @@ static int move_chunk(struct directory_trace *trace, const char *name, uint64_t 
 		return err;
 	}
 	WMK_TESTPOINT(rotation_begun);
-	wmk_store_journal_remove(old);
+	wmk_store_begins_take(store, trace->sub, name);
 	wmk_store_close(old);
 	return 0;
 }
@@ -268,6 +268,21 @@ static int directory_rotate(struct wmk_output_trace *given, const char *name, ui
 	err = move_chunk(trace, name, number);
 	wmk_store_identity_end();
 	return err;
+}
+
+static int directory_begins_read(struct wmk_output_trace *given, const char *name, char **text)
+{
+	const struct directory_trace *trace = (const struct directory_trace *)given;
+
+	if (!trace->output)
+		return -ENOENT;
+	wmk_store_begins_take(trace->store, trace->sub, name);
+	return wmk_store_begins_read(trace->store, text);
+}
+
+static void directory_begins_remove(struct wmk_output_trace *trace)
+{
+	wmk_store_begins_remove(((struct directory_trace *)trace)->store);
 }
 
 static int directory_chunk_last(struct wmk_output_trace *given, const char *name, const char *stream,
@@ -300,6 +315,8 @@ static const struct wmk_output_trace_ops trace_ops = {
 	.journal = directory_journal,
 	.journal_read = directory_journal_read,
 	.rotate = directory_rotate,
+	.begins_read = directory_begins_read,
+	.begins_remove = directory_begins_remove,
 	.chunk_last = directory_chunk_last,
 	.is_followed = directory_is_followed,
 	.low_water = directory_low_water,

@@ -62,7 +62,7 @@ static int do_cut(void *data)
 		struct wmk_stream *stream = consumer->streams[i];
 
 		/* A ring without a cut ends where it was read last. */
-		stream->has_cut = !stream->failed &&
+		stream->has_cut = !stream->failed && !wmk_stream_is_at_stop_only(stream) &&
 				  stream->source->ops->chunk_cut(stream->source, &stream->chunk_cut) == 0;
 	}
 	wmk_error_clear();
@@ -147,18 +147,52 @@ static int end_stream(struct wmk_consumer *consumer, struct wmk_stream *stream)
 		consumer->options.output->ops->stream_close(stream->out);
 	stream->out = NULL;
 	if (!stream->failed && !stream->chunk_begun)
-		stream->source->ops->chunk_begin(stream->source, stream->lost_written - wmk_stream_unwritten(stream));
+		stream->source->ops->chunk_begin(stream->source, stream->lost_written - wmk_stream_unwritten(stream),
+						 &stream->chunk_cut);
+	stream->has_cut |= !stream->failed && stream->source->ops->records_at;
 	stream->chunk_begun = true;
 	return 0;
 }
 
-/* The position of a stream does not change: its next packet begins there. */
+/*
+ * Sources of the kernel do not store where their next chunk begins. So the journal gets these positions before the
+ * chunk is moved. With the next chunk, the journal becomes the file from which a later consumer reads them.
+ */
+static int journal_begins(const struct rotation *rotation)
+{
+	const struct wmk_consumer *consumer = rotation->consumer;
+	bool any = false;
+
+	for (size_t i = 0; i < consumer->n_streams; i++)
+		any |= consumer->streams[i]->has_cut && consumer->streams[i]->source->ops->records_at;
+	return any ? journal(rotation) : 0;
+}
+
+static void load_begins(struct wmk_consumer *consumer, uint64_t number)
+{
+	struct wmk_output_trace *output = consumer->options.output;
+	char *text = NULL;
+
+	wmk_chunk_journal_free(&consumer->begins);
+	if (number && output->ops->begins_read(output, consumer->closed, &text) == 0)
+		wmk_chunk_journal_parse(text, number, &consumer->begins);
+	free(text);
+	wmk_error_clear();
+}
+
+/* The next packet of a stream begins at its position, which contains no records of this chunk yet. */
 static void begin_streams(struct wmk_consumer *consumer)
 {
 	for (size_t i = 0; i < consumer->n_streams; i++) {
 		struct wmk_stream *stream = consumer->streams[i];
 
+		const unsigned records_at = stream->source->ops->records_at;
+
 		stream->source->ops->chunk_cut_at(stream->source, NULL);
+		if (records_at && stream->has_cut) {
+			stream->packet_pos &= (UINT64_C(1) << (records_at - 1)) - 1;
+			stream->end_pos = stream->chunk_cut.pos;
+		}
 		stream->sequence = stream->taken = stream->written = 0;
 		stream->source_lost = stream->lost_written = 0;
 		stream->cut = stream->cut_written = stream->bytes = 0;
@@ -197,6 +231,8 @@ static int do_rotate(void *data)
 	WMK_TESTPOINT(rotation_drained);
 	for (size_t i = 0; i < consumer->n_streams && err == 0; i++)
 		err = end_stream(consumer, consumer->streams[i]);
+	if (err == 0)
+		err = journal_begins(rotation);
 	WMK_TESTPOINT(rotation_counted);
 	/* Each chunk has sync points of the clock at its beginning and at its end. */
 	if (err == 0)
@@ -211,6 +247,7 @@ static int do_rotate(void *data)
 	consumer->journaled = consumer->rotating = false;
 	wmk_chunk_journal_free(&consumer->journal);
 	snprintf(consumer->closed, sizeof(consumer->closed), "%s", rotation->closed);
+	load_begins(consumer, rotation->number);
 	return 0;
 }
 
@@ -227,6 +264,8 @@ bool wmk_consumer_chunk_restore(struct wmk_consumer *consumer, const char *close
 	char *text = NULL;
 
 	snprintf(consumer->closed, sizeof(consumer->closed), "%s", closed);
+	if (output->ops->chunk)
+		load_begins(consumer, output->ops->chunk(output));
 	if (!output->ops->chunk || output->ops->chunk(output) >= number)
 		return false;
 	if (output->ops->journal_read(output, &text) == 0 &&

@@ -145,8 +145,10 @@ static void ring_chunk_end(struct wmk_source *source, uint64_t *lost, uint64_t *
 	wmk_ring_reader_chunk_end(ring_of(source)->reader, lost, fields_cut);
 }
 
-static void ring_chunk_begin(struct wmk_source *source, uint64_t lost)
+/* The ring itself stores where the chunk begins. */
+static void ring_chunk_begin(struct wmk_source *source, uint64_t lost, struct wmk_ring_cut *begin)
 {
+	(void)begin;
 	wmk_ring_reader_chunk_begin(ring_of(source)->reader, lost);
 }
 

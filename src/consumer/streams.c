@@ -156,6 +156,10 @@ int wmk_streams_restart(struct wmk_consumer *consumer, struct wmk_stream *stream
 	 * Clear the ring first. If this process crashes before the files are removed, the next consumer finds files
 	 * older than the ring's start.
 	 */
+	if (consumer->begins.n) {
+		wmk_chunk_journal_free(&consumer->begins);
+		ops->begins_remove(consumer->options.output);
+	}
 	err = stream->source->ops->clear(stream->source, &stream->end_pos, &stream->end_ts);
 	if (err < 0)
 		wmk_consumer_fail_stream(consumer, stream, "its ring cannot be cleared", err);
@@ -218,13 +222,37 @@ static bool find_before(struct wmk_consumer *consumer, struct wmk_stream *stream
 	return found && last->stream_id == stream->stream_id && last->instance == stream->instance;
 }
 
+/*
+ * A source with records_at does not store where the open chunk begins: restore its counts, and its position if the
+ * chunk has no packet of the stream. True: the position was restored.
+ */
+static bool begin_again(struct wmk_consumer *consumer, struct wmk_stream *stream, bool found,
+			struct wmk_ctf_packet *last)
+{
+	const unsigned records_at = stream->source->ops->records_at;
+	const struct wmk_ring_cut *begin = wmk_chunk_journal_find(&consumer->begins, stream->name);
+	struct wmk_ring_cut same;
+
+	if (!records_at || !begin || !stream->source->ops->chunk_begin)
+		return false;
+	stream->source->ops->chunk_begin(stream->source, begin->records, &same);
+	if (found)
+		return false;
+	last->ring_position = begin->pos & ((UINT64_C(1) << (records_at - 1)) - 1);
+	last->end_ts = begin->ts;
+	stream->packet_pos = last->ring_position;
+	stream->end_ts = last->end_ts;
+	return true;
+}
+
 /* Continue in the open chunk. If the counts of the source do not start there yet, restart them now. */
 static void begin_after(struct wmk_stream *stream, const struct wmk_ctf_packet *last)
 {
+	struct wmk_ring_cut begin;
 	const struct wmk_ring_cut end = { .pos = last->ring_position + last->content };
 
 	if (stream->source->ops->chunk_cut_at(stream->source, &end) != 1)
-		stream->source->ops->chunk_begin(stream->source, last->lost);
+		stream->source->ops->chunk_begin(stream->source, last->lost, &begin);
 	stream->source->ops->chunk_cut_at(stream->source, NULL);
 	stream->taken = stream->written = 0;
 }
@@ -237,7 +265,8 @@ static void resume_stream(struct wmk_consumer *consumer, struct wmk_stream *stre
 {
 	struct wmk_ctf_packet last = { 0 };
 	int found = resume_file(consumer, stream, &last), err;
-	const bool before = found == -ENOENT && find_before(consumer, stream, &last);
+	const bool begun = (found >= 0 || found == -ENOENT) && begin_again(consumer, stream, found == 1, &last);
+	const bool before = found == -ENOENT && !begun && find_before(consumer, stream, &last);
 
 	if (found < 0)
 		wmk_error_clear();
@@ -261,7 +290,7 @@ static void resume_stream(struct wmk_consumer *consumer, struct wmk_stream *stre
 	stream->written = err > 0 && found != 1 ? 0 : stream->taken;
 	if (before && err >= 0)
 		begin_after(stream, &last);
-	if (err > 0 && (found == 1 || before))
+	if (err > 0 && (found == 1 || before || begun))
 		report_gap(consumer, stream);
 	if (err < 0)
 		wmk_consumer_fail_stream(consumer, stream,

@@ -89,12 +89,16 @@ struct wmk_source_ops {
 	 *     chunk_ready    everything before the cut was released
 	 *     chunk_end      the lost count and the number of cut fields of the chunk
 	 *     chunk_begin    begin the next chunk: counts begin at 0. The previous chunk has reported `lost` records.
+	 * The meaning of a cut's members is that of the source. A source with records_at stores nothing itself, so
+	 * chunk_begin() sets *begin: `pos`, of which a position has the bits below records_at, and `ts` are the end of
+	 * the last packet. `records` is the sum of all `lost`. A later consumer gives them back: chunk_begin(records),
+	 * then resume() with this position if the open chunk has no packet.
 	 */
 	int (*chunk_cut)(struct wmk_source *source, struct wmk_ring_cut *cut);
 	int (*chunk_cut_at)(struct wmk_source *source, const struct wmk_ring_cut *cut);
 	bool (*chunk_ready)(struct wmk_source *source);
 	void (*chunk_end)(struct wmk_source *source, uint64_t *lost, uint64_t *fields_cut);
-	void (*chunk_begin)(struct wmk_source *source, uint64_t lost);
+	void (*chunk_begin)(struct wmk_source *source, uint64_t lost, struct wmk_ring_cut *begin);
 	/* For poll(): readable when the source should be drained. NULL: the ring set wakes the consumer. */
 	int (*fd)(struct wmk_source *source);
 	/*

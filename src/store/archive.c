@@ -4,6 +4,7 @@
  *
  *     <trace>/ust/uid/<uid>/64-bit/               the open chunk: .chunk has its number, unless it is 0
  *             .rotation                           journal of a rotation that is not finished
+ *             .begins                             journal of the rotation that began this chunk
  *     <trace>/archives/.NAME/ust/uid/...          closed by a rotation that is not finished
  *     <trace>/archives/NAME/ust/uid/...           closed
  *
@@ -32,6 +33,7 @@
 #define CHUNK ".chunk"
 #define JOURNAL ".rotation"
 #define JOURNAL_NEW ".rotation.new"
+#define BEGINS ".begins"
 #define ARCHIVES "archives"
 #define JOURNAL_MAX (64u << 20)
 
@@ -143,12 +145,21 @@ int wmk_store_journal_read(struct wmk_store *store, char **text)
 	return err;
 }
 
-void wmk_store_journal_remove(struct wmk_store *store)
+int wmk_store_begins_read(struct wmk_store *store, char **text)
+{
+	int entered = wmk_file_identity_enter(store->identity);
+	int err = entered < 0 ? entered : read_text(store->dir, BEGINS, text);
+
+	wmk_file_identity_leave(entered);
+	return err;
+}
+
+void wmk_store_begins_remove(struct wmk_store *store)
 {
 	int entered = wmk_file_identity_enter(store->identity);
 
 	if (entered >= 0)
-		unlinkat(store->dir, JOURNAL, 0);
+		unlinkat(store->dir, BEGINS, 0);
 	wmk_file_identity_leave(entered);
 }
 
@@ -267,6 +278,32 @@ int wmk_store_archive_end(const char *path, const char *chunk)
 		       : 0;
 }
 
+/* Open the directory of a trace in a closed chunk. Returns a descriptor or -errno. */
+static int open_closed(const struct wmk_store *store, const char *sub, const char *chunk)
+{
+	char below[sizeof(ARCHIVES) + 600];
+	int dir = -ENOENT;
+
+	for (int hidden = 1; hidden >= 0 && dir == -ENOENT; hidden--) {
+		snprintf(below, sizeof(below), ARCHIVES "/%s%.255s/%.255s", hidden ? "." : "", chunk, sub);
+		dir = open_below(store->path, below, 0);
+	}
+	return dir;
+}
+
+void wmk_store_begins_take(struct wmk_store *store, const char *sub, const char *chunk)
+{
+	int entered = wmk_file_identity_enter(store->identity), dir = -ENOENT;
+
+	if (entered >= 0 && check_name(chunk) == 0)
+		dir = open_closed(store, sub, chunk);
+	if (dir >= 0) {
+		renameat(dir, JOURNAL, store->dir, BEGINS);
+		close(dir);
+	}
+	wmk_file_identity_leave(entered);
+}
+
 /* A stream file of a closed chunk, which may be compressed already. */
 struct closed_file {
 	int fd;
@@ -333,14 +370,11 @@ static int last_packet(int dir, const char *name, const uint8_t uuid[16], struct
 int wmk_store_archive_last(const struct wmk_store *store, const char *sub, const char *chunk, const char *stream,
 			   const struct wmk_store_limits *limits, const uint8_t uuid[16], struct wmk_ctf_packet *last)
 {
-	int entered = wmk_file_identity_enter(store->identity), dir = entered < 0 ? entered : -ENOENT, found = 0;
-	char below[sizeof(ARCHIVES) + 600], name[WMK_STORE_NAME];
+	int entered = wmk_file_identity_enter(store->identity), found = 0;
+	int dir = entered < 0 ? entered : open_closed(store, sub, chunk);
+	char name[WMK_STORE_NAME];
 	struct wmk_ctf_packet one;
 
-	for (int hidden = 1; hidden >= 0 && dir == -ENOENT; hidden--) {
-		snprintf(below, sizeof(below), ARCHIVES "/%s%.255s/%.255s", hidden ? "." : "", chunk, sub);
-		dir = open_below(store->path, below, 0);
-	}
 	for (unsigned i = 0; dir >= 0; i++) {
 		if (limits && limits->size)
 			snprintf(name, sizeof(name), "%.220s_%u", stream, i);

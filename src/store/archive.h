@@ -19,7 +19,13 @@ int wmk_store_chunk(struct wmk_store *store, uint64_t open, uint64_t *number);
  */
 int wmk_store_journal_write(struct wmk_store *store, const char *text, size_t len);
 int wmk_store_journal_read(struct wmk_store *store, char **text);
-void wmk_store_journal_remove(struct wmk_store *store);
+/*
+ * Move the journal from the closed chunk to the directory of the open chunk, where it has the positions at which the
+ * sources begin. Idempotent; if it fails, the next call finds the journal in the closed chunk.
+ */
+void wmk_store_begins_take(struct wmk_store *store, const char *sub, const char *chunk);
+int wmk_store_begins_read(struct wmk_store *store, char **text);
+void wmk_store_begins_remove(struct wmk_store *store);
 
 /*
  * Cut off torn packets and complete the indexes of all streams in a directory of an earlier process

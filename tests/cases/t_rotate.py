@@ -313,8 +313,10 @@ def follower_prints_each_record_once_over_rotations(case):
         found = followed_records(follower.end())
         for writer, (begun, _) in case.ledger.read().items():
             numbers = found.get(writer, [])
-            check(numbers == list(range(1, begun + 1)), 'writer %d: %d records of %d were printed, from %s to %s',
-                  writer, len(numbers), begun, numbers[:3], numbers[-3:])
+            # Chunks overlap in time: a thread that changes its CPU during a cut has records in the other order.
+            check(sorted(numbers) == list(range(1, begun + 1)),
+                  'writer %d: %d records of %d were printed, from %s to %s', writer, len(numbers), begun, numbers[:3],
+                  numbers[-3:])
 
 
 if __name__ == '__main__':

@@ -28,6 +28,7 @@
 #include "ctf/writer.h"
 #include "kernel/channel/channel_events.h"
 #include "kernel/tracefs/instance.h"
+#include "ring/set.h"
 
 #define ALIGN 4096u
 /* room before a packet's header, so that header and records begin at an aligned address */
@@ -68,6 +69,9 @@ struct wmk_kstream {
 	uint64_t reported;
 	uint64_t overrun, overrun_shown; /* oldest records, overwritten: older than the next page that is taken */
 	uint64_t query_at;               /* once `taken` reaches this value, the counts are queried again */
+	/* Chunks (docs/rotation.md). */
+	uint64_t limit;                  /* the stream returns no record beyond this position; UINT64_MAX: no limit */
+	uint64_t base_lost;              /* losses that earlier chunks have reported */
 };
 
 static struct wmk_kstream *stream_of(struct wmk_source *source)
@@ -110,6 +114,12 @@ static void query_losses(struct wmk_kstream *stream)
 	stream->due = stats.read + stats.entries + 1;
 }
 
+static uint64_t since(uint64_t now, uint64_t base)
+{
+	return now > base ? now - base : 0;
+}
+
+/* A channel loses either the oldest or the newest records, so one base is enough for both causes. */
 static uint64_t stream_lost(struct wmk_source *source, uint64_t by_cause[WAYMARK_LOST_CAUSES])
 {
 	struct wmk_kstream *stream = stream_of(source);
@@ -117,10 +127,11 @@ static uint64_t stream_lost(struct wmk_source *source, uint64_t by_cause[WAYMARK
 
 	if (wmk_kcpu_stats(stream->buffer, &stats) < 0)
 		wmk_error_clear();
-	const uint64_t lost = stats.overrun + dropped_of(&stats) + stream->unread + stream->broken;
+	const uint64_t all = stats.overrun + dropped_of(&stats) + stream->unread + stream->broken;
+	const uint64_t lost = since(all, stream->base_lost), overrun = since(stats.overrun, stream->base_lost);
 
 	for (unsigned c = 0; by_cause && c < WAYMARK_LOST_CAUSES; c++)
-		by_cause[c] = c == WAYMARK_LOST_FULL ? lost - stats.overrun : 0;
+		by_cause[c] = c == WAYMARK_LOST_FULL ? lost - overrun : 0;
 	return lost;
 }
 
@@ -219,14 +230,18 @@ static int put_record(struct wmk_kstream *stream, const struct wmk_krecord *reco
 	return 1;
 }
 
-/* Copies all records that fit. 1: the page is finished; 0: the packet is full; -errno. */
+/*
+ * Copies all records that fit. 1: the page is finished; 0: the packet is full, or the next record belongs to the next
+ * chunk; -errno.
+ */
 static int copy_page(struct wmk_kstream *stream)
 {
 	struct wmk_krecord record;
 	struct wmk_kpage before = stream->page;
-	int ret;
+	int ret = 1;
 
-	while ((ret = wmk_kpage_next(&stream->page, &record)) == 1) {
+	while ((stream->skip || end_of(stream) < stream->limit) &&
+	       (ret = wmk_kpage_next(&stream->page, &record)) == 1) {
 		if (stream->skip) {
 			stream->skip--;
 		} else {
@@ -238,7 +253,8 @@ static int copy_page(struct wmk_kstream *stream)
 		}
 		before = stream->page;
 	}
-	return ret < 0 ? ret : 1;
+	/* (at the limit, ret is 1) */
+	return ret < 0 ? ret : ret == 0;
 }
 
 /* 1: a page is ready to be copied; 0: none. */
@@ -276,6 +292,8 @@ static int fill(struct wmk_kstream *stream, bool flush)
 	int ret = 1;
 
 	while (ret == 1) {
+		if (!stream->has_page && end_of(stream) >= stream->limit)
+			return stream->len > 0;
 		if (!stream->has_page && stream->len && (mapped || stream->cap - stream->len < LEAST_LEFT))
 			return 1;
 		if (!stream->has_page && (ret = next_page(stream, flush)) <= 0)
@@ -303,7 +321,7 @@ static uint64_t lost_by_now(struct wmk_kstream *stream)
 
 	if (stream->reported < lost)
 		stream->reported = lost;
-	return stream->reported;
+	return since(stream->reported, stream->base_lost);
 }
 
 static int return_failure(struct wmk_kstream *stream)
@@ -411,7 +429,8 @@ static int stream_resume(struct wmk_source *source, const struct wmk_ctf_packet 
 	else if (wmk_kcpu_mode(stream->buffer) != WMK_KCPU_MAP)
 		stream->unread = behind - again;
 	stream->records = *records;
-	stream->reported = last->lost;
+	stream->reported = last->lost + stream->base_lost;
+	stream->end_ts = last->end_ts;
 	stream->taken = behind < again ? *end : stats.read - again;
 	return 0;
 }
@@ -427,8 +446,51 @@ static int stream_clear(struct wmk_source *source, uint64_t *position, uint64_t 
 	stream->len = 0;
 	stream->taken = stream->records = stream->skip = stream->unread = stream->broken = 0;
 	stream->dropped = stream->due = stream->dropped_shown = stream->overrun = stream->overrun_shown =
-		stream->query_at = stream->reported = 0;
+		stream->query_at = stream->reported = stream->base_lost = 0;
+	stream->limit = UINT64_MAX;
 	return wmk_kcpu_empty(stream->buffer, stream->reader->instance);
+}
+
+/* ── chunks ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* Records that the kernel has counted belong to the chunk. `ts` is the time of the last record only after the drain. */
+static int stream_chunk_cut(struct wmk_source *source, struct wmk_ring_cut *cut)
+{
+	struct wmk_kstream *stream = stream_of(source);
+
+	stream->limit = stream_head(source);
+	*cut = (struct wmk_ring_cut){ .pos = stream->limit, .ts = stream->end_ts };
+	return 0;
+}
+
+static int stream_chunk_cut_at(struct wmk_source *source, const struct wmk_ring_cut *cut)
+{
+	stream_of(source)->limit = cut ? cut->pos : UINT64_MAX;
+	return 0;
+}
+
+static bool stream_chunk_ready(struct wmk_source *source)
+{
+	const struct wmk_kstream *stream = stream_of(source);
+
+	return stream->limit == UINT64_MAX || (!stream->ready && end_of(stream) >= stream->limit);
+}
+
+static void stream_chunk_end(struct wmk_source *source, uint64_t *lost, uint64_t *fields_cut)
+{
+	*lost = stream_lost(source, NULL);
+	*fields_cut = 0;
+}
+
+static void stream_chunk_begin(struct wmk_source *source, uint64_t lost, struct wmk_ring_cut *begin)
+{
+	struct wmk_kstream *stream = stream_of(source);
+
+	stream->base_lost += lost;
+	if (stream->reported < stream->base_lost)
+		stream->reported = stream->base_lost;
+	stream->records = 0;
+	*begin = (struct wmk_ring_cut){ .pos = end_of(stream), .ts = stream->end_ts, .records = stream->base_lost };
 }
 
 /* ── operations ──────────────────────────────────────────────────────────────────────────────────────── */
@@ -482,7 +544,8 @@ static const struct wmk_source_ops stream_ops = {
 	.next = stream_next, .release = stream_release, .head = stream_head, .resume = stream_resume,
 	.records_at = 1 + WMK_KSTREAM_RECORDS_AT, .lost = stream_lost, .clear = stream_clear, .fd = stream_fd,
 	.arm = stream_arm, .raise_floor = stream_raise_floor, .follow = stream_follow, .follow_fd = stream_follow_fd,
-	.close = stream_close,
+	.chunk_cut = stream_chunk_cut, .chunk_cut_at = stream_chunk_cut_at, .chunk_ready = stream_chunk_ready,
+	.chunk_end = stream_chunk_end, .chunk_begin = stream_chunk_begin, .close = stream_close,
 };
 
 int wmk_kstream_open(struct wmk_kreader *reader, unsigned cpu, struct wmk_source **result)
@@ -493,6 +556,7 @@ int wmk_kstream_open(struct wmk_kreader *reader, unsigned cpu, struct wmk_source
 	if (!stream)
 		return wmk_error(-ENOMEM, "cannot read CPU %u of a kernel channel: no memory", cpu);
 	stream->source.ops = &stream_ops;
+	stream->limit = UINT64_MAX;
 	stream->memory = aligned_alloc(ALIGN, ALIGN + reader->packet_bytes + ALIGN);
 	err = stream->memory ? 0 : wmk_error(-ENOMEM, "cannot allocate a packet buffer for CPU %u: no memory", cpu);
 	if (err == 0)

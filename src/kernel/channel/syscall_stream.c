@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "kernel/channel/syscall_set.h"
 #include "kernel/channel/kept_packets.h"
+#include "ring/set.h"
 
 #define ALIGN WMK_KEPT_PACKETS_ALIGN
 #define PACKET (256u << 10)          /* maximum size of a packet's content ... */
@@ -46,6 +47,10 @@ struct wmk_syscall_stream {
 	 * `at` reaches this
 	 */
 	uint64_t seen_lost, due, shown;
+	/* Chunks (docs/rotation.md). */
+	uint64_t limit;                  /* no record beyond this position in the ring is taken; UINT64_MAX: no limit */
+	uint64_t base_shown;             /* losses that earlier chunks have reported ... */
+	uint64_t base_overwritten;       /* ... and how many of them were overwritten */
 	/* Overwrite mode. */
 	struct wmk_kept_packets kept;
 	struct wmk_kept_packet *given;    /* returned kept packet, not released */
@@ -85,13 +90,20 @@ static void query_losses(struct wmk_syscall_stream *stream)
 	stream->due = wmk_syscalls_head(stream->bpf, stream->ring) + 1;
 }
 
+static uint64_t since(uint64_t now, uint64_t base)
+{
+	return now > base ? now - base : 0;
+}
+
 static uint64_t calls_lost(struct wmk_source *source, uint64_t by_cause[WAYMARK_LOST_CAUSES])
 {
 	struct wmk_syscall_stream *stream = stream_of(source);
-	const uint64_t lost = lost_now(stream) + stream->before_lost + stream->kept.overwritten;
+	const uint64_t all = lost_now(stream) + stream->before_lost + stream->kept.overwritten;
+	const uint64_t lost = since(all, stream->base_shown);
+	const uint64_t overwritten = since(stream->kept.overwritten, stream->base_overwritten);
 
 	for (unsigned c = 0; by_cause && c < WAYMARK_LOST_CAUSES; c++)
-		by_cause[c] = c == WAYMARK_LOST_FULL ? lost - stream->kept.overwritten : 0;
+		by_cause[c] = c == WAYMARK_LOST_FULL ? since(lost, overwritten) : 0;
 	return lost;
 }
 
@@ -149,8 +161,10 @@ static int take(struct wmk_syscall_stream *stream)
 	const size_t most = stream->kept.room ? stream->give : PACKET - RECORD_MOST;
 	struct wmk_syscalls_record record;
 	struct wmk_syscalls_batch batch;
-	int ret = wmk_syscalls_next(stream->bpf, stream->ring, &batch);
+	int ret = stream->at < stream->limit ? wmk_syscalls_next(stream->bpf, stream->ring, &batch) : 0;
 
+	if (ret > 0 && batch.end > stream->limit)
+		batch.end = stream->limit;
 	/*
 	 * Drain the events of tasks after the batch is taken: the task table then has all events before the batch's
 	 * records.
@@ -286,7 +300,8 @@ static int calls_next(struct wmk_source *source, int flush, struct wmk_packet *p
 		.position = stream->records,
 		.end = stream->records,
 		.records = stream->records,
-		.lost = (given ? given->lost : stream->shown) + stream->before_lost + stream->kept.overwritten,
+		.lost = since((given ? given->lost : stream->shown) + stream->before_lost + stream->kept.overwritten,
+			      stream->base_shown),
 		.data = data,
 		.len = given ? given->len : stream->len,
 		.room = data - WMK_CTF_PACKET_ROOM,
@@ -342,7 +357,57 @@ static int calls_clear(struct wmk_source *source, uint64_t *position, uint64_t *
 	stream->base_lost += lost_now(stream);
 	stream->records = stream->before_lost = 0;
 	stream->seen_lost = stream->due = stream->shown = 0;
+	stream->base_shown = stream->base_overwritten = 0;
+	stream->limit = UINT64_MAX;
 	return 0;
+}
+
+/* ── chunks ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* (In overwrite mode, the consumer does not call this function.) */
+static int calls_chunk_cut(struct wmk_source *source, struct wmk_ring_cut *cut)
+{
+	struct wmk_syscall_stream *stream = stream_of(source);
+
+	stream->limit = wmk_syscalls_head(stream->bpf, stream->ring);
+	*cut = (struct wmk_ring_cut){ .pos = stream->limit, .ts = stream->end_ts };
+	return 0;
+}
+
+/*
+ * The ring of an earlier process no longer exists. All records of this ring are newer than any stored cut, so the chunk
+ * ends with the records that were taken.
+ */
+static int calls_chunk_cut_at(struct wmk_source *source, const struct wmk_ring_cut *cut)
+{
+	struct wmk_syscall_stream *stream = stream_of(source);
+
+	stream->limit = cut ? stream->at : UINT64_MAX;
+	return 0;
+}
+
+static bool calls_chunk_ready(struct wmk_source *source)
+{
+	const struct wmk_syscall_stream *stream = stream_of(source);
+
+	return stream->limit == UINT64_MAX || (!stream->len && stream->at >= stream->limit);
+}
+
+static void calls_chunk_end(struct wmk_source *source, uint64_t *lost, uint64_t *fields_cut)
+{
+	*lost = calls_lost(source, NULL);
+	*fields_cut = 0;
+}
+
+/* The counts of a later process begin with those of the trace, so that process needs no base. */
+static void calls_chunk_begin(struct wmk_source *source, uint64_t lost, struct wmk_ring_cut *begin)
+{
+	struct wmk_syscall_stream *stream = stream_of(source);
+
+	stream->base_shown += lost;
+	stream->base_overwritten = stream->kept.overwritten;
+	stream->records = 0;
+	*begin = (struct wmk_ring_cut){ .ts = stream->end_ts };
 }
 
 /* ── operations ──────────────────────────────────────────────────────────────────────────────────────── */
@@ -388,7 +453,9 @@ static const struct wmk_source_ops calls_ops = {
 	.next = calls_next, .release = calls_release, .head = calls_head, .resume = calls_resume, .records_at = 1,
 	.lost = calls_lost, .clear = calls_clear, .fd = calls_fd, .arm = calls_arm, .raise_floor = calls_raise_floor,
 	.follow = calls_follow,
-	.follow_fd = calls_follow_fd, .close = calls_close,
+	.follow_fd = calls_follow_fd,
+	.chunk_cut = calls_chunk_cut, .chunk_cut_at = calls_chunk_cut_at, .chunk_ready = calls_chunk_ready,
+	.chunk_end = calls_chunk_end, .chunk_begin = calls_chunk_begin, .close = calls_close,
 };
 
 /* Edge-triggered: signalled once when the ring crosses its wake-up threshold. */
@@ -414,6 +481,7 @@ int wmk_syscall_stream_open(struct wmk_kreader *reader, unsigned ring, struct wm
 	if (!stream)
 		return wmk_error(-ENOMEM, "cannot open ring %u of system calls: no memory", ring);
 	stream->source.ops = &calls_ops;
+	stream->limit = UINT64_MAX;
 	stream->reader = reader;
 	stream->bpf = reader->calls->bpf;
 	stream->ring = ring;

@@ -20,6 +20,7 @@
 #include "base/thread.h"
 #include "ctf/writer.h"
 #include "kernel/proc/own_pids.h"
+#include "ring/set.h"
 
 #define ALIGN 4096u
 #define ROOM 512u                    /* as in cpu_stream.c: headers and records begin at an aligned address */
@@ -54,6 +55,12 @@ struct wmk_kdumper {
 	uint64_t last_ts;
 	uint64_t begun, asked;           /* number of the latest started dump; number of the latest requested dump */
 	uint64_t earlier;                /* position of the last packet of an earlier process */
+	/*
+	 * Chunks (docs/rotation.md), in packets: `filled` are complete, `taken` were released. At `limit`, no further
+	 * packet is returned; UINT64_MAX: no limit.
+	 */
+	uint64_t filled, taken, limit;
+	uint64_t end;                    /* end of the last released packet */
 	bool running, closed;
 	uint64_t round;                  /* number of the current dump thread; records of earlier threads are dropped */
 	int err;
@@ -113,6 +120,7 @@ static void ready(struct wmk_kdumper *dumper, bool whole)
 
 	packet->end = end_of(dumper->begun, whole);
 	packet->ready = true;
+	dumper->filled++;
 	dumper->fill = (dumper->fill + 1) % PACKETS;
 	pthread_cond_broadcast(&dumper->changed);
 	eventfd_write(dumper->fd, 1);
@@ -267,7 +275,7 @@ static void wait_for_packet(struct wmk_kdumper *dumper)
 	struct timespec until = wmk_deadline(PATIENCE_MS);
 	uint64_t made = dumper->made;
 
-	while (dumper->running && !dumper->packets[dumper->take].ready) {
+	while (dumper->running && !dumper->packets[dumper->take].ready && dumper->taken < dumper->limit) {
 		if (pthread_cond_timedwait(&dumper->changed, &dumper->lock, &until) != ETIMEDOUT)
 			continue;
 		if (dumper->made == made)
@@ -290,7 +298,7 @@ static int dumper_next(struct wmk_source *source, int flush, struct wmk_packet *
 	if (flush)
 		wait_for_packet(dumper);
 	packet = &dumper->packets[dumper->take];
-	if (packet->ready) {
+	if (packet->ready && dumper->taken < dumper->limit) {
 		const uint64_t records = dumper->records + packet->records;
 
 		*result = (struct wmk_packet){
@@ -299,7 +307,7 @@ static int dumper_next(struct wmk_source *source, int flush, struct wmk_packet *
 			.data = packet->data, .len = packet->len, .room = packet->data - WMK_CTF_PACKET_ROOM,
 		};
 		err = 1;
-	} else if (dumper->err < 0) {
+	} else if (!packet->ready && dumper->err < 0) {
 		err = dumper->err;
 		wmk_error_give(dumper->why);
 		dumper->why = NULL;
@@ -324,6 +332,8 @@ static int dumper_release(struct wmk_source *source, const struct wmk_packet *re
 	pthread_mutex_lock(&dumper->lock);
 	if (packet->ready) {
 		dumper->records += packet->records;
+		dumper->end = packet->end;
+		dumper->taken++;
 		packet_free(packet);
 		dumper->take = (dumper->take + 1) % PACKETS;
 		/*
@@ -366,6 +376,7 @@ static int dumper_resume(struct wmk_source *source, const struct wmk_ctf_packet 
 	*end = 0;
 	pthread_mutex_lock(&dumper->lock);
 	dumper->earlier = last->ring_position;
+	dumper->end = (uint32_t)last->ring_position;
 	dumper->records = *records;
 	pthread_mutex_unlock(&dumper->lock);
 	return 0;
@@ -394,12 +405,72 @@ static int dumper_clear(struct wmk_source *source, uint64_t *position, uint64_t 
 	for (unsigned i = 0; i < PACKETS; i++)
 		packet_free(&dumper->packets[i]);
 	dumper->fill = dumper->take = 0;
-	dumper->records = 0;
+	dumper->records = dumper->end = 0;
+	dumper->taken = dumper->filled;
+	dumper->limit = UINT64_MAX;
 	dumper->err = 0;
 	forget_why(dumper);
 	pthread_cond_broadcast(&dumper->changed);
 	pthread_mutex_unlock(&dumper->lock);
 	return 0;
+}
+
+/* ── chunks ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* The packet that is being filled ends here, and belongs to the chunk. */
+static int dumper_chunk_cut(struct wmk_source *source, struct wmk_ring_cut *cut)
+{
+	struct wmk_kdumper *dumper = dumper_of(source);
+
+	pthread_mutex_lock(&dumper->lock);
+	if (dumper->packets[dumper->fill].len && !dumper->packets[dumper->fill].ready)
+		ready(dumper, false);
+	dumper->limit = dumper->filled;
+	*cut = (struct wmk_ring_cut){ .pos = dumper->end, .ts = dumper->last_ts };
+	pthread_mutex_unlock(&dumper->lock);
+	return 0;
+}
+
+/* A dump that an earlier process did not complete begins again, in the next chunk. */
+static int dumper_chunk_cut_at(struct wmk_source *source, const struct wmk_ring_cut *cut)
+{
+	struct wmk_kdumper *dumper = dumper_of(source);
+
+	pthread_mutex_lock(&dumper->lock);
+	dumper->limit = cut ? dumper->taken : UINT64_MAX;
+	/* A packet that waited for the next chunk has no signal of its own. */
+	if (!cut && dumper->packets[dumper->take].ready)
+		eventfd_write(dumper->fd, 1);
+	pthread_mutex_unlock(&dumper->lock);
+	return 0;
+}
+
+static bool dumper_chunk_ready(struct wmk_source *source)
+{
+	struct wmk_kdumper *dumper = dumper_of(source);
+
+	pthread_mutex_lock(&dumper->lock);
+	const bool is_ready = dumper->limit == UINT64_MAX || dumper->taken >= dumper->limit;
+
+	pthread_mutex_unlock(&dumper->lock);
+	return is_ready;
+}
+
+static void dumper_chunk_end(struct wmk_source *source, uint64_t *lost, uint64_t *fields_cut)
+{
+	(void)source;
+	*lost = *fields_cut = 0;
+}
+
+static void dumper_chunk_begin(struct wmk_source *source, uint64_t lost, struct wmk_ring_cut *begin)
+{
+	struct wmk_kdumper *dumper = dumper_of(source);
+
+	(void)lost;
+	pthread_mutex_lock(&dumper->lock);
+	dumper->records = 0;
+	*begin = (struct wmk_ring_cut){ .pos = dumper->end, .ts = dumper->last_ts };
+	pthread_mutex_unlock(&dumper->lock);
 }
 
 static void dumper_close(struct wmk_source *source)
@@ -417,7 +488,8 @@ static void dumper_close(struct wmk_source *source)
 static const struct wmk_source_ops dumper_ops = {
 	.next = dumper_next, .release = dumper_release, .head = dumper_head, .resume = dumper_resume,
 	.records_at = 1 + WMK_KDUMPER_RECORDS_AT, .lost = dumper_lost, .clear = dumper_clear, .fd = dumper_fd,
-	.close = dumper_close,
+	.chunk_cut = dumper_chunk_cut, .chunk_cut_at = dumper_chunk_cut_at, .chunk_ready = dumper_chunk_ready,
+	.chunk_end = dumper_chunk_end, .chunk_begin = dumper_chunk_begin, .close = dumper_close,
 };
 
 int wmk_kdumper_open(const struct wmk_kdumper_options *options, struct wmk_source **result)
@@ -431,6 +503,7 @@ int wmk_kdumper_open(const struct wmk_kdumper_options *options, struct wmk_sourc
 	dumper->options = *options;
 	dumper->cap = options->packet_bytes ? options->packet_bytes : PACKET_BYTES;
 	dumper->users = 1;
+	dumper->limit = UINT64_MAX;
 	pthread_mutex_init(&dumper->lock, NULL);
 	wmk_cond_init(&dumper->changed);
 	size = (ROOM + WMK_CTF_PACKET_ROOM + dumper->cap + ALIGN - 1) / ALIGN * ALIGN;

@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "ctf/writer.h"
 #include "kernel/statedump/statedump_source.h"
+#include "ring/set.h"
 #include "tree.h"
 
 #define TASKS 64u
@@ -170,6 +171,44 @@ static void every_record_is_in_one_packet(void **state)
 	assert_int_equal(last, 17);
 }
 
+/* A rotation cuts a running dump: the packets from before the cut are in one chunk, the others in the next. */
+static void dump_is_divided_at_a_cut(void **state)
+{
+	struct source_machine *m = *state;
+	const struct wmk_source_ops *ops = m->dumper->ops;
+	struct wmk_ring_cut cut, begin;
+	uint64_t before = 0, after = 0, last, position;
+	struct wmk_packet packet;
+
+	assert_int_equal(wmk_kdumper_begin(m->dumper, 7), 0);
+	/* (the dump now waits for a free packet, so it is incomplete) */
+	assert_int_equal(ops->next(m->dumper, true, &packet), 1);
+	assert_int_equal(ops->chunk_cut(m->dumper, &cut), 0);
+	assert_false(ops->chunk_ready(m->dumper));
+	assert_true(take_all(m, &before, &last) > 0);
+	assert_true(before > 0 && before < RECORDS);
+	assert_int_equal(last, 14);
+	assert_true(ops->chunk_ready(m->dumper));
+	ops->chunk_begin(m->dumper, 0, &begin);
+	assert_int_equal(begin.pos, 14);
+	assert_int_equal(begin.records, 0);
+	assert_int_equal(ops->chunk_cut_at(m->dumper, NULL), 0);
+	assert_true(take_all(m, &after, &last) > 0);
+	assert_int_equal(before + after, RECORDS);
+	assert_int_equal(last, 15);
+	/* The next chunk begins after the complete dump: a later process that finds no packet dumps nothing. */
+	assert_int_equal(ops->chunk_cut(m->dumper, &cut), 0);
+	assert_true(ops->chunk_ready(m->dumper));
+	ops->chunk_begin(m->dumper, 0, &begin);
+	assert_int_equal(begin.pos, 15);
+	ops->close(m->dumper);
+	open_dumper(m);
+	position = (uint32_t)begin.pos;
+	assert_int_equal(resume(m, position), 0);
+	assert_int_equal(wmk_kdumper_begin(m->dumper, WMK_KDUMPER_ANY), 0);
+	assert_int_equal(take_all(m, &after, &last), 0);
+}
+
 static void second_dump_follows_the_running_one(void **state)
 {
 	struct source_machine *m = *state;
@@ -278,6 +317,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(no_packet_before_begin, setup, teardown),
 		cmocka_unit_test_setup_teardown(every_record_is_in_one_packet, setup, teardown),
+		cmocka_unit_test_setup_teardown(dump_is_divided_at_a_cut, setup, teardown),
 		cmocka_unit_test_setup_teardown(second_dump_follows_the_running_one, setup, teardown),
 		cmocka_unit_test_setup_teardown(incomplete_dump_of_crashed_process_is_repeated, setup, teardown),
 		cmocka_unit_test_setup_teardown(clear_cancels_the_dump, setup, teardown),

@@ -149,12 +149,6 @@ static int check(const struct wmk_session *session)
 	if (!session->started)
 		return wmk_error_said(-ENODATA, "session '%.100s' has never been active: start it first",
 				      session->name);
-	for (unsigned i = 0; i < session->n_channels; i++)
-		if (wmk_channel_is_kernel(session->channels[i]))
-			return wmk_error_said(-ENOTSUP,
-					      "session '%.100s' has kernel channels, which cannot be rotated: use a "
-					      "session of its own for the kernel",
-					      session->name);
 	return 0;
 }
 

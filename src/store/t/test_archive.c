@@ -66,7 +66,7 @@ static void trace_is_moved_once_and_next_one_has_its_number(void **state)
 	wmk_store_close(store);
 }
 
-static void journal_is_read_until_it_is_removed(void **state)
+static void journal_of_closed_chunk_moves_to_the_open_chunk(void **state)
 {
 	struct wmk_store *store;
 	char *text;
@@ -79,9 +79,30 @@ static void journal_is_read_until_it_is_removed(void **state)
 	assert_int_equal(wmk_store_journal_read(store, &text), 0);
 	assert_string_equal(text, "second");
 	free(text);
-	wmk_store_journal_remove(store);
-	assert_int_equal(wmk_store_journal_read(store, &text), -ENOENT);
+	assert_int_equal(wmk_store_begins_read(store, &text), -ENOENT);
 	wmk_store_close(store);
+	/* The closed chunk is found under its hidden name and under its final name. */
+	for (int closed = 0; closed < 2; closed++) {
+		const char *const name = closed ? "three" : "two";
+
+		assert_int_equal(wmk_store_archive(trace, SUB, name), 0);
+		if (closed)
+			assert_int_equal(wmk_store_archive_end(trace, name), 0);
+		assert_int_equal(wmk_store_add(trace, SUB, &store), 0);
+		wmk_store_begins_take(store, SUB, name);
+		wmk_store_begins_take(store, SUB, name);
+		assert_int_equal(wmk_store_begins_read(store, &text), 0);
+		assert_string_equal(text, "second");
+		free(text);
+		assert_int_equal(wmk_store_journal_read(store, &text), -ENOENT);
+		assert_int_equal(wmk_store_journal_write(store, "second", 6), 0);
+		assert_int_equal(wmk_store_metadata(store, "x", 1), 0);
+		if (closed) {
+			wmk_store_begins_remove(store);
+			assert_int_equal(wmk_store_begins_read(store, &text), -ENOENT);
+		}
+		wmk_store_close(store);
+	}
 }
 
 static void name_outside_of_archives_is_refused(void **state)
@@ -116,7 +137,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(trace_is_moved_once_and_next_one_has_its_number),
-		cmocka_unit_test(journal_is_read_until_it_is_removed),
+		cmocka_unit_test(journal_of_closed_chunk_moves_to_the_open_chunk),
 		cmocka_unit_test(name_outside_of_archives_is_refused),
 	};
 
