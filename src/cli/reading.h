@@ -19,13 +19,15 @@ struct wmk_cli_which {
 	const char *begin, *end, *filter;
 };
 
-#define WMK_CLI_OPTIONS_WHICH \
+#define WMK_CLI_OPTIONS_TIME \
 	{ 'b', "begin", "TIME", \
 	  "Only records from this time on: seconds since 1970 (1700000000.5), a date (2023-11-14), " \
 	  "a time of day (22:13:20.5), or date and time. A time of day is on the day of the trace's first record.", \
 	  WMK_CLI_TEXT(struct wmk_cli_which, begin) }, \
 	{ 'E', "end", "TIME", "Only records up to this time; a date includes the whole day.", \
-	  WMK_CLI_TEXT(struct wmk_cli_which, end) }, \
+	  WMK_CLI_TEXT(struct wmk_cli_which, end) }
+#define WMK_CLI_OPTIONS_WHICH \
+	WMK_CLI_OPTIONS_TIME, \
 	{ 'F', "filter", "EXPR", "Only records for which EXPR, a C-like expression over their fields, is true: " \
 	  "'amount > 100 && name == \"bo*\"'. waymark-filter(7) describes the language.", \
 	  WMK_CLI_TEXT(struct wmk_cli_which, filter) }

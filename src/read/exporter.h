@@ -23,7 +23,7 @@ struct wmk_read_exporter {
 	const char *name;          /* the value of `convert --to` */
 	bool is_binary;            /* not for a terminal */
 	bool is_directory;         /* writes files into a directory, and nothing to `out` */
-	/* NULL: not needed. `whole`, the state of the form, is NULL without `create`. */
+	/* NULL: not needed. Without `create`, `whole` is that of the options (pipeline.h), and `free` is not called. */
 	int (*create)(const char *directory, void **whole);
 	int (*trace)(void *whole, const struct wmk_read_trace *trace);
 	int (*begin)(void *whole, struct wmk_print_text *out);

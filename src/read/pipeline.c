@@ -548,7 +548,7 @@ static void report_rest(struct reading *r, int err)
 int wmk_read_pipeline_run(const char *const *paths, unsigned n_paths, const struct wmk_read_pipeline_options *options,
 			  FILE *out, struct wmk_read_pipeline_result *done)
 {
-	struct reading r = { .options = options, .done = done, .file = out };
+	struct reading r = { .options = options, .done = done, .file = out, .whole = options->whole };
 	int err = wmk_print_create(&options->print, &r.print);
 
 	*done = (struct wmk_read_pipeline_result){ 0, 0, 0 };
@@ -580,7 +580,7 @@ int wmk_read_pipeline_run(const char *const *paths, unsigned n_paths, const stru
 		r.lines = lines->next;
 		lines_free(lines);
 	}
-	if (r.whole)
+	if (r.whole && options->form->create)
 		options->form->free(r.whole);
 	for (uint32_t i = 0; i < r.n_traces; i++) {
 		wmk_print_trace_free(r.traces[i].print);

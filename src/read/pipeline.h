@@ -22,6 +22,7 @@
 struct wmk_read_pipeline_options {
 	/* NULL: lines of text. Otherwise only `gmt` of `print` has an effect, on begin and end */
 	const struct wmk_read_exporter *form;
+	void *whole;               /* the state of a form without `create`; the caller owns it */
 	struct wmk_print_options print;
 	/*
 	 * Lines of text begin with the uncertainty of their time, and a '?' where the order is unknown. Forms receive

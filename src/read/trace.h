@@ -197,6 +197,11 @@ enum { WMK_READ_END, WMK_READ_PACKET, WMK_READ_RECORD, WMK_READ_LATER };
  * its limit; the caller calls again later. Negative: damage, see above.
  */
 int wmk_read_stream_next(struct wmk_read_stream *stream);
+/* After WMK_READ_PACKET: leave out the records of the packet. */
+static inline void wmk_read_stream_leave_packet(struct wmk_read_stream *stream)
+{
+	stream->next_at = stream->packet.content;
+}
 
 /* ── streams that grow (growing_file.c) ──────────────────────────────────────────────────────────────────────── */
 

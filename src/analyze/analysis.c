@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * analysis.c - an output form of the reader that gives records to modules (see analysis.h).
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/analysis.h"
+#include "base/array.h"
+#include "base/error.h"
+
+#define MODULES_MAX 16u
+
+struct module_run {
+	const struct wmk_analyze_module *module;
+	void *state;
+};
+
+struct wmk_analysis {
+	struct module_run runs[MODULES_MAX];
+	unsigned n_runs;
+	uint32_t wanted;               /* WMK_EV() of records to decode */
+	uint32_t events;               /* WMK_EV() of all classes of the traces */
+	bool has_threads;
+	struct wmk_threads threads;
+	struct wmk_losses losses;
+	struct wmk_classes *classes;   /* of all stream classes */
+	struct wmk_names names;
+	struct wmk_result result;
+	struct wmk_record record;      /* the present one */
+};
+
+/* The state of a stream. */
+struct stream {
+	struct wmk_analysis *analysis;
+	const struct wmk_classes *classes;
+	struct wmk_scout *scout;
+	struct wmk_read_thread_id who; /* only its CPU is used */
+};
+
+int wmk_analysis_create(const struct wmk_analyze_module *const *modules, struct wmk_analysis **analysis)
+{
+	struct wmk_analysis *made = calloc(1, sizeof(*made));
+	int err = 0;
+
+	if (!made)
+		return wmk_error(-ENOMEM, "no memory for an analysis");
+	wmk_threads_begin(&made->threads);
+	for (; *modules && made->n_runs < MODULES_MAX; modules++)
+		made->runs[made->n_runs++].module = *modules;
+	for (unsigned i = 0; i < made->n_runs; i++) {
+		made->wanted |= made->runs[i].module->events;
+		made->has_threads |= made->runs[i].module->has_threads;
+	}
+	if (made->has_threads)
+		made->wanted |= WMK_THREADS_EVENTS;
+	made->result.name = made->n_runs == 1 ? made->runs[0].module->name : "summary";
+	for (unsigned i = 0; i < made->n_runs && err >= 0; i++)
+		err = made->runs[i].module->create(made, &made->runs[i].state);
+	if (err < 0) {
+		wmk_analysis_free(made);
+		return err;
+	}
+	*analysis = made;
+	return 0;
+}
+
+void wmk_analysis_free(struct wmk_analysis *analysis)
+{
+	if (!analysis)
+		return;
+	for (unsigned i = 0; i < analysis->n_runs; i++)
+		if (analysis->runs[i].state)
+			analysis->runs[i].module->free(analysis->runs[i].state);
+	while (analysis->classes) {
+		struct wmk_classes *classes = analysis->classes;
+
+		analysis->classes = classes->next;
+		wmk_events_free(classes);
+	}
+	free(analysis->names.names);
+	wmk_threads_free(&analysis->threads);
+	wmk_losses_free(&analysis->losses);
+	wmk_result_free(&analysis->result);
+	free(analysis);
+}
+
+struct wmk_threads *wmk_analysis_threads(struct wmk_analysis *analysis)
+{
+	return &analysis->threads;
+}
+
+const struct wmk_names *wmk_analysis_names(const struct wmk_analysis *analysis)
+{
+	return &analysis->names;
+}
+
+uint32_t wmk_analysis_events(const struct wmk_analysis *analysis)
+{
+	return analysis->events;
+}
+
+const struct wmk_result *wmk_analysis_so_far(const struct wmk_analysis *analysis)
+{
+	return &analysis->result;
+}
+
+/* ── functions of the form ───────────────────────────────────────────────────────────────────────────── */
+
+static int classes_of(struct wmk_analysis *analysis, const struct wmk_ctf_stream_decoder *decoder,
+		      const struct wmk_classes **classes)
+{
+	struct wmk_classes *made;
+	int err;
+
+	for (*classes = analysis->classes; *classes; *classes = (*classes)->next)
+		if ((*classes)->decoder == decoder)
+			return 0;
+	err = wmk_events_resolve(decoder, &analysis->names, &made);
+	if (err < 0)
+		return err;
+	made->next = analysis->classes;
+	analysis->classes = made;
+	analysis->events |= made->events;
+	analysis->threads.has_wakeup = (analysis->events & WMK_EV(WAKEUP)) != 0;
+	*classes = made;
+	return 0;
+}
+
+static int take_trace(void *whole, const struct wmk_read_trace *trace)
+{
+	const struct wmk_classes *classes;
+	int err = 0;
+
+	for (uint32_t i = 0; i < trace->decoder->n_streams && err >= 0; i++)
+		err = classes_of(whole, &trace->decoder->streams[i], &classes);
+	return err;
+}
+
+static int take_stream(void *whole, const struct wmk_read_stream *read, void **state)
+{
+	struct wmk_analysis *analysis = whole;
+	struct stream *made = calloc(1, sizeof(*made));
+	int err;
+
+	*state = made;
+	if (!made)
+		return wmk_error(-ENOMEM, "no memory for the stream '%.240s'", read->file);
+	made->analysis = analysis;
+	err = classes_of(analysis, read->decoder, &made->classes);
+	/* (of a trace that grows, the next packet may not exist yet) */
+	return err < 0 || read->growth == WMK_READ_LIVE ? err : wmk_scout_open(read, &made->scout);
+}
+
+static void leave_stream(void *state)
+{
+	struct stream *stream = state;
+
+	wmk_scout_close(stream->scout);
+	free(stream);
+}
+
+static void count_lost(struct wmk_result *result, const struct wmk_read_stream *read)
+{
+	result->is_lost_unknown |= read->lost == WMK_READ_LOST_UNKNOWN || read->lost_packets;
+	result->lost += read->lost == WMK_READ_LOST_UNKNOWN ? 0 : read->lost;
+}
+
+static int take_packet(void *state, struct wmk_read_stream *read)
+{
+	struct stream *stream = state;
+	int err = wmk_read_thread_id_of_packet(&stream->who, read);
+
+	count_lost(&stream->analysis->result, read);
+	if (err >= 0 && stream->scout)
+		err = wmk_scout_packet(stream->scout, read, stream->who.cpu, stream->classes->events,
+				       &stream->analysis->losses);
+	return err;
+}
+
+static void apply_losses(struct wmk_analysis *analysis, int64_t ns)
+{
+	struct wmk_loss loss;
+
+	while (wmk_losses_take(&analysis->losses, ns, &loss)) {
+		wmk_threads_lost(&analysis->threads, &loss);
+		for (unsigned i = 0; i < analysis->n_runs; i++)
+			if (analysis->runs[i].module->lost)
+				analysis->runs[i].module->lost(analysis->runs[i].state, &loss);
+	}
+}
+
+/* Set the times of the result. Records without a time have that of the previous record. */
+static int64_t time_of(struct wmk_analysis *analysis, const struct wmk_read_stream *read)
+{
+	struct wmk_result *result = &analysis->result;
+
+	if (read->scale.is_there && !wmk_read_has_time(read))
+		return result->end;
+	if (!analysis->threads.has_begun) {
+		result->begin = read->ns;
+		wmk_threads_origin(&analysis->threads, read->ns);
+	}
+	result->end = read->ns > result->end || !result->records ? read->ns : result->end;
+	return read->ns;
+}
+
+static int take_record(void *state, struct wmk_read_stream *read, struct wmk_print_text *out)
+{
+	const struct stream *stream = state;
+	struct wmk_analysis *analysis = stream->analysis;
+	const struct wmk_class *class =
+		&stream->classes->classes[read->record.event - stream->classes->decoder->events];
+	const uint32_t event = UINT32_C(1) << class->event;
+	struct wmk_record *record = &analysis->record;
+	const int64_t ns = time_of(analysis, read);
+	int err;
+
+	(void)out;
+	if (analysis->losses.n)
+		apply_losses(analysis, ns);
+	analysis->result.records++;
+	if (!(analysis->wanted & event))
+		return 0;
+	err = wmk_events_decode(class, read, record);
+	record->ns = ns;
+	record->cpu = stream->who.cpu;
+	if (err >= 0 && analysis->has_threads)
+		err = wmk_threads_record(&analysis->threads, record);
+	for (unsigned i = 0; i < analysis->n_runs && err >= 0; i++)
+		if (analysis->runs[i].module->events & event)
+			err = analysis->runs[i].module->record(analysis->runs[i].state, record);
+	return err < 0 ? err : 0;
+}
+
+/* ── the end ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* The first need that the traces do not meet; NULL: none. */
+static const struct wmk_need *missing(const struct wmk_analysis *analysis, const struct wmk_analyze_module *module,
+				      bool is_optional)
+{
+	for (unsigned i = 0; i < WMK_NEEDS_MAX && module->needs[i].events; i++)
+		if (module->needs[i].is_optional == is_optional && !(module->needs[i].events & analysis->events))
+			return &module->needs[i];
+	return NULL;
+}
+
+/* The traces are open, so it is known which events they can have. */
+static int begin(void *whole, struct wmk_print_text *out)
+{
+	const struct wmk_analysis *analysis = whole;
+	const struct wmk_analyze_module *module = analysis->runs[0].module;
+	const struct wmk_need *need = missing(analysis, module, false);
+
+	(void)out;
+	if (!need || analysis->n_runs > 1)
+		return 0;
+	return wmk_error_said(-ENODATA, "cannot analyze %s: the trace has no event %s (record it: `waymark record %s "
+					"-- COMMAND`)",
+			      module->name, need->names, module->options);
+}
+
+static int module_result(struct wmk_analysis *analysis, const struct module_run *run)
+{
+	const struct wmk_need *need = missing(analysis, run->module, true);
+	int err;
+
+	if (missing(analysis, run->module, false))
+		return 0;
+	err = run->module->result(run->state, &analysis->result);
+	if (err >= 0 && need && analysis->n_runs == 1)
+		wmk_result_note(&analysis->result, "%s (record %s: `waymark record %s -- COMMAND`)", need->lacks,
+				need->names, run->module->options);
+	return err;
+}
+
+/* The results are made while the traces are open, because names belong to them. */
+static int end(void *whole, struct wmk_print_text *out)
+{
+	struct wmk_analysis *analysis = whole;
+	int err = 0;
+
+	(void)out;
+	apply_losses(analysis, INT64_MAX);
+	wmk_threads_end(&analysis->threads, analysis->result.end);
+	for (unsigned i = 0; i < analysis->n_runs && err >= 0; i++)
+		err = module_result(analysis, &analysis->runs[i]);
+	return err < 0 ? err : analysis->result.err;
+}
+
+struct wmk_result *wmk_analysis_result(struct wmk_analysis *analysis)
+{
+	return &analysis->result;
+}
+
+const struct wmk_read_exporter wmk_analysis_form = {
+	.name = "analysis",
+	.trace = take_trace,
+	.begin = begin,
+	.end = end,
+	.stream = take_stream,
+	.stream_free = leave_stream,
+	.wants_all_packets = true,
+	.packet = take_packet,
+	.record = take_record,
+};

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * analysis.h - run analyses over the merged records of traces, in one pass.
+ *
+ *     pipeline ──exporter.h──► analysis.c ──┬─ state of threads and CPUs (threads.h), if a module needs it
+ *                                           └─ modules: record(), lost() ──end──► result() ──► tables (result.h)
+ *
+ * A module is a table of functions, and names the events that it needs. An analysis runs one module, or several for a
+ * summary. All modules see the same records in the order of time, and losses before the records that follow them
+ * (losses.h). One thread. Errors are -errno with a cause chain.
+ */
+#ifndef WMK_ANALYZE_ANALYSIS_H
+#define WMK_ANALYZE_ANALYSIS_H
+
+#include "analyze/result.h"
+#include "analyze/threads.h"
+#include "read/exporter.h"
+
+struct wmk_analysis;
+
+/* Events that a module needs: at least one of `events` must be in the trace. */
+struct wmk_need {
+	uint32_t events;               /* WMK_EV(); 0 ends the list */
+	bool is_optional;              /* without them, `lacks` is a note of the result */
+	const char *names;             /* of the events, for the message */
+	const char *lacks;             /* what is missing without them, if is_optional */
+};
+#define WMK_NEEDS_MAX 4u
+
+struct wmk_analyze_module {
+	const char *name;              /* the analysis in `waymark analyze NAME` */
+	const char *summary;           /* what it prints */
+	const char *options;           /* options of `waymark record` for the needed events */
+	struct wmk_need needs[WMK_NEEDS_MAX];
+	uint32_t events;               /* WMK_EV() of the records that record() gets */
+	bool has_threads;              /* uses wmk_analysis_threads() */
+	/* *state is passed to the other functions, and freed by free(). */
+	int (*create)(struct wmk_analysis *analysis, void **state);
+	int (*record)(void *state, const struct wmk_record *record);
+	void (*lost)(void *state, const struct wmk_loss *loss);                /* may be NULL */
+	/* Called once, at the end. */
+	int (*result)(void *state, struct wmk_result *result);
+	void (*free)(void *state);
+};
+
+/* All modules; NULL at the end. (modules.c) */
+extern const struct wmk_analyze_module *const wmk_analyze_modules[];
+/* Find a module by name; NULL: unknown. */
+const struct wmk_analyze_module *wmk_analyze_module_find(const char *name);
+
+/* `modules` ends with NULL. */
+int wmk_analysis_create(const struct wmk_analyze_module *const *modules, struct wmk_analysis **analysis);
+void wmk_analysis_free(struct wmk_analysis *analysis);
+
+/*
+ * The form for read/pipeline.h; its `whole` is the analysis. The pipeline returns -ENODATA if the traces lack events
+ * that the only module needs: the message reports which, and how to record them. Of several modules, those that lack
+ * events have no result.
+ */
+extern const struct wmk_read_exporter wmk_analysis_form;
+
+/* After the pipeline: the result, which lives as long as the analysis. */
+struct wmk_result *wmk_analysis_result(struct wmk_analysis *analysis);
+
+/* ── for modules ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* The state of threads, which has been updated by the record that a module gets. */
+struct wmk_threads *wmk_analysis_threads(struct wmk_analysis *analysis);
+/* Names of events, by wmk_class.id. */
+const struct wmk_names *wmk_analysis_names(const struct wmk_analysis *analysis);
+/* WMK_EV() of all events that the traces can have. */
+uint32_t wmk_analysis_events(const struct wmk_analysis *analysis);
+/* The present result: its times are those of the records so far. */
+const struct wmk_result *wmk_analysis_so_far(const struct wmk_analysis *analysis);
+
+#endif

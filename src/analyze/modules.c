@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * modules.c - the table of analyses (see analysis.h).
+ */
+#include <string.h>
+
+#include "analyze/analysis.h"
+#include "analyze/sched.h"
+
+const struct wmk_analyze_module *const wmk_analyze_modules[] = { &wmk_analyze_sched, NULL };
+
+const struct wmk_analyze_module *wmk_analyze_module_find(const char *name)
+{
+	for (unsigned i = 0; wmk_analyze_modules[i]; i++)
+		if (!strcmp(wmk_analyze_modules[i]->name, name))
+			return wmk_analyze_modules[i];
+	return NULL;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * result.h - the result of an analysis: tables with typed columns, and notes. One description of a column serves all
+ * outputs: text, JSON, CSV, and the comparison of two traces.
+ *
+ *     table = wmk_result_table(result, "cpus", "CPUs", columns, WMK_ARRAY_LEN(columns));
+ *     row = wmk_result_row(table);
+ *     wmk_cell_number(&row[CPU], cpu);
+ *     wmk_cell_number(&row[BUSY], busy_ns);
+ *
+ * A cell that is not set is unknown: "-" in text, null in JSON, empty in CSV. Memory errors are kept in the result
+ * (`err`), so that callers need not check each cell. One thread.
+ */
+#ifndef WMK_ANALYZE_RESULT_H
+#define WMK_ANALYZE_RESULT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "analyze/histogram.h"
+
+enum wmk_column_kind {
+	WMK_COLUMN_TEXT,
+	WMK_COLUMN_ID,                 /* a number that is a name: a CPU, a thread */
+	WMK_COLUMN_COUNT,
+	WMK_COLUMN_NS,                 /* a duration */
+	WMK_COLUMN_TIME,               /* ns since 1970 */
+	WMK_COLUMN_BYTES,
+	WMK_COLUMN_PERCENT,            /* `real` */
+	WMK_COLUMN_RATE,               /* `real`: a number per second */
+};
+
+struct wmk_column {
+	const char *key;               /* in JSON and CSV; durations end in _ns */
+	const char *head;              /* in text; NULL: only in JSON and CSV */
+	uint8_t kind;                  /* enum wmk_column_kind */
+	bool is_key;                   /* identifies a row when two traces are compared */
+};
+
+struct wmk_cell {
+	bool has;
+	int64_t number;
+	double real;
+	char *text;                    /* owned by the table */
+};
+
+struct wmk_result_table {
+	const char *name;              /* in JSON and CSV */
+	const char *title;             /* in text */
+	const struct wmk_column *columns;
+	unsigned n_columns;
+	/* Index of the column that orders the rows, the greatest value first; -1: the order in which they were added */
+	int sort;
+	struct wmk_cell *cells;        /* n_rows * n_columns */
+	uint32_t n_rows, cap_rows;
+	struct wmk_result *result;
+};
+
+#define WMK_RESULT_TABLES 16u
+#define WMK_RESULT_COLUMNS 48u         /* of a table, at most */
+
+struct wmk_result {
+	const char *name;              /* of the analysis */
+	int64_t begin, end;            /* ns: times of the first and the last record */
+	uint64_t records, lost;
+	bool is_lost_unknown;          /* an unknown number of records was lost in addition */
+	struct wmk_result_table tables[WMK_RESULT_TABLES];
+	unsigned n_tables;
+	char **notes;
+	uint32_t n_notes, cap_notes;
+	int err;                       /* 0, or -ENOMEM */
+};
+
+struct wmk_result_table *wmk_result_table(struct wmk_result *result, const char *name, const char *title,
+					  const struct wmk_column *columns, unsigned n_columns);
+/* Add a row of empty cells. They are valid until the next row is added. */
+struct wmk_cell *wmk_result_row(struct wmk_result_table *table);
+void wmk_cell_number(struct wmk_cell *cell, int64_t number);
+void wmk_cell_real(struct wmk_cell *cell, double real);
+/* The text is copied, with '?' for control characters. */
+void wmk_cell_text(struct wmk_result_table *table, struct wmk_cell *cell, const char *text);
+/* Set four cells: the median, 95 %, 99 % and the greatest value. */
+void wmk_cell_quantiles(struct wmk_cell *cells, const struct wmk_histogram *histogram);
+#define WMK_COLUMNS_QUANTILES(prefix) \
+	{ prefix "p50_ns", "median", WMK_COLUMN_NS, false }, { prefix "p95_ns", NULL, WMK_COLUMN_NS, false }, \
+	{ prefix "p99_ns", "99 %", WMK_COLUMN_NS, false }, { prefix "max_ns", "max", WMK_COLUMN_NS, false }
+/* Add a note: a sentence that is printed after the tables. */
+void wmk_result_note(struct wmk_result *result, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Order the rows of all tables. `key` NULL: by the column that each table chooses. -EINVAL: no table has the column. */
+int wmk_result_sort(struct wmk_result *result, const char *key);
+void wmk_result_free(struct wmk_result *result);
+
+/* ── output (result_text.c, result_data.c) ───────────────────────────────────────────────────────────────── */
+
+/* Print text. At most `limit` rows of each table are printed; 0: all. */
+void wmk_result_print(const struct wmk_result *result, uint64_t limit, bool has_color, FILE *out);
+/* Print one JSON object. */
+void wmk_result_json(const struct wmk_result *result, FILE *out);
+/* Print the tables as CSV, with a line of names for each; an empty line is between two tables. */
+void wmk_result_csv(const struct wmk_result *result, FILE *out);
+/* The text of a value: "1.234 ms", "12.5 %". Returns `buf`. */
+const char *wmk_cell_format(const struct wmk_column *column, const struct wmk_cell *cell, char *buf, size_t size);
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * threads.h - the state of all threads and CPUs over time, from records in the order of time.
+ *
+ *                     sched_switch to it
+ *        RUNNABLE ──────────────────────────► RUNNING ──── sched_switch from it, state S, D, T ...───► BLOCKED
+ *          ▲ ▲  ◄── sched_switch, state R ────────┘                                                      │
+ *          │ └────────────────────────────── sched_wakeup ───────────────────────────────────────────────┘
+ *        sched_wakeup_new                         exit ──► ABSENT
+ *
+ * For each thread, the times of the states add up to the length of the trace. A thread is UNKNOWN before its first
+ * record. ABSENT is a known part of UNKNOWN in results: before the thread was created, and after its end. While a CPU
+ * loses records, only threads that run on other CPUs are known; all others are UNKNOWN from the begin of the loss until
+ * their next record after the loss.
+ *
+ * Memory: one structure for each thread. One thread.
+ */
+#ifndef WMK_ANALYZE_THREADS_H
+#define WMK_ANALYZE_THREADS_H
+
+#include "analyze/events.h"
+#include "analyze/losses.h"
+#include "read/hash_table.h"
+
+enum wmk_thread_state { WMK_UNKNOWN, WMK_ABSENT, WMK_RUNNING, WMK_RUNNABLE, WMK_BLOCKED, WMK_THREAD_STATES };
+
+/* What a blocked thread waits for: the system call in which it blocked, else its state in sched_switch. */
+enum wmk_wait {
+	WMK_WAIT_FUTEX, WMK_WAIT_SLEEP, WMK_WAIT_POLL, WMK_WAIT_NETWORK, WMK_WAIT_DISK, WMK_WAIT_READ, WMK_WAIT_CHILD,
+	WMK_WAIT_SYSCALL,              /* another system call */
+	WMK_WAIT_UNINTERRUPTIBLE, WMK_WAIT_INTERRUPTIBLE, WMK_WAIT_STOPPED,
+	WMK_WAITS,
+};
+extern const char *const wmk_wait_names[WMK_WAITS];
+
+#define WMK_THREAD_DATA 4u             /* users of `data` at the same time */
+
+struct wmk_analyze_thread {
+	struct wmk_analyze_thread *next;       /* of all threads, in the order of their first record */
+	struct wmk_analyze_thread *doubt_next, **doubt_at; /* threads that become UNKNOWN by a loss */
+	int64_t tid, pid;              /* pid 0: unknown */
+	char name[32];
+	uint8_t state;                 /* enum wmk_thread_state, since `since` ... */
+	int64_t since;                 /* ... in ns */
+	uint8_t wait;                  /* BLOCKED: enum wmk_wait */
+	int64_t cpu;                   /* where it ran last; -1: unknown */
+	bool has_ended;
+	const struct wmk_class *syscall;       /* entered and not left; NULL: none, or unknown */
+	uint64_t syscall_epoch;        /* `syscall` is valid if this is the epoch of wmk_threads */
+	int64_t woken;                 /* ns: begin of the present wake-up; INT64_MIN: none */
+	int64_t waker;                 /* the thread that woke it; -1: unknown */
+	uint64_t ns[WMK_THREAD_STATES];        /* up to `since` */
+	uint64_t waits[WMK_WAITS];     /* parts of ns[WMK_BLOCKED] */
+	uint64_t switches, migrations, wakeups;
+	void *data[WMK_THREAD_DATA];   /* of modules; see wmk_threads_slot() */
+};
+
+struct wmk_analyze_cpu {
+	bool is_known;                 /* sched_switch was recorded, and nothing was lost since */
+	struct wmk_analyze_thread *running;    /* NULL: idle or unknown */
+	int64_t doubt_until;           /* ns: the end of the latest loss of this CPU */
+	int64_t since;                 /* ns */
+	uint64_t busy, idle, unknown;  /* ns up to `since` */
+	uint64_t switches;
+};
+
+struct wmk_threads {
+	struct wmk_read_table table;   /* the present thread of each number */
+	struct wmk_analyze_thread *first, **last;
+	struct wmk_analyze_thread *doubted;    /* RUNNABLE and BLOCKED threads */
+	struct wmk_analyze_cpu *cpus;
+	uint32_t n_cpus;
+	uint32_t n_threads;
+	bool has_wakeup;               /* sched_wakeup is recorded, so sched_waking makes no thread RUNNABLE */
+	bool has_begun;
+	int64_t begin;                 /* ns: the first record of the trace */
+	int64_t doubt_until;           /* ns: the end of the present loss */
+	uint64_t epoch;                /* number of losses of system calls */
+	unsigned n_slots;
+	/*
+	 * Called after each change, before `since` becomes `now`: the thread was in `state` since thread->since, and
+	 * is in thread->state now. May be NULL.
+	 */
+	void (*changed)(void *data, struct wmk_analyze_thread *thread, unsigned state, int64_t now);
+	void *data;
+};
+
+/* The events from which states follow. */
+#define WMK_THREADS_EVENTS (WMK_EV(SWITCH) | WMK_EV(WAKING) | WMK_EV(WAKEUP) | WMK_EV(WAKEUP_NEW) | WMK_EV(FORK) | \
+			    WMK_EV(EXIT) | WMK_EV(EXEC) | WMK_EV(PROCESS_STATE) | WMK_EV(SYSCALL_ENTRY) | \
+			    WMK_EV(SYSCALL_EXIT))
+/* The events without which a loss leaves states known. */
+#define WMK_THREADS_LOSS (WMK_EV(SWITCH) | WMK_EV(WAKING) | WMK_EV(WAKEUP))
+
+void wmk_threads_begin(struct wmk_threads *threads);
+/* Reserve thread->data[slot] for a module. */
+unsigned wmk_threads_slot(struct wmk_threads *threads);
+/* The first record of the trace has this time. */
+void wmk_threads_origin(struct wmk_threads *threads, int64_t ns);
+/* Apply a record. -ENOMEM with a cause chain. */
+int wmk_threads_record(struct wmk_threads *threads, const struct wmk_record *record);
+/* Apply a loss. Called in the order of time, as records are. */
+void wmk_threads_lost(struct wmk_threads *threads, const struct wmk_loss *loss);
+/* Account the states up to `ns`, the last record of the trace. */
+void wmk_threads_end(struct wmk_threads *threads, int64_t ns);
+/* Find the present thread of a number, or NULL. */
+struct wmk_analyze_thread *wmk_threads_find(const struct wmk_threads *threads, int64_t tid);
+/* The thread of a record: by its context, else the thread that runs on its CPU. NULL: unknown, or no thread. */
+struct wmk_analyze_thread *wmk_threads_of(struct wmk_threads *threads, const struct wmk_record *record);
+/* The state of a CPU; NULL: no CPU, or no memory. Valid until the next call. */
+struct wmk_analyze_cpu *wmk_threads_cpu(struct wmk_threads *threads, int64_t cpu);
+void wmk_threads_free(struct wmk_threads *threads);
+
+/* What a thread waits for that blocks with `prev_state` in this system call (NULL: none known). (waits.c) */
+unsigned wmk_wait_of(const struct wmk_class *syscall, int64_t prev_state);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * analyze.c - `waymark analyze`: compute answers from the records of traces (analyze/analysis.h).
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/analysis.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "cli/reading.h"
+
+#define ROWS_DEFAULT 20u
+
+struct analyze_args {
+	struct wmk_cli_which which;
+	bool csv;
+	uint64_t limit;
+	bool has_limit;
+	const char *sort;
+};
+
+static void print(const struct analyze_args *args, const struct wmk_result *result)
+{
+	if (args->which.common.json)
+		wmk_result_json(result, stdout);
+	else if (args->csv)
+		wmk_result_csv(result, stdout);
+	else
+		wmk_result_print(result, args->has_limit ? args->limit : ROWS_DEFAULT,
+				 *wmk_cli_color(stdout, WMK_CLI_BOLD) != '\0', stdout);
+}
+
+static int analyze(const struct analyze_args *args, const struct wmk_analyze_module *const *modules,
+		   const char *const *paths, unsigned n)
+{
+	struct wmk_read_pipeline_options options = { .form = &wmk_analysis_form, .print = WMK_PRINT_OPTIONS };
+	struct wmk_read_pipeline_result done;
+	struct wmk_analysis *analysis;
+	int err = wmk_analysis_create(modules, &analysis);
+
+	if (err < 0)
+		return wmk_cli_failed();
+	options.whole = analysis;
+	err = wmk_cli_read(&args->which, paths, n, &options, stdout, NULL, &done);
+	if (err >= 0)
+		err = wmk_result_sort(wmk_analysis_result(analysis), args->sort);
+	if (err >= 0)
+		print(args, wmk_analysis_result(analysis));
+	if (err >= 0 && fflush(stdout) != 0)
+		err = wmk_error(-errno, "cannot write the result");
+	wmk_analysis_free(analysis);
+	if (err < 0)
+		return wmk_cli_failed();
+	return done.damages ? WMK_CLI_FAILED : 0;
+}
+
+static int run_analyze(void *data, char **rest, int n_rest)
+{
+	const struct analyze_args *args = data;
+	const struct wmk_analyze_module *modules[2] = { n_rest ? wmk_analyze_module_find(rest[0]) : NULL, NULL };
+
+	if (args->csv && args->which.common.json)
+		return wmk_error(-EINVAL, "--csv and --json exclude each other");
+	if (!n_rest)
+		return wmk_error(-EINVAL, "no analysis given: give sched, then the trace's directory");
+	if (!modules[0])
+		return wmk_error(-EINVAL, "unknown analysis '%.80s'; the analyses are sched", rest[0]);
+	if (n_rest == 1)
+		return wmk_error(-EINVAL, "no trace given: give its directory, or a directory above it");
+	return analyze(args, modules, (const char *const *)rest + 1, (unsigned)n_rest - 1);
+}
+
+static const char *const details[] = {
+	"Reads all traces in and below the directories once, and prints tables. The analyses are:",
+	"sched: for each thread the time that it was running, runnable (waiting for a CPU) and blocked, what it mostly "
+	"waited for, its switches and migrations, and quantiles of its wake-up latency; for each CPU the busy and idle "
+	"time; for each pair of threads how often one woke the other. Needs `waymark record -k 'sched_*'`; what "
+	"threads wait for also needs -k 'syscall:*'.",
+	"A state is unknown before the first record of a thread, and after records were lost. The times of the states "
+	"add up to the length of the trace. docs/analyze.md states for every figure how it is computed. If the trace "
+	"lacks the events of an analysis, a message names them and the command that records them.",
+	"Durations are in ns in JSON and CSV, and all columns are printed. Damaged parts and lost records are reported "
+	"on standard error; the exit status is 1 if a part is damaged.",
+	NULL
+};
+
+static const struct wmk_cli_option options[] = {
+	{ 'n', "limit", "N",
+	  "Print at most N rows of each table. 0: all. The default is 20. JSON and CSV have all rows.",
+	  WMK_CLI_NUMBER(struct analyze_args, limit, UINT32_MAX), WMK_CLI_GIVEN(struct analyze_args, has_limit) },
+	{ 's', "sort", "TEXT",
+	  "Order rows by this column, the greatest value first. Columns have the names of --json: running_ns.",
+	  WMK_CLI_NAME(struct analyze_args, sort, "a column") },
+	WMK_CLI_OPTIONS_TIME,
+	{ 0, "csv", NULL, "Print CSV instead of text: for each table a line of names, then one line for each row.",
+	  WMK_CLI_FLAG(struct analyze_args, csv) },
+	WMK_CLI_OPTION_JSON,
+};
+
+const struct wmk_cli_command wmk_cli_analyze = {
+	.name = "analyze",
+	.arguments = "ANALYSIS TRACE...",
+	.choices = "sched",
+	.summary = "Compute where time goes from the records of traces",
+	.details = details,
+	WMK_CLI_OPTIONS(options),
+	.args_size = sizeof(struct analyze_args),
+	.run = run_analyze,
+};

@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`waymark analyze`: figures equal a second evaluation in Python; unknown states stay unknown when records are lost."""
+import csv
+import io
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+from ctf18 import one_packet  # noqa: E402
+from harness import VIEW, WAYMARK, check, main, rounds  # noqa: E402
+from sched_trace import Simulation, evaluate, quantile  # noqa: E402
+from t_view import read  # noqa: E402
+
+
+def analyzed(case, *args, status=0):
+    got, lines, err = read(case, [WAYMARK, 'analyze', *args])
+    check(got == status, 'analyze %s: status %d: %s', ' '.join(args), got, err[-500:].decode())
+    return b'\n'.join(lines).decode(), err.decode()
+
+
+def result_of(case, *args, status=0):
+    return json.loads(analyzed(case, *args, '--json', status=status)[0])
+
+
+def near(value, exact):
+    return abs(value - exact) <= 0.01 * exact
+
+
+def check_quantiles(row, values, what):
+    for key, part in (('p50', 0.5), ('p95', 0.95), ('p99', 0.99), ('max', 1)):
+        value = row['latency_%s_ns' % key]
+        check((value is None) == (not values), '%s: %s is %s with %d values', what, key, value, len(values))
+        check(not values or near(value, quantile(values, part)), '%s: %s is %s, not %s', what, key, value,
+              values and quantile(values, part))
+
+
+def check_thread(row, thread, length):
+    what = 'thread %d' % row['tid']
+    for state in ('running', 'runnable', 'blocked', 'absent'):
+        check(row[state + '_ns'] == thread.ns[state], '%s: %s for %d ns, not %d', what, state, row[state + '_ns'],
+              thread.ns[state])
+    check(row['running_ns'] + row['runnable_ns'] + row['blocked_ns'] + row['unknown_ns'] == length,
+          '%s: the states do not add up to %d: %s', what, length, row)
+    waits = {'futex': 'futex', 'sleep': 'sleep', 'network': 'network', 'poll': 'poll', 'child': 'child',
+             'other_syscall': 'another system call', 'interruptible': 'interruptible'}
+    for key, name in waits.items():
+        check(row[key + '_ns'] == thread.waits[name], '%s: %s for %d ns, not %d', what, name, row[key + '_ns'],
+              thread.waits[name])
+    check((row['switches'], row['migrations']) == (thread.switches, thread.migrations), '%s: %s', what, row)
+    check_quantiles(row, thread.latencies, what)
+
+
+def sched_equals_second_evaluation(case):
+    """States, waits, quantiles and pairs of a simulated trace."""
+    for n in range(rounds(4)):
+        path = case.path('sched%d' % n)
+        simulation = Simulation(case.random, 3000)
+        simulation.write(path)
+        threads, pairs, length = evaluate(read(case, [WAYMARK, *VIEW, '--json', path])[1])
+        result = result_of(case, 'sched', path)
+        check(result['length_ns'] == length and not result['lost'], '%s', result)
+        rows = {row['tid']: row for row in result['tables']['threads']}
+        check(set(rows) == set(threads), 'threads %s, not %s', sorted(rows), sorted(threads))
+        for tid, thread in threads.items():
+            check_thread(rows[tid], thread, length)
+        found = {(row['waker_tid'], row['woken_tid']): row for row in result['tables']['wakers']}
+        check(set(found) == set(pairs), 'pairs %s, not %s', sorted(found), sorted(pairs))
+        for pair, latencies in pairs.items():
+            check(found[pair]['wakeups'] == len(latencies), '%s: %s', pair, found[pair])
+            check_quantiles(found[pair], latencies, 'wake-ups %d by %d' % pair)
+        for cpu in result['tables']['cpus']:
+            check(cpu['busy_ns'] + cpu['idle_ns'] + cpu['unknown_ns'] == length, 'CPU: %s', cpu)
+
+
+def lost_packets_make_states_unknown(case):
+    """No state gets more time than it really had, and all states add up to the length of the trace."""
+    for n in range(rounds(4)):
+        simulation = Simulation(case.random, 3000)
+        whole, path = case.path('whole%d' % n), case.path('cut%d' % n)
+        packets = simulation.write(whole)
+        # (the first and the last packet stay, so that the trace has the same length)
+        cuts = {(cpu, case.random.randrange(1, packets[cpu] - 1)) for cpu in packets for _ in range(4)}
+        simulation.write(path, cuts)
+        result = result_of(case, 'sched', path)
+        check(result['lost_unknown'], 'no loss is reported: %s', cuts)
+        unknown = 0
+        for row in result['tables']['threads']:
+            true = simulation.true[row['tid']]
+            for state in ('running', 'runnable', 'blocked'):
+                check(row[state + '_ns'] <= true[state], 'without packets %s: thread %d was %s for %d ns, not %d',
+                      sorted(cuts), row['tid'], state, true[state], row[state + '_ns'])
+            check(sum(row[s + '_ns'] for s in ('running', 'runnable', 'blocked', 'unknown')) == result['length_ns'],
+                  'the states do not add up: %s', row)
+            unknown += row['unknown_ns'] - row['absent_ns']
+        intact = result_of(case, 'sched', whole)['tables']['threads']
+        check(unknown > sum(row['unknown_ns'] - row['absent_ns'] for row in intact), 'nothing became unknown')
+
+
+def text_csv_and_json_have_the_same_rows(case):
+    path = case.path('forms')
+    Simulation(case.random, 1000).write(path)
+    rows = result_of(case, 'sched', path)['tables']['threads']
+    table = analyzed(case, 'sched', '--csv', path)[0].split('\n\n')[0]
+    found = list(csv.DictReader(io.StringIO(table)))
+    check([row['tid'] for row in found] == [str(row['tid']) for row in rows], 'CSV has other rows: %s', table)
+    check(all(row['running_ns'] == str(is_['running_ns']) for row, is_ in zip(found, rows)), 'CSV: %s', table)
+    text = analyzed(case, 'sched', '--limit', '3', path)[0].splitlines()
+    at = text.index(next(line for line in text if line.startswith('Threads')))
+    check([line.split()[0] for line in text[at + 2:at + 5]] == [str(row['tid']) for row in rows[:3]] and
+          not text[at + 5], 'text: %s', text[:12])
+    ordered = result_of(case, 'sched', '--sort', 'migrations', path)['tables']['threads']
+    check([row['migrations'] for row in ordered] == sorted((r['migrations'] for r in rows), reverse=True), '--sort')
+    check('no table of this analysis has a column' in analyzed(case, 'sched', '--sort', 'colour', path, status=1)[1],
+          'a wrong column is not refused')
+
+
+def missing_events_are_named(case):
+    path = case.path('other')
+    one_packet(path, 'uint32_t a;', [lambda bits: bits.i(32, 1)])
+    err = analyzed(case, 'sched', path, status=1)[1]
+    check('no event sched_switch' in err and "waymark record -k 'sched_*'" in err, 'message: %s', err)
+    err = analyzed(case, 'shed', path, status=2)[1]
+    check("unknown analysis 'shed'" in err, 'message: %s', err)
+
+
+if __name__ == '__main__':
+    main([sched_equals_second_evaluation, lost_packets_make_states_unknown, text_csv_and_json_have_the_same_rows,
+          missing_events_are_named])
