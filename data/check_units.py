@@ -3,7 +3,8 @@
 """Check the units, tmpfiles.d and sysusers.d files with the tools of systemd, as they are installed. Skips checks for
 which this machine has no tool.
 
-usage: check_units.py DAEMON SERVICE ROOT.SOCKET USER.SOCKET TMPFILES SYSUSERS EARLY.SERVICE EARLY.SOCKET
+usage: check_units.py DAEMON SERVICE ROOT.SOCKET USER.SOCKET TMPFILES SYSUSERS RELAY RELAY.SERVICE EARLY.SERVICE
+EARLY.SOCKET
 """
 import os
 import shutil
@@ -21,18 +22,26 @@ def run(argv, wanted_silent=True):
         sys.exit('%s: status %d\n%s%s' % (' '.join(argv), done.returncode, done.stdout, done.stderr))
 
 
-def main(daemon, service, root_socket, user_socket, tmpfiles, sysusers, *early):
+def write_unit(service, units, name, daemon):
+    """The unit as installed, with the daemon of the build."""
+    with open(service, encoding='utf-8') as f:
+        text = f.read()
+    line = next(l for l in text.splitlines() if l.startswith('ExecStart='))
+    argv = line.split('=', 1)[1].split()
+    argv[0] = os.path.abspath(daemon)
+    with open(os.path.join(units, name), 'w', encoding='utf-8') as f:
+        f.write(text.replace(line, 'ExecStart=' + ' '.join(argv)))
+
+
+def main(daemon, service, root_socket, user_socket, tmpfiles, sysusers, relay, relay_service, *early):
     if not shutil.which('systemd-analyze'):
         print('skipped: systemd-analyze is not installed')
         sys.exit(77)
     for socket, manager, drop_ins in (root_socket, '--system', ()), (user_socket, '--user', ()), (root_socket,
                                                                                                  '--system', early):
         with tempfile.TemporaryDirectory() as units:
-            with open(service, encoding='utf-8') as f:
-                text = f.read()
-            line = next(l for l in text.splitlines() if l.startswith('ExecStart='))
-            with open(os.path.join(units, 'waymark-sessiond.service'), 'w', encoding='utf-8') as f:
-                f.write(text.replace(line, 'ExecStart=' + os.path.abspath(daemon)))
+            write_unit(service, units, 'waymark-sessiond.service', daemon)
+            write_unit(relay_service, units, 'waymark-relayd.service', relay)
             shutil.copy(socket, os.path.join(units, 'waymark-sessiond.socket'))
             for drop_in, kind in zip(drop_ins, ('service', 'socket')):
                 folder = os.path.join(units, 'waymark-sessiond.%s.d' % kind)
@@ -41,7 +50,8 @@ def main(daemon, service, root_socket, user_socket, tmpfiles, sysusers, *early):
             os.environ['XDG_RUNTIME_DIR'] = units
             os.environ['SYSTEMD_UNIT_PATH'] = units + ':'
             run(['systemd-analyze', manager, '--man=no', 'verify', os.path.join(units, 'waymark-sessiond.service'),
-                 os.path.join(units, 'waymark-sessiond.socket')])
+                 os.path.join(units, 'waymark-sessiond.socket')] +
+                ([os.path.join(units, 'waymark-relayd.service')] if manager == '--system' else []))
     with tempfile.TemporaryDirectory() as root:
         if shutil.which('systemd-tmpfiles') and os.geteuid() == 0:
             os.makedirs(os.path.join(root, 'etc'))

@@ -185,6 +185,10 @@ struct wmk_output_directory_options {
 int wmk_output_directory_open(const struct wmk_output_directory_options *options, struct wmk_output **output);
 /* Make a trace without an output from a store. The caller owns the store, and closes it after the trace. */
 int wmk_output_directory_trace(struct wmk_store *store, const uint8_t uuid[16], struct wmk_output_trace **trace);
+/* The store of a trace of a directory, and the file of its stream, for the relay. */
+struct wmk_store *wmk_output_directory_store(struct wmk_output_trace *trace);
+struct wmk_store_stream;           /* store/store.h */
+struct wmk_store_stream *wmk_output_directory_stream(struct wmk_output_stream *stream);
 
 /* Make a trace that is not written, for a session with rings that only snapshots read. */
 int wmk_output_none_trace(struct wmk_output_trace **trace);

@@ -255,6 +255,13 @@ static int move_chunk(struct directory_trace *trace, const char *name, uint64_t 
 	return 0;
 }
 
+/* Give up the rights of the owner, and return `err`. */
+static int identity_end(int err)
+{
+	wmk_store_identity_end();
+	return err;
+}
+
 static int directory_rotate(struct wmk_output_trace *given, const char *name, uint64_t number)
 {
 	struct directory_trace *trace = (struct directory_trace *)given;
@@ -265,9 +272,7 @@ static int directory_rotate(struct wmk_output_trace *given, const char *name, ui
 	err = wmk_store_identity_begin(trace->output->is.uid, trace->output->is.gid);
 	if (err < 0)
 		return err;
-	err = move_chunk(trace, name, number);
-	wmk_store_identity_end();
-	return err;
+	return identity_end(move_chunk(trace, name, number));
 }
 
 static int directory_begins_read(struct wmk_output_trace *given, const char *name, char **text)
@@ -335,6 +340,16 @@ int wmk_output_directory_trace(struct wmk_store *store, const uint8_t uuid[16], 
 	memcpy(made->trace_uuid, uuid, sizeof(made->trace_uuid));
 	*trace = &made->trace;
 	return 0;
+}
+
+struct wmk_store *wmk_output_directory_store(struct wmk_output_trace *trace)
+{
+	return ((struct directory_trace *)trace)->store;
+}
+
+struct wmk_store_stream *wmk_output_directory_stream(struct wmk_output_stream *stream)
+{
+	return stream->file;
 }
 
 /* ── the output ──────────────────────────────────────────────────────────────────────────────────────── */
@@ -461,9 +476,7 @@ static int directory_trace_open(struct wmk_output *given, const struct wmk_outpu
 
 	if (err < 0)
 		return err;
-	err = open_trace(output, place, trace);
-	wmk_store_identity_end();
-	return err;
+	return identity_end(open_trace(output, place, trace));
 }
 
 static int directory_usage(struct wmk_output *given)
@@ -473,9 +486,7 @@ static int directory_usage(struct wmk_output *given)
 
 	if (!output->is.max_size || err < 0)
 		return err;
-	err = wmk_store_measure(&output->budget, output->path);
-	wmk_store_identity_end();
-	return err;
+	return identity_end(wmk_store_measure(&output->budget, output->path));
 }
 
 static int directory_check(struct wmk_output *given)
@@ -499,9 +510,7 @@ static int directory_each_process(struct wmk_output *given, int (*one)(void *dat
 
 	if (err < 0)
 		return err;
-	err = wmk_store_each_process(output->path, one, data);
-	wmk_store_identity_end();
-	return err;
+	return identity_end(wmk_store_each_process(output->path, one, data));
 }
 
 static int directory_remove_process(struct wmk_output *given, const char *name)
@@ -511,9 +520,7 @@ static int directory_remove_process(struct wmk_output *given, const char *name)
 
 	if (err < 0)
 		return err;
-	err = wmk_store_remove_process(output->path, name);
-	wmk_store_identity_end();
-	return err;
+	return identity_end(wmk_store_remove_process(output->path, name));
 }
 
 static int directory_archive_process(struct wmk_output *given, const char *name, const char *chunk)
@@ -529,8 +536,7 @@ static int directory_archive_process(struct wmk_output *given, const char *name,
 	snprintf(sub, sizeof(sub), PID_SUB "%.255s", name);
 	if (err >= 0)
 		err = wmk_store_archive(output->path, sub, chunk);
-	wmk_store_identity_end();
-	return err;
+	return identity_end(err);
 }
 
 static int directory_archive_end(struct wmk_output *given, const char *chunk)
@@ -540,9 +546,7 @@ static int directory_archive_end(struct wmk_output *given, const char *chunk)
 
 	if (err < 0)
 		return err;
-	err = wmk_store_archive_end(output->path, chunk);
-	wmk_store_identity_end();
-	return err;
+	return identity_end(wmk_store_archive_end(output->path, chunk));
 }
 
 static void directory_output_close(struct wmk_output *given)

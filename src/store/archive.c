@@ -31,6 +31,7 @@
 
 #define CHUNK_NAME 200u            /* bytes of the name of a closed chunk, with the NUL */
 #define CHUNK ".chunk"
+#define EPOCH ".epoch"
 #define JOURNAL ".rotation"
 #define JOURNAL_NEW ".rotation.new"
 #define BEGINS ".begins"
@@ -122,6 +123,36 @@ int wmk_store_chunk(struct wmk_store *store, uint64_t open, uint64_t *number)
 	wmk_file_identity_leave(entered);
 	return err < 0 ? wmk_error(err, "cannot read or write the number of the trace chunk in %.80s: %s", store->path,
 				   strerror(-err))
+		       : 0;
+}
+
+int wmk_store_epoch(struct wmk_store *store, uint32_t *epoch)
+{
+	int entered = wmk_file_identity_enter(store->identity), err = entered < 0 ? entered : 0;
+	char *text = NULL;
+
+	*epoch = 0;
+	if (err == 0)
+		err = read_text(store->dir, EPOCH, &text);
+	if (err == 0)
+		*epoch = (uint32_t)strtoul(text, NULL, 10);
+	free(text);
+	wmk_file_identity_leave(entered);
+	return err == 0 || err == -ENOENT
+		       ? 0
+		       : wmk_error(err, "cannot read the epoch of the trace in %.80s: %s", store->path, strerror(-err));
+}
+
+int wmk_store_set_epoch(struct wmk_store *store, uint32_t epoch)
+{
+	int entered = wmk_file_identity_enter(store->identity), err = entered < 0 ? entered : 0;
+	char text[16];
+
+	snprintf(text, sizeof(text), "%u\n", epoch);
+	if (err == 0)
+		err = write_file(store, EPOCH, EPOCH ".new", text, strlen(text));
+	wmk_file_identity_leave(entered);
+	return err < 0 ? wmk_error(err, "cannot write the epoch of the trace in %.80s: %s", store->path, strerror(-err))
 		       : 0;
 }
 

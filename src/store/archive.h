@@ -14,6 +14,12 @@
  */
 int wmk_store_chunk(struct wmk_store *store, uint64_t open, uint64_t *number);
 /*
+ * The epoch of a trace that a relay receives (docs/relay.md), in the file .epoch. 0: the file does not exist. After
+ * wmk_store_set_epoch() returned 0, the epoch is on the disk.
+ */
+int wmk_store_epoch(struct wmk_store *store, uint32_t *epoch);
+int wmk_store_set_epoch(struct wmk_store *store, uint32_t epoch);
+/*
  * Store and read the journal of a rotation, in the directory of the open chunk. After the first function returned 0,
  * the text is on the disk. The second function stores malloc'd text in *text. -ENOENT: no journal.
  */

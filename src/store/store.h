@@ -96,6 +96,13 @@ int wmk_store_clock_point(struct wmk_store *store, const char uuid[WMK_CLOCK_UUI
 			  const struct wmk_clock_point *point);
 /* Return the number of bytes in all files: metadata, streams, indexes. Thread-safe. */
 uint64_t wmk_store_bytes(const struct wmk_store *store);
+/* Return the number of bytes of the metadata. Thread-safe. */
+uint64_t wmk_store_metadata_bytes(struct wmk_store *store);
+/*
+ * Wait until the metadata, the sync points and the names of all files are on the disk. After 0, a reset of the machine
+ * does not lose them. -errno, also for errors of earlier writes that the kernel reports only now.
+ */
+int wmk_store_sync(struct wmk_store *store);
 
 /*
  * For daemons of root: acts as the user `uid` until wmk_store_identity_end(). The calling thread creates, opens and
@@ -249,6 +256,11 @@ int wmk_store_stream_amend(struct wmk_store_stream *stream, uint64_t lost);
 uint64_t wmk_store_stream_bytes(const struct wmk_store_stream *stream);
 /* -ENOENT with a cause chain: the current file was removed, and its content will be lost when it is closed. */
 int wmk_store_stream_check(const struct wmk_store_stream *stream);
+/*
+ * Wait until all packets and the index are on the disk, as wmk_store_sync(). From then on, the stream also does this
+ * before it begins another file. -errno: the packets since the last call may be lost.
+ */
+int wmk_store_stream_sync(struct wmk_store_stream *stream);
 /* Write pending data and close. Returns the first error. */
 int wmk_store_stream_close(struct wmk_store_stream *stream);
 

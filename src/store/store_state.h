@@ -54,7 +54,11 @@ struct wmk_store_stream {
 	uint64_t len, index_len;   /* bytes of whole packets, of their index entries */
 	uint64_t last;             /* offset of the last packet */
 	struct wmk_direct direct;
+	bool synced;               /* wmk_store_stream_sync() was called: sync a file before it is closed */
+	int sync_err;              /* such a sync has failed; reported by the next wmk_store_stream_sync() */
 };
+/* disk_sync.c: write the current file and its index to the disk. 0 or -errno. */
+int wmk_store_file_sync(const struct wmk_store_stream *stream);
 
 /* budget.c: add `more` bytes (may be negative) to the counts of the store and the budget. */
 void wmk_store_add_bytes(struct wmk_store *store, int64_t more);

@@ -237,6 +237,8 @@ static int next_file(struct wmk_store_stream *stream)
 		stream->others = fresh.others - stream->len;
 		return next_file_error(stream, err);
 	}
+	if (stream->synced && wmk_store_file_sync(stream) < 0)
+		fresh.sync_err = -EIO;
 	close_files(stream);
 	*stream = fresh;
 	return 0;

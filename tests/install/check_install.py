@@ -168,7 +168,7 @@ def check_manual(root, waymark, env):
     """
     commands = re.findall(r'^  (\S+) ', run([waymark, 'help'], env=env), re.M)
     for page in ('waymark-ctl.7', 'waymark-ctf.7', 'waymark-filter.7', 'waymark-sessiond.8', 'waymark-consumerd.8',
-                 'waymark_ctl_create.3', 'waymark_ctl_result_print_json.3'):
+                 'waymark-relayd.8', 'waymark_ctl_create.3', 'waymark_ctl_result_print_json.3'):
         find(root, page)
     for name in [''] + ['-' + c for c in commands]:
         page = find(root, 'waymark%s.1' % name)

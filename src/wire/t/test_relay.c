@@ -1,24 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * test_relay.c - the messages between a sender and the relay: packets equal the encoding of their table, lengths and
- * names are bounded, messages arrive whole over a connection in pieces of any size.
+ * names are bounded.
  */
 #include <errno.h>
-#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/error.h"
 #include "wire/relay.h"
-#include "wire/relay_conn.h"
 
 static const struct wmk_relay_packet sample = {
 	.stream = 3,
@@ -116,99 +112,6 @@ static void names_are_checked(void **state)
 	wmk_error_clear();
 }
 
-#define RECORDS 300000u
-
-struct writer {
-	struct wmk_relay_out out;
-	int fd;
-	size_t piece;
-};
-
-/* Two messages; the second one is larger than the receiver's buffer at its start. */
-static void two_messages(struct wmk_relay_out *out)
-{
-	static uint8_t records[RECORDS];
-	struct wmk_relay_frame frame = { .type = WMK_RELAY_LOW_WATER, .number = 1 };
-	const struct wmk_relay_low_water low = { .ts = 77 };
-	struct wmk_relay_packet packet = sample;
-	uint8_t head[WMK_RELAY_HEAD + WMK_RELAY_PACKET_HEAD];
-
-	packet.packet.content = sizeof(records);
-	assert_int_equal(wmk_relay_out_message(out, &frame, &wmk_relay_low_water_object, &low), 0);
-	frame = (struct wmk_relay_frame){ .type = WMK_RELAY_PACKET, .number = 2,
-					  .length = WMK_RELAY_PACKET_HEAD + sizeof(records) };
-	wmk_relay_frame_encode(head, &frame);
-	wmk_relay_packet_encode(head + WMK_RELAY_HEAD, &packet);
-	assert_int_equal(wmk_relay_out_bytes(out, head, sizeof(head)), 0);
-	assert_int_equal(wmk_relay_out_bytes(out, records, sizeof(records)), 0);
-}
-
-static void *send_in_pieces(void *data)
-{
-	const struct writer *writer = data;
-	const struct wmk_relay_out *out = &writer->out;
-
-	for (size_t at = 0; at < out->len; at += writer->piece) {
-		const size_t rest = out->len - at, n = writer->piece < rest ? writer->piece : rest;
-
-		if (send(writer->fd, out->buf + at, n, 0) != (ssize_t)n)
-			abort();
-	}
-	return NULL;
-}
-
-static void receive_both(struct wmk_relay_conn *conn)
-{
-	struct wmk_relay_in in = { 0 };
-	struct wmk_relay_frame frame;
-	unsigned got = 0;
-	uint8_t *body;
-
-	while (got < 2) {
-		int ret = wmk_relay_in_message(&in, &frame, &body);
-
-		assert_true(ret >= 0);
-		if (ret == 1) {
-			got++;
-			assert_int_equal(frame.number, got);
-			continue;
-		}
-		ret = wmk_relay_in_receive(&in, conn);
-		assert_true(ret == 1 || ret == -EAGAIN);
-		assert_true(in.cap <= WMK_RELAY_IN_KEEP || in.cap <= 2 * in.len);
-		if (ret < 0)
-			assert_int_equal(wmk_relay_conn_wait(conn, false, -1, 10000), 1);
-	}
-	assert_int_equal(frame.length, WMK_RELAY_PACKET_HEAD + RECORDS);
-	wmk_relay_in_idle(&in);
-	assert_true(in.cap <= WMK_RELAY_IN_KEEP);
-	wmk_relay_in_free(&in);
-}
-
-static void messages_arrive_whole(void **state)
-{
-	static const size_t pieces[] = { 1000, 4096, 400000 };
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++) {
-		struct writer writer = { .piece = pieces[i] };
-		struct wmk_relay_conn *conn;
-		pthread_t thread;
-		int pair[2];
-
-		two_messages(&writer.out);
-		assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
-		writer.fd = pair[0];
-		assert_int_equal(pthread_create(&thread, NULL, send_in_pieces, &writer), 0);
-		assert_int_equal(wmk_relay_conn_tcp(pair[1], &conn), 0);
-		receive_both(conn);
-		pthread_join(thread, NULL);
-		close(pair[0]);
-		conn->ops->close(conn);
-		wmk_relay_out_free(&writer.out);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -216,7 +119,6 @@ int main(void)
 		cmocka_unit_test(contradicting_packet_is_refused),
 		cmocka_unit_test(frame_limits_are_checked),
 		cmocka_unit_test(names_are_checked),
-		cmocka_unit_test(messages_arrive_whole),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/* hosts.c - the hosts of a relay, their directories and quotas (see hosts.h). */
+#include "relay/hosts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "net/certificates.h"
+#include "store/store.h"
+
+#define MEASURE_MS 5000              /* of a host that has used up its quota, at least so long apart */
+
+int64_t wmk_relay_now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+int wmk_relay_hosts_open(struct wmk_relay_hosts *hosts, const char *root, const struct wmk_relay_conf *conf)
+{
+	int err = wmk_store_make_directory(root);
+
+	*hosts = (struct wmk_relay_hosts){ .conf = conf, .dir = -1 };
+	if (err < 0 && err != -EEXIST)
+		return wmk_error_add(err, "cannot use %.240s for the traces of hosts", root);
+	wmk_error_clear();
+	hosts->root = realpath(root, NULL);
+	hosts->dir = hosts->root ? open(hosts->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	if (hosts->dir < 0) {
+		err = -errno;
+		free(hosts->root);
+		return wmk_error(err, "cannot use %.240s for the traces of hosts: %s", root, strerror(-err));
+	}
+	pthread_mutex_init(&hosts->lock, NULL);
+	return 0;
+}
+
+void wmk_relay_hosts_close(struct wmk_relay_hosts *hosts)
+{
+	while (hosts->first) {
+		struct wmk_relay_host *host = hosts->first;
+
+		hosts->first = host->next;
+		free(host);
+	}
+	pthread_mutex_destroy(&hosts->lock);
+	close(hosts->dir);
+	free(hosts->root);
+}
+
+/* Measure with the lock held; a disk that hangs delays new hosts only. */
+static int measure(struct wmk_relay_hosts *hosts, struct wmk_relay_host *host)
+{
+	char path[PATH_MAX];
+	uint64_t bytes;
+	int err;
+
+	if (snprintf(path, sizeof(path), "%s/%s", hosts->root, host->is.name) >= (int)sizeof(path))
+		return wmk_error(-ENAMETOOLONG, "the path of %.200s is too long", hosts->root);
+	err = wmk_store_usage(path, &bytes);
+	if (err == 0)
+		atomic_store_explicit(&host->bytes, (int64_t)bytes, memory_order_relaxed);
+	host->measured_ms = wmk_relay_now_ms();
+	host->measured = err == 0;
+	return err;
+}
+
+static int open_beneath(int dir, const char *path)
+{
+	const struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+				      .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS };
+	const int fd = (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
+
+	return fd < 0 ? -errno : fd;
+}
+
+static int make_directory(const struct wmk_relay_hosts *hosts, const char *name)
+{
+	int fd = mkdirat(hosts->dir, name, 0700) < 0 && errno != EEXIST ? -errno : 0;
+
+	if (fd == 0)
+		fd = open_beneath(hosts->dir, name);
+	if (fd < 0)
+		return wmk_error(fd, "cannot use %.200s/%.64s for the traces of a host: %s", hosts->root, name,
+				 fd == -ELOOP ? "it is a symbolic link" : strerror(-fd));
+	close(fd);
+	return 0;
+}
+
+/* With the lock held. */
+static struct wmk_relay_host *find_or_make(struct wmk_relay_hosts *hosts, const char *name)
+{
+	struct wmk_relay_host *host = hosts->first;
+
+	while (host && strcmp(host->is.name, name) != 0)
+		host = host->next;
+	if (host)
+		return host;
+	host = hosts->n < WMK_RELAY_HOSTS_MAX ? calloc(1, sizeof(*host)) : NULL;
+	if (!host) {
+		wmk_error(-ENOMEM, "the relay has %u hosts, and no room for another one", hosts->n);
+		return NULL;
+	}
+	host->is = wmk_relay_conf_of(hosts->conf, name);
+	host->next = hosts->first;
+	hosts->first = host;
+	hosts->n++;
+	return host;
+}
+
+static int enter(struct wmk_relay_hosts *hosts, struct wmk_relay_host *host)
+{
+	int err = make_directory(hosts, host->is.name);
+
+	if (err == 0 && !host->measured)
+		err = measure(hosts, host);
+	if (err == 0 && host->connections >= host->is.max_connections)
+		err = wmk_error(-EDQUOT, "host \"%s\" has %u connections, its limit (max-connections in relay.conf)",
+				host->is.name, host->connections);
+	if (err < 0)
+		wmk_error_text(host->error, sizeof(host->error));
+	else
+		host->connections++;
+	return err;
+}
+
+int wmk_relay_host_enter(struct wmk_relay_hosts *hosts, const char *name, struct wmk_relay_host **host)
+{
+	int err;
+
+	if (!wmk_peer_name_is_valid(name))
+		return wmk_error(-EINVAL, "\"%.64s\" cannot be the name of a host: 1 to 63 letters, digits, '-', '_' "
+				 "and '.', the first of them a letter, a digit or '_'", name);
+	pthread_mutex_lock(&hosts->lock);
+	*host = find_or_make(hosts, name);
+	err = *host ? enter(hosts, *host) : -ENOMEM;
+	pthread_mutex_unlock(&hosts->lock);
+	return err;
+}
+
+void wmk_relay_host_leave(struct wmk_relay_hosts *hosts, struct wmk_relay_host *host)
+{
+	pthread_mutex_lock(&hosts->lock);
+	host->connections--;
+	pthread_mutex_unlock(&hosts->lock);
+}
+
+int wmk_relay_host_room(struct wmk_relay_hosts *hosts, struct wmk_relay_host *host, uint64_t bytes)
+{
+	int64_t used = atomic_load_explicit(&host->bytes, memory_order_relaxed);
+
+	if (!host->is.max_bytes || (used >= 0 && (uint64_t)used + bytes <= host->is.max_bytes))
+		return 0;
+	/* The administrator may have removed traces. */
+	pthread_mutex_lock(&hosts->lock);
+	if (wmk_relay_now_ms() - host->measured_ms >= MEASURE_MS && measure(hosts, host) < 0)
+		wmk_error_clear();
+	pthread_mutex_unlock(&hosts->lock);
+	used = atomic_load_explicit(&host->bytes, memory_order_relaxed);
+	if (used >= 0 && (uint64_t)used + bytes <= host->is.max_bytes)
+		return 0;
+	return wmk_error(-EDQUOT, "the quota of host \"%s\" is used up: it has %lld of %llu bytes on the relay's disk "
+			 "(remove traces there, or raise max-bytes in relay.conf)", host->is.name, (long long)used,
+			 (unsigned long long)host->is.max_bytes);
+}
+
+void wmk_relay_host_count(struct wmk_relay_host *host, int64_t bytes)
+{
+	atomic_fetch_add_explicit(&host->bytes, bytes, memory_order_relaxed);
+}
+
+void wmk_relay_host_measure(struct wmk_relay_hosts *hosts, struct wmk_relay_host *host)
+{
+	pthread_mutex_lock(&hosts->lock);
+	if (measure(hosts, host) < 0)
+		wmk_error_clear();
+	pthread_mutex_unlock(&hosts->lock);
+}
+
+void wmk_relay_host_set_error(struct wmk_relay_hosts *hosts, struct wmk_relay_host *host, const char *text)
+{
+	pthread_mutex_lock(&hosts->lock);
+	snprintf(host->error, sizeof(host->error), "%s", text);
+	pthread_mutex_unlock(&hosts->lock);
+}
+
+int wmk_relay_host_path(const struct wmk_relay_hosts *hosts, const struct wmk_relay_host *host, const char *session,
+			const char *sub, char **path, bool *exists)
+{
+	char below[WMK_RELAY_HOST_MAX + 2 * WMK_RELAY_NAME_MAX + 4], whole[PATH_MAX];
+	int err = wmk_relay_name_check("the name of the session", session, WMK_RELAY_NAME_MAX), fd;
+
+	if (err == 0 && sub[0])
+		err = wmk_relay_sub_check(sub);
+	if (err < 0)
+		return err;
+	snprintf(below, sizeof(below), "%s/%s%s%s", host->is.name, session, sub[0] ? "/" : "", sub);
+	fd = open_beneath(hosts->dir, below);
+	*exists = fd >= 0;
+	if (fd >= 0)
+		close(fd);
+	else if (fd != -ENOENT)
+		return wmk_error(fd, "cannot use \"%.400s\" below the relay's directory: %s", below,
+				 fd == -ELOOP ? "it leads through a symbolic link" : strerror(-fd));
+	if (snprintf(whole, sizeof(whole), "%s/%s/%s", hosts->root, host->is.name, session) >= (int)sizeof(whole))
+		return wmk_error(-ENAMETOOLONG, "the path of session \"%.200s\" is too long", session);
+	*path = strdup(whole);
+	return *path ? 0 : wmk_error(-ENOMEM, "no memory for a path");
+}

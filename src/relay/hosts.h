@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hosts.h - the hosts that send to the relay: the directory of each below the root, and what it may use.
+ *
+ * A host exists from its first connection until the relay ends. Any thread.
+ */
+#ifndef WMK_RELAY_HOSTS_H
+#define WMK_RELAY_HOSTS_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "relay/relay_conf.h"
+
+struct wmk_relay_host {
+	struct wmk_relay_host *next;
+	struct wmk_relay_conf_host is;       /* name and limits */
+	_Atomic int64_t bytes;               /* of all files in the host's directory; a count: relaxed */
+	/* under the lock of the table */
+	unsigned connections;
+	bool measured;
+	int64_t measured_ms;                 /* when */
+	char error[WMK_RELAY_MESSAGE_MAX + 1];       /* the latest refusal */
+};
+
+struct wmk_relay_hosts {
+	pthread_mutex_t lock;
+	const struct wmk_relay_conf *conf;
+	char *root;                          /* absolute, without links */
+	int dir;                             /* of the root */
+	struct wmk_relay_host *first;
+	unsigned n;
+};
+
+/* Milliseconds of CLOCK_MONOTONIC. */
+int64_t wmk_relay_now_ms(void);
+
+/* Create the root with mode 0700 if it does not exist, and open it. `conf` must outlive the table. */
+int wmk_relay_hosts_open(struct wmk_relay_hosts *hosts, const char *root, const struct wmk_relay_conf *conf);
+void wmk_relay_hosts_close(struct wmk_relay_hosts *hosts);
+
+/*
+ * Count a connection of this host. -EINVAL: not a name; -EDQUOT: the host has its maximum of connections; -errno: its
+ * directory cannot be made or measured.
+ */
+int wmk_relay_host_enter(struct wmk_relay_hosts *hosts, const char *name, struct wmk_relay_host **host);
+void wmk_relay_host_leave(struct wmk_relay_hosts *hosts, struct wmk_relay_host *host);
+/* 0: the host may have `bytes` more; -EDQUOT with a cause chain. */
+int wmk_relay_host_room(struct wmk_relay_hosts *hosts, struct wmk_relay_host *host, uint64_t bytes);
+/* Files of the host became larger, or smaller. */
+void wmk_relay_host_count(struct wmk_relay_host *host, int64_t bytes);
+/* Files of the host were removed: measure them. */
+void wmk_relay_host_measure(struct wmk_relay_hosts *hosts, struct wmk_relay_host *host);
+void wmk_relay_host_set_error(struct wmk_relay_hosts *hosts, struct wmk_relay_host *host, const char *text);
+
+/*
+ * Store the path of HOST/SESSION at *path, from malloc(). Checks the names, and that neither the session nor `sub`
+ * below it leads through a link. *exists: the directory `sub` exists. -EINVAL, -ELOOP, -errno with a cause chain.
+ */
+int wmk_relay_host_path(const struct wmk_relay_hosts *hosts, const struct wmk_relay_host *host, const char *session,
+			const char *sub, char **path, bool *exists);
+
+#endif

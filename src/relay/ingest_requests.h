@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* ingest_requests.h - the requests of a sender, which the relay answers at once (wire/relay_requests.def). */
+#ifndef WMK_RELAY_INGEST_REQUESTS_H
+#define WMK_RELAY_INGEST_REQUESTS_H
+
+#include "relay/ingest.h"
+
+/*
+ * Run a request. An error of the request is its answer, and the result is 0. -errno: the body cannot be decoded, and
+ * the connection has to end.
+ */
+int wmk_ingest_request(struct wmk_ingest *ingest, const struct wmk_relay_frame *frame,
+		       const struct wmk_request_type *type, const uint8_t *body);
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ingest_trace.h - the open traces of a relay. A trace belongs to one connection at a time; when the connection breaks,
+ * the trace stays open for the next one, so that live readers continue.
+ *
+ *     ingest (one connection) ──open──► trace ──► output directory HOST/SESSION (consumer/output.h)
+ *            │                            └── stream: the end that the relay has
+ *            └──leave: the connection ended; close: the trace ended
+ *
+ * Only the connection that has the trace accesses its streams and its output.
+ */
+#ifndef WMK_RELAY_INGEST_TRACE_H
+#define WMK_RELAY_INGEST_TRACE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "consumer/output.h"
+#include "relay/hosts.h"
+#include "store/store.h"
+#include "wire/relay.h"
+
+/* The part of a stream that the relay has. */
+struct wmk_ingest_end {
+	bool any;                      /* the stream has a packet */
+	uint64_t sequence;             /* of the next packet */
+	uint64_t position;             /* end of the records, or position of the last packet with records */
+	struct wmk_ctf_packet last;
+};
+
+enum wmk_ingest_verdict { WMK_INGEST_WRITE, WMK_INGEST_DROP, WMK_INGEST_PART, WMK_INGEST_MISSING };
+
+/* Compare a packet with the end that the relay has, as docs/relay.md describes. */
+enum wmk_ingest_verdict wmk_ingest_compare(const struct wmk_ingest_end *end, const struct wmk_ctf_packet *packet,
+					   bool byte_positions);
+/* The packet is in the stream now. */
+void wmk_ingest_advance(struct wmk_ingest_end *end, const struct wmk_ctf_packet *packet, bool byte_positions);
+
+struct wmk_ingest_stream {
+	char name[WMK_RELAY_NAME_MAX + 1];
+	struct wmk_store_limits limits;
+	struct wmk_output_stream *out;
+	struct wmk_ingest_end end;
+	bool dirty;                    /* has packets that are not synchronized */
+};
+
+struct wmk_ingest_trace {
+	struct wmk_ingest_trace *next;
+	struct wmk_relay_host *host;
+	char *session, *sub;
+	uint8_t uuid[16];
+	struct wmk_output *output;
+	struct wmk_output_trace *out;
+	struct wmk_ingest_stream **streams;
+	size_t n_streams;
+	uint32_t epoch;
+	bool byte_positions;
+	bool dirty;                    /* metadata or names of files are not synchronized */
+	uint64_t counted;              /* bytes of the files that the host's count includes */
+	/* under the lock of the table */
+	void *owner;                   /* the connection; NULL: none */
+	void (*cut)(void *owner);      /* ends the connection soon; does not block */
+	int64_t left_ms;               /* when the last connection left */
+	char error[WMK_RELAY_MESSAGE_MAX + 1];
+	/* counts for the status: relaxed */
+	_Atomic uint64_t packets, bytes, dropped, gaps, chunk, shown_epoch;
+	_Atomic int64_t frame_ms;
+};
+
+struct wmk_ingest_traces {
+	pthread_mutex_t lock;
+	pthread_cond_t left;           /* an owner left a trace */
+	struct wmk_ingest_trace *first;
+	struct wmk_relay_hosts *hosts;
+};
+
+void wmk_ingest_traces_init(struct wmk_ingest_traces *traces, struct wmk_relay_hosts *hosts);
+/* Close all traces. No connection exists. */
+void wmk_ingest_traces_free(struct wmk_ingest_traces *traces);
+/* Close traces without a connection for `ms` milliseconds. */
+void wmk_ingest_traces_expire(struct wmk_ingest_traces *traces, int64_t ms);
+
+/*
+ * Open a trace for `owner`. Ends another connection that has it, and waits for the end at most 5 s: else -EBUSY. -errno
+ * of wmk_output_ops.trace_open().
+ */
+int wmk_ingest_trace_open(struct wmk_ingest_traces *traces, struct wmk_relay_host *host,
+			  const struct wmk_relay_trace *is, void *owner, void (*cut)(void *owner),
+			  struct wmk_ingest_trace **trace);
+/* The connection ended; the trace stays open. `error`: why, or NULL. */
+void wmk_ingest_trace_leave(struct wmk_ingest_traces *traces, struct wmk_ingest_trace *trace, const char *error);
+/* The trace ended, or cannot be continued without opening it again. */
+void wmk_ingest_trace_close(struct wmk_ingest_traces *traces, struct wmk_ingest_trace *trace);
+
+/* Find an open stream by name. NULL: none. */
+struct wmk_ingest_stream *wmk_ingest_stream_find(const struct wmk_ingest_trace *trace, const char *name);
+/* Open a stream, or find it. -ENOENT: it does not exist, and `create` is false. */
+int wmk_ingest_stream_open(struct wmk_ingest_trace *trace, const struct wmk_relay_stream *is,
+			   struct wmk_ingest_stream **stream);
+/* Close one stream, or all. */
+void wmk_ingest_stream_close(struct wmk_ingest_trace *trace, struct wmk_ingest_stream *stream);
+void wmk_ingest_streams_close(struct wmk_ingest_trace *trace);
+/* Add what the trace's files have become larger to the count of the host. */
+void wmk_ingest_trace_count(struct wmk_ingest_trace *trace);
+/* Write everything to the disk. -errno: something may be lost. */
+int wmk_ingest_trace_sync(struct wmk_ingest_trace *trace);
+/* Store a later epoch. The data of earlier epochs is on the disk. */
+int wmk_ingest_trace_raise(struct wmk_ingest_trace *trace, uint32_t epoch);
+
+#endif

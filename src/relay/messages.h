@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * messages.h - whole messages of the relay's protocol (wire/relay.h) over a link (net/link.h). Never blocks.
+ *
+ *     link ──wmk_relay_in_receive()──► wmk_relay_in ──wmk_relay_in_message()──► frame, body
+ *     object ──wmk_relay_out_message()──► wmk_relay_out ──wmk_relay_out_send()──► link
+ */
+#ifndef WMK_RELAY_MESSAGES_H
+#define WMK_RELAY_MESSAGES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "net/link.h"
+#include "wire/relay.h"
+
+#define WMK_RELAY_BUFFER 65536u      /* bytes that a connection keeps */
+
+/* Messages that wait to be sent. Starts zeroed. */
+struct wmk_relay_out {
+	uint8_t *buf;
+	size_t len, cap, sent;
+};
+/* Append a message. Sets frame->length. 0 or -errno with a cause chain. */
+int wmk_relay_out_message(struct wmk_relay_out *out, struct wmk_relay_frame *frame, const struct wmk_object *is,
+			  const void *object);
+/* Send as much as the link accepts. 1: all sent; 0: more to send; -errno with a cause chain. */
+int wmk_relay_out_send(struct wmk_relay_out *out, struct wmk_link *link);
+void wmk_relay_out_free(struct wmk_relay_out *out);
+static inline size_t wmk_relay_out_queued(const struct wmk_relay_out *out)
+{
+	return out->len - out->sent;
+}
+
+/* Received bytes. Starts zeroed. */
+struct wmk_relay_in {
+	uint8_t *buf;
+	size_t len, cap, next;
+};
+/*
+ * Make room for received bytes, and store its address and size. Memory grows with the received bytes, not with the
+ * length that a header claims. Invalidates bodies. 0; -ENOBUFS: take the complete messages first; -ENOMEM.
+ */
+int wmk_relay_in_room(struct wmk_relay_in *in, uint8_t **room, size_t *size);
+/* Receive once. 1: received bytes; 0: end of the stream; -EAGAIN; -errno. */
+int wmk_relay_in_receive(struct wmk_relay_in *in, struct wmk_link *link);
+/*
+ * Take the next whole message. 1: *frame and *body are set; the header is directly before the body, and the receiver
+ * may overwrite both. 0: incomplete; -errno of wmk_relay_frame_decode().
+ */
+int wmk_relay_in_message(struct wmk_relay_in *in, struct wmk_relay_frame *frame, uint8_t **body);
+/* Free memory above WMK_RELAY_BUFFER if all messages were taken. For connections that are idle for a while. */
+void wmk_relay_in_idle(struct wmk_relay_in *in);
+void wmk_relay_in_free(struct wmk_relay_in *in);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * server.h - the relay: listens on addresses, and has a thread for each connection (relay/peer.h).
+ *
+ *     accept ──► thread: link ──► messages ──► ingest ──► files
+ *
+ * Plain TCP on loopback addresses; TLS on all others (net/tls.h).
+ */
+#ifndef WMK_RELAY_SERVER_H
+#define WMK_RELAY_SERVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "relay/relay_conf.h"
+
+#define WMK_RELAY_LISTEN_MAX 8u
+
+struct wmk_relay_server_options {
+	const char *const *listen;           /* ADDR:PORT or [ADDR]:PORT; port 0: any */
+	size_t n_listen;                     /* 1 .. WMK_RELAY_LISTEN_MAX */
+	const char *output;                  /* the root of all hosts */
+	const char *certificates;            /* the directory of the relay's certificates (net/certificates.h) */
+	bool tls;                            /* TLS also on loopback addresses */
+	const struct wmk_relay_conf *conf;   /* outlives the server */
+	const char *version;
+	void (*log)(const char *text);
+};
+
+struct wmk_relay_server;
+/* -EACCES: an address needs certificates. -EADDRINUSE, -errno with a cause chain. */
+int wmk_relay_server_open(const struct wmk_relay_server_options *options, struct wmk_relay_server **server);
+/* The port of the address `i`. */
+uint16_t wmk_relay_server_port(const struct wmk_relay_server *server, size_t i);
+/* Serve until wmk_relay_server_stop(). 0 or -errno. */
+int wmk_relay_server_run(struct wmk_relay_server *server);
+/* Async-signal-safe. */
+void wmk_relay_server_stop(struct wmk_relay_server *server);
+/* Ends all connections. */
+void wmk_relay_server_close(struct wmk_relay_server *server);
+
+#endif

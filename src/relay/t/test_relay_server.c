@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_relay_server.c - a complete relay and a client that speaks the protocol: what is acknowledged is in the files
+ * once, and a sender continues where the files end.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "relay/t/client.h"
+#include "relay/t/relay_rig.h"
+
+#define SUB "ust/uid/1000/64-bit"
+#define TRACE "web1/shop/" SUB
+
+static const struct wmk_empty none;
+
+/* Bytes in the file of a packet with `content` bytes of records. */
+static long packet_bytes(uint64_t content)
+{
+	const struct wmk_ctf_packet packet = { .content = content };
+
+	return (long)wmk_ctf_packet_size(&packet);
+}
+
+static struct wmk_relay_status_host status_of(struct client *client, const char *host)
+{
+	struct wmk_relay_status status;
+
+	assert_int_equal(client_request(client, WMK_RELAY_STATUS, &none, &status), 0);
+	for (uint32_t i = 0; i < status.hosts.n; i++) {
+		const struct wmk_relay_status_host *is = (struct wmk_relay_status_host *)status.hosts.items + i;
+
+		if (strcmp(is->host, host) == 0)
+			return *is;
+	}
+	fail();
+	return (struct wmk_relay_status_host){ 0 };
+}
+
+static struct wmk_relay_status_trace only_trace(struct client *client)
+{
+	const struct wmk_relay_status_host host = status_of(client, "web1");
+
+	assert_int_equal(host.traces.n, 1);
+	return *(struct wmk_relay_status_trace *)host.traces.items;
+}
+
+static void open_stream(struct client *client, const struct relay_rig *rig)
+{
+	client_open(client, rig->port, "web1");
+	assert_int_equal(client_trace(client, "shop", NULL), 0);
+	assert_int_equal(client_stream(client, 0, "app_0", NULL), 0);
+}
+
+/* ── data ────────────────────────────────────────────────────────────────────────────────────────────── */
+
+static void acknowledged_data_is_in_the_files(void **state)
+{
+	struct relay_rig rig;
+	struct client client;
+
+	(void)state;
+	relay_rig_begin(&rig, NULL);
+	open_stream(&client, &rig);
+	client_metadata(&client, 0, 0, "/* CTF 1.8 */\n");
+	client_packet(&client, 0, 0, 0, 100);
+	client_packet(&client, 0, 1, 128, 200000);
+	client_packet(&client, 0, 2, 200128, 0);
+	assert_int_equal(client_acknowledged(&client), 0);
+	assert_true(relay_rig_has(&rig, TRACE "/metadata", "/* CTF 1.8 */\n"));
+	assert_int_equal(relay_rig_size(&rig, TRACE "/app_0"),
+			 packet_bytes(100) + packet_bytes(200000) + packet_bytes(0));
+	assert_int_equal(relay_rig_size(&rig, TRACE "/index/app_0.idx"),
+			 WMK_CTF_INDEX_HEAD + 3 * WMK_CTF_INDEX_ENTRY);
+	assert_int_equal(client_request(&client, WMK_RELAY_CLOSE, &none, NULL), 0);
+	assert_int_equal(relay_rig_size(&rig, TRACE "/.live"), -1);
+	client_close(&client);
+	relay_rig_end(&rig);
+}
+
+static void packet_that_the_relay_has_is_dropped(void **state)
+{
+	struct relay_rig rig;
+	struct client client;
+
+	(void)state;
+	relay_rig_begin(&rig, NULL);
+	open_stream(&client, &rig);
+	client_packet(&client, 0, 0, 0, 100);
+	client_packet(&client, 0, 0, 0, 100);
+	client_packet(&client, 0, 1, 100, 50);
+	/* a new number, but old records */
+	client_packet(&client, 0, 2, 40, 60);
+	client_packet(&client, 0, 0, 0, 0);
+	assert_int_equal(client_acknowledged(&client), 0);
+	assert_int_equal(relay_rig_size(&rig, TRACE "/app_0"), packet_bytes(100) + packet_bytes(50));
+	assert_int_equal(only_trace(&client).dropped, 3);
+	client_close(&client);
+	relay_rig_end(&rig);
+}
+
+static void packet_that_overlaps_is_refused(void **state)
+{
+	struct relay_rig rig;
+	struct client client;
+
+	(void)state;
+	relay_rig_begin(&rig, NULL);
+	open_stream(&client, &rig);
+	client_packet(&client, 0, 0, 0, 100);
+	client_packet(&client, 0, 1, 60, 100);
+	assert_int_equal(client_answer(&client), -EEXIST);
+	assert_non_null(strstr(client.text, "up to 100"));
+	/* what came before was acknowledged before the error, and the connection ended */
+	assert_int_equal(client.acknowledged, client.number - 1);
+	assert_int_equal(client_answer(&client), -EPIPE);
+	client_close(&client);
+	relay_rig_end(&rig);
+}
+
+static void missing_packet_is_refused(void **state)
+{
+	struct relay_rig rig;
+	struct client client;
+
+	(void)state;
+	relay_rig_begin(&rig, NULL);
+	open_stream(&client, &rig);
+	client_packet(&client, 0, 0, 0, 100);
+	client_packet(&client, 0, 2, 200, 100);
+	assert_int_equal(client_answer(&client), -ESTALE);
+	client_close(&client);
+	relay_rig_end(&rig);
+}
+
+static void sender_continues_after_a_break(void **state)
+{
+	struct relay_rig rig;
+	struct client client;
+	struct wmk_relay_trace_reply trace;
+	struct wmk_relay_stream_reply reply;
+	uint8_t part[500] = { 0 };
+
+	(void)state;
+	relay_rig_begin(&rig, NULL);
+	for (unsigned round = 0; round < 3; round++) {
+		client_open(&client, rig.port, "web1");
+		assert_int_equal(client_trace(&client, "shop", &trace), 0);
+		assert_int_equal(trace.metadata, round ? 14 : 0);
+		client_metadata(&client, 0, 0, "/* CTF 1.8 */\n");
+		assert_int_equal(client_stream(&client, 0, "app_0", &reply), 0);
+		assert_int_equal(reply.found, round > 0);
+		assert_int_equal(reply.found ? reply.last.sequence + 1 : 0, round);
+		client_packet(&client, 0, round, round * 100, 100);
+		assert_int_equal(client_acknowledged(&client), 0);
+		/* the connection breaks within a packet */
+		const struct wmk_relay_frame frame = { .type = WMK_RELAY_PACKET, .number = client.number + 1,
+						       .length = WMK_RELAY_PACKET_HEAD + 100000 };
+		uint8_t head[WMK_RELAY_HEAD];
+
+		wmk_relay_frame_encode(head, &frame);
+		client_bytes(&client, head, sizeof(head));
+		client_bytes(&client, part, sizeof(part));
+		client_close(&client);
+		if (round == 1) {
+			relay_rig_stop(&rig);
+			relay_rig_start(&rig);
+		}
+	}
+	client_open(&client, rig.port, "web1");
+	assert_int_equal(client_trace(&client, "shop", NULL), 0);
+	assert_int_equal(relay_rig_size(&rig, TRACE "/app_0"), 3 * packet_bytes(100));
+	client_close(&client);
+	relay_rig_end(&rig);
+}
+
+static void new_connection_ends_the_old_one(void **state)
+{
+	struct relay_rig rig;
+	struct client old, client;
+	struct wmk_relay_stream_reply reply;
+
+	(void)state;
+	relay_rig_begin(&rig, NULL);
+	open_stream(&old, &rig);
+	client_packet(&old, 0, 0, 0, 100);
+	assert_int_equal(client_acknowledged(&old), 0);
+	client_open(&client, rig.port, "web1");
+	assert_int_equal(client_trace(&client, "shop", NULL), 0);
+	assert_int_equal(client_stream(&client, 5, "app_0", &reply), 0);
+	assert_true(reply.found);
+	client_packet(&client, 5, 1, 100, 100);
+	assert_int_equal(client_acknowledged(&client), 0);
+	assert_int_equal(client_answer(&old), -EPIPE);
+	client_close(&old);
+	client_close(&client);
+	relay_rig_end(&rig);
+}
+
+/* The relay is killed after it wrote a packet, and maybe before it acknowledged the packet. */
+static void relay_killed_before_acknowledgement_has_the_packet_once(void **state)
+{
+	struct relay_rig rig;
+	struct client client;
+	struct wmk_relay_stream_reply reply;
+	int ports[2], status;
+	pid_t child;
+
+	(void)state;
+	relay_rig_begin(&rig, NULL);
+	relay_rig_stop(&rig);
+	assert_int_equal(pipe(ports), 0);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		relay_rig_start(&rig);
+		if (write(ports[1], &rig.port, sizeof(rig.port)) < 0)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	assert_int_equal(read(ports[0], &rig.port, sizeof(rig.port)), sizeof(rig.port));
+	open_stream(&client, &rig);
+	client_packet(&client, 0, 0, 0, 100);
+	while (relay_rig_size(&rig, TRACE "/app_0") < packet_bytes(100))
+		sched_yield();
+	kill(child, SIGKILL);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	client_close(&client);
+	relay_rig_start(&rig);
+	client_open(&client, rig.port, "web1");
+	assert_int_equal(client_trace(&client, "shop", NULL), 0);
+	assert_int_equal(client_stream(&client, 0, "app_0", &reply), 0);
+	assert_true(reply.found);
+	client_packet(&client, 0, 0, 0, 100);
+	client_packet(&client, 0, 1, 100, 20);
+	assert_int_equal(client_acknowledged(&client), 0);
+	assert_int_equal(relay_rig_size(&rig, TRACE "/app_0"), packet_bytes(100) + packet_bytes(20));
+	assert_int_equal(only_trace(&client).dropped, 1);
+	client_close(&client);
+	close(ports[0]);
+	close(ports[1]);
+	relay_rig_end(&rig);
+}
+
+/* ── metadata, chunks, clear ─────────────────────────────────────────────────────────────────────────── */
+
+static void repeated_metadata_is_written_once(void **state)
+{
+	struct relay_rig rig;
+	struct client client;
+
+	(void)state;
+	relay_rig_begin(&rig, NULL);
+	open_stream(&client, &rig);
+	client_metadata(&client, 0, 0, "/* CTF 1.8 */\n");
+	client_metadata(&client, 0, 0, "/* CTF 1.8 */\n");
+	client_metadata(&client, 14, 0, "trace {};\n");
+	assert_int_equal(client_acknowledged(&client), 0);
+	assert_true(relay_rig_has(&rig, TRACE "/metadata", "/* CTF 1.8 */\ntrace {};\n"));
+	client_metadata(&client, 100, 0, "event {};\n");
+	assert_int_equal(client_answer(&client), -ESTALE);
+	client_close(&client);
+	open_stream(&client, &rig);
+	client.epoch = 1;
+	client_metadata(&client, 0, 1, "/* CTF 1.8, replaced */\n");
+	client_metadata(&client, 0, 1, "/* a repetition has no effect */\n");
+	assert_int_equal(client_acknowledged(&client), 0);
+	assert_true(relay_rig_has(&rig, TRACE "/metadata", "/* CTF 1.8, replaced */\n"));
+	assert_int_equal(only_trace(&client).epoch, 1);
+	client_close(&client);
+	relay_rig_end(&rig);
+}
+
+static void rotation_closes_a_chunk(void **state)
+{
+	const struct wmk_relay_rotation rotation = { .name = "20260101T000000-0", .chunk = 1 };
+	const struct wmk_relay_output end = { .session = "shop", .name = "", .chunk = "20260101T000000-0" };
+	const struct wmk_relay_stream before = { .name = "app_0", .chunk = "20260101T000000-0" };
+	struct wmk_relay_stream_reply reply;
+	struct wmk_relay_trace_reply trace;
+	struct relay_rig rig;
+	struct client client;
+
+	(void)state;
+	relay_rig_begin(&rig, NULL);
+	open_stream(&client, &rig);
+	client_metadata(&client, 0, 0, "/* CTF 1.8 */\n");
+	client_packet(&client, 0, 0, 0, 100);
+	client.epoch = 1;
+	assert_int_equal(client_request(&client, WMK_RELAY_ROTATE, &rotation, NULL), 0);
+	assert_int_equal(client_request(&client, WMK_RELAY_ROTATE, &rotation, NULL), 0);
+	assert_int_equal(client_request(&client, WMK_RELAY_ARCHIVE_END, &end, NULL), 0);
+	assert_int_equal(relay_rig_size(&rig, "web1/shop/archives/20260101T000000-0/" SUB "/app_0"),
+			 packet_bytes(100));
+	client_metadata(&client, 0, 0, "/* CTF 1.8, chunk 1 */\n");
+	assert_int_equal(client_stream(&client, 0, "app_0", &reply), 0);
+	assert_false(reply.found);
+	assert_int_equal(client_request(&client, WMK_RELAY_CHUNK_LAST, &before, &reply), 0);
+	assert_true(reply.found);
+	assert_int_equal(reply.last.content, 100);
+	client_packet(&client, 0, 0, 100, 40);
+	/* data from before the rotation is dropped */
+	client.epoch = 0;
+	client_packet(&client, 0, 1, 140, 40);
+	assert_int_equal(client_acknowledged(&client), 0);
+	assert_int_equal(relay_rig_size(&rig, TRACE "/app_0"), packet_bytes(40));
+	client_close(&client);
+	relay_rig_stop(&rig);
+	relay_rig_start(&rig);
+	client_open(&client, rig.port, "web1");
+	assert_int_equal(client_trace(&client, "shop", &trace), 0);
+	assert_int_equal(trace.epoch, 1);
+	assert_int_equal(trace.chunk, 1);
+	/* data of a later epoch; the relay has not received the message that begins it */
+	assert_int_equal(client_stream(&client, 0, "app_0", NULL), 0);
+	client.epoch = 2;
+	client_packet(&client, 0, 1, 140, 40);
+	assert_int_equal(client_answer(&client), -ESTALE);
+	client_close(&client);
+	relay_rig_end(&rig);
+}
+
+static void cleared_stream_begins_again(void **state)
+{
+	const struct wmk_relay_stream stream = { .name = "app_0", .chunk = "" };
+	struct wmk_relay_stream_reply reply;
+	struct relay_rig rig;
+	struct client client;
+
+	(void)state;
+	relay_rig_begin(&rig, NULL);
+	open_stream(&client, &rig);
+	client_packet(&client, 0, 0, 0, 100);
+	client.epoch = 1;
+	assert_int_equal(client_request(&client, WMK_RELAY_STREAM_REMOVE, &stream, NULL), 0);
+	assert_int_equal(relay_rig_size(&rig, TRACE "/app_0"), -1);
+	assert_int_equal(client_stream(&client, 0, "app_0", &reply), 0);
+	assert_false(reply.found);
+	client_packet(&client, 0, 0, 5000, 60);
+	/* a repetition of the request leaves the new packet */
+	assert_int_equal(client_request(&client, WMK_RELAY_STREAM_REMOVE, &stream, NULL), 0);
+	assert_int_equal(client_acknowledged(&client), 0);
+	assert_int_equal(relay_rig_size(&rig, TRACE "/app_0"), packet_bytes(60));
+	client_close(&client);
+	relay_rig_end(&rig);
+}
+
+static void relay_that_lost_its_disk_refuses_the_stream(void **state)
+{
+	const struct wmk_relay_stream stream = { .name = "app_0", .create = true, .acknowledged = 3, .chunk = "" };
+	struct wmk_relay_stream_reply reply;
+	struct relay_rig rig;
+	struct client client;
+
+	(void)state;
+	relay_rig_begin(&rig, NULL);
+	open_stream(&client, &rig);
+	client_packet(&client, 0, 0, 0, 100);
+	assert_int_equal(client_request(&client, WMK_RELAY_STREAM, &stream, &reply), -ESTALE);
+	assert_int_equal(only_trace(&client).gaps, 1);
+	client_close(&client);
+	relay_rig_end(&rig);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(acknowledged_data_is_in_the_files),
+		cmocka_unit_test(packet_that_the_relay_has_is_dropped),
+		cmocka_unit_test(packet_that_overlaps_is_refused),
+		cmocka_unit_test(missing_packet_is_refused),
+		cmocka_unit_test(sender_continues_after_a_break),
+		cmocka_unit_test(new_connection_ends_the_old_one),
+		cmocka_unit_test(relay_killed_before_acknowledgement_has_the_packet_once),
+		cmocka_unit_test(repeated_metadata_is_written_once),
+		cmocka_unit_test(rotation_closes_a_chunk),
+		cmocka_unit_test(cleared_stream_begins_again),
+		cmocka_unit_test(relay_that_lost_its_disk_refuses_the_stream),
+	};
+
+	signal(SIGPIPE, SIG_IGN);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
