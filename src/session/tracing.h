@@ -421,12 +421,17 @@ int wmk_session_flush(struct wmk_session *session);
 int wmk_session_clear(struct wmk_session *session);
 /*
  * Close the open chunk of the trace, and open the next one. An unfinished earlier rotation is finished first. Releases
- * the lock while it waits, as flush does. -ENODATA: the session was never active; -ENOTSUP: it has kernel channels, or
- * its consumer cannot rotate; -ETIMEDOUT: the disk is slow or full, the rotation continues.
+ * the lock while it waits, as flush does. -ENODATA: the session was never active; -ENOTSUP: its consumer cannot
+ * rotate; -ETIMEDOUT: the disk is slow or full, the rotation continues.
  */
 int wmk_session_rotate(struct wmk_session *session);
-/* Finish a rotation of an earlier daemon. Without such a rotation, no effect. */
+/* Finish a rotation of an earlier daemon, or one that timed out. Without such a rotation, no effect. */
 int wmk_session_rotate_finish(struct wmk_session *session);
+/*
+ * All traces of the session are closed: give the chunk of an unfinished rotation its final name. A trace that could not
+ * be moved stays where it is.
+ */
+void wmk_session_rotate_abandon(struct wmk_session *session);
 /* True if a rotation is not finished. */
 bool wmk_session_rotating(const struct wmk_session *session);
 /* Constant until the session is destroyed: */

@@ -106,14 +106,19 @@ static int begin_chunk(struct wmk_session *session)
 	return first;
 }
 
+static struct wmk_trace_info info_of(const struct wmk_session *session)
+{
+	return (struct wmk_trace_info){
+		.session = session->name, .path = session->path, .sub = "", .uid = session->uid, .gid = session->gid,
+		.closed = session->chunk.closed, .compress = session->settings.compress
+	};
+}
+
 /* Call between begin and end; locked. Wait until all traces are closed, and give the closed chunk its final name. */
 static int finish(struct wmk_session *session)
 {
 	const struct wmk_tracing_options *o = &session->tracing->options;
-	const struct wmk_trace_info info = { .session = session->name, .path = session->path, .sub = "",
-					     .uid = session->uid, .gid = session->gid,
-					     .closed = session->chunk.closed,
-					     .compress = session->settings.compress };
+	const struct wmk_trace_info info = info_of(session);
 	struct trace *const traces = session->traces;
 	int err = 0;
 
@@ -163,6 +168,23 @@ int wmk_session_rotate_finish(struct wmk_session *session)
 		err = finish(session);
 	wmk_ring_requests_end(session);
 	return err;
+}
+
+void wmk_session_rotate_abandon(struct wmk_session *session)
+{
+	const struct wmk_tracing_options *o = &session->tracing->options;
+	const struct wmk_trace_info info = info_of(session);
+	struct wmk_error_chain *cause;
+
+	if (!session->chunk.closing || session->tracing->leaving)
+		return;
+	session->chunk.closing = false;
+	pthread_mutex_unlock(&session->lock);
+	cause = wmk_error_take();
+	if (o->outlet->archive_end(o->outlet_data, &info) < 0)
+		wmk_error_clear();
+	wmk_error_give(cause);
+	pthread_mutex_lock(&session->lock);
 }
 
 int wmk_session_rotate(struct wmk_session *session)

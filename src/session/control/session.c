@@ -436,8 +436,16 @@ int wmk_session_finish(struct wmk_session *session, struct wmk_ctl_session *last
 {
 	/* no thread can find the session any more, but a shard may still be using it */
 	pthread_mutex_lock(&session->lock);
+	/* A trace that is closed cannot be moved any more. (The next session daemon finishes what this one leaves.) */
+	const int rotated = session->tracing->leaving ? 0 : wmk_session_rotate_finish(session);
+	struct wmk_error_chain *cause = rotated < 0 ? wmk_error_take() : NULL;
 	int err = wmk_rings_close(session, false);
 
+	if (cause) {
+		wmk_error_give(cause);
+		err = err < 0 ? err : rotated;
+	}
+	wmk_session_rotate_abandon(session);
 	/* needed if the session was never in the table, and so not destroyed */
 	uncount(session);
 	if (last && wmk_session_describe(session, last, arena) < 0 && err == 0)

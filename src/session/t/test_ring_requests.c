@@ -4,6 +4,7 @@
  * register, end and are updated. Sessions are described with the latest counts. A second thread that wants to write
  * waits its turn.
  */
+#include "base/error.h"
 #include "session/model/session_model.h"
 #include "world.h"
 
@@ -317,6 +318,91 @@ static void test_unresponsive_consumer_is_awaited_once(void **state)
 	world_close(&w);
 }
 
+static unsigned rotations, archived;
+
+static int trace_cut(void *data)
+{
+	(void)data;
+	return 0;
+}
+
+static int metadata_replace(void *data, const char *text, size_t len, bool wait)
+{
+	(void)data, (void)text, (void)len, (void)wait;
+	return 0;
+}
+
+/* The disk is full until the first two requests have timed out. */
+static int trace_rotate(void *data, const char *closed, uint64_t chunk, bool wait)
+{
+	(void)data, (void)closed;
+	assert_int_equal(chunk, 1);
+	rotations += wait;
+	return wait && rotations <= 2 ? wmk_error(-ETIMEDOUT, "the disk is full") : 0;
+}
+
+static int archive_end(void *data, const struct wmk_trace_info *session)
+{
+	(void)data;
+	assert_true(*session->closed);
+	archived++;
+	return 0;
+}
+
+static int rotate(struct wmk_session *session)
+{
+	int err = wmk_session_lock(session);
+
+	if (err == 0) {
+		err = wmk_session_rotate(session);
+		wmk_session_unlock(session);
+	}
+	return err;
+}
+
+/*
+ * A rotation that timed out is finished before the traces are closed. If that is not possible either, the chunk still
+ * gets its final name.
+ */
+static void test_destroy_finishes_a_rotation(void **state)
+{
+	struct wmk_consumer_port_ops ops;
+	struct writer writer;
+	struct world w;
+
+	(void)state;
+	for (unsigned failed = 1; failed <= 2; failed++) {
+		world_prepare(&w);
+		world_open(&w, 1);
+		ops = *w.options.outlet;
+		ops.trace_cut = trace_cut;
+		ops.trace_rotate = trace_rotate;
+		ops.archive_end = archive_end;
+		ops.metadata_replace = metadata_replace;
+		w.tracing->options.outlet = &ops;
+		struct wmk_session *s = world_session(&w, "s");
+
+		add(s, "all", 0, "shop", WMK_BUFFERS_UID);
+		world_start(&w, s);
+		proc_start(0, 1, WORLD_ALL);
+		rotations = 2 - failed;
+		archived = 0;
+		assert_int_equal(rotate(s), -ETIMEDOUT);
+		assert_int_equal(archived, 0);
+		world_locked(s, wmk_session_destroy(s));
+		world_update(&w, s);
+		writer_begin(&writer, s, finish);
+		assert_int_equal(pthread_join(writer.thread, NULL), 0);
+		assert_int_equal(writer.err, failed == 1 ? 0 : -ETIMEDOUT);
+		assert_int_equal(rotations, failed == 1 ? 3 : 2);
+		assert_int_equal(archived, 1);
+		assert_int_equal(w.rings_open + w.traces_open, 0);
+		wmk_session_put(s);
+		proc_kill(1);
+		world_close(&w);
+	}
+}
+
 /* Rings that the consumer does not have say nothing about other rings; a timeout does. */
 static void test_only_a_timeout_ends_the_count(void **state)
 {
@@ -360,6 +446,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_teardown(test_flush_reaches_every_ring_set, procs_kill),
 		cmocka_unit_test_teardown(test_counts_stay_while_rings_close, procs_kill),
 		cmocka_unit_test_teardown(test_session_is_stopping_until_all_is_written, procs_kill),
+		cmocka_unit_test_teardown(test_destroy_finishes_a_rotation, procs_kill),
 		cmocka_unit_test_teardown(test_only_a_timeout_ends_the_count, procs_kill),
 		cmocka_unit_test_teardown(test_unresponsive_consumer_is_awaited_once, procs_kill),
 	};
