@@ -35,8 +35,7 @@ static void print_lost(void *data, const char *words)
 	fprintf(stderr, "waymark: %s\n", words);
 }
 
-/* Each stream needs a descriptor for its file and one for its index: raise the limit of descriptors to its maximum. */
-static void want_files(void)
+void wmk_cli_want_files(void)
 {
 	struct rlimit limit;
 
@@ -62,7 +61,7 @@ int wmk_cli_read(const struct wmk_cli_which *which, const char *const *paths, un
 	/* (the size of a followed trace is unknown) */
 	options->progress = options->follow ? NULL : wmk_progress_tell;
 	options->data = &progress;
-	want_files();
+	wmk_cli_want_files();
 	/* (decided before the pager starts: later, standard output is a pipe, and the pager controls the screen) */
 	wmk_progress_begin(&progress, wmk_clock_monotonic(),
 			   isatty(fileno(out)) && !(options->form && options->form->is_directory));

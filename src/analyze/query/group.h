@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * group.h - the rows of a scan as groups, for GROUP BY, DISTINCT and ORDER BY over columns with few values.
+ *
+ *     scan ──► hash table: the values of the used columns ─► number of rows ──► sorted: value by value, row by row
+ *
+ * SQLite would sort all rows. Here each different row is stored once, so that 10 million rows of 20 events need memory
+ * for 20 rows.
+ */
+#ifndef WMK_ANALYZE_QUERY_GROUP_H
+#define WMK_ANALYZE_QUERY_GROUP_H
+
+#include "analyze/query/scan.h"
+
+struct wmk_query_group;
+
+struct wmk_query_order {
+	uint32_t column;
+	bool is_descending;
+};
+
+/*
+ * Read all records of the scan, which keeps belonging to the caller. `columns`: the columns that are used. The rows are
+ * sorted by `order`; its columns are used, too. With `distinct`, each different row is returned once. -ENOMEM.
+ */
+int wmk_query_group_make(struct wmk_query_scan *scan, const uint32_t *columns, uint32_t n_columns,
+			 const struct wmk_query_order *order, uint32_t n_order, bool distinct,
+			 struct wmk_query_group **group);
+void wmk_query_group_free(struct wmk_query_group *group);
+/* True: the next row is current. False: the end. */
+bool wmk_query_group_next(struct wmk_query_group *group);
+/* The value of a used column in the current row; NULL for other columns. Valid until the group is freed. */
+struct wmk_query_value wmk_query_group_value(const struct wmk_query_group *group, uint32_t column);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * module.h - the tables of traces as virtual tables of SQLite.
+ *
+ * Each table is a module of its own, which makes it available under its name in every statement. No schema is written,
+ * and a name from a trace is never a part of an SQL text, except for quoted names of columns.
+ */
+#ifndef WMK_ANALYZE_QUERY_MODULE_H
+#define WMK_ANALYZE_QUERY_MODULE_H
+
+#include <sqlite3.h>
+
+#include "analyze/query/tables.h"
+
+/* One table for SQLite. Must live longer than the connection. */
+struct wmk_query_module {
+	struct wmk_query_tables *tables;
+	struct wmk_query_table *table;
+	bool no_push_down;         /* SQLite evaluates all conditions and groups */
+	/* Set while a table declares its columns: SQLite asks its authorizer as for a CREATE TABLE. */
+	bool *is_declaring;
+};
+
+/* Add the table to the connection. Returns the result of SQLite. */
+int wmk_query_module_add(sqlite3 *db, struct wmk_query_module *module);
+
+#endif
