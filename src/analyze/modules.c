@@ -5,9 +5,13 @@
 #include <string.h>
 
 #include "analyze/analysis.h"
+#include "analyze/io.h"
+#include "analyze/irq.h"
 #include "analyze/sched.h"
+#include "analyze/syscalls.h"
 
-const struct wmk_analyze_module *const wmk_analyze_modules[] = { &wmk_analyze_sched, NULL };
+const struct wmk_analyze_module *const wmk_analyze_modules[] = { &wmk_analyze_sched, &wmk_analyze_syscalls,
+								  &wmk_analyze_irq, &wmk_analyze_io, NULL };
 
 const struct wmk_analyze_module *wmk_analyze_module_find(const char *name)
 {

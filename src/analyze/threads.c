@@ -269,19 +269,31 @@ static int described(struct wmk_threads *threads, const struct wmk_record *recor
 	return 0;
 }
 
+int wmk_threads_note(struct wmk_threads *threads, const struct wmk_record *record, struct wmk_analyze_thread **thread)
+{
+	if (!record->has_tid || record->tid <= 0) {
+		*thread = record->has_tid ? NULL : wmk_threads_of(threads, record);
+		return 0;
+	}
+	*thread = get(threads, record->tid);
+	if (!*thread)
+		return -ENOMEM;
+	if (record->has_pid)
+		(*thread)->pid = record->pid;
+	if (!(*thread)->name[0])
+		set_name(*thread, &record->procname);
+	return 0;
+}
+
 static int in_syscall(struct wmk_threads *threads, const struct wmk_record *record)
 {
-	struct wmk_analyze_thread *thread =
-		record->has_tid && record->tid > 0 ? get(threads, record->tid) : wmk_threads_of(threads, record);
+	struct wmk_analyze_thread *thread;
+	int err = wmk_threads_note(threads, record, &thread);
 
 	if (!thread)
-		return record->has_tid && record->tid > 0 ? -ENOMEM : 0;
+		return err;
 	thread->syscall = record->event == WMK_EV_SYSCALL_ENTRY ? record->class : NULL;
 	thread->syscall_epoch = threads->epoch;
-	if (record->has_pid)
-		thread->pid = record->pid;
-	if (!thread->name[0])
-		set_name(thread, &record->procname);
 	return 0;
 }
 

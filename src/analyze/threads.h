@@ -105,6 +105,12 @@ void wmk_threads_lost(struct wmk_threads *threads, const struct wmk_loss *loss);
 void wmk_threads_end(struct wmk_threads *threads, int64_t ns);
 /* Find the present thread of a number, or NULL. */
 struct wmk_analyze_thread *wmk_threads_find(const struct wmk_threads *threads, int64_t tid);
+/*
+ * Find or create the thread of the context `tid` of a record, and take its process and name from the contexts. Without
+ * this context, as wmk_threads_of(). *thread NULL: unknown. -ENOMEM with a cause chain.
+ */
+int wmk_threads_note(struct wmk_threads *threads, const struct wmk_record *record,
+		     struct wmk_analyze_thread **thread);
 /* The thread of a record: by its context, else the thread that runs on its CPU. NULL: unknown, or no thread. */
 struct wmk_analyze_thread *wmk_threads_of(struct wmk_threads *threads, const struct wmk_record *record);
 /* The state of a CPU; NULL: no CPU, or no memory. Valid until the next call. */

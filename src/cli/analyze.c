@@ -12,6 +12,7 @@
 #include "cli/reading.h"
 
 #define ROWS_DEFAULT 20u
+#define WMK_ANALYSES "sched, syscalls, irq, io"
 
 struct analyze_args {
 	struct wmk_cli_which which;
@@ -64,9 +65,9 @@ static int run_analyze(void *data, char **rest, int n_rest)
 	if (args->csv && args->which.common.json)
 		return wmk_error(-EINVAL, "--csv and --json exclude each other");
 	if (!n_rest)
-		return wmk_error(-EINVAL, "no analysis given: give sched, then the trace's directory");
+		return wmk_error(-EINVAL, "no analysis given: give " WMK_ANALYSES ", and the trace's directory");
 	if (!modules[0])
-		return wmk_error(-EINVAL, "unknown analysis '%.80s'; the analyses are sched", rest[0]);
+		return wmk_error(-EINVAL, "unknown analysis '%.80s'; the analyses are " WMK_ANALYSES, rest[0]);
 	if (n_rest == 1)
 		return wmk_error(-EINVAL, "no trace given: give its directory, or a directory above it");
 	return analyze(args, modules, (const char *const *)rest + 1, (unsigned)n_rest - 1);
@@ -78,6 +79,11 @@ static const char *const details[] = {
 	"waited for, its switches and migrations, and quantiles of its wake-up latency; for each CPU the busy and idle "
 	"time; for each pair of threads how often one woke the other. Needs `waymark record -k 'sched_*'`; what "
 	"threads wait for also needs -k 'syscall:*'.",
+	"syscalls: counts, errors and durations of system calls, by name, by process and by file. Needs "
+	"-k 'syscall:*'.",
+	"irq: counts and durations of interrupts and softirqs, and the time from raise to entry. Needs -k 'irq_*'.",
+	"io: requests of block devices: count, bytes, merges, time in the queue and latency, by device, by size and by "
+	"process. Needs -k 'block_*'.",
 	"A state is unknown before the first record of a thread, and after records were lost. The times of the states "
 	"add up to the length of the trace. docs/analyze.md states for every figure how it is computed. If the trace "
 	"lacks the events of an analysis, a message names them and the command that records them.",
@@ -102,7 +108,7 @@ static const struct wmk_cli_option options[] = {
 const struct wmk_cli_command wmk_cli_analyze = {
 	.name = "analyze",
 	.arguments = "ANALYSIS TRACE...",
-	.choices = "sched",
+	.choices = "sched syscalls irq io",
 	.summary = "Compute where time goes from the records of traces",
 	.details = details,
 	WMK_CLI_OPTIONS(options),

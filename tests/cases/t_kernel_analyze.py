@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """`waymark analyze` of kernel records: the kernel's own statistics of the same run have the same figures."""
+import contextlib
 import os
+import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from harness import check  # noqa: E402
+from harness import check, finished, need  # noqa: E402
 from kernel import clean_tracefs, kernel_main, need_kernel, of_process  # noqa: E402
 from t_analyze import result_of  # noqa: E402
 
@@ -71,5 +73,71 @@ def times_equal_schedstat(case):
     check(False, 'the kernel has other times: %s', wrong)
 
 
+FAILING = '''
+import os
+print(os.getpid(), flush=True)
+for n in range(40):
+    os.getppid()
+    try:
+        os.stat('/nonexistent')
+    except OSError:
+        pass
+'''
+COUNTED = ('getppid', 'newfstatat', 'openat', 'read', 'lseek', 'ioctl', 'mmap', 'brk')
+
+
+def system_calls_equal_strace(case):
+    """Counts and errors of `strace -c` of the same run."""
+    need('strace')
+    need_kernel()
+    table = case.path('strace')
+    result = recorded(case, ['strace', '-c', '-U', 'calls,errors,name', '-o', table, sys.executable, '-c', FAILING],
+                      [word for name in COUNTED for word in ('-k', 'syscall:' + name)])
+    pid = int(re.search(r'^(\d+)$', result.out, re.M)[1])
+    rows = {row['name']: (row['count'], row['errors'])
+            for row in result_of(case, 'syscalls', result.directory)['tables']['processes'] if row['pid'] == pid}
+    with open(table) as f:
+        lines = [line.split() for line in f if line.split() and line.split()[0].isdigit()]
+    counted = {line[-1]: (int(line[0]), int(line[1]) if len(line) > 2 else 0) for line in lines if line[-1] in COUNTED}
+    check(len(counted) >= 4 and counted == {name: rows.get(name) for name in counted}, 'strace counts %s, not %s',
+          counted, rows)
+
+
+@contextlib.contextmanager
+def loop_device(case):
+    image = case.path('image')
+    with open(image, 'wb') as f:
+        f.truncate(16 << 20)
+    made = finished(['losetup', '--direct-io=off', '-f', '--show', image], capture_output=True, text=True)
+    check(made.returncode == 0, 'losetup: %s', made.stderr)
+    try:
+        yield made.stdout.strip()
+    finally:
+        finished(['losetup', '-d', made.stdout.strip()])
+
+
+def diskstats(device):
+    with open('/proc/diskstats') as f:
+        row = next(line.split() for line in f if line.split()[2] == os.path.basename(device))
+    return {'read': (int(row[3]), int(row[5]) * 512), 'write': (int(row[7]), int(row[9]) * 512)}
+
+
+def requests_equal_diskstats(case):
+    """Requests and bytes of a loop device equal its row of /proc/diskstats."""
+    need('losetup')
+    need_kernel()
+    with loop_device(case) as device:
+        before = diskstats(device)
+        work = 'dd if=/dev/zero of=%s bs=64k count=50 oflag=direct && dd if=%s of=/dev/null bs=4k count=70 iflag=direct'
+        result = recorded(case, ['sh', '-c', work % (device, device)], ['-k', 'block_rq_*', '-k', 'block_bio_*merge'])
+        after = diskstats(device)
+        rows = {row['operation']: (row['requests'], row['bytes'])
+                for row in result_of(case, 'io', result.directory)['tables']['devices']
+                if row['device'] == os.path.basename(device)}
+    exact = {name: tuple(b - a for a, b in zip(before[name], after[name])) for name in before}
+    check(rows == exact and exact['write'][0] >= 50 and exact['read'][0] >= 70, '/proc/diskstats has %s, not %s', exact,
+          rows)
+
+
 if __name__ == '__main__':
-    kernel_main([times_equal_schedstat])
+    kernel_main([times_equal_schedstat, system_calls_equal_strace, requests_equal_diskstats])

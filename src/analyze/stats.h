@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stats.h - counts and durations by key: a table with two numbers as key, and short names by number. One thread.
+ */
+#ifndef WMK_ANALYZE_STATS_H
+#define WMK_ANALYZE_STATS_H
+
+#include "analyze/histogram.h"
+#include "analyze/result.h"
+#include "read/hash_table.h"
+
+struct wmk_stat {
+	struct wmk_read_slot slot;     /* the key: slot.a, slot.b */
+	uint64_t count, errors, bytes;
+	struct wmk_histogram ns;
+};
+
+struct wmk_stats {
+	struct wmk_read_table table;
+};
+
+void wmk_stats_begin(struct wmk_stats *stats);
+/* Find or add. NULL: no memory, with a cause chain. Valid until the next call. */
+struct wmk_stat *wmk_stats_get(struct wmk_stats *stats, uint64_t a, uint64_t b);
+/* The next one after `stat` (NULL: the first); NULL at the end. */
+struct wmk_stat *wmk_stats_next(const struct wmk_stats *stats, const struct wmk_stat *stat);
+void wmk_stats_free(struct wmk_stats *stats);
+
+/* Set six cells: the sum, the average and four quantiles. Unset without durations. */
+void wmk_cell_durations(struct wmk_cell *cells, const struct wmk_histogram *ns);
+#define WMK_DURATION_CELLS 6u
+#define WMK_COLUMNS_DURATIONS \
+	{ "total_ns", "total", WMK_COLUMN_NS, false }, { "average_ns", "average", WMK_COLUMN_NS, false }, \
+	{ "p50_ns", "median", WMK_COLUMN_NS, false }, { "p95_ns", NULL, WMK_COLUMN_NS, false }, \
+	{ "p99_ns", "99 %", WMK_COLUMN_NS, false }, { "max_ns", "max", WMK_COLUMN_NS, false }
+
+/* Texts, each with a number from 0. */
+#define WMK_TEXTS_MAX 65536u
+struct wmk_texts {
+	char **texts;
+	uint32_t n, cap;
+	struct wmk_read_table table;   /* hash of the text, number of collisions before it ─► number */
+};
+void wmk_texts_begin(struct wmk_texts *texts);
+/* Find or add a text of `len` bytes. UINT32_MAX: there are WMK_TEXTS_MAX texts. -ENOMEM with a cause chain. */
+int wmk_texts_number(struct wmk_texts *texts, const char *text, size_t len, uint32_t *number);
+void wmk_texts_free(struct wmk_texts *texts);
+
+#endif

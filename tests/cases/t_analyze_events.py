@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`waymark analyze syscalls`, `irq` and `io`: figures equal a second evaluation in Python."""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+import event_trace  # noqa: E402
+from harness import VIEW, WAYMARK, check, main, rounds  # noqa: E402
+from sched_trace import quantile  # noqa: E402
+from t_analyze import near, result_of  # noqa: E402
+from t_view import read  # noqa: E402
+
+
+def check_quantiles(row, values, prefix=''):
+    for key, part in (('p50', 0.5), ('p95', 0.95), ('p99', 0.99), ('max', 1)):
+        value = row['%s%s_ns' % (prefix, key)]
+        check(value is None if not values else near(value, quantile(values, part)), '%s%s: %s', prefix, key, row)
+
+
+def check_rows(rows, exact, key, count='count'):
+    """The rows have the keys, counts, errors, bytes, sums and quantiles of the second evaluation."""
+    found = {key(row): row for row in rows}
+    check(set(found) == set(exact) and len(found) == len(rows), 'rows %s, not %s', sorted(found), sorted(exact))
+    for name, (n, errors, durations, size) in exact.items():
+        row = found[name]
+        check(row[count] == n and row.get('errors', errors) == errors and row.get('bytes', size) == size,
+              '%s: %s, not %d, %d, %d', name, row, n, errors, size)
+        check(row['total_ns'] == (sum(durations) if durations else None), '%s: %s, not %d', name, row, sum(durations))
+        check(not durations or row['average_ns'] == sum(durations) // len(durations), '%s: %s', name, row)
+        check_quantiles(row, durations)
+
+
+def made(case, make, analysis, turns=1500):
+    """(tables, lines of `view --json`) of a random trace."""
+    path = case.path('%s%d' % (analysis, case.random.randrange(1 << 30)))
+    make(case.random, turns).write(path)
+    return result_of(case, analysis, path)['tables'], read(case, [WAYMARK, *VIEW, '--json', path])[1]
+
+
+def syscalls_equal_second_evaluation(case):
+    for _ in range(rounds(5)):
+        tables, lines = made(case, event_trace.syscalls, 'syscalls')
+        calls, processes, files, unfinished = event_trace.evaluated_syscalls(lines)
+        check_rows(tables['syscalls'], calls, lambda row: row['name'])
+        check({row['name']: row['unfinished'] for row in tables['syscalls'] if row['unfinished']} == unfinished,
+              'unfinished: %s, not %s', tables['syscalls'], unfinished)
+        check_rows(tables['processes'], processes, lambda row: (row['pid'], row['name']))
+        check({row['process'] for row in tables['processes']} == {'p100', 'p104', 'p108'}, 'names of processes')
+        check_rows(tables['files'], files, lambda row: (row['path'], row['name']))
+
+
+def interrupts_equal_second_evaluation(case):
+    for _ in range(rounds(5)):
+        tables, lines = made(case, event_trace.interrupts, 'irq')
+        irqs, softirqs, raises = event_trace.evaluated_interrupts(lines)
+        check_rows(tables['interrupts'], irqs, lambda row: row['irq'])
+        check({(row['irq'], row['name']) for row in tables['interrupts']} == {(9, 'dev9'), (36, 'dev36')}, 'names')
+        check_rows(tables['softirqs'], softirqs, lambda row: row['vec'])
+        for row in tables['softirqs']:
+            check_quantiles(row, raises[row['vec']], 'raise_')
+        total = {kind: sum(row['total_ns'] for row in tables['cpus'] if row['kind'] == kind)
+                 for kind in ('interrupts', 'softirqs')}
+        check(total == {'interrupts': sum(sum(row[2]) for row in irqs.values()),
+                        'softirqs': sum(sum(row[2]) for row in softirqs.values())}, 'CPUs: %s', tables['cpus'])
+
+
+def requests_equal_second_evaluation(case):
+    for _ in range(rounds(5)):
+        tables, lines = made(case, event_trace.requests, 'io')
+        devices, queued, merges, processes = event_trace.evaluated_requests(lines)
+        check_rows(tables['devices'], devices, lambda row: (row['device'], row['operation']), 'requests')
+        for row in tables['devices']:
+            key = (row['device'], row['operation'])
+            check(row['merges'] == merges[key], '%s: %d merges, not %d', key, row['merges'], merges[key])
+            check_quantiles(row, queued[key], 'queue_')
+        check_rows(tables['processes'], processes, lambda row: (row['pid'], row['operation']), 'requests')
+        check(sum(row['bytes'] for row in tables['sizes']) == sum(row[3] for row in devices.values()), 'sizes')
+
+
+if __name__ == '__main__':
+    main([syscalls_equal_second_evaluation, interrupts_equal_second_evaluation, requests_equal_second_evaluation])
