@@ -148,11 +148,9 @@ static int serve(struct wmk_relay_peer *peer)
 		return err;
 	wmk_ingest_begin(&peer->ingest);
 	for (;;) {
-		int sent = wmk_relay_out_send(&peer->ingest.out, peer->link), got;
+		const int got = wmk_relay_in_receive(&peer->in, peer->link);
+		int sent;
 
-		if (sent < 0)
-			return sent;
-		got = wmk_relay_in_receive(&peer->in, peer->link);
 		if (got == 0 || (got < 0 && got != -EAGAIN && got != -ENOBUFS))
 			return got < 0 ? got : -EPIPE;
 		err = process(peer);
@@ -163,6 +161,9 @@ static int serve(struct wmk_relay_peer *peer)
 		if (!peer->ingest.greeted && wmk_relay_now_ms() >= hello)
 			return wmk_ingest_refuse(&peer->ingest, 0, wmk_error(-ETIMEDOUT, "the peer has sent no HELLO "
 						 "within %d ms", WMK_PEER_HELLO_MS));
+		sent = wmk_relay_out_send(&peer->ingest.out, peer->link);
+		if (sent < 0)
+			return sent;
 		if (got == -EAGAIN) {
 			const int64_t due = peer->ingest.due_ms ? peer->ingest.due_ms : look;
 

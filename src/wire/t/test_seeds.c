@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "wire/consumerd.h"
 #include "wire/ctl.h"
+#include "wire/relay.h"
 #include "wire/t/seed.h"
 #include "wire/wire.h"
 
@@ -191,6 +192,28 @@ static void seeds_of_consumer_requests_decode(void **state)
 	check_corpus(corpora[3], check_consumer_requests);
 }
 
+/* The header of a frame to the relay has the length, type and number at the same places. */
+static const struct wmk_object *relay_message(const struct seed *seed, const struct wmk_frame *frame)
+{
+	const struct wmk_request_type *c = wmk_relay_request_find(frame->type);
+
+	(void)seed;
+	return frame->type == WMK_RELAY_HELLO ? &wmk_relay_hello_object
+	       : c			      ? c->request
+					      : wmk_relay_data_object(frame->type);
+}
+
+static void check_relay_messages(struct seed *seed)
+{
+	check_frames(seed, 0, relay_message);
+}
+
+static void seeds_of_relay_messages_decode(void **state)
+{
+	(void)state;
+	check_corpus(corpora[4], check_relay_messages);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -198,10 +221,11 @@ int main(int argc, char **argv)
 		cmocka_unit_test(seeds_of_replies_decode),
 		cmocka_unit_test(seeds_of_client_requests_decode),
 		cmocka_unit_test(seeds_of_consumer_requests_decode),
+		cmocka_unit_test(seeds_of_relay_messages_decode),
 	};
 
-	if (argc != 5) {
-		fprintf(stderr, "usage: test-wire-seeds OBJECTS REPLIES COMMANDS CONSUMER-REQUESTS\n");
+	if (argc != 6) {
+		fprintf(stderr, "usage: test-wire-seeds OBJECTS REPLIES COMMANDS CONSUMER-REQUESTS RELAY-MESSAGES\n");
 		return 2;
 	}
 	corpora = argv + 1;
