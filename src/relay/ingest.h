@@ -36,6 +36,7 @@ struct wmk_ingest {
 	struct wmk_relay_out out;            /* answers */
 
 	bool greeted;
+	bool refused;                        /* the last message was sent */
 	struct wmk_relay_host *host;         /* NULL: a client that only queries the status */
 	struct wmk_ingest_trace *trace;
 	struct wmk_ingest_stream **streams;  /* by number */

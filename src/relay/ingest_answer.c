@@ -36,6 +36,7 @@ void wmk_ingest_send_error(struct wmk_ingest *ingest, uint32_t number, int err)
 int wmk_ingest_refuse(struct wmk_ingest *ingest, uint32_t number, int err)
 {
 	wmk_ingest_send_error(ingest, number, err);
+	ingest->refused = true;
 	return err;
 }
 
@@ -69,7 +70,7 @@ int wmk_ingest_commit(struct wmk_ingest *ingest)
 		ingest->trace = NULL;
 		return err;
 	}
-	if (ingest->acknowledged == ingest->number)
+	if (ingest->acknowledged == ingest->number || ingest->refused)
 		return 0;
 	ingest->acknowledged = ingest->number;
 	return wmk_ingest_answer(ingest, WMK_RELAY_ACK, ingest->number, &wmk_empty_object, &none);
