@@ -2,9 +2,8 @@
 /* clock_sync.c - write sync points of the trace's clock (see clock_sync.h). */
 #include "consumer/clock_sync.h"
 
-#include <stdio.h>
-
 #include "base/error.h"
+#include "consumer/clock_restart.h"
 
 bool wmk_clock_sync_take(const struct wmk_consumer *consumer, struct wmk_clock_point *point)
 {
@@ -16,27 +15,6 @@ bool wmk_clock_sync_take(const struct wmk_consumer *consumer, struct wmk_clock_p
 	return kind >= 0;
 }
 
-/*
- * Report once that the counter has gone back, because a suspend has reset the counter. A writer never records an
- * earlier time than the time of the previous record. So the times of a ring stand still until the counter has passed
- * its earlier value.
- */
-static void report_restart(struct wmk_consumer *consumer, const struct wmk_clock_point *point)
-{
-	struct wmk_consumer_clock *clock = &consumer->clock;
-	struct wmk_output_trace *output = consumer->options.output;
-	char words[200];
-
-	if (clock->restarted || !output->ops->note)
-		return;
-	clock->restarted = true;
-	snprintf(words, sizeof(words),
-		 "the clock went back from %llu to %llu: later records have the time of the record before them (create "
-		 "another session)",
-		 (unsigned long long)clock->last, (unsigned long long)point->value);
-	output->ops->note(output, words);
-}
-
 /* If a point cannot be written (disk full), the next due point replaces it. */
 void wmk_clock_sync_write(struct wmk_consumer *consumer, const struct wmk_clock_point *point)
 {
@@ -45,9 +23,12 @@ void wmk_clock_sync_write(struct wmk_consumer *consumer, const struct wmk_clock_
 
 	if (!output || !output->ops->clock_point)
 		return;
-	if (point->value < clock->last && (point->flags & WMK_CLOCK_POINT_STEP))
-		report_restart(consumer, point);
-	clock->last = point->value > clock->last ? point->value : clock->last;
+	/* Two threads measure points, so an earlier point may follow a later one. */
+	if (point->monotonic_ns > clock->last.monotonic_ns) {
+		if (point->value < clock->last.value)
+			wmk_clock_restarted(consumer, point);
+		clock->last = *point;
+	}
 	if (output->ops->clock_point(output, clock->uuid, point) < 0)
 		wmk_error_clear();
 	else

@@ -9,6 +9,7 @@
 
 #include "base/cond.h"
 #include "base/error.h"
+#include "consumer/clock_restart.h"
 #include "consumer/clock_sync.h"
 #include "consumer/cpu_hotplug.h"
 #include "consumer/heartbeat.h"
@@ -119,6 +120,7 @@ static int add_rings(struct wmk_consumer *consumer, struct waymark_ring_set *set
 
 	if (!group)
 		return err;
+	group->is_next = !how->resume && !how->copy && wmk_clock_restart_awaits_chunk(consumer);
 	for (uint32_t ring = 0; ring < waymark_ring_set_rings(set) && err >= 0; ring++)
 		err = add_ring(consumer, group, set, ring, how);
 	if (err >= 0 && !how->copy)

@@ -77,6 +77,12 @@ struct wmk_consumer_options {
 	int (*before_pass)(void *data);
 	/* Optional: called once for each request for a snapshot (ring/request.h). */
 	void (*requested)(void *data);
+	/*
+	 * Optional: the counter of the clock has gone back (a suspend has reset it). Writers repeat the time of their
+	 * last record, so the caller replaces the ring sets and rotates the trace. The records of ring sets that are
+	 * added in the next 10 s are written to the next chunk.
+	 */
+	void (*restarted)(void *data);
 	void *data;
 	/* 1: overwrite mode, `--overwrite`: nothing is written until stop; then the content of the rings is written */
 	int at_stop_only;

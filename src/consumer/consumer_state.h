@@ -51,6 +51,10 @@ struct wmk_group {
 	struct wmk_source *dump;
 	struct wmk_consumer_stats now;     /* counts of the group; all others are summed from the streams */
 	uint64_t writing_ns, behind_ns;
+	/* of a ring set, while the clock is restarted: its records before the restart was measured */
+	uint64_t in_order;
+	/* the ring set was added after the restart: its records belong to the next chunk (clock_restart.h) */
+	bool is_next;
 };
 
 struct wmk_stream {
@@ -108,8 +112,9 @@ struct wmk_consumer_clock {
 	/* points are due without packets, because rings hold records until the stop */
 	bool is_always_due;
 	uint64_t written_ns;               /* monotonic time of the last point; 0: none */
-	uint64_t last;                     /* greatest value of the clock so far */
-	bool restarted;                    /* the consumer has reported that the clock has gone back */
+	struct wmk_clock_point last;       /* the latest point */
+	/* monotonic time of the report that the counter has gone back, until the next chunk begins; else 0 */
+	uint64_t restarted_ns;
 };
 
 struct wmk_consumer {

@@ -32,6 +32,9 @@ struct wmk_server_output {
 	/* likewise: a program requests a snapshot, and the session daemon was not notified */
 	atomic_bool requested;
 	bool was_requested;
+	/* likewise: the clock of a trace has restarted, and its chunk is not closed yet */
+	atomic_bool restarted;
+	bool was_restarted;
 };
 
 static void on_full(void *data)
@@ -151,6 +154,26 @@ void wmk_server_output_requested(void *data)
 	wmk_server_wake(trace->server);
 }
 
+void wmk_server_output_restarted(void *data)
+{
+	const struct wmk_server_trace *trace = data;
+
+	atomic_store_explicit(&trace->output->restarted, true, memory_order_relaxed);
+	wmk_server_wake(trace->server);
+}
+
+void wmk_server_clock_stepped(const struct wmk_consumer_server *server)
+{
+	for (const struct wmk_server_trace *trace = server->traces; trace; trace = trace->next)
+		if (!trace->removing)
+			wmk_consumer_clock_stepped(trace->consumer);
+}
+
+void wmk_server_output_rotated(const struct wmk_server_trace *trace)
+{
+	trace->output->was_restarted = false;
+}
+
 void wmk_server_outputs_notify(struct wmk_consumer_server *server)
 {
 	for (struct wmk_server_output *output = server->outputs; output; output = output->next) {
@@ -160,6 +183,13 @@ void wmk_server_outputs_notify(struct wmk_consumer_server *server)
 		    atomic_exchange_explicit(&output->requested, false, memory_order_relaxed) &&
 		    wmk_server_send(server, WMK_CONSUMERD_REQUESTED, &wmk_consumerd_full_object, &full))
 			output->was_requested = true;
+		if (server->connection >= 0 &&
+		    atomic_exchange_explicit(&output->restarted, false, memory_order_relaxed)) {
+			/* All traces know of the restart before the session daemon adds the first new ring set. */
+			wmk_server_clock_stepped(server);
+			output->was_restarted =
+				wmk_server_send(server, WMK_CONSUMERD_RESTARTED, &wmk_consumerd_full_object, &full);
+		}
 		if (output->notified || !atomic_load_explicit(&output->full, memory_order_relaxed))
 			continue;
 		output->notified = wmk_server_send(server, WMK_CONSUMERD_FULL, &wmk_consumerd_full_object, &full);
@@ -173,5 +203,7 @@ void wmk_server_outputs_notify_again(struct wmk_consumer_server *server)
 		/* the earlier session daemon may have ended before it recorded the snapshot */
 		if (output->was_requested)
 			atomic_store_explicit(&output->requested, true, memory_order_relaxed);
+		if (output->was_restarted)
+			atomic_store_explicit(&output->restarted, true, memory_order_relaxed);
 	}
 }

@@ -23,6 +23,12 @@ struct wmk_output *wmk_server_output_of(const struct wmk_server_trace *trace);
 void wmk_server_output_cleared(struct wmk_server_trace *trace);
 /* The `requested` of struct wmk_consumer_options. `trace`: a struct wmk_server_trace. The trace's thread. */
 void wmk_server_output_requested(void *trace);
+/* The `restarted` of struct wmk_consumer_options, likewise. */
+void wmk_server_output_restarted(void *trace);
+/* Measure a sync point for each trace: real time was set, or one trace shows that the counter has gone back. */
+void wmk_server_clock_stepped(const struct wmk_consumer_server *server);
+/* A rotation of the session begins: it answers RESTARTED. */
+void wmk_server_output_rotated(const struct wmk_server_trace *trace);
 /*
  * Report each full output (FULL) that was not reported yet, and each output with a new request for a snapshot
  * (REQUESTED). The second function marks all outputs as not reported, because a new session daemon has connected.

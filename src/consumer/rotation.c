@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/testpoint.h"
+#include "consumer/clock_restart.h"
 #include "consumer/clock_sync.h"
 #include "consumer/drain.h"
 #include "consumer/stream_counts.h"
@@ -28,6 +29,8 @@ static void lift(struct wmk_consumer *consumer)
 	for (size_t i = 0; i < consumer->n_streams; i++) {
 		struct wmk_stream *stream = consumer->streams[i];
 
+		if (stream->group->is_next)
+			continue;
 		if (stream->has_cut)
 			stream->source->ops->chunk_cut_at(stream->source, NULL);
 		stream->has_cut = false;
@@ -39,6 +42,7 @@ void wmk_consumer_cut_expire(struct wmk_consumer *consumer, bool now)
 {
 	if (consumer->cut_ns && !consumer->rotating && (now || wmk_clock_monotonic() - consumer->cut_ns > CUT_NS))
 		lift(consumer);
+	wmk_clock_restart_expire(consumer, now);
 }
 
 static int check_sources(const struct wmk_consumer *consumer)
@@ -61,6 +65,8 @@ static int do_cut(void *data)
 	for (size_t i = 0; i < consumer->n_streams; i++) {
 		struct wmk_stream *stream = consumer->streams[i];
 
+		if (stream->group->is_next)
+			continue;
 		/* A ring without a cut ends where it was read last. */
 		stream->has_cut = !stream->failed && !wmk_stream_is_at_stop_only(stream) &&
 				  stream->source->ops->chunk_cut(stream->source, &stream->chunk_cut) == 0;
@@ -139,6 +145,8 @@ static int drain(struct wmk_consumer *consumer)
  */
 static int end_stream(struct wmk_consumer *consumer, struct wmk_stream *stream)
 {
+	/* A stream that waits for the next chunk has nothing in this one. */
+	stream->chunk_begun |= stream->group->is_next;
 	int err = stream->failed || stream->chunk_begun ? 0 : wmk_stream_end_chunk(consumer, stream);
 
 	if (err < 0)
@@ -204,6 +212,7 @@ static void begin_streams(struct wmk_consumer *consumer)
 		consumer->groups[i]->writing_ns = consumer->groups[i]->behind_ns = 0;
 	}
 	memset(&consumer->gone, 0, sizeof(consumer->gone));
+	consumer->floor = 0;
 }
 
 static void sync_clock(struct wmk_consumer *consumer)
@@ -241,6 +250,7 @@ static int do_rotate(void *data)
 		err = output->ops->rotate(output, rotation->closed, rotation->number);
 	if (err < 0)
 		return err;
+	wmk_clock_restart_end(consumer);
 	sync_clock(consumer);
 	begin_streams(consumer);
 	consumer->cut_ns = 0;

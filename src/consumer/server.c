@@ -186,9 +186,7 @@ static void report_clock_step(struct wmk_consumer_server *server)
 {
 	if (!wmk_clock_steps_read(server->clock_steps))
 		return;
-	for (struct wmk_server_trace *trace = server->traces; trace; trace = trace->next)
-		if (!trace->removing)
-			wmk_consumer_clock_stepped(trace->consumer);
+	wmk_server_clock_stepped(server);
 }
 
 static int run_once(struct wmk_consumer_server *server)

@@ -323,7 +323,9 @@ int wmk_streams_add(struct wmk_consumer *consumer, struct wmk_group *group, stru
 		resume_cleared(consumer, consumer->streams[consumer->n_streams - 1]);
 	else if (how->resume)
 		resume_stream(consumer, consumer->streams[consumer->n_streams - 1]);
-	if (err >= 0)
+	if (err >= 0 && group->is_next)
+		wmk_stream_cut_here(consumer->streams[consumer->n_streams - 1]);
+	else if (err >= 0)
 		cut_again(consumer, consumer->streams[consumer->n_streams - 1]);
 	return err;
 }

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "consumer/outputs.h"
 #include "consumer/rotation.h"
 #include "consumer/work.h"
 
@@ -64,6 +65,7 @@ void wmk_server_rotation_add(struct wmk_server_work *work)
 		wmk_server_work_finish(work, 0);
 		return;
 	}
+	wmk_server_output_rotated(trace);
 	trace->rotating = true;
 	trace->chunk = is->chunk;
 	snprintf(trace->closed, sizeof(trace->closed), "%s", is->closed);

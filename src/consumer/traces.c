@@ -95,7 +95,8 @@ struct wmk_server_trace *wmk_server_trace_new(struct wmk_consumer_server *server
 	struct wmk_server_trace *trace = calloc(1, sizeof(*trace));
 	struct wmk_consumer_options options = { .ready = wmk_server_metadata_write,
 						  .before_pass = wmk_server_rotation_continue,
-						  .requested = wmk_server_output_requested };
+						  .requested = wmk_server_output_requested,
+						  .restarted = wmk_server_output_restarted };
 	int err = -ENOMEM;
 
 	if (!trace) {

@@ -432,6 +432,12 @@ int wmk_session_rotate_finish(struct wmk_session *session);
  * be moved stays where it is.
  */
 void wmk_session_rotate_abandon(struct wmk_session *session);
+/*
+ * The counter of the clock has gone back. The channels of a session that can be rotated continue in new rings. 1: the
+ * caller updates the applications (wmk_tracing_update()), then rotates the session; 0: another trace of the session
+ * reported the same restart before; -ENOTSUP: the session cannot be rotated, so its rings stay.
+ */
+int wmk_session_clock_restarted(struct wmk_session *session);
 /* True if a rotation is not finished. */
 bool wmk_session_rotating(const struct wmk_session *session);
 /* Constant until the session is destroyed: */

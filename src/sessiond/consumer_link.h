@@ -59,6 +59,8 @@ struct wmk_consumer_link_options {
 	void (*on_full)(void *data, const char *path);
 	/* on_requested: a program requests a snapshot of the session with the traces below `path`. */
 	void (*on_requested)(void *data, const char *path);
+	/* on_restarted: the counter of the clock of a trace below `path` has gone back. */
+	void (*on_restarted)(void *data, const char *path);
 	/*
 	 * on_stale: a metadata file below this path is shorter than the text that was written: replace the whole file.
 	 */

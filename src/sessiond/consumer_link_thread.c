@@ -311,6 +311,8 @@ static int receive(struct wmk_consumer_link *link)
 			report_path(link, body, len, link->options.on_full);
 		if (frame.type == WMK_CONSUMERD_REQUESTED)
 			report_path(link, body, len, link->options.on_requested);
+		if (frame.type == WMK_CONSUMERD_RESTARTED)
+			report_path(link, body, len, link->options.on_restarted);
 		if (frame.type == WMK_CONSUMERD_REPLACED)
 			return -ECONNABORTED;
 	}

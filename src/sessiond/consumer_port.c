@@ -70,6 +70,14 @@ static void consumer_requested(void *data, const char *path)
 		port->options.on_requested(port->options.data, path);
 }
 
+static void consumer_restarted(void *data, const char *path)
+{
+	const struct wmk_consumer_port *port = ((const struct wmk_consumer_port_side *)data)->port;
+
+	if (port->options.on_restarted)
+		port->options.on_restarted(port->options.data, path);
+}
+
 static void consumer_stale(void *data, const char *path)
 {
 	const struct wmk_consumer_port *port = ((const struct wmk_consumer_port_side *)data)->port;
@@ -104,6 +112,7 @@ struct wmk_consumer_link *wmk_consumer_port_link(struct wmk_consumer_port_side *
 		.on_change = consumer_changed,
 		.on_full = consumer_full,
 		.on_requested = consumer_requested,
+		.on_restarted = consumer_restarted,
 		.on_stale = consumer_stale,
 		.on_end = consumer_ended,
 		.data = side,

@@ -43,6 +43,10 @@ struct wmk_consumer_port_options {
 	 */
 	void (*on_requested)(void *data, const char *path);
 	/*
+	 * Optional: the counter of the clock of this session has gone back. Called in a thread that must not block.
+	 */
+	void (*on_restarted)(void *data, const char *path);
+	/*
 	 * Optional: the metadata of the session with this directory must be replaced. Called in a thread that must not
 	 * block.
 	 */

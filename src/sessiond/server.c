@@ -22,6 +22,7 @@
 #include "sessiond/consumer_port.h"
 #include "sessiond/saved_sessions.h"
 #include "sessiond/shards.h"
+#include "sessiond/restart_steps.h"
 #include "sessiond/snapshot_steps.h"
 #include "wire/hints.h"
 #include "wire/notify_fifo.h"
@@ -148,6 +149,24 @@ static void on_requested(void *data, const char *path)
 	const struct server *server = data;
 
 	wmk_reaper_notify_requested(server->reaper, path);
+}
+
+static void on_restarted(void *data, const char *path)
+{
+	const struct server *server = data;
+
+	wmk_reaper_notify_restarted(server->reaper, path);
+}
+
+static void clock_restarted(void *data, const char *path)
+{
+	struct server *server = data;
+	struct wmk_session *session = wmk_session_of_path(server->tracing, path);
+	char words[600];
+
+	if (session && wmk_restart_run(server->tracing, session, words, sizeof(words)))
+		say(server, words);
+	wmk_session_put(session);
 }
 
 /* Record a snapshot for a program. */
@@ -332,9 +351,11 @@ static int sessions_open(struct server *server)
 					     .on_full = on_full,
 					     .on_stale = on_stale,
 					     .on_requested = on_requested,
+					     .on_restarted = on_restarted,
 					     .data = server };
 	const struct wmk_reaper_ops reaper = {
-		.full = stop_full, .stale = regenerate_stale, .requested = snapshot_requested, .finish = finish,
+		.full = stop_full, .stale = regenerate_stale, .requested = snapshot_requested,
+		.restarted = clock_restarted, .finish = finish,
 		.data = server
 	};
 	struct wmk_clocks clocks;

@@ -127,7 +127,7 @@ int wmk_shards_listen(struct wmk_shards *shards, int listener, uid_t only)
  * The daemon replies to FINISH_STOP and FINISH_DESTROY before their work is done. So the reaper performs these items
  * even if the daemon ends.
  */
-enum reaper_work { REAP, TRACE_FULL, METADATA_STALE, SNAPSHOT_REQUESTED, FINISH_STOP, FINISH_DESTROY };
+enum reaper_work { REAP, TRACE_FULL, METADATA_STALE, SNAPSHOT_REQUESTED, CLOCK_RESTARTED, FINISH_STOP, FINISH_DESTROY };
 
 struct reaper_item {
 	struct reaper_item *next;
@@ -171,6 +171,8 @@ static void do_item(const struct wmk_reaper *reaper, const struct reaper_item *i
 		reap(item->session);
 	else if (item->work == TRACE_FULL && ops->full)
 		ops->full(ops->data, item->path);
+	else if (item->work == CLOCK_RESTARTED && ops->restarted)
+		ops->restarted(ops->data, item->path);
 	else if (item->work == METADATA_STALE && ops->stale)
 		ops->stale(ops->data, item->path);
 	else if (item->work >= FINISH_STOP && ops->finish)
@@ -278,6 +280,11 @@ void wmk_reaper_notify_stale(struct wmk_reaper *reaper, const char *path)
 void wmk_reaper_notify_requested(struct wmk_reaper *reaper, const char *path)
 {
 	enqueue(reaper, SNAPSHOT_REQUESTED, NULL, path);
+}
+
+void wmk_reaper_notify_restarted(struct wmk_reaper *reaper, const char *path)
+{
+	enqueue(reaper, CLOCK_RESTARTED, NULL, path);
 }
 
 void wmk_reaper_notify_finish(struct wmk_reaper *reaper, struct wmk_session *session, bool gone)

@@ -36,6 +36,8 @@ struct wmk_reaper_ops {
 	void (*full)(void *data, const char *path);
 	/* The metadata of the session with this directory must be rewritten. */
 	void (*stale)(void *data, const char *path);
+	/* The counter of the clock of the session with this directory has gone back. */
+	void (*restarted)(void *data, const char *path);
 	/*
 	 * A program requests a snapshot of the session, or of the session with this directory (session NULL). Called
 	 * also before a session is reaped: an ended process may have left a request in its own rings.
@@ -48,10 +50,11 @@ struct wmk_reaper_ops {
 int wmk_reaper_open(const struct wmk_reaper_ops *ops, struct wmk_reaper **reaper);
 /* For wmk_tracing_options.on_ended. Any thread; the session may be locked. */
 void wmk_reaper_notify(struct wmk_reaper *reaper, struct wmk_session *session);
-/* For wmk_consumer_port_options.on_full, on_stale and on_requested. Any thread. */
+/* For wmk_consumer_port_options.on_full, on_stale, on_requested and on_restarted. Any thread. */
 void wmk_reaper_notify_full(struct wmk_reaper *reaper, const char *path);
 void wmk_reaper_notify_stale(struct wmk_reaper *reaper, const char *path);
 void wmk_reaper_notify_requested(struct wmk_reaper *reaper, const char *path);
+void wmk_reaper_notify_restarted(struct wmk_reaper *reaper, const char *path);
 /* For wmk_commands.finish_later. Any thread; the session is not locked. */
 void wmk_reaper_notify_finish(struct wmk_reaper *reaper, struct wmk_session *session, bool gone);
 /* Start the thread of the reaper. This thread also handles items that were queued before. */

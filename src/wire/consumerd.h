@@ -10,12 +10,13 @@
  *                                             ◄──      LIST_ITEM, same number, object + descriptor (LIST)
  *                                             ◄──      FULL {path}: max_size is reached
  *                                             ◄──      REQUESTED {path}: a program requests a snapshot
+ *                                             ◄──      RESTARTED {path}: the counter of a clock has restarted
  *                                             ◄──      REPLACED: another session daemon has connected
  *
- * The socket is <rundir>/consumer.sock. LIST_ITEMs precede the REPLY to LIST. FULL and REQUESTED are repeated on each
- * new connection. After REPLACED the connection ends. consumerd_requests.def lists the requests. The consumer daemon
- * answers requests when they are done, in any order. It answers an unknown type with an error. Each side authenticates
- * the other side with SO_PEERCRED: both must have the same user.
+ * The socket is <rundir>/consumer.sock. LIST_ITEMs precede the REPLY to LIST. FULL, REQUESTED and RESTARTED are
+ * repeated on each new connection. After REPLACED the connection ends. consumerd_requests.def lists the requests. The
+ * consumer daemon answers requests when they are done, in any order. It answers an unknown type with an error. Each
+ * side authenticates the other side with SO_PEERCRED: both must have the same user.
  *
  * Requests are idempotent: adding an object that exists (with the same identity) succeeds. Removing an object that does
  * not exist also succeeds. So the session daemon can repeat a request after a connection broke.
@@ -43,6 +44,7 @@ enum wmk_consumerd_type {
 	WMK_CONSUMERD_REPLACED,
 	WMK_CONSUMERD_FULL,
 	WMK_CONSUMERD_REQUESTED,
+	WMK_CONSUMERD_RESTARTED,
 #define WMK_CONSUMERD_REQUEST(identifier, number, name, request, reply) WMK_CONSUMERD_##identifier = (number),
 #include "wire/consumerd_requests.def"
 };
@@ -235,6 +237,9 @@ struct wmk_consumerd_list_item {
  * cleared and becomes full again.
  *
  * REQUESTED has the same object: a ring set of a trace in `path` has a request for a snapshot (ring/request.h).
+ *
+ * RESTARTED has the same object: the counter of a trace in `path` has gone back. The channels of the session need new
+ * ring sets, and a rotation. Ring sets that are added from now on belong to the next chunk.
  */
 struct wmk_consumerd_full { const char *path; };
 

@@ -16,7 +16,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from clocks import NAMES, available, has_counter  # noqa: E402
 from daemon import World  # noqa: E402
-from harness import VIEW, WAYMARK, check, finished, limit, main, slurp  # noqa: E402
+from harness import PERCENT, Skip, VIEW, WAYMARK, check, finished, limit, main, slurp  # noqa: E402
 
 
 def metadata(directory):
@@ -249,6 +249,100 @@ def order_of_close_records_of_different_clocks_is_unknown(case):
     check(all(r['order_unknown'] for r in both[1:]) and {r['uncertainty'] for r in both} > {None}, 'order is known')
 
 
+@limit(120)
+def records_before_and_after_a_restart_of_the_counter_are_in_order(case):
+    """
+    The counter restarts at 0: the session continues in new rings and a new chunk. The consumer daemon measures the
+    clock when the session stops or, in a long run, before it sleeps.
+    """
+    base = case.path('base')
+    with open(base, 'wb') as f:
+        f.write(bytes(8))
+    with World(case, daemon=False) as w:
+        w.env.update(WAYMARK_CLOCK_PLUGIN=case.program('libclock.so'), WMK_TEST_CLOCK_BASE=base)
+        w.begin('back')
+        program = w.scripted()
+        os.sched_setaffinity(program.pid, {min(os.sched_getaffinity(0))})        # one ring
+        program('emit 100')
+        path = w.session('back')['path']
+        if PERCENT >= 100:
+            time.sleep(11)          # the age of a sync point that is measured before a sleep
+        with open(base, 'r+b') as f:
+            f.write(struct.pack('<Q', time.monotonic_ns() // 100 + 3600 * 10**7))
+        program('emit 1')
+        if PERCENT < 100:
+            w.stop('back')
+        w.wait(lambda: os.path.isdir(path + '/archives') and 'it continues in new rings and a new chunk' in
+               slurp(w.log), 'the session to continue in a new chunk')
+        if PERCENT < 100:
+            w('start', 'back')
+        program('emit 100')
+        program.end()
+        w.stop('back')
+        w('destroy', 'back')
+        check(re.search(r'the clock went back from \d+ to \d+', slurp(w.log)) and
+              'at least its last 0 records have the time of the record before them' in slurp(w.log), 'log: %s',
+              slurp(w.log))
+    offset, _ = real_minus_monotonic()
+    records, err = view(path)
+    check(not err and [r['fields']['seq'] for r in records] == list(range(1, 202)), 'records: %s %s', err,
+          [r['fields']['seq'] for r in records])
+    late = [r['fields']['seq'] for r in records if abs(ns_of(r['time']) - r['fields']['mono'] - offset) > 10**8]
+    check(set(late) <= {101}, 'records with another time than that of their call: %s', late)
+    check(len(os.listdir(path + '/archives')) == 1, 'chunks: %s', os.listdir(path + '/archives'))
+    both_readers_are_silent(path, 201)
+
+
+@limit(120)
+def busy_applications_continue_in_order_after_a_restart_of_the_counter(case):
+    """
+    An idle and a busy application have buffers of their own: the trace of the idle one shows the restart. Only records
+    between the restart and the new rings have another time than that of their call.
+    """
+    if PERCENT < 100:
+        raise Skip('takes 15 s: in the long run')
+    base = case.path('base')
+    with open(base, 'wb') as f:
+        f.write(bytes(8))
+    with World(case, daemon=False) as w:
+        w.env.update(WAYMARK_CLOCK_PLUGIN=case.program('libclock.so'), WMK_TEST_CLOCK_BASE=base)
+        w.begin('back', channel=['--buffers-pid', '--subbuf-size', '256k', '--num-subbuf', '8'])
+        program, busy = w.scripted(), w.run([case.program('busy'), 'until', '2', '3000000'])
+        w.wait(lambda: case.ledger.flag(0) >= 2, 'the threads to record')
+        program('emit 100')
+        path = w.session('back')['path']
+        time.sleep(11)              # the age of a sync point that is measured before a sleep
+        with open(base, 'r+b') as f:
+            f.write(struct.pack('<Q', time.monotonic_ns() // 100 + 3600 * 10**7))
+        restarted = time.monotonic_ns()
+        program('emit 1')
+        w.wait(lambda: 'it continues in new rings and a new chunk' in slurp(w.log), 'the next chunk')
+        continued = time.monotonic_ns()
+        begun = case.ledger.begun()
+        w.wait(lambda: case.ledger.begun() > begun + 500, 'the program to record on')
+        program('emit 100')
+        case.ledger.set_flag(1, 1)
+        w.wait_end(busy)
+        program.end()
+        w.stop('back')
+        w('destroy', 'back')
+    offset, _ = real_minus_monotonic()
+    records, err = view(path)
+    check(not err, 'view: %s', err)
+    found, late = {}, []
+    for r in records:
+        found.setdefault(r['fields']['writer'], []).append(r['fields']['seq'])
+        if abs(ns_of(r['time']) - r['fields']['mono'] - offset) > 10**8:
+            late.append(r['fields']['mono'])
+    for writer, (begun, _) in case.ledger.read().items():
+        check(sorted(found.get(writer, [])) == list(range(1, begun + 1)), 'writer %d: %d of %d records', writer,
+              len(found.get(writer, [])), begun)
+    check(all(restarted - 10**8 <= at <= continued for at in late), 'records with another time: %s',
+          [at for at in late if not restarted - 10**8 <= at <= continued][:10])
+    check(len(late) < len(records) // 2, '%d of %d records have another time', len(late), len(records))
+    print('# %d of %d records have another time, %.3f s' % (len(late), len(records), (continued - restarted) / 1e9))
+
+
 @limit(60)
 def damaged_sync_points_are_reported(case):
     with World(case, daemon=False) as w:
@@ -287,5 +381,7 @@ if __name__ == '__main__':
         clock_is_shown_saved_and_kept, counter_is_the_default_clock_where_available,
         unavailable_clock_is_rejected, record_option_selects_the_clock, corrected_times_are_within_their_uncertainty,
         steps_of_real_time_are_at_the_right_record, order_of_close_records_of_different_clocks_is_unknown,
+        records_before_and_after_a_restart_of_the_counter_are_in_order,
+        busy_applications_continue_in_order_after_a_restart_of_the_counter,
         damaged_sync_points_are_reported, converted_trace_keeps_the_corrected_times
     ])

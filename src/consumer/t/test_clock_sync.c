@@ -120,8 +120,15 @@ static void counter_that_restarts_is_reported_once(void **state)
 	back = points[0];
 	back.value = 7;
 	back.flags = WMK_CLOCK_POINT_STEP;
+	/* measured before the last point, by another thread: not a restart */
 	wmk_clock_sync_write(rig.consumer, &back);
+	assert_int_equal(rig.consumer->clock.restarted_ns, 0);
+	back.monotonic_ns = wmk_clock_monotonic();
 	wmk_clock_sync_write(rig.consumer, &back);
+	back.monotonic_ns++;
+	back.value--;
+	wmk_clock_sync_write(rig.consumer, &back);
+	assert_true(rig.consumer->clock.restarted_ns != 0);
 	assert_int_equal(read_points(&rig, points), 1);
 	snprintf(words, sizeof(words), "the clock went back from %llu to 7", (unsigned long long)points[0].value);
 	char *metadata = testdir_slurp(rig_path(&rig, "metadata"), &len), *first = strstr(metadata, words);

@@ -10,6 +10,7 @@
  */
 #include "session/control/ring_requests.h"
 #include "session/model/regenerate.h"
+#include "session/model/ring_layout.h"
 #include "session/model/rings.h"
 #include "session/model/session_clock.h"
 #include "session/model/session_model.h"
@@ -39,6 +40,8 @@ bool wmk_session_rotating(const struct wmk_session *session)
 {
 	return session->chunk.closing;
 }
+
+#define RESTART_MS 10000           /* the traces of a session report a restart of the clock within this time */
 
 static void stamp(uint64_t seconds, char text[32])
 {
@@ -155,6 +158,22 @@ static int check(const struct wmk_session *session)
 		return wmk_error_said(-ENODATA, "session '%.100s' has never been active: start it first",
 				      session->name);
 	return 0;
+}
+
+int wmk_session_clock_restarted(struct wmk_session *session)
+{
+	const int64_t now = wmk_clock_ms();
+	int err = check(session);
+
+	if (err == 0 && session->restarted_ms && now - session->restarted_ms < RESTART_MS)
+		return 0;
+	for (unsigned i = 0; i < session->n_channels && err == 0; i++)
+		if (session->channels[i]->laid_out && !wmk_channel_is_kernel(session->channels[i]))
+			err = wmk_rings_new_layout(session->channels[i]);
+	if (err < 0)
+		return err;
+	session->restarted_ms = now;
+	return 1;
 }
 
 int wmk_session_rotate_finish(struct wmk_session *session)

@@ -7,8 +7,9 @@
  *
  * In CTF, a stream class has one list of contexts, and a stream has one stream class. If a client adds a context to a
  * channel that has recorded, the channel gets new rings of another stream class. The old rings stay as long as the
- * session, because a stopped application may be about to record into them. Contexts are only appended, so their number
- * identifies a layout.
+ * session, because a stopped application may be about to record into them. Contexts are only appended, so rings with
+ * fewer contexts have an earlier layout. If the counter of the clock restarts, a channel gets new rings of another
+ * stream class with the same contexts (wmk_session_clock_restarted()).
  *
  * All functions run under the session's lock.
  */
@@ -75,7 +76,7 @@ uint32_t wmk_rings_stream_new(const struct wmk_session_channel *channel, const s
 
 bool wmk_rings_current(const struct rings *rings)
 {
-	return rings->n_contexts == rings->channel->n_contexts;
+	return rings->n_contexts == rings->channel->n_contexts && rings->stream_id >= rings->channel->first_stream;
 }
 
 static uint32_t stream_last(const struct rings *list, const struct wmk_session_channel *channel, uint32_t last)

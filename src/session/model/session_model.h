@@ -62,8 +62,8 @@ struct trace {
 
 /*
  * A stream class has the index of its channel. A channel gets new rings with class index + 64, + 128 and so on if its
- * awaited rings have not reattached, or if contexts were added after it recorded. Streams have the name of the channel,
- * with a number for the second and later rings: app_0, app~2_0.
+ * awaited rings have not reattached, if contexts were added after it recorded, or if the clock has restarted. Streams
+ * have the name of the channel, with a number for the second and later rings: app_0, app~2_0.
  */
 #define WMK_CHANNEL_STREAMS 64u
 #define WMK_RINGS_NAME (WMK_CTL_NAME_MAX + 16)
@@ -188,6 +188,7 @@ struct wmk_session {
 	 */
 	uint64_t request_last, request_omitted, snapshots_omitted;
 	int64_t requested_ms;
+	int64_t restarted_ms;            /* when a restart of the clock was last handled (rotate.c); 0: never */
 	struct unrecorded *unrecorded; int trouble;
 	char trouble_words[408];
 };

@@ -168,6 +168,18 @@ static bool is_there(const struct rings *list, const struct trace *trace, const 
 	return list != NULL;
 }
 
+/* Two rings of a channel in one trace have the same contexts if the clock has restarted: the later ones are current. */
+static void later_layout(struct wmk_session_channel *channel, const struct rings *list, const struct rings *rings)
+{
+	for (; list; list = list->next) {
+		const uint32_t id = list->stream_id > rings->stream_id ? list->stream_id : rings->stream_id;
+
+		if (list->channel == channel && list->trace == rings->trace && list->n_contexts == rings->n_contexts &&
+		    id > channel->first_stream)
+			channel->first_stream = id;
+	}
+}
+
 int wmk_session_restore_rings(struct wmk_session *session, const struct wmk_restored_rings *is, int fd)
 {
 	struct wmk_session_channel *channel =
@@ -193,6 +205,8 @@ int wmk_session_restore_rings(struct wmk_session *session, const struct wmk_rest
 	memcpy(rings->uuid, is->set_uuid, sizeof(rings->uuid));
 	if (is->stream_id < WMK_CHANNEL_STREAMS)
 		trace->declared |= 1ull << is->stream_id;
+	later_layout(channel, session->rings, rings);
+	later_layout(channel, session->awaited, rings);
 	const bool current = wmk_rings_current(rings);
 
 	if (!current && is->stream_id >= channel->first_stream)
