@@ -10,7 +10,7 @@
 #include "base/array.h"
 #include "base/error.h"
 
-#define MODULES_MAX 16u
+#define MODULES_MAX 8u
 
 struct module_run {
 	const struct wmk_analyze_module *module;
@@ -22,7 +22,7 @@ struct wmk_analysis {
 	unsigned n_runs;
 	uint32_t wanted;               /* WMK_EV() of records to decode */
 	uint32_t events;               /* WMK_EV() of all classes of the traces */
-	bool has_threads;
+	bool has_threads, has_seen;
 	struct wmk_threads threads;
 	struct wmk_losses losses;
 	struct wmk_classes *classes;   /* of all stream classes */
@@ -52,6 +52,7 @@ int wmk_analysis_create(const struct wmk_analyze_module *const *modules, struct 
 	for (unsigned i = 0; i < made->n_runs; i++) {
 		made->wanted |= made->runs[i].module->events;
 		made->has_threads |= made->runs[i].module->has_threads;
+		made->has_seen |= made->runs[i].module->seen != NULL;
 	}
 	if (made->has_threads)
 		made->wanted |= WMK_THREADS_EVENTS;
@@ -206,6 +207,16 @@ static int64_t time_of(struct wmk_analysis *analysis, const struct wmk_read_stre
 	return read->ns;
 }
 
+static int show(const struct wmk_analysis *analysis, const struct wmk_class *class, int64_t ns)
+{
+	int err = 0;
+
+	for (unsigned i = 0; i < analysis->n_runs && err >= 0; i++)
+		if (analysis->runs[i].module->seen)
+			err = analysis->runs[i].module->seen(analysis->runs[i].state, class, ns);
+	return err;
+}
+
 static int take_record(void *state, struct wmk_read_stream *read, struct wmk_print_text *out)
 {
 	const struct stream *stream = state;
@@ -221,8 +232,9 @@ static int take_record(void *state, struct wmk_read_stream *read, struct wmk_pri
 	if (analysis->losses.n)
 		apply_losses(analysis, ns);
 	analysis->result.records++;
-	if (!(analysis->wanted & event))
-		return 0;
+	err = analysis->has_seen ? show(analysis, class, ns) : 0;
+	if (err < 0 || !(analysis->wanted & event))
+		return err;
 	err = wmk_events_decode(class, read, record);
 	record->ns = ns;
 	record->cpu = stream->who.cpu;

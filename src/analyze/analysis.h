@@ -36,7 +36,9 @@ struct wmk_analyze_module {
 	bool has_threads;              /* uses wmk_analysis_threads() */
 	/* *state is passed to the other functions, and freed by free(). */
 	int (*create)(struct wmk_analysis *analysis, void **state);
-	int (*record)(void *state, const struct wmk_record *record);
+	int (*record)(void *state, const struct wmk_record *record);           /* may be NULL */
+	/* Called for each record of any event, without its values. May be NULL. */
+	int (*seen)(void *state, const struct wmk_class *class, int64_t ns);
 	void (*lost)(void *state, const struct wmk_loss *loss);                /* may be NULL */
 	/* Called once, at the end. */
 	int (*result)(void *state, struct wmk_result *result);

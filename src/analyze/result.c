@@ -131,15 +131,17 @@ int wmk_result_sort(struct wmk_result *result, const char *key)
 						     "the names of the columns)", key);
 }
 
+void wmk_result_table_free(struct wmk_result_table *table)
+{
+	for (size_t i = 0; i < (size_t)table->n_rows * table->n_columns; i++)
+		free(table->cells[i].text);
+	free(table->cells);
+}
+
 void wmk_result_free(struct wmk_result *result)
 {
-	for (unsigned t = 0; t < result->n_tables; t++) {
-		struct wmk_result_table *table = &result->tables[t];
-
-		for (size_t i = 0; i < (size_t)table->n_rows * table->n_columns; i++)
-			free(table->cells[i].text);
-		free(table->cells);
-	}
+	for (unsigned t = 0; t < result->n_tables; t++)
+		wmk_result_table_free(&result->tables[t]);
 	for (uint32_t i = 0; i < result->n_notes; i++)
 		free(result->notes[i]);
 	free(result->notes);

@@ -69,6 +69,7 @@ struct wmk_result {
 	unsigned n_tables;
 	char **notes;
 	uint32_t n_notes, cap_notes;
+	bool is_summary;               /* notes are printed before the tables */
 	int err;                       /* 0, or -ENOMEM */
 };
 
@@ -89,6 +90,7 @@ void wmk_cell_quantiles(struct wmk_cell *cells, const struct wmk_histogram *hist
 void wmk_result_note(struct wmk_result *result, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Order the rows of all tables. `key` NULL: by the column that each table chooses. -EINVAL: no table has the column. */
 int wmk_result_sort(struct wmk_result *result, const char *key);
+void wmk_result_table_free(struct wmk_result_table *table);
 void wmk_result_free(struct wmk_result *result);
 
 /* ── output (result_text.c, result_data.c) ───────────────────────────────────────────────────────────────── */

@@ -128,6 +128,14 @@ static void print_table(const struct wmk_result_table *table, uint64_t limit, bo
 				    (int)i == last, out);
 }
 
+static void print_notes(const struct wmk_result *result, FILE *out)
+{
+	if (result->n_notes)
+		fputc('\n', out);
+	for (uint32_t i = 0; i < result->n_notes; i++)
+		fprintf(out, "%s%s\n", result->is_summary ? "- " : "", result->notes[i]);
+}
+
 void wmk_result_print(const struct wmk_result *result, uint64_t limit, bool has_color, FILE *out)
 {
 	const struct wmk_column duration = { .kind = WMK_COLUMN_NS };
@@ -139,10 +147,10 @@ void wmk_result_print(const struct wmk_result *result, uint64_t limit, bool has_
 	if (result->lost || result->is_lost_unknown)
 		fprintf(out, ", %" PRIu64 "%s lost", result->lost, result->is_lost_unknown ? " or more" : "");
 	fputc('\n', out);
+	if (result->is_summary)
+		print_notes(result, out);
 	for (unsigned i = 0; i < result->n_tables; i++)
 		print_table(&result->tables[i], limit, has_color, out);
-	if (result->n_notes)
-		fputc('\n', out);
-	for (uint32_t i = 0; i < result->n_notes; i++)
-		fprintf(out, "%s\n", result->notes[i]);
+	if (!result->is_summary)
+		print_notes(result, out);
 }

@@ -5,14 +5,16 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "analyze/analysis.h"
+#include "analyze/summary.h"
 #include "base/array.h"
 #include "base/error.h"
 #include "cli/reading.h"
 
 #define ROWS_DEFAULT 20u
-#define WMK_ANALYSES "sched, syscalls, irq, io"
+#define ROWS_OF_SUMMARY 5u
+#define WMK_ANALYSES "sched, syscalls, io, irq, spans, locks, events, loss"
 
 struct analyze_args {
 	struct wmk_cli_which which;
@@ -29,7 +31,10 @@ static void print(const struct analyze_args *args, const struct wmk_result *resu
 	else if (args->csv)
 		wmk_result_csv(result, stdout);
 	else
-		wmk_result_print(result, args->has_limit ? args->limit : ROWS_DEFAULT,
+		wmk_result_print(result,
+				 args->has_limit      ? args->limit
+				 : result->is_summary ? ROWS_OF_SUMMARY
+						      : ROWS_DEFAULT,
 				 *wmk_cli_color(stdout, WMK_CLI_BOLD) != '\0', stdout);
 }
 
@@ -47,6 +52,8 @@ static int analyze(const struct analyze_args *args, const struct wmk_analyze_mod
 	err = wmk_cli_read(&args->which, paths, n, &options, stdout, NULL, &done);
 	if (err >= 0)
 		err = wmk_result_sort(wmk_analysis_result(analysis), args->sort);
+	if (err >= 0 && modules == wmk_summary_modules)
+		err = wmk_summary_make(wmk_analysis_result(analysis));
 	if (err >= 0)
 		print(args, wmk_analysis_result(analysis));
 	if (err >= 0 && fflush(stdout) != 0)
@@ -61,20 +68,22 @@ static int run_analyze(void *data, char **rest, int n_rest)
 {
 	const struct analyze_args *args = data;
 	const struct wmk_analyze_module *modules[2] = { n_rest ? wmk_analyze_module_find(rest[0]) : NULL, NULL };
+	const int n_names = modules[0] != NULL;
 
 	if (args->csv && args->which.common.json)
 		return wmk_error(-EINVAL, "--csv and --json exclude each other");
-	if (!n_rest)
-		return wmk_error(-EINVAL, "no analysis given: give " WMK_ANALYSES ", and the trace's directory");
-	if (!modules[0])
-		return wmk_error(-EINVAL, "unknown analysis '%.80s'; the analyses are " WMK_ANALYSES, rest[0]);
-	if (n_rest == 1)
+	if (n_rest == n_names)
 		return wmk_error(-EINVAL, "no trace given: give its directory, or a directory above it");
-	return analyze(args, modules, (const char *const *)rest + 1, (unsigned)n_rest - 1);
+	if (!modules[0] && n_rest > 1 && access(rest[0], F_OK) != 0)
+		return wmk_error(-EINVAL, "unknown analysis '%.80s'; the analyses are " WMK_ANALYSES, rest[0]);
+	return analyze(args, modules[0] ? modules : wmk_summary_modules, (const char *const *)rest + n_names,
+		       (unsigned)(n_rest - n_names));
 }
 
 static const char *const details[] = {
-	"Reads all traces in and below the directories once, and prints tables. The analyses are:",
+	"Reads all traces in and below the directories once, and prints tables. Without ANALYSIS, prints a summary: "
+	"what stands out, with the analysis that has the details, then the first rows of the most important tables. "
+	"The analyses are:",
 	"sched: for each thread the time that it was running, runnable (waiting for a CPU) and blocked, what it mostly "
 	"waited for, its switches and migrations, and quantiles of its wake-up latency; for each CPU the busy and idle "
 	"time; for each pair of threads how often one woke the other. Needs `waymark record -k 'sched_*'`; what "
@@ -84,6 +93,12 @@ static const char *const details[] = {
 	"irq: counts and durations of interrupts and softirqs, and the time from raise to entry. Needs -k 'irq_*'.",
 	"io: requests of block devices: count, bytes, merges, time in the queue and latency, by device, by size and by "
 	"process. Needs -k 'block_*'.",
+	"spans: spans of applications (waymark_span()): count, total and self time, quantiles, and the slowest spans. "
+	"With kernel records of sched_switch and sched_wakeup: what the thread did meanwhile.",
+	"locks: futexes: which process and address, number of waits and waiters, time, and the last thread that woke a "
+	"waiter. Needs -k syscall:futex.",
+	"events: how often each event occurred, its rate and its greatest rate, as a line over time. loss: where and "
+	"when records were lost.",
 	"A state is unknown before the first record of a thread, and after records were lost. The times of the states "
 	"add up to the length of the trace. docs/analyze.md states for every figure how it is computed. If the trace "
 	"lacks the events of an analysis, a message names them and the command that records them.",
@@ -107,8 +122,8 @@ static const struct wmk_cli_option options[] = {
 
 const struct wmk_cli_command wmk_cli_analyze = {
 	.name = "analyze",
-	.arguments = "ANALYSIS TRACE...",
-	.choices = "sched syscalls irq io",
+	.arguments = "[ANALYSIS] TRACE...",
+	.choices = "sched syscalls io irq spans locks events loss",
 	.summary = "Compute where time goes from the records of traces",
 	.details = details,
 	WMK_CLI_OPTIONS(options),

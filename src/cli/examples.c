@@ -117,6 +117,8 @@ static const struct wmk_cli_example examples[] = {
 	  "waymark view trace --begin 13:00:00 --end 14:00:00 --filter 'amount > 100'" },
 	{ "view", "Print records of a session as they are written:",
 	  "waymark view --follow night" },
+	{ "analyze", "Print a summary of a trace:",
+	  "waymark analyze trace" },
 	{ "analyze", "Print which threads used the CPUs, and what the others waited for:",
 	  "waymark analyze sched trace" },
 	{ "analyze", "Print the threads with the longest wake-up latency first, as JSON:",

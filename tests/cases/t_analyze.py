@@ -116,15 +116,33 @@ def text_csv_and_json_have_the_same_rows(case):
           'a wrong column is not refused')
 
 
+def summary_has_findings_and_tables(case):
+    simulation, path, cut = Simulation(case.random, 3000), case.path('summary'), case.path('summary_cut')
+    packets = simulation.write(path)
+    simulation.write(cut, {(0, packets[0] // 2)})
+    result, threads = result_of(case, path), result_of(case, 'sched', path)['tables']['threads']
+    check(result['tables']['threads'] == threads and {'cpus', 'syscalls', 'events'} <= set(result['tables']),
+          'tables: %s', list(result['tables']))
+    check(any('CPUs were busy' in note and '(t%d)' % threads[0]['tid'] in note for note in result['notes']),
+          'findings: %s', result['notes'])
+    check(any("record -k 'block_*'" in note for note in result['notes']), 'findings: %s', result['notes'])
+    check('records were lost' in result_of(case, cut)['notes'][0], 'a loss is not the first finding')
+    text = analyzed(case, path)[0].splitlines()
+    check(text[2] == '- ' + result['notes'][0] and any(line.startswith('Threads (5 of') for line in text), 'text: %s',
+          text)
+
+
 def missing_events_are_named(case):
     path = case.path('other')
     one_packet(path, 'uint32_t a;', [lambda bits: bits.i(32, 1)])
     err = analyzed(case, 'sched', path, status=1)[1]
     check('no event sched_switch' in err and "waymark record -k 'sched_*'" in err, 'message: %s', err)
+    result = result_of(case, path)
+    check(set(result['tables']) == {'events'} and len(result['notes']) == 3, 'summary: %s', result)
     err = analyzed(case, 'shed', path, status=2)[1]
     check("unknown analysis 'shed'" in err, 'message: %s', err)
 
 
 if __name__ == '__main__':
     main([sched_equals_second_evaluation, lost_packets_make_states_unknown, text_csv_and_json_have_the_same_rows,
-          missing_events_are_named])
+          summary_has_findings_and_tables,          missing_events_are_named])

@@ -139,5 +139,35 @@ def requests_equal_diskstats(case):
           rows)
 
 
+CONVOY = '''
+import os, threading, time
+lock = threading.Lock()
+def work():
+    for n in range(10):
+        with lock:
+            time.sleep(0.005)
+        time.sleep(0)
+print(os.getpid(), flush=True)
+threads = [threading.Thread(target=work) for n in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+'''
+
+
+def lock_convoy_is_in_the_summary(case):
+    """Four threads want one lock, which each holds for 5 ms: a first line names process, waiters and time."""
+    need_kernel()
+    result = recorded(case, [sys.executable, '-c', CONVOY], [*SCHED, '-k', 'syscall:futex'])
+    pid = int(re.search(r'^(\d+)$', result.out, re.M)[1])
+    rows = [row for row in result_of(case, 'locks', result.directory)['tables']['futexes'] if row['pid'] == pid]
+    check(rows[0]['most_waiters'] >= 3 and rows[0]['total_ns'] >= 200000000, 'futexes: %s', rows[:3])
+    summary = result_of(case, result.directory)
+    check(any('of process %d' % pid in note and 'analyze locks' in note for note in summary['notes']) or
+          rows[0]['total_ns'] < summary['tables']['futexes'][0]['total_ns'], 'notes: %s', summary['notes'])
+
+
 if __name__ == '__main__':
-    kernel_main([times_equal_schedstat, system_calls_equal_strace, requests_equal_diskstats])
+    kernel_main([times_equal_schedstat, system_calls_equal_strace, requests_equal_diskstats,
+                 lock_convoy_is_in_the_summary])
