@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "net/certificates.h"
+#include "relay/lttng_live/live_server.h"
 #include "relay/server.h"
 #include "sessiond/rundir.h"
 
@@ -22,6 +23,7 @@
 #define DEFAULT_LISTEN "127.0.0.1:5850"
 
 static struct wmk_relay_server *server;
+static struct wmk_lttng_live *live;      /* NULL: off */
 
 static void log_message(const char *text)
 {
@@ -45,9 +47,11 @@ static void usage(FILE *out)
 		"  --conf FILE            limits of hosts, see waymark-relayd(8) (%s)\n"
 		"  --certificates DIR     certificates, see `waymark relay init` (/etc/waymark/relay)\n"
 		"  --tls                  TLS also on loopback addresses\n"
+		"  --lttng-live[=PORT]    serve viewers of the LTTng-live protocol, such as babeltrace2, on this\n"
+		"                         port of 127.0.0.1 (%u)\n"
 		"  --print-ports          print the ports when the relay listens\n"
 		"  --version, --help\n",
-		WMK_RELAY_LISTEN_MAX, DEFAULT_LISTEN, WAYMARK_RELAY_CONF);
+		WMK_RELAY_LISTEN_MAX, DEFAULT_LISTEN, WAYMARK_RELAY_CONF, WMK_LTTNG_LIVE_PORT);
 }
 
 /* Each stream needs three descriptors. */
@@ -78,7 +82,19 @@ struct relayd_args {
 	size_t n_listen;
 	const char *output, *conf, *certificates;
 	bool tls, print_ports;
+	bool lttng_live;
+	uint16_t live_port;
 };
+
+static bool parse_live(const char *value, struct relayd_args *args)
+{
+	char *end = NULL;
+	const unsigned long port = value ? strtoul(value, &end, 10) : WMK_LTTNG_LIVE_PORT;
+
+	args->lttng_live = true;
+	args->live_port = (uint16_t)port;
+	return !value || (*value >= '0' && *value <= '9' && !*end && port <= UINT16_MAX);
+}
 
 static int parse(int argc, char **argv, struct relayd_args *args)
 {
@@ -88,6 +104,7 @@ static int parse(int argc, char **argv, struct relayd_args *args)
 		{ "conf", required_argument, NULL, 'c' },
 		{ "certificates", required_argument, NULL, 'C' },
 		{ "tls", no_argument, NULL, 't' },
+		{ "lttng-live", optional_argument, NULL, 'L' },
 		{ "print-ports", no_argument, NULL, 'p' },
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'V' },
@@ -113,6 +130,10 @@ static int parse(int argc, char **argv, struct relayd_args *args)
 			break;
 		case 't':
 			args->tls = true;
+			break;
+		case 'L':
+			if (!parse_live(optarg, args))
+				return -1;
 			break;
 		case 'p':
 			args->print_ports = true;
@@ -147,6 +168,8 @@ static void print_ports(const struct relayd_args *args)
 {
 	for (size_t i = 0; i < args->n_listen; i++)
 		printf("%u\n", wmk_relay_server_port(server, i));
+	if (live)
+		printf("%u\n", wmk_lttng_live_port(live));
 	fflush(stdout);
 }
 
@@ -163,7 +186,14 @@ static int open_server(const struct relayd_args *args, const struct wmk_relay_co
 		err = wmk_relay_dir(certificates, sizeof(certificates));
 		options.certificates = certificates;
 	}
-	return err < 0 ? err : wmk_relay_server_open(&options, &server);
+	if (err == 0)
+		err = wmk_relay_server_open(&options, &server);
+	if (err < 0 || !args->lttng_live)
+		return err;
+	err = wmk_lttng_live_open(args->output, args->live_port, &live);
+	if (err < 0)
+		wmk_relay_server_close(server);
+	return err;
 }
 
 int main(int argc, char **argv)
@@ -191,6 +221,7 @@ int main(int argc, char **argv)
 			wmk_sd_notify(&starter, "READY=1", NULL);
 			err = wmk_relay_server_run(server);
 			wmk_sd_notify(&starter, "STOPPING=1", NULL);
+			wmk_lttng_live_close(live);
 			wmk_relay_server_close(server);
 		}
 		wmk_relay_conf_free(&conf);

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * viewer_metadata.c - the metadata of a trace as TSDL packets (CTF 1.8.3, section 7.1), in whole declarations, while
+ * the file grows.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "ctf/writer.h"
+#include "relay/lttng_live/viewer_session.h"
+
+#define TSDL_MAGIC 0x75D11D57u
+#define TSDL_HEAD 37u
+#define METADATA_MAX (64u << 20)   /* of one answer; bits of a packet are counted in 32 bits */
+
+/* Offsets in the header of a TSDL packet. */
+enum tsdl_at { AT_MAGIC = 0, AT_UUID = 4, AT_CONTENT = 24, AT_SIZE = 28, AT_MAJOR = 35, AT_MINOR = 36 };
+
+/* Skip a text in quotes or a comment that begins at text[i]. Returns the position behind it, or `i` if none begins. */
+static size_t skip_quoted(const char *text, size_t i, size_t len)
+{
+	const char *end;
+
+	if (text[i] == '"') {
+		for (i++; i < len && text[i] != '"'; i++)
+			if (text[i] == '\\')
+				i++;
+		return i < len ? i + 1 : len;
+	}
+	if (len - i < 2 || text[i] != '/' || (text[i + 1] != '*' && text[i + 1] != '/'))
+		return i;
+	end = text[i + 1] == '*' ? memmem(text + i + 2, len - i - 2, "*/", 2) : memchr(text + i, '\n', len - i);
+	if (!end)
+		return len;
+	return (size_t)(end - text) + (text[i + 1] == '*' ? 2 : 1);
+}
+
+/* The length of the whole declarations at the beginning of the text. */
+static size_t whole_declarations(const char *text, size_t len)
+{
+	size_t whole = 0, i = 0;
+	unsigned depth = 0;
+
+	while (i < len) {
+		const size_t behind = skip_quoted(text, i, len);
+
+		if (behind != i) {
+			i = behind;
+			continue;
+		}
+		if (text[i] == '{')
+			depth++;
+		else if (text[i] == '}' && depth)
+			depth--;
+		i++;
+		if (text[i - 1] == ';' && !depth)
+			whole = i;
+	}
+	return whole;
+}
+
+/* All bytes that the viewer does not have, from malloc(). NULL: none, or an error. */
+static char *read_rest(const struct viewer_trace *trace, size_t *len)
+{
+	struct stat st;
+	uint64_t rest;
+	char *text;
+	ssize_t got;
+
+	if (fstat(trace->metadata, &st) < 0 || (uint64_t)st.st_size <= trace->n_metadata)
+		return NULL;
+	rest = (uint64_t)st.st_size - trace->n_metadata;
+	text = malloc(rest < METADATA_MAX ? rest : METADATA_MAX);
+	if (!text)
+		return NULL;
+	got = pread(trace->metadata, text, rest < METADATA_MAX ? rest : METADATA_MAX, (off_t)trace->n_metadata);
+	if (got <= 0) {
+		free(text);
+		return NULL;
+	}
+	*len = whole_declarations(text, (size_t)got);
+	return text;
+}
+
+bool wmk_viewer_metadata_has_grown(const struct viewer_trace *trace)
+{
+	size_t len = 0;
+	char *text = read_rest(trace, &len);
+
+	free(text);
+	return len > 0;
+}
+
+/* Packets of the trace have its UUID. The UUID stays zero if the trace has none yet. */
+static void trace_uuid(const struct viewer_trace *trace, uint8_t uuid[16])
+{
+	memset(uuid, 0, 16);
+	for (const struct viewer_stream *stream = trace->streams; stream; stream = stream->next)
+		if (pread(stream->data, uuid, 16, 4) == 16)
+			return;
+}
+
+/* The lines of the clock's offset, as ctf/metadata.c writes them. False: the text has none. */
+static bool find_offset(const char *text, size_t len, size_t *begin, size_t *end)
+{
+	const char *from = memmem(text, len, "\toffset_s = ", strlen("\toffset_s = ")), *to;
+
+	to = from ? memmem(from, len - (size_t)(from - text), "\tabsolute", strlen("\tabsolute")) : NULL;
+	if (!to)
+		return false;
+	*begin = (size_t)(from - text);
+	*end = (size_t)(to - text);
+	return true;
+}
+
+/*
+ * Each chunk of a session has its own measurement of the clock offset. babeltrace2 fails if times decrease, so the
+ * viewer receives the offset of the first trace in all traces. Replaces the text if it has another one.
+ */
+static int use_first_offset(struct viewer_session *session, char **text, size_t *len)
+{
+	size_t begin, end, first;
+	char *new;
+
+	if (!find_offset(*text, *len, &begin, &end))
+		return 0;
+	if (!session->clock_offset) {
+		session->clock_offset = strndup(*text + begin, end - begin);
+		return session->clock_offset ? 0 : -ENOMEM;
+	}
+	first = strlen(session->clock_offset);
+	new = malloc(*len - (end - begin) + first);
+	if (!new)
+		return -ENOMEM;
+	memcpy(new, *text, begin);
+	memcpy(new + begin, session->clock_offset, first);
+	memcpy(new + begin + first, *text + end, *len - end);
+	free(*text);
+	*text = new;
+	*len = *len - (end - begin) + first;
+	return 0;
+}
+
+static uint8_t *make_packet(const struct viewer_trace *trace, const char *text, size_t len)
+{
+	uint8_t *bytes = calloc(1, TSDL_HEAD + len);
+
+	if (!bytes)
+		return NULL;
+	wmk_put32(bytes + AT_MAGIC, TSDL_MAGIC);
+	trace_uuid(trace, bytes + AT_UUID);
+	wmk_put32(bytes + AT_CONTENT, (uint32_t)(TSDL_HEAD + len) * 8);
+	wmk_put32(bytes + AT_SIZE, (uint32_t)(TSDL_HEAD + len) * 8);
+	bytes[AT_MAJOR] = 1;
+	bytes[AT_MINOR] = 8;
+	memcpy(bytes + TSDL_HEAD, text, len);
+	return bytes;
+}
+
+int wmk_viewer_metadata_packet(struct viewer_session *session, struct viewer_trace *trace, uint8_t **packet,
+			       size_t *size)
+{
+	size_t n_read = 0, len;
+	char *text = read_rest(trace, &n_read);
+	int err = 0;
+
+	*packet = NULL;
+	len = n_read;
+	if (text && len && !trace->n_metadata)
+		err = use_first_offset(session, &text, &len);
+	if (text && len && err == 0)
+		*packet = make_packet(trace, text, len);
+	free(text);
+	if (err < 0 || !*packet)
+		return err < 0 || n_read ? -ENOMEM : 0;
+	trace->n_metadata += n_read;
+	*size = TSDL_HEAD + len;
+	return 1;
+}

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * viewer_session.c - the traces and streams of a session, found again and again while they grow; viewer_session.h
+ * describes the order.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "ctf/writer.h"
+#include "read/trace.h"
+#include "relay/lttng_live/viewer_session.h"
+#include "store/followed.h"
+
+#define SCAN_NS 20000000u
+#define DEPTH_MAX 8                /* of a trace below its session: ust/uid/UID/64-bit, and more */
+#define PATH_SIZE 1024
+/* maximum time between the crash of a writer and the next writer opening the trace */
+#define NEXT_WRITER_NS 5000000000u
+/* maximum time from the creation of a trace to its writer's lock, and from the end of a chunk to the next chunk */
+#define SUCCESSOR_NS 1000000000u
+/* A trace without low-water time, such as one with a clock plug-in: then its packets are given without delay. */
+#define WATER_NS 1000000000u
+
+void wmk_viewer_session_init(struct viewer_session *session, int directory, bool is_from_now)
+{
+	*session = (struct viewer_session){ .directory = directory, .next_id = 1, .is_from_now = is_from_now };
+}
+
+/* ── open and close ──────────────────────────────────────────────────────────────────────────────────── */
+
+static void stream_close(struct viewer_stream *stream)
+{
+	wmk_read_index_close(&stream->index);
+	if (stream->data >= 0)
+		close(stream->data);
+	free(stream->name);
+	free(stream);
+}
+
+static void trace_close(struct viewer_trace *trace)
+{
+	const int descriptors[] = { trace->directory, trace->metadata, trace->live };
+
+	while (trace->streams) {
+		struct viewer_stream *stream = trace->streams;
+
+		trace->streams = stream->next;
+		stream_close(stream);
+	}
+	for (size_t i = 0; i < sizeof(descriptors) / sizeof(*descriptors); i++)
+		if (descriptors[i] >= 0)
+			close(descriptors[i]);
+	free(trace->path);
+	free(trace);
+}
+
+void wmk_viewer_session_close(struct viewer_session *session)
+{
+	while (session->traces) {
+		struct viewer_trace *trace = session->traces;
+
+		session->traces = trace->next;
+		trace_close(trace);
+	}
+	free(session->clock_offset);
+	close(session->directory);
+}
+
+/* With this lock, the writer flushes soon. A trace without the file, or of another user, is read without the lock. */
+static void lock_live(struct viewer_trace *trace)
+{
+	struct flock whole = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
+
+	trace->live = openat(trace->directory, WMK_STORE_LIVE, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (trace->live >= 0 && fcntl(trace->live, F_OFD_SETLK, &whole) < 0) {
+		close(trace->live);
+		trace->live = -1;
+	}
+}
+
+/* Take the descriptor of a directory with a trace. */
+static void trace_add(struct viewer_session *session, int directory, const struct stat *st, const char *path)
+{
+	struct viewer_trace *trace = calloc(1, sizeof(*trace));
+
+	if (!trace) {
+		close(directory);
+		return;
+	}
+	*trace = (struct viewer_trace){ .directory = directory, .live = -1, .path = strdup(path),
+					.device = st->st_dev, .number = st->st_ino,
+					.since = wmk_clock_monotonic(), .is_found = true,
+					.id = session->next_id, .metadata_id = session->next_id + 1 };
+	trace->metadata = openat(directory, "metadata", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (trace->metadata < 0 || !trace->path) {
+		trace_close(trace);
+		return;
+	}
+	session->next_id += 2;
+	lock_live(trace);
+	trace->next = session->traces;
+	session->traces = trace;
+}
+
+/* ── streams of a trace ──────────────────────────────────────────────────────────────────────────────── */
+
+/* The header of the first packet has the number of the stream class. */
+static bool read_class(struct viewer_stream *stream)
+{
+	uint8_t header[WMK_CTF_PACKET_ROOM];
+	struct wmk_ctf_packet packet;
+
+	if (pread(stream->data, header, sizeof(header), 0) != sizeof(header) ||
+	    wmk_ctf_packet_decode(header, header + 4, &packet) < 0) {
+		wmk_error_clear();
+		return false;
+	}
+	stream->class_id = packet.stream_id;
+	return true;
+}
+
+static void stream_add(struct viewer_session *session, struct viewer_trace *trace, const char *name, uint64_t number)
+{
+	struct viewer_stream *stream = calloc(1, sizeof(*stream));
+
+	if (!stream)
+		return;
+	*stream = (struct viewer_stream){ .trace = trace, .index.fd = -1, .name = strdup(name),
+					  .data = openat(trace->directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC) };
+	if (stream->data < 0 || !stream->name ||
+	    wmk_read_index_open(&stream->index, trace->directory, name) < 0 || stream->index.fd < 0 ||
+	    !wmk_read_index_count(&stream->index) || !read_class(stream)) {
+		/* The next scan tries again: the stream may just be created. */
+		wmk_error_clear();
+		stream_close(stream);
+		return;
+	}
+	stream->id = session->next_id++;
+	stream->number = number;
+	stream->given = session->floor;
+	if (session->is_from_now && !session->scanned) {
+		stream->n_given = wmk_read_index_count(&stream->index);
+		if (wmk_read_index_get(&stream->index, stream->n_given - 1, &stream->last) == 1)
+			stream->given = stream->last.end;
+	}
+	stream->next = trace->streams;
+	trace->streams = stream;
+}
+
+/* Whether the file is known. A known stream with another file at its name gets no more data. */
+static bool is_known(struct viewer_trace *trace, const char *name, uint64_t number)
+{
+	bool is = false;
+
+	for (struct viewer_stream *stream = trace->streams; stream; stream = stream->next) {
+		if (stream->is_removed || strcmp(stream->name, name) != 0)
+			continue;
+		stream->is_removed = stream->number != number;
+		is = is || !stream->is_removed;
+	}
+	return is;
+}
+
+static DIR *open_list(int directory)
+{
+	int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!list && fd >= 0)
+		close(fd);
+	return list;
+}
+
+static void find_streams(struct viewer_session *session, struct viewer_trace *trace)
+{
+	DIR *list = open_list(trace->directory);
+	const struct dirent *entry;
+	struct stat st;
+
+	while (list && (entry = readdir(list)) != NULL)
+		if (*entry->d_name != '.' && strcmp(entry->d_name, "metadata") != 0 &&
+		    fstatat(trace->directory, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    S_ISREG(st.st_mode) && !is_known(trace, entry->d_name, st.st_ino))
+			stream_add(session, trace, entry->d_name, st.st_ino);
+	if (list)
+		closedir(list);
+	for (struct viewer_stream *stream = trace->streams; stream; stream = stream->next)
+		if (fstat(stream->data, &st) == 0 && st.st_nlink == 0)
+			stream->is_removed = true;
+}
+
+/* ── traces of a session ─────────────────────────────────────────────────────────────────────────────── */
+
+static struct viewer_trace *find_trace(const struct viewer_session *session, const struct stat *st)
+{
+	struct viewer_trace *trace = session->traces;
+
+	while (trace && (trace->device != st->st_dev || trace->number != st->st_ino))
+		trace = trace->next;
+	return trace;
+}
+
+static void find_traces(struct viewer_session *session, int directory, const char *path, unsigned depth);
+
+/* A directory below the session: a trace, or a directory of traces. Takes the descriptor. */
+static void visit(struct viewer_session *session, int directory, const char *path, unsigned depth)
+{
+	struct viewer_trace *known;
+	struct stat st;
+
+	if (fstat(directory, &st) < 0) {
+		close(directory);
+		return;
+	}
+	known = find_trace(session, &st);
+	if (known)
+		known->is_found = true;
+	if (known || faccessat(directory, "metadata", R_OK, AT_SYMLINK_NOFOLLOW) < 0) {
+		if (!known && depth < DEPTH_MAX)
+			find_traces(session, directory, path, depth + 1);
+		close(directory);
+		return;
+	}
+	trace_add(session, directory, &st, path);
+}
+
+static void find_traces(struct viewer_session *session, int directory, const char *path, unsigned depth)
+{
+	DIR *list = open_list(directory);
+	const struct dirent *entry;
+	char below[PATH_SIZE];
+	int fd;
+
+	while (list && (entry = readdir(list)) != NULL) {
+		if (*entry->d_name == '.' || strcmp(entry->d_name, "archives") == 0 ||
+		    strcmp(entry->d_name, "index") == 0 || entry->d_type == DT_REG ||
+		    snprintf(below, sizeof(below), "%s%s%s", path, *path ? "/" : "", entry->d_name) >=
+			    (int)sizeof(below))
+			continue;
+		fd = openat(directory, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (fd >= 0)
+			visit(session, fd, below, depth);
+	}
+	if (list)
+		closedir(list);
+}
+
+static bool is_complete(struct viewer_trace *trace, uint64_t now)
+{
+	if (!trace->is_found)
+		return true;
+	if (wmk_read_is_written(trace->directory)) {
+		trace->written = now;
+		return false;
+	}
+	if (now - (trace->written ? trace->written : trace->since) > NEXT_WRITER_NS)
+		return true;
+	return (trace->written || now - trace->since > SUCCESSOR_NS) &&
+	       faccessat(trace->directory, WMK_STORE_LIVE, F_OK, AT_SYMLINK_NOFOLLOW) < 0;
+}
+
+/* A trace is complete if a rotation has moved it, or if its writer has ended in order or crashed. */
+static void update_complete(struct viewer_trace *trace, uint64_t now)
+{
+	if (trace->is_complete || !is_complete(trace, now))
+		return;
+	trace->is_complete = true;
+	trace->ended = now;
+}
+
+/* Whether more data may follow at the path of the trace: a rotation is about to move the trace, or has moved it. */
+static bool may_continue(const struct viewer_session *session, const struct viewer_trace *trace, uint64_t now)
+{
+	if (!trace->is_complete)
+		return true;
+	if (now - trace->ended > (trace->is_found ? SUCCESSOR_NS : NEXT_WRITER_NS))
+		return false;
+	for (const struct viewer_trace *other = session->traces; other; other = other->next)
+		if (other->since > trace->since && strcmp(other->path, trace->path) == 0)
+			return false;
+	return true;
+}
+
+static void read_water(struct viewer_trace *trace)
+{
+	struct wmk_store_low_water water;
+
+	if (trace->live >= 0 && pread(trace->live, &water, sizeof(water), 0) == sizeof(water) &&
+	    water.ts == ~water.inverted)
+		trace->water = water.ts;
+}
+
+/* The low-water time of all traces that the last scan has found. */
+static uint64_t session_water(const struct viewer_session *session, uint64_t now)
+{
+	uint64_t water = UINT64_MAX;
+
+	for (struct viewer_trace *trace = session->traces; trace; trace = trace->next) {
+		if (!may_continue(session, trace, now))
+			continue;
+		read_water(trace);
+		if ((trace->water || now - trace->since < WATER_NS) && trace->water < water)
+			water = trace->water;
+	}
+	return water;
+}
+
+/* Whether the current scan has found a trace that gets more data. */
+static bool has_new_trace(const struct viewer_session *session, const struct viewer_trace *before)
+{
+	for (const struct viewer_trace *trace = session->traces; trace != before; trace = trace->next)
+		if (!trace->is_complete)
+			return true;
+	return false;
+}
+
+/*
+ * First the low-water time, then the files: each record up to this time is in a file that the scan finds. So a stream
+ * that the last scan did not find has no record before the low-water time of that scan.
+ */
+void wmk_viewer_session_scan(struct viewer_session *session)
+{
+	const struct viewer_trace *before = session->traces;
+	const uint64_t now = wmk_clock_monotonic(), last = session->water;
+	uint64_t water;
+
+	if (session->scanned && now - session->scanned < SCAN_NS)
+		return;
+	session->floor = last == UINT64_MAX ? session->latest : last;
+	water = session_water(session, now);
+	for (struct viewer_trace *trace = session->traces; trace; trace = trace->next)
+		trace->is_found = false;
+	find_traces(session, session->directory, "", 0);
+	for (struct viewer_trace *trace = session->traces; trace; trace = trace->next) {
+		update_complete(trace, now);
+		find_streams(session, trace);
+	}
+	session->water = water;
+	/* The low-water time of a new trace is read in the next scan. */
+	if (has_new_trace(session, before))
+		session->water = last == UINT64_MAX ? 0 : last;
+	session->scanned = now;
+}
+
+bool wmk_viewer_session_has_new(const struct viewer_session *session)
+{
+	for (const struct viewer_trace *trace = session->traces; trace; trace = trace->next)
+		for (const struct viewer_stream *stream = trace->streams; stream; stream = stream->next)
+			if (!stream->is_announced)
+				return true;
+	return false;
+}
+
+bool wmk_viewer_session_is_over(const struct viewer_session *session)
+{
+	for (const struct viewer_trace *trace = session->traces; trace; trace = trace->next)
+		if (may_continue(session, trace, wmk_clock_monotonic()))
+			return false;
+	return session->traces != NULL;
+}
+
+struct viewer_stream *wmk_viewer_session_stream(const struct viewer_session *session, uint64_t id)
+{
+	for (const struct viewer_trace *trace = session->traces; trace; trace = trace->next)
+		for (struct viewer_stream *stream = trace->streams; stream; stream = stream->next)
+			if (stream->id == id && stream->is_announced)
+				return stream;
+	return NULL;
+}
+
+struct viewer_trace *wmk_viewer_session_metadata(const struct viewer_session *session, uint64_t id)
+{
+	for (struct viewer_trace *trace = session->traces; trace; trace = trace->next)
+		if (trace->metadata_id == id && trace->is_announced)
+			return trace;
+	return NULL;
+}
