@@ -276,7 +276,14 @@ def records_before_and_after_a_restart_of_the_counter_are_in_order(case):
                slurp(w.log), 'the session to continue in a new chunk')
         if PERCENT < 100:
             w('start', 'back')
-        program('emit 100')
+        program('emit 50')
+        # The next daemons continue in the new rings.
+        os.kill(w.consumerd(), signal.SIGKILL)
+        os.kill(w.sessiond(), signal.SIGKILL)
+        w.wait(lambda: not w.sessiond(), 'the session daemon to end')
+        w.start_daemon()
+        w.wait_apps([program.pid])
+        program('emit 50')
         program.end()
         w.stop('back')
         w('destroy', 'back')
@@ -290,6 +297,8 @@ def records_before_and_after_a_restart_of_the_counter_are_in_order(case):
     late = [r['fields']['seq'] for r in records if abs(ns_of(r['time']) - r['fields']['mono'] - offset) > 10**8]
     check(set(late) <= {101}, 'records with another time than that of their call: %s', late)
     check(len(os.listdir(path + '/archives')) == 1, 'chunks: %s', os.listdir(path + '/archives'))
+    streams = [f for _, _, names in os.walk(path + '/ust') for f in names if re.search(r'~\d+_\d+$', f)]
+    check(streams and all('~2_' in f for f in streams), 'streams after the restart: %s', streams)
     both_readers_are_silent(path, 201)
 
 

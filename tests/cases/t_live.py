@@ -78,6 +78,20 @@ def rare_records_are_visible_within_a_second_and_idle_daemons_sleep(case):
 
 
 @limit(400)
+def rare_records_are_visible_and_idle_daemons_sleep_without_rseq(case):
+    """The records of a program without restartable sequences are in claim rings."""
+    with World(case) as w:
+        session = Session(w, 'claims')
+        program = w.scripted(env={'GLIBC_TUNABLES': 'glibc.pthread.rseq=0'})
+        gaps = [case.random.uniform(5, 20) for _ in range(5)] if LONG else [2.2]
+        check_gaps(w, session, program, gaps)
+        check(any('_claim' in f for f in session.streams()), 'streams: %s', session.streams())
+        _, _, numbers = w.finish('claims', lost=0)
+        check([len(n) for n in numbers.values()] == [len(gaps)], 'recorded: %s', numbers)
+        program.end()
+
+
+@limit(400)
 def rare_records_are_visible_and_idle_daemons_sleep_with_200_ring_sets(case):
     with World(case) as w:
         session = Session(w, 'many', ['--buffers-pid', '--subbuf-size', '4k', '--num-subbuf', '2'])
@@ -220,6 +234,7 @@ def counts_are_current_while_the_consumer_is_stopped(case):
 if __name__ == '__main__':
     main([
         rare_records_are_visible_within_a_second_and_idle_daemons_sleep,
+        rare_records_are_visible_and_idle_daemons_sleep_without_rseq,
         rare_records_are_visible_and_idle_daemons_sleep_with_200_ring_sets, rare_records_are_visible_with_many_flushes,
         records_wait_for_their_sub_buffer_without_a_flush_interval,
         record_of_an_application_killed_before_it_wakes_the_consumer_is_visible,
