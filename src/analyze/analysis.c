@@ -301,6 +301,11 @@ static int end(void *whole, struct wmk_print_text *out)
 	return err < 0 ? err : analysis->result.err;
 }
 
+void *wmk_analysis_state(const struct wmk_analysis *analysis, unsigned number)
+{
+	return analysis->runs[number].state;
+}
+
 struct wmk_result *wmk_analysis_result(struct wmk_analysis *analysis)
 {
 	return &analysis->result;

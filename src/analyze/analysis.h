@@ -61,6 +61,8 @@ void wmk_analysis_free(struct wmk_analysis *analysis);
  */
 extern const struct wmk_read_exporter wmk_analysis_form;
 
+/* The state of a module, by its number in the list of wmk_analysis_create(). */
+void *wmk_analysis_state(const struct wmk_analysis *analysis, unsigned number);
 /* After the pipeline: the result, which lives as long as the analysis. */
 struct wmk_result *wmk_analysis_result(struct wmk_analysis *analysis);
 

@@ -133,6 +133,8 @@ static const struct wmk_cli_example examples[] = {
 	  "waymark query 'SELECT name, count(*) FROM events GROUP BY name ORDER BY 2 DESC' trace" },
 	{ "query", "Average a field by process:",
 	  "waymark query 'SELECT process, avg(amount) FROM \"shop:order\" GROUP BY process' trace" },
+	{ "query", "Show the slowest system calls:",
+	  "waymark query 'SELECT process, name, duration FROM syscalls ORDER BY duration DESC LIMIT 10' trace" },
 	{ "query", "List the tables and their columns:",
 	  "waymark query --tables trace" },
 	{ "compress", "Compress a trace; `waymark view` reads it as before:",

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/query/derived.h"
 #include "analyze/query/module.h"
 #include "analyze/query/plan.h"
 #include "base/error.h"
@@ -20,7 +21,8 @@ struct virtual_cursor {
 	struct wmk_query_plan plan;
 	struct wmk_query_scan *scan;
 	struct wmk_query_group *group; /* NULL: rows are not grouped */
-	sqlite3_int64 row;         /* of a group: number of the row */
+	struct wmk_query_derivation *derivation; /* of a derived table, which has no scan */
+	sqlite3_int64 row;         /* of a group or a derivation: number of the row */
 	bool has_ended;
 };
 
@@ -78,19 +80,20 @@ static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 	const size_t n = (size_t)info->nConstraint;
 	bool *is_binary = calloc(2 * n + 1, sizeof(*is_binary)), *is_in = is_binary + n;
 	struct wmk_query_asked asked = { is_binary, is_in, sqlite3_vtab_distinct(info) };
+	const bool is_plain = module->no_push_down || module->table->derived;
 	sqlite3_index_info none = *info;
 	int err;
 
 	if (!is_binary)
 		return SQLITE_NOMEM;
-	for (int i = 0; i < info->nConstraint && !module->no_push_down; i++) {
+	for (int i = 0; i < info->nConstraint && !is_plain; i++) {
 		const char *collation = sqlite3_vtab_collation(info, i);
 
 		is_binary[i] = collation && strcmp(collation, "BINARY") == 0;
 		is_in[i] = info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_EQ && is_binary[i] &&
 			   sqlite3_vtab_in(info, i, 1);
 	}
-	if (module->no_push_down) {
+	if (is_plain) {
 		none.nConstraint = none.nOrderBy = 0;
 		err = wmk_query_plan_choose(module->table, &asked, &none);
 		info->idxStr = none.idxStr;
@@ -121,8 +124,10 @@ static void reset(struct virtual_cursor *cursor)
 {
 	wmk_query_group_free(cursor->group);
 	wmk_query_scan_close(cursor->scan);
+	wmk_query_derivation_free(cursor->derivation);
 	wmk_query_plan_free(&cursor->plan);
 	cursor->group = NULL;
+	cursor->derivation = NULL;
 	cursor->scan = NULL;
 }
 
@@ -138,12 +143,12 @@ static int next_row(sqlite3_vtab_cursor *base)
 	struct virtual_cursor *cursor = (struct virtual_cursor *)base;
 	int got;
 
+	cursor->row++;
 	if (cursor->group) {
-		cursor->row++;
 		cursor->has_ended = !wmk_query_group_next(cursor->group);
 		return SQLITE_OK;
 	}
-	got = wmk_query_scan_next(cursor->scan);
+	got = cursor->derivation ? wmk_query_derivation_next(cursor->derivation) : wmk_query_scan_next(cursor->scan);
 	cursor->has_ended = got <= 0;
 	return got < 0 ? fail(base->pVtab, got) : SQLITE_OK;
 }
@@ -240,6 +245,10 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *text, int a
 
 	reset(cursor);
 	cursor->row = 0;
+	if (module->table->derived) {
+		err = wmk_query_derive(module->tables->traces, module->table->derived, &cursor->derivation);
+		return err < 0 ? fail(base->pVtab, err) : next_row(base);
+	}
 	err = wmk_query_plan_parse(text ? text : "", number, &cursor->plan);
 	if (err >= 0)
 		err = make_tests(cursor, argc, argv, &tests, &n);
@@ -260,9 +269,10 @@ static int has_ended(sqlite3_vtab_cursor *base)
 static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int number)
 {
 	struct virtual_cursor *cursor = (struct virtual_cursor *)base;
-	const struct wmk_query_value value = cursor->group
-						     ? wmk_query_group_value(cursor->group, (uint32_t)number)
-						     : wmk_query_scan_value(cursor->scan, (uint32_t)number);
+	const uint32_t n = (uint32_t)number;
+	const struct wmk_query_value value = cursor->group	  ? wmk_query_group_value(cursor->group, n)
+					     : cursor->derivation ? wmk_query_derivation_value(cursor->derivation, n)
+								  : wmk_query_scan_value(cursor->scan, n);
 
 	switch (value.kind) {
 	case WMK_QUERY_INTEGER:
@@ -288,7 +298,7 @@ static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *row)
 {
 	const struct virtual_cursor *cursor = (struct virtual_cursor *)base;
 
-	*row = cursor->group ? cursor->row : wmk_query_scan_row(cursor->scan);
+	*row = cursor->group || cursor->derivation ? cursor->row : wmk_query_scan_row(cursor->scan);
 	return SQLITE_OK;
 }
 

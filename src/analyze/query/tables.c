@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/query/derived.h"
 #include "analyze/query/tables.h"
 #include "base/array.h"
 #include "base/error.h"
@@ -18,6 +19,9 @@
 /* Tables and functions of SQLite that an event of the same name must not hide. */
 static const char *const reserved[] = { "sqlite_master", "sqlite_schema", "sqlite_temp_master", "sqlite_temp_schema",
 					"json_each",     "json_tree" };
+
+/* At least the number of tables that exist in every trace. */
+#define FIXED_TABLES 8u
 
 static const char *name_of(const struct wmk_query_class *class)
 {
@@ -60,7 +64,7 @@ static int list_classes(struct wmk_query_tables *tables)
 	}
 	tables->classes = calloc(n + 1, sizeof(*tables->classes));
 	tables->order = calloc(n + 1, sizeof(*tables->order));
-	tables->all = calloc(n + 1, sizeof(*tables->all));
+	tables->all = calloc(n + FIXED_TABLES, sizeof(*tables->all));
 	if (!tables->first || !tables->classes || !tables->order || !tables->all)
 		return no_memory();
 	for (uint32_t t = 0; t < traces->n; t++) {
@@ -95,6 +99,15 @@ static int64_t add_table(struct wmk_query_tables *tables, uint32_t i)
 	return i;
 }
 
+/* Add a table that exists in every trace. */
+static int add_fixed(struct wmk_query_tables *tables, const char *name, const struct wmk_query_derived *derived)
+{
+	struct wmk_query_table *table = &tables->all[tables->n++];
+
+	*table = (struct wmk_query_table){ .name = wmk_query_names_add(&tables->names, name, ""), .derived = derived };
+	return table->name ? 0 : no_memory();
+}
+
 int wmk_query_tables_make(struct wmk_query_traces *traces, struct wmk_query_tables *tables)
 {
 	int64_t i = 0;
@@ -107,11 +120,12 @@ int wmk_query_tables_make(struct wmk_query_traces *traces, struct wmk_query_tabl
 	for (size_t r = 0; r < WMK_ARRAY_LEN(reserved); r++)
 		if (!wmk_query_names_add(&tables->names, reserved[r], ""))
 			return no_memory();
-	tables->all[tables->n++] = (struct wmk_query_table){
-		.name = wmk_query_names_add(&tables->names, "events", "")
-	};
-	if (!tables->all[0].name)
-		return no_memory();
+	err = add_fixed(tables, "events", NULL);
+	for (i = 0; wmk_query_derived_tables[i] && err >= 0; i++)
+		err = add_fixed(tables, wmk_query_derived_tables[i]->name, wmk_query_derived_tables[i]);
+	if (err < 0)
+		return err;
+	i = 0;
 	qsort_r(tables->order, tables->n_classes, sizeof(*tables->order), by_name, tables->classes);
 	while (i >= 0 && i < tables->n_classes)
 		i = add_table(tables, (uint32_t)i);
@@ -282,6 +296,11 @@ int wmk_query_table_columns(struct wmk_query_tables *tables, struct wmk_query_ta
 
 	if (table->columns)
 		return 0;
+	for (unsigned i = 0; table->derived && i < table->derived->n_columns && err >= 0; i++)
+		err = add_column(table, (struct wmk_query_column){ .type = table->derived->columns[i].type },
+				 table->derived->columns[i].name);
+	if (table->derived)
+		return err;
 	for (unsigned i = 0; i < WMK_QUERY_FIXED && err >= 0; i++)
 		err = add_column(table, (struct wmk_query_column){ .source = i, .type = fixed[i].type }, fixed[i].name);
 	/* (the payload first: its fields are what users look for) */

@@ -5,6 +5,8 @@
  *     events          all records: columns that every record has
  *     "NAME"          the records of an event: the same columns, then one column for each field and context field
  *
+ *     threads, slices, syscalls, spans    rows that follow from several records (derived.h)
+ *
  * Event classes of one name, of any trace, are one table, with the fields of all of these classes. A field has the same
  * column in all classes; if its types differ, the column has values of several types.
  *
@@ -47,8 +49,11 @@ struct wmk_query_class {
 	uint32_t table;
 };
 
+struct wmk_query_derived;
+
 struct wmk_query_table {
 	const char *name;          /* in SQL */
+	const struct wmk_query_derived *derived; /* NULL: a table of records */
 	char *event;               /* name of the event; NULL: all events */
 	uint32_t first, n;         /* its classes, in the order of tables.order */
 	struct wmk_query_column *columns; /* NULL: not made yet */
@@ -62,7 +67,7 @@ struct wmk_query_tables {
 	uint32_t *order;                 /* indices of classes, by name */
 	uint32_t **first;                /* by trace and stream class: index of its first class */
 	uint32_t n_classes;
-	struct wmk_query_table *all;     /* the first is `events`, the others are in the order of their names */
+	struct wmk_query_table *all;     /* `events`, the derived tables, then the tables of events by name */
 	uint32_t n;
 	struct wmk_query_names names;
 };

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * derived.h - tables with rows that follow from several records: states of threads, system calls, spans.
+ *
+ *     merged records ──► analysis.h: a module of a table ──rows──► queue ──► SQLite
+ *
+ * A module adds a row when its last record has been read, so that memory does not grow with the number of rows. Rows
+ * are in the order of their ends. One thread. Errors are -errno with a cause chain.
+ */
+#ifndef WMK_ANALYZE_QUERY_DERIVED_H
+#define WMK_ANALYZE_QUERY_DERIVED_H
+
+#include "analyze/analysis.h"
+#include "analyze/query/tables.h"
+#include "analyze/query/value.h"
+
+#define WMK_QUERY_DERIVED_COLUMNS 32u
+
+struct wmk_query_derived_column {
+	const char *name;
+	enum wmk_query_type type;
+};
+
+/* A derived table. */
+struct wmk_query_derived {
+	const char *name;
+	const struct wmk_query_derived_column *columns;
+	unsigned n_columns;            /* at most WMK_QUERY_DERIVED_COLUMNS */
+	/* Its state begins with struct wmk_query_rows. */
+	const struct wmk_analyze_module *module;
+};
+
+/* All derived tables; NULL at the end. (derived.c) */
+extern const struct wmk_query_derived *const wmk_query_derived_tables[];
+
+extern const struct wmk_query_derived wmk_query_threads, wmk_query_slices;     /* derived_states.c */
+extern const struct wmk_query_derived wmk_query_syscalls;                      /* derived_syscalls.c */
+extern const struct wmk_query_derived wmk_query_spans;                         /* derived_spans.c */
+
+struct wmk_query_row {
+	struct wmk_query_value values[WMK_QUERY_DERIVED_COLUMNS];      /* initially NULL */
+	char texts[2][64];             /* room for texts of values */
+};
+
+/* Rows that SQLite has not read. */
+struct wmk_query_rows {
+	struct wmk_query_row *rows;
+	uint32_t next, n, cap;
+	int64_t steps;                 /* ns: real time minus steady time, for the present record */
+};
+
+/* Add a row of NULLs. It is valid until the next call. NULL with a cause chain: no memory. */
+struct wmk_query_row *wmk_query_rows_add(struct wmk_query_rows *rows);
+/* Set a text: a copy in the row, with U+FFFD for bytes that are not UTF-8; "": NULL. */
+void wmk_query_row_text(struct wmk_query_row *row, unsigned column, unsigned room, const char *text, size_t len);
+/* As above, for a text that lives as long as the traces: it is not copied if it is UTF-8. */
+void wmk_query_row_lasting(struct wmk_query_row *row, unsigned column, unsigned room, const char *text, size_t len);
+/* Set the begin and the duration, in two columns. */
+void wmk_query_row_times(const struct wmk_query_rows *rows, struct wmk_query_row *row, unsigned column, int64_t from,
+			 int64_t to);
+void wmk_query_rows_free(struct wmk_query_rows *rows);
+
+struct wmk_query_derivation;
+
+/* Start to read the traces. -ENODATA: they lack an event that the table needs; the message names it. */
+int wmk_query_derive(struct wmk_query_traces *traces, const struct wmk_query_derived *table,
+		     struct wmk_query_derivation **derivation);
+void wmk_query_derivation_free(struct wmk_query_derivation *derivation);
+/* 1: the next row is current; 0: the end; or an error. */
+int wmk_query_derivation_next(struct wmk_query_derivation *derivation);
+/* A value of the current row, valid until the next call of wmk_query_derivation_next(). */
+struct wmk_query_value wmk_query_derivation_value(const struct wmk_query_derivation *derivation, uint32_t column);
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * derived_spans.c - the table `spans`: a row for each span of an application (read/spans.h).
+ *
+ * A span without an end has no duration: it is still open at the end of the trace, or its end was lost and an outer
+ * span has ended.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/query/derived.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "read/spans.h"
+#include "schema/schema.h"
+
+struct begun_span {
+	const char *name;              /* of the event class */
+	size_t len;
+	int64_t since, cpu;
+	uint64_t inner;                /* ns of the spans within, for the span's own time */
+	struct wmk_read_thread_id who;
+};
+
+/* The open spans of a thread, the outermost first: those of read/spans.h, with their times. */
+struct span_stack {
+	struct wmk_read_slot slot;     /* process, thread */
+	struct begun_span *open;
+	uint32_t n, cap;
+};
+
+struct span_rows {
+	struct wmk_query_rows rows;    /* first */
+	struct wmk_read_spans spans;
+	struct wmk_read_table stacks;
+};
+
+enum { TIME, DURATION, SELF, CPU, TID, PID, PROCESS, NAME, DEPTH };
+static const struct wmk_query_derived_column columns[] = {
+	[TIME] = { "time", WMK_QUERY_OF_INTEGER },    [DURATION] = { "duration", WMK_QUERY_OF_INTEGER },
+	[SELF] = { "self", WMK_QUERY_OF_INTEGER },    [CPU] = { "cpu", WMK_QUERY_OF_INTEGER },
+	[TID] = { "tid", WMK_QUERY_OF_INTEGER },      [PID] = { "pid", WMK_QUERY_OF_INTEGER },
+	[PROCESS] = { "process", WMK_QUERY_OF_TEXT }, [NAME] = { "name", WMK_QUERY_OF_TEXT },
+	[DEPTH] = { "depth", WMK_QUERY_OF_INTEGER },
+};
+
+static int create(struct wmk_analysis *analysis, void **state)
+{
+	struct span_rows *made = calloc(1, sizeof(*made));
+
+	(void)analysis;
+	*state = made;
+	if (!made)
+		return wmk_error(-ENOMEM, "no memory for a query");
+	wmk_read_spans_begin(&made->spans);
+	made->stacks.size = sizeof(struct span_stack);
+	return 0;
+}
+
+/* `to`: the end; NULL: unknown. */
+static int add_row(struct span_rows *spans, const struct begun_span *open, uint32_t depth, const int64_t *to)
+{
+	struct wmk_query_row *row = wmk_query_rows_add(&spans->rows);
+
+	if (!row)
+		return -ENOMEM;
+	wmk_query_row_times(&spans->rows, row, TIME, open->since, to ? *to : open->since);
+	if (to)
+		row->values[SELF] = wmk_query_integer(row->values[DURATION].integer - (int64_t)open->inner);
+	else
+		row->values[DURATION].kind = WMK_QUERY_NULL;
+	if (open->cpu != WMK_READ_NOWHERE)
+		row->values[CPU] = wmk_query_integer(open->cpu);
+	if (open->who.has_tid) {
+		row->values[TID] = wmk_query_integer(open->who.tid);
+		row->values[PID] = wmk_query_integer(open->who.pid);
+	}
+	wmk_query_row_text(row, PROCESS, 0, open->who.name, strlen(open->who.name));
+	row->values[DEPTH] = wmk_query_integer(depth);
+	wmk_query_row_lasting(row, NAME, 1, open->name, open->len);
+	return 0;
+}
+
+static int push(struct span_stack *stack, const struct wmk_read_drawing *drawing, const struct wmk_record *record,
+		const struct wmk_read_thread_id *who)
+{
+	struct begun_span *open = wmk_array_room(stack->open, stack->n, &stack->cap, sizeof(*open));
+
+	if (!open)
+		return wmk_error(-ENOMEM, "no memory for the spans of a thread");
+	stack->open = open;
+	open[stack->n++] = (struct begun_span){
+		.name = drawing->name, .len = drawing->len, .since = record->ns, .cpu = record->cpu, .who = *who
+	};
+	return 0;
+}
+
+/* The outermost of `n` spans has ended; the others have lost their ends. */
+static int pop(struct span_rows *spans, struct span_stack *stack, unsigned n, int64_t now)
+{
+	int err = 0;
+
+	for (; n && stack->n && err >= 0; n--) {
+		const struct begun_span *open = &stack->open[--stack->n];
+
+		err = add_row(spans, open, stack->n, n == 1 ? &now : NULL);
+		if (n == 1 && stack->n)
+			stack->open[stack->n - 1].inner += (uint64_t)now - (uint64_t)open->since;
+	}
+	return err;
+}
+
+static int record(void *state, const struct wmk_record *record)
+{
+	struct wmk_read_thread_id who = { .cpu = record->cpu };
+	struct wmk_read_drawing drawing;
+	struct span_rows *spans = state;
+	struct span_stack *stack;
+	int err = wmk_read_thread_id_of_record(&who, record->stream);
+
+	if (err >= 0)
+		err = wmk_read_spans_classify(&spans->spans, &who, record->stream, &drawing);
+	if (err < 0 || (drawing.kind != WAYMARK_KIND_BEGIN && drawing.kind != WAYMARK_KIND_END)) {
+		if (err >= 0)
+			wmk_read_spans_drawn(&spans->spans, &who, &drawing);
+		return err;
+	}
+	stack = wmk_read_table_add(&spans->stacks, who.has_tid ? (uint64_t)who.pid : UINT64_MAX,
+				   (uint64_t)(who.has_tid ? who.tid : who.cpu));
+	if (!stack)
+		return wmk_error(-ENOMEM, "no memory for the spans of %zu threads", spans->stacks.n);
+	err = drawing.kind == WAYMARK_KIND_BEGIN ? push(stack, &drawing, record, &who)
+						 : pop(spans, stack, drawing.closes, record->ns);
+	if (err >= 0)
+		wmk_read_spans_drawn(&spans->spans, &who, &drawing);
+	return err;
+}
+
+static int result(void *state, struct wmk_result *result)
+{
+	struct span_rows *spans = state;
+	int err = 0;
+
+	(void)result;
+	for (struct span_stack *stack = NULL; err >= 0 && (stack = wmk_read_table_next(&spans->stacks, stack));)
+		while (stack->n && err >= 0) {
+			stack->n--;
+			err = add_row(spans, &stack->open[stack->n], stack->n, NULL);
+		}
+	return err;
+}
+
+static void release(void *state)
+{
+	struct span_rows *spans = state;
+
+	for (struct span_stack *stack = NULL; (stack = wmk_read_table_next(&spans->stacks, stack));)
+		free(stack->open);
+	wmk_read_table_free(&spans->stacks);
+	wmk_read_spans_free(&spans->spans);
+	wmk_query_rows_free(&spans->rows);
+	free(spans);
+}
+
+static const struct wmk_analyze_module module = {
+	.name = "spans",
+	.options = "-e '*'",
+	.needs = { { WMK_EV(SPAN_BEGIN), false, "of waymark_span()", NULL } },
+	.events = WMK_EV(SPAN_BEGIN) | WMK_EV(SPAN_END),
+	.create = create,
+	.record = record,
+	.result = result,
+	.free = release,
+};
+
+const struct wmk_query_derived wmk_query_spans = {
+	.name = "spans",
+	.columns = columns,
+	.n_columns = WMK_ARRAY_LEN(columns),
+	.module = &module,
+};
