@@ -107,6 +107,8 @@ static const struct wmk_cli_example examples[] = {
 	  "waymark relay init relay.example" },
 	{ "relay", "Make the certificate with which the machine \"web1\" sends its traces:",
 	  "waymark relay enroll web1" },
+	{ "relay", "Show which machines send traces to the relay on this machine:",
+	  "waymark relay status" },
 	{ "regenerate", "Write the metadata of the current session again:",
 	  "waymark regenerate metadata" },
 	{ "regenerate", "Record once more what exists: processes, files, loaded libraries:",

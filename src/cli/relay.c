@@ -3,7 +3,7 @@
  * relay.c - `waymark relay`: the certificates with which machines send traces to the relay, and users read them there.
  *
  * The commands run on the relay's machine and change only files (net/certificates.h). A relay that is running notices
- * each change.
+ * each change. `status` also queries this relay.
  */
 #include <errno.h>
 #include <limits.h>
@@ -15,7 +15,9 @@
 #include "base/error.h"
 #include "cli/command.h"
 #include "cli/path.h"
+#include "cli/relay_hosts.h"
 #include "net/certificates.h"
+#include "relay/status_query.h"
 
 /* In the order of the enumeration. */
 #define ACTIONS "init enroll revoke status"
@@ -30,6 +32,7 @@ struct relay_args {
 	const char *directory;         /* NULL: wmk_relay_dir() */
 	bool viewer;
 	uint64_t days;                 /* 0: DAYS_DEFAULT */
+	const char *at;                /* status: address of the relay; NULL: the default, which may have none */
 };
 
 static void print_result(const struct relay_args *args, const char *member, const char *value)
@@ -143,24 +146,69 @@ static int peer_json(void *data, const struct wmk_peer_certificate *peer)
 	return 0;
 }
 
-static int status(const struct relay_args *args, const char *directory)
+/*
+ * The running relay. 1: *running is its status; 0: none runs at the default address; -errno.
+ */
+static int query(const struct relay_args *args, struct wmk_arena *arena, struct wmk_relay_status *running)
 {
-	struct wmk_cli_json json = { .out = stdout };
+	int err = wmk_relay_status_query(args->at ? args->at : WMK_RELAY_STATUS_DEFAULT, arena, running);
+
+	if (err == 0)
+		return 1;
+	if (args->at)
+		return err;
+	wmk_error_clear();
+	return 0;
+}
+
+/* A relay on loopback addresses needs no certificates. */
+static int without_certificates(int err, int runs)
+{
+	if (err != -ENOENT || runs != 1)
+		return err;
+	wmk_error_clear();
+	return 0;
+}
+
+static int status_text(const struct relay_args *args, const char *directory, int runs,
+		       const struct wmk_relay_status *running)
+{
 	unsigned n = 0;
 	int err;
 
-	if (!args->common.json) {
-		err = wmk_certificates_each(directory, print_peer, &n);
-		if (err == 0 && n == 0)
-			puts("No certificate was made for a peer (`waymark relay enroll HOST` makes one).");
-		return err;
-	}
+	if (runs)
+		wmk_cli_relay_print(args->at ? args->at : WMK_RELAY_STATUS_DEFAULT, running);
+	err = wmk_certificates_each(directory, print_peer, &n);
+	if (err == 0 && n == 0)
+		puts("No certificate was made for a peer (`waymark relay enroll HOST` makes one).");
+	return without_certificates(err, runs);
+}
+
+static int status_json(const char *directory, int runs, const struct wmk_relay_status *running)
+{
+	struct wmk_cli_json json = { .out = stdout };
+	int err;
+
 	wmk_cli_json_open(&json, NULL, '{');
+	wmk_cli_relay_json(&json, runs ? running : NULL);
 	wmk_cli_json_open(&json, "peers", '[');
 	err = wmk_certificates_each(directory, peer_json, &json);
 	wmk_cli_json_close(&json, ']');
 	wmk_cli_json_close(&json, '}');
 	putchar('\n');
+	return without_certificates(err, runs);
+}
+
+static int status(const struct relay_args *args, const char *directory)
+{
+	struct wmk_relay_status running;
+	struct wmk_arena arena = { 0 };
+	int runs = query(args, &arena, &running), err = runs;
+
+	if (runs >= 0)
+		err = args->common.json ? status_json(directory, runs, &running)
+					: status_text(args, directory, runs, &running);
+	wmk_arena_free(&arena);
 	return err;
 }
 
@@ -178,6 +226,8 @@ static int check(const struct relay_args *args, enum relay_action action, int n_
 				 most[action] - 1);
 	if (action != ENROLL && (args->viewer || args->days))
 		return wmk_error(-EINVAL, "--viewer and --days are options of enroll only");
+	if (action != STATUS && args->at)
+		return wmk_error(-EINVAL, "--at is an option of status only");
 	return 0;
 }
 
@@ -225,7 +275,8 @@ static const char *const details[] = {
 	"machine. FILE contains the key: move it to the other machine, for example with scp. The relay keeps no copy "
 	"of the key.",
 	"revoke: makes the certificate of NAME invalid. The name may be enrolled again.",
-	"status: lists the certificates.",
+	"status: prints the hosts of the relay that runs on this machine, with their connections, traces, quotas and "
+	"latest errors, and lists the certificates.",
 	"The directory of the certificates is $WAYMARK_RELAY_DIR, else /etc/waymark/relay for root, else "
 	"~/.config/waymark/relay.",
 	NULL
@@ -238,6 +289,8 @@ static const struct wmk_cli_option options[] = {
 	  WMK_CLI_FLAG(struct relay_args, viewer) },
 	{ 0, "days", "N", "enroll: the certificate is valid for N days. The default is 825.",
 	  WMK_CLI_NUMBER(struct relay_args, days, DAYS_MAX) },
+	{ 0, "at", "ADDR:PORT", "status: a loopback address of the relay. The default is 127.0.0.1:5850.",
+	  WMK_CLI_NOT_EMPTY(struct relay_args, at, "the address is missing") },
 	WMK_CLI_OPTION_JSON,
 };
 
@@ -245,7 +298,7 @@ const struct wmk_cli_command wmk_cli_relay = {
 	.name = "relay",
 	.arguments = "init [NAME]... | enroll NAME [FILE] | revoke NAME | status",
 	.choices = ACTIONS,
-	.summary = "Make and revoke the certificates of a relay",
+	.summary = "Make and revoke the certificates of a relay, and show its state",
 	.details = details,
 	WMK_CLI_OPTIONS(options),
 	.args_size = sizeof(struct relay_args),

@@ -44,7 +44,7 @@ struct wmk_relay_server {
 
 /* ── addresses ───────────────────────────────────────────────────────────────────────────────────────── */
 
-static bool is_loopback(const struct sockaddr *address)
+bool wmk_relay_address_is_loopback(const struct sockaddr *address)
 {
 	if (address->sa_family == AF_INET)
 		return ntohl(((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr) >> 24 == 127;
@@ -52,8 +52,7 @@ static bool is_loopback(const struct sockaddr *address)
 	       IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)(const void *)address)->sin6_addr);
 }
 
-/* Split ADDR:PORT. The brackets of an IPv6 address are removed. */
-static int split(const char *text, char address[64], const char **port)
+int wmk_relay_address_split(const char *text, char address[WMK_RELAY_ADDRESS_MAX], const char **port)
 {
 	const char *colon = strrchr(text, ':');
 	size_t len = colon ? (size_t)(colon - text) : 0;
@@ -62,7 +61,7 @@ static int split(const char *text, char address[64], const char **port)
 		text++;
 		len -= 2;
 	}
-	if (!len || len >= 64 || !colon[1] || strspn(colon + 1, "0123456789") != strlen(colon + 1) ||
+	if (!len || len >= WMK_RELAY_ADDRESS_MAX || !colon[1] || strspn(colon + 1, "0123456789") != strlen(colon + 1) ||
 	    strlen(colon + 1) > 5)
 		return -EINVAL;
 	memcpy(address, text, len);
@@ -96,12 +95,12 @@ static int open_listener(struct wmk_relay_server *server, const char *text)
 	socklen_t size = sizeof(bound);
 	struct addrinfo *found = NULL;
 	const char *port;
-	char address[64];
+	char address[WMK_RELAY_ADDRESS_MAX];
 
-	if (split(text, address, &port) < 0 || getaddrinfo(address, port, &hints, &found) != 0)
+	if (wmk_relay_address_split(text, address, &port) < 0 || getaddrinfo(address, port, &hints, &found) != 0)
 		return wmk_error_said(-EINVAL, "invalid address '%.80s': the form is ADDR:PORT, with a numeric address "
 				      "such as 127.0.0.1:%u or [::1]:%u", text, WMK_RELAY_PORT, WMK_RELAY_PORT);
-	listener->tls = server->is.tls || !is_loopback(found->ai_addr);
+	listener->tls = server->is.tls || !wmk_relay_address_is_loopback(found->ai_addr);
 	listener->socket = listen_at(found);
 	freeaddrinfo(found);
 	if (listener->socket < 0)

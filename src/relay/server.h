@@ -28,6 +28,12 @@ struct wmk_relay_server_options {
 	void (*log)(const char *text);
 };
 
+struct sockaddr;
+#define WMK_RELAY_ADDRESS_MAX 64u
+/* Split ADDR:PORT; the brackets of an IPv6 address are removed. 0 or -EINVAL without a cause chain. */
+int wmk_relay_address_split(const char *text, char address[WMK_RELAY_ADDRESS_MAX], const char **port);
+bool wmk_relay_address_is_loopback(const struct sockaddr *address);
+
 struct wmk_relay_server;
 /* -EACCES: an address needs certificates. -EADDRINUSE, -errno with a cause chain. */
 int wmk_relay_server_open(const struct wmk_relay_server_options *options, struct wmk_relay_server **server);

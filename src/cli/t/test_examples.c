@@ -86,7 +86,8 @@ static void each_command_has_examples_that_it_parses(void **state)
 static bool is_free_form(const char *value)
 {
 	static const char *const values[] = { "EXPR",    "N",   "SIZE",  "USEC",  "MS",   "TIME", "YEAR",
-					      "SECONDS", "PID", "PLACE", "GROUP", "USER", "TEXT", "GLOB" };
+					      "SECONDS", "PID", "PLACE", "GROUP", "USER", "TEXT", "GLOB",
+					      "ADDR" };
 	size_t len;
 
 	value += strspn(value, "[");

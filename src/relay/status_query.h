@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* status_query.h - ask a running relay for its status, over plain TCP on a loopback address. */
+#ifndef WMK_RELAY_STATUS_QUERY_H
+#define WMK_RELAY_STATUS_QUERY_H
+
+#include "wire/relay.h"
+
+#define WMK_RELAY_STATUS_DEFAULT "127.0.0.1:5850"
+
+/*
+ * `at`: ADDR:PORT, a numeric loopback address. The status is in the arena, which the caller frees. -ECONNREFUSED: no
+ * relay listens there; -errno with a cause chain, also with the sentence of a relay that refuses.
+ */
+int wmk_relay_status_query(const char *at, struct wmk_arena *arena, struct wmk_relay_status *status);
+
+#endif
