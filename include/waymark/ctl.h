@@ -306,9 +306,9 @@ struct waymark_ctl_snapshot_options {
 };
 /*
  * Record a snapshot: copy what the buffers in overwrite mode hold. When the call returns, the trace is complete;
- * waymark_ctl_result_snapshot() returns its description. -ENODATA: no application has recorded; -EPERM: the session has
- * no user channel in overwrite mode; -EINVAL: no directory is known, or max_size is less than one sub-buffer of each
- * ring.
+ * waymark_ctl_result_snapshot() returns its description. -ENODATA: nothing was recorded; -EPERM: the session has no
+ * user channel in overwrite mode, and was not created with `snapshot`; -EINVAL: no directory is known, or max_size is
+ * less than one sub-buffer of each ring.
  */
 int waymark_ctl_snapshot_record(struct waymark_ctl *ctl, const struct waymark_ctl_snapshot_options *options,
 				struct waymark_ctl_result **result);

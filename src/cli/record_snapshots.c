@@ -33,8 +33,6 @@ int wmk_record_snapshots_begin(struct wmk_record_snapshots *snapshots, const str
 		return 0;
 	if (args->private)
 		return wmk_error(-EINVAL, "--snapshot-on needs a session daemon: omit --private");
-	if (args->kernel.n)
-		return wmk_error(-EINVAL, "--snapshot-on records applications only: omit --kernel");
 	if (args->overwrite)
 		return wmk_error(-EINVAL, "--snapshot-on already implies --overwrite: omit it");
 	return 0;

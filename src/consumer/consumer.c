@@ -22,7 +22,6 @@
 
 #define MIN_US 1000u
 #define MAX_US 100000u
-#define DUMP_INSTANCE UINT32_MAX     /* stream instance of a state dump; other instances are CPU numbers */
 #define SYSCALLS_INSTANCE 0x10000u   /* first stream instance of BPF rings, above all CPU numbers */
 
 int wmk_consumer_open(const struct wmk_consumer_options *options, struct wmk_consumer **result)
@@ -213,7 +212,7 @@ static int add_dump(struct wmk_consumer *consumer, struct wmk_group *group, stru
 	if (err < 0)
 		return err;
 	snprintf(name, sizeof(name), "%s_statedump", how->channel);
-	err = wmk_streams_add(consumer, group, source, name, DUMP_INSTANCE, WMK_CTF_CPU_NONE, how);
+	err = wmk_streams_add(consumer, group, source, name, WMK_DUMP_INSTANCE, WMK_CTF_CPU_NONE, how);
 	if (err < 0)
 		return err;
 	consumer->streams[consumer->n_streams - 1]->dump = true;

@@ -57,6 +57,8 @@ struct wmk_group {
 	bool is_next;
 };
 
+#define WMK_DUMP_INSTANCE UINT32_MAX     /* stream instance of a state dump; other instances are CPU numbers */
+
 struct wmk_stream {
 	char name[WMK_STREAM_NAME];
 	struct wmk_group *group;

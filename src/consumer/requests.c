@@ -20,12 +20,31 @@
 
 /* ── work items ──────────────────────────────────────────────────────────────────────────────────────── */
 
+/* Find the kernel channel that the work item copies, and keep its trace until the item is done. */
+static void hold_copied(struct wmk_server_work *work, int fd)
+{
+	work->copied = wmk_server_rings_of_instance(work->trace->server, fd, &work->copied_trace);
+	if (!work->copied)
+		return;
+	work->copied->refs++;
+	work->copied_trace->n_work++;
+}
+
+static void release_copied(struct wmk_server_work *work)
+{
+	wmk_server_rings_unref(work->copied);
+	if (--work->copied_trace->n_work == 0 && work->copied_trace->removing)
+		wmk_server_trace_free(work->copied_trace);
+}
+
 static void work_free(struct wmk_server_work *work)
 {
 	for (unsigned i = 0; i < work->n_rings; i++) {
 		work->rings[i]->adding -= work->type == WMK_CONSUMERD_RINGS_ADD;
 		wmk_server_rings_unref(work->rings[i]);
 	}
+	if (work->copied)
+		release_copied(work);
 	free(work->rings);
 	free(work->stats);
 	wmk_arena_free(&work->arena);
@@ -123,6 +142,8 @@ static int queue_rings(struct wmk_server_trace *trace, uint16_t type, uint64_t t
 	err = work_find_rings(work);
 	if (err >= 0 && is)
 		err = work_copy_kernel(work, is);
+	if (err >= 0 && is && is->kernel && is->copy)
+		hold_copied(work, work->rings[0]->fd);
 	return work_queue(work, err);
 }
 

@@ -51,6 +51,7 @@ struct wmk_server_rings {
 	/* Used only by the trace's thread. */
 	struct waymark_ring_set *set;    /* NULL: not open, or a kernel channel */
 	struct wmk_kreader *kernel;      /* NULL: not open, or a ring set */
+	struct wmk_kernel_copy *copy;    /* NULL: no copy of a kernel channel */
 };
 
 struct wmk_server_trace {

@@ -2,10 +2,13 @@
 /*
  * source_copy.c - a copy of what a ring in overwrite mode holds now, as a source of packets: for snapshots.
  *
- *     ring ──observer──► pieces in memory ──next()──► packets, written at the speed of the disk
+ *     ring ──observer───────────┬─► pieces in memory ──next()──► packets, written at the speed of the disk
+ *     source ──next, release()──┘
  *
  * The copy is complete before the first packet is written, so a slow disk does not shorten the copy. While the writers
  * overtake the observer, the copy begins again: all pieces before a gap are dropped.
+ *
+ * A source of the kernel has no observer: its records are taken out of it.
  */
 #include "consumer/source_copy.h"
 
@@ -52,24 +55,31 @@ static void drop_pieces(struct copy_source *copy)
 	copy->end = &copy->first;
 }
 
-static int add_piece(struct copy_source *copy, const struct waymark_ring_packet *from)
+static int add_piece(struct copy_source *copy, const struct wmk_packet *from)
 {
 	struct copy_piece *piece = malloc(sizeof(*piece) + WMK_CTF_PACKET_ROOM + from->len);
 
 	if (!piece)
-		return wmk_error(-ENOMEM, "no memory for a copy of ring %u", from->ring);
+		return wmk_error(-ENOMEM, "no memory for a copy of %zu bytes", from->len);
 	memcpy(piece->bytes + WMK_CTF_PACKET_ROOM, from->data, from->len);
-	piece->packet = (struct wmk_packet){
-		.begin_ts = from->begin_ts, .end_ts = from->end_ts, .position = from->begin_pos,
-		.end = from->begin_pos + from->len, .records = from->records, .lost = from->lost, .cut = from->cut,
-		.data = piece->bytes + WMK_CTF_PACKET_ROOM, .len = from->len, .room = piece->bytes,
-	};
+	piece->packet = *from;
+	piece->packet.data = piece->bytes + WMK_CTF_PACKET_ROOM;
+	piece->packet.room = piece->bytes;
 	piece->next = NULL;
 	*copy->end = piece;
 	copy->end = &piece->next;
 	copy->head = piece->packet.end;
 	copy->lost = piece->packet.lost;
 	return 0;
+}
+
+static struct wmk_packet packet_of(const struct waymark_ring_packet *from)
+{
+	return (struct wmk_packet){
+		.begin_ts = from->begin_ts, .end_ts = from->end_ts, .position = from->begin_pos,
+		.end = from->begin_pos + from->len, .records = from->records, .lost = from->lost, .cut = from->cut,
+		.data = from->data, .len = from->len,
+	};
 }
 
 /*
@@ -96,7 +106,9 @@ static int copy_pieces(struct copy_source *copy, struct waymark_ring_reader *obs
 				head = waymark_ring_reader_position(observer);
 		}
 		expected = piece.whole ? sub + subbuf_size : sub;
-		err = add_piece(copy, &piece);
+		const struct wmk_packet packet = packet_of(&piece);
+
+		err = add_piece(copy, &packet);
 		waymark_ring_reader_release(observer, &piece);
 		if (piece.begin_pos + piece.len >= head)
 			break;
@@ -188,6 +200,84 @@ int wmk_source_copy_open(struct waymark_ring_set *set, uint32_t ring, uint64_t m
 		copy_close(&made->source);
 		return err;
 	}
+	*source = &made->source;
+	return 0;
+}
+
+/* ── from a source of the kernel ─────────────────────────────────────────────────────────────────────── */
+
+/* The records of the source that are in no piece: those before the first piece. */
+struct before {
+	uint64_t records, lost;
+};
+
+/* Drop the oldest pieces until the others have at most this number of bytes. */
+static uint64_t shorten(struct copy_source *copy, uint64_t bytes, uint64_t max_bytes, struct before *before)
+{
+	while (max_bytes && bytes > max_bytes && copy->first) {
+		struct copy_piece *piece = copy->first;
+
+		bytes -= piece->packet.len;
+		before->records = piece->packet.records;
+		copy->first = piece->next;
+		if (!copy->first)
+			copy->end = &copy->first;
+		free(piece);
+	}
+	return bytes;
+}
+
+static int take_pieces(struct copy_source *copy, struct wmk_source *from, uint64_t max_bytes, struct wmk_packet *last,
+		       struct before *before)
+{
+	const uint64_t head = from->ops->head(from);
+	struct wmk_packet packet = { .end = 0 };
+	uint64_t bytes = 0;
+	int ret, err = 0;
+
+	do {
+		ret = from->ops->next(from, 1, &packet);
+		if (ret <= 0)
+			break;
+		/* a gap, because the kernel has overwritten records meanwhile: only the records after it are kept */
+		if (packet.lost != before->lost) {
+			drop_pieces(copy);
+			*before = (struct before){ last->records, packet.lost };
+			bytes = 0;
+		}
+		err = add_piece(copy, &packet);
+		if (err == 0)
+			bytes = shorten(copy, bytes + packet.len, max_bytes, before);
+		*last = packet;
+		from->ops->release(from, &packet);
+	} while (err == 0 && packet.end < head);
+	return ret < 0 ? ret : err;
+}
+
+int wmk_source_copy_take(struct wmk_source *from, uint64_t max_bytes, struct wmk_packet *last,
+			 struct wmk_source **source, uint64_t *missed)
+{
+	struct copy_source *made = calloc(1, sizeof(*made));
+	struct before before = { .records = last->records };
+	const uint64_t taken = last->records;
+
+	if (!made)
+		return wmk_error(-ENOMEM, "no memory for a copy of a kernel channel");
+	made->source.ops = &copy_ops;
+	made->end = &made->first;
+	int err = take_pieces(made, from, max_bytes, last, &before);
+
+	if (err < 0) {
+		copy_close(&made->source);
+		return err;
+	}
+	/* counts begin at 0 */
+	for (struct copy_piece *piece = made->first; piece; piece = piece->next) {
+		piece->packet.records -= before.records;
+		piece->packet.lost = 0;
+	}
+	made->lost = 0;
+	*missed = before.records - taken + (before.lost ? before.lost : from->ops->lost(from, NULL));
 	*source = &made->source;
 	return 0;
 }

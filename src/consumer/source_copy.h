@@ -7,6 +7,7 @@
 
 #include <waymark/ring.h>
 
+struct wmk_packet;
 struct wmk_source;
 
 /*
@@ -16,5 +17,14 @@ struct wmk_source;
  */
 int wmk_source_copy_open(struct waymark_ring_set *set, uint32_t ring, uint64_t max_bytes, struct wmk_source **source,
 			 uint64_t *missed);
+/*
+ * The same for a source of the kernel, but the records are taken out of the source: all records that it has now. If the
+ * kernel overwrites records meanwhile, the copy begins after them. max_bytes: keep the newest packets with at most this
+ * number of bytes; 0: no limit. last->records: number of records that were released from the source before; *last: the
+ * last released packet, without its data. *missed: number of records that were overwritten or are not in the copy. In
+ * the thread of the source.
+ */
+int wmk_source_copy_take(struct wmk_source *from, uint64_t max_bytes, struct wmk_packet *last,
+			 struct wmk_source **source, uint64_t *missed);
 
 #endif

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "consumer/kernel_copy.h"
 #include "consumer/outputs.h"
 #include "consumer/rotation.h"
 #include "consumer/server_rundir.h"
@@ -145,6 +146,23 @@ static int kernel_add(struct wmk_server_work *work, struct wmk_server_rings *rin
 	return 0;
 }
 
+static int kernel_copy(struct wmk_server_work *work, struct wmk_server_rings *rings, const struct wmk_consumer_set *how)
+{
+	const struct wmk_server_rings *from = work->copied;
+	int err;
+
+	if (!from)
+		return wmk_error(-ENOENT, "the kernel channel %.60s has ended", how->channel);
+	err = wmk_kernel_copy_take(work->copied_trace->consumer, &from->kernel, how, &rings->copy);
+	if (err == 0)
+		err = wmk_kernel_copy_add(work->trace->consumer, rings->copy, how);
+	if (err < 0) {
+		wmk_kernel_copy_free(rings->copy);
+		rings->copy = NULL;
+	}
+	return err;
+}
+
 static int rings_add(struct wmk_server_work *work)
 {
 	struct wmk_server_rings *rings = work->rings[0];
@@ -168,10 +186,12 @@ static int rings_add(struct wmk_server_work *work)
 		.budget = work->trace->is.max_size > 0,
 	};
 
-	if (rings->set)
+	if (rings->set || rings->copy)
 		return 0;
 	if (!is->kernel)
 		return set_add(work, rings, &how);
+	if (is->copy)
+		return kernel_copy(work, rings, &how);
 	err = rings->kernel ? events_add(rings->kernel, &work->events) : kernel_add(work, rings, &how);
 	if (err >= 0)
 		err = syscalls_set(work, rings->kernel, &how);
@@ -197,6 +217,9 @@ static void settle(struct wmk_server_work *work)
 		struct wmk_server_rings *rings = work->rings[i];
 
 		if (!wmk_server_rings_from(rings) || (work->type == WMK_CONSUMERD_FLUSH && rings->is.at_stop_only))
+			continue;
+		/* a snapshot after the stop needs the records; ring sets keep theirs, but the kernel does not */
+		if (rings->kernel && work->trace->is.unwritten)
 			continue;
 		wmk_server_work_error(work, wmk_consumer_settle(work->trace->consumer, wmk_server_rings_from(rings)));
 	}

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "consumer/kernel_copy.h"
 #include "consumer/outputs.h"
 #include "consumer/trace_metadata.h"
 #include "consumer/trace_rotation.h"
@@ -39,8 +40,25 @@ void wmk_server_rings_close(struct wmk_server_rings *rings)
 		waymark_ring_set_close(rings->set);
 	if (rings->kernel)
 		wmk_kreader_close(rings->kernel);
+	wmk_kernel_copy_free(rings->copy);
 	rings->set = NULL;
 	rings->kernel = NULL;
+	rings->copy = NULL;
+}
+
+struct wmk_server_rings *wmk_server_rings_of_instance(struct wmk_consumer_server *server, int fd,
+						      struct wmk_server_trace **trace)
+{
+	struct stat wanted, is;
+
+	if (fstat(fd, &wanted) < 0)
+		return NULL;
+	for (*trace = server->traces; *trace; *trace = (*trace)->next)
+		for (struct wmk_server_rings *rings = (*trace)->rings; rings; rings = rings->next)
+			if (rings->is.kernel && !rings->is.copy && !rings->removing && fstat(rings->fd, &is) == 0 &&
+			    is.st_dev == wanted.st_dev && is.st_ino == wanted.st_ino)
+				return rings;
+	return NULL;
 }
 
 void wmk_server_rings_unref(struct wmk_server_rings *rings)

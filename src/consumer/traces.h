@@ -25,7 +25,10 @@ void wmk_server_rings_close(struct wmk_server_rings *rings);
 /* The `from` of the rings' streams in the consumer (consumer.h). NULL: the rings have no streams. */
 static inline const void *wmk_server_rings_from(const struct wmk_server_rings *rings)
 {
-	return rings->set ? (const void *)rings->set : rings->kernel;
+	return rings->set ? (const void *)rings->set : rings->copy ? (const void *)rings->copy : rings->kernel;
 }
+/* Find the rings of a session, not of a snapshot, that read the tracefs instance `fd`. NULL: none. */
+struct wmk_server_rings *wmk_server_rings_of_instance(struct wmk_consumer_server *server, int fd,
+						      struct wmk_server_trace **trace);
 
 #endif

@@ -29,6 +29,12 @@ struct wmk_server_work {
 	uint64_t syscall_ring_bytes;
 	struct wmk_consumerd_metadata metadata;  /* METADATA; in `arena` */
 	struct wmk_consumerd_rotation rotation;  /* ROTATE; in `arena` */
+	/*
+	 * RINGS_ADD of a copy of a kernel channel: the copied rings, and their trace, of which this item also counts as
+	 * a work item; NULL: the channel does not exist
+	 */
+	struct wmk_server_rings *copied;
+	struct wmk_server_trace *copied_trace;
 	uint64_t statedump;              /* of a kernel channel: number of the requested dump; 0: none */
 	struct wmk_arena arena;
 	/* Results. */

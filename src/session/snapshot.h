@@ -31,12 +31,14 @@ struct wmk_snapshot_options {
 /*
  * Locked; releases the lock while it waits. Create the directory of a snapshot, and copy all rings except those of the
  * state dump. The caller owns *snapshot, and frees it with wmk_snapshot_end(). -EPERM: no user channel is in overwrite
- * mode; -ENODATA: no application has recorded; -EINVAL: no directory is known, or max_size is too small.
+ * mode; -ENODATA: nothing was recorded; -EINVAL: no directory is known, or max_size is too small.
  */
 int wmk_snapshot_begin(struct wmk_session *session, const struct wmk_snapshot_options *options,
 		       struct wmk_snapshot **snapshot);
 /* True if the session has a state dump that can be copied: regenerate it before wmk_snapshot_end(). */
 bool wmk_snapshot_has_dump(const struct wmk_snapshot *snapshot);
+/* True if the snapshot has the kernel channels of the session. */
+bool wmk_snapshot_has_kernel(const struct wmk_snapshot *snapshot);
 /*
  * Not locked. Copy the state dump, write everything, free the snapshot. Adds the result to *reply, in the arena. 0 or
  * -errno.

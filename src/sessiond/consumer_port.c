@@ -385,8 +385,12 @@ static int kernel_give(struct port_rings *rings, const struct wmk_rings_info *in
 	msg.syscall_pids = (struct wmk_list){ kernel->syscall_pids, kernel->n_calls ? WMK_CONSUMERD_PIDS : 0 };
 	msg.statedump = kernel->statedump;
 	const int err = wmk_consumer_link_rings_add(rings->trace->side->link, &msg, kernel->instance,
-						    kernel->n_calls ? CALLS_MS : GIVE_MS);
+						    info->copy	      ? WMK_PORT_WRITE_MS
+						    : kernel->n_calls ? CALLS_MS
+								      : GIVE_MS);
 
+	if (info->copy)          /* only the thread of a command waits for a copy */
+		return err;
 	if (wmk_port_in_time(err) < 0)
 		return err;
 	return err == -ETIMEDOUT && kernel->n_calls ? 1 : 0;

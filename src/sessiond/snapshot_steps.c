@@ -11,6 +11,7 @@
 struct snapshot_warnings {
 	struct wmk_ctl_snapshot_reply *reply;
 	struct wmk_arena *arena;
+	bool has_kernel;                 /* the snapshot has the kernel channels */
 };
 
 static void warn(const struct snapshot_warnings *to, const char *text)
@@ -26,23 +27,24 @@ static void warn(const struct snapshot_warnings *to, const char *text)
 
 static int warn_of_channel(void *data, const struct wmk_ctl_channel *is, uint32_t stream_id, bool own)
 {
+	const struct snapshot_warnings *to = data;
 	const bool kernel = is->domain.kind == WMK_DOMAIN_KERNEL;
 	char text[400];
 
 	(void)stream_id;
-	if (own || (!kernel && is->settings.mode == WMK_MODE_OVERWRITE))
+	if (own || ((!kernel || to->has_kernel) && is->settings.mode == WMK_MODE_OVERWRITE))
 		return 0;
 	snprintf(text, sizeof(text), "channel %.255s is not in the snapshot: it %s", is->name,
-		 kernel ? "records the kernel"
+		 kernel ? "records the kernel (use create --snapshot)"
 			: "is in discard mode, and its records are in the trace of the session");
-	warn(data, text);
+	warn(to, text);
 	return 0;
 }
 
-static void warn_left_out(struct wmk_session *session, struct wmk_ctl_snapshot_reply *reply,
-			  struct wmk_arena *arena)
+static void warn_left_out(struct wmk_session *session, const struct wmk_snapshot *snapshot,
+			  struct wmk_ctl_snapshot_reply *reply, struct wmk_arena *arena)
 {
-	struct snapshot_warnings to = { reply, arena };
+	struct snapshot_warnings to = { reply, arena, wmk_snapshot_has_kernel(snapshot) };
 
 	wmk_session_each_channel(session, warn_of_channel, &to);
 }
@@ -54,7 +56,7 @@ static void warn_left_out(struct wmk_session *session, struct wmk_ctl_snapshot_r
 static void dump_again(struct wmk_tracing *tracing, struct wmk_session *session, struct wmk_ctl_snapshot_reply *reply,
 		       struct wmk_arena *arena)
 {
-	const struct snapshot_warnings to = { reply, arena };
+	const struct snapshot_warnings to = { reply, arena, false };
 	struct wmk_list unanswered = { NULL, 0 };
 	char text[120];
 
@@ -78,7 +80,7 @@ int wmk_snapshot_run(struct wmk_tracing *tracing, struct wmk_session *session,
 	int err = wmk_snapshot_begin(session, options, &snapshot);
 
 	if (err == 0)
-		warn_left_out(session, reply, arena);
+		warn_left_out(session, snapshot, reply, arena);
 	if (err == 0 && wmk_snapshot_has_dump(snapshot))
 		dump_again(tracing, session, reply, arena);
 	else

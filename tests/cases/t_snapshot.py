@@ -100,7 +100,6 @@ def flight_recorder_writes_only_snapshots(case):
         w('enable-channel', '-s', 'fr', 'other', '--discard')
         check([c['mode'] for c in w.session('fr')['channels']] == ['overwrite'] * 2, 'modes of its channels')
         w('enable-channel', '-s', 'fr', 'third', '--blocking-timeout=100', status=1).prints('cannot block')
-        w('enable-channel', '-s', 'fr', '-k', 'kernel', status=1)
         w.stop('fr')
         w('start', 'fr')
         check(not os.path.exists(out), 'files of a session without snapshots: %s', files(out))
@@ -235,7 +234,6 @@ def record_makes_a_snapshot_of_a_crash_and_of_an_exit(case):
         check(not w('list', '--json').json['sessions'], 'sessions of `record` remain')
         w('record', '--snapshot-on=never', 'true', status=2).prints('unknown word "never"', 'crash')
         w('record', '--snapshot-on=exit', '--private', 'true', status=2).prints('omit --private')
-        w('record', '--snapshot-on=exit', '-k', 'a:b', 'true', status=2).prints('omit --kernel')
 
 
 @limit(180)
@@ -255,6 +253,30 @@ def record_makes_snapshots_on_a_signal(case):
         w.wait_end(recording)
         check(len(made['snapshots']) == 1 and made['refused'] <= 1 and made['status'] == 0, 'snapshots: %s', made)
         check(sum(1 for _ in Trace(made['snapshots'][0]['path']).records('test:seq')) > 1000, '%s', made)
+
+
+@limit(180)
+def record_makes_a_snapshot_after_a_loss(case):
+    """A record that is larger than a sub-buffer is lost. Overwritten records do not count as a loss."""
+    with World(case) as w:
+        w.start_daemon()
+        recording = w.run([WAYMARK, 'record', '--json', '--snapshot-on=loss', '-o', case.path('out'), '-e', 'test:*',
+                           '--subbuf-size', '4k', '--num-subbuf', '4', '--', case.program('scripted')],
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+
+        def command(line):
+            recording.stdin.write(line + '\n')
+            check(recording.stdout.readline() == 'ok\n', 'the program: %s', line)
+        check(recording.stdout.readline() == 'ready\n', 'the program did not start')
+        command('emit 5000')
+        command('rest 1500')                                 # longer than the period of the check
+        check(not os.path.exists(case.path('out')), 'a snapshot without a loss')
+        command('long 1')
+        w.wait(lambda: glob.glob(case.path('out') + '/loss-*/**/metadata', recursive=True), 'the snapshot')
+        made = json.loads(communicated(recording)[0].splitlines()[-1])
+        w.wait_end(recording)
+        check([m['reason'] for m in made['snapshots']] == ['loss'] and made['refused'] == 0, '%s', made)
+        check(sum(1 for _ in Trace(made['snapshots'][0]['path']).records('test:seq')) > 50, '%s', made)
 
 
 def core_values(program, name='shop'):
@@ -328,5 +350,6 @@ if __name__ == '__main__':
     main([snapshots_have_one_range_and_writers_lose_nothing, flight_recorder_writes_only_snapshots,
           outputs_and_limits_of_snapshots, ordinary_session_has_snapshots_of_overwrite_channels,
           snapshots_continue_after_crashes_of_the_daemons, record_makes_a_snapshot_of_a_crash_and_of_an_exit,
-          record_makes_snapshots_on_a_signal, core_hook_records_a_snapshot_and_passes_the_core_on,
+          record_makes_snapshots_on_a_signal, record_makes_a_snapshot_after_a_loss,
+          core_hook_records_a_snapshot_and_passes_the_core_on,
           core_hook_is_installed_and_removed])

@@ -5,6 +5,7 @@
  *
  *     emit N          N records of test:seq
  *     text N          N records of test:text, strings of 10 bytes
+ *     long N          the same with strings of 20000 bytes
  *     late N          N records of scripted:late, which are not in the ledger
  *     odd N           N records of scripted:odd: a number that begins at the second byte, and a sequence of the numbers
  *                     so far
@@ -159,6 +160,7 @@ static int do_heir_dying(const char *why)
 static int scripted(uint32_t writer, const char *word, char *number)
 {
 	uint64_t n = strtoull(number, NULL, 10);
+	static char longer[20001];
 	char text[11];
 
 	if (!strcmp(word, "emit"))
@@ -167,6 +169,9 @@ static int scripted(uint32_t writer, const char *word, char *number)
 	else if (!strcmp(word, "text"))
 		for (uint64_t i = 0; i < n; i++)
 			writer_emit_text(writer, text, 10);
+	else if (!strcmp(word, "long"))
+		for (uint64_t i = 0; i < n; i++)
+			writer_emit_text(writer, longer, sizeof(longer) - 1);
 	else if (!strcmp(word, "late"))
 		for (uint64_t i = 0; i < n; i++)
 			waymark(scripted, late, i);

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "ring/set.h"
+#include "session/kernel/kernel_send.h"
 #include "session/model/name_check.h"
 #include "session/model/regenerate.h"
 #include "session/model/ring_layout.h"
@@ -17,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define SAME_NAME_MAX 1000u        /* numbers that are tried for a directory that exists */
 #define DEFAULT_NAME "snapshot"
@@ -62,10 +64,22 @@ static const struct wmk_consumer_port_ops *outlet_of(const struct wmk_snapshot *
 
 /* ── what belongs to it ──────────────────────────────────────────────────────────────────────────────── */
 
+/*
+ * Reading empties a kernel channel. So a kernel channel is only in snapshots of a session that writes nothing else.
+ */
 static bool is_copied(const struct rings *rings)
 {
-	return rings->set && !rings->closed && !rings->trace->kernel && !wmk_channel_is_kernel(rings->channel) &&
-	       rings->channel->is.settings.mode == WMK_MODE_OVERWRITE;
+	const bool holds = rings->set || (rings->kernel && rings->session->settings.snapshot);
+
+	return holds && !rings->closed && rings->channel->is.settings.mode == WMK_MODE_OVERWRITE;
+}
+
+/* Number of rings of the set that may have records. */
+static unsigned recorded(const struct rings *rings)
+{
+	const long cpus = rings->set ? 0 : sysconf(_SC_NPROCESSORS_ONLN);
+
+	return rings->set ? wmk_ring_set_recorded(rings->set) : cpus > 0 ? (unsigned)cpus : 1;
 }
 
 static int add_rings(struct wmk_snapshot *snapshot, struct snapshot_trace *trace, struct rings *rings)
@@ -80,7 +94,7 @@ static int add_rings(struct wmk_snapshot *snapshot, struct snapshot_trace *trace
 	made->next = trace->rings;
 	trace->rings = made;
 	snapshot->has_dump |= rings->channel->own;
-	snapshot->n_rings += rings->channel->own ? 0 : wmk_ring_set_recorded(rings->set);
+	snapshot->n_rings += rings->channel->own ? 0 : recorded(rings);
 	return 0;
 }
 
@@ -132,7 +146,7 @@ static int collect(struct wmk_snapshot *snapshot)
 			err = add_trace(snapshot, trace);
 	if (err == 0 && !snapshot->traces)
 		err = wmk_error_said(-ENODATA, "session '%s' has no records: no application has registered since it "
-				     "was started", session->name);
+				     "was started, and it has no kernel channel", session->name);
 	return err;
 }
 
@@ -226,6 +240,7 @@ static int open_trace(struct wmk_snapshot *snapshot, struct snapshot_trace *trac
 	struct wmk_trace_info info = { .session = session->name,
 				       .path = snapshot->path,
 				       .sub = trace->is.sub,
+				       .kernel = trace->is.kernel,
 				       .uid = session->uid,
 				       .gid = session->gid,
 				       .trace_format = session->settings.trace_format };
@@ -254,7 +269,8 @@ static int copy_rings(struct wmk_snapshot *snapshot, struct snapshot_trace *trac
 		.copy = true,
 		.copy_max = rings->of->channel->own ? 0 : snapshot->ring_max,
 	};
-	int err = outlet_of(snapshot)->rings_open(trace->outlet, &info, rings->of->set, &rings->outlet);
+	int err = rings->of->set ? outlet_of(snapshot)->rings_open(trace->outlet, &info, rings->of->set, &rings->outlet)
+				 : wmk_kernel_copied(rings->of, trace->outlet, &info, &rings->outlet);
 
 	if (err < 0)
 		rings->outlet = NULL;
@@ -368,6 +384,11 @@ int wmk_snapshot_begin(struct wmk_session *session, const struct wmk_snapshot_op
 bool wmk_snapshot_has_dump(const struct wmk_snapshot *snapshot)
 {
 	return snapshot->has_dump && snapshot->session->active;
+}
+
+bool wmk_snapshot_has_kernel(const struct wmk_snapshot *snapshot)
+{
+	return snapshot->session->settings.snapshot;
 }
 
 /* Write the copies of the trace completely, and add up their counts. Not locked. */

@@ -54,6 +54,22 @@ int wmk_kernel_consumed(struct rings *rings, struct wmk_consumerd_event *events,
 	return outlet->kernel_open(rings->trace->outlet, &info, &kernel, &rings->outlet);
 }
 
+int wmk_kernel_copied(const struct rings *rings, void *trace, const struct wmk_rings_info *about, void **outlet)
+{
+	const struct wmk_session *session = rings->session;
+	uint64_t contexts[WMK_WIRE_CONTEXTS_MAX];
+	struct wmk_kernel_info kernel = { .events = NULL };
+	char name[WMK_RINGS_NAME];
+	struct wmk_rings_info info;
+
+	info_fill(rings, &info, name, contexts, &kernel);
+	info.copy = true;
+	info.copy_max = about->copy_max;
+	/* (read without the lock: a stopped session has no state dump of this time) */
+	kernel.statedump = session->settings.no_statedump || !session->active ? 0 : wmk_session_now(session);
+	return session->tracing->options.outlet->kernel_open(trace, &info, &kernel, outlet);
+}
+
 struct wmk_consumerd_event wmk_kernel_event_message(const struct rings *rings, const struct kernel_event *event,
 						 bool changing)
 {

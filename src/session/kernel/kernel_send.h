@@ -17,5 +17,10 @@ struct wmk_consumerd_event wmk_kernel_event_message(const struct rings *rings, c
 int wmk_kernel_send_events(struct rings *rings, struct kernel_event *const *events, unsigned n, bool changing);
 /* Open the channel at the consumer daemon, which then consumes the records of these events. */
 int wmk_kernel_consumed(struct rings *rings, struct wmk_consumerd_event *events, unsigned n);
+/*
+ * For a snapshot: take the records out of the channel, at most about->copy_max bytes of each stream, and write them and
+ * a state dump to another trace. Not locked. The caller closes *outlet.
+ */
+int wmk_kernel_copied(const struct rings *rings, void *trace, const struct wmk_rings_info *about, void **outlet);
 
 #endif

@@ -53,7 +53,10 @@ static int ask(struct rings *rings)
 							  .name = wmk_kstatedump_classes[i].name,
 							  .id = rings->ids[classes[i]->kin] };
 	/* repeat a dump that the previous consumer daemon began only if the dump is incomplete */
-	about.statedump = rings->restored && session->kernel_dumps == 1 ? WMK_KDUMPER_ANY : wmk_session_now(session);
+	/* in a flight recorder, each snapshot has a dump of its own */
+	if (!session->settings.snapshot)
+		about.statedump = rings->restored && session->kernel_dumps == 1 ? WMK_KDUMPER_ANY
+									       : wmk_session_now(session);
 	return wmk_kernel_send(rings, &about);
 }
 

@@ -450,9 +450,6 @@ int wmk_session_channel_add(struct wmk_session *session, const struct wmk_ctl_ch
 
 	if (err < 0)
 		return err;
-	if (session->settings.snapshot && options->domain.kind == WMK_DOMAIN_KERNEL)
-		return wmk_error_said(-ENOTSUP, "session '%s' was created with --snapshot, and kernel channels have no "
-				      "snapshots: record the kernel in another session", session->name);
 	for (unsigned i = 0; i < session->n_channels; i++)      /* streams have the channel's name, in each domain */
 		if (strcmp(session->channels[i]->is.name, options->name) == 0)
 			return wmk_error_said(-EEXIST, "the session '%s' already has a channel '%s'", session->name,
