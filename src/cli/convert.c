@@ -23,7 +23,8 @@ struct convert_args {
 };
 
 static const struct wmk_read_exporter *const forms[] = { &wmk_read_json,     &wmk_read_csv,   &wmk_read_chrome,
-							 &wmk_read_perfetto, &wmk_read_ctf18, &wmk_read_ctf2 };
+							 &wmk_read_perfetto, &wmk_read_ctf18, &wmk_read_ctf2,
+							 &wmk_read_folded };
 
 static int convert(const struct convert_args *args, const char *const *paths, unsigned n)
 {
@@ -85,7 +86,7 @@ static int run_convert(void *data, char **rest, int n_rest)
 		return wmk_error(-EINVAL, "--year and --boot-time need --from");
 	if (!args->to)
 		return wmk_error(-EINVAL,
-				 "no format given: give --to text, json, csv, chrome, perfetto, ctf or ctf-2");
+				 "no format given: give --to text, json, csv, chrome, perfetto, folded, ctf or ctf-2");
 	if (!n_rest)
 		return wmk_error(-EINVAL, "no trace given: give its directory, or a directory above it");
 	if (args->form && args->form->is_directory && !args->output)
@@ -106,6 +107,9 @@ static const char *const details[] = {
 	"and vtid (and procname, for its name), else on the track of their CPU. Spans (waymark_span(), "
 	"waymark_begin(), waymark_end()) are slices on the same track. Counters (waymark_counter()) are counter "
 	"tracks.",
+	"folded: stacks for flame graphs (flamegraph.pl, speedscope), one per line, with the nanoseconds that "
+	"belong to no inner span or system call. A stack begins with the name of the thread. Needs the contexts vpid "
+	"and vtid, or pid and tid, which `waymark record` adds.",
 	"ctf, ctf-2: Common Trace Format again, 1.8 or 2: one trace below the output directory for each input trace, "
 	"with the selected records. If all records are selected, the copy lacks only what CTF 1.8 cannot express, and "
 	"a message reports that.",
@@ -126,10 +130,10 @@ static const char *const details[] = {
 
 static const struct wmk_cli_option options[] = {
 	{ 't', "to", "FORMAT",
-	  "The output format: text, json, csv, chrome, perfetto, ctf or ctf-2. With --from, ctf is the default and the "
-	  "only format.",
-	  WMK_CLI_WORD(struct convert_args, to, "text json csv chrome perfetto ctf ctf-2",
-		       "unknown format '@'; the formats are text, json, csv, chrome, perfetto, ctf, ctf-2~") },
+	  "The output format: text, json, csv, chrome, perfetto, folded, ctf or ctf-2. With --from, ctf is the "
+	  "default and the only format.",
+	  WMK_CLI_WORD(struct convert_args, to, "text json csv chrome perfetto folded ctf ctf-2",
+		       "unknown format '@'; the formats are text, json, csv, chrome, perfetto, folded, ctf, ctf-2~") },
 	{ 'o', "output", "FILE",
 	  "The output file. The default is standard output. For ctf and ctf-2, and with --from, a directory, which is "
 	  "created.",

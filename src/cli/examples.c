@@ -129,6 +129,8 @@ static const struct wmk_cli_example examples[] = {
 	  "waymark analyze syscalls --limit=0 trace" },
 	{ "convert", "Write a file for ui.perfetto.dev:",
 	  "waymark convert trace --to perfetto --output trace.perfetto" },
+	{ "convert", "Write the stacks of spans and system calls for flamegraph.pl or speedscope:",
+	  "waymark convert trace --to folded --output trace.folded" },
 	{ "convert", "Make a trace of a system log, to be viewed with another trace:",
 	  "waymark convert --from syslog --output log.trace /var/log/syslog" },
 	{ "query", "Count the records of each event:",

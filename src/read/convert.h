@@ -10,6 +10,7 @@
 extern const struct wmk_read_exporter wmk_read_csv;      /* a table: csv.c */
 extern const struct wmk_read_exporter wmk_read_chrome;   /* for chrome://tracing and compatible viewers: chrome.c */
 extern const struct wmk_read_exporter wmk_read_perfetto; /* for ui.perfetto.dev: perfetto.c */
+extern const struct wmk_read_exporter wmk_read_folded;   /* stacks for flame graphs: folded.c */
 /* a directory of traces in Common Trace Format 1.8 (ctf_exporter.c); ... */
 extern const struct wmk_read_exporter wmk_read_ctf18;
 extern const struct wmk_read_exporter wmk_read_ctf2;     /* ... in version 2 */

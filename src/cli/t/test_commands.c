@@ -450,7 +450,7 @@ static void list_prints_sessions_applications_and_names(void **state)
 	refuses("list --names thing", "the kinds are: sessions, channels, events, contexts, levels");
 	refuses("list --names chanels", "the kinds are: channels");
 	refuses("convert --to jsn dir",
-		"unknown format 'jsn'; the formats are text, json, csv, chrome, perfetto, ctf, ctf-2; did you "
+		"unknown format 'jsn'; the formats are text, json, csv, chrome, perfetto, folded, ctf, ctf-2; did you "
 		"mean json, csv?");
 	refuses("convert --from wordy dir", "unknown log format 'wordy'; the formats are syslog,");
 	refuses("list -u one", "remove the session or channel");
