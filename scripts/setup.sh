@@ -21,6 +21,8 @@ packages=(
 	g++
 	# unit tests; models; independent trace readers; a debugger for single steps; system call traces
 	libcmocka-dev systemtap-sdt-dev spin babeltrace babeltrace2 gdb strace protobuf-compiler zstd openssl
+	# analyses of kernel traces by another project
+	python3-lttnganalyses
 	# the second compiler, its linker and its sanitizers
 	clang lld libclang-rt-14-dev
 	# aarch64 by emulation, and a C library without restartable sequences

@@ -2,14 +2,16 @@
 # SPDX-License-Identifier: MIT
 """`waymark analyze` of kernel records: the kernel's own statistics of the same run have the same figures."""
 import contextlib
+import json
 import os
 import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from harness import check, finished, need  # noqa: E402
+from harness import PERCENT, VIEW, WAYMARK, check, finished, need  # noqa: E402
 from kernel import clean_tracefs, kernel_main, need_kernel, of_process  # noqa: E402
 from t_analyze import result_of  # noqa: E402
+from t_view import read  # noqa: E402
 
 LARGE = ['--subbuf-size', '4M', '--num-subbuf', '8']
 SCHED = [word for name in ('switch', 'waking', 'wakeup', 'wakeup_new', 'process_*')
@@ -168,6 +170,54 @@ def lock_convoy_is_in_the_summary(case):
           rows[0]['total_ns'] < summary['tables']['futexes'][0]['total_ns'], 'notes: %s', summary['notes'])
 
 
+FORKS = '''
+import os, threading
+print(os.getpid(), flush=True)
+thread = threading.Thread(target=lambda: print(threading.get_native_id(), flush=True))
+thread.start()
+thread.join()
+child = os.fork()
+if child == 0:
+    os._exit(0)
+os.waitpid(child, 0)
+print(child, flush=True)
+'''
+
+
+def forks_have_processes(case):
+    """sched_process_fork has the processes of both threads: those of a thread are equal."""
+    need_kernel()
+    result = recorded(case, [sys.executable, '-c', FORKS], ['-k', 'sched_process_fork'])
+    pid, thread, child = (int(line) for line in result.out.splitlines() if line.isdigit())
+    lines = read(case, [WAYMARK, *VIEW, '--json', result.directory])[1]
+    forks = {record['fields']['child_tid']: (record['fields']['parent_pid'], record['fields']['child_pid'])
+             for record in map(json.loads, lines) if record['event'] == 'sched_process_fork'}
+    check(forks.get(thread) == (pid, pid) and forks.get(child) == (pid, child), 'process %d, thread %d, child %d: %s',
+          pid, thread, child, forks)
+
+
+def lttng_analyses_read_the_trace(case):
+    """The commands of lttng-analyses run without options; counts of interrupts equal `waymark analyze irq`."""
+    need('lttng-cputop')
+    need_kernel()
+    result = recorded(case, [sys.executable, '-c', FORKS],
+                      [*SCHED, '-k', 'irq_*', '-k', 'block_rq_*', '-k', 'syscall:openat'])
+    kernel = os.path.join(result.directory, 'kernel')
+    others = ('schedtop', 'schedstats', 'irqstats', 'syscallstats', 'iolatencytop', 'iousagetop')
+    for command in ('cputop', *(others if PERCENT >= 100 else ())):
+        done = finished(['lttng-' + command, '--no-progress', kernel], capture_output=True, text=True, timeout=120)
+        check(done.returncode == 0 and 'Error' not in done.stdout + done.stderr, 'lttng-%s: status %d: %s', command,
+              done.returncode, (done.stdout + done.stderr)[-500:])
+    done = finished(['lttng-irqstats', '--no-progress', '--no-intersection', kernel], capture_output=True, text=True,
+                    timeout=120)
+    counts = {int(n): int(count) for n, count in re.findall(r'^(\d+): <[^>]*> +(\d+) ', done.stdout, re.M)}
+    tables = result_of(case, 'irq', result.directory)['tables']
+    rows = {row['irq']: row['count'] for row in tables['interrupts']}
+    rows.update({row['vec']: row['count'] for row in tables['softirqs']})
+    check(counts and all(rows.get(n) == count for n, count in counts.items()), 'lttng-irqstats counts %s, not %s',
+          counts, rows)
+
+
 if __name__ == '__main__':
     kernel_main([times_equal_schedstat, system_calls_equal_strace, requests_equal_diskstats,
-                 lock_convoy_is_in_the_summary])
+                 lock_convoy_is_in_the_summary, forks_have_processes, lttng_analyses_read_the_trace])

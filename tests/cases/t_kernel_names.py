@@ -37,7 +37,7 @@ NOT_RECORDED = {
     'kmem_kmalloc': {'accounted'},
     'mm_vmscan_lru_isolate': {'isolate_mode'},
     'sched_stat_runtime': {'vruntime'},
-    'sched_process_fork': {'parent_pid', 'parent_ns_inum', 'vtids', 'child_pid', 'child_ns_inum'},
+    'sched_process_fork': {'parent_ns_inum', 'vtids', 'child_ns_inum'},
     'writeback_wbc_writepage': {'for_reclaim'},
     'kvm_x86_apic_accept_irq': {'coalesced'},
     'kvm_x86_nested_intercepts': {'intercept'},

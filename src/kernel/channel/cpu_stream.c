@@ -177,6 +177,17 @@ static bool is_own(const struct wmk_kreader *reader, const struct wmk_kreader_ev
 	       wmk_kown_has(&reader->own, common->tid, ts);
 }
 
+/* Replaces the two threads at the end of the payload by their processes; -1: unknown. */
+static void set_processes(const struct wmk_kstream *stream, uint64_t ts, uint8_t *end)
+{
+	int32_t numbers[2];
+
+	memcpy(numbers, end - sizeof(numbers), sizeof(numbers));
+	for (unsigned i = 0; i < 2; i++)
+		numbers[i] = wmk_kcontext_process(stream->reader->contexts, stream->cpu, ts, numbers[i]);
+	memcpy(end - sizeof(numbers), numbers, sizeof(numbers));
+}
+
 /*
  * 1: the record is in the packet, is not wanted, or is malformed and counted as lost. 0: the packet has no room for the
  * record.
@@ -218,6 +229,8 @@ static int put_record(struct wmk_kstream *stream, const struct wmk_krecord *reco
 		stream->broken++;
 		return 1;
 	}
+	if (event->event->has_processes)
+		set_processes(stream, record->ts, at + n + payload);
 	filtered.payload = at + n;
 	filtered.payload_len = (size_t)payload;
 	if (!wmk_kreader_event_accepts(event, record->ts, &filtered))

@@ -19,6 +19,7 @@
  *     pid=tid      another name                      vec#       without labels
  *     prio-100     subtracts 100                     rwbs|      letters as bits
  *     nr!          left out                          +tid       adds the current thread as a field
+ *     +processes   adds the processes of parent_pid and child_pid, which are threads in the kernel
  */
 struct row {
 	const char *system, *kernel;
@@ -38,7 +39,8 @@ static const struct row rows[] = {
 	/* Priorities: the kernel numbers real-time priorities from 0 to 99, lttng-modules from -100. */
 	{ "sched", "sched_switch", NULL, "prev_pid=prev_tid prev_prio-100 next_pid=next_tid next_prio-100" },
 	{ "sched", "sched_pi_setprio", NULL, "pid=tid oldprio-100 newprio-100" },
-	{ "sched", "sched_process_fork", NULL, "parent_pid=parent_tid child_pid=child_tid" },
+	{ "sched", "sched_process_fork", NULL, "parent_pid=parent_tid child_pid=child_tid "
+	  "parent_process=parent_pid child_process=child_pid +processes" },
 	{ "sched", "sched_process_exec", NULL, "pid=tid old_pid=old_tid" },
 	{ "sched", "sched_kthread_stop", NULL, "pid=tid" },
 	{ "sched", "sched_stat_*", NULL, "pid=tid" },
@@ -252,13 +254,23 @@ void wmk_kname_field(const char *system, const char *kernel_name, const char *fi
 	rule->add = rule->how == WMK_KHOW_ADD ? (int)strtol(words, NULL, 10) : 0;
 }
 
-bool wmk_kname_has_tid(const char *system, const char *kernel_name)
+static bool has_mark(const char *system, const char *kernel_name, const char *mark)
 {
 	const char *middle;
 	size_t len;
 	const struct row *row = row_of(system, kernel_name, &middle, &len);
 
-	return row && strstr(row->fields, "+tid");
+	return row && strstr(row->fields, mark);
+}
+
+bool wmk_kname_has_tid(const char *system, const char *kernel_name)
+{
+	return has_mark(system, kernel_name, "+tid");
+}
+
+bool wmk_kname_has_processes(const char *system, const char *kernel_name)
+{
+	return has_mark(system, kernel_name, "+processes");
 }
 
 bool wmk_kname_matches(const char *pattern, const char *system, const char *kernel_name)

@@ -41,6 +41,8 @@ void wmk_kname_field(const char *system, const char *kernel_name, const char *fi
  * Returns whether lttng-modules adds a field `tid` of the current thread to this event, which the kernel's event lacks.
  */
 bool wmk_kname_has_tid(const char *system, const char *kernel_name);
+/* Whether the event has the processes of its fields parent_pid and child_pid as additional fields. */
+bool wmk_kname_has_processes(const char *system, const char *kernel_name);
 
 /*
  * Returns whether a pattern (`*`, `?`, `[a-z]`) selects this event. The pattern applies to the name in the trace, to

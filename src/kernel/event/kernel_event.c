@@ -24,6 +24,7 @@ struct maker {
 	struct wmk_kcopy *copies;
 	uint32_t n, n_copies;
 	uint32_t min_len, max_fixed;
+	bool has_processes;
 };
 
 /* ── the program ─────────────────────────────────────────────────────────────────────────────────────── */
@@ -257,6 +258,30 @@ static bool has_common(const struct wmk_kformat *format)
 	return true;
 }
 
+/* The copied values are threads; wmk_kevent_set_processes() replaces them. */
+static int make_processes(struct maker *maker)
+{
+	static const char *const names[][2] = { { "parent_pid", "parent_process" }, { "child_pid", "child_process" } };
+	const struct wmk_kformat *format = maker->format;
+	struct wmk_kfield found[2];
+	unsigned n = 0;
+	int err = 0;
+
+	for (uint32_t i = 0; i < format->n_fields && n < 2; i++) {
+		const struct wmk_kfield *field = &format->fields[format->n_common + i];
+
+		if (!strcmp(field->name, names[n][0]) && field->shape == WMK_KSHAPE_NUMBER && field->size == 4) {
+			found[n] = *field;
+			found[n].name = names[n][1];
+			n++;
+		}
+	}
+	for (unsigned i = 0; n == 2 && i < n && err >= 0; i++)
+		err = make_field(maker, &found[i]);
+	maker->has_processes = n == 2;
+	return err;
+}
+
 static int make_fields(struct maker *maker)
 {
 	const struct wmk_kformat *format = maker->format;
@@ -271,6 +296,8 @@ static int make_fields(struct maker *maker)
 
 		err = make_field(maker, &tid);
 	}
+	if (err >= 0 && wmk_kname_has_processes(format->system, format->name))
+		err = make_processes(maker);
 	shorten(maker);
 	return err;
 }
@@ -312,6 +339,7 @@ static int finish(const struct maker *maker, const char *name, struct wmk_kevent
 	made->copies = (const struct wmk_kcopy *)(made + 1);
 	made->min_len = maker->min_len;
 	made->max_fixed = maker->max_fixed;
+	made->has_processes = maker->has_processes;
 	*event = made;
 	return 0;
 }
@@ -328,9 +356,9 @@ int wmk_kevent_make(const struct wmk_kformat *format, struct wmk_kevent **event)
 	if (format->n_fields >= WMK_MEMBERS_MAX || !wmk_kname_event(format->system, format->name, name))
 		return wmk_error(-ENOTSUP, "event %.60s:%.60s has too many fields (%u) or too long a name",
 				 format->system, format->name, format->n_fields);
-	/* At most one additional field (tid), and two operations for each field. */
-	maker.fields = wmk_scratch_alloc(&maker.scratch, (format->n_fields + 1) * sizeof(*maker.fields));
-	maker.copies = wmk_scratch_alloc(&maker.scratch, 2 * (format->n_fields + 1) * sizeof(*maker.copies));
+	/* At most two additional fields (tid, processes), and two operations for each field. */
+	maker.fields = wmk_scratch_alloc(&maker.scratch, (format->n_fields + 2) * sizeof(*maker.fields));
+	maker.copies = wmk_scratch_alloc(&maker.scratch, 2 * (format->n_fields + 2) * sizeof(*maker.copies));
 	err = maker.fields && maker.copies ? make_fields(&maker) : -ENOMEM;
 	if (err >= 0)
 		err = finish(&maker, name, event);

@@ -35,6 +35,8 @@ struct wmk_kevent {
 	uint32_t min_len;                  /* size of the shortest complete record */
 	/* maximum size of the payload without the content of texts and sequences outside of the fixed part */
 	uint32_t max_fixed;
+	/* the payload ends with the numbers of two threads, which are to be replaced by their processes */
+	bool has_processes;
 };
 
 /* The caller owns *event and calls wmk_kevent_free(). -ENOTSUP: the trace cannot describe the event. */

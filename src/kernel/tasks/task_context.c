@@ -470,9 +470,9 @@ int32_t wmk_kcontext_process(struct wmk_kcontext *kcontext, unsigned cpu, uint64
 {
 	struct wmk_ktask task;
 
-	if (wmk_ktasks_find(kcontext->tasks, tid, cpu, ts, WMK_KTASK_PID, &task) < 0 || !(task.known & WMK_KTASK_PID))
+	if (!kcontext->tasks || wmk_ktasks_find(kcontext->tasks, tid, cpu, ts, WMK_KTASK_PID, &task) < 0)
 		return -1;
-	return task.pid;
+	return task.known & WMK_KTASK_PID ? task.pid : -1;
 }
 
 /* Kinds of namespaces in the order of their contexts. */

@@ -28,7 +28,10 @@
 
 struct wmk_kcontext;
 
-/* Returns the process of the thread at that time; -1: unknown. Needs a context that was opened with `processes`. */
+/*
+ * Returns the process of the thread at that time; -1: unknown. Always unknown if the context was opened without
+ * `processes` and without a context field that needs the events of tasks.
+ */
 int32_t wmk_kcontext_process(struct wmk_kcontext *kcontext, unsigned cpu, uint64_t ts, int32_t tid);
 /*
  * `instance`: the channel's directory. `contexts`: numbers (wmk_ctf_context()), each once. `processes`: prepare for
