@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The examples for the control and reader libraries do what their comments describe."""
 import collections
+import glob
 import json
 import os
 import re
@@ -11,6 +12,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from daemon import World  # noqa: E402
 from harness import WAYMARK, Trace, check, communicated, finished, main  # noqa: E402
+from traces import metadata_text  # noqa: E402
 
 EXAMPLES = os.path.join(os.path.abspath(os.environ.get('WMK_BUILD', 'build')), 'examples')
 ROUNDS = 1000
@@ -102,6 +104,25 @@ def self_trace_reports_a_used_directory(case):
         check(w('list', '--json').json['sessions'] == [], 'a session is left')
 
 
+def slow_request_requests_one_snapshot(case):
+    """The flight recorder gets a snapshot with all requests, although the program ends at once."""
+    with World(case) as w:
+        def run():
+            done = finished([os.path.join(EXAMPLES, 'slow_request'), '5'], env=w.env, capture_output=True, text=True)
+            check(done.returncode == 0 and done.stdout == '5 requests\n', 'slow_request: %s', done)
+        run()                                                # without a flight recorder
+        w('create', 'recorder', '--snapshot', '-o', case.path('out'))
+        w('enable-event', '-s', 'recorder', 'server:*')
+        w('start', 'recorder')
+        run()
+        w.wait(lambda: any('snapshot_overwritten' in text for path in glob.glob(case.path('out') + '/slow-request-*')
+                           for text in metadata_text(path)), 'the snapshot')
+        path, = glob.glob(case.path('out') + '/*')
+        found = [r['fields']['request'] for r in viewed(case, path) if r['event'] == 'server:request_begin']
+        check(found == [1, 2, 3, 4, 5], 'requests in the snapshot: %s', found)
+        w('destroy', 'recorder')
+
+
 def count_events(case, *argv):
     done = finished([os.path.join(EXAMPLES, 'count_events'), *argv], env=case.env, stdin=subprocess.DEVNULL,
                     capture_output=True, text=True)
@@ -129,6 +150,7 @@ def count_events_reports_missing_traces(case):
 
 if __name__ == '__main__':
     main([
-        self_trace_controls_its_own_session, self_trace_reports_a_used_directory, count_events_equals_view,
+        self_trace_controls_its_own_session, self_trace_reports_a_used_directory, slow_request_requests_one_snapshot,
+        count_events_equals_view,
         count_events_reports_missing_traces
     ])
