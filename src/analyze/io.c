@@ -333,7 +333,7 @@ static void release(void *state)
 const struct wmk_analyze_module wmk_analyze_io = {
 	.name = "io",
 	.summary = "requests of block devices: count, bytes, merges and latency, by device, size and process",
-	.options = "-k 'block_*'",
+	.options = "--preset=io",
 	.needs = { { WMK_EV(BLOCK_COMPLETE), false, "block_rq_complete", NULL },
 		   { WMK_EV(BLOCK_ISSUE), true, "block_rq_issue", "latencies are not known" } },
 	.events = WMK_EV(BLOCK_INSERT) | WMK_EV(BLOCK_ISSUE) | WMK_EV(BLOCK_COMPLETE) | WMK_EV(BLOCK_MERGE) |

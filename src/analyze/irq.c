@@ -279,7 +279,7 @@ static void release(void *state)
 const struct wmk_analyze_module wmk_analyze_irq = {
 	.name = "irq",
 	.summary = "interrupts and softirqs: count and durations, time from raise to entry, by CPU",
-	.options = "-k 'irq_*'",
+	.options = "--preset=irq",
 	.needs = { { WMK_EV(IRQ_EXIT) | WMK_EV(SOFTIRQ_EXIT), false, "irq_handler_exit or irq_softirq_exit", NULL } },
 	.events = WMK_EV(IRQ_ENTRY) | WMK_EV(IRQ_EXIT) | WMK_EV(SOFTIRQ_RAISE) | WMK_EV(SOFTIRQ_ENTRY) |
 		  WMK_EV(SOFTIRQ_EXIT),

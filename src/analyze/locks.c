@@ -199,7 +199,7 @@ static void release(void *state)
 const struct wmk_analyze_module wmk_analyze_locks = {
 	.name = "locks",
 	.summary = "futexes that threads wait for: process, address, waits, time, last waker",
-	.options = "-k syscall:futex",
+	.options = "--preset=sched",
 	.needs = { { WMK_EV(SYSCALL_ENTRY), false, "syscall_entry_futex", NULL } },
 	.events = WMK_EV(SYSCALL_ENTRY) | WMK_EV(SYSCALL_EXIT),
 	.has_threads = true,

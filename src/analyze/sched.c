@@ -266,7 +266,7 @@ static void release(void *state)
 const struct wmk_analyze_module wmk_analyze_sched = {
 	.name = "sched",
 	.summary = "threads (running, runnable, blocked and on what, wake-up latency, migrations), CPUs, wake-ups",
-	.options = "-k 'sched_*' -k 'syscall:*'",
+	.options = "--preset=sched",
 	.needs = { { WMK_EV(SWITCH), false, "sched_switch", NULL },
 		   { WMK_EV(WAKEUP) | WMK_EV(WAKING), false, "sched_wakeup or sched_waking", NULL },
 		   { WMK_EV(SYSCALL_ENTRY), true, "system calls",

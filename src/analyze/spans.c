@@ -273,7 +273,7 @@ static void release(void *state)
 const struct wmk_analyze_module wmk_analyze_spans = {
 	.name = "spans",
 	.summary = "spans of applications: count, total and self time; of the slowest, what the thread did meanwhile",
-	.options = "-e '*'",
+	.options = "-e '*' --preset=sched",
 	.needs = { { WMK_EV(SPAN_BEGIN) | WMK_EV(SPAN_END), false, "that begins or ends a span", NULL },
 		   { WMK_EV(SWITCH), true, "sched_switch and sched_wakeup too",
 		     "what the threads did meanwhile is not known" } },

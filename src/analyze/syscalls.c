@@ -291,7 +291,7 @@ static void release(void *state)
 const struct wmk_analyze_module wmk_analyze_syscalls = {
 	.name = "syscalls",
 	.summary = "system calls: counts, errors and durations, by call, by process and by file",
-	.options = "-k 'syscall:*'",
+	.options = "--preset=syscalls",
 	.needs = { { WMK_EV(SYSCALL_EXIT), false, "syscall_exit_*", NULL },
 		   { WMK_EV(SYSCALL_ENTRY), true, "entries of system calls", "durations are not known" } },
 	.events = WMK_EV(SYSCALL_ENTRY) | WMK_EV(SYSCALL_EXIT) | WMK_EV(PROCESS_STATE) | WMK_EV(FILE),

@@ -86,17 +86,17 @@ static const char *const details[] = {
 	"The analyses are:",
 	"sched: for each thread the time that it was running, runnable (waiting for a CPU) and blocked, what it mostly "
 	"waited for, its switches and migrations, and quantiles of its wake-up latency; for each CPU the busy and idle "
-	"time; for each pair of threads how often one woke the other. Needs `waymark record -k 'sched_*'`; what "
-	"threads wait for also needs -k 'syscall:*'.",
+	"time; for each pair of threads how often one woke the other. Needs "
+	"`waymark record --preset=sched`.",
 	"syscalls: counts, errors and durations of system calls, by name, by process and by file. Needs "
-	"-k 'syscall:*'.",
-	"irq: counts and durations of interrupts and softirqs, and the time from raise to entry. Needs -k 'irq_*'.",
+	"--preset=syscalls.",
+	"irq: counts and durations of interrupts and softirqs, and the time from raise to entry. Needs --preset=irq.",
 	"io: requests of block devices: count, bytes, merges, time in the queue and latency, by device, by size and by "
-	"process. Needs -k 'block_*'.",
+	"process. Needs --preset=io.",
 	"spans: spans of applications (waymark_span()): count, total and self time, quantiles, and the slowest spans. "
 	"With kernel records of sched_switch and sched_wakeup: what the thread did meanwhile.",
 	"locks: futexes: which process and address, number of waits and waiters, time, and the last thread that woke a "
-	"waiter. Needs -k syscall:futex.",
+	"waiter. Needs --preset=sched.",
 	"events: how often each event occurred, its rate and its greatest rate, as a line over time. loss: where and "
 	"when records were lost.",
 	"A state is unknown before the first record of a thread, and after records were lost. The times of the states "

@@ -13,6 +13,8 @@ static const struct wmk_cli_example examples[] = {
 	  "waymark record -o trace -- ./shop 5" },
 	{ "record", "Record the events of one provider, with the process and its name in each record:",
 	  "waymark record -e 'shop:*' -c vpid -c procname -- ./shop 5" },
+	{ "record", "As root, record what `waymark analyze` needs for a summary:",
+	  "waymark record --preset=all -- make" },
 	{ "record", "Keep the newest 16 MiB per CPU, and write them when the program ends:",
 	  "waymark record --overwrite --subbuf-size 4M --num-subbuf 4 -- ./shop 5" },
 	{ "record", "As root, record the program together with its system calls and the scheduler:",

@@ -28,7 +28,7 @@ static const struct other_name {
 	{ "graph", "use `waymark convert --to perfetto`" },
 	{ "show", "use `waymark view` for records, or `waymark list` for sessions" },
 	{ "info", "use `waymark list`" },
-	{ "sched", "use `waymark record -k 'sched_*'`, then `waymark view`" },
+	{ "sched", "use `waymark record --preset=sched`, then `waymark analyze sched`" },
 	{ "kmem", "use `waymark record -k 'kmem_*'`, then `waymark view`" },
 	{ "ftrace", "use `waymark enable-event --kernel --function NAME`" },
 	{ "enable", "use `waymark enable-event`" },

@@ -45,6 +45,37 @@ static int add_pattern(const struct wmk_cli_option *option, void *at, const char
 	return 0;
 }
 
+/* Kernel events for analyses, by the words of the option. */
+static const char *const preset_sched[] = { "sched_switch", "sched_waking", "sched_wakeup", "sched_wakeup_new",
+					    "sched_process_fork", "sched_process_exit", "sched_process_exec", NULL };
+/* System calls in which threads wait for each other: analyze/waits.c. */
+static const char *const preset_waits[] = { "syscall:futex*",  "syscall:*nanosleep", "syscall:*poll*",
+					    "syscall:*select*", "syscall:epoll_*",   "syscall:accept*",
+					    "syscall:connect", "syscall:recv*",	     "syscall:send*",
+					    "syscall:wait*",   "syscall:*sync",	     NULL };
+static const char *const preset_syscalls[] = { "syscall:*", NULL };
+static const char *const preset_io[] = { "block_rq_insert", "block_rq_issue", "block_rq_complete",
+					 "block_bio_*merge", NULL };
+static const char *const preset_irq[] = { "irq_handler_*", "irq_softirq_*", NULL };
+static const struct {
+	const char *const *lists[4];
+} presets[] = { { { preset_sched, preset_waits } },
+		{ { preset_syscalls } },
+		{ { preset_io } },
+		{ { preset_irq } },
+		{ { preset_sched, preset_syscalls, preset_io, preset_irq } } };
+
+static int add_preset(const struct wmk_cli_option *option, void *at, const char *value)
+{
+	const int which = wmk_cli_choice(option->choices, option->wrong, value);
+	int err = which < 0 ? which : 0;
+
+	for (unsigned l = 0; err >= 0 && l < WMK_ARRAY_LEN(presets[which].lists) && presets[which].lists[l]; l++)
+		for (const char *const *name = presets[which].lists[l]; *name && err >= 0; name++)
+			err = add_pattern(option, at, *name);
+	return err;
+}
+
 static int set_filter(const struct wmk_cli_option *option, void *at, const char *value)
 {
 	struct wmk_filter_expr *expr;
@@ -102,6 +133,13 @@ static const struct wmk_cli_option record_options[] = {
 	  "'tracing'.",
 	  .store = add_pattern, WMK_CLI_AT(struct wmk_record_patterns, struct wmk_record_args, kernel),
 	  .repeats = true },
+	{ 0, "preset", "PRESET",
+	  "Record the kernel events that an analysis needs (`waymark analyze`), as -k does. sched: scheduler, and "
+	  "system calls in which threads wait; syscalls: all system calls; io: requests of block devices; irq: "
+	  "interrupts and softirqs; all: all of these. May be given several times.",
+	  .store = add_preset, WMK_CLI_AT(struct wmk_record_patterns, struct wmk_record_args, kernel),
+	  .choices = "sched syscalls io irq all",
+	  .wrong = "unknown preset '@'; the presets are sched, syscalls, io, irq, all~", .repeats = true },
 	{ 0, "syscall-arguments", "WHAT",
 	  "How to record arguments of system calls (-k) that are pointers. text: also record the paths, texts, "
 	  "addresses and first bytes that they point to, if BPF is available; none: record only the pointers. The "

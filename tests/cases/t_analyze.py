@@ -125,7 +125,7 @@ def summary_has_findings_and_tables(case):
           'tables: %s', list(result['tables']))
     check(any('CPUs were busy' in note and '(t%d)' % threads[0]['tid'] in note for note in result['notes']),
           'findings: %s', result['notes'])
-    check(any("record -k 'block_*'" in note for note in result['notes']), 'findings: %s', result['notes'])
+    check(any('record --preset=io' in note for note in result['notes']), 'findings: %s', result['notes'])
     check('records were lost' in result_of(case, cut)['notes'][0], 'a loss is not the first finding')
     text = analyzed(case, path)[0].splitlines()
     check(text[2] == '- ' + result['notes'][0] and any(line.startswith('Threads (5 of') for line in text), 'text: %s',
@@ -136,7 +136,7 @@ def missing_events_are_named(case):
     path = case.path('other')
     one_packet(path, 'uint32_t a;', [lambda bits: bits.i(32, 1)])
     err = analyzed(case, 'sched', path, status=1)[1]
-    check('no event sched_switch' in err and "waymark record -k 'sched_*'" in err, 'message: %s', err)
+    check('no event sched_switch' in err and "waymark record --preset=sched" in err, 'message: %s', err)
     result = result_of(case, path)
     check(set(result['tables']) == {'events'} and len(result['notes']) == 3, 'summary: %s', result)
     err = analyzed(case, 'shed', path, status=2)[1]

@@ -218,6 +218,18 @@ def lttng_analyses_read_the_trace(case):
           counts, rows)
 
 
+def presets_record_what_analyses_need(case):
+    need_kernel()
+    for preset, analyses in (('sched', ('sched', 'locks')), ('syscalls', ('syscalls',)), ('io', ('io',)),
+                             ('irq', ('irq',)), ('all', ('sched', 'locks', 'syscalls', 'io', 'irq'))):
+        result = recorded(case, [sys.executable, '-c', FORKS], ['--preset=' + preset])
+        for analysis in analyses:
+            notes = result_of(case, analysis, result.directory)['notes']
+            check(not any('waymark record' in note for note in notes), '--preset=%s: analyze %s lacks events: %s',
+                  preset, analysis, notes)
+
+
 if __name__ == '__main__':
     kernel_main([times_equal_schedstat, system_calls_equal_strace, requests_equal_diskstats,
-                 lock_convoy_is_in_the_summary, forks_have_processes, lttng_analyses_read_the_trace])
+                 lock_convoy_is_in_the_summary, forks_have_processes, lttng_analyses_read_the_trace,
+                 presets_record_what_analyses_need])
