@@ -10,7 +10,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from daemon import World  # noqa: E402
-from harness import check, limit, main  # noqa: E402
+from harness import PERCENT, check, limit, main  # noqa: E402
 from traces import Trace, metadata_text  # noqa: E402
 
 SLOT = 384                                                    # of the header of a ring set (src/ring/layout.h)
@@ -60,6 +60,14 @@ def program_requests_a_snapshot(case):
         w.wait(lambda: omitted(w, 'fr') == 1 and omitted(w, 'second') == 1, 'the request to be counted')
         w('list', 'fr').prints('1 request of programs for a snapshot was omitted')
         check(len(os.listdir(case.path('fr'))) == 1, 'snapshots: %s', os.listdir(case.path('fr')))
+        if PERCENT >= 100:                                    # again, after 10 s
+            def is_served():
+                program.send('handler later')
+                program.answer()                              # "no": the request before is not served yet
+                return glob.glob(case.path('fr') + '/later-*')
+            w.wait(is_served, 'a snapshot after the pause')
+            trace, _ = requested(w, 'fr', 'later')
+            check(trace.count() >= 300, '%d records', trace.count())
         for name in 'fr', 'second':
             w('destroy', name)
         program.send('snapshot none')                         # no flight recorder
