@@ -7,61 +7,10 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/testpoint.h"
+#include "relay/ingest_packet.h"
 #include "relay/ingest_requests.h"
 
 /* ── data ────────────────────────────────────────────────────────────────────────────────────────────── */
-
-static int take_packet(struct wmk_ingest *ingest, const struct wmk_relay_frame *frame, uint8_t *body)
-{
-	struct wmk_ingest_trace *trace = ingest->trace;
-	struct wmk_ingest_stream *stream;
-	struct wmk_relay_packet is;
-	int err = wmk_relay_packet_decode(body, frame->length, &is);
-
-	if (err < 0)
-		return err;
-	stream = is.stream < ingest->n_streams ? ingest->streams[is.stream] : NULL;
-	if (!stream)
-		return wmk_error(-ENOENT, "a packet has the stream number %u, which is not open (STREAM opens it)",
-				 is.stream);
-	switch (wmk_ingest_compare(&stream->end, &is.packet, trace->byte_positions)) {
-	case WMK_INGEST_WRITE:
-		break;
-	case WMK_INGEST_DROP:
-		atomic_fetch_add_explicit(&trace->dropped, 1, memory_order_relaxed);
-		return 0;
-	case WMK_INGEST_PART:
-		return wmk_error(-EEXIST, "a packet of stream \"%.200s\" begins at position %llu, but the relay has "
-				 "the records up to %llu", stream->name, (unsigned long long)is.packet.ring_position,
-				 (unsigned long long)stream->end.position);
-	case WMK_INGEST_MISSING:
-		return wmk_error(-ESTALE, "packet %llu of stream \"%.200s\" arrived, but the relay waits for packet "
-				 "%llu", (unsigned long long)is.packet.sequence, stream->name,
-				 (unsigned long long)stream->end.sequence);
-	}
-	const struct wmk_packet packet = {
-		.begin_ts = is.packet.begin_ts, .end_ts = is.packet.end_ts, .position = is.packet.ring_position,
-		.data = body + WMK_RELAY_PACKET_HEAD, .len = is.packet.content,
-		/* The headers of the message have the size of the packet's header in the file, and make room for it. */
-		.room = body + WMK_RELAY_PACKET_HEAD - WMK_CTF_PACKET_ROOM,
-	};
-
-	_Static_assert(WMK_RELAY_HEAD + WMK_RELAY_PACKET_HEAD >= WMK_CTF_PACKET_ROOM, "room for the header");
-	if (is.packet.content)
-		err = wmk_relay_host_room(ingest->relay->hosts, ingest->host, wmk_ctf_packet_size(&is.packet));
-	if (err == 0)
-		err = trace->out->ops->write(stream->out, &is.packet, &packet);
-	if (err < 0)
-		return err;
-	WMK_TESTPOINT(relay_packet_written);
-	wmk_ingest_advance(&stream->end, &is.packet, trace->byte_positions);
-	stream->dirty = true;
-	wmk_ingest_trace_count(trace);
-	atomic_fetch_add_explicit(&trace->packets, 1, memory_order_relaxed);
-	atomic_fetch_add_explicit(&trace->bytes, is.packet.content, memory_order_relaxed);
-	return 0;
-}
 
 static int take_metadata(struct wmk_ingest *ingest, const struct wmk_relay_frame *frame,
 			 const struct wmk_relay_metadata *is)
@@ -147,9 +96,9 @@ static bool is_replacement(const struct wmk_relay_frame *frame, const uint8_t *b
 	return frame->type == WMK_RELAY_METADATA && frame->length > 8 && body[8] == 1;
 }
 
-static int run_data(struct wmk_ingest *ingest, const struct wmk_relay_frame *frame, uint8_t *body)
+/* 1: process this data; 0: it is of an earlier epoch, and is dropped; -errno. */
+static int data_is_current(struct wmk_ingest *ingest, const struct wmk_relay_frame *frame, bool raises)
 {
-	const bool raises = is_replacement(frame, body);
 	uint32_t epoch;
 
 	if (!ingest->trace)
@@ -165,7 +114,17 @@ static int run_data(struct wmk_ingest *ingest, const struct wmk_relay_frame *fra
 	if (frame->epoch > epoch && !raises)
 		return wmk_error(-ESTALE, "data of epoch %u arrived, but the relay has epoch %u of this trace: a "
 				 "rotation, a clear or a replacement of the metadata is missing", frame->epoch, epoch);
-	return frame->type == WMK_RELAY_PACKET ? take_packet(ingest, frame, body) : take_object(ingest, frame, body);
+	return 1;
+}
+
+static int run_data(struct wmk_ingest *ingest, const struct wmk_relay_frame *frame, uint8_t *body)
+{
+	int current = data_is_current(ingest, frame, is_replacement(frame, body));
+
+	if (current <= 0)
+		return current;
+	return frame->type == WMK_RELAY_PACKET ? wmk_ingest_packet(ingest, frame, body)
+					       : take_object(ingest, frame, body);
 }
 
 /* ── the connection ──────────────────────────────────────────────────────────────────────────────────── */
@@ -191,16 +150,24 @@ static int take_hello(struct wmk_ingest *ingest, const struct wmk_relay_frame *f
 	return err;
 }
 
+static int check_order(const struct wmk_ingest *ingest, const struct wmk_relay_frame *frame)
+{
+	if (frame->number != ingest->number + 1)
+		return wmk_error(-EPROTO, "message %u arrived after message %u", frame->number, ingest->number);
+	if (!ingest->greeted && frame->type != WMK_RELAY_HELLO)
+		return wmk_error(-EPROTO, "the first message has the type 0x%x, not HELLO", frame->type);
+	return 0;
+}
+
 static int dispatch(struct wmk_ingest *ingest, const struct wmk_relay_frame *frame, uint8_t *body)
 {
 	const struct wmk_request_type *type = wmk_relay_request_find(frame->type);
+	int err = check_order(ingest, frame);
 
-	if (frame->number != ingest->number + 1)
-		return wmk_error(-EPROTO, "message %u arrived after message %u", frame->number, ingest->number);
+	if (err < 0)
+		return err;
 	if (!ingest->greeted)
-		return frame->type == WMK_RELAY_HELLO
-			       ? take_hello(ingest, frame, body)
-			       : wmk_error(-EPROTO, "the first message has the type 0x%x, not HELLO", frame->type);
+		return take_hello(ingest, frame, body);
 	if (type)
 		return wmk_ingest_request(ingest, frame, type, body);
 	if (frame->type == WMK_RELAY_PACKET || wmk_relay_data_object(frame->type))
@@ -208,25 +175,101 @@ static int dispatch(struct wmk_ingest *ingest, const struct wmk_relay_frame *fra
 	return wmk_error(-EPROTO, "a sender cannot send a message of type 0x%x", frame->type);
 }
 
-int wmk_ingest_message(struct wmk_ingest *ingest, const struct wmk_relay_frame *frame, uint8_t *body)
+/* End the connection. What was processed before is acknowledged in front of the error. */
+static int fail(struct wmk_ingest *ingest, uint32_t number, int err)
 {
-	int err = dispatch(ingest, frame, body);
-
-	if (err >= 0) {
-		ingest->number = frame->number;
-		return 0;
-	}
-	/* Acknowledge what was processed before, in front of the error. */
 	struct wmk_error_chain *chain = wmk_error_take();
 
+	wmk_ingest_packet_cancel(ingest);
 	if (wmk_ingest_commit(ingest) < 0)
 		wmk_error_clear();
 	wmk_error_give(chain);
-	return wmk_ingest_refuse(ingest, frame->number, err);
+	return wmk_ingest_refuse(ingest, number, err);
+}
+
+/*
+ * A packet that does not fit into the buffer is written as it arrives. 1: its header was taken; 0: it is held in memory
+ * until it is whole, or its header has not arrived; -errno.
+ */
+static int begin_large_packet(struct wmk_ingest *ingest, struct wmk_relay_in *in)
+{
+	struct wmk_relay_frame frame;
+	uint8_t *body;
+	int got = wmk_relay_in_head(in, &frame, &body, WMK_RELAY_PACKET_HEAD);
+
+	if (got <= 0 || frame.type != WMK_RELAY_PACKET || frame.length <= WMK_RELAY_BUFFER)
+		return 0;
+	/* The header is looked at again with each part that arrives, if the packet is held in memory. */
+	if (ingest->held == frame.number)
+		return 0;
+	got = check_order(ingest, &frame);
+	if (got == 0)
+		got = data_is_current(ingest, &frame, false);
+	if (got >= 0)
+		got = wmk_ingest_packet_begin(ingest, &frame, body, got == 0);
+	if (got < 0)
+		return fail(ingest, frame.number, got);
+	if (got == 0)
+		ingest->held = frame.number;
+	else
+		in->next += WMK_RELAY_HEAD + WMK_RELAY_PACKET_HEAD;
+	return got;
+}
+
+static int take_part(struct wmk_ingest *ingest, struct wmk_relay_in *in)
+{
+	const size_t have = in->len - in->next;
+	const size_t n = have < ingest->arriving.left ? have : (size_t)ingest->arriving.left;
+	const uint32_t number = ingest->number + 1;
+	int err = wmk_ingest_packet_part(ingest, in->buf + in->next, n);
+
+	in->next += n;
+	if (err < 0)
+		return fail(ingest, number, err);
+	if (!ingest->arriving.left)
+		ingest->number = number;
+	return 0;
+}
+
+static int take_message(struct wmk_ingest *ingest, const struct wmk_relay_frame *frame, uint8_t *body)
+{
+	int err = dispatch(ingest, frame, body);
+
+	if (err < 0)
+		return fail(ingest, frame->number, err);
+	ingest->number = frame->number;
+	return 0;
+}
+
+int wmk_ingest_take(struct wmk_ingest *ingest, struct wmk_relay_in *in)
+{
+	struct wmk_relay_frame frame;
+	uint8_t *body;
+	int got = 1, err;
+
+	while (got > 0) {
+		if (ingest->arriving.left) {
+			err = take_part(ingest, in);
+			got = ingest->arriving.left == 0;
+		} else {
+			got = wmk_relay_in_message(in, &frame, &body);
+			if (got < 0)
+				return fail(ingest, ingest->number + 1, got);
+			err = got == 1 ? take_message(ingest, &frame, body) : 0;
+			if (got == 0)
+				err = got = begin_large_packet(ingest, in);
+		}
+		if (err >= 0 && ingest->due_ms && wmk_relay_now_ms() >= ingest->due_ms)
+			err = wmk_ingest_commit(ingest);
+		if (err < 0)
+			return err;
+	}
+	return 0;
 }
 
 void wmk_ingest_end(struct wmk_ingest *ingest)
 {
+	wmk_ingest_packet_cancel(ingest);
 	if (ingest->trace && wmk_ingest_commit(ingest) < 0)
 		wmk_error_clear();
 	if (ingest->trace)

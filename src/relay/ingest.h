@@ -16,6 +16,7 @@
 #include "relay/hosts.h"
 #include "relay/ingest_trace.h"
 #include "relay/messages.h"
+#include "store/packet_parts.h"
 
 #define WMK_INGEST_COMMIT_MS 100
 
@@ -44,18 +45,26 @@ struct wmk_ingest {
 	uint32_t number, acknowledged;       /* of the last message that was processed, that was acknowledged */
 	int64_t due_ms;                      /* when a commit is due; 0: nothing to acknowledge */
 	bool followed;
+	/* A large packet, which is written as it arrives (ingest_packet.c). */
+	struct {
+		uint64_t left;               /* bytes of its records that have not arrived; 0: no such packet */
+		struct wmk_ingest_stream *stream;    /* NULL: the packet is dropped */
+		struct wmk_ctf_packet packet;
+		struct wmk_store_parts parts;
+	} arriving;
+	uint32_t held;                       /* number of a large packet that is held in memory until it is whole */
 };
 
 /* Append HELLO. The caller has set the members from `relay` to `data`. */
 void wmk_ingest_begin(struct wmk_ingest *ingest);
 /*
- * Process a message. The header of the frame is directly before the body; both may be overwritten. 0; -errno: the
+ * Take what has arrived: whole messages, and parts of a large packet. Commits when that is due. 0; -errno: the
  * connection ends when `out` is sent.
  */
-int wmk_ingest_message(struct wmk_ingest *ingest, const struct wmk_relay_frame *frame, uint8_t *body);
+int wmk_ingest_take(struct wmk_ingest *ingest, struct wmk_relay_in *in);
 /* ingest_answer.c: append ERROR with the current cause chain, which is cleared. Returns `err`. */
 int wmk_ingest_refuse(struct wmk_ingest *ingest, uint32_t number, int err);
-/* Write everything to the disk and acknowledge it. 0; -errno as wmk_ingest_message(). */
+/* Write everything to the disk and acknowledge it. 0; -errno as wmk_ingest_take(). */
 int wmk_ingest_commit(struct wmk_ingest *ingest);
 /* Append FOLLOWED if live readers of the trace began or ended. 0 or -errno. */
 int wmk_ingest_look(struct wmk_ingest *ingest);

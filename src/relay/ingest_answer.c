@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/testpoint.h"
+#include "relay/ingest_packet.h"
 
 int wmk_ingest_answer(struct wmk_ingest *ingest, uint16_t type, uint32_t number,
 		      const struct wmk_object *is, const void *object)
@@ -66,6 +67,7 @@ int wmk_ingest_commit(struct wmk_ingest *ingest)
 	if (err < 0) {
 		/* The kernel reports a failed write once: read from the disk what it has. */
 		wmk_ingest_send_error(ingest, ingest->number, err);
+		wmk_ingest_packet_cancel(ingest);
 		wmk_ingest_trace_close(ingest->relay->traces, ingest->trace);
 		ingest->trace = NULL;
 		return err;

@@ -146,6 +146,14 @@ int wmk_relay_in_message(struct wmk_relay_in *in, struct wmk_relay_frame *frame,
 	return 1;
 }
 
+int wmk_relay_in_head(const struct wmk_relay_in *in, struct wmk_relay_frame *frame, uint8_t **body, size_t n)
+{
+	if (in->len - in->next < WMK_RELAY_HEAD + n || wmk_relay_frame_decode(in->buf + in->next, frame) < 0)
+		return 0;
+	*body = in->buf + in->next + WMK_RELAY_HEAD;
+	return 1;
+}
+
 void wmk_relay_in_idle(struct wmk_relay_in *in)
 {
 	if (in->next == in->len && in->cap > WMK_RELAY_BUFFER)

@@ -14,7 +14,7 @@
 #include "net/link.h"
 #include "wire/relay.h"
 
-#define WMK_RELAY_BUFFER 65536u      /* bytes that a connection keeps */
+#define WMK_RELAY_BUFFER 131072u     /* bytes that a connection keeps */
 
 /* Messages that wait to be sent. Starts zeroed. */
 struct wmk_relay_out {
@@ -49,6 +49,11 @@ int wmk_relay_in_receive(struct wmk_relay_in *in, struct wmk_link *link);
  * may overwrite both. 0: incomplete; -errno of wmk_relay_frame_decode().
  */
 int wmk_relay_in_message(struct wmk_relay_in *in, struct wmk_relay_frame *frame, uint8_t **body);
+/*
+ * Look at the begin of the next message: 1: *frame is set, and *body has `n` bytes at least; 0: they have not arrived,
+ * or the header is wrong. The message stays.
+ */
+int wmk_relay_in_head(const struct wmk_relay_in *in, struct wmk_relay_frame *frame, uint8_t **body, size_t n);
 /* Free memory above WMK_RELAY_BUFFER if all messages were taken. For connections that are idle for a while. */
 void wmk_relay_in_idle(struct wmk_relay_in *in);
 void wmk_relay_in_free(struct wmk_relay_in *in);

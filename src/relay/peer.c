@@ -93,19 +93,10 @@ static int shake_hands(struct wmk_relay_peer *peer, int64_t end)
 static int process(struct wmk_relay_peer *peer)
 {
 	const bool greeted = peer->ingest.greeted;
-	struct wmk_relay_frame frame;
-	uint8_t *body;
-	int got, err = 0;
+	int err = wmk_ingest_take(&peer->ingest, &peer->in);
 
-	while (err == 0 && (got = wmk_relay_in_message(&peer->in, &frame, &body)) != 0) {
-		if (got < 0)
-			return wmk_ingest_refuse(&peer->ingest, peer->ingest.number + 1, got);
-		err = wmk_ingest_message(&peer->ingest, &frame, body);
-		if (err == 0 && peer->ingest.due_ms && wmk_relay_now_ms() >= peer->ingest.due_ms)
-			err = wmk_ingest_commit(&peer->ingest);
-		if (wmk_relay_out_queued(&peer->ingest.out) > ANSWERS_MAX)
-			return wmk_error(-EOVERFLOW, "the peer does not read its answers");
-	}
+	if (err == 0 && wmk_relay_out_queued(&peer->ingest.out) > ANSWERS_MAX)
+		err = wmk_error(-EOVERFLOW, "the peer does not read its answers");
 	if (!greeted && peer->ingest.greeted) {
 		pthread_mutex_lock(&peer->peers->lock);
 		peer->peers->n_greeting--;

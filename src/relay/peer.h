@@ -2,7 +2,7 @@
 /*
  * peer.h - a connection of the relay, in a thread of its own: link, messages, ingest, and the times of its commits.
  *
- * The thread needs at most 256 kB, besides the message that is arriving.
+ * The thread needs at most 256 kB, besides a message that must be whole in memory (docs/relay.md).
  */
 #ifndef WMK_RELAY_PEER_H
 #define WMK_RELAY_PEER_H

@@ -57,6 +57,8 @@ struct wmk_store_stream {
 	bool synced;               /* wmk_store_stream_sync() was called: sync a file before it is closed */
 	int sync_err;              /* such a sync has failed; reported by the next wmk_store_stream_sync() */
 };
+/* stream.c: the file has the whole packet at its end: add the packet to the index and the counts. */
+void wmk_store_packet_written(struct wmk_store_stream *stream, const struct wmk_ctf_packet *packet);
 /* disk_sync.c: write the current file and its index to the disk. 0 or -errno. */
 int wmk_store_file_sync(const struct wmk_store_stream *stream);
 

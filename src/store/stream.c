@@ -296,20 +296,26 @@ void wmk_store_stream_prepare(struct wmk_store_stream *stream, struct wmk_ctf_pa
 	packet->pad = padding(stream, packet, 0);
 }
 
-static int write_packet(struct wmk_store_stream *stream, const struct iovec *iov, int n,
-			const struct wmk_ctf_packet *packet)
+void wmk_store_packet_written(struct wmk_store_stream *stream, const struct wmk_ctf_packet *packet)
 {
 	const uint64_t size = wmk_ctf_packet_size(packet);
-	int err = wmk_direct_write(&stream->direct, stream->fd, iov, n, stream->len);
 
-	if (err < 0)
-		return wmk_error(err, "cannot write stream %.60s in %.60s: %s", stream->name, stream->store->path,
-				 strerror(-err));
 	if (index_packet(stream, packet) < 0)
 		index_remove(stream);
 	stream->last = stream->len;
 	stream->len += size;
 	wmk_store_add_bytes(stream->store, (int64_t)size);
+}
+
+static int write_packet(struct wmk_store_stream *stream, const struct iovec *iov, int n,
+			const struct wmk_ctf_packet *packet)
+{
+	int err = wmk_direct_write(&stream->direct, stream->fd, iov, n, stream->len);
+
+	if (err < 0)
+		return wmk_error(err, "cannot write stream %.60s in %.60s: %s", stream->name, stream->store->path,
+				 strerror(-err));
+	wmk_store_packet_written(stream, packet);
 	return 0;
 }
 

@@ -94,26 +94,24 @@ static void streams_agree(const struct wmk_ingest *ingest)
 /* Returns the number of bytes that were used; -1: the connection ends. */
 static int feed(struct wmk_ingest *ingest, struct wmk_relay_in *in, const uint8_t *data, size_t size)
 {
-	struct wmk_relay_frame frame;
-	uint8_t *room, *body;
+	uint8_t *room;
 	size_t n = 0;
-	int got = wmk_relay_in_room(in, &room, &n);
 
-	if (got < 0)
+	if (wmk_relay_in_room(in, &room, &n) < 0)
 		abort();
 	n = n < size ? n : size;
 	memcpy(room, data, n);
 	in->len += n;
-	while ((got = wmk_relay_in_message(in, &frame, &body)) == 1) {
-		if (in->next > in->len)
-			abort();     /* the message is not whole */
-		if (wmk_ingest_message(ingest, &frame, body) < 0)
-			return -1;
-	}
-	streams_agree(ingest);
-	if (got == 0 && ingest->due_ms && frame.number % 3 == 0 && wmk_ingest_commit(ingest) < 0)
+	const int err = wmk_ingest_take(ingest, in);
+
+	if (in->next > in->len)
+		abort();             /* a message was not whole */
+	if (err < 0)
 		return -1;
-	return got < 0 ? -1 : (int)n;
+	streams_agree(ingest);
+	if (ingest->due_ms && ingest->number % 3 == 0 && wmk_ingest_commit(ingest) < 0)
+		return -1;
+	return (int)n;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -211,37 +211,56 @@ static void new_connection_ends_the_old_one(void **state)
 	relay_rig_end(&rig);
 }
 
+/* Start a relay in a child process, which is to be killed. */
+static pid_t start_child(struct relay_rig *rig)
+{
+	int ports[2];
+	pid_t child;
+
+	relay_rig_begin(rig, NULL);
+	relay_rig_stop(rig);
+	assert_int_equal(pipe(ports), 0);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		relay_rig_start(rig);
+		if (write(ports[1], &rig->port, sizeof(rig->port)) < 0)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	assert_int_equal(read(ports[0], &rig->port, sizeof(rig->port)), sizeof(rig->port));
+	close(ports[0]);
+	close(ports[1]);
+	return child;
+}
+
+/* Kill the child when the file has this size, and start the next relay. */
+static void kill_child(struct relay_rig *rig, pid_t child, long size)
+{
+	int status;
+
+	while (relay_rig_size(rig, TRACE "/app_0") < size)
+		sched_yield();
+	kill(child, SIGKILL);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	relay_rig_start(rig);
+}
+
 /* The relay is killed after it wrote a packet, and maybe before it acknowledged the packet. */
 static void relay_killed_before_acknowledgement_has_the_packet_once(void **state)
 {
 	struct relay_rig rig;
 	struct client client;
 	struct wmk_relay_stream_reply reply;
-	int ports[2], status;
 	pid_t child;
 
 	(void)state;
-	relay_rig_begin(&rig, NULL);
-	relay_rig_stop(&rig);
-	assert_int_equal(pipe(ports), 0);
-	child = fork();
-	assert_true(child >= 0);
-	if (child == 0) {
-		relay_rig_start(&rig);
-		if (write(ports[1], &rig.port, sizeof(rig.port)) < 0)
-			_exit(1);
-		for (;;)
-			pause();
-	}
-	assert_int_equal(read(ports[0], &rig.port, sizeof(rig.port)), sizeof(rig.port));
+	child = start_child(&rig);
 	open_stream(&client, &rig);
 	client_packet(&client, 0, 0, 0, 100);
-	while (relay_rig_size(&rig, TRACE "/app_0") < packet_bytes(100))
-		sched_yield();
-	kill(child, SIGKILL);
-	assert_int_equal(waitpid(child, &status, 0), child);
+	kill_child(&rig, child, packet_bytes(100));
 	client_close(&client);
-	relay_rig_start(&rig);
 	client_open(&client, rig.port, "web1");
 	assert_int_equal(client_trace(&client, "shop", NULL), 0);
 	assert_int_equal(client_stream(&client, 0, "app_0", &reply), 0);
@@ -252,8 +271,73 @@ static void relay_killed_before_acknowledgement_has_the_packet_once(void **state
 	assert_int_equal(relay_rig_size(&rig, TRACE "/app_0"), packet_bytes(100) + packet_bytes(20));
 	assert_int_equal(only_trace(&client).dropped, 1);
 	client_close(&client);
-	close(ports[0]);
-	close(ports[1]);
+	relay_rig_end(&rig);
+}
+
+/* The header of a large packet, and a part of its records. */
+static void send_part(struct client *client, uint32_t content, uint32_t part)
+{
+	const struct wmk_relay_packet packet = { .packet = { .end_ts = 5, .content = content } };
+	const struct wmk_relay_frame frame = { .type = WMK_RELAY_PACKET, .number = client->number + 1,
+					       .length = WMK_RELAY_PACKET_HEAD + content };
+	uint8_t head[WMK_RELAY_HEAD + WMK_RELAY_PACKET_HEAD], *records = calloc(1, part);
+
+	assert_non_null(records);
+	wmk_relay_frame_encode(head, &frame);
+	wmk_relay_packet_encode(head + WMK_RELAY_HEAD, &packet);
+	client_bytes(client, head, sizeof(head));
+	client_bytes(client, records, part);
+	free(records);
+}
+
+/* A packet is written as it arrives: what the killed relay had of it is cut off. */
+static void relay_killed_within_a_large_packet_has_none_of_it(void **state)
+{
+	struct relay_rig rig;
+	struct client client;
+	struct wmk_relay_stream_reply reply;
+	pid_t child;
+
+	(void)state;
+	child = start_child(&rig);
+	open_stream(&client, &rig);
+	send_part(&client, 200000, 150000);
+	kill_child(&rig, child, 100000);
+	client_close(&client);
+	client_open(&client, rig.port, "web1");
+	assert_int_equal(client_trace(&client, "shop", NULL), 0);
+	assert_int_equal(client_stream(&client, 0, "app_0", &reply), 0);
+	assert_false(reply.found);
+	assert_int_equal(relay_rig_size(&rig, TRACE "/app_0"), 0);
+	client_packet(&client, 0, 0, 0, 200000);
+	assert_int_equal(client_acknowledged(&client), 0);
+	assert_int_equal(relay_rig_size(&rig, TRACE "/app_0"), packet_bytes(200000));
+	client_close(&client);
+	relay_rig_end(&rig);
+}
+
+/* A packet that begins another file is held in memory until it is whole. */
+static void large_packets_are_in_files_of_limited_size(void **state)
+{
+	const struct wmk_relay_stream stream = { .name = "app_0", .create = true, .tracefile_size = 200000,
+						 .tracefile_count = 4, .chunk = "" };
+	struct relay_rig rig;
+	struct client client;
+
+	(void)state;
+	relay_rig_begin(&rig, NULL);
+	client_open(&client, rig.port, "web1");
+	assert_int_equal(client_trace(&client, "shop", NULL), 0);
+	assert_int_equal(client_request(&client, WMK_RELAY_STREAM, &stream, NULL), 0);
+	client_packet(&client, 0, 0, 0, 140000);
+	client_packet(&client, 0, 1, 140000, 140000);
+	client_packet(&client, 0, 1, 140000, 140000);
+	client_packet(&client, 0, 2, 280000, 40000);
+	assert_int_equal(client_acknowledged(&client), 0);
+	assert_int_equal(relay_rig_size(&rig, TRACE "/app_0_0"), packet_bytes(140000));
+	assert_int_equal(relay_rig_size(&rig, TRACE "/app_0_1"), packet_bytes(140000) + packet_bytes(40000));
+	assert_int_equal(only_trace(&client).dropped, 1);
+	client_close(&client);
 	relay_rig_end(&rig);
 }
 
@@ -387,6 +471,8 @@ int main(void)
 		cmocka_unit_test(sender_continues_after_a_break),
 		cmocka_unit_test(new_connection_ends_the_old_one),
 		cmocka_unit_test(relay_killed_before_acknowledgement_has_the_packet_once),
+		cmocka_unit_test(relay_killed_within_a_large_packet_has_none_of_it),
+		cmocka_unit_test(large_packets_are_in_files_of_limited_size),
 		cmocka_unit_test(repeated_metadata_is_written_once),
 		cmocka_unit_test(rotation_closes_a_chunk),
 		cmocka_unit_test(cleared_stream_begins_again),
