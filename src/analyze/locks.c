@@ -48,7 +48,7 @@ enum { PID, NAME, ADDRESS, COUNT, TIMEOUTS, AGAIN, MOST, TOTAL, WAKES = TOTAL + 
 static const struct wmk_column columns[] = {
 	{ "pid", "process", WMK_COLUMN_ID, true },
 	{ "process", "name", WMK_COLUMN_TEXT, true },
-	{ "address", "futex", WMK_COLUMN_TEXT, true },
+	{ "address", "futex", WMK_COLUMN_TEXT, false },
 	{ "waits", "waits", WMK_COLUMN_COUNT, false },
 	{ "timeouts", "timeouts", WMK_COLUMN_COUNT, false },
 	{ "not_waited", NULL, WMK_COLUMN_COUNT, false },

@@ -136,6 +136,10 @@ void wmk_result_table_free(struct wmk_result_table *table)
 	for (size_t i = 0; i < (size_t)table->n_rows * table->n_columns; i++)
 		free(table->cells[i].text);
 	free(table->cells);
+	for (uint32_t i = 0; i < table->n_texts; i++)
+		free(table->texts[i]);
+	free(table->texts);
+	free(table->made);
 }
 
 void wmk_result_free(struct wmk_result *result)

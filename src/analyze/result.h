@@ -55,10 +55,14 @@ struct wmk_result_table {
 	struct wmk_cell *cells;        /* n_rows * n_columns */
 	uint32_t n_rows, cap_rows;
 	struct wmk_result *result;
+	/* Of a comparison: columns that the table owns, and their names. */
+	struct wmk_column *made;
+	char **texts;
+	uint32_t n_texts, cap_texts;
 };
 
 #define WMK_RESULT_TABLES 16u
-#define WMK_RESULT_COLUMNS 48u         /* of a table, at most */
+#define WMK_RESULT_COLUMNS 96u         /* of a table, at most */
 
 struct wmk_result {
 	const char *name;              /* of the analysis */
@@ -90,6 +94,11 @@ void wmk_cell_quantiles(struct wmk_cell *cells, const struct wmk_histogram *hist
 void wmk_result_note(struct wmk_result *result, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Order the rows of all tables. `key` NULL: by the column that each table chooses. -EINVAL: no table has the column. */
 int wmk_result_sort(struct wmk_result *result, const char *key);
+/*
+ * Compare the results of one analysis for two traces, for --diff: for each value a column for `before` and one for
+ * `after`. The result is for wmk_result_free(), also after an error; titles belong to the two results. -ENOMEM.
+ */
+int wmk_result_diff(const struct wmk_result *before, const struct wmk_result *after, struct wmk_result *result);
 void wmk_result_table_free(struct wmk_result_table *table);
 void wmk_result_free(struct wmk_result *result);
 

@@ -21,7 +21,7 @@ struct analyze_args {
 	bool csv;
 	uint64_t limit;
 	bool has_limit;
-	const char *sort;
+	const char *sort, *diff;
 };
 
 static void print(const struct analyze_args *args, const struct wmk_result *result)
@@ -38,30 +38,59 @@ static void print(const struct analyze_args *args, const struct wmk_result *resu
 				 *wmk_cli_color(stdout, WMK_CLI_BOLD) != '\0', stdout);
 }
 
-static int analyze(const struct analyze_args *args, const struct wmk_analyze_module *const *modules,
-		   const char *const *paths, unsigned n)
+/* Run the modules over the traces. The caller frees *analysis, also after an error. */
+static int compute(const struct analyze_args *args, const struct wmk_analyze_module *const *modules,
+		   const char *const *paths, unsigned n, struct wmk_analysis **analysis, uint64_t *damages)
 {
 	struct wmk_read_pipeline_options options = { .form = &wmk_analysis_form, .print = WMK_PRINT_OPTIONS };
 	struct wmk_read_pipeline_result done;
-	struct wmk_analysis *analysis;
-	int err = wmk_analysis_create(modules, &analysis);
+	int err = wmk_analysis_create(modules, analysis);
 
 	if (err < 0)
-		return wmk_cli_failed();
-	options.whole = analysis;
+		return err;
+	options.whole = *analysis;
 	err = wmk_cli_read(&args->which, paths, n, &options, stdout, NULL, &done);
+	*damages += done.damages;
 	if (err >= 0)
-		err = wmk_result_sort(wmk_analysis_result(analysis), args->sort);
+		err = wmk_result_sort(wmk_analysis_result(*analysis), args->diff ? NULL : args->sort);
 	if (err >= 0 && modules == wmk_summary_modules)
-		err = wmk_summary_make(wmk_analysis_result(analysis));
+		err = wmk_summary_make(wmk_analysis_result(*analysis));
+	return err;
+}
+
+static int compare(const struct analyze_args *args, struct wmk_analysis *before, struct wmk_analysis *after)
+{
+	struct wmk_result result;
+	int err = wmk_result_diff(wmk_analysis_result(before), wmk_analysis_result(after), &result);
+
 	if (err >= 0)
+		err = wmk_result_sort(&result, args->sort);
+	if (err >= 0)
+		print(args, &result);
+	wmk_result_free(&result);
+	return err;
+}
+
+static int analyze(const struct analyze_args *args, const struct wmk_analyze_module *const *modules,
+		   const char *const *paths, unsigned n)
+{
+	struct wmk_analysis *before = NULL, *analysis = NULL;
+	uint64_t damages = 0;
+	int err = args->diff ? compute(args, modules, &args->diff, 1, &before, &damages) : 0;
+
+	if (err >= 0)
+		err = compute(args, modules, paths, n, &analysis, &damages);
+	if (err >= 0 && before)
+		err = compare(args, before, analysis);
+	else if (err >= 0)
 		print(args, wmk_analysis_result(analysis));
 	if (err >= 0 && fflush(stdout) != 0)
 		err = wmk_error(-errno, "cannot write the result");
+	wmk_analysis_free(before);
 	wmk_analysis_free(analysis);
 	if (err < 0)
 		return wmk_cli_failed();
-	return done.damages ? WMK_CLI_FAILED : 0;
+	return damages ? WMK_CLI_FAILED : 0;
 }
 
 static int run_analyze(void *data, char **rest, int n_rest)
@@ -114,6 +143,10 @@ static const struct wmk_cli_option options[] = {
 	{ 's', "sort", "TEXT",
 	  "Order rows by this column, the greatest value first. Columns have the names of --json: running_ns.",
 	  WMK_CLI_NAME(struct analyze_args, sort, "a column") },
+	{ 0, "diff", "DIR",
+	  "Compare with an earlier trace: print the values of DIR, those of TRACE, and the change. Rows of the same "
+	  "name are added up, because numbers of threads and processes differ between two traces.",
+	  WMK_CLI_NAME(struct analyze_args, diff, "a trace") },
 	WMK_CLI_OPTIONS_TIME,
 	{ 0, "csv", NULL, "Print CSV instead of text: for each table a line of names, then one line for each row.",
 	  WMK_CLI_FLAG(struct analyze_args, csv) },

@@ -127,6 +127,8 @@ static const struct wmk_cli_example examples[] = {
 	  "waymark analyze sched trace" },
 	{ "analyze", "Print the threads with the longest wake-up latency first, as JSON:",
 	  "waymark analyze sched --sort=latency_max_ns --json trace" },
+	{ "analyze", "Compare the system calls of two traces:",
+	  "waymark analyze syscalls --diff before after" },
 	{ "analyze", "Print counts, errors and durations of all system calls:",
 	  "waymark analyze syscalls --limit=0 trace" },
 	{ "convert", "Write a file for ui.perfetto.dev:",

@@ -132,6 +132,32 @@ def summary_has_findings_and_tables(case):
           text)
 
 
+def differences_equal_both_results(case):
+    """--diff: the values of each name in both traces, with the greatest difference first."""
+    paths = [case.path('before'), case.path('after')]
+    for path, steps in zip(paths, (1500, 2500)):
+        Simulation(case.random, steps).write(path)
+    sums = [{}, {}]
+    for side, path in enumerate(paths):
+        for row in result_of(case, 'sched', path)['tables']['threads']:
+            of_name = sums[side].setdefault(row['name'], [0, 0])
+            of_name[0] += row['running_ns']
+            of_name[1] += row['switches']
+    rows = result_of(case, 'sched', '--diff', paths[0], paths[1])['tables']['threads']
+    check({row['name'] for row in rows} == set(sums[0]) | set(sums[1]), 'names: %s', rows)
+    for row in rows:
+        for side, when in enumerate(('before', 'after')):
+            exact = sums[side].get(row['name'], [None, None])
+            check([row['running_ns_' + when], row['switches_' + when]] == exact, '%s: %s, not %s', when, row, exact)
+        before, after = row['running_ns_before'] or 0, row['running_ns_after'] or 0
+        check(row['difference'] == abs(after - before), 'difference: %s', row)
+        check(row['running_ns_change_percent'] is None if not before else
+              abs(row['running_ns_change_percent'] - 100 * (after - before) / before) < 0.1, 'change: %s', row)
+    check([row['difference'] for row in rows] == sorted((row['difference'] for row in rows), reverse=True), 'order')
+    text = analyzed(case, 'sched', '--diff', *paths)[0]
+    check('running before' in text and 'change' in text, 'text: %s', text)
+
+
 def missing_events_are_named(case):
     path = case.path('other')
     one_packet(path, 'uint32_t a;', [lambda bits: bits.i(32, 1)])
@@ -145,4 +171,4 @@ def missing_events_are_named(case):
 
 if __name__ == '__main__':
     main([sched_equals_second_evaluation, lost_packets_make_states_unknown, text_csv_and_json_have_the_same_rows,
-          summary_has_findings_and_tables,          missing_events_are_named])
+          summary_has_findings_and_tables,          differences_equal_both_results, missing_events_are_named])
