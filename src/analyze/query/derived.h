@@ -14,7 +14,7 @@
 #include "analyze/query/tables.h"
 #include "analyze/query/value.h"
 
-#define WMK_QUERY_DERIVED_COLUMNS 32u
+#define WMK_QUERY_DERIVED_COLUMNS 24u
 
 struct wmk_query_derived_column {
 	const char *name;
