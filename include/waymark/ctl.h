@@ -229,8 +229,8 @@ int waymark_ctl_clear(struct waymark_ctl *ctl, const char *session, struct wayma
 /*
  * Close the trace that was recorded so far, while recording continues. The closed trace becomes a complete trace in the
  * directory archives/NAME of the session's trace (closed_chunk of struct waymark_ctl_session_info). Later records are
- * in the next chunk, and the counts begin at 0. -ENODATA: the session was never active; -ENOTSUP: it has kernel
- * channels; -ETIMEDOUT: the disk is slow or full, and the rotation continues.
+ * in the next chunk. Counts are the sums over all chunks. -ENODATA: the session was never active; -ENOTSUP: it is a
+ * flight recorder; -ETIMEDOUT: the disk is slow or full, and the rotation continues.
  */
 int waymark_ctl_rotate(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result);
 /* List a session. `session` NULL or "": all sessions that the user may see. */

@@ -265,15 +265,15 @@ static int rings_stop(void *rings, bool wait)
 
 static int rings_clear(void *rings, bool wait)
 {
-	(void)wait;
-	(void)rings;
+	(void)wait, (void)rings;
 	return wmk_error(-ENOTSUP, "cannot clear a recording of a program while it runs");
 }
 
-static int rings_counts(void *rings, struct wmk_counts *counts)
+static int rings_counts(void *rings, struct wmk_counts *counts, struct wmk_counts *earlier)
 {
 	struct wmk_consumer_stats stats;
 
+	(void)earlier;
 	wmk_consumer_stats(consumer_of(rings), &stats);
 	wmk_sum_add(&counts->records, stats.counts.records);
 	wmk_sum_add(&counts->lost, stats.counts.lost);

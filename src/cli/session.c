@@ -408,7 +408,7 @@ static const char *const clear_details[] = {
 static const char *const rotate_details[] = {
 	"Everything that was recorded so far becomes a complete trace, a chunk, in archives/BEGIN-END-NUMBER below the "
 	"trace of the session. A closed chunk can be read, moved or deleted at once. Recording continues: each later "
-	"record is in the next chunk, and no record is lost or in two chunks. The counts of `waymark list` begin at 0.",
+	"record is in the next chunk, and no record is lost or in two chunks. Counts are the sums over all chunks.",
 	"`waymark view` with the directory of the session shows all chunks and the open one. Kernel and user channels "
 	"of a session rotate together.",
 	NULL

@@ -39,9 +39,7 @@ void wmk_show_counts(const struct waymark_ctl_session_info *session)
 	       counts->lost);
 	if (counts->overwritten)
 		printf(" (%" PRIu64 " overwritten by newer ones)", counts->overwritten);
-	/* The counts begin at 0 in each chunk. */
-	printf(", %s in %s%s\n", wmk_cli_bytes_text(counts->bytes, bytes, sizeof(bytes)),
-	       session->rotations ? "the open chunk of " : "", wmk_cli_clean(session->path));
+	printf(", %s in %s\n", wmk_cli_bytes_text(counts->bytes, bytes, sizeof(bytes)), wmk_cli_clean(session->path));
 }
 
 /*

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HEAD "waymark-rotation 1\n"
+#define HEAD "waymark-rotation 2\n"
 #define STREAM 255                 /* bytes of the name of a stream, at most */
 
 static int __attribute__((format(printf, 2, 3))) append(char **text, const char *format, ...)
@@ -42,6 +42,18 @@ int wmk_chunk_journal_add(char **text, const char *stream, const struct wmk_ring
 		      stream);
 }
 
+int wmk_chunk_journal_counts(char **text, const char *channel, const struct wmk_counts *counts)
+{
+	int err = append(text, "counts");
+
+#define WMK_COUNT(name)                                                                                                \
+	if (err == 0)                                                                                                  \
+		err = append(text, " %" PRIu64, counts->name);
+#define WMK_COUNT_INTERNAL(name) WMK_COUNT(name)
+#include "wire/counts.def"
+	return err < 0 ? err : append(text, " %.255s\n", channel);
+}
+
 int wmk_chunk_journal_end(char **text)
 {
 	return append(text, "end\n");
@@ -51,32 +63,62 @@ void wmk_chunk_journal_free(struct wmk_chunk_journal *journal)
 {
 	for (size_t i = 0; i < journal->n; i++)
 		free(journal->cuts[i].stream);
+	for (size_t i = 0; i < journal->n_counts; i++)
+		free(journal->counts[i].channel);
 	free(journal->cuts);
-	*journal = (struct wmk_chunk_journal){ NULL, 0 };
+	free(journal->counts);
+	*journal = (struct wmk_chunk_journal){ NULL, 0, NULL, 0 };
+}
+
+/* The name at the end of a line: a space, and then the name. */
+static int name_of(const char *line, char **name)
+{
+	if (*line++ != ' ' || strcspn(line, "\n") == 0 || strcspn(line, "\n") > STREAM)
+		return -EINVAL;
+	*name = strndup(line, strcspn(line, "\n"));
+	return *name ? 0 : -ENOMEM;
+}
+
+static int add_counts(struct wmk_chunk_journal *journal, const char *line)
+{
+	struct wmk_chunk_counts *grown = realloc(journal->counts, (journal->n_counts + 1) * sizeof(*grown)), *one;
+	int at, err;
+
+	if (!grown)
+		return -ENOMEM;
+	journal->counts = grown;
+	one = &grown[journal->n_counts];
+	line += strlen("counts");
+#define WMK_COUNT(name)                                                                                                \
+	if (sscanf(line, " %" SCNu64 "%n", &one->counts.name, &at) != 1)                                               \
+		return -EINVAL;                                                                                        \
+	line += at;
+#define WMK_COUNT_INTERNAL(name) WMK_COUNT(name)
+#include "wire/counts.def"
+	err = name_of(line, &one->channel);
+	journal->n_counts += err == 0;
+	return err;
 }
 
 static int add(struct wmk_chunk_journal *journal, const char *line)
 {
-	struct wmk_chunk_cut *grown = realloc(journal->cuts, (journal->n + 1) * sizeof(*grown)), *one;
-	const char *name;
-	int at = 0;
+	struct wmk_chunk_cut *grown, *one;
+	int at = 0, err;
+
+	if (strncmp(line, "counts ", strlen("counts ")) == 0)
+		return add_counts(journal, line);
+	grown = realloc(journal->cuts, (journal->n + 1) * sizeof(*grown));
 
 	if (!grown)
 		return -ENOMEM;
 	journal->cuts = grown;
 	one = &grown[journal->n];
 	if (sscanf(line, "cut %" SCNu64 " %" SCNu64 " %" SCNu64 "%n", &one->cut.pos, &one->cut.ts, &one->cut.records,
-		   &at) != 3 ||
-	    line[at] != ' ')
+		   &at) != 3)
 		return -EINVAL;
-	name = line + at + 1;
-	if (strcspn(name, "\n") == 0 || strcspn(name, "\n") > STREAM)
-		return -EINVAL;
-	one->stream = strndup(name, strcspn(name, "\n"));
-	if (!one->stream)
-		return -ENOMEM;
-	journal->n++;
-	return 0;
+	err = name_of(line + at, &one->stream);
+	journal->n += err == 0;
+	return err;
 }
 
 int wmk_chunk_journal_parse(const char *text, uint64_t chunk, struct wmk_chunk_journal *journal)
@@ -85,7 +127,7 @@ int wmk_chunk_journal_parse(const char *text, uint64_t chunk, struct wmk_chunk_j
 	uint64_t number;
 	int err = 0;
 
-	*journal = (struct wmk_chunk_journal){ NULL, 0 };
+	*journal = (struct wmk_chunk_journal){ NULL, 0, NULL, 0 };
 	if (strncmp(text, HEAD, strlen(HEAD)) != 0 || sscanf(line, "chunk %" SCNu64 " ", &number) != 1 ||
 	    number != chunk)
 		return -EINVAL;
@@ -103,5 +145,13 @@ const struct wmk_ring_cut *wmk_chunk_journal_find(const struct wmk_chunk_journal
 	for (size_t i = 0; i < journal->n; i++)
 		if (strcmp(journal->cuts[i].stream, stream) == 0)
 			return &journal->cuts[i].cut;
+	return NULL;
+}
+
+const struct wmk_counts *wmk_chunk_journal_find_counts(const struct wmk_chunk_journal *journal, const char *channel)
+{
+	for (size_t i = 0; i < journal->n_counts; i++)
+		if (strcmp(journal->counts[i].channel, channel) == 0)
+			return &journal->counts[i].counts;
 	return NULL;
 }

@@ -165,6 +165,8 @@ static int do_clear(struct command *command)
 	memset(&consumer->gone, 0, sizeof(consumer->gone));
 	for (size_t i = 0; i < consumer->n_groups; i++) {
 		memset(&consumer->groups[i]->now, 0, sizeof(consumer->groups[i]->now));
+		memset(&consumer->groups[i]->earlier, 0, sizeof(consumer->groups[i]->earlier));
+		memset(&consumer->groups[i]->ended, 0, sizeof(consumer->groups[i]->ended));
 		consumer->groups[i]->writing_ns = consumer->groups[i]->behind_ns = 0;
 	}
 	for (size_t i = 0; i < consumer->n_streams; i++) {

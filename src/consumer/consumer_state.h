@@ -49,7 +49,10 @@ struct wmk_group {
 	void (*close_cpus)(struct wmk_cpu_hotplug *cpus);
 	/* of a kernel channel: source of the state dump, owned by its stream; NULL: no dump was requested */
 	struct wmk_source *dump;
+	char channel[WMK_STREAM_NAME];     /* "": single sources */
 	struct wmk_consumer_stats now;     /* counts of the group; all others are summed from the streams */
+	/* counts of closed chunks (docs/rotation.md), and of those streams that have ended in the chunk being closed */
+	struct wmk_counts earlier, ended;
 	uint64_t writing_ns, behind_ns;
 	/* of a ring set, while the clock is restarted: its records before the restart was measured */
 	uint64_t in_order;
@@ -85,6 +88,7 @@ struct wmk_stream {
 	/* of a rotation: the end of the chunk (has_cut); the source already counts from this cut (chunk_begun) */
 	struct wmk_ring_cut chunk_cut;
 	bool has_cut, chunk_begun;
+	bool chunk_ended;                  /* its final counts are in the chunk, and in its group */
 	/* the stream is a state dump: written at once, even if its group is written only at stop */
 	bool dump;
 	bool stuck;                        /* the output refused the last packet */

@@ -179,6 +179,7 @@ static void stats_out(const struct wmk_consumer_stats *from, struct wmk_consumer
 {
 	*to = (struct wmk_consumerd_stats){
 		.counts = from->counts,
+		.earlier = from->earlier,
 		.sink_error = (uint32_t)-from->sink_error,
 		.stuck = from->stuck,
 		.words = from->words,
@@ -259,10 +260,7 @@ static void answer(struct wmk_server_work *work)
 		wmk_server_reply_done(work->trace->server, work->connection, work->request);
 }
 
-/*
- * Store the chunk that is open now, for LIST. When a chunk is closed, the trace drops the counts of the rings that
- * ended in this chunk.
- */
+/* Store the chunk that is open now, for LIST. */
 static void rotated(const struct wmk_server_work *work)
 {
 	struct wmk_server_trace *trace = work->trace;
@@ -272,7 +270,6 @@ static void rotated(const struct wmk_server_work *work)
 		return;
 	trace->is.chunk = work->rotation.chunk;
 	trace->is.closed = closed;
-	trace->is.gone.n = 0;
 }
 
 void wmk_server_work_done(struct wmk_server_work *work)

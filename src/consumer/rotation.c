@@ -89,7 +89,50 @@ struct rotation {
 	uint64_t number;
 };
 
-static int journal(const struct rotation *rotation)
+static bool has_group(const struct wmk_consumer *consumer, const char *channel)
+{
+	for (size_t i = 0; i < consumer->n_groups; i++)
+		if (strcmp(consumer->groups[i]->channel, channel) == 0)
+			return true;
+	return false;
+}
+
+/* Keep the counts of channels that have no rings here: after a crash, applications have not returned them yet. */
+static int journal_absent(const struct wmk_consumer *consumer, const struct wmk_chunk_journal *from, char **text)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < from->n_counts && err == 0; i++)
+		if (!has_group(consumer, from->counts[i].channel) &&
+		    (from == &consumer->journal ||
+		     !wmk_chunk_journal_find_counts(&consumer->journal, from->counts[i].channel)))
+			err = wmk_chunk_journal_counts(text, from->counts[i].channel, &from->counts[i].counts);
+	return err;
+}
+
+/*
+ * The sums over all chunks. If an earlier consumer has stored them, rings may already count anew, so the stored sums
+ * are the right ones.
+ */
+static int journal_counts(const struct wmk_consumer *consumer, char **text)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < consumer->n_groups && err == 0; i++) {
+		const struct wmk_group *group = consumer->groups[i];
+		const struct wmk_counts *stored = wmk_chunk_journal_find_counts(&consumer->journal, group->channel);
+		struct wmk_counts sum;
+
+		wmk_group_close_counts(group, &sum);
+		if (group->channel[0])
+			err = wmk_chunk_journal_counts(text, group->channel, stored ? stored : &sum);
+	}
+	if (err == 0)
+		err = journal_absent(consumer, &consumer->journal, text);
+	return err < 0 ? err : journal_absent(consumer, &consumer->begins, text);
+}
+
+static int journal(const struct rotation *rotation, bool is_last)
 {
 	struct wmk_consumer *consumer = rotation->consumer;
 	struct wmk_output_trace *output = consumer->options.output;
@@ -104,6 +147,8 @@ static int journal(const struct rotation *rotation)
 		if (stream->has_cut)
 			err = wmk_chunk_journal_add(&text, stream->name, &stream->chunk_cut);
 	}
+	if (err == 0 && is_last)
+		err = journal_counts(consumer, &text);
 	if (err == 0)
 		err = wmk_chunk_journal_end(&text);
 	if (err < 0)
@@ -139,41 +184,61 @@ static int drain(struct wmk_consumer *consumer)
 			    : wmk_error(-EAGAIN, "the records before the end of the chunk are not written yet");
 }
 
-/*
- * Write the final counts, close the file, and let the source restart its counts. Each stream is ended once, even if a
- * later stream fails.
- */
+/* Write the final counts and close the file. Each stream is ended once, even if a later stream fails. */
 static int end_stream(struct wmk_consumer *consumer, struct wmk_stream *stream)
 {
+	const struct wmk_output_trace_ops *ops = consumer->options.output->ops;
+
+	if (stream->chunk_ended)
+		return 0;
 	/* A stream that waits for the next chunk has nothing in this one. */
 	stream->chunk_begun |= stream->group->is_next;
+	/* (the causes; the end of the chunk has the exact sum) */
+	wmk_stream_lost(stream);
 	int err = stream->failed || stream->chunk_begun ? 0 : wmk_stream_end_chunk(consumer, stream);
 
 	if (err < 0)
 		return err;
-	if (stream->out)
-		consumer->options.output->ops->stream_close(stream->out);
+	if (stream->out) {
+		stream->bytes = ops->stream_bytes ? ops->stream_bytes(stream->out) : 0;
+		ops->stream_close(stream->out);
+	}
 	stream->out = NULL;
-	if (!stream->failed && !stream->chunk_begun)
-		stream->source->ops->chunk_begin(stream->source, stream->lost_written - wmk_stream_unwritten(stream),
-						 &stream->chunk_cut);
-	stream->has_cut |= !stream->failed && stream->source->ops->records_at;
-	stream->chunk_begun = true;
+	wmk_stream_ended(stream);
+	stream->chunk_ended = true;
 	return 0;
 }
 
-/*
- * Sources of the kernel do not store where their next chunk begins. So the journal gets these positions before the
- * chunk is moved. With the next chunk, the journal becomes the file from which a later consumer reads them.
- */
-static int journal_begins(const struct rotation *rotation)
+/* Let the sources of one kind restart their counts. */
+static void begin_sources(struct wmk_consumer *consumer, bool with_records_at)
 {
-	const struct wmk_consumer *consumer = rotation->consumer;
-	bool any = false;
+	for (size_t i = 0; i < consumer->n_streams; i++) {
+		struct wmk_stream *stream = consumer->streams[i];
 
-	for (size_t i = 0; i < consumer->n_streams; i++)
-		any |= consumer->streams[i]->has_cut && consumer->streams[i]->source->ops->records_at;
-	return any ? journal(rotation) : 0;
+		if (stream->failed || stream->chunk_begun ||
+		    (stream->source->ops->records_at != 0) != with_records_at)
+			continue;
+		stream->source->ops->chunk_begin(stream->source, stream->lost_written - wmk_stream_unwritten(stream),
+						 &stream->chunk_cut);
+		stream->has_cut |= with_records_at;
+		stream->chunk_begun = true;
+	}
+}
+
+/*
+ * Sources of the kernel do not store where their next chunk begins. So the last journal has these positions. It also
+ * has the counts, which rings forget when their next chunk begins. With the next chunk, the journal becomes the file
+ * from which a later consumer reads both.
+ */
+static int count_anew(const struct rotation *rotation)
+{
+	begin_sources(rotation->consumer, true);
+	int err = journal(rotation, true);
+
+	WMK_TESTPOINT(rotation_summed);
+	if (err == 0)
+		begin_sources(rotation->consumer, false);
+	return err;
 }
 
 static void load_begins(struct wmk_consumer *consumer, uint64_t number)
@@ -205,13 +270,19 @@ static void begin_streams(struct wmk_consumer *consumer)
 		stream->source_lost = stream->lost_written = 0;
 		stream->cut = stream->cut_written = stream->bytes = 0;
 		memset(stream->causes, 0, sizeof(stream->causes));
-		stream->stuck = stream->has_cut = stream->chunk_begun = false;
+		stream->stuck = stream->has_cut = stream->chunk_begun = stream->chunk_ended = false;
 	}
 	for (size_t i = 0; i < consumer->n_groups; i++) {
-		memset(&consumer->groups[i]->now, 0, sizeof(consumer->groups[i]->now));
-		consumer->groups[i]->writing_ns = consumer->groups[i]->behind_ns = 0;
+		struct wmk_group *group = consumer->groups[i];
+		const struct wmk_counts *stored = wmk_chunk_journal_find_counts(&consumer->journal, group->channel);
+		struct wmk_counts sum;
+
+		wmk_group_close_counts(group, &sum);
+		group->earlier = stored ? *stored : sum;
+		memset(&group->now, 0, sizeof(group->now));
+		memset(&group->ended, 0, sizeof(group->ended));
+		group->writing_ns = group->behind_ns = 0;
 	}
-	memset(&consumer->gone, 0, sizeof(consumer->gone));
 	consumer->floor = 0;
 }
 
@@ -233,7 +304,7 @@ static int do_rotate(void *data)
 	int err = check_sources(consumer);
 
 	if (err == 0 && !consumer->journaled)
-		err = journal(rotation);
+		err = journal(rotation, false);
 	WMK_TESTPOINT(rotation_journaled);
 	if (err == 0)
 		err = drain(consumer);
@@ -241,7 +312,7 @@ static int do_rotate(void *data)
 	for (size_t i = 0; i < consumer->n_streams && err == 0; i++)
 		err = end_stream(consumer, consumer->streams[i]);
 	if (err == 0)
-		err = journal_begins(rotation);
+		err = count_anew(rotation);
 	WMK_TESTPOINT(rotation_counted);
 	/* Each chunk has sync points of the clock at its beginning and at its end. */
 	if (err == 0)

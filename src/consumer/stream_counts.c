@@ -54,6 +54,42 @@ void wmk_consumer_sum(struct wmk_consumer *consumer, const struct wmk_group *gro
 	for (size_t i = 0; i < consumer->n_streams; i++)
 		if (consumer->streams[i]->group == group)
 			sum_stream(consumer->streams[i], consumer->options.output->ops, sum);
+	sum->earlier = group->earlier;
+	wmk_counts_add(&sum->counts, &group->earlier);
+}
+
+/*
+ * The source continues to count, so the sum of its causes can already contain losses of the next chunk. The lost count
+ * that the chunk has is exact.
+ */
+void wmk_stream_ended(struct wmk_stream *stream)
+{
+	struct wmk_counts *counts = &stream->group->ended;
+	const uint64_t unwritten = wmk_stream_unwritten(stream);
+	uint64_t left = stream->lost_written > unwritten ? stream->lost_written - unwritten : 0;
+
+	wmk_sum_add(&counts->records, stream->written);
+	wmk_sum_add(&counts->dumped, stream->dump ? stream->written : 0);
+	wmk_sum_add(&counts->unwritten, unwritten);
+	wmk_sum_add(&counts->lost, left + unwritten);
+	wmk_sum_add(&counts->cut, stream->cut);
+	wmk_sum_add(&counts->bytes, stream->bytes);
+#define WMK_COUNT(name)
+#define WMK_COUNT_LOST(name, cause)                                                                                    \
+	const uint64_t name = stream->causes[cause] < left ? stream->causes[cause] : left;                             \
+	wmk_sum_add(&counts->name, name);                                                                              \
+	left -= name;
+#include "wire/counts.def"
+	wmk_sum_add(wmk_stream_is_at_stop_only(stream) ? &counts->overwritten : &counts->lost_full, left);
+}
+
+void wmk_group_close_counts(const struct wmk_group *group, struct wmk_counts *sum)
+{
+	*sum = group->now.counts;
+	sum->writing_us = group->writing_ns / 1000;
+	sum->behind_us = group->behind_ns / 1000;
+	wmk_counts_add(sum, &group->ended);
+	wmk_counts_add(sum, &group->earlier);
 }
 
 void wmk_consumer_publish(struct wmk_consumer *consumer)

@@ -156,7 +156,7 @@ int wmk_streams_restart(struct wmk_consumer *consumer, struct wmk_stream *stream
 	 * Clear the ring first. If this process crashes before the files are removed, the next consumer finds files
 	 * older than the ring's start.
 	 */
-	if (consumer->begins.n) {
+	if (consumer->begins.n || consumer->begins.n_counts) {
 		wmk_chunk_journal_free(&consumer->begins);
 		ops->begins_remove(consumer->options.output);
 	}
@@ -334,6 +334,7 @@ struct wmk_group *wmk_streams_add_group_of(struct wmk_consumer *consumer, const 
 					   const struct wmk_consumer_set *how)
 {
 	struct wmk_group *group = wmk_streams_add_group(consumer, from);
+	const struct wmk_counts *earlier;
 
 	if (!group)
 		return NULL;
@@ -342,6 +343,10 @@ struct wmk_group *wmk_streams_add_group_of(struct wmk_consumer *consumer, const 
 	group->budget = how->budget;
 	group->flush_ns = how->flush_ns;
 	group->start_ts = how->start_ts;
+	snprintf(group->channel, sizeof(group->channel), "%s", how->channel);
+	earlier = how->resume && !how->clear ? wmk_chunk_journal_find_counts(&consumer->begins, how->channel) : NULL;
+	if (earlier)
+		group->earlier = *earlier;
 	if (how->limits)
 		group->limits = *how->limits;
 	return group;

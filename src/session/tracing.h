@@ -130,7 +130,7 @@ struct wmk_consumer_port_ops {
 	 * Query the current counts. -errno: the counts are the last known ones. After -ETIMEDOUT and -ECONNABORTED a
 	 * query of other rings fails, too.
 	 */
-	int (*rings_counts)(void *rings, struct wmk_counts *counts);
+	int (*rings_counts)(void *rings, struct wmk_counts *counts, struct wmk_counts *earlier);
 	/*
 	 * Optional, session locked. This application can write to the rings; reports of a corrupt ring name the
 	 * application.
@@ -421,8 +421,8 @@ int wmk_session_flush(struct wmk_session *session);
 int wmk_session_clear(struct wmk_session *session);
 /*
  * Close the open chunk of the trace, and open the next one. An unfinished earlier rotation is finished first. Releases
- * the lock while it waits, as flush does. -ENODATA: the session was never active; -ENOTSUP: its consumer cannot
- * rotate; -ETIMEDOUT: the disk is slow or full, the rotation continues.
+ * the lock while it waits, as flush does. -ENODATA: the session was never active; -ENOTSUP: a flight
+ * recorder, or its consumer cannot rotate; -ETIMEDOUT: the disk is slow or full, the rotation continues.
  */
 int wmk_session_rotate(struct wmk_session *session);
 /* Finish a rotation of an earlier daemon, or one that timed out. Without such a rotation, no effect. */

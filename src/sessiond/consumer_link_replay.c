@@ -143,8 +143,6 @@ int wmk_replay_rotate(struct wmk_consumer_link *link, const struct wmk_consumerd
 	if (!closed)
 		return trace ? -ENOMEM
 			     : wmk_error_said(-ENOENT, "there is no trace %llu", (unsigned long long)is->trace);
-	if (trace->is.chunk < is->chunk)
-		trace->is.gone.n = 0;
 	trace->is.chunk = is->chunk;
 	trace->is.closed = closed;
 	return 0;

@@ -492,6 +492,7 @@ static int rings_clear(void *data, bool wait)
 	struct port_rings *rings = data;
 
 	memset(&rings->counts, 0, sizeof(rings->counts));
+	memset(&rings->earlier, 0, sizeof(rings->earlier));
 	/* Streams that end from here on are noted anew. (relaxed, as in metadata_replace()) */
 	atomic_store_explicit(&rings->named, false, memory_order_relaxed);
 	return rings->next
@@ -500,7 +501,7 @@ static int rings_clear(void *data, bool wait)
 						 wait ? WMK_PORT_WRITE_MS : 0);
 }
 
-static int rings_counts(void *data, struct wmk_counts *counts)
+static int rings_counts(void *data, struct wmk_counts *counts, struct wmk_counts *earlier)
 {
 	struct port_rings *rings = data;
 	int err = rings->stopped || rings->trace->port->leaving ? 0 : ask(rings, wmk_consumer_link_stats, COUNT_MS);
@@ -508,6 +509,7 @@ static int rings_counts(void *data, struct wmk_counts *counts)
 	if (err < 0)
 		wmk_error_clear();
 	*counts = rings->counts;
+	*earlier = rings->earlier;
 	return err;
 }
 

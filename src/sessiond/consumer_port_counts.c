@@ -71,16 +71,18 @@ static void name_in_trace(struct port_rings *rings, const struct wmk_consumerd_s
 
 void wmk_port_counts_keep(struct port_rings *rings, const struct wmk_consumerd_report *report)
 {
-	struct wmk_counts sum = { 0 };
+	struct wmk_counts sum = { 0 }, earlier = { 0 };
 
 	for (uint32_t i = 0; i < report->channels.n; i++) {
 		const struct wmk_consumerd_stats *s =
 			&((const struct wmk_consumerd_channel *)report->channels.items + i)->stats;
 
 		wmk_counts_add(&sum, &s->counts);
+		wmk_counts_add(&earlier, &s->earlier);
 		name_in_trace(rings, s);
 	}
 	rings->counts = sum;
+	rings->earlier = earlier;
 }
 
 int wmk_port_rings_corrupt(struct port_rings *rings, const struct wmk_consumerd_report *report)

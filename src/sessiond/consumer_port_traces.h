@@ -60,7 +60,7 @@ struct port_rings {
 	bool users_many;              /* `users` is full; under the lock of the trace, as `users` is */
 	char users[OUT_USERS];        /* the user and the known applications that can write to the rings */
 	atomic_bool named;            /* the metadata has a comment about streams that ended early */
-	struct wmk_counts counts; /* of the latest report */
+	struct wmk_counts counts, earlier; /* of the latest report */
 };
 
 /* True if the consumer runs. The function starts no consumer. */

@@ -34,6 +34,7 @@ static const struct wmk_object counts_object = WMK_OBJECT_OF("counts", wmk_count
 
 static const struct wmk_member stats_members[] = {
 	WMK_MEMBER(OBJECT, wmk_consumerd_stats, counts, wmk_counts, counts_object),
+	WMK_MEMBER(OBJECT, wmk_consumerd_stats, earlier, wmk_counts, counts_object),
 	WMK_MEMBER(U32, wmk_consumerd_stats, sink_error),
 	WMK_MEMBER(BOOL, wmk_consumerd_stats, stuck),
 	WMK_MEMBER(TEXT, wmk_consumerd_stats, words, MESSAGE_BYTES),
@@ -378,6 +379,7 @@ void wmk_consumerd_in_free(struct wmk_consumerd_in *in)
 void wmk_consumerd_stats_add(struct wmk_consumerd_stats *sum, const struct wmk_consumerd_stats *more)
 {
 	wmk_counts_add(&sum->counts, &more->counts);
+	wmk_counts_add(&sum->earlier, &more->earlier);
 	if (more->sink_error)
 		sum->sink_error = more->sink_error;
 }

@@ -65,18 +65,21 @@ def rotated(w, name):
     return w('rotate', name, '--json').json['sessions'][0]
 
 
-def ended(w, name):
-    """Stop and destroy the session; the path of its trace."""
-    is_now = w.session(name)
-    if is_now['active']:
-        w.stop(name)
-    w('destroy', name)
+def ended(w, name, all_chunks=True):
+    """Stop and destroy the session, which has the counts of all chunks. Returns the path of its trace."""
+    w.stop(name)
+    is_now = w('destroy', name, '--json').json['sessions'][0]
+    n = len(joined(is_now['path'], lossy=True).records)
+    check(not all_chunks or is_now['counts']['records'] == n, 'the chunks have %d records, the session has %s', n,
+          is_now['counts'])
+    check(is_now['counts']['lost'] == is_now['counts']['overwritten'], 'the session has %s', is_now['counts'])
     return is_now['path']
 
 
 def recorded_more(w, name, least=1):
-    """Wait until the open chunk has records."""
-    w.wait(lambda: w.session(name)['counts']['records'] >= least, 'records in the open chunk of %s' % name)
+    """Wait until the session has more records."""
+    begun = w.session(name)['counts']['records']
+    w.wait(lambda: w.session(name)['counts']['records'] >= begun + least, 'more records in %s' % name)
 
 
 @limit(60)
@@ -122,7 +125,7 @@ def user_and_kernel_channels_rotate_together(case):
             rotated(w, 'both')
         program.end()
         w.children.remove(program.child)
-        path = ended(w, 'both')
+        path = ended(w, 'both', all_chunks=False)
         begun = 1
         for turn, chunk in enumerate(archives(path)):
             numbers, = numbers_of(Trace(os.path.join(chunk, 'ust'))).values()
@@ -151,7 +154,7 @@ def closed_kernel_chunk_can_be_removed_at_once(case):
             kill(pid)
             w.wait(lambda gone=pid: w.kernel_consumerd() not in (None, gone), 'another consumer daemon')
         tids.append(w.calls(1, 30)[1])
-        ended(w, 'gone')
+        ended(w, 'gone', all_chunks=False)
         found = [len(turns_in(os.path.join(path, 'kernel'), ids)) for ids in tids]
         check(found == [0] * (len(tids) - 1) + [30], 'the open chunk has the calls %s', found)
         check(joined(path).lost == 0, 'records are counted as lost')

@@ -14,11 +14,13 @@
 static char *written(void)
 {
 	const struct wmk_ring_cut first = { 4096, 17, 3 }, second = { UINT64_MAX - 1, 1, 0 };
+	const struct wmk_counts counts = { .records = 5, .sink_errors = 9 };
 	char *text = NULL;
 
 	assert_int_equal(wmk_chunk_journal_begin(&text, 7, "a-b-6"), 0);
 	assert_int_equal(wmk_chunk_journal_add(&text, "app_0", &first), 0);
 	assert_int_equal(wmk_chunk_journal_add(&text, "a name_claim1", &second), 0);
+	assert_int_equal(wmk_chunk_journal_counts(&text, "a name", &counts), 0);
 	assert_int_equal(wmk_chunk_journal_end(&text), 0);
 	return text;
 }
@@ -38,6 +40,11 @@ static void written_journal_is_read_again(void **state)
 	assert_non_null(cut);
 	assert_true(cut->pos == UINT64_MAX - 1);
 	assert_null(wmk_chunk_journal_find(&journal, "app_1"));
+	assert_int_equal(journal.n_counts, 1);
+	const struct wmk_counts *counts = wmk_chunk_journal_find_counts(&journal, "a name");
+	assert_non_null(counts);
+	assert_true(counts->records == 5 && counts->lost == 0 && counts->sink_errors == 9);
+	assert_null(wmk_chunk_journal_find_counts(&journal, "a"));
 	wmk_chunk_journal_free(&journal);
 	free(text);
 }
@@ -52,7 +59,7 @@ static void incomplete_journal_is_refused(void **state)
 	for (size_t len = strlen(text) - 1; len != SIZE_MAX; len--) {
 		text[len] = '\0';
 		assert_int_equal(wmk_chunk_journal_parse(text, 7, &journal), -EINVAL);
-		assert_int_equal(journal.n, 0);
+		assert_int_equal(journal.n + journal.n_counts, 0);
 	}
 	free(text);
 }
@@ -60,9 +67,10 @@ static void incomplete_journal_is_refused(void **state)
 static void journal_of_another_chunk_or_with_other_lines_is_refused(void **state)
 {
 	static const char *const wrong[] = {
-		"", "\n", "end\n", "waymark-rotation 2\nchunk 7 a\nend\n", "waymark-rotation 1\nchunk 6 a\nend\n",
-		"waymark-rotation 1\nchunk 7 a\ncut 1 2 3\nend\n", "waymark-rotation 1\nchunk 7 a\ncut x 2 3 s\nend\n",
-		"waymark-rotation 1\nchunk 7 a\nend", "waymark-rotation 1\nchunk 7 a\nend\nend",
+		"", "\n", "end\n", "waymark-rotation 3\nchunk 7 a\nend\n", "waymark-rotation 2\nchunk 6 a\nend\n",
+		"waymark-rotation 2\nchunk 7 a\ncut 1 2 3\nend\n", "waymark-rotation 2\nchunk 7 a\ncut x 2 3 s\nend\n",
+		"waymark-rotation 2\nchunk 7 a\ncounts 1 2 a\nend\n",
+		"waymark-rotation 2\nchunk 7 a\nend", "waymark-rotation 2\nchunk 7 a\nend\nend",
 	};
 	struct wmk_chunk_journal journal;
 

@@ -174,8 +174,10 @@ int wmk_session_clear(struct wmk_session *session)
 	wmk_ring_requests_begin(session);
 	for (unsigned i = 0; i < session->n_channels; i++)
 		memset(&session->channels[i]->past, 0, sizeof(session->channels[i]->past));
-	for (struct rings *rings = session->rings; rings; rings = rings->next)
+	for (struct rings *rings = session->rings; rings; rings = rings->next) {
 		memset(&rings->counts, 0, sizeof(rings->counts));
+		memset(&rings->earlier, 0, sizeof(rings->earlier));
+	}
 	wmk_ring_requests_counted(session);
 	/* remove traces of ended processes first: the consumer measures the remaining size afterwards */
 	int left = wmk_ring_requests_left(session, outlet->forget_left), err = each(session, outlet->rings_clear);
@@ -194,14 +196,15 @@ int wmk_session_clear(struct wmk_session *session)
 static int count(struct rings *rings, struct wmk_counts *into)
 {
 	struct wmk_session *session = rings->session;
-	struct wmk_counts now = { 0 };
+	struct wmk_counts now = { 0 }, earlier = { 0 };
 
-	int err = session->tracing->options.outlet->rings_counts(rings->outlet, &now);
+	int err = session->tracing->options.outlet->rings_counts(rings->outlet, &now, &earlier);
 
 	pthread_mutex_lock(&session->lock);
 	if (into)
 		wmk_counts_replace(into, &rings->counts, &now);
 	rings->counts = now;
+	rings->earlier = earlier;
 	pthread_mutex_unlock(&session->lock);
 	return err;
 }
@@ -271,11 +274,12 @@ static void raise_count(uint64_t *count, uint64_t now)
  * The consumer daemon counts the records in the trace. While the session records, its counts are raised to the counts
  * in the rings: all committed records, without the records that could not be written. The session daemon reads these
  * counts from the rings, without an answer of the consumer daemon. In overwrite mode, the number of records is not
- * raised, because rings hold records that may never be written.
+ * raised, because rings hold records that may never be written. The counts in the rings are those of the open chunk.
  */
 static struct wmk_counts counts_now(const struct rings *rings)
 {
 	const struct wmk_session *session = rings->session;
+	const struct wmk_counts *earlier = &rings->earlier;
 	struct wmk_counts counts = rings->counts;
 	struct wmk_ring_totals now;
 	uint64_t causes = 0;
@@ -283,12 +287,14 @@ static struct wmk_counts counts_now(const struct rings *rings)
 	/* (a corrupt ring keeps the counts from before the error was found) */
 	if (!rings->set || !(session->active || session->stopping) || counts.errors || !totals_of(rings->set, &now))
 		return counts;
+	wmk_sum_add(&now.records, earlier->records);
+	wmk_sum_add(&now.records, earlier->unwritten);
 	if (rings->channel->is.settings.mode != WMK_MODE_OVERWRITE && now.records > counts.unwritten)
 		raise_count(&counts.records, now.records - counts.unwritten);
-	raise_count(&counts.cut, now.cut);
+	raise_count(&counts.cut, now.cut + earlier->cut);
 #define WMK_COUNT(name)
 #define WMK_COUNT_LOST(name, cause)                                                                                    \
-	raise_count(&counts.name, now.lost[cause]);                                                                    \
+	raise_count(&counts.name, now.lost[cause] + earlier->name);                                                    \
 	wmk_sum_add(&causes, counts.name);
 #include "wire/counts.def"
 	wmk_sum_add(&causes, counts.overwritten);

@@ -102,10 +102,6 @@ static int begin_chunk(struct wmk_session *session)
 		if (err < 0 && first == 0)
 			first = err;
 	}
-	for (unsigned i = 0; i < session->n_channels; i++)
-		memset(&session->channels[i]->past, 0, sizeof(session->channels[i]->past));
-	for (struct rings *rings = session->rings; rings; rings = rings->next)
-		memset(&rings->counts, 0, sizeof(rings->counts));
 	return first;
 }
 

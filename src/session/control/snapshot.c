@@ -398,12 +398,12 @@ static int settle(struct wmk_snapshot *snapshot, struct snapshot_trace *trace)
 	int first = 0;
 
 	for (struct snapshot_rings *rings = trace->rings; rings; rings = rings->next) {
-		struct wmk_counts counts = { 0 };
+		struct wmk_counts counts = { 0 }, earlier = { 0 };
 		int err = rings->outlet ? outlet->rings_stop(rings->outlet, true) : 0;
 
 		if (err < 0 && first == 0)
 			first = err;
-		if (rings->outlet && outlet->rings_counts(rings->outlet, &counts) < 0)
+		if (rings->outlet && outlet->rings_counts(rings->outlet, &counts, &earlier) < 0)
 			wmk_error_clear();
 		/* overwritten state dumps do not count as lost in the snapshot */
 		if (rings->of->channel->own)

@@ -94,7 +94,8 @@ struct rings {
 	/* Under the session's lock. The index is class->kin; NO_ID: the class has no id in these rings. */
 	uint32_t *ids, n_ids, next_id;
 	bool closed;                     /* at the trace output, or about to be */
-	struct wmk_counts counts;    /* as last queried */
+	struct wmk_counts counts;        /* as last queried */
+	struct wmk_counts earlier;       /* the part of `counts` that is in closed chunks */
 };
 
 /* The properties of an application that its rings and reports need. */

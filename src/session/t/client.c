@@ -67,9 +67,10 @@ static int nothing(void *rings, bool wait)
 	return 0;
 }
 
-static int rings_counts(void *rings, struct wmk_counts *counts)
+static int rings_counts(void *rings, struct wmk_counts *counts, struct wmk_counts *earlier)
 {
 	(void)rings;
+	(void)earlier;
 	counts->records += 1;
 	return 0;
 }

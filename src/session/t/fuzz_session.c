@@ -51,9 +51,10 @@ static int nothing(void *rings, bool wait)
 	return rings == NULL;
 }
 
-static int no_counts(void *rings, struct wmk_counts *counts)
+static int no_counts(void *rings, struct wmk_counts *counts, struct wmk_counts *earlier)
 {
 	(void)rings;
+	(void)earlier;
 	(void)counts;
 	return 0;
 }

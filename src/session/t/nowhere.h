@@ -43,7 +43,12 @@ static int nowhere_rings_open(void *trace, const struct wmk_rings_info *info, st
 }
 
 static int nowhere_nothing(void *rings, bool wait) { (void)rings; (void)wait; return 0; }
-static int nowhere_counts(void *rings, struct wmk_counts *sum) { (void)rings; (void)sum; return 0; }
+static int nowhere_counts(void *rings, struct wmk_counts *sum, struct wmk_counts *earlier)
+{
+	(void)rings, (void)sum, (void)earlier;
+	return 0;
+}
+
 static void nowhere_done(void *rings) { (void)rings; }
 
 static const struct wmk_consumer_port_ops nowhere = {

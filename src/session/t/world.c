@@ -154,10 +154,11 @@ static int rings_clear(void *data, bool wait)
 }
 
 /* Ten records for each. */
-static int rings_counts(void *data, struct wmk_counts *counts)
+static int rings_counts(void *data, struct wmk_counts *counts, struct wmk_counts *earlier)
 {
 	struct world_rings *rings = data;
 
+	(void)earlier;
 	at_disk(rings->world);
 	rings->world->counted++;
 	counts->records += 10;

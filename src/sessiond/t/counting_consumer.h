@@ -58,9 +58,10 @@ static int rings_open(void *trace, const struct wmk_rings_info *info, struct way
 static int rings_flush(void *rings, bool wait) { (void)rings; (void)wait; outlet.flushes++; return 0; }
 static int rings_stop(void *rings, bool wait) { (void)rings; (void)wait; return 0; }
 static int rings_clear(void *rings, bool wait) { (void)rings; (void)wait; outlet.clears++; return 0; }
-static int rings_counts(void *rings, struct wmk_counts *counts)
+static int rings_counts(void *rings, struct wmk_counts *counts, struct wmk_counts *earlier)
 {
 	(void)rings;
+	(void)earlier;
 	counts->lost = counts->lost_full = outlet.lost;
 	return 0;
 }

@@ -89,7 +89,12 @@ static int rings_open(void *trace, const struct wmk_rings_info *info, struct way
 }
 
 static int rings_nothing(void *rings, bool wait) { (void)rings; (void)wait; return 0; }
-static int rings_counts(void *rings, struct wmk_counts *counts) { (void)rings; (void)counts; return 0; }
+static int rings_counts(void *rings, struct wmk_counts *counts, struct wmk_counts *earlier)
+{
+	(void)rings, (void)counts, (void)earlier;
+	return 0;
+}
+
 static void rings_done(void *rings) { (void)rings; }
 
 static const struct wmk_consumer_port_ops ops = {
