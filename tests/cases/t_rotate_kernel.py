@@ -17,6 +17,7 @@ from daemon import numbers_of  # noqa: E402
 from harness import SEED, WAYMARK, Trace, check, limit, rounds  # noqa: E402
 from kernel import CALLS, KernelTrace, KernelWorld, kernel_main, number, signed  # noqa: E402
 from killed_once import KilledOnce, need_testpoints  # noqa: E402
+from t_follow import Follower  # noqa: E402
 from t_rotate import IN_CONSUMER, IN_SESSION, archives, uuids  # noqa: E402
 
 LARGE = ['--subbuf-size', '4M', '--num-subbuf', '16']
@@ -183,6 +184,24 @@ def chunk_of_overwrite_buffers_has_what_they_held(case):
             check(any(r.name == 'lttng_statedump_end' for r in dumps), '%s: the dump does not end', name)
 
 
+@limit(60)
+def follower_prints_each_kernel_record_once_over_rotations(case):
+    with KernelWorld(case) as w:
+        w.begin_calls('live', *LARGE, *KEPT, calls=[CALL])
+        follower = Follower(w, 'live')
+        made = []
+        for turn in range(rounds(50) + 2):
+            made += range(w.calls(1, 20 + turn)[0])
+            rotated(w, 'live')
+        made += range(w.calls(1, 10)[0])
+        ended(w, 'live')
+        w.children.remove(follower.child)
+        lines = follower.end()
+        turns = [-2 - signed(number(line.decode(), 'pid')) for line in lines
+                 if b'syscall_entry_' + CALL.encode() in line]
+        check(sorted(turns) == sorted(made), '%d of %d entries were printed', len(turns), len(made))
+
+
 @limit(200)
 def random_kills_during_kernel_rotations_lose_no_records(case):
     with KernelWorld(case) as w:
@@ -249,7 +268,7 @@ if __name__ == '__main__':
     kernel_main([
         kernel_records_under_load_are_in_one_chunk, user_and_kernel_channels_rotate_together,
         closed_kernel_chunk_can_be_removed_at_once, chunk_of_overwrite_buffers_has_what_they_held,
-        random_kills_during_kernel_rotations_lose_no_records,
+        follower_prints_each_kernel_record_once_over_rotations, random_kills_during_kernel_rotations_lose_no_records,
         kernel_rotation_is_finished_after_kill_of_consumer_daemon,
         kernel_rotation_is_finished_after_kill_of_session_daemon
     ])
