@@ -197,7 +197,7 @@ def follower_prints_each_kernel_record_once_over_rotations(case):
         ended(w, 'live')
         w.children.remove(follower.child)
         lines = follower.end()
-        turns = [-2 - signed(number(line.decode(), 'pid')) for line in lines
+        turns = [-2 - signed(number(line.decode().rpartition('{')[2], 'pid')) for line in lines
                  if b'syscall_entry_' + CALL.encode() in line]
         check(sorted(turns) == sorted(made), '%d of %d entries were printed', len(turns), len(made))
 
