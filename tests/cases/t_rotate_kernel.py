@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from daemon import numbers_of  # noqa: E402
 from harness import SEED, WAYMARK, Trace, check, limit, rounds  # noqa: E402
-from kernel import CALLS, KernelTrace, KernelWorld, kernel_main, number, signed  # noqa: E402
+from kernel import KernelTrace, KernelWorld, kernel_main, number, signed  # noqa: E402
 from killed_once import KilledOnce, need_testpoints  # noqa: E402
 from t_follow import Follower  # noqa: E402
 from t_rotate import IN_CONSUMER, IN_SESSION, archives, uuids  # noqa: E402
@@ -46,14 +46,13 @@ def joined(path, lossy=False):
 
 
 def each_once(trace, made, tids):
-    """Check that each record of `made` turns of these threads is there once. (Chunks overlap in time.)"""
+    """Check that each record of CALL in `made` turns of these threads is there once. (Chunks overlap in time.)"""
     found = trace.calls(tids)
     n = sum(map(len, found.values()))
-    check(n == made * 2 * len(CALLS), '%d records of %d turns', n, made)
+    check(n == made * 2, '%d records of %d turns', n, made)
     for (tid, call, kind), records in found.items():
         if kind == 'entry':
-            field = 'timer_id' if call.startswith('timer') else 'pid'
-            turns = [-2 - signed(number(r.fields, field)) for r in records]
+            turns = [-2 - signed(number(r.fields, 'pid')) for r in records]
             check(sorted(turns) == list(range(len(turns))), 'thread %d, %s: turns are missing or duplicated', tid, call)
 
 
@@ -67,14 +66,15 @@ def rotated(w, name):
 
 
 def ended(w, name, all_chunks=True):
-    """Stop and destroy the session, which has the counts of all chunks. Returns the path of its trace."""
+    """Stop and destroy the session, which has the counts of all chunks. Returns (path, records of all chunks)."""
     w.stop(name)
     is_now = w('destroy', name, '--json').json['sessions'][0]
-    n = len(joined(is_now['path'], lossy=True).records)
+    trace = joined(is_now['path'], lossy=True)
+    n = len(trace.records)
     check(not all_chunks or is_now['counts']['records'] == n, 'the chunks have %d records, the session has %s', n,
           is_now['counts'])
     check(is_now['counts']['lost'] == is_now['counts']['overwritten'], 'the session has %s', is_now['counts'])
-    return is_now['path']
+    return is_now['path'], trace
 
 
 def recorded_more(w, name, least=1):
@@ -88,16 +88,15 @@ def kernel_records_under_load_are_in_one_chunk(case):
     """With the records of the kernel and with those of BPF."""
     with KernelWorld(case) as w:
         for name, channel in (('tracefs', KEPT), ('bpf', [])):
-            w.begin_calls(name, *LARGE, *channel)
+            w.begin_calls(name, *LARGE, *channel, calls=[CALL])
             program = w.until(2)
             turns = rounds(40) + 1
             for turn in range(turns):
                 recorded_more(w, name, 100)
                 check(rotated(w, name)['rotations'] == turn + 1, 'rotation %d was not counted', turn)
             made, tids = w.ended(program)
-            path = ended(w, name)
+            path, trace = ended(w, name)
             check(len(archives(path)) == turns, '%d chunks after %d rotations', len(archives(path)), turns)
-            trace = joined(path)
             check(trace.lost == 0, '%s: %d records were lost', name, trace.lost)
             each_once(trace, made, tids)
 
@@ -126,7 +125,7 @@ def user_and_kernel_channels_rotate_together(case):
             rotated(w, 'both')
         program.end()
         w.children.remove(program.child)
-        path = ended(w, 'both', all_chunks=False)
+        path, _ = ended(w, 'both', all_chunks=False)
         begun = 1
         for turn, chunk in enumerate(archives(path)):
             numbers, = numbers_of(Trace(os.path.join(chunk, 'ust'))).values()
@@ -155,10 +154,10 @@ def closed_kernel_chunk_can_be_removed_at_once(case):
             kill(pid)
             w.wait(lambda gone=pid: w.kernel_consumerd() not in (None, gone), 'another consumer daemon')
         tids.append(w.calls(1, 30)[1])
-        ended(w, 'gone', all_chunks=False)
+        _, trace = ended(w, 'gone', all_chunks=False)
         found = [len(turns_in(os.path.join(path, 'kernel'), ids)) for ids in tids]
         check(found == [0] * (len(tids) - 1) + [30], 'the open chunk has the calls %s', found)
-        check(joined(path).lost == 0, 'records are counted as lost')
+        check(trace.lost == 0, 'records are counted as lost')
 
 
 @limit(60)
@@ -173,12 +172,12 @@ def chunk_of_overwrite_buffers_has_what_they_held(case):
                 tids.append(w.calls(1, 50)[1])
                 rotated(w, name)
             tids.append(w.calls(1, 50)[1])
-            path = ended(w, name)
+            path, trace = ended(w, name)
             for n, place in enumerate(kernel_chunks(path)):
                 found = [len(turns_in(place, ids)) for ids in tids]
                 check(found == [50 if n == m else 0 for m in range(len(tids))], '%s: chunk %d has the calls %s', name,
                       n, found)
-            dumps = [r for r in joined(path).records if r.name.startswith('lttng_statedump')]
+            dumps = [r for r in trace.records if r.name.startswith('lttng_statedump')]
             begun = [r for r in dumps if r.name == 'lttng_statedump_start']
             check(len(begun) == 1, '%s: %d dumps begin', name, len(begun))
             check(any(r.name == 'lttng_statedump_end' for r in dumps), '%s: the dump does not end', name)
@@ -207,7 +206,7 @@ def random_kills_during_kernel_rotations_lose_no_records(case):
     with KernelWorld(case) as w:
         for turn in range(rounds(15)):
             name = 'k%d' % turn
-            w.begin_calls(name, *LARGE, *KEPT)
+            w.begin_calls(name, *LARGE, *KEPT, calls=[CALL])
             program = w.until(2)
             for _ in range(3):
                 recorded_more(w, name, 100)
@@ -219,7 +218,7 @@ def random_kills_during_kernel_rotations_lose_no_records(case):
                 w.start_daemon()
             w('rotate', name)
             made, tids = w.ended(program)
-            trace = joined(ended(w, name))
+            _, trace = ended(w, name)
             check(trace.lost == 0, 'turn %d: %d records were lost', turn, trace.lost)
             each_once(trace, made, tids)
 
@@ -239,10 +238,10 @@ def rotate_and_be_killed(case, daemon, point):
         tids.append(w.calls(1, 50)[1])
         w('rotate', 'one')
         tids.append(w.calls(1, 30)[1])
-        path = ended(w, 'one')
+        path, trace = ended(w, 'one')
         found = [[len(turns_in(place, ids)) for place in kernel_chunks(path)] for ids in tids]
         check([sum(n) for n in found] == [100, 70, 50, 30], '%s: chunks have the calls %s', killed.row, found)
-        check(joined(path).lost == 0, '%s: records were lost', killed.row)
+        check(trace.lost == 0, '%s: records were lost', killed.row)
         # If the daemon is killed before it has saved the session, nothing is closed: a later rotation closes the chunk.
         check(found[0][0] == 100 and found[1][0] == (70 if point == 'session_cut' else 0),
               '%s: the first chunk has the calls %s', killed.row, found)
