@@ -233,6 +233,20 @@ int waymark_ctl_clear(struct waymark_ctl *ctl, const char *session, struct wayma
  * flight recorder; -ETIMEDOUT: the disk is slow or full, and the rotation continues.
  */
 int waymark_ctl_rotate(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result);
+/* Options of waymark_ctl_enable_rotation(). A member that is 0 leaves its setting unchanged. */
+struct waymark_ctl_rotation_options {
+	size_t size;
+	const char *session;
+	uint64_t rotate_us, rotate_size;     /* interval, at least 100000; bytes of the open chunk, at least 4096 */
+	/* the chunks to keep; retain_size includes the open chunk. A size or age implies rotations at a tenth of it */
+	uint64_t retain_size, retain_us, retain_count;
+};
+/* Rotate an active session by a schedule, and keep only its newest chunks. -ENOTSUP: it cannot be rotated. */
+int waymark_ctl_enable_rotation(struct waymark_ctl *ctl, const struct waymark_ctl_rotation_options *options,
+				struct waymark_ctl_result **result);
+/* Remove parts of the schedule: enum waymark_ctl_rotation_part, combined; 0: all. */
+int waymark_ctl_disable_rotation(struct waymark_ctl *ctl, const char *session, uint32_t parts,
+				 struct waymark_ctl_result **result);
 /* List a session. `session` NULL or "": all sessions that the user may see. */
 int waymark_ctl_list_sessions(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result);
 

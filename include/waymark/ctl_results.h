@@ -128,6 +128,11 @@ struct waymark_ctl_trackers {
  * session. waymark_ctl_destroy() ends the session and keeps the trace.
  */
 
+/* Parts of the schedule of rotations: rotate_us, rotate_size, and the members retain_*. */
+enum waymark_ctl_rotation_part {
+	WAYMARK_CTL_ROTATION_TIMER = 1, WAYMARK_CTL_ROTATION_SIZE = 2, WAYMARK_CTL_ROTATION_RETENTION = 4
+};
+
 /*
  * The version of the Common Trace Format of the metadata. Every reader supports 1.8. Records have the same bytes in
  * both versions.
@@ -191,6 +196,9 @@ struct waymark_ctl_session_info {
 	 * snapshot began less than 10 s before, or because of an error
 	 */
 	uint64_t snapshots_omitted;
+	/* as in struct waymark_ctl_rotation_options; 0: not set */
+	uint64_t rotate_us, rotate_size;
+	uint64_t retain_size, retain_us, retain_count;
 };
 
 /* ── snapshots: record what the buffers of a session hold ── */

@@ -273,6 +273,50 @@ static void show_channel(const struct waymark_ctl_channel_info *channel)
 		puts("    no events: use `waymark enable-event`");
 }
 
+/* Print a time in its largest unit that gives a whole number. */
+static void show_time(const char *what, uint64_t us)
+{
+	static const struct {
+		const char *name;
+		uint64_t us;
+	} units[] = { { "h", 3600000000 }, { "min", 60000000 }, { "s", 1000000 }, { "ms", 1000 }, { "us", 1 } };
+	unsigned i = 0;
+
+	while (us % units[i].us)
+		i++;
+	printf("%s %" PRIu64 " %s", what, us / units[i].us, units[i].name);
+}
+
+bool wmk_show_rotation(const struct waymark_ctl_session_info *session)
+{
+	const bool is_scheduled = session->rotate_us || session->rotate_size || session->retain_size ||
+				  session->retain_us;
+	const char *comma = "";
+	char size[32];
+
+	if (session->rotate_us) {
+		show_time("rotated every", session->rotate_us);
+		comma = ", ";
+	}
+	if (session->rotate_size) {
+		printf("%srotated at %s", comma, wmk_cli_size_text(session->rotate_size, size, sizeof(size)));
+		comma = ", ";
+	}
+	if (session->retain_size) {
+		printf("%skeeps %s", comma, wmk_cli_size_text(session->retain_size, size, sizeof(size)));
+		comma = ", ";
+	}
+	if (session->retain_us) {
+		printf("%s", comma);
+		show_time("keeps chunks for", session->retain_us);
+		comma = ", ";
+	}
+	if (session->retain_count)
+		printf("%skeeps %" PRIu64 " closed chunk%s", comma, session->retain_count,
+		       wmk_cli_plural(session->retain_count));
+	return is_scheduled || session->retain_count;
+}
+
 static void show_tracker(const char *what, bool narrowed, const uint64_t *ids, unsigned n)
 {
 	if (!narrowed)
@@ -316,6 +360,8 @@ void wmk_show_session(const struct waymark_ctl_session_info *session, const char
 		printf("no state dump\n  ");
 	if (session->compress)
 		printf("closed chunks are compressed\n  ");
+	if (wmk_show_rotation(session))
+		printf("\n  ");
 	wmk_show_counts(session);
 	wmk_show_unrecorded(session);
 	show_tracker("processes", trackers->pid, trackers->pids, trackers->n_pids);

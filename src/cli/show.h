@@ -13,6 +13,11 @@
 void wmk_show_counts(const struct waymark_ctl_session_info *session);
 /* Print a warning for each application that was not recorded, or only in part. */
 void wmk_show_unrecorded(const struct waymark_ctl_session_info *session);
+/*
+ * Print the schedule of rotations and the retention of a session, without a newline. False: it has none, nothing is
+ * printed.
+ */
+bool wmk_show_rotation(const struct waymark_ctl_session_info *session);
 /* Print a warning for each channel that lost records, with the option that avoids the loss. */
 void wmk_show_loss(const struct waymark_ctl_session_info *session);
 /* Print one line for each session; `current` is marked, "": none. */

@@ -20,6 +20,7 @@
 
 #include "ctf/writer.h"
 #include "ring/packet_source.h"
+#include "store/retention.h"
 
 struct wmk_store;
 struct wmk_clock_point;            /* base/clock_point.h */
@@ -69,6 +70,8 @@ struct wmk_output_ops {
 	int (*archive_process)(struct wmk_output *output, const char *name, const char *chunk);
 	/* All traces are in the closed chunk: give the chunk its final name. Idempotent. Any thread. */
 	int (*archive_end)(struct wmk_output *output, const char *chunk);
+	/* Delete the oldest closed chunks (store/retention.h). Any thread, one at a time. */
+	int (*retain)(struct wmk_output *output, const struct wmk_retention *keep, void (*log)(const char *words));
 	/* Update the number of bytes that count against max_size, after files were removed. Any thread. */
 	int (*usage)(struct wmk_output *output);
 	/* Called when all traces of the output are closed. */
@@ -162,14 +165,16 @@ struct wmk_output_directory_options {
 	uint64_t keep_free;        /* bytes of the disk that stay free (wmk_store_keep_free()); 0: none */
 	uint64_t max_size;         /* bytes of all files below `path`; 0: no limit */
 	/*
-	 * With max_size, if another process also writes to the directory: the budget page of both
-	 * (wmk_store_budget_page_make()), owned by the caller. Else -1.
+	 * The budget page (wmk_store_budget_page_make()) of all processes that write to the directory, owned by the
+	 * caller. -1: only this process writes, and chunks have no maximum size.
 	 */
 	int budget_fd;
 	bool kernel;               /* true: this process writes only `path`/kernel; false: it writes everything else */
 	bool await_mount;          /* early boot: a trace is opened when its file system is mounted (late_mount.h) */
 	/* Optional: called by the writing thread for each packet that is refused with -EDQUOT. */
 	void (*full)(void *data);
+	/* Optional: called by the writing thread when the open chunk is large enough for a rotation (store.h). */
+	void (*due)(void *data);
 	/*
 	 * Optional: receives the notes of traces, which then are not stored in their metadata. Called in the thread of
 	 * the trace.

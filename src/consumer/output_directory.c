@@ -3,7 +3,7 @@
  * output_directory.c - a directory as the output of a session. A packet is written with one pwritev(). Its header is
  * directly before the records, in the sub-buffer's header_room, if the sub-buffer has one.
  */
-#include "consumer/output.h"
+#include "consumer/output_files.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -18,17 +18,6 @@
 #include "store/followed.h"
 #include "store/late_mount.h"
 #include "store/store.h"
-
-#define PID_SUB "ust/pid/"          /* directory of the traces of processes */
-
-struct directory_output {
-	struct wmk_output output;
-	struct wmk_output_directory_options is;  /* its `path` is the next member */
-	char *path;
-	pthread_mutex_t lock;      /* of `measured` */
-	bool measured;
-	struct wmk_store_budget budget;
-};
 
 struct directory_trace {
 	struct wmk_output_trace trace;
@@ -255,13 +244,6 @@ static int move_chunk(struct directory_trace *trace, const char *name, uint64_t 
 	return 0;
 }
 
-/* Give up the rights of the owner, and return `err`. */
-static int identity_end(int err)
-{
-	wmk_store_identity_end();
-	return err;
-}
-
 static int directory_rotate(struct wmk_output_trace *given, const char *name, uint64_t number)
 {
 	struct directory_trace *trace = (struct directory_trace *)given;
@@ -272,7 +254,7 @@ static int directory_rotate(struct wmk_output_trace *given, const char *name, ui
 	err = wmk_store_identity_begin(trace->output->is.uid, trace->output->is.gid);
 	if (err < 0)
 		return err;
-	return identity_end(move_chunk(trace, name, number));
+	return wmk_output_identity_end(move_chunk(trace, name, number));
 }
 
 static int directory_begins_read(struct wmk_output_trace *given, const char *name, char **text)
@@ -360,7 +342,7 @@ static int join_budget(struct directory_output *output, struct wmk_store *store)
 	bool first;
 	int err = 0;
 
-	if (!output->is.max_size)
+	if (!wmk_output_is_counted(output))
 		return 0;
 	pthread_mutex_lock(&output->lock);
 	first = !output->measured;
@@ -476,77 +458,17 @@ static int directory_trace_open(struct wmk_output *given, const struct wmk_outpu
 
 	if (err < 0)
 		return err;
-	return identity_end(open_trace(output, place, trace));
+	return wmk_output_identity_end(open_trace(output, place, trace));
 }
 
 static int directory_usage(struct wmk_output *given)
 {
 	struct directory_output *output = (struct directory_output *)given;
-	int err = output->is.max_size ? wmk_store_identity_begin(output->is.uid, output->is.gid) : 0;
+	int err = wmk_output_is_counted(output) ? wmk_store_identity_begin(output->is.uid, output->is.gid) : 0;
 
-	if (!output->is.max_size || err < 0)
+	if (!wmk_output_is_counted(output) || err < 0)
 		return err;
-	return identity_end(wmk_store_measure(&output->budget, output->path));
-}
-
-static int directory_check(struct wmk_output *given)
-{
-	const struct directory_output *output = (const struct directory_output *)given;
-	int err = wmk_store_identity_begin(output->is.uid, output->is.gid);
-
-	if (err < 0)
-		return err;
-	err = wmk_store_check_path(output->path);
-	wmk_store_identity_end();
-	if (err == 0 || err == -ENOTEMPTY || err == -ENOTDIR || err == -ELOOP)
-		return err;
-	return wmk_error(err, "user %u cannot use %.240s for a trace", (unsigned)output->is.uid, output->path);
-}
-
-static int directory_each_process(struct wmk_output *given, int (*one)(void *data, const char *name), void *data)
-{
-	const struct directory_output *output = (const struct directory_output *)given;
-	int err = wmk_store_identity_begin(output->is.uid, output->is.gid);
-
-	if (err < 0)
-		return err;
-	return identity_end(wmk_store_each_process(output->path, one, data));
-}
-
-static int directory_remove_process(struct wmk_output *given, const char *name)
-{
-	const struct directory_output *output = (const struct directory_output *)given;
-	int err = wmk_store_identity_begin(output->is.uid, output->is.gid);
-
-	if (err < 0)
-		return err;
-	return identity_end(wmk_store_remove_process(output->path, name));
-}
-
-static int directory_archive_process(struct wmk_output *given, const char *name, const char *chunk)
-{
-	const struct directory_output *output = (const struct directory_output *)given;
-	int err = wmk_store_identity_begin(output->is.uid, output->is.gid);
-	char sub[300];
-
-	if (err < 0)
-		return err;
-	if (!name[0] || name[0] == '.' || strchr(name, '/') || strlen(name) > 255)
-		err = wmk_error(-EINVAL, "'%.240s' is not the name of a process's trace", name);
-	snprintf(sub, sizeof(sub), PID_SUB "%.255s", name);
-	if (err >= 0)
-		err = wmk_store_archive(output->path, sub, chunk);
-	return identity_end(err);
-}
-
-static int directory_archive_end(struct wmk_output *given, const char *chunk)
-{
-	const struct directory_output *output = (const struct directory_output *)given;
-	int err = wmk_store_identity_begin(output->is.uid, output->is.gid);
-
-	if (err < 0)
-		return err;
-	return identity_end(wmk_store_archive_end(output->path, chunk));
+	return wmk_output_identity_end(wmk_store_measure(&output->budget, output->path));
 }
 
 static void directory_output_close(struct wmk_output *given)
@@ -562,11 +484,12 @@ static void directory_output_close(struct wmk_output *given)
 
 static const struct wmk_output_ops output_ops = {
 	.trace_open = directory_trace_open,
-	.check = directory_check,
-	.each_process = directory_each_process,
-	.remove_process = directory_remove_process,
-	.archive_process = directory_archive_process,
-	.archive_end = directory_archive_end,
+	.check = wmk_output_directory_check,
+	.each_process = wmk_output_directory_each_process,
+	.remove_process = wmk_output_directory_remove_process,
+	.archive_process = wmk_output_directory_archive_process,
+	.archive_end = wmk_output_directory_archive_end,
+	.retain = wmk_output_directory_retain,
 	.usage = directory_usage,
 	.close = directory_output_close,
 };
@@ -583,9 +506,10 @@ int wmk_output_directory_open(const struct wmk_output_directory_options *options
 	made->output.ops = &output_ops;
 	made->is = *options;
 	made->is.path = made->path;
-	made->budget = (struct wmk_store_budget){ .max = options->max_size, .side = options->kernel,
-						  .full = options->full, .data = options->data };
-	if (options->max_size && options->budget_fd >= 0)
+	made->budget = (struct wmk_store_budget){ .max = options->max_size ? options->max_size : UINT64_MAX,
+						  .side = options->kernel, .full = options->full, .due = options->due,
+						  .data = options->data };
+	if (options->budget_fd >= 0)
 		err = wmk_store_budget_page_map(options->budget_fd, &made->budget.page);
 	if (err < 0) {
 		free(made->path);

@@ -12,6 +12,7 @@
 #include "consumer/connection.h"
 #include "consumer/idle_compression.h"
 #include "consumer/output.h"
+#include "consumer/outputs.h"
 
 struct wmk_server_output_work {
 	struct wmk_server_output_work *next, *next_done;
@@ -21,6 +22,7 @@ struct wmk_server_output_work {
 	uint32_t request;
 	uint64_t connection;             /* number of the connection that sent the request */
 	struct wmk_consumerd_output is;  /* in `arena` */
+	struct wmk_server_output *held;  /* the output of the session's open traces, for ARCHIVE_END; NULL: none */
 	struct wmk_arena arena;
 	/* Results: the request's thread owns them until the work is done. */
 	struct wmk_consumerd_left left;  /* in `arena` */
@@ -45,20 +47,28 @@ static int add_left(void *data, const char *name)
 	return 0;
 }
 
-/* The chunk is closed even if it cannot be compressed. */
+static void log_cause(const struct wmk_server_output_work *work)
+{
+	char words[600];
+
+	if (work->server->options.log)
+		work->server->options.log(wmk_error_text(words, sizeof(words)));
+	wmk_error_clear();
+}
+
+/* The chunk is closed even if others cannot be deleted or compressed. */
 static int archive_end(const struct wmk_server_output_work *work, struct wmk_output *output)
 {
 	const struct wmk_consumerd_output *is = &work->is;
+	const struct wmk_retention keep = { .size = is->retain_size, .us = is->retain_us, .count = is->retain_count };
+	struct wmk_output *const used = work->held ? wmk_server_output_held(work->held) : output;
 	void (*log)(const char *words) = work->server->options.log;
-	char words[600];
 	int err = output->ops->archive_end(output, is->chunk);
 
-	if (err == 0 && is->compress &&
-	    wmk_idle_compression_start(is->path, (uid_t)is->uid, (gid_t)is->gid, log) < 0) {
-		if (log)
-			log(wmk_error_text(words, sizeof(words)));
-		wmk_error_clear();
-	}
+	if (err == 0 && (keep.size || keep.us || keep.count) && used->ops->retain(used, &keep, log) < 0)
+		log_cause(work);
+	if (err == 0 && is->compress && wmk_idle_compression_start(is->path, (uid_t)is->uid, (gid_t)is->gid, log) < 0)
+		log_cause(work);
 	return err;
 }
 
@@ -104,6 +114,7 @@ static void *run(void *arg)
 
 static void work_free(struct wmk_server_output_work *work)
 {
+	wmk_server_output_release(work->held);
 	wmk_arena_free(&work->arena);
 	free(work);
 }
@@ -139,6 +150,8 @@ int wmk_server_output_work_start(struct wmk_consumer_server *server, uint16_t ty
 	work->type = type;
 	work->request = request;
 	work->connection = server->connections;
+	if (type == WMK_CONSUMERD_ARCHIVE_END)
+		work->held = wmk_server_output_hold(server, is->path, is->uid);
 	err = wmk_object_copy(&wmk_consumerd_output_object, is, &work->is, &work->arena);
 	if (err >= 0 && (err = -wmk_thread_create(&work->thread, NULL, run, work)) < 0)
 		wmk_error(err, "cannot start a thread for a request: %s", strerror(-err));

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * outputs.c - outputs of the server: all traces of one session share one output, with its max_size. The server notifies
- * the session daemon when an output is full.
+ * the session daemon when an output is full, and when its open chunk is large enough for a rotation.
  *
  *     server's thread                            a trace's thread
  *     join: found by path, or made
  *     notify: FULL to the session daemon  ◄wake─ a packet is refused: full
- *     leave: the last trace closes it
+ *     notify: CHUNK_DUE                   ◄wake─ the open chunk has chunk_max bytes
+ *     leave: the last user closes it
  */
 #include "consumer/outputs.h"
 
@@ -23,12 +24,12 @@ struct wmk_server_output {
 	struct wmk_server_output *next;
 	struct wmk_consumer_server *server;
 	struct wmk_output *output;
-	unsigned n_traces;
+	unsigned n_users;                /* traces, and requests about the output */
 	char *path;
 	uint64_t uid, gid, max_size;
 	int budget_fd;                   /* received budget page; -1: none */
 	bool notified;
-	atomic_bool full;                /* relaxed: the server's thread reads it after the wake */
+	atomic_bool full, due;           /* relaxed: the server's thread reads them after the wake */
 	/* likewise: a program requests a snapshot, and the session daemon was not notified */
 	atomic_bool requested;
 	bool was_requested;
@@ -44,6 +45,14 @@ static void on_full(void *data)
 	/* The same packet is refused in each drain pass, but the server's thread is woken only once. */
 	if (!atomic_exchange_explicit(&output->full, true, memory_order_relaxed))
 		wmk_server_wake(output->server);
+}
+
+static void on_due(void *data)
+{
+	struct wmk_server_output *output = data;
+
+	atomic_store_explicit(&output->due, true, memory_order_relaxed);
+	wmk_server_wake(output->server);
 }
 
 /*
@@ -74,7 +83,7 @@ static struct wmk_server_output *output_new(struct wmk_consumer_server *server, 
 	const struct wmk_output_directory_options options = {
 		.path = is->path, .uid = (uid_t)is->uid, .gid = (gid_t)is->gid, .keep_free = server->options.keep_free,
 		.max_size = is->max_size, .budget_fd = budget_fd, .kernel = server->options.kernel, .full = on_full,
-		.await_mount = server->options.await_mount, .note = on_note, .data = output,
+		.due = on_due, .await_mount = server->options.await_mount, .note = on_note, .data = output,
 	};
 
 	if (!output) {
@@ -112,18 +121,42 @@ int wmk_server_output_join(struct wmk_server_trace *trace, int budget_fd)
 		output = output_new(trace->server, is, budget_fd);
 	if (!output)
 		return wmk_error_number();
-	output->n_traces++;
+	output->n_users++;
 	trace->output = output;
 	return 0;
 }
 
+struct wmk_server_output *wmk_server_output_hold(struct wmk_consumer_server *server, const char *path, uint64_t uid)
+{
+	struct wmk_server_output *output = server->outputs;
+
+	while (output && (strcmp(output->path, path) != 0 || output->uid != uid))
+		output = output->next;
+	if (output)
+		output->n_users++;
+	return output;
+}
+
+struct wmk_output *wmk_server_output_held(const struct wmk_server_output *output)
+{
+	return output->output;
+}
+
 void wmk_server_output_leave(struct wmk_server_trace *trace)
 {
-	struct wmk_server_output *output = trace->output, **at = &trace->server->outputs;
+	struct wmk_server_output *output = trace->output;
 
 	trace->output = NULL;
-	if (!output || --output->n_traces)
+	wmk_server_output_release(output);
+}
+
+void wmk_server_output_release(struct wmk_server_output *output)
+{
+	struct wmk_server_output **at;
+
+	if (!output || --output->n_users)
 		return;
+	at = &output->server->outputs;
 	while (*at != output)
 		at = &(*at)->next;
 	*at = output->next;
@@ -190,6 +223,8 @@ void wmk_server_outputs_notify(struct wmk_consumer_server *server)
 			output->was_restarted =
 				wmk_server_send(server, WMK_CONSUMERD_RESTARTED, &wmk_consumerd_full_object, &full);
 		}
+		if (server->connection >= 0 && atomic_exchange_explicit(&output->due, false, memory_order_relaxed))
+			wmk_server_send(server, WMK_CONSUMERD_CHUNK_DUE, &wmk_empty_object, &full);
 		if (output->notified || !atomic_load_explicit(&output->full, memory_order_relaxed))
 			continue;
 		output->notified = wmk_server_send(server, WMK_CONSUMERD_FULL, &wmk_consumerd_full_object, &full);

@@ -17,6 +17,14 @@ int wmk_server_output_join(struct wmk_server_trace *trace, int budget_fd);
 int wmk_server_output_budget(const struct wmk_server_trace *trace);
 /* Release the output of a closed trace. */
 void wmk_server_output_leave(struct wmk_server_trace *trace);
+/*
+ * Keep the output of the open traces of a session until it is released, and get its functions. NULL: no trace of the
+ * session is open. wmk_server_output_held(): any thread.
+ */
+struct wmk_server_output *wmk_server_output_hold(struct wmk_consumer_server *server, const char *path, uint64_t uid);
+struct wmk_output *wmk_server_output_held(const struct wmk_server_output *output);
+/* NULL is allowed. */
+void wmk_server_output_release(struct wmk_server_output *output);
 /* The output of the trace, valid until the trace leaves it. The trace's thread. */
 struct wmk_output *wmk_server_output_of(const struct wmk_server_trace *trace);
 /* The output was cleared, so it is no longer full. */
@@ -30,8 +38,9 @@ void wmk_server_clock_stepped(const struct wmk_consumer_server *server);
 /* A rotation of the session begins: it answers RESTARTED. */
 void wmk_server_output_rotated(const struct wmk_server_trace *trace);
 /*
- * Report each full output (FULL) that was not reported yet, and each output with a new request for a snapshot
- * (REQUESTED). The second function marks all outputs as not reported, because a new session daemon has connected.
+ * Report each full output (FULL) that was not reported yet, each output with a new request for a snapshot (REQUESTED),
+ * and each chunk that is due (CHUNK_DUE). The second function marks all full outputs as not reported, because a new
+ * session daemon has connected.
  */
 void wmk_server_outputs_notify(struct wmk_consumer_server *server);
 void wmk_server_outputs_notify_again(struct wmk_consumer_server *server);

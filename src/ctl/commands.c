@@ -147,6 +147,30 @@ int waymark_ctl_rotate(struct waymark_ctl *ctl, const char *session, struct waym
 	return on_session(ctl, WMK_CTL_ROTATE, session, result);
 }
 
+int waymark_ctl_enable_rotation(struct waymark_ctl *ctl, const struct waymark_ctl_rotation_options *given,
+				struct waymark_ctl_result **result)
+{
+	struct waymark_ctl_rotation_options o;
+	int err = WMK_CTL_OPTIONS(&o, given, "rotation", result);
+
+	if (err < 0)
+		return err;
+	const struct wmk_ctl_rotation request = {
+		.session = o.session, .rotate_us = o.rotate_us, .rotate_size = o.rotate_size,
+		.retain_size = o.retain_size, .retain_us = o.retain_us, .retain_count = o.retain_count,
+	};
+	return wmk_ctl_request(ctl, WMK_CTL_ROTATION, &request, result);
+}
+
+int waymark_ctl_disable_rotation(struct waymark_ctl *ctl, const char *session, uint32_t parts,
+				 struct waymark_ctl_result **result)
+{
+	const uint32_t all = WAYMARK_CTL_ROTATION_TIMER | WAYMARK_CTL_ROTATION_SIZE | WAYMARK_CTL_ROTATION_RETENTION;
+	const struct wmk_ctl_rotation request = { .session = session, .off = parts ? parts : all };
+
+	return wmk_ctl_request(ctl, WMK_CTL_ROTATION, &request, result);
+}
+
 int waymark_ctl_list_sessions(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result)
 {
 	const struct wmk_ctl_list_sessions request = { .session = session };

@@ -81,7 +81,7 @@ static int open_one(struct waymark_ctf *ctf, const char *path, const char *given
 	if (!traces)
 		return wmk_error(-ENOMEM, "no memory for the trace '%.240s'", path);
 	ctf->traces = traces;
-	int err = wmk_read_trace_open(path, given, &trace);
+	int err = wmk_read_trace_open_locked(path, given, &trace);
 
 	if (err == -ENOMEM)
 		return err;

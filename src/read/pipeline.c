@@ -130,7 +130,7 @@ static int take_trace(void *data, struct wmk_read_trace *trace)
 static int open_one(struct reading *r, const char *path, const char *given)
 {
 	struct wmk_read_trace *trace;
-	int err = wmk_read_trace_open(path, given, &trace);
+	int err = wmk_read_trace_open_locked(path, given, &trace);
 
 	if (err < 0) {
 		wmk_error_add(err, "cannot read the trace '%.120s'", path);

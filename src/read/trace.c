@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "ctf/frame_table.h"
 #include "read/trace.h"
+#include "store/chunk_lock.h"
 
 #define FIND_DEPTH 16u
 #define FIND_MAX 65536u
@@ -239,6 +240,7 @@ int wmk_read_trace_open(const char *path, const char *given, struct wmk_read_tra
 		free(t);
 		return wmk_error(-ENOMEM, "no memory to open '%.240s'", path);
 	}
+	t->lock = -1;
 	t->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (t->dir < 0)
 		err = wmk_error(-errno, "cannot open the directory '%.240s'", path);
@@ -261,6 +263,20 @@ int wmk_read_trace_open(const char *path, const char *given, struct wmk_read_tra
 	}
 	*trace = t;
 	return 0;
+}
+
+int wmk_read_trace_open_locked(const char *path, const char *given, struct wmk_read_trace **trace)
+{
+	int lock, err = wmk_chunk_lock(path, &lock);
+
+	if (err < 0)
+		return err;
+	err = wmk_read_trace_open(path, given, trace);
+	if (err >= 0)
+		(*trace)->lock = lock;
+	else if (lock >= 0)
+		close(lock);
+	return err;
 }
 
 bool wmk_read_trace_take_damage(struct wmk_read_trace *trace)
@@ -300,6 +316,8 @@ void wmk_read_trace_close(struct wmk_read_trace *trace)
 	free(trace->sizes);
 	if (trace->dir >= 0)
 		close(trace->dir);
+	if (trace->lock >= 0)
+		close(trace->lock);
 	free(trace->path);
 	free(trace->name);
 	free(trace);

@@ -44,6 +44,7 @@ struct wmk_read_trace {
 	const char *below;         /* part of `name`: the path below the given path, or its last component */
 	bool is_given;             /* its path is the given path */
 	int dir;                   /* descriptor of the directory */
+	int lock;                  /* of its chunk (store/chunk_lock.h); -1: none */
 	struct wmk_ctf_class *class;
 	struct wmk_ctf_decoder *decoder;
 	struct wmk_read_clock_points *points; /* of the first stream class's clock; NULL: none */
@@ -63,6 +64,11 @@ struct wmk_read_trace {
  * -ENOENT: no metadata file.
  */
 int wmk_read_trace_open(const char *path, const char *given, struct wmk_read_trace **trace);
+/*
+ * The same, and lock the chunk of the trace until it is closed, so that retention does not delete the chunk meanwhile.
+ * -ESTALE: it was deleted before.
+ */
+int wmk_read_trace_open_locked(const char *path, const char *given, struct wmk_read_trace **trace);
 void wmk_read_trace_close(struct wmk_read_trace *trace);
 /*
  * Take damage of the trace as a whole. Either the end of the metadata is missing, or sync points are damaged. Then only

@@ -60,6 +60,9 @@ struct wmk_trace_info {
 	/* name of the previous chunk in `path`/archives; "": none. NULL for functions that do not read it */
 	const char *closed;
 	bool compress;                   /* archive_end(): closed chunks are compressed */
+	/* archive_end(): the closed chunks that are kept; 0: no limit */
+	uint64_t retain_size, retain_us, retain_count;
+	uint64_t chunk_max;              /* trace_open(): size at which a rotation is due; 0: none */
 	bool kernel;                     /* the trace of kernel channels */
 	bool unwritten;                  /* nothing is written: only snapshots read the rings */
 	bool restored;                   /* an earlier daemon created it: directory and metadata exist */
@@ -169,6 +172,14 @@ struct wmk_consumer_port_ops {
 	 */
 	int (*archive_left)(void *data, const struct wmk_trace_info *info);
 	int (*archive_end)(void *data, const struct wmk_trace_info *session);
+	/*
+	 * The size of the open chunk of the session with this path; both optional. chunk_is_due() sets the size at
+	 * which the consumer reports that a rotation is due, and returns true if the chunk has this size. chunk_end(),
+	 * before trace_cut(): the bytes so far are of closed chunks. (The rest of the closed chunk, which is still in
+	 * rings, counts for the next chunk.)
+	 */
+	bool (*chunk_is_due)(void *data, const char *path, uint64_t chunk_max);
+	void (*chunk_end)(void *data, const char *path);
 };
 
 /* ── the tracing object ──────────────────────────────────────────────────────────────────────────────── */
@@ -425,6 +436,14 @@ int wmk_session_clear(struct wmk_session *session);
  * recorder, or its consumer cannot rotate; -ETIMEDOUT: the disk is slow or full, the rotation continues.
  */
 int wmk_session_rotate(struct wmk_session *session);
+/* Change the schedule of rotations and the retention. -EINVAL; -ENOTSUP as for rotations. */
+int wmk_session_set_rotation(struct wmk_session *session, const struct wmk_ctl_rotation *change);
+/*
+ * Rotate the session if its schedule requires a rotation. Returns 1 after a rotation: call again. 0: no rotation is due
+ * before *next, CLOCK_MONOTONIC in ns, UINT64_MAX: no time. A rotation by size becomes due without a time
+ * (wmk_consumer_port_ops.chunk_is_due). -errno: as wmk_session_rotate(); the next attempt is at *next.
+ */
+int wmk_session_rotate_scheduled(struct wmk_session *session, uint64_t *next);
 /* Finish a rotation of an earlier daemon, or one that timed out. Without such a rotation, no effect. */
 int wmk_session_rotate_finish(struct wmk_session *session);
 /*

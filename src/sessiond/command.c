@@ -33,6 +33,7 @@ static int (*function_of(uint16_t type))(struct command_request *cmd)
 	case WMK_CTL_UNTRACK: return wmk_command_untrack;
 	case WMK_CTL_CLEAR: return wmk_command_clear;
 	case WMK_CTL_ROTATE: return wmk_command_rotate;
+	case WMK_CTL_ROTATION: return wmk_command_rotation;
 	case WMK_CTL_REGENERATE: return wmk_command_regenerate;
 	case WMK_CTL_SHUTDOWN: return wmk_command_shutdown;
 	case WMK_CTL_LIST_KERNEL: return wmk_command_list_kernel;
@@ -301,21 +302,41 @@ int wmk_command_request_update(struct command_request *cmd, struct wmk_session *
 	return err;
 }
 
-/* ── rotate ──────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── rotations ───────────────────────────────────────────────────────────────────────────────────────── */
 
-int wmk_command_rotate(struct command_request *cmd)
+/* Rotate, or change the schedule (`change`). */
+static int on_rotation(struct command_request *cmd, const char *name, const struct wmk_ctl_rotation *change)
 {
-	const struct wmk_ctl_session_name *request = cmd->request;
 	struct wmk_session *session;
-	int err = wmk_command_request_enter(cmd, request->session, &session);
+	int err = wmk_command_request_enter(cmd, name, &session);
 
 	if (err < 0)
 		return err;
-	err = wmk_session_rotate(session);
+	err = change ? wmk_session_set_rotation(session, change) : wmk_session_rotate(session);
 	if (err == 0) {
 		wmk_command_request_changed(cmd, session);
 		err = wmk_command_request_describe(cmd, session);
 	}
 	wmk_command_request_leave(session);
+	return err;
+}
+
+int wmk_command_rotate(struct command_request *cmd)
+{
+	const struct wmk_ctl_session_name *request = cmd->request;
+
+	return on_rotation(cmd, request->session, NULL);
+}
+
+int wmk_command_rotation(struct command_request *cmd)
+{
+	const struct wmk_ctl_rotation *request = cmd->request;
+	int err = request->off || request->rotate_us || request->rotate_size || request->retain_size ||
+				  request->retain_us || request->retain_count
+			  ? on_rotation(cmd, request->session, request)
+			  : wmk_error(-EINVAL, "the request has no schedule of rotations");
+
+	if (err == 0 && cmd->commands->scheduled)
+		cmd->commands->scheduled(cmd->commands->data);
 	return err;
 }

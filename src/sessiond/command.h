@@ -36,6 +36,8 @@ struct wmk_commands {
 	 * records later, in another thread. If NULL, the command waits for both.
 	 */
 	void (*finish_later)(void *data, struct wmk_session *session, bool gone);
+	/* Optional. A session became active, or its schedule of rotations has changed. It may be locked. */
+	void (*scheduled)(void *data);
 	/* Optional. WMK_CTL_SHUTDOWN has destroyed all sessions: end the daemon soon, from another thread. */
 	void (*shutdown)(void *data);
 	void *data;

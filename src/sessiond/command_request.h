@@ -71,6 +71,7 @@ int wmk_command_start(struct command_request *cmd);
 int wmk_command_stop(struct command_request *cmd);
 int wmk_command_clear(struct command_request *cmd);
 int wmk_command_rotate(struct command_request *cmd);
+int wmk_command_rotation(struct command_request *cmd);
 int wmk_command_regenerate(struct command_request *cmd);
 int wmk_command_list_sessions(struct command_request *cmd);
 int wmk_command_list_apps(struct command_request *cmd);

@@ -357,6 +357,8 @@ static int start_one(struct command_request *cmd, struct wmk_session *session)
 			wmk_command_request_changed(cmd, session);
 		wmk_session_unlock(session);
 	}
+	if (err == 0 && cmd->commands->scheduled)
+		cmd->commands->scheduled(cmd->commands->data);
 	if (err == 0)
 		err = wmk_command_request_update(cmd, session);
 	wmk_session_put(session);

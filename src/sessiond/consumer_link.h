@@ -65,6 +65,8 @@ struct wmk_consumer_link_options {
 	 * on_stale: a metadata file below this path is shorter than the text that was written: replace the whole file.
 	 */
 	void (*on_stale)(void *data, const char *path);
+	/* on_due: the open chunk of a session has reached the size of its schedule (wmk_port_chunk_is_due()). */
+	void (*on_due)(void *data);
 	void (*on_end)(void *data, int err, const char *words);
 	void *data;
 };
@@ -84,7 +86,7 @@ pid_t wmk_consumer_link_pid(struct wmk_consumer_link *link);
  * The functions that add do not wait while an earlier request that timed out is unanswered. So a consumer that hangs
  * delays a caller only once.
  *
- * `fd`: the budget page of a trace with max_size, or -1; borrowed and duplicated. trace->mode says whether the consumer
+ * `fd`: the budget page of a trace, or -1; borrowed and duplicated. trace->mode says whether the consumer
  * creates or opens the trace. Everything in `trace` is copied. -EEXIST: the number is in use, or the directory is in
  * use.
  * After a failed add, nothing remains. -ETIMEDOUT is an exception: then remove the trace.

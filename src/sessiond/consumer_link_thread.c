@@ -313,6 +313,8 @@ static int receive(struct wmk_consumer_link *link)
 			report_path(link, body, len, link->options.on_requested);
 		if (frame.type == WMK_CONSUMERD_RESTARTED)
 			report_path(link, body, len, link->options.on_restarted);
+		if (frame.type == WMK_CONSUMERD_CHUNK_DUE && link->options.on_due)
+			link->options.on_due(link->options.data);
 		if (frame.type == WMK_CONSUMERD_REPLACED)
 			return -ECONNABORTED;
 	}

@@ -86,6 +86,14 @@ static void consumer_stale(void *data, const char *path)
 		port->options.on_stale(port->options.data, path);
 }
 
+static void consumer_due(void *data)
+{
+	const struct wmk_consumer_port *port = ((const struct wmk_consumer_port_side *)data)->port;
+
+	if (port->options.on_due)
+		port->options.on_due(port->options.data);
+}
+
 static void consumer_ended(void *data, int err, const char *words)
 {
 	const struct wmk_consumer_port_side *side = data;
@@ -114,6 +122,7 @@ struct wmk_consumer_link *wmk_consumer_port_link(struct wmk_consumer_port_side *
 		.on_requested = consumer_requested,
 		.on_restarted = consumer_restarted,
 		.on_stale = consumer_stale,
+		.on_due = consumer_due,
 		.on_end = consumer_ended,
 		.data = side,
 	};
@@ -208,7 +217,7 @@ static struct port_trace *trace_new(struct wmk_consumer_port_side *side, uint64_
 		wmk_error(-ENOMEM, "no memory for a trace");
 		return NULL;
 	}
-	if (info->max_size && !(trace->budget = wmk_port_budget_join(side->port, info->path))) {
+	if (!info->unwritten && !(trace->budget = wmk_port_budget_join(side->port, info))) {
 		free(trace);
 		return NULL;
 	}
@@ -550,4 +559,6 @@ const struct wmk_consumer_port_ops wmk_consumer_port_ops = {
 	.trace_rotate = wmk_port_trace_rotate,
 	.archive_left = wmk_port_archive_left,
 	.archive_end = wmk_port_archive_end,
+	.chunk_is_due = wmk_port_chunk_is_due,
+	.chunk_end = wmk_port_chunk_end,
 };

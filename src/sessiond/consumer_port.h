@@ -51,6 +51,11 @@ struct wmk_consumer_port_options {
 	 * block.
 	 */
 	void (*on_stale)(void *data, const char *path);
+	/*
+	 * Optional: the open chunk of a session has reached the size of its schedule
+	 * (wmk_consumer_port_ops.chunk_is_due). Called in a thread that must not block.
+	 */
+	void (*on_due)(void *data);
 	void *data;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * consumer_port_budget.c - the budget pages of sessions with --max-size (store/store.h). Both consumer daemons count
- * bytes in one page.
+ * consumer_port_budget.c - the budget pages of sessions (store/store.h): both consumer daemons count the bytes of a
+ * session in one page, for --max-size and for rotations by size.
  *
  *     trace_open ──► page of the path: of another open trace, else held by a consumer daemon, else created
  *                      └──TRACE_ADD──► consumer daemon
@@ -23,11 +23,13 @@ struct port_budget {
 	struct port_budget *next;
 	char *path;
 	int fd;
+	struct wmk_store_budget_page *page;
 	unsigned traces;
 };
 
 static void budget_free(struct port_budget *budget)
 {
+	wmk_store_budget_page_unmap(budget->page);
 	if (budget->fd >= 0)
 		close(budget->fd);
 	free(budget->path);
@@ -47,9 +49,9 @@ static struct port_budget *budget_new(struct wmk_consumer_port *port, const char
 	budget->fd = wmk_adopted_budget(port, path);
 	if (budget->fd < 0)
 		budget->fd = wmk_store_budget_page_make();
-	if (!budget->path || budget->fd < 0) {
-		if (budget->fd >= 0)
-			wmk_error(-ENOMEM, "no memory for a budget page");
+	if (!budget->path && budget->fd >= 0)
+		wmk_error(-ENOMEM, "no memory for a budget page");
+	if (!budget->path || budget->fd < 0 || wmk_store_budget_page_map(budget->fd, &budget->page) < 0) {
 		budget_free(budget);
 		return NULL;
 	}
@@ -58,15 +60,26 @@ static struct port_budget *budget_new(struct wmk_consumer_port *port, const char
 	return budget;
 }
 
-struct port_budget *wmk_port_budget_join(struct wmk_consumer_port *port, const char *path)
+/* Locked. NULL: no trace below this path is open. */
+static struct port_budget *budget_find(const struct wmk_consumer_port *port, const char *path)
 {
-	pthread_mutex_lock(&port->lock);
 	struct port_budget *budget = port->budgets;
 
 	while (budget && strcmp(budget->path, path) != 0)
 		budget = budget->next;
-	if (!budget)
-		budget = budget_new(port, path);
+	return budget;
+}
+
+struct port_budget *wmk_port_budget_join(struct wmk_consumer_port *port, const struct wmk_trace_info *info)
+{
+	pthread_mutex_lock(&port->lock);
+	struct port_budget *budget = budget_find(port, info->path);
+
+	if (!budget) {
+		budget = budget_new(port, info->path);
+		if (budget)
+			wmk_store_chunk_is_due(budget->page, info->chunk_max);
+	}
 	if (budget)
 		budget->traces++;
 	pthread_mutex_unlock(&port->lock);
@@ -92,4 +105,26 @@ void wmk_port_budget_leave(struct wmk_consumer_port *port, struct port_budget *b
 int wmk_port_budget_fd(const struct port_budget *budget)
 {
 	return budget ? budget->fd : -1;
+}
+
+bool wmk_port_chunk_is_due(void *data, const char *path, uint64_t chunk_max)
+{
+	struct wmk_consumer_port *port = data;
+
+	pthread_mutex_lock(&port->lock);
+	const struct port_budget *budget = budget_find(port, path);
+	const bool is_due = budget && wmk_store_chunk_is_due(budget->page, chunk_max);
+	pthread_mutex_unlock(&port->lock);
+	return is_due;
+}
+
+void wmk_port_chunk_end(void *data, const char *path)
+{
+	struct wmk_consumer_port *port = data;
+
+	pthread_mutex_lock(&port->lock);
+	const struct port_budget *budget = budget_find(port, path);
+	if (budget)
+		wmk_store_chunk_end(budget->page);
+	pthread_mutex_unlock(&port->lock);
 }

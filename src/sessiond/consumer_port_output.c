@@ -32,7 +32,8 @@ static int output_request(struct wmk_consumer_port *port, uint16_t type, const s
 	struct wmk_consumer_link *link = wmk_consumer_port_link(&port->sides[0]);
 	const struct wmk_consumerd_output output = {
 		.path = info->path, .uid = info->uid, .gid = info->gid, .process = process, .chunk = chunk,
-		.compress = info->compress,
+		.compress = info->compress, .retain_size = info->retain_size, .retain_us = info->retain_us,
+		.retain_count = info->retain_count,
 	};
 
 	if (!link)

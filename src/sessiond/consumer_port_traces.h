@@ -43,7 +43,7 @@ struct port_trace {
 	struct wmk_consumer_port *port;
 	struct wmk_consumer_port_side *side; /* the consumer that has the trace */
 	uint64_t number;
-	struct port_budget *budget;    /* of the session's max_size; NULL: none */
+	struct port_budget *budget;    /* of the session; NULL: nothing is written */
 	char sub[192];
 	bool has_comments;    /* the metadata format has comments (TSDL) */
 	pthread_mutex_t lock; /* protects the fields below */
@@ -82,6 +82,8 @@ int wmk_port_each_left(void *data, const struct wmk_trace_info *session, int (*o
 int wmk_port_forget_left(void *data, const struct wmk_trace_info *info);
 int wmk_port_archive_left(void *data, const struct wmk_trace_info *info);
 int wmk_port_archive_end(void *data, const struct wmk_trace_info *session);
+bool wmk_port_chunk_is_due(void *data, const char *path, uint64_t chunk_max);
+void wmk_port_chunk_end(void *data, const char *path);
 int wmk_port_trace_cut(void *trace);
 int wmk_port_trace_rotate(void *trace, const char *closed, uint64_t chunk, bool wait);
 int wmk_port_metadata_before(void *trace, const char *text, size_t len);
@@ -98,8 +100,11 @@ void wmk_port_counts_keep(struct port_rings *rings, const struct wmk_consumerd_r
 int wmk_port_rings_corrupt(struct port_rings *rings, const struct wmk_consumerd_report *report);
 
 /* ── consumer_port_budget.c ── */
-/* Get the page of the session with this path, until the trace leaves. NULL with a cause chain. */
-struct port_budget *wmk_port_budget_join(struct wmk_consumer_port *port, const char *path);
+/*
+ * Get the page of the session with this path, until the trace leaves. The first trace sets its chunk_max. NULL with a
+ * cause chain.
+ */
+struct port_budget *wmk_port_budget_join(struct wmk_consumer_port *port, const struct wmk_trace_info *info);
 /* `budget` may be NULL. */
 void wmk_port_budget_leave(struct wmk_consumer_port *port, struct port_budget *budget);
 /* Its descriptor; -1 for NULL. */

@@ -20,6 +20,7 @@
 #include "sessiond/clients.h"
 #include "sessiond/command.h"
 #include "sessiond/consumer_port.h"
+#include "sessiond/rotation_schedule.h"
 #include "sessiond/saved_sessions.h"
 #include "sessiond/shards.h"
 #include "sessiond/restart_steps.h"
@@ -51,6 +52,7 @@ struct server {
 	struct wmk_consumer_port *port;
 	struct wmk_state *state;
 	struct wmk_reaper *reaper;
+	struct wmk_rotation_schedule *schedule;
 	struct wmk_tracing *tracing;
 	struct wmk_shards *shards;
 	struct wmk_clients *clients;
@@ -180,6 +182,13 @@ static void snapshot_requested(void *data, struct wmk_session *session, const ch
 	if (session && wmk_snapshot_run_requested(server->tracing, session, words, sizeof(words)))
 		say(server, words);
 	wmk_session_put(found);
+}
+
+static void on_scheduled(void *data)
+{
+	const struct server *server = data;
+
+	wmk_rotation_schedule_wake(server->schedule);
 }
 
 static void regenerate_stale(void *data, const char *path)
@@ -352,6 +361,7 @@ static int sessions_open(struct server *server)
 					     .on_stale = on_stale,
 					     .on_requested = on_requested,
 					     .on_restarted = on_restarted,
+					     .on_due = on_scheduled,
 					     .data = server };
 	const struct wmk_reaper_ops reaper = {
 		.full = stop_full, .stale = regenerate_stale, .requested = snapshot_requested,
@@ -371,6 +381,8 @@ static int sessions_open(struct server *server)
 	char owner[WMK_KINSTANCE_OWNER];
 	int err = wmk_clocks_measure(&clocks);
 
+	if (err == 0)
+		err = wmk_rotation_schedule_open(say, server, &server->schedule);
 	limits_apply(server, &tracing);
 	if (server->options->limits)
 		outlet.keep_free = server->options->limits->disk_reserve;
@@ -401,20 +413,6 @@ static int sessions_open(struct server *server)
 	return err;
 }
 
-/* Finish rotations of an earlier daemon, in the thread of the reaper, because a disk may delay this work. */
-static void rotations_continue(struct server *server)
-{
-	struct wmk_session **all = NULL;
-	int n = wmk_session_get_all(server->tracing, &all);
-
-	for (int i = 0; i < n; i++) {
-		if (wmk_session_rotating(all[i]))
-			wmk_reaper_notify_stale(server->reaper, wmk_session_path(all[i]));
-		wmk_session_put(all[i]);
-	}
-	free(all);
-}
-
 /* Without saved sessions and without a running consumer daemon there is nothing to take over. */
 static int take_over(struct server *server)
 {
@@ -433,7 +431,7 @@ static int take_over(struct server *server)
 		log_cause(server);
 	unsigned n = wmk_state_restore(server->state, server->tracing, on_held, on_gone, server);
 	wmk_consumer_port_taken_over(server->port);
-	rotations_continue(server);
+	wmk_rotation_schedule_unfinished(server->tracing, server->reaper);
 	return n || !server->options->recovered ? 0 : wmk_error_said(-ENODATA, "%s", server->latest_message);
 }
 
@@ -453,6 +451,7 @@ static int listeners_open(struct server *server)
 		.started = (uint64_t)time(NULL),
 		.changed = on_changed,
 		.finish_later = finish_later,
+		.scheduled = on_scheduled,
 		.shutdown = on_shutdown,
 		.data = server,
 	};
@@ -515,6 +514,8 @@ static int server_open(struct server *server)
 	if (err == 0)
 		err = wmk_reaper_start(server->reaper);
 	if (err == 0)
+		err = wmk_rotation_schedule_start(server->schedule, server->tracing);
+	if (err == 0)
 		err = listeners_open(server);
 	if (err == 0) {
 		load_saved(server);
@@ -546,6 +547,7 @@ static void server_close(struct server *server)
 	if (server->placed)
 		wmk_sessiond_rundir_hide(&server->place);
 	wmk_clients_close(server->clients);
+	wmk_rotation_schedule_end(server->schedule);
 	wmk_reaper_end(server->reaper);
 	wmk_shards_close(server->shards);
 	if (server->port && !server->everything)
@@ -557,6 +559,7 @@ static void server_close(struct server *server)
 		/* the threads of the port notify the reaper, so close the port first */
 		wmk_consumer_port_close(server->port);
 	wmk_reaper_close(server->reaper);
+	wmk_rotation_schedule_close(server->schedule);
 	wmk_state_close(server->state);
 	wmk_hints_remove(&server->hints, server->place.dir);
 	if (server->placed)

@@ -6,6 +6,7 @@
  *                        max >= used + reserved + counts[1]
  */
 #include "store/store_state.h"
+#include "store/chunk_lock.h"
 #include "store/path.h"
 
 #include <errno.h>
@@ -83,6 +84,56 @@ static void publish(struct wmk_store_budget *budget, uint64_t more)
 		atomic_fetch_add_explicit(&budget->page->counts[budget->side], more, memory_order_seq_cst);
 }
 
+/* ── the size of the open chunk ──────────────────────────────────────────────────────────────────────── */
+
+static uint64_t all_bytes(struct wmk_store_budget_page *page)
+{
+	uint64_t all = 0;
+
+	for (unsigned i = 0; i < WMK_STORE_SIDES; i++) {
+		/* seq_cst: see (P1) and (P2) */
+		const uint64_t count = atomic_load_explicit(&page->counts[i], memory_order_seq_cst);
+
+		all += count ? count - 1 : 0;
+	}
+	return all;
+}
+
+static bool is_due(struct wmk_store_budget_page *page)
+{
+	/* relaxed: a value of an earlier or later rotation only shifts the time of the notification */
+	const uint64_t max = atomic_load_explicit(&page->chunk_max, memory_order_relaxed),
+		       closed = atomic_load_explicit(&page->closed, memory_order_relaxed);
+
+	/* (a difference below 0: chunks were deleted, and `closed` is corrected next) */
+	return max != 0 && (int64_t)(all_bytes(page) - closed) >= (int64_t)max;
+}
+
+/*
+ * (P2) seq_cst: the session daemon resets `due` before it reads the counts. The writer adds to its count before it
+ * exchanges `due`. So either the session daemon sees the bytes, or the writer sees that `due` is reset and notifies.
+ */
+static void notify_due(struct wmk_store_budget *budget)
+{
+	if (budget->page && budget->due && is_due(budget->page) &&
+	    !atomic_exchange_explicit(&budget->page->due, 1, memory_order_seq_cst))
+		budget->due(budget->data);
+}
+
+bool wmk_store_chunk_is_due(struct wmk_store_budget_page *page, uint64_t chunk_max)
+{
+	atomic_store_explicit(&page->chunk_max, chunk_max, memory_order_relaxed);
+	/* (P2) seq_cst: pairs with the exchange */
+	atomic_store_explicit(&page->due, 0, memory_order_seq_cst);
+	return is_due(page);
+}
+
+void wmk_store_chunk_end(struct wmk_store_budget_page *page)
+{
+	atomic_store_explicit(&page->closed, all_bytes(page), memory_order_relaxed);
+}
+
+
 static uint64_t count_of_other(const struct wmk_store_budget *budget)
 {
 	if (!budget->page)
@@ -102,6 +153,8 @@ void wmk_store_budget_add(struct wmk_store *store, int64_t more)
 		return;
 	atomic_fetch_add_explicit(&store->budget->used, (uint64_t)more, memory_order_relaxed);
 	publish(store->budget, (uint64_t)more);
+	if (more > 0)
+		notify_due(store->budget);
 }
 
 void wmk_store_add_bytes(struct wmk_store *store, int64_t more)
@@ -193,17 +246,28 @@ void wmk_store_set_budget(struct wmk_store *store, struct wmk_store_budget *budg
 /* ── measuring files ─────────────────────────────────────────────────────────────────────────────────── */
 
 struct usage {
-	unsigned depth;
-	const char *without;             /* the entry with this name at depth 0 is left out; NULL: none */
+	unsigned depth, side;
+	bool is_split;                   /* only the files of `side` count, else all files */
+	bool in_archives;
 	uint64_t bytes;
 };
+
+/* Side 1 has the entries "kernel" of the session's directory and of each closed chunk, and side 0 everything else. */
+static bool is_of_other_side(const struct usage *usage, const char *name)
+{
+	const bool is_chunk = usage->depth == 2 && usage->in_archives;
+
+	if (!usage->is_split || (usage->depth && !is_chunk))
+		return false;
+	return (strcmp(name, WMK_STORE_SIDE_1) == 0) != usage->side && (is_chunk || strcmp(name, WMK_ARCHIVES) != 0);
+}
 
 static int usage_add(void *data, int at, const char *name)
 {
 	struct usage *usage = data;
 	struct stat st;
 
-	if (usage->depth == 0 && usage->without && strcmp(name, usage->without) == 0)
+	if (is_of_other_side(usage, name))
 		return 0;
 		/* The file was removed since readdir(). */
 	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
@@ -216,6 +280,8 @@ static int usage_add(void *data, int at, const char *name)
 
 	if (inner < 0)
 		return errno == ENOENT ? 0 : -errno;
+	if (usage->depth == 0)
+		usage->in_archives = strcmp(name, WMK_ARCHIVES) == 0;
 	usage->depth++;
 	int err = wmk_store_each_entry(inner, usage_add, usage);
 	usage->depth--;
@@ -238,20 +304,11 @@ int wmk_store_usage(const char *path, uint64_t *bytes)
 	return err;
 }
 
-/* 0 bytes if the directory of side 1 does not exist. */
 static int usage_of_side(const char *path, unsigned side, uint64_t *bytes)
 {
-	struct usage usage = { .without = side ? NULL : WMK_STORE_SIDE_1 };
-	char *below = NULL;
-	int err = side && asprintf(&below, "%s/" WMK_STORE_SIDE_1, path) < 0 ? -ENOMEM : 0;
+	struct usage usage = { .side = side, .is_split = true };
+	int err = usage_of(path, &usage);
 
-	if (err == 0)
-		err = usage_of(below ? below : path, &usage);
-	free(below);
-	if (err == -ENOENT && side) {
-		wmk_error_clear();
-		err = 0;
-	}
 	*bytes = usage.bytes;
 	return err;
 }
@@ -307,5 +364,22 @@ int wmk_store_measure(struct wmk_store_budget *budget, const char *path)
 {
 	int err = measure_own(budget, path);
 
-	return err == 0 && budget->page ? measure_other(budget, path) : err;
+	if (err == 0 && budget->page)
+		err = measure_other(budget, path);
+	/* The earlier consumer daemon may have crashed before its notification. */
+	if (err == 0 && budget->page && budget->due && is_due(budget->page))
+		budget->due(budget->data);
+	return err;
+}
+
+int wmk_store_measure_deleted(struct wmk_store_budget *budget, const char *path)
+{
+	const uint64_t before = atomic_load_explicit(&budget->used, memory_order_relaxed);
+	int err = wmk_store_measure(budget, path);
+
+	if (err == 0 && budget->page)
+		atomic_fetch_sub_explicit(&budget->page->closed,
+					  before - atomic_load_explicit(&budget->used, memory_order_relaxed),
+					  memory_order_relaxed);
+	return err;
 }

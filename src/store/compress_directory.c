@@ -22,6 +22,7 @@
 #include "ctf/frame_writer.h"
 #include "ctf/writer.h"
 #include "store/compress_directory.h"
+#include "store/directory_removal.h"
 #include "store/path.h"
 
 #define DEPTH_MAX 16u
@@ -310,33 +311,6 @@ static bool has_plain_stream(int dir, unsigned depth)
 	return found;
 }
 
-/* Remove all files of a directory. The metadata is first, so that no reader takes the remaining files for a trace. */
-static int remove_content(int dir, unsigned depth)
-{
-	DIR *entries = list(dir);
-	struct dirent *entry;
-	int err = entries ? 0 : wmk_error(-errno, "cannot list a directory");
-
-	unlinkat(dir, "metadata", 0);
-	while (err >= 0 && (entry = readdir(entries))) {
-		int below;
-
-		if (is_dots(entry->d_name) || unlinkat(dir, entry->d_name, 0) == 0)
-			continue;
-		below = depth < DEPTH_MAX ? openat(dir, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-					  : -1;
-		if (below >= 0) {
-			err = remove_content(below, depth + 1);
-			close(below);
-		}
-		if (err >= 0 && unlinkat(dir, entry->d_name, AT_REMOVEDIR) < 0)
-			err = wmk_error(-errno, "cannot remove '%.240s'", entry->d_name);
-	}
-	if (entries)
-		closedir(entries);
-	return err;
-}
-
 /* ── the exchange ────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
@@ -376,13 +350,8 @@ static int exchange(int parent, const char *name, const char *hidden)
 static int remove_hidden(int parent, const char *hidden, int err)
 {
 	struct wmk_error_chain *chain = wmk_error_take();
-	const int dir = openat(parent, hidden, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	int removed = dir < 0 ? wmk_error(-errno, "cannot open '%.240s'", hidden) : remove_content(dir, 0);
+	const int removed = wmk_directory_remove(parent, hidden);
 
-	if (removed >= 0 && unlinkat(parent, hidden, AT_REMOVEDIR) < 0)
-		removed = wmk_error(-errno, "cannot remove '%.240s'", hidden);
-	if (dir >= 0)
-		close(dir);
 	if (err >= 0 && removed < 0) {
 		wmk_error_drop(chain);
 		return removed;
@@ -409,11 +378,13 @@ int wmk_compress_directory(int parent, const char *name, struct wmk_compress_res
 	else
 		err = top.to = open_hidden(parent, hidden);
 	if (top.to >= 0) {
-		err = remove_content(top.to, 0);
+		err = wmk_directory_empty(top.to);
 		if (err >= 0)
 			err = take_tree(&top, 0);
 		if (err >= 0 && result->streams)
 			err = same_owner(top.to, &st, name);
+		if (err >= 0 && result->streams && flock(top.from, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+			err = wmk_error_said(-EBUSY, "a reader has locked this directory");
 		if (err >= 0 && result->streams)
 			err = exchange(parent, name, hidden);
 		err = remove_hidden(parent, hidden, err);
@@ -440,7 +411,11 @@ int wmk_compress_chunks(const char *path)
 		if (entry->d_name[0] == '.')
 			continue;
 		one = wmk_compress_directory(archives, entry->d_name, &result);
-		err = one < 0 ? one : err;
+		/* A chunk that is read is compressed after a later rotation. A chunk can be removed at any time. */
+		if (one == -EBUSY || (one < 0 && faccessat(archives, entry->d_name, F_OK, AT_SYMLINK_NOFOLLOW) < 0))
+			wmk_error_clear();
+		else
+			err = one < 0 ? one : err;
 	}
 	if (entries)
 		closedir(entries);

@@ -25,8 +25,8 @@ struct wmk_compress_result {
 };
 
 /*
- * No process may write to the traces. -EBUSY: another process compresses the directory. -ENOTSUP: a large file has no
- * index, or the file system cannot exchange directories.
+ * No process may write to the traces. -EBUSY: another process compresses the directory, or a reader has locked it
+ * (store/retention.h). -ENOTSUP: a large file has no index, or the file system cannot exchange directories.
  */
 int wmk_compress_directory(int parent, const char *name, struct wmk_compress_result *result);
 /*

@@ -117,8 +117,8 @@ void wmk_store_identity_end(void);
 /*
  * The budget of a directory: bytes that all files below it may have, written by two processes at most:
  *
- *     side 0    all files below `path` that are not in `path`/kernel    waymark-consumerd of applications
- *     side 1    all files in `path`/kernel                              waymark-consumerd of kernel channels
+ *     side 0    all files below `path` that are not of side 1                 waymark-consumerd of applications
+ *     side 1    all files in `path`/kernel and `path`/archives/NAME/kernel    waymark-consumerd of kernel channels
  *
  * Each process counts the files of its side, and publishes its count on a page that both map. No process writes to the
  * count of another running process. A crashed process leaves at most a reservation in its count. The next process of
@@ -135,6 +135,13 @@ void wmk_store_identity_end(void);
 #define WMK_STORE_SIDE_1 "kernel"
 struct wmk_store_budget_page {
 	_Atomic uint64_t counts[WMK_STORE_SIDES];        /* used and reserved bytes + 1; 0: not measured yet */
+	/*
+	 * The size of the open chunk (docs/rotation.md) is the sum of the counts less `closed`, the bytes of the closed
+	 * chunks. chunk_max: when the open chunk has this size, `due` is set and the session daemon is notified once;
+	 * 0: never. The session daemon sets chunk_max and `closed`, and resets `due`; the consumer daemon corrects
+	 * `closed` after it has deleted chunks.
+	 */
+	_Atomic uint64_t closed, chunk_max, due;
 };
 struct wmk_store_budget {
 	uint64_t max;
@@ -147,6 +154,8 @@ struct wmk_store_budget {
 	pthread_mutex_t lock;
 	/* Called from the writing thread for each refused packet. */
 	void (*full)(void *data);
+	/* Called from the writing thread when the open chunk has reached chunk_max. */
+	void (*due)(void *data);
 	void *data;
 };
 /*
@@ -157,6 +166,12 @@ struct wmk_store_budget {
 int wmk_store_budget_page_make(void);
 int wmk_store_budget_page_map(int fd, struct wmk_store_budget_page **page);
 void wmk_store_budget_page_unmap(struct wmk_store_budget_page *page);
+/*
+ * Two functions of the session daemon. The first one sets chunk_max, and resets `due`. It returns true if the open
+ * chunk has this size: the next notification comes after a rotation. The second one ends the open chunk.
+ */
+bool wmk_store_chunk_is_due(struct wmk_store_budget_page *page, uint64_t chunk_max);
+void wmk_store_chunk_end(struct wmk_store_budget_page *page);
 /*
  * Set the budget of a store without open streams. The budget also counts the store's metadata, which is never refused.
  * `measured`: the budget already includes the existing files.
@@ -169,6 +184,8 @@ void wmk_store_set_budget(struct wmk_store *store, struct wmk_store_budget *budg
  * measured too, unless the process of the other side has published its count. Returns 0 or -errno.
  */
 int wmk_store_measure(struct wmk_store_budget *budget, const char *path);
+/* The same, after closed chunks were deleted: they do not count for `closed` of the page any more. */
+int wmk_store_measure_deleted(struct wmk_store_budget *budget, const char *path);
 /*
  * Store the total size of all regular files below `path`, which must exist, in *bytes. Uses the rights of the calling
  * thread, and follows no link. Returns 0 or -errno.

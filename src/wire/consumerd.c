@@ -280,6 +280,9 @@ static const struct wmk_member output_members[] = {
 	WMK_MEMBER(TEXT, wmk_consumerd_output, process, NAME_BYTES),
 	WMK_MEMBER(TEXT, wmk_consumerd_output, chunk, NAME_BYTES),
 	WMK_MEMBER(BOOL, wmk_consumerd_output, compress),
+	WMK_MEMBER(U64, wmk_consumerd_output, retain_size),
+	WMK_MEMBER(U64, wmk_consumerd_output, retain_us),
+	WMK_MEMBER(U64, wmk_consumerd_output, retain_count),
 };
 const struct wmk_object wmk_consumerd_output_object = WMK_OBJECT_OF("output", wmk_consumerd_output, output_members);
 

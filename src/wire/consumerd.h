@@ -11,6 +11,7 @@
  *                                             ◄──      FULL {path}: max_size is reached
  *                                             ◄──      REQUESTED {path}: a program requests a snapshot
  *                                             ◄──      RESTARTED {path}: the counter of a clock has restarted
+ *                                             ◄──      CHUNK_DUE: the open chunk of a session is large enough
  *                                             ◄──      REPLACED: another session daemon has connected
  *
  * The socket is <rundir>/consumer.sock. LIST_ITEMs precede the REPLY to LIST. FULL, REQUESTED and RESTARTED are
@@ -45,6 +46,7 @@ enum wmk_consumerd_type {
 	WMK_CONSUMERD_FULL,
 	WMK_CONSUMERD_REQUESTED,
 	WMK_CONSUMERD_RESTARTED,
+	WMK_CONSUMERD_CHUNK_DUE,
 #define WMK_CONSUMERD_REQUEST(identifier, number, name, request, reply) WMK_CONSUMERD_##identifier = (number),
 #include "wire/consumerd_requests.def"
 };
@@ -82,7 +84,7 @@ enum wmk_consumerd_mode {
 };
 
 /*
- * One CTF trace: a directory with metadata and streams. With max_size, the message has a descriptor: the budget page
+ * One CTF trace: a directory with metadata and streams. The message can have a descriptor: the budget page
  * (store/store.h) of all traces below `path`. Both consumer daemons of a session share the page.
  */
 struct wmk_consumerd_trace {
@@ -243,6 +245,10 @@ struct wmk_consumerd_list_item {
  * ring sets, and a rotation. Ring sets that are added from now on belong to the next chunk.
  */
 struct wmk_consumerd_full { const char *path; };
+/*
+ * CHUNK_DUE, without an object: the open chunk of a session has reached chunk_max of its budget page. The session
+ * daemon reads the budget pages of the sessions that have a schedule.
+ */
 
 /*
  * OUTPUT_CHECK, LIST_LEFT, REMOVE_LEFT, ARCHIVE_LEFT, ARCHIVE_END: requests about the directory of a session. A trace
@@ -261,6 +267,11 @@ struct wmk_consumerd_output {
 	const char *process;
 	const char *chunk;           /* ARCHIVE_LEFT, ARCHIVE_END: the name of the closed chunk; else "" */
 	bool compress;               /* ARCHIVE_END: compress closed chunks afterwards, at idle priority */
+	/*
+	 * ARCHIVE_END: delete the oldest closed chunks until the rest is within these limits (store/retention.h); 0: no
+	 * limit
+	 */
+	uint64_t retain_size, retain_us, retain_count;
 };
 
 /* Reply to LIST_LEFT. */

@@ -379,6 +379,17 @@ static const struct wmk_member snapshot_output_members[] = {
 static const struct wmk_object snapshot_output_object =
 	WMK_OBJECT_OF("snapshot output", wmk_ctl_snapshot_output, snapshot_output_members);
 
+static const struct wmk_member rotation_members[] = {
+	WMK_MEMBER(TEXT, wmk_ctl_rotation, session, WMK_CTL_NAME_MAX),
+	WMK_MEMBER(U64, wmk_ctl_rotation, rotate_us),
+	WMK_MEMBER(U64, wmk_ctl_rotation, rotate_size),
+	WMK_MEMBER(U64, wmk_ctl_rotation, retain_size),
+	WMK_MEMBER(U64, wmk_ctl_rotation, retain_us),
+	WMK_MEMBER(U64, wmk_ctl_rotation, retain_count),
+	WMK_MEMBER(U32, wmk_ctl_rotation, off),
+};
+static const struct wmk_object rotation_object = WMK_OBJECT_OF("rotation", wmk_ctl_rotation, rotation_members);
+
 /* ── the table ───────────────────────────────────────────────────────────────────────────────────────── */
 
 const struct wmk_request_type wmk_ctl_requests[] = {

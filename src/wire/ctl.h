@@ -146,8 +146,9 @@ enum wmk_ctl_clock { WMK_CTL_CLOCK_DEFAULT, WMK_CTL_CLOCK_COUNTER, WMK_CTL_CLOCK
 #define WMK_CTL_CLOCKS 4
 extern const char *const wmk_ctl_clocks[WMK_CTL_CLOCKS];
 /*
- * Settings of a session, chosen by CREATE and constant afterwards, except the output of snapshots. The request, the
- * session, its state file and replies have this structure. It contains no status, no counts and no derived values.
+ * Settings of a session, chosen by CREATE and constant afterwards, except the output of snapshots and the schedule of
+ * rotations. The request, the session, its state file and replies have this structure. It contains no status, no counts
+ * and no derived values.
  *
  * A new setting is a member of the structure and a line of WMK_CTL_SETTINGS.
  */
@@ -172,6 +173,13 @@ struct wmk_ctl_settings {
 	const char *snapshot_name, *snapshot_path;
 	uint64_t snapshot_max_size;
 	bool compress;               /* closed chunks are compressed */
+	/*
+	 * The schedule of rotations and the retention of closed chunks, which ROTATION changes; 0: none. rotate_us:
+	 * period. rotate_size: bytes of the open chunk. retain_size: bytes of the whole trace. retain_us: age of a
+	 * chunk. retain_count: number of closed chunks.
+	 */
+	uint64_t rotate_us, rotate_size;
+	uint64_t retain_size, retain_us, retain_count;
 };
 /*
  * Members of the settings that the public description of a session also has. A structure `s` has these members in its
@@ -190,7 +198,12 @@ struct wmk_ctl_settings {
 	WMK_CTL_SETTING(TEXT, s, snapshot_name, WMK_CTL_NAME_MAX), \
 	WMK_CTL_SETTING(TEXT, s, snapshot_path, WMK_OBJECT_TEXT_MAX), \
 	WMK_CTL_SETTING(U64, s, snapshot_max_size), \
-	WMK_CTL_SETTING(BOOL, s, compress)
+	WMK_CTL_SETTING(BOOL, s, compress), \
+	WMK_CTL_SETTING(U64, s, rotate_us), \
+	WMK_CTL_SETTING(U64, s, rotate_size), \
+	WMK_CTL_SETTING(U64, s, retain_size), \
+	WMK_CTL_SETTING(U64, s, retain_us), \
+	WMK_CTL_SETTING(U64, s, retain_count)
 
 /* An application that was not recorded, or only in part. */
 #define WMK_CTL_UNRECORDED_MAX 64u
@@ -324,13 +337,23 @@ struct wmk_ctl_snapshot_reply {
 /* SNAPSHOT_OUTPUT: set the snapshot output, or with `remove` remove it (name "": under any name). */
 struct wmk_ctl_snapshot_output { const char *session, *name, *path; uint64_t max_size; bool remove; };
 
+/*
+ * ROTATION: change the schedule of rotations, and the retention of closed chunks. Members that are 0 stay unchanged.
+ * `off`: a set of WAYMARK_CTL_ROTATION_*, which are switched off first; the other members may then be 0.
+ */
+struct wmk_ctl_rotation {
+	const char *session;
+	uint64_t rotate_us, rotate_size, retain_size, retain_us, retain_count;   /* as in struct wmk_ctl_settings */
+	uint32_t off;
+};
+
 extern const struct wmk_request_type wmk_ctl_requests[];
 extern const unsigned wmk_ctl_n_requests;
 const struct wmk_request_type *wmk_ctl_request_find(uint16_t type);
 
 /*
  * These requests reply wmk_ctl_outcome_object: CREATE, DESTROY, START, STOP, *_CHANNEL, *_EVENT, ADD_CONTEXT, TRACK,
- * UNTRACK, CLEAR, REGENERATE, SNAPSHOT_OUTPUT.
+ * UNTRACK, CLEAR, REGENERATE, SNAPSHOT_OUTPUT, ROTATE, ROTATION.
  */
 extern const struct wmk_object wmk_ctl_settings_object;
 extern const struct wmk_object wmk_ctl_session_object, wmk_ctl_channel_object, wmk_ctl_rule_object, wmk_ctl_app_object,

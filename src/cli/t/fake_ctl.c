@@ -203,6 +203,25 @@ SESSION_REQUEST(destroy)
 SESSION_REQUEST(start)
 SESSION_REQUEST(rotate)
 
+int waymark_ctl_enable_rotation(struct waymark_ctl *ctl, const struct waymark_ctl_rotation_options *options,
+				struct waymark_ctl_result **result)
+{
+	(void)ctl;
+	note("enable-rotation %s %llu %llu %llu %llu %llu; ", or_all(options->session),
+	     (unsigned long long)options->rotate_us, (unsigned long long)options->rotate_size,
+	     (unsigned long long)options->retain_size, (unsigned long long)options->retain_us,
+	     (unsigned long long)options->retain_count);
+	return answer(options->session, fake.rc, result);
+}
+
+int waymark_ctl_disable_rotation(struct waymark_ctl *ctl, const char *session, uint32_t parts,
+				 struct waymark_ctl_result **result)
+{
+	(void)ctl;
+	note("disable-rotation %s %u; ", or_all(session), parts);
+	return answer(session, fake.rc, result);
+}
+
 int waymark_ctl_list_sessions(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result)
 {
 	(void)ctl;

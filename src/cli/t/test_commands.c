@@ -216,6 +216,11 @@ static void session_commands_send_their_requests(void **state)
 	says("{\"about\":\"\"}");
 	asks("clear two", "clear two; ");
 	asks("rotate two", "rotate two; ");
+	asks("enable-rotation two --timer=2s --size 1M --retain-age=1h",
+	     "enable-rotation two 2000000 1048576 0 3600000000 0; ");
+	says("no scheduled rotations");
+	refuses("enable-rotation two", "no schedule given");
+	asks("disable-rotation two --size", "disable-rotation two 2; ");
 	asks("destroy two", "destroy two; ");
 	says("Session two destroyed: 0 records, 0 lost");
 	assert_int_equal(wmk_current_get(name, sizeof(name)), 0);

@@ -68,6 +68,13 @@ static void session_functions_send_their_requests(void **state)
 	waymark_ctl_result_free(result);
 	ASKS(waymark_ctl_snapshot_add_output(ctl, &snapshot, NULL),
 	     "snapshot-output {\"session\": \"s\",\"name\": \"n\",\"path\": \"/p\",\"max_size\": 7}");
+	struct waymark_ctl_rotation_options rotation = { .size = sizeof(rotation), .session = "s", .rotate_size = 5000,
+							 .retain_count = 3 };
+	ASKS(waymark_ctl_enable_rotation(ctl, &rotation, NULL),
+	     "rotation {\"session\": \"s\",\"rotate_size\": 5000,\"retain_count\": 3}");
+	ASKS(waymark_ctl_disable_rotation(ctl, "s", WAYMARK_CTL_ROTATION_SIZE, NULL),
+	     "rotation {\"session\": \"s\",\"off\": 2}");
+	ASKS(waymark_ctl_disable_rotation(ctl, "s", 0, NULL), "rotation {\"session\": \"s\",\"off\": 7}");
 	ASKS(waymark_ctl_snapshot_del_output(ctl, "s", NULL, NULL),
 	     "snapshot-output {\"session\": \"s\",\"remove\": true}");
 	ASKS(waymark_ctl_regenerate(ctl, "s", WAYMARK_CTL_STATEDUMP, NULL),

@@ -12,6 +12,7 @@
 #include "session/model/regenerate.h"
 #include "session/model/ring_layout.h"
 #include "session/model/rings.h"
+#include "session/model/rotation_settings.h"
 #include "session/model/session_clock.h"
 #include "session/model/session_model.h"
 #include "session/tracing.h"
@@ -25,6 +26,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+
+/* minimum time between two rotations of a schedule, and time to the next attempt after an error */
+#define BETWEEN_NS 100000000u
+#define RETRY_NS 10000000000u
 
 const char *wmk_session_path(const struct wmk_session *session)
 {
@@ -107,9 +112,14 @@ static int begin_chunk(struct wmk_session *session)
 
 static struct wmk_trace_info info_of(const struct wmk_session *session)
 {
+	const struct wmk_ctl_settings *is = &session->settings;
+
 	return (struct wmk_trace_info){
 		.session = session->name, .path = session->path, .sub = "", .uid = session->uid, .gid = session->gid,
-		.closed = session->chunk.closed, .compress = session->settings.compress
+		.closed = session->chunk.closed, .compress = is->compress,
+		/* retain_size includes the open chunk */
+		.retain_size = is->retain_size ? is->retain_size - wmk_settings_chunk_max(is) : 0,
+		.retain_us = is->retain_us, .retain_count = is->retain_count,
 	};
 }
 
@@ -139,7 +149,7 @@ static int finish(struct wmk_session *session)
 	return err < 0 ? wmk_error_add(err, "the rotation of session '%.100s' is not finished", session->name) : 0;
 }
 
-static int check(const struct wmk_session *session)
+static int check_kind(const struct wmk_session *session)
 {
 	const struct wmk_consumer_port_ops *outlet = session->tracing->options.outlet;
 
@@ -150,10 +160,17 @@ static int check(const struct wmk_session *session)
 				      "session '%.100s' is a flight recorder, which writes only snapshots: use "
 				      "`waymark snapshot record`",
 				      session->name);
-	if (!session->started)
+	return 0;
+}
+
+static int check(const struct wmk_session *session)
+{
+	int err = check_kind(session);
+
+	if (err == 0 && !session->started)
 		return wmk_error_said(-ENODATA, "session '%.100s' has never been active: start it first",
 				      session->name);
-	return 0;
+	return err;
 }
 
 int wmk_session_clock_restarted(struct wmk_session *session)
@@ -204,6 +221,7 @@ void wmk_session_rotate_abandon(struct wmk_session *session)
 
 int wmk_session_rotate(struct wmk_session *session)
 {
+	const struct wmk_tracing_options *o = &session->tracing->options;
 	int err = check(session);
 
 	if (err < 0)
@@ -217,9 +235,12 @@ int wmk_session_rotate(struct wmk_session *session)
 		const uint64_t begin = wmk_clock_monotonic();
 
 		pthread_mutex_unlock(&session->lock);
+		if (o->outlet->chunk_end)
+			o->outlet->chunk_end(o->outlet_data, session->path);
 		cut(session, traces);
 		pthread_mutex_lock(&session->lock);
 		chunk_advance(&session->chunk, wmk_clock_monotonic() - begin);
+		session->interval_begin = begin;
 		wmk_session_chunk_measure(session);
 		WMK_TESTPOINT(session_cut);
 		/* before the first trace is closed */
@@ -231,4 +252,69 @@ int wmk_session_rotate(struct wmk_session *session)
 		err = finish(session);
 	wmk_ring_requests_end(session);
 	return err;
+}
+
+/* ── the schedule ────────────────────────────────────────────────────────────────────────────────────── */
+
+int wmk_session_set_rotation(struct wmk_session *session, const struct wmk_ctl_rotation *change)
+{
+	struct wmk_ctl_settings now = session->settings;
+	int err = check_kind(session);
+
+	if (change->off & WAYMARK_CTL_ROTATION_TIMER)
+		now.rotate_us = 0;
+	if (change->off & WAYMARK_CTL_ROTATION_SIZE)
+		now.rotate_size = 0;
+	if (change->off & WAYMARK_CTL_ROTATION_RETENTION)
+		now.retain_size = now.retain_us = now.retain_count = 0;
+	now.rotate_us = change->rotate_us ? change->rotate_us : now.rotate_us;
+	now.rotate_size = change->rotate_size ? change->rotate_size : now.rotate_size;
+	now.retain_size = change->retain_size ? change->retain_size : now.retain_size;
+	now.retain_us = change->retain_us ? change->retain_us : now.retain_us;
+	now.retain_count = change->retain_count ? change->retain_count : now.retain_count;
+	if (err == 0)
+		err = wmk_settings_rotation_check(&now);
+	if (err < 0)
+		return err;
+	if (wmk_settings_rotate_us(&now) != wmk_settings_rotate_us(&session->settings))
+		session->interval_begin = wmk_clock_monotonic();
+	session->settings = now;
+	return 0;
+}
+
+/* In a restored session, the interval has begun with its chunk. */
+static uint64_t interval_begin(struct wmk_session *session, uint64_t now, uint64_t interval_us)
+{
+	const uint64_t real = (uint64_t)time(NULL), begin = session->chunk.begin,
+		       age_us = real > begin ? (real - begin) * 1000000 : 0;
+
+	if (!session->interval_begin)
+		session->interval_begin = now - 1000 * (age_us < interval_us ? age_us : interval_us);
+	return session->interval_begin;
+}
+
+int wmk_session_rotate_scheduled(struct wmk_session *session, uint64_t *next)
+{
+	const struct wmk_tracing_options *o = &session->tracing->options;
+	const uint64_t us = wmk_settings_rotate_us(&session->settings),
+		       max = wmk_settings_chunk_max(&session->settings), now = wmk_clock_monotonic();
+	bool is_due = false;
+	int err;
+
+	*next = UINT64_MAX;
+	if (o->outlet->chunk_is_due)
+		is_due = o->outlet->chunk_is_due(o->outlet_data, session->path, session->active ? max : 0);
+	if (!session->active || (!us && !max))
+		return 0;
+	if (us)
+		*next = interval_begin(session, now, us) + 1000 * us;
+	if (!is_due && *next > now)
+		return 0;
+	if (now < session->next_rotation) {
+		*next = session->next_rotation;
+		return 0;
+	}
+	err = wmk_session_rotate(session);
+	*next = session->next_rotation = wmk_clock_monotonic() + (err < 0 ? RETRY_NS : BETWEEN_NS);
+	return err < 0 ? err : 1;
 }

@@ -19,6 +19,7 @@
 #include "session/model/name_check.h"
 #include "session/model/quota.h"
 #include "session/model/rings.h"
+#include "session/model/rotation_settings.h"
 #include "session/model/session_clock.h"
 #include "session/model/session_report.h"
 #include "session/model/session_table.h"
@@ -140,7 +141,9 @@ static int session_fill(struct wmk_session *session, const struct wmk_session_op
 	if (err < 0)
 		return err;
 	session->settings.clock = wmk_clock_as_choice(session->clock);
-	err = snapshot_fill(session);
+	err = wmk_settings_rotation_check(&session->settings);
+	if (err == 0)
+		err = snapshot_fill(session);
 	if (err < 0)
 		return err;
 	if (!session->settings.max_size)
@@ -338,6 +341,8 @@ int wmk_session_start(struct wmk_session *session)
 	const bool before = session->started;
 
 	wmk_session_activate(session, true);
+	if (!session->started)
+		session->interval_begin = wmk_clock_monotonic();
 	session->started = true;
 	session->stopping = false;
 	session->trouble = 0;

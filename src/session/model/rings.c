@@ -19,6 +19,7 @@
 #include "session/model/quota.h"
 #include "session/model/regenerate.h"
 #include "session/model/ring_layout.h"
+#include "session/model/rotation_settings.h"
 #include "session/model/session_clock.h"
 #include "session/model/session_report.h"
 #include "session/model/shm_path.h"
@@ -103,6 +104,7 @@ int wmk_trace_open_here(struct wmk_session *session, struct trace *trace, bool r
 				       .closed = session->chunk.closed,
 				       .kernel = trace->kernel,
 				       .unwritten = session->settings.snapshot,
+				       .chunk_max = wmk_settings_chunk_max(&session->settings),
 				       .restored = restored };
 
 	memcpy(info.uuid, trace->uuid, sizeof(info.uuid));

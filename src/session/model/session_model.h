@@ -159,6 +159,11 @@ struct wmk_session {
 	uint64_t created;
 	enum wmk_clock_kind clock;       /* of the settings */
 	struct wmk_session_chunk chunk;  /* under the lock */
+	/*
+	 * under the lock, CLOCK_MONOTONIC in ns: begin of the interval of the schedule, 0: not known yet; time before
+	 * which the schedule does not rotate again
+	 */
+	uint64_t interval_begin, next_rotation;
 	atomic_bool counted;             /* the session is charged to its owner (quota.c) */
 	uint64_t rule_bytes;             /* charged for the rules of all channels */
 	uint64_t trace_bytes;            /* charged for its traces */
