@@ -105,8 +105,9 @@ static const char *const details[] = {
 	"ui.perfetto.dev and trace_processor. In "
 	"chrome and perfetto, records are instants on the track of their thread, if the channel has the contexts vpid "
 	"and vtid (and procname, for its name), else on the track of their CPU. Spans (waymark_span(), "
-	"waymark_begin(), waymark_end()) are slices on the same track. Counters (waymark_counter()) are counter "
-	"tracks.",
+	"waymark_begin(), waymark_end()) and system calls are slices on the same track. Counters (waymark_counter()) "
+	"are counter tracks. In perfetto, the kernel's scheduler events (`record --preset=sched`) are drawn as CPUs, "
+	"states of threads and wake-ups.",
 	"folded: stacks for flame graphs (flamegraph.pl, speedscope), one per line, with the nanoseconds that "
 	"belong to no inner span or system call. A stack begins with the name of the thread. Needs the contexts vpid "
 	"and vtid, or pid and tid, which `waymark record` adds.",

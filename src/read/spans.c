@@ -81,15 +81,33 @@ static int counter(struct wmk_read_stream *stream, struct wmk_read_drawing *draw
 	return program->n_ops ? walk->err : 0;
 }
 
+/* Kernel events of a system call begin and end a span with the name of the call. */
+static unsigned call_of(const char **name)
+{
+	static const char entry[] = "syscall_entry_", leave[] = "syscall_exit_";
+	const char *at = *name + (strncmp(*name, "compat_", 7) == 0 ? 7 : 0);
+	const bool is_entry = strncmp(at, entry, sizeof(entry) - 1) == 0;
+
+	if (!is_entry && strncmp(at, leave, sizeof(leave) - 1) != 0)
+		return WAYMARK_KIND_EVENT;
+	at += is_entry ? sizeof(entry) - 1 : sizeof(leave) - 1;
+	if (!*at)
+		return WAYMARK_KIND_EVENT;
+	*name = at;
+	return is_entry ? WAYMARK_KIND_BEGIN : WAYMARK_KIND_END;
+}
+
 int wmk_read_spans_classify(struct wmk_read_spans *spans, const struct wmk_read_thread_id *who,
 			    struct wmk_read_stream *stream, struct wmk_read_drawing *drawing)
 {
 	const struct wmk_ctf_event_class *class = stream->record.event->class;
 	const char *name = class->name && *class->name ? class->name : "event";
-	const unsigned kind = wmk_kind_of_uri(class->emf_uri);
+	unsigned kind = wmk_kind_of_uri(class->emf_uri);
 	struct wmk_read_open *thread;
 
 	instant(drawing, name);
+	const bool is_call = kind == WAYMARK_KIND_EVENT && (kind = call_of(&name)) != WAYMARK_KIND_EVENT;
+
 	if (kind == WAYMARK_KIND_EVENT)
 		return 0;
 	if (kind == WAYMARK_KIND_COUNTER)
@@ -97,7 +115,7 @@ int wmk_read_spans_classify(struct wmk_read_spans *spans, const struct wmk_read_
 	thread = thread_of(spans, who);
 	if (!thread)
 		return wmk_error(-ENOMEM, "no memory for the spans of %zu threads", spans->threads.n);
-	const size_t len = wmk_kind_name_len(kind, name);
+	const size_t len = is_call ? strlen(name) : wmk_kind_name_len(kind, name);
 
 	if (kind == WAYMARK_KIND_BEGIN && thread->n < WMK_READ_SPANS_DEEP)
 		*drawing = (struct wmk_read_drawing){ .kind = kind, .name = name, .len = len };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * spans.h - classify a record for a timeline: an instant, the begin or the end of a span of its thread, or the value of
- * a counter. The event class declares the kind (schema.h, wmk_kind_uri()). The open spans of each thread are kept here.
+ * a counter. The event class declares the kind (schema.h, wmk_kind_uri()). System calls in records of the kernel are
+ * spans. The open spans of each thread are kept here.
  *
  *     wmk_read_spans_classify()  uses the open spans ─► the form draws the record
  *                                ─► wmk_read_spans_drawn()  updates them

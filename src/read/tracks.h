@@ -20,6 +20,7 @@ struct wmk_read_tracks {
 	bool has_first, has_time;  /* has_first: something was written */
 	bool has_no_thread;        /* a record was drawn on the track of its CPU */
 	bool is_shifted;           /* the form cannot express times before 1970: times count from the first record */
+	char sysname[65], release[65]; /* of the kernel of the first trace that has them; "": unknown */
 	char remark[320];
 };
 
@@ -29,6 +30,8 @@ struct wmk_read_track {
 	struct wmk_read_thread_id who;
 	struct wmk_print_text packet;  /* the packet's context in this form */
 	struct wmk_print_text message; /* of the latest record with a message */
+	bool has_lost;             /* records were lost before the next scheduler record (perfetto_ftrace.h) */
+	int64_t runs;              /* the thread that runs on the stream's CPU by its last sched_switch; 0: unknown */
 };
 
 /* Functions for struct wmk_read_exporter: create, free, remark, stream, stream_free. */

@@ -11,6 +11,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 from harness import PERCENT, VIEW, WAYMARK, check, finished, need  # noqa: E402
 from kernel import clean_tracefs, kernel_main, need_kernel, of_process  # noqa: E402
 from t_analyze import result_of  # noqa: E402
+from t_convert_sched import converted as perfetto_of, states_of  # noqa: E402
 from t_view import read  # noqa: E402
 
 LARGE = ['--subbuf-size', '4M', '--num-subbuf', '8']
@@ -73,6 +74,27 @@ def times_equal_schedstat(case):
         if not any(wrong.values()):
             return
     check(False, 'the kernel has other times: %s', wrong)
+
+
+def perfetto_has_the_same_states(case):
+    """Scheduler events of a Perfetto trace, decoded by protoc, have the running times of the analysis."""
+    need_kernel()
+    path = recorded(case, [sys.executable, '-c', SHARED], SCHED).directory
+    reader = perfetto_of(case, path)
+    release = finished(['uname', '-r'], capture_output=True, text=True).stdout.strip()
+    check(reader.system == {'sysname': 'Linux', 'release': release}, 'system: %s', reader.system)
+    result = result_of(case, 'sched', path)
+    times = [event[0] for event in reader.ftrace] + [event['time'] for event in reader.events]
+    check(len(times) == len(read(case, [WAYMARK, *VIEW, '--json', path])[1]), 'records are missing')
+    found = states_of(sorted(reader.ftrace, key=lambda event: event[0]), min(times), max(times))
+    tids = [row['tid'] for row in result['tables']['threads']]
+    # (the number of a thread that has ended may be in use again)
+    rows = [row for row in result['tables']['threads'] if tids.count(row['tid']) == 1 and row['switches'] > 3]
+    check(len(rows) >= 3 and not result['lost'], 'threads: %s', rows)
+    for row in rows:
+        for state in ('running', 'runnable'):
+            check(found[row['tid']][state] == row[state + '_ns'], 'thread %d: %s for %d ns, not %d', row['tid'], state,
+                  found[row['tid']][state], row[state + '_ns'])
 
 
 FAILING = '''
@@ -230,6 +252,6 @@ def presets_record_what_analyses_need(case):
 
 
 if __name__ == '__main__':
-    kernel_main([times_equal_schedstat, system_calls_equal_strace, requests_equal_diskstats,
-                 lock_convoy_is_in_the_summary, forks_have_processes, lttng_analyses_read_the_trace,
-                 presets_record_what_analyses_need])
+    kernel_main([times_equal_schedstat, perfetto_has_the_same_states, system_calls_equal_strace,
+                 requests_equal_diskstats, lock_convoy_is_in_the_summary, forks_have_processes,
+                 lttng_analyses_read_the_trace, presets_record_what_analyses_need])

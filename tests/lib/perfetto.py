@@ -150,10 +150,12 @@ class Reader:
         self.lossy, self.events = lossy, []
         self.tracks, self.scopes, self.open = {}, {}, {}
         self.sequences, self.clock, self.snapshots, self.timed = {}, BOOTTIME, [], False
+        self.ftrace, self.system = [], None
 
     def packet(self, packet):
         sequence = self.sequence(packet)
-        payload = [k for k in ('track_event', 'track_descriptor', 'clock_snapshot') if k in packet]
+        payload = [k for k in ('track_event', 'track_descriptor', 'clock_snapshot', 'ftrace_events', 'system_info')
+                   if k in packet]
         check(len(payload) <= 1, 'a packet holds %s, and can only hold one', ' and '.join(payload))
         if 'clock_snapshot' in packet:
             self.snapshot(packet['clock_snapshot'], sequence)
@@ -161,6 +163,11 @@ class Reader:
         time = self.time(packet, sequence)
         if 'track_descriptor' in packet:
             self.descriptor(packet['track_descriptor'])
+        if 'ftrace_events' in packet:
+            self.bundle(packet['ftrace_events'])
+        if 'system_info' in packet:
+            check(not self.system and not self.ftrace, 'the system is described twice, or after its events')
+            self.system = packet['system_info']['utsname']
         if 'track_event' in packet:
             check(sequence, 'an event belongs to no sequence: %s', packet)
             check(time is not None, 'an event has no time: %s', packet)
@@ -203,6 +210,21 @@ class Reader:
                 check(sequence.texts[table].setdefault(iid, text) == text, 'sequence %d: entry %d of %s is duplicated',
                       number, iid, table)
         return sequence
+
+    def bundle(self, bundle):
+        """
+        Events of a CPU: (time, cpu, lost, pid, name, fields). Their times are of CLOCK_BOOTTIME, whatever the clock of
+        the packet, so this clock must be equal to the clock of the trace.
+        """
+        check('cpu' in bundle and bundle.get('event'), 'a bundle has no CPU or no events: %s', bundle)
+        check(self.snapshots and all(s.get(BOOTTIME) == s.get(self.clock) for s in self.snapshots),
+              'no snapshot makes CLOCK_BOOTTIME equal to the clock of the trace')
+        for n, event in enumerate(bundle['event']):
+            names = sorted(set(event) - {'timestamp', 'pid'})
+            check(len(names) == 1 and 'timestamp' in event and 'pid' in event, 'an ftrace event is incomplete: %s',
+                  event)
+            lost = bundle.get('lost_events', False) and n == 0
+            self.ftrace.append((event['timestamp'], bundle['cpu'], lost, event['pid'], names[0], event[names[0]]))
 
     def snapshot(self, snapshot, sequence):
         readings = {}

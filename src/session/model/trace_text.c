@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -54,7 +55,8 @@ int wmk_trace_text(const struct trace *trace, const struct wmk_session *session,
 		   struct wmk_ctf_text_buffer *text)
 {
 	char created[32], host[65] = "", id[16];
-	struct wmk_ctf_env env[WMK_TRACE_ENV_MAX + 1];
+	struct wmk_ctf_env env[WMK_TRACE_ENV_MAX + 3];
+	struct utsname kernel;
 	struct wmk_ctf_trace head = {
 		.version = wmk_session_version(session),
 		.name = session->trace_name ? session->trace_name : session->name,
@@ -70,6 +72,11 @@ int wmk_trace_text(const struct trace *trace, const struct wmk_session *session,
 	time_t at = (time_t)session->created;
 	struct tm tm;
 
+	/* Readers decode the states of threads by the version of the kernel. */
+	if (trace->kernel && uname(&kernel) == 0) {
+		env[head.n_env++] = (struct wmk_ctf_env){ .name = "sysname", .text = kernel.sysname };
+		env[head.n_env++] = (struct wmk_ctf_env){ .name = "kernel_release", .text = kernel.release };
+	}
 	memcpy(head.uuid, as ? as->uuid : trace->uuid, sizeof(head.uuid));
 	snprintf(id, sizeof(id), "%u", trace->pid ? (unsigned)trace->pid : (unsigned)trace->uid);
 	gethostname(host, sizeof(host) - 1);
