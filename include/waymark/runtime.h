@@ -142,17 +142,17 @@ int waymark_disconnect(const char *event, waymark_probe_fn fn, void *data);
 /*
  * Request a snapshot: each flight recorder that records this process copies what its buffers hold to a separate trace.
  * A flight recorder is a session of the user of this process with a channel in overwrite mode and a snapshot output
- * (`waymark create --snapshot`). The call returns at once; the session daemon records the snapshot afterwards, even if
- * the process ends at once. Each session records at most one such snapshot in 10 s, and counts further requests.
+ * (`waymark create --snapshot`). The call returns at once. The session daemon records the snapshot afterwards, even if
+ * the process has ended. Each session records at most one requested snapshot in 10 s, and counts further requests.
  *
- * `reason` names the snapshot, REASON-DATE-NUMBER, and is in the environment of its trace. It is cut to 127 bytes.
- * Bytes that a name cannot have are replaced by "_". NULL or "": the name of the session's snapshot output.
+ * The snapshot is named REASON-DATE-NUMBER, and its environment has the reason. `reason` is cut to 127 bytes. Bytes
+ * that a name cannot have are replaced by "_". NULL or "": the name of the session's snapshot output.
  *
  * Returns 0, or
  *   -ENOENT  no flight recorder records this process
  *   -EAGAIN  an earlier request is not served yet: this request was counted
- * Preserves errno. Any thread; async-signal-safe. Takes no lock, and makes no system call except at most one to wake
- * the reader of each flight recorder's channel.
+ * Preserves errno. Any thread; async-signal-safe. Takes no lock. Makes at most one system call for each channel in
+ * overwrite mode, to wake its reader.
  */
 int waymark_snapshot(const char *reason);
 
