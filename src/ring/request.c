@@ -13,7 +13,7 @@ int wmk_ring_request(struct waymark_ring_set *set, uint64_t id, const char *reas
 	uint64_t expected = 0;
 	size_t len = 0;
 
-	/* Acquire: the earlier reason was read before it is replaced; pairs with the release in take(). */
+	/* Acquire: pairs with the release in wmk_ring_request_take(): the earlier reason has been read. */
 	if (!__atomic_compare_exchange_n(&slot->owner, &expected, wmk_ring_load(&set->identity), 0, __ATOMIC_ACQUIRE,
 					 __ATOMIC_RELAXED)) {
 		__atomic_fetch_add(&slot->refused, 1, __ATOMIC_RELAXED);
@@ -22,7 +22,7 @@ int wmk_ring_request(struct waymark_ring_set *set, uint64_t id, const char *reas
 	for (; reason && len < WMK_RING_REASON_MAX && reason[len]; len++)
 		__atomic_store_n(&slot->reason[len], reason[len], __ATOMIC_RELAXED);
 	__atomic_store_n(&slot->reason[len], '\0', __ATOMIC_RELAXED);
-	/* Release: the reason is complete; pairs with the acquire in wmk_ring_requested(). */
+	/* Release: pairs with the acquire in wmk_ring_requested(): the reason is complete. */
 	__atomic_store_n(&slot->id, id, __ATOMIC_RELEASE);
 	wmk_ring_wake(set);
 	return 0;
@@ -45,7 +45,7 @@ int wmk_ring_request_take(struct waymark_ring_set *set, struct wmk_ring_request 
 	for (size_t i = 0; i < WMK_RING_REASON_MAX; i++)
 		request->reason[i] = wmk_ring_load(&slot->reason[i]);
 	__atomic_store_n(&slot->id, 0, __ATOMIC_RELAXED);
-	/* Release: the slot has been read; pairs with the acquire in wmk_ring_request(). */
+	/* Release: pairs with the acquire in wmk_ring_request(): the reason has been read. */
 	__atomic_store_n(&slot->owner, 0, __ATOMIC_RELEASE);
 	return 1;
 }
@@ -56,8 +56,8 @@ void wmk_ring_request_abandon(struct waymark_ring_set *set, uint32_t slot, uint3
 	const int is_own = owner == wmk_ring_identity(slot, generation);
 
 	/*
-	 * An anonymous writer cannot be identified. If it still runs, another request may change its reason, but the
-	 * slot is not blocked for ever.
+	 * An anonymous writer cannot be identified, so its slot is freed too. If this writer still runs, another
+	 * request may change its reason. Otherwise the slot would stay blocked.
 	 */
 	if ((is_own || owner == WMK_CLAIM_ANONYMOUS) && wmk_ring_requested(set) == 0)
 		/* Relaxed: the incomplete request is not read. */

@@ -3,12 +3,12 @@
  * request.h - requests for snapshots: a writer stores a request in the header of a ring set in overwrite mode. The
  * request is in shared memory, so it survives the writer.
  *
- *     writer:          owner 0 → identity,  reason,  id ──► wake of the reader
+ *     writer:          owner 0 → identity,  reason,  id ──► wakes the reader
  *     reader:          id ──► reports the id to the session daemon, once
  *     session daemon:  copies the reason,  id → 0,  owner → 0
  *
- * The slot has room for one request. A writer that finds a request there counts its own request as refused. All
- * processes of a user can write to the slot, so nothing in it is trusted.
+ * The slot has room for one request. If the slot has a request, the next writer counts its own request as refused. All
+ * processes of a user can write to the slot, so its content is not trusted.
  */
 #ifndef WMK_RING_REQUEST_H
 #define WMK_RING_REQUEST_H
@@ -16,29 +16,29 @@
 #include "ring/set.h"
 
 /*
- * Store a request and wake the reader: one futex(2) at most. `id` is not 0; one call of the program uses the same id
- * for all its sets. `reason` is cut to WMK_RING_REASON_MAX bytes; NULL: "". Any thread; async-signal-safe. 0; -EAGAIN:
- * the slot has a request, and this one was counted.
+ * Store a request and wake the reader: at most one futex(2). `id` is not 0. One call of the program uses the same id
+ * for all ring sets. `reason` is cut to WMK_RING_REASON_MAX bytes; NULL: "". Any thread; async-signal-safe. 0; -EAGAIN:
+ * the slot has a request, and the new request was counted as refused.
  */
 int wmk_ring_request(struct waymark_ring_set *set, uint64_t id, const char *reason);
 /* The id of the request in the slot; 0: none. Any thread. */
 static inline uint64_t wmk_ring_requested(const struct waymark_ring_set *set)
 {
-	/* Acquire: the reason is complete; pairs with the release in wmk_ring_request(). */
+	/* Acquire: pairs with the release in wmk_ring_request(): the reason is complete. */
 	return __atomic_load_n(&set->header->request.id, __ATOMIC_ACQUIRE);
 }
 
 struct wmk_ring_request {
 	uint64_t id;
 	uint32_t slot, generation;       /* identity of the writer; 0, 0: anonymous */
-	char reason[WMK_RING_REASON_MAX + 1];    /* terminated; may contain any bytes */
+	char reason[WMK_RING_REASON_MAX + 1];    /* NUL-terminated; may contain any bytes */
 };
 /*
- * Remove the request, and read it. *refused: number of requests that were refused since the last call. 1; 0: the slot
- * has no request. One thread at a time.
+ * Read the request and remove it from the slot. *refused: number of requests that were refused since the last call. 1;
+ * 0: the slot has no request. One thread at a time.
  */
 int wmk_ring_request_take(struct waymark_ring_set *set, struct wmk_ring_request *request, uint64_t *refused);
-/* Free the slot if a writer ended before its request was complete. Call when this writer has ended. */
+/* Free the slot if its request is incomplete and belongs to this writer. Call when the writer has ended. */
 void wmk_ring_request_abandon(struct waymark_ring_set *set, uint32_t slot, uint32_t generation);
 
 #endif
