@@ -33,7 +33,7 @@ static const char *const role_names[] = { [WMK_PEER_SENDER] = "sender", [WMK_PEE
 
 /* ── files ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* What a PEM file has, in this order; NULL for what it has not. */
+/* The parts of a PEM file, in this order. NULL: the file does not have this part. */
 struct pem {
 	EVP_PKEY *key;
 	X509 *certificate, *authority;
@@ -49,7 +49,7 @@ static bool write_parts(FILE *file, const struct pem *pem)
 	       fsync(fileno(file)) == 0;
 }
 
-/* Create a new file. Its mode is 0600 if it has a key, from its creation. */
+/* Create a new file. A file with a key has mode 0600 from its creation. */
 static int write_new(const char *path, const struct pem *pem)
 {
 	const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, pem->key ? 0600 : 0644);
@@ -78,7 +78,7 @@ static int path_in(char path[static PATH_MAX], const char *directory, const char
 	return len < PATH_MAX ? 0 : wmk_error(-ENAMETOOLONG, "the path of %s is too long", name);
 }
 
-/* Replace a file that may exist by a new one. */
+/* Write a new file in place of a file that may exist. */
 static int replace(const char *path, const struct pem *pem)
 {
 	char new[PATH_MAX];
@@ -158,7 +158,7 @@ static bool add_name(X509_NAME *name, const char *type, const char *value)
 	return X509_NAME_add_entry_by_txt(name, type, MBSTRING_UTF8, (const unsigned char *)value, -1, -1, 0) == 1;
 }
 
-/* A certificate without signature, valid from a minute ago: the clock of a peer may be behind. */
+/* A certificate without signature. It is valid from one minute ago, because the clock of a peer may be behind. */
 static X509 *new_certificate(EVP_PKEY *key, const char *name, const char *role, int days)
 {
 	X509 *new = X509_new();
@@ -179,7 +179,7 @@ static bool sign(X509 *certificate, X509 *issuer, EVP_PKEY *key)
 	       X509_sign(certificate, key, EVP_sha256()) > 0;
 }
 
-/* Add the extensions that RFC 5280 requires of a certificate that is no authority's, and sign the certificate. */
+/* Add the extensions that RFC 5280 requires of a certificate that is not an authority, and sign the certificate. */
 static bool finish(X509 *certificate, const char *purpose, const struct authority *authority)
 {
 	return add_extension(certificate, authority->certificate, NID_key_usage, "critical,digitalSignature") &&
@@ -196,7 +196,7 @@ static bool is_address(const char *name)
 	return inet_pton(AF_INET, name, address) == 1 || inet_pton(AF_INET6, name, address) == 1;
 }
 
-/* "DNS:relay,IP:192.0.2.1", malloc'd. NULL: a name has characters that this list cannot have, or no memory is left. */
+/* "DNS:relay,IP:192.0.2.1", malloc'd. NULL: a name has invalid characters, or no memory is left. */
 static char *alternative_names(const char *const names[], size_t n)
 {
 	size_t size = 1;
@@ -384,7 +384,7 @@ int wmk_certificates_enroll(const char *directory, const char *name, enum wmk_pe
 	return err;
 }
 
-/* The list of revoked certificates, with one more. */
+/* The list of revoked certificates, with this certificate added. */
 static X509_CRL *extend_revoked(const char *path, const struct authority *authority, X509 *certificate)
 {
 	FILE *file = fopen(path, "re");
@@ -394,7 +394,7 @@ static X509_CRL *extend_revoked(const char *path, const struct authority *author
 
 	if (file)
 		fclose(file);
-	/* X509_CRL_add0_revoked() takes the entry. */
+	/* X509_CRL_add0_revoked() takes ownership of the entry. */
 	if (list && entry && now && next && X509_CRL_set_version(list, X509_CRL_VERSION_2) == 1 &&
 	    X509_CRL_set_issuer_name(list, X509_get_subject_name(authority->certificate)) == 1 &&
 	    X509_CRL_set1_lastUpdate(list, now) == 1 && X509_CRL_set1_nextUpdate(list, next) == 1 &&

@@ -4,7 +4,7 @@
  *
  *     ca.crt, ca.key           the authority of this relay
  *     server.crt, server.key   the relay itself, for its names and addresses
- *     peers/NAME.crt           each certificate that was made for a peer; the relay has no copy of its key
+ *     peers/NAME.crt           the certificate that was made for a peer; the relay has no copy of the peer's key
  *     revoked.crl              revoked certificates
  *
  * Files with a key have mode 0600. Keys are on the curve P-256. All functions return 0, or -errno with a cause chain.
@@ -28,18 +28,18 @@ enum wmk_peer_role { WMK_PEER_SENDER, WMK_PEER_VIEWER };
 int wmk_relay_dir(char *path, size_t size);
 /* The file of a peer: $WAYMARK_RELAY_PEM, else /etc/waymark/relay.pem (root), else ~/.config/waymark/relay.pem. */
 int wmk_peer_file(char *path, size_t size);
-/* True if `name` can be the name of a peer: 1 to 63 letters, digits, '-', '_' and '.', the first no '.' and no '-'. */
+/* True if `name` can be the name of a peer: 1 to 63 letters, digits, '-', '_' and '.'. The first is not '.' or '-'. */
 bool wmk_peer_name_is_valid(const char *name);
 
 /*
- * Make the directory, the authority and the certificate of the relay, which has the `n` given names or addresses.
- * -EEXIST: the directory has an authority already.
+ * Make the directory, the authority and the certificate of the relay. The certificate has the `n` given names or
+ * addresses. -EEXIST: the directory has an authority already.
  */
 int wmk_certificates_init(const char *directory, const char *const names[], size_t n);
 /*
- * Make a key and a certificate for a peer, valid for `days` from now (negative: expired already, for tests), and write
- * both and the authority to the new file `output`. -EEXIST: a valid certificate has this name already, or the file
- * exists.
+ * Make a key and a certificate for a peer, and write both and the authority's certificate to the new file `output`. The
+ * certificate is valid for `days` from now (negative: already expired, for tests). -EEXIST: a valid certificate has
+ * this name, or the file exists.
  */
 int wmk_certificates_enroll(const char *directory, const char *name, enum wmk_peer_role role, int days,
 			    const char *output);
@@ -51,7 +51,7 @@ struct wmk_peer_certificate {
 	enum wmk_peer_role role;
 	time_t not_after;
 };
-/* Call `one` for each certificate in peers/, in the order of names, until it returns a value other than 0. */
+/* Call `one` for each certificate in peers/, in the order of names, until `one` returns a value other than 0. */
 int wmk_certificates_each(const char *directory, int (*one)(void *data, const struct wmk_peer_certificate *peer),
 			  void *data);
 

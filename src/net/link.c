@@ -33,7 +33,7 @@ struct wmk_link {
 
 /* ── open and close ──────────────────────────────────────────────────────────────────────────────────── */
 
-/* The certificate of the server must have this name, or this address. */
+/* The certificate of the server must have this name or this address. */
 static int expect_server(SSL *ssl, const char *server)
 {
 	X509_VERIFY_PARAM *param = SSL_get0_param(ssl);
@@ -73,7 +73,7 @@ int wmk_link_open(int socket, struct wmk_tls *tls, const char *server, struct wm
 		return err;
 	}
 	*new = (struct wmk_link){ .socket = socket, .events = POLLIN, .tls = tls };
-	/* A socket without this option, such as that of a socketpair(), sends at once anyway. */
+	/* A socket that does not have this option, such as one of a socketpair(), sends at once without it. */
 	setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	if (tls)
 		err = open_tls(new, server);
@@ -203,7 +203,7 @@ int wmk_link_socket(const struct wmk_link *link)
 
 /* ── the certificate of the peer ─────────────────────────────────────────────────────────────────────── */
 
-/* The only value of this kind in the subject, or "" if it is absent, repeated or too long. */
+/* The only value of this kind in the subject. "" if the value is absent, repeated or too long. */
 static void subject_value(X509 *certificate, int nid, char value[static WMK_PEER_NAME_MAX])
 {
 	X509_NAME *subject = X509_get_subject_name(certificate);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * relay_paths.c - where the certificates of a relay and of its peers are, and the names of peers (certificates.h).
- */
+/* relay_paths.c - paths of the certificates of a relay and of its peers, and valid names of peers (certificates.h). */
 #include <errno.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -12,7 +10,7 @@
 #include "base/error.h"
 #include "net/certificates.h"
 
-/* Root's file is below /etc; the file of another user is below its home directory. */
+/* The file of root is below /etc. The file of another user is below the home directory. */
 static int path_of(const char *variable, const char *name, char *path, size_t size)
 {
 	const char *given = secure_getenv(variable), *home = secure_getenv("HOME");

@@ -33,7 +33,7 @@ int wmk_tls_error(int err, const char *format, ...)
 	return wmk_error_add(err, "%s", text);
 }
 
-/* The server accepts each certificate in the handshake; wmk_link_verify() follows. */
+/* The server accepts each certificate in the handshake. wmk_link_verify() then checks the certificate. */
 static int accept_any(int is_valid, X509_STORE_CTX *check)
 {
 	(void)is_valid;
@@ -57,7 +57,7 @@ static struct wmk_tls *new_tls(bool is_server)
 	SSL_CTX_set_mode(tls->context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
 					       SSL_MODE_RELEASE_BUFFERS);
 	SSL_CTX_set_options(tls->context, SSL_OP_ENABLE_KTLS | SSL_OP_NO_RENEGOTIATION);
-	/* A link that is resumed would not present its certificate again. */
+	/* A peer that resumes a session would not present its certificate again. */
 	SSL_CTX_set_session_cache_mode(tls->context, SSL_SESS_CACHE_OFF);
 	SSL_CTX_set_num_tickets(tls->context, 0);
 	return tls;
@@ -74,7 +74,7 @@ void wmk_tls_close(struct wmk_tls *tls)
 	free(tls);
 }
 
-/* Fail if the file is absent, or if another user can read the key in it. */
+/* Fail if the file does not exist, or if another user can read the key in the file. */
 static int check_key_file(const char *path)
 {
 	struct stat st;

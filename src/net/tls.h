@@ -14,14 +14,14 @@ struct wmk_tls;
 
 /* Read the files of the relay. -ENOENT: no such file; other -errno with a cause chain. */
 int wmk_tls_open_server(const char *directory, struct wmk_tls **tls);
-/* Read the file of a peer. Its mode must not allow others to read it. */
+/* Read the file of a peer. Other users must not be able to read the file. */
 int wmk_tls_open_client(const char *file, struct wmk_tls **tls);
 /*
- * Read ca.crt and revoked.crl of a server again, if one of them has changed. 1: changed, so that each link has to be
- * verified again; 0: not changed. Upon an error the former files stay in use; -errno with a cause chain.
+ * Read ca.crt and revoked.crl of a server again, if one of them has changed. 1: changed, so each link must be verified
+ * again; 0: not changed; -errno with a cause chain: the former files stay in use.
  */
 int wmk_tls_reload(struct wmk_tls *tls);
-/* All links that use it are closed. NULL does nothing. */
+/* All links that use the object must be closed. NULL does nothing. */
 void wmk_tls_close(struct wmk_tls *tls);
 
 #endif

@@ -13,13 +13,13 @@
 struct wmk_tls {
 	SSL_CTX *context;
 	bool is_server;
-	pthread_mutex_t lock;          /* of what follows; only a server changes it */
-	X509_STORE *trusted;           /* authority and revoked certificates that are current */
+	pthread_mutex_t lock;          /* of the members below; only a server changes them */
+	X509_STORE *trusted;           /* the current authority and revoked certificates */
 	char *directory;
 	struct timespec read_at[2];    /* the times of the files ca.crt and revoked.crl */
 };
 
-/* As wmk_error(), with the first error of this thread's queue in OpenSSL, which becomes empty. */
+/* As wmk_error(), with the first error in OpenSSL's queue of this thread. Clears the queue. */
 int wmk_tls_error(int err, const char *format, ...) __attribute__((format(printf, 2, 3), cold));
 
 #endif

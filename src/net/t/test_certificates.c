@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_certificates.c - keys are private, names are checked, and nothing is replaced without a command to do so. */
+/* test_certificates.c - keys are private, names are checked, and no file is replaced without a command for it. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -115,7 +115,7 @@ static void test_enroll_twice(void **state)
 	(void)state;
 	assert_int_equal(0, enroll("db", "db.pem"));
 	assert_int_equal(-EEXIST, enroll("db", "db2.pem"));
-	/* A file that exists is never replaced. */
+	/* An existing file is never replaced. */
 	assert_int_equal(-EEXIST, enroll("db3", "db.pem"));
 	assert_int_equal(-ENOENT, wmk_certificates_revoke(in_dir("a/b/relay"), "db3"));
 	assert_int_equal(0, wmk_certificates_revoke(in_dir("a/b/relay"), "db"));
@@ -149,7 +149,7 @@ static void test_list(void **state)
 	wmk_error_clear();
 }
 
-/* The command `openssl verify` accepts what was made, for the purposes that it was made for. */
+/* The command `openssl verify` accepts each certificate for its purpose, and for no other purpose. */
 static void test_openssl(void **state)
 {
 	static const char *const checks[] = {

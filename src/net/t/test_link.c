@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_link.c - a link transfers bytes with and without TLS, and each end refuses a peer that it must not accept. */
+/* test_link.c - a link transfers bytes with and without TLS, and each end refuses an invalid peer. */
 #include <errno.h>
 #include <fcntl.h>
 #include <openssl/ssl.h>
@@ -75,7 +75,7 @@ static void connect_pair(struct pair *pair, const char *pem, const char *server)
 	for (unsigned i = 0; i < 10; i++) {
 		if (pair->at_peer == -EAGAIN)
 			pair->at_peer = wmk_link_handshake(pair->peer);
-		/* After a refusal, the chain of causes is the peer's. */
+		/* After a refusal, the chain of causes is that of the peer. */
 		if (pair->at_relay == -EAGAIN && (pair->at_peer == 0 || pair->at_peer == -EAGAIN))
 			pair->at_relay = wmk_link_handshake(pair->relay);
 	}
@@ -169,7 +169,7 @@ static void test_address_of_relay(void **state)
 	}
 }
 
-/* The handshake succeeds, so that the relay can send its sentence; then the relay refuses the peer. */
+/* The handshake succeeds, so that the relay can send its error. Then the relay refuses the peer. */
 static void assert_refused(const char *pem, const char *why)
 {
 	struct pair pair;
@@ -201,12 +201,12 @@ static void test_revoked(void **state)
 	assert_int_equal(0, wmk_certificates_revoke(in_dir("relay"), "gone"));
 	assert_int_equal(1, wmk_tls_reload(relay));
 	assert_int_equal(0, wmk_tls_reload(relay));
-	/* Also a link that was accepted before. */
+	/* A link that was accepted before is refused, too. */
 	assert_int_equal(-EACCES, wmk_link_verify(before.relay));
 	assert_non_null(strstr(wmk_error_get(0), "certificate revoked"));
 	close_pair(&before);
 	assert_refused(in_dir("gone.pem"), "certificate revoked");
-	/* Another peer is not concerned. */
+	/* Another peer is still accepted. */
 	connect_pair(&before, in_dir("web1.pem"), "localhost");
 	assert_int_equal(0, wmk_link_verify(before.relay));
 	close_pair(&before);
@@ -230,8 +230,8 @@ static void test_other_authority(void **state)
 }
 
 /*
- * Connect a client of OpenSSL that knows at most this version of TLS and has no certificate. Returns the result of the
- * handshake at the relay, and then of the verification.
+ * Connect a client of OpenSSL that has at most this version of TLS and no certificate. Returns the result of the
+ * handshake at the relay, or after success the result of the verification.
  */
 static int connect_bare(int version)
 {
