@@ -18,7 +18,7 @@
 #include "net/certificates.h"
 #include "store/store.h"
 
-#define MEASURE_MS 5000              /* of a host that has used up its quota, at least so long apart */
+#define MEASURE_MS 5000              /* minimum time between two measurements of a host that has used up its quota */
 
 int64_t wmk_relay_now_ms(void)
 {
@@ -60,7 +60,7 @@ void wmk_relay_hosts_close(struct wmk_relay_hosts *hosts)
 	free(hosts->root);
 }
 
-/* Measure with the lock held; a disk that hangs delays new hosts only. */
+/* Measure with the lock held. If the disk hangs, only new hosts wait. */
 static int measure(struct wmk_relay_hosts *hosts, struct wmk_relay_host *host)
 {
 	char path[PATH_MAX];

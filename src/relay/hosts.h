@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hosts.h - the hosts that send to the relay: the directory of each below the root, and what it may use.
+ * hosts.h - the hosts that send to the relay: the directory of each host below the root, and its limits.
  *
  * A host exists from its first connection until the relay ends. Any thread.
  */
@@ -17,18 +17,19 @@
 struct wmk_relay_host {
 	struct wmk_relay_host *next;
 	struct wmk_relay_conf_host is;       /* name and limits */
-	_Atomic int64_t bytes;               /* of all files in the host's directory; a count: relaxed */
+	/* of all files in the host's directory; relaxed, because it is only a count */
+	_Atomic int64_t bytes;
 	/* under the lock of the table */
 	unsigned connections;
 	bool measured;
-	int64_t measured_ms;                 /* when */
-	char error[WMK_RELAY_MESSAGE_MAX + 1];       /* the latest refusal */
+	int64_t measured_ms;                 /* time of the latest refusal */
+	char error[WMK_RELAY_MESSAGE_MAX + 1];       /* the text of the latest refusal */
 };
 
 struct wmk_relay_hosts {
 	pthread_mutex_t lock;
 	const struct wmk_relay_conf *conf;
-	char *root;                          /* absolute, without links */
+	char *root;                          /* absolute path, without symbolic links */
 	int dir;                             /* of the root */
 	struct wmk_relay_host *first;
 	unsigned n;
@@ -42,22 +43,22 @@ int wmk_relay_hosts_open(struct wmk_relay_hosts *hosts, const char *root, const 
 void wmk_relay_hosts_close(struct wmk_relay_hosts *hosts);
 
 /*
- * Count a connection of this host. -EINVAL: not a name; -EDQUOT: the host has its maximum of connections; -errno: its
- * directory cannot be made or measured.
+ * Find or make a host, and count a connection of this host. -EINVAL: the name is invalid; -EDQUOT: the host has its
+ * maximum of connections; -errno: its directory cannot be made or measured.
  */
 int wmk_relay_host_enter(struct wmk_relay_hosts *hosts, const char *name, struct wmk_relay_host **host);
 void wmk_relay_host_leave(struct wmk_relay_hosts *hosts, struct wmk_relay_host *host);
-/* 0: the host may have `bytes` more; -EDQUOT with a cause chain. */
+/* 0: the quota has room for `bytes` more; -EDQUOT with a cause chain. */
 int wmk_relay_host_room(struct wmk_relay_hosts *hosts, struct wmk_relay_host *host, uint64_t bytes);
-/* Files of the host became larger, or smaller. */
+/* Add the change in size of the host's files. */
 void wmk_relay_host_count(struct wmk_relay_host *host, int64_t bytes);
-/* Files of the host were removed: measure them. */
+/* Files of the host were removed: measure the directory again. */
 void wmk_relay_host_measure(struct wmk_relay_hosts *hosts, struct wmk_relay_host *host);
 void wmk_relay_host_set_error(struct wmk_relay_hosts *hosts, struct wmk_relay_host *host, const char *text);
 
 /*
- * Store the path of HOST/SESSION at *path, from malloc(). Checks the names, and that neither the session nor `sub`
- * below it leads through a link. *exists: the directory `sub` exists. -EINVAL, -ELOOP, -errno with a cause chain.
+ * Store the path of HOST/SESSION at *path, from malloc(). Checks the names. Checks that the path and `sub` below it
+ * contain no symbolic link. *exists: the directory `sub` exists. -EINVAL, -ELOOP, -errno with a cause chain.
  */
 int wmk_relay_host_path(const struct wmk_relay_hosts *hosts, const struct wmk_relay_host *host, const char *session,
 			const char *sub, char **path, bool *exists);

@@ -90,13 +90,13 @@ static int take_object(struct wmk_ingest *ingest, const struct wmk_relay_frame *
 	return err;
 }
 
-/* METADATA that replaces the text has a later epoch than the trace. Its third member follows the offset. */
+/* METADATA that replaces the text raises the epoch of the trace. The flag is the third member, behind the offset. */
 static bool is_replacement(const struct wmk_relay_frame *frame, const uint8_t *body)
 {
 	return frame->type == WMK_RELAY_METADATA && frame->length > 8 && body[8] == 1;
 }
 
-/* 1: process this data; 0: it is of an earlier epoch, and is dropped; -errno. */
+/* 1: process this message; 0: the message has an earlier epoch, and is dropped; -errno. */
 static int data_is_current(struct wmk_ingest *ingest, const struct wmk_relay_frame *frame, bool raises)
 {
 	uint32_t epoch;
@@ -175,7 +175,7 @@ static int dispatch(struct wmk_ingest *ingest, const struct wmk_relay_frame *fra
 	return wmk_error(-EPROTO, "a sender cannot send a message of type 0x%x", frame->type);
 }
 
-/* End the connection. What was processed before is acknowledged in front of the error. */
+/* End the connection. Data that was processed before the error is acknowledged first. */
 static int fail(struct wmk_ingest *ingest, uint32_t number, int err)
 {
 	struct wmk_error_chain *chain = wmk_error_take();
@@ -188,8 +188,8 @@ static int fail(struct wmk_ingest *ingest, uint32_t number, int err)
 }
 
 /*
- * A packet that does not fit into the buffer is written as it arrives. 1: its header was taken; 0: it is held in memory
- * until it is whole, or its header has not arrived; -errno.
+ * A packet that does not fit into the buffer is written as it arrives. 1: the header was processed. 0: the packet is
+ * held in memory until it is complete, or its header has not arrived. -errno.
  */
 static int begin_large_packet(struct wmk_ingest *ingest, struct wmk_relay_in *in)
 {
@@ -199,7 +199,7 @@ static int begin_large_packet(struct wmk_ingest *ingest, struct wmk_relay_in *in
 
 	if (got <= 0 || frame.type != WMK_RELAY_PACKET || frame.length <= WMK_RELAY_BUFFER)
 		return 0;
-	/* The header is looked at again with each part that arrives, if the packet is held in memory. */
+	/* If the packet is held in memory, the header is decoded again with each part that arrives. */
 	if (ingest->held == frame.number)
 		return 0;
 	got = check_order(ingest, &frame);

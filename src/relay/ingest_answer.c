@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ingest_answer.c - what the relay sends to a sender: answers, errors, acknowledgements (see ingest_answer.h). */
+/* ingest_answer.c - messages from the relay to a sender: answers, errors, acknowledgements (see ingest_answer.h). */
 #include "relay/ingest_answer.h"
 
 #include <errno.h>
@@ -65,7 +65,7 @@ int wmk_ingest_commit(struct wmk_ingest *ingest)
 		WMK_TESTPOINT(relay_after_sync);
 	}
 	if (err < 0) {
-		/* The kernel reports a failed write once: read from the disk what it has. */
+		/* The kernel reports a failed write only once. So read from the disk what it has. */
 		wmk_ingest_send_error(ingest, ingest->number, err);
 		wmk_ingest_packet_cancel(ingest);
 		wmk_ingest_trace_close(ingest->relay->traces, ingest->trace);

@@ -41,7 +41,7 @@ static int place(struct wmk_ingest *ingest, const struct wmk_relay_packet *is, s
 	return err < 0 ? err : 1;
 }
 
-/* The stream has the packet now. */
+/* The packet has been written: count it, and advance the end of the stream. */
 static void written(struct wmk_ingest *ingest, struct wmk_ingest_stream *stream, const struct wmk_ctf_packet *packet)
 {
 	struct wmk_ingest_trace *trace = ingest->trace;
@@ -67,7 +67,9 @@ int wmk_ingest_packet(struct wmk_ingest *ingest, const struct wmk_relay_frame *f
 	const struct wmk_packet packet = {
 		.begin_ts = is.packet.begin_ts, .end_ts = is.packet.end_ts, .position = is.packet.ring_position,
 		.data = body + WMK_RELAY_PACKET_HEAD, .len = is.packet.content,
-		/* The headers of the message have the size of the packet's header in the file: room for this header. */
+		/*
+		 * The headers of the message take as many bytes as the packet header in the file, which replaces them.
+		 */
 		.room = body + WMK_RELAY_PACKET_HEAD - WMK_CTF_PACKET_ROOM,
 	};
 

@@ -129,7 +129,7 @@ static int request_trace(struct wmk_ingest *ingest, const struct wmk_relay_frame
 	return wmk_ingest_answer(ingest, WMK_RELAY_REPLY, frame->number, &wmk_relay_trace_reply_object, &reply);
 }
 
-/* Let the number of a stream lead to it. */
+/* Map the number of a stream to the stream. */
 static int number_stream(struct wmk_ingest *ingest, uint32_t number, struct wmk_ingest_stream *stream)
 {
 	struct wmk_ingest_stream **grown;
@@ -232,7 +232,7 @@ static int rotate(struct wmk_ingest *ingest, const struct wmk_relay_rotation *is
 	wmk_ingest_streams_close(trace);
 	if (trace->out->ops->chunk(trace->out) < is->chunk) {
 		err = trace->out->ops->rotate(trace->out, is->name, is->chunk);
-		/* The closed chunk stays in the count of the host. */
+		/* The closed chunk stays in the host's count of bytes. */
 		trace->counted = trace->out->ops->bytes(trace->out);
 	}
 	if (err < 0)
@@ -329,7 +329,7 @@ static int request_status(struct wmk_ingest *ingest, const struct wmk_relay_fram
 		       : wmk_ingest_answer(ingest, WMK_RELAY_REPLY, frame->number, &wmk_relay_status_object, &status);
 }
 
-/* What a request needs before it. */
+/* What a request requires: a host or a trace. */
 enum needs { NEEDS_NOTHING, NEEDS_HOST, NEEDS_TRACE };
 
 static const struct {

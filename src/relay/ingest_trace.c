@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "store/archive.h"
 
-#define CUT_MS 5000                  /* for the end of another connection of the same trace */
+#define CUT_MS 5000                  /* to wait until another connection of the same trace has ended */
 
 /* ── packets ─────────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -27,7 +27,7 @@ enum wmk_ingest_verdict wmk_ingest_compare(const struct wmk_ingest_end *end, con
 {
 	const uint64_t begin = packet->ring_position;
 
-#ifdef WMK_PLANTED_BUG_SEQUENCE              /* planted: a sequence number is no identity */
+#ifdef WMK_PLANTED_BUG_SEQUENCE              /* planted bug: a sequence number does not identify a packet */
 	return by_sequence(end, packet->sequence);
 #endif
 	if (!packet->content || !end->any)
@@ -137,7 +137,7 @@ int wmk_ingest_trace_sync(struct wmk_ingest_trace *trace)
 	for (size_t i = 0; i < trace->n_streams && err == 0; i++) {
 		struct wmk_ingest_stream *stream = trace->streams[i];
 
-#ifndef WMK_PLANTED_BUG_EARLY_ACK            /* planted: acknowledged before the data is on the disk */
+#ifndef WMK_PLANTED_BUG_EARLY_ACK            /* planted bug: data is acknowledged before it is on the disk */
 		if (stream->dirty)
 			err = wmk_store_stream_sync(wmk_output_directory_stream(stream->out));
 #endif
@@ -181,7 +181,7 @@ static void close_output(struct wmk_ingest_trace *trace)
 	trace->output = NULL;
 }
 
-/* The trace is in no list. */
+/* The trace must not be in the list. */
 static void trace_free(struct wmk_ingest_trace *trace)
 {
 	close_output(trace);
@@ -249,7 +249,7 @@ static struct wmk_ingest_trace *find(const struct wmk_ingest_traces *traces, con
 	return trace;
 }
 
-/* Make an entry that `owner` has; the lock is held. */
+/* Make an entry that belongs to `owner`. The lock is held. */
 static struct wmk_ingest_trace *add(struct wmk_ingest_traces *traces, struct wmk_relay_host *host,
 				    const struct wmk_relay_trace *is)
 {
@@ -272,7 +272,8 @@ static struct wmk_ingest_trace *add(struct wmk_ingest_traces *traces, struct wmk
 }
 
 /*
- * Find or make the entry of a trace, and give it to `owner`. Another owner is cut. NULL with a cause chain.
+ * Find or make the entry of a trace, and give the entry to `owner`. Ends the connection of another owner. NULL with a
+ * cause chain.
  */
 static struct wmk_ingest_trace *claim(struct wmk_ingest_traces *traces, struct wmk_relay_host *host,
 				      const struct wmk_relay_trace *is, void *owner, void (*cut)(void *owner))
@@ -334,8 +335,8 @@ static int open_output(const struct wmk_ingest_traces *traces, struct wmk_ingest
 }
 
 /*
- * A trace that stayed open is continued if its directory still exists, and if it is the same trace. Else it is opened
- * again.
+ * A trace that stayed open is continued if its directory still exists and has the same trace. Otherwise the trace is
+ * opened again.
  */
 static int open_or_continue(struct wmk_ingest_traces *traces, struct wmk_ingest_trace *trace,
 			    const struct wmk_relay_trace *is)

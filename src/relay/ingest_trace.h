@@ -5,7 +5,7 @@
  *
  *     ingest (one connection) ──open──► trace ──► output directory HOST/SESSION (consumer/output.h)
  *            │                            └── stream: the end that the relay has
- *            └──leave: the connection ended; close: the trace ended
+ *            └──leave: the connection has ended; close: the trace has ended
  *
  * Only the connection that has the trace accesses its streams and its output.
  */
@@ -22,11 +22,12 @@
 #include "store/store.h"
 #include "wire/relay.h"
 
-/* The part of a stream that the relay has. */
+/* The end of a stream: the last packet that the relay has. */
 struct wmk_ingest_end {
 	bool any;                      /* the stream has a packet */
 	uint64_t sequence;             /* of the next packet */
-	uint64_t position;             /* end of the records, or position of the last packet with records */
+	/* end of the records; of a kernel channel, position of the last packet with records */
+	uint64_t position;
 	struct wmk_ctf_packet last;
 };
 
@@ -35,7 +36,7 @@ enum wmk_ingest_verdict { WMK_INGEST_WRITE, WMK_INGEST_DROP, WMK_INGEST_PART, WM
 /* Compare a packet with the end that the relay has, as docs/relay.md describes. */
 enum wmk_ingest_verdict wmk_ingest_compare(const struct wmk_ingest_end *end, const struct wmk_ctf_packet *packet,
 					   bool byte_positions);
-/* The packet is in the stream now. */
+/* The packet has been written to the stream. */
 void wmk_ingest_advance(struct wmk_ingest_end *end, const struct wmk_ctf_packet *packet, bool byte_positions);
 
 struct wmk_ingest_stream {
@@ -58,10 +59,10 @@ struct wmk_ingest_trace {
 	uint32_t epoch;
 	bool byte_positions;
 	bool dirty;                    /* metadata or names of files are not synchronized */
-	uint64_t counted;              /* bytes of the files that the host's count includes */
+	uint64_t counted;              /* bytes of the files that are included in the host's count */
 	/* under the lock of the table */
 	void *owner;                   /* the connection; NULL: none */
-	void (*cut)(void *owner);      /* ends the connection soon; does not block */
+	void (*cut)(void *owner);      /* called to end the connection; does not block */
 	int64_t left_ms;               /* when the last connection left */
 	char error[WMK_RELAY_MESSAGE_MAX + 1];
 	/* counts for the status: relaxed */
@@ -71,42 +72,42 @@ struct wmk_ingest_trace {
 
 struct wmk_ingest_traces {
 	pthread_mutex_t lock;
-	pthread_cond_t left;           /* an owner left a trace */
+	pthread_cond_t left;           /* a trace has lost its owner */
 	struct wmk_ingest_trace *first;
 	struct wmk_relay_hosts *hosts;
 };
 
 void wmk_ingest_traces_init(struct wmk_ingest_traces *traces, struct wmk_relay_hosts *hosts);
-/* Close all traces. No connection exists. */
+/* Close all traces. No connection may exist. */
 void wmk_ingest_traces_free(struct wmk_ingest_traces *traces);
-/* Close traces without a connection for `ms` milliseconds. */
+/* Close traces that have had no connection for `ms` milliseconds. */
 void wmk_ingest_traces_expire(struct wmk_ingest_traces *traces, int64_t ms);
 
 /*
- * Open a trace for `owner`. Ends another connection that has it, and waits for the end at most 5 s: else -EBUSY. -errno
- * of wmk_output_ops.trace_open().
+ * Open a trace for `owner`. If another connection has the trace, ends this connection and waits at most 5 s for its
+ * end. -EBUSY: it has not ended. -errno of wmk_output_ops.trace_open().
  */
 int wmk_ingest_trace_open(struct wmk_ingest_traces *traces, struct wmk_relay_host *host,
 			  const struct wmk_relay_trace *is, void *owner, void (*cut)(void *owner),
 			  struct wmk_ingest_trace **trace);
-/* The connection ended; the trace stays open. `error`: why, or NULL. */
+/* The connection has ended. The trace stays open. `error`: the reason, or NULL. */
 void wmk_ingest_trace_leave(struct wmk_ingest_traces *traces, struct wmk_ingest_trace *trace, const char *error);
-/* The trace ended, or cannot be continued without opening it again. */
+/* The trace has ended, or must be opened again before it is continued. */
 void wmk_ingest_trace_close(struct wmk_ingest_traces *traces, struct wmk_ingest_trace *trace);
 
 /* Find an open stream by name. NULL: none. */
 struct wmk_ingest_stream *wmk_ingest_stream_find(const struct wmk_ingest_trace *trace, const char *name);
-/* Open a stream, or find it. -ENOENT: it does not exist, and `create` is false. */
+/* Find or open a stream. -ENOENT: the stream does not exist, and `create` is false. */
 int wmk_ingest_stream_open(struct wmk_ingest_trace *trace, const struct wmk_relay_stream *is,
 			   struct wmk_ingest_stream **stream);
-/* Close one stream, or all. */
+/* Close one stream; close all streams. */
 void wmk_ingest_stream_close(struct wmk_ingest_trace *trace, struct wmk_ingest_stream *stream);
 void wmk_ingest_streams_close(struct wmk_ingest_trace *trace);
-/* Add what the trace's files have become larger to the count of the host. */
+/* Add the growth of the trace's files to the count of the host. */
 void wmk_ingest_trace_count(struct wmk_ingest_trace *trace);
-/* Write everything to the disk. -errno: something may be lost. */
+/* Write all data to the disk. -errno: data may be lost. */
 int wmk_ingest_trace_sync(struct wmk_ingest_trace *trace);
-/* Store a later epoch. The data of earlier epochs is on the disk. */
+/* Store a later epoch. The data of earlier epochs must be on the disk. */
 int wmk_ingest_trace_raise(struct wmk_ingest_trace *trace, uint32_t epoch);
 
 #endif

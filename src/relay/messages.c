@@ -71,7 +71,7 @@ void wmk_relay_out_free(struct wmk_relay_out *out)
 
 /* ── input ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The size that the buffer should have for the current message: at most twice the received bytes. */
+/* The size that the buffer should have for the current message: at most twice the number of received bytes. */
 static size_t wanted(const struct wmk_relay_in *in)
 {
 	size_t want = WMK_RELAY_BUFFER;
@@ -137,7 +137,7 @@ int wmk_relay_in_message(struct wmk_relay_in *in, struct wmk_relay_frame *frame,
 	err = wmk_relay_frame_decode(in->buf + in->next, frame);
 	if (err < 0)
 		return err;
-#ifndef WMK_PLANTED_BUG_INGEST               /* a planted bug that the fuzzer must find */
+#ifndef WMK_PLANTED_BUG_INGEST               /* planted bug that the fuzzer must find */
 	if (frame->length > have - WMK_RELAY_HEAD)
 		return 0;
 #endif

@@ -14,22 +14,22 @@
 #include "base/thread.h"
 
 #define STACK_BYTES (128u * 1024)
-#define LOOK_MS 500                  /* between looks at live readers and at revoked certificates */
-#define LAST_MS 2000                 /* for a last message to a peer that is refused */
-#define ANSWERS_MAX (1u << 20)       /* bytes of answers that a peer does not read */
+#define LOOK_MS 500                  /* interval of the checks for live readers and for revoked certificates */
+#define LAST_MS 2000                 /* to send the last message to a refused peer */
+#define ANSWERS_MAX (1u << 20)       /* maximum bytes of answers that a peer has not read */
 
 struct wmk_relay_peer {
 	struct wmk_relay_peer *next;
 	struct wmk_peers *peers;
 	struct wmk_link *link;
-	int socket;                          /* of the link, until it is closed; under the lock of the peers */
+	int socket;                          /* of the link, until the link is closed; under the lock of the peers */
 	bool tls;
 	unsigned certificates;
 	struct wmk_relay_in in;
 	struct wmk_ingest ingest;
 };
 
-/* Ends a connection from another thread: its next read returns the end of the stream. */
+/* End a connection from another thread: its next read returns the end of the stream. */
 static void cut(void *data)
 {
 	const struct wmk_relay_peer *peer = data;
@@ -46,7 +46,7 @@ static int await(const struct wmk_relay_peer *peer, short events, int64_t timeou
 	return n < 0 && errno != EINTR ? -errno : n > 0;
 }
 
-/* Send what waits, for a limited time. */
+/* Send the queued messages, for a limited time. */
 static void send_last(struct wmk_relay_peer *peer)
 {
 	const int64_t end = wmk_relay_now_ms() + LAST_MS;
@@ -56,7 +56,9 @@ static void send_last(struct wmk_relay_peer *peer)
 		await(peer, POLLOUT, end - wmk_relay_now_ms());
 	if (sent < 0)
 		wmk_error_clear();
-	/* The peer may still send: read it, so that the close does not discard the last message. */
+	/*
+	 * The peer may still send. Read these bytes, because unread bytes would make close() discard the last message.
+	 */
 	shutdown(peer->socket, SHUT_WR);
 	peer->in.len = peer->in.next = 0;
 	while (sent == 1 && wmk_relay_now_ms() < end) {
@@ -71,7 +73,7 @@ static void send_last(struct wmk_relay_peer *peer)
 	wmk_error_clear();
 }
 
-/* TLS, if the address has it, then the certificate. */
+/* The TLS handshake, if the address uses TLS, then the check of the certificate. */
 static int shake_hands(struct wmk_relay_peer *peer, int64_t end)
 {
 	int err;
@@ -105,7 +107,7 @@ static int process(struct wmk_relay_peer *peer)
 	return err;
 }
 
-/* Work that is due at times: a commit, live readers, revoked certificates. */
+/* Periodic work: a commit, live readers, revoked certificates. */
 static int do_due(struct wmk_relay_peer *peer, int64_t *look)
 {
 	const int64_t now = wmk_relay_now_ms();
@@ -128,7 +130,7 @@ static int do_due(struct wmk_relay_peer *peer, int64_t *look)
 	return wmk_ingest_look(&peer->ingest);
 }
 
-/* Returns when the connection has to end. */
+/* Serve the connection until it has to end. */
 static int serve(struct wmk_relay_peer *peer)
 {
 	const int64_t hello = wmk_relay_now_ms() + WMK_PEER_HELLO_MS;
@@ -176,7 +178,7 @@ static void leave(struct wmk_relay_peer *peer)
 		at = &(*at)->next;
 	*at = peer->next;
 	pthread_mutex_unlock(&peers->lock);
-	/* No other thread uses the socket now: it is in no list, and the trace has no owner or another one. */
+	/* No other thread uses the socket now: the peer is in no list, and does not own the trace. */
 	wmk_link_close(peer->link);
 	wmk_relay_out_free(&peer->ingest.out);
 	wmk_relay_in_free(&peer->in);

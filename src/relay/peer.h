@@ -2,7 +2,7 @@
 /*
  * peer.h - a connection of the relay, in a thread of its own: link, messages, ingest, and the times of its commits.
  *
- * The thread needs at most 256 kB, besides a message that must be whole in memory (docs/relay.md).
+ * The thread needs at most 256 kB, and memory for a message that must be held completely (docs/relay.md).
  */
 #ifndef WMK_RELAY_PEER_H
 #define WMK_RELAY_PEER_H
@@ -14,9 +14,9 @@
 #include "net/tls.h"
 #include "relay/ingest.h"
 
-#define WMK_PEER_HELLO_MS 5000       /* for TLS and HELLO */
+#define WMK_PEER_HELLO_MS 5000       /* for the TLS handshake and HELLO */
 
-/* What the connections of a server share. */
+/* State that the connections of a server share. */
 struct wmk_peers {
 	struct wmk_ingest_relay relay;
 	struct wmk_tls *tls;                 /* NULL: none */
@@ -24,13 +24,14 @@ struct wmk_peers {
 	pthread_mutex_t lock;
 	pthread_cond_t ended;
 	struct wmk_relay_peer *first;
-	unsigned n, n_greeting;              /* connections, and those of them without a complete HELLO */
-	_Atomic unsigned certificates;       /* raised when a certificate was revoked: relaxed, as threads look often */
+	unsigned n, n_greeting;              /* number of connections; number of connections without a complete HELLO */
+	/* raised when a certificate was revoked; relaxed, because each thread checks it periodically */
+	_Atomic unsigned certificates;
 };
 
-/* Start the thread of a connected socket, which it then owns. -errno: the socket is closed. */
+/* Start the thread of a connected socket. The thread owns the socket. -errno: the socket is closed. */
 int wmk_peer_start(struct wmk_peers *peers, int socket, bool tls);
-/* End all connections and wait for their threads. */
+/* End all connections and wait until their threads have ended. */
 void wmk_peers_end(struct wmk_peers *peers);
 
 #endif

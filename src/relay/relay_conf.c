@@ -22,7 +22,7 @@
 
 static const struct {
 	const char *name;
-	size_t at, host_at;            /* host_at NO_HOST: not for one host */
+	size_t at, host_at;            /* host_at NO_HOST: a limit that cannot be set for one host */
 	uint64_t min, max;
 } known[] = {
 	{ "connections", offsetof(struct wmk_relay_conf, connections), NO_HOST, 1, 100000 },
@@ -59,7 +59,7 @@ static int unknown(const char *name)
 	return wmk_error_said(-EINVAL, "unknown limit '%.40s'%s%s", name, names[0] ? "; did you mean: " : "", names);
 }
 
-/* The entry of a host, which is made if it does not exist. NULL with a cause chain. */
+/* Find or make the entry of a host. NULL with a cause chain. */
 static struct wmk_relay_conf_host *host_of(struct wmk_relay_conf *conf, const char *name)
 {
 	struct wmk_relay_conf_host *grown;

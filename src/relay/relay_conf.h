@@ -18,12 +18,12 @@
 
 #include "wire/relay.h"
 
-#define WMK_RELAY_CONF_HOSTS 4096u           /* lines with a host, at most */
+#define WMK_RELAY_CONF_HOSTS 4096u           /* maximum number of lines with a host */
 #define WMK_RELAY_CONF_BYTES (1u << 20)
 
 struct wmk_relay_conf_host {
 	char name[WMK_RELAY_HOST_MAX + 1];
-	uint64_t max_bytes, max_connections;     /* UINT64_MAX: as for each host */
+	uint64_t max_bytes, max_connections;     /* UINT64_MAX: the limit for each host applies */
 };
 struct wmk_relay_conf {
 	uint64_t connections, max_bytes, max_connections, disk_reserve;
@@ -31,11 +31,11 @@ struct wmk_relay_conf {
 	size_t n_hosts;
 };
 
-/* The values without a file. */
+/* The limits that apply without a file. */
 void wmk_relay_conf_default(struct wmk_relay_conf *conf);
-/* Parse `text`; `path` is for messages. 0, or -errno with a cause chain that names the line. */
+/* Parse `text`. `path` is for messages. 0, or -errno with a cause chain that contains the line number. */
 int wmk_relay_conf_parse(const char *path, const char *text, size_t len, struct wmk_relay_conf *conf);
-/* Read the file. -ENOENT: it does not exist, and *conf has the defaults. */
+/* Read the file. -ENOENT: the file does not exist, and *conf has the defaults. */
 int wmk_relay_conf_read(const char *path, struct wmk_relay_conf *conf);
 /* The limits of a host. */
 struct wmk_relay_conf_host wmk_relay_conf_of(const struct wmk_relay_conf *conf, const char *host);

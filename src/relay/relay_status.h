@@ -5,7 +5,9 @@
 
 #include "relay/ingest.h"
 
-/* All hosts; with a certificate, only the peer's own. 0 or -errno with a cause chain. */
+/*
+ * The status of all hosts. A peer with a certificate gets the status of its own host. 0 or -errno with a cause chain.
+ */
 int wmk_relay_status_collect(const struct wmk_ingest *ingest, struct wmk_arena *arena,
 			     struct wmk_relay_status *status);
 

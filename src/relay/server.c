@@ -20,10 +20,10 @@
 #include "net/tls.h"
 #include "relay/peer.h"
 
-#define GREETING_MAX 256u            /* connections without a complete HELLO */
-#define LOOK_MS 500                  /* between looks at revoked certificates */
+#define GREETING_MAX 256u            /* maximum connections without a complete HELLO */
+#define LOOK_MS 500                  /* interval of the checks for revoked certificates */
 #define ABANDONED_MS (60 * 60 * 1000)        /* a trace without a connection is closed after this time */
-#define BROKEN_MS 30000              /* a network that delivers nothing for this time is broken */
+#define BROKEN_MS 30000              /* a connection that delivers no bytes for this time is broken */
 #define KEEPALIVE_S 10
 
 struct listener {
@@ -169,7 +169,7 @@ uint16_t wmk_relay_server_port(const struct wmk_relay_server *server, size_t i)
 
 static void set_option(int fd, int level, int option, int value)
 {
-	/* Without the option, a broken connection only ends later. */
+	/* Without this option, a broken connection is only detected later. */
 	setsockopt(fd, level, option, &value, sizeof(value));
 }
 
@@ -182,7 +182,7 @@ static void watch_network(int fd)
 	set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, BROKEN_MS);
 }
 
-/* Send a sentence without waiting, then close. With TLS, the peer only finds that the connection ended. */
+/* Send an error without waiting, then close the connection. With TLS, the peer only finds that the connection ended. */
 static void refuse(int fd, bool tls, const char *text)
 {
 	const struct wmk_relay_error error = { .err = EUSERS, .text = text };
@@ -257,7 +257,7 @@ void wmk_relay_server_stop(struct wmk_relay_server *server)
 	const uint64_t one = 1;
 
 	if (write(server->stop, &one, sizeof(one)) < 0)
-		return;              /* stopped already */
+		return;              /* wmk_relay_server_stop() was called */
 }
 
 void wmk_relay_server_close(struct wmk_relay_server *server)

@@ -18,12 +18,12 @@
 #define WMK_RELAY_LISTEN_MAX 8u
 
 struct wmk_relay_server_options {
-	const char *const *listen;           /* ADDR:PORT or [ADDR]:PORT; port 0: any */
-	size_t n_listen;                     /* 1 .. WMK_RELAY_LISTEN_MAX */
-	const char *output;                  /* the root of all hosts */
+	const char *const *listen;           /* ADDR:PORT or [ADDR]:PORT; port 0: any free port */
+	size_t n_listen;                     /* from 1 to WMK_RELAY_LISTEN_MAX */
+	const char *output;                  /* the directory that contains the directories of all hosts */
 	const char *certificates;            /* the directory of the relay's certificates (net/certificates.h) */
-	bool tls;                            /* TLS also on loopback addresses */
-	const struct wmk_relay_conf *conf;   /* outlives the server */
+	bool tls;                            /* use TLS on loopback addresses, too */
+	const struct wmk_relay_conf *conf;   /* must outlive the server */
 	const char *version;
 	void (*log)(const char *text);
 };
@@ -35,15 +35,15 @@ int wmk_relay_address_split(const char *text, char address[WMK_RELAY_ADDRESS_MAX
 bool wmk_relay_address_is_loopback(const struct sockaddr *address);
 
 struct wmk_relay_server;
-/* -EACCES: an address needs certificates. -EADDRINUSE, -errno with a cause chain. */
+/* Listen on all addresses. -EACCES: an address needs certificates. -EADDRINUSE, -errno with a cause chain. */
 int wmk_relay_server_open(const struct wmk_relay_server_options *options, struct wmk_relay_server **server);
-/* The port of the address `i`. */
+/* The port of the address with index `i`. */
 uint16_t wmk_relay_server_port(const struct wmk_relay_server *server, size_t i);
 /* Serve until wmk_relay_server_stop(). 0 or -errno. */
 int wmk_relay_server_run(struct wmk_relay_server *server);
 /* Async-signal-safe. */
 void wmk_relay_server_stop(struct wmk_relay_server *server);
-/* Ends all connections. */
+/* Close the server. Ends all connections. */
 void wmk_relay_server_close(struct wmk_relay_server *server);
 
 #endif

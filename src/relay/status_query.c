@@ -13,7 +13,7 @@
 #include "relay/messages.h"
 #include "relay/server.h"
 
-#define WAIT_MS 5000                 /* for each message of the relay */
+#define WAIT_MS 5000                 /* maximum time to wait for a message of the relay */
 
 struct query {
 	struct wmk_link *link;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* status_query.h - ask a running relay for its status, over plain TCP on a loopback address. */
+/* status_query.h - query the status of a running relay, over plain TCP on a loopback address. */
 #ifndef WMK_RELAY_STATUS_QUERY_H
 #define WMK_RELAY_STATUS_QUERY_H
 
@@ -9,7 +9,7 @@
 
 /*
  * `at`: ADDR:PORT, a numeric loopback address. The status is in the arena, which the caller frees. -ECONNREFUSED: no
- * relay listens there; -errno with a cause chain, also with the sentence of a relay that refuses.
+ * relay listens at this address. Other -errno with a cause chain, which contains the error of a relay that refuses.
  */
 int wmk_relay_status_query(const char *at, struct wmk_arena *arena, struct wmk_relay_status *status);
 

@@ -27,12 +27,12 @@ struct live_viewer {
 	struct wmk_lttng_live *server;
 	pthread_t thread;
 	int socket;
-	bool is_used;              /* the thread runs, or waits to be joined */
-	bool has_ended;            /* under the lock; the thread does nothing more */
+	bool is_used;              /* the thread runs, or has ended and waits for the join */
+	bool has_ended;            /* under the lock; the thread has finished its work */
 };
 
 struct wmk_lttng_live {
-	int root, listening, stop; /* stop: eventfd */
+	int root, listening, stop; /* an eventfd that ends the server */
 	uint16_t port;
 	pthread_t thread;
 	pthread_mutex_t lock;
@@ -47,7 +47,7 @@ static void *serve(void *data)
 
 	wmk_viewer_serve(viewer->socket, viewer->server->root);
 	wmk_error_clear();
-	/* The peer receives the end of the stream now; the number of the descriptor stays in use until the join. */
+	/* The peer receives the end of the stream now. The number of the descriptor stays in use until the join. */
 	shutdown(viewer->socket, SHUT_RDWR);
 	pthread_mutex_lock(&viewer->server->lock);
 	viewer->has_ended = true;
@@ -62,7 +62,7 @@ static void join(struct live_viewer *viewer)
 	viewer->is_used = false;
 }
 
-/* A place for a viewer; NULL: all are used by viewers that are connected. */
+/* A free entry for a viewer. NULL: connected viewers use all entries. */
 static struct live_viewer *find_place(struct wmk_lttng_live *server)
 {
 	for (unsigned i = 0; i < VIEWERS_MAX; i++) {

@@ -13,13 +13,13 @@
 
 #include <stdint.h>
 
-#define WMK_LTTNG_LIVE_PORT 5344u  /* of lttng-relayd, which viewers use without a port in the URL */
+#define WMK_LTTNG_LIVE_PORT 5344u  /* the port of lttng-relayd, which viewers use if the URL has no port */
 
 struct wmk_lttng_live;
 
 /*
- * Serve the directory `root` on this port of 127.0.0.1, in threads of their own. `port` 0: any free port. 0, or -errno
- * with a cause chain.
+ * Serve the directory `root` on this port of 127.0.0.1, in new threads. `port` 0: any free port. 0, or -errno with a
+ * cause chain.
  */
 int wmk_lttng_live_open(const char *root, uint16_t port, struct wmk_lttng_live **server);
 /* The port on which the server listens. */

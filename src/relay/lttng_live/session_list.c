@@ -23,7 +23,7 @@ static int open_directory(int parent, const char *name)
 	return openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* Call `one` for each directory below `parent`, until it returns a value other than 0. Returns this value. */
+/* Call `one` for each directory below `parent`, until `one` returns a value other than 0. Returns this value, or 0. */
 static int each_directory(int parent, int (*one)(void *data, int directory, const char *name), void *data)
 {
 	int fd = openat(parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), directory, result = 0;

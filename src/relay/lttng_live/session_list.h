@@ -7,9 +7,9 @@
 
 #include <stdint.h>
 
-/* `id` identifies the session in all answers to all viewers. `directory` is closed after the call. */
+/* `id` identifies the session in all answers to all viewers. `directory` is closed when `one` returns. */
 typedef int wmk_session_visitor(void *data, uint64_t id, int directory, const char *host, const char *name);
-/* Call `one` for each session, until it returns a value other than 0. Returns this value, else 0. */
+/* Call `one` for each session, until `one` returns a value other than 0. Returns this value, or 0. */
 int wmk_sessions_each(int root, wmk_session_visitor *one, void *data);
 
 #endif

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * viewer.c - the requests of the LTTng-live protocol; viewer.h describes the only function.
- *
- * A flag for new streams or metadata has an effect only in the answer of a packet. If streams are new, but no packet
- * can be given, the answer is an empty packet of the stream: its times are the latest time that the viewer has.
+ * viewer.c - the requests of the LTTng-live protocol; viewer.h describes the only function. A flag for new streams or
+ * metadata has an effect only in the answer with a packet.
  */
 #include <endian.h>
 #include <errno.h>
@@ -21,10 +19,10 @@
 #include "relay/lttng_live/viewer.h"
 #include "relay/lttng_live/viewer_session.h"
 
-#define SESSIONS_MAX 4096u         /* in one answer */
-#define PACKET_MAX (16u << 20)     /* bytes of a packet in one answer */
+#define SESSIONS_MAX 4096u         /* maximum number of sessions in one answer */
+#define PACKET_MAX (16u << 20)     /* maximum bytes of a packet in one answer */
 #define EMPTY_PACKET ((uint64_t)1 << 62)     /* offset of the empty packet of a stream */
-#define BEACONS 64u                /* different times of streams without a packet */
+#define BEACONS 64u                /* number of different times that are given for streams without a packet */
 #define PACKET_BEGIN 32u           /* offset of the begin time in a packet (ctf/packet.c) */
 
 struct viewer {
@@ -34,7 +32,7 @@ struct viewer {
 	struct viewer_session session;
 	uint8_t *answer;
 	size_t len, cap;
-	bool has_failed;           /* no memory for the answer */
+	bool has_failed;           /* memory for the answer could not be allocated */
 };
 
 /* ── bytes ───────────────────────────────────────────────────────────────────────────────────────────── */
@@ -75,7 +73,7 @@ static void put64(struct viewer *viewer, uint64_t value)
 		wmk_put64(room, htobe64(value));
 }
 
-/* A text in a field of `size` bytes, which ends with a NUL. */
+/* Append a text to a field of `size` bytes, and NUL bytes up to its end. */
 static void put_text(struct viewer *viewer, const char *text, size_t size)
 {
 	uint8_t *room = answer_room(viewer, size);
@@ -143,7 +141,7 @@ static int put_session(void *data, uint64_t id, int directory, const char *host,
 	put64(viewer, id);
 	put32(viewer, 1);          /* microseconds of the live timer */
 	put32(viewer, 0);          /* clients */
-	put32(viewer, 0);          /* streams; a viewer learns them when it attaches */
+	put32(viewer, 0);          /* number of streams; a viewer receives this number when it attaches */
 	put_text(viewer, host, LIVE_HOST);
 	put_text(viewer, name, LIVE_NAME);
 	return viewer->len / (LIVE_HOST + LIVE_NAME) >= SESSIONS_MAX;
@@ -171,7 +169,7 @@ static int take_session(void *data, uint64_t id, int directory, const char *host
 
 /* ── streams ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* If the viewer has received the end of all streams of a trace, it has forgotten the trace. */
+/* Forget a trace after the viewer has received the end of all its streams. */
 static void renew_trace(struct viewer_session *session, struct viewer_trace *trace)
 {
 	for (const struct viewer_stream *stream = trace->streams; stream; stream = stream->next)
@@ -192,7 +190,7 @@ static void put_stream(struct viewer *viewer, const struct viewer_trace *trace, 
 	put_text(viewer, stream ? stream->name : "metadata", LIVE_NAME);
 }
 
-/* Append all streams that are not announced. Returns their number, metadata streams included. */
+/* Append all streams that are not announced. Returns the number of these streams, with the metadata streams. */
 static uint32_t put_new_streams(struct viewer *viewer)
 {
 	struct viewer_session *session = &viewer->session;
@@ -309,7 +307,7 @@ static void put_packet_index(struct viewer *viewer, struct viewer_stream *stream
 	put_index(viewer, stream, entry, LIVE_INDEX_OK, flags);
 }
 
-/* The header of the empty packet is that of the first packet, with other times and without content. */
+/* The header of the empty packet is the header of the first packet, with other times and without content. */
 static bool make_empty_packet(const struct viewer_stream *stream, uint8_t header[WMK_CTF_PACKET_ROOM])
 {
 	struct wmk_ctf_packet packet;
@@ -336,10 +334,10 @@ static struct wmk_read_index_entry empty_entry(const struct viewer_stream *strea
 	};
 }
 
-/* No packet of the stream can be given now. */
+/* The answer if no packet of the stream can be given now. */
 static void put_waiting(struct viewer *viewer, struct viewer_stream *stream, bool has_packet, bool was_complete)
 {
-	/* babeltrace2 warns if two streams have the same time, so each stream gets its own. */
+	/* babeltrace2 warns if two streams have the same time, so each stream gets a different time. */
 	const uint64_t water = viewer->session.water == UINT64_MAX || viewer->session.water < BEACONS
 				       ? 0
 				       : viewer->session.water - stream->id % BEACONS;
@@ -390,7 +388,10 @@ static void next_index(struct viewer *viewer, const uint8_t *body)
 	put_packet_index(viewer, stream, &entry);
 }
 
-/* Put the begin time that was given with the index into `len` bytes of the stream from `offset` on. */
+/*
+ * Replace the begin time in `len` bytes of the stream, which begin at `offset`, by the time that was given with the
+ * index.
+ */
 static void put_begin(const struct viewer_stream *stream, uint64_t offset, uint8_t *bytes, size_t len)
 {
 	const uint64_t begin = htole64(stream->last.begin), at = stream->last.at + PACKET_BEGIN;
@@ -513,7 +514,7 @@ static int serve_one(struct viewer *viewer)
 	size = body64(head, 0);
 	command = body32(head, 8);
 	is_known = command >= LIVE_CONNECT && command <= LIVE_DETACH;
-#ifndef WMK_PLANTED_BUG_LTTNG_LIVE               /* the fuzzer must find this */
+#ifndef WMK_PLANTED_BUG_LTTNG_LIVE               /* planted bug that the fuzzer must find */
 	is_known = is_known && size == requests[command].body;
 #endif
 	if (!is_known)

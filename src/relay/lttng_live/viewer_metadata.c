@@ -15,12 +15,15 @@
 
 #define TSDL_MAGIC 0x75D11D57u
 #define TSDL_HEAD 37u
-#define METADATA_MAX (64u << 20)   /* of one answer; bits of a packet are counted in 32 bits */
+#define METADATA_MAX (64u << 20)   /* maximum size of one answer; the size of a packet in bits has 32 bits */
 
 /* Offsets in the header of a TSDL packet. */
 enum tsdl_at { AT_MAGIC = 0, AT_UUID = 4, AT_CONTENT = 24, AT_SIZE = 28, AT_MAJOR = 35, AT_MINOR = 36 };
 
-/* Skip a text in quotes or a comment that begins at text[i]. Returns the position behind it, or `i` if none begins. */
+/*
+ * Skip a quoted text or a comment that begins at text[i]. Returns the position after it, or `i` if text[i] begins
+ * neither.
+ */
 static size_t skip_quoted(const char *text, size_t i, size_t len)
 {
 	const char *end;
@@ -63,7 +66,7 @@ static size_t whole_declarations(const char *text, size_t len)
 	return whole;
 }
 
-/* All bytes that the viewer does not have, from malloc(). NULL: none, or an error. */
+/* Read all bytes that the viewer does not have, into memory from malloc(). NULL: no new bytes, or an error. */
 static char *read_rest(const struct viewer_trace *trace, size_t *len)
 {
 	struct stat st;
@@ -95,7 +98,7 @@ bool wmk_viewer_metadata_has_grown(const struct viewer_trace *trace)
 	return len > 0;
 }
 
-/* Packets of the trace have its UUID. The UUID stays zero if the trace has none yet. */
+/* Packets have the UUID of their trace, or zeros if the trace has no UUID yet. */
 static void trace_uuid(const struct viewer_trace *trace, uint8_t uuid[16])
 {
 	memset(uuid, 0, 16);
@@ -104,7 +107,7 @@ static void trace_uuid(const struct viewer_trace *trace, uint8_t uuid[16])
 			return;
 }
 
-/* The lines of the clock's offset, as ctf/metadata.c writes them. False: the text has none. */
+/* Find the lines of the clock's offset, as ctf/metadata.c writes them. False: the text does not have these lines. */
 static bool find_offset(const char *text, size_t len, size_t *begin, size_t *end)
 {
 	const char *from = memmem(text, len, "\toffset_s = ", strlen("\toffset_s = ")), *to;
@@ -118,8 +121,8 @@ static bool find_offset(const char *text, size_t len, size_t *begin, size_t *end
 }
 
 /*
- * Each chunk of a session has its own measurement of the clock offset. babeltrace2 fails if times decrease, so the
- * viewer receives the offset of the first trace in all traces. Replaces the text if it has another one.
+ * Each chunk of a session has its own measurement of the clock offset. babeltrace2 fails if times decrease. So the
+ * viewer receives the offset of the first trace in the metadata of all traces. Replaces the text if its offset differs.
  */
 static int use_first_offset(struct viewer_session *session, char **text, size_t *len)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * viewer_session.c - the traces and streams of a session, found again and again while they grow; viewer_session.h
- * describes the order.
+ * viewer_session.c - find the traces and streams of a session, repeatedly, while they grow. viewer_session.h describes
+ * the order.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -20,13 +20,13 @@
 #include "store/followed.h"
 
 #define SCAN_NS 20000000u
-#define DEPTH_MAX 8                /* of a trace below its session: ust/uid/UID/64-bit, and more */
+#define DEPTH_MAX 8                /* depth of a trace below its session: ust/uid/UID/64-bit needs 4 */
 #define PATH_SIZE 1024
 /* maximum time between the crash of a writer and the next writer opening the trace */
 #define NEXT_WRITER_NS 5000000000u
 /* maximum time from the creation of a trace to its writer's lock, and from the end of a chunk to the next chunk */
 #define SUCCESSOR_NS 1000000000u
-/* A trace without low-water time, such as one with a clock plug-in: then its packets are given without delay. */
+/* After this time, a trace without low-water time (for example one with a clock plug-in) no longer delays packets. */
 #define WATER_NS 1000000000u
 
 void wmk_viewer_session_init(struct viewer_session *session, int directory, bool is_from_now)
@@ -74,7 +74,10 @@ void wmk_viewer_session_close(struct viewer_session *session)
 	close(session->directory);
 }
 
-/* With this lock, the writer flushes soon. A trace without the file, or of another user, is read without the lock. */
+/*
+ * If a reader holds this lock, the writer flushes soon. A trace without the file, or of another user, is read without
+ * the lock.
+ */
 static void lock_live(struct viewer_trace *trace)
 {
 	struct flock whole = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
@@ -86,7 +89,7 @@ static void lock_live(struct viewer_trace *trace)
 	}
 }
 
-/* Take the descriptor of a directory with a trace. */
+/* Take ownership of the descriptor of a directory with a trace. */
 static void trace_add(struct viewer_session *session, int directory, const struct stat *st, const char *path)
 {
 	struct viewer_trace *trace = calloc(1, sizeof(*trace));
@@ -138,7 +141,7 @@ static void stream_add(struct viewer_session *session, struct viewer_trace *trac
 	if (stream->data < 0 || !stream->name ||
 	    wmk_read_index_open(&stream->index, trace->directory, name) < 0 || stream->index.fd < 0 ||
 	    !wmk_read_index_count(&stream->index) || !read_class(stream)) {
-		/* The next scan tries again: the stream may just be created. */
+		/* The stream may not be complete yet: the next scan tries again. */
 		wmk_error_clear();
 		stream_close(stream);
 		return;
@@ -155,7 +158,7 @@ static void stream_add(struct viewer_session *session, struct viewer_trace *trac
 	trace->streams = stream;
 }
 
-/* Whether the file is known. A known stream with another file at its name gets no more data. */
+/* True if the file is known. A known stream gets no more data if its name now belongs to another file. */
 static bool is_known(struct viewer_trace *trace, const char *name, uint64_t number)
 {
 	bool is = false;
@@ -210,7 +213,7 @@ static struct viewer_trace *find_trace(const struct viewer_session *session, con
 
 static void find_traces(struct viewer_session *session, int directory, const char *path, unsigned depth);
 
-/* A directory below the session: a trace, or a directory of traces. Takes the descriptor. */
+/* A directory below the session: a trace, or a directory with traces. Takes ownership of the descriptor. */
 static void visit(struct viewer_session *session, int directory, const char *path, unsigned depth)
 {
 	struct viewer_trace *known;
@@ -276,7 +279,9 @@ static void update_complete(struct viewer_trace *trace, uint64_t now)
 	trace->ended = now;
 }
 
-/* Whether more data may follow at the path of the trace: a rotation is about to move the trace, or has moved it. */
+/*
+ * True if more data may follow at the path of the trace, because a rotation is about to move the trace or has moved it.
+ */
 static bool may_continue(const struct viewer_session *session, const struct viewer_trace *trace, uint64_t now)
 {
 	if (!trace->is_complete)
@@ -298,7 +303,7 @@ static void read_water(struct viewer_trace *trace)
 		trace->water = water.ts;
 }
 
-/* The low-water time of all traces that the last scan has found. */
+/* The smallest low-water time of the traces that the last scan has found. */
 static uint64_t session_water(const struct viewer_session *session, uint64_t now)
 {
 	uint64_t water = UINT64_MAX;
@@ -313,7 +318,7 @@ static uint64_t session_water(const struct viewer_session *session, uint64_t now
 	return water;
 }
 
-/* Whether the current scan has found a trace that gets more data. */
+/* True if the current scan has found a new trace that gets more data. */
 static bool has_new_trace(const struct viewer_session *session, const struct viewer_trace *before)
 {
 	for (const struct viewer_trace *trace = session->traces; trace != before; trace = trace->next)
@@ -323,8 +328,8 @@ static bool has_new_trace(const struct viewer_session *session, const struct vie
 }
 
 /*
- * First the low-water time, then the files: each record up to this time is in a file that the scan finds. So a stream
- * that the last scan did not find has no record before the low-water time of that scan.
+ * Read the low-water time first, then find the files. So each record up to this time is in a file that the scan finds.
+ * A stream that the last scan did not find has no record before the low-water time of that scan.
  */
 void wmk_viewer_session_scan(struct viewer_session *session)
 {

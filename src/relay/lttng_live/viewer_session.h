@@ -6,9 +6,10 @@
  *     files of the session ──wmk_viewer_session_scan()──► traces, streams ──announce──► the viewer
  *                                                             └─ next packet, its bytes, metadata ──► the viewer
  *
- * babeltrace2 merges streams by time, and fails if a stream that it learns of later has an earlier record. So no packet
- * is given that ends after the low-water time of all traces (store/followed.h): earlier records are all in files, and
- * the scan that follows finds these files. A stream is announced when it has a packet; its metadata is complete then.
+ * babeltrace2 merges streams by time, and fails if a new stream has an earlier record than those already merged. So
+ * the viewer only gets packets that end at or before the low-water time of all traces (store/followed.h). All records
+ * before this time are in files, and the next scan finds these files. A stream is announced when it has a packet,
+ * because its metadata is complete then.
  * One thread.
  */
 #ifndef WMK_RELAY_VIEWER_SESSION_H
@@ -28,71 +29,74 @@ struct viewer_stream {
 	uint64_t id;
 	char *name;
 	int data;
-	uint64_t number;           /* of the file: `clear` puts another file at the same name */
+	uint64_t number;           /* of the file: `clear` replaces the file of this name by another file */
 	struct wmk_read_index index;
 	uint64_t class_id;         /* stream_id in its packets */
-	uint64_t n_given;          /* packets given, or skipped at attach */
+	uint64_t n_given;          /* packets that were given, or skipped when the viewer attached */
 	/*
 	 * The latest time that the viewer has of this stream: the end of a packet, or a low-water time. The next packet
-	 * begins at this time or later. It may have a header with an earlier begin, but it has no earlier record.
+	 * has no record before this time, although its header may have an earlier begin.
 	 */
 	uint64_t given;
-	struct wmk_read_index_entry last;            /* the packet given last, with the begin that was given */
+	/* the last packet that was given, with its begin as it was given */
+	struct wmk_read_index_entry last;
 	bool is_removed;           /* the file gets no more data */
 	bool is_announced, is_hung_up;
 };
 
 struct viewer_trace {
 	struct viewer_trace *next;
-	uint64_t id;               /* ctf_trace_id */
+	uint64_t id;               /* ctf_trace_id of the protocol */
 	uint64_t metadata_id;      /* id of the metadata stream */
-	char *path;                /* in the session */
-	uint64_t device, number;   /* of the directory: a rotation puts another directory at the same path */
+	char *path;                /* path in the session */
+	uint64_t device, number;   /* of the directory: a rotation replaces the directory of this path by another one */
 	int directory, metadata;
 	int live;                  /* `.live`, locked, so that the writer flushes soon and publishes a low-water time */
 	uint64_t n_metadata;       /* bytes of metadata that the viewer has */
-	uint64_t water;            /* the low-water time; 0: unknown */
+	uint64_t water;            /* 0: unknown */
 	uint64_t since;            /* monotonic: when the trace was found */
 	uint64_t written;          /* monotonic: when a writer was last seen */
 	uint64_t ended;            /* monotonic: when the trace became complete */
-	bool is_found;             /* the last scan has found it at its path; false: a rotation has moved it */
+	/* the last scan has found the trace at its path; false: a rotation has moved the trace */
+	bool is_found;
 	bool is_complete;          /* the trace gets no more data */
 	bool is_announced;
 	struct viewer_stream *streams;
 };
 
 struct viewer_session {
-	int directory;             /* HOST/SESSION */
+	int directory;             /* the directory HOST/SESSION */
 	struct viewer_trace *traces;
 	uint64_t next_id;
 	uint64_t water;            /* packets up to this time can be given; UINT64_MAX: all */
-	uint64_t floor;            /* streams that the current scan finds have no earlier record */
+	uint64_t floor;            /* streams that the current scan finds have no record before this time */
 	uint64_t latest;           /* the latest time that the viewer has of any stream */
-	uint64_t scanned;          /* monotonic */
+	uint64_t scanned;          /* time of the last scan; monotonic */
 	bool is_from_now;          /* skip the packets that exist at the first scan */
-	char *clock_offset;        /* lines of the metadata that the viewer received first; NULL: none yet */
+	/* the lines of the clock's offset in the first metadata of the viewer; NULL: none yet */
+	char *clock_offset;
 };
 
-/* `directory` is open for reading; the session takes it. */
+/* `directory` is open for reading. The session takes ownership of it. */
 void wmk_viewer_session_init(struct viewer_session *session, int directory, bool is_from_now);
 void wmk_viewer_session_close(struct viewer_session *session);
 /* Find new traces and streams, and traces that have ended. Does nothing within 20 ms after the last scan. */
 void wmk_viewer_session_scan(struct viewer_session *session);
-/* Streams that have a packet and are not announced. */
+/* Return true if a stream has a packet and is not announced. */
 bool wmk_viewer_session_has_new(const struct viewer_session *session);
-/* Each trace that was found has ended, and at least one was found. */
+/* Return true if at least one trace was found, and all traces that were found have ended. */
 bool wmk_viewer_session_is_over(const struct viewer_session *session);
 /* NULL: no such stream. */
 struct viewer_stream *wmk_viewer_session_stream(const struct viewer_session *session, uint64_t id);
 struct viewer_trace *wmk_viewer_session_metadata(const struct viewer_session *session, uint64_t id);
 
 /*
- * The part of the metadata that the viewer does not have, in whole declarations, as one TSDL packet (CTF 1.8.3, section
- * 7.1) from malloc(). 1; 0: no new metadata; -errno.
+ * The part of the metadata that the viewer does not have, in complete declarations, as one TSDL packet (CTF 1.8.3,
+ * section 7.1) from malloc(). 1; 0: no new metadata; -errno.
  */
 int wmk_viewer_metadata_packet(struct viewer_session *session, struct viewer_trace *trace, uint8_t **packet,
 			       size_t *size);
-/* Whether wmk_viewer_metadata_packet() would return 1. */
+/* Return true if wmk_viewer_metadata_packet() would return 1. */
 bool wmk_viewer_metadata_has_grown(const struct viewer_trace *trace);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_ingest.c - send any bytes, as a sender would, to the ingest of a relay with a directory of its own, in pieces.
- * Any input: nothing is created outside the root, only whole messages are processed, the numbers of packets agree, and
- * everything is released. Disks are not synchronized.
+ * fuzz_ingest.c - pass arbitrary bytes, in pieces, to the ingest of a relay with a directory of its own. With any
+ * input, no file is created outside the root, only complete messages are processed, and the numbers of packets agree.
+ * All memory is released. Disks are not synchronized.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -57,7 +57,7 @@ void fuzz_clean_up(void)
 	nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* The directory has at most this one entry. */
+/* The directory has no other entry. */
 static void has_only(const char *path, const char *name)
 {
 	DIR *entries = opendir(path);
@@ -91,7 +91,7 @@ static void streams_agree(const struct wmk_ingest *ingest)
 		abort();
 }
 
-/* Returns the number of bytes that were used; -1: the connection ends. */
+/* Process bytes. Returns the number of used bytes; -1: the connection ends. */
 static int feed(struct wmk_ingest *ingest, struct wmk_relay_in *in, const uint8_t *data, size_t size)
 {
 	uint8_t *room;
@@ -105,7 +105,7 @@ static int feed(struct wmk_ingest *ingest, struct wmk_relay_in *in, const uint8_
 	const int err = wmk_ingest_take(ingest, in);
 
 	if (in->next > in->len)
-		abort();             /* a message was not whole */
+		abort();             /* the message is incomplete */
 	if (err < 0)
 		return -1;
 	streams_agree(ingest);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_relay_identity.c - two rules on which exactness depends: data is acknowledged when it is on the disk, and a
- * packet is identified by its range of positions. The test is also built with a planted violation of each rule, and
- * then has to fail.
+ * test_relay_identity.c - two rules that keep each record exactly once: data is acknowledged when it is on the disk,
+ * and a packet is identified by its range of positions. The test is also built with a planted violation of each rule,
+ * and then must fail.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -27,7 +27,7 @@
 int __wrap_fdatasync(int fd);
 int __real_fdatasync(int fd);
 
-/* The size of each file when it was last synchronized. */
+/* The size of each file at its last synchronization. */
 static struct {
 	pthread_mutex_t lock;
 	struct {
@@ -99,7 +99,7 @@ static void acknowledged_data_is_on_the_disk(void **state)
 	relay_rig_end(&rig);
 }
 
-/* The files of a stream of limited size: a file is on the disk when the next one begins. */
+/* A stream with limited files: a file is on the disk before the next file begins. */
 static void each_file_of_a_limited_stream_is_on_the_disk(void **state)
 {
 	const struct wmk_relay_stream stream = { .name = "app_0", .create = true, .tracefile_size = 8192,
@@ -152,7 +152,7 @@ static void packet_is_identified_by_its_range(void **state)
 	assert_int_equal(compare(&end, 3, 250, 50, true), WMK_INGEST_DROP);
 	assert_int_equal(compare(&end, 3, 250, 51, true), WMK_INGEST_PART);
 	assert_int_equal(compare(&end, 3, 300, 1, true), WMK_INGEST_WRITE);
-	/* an old number, but new records: they must not be dropped */
+	/* an old number, but new records: the packet must not be dropped */
 	assert_int_equal(compare(&end, 1, 300, 10, true), WMK_INGEST_MISSING);
 	assert_int_equal(compare(&end, 4, 300, 10, true), WMK_INGEST_MISSING);
 	/* packets without records */

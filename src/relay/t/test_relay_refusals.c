@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_relay_refusals.c - what a relay refuses: wrong order, lengths, names, links, quotas, too many connections. Each
- * refusal has a sentence, and harms no other connection.
+ * test_relay_refusals.c - a relay refuses a wrong order, lengths, names, links, exceeded quotas and too many
+ * connections. Each refusal has a message, and affects no other connection.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -25,7 +25,7 @@
 
 static const struct wmk_empty none;
 
-/* A connection that writes while others are refused. */
+/* A connection that sends packets while other connections are refused. */
 static void writes(struct client *client, uint64_t *packets)
 {
 	client_packet(client, 0, *packets, *packets * 100, 100);
@@ -68,7 +68,7 @@ static void wrong_order_is_refused(void **state)
 	client_open(&client, rig.port, "web1");
 	assert_int_equal(client_request(&client, WMK_RELAY_STREAM, &stream, NULL), -EPROTO);
 	assert_non_null(strstr(client.text, "needs a trace"));
-	/* an error of a request is its answer */
+	/* the answer to a request that fails is ERROR */
 	assert_int_equal(client_trace(&client, "shop", NULL), 0);
 	assert_int_equal(client_trace(&client, "shop", NULL), -EISCONN);
 	client_packet(&client, 7, 0, 0, 10);
@@ -119,7 +119,7 @@ static void wrong_lengths_are_refused(void **state)
 	client_open(&client, rig.port, "web1");
 	client_raw(&client, WMK_RELAY_TRACE, short_body, sizeof(short_body));
 	ends_with(&client, -EPROTO, "");
-	/* another program */
+	/* another program connects */
 	assert_int_equal(client_connect(&client, rig.port), 0);
 	client_bytes(&client, "GET / HTTP/1.1\r\nHost: relay\r\n\r\n", 31);
 	ends_with(&client, -EPROTONOSUPPORT, "version");
@@ -195,7 +195,7 @@ static void links_in_the_relays_tree_are_refused(void **state)
 	snprintf(link, sizeof(link), "%s/root/web1/deep/ust", rig.dir);
 	assert_int_equal(symlink(outside, link), 0);
 	assert_int_equal(client_trace(&client, "deep", NULL), -ELOOP);
-	/* nothing was written there */
+	/* the relay has created no file there */
 	assert_int_equal(rmdir(outside), 0);
 	client_close(&client);
 	relay_rig_end(&rig);
@@ -237,7 +237,7 @@ static void host_over_its_quota_is_refused(void **state)
 	writes(&writer, &packets);
 	client_close(&client);
 	client_close(&writer);
-	/* files of an earlier relay count */
+	/* the quota counts files of an earlier relay */
 	relay_rig_stop(&rig);
 	snprintf(command, sizeof(command), "head -c 70000 /dev/zero >%s/root/web1/other", rig.dir);
 	assert_int_equal(system(command), 0);
@@ -261,7 +261,7 @@ static void connections_of_a_host_are_limited(void **state)
 	assert_int_equal(open_trace(&clients[1], "shop", "kernel"), 0);
 	client_open(&client, rig.port, "web1");
 	ends_with(&client, -EDQUOT, "web1\" has 2 connections, its limit");
-	/* the place of the refused connection is free when its thread has ended */
+	/* the refused connection counts until its thread has ended */
 	while (client_connect(&clients[2], rig.port) < 0)
 		client_close(&clients[2]);
 	assert_int_equal(client_connect(&client, rig.port), -EUSERS);

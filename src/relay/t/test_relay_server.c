@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_relay_server.c - a complete relay and a client that speaks the protocol: what is acknowledged is in the files
- * once, and a sender continues where the files end.
+ * test_relay_server.c - a complete relay, and a client that speaks the protocol. The files have acknowledged data
+ * exactly once, and a sender continues at the end of the files.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -28,7 +28,7 @@
 
 static const struct wmk_empty none;
 
-/* Bytes in the file of a packet with `content` bytes of records. */
+/* The size of a packet in a file, with `content` bytes of records. */
 static long packet_bytes(uint64_t content)
 {
 	const struct wmk_ctf_packet packet = { .content = content };
@@ -103,7 +103,7 @@ static void packet_that_the_relay_has_is_dropped(void **state)
 	client_packet(&client, 0, 0, 0, 100);
 	client_packet(&client, 0, 0, 0, 100);
 	client_packet(&client, 0, 1, 100, 50);
-	/* a new number, but old records */
+	/* a new sequence number, but old records */
 	client_packet(&client, 0, 2, 40, 60);
 	client_packet(&client, 0, 0, 0, 0);
 	assert_int_equal(client_acknowledged(&client), 0);
@@ -125,7 +125,7 @@ static void packet_that_overlaps_is_refused(void **state)
 	client_packet(&client, 0, 1, 60, 100);
 	assert_int_equal(client_answer(&client), -EEXIST);
 	assert_non_null(strstr(client.text, "up to 100"));
-	/* what came before was acknowledged before the error, and the connection ended */
+	/* earlier data was acknowledged before the error, and the connection ended */
 	assert_int_equal(client.acknowledged, client.number - 1);
 	assert_int_equal(client_answer(&client), -EPIPE);
 	client_close(&client);
@@ -211,7 +211,7 @@ static void new_connection_ends_the_old_one(void **state)
 	relay_rig_end(&rig);
 }
 
-/* Start a relay in a child process, which is to be killed. */
+/* Start a relay in a child process, which the test kills. */
 static pid_t start_child(struct relay_rig *rig)
 {
 	int ports[2];
@@ -235,7 +235,7 @@ static pid_t start_child(struct relay_rig *rig)
 	return child;
 }
 
-/* Kill the child when the file has this size, and start the next relay. */
+/* Kill the child when the file has this size, and start another relay. */
 static void kill_child(struct relay_rig *rig, pid_t child, long size)
 {
 	int status;
@@ -247,7 +247,7 @@ static void kill_child(struct relay_rig *rig, pid_t child, long size)
 	relay_rig_start(rig);
 }
 
-/* The relay is killed after it wrote a packet, and maybe before it acknowledged the packet. */
+/* The relay is killed after it wrote a packet. It may or may not have acknowledged the packet. */
 static void relay_killed_before_acknowledgement_has_the_packet_once(void **state)
 {
 	struct relay_rig rig;
@@ -290,7 +290,7 @@ static void send_part(struct client *client, uint32_t content, uint32_t part)
 	free(records);
 }
 
-/* A packet is written as it arrives: what the killed relay had of it is cut off. */
+/* A packet is written as it arrives. The next relay removes the part that a killed relay wrote. */
 static void relay_killed_within_a_large_packet_has_none_of_it(void **state)
 {
 	struct relay_rig rig;
@@ -316,7 +316,7 @@ static void relay_killed_within_a_large_packet_has_none_of_it(void **state)
 	relay_rig_end(&rig);
 }
 
-/* A packet that begins another file is held in memory until it is whole. */
+/* A packet that begins another file is held in memory until it is complete. */
 static void large_packets_are_in_files_of_limited_size(void **state)
 {
 	const struct wmk_relay_stream stream = { .name = "app_0", .create = true, .tracefile_size = 200000,
@@ -436,7 +436,7 @@ static void cleared_stream_begins_again(void **state)
 	assert_int_equal(client_stream(&client, 0, "app_0", &reply), 0);
 	assert_false(reply.found);
 	client_packet(&client, 0, 0, 5000, 60);
-	/* a repetition of the request leaves the new packet */
+	/* a repeated request does not remove the new packet */
 	assert_int_equal(client_request(&client, WMK_RELAY_STREAM_REMOVE, &stream, NULL), 0);
 	assert_int_equal(client_acknowledged(&client), 0);
 	assert_int_equal(relay_rig_size(&rig, TRACE "/app_0"), packet_bytes(60));

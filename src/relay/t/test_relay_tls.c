@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_relay_tls.c - a relay with TLS, and senders with certificates: right, missing, of another authority, of another
- * host, expired, revoked. Each refusal has a sentence at the sender.
+ * test_relay_tls.c - a relay with TLS, and senders with certificates: valid, missing, of another authority, of another
+ * host, expired, revoked. For each refusal, the sender receives a message.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -38,7 +38,7 @@ struct tls_rig {
 	uint16_t port;
 };
 
-/* A sender; `text` is the sentence of the relay's latest error. */
+/* A sender. `text` is the text of the relay's latest ERROR. */
 struct tls_client {
 	struct wmk_tls *tls;
 	struct wmk_link *link;
@@ -106,7 +106,7 @@ static int connected_socket(uint16_t port)
 	return fd;
 }
 
-/* 0, or the error of the handshake. `file`: the certificate of the client. */
+/* Connect. `file`: the certificate of the client. 0, or the error of the handshake. */
 static int client_begin(struct tls_client *client, const struct tls_rig *rig, const char *file)
 {
 	int err;
@@ -128,7 +128,7 @@ static void client_end(struct tls_client *client)
 	wmk_error_clear();
 }
 
-/* The type of the relay's next message; -errno of an ERROR; -EPIPE: the stream has ended. */
+/* Receive the relay's next message. Returns its type; -errno of an ERROR; -EPIPE: the stream has ended. */
 static int receive(struct tls_client *client)
 {
 	struct wmk_relay_error error;
@@ -229,7 +229,7 @@ static void wrong_certificates_are_refused(void **state)
 	assert_non_null(strstr(client.text, "expired"));
 	client_end(&client);
 
-	/* The certificate and key are of another authority; the sender trusts this relay's authority. */
+	/* The certificate and key belong to another authority. The sender trusts the authority of this relay. */
 	rig_begin(&other);
 	enroll(&other, "web1", 1, foreign);
 	snprintf(command, sizeof(command), "cat %s/ca.crt >>%s", rig.certificates, foreign);
@@ -245,7 +245,7 @@ static void wrong_certificates_are_refused(void **state)
 	rig_end(&rig);
 }
 
-/* A client without a certificate, and one that has no TLS 1.3. */
+/* A client without a certificate, and a client without TLS 1.3. */
 static void openssl_clients_are_refused(void **state)
 {
 	struct tls_rig rig;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * fuzz_viewer.c - use arbitrary bytes as the requests of a viewer of the LTTng-live protocol. The root has one session
- * with a trace of two packets. The bytes 0xff 0xff 0xff 0xff 0xff 0xff 0xff 0xff stand for the id of the session,
- * which no input can know.
+ * with a trace of two packets. Eight bytes 0xff in the input stand for the id of the session, which no input can
+ * contain.
  */
 #include <endian.h>
 #include <errno.h>
@@ -41,7 +41,7 @@ static void must(bool so)
 		abort();
 }
 
-/* The answers of the viewer's thread: read every byte. */
+/* Read all answers of the viewer's thread. */
 ssize_t __wrap_send(int socket, const void *bytes, size_t size, int flags)
 {
 	const uint8_t *at = bytes;
