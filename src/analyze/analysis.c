@@ -20,15 +20,15 @@ struct module_run {
 struct wmk_analysis {
 	struct module_run runs[MODULES_MAX];
 	unsigned n_runs;
-	uint32_t wanted;               /* WMK_EV() of records to decode */
-	uint32_t events;               /* WMK_EV() of all classes of the traces */
+	uint32_t wanted;               /* WMK_EV() bits of the records to decode */
+	uint32_t events;               /* WMK_EV() bits of all classes of the traces */
 	bool has_threads, has_seen;
 	struct wmk_threads threads;
 	struct wmk_losses losses;
-	struct wmk_classes *classes;   /* of all stream classes */
+	struct wmk_classes *classes;   /* names of all stream classes */
 	struct wmk_names names;
 	struct wmk_result result;
-	struct wmk_record record;      /* the present one */
+	struct wmk_record record;      /* the result so far */
 };
 
 /* The state of a stream. */
@@ -150,7 +150,7 @@ static int take_stream(void *whole, const struct wmk_read_stream *read, void **s
 		return wmk_error(-ENOMEM, "no memory for the stream '%.240s'", read->file);
 	made->analysis = analysis;
 	err = classes_of(analysis, read->decoder, &made->classes);
-	/* (of a trace that grows, the next packet may not exist yet) */
+	/* (if the trace grows, the next packet may not exist yet) */
 	return err < 0 || read->growth == WMK_READ_LIVE ? err : wmk_scout_open(read, &made->scout);
 }
 
@@ -192,7 +192,7 @@ static void apply_losses(struct wmk_analysis *analysis, int64_t ns)
 	}
 }
 
-/* Set the times of the result. Records without a time have that of the previous record. */
+/* Set the times of the result. A record without a time gets the time of the previous record. */
 static int64_t time_of(struct wmk_analysis *analysis, const struct wmk_read_stream *read)
 {
 	struct wmk_result *result = &analysis->result;
@@ -248,7 +248,7 @@ static int take_record(void *state, struct wmk_read_stream *read, struct wmk_pri
 
 /* ── the end ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The first need that the traces do not meet; NULL: none. */
+/* The first need that the traces do not meet. NULL: the traces meet all needs. */
 static const struct wmk_need *missing(const struct wmk_analysis *analysis, const struct wmk_analyze_module *module,
 				      bool is_optional)
 {
@@ -258,7 +258,7 @@ static const struct wmk_need *missing(const struct wmk_analysis *analysis, const
 	return NULL;
 }
 
-/* The traces are open, so it is known which events they can have. */
+/* The traces are open, so their event classes are known. */
 static int begin(void *whole, struct wmk_print_text *out)
 {
 	const struct wmk_analysis *analysis = whole;
@@ -287,7 +287,7 @@ static int module_result(struct wmk_analysis *analysis, const struct module_run 
 	return err;
 }
 
-/* The results are made while the traces are open, because names belong to them. */
+/* The results are made while the traces are open, because the results use names of the traces. */
 static int end(void *whole, struct wmk_print_text *out)
 {
 	struct wmk_analysis *analysis = whole;

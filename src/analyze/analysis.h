@@ -18,21 +18,21 @@
 
 struct wmk_analysis;
 
-/* Events that a module needs: at least one of `events` must be in the trace. */
+/* Events that a module needs. At least one event of `events` must be in the trace. */
 struct wmk_need {
 	uint32_t events;               /* WMK_EV(); 0 ends the list */
-	bool is_optional;              /* without them, `lacks` is a note of the result */
+	bool is_optional;              /* if these events are missing, `lacks` is a note of the result */
 	const char *names;             /* of the events, for the message */
-	const char *lacks;             /* what is missing without them, if is_optional */
+	const char *lacks;             /* if is_optional: the figures that are missing without these events */
 };
 #define WMK_NEEDS_MAX 4u
 
 struct wmk_analyze_module {
 	const char *name;              /* the analysis in `waymark analyze NAME` */
-	const char *summary;           /* what it prints */
+	const char *summary;           /* the tables that the analysis prints */
 	const char *options;           /* options of `waymark record` for the needed events */
 	struct wmk_need needs[WMK_NEEDS_MAX];
-	uint32_t events;               /* WMK_EV() of the records that record() gets */
+	uint32_t events;               /* WMK_EV() bits of the records that record() gets */
 	bool has_threads;              /* uses wmk_analysis_threads() */
 	/* *state is passed to the other functions, and freed by free(). */
 	int (*create)(struct wmk_analysis *analysis, void **state);
@@ -55,9 +55,9 @@ int wmk_analysis_create(const struct wmk_analyze_module *const *modules, struct 
 void wmk_analysis_free(struct wmk_analysis *analysis);
 
 /*
- * The form for read/pipeline.h; its `whole` is the analysis. The pipeline returns -ENODATA if the traces lack events
- * that the only module needs: the message reports which, and how to record them. Of several modules, those that lack
- * events have no result.
+ * The form for read/pipeline.h. The member `whole` is the analysis. The pipeline returns -ENODATA if the analysis has
+ * one module, and the traces lack events that it needs. The message names these events, and the command that records
+ * them. If the analysis has several modules, those that lack events have no result.
  */
 extern const struct wmk_read_exporter wmk_analysis_form;
 
@@ -68,13 +68,13 @@ struct wmk_result *wmk_analysis_result(struct wmk_analysis *analysis);
 
 /* ── for modules ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The state of threads, which has been updated by the record that a module gets. */
+/* The states of threads. The record that a module gets has already been applied. */
 struct wmk_threads *wmk_analysis_threads(struct wmk_analysis *analysis);
 /* Names of events, by wmk_class.id. */
 const struct wmk_names *wmk_analysis_names(const struct wmk_analysis *analysis);
-/* WMK_EV() of all events that the traces can have. */
+/* WMK_EV() bits of all events that the traces can have. */
 uint32_t wmk_analysis_events(const struct wmk_analysis *analysis);
-/* The present result: its times are those of the records so far. */
+/* The result so far: its times are those of the records that have been read. */
 const struct wmk_result *wmk_analysis_so_far(const struct wmk_analysis *analysis);
 
 #endif

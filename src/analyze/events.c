@@ -15,7 +15,7 @@
 
 enum field_how { NOWHERE, AT_ONCE, BEHIND };
 
-/* Alternatives are separated by '|'. The first `n_needed` fields must exist, else the class is another event. */
+/* '|' separates alternative names. If one of the first `n_needed` fields is missing, the class is another event. */
 static const struct known {
 	uint8_t event, n_needed;
 	const char *names;

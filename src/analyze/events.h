@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * events.h - the events that analyses understand, and their fields, whichever tracer recorded them.
+ * events.h - the events that analyses understand, and their fields, in traces of any tracer.
  *
  *     event class ──wmk_events_resolve(), once──► event, positions of its fields
  *     record ──wmk_events_decode()──► struct wmk_record: time, CPU, thread, fields by index
  *
- * Names of events and fields are those of Waymark and LTTng, or else those of the kernel. One thread.
+ * Events and fields have the names of Waymark and LTTng, or those of the kernel. One thread.
  */
 #ifndef WMK_ANALYZE_EVENTS_H
 #define WMK_ANALYZE_EVENTS_H
@@ -16,7 +16,7 @@
 enum wmk_known_event {
 	WMK_EV_OTHER,
 	WMK_EV_SWITCH, WMK_EV_WAKING, WMK_EV_WAKEUP, WMK_EV_WAKEUP_NEW, WMK_EV_FORK, WMK_EV_EXIT, WMK_EV_EXEC,
-	WMK_EV_PROCESS_STATE,          /* of a state dump, as the next one */
+	WMK_EV_PROCESS_STATE,          /* of a state dump, as the next event */
 	WMK_EV_FILE,
 	WMK_EV_SYSCALL_ENTRY, WMK_EV_SYSCALL_EXIT, /* of any system call; wmk_class.what is its name */
 	WMK_EV_IRQ_ENTRY, WMK_EV_IRQ_EXIT, WMK_EV_SOFTIRQ_RAISE, WMK_EV_SOFTIRQ_ENTRY, WMK_EV_SOFTIRQ_EXIT,
@@ -46,7 +46,7 @@ enum { WMK_DEVICE_DEV, WMK_DEVICE_NAME };
 struct wmk_field_value {
 	bool has, is_text;
 	int64_t number;
-	const char *text;              /* in the packet; `len` bytes, without NUL */
+	const char *text;              /* address in the packet; `len` bytes, without NUL */
 	size_t len;
 };
 
@@ -54,7 +54,8 @@ struct wmk_field_place {
 	uint8_t how;                   /* 0: the class has no such field */
 	uint8_t scope;                 /* enum wmk_read_record_scope */
 	uint32_t op;
-	uint64_t distance;             /* bits from the begin of the scope, if that is the same in all records */
+	/* distance in bits from the begin of the scope, if it is the same in all records */
+	uint64_t distance;
 };
 
 /* An event class of a trace. */
@@ -63,11 +64,11 @@ struct wmk_class {
 	const char *name;
 	const char *what;              /* points into `name` */
 	size_t what_len;
-	uint32_t id;                   /* the same for all classes of a name; from 0 */
+	uint32_t id;                   /* number of the name, from 0: the same for all classes of one name */
 	struct wmk_field_place fields[WMK_EVENT_FIELDS], tid, pid, procname;
 };
 
-/* The number of classes of a stream is that of its decoder; NULL: no memory. */
+/* The number of classes of a stream is `n_events` of its decoder. NULL: no memory. */
 struct wmk_classes {
 	const struct wmk_ctf_stream_decoder *decoder;
 	uint32_t events;               /* WMK_EV() of all classes */
@@ -96,7 +97,7 @@ struct wmk_record {
 int wmk_events_resolve(const struct wmk_ctf_stream_decoder *decoder, struct wmk_names *names,
 		       struct wmk_classes **classes);
 void wmk_events_free(struct wmk_classes *classes);
-/* After WMK_READ_RECORD: fill everything but `cpu`. Errors of ctf/decode.h. */
+/* After WMK_READ_RECORD: fill all members except `cpu`. Errors of ctf/decode.h. */
 int wmk_events_decode(const struct wmk_class *class, struct wmk_read_stream *stream, struct wmk_record *record);
 /* Copy a text value into a buffer. */
 void wmk_value_text(const struct wmk_field_value *value, char *buf, size_t size);

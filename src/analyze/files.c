@@ -10,7 +10,8 @@
 
 struct number_slot {
 	struct wmk_read_slot slot;
-	uint64_t number;               /* of `tables`: the file table; else the path plus 1, 0: unknown */
+	/* value of `tables`: number of the file table; of the others: number of the path plus 1, 0: unknown */
+	uint64_t number;
 };
 
 void wmk_files_begin(struct wmk_files *files)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * files.h - the path of a process's file descriptor: from the state dump, and from openat() and close() since. One
+ * files.h - the path of a process's file descriptor, from the state dump and from later openat() and close(). One
  * thread.
  */
 #ifndef WMK_ANALYZE_FILES_H
@@ -15,7 +15,7 @@ struct wmk_files {
 	struct wmk_texts paths;
 	struct wmk_read_table tables;  /* process ─► file table of the state dump */
 	struct wmk_read_table dumped;  /* file table, descriptor ─► path */
-	struct wmk_read_table opened;  /* process, descriptor ─► path; newer than `dumped` */
+	struct wmk_read_table opened;  /* process, descriptor ─► path; replaces the entry of `dumped` */
 };
 
 void wmk_files_begin(struct wmk_files *files);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * histogram.h - quantiles of durations and sizes, within 1 % of the sorted values, in memory that does not depend on
- * the number of values.
+ * histogram.h - quantiles of durations and sizes, which differ by at most 1 % from the sorted values. The memory does
+ * not depend on the number of values.
  *
  * Up to WMK_HISTOGRAM_EXACT values are kept as they are. More values are counted in buckets: each power of two has 64
  * buckets of equal width, which are allocated with the first value of that power. A quantile is the middle of its
@@ -16,13 +16,14 @@
 
 #define WMK_HISTOGRAM_EXACT 32u
 #define WMK_HISTOGRAM_BUCKETS 64u      /* of one power of two */
-#define WMK_HISTOGRAM_POWERS 59u       /* the first has the values below 64, each in a bucket of its own */
+#define WMK_HISTOGRAM_POWERS 59u       /* the first power has the values below 64, and one bucket for each */
 
 struct wmk_histogram {
 	uint64_t n, sum, least, most;
 	uint64_t *values;              /* the first values; NULL if buckets are used */
-	uint32_t cap;                  /* of `values` */
-	uint64_t **powers;             /* NULL, or WMK_HISTOGRAM_POWERS pointers to buckets, or NULL */
+	uint32_t cap;                  /* the capacity of `values` */
+	/* NULL, or WMK_HISTOGRAM_POWERS pointers; each points to the buckets of one power, or is NULL */
+	uint64_t **powers;
 };
 
 /* -ENOMEM with a cause chain. */
@@ -30,7 +31,7 @@ int wmk_histogram_add(struct wmk_histogram *histogram, uint64_t value);
 /* Add all values of `other`. -ENOMEM with a cause chain. */
 int wmk_histogram_merge(struct wmk_histogram *histogram, const struct wmk_histogram *other);
 /*
- * The smallest value that is not less than `part` (0 to 1) of all values: of 100 sorted values, 0.99 is the 99th. 0
+ * The smallest value that is not less than `part` (0 to 1) of all values. For 100 sorted values, 0.99 gives the 99th. 0
  * without values.
  */
 uint64_t wmk_histogram_quantile(const struct wmk_histogram *histogram, double part);

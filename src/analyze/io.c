@@ -12,15 +12,15 @@
 #include "base/array.h"
 #include "base/error.h"
 
-#define PENDING_MAX 65536u             /* requests at the same time; the oldest is forgotten */
+#define PENDING_MAX 65536u             /* maximum number of open requests; beyond it, the oldest is forgotten */
 
 enum operation { READ, WRITE, DISCARD, FLUSH, OPERATIONS };
 static const char *const operation_names[OPERATIONS] = { "read", "write", "discard", "flush" };
 
-/* A request that was inserted or issued, and is not complete. */
+/* A request that was inserted or issued, and that is not complete. */
 struct request {
 	uint64_t dev, sector;
-	int64_t inserted, issued;      /* ns; INT64_MIN: not */
+	int64_t inserted, issued;      /* ns; INT64_MIN: unknown */
 	int64_t pid;
 };
 
@@ -227,7 +227,7 @@ static int record(void *state, const struct wmk_record *record)
 	}
 }
 
-/* A request may have been completed, and its sector used again. */
+/* During the loss, requests may have been completed, and their sectors used again. So forget all open requests. */
 static void lost(void *state, const struct wmk_loss *loss)
 {
 	struct io *io = state;

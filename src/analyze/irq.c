@@ -15,9 +15,9 @@
 #define CPUS_MAX 65536
 #define NEVER INT64_MIN
 
-/* Begins of the present interrupts of a CPU. */
+/* The begins of the handlers that run on a CPU. */
 struct irq_cpu {
-	int64_t irq_since, irq;        /* NEVER: no handler runs, or unknown */
+	int64_t irq_since, irq;        /* NEVER: no handler runs, or its begin is unknown */
 	int64_t softirq_since, softirq;
 	int64_t raised[VECTORS];
 };
@@ -28,7 +28,7 @@ struct irqs {
 	struct wmk_texts names;
 	struct wmk_stats handlers;     /* by number, name */
 	struct wmk_stats softirqs, raises; /* by number */
-	struct wmk_stats loads;        /* by CPU, 0 or 1 for softirqs */
+	struct wmk_stats loads;        /* by CPU; the second number is 0 for interrupts, 1 for softirqs */
 };
 
 enum { NUMBER, NAME, COUNT, TOTAL };
@@ -83,7 +83,7 @@ static void forget(struct irq_cpu *cpu)
 		cpu->raised[i] = NEVER;
 }
 
-/* NULL: no CPU, or no memory. */
+/* NULL: the CPU number is invalid, or no memory. */
 static struct irq_cpu *cpu_of(struct irqs *irqs, int64_t cpu)
 {
 	const uint32_t before = irqs->n_cpus;
@@ -100,7 +100,7 @@ static struct irq_cpu *cpu_of(struct irqs *irqs, int64_t cpu)
 	return &cpus[cpu];
 }
 
-/* `since` NEVER: the begin is unknown; the interrupt is counted without a duration. */
+/* Count a duration. `since` NEVER: count the event without a duration. */
 static int count(struct wmk_stats *stats, uint64_t a, uint64_t b, int64_t since, int64_t now)
 {
 	struct wmk_stat *stat = wmk_stats_get(stats, a, b);
@@ -124,7 +124,7 @@ static int enter_irq(struct irqs *irqs, struct irq_cpu *cpu, const struct wmk_re
 	return err;
 }
 
-/* The duration belongs to the number and name of the entry; an exit has only the number. */
+/* The duration is counted for the number and the name of the entry, because an exit has only the number. */
 static int leave_irq(struct irqs *irqs, struct irq_cpu *cpu, const struct wmk_record *record)
 {
 	const int64_t irq = record->values[WMK_IRQ_NUMBER].number;
@@ -185,7 +185,7 @@ static int record(void *state, const struct wmk_record *record)
 	case WMK_EV_SOFTIRQ_EXIT:
 		return leave_softirq(irqs, cpu, record);
 	default:
-		/* (a softirq that is raised again before it runs runs once) */
+		/* (a softirq that is raised several times before it runs, runs only once) */
 		if (vec < VECTORS && cpu->raised[vec] == NEVER)
 			cpu->raised[vec] = record->ns;
 		return 0;

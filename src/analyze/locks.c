@@ -12,7 +12,7 @@
 #include "base/array.h"
 #include "base/error.h"
 
-/* Operations of futex(2), without the flags for private futexes and the clock. */
+/* Operations of futex(2), without the flags for private futexes and for the clock. */
 #define OP_MASK 0x7f
 #define WAITS_OPS (1u << 0 | 1u << 6 | 1u << 9 | 1u << 11 | 1u << 13)  /* WAIT, LOCK_PI, WAIT_BITSET, ... */
 #define WAKES_OPS (1u << 1 | 1u << 3 | 1u << 4 | 1u << 5 | 1u << 7 | 1u << 10 | 1u << 12)
@@ -31,10 +31,10 @@ struct waiting {
 struct futex {
 	struct wmk_read_slot slot;     /* process, address */
 	struct wmk_histogram ns;
-	uint64_t timeouts, n_again;    /* n_again: the value had changed, so the thread did not wait */
+	uint64_t timeouts, n_again;    /* n_again: the value of the futex had changed, so the thread did not wait */
 	uint64_t wakes;
 	uint32_t waiters, most_waiters;
-	int64_t waker;                 /* the latest one; -1: none */
+	int64_t waker;                 /* thread of the latest wake; -1: unknown */
 	bool is_pi;
 };
 

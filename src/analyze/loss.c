@@ -25,7 +25,7 @@ struct losses {
 	struct wmk_texts streams;      /* "trace/stream" */
 	struct lost *all, *sums;       /* each loss; each stream, by number */
 	uint32_t n_all, cap_all, n_sums;
-	uint64_t n_more;               /* losses beyond LOSSES_MAX */
+	uint64_t n_more;               /* number of losses beyond LOSSES_MAX */
 	int err;
 };
 

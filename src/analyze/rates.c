@@ -2,8 +2,8 @@
 /*
  * rates.c - the analysis `events` (see rates.h).
  *
- * The length of the trace is not known in advance. So the time is divided into SLOTS slots that begin narrow; when a
- * record is beyond the last one, pairs of slots are joined, and slots are twice as wide.
+ * The length of the trace is not known in advance. So the time is divided into SLOTS narrow slots. When a record is
+ * beyond the last slot, pairs of slots are joined, and the width of a slot doubles.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -94,7 +94,10 @@ static int seen(void *state, const struct wmk_class *class, int64_t ns)
 
 /* ── result ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* One character for each part of the trace: its height is the rate, relative to the greatest one. Returns that rate. */
+/*
+ * Write one character for each part of the trace. Its height is the rate, relative to the greatest rate. Returns the
+ * greatest rate.
+ */
 static double spark(const struct rates *rates, const struct rate *rate, int64_t length, char *text)
 {
 	static const char *const heights[] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };

@@ -11,7 +11,7 @@
 #include "base/array.h"
 #include "base/error.h"
 
-/* Cells for a row that found no memory, so that callers need no check. */
+/* Cells that are used if a row cannot be allocated, so that callers need no check. */
 static struct wmk_cell spare[WMK_RESULT_COLUMNS];
 
 struct wmk_result_table *wmk_result_table(struct wmk_result *result, const char *name, const char *title,

@@ -22,7 +22,7 @@
 
 enum wmk_column_kind {
 	WMK_COLUMN_TEXT,
-	WMK_COLUMN_ID,                 /* a number that is a name: a CPU, a thread */
+	WMK_COLUMN_ID,                 /* a number that identifies a CPU, a thread and so on */
 	WMK_COLUMN_COUNT,
 	WMK_COLUMN_NS,                 /* a duration */
 	WMK_COLUMN_TIME,               /* ns since 1970 */
@@ -32,8 +32,8 @@ enum wmk_column_kind {
 };
 
 struct wmk_column {
-	const char *key;               /* in JSON and CSV; durations end in _ns */
-	const char *head;              /* in text; NULL: only in JSON and CSV */
+	const char *key;               /* name in JSON and CSV; names of durations end in _ns */
+	const char *head;              /* title in text; NULL: the column is only in JSON and CSV */
 	uint8_t kind;                  /* enum wmk_column_kind */
 	bool is_key;                   /* identifies a row when two traces are compared */
 };
@@ -50,25 +50,25 @@ struct wmk_result_table {
 	const char *title;             /* in text */
 	const struct wmk_column *columns;
 	unsigned n_columns;
-	/* Index of the column that orders the rows, the greatest value first; -1: the order in which they were added */
+	/* index of the column that orders the rows, the greatest value first; -1: the order in which rows were added */
 	int sort;
 	struct wmk_cell *cells;        /* n_rows * n_columns */
 	uint32_t n_rows, cap_rows;
 	struct wmk_result *result;
-	/* Of a comparison: columns that the table owns, and their names. */
+	/* Of a comparison: the columns, which the table owns, and their names. */
 	struct wmk_column *made;
 	char **texts;
 	uint32_t n_texts, cap_texts;
 };
 
 #define WMK_RESULT_TABLES 16u
-#define WMK_RESULT_COLUMNS 96u         /* of a table, at most */
+#define WMK_RESULT_COLUMNS 96u         /* maximum number of columns of a table */
 
 struct wmk_result {
 	const char *name;              /* of the analysis */
 	int64_t begin, end;            /* ns: times of the first and the last record */
 	uint64_t records, lost;
-	bool is_lost_unknown;          /* an unknown number of records was lost in addition */
+	bool is_lost_unknown;          /* an unknown number of records was lost, too */
 	struct wmk_result_table tables[WMK_RESULT_TABLES];
 	unsigned n_tables;
 	char **notes;
@@ -79,7 +79,7 @@ struct wmk_result {
 
 struct wmk_result_table *wmk_result_table(struct wmk_result *result, const char *name, const char *title,
 					  const struct wmk_column *columns, unsigned n_columns);
-/* Add a row of empty cells. They are valid until the next row is added. */
+/* Add a row of empty cells. The cells are valid until the next row is added. */
 struct wmk_cell *wmk_result_row(struct wmk_result_table *table);
 void wmk_cell_number(struct wmk_cell *cell, int64_t number);
 void wmk_cell_real(struct wmk_cell *cell, double real);
@@ -92,11 +92,14 @@ void wmk_cell_quantiles(struct wmk_cell *cells, const struct wmk_histogram *hist
 	{ prefix "p99_ns", "99 %", WMK_COLUMN_NS, false }, { prefix "max_ns", "max", WMK_COLUMN_NS, false }
 /* Add a note: a sentence that is printed after the tables. */
 void wmk_result_note(struct wmk_result *result, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Order the rows of all tables. `key` NULL: by the column that each table chooses. -EINVAL: no table has the column. */
+/*
+ * Order the rows of all tables by the column `key`. NULL: each table has its own column. -EINVAL: no table has the
+ * column.
+ */
 int wmk_result_sort(struct wmk_result *result, const char *key);
 /*
- * Compare the results of one analysis for two traces, for --diff: for each value a column for `before` and one for
- * `after`. The result is for wmk_result_free(), also after an error; titles belong to the two results. -ENOMEM.
+ * Compare the results of one analysis for two traces, for --diff. Each value has a column for `before` and a column for
+ * `after`. Free the result by wmk_result_free(), even after an error. It uses titles of both results. -ENOMEM.
  */
 int wmk_result_diff(const struct wmk_result *before, const struct wmk_result *after, struct wmk_result *result);
 void wmk_result_table_free(struct wmk_result_table *table);
@@ -108,9 +111,11 @@ void wmk_result_free(struct wmk_result *result);
 void wmk_result_print(const struct wmk_result *result, uint64_t limit, bool has_color, FILE *out);
 /* Print one JSON object. */
 void wmk_result_json(const struct wmk_result *result, FILE *out);
-/* Print the tables as CSV, with a line of names for each; an empty line is between two tables. */
+/*
+ * Print the tables as CSV. The first line of each table has the names of the columns. An empty line separates tables.
+ */
 void wmk_result_csv(const struct wmk_result *result, FILE *out);
-/* The text of a value: "1.234 ms", "12.5 %". Returns `buf`. */
+/* Write a value as text: "1.234 ms", "12.5 %". Returns `buf`. */
 const char *wmk_cell_format(const struct wmk_column *column, const struct wmk_cell *cell, char *buf, size_t size);
 
 #endif

@@ -13,20 +13,23 @@
 #include "base/array.h"
 #include "base/error.h"
 
-/* A value column of the compared table, and its columns in the result: before, after; change if it is shown in text. */
+/*
+ * A value column of the compared table, and its columns in the result: before, after, and the change if text shows it.
+ */
 struct compared {
 	unsigned column, at;
 	bool is_shown, is_greatest;
 };
 
 struct differ {
-	const struct wmk_result_table *tables[2]; /* before, after; NULL: the trace has no such table */
+	const struct wmk_result_table *tables[2]; /* tables before and after; NULL: the trace has no such table */
 	const struct wmk_result_table *model;
 	unsigned keys[WMK_RESULT_COLUMNS], n_keys;
 	struct compared values[WMK_RESULT_COLUMNS];
 	unsigned n_values, n_columns;
-	unsigned ordering, difference; /* the value that orders the rows, and the column of its absolute difference */
-	struct wmk_texts names;        /* keys of a row, joined */
+	/* the value that orders the rows, and the column of the absolute difference of this value */
+	unsigned ordering, difference;
+	struct wmk_texts names;        /* the keys of a row, joined */
 	struct wmk_result_table *to;
 };
 
@@ -50,7 +53,7 @@ static bool is_real(const struct wmk_column *column)
 	return column->kind == WMK_COLUMN_PERCENT || column->kind == WMK_COLUMN_RATE;
 }
 
-/* False: rows of the table belong to one trace only, such as single spans. */
+/* False: each row of the table belongs to one trace only, as a single span does. */
 static bool choose_keys(struct differ *differ)
 {
 	const struct wmk_column *columns = differ->model->columns;
@@ -87,7 +90,7 @@ static void add_column(struct differ *differ, struct wmk_column *columns, const 
 	column->kind = kind;
 }
 
-/* The columns: keys; for each value before and after; the absolute difference of one value, for the order. */
+/* Make the columns: keys; each value before and after; the absolute difference of one value, for the order. */
 static int make_columns(struct differ *differ)
 {
 	struct wmk_column *columns = calloc(WMK_RESULT_COLUMNS, sizeof(*columns));
@@ -128,7 +131,7 @@ static int make_columns(struct differ *differ)
 	return differ->to->result->err;
 }
 
-/* The number of the row's keys. */
+/* Find or add the number of the row's keys. */
 static int number_of(struct differ *differ, const struct wmk_cell *row, uint32_t *number)
 {
 	char text[1024] = "";
@@ -157,7 +160,7 @@ static void join(const struct wmk_column *column, const struct compared *value, 
 		wmk_cell_number(to, from->number);
 }
 
-/* Add the row of one trace (`side` 0: before, 1: after) to the row of the same keys. */
+/* Add the row of one trace (`side` 0: before, 1: after) to the result's row with the same keys. */
 static int add_row(struct differ *differ, const struct wmk_cell *row, unsigned side)
 {
 	uint32_t number;

@@ -8,7 +8,7 @@
 
 #include "analyze/result.h"
 
-#define WIDE 28                        /* columns of a text that is not the last of its row */
+#define WIDE 28                        /* maximum width of a text that is not the last of its row */
 
 /* Three or four digits, with a unit in powers of 1000. */
 static const char *scaled(double value, const char *const *units, unsigned n_units, char *buf, size_t size)
@@ -54,7 +54,7 @@ const char *wmk_cell_format(const struct wmk_column *column, const struct wmk_ce
 	}
 }
 
-/* Columns of a terminal that UTF-8 text takes, if each character takes one. */
+/* The number of terminal columns of a UTF-8 text, if each character takes one column. */
 static int width_of(const char *text)
 {
 	int n = 0;
@@ -91,7 +91,7 @@ static const char *text_at(const struct wmk_result_table *table, uint32_t row, u
 			       size);
 }
 
-/* A very long text does not widen its column. */
+/* A text above the maximum width does not widen its column. */
 static int column_width(const struct wmk_result_table *table, unsigned column, uint32_t n_rows)
 {
 	int width = width_of(table->columns[column].head);

@@ -22,7 +22,7 @@ struct sched {
 	unsigned slot;                 /* of wmk_analyze_thread.data: the latencies, a struct wmk_histogram */
 	struct wmk_read_table pairs;
 	struct wmk_histogram latency;  /* of all threads */
-	uint64_t n_other;              /* wake-ups of pairs beyond PAIRS_MAX */
+	uint64_t n_other;              /* number of wake-ups of pairs beyond PAIRS_MAX */
 	int err;
 };
 
@@ -99,7 +99,7 @@ static int count_pair(struct sched *sched, const struct wmk_analyze_thread *thre
 	return pair ? wmk_histogram_add(&pair->latency, ns) : wmk_error(-ENOMEM, "no memory for wake-ups");
 }
 
-/* A thread that was woken runs: its latency is the time since the wake-up began. */
+/* A woken thread runs: its latency is the time since the wake-up began. */
 static void changed(void *data, struct wmk_analyze_thread *thread, unsigned was, int64_t now)
 {
 	struct sched *sched = data;

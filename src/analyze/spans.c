@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spans.c - the analysis `spans` (see spans.h). As in read/spans.h, which classifies spans for drawing, an end closes
- * the innermost open span of its name. Open spans within that span are left out, because their ends were lost.
+ * spans.c - the analysis `spans` (see spans.h). As in read/spans.h, an end closes the innermost open span of its name.
+ * Open spans within that span are left out, because their ends were lost.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ struct open_span {
 	uint32_t name;
 	int64_t since;
 	uint64_t inner;                /* ns of the spans within it */
-	uint64_t states[WMK_THREAD_STATES]; /* of the thread, when the span began */
+	uint64_t states[WMK_THREAD_STATES]; /* times of the thread's states when the span began */
 };
 
 /* A thread with spans. */
@@ -27,7 +27,7 @@ struct span_thread {
 	struct wmk_read_slot slot;     /* process, thread */
 	struct open_span *open;        /* the outermost first */
 	uint32_t n, cap;
-	uint64_t epoch;                /* `open` is valid if this is the epoch of `spans` */
+	uint64_t epoch;                /* number of losses; `open` is valid if it was filled since the latest loss */
 	char name[32];
 };
 
@@ -86,7 +86,7 @@ static int create(struct wmk_analysis *analysis, void **state)
 
 /* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The time of each state of the thread up to `ns`, from kernel records; zeros if the thread is unknown. */
+/* Get the time of each state of the thread up to `ns`, from kernel records. Zeros if the thread is unknown. */
 static void states_at(const struct spans *spans, int64_t tid, int64_t ns, uint64_t *states)
 {
 	const struct wmk_analyze_thread *thread = wmk_threads_find(spans->threads, tid);
@@ -196,7 +196,7 @@ static int record(void *state, const struct wmk_record *record)
 						  : end_span(spans, thread, record, name);
 }
 
-/* An end may be lost, and the next end of the same name may belong to a later span. */
+/* Leave out all open spans: an end may be lost, and the next end of the same name may belong to a later span. */
 static void lost(void *state, const struct wmk_loss *loss)
 {
 	struct spans *spans = state;

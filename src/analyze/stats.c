@@ -13,7 +13,7 @@
 
 struct text_slot {
 	struct wmk_read_slot slot;
-	uint32_t number;               /* plus 1 */
+	uint32_t number;               /* number of the text plus 1 */
 };
 
 void wmk_stats_begin(struct wmk_stats *stats)

@@ -20,13 +20,13 @@ struct wmk_stats {
 };
 
 void wmk_stats_begin(struct wmk_stats *stats);
-/* Find or add. NULL: no memory, with a cause chain. Valid until the next call. */
+/* Find or add a key. NULL with a cause chain: no memory. Valid until the next call. */
 struct wmk_stat *wmk_stats_get(struct wmk_stats *stats, uint64_t a, uint64_t b);
-/* The next one after `stat` (NULL: the first); NULL at the end. */
+/* The entry after `stat` (NULL: the first entry). NULL: the end. */
 struct wmk_stat *wmk_stats_next(const struct wmk_stats *stats, const struct wmk_stat *stat);
 void wmk_stats_free(struct wmk_stats *stats);
 
-/* Set six cells: the sum, the average and four quantiles. Unset without durations. */
+/* Set six cells: the sum, the average and four quantiles. Without durations, the cells stay empty. */
 void wmk_cell_durations(struct wmk_cell *cells, const struct wmk_histogram *ns);
 #define WMK_DURATION_CELLS 6u
 #define WMK_COLUMNS_DURATIONS \
@@ -42,7 +42,7 @@ struct wmk_texts {
 	struct wmk_read_table table;   /* hash of the text, number of collisions before it ─► number */
 };
 void wmk_texts_begin(struct wmk_texts *texts);
-/* Find or add a text of `len` bytes. UINT32_MAX: there are WMK_TEXTS_MAX texts. -ENOMEM with a cause chain. */
+/* Find or add a text of `len` bytes. UINT32_MAX: the table is full (WMK_TEXTS_MAX). -ENOMEM with a cause chain. */
 int wmk_texts_number(struct wmk_texts *texts, const char *text, size_t len, uint32_t *number);
 void wmk_texts_free(struct wmk_texts *texts);
 

@@ -23,7 +23,7 @@ const struct wmk_analyze_module *const wmk_summary_modules[] = {
 	&wmk_analyze_locks, &wmk_analyze_events, &wmk_analyze_loss,    NULL
 };
 
-/* Tables of a summary: of others only findings are made. */
+/* Tables that a summary prints. Other tables are only used for findings. */
 static const char *const shown[] = { "cpus",     "threads", "spans",   "slowest",
 				     "syscalls", "devices", "futexes", "events" };
 
@@ -115,7 +115,7 @@ static void find_cpu_use(struct wmk_result *result)
 				duration(number(threads, most, "runnable_ns"), buf[1]));
 }
 
-/* Waits that another thread or a device ends: the thread that waits longest. */
+/* Waits that another thread or a device ends. A finding names the thread that waited longest. */
 static void find_waits(struct wmk_result *result)
 {
 	static const struct {
@@ -180,7 +180,7 @@ static void find_loss(struct wmk_result *result)
 				result->lost, result->is_lost_unknown ? " or more" : "");
 }
 
-/* Analyses that the trace has no events for. */
+/* Findings about analyses that lack their events. */
 static void find_missing(struct wmk_result *result)
 {
 	static const struct {

@@ -10,7 +10,7 @@
 /* The modules of a summary; NULL at the end. */
 extern const struct wmk_analyze_module *const wmk_summary_modules[];
 
-/* Reduce the sorted result to a page: findings become the notes, and are printed first. -ENOMEM. */
+/* Reduce the sorted result to a page. Findings become the notes, and are printed first. -ENOMEM. */
 int wmk_summary_make(struct wmk_result *result);
 
 #endif

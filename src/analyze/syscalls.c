@@ -16,9 +16,9 @@
 struct entered {
 	const struct wmk_class *class; /* NULL: none */
 	int64_t since;
-	uint64_t epoch;                /* the entry was not lost if it is that of wmk_threads */
+	uint64_t epoch;                /* the entry was not lost if this equals the epoch of wmk_threads */
 	int64_t fd;                    /* -1: none */
-	uint32_t path;                 /* of `fd`, or the path that is opened */
+	uint32_t path;                 /* path of `fd`, or the path that is opened */
 };
 
 struct syscalls {
@@ -27,7 +27,7 @@ struct syscalls {
 	struct wmk_texts names;        /* of system calls */
 	struct wmk_stats calls, processes, files; /* by name; by process and name; by path and name */
 	struct wmk_files paths;
-	uint64_t n_unknown;            /* exits without a thread */
+	uint64_t n_unknown;            /* number of exits without a known thread */
 };
 
 enum { NAME, COUNT, ERRORS, UNFINISHED, TOTAL, COLUMNS = TOTAL + WMK_DURATION_CELLS };
@@ -124,7 +124,7 @@ static int count(struct wmk_stats *stats, uint64_t a, uint64_t b, int64_t ret, i
 	return ns < 0 ? 0 : wmk_histogram_add(&stat->ns, (uint64_t)ns);
 }
 
-/* The descriptor has another file from now on. */
+/* The descriptor now belongs to another file. */
 static int update_files(struct syscalls *syscalls, const struct wmk_analyze_thread *thread,
 			const struct entered *entered, int64_t ret)
 {
@@ -177,7 +177,7 @@ static int record(void *state, const struct wmk_record *record)
 
 /* ── result ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Count the calls that have not returned at the end. */
+/* Count the calls that have not returned at the end of the trace. */
 static int unfinished(struct syscalls *syscalls, struct wmk_stats *open)
 {
 	int err = 0;

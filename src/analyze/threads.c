@@ -13,7 +13,7 @@
 
 #define CPUS_MAX 65536
 /* Bits of prev_state. */
-#define STATE_DEAD 0x30                /* exited: zombie, or being removed */
+#define STATE_DEAD 0x30                /* the thread has exited: zombie, or being removed */
 #define STATE_PREEMPTED 0x100
 
 struct thread_slot {
@@ -49,7 +49,7 @@ static void change(struct wmk_threads *threads, struct wmk_analyze_thread *threa
 	now = now < thread->since ? thread->since : now;
 	const uint64_t ns = (uint64_t)now - (uint64_t)thread->since;
 
-	/* (a thread that does not run may be woken, run and block while records are lost) */
+	/* (while records are lost, a thread that does not run may be woken, run and block) */
 	if ((is == WMK_RUNNABLE || is == WMK_BLOCKED) && now < threads->doubt_until)
 		is = WMK_UNKNOWN;
 	thread->ns[was] += ns;
@@ -237,7 +237,7 @@ static int woken(struct wmk_threads *threads, const struct wmk_record *record)
 	return 0;
 }
 
-/* The number may have belonged to an earlier thread, which has ended. */
+/* The number of the new thread may have belonged to a thread that has ended. */
 static int forked(struct wmk_threads *threads, const struct wmk_record *record)
 {
 	const struct wmk_field_value *values = record->values;

@@ -9,9 +9,9 @@
  *        sched_wakeup_new                         exit ──► ABSENT
  *
  * For each thread, the times of the states add up to the length of the trace. A thread is UNKNOWN before its first
- * record. ABSENT is a known part of UNKNOWN in results: before the thread was created, and after its end. While a CPU
- * loses records, only threads that run on other CPUs are known; all others are UNKNOWN from the begin of the loss until
- * their next record after the loss.
+ * record. A thread is ABSENT before its creation and after its end; results include this time in UNKNOWN. While a CPU
+ * loses records, only the states of threads that run on other CPUs are known. All other threads are UNKNOWN from the
+ * begin of the loss until their next record after the loss.
  *
  * Memory: one structure for each thread. One thread.
  */
@@ -36,27 +36,28 @@ extern const char *const wmk_wait_names[WMK_WAITS];
 #define WMK_THREAD_DATA 4u             /* users of `data` at the same time */
 
 struct wmk_analyze_thread {
-	struct wmk_analyze_thread *next;       /* of all threads, in the order of their first record */
-	struct wmk_analyze_thread *doubt_next, **doubt_at; /* threads that become UNKNOWN by a loss */
+	struct wmk_analyze_thread *next;       /* all threads, in the order of their first record */
+	struct wmk_analyze_thread *doubt_next, **doubt_at; /* threads that become UNKNOWN when a loss begins */
 	int64_t tid, pid;              /* pid 0: unknown */
 	char name[32];
-	uint8_t state;                 /* enum wmk_thread_state, since `since` ... */
+	uint8_t state;                 /* enum wmk_thread_state, since the time `since` ... */
 	int64_t since;                 /* ... in ns */
 	uint8_t wait;                  /* BLOCKED: enum wmk_wait */
-	int64_t cpu;                   /* where it ran last; -1: unknown */
+	int64_t cpu;                   /* CPU on which the thread ran last; -1: unknown */
 	bool has_ended;
-	const struct wmk_class *syscall;       /* entered and not left; NULL: none, or unknown */
+	/* the system call that the thread has entered and not left; NULL: no call, or unknown */
+	const struct wmk_class *syscall;
 	uint64_t syscall_epoch;        /* `syscall` is valid if this is the epoch of wmk_threads */
 	int64_t woken;                 /* ns: begin of the present wake-up; INT64_MIN: none */
-	int64_t waker;                 /* the thread that woke it; -1: unknown */
-	uint64_t ns[WMK_THREAD_STATES];        /* up to `since` */
+	int64_t waker;                 /* the thread that woke this thread; -1: unknown */
+	uint64_t ns[WMK_THREAD_STATES];        /* time in each state, up to `since` */
 	uint64_t waits[WMK_WAITS];     /* parts of ns[WMK_BLOCKED] */
 	uint64_t switches, migrations, wakeups;
 	void *data[WMK_THREAD_DATA];   /* of modules; see wmk_threads_slot() */
 };
 
 struct wmk_analyze_cpu {
-	bool is_known;                 /* sched_switch was recorded, and nothing was lost since */
+	bool is_known;                 /* a sched_switch was recorded after the latest loss */
 	struct wmk_analyze_thread *running;    /* NULL: idle or unknown */
 	int64_t doubt_until;           /* ns: the end of the latest loss of this CPU */
 	int64_t since;                 /* ns */
@@ -65,21 +66,21 @@ struct wmk_analyze_cpu {
 };
 
 struct wmk_threads {
-	struct wmk_read_table table;   /* the present thread of each number */
+	struct wmk_read_table table;   /* the current thread of each number */
 	struct wmk_analyze_thread *first, **last;
 	struct wmk_analyze_thread *doubted;    /* RUNNABLE and BLOCKED threads */
 	struct wmk_analyze_cpu *cpus;
 	uint32_t n_cpus;
 	uint32_t n_threads;
-	bool has_wakeup;               /* sched_wakeup is recorded, so sched_waking makes no thread RUNNABLE */
+	bool has_wakeup;               /* sched_wakeup is recorded, so sched_waking does not make a thread RUNNABLE */
 	bool has_begun;
 	int64_t begin;                 /* ns: the first record of the trace */
-	int64_t doubt_until;           /* ns: the end of the present loss */
+	int64_t doubt_until;           /* ns: the end of the loss that has not ended yet */
 	uint64_t epoch;                /* number of losses of system calls */
 	unsigned n_slots;
 	/*
-	 * Called after each change, before `since` becomes `now`: the thread was in `state` since thread->since, and
-	 * is in thread->state now. May be NULL.
+	 * Called after each change of a state, before `since` becomes `now`. The thread was in `state` since
+	 * thread->since, and is in thread->state now. May be NULL.
 	 */
 	void (*changed)(void *data, struct wmk_analyze_thread *thread, unsigned state, int64_t now);
 	void *data;
@@ -89,7 +90,7 @@ struct wmk_threads {
 #define WMK_THREADS_EVENTS (WMK_EV(SWITCH) | WMK_EV(WAKING) | WMK_EV(WAKEUP) | WMK_EV(WAKEUP_NEW) | WMK_EV(FORK) | \
 			    WMK_EV(EXIT) | WMK_EV(EXEC) | WMK_EV(PROCESS_STATE) | WMK_EV(SYSCALL_ENTRY) | \
 			    WMK_EV(SYSCALL_EXIT))
-/* The events without which a loss leaves states known. */
+/* A loss makes states unknown only if the stream can have one of these events. */
 #define WMK_THREADS_LOSS (WMK_EV(SWITCH) | WMK_EV(WAKING) | WMK_EV(WAKEUP))
 
 void wmk_threads_begin(struct wmk_threads *threads);
@@ -103,21 +104,23 @@ int wmk_threads_record(struct wmk_threads *threads, const struct wmk_record *rec
 void wmk_threads_lost(struct wmk_threads *threads, const struct wmk_loss *loss);
 /* Account the states up to `ns`, the last record of the trace. */
 void wmk_threads_end(struct wmk_threads *threads, int64_t ns);
-/* Find the present thread of a number, or NULL. */
+/* Find the current thread of a number, or NULL. */
 struct wmk_analyze_thread *wmk_threads_find(const struct wmk_threads *threads, int64_t tid);
 /*
  * Find or create the thread of the context `tid` of a record, and take its process and name from the contexts. Without
- * this context, as wmk_threads_of(). *thread NULL: unknown. -ENOMEM with a cause chain.
+ * this context, find the thread as wmk_threads_of() does. *thread NULL: unknown. -ENOMEM with a cause chain.
  */
 int wmk_threads_note(struct wmk_threads *threads, const struct wmk_record *record,
 		     struct wmk_analyze_thread **thread);
-/* The thread of a record: by its context, else the thread that runs on its CPU. NULL: unknown, or no thread. */
+/*
+ * The thread of a record: the thread of its context, else the thread that runs on its CPU. NULL: unknown, or no thread.
+ */
 struct wmk_analyze_thread *wmk_threads_of(struct wmk_threads *threads, const struct wmk_record *record);
-/* The state of a CPU; NULL: no CPU, or no memory. Valid until the next call. */
+/* The state of a CPU. NULL: the CPU number is invalid, or no memory. Valid until the next call. */
 struct wmk_analyze_cpu *wmk_threads_cpu(struct wmk_threads *threads, int64_t cpu);
 void wmk_threads_free(struct wmk_threads *threads);
 
-/* What a thread waits for that blocks with `prev_state` in this system call (NULL: none known). (waits.c) */
+/* What a thread waits for, if it blocks with `prev_state` in this system call (NULL: no known call). (waits.c) */
 unsigned wmk_wait_of(const struct wmk_class *syscall, int64_t prev_state);
 
 #endif

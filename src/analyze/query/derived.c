@@ -29,7 +29,7 @@ struct wmk_query_row *wmk_query_rows_add(struct wmk_query_rows *rows)
 	return &all[rows->n++];
 }
 
-/* (rows move when others are added, so `text` is set when the row is read) */
+/* (`rows` may move when a row is added, so `text` is set when the row is read) */
 void wmk_query_row_text(struct wmk_query_row *row, unsigned column, unsigned room, const char *text, size_t len)
 {
 	char *p = row->texts[room], *const end = p + sizeof(row->texts[room]) - 4;
@@ -78,13 +78,13 @@ void wmk_query_rows_free(struct wmk_query_rows *rows)
 struct derived_stream {
 	struct derived_stream *next;
 	uint32_t number;
-	void *state;                   /* of the form */
+	void *state;                   /* the state of the stream in analysis.c */
 };
 
 struct wmk_query_derivation {
 	struct wmk_query_traces *traces;
 	struct wmk_analysis *analysis;
-	struct wmk_query_rows *rows;   /* of the module */
+	struct wmk_query_rows *rows;   /* the module's state */
 	struct wmk_read_merge *merge;
 	struct derived_stream *streams;
 	struct wmk_print_text out;     /* unused */
@@ -157,7 +157,7 @@ static int take_packet(struct wmk_query_derivation *derivation, struct wmk_read_
 	return form->packet(stream->state, read);
 }
 
-/* Read until there is a row, or to the end. */
+/* Read records until a row is complete, or to the end. */
 static int fill(struct wmk_query_derivation *derivation)
 {
 	struct wmk_query_rows *rows = derivation->rows;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * derived.h - tables with rows that follow from several records: states of threads, system calls, spans.
+ * derived.h - tables with rows that are computed from several records: states of threads, system calls, spans.
  *
  *     merged records ──► analysis.h: a module of a table ──rows──► queue ──► SQLite
  *
- * A module adds a row when its last record has been read, so that memory does not grow with the number of rows. Rows
- * are in the order of their ends. One thread. Errors are -errno with a cause chain.
+ * A module adds a row when the last record of the row has been read. So memory does not grow with the number of rows.
+ * Rows are in the order of their end times. One thread. Errors are -errno with a cause chain.
  */
 #ifndef WMK_ANALYZE_QUERY_DERIVED_H
 #define WMK_ANALYZE_QUERY_DERIVED_H
@@ -26,7 +26,7 @@ struct wmk_query_derived {
 	const char *name;
 	const struct wmk_query_derived_column *columns;
 	unsigned n_columns;            /* at most WMK_QUERY_DERIVED_COLUMNS */
-	/* Its state begins with struct wmk_query_rows. */
+	/* The state of the module begins with struct wmk_query_rows. */
 	const struct wmk_analyze_module *module;
 };
 
@@ -39,7 +39,7 @@ extern const struct wmk_query_derived wmk_query_spans;                         /
 
 struct wmk_query_row {
 	struct wmk_query_value values[WMK_QUERY_DERIVED_COLUMNS];      /* initially NULL */
-	char texts[2][64];             /* room for texts of values */
+	char texts[2][64];             /* buffer for texts of values */
 };
 
 /* Rows that SQLite has not read. */
@@ -49,11 +49,11 @@ struct wmk_query_rows {
 	int64_t steps;                 /* ns: real time minus steady time, for the present record */
 };
 
-/* Add a row of NULLs. It is valid until the next call. NULL with a cause chain: no memory. */
+/* Add a row of NULLs. The row is valid until the next call. NULL with a cause chain: no memory. */
 struct wmk_query_row *wmk_query_rows_add(struct wmk_query_rows *rows);
-/* Set a text: a copy in the row, with U+FFFD for bytes that are not UTF-8; "": NULL. */
+/* Set a text: a copy in the row, with U+FFFD in place of bytes that are not UTF-8. "": NULL. */
 void wmk_query_row_text(struct wmk_query_row *row, unsigned column, unsigned room, const char *text, size_t len);
-/* As above, for a text that lives as long as the traces: it is not copied if it is UTF-8. */
+/* As above, for a text that lives as long as the traces. A text that is valid UTF-8 is not copied. */
 void wmk_query_row_lasting(struct wmk_query_row *row, unsigned column, unsigned room, const char *text, size_t len);
 /* Set the begin and the duration, in two columns. */
 void wmk_query_row_times(const struct wmk_query_rows *rows, struct wmk_query_row *row, unsigned column, int64_t from,
@@ -62,11 +62,11 @@ void wmk_query_rows_free(struct wmk_query_rows *rows);
 
 struct wmk_query_derivation;
 
-/* Start to read the traces. -ENODATA: they lack an event that the table needs; the message names it. */
+/* Start to read the traces. -ENODATA: the traces lack an event that the table needs. The message names the event. */
 int wmk_query_derive(struct wmk_query_traces *traces, const struct wmk_query_derived *table,
 		     struct wmk_query_derivation **derivation);
 void wmk_query_derivation_free(struct wmk_query_derivation *derivation);
-/* 1: the next row is current; 0: the end; or an error. */
+/* Read the next row. 1: the row is current; 0: the end; -errno. */
 int wmk_query_derivation_next(struct wmk_query_derivation *derivation);
 /* A value of the current row, valid until the next call of wmk_query_derivation_next(). */
 struct wmk_query_value wmk_query_derivation_value(const struct wmk_query_derivation *derivation, uint32_t column);

@@ -2,8 +2,8 @@
 /*
  * derived_spans.c - the table `spans`: a row for each span of an application (read/spans.h).
  *
- * A span without an end has no duration: it is still open at the end of the trace, or its end was lost and an outer
- * span has ended.
+ * A span without an end has no duration: the span is open at the end of the trace, or an outer span has ended before it
+ * because its end was lost.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,11 +19,11 @@ struct begun_span {
 	const char *name;              /* of the event class */
 	size_t len;
 	int64_t since, cpu;
-	uint64_t inner;                /* ns of the spans within, for the span's own time */
+	uint64_t inner;                /* ns of the inner spans; the rest of the duration is the span's own time */
 	struct wmk_read_thread_id who;
 };
 
-/* The open spans of a thread, the outermost first: those of read/spans.h, with their times. */
+/* The open spans of a thread, the outermost first: the spans of read/spans.h, with their times. */
 struct span_stack {
 	struct wmk_read_slot slot;     /* process, thread */
 	struct begun_span *open;
@@ -58,7 +58,7 @@ static int create(struct wmk_analysis *analysis, void **state)
 	return 0;
 }
 
-/* `to`: the end; NULL: unknown. */
+/* Add a row. `to`: the end; NULL: unknown. */
 static int add_row(struct span_rows *spans, const struct begun_span *open, uint32_t depth, const int64_t *to)
 {
 	struct wmk_query_row *row = wmk_query_rows_add(&spans->rows);
@@ -96,7 +96,7 @@ static int push(struct span_stack *stack, const struct wmk_read_drawing *drawing
 	return 0;
 }
 
-/* The outermost of `n` spans has ended; the others have lost their ends. */
+/* The outermost of `n` spans has ended; the ends of the inner spans were lost. */
 static int pop(struct span_rows *spans, struct span_stack *stack, unsigned n, int64_t now)
 {
 	int err = 0;

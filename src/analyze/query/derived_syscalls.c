@@ -2,8 +2,8 @@
 /*
  * derived_syscalls.c - the table `syscalls`: a row for each system call, from its entry and its exit.
  *
- * An entry without an exit, at the end of the trace, has no duration. An exit without an entry has no time. An entry
- * before a loss of system calls is not matched with an exit after the loss.
+ * The row of an entry without an exit has no duration. The row of an exit without an entry has no time and no duration.
+ * An entry before a loss of system calls is not matched with an exit after the loss.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -47,7 +47,7 @@ static int create(struct wmk_analysis *analysis, void **state)
 	return 0;
 }
 
-/* A row with the columns that entry and exit have in common. */
+/* Add a row with the values that entry and exit have in common. */
 static struct wmk_query_row *add_row(struct calls *calls, const struct wmk_analyze_thread *thread,
 				     const struct wmk_class *class)
 {
@@ -65,7 +65,7 @@ static struct wmk_query_row *add_row(struct calls *calls, const struct wmk_analy
 	return row;
 }
 
-/* The entry and what is known of it; `to` is the exit. */
+/* Set the values of the entry. `to` is the time of the exit. */
 static void set_entry(const struct calls *calls, struct wmk_query_row *row, const struct entered_call *entered,
 		      int64_t to)
 {
@@ -81,7 +81,7 @@ static bool is_open(const struct calls *calls, const struct entered_call *entere
 	return entered && entered->class && entered->epoch == calls->threads->epoch;
 }
 
-/* A call without a known exit. */
+/* Add the row of a call without a known exit. */
 static int add_unfinished(struct calls *calls, const struct wmk_analyze_thread *thread)
 {
 	const struct entered_call *entered = thread->data[calls->slot];

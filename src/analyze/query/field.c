@@ -108,7 +108,7 @@ static int take_scalar(const struct wmk_ctf_item *item, bool number, struct wmk_
 	const char *label = op->code == WMK_CTF_ENUM && !number ? wmk_ctf_label(item) : NULL;
 
 	if (label) {
-		/* (labels live as long as the metadata; one that is not UTF-8 is copied) */
+		/* (labels live as long as the metadata; a label that is not UTF-8 is copied) */
 		if (!wmk_utf8_is(label))
 			return take_clean(label, strlen(label), scratch, value);
 		*value = wmk_query_lasting(label);
@@ -133,14 +133,14 @@ static int take_scalar(const struct wmk_ctf_item *item, bool number, struct wmk_
 	}
 }
 
-/* A structure or an array, which the item begins. */
+/* A structure or an array that begins with this item. */
 static int take_container(struct wmk_ctf_walk *walk, struct wmk_ctf_item *item, struct wmk_print_text *scratch,
 			  struct wmk_query_value *value)
 {
 	struct wmk_json_writer w = wmk_json_begin(scratch);
 	unsigned depth = 0;
 
-	w.in_variant = true;           /* the column has the name */
+	w.in_variant = true;           /* the label is in this column, not the number */
 	do {
 		wmk_json_put_item(&w, item, item->op->name);
 		depth += item->op->code >= WMK_CTF_STRUCT && !item->is_end;

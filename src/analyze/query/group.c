@@ -10,13 +10,13 @@
 #include "base/error.h"
 
 /*
- * A different row: its values as bytes. For each column, a header with the kind, then the text. Equal bytes are equal
- * rows. Texts that live as long as the traces are compared by their address: equal texts with different addresses make
- * two rows, which are adjacent after sorting.
+ * A distinct row: its values as bytes. For each column, a header with the kind, then the text. Rows with equal bytes
+ * are equal. Texts that live as long as the traces are compared by their address. So equal texts with different
+ * addresses make two rows, which are adjacent after sorting.
  */
 struct packed {
 	uint8_t kind, is_lasting;
-	uint32_t len;              /* of the text that follows, or at `text` */
+	uint32_t len;              /* length of the text that follows, or that is at `text` */
 	union {
 		int64_t integer;
 		double real;
@@ -39,13 +39,15 @@ struct wmk_query_group {
 	size_t len, cap;
 	struct group_row *rows;
 	size_t n_rows, cap_rows;
-	size_t *table;             /* indices of rows plus 1; 0: free. A power of two slots, at most half are used */
+	/* indices of rows plus 1; 0: free. The number of slots is a power of two, and at most half are used */
+	size_t *table;
 	size_t n_slots;
-	/* the current row, and how often it is still returned */
+	/* the current row, and how often it has still to be returned */
 	size_t current;
 	uint64_t left;
 	bool is_distinct, has_begun;
-	struct wmk_query_value *values; /* of the current row; then of two rows that are compared */
+	/* values of the current row; while sorting, of the two rows that are compared */
+	struct wmk_query_value *values;
 };
 
 static int no_memory(void)
@@ -55,7 +57,7 @@ static int no_memory(void)
 
 /* ── rows as bytes ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Append the value after the rows. */
+/* Append the value to the bytes of the rows. */
 static int pack(struct wmk_query_group *group, size_t *at, const struct wmk_query_value *value)
 {
 	const bool has_text = value->kind >= WMK_QUERY_TEXT;

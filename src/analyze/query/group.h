@@ -4,8 +4,8 @@
  *
  *     scan ──► hash table: the values of the used columns ─► number of rows ──► sorted: value by value, row by row
  *
- * SQLite would sort all rows. Here each different row is stored once, so that 10 million rows of 20 events need memory
- * for 20 rows.
+ * SQLite would sort all rows. A group stores each distinct row once. So 10 million rows with 20 distinct values need
+ * memory for 20 rows.
  */
 #ifndef WMK_ANALYZE_QUERY_GROUP_H
 #define WMK_ANALYZE_QUERY_GROUP_H
@@ -20,16 +20,16 @@ struct wmk_query_order {
 };
 
 /*
- * Read all records of the scan, which keeps belonging to the caller. `columns`: the columns that are used. The rows are
- * sorted by `order`; its columns are used, too. With `distinct`, each different row is returned once. -ENOMEM.
+ * Read all records of the scan. The caller still owns the scan. `columns`: the columns that are used. The rows are
+ * sorted by `order`, which also contains used columns. With `distinct`, each distinct row is returned once. -ENOMEM.
  */
 int wmk_query_group_make(struct wmk_query_scan *scan, const uint32_t *columns, uint32_t n_columns,
 			 const struct wmk_query_order *order, uint32_t n_order, bool distinct,
 			 struct wmk_query_group **group);
 void wmk_query_group_free(struct wmk_query_group *group);
-/* True: the next row is current. False: the end. */
+/* Go to the next row. True: the row is current. False: the end. */
 bool wmk_query_group_next(struct wmk_query_group *group);
-/* The value of a used column in the current row; NULL for other columns. Valid until the group is freed. */
+/* The value of a used column in the current row. NULL for other columns. Valid until the group is freed. */
 struct wmk_query_value wmk_query_group_value(const struct wmk_query_group *group, uint32_t column);
 
 #endif

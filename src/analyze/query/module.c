@@ -12,7 +12,7 @@
 #include "base/error.h"
 
 struct virtual_table {
-	sqlite3_vtab base;         /* first: SQLite knows only this part */
+	sqlite3_vtab base;         /* first member: SQLite knows only this part */
 	struct wmk_query_module *module;
 };
 
@@ -21,12 +21,12 @@ struct virtual_cursor {
 	struct wmk_query_plan plan;
 	struct wmk_query_scan *scan;
 	struct wmk_query_group *group; /* NULL: rows are not grouped */
-	struct wmk_query_derivation *derivation; /* of a derived table, which has no scan */
-	sqlite3_int64 row;         /* of a group or a derivation: number of the row */
+	struct wmk_query_derivation *derivation; /* rows of a derived table, which has no scan */
+	sqlite3_int64 row;         /* number of the row in a group or a derived table */
 	bool has_ended;
 };
 
-/* Pass the calling thread's error on to SQLite. */
+/* Pass the calling thread's error to SQLite. */
 static int fail(sqlite3_vtab *base, int err)
 {
 	char words[WMK_ERROR_DEPTH * WMK_ERROR_LEN];
@@ -204,7 +204,7 @@ static int fill_test(struct wmk_query_test *test, sqlite3_value *argument)
 	return err;
 }
 
-/* Make the tests of the plan from the arguments of SQLite. */
+/* Make the tests of the plan. Their values are the arguments that SQLite passes. */
 static int make_tests(const struct virtual_cursor *cursor, int argc, sqlite3_value **argv,
 		      struct wmk_query_test **tests, uint32_t *n)
 {
@@ -218,7 +218,7 @@ static int make_tests(const struct virtual_cursor *cursor, int argc, sqlite3_val
 		test->column = cursor->plan.tests[i].column;
 		test->compare = cursor->plan.tests[i].compare;
 		err = fill_test(test, argv[i]);
-		/* (SQLite evaluates a pattern that is not a text) */
+		/* (only SQLite evaluates a pattern that is not a text) */
 		if (err >= 0 && test->compare >= WMK_QUERY_GLOB && test->values[0].kind != WMK_QUERY_TEXT) {
 			free((char *)(uintptr_t)test->values[0].text);
 			free(test->values);
@@ -302,7 +302,7 @@ static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *row)
 	return SQLITE_OK;
 }
 
-/* Without xCreate, a table exists by its module alone. Without xUpdate, it is read only. */
+/* Without xCreate, a table exists as soon as its module is registered. Without xUpdate, the table is read-only. */
 static const sqlite3_module functions = {
 	.xConnect = connect_table,
 	.xBestIndex = best_index,

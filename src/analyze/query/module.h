@@ -2,8 +2,8 @@
 /*
  * module.h - the tables of traces as virtual tables of SQLite.
  *
- * Each table is a module of its own, which makes it available under its name in every statement. No schema is written,
- * and a name from a trace is never a part of an SQL text, except for quoted names of columns.
+ * Each table is a module of its own, so every statement can use the name of the table. No schema is written. A name
+ * from a trace is never a part of an SQL text, except for quoted names of columns.
  */
 #ifndef WMK_ANALYZE_QUERY_MODULE_H
 #define WMK_ANALYZE_QUERY_MODULE_H
@@ -12,12 +12,12 @@
 
 #include "analyze/query/tables.h"
 
-/* One table for SQLite. Must live longer than the connection. */
+/* One table for SQLite. The struct must live longer than the connection. */
 struct wmk_query_module {
 	struct wmk_query_tables *tables;
 	struct wmk_query_table *table;
-	bool no_push_down;         /* SQLite evaluates all conditions and groups */
-	/* Set while a table declares its columns: SQLite asks its authorizer as for a CREATE TABLE. */
+	bool no_push_down;         /* SQLite alone evaluates conditions and groups */
+	/* True while a table declares its columns: SQLite then calls its authorizer as for a CREATE TABLE. */
 	bool *is_declaring;
 };
 

@@ -11,11 +11,11 @@ struct wmk_query_names {
 	void *root;                /* a tree of strings */
 };
 
-/* A copy with U+FFFD in place of bytes that are not UTF-8. The caller frees it. NULL: no memory. */
+/* A copy with U+FFFD in place of bytes that are not UTF-8. The caller frees the copy. NULL: no memory. */
 char *wmk_query_names_clean(const char *name);
 /*
- * Add a name to the set. If the set has the name, or if the name is empty, the name gets the prefix; then it gets the
- * suffix "_2" and so on. Returns the name, which belongs to the set; NULL: no memory.
+ * Add a name to the set. An empty name, or a name that the set already has, gets the prefix. If this name is not unique
+ * either, it gets the suffix "_2", then "_3". Returns the name, which belongs to the set. NULL: no memory.
  */
 const char *wmk_query_names_add(struct wmk_query_names *names, const char *name, const char *prefix);
 void wmk_query_names_free(struct wmk_query_names *names);

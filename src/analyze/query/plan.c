@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * plan.c - choose what a table does for a query (see plan.h).
- */
+/* plan.c - choose the part of a query that a table evaluates (see plan.h). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +7,7 @@
 #include "analyze/query/plan.h"
 #include "base/error.h"
 
-/* Assumed number of records, and cost of reading them. The numbers of a trace are unknown before it is read. */
+/* The assumed number of records, and the cost of reading them. The real number is unknown before the trace is read. */
 #define ROWS 1e6
 
 /* In the order of enum wmk_query_compare. */
@@ -31,7 +29,7 @@ static int compare_of(unsigned char op)
 
 /* ── tests ───────────────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Whether comparing values is cheaper than making a row. JSON is expensive to make, and rarely compared. */
+/* True if comparing values is cheaper than making a row. JSON is expensive to make, and is rarely compared. */
 static bool is_tested(const struct wmk_query_column *column, int compare)
 {
 	if (compare < 0 || column->type == WMK_QUERY_OF_JSON || column->type == WMK_QUERY_OF_BYTES)
@@ -40,9 +38,9 @@ static bool is_tested(const struct wmk_query_column *column, int compare)
 }
 
 /*
- * The part of the records that is expected to remain, and the cost. Only conditions on the time reduce what is read.
- * The cost of two conditions with OR is not below that of all records. Otherwise SQLite would read the trace twice, and
- * the rows would not be in the order of time.
+ * Set the expected part of the records that remains, and the cost. Only conditions on the time reduce the part that is
+ * read. Two conditions with OR must not cost less than one scan of all records. Otherwise SQLite would read the trace
+ * twice, and the rows would not be in the order of time.
  */
 static void estimate(sqlite3_index_info *info, const struct wmk_query_column *column, int compare)
 {
@@ -78,7 +76,7 @@ static void choose_tests(const struct wmk_query_table *table, const struct wmk_q
 
 /* ── groups ──────────────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Nearly every record has another value. */
+/* Nearly every record has a different value. */
 static bool has_many_values(const struct wmk_query_column *column)
 {
 	return column->source == WMK_QUERY_TIME || column->source == WMK_QUERY_CONTEXT ||

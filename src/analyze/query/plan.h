@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * plan.h - what SQLite asks of a table for a query, and which part of it the table does itself.
+ * plan.h - the conditions and the order that SQLite passes to a table, and the part that the table evaluates itself.
  *
  *     xBestIndex: constraints, order ──wmk_query_plan_choose()──► text ──wmk_query_plan_parse()──► xFilter
  *
@@ -9,8 +9,8 @@
  *
  *     5= 0>= | 5 | 5+          name = ?, time >= ?; rows of the column `name`, grouped by it
  *
- * Constraints with NULL, with NOT and with a collation are left to SQLite. So are equal rows that need much memory:
- * rows are grouped only if all used columns are in the order or are known to have few values.
+ * SQLite evaluates constraints with NULL, with NOT and with a collation. Rows are grouped only if each used column is
+ * in the order or is known to have few values. Otherwise SQLite groups them, because groups could need much memory.
  */
 #ifndef WMK_ANALYZE_QUERY_PLAN_H
 #define WMK_ANALYZE_QUERY_PLAN_H
@@ -19,10 +19,10 @@
 
 #include "analyze/query/group.h"
 
-/* Answers of sqlite3_vtab_collation(), _distinct() and _in(), which are valid only within xBestIndex. */
+/* Results of sqlite3_vtab_collation(), _distinct() and _in(), which are valid only within xBestIndex. */
 struct wmk_query_asked {
-	const bool *is_binary;     /* of each constraint: texts are compared byte by byte */
-	const bool *is_in;         /* of each constraint: it is an IN with values that can be passed together */
+	const bool *is_binary;     /* for each constraint: texts are compared byte by byte */
+	const bool *is_in;         /* for each constraint: it is an IN, and all its values can be passed together */
 	int distinct;
 };
 
@@ -32,19 +32,17 @@ struct wmk_query_plan {
 		enum wmk_query_compare compare;
 	} *tests;                  /* in the order of the arguments of xFilter */
 	uint32_t n_tests;
-	uint32_t *columns;         /* of grouped rows */
+	uint32_t *columns;         /* columns of grouped rows */
 	uint32_t n_columns;
 	struct wmk_query_order *order; /* n_order 0: rows are not grouped */
 	uint32_t n_order;
 	bool is_distinct;          /* equal rows are returned once */
 };
 
-/*
- * Fill the output of `info`. The table tests each constraint with an argvIndex. -ENOMEM.
- */
+/* Fill the output of `info`. The table tests each constraint that gets an argvIndex. -ENOMEM. */
 int wmk_query_plan_choose(const struct wmk_query_table *table, const struct wmk_query_asked *asked,
 			  sqlite3_index_info *info);
-/* `text` (NULL is empty) and `number` as wmk_query_plan_choose() has set them. -ENOMEM. */
+/* Parse `text` (NULL is empty) and `number`, as wmk_query_plan_choose() has set them. -ENOMEM. */
 int wmk_query_plan_parse(const char *text, int number, struct wmk_query_plan *plan);
 void wmk_query_plan_free(struct wmk_query_plan *plan);
 

@@ -23,7 +23,7 @@ struct wmk_query {
 
 /* ── errors ──────────────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The number of the character at a byte of the statement, from 1. */
+/* The number of the character at this byte of the statement, from 1. */
 static unsigned column_at(const char *sql, int offset)
 {
 	unsigned column = 1;
@@ -77,7 +77,7 @@ static int connect_tables(struct wmk_query *query, bool no_push_down)
 	query->modules = calloc(tables->n, sizeof(*query->modules));
 	if (!query->modules)
 		return wmk_error(-ENOMEM, "no memory for %u tables", tables->n);
-	/* (room for sorting in memory; larger results are sorted in temporary files) */
+	/* (memory for sorting; larger results are sorted in temporary files) */
 	if (status == SQLITE_OK)
 		status = sqlite3_exec(query->db, "PRAGMA cache_size = -131072", NULL, NULL, NULL);
 	for (uint32_t i = 0; i < tables->n && status == SQLITE_OK; i++) {

@@ -16,8 +16,8 @@
 struct wmk_query;
 
 struct wmk_query_options {
-	const char *begin, *end;   /* only records of this time, see read/parse_time.h; NULL: no limit */
-	bool no_push_down;         /* SQLite evaluates all conditions and groups, for tests */
+	const char *begin, *end;   /* selects records of this time, see read/parse_time.h; NULL: no limit */
+	bool no_push_down;         /* for tests: SQLite alone evaluates conditions and groups */
 	struct wmk_query_reports reports;
 };
 
@@ -29,19 +29,19 @@ void wmk_query_close(struct wmk_query *query);
 /* The tables, with their columns. -ENOMEM. */
 int wmk_query_tables(struct wmk_query *query, const struct wmk_query_table **tables, uint32_t *n);
 
-/* Whether SQLite accepts the name only in quotes, because it is a keyword. */
+/* True if SQLite accepts the name only in quotes, because the name is a keyword. */
 bool wmk_query_is_keyword(const char *name);
 
-/* Prepare a statement. It replaces an earlier one. -EINVAL: an error in the statement, with its position. */
+/* Prepare a statement, in place of an earlier one. -EINVAL: an error in the statement, with its position. */
 int wmk_query_prepare(struct wmk_query *query, const char *sql);
 /* The columns of the result. A name is valid until the next statement. */
 unsigned wmk_query_n_columns(const struct wmk_query *query);
 const char *wmk_query_column_name(const struct wmk_query *query, unsigned column);
-/* 1: the next row is current; 0: the end; -EINVAL: an error in the statement; -EIO, -ENOMEM. */
+/* Read the next row. 1: the row is current; 0: the end; -EINVAL: an error in the statement; -EIO, -ENOMEM. */
 int wmk_query_step(struct wmk_query *query);
 /* A value of the current row. A text is valid until the next step. */
 struct wmk_query_value wmk_query_row_value(const struct wmk_query *query, unsigned column);
-/* Report repeated messages and losses. Returns the number of different messages about damage. */
+/* Report the number of repeated messages, and losses. Returns the number of different messages about damage. */
 uint64_t wmk_query_end(struct wmk_query *query);
 
 #endif

@@ -14,13 +14,13 @@
 #include "read/record_scope.h"
 #include "read/thread_id.h"
 
-#define POSITION_BITS 43u          /* of a row's identifier: bits of a stream file, below 1 TiB */
+#define POSITION_BITS 43u          /* of a row's identifier: bits for the position in a stream file, below 1 TiB */
 
-/* What is known about an event class of the table. */
+/* The plan of an event class of the table. */
 struct class_plan {
 	bool is_wanted;
 	struct wmk_query_place pid, tid, process;
-	struct wmk_query_place columns[]; /* of fields */
+	struct wmk_query_place columns[]; /* positions of fields */
 };
 
 /* State of a stream, in its `user`. */
@@ -28,12 +28,12 @@ struct stream_state {
 	struct stream_state *next;
 	uint32_t number;
 	const struct wmk_query_trace *trace;
-	const struct wmk_ctf_stream_decoder *decoder; /* of the plans */
+	const struct wmk_ctf_stream_decoder *decoder; /* the plans of the stream class */
 	struct class_plan **plans; /* by event class; NULL: not made */
 	struct wmk_read_thread_id cpu;
 };
 
-/* The plans of a stream class, which all of its streams use. */
+/* The plans of a stream class. All streams of the class use them. */
 struct plans {
 	struct plans *next;
 	const struct wmk_ctf_stream_decoder *decoder;
@@ -44,8 +44,8 @@ struct wmk_query_scan {
 	struct wmk_query_tables *tables;
 	const struct wmk_query_table *table;
 	struct wmk_query_test *tests;
-	uint32_t n_tests;          /* tests of columns that differ within an event class come first: ... */
-	uint32_t n_row_tests;      /* ... this many */
+	uint32_t n_tests;          /* tests of columns that differ between records of an event class come first: ... */
+	uint32_t n_row_tests;      /* ... the number of these tests */
 	struct wmk_read_merge *merge;
 	struct wmk_read_stream *stream; /* of the current record */
 	struct stream_state *streams;
@@ -78,7 +78,7 @@ static bool matches(const struct wmk_query_test *test, const struct wmk_query_va
 		       : sqlite3_strglob(test->values[0].text, text) == 0;
 }
 
-/* False: SQLite would not select the record. A comparison with NULL never selects. */
+/* False: SQLite would not select the record. A comparison with NULL is never true. */
 static bool passes(const struct wmk_query_test *test, const struct wmk_query_value *value)
 {
 	bool is_unknown = false;
@@ -105,13 +105,13 @@ static bool passes(const struct wmk_query_test *test, const struct wmk_query_val
 	return is_unknown;
 }
 
-/* Whether all records of an event class have the same value in this column. */
+/* True if all records of an event class have the same value in this column. */
 static bool is_of_class(enum wmk_query_source source)
 {
 	return source == WMK_QUERY_NAME || source == WMK_QUERY_LEVEL;
 }
 
-/* Tests that need a record come first. */
+/* Order the tests: tests that need a record come first. */
 static void order_tests(struct wmk_query_scan *scan)
 {
 	for (uint32_t i = 0; i < scan->n_tests; i++)
@@ -123,7 +123,7 @@ static void order_tests(struct wmk_query_scan *scan)
 		}
 }
 
-/* The times that the tests allow. */
+/* Find the range of times that the tests allow. */
 static void find_times(const struct wmk_query_scan *scan, int64_t *from, int64_t *to)
 {
 	*from = INT64_MIN;
@@ -156,7 +156,7 @@ static void find_times(const struct wmk_query_scan *scan, int64_t *from, int64_t
 
 /* ── event classes ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Contexts that identify the thread, as in read/thread_id.h: the last one counts. */
+/* Contexts that identify the thread, as in read/thread_id.h. If several exist, the last one is used. */
 static void find_thread(const struct wmk_query_class *class, struct class_plan *plan)
 {
 	static const struct {
@@ -381,7 +381,7 @@ static struct wmk_query_value fields_value(struct wmk_query_scan *scan, bool con
 	return value;
 }
 
-/* The records that were lost before the packet are counted at the first record of the packet. */
+/* Records that were lost before a packet are counted at the first record of this packet. */
 static struct wmk_query_value lost_value(const struct wmk_read_stream *stream)
 {
 	if (stream->record.at != stream->packet.records_at)

@@ -16,11 +16,11 @@
 
 /* ── tables ──────────────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Tables and functions of SQLite that an event of the same name must not hide. */
+/* Names of tables and functions of SQLite. An event of the same name must not hide them. */
 static const char *const reserved[] = { "sqlite_master", "sqlite_schema", "sqlite_temp_master", "sqlite_temp_schema",
 					"json_each",     "json_tree" };
 
-/* At least the number of tables that exist in every trace. */
+/* The capacity: at least the number of tables that exist in every trace. */
 #define FIXED_TABLES 8u
 
 static const char *name_of(const struct wmk_query_class *class)
@@ -82,7 +82,7 @@ static int list_classes(struct wmk_query_tables *tables)
 	return 0;
 }
 
-/* Add a table for the classes from `i` on that have one name. Returns the next class, or -ENOMEM. */
+/* Add a table for the classes from index `i` that have one name. Returns the index after these classes, or -ENOMEM. */
 static int64_t add_table(struct wmk_query_tables *tables, uint32_t i)
 {
 	const char *name = name_of(&tables->classes[tables->order[i]]);
@@ -171,7 +171,7 @@ static const struct {
 	[WMK_QUERY_CONTEXT] = { "context", WMK_QUERY_OF_JSON },
 };
 
-/* A column under construction is found again by its scope, field and number. */
+/* Find a column that was already made for this scope, field and number. */
 struct field_key {
 	unsigned scope, nth;
 	const char *field;
@@ -192,7 +192,7 @@ static enum wmk_query_type type_of(const struct wmk_ctf_op *op)
 	switch (op->code) {
 	case WMK_CTF_INT:
 	case WMK_CTF_FLAGS:
-		/* (an unsigned number of 64 bits may be above the largest integer of SQLite) */
+		/* (an unsigned number of 64 bits may be greater than the largest integer of SQLite) */
 		return op->width && op->width < 64 + op->is_signed ? WMK_QUERY_OF_INTEGER : WMK_QUERY_OF_ANY;
 	case WMK_CTF_BOOL:
 		return WMK_QUERY_OF_INTEGER;
@@ -207,7 +207,8 @@ static enum wmk_query_type type_of(const struct wmk_ctf_op *op)
 	case WMK_CTF_ARRAY:
 		return WMK_QUERY_OF_JSON;
 	default:
-		return WMK_QUERY_OF_ANY; /* an enumeration without a label is a number; options differ */
+		/* an enumeration without a label is a number; the options of a variant differ in type */
+		return WMK_QUERY_OF_ANY;
 	}
 }
 
@@ -251,7 +252,7 @@ static int add_field(struct wmk_query_table *table, const struct field_key *key,
 	return err;
 }
 
-/* Which of the members of this name `op` is. */
+/* The number of `op` among the members with this name. */
 static unsigned number_of(const struct wmk_ctf_op *ops, uint32_t op)
 {
 	unsigned nth = 0;
@@ -303,7 +304,7 @@ int wmk_query_table_columns(struct wmk_query_tables *tables, struct wmk_query_ta
 		return err;
 	for (unsigned i = 0; i < WMK_QUERY_FIXED && err >= 0; i++)
 		err = add_column(table, (struct wmk_query_column){ .source = i, .type = fixed[i].type }, fixed[i].name);
-	/* (the payload first: its fields are what users look for) */
+	/* (the payload first, because users look for its fields) */
 	for (unsigned s = 0; s < 3; s++)
 		for (uint32_t i = 0; table->event && i < table->n && err >= 0; i++) {
 			static const unsigned scopes[] = { WMK_READ_PAYLOAD, WMK_READ_CONTEXT, WMK_READ_COMMON };

@@ -5,10 +5,10 @@
  *     events          all records: columns that every record has
  *     "NAME"          the records of an event: the same columns, then one column for each field and context field
  *
- *     threads, slices, syscalls, spans    rows that follow from several records (derived.h)
+ *     threads, slices, syscalls, spans    rows that are computed from several records (derived.h)
  *
- * Event classes of one name, of any trace, are one table, with the fields of all of these classes. A field has the same
- * column in all classes; if its types differ, the column has values of several types.
+ * Event classes with the same name, in all traces, share one table, which has the fields of all these classes. Fields
+ * with the same name share one column. If their types differ, the column has values of several types.
  *
  * The columns of a table are made when the table is first used, since a trace can have thousands of events.
  */
@@ -38,7 +38,7 @@ struct wmk_query_column {
 	const char *name;          /* in SQL */
 	enum wmk_query_source source;
 	enum wmk_query_type type;
-	/* FIELD, NUMBER: the member `field` of a scope (read/record_scope.h); of several with this name, the `nth` */
+	/* FIELD, NUMBER: the member `field` of a scope (read/record_scope.h); if several have this name, the `nth` */
 	unsigned scope, nth;
 	const char *field;
 };
@@ -55,7 +55,7 @@ struct wmk_query_table {
 	const char *name;          /* in SQL */
 	const struct wmk_query_derived *derived; /* NULL: a table of records */
 	char *event;               /* name of the event; NULL: all events */
-	uint32_t first, n;         /* its classes, in the order of tables.order */
+	uint32_t first, n;         /* the classes of the event, in tables.order */
 	struct wmk_query_column *columns; /* NULL: not made yet */
 	uint32_t n_columns, cap;
 	struct wmk_query_names names;
@@ -72,14 +72,14 @@ struct wmk_query_tables {
 	struct wmk_query_names names;
 };
 
-/* The traces must live longer than the tables. -ENOMEM; *tables can then only be freed. */
+/* The traces must live longer than the tables. -ENOMEM: *tables can only be freed. */
 int wmk_query_tables_make(struct wmk_query_traces *traces, struct wmk_query_tables *tables);
 void wmk_query_tables_free(struct wmk_query_tables *tables);
 /* Make the columns of a table, once. -ENOMEM. */
 int wmk_query_table_columns(struct wmk_query_tables *tables, struct wmk_query_table *table);
-/* The statement that declares the table to SQLite. The caller frees it. NULL: no memory. */
+/* The statement that declares the table to SQLite. The caller frees the text. NULL: no memory. */
 char *wmk_query_table_declaration(const struct wmk_query_table *table);
-/* The name of a type in SQL, or for users. */
+/* The name of a type: in SQL, or as users see it. */
 const char *wmk_query_type_sql(enum wmk_query_type type);
 const char *wmk_query_type_shown(enum wmk_query_type type);
 /* The class of a record. `trace` is the index of its trace. */

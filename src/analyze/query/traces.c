@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "read/parse_time.h"
 
-#define STREAMS_MAX (1u << 20)     /* the number of a stream is a part of a row's identifier */
+#define STREAMS_MAX (1u << 20)     /* bits for the number of a stream in a row's identifier */
 
 /* ── reports ─────────────────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -24,7 +24,7 @@ static int by_text(const void *a, const void *b)
 	return strcmp(a, b);
 }
 
-/* Whether the message is new. Without memory, it counts as new. */
+/* True if the message is new. If no memory is left, a message counts as new. */
 static bool note(struct wmk_query_traces *traces, const char *words)
 {
 	char *copy = strdup(words), **found = copy ? tsearch(copy, &traces->reported, by_text) : NULL;
@@ -93,7 +93,7 @@ void wmk_query_traces_end(struct wmk_query_traces *traces)
 
 /* ── open ────────────────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The name of the trace and, if it has one process, that process. */
+/* Set the name of the trace and, if the trace has one process, this process. */
 static int name_trace(struct wmk_query_trace *trace)
 {
 	const struct wmk_ctf_class *class = trace->trace->class;
@@ -146,7 +146,7 @@ static int open_one(struct wmk_query_traces *traces, const char *path, const cha
 	return 0;
 }
 
-/* The smallest and the largest difference of real time and steady time. */
+/* Find the smallest and the largest difference between real time and steady time. */
 static void find_steps(struct wmk_query_traces *traces)
 {
 	for (uint32_t i = 0; i < traces->n; i++) {
@@ -165,7 +165,7 @@ static void find_steps(struct wmk_query_traces *traces)
 	}
 }
 
-/* Choose the part of the traces that is read. */
+/* Select the part of the traces that is read. */
 static int select_part(struct wmk_query_traces *traces, const char *begin, const char *end)
 {
 	struct wmk_read_merge *merge;

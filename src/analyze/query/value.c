@@ -11,7 +11,7 @@ static bool is_number(const struct wmk_query_value *value)
 	return value->kind == WMK_QUERY_INTEGER || value->kind == WMK_QUERY_REAL;
 }
 
-/* (a long double holds every integer of 64 bits, and every double) */
+/* (a long double represents every integer of 64 bits, and every double, exactly) */
 static long double number(const struct wmk_query_value *value)
 {
 	return value->kind == WMK_QUERY_INTEGER ? (long double)value->integer : (long double)value->real;

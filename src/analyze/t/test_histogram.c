@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_histogram.c - quantiles of histogram.h are within 1 % of the sorted values, for values of several distributions.
+ * test_histogram.c - quantiles of histogram.h differ by at most 1 % from the sorted values, for several distributions.
  */
 #include <math.h>
 #include <setjmp.h>

@@ -25,7 +25,7 @@ enum { TIME, NAME, FIELDS, X, D };
 
 #define MAX 4
 
-/* A question of SQLite. */
+/* The input of xBestIndex, as SQLite passes it. */
 struct question {
 	sqlite3_index_info info;
 	struct sqlite3_index_constraint constraints[MAX];
