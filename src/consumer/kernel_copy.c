@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel_copy.c - see kernel_copy.h. */
+/* kernel_copy.c - copies of kernel channels for snapshots (see kernel_copy.h). */
 #include "consumer/kernel_copy.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "kernel/statedump/statedump_source.h"
 
 struct copied_stream {
-	struct wmk_source *source;         /* NULL: added to a consumer */
+	struct wmk_source *source;         /* NULL: the stream was added to a consumer */
 	char name[WMK_STREAM_NAME];
 	uint32_t instance, cpu;
 };
@@ -23,8 +23,8 @@ struct copied_stream {
 struct wmk_kernel_copy {
 	struct copied_stream *streams;
 	size_t n_streams;
-	struct wmk_source *dump;           /* NULL: none, or added to a consumer */
-	uint64_t missed;                   /* overwritten, or beyond the limit */
+	struct wmk_source *dump;           /* NULL: no state dump, or it was added to a consumer */
+	uint64_t missed;                   /* number of records that were overwritten or are beyond the limit */
 };
 
 /* Arguments of take_all(). */
@@ -67,7 +67,7 @@ static int take_dump(struct wmk_kernel_copy *copy, const struct wmk_kreader *rea
 	if (err == 0)
 		return wmk_kdumper_begin(copy->dump, number);
 	copy->dump = NULL;
-	/* the dump of a session is in one channel */
+	/* only one channel of a session has the state dump */
 	if (err == -ENOENT) {
 		wmk_error_clear();
 		return 0;
@@ -75,7 +75,7 @@ static int take_dump(struct wmk_kernel_copy *copy, const struct wmk_kreader *rea
 	return err;
 }
 
-/* In the consumer's thread, under streams_lock. */
+/* Runs in the consumer's thread, under streams_lock. */
 static int take_all(void *arg)
 {
 	const struct taking *taking = arg;

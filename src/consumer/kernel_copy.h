@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_copy.h - snapshots of a kernel channel in overwrite mode: its records are taken out of the consumer of the
+ * kernel_copy.h - snapshots of a kernel channel in overwrite mode. The records are taken out of the consumer of the
  * session's trace, and added to the consumer of the snapshot.
  *
  *     streams of the channel ──take──► wmk_kernel_copy ──add──► streams of the same names, in another consumer
  *
- * The kernel's buffers have one reader, and reading empties them. So the next snapshot begins where this one ends.
+ * A buffer of the kernel has one reader, and reading empties the buffer. So the next snapshot begins where this
+ * snapshot ends.
  */
 #ifndef WMK_CONSUMER_KERNEL_COPY_H
 #define WMK_CONSUMER_KERNEL_COPY_H
@@ -15,15 +16,15 @@
 struct wmk_kernel_copy;
 
 /*
- * Take the records that the channel holds now, at most the newest how->copy_max bytes of each stream, and open a state
- * dump if how->statedump is not 0. Waits for the consumer's thread, which reads *reader. The caller owns *copy.
- * -ENOENT: *reader is NULL, or no channel of the consumer.
+ * Take the records that the channel holds now, at most the newest how->copy_max bytes of each stream. Open a state dump
+ * if how->statedump is not 0. Waits for the consumer's thread, which reads *reader. The caller owns *copy. -ENOENT:
+ * *reader is NULL, or is not a channel of the consumer.
  */
 int wmk_kernel_copy_take(struct wmk_consumer *consumer, struct wmk_kreader *const *reader,
 			 const struct wmk_consumer_set *how, struct wmk_kernel_copy **copy);
 /*
- * Add the streams of the copy once. `copy` is then the `from` of these streams (consumer.h), so free it after they are
- * removed.
+ * Add the streams of the copy to a consumer, once. `copy` becomes the `from` of these streams (consumer.h), so free the
+ * copy after the streams are removed.
  */
 int wmk_kernel_copy_add(struct wmk_consumer *consumer, struct wmk_kernel_copy *copy,
 			const struct wmk_consumer_set *how);

@@ -8,7 +8,7 @@
  * The copy is complete before the first packet is written, so a slow disk does not shorten the copy. While the writers
  * overtake the observer, the copy begins again: all pieces before a gap are dropped.
  *
- * A source of the kernel has no observer: its records are taken out of it.
+ * A source of the kernel has no observer. The records are taken out of this source.
  */
 #include "consumer/source_copy.h"
 
@@ -22,8 +22,8 @@
 
 #define OBSERVE_TRIES 1000
 /*
- * A copy begins again for at most this many laps of the ring. After that, the end of the copy is fixed: writers that
- * always overtake the observer cannot prolong the copy.
+ * The copy may begin again until the observer has read this number of laps of the ring. Then the end of the copy is
+ * fixed: writers that always overtake the observer cannot prolong the copy.
  */
 #define LAPS_MAX 64u
 
@@ -206,12 +206,12 @@ int wmk_source_copy_open(struct waymark_ring_set *set, uint32_t ring, uint64_t m
 
 /* ── from a source of the kernel ─────────────────────────────────────────────────────────────────────── */
 
-/* The records of the source that are in no piece: those before the first piece. */
+/* The number of records of the source that are in no piece: the records before the first piece. */
 struct before {
 	uint64_t records, lost;
 };
 
-/* Drop the oldest pieces until the others have at most this number of bytes. */
+/* Drop the oldest pieces until the other pieces have at most this number of bytes. */
 static uint64_t shorten(struct copy_source *copy, uint64_t bytes, uint64_t max_bytes, struct before *before)
 {
 	while (max_bytes && bytes > max_bytes && copy->first) {
@@ -239,7 +239,7 @@ static int take_pieces(struct copy_source *copy, struct wmk_source *from, uint64
 		ret = from->ops->next(from, 1, &packet);
 		if (ret <= 0)
 			break;
-		/* a gap, because the kernel has overwritten records meanwhile: only the records after it are kept */
+		/* The kernel has overwritten records meanwhile: keep only the records after this gap. */
 		if (packet.lost != before->lost) {
 			drop_pieces(copy);
 			*before = (struct before){ last->records, packet.lost };

@@ -2,15 +2,17 @@
 /*
  * folded.c - export spans and system calls as folded stacks, for flame graphs (flamegraph.pl, speedscope).
  *
- *     shop;order;pay 1200450           nanoseconds in `pay`, but not in what it called
+ *     shop;order;pay 1200450           nanoseconds in `pay`, without the frames that it called
  *     shop;order;syscall:read 33120
  *
- * All stacks are one tree. A thread has a position in it: a begin (of a span, of a system call) goes to a child, an end
- * to the parent of the innermost node of its name. The time between two records of a thread belongs to its position.
- * The root of a stack is the name of the thread at that time.
+ * All stacks form one tree, and each thread has a position in this tree. The begin of a span or system call moves the
+ * thread to a child. An end moves the thread to the parent of the innermost node of that name. The time between two
+ * records of a thread belongs to the position of the thread. The root of a stack is the name of the thread at that
+ * time.
  *
- * When records are lost, the stacks are unknown: all threads leave them, and ends without a begin are ignored. Stacks
- * that are open at the end last until the last record. Records without a context for their thread are left out.
+ * When records are lost, the stacks are unknown: no thread has a position, and ends without a begin are ignored. Stacks
+ * that are open at the end of the trace last until the last record. Records without a context for their thread are left
+ * out.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -28,7 +30,8 @@
 #include "read/thread_id.h"
 #include "schema/schema.h"
 
-#define DEPTH_MAX 4096u                /* deeper spans belong to the node at this depth */
+/* spans below this depth are not in the stack: their time belongs to the node at this depth */
+#define DEPTH_MAX 4096u
 
 struct folded_name {
 	uint32_t number;
@@ -37,7 +40,7 @@ struct folded_name {
 };
 
 struct folded_node {
-	uint32_t parent, name, depth;  /* parent 0: none */
+	uint32_t parent, name, depth;  /* number of the parent; 0: no parent */
 	uint64_t ns;
 };
 
@@ -50,9 +53,9 @@ struct folded_child {
 /* A thread: process, thread. */
 struct folded_thread {
 	struct wmk_read_slot slot;
-	uint32_t node;                 /* its position; 0: in no stack */
-	uint64_t epoch;                /* `node` is valid if this is the present epoch */
-	uint64_t too_deep;             /* open spans below DEPTH_MAX */
+	uint32_t node;                 /* position in the tree; 0: in no stack */
+	uint64_t epoch;                /* `node` is valid if this equals folded.epoch */
+	uint64_t too_deep;             /* number of open spans below DEPTH_MAX */
 	int64_t since;
 };
 
@@ -97,7 +100,7 @@ static void free_name(void *data)
 	free(name);
 }
 
-/* The number of a name. Characters that the format reserves are replaced. -ENOMEM. */
+/* Find or add the number of a name. Characters that the format reserves are replaced. -ENOMEM. */
 static int number_of(struct folded *folded, const char *text, size_t len, bool is_syscall, uint32_t *number)
 {
 	struct folded_name **all = wmk_array_room(folded->by_number, folded->n_names, &folded->cap_names, sizeof(*all)),
@@ -125,7 +128,7 @@ static int number_of(struct folded *folded, const char *text, size_t len, bool i
 	return 0;
 }
 
-/* Go to the child of `parent` with this name. -ENOMEM. */
+/* Find or add the child of `parent` with this name. -ENOMEM. */
 static int child_of(struct folded *folded, uint32_t parent, uint32_t name, uint32_t *node)
 {
 	struct folded_child *child = wmk_read_table_add(&folded->children, parent, name);
@@ -149,7 +152,7 @@ static int child_of(struct folded *folded, uint32_t parent, uint32_t name, uint3
 
 /* ── steps ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The name of a system call in the name of its event. */
+/* The name of the system call, from the name of the event. */
 static bool is_call(const char *event, const char *prefix, struct folded_step *step)
 {
 	const size_t len = strlen(prefix);
@@ -238,7 +241,7 @@ static int end_step(struct folded *folded, struct folded_thread *thread, const s
 	return err;
 }
 
-/* ── the form ────────────────────────────────────────────────────────────────────────────────────────── */
+/* (the state of a stream is the state of the form) */
 
 static int folded_create(const char *directory, void **whole)
 {
