@@ -58,7 +58,7 @@ static int print_rows(struct wmk_query *query, struct wmk_query_printer *printer
 			values[i] = wmk_query_row_value(query, i);
 		err = wmk_query_printer_row(printer, values);
 	}
-	/* (rows before an error are printed, too) */
+	/* (rows before an error are printed) */
 	if (err >= 0 && got < 0) {
 		struct wmk_error_chain *chain = wmk_error_take();
 
@@ -98,7 +98,7 @@ static int run_statement(const struct query_args *args, struct wmk_query *query,
 
 /* ── tables ──────────────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The name as it is written in a statement: in quotes if it needs them. The caller frees it. NULL: no memory. */
+/* The name as a statement needs it: in quotes if necessary. The caller frees the name. NULL: no memory. */
 static char *quoted(const char *name)
 {
 	char *text = malloc(2 * strlen(name) + 3), *p = text;
@@ -126,7 +126,7 @@ static struct wmk_query_value text_of(const char *text)
 	return (struct wmk_query_value){ .kind = WMK_QUERY_TEXT, .text = text, .len = strlen(text) };
 }
 
-/* One row for each column of each table. */
+/* Print one row for each column of each table. */
 static int print_tables(const struct query_args *args, struct wmk_query *query)
 {
 	static const char *const names[] = { "table", "column", "type" };
@@ -190,7 +190,7 @@ static int run_query(void *data, char **rest, int n_rest)
 	if (!args->no_pager)
 		wmk_pager_begin(&pager);
 	err = args->tables ? print_tables(args, query) : run_statement(args, query, sql);
-	/* The user left the pager before the end: not a failure. */
+	/* If the user leaves the pager before the end, this is not a failure. */
 	if (err == -EPIPE && pager.pid) {
 		wmk_error_clear();
 		err = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * relay.c - `waymark relay`: the certificates with which machines send traces to the relay, and users read them there.
+ * relay.c - `waymark relay`: certificates for machines that send traces to the relay, and for users that read traces.
  *
- * The commands run on the relay's machine and change only files (net/certificates.h). A relay that is running notices
- * each change. `status` also queries this relay.
+ * The commands run on the relay's machine and change only files (net/certificates.h). A running relay detects each
+ * change. `status` also queries the running relay.
  */
 #include <errno.h>
 #include <limits.h>
@@ -32,7 +32,8 @@ struct relay_args {
 	const char *directory;         /* NULL: wmk_relay_dir() */
 	bool viewer;
 	uint64_t days;                 /* 0: DAYS_DEFAULT */
-	const char *at;                /* status: address of the relay; NULL: the default, which may have none */
+	/* status: address of the relay; NULL: the default address, where no relay may run */
+	const char *at;
 };
 
 static void print_result(const struct relay_args *args, const char *member, const char *value)
@@ -146,9 +147,7 @@ static int peer_json(void *data, const struct wmk_peer_certificate *peer)
 	return 0;
 }
 
-/*
- * The running relay. 1: *running is its status; 0: none runs at the default address; -errno.
- */
+/* Query the running relay. 1: *running is its status; 0: no relay runs at the default address; -errno. */
 static int query(const struct relay_args *args, struct wmk_arena *arena, struct wmk_relay_status *running)
 {
 	int err = wmk_relay_status_query(args->at ? args->at : WMK_RELAY_STATUS_DEFAULT, arena, running);

@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "cli/remote.h"
 
-/* Bytes of a word in single quotes, with a space before it: a quote becomes '\'' outside. */
+/* The length of a word in single quotes, with a space before the word. A quote in the word becomes '\''. */
 static size_t quoted_size(const char *word)
 {
 	size_t size = 3;
@@ -58,7 +58,7 @@ static char *remote_line(char *const *arguments)
 int wmk_cli_remote_exec(const char *host, char *const *arguments)
 {
 	const char *given = getenv("WAYMARK_SSH"), *ssh = given && *given ? given : "ssh";
-	/* With a terminal, the keys of the pager and Ctrl-C reach the remote command. */
+	/* With a terminal on the other machine, the keys of the pager and Ctrl-C reach the remote command. */
 	const char *terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) ? "-t" : "-T";
 	char *line;
 	int err;
