@@ -155,9 +155,10 @@ static void find_slow(struct wmk_result *result)
 				number(futexes, 0, "waits"));
 	if (slowest)
 		wmk_result_note(result, "the slowest span is %s of thread %" PRId64 " (%s): %s "
-					"(`waymark analyze spans`)",
+					"(`waymark analyze %s`)",
 				text(slowest, 0, "span"), number(slowest, 0, "tid"), text(slowest, 0, "name"),
-				duration(number(slowest, 0, "duration_ns"), buf[0]));
+				duration(number(slowest, 0, "duration_ns"), buf[0]),
+				cell(slowest, 0, "running_ns")->has ? "path" : "spans");
 	if (devices)
 		wmk_result_note(result, "%s had %" PRId64 " %s requests, 99 %% within %s (`waymark analyze io`)",
 				text(devices, 0, "device"), number(devices, 0, "requests"),

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyze/path.h"
 #include "analyze/summary.h"
 #include "base/array.h"
 #include "base/error.h"
@@ -14,14 +15,15 @@
 
 #define ROWS_DEFAULT 20u
 #define ROWS_OF_SUMMARY 5u
-#define WMK_ANALYSES "sched, syscalls, io, irq, spans, locks, events, loss"
+#define WMK_ANALYSES "sched, syscalls, io, irq, spans, locks, path, events, loss"
 
 struct analyze_args {
 	struct wmk_cli_which which;
 	bool csv;
 	uint64_t limit;
 	bool has_limit;
-	const char *sort, *diff;
+	const char *sort, *diff, *span;
+	uint64_t slowest;              /* 0: the default */
 };
 
 static void print(const struct analyze_args *args, const struct wmk_result *result)
@@ -48,6 +50,8 @@ static int compute(const struct analyze_args *args, const struct wmk_analyze_mod
 
 	if (err < 0)
 		return err;
+	if (modules[0] == &wmk_analyze_path)
+		wmk_path_choose(*analysis, args->span, args->slowest ? (unsigned)args->slowest : 1);
 	options.whole = *analysis;
 	err = wmk_cli_read(&args->which, paths, n, &options, stdout, NULL, &done);
 	*damages += done.damages;
@@ -101,6 +105,9 @@ static int run_analyze(void *data, char **rest, int n_rest)
 
 	if (args->csv && args->which.common.json)
 		return wmk_error(-EINVAL, "--csv and --json exclude each other");
+	if ((args->span || args->slowest) && modules[0] != &wmk_analyze_path)
+		return wmk_error(-EINVAL, "--span and --slowest are options of the analysis path: "
+					  "`waymark analyze path --span=NAME TRACE`");
 	if (n_rest == n_names)
 		return wmk_error(-EINVAL, "no trace given: give its directory, or a directory above it");
 	if (!modules[0] && n_rest > 1 && access(rest[0], F_OK) != 0)
@@ -126,6 +133,9 @@ static const char *const details[] = {
 	"With kernel records of sched_switch and sched_wakeup: what the thread did meanwhile.",
 	"locks: futexes: which process and address, number of waits and waiters, time, and the last thread that woke a "
 	"waiter. Needs --preset=sched.",
+	"path: the critical path of the slowest span, or of the slowest one of a name (--span), in the order of time. "
+	"Where its thread waited for another thread, the path has what that thread did. Needs spans and "
+	"--preset=sched.",
 	"events: how often each event occurred, its rate and its greatest rate, as a line over time. loss: where and "
 	"when records were lost.",
 	"A state is unknown before the first record of a thread, and after records were lost. The times of the states "
@@ -147,6 +157,10 @@ static const struct wmk_cli_option options[] = {
 	  "Compare with an earlier trace: print the values of DIR, those of TRACE, and the change. Rows of the same "
 	  "name are added up, because numbers of threads and processes differ between two traces.",
 	  WMK_CLI_NAME(struct analyze_args, diff, "a trace") },
+	{ 0, "span", "NAME", "With path: spans of this name. The default is any name.",
+	  WMK_CLI_NAME(struct analyze_args, span, "a span") },
+	{ 0, "slowest", "N", "With path: the N slowest spans, at most 16. The default is 1.",
+	  WMK_CLI_NUMBER(struct analyze_args, slowest, WMK_PATHS_MAX) },
 	WMK_CLI_OPTIONS_TIME,
 	{ 0, "csv", NULL, "Print CSV instead of text: for each table a line of names, then one line for each row.",
 	  WMK_CLI_FLAG(struct analyze_args, csv) },
@@ -156,7 +170,7 @@ static const struct wmk_cli_option options[] = {
 const struct wmk_cli_command wmk_cli_analyze = {
 	.name = "analyze",
 	.arguments = "[ANALYSIS] TRACE...",
-	.choices = "sched syscalls io irq spans locks events loss",
+	.choices = "sched syscalls io irq spans locks path events loss",
 	.summary = "Compute where time goes from the records of traces",
 	.details = details,
 	WMK_CLI_OPTIONS(options),

@@ -137,6 +137,8 @@ static const struct wmk_cli_example examples[] = {
 	  "waymark analyze syscalls --diff before after" },
 	{ "analyze", "Print counts, errors and durations of all system calls:",
 	  "waymark analyze syscalls --limit=0 trace" },
+	{ "analyze", "Print what the slowest span of a name waited for, over all threads and processes:",
+	  "waymark analyze path --span=shop:order trace" },
 	{ "convert", "Write a file for ui.perfetto.dev:",
 	  "waymark convert trace --to perfetto --output trace.perfetto" },
 	{ "convert", "Write the stacks of spans and system calls for flamegraph.pl or speedscope:",

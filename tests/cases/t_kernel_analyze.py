@@ -192,6 +192,21 @@ def lock_convoy_is_in_the_summary(case):
           rows[0]['total_ns'] < summary['tables']['futexes'][0]['total_ns'], 'notes: %s', summary['notes'])
 
 
+def chain_of_processes_has_the_known_path(case):
+    """A process waits for another one, which waits for a third one, which sleeps: the sleep is the longest step."""
+    need_kernel()
+    result = recorded(case, [case.program('chain')],
+                      [*SCHED, '-k', 'syscall:read', '-e', 'chain:*', '-c', 'vpid', '-c', 'vtid'])
+    a, b, c = (int(word) for word in re.search(r'^(\d+) (\d+) (\d+)$', result.out, re.M).groups())
+    tables = result_of(case, 'path', '--span', 'chain:request', result.directory)['tables']
+    longest = max(tables['steps'], key=lambda row: row['duration_ns'])
+    check((longest['tid'], longest['state'], longest['wait']) == (c, 'blocked', 'sleep') and
+          100000000 <= longest['duration_ns'] <= tables['spans'][0]['duration_ns'], 'processes %d, %d, %d: %s', a, b, c,
+          tables)
+    woken = [(row['tid'], row['waker_tid']) for row in tables['steps'] if row['waker_tid']]
+    check(woken[-2:] == [(b, c), (a, b)], 'processes %d, %d, %d: woken %s', a, b, c, tables['steps'])
+
+
 FORKS = '''
 import os, threading
 print(os.getpid(), flush=True)
@@ -253,5 +268,5 @@ def presets_record_what_analyses_need(case):
 
 if __name__ == '__main__':
     kernel_main([times_equal_schedstat, perfetto_has_the_same_states, system_calls_equal_strace,
-                 requests_equal_diskstats, lock_convoy_is_in_the_summary, forks_have_processes,
-                 lttng_analyses_read_the_trace, presets_record_what_analyses_need])
+                 requests_equal_diskstats, lock_convoy_is_in_the_summary, chain_of_processes_has_the_known_path,
+                 forks_have_processes, lttng_analyses_read_the_trace, presets_record_what_analyses_need])

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * history.c - states of threads, and paths over them (see history.h).
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "analyze/history.h"
+#include "base/array.h"
+#include "base/error.h"
+
+#define DEEP_MAX 256u                  /* waits within waits */
+
+/* A state of a thread. Its number is its position in all states ever recorded, from 1; 0: none. */
+struct past {
+	const struct wmk_analyze_thread *thread;
+	int64_t from, to;              /* ns; `to` INT64_MAX: the present state */
+	uint64_t before;               /* number of the previous state of the thread */
+	uint64_t waker;                /* BLOCKED: number of the state in which the waker was at the end; 0: unknown */
+	int64_t woken;                 /* BLOCKED: begin of the wake-up; INT64_MIN: none */
+	uint8_t state, wait;
+};
+
+struct latest {
+	uint64_t number;
+};
+
+struct wmk_history {
+	struct wmk_threads *threads;
+	unsigned slot;                 /* of wmk_analyze_thread.data: struct latest */
+	uint64_t n;                    /* number of the latest state */
+	int err;
+	struct past past[WMK_HISTORY_STATES];
+};
+
+static uint64_t latest_of(const struct wmk_history *history, const struct wmk_analyze_thread *thread)
+{
+	const struct latest *latest = thread ? thread->data[history->slot] : NULL;
+
+	return latest ? latest->number : 0;
+}
+
+/* NULL: none, or overwritten. */
+static const struct past *past_of(const struct wmk_history *history, uint64_t number)
+{
+	if (!number || history->n - number >= WMK_HISTORY_STATES)
+		return NULL;
+	return &history->past[number % WMK_HISTORY_STATES];
+}
+
+static void finish(const struct wmk_history *history, struct past *past, unsigned state, int64_t now)
+{
+	const struct wmk_analyze_thread *thread = past->thread;
+
+	past->to = now;
+	past->state = (uint8_t)state;
+	past->wait = thread->wait;
+	if (state != WMK_BLOCKED || thread->state != WMK_RUNNABLE || thread->woken == INT64_MIN)
+		return;
+	past->woken = thread->woken;
+	if (thread->waker >= 0 && thread->waker != thread->tid)
+		past->waker = latest_of(history, wmk_threads_find(history->threads, thread->waker));
+}
+
+static void changed(void *data, struct wmk_analyze_thread *thread, unsigned state, int64_t now)
+{
+	struct wmk_history *history = data;
+	struct latest *latest = thread->data[history->slot];
+
+	if (!latest)
+		latest = thread->data[history->slot] = calloc(1, sizeof(*latest));
+	if (!latest) {
+		history->err = wmk_error(-ENOMEM, "no memory for the states of threads");
+		return;
+	}
+	if (past_of(history, latest->number))
+		finish(history, &history->past[latest->number % WMK_HISTORY_STATES], state, now);
+	history->past[++history->n % WMK_HISTORY_STATES] = (struct past){
+		.thread = thread, .from = now, .to = INT64_MAX, .before = latest->number, .woken = INT64_MIN,
+		.state = thread->state, .wait = WMK_WAIT_NONE,
+	};
+	latest->number = history->n;
+}
+
+int wmk_history_create(struct wmk_threads *threads, struct wmk_history **history)
+{
+	struct wmk_history *made = calloc(1, sizeof(*made));
+
+	if (!made)
+		return wmk_error(-ENOMEM, "no memory for the states of threads");
+	made->threads = threads;
+	made->slot = wmk_threads_slot(threads);
+	threads->changed = changed;
+	threads->data = made;
+	*history = made;
+	return 0;
+}
+
+void wmk_history_free(struct wmk_history *history)
+{
+	if (!history)
+		return;
+	for (struct wmk_analyze_thread *thread = history->threads->first; thread; thread = thread->next)
+		free(thread->data[history->slot]);
+	free(history);
+}
+
+/* ── paths ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* A thread that waits, while the path of its waker is followed. */
+struct wait_frame {
+	const struct wmk_analyze_thread *thread;
+	uint64_t before;               /* its state before the wait */
+	int64_t low;                   /* the begin of the wait */
+};
+
+struct path_walk {
+	const struct wmk_history *history;
+	struct wmk_steps *steps;
+	int64_t begin, now;            /* the path is known from `now` on */
+	const struct wmk_analyze_thread *thread;
+	uint64_t number;               /* of its state at `now`, or of a later one */
+	struct wait_frame frames[DEEP_MAX];
+	unsigned n_frames;
+	int err;
+};
+
+/* The state just before `ns`, at `number` or earlier. */
+static const struct past *at(const struct wmk_history *history, uint64_t number, int64_t ns)
+{
+	const struct past *past = past_of(history, number);
+
+	while (past && past->from >= ns)
+		past = past_of(history, past->before);
+	return past;
+}
+
+/* Put the state before the path so far. NULL: no memory. */
+static struct wmk_step *put(struct path_walk *walk, unsigned state, unsigned wait, int64_t from)
+{
+	struct wmk_steps *steps = walk->steps;
+	struct wmk_step *step = steps->n ? &steps->steps[steps->n - 1] : NULL;
+
+	if (!step || step->thread != walk->thread || step->state != state || step->wait != wait) {
+		step = wmk_array_room(steps->steps, steps->n, &steps->cap, sizeof(*step));
+		if (!step) {
+			walk->err = wmk_error(-ENOMEM, "no memory for the %u steps of a path", steps->n);
+			return NULL;
+		}
+		steps->steps = step;
+		step += steps->n++;
+		*step = (struct wmk_step){ .thread = walk->thread, .to = walk->now, .state = (uint8_t)state,
+					   .wait = (uint8_t)wait };
+	}
+	step->from = from;
+	walk->now = from;
+	return step;
+}
+
+static int64_t low_of(const struct path_walk *walk)
+{
+	return walk->n_frames ? walk->frames[walk->n_frames - 1].low : walk->begin;
+}
+
+/* The state of the thread that ended this wait; NULL: no thread, or unknown. */
+static const struct past *waker_of(const struct path_walk *walk, const struct past *past)
+{
+	const struct past *waker;
+
+	if (past->woken == INT64_MIN)
+		return NULL;
+	waker = at(walk->history, past->waker, past->woken);
+	return waker && waker->state == WMK_RUNNING ? waker : NULL;
+}
+
+/* A timer or a device ends the wait: the interrupted thread is not the reason. */
+static bool is_of_thread(const struct past *past)
+{
+	return past->wait != WMK_WAIT_SLEEP && past->wait != WMK_WAIT_DISK;
+}
+
+/* The thread was blocked: the path continues with its waker, and comes back at the begin of the wait. */
+static void pass_wait(struct path_walk *walk, const struct past *past)
+{
+	const struct past *waker = is_of_thread(past) ? waker_of(walk, past) : NULL;
+	const int64_t low = low_of(walk), from = past->from > low ? past->from : low;
+	const int64_t woken = past->woken == INT64_MIN ? walk->now : past->woken > from ? past->woken : from;
+	struct wmk_step *step;
+
+	if (past->woken != INT64_MIN) {
+		/* (it is runnable since the begin of the wake-up, as for its latency) */
+		step = put(walk, WMK_RUNNABLE, WMK_WAIT_NONE, woken < walk->now ? woken : walk->now);
+		if (!step)
+			return;
+		step->wait = past->wait;
+		step->waker = waker ? waker->thread : NULL;
+	}
+	if (walk->now <= from || !waker || walk->n_frames == DEEP_MAX) {
+		if (walk->now > from)
+			put(walk, WMK_BLOCKED, past->wait, from);
+		walk->number = past->before;
+		return;
+	}
+	if (past->from > low)
+		walk->frames[walk->n_frames++] =
+			(struct wait_frame){ .thread = walk->thread, .before = past->before, .low = past->from };
+	walk->thread = waker->thread;
+	walk->number = past->waker;
+}
+
+static void step_back(struct path_walk *walk)
+{
+	const int64_t low = low_of(walk);
+	const struct past *past;
+
+	if (walk->now <= low) {        /* (above the begin, so a frame exists) */
+		const struct wait_frame *frame = &walk->frames[--walk->n_frames];
+
+		walk->thread = frame->thread;
+		walk->number = frame->before;
+		return;
+	}
+	past = at(walk->history, walk->number, walk->now);
+	if (!past || walk->steps->n >= WMK_STEPS_MAX) {
+		put(walk, WMK_UNKNOWN, WMK_WAIT_NONE, low);
+	} else if (past->state == WMK_BLOCKED) {
+		pass_wait(walk, past);
+	} else {
+		put(walk, past->state == WMK_ABSENT ? WMK_UNKNOWN : past->state, WMK_WAIT_NONE,
+		    past->from > low ? past->from : low);
+		walk->number = past->before;
+	}
+}
+
+int wmk_history_follow(const struct wmk_history *history, const struct wmk_analyze_thread *thread, int64_t begin,
+		       int64_t end, struct wmk_steps *steps)
+{
+	struct path_walk walk = { .history = history, .steps = steps, .begin = begin, .now = end, .thread = thread,
+			     .number = latest_of(history, thread), .err = history->err };
+
+	steps->n = 0;
+	while (walk.now > begin && walk.err >= 0)
+		step_back(&walk);
+	return walk.err;
+}

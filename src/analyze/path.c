@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * path.c - the analysis `path` (see path.h). The path of a span is followed when the span ends, if the span is one of
+ * the slowest so far, because older states are overwritten (history.h).
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/history.h"
+#include "analyze/path.h"
+#include "analyze/stats.h"
+#include "base/array.h"
+#include "base/error.h"
+
+#define DEEP_MAX 4096u
+
+struct path_open {
+	uint32_t name;
+	int64_t since;
+};
+
+/* A thread with spans, as in spans.c. */
+struct path_thread {
+	struct wmk_read_slot slot;     /* process, thread */
+	struct path_open *open;        /* the outermost first */
+	uint32_t n, cap;
+	uint64_t epoch;                /* `open` is valid if this is the epoch of `paths` */
+};
+
+struct path_span {
+	uint32_t name;
+	int64_t pid, tid, begin, end;
+	struct wmk_steps steps;
+};
+
+struct paths {
+	struct wmk_threads *threads;
+	struct wmk_history *history;
+	struct wmk_texts names;
+	struct wmk_read_table open;    /* struct path_thread */
+	const char *wanted;            /* NULL: all spans */
+	unsigned n_wanted;
+	struct path_span slowest[WMK_PATHS_MAX]; /* sorted, the slowest first */
+	unsigned n_slowest;
+	uint64_t epoch;
+};
+
+enum { SPAN, SPAN_NAME, SPAN_NS, SPAN_FROM, SPAN_PID, SPAN_TID, SPAN_STEPS, SPAN_UNKNOWN };
+static const struct wmk_column span_columns[] = {
+	{ "path", "path", WMK_COLUMN_ID, false },
+	{ "span", "span", WMK_COLUMN_TEXT, true },
+	{ "duration_ns", "duration", WMK_COLUMN_NS, false },
+	{ "from", "from", WMK_COLUMN_TIME, true },
+	{ "pid", "process", WMK_COLUMN_ID, true },
+	{ "tid", "thread", WMK_COLUMN_ID, true },
+	{ "steps", "steps", WMK_COLUMN_COUNT, false },
+	{ "unknown_ns", "unknown", WMK_COLUMN_NS, false },
+};
+
+enum { SUM, SUM_TID, SUM_NAME, SUM_NS, SUM_PERCENT, SUM_RUNNING, SUM_RUNNABLE, SUM_BLOCKED, SUM_UNKNOWN, SUM_PID };
+static const struct wmk_column sum_columns[] = {
+	{ "path", "path", WMK_COLUMN_ID, false },
+	{ "tid", "thread", WMK_COLUMN_ID, true },
+	{ "name", "name", WMK_COLUMN_TEXT, true },
+	{ "total_ns", "total", WMK_COLUMN_NS, false },
+	{ "total_percent", "part", WMK_COLUMN_PERCENT, false },
+	{ "running_ns", "running", WMK_COLUMN_NS, false },
+	{ "runnable_ns", "runnable", WMK_COLUMN_NS, false },
+	{ "blocked_ns", "blocked", WMK_COLUMN_NS, false },
+	{ "unknown_ns", "unknown", WMK_COLUMN_NS, false },
+	{ "pid", NULL, WMK_COLUMN_ID, false },
+};
+
+enum { STEP, START, STEP_NS, STATE, WAIT, TID, NAME, WAKER, WAKER_NAME, PID, FROM };
+static const struct wmk_column step_columns[] = {
+	{ "path", "path", WMK_COLUMN_ID, false },
+	{ "start_ns", "start", WMK_COLUMN_NS, false },
+	{ "duration_ns", "duration", WMK_COLUMN_NS, false },
+	{ "state", "state", WMK_COLUMN_TEXT, true },
+	{ "wait", "waited for", WMK_COLUMN_TEXT, true },
+	{ "tid", "thread", WMK_COLUMN_ID, true },
+	{ "name", "name", WMK_COLUMN_TEXT, true },
+	{ "waker_tid", "woken by", WMK_COLUMN_ID, false },
+	{ "waker_name", "name", WMK_COLUMN_TEXT, false },
+	{ "pid", NULL, WMK_COLUMN_ID, false },
+	{ "from", NULL, WMK_COLUMN_TIME, true },
+};
+
+static int create(struct wmk_analysis *analysis, void **state)
+{
+	struct paths *paths = calloc(1, sizeof(*paths));
+
+	*state = paths;
+	if (!paths)
+		return wmk_error(-ENOMEM, "no memory for an analysis");
+	paths->threads = wmk_analysis_threads(analysis);
+	paths->open.size = sizeof(struct path_thread);
+	paths->n_wanted = 1;
+	wmk_texts_begin(&paths->names);
+	return wmk_history_create(paths->threads, &paths->history);
+}
+
+void wmk_path_choose(struct wmk_analysis *analysis, const char *span, unsigned n)
+{
+	struct paths *paths = wmk_analysis_state(analysis, 0);
+
+	paths->wanted = span;
+	paths->n_wanted = n < 1 ? 1 : n > WMK_PATHS_MAX ? WMK_PATHS_MAX : n;
+}
+
+/* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+static int begin_span(struct path_thread *thread, int64_t now, uint32_t name)
+{
+	struct path_open *open = wmk_array_room(thread->open, thread->n, &thread->cap, sizeof(*open));
+
+	if (!open)
+		return wmk_error(-ENOMEM, "no memory for %u spans", thread->n);
+	thread->open = open;
+	if (thread->n < DEEP_MAX)
+		open[thread->n++] = (struct path_open){ .name = name, .since = now };
+	return 0;
+}
+
+/* Follow the span if it is one of the slowest. Its place is that of the fastest one kept. */
+static int keep_slow(struct paths *paths, struct path_span span)
+{
+	struct path_span *slowest = paths->slowest;
+	unsigned at = paths->n_slowest < paths->n_wanted ? paths->n_slowest : paths->n_wanted - 1;
+	int err;
+
+	if (at < paths->n_slowest && slowest[at].end - slowest[at].begin >= span.end - span.begin)
+		return 0;
+	span.steps = slowest[at].steps;
+	err = wmk_history_follow(paths->history, wmk_threads_find(paths->threads, span.tid), span.begin, span.end,
+				 &span.steps);
+	paths->n_slowest = at < paths->n_slowest ? paths->n_slowest : at + 1;
+	for (; at && slowest[at - 1].end - slowest[at - 1].begin < span.end - span.begin; at--)
+		slowest[at] = slowest[at - 1];
+	slowest[at] = span;
+	return err;
+}
+
+static int end_span(struct paths *paths, struct path_thread *thread, int64_t now, uint32_t name)
+{
+	uint32_t i = thread->n;
+
+	while (i && thread->open[i - 1].name != name)
+		i--;
+	if (!i)
+		return 0;
+	thread->n = i - 1;
+	if (paths->wanted && strcmp(paths->names.texts[name], paths->wanted) != 0)
+		return 0;
+	const int64_t since = thread->open[i - 1].since;
+
+	return keep_slow(paths, (struct path_span){ .name = name, .pid = (int64_t)thread->slot.a,
+						     .tid = (int64_t)thread->slot.b, .begin = since,
+						     .end = now < since ? since : now });
+}
+
+static int record(void *state, const struct wmk_record *record)
+{
+	struct paths *paths = state;
+	const struct wmk_analyze_thread *runs = wmk_threads_of(paths->threads, record);
+	const int64_t tid = record->has_tid ? record->tid : runs ? runs->tid : -1 - record->cpu;
+	struct path_thread *thread = wmk_read_table_add(
+		&paths->open, (uint64_t)(record->has_pid ? record->pid : tid), (uint64_t)tid);
+	uint32_t name;
+	int err;
+
+	if (!thread)
+		return wmk_error(-ENOMEM, "no memory for the spans of %zu threads", paths->open.n);
+	if (thread->epoch != paths->epoch)
+		thread->n = 0;
+	thread->epoch = paths->epoch;
+	err = wmk_texts_number(&paths->names, record->class->what, record->class->what_len, &name);
+	if (err < 0 || name == UINT32_MAX)
+		return err;
+	return record->event == WMK_EV_SPAN_BEGIN ? begin_span(thread, record->ns, name)
+						  : end_span(paths, thread, record->ns, name);
+}
+
+/* An end may be lost, and the next end of the same name may belong to a later span. */
+static void lost(void *state, const struct wmk_loss *loss)
+{
+	struct paths *paths = state;
+
+	if (loss->events & (WMK_EV(SPAN_BEGIN) | WMK_EV(SPAN_END)))
+		paths->epoch++;
+}
+
+/* ── result ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+static const char *const states[WMK_THREAD_STATES] = {
+	[WMK_UNKNOWN] = "unknown", [WMK_RUNNING] = "running", [WMK_RUNNABLE] = "runnable", [WMK_BLOCKED] = "blocked",
+};
+
+static void set_thread(struct wmk_result_table *table, const struct wmk_analyze_thread *thread, struct wmk_cell *tid,
+		       struct wmk_cell *name)
+{
+	if (!thread)
+		return;
+	wmk_cell_number(tid, thread->tid);
+	wmk_cell_text(table, name, thread->name);
+}
+
+static void add_steps(const struct path_span *span, unsigned number, struct wmk_result_table *table)
+{
+	for (uint32_t i = span->steps.n; i--;) {
+		const struct wmk_step *step = &span->steps.steps[i];
+		struct wmk_cell *row = wmk_result_row(table);
+
+		wmk_cell_number(&row[STEP], number);
+		wmk_cell_number(&row[START], step->from - span->begin);
+		wmk_cell_number(&row[STEP_NS], step->to - step->from);
+		wmk_cell_number(&row[FROM], step->from);
+		wmk_cell_text(table, &row[STATE], states[step->state]);
+		if (step->wait < WMK_WAITS)
+			wmk_cell_text(table, &row[WAIT], wmk_wait_names[step->wait]);
+		set_thread(table, step->thread, &row[TID], &row[NAME]);
+		set_thread(table, step->waker, &row[WAKER], &row[WAKER_NAME]);
+		if (step->thread && step->thread->pid)
+			wmk_cell_number(&row[PID], step->thread->pid);
+	}
+}
+
+struct sum {
+	struct wmk_read_slot slot;     /* the thread's address, 0 */
+	uint64_t ns[WMK_THREAD_STATES];
+};
+
+static void add_sum(const struct sum *sum, const struct path_span *span, unsigned number,
+		    struct wmk_result_table *table)
+{
+	const struct wmk_analyze_thread *thread = (const void *)(uintptr_t)sum->slot.a;
+	const uint64_t total = sum->ns[WMK_RUNNING] + sum->ns[WMK_RUNNABLE] + sum->ns[WMK_BLOCKED] +
+			       sum->ns[WMK_UNKNOWN];
+	struct wmk_cell *row = wmk_result_row(table);
+
+	wmk_cell_number(&row[SUM], number);
+	set_thread(table, thread, &row[SUM_TID], &row[SUM_NAME]);
+	if (thread && thread->pid)
+		wmk_cell_number(&row[SUM_PID], thread->pid);
+	wmk_cell_number(&row[SUM_NS], (int64_t)total);
+	wmk_cell_real(&row[SUM_PERCENT], 100.0 * (double)total / (double)(span->end - span->begin));
+	wmk_cell_number(&row[SUM_RUNNING], (int64_t)sum->ns[WMK_RUNNING]);
+	wmk_cell_number(&row[SUM_RUNNABLE], (int64_t)sum->ns[WMK_RUNNABLE]);
+	wmk_cell_number(&row[SUM_BLOCKED], (int64_t)sum->ns[WMK_BLOCKED]);
+	wmk_cell_number(&row[SUM_UNKNOWN], (int64_t)sum->ns[WMK_UNKNOWN]);
+}
+
+static int add_sums(const struct path_span *span, unsigned number, struct wmk_result_table *table, uint64_t *unknown)
+{
+	struct wmk_read_table sums = { .size = sizeof(struct sum) };
+	int err = 0;
+
+	*unknown = 0;
+	for (uint32_t i = 0; i < span->steps.n && err >= 0; i++) {
+		const struct wmk_step *step = &span->steps.steps[i];
+		struct sum *sum = wmk_read_table_add(&sums, (uint64_t)(uintptr_t)step->thread, 0);
+
+		if (sum)
+			sum->ns[step->state] += (uint64_t)(step->to - step->from);
+		else
+			err = wmk_error(-ENOMEM, "no memory for the threads of a path");
+		*unknown += step->state == WMK_UNKNOWN ? (uint64_t)(step->to - step->from) : 0;
+	}
+	for (struct sum *sum = NULL; err >= 0 && (sum = wmk_read_table_next(&sums, sum));)
+		add_sum(sum, span, number, table);
+	wmk_read_table_free(&sums);
+	return err;
+}
+
+static void add_span(const struct paths *paths, const struct path_span *span, unsigned number, uint64_t unknown,
+		     struct wmk_result_table *table)
+{
+	struct wmk_cell *row = wmk_result_row(table);
+
+	wmk_cell_number(&row[SPAN], number);
+	wmk_cell_text(table, &row[SPAN_NAME], paths->names.texts[span->name]);
+	wmk_cell_number(&row[SPAN_NS], span->end - span->begin);
+	wmk_cell_number(&row[SPAN_FROM], span->begin);
+	if (span->tid >= 0) {
+		wmk_cell_number(&row[SPAN_PID], span->pid);
+		wmk_cell_number(&row[SPAN_TID], span->tid);
+	}
+	wmk_cell_number(&row[SPAN_STEPS], span->steps.n);
+	wmk_cell_number(&row[SPAN_UNKNOWN], (int64_t)unknown);
+}
+
+static int result(void *state, struct wmk_result *result)
+{
+	const struct paths *paths = state;
+	struct wmk_result_table *spans, *sums, *steps;
+	uint64_t unknown, all_unknown = 0;
+	int err = 0;
+
+	if (!paths->n_slowest && paths->wanted)
+		return wmk_error_said(-ENOENT, "no span '%.80s' ends in the trace (`waymark analyze spans` prints the "
+					       "names of spans)", paths->wanted);
+	spans = wmk_result_table(result, "spans", "Slowest spans", span_columns, WMK_ARRAY_LEN(span_columns));
+	sums = wmk_result_table(result, "threads", "Threads on the paths", sum_columns, WMK_ARRAY_LEN(sum_columns));
+	steps = wmk_result_table(result, "steps", "Paths, in the order of time", step_columns,
+				 WMK_ARRAY_LEN(step_columns));
+	spans->sort = SPAN_NS;
+	sums->sort = SUM_NS;
+	for (unsigned i = 0; i < paths->n_slowest && err >= 0; i++) {
+		add_steps(&paths->slowest[i], i + 1, steps);
+		err = add_sums(&paths->slowest[i], i + 1, sums, &unknown);
+		add_span(paths, &paths->slowest[i], i + 1, unknown, spans);
+		all_unknown += unknown;
+	}
+	if (all_unknown)
+		wmk_result_note(result, "parts of the paths are unknown: records were lost, are older than the last %u "
+					"changes of states, or the threads have no earlier records",
+				WMK_HISTORY_STATES);
+	return err;
+}
+
+static void release(void *state)
+{
+	struct paths *paths = state;
+
+	for (struct path_thread *thread = NULL; (thread = wmk_read_table_next(&paths->open, thread));)
+		free(thread->open);
+	wmk_read_table_free(&paths->open);
+	for (unsigned i = 0; i < WMK_PATHS_MAX; i++)
+		free(paths->slowest[i].steps.steps);
+	wmk_texts_free(&paths->names);
+	wmk_history_free(paths->history);
+	free(paths);
+}
+
+const struct wmk_analyze_module wmk_analyze_path = {
+	.name = "path",
+	.summary = "critical paths of the slowest spans: which threads had to finish, step by step",
+	.options = "-e '*' --preset=sched",
+	.needs = { { WMK_EV(SPAN_BEGIN) | WMK_EV(SPAN_END), false, "that begins or ends a span", NULL },
+		   { WMK_EV(SWITCH), false, "sched_switch", NULL },
+		   { WMK_EV(WAKING) | WMK_EV(WAKEUP), false, "sched_waking or sched_wakeup", NULL },
+		   { WMK_EV(SYSCALL_ENTRY), true, "system calls",
+		     "what threads waited for is not known, so a sleep is not distinguished from other waits" } },
+	.events = WMK_EV(SPAN_BEGIN) | WMK_EV(SPAN_END),
+	.has_threads = true,
+	.create = create,
+	.record = record,
+	.lost = lost,
+	.result = result,
+	.free = release,
+};

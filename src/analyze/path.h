@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* path.h - the analysis `path`: the critical paths of the slowest spans (docs/analyze.md). */
+#ifndef WMK_ANALYZE_PATH_H
+#define WMK_ANALYZE_PATH_H
+
+#include "analyze/analysis.h"
+
+#define WMK_PATHS_MAX 16u
+
+extern const struct wmk_analyze_module wmk_analyze_path;
+
+/* Before the pipeline: follow the `n` slowest spans of this name (NULL: any), not just the slowest one. */
+void wmk_path_choose(struct wmk_analysis *analysis, const char *span, unsigned n);
+
+#endif
