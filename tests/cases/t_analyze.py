@@ -75,12 +75,12 @@ def sched_equals_second_evaluation(case):
 
 
 def lost_packets_make_states_unknown(case):
-    """No state gets more time than it really had, and all states add up to the length of the trace."""
+    """After losses, no state gets more time than without losses, and all states add up to the length of the trace."""
     for n in range(rounds(4)):
         simulation = Simulation(case.random, 3000)
         whole, path = case.path('whole%d' % n), case.path('cut%d' % n)
         packets = simulation.write(whole)
-        # (the first and the last packet stay, so that the trace has the same length)
+        # (the first and the last packet are kept, so that the trace has the same length)
         cuts = {(cpu, case.random.randrange(1, packets[cpu] - 1)) for cpu in packets for _ in range(4)}
         simulation.write(path, cuts)
         result = result_of(case, 'sched', path)
@@ -133,7 +133,7 @@ def summary_has_findings_and_tables(case):
 
 
 def differences_equal_both_results(case):
-    """--diff: the values of each name in both traces, with the greatest difference first."""
+    """--diff: the values of each name in both traces, ordered by the difference, the greatest first."""
     paths = [case.path('before'), case.path('after')]
     for path, steps in zip(paths, (1500, 2500)):
         Simulation(case.random, steps).write(path)

@@ -24,7 +24,7 @@ def lines_of(case, path):
 
 
 def write_spans(random, path, turns):
-    """Threads with nested spans; now and then an end is missing."""
+    """Threads with nested spans. Some ends are missing."""
     plain = Plain(contexts='\tevent.context := struct { int32_t vpid; int32_t vtid; };\n')
     for name in SPANS:
         for kind in ('begin', 'end'):
@@ -140,7 +140,7 @@ def counts_of_events_equal_view(case):
 
 
 def losses_are_those_of_the_packets(case):
-    """Each packet that was left out is in the sums, and in one of the losses, between its neighbours."""
+    """Each packet that was left out is counted in the sums, and in a loss between its neighbours."""
     simulation, path = Simulation(case.random, 3000), case.path('losses')
     packets = simulation.write(case.path('whole'))
     cuts = {(cpu, case.random.randrange(1, packets[cpu] - 1)) for cpu in packets for _ in range(3)}

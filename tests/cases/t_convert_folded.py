@@ -24,7 +24,7 @@ def folded(case, path):
 
 
 def step_of(event, spans):
-    """(begin or end, name of the frame) of an event; None: neither."""
+    """(begin or end, name of the frame) of an event. None: the event is neither."""
     for prefix, begins in (('syscall_entry_', True), ('syscall_exit_', False)):
         if event.startswith(prefix):
             return begins, 'syscall:' + event[len(prefix):]
@@ -33,7 +33,7 @@ def step_of(event, spans):
 
 
 def evaluated(lines, spans, lost=()):
-    """{stack: ns}; at each time in `lost`, all stacks become unknown."""
+    """{stack: ns}. At each time in `lost`, all stacks become unknown."""
     stacks, since, times, last, lost = collections.defaultdict(list), {}, collections.Counter(), 0, list(lost)
 
     def account(who, now):
@@ -81,7 +81,7 @@ def stacks_equal_second_evaluation(case):
 
 
 def mixed_trace(case, name, packets, discarded):
-    """A thread with spans and system calls at random, also unmatched ones; packet `discarded` reports a loss."""
+    """A thread with random spans and system calls, some without a counterpart. Packet `discarded` reports a loss."""
     contexts = '\tevent.context := struct { int32_t vpid; int32_t vtid; string procname; };\n'
     trace, spans = Plain(contexts=contexts), ['a;b', 'in\\nner', 'c']
     for span in spans:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`waymark analyze` of kernel records: the kernel's own statistics of the same run have the same figures."""
+"""`waymark analyze` of kernel records: its figures equal the kernel's own statistics of the same run."""
 import contextlib
 import json
 import os
@@ -17,8 +17,8 @@ from t_view import read  # noqa: E402
 LARGE = ['--subbuf-size', '4M', '--num-subbuf', '8']
 SCHED = [word for name in ('switch', 'waking', 'wakeup', 'wakeup_new', 'process_*')
          for word in ('-k', 'sched_' + name)] + ['-k', 'syscall:clock_nanosleep']
-# Three processes share a CPU: each computes in parts of 20 ms with short sleeps between. The statistics of a process
-# that has ended and was not waited for are those of its whole life.
+# Three processes share a CPU. Each computes in parts of 20 ms, with short sleeps between the parts. The kernel keeps
+# the statistics of a process that has ended until another process waits for it.
 SHARED = '''
 import os, sys, time
 os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
@@ -46,7 +46,8 @@ def recorded(case, command, options):
 
 def differences(row, running, runnable):
     """
-    What differs by more than 1 %. A kernel may leave out switches of some threads; what follows from these is unknown.
+    The values that differ by more than 1 %. A kernel may leave out switches of some threads. The states that follow
+    from these switches are unknown.
     """
     unknown = row['unknown_ns'] - row['absent_ns']
     found = [(what, is_, exact) for what, is_, exact in (
@@ -57,8 +58,8 @@ def differences(row, running, runnable):
 
 def times_equal_schedstat(case):
     """
-    Running within 1 % of field 1 of /proc/PID/task/TID/schedstat, runnable within 1 % of field 2. The kernel excludes
-    time that a hypervisor takes away and that of interrupts: another try may have less of it.
+    Running is within 1 % of field 1 of /proc/PID/task/TID/schedstat, and runnable is within 1 % of field 2. The kernel
+    excludes the time of interrupts and the time that a hypervisor takes away. Another try may have less of this time.
     """
     need_kernel()
     for _ in range(6):
@@ -68,7 +69,7 @@ def times_equal_schedstat(case):
         check(len(lines) == 3, 'the program printed %s', result.out)
         wrong = {tid: differences(rows[tid], running, runnable) for tid, running, runnable, _ in lines}
         for tid, *_ in lines:
-            # (sleeps are at least as long as the program wants)
+            # (a sleep lasts at least as long as the program requests)
             check(rows[tid]['sleep_ns'] >= 8 * 2000000 and rows[tid]['blocked_mostly_on'] == 'sleep', 'thread %d: %s',
                   tid, rows[tid])
         if not any(wrong.values()):
@@ -181,7 +182,7 @@ for thread in threads:
 
 
 def lock_convoy_is_in_the_summary(case):
-    """Four threads want one lock, which each holds for 5 ms: a first line names process, waiters and time."""
+    """Four threads wait for one lock. Each holds the lock for 5 ms. The first line has process, waiters and time."""
     need_kernel()
     result = recorded(case, [sys.executable, '-c', CONVOY], [*SCHED, '-k', 'syscall:futex'])
     pid = int(re.search(r'^(\d+)$', result.out, re.M)[1])
@@ -222,7 +223,7 @@ print(child, flush=True)
 
 
 def forks_have_processes(case):
-    """sched_process_fork has the processes of both threads: those of a thread are equal."""
+    """sched_process_fork has the process of the parent and of the child. For a new thread, both are equal."""
     need_kernel()
     result = recorded(case, [sys.executable, '-c', FORKS], ['-k', 'sched_process_fork'])
     pid, thread, child = (int(line) for line in result.out.splitlines() if line.isdigit())
@@ -234,7 +235,9 @@ def forks_have_processes(case):
 
 
 def lttng_analyses_read_the_trace(case):
-    """The commands of lttng-analyses run without options; counts of interrupts equal `waymark analyze irq`."""
+    """
+    The commands of lttng-analyses succeed without options. Counts of interrupts equal those of `waymark analyze irq`.
+    """
     need('lttng-cputop')
     need_kernel()
     result = recorded(case, [sys.executable, '-c', FORKS],

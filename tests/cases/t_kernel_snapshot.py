@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Snapshots of kernel channels take the records out of the buffers of the kernel, while programs make system calls."""
+"""Snapshots of kernel channels take the records out of the kernel's buffers while programs make system calls."""
 import glob
 import json
 import os
@@ -27,7 +27,7 @@ def recorder(w, name, *channel, create=()):
 def snapshot(w, name, *more):
     made = w('snapshot', 'record', '-s', name, '--json', *more).json
     check(not made['warnings'], 'warnings: %s', made)
-    trace = KernelTrace(made['path'])                        # no reader warns, or reports a lost record
+    trace = KernelTrace(made['path'])                        # neither reader warns or reports a lost record
     check(len(trace.records) == made['records'], '%s, but %d records', made, len(trace.records))
     return made, trace
 
@@ -132,7 +132,7 @@ def snapshot_has_programs_and_the_kernel(case):
         check(Trace(path + '/ust').count() >= 100, 'records of the program')
         all_there(KernelTrace(path + '/kernel'), made, tids, 1)
         w('destroy', 'fr')
-        # reading would take records out of a trace that is written at the stop
+        # reading would take the records out of the trace that is written at the stop
         w('create', 'plain', '-o', case.path('plain'))
         w.begin_calls('plain', *SMALL, '--overwrite', create=False)
         w('enable-channel', '-u', '-s', 'plain', 'app', '--overwrite', '--subbuf-size', 16384)

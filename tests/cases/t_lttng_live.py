@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""babeltrace2 reads a session through the LTTng-live server while it is recorded: its lines are those of the trace."""
+"""
+babeltrace2 reads a session through the LTTng-live server during recording: it prints the lines of the stored trace.
+"""
 import contextlib
 import os
 import re
@@ -36,7 +38,7 @@ class Live:
         return 'net://localhost:%d/host/%s/%s' % (self.port, HOST, self.name)
 
     def viewer(self):
-        """babeltrace2, attached; (process, path of its lines, path of its messages)."""
+        """Attach babeltrace2. Returns (process, path of its lines, path of its messages)."""
         self.viewers += 1
         out, err = self.case.path('lines%d' % self.viewers), self.case.path('messages%d' % self.viewers)
         with open(out, 'w') as o, open(err, 'w') as e:
@@ -45,7 +47,7 @@ class Live:
         return child, out, err
 
     def end_viewer(self, viewer):
-        """The lines of a viewer, which ends in order because the session has ended."""
+        """The lines of a viewer. The viewer must end with status 0, because the session has ended."""
         child, out, err = viewer
         self.w.wait_end(child, status=None)
         check(child.returncode == 0, 'babeltrace2 ended with %d: %s', child.returncode, slurp(err)[-3000:])
@@ -74,7 +76,7 @@ def session(case, *options, **more):
 
 
 def numbers(lines):
-    """{writer: its numbers in order}."""
+    """{writer: its numbers, in order}."""
     found = {}
     for line in lines:
         writer, number = map(int, re.search(r'writer = (\d+), seq = (\d+)', line).groups())
@@ -83,13 +85,13 @@ def numbers(lines):
 
 
 def printed(viewer, n):
-    """Whether the viewer has printed this many lines; fails if it has ended."""
+    """True if the viewer has printed this many lines. Fails if the viewer has ended."""
     check(viewer[0].poll() is None, 'babeltrace2 ended with %s: %s', viewer[0].returncode, slurp(viewer[2])[-3000:])
     return len(slurp(viewer[1]).splitlines()) >= n
 
 
 def lines_are_those_of_the_stored_trace(case):
-    """Attached before the first record; another CPU is silent; a process that begins late."""
+    """A viewer attaches before the first record. Another CPU is silent, and one process begins late."""
     with session(case) as (w, live):
         viewer = live.viewer()
         w('start', 'seen')
@@ -177,7 +179,7 @@ def a_viewer_can_attach_to_a_session_that_has_ended(case):
         port = ':%d' % live.port
         check(live.url().replace(port, '') in listed.stdout.replace(port, ''),
               'the list of sessions: %s%s', listed.stdout, listed.stderr)
-        viewer = live.viewer()      # babeltrace2 asks for what follows, and nothing follows
+        viewer = live.viewer()      # babeltrace2 requests later packets, and the session has none
         check(live.end_viewer(viewer) == [], 'lines of an ended session')
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """
-`waymark query`: the rows equal those of a second evaluation, which imports the records of `waymark view --json` into a
-database of its own. With and without push-down of conditions and groups.
+`waymark query`: the rows equal those of a second evaluation in Python. The second evaluation imports the records of
+`waymark view --json` into a database of its own. Each case runs with and without push-down of conditions and groups.
 """
 import csv
 import glob
@@ -38,7 +38,7 @@ def query(case, sql, *paths, status=0, options=()):
 
 
 def columns_of(case, *paths):
-    """{table: {column: type}}, with the names without quotes."""
+    """{table: {column: type}}. The names have no quotes."""
     got, lines, err = read(case, [WAYMARK, 'query', '--tables', '--json', *paths])
     check(got == 0, 'query --tables %s: status %s: %s', paths, got, err[-500:].decode(errors='replace'))
     tables = {}
@@ -79,7 +79,7 @@ def last(record, *names):
 
 
 def row_of(record, columns):
-    """The row of a record in the table of its event, without the columns that the JSON of the record does not have."""
+    """The row of a record in the table of its event, without columns that the JSON of the record lacks."""
     contexts = {k: v for scope in reversed(CONTEXTS) for k, v in (record.get(scope) or {}).items()}
     row = {'time': ns_of(record), 'name': record.get('event', ''), 'level': record.get('level'),
            'trace': record['trace'], 'stream': record['stream'], 'pid': last(record, 'vpid', 'pid'),
@@ -97,7 +97,7 @@ def row_of(record, columns):
 
 
 class Second:
-    """The records of traces in a database of Python."""
+    """The records of traces, in a database that Python fills."""
     TYPES = {'integer': 'INTEGER', 'real': 'REAL', 'text': 'TEXT', 'blob': 'BLOB', 'json': 'TEXT', 'any': ''}
 
     def __init__(self, case, *paths, status=0):
@@ -125,7 +125,7 @@ class Second:
 
 
 def plain(value):
-    """A value of either evaluation, to compare them."""
+    """A value of either evaluation in a form that can be compared."""
     if isinstance(value, float) and value in (float('inf'), float('-inf')):
         return 'Infinity' if value > 0 else '-Infinity'
     if isinstance(value, float) and value == int(value):
@@ -178,7 +178,7 @@ def condition(random, second, table, depth=0):
 
 
 def statement(random, second):
-    """(statement, whether it defines the order of its rows)."""
+    """(statement, true if the statement defines the order of its rows)."""
     table = random.choice(['events'] + [t for t in second.tables if any(r['name'] == t for r in second.rows)])
     where = ' WHERE ' + condition(random, second, table) if random.random() < 0.8 else ''
     columns = [quoted(n) for n, kind in second.tables[table].items()
@@ -203,8 +203,8 @@ def statement(random, second):
 
 def some_traces(case, n):
     """
-    Yields paths of traces with records, in which each name is unique without case. The JSON has no environment, so it
-    must not name a process.
+    Yields paths of traces with records. In each trace, names differ in more than case. The JSON has no environment, so
+    the environment must not name a process.
     """
     names = set()
 
@@ -251,7 +251,7 @@ def values_equal_view(case):
                 for name in names:
                     left, right = one[name], plain(other.get(name))
                     if name in ('cpu', 'pid') and right is None:
-                        continue               # other names of the CPU; the process of the environment
+                        continue               # other names for the CPU context; the process comes from the environment
                     if isinstance(left, str) and isinstance(right, str) and left != right:
                         # (JSON of variants and structures: compare the values)
                         if left[:1] in '[{' and right[:1] in '[{':
@@ -289,7 +289,9 @@ def made(case, name, events, records, **packet):
 
 
 def hostile_names(case):
-    """Names of events and fields that are keywords, have quotes or colons, or hide others are columns and tables."""
+    """
+    Events and fields become tables and columns even if their names are keywords, have quotes or colons, or hide others.
+    """
     events = ['select', 'a"b', "it's", 'x); DROP TABLE y;--', 'Events', 'EVENTS', 'sqlite_master', 'json_each',
               'sched:switch', '', 'a]b`c', '\u00e9v\u00e9nement', 'n' * 3000]
     fields = 'uint8_t _from; uint8_t _order; uint8_t time; uint8_t TIME; uint8_t _Name; uint8_t name; uint8_t rowid;'
@@ -324,7 +326,9 @@ def empty_traces_have_tables(case):
 
 
 def errors_have_their_position(case):
-    """Statements that are no SELECT are refused; an error names its position; the exit status is 1, of usage 2."""
+    """
+    Statements other than SELECT are refused. An error has its position. The exit status is 1, or 2 for wrong usage.
+    """
     path = made(case, 'one', [('one', 'uint8_t x;')], [(BEGIN, 0, lambda b: b.i(8, 1))])
     for sql, words in (("SELECT 'é', y FROM one", 'no such column: y, at character 13'), ('SELEC x', 'at character 1'),
                        ('SELECT 1 FROM two', 'no such table: two'), ('', 'is empty'), (' -- x', 'is empty'),
@@ -363,7 +367,9 @@ def damaged_traces_are_read_as_far_as_view(case):
 
 
 def two_traces_are_merged(case):
-    """Events of one name in two traces are one table, with the fields of both; rows are in the order of time."""
+    """
+    Events with the same name in two traces share one table with the fields of both. Rows are in the order of time.
+    """
     one = made(case, 'both/a', [('same', 'uint8_t x; uint8_t y;')],
                [(BEGIN + 2 * i, 0, lambda b, i=i: b.i(8, i).i(8, 1)) for i in range(20)])
     made(case, 'both/b', [('same', 'string x; uint64_t z;')],
@@ -424,7 +430,7 @@ def forms_agree(case):
 
 
 def plans_push_down(case):
-    """SQLite passes conditions and groups to the tables, and keeps expensive groups and collations for itself."""
+    """SQLite passes conditions and groups to the tables, and evaluates expensive groups and collations itself."""
     path = made(case, 'plans', [('one', 'string s; uint8_t x; double d;')],
                 [(BEGIN, 0, lambda b: b.raw(b'a\0').i(8, 1).i(64, 0))])
     for sql, plan, sorts in (

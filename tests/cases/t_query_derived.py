@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`waymark query`: the tables threads, slices, syscalls and spans equal a second evaluation, and `waymark analyze`."""
+"""`waymark query`: the tables threads, slices, syscalls and spans equal a second evaluation and `waymark analyze`."""
 import collections
 import json
 import os
@@ -21,7 +21,7 @@ def viewed(case, path):
 
 
 def thread_rows_equal_second_evaluation(case):
-    """Sums of threads, and the parts of the time in which they run."""
+    """Sums of threads, and the periods in which the threads run."""
     for n in range(rounds(4)):
         path = case.path('sched%d' % n)
         Simulation(case.random, 2000).write(path)
@@ -107,7 +107,7 @@ def span_rows_equal_second_evaluation(case):
         ours, theirs = (sorted(spans, key=key) for spans in ([tuple(r.values()) for r in rows],
                                                               evaluated_spans(viewed(case, path))))
         check(ours and ours == theirs, '%s: %s, not %s', program, ours, theirs)
-        # (a table of a derivation can be joined, grouped and read several times)
+        # (a derived table can be joined, grouped and read several times)
         sql = 'SELECT a.name, count(*) AS n FROM spans a JOIN spans b ON a.name = b.name AND a.tid = b.tid GROUP BY 1'
         times = collections.Counter((r['name'], r['tid']) for r in rows)
         sums = collections.Counter()
@@ -117,7 +117,7 @@ def span_rows_equal_second_evaluation(case):
 
 
 def losses_leave_ends_unknown(case):
-    """A system call across a loss has no duration, and an exit without an entry no time."""
+    """A system call across a loss has no duration, and an exit without an entry has no time."""
     trace = Plain(contexts='\tevent.context := struct { int32_t tid; int32_t pid; };\n')
     trace.event('syscall_entry_read', 'uint32_t fd;')
     trace.event('syscall_exit_read', 'int64_t ret;')

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """
-A relay stores traces of other machines: the stored trace has the records of the sent one, live readers print them as
-they arrive, and a relay that was killed continues.
+A relay stores traces of other machines. The stored trace has the records of the sent trace. Live readers print records
+as they arrive. A relay that was killed continues.
 """
 import os
 import signal
@@ -41,7 +41,7 @@ class Sent:
         return sender
 
     def send(self, sender, part=1.0):
-        """Send what the relay lacks of the first `part` of each stream."""
+        """Send the packets of the first `part` of each stream that the relay does not have."""
         for number, (name, packets) in enumerate(self.streams.items()):
             have = sender.stream(number, name)
             for packet in packets[have:round(len(packets) * part)]:
@@ -63,7 +63,7 @@ def stored_trace_equals_the_sent_one(case):
     half = lines_of(sent.path)
     check(0 < len(half) < len(sent.lines) and set(half) <= set(sent.lines), '%d lines of %d while the trace grows',
           len(half), len(sent.lines))
-    # the relay is killed; the sender continues where the files end, and also repeats what the relay has
+    # the relay is killed; the sender continues at the end of the files, and also repeats packets that the relay has
     relay.kill()
     sender.close()
     relay.start()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`waymark --host HOST COMMAND` over a real sshd on the loopback interface is the same as the command itself."""
+"""`waymark --host HOST COMMAND`, over a real sshd on the loopback interface, has the result of COMMAND itself."""
 import contextlib
 import getpass
 import os
@@ -59,7 +59,7 @@ def sshd(case, w):
 
 
 def both(w, ssh, *argv, status=0, same=True):
-    """Run the command here and on the machine; compare the outputs. Returns the output of the remote one."""
+    """Run the command locally and by --host, and compare the outputs. Returns the output of the remote command."""
     remote = finished([WAYMARK, '--host', 'machine', *map(str, argv)], env=dict(w.env, WAYMARK_SSH=ssh),
                       capture_output=True, text=True, stdin=subprocess.DEVNULL)
     check(remote.returncode == status, '%s ended with %d: %s', argv, remote.returncode, remote.stderr)

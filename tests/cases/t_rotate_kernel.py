@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """
 Rotations of sessions with kernel channels: each counted system call is in exactly one chunk, even if the daemons are
-killed at any moment. Chunks have the records from before `rotate`, and no later ones.
+killed at any moment. A chunk has the records from before `rotate`, and no later records.
 """
 import contextlib
 import os
@@ -21,7 +21,8 @@ from t_follow import Follower  # noqa: E402
 from t_rotate import IN_CONSUMER, IN_SESSION, archives, uuids  # noqa: E402
 
 LARGE = ['--subbuf-size', '4M', '--num-subbuf', '16']
-# The kernel keeps its own records while no consumer daemon drains them. Records of BPF are lost with the daemon.
+# Without a consumer daemon, the kernel keeps its own records. Records of BPF are lost together with the consumer
+# daemon.
 KEPT = ['--syscall-arguments', 'none']
 CALL = 'sched_getparam'
 
@@ -33,7 +34,7 @@ def kernel_chunks(path):
 
 
 def joined(path, lossy=False):
-    """The records of all chunks, in order. Each chunk is read by both readers, and is a trace of its own."""
+    """The records of all chunks, in order. Both readers read each chunk, and each chunk is a separate trace."""
     hidden = [name for name in os.listdir(os.path.join(path, 'archives')) if name[0] == '.']
     check(not hidden, 'a rotation was not finished: %s', hidden)
     traces = [KernelTrace(place, lossy) for place in kernel_chunks(path)]
@@ -46,7 +47,7 @@ def joined(path, lossy=False):
 
 
 def each_once(trace, made, tids):
-    """Check that each record of CALL in `made` turns of these threads is there once. (Chunks overlap in time.)"""
+    """Check that each record of CALL in `made` turns of these threads exists once. (Chunks overlap in time.)"""
     found = trace.calls(tids)
     n = sum(map(len, found.values()))
     check(n == made * 2, '%d records of %d turns', n, made)
@@ -66,7 +67,7 @@ def rotated(w, name):
 
 
 def ended(w, name, all_chunks=True):
-    """Stop and destroy the session, which has the counts of all chunks. Returns (path, records of all chunks)."""
+    """Stop and destroy the session. Its counts must include all chunks. Returns (path, records of all chunks)."""
     w.stop(name)
     is_now = w('destroy', name, '--json').json['sessions'][0]
     trace = joined(is_now['path'], lossy=True)
@@ -85,7 +86,7 @@ def recorded_more(w, name, least=1):
 
 @limit(60)
 def kernel_records_under_load_are_in_one_chunk(case):
-    """With the records of the kernel and with those of BPF."""
+    """Rotate with records of the kernel and with records of BPF."""
     with KernelWorld(case) as w:
         for name, channel in (('tracefs', KEPT), ('bpf', [])):
             w.begin_calls(name, *LARGE, *channel, calls=[CALL])
@@ -102,14 +103,14 @@ def kernel_records_under_load_are_in_one_chunk(case):
 
 
 def turns_in(place, tids):
-    """The turns that the entries of a call have in a chunk, in order."""
+    """The numbers of the turns with an entry of the call in a chunk, in order."""
     return [-2 - signed(number(r.fields, 'pid')) for r in KernelTrace(place).records
             if r.name == 'syscall_entry_' + CALL and number(r.context, 'tid') in tids]
 
 
 @limit(60)
 def user_and_kernel_channels_rotate_together(case):
-    """Each closed chunk has the records of both domains that were made before the call, and no others."""
+    """Each closed chunk has the records of both domains that were made before `rotate`, and no others."""
     with KernelWorld(case) as w:
         w('create', 'both', '--no-statedump')
         w('enable-channel', '-s', 'both', 'user')
@@ -139,7 +140,7 @@ def user_and_kernel_channels_rotate_together(case):
 
 @limit(60)
 def closed_kernel_chunk_can_be_removed_at_once(case):
-    """The next consumer daemon does not need the closed chunk to continue after it, and loses no record."""
+    """The next consumer daemon continues after the closed chunk without reading it, and loses no record."""
     with KernelWorld(case) as w:
         w.begin_calls('gone', *LARGE, *KEPT, calls=[CALL])
         path, tids = w.session('gone')['path'], []
@@ -162,7 +163,7 @@ def closed_kernel_chunk_can_be_removed_at_once(case):
 
 @limit(60)
 def chunk_of_overwrite_buffers_has_what_they_held(case):
-    """Each rotation writes the records since the rotation before, also with a state dump in its own stream."""
+    """Each chunk has the records since the previous rotation, also with a state dump in its own stream."""
     with KernelWorld(case) as w:
         for name, channel in (('tracefs', KEPT), ('bpf', [])):
             w('create', name)
@@ -211,7 +212,7 @@ def random_kills_during_kernel_rotations_lose_no_records(case):
             for _ in range(3):
                 recorded_more(w, name, 100)
                 rotate = w.run([WAYMARK, 'rotate', name], stderr=subprocess.DEVNULL)
-                time.sleep(case.random.random() * 0.03)      # this is a moment, not a condition
+                time.sleep(case.random.random() * 0.03)      # this waits for a time, not for a condition
                 for victim in case.random.sample([w.kernel_consumerd, w.sessiond], case.random.randrange(1, 3)):
                     kill(victim())
                 w.wait_end(rotate, None)
@@ -224,7 +225,7 @@ def random_kills_during_kernel_rotations_lose_no_records(case):
 
 
 def rotate_and_be_killed(case, daemon, point):
-    """Records before the rotation are in the closed chunk, later ones are not."""
+    """Records before the rotation are in the closed chunk. Later records are not."""
     with KernelWorld(case, name='%s-%s' % (daemon[0], point), daemon=False) as w:
         killed = KilledOnce(w, daemon, point)
         w.begin_calls('one', *LARGE, *KEPT, calls=[CALL])
@@ -242,7 +243,8 @@ def rotate_and_be_killed(case, daemon, point):
         found = [[len(turns_in(place, ids)) for place in kernel_chunks(path)] for ids in tids]
         check([sum(n) for n in found] == [100, 70, 50, 30], '%s: chunks have the calls %s', killed.row, found)
         check(trace.lost == 0, '%s: records were lost', killed.row)
-        # If the daemon is killed before it has saved the session, nothing is closed: a later rotation closes the chunk.
+        # If the daemon is killed before it has saved the session, no chunk is closed. A later rotation closes the
+        # chunk.
         check(found[0][0] == 100 and found[1][0] == (70 if point == 'session_cut' else 0),
               '%s: the first chunk has the calls %s', killed.row, found)
 
@@ -251,7 +253,7 @@ def rotate_and_be_killed(case, daemon, point):
 def kernel_rotation_is_finished_after_kill_of_consumer_daemon(case):
     need_testpoints()
     for point in IN_CONSUMER:
-        if point != 'archive_before_rename':                  # in the consumer daemon of applications
+        if point != 'archive_before_rename':                  # the testpoint is in the consumer daemon of applications
             rotate_and_be_killed(case, 'kernel consumer', point)
 
 

@@ -24,7 +24,7 @@ def recorder(w, name, *more, channel=()):
 
 
 def requested(w, name, reason):
-    """Wait for the snapshot of this reason; returns (its trace, its environment)."""
+    """Wait for the snapshot of this reason. Returns (its trace, the environment of the trace)."""
     def texts():
         return [(p, ''.join(metadata_text(p))) for p in glob.glob('%s/%s-*' % (w.case.path(name), reason))]
     w.wait(lambda: any('snapshot_overwritten' in text for _, text in texts()), 'the snapshot "%s"' % reason)
@@ -56,21 +56,21 @@ def program_requests_a_snapshot(case):
                           'snapshot_pid = %d;' % program.pid):
                 check(entry in text, '%s is missing: %s', entry, text[:2000])
         check(omitted(w, 'fr') == 0, 'omitted before a second request')
-        program('handler again')                              # within 10 s
+        program('handler again')                              # a second request within 10 s
         w.wait(lambda: omitted(w, 'fr') == 1 and omitted(w, 'second') == 1, 'the request to be counted')
         w('list', 'fr').prints('1 request of programs for a snapshot was omitted')
         check(len(os.listdir(case.path('fr'))) == 1, 'snapshots: %s', os.listdir(case.path('fr')))
-        if PERCENT >= 100:                                    # again, after 10 s
+        if PERCENT >= 100:                                    # a request after 10 s
             def is_served():
                 program.send('handler later')
-                program.answer()                              # "no": the request before is not served yet
+                program.answer()                              # "no": the previous request is not served yet
                 return glob.glob(case.path('fr') + '/later-*')
             w.wait(is_served, 'a snapshot after the pause')
             trace, _ = requested(w, 'fr', 'later')
             check(trace.count() >= 300, '%d records', trace.count())
         for name in 'fr', 'second':
             w('destroy', name)
-        program.send('snapshot none')                         # no flight recorder
+        program.send('snapshot none')                         # a program without a flight recorder
         check(program.answer().startswith('no'), 'a request without a flight recorder')
         program.end()
 
@@ -97,7 +97,7 @@ def request_outlives_its_process(case):
         program = w.scripted()
         w.wait_apps([program.pid])
         program('emit 200')
-        for pid in w.sessiond(), w.consumerd():               # no daemon can react before the process has ended
+        for pid in w.sessiond(), w.consumerd():               # no daemon can react before the process ends
             os.kill(pid, signal.SIGSTOP)
         stopped = w.sessiond(), w.consumerd()
         program.send('dying last')
@@ -146,13 +146,13 @@ def wrong_bytes_in_the_slot_harm_nothing(case):
             with open(path, 'r+b') as f:
                 slots.append(mmap.mmap(f.fileno(), 4096))
         check(slots, 'files of rings')
-        for slot in slots:                                    # the reason has no end, and is not UTF-8
+        for slot in slots:                                    # the reason is not terminated, and is not UTF-8
             slot[SLOT:SLOT + 256] = struct.pack('<QQQ', 1 << 62, 77, 5) + b'\xff' * 232
         program('emit 100')
         trace, text = requested(w, 'fr', '_' * 127)
         check(trace.count() >= 100 and 'snapshot_reason = "%s"' % ('_' * 127) in text, 'its reason: %s', text[:2000])
         check(omitted(w, 'fr') == 5, 'omitted: %d', omitted(w, 'fr'))
-        for slot in slots:                                    # taken by a process that does not exist
+        for slot in slots:                                    # the owner of the slot is a process that does not exist
             slot[SLOT:SLOT + 24] = struct.pack('<QQQ', 1 << 61 | 1 << 32 | 999, 0, 0)
         program.send('snapshot x')
         check(program.answer().startswith('no'), 'the slot is taken')
