@@ -2,8 +2,8 @@
 """
 Benchmarks of active sessions: time from a record to its printed line, flushes, snapshots, rotations, compression.
 
-The rival for printed lines is `lttng create --live` with lttng-relayd and babeltrace2, with its default of 1 s and with
---live=100000.
+The rival for printed lines is `lttng create --live` with lttng-relayd and babeltrace2, with the default period of 1 s
+and with --live=100000.
 """
 import os
 import re
@@ -21,19 +21,19 @@ from common import RIVAL, case, clean, parse, show
 from recording import tree_size
 
 FAST = 'lttng-ust --live=100000'
-LIVE_US = {RIVAL: None, FAST: 100000}       # None: the default of the rival
+LIVE_US = {RIVAL: None, FAST: 100000}       # None: the default period of the rival
 BUFFERS = {'subbuf_size': '1M', 'num_subbuf': 8}
 OURS = dict(BUFFERS, statedump=False)
 FAST_RATE = 1000000
-FIRST_NS = 900000000                        # delays of the first second do not count
-DRAIN_S = 30                                # a reader that is behind is ended this long after the last record
+FIRST_NS = 900000000                        # delays in the first second are not measured
+DRAIN_S = 30                                # a reader that is behind is killed this long after the last record
 LINE = re.compile(rb'[ =](\d{12,})[^\n]*\n')
 
 
 class Printed:
     """
-    Reads the lines of a live reader, in which the payload is the time of the record: CLOCK_MONOTONIC in ns. `delays`
-    has (that time, the delay in ms) of the last line of each read.
+    Reads the lines of a live reader. The payload of a line is the time of its record: CLOCK_MONOTONIC in ns. `delays`
+    has (time of the record, delay in ms) of the last line of each read.
     """
 
     def __init__(self, argv, env):
@@ -77,8 +77,8 @@ def paced(b, tracer, rate, n):
 
 def delays_of(b, reader, argv, env, rate, n):
     """
-    Run the program and its reader: {'median', 'p99', 'lines', 'behind_s'} of the delays in ms. The first second does
-    not count, since a reader finds a new trace only after some time.
+    Run the program and its reader. Returns {'median', 'p99', 'lines', 'behind_s'} of the delays in ms. The first second
+    is not measured, because a reader finds a new trace only after some time.
     """
     b.run(argv, env)
     ended = time.monotonic_ns()
@@ -109,7 +109,7 @@ def printed_rival(b, relay, live_us, rate, n):
     name = 'live%d' % b.serial
     b.fresh(name)
     b.daemon.start(name, None, live=(live_us, relay.url), **BUFFERS)
-    # At a low rate, standard output must not wait in a buffer until the pipe is full.
+    # At a low rate, lines must not wait in the buffer of standard output until it is full.
     buffered = ['stdbuf', '-oL'] if rate == 1 and shutil.which('stdbuf') else []
     reader = Printed(buffered + ['babeltrace2', '--input-format=lttng-live', relay.viewer(name)], b.daemon.env)
     found = delays_of(b, reader, paced(b, 'lttng', rate, n), b.daemon.env, rate, n)
@@ -118,7 +118,7 @@ def printed_rival(b, relay, live_us, rate, n):
 
 
 def add_case(cases, name, unit, runs, *more):
-    """Add one case; `more`: other rivals than RIVAL."""
+    """Add one case. `more`: rivals in addition to RIVAL."""
     cases.append(case(name, unit, runs))
     for rival in more:
         found = [run[rival] for run in runs if run.get(rival) is not None]
@@ -129,7 +129,7 @@ def add_case(cases, name, unit, runs, *more):
 
 
 def printed(b, relay):
-    """From the commit of a record to its printed line."""
+    """Time from the commit of a record to its printed line."""
     cases = []
     for words, rate, n in (('1', 1, 21), ('1M', FAST_RATE, 3 * FAST_RATE)):
         found = {'ours': printed_ours(b, rate, n)}
@@ -145,9 +145,9 @@ def printed(b, relay):
 
 def flush(b):
     """
-    CPU time of program and consumer daemon for a record, at 10^6 a second; the floor is the same without flushes. The
-    program sleeps 1 ms after every 1000 records, since paced() would spend the rest of its CPU time on the clock. The
-    order alternates, because the second measurement of a run takes longer.
+    CPU time of program and consumer daemon for a record, at 10^6 records a second. The floor is the time without
+    flushes. The program sleeps 1 ms after every 1000 records, because paced() would spend the rest of its CPU time on
+    the clock. The order alternates, because the second measurement of a run takes longer.
     """
     runs, n = [], 2 * FAST_RATE
     argv = ['taskset', '-c', str(b.cpus[-1]), b.program('work_waymark'), 'count', 'u64', str(n), '1000']
@@ -230,7 +230,7 @@ def compressed(b, directory):
 
 
 def rotation(b):
-    """Rotations while 10^6 records a second are made; then the compression of the chunks."""
+    """Rotations while the program makes 10^6 records a second, then the compression of the chunks."""
     n, runs, ratios = 4 * FAST_RATE, [], []
     daemon, directory = waymark_session.Daemon(b.build), b.fresh('trace')
     try:
@@ -274,7 +274,7 @@ def written(directory):
 
 
 def slow(b, relay):
-    """Bytes of streams and indexes for a record, at 10 records a second, written within 1 s."""
+    """Bytes of streams and indexes for a record, at 10 records a second. Each record is written within 1 s."""
     n, directory, name = 200, b.fresh('trace'), 'slow%d' % b.serial
     daemon = waymark_session.Daemon(b.build)
     try:
