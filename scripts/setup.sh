@@ -33,6 +33,8 @@ packages=(
 	qemu-system-x86 busybox-static
 	# parents of processes
 	procps
+	# a browser without a screen, which loads reports
+	chromium-headless-shell
 	# commands on another machine
 	openssh-server openssh-client
 )

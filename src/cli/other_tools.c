@@ -20,7 +20,6 @@ static const struct other_name {
 	{ "attach", "use `waymark view --follow` for a trace, or `waymark strace -p PID` for a process" },
 	{ "stat", "use `waymark strace -c` to count system calls, or `waymark list SESSION` for its records" },
 	{ "trace", "use `waymark strace` for system calls, or `waymark record` for a trace" },
-	{ "report", "use `waymark view`" },
 	{ "script", "use `waymark view`, or `waymark convert` for another format" },
 	{ "replay", "use `waymark view`" },
 	{ "dump", "use `waymark view`" },

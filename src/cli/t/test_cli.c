@@ -200,7 +200,7 @@ static void commands_are_found_by_name(void **state)
 	(void)state;
 	assert_ptr_equal(wmk_cli_find("record"), &wmk_cli_record);
 	assert_null(wmk_cli_find("recrod"));
-	assert_non_null(strstr(wmk_error_text(text, sizeof(text)), "did you mean: record?"));
+	assert_non_null(strstr(wmk_error_text(text, sizeof(text)), "did you mean: record, "));
 	assert_null(wmk_cli_find("xyzzy"));
 	assert_non_null(strstr(wmk_error_text(text, sizeof(text)), "waymark help"));
 }

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * collect.h - the module that collects what a report shows, in addition to the tables of other modules: sums over time,
+ * the timeline, and the records with their fields if there are at most WMK_REPORT_RECORDS.
+ */
+#ifndef WMK_ANALYZE_REPORT_COLLECT_H
+#define WMK_ANALYZE_REPORT_COLLECT_H
+
+#include "analyze/analysis.h"
+#include "analyze/report/timeline.h"
+#include "analyze/stats.h"
+
+#define WMK_REPORT_RECORDS 100000u
+
+struct wmk_report_record {
+	int64_t ns;
+	uint32_t event;                /* wmk_class.id */
+	uint32_t track;                /* UINT32_MAX: neither thread nor CPU are known */
+	int32_t cpu;                   /* -1: unknown */
+};
+
+struct wmk_report_loss {
+	int64_t from, to, cpu;
+	uint64_t records;              /* WMK_READ_LOST_UNKNOWN: unknown */
+};
+#define WMK_REPORT_LOSSES 10000u       /* kept; all are in the sums */
+
+struct wmk_report {
+	struct wmk_analysis *analysis;
+	struct wmk_threads *threads;
+	struct wmk_report_timeline timeline;
+	struct wmk_report_row *records, *lost, *busy;  /* sums over time: numbers, numbers, ns */
+	void (*changed)(void *data, struct wmk_analyze_thread *thread, unsigned state, int64_t now);
+	void *changed_data;            /* the function that was called before, and its data */
+	void *spans;                   /* the state of the module of the table `spans` of queries */
+	struct wmk_texts span_names;
+	bool is_whole;                 /* all records so far are kept */
+	struct wmk_report_record *kept;
+	uint32_t n_kept, cap_kept;
+	FILE *lines;                   /* writes `fields` */
+	char *fields;                  /* a line of JSON for each kept record */
+	size_t fields_size;
+	struct wmk_print_text scratch;
+	struct wmk_report_loss *losses;
+	uint32_t n_losses, cap_losses;
+	char *data;                    /* at the end: JSON of the members above */
+	size_t data_size;
+	int err;                       /* of functions that return nothing */
+};
+
+/* Its state is a struct wmk_report. It must follow `sched` in a list of modules. */
+extern const struct wmk_analyze_module wmk_report_module;
+
+#endif

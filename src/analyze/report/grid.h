@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * grid.h - sums over time. The length of a trace is not known in advance. So the time is divided into equal cells that
+ * begin narrow; when a time is beyond the last cell, pairs of cells are joined, and cells are twice as wide.
+ *
+ * Memory: WMK_REPORT_CELLS numbers for each row. One thread.
+ */
+#ifndef WMK_ANALYZE_REPORT_GRID_H
+#define WMK_ANALYZE_REPORT_GRID_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define WMK_REPORT_CELLS 512u          /* more than half of them are used at the end */
+
+struct wmk_report_row {
+	struct wmk_report_row *next;   /* of the grid */
+	uint64_t cells[WMK_REPORT_CELLS];
+};
+
+struct wmk_report_grid {               /* initialized with zeros */
+	bool has_begun;
+	int64_t begin, width;          /* ns */
+	struct wmk_report_row *rows;
+};
+
+/* Add a row of zeros. NULL with a cause chain: no memory. It lives as long as the grid. */
+struct wmk_report_row *wmk_report_grid_row(struct wmk_report_grid *grid);
+/* Divide an amount among the cells between two times; `to` may equal `from`. The sum of the cells is exact. */
+void wmk_report_grid_add(struct wmk_report_grid *grid, struct wmk_report_row *row, int64_t from, int64_t to,
+			 uint64_t amount);
+void wmk_report_grid_free(struct wmk_report_grid *grid);
+
+#endif

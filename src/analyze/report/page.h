@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * page.h - write a report: one HTML file that contains everything it needs.
+ *
+ *     analysis.h: modules of the summary, and collect.h ──► result, struct wmk_report
+ *                                                         └─data.h──► JSON ──page.c──┐
+ *     report.html, .css, .js, timeline.js, third_party/uPlot ──embed.py, in the build─┴─► FILE
+ */
+#ifndef WMK_ANALYZE_REPORT_PAGE_H
+#define WMK_ANALYZE_REPORT_PAGE_H
+
+#include "analyze/report/collect.h"
+
+/* The modules of a report; NULL at the end. */
+extern const struct wmk_analyze_module *const wmk_report_modules[];
+
+/* After the pipeline: reduce the result to a summary, and write the page. -ENOMEM; -errno: `out` cannot be written. */
+int wmk_report_write(struct wmk_analysis *analysis, FILE *out);
+
+#endif

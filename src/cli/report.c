@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report.c - `waymark report`: a trace as one HTML file (analyze/report/page.h).
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "analyze/report/page.h"
+#include "base/error.h"
+#include "cli/reading.h"
+
+struct report_args {
+	struct wmk_cli_which which;
+	const char *output;
+};
+
+/* The file is made after the traces have been read, so that an error leaves an earlier report as it is. */
+static int write_page(const struct report_args *args, struct wmk_analysis *analysis)
+{
+	FILE *out = args->output ? fopen(args->output, "we") : stdout;
+	int err;
+
+	if (!out)
+		return wmk_error(-errno, "cannot write '%.200s'", args->output);
+	err = wmk_report_write(analysis, out);
+	if (out != stdout && fclose(out) != 0 && err >= 0)
+		err = wmk_error(-errno, "cannot write '%.200s'", args->output);
+	return err;
+}
+
+static int run_report(void *data, char **rest, int n_rest)
+{
+	const struct report_args *args = data;
+	struct wmk_read_pipeline_options options = { .form = &wmk_analysis_form, .print = WMK_PRINT_OPTIONS };
+	struct wmk_read_pipeline_result done;
+	struct wmk_analysis *analysis;
+	int err;
+
+	if (!n_rest)
+		return wmk_error(-EINVAL, "no trace given: give its directory, or a directory above it");
+	if (!args->output && isatty(1))
+		return wmk_error(-EINVAL, "cannot write HTML to a terminal: give -o FILE, or use a pipe");
+	err = wmk_analysis_create(wmk_report_modules, &analysis);
+	if (err < 0)
+		return wmk_cli_failed();
+	options.whole = analysis;
+	err = wmk_cli_read(&args->which, (const char *const *)rest, (unsigned)n_rest, &options, stdout, NULL, &done);
+	if (err >= 0)
+		err = write_page(args, analysis);
+	wmk_analysis_free(analysis);
+	if (err < 0)
+		return wmk_cli_failed();
+	return done.damages ? WMK_CLI_FAILED : 0;
+}
+
+static const char *const details[] = {
+	"Reads all traces in and below the directories once, and writes one HTML file. It contains everything that "
+	"it needs: a browser opens it from disk, without network.",
+	"The page has the summary of `waymark analyze`; charts of records, lost records and CPU use over time; a "
+	"timeline of CPUs and threads with their states and spans; and the tables of the summary with all rows, which "
+	"a click on a head sorts. States need the kernel events of `waymark record --preset=sched`.",
+	"The timeline zooms (wheel, + and -) and moves (drag, arrow keys). A click on a span, a state or a record "
+	"shows its fields. The page lists the keys.",
+	"Up to 100,000 records are in the page with their fields. Of larger traces, the page has no single records, "
+	"and short states and spans are summed. Spans longer than 1/2000 of the length are all in the page. Sums and "
+	"tables are exact. For details of a part, select it with --begin and --end.",
+	"Damaged parts and lost records are reported on standard error; the exit status is 1 if a part is damaged.",
+	NULL
+};
+
+static const struct wmk_cli_option options[] = {
+	{ 'o', "output", "FILE", "The HTML file. The default is standard output.",
+	  WMK_CLI_NAME(struct report_args, output, "a file") },
+	WMK_CLI_OPTIONS_TIME,
+};
+
+const struct wmk_cli_command wmk_cli_report = {
+	.name = "report",
+	.arguments = "TRACE...",
+	.summary = "Write a trace as an HTML page with charts and a timeline",
+	.details = details,
+	WMK_CLI_OPTIONS(options),
+	.args_size = sizeof(struct report_args),
+	.run = run_report,
+};
