@@ -150,7 +150,7 @@ static int result(void *state, struct wmk_result *result)
 		wmk_cell_text(table, &row[EACH_STREAM], losses->streams.texts[one->stream]);
 	}
 	if (losses->n_more)
-		wmk_result_note(result, "%u losses are listed; %lu later ones are only in the sums", LOSSES_MAX,
+		wmk_result_note(result, "%u losses are listed; %lu later losses are only in the sums", LOSSES_MAX,
 				(unsigned long)losses->n_more);
 	if (losses->n_all)
 		wmk_result_note(result, "larger buffers lose less: `waymark record --subbuf-size` and --num-subbuf, "

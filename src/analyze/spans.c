@@ -252,7 +252,7 @@ static int result(void *state, struct wmk_result *result)
 	}
 	add_slow(spans, result);
 	if (spans->n_unmatched)
-		wmk_result_note(result, "%lu begins or ends of spans have no counterpart: they are left out",
+		wmk_result_note(result, "%lu begins or ends of spans have no counterpart, and are left out",
 				(unsigned long)spans->n_unmatched);
 	return 0;
 }
@@ -272,11 +272,11 @@ static void release(void *state)
 
 const struct wmk_analyze_module wmk_analyze_spans = {
 	.name = "spans",
-	.summary = "spans of applications: count, total and self time; of the slowest, what the thread did meanwhile",
+	.summary = "spans of applications: count, total and self time; the slowest, with states of their threads",
 	.options = "-e '*' --preset=sched",
 	.needs = { { WMK_EV(SPAN_BEGIN) | WMK_EV(SPAN_END), false, "that begins or ends a span", NULL },
 		   { WMK_EV(SWITCH), true, "sched_switch and sched_wakeup too",
-		     "what the threads did meanwhile is not known" } },
+		     "the states of the threads during spans are not known" } },
 	.events = WMK_EV(SPAN_BEGIN) | WMK_EV(SPAN_END),
 	.has_threads = true,
 	.create = create,

@@ -267,8 +267,8 @@ static int result(void *state, struct wmk_result *result)
 		add_files(syscalls, result);
 	}
 	if (syscalls->n_unknown)
-		wmk_result_note(result, "the thread of %lu records of system calls is unknown: they are left out "
-					"(record the context tid, or sched_switch)",
+		wmk_result_note(result, "the thread of %lu records of system calls is unknown: these records are "
+					"left out (record the context tid, or sched_switch)",
 				(unsigned long)syscalls->n_unknown);
 	wmk_stats_free(&open);
 	return err;

@@ -118,10 +118,10 @@ static int run_analyze(void *data, char **rest, int n_rest)
 
 static const char *const details[] = {
 	"Reads all traces in and below the directories once, and prints tables. Without ANALYSIS, prints a summary: "
-	"what stands out, with the analysis that has the details, then the first rows of the most important tables. "
+	"findings, each with the analysis that has the details, then the first rows of the most important tables. "
 	"The analyses are:",
-	"sched: for each thread the time that it was running, runnable (waiting for a CPU) and blocked, what it mostly "
-	"waited for, its switches and migrations, and quantiles of its wake-up latency; for each CPU the busy and idle "
+	"sched: for each thread the time in the states running, runnable (waiting for a CPU) and blocked, what the "
+	"thread mostly waited for, switches, migrations and wake-up latencies; for each CPU the busy and idle "
 	"time; for each pair of threads how often one woke the other. Needs "
 	"`waymark record --preset=sched`.",
 	"syscalls: counts, errors and durations of system calls, by name, by process and by file. Needs "
@@ -130,7 +130,7 @@ static const char *const details[] = {
 	"io: requests of block devices: count, bytes, merges, time in the queue and latency, by device, by size and by "
 	"process. Needs --preset=io.",
 	"spans: spans of applications (waymark_span()): count, total and self time, quantiles, and the slowest spans. "
-	"With kernel records of sched_switch and sched_wakeup: what the thread did meanwhile.",
+	"With kernel records of sched_switch and sched_wakeup: the states of the thread during the slowest spans.",
 	"locks: futexes: which process and address, number of waits and waiters, time, and the last thread that woke a "
 	"waiter. Needs --preset=sched.",
 	"path: the critical path of the slowest span, or of the slowest one of a name (--span), in the order of time. "
@@ -139,7 +139,7 @@ static const char *const details[] = {
 	"events: how often each event occurred, its rate and its greatest rate, as a line over time. loss: where and "
 	"when records were lost.",
 	"A state is unknown before the first record of a thread, and after records were lost. The times of the states "
-	"add up to the length of the trace. docs/analyze.md states for every figure how it is computed. If the trace "
+	"add up to the length of the trace. docs/analyze.md describes how each figure is computed. If the trace "
 	"lacks the events of an analysis, a message names them and the command that records them.",
 	"Durations are in ns in JSON and CSV, and all columns are printed. Damaged parts and lost records are reported "
 	"on standard error; the exit status is 1 if a part is damaged.",

@@ -213,7 +213,7 @@ static const char *const details[] = {
 	"and context field. Names with other characters than letters, digits and _ need double quotes: "
 	"SELECT amount FROM \"shop:order\". So do names that are keywords of SQL. --tables prints all tables and "
 	"columns as they are written in a statement.",
-	"Further tables follow from several records: threads (time in each state), slices (when a thread runs on a "
+	"Further tables are computed from records: threads (time in each state), slices (when a thread runs on a "
 	"CPU), syscalls (entry and exit) and spans (waymark_span()). Their durations are in ns. docs/query.md "
 	"describes all columns.",
 	"SQLite runs the statement: all SELECT statements of SQLite with its functions, such as datetime(), "

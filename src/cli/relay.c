@@ -94,8 +94,8 @@ static int enroll(const struct relay_args *args, const char *directory, const ch
 	if (err < 0)
 		return err;
 	if (!args->common.json)
-		printf("Certificate and key of %s are in %s, for %d days.\n"
-		       "Move the file to ~/.config/waymark/relay.pem there (for root: /etc/waymark/relay.pem).\n",
+		printf("Certificate and key of %s are in %s, valid for %d days.\n"
+		       "Move the file to its machine: ~/.config/waymark/relay.pem (root: /etc/waymark/relay.pem).\n",
 		       name, file ? file : output, days);
 	print_result(args, "file", file ? file : output);
 	return 0;
@@ -179,7 +179,7 @@ static int status_text(const struct relay_args *args, const char *directory, int
 		wmk_cli_relay_print(args->at ? args->at : WMK_RELAY_STATUS_DEFAULT, running);
 	err = wmk_certificates_each(directory, print_peer, &n);
 	if (err == 0 && n == 0)
-		puts("No certificate was made for a peer (`waymark relay enroll HOST` makes one).");
+		puts("No peer has a certificate (`waymark relay enroll HOST` makes one).");
 	return without_certificates(err, runs);
 }
 

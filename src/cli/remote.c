@@ -64,7 +64,7 @@ int wmk_cli_remote_exec(const char *host, char *const *arguments)
 	int err;
 
 	if (!*host || *host == '-')
-		return wmk_error_said(-EINVAL, "\"%.100s\" is no host (give a destination of ssh, such as ann@web1)",
+		return wmk_error_said(-EINVAL, "\"%.100s\" is not a host (give a destination of ssh, such as ann@web1)",
 				      host);
 	line = remote_line(arguments);
 	if (!line)

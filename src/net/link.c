@@ -56,7 +56,7 @@ static int open_tls(struct wmk_link *link, const char *server)
 	}
 	SSL_set_connect_state(link->ssl);
 	if (!server || expect_server(link->ssl, server) < 0)
-		return wmk_tls_error(-EINVAL, "\"%.100s\" is no name of a relay", server ? server : "");
+		return wmk_tls_error(-EINVAL, "\"%.100s\" is not the name or address of a relay", server ? server : "");
 	return 0;
 }
 
@@ -140,9 +140,9 @@ int wmk_link_handshake(struct wmk_link *link)
 		return 0;
 	}
 	verified = SSL_get_verify_result(link->ssl);
-	result = tls_result(link, result, "agree on TLS");
+	result = tls_result(link, result, "complete the TLS handshake");
 	if (result == 0)
-		return wmk_error(-ECONNRESET, "the peer has closed the connection before TLS was agreed");
+		return wmk_error(-ECONNRESET, "the peer closed the connection during the TLS handshake");
 	if (result != -EAGAIN && verified != X509_V_OK)
 		return wmk_error(-EACCES, "the certificate of the relay is refused: %s",
 				 X509_verify_cert_error_string(verified));

@@ -110,7 +110,7 @@ static struct wmk_relay_host *find_or_make(struct wmk_relay_hosts *hosts, const 
 		return host;
 	host = hosts->n < WMK_RELAY_HOSTS_MAX ? calloc(1, sizeof(*host)) : NULL;
 	if (!host) {
-		wmk_error(-ENOMEM, "the relay has %u hosts, and no room for another one", hosts->n);
+		wmk_error(-ENOMEM, "no memory for another host (the relay has %u hosts)", hosts->n);
 		return NULL;
 	}
 	host->is = wmk_relay_conf_of(hosts->conf, name);

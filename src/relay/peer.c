@@ -80,7 +80,8 @@ static int shake_hands(struct wmk_relay_peer *peer, int64_t end)
 
 	while ((err = wmk_link_handshake(peer->link)) == -EAGAIN) {
 		if (wmk_relay_now_ms() >= end)
-			return wmk_error(-ETIMEDOUT, "the peer did not agree on TLS within %d ms", WMK_PEER_HELLO_MS);
+			return wmk_error(-ETIMEDOUT, "the peer did not complete the TLS handshake within %d ms",
+					 WMK_PEER_HELLO_MS);
 		await(peer, wmk_link_events(peer->link), end - wmk_relay_now_ms());
 	}
 	if (err < 0 || !peer->tls)

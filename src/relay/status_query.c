@@ -34,8 +34,8 @@ static int dial(const char *at)
 				      WMK_RELAY_STATUS_DEFAULT, at);
 	if (!wmk_relay_address_is_loopback(to->ai_addr)) {
 		freeaddrinfo(to);
-		return wmk_error_said(-EINVAL, "the relay at %.80s cannot be asked: its status has only loopback "
-				      "addresses", at);
+		return wmk_error_said(-EINVAL, "cannot query the relay at %.80s: a relay sends its status on loopback "
+				      "addresses only", at);
 	}
 	fd = socket(to->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	err = fd < 0 || connect(fd, to->ai_addr, to->ai_addrlen) < 0 ? -errno : 0;
@@ -72,8 +72,8 @@ static int refused(const struct wmk_relay_frame *frame, const uint8_t *body)
 	int err = wmk_object_decode(&wmk_relay_error_object, body, frame->length, &error, &arena);
 
 	if (err == 0)
-		err = wmk_error(error.err > 0 && error.err < 4096 ? -(int)error.err : -EPROTO, "the relay refuses: %s",
-				error.text);
+		err = wmk_error(error.err > 0 && error.err < 4096 ? -(int)error.err : -EPROTO,
+				"the relay refused the request: %s", error.text);
 	wmk_arena_free(&arena);
 	return err;
 }
@@ -112,7 +112,7 @@ static int ask(struct query *query, struct wmk_arena *arena, struct wmk_relay_st
 	int err = receive(query, WMK_RELAY_HELLO, &wmk_relay_hello_object, &hello, arena);
 
 	if (err == 0 && strcmp(hello.greeting, WMK_RELAY_GREETING) != 0)
-		err = wmk_error(-EPROTO, "no relay listens there, but \"%s\"", hello.greeting);
+		err = wmk_error(-EPROTO, "the greeting is \"%s\", not that of a relay", hello.greeting);
 	if (err == 0)
 		err = send_message(query, 1, WMK_RELAY_HELLO, &wmk_relay_hello_object, &own);
 	if (err == 0)

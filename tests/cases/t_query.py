@@ -334,8 +334,8 @@ def errors_have_their_position(case):
                        ('SELECT 1 FROM two', 'no such table: two'), ('', 'is empty'), (' -- x', 'is empty'),
                        ('SELECT 1; SELECT 2', 'a second statement begins at character 11'),
                        ('SELECT json(x) FROM (SELECT name AS x FROM one)', 'malformed JSON'),
-                       ("ATTACH '/tmp/x' AS y", 'only reads'), ('CREATE TABLE t(x)', 'only reads'),
-                       ('DELETE FROM one', ''), ('PRAGMA user_version', 'only reads'), ('VACUUM', 'only reads'),
+                       ("ATTACH '/tmp/x' AS y", 'only SELECT'), ('CREATE TABLE t(x)', 'only SELECT'),
+                       ('DELETE FROM one', ''), ('PRAGMA user_version', 'only SELECT'), ('VACUUM', 'only SELECT'),
                        ("SELECT load_extension('x')", ''), ('INSERT INTO one(x) VALUES (1)', '')):
         err = query(case, sql, path, status=1)[1]
         check(words in err and err.startswith('waymark: error: cannot run the query: '), '%s: %s', sql, err)

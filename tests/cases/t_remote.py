@@ -96,7 +96,7 @@ def remote_commands_are_the_same_as_local_ones(case):
 
 def unreachable_hosts_are_reported(case):
     with World(case, daemon=False) as w:
-        w('--host', '-oProxyCommand=false', 'list', status=2).prints('is no host')
+        w('--host', '-oProxyCommand=false', 'list', status=2).prints('is not a host')
         w('--host', status=2).prints('needs a value')
         w.env['WAYMARK_SSH'] = case.path('absent')
         w('--host', 'machine', 'list', status=2).prints('is not installed')

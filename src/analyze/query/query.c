@@ -41,9 +41,10 @@ static int fail(const struct wmk_query *query, int status, const char *sql)
 	if (status == SQLITE_NOMEM)
 		return wmk_error(-ENOMEM, "cannot run the query");
 	if (status == SQLITE_FULL || status == SQLITE_IOERR || status == SQLITE_CANTOPEN)
-		return wmk_error_said(-EIO, "cannot run the query: %.200s: no room for temporary files?", words);
+		return wmk_error_said(-EIO, "cannot run the query: %.200s (temporary files may lack space: set "
+					    "SQLITE_TMPDIR)", words);
 	if (status == SQLITE_AUTH)
-		return wmk_error_said(-EINVAL, "cannot run the query: a query only reads; it is a SELECT statement");
+		return wmk_error_said(-EINVAL, "cannot run the query: only SELECT statements are allowed");
 	if (offset >= 0 && sql)
 		return wmk_error_said(-EINVAL, "cannot run the query: %.200s, at character %u", words,
 				      column_at(sql, offset));
