@@ -11,7 +11,7 @@ set -euo pipefail
 
 build=(
 	meson ninja-build gcc libc6-dev pkg-config python3 liburcu-dev libjson-c-dev libelf-dev libzstd-dev libssl-dev
-	libsqlite3-dev
+	libsqlite3-dev libncurses-dev
 	# BPF programs: compiled by clang, converted to a header by bpftool, loaded by libbpf
 	clang bpftool libbpf-dev
 )
@@ -21,6 +21,8 @@ packages=(
 	g++
 	# unit tests; models; independent trace readers; a debugger for single steps; system call traces
 	libcmocka-dev systemtap-sdt-dev spin babeltrace babeltrace2 gdb strace protobuf-compiler zstd openssl
+	# a terminal for tests of `waymark top`
+	tmux
 	# analyses of kernel traces by another project
 	python3-lttnganalyses
 	# the second compiler, its linker and its sanitizers

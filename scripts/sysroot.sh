@@ -8,8 +8,8 @@
 set -euo pipefail
 
 arch=${1:-} folder=${2:-}
-packages=(libc6-dev libelf-dev libjson-c-dev libzstd-dev libsqlite3-dev liburcu-dev libbpf-dev libcmocka-dev
-	busybox-static strace)
+packages=(libc6-dev libelf-dev libjson-c-dev libzstd-dev libsqlite3-dev libncurses-dev liburcu-dev libbpf-dev
+	libcmocka-dev busybox-static strace)
 # Without its dependencies: only its header is needed, and it depends on python3.
 alone=systemtap-sdt-dev
 [ "$arch" = arm64 ] || { sed -n '3,7s/^# \{0,1\}//p' "$0" >&2; exit 2; }

@@ -11,6 +11,7 @@
 #include "base/error.h"
 
 #define MODULES_MAX 8u
+#define TICK_RECORDS 4096u             /* a power of two */
 
 struct module_run {
 	const struct wmk_analyze_module *module;
@@ -23,6 +24,11 @@ struct wmk_analysis {
 	uint32_t wanted;               /* WMK_EV() bits of the records to decode */
 	uint32_t events;               /* WMK_EV() bits of all classes of the traces */
 	bool has_threads, has_seen;
+	int64_t left_out;              /* the process that is left out; 0: none */
+	bool is_estimate;              /* of the begin of an interval */
+	int (*tick)(void *data);
+	void *tick_data;
+	uint64_t n_read;               /* records, for `tick` */
 	struct wmk_threads threads;
 	struct wmk_losses losses;
 	struct wmk_classes *classes;   /* names of all stream classes */
@@ -80,7 +86,7 @@ void wmk_analysis_free(struct wmk_analysis *analysis)
 		analysis->classes = classes->next;
 		wmk_events_free(classes);
 	}
-	free(analysis->names.names);
+	wmk_events_free_names(&analysis->names);
 	wmk_threads_free(&analysis->threads);
 	wmk_losses_free(&analysis->losses);
 	wmk_result_free(&analysis->result);
@@ -139,6 +145,17 @@ static int take_trace(void *whole, const struct wmk_read_trace *trace)
 	return err;
 }
 
+/* Another decoder may get the same address. Classes of the closed trace stay: threads refer to them. */
+static void close_trace(void *whole, const struct wmk_read_trace *trace)
+{
+	struct wmk_analysis *analysis = whole;
+
+	for (uint32_t i = 0; i < trace->decoder->n_streams; i++)
+		for (struct wmk_classes *classes = analysis->classes; classes; classes = classes->next)
+			if (classes->decoder == &trace->decoder->streams[i])
+				classes->decoder = NULL;
+}
+
 static int take_stream(void *whole, const struct wmk_read_stream *read, void **state)
 {
 	struct wmk_analysis *analysis = whole;
@@ -168,12 +185,33 @@ static void count_lost(struct wmk_result *result, const struct wmk_read_stream *
 	result->lost += read->lost == WMK_READ_LOST_UNKNOWN ? 0 : read->lost;
 }
 
+static void apply_loss(struct wmk_analysis *analysis, const struct wmk_loss *loss)
+{
+	wmk_threads_lost(&analysis->threads, loss);
+	for (unsigned i = 0; i < analysis->n_runs; i++)
+		if (analysis->runs[i].module->lost)
+			analysis->runs[i].module->lost(analysis->runs[i].state, loss);
+}
+
+/* Of a trace that grows, a loss is known only now: states are unknown from now on. */
+static void apply_late_loss(const struct stream *stream, const struct wmk_read_stream *read)
+{
+	struct wmk_analysis *analysis = stream->analysis;
+	const struct wmk_loss loss = { .from = analysis->result.end, .to = analysis->result.end,
+				       .cpu = stream->who.cpu, .events = stream->classes->events,
+				       .records = read->lost, .packets = read->lost_packets, .stream = read };
+
+	if (read->growth == WMK_READ_LIVE && (read->lost || read->lost_packets) && analysis->threads.has_begun)
+		apply_loss(analysis, &loss);
+}
+
 static int take_packet(void *state, struct wmk_read_stream *read)
 {
 	struct stream *stream = state;
 	int err = wmk_read_thread_id_of_packet(&stream->who, read);
 
 	count_lost(&stream->analysis->result, read);
+	apply_late_loss(stream, read);
 	if (err >= 0 && stream->scout)
 		err = wmk_scout_packet(stream->scout, read, stream->who.cpu, stream->classes->events,
 				       &stream->analysis->losses);
@@ -184,12 +222,8 @@ static void apply_losses(struct wmk_analysis *analysis, int64_t ns)
 {
 	struct wmk_loss loss;
 
-	while (wmk_losses_take(&analysis->losses, ns, &loss)) {
-		wmk_threads_lost(&analysis->threads, &loss);
-		for (unsigned i = 0; i < analysis->n_runs; i++)
-			if (analysis->runs[i].module->lost)
-				analysis->runs[i].module->lost(analysis->runs[i].state, &loss);
-	}
+	while (wmk_losses_take(&analysis->losses, ns, &loss))
+		apply_loss(analysis, &loss);
 }
 
 /* Set the times of the result. A record without a time gets the time of the previous record. */
@@ -200,10 +234,14 @@ static int64_t time_of(struct wmk_analysis *analysis, const struct wmk_read_stre
 	if (read->scale.is_there && !wmk_read_has_time(read))
 		return result->end;
 	if (!analysis->threads.has_begun) {
-		result->begin = read->ns;
+		result->begin = result->end = read->ns;
 		wmk_threads_origin(&analysis->threads, read->ns);
 	}
-	result->end = read->ns > result->end || !result->records ? read->ns : result->end;
+	/* (after an interval without records, the begin of this one is an estimate) */
+	if (!result->records && read->ns < result->begin && analysis->is_estimate)
+		result->begin = result->end = read->ns;
+	analysis->is_estimate = false;
+	result->end = read->ns > result->end ? read->ns : result->end;
 	return read->ns;
 }
 
@@ -217,6 +255,28 @@ static int show(const struct wmk_analysis *analysis, const struct wmk_class *cla
 	return err;
 }
 
+static bool is_left_out(struct wmk_analysis *analysis)
+{
+	const struct wmk_record *record = &analysis->record;
+	const struct wmk_analyze_thread *thread;
+
+	if (record->has_pid)
+		return record->pid == analysis->left_out;
+	thread = wmk_threads_of(&analysis->threads, record);
+	return thread && (thread->pid ? thread->pid : thread->tid) == analysis->left_out;
+}
+
+static int decode(struct wmk_analysis *analysis, const struct stream *stream, const struct wmk_class *class,
+		  struct wmk_read_stream *read, int64_t ns)
+{
+	struct wmk_record *record = &analysis->record;
+	int err = wmk_events_decode(class, read, record);
+
+	record->ns = ns;
+	record->cpu = stream->who.cpu;
+	return err >= 0 && analysis->has_threads ? wmk_threads_record(&analysis->threads, record) : err;
+}
+
 static int take_record(void *state, struct wmk_read_stream *read, struct wmk_print_text *out)
 {
 	const struct stream *stream = state;
@@ -224,25 +284,24 @@ static int take_record(void *state, struct wmk_read_stream *read, struct wmk_pri
 	const struct wmk_class *class =
 		&stream->classes->classes[read->record.event - stream->classes->decoder->events];
 	const uint32_t event = UINT32_C(1) << class->event;
-	struct wmk_record *record = &analysis->record;
+	const bool is_wanted = analysis->wanted & event;
 	const int64_t ns = time_of(analysis, read);
-	int err;
+	int err = 0;
 
 	(void)out;
+	if (analysis->tick && !(++analysis->n_read % TICK_RECORDS))
+		err = analysis->tick(analysis->tick_data);
 	if (analysis->losses.n)
 		apply_losses(analysis, ns);
+	if (err >= 0 && (is_wanted || analysis->left_out))
+		err = decode(analysis, stream, class, read, ns);
+	if (err < 0 || (analysis->left_out && is_left_out(analysis)))
+		return err < 0 ? err : 0;
 	analysis->result.records++;
 	err = analysis->has_seen ? show(analysis, class, ns) : 0;
-	if (err < 0 || !(analysis->wanted & event))
-		return err;
-	err = wmk_events_decode(class, read, record);
-	record->ns = ns;
-	record->cpu = stream->who.cpu;
-	if (err >= 0 && analysis->has_threads)
-		err = wmk_threads_record(&analysis->threads, record);
-	for (unsigned i = 0; i < analysis->n_runs && err >= 0; i++)
+	for (unsigned i = 0; i < analysis->n_runs && err >= 0 && is_wanted; i++)
 		if (analysis->runs[i].module->events & event)
-			err = analysis->runs[i].module->record(analysis->runs[i].state, record);
+			err = analysis->runs[i].module->record(analysis->runs[i].state, &analysis->record);
 	return err < 0 ? err : 0;
 }
 
@@ -301,6 +360,38 @@ static int end(void *whole, struct wmk_print_text *out)
 	return err < 0 ? err : analysis->result.err;
 }
 
+void wmk_analysis_set_tick(struct wmk_analysis *analysis, int (*tick)(void *data), void *data)
+{
+	analysis->tick = tick;
+	analysis->tick_data = data;
+}
+
+void wmk_analysis_leave_out(struct wmk_analysis *analysis, int64_t pid)
+{
+	analysis->left_out = pid;
+}
+
+int wmk_analysis_interval(struct wmk_analysis *analysis, int64_t elapsed_ns, struct wmk_result *result)
+{
+	const bool is_empty = !analysis->result.records && analysis->threads.has_begun;
+	const int64_t end = analysis->result.end + (is_empty ? elapsed_ns : 0);
+	int err = 0;
+
+	wmk_threads_end(&analysis->threads, analysis->result.end);
+	for (unsigned i = 0; i < analysis->n_runs && err >= 0; i++)
+		err = module_result(analysis, &analysis->runs[i]);
+	analysis->is_estimate = !analysis->result.records;
+	*result = analysis->result;
+	for (unsigned i = 0; i < result->n_tables; i++)
+		result->tables[i].result = result;
+	analysis->result = (struct wmk_result){ .name = result->name, .begin = end, .end = end };
+	wmk_threads_clear(&analysis->threads);
+	for (unsigned i = 0; i < analysis->n_runs; i++)
+		if (analysis->runs[i].module->clear)
+			analysis->runs[i].module->clear(analysis->runs[i].state);
+	return err < 0 ? err : result->err;
+}
+
 void *wmk_analysis_state(const struct wmk_analysis *analysis, unsigned number)
 {
 	return analysis->runs[number].state;
@@ -314,6 +405,7 @@ struct wmk_result *wmk_analysis_result(struct wmk_analysis *analysis)
 const struct wmk_read_exporter wmk_analysis_form = {
 	.name = "analysis",
 	.trace = take_trace,
+	.closing = close_trace,
 	.begin = begin,
 	.end = end,
 	.stream = take_stream,

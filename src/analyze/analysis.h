@@ -40,8 +40,10 @@ struct wmk_analyze_module {
 	/* Called for each record of any event, without its values. May be NULL. */
 	int (*seen)(void *state, const struct wmk_class *class, int64_t ns);
 	void (*lost)(void *state, const struct wmk_loss *loss);                /* may be NULL */
-	/* Called once, at the end. */
+	/* Called at the end, and at the end of each interval. */
 	int (*result)(void *state, struct wmk_result *result);
+	/* An interval begins: set counts to 0, and keep what has begun. NULL: no intervals. */
+	void (*clear)(void *state);
 	void (*free)(void *state);
 };
 
@@ -65,6 +67,21 @@ extern const struct wmk_read_exporter wmk_analysis_form;
 void *wmk_analysis_state(const struct wmk_analysis *analysis, unsigned number);
 /* After the pipeline: the result, which lives as long as the analysis. */
 struct wmk_result *wmk_analysis_result(struct wmk_analysis *analysis);
+
+/* ── intervals of followed traces ────────────────────────────────────────────────────────────────────────── */
+
+/*
+ * Called after each few thousand records: the interval may end although there are more records. A negative result ends
+ * the reading with this error.
+ */
+void wmk_analysis_set_tick(struct wmk_analysis *analysis, int (*tick)(void *data), void *data);
+/* Leave out the records of this process. The states of threads and CPUs include it. */
+void wmk_analysis_leave_out(struct wmk_analysis *analysis, int64_t pid);
+/*
+ * End the interval: `result`, for wmk_result_free(), has what was read since the last call. The next interval begins at
+ * the last record. If there was no record, it begins `elapsed_ns` later. Modules that lack events have no result.
+ */
+int wmk_analysis_interval(struct wmk_analysis *analysis, int64_t elapsed_ns, struct wmk_result *result);
 
 /* ── for modules ─────────────────────────────────────────────────────────────────────────────────────────── */
 

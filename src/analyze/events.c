@@ -114,7 +114,7 @@ static void resolve_fields(const struct known *is, const struct wmk_ctf_event_de
 
 static int name_id(struct wmk_names *names, const char *name, uint32_t *id)
 {
-	const char **all;
+	char **all;
 
 	for (*id = 0; *id < names->n; ++*id)
 		if (!strcmp(names->names[*id], name))
@@ -123,7 +123,10 @@ static int name_id(struct wmk_names *names, const char *name, uint32_t *id)
 	if (!all)
 		return wmk_error(-ENOMEM, "no memory for %u names of events", names->n);
 	names->names = all;
-	names->names[names->n++] = name;
+	all[names->n] = strdup(name);
+	if (!all[names->n])
+		return wmk_error(-ENOMEM, "no memory for the name of an event");
+	names->n++;
 	return 0;
 }
 
@@ -132,8 +135,11 @@ static int resolve(const struct wmk_ctf_stream_decoder *decoder, const struct wm
 {
 	const char *name = event->class->name && *event->class->name ? event->class->name : "event";
 	const unsigned kind = wmk_kind_of_uri(event->class->emf_uri);
+	const int err = name_id(names, name, &class->id);
 
-	class->name = class->what = name;
+	if (err < 0)
+		return err;
+	name = class->name = class->what = names->names[class->id];
 	class->tid = context_place(decoder, event, "tid|vtid");
 	class->pid = context_place(decoder, event, "pid|vpid");
 	class->procname = context_place(decoder, event, "procname|comm");
@@ -143,7 +149,7 @@ static int resolve(const struct wmk_ctf_stream_decoder *decoder, const struct wm
 	} else {
 		resolve_fields(known_event(name, class), event, class);
 	}
-	return name_id(names, name, &class->id);
+	return 0;
 }
 
 int wmk_events_resolve(const struct wmk_ctf_stream_decoder *decoder, struct wmk_names *names,
@@ -175,6 +181,13 @@ void wmk_events_free(struct wmk_classes *classes)
 {
 	free(classes->classes);
 	free(classes);
+}
+
+void wmk_events_free_names(struct wmk_names *names)
+{
+	for (uint32_t i = 0; i < names->n; i++)
+		free(names->names[i]);
+	free(names->names);
 }
 
 /* ── values ──────────────────────────────────────────────────────────────────────────────────────────── */

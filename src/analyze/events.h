@@ -70,14 +70,14 @@ struct wmk_class {
 
 /* The number of classes of a stream is `n_events` of its decoder. NULL: no memory. */
 struct wmk_classes {
-	const struct wmk_ctf_stream_decoder *decoder;
+	const struct wmk_ctf_stream_decoder *decoder; /* NULL: its trace was closed */
 	uint32_t events;               /* WMK_EV() of all classes */
 	struct wmk_class *classes;
 	struct wmk_classes *next;
 };
 
-struct wmk_names {                     /* names of events, by id */
-	const char **names;            /* valid as long as the traces are open */
+struct wmk_names {                     /* names of events, by id; classes point to them */
+	char **names;
 	uint32_t n, cap;
 };
 
@@ -97,6 +97,7 @@ struct wmk_record {
 int wmk_events_resolve(const struct wmk_ctf_stream_decoder *decoder, struct wmk_names *names,
 		       struct wmk_classes **classes);
 void wmk_events_free(struct wmk_classes *classes);
+void wmk_events_free_names(struct wmk_names *names);
 /* After WMK_READ_RECORD: fill all members except `cpu`. Errors of ctf/decode.h. */
 int wmk_events_decode(const struct wmk_class *class, struct wmk_read_stream *stream, struct wmk_record *record);
 /* Copy a text value into a buffer. */

@@ -101,7 +101,8 @@ static int seen(void *state, const struct wmk_class *class, int64_t ns)
 static double spark(const struct rates *rates, const struct rate *rate, int64_t length, char *text)
 {
 	static const char *const heights[] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
-	const unsigned used = (unsigned)(length / rates->width) + 1, joined = used > SPARKS ? 2 : 1;
+	const unsigned used = length / rates->width < SLOTS ? (unsigned)(length / rates->width) + 1 : SLOTS,
+		       joined = used > SPARKS ? 2 : 1;
 	uint64_t parts[SPARKS] = { 0 }, most = 0;
 
 	for (unsigned i = 0; i < used && i < SLOTS; i++)
@@ -136,7 +137,7 @@ static int result(void *state, struct wmk_result *result)
 		wmk_cell_real(&row[SHARE], 100.0 * (double)rate->count / (double)result->records);
 		if (length > 0)
 			wmk_cell_real(&row[PER_S], 1e9 * (double)rate->count / (double)length);
-		const double peak = spark(rates, rate, length, text);
+		const double peak = spark(rates, rate, result->end - rates->begin, text);
 
 		if (length > 0)
 			wmk_cell_real(&row[PEAK], peak);
@@ -145,6 +146,16 @@ static int result(void *state, struct wmk_result *result)
 		wmk_cell_number(&row[LAST], rate->last);
 	}
 	return 0;
+}
+
+static void clear(void *state)
+{
+	struct rates *rates = state;
+
+	if (rates->n)
+		memset(rates->rates, 0, rates->n * sizeof(*rates->rates));
+	rates->begin = INT64_MIN;
+	rates->width = FIRST_WIDTH;
 }
 
 static void release(void *state)
@@ -161,5 +172,6 @@ const struct wmk_analyze_module wmk_analyze_events = {
 	.create = create,
 	.seen = seen,
 	.result = result,
+	.clear = clear,
 	.free = release,
 };

@@ -247,19 +247,28 @@ static int result(void *state, struct wmk_result *result)
 	return sched->err;
 }
 
-static void release(void *state)
+static void clear(void *state)
 {
 	struct sched *sched = state;
 
 	for (struct wmk_analyze_thread *thread = sched->threads->first; thread; thread = thread->next)
-		if (thread->data[sched->slot]) {
+		if (thread->data[sched->slot])
 			wmk_histogram_free(thread->data[sched->slot]);
-			free(thread->data[sched->slot]);
-		}
 	for (struct pair *pair = NULL; (pair = wmk_read_table_next(&sched->pairs, pair));)
 		wmk_histogram_free(&pair->latency);
 	wmk_read_table_free(&sched->pairs);
+	sched->pairs = (struct wmk_read_table){ .size = sizeof(struct pair) };
 	wmk_histogram_free(&sched->latency);
+	sched->n_other = 0;
+}
+
+static void release(void *state)
+{
+	struct sched *sched = state;
+
+	clear(sched);
+	for (struct wmk_analyze_thread *thread = sched->threads->first; thread; thread = thread->next)
+		free(thread->data[sched->slot]);
 	free(sched);
 }
 
@@ -276,5 +285,6 @@ const struct wmk_analyze_module wmk_analyze_sched = {
 	.create = create,
 	.record = record,
 	.result = result,
+	.clear = clear,
 	.free = release,
 };

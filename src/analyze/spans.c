@@ -257,6 +257,18 @@ static int result(void *state, struct wmk_result *result)
 	return 0;
 }
 
+static void clear(void *state)
+{
+	struct spans *spans = state;
+
+	wmk_stats_free(&spans->spans);
+	wmk_stats_free(&spans->self);
+	wmk_stats_begin(&spans->spans);
+	wmk_stats_begin(&spans->self);
+	spans->n_slowest = 0;
+	spans->n_unmatched = 0;
+}
+
 static void release(void *state)
 {
 	struct spans *spans = state;
@@ -283,5 +295,6 @@ const struct wmk_analyze_module wmk_analyze_spans = {
 	.record = record,
 	.lost = lost,
 	.result = result,
+	.clear = clear,
 	.free = release,
 };

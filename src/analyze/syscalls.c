@@ -274,6 +274,18 @@ static int result(void *state, struct wmk_result *result)
 	return err;
 }
 
+static void clear(void *state)
+{
+	struct syscalls *syscalls = state;
+	struct wmk_stats *all[] = { &syscalls->calls, &syscalls->processes, &syscalls->files };
+
+	for (unsigned i = 0; i < WMK_ARRAY_LEN(all); i++) {
+		wmk_stats_free(all[i]);
+		wmk_stats_begin(all[i]);
+	}
+	syscalls->n_unknown = 0;
+}
+
 static void release(void *state)
 {
 	struct syscalls *syscalls = state;
@@ -299,5 +311,6 @@ const struct wmk_analyze_module wmk_analyze_syscalls = {
 	.create = create,
 	.record = record,
 	.result = result,
+	.clear = clear,
 	.free = release,
 };

@@ -381,6 +381,20 @@ void wmk_threads_end(struct wmk_threads *threads, int64_t ns)
 		account_cpu(&threads->cpus[i], ns);
 }
 
+void wmk_threads_clear(struct wmk_threads *threads)
+{
+	for (struct wmk_analyze_thread *thread = threads->first; thread; thread = thread->next) {
+		memset(thread->ns, 0, sizeof(thread->ns));
+		memset(thread->waits, 0, sizeof(thread->waits));
+		thread->switches = thread->migrations = thread->wakeups = 0;
+	}
+	for (uint32_t i = 0; i < threads->n_cpus; i++) {
+		struct wmk_analyze_cpu *cpu = &threads->cpus[i];
+
+		cpu->busy = cpu->idle = cpu->unknown = cpu->switches = 0;
+	}
+}
+
 void wmk_threads_free(struct wmk_threads *threads)
 {
 	while (threads->first) {

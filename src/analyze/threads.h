@@ -102,8 +102,10 @@ void wmk_threads_origin(struct wmk_threads *threads, int64_t ns);
 int wmk_threads_record(struct wmk_threads *threads, const struct wmk_record *record);
 /* Apply a loss. Called in the order of time, as records are. */
 void wmk_threads_lost(struct wmk_threads *threads, const struct wmk_loss *loss);
-/* Account the states up to `ns`, the last record of the trace. */
+/* Account the states up to `ns`, the last record of the trace or of an interval. */
 void wmk_threads_end(struct wmk_threads *threads, int64_t ns);
+/* After wmk_threads_end(): set all times and counts to 0, and keep the states. */
+void wmk_threads_clear(struct wmk_threads *threads);
 /* Find the current thread of a number, or NULL. */
 struct wmk_analyze_thread *wmk_threads_find(const struct wmk_threads *threads, int64_t tid);
 /*

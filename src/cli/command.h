@@ -68,7 +68,7 @@ extern const struct wmk_cli_command wmk_cli_record, wmk_cli_create, wmk_cli_dest
 	wmk_cli_load, wmk_cli_clear, wmk_cli_rotate, wmk_cli_enable_rotation, wmk_cli_disable_rotation,
 	wmk_cli_regenerate, wmk_cli_recover, wmk_cli_calibrate,
 	wmk_cli_view, wmk_cli_analyze, wmk_cli_convert, wmk_cli_compress, wmk_cli_snapshot, wmk_cli_core_hook,
-	wmk_cli_query, wmk_cli_report, wmk_cli_relay, wmk_cli_strace, wmk_cli_help, wmk_cli_version;
+	wmk_cli_query, wmk_cli_report, wmk_cli_top, wmk_cli_relay, wmk_cli_strace, wmk_cli_help, wmk_cli_version;
 
 /* Print one line for each command. */
 void wmk_cli_overview(FILE *out);

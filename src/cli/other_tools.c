@@ -15,7 +15,6 @@ static const struct other_name {
 	{ "metadata", "use `waymark regenerate metadata`" },
 	{ "enable-kprobe", "use `waymark enable-event --kernel --probe PLACE NAME`" },
 	{ "probe", "use `waymark enable-event --kernel --probe PLACE NAME`" },
-	{ "top", "use `waymark view --follow` for records, or `waymark list SESSION` for counts" },
 	{ "live", "use `waymark view --follow`" },
 	{ "attach", "use `waymark view --follow` for a trace, or `waymark strace -p PID` for a process" },
 	{ "stat", "use `waymark strace -c` to count system calls, or `waymark list SESSION` for its records" },

@@ -65,15 +65,22 @@ static const struct {
 		{ { preset_irq } },
 		{ { preset_sched, preset_syscalls, preset_io, preset_irq } } };
 
+int wmk_record_preset(struct wmk_record_patterns *patterns, enum wmk_preset which)
+{
+	const char *const *const *lists = presets[which].lists;
+	int err = 0;
+
+	for (unsigned l = 0; l < WMK_ARRAY_LEN(presets[which].lists) && lists[l]; l++)
+		for (const char *const *name = lists[l]; *name && err >= 0; name++)
+			err = add_pattern(NULL, patterns, *name);
+	return err;
+}
+
 static int add_preset(const struct wmk_cli_option *option, void *at, const char *value)
 {
 	const int which = wmk_cli_choice(option->choices, option->wrong, value);
-	int err = which < 0 ? which : 0;
 
-	for (unsigned l = 0; err >= 0 && l < WMK_ARRAY_LEN(presets[which].lists) && presets[which].lists[l]; l++)
-		for (const char *const *name = presets[which].lists[l]; *name && err >= 0; name++)
-			err = add_pattern(option, at, *name);
-	return err;
+	return which < 0 ? which : wmk_record_preset(at, (enum wmk_preset)which);
 }
 
 static int set_filter(const struct wmk_cli_option *option, void *at, const char *value)

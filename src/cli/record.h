@@ -23,6 +23,9 @@ struct wmk_record_patterns {
 	unsigned n;
 };
 
+/* Kernel events for analyses. */
+enum wmk_preset { WMK_PRESET_SCHED, WMK_PRESET_SYSCALLS, WMK_PRESET_IO, WMK_PRESET_IRQ, WMK_PRESET_ALL };
+
 struct wmk_record_args {
 	struct wmk_record_patterns patterns, kernel;     /* of events of applications; of kernel events */
 	const char *filter;          /* NULL: every record */
@@ -53,6 +56,9 @@ struct wmk_record_result {
 	const char *program;
 	unsigned running;                        /* recorded applications that had not ended */
 };
+
+/* Add the events of a preset. -E2BIG with a cause chain. (record.c) */
+int wmk_record_preset(struct wmk_record_patterns *patterns, enum wmk_preset which);
 
 /* Print warnings, then the counts, of a recording in this process. */
 void wmk_record_summary(const struct wmk_record_result *result);

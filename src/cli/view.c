@@ -14,6 +14,7 @@
 #include "cli/current.h"
 #include "cli/daemon.h"
 #include "cli/reading.h"
+#include "cli/session_trace.h"
 #include "cli/tail.h"
 #include "read/json.h"
 
@@ -50,61 +51,11 @@ static int set_fields(const struct wmk_cli_option *option, void *at, const char 
 	return wmk_print_fields(value, at);
 }
 
-/* The trace of a session. */
-struct found {
-	char path[PATH_MAX], session[sizeof(((struct wmk_daemon *)0)->session)];
-	bool active;
-};
-
-/* Find the trace of the given session, else of the current one. -errno with a cause chain. */
-static int find_session(const struct wmk_cli_common *common, struct found *found)
-{
-	struct wmk_cli_common quiet = *common;
-	const struct waymark_ctl_session_info *session;
-	struct wmk_daemon daemon;
-	int err = wmk_daemon_open(&daemon, common, WMK_DAEMON_SESSION);
-
-	if (err == 0)
-		err = wmk_daemon_did(&daemon, waymark_ctl_list_sessions(daemon.ctl, daemon.session, &daemon.result));
-	session = err == 0 ? wmk_daemon_session(&daemon) : NULL;
-	snprintf(found->path, sizeof(found->path), "%s", session ? session->path : "");
-	snprintf(found->session, sizeof(found->session), "%s", session ? session->name : "");
-	found->active = session && session->active;
-	/* --json selects the format of the records, not of this request. */
-	quiet.json = false;
-	wmk_daemon_close(&daemon, &quiet, 0);
-	return err;
-}
-
-/*
- * Find the session that an argument names, after the argument was found not to be a directory. If no session daemon
- * runs, no session exists. Otherwise the cause chain keeps the daemon's reply.
- */
-static int find_named(const struct wmk_cli_common *common, struct found *found)
-{
-	const char *what = access(common->session, F_OK) == 0 ? "is a file, but a trace is a directory"
-		: "is not a directory";
-	char words[WMK_ERROR_DEPTH * WMK_ERROR_LEN];
-	const char *reply;
-	int err = find_session(common, found);
-
-	if (err == 0)
-		return 0;
-	reply = strstr(wmk_error_text(words, sizeof(words)), "there is no session");
-	if (err == -ENOENT && reply)
-		return wmk_error_add(wmk_error_said(err, "%s", reply), "no such trace or session: \"%.60s\" %s",
-				     common->session, what);
-	if (err == -ENOENT || err == -ECONNREFUSED)
-		return wmk_error_said(err, "no such trace or session: \"%.60s\" %s, and no session has this name",
-				      common->session, what);
-	return wmk_error_add(err, "no such trace: \"%.60s\" %s; cannot list sessions", common->session, what);
-}
-
 /*
  * Find the latest trace. False: no trace is known, and `why` is ""; or the trace cannot be shown, and `why` has the
  * reason.
  */
-static bool find_recorded(struct found *found, bool *since, char *why, size_t size)
+static bool find_recorded(struct wmk_session_trace *found, bool *since, char *why, size_t size)
 {
 	char words[8 * WMK_ERROR_LEN];
 	int err = wmk_recorded_get(found->path, sizeof(found->path), since);
@@ -127,14 +78,14 @@ static bool find_recorded(struct found *found, bool *since, char *why, size_t si
  * Find the trace of the current session, unless view shows the latest trace instead. `is_known`: a latest trace is
  * known. Returns 1 if `found` holds the trace; 0 if not; -errno with a cause chain.
  */
-static int try_current(const struct view_args *args, struct found *found, bool is_known, bool since)
+static int try_current(const struct view_args *args, struct wmk_session_trace *found, bool is_known, bool since)
 {
 	char words[8 * WMK_ERROR_LEN], name[sizeof(found->session)];
 	const bool is_named = wmk_current_get(name, sizeof(name)) == 0;
 	int err;
 
 	wmk_error_clear();
-	err = find_session(&args->which.common, found);
+	err = wmk_session_trace_find(&args->which.common, found);
 	if (err < 0 && !is_known)
 		return is_named ? err : wmk_error_add(err, "no trace given, and no latest trace is known");
 	if (err < 0 && is_named)
@@ -149,9 +100,9 @@ static int try_current(const struct view_args *args, struct found *found, bool i
  * that trace does not exist, find the other trace. With --follow, prefer the session while it records, because the
  * latest trace is complete.
  */
-static int find_trace(const struct view_args *args, struct found *found)
+static int find_trace(const struct view_args *args, struct wmk_session_trace *found)
 {
-	struct found recorded;
+	struct wmk_session_trace recorded;
 	char why[9 * WMK_ERROR_LEN];
 	bool since, is_known = find_recorded(&recorded, &since, why, sizeof(why));
 	int rc = 0;
@@ -271,7 +222,7 @@ static int check_options(const struct view_args *args)
 static int run_view(void *data, char **rest, int n_rest)
 {
 	struct view_args *args = data;
-	struct found found = { .session = "" };
+	struct wmk_session_trace found = { .session = "" };
 	const char *one = found.path;
 	bool is_argument = false;
 	int err;
@@ -296,9 +247,9 @@ static int run_view(void *data, char **rest, int n_rest)
 	if (args->path)
 		err = snprintf(found.path, sizeof(found.path), "%s", args->path);
 	else if (is_argument)
-		err = find_named(&args->which.common, &found);
+		err = wmk_session_trace_named(&args->which.common, &found);
 	else if (args->which.common.session)
-		err = find_session(&args->which.common, &found);
+		err = wmk_session_trace_find(&args->which.common, &found);
 	else
 		err = find_trace(args, &found);
 	if (err < 0)

@@ -26,6 +26,8 @@ struct wmk_read_exporter {
 	/* NULL: not needed. Without `create`, `whole` is that of the options (pipeline.h), and `free` is not called. */
 	int (*create)(const char *directory, void **whole);
 	int (*trace)(void *whole, const struct wmk_read_trace *trace);
+	/* A followed trace is closed, because a newer version of its metadata is open. May be NULL. */
+	void (*closing)(void *whole, const struct wmk_read_trace *trace);
 	int (*begin)(void *whole, struct wmk_print_text *out);
 	int (*end)(void *whole, struct wmk_print_text *out);
 	/* After the end: a message about values that the form could not express; NULL: none. */

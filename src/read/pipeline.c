@@ -225,6 +225,8 @@ static void live_closing(void *data, const struct wmk_read_trace *trace)
 		i++;
 	if (i == r->n_traces)
 		return;
+	if (r->options->form && r->options->form->closing)
+		r->options->form->closing(r->whole, trace);
 	wmk_print_trace_free(r->traces[i].print);
 	r->traces[i] = r->traces[--r->n_traces];
 }

@@ -182,7 +182,7 @@ void wmk_report_data(const struct wmk_report *report, const struct wmk_result *r
 	fputc('}', out);
 	put_texts("waits", wmk_wait_names, WMK_WAITS, out);
 	put_texts("names", (const char *const *)report->span_names.texts, report->span_names.n, out);
-	put_texts("events", names->names, names->n, out);
+	put_texts("events", (const char *const *)names->names, names->n, out);
 	put_tracks(timeline, out);
 	put_intervals(timeline, result->begin, out);
 	put_records(report, result->begin, out);

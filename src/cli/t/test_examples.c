@@ -155,7 +155,7 @@ static void listed_choices_are_accepted_by_their_options(void **state)
 
 static void unknown_command_of_another_tool_gives_the_command_to_use(void **state)
 {
-	static const char *const names[] = { "stat", "top", "script" };
+	static const char *const names[] = { "stat", "sched", "script" };
 
 	(void)state;
 	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * top_session.h - the temporary session of `waymark top`: all events of applications and, for root, the scheduler and
+ * the system calls. Its trace keeps only the newest records. One thread.
+ */
+#ifndef WMK_CLI_TOP_SESSION_H
+#define WMK_CLI_TOP_SESSION_H
+
+#include <limits.h>
+
+#include "cli/command.h"
+
+struct wmk_top_session {
+	char name[64], path[PATH_MAX];
+	bool made, made_place;
+};
+
+/* Create and start the session. -errno with a cause chain. Call wmk_top_session_end() even after an error. */
+int wmk_top_session_begin(struct wmk_top_session *session);
+/* Destroy the session and remove its trace; prints a warning if the session still exists. */
+void wmk_top_session_end(struct wmk_top_session *session);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * screen.h - the tables of `waymark top` on the terminal, and its keys. Only this file uses ncurses.
+ *
+ *     waymark top  SESSION            1,234 records/s  0 lost ...
+ *     [Threads] Processes  System calls  Spans  Events
+ *     heads of columns; that of the sort column is reversed
+ *     rows
+ *     keys, or the filter
+ *
+ * One thread.
+ */
+#ifndef WMK_TOP_SCREEN_H
+#define WMK_TOP_SCREEN_H
+
+#include "analyze/result.h"
+
+struct wmk_screen;
+
+/* `sort`: key of the column that orders tables at first, or NULL. -ENOTTY with a cause chain. */
+int wmk_screen_open(const char *source, const char *sort, struct wmk_screen **screen);
+/* Restores the terminal. NULL: nothing. */
+void wmk_screen_close(struct wmk_screen *screen);
+/* Take `shown`, which the screen frees, and draw it. While paused, it is not drawn. */
+void wmk_screen_show(struct wmk_screen *screen, struct wmk_result *shown);
+/* The trace has ended: state it in the header. */
+void wmk_screen_ended(struct wmk_screen *screen);
+/* Handle the keys that were typed, and changes of the size. False: quit. */
+bool wmk_screen_keys(struct wmk_screen *screen);
+
+#endif
