@@ -80,7 +80,9 @@ def fields_there(system, kernel):
     words = row_of(system, kernel)[1]
     renamed = dict(re.fullmatch(r'(\w+)=(\w+).*', w).groups() for w in words if '=' in w)
     dropped = {w[:-1] for w in words if w.endswith('!')}
-    return [renamed.get(f, f) for f in fields if f not in dropped] + [w[1:] for w in words if w.startswith('+')]
+    added = {'processes': ['parent_process', 'child_process']}
+    more = [f for w in words if w.startswith('+') for f in added.get(w[1:], [w[1:]])]
+    return [renamed.get(f, f) for f in fields + more if f not in dropped]
 
 
 def key(event):

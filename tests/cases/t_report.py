@@ -10,13 +10,12 @@ import os
 import re
 import shutil
 import struct
-import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, '..', 'lib'))
 from ctf18 import BEGIN, Plain  # noqa: E402
-from harness import VIEW, WAYMARK, Skip, check, main  # noqa: E402
+from harness import VIEW, WAYMARK, Skip, check, finished, main  # noqa: E402
 from sched_trace import Simulation  # noqa: E402
 from t_analyze import result_of  # noqa: E402
 from t_view import read  # noqa: E402
@@ -75,12 +74,12 @@ def browse(case, name, page, width=1400, scheme=1, is_virtual=True):
     path = case.path(name + '.steps.html')
     with open(path, 'w', encoding='utf-8') as f:
         f.write(page)
-    done = subprocess.run(
+    done = finished(
         [browser, '--no-sandbox', '--disable-gpu', '--user-data-dir=' + case.path('profile'), '--enable-logging=stderr',
          '--host-resolver-rules=MAP * ~NOTFOUND', '--window-size=%d,1200' % width,
          *(['--virtual-time-budget=20000'] if is_virtual else []),
          '--blink-settings=preferredColorScheme=%d' % scheme, '--dump-dom', 'file://' + path],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120, check=False)
+        capture_output=True)
     console = [line for line in done.stderr.decode('utf-8', 'replace').splitlines() if 'CONSOLE' in line]
     check(not console, 'console: %s', console[:5])
     dom = done.stdout.decode('utf-8', 'replace')

@@ -12,7 +12,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from daemon import World, numbers_of  # noqa: E402
-from harness import WAYMARK, Trace, check, limit, main, rounds  # noqa: E402
+from harness import WAYMARK, Trace, check, communicated, limit, main, rounds  # noqa: E402
 from killed_once import KilledOnce, need_testpoints  # noqa: E402
 from t_rotate import SIZES, archives, check_chunks, ended, kill, running  # noqa: E402
 
@@ -225,7 +225,7 @@ def chunk_that_is_read_is_kept_for_a_limited_time(case):
         check(chunks_of(path) == [4], 'after the time limit, the chunks are %s', chunks_of(path))
         check('the time limit of 10 minutes is over' in w.printed(), 'the log: %s', w.printed())
         check(not os.path.exists(mark), 'the mark is left')
-        out, err = view.communicate()
+        out, err = communicated(view)
         check(view.returncode == 0 and out.count(b'test:seq') == 3000, 'view: status %d, %d records: %s',
               view.returncode, out.count(b'test:seq'), err.decode())
 

@@ -10,7 +10,7 @@ import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from daemon import World  # noqa: E402
-from harness import WAIT_S, WAYMARK, awaited, check, limit, main, slurp, wait_for  # noqa: E402
+from harness import WAIT_S, WAYMARK, awaited, check, finished, limit, main, slurp, wait_for  # noqa: E402
 from users import ALICE, open_to_all  # noqa: E402
 
 EVENT = 'test:seq'
@@ -125,8 +125,8 @@ class Tmux:
         self('-f', '/dev/null', 'new-session', '-d', '-x', str(width), '-y', str(height), 'sh')
 
     def __call__(self, *argv):
-        return subprocess.run(['tmux', '-S', self.socket, *argv], env=dict(self.w.env, PS1='$ '), check=True,
-                              stdout=subprocess.PIPE, text=True, timeout=WAIT_S).stdout
+        return finished(['tmux', '-S', self.socket, *argv], env=dict(self.w.env, PS1='$ '), check=True,
+                        stdout=subprocess.PIPE, text=True).stdout
 
     def keys(self, *keys):
         self('send-keys', *keys)
