@@ -178,10 +178,12 @@ static void dump_is_divided_at_a_cut(void **state)
 	const struct wmk_source_ops *ops = m->dumper->ops;
 	struct wmk_ring_cut cut, begin;
 	uint64_t before = 0, after = 0, last, position;
+	struct pollfd polled = { .fd = ops->fd(m->dumper), .events = POLLIN };
 	struct wmk_packet packet;
 
 	assert_int_equal(wmk_kdumper_begin(m->dumper, 7), 0);
-	/* (the dump now waits for a free packet, so it is incomplete) */
+	/* A packet is full. The dump now waits for a free packet, so it is incomplete. */
+	assert_int_equal(poll(&polled, 1, 10000), 1);
 	assert_int_equal(ops->next(m->dumper, true, &packet), 1);
 	assert_int_equal(ops->chunk_cut(m->dumper, &cut), 0);
 	assert_false(ops->chunk_ready(m->dumper));
