@@ -204,6 +204,8 @@ struct waymark_ctl_create_options {
 	 * cannot
 	 */
 	bool compress;
+	const char *url;             /* of the relay that receives the trace, tls:// or tcp://; `path` is NULL then */
+	uint64_t spool_size;         /* with url: limit of the spool in bytes; 0: 1 GiB */
 };
 /*
  * Create a session; it does not record yet. -EEXIST: a session has the name; -ENOTEMPTY: the directory of the trace is

@@ -199,6 +199,8 @@ struct waymark_ctl_session_info {
 	/* as in struct waymark_ctl_rotation_options; 0: not set */
 	uint64_t rotate_us, rotate_size;
 	uint64_t retain_size, retain_us, retain_count;
+	const char *url;             /* of the relay that receives the trace, `path` is its spool then; "" if none */
+	uint64_t spool_size;         /* with url: limit of the spool in bytes */
 };
 
 /* ── snapshots: record what the buffers of a session hold ── */

@@ -173,6 +173,8 @@ static const struct wmk_cli_option record_options[] = {
 	  "The trace directory, which does not exist or is empty. The default is "
 	  "~/waymark-traces/PROGRAM-YYYYmmdd-HHMMSS ($WAYMARK_TRACE_DIR replaces ~/waymark-traces).",
 	  WMK_CLI_NAME(struct wmk_record_args, output, "a directory") },
+	WMK_SESSION_OPTION_URL("to", struct wmk_record_args),
+	WMK_SESSION_OPTION_SPOOL_SIZE(struct wmk_record_args),
 	{ 0, "subbuf-size", "N",
 	  "The size of a sub-buffer in bytes, with k, M or G; rounded up to a power of two. The default is 1M.",
 	  WMK_CLI_SUBBUF_SIZE(struct wmk_record_args, subbuf_size) },
@@ -326,8 +328,8 @@ static bool wants_daemon(const struct wmk_record_args *args, struct wmk_daemon *
 	/* A daemon keeps the clock with which it was started. */
 	if (args->private || (clock && *clock))
 		return false;
-	/* A flight recorder needs a session daemon, so this starts one if none runs. */
-	err = wmk_daemon_open(daemon, &common, args->snapshot_on.n ? WMK_DAEMON_ANY : WMK_DAEMON_RUNNING);
+	/* A flight recorder and a relay need a session daemon, so this starts one if none runs. */
+	err = wmk_daemon_open(daemon, &common, args->snapshot_on.n || args->url ? WMK_DAEMON_ANY : WMK_DAEMON_RUNNING);
 	if (err < 0 && err != -ENOENT && err != -ECONNREFUSED)
 		wmk_cli_warn("cannot use the session daemon: %s", wmk_error_text(words, sizeof(words)));
 	if (err < 0)
@@ -351,6 +353,17 @@ static int check_kernel_options(const struct wmk_record_args *args)
 			return wmk_error(-EINVAL, "the context %s needs kernel events: give --kernel",
 					 wmk_ctf_context(args->contexts[i])->field.name);
 	return 0;
+}
+
+/* With a relay, the session daemon records, and the trace has no directory. */
+static int check_relay_options(const struct wmk_record_args *args)
+{
+	const char *other = args->output ? "--output" : args->private ? "--private"
+			  : args->snapshot_on.n ? "--snapshot-on" : NULL;
+
+	if (!args->url)
+		return args->spool_size ? wmk_error(-EINVAL, "--spool-size needs a relay: give --to") : 0;
+	return other ? wmk_error(-EINVAL, "--to and %s exclude each other", other) : 0;
 }
 
 static int run_record(void *data, char **rest, int n_rest)
@@ -377,7 +390,8 @@ static int run_record(void *data, char **rest, int n_rest)
 
 	struct wmk_record_snapshots snapshots;
 
-	if (check_kernel_options(args) < 0 || wmk_record_snapshots_begin(&snapshots, args, "") < 0) {
+	if (check_kernel_options(args) < 0 || check_relay_options(args) < 0 ||
+	    wmk_record_snapshots_begin(&snapshots, args, "") < 0) {
 		wmk_cli_print_error();
 		return WMK_CLI_USAGE;
 	}
@@ -399,9 +413,10 @@ static int run_record(void *data, char **rest, int n_rest)
 	slash = strrchr(rest[0], '/');
 	recording.name = slash ? slash + 1 : rest[0];
 	if (!wants_daemon(args, &daemon)) {
-		if (!args->snapshot_on.n)
+		if (!args->snapshot_on.n && !args->url)
 			return record(args, &recording, path, rest);
-		wmk_error(-ENOTSUP, "--snapshot-on needs a session daemon, and none can be used");
+		wmk_error(-ENOTSUP, "%s needs a session daemon, and none can be used",
+			  args->url ? "--to" : "--snapshot-on");
 		wmk_cli_print_error();
 		return WMK_CLI_FAILED;
 	}

@@ -34,6 +34,8 @@ struct wmk_record_args {
 	unsigned n_contexts;
 	bool no_contexts;
 	const char *output;
+	const char *url;             /* of a relay, with the session daemon only; NULL: none */
+	uint64_t spool_size;
 	uint64_t subbuf_size, n_subbufs;         /* 0: the default */
 	uint32_t trace_format;           /* enum wmk_ctl_trace_format */
 	uint32_t clock;                  /* enum wmk_ctl_clock */

@@ -103,6 +103,9 @@ static int choose_place(struct through *t)
 	char path[PATH_MAX];
 	int err = -EEXIST;
 
+	/* The session daemon chooses the spool. */
+	if (t->args->url)
+		return 0;
 	if (t->args->output) {
 		err = wmk_cli_absolute_path(t->args->output, t->path, sizeof(t->path));
 		t->made_place = err == 0 && access(t->path, F_OK) < 0;
@@ -143,7 +146,9 @@ static int create(struct through *t, pid_t pid)
 {
 	const struct waymark_ctl_create_options options = { .size = sizeof(options),
 							    .name = t->daemon->session,
-							    .path = t->path,
+							    .path = t->args->url ? NULL : t->path,
+							    .url = t->args->url,
+							    .spool_size = t->args->spool_size,
 							    .trace_format = t->options->trace_format,
 							    .clock = t->options->clock,
 							    .no_statedump = t->options->no_statedump,
@@ -157,7 +162,7 @@ static int create(struct through *t, pid_t pid)
 	snprintf(t->daemon->session, sizeof(t->daemon->session), "record-%s-%d", program, (int)pid);
 	rc = waymark_ctl_create(t->daemon->ctl, &options, &t->daemon->result);
 	t->made = rc >= 0 || rc == -ETIMEDOUT;
-	t->ours = rc >= 0 || t->made_place;
+	t->ours = (rc >= 0 && !t->args->url) || t->made_place;
 	return did(t, rc);
 }
 
@@ -406,7 +411,7 @@ int wmk_record_through(struct wmk_daemon *daemon, const struct wmk_record_args *
 		wmk_error_add(err, "%s has ended, but its trace could not be completed", argv[0]);
 		wmk_record_failed(&result);
 	}
-	if (!t.snapshots.on)
+	if (!t.snapshots.on && !args->url)
 		wmk_recorded_set(t.path);
 	else if (t.snapshots.n)
 		wmk_recorded_set(t.snapshots.made[t.snapshots.n - 1].path);

@@ -109,6 +109,9 @@ static void tell_created(const struct waymark_ctl_session_info *session, bool no
 	if (no_output)
 		printf("Session %s writes nothing; `waymark snapshot record DIR` writes what its buffers hold. "
 		       "`waymark enable-event` adds events to record.\n", session->name);
+	else if (*session->url)
+		printf("Session %s: its trace will be sent to %s. `waymark enable-event` adds events to record.\n",
+		       session->name, wmk_cli_clean(session->url));
 	else
 		printf("Session %s: its %s will be in %s. `waymark enable-event` adds events to record.\n",
 		       session->name, session->snapshot ? "snapshots" : "trace", wmk_cli_clean(session->path));
@@ -125,6 +128,8 @@ static int run_create(void *data, char **rest, int n_rest)
 
 	if (err == 0 && args->no_output && args->output)
 		err = wmk_error(-EINVAL, "--no-output and --output exclude each other");
+	if (err == 0 && args->url && args->output)
+		err = wmk_error(-EINVAL, "--set-url and --output exclude each other");
 	if (err < 0)
 		return err;
 	err = wmk_current_home(home, sizeof(home));
@@ -143,6 +148,8 @@ static int run_create(void *data, char **rest, int n_rest)
 	options.flush_us = args->live_us;
 	options.snapshot = args->snapshot || args->no_output;
 	options.compress = args->compress;
+	options.url = args->url;
+	options.spool_size = args->spool_size;
 	if (err == 0)
 		err = wmk_daemon_open(&daemon, &args->common, WMK_DAEMON_ANY);
 	if (err == 0) {
@@ -182,6 +189,10 @@ static const char *const create_details[] = {
 	"With --compress, the consumer daemon compresses closed chunks at idle priority, as `waymark compress` does. "
 	"Until then, and after a crash, a chunk is plain; the next rotation compresses what was left. Other readers "
 	"than Waymark's cannot read compressed chunks. --max-size counts a chunk with the size that it had before.",
+	"With --set-url, waymark-relayd stores the trace, and the directory is a spool below "
+	"~/.local/state/waymark/spool, of at most --spool-size. While the relay is away, records are spooled; if the "
+	"spool is full, they stay in the buffers, and further ones are lost and counted. `waymark destroy` does not "
+	"wait for the relay: the consumer daemon sends the rest, also after a restart.",
 	"With --shm-path, the rings of applications of the session daemon's user are files in a directory of their own "
 	"below DIR. Their content survives the end of all processes and, on persistent memory, a reboot or power "
 	"failure. `waymark recover DIR` then writes it to the trace. DIR is created if it does not exist, and must "
@@ -215,6 +226,8 @@ static const struct wmk_cli_option create_options[] = {
 	  "or `waymark snapshot add-output` sets one.", WMK_CLI_FLAG(struct wmk_session_args, no_output) },
 	{ 0, "compress", NULL, "Compress the chunks that `waymark rotate` closes.",
 	  WMK_CLI_FLAG(struct wmk_session_args, compress) },
+	WMK_SESSION_OPTION_URL("set-url", struct wmk_session_args),
+	WMK_SESSION_OPTION_SPOOL_SIZE(struct wmk_session_args),
 	WMK_CLI_OPTION_JSON,
 };
 

@@ -25,6 +25,8 @@ struct wmk_session_args {
 	const char *shm_path;            /* create */
 	const char *description;         /* create */
 	bool snapshot, no_output, compress; /* create */
+	const char *url;                 /* create */
+	uint64_t spool_size;             /* create; 0: not given */
 };
 
 /*
@@ -52,6 +54,16 @@ void wmk_session_remember(const struct wmk_daemon *daemon);
 	  "it, else monotonic.", \
 	  WMK_CLI_CHOICE(type, clock, "counter monotonic", \
 			 "unknown clock '@': the clocks are counter and monotonic"), .min = WAYMARK_CTL_CLOCK_COUNTER }
+/* Also for the members url and spool_size. */
+#define WMK_SESSION_OPTION_URL(option, type) \
+	{ 0, option, "URL", "Send the trace to the relay (`waymark-relayd`) at tls://RELAY[:PORT], or at " \
+	  "tcp://127.0.0.1[:PORT][/HOST] on the same machine. The relay stores the trace below HOST: the name in the " \
+	  "certificate of this machine, or with tcp by default the name of this machine.", \
+	  WMK_CLI_NAME(type, url, "a URL") }
+#define WMK_SESSION_OPTION_SPOOL_SIZE(type) \
+	{ 0, "spool-size", "SIZE", "The maximum size of the records that the relay does not have yet and that are " \
+	  "kept on disk, below ~/.local/state/waymark/spool. The default is 1G.", \
+	  .store = wmk_cli_store_size, WMK_CLI_AT(uint64_t, type, spool_size) }
 #define WMK_SESSION_OPTION_NO_STATEDUMP(type) \
 	{ 0, "no-statedump", NULL, "Do not record what existed when recording began: the objects that an application " \
 	  "has loaded; in the kernel domain, processes, their files and memory, interrupts, and devices.", \

@@ -362,6 +362,9 @@ void wmk_show_session(const struct waymark_ctl_session_info *session, const char
 		printf("closed chunks are compressed\n  ");
 	if (wmk_show_rotation(session))
 		printf("\n  ");
+	if (*session->url)
+		printf("sent to %s, spool of at most %s in %s\n  ", wmk_cli_clean(session->url),
+		       wmk_cli_size_text(session->spool_size, size, sizeof(size)), wmk_cli_clean(session->path));
 	wmk_show_counts(session);
 	wmk_show_unrecorded(session);
 	show_tracker("processes", trackers->pid, trackers->pids, trackers->n_pids);

@@ -196,8 +196,11 @@ static void print_text(const struct wmk_record_result *result)
 			 lost[0] ? "; " : " (", help);
 	if (lost[0])
 		strcat(lost, ")");
+	if (result->args->url)
+		wmk_cli_say("%" PRIu64 " record%s, %" PRIu64 " lost%s, sent to %s", counts->records,
+			    wmk_cli_plural(counts->records), counts->lost, lost, wmk_cli_clean(result->args->url));
 	/* a daemon creates the directory when the first application connects */
-	if (access(result->path, F_OK) < 0)
+	else if (access(result->path, F_OK) < 0)
 		wmk_cli_say("%" PRIu64 " record%s, no trace", counts->records, wmk_cli_plural(counts->records));
 	else
 		wmk_cli_say("%" PRIu64 " record%s, %" PRIu64 " lost%s, %s in %s", counts->records,
@@ -280,6 +283,7 @@ static void json_figures(const struct wmk_record_result *result)
 		",\"lost_full\":%" PRIu64 ",\"lost_memory\":%" PRIu64 ",\"lost_size\":%" PRIu64
 		",\"lost_retry\":%" PRIu64,
 		counts->lost_full, counts->lost_memory, counts->lost_size, counts->lost_retry);
+	json_member("url", result->args->url);
 	json_member("remedy", counts->lost ? remedy(result, option, sizeof(option)) : NULL);
 	fprintf(stdout, ",\"cut\":%" PRIu64 ",\"bytes\":%" PRIu64, counts->cut, counts->bytes);
 }

@@ -171,6 +171,16 @@ struct wmk_output_directory_options {
 	int budget_fd;
 	bool kernel;               /* true: this process writes only `path`/kernel; false: it writes everything else */
 	bool await_mount;          /* early boot: a trace is opened when its file system is mounted (late_mount.h) */
+	/*
+	 * The directory is a spool: its sender removes files of streams (sender/sender.h). Maximum bytes of such a
+	 * file, instead of the limits of the stream. 0: no spool.
+	 */
+	uint64_t spool_file_size;
+	/*
+	 * With a spool: the sender has something to send. `look`: a directory was added, moved or removed. Called in
+	 * the thread of the trace.
+	 */
+	void (*changed)(void *data, bool look);
 	/* Optional: called by the writing thread for each packet that is refused with -EDQUOT. */
 	void (*full)(void *data);
 	/* Optional: called by the writing thread when the open chunk is large enough for a rotation (store.h). */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output_directory.c - a directory as the output of a session. A packet is written with one pwritev(). Its header is
- * directly before the records, in the sub-buffer's header_room, if the sub-buffer has one.
+ * output_directory.c - a directory as the output of a session: its traces and their chunks.
  */
-#include "consumer/output_files.h"
+#include "consumer/output_directory_streams.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -17,120 +16,25 @@
 #include "store/archive.h"
 #include "store/followed.h"
 #include "store/late_mount.h"
+#include "store/spool.h"
 #include "store/store.h"
-
-struct directory_trace {
-	struct wmk_output_trace trace;
-	struct directory_output *output;         /* NULL: the caller owns the store */
-	struct wmk_store *store;
-	uint8_t uuid[16];                        /* of the open chunk */
-	uint8_t trace_uuid[16];
-	uint64_t chunk;
-	char *sub;
-};
-
-struct wmk_output_stream {
-	struct directory_trace *trace;
-	struct wmk_store_stream *file;
-};
-
-/* ── streams ─────────────────────────────────────────────────────────────────────────────────────────── */
-
-static int directory_stream_open(struct wmk_output_trace *trace, const char *name,
-				 const struct wmk_store_limits *limits, struct wmk_output_stream **stream)
-{
-	struct wmk_output_stream *made = calloc(1, sizeof(*made));
-	int err;
-
-	if (!made)
-		return wmk_error(-ENOMEM, "no memory for stream %.240s", name);
-	made->trace = (struct directory_trace *)trace;
-	err = wmk_store_stream_create(made->trace->store, name, limits, &made->file);
-	if (err < 0) {
-		free(made);
-		return err;
-	}
-	*stream = made;
-	return 0;
-}
-
-static int directory_stream_resume(struct wmk_output_trace *trace, const char *name,
-				   const struct wmk_store_limits *limits, struct wmk_output_stream **stream,
-				   struct wmk_ctf_packet *last)
-{
-	struct wmk_output_stream *made = calloc(1, sizeof(*made));
-	int found;
-
-	if (!made)
-		return wmk_error(-ENOMEM, "no memory for stream %.240s", name);
-	made->trace = (struct directory_trace *)trace;
-	found = wmk_store_stream_open(made->trace->store, name, limits, made->trace->uuid, &made->file, last);
-	if (found < 0)
-		free(made);
-	else
-		*stream = made;
-	return found;
-}
-
-static int directory_write(struct wmk_output_stream *stream, const struct wmk_ctf_packet *given,
-			   const struct wmk_packet *packet)
-{
-	uint8_t own[WMK_CTF_PACKET_ROOM], *room = packet->room ? packet->room : own, end[WMK_CTF_END_MAX];
-	struct wmk_ctf_packet head = *given;
-	struct iovec iov[3];
-	int n = 0;
-
-	wmk_store_stream_pressure(stream->file, packet->pressure);
-	wmk_store_stream_prepare(stream->file, &head);
-	wmk_ctf_packet_encode(room, stream->trace->uuid, &head);
-	iov[n++] = (struct iovec){ room, WMK_CTF_PACKET_ROOM };
-	if (packet->room)
-		iov[0].iov_len += packet->len;
-	else if (packet->len)
-		iov[n++] = (struct iovec){ (void *)(uintptr_t)packet->data, packet->len };
-	iov[n++] = (struct iovec){ end, wmk_ctf_packet_end(end, &head) };
-	return wmk_store_stream_append(stream->file, iov, n, &head);
-}
-
-static int directory_amend(struct wmk_output_stream *stream, uint64_t lost)
-{
-	return wmk_store_stream_amend(stream->file, lost);
-}
-
-static int directory_stream_check(const struct wmk_output_stream *stream)
-{
-	return wmk_store_stream_check(stream->file);
-}
-
-static int directory_stream_close(struct wmk_output_stream *stream)
-{
-	int err = wmk_store_stream_close(stream->file);
-
-	free(stream);
-	return err;
-}
-
-static int directory_stream_remove(struct wmk_output_trace *trace, const char *name,
-				   const struct wmk_store_limits *limits)
-{
-	return wmk_store_stream_remove(((struct directory_trace *)trace)->store, name, limits);
-}
-
-static uint64_t directory_stream_bytes(const struct wmk_output_stream *stream)
-{
-	return wmk_store_stream_bytes(stream->file);
-}
 
 /* ── traces ──────────────────────────────────────────────────────────────────────────────────────────── */
 
 static int directory_metadata(struct wmk_output_trace *trace, uint64_t offset, const char *text, size_t len)
 {
-	return wmk_store_metadata_at(((struct directory_trace *)trace)->store, offset, text, len);
+	int err = wmk_store_metadata_at(((struct directory_trace *)trace)->store, offset, text, len);
+
+	wmk_directory_changed((struct directory_trace *)trace, true);
+	return err;
 }
 
 static int directory_metadata_replace(struct wmk_output_trace *trace, const char *text, size_t len)
 {
-	return wmk_store_metadata_replace(((struct directory_trace *)trace)->store, text, len);
+	int err = wmk_store_metadata_replace(((struct directory_trace *)trace)->store, text, len);
+
+	wmk_directory_changed((struct directory_trace *)trace, true);
+	return err;
 }
 
 /* Write a comment to the metadata. */
@@ -163,6 +67,7 @@ static bool directory_is_followed(struct wmk_output_trace *trace)
 static void directory_low_water(struct wmk_output_trace *trace, uint64_t ts)
 {
 	wmk_store_low_water(((struct directory_trace *)trace)->store, ts);
+	wmk_directory_changed((struct directory_trace *)trace, false);
 }
 
 static void directory_close(struct wmk_output_trace *given)
@@ -209,6 +114,8 @@ static int chunk_begin(struct directory_trace *trace, struct wmk_store *store, u
 	err = join_budget(trace->output, store);
 	if (err >= 0)
 		err = wmk_store_chunk(store, open, &trace->chunk);
+	if (err >= 0 && wmk_directory_is_spool(trace))
+		err = wmk_store_spool_uuid(store, trace->trace_uuid);
 	if (err < 0)
 		return err;
 	wmk_ctf_chunk_uuid(trace->uuid, trace->trace_uuid, trace->chunk);
@@ -254,7 +161,9 @@ static int directory_rotate(struct wmk_output_trace *given, const char *name, ui
 	err = wmk_store_identity_begin(trace->output->is.uid, trace->output->is.gid);
 	if (err < 0)
 		return err;
-	return wmk_output_identity_end(move_chunk(trace, name, number));
+	err = wmk_output_identity_end(move_chunk(trace, name, number));
+	wmk_directory_changed(trace, true);
+	return err;
 }
 
 static int directory_begins_read(struct wmk_output_trace *given, const char *name, char **text)
@@ -276,25 +185,27 @@ static int directory_chunk_last(struct wmk_output_trace *given, const char *name
 				const struct wmk_store_limits *limits, struct wmk_ctf_packet *last)
 {
 	const struct directory_trace *trace = (const struct directory_trace *)given;
+	struct wmk_store_limits spool;
 	uint8_t uuid[16];
 
 	if (!trace->output || trace->chunk == 0)
 		return 0;
 	wmk_ctf_chunk_uuid(uuid, trace->trace_uuid, trace->chunk - 1);
-	return wmk_store_archive_last(trace->store, trace->sub, name, stream, limits, uuid, last);
+	return wmk_store_archive_last(trace->store, trace->sub, name, stream,
+				      wmk_directory_limits(trace, limits, &spool), uuid, last);
 }
 
 static const struct wmk_output_trace_ops trace_ops = {
 	.metadata = directory_metadata,
 	.metadata_replace = directory_metadata_replace,
-	.stream_open = directory_stream_open,
-	.stream_resume = directory_stream_resume,
-	.write = directory_write,
-	.amend = directory_amend,
-	.stream_check = directory_stream_check,
-	.stream_close = directory_stream_close,
-	.stream_remove = directory_stream_remove,
-	.stream_bytes = directory_stream_bytes,
+	.stream_open = wmk_directory_stream_open,
+	.stream_resume = wmk_directory_stream_resume,
+	.write = wmk_directory_write,
+	.amend = wmk_directory_amend,
+	.stream_check = wmk_directory_stream_check,
+	.stream_close = wmk_directory_stream_close,
+	.stream_remove = wmk_directory_stream_remove,
+	.stream_bytes = wmk_directory_stream_bytes,
 	.clock_point = directory_clock_point,
 	.note = directory_note,
 	.bytes = directory_bytes,
@@ -425,6 +336,7 @@ static int open_trace(struct directory_output *output, const struct wmk_output_p
 	}
 	if (err >= 0) {
 		*result = made;
+		wmk_directory_changed(trace, true);
 		return 0;
 	}
 	wmk_store_close(store);

@@ -168,6 +168,8 @@ static void answer(struct wmk_server_output_work *work)
 {
 	struct wmk_consumer_server *server = work->server;
 
+	wmk_server_outputs_look(server, work->is.path);
+
 	if (work->err < 0)
 		wmk_server_refuse(server, work->connection, work->request, work->err, work->words);
 	else if (work->type == WMK_CONSUMERD_LIST_LEFT)

@@ -19,6 +19,12 @@
 
 #include "base/error.h"
 #include "consumer/connection.h"
+#include "consumer/senders.h"
+
+/* files of streams in a spool: their number if all were full, and limits of their size */
+#define SPOOL_FILES 256u
+#define SPOOL_FILE_MIN (16u << 10)
+#define SPOOL_FILE_MAX (4u << 20)
 
 struct wmk_server_output {
 	struct wmk_server_output *next;
@@ -28,6 +34,7 @@ struct wmk_server_output {
 	char *path;
 	uint64_t uid, gid, max_size;
 	int budget_fd;                   /* received budget page; -1: none */
+	struct wmk_sender *sender;       /* of the relay; NULL: none */
 	bool notified;
 	atomic_bool full, due;           /* relaxed: the server's thread reads them after the wake */
 	/* likewise: a program requests a snapshot, and the session daemon was not notified */
@@ -66,8 +73,29 @@ static void on_note(void *data, const char *words)
 	wmk_server_log(output->server, "%s: %s", output->path, words);
 }
 
+static void on_changed(void *data, bool look)
+{
+	const struct wmk_server_output *output = data;
+
+	(look ? wmk_sender_look : wmk_sender_wake)(output->sender);
+}
+
+/* The sender has removed files: the spool has room again. The sender's thread. */
+static void on_removed(void *data)
+{
+	const struct wmk_server_output *output = data;
+
+	if (output->output->ops->usage(output->output) < 0)
+		wmk_error_clear();
+}
+
 static void output_free(struct wmk_server_output *output)
 {
+	/* The sender continues until the relay has everything. */
+	if (output->sender) {
+		wmk_sender_on_removed(output->sender, NULL, NULL);
+		wmk_server_sender_leave(output->server, output->sender);
+	}
 	if (output->output)
 		output->output->ops->close(output->output);
 	if (output->budget_fd >= 0)
@@ -76,14 +104,25 @@ static void output_free(struct wmk_server_output *output)
 	free(output);
 }
 
+/* The size of a file, which is removed when the relay has all of it: a small part of the spool. */
+static uint64_t spool_file_size(uint64_t spool_size)
+{
+	const uint64_t size = spool_size / SPOOL_FILES;
+
+	return size < SPOOL_FILE_MIN ? SPOOL_FILE_MIN : size > SPOOL_FILE_MAX ? SPOOL_FILE_MAX : size;
+}
+
 static struct wmk_server_output *output_new(struct wmk_consumer_server *server, const struct wmk_consumerd_trace *is,
 					    int budget_fd)
 {
 	struct wmk_server_output *output = calloc(1, sizeof(*output));
 	const struct wmk_output_directory_options options = {
 		.path = is->path, .uid = (uid_t)is->uid, .gid = (gid_t)is->gid, .keep_free = server->options.keep_free,
-		.max_size = is->max_size, .budget_fd = budget_fd, .kernel = server->options.kernel, .full = on_full,
+		.max_size = is->max_size, .budget_fd = budget_fd, .kernel = server->options.kernel,
+		/* a full spool has room again when the relay has acknowledged */
+		.full = *is->url ? NULL : on_full,
 		.due = on_due, .await_mount = server->options.await_mount, .note = on_note, .data = output,
+		.spool_file_size = *is->url ? spool_file_size(is->max_size) : 0, .changed = on_changed,
 	};
 
 	if (!output) {
@@ -96,11 +135,15 @@ static struct wmk_server_output *output_new(struct wmk_consumer_server *server, 
 		: budget_fd >= 0 && output->budget_fd < 0
 			? wmk_error(-errno, "cannot keep the budget page of %.240s: %s", is->path, strerror(errno))
 			: wmk_output_directory_open(&options, &output->output);
+	output->server = server;
+	if (err >= 0 && *is->url)
+		err = wmk_server_sender_join(server, is, &output->sender);
+	if (err >= 0 && output->sender)
+		wmk_sender_on_removed(output->sender, on_removed, output);
 	if (err < 0) {
 		output_free(output);
 		return NULL;
 	}
-	output->server = server;
 	output->uid = is->uid;
 	output->gid = is->gid;
 	output->max_size = is->max_size;
@@ -171,6 +214,13 @@ int wmk_server_output_budget(const struct wmk_server_trace *trace)
 struct wmk_output *wmk_server_output_of(const struct wmk_server_trace *trace)
 {
 	return trace->output->output;
+}
+
+void wmk_server_outputs_look(struct wmk_consumer_server *server, const char *path)
+{
+	for (struct wmk_server_output *output = server->outputs; output; output = output->next)
+		if (output->sender && strcmp(output->path, path) == 0)
+			wmk_sender_look(output->sender);
 }
 
 void wmk_server_output_cleared(struct wmk_server_trace *trace)

@@ -17,6 +17,7 @@
 #include "consumer/output_work.h"
 #include "consumer/outputs.h"
 #include "consumer/requests.h"
+#include "consumer/senders.h"
 #include "consumer/server_rundir.h"
 
 #define FIXED_FDS 4
@@ -156,6 +157,7 @@ static void take_done(struct wmk_consumer_server *server)
 		wmk_server_work_done(work);
 	}
 	wmk_server_output_work_answer(server);
+	wmk_server_senders_reap(server);
 	if (__atomic_load_n(&server->stop, __ATOMIC_RELAXED) && !server->ending)
 		wmk_server_end(server);
 }
@@ -163,6 +165,8 @@ static void take_done(struct wmk_consumer_server *server)
 static bool is_over(const struct wmk_consumer_server *server)
 {
 	if (server->n_traces || server->n_work || server->output_work)
+		return false;
+	if (server->senders && !server->ending)
 		return false;
 	return server->ending || (server->was_connected && server->connection < 0);
 }
@@ -237,9 +241,11 @@ int wmk_consumer_server_run(struct wmk_consumer_server *server)
 {
 	int err = 0;
 
+	wmk_server_senders_begin(server);
 	send_queued(server);
 	while (err >= 0 && !is_over(server))
 		err = run_once(server);
+	wmk_server_senders_stop(server);
 	answer_shutdown(server);
 	disconnect(server);              /* ends the wait for replies that are not sent yet */
 	return err;

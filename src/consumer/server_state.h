@@ -11,6 +11,7 @@
  *     │   └── trace_work.c    work items of a request, in the thread of its trace
  *     │       ├── traces.c        traces and rings: create, find, free
  *     │       │   ├── outputs.c       outputs of the traces
+ *     │       │   │   └── senders.c       senders to relays
  *     │       │   └── trace_metadata.c    metadata that is not written yet
  *     │       └── work.c      results of work items
  *     ├── server_rundir.c     lock and socket in the runtime directory
@@ -37,6 +38,7 @@
 
 struct wmk_server_output;
 struct wmk_server_output_work;
+struct wmk_server_sender;
 struct wmk_server_work;
 
 /* The rings of a set. The list and work items hold references. */
@@ -86,6 +88,7 @@ struct wmk_consumer_server {
 	unsigned n_traces, n_work;
 	struct wmk_server_output *outputs;
 	struct wmk_server_output_work *output_work;      /* requests in progress */
+	struct wmk_server_sender *senders;               /* senders.h */
 	struct wmk_server_handshake handshakes[WMK_SERVER_HANDSHAKES_MAX];       /* oldest first */
 	unsigned n_handshakes;
 	int connection;

@@ -133,6 +133,7 @@ void wmk_ctf_chunk_uuid(uint8_t uuid[16], const uint8_t trace_uuid[16], uint64_t
 #define WMK_CTF_MAGIC 0xC1FC1FC1u
 #define WMK_CTF_PACKET_ROOM 88u        /* bytes: the value of waymark_ring_options.header_room */
 #define WMK_CTF_TRAILER 16u            /* bytes at the end of a packet */
+#define WMK_CTF_PACKET_UUID_AT 4u      /* offset of the UUID in a packet */
 #define WMK_CTF_PACKET_LOST_AT 80u     /* offset of the lost count in a packet ... */
 #define WMK_CTF_INDEX_LOST_AT 40u      /* ... and, big-endian, in an index entry */
 #define WMK_CTF_CPU_NONE 0xffffffffu   /* cpu_id of a claim ring's stream */

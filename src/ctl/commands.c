@@ -79,6 +79,8 @@ int waymark_ctl_create(struct waymark_ctl *ctl, const struct waymark_ctl_create_
 		.settings.flush_us = o.flush_us,
 		.settings.snapshot = o.snapshot,
 		.settings.compress = o.compress,
+		.settings.url = o.url,
+		.settings.spool_size = o.spool_size,
 	};
 	return wmk_ctl_request(ctl, WMK_CTL_CREATE, &request, result);
 }

@@ -359,8 +359,8 @@ static int path_choose(struct loading *l, struct wmk_ctl_session *s)
 
 	if (l->options->output)
 		s->path = l->options->output;
-	if (l->options->default_output)
-		s->path = "";
+	if (l->options->default_output || (*s->settings.url && !l->options->output))
+		s->path = "";    /* a new session with a relay also has a new spool */
 	if (*s->path && l->options->dated_output)
 		return path_date(l, s);
 	if (!*s->path || l->options->output || !is_not_empty(s->path))

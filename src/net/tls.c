@@ -200,6 +200,11 @@ int wmk_tls_open_server(const char *directory, struct wmk_tls **tls)
 
 /* ── a peer ──────────────────────────────────────────────────────────────────────────────────────────── */
 
+const char *wmk_tls_own_name(const struct wmk_tls *tls)
+{
+	return tls->own_name;
+}
+
 int wmk_tls_open_client(const char *file, struct wmk_tls **tls)
 {
 	struct wmk_tls *new = new_tls(false);
@@ -216,6 +221,8 @@ int wmk_tls_open_client(const char *file, struct wmk_tls **tls)
 		return wmk_error_add(err, "cannot use the certificate of this machine "
 					  "(`waymark relay enroll` on the relay makes one)");
 	}
+	X509_NAME_get_text_by_NID(X509_get_subject_name(SSL_CTX_get0_certificate(new->context)), NID_commonName,
+				  new->own_name, sizeof(new->own_name));
 	*tls = new;
 	return 0;
 }

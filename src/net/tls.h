@@ -21,6 +21,8 @@ int wmk_tls_open_client(const char *file, struct wmk_tls **tls);
  * again; 0: not changed; -errno with a cause chain: the former files stay in use.
  */
 int wmk_tls_reload(struct wmk_tls *tls);
+/* The CN of the own certificate, the name of this machine or user; "" if it has none. Valid until the close. */
+const char *wmk_tls_own_name(const struct wmk_tls *tls);
 /* All links that use the object must be closed. NULL does nothing. */
 void wmk_tls_close(struct wmk_tls *tls);
 

@@ -13,6 +13,7 @@
 struct wmk_tls {
 	SSL_CTX *context;
 	bool is_server;
+	char own_name[64];             /* CN of the own certificate */
 	pthread_mutex_t lock;          /* of the members below; only a server changes them */
 	X509_STORE *trusted;           /* the current authority and revoked certificates */
 	char *directory;

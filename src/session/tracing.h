@@ -55,6 +55,7 @@ struct wmk_trace_info {
 	gid_t gid;
 	uint8_t uuid[16];
 	uint64_t max_size;               /* bytes of all traces below `path` together; 0: no limit */
+	const char *url;                 /* the relay that receives the trace (wire/relay_url.h); NULL or "": none */
 	uint32_t trace_format;           /* format of the metadata: enum wmk_ctl_trace_format */
 	uint64_t chunk;                  /* number of the open chunk (docs/rotation.md) */
 	/* name of the previous chunk in `path`/archives; "": none. NULL for functions that do not read it */

@@ -49,12 +49,19 @@ static int default_place(const struct wmk_ctl_create *request, const char *name,
 			 size_t size)
 {
 	int err = path_check("home directory", request->home), n;
+	char directory[WMK_OBJECT_TEXT_MAX];
 
 	if (err < 0)
 		return wmk_error_add(err, "no path for the trace and no usable home directory were given");
+	const bool spool = request->settings.url && *request->settings.url;
+
+	n = snprintf(directory, sizeof(directory), "%s/%s", request->home,
+		     spool ? WMK_RELAY_SPOOLS : "waymark-traces");
+	if (n < 0 || (size_t)n >= sizeof(directory))
+		return wmk_error(-ENAMETOOLONG, "the path of the trace is too long");
 	if (!auto_name)
-		return wmk_store_default_path(NULL, request->home, name, time(NULL), path, size);
-	n = snprintf(path, size, "%s/waymark-traces/%s", request->home, name);         /* the name contains the time */
+		return wmk_store_default_path(directory, NULL, name, time(NULL), path, size);
+	n = snprintf(path, size, "%s/%s", directory, name);         /* the name contains the time */
 	return n > 0 && (size_t)n < size ? 0 : wmk_error(-ENAMETOOLONG, "the path of the trace is too long");
 }
 
@@ -97,6 +104,9 @@ static int choose_path(struct command_request *cmd, const struct wmk_session_opt
 {
 	const struct wmk_ctl_create *request = cmd->request;
 
+	if (request->path && *request->path && *o->settings.url)
+		return wmk_error_said(-EINVAL, "a session with a relay has no directory (--output): its spool is in "
+				      "the home directory");
 	if (request->path && *request->path) {
 		int n = snprintf(path, size, "%s", request->path);
 

@@ -242,7 +242,7 @@ static int trace_give(struct wmk_consumer_link *link, const struct port_trace *t
 		.max_size = info->max_size,
 		.mode = info->restored ? WMK_CONSUMERD_TRACE_UNSURE : WMK_CONSUMERD_TRACE_NEW, .gated = info->restored,
 		.unwritten = info->unwritten,
-		.chunk = info->chunk, .closed = info->closed,
+		.chunk = info->chunk, .closed = info->closed, .url = info->url,
 	};
 
 	memcpy(msg.uuid, info->uuid, sizeof(msg.uuid));

@@ -405,10 +405,14 @@ int wmk_store_archive_last(const struct wmk_store *store, const char *sub, const
 	int dir = entered < 0 ? entered : open_closed(store, sub, chunk);
 	char name[WMK_STORE_NAME];
 	struct wmk_ctf_packet one;
+	uint64_t number = 0;
 
-	for (unsigned i = 0; dir >= 0; i++) {
+	/* A sender may have removed the first files. */
+	if (dir >= 0 && limits && limits->size)
+		wmk_store_file_numbers(dir, stream, &number);
+	for (uint64_t i = number; dir >= 0; i++) {
 		if (limits && limits->size)
-			snprintf(name, sizeof(name), "%.220s_%u", stream, i);
+			snprintf(name, sizeof(name), "%.220s_%llu", stream, (unsigned long long)i);
 		else
 			snprintf(name, sizeof(name), "%.220s", stream);
 		const int got = last_packet(dir, name, uuid, &one);

@@ -100,6 +100,11 @@ void wmk_store_next_remove(const struct wmk_store_stream *stream);
 int wmk_store_file_replace(struct wmk_store_stream *stream);
 /* Remove a file and its index, if they exist, and subtract their bytes. Returns the length of the file. */
 uint64_t wmk_store_file_remove(struct wmk_store_stream *stream, uint64_t number);
+/*
+ * The numbers of the files of a stream in this directory: returns the upper bound (exclusive), and stores the lower
+ * bound. 0: no file.
+ */
+uint64_t wmk_store_file_numbers(int dir, const char *stream, uint64_t *first);
 /* Remove all files. 0 or the first -errno. */
 int wmk_store_files_remove(struct wmk_store_stream *stream);
 /* Remove a file that existed before the store was opened; only the budget counts it. The file may be absent. */

@@ -8,13 +8,16 @@
  *     .app_0.next                         for a stream of one file at most: the next file, until its first packet is
  *                                         complete
  *
- * The numbers have at most one gap. A gap exists if a file was removed and its successor could not be created.
+ * With a limited count, the numbers have at most one gap. A gap exists if a file was removed and its successor could
+ * not be created. With an unlimited count, another process may have removed the first files, such as a sender that has
+ * sent them (sender/sender.h).
  */
 #include "store/store_state.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -110,13 +113,51 @@ static bool exists(const struct wmk_store_stream *stream, uint64_t number)
 	return size_of(stream->store->dir, name) >= 0;
 }
 
-/* Return the upper bound (exclusive) of the numbers of the stream's files. */
-static uint64_t end_of(const struct wmk_store_stream *stream)
+struct number_range {
+	const char *name;
+	uint64_t first, end;
+};
+
+static int range_add(void *data, int at, const char *name)
+{
+	struct number_range *range = data;
+	const size_t len = strlen(range->name);
+	char *end;
+
+	(void)at;
+	if (strncmp(name, range->name, len) != 0 || name[len] != '_' || name[len + 1] < '0' ||
+	    name[len + 1] > '9')
+		return 0;
+	const uint64_t number = strtoull(name + len + 1, &end, 10);
+
+	if (*end || number == UINT64_MAX)
+		return 0;
+	if (range->end == 0 || number < range->first)
+		range->first = number;
+	if (number >= range->end)
+		range->end = number + 1;
+	return 0;
+}
+
+uint64_t wmk_store_file_numbers(int dir, const char *stream, uint64_t *first)
+{
+	struct number_range range = { .name = stream };
+
+	wmk_store_each_entry(openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), range_add, &range);
+	*first = range.first;
+	return range.end;
+}
+
+/* Return the upper bound (exclusive) of the numbers of the stream's files, and their lower bound in *first. */
+static uint64_t end_of(const struct wmk_store_stream *stream, uint64_t *first)
 {
 	uint64_t end = 0;
 
+	*first = 0;
 	if (!stream->limits.size)
 		return exists(stream, 0);
+	if (!stream->limits.count)
+		return wmk_store_file_numbers(stream->store->dir, stream->name, first);
 	while (exists(stream, end) || exists(stream, end + 1))
 		end++;
 	return end;
@@ -124,12 +165,13 @@ static uint64_t end_of(const struct wmk_store_stream *stream)
 
 int wmk_store_files_remove(struct wmk_store_stream *stream)
 {
-	const uint64_t end = end_of(stream);
+	uint64_t begin;
+	const uint64_t end = end_of(stream, &begin);
 	int64_t err, first = 0;
 
 	wmk_store_next_remove(stream);
-	/* Number 0 is always removed: if another process removed the stream file, its index may remain. */
-	for (uint64_t i = 0; i == 0 || i < end; i++) {
+	/* One number is always removed: if another process removed the stream file, its index may remain. */
+	for (uint64_t i = begin; i == begin || i < end; i++) {
 		err = file_remove(stream, i);
 		if (err < 0 && err != -ENOENT && first == 0)
 			first = err;
@@ -187,7 +229,8 @@ static void drop_torn(const struct wmk_store_stream *stream, uint64_t number)
 
 int wmk_store_find_newest(struct wmk_store_stream *stream, const uint8_t uuid[16])
 {
-	const uint64_t end = end_of(stream);
+	uint64_t begin;
+	const uint64_t end = end_of(stream, &begin);
 	struct wmk_ctf_packet first;
 	uint64_t newest = UINT64_MAX, sequence = 0;
 	char name[WMK_STORE_NAME];
@@ -195,20 +238,20 @@ int wmk_store_find_newest(struct wmk_store_stream *stream, const uint8_t uuid[16
 
 	if (end == 0)
 		return -ENOENT;
-	for (uint64_t i = 0; i < end; i++) {
+	for (uint64_t i = begin; i < end; i++) {
 		int found = first_packet(stream, i, uuid, &first);
 
 		if (found < 0 && found != -ENOENT)
 			return found;
-		if (found == 0 && end > 1)
+		if (found == 0 && end - begin > 1)
 			drop_torn(stream, i);
 		if (found > 0 && (newest == UINT64_MAX || first.sequence >= sequence)) {
 			newest = i;
 			sequence = first.sequence;
 		}
 	}
-	stream->number = newest == UINT64_MAX ? 0 : newest;
-	for (uint64_t i = 0; i < end; i++) {
+	stream->number = newest == UINT64_MAX ? begin : newest;
+	for (uint64_t i = begin; i < end; i++) {
 		if (i == stream->number)
 			continue;
 		wmk_store_file_name(stream, i, name);
@@ -219,5 +262,5 @@ int wmk_store_find_newest(struct wmk_store_stream *stream, const uint8_t uuid[16
 		stream->others_index += size > 0 ? (uint64_t)size : 0;
 	}
 	/* All files were torn and have been removed. */
-	return newest == UINT64_MAX && end > 1 ? -ENOENT : 0;
+	return newest == UINT64_MAX && end - begin > 1 ? -ENOENT : 0;
 }

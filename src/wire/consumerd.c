@@ -61,6 +61,7 @@ static const struct wmk_member trace_members[] = {
 	WMK_MEMBER(BOOL, wmk_consumerd_trace, unwritten),
 	WMK_MEMBER(U64, wmk_consumerd_trace, chunk),
 	WMK_MEMBER(TEXT, wmk_consumerd_trace, closed, NAME_BYTES),
+	WMK_MEMBER(TEXT, wmk_consumerd_trace, url, WMK_RELAY_URL_MAX),
 };
 const struct wmk_object wmk_consumerd_trace_object = WMK_OBJECT_OF("trace", wmk_consumerd_trace, trace_members);
 

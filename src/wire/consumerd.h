@@ -27,6 +27,7 @@
 
 #include "wire/counts.h"
 #include "wire/object.h"
+#include "wire/relay_url.h"
 #include "wire/wire.h"
 
 #define WMK_CONSUMERD_SOCKET "consumer.sock"
@@ -107,6 +108,8 @@ struct wmk_consumerd_trace {
 	 */
 	uint64_t chunk;
 	const char *closed;
+	/* relay that receives the traces below `path` (wire/relay_url.h), and max_size limits the spool; "": none */
+	const char *url;
 };
 
 /*

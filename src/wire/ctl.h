@@ -18,6 +18,7 @@
 
 #include "wire/counts.h"
 #include "wire/object.h"
+#include "wire/relay_url.h"
 
 #define WMK_CTL_SOCKET "ctl.sock"
 #define WMK_CTL_FIELD_LIMIT_MIN 16u   /* bytes of a string or sequence */
@@ -180,6 +181,12 @@ struct wmk_ctl_settings {
 	 */
 	uint64_t rotate_us, rotate_size;
 	uint64_t retain_size, retain_us, retain_count;
+	/*
+	 * The relay that receives the trace (wire/relay_url.h); "": none, the trace stays in its directory. With a
+	 * relay, the directory is the spool, of spool_size bytes at most.
+	 */
+	const char *url;
+	uint64_t spool_size;
 };
 /*
  * Members of the settings that the public description of a session also has. A structure `s` has these members in its
@@ -203,7 +210,9 @@ struct wmk_ctl_settings {
 	WMK_CTL_SETTING(U64, s, rotate_size), \
 	WMK_CTL_SETTING(U64, s, retain_size), \
 	WMK_CTL_SETTING(U64, s, retain_us), \
-	WMK_CTL_SETTING(U64, s, retain_count)
+	WMK_CTL_SETTING(U64, s, retain_count), \
+	WMK_CTL_SETTING(TEXT, s, url, WMK_RELAY_URL_MAX), \
+	WMK_CTL_SETTING(U64, s, spool_size)
 
 /* An application that was not recorded, or only in part. */
 #define WMK_CTL_UNRECORDED_MAX 64u

@@ -126,10 +126,10 @@ static struct waymark_ctl_channel_info channel = {
 };
 static const struct waymark_ctl_channel_info *const channels[] = { &channel };
 static struct waymark_ctl_session_info one = {
-	.name = "one", .path = "/traces/one", .shm_path = "", .description = "", .snapshot_name = "",
+	.name = "one", .path = "/traces/one", .shm_path = "", .url = "", .description = "", .snapshot_name = "",
 	.snapshot_path = "", .active = true, .started = true,
 	.channels = channels, .n_channels = 1, .trackers = &trackers, .counts = &counts,
-}, two = { .name = "two", .path = "/traces/two", .shm_path = "/shm/two-1", .description = "",
+}, two = { .name = "two", .path = "/traces/two", .shm_path = "/shm/two-1", .url = "", .description = "",
 	  .snapshot_name = "", .snapshot_path = "",
 	  .trackers = &trackers, .counts = &none };
 static const struct waymark_ctl_field_info field = { "amount", "f64", "EUR" }, *const fields[] = { &field };

@@ -87,7 +87,7 @@ static bool is_free_form(const char *value)
 {
 	static const char *const values[] = { "EXPR",    "N",   "SIZE",  "USEC",  "MS",   "TIME", "YEAR",
 					      "SECONDS", "PID", "PLACE", "GROUP", "USER", "TEXT", "GLOB",
-					      "ADDR" };
+					      "ADDR",    "URL" };
 	size_t len;
 
 	value += strspn(value, "[");

@@ -102,6 +102,33 @@ static int snapshot_fill(struct wmk_session *session)
 	return *session->settings.snapshot_path ? 0 : wmk_session_snapshot_output(session, &output);
 }
 
+/* A session with a relay: its directory is the spool of what the relay does not have yet. */
+static int relay_fill(struct wmk_session *session)
+{
+	struct wmk_ctl_settings *settings = &session->settings;
+	struct wmk_relay_url url;
+	int err = *settings->url ? wmk_relay_url_parse(settings->url, &url) : 0;
+
+	if (!*settings->url && settings->spool_size)
+		return wmk_error_said(-EINVAL, "--spool-size has no effect without a relay (--set-url)");
+	if (err < 0 || !*settings->url)
+		return err;
+	if (settings->max_size)
+		return wmk_error_said(-EINVAL, "--max-size limits a trace in a directory; the spool of a session with "
+				      "a relay is limited by --spool-size");
+	if (settings->snapshot)
+		return wmk_error_said(-EINVAL, "a flight recorder (--snapshot) has no relay: its snapshots are written "
+				      "to directories");
+	if (settings->compress)
+		return wmk_error_said(-EINVAL, "--compress has no effect with a relay: the spool is not compressed");
+	if (!settings->spool_size)
+		settings->spool_size = WMK_RELAY_SPOOL_DEFAULT;
+	if (settings->spool_size < WMK_RELAY_SPOOL_MIN)
+		return wmk_error_said(-EINVAL, "--spool-size is too small: the minimum is %u bytes",
+				      WMK_RELAY_SPOOL_MIN);
+	return 0;
+}
+
 /* Set the open chunk: the first one, or the chunk that was open in an earlier daemon. */
 static int chunk_fill(struct wmk_session *session, const struct wmk_session_chunk *restored)
 {
@@ -136,8 +163,12 @@ static int session_fill(struct wmk_session *session, const struct wmk_session_op
 	if (err == 0)
 		err = wmk_clock_of_choice(session->tracing, options->settings.clock, &session->clock);
 	if (err == 0)
-		err = wmk_quota_trace_charge(session->tracing, session->uid, options->settings.max_size,
-					   &session->trace_bytes);
+		err = relay_fill(session);
+	if (err == 0)
+		err = wmk_quota_trace_charge(session->tracing, session->uid,
+					     *session->settings.url ? session->settings.spool_size
+								    : options->settings.max_size,
+					     &session->trace_bytes);
 	if (err < 0)
 		return err;
 	session->settings.clock = wmk_clock_as_choice(session->clock);
@@ -146,10 +177,10 @@ static int session_fill(struct wmk_session *session, const struct wmk_session_op
 		err = snapshot_fill(session);
 	if (err < 0)
 		return err;
-	if (!session->settings.max_size)
+	if (!session->settings.max_size && !*session->settings.url)
 		session->settings.max_size = session->tracing->options.max_trace_size;
 	/* a restored session keeps its earlier max_size */
-	if (session->trace_bytes && !session->tracing->restoring)
+	if (session->trace_bytes && !session->tracing->restoring && !*session->settings.url)
 		session->settings.max_size = session->trace_bytes;
 	return *session->settings.shm_path ? shm_fill(session, options) : 0;
 }

@@ -98,7 +98,9 @@ int wmk_trace_open_here(struct wmk_session *session, struct trace *trace, bool r
 				       .sub = trace->sub,
 				       .uid = session->uid,
 				       .gid = session->gid,
-				       .max_size = session->settings.max_size,
+				       .max_size = *session->settings.url ? session->settings.spool_size
+									  : session->settings.max_size,
+				       .url = session->settings.url,
 				       .trace_format = session->settings.trace_format,
 				       .chunk = session->chunk.number,
 				       .closed = session->chunk.closed,

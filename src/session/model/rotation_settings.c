@@ -48,6 +48,11 @@ int wmk_settings_rotation_check(const struct wmk_ctl_settings *settings)
 		err = range("--retain-size", settings->retain_size, (uint64_t)PARTS * SIZE_MIN, INT64_MAX, "bytes");
 	if (err == 0)
 		err = range("--retain-age", settings->retain_us, AGE_MIN_US, TIME_MAX_US, "microseconds");
+	/* The spool has a part of the trace only, so its chunks have no size and no age that could count. */
+	if (err == 0 && settings->url && *settings->url &&
+	    (settings->rotate_size || settings->retain_size || settings->retain_us || settings->retain_count))
+		return wmk_error_said(-EINVAL, "a session with a relay (--set-url) rotates by time only (--timer), and "
+				      "keeps no chunks on this machine");
 	if (err < 0 || !settings->snapshot)
 		return err;
 	return settings->rotate_us || settings->rotate_size || settings->retain_size || settings->retain_us ||

@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sender.c - the thread that sends a spool (see sender.h). It sleeps until the consumer wakes it or the relay sends
+ * something. After an error it tries again, first after 100 ms, later after at most 5 s.
+ */
+#include "sender/sender.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/cond.h"
+#include "base/error.h"
+#include "base/thread.h"
+#include "sender/spool_dir.h"
+#include "sender/trace_sender.h"
+#include "store/spool.h"
+#include "wire/relay.h"
+
+#define RETRY_MIN_MS 100
+#define RETRY_MAX_MS 5000
+#define BATCH_MS 2                 /* shortest time between two passes */
+#define COUNT_NS 1000000000u
+#define POLLED_MAX 64u             /* connections that end the sleep; data of the others waits for the next pass */
+
+struct wmk_sender {
+	struct wmk_sender_options is;      /* path and url are copies */
+	struct wmk_trace_sender_options traces;
+	char host[WMK_RELAY_HOST_ROOM];
+	pthread_t thread;
+	int wake;                          /* an eventfd */
+	atomic_bool stop, look;            /* relaxed: the eventfd orders them */
+	pthread_mutex_t lock;
+	pthread_cond_t changed;            /* of `removed` */
+	bool ending;                       /* no trace is added to the spool */
+	bool ended;                        /* the relay has everything: the spool is removed */
+	bool removed;                      /* the spool */
+	void (*removed_to)(void *data);
+	void *removed_data;
+	struct wmk_sender_state state;
+	/* the sender's thread */
+	struct wmk_spool spool;
+	bool is_open, noted;
+	int locked;                        /* a file of the spool; -1: not locked */
+	uint64_t counted_ns, spooled;      /* bytes of all files at this time */
+	bool waits;                        /* for the sender of the other side */
+	int retry_ms;                      /* 0: the last pass has succeeded */
+};
+
+/* ── in the sender's thread ──────────────────────────────────────────────────────────────────────────── */
+
+static void state_set(struct wmk_sender *sender, bool connected, int err)
+{
+	const uint64_t now = wmk_clock_monotonic();
+	char words[sizeof(sender->state.error)] = "";
+	uint64_t behind = 0;
+
+	if (err < 0)
+		wmk_error_text(words, sizeof(words));
+	wmk_error_clear();
+	for (struct wmk_spool_trace *trace = sender->spool.traces; trace; trace = trace->next)
+		behind += trace->data ? wmk_trace_sender_behind(trace->data) : 0;
+	/* The files are counted once a second at most. */
+	if (sender->is_open && now - sender->counted_ns > COUNT_NS) {
+		if (wmk_store_usage(sender->is.path, &sender->spooled) < 0)
+			wmk_error_clear();
+		sender->counted_ns = now;
+	}
+	/* Only this thread changes the state. */
+	if (words[0] && sender->is.log && strcmp(words, sender->state.error) != 0)
+		sender->is.log(sender->is.data, words);
+	pthread_mutex_lock(&sender->lock);
+	sender->state.connected = connected;
+	sender->state.behind = connected ? behind : sender->spooled;
+	sender->state.spooled = sender->spooled;
+	memcpy(sender->state.error, words, sizeof(words));
+	pthread_mutex_unlock(&sender->lock);
+}
+
+/* A part of a pass is done. */
+static void on_progress(void *data)
+{
+	state_set(data, true, 0);
+}
+
+/* The spool may not exist yet, because the consumer creates it with the first trace. */
+static int open_spool(struct wmk_sender *sender)
+{
+	int err;
+
+	if (sender->is_open)
+		return 0;
+	err = wmk_spool_open(sender->is.path, sender->is.kernel, &sender->spool);
+	sender->is_open = err == 0;
+	if (err == -ENOENT) {
+		wmk_error_clear();
+		return 0;
+	}
+	if (err == 0)
+		sender->locked = wmk_store_spool_begin(sender->spool.root, sender->is.url, sender->is.kernel);
+	if (err == 0 && sender->locked < 0) {
+		err = sender->locked;
+		wmk_spool_close(&sender->spool);
+		sender->is_open = false;
+	}
+	return err;
+}
+
+/* Note in the spool whether the session has ended. */
+static int note_end(struct wmk_sender *sender)
+{
+	int err = 0;
+
+	if (sender->noted != sender->traces.ending)
+		err = wmk_store_spool_note_end(sender->spool.root, sender->traces.ending);
+	if (err == 0)
+		sender->noted = sender->traces.ending;
+	return err;
+}
+
+/* The function may take the rights of the owner, so this thread must not have them. */
+static void call_removed(struct wmk_sender *sender)
+{
+	wmk_store_identity_end();
+	pthread_mutex_lock(&sender->lock);
+	if (sender->removed_to)
+		sender->removed_to(sender->removed_data);
+	pthread_mutex_unlock(&sender->lock);
+	wmk_store_identity_begin(sender->is.uid, sender->is.gid);
+}
+
+static int pass_trace(struct wmk_sender *sender, struct wmk_spool_trace *trace)
+{
+	int err;
+
+	if (!trace->data && trace->chunks)
+		trace->data = wmk_trace_sender_new(&sender->traces, trace);
+	if (!trace->data)
+		return trace->chunks ? wmk_error_number() : 0;
+	err = wmk_trace_sender_pass(trace->data);
+	if (err == 0)
+		err = wmk_trace_sender_receive(trace->data);
+	if (err > 0)
+		call_removed(sender);
+	return err < 0 ? err : 0;
+}
+
+/* True if all traces of this closed chunk were closed at the relay. *last: one of the traces. */
+static bool is_archived(const struct wmk_sender *sender, const char *name, struct wmk_spool_trace **last)
+{
+	for (struct wmk_spool_trace *trace = sender->spool.traces; trace; trace = trace->next)
+		for (struct wmk_spool_chunk *chunk = trace->chunks; chunk; chunk = chunk->next) {
+			if (strcmp(chunk->name, name) != 0)
+				continue;
+			if (!chunk->complete || !trace->data ||
+			    !wmk_trace_sender_has_rotated(trace->data, chunk->number))
+				return false;
+			*last = trace;
+		}
+	return true;
+}
+
+static void set_archived(struct wmk_sender *sender, const char *name)
+{
+	for (struct wmk_spool_trace *trace = sender->spool.traces; trace; trace = trace->next)
+		for (struct wmk_spool_chunk *chunk = trace->chunks; chunk; chunk = chunk->next)
+			chunk->archived |= strcmp(chunk->name, name) == 0;
+}
+
+/* Close the chunks of which all traces are closed at the relay. */
+static int archive_chunks(struct wmk_sender *sender)
+{
+	struct wmk_spool_trace *last = NULL;
+	enum wmk_spool_other other;
+	int err = 0;
+
+	sender->waits = false;
+	for (struct wmk_spool_trace *trace = sender->spool.traces; trace; trace = trace->next)
+		for (struct wmk_spool_chunk *chunk = trace->chunks; chunk && err == 0; chunk = chunk->next) {
+			if (!chunk->complete || chunk->archived || !is_archived(sender, chunk->name, &last))
+				continue;
+			other = wmk_spool_other(&sender->spool, chunk->name);
+			sender->waits |= other == WMK_SPOOL_OTHER_SENDS;
+			if (other == WMK_SPOOL_OTHER_SENDS)
+				continue;
+			if (other == WMK_SPOOL_OTHER_DONE)
+				err = wmk_trace_sender_output(last->data, WMK_RELAY_ARCHIVE_END, "", chunk->name);
+			if (err == 0)
+				set_archived(sender, chunk->name);
+		}
+	return err;
+}
+
+/*
+ * Remove a closed chunk that the relay has. The newest one stays, because a consumer that continues a stream may need
+ * its last packet (wmk_store_archive_last()). True: the directories have changed.
+ */
+static bool remove_chunks(struct wmk_sender *sender)
+{
+	for (struct wmk_spool_trace *trace = sender->spool.traces; trace; trace = trace->next) {
+		const struct wmk_spool_chunk *chunk = trace->chunks;
+
+		if (chunk && chunk->archived && chunk->next && chunk->next->archived &&
+		    wmk_spool_other(&sender->spool, chunk->name) == WMK_SPOOL_OTHER_DONE) {
+			wmk_spool_remove_chunk(&sender->spool, chunk->name);
+			return true;
+		}
+	}
+	return false;
+}
+
+static int pass(struct wmk_sender *sender)
+{
+	int err = open_spool(sender), first = 0;
+	struct stat st;
+	char words[sizeof(sender->state.error)] = "";
+
+	if (err == 0 && !sender->is_open)
+		return 0;
+	/* The user has removed the spool. */
+	if (err == 0 && sender->traces.ending && fstat(sender->spool.root, &st) == 0 && st.st_nlink == 0) {
+		wmk_spool_forget(&sender->spool);
+		return 0;
+	}
+	if (err == 0)
+		err = note_end(sender);
+	if (err == 0 && atomic_exchange_explicit(&sender->look, false, memory_order_relaxed))
+		err = wmk_spool_look(&sender->spool);
+	for (struct wmk_spool_trace *trace = sender->spool.traces; trace && err == 0; trace = trace->next) {
+		int failed = pass_trace(sender, trace);
+
+		/* The other traces continue. */
+		if (failed < 0 && first == 0) {
+			first = failed;
+			wmk_error_text(words, sizeof(words));
+		}
+		wmk_error_clear();
+	}
+	if (err == 0 && first < 0)
+		return wmk_error_said(first, "%s", words);
+	if (err == 0)
+		err = archive_chunks(sender);
+	while (err == 0 && remove_chunks(sender))
+		err = wmk_spool_look(&sender->spool);
+	return err;
+}
+
+static bool is_done(const struct wmk_sender *sender)
+{
+	for (struct wmk_spool_trace *trace = sender->spool.traces; trace; trace = trace->next)
+		if (trace->chunks && (!trace->data || !wmk_trace_sender_is_done(trace->data)))
+			return false;
+	for (struct wmk_spool_trace *trace = sender->spool.traces; trace; trace = trace->next)
+		for (const struct wmk_spool_chunk *chunk = trace->chunks; chunk; chunk = chunk->next)
+			if (chunk->complete && !chunk->archived)
+				return false;
+	return true;
+}
+
+/* The relay has everything. False: another trace was added meanwhile. */
+static bool end(struct wmk_sender *sender)
+{
+	bool ended;
+
+	pthread_mutex_lock(&sender->lock);
+	ended = sender->ended = sender->ending;
+	pthread_mutex_unlock(&sender->lock);
+	return ended;
+}
+
+/* End the traces in order, and remove the spool. */
+static void finish(struct wmk_sender *sender)
+{
+	for (struct wmk_spool_trace *trace = sender->spool.traces; trace; trace = trace->next)
+		if (trace->data && wmk_trace_sender_finish(trace->data) < 0)
+			wmk_error_clear();
+	if (sender->is_open)
+		wmk_spool_remove(&sender->spool, sender->is.path);
+	pthread_mutex_lock(&sender->lock);
+	sender->removed = true;
+	sender->state = (struct wmk_sender_state){ .ending = true };
+	pthread_cond_broadcast(&sender->changed);
+	pthread_mutex_unlock(&sender->lock);
+}
+
+static void sleep_until_next(struct wmk_sender *sender)
+{
+	struct pollfd fds[1 + POLLED_MAX] = { { .fd = sender->wake, .events = POLLIN } };
+	unsigned n = 1;
+	uint64_t count;
+
+	for (struct wmk_spool_trace *trace = sender->spool.traces; trace && n <= POLLED_MAX; trace = trace->next)
+		if (trace->data && wmk_trace_sender_socket(trace->data) >= 0)
+			fds[n++] = (struct pollfd){ .fd = wmk_trace_sender_socket(trace->data), .events = POLLIN };
+	/* While the relay is away, new packets do not shorten the delay. */
+	if (sender->retry_ms) {
+		const uint64_t end = wmk_clock_monotonic() + (uint64_t)sender->retry_ms * 1000000;
+
+		for (uint64_t now; (now = wmk_clock_monotonic()) < end &&
+				   !atomic_load_explicit(&sender->stop, memory_order_relaxed);) {
+			poll(fds, 1, (int)((end - now) / 1000000) + 1);
+			if (read(sender->wake, &count, sizeof(count)) < 0)
+				continue;
+		}
+		return;
+	}
+	poll(fds, n, sender->waits ? RETRY_MIN_MS : -1);
+	if (read(sender->wake, &count, sizeof(count)) < 0)
+		return;
+	poll(NULL, 0, BATCH_MS);
+}
+
+static void *run(void *arg)
+{
+	struct wmk_sender *sender = arg;
+	bool done = false;
+	int err = wmk_store_identity_begin(sender->is.uid, sender->is.gid);
+
+	while (!done && !atomic_load_explicit(&sender->stop, memory_order_relaxed)) {
+		pthread_mutex_lock(&sender->lock);
+		sender->traces.ending = sender->ending;
+		pthread_mutex_unlock(&sender->lock);
+		if (err >= 0)
+			err = pass(sender);
+		sender->retry_ms = err == 0 ? 0 : sender->retry_ms == 0 ? RETRY_MIN_MS
+			: sender->retry_ms * 2 < RETRY_MAX_MS ? sender->retry_ms * 2 : RETRY_MAX_MS;
+		state_set(sender, err == 0 && sender->spool.traces, err);
+		done = err == 0 && sender->traces.ending && is_done(sender) && end(sender);
+		if (done)
+			finish(sender);
+		else
+			sleep_until_next(sender);
+		err = 0;
+	}
+	for (struct wmk_spool_trace *trace = sender->spool.traces; trace; trace = trace->next)
+		wmk_trace_sender_free(trace->data);
+	if (sender->is_open)
+		wmk_spool_close(&sender->spool);
+	if (sender->locked >= 0)
+		close(sender->locked);
+	wmk_store_identity_end();
+	if (done && sender->is.done)
+		sender->is.done(sender->is.data);
+	return NULL;
+}
+
+/* ── in other threads ────────────────────────────────────────────────────────────────────────────────── */
+
+void wmk_sender_wake(struct wmk_sender *sender)
+{
+	eventfd_write(sender->wake, 1);
+}
+
+void wmk_sender_look(struct wmk_sender *sender)
+{
+	atomic_store_explicit(&sender->look, true, memory_order_relaxed);
+	wmk_sender_wake(sender);
+}
+
+void wmk_sender_end(struct wmk_sender *sender)
+{
+	pthread_mutex_lock(&sender->lock);
+	sender->ending = sender->state.ending = true;
+	pthread_mutex_unlock(&sender->lock);
+	wmk_sender_look(sender);
+}
+
+void wmk_sender_on_removed(struct wmk_sender *sender, void (*removed)(void *data), void *data)
+{
+	pthread_mutex_lock(&sender->lock);
+	sender->removed_to = removed;
+	sender->removed_data = data;
+	pthread_mutex_unlock(&sender->lock);
+}
+
+bool wmk_sender_continue(struct wmk_sender *sender)
+{
+	bool continues;
+
+	pthread_mutex_lock(&sender->lock);
+	continues = !sender->ended;
+	if (continues)
+		sender->ending = sender->state.ending = false;
+	pthread_mutex_unlock(&sender->lock);
+	return continues;
+}
+
+void wmk_sender_wait(struct wmk_sender *sender, int ms)
+{
+	const struct timespec end = wmk_deadline(ms);
+
+	wmk_sender_end(sender);
+	pthread_mutex_lock(&sender->lock);
+	while (!sender->removed && pthread_cond_timedwait(&sender->changed, &sender->lock, &end) == 0)
+		continue;
+	pthread_mutex_unlock(&sender->lock);
+}
+
+void wmk_sender_state(struct wmk_sender *sender, struct wmk_sender_state *state)
+{
+	pthread_mutex_lock(&sender->lock);
+	*state = sender->state;
+	pthread_mutex_unlock(&sender->lock);
+}
+
+struct left_visit {
+	const char *directory;
+	void (*one)(void *data, const char *path, const char *url);
+	void *data;
+};
+
+static int visit_left(void *data, const char *name, int dir)
+{
+	const struct left_visit *left = data;
+	char url[WMK_RELAY_URL_MAX + 1], *path;
+
+	if (!wmk_store_spool_is_left(dir, url, sizeof(url)) || asprintf(&path, "%s/%s", left->directory, name) < 0)
+		return 0;
+	left->one(left->data, path, url);
+	free(path);
+	return 0;
+}
+
+void wmk_sender_each_left(const char *directory, uid_t uid, gid_t gid,
+			  void (*one)(void *data, const char *path, const char *url), void *data)
+{
+	struct left_visit left = { directory, one, data };
+	int err = wmk_store_identity_begin(uid, gid), dir = err < 0 ? err : wmk_store_spool_directory(directory);
+
+	if (dir >= 0) {
+		wmk_spool_each_directory(dir, visit_left, &left);
+		close(dir);
+	}
+	if (err >= 0)
+		wmk_store_identity_end();
+	wmk_error_clear();
+}
+
+static void sender_free(struct wmk_sender *sender)
+{
+	if (sender->wake >= 0)
+		close(sender->wake);
+	pthread_mutex_destroy(&sender->lock);
+	pthread_cond_destroy(&sender->changed);
+	free((char *)(uintptr_t)sender->is.path);
+	free((char *)(uintptr_t)sender->is.url);
+	free(sender);
+}
+
+int wmk_sender_open(const struct wmk_sender_options *options, struct wmk_sender **result)
+{
+	struct wmk_sender *sender = calloc(1, sizeof(*sender));
+	int err;
+
+	if (!sender)
+		return wmk_error(-ENOMEM, "no memory for a sender");
+	sender->is = *options;
+	sender->is.path = strdup(options->path);
+	sender->is.url = strdup(options->url);
+	pthread_mutex_init(&sender->lock, NULL);
+	wmk_cond_init(&sender->changed);
+	sender->spool.root = sender->locked = -1;
+	atomic_init(&sender->look, true);
+	sender->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	err = !sender->is.path || !sender->is.url || sender->wake < 0
+		      ? wmk_error(-ENOMEM, "no memory for a sender")
+		      : wmk_relay_url_parse(options->url, &sender->traces.url);
+	if (err >= 0) {
+		wmk_relay_own_name(sender->host);
+		sender->traces.host = sender->traces.url.host[0] ? sender->traces.url.host : sender->host;
+		sender->traces.session = strrchr(sender->is.path, '/') + 1;
+		sender->traces.stop = &sender->stop;
+		sender->traces.progress = on_progress;
+		sender->traces.data = sender;
+		err = -wmk_thread_create(&sender->thread, NULL, run, sender);
+		if (err < 0)
+			wmk_error(err, "cannot start the thread of a sender: %s", strerror(-err));
+	}
+	if (err < 0) {
+		sender_free(sender);
+		return err;
+	}
+	pthread_setname_np(sender->thread, "wmk-sender");
+	*result = sender;
+	return 0;
+}
+
+void wmk_sender_close(struct wmk_sender *sender)
+{
+	if (!sender)
+		return;
+	atomic_store_explicit(&sender->stop, true, memory_order_relaxed);
+	wmk_sender_wake(sender);
+	pthread_join(sender->thread, NULL);
+	sender_free(sender);
+}

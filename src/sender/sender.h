@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sender.h - sends the spool of a session to a relay (docs/relay.md). A thread of its own for each session:
+ *
+ *     consumer ──packets──► spool: a trace directory ──► sender's thread ──► waymark-relayd
+ *                             files of limited size  ◄── removed when the relay has them on its disk
+ *
+ * The consumer never waits for the relay: while the relay is away, the spool grows up to its limit. The spool outlives
+ * this process; a later sender of the same directory continues. docs/consumer.md describes the spool.
+ */
+#ifndef WMK_SENDER_SENDER_H
+#define WMK_SENDER_SENDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct wmk_sender;
+
+struct wmk_sender_options {
+	const char *path;          /* of the spool, absolute; copied. Its last component is the session at the relay */
+	const char *url;           /* of the relay (wire/relay_url.h); copied */
+	uid_t uid;                 /* owner of the spool; its files are read and removed with the rights of the owner */
+	gid_t gid;
+	bool kernel;               /* true: send only `path`/kernel; false: everything else (store/store.h) */
+	/* Optional: the sender has ended, and the relay has the whole trace. The sender's thread. */
+	void (*done)(void *data);
+	/* Optional: an error that is not the latest one. The sender's thread. */
+	void (*log)(void *data, const char *words);
+	void *data;
+};
+
+/* Start the thread. The spool may be absent until its first trace is created. 0 or -errno with a cause chain. */
+int wmk_sender_open(const struct wmk_sender_options *options, struct wmk_sender **sender);
+/*
+ * Call `one` with the path of each spool below `directory` that belongs to an ended session, and the URL of its relay.
+ * A sender may still be sending it. Runs in the calling thread, with the rights of uid and gid.
+ */
+void wmk_sender_each_left(const char *directory, uid_t uid, gid_t gid,
+			  void (*one)(void *data, const char *path, const char *url), void *data);
+/* Something was written to the spool. Any thread; does not wait. */
+void wmk_sender_wake(struct wmk_sender *sender);
+/* A trace was added, moved or removed. Any thread; does not wait. */
+void wmk_sender_look(struct wmk_sender *sender);
+/*
+ * Call removed(data) in the sender's thread after files of the spool were removed. NULL: do not call it again; when the
+ * function returns, no call is in progress.
+ */
+void wmk_sender_on_removed(struct wmk_sender *sender, void (*removed)(void *data), void *data);
+/* All traces are complete: send the rest, remove the spool and call done(). Does not wait. */
+void wmk_sender_end(struct wmk_sender *sender);
+/* A trace is added to the spool after wmk_sender_end(). False: too late, as the sender has ended. */
+bool wmk_sender_continue(struct wmk_sender *sender);
+/* As wmk_sender_end(), if the relay gets everything within `ms`; else the spool stays. */
+void wmk_sender_wait(struct wmk_sender *sender, int ms);
+/* Stop the thread. The spool stays, unless the sender has ended. NULL does nothing. */
+void wmk_sender_close(struct wmk_sender *sender);
+
+struct wmk_sender_state {
+	bool connected, ending;
+	uint64_t behind;           /* bytes in the spool that the relay has not acknowledged */
+	uint64_t spooled;          /* bytes of all files of the spool */
+	char error[240];           /* the latest error; "": none since the relay was connected */
+};
+/* Any thread. */
+void wmk_sender_state(struct wmk_sender *sender, struct wmk_sender_state *state);
+
+#endif

@@ -1,0 +1,228 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""
+Sessions that send their trace to a relay: each record that was emitted is in the relay's trace or counted as lost, also
+if the relay, the consumer daemon or the session daemon is killed, or the relay is away.
+"""
+import contextlib
+import os
+import signal
+import stat
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+from daemon import World, numbers_of  # noqa: E402
+from harness import SEED, Trace, check, check_sequences, limit, main, rounds  # noqa: E402
+from relay_process import Relay, spools, wait_sent  # noqa: E402
+
+SIZES = ['--subbuf-size', '256k', '--num-subbuf', '8']
+SMALL = ['--subbuf-size', '16k', '--num-subbuf', '4']
+SPIN = '300000'
+
+
+def begin(w, name, relay, *options, channel=SIZES):
+    w('create', name, '--set-url', relay.url, *options)
+    w('enable-channel', '-s', name, name, *channel)
+    w('enable-event', '-s', name, 'test:*', '-c', name)
+    w('start', name)
+
+
+def two_writers(case, w, *argv):
+    programs = [w.run([case.program('busy'), *(argv or ('until', '1', SPIN))]) for _ in range(2)]
+    w.wait(lambda: case.ledger.flag(0) >= 2, 'the writers to record')
+    return programs
+
+
+def more_records(case, w, n=300):
+    begun = case.ledger.begun()
+    w.wait(lambda: case.ledger.begun() > begun + n, 'the programs to record on')
+
+
+def ended(case, w, name, programs=()):
+    """End the programs and the session. Returns its counts."""
+    case.ledger.set_flag(1, 1)
+    for program in programs:
+        w.wait_end(program)
+    w.remember_rings()
+    w('stop', name)
+    return w('destroy', name, '--json').json['sessions'][0]['counts']
+
+
+def check_relay(case, relay, name, counts, killed=False):
+    lost = counts['lost']
+    return check_sequences(Trace(relay.trace(name), lossy=lost > 0), case.ledger, lost, killed)
+
+
+def kill(pid):
+    with contextlib.suppress(OSError, TypeError):
+        os.kill(pid, signal.SIGKILL)
+
+
+@limit(40)
+def trace_of_two_writers_is_complete_at_the_relay(case):
+    with World(case) as w:
+        relay = Relay(w)
+        begin(w, 'one', relay)
+        for program in two_writers(case, w, 'count', '1', '3000', '1000'):
+            w.wait_end(program)
+        counts = ended(case, w, 'one')
+        wait_sent(w)
+        check(counts['lost'] == 0, '%s records lost', counts['lost'])
+        check_relay(case, relay, 'one', counts)
+
+
+@limit(60)
+def killed_daemons_and_relay_lose_no_record(case):
+    with World(case) as w:
+        relay = Relay(w)
+        for turn in range(rounds(50) + 1):
+            case.ledger.__init__(case.ledger.path)
+            name = 'k%d' % turn
+            begin(w, name, relay)
+            programs = two_writers(case, w)
+            killers = {'relay': relay.kill, 'consumer': lambda: kill(w.consumerd()),
+                       'session': lambda: kill(w.sessiond())}
+            names = case.random.sample(sorted(killers), case.random.randrange(1, 4))
+            for victim in names:
+                time.sleep(case.random.random() * 0.05)         # the moment, not a condition
+                killers[victim]()
+            w.start_daemon()
+            more_records(case, w)
+            if 'relay' in names:
+                relay.start()
+            more_records(case, w)
+            w('enable-event', '-s', name, '-c', name, 'test:*')     # all applications have confirmed
+            counts = ended(case, w, name, programs)
+            wait_sent(w)
+            try:
+                check_relay(case, relay, name, counts)
+            except Exception as failure:
+                raise type(failure)('seed %s, turn %d, killed %s: %s' % (SEED, turn, names, failure)) from failure
+
+
+@limit(40)
+def spool_is_sent_after_destroy_by_a_later_consumer_daemon(case):
+    with World(case) as w:
+        relay = Relay(w, start=False)
+        begin(w, 'later', relay)
+        program = w.scripted()
+        program('emit 500')
+        w.wait(lambda: spools(w), 'the spool')
+        program.end()
+        counts = ended(case, w, 'later')
+        spool, = spools(w)
+        check(stat.S_IMODE(os.stat(spool).st_mode) == 0o700, 'the spool has mode %o', os.stat(spool).st_mode)
+        w.wait(lambda: os.path.exists(os.path.join(spool, '.ended')), 'the note of the end')
+        pid = w.consumerd()
+        kill(pid)
+        w.wait(lambda: w.consumerd() != pid, 'the consumer daemon to end')
+        relay.start()
+        w('create', 'next', '--set-url', relay.url)             # starts a consumer daemon, if none was started
+        w('enable-event', '-s', 'next', 'test:*')
+        w('start', 'next')
+        w.scripted().end()
+        w('destroy', 'next')
+        wait_sent(w)
+        check_relay(case, relay, 'later', counts)
+
+
+@limit(40)
+def full_spool_is_counted(case):
+    with World(case) as w:
+        relay = Relay(w, start=False)
+        begin(w, 'full', relay, '--spool-size', '256k', channel=SMALL)
+        for program in two_writers(case, w, 'count', '1', '12000', '1000'):
+            w.wait_end(program)
+        spool, = spools(w)
+        size = sum(os.path.getsize(os.path.join(place, name)) for place, _, names in os.walk(spool) for name in names)
+        check(size < 400 << 10, 'the spool has %d bytes', size)
+        relay.start()
+        w.wait(lambda: relay.traces('full'), 'the relay to be connected')
+        counts = ended(case, w, 'full')
+        wait_sent(w)
+        check(counts['lost'] > 0, 'no record was lost: the spool was not full')
+        check_relay(case, relay, 'full', counts)
+
+
+@limit(60)
+def chunks_and_cleared_streams_are_the_same_at_the_relay(case):
+    with World(case) as w:
+        relay = Relay(w)
+        begin(w, 'chunks', relay)
+        program = w.scripted()
+        program('emit 100')
+        w('rotate', 'chunks')
+        program('emit 100')
+        w.wait(lambda: relay.traces('chunks'), 'the relay to be connected')
+        w('clear', 'chunks')
+        relay.kill()
+        program('emit 100')
+        w('rotate', 'chunks')
+        program('emit 100')
+        kill(w.consumerd())
+        relay.start()
+        program('emit 100')
+        program.end()
+        ended(case, w, 'chunks')
+        wait_sent(w)
+        path = relay.trace('chunks')
+        numbers, = numbers_of(Trace(path)).values()
+        check(numbers == [*range(1, 101), *range(201, 501)], 'the relay has %s', numbers)
+        names = os.listdir(os.path.join(path, 'archives'))
+        check(len(names) == 2 and not [name for name in names if name[0] == '.'], 'closed chunks: %s', names)
+        numbers, = numbers_of(Trace(os.path.join(path, 'archives', min(names, key=lambda n: n[-1])))).values()
+        check(numbers == [*range(1, 101)], 'the first chunk has %s', numbers)
+
+
+@limit(40)
+def certificate_gives_the_host_and_is_awaited(case):
+    """TLS: until a certificate is installed, the spool keeps all records and the log has the reason."""
+    with World(case, daemon=False) as w:
+        place, pem = case.path('certificates'), case.path('relay.pem')
+        w.env.update(WAYMARK_RELAY_DIR=place, WAYMARK_RELAY_PEM=pem)
+        w('relay', 'init')
+        relay = Relay(w, 'db-1', certificates=place)
+        begin(w, 'safe', relay)
+        for program in two_writers(case, w, 'count', '1', '300', '1000'):
+            w.wait_end(program)
+        w.wait(lambda: 'waymark relay enroll' in w.printed(), 'the reason in the log')
+        w('relay', 'enroll', 'db-1', pem)
+        counts = ended(case, w, 'safe')
+        wait_sent(w)
+        check(counts['lost'] == 0, '%s records lost', counts['lost'])
+        check_relay(case, relay, 'safe', counts)
+
+
+@limit(40)
+def urls_are_checked_and_saved(case):
+    with World(case) as w:
+        relay = Relay(w)
+        for url, words in (('tcp://10.1.1.1', 'this machine only'), ('net://localhost', 'lttng'),
+                           ('net6://localhost', 'lttng'), ('tcp6://localhost', 'lttng'),
+                           ('tls://relay/web1', 'certificate'),
+                           ('tcp://127.0.0.1:0', 'port'), ('tcp://127.0.0.1/..', 'host'), ('here', 'tcp://')):
+            w('create', 'bad', '--set-url', url, status=1).prints('invalid relay', words)
+        for options, words in ((('--max-size', '1M'), 'spool-size'), (('--compress',), '--compress'),
+                               (('--snapshot',), '--snapshot'), (('--spool-size', '1k'), 'minimum'),
+                               (('-o', 'here'), 'exclude')):
+            w('create', 'bad', '--set-url', relay.url, *options, status=None).prints(words)
+        w('create', 'bad', '--spool-size', '1M', status=1).prints('--set-url')
+        w('create', 'good', '--set-url', relay.url, '--spool-size', '3M')
+        w('save', 'good')
+        w('destroy', 'good')
+        w('load', 'good')
+        session = w.session('good')
+        check(session['url'] == relay.url and session['spool_size'] == 3 << 20, 'loaded: %s', session)
+        w('list', 'good').prints(relay.url, 'spool')
+        w('destroy', 'good')
+        done = w('record', '--to', relay.url, '--json', '--', case.program('busy'), 'count', '1', '100', '1')
+        check(done.json['url'] == relay.url and done.json['records'] >= 100, 'record: %s', done.json)
+        wait_sent(w)
+        check_sequences(Trace(relay.trace('record-busy')), case.ledger)
+
+
+main([trace_of_two_writers_is_complete_at_the_relay, killed_daemons_and_relay_lose_no_record,
+      spool_is_sent_after_destroy_by_a_later_consumer_daemon, full_spool_is_counted,
+      chunks_and_cleared_streams_are_the_same_at_the_relay, certificate_gives_the_host_and_is_awaited,
+      urls_are_checked_and_saved])
