@@ -14,6 +14,7 @@
 #include "cli/current.h"
 #include "cli/daemon.h"
 #include "cli/reading.h"
+#include "cli/remote_traces.h"
 #include "cli/session_trace.h"
 #include "cli/tail.h"
 #include "read/json.h"
@@ -162,7 +163,7 @@ static enum wmk_print_clock clock_of(const struct view_args *args)
 }
 
 /* `session`: the session that the trace belongs to, or NULL. */
-static int show(struct view_args *args, const char *session, const char *const *paths, unsigned n)
+static int show_local(struct view_args *args, const char *session, const char *const *paths, unsigned n)
 {
 	const bool follows = args->which.common.follow, pages = !args->no_pager && !follows;
 	static const struct wmk_print_options defaults = WMK_PRINT_OPTIONS;
@@ -200,6 +201,18 @@ static int show(struct view_args *args, const char *session, const char *const *
 	if (err < 0)
 		return wmk_cli_failed();
 	return done.damages ? WMK_CLI_FAILED : 0;
+}
+
+/* As show_local(); the paths may be addresses of sessions at relays. */
+static int show(struct view_args *args, const char *session, const char *const *paths, unsigned n)
+{
+	struct wmk_remote_traces remote;
+	int rc;
+
+	if (wmk_remote_traces_open(&remote, paths, n, args->which.common.follow) < 0)
+		return wmk_cli_failed();
+	rc = show_local(args, session, remote.paths, n);
+	return wmk_remote_traces_close(&remote) < 0 ? wmk_cli_failed() : rc;
 }
 
 /* Reject options that have no effect without, or together with, others. */
@@ -242,6 +255,8 @@ static int run_view(void *data, char **rest, int n_rest)
 			n_rest--;
 		}
 	}
+	if (args->path && wmk_mirror_is_url(args->path) && !n_rest && !args->viewer)
+		return show(args, NULL, &args->path, 1);
 	if (!args->path && !args->which.common.session && n_rest && !args->viewer)
 		return show(args, NULL, (const char *const *)rest, (unsigned)n_rest);
 	if (args->path)
@@ -298,6 +313,10 @@ static const char *const details[] = {
 	"clock. If the trace has no sync points, the uncertainty is `?`.",
 	"Where real time was set, the times of the records jump. Their order does not change. --begin and --end select "
 	"by the time without these steps that equals real time after the last of them.",
+	"With tls://RELAY[:PORT]/HOST/SESSION, shows a session at a relay (waymark-relayd), also while it is recorded "
+	"there. The files of the session are copied to a temporary directory below $TMPDIR or /tmp, which is removed "
+	"at the end. The viewer needs a certificate, as `waymark relay enroll NAME --viewer` makes it at the relay. "
+	"tcp://127.0.0.1:PORT/HOST/SESSION is for a relay on the same machine.",
 	"With --json, each line is an object: time (seconds since 1970, as a string), trace, stream, event, level, "
 	"packet, context, event_context, fields. Enumerations are objects of label and value. With --uncertainty, "
 	"each object has the members uncertainty (seconds, as a string, or null) and order_unknown.",
@@ -378,7 +397,7 @@ static const struct wmk_cli_option options[] = {
 
 const struct wmk_cli_command wmk_cli_view = {
 	.name = "view",
-	.arguments = "[SESSION | DIR...] [-- ARGUMENT...]",
+	.arguments = "[SESSION | DIR... | tls://RELAY/HOST/SESSION...] [-- ARGUMENT...]",
 	.summary = "Print the event records of traces",
 	.details = details,
 	WMK_CLI_OPTIONS(options),

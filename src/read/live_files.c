@@ -134,11 +134,12 @@ static bool is_written(struct live_trace *source)
 
 bool wmk_live_is_written(struct wmk_read_live *live)
 {
-	struct live_trace *source = live->sources;
+	bool is = false;
 
-	while (source && !is_written(source))
-		source = source->next;
-	return source != NULL;
+	/* Each one is checked: after a rotation, it matters when a writer was last seen on the moved trace. */
+	for (struct live_trace *source = live->sources; source; source = source->next)
+		is |= is_written(source);
+	return is;
 }
 
 /* The scan has found the directory of this source again. */

@@ -77,13 +77,18 @@ static int measure(struct wmk_relay_hosts *hosts, struct wmk_relay_host *host)
 	return err;
 }
 
-static int open_beneath(int dir, const char *path)
+static int open_with(int dir, const char *path, uint64_t flags)
 {
-	const struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+	const struct open_how how = { .flags = flags | O_CLOEXEC,
 				      .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS };
 	const int fd = (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
 
 	return fd < 0 ? -errno : fd;
+}
+
+static int open_beneath(int dir, const char *path)
+{
+	return open_with(dir, path, O_PATH | O_DIRECTORY);
 }
 
 static int make_directory(const struct wmk_relay_hosts *hosts, const char *name)
@@ -218,4 +223,25 @@ int wmk_relay_host_path(const struct wmk_relay_hosts *hosts, const struct wmk_re
 		return wmk_error(-ENAMETOOLONG, "the path of session \"%.200s\" is too long", session);
 	*path = strdup(whole);
 	return *path ? 0 : wmk_error(-ENOMEM, "no memory for a path");
+}
+
+int wmk_relay_hosts_open_file(const struct wmk_relay_hosts *hosts, const char *host, const char *session,
+			      const char *path)
+{
+	char below[WMK_RELAY_HOST_MAX + WMK_RELAY_NAME_MAX + WMK_RELAY_VIEW_PATH_MAX + 3];
+	int err = wmk_relay_name_check("the name of the session", session, WMK_RELAY_NAME_MAX), fd;
+
+	if (err == 0 && !wmk_peer_name_is_valid(host))
+		err = wmk_error(-EINVAL, "\"%.64s\" cannot be the name of a host", host);
+	if (err == 0 && strlen(path) > WMK_RELAY_VIEW_PATH_MAX)
+		err = wmk_error(-ENAMETOOLONG, "the path of a file is too long");
+	if (err < 0)
+		return err;
+	snprintf(below, sizeof(below), "%s/%s%s%s", host, session, path[0] ? "/" : "", path);
+	fd = open_with(hosts->dir, below, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	if (fd == -ENOENT && !path[0])
+		return wmk_error(fd, "host \"%s\" has no session \"%.200s\" here", host, session);
+	return fd < 0 ? wmk_error(fd, "cannot read \"%.400s\" below the relay's directory: %s", below,
+				  fd == -ELOOP ? "it leads through a symbolic link" : strerror(-fd))
+		      : fd;
 }

@@ -62,5 +62,11 @@ void wmk_relay_host_set_error(struct wmk_relay_hosts *hosts, struct wmk_relay_ho
  */
 int wmk_relay_host_path(const struct wmk_relay_hosts *hosts, const struct wmk_relay_host *host, const char *session,
 			const char *sub, char **path, bool *exists);
+/*
+ * Open a directory or file below HOST/SESSION for reading, through no link. `path` is relative; "" is the session
+ * itself. -EINVAL: not a path below it; -ELOOP, -errno, with a cause chain. The descriptor is closed by the caller.
+ */
+int wmk_relay_hosts_open_file(const struct wmk_relay_hosts *hosts, const char *host, const char *session,
+			      const char *path);
 
 #endif

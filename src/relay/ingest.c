@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "relay/ingest_packet.h"
 #include "relay/ingest_requests.h"
+#include "relay/ingest_view.h"
 
 /* ── data ────────────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -138,7 +139,11 @@ static int take_hello(struct wmk_ingest *ingest, const struct wmk_relay_frame *f
 	if (err == 0 && strcmp(hello.greeting, WMK_RELAY_SENDER) != 0)
 		err = wmk_error(-EPROTO, "the peer's greeting is \"%.64s\", not \"%s\": other programs cannot send to "
 				"this relay", hello.greeting, WMK_RELAY_SENDER);
-	if (err == 0 && ingest->peer && strcmp(hello.host, ingest->peer) != 0)
+	if (err == 0 && ingest->peer && hello.host[0] && strcmp(ingest->role, "viewer") == 0)
+		err = wmk_error(-EACCES, "the certificate of \"%.64s\" is that of a viewer, which cannot send",
+				ingest->peer);
+	/* A viewer, and a client that queries the status, have no host. */
+	if (err == 0 && ingest->peer && hello.host[0] && strcmp(hello.host, ingest->peer) != 0)
 		err = wmk_error(-EACCES, "the certificate is of host \"%.64s\", but the sender's name is \"%.64s\"",
 				ingest->peer, hello.host);
 	if (err == 0 && hello.host[0])
@@ -276,6 +281,7 @@ void wmk_ingest_end(struct wmk_ingest *ingest)
 		wmk_ingest_trace_leave(ingest->relay->traces, ingest->trace, NULL);
 	if (ingest->host)
 		wmk_relay_host_leave(ingest->relay->hosts, ingest->host);
+	wmk_ingest_view_end(ingest);
 	free(ingest->streams);
 	ingest->streams = NULL;
 	ingest->n_streams = 0;

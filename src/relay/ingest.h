@@ -32,6 +32,7 @@ struct wmk_ingest {
 	struct wmk_ingest_relay *relay;
 	/* The name in the certificate of the peer. HOST must be equal to it. NULL: plain TCP on a loopback address. */
 	const char *peer;
+	const char *role;                    /* in the certificate: "sender", "viewer"; valid with `peer` */
 	void (*cut)(void *data);             /* called by another thread to end the connection; does not wait */
 	void *data;
 	struct wmk_relay_out out;            /* answers */
@@ -45,6 +46,9 @@ struct wmk_ingest {
 	uint32_t number, acknowledged;       /* of the last processed message; of the last acknowledged message */
 	int64_t due_ms;                      /* when a commit is due; 0: there is no data to acknowledge */
 	bool followed;
+	/* The .live files that a viewer has locked (ingest_view.c). */
+	int *locked;
+	uint32_t n_locked, cap_locked;
 	/* A large packet that is written as it arrives (ingest_packet.c). */
 	struct {
 		/* bytes of its records that have not arrived; 0: no large packet arrives */

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "relay/ingest_answer.h"
+#include "relay/ingest_view.h"
 #include "relay/relay_status.h"
 #include "store/archive.h"
 
@@ -352,6 +353,8 @@ static const struct {
 	{ WMK_RELAY_JOURNAL_READ, NEEDS_TRACE, request_journal_read },
 	{ WMK_RELAY_CLOSE, NEEDS_TRACE, request_close },
 	{ WMK_RELAY_STATUS, NEEDS_NOTHING, request_status },
+	{ WMK_RELAY_VIEW_LIST, NEEDS_NOTHING, wmk_ingest_view_list },
+	{ WMK_RELAY_VIEW_READ, NEEDS_NOTHING, wmk_ingest_view_read },
 };
 
 int wmk_ingest_request(struct wmk_ingest *ingest, const struct wmk_relay_frame *frame,

@@ -16,7 +16,8 @@
 #define STACK_BYTES (128u * 1024)
 #define LOOK_MS 500                  /* interval of the checks for live readers and for revoked certificates */
 #define LAST_MS 2000                 /* to send the last message to a refused peer */
-#define ANSWERS_MAX (1u << 20)       /* maximum bytes of answers that a peer has not read */
+/* maximum bytes of answers that a peer has not read: more than the largest answer */
+#define ANSWERS_MAX (WMK_RELAY_BODY_MAX + (1u << 20))
 
 struct wmk_relay_peer {
 	struct wmk_relay_peer *next;
@@ -90,6 +91,7 @@ static int shake_hands(struct wmk_relay_peer *peer, int64_t end)
 	if (err < 0)
 		return wmk_ingest_refuse(&peer->ingest, 0, err);
 	peer->ingest.peer = wmk_link_peer(peer->link);
+	peer->ingest.role = wmk_link_role(peer->link);
 	return 0;
 }
 

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,7 +17,6 @@
 #include "net/certificates.h"
 #include "store/store.h"
 
-#define LINE_BYTES 200u
 #define BLANK " \t\r"
 #define NO_HOST SIZE_MAX
 
@@ -85,6 +85,41 @@ static struct wmk_relay_conf_host *host_of(struct wmk_relay_conf *conf, const ch
 	return grown;
 }
 
+/* view NAME = HOST[,HOST...], or = * */
+static int take_view(const char *name, char *value, struct wmk_relay_conf *conf)
+{
+	struct wmk_relay_conf_view is = { .hosts = "," }, *grown;
+	size_t i = 0;
+
+	if (!wmk_peer_name_is_valid(name))
+		return wmk_error_said(-EINVAL, "'%.40s' is not the name of a viewer: the form is view NAME = "
+				      "HOST[,HOST...], or view NAME = *", name);
+	strcpy(is.name, name);
+	if (strcmp(trimmed(value), "*") == 0)
+		strcpy(is.hosts, "*");
+	for (char *next, *host = is.hosts[0] == '*' ? NULL : value; host; host = next) {
+		next = strchr(host, ',');
+		if (next)
+			*next++ = '\0';
+		host = trimmed(host);
+		if (!wmk_peer_name_is_valid(host) || strlen(is.hosts) + strlen(host) + 2 > sizeof(is.hosts))
+			return wmk_error_said(-EINVAL, "'%.40s' is not the name of a host", host);
+		strcat(strcat(is.hosts, host), ",");
+	}
+	while (i < conf->n_views && strcmp(conf->views[i].name, name) != 0)
+		i++;
+	if (i == conf->n_views) {
+		grown = i == WMK_RELAY_CONF_HOSTS ? NULL : realloc(conf->views, (i + 1) * sizeof(*grown));
+		if (!grown)
+			return wmk_error(-ENOMEM, "no memory for another viewer, or more than %u viewers",
+					 WMK_RELAY_CONF_HOSTS);
+		conf->views = grown;
+		conf->n_views++;
+	}
+	conf->views[i] = is;
+	return 0;
+}
+
 static int take(char *line, struct wmk_relay_conf *conf)
 {
 	char *value = strchr(line, '='), *host;
@@ -103,6 +138,8 @@ static int take(char *line, struct wmk_relay_conf *conf)
 		*host++ = '\0';
 		host = trimmed(host);
 	}
+	if (strcmp(line, "view") == 0)
+		return take_view(host, value, conf);
 	while (i < WMK_ARRAY_LEN(known) && strcmp(known[i].name, line) != 0)
 		i++;
 	if (i == WMK_ARRAY_LEN(known))
@@ -124,13 +161,13 @@ static int take(char *line, struct wmk_relay_conf *conf)
 int wmk_relay_conf_parse(const char *path, const char *text, size_t len, struct wmk_relay_conf *conf)
 {
 	const char *end = text + len;
-	char line[LINE_BYTES + 1];
+	char line[WMK_RELAY_CONF_LINE + 1];
 
 	wmk_relay_conf_default(conf);
 	for (unsigned number = 1; text < end; number++) {
 		const char *newline = memchr(text, '\n', (size_t)(end - text));
 		const size_t n = (size_t)((newline ? newline : end) - text);
-		int err = n > LINE_BYTES || memchr(text, '\0', n)
+		int err = n > WMK_RELAY_CONF_LINE || memchr(text, '\0', n)
 				  ? wmk_error_said(-EINVAL, "the line is too long or holds a null character")
 				  : 0;
 
@@ -191,8 +228,24 @@ struct wmk_relay_conf_host wmk_relay_conf_of(const struct wmk_relay_conf *conf, 
 	return found;
 }
 
+bool wmk_relay_conf_may_view(const struct wmk_relay_conf *conf, const char *name, const char *role, const char *host)
+{
+	char one[WMK_RELAY_HOST_MAX + 3];
+
+	if (strcmp(role, "viewer") != 0)
+		return strcmp(name, host) == 0;
+	snprintf(one, sizeof(one), ",%.*s,", (int)WMK_RELAY_HOST_MAX, host);
+	for (size_t i = 0; i < conf->n_views; i++)
+		if (strcmp(conf->views[i].name, name) == 0)
+			return conf->views[i].hosts[0] == '*' || strstr(conf->views[i].hosts, one);
+	return true;
+}
+
 void wmk_relay_conf_free(struct wmk_relay_conf *conf)
 {
+	free(conf->views);
+	conf->views = NULL;
+	conf->n_views = 0;
 	free(conf->hosts);
 	conf->hosts = NULL;
 	conf->n_hosts = 0;

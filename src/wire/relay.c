@@ -175,6 +175,47 @@ static const struct wmk_member status_members[] = {
 };
 const struct wmk_object wmk_relay_status_object = WMK_OBJECT_OF("status", wmk_relay_status, status_members);
 
+static const struct wmk_member view_members[] = {
+	WMK_MEMBER(TEXT, wmk_relay_view, host, WMK_RELAY_HOST_MAX),
+	WMK_MEMBER(TEXT, wmk_relay_view, session, WMK_RELAY_NAME_MAX),
+	WMK_MEMBER(BOOL, wmk_relay_view, follow),
+};
+const struct wmk_object wmk_relay_view_object = WMK_OBJECT_OF("view", wmk_relay_view, view_members);
+
+static const struct wmk_member view_file_members[] = {
+	WMK_MEMBER(TEXT, wmk_relay_view_file, path, WMK_RELAY_VIEW_PATH_MAX),
+	WMK_MEMBER(U64, wmk_relay_view_file, number),
+	WMK_MEMBER(BOOL, wmk_relay_view_file, is_directory),
+	WMK_MEMBER(BOOL, wmk_relay_view_file, is_written),
+	WMK_MEMBER(U64, wmk_relay_view_file, water),
+	WMK_MEMBER(U64, wmk_relay_view_file, water_inverted),
+	WMK_MEMBER(U64, wmk_relay_view_file, size),
+};
+static const struct wmk_object view_file_object = WMK_OBJECT_OF("file", wmk_relay_view_file, view_file_members);
+
+static const struct wmk_member view_files_members[] = {
+	WMK_MEMBER(LIST, wmk_relay_view_files, files, view_file_object, WMK_RELAY_VIEW_FILES_MAX),
+};
+const struct wmk_object wmk_relay_view_files_object =
+	WMK_OBJECT_OF("view files", wmk_relay_view_files, view_files_members);
+
+static const struct wmk_member view_part_members[] = {
+	WMK_MEMBER(TEXT, wmk_relay_view_part, host, WMK_RELAY_HOST_MAX),
+	WMK_MEMBER(TEXT, wmk_relay_view_part, session, WMK_RELAY_NAME_MAX),
+	WMK_MEMBER(TEXT, wmk_relay_view_part, path, WMK_RELAY_VIEW_PATH_MAX),
+	WMK_MEMBER(U64, wmk_relay_view_part, number),
+	WMK_MEMBER(U64, wmk_relay_view_part, offset),
+	WMK_MEMBER(U64, wmk_relay_view_part, length),
+};
+const struct wmk_object wmk_relay_view_part_object = WMK_OBJECT_OF("view part", wmk_relay_view_part, view_part_members);
+
+static const struct wmk_member view_bytes_members[] = {
+	WMK_MEMBER(U64, wmk_relay_view_bytes, length),
+	WMK_MEMBER(NUMBERS, wmk_relay_view_bytes, words, WMK_RELAY_VIEW_BYTES_MAX / 8),
+};
+const struct wmk_object wmk_relay_view_bytes_object =
+	WMK_OBJECT_OF("view bytes", wmk_relay_view_bytes, view_bytes_members);
+
 static const struct wmk_request_type requests[] = {
 #define WMK_RELAY_REQUEST(identifier, number, name, request, reply) { (number), (name), &(request), &(reply) },
 #include "wire/relay_requests.def"

@@ -13,6 +13,8 @@
  *                                           ◄──    ERROR, number {errno, text}: the relay then closes the connection
  *                                           ◄──    FOLLOWED {bool}: a live reader reads the trace
  *
+ *     viewer: HELLO without a host, then VIEW_LIST and VIEW_READ
+ *
  * A connection carries one trace at most. The sender numbers its frames from 1, without gaps. The relay processes
  * frames in this order. After an error of a data frame, the relay acknowledges what is on the disk, sends the error and
  * closes the connection. The sender connects again later and continues at the position that the relay has.
@@ -29,7 +31,7 @@
 #define WMK_RELAY_VERSION 1u
 #define WMK_RELAY_PORT 5850u
 #define WMK_RELAY_GREETING "waymark-relayd"          /* of the relay */
-#define WMK_RELAY_SENDER "waymark-sender"            /* greeting of a sender, also of a client that queries status */
+#define WMK_RELAY_SENDER "waymark-sender"            /* greeting of all clients of the relay */
 
 /* Bounds of lengths, in bytes. */
 #define WMK_RELAY_HOST_MAX 64u
@@ -44,6 +46,9 @@
 #define WMK_RELAY_PROCESSES_MAX 16384u               /* names in one reply to PROCESSES */
 #define WMK_RELAY_HOSTS_MAX 1024u                    /* hosts in one reply to STATUS */
 #define WMK_RELAY_TRACES_MAX 1024u                   /* traces of one host in one reply to STATUS */
+#define WMK_RELAY_VIEW_FILES_MAX 65536u              /* files and directories of a viewed session */
+#define WMK_RELAY_VIEW_BYTES_MAX (512u << 10)        /* bytes in one reply to VIEW_READ */
+#define WMK_RELAY_VIEW_PATH_MAX 1023u                /* path of a file below its session */
 
 enum wmk_relay_type {
 	WMK_RELAY_REPLY = 0x400,
@@ -242,6 +247,41 @@ struct wmk_relay_status {
 	struct wmk_list hosts;       /* of struct wmk_relay_status_host */
 };
 
+/*
+ * VIEW_LIST: the files of HOST/SESSION, for a viewer that copies them. The reply describes each directory before its
+ * content, and the state of a trace before its files: all records before the low-water time are within the listed
+ * sizes, and if the trace is not written, the sizes are final. The first entry is the session, with the path "".
+ * `follow`: from now on, writers treat this connection as a live reader. Each list extends this to new traces.
+ */
+struct wmk_relay_view {
+	const char *host, *session;
+	bool follow;
+};
+struct wmk_relay_view_file {
+	const char *path;            /* below the session */
+	uint64_t number;             /* identity of the file, which stays if a rotation moves it */
+	bool is_directory;
+	bool is_written;             /* of a directory: a writer has its trace open */
+	/* of a directory: the content of `.live` (store/followed.h); both 0: none */
+	uint64_t water, water_inverted;
+	uint64_t size;               /* of a file; of a stream that is being written: its whole packets */
+};
+struct wmk_relay_view_files { struct wmk_list files; /* of struct wmk_relay_view_file */ };
+/* VIEW_READ: a part of a file. -ESTALE: the path leads to another file now. */
+struct wmk_relay_view_part {
+	const char *host, *session, *path;
+	uint64_t number;
+	uint64_t offset;
+	uint64_t length;             /* at most WMK_RELAY_VIEW_BYTES_MAX */
+};
+/* Fewer bytes than requested: the file ends there. */
+struct wmk_relay_view_bytes {
+	uint64_t length;
+	struct wmk_list words;       /* of uint64_t: the bytes in order; the last word is filled with zeros */
+};
+
+extern const struct wmk_object wmk_relay_view_object, wmk_relay_view_files_object, wmk_relay_view_part_object,
+	wmk_relay_view_bytes_object;
 extern const struct wmk_object wmk_relay_hello_object, wmk_relay_error_object, wmk_relay_output_object,
 	wmk_relay_names_object, wmk_relay_trace_object, wmk_relay_trace_reply_object, wmk_relay_stream_object,
 	wmk_relay_stream_reply_object, wmk_relay_rotation_object, wmk_relay_text_object, wmk_relay_packet_object,
