@@ -5,7 +5,8 @@
 #
 #   scripts/setup.sh            packages for building and testing
 #   scripts/setup.sh --build    packages for building only
-#   scripts/setup.sh --long     also those of `scripts/test.sh --long`: an aarch64 machine, packages to build for it
+#   scripts/setup.sh --long     also those of `scripts/test.sh --long`: an aarch64 machine, packages to build for it,
+#                               an SSH server
 #   scripts/setup.sh --bench    also the tracers that `scripts/bench.sh` compares with
 set -euo pipefail
 
@@ -38,14 +39,15 @@ packages=(
 	# a browser without a screen, which loads reports
 	chromium-headless-shell
 	# commands on another machine
-	openssh-server openssh-client
+	openssh-client
 )
 kernels=(amd64) sysroots=()
-long=(qemu-system-arm)
+# Debian starts the server of openssh-server when it is installed, so only --long installs it.
+long=(qemu-system-arm openssh-server)
 bench=(lttng-tools liblttng-ust-dev linux-perf bpftrace)
 
 usage() {
-	sed -n '3,9s/^# \{0,1\}//p' "$0"
+	sed -n '3,10s/^# \{0,1\}//p' "$0"
 }
 
 for arg; do
