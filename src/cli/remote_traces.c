@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* remote_traces.c - directories, and copies of sessions at relays (see remote_traces.h). */
+/* remote_traces.c - open directories and copies of sessions at relays (see remote_traces.h). */
 #include "cli/remote_traces.h"
 
 #include <errno.h>

@@ -6,14 +6,14 @@
 #include "relay/mirror.h"
 
 struct wmk_remote_traces {
-	const char **paths;          /* of the directories, in the order of the given ones */
-	struct wmk_mirror **mirrors; /* NULL: the path was given */
+	const char **paths;          /* directories, in the order of the given paths */
+	struct wmk_mirror **mirrors; /* element NULL: the given path is a directory */
 	unsigned n;
 };
 
-/* Copy the sessions among the paths, which must live longer. 0 or -errno with a cause chain. */
+/* Copy the sessions of the URLs in `paths`. The texts must outlive `traces`. 0 or -errno with a cause chain. */
 int wmk_remote_traces_open(struct wmk_remote_traces *traces, const char *const *paths, unsigned n, bool follow);
-/* 0; -errno with a cause chain: a connection failed meanwhile. */
+/* Remove the copies. -errno with a cause chain: a connection failed before. */
 int wmk_remote_traces_close(struct wmk_remote_traces *traces);
 
 #endif

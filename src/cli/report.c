@@ -15,7 +15,7 @@ struct report_args {
 	const char *output;
 };
 
-/* The file is made after the traces have been read, so that an error leaves an earlier report as it is. */
+/* Create the file after the traces have been read, so that an error does not damage an earlier report. */
 static int write_page(const struct report_args *args, struct wmk_analysis *analysis)
 {
 	FILE *out = args->output ? fopen(args->output, "we") : stdout;

@@ -14,11 +14,11 @@ struct wmk_session_trace {
 	bool active;
 };
 
-/* Find the trace of the given session, else of the current one. -errno with a cause chain. */
+/* Find the trace of the given session, or else of the current session. -errno with a cause chain. */
 int wmk_session_trace_find(const struct wmk_cli_common *common, struct wmk_session_trace *found);
 /*
- * Find the session that an argument names, after the argument was found not to be a directory. If no session daemon
- * runs, no session exists. Otherwise the cause chain keeps the daemon's reply.
+ * Find the session that an argument names, if the argument is not a directory. If no session daemon runs, the error is
+ * that no session has this name. Other errors keep the cause chain of the session daemon.
  */
 int wmk_session_trace_named(const struct wmk_cli_common *common, struct wmk_session_trace *found);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * top.c - `waymark top`: follow a session or a directory, and show rates of each interval (top/top.h).
+ * top.c - `waymark top`: follow a session or a directory, and show the rates of each interval (top/top.h).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ struct top_args {
 struct top_run {
 	struct wmk_tail tail;
 	struct wmk_top *top;
-	int err;                   /* of the last tick */
+	int err;                   /* error of the last tick */
 };
 
 static enum wmk_read_still still(void *data)
@@ -43,7 +43,7 @@ static enum wmk_read_still still(void *data)
 	return over ? WMK_READ_OVER : run->tail.follow.still(run->tail.follow.data);
 }
 
-/* On the screen, damage has no place: wmk_read_pipeline_result counts it. */
+/* Do not print damage on the screen. wmk_read_pipeline_result counts it. */
 static void drop_damage(void *data, int err)
 {
 	(void)data;
@@ -69,7 +69,7 @@ static int read_all(const struct top_args *args, struct top_run *run, const char
 	return err;
 }
 
-/* `session`: NULL for a directory. */
+/* `session`: NULL if `path` was given as a directory. */
 static int show(const struct top_args *args, const char *session, const char *path)
 {
 	struct top_run run = { .err = 0 };

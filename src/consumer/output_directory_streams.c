@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output_directory_streams.c - the streams of a directory, which may be the spool of a relay. A packet is written with
- * one pwritev(). Its header is directly before the records, in the sub-buffer's header_room, if the sub-buffer has one.
+ * output_directory_streams.c - the streams of a directory, which may be the spool of a relay. One pwritev() writes a
+ * packet. If the sub-buffer has a header_room, the header of the packet is there, directly before the records.
  */
 #include "consumer/output_directory_streams.h"
 
@@ -25,7 +25,7 @@ void wmk_directory_changed(const struct directory_trace *trace, bool look)
 		trace->output->is.changed(trace->output->is.data, look);
 }
 
-/* The limits of a stream's files. In a spool, they replace the given ones; *spool is memory for them. */
+/* The limits of the files of a stream: *spool, which is set, for a spool; otherwise `limits`. */
 const struct wmk_store_limits *wmk_directory_limits(const struct directory_trace *trace,
 						const struct wmk_store_limits *limits, struct wmk_store_limits *spool)
 {
@@ -126,7 +126,7 @@ int wmk_directory_stream_remove(struct wmk_output_trace *trace, const char *name
 	int noted = wmk_directory_is_spool(of) ? wmk_store_spool_cleared(of->store, name, false) : 0, err;
 
 	err = noted < 0 ? noted : wmk_store_stream_remove(of->store, name, wmk_directory_limits(of, limits, &spool));
-	/* The sender may have sent the old files again since the first note. */
+	/* Note the removal again: the sender may have sent old files again since the first note. */
 	if (err == 0 && noted == 1)
 		err = wmk_store_spool_cleared(of->store, name, true) < 0 ? wmk_error_number() : 0;
 	wmk_directory_changed(of, false);

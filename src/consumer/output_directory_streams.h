@@ -27,11 +27,11 @@ struct wmk_output_stream {
 	struct wmk_store_stream *file;
 };
 
-/* The directory is a spool: its sender removes files. */
+/* True if the directory is a spool. Then its sender removes files. */
 bool wmk_directory_is_spool(const struct directory_trace *trace);
 /* Wake the sender of a spool. `look`: a directory was added, moved or removed. */
 void wmk_directory_changed(const struct directory_trace *trace, bool look);
-/* The limits of the files of a stream. In a spool, they replace the given ones; *spool is memory for them. */
+/* The limits of the files of a stream: *spool, which is set, for a spool; otherwise `limits`. */
 const struct wmk_store_limits *wmk_directory_limits(const struct directory_trace *trace,
 						const struct wmk_store_limits *limits, struct wmk_store_limits *spool);
 

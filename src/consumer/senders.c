@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * senders.c - the senders of the server (see senders.h).
+ * senders.c - the senders of a consumer daemon (see senders.h).
  */
 #include "consumer/senders.h"
 
@@ -15,14 +15,14 @@
 #include "base/error.h"
 #include "consumer/connection.h"
 
-#define STOP_MS 2000               /* time in which connected senders may send the rest when the server ends */
+#define STOP_MS 2000               /* time for a connected sender to send the rest when the server ends */
 
 struct wmk_server_sender {
 	struct wmk_server_sender *next;
 	struct wmk_consumer_server *server;
 	struct wmk_sender *sender;
 	char *path;
-	atomic_bool done;                /* relaxed: the server's thread reads it after the wake */
+	atomic_bool done;                /* relaxed: the server's thread reads it after wmk_server_wake() */
 };
 
 static void on_done(void *data)
@@ -141,7 +141,7 @@ int wmk_server_sender_join(struct wmk_consumer_server *server, const struct wmk_
 	int err = sender_new(server, is->path, is->url, is->uid, is->gid, sender);
 	char *directory = err == 0 ? strdup(is->path) : NULL;
 
-	/* An earlier process may have left spools of this user beside the new one. */
+	/* Send spools of an earlier process: they are in the same directory as the new spool. */
 	if (directory) {
 		*strrchr(directory, '/') = '\0';
 		wmk_server_senders_of_user(server, directory, is->uid, is->gid);

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-#define WAIT_MS 5000                 /* for each message of the relay */
+#define WAIT_MS 5000                 /* longest wait for one message of the relay */
 
 static int await(const struct wmk_relay_call *call)
 {

@@ -19,7 +19,7 @@
 #include "relay/ingest_answer.h"
 #include "store/followed.h"
 
-#define DEPTH_MAX 16u                /* of directories; the deepest directory of a session is about 8 deep */
+#define DEPTH_MAX 16u                /* levels of directories; a session has about 8 */
 
 static int check_access(const struct wmk_ingest *ingest, const char *host)
 {
@@ -32,7 +32,7 @@ static int check_access(const struct wmk_ingest *ingest, const char *host)
 
 /* ── lists ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The identity of a file: a removed file and a new one may have the same inode, but not the same time of birth. */
+/* The identity of a file: inode and time of birth. A new file may have the inode of a removed one. */
 static uint64_t number_of(int dir, const char *name)
 {
 	struct statx st;
@@ -69,7 +69,7 @@ static struct wmk_relay_view_file *add(struct view_walk *walk, const struct stat
 	return file;
 }
 
-/* Lock `.live` until the connection ends: its writer then flushes soon. Takes the descriptor. */
+/* Lock `.live` until the connection ends, so that the sender of the trace flushes soon. Takes over the descriptor. */
 static void lock_live(struct wmk_ingest *ingest, int live)
 {
 	struct flock whole = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
@@ -78,7 +78,7 @@ static void lock_live(struct wmk_ingest *ingest, int live)
 
 	for (uint32_t i = 0; i < ingest->n_locked; i++) {
 		if (fstat(ingest->locked[i], &other) < 0 || !other.st_nlink) {
-			/* Its trace has ended. */
+			/* The file was removed, because its trace has ended. */
 			close(ingest->locked[i]);
 			ingest->locked[i--] = ingest->locked[--ingest->n_locked];
 		} else if (fstat(live, &st) == 0 && other.st_ino == st.st_ino && other.st_dev == st.st_dev) {
@@ -94,7 +94,7 @@ static void lock_live(struct wmk_ingest *ingest, int live)
 		locked[ingest->n_locked++] = live;
 }
 
-/* The state of a trace, before its files. */
+/* Read the state of a trace before listing its files. */
 static void list_state(struct view_walk *walk, int dir, struct wmk_relay_view_file *file)
 {
 	struct wmk_store_low_water water;
@@ -114,7 +114,7 @@ static void list_state(struct view_walk *walk, int dir, struct wmk_relay_view_fi
 		close(live);
 }
 
-/* The end of the last packet in the index of a stream: a packet behind it may be incomplete. */
+/* The end of the last packet in the index of a stream. A packet after this position may be incomplete. */
 static uint64_t whole_packets(int dir, const char *name, uint64_t size)
 {
 	char index[sizeof("index/.idx") + NAME_MAX];
@@ -140,14 +140,14 @@ static uint64_t whole_packets(int dir, const char *name, uint64_t size)
 
 static int list_directory(struct view_walk *walk, int dir, unsigned depth);
 
-/* One name of a directory; `path` has it at the end. */
+/* List one entry of a directory. walk->path ends with its name. */
 static int list_one(struct view_walk *walk, int dir, bool is_written, const char *name, unsigned depth)
 {
 	struct wmk_relay_view_file *file;
 	struct stat st;
 	int fd, err;
 
-	/* (what disappears meanwhile is not listed) */
+	/* (an entry that was removed meanwhile is not listed) */
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)) ||
 	    strcmp(name, WMK_STORE_LIVE) == 0)
 		return 0;
@@ -157,7 +157,7 @@ static int list_one(struct view_walk *walk, int dir, bool is_written, const char
 			file->size = whole_packets(dir, name, file->size);
 		return file ? 0 : wmk_error_number();
 	}
-	/* Indexes may describe packets behind the listed sizes: they are listed when they are final. */
+	/* An index may describe packets beyond the listed size. So list indexes only when the trace has ended. */
 	if (depth == DEPTH_MAX || (is_written && strcmp(name, "index") == 0))
 		return 0;
 	fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

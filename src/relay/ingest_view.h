@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ingest_view.h - the requests of a viewer, which copies the files of a session (mirror.h). With a certificate, a
+ * ingest_view.h - the requests of a viewer, which copies the files of a session (mirror.h). On a TLS connection, a
  * viewer may view the hosts that relay.conf allows, and a sender may view its own host.
  */
 #ifndef WMK_RELAY_INGEST_VIEW_H
@@ -13,7 +13,7 @@ int wmk_ingest_view_list(struct wmk_ingest *ingest, const struct wmk_relay_frame
 			 struct wmk_arena *arena);
 int wmk_ingest_view_read(struct wmk_ingest *ingest, const struct wmk_relay_frame *frame, const void *request,
 			 struct wmk_arena *arena);
-/* The connection is no live reader any more. */
+/* Unlock all `.live`: the connection ends. */
 void wmk_ingest_view_end(struct wmk_ingest *ingest);
 
 #endif

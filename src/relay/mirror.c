@@ -25,11 +25,11 @@
 #include "store/directory_removal.h"
 
 #define RENEW_MS 20
-#define TRIES_MAX 200                /* until the first copy agrees with a list */
+#define TRIES_MAX 200                /* lists before the first copy fails */
 #define URL_BYTES 600u
 
 struct wmk_mirror {
-	char url[URL_BYTES];         /* cut into the parts below */
+	char url[URL_BYTES];         /* a copy, cut into the parts below */
 	char *name, *port, *host, *session;
 	bool tls;
 	char path[PATH_MAX];
@@ -37,10 +37,10 @@ struct wmk_mirror {
 	struct wmk_relay_call call;
 	struct wmk_mirror_files files;
 	pid_t remover;               /* the process that removes the directory */
-	int alive;                   /* a pipe to it; at its end, it removes the directory */
+	int alive;                   /* a pipe to `remover`: its end makes `remover` remove the directory */
 	pthread_t thread;
 	int stop[2];                 /* a pipe: its end stops the thread; -1: no thread */
-	struct wmk_error_chain *failure;     /* of the thread, after it has ended */
+	struct wmk_error_chain *failure;     /* the error that ended the thread */
 	int err;
 };
 
@@ -131,7 +131,7 @@ static int begin_call(struct wmk_mirror *mirror)
 
 /* ── the directory ───────────────────────────────────────────────────────────────────────────────────── */
 
-/* In a process of its own: remove the directory when the pipe ends, because the viewer ended in any way. */
+/* Run in a separate process: remove the directory when the viewer closes the pipe or ends in any way. */
 static void wait_and_remove(const char *path, int alive)
 {
 	sigset_t all;
@@ -139,7 +139,7 @@ static void wait_and_remove(const char *path, int alive)
 
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
-	/* Other pipes and the user's files must not stay open here. */
+	/* Do not keep other pipes or files of the viewer open. */
 	dup2(alive, 0);
 	close_range(1, ~0u, 0);
 	while (read(0, &byte, 1) < 0 && errno == EINTR)

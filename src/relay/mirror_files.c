@@ -15,8 +15,8 @@
 #include "base/error.h"
 #include "store/followed.h"
 
-#define MISSES_MAX 5u                /* lists without a directory until it is removed: it is moved in two steps */
-/* lists without a writer until a followed trace has ended: in a rotation, no trace has a writer for a moment */
+#define MISSES_MAX 5u                /* lists without a directory before it is removed: moves have two steps */
+/* lists without a writer before a followed trace has ended: during a rotation, a trace has no writer for a moment */
 #define UNWRITTEN_MAX 100u
 #define METADATA_MAX (256u << 20)
 #define NEW_METADATA ".metadata-new"
@@ -26,16 +26,16 @@
 /* A file or directory of the copy. */
 struct wmk_mirror_file {
 	char *path;
-	uint64_t number;                     /* of the inode at the relay */
+	uint64_t number;                     /* identity at the relay: inode and time of birth */
 	bool is_directory, is_seen;          /* is_seen: in the current list */
 	unsigned unwritten;
-	uint64_t size;                       /* bytes that were copied */
-	int lock;                            /* of a directory: its metadata, locked as by a writer; -1: none */
+	uint64_t size;                       /* copied bytes */
+	int lock;                            /* of a directory: locks its metadata as a writer does; -1: none */
 };
 
 /* ── the table ───────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Lists have nearly the same order each time, so a search begins behind the last found file. */
+/* Two lists have nearly the same order. So a search begins after the file that was found last. */
 static uint32_t find_number(struct wmk_mirror_files *files, uint64_t number)
 {
 	for (uint32_t i = 0; i < files->n; i++) {
@@ -104,7 +104,7 @@ static void unlock(struct wmk_mirror_files *files, struct wmk_mirror_file *direc
 	directory->lock = -1;
 }
 
-/* Remove a file of the copy. The order of the others stays. */
+/* Remove a file of the copy. The order of the other files stays. */
 static void drop(struct wmk_mirror_files *files, uint32_t at)
 {
 	struct wmk_mirror_file *file = &files->files[at];
@@ -145,7 +145,7 @@ static int move(struct wmk_mirror_files *files, uint32_t at, const char *path)
 	return 0;
 }
 
-/* Make a path free for another file. */
+/* Remove a file at this path, or move a directory aside, to make the path free. */
 static int vacate(struct wmk_mirror_files *files, const char *path)
 {
 	const uint32_t at = find_path(files, path, strlen(path));
@@ -163,7 +163,7 @@ static int vacate(struct wmk_mirror_files *files, const char *path)
 
 /* ── copy bytes ──────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Read a part into the buffer. Number of bytes; -ESTALE: the file was moved; -errno. */
+/* Read a part of a file into the buffer. Returns the number of bytes; -ESTALE: the file was moved; -errno. */
 static long read_part(struct wmk_mirror_files *files, struct wmk_relay_call *call,
 		      const struct wmk_relay_view_file *is, uint64_t offset, uint64_t length)
 {
@@ -199,7 +199,7 @@ static int write_all(int fd, const char *bytes, size_t n, uint64_t at)
 	return 0;
 }
 
-/* Let the copy, `file`, have `is->size` bytes. */
+/* Copy or cut `file`, so that it has `is->size` bytes. */
 static int copy_stream(struct wmk_mirror_files *files, struct wmk_relay_call *call,
 		       const struct wmk_relay_view_file *is, struct wmk_mirror_file *file)
 {
@@ -226,7 +226,7 @@ static int copy_stream(struct wmk_mirror_files *files, struct wmk_relay_call *ca
 	return n < 0 ? (int)n : 0;
 }
 
-/* Copy the metadata up to its present end. One write, so that readers only see whole declarations. */
+/* Copy the metadata up to its current end. Write it at once, so that readers see only complete declarations. */
 static int copy_metadata(struct wmk_mirror_files *files, struct wmk_relay_call *call,
 			 const struct wmk_relay_view_file *is, struct wmk_mirror_file *file, int fd)
 {
@@ -266,7 +266,7 @@ static int grow_metadata(struct wmk_mirror_files *files, struct wmk_relay_call *
 	return err;
 }
 
-/* The new metadata appears whole and locked. */
+/* Create a metadata file. A reader sees it only when it is complete and locked. */
 static int new_metadata(struct wmk_mirror_files *files, struct wmk_relay_call *call,
 			const struct wmk_relay_view_file *is)
 {
@@ -282,7 +282,7 @@ static int new_metadata(struct wmk_mirror_files *files, struct wmk_relay_call *c
 			close(fd);
 		return err;
 	}
-	/* (a replaced metadata file disappears with the rename) */
+	/* (the rename replaces an old metadata file) */
 	before = find_path(files, is->path, strlen(is->path));
 	if (before != NONE) {
 		free(files->files[before].path);
@@ -307,8 +307,8 @@ static int new_metadata(struct wmk_mirror_files *files, struct wmk_relay_call *c
 }
 
 /*
- * During a rotation, a live reader must find `.live` in the new directory of a trace: then it waits for the writer.
- * unlock() removes it if there is no writer.
+ * Create a directory. During a rotation, a live reader waits for the writer if it finds `.live` in the new directory of
+ * a trace. unlock() removes `.live` if the trace has no writer.
  */
 static int new_directory(const struct wmk_mirror_files *files, const char *path)
 {
@@ -346,7 +346,7 @@ static int new_file(struct wmk_mirror_files *files, struct wmk_relay_call *call,
 
 /* ── a list ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Paths are relative, and lead nowhere else. The first entry is the session. */
+/* Check that the first entry is the session, and that no path leaves its directory. */
 static int check_list(const struct wmk_list *list)
 {
 	const struct wmk_relay_view_file *is = list->items;
@@ -362,7 +362,7 @@ static int check_list(const struct wmk_list *list)
 	return 0;
 }
 
-/* Mark what the list has. True: a known directory is missing, so it may be in motion. */
+/* Mark the files that the list has. True: a known directory is missing, so the relay may be moving it. */
 static bool mark(struct wmk_mirror_files *files, const struct wmk_list *list)
 {
 	const struct wmk_relay_view_file *is = list->items;
@@ -393,7 +393,7 @@ static int grow_known(struct wmk_mirror_files *files, struct wmk_relay_call *cal
 
 		if (at == NONE)
 			continue;
-		/* Metadata may have grown after the list. Ask if the trace is written: its streams may need it. */
+		/* Metadata may have grown since the list. While a trace is written, read it: streams may need it. */
 		if (!metadata)
 			err = copy_stream(files, call, &is[i], &files->files[at]);
 		else if (is[i].size != files->files[at].size || (parent_of(files, is[i].path) &&
@@ -412,7 +412,7 @@ static int move_known(struct wmk_mirror_files *files, const struct wmk_list *lis
 		uint32_t at = find_number(files, is[i].number);
 
 		if (at == NONE) {
-			/* Known files may move into it. */
+			/* Create a new directory first: known files may move into it. */
 			if (is[i].is_directory)
 				err = new_file(files, NULL, &is[i]);
 			continue;
@@ -455,14 +455,14 @@ static void write_water(struct wmk_mirror_files *files, const struct wmk_relay_v
 
 	snprintf(live, sizeof(live), "%s%s%s", is->path, is->path[0] ? "/" : "", WMK_STORE_LIVE);
 	fd = openat(files->dir, live, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	/* Without the low-water time, a reader only waits longer. */
+	/* If the low-water time cannot be written, a reader only waits longer. */
 	if (fd >= 0 && water.ts == ~water.inverted && pwrite(fd, &water, sizeof(water), 0) < 0)
 		wmk_error_clear();
 	if (fd >= 0)
 		close(fd);
 }
 
-/* The low-water times and locks of writers, after the files. */
+/* Update low-water times and locks. Call this after all files were copied. */
 static void renew_states(struct wmk_mirror_files *files, const struct wmk_list *list)
 {
 	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };

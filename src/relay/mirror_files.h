@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mirror_files.h - the copied files of a session. A reader, also a live one (read/live.h), sees in the copy what it
- * would see in the relay's directory: files grow, rotations move directories, the lock of a writer on the metadata, and
- * its low-water time.
+ * mirror_files.h - the copied files of a session. A reader, also a live one (read/live.h), reads the copy as it would
+ * read the directory of the relay. The copy includes growing files, directories that a rotation moves, the lock of a
+ * writer on the metadata, and low-water times.
  *
  *     list of the relay ──► known files grow ──► directories move ──► new files ──► low-water times, locks
  *
- * Metadata is copied after the list and before streams, so it declares what the listed sizes include.
+ * Metadata is copied after the list and before streams. So it declares all records in the listed sizes of streams.
  */
 #ifndef WMK_RELAY_MIRROR_FILES_H
 #define WMK_RELAY_MIRROR_FILES_H
@@ -17,22 +17,22 @@ struct wmk_mirror_file;
 
 struct wmk_mirror_files {
 	const char *host, *session;
-	int dir;                             /* of the copy; closed by the owner */
+	int dir;                             /* directory of the copy; closed by the owner */
 	bool follow;
 	struct wmk_mirror_file *files;
 	uint32_t n, cap;
-	uint32_t hint;                       /* where the next search begins */
-	unsigned missed;                     /* lists in a row without a known directory: it is being moved */
+	uint32_t hint;                       /* position at which the next search begins */
+	unsigned missed;                     /* consecutive lists that lack a known directory */
 	unsigned aside;                      /* number of the next directory that is put aside */
-	char *buffer;                        /* of received bytes */
+	char *buffer;                        /* received bytes */
 };
 
 /*
- * Copy what is new. 1: the copy agrees with one list of the relay; 0: files were moved meanwhile, call it again; -errno
- * with a cause chain.
+ * Copy new data. 1: the copy agrees with one list of the relay; 0: the relay moved files meanwhile, call the function
+ * again; -errno with a cause chain.
  */
 int wmk_mirror_files_renew(struct wmk_mirror_files *files, struct wmk_relay_call *call);
-/* No trace is being written any more: a live reader ends. */
+/* Unlock all traces, as if they had ended, so that a live reader ends. */
 void wmk_mirror_files_release(struct wmk_mirror_files *files);
 void wmk_mirror_files_free(struct wmk_mirror_files *files);
 

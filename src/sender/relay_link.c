@@ -22,7 +22,7 @@
 #include "net/link.h"
 #include "net/tls.h"
 
-#define WAIT_NS 30000000000u       /* limit of the time without a byte from or to the relay */
+#define WAIT_NS 30000000000u       /* longest time without a byte from or to the relay */
 #define CONNECT_NS 5000000000u
 #define SLICE_MS 100               /* interval at which *stop is read */
 #define BUFFER (256u << 10)
@@ -48,7 +48,7 @@ struct wmk_relay_link {
 
 /* ── bytes ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Wait for the connection. *since: when the last byte was transferred. */
+/* Wait up to SLICE_MS until the socket is ready. since: time of the last transferred byte. */
 static int wait_link(struct wmk_relay_link *link, short events, uint64_t since, uint64_t limit_ns)
 {
 	struct pollfd fd = { .fd = wmk_link_socket(link->link), .events = events };
@@ -71,7 +71,7 @@ static int write_all(struct wmk_relay_link *link, const void *bytes, size_t len)
 		int err = 0;
 
 		if (n == -EAGAIN) {
-			/* The relay also waits if its acknowledgements are not read. */
+			/* The relay stops reading if the sender does not read its acknowledgements. */
 			err = wmk_relay_link_receive(link);
 			if (err >= 0)
 				err = wait_link(link, (short)(wmk_link_events(link->link) | POLLIN), since, WAIT_NS);
@@ -98,8 +98,8 @@ static int write_all(struct wmk_relay_link *link, const void *bytes, size_t len)
 }
 
 /*
- * Read until `len` bytes are in link->in. Memory grows with the received bytes. 0; -EAGAIN without a cause: the bytes
- * have not arrived.
+ * Read until `len` bytes are in link->in. The buffer grows with the received bytes. Returns 0, or -EAGAIN without a
+ * cause chain if fewer bytes have arrived.
  */
 static int fill(struct wmk_relay_link *link, size_t len)
 {
@@ -152,7 +152,7 @@ static int take_followed(struct wmk_relay_link *link, const uint8_t *body, uint3
 	return err;
 }
 
-/* The answer to a request stays in link->body until the request reads it. */
+/* The reply to a request stays in link->body until wmk_relay_link_request() decodes it. */
 static int take_answer(struct wmk_relay_link *link, const struct wmk_relay_frame *frame, const uint8_t *body)
 {
 	free(link->body);
@@ -290,7 +290,7 @@ int wmk_relay_link_packet(struct wmk_relay_link *link, uint32_t stream, const st
 
 /* ── the connection ──────────────────────────────────────────────────────────────────────────────────── */
 
-/* A name such as localhost may have another address. */
+/* A name such as localhost may resolve to an address that is not a loopback address. */
 static bool is_loopback(const struct addrinfo *to)
 {
 	const struct sockaddr_in *ip4 = (const struct sockaddr_in *)(const void *)to->ai_addr;
@@ -328,7 +328,7 @@ static int connect_one(struct wmk_relay_link *link, const struct addrinfo *to, u
 	return fd;
 }
 
-/* A broken network ends the connection within 30 s, also while nothing is sent. */
+/* If the network fails, the kernel closes the connection within 30 s, also while the sender is idle. */
 static void keep_alive(int fd)
 {
 	const int yes = 1, seconds = 10, probes = 2;
@@ -363,7 +363,7 @@ static int dial(struct wmk_relay_link *link, const struct wmk_relay_url *url)
 	return fd;
 }
 
-/* Read the certificate of this machine, which names its HOST. */
+/* Read the certificate of this machine. The name in the certificate is the HOST. */
 static int open_tls(struct wmk_relay_link *link)
 {
 	char path[PATH_MAX];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sender.c - the thread that sends a spool (see sender.h). It sleeps until the consumer wakes it or the relay sends
- * something. After an error it tries again, first after 100 ms, later after at most 5 s.
+ * sender.c - the thread that sends a spool (see sender.h). The thread sleeps until the consumer daemon wakes it, or the
+ * relay sends a message. After an error it tries again: first after 100 ms, later after at most 5 s.
  */
 #include "sender/sender.h"
 
@@ -30,7 +30,7 @@
 #define RETRY_MAX_MS 5000
 #define BATCH_MS 2                 /* shortest time between two passes */
 #define COUNT_NS 1000000000u
-#define POLLED_MAX 64u             /* connections that end the sleep; data of the others waits for the next pass */
+#define POLLED_MAX 64u             /* connections that end the sleep; other messages wait for the next pass */
 
 struct wmk_sender {
 	struct wmk_sender_options is;      /* path and url are copies */
@@ -40,19 +40,19 @@ struct wmk_sender {
 	int wake;                          /* an eventfd */
 	atomic_bool stop, look;            /* relaxed: the eventfd orders them */
 	pthread_mutex_t lock;
-	pthread_cond_t changed;            /* of `removed` */
-	bool ending;                       /* no trace is added to the spool */
-	bool ended;                        /* the relay has everything: the spool is removed */
-	bool removed;                      /* the spool */
+	pthread_cond_t changed;            /* signalled when `removed` is set */
+	bool ending;                       /* the session has ended: no trace will be added to the spool */
+	bool ended;                        /* the relay has everything: the sender removes the spool */
+	bool removed;                      /* the spool was removed */
 	void (*removed_to)(void *data);
 	void *removed_data;
 	struct wmk_sender_state state;
 	/* the sender's thread */
 	struct wmk_spool spool;
 	bool is_open, noted;
-	int locked;                        /* a file of the spool; -1: not locked */
-	uint64_t counted_ns, spooled;      /* bytes of all files at this time */
-	bool waits;                        /* for the sender of the other side */
+	int locked;                        /* descriptor that locks the spool; -1: not locked */
+	uint64_t counted_ns, spooled;      /* bytes of all files of the spool, and the time of the count */
+	bool waits;                        /* for the sender of the other side (wmk_spool_other()) */
 	int retry_ms;                      /* 0: the last pass has succeeded */
 };
 
@@ -69,13 +69,13 @@ static void state_set(struct wmk_sender *sender, bool connected, int err)
 	wmk_error_clear();
 	for (struct wmk_spool_trace *trace = sender->spool.traces; trace; trace = trace->next)
 		behind += trace->data ? wmk_trace_sender_behind(trace->data) : 0;
-	/* The files are counted once a second at most. */
+	/* Count the bytes of the files at most once a second. */
 	if (sender->is_open && now - sender->counted_ns > COUNT_NS) {
 		if (wmk_store_usage(sender->is.path, &sender->spooled) < 0)
 			wmk_error_clear();
 		sender->counted_ns = now;
 	}
-	/* Only this thread changes the state. */
+	/* No lock for this read: only this thread changes the text of the error. */
 	if (words[0] && sender->is.log && strcmp(words, sender->state.error) != 0)
 		sender->is.log(sender->is.data, words);
 	pthread_mutex_lock(&sender->lock);
@@ -86,13 +86,13 @@ static void state_set(struct wmk_sender *sender, bool connected, int err)
 	pthread_mutex_unlock(&sender->lock);
 }
 
-/* A part of a pass is done. */
+/* Report the state during a long pass. */
 static void on_progress(void *data)
 {
 	state_set(data, true, 0);
 }
 
-/* The spool may not exist yet, because the consumer creates it with the first trace. */
+/* The spool may not exist yet: the consumer daemon creates it with the first trace. */
 static int open_spool(struct wmk_sender *sender)
 {
 	int err;
@@ -115,7 +115,7 @@ static int open_spool(struct wmk_sender *sender)
 	return err;
 }
 
-/* Note in the spool whether the session has ended. */
+/* Create or remove the file .ended in the spool. */
 static int note_end(struct wmk_sender *sender)
 {
 	int err = 0;
@@ -127,7 +127,7 @@ static int note_end(struct wmk_sender *sender)
 	return err;
 }
 
-/* The function may take the rights of the owner, so this thread must not have them. */
+/* removed() may take the rights of an owner itself, so this thread must give them up before the call. */
 static void call_removed(struct wmk_sender *sender)
 {
 	wmk_store_identity_end();
@@ -154,7 +154,7 @@ static int pass_trace(struct wmk_sender *sender, struct wmk_spool_trace *trace)
 	return err < 0 ? err : 0;
 }
 
-/* True if all traces of this closed chunk were closed at the relay. *last: one of the traces. */
+/* True if the relay has closed all traces of this closed chunk. Stores one of the traces in *last. */
 static bool is_archived(const struct wmk_sender *sender, const char *name, struct wmk_spool_trace **last)
 {
 	for (struct wmk_spool_trace *trace = sender->spool.traces; trace; trace = trace->next)
@@ -176,7 +176,7 @@ static void set_archived(struct wmk_sender *sender, const char *name)
 			chunk->archived |= strcmp(chunk->name, name) == 0;
 }
 
-/* Close the chunks of which all traces are closed at the relay. */
+/* Close each chunk at the relay if the relay has closed all traces of the chunk. */
 static int archive_chunks(struct wmk_sender *sender)
 {
 	struct wmk_spool_trace *last = NULL;
@@ -201,8 +201,8 @@ static int archive_chunks(struct wmk_sender *sender)
 }
 
 /*
- * Remove a closed chunk that the relay has. The newest one stays, because a consumer that continues a stream may need
- * its last packet (wmk_store_archive_last()). True: the directories have changed.
+ * Remove one closed chunk that the relay has. The newest closed chunk stays: a consumer daemon that continues a stream
+ * reads the last packet of the stream there (wmk_store_archive_last()). True: a directory was removed.
  */
 static bool remove_chunks(struct wmk_sender *sender)
 {
@@ -238,7 +238,7 @@ static int pass(struct wmk_sender *sender)
 	for (struct wmk_spool_trace *trace = sender->spool.traces; trace && err == 0; trace = trace->next) {
 		int failed = pass_trace(sender, trace);
 
-		/* The other traces continue. */
+		/* An error of one trace does not stop the other traces. */
 		if (failed < 0 && first == 0) {
 			first = failed;
 			wmk_error_text(words, sizeof(words));
@@ -266,7 +266,7 @@ static bool is_done(const struct wmk_sender *sender)
 	return true;
 }
 
-/* The relay has everything. False: another trace was added meanwhile. */
+/* End the sender: the relay has everything. False: wmk_sender_continue() was called meanwhile. */
 static bool end(struct wmk_sender *sender)
 {
 	bool ended;
@@ -277,7 +277,7 @@ static bool end(struct wmk_sender *sender)
 	return ended;
 }
 
-/* End the traces in order, and remove the spool. */
+/* Close the traces at the relay, and remove the spool. */
 static void finish(struct wmk_sender *sender)
 {
 	for (struct wmk_spool_trace *trace = sender->spool.traces; trace; trace = trace->next)
@@ -301,7 +301,7 @@ static void sleep_until_next(struct wmk_sender *sender)
 	for (struct wmk_spool_trace *trace = sender->spool.traces; trace && n <= POLLED_MAX; trace = trace->next)
 		if (trace->data && wmk_trace_sender_socket(trace->data) >= 0)
 			fds[n++] = (struct pollfd){ .fd = wmk_trace_sender_socket(trace->data), .events = POLLIN };
-	/* While the relay is away, new packets do not shorten the delay. */
+	/* After an error, a wake because of new packets does not shorten the delay. */
 	if (sender->retry_ms) {
 		const uint64_t end = wmk_clock_monotonic() + (uint64_t)sender->retry_ms * 1000000;
 

@@ -5,8 +5,8 @@
  *     consumer ──packets──► spool: a trace directory ──► sender's thread ──► waymark-relayd
  *                             files of limited size  ◄── removed when the relay has them on its disk
  *
- * The consumer never waits for the relay: while the relay is away, the spool grows up to its limit. The spool outlives
- * this process; a later sender of the same directory continues. docs/consumer.md describes the spool.
+ * The consumer daemon never waits for the relay. While the relay is absent, the spool grows up to its limit. The spool
+ * outlives this process: a later sender of the same directory continues. docs/consumer.md describes the spool.
  */
 #ifndef WMK_SENDER_SENDER_H
 #define WMK_SENDER_SENDER_H
@@ -23,9 +23,9 @@ struct wmk_sender_options {
 	uid_t uid;                 /* owner of the spool; its files are read and removed with the rights of the owner */
 	gid_t gid;
 	bool kernel;               /* true: send only `path`/kernel; false: everything else (store/store.h) */
-	/* Optional: the sender has ended, and the relay has the whole trace. The sender's thread. */
+	/* Optional: the sender has ended, and the relay has all traces. Called in the sender's thread. */
 	void (*done)(void *data);
-	/* Optional: an error that is not the latest one. The sender's thread. */
+	/* Optional: an error with another text than the previous error. Called in the sender's thread. */
 	void (*log)(void *data, const char *words);
 	void *data;
 };
@@ -33,27 +33,27 @@ struct wmk_sender_options {
 /* Start the thread. The spool may be absent until its first trace is created. 0 or -errno with a cause chain. */
 int wmk_sender_open(const struct wmk_sender_options *options, struct wmk_sender **sender);
 /*
- * Call `one` with the path of each spool below `directory` that belongs to an ended session, and the URL of its relay.
- * A sender may still be sending it. Runs in the calling thread, with the rights of uid and gid.
+ * Call `one` with the path and the URL of each spool in `directory` that is left: its session has ended, or the machine
+ * was restarted. A sender may still send such a spool. The calls run in this thread, with the rights of uid and gid.
  */
 void wmk_sender_each_left(const char *directory, uid_t uid, gid_t gid,
 			  void (*one)(void *data, const char *path, const char *url), void *data);
-/* Something was written to the spool. Any thread; does not wait. */
+/* Report that a file of the spool was written. Any thread; does not wait. */
 void wmk_sender_wake(struct wmk_sender *sender);
-/* A trace was added, moved or removed. Any thread; does not wait. */
+/* Report that a directory of the spool was added, moved or removed. Any thread; does not wait. */
 void wmk_sender_look(struct wmk_sender *sender);
 /*
- * Call removed(data) in the sender's thread after files of the spool were removed. NULL: do not call it again; when the
- * function returns, no call is in progress.
+ * Call removed(data) in the sender's thread after files of the spool were removed. NULL: stop these calls. When
+ * wmk_sender_on_removed() returns, no call is in progress.
  */
 void wmk_sender_on_removed(struct wmk_sender *sender, void (*removed)(void *data), void *data);
 /* All traces are complete: send the rest, remove the spool and call done(). Does not wait. */
 void wmk_sender_end(struct wmk_sender *sender);
-/* A trace is added to the spool after wmk_sender_end(). False: too late, as the sender has ended. */
+/* Revoke wmk_sender_end(), because a trace is added to the spool. False: the sender has ended already. */
 bool wmk_sender_continue(struct wmk_sender *sender);
-/* As wmk_sender_end(), if the relay gets everything within `ms`; else the spool stays. */
+/* Call wmk_sender_end(), and wait up to `ms` until the spool is removed. */
 void wmk_sender_wait(struct wmk_sender *sender, int ms);
-/* Stop the thread. The spool stays, unless the sender has ended. NULL does nothing. */
+/* Stop the thread. The spool stays if the relay does not have everything. NULL does nothing. */
 void wmk_sender_close(struct wmk_sender *sender);
 
 struct wmk_sender_state {

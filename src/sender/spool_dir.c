@@ -26,7 +26,7 @@
 
 /* ── entries ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Call `one` for the entries of the directory `dir`, which stays open. The first value other than 0 ends the loop. */
+/* Call `one` for each entry of the directory `dir`, until it returns a value other than 0. `dir` stays open. */
 static int each_entry(int dir, int (*one)(void *data, int at, const char *name), void *data)
 {
 	int again = openat(dir, ".", DIR_FLAGS), err = 0;
@@ -70,7 +70,7 @@ int wmk_spool_each_directory(int at, int (*one)(void *data, const char *name, in
 
 /* ── traces ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Where the walk is. */
+/* A position of the walk over the directories of a spool. */
 struct spool_walk {
 	struct wmk_spool *spool;
 	const char *archive;               /* name of the closed chunk; "": none */
@@ -109,7 +109,7 @@ static struct wmk_spool_trace *trace_of(struct wmk_spool *spool, const char *sub
 	if (trace)
 		return trace;
 	trace = calloc(1, sizeof(*trace));
-	/* Without the UUID, the trace has no packet yet. */
+	/* A trace without the file .uuid has no packet yet. */
 	if (!trace || read_small(dir, WMK_SPOOL_UUID, trace->uuid, sizeof(trace->uuid)) !=
 			      (ssize_t)sizeof(trace->uuid)) {
 		spool->failed |= !trace;
@@ -129,7 +129,7 @@ static void chunk_set(struct wmk_spool_chunk *chunk, const struct spool_walk *at
 	snprintf(chunk->name, sizeof(chunk->name), "%s", at->archive);
 }
 
-/* Add the directory `dir`, of which this function becomes the owner. */
+/* Add the directory `dir`. Takes over the descriptor. */
 static void chunk_found(const struct spool_walk *at, int dir)
 {
 	struct wmk_spool_trace *trace = trace_of(at->spool, at->sub, dir);
@@ -165,7 +165,7 @@ static void chunk_found(const struct spool_walk *at, int dir)
 
 static int enter(void *data, int at, const char *name);
 
-/* A directory with metadata is a trace; other directories have traces below them. */
+/* A directory with metadata is a chunk of a trace. Other directories can have traces below them. */
 static void visit(struct spool_walk *at, int dir)
 {
 	struct stat st;
@@ -297,7 +297,7 @@ void wmk_spool_close(struct wmk_spool *spool)
 
 /* ── streams ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Split <stream>_<number>. False: another file. */
+/* Split the name <stream>_<number>. False: the name does not have this form. */
 static bool split(const char *name, char stream[WMK_SPOOL_NAME], uint64_t *number)
 {
 	const char *line = strrchr(name, '_');
@@ -379,7 +379,7 @@ int wmk_spool_packet(int file, uint64_t offset, struct wmk_ctf_packet *packet)
 
 	if (pread(file, room, sizeof(room), (off_t)offset) != (ssize_t)sizeof(room))
 		return 0;
-	/* The UUID in the packet is that of the chunk; the relay knows it. */
+	/* Do not compare the UUID: it is the UUID of the chunk, which the relay knows. */
 	if (wmk_ctf_packet_decode(room, room + WMK_CTF_PACKET_UUID_AT, packet) < 0) {
 		wmk_error_clear();
 		return 0;
@@ -495,7 +495,7 @@ enum wmk_spool_other wmk_spool_other(const struct wmk_spool *spool, const char *
 
 /* ── removal ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Remove regular files and directories. Anything else stays, with the directories above it. */
+/* Remove regular files and directories. Other kinds of files stay, with the directories above them. */
 static int remove_entry(void *data, int at, const char *name)
 {
 	const unsigned *depth = data;

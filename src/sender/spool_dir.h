@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spool_dir.h - the spool of a session that sends its trace to a relay: a directory as any other trace
- * (store/store.h). The sender removes from it what the relay has on its disk.
+ * spool_dir.h - the spool of a session that sends its trace to a relay: a trace directory (store/store.h). The sender
+ * removes files from the spool when the relay has them on its disk.
  *
- *     <spool>/.relay, .ended                    URL of the relay; the session has ended (store/spool.h)
+ *     <spool>/.relay                            URL of the relay, boot of the machine (store/spool.h)
+ *             .ended                            exists if the session has ended
  *             ust/uid/<uid>/64-bit/             the open chunk of a trace
  *                 .uuid                         UUID of the trace: 16 bytes
  *                 .cleared                      names of streams that a clear has removed, one a line, in order
- *                 .cleared.sent             bytes of .cleared that the relay has carried out
+ *                 .cleared.sent                 offset in .cleared up to which the relay has removed the streams
  *                 app_0_7, app_0_8              files of limited size; the relay has app_0_0 to app_0_6
- *             archives/NAME/ust/uid/...         chunks that a rotation has closed; .sent: the relay has closed it
+ *             archives/NAME/ust/uid/...         chunks that a rotation has closed; notes .rotating and .sent: below
  *
- * The consumer daemon writes the directory, and the sender reads it, so a crash of either loses nothing. An object
- * belongs to one thread, which has the rights of the owner of the directory. Errors are -errno with a cause chain.
+ * The consumer daemon writes the files, and the sender reads them. So a crash of the sender or of the relay loses no
+ * packet. An object belongs to one thread, which has the rights of the owner of the directory. Errors are -errno with a
+ * cause chain.
  */
 #ifndef WMK_SENDER_SPOOL_DIR_H
 #define WMK_SENDER_SPOOL_DIR_H
@@ -28,12 +30,12 @@
 
 /* A directory of the spool: one chunk of a trace. */
 struct wmk_spool_chunk {
-	struct wmk_spool_chunk *next;      /* of the trace, in the order of their numbers */
+	struct wmk_spool_chunk *next;      /* next chunk of the trace, in the order of their numbers */
 	int dir;
-	dev_t device;                      /* identity of the directory, which a rotation moves */
+	dev_t device;                      /* identity of the directory: a rotation changes its path */
 	ino_t inode;
 	uint64_t number;
-	char name[WMK_SPOOL_NAME];         /* of the closed chunk; "": open */
+	char name[WMK_SPOOL_NAME];         /* name of the closed chunk; "": the open chunk */
 	bool complete;                     /* all traces of the closed chunk are in the archive */
 	bool archived;                     /* the relay has closed the chunk; set by the sender */
 	bool seen;
@@ -44,7 +46,7 @@ struct wmk_spool_trace {
 	char sub[WMK_SPOOL_SUB];
 	uint8_t uuid[16];
 	struct wmk_spool_chunk *chunks;
-	void *data;                        /* of the sender; NULL at first */
+	void *data;                        /* owned by the sender; NULL at first */
 };
 
 struct wmk_spool {
@@ -55,54 +57,53 @@ struct wmk_spool {
 };
 
 int wmk_spool_open(const char *path, bool kernel, struct wmk_spool *spool);
-/* Find new, moved and removed directories. Traces stay in the list, also if all their directories were removed. */
+/* Find new, moved and removed directories. A trace stays in the list when all its directories were removed. */
 int wmk_spool_look(struct wmk_spool *spool);
-/* Drop all directories from the list: they were removed. */
+/* Drop all directories from the list, because the user has removed the spool. */
 void wmk_spool_forget(struct wmk_spool *spool);
 void wmk_spool_close(struct wmk_spool *spool);
 
-/* Call `one` for each stream of a chunk that has a file, with the lowest number of its files. 0 or -errno. */
+/* Call `one` for each stream with files in a chunk, with the lowest number of these files. 0 or -errno. */
 int wmk_spool_each_stream(const struct wmk_spool_chunk *chunk, int (*one)(void *data, const char *name, uint64_t first),
 			  void *data);
 /* The file of a stream: -ENOENT without a cause chain if it does not exist. */
 int wmk_spool_file(const struct wmk_spool_chunk *chunk, const char *name, uint64_t number);
-/*
- * Read the head and the end of the packet at `offset`. 1: the packet is whole; 0: it is not, or no packet begins there.
- */
+/* Read the head and the end of the packet at `offset`. 1: the packet is complete; 0: incomplete, or no packet. */
 int wmk_spool_packet(int file, uint64_t offset, struct wmk_ctf_packet *packet);
 /* Remove a file of a stream, and its index. */
 void wmk_spool_remove_file(const struct wmk_spool_chunk *chunk, const char *name, uint64_t number);
 /*
- * Call `one` for the removed streams of .cleared for which it has not returned 0 yet, also in an earlier process. 0 or
- * -errno.
+ * Call `one` for each stream in .cleared. After `one` has returned 0 for a stream, later calls skip the stream, also in
+ * a later process. 0 or -errno.
  */
 int wmk_spool_cleared(const struct wmk_spool_chunk *chunk, int (*one)(void *data, const char *name), void *data);
 /* Call `one` for each directory in the directory `at`, until it returns a value other than 0. */
 int wmk_spool_each_directory(int at, int (*one)(void *data, const char *name, int dir), void *data);
 /*
- * Notes in the directory of a closed chunk of a trace. ROTATING: the relay was requested to close it, so it has all of
- * it. SENT: it has closed it; the sender of the other side reads this note.
+ * Notes in the directory of a closed chunk of a trace. ROTATING: the sender has sent all of the chunk, and requests the
+ * relay to close it. SENT: the relay has closed the chunk. The sender of the other side also reads SENT.
  */
 #define WMK_SPOOL_ROTATING ".rotating"
 #define WMK_SPOOL_SENT ".sent"
 /*
- * The chunk that a new trace at the relay begins with. If the relay was killed while it closed a chunk, the trace may
- * have no open chunk there.
+ * The number of the first chunk without the note ROTATING. The relay opens this chunk if the trace has no open chunk
+ * there: the trace is new, or the relay was killed while it closed a chunk.
  */
 uint64_t wmk_spool_first_chunk(const struct wmk_spool_trace *trace);
-/* Store the name of the process of the trace. False: not the trace of a process. */
+/* Store the NAME of ust/pid/NAME, the directory of the trace. False: not the trace of one process. */
 bool wmk_spool_process(const struct wmk_spool_trace *trace, char name[WMK_SPOOL_SUB]);
 void wmk_spool_note(const struct wmk_spool_chunk *chunk, const char *note);
 bool wmk_spool_has_note(const struct wmk_spool_chunk *chunk, const char *note);
 /*
- * A closed chunk can have traces of both consumer daemons. The sender of applications closes it at the relay, when the
- * other sender has sent its part; or the sender of kernel channels, if there are no applications.
+ * A closed chunk can have traces of both consumer daemons. If it has traces of applications, their sender closes the
+ * chunk at the relay, after the sender of kernel channels has sent its part (SENDS: not yet). Otherwise the sender of
+ * kernel channels closes it. CLOSES: the other sender closes the chunk. DONE: the caller closes it.
  */
 enum wmk_spool_other { WMK_SPOOL_OTHER_DONE, WMK_SPOOL_OTHER_SENDS, WMK_SPOOL_OTHER_CLOSES };
 enum wmk_spool_other wmk_spool_other(const struct wmk_spool *spool, const char *name);
 /* Remove a closed chunk of all traces. */
 void wmk_spool_remove_chunk(struct wmk_spool *spool, const char *name);
-/* Remove all files of the sender's part, and the directory if it is then empty. `path`: of the spool. */
+/* Remove the files of this side. Also remove the spool, at `path`, if the other side has no files. */
 void wmk_spool_remove(struct wmk_spool *spool, const char *path);
 
 #endif

@@ -24,19 +24,19 @@
 /* A stream of the chunk that is being sent. */
 struct sent_stream {
 	char name[WMK_SPOOL_NAME];
-	uint32_t number;           /* at the relay */
-	uint64_t file, offset;     /* of the next packet */
-	uint64_t oldest;           /* the oldest file of the spool */
-	struct wmk_ctf_packet last;        /* the relay has it, or it was sent */
+	uint32_t number;           /* number of the stream at the relay */
+	uint64_t file, offset;     /* number of the file, and offset in it, of the next packet */
+	uint64_t oldest;           /* number of the oldest file of the stream in the spool */
+	struct wmk_ctf_packet last;        /* the last packet that the relay has or that was sent */
 	bool found;                /* `last` is a packet */
-	uint64_t last_at;          /* its offset in its file; UINT64_MAX: not in a file of the spool */
+	uint64_t last_at;          /* offset of `last` in the current file; UINT64_MAX: not in it */
 };
 
-/* Data that is sent and not acknowledged: up to this frame, and the file that is complete with it. */
+/* Data that was sent and is not acknowledged. When the relay acknowledges `frame`, old files are removed. */
 struct unacknowledged {
 	uint32_t frame;
 	uint64_t bytes;
-	uint32_t stream;           /* the files of this stream before `file` can be removed */
+	uint32_t stream;           /* the files of this stream before `file` are then removed */
 	uint64_t file;
 };
 
@@ -101,7 +101,7 @@ static void forget_waiting(struct wmk_trace_sender *sender)
 	sender->behind = 0;
 }
 
-/* A live reader at the relay follows the trace: this locks .live as a local reader does (store/followed.h). */
+/* While a live reader at the relay follows the trace, lock .live as a local reader does (store/followed.h). */
 static void follow(struct wmk_trace_sender *sender)
 {
 	const bool wanted = sender->link && wmk_relay_link_is_followed(sender->link);
@@ -115,7 +115,7 @@ static void follow(struct wmk_trace_sender *sender)
 	if (!chunk || sender->live >= 0)
 		return;
 	sender->live = openat(chunk->dir, WMK_STORE_LIVE, FILE_FLAGS);
-	/* Without the lock, the consumer only writes less often. */
+	/* If the lock fails, the consumer daemon only flushes less often. */
 	if (sender->live >= 0)
 		fcntl(sender->live, F_OFD_SETLK, &whole);
 }
@@ -142,7 +142,7 @@ int wmk_trace_sender_receive(struct wmk_trace_sender *sender)
 		return 0;
 	int err = wmk_relay_link_receive(sender->link);
 
-	/* Acknowledged data counts also if the relay has closed the connection. Numbers wrap. */
+	/* Use the acknowledgements even if the relay has closed the connection. Numbers of frames wrap. */
 	while (n < sender->n_waiting &&
 	       (int32_t)(wmk_relay_link_acknowledged(sender->link) - sender->waiting[n].frame) >= 0) {
 		sender->behind -= sender->waiting[n].bytes;
@@ -175,7 +175,7 @@ static int send_metadata_part(struct wmk_trace_sender *sender, int fd, uint64_t 
 	return err < 0 ? err : wait_for(sender, len, UINT32_MAX, 0);
 }
 
-/* Send the metadata that is not sent. A file that replaced the file of the earlier pass is sent as a whole. */
+/* Send new bytes of the metadata. If the file was replaced since the previous pass, send all of the new file. */
 static int send_metadata(struct wmk_trace_sender *sender, const struct wmk_spool_chunk *chunk)
 {
 	struct stat st;
@@ -208,7 +208,7 @@ static int send_metadata(struct wmk_trace_sender *sender, const struct wmk_spool
 	return err;
 }
 
-/* Send new sync points of the clock. The relay drops those that it has. */
+/* Send new sync points of the clock. The relay drops sync points that it already has. */
 static int send_clock(struct wmk_trace_sender *sender, const struct wmk_spool_chunk *chunk)
 {
 	uint8_t head[WMK_CLOCK_FILE_HEAD], bytes[WMK_CLOCK_POINT_BYTES];
@@ -236,7 +236,7 @@ static int send_clock(struct wmk_trace_sender *sender, const struct wmk_spool_ch
 	return err;
 }
 
-/* The low-water time, which is read before the streams: all earlier records are then in files. */
+/* Read the low-water time. Call this before reading the streams: then all earlier records are in their files. */
 static uint64_t read_low_water(const struct wmk_trace_sender *sender)
 {
 	struct wmk_store_low_water water;
@@ -267,7 +267,7 @@ static struct sent_stream *stream_find(struct wmk_trace_sender *sender, const ch
 	return NULL;
 }
 
-/* Open the stream at the relay, which answers with the last packet that it has. */
+/* Open the stream at the relay. The reply has the last packet that the relay has. */
 static int stream_ask(struct wmk_trace_sender *sender, struct sent_stream *stream)
 {
 	const struct wmk_relay_stream is = { .stream = stream->number, .name = stream->name, .create = true,
@@ -320,7 +320,7 @@ static int send_packet(struct wmk_trace_sender *sender, const struct wmk_spool_c
 	int err = 0;
 
 	if (!is_known(sender, stream, packet)) {
-		/* The metadata that describes its records was written before the packet. */
+		/* The metadata of these records was written before the packet, so it can be sent before the packet. */
 		err = send_metadata(sender, chunk);
 		if (err == 0)
 			err = wmk_relay_link_packet(sender->link, stream->number, packet, file,
@@ -337,8 +337,8 @@ static int send_packet(struct wmk_trace_sender *sender, const struct wmk_spool_c
 }
 
 /*
- * If the disk is full at the end of a stream, the consumer changes the lost count of the last packet, which may be sent
- * already.
+ * If the disk is full at the end of a stream, the consumer daemon changes the lost count of the last packet. Send the
+ * new count if the packet was sent before.
  */
 static int send_amended(struct wmk_trace_sender *sender, struct sent_stream *stream, int file)
 {
@@ -354,10 +354,10 @@ static int send_amended(struct wmk_trace_sender *sender, struct sent_stream *str
 	return err < 0 ? err : wait_for(sender, 0, UINT32_MAX, 0);
 }
 
-/* Send the rest of one file. 1: it is complete, and the next file exists; 0: no more; -errno. */
+/* Send the rest of one file. 1: the file is complete, and the next file exists; 0: no next file; -errno. */
 static int send_file(struct wmk_trace_sender *sender, const struct wmk_spool_chunk *chunk, struct sent_stream *stream)
 {
-	/* The next file begins when this one is complete, so it is searched before this one is read. */
+	/* The next file exists only if this file is complete. So look for the next file before reading this one. */
 	int next = wmk_spool_file(chunk, stream->name, stream->file + 1), err = 0, found;
 	int file = wmk_spool_file(chunk, stream->name, stream->file);
 	struct wmk_ctf_packet packet;
@@ -380,7 +380,7 @@ static int send_file(struct wmk_trace_sender *sender, const struct wmk_spool_chu
 		stream->file++;
 		stream->offset = 0;
 		stream->last_at = UINT64_MAX;
-		/* All of the files before are sent; with the next acknowledgement, they are removed. */
+		/* All earlier files were sent. The next acknowledgement removes them. */
 		err = wait_for(sender, 0, stream->number, stream->file);
 		return err < 0 ? err : 1;
 	}
@@ -409,7 +409,7 @@ static int send_chunk(struct wmk_trace_sender *sender, const struct wmk_spool_ch
 
 /* ── clear ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The stream was cleared: remove it at the relay, and begin with the first file again. */
+/* A clear has removed the stream: remove it at the relay, and begin again with file 0. */
 static int stream_cleared(void *data, const char *name)
 {
 	struct wmk_trace_sender *sender = data;
@@ -468,7 +468,7 @@ static int connect_relay(struct wmk_trace_sender *sender)
 	return err < 0 ? err : trace_ask(sender);
 }
 
-/* Move the trace of an ended process to the closed chunk, at the relay. */
+/* Request that the relay moves the trace of an ended process to the closed chunk. */
 static int archive(struct wmk_trace_sender *sender, const char *process, const char *chunk)
 {
 	const struct wmk_relay_output is = { .session = sender->options->session, .name = process, .chunk = chunk };
@@ -477,7 +477,7 @@ static int archive(struct wmk_trace_sender *sender, const char *process, const c
 	return err < 0 ? err : wmk_relay_link_request(sender->link, WMK_RELAY_ARCHIVE_PROCESS, &is, NULL);
 }
 
-/* Close the chunk at the relay. The relay answers when all of the chunk is on its disk. */
+/* Close the chunk at the relay. The relay replies when the whole chunk is on its disk. */
 static int rotate(struct wmk_trace_sender *sender, const struct wmk_spool_chunk *chunk)
 {
 	char process[WMK_SPOOL_SUB];
@@ -512,7 +512,7 @@ static int pass(struct wmk_trace_sender *sender)
 		err = wmk_spool_cleared(chunk, stream_cleared, sender);
 		if (err == 0)
 			err = send_chunk(sender, chunk);
-		/* Without a next chunk, the trace may still begin one, or has ended with this one. */
+		/* If a closed chunk is incomplete and has no next chunk, the trace may still begin one. */
 		if (err < 0 || !chunk->name[0] || (!chunk->next && !chunk->complete))
 			break;
 		err = rotate(sender, chunk);

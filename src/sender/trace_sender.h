@@ -2,10 +2,11 @@
 /*
  * trace_sender.h - sends one trace of a spool (spool_dir.h) over a connection of its own (relay_link.h).
  *
- *     wmk_trace_sender_pass()     connect if necessary; send what is new: chunks in their order, and of each chunk
- *                                 metadata, sync points of the clock, packets; remove files that the relay has
+ *     wmk_trace_sender_pass()     connect if necessary; send new data, one chunk after the other: metadata, sync
+ *                                 points of the clock, packets; remove files that the relay has
  *
- * After a break, the next pass asks the relay for the end of each stream, and continues there. The sender's thread.
+ * After a lost connection, the next pass requests the end of each stream from the relay, and continues there. All
+ * functions run in the sender's thread.
  */
 #ifndef WMK_SENDER_TRACE_SENDER_H
 #define WMK_SENDER_TRACE_SENDER_H
@@ -19,7 +20,7 @@
 
 struct wmk_trace_sender;
 
-/* What all traces of a spool share. */
+/* Options that all traces of a spool share. */
 struct wmk_trace_sender_options {
 	struct wmk_relay_url url;
 	const char *host, *session;        /* names of this machine and of the session at the relay */
@@ -32,17 +33,17 @@ struct wmk_trace_sender_options {
 struct wmk_trace_sender *wmk_trace_sender_new(const struct wmk_trace_sender_options *options,
 					      struct wmk_spool_trace *trace);
 void wmk_trace_sender_free(struct wmk_trace_sender *sender);
-/* 0: all that was found is sent. -errno with a cause chain: the connection is closed; a later pass tries again. */
+/* 0: all data that was found is sent. -errno with a cause chain: the connection is closed; a later pass retries. */
 int wmk_trace_sender_pass(struct wmk_trace_sender *sender);
 /* Read acknowledgements, and remove files that the relay has. 1: files were removed; 0; -errno as above. */
 int wmk_trace_sender_receive(struct wmk_trace_sender *sender);
-/* True if the relay has everything that was found on its disk. */
+/* True if the relay has acknowledged all data that was found. */
 bool wmk_trace_sender_is_done(const struct wmk_trace_sender *sender);
 /* True if the relay has closed all traces of this chunk, so that the whole chunk can be closed. */
 bool wmk_trace_sender_has_rotated(const struct wmk_trace_sender *sender, uint64_t chunk);
-/* End the trace at the relay in order, and close the connection. */
+/* Close the trace at the relay, then the connection. */
 int wmk_trace_sender_finish(struct wmk_trace_sender *sender);
-/* A request about the whole session at the relay (struct wmk_relay_output). */
+/* Send a request about the whole session to the relay (struct wmk_relay_output). */
 int wmk_trace_sender_output(struct wmk_trace_sender *sender, uint16_t type, const char *name, const char *chunk);
 /* The socket, for poll(); -1: not connected. */
 int wmk_trace_sender_socket(const struct wmk_trace_sender *sender);

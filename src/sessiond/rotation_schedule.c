@@ -30,7 +30,7 @@ static bool is_ending(struct wmk_rotation_schedule *schedule)
 	return ending;
 }
 
-/* Takes over the reference. Returns the time at which the session is due again. */
+/* Rotate the session if it is due. Takes over the reference. Returns the monotonic time of the next rotation. */
 static uint64_t rotate_one(struct wmk_rotation_schedule *schedule, struct wmk_session *session)
 {
 	uint64_t next = UINT64_MAX;

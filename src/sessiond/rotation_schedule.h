@@ -2,11 +2,11 @@
 /*
  * rotation_schedule.h - the thread that rotates sessions by their schedules (docs/rotation.md).
  *
- *     a schedule changed, a session started, an open chunk is large enough ─► wake ─► thread: rotates all sessions with
+ *     a schedule changed, a session started, an open chunk is large enough ─► wake ─► thread: rotates each session with
  *                                                             the next interval ends ─►         a rotation that is due
  *
- * The thread sleeps without a limit while no active session has an interval. If a disk hangs, the rotations of all
- * sessions wait for it, for 60 s at most.
+ * While no active session has an interval, the thread sleeps until the next wake. If a disk hangs, the rotations of all
+ * sessions wait for at most 60 s.
  */
 #ifndef WMK_SESSIOND_ROTATION_SCHEDULE_H
 #define WMK_SESSIOND_ROTATION_SCHEDULE_H
@@ -16,17 +16,17 @@
 
 struct wmk_rotation_schedule;
 
-/* `log` gets errors of rotations. The caller owns *schedule. -ENOMEM. */
+/* `log` receives errors of rotations. The caller owns *schedule. 0 or -ENOMEM. */
 int wmk_rotation_schedule_open(void (*log)(void *data, const char *words), void *data,
 			       struct wmk_rotation_schedule **schedule);
-/* Start the thread, which begins with all sessions of `tracing`. */
+/* Start the thread. Its first pass checks all sessions of `tracing`. */
 int wmk_rotation_schedule_start(struct wmk_rotation_schedule *schedule, struct wmk_tracing *tracing);
-/* Any thread; sessions may be locked. */
+/* Check all sessions soon. Any thread; the caller may hold locks of sessions. */
 void wmk_rotation_schedule_wake(struct wmk_rotation_schedule *schedule);
-/* End the thread after its current rotation. Later calls of wake() are ignored. NULL is allowed. */
+/* End the thread after its current rotation. Later wakes have no effect. NULL does nothing. */
 void wmk_rotation_schedule_end(struct wmk_rotation_schedule *schedule);
 void wmk_rotation_schedule_close(struct wmk_rotation_schedule *schedule);
-/* Finish rotations of an earlier daemon, in the thread of the reaper, because a disk may delay this work. */
+/* Finish the rotations of an earlier session daemon. The thread of the reaper does this, as a disk may delay it. */
 void wmk_rotation_schedule_unfinished(struct wmk_tracing *tracing, struct wmk_reaper *reaper);
 
 #endif

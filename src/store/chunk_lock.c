@@ -15,7 +15,7 @@
 #include "base/error.h"
 
 #define STAMP 20u                  /* bytes of "20261128T214455+0000" */
-/* attempts to lock a chunk while its compressed form replaces it, and the time between them */
+/* number of attempts to lock a chunk while its compressed form replaces it, and the time between two attempts */
 #define LOCK_ATTEMPTS 100u
 #define LOCK_WAIT_NS 10000000
 
@@ -32,7 +32,7 @@ static bool stamp_parse(const char *name, time_t *at)
 	return end == text + STAMP;
 }
 
-/* BEGIN-END-NUMBER */
+/* The form is BEGIN-END-NUMBER. */
 bool wmk_chunk_name_parse(const char *name, uint64_t *number, time_t *end)
 {
 	const size_t len = strlen(name), head = 2 * STAMP + 2;
@@ -45,7 +45,7 @@ bool wmk_chunk_name_parse(const char *name, uint64_t *number, time_t *end)
 	return stamp_parse(name, &begin) && stamp_parse(name + STAMP + 1, end);
 }
 
-/* Cut the path of a trace after the name of its chunk. False: the trace is in no chunk. */
+/* Cut the path of a trace after the name of its chunk. False: the trace is not in a closed chunk. */
 static bool cut_at_chunk(char *path)
 {
 	char *at = path;
@@ -91,7 +91,7 @@ int wmk_chunk_lock(const char *path, int *lock)
 		err = flock(fd, LOCK_SH | LOCK_NB) < 0 ? -errno : 0;
 		if (is_at(fd, chunk))
 			continue;
-		/* It was deleted, or its compressed form has replaced it. */
+		/* The chunk was deleted, or its compressed form has replaced it. */
 		close(fd);
 		err = -EWOULDBLOCK;
 		fd = open(chunk, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -100,7 +100,7 @@ int wmk_chunk_lock(const char *path, int *lock)
 		return errno == ENOENT ? wmk_error_said(-ESTALE, "the chunk %.160s has been deleted, by the retention "
 							"of its session or by a user", chunk)
 				       : 0;
-	/* Some file systems do not have locks: the chunk is read without one. */
+	/* Ignore an error of flock(): some file systems have no locks. */
 	*lock = fd;
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chunk_lock.h - the names of closed chunks (docs/rotation.md), and the lock by which a reader prevents that retention
- * deletes a chunk (store/retention.h).
+ * chunk_lock.h - the names of closed chunks (docs/rotation.md), and the lock of a reader. The lock keeps retention from
+ * deleting the chunk (store/retention.h).
  */
 #ifndef WMK_STORE_CHUNK_LOCK_H
 #define WMK_STORE_CHUNK_LOCK_H
@@ -16,8 +16,9 @@
 /* Parse BEGIN-END-NUMBER. False: not the name of a chunk. */
 bool wmk_chunk_name_parse(const char *name, uint64_t *number, time_t *end);
 /*
- * Lock the chunk that contains the trace in the directory `path`, shared (flock()). The caller closes *lock; -1: the
- * trace is in no chunk, or its chunk cannot be opened. -ESTALE with a cause chain: the chunk has been deleted.
+ * Take a shared lock (flock()) of the closed chunk that contains the trace `path`. The caller closes *lock. *lock is -1
+ * if the trace is not in a closed chunk, or the chunk cannot be opened. -ESTALE with a cause chain: the chunk was
+ * deleted.
  */
 int wmk_chunk_lock(const char *path, int *lock);
 

@@ -46,9 +46,9 @@ struct chunk {
 struct chunks {
 	struct chunk *chunks;
 	uint32_t n, cap;
-	const char *path;                /* of archives */
+	const char *path;                /* of the directory archives */
 	void (*log)(const char *words);
-	int err;                         /* the last error with one chunk */
+	int err;                         /* the last error of a single chunk */
 };
 
 static int by_number(const void *a, const void *b)
@@ -58,7 +58,7 @@ static int by_number(const void *a, const void *b)
 	return left->number < right->number ? -1 : left->number > right->number;
 }
 
-/* Remove what a crash has left: a directory that was being deleted; the mark and the copy of a chunk that is gone. */
+/* Remove remains of a crash: a partly deleted directory; the mark or compressed copy of a chunk that was deleted. */
 static int remove_left(int at, const char *name)
 {
 	char chunk[HIDDEN_NAME];
@@ -96,7 +96,7 @@ static int take_entry(void *data, int at, const char *name)
 	snprintf(chunk.name, sizeof(chunk.name), "%s", name);
 	if ((size_t)snprintf(path, sizeof(path), "%s/%s", all->path, name) >= sizeof(path))
 		return 0;
-	/* (a chunk that the user removes meanwhile has no size) */
+	/* (the size is 0 if the user removes the chunk meanwhile) */
 	if (wmk_store_usage(path, &chunk.bytes) < 0)
 		wmk_error_clear();
 	moved = wmk_array_room(all->chunks, all->n, &all->cap, sizeof(*moved));
@@ -118,7 +118,7 @@ static void log_chunk(const struct chunks *all, const struct chunk *chunk, const
 		all->log(words);
 }
 
-/* True if readers have locked the chunk for so long that it is deleted nevertheless. */
+/* True if readers have locked the chunk for WMK_RETENTION_LOCK_S, so that it is deleted despite the lock. */
 static bool is_overdue(const struct chunks *all, int archives, const struct chunk *chunk, const char *mark)
 {
 	const time_t now = time(NULL);
@@ -155,7 +155,7 @@ static int delete_chunk(const struct chunks *all, int archives, const struct chu
 	if (err == 0 && renameat(archives, chunk->name, archives, hidden) < 0)
 		err = -errno;
 	WMK_TESTPOINT(retention_renamed);
-	/* The user may remove chunks at any time. */
+	/* Not an error: the user has removed the chunk. */
 	err = err == -ENOENT ? 0
 	      : err < 0      ? wmk_error(err, "cannot delete the chunk %.120s: %s", chunk->name, strerror(-err))
 			     : wmk_directory_remove(archives, hidden);
@@ -173,7 +173,7 @@ static bool exceeds(const struct chunk *chunk, const struct wmk_retention *keep,
 	       (keep->us && now > chunk->end && (uint64_t)(now - chunk->end) > keep->us / 1000000);
 }
 
-/* A locked chunk does not count, so that newer chunks are not deleted in its place. */
+/* A locked chunk counts as deleted, so that no newer chunk is deleted in its place. */
 static void delete_oldest(struct chunks *all, int archives, const struct wmk_retention *keep,
 			  struct wmk_retained *retained)
 {

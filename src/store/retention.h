@@ -3,10 +3,10 @@
  * retention.h - delete the oldest closed chunks of a session (docs/rotation.md).
  *
  *     archives/NAME/              ──one rename──►  archives/.NAME.deleted/  ──► its files are removed
- *     archives/.NAME.locked       a file: since its time of modification, a reader has prevented the deletion
+ *     archives/.NAME.locked       a mark: a reader had locked the chunk at the first attempt, the time of this file
  *
- * A reader locks the directory of a chunk (store/chunk_lock.h). The deletion takes the lock exclusively, and keeps it.
- * So a reader with the lock finds all files. A crash leaves the hidden directory, which the next call removes. Only
+ * A reader locks the directory of a chunk (store/chunk_lock.h). The deletion takes the exclusive lock, and keeps it. So
+ * a reader that has the lock finds all files. After a crash, the next call removes the hidden directory. Only
  * directories with the name of a chunk, BEGIN-END-NUMBER, are deleted.
  *
  * Errors are -errno with a cause chain. Any thread; the caller's rights are used.
@@ -24,16 +24,16 @@ struct wmk_retention {
 };
 
 struct wmk_retained {
-	uint64_t bytes;                  /* of the closed chunks that are left */
+	uint64_t bytes;                  /* of the remaining closed chunks */
 	unsigned deleted;                /* number of deleted chunks */
 };
 
-/* A locked chunk is deleted this long after the first attempt. */
+/* A locked chunk is deleted despite its lock when this time has passed since the first attempt. */
 #define WMK_RETENTION_LOCK_S 600u
 
 /*
- * Delete the oldest chunks of `path`/archives until the rest is within the limits. `log` gets a message if a chunk is
- * locked. After an error with one chunk, the others are still deleted; returns the last error.
+ * Delete the oldest chunks of `path`/archives until the rest is within the limits. `log` receives a message if a chunk
+ * is locked. An error of one chunk does not stop the deletion of the others. Returns the last error.
  */
 int wmk_retention_apply(const char *path, const struct wmk_retention *keep, void (*log)(const char *words),
 			struct wmk_retained *retained);

@@ -65,7 +65,7 @@ int wmk_store_spool_directory(const char *path)
 	return wmk_path_open(path);
 }
 
-/* The number of this boot of the machine; "": unknown. */
+/* The identifier of this boot of the machine. "": unknown. */
 static void boot_id(char id[BOOT_ID])
 {
 	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);

@@ -7,13 +7,13 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#define PARTS 10u                      /* what is kept has at least this number of parts */
+#define PARTS 10u                      /* chunks into which retention divides the kept size or time, at least */
 #define TIMER_MIN_US 100000u
 #define AGE_MIN_US 1000000u
 #define SIZE_MIN 4096u
 #define TIME_MAX_US 1000000000000000u  /* 31 years: nanoseconds fit into 64 bits */
 
-/* The smaller one of two limits; 0 is no limit. */
+/* The smaller of two limits. 0: no limit. */
 static uint64_t limit(uint64_t a, uint64_t b)
 {
 	return a && (a < b || !b) ? a : b;
@@ -48,7 +48,7 @@ int wmk_settings_rotation_check(const struct wmk_ctl_settings *settings)
 		err = range("--retain-size", settings->retain_size, (uint64_t)PARTS * SIZE_MIN, INT64_MAX, "bytes");
 	if (err == 0)
 		err = range("--retain-age", settings->retain_us, AGE_MIN_US, TIME_MAX_US, "microseconds");
-	/* The spool has a part of the trace only, so its chunks have no size and no age that could count. */
+	/* A spool holds only a part of the trace, so sizes and ages of chunks are not known there. */
 	if (err == 0 && settings->url && *settings->url &&
 	    (settings->rotate_size || settings->retain_size || settings->retain_us || settings->retain_count))
 		return wmk_error_said(-EINVAL, "a session with a relay (--set-url) rotates by time only (--timer), and "

@@ -8,12 +8,12 @@
 #include "wire/ctl.h"
 
 /*
- * The interval in microseconds and the size of the open chunk at which the session is rotated, with those that
- * retention implies: a tenth of what is kept. 0: none.
+ * The interval in microseconds, and the size of the open chunk, at which the session is rotated. Retention limits both
+ * to a tenth of the kept time and size. 0: none.
  */
 uint64_t wmk_settings_rotate_us(const struct wmk_ctl_settings *settings);
 uint64_t wmk_settings_chunk_max(const struct wmk_ctl_settings *settings);
-/* -EINVAL with a cause chain: a value is out of its range, or has no effect. */
+/* -EINVAL with a cause chain: a value is out of range, or has no effect. */
 int wmk_settings_rotation_check(const struct wmk_ctl_settings *settings);
 
 #endif
