@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * history.c - states of threads, and paths over them (see history.h).
+ * history.c - states of threads, and critical paths over these states (see history.h).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -9,14 +9,14 @@
 #include "base/array.h"
 #include "base/error.h"
 
-#define DEEP_MAX 256u                  /* waits within waits */
+#define DEEP_MAX 256u                  /* nested waits that are followed */
 
-/* A state of a thread. Its number is its position in all states ever recorded, from 1; 0: none. */
+/* A state of a thread. States are numbered from 1, in the order in which they were recorded; 0: none. */
 struct past {
 	const struct wmk_analyze_thread *thread;
-	int64_t from, to;              /* ns; `to` INT64_MAX: the present state */
+	int64_t from, to;              /* ns; `to` INT64_MAX: the current state */
 	uint64_t before;               /* number of the previous state of the thread */
-	uint64_t waker;                /* BLOCKED: number of the state in which the waker was at the end; 0: unknown */
+	uint64_t waker;                /* BLOCKED: number of the state of the waker at the wake-up; 0: unknown */
 	int64_t woken;                 /* BLOCKED: begin of the wake-up; INT64_MIN: none */
 	uint8_t state, wait;
 };
@@ -107,10 +107,10 @@ void wmk_history_free(struct wmk_history *history)
 
 /* ── paths ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* A thread that waits, while the path of its waker is followed. */
+/* A waiting thread, while the path of its waker is followed. */
 struct wait_frame {
 	const struct wmk_analyze_thread *thread;
-	uint64_t before;               /* its state before the wait */
+	uint64_t before;               /* number of its state before the wait */
 	int64_t low;                   /* the begin of the wait */
 };
 
@@ -119,13 +119,13 @@ struct path_walk {
 	struct wmk_steps *steps;
 	int64_t begin, now;            /* the path is known from `now` on */
 	const struct wmk_analyze_thread *thread;
-	uint64_t number;               /* of its state at `now`, or of a later one */
+	uint64_t number;               /* number of its state at `now`, or of a later state */
 	struct wait_frame frames[DEEP_MAX];
 	unsigned n_frames;
 	int err;
 };
 
-/* The state just before `ns`, at `number` or earlier. */
+/* The state just before `ns`. The search begins at the state `number`, and goes back. */
 static const struct past *at(const struct wmk_history *history, uint64_t number, int64_t ns)
 {
 	const struct past *past = past_of(history, number);
@@ -135,7 +135,7 @@ static const struct past *at(const struct wmk_history *history, uint64_t number,
 	return past;
 }
 
-/* Put the state before the path so far. NULL: no memory. */
+/* Add the state before the known part of the path. NULL: no memory. */
 static struct wmk_step *put(struct path_walk *walk, unsigned state, unsigned wait, int64_t from)
 {
 	struct wmk_steps *steps = walk->steps;
@@ -173,13 +173,13 @@ static const struct past *waker_of(const struct path_walk *walk, const struct pa
 	return waker && waker->state == WMK_RUNNING ? waker : NULL;
 }
 
-/* A timer or a device ends the wait: the interrupted thread is not the reason. */
+/* False: a timer or a disk ended the wait, so the interrupted thread is not the reason. */
 static bool is_of_thread(const struct past *past)
 {
 	return past->wait != WMK_WAIT_SLEEP && past->wait != WMK_WAIT_DISK;
 }
 
-/* The thread was blocked: the path continues with its waker, and comes back at the begin of the wait. */
+/* The thread was blocked. The path continues with its waker, and returns to the thread at the begin of the wait. */
 static void pass_wait(struct path_walk *walk, const struct past *past)
 {
 	const struct past *waker = is_of_thread(past) ? waker_of(walk, past) : NULL;
@@ -188,7 +188,7 @@ static void pass_wait(struct path_walk *walk, const struct past *past)
 	struct wmk_step *step;
 
 	if (past->woken != INT64_MIN) {
-		/* (it is runnable since the begin of the wake-up, as for its latency) */
+		/* (runnable since the begin of the wake-up, as in its latency) */
 		step = put(walk, WMK_RUNNABLE, WMK_WAIT_NONE, woken < walk->now ? woken : walk->now);
 		if (!step)
 			return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * path.c - the analysis `path` (see path.h). The path of a span is followed when the span ends, if the span is one of
- * the slowest so far, because older states are overwritten (history.h).
+ * path.c - the analysis `path` (see path.h). When a span ends and is one of the slowest so far, its path is followed
+ * immediately, because older states are overwritten (history.h).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ struct path_open {
 /* A thread with spans, as in spans.c. */
 struct path_thread {
 	struct wmk_read_slot slot;     /* process, thread */
-	struct path_open *open;        /* the outermost first */
+	struct path_open *open;        /* from the outermost to the innermost */
 	uint32_t n, cap;
 	uint64_t epoch;                /* `open` is valid if this is the epoch of `paths` */
 };
@@ -41,7 +41,7 @@ struct paths {
 	struct wmk_read_table open;    /* struct path_thread */
 	const char *wanted;            /* NULL: all spans */
 	unsigned n_wanted;
-	struct path_span slowest[WMK_PATHS_MAX]; /* sorted, the slowest first */
+	struct path_span slowest[WMK_PATHS_MAX]; /* from the slowest to the fastest */
 	unsigned n_slowest;
 	uint64_t epoch;
 };
@@ -123,7 +123,7 @@ static int begin_span(struct path_thread *thread, int64_t now, uint32_t name)
 	return 0;
 }
 
-/* Follow the span if it is one of the slowest. Its place is that of the fastest one kept. */
+/* Follow the span if it is one of the slowest. It replaces the fastest kept span. */
 static int keep_slow(struct paths *paths, struct path_span span)
 {
 	struct path_span *slowest = paths->slowest;
@@ -182,7 +182,7 @@ static int record(void *state, const struct wmk_record *record)
 						  : end_span(paths, thread, record->ns, name);
 }
 
-/* An end may be lost, and the next end of the same name may belong to a later span. */
+/* Drop open spans: an end may be lost, and the next end of the same name may belong to a later span. */
 static void lost(void *state, const struct wmk_loss *loss)
 {
 	struct paths *paths = state;
@@ -227,7 +227,7 @@ static void add_steps(const struct path_span *span, unsigned number, struct wmk_
 }
 
 struct sum {
-	struct wmk_read_slot slot;     /* the thread's address, 0 */
+	struct wmk_read_slot slot;     /* address of the thread, 0 */
 	uint64_t ns[WMK_THREAD_STATES];
 };
 

@@ -9,7 +9,7 @@
 
 extern const struct wmk_analyze_module wmk_analyze_path;
 
-/* Before the pipeline: follow the `n` slowest spans of this name (NULL: any), not just the slowest one. */
+/* Select the `n` slowest spans of this name (NULL: any). Call this before the pipeline. Default: the slowest span. */
 void wmk_path_choose(struct wmk_analysis *analysis, const char *span, unsigned n);
 
 #endif

@@ -9,19 +9,19 @@
 #include "read/perfetto_ftrace.h"
 #include "read/record_scope.h"
 
-/* Field numbers, by their message. */
+/* Field numbers; the prefix is the message. */
 enum { BUNDLE_CPU = 1, BUNDLE_EVENT = 2, BUNDLE_LOST = 3 };
 enum { EVENT_TIME = 1, EVENT_TID = 2 };
 
 #define FIELDS 8u
 
 /*
- * The names of a message's fields are in the order of their numbers, from 1. Alternatives are separated by '|', the
- * preferred one first. Without a name, the field is not written. `needed`: bits of the fields that must exist.
+ * fields[i] names the field of the record that is written as field i + 1 of the message. A '|' separates alternatives,
+ * and the first has priority. A field without a name is not written. `needed`: bits of the fields that must exist.
  */
 struct wmk_ftrace_kind {
 	const char *name;
-	unsigned number;               /* of the message in FtraceEvent */
+	unsigned number;               /* field number of the message in FtraceEvent */
 	unsigned needed;
 	const char *fields[FIELDS];
 };
@@ -42,7 +42,7 @@ static const struct wmk_ftrace_kind kinds[] = {
 
 enum { SWITCH_PREV = 2, SWITCH_NEXT = 6 };
 
-/* Records that describe a thread: its number, its process, its name. */
+/* Records that describe a thread. Fields: its tid, its pid, its name. */
 static const struct wmk_ftrace_kind forked = { "sched_process_fork", 0, BIT(1) | BIT(2),
 					       { "child_tid", "child_pid" } };
 static const struct wmk_ftrace_kind dumped = { "lttng_statedump_process_state", 0, BIT(1) | BIT(2),
@@ -55,7 +55,7 @@ static bool is_name(const char *name, const char *is, size_t len)
 	return name && strncmp(name, is, len) == 0 && !name[len];
 }
 
-/* The operation of the first of these names; 0: none. */
+/* The operation of the first name that the record has. 0: none. */
 static uint32_t find(const struct wmk_ctf_program *program, const char *names)
 {
 	const struct wmk_ctf_op *ops = program->ops;

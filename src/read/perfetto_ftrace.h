@@ -6,8 +6,8 @@
  *     FtraceEventBundle ── cpu, lost_events
  *                       └─ event ── timestamp, pid (the thread that ran), sched_switch | sched_waking | ...
  *
- * The fields are found by their names, those of Waymark and LTTng or else those of the kernel. A record is such an
- * event if its CPU is known and no field is missing that the viewer needs. One thread. Internal to src/read.
+ * Fields are found by their names: first the names of Waymark and LTTng, then the names of the kernel. A record is an
+ * ftrace event if its CPU is known and it has all fields that the viewer needs. One thread. Internal to src/read.
  */
 #ifndef WMK_READ_PERFETTO_FTRACE_H
 #define WMK_READ_PERFETTO_FTRACE_H
@@ -17,18 +17,18 @@
 
 struct wmk_ftrace_kind;
 
-/* After WMK_READ_RECORD: the record's kind. NULL: the record is no such event. */
+/* After WMK_READ_RECORD: the kind of the record. NULL: the record is not an ftrace event. */
 const struct wmk_ftrace_kind *wmk_ftrace_kind_of(const struct wmk_read_stream *read,
 						 const struct wmk_read_thread_id *who);
-/* Write the fields of a bundle with the record. Its thread is in `line`. Errors of ctf/decode.h. */
+/* Write the fields of a bundle with the record. `line` has the thread of the record. Errors of ctf/decode.h. */
 int wmk_ftrace_put(struct wmk_proto *b, const struct wmk_ftrace_kind *kind, struct wmk_read_stream *read,
 		   struct wmk_read_track *line, int64_t ns);
 /*
- * 1: the record describes another thread: a fork, or a record of the state dump; 0: it does not. Errors of
- * ctf/decode.h.
+ * 1: the record describes another thread (a fork, or a record of the state dump); 0: it describes no other thread.
+ * Errors of ctf/decode.h.
  */
 int wmk_ftrace_thread(struct wmk_read_stream *read, struct wmk_read_thread_id *who);
-/* Take the name and version of the kernel from the trace's environment. */
+/* Read the name and version of the kernel from the environment of the trace. */
 void wmk_ftrace_system(const struct wmk_read_trace *trace, struct wmk_read_tracks *whole);
 
 #endif

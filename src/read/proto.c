@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * proto.c - write protocol buffers (see proto.h).
+ * proto.c - write Protocol Buffers messages (see proto.h).
  */
 #include <stdlib.h>
 #include <string.h>

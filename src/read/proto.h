@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * proto.h - write protocol buffers at the end of a growing text.
+ * proto.h - write Protocol Buffers messages at the end of a growing text.
  *
  *     open ─► number, text ..., begin ─► fields of an inner message ─► end ─► close
  *
- * The length of a message precedes the message, but is known only at its end. So four bytes are reserved for the
- * length, which is encoded with padding. After an error, calls have no effect until close. Internal to src/read.
+ * The length of a message precedes the message, but is known only at its end. So four bytes are reserved, and the
+ * length is encoded with padding. After an error, all calls before close have no effect. Internal to src/read.
  */
 #ifndef WMK_READ_PROTO_H
 #define WMK_READ_PROTO_H
@@ -19,17 +19,17 @@ struct wmk_proto {
 };
 
 struct wmk_proto wmk_proto_open(struct wmk_print_text *out);
-/* `err`: of the caller. 0 and the text has its new length, or negative and the text is unchanged. */
+/* `err`: error of the caller, or 0. Returns 0 and sets the new length of the text; or -errno and keeps the text. */
 int wmk_proto_close(const struct wmk_proto *b, int err);
 /* Reserve `need` bytes at b->p. */
 bool wmk_proto_room(struct wmk_proto *b, size_t need);
 void wmk_proto_number(struct wmk_proto *b, unsigned field, uint64_t value);
 void wmk_proto_double(struct wmk_proto *b, unsigned field, double value);
-/* Texts must be UTF-8: U+FFFD replaces other bytes. */
+/* Write a text as UTF-8. U+FFFD replaces invalid bytes. */
 void wmk_proto_text(struct wmk_proto *b, unsigned field, const char *s, size_t len);
-/* A text in UTF-16 or UTF-32. */
+/* Write a text that is UTF-16 or UTF-32 in the record. */
 void wmk_proto_wide_text(struct wmk_proto *b, unsigned field, const struct wmk_ctf_item *item);
-/* Bytes as hexadecimal digits, as in JSON. */
+/* Write bytes as hexadecimal digits, as in JSON. */
 void wmk_proto_hex(struct wmk_proto *b, unsigned field, const char *bytes, size_t len);
 /* Begin a message. Returns the position of its length, counted from the beginning of the text. */
 size_t wmk_proto_begin(struct wmk_proto *b, unsigned field);

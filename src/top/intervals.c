@@ -19,7 +19,7 @@ const struct wmk_analyze_module *const wmk_top_modules[] = {
 	&wmk_analyze_sched, &wmk_analyze_syscalls, &wmk_analyze_spans, &wmk_analyze_events, NULL
 };
 
-/* A column, and the key of the module's column that it is copied from. A rate is computed from that count. */
+/* A column of `top`, and the key of the module's column with its values. A rate is computed from a count. */
 struct pick {
 	struct wmk_column column;
 	const char *from;
@@ -130,7 +130,7 @@ static void copy(const struct pick *pick, const struct wmk_cell *from, int64_t l
 	}
 }
 
-/* Threads that did nothing in the interval are not shown. */
+/* Show only threads that ran, were runnable or were switched in the interval. */
 static bool is_shown(const struct wmk_result_table *from, const struct wmk_cell *row, const int *at, pid_t own)
 {
 	if (strcmp(from->name, "threads") != 0)
@@ -199,7 +199,7 @@ static void add_totals(const struct wmk_result *result, struct wmk_result *shown
 		wmk_cell_real(&row[TOTAL_SPANS], sum_of(all_spans, "count") / seconds);
 }
 
-/* The name of a process is that of its main thread, else of its first thread in the table. */
+/* A process has the name of its main thread, or else of its first thread in the table. */
 static int add_processes(struct wmk_result *shown)
 {
 	const struct wmk_result_table *from = find(shown, "threads");

@@ -20,7 +20,7 @@
 
 struct tab {
 	char name[32];                 /* of the table */
-	int sort;                      /* column; -1: that of the table */
+	int sort;                      /* column; -1: the sort column of the table */
 	uint32_t scroll;               /* the first row */
 };
 
@@ -32,7 +32,7 @@ struct wmk_screen {
 	bool has_shown, is_paused, is_help, is_filtering, has_ended;
 	struct tab tabs[TABS_MAX];
 	unsigned n_tabs;
-	char current[32];              /* name of the present table; "": the first one with rows */
+	char current[32];              /* name of the displayed table; "": the first table with rows */
 	char filter[64];
 };
 
@@ -48,7 +48,7 @@ static const char *const help[] = {
 
 /* ── tables ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The totals are in the header. */
+/* All tables have a tab, except the totals: they are in the header. */
 static bool is_tab(const struct wmk_result_table *table)
 {
 	return strcmp(table->name, "totals") != 0;
@@ -69,7 +69,7 @@ static struct tab *tab_of(struct wmk_screen *screen, const struct wmk_result_tab
 	return &screen->tabs[i];
 }
 
-/* NULL: no table yet. */
+/* The displayed table. NULL: no table yet. */
 static struct wmk_result_table *current(struct wmk_screen *screen)
 {
 	struct wmk_result_table *first = NULL, *table;
@@ -86,7 +86,7 @@ static struct wmk_result_table *current(struct wmk_screen *screen)
 	return first;
 }
 
-/* Make the table `by` places after the present one the present one. */
+/* Display the table that is `by` places after the displayed one. */
 static void change_table(struct wmk_screen *screen, int by)
 {
 	const unsigned n = screen->shown.n_tables;
@@ -148,7 +148,7 @@ static uint32_t n_selected(const struct wmk_screen *screen, const struct wmk_res
 
 /* ── drawing ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Write text that ends at the right border. ncurses counts bytes, so the text is cut at the border by clipping. */
+/* Write text up to the right border. ncurses counts bytes, so text with multi-byte characters may end earlier. */
 static void put(int y, int x, const char *text)
 {
 	if (y >= 0 && y < LINES && x < COLS)
@@ -202,7 +202,7 @@ static const char *text_at(const struct wmk_result_table *table, uint32_t row, u
 	return wmk_cell_format(&table->columns[i], &table->cells[(size_t)row * table->n_columns + i], buf, size);
 }
 
-/* Numbers have fixed widths, so that columns do not move from one interval to the next. The last column is a text. */
+/* Widths do not depend on the values, so that columns do not move. The last column is a text, and is not padded. */
 static int width_of(const struct wmk_result_table *table, unsigned i)
 {
 	const int head = (int)strlen(table->columns[i].head), least = table->columns[i].kind == WMK_COLUMN_ID ? 8 : 10;

@@ -4,9 +4,9 @@
  *
  *     waymark top  SESSION            1,234 records/s  0 lost ...
  *     [Threads] Processes  System calls  Spans  Events
- *     heads of columns; that of the sort column is reversed
+ *     heads of columns; the head of the sort column is in reverse video
  *     rows
- *     keys, or the filter
+ *     the line of keys, or the filter
  *
  * One thread.
  */
@@ -17,11 +17,11 @@
 
 struct wmk_screen;
 
-/* `sort`: key of the column that orders tables at first, or NULL. -ENOTTY with a cause chain. */
+/* `sort`: key of the column by which tables are sorted at first, or NULL. -ENOTTY with a cause chain. */
 int wmk_screen_open(const char *source, const char *sort, struct wmk_screen **screen);
-/* Restores the terminal. NULL: nothing. */
+/* Restore the terminal. NULL does nothing. */
 void wmk_screen_close(struct wmk_screen *screen);
-/* Take `shown`, which the screen frees, and draw it. While paused, it is not drawn. */
+/* Take over `shown`, and draw it. While the screen is paused, `shown` is freed and not drawn. */
 void wmk_screen_show(struct wmk_screen *screen, struct wmk_result *shown);
 /* The trace has ended: state it in the header. */
 void wmk_screen_ended(struct wmk_screen *screen);

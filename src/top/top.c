@@ -21,12 +21,12 @@ struct wmk_top {
 	struct wmk_analysis *analysis;
 	struct wmk_screen *screen;     /* NULL: batch */
 	int wake, timer;
-	uint64_t begun;                /* monotonic: begin of the interval */
+	uint64_t begun;                /* begin of the interval, on the monotonic clock */
 	uint64_t n;                    /* intervals */
 	bool is_over;
 };
 
-/* (a regular file as standard input cannot be waited for, and has no keys) */
+/* (if standard input is a regular file, epoll_ctl() fails; then no keys are read) */
 static void wait_for(const struct wmk_top *top, int fd)
 {
 	struct epoll_event event = { .events = EPOLLIN };
@@ -109,7 +109,7 @@ int wmk_top_wake(const struct wmk_top *top)
 
 /* ── output ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* One object is one line. Only the structure has line ends: those of texts are escaped. */
+/* Print one object per line. Line ends in texts are escaped, so each line end separates members of the object. */
 static int print_json(const struct wmk_result *shown)
 {
 	char *text = NULL;
@@ -145,7 +145,7 @@ static int print(struct wmk_top *top, struct wmk_result *shown)
 	return err;
 }
 
-/* `shown` is freed, now or later. */
+/* Take over `shown`. */
 static int show(struct wmk_top *top, struct wmk_result *shown)
 {
 	int err = 0;

@@ -21,9 +21,9 @@ struct wmk_top_options {
 	uint64_t count;                /* intervals; 0: no limit */
 	bool is_batch, json;
 	uint64_t limit;                /* rows of each table in text; 0: all */
-	const char *sort;              /* key of a column; NULL: that of each table */
+	const char *sort;              /* key of a column; NULL: the sort column of each table */
 	const char *source;            /* the session or directory, for the header */
-	pid_t own;                     /* a process that is left out */
+	pid_t own;                     /* process that is left out */
 	int wake;                      /* descriptor that ends a wait, or -1 */
 };
 
@@ -31,13 +31,13 @@ struct wmk_top_options {
 int wmk_top_open(const struct wmk_top_options *options, struct wmk_top **top);
 /* Closes the screen. */
 void wmk_top_close(struct wmk_top *top);
-/* For wmk_analysis_form. */
+/* The data of wmk_analysis_form. */
 struct wmk_analysis *wmk_top_analysis(struct wmk_top *top);
-/* Descriptor that becomes readable when wmk_top_tick() has something to do, or when options.wake is readable. */
+/* Descriptor that is readable when wmk_top_tick() has work, or when options.wake is readable. */
 int wmk_top_wake(const struct wmk_top *top);
-/* Read keys, and end the interval if it is due. 1: the user, or the count, has ended `top`. */
+/* Read keys, and end the interval if it is due. 1: `top` ends, by a key or after options.count intervals. */
 int wmk_top_tick(struct wmk_top *top);
-/* The trace has ended: show the last interval. On the screen, wait until the user, or options.wake, ends `top`. */
+/* Show the last interval of a trace that has ended. On a screen, wait until a key or options.wake ends `top`. */
 int wmk_top_finish(struct wmk_top *top);
 
 #endif

@@ -115,7 +115,7 @@ static int add_span(struct wmk_report *report, const struct wmk_query_row *row)
 	return wmk_report_timeline_add(&report->timeline, &report->timeline.spans, &interval);
 }
 
-/* Take the rows that the module of the table has added. */
+/* Take over the rows that the module of the table `spans` has added. */
 static int take_spans(struct wmk_report *report)
 {
 	struct wmk_query_rows *rows = report->spans;
@@ -187,7 +187,7 @@ static int keep(struct wmk_report *report, const struct wmk_record *record)
 	return err;
 }
 
-/* There are too many records: keep none. */
+/* The trace has more than WMK_REPORT_RECORDS records: keep no record. */
 static void reduce(struct wmk_report *report)
 {
 	report->is_whole = false;
@@ -257,7 +257,7 @@ static int result(void *state, struct wmk_result *result)
 	out = open_memstream(&report->data, &report->data_size);
 	if (!out)
 		return wmk_error(-ENOMEM, "no memory for a report");
-	/* (names of events are those of the open traces) */
+	/* (now, because the names of events are in the open traces) */
 	wmk_report_data(report, result, out);
 	return fclose(out) == 0 ? 0 : wmk_error(-ENOMEM, "no memory for a report");
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect.h - the module that collects what a report shows, in addition to the tables of other modules: sums over time,
- * the timeline, and the records with their fields if there are at most WMK_REPORT_RECORDS.
+ * collect.h - the module that collects the data of a report that other modules do not have: sums over time, the
+ * timeline, and losses. If a trace has at most WMK_REPORT_RECORDS records, it also collects records and their fields.
  */
 #ifndef WMK_ANALYZE_REPORT_COLLECT_H
 #define WMK_ANALYZE_REPORT_COLLECT_H
@@ -15,7 +15,7 @@
 struct wmk_report_record {
 	int64_t ns;
 	uint32_t event;                /* wmk_class.id */
-	uint32_t track;                /* UINT32_MAX: neither thread nor CPU are known */
+	uint32_t track;                /* UINT32_MAX: thread and CPU are unknown */
 	int32_t cpu;                   /* -1: unknown */
 };
 
@@ -23,7 +23,7 @@ struct wmk_report_loss {
 	int64_t from, to, cpu;
 	uint64_t records;              /* WMK_READ_LOST_UNKNOWN: unknown */
 };
-#define WMK_REPORT_LOSSES 10000u       /* kept; all are in the sums */
+#define WMK_REPORT_LOSSES 10000u       /* losses that are kept; the sums include all losses */
 
 struct wmk_report {
 	struct wmk_analysis *analysis;
@@ -31,7 +31,7 @@ struct wmk_report {
 	struct wmk_report_timeline timeline;
 	struct wmk_report_row *records, *lost, *busy;  /* sums over time: numbers, numbers, ns */
 	void (*changed)(void *data, struct wmk_analyze_thread *thread, unsigned state, int64_t now);
-	void *changed_data;            /* the function that was called before, and its data */
+	void *changed_data;            /* the earlier `changed` of the threads, and its data */
 	void *spans;                   /* the state of the module of the table `spans` of queries */
 	struct wmk_texts span_names;
 	bool is_whole;                 /* all records so far are kept */
@@ -43,12 +43,12 @@ struct wmk_report {
 	struct wmk_print_text scratch;
 	struct wmk_report_loss *losses;
 	uint32_t n_losses, cap_losses;
-	char *data;                    /* at the end: JSON of the members above */
+	char *data;                    /* at the end: the members above, as JSON */
 	size_t data_size;
-	int err;                       /* of functions that return nothing */
+	int err;                       /* last error of functions that return nothing */
 };
 
-/* Its state is a struct wmk_report. It must follow `sched` in a list of modules. */
+/* The state of this module is a struct wmk_report. It must follow `sched` in a list of modules. */
 extern const struct wmk_analyze_module wmk_report_module;
 
 #endif

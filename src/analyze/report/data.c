@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * data.c - what a report collected, as JSON (see data.h).
+ * data.c - the collected data of a report, as JSON (see data.h).
  *
- * Times are ns since the first record, so that they are exact in readers that keep 53 bits. Lists are flat: a fixed
- * number of values for each item.
+ * Times are ns since the first record, so that they are exact in JavaScript, where numbers have 53 bits. A list is one
+ * array, with a fixed number of values for each item.
  *
  *     grid      width and number of cells; records, lost (numbers), busy (ns of all CPUs): the sums of each cell
  *     tracks    4 values: kind (enum wmk_report_track_kind), id, pid, name
@@ -19,7 +19,7 @@
 #include "analyze/report/data.h"
 #include "base/json_text.h"
 
-#define REST_CELLS 131072u             /* of all rests, if there are not more rests than this */
+#define REST_CELLS 131072u             /* cells of all rests; with more rests than this, one cell each */
 
 static void put_text(const char *text, FILE *out)
 {
@@ -67,7 +67,7 @@ static void put_tracks(const struct wmk_report_timeline *timeline, FILE *out)
 	fputc(']', out);
 }
 
-/* How many cells are joined in rests, so that the size of the page does not depend on the number of threads. */
+/* The number of grid cells in one cell of a rest. It limits the size of the page if a trace has many threads. */
 static unsigned joined(const struct wmk_report_timeline *timeline)
 {
 	uint64_t n = 0;

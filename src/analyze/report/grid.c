@@ -54,7 +54,7 @@ void wmk_report_grid_add(struct wmk_report_grid *grid, struct wmk_report_row *ro
 	const uint64_t width = (uint64_t)grid->width, last_cell = last / width;
 
 	for (uint64_t i = first / width; i <= last_cell; i++) {
-		/* (all that is left belongs to the last cell, so that rounding loses nothing) */
+		/* (the last cell gets the rest of the amount, so that the sum is exact despite rounding) */
 		const double part = i == last_cell ? 1 : (double)((i + 1) * width - first) / (double)(last - first);
 		const uint64_t so_far = part < 1 ? (uint64_t)((double)amount * part) : amount;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * grid.h - sums over time. The length of a trace is not known in advance. So the time is divided into equal cells that
- * begin narrow; when a time is beyond the last cell, pairs of cells are joined, and cells are twice as wide.
+ * grid.h - sums over time. Time is divided into cells of equal width. The length of a trace is not known in advance, so
+ * cells are 1 us wide at first. When a time is after the last cell, pairs of cells are joined, and the width doubles.
  *
  * Memory: WMK_REPORT_CELLS numbers for each row. One thread.
  */
@@ -11,10 +11,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define WMK_REPORT_CELLS 512u          /* more than half of them are used at the end */
+#define WMK_REPORT_CELLS 512u          /* more than half of them are used, unless the trace is shorter than 257 us */
 
 struct wmk_report_row {
-	struct wmk_report_row *next;   /* of the grid */
+	struct wmk_report_row *next;   /* next row of the grid */
 	uint64_t cells[WMK_REPORT_CELLS];
 };
 
@@ -24,7 +24,7 @@ struct wmk_report_grid {               /* initialized with zeros */
 	struct wmk_report_row *rows;
 };
 
-/* Add a row of zeros. NULL with a cause chain: no memory. It lives as long as the grid. */
+/* Add a row of zeros, which the grid owns. NULL with a cause chain: no memory. */
 struct wmk_report_row *wmk_report_grid_row(struct wmk_report_grid *grid);
 /* Divide an amount among the cells between two times; `to` may equal `from`. The sum of the cells is exact. */
 void wmk_report_grid_add(struct wmk_report_grid *grid, struct wmk_report_row *row, int64_t from, int64_t to,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * page.c - write a report (see page.h). The template has marks: a name between two '@'.
+ * page.c - write a report (see page.h). The template report.html has placeholders: a name between two '@'.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,15 +20,15 @@
 #include "base/error.h"
 #include "report_files.h"
 
-/* Those of a summary, and the one of reports. */
+/* The modules of a summary, and the module of reports. */
 const struct wmk_analyze_module *const wmk_report_modules[] = {
 	&wmk_analyze_sched,  &wmk_analyze_spans, &wmk_analyze_syscalls, &wmk_analyze_io, &wmk_analyze_locks,
 	&wmk_analyze_events, &wmk_analyze_loss,  &wmk_report_module,    NULL
 };
 
 /*
- * Write JSON within a <script>: without '<' it contains neither the end of the element nor a comment. U+2028 and U+2029
- * end lines in JavaScript. All of them occur only in strings of JSON.
+ * Write JSON within a <script>, and escape three characters. '<' could begin the end of the element, or a comment.
+ * U+2028 and U+2029 end lines in JavaScript. JSON has these characters only in strings, where escapes are allowed.
  */
 static void put_safely(const char *json, size_t len, FILE *out)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * page.h - write a report: one HTML file that contains everything it needs.
+ * page.h - write a report: one HTML file that needs no other file.
  *
  *     analysis.h: modules of the summary, and collect.h ──► result, struct wmk_report
  *                                                         └─data.h──► JSON ──page.c──┐

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * report.js - facts, findings, charts and tables of a report. timeline.js draws the timeline. data.c describes the data.
- * Texts of the trace are never HTML: they are set by textContent or drawn on the canvas.
+ * Texts of the trace are never parsed as HTML: they are set by textContent or drawn on the canvas.
  */
 "use strict";
 
@@ -56,7 +56,7 @@ const dateOf = ns => {
 };
 const sinceBegin = ns => ns ? "+" + durationText(ns) : "0";
 
-/* How a cell is shown, and by which value it is sorted. */
+/* For each kind of column: the text of a cell, and the value by which rows are sorted. */
 const kinds = {
 	text: { show: String },
 	id: { show: String, isNumber: true },
@@ -79,7 +79,7 @@ function sorted(rows, at, kind, descending) {
 			     : kind.sort ? kind.sort(row[at]) : row[at];
 	const order = (a, b) => kind.isNumber ? a - b : a < b ? -1 : a > b ? 1 : 0;
 
-	/* Unknown values are last in both orders. */
+	/* Unknown values are at the end in both orders. */
 	return rows.map(row => [value(row), row]).sort(([a], [b]) => {
 		if (a === null || b === null)
 			return (a === null) - (b === null);
@@ -88,8 +88,8 @@ function sorted(rows, at, kind, descending) {
 }
 
 /*
- * Make a table that sorts by a click on a head. columns: [head, kind]; rows: arrays of values, null if unknown.
- * `chosen`: called with the row and its number when a row is clicked; may be missing.
+ * Make a table that a click on a head sorts. columns: [head, kind]; rows: arrays of values, null if unknown. `chosen`
+ * (optional) is called with the row and its number when a row is clicked.
  */
 function makeTable(parent, columns, rows, chosen) {
 	const scroll = element("div", parent, undefined, "scroll"), table = element("table", scroll);
@@ -244,7 +244,7 @@ function makeCharts() {
 	}
 	const perSecond = row => row.map((sum, i) => sum * 1e9 / cellLength(i));
 
-	/* (a cell of some ns at the end has no useful rate) */
+	/* (a last cell of a few ns has no useful rate) */
 	const isShort = cellLength(data.grid.n - 1) < data.grid.width / 4 && data.grid.n > 1;
 	const useful = isShort ? data.grid.n - 1 : data.grid.n;
 
@@ -258,7 +258,7 @@ function makeCharts() {
 		element("p", list, data.losses.length ? "It is unknown how many records were lost. The timeline shows when."
 				   : result.lost || result.lost_unknown ? "It is unknown when records were lost."
 				   : "No records were lost.", "note");
-	/* (the width of a chart depends on their number) */
+	/* (draw after all charts exist: the width of a chart depends on their number) */
 	charts.forEach(chart => chart.draw());
 	dark.addEventListener("change", () => charts.forEach(chart => chart.draw()));
 	window.addEventListener("resize", () => charts.forEach(chart => chart.resize()));

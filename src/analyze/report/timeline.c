@@ -74,13 +74,13 @@ static int leave_out(struct wmk_report_timeline *timeline, struct wmk_report_lis
 	return err < 0 ? err : add_rest(timeline, cpu, interval);
 }
 
-/* Intervals without an end have no duration, and are kept. */
+/* An interval without an end has no duration, and is kept. */
 static bool is_short(const struct wmk_report_list *list, const struct wmk_report_interval *interval)
 {
 	return interval->ns < list->least && !interval->has_no_end;
 }
 
-/* Leave out the shortest intervals, until half of the limit remains, or all are long and kept. */
+/* Leave out the shortest intervals, until at most half of the limit remains, or only long spans remain. */
 static int reduce(struct wmk_report_timeline *timeline, struct wmk_report_list *list)
 {
 	const uint64_t length = (uint64_t)timeline->end - (uint64_t)timeline->grid.begin;

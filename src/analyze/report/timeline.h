@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * timeline.h - what a timeline draws: tracks of threads and CPUs, with intervals (states, spans) and levels of detail.
+ * timeline.h - the content of a timeline: tracks of threads and CPUs, with intervals (states, spans).
  *
- * As long as all records are kept, all intervals are kept. Later, short intervals are left out when there are too
- * many: their durations are added to a row of the grid of their track, so that sums stay exact. A span longer than
- * 1/WMK_REPORT_DETAIL of the length of the trace is always kept. One thread.
+ * While all records are kept, all intervals are kept. After that, the shortest intervals are left out when a list is
+ * full. Their durations are added to a row of the grid, for each track and kind, so that sums stay exact. A span longer
+ * than 1/WMK_REPORT_DETAIL of the length of the trace is always kept. One thread.
  */
 #ifndef WMK_ANALYZE_REPORT_TIMELINE_H
 #define WMK_ANALYZE_REPORT_TIMELINE_H
@@ -13,7 +13,7 @@
 #include "read/hash_table.h"
 
 #define WMK_REPORT_DETAIL 2000
-#define WMK_REPORT_INTERVALS 60000u    /* of a list, if intervals are left out; there may be more long spans */
+#define WMK_REPORT_INTERVALS 60000u    /* limit of a list when intervals are left out; long spans can exceed it */
 
 enum wmk_report_track_kind { WMK_REPORT_THREAD, WMK_REPORT_CPU };
 
@@ -30,12 +30,12 @@ struct wmk_report_track {
 
 struct wmk_report_interval {
 	int64_t from;
-	uint64_t ns, self;             /* self: of a span, without the spans within it */
+	uint64_t ns, self;             /* self: duration of a span without its inner spans */
 	uint32_t track;
-	uint32_t name;                 /* of a span */
+	uint32_t name;                 /* name of a span */
 	int32_t cpu;                   /* -1: unknown */
 	uint16_t depth;
-	uint8_t kind, wait;            /* wait: enum wmk_wait, of WMK_BLOCKED */
+	uint8_t kind, wait;            /* wait: enum wmk_wait, if the state is WMK_BLOCKED */
 	bool has_no_end;
 };
 
@@ -54,7 +54,7 @@ struct wmk_report_timeline {
 	struct wmk_read_table table;   /* kind, id ─► track */
 	struct wmk_report_list states, spans;
 	bool is_reduced;               /* intervals may be left out */
-	int64_t end;                   /* ns: the time so far */
+	int64_t end;                   /* ns: time of the latest record */
 };
 
 void wmk_report_timeline_begin(struct wmk_report_timeline *timeline);

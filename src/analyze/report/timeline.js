@@ -5,8 +5,8 @@
  *     tracks ──layout()──► rows with their y ──draw()──► pixels
  *                                     └── find(x, y) ──► item ──► select(): its fields
  *
- * A list of items is sorted by time and its items do not overlap, so each is found by a binary search. Items that share
- * a pixel are drawn once.
+ * A list of items is sorted by time, and its items do not overlap. So a binary search finds an item. Items that share a
+ * pixel are drawn once.
  */
 "use strict";
 
@@ -104,7 +104,7 @@ function isWanted(track) {
 
 const isEmpty = track => !track.states.length && !track.depths.length && !track.records.length && !track.rests.length;
 
-/* Each row: its lists with y and height, relative to the first row. */
+/* Compute y and height of the lists of each row, relative to the first row. */
 function layout() {
 	let y = 0;
 
@@ -133,7 +133,7 @@ function layout() {
 
 /* ── drawing ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* (asking the browser for each item would be slow) */
+/* (a copy, because reading the size from the browser for each item is slow) */
 let size = { wide: 0, high: 0, left: 0 };
 function takeSize() {
 	size = { wide: canvas.clientWidth, high: canvas.clientHeight, left: canvas.clientWidth < 700 ? 108 : 170 };
@@ -219,7 +219,7 @@ function fitText(text, x, y, width) {
 	context.fillText(text.length <= letters ? text : text.slice(0, letters - 1) + "…", x, y);
 }
 
-/* Intervals that are left out: their share of the time of each cell, as a height. */
+/* Draw the intervals that are left out: the height is their share of the time of each cell. */
 function drawRests(row, top) {
 	const sums = new Map();
 
@@ -491,7 +491,7 @@ function select(item) {
 				put(list, scope === "fields" ? name : scope + "." + name, value);
 }
 
-/* The next or previous item of the selected item's list; the window follows. */
+/* Select the next or previous item in the list of the selected item, and move the window to it. */
 function step(by) {
 	const lists = rows.flatMap(row => row.lists), list = lists.find(is => is.items.includes(selected)) ||
 		lists.find(is => is.items.length);
