@@ -86,8 +86,8 @@ int wmk_spool_each_directory(int at, int (*one)(void *data, const char *name, in
 #define WMK_SPOOL_ROTATING ".rotating"
 #define WMK_SPOOL_SENT ".sent"
 /*
- * The number of the first chunk without the note ROTATING. The relay opens this chunk if the trace has no open chunk
- * there: the trace is new, or the relay was killed while it closed a chunk.
+ * The number of the first chunk without the note ROTATING. The relay opens this chunk if it has no open chunk of the
+ * trace: the trace is new, or the relay was killed while it closed a chunk.
  */
 uint64_t wmk_spool_first_chunk(const struct wmk_spool_trace *trace);
 /* Store the NAME of ust/pid/NAME, the directory of the trace. False: not the trace of one process. */

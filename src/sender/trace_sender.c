@@ -512,7 +512,10 @@ static int pass(struct wmk_trace_sender *sender)
 		err = wmk_spool_cleared(chunk, stream_cleared, sender);
 		if (err == 0)
 			err = send_chunk(sender, chunk);
-		/* If a closed chunk is incomplete and has no next chunk, the trace may still begin one. */
+		/*
+		 * A closed chunk without a next chunk: while the archive is incomplete, the trace may still begin a
+		 * chunk. Once the archive is complete, the trace has ended with this chunk.
+		 */
 		if (err < 0 || !chunk->name[0] || (!chunk->next && !chunk->complete))
 			break;
 		err = rotate(sender, chunk);

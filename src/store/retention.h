@@ -3,7 +3,7 @@
  * retention.h - delete the oldest closed chunks of a session (docs/rotation.md).
  *
  *     archives/NAME/              ──one rename──►  archives/.NAME.deleted/  ──► its files are removed
- *     archives/.NAME.locked       a mark: a reader had locked the chunk at the first attempt, the time of this file
+ *     archives/.NAME.locked       a file: its time is that of the first attempt, which the lock of a reader stopped
  *
  * A reader locks the directory of a chunk (store/chunk_lock.h). The deletion takes the exclusive lock, and keeps it. So
  * a reader that has the lock finds all files. After a crash, the next call removes the hidden directory. Only

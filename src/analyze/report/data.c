@@ -19,7 +19,7 @@
 #include "analyze/report/data.h"
 #include "base/json_text.h"
 
-#define REST_CELLS 131072u             /* cells of all rests; with more rests than this, one cell each */
+#define REST_CELLS 131072u             /* limit of the cells of all rests; if there are more rests, each has one cell */
 
 static void put_text(const char *text, FILE *out)
 {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """
-Makes a C header with the text of files, which the page of a report consists of.
+Makes a C header with the text of the files that form the page of a report.
 
 usage: embed.py OUTPUT NAME=FILE...
 """

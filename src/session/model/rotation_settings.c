@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#define PARTS 10u                      /* chunks into which retention divides the kept size or time, at least */
+#define PARTS 10u                      /* retention rotates at this part of the kept size or time */
 #define TIMER_MIN_US 100000u
 #define AGE_MIN_US 1000000u
 #define SIZE_MIN 4096u
