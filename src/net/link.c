@@ -12,6 +12,7 @@
 #include <openssl/x509v3.h>
 #include <poll.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -38,11 +39,15 @@ static int expect_server(SSL *ssl, const char *server)
 {
 	X509_VERIFY_PARAM *param = SSL_get0_param(ssl);
 	unsigned char address[16];
+	char name[256];
 
 	if (inet_pton(AF_INET, server, address) == 1 || inet_pton(AF_INET6, server, address) == 1)
 		return X509_VERIFY_PARAM_set1_ip_asc(param, server) == 1 ? 0 : -EINVAL;
 	X509_VERIFY_PARAM_set_hostflags(param, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-	return SSL_set1_host(ssl, server) == 1 && SSL_set_tlsext_host_name(ssl, server) == 1 ? 0 : -EINVAL;
+	/* The macro SSL_set_tlsext_host_name() casts to a pointer that is not const. */
+	if (snprintf(name, sizeof(name), "%s", server) >= (int)sizeof(name))
+		return -EINVAL;
+	return SSL_set1_host(ssl, server) == 1 && SSL_set_tlsext_host_name(ssl, name) == 1 ? 0 : -EINVAL;
 }
 
 static int open_tls(struct wmk_link *link, const char *server)

@@ -24,7 +24,7 @@ def certificates_are_made_listed_and_revoked(case):
     w('relay', 'init', 'relay.example', '192.0.2.1').prints('enroll HOST')
     w('relay', 'init', status=1).prints('has certificates already', 'begin again')
     check(mode(place) == 0o700, 'mode of the directory: %o', mode(place))
-    w('relay', 'status').prints('No certificate')
+    w('relay', 'status').prints('No peer has a certificate')
     pem = case.path('web1.pem')
     w('relay', 'enroll', 'web1', pem).prints('Move the file')
     w('relay', 'enroll', 'ann', '--viewer', '--days=2', case.path('ann.pem'))
