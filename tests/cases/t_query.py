@@ -204,7 +204,7 @@ def statement(random, second):
 def some_traces(case, n):
     """
     Yields paths of traces with records. In each trace, names differ in more than case. The JSON has no environment, so
-    the environment must not name a process.
+    the environment must not name a process. Records are within the times of their packets (docs/query.md).
     """
     names = set()
 
@@ -214,6 +214,8 @@ def some_traces(case, n):
             for v in value.values():
                 look(v)
     for trace in corpus18.GOOD if PERCENT >= 100 else case.random.sample(corpus18.GOOD, 3 * n):
+        if trace.name == 'barectf_events_before_their_packet':
+            continue
         path = case.path(trace.name)
         trace.make(path)
         status, lines, _ = read(case, [WAYMARK, 'view', '--json', path])
