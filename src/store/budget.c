@@ -151,6 +151,7 @@ void wmk_store_budget_add(struct wmk_store *store, int64_t more)
 {
 	if (!store->budget)
 		return;
+	atomic_fetch_add_explicit(&store->budget->written, (uint64_t)more, memory_order_relaxed);
 	atomic_fetch_add_explicit(&store->budget->used, (uint64_t)more, memory_order_relaxed);
 	publish(store->budget, (uint64_t)more);
 	if (more > 0)
@@ -374,12 +375,18 @@ int wmk_store_measure(struct wmk_store_budget *budget, const char *path)
 
 int wmk_store_measure_deleted(struct wmk_store_budget *budget, const char *path)
 {
-	const uint64_t before = atomic_load_explicit(&budget->used, memory_order_relaxed);
+	const uint64_t used = atomic_load_explicit(&budget->used, memory_order_relaxed),
+		       written = atomic_load_explicit(&budget->written, memory_order_relaxed);
 	int err = wmk_store_measure(budget, path);
 
-	if (err == 0 && budget->page)
-		atomic_fetch_sub_explicit(&budget->page->closed,
-					  before - atomic_load_explicit(&budget->used, memory_order_relaxed),
-					  memory_order_relaxed);
-	return err;
+	if (err < 0 || !budget->page)
+		return err;
+	/* Streams of the open chunk were written meanwhile, and these bytes do not belong to the deleted chunks. */
+	const uint64_t added = atomic_load_explicit(&budget->written, memory_order_relaxed) - written,
+		       now = atomic_load_explicit(&budget->used, memory_order_relaxed);
+
+	atomic_fetch_sub_explicit(&budget->page->closed, used + added - now, memory_order_relaxed);
+	/* Until `closed` was corrected, writers did not see that the chunk is due. */
+	notify_due(budget);
+	return 0;
 }

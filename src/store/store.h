@@ -149,6 +149,7 @@ struct wmk_store_budget {
 	unsigned side;                   /* of this process */
 	bool published;                  /* the page has this process's count */
 	_Atomic uint64_t used;           /* relaxed: bytes in the files of the side of this process */
+	_Atomic uint64_t written;        /* relaxed: the sum of all changes of `used`, except those by measuring */
 	_Atomic uint64_t reserved;          /* bytes reserved for packets that are being written */
 	/* the caller initializes the lock; held while files are removed or measured */
 	pthread_mutex_t lock;
