@@ -8,22 +8,6 @@
 #include "analyze/result.h"
 #include "base/json_text.h"
 
-static void put_string(const char *text, FILE *out)
-{
-	size_t len = strlen(text);
-
-	fputc('"', out);
-	while (len) {
-		struct wmk_json_piece piece;
-		const size_t used = wmk_json_piece(text, len, &piece);
-
-		fwrite(piece.bytes, 1, piece.n, out);
-		text += used;
-		len -= used;
-	}
-	fputc('"', out);
-}
-
 /* A time is a text in JSON, because readers of JSON keep 53 bits of a number. */
 static void put_time(int64_t ns, const char *quote, FILE *out)
 {
@@ -47,7 +31,7 @@ static void json_row(const struct wmk_result_table *table, const struct wmk_cell
 		if (!row[i].has)
 			fputs("null", out);
 		else if (column->kind == WMK_COLUMN_TEXT)
-			put_string(row[i].text, out);
+			wmk_json_quote(out, row[i].text, strlen(row[i].text));
 		else if (column->kind == WMK_COLUMN_TIME)
 			put_time(row[i].number, "\"", out);
 		else if (is_real(column))
@@ -78,7 +62,7 @@ void wmk_result_json(const struct wmk_result *result, FILE *out)
 	fputs("},\n\"notes\":[", out);
 	for (uint32_t i = 0; i < result->n_notes; i++) {
 		fputs(i ? "," : "", out);
-		put_string(result->notes[i], out);
+		wmk_json_quote(out, result->notes[i], strlen(result->notes[i]));
 	}
 	fputs("]}\n", out);
 }

@@ -59,4 +59,17 @@ static inline size_t wmk_json_piece(const char *text, size_t len, struct wmk_jso
 	return n ? n : 1;
 }
 
+/* Print `len` bytes of text as a JSON string. An error is stored in `out` (ferror()). */
+static inline void wmk_json_quote(FILE *out, const char *text, size_t len)
+{
+	struct wmk_json_piece piece;
+
+	putc_unlocked('"', out);
+	for (size_t n; len; text += n, len -= n) {
+		n = wmk_json_piece(text, len, &piece);
+		fwrite(piece.bytes, 1, piece.n, out);
+	}
+	putc_unlocked('"', out);
+}
+
 #endif

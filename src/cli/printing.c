@@ -66,14 +66,7 @@ const char *wmk_cli_clean(const char *text)
 
 void wmk_cli_json_string(FILE *out, const char *text)
 {
-	struct wmk_json_piece piece;
-
-	fputc('"', out);
-	for (size_t left = strlen(text), n; left; text += n, left -= n) {
-		n = wmk_json_piece(text, left, &piece);
-		fwrite(piece.bytes, 1, piece.n, out);
-	}
-	fputc('"', out);
+	wmk_json_quote(out, text, strlen(text));
 }
 
 static void json_name(struct wmk_cli_json *json, const char *name)

@@ -51,18 +51,6 @@ static void put_shown(FILE *out, const char *text, size_t len)
 		putc_unlocked((unsigned char)text[i] < ' ' || text[i] == 0x7f ? '?' : text[i], out);
 }
 
-static void put_json_text(FILE *out, const char *text, size_t len)
-{
-	struct wmk_json_piece piece;
-
-	putc_unlocked('"', out);
-	for (size_t i = 0; i < len;) {
-		i += wmk_json_piece(text + i, len - i, &piece);
-		fwrite(piece.bytes, 1, piece.n, out);
-	}
-	putc_unlocked('"', out);
-}
-
 static void put_csv_text(FILE *out, const char *text, size_t len)
 {
 	bool needs = len && (text[0] == ' ' || text[len - 1] == ' ');
@@ -102,8 +90,8 @@ static void put_value(FILE *out, enum wmk_query_form form, const struct wmk_quer
 		put_real(out, form, value->real);
 		break;
 	case WMK_QUERY_TEXT:
-		(is_json ? put_json_text : form == WMK_QUERY_AS_CSV ? put_csv_text : put_shown)(out, value->text,
-												value->len);
+		(is_json ? wmk_json_quote : form == WMK_QUERY_AS_CSV ? put_csv_text : put_shown)(out, value->text,
+												 value->len);
 		break;
 	case WMK_QUERY_BYTES:
 		fputs(is_json ? "\"" : "", out);
@@ -265,7 +253,7 @@ int wmk_query_printer_row(struct wmk_query_printer *printer, const struct wmk_qu
 	for (unsigned i = 0; i < printer->n_columns; i++) {
 		fputs(i ? "," : "", printer->out);
 		if (is_json) {
-			put_json_text(printer->out, printer->columns[i].name, strlen(printer->columns[i].name));
+			wmk_json_quote(printer->out, printer->columns[i].name, strlen(printer->columns[i].name));
 			putc_unlocked(':', printer->out);
 		}
 		put_value(printer->out, printer->form, &values[i]);

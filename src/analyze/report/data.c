@@ -21,28 +21,12 @@
 
 #define REST_CELLS 131072u             /* limit of the cells of all rests; if there are more rests, each has one cell */
 
-static void put_text(const char *text, FILE *out)
-{
-	size_t len = strlen(text);
-
-	fputc('"', out);
-	while (len) {
-		struct wmk_json_piece piece;
-		const size_t used = wmk_json_piece(text, len, &piece);
-
-		fwrite(piece.bytes, 1, piece.n, out);
-		text += used;
-		len -= used;
-	}
-	fputc('"', out);
-}
-
 static void put_texts(const char *key, const char *const *texts, uint32_t n, FILE *out)
 {
 	fprintf(out, ",\n\"%s\":[", key);
 	for (uint32_t i = 0; i < n; i++) {
 		fputs(i ? "," : "", out);
-		put_text(texts[i], out);
+		wmk_json_quote(out, texts[i], strlen(texts[i]));
 	}
 	fputc(']', out);
 }
@@ -62,7 +46,7 @@ static void put_tracks(const struct wmk_report_timeline *timeline, FILE *out)
 		const struct wmk_report_track *track = &timeline->tracks[i];
 
 		fprintf(out, "%s%d,%" PRId64 ",%" PRId64 ",", i ? "," : "", track->kind, track->id, track->pid);
-		put_text(track->name, out);
+		wmk_json_quote(out, track->name, strlen(track->name));
 	}
 	fputc(']', out);
 }
