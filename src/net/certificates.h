@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <time.h>
 
-#define WMK_PEER_NAME_MAX 64       /* with the NUL; a certificate allows 64 characters in its CN */
+#include "base/peer_name.h"
 
 enum wmk_peer_role { WMK_PEER_SENDER, WMK_PEER_VIEWER };
 
@@ -28,8 +28,6 @@ enum wmk_peer_role { WMK_PEER_SENDER, WMK_PEER_VIEWER };
 int wmk_relay_dir(char *path, size_t size);
 /* The file of a peer: $WAYMARK_RELAY_PEM, else /etc/waymark/relay.pem (root), else ~/.config/waymark/relay.pem. */
 int wmk_peer_file(char *path, size_t size);
-/* True if `name` can be the name of a peer: 1 to 63 letters, digits, '-', '_' and '.'. The first is not '.' or '-'. */
-bool wmk_peer_name_is_valid(const char *name);
 
 /*
  * Make the directory, the authority and the certificate of the relay. The certificate has the `n` given names or

@@ -41,11 +41,3 @@ int wmk_peer_file(char *path, size_t size)
 {
 	return path_of("WAYMARK_RELAY_PEM", "relay.pem", path, size);
 }
-
-bool wmk_peer_name_is_valid(const char *name)
-{
-	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
-	const size_t len = strlen(name);
-
-	return len > 0 && len < WMK_PEER_NAME_MAX && *name != '.' && *name != '-' && strspn(name, allowed) == len;
-}

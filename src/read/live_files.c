@@ -234,30 +234,19 @@ static int source_open(struct wmk_read_live *live, struct live_trace *source)
  */
 static void live_lock(struct live_trace *source)
 {
-	struct flock whole = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
 	int dir = source->live >= 0 ? -1 : open(source->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (dir < 0)
 		return;
-	source->live = openat(dir, WMK_STORE_LIVE, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (source->live >= 0 && fcntl(source->live, F_OFD_SETLK, &whole) < 0) {
-		close(source->live);
-		source->live = -1;
-	}
+	source->live = wmk_store_follow(dir);
 	close(dir);
 }
 
 void wmk_live_water(struct wmk_read_live *live)
 {
-	for (struct live_trace *source = live->sources; source; source = source->next) {
-		struct wmk_store_low_water water;
-
-		if (source->live < 0 || pread(source->live, &water, sizeof(water), 0) != sizeof(water) ||
-		    water.ts != ~water.inverted)
-			continue;
-		source->water = water.ts;
-		source->has_water = true;
-	}
+	for (struct live_trace *source = live->sources; source; source = source->next)
+		if (wmk_store_followed_to(source->live, &source->water))
+			source->has_water = true;
 }
 
 /* ── files ───────────────────────────────────────────────────────────────────────────────────────────── */

@@ -35,7 +35,7 @@
 struct wmk_sender {
 	struct wmk_sender_options is;      /* path and url are copies */
 	struct wmk_trace_sender_options traces;
-	char host[WMK_RELAY_HOST_ROOM];
+	char host[WMK_PEER_NAME_MAX];
 	pthread_t thread;
 	int wake;                          /* an eventfd */
 	atomic_bool stop, look;            /* relaxed: the eventfd orders them */

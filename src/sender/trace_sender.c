@@ -106,7 +106,6 @@ static void follow(struct wmk_trace_sender *sender)
 {
 	const bool wanted = sender->link && wmk_relay_link_is_followed(sender->link);
 	const struct wmk_spool_chunk *chunk = wanted ? chunk_of(sender) : NULL;
-	struct flock whole = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
 
 	if (!chunk && sender->live >= 0) {
 		close(sender->live);
@@ -114,10 +113,8 @@ static void follow(struct wmk_trace_sender *sender)
 	}
 	if (!chunk || sender->live >= 0)
 		return;
-	sender->live = openat(chunk->dir, WMK_STORE_LIVE, FILE_FLAGS);
 	/* If the lock fails, the consumer daemon only flushes less often. */
-	if (sender->live >= 0)
-		fcntl(sender->live, F_OFD_SETLK, &whole);
+	sender->live = wmk_store_follow(chunk->dir);
 }
 
 static int disconnect(struct wmk_trace_sender *sender, int err)
@@ -239,12 +236,10 @@ static int send_clock(struct wmk_trace_sender *sender, const struct wmk_spool_ch
 /* Read the low-water time. Call this before reading the streams: then all earlier records are in their files. */
 static uint64_t read_low_water(const struct wmk_trace_sender *sender)
 {
-	struct wmk_store_low_water water;
+	uint64_t ts = 0;
 
-	if (sender->live < 0 || pread(sender->live, &water, sizeof(water), 0) != (ssize_t)sizeof(water) ||
-	    water.ts != ~water.inverted)
-		return 0;
-	return water.ts;
+	wmk_store_followed_to(sender->live, &ts);
+	return ts;
 }
 
 static int send_low_water(struct wmk_trace_sender *sender, uint64_t ts)

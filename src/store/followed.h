@@ -10,8 +10,10 @@
 #ifndef WMK_STORE_FOLLOWED_H
 #define WMK_STORE_FOLLOWED_H
 
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <unistd.h>
 
 #include "store/store.h"
 
@@ -26,6 +28,31 @@ struct wmk_store_low_water {
 	uint64_t inverted;         /* ~ts */
 };
 
+/*
+ * Follow the trace in the directory `dir` until the caller closes the returned descriptor. -1: the trace has no
+ * `.live`, or another user owns it; the trace can be read without the lock.
+ */
+static inline int wmk_store_follow(int dir)
+{
+	struct flock whole = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
+	int live = openat(dir, WMK_STORE_LIVE, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	if (live >= 0 && fcntl(live, F_OFD_SETLK, &whole) < 0) {
+		close(live);
+		live = -1;
+	}
+	return live;
+}
+/* Read the low-water time from the descriptor of wmk_store_follow(). False: no time is published; *ts is unchanged. */
+static inline bool wmk_store_followed_to(int live, uint64_t *ts)
+{
+	struct wmk_store_low_water water;
+
+	if (live < 0 || pread(live, &water, sizeof(water), 0) != (ssize_t)sizeof(water) || water.ts != ~water.inverted)
+		return false;
+	*ts = water.ts;
+	return true;
+}
 /* True if a reader follows the trace. One system call. */
 bool wmk_store_is_followed(const struct wmk_store *store);
 /* Publish the low-water time. After an error, readers only wait longer. */

@@ -282,4 +282,10 @@ int wmk_store_stream_sync(struct wmk_store_stream *stream);
 /* Write pending data and close. Returns the first error. */
 int wmk_store_stream_close(struct wmk_store_stream *stream);
 
+/*
+ * Call `one` for each entry of a directory except "." and "..". Closes the descriptor `dir`; a negative `dir` is
+ * returned as the error. The first value other than 0 ends the loop and is returned.
+ */
+int wmk_store_each_entry(int dir, int (*one)(void *data, int at, const char *name), void *data);
+
 #endif

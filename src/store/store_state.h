@@ -81,12 +81,6 @@ int wmk_store_check_free(struct wmk_store *store, uint64_t bytes);
 void wmk_store_budget_lock(struct wmk_store *store);
 void wmk_store_budget_unlock(struct wmk_store *store);
 
-/*
- * store.c: call `one` for each entry except "." and "..". Closes the descriptor `dir`; a negative `dir` is returned as
- * the error. The first value other than 0 ends the loop and is returned.
- */
-int wmk_store_each_entry(int dir, int (*one)(void *data, int at, const char *name), void *data);
-
 /* stream_files.c: the files of one stream. `name`: WMK_STORE_NAME bytes. */
 void wmk_store_file_name(const struct wmk_store_stream *stream, uint64_t number, char *name);
 void wmk_store_index_name(const struct wmk_store_stream *stream, uint64_t number, char *name);

@@ -44,27 +44,18 @@ static int is_loopback(const char *address)
 	return after(address, "127.") || strcmp(address, "localhost") == 0 || strcmp(address, "::1") == 0;
 }
 
-int wmk_relay_name_is_valid(const char *name)
-{
-	size_t len = strlen(name);
-
-	if (len == 0 || len >= WMK_RELAY_HOST_ROOM || !isalnum((unsigned char)name[0]))
-		return 0;
-	return strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") == len;
-}
-
-void wmk_relay_own_name(char name[WMK_RELAY_HOST_ROOM])
+void wmk_relay_own_name(char name[WMK_PEER_NAME_MAX])
 {
 	char found[256] = "";
 
 	if (gethostname(found, sizeof(found) - 1) < 0)
 		found[0] = '\0';
-	snprintf(name, WMK_RELAY_HOST_ROOM, "%.*s", (int)WMK_RELAY_HOST_ROOM - 1, found);
+	snprintf(name, WMK_PEER_NAME_MAX, "%.*s", WMK_PEER_NAME_MAX - 1, found);
 	for (char *c = name; *c; c++)
 		if (!isalnum((unsigned char)*c) && !strchr("-_.", *c))
 			*c = '-';
-	if (!wmk_relay_name_is_valid(name))
-		snprintf(name, WMK_RELAY_HOST_ROOM, "localhost");
+	if (!wmk_peer_name_is_valid(name))
+		snprintf(name, WMK_PEER_NAME_MAX, "localhost");
 }
 
 int wmk_relay_url_parse(const char *text, struct wmk_relay_url *url)
@@ -103,9 +94,10 @@ int wmk_relay_url_parse(const char *text, struct wmk_relay_url *url)
 	at += *at == '/';
 	if (*at && url->tls)
 		return refuse(text, "the certificate of this machine has its HOST (the form is tls://RELAY[:PORT])");
-	if (*at && !wmk_relay_name_is_valid(at))
+	if (*at && !wmk_peer_name_is_valid(at))
 		return refuse(text,
-			      "HOST has 1 to 64 letters, digits, '-', '_' or '.', and begins with a letter or digit");
+			      "HOST has 1 to 63 letters, digits, '-', '_' or '.', and begins with a letter, a digit "
+			      "or '_'");
 	snprintf(url->host, sizeof(url->host), "%s", at);
 	if (!url->tls && !is_loopback(url->address))
 		return refuse(text,

@@ -13,8 +13,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/peer_name.h"
+
 #define WMK_RELAY_URL_MAX 320u
-#define WMK_RELAY_HOST_ROOM 65u    /* bytes of HOST, with the NUL */
 #define WMK_RELAY_SPOOLS ".local/state/waymark/spool"      /* directory of all spools, in the home directory */
 /* limits of a spool, in bytes: the default of --spool-size, and the minimum */
 #define WMK_RELAY_SPOOL_DEFAULT (1ull << 30)
@@ -24,14 +25,12 @@ struct wmk_relay_url {
 	char address[256];         /* name or address of the relay, without brackets */
 	uint16_t port;
 	bool tls;                  /* tls://: the certificate of this machine names its HOST */
-	char host[WMK_RELAY_HOST_ROOM];   /* HOST; "": not in the URL */
+	char host[WMK_PEER_NAME_MAX];   /* HOST; "": not in the URL */
 };
 
 /* 0, or -EINVAL with a cause chain that states the allowed forms. */
 int wmk_relay_url_parse(const char *text, struct wmk_relay_url *url);
-/* True if `name` can be a HOST: 1 to 64 letters, digits, '-', '_', '.', and the first one is a letter or a digit. */
-int wmk_relay_name_is_valid(const char *name);
 /* The host name of this machine as a HOST. Each invalid character becomes '-'. "localhost": no valid name. */
-void wmk_relay_own_name(char name[WMK_RELAY_HOST_ROOM]);
+void wmk_relay_own_name(char name[WMK_PEER_NAME_MAX]);
 
 #endif

@@ -19,7 +19,7 @@
 #include "ring/set.h"
 #include "tree.h"
 
-#define TASKS 256u
+#define TASKS 128u
 #define RECORDS (TASKS * 2 + 2)      /* the state and the PID namespace of each thread; start and end */
 #define PACKET 5120u
 

@@ -3,7 +3,6 @@
  * viewer_session.c - find the traces and streams of a session, repeatedly, while they grow. viewer_session.h describes
  * the order.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -74,21 +73,6 @@ void wmk_viewer_session_close(struct viewer_session *session)
 	close(session->directory);
 }
 
-/*
- * If a reader holds this lock, the writer flushes soon. A trace without the file, or of another user, is read without
- * the lock.
- */
-static void lock_live(struct viewer_trace *trace)
-{
-	struct flock whole = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
-
-	trace->live = openat(trace->directory, WMK_STORE_LIVE, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	if (trace->live >= 0 && fcntl(trace->live, F_OFD_SETLK, &whole) < 0) {
-		close(trace->live);
-		trace->live = -1;
-	}
-}
-
 /* Take ownership of the descriptor of a directory with a trace. */
 static void trace_add(struct viewer_session *session, int directory, const struct stat *st, const char *path)
 {
@@ -108,7 +92,7 @@ static void trace_add(struct viewer_session *session, int directory, const struc
 		return;
 	}
 	session->next_id += 2;
-	lock_live(trace);
+	trace->live = wmk_store_follow(directory);
 	trace->next = session->traces;
 	session->traces = trace;
 }
@@ -172,29 +156,31 @@ static bool is_known(struct viewer_trace *trace, const char *name, uint64_t numb
 	return is;
 }
 
-static DIR *open_list(int directory)
-{
-	int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+/* What a walk over the files of a session passes on. */
+struct viewer_walk {
+	struct viewer_session *session;
+	struct viewer_trace *trace;      /* of find_streams() */
+	const char *path;                /* of find_traces(), as `depth` */
+	unsigned depth;
+};
 
-	if (!list && fd >= 0)
-		close(fd);
-	return list;
+static int find_stream(void *data, int at, const char *name)
+{
+	const struct viewer_walk *walk = data;
+	struct stat st;
+
+	if (*name != '.' && strcmp(name, "metadata") != 0 && fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    S_ISREG(st.st_mode) && !is_known(walk->trace, name, st.st_ino))
+		stream_add(walk->session, walk->trace, name, st.st_ino);
+	return 0;
 }
 
 static void find_streams(struct viewer_session *session, struct viewer_trace *trace)
 {
-	DIR *list = open_list(trace->directory);
-	const struct dirent *entry;
+	struct viewer_walk walk = { .session = session, .trace = trace };
 	struct stat st;
 
-	while (list && (entry = readdir(list)) != NULL)
-		if (*entry->d_name != '.' && strcmp(entry->d_name, "metadata") != 0 &&
-		    fstatat(trace->directory, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-		    S_ISREG(st.st_mode) && !is_known(trace, entry->d_name, st.st_ino))
-			stream_add(session, trace, entry->d_name, st.st_ino);
-	if (list)
-		closedir(list);
+	wmk_store_each_entry(openat(trace->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), find_stream, &walk);
 	for (struct viewer_stream *stream = trace->streams; stream; stream = stream->next)
 		if (fstat(stream->data, &st) == 0 && st.st_nlink == 0)
 			stream->is_removed = true;
@@ -235,25 +221,26 @@ static void visit(struct viewer_session *session, int directory, const char *pat
 	trace_add(session, directory, &st, path);
 }
 
-static void find_traces(struct viewer_session *session, int directory, const char *path, unsigned depth)
+static int find_trace_in(void *data, int at, const char *name)
 {
-	DIR *list = open_list(directory);
-	const struct dirent *entry;
+	const struct viewer_walk *walk = data;
 	char below[PATH_SIZE];
 	int fd;
 
-	while (list && (entry = readdir(list)) != NULL) {
-		if (*entry->d_name == '.' || strcmp(entry->d_name, "archives") == 0 ||
-		    strcmp(entry->d_name, "index") == 0 || entry->d_type == DT_REG ||
-		    snprintf(below, sizeof(below), "%s%s%s", path, *path ? "/" : "", entry->d_name) >=
-			    (int)sizeof(below))
-			continue;
-		fd = openat(directory, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		if (fd >= 0)
-			visit(session, fd, below, depth);
-	}
-	if (list)
-		closedir(list);
+	if (*name == '.' || strcmp(name, "archives") == 0 || strcmp(name, "index") == 0 ||
+	    snprintf(below, sizeof(below), "%s%s%s", walk->path, *walk->path ? "/" : "", name) >= (int)sizeof(below))
+		return 0;
+	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd >= 0)
+		visit(walk->session, fd, below, walk->depth);
+	return 0;
+}
+
+static void find_traces(struct viewer_session *session, int directory, const char *path, unsigned depth)
+{
+	struct viewer_walk walk = { .session = session, .path = path, .depth = depth };
+
+	wmk_store_each_entry(openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), find_trace_in, &walk);
 }
 
 static bool is_complete(struct viewer_trace *trace, uint64_t now)
@@ -294,15 +281,6 @@ static bool may_continue(const struct viewer_session *session, const struct view
 	return true;
 }
 
-static void read_water(struct viewer_trace *trace)
-{
-	struct wmk_store_low_water water;
-
-	if (trace->live >= 0 && pread(trace->live, &water, sizeof(water), 0) == sizeof(water) &&
-	    water.ts == ~water.inverted)
-		trace->water = water.ts;
-}
-
 /* The smallest low-water time of the traces that the last scan has found. */
 static uint64_t session_water(const struct viewer_session *session, uint64_t now)
 {
@@ -311,7 +289,7 @@ static uint64_t session_water(const struct viewer_session *session, uint64_t now
 	for (struct viewer_trace *trace = session->traces; trace; trace = trace->next) {
 		if (!may_continue(session, trace, now))
 			continue;
-		read_water(trace);
+		wmk_store_followed_to(trace->live, &trace->water);
 		if ((trace->water || now - trace->since < WATER_NS) && trace->water < water)
 			water = trace->water;
 	}
