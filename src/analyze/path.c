@@ -8,42 +8,24 @@
 #include <string.h>
 
 #include "analyze/history.h"
+#include "analyze/open_spans.h"
 #include "analyze/path.h"
-#include "analyze/stats.h"
 #include "base/array.h"
 #include "base/error.h"
 
-#define DEEP_MAX 4096u
-
-struct path_open {
-	uint32_t name;
-	int64_t since;
-};
-
-/* A thread with spans, as in spans.c. */
-struct path_thread {
-	struct wmk_read_slot slot;     /* process, thread */
-	struct path_open *open;        /* from the outermost to the innermost */
-	uint32_t n, cap;
-	uint64_t epoch;                /* `open` is valid if this is the epoch of `paths` */
-};
-
 struct path_span {
-	uint32_t name;
-	int64_t pid, tid, begin, end;
+	struct wmk_analyze_span is;
 	struct wmk_steps steps;
 };
 
 struct paths {
 	struct wmk_threads *threads;
 	struct wmk_history *history;
-	struct wmk_texts names;
-	struct wmk_read_table open;    /* struct path_thread */
+	struct wmk_open_spans open;
 	const char *wanted;            /* NULL: all spans */
 	unsigned n_wanted;
 	struct path_span slowest[WMK_PATHS_MAX]; /* from the slowest to the fastest */
 	unsigned n_slowest;
-	uint64_t epoch;
 };
 
 enum { SPAN, SPAN_NAME, SPAN_NS, SPAN_FROM, SPAN_PID, SPAN_TID, SPAN_STEPS, SPAN_UNKNOWN };
@@ -95,9 +77,8 @@ static int create(struct wmk_analysis *analysis, void **state)
 	if (!paths)
 		return wmk_error(-ENOMEM, "no memory for an analysis");
 	paths->threads = wmk_analysis_threads(analysis);
-	paths->open.size = sizeof(struct path_thread);
 	paths->n_wanted = 1;
-	wmk_texts_begin(&paths->names);
+	wmk_open_spans_begin(&paths->open, paths->threads);
 	return wmk_history_create(paths->threads, &paths->history);
 }
 
@@ -111,53 +92,23 @@ void wmk_path_choose(struct wmk_analysis *analysis, const char *span, unsigned n
 
 /* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-static int begin_span(struct path_thread *thread, int64_t now, uint32_t name)
-{
-	struct path_open *open = wmk_array_room(thread->open, thread->n, &thread->cap, sizeof(*open));
-
-	if (!open)
-		return wmk_error(-ENOMEM, "no memory for %u spans", thread->n);
-	thread->open = open;
-	if (thread->n < DEEP_MAX)
-		open[thread->n++] = (struct path_open){ .name = name, .since = now };
-	return 0;
-}
-
 /* Follow the span if it is one of the slowest. It replaces the fastest kept span. */
-static int keep_slow(struct paths *paths, struct path_span span)
+static int keep_slow(struct paths *paths, const struct wmk_analyze_span *span)
 {
-	struct path_span *slowest = paths->slowest;
+	struct path_span *slowest = paths->slowest, new = { .is = *span };
 	unsigned at = paths->n_slowest < paths->n_wanted ? paths->n_slowest : paths->n_wanted - 1;
 	int err;
 
-	if (at < paths->n_slowest && slowest[at].end - slowest[at].begin >= span.end - span.begin)
+	if (at < paths->n_slowest && wmk_span_ns(&slowest[at].is) >= wmk_span_ns(span))
 		return 0;
-	span.steps = slowest[at].steps;
-	err = wmk_history_follow(paths->history, wmk_threads_find(paths->threads, span.tid), span.begin, span.end,
-				 &span.steps);
+	new.steps = slowest[at].steps;
+	err = wmk_history_follow(paths->history, wmk_threads_find(paths->threads, span->who.tid), span->begin,
+				 span->end, &new.steps);
 	paths->n_slowest = at < paths->n_slowest ? paths->n_slowest : at + 1;
-	for (; at && slowest[at - 1].end - slowest[at - 1].begin < span.end - span.begin; at--)
+	for (; at && wmk_span_ns(&slowest[at - 1].is) < wmk_span_ns(span); at--)
 		slowest[at] = slowest[at - 1];
-	slowest[at] = span;
+	slowest[at] = new;
 	return err;
-}
-
-static int end_span(struct paths *paths, struct path_thread *thread, int64_t now, uint32_t name)
-{
-	uint32_t i = thread->n;
-
-	while (i && thread->open[i - 1].name != name)
-		i--;
-	if (!i)
-		return 0;
-	thread->n = i - 1;
-	if (paths->wanted && strcmp(paths->names.texts[name], paths->wanted) != 0)
-		return 0;
-	const int64_t since = thread->open[i - 1].since;
-
-	return keep_slow(paths, (struct path_span){ .name = name, .pid = (int64_t)thread->slot.a,
-						     .tid = (int64_t)thread->slot.b, .begin = since,
-						     .end = now < since ? since : now });
 }
 
 static int record(void *state, const struct wmk_record *record)
@@ -165,30 +116,19 @@ static int record(void *state, const struct wmk_record *record)
 	struct paths *paths = state;
 	const struct wmk_analyze_thread *runs = wmk_threads_of(paths->threads, record);
 	const int64_t tid = record->has_tid ? record->tid : runs ? runs->tid : -1 - record->cpu;
-	struct path_thread *thread = wmk_read_table_add(
-		&paths->open, (uint64_t)(record->has_pid ? record->pid : tid), (uint64_t)tid);
-	uint32_t name;
-	int err;
+	struct wmk_analyze_span span;
+	int err = wmk_open_spans_record(&paths->open, record, tid, &span);
 
-	if (!thread)
-		return wmk_error(-ENOMEM, "no memory for the spans of %zu threads", paths->open.n);
-	if (thread->epoch != paths->epoch)
-		thread->n = 0;
-	thread->epoch = paths->epoch;
-	err = wmk_texts_number(&paths->names, record->class->what, record->class->what_len, &name);
-	if (err < 0 || name == UINT32_MAX)
+	if (err <= 0 || (paths->wanted && strcmp(paths->open.names.texts[span.number], paths->wanted) != 0))
 		return err;
-	return record->event == WMK_EV_SPAN_BEGIN ? begin_span(thread, record->ns, name)
-						  : end_span(paths, thread, record->ns, name);
+	return keep_slow(paths, &span);
 }
 
-/* Drop open spans: an end may be lost, and the next end of the same name may belong to a later span. */
 static void lost(void *state, const struct wmk_loss *loss)
 {
 	struct paths *paths = state;
 
-	if (loss->events & (WMK_EV(SPAN_BEGIN) | WMK_EV(SPAN_END)))
-		paths->epoch++;
+	wmk_open_spans_lost(&paths->open, loss);
 }
 
 /* ── result ──────────────────────────────────────────────────────────────────────────────────────────── */
@@ -213,7 +153,7 @@ static void add_steps(const struct path_span *span, unsigned number, struct wmk_
 		struct wmk_cell *row = wmk_result_row(table);
 
 		wmk_cell_number(&row[STEP], number);
-		wmk_cell_number(&row[START], step->from - span->begin);
+		wmk_cell_number(&row[START], step->from - span->is.begin);
 		wmk_cell_number(&row[STEP_NS], step->to - step->from);
 		wmk_cell_number(&row[FROM], step->from);
 		wmk_cell_text(table, &row[STATE], states[step->state]);
@@ -244,7 +184,7 @@ static void add_sum(const struct sum *sum, const struct path_span *span, unsigne
 	if (thread && thread->pid)
 		wmk_cell_number(&row[SUM_PID], thread->pid);
 	wmk_cell_number(&row[SUM_NS], (int64_t)total);
-	wmk_cell_real(&row[SUM_PERCENT], 100.0 * (double)total / (double)(span->end - span->begin));
+	wmk_cell_real(&row[SUM_PERCENT], 100.0 * (double)total / (double)wmk_span_ns(&span->is));
 	wmk_cell_number(&row[SUM_RUNNING], (int64_t)sum->ns[WMK_RUNNING]);
 	wmk_cell_number(&row[SUM_RUNNABLE], (int64_t)sum->ns[WMK_RUNNABLE]);
 	wmk_cell_number(&row[SUM_BLOCKED], (int64_t)sum->ns[WMK_BLOCKED]);
@@ -279,12 +219,12 @@ static void add_span(const struct paths *paths, const struct path_span *span, un
 	struct wmk_cell *row = wmk_result_row(table);
 
 	wmk_cell_number(&row[SPAN], number);
-	wmk_cell_text(table, &row[SPAN_NAME], paths->names.texts[span->name]);
-	wmk_cell_number(&row[SPAN_NS], span->end - span->begin);
-	wmk_cell_number(&row[SPAN_FROM], span->begin);
-	if (span->tid >= 0) {
-		wmk_cell_number(&row[SPAN_PID], span->pid);
-		wmk_cell_number(&row[SPAN_TID], span->tid);
+	wmk_cell_text(table, &row[SPAN_NAME], paths->open.names.texts[span->is.number]);
+	wmk_cell_number(&row[SPAN_NS], (int64_t)wmk_span_ns(&span->is));
+	wmk_cell_number(&row[SPAN_FROM], span->is.begin);
+	if (span->is.who.tid >= 0) {
+		wmk_cell_number(&row[SPAN_PID], span->is.who.pid);
+		wmk_cell_number(&row[SPAN_TID], span->is.who.tid);
 	}
 	wmk_cell_number(&row[SPAN_STEPS], span->steps.n);
 	wmk_cell_number(&row[SPAN_UNKNOWN], (int64_t)unknown);
@@ -323,12 +263,9 @@ static void release(void *state)
 {
 	struct paths *paths = state;
 
-	for (struct path_thread *thread = NULL; (thread = wmk_read_table_next(&paths->open, thread));)
-		free(thread->open);
-	wmk_read_table_free(&paths->open);
+	wmk_open_spans_free(&paths->open);
 	for (unsigned i = 0; i < WMK_PATHS_MAX; i++)
 		free(paths->slowest[i].steps.steps);
-	wmk_texts_free(&paths->names);
 	wmk_history_free(paths->history);
 	free(paths);
 }

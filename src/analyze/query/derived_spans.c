@@ -9,31 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/open_spans.h"
 #include "analyze/query/derived.h"
 #include "base/array.h"
 #include "base/error.h"
 #include "read/spans.h"
 #include "schema/schema.h"
 
-struct begun_span {
-	const char *name;              /* of the event class */
-	size_t len;
-	int64_t since, cpu;
-	uint64_t inner;                /* ns of the inner spans; the rest of the duration is the span's own time */
-	struct wmk_read_thread_id who;
-};
-
-/* The open spans of a thread, the outermost first: the spans of read/spans.h, with their times. */
-struct span_stack {
-	struct wmk_read_slot slot;     /* process, thread */
-	struct begun_span *open;
-	uint32_t n, cap;
-};
-
 struct span_rows {
 	struct wmk_query_rows rows;    /* first */
 	struct wmk_read_spans spans;
-	struct wmk_read_table stacks;
+	struct wmk_open_spans open;    /* the spans of `spans`, with their times */
 };
 
 enum { TIME, DURATION, SELF, CPU, TID, PID, PROCESS, NAME, DEPTH };
@@ -54,24 +40,24 @@ static int create(struct wmk_analysis *analysis, void **state)
 	if (!made)
 		return wmk_error(-ENOMEM, "no memory for a query");
 	wmk_read_spans_begin(&made->spans);
-	made->stacks.size = sizeof(struct span_stack);
+	wmk_open_spans_begin(&made->open, NULL);
 	return 0;
 }
 
 /* Add a row. `to`: the end; NULL: unknown. */
-static int add_row(struct span_rows *spans, const struct begun_span *open, uint32_t depth, const int64_t *to)
+static int add_row(struct span_rows *spans, const struct wmk_analyze_span *open, uint32_t depth, const int64_t *to)
 {
 	struct wmk_query_row *row = wmk_query_rows_add(&spans->rows);
 
 	if (!row)
 		return -ENOMEM;
-	wmk_query_row_times(&spans->rows, row, TIME, open->since, to ? *to : open->since);
+	wmk_query_row_times(&spans->rows, row, TIME, open->begin, to ? *to : open->begin);
 	if (to)
 		row->values[SELF] = wmk_query_integer(row->values[DURATION].integer - (int64_t)open->inner);
 	else
 		row->values[DURATION].kind = WMK_QUERY_NULL;
-	if (open->cpu != WMK_READ_NOWHERE)
-		row->values[CPU] = wmk_query_integer(open->cpu);
+	if (open->who.cpu != WMK_READ_NOWHERE)
+		row->values[CPU] = wmk_query_integer(open->who.cpu);
 	if (open->who.has_tid) {
 		row->values[TID] = wmk_query_integer(open->who.tid);
 		row->values[PID] = wmk_query_integer(open->who.pid);
@@ -82,31 +68,17 @@ static int add_row(struct span_rows *spans, const struct begun_span *open, uint3
 	return 0;
 }
 
-static int push(struct span_stack *stack, const struct wmk_read_drawing *drawing, const struct wmk_record *record,
-		const struct wmk_read_thread_id *who)
-{
-	struct begun_span *open = wmk_array_room(stack->open, stack->n, &stack->cap, sizeof(*open));
-
-	if (!open)
-		return wmk_error(-ENOMEM, "no memory for the spans of a thread");
-	stack->open = open;
-	open[stack->n++] = (struct begun_span){
-		.name = drawing->name, .len = drawing->len, .since = record->ns, .cpu = record->cpu, .who = *who
-	};
-	return 0;
-}
-
 /* The outermost of `n` spans has ended; the ends of the inner spans were lost. */
-static int pop(struct span_rows *spans, struct span_stack *stack, unsigned n, int64_t now)
+static int pop(struct span_rows *spans, struct wmk_span_stack *stack, unsigned n, int64_t now)
 {
 	int err = 0;
 
 	for (; n && stack->n && err >= 0; n--) {
-		const struct begun_span *open = &stack->open[--stack->n];
+		const struct wmk_analyze_span *open = &stack->spans[--stack->n];
 
 		err = add_row(spans, open, stack->n, n == 1 ? &now : NULL);
 		if (n == 1 && stack->n)
-			stack->open[stack->n - 1].inner += (uint64_t)now - (uint64_t)open->since;
+			stack->spans[stack->n - 1].inner += (uint64_t)now - (uint64_t)open->begin;
 	}
 	return err;
 }
@@ -116,7 +88,7 @@ static int record(void *state, const struct wmk_record *record)
 	struct wmk_read_thread_id who = { .cpu = record->cpu };
 	struct wmk_read_drawing drawing;
 	struct span_rows *spans = state;
-	struct span_stack *stack;
+	struct wmk_span_stack *stack;
 	int err = wmk_read_thread_id_of_record(&who, record->stream);
 
 	if (err >= 0)
@@ -126,11 +98,13 @@ static int record(void *state, const struct wmk_record *record)
 			wmk_read_spans_drawn(&spans->spans, &who, &drawing);
 		return err;
 	}
-	stack = wmk_read_table_add(&spans->stacks, who.has_tid ? (uint64_t)who.pid : UINT64_MAX,
-				   (uint64_t)(who.has_tid ? who.tid : who.cpu));
+	stack = wmk_open_spans_of(&spans->open, who.has_tid ? who.pid : -1, who.has_tid ? who.tid : who.cpu);
 	if (!stack)
-		return wmk_error(-ENOMEM, "no memory for the spans of %zu threads", spans->stacks.n);
-	err = drawing.kind == WAYMARK_KIND_BEGIN ? push(stack, &drawing, record, &who)
+		return -ENOMEM;
+	const struct wmk_analyze_span span = { .who = who, .begin = record->ns,
+					       .name = drawing.name, .len = drawing.len };
+
+	err = drawing.kind == WAYMARK_KIND_BEGIN ? wmk_open_spans_push(&spans->open, stack, &span)
 						 : pop(spans, stack, drawing.closes, record->ns);
 	if (err >= 0)
 		wmk_read_spans_drawn(&spans->spans, &who, &drawing);
@@ -143,11 +117,9 @@ static int result(void *state, struct wmk_result *result)
 	int err = 0;
 
 	(void)result;
-	for (struct span_stack *stack = NULL; err >= 0 && (stack = wmk_read_table_next(&spans->stacks, stack));)
-		while (stack->n && err >= 0) {
-			stack->n--;
-			err = add_row(spans, &stack->open[stack->n], stack->n, NULL);
-		}
+	for (struct wmk_span_stack *stack = NULL;
+	     err >= 0 && (stack = wmk_read_table_next(&spans->open.stacks, stack));)
+		err = pop(spans, stack, stack->n + 1, 0);
 	return err;
 }
 
@@ -155,9 +127,7 @@ static void release(void *state)
 {
 	struct span_rows *spans = state;
 
-	for (struct span_stack *stack = NULL; (stack = wmk_read_table_next(&spans->stacks, stack));)
-		free(stack->open);
-	wmk_read_table_free(&spans->stacks);
+	wmk_open_spans_free(&spans->open);
 	wmk_read_spans_free(&spans->spans);
 	wmk_query_rows_free(&spans->rows);
 	free(spans);
