@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/descriptor_limit.h"
 #include "base/error.h"
 #include "cli/query_print.h"
 #include "cli/reading.h"
@@ -183,7 +184,7 @@ static int run_query(void *data, char **rest, int n_rest)
 		return wmk_error(-EINVAL, "no statement given: give it in quotes, 'SELECT count(*) FROM events'");
 	if (n_rest == first)
 		return wmk_error(-EINVAL, "no trace given: give its directory, or a directory above it");
-	wmk_cli_want_files();
+	wmk_descriptor_limit_raise();
 	err = wmk_query_open((const char *const *)rest + first, (unsigned)(n_rest - first), &options, &query);
 	if (err < 0)
 		return wmk_cli_failed();

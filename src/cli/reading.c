@@ -3,10 +3,10 @@
  * reading.c - read traces for `view` and `convert` (see reading.h).
  */
 #include <stdio.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/descriptor_limit.h"
 #include "base/error.h"
 #include "cli/progress.h"
 #include "cli/reading.h"
@@ -35,16 +35,6 @@ static void print_lost(void *data, const char *words)
 	fprintf(stderr, "waymark: %s\n", words);
 }
 
-void wmk_cli_want_files(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
-	}
-}
-
 int wmk_cli_read(const struct wmk_cli_which *which, const char *const *paths, unsigned n,
 		 struct wmk_read_pipeline_options *options, FILE *out, struct wmk_pager *pager,
 		 struct wmk_read_pipeline_result *done)
@@ -61,7 +51,7 @@ int wmk_cli_read(const struct wmk_cli_which *which, const char *const *paths, un
 	/* (the size of a followed trace is unknown) */
 	options->progress = options->follow ? NULL : wmk_progress_tell;
 	options->data = &progress;
-	wmk_cli_want_files();
+	wmk_descriptor_limit_raise();
 	/* (decided before the pager starts: later, standard output is a pipe, and the pager controls the screen) */
 	wmk_progress_begin(&progress, wmk_clock_monotonic(),
 			   isatty(fileno(out)) && !(options->form && options->form->is_directory));

@@ -41,7 +41,5 @@ int wmk_cli_read(const struct wmk_cli_which *which, const char *const *paths, un
 		 struct wmk_read_pipeline_options *options, FILE *out, struct wmk_pager *pager,
 		 struct wmk_read_pipeline_result *done);
 
-/* Each stream needs a descriptor for its file and one for its index: raise the limit of descriptors to its maximum. */
-void wmk_cli_want_files(void);
 
 #endif

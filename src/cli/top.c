@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/descriptor_limit.h"
 #include "base/error.h"
 #include "cli/reading.h"
 #include "cli/session_trace.h"
@@ -64,7 +65,7 @@ static int read_all(const struct top_args *args, struct top_run *run, const char
 
 	if (args->batch)
 		return wmk_cli_read(&args->which, &path, 1, &options, stdout, NULL, done);
-	wmk_cli_want_files();
+	wmk_descriptor_limit_raise();
 	err = wmk_read_pipeline_run(&path, 1, &options, stdout, done);
 	return err;
 }

@@ -10,12 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/descriptor_limit.h"
 #include "base/error.h"
 #include "consumer/server.h"
+#include "daemons/daemon_signals.h"
 #include "store/store.h"
 #include "wire/wire.h"
 
@@ -39,17 +40,6 @@ static void usage(FILE *out)
 		"Drain rings into trace directories. The session daemon starts it; see waymark-consumerd(8).\n");
 }
 
-/* Each ring set needs a descriptor, each stream two or three. */
-static void raise_limit(void)
-{
-	struct rlimit files;
-
-	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
-		files.rlim_cur = files.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &files);
-	}
-}
-
 /*
  * Give up CAP_SYS_RESOURCE: a process that writes for a user must not exceed that user's quota, nor use the blocks that
  * a file system reserves for root. Called before threads are created, because each thread has its own capabilities.
@@ -65,19 +55,6 @@ static void obey_quotas(void)
 	data[0].permitted &= ~(1u << CAP_SYS_RESOURCE);
 	if (syscall(SYS_capset, &header, data) < 0)
 		log_message("cannot give up CAP_SYS_RESOURCE: disk quotas of users may be exceeded");
-}
-
-static void catch_signals(void)
-{
-	const struct sigaction stop = { .sa_handler = on_signal, .sa_flags = SA_RESTART },
-			       ignore = { .sa_handler = SIG_IGN };
-
-	sigaction(SIGTERM, &stop, NULL);
-	sigaction(SIGINT, &stop, NULL);
-	sigaction(SIGHUP, &ignore, NULL);
-	sigaction(SIGPIPE, &ignore, NULL);
-	/* Exceeding the limit of a file's size is an error of the write, not a fatal signal. */
-	sigaction(SIGXFSZ, &ignore, NULL);
 }
 
 /* During the final cleanup, signals have no effect. */
@@ -155,12 +132,13 @@ int main(int argc, char **argv)
 	} else {
 		err = 0;
 	}
-	raise_limit();
+	/* Each ring set needs a descriptor, each stream two or three. */
+	wmk_descriptor_limit_raise();
 	obey_quotas();
 	if (err >= 0)
 		err = wmk_consumer_server_open(&options, &server);
 	if (err >= 0) {
-		catch_signals();
+		wmk_daemon_catch_signals(on_signal);
 		err = wmk_consumer_server_run(server);
 		ignore_signals();
 		wmk_consumer_server_close(server);

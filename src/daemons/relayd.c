@@ -11,9 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
+#include "base/descriptor_limit.h"
 #include "base/error.h"
+#include "daemons/daemon_signals.h"
 #include "net/certificates.h"
 #include "relay/lttng_live/live_server.h"
 #include "relay/server.h"
@@ -52,29 +53,6 @@ static void usage(FILE *out)
 		"  --print-ports          print the ports when the relay listens\n"
 		"  --version, --help\n",
 		WMK_RELAY_LISTEN_MAX, DEFAULT_LISTEN, WAYMARK_RELAY_CONF, WMK_LTTNG_LIVE_PORT);
-}
-
-/* Each stream needs three descriptors. */
-static void raise_limit(void)
-{
-	struct rlimit files;
-
-	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
-		files.rlim_cur = files.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &files);
-	}
-}
-
-static void catch_signals(void)
-{
-	const struct sigaction stop = { .sa_handler = on_signal, .sa_flags = SA_RESTART },
-			       ignore = { .sa_handler = SIG_IGN };
-
-	sigaction(SIGTERM, &stop, NULL);
-	sigaction(SIGINT, &stop, NULL);
-	sigaction(SIGHUP, &ignore, NULL);
-	sigaction(SIGPIPE, &ignore, NULL);
-	sigaction(SIGXFSZ, &ignore, NULL);
 }
 
 struct relayd_args {
@@ -210,12 +188,13 @@ int main(int argc, char **argv)
 	}
 	wmk_sessiond_rundir_starter(&starter);
 	mallopt(M_ARENA_MAX, ARENAS);
-	raise_limit();
+	/* Each stream needs three descriptors. */
+	wmk_descriptor_limit_raise();
 	err = read_conf(&args, &conf);
 	if (err >= 0) {
 		err = open_server(&args, &conf);
 		if (err >= 0) {
-			catch_signals();
+			wmk_daemon_catch_signals(on_signal);
 			if (args.print_ports)
 				print_ports(&args);
 			wmk_sd_notify(&starter, "READY=1", NULL);

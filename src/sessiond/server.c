@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/clock_plugin.h"
+#include "base/descriptor_limit.h"
 #include "base/error.h"
 #include "kernel/proc/namespaces.h"
 #include "kernel/tracefs/instance.h"
@@ -38,7 +39,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -311,13 +311,10 @@ static void thread_end(void *data)
 
 static int process_prepare(struct server *server)
 {
-	struct rlimit files;
 	sigset_t set;
 
-	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
-		files.rlim_cur = files.rlim_max;         /* each application needs a socket and a pidfd */
-		setrlimit(RLIMIT_NOFILE, &files);
-	}
+	/* Each application needs a socket and a pidfd. */
+	wmk_descriptor_limit_raise();
 	signal(SIGPIPE, SIG_IGN);
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
