@@ -263,7 +263,7 @@ static bool is_left_out(struct wmk_analysis *analysis)
 	if (record->has_pid)
 		return record->pid == analysis->left_out;
 	thread = wmk_threads_of(&analysis->threads, record);
-	return thread && (thread->pid ? thread->pid : thread->tid) == analysis->left_out;
+	return thread && wmk_threads_process(thread) == analysis->left_out;
 }
 
 static int decode(struct wmk_analysis *analysis, const struct stream *stream, const struct wmk_class *class,

@@ -65,12 +65,10 @@ static void finish(const struct wmk_history *history, struct past *past, unsigne
 static void changed(void *data, struct wmk_analyze_thread *thread, unsigned state, int64_t now)
 {
 	struct wmk_history *history = data;
-	struct latest *latest = thread->data[history->slot];
+	struct latest *latest = wmk_threads_data(thread, history->slot, sizeof(*latest));
 
-	if (!latest)
-		latest = thread->data[history->slot] = calloc(1, sizeof(*latest));
 	if (!latest) {
-		history->err = wmk_error(-ENOMEM, "no memory for the states of threads");
+		history->err = -ENOMEM;
 		return;
 	}
 	if (past_of(history, latest->number))
@@ -98,10 +96,6 @@ int wmk_history_create(struct wmk_threads *threads, struct wmk_history **history
 
 void wmk_history_free(struct wmk_history *history)
 {
-	if (!history)
-		return;
-	for (struct wmk_analyze_thread *thread = history->threads->first; thread; thread = thread->next)
-		free(thread->data[history->slot]);
 	free(history);
 }
 

@@ -72,11 +72,6 @@ static int create(struct wmk_analysis *analysis, void **state)
 	return 0;
 }
 
-static int64_t process_of(const struct wmk_analyze_thread *thread)
-{
-	return thread->pid ? thread->pid : thread->tid;
-}
-
 /* NULL: no memory. */
 static struct futex *futex_of(struct locks *locks, int64_t pid, uint64_t address)
 {
@@ -94,13 +89,11 @@ static int enter(struct locks *locks, struct wmk_analyze_thread *thread, const s
 {
 	const uint32_t op = UINT32_C(1) << (record->values[WMK_ENTRY_OP].number & OP_MASK & 31);
 	const uint64_t address = (uint64_t)record->values[WMK_ENTRY_UADDR].number;
-	struct waiting *waiting = thread->data[locks->slot];
-	struct futex *futex = futex_of(locks, process_of(thread), address);
+	struct waiting *waiting = wmk_threads_data(thread, locks->slot, sizeof(*waiting));
+	struct futex *futex = futex_of(locks, wmk_threads_process(thread), address);
 
-	if (!waiting)
-		waiting = thread->data[locks->slot] = calloc(1, sizeof(*waiting));
 	if (!waiting || !futex)
-		return wmk_error(-ENOMEM, "no memory for a thread");
+		return -ENOMEM;
 	futex->is_pi |= (op & PI_OPS) != 0;
 	if (op & WAKES_OPS) {
 		futex->wakes++;
@@ -111,7 +104,7 @@ static int enter(struct locks *locks, struct wmk_analyze_thread *thread, const s
 		return 0;
 	waiting->since = record->ns;
 	waiting->epoch = locks->threads->epoch;
-	waiting->pid = process_of(thread);
+	waiting->pid = wmk_threads_process(thread);
 	waiting->address = address;
 	futex->waiters++;
 	futex->most_waiters = futex->waiters > futex->most_waiters ? futex->waiters : futex->most_waiters;
@@ -188,8 +181,6 @@ static void release(void *state)
 {
 	struct locks *locks = state;
 
-	for (struct wmk_analyze_thread *thread = locks->threads->first; thread; thread = thread->next)
-		free(thread->data[locks->slot]);
 	for (struct futex *futex = NULL; (futex = wmk_read_table_next(&locks->futexes, futex));)
 		wmk_histogram_free(&futex->ns);
 	wmk_read_table_free(&locks->futexes);

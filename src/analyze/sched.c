@@ -103,16 +103,15 @@ static int count_pair(struct sched *sched, const struct wmk_analyze_thread *thre
 static void changed(void *data, struct wmk_analyze_thread *thread, unsigned was, int64_t now)
 {
 	struct sched *sched = data;
-	struct wmk_histogram *latency = thread->data[sched->slot];
+	struct wmk_histogram *latency;
 	int err;
 
 	if (was != WMK_RUNNABLE || thread->state != WMK_RUNNING || thread->woken == INT64_MIN)
 		return;
-	if (!latency)
-		latency = thread->data[sched->slot] = calloc(1, sizeof(*latency));
+	latency = wmk_threads_data(thread, sched->slot, sizeof(*latency));
 	const uint64_t ns = now > thread->woken ? (uint64_t)(now - thread->woken) : 0;
 
-	err = latency ? wmk_histogram_add(latency, ns) : wmk_error(-ENOMEM, "no memory for wake-ups");
+	err = latency ? wmk_histogram_add(latency, ns) : -ENOMEM;
 	if (err >= 0)
 		err = wmk_histogram_add(&sched->latency, ns);
 	if (err >= 0 && thread->waker >= 0)
@@ -267,8 +266,6 @@ static void release(void *state)
 	struct sched *sched = state;
 
 	clear(sched);
-	for (struct wmk_analyze_thread *thread = sched->threads->first; thread; thread = thread->next)
-		free(thread->data[sched->slot]);
 	free(sched);
 }
 

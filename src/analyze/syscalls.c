@@ -12,18 +12,8 @@
 #include "base/array.h"
 #include "base/error.h"
 
-/* A system call that a thread has entered. */
-struct entered {
-	const struct wmk_class *class; /* NULL: none */
-	int64_t since;
-	uint64_t epoch;                /* the entry was not lost if this equals the epoch of wmk_threads */
-	int64_t fd;                    /* -1: none */
-	uint32_t path;                 /* path of `fd`, or the path that is opened */
-};
-
 struct syscalls {
 	struct wmk_threads *threads;
-	unsigned slot;                 /* of wmk_analyze_thread.data: struct entered */
 	struct wmk_texts names;        /* of system calls */
 	struct wmk_stats calls, processes, files; /* by name; by process and name; by path and name */
 	struct wmk_files paths;
@@ -65,7 +55,6 @@ static int create(struct wmk_analysis *analysis, void **state)
 	if (!made)
 		return wmk_error(-ENOMEM, "no memory for an analysis");
 	made->threads = wmk_analysis_threads(analysis);
-	made->slot = wmk_threads_slot(made->threads);
 	wmk_texts_begin(&made->names);
 	wmk_stats_begin(&made->calls);
 	wmk_stats_begin(&made->processes);
@@ -75,11 +64,6 @@ static int create(struct wmk_analysis *analysis, void **state)
 }
 
 /* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
-
-static int64_t process_of(const struct wmk_analyze_thread *thread)
-{
-	return thread->pid ? thread->pid : thread->tid;
-}
 
 static bool is_named(const struct wmk_class *class, const char *const *names)
 {
@@ -93,22 +77,18 @@ static const char *const moving[] = { "read", "write", "pread64", "pwrite64", "r
 				      "sendto", "recvfrom", "sendmsg", "recvmsg", "sendfile", "splice", NULL };
 static const char *const closing[] = { "close", NULL };
 
+/* Set the path of the descriptor, or the path that is opened. */
 static int enter(struct syscalls *syscalls, struct wmk_analyze_thread *thread, const struct wmk_record *record)
 {
-	const struct wmk_field_value *fd = &record->values[WMK_ENTRY_FD], *name = &record->values[WMK_ENTRY_FILENAME];
-	struct entered *entered = thread->data[syscalls->slot];
+	const struct wmk_field_value *name = &record->values[WMK_ENTRY_FILENAME];
+	struct wmk_analyze_call *call = &thread->call;
 
-	if (!entered)
-		entered = thread->data[syscalls->slot] = calloc(1, sizeof(*entered));
-	if (!entered)
-		return wmk_error(-ENOMEM, "no memory for a thread");
-	*entered = (struct entered){ .class = record->class, .since = record->ns, .epoch = syscalls->threads->epoch,
-				     .fd = fd->has ? (int32_t)fd->number : -1, .path = WMK_NO_PATH };
-	if (entered->fd >= 0)
-		entered->path = wmk_files_path(&syscalls->paths, process_of(thread), entered->fd);
+	call->path = WMK_NO_PATH;
+	if (call->fd >= 0)
+		call->path = wmk_files_path(&syscalls->paths, wmk_threads_process(thread), call->fd);
 	if (name->is_text && is_named(record->class, opening))
 		return wmk_texts_number(&syscalls->paths.paths, name->text, strnlen(name->text, name->len),
-					&entered->path);
+					&call->path);
 	return 0;
 }
 
@@ -125,37 +105,34 @@ static int count(struct wmk_stats *stats, uint64_t a, uint64_t b, int64_t ret, i
 }
 
 /* The descriptor now belongs to another file. */
-static int update_files(struct syscalls *syscalls, const struct wmk_analyze_thread *thread,
-			const struct entered *entered, int64_t ret)
+static int update_files(struct syscalls *syscalls, const struct wmk_analyze_thread *thread, int64_t ret)
 {
-	if (ret >= 0 && is_named(entered->class, opening))
-		return wmk_files_opened(&syscalls->paths, process_of(thread), ret, entered->path);
-	if (ret >= 0 && entered->fd >= 0 && is_named(entered->class, closing))
-		return wmk_files_opened(&syscalls->paths, process_of(thread), entered->fd, WMK_NO_PATH);
+	const struct wmk_analyze_call *left = &thread->left;
+
+	if (ret >= 0 && is_named(left->class, opening))
+		return wmk_files_opened(&syscalls->paths, wmk_threads_process(thread), ret, left->path);
+	if (ret >= 0 && left->fd >= 0 && is_named(left->class, closing))
+		return wmk_files_opened(&syscalls->paths, wmk_threads_process(thread), left->fd, WMK_NO_PATH);
 	return 0;
 }
 
 static int leave(struct syscalls *syscalls, struct wmk_analyze_thread *thread, const struct wmk_record *record)
 {
-	struct entered *entered = thread->data[syscalls->slot];
 	const int64_t ret = record->values[WMK_EXIT_RET].has ? record->values[WMK_EXIT_RET].number : 0;
-	const bool is_matched = entered && entered->class && entered->epoch == syscalls->threads->epoch &&
-				!strcmp(entered->class->what, record->class->what);
-	const int64_t ns = is_matched ? record->ns - entered->since : -1;
+	const bool is_matched = wmk_threads_is_paired(syscalls->threads, thread, record);
+	const int64_t ns = is_matched ? record->ns - thread->left.since : -1;
 	uint32_t name;
 	int err = wmk_texts_number(&syscalls->names, record->class->what, record->class->what_len, &name);
 
 	if (err >= 0)
 		err = count(&syscalls->calls, name, 0, ret, ns, 0);
 	if (err >= 0)
-		err = count(&syscalls->processes, (uint64_t)process_of(thread), name, ret, ns, 0);
-	if (err >= 0 && is_matched && entered->path != WMK_NO_PATH)
-		err = count(&syscalls->files, entered->path, name, ret, ns,
+		err = count(&syscalls->processes, (uint64_t)wmk_threads_process(thread), name, ret, ns, 0);
+	if (err >= 0 && is_matched && thread->left.path != WMK_NO_PATH)
+		err = count(&syscalls->files, thread->left.path, name, ret, ns,
 			    ret > 0 && is_named(record->class, moving) ? (uint64_t)ret : 0);
 	if (err >= 0 && is_matched)
-		err = update_files(syscalls, thread, entered, ret);
-	if (entered)
-		entered->class = NULL;
+		err = update_files(syscalls, thread, ret);
 	return err;
 }
 
@@ -183,12 +160,12 @@ static int unfinished(struct syscalls *syscalls, struct wmk_stats *open)
 	int err = 0;
 
 	for (struct wmk_analyze_thread *thread = syscalls->threads->first; thread && err >= 0; thread = thread->next) {
-		const struct entered *entered = thread->data[syscalls->slot];
+		const struct wmk_class *class = thread->call.class;
 		uint32_t name;
 
-		if (!entered || !entered->class || entered->epoch != syscalls->threads->epoch)
+		if (!wmk_threads_is_in(syscalls->threads, &thread->call))
 			continue;
-		err = wmk_texts_number(&syscalls->names, entered->class->what, entered->class->what_len, &name);
+		err = wmk_texts_number(&syscalls->names, class->what, class->what_len, &name);
 		if (err >= 0)
 			err = count(open, name, 0, 0, -1, 0);
 		if (err >= 0)
@@ -290,8 +267,6 @@ static void release(void *state)
 {
 	struct syscalls *syscalls = state;
 
-	for (struct wmk_analyze_thread *thread = syscalls->threads->first; thread; thread = thread->next)
-		free(thread->data[syscalls->slot]);
 	wmk_texts_free(&syscalls->names);
 	wmk_stats_free(&syscalls->calls);
 	wmk_stats_free(&syscalls->processes);

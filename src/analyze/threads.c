@@ -167,7 +167,8 @@ static void switch_from(struct wmk_threads *threads, struct wmk_analyze_thread *
 	       thread->has_ended		 ? WMK_ABSENT
 	       : (state & ~STATE_PREEMPTED) == 0 ? WMK_RUNNABLE
 						 : WMK_BLOCKED);
-	thread->wait = (uint8_t)wmk_wait_of(thread->syscall_epoch == threads->epoch ? thread->syscall : NULL, state);
+	thread->wait = (uint8_t)wmk_wait_of(wmk_threads_is_in(threads, &thread->call) ? thread->call.class : NULL,
+					    state);
 }
 
 static void switch_to(struct wmk_threads *threads, struct wmk_analyze_thread *thread, const struct wmk_record *record,
@@ -285,15 +286,31 @@ int wmk_threads_note(struct wmk_threads *threads, const struct wmk_record *recor
 	return 0;
 }
 
+bool wmk_threads_is_in(const struct wmk_threads *threads, const struct wmk_analyze_call *call)
+{
+	return call->class && call->epoch == threads->epoch;
+}
+
+bool wmk_threads_is_paired(const struct wmk_threads *threads, const struct wmk_analyze_thread *thread,
+			   const struct wmk_record *exit)
+{
+	return wmk_threads_is_in(threads, &thread->left) && !strcmp(thread->left.class->what, exit->class->what);
+}
+
 static int in_syscall(struct wmk_threads *threads, const struct wmk_record *record)
 {
+	const struct wmk_field_value *fd = &record->values[WMK_ENTRY_FD];
 	struct wmk_analyze_thread *thread;
 	int err = wmk_threads_note(threads, record, &thread);
 
 	if (!thread)
 		return err;
-	thread->syscall = record->event == WMK_EV_SYSCALL_ENTRY ? record->class : NULL;
-	thread->syscall_epoch = threads->epoch;
+	thread->left = thread->call;
+	thread->call.class = NULL;
+	if (record->event == WMK_EV_SYSCALL_ENTRY)
+		thread->call = (struct wmk_analyze_call){ .class = record->class, .since = record->ns,
+							  .cpu = record->cpu, .epoch = threads->epoch,
+							  .fd = fd->has ? (int32_t)fd->number : -1 };
 	return 0;
 }
 
@@ -367,6 +384,20 @@ unsigned wmk_threads_slot(struct wmk_threads *threads)
 	return threads->n_slots++;
 }
 
+void *wmk_threads_data(struct wmk_analyze_thread *thread, unsigned slot, size_t size)
+{
+	if (!thread->data[slot])
+		thread->data[slot] = calloc(1, size);
+	if (!thread->data[slot])
+		wmk_error(-ENOMEM, "no memory for a thread");
+	return thread->data[slot];
+}
+
+int64_t wmk_threads_process(const struct wmk_analyze_thread *thread)
+{
+	return thread->pid ? thread->pid : thread->tid;
+}
+
 void wmk_threads_origin(struct wmk_threads *threads, int64_t ns)
 {
 	threads->begin = ns;
@@ -401,6 +432,8 @@ void wmk_threads_free(struct wmk_threads *threads)
 		struct wmk_analyze_thread *thread = threads->first;
 
 		threads->first = thread->next;
+		for (unsigned i = 0; i < WMK_THREAD_DATA; i++)
+			free(thread->data[i]);
 		free(thread);
 	}
 	wmk_read_table_free(&threads->table);

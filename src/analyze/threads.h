@@ -33,6 +33,14 @@ enum wmk_wait {
 };
 extern const char *const wmk_wait_names[WMK_WAITS];
 
+/* A system call that a thread has entered. */
+struct wmk_analyze_call {
+	const struct wmk_class *class; /* of the entry; NULL: no call, or unknown */
+	int64_t since, cpu, fd;        /* fd -1: none */
+	uint64_t epoch;                /* number of losses of system calls before it; see wmk_threads_is_in() */
+	uint32_t path;                 /* of the analysis `syscalls` */
+};
+
 #define WMK_THREAD_DATA 4u             /* users of `data` at the same time */
 
 struct wmk_analyze_thread {
@@ -45,9 +53,7 @@ struct wmk_analyze_thread {
 	uint8_t wait;                  /* BLOCKED: enum wmk_wait */
 	int64_t cpu;                   /* CPU on which the thread ran last; -1: unknown */
 	bool has_ended;
-	/* the system call that the thread has entered and not left; NULL: no call, or unknown */
-	const struct wmk_class *syscall;
-	uint64_t syscall_epoch;        /* `syscall` is valid if this is the epoch of wmk_threads */
+	struct wmk_analyze_call call, left;    /* present call; `call` before the latest entry or exit */
 	int64_t woken;                 /* ns: begin of the present wake-up; INT64_MIN: none */
 	int64_t waker;                 /* the thread that woke this thread; -1: unknown */
 	uint64_t ns[WMK_THREAD_STATES];        /* time in each state, up to `since` */
@@ -94,8 +100,17 @@ struct wmk_threads {
 #define WMK_THREADS_LOSS (WMK_EV(SWITCH) | WMK_EV(WAKING) | WMK_EV(WAKEUP))
 
 void wmk_threads_begin(struct wmk_threads *threads);
-/* Reserve thread->data[slot] for a module. */
+/* Reserve thread->data[slot] for a module. wmk_threads_free() frees the data by free(). */
 unsigned wmk_threads_slot(struct wmk_threads *threads);
+/* Get thread->data[slot]. The first call allocates `size` bytes of zeros. NULL with a cause chain: no memory. */
+void *wmk_threads_data(struct wmk_analyze_thread *thread, unsigned slot, size_t size);
+/* The thread has entered this call, and no system calls were lost since. */
+bool wmk_threads_is_in(const struct wmk_threads *threads, const struct wmk_analyze_call *call);
+/* After an exit: thread->left is the entry of the same call. */
+bool wmk_threads_is_paired(const struct wmk_threads *threads, const struct wmk_analyze_thread *thread,
+			   const struct wmk_record *exit);
+/* The process of a thread; the thread itself if the process is unknown. */
+int64_t wmk_threads_process(const struct wmk_analyze_thread *thread);
 /* The first record of the trace has this time. */
 void wmk_threads_origin(struct wmk_threads *threads, int64_t ns);
 /* Apply a record. -ENOMEM with a cause chain. */

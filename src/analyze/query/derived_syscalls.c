@@ -13,17 +13,9 @@
 #include "base/array.h"
 #include "base/error.h"
 
-/* A system call that a thread has entered. */
-struct entered_call {
-	const struct wmk_class *class; /* NULL: none */
-	int64_t since, cpu, fd;        /* fd -1: none */
-	uint64_t epoch;                /* of wmk_threads */
-};
-
 struct calls {
 	struct wmk_query_rows rows;    /* first */
 	struct wmk_threads *threads;
-	unsigned slot;                 /* of wmk_analyze_thread.data: struct entered_call */
 };
 
 enum { TIME, DURATION, CPU, TID, PID, PROCESS, NAME, FD, RET, ERROR };
@@ -43,7 +35,6 @@ static int create(struct wmk_analysis *analysis, void **state)
 	if (!made)
 		return wmk_error(-ENOMEM, "no memory for a query");
 	made->threads = wmk_analysis_threads(analysis);
-	made->slot = wmk_threads_slot(made->threads);
 	return 0;
 }
 
@@ -66,8 +57,8 @@ static struct wmk_query_row *add_row(struct calls *calls, const struct wmk_analy
 }
 
 /* Set the values of the entry. `to` is the time of the exit. */
-static void set_entry(const struct calls *calls, struct wmk_query_row *row, const struct entered_call *entered,
-		      int64_t to)
+static void set_entry(const struct calls *calls, struct wmk_query_row *row,
+		      const struct wmk_analyze_call *entered, int64_t to)
 {
 	wmk_query_row_times(&calls->rows, row, TIME, entered->since, to);
 	if (entered->cpu != WMK_READ_NOWHERE)
@@ -76,18 +67,13 @@ static void set_entry(const struct calls *calls, struct wmk_query_row *row, cons
 		row->values[FD] = wmk_query_integer(entered->fd);
 }
 
-static bool is_open(const struct calls *calls, const struct entered_call *entered)
-{
-	return entered && entered->class && entered->epoch == calls->threads->epoch;
-}
-
 /* Add the row of a call without a known exit. */
-static int add_unfinished(struct calls *calls, const struct wmk_analyze_thread *thread)
+static int add_unfinished(struct calls *calls, const struct wmk_analyze_thread *thread,
+			  const struct wmk_analyze_call *entered)
 {
-	const struct entered_call *entered = thread->data[calls->slot];
 	struct wmk_query_row *row;
 
-	if (!entered || !entered->class)
+	if (!entered->class)
 		return 0;
 	row = add_row(calls, thread, entered->class);
 	if (!row)
@@ -97,38 +83,18 @@ static int add_unfinished(struct calls *calls, const struct wmk_analyze_thread *
 	return 0;
 }
 
-static int enter(struct calls *calls, struct wmk_analyze_thread *thread, const struct wmk_record *record)
+static int leave(struct calls *calls, const struct wmk_analyze_thread *thread, const struct wmk_record *record)
 {
-	const struct wmk_field_value *fd = &record->values[WMK_ENTRY_FD];
-	struct entered_call *entered = thread->data[calls->slot];
-	int err = add_unfinished(calls, thread);
-
-	if (!entered)
-		entered = thread->data[calls->slot] = calloc(1, sizeof(*entered));
-	if (!entered || err < 0)
-		return err < 0 ? err : wmk_error(-ENOMEM, "no memory for a thread");
-	*entered = (struct entered_call){ .class = record->class,
-					  .since = record->ns,
-					  .cpu = record->cpu,
-					  .fd = fd->has ? (int32_t)fd->number : -1,
-					  .epoch = calls->threads->epoch };
-	return 0;
-}
-
-static int leave(struct calls *calls, struct wmk_analyze_thread *thread, const struct wmk_record *record)
-{
-	struct entered_call *entered = thread ? thread->data[calls->slot] : NULL;
 	const struct wmk_field_value *ret = &record->values[WMK_EXIT_RET];
-	const bool is_matched = is_open(calls, entered) && entered->class->what_len == record->class->what_len &&
-				!memcmp(entered->class->what, record->class->what, record->class->what_len);
+	const bool is_matched = thread && wmk_threads_is_paired(calls->threads, thread, record);
 	struct wmk_query_row *row;
-	int err = entered && !is_matched ? add_unfinished(calls, thread) : 0;
+	int err = thread && !is_matched ? add_unfinished(calls, thread, &thread->left) : 0;
 
 	row = err < 0 ? NULL : add_row(calls, thread, record->class);
 	if (!row)
 		return -ENOMEM;
 	if (is_matched)
-		set_entry(calls, row, entered, record->ns);
+		set_entry(calls, row, &thread->left, record->ns);
 	if (ret->has) {
 		const bool is_error = ret->number < 0 && ret->number >= -4095;
 		const char *error = is_error ? strerrorname_np((int)-ret->number) : NULL;
@@ -136,8 +102,6 @@ static int leave(struct calls *calls, struct wmk_analyze_thread *thread, const s
 		row->values[RET] = wmk_query_integer(ret->number);
 		row->values[ERROR] = wmk_query_lasting(error);
 	}
-	if (entered)
-		entered->class = NULL;
 	return 0;
 }
 
@@ -148,7 +112,7 @@ static int record(void *state, const struct wmk_record *record)
 
 	if (record->event == WMK_EV_SYSCALL_EXIT)
 		return leave(calls, thread, record);
-	return thread ? enter(calls, thread, record) : 0;
+	return thread ? add_unfinished(calls, thread, &thread->left) : 0;
 }
 
 static int result(void *state, struct wmk_result *result)
@@ -158,7 +122,7 @@ static int result(void *state, struct wmk_result *result)
 
 	(void)result;
 	for (struct wmk_analyze_thread *thread = calls->threads->first; thread && err >= 0; thread = thread->next)
-		err = add_unfinished(calls, thread);
+		err = add_unfinished(calls, thread, &thread->call);
 	return err;
 }
 
@@ -166,8 +130,6 @@ static void release(void *state)
 {
 	struct calls *calls = state;
 
-	for (struct wmk_analyze_thread *thread = calls->threads->first; thread; thread = thread->next)
-		free(thread->data[calls->slot]);
 	wmk_query_rows_free(&calls->rows);
 	free(calls);
 }
