@@ -45,10 +45,7 @@ static const struct wmk_column columns[] = {
 	{ "bytes", "bytes", WMK_COLUMN_BYTES, false },
 	{ "bytes_per_s", NULL, WMK_COLUMN_RATE, false },
 	WMK_COLUMNS_DURATIONS,
-	{ "queue_p50_ns", "queued", WMK_COLUMN_NS, false },
-	{ "queue_p95_ns", NULL, WMK_COLUMN_NS, false },
-	{ "queue_p99_ns", "99 %", WMK_COLUMN_NS, false },
-	{ "queue_max_ns", "max", WMK_COLUMN_NS, false },
+	WMK_COLUMNS_QUANTILES("queue_", "queued"),
 };
 enum { FROM, SIZE_OP, SIZE_COUNT, SIZE_BYTES, SIZE_TOTAL };
 static const struct wmk_column size_columns[] = {

@@ -44,10 +44,7 @@ static const struct wmk_column softirq_columns[] = {
 	{ "name", "name", WMK_COLUMN_TEXT, true },
 	{ "count", "count", WMK_COLUMN_COUNT, false },
 	WMK_COLUMNS_DURATIONS,
-	{ "raise_p50_ns", "raise to entry", WMK_COLUMN_NS, false },
-	{ "raise_p95_ns", NULL, WMK_COLUMN_NS, false },
-	{ "raise_p99_ns", "99 %", WMK_COLUMN_NS, false },
-	{ "raise_max_ns", "max", WMK_COLUMN_NS, false },
+	WMK_COLUMNS_QUANTILES("raise_", "raise to entry"),
 };
 enum { CPU, KIND, CPU_COUNT, CPU_LOAD, CPU_TOTAL };
 static const struct wmk_column cpu_columns[] = {

@@ -87,8 +87,8 @@ void wmk_cell_real(struct wmk_cell *cell, double real);
 void wmk_cell_text(struct wmk_result_table *table, struct wmk_cell *cell, const char *text);
 /* Set four cells: the median, 95 %, 99 % and the greatest value. */
 void wmk_cell_quantiles(struct wmk_cell *cells, const struct wmk_histogram *histogram);
-#define WMK_COLUMNS_QUANTILES(prefix) \
-	{ prefix "p50_ns", "median", WMK_COLUMN_NS, false }, { prefix "p95_ns", NULL, WMK_COLUMN_NS, false }, \
+#define WMK_COLUMNS_QUANTILES(prefix, title) \
+	{ prefix "p50_ns", title, WMK_COLUMN_NS, false }, { prefix "p95_ns", NULL, WMK_COLUMN_NS, false }, \
 	{ prefix "p99_ns", "99 %", WMK_COLUMN_NS, false }, { prefix "max_ns", "max", WMK_COLUMN_NS, false }
 /* Add a note: a sentence that is printed after the tables. */
 void wmk_result_note(struct wmk_result *result, const char *format, ...) __attribute__((format(printf, 2, 3)));

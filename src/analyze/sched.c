@@ -55,10 +55,7 @@ static const struct wmk_column columns[COLUMNS] = {
 	[SWITCHES] = { "switches", "switches", WMK_COLUMN_COUNT, false },
 	[MIGRATIONS] = { "migrations", "migr.", WMK_COLUMN_COUNT, false },
 	[WAKEUPS] = { "wakeups", "wake-ups", WMK_COLUMN_COUNT, false },
-	[MEDIAN] = { "latency_p50_ns", "latency", WMK_COLUMN_NS, false },
-	{ "latency_p95_ns", NULL, WMK_COLUMN_NS, false },
-	{ "latency_p99_ns", "99 %", WMK_COLUMN_NS, false },
-	{ "latency_max_ns", "max", WMK_COLUMN_NS, false },
+	[MEDIAN] = WMK_COLUMNS_QUANTILES("latency_", "latency"),
 };
 
 enum { CPU, BUSY, CPU_LOAD, IDLE, CPU_UNKNOWN, CPU_SWITCHES, CPU_COLUMNS };
@@ -78,10 +75,7 @@ static const struct wmk_column pair_columns[PAIR_COLUMNS] = {
 	[WOKEN] = { "woken_tid", "woken", WMK_COLUMN_ID, true },
 	[WOKEN_NAME] = { "woken_name", "name", WMK_COLUMN_TEXT, true },
 	[PAIR_N] = { "wakeups", "wake-ups", WMK_COLUMN_COUNT, false },
-	[PAIR_MEDIAN] = { "latency_p50_ns", "latency", WMK_COLUMN_NS, false },
-	{ "latency_p95_ns", NULL, WMK_COLUMN_NS, false },
-	{ "latency_p99_ns", "99 %", WMK_COLUMN_NS, false },
-	{ "latency_max_ns", "max", WMK_COLUMN_NS, false },
+	[PAIR_MEDIAN] = WMK_COLUMNS_QUANTILES("latency_", "latency"),
 };
 
 /* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */

@@ -31,8 +31,7 @@ void wmk_cell_durations(struct wmk_cell *cells, const struct wmk_histogram *ns);
 #define WMK_DURATION_CELLS 6u
 #define WMK_COLUMNS_DURATIONS \
 	{ "total_ns", "total", WMK_COLUMN_NS, false }, { "average_ns", "average", WMK_COLUMN_NS, false }, \
-	{ "p50_ns", "median", WMK_COLUMN_NS, false }, { "p95_ns", NULL, WMK_COLUMN_NS, false }, \
-	{ "p99_ns", "99 %", WMK_COLUMN_NS, false }, { "max_ns", "max", WMK_COLUMN_NS, false }
+	WMK_COLUMNS_QUANTILES("", "median")
 
 /* Texts, each with a number from 0. */
 #define WMK_TEXTS_MAX 65536u
