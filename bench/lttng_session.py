@@ -87,11 +87,13 @@ class Daemon:
         return done.stdout + done.stderr
 
     def start(self, name, output, overwrite=False, contexts=(), events='bench:*', subbuf_size='4M', num_subbuf=8,
-              wanted=None, live=None):
+              wanted=None, live=None, streamed=None):
         """Start a session with one channel per user, by default with 8 x 4 MB per CPU and all events of the provider
-        `bench`. `live`: (microseconds or None, URL of a relay daemon)."""
+        `bench`. `live`: (microseconds or None, URL of a relay daemon). `streamed`: URL of a relay daemon."""
         if live:
             where = ['--live' + ('=%d' % live[0] if live[0] else ''), '--set-url=' + live[1]]
+        elif streamed:
+            where = ['--set-url=' + streamed]
         else:
             where = ['--snapshot'] if overwrite else ['--output=' + os.path.abspath(output)]
         self.command('create', name, *where)

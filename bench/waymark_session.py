@@ -17,13 +17,15 @@ READY_S = 20
 class Daemon:
     """One waymark-sessiond, from construction to close(); crash() and begin() replace it."""
 
-    def __init__(self, build):
+    def __init__(self, build, place=None, env=None):
+        """`place`: the directory of its home, by default that of temporary files. `env`: additional variables."""
         self.waymark = os.path.join(build, 'src', 'cli', 'waymark')
         self.programs = os.path.join(build, 'src', 'daemons')
-        self.home = tempfile.mkdtemp(prefix='waymark-bench-')       # a socket's path is short
+        self.home = tempfile.mkdtemp(prefix='waymark-bench-', dir=place)       # a socket's path is short
         self.rundir = os.path.join(self.home, 'run')
         os.mkdir(self.rundir, 0o700)
-        self.env = dict(os.environ, HOME=self.home, WAYMARK_RUNDIR=self.rundir, WAYMARK_REGISTER_TIMEOUT='60000')
+        self.env = dict(os.environ, HOME=self.home, WAYMARK_RUNDIR=self.rundir, WAYMARK_REGISTER_TIMEOUT='60000',
+                        **(env or {}))
         self.log = open(os.path.join(self.home, 'sessiond.log'), 'a')
         self.process = None
         self.begin()
@@ -79,11 +81,11 @@ class Daemon:
         return done.stdout
 
     def start(self, name, output, events, subbuf_size='256k', num_subbuf=4, options=(),
-              statedump=True):
-        """Start a session with one channel per user and these events. Without `output`: for snapshots.
-        `options`: of the channel."""
-        self.command('create', name, *(['--output', os.path.abspath(output)] if output else ['--snapshot']),
-                     *([] if statedump else ['--no-statedump']))
+              statedump=True, url=None):
+        """Start a session with one channel per user and these events. Without `output` and `url`, the URL of a relay:
+        for snapshots. `options`: of the channel."""
+        where = ['--set-url', url] if url else ['--output', os.path.abspath(output)] if output else ['--snapshot']
+        self.command('create', name, *where, *([] if statedump else ['--no-statedump']))
         self.command('enable-channel', '-u', '-s', name, '--subbuf-size', subbuf_size, '--num-subbuf', str(num_subbuf),
                      *options, 'channel')
         self.command('enable-event', '-u', '-s', name, '-c', 'channel', events)
