@@ -58,7 +58,8 @@ static const char *const details[] = {
 	"Reads all traces in and below the directories once, and writes one HTML file. It contains everything that "
 	"it needs: a browser opens it from disk, without network.",
 	"The page has the summary of `waymark analyze`; charts of records, lost records and CPU use over time; a "
-	"timeline of CPUs and threads with their states and spans; and the tables of the summary with all rows, which "
+	"timeline of CPUs and threads with their states and spans; a flame graph of spans and system calls; and the "
+	"tables of the summary with all rows, which "
 	"a click on a head sorts. States need the kernel events of `waymark record --preset=sched`.",
 	"The timeline zooms (wheel, + and -) and moves (drag, arrow keys). A click on a span, a state or a record "
 	"shows its fields. The page lists the keys.",

@@ -69,6 +69,27 @@ if (states.length)
 const hostile = records.find(is => is.name.includes("note"));
 if (hostile)
 	out.record = click(hostile);
+out.flame = [];
+if (w.flame) {
+	const place = document.getElementById("flame-canvas"), press = name => {
+		place.dispatchEvent(new KeyboardEvent("keydown", { key: name, bubbles: true, cancelable: true }));
+		out.flame.push([w.flame.zoomed().name, w.flame.selected().name]);
+	};
+	const widest = w.flame.bars().filter(is => is.node.depth === 2).reduce((a, b) => b.width > a.width ? b : a);
+	const box = place.getBoundingClientRect();
+
+	out.stacks = w.flame.bars().map(is => [is.node.name, is.node.depth, is.node.total, is.node.self]);
+	out.flame_first_ms = Number(place.dataset.ms);
+	place.dispatchEvent(new MouseEvent("click", { clientX: box.left + widest.x + widest.width / 2,
+						      clientY: box.top + 2 * 18 + 9, bubbles: true }));
+	out.flame_zoom_ms = Number(place.dataset.ms);
+	out.clicked = [widest.node.name, w.flame.zoomed().name, w.flame.bars().find(is => is.node === widest.node).width];
+	out.flame_wide = place.clientWidth;
+	out.flame_fields = Object.fromEntries([...document.querySelectorAll("#flame-item dt")].map(is =>
+		[is.textContent, is.nextSibling.textContent]));
+	for (const name of ["ArrowUp", "Enter", "ArrowDown", "ArrowRight", "ArrowLeft", "0"])
+		press(name);
+}
 key("n");
 out.next = document.querySelector("#item h3")?.textContent;
 out.tables = [...document.querySelectorAll("#table-list > div")].map(is => is.id);
@@ -98,6 +119,8 @@ for (const details of document.querySelectorAll("details"))
 	details.open = true;
 await new Promise(done => setTimeout(done, 400));
 out.chart_tables = [...document.querySelectorAll("#chart-list details")].map(is => is.querySelectorAll("tbody tr").length);
+out.flame_rows = [...document.querySelectorAll("#flame-table tbody tr")].map(is =>
+	[...is.children].map(cell => cell.textContent));
 out.window_rows = document.querySelectorAll("#window-table tbody tr").length;
 const find = document.getElementById("find");
 find.value = out.labels[out.labels.length - 1];

@@ -13,6 +13,9 @@
 #include "base/error.h"
 #include "read/json_writer.h"
 
+#define STACK_EVENTS \
+	(WMK_EV(SPAN_BEGIN) | WMK_EV(SPAN_END) | WMK_EV(SYSCALL_ENTRY) | WMK_EV(SYSCALL_EXIT))
+
 static void thread_changed(void *data, struct wmk_analyze_thread *thread, unsigned was, int64_t now);
 
 static int create(struct wmk_analysis *analysis, void **state)
@@ -24,8 +27,10 @@ static int create(struct wmk_analysis *analysis, void **state)
 		return wmk_error(-ENOMEM, "no memory for a report");
 	report->analysis = analysis;
 	report->is_whole = true;
+	report->stacks_lost_until = INT64_MIN;
 	wmk_report_timeline_begin(&report->timeline);
 	wmk_texts_begin(&report->span_names);
+	wmk_read_stacks_begin(&report->stacks);
 	report->records = wmk_report_grid_row(&report->timeline.grid);
 	report->lost = wmk_report_grid_row(&report->timeline.grid);
 	report->busy = wmk_report_grid_row(&report->timeline.grid);
@@ -187,6 +192,22 @@ static int keep(struct wmk_report *report, const struct wmk_record *record)
 	return err;
 }
 
+static int add_to_stack(struct wmk_report *report, const struct wmk_record *record)
+{
+	const struct wmk_analyze_thread *thread = wmk_threads_of(report->threads, record);
+	struct wmk_read_thread_id who = { .has_tid = record->has_tid || thread };
+
+	if (!who.has_tid)
+		return 0;
+	who.tid = record->has_tid ? record->tid : thread->tid;
+	who.pid = record->has_pid ? record->pid : thread && thread->pid ? wmk_threads_process(thread) : who.tid;
+	if (record->procname.has)
+		wmk_value_text(&record->procname, who.name, sizeof(who.name));
+	else if (thread)
+		memcpy(who.name, thread->name, sizeof(thread->name));
+	return wmk_read_stacks_record(&report->stacks, record->stream->record.event->class, &who, record->ns);
+}
+
 /* The trace has more than WMK_REPORT_RECORDS records: keep no record. */
 static void reduce(struct wmk_report *report)
 {
@@ -214,6 +235,8 @@ static int record(void *state, const struct wmk_record *record)
 		reduce(report);
 	if (report->is_whole && err >= 0)
 		err = keep(report, record);
+	if (err >= 0 && (UINT32_C(1) << record->event & STACK_EVENTS) && record->ns > report->stacks_lost_until)
+		err = add_to_stack(report, record);
 	if (err < 0 || (record->event != WMK_EV_SPAN_BEGIN && record->event != WMK_EV_SPAN_END))
 		return err;
 	err = wmk_query_spans.module->record(report->spans, record);
@@ -225,6 +248,11 @@ static void lost(void *state, const struct wmk_loss *loss)
 	struct wmk_report *report = state;
 	struct wmk_report_loss *losses;
 
+	if (loss->events & STACK_EVENTS) {
+		wmk_read_stacks_lost(&report->stacks);
+		if (loss->to > report->stacks_lost_until)
+			report->stacks_lost_until = loss->to;
+	}
 	if (loss->records != WMK_READ_LOST_UNKNOWN)
 		wmk_report_grid_add(&report->timeline.grid, report->lost, loss->from, loss->to, loss->records);
 	if (report->n_losses == WMK_REPORT_LOSSES)
@@ -252,14 +280,15 @@ static int result(void *state, struct wmk_result *result)
 		err = take_spans(report);
 	if (err < 0)
 		return err;
+	wmk_read_stacks_end(&report->stacks, report->timeline.end);
 	if (report->lines && fflush(report->lines) != 0)
 		return wmk_error(-ENOMEM, "no memory for the fields of %u records", report->n_kept);
 	out = open_memstream(&report->data, &report->data_size);
 	if (!out)
 		return wmk_error(-ENOMEM, "no memory for a report");
 	/* (now, because the names of events are in the open traces) */
-	wmk_report_data(report, result, out);
-	return fclose(out) == 0 ? 0 : wmk_error(-ENOMEM, "no memory for a report");
+	err = wmk_report_data(report, result, out);
+	return fclose(out) == 0 ? err : wmk_error(-ENOMEM, "no memory for a report");
 }
 
 static void release(void *state)
@@ -276,6 +305,7 @@ static void release(void *state)
 	free(report->data);
 	wmk_print_text_free(&report->scratch);
 	wmk_texts_free(&report->span_names);
+	wmk_read_stacks_free(&report->stacks);
 	wmk_report_timeline_free(&report->timeline);
 	free(report);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect.h - the module that collects the data of a report that other modules do not have: sums over time, the
+ * collect.h - the module that collects the data of a report that other modules do not have: sums over time, stacks, the
  * timeline, and losses. If a trace has at most WMK_REPORT_RECORDS records, it also collects records and their fields.
  */
 #ifndef WMK_ANALYZE_REPORT_COLLECT_H
@@ -9,6 +9,7 @@
 #include "analyze/analysis.h"
 #include "analyze/report/timeline.h"
 #include "analyze/stats.h"
+#include "read/stacks.h"
 
 #define WMK_REPORT_RECORDS 100000u
 
@@ -34,6 +35,8 @@ struct wmk_report {
 	void *changed_data;            /* the earlier `changed` of the threads, and its data */
 	void *spans;                   /* the state of the module of the table `spans` of queries */
 	struct wmk_texts span_names;
+	struct wmk_read_stacks stacks; /* for the flame graph; unknown from the begin of a loss ... */
+	int64_t stacks_lost_until;     /* ... to this time */
 	bool is_whole;                 /* all records so far are kept */
 	struct wmk_report_record *kept;
 	uint32_t n_kept, cap_kept;

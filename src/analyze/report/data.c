@@ -12,13 +12,19 @@
  *     rests     [track, kind, [cell, ns, cell, ns ...]]: intervals that are left out; cells of rest_width ns
  *     losses    4 values: from, to, CPU, records (-1: unknown)
  *     records   4 values: time, track, CPU, event (index of `events`); line n of the fields belongs to record n
+ *     stacks    frames: names; nodes, 4 values: parent (number of an earlier node; -1: a root), frame, ns with deeper
+ *               stacks, ns without; left_out: number of nodes that are not in the page
  */
+#include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/report/data.h"
+#include "base/error.h"
 #include "base/json_text.h"
 
+#define STACKS_MAX 20000u        /* nodes in the page: those with the most time */
 #define REST_CELLS 131072u             /* limit of the cells of all rests; if there are more rests, each has one cell */
 
 static void put_texts(const char *key, const char *const *texts, uint32_t n, FILE *out)
@@ -142,13 +148,71 @@ static void put_records(const struct wmk_report *report, int64_t begin, FILE *ou
 	fputc(']', out);
 }
 
-void wmk_report_data(const struct wmk_report *report, const struct wmk_result *result, FILE *out)
+/* ── stacks ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* A parent has at least the time of each child, and a smaller number. So parents precede their children. */
+static int by_time(const void *left, const void *right, void *data)
+{
+	const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+	const uint64_t *total = data;
+
+	return total[a] != total[b] ? (total[a] < total[b]) - (total[a] > total[b]) : (a > b) - (a < b);
+}
+
+/* order, place: room for all nodes. total: zeros. */
+static void put_nodes(const struct wmk_read_stacks *stacks, uint32_t *order, uint32_t *place, uint64_t *total,
+		      FILE *out)
+{
+	const uint32_t n = stacks->n_nodes - 1;
+
+	for (uint32_t i = n; i >= 1; i--) {
+		order[i - 1] = i;
+		total[i] += stacks->nodes[i].ns;
+		total[stacks->nodes[i].parent] += total[i];
+	}
+	qsort_r(order, n, sizeof(*order), by_time, total);
+	for (uint32_t at = 0; at < n && at < STACKS_MAX; at++) {
+		const struct wmk_read_stack_node *node = &stacks->nodes[order[at]];
+
+		place[order[at]] = at;
+		fprintf(out, "%s%" PRId64 ",%" PRIu32 ",%" PRIu64 ",%" PRIu64, at ? "," : "",
+			node->parent ? (int64_t)place[node->parent] : -1, node->name, total[order[at]], node->ns);
+	}
+}
+
+static int put_stacks(const struct wmk_read_stacks *stacks, FILE *out)
+{
+	const uint32_t n = stacks->n_nodes ? stacks->n_nodes - 1 : 0;
+	uint32_t *order = calloc(n + 1, sizeof(*order)), *place = calloc(n + 1, sizeof(*place));
+	uint64_t *total = calloc(n + 1, sizeof(*total));
+	const bool has_room = order && place && total;
+
+	if (has_room) {
+		fprintf(out, ",\n\"stacks\":{\"left_out\":%" PRIu32 ",\"frames\":[",
+			n > STACKS_MAX ? n - STACKS_MAX : 0);
+		for (uint32_t i = 0; i < stacks->n_names; i++) {
+			fputs(i ? "," : "", out);
+			wmk_json_quote(out, stacks->names[i]->text, strlen(stacks->names[i]->text));
+		}
+		fputs("],\"nodes\":[", out);
+		if (n)
+			put_nodes(stacks, order, place, total, out);
+		fputs("]}", out);
+	}
+	free(order);
+	free(place);
+	free(total);
+	return has_room ? 0 : wmk_error(-ENOMEM, "no memory for %" PRIu32 " stacks", n);
+}
+
+int wmk_report_data(const struct wmk_report *report, const struct wmk_result *result, FILE *out)
 {
 	const struct wmk_report_timeline *timeline = &report->timeline;
 	const struct wmk_names *names = wmk_analysis_names(report->analysis);
 	const struct wmk_report_grid *grid = &timeline->grid;
 	const int64_t length = result->end - result->begin;
 	unsigned n = 0, n_cpus = 0;
+	int err;
 
 	if (grid->has_begun)
 		n = (unsigned)(length / grid->width) + 1;
@@ -170,7 +234,9 @@ void wmk_report_data(const struct wmk_report *report, const struct wmk_result *r
 	put_tracks(timeline, out);
 	put_intervals(timeline, result->begin, out);
 	put_records(report, result->begin, out);
+	err = put_stacks(&report->stacks, out);
 	fputs("}\n", out);
+	return err;
 }
 
 void wmk_report_columns(const struct wmk_result *result, FILE *out)

@@ -5,8 +5,8 @@
 
 #include "analyze/report/collect.h"
 
-/* Write one JSON object. An error is stored in `out` (ferror()). */
-void wmk_report_data(const struct wmk_report *report, const struct wmk_result *result, FILE *out);
+/* Write one JSON object. Errors of writing are stored in `out` (ferror()). -ENOMEM with a cause chain. */
+int wmk_report_data(const struct wmk_report *report, const struct wmk_result *result, FILE *out);
 /* Write the titles and columns of the tables of a result, as a JSON array. */
 void wmk_report_columns(const struct wmk_result *result, FILE *out);
 

@@ -54,6 +54,7 @@ static void put_part(const char *name, size_t len, const struct wmk_report *repo
 	} files[] = { { "STYLE", report_css },
 		      { "SCRIPT", report_js },
 		      { "TIMELINE", timeline_js },
+		      { "FLAME", flame_js },
 		      { "UPLOT_STYLE", uplot_css },
 		      { "UPLOT_SCRIPT", uplot_js },
 		      { "UPLOT_LICENSE", uplot_license } };

@@ -3,8 +3,8 @@
  * page.h - write a report: one HTML file that needs no other file.
  *
  *     analysis.h: modules of the summary, and collect.h ──► result, struct wmk_report
- *                                                         └─data.h──► JSON ──page.c──┐
- *     report.html, .css, .js, timeline.js, third_party/uPlot ──embed.py, in the build─┴─► FILE
+ *                                                         └─data.h──► JSON ──page.c────────────┐
+ *     report.html, .css, .js, timeline.js, flame.js, third_party/uPlot ──embed.py, in the build─┴─► FILE
  */
 #ifndef WMK_ANALYZE_REPORT_PAGE_H
 #define WMK_ANALYZE_REPORT_PAGE_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report.js - facts, findings, charts and tables of a report. timeline.js draws the timeline. data.c describes the data.
+ * report.js - facts, findings, charts and tables of a report. timeline.js draws the timeline, flame.js the flame
+ * graph. data.c describes the data.
  * Texts of the trace are never parsed as HTML: they are set by textContent or drawn on the canvas.
  */
 "use strict";
@@ -172,7 +173,7 @@ function makeSummary() {
 		element("li", findings, note);
 	if (!result.notes.length)
 		element("li", findings, "Nothing stands out.");
-	for (const part of document.querySelectorAll("main > section")) {
+	for (const part of document.querySelectorAll("main > section:not([hidden])")) {
 		const link = element("a", nav, part.querySelector("h2").textContent);
 
 		link.href = "#" + part.id;
@@ -183,6 +184,27 @@ function makeSummary() {
 
 const color = name => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
 const charts = [];
+
+const hues = new Map();
+function nameColor(name) {
+	if (!hues.has(name)) {
+		let hash = 7;
+
+		for (const letter of name)
+			hash = (hash * 31 + letter.codePointAt(0)) >>> 0;
+		hues.set(name, hash % 360);
+	}
+	return dark.matches ? `hsl(${hues.get(name)} 42% 38%)` : `hsl(${hues.get(name)} 62% 74%)`;
+}
+
+/* Draw the beginning of a text that fits into the width. */
+function fitText(context, text, x, y, width) {
+	const letters = Math.floor(width / 6);
+
+	if (letters < 2)
+		return;
+	context.fillText(text.length <= letters ? text : text.slice(0, letters - 1) + "…", x, y);
+}
 
 /* values: one for each cell of the grid. */
 function addChart(id, title, kindName, values, colorName, most) {
@@ -264,6 +286,7 @@ function makeCharts() {
 	window.addEventListener("resize", () => charts.forEach(chart => chart.resize()));
 }
 
+document.getElementById("flame").hidden = !data.stacks.nodes.length;
 makeSummary();
 makeCharts();
 makeTables();

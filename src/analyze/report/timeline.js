@@ -150,18 +150,6 @@ function takeColors() {
 	colors.states = [colors.unknown, colors.back, colors.running, colors.runnable, colors.blocked];
 }
 
-const hues = new Map();
-function spanColor(name) {
-	if (!hues.has(name)) {
-		let hash = 7;
-
-		for (const letter of name)
-			hash = (hash * 31 + letter.codePointAt(0)) >>> 0;
-		hues.set(name, hash % 360);
-	}
-	return dark.matches ? `hsl(${hues.get(name)} 42% 38%)` : `hsl(${hues.get(name)} 62% 74%)`;
-}
-
 /* The first item that ends at `ns` or later. */
 function firstAt(items, ns) {
 	let low = 0, end = items.length;
@@ -179,10 +167,10 @@ function firstAt(items, ns) {
 
 function itemColor(item, row) {
 	if (item.type === "span")
-		return spanColor(item.name);
+		return nameColor(item.name);
 	if (item.type === "record")
 		return colors.record;
-	return row.track.kind === THREAD ? colors.states[item.kind] : spanColor(item.track.label);
+	return row.track.kind === THREAD ? colors.states[item.kind] : nameColor(item.track.label);
 }
 
 function labelOf(item, row) {
@@ -206,17 +194,9 @@ function drawList(row, list, y) {
 		context.fillRect(x, y + 1, width > 3 ? width - 0.5 : width, list.high - 2);
 		if (width > 26 && item.type !== "record") {
 			context.fillStyle = row.track.kind === THREAD && (item.kind === RUNNING || item.kind === RUNNABLE) ? colors.on : colors.text;
-			fitText(labelOf(item, row), x + 3, y + list.high / 2, width - 6);
+			fitText(context, labelOf(item, row), x + 3, y + list.high / 2, width - 6);
 		}
 	}
-}
-
-function fitText(text, x, y, width) {
-	const letters = Math.floor(width / 6);
-
-	if (letters < 2)
-		return;
-	context.fillText(text.length <= letters ? text : text.slice(0, letters - 1) + "…", x, y);
 }
 
 /* Draw the intervals that are left out: the height is their share of the time of each cell. */
@@ -316,7 +296,7 @@ function draw() {
 		context.fillStyle = colors.back;
 		context.fillRect(0, top + row.y - 1, left() - 1, row.high + 2);
 		context.fillStyle = colors.text;
-		fitText(row.track.label, 6, top + row.y + 7, left() - 12);
+		fitText(context, row.track.label, 6, top + row.y + 7, left() - 12);
 		context.fillStyle = colors.line;
 		context.fillRect(0, top + row.y + row.high + GAP / 2, wide(), 0.5);
 	}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stacks.h - the stacks of threads and their times, for flame graphs. The open spans and system calls of a thread are
+ * its stack.
+ *
+ *     records ──wmk_read_stacks_record()──► position of each thread in a tree ──► nanoseconds of each node
+ *
+ * All stacks form one tree, and each thread has a position in this tree. The begin of a span or system call moves the
+ * thread to a child. An end moves the thread to the parent of the innermost node of that name. The time between two
+ * records of a thread belongs to the position of the thread. The root of a stack is the name of the thread at that
+ * time.
+ *
+ * When records are lost, the stacks are unknown: no thread has a position, and ends without a begin are ignored. Stacks
+ * that are open at the end of the trace last until the last record. One thread.
+ */
+#ifndef WMK_READ_STACKS_H
+#define WMK_READ_STACKS_H
+
+#include "ctf/class.h"
+#include "read/hash_table.h"
+#include "read/thread_id.h"
+
+struct wmk_read_stack_name {
+	uint32_t number;
+	char *text;                    /* "syscall:NAME", or a name without ';' and control characters */
+};
+
+struct wmk_read_stack_node {
+	uint32_t parent;               /* number of the parent, which is smaller; 0: a root */
+	uint32_t name;                 /* index of wmk_read_stacks.names */
+	uint32_t depth;
+	uint64_t ns;                   /* without the times of deeper stacks */
+};
+
+struct wmk_read_stacks {
+	struct wmk_read_stack_name **names;
+	struct wmk_read_stack_node *nodes; /* nodes[0] is unused */
+	uint32_t n_names, cap_names, n_nodes, cap_nodes;
+	/* Internal to stacks.c. */
+	void *by_name;
+	struct wmk_read_table children, threads;
+	uint64_t epoch;                /* number of losses */
+};
+
+/* The length of a stack. The time of spans in deeper stacks belongs to the stack of this length. */
+#define WMK_READ_STACK_MAX 4096u
+
+void wmk_read_stacks_begin(struct wmk_read_stacks *stacks);
+/* Whether the event begins or ends a span or a system call. */
+bool wmk_read_stacks_uses(const struct wmk_ctf_event_class *class);
+/* Move the thread of a record of such an event. -ENOMEM with a cause chain. */
+int wmk_read_stacks_record(struct wmk_read_stacks *stacks, const struct wmk_ctf_event_class *class,
+			   const struct wmk_read_thread_id *who, int64_t ns);
+void wmk_read_stacks_lost(struct wmk_read_stacks *stacks);
+/* End the open stacks. */
+void wmk_read_stacks_end(struct wmk_read_stacks *stacks, int64_t ns);
+void wmk_read_stacks_free(struct wmk_read_stacks *stacks);
+
+#endif
