@@ -203,6 +203,21 @@ struct waymark_ctl_session_info {
 	uint64_t spool_size;         /* with url: limit of the spool in bytes */
 };
 
+/*
+ * A connection to a relay. The consumer daemon of applications and the consumer daemon of kernel channels have a
+ * connection each. After a session is destroyed, its connections stay until the relay has the whole spool.
+ */
+struct waymark_ctl_relay_info {
+	const char *session;         /* "": the session was destroyed */
+	const char *path, *url;      /* of the spool, and of the relay */
+	uint64_t uid;                /* owner of the spool */
+	bool kernel;                 /* sends the traces of kernel channels; else the traces of applications */
+	bool connected;
+	uint64_t behind;             /* bytes that the relay has not acknowledged */
+	uint64_t spooled;            /* bytes of all files of the spool, counted once a second at most */
+	const char *error;           /* the latest error; "" if none since the relay was connected */
+};
+
 /* ── snapshots: record what the buffers of a session hold ── */
 
 /*
@@ -285,6 +300,12 @@ void waymark_ctl_result_free(struct waymark_ctl_result *result);
  */
 unsigned waymark_ctl_result_sessions(const struct waymark_ctl_result *result,
 				     const struct waymark_ctl_session_info *const **sessions);
+/*
+ * Connections to relays, of the sessions that waymark_ctl_list_sessions() or waymark_ctl_on_sessions() listed, and of
+ * all destroyed sessions of this user (of all users, if the client is root).
+ */
+unsigned waymark_ctl_result_relays(const struct waymark_ctl_result *result,
+				   const struct waymark_ctl_relay_info *const **relays);
 /* Applications that were listed. */
 unsigned waymark_ctl_result_apps(const struct waymark_ctl_result *result,
 				 const struct waymark_ctl_app_info *const **apps);

@@ -151,7 +151,9 @@ static int show_sessions(struct wmk_daemon *daemon, const struct wmk_list_args *
 {
 	const char *channel = args->common.channel;
 	const struct waymark_ctl_session_info *const *sessions;
+	const struct waymark_ctl_relay_info *const *relays;
 	unsigned n = waymark_ctl_result_sessions(daemon->result, &sessions);
+	const unsigned n_relays = waymark_ctl_result_relays(daemon->result, &relays);
 	char current[256];
 
 	if (args->mem_usage) {
@@ -164,6 +166,7 @@ static int show_sessions(struct wmk_daemon *daemon, const struct wmk_list_args *
 			current[0] = '\0';
 		}
 		wmk_show_sessions(sessions, n, current);
+		wmk_show_relays(relays, n_relays);
 		return 0;
 	}
 	for (unsigned i = 0; i < n; i++) {
@@ -173,6 +176,7 @@ static int show_sessions(struct wmk_daemon *daemon, const struct wmk_list_args *
 			return err;
 		wmk_show_session(sessions[i], channel);
 	}
+	wmk_show_relays(relays, n_relays);
 	return 0;
 }
 
@@ -241,6 +245,9 @@ static const char *const list_details[] = {
 	"Without an argument, lists the sessions and marks the current one. With the name of a session, prints its "
 	"channels, their event rules and contexts, and the counts of records. With --userspace, lists the running "
 	"applications and their events with log levels; with --fields, also the fields of the events.",
+	"If sessions send their traces to a relay, the last lines show these connections: the state, the bytes that "
+	"the relay has not acknowledged, the size of the spool, and the latest error. A destroyed session is listed "
+	"there until its spool is sent.",
 	"While a session records, the counts are read from the buffers of the applications: they include records that "
 	"are not in the trace yet. Those of kernel channels and of channels in overwrite mode are added when they are "
 	"written.",
@@ -286,18 +293,46 @@ const struct wmk_cli_command wmk_cli_list = {
 
 /* ── status ──────────────────────────────────────────────────────────────────────────────────────────── */
 
+/* True if the spool of a destroyed session is being sent. */
+static bool is_sending(const struct wmk_cli_common *common)
+{
+	const struct waymark_ctl_relay_info *const *relays;
+	struct wmk_daemon daemon;
+	bool found = false;
+
+	if (wmk_daemon_open(&daemon, common, WMK_DAEMON_RUNNING) == 0 &&
+	    wmk_daemon_did(&daemon, waymark_ctl_list_sessions(daemon.ctl, NULL, &daemon.result)) == 0) {
+		const unsigned n = waymark_ctl_result_relays(daemon.result, &relays);
+
+		for (unsigned i = 0; i < n; i++)
+			found |= !*relays[i]->session;
+	}
+	wmk_daemon_drop(&daemon);
+	wmk_daemon_close(&daemon, common, 0);
+	wmk_error_clear();
+	return found;
+}
+
 static int run_status(void *data, char **rest, int n_rest)
 {
+	char current[256];
 	const struct wmk_list_args args = { .common = *(const struct wmk_cli_common *)data };
 
 	(void)rest;
 	if (n_rest)
 		return wmk_error(-EINVAL, "status takes no arguments; `waymark list SESSION` shows any session");
+	if (wmk_current_get(current, sizeof(current)) == -ENOENT) {
+		wmk_error_clear();
+		if (is_sending(&args.common))
+			return list_sessions(&args, WMK_DAEMON_ANY);
+	}
 	return list_sessions(&args, WMK_DAEMON_SESSION);
 }
 
 static const char *const status_details[] = {
-	"Prints the output of `waymark list` for the current session, which commands use by default.",
+	"Prints the output of `waymark list SESSION` for the current session, which commands use by default. The "
+	"last lines show its connections to relays, and the connections of destroyed sessions that still send their "
+	"spools. If such connections exist but no current session, prints the output of `waymark list`.",
 	NULL
 };
 

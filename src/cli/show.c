@@ -182,6 +182,42 @@ void wmk_show_sessions(const struct waymark_ctl_session_info *const *sessions, u
 	}
 }
 
+/* The name of the session; of a destroyed session the name of its spool. */
+static const char *relay_name(const struct waymark_ctl_relay_info *relay)
+{
+	const char *slash = strrchr(relay->path, '/');
+
+	return wmk_cli_clean(*relay->session ? relay->session : slash ? slash + 1 : relay->path);
+}
+
+void wmk_show_relays(const struct waymark_ctl_relay_info *const *relays, unsigned n)
+{
+	size_t longest = 0;
+	char title[160], behind[32], spooled[32];
+	int width;
+
+	for (unsigned i = 0; i < n; i++)
+		longest = strlen(relay_name(relays[i])) > longest ? strlen(relay_name(relays[i])) : longest;
+	width = width_of(longest, "SENT TO A RELAY");
+	snprintf(title, sizeof(title), "  %-*s  %-13s  %8s  %8s  %s\n", width, "SENT TO A RELAY", "STATE", "BEHIND",
+		 "SPOOL", "RELAY");
+	if (n)
+		heading(title);
+	for (unsigned i = 0; i < n; i++) {
+		const struct waymark_ctl_relay_info *is = relays[i];
+
+		printf("  %-*s  %-13s  %8s  %8s  %s%s\n", width, relay_name(is),
+		       is->connected ? "connected" : "not connected",
+		       wmk_cli_bytes_text(is->behind, behind, sizeof(behind)),
+		       wmk_cli_bytes_text(is->spooled, spooled, sizeof(spooled)), wmk_cli_clean(is->url),
+		       is->kernel ? ", kernel channels" : "");
+		if (!*is->session)
+			printf("    destroyed, the rest is being sent from %s\n", wmk_cli_clean(is->path));
+		if (*is->error)
+			printf("    %s\n", wmk_cli_clean(is->error));
+	}
+}
+
 static void show_rule(const struct waymark_ctl_rule_info *rule)
 {
 	printf("    %-32s", wmk_cli_clean(rule->pattern));

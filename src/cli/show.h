@@ -22,6 +22,8 @@ bool wmk_show_rotation(const struct waymark_ctl_session_info *session);
 void wmk_show_loss(const struct waymark_ctl_session_info *session);
 /* Print one line for each session; `current` is marked, "": none. */
 void wmk_show_sessions(const struct waymark_ctl_session_info *const *sessions, unsigned n, const char *current);
+/* Print a table of connections to relays; nothing if there are none. */
+void wmk_show_relays(const struct waymark_ctl_relay_info *const *relays, unsigned n);
 /* Print a session with one of its channels (NULL: all). */
 void wmk_show_session(const struct waymark_ctl_session_info *session, const char *channel);
 /* Print the memory of the buffers of each channel (NULL: all channels), and the sum of several channels. */

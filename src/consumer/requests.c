@@ -15,6 +15,7 @@
 #include "consumer/list_reply.h"
 #include "consumer/output_work.h"
 #include "consumer/outputs.h"
+#include "consumer/senders.h"
 #include "consumer/trace_work.h"
 #include "consumer/traces.h"
 
@@ -548,6 +549,8 @@ static int dispatch(struct wmk_consumer_server *server, const struct wmk_frame *
 		return rotate(server, frame->request, object);
 	case WMK_CONSUMERD_WAKE:
 		return wake_traces(server, ((const struct wmk_consumerd_target *)object)->trace);
+	case WMK_CONSUMERD_SENDERS:
+		return wmk_server_senders_list(server, frame->request);
 	case WMK_CONSUMERD_LIST:
 		return wmk_server_list(server, frame->request);
 	case WMK_CONSUMERD_SHUTDOWN:

@@ -21,7 +21,8 @@ struct wmk_server_sender {
 	struct wmk_server_sender *next;
 	struct wmk_consumer_server *server;
 	struct wmk_sender *sender;
-	char *path;
+	char *path, *url;
+	uint64_t uid;
 	atomic_bool done;                /* relaxed: the server's thread reads it after wmk_server_wake() */
 };
 
@@ -44,6 +45,7 @@ static void sender_free(struct wmk_server_sender *of)
 {
 	wmk_sender_close(of->sender);
 	free(of->path);
+	free(of->url);
 	free(of);
 }
 
@@ -65,16 +67,18 @@ static int sender_new(struct wmk_consumer_server *server, const char *path, cons
 	const struct wmk_sender_options options = { .path = path, .url = url, .uid = (uid_t)uid, .gid = (gid_t)gid,
 						    .kernel = server->options.kernel, .done = on_done,
 						    .log = on_error, .data = of };
-	int err = of && (of->path = strdup(path)) ? 0 : wmk_error(-ENOMEM, "no memory for a sender");
+	int err;
 
-	if (err == 0) {
-		of->server = server;
-		err = wmk_sender_open(&options, &of->sender);
-	}
+	if (!of)
+		return wmk_error(-ENOMEM, "no memory for a sender");
+	of->server = server;
+	of->uid = uid;
+	of->path = strdup(path);
+	of->url = strdup(url);
+	err = of->path && of->url ? wmk_sender_open(&options, &of->sender) :
+				    wmk_error(-ENOMEM, "no memory for a sender");
 	if (err < 0) {
-		if (of)
-			free(of->path);
-		free(of);
+		sender_free(of);
 		return err;
 	}
 	of->next = server->senders;
@@ -154,6 +158,36 @@ void wmk_server_sender_leave(struct wmk_consumer_server *server, struct wmk_send
 {
 	(void)server;
 	wmk_sender_end(sender);
+}
+
+int wmk_server_senders_list(struct wmk_consumer_server *server, uint32_t request)
+{
+	struct wmk_consumerd_senders reply = { { NULL, 0 } };
+	struct wmk_arena arena = { 0 };
+	struct wmk_sender_state state;
+	int err = 0;
+
+	for (const struct wmk_server_sender *of = server->senders; of && err == 0; of = of->next) {
+		struct wmk_consumerd_sender *to;
+
+		if (reply.senders.n == WMK_CONSUMERD_SENDERS_MAX)
+			break;
+		to = wmk_arena_append(&arena, &reply.senders, sizeof(*to));
+		if (!to) {
+			err = -ENOMEM;
+			break;
+		}
+		wmk_sender_state(of->sender, &state);
+		*to = (struct wmk_consumerd_sender){ .path = of->path, .url = of->url, .uid = of->uid,
+						     .connected = state.connected, .behind = state.behind,
+						     .spooled = state.spooled,
+						     .error = wmk_arena_text(&arena, state.error) };
+		err = to->error ? 0 : -ENOMEM;
+	}
+	if (err == 0)
+		wmk_server_reply(server, server->connections, request, &wmk_consumerd_senders_object, &reply);
+	wmk_arena_free(&arena);
+	return err < 0 ? wmk_error(err, "no memory for the list of senders") : 0;
 }
 
 void wmk_server_senders_reap(struct wmk_consumer_server *server)

@@ -19,6 +19,8 @@ int wmk_server_sender_join(struct wmk_consumer_server *server, const struct wmk_
 			   struct wmk_sender **sender);
 /* All traces of the spool are closed: the sender sends the rest and ends. */
 void wmk_server_sender_leave(struct wmk_consumer_server *server, struct wmk_sender *sender);
+/* Reply to SENDERS: the state of each sender. 0 or -errno with a cause chain. */
+int wmk_server_senders_list(struct wmk_consumer_server *server, uint32_t request);
 /* Free the senders that have ended. */
 void wmk_server_senders_reap(struct wmk_consumer_server *server);
 /* The server ends: give each connected sender 2 s to send the rest, and stop it. Spools with unsent data stay. */

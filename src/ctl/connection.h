@@ -34,9 +34,10 @@ struct waymark_ctl_result {
 	const struct wmk_object *is;
 	void *object;
 	const struct waymark_ctl_session_info **sessions;
+	const struct waymark_ctl_relay_info **relays;
 	const struct waymark_ctl_app_info **apps, **unanswered;
 	const char *const *warnings, *const *files;
-	unsigned n_sessions, n_apps, n_unanswered, n_warnings, n_files;
+	unsigned n_sessions, n_relays, n_apps, n_unanswered, n_warnings, n_files;
 	const struct waymark_ctl_event_info **events;
 	const char *const *lacks;
 	unsigned n_events, n_lacks;

@@ -45,6 +45,15 @@ static int finish_sessions(struct waymark_ctl_result *result, const struct wmk_l
 	return err;
 }
 
+static int finish_listed(struct waymark_ctl_result *result, const struct wmk_ctl_sessions *listed)
+{
+	int err = 0;
+
+	result->relays = wmk_ctl_view_list(&result->views, &wmk_ctl_relay_object, &listed->relays, &err);
+	result->n_relays = listed->relays.n;
+	return err < 0 ? err : finish_sessions(result, &listed->sessions);
+}
+
 static int finish_apps(struct waymark_ctl_result *result, const struct wmk_list *list,
 		       const struct waymark_ctl_app_info ***apps, unsigned *n)
 {
@@ -99,7 +108,7 @@ static int finish_snapshot(struct waymark_ctl_result *result)
 int wmk_ctl_result_finish(struct waymark_ctl_result *result)
 {
 	if (result->is == &wmk_ctl_sessions_object)
-		return finish_sessions(result, &((struct wmk_ctl_sessions *)result->object)->sessions);
+		return finish_listed(result, result->object);
 	if (result->is == &wmk_ctl_apps_object)
 		return finish_apps(result, &((struct wmk_ctl_apps *)result->object)->apps, &result->apps,
 				   &result->n_apps);
@@ -168,6 +177,13 @@ unsigned waymark_ctl_result_sessions(const struct waymark_ctl_result *result,
 {
 	*sessions = result->sessions;
 	return result->n_sessions;
+}
+
+unsigned waymark_ctl_result_relays(const struct waymark_ctl_result *result,
+				   const struct waymark_ctl_relay_info *const **relays)
+{
+	*relays = result->relays;
+	return result->n_relays;
 }
 
 unsigned waymark_ctl_result_apps(const struct waymark_ctl_result *result,

@@ -52,6 +52,7 @@ struct wmk_sender {
 	bool is_open, noted;
 	int locked;                        /* descriptor that locks the spool; -1: not locked */
 	uint64_t counted_ns, spooled;      /* bytes of all files of the spool, and the time of the count */
+	bool uncounted;                    /* `spooled` is older than the last pass */
 	bool waits;                        /* for the sender of the other side (wmk_spool_other()) */
 	int retry_ms;                      /* 0: the last pass has succeeded */
 };
@@ -70,7 +71,8 @@ static void state_set(struct wmk_sender *sender, bool connected, int err)
 	for (struct wmk_spool_trace *trace = sender->spool.traces; trace; trace = trace->next)
 		behind += trace->data ? wmk_trace_sender_behind(trace->data) : 0;
 	/* Count the bytes of the files at most once a second. */
-	if (sender->is_open && now - sender->counted_ns > COUNT_NS) {
+	sender->uncounted = sender->is_open && now - sender->counted_ns <= COUNT_NS;
+	if (sender->is_open && !sender->uncounted) {
 		if (wmk_store_usage(sender->is.path, &sender->spooled) < 0)
 			wmk_error_clear();
 		sender->counted_ns = now;
@@ -313,7 +315,7 @@ static void sleep_until_next(struct wmk_sender *sender)
 		}
 		return;
 	}
-	poll(fds, n, sender->waits ? RETRY_MIN_MS : -1);
+	poll(fds, n, sender->waits ? RETRY_MIN_MS : sender->uncounted ? (int)(COUNT_NS / 1000000) + 1 : -1);
 	if (read(sender->wake, &count, sizeof(count)) < 0)
 		return;
 	poll(NULL, 0, BATCH_MS);

@@ -150,6 +150,11 @@ struct wmk_consumer_port_ops {
 	 */
 	int (*output_check)(void *data, const struct wmk_trace_info *session);
 	/*
+	 * Optional, without the lock of a session: append the state of each connection to a relay to the list (of
+	 * struct wmk_ctl_relay), with an empty `session`. A consumer that does not answer in time is no error.
+	 */
+	int (*relays)(void *data, struct wmk_list *relays, struct wmk_arena *arena);
+	/*
 	 * Both optional, without the lock of the session. each_left() lists the traces of processes in the directory of
 	 * the session by their `sub`, and returns 1 if more exist. forget_left() removes one of these traces; the trace
 	 * must not be open.
@@ -327,6 +332,8 @@ int wmk_session_create(struct wmk_tracing *tracing, const struct wmk_session_opt
 		       struct wmk_session **session);
 /* An error if the path of the options exists and is not an empty directory. May block as long as a disk does. */
 int wmk_session_output_check(const struct wmk_tracing *tracing, const struct wmk_session_options *options);
+/* Append the connections to relays, as wmk_consumer_port_ops.relays() does. */
+int wmk_session_relays(const struct wmk_tracing *tracing, struct wmk_list *relays, struct wmk_arena *arena);
 /*
  * -EBUSY if another session has the path; the message contains its name only if the user may see that session. Else 0.
  */

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/utf8.h"
 #include "session/snapshot.h"
+#include "sessiond/relay_list.h"
 #include "sessiond/snapshot_steps.h"
 #include "store/store.h"
 
@@ -569,7 +570,7 @@ int wmk_command_list_sessions(struct command_request *cmd)
 			return err;
 		err = list_one(cmd, session);
 		wmk_session_put(session);
-		return err;
+		return err < 0 ? err : wmk_relay_list(cmd->commands, cmd->peer, cmd->reply, &cmd->arena);
 	}
 	n = wmk_command_request_sessions(cmd, false, glob, &all);
 	for (int i = 0; i < n; i++) {
@@ -579,7 +580,8 @@ int wmk_command_list_sessions(struct command_request *cmd)
 	}
 	if (n >= 0)
 		free(all);
-	return n == 0 && glob ? none_matches(glob) : n < 0 ? n : err;
+	err = n == 0 && glob ? none_matches(glob) : n < 0 ? n : err;
+	return err < 0 ? err : wmk_relay_list(cmd->commands, cmd->peer, cmd->reply, &cmd->arena);
 }
 
 int wmk_command_list_apps(struct command_request *cmd)

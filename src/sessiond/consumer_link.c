@@ -290,6 +290,20 @@ int wmk_consumer_link_output(struct wmk_consumer_link *link, uint16_t type, cons
 	return err < 0 ? err : 0;
 }
 
+int wmk_consumer_link_senders(struct wmk_consumer_link *link, int ms, struct wmk_arena *arena,
+			      struct wmk_consumerd_senders *senders)
+{
+	static const struct wmk_empty nothing;
+	struct wmk_link_request *answer;
+	int err = ask(link, WMK_CONSUMERD_SENDERS, &wmk_empty_object, &nothing, 0, 0, ms, &answer);
+
+	if (err < 0)
+		return err;
+	err = wmk_object_decode(&wmk_consumerd_senders_object, answer->reply, answer->reply_len, senders, arena);
+	wmk_link_request_free(answer);
+	return err < 0 ? err : 0;
+}
+
 void wmk_consumer_link_poke(struct wmk_consumer_link *link, uint64_t trace)
 {
 	const struct wmk_consumerd_target target = { .trace = trace };

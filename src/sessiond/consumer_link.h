@@ -151,6 +151,9 @@ int wmk_consumer_link_clear(struct wmk_consumer_link *link, uint64_t trace, int 
  */
 int wmk_consumer_link_output(struct wmk_consumer_link *link, uint16_t type, const struct wmk_consumerd_output *output,
 			     int ms, struct wmk_arena *arena, struct wmk_consumerd_left *left);
+/* The state of each sender of the consumer daemon, in the memory of `arena`. */
+int wmk_consumer_link_senders(struct wmk_consumer_link *link, int ms, struct wmk_arena *arena,
+			      struct wmk_consumerd_senders *senders);
 /* The current counts, per channel. */
 int wmk_consumer_link_stats(struct wmk_consumer_link *link, uint64_t trace, uint64_t rings, int ms,
 			    struct wmk_arena *arena, struct wmk_consumerd_report *report);

@@ -24,7 +24,6 @@
 #define GIVE_MS 1000
 /* to add system calls by BPF: the kernel verifies the program first, which takes seconds on a slow machine */
 #define CALLS_MS 10000
-#define COUNT_MS 1000              /* to query counts: after a timeout, the port uses the latest known counts */
 #define METADATA_MS 5000           /* to replace metadata, for a command */
 
 static uint64_t number_new(struct wmk_consumer_port *port)
@@ -513,7 +512,8 @@ static int rings_clear(void *data, bool wait)
 static int rings_counts(void *data, struct wmk_counts *counts, struct wmk_counts *earlier)
 {
 	struct port_rings *rings = data;
-	int err = rings->stopped || rings->trace->port->leaving ? 0 : ask(rings, wmk_consumer_link_stats, COUNT_MS);
+	const bool closed = rings->stopped || rings->trace->port->leaving;
+	int err = closed ? 0 : ask(rings, wmk_consumer_link_stats, WMK_PORT_QUERY_MS);
 
 	if (err < 0)
 		wmk_error_clear();
@@ -552,6 +552,7 @@ const struct wmk_consumer_port_ops wmk_consumer_port_ops = {
 	.rings_close = rings_close,
 	.trace_close = trace_close,
 	.output_check = wmk_port_output_check,
+	.relays = wmk_port_relays,
 	.each_left = wmk_port_each_left,
 	.forget_left = wmk_port_forget_left,
 	.metadata_before = wmk_port_metadata_before,

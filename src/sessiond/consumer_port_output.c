@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * consumer_port_output.c - requests to the consumer daemon about the directory of a session: a check that it is empty,
- * traces of ended processes, and rotations.
+ * traces of ended processes, rotations, and connections to relays.
  */
 #include "sessiond/consumer_port_traces.h"
 
@@ -90,6 +90,44 @@ int wmk_port_archive_left(void *data, const struct wmk_trace_info *info)
 int wmk_port_archive_end(void *data, const struct wmk_trace_info *session)
 {
 	return output_request(data, WMK_CONSUMERD_ARCHIVE_END, session, "", session->closed, NULL, NULL);
+}
+
+/* ── relays ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+static int side_relays(struct wmk_consumer_port_side *side, struct wmk_list *relays, struct wmk_arena *arena)
+{
+	struct wmk_consumer_port *port = side->port;
+	struct wmk_consumerd_senders senders = { { NULL, 0 } };
+
+	pthread_mutex_lock(&port->lock);
+	struct wmk_consumer_link *link = side->link;
+	pthread_mutex_unlock(&port->lock);
+	if (!link)
+		return 0;
+	if (wmk_consumer_link_senders(link, WMK_PORT_QUERY_MS, arena, &senders) < 0) {
+		wmk_error_clear();
+		return 0;
+	}
+	const struct wmk_consumerd_sender *from = senders.senders.items;
+	for (uint32_t i = 0; i < senders.senders.n && relays->n < WMK_CTL_RELAYS_MAX; i++, from++) {
+		struct wmk_ctl_relay *to = wmk_arena_append(arena, relays, sizeof(*to));
+
+		if (!to)
+			return -ENOMEM;
+		*to = (struct wmk_ctl_relay){ .session = "", .path = from->path, .url = from->url, .uid = from->uid,
+					      .kernel = side->kernel, .connected = from->connected,
+					      .behind = from->behind, .spooled = from->spooled,
+					      .error = from->error };
+	}
+	return 0;
+}
+
+int wmk_port_relays(void *data, struct wmk_list *relays, struct wmk_arena *arena)
+{
+	struct wmk_consumer_port *port = data;
+	int err = side_relays(&port->sides[0], relays, arena);
+
+	return err < 0 ? err : side_relays(&port->sides[1], relays, arena);
 }
 
 /* ── rotation ────────────────────────────────────────────────────────────────────────────────────────── */

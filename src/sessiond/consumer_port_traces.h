@@ -71,12 +71,15 @@ struct wmk_consumer_link *wmk_consumer_port_link(struct wmk_consumer_port_side *
 #define WMK_SUB_PID "ust/pid/"        /* prefix of `sub` for traces of processes */
 
 #define WMK_PORT_WRITE_MS 60000    /* to write all committed records to the disk */
+/* to query counts or connections: after a timeout, the port uses the latest known counts */
+#define WMK_PORT_QUERY_MS 1000
 
 /* ── consumer_port_output.c ── */
 /* Return `err`, but 0 for a timeout: the request is performed later. */
 int wmk_port_in_time(int err);
 /* For wmk_consumer_port_ops. */
 int wmk_port_output_check(void *data, const struct wmk_trace_info *session);
+int wmk_port_relays(void *data, struct wmk_list *relays, struct wmk_arena *arena);
 int wmk_port_each_left(void *data, const struct wmk_trace_info *session, int (*one)(void *one_data, const char *sub),
 		       void *one_data);
 int wmk_port_forget_left(void *data, const struct wmk_trace_info *info);

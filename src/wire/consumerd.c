@@ -293,6 +293,22 @@ static const struct wmk_member left_members[] = {
 };
 const struct wmk_object wmk_consumerd_left_object = WMK_OBJECT_OF("left", wmk_consumerd_left, left_members);
 
+static const struct wmk_member sender_members[] = {
+	WMK_MEMBER(TEXT, wmk_consumerd_sender, path, WMK_OBJECT_TEXT_MAX),
+	WMK_MEMBER(TEXT, wmk_consumerd_sender, url, WMK_RELAY_URL_MAX),
+	WMK_MEMBER(U64, wmk_consumerd_sender, uid),
+	WMK_MEMBER(BOOL, wmk_consumerd_sender, connected),
+	WMK_MEMBER(U64, wmk_consumerd_sender, behind),
+	WMK_MEMBER(U64, wmk_consumerd_sender, spooled),
+	WMK_MEMBER(TEXT, wmk_consumerd_sender, error, MESSAGE_BYTES),
+};
+static const struct wmk_object sender_object = WMK_OBJECT_OF("sender", wmk_consumerd_sender, sender_members);
+
+static const struct wmk_member senders_members[] = {
+	WMK_MEMBER(LIST, wmk_consumerd_senders, senders, sender_object, WMK_CONSUMERD_SENDERS_MAX),
+};
+const struct wmk_object wmk_consumerd_senders_object = WMK_OBJECT_OF("senders", wmk_consumerd_senders, senders_members);
+
 static const struct wmk_request_type requests[] = {
 #define WMK_CONSUMERD_REQUEST(identifier, number, name, request, reply) { number, name, &request, &reply },
 #include "wire/consumerd_requests.def"

@@ -36,6 +36,7 @@
 #define WMK_CONSUMERD_PIDS 64u           /* processes to which recording of system calls can be limited, at most */
 #define WMK_CONSUMERD_METADATA_MAX (1u << 20)    /* bytes of text in one message */
 #define WMK_CONSUMERD_LEFT_MAX 16384u        /* names of such traces in one reply to LIST_LEFT */
+#define WMK_CONSUMERD_SENDERS_MAX 4096u      /* in one reply to SENDERS */
 #define WMK_CONSUMERD_EVENTS_MAX 16384u      /* kernel events in one channel */
 
 enum wmk_consumerd_type {
@@ -284,12 +285,26 @@ struct wmk_consumerd_left {
 	bool more;                   /* the directory has more names than the list */
 };
 
+/* The state of a sender (sender/sender.h): of a session with a relay, or of the spool of an ended session. */
+struct wmk_consumerd_sender {
+	const char *path, *url;      /* of the spool, and of the relay */
+	uint64_t uid;                /* owner of the spool */
+	bool connected;
+	uint64_t behind, spooled;    /* bytes, as in struct wmk_sender_state */
+	const char *error;           /* the latest error; "": none since the relay was connected */
+};
+
+/* Reply to SENDERS. */
+struct wmk_consumerd_senders {
+	struct wmk_list senders;     /* of struct wmk_consumerd_sender; WMK_CONSUMERD_SENDERS_MAX at most */
+};
+
 /* Returns NULL if no request has this type. */
 const struct wmk_request_type *wmk_consumerd_request_find(uint16_t type);
 extern const struct wmk_object wmk_consumerd_hello_object, wmk_consumerd_trace_object, wmk_consumerd_rings_object,
 	wmk_consumerd_metadata_object, wmk_consumerd_target_object, wmk_consumerd_report_object,
 	wmk_consumerd_list_item_object, wmk_consumerd_full_object, wmk_consumerd_output_object,
-	wmk_consumerd_left_object, wmk_consumerd_rotation_object;
+	wmk_consumerd_left_object, wmk_consumerd_rotation_object, wmk_consumerd_senders_object;
 
 /* Queue an object; `fd` >= 0 is duplicated and sent with its last frame. 0 or -errno with a cause chain. */
 int wmk_consumerd_send(struct wmk_out *out, uint16_t type, uint32_t request, const struct wmk_object *is,

@@ -181,6 +181,21 @@ static const struct wmk_member session_members[] = {
 const struct wmk_object wmk_ctl_session_object =
 	WMK_OBJECT_SHARED("session", wmk_ctl_session, waymark_ctl_session_info, session_members);
 
+#define RELAY(kind, ...) WMK_SHARED(kind, wmk_ctl_relay, waymark_ctl_relay_info, __VA_ARGS__)
+static const struct wmk_member relay_members[] = {
+	RELAY(TEXT, session, WMK_CTL_NAME_MAX),
+	RELAY(TEXT, path, PATH_BYTES),
+	RELAY(TEXT, url, WMK_RELAY_URL_MAX),
+	RELAY(U64, uid),
+	RELAY(BOOL, kernel),
+	RELAY(BOOL, connected),
+	RELAY(U64, behind),
+	RELAY(U64, spooled),
+	RELAY(TEXT, error, MESSAGE_BYTES),
+};
+const struct wmk_object wmk_ctl_relay_object =
+	WMK_OBJECT_SHARED("relay", wmk_ctl_relay, waymark_ctl_relay_info, relay_members);
+
 #define FIELD(kind, ...) WMK_SHARED(kind, wmk_ctl_field, waymark_ctl_field_info, __VA_ARGS__)
 static const struct wmk_member field_members[] = {
 	FIELD(TEXT, name, WMK_CTL_NAME_MAX),
@@ -242,6 +257,7 @@ const struct wmk_object wmk_ctl_outcome_object = WMK_OBJECT_OF("outcome", wmk_ct
 
 static const struct wmk_member sessions_members[] = {
 	WMK_MEMBER(LIST, wmk_ctl_sessions, sessions, wmk_ctl_session_object, WMK_CTL_SESSIONS_MAX),
+	WMK_MEMBER(LIST, wmk_ctl_sessions, relays, wmk_ctl_relay_object, WMK_CTL_RELAYS_MAX),
 };
 const struct wmk_object wmk_ctl_sessions_object = WMK_OBJECT_OF("sessions", wmk_ctl_sessions, sessions_members);
 

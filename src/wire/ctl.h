@@ -245,6 +245,19 @@ struct wmk_ctl_session {
 	uint64_t snapshots_omitted;
 };
 
+/* A connection to a relay: of a session, or of the spool of a destroyed session. */
+#define WMK_CTL_RELAYS_MAX 4096u
+struct wmk_ctl_relay {
+	const char *session;         /* name; "": the session was destroyed, and its spool is being sent */
+	const char *path, *url;      /* of the spool, and of the relay */
+	uint64_t uid;                /* owner of the spool */
+	bool kernel;                 /* sends the traces of kernel channels; else the traces of applications */
+	bool connected;
+	uint64_t behind;             /* bytes that the relay has not acknowledged */
+	uint64_t spooled;            /* bytes of all files of the spool */
+	const char *error;           /* the latest error; "": none since the relay was connected */
+};
+
 struct wmk_ctl_field {
 	const char *name, *type, *unit;    /* type as text: "u32", "string", "enum color", "u8[16]" */
 };
@@ -299,7 +312,11 @@ struct wmk_ctl_session_name {
 };
 /* "": all sessions that the client may see; glob: those that match */
 struct wmk_ctl_list_sessions { const char *session; bool glob; };
-struct wmk_ctl_sessions { struct wmk_list sessions; };
+struct wmk_ctl_sessions {
+	struct wmk_list sessions;
+	/* of struct wmk_ctl_relay: connections of these sessions, and of all destroyed sessions of the client */
+	struct wmk_list relays;
+};
 struct wmk_ctl_list_apps { bool events; const char *pattern; uint64_t pid; };   /* pattern "": all; pid 0: all */
 struct wmk_ctl_apps { struct wmk_list apps; };
 struct wmk_ctl_list_kernel {
@@ -367,7 +384,7 @@ const struct wmk_request_type *wmk_ctl_request_find(uint16_t type);
 extern const struct wmk_object wmk_ctl_settings_object;
 extern const struct wmk_object wmk_ctl_session_object, wmk_ctl_channel_object, wmk_ctl_rule_object, wmk_ctl_app_object,
 	wmk_ctl_event_object, wmk_ctl_outcome_object, wmk_ctl_sessions_object, wmk_ctl_apps_object,
-	wmk_ctl_kernel_object, wmk_ctl_version_reply_object, wmk_ctl_unrecorded_object,
+	wmk_ctl_kernel_object, wmk_ctl_version_reply_object, wmk_ctl_unrecorded_object, wmk_ctl_relay_object,
 	wmk_ctl_counts_object, wmk_ctl_domain_object, wmk_ctl_trackers_object, wmk_ctl_snapshot_reply_object;
 
 #endif

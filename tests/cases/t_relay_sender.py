@@ -127,6 +127,49 @@ def spool_is_sent_after_destroy_by_a_later_consumer_daemon(case):
         check_relay(case, relay, 'later', counts)
 
 
+def connection(w, *argv, of=None):
+    """The connection to a relay that `waymark ARGV` lists; `of`: the name of its session, '' after destroy."""
+    found = [relay for relay in w(*argv, '--json').json.get('relays', [])
+             if of is None or relay.get('session', '') == of]
+    check(len(found) == 1, '%s lists the connections %s', argv, found)
+    return dict({'behind': 0, 'spooled': 0, 'error': '', 'connected': False}, **found[0])
+
+
+@limit(40)
+def state_of_a_connection_is_listed(case):
+    """`list` and `status` show connection, bytes that are not sent, spool and error, until the spool is sent."""
+    with World(case) as w:
+        relay = Relay(w, start=False)
+        begin(w, 'shown', relay)
+        w('create', 'local')
+        program = w.scripted()
+        program('emit 500')
+        w('stop', 'shown')
+        w.wait(lambda: connection(w, 'list', 'shown')['behind'] > 0, 'bytes in the spool')
+        state = connection(w, 'list')
+        check(not state['connected'] and state['spooled'] >= state['behind'] and 'refused' in state['error'] and
+              state['session'] == 'shown' and state['url'] == relay.url, 'without a relay: %s', state)
+        w('list', 'shown').prints('not connected', 'refused', relay.url)
+        check(not w('list', 'local', '--json').json.get('relays'), 'a session without a relay has a connection')
+        relay.start()
+        w.wait(lambda: connection(w, 'list')['connected'], 'the connection')
+        w.wait(lambda: connection(w, 'list')['behind'] == 0, 'all bytes to be sent')
+        check(not connection(w, 'list')['error'], 'an error remains')
+        relay.kill()
+        w('start', 'shown')
+        program('emit 100')
+        program.end()
+        w('destroy', 'shown')
+        w('status').prints('local', 'destroyed', 'not connected', spools(w)[0])
+        w('destroy', 'local')
+        w.wait(lambda: connection(w, 'status', of='')['behind'] > 0, 'bytes of a destroyed session')
+        w('status').prints('destroyed', 'not connected')
+        relay.start()
+        wait_sent(w)
+        w.wait(lambda: not w('list', '--json').json.get('relays'), 'the connection to end')
+        w('status', status=1).prints('no current session')
+
+
 @limit(40)
 def full_spool_is_counted(case):
     with World(case) as w:
@@ -223,6 +266,6 @@ def urls_are_checked_and_saved(case):
 
 
 main([trace_of_two_writers_is_complete_at_the_relay, killed_daemons_and_relay_lose_no_record,
-      spool_is_sent_after_destroy_by_a_later_consumer_daemon, full_spool_is_counted,
+      spool_is_sent_after_destroy_by_a_later_consumer_daemon, state_of_a_connection_is_listed, full_spool_is_counted,
       chunks_and_cleared_streams_are_the_same_at_the_relay, certificate_gives_the_host_and_is_awaited,
       urls_are_checked_and_saved])

@@ -136,6 +136,14 @@ unsigned waymark_ctl_result_events(const struct waymark_ctl_result *result,
 	return fake.n_events;
 }
 
+unsigned waymark_ctl_result_relays(const struct waymark_ctl_result *result,
+				   const struct waymark_ctl_relay_info *const **relays)
+{
+	(void)result;
+	*relays = fake.relays;
+	return fake.n_relays;
+}
+
 unsigned waymark_ctl_result_lacks(const struct waymark_ctl_result *result, const char *const **lacks)
 {
 	(void)result;

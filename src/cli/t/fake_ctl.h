@@ -20,6 +20,8 @@ struct fake {
 	const char *error;
 	const struct waymark_ctl_session_info *sessions[FAKE_MAX];
 	unsigned n_sessions;
+	const struct waymark_ctl_relay_info *relays[FAKE_MAX];
+	unsigned n_relays;
 	const struct waymark_ctl_app_info *apps[FAKE_MAX], *unanswered[FAKE_MAX];
 	unsigned n_apps, n_unanswered;
 	const struct waymark_ctl_event_info *events[FAKE_MAX];       /* of the kernel */

@@ -424,10 +424,14 @@ static void save_load_and_regenerate_send_their_requests(void **state)
 
 static void list_prints_sessions_applications_and_names(void **state)
 {
+	static const struct waymark_ctl_relay_info relay = { .session = "", .path = "/a/two-2", .url = "tls://away",
+							     .behind = 7000, .spooled = 80000, .error = "refused" };
+
 	(void)state;
+	fake.relays[fake.n_relays++] = &relay;
 	asks("list", "");
-	says("* one  ");
-	says("  two  ");
+	says("two-2            not connected    7.0 kB   80.0 kB  tls://away\n    destroyed, ");
+	says("* one  "), says("  two  ");
 	asks("status", "");
 	says("a:*                              except a:b level warning or more severe enabled, 2 events matched");
 	says("with vpid, ip");

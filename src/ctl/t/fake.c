@@ -64,7 +64,7 @@ static void list_sessions(struct fake *fake, int sock, const struct wmk_frame *f
 			  const struct wmk_ctl_list_sessions *request)
 {
 	const struct wmk_ctl_session *s = fake->sessions.items;
-	struct wmk_ctl_sessions reply = { 0 };
+	struct wmk_ctl_sessions reply = { .relays = fake->relays };
 
 	if (!*request->session)
 		reply.sessions = fake->sessions;

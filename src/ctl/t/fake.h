@@ -23,6 +23,7 @@ struct fake {
 	char dir[64];
 	fake_handler handler;
 	struct wmk_list sessions;        /* of struct wmk_ctl_session: existing sessions */
+	struct wmk_list relays;          /* of struct wmk_ctl_relay: in replies to LIST_SESSIONS */
 	struct wmk_ctl_outcome outcome;  /* reply to all commands */
 	struct wmk_ctl_apps apps;
 	struct wmk_ctl_kernel kernel;

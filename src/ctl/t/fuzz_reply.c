@@ -97,6 +97,7 @@ static size_t see_all(const struct waymark_ctl_result *result)
 {
 	const struct waymark_ctl_version_info *version = waymark_ctl_result_version(result);
 	const struct waymark_ctl_session_info *const *sessions;
+	const struct waymark_ctl_relay_info *const *relays;
 	const struct waymark_ctl_event_info *const *events;
 	const struct waymark_ctl_app_info *const *apps;
 	const char *clock = waymark_ctl_result_kernel_clock(result), *const *texts;
@@ -105,6 +106,10 @@ static size_t see_all(const struct waymark_ctl_result *result)
 
 	for (unsigned i = 0; i < n; i++)
 		sum += see_session(sessions[i]);
+	n = waymark_ctl_result_relays(result, &relays);
+	for (unsigned i = 0; i < n; i++)
+		sum += strlen(relays[i]->session) + strlen(relays[i]->path) + strlen(relays[i]->url) +
+		       strlen(relays[i]->error);
 	n = waymark_ctl_result_apps(result, &apps);
 	sum += see_apps(apps, n);
 	n = waymark_ctl_result_unanswered(result, &apps);

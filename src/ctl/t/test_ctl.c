@@ -349,6 +349,26 @@ static void kernel_reply_becomes_events_missing_features_and_clock(void **state)
 	waymark_ctl_result_free(result);
 }
 
+static void connections_to_relays_are_in_the_list_of_sessions(void **state)
+{
+	struct fake_rig *rig = *state;
+	struct wmk_ctl_relay relay = { .session = "one", .path = "/spool/one", .url = "tls://relay", .uid = 4,
+				       .kernel = true, .connected = true, .behind = 5, .spooled = 6, .error = "why" };
+	const struct waymark_ctl_relay_info *const *relays;
+	struct waymark_ctl_result *result;
+
+	rig->fake.relays = (struct wmk_list){ &relay, 1 };
+	assert_int_equal(waymark_ctl_list_sessions(rig->ctl, NULL, &result), 0);
+	assert_int_equal(waymark_ctl_result_relays(result, &relays), 1);
+	assert_string_equal(relays[0]->session, "one");
+	assert_string_equal(relays[0]->path, "/spool/one");
+	assert_string_equal(relays[0]->url, "tls://relay");
+	assert_string_equal(relays[0]->error, "why");
+	assert_true(relays[0]->uid == 4 && relays[0]->kernel && relays[0]->connected && relays[0]->behind == 5 &&
+		    relays[0]->spooled == 6);
+	waymark_ctl_result_free(result);
+}
+
 static void list_longer_than_a_frame_is_received_completely(void **state)
 {
 	enum { APPS = 300, EVENTS = 20 };
@@ -449,6 +469,7 @@ int main(void)
 		WITH_RIG(result_holds_the_reply_after_the_connection_is_closed),
 		WITH_RIG(kernel_reply_becomes_events_missing_features_and_clock),
 		WITH_RIG(list_longer_than_a_frame_is_received_completely),
+		WITH_RIG(connections_to_relays_are_in_the_list_of_sessions),
 		WITH_RIG(version_is_returned_until_shutdown_closes_the_connection),
 		WITH_RIG(error_of_the_daemon_keeps_its_chain_of_causes),
 	};

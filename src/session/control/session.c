@@ -244,6 +244,13 @@ int wmk_session_output_check(const struct wmk_tracing *tracing, const struct wmk
 	return o->outlet->output_check ? o->outlet->output_check(o->outlet_data, &info) : 0;
 }
 
+int wmk_session_relays(const struct wmk_tracing *tracing, struct wmk_list *relays, struct wmk_arena *arena)
+{
+	const struct wmk_tracing_options *o = &tracing->options;
+
+	return o->outlet->relays ? o->outlet->relays(o->outlet_data, relays, arena) : 0;
+}
+
 int wmk_session_path_check(struct wmk_tracing *tracing, const struct wmk_session_options *options)
 {
 	struct wmk_session *there = wmk_session_of_path(tracing, options->path);

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * relay_list.h - the connections to relays in the reply to LIST_SESSIONS. The consumer daemons have their state.
+ */
+#ifndef WMK_SESSIOND_RELAY_LIST_H
+#define WMK_SESSIOND_RELAY_LIST_H
+
+#include "sessiond/command.h"
+#include "wire/ctl.h"
+
+/*
+ * Add to the reply the connections of its sessions, and of all destroyed sessions that the client may see. 0 or
+ * -ENOMEM.
+ */
+int wmk_relay_list(const struct wmk_commands *commands, const struct wmk_peer *peer, struct wmk_ctl_sessions *reply,
+		   struct wmk_arena *arena);
+
+#endif
