@@ -97,6 +97,12 @@ static bool is_replacement(const struct wmk_relay_frame *frame, const uint8_t *b
 	return frame->type == WMK_RELAY_METADATA && frame->length > 8 && body[8] == 1;
 }
 
+static void commit_later(struct wmk_ingest *ingest)
+{
+	if (!ingest->due_ms)
+		ingest->due_ms = wmk_relay_now_ms() + WMK_INGEST_COMMIT_MS;
+}
+
 /* 1: process this message; 0: the message has an earlier epoch, and is dropped; -errno. */
 static int data_is_current(struct wmk_ingest *ingest, const struct wmk_relay_frame *frame, bool raises)
 {
@@ -106,8 +112,7 @@ static int data_is_current(struct wmk_ingest *ingest, const struct wmk_relay_fra
 		return wmk_error(-EPROTO, "data arrived without a trace (TRACE opens it)");
 	epoch = ingest->trace->epoch;
 	atomic_store_explicit(&ingest->trace->frame_ms, wmk_relay_now_ms(), memory_order_relaxed);
-	if (!ingest->due_ms)
-		ingest->due_ms = wmk_relay_now_ms() + WMK_INGEST_COMMIT_MS;
+	commit_later(ingest);
 	if (frame->epoch < epoch || (raises && frame->epoch == epoch)) {
 		atomic_fetch_add_explicit(&ingest->trace->dropped, 1, memory_order_relaxed);
 		return 0;
@@ -231,8 +236,11 @@ static int take_part(struct wmk_ingest *ingest, struct wmk_relay_in *in)
 	in->next += n;
 	if (err < 0)
 		return fail(ingest, number, err);
-	if (!ingest->arriving.left)
-		ingest->number = number;
+	if (ingest->arriving.left)
+		return 0;
+	ingest->number = number;
+	/* A commit during the packet did not acknowledge it. */
+	commit_later(ingest);
 	return 0;
 }
 

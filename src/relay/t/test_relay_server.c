@@ -316,6 +316,27 @@ static void relay_killed_within_a_large_packet_has_none_of_it(void **state)
 	relay_rig_end(&rig);
 }
 
+/* A commit while the packet arrives does not acknowledge the packet. So a later commit does. */
+static void large_packet_is_acknowledged_after_a_commit_within_it(void **state)
+{
+	static const uint8_t rest[50000];
+	struct relay_rig rig;
+	struct client client;
+
+	(void)state;
+	relay_rig_begin(&rig, NULL);
+	open_stream(&client, &rig);
+	client_metadata(&client, 0, 0, "/* CTF 1.8 */");
+	send_part(&client, 200000, 150000);
+	assert_int_equal(client_acknowledged(&client), 0);
+	client_bytes(&client, rest, sizeof(rest));
+	client.data = ++client.number;
+	assert_int_equal(client_acknowledged(&client), 0);
+	assert_int_equal(relay_rig_size(&rig, TRACE "/app_0"), packet_bytes(200000));
+	client_close(&client);
+	relay_rig_end(&rig);
+}
+
 /* A packet that begins another file is held in memory until it is complete. */
 static void large_packets_are_in_files_of_limited_size(void **state)
 {
@@ -472,6 +493,7 @@ int main(void)
 		cmocka_unit_test(new_connection_ends_the_old_one),
 		cmocka_unit_test(relay_killed_before_acknowledgement_has_the_packet_once),
 		cmocka_unit_test(relay_killed_within_a_large_packet_has_none_of_it),
+		cmocka_unit_test(large_packet_is_acknowledged_after_a_commit_within_it),
 		cmocka_unit_test(large_packets_are_in_files_of_limited_size),
 		cmocka_unit_test(repeated_metadata_is_written_once),
 		cmocka_unit_test(rotation_closes_a_chunk),
