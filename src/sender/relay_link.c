@@ -71,10 +71,12 @@ static int write_all(struct wmk_relay_link *link, const void *bytes, size_t len)
 		int err = 0;
 
 		if (n == -EAGAIN) {
+			const short events = wmk_link_events(link->link);
+
 			/* The relay stops reading if the sender does not read its acknowledgements. */
 			err = wmk_relay_link_receive(link);
 			if (err >= 0)
-				err = wait_link(link, (short)(wmk_link_events(link->link) | POLLIN), since, WAIT_NS);
+				err = wait_link(link, (short)(events | POLLIN), since, WAIT_NS);
 		} else if (n < 0) {
 			/* The relay may have sent the reason before it closed the connection. */
 			struct wmk_error_chain *cause = wmk_error_take();
