@@ -23,12 +23,15 @@
 #include "net/link.h"
 #include "net/tls_state.h"
 
+#define READ_BYTES (64u << 10)         /* that one system call receives with TLS */
+
 struct wmk_link {
 	int socket;
 	short events;
 	bool is_open;                  /* the handshake is complete */
 	struct wmk_tls *tls;           /* NULL: plain TCP */
 	SSL *ssl;
+	bool more;                     /* another TLS record follows at once */
 	char peer[WMK_PEER_NAME_MAX], role[WMK_PEER_NAME_MAX];
 };
 
@@ -103,6 +106,65 @@ void wmk_link_close(struct wmk_link *link)
 	free(link);
 }
 
+/* ── output of TLS ───────────────────────────────────────────────────────────────────────────────────── */
+
+/*
+ * The end of the TLS layer. OpenSSL passes one record of 16 kB at a time. MSG_MORE lets the kernel send several records
+ * together, so the peer wakes up less often.
+ */
+static int output_write(BIO *bio, const char *data, size_t size, size_t *written)
+{
+	const struct wmk_link *link = BIO_get_data(bio);
+	ssize_t sent;
+
+	BIO_clear_retry_flags(bio);
+	do
+		sent = send(link->socket, data, size, MSG_NOSIGNAL | (link->more ? MSG_MORE : 0));
+	while (sent < 0 && errno == EINTR);
+	if (sent < 0 && errno == EAGAIN)
+		BIO_set_retry_write(bio);
+	*written = sent < 0 ? 0 : (size_t)sent;
+	return sent >= 0;
+}
+
+static long output_control(BIO *bio, int command, long number, void *data)
+{
+	(void)bio;
+	(void)number;
+	(void)data;
+	return command == BIO_CTRL_FLUSH;
+}
+
+BIO_METHOD *wmk_link_output(void)
+{
+	BIO_METHOD *method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "wmk_link");
+
+	if (method && BIO_meth_set_write_ex(method, output_write) == 1 &&
+	    BIO_meth_set_ctrl(method, output_control) == 1)
+		return method;
+	BIO_meth_free(method);
+	return NULL;
+}
+
+/* After the handshake: read and send several records with one system call, unless the kernel encrypts and decrypts. */
+static int use_batches(struct wmk_link *link)
+{
+	if (!BIO_get_ktls_recv(SSL_get_rbio(link->ssl))) {
+		SSL_set_default_read_buffer_len(link->ssl, READ_BYTES);
+		SSL_set_read_ahead(link->ssl, 1);
+	}
+	if (!BIO_get_ktls_send(SSL_get_wbio(link->ssl))) {
+		BIO *bio = BIO_new(link->tls->output);
+
+		if (!bio)
+			return wmk_tls_error(-ENOMEM, "cannot begin TLS");
+		BIO_set_data(bio, link);
+		BIO_set_init(bio, 1);
+		SSL_set0_wbio(link->ssl, bio);
+	}
+	return 0;
+}
+
 /* ── transfer ────────────────────────────────────────────────────────────────────────────────────────── */
 
 /* The errno value of a failed function of OpenSSL. 0: the peer has ended the stream. */
@@ -142,7 +204,7 @@ int wmk_link_handshake(struct wmk_link *link)
 	if (result == 1) {
 		link->is_open = true;
 		link->events = POLLIN;
-		return 0;
+		return use_batches(link);
 	}
 	verified = SSL_get_verify_result(link->ssl);
 	result = tls_result(link, result, "complete the TLS handshake");
@@ -157,7 +219,7 @@ int wmk_link_handshake(struct wmk_link *link)
 ssize_t wmk_link_read(struct wmk_link *link, void *data, size_t size)
 {
 	size_t n = 0;
-	ssize_t got;
+	ssize_t got = 0;
 	int result;
 
 	if (!link->ssl) {
@@ -171,14 +233,18 @@ ssize_t wmk_link_read(struct wmk_link *link, void *data, size_t size)
 	}
 	ERR_clear_error();
 	errno = 0;
-	result = SSL_read_ex(link->ssl, data, size, &n);
-	return result == 1 ? (ssize_t)n : tls_result(link, result, "receive");
+	/* SSL_read_ex() returns at most one record. An error after a record is found again by the next call. */
+	do {
+		result = SSL_read_ex(link->ssl, (char *)data + got, size - (size_t)got, &n);
+		got += result == 1 ? (ssize_t)n : 0;
+	} while (result == 1 && (size_t)got < size && SSL_has_pending(link->ssl));
+	return got > 0 ? got : tls_result(link, result, "receive");
 }
 
 ssize_t wmk_link_write(struct wmk_link *link, const void *data, size_t size)
 {
 	size_t n = 0;
-	ssize_t sent;
+	ssize_t sent = 0;
 	int result;
 
 	if (!link->ssl) {
@@ -192,8 +258,13 @@ ssize_t wmk_link_write(struct wmk_link *link, const void *data, size_t size)
 	}
 	ERR_clear_error();
 	errno = 0;
-	result = SSL_write_ex(link->ssl, data, size, &n);
-	return result == 1 ? (ssize_t)n : tls_result(link, result, "send");
+	/* SSL_write_ex() sends at most one record. */
+	do {
+		link->more = size - (size_t)sent > SSL3_RT_MAX_PLAIN_LENGTH;
+		result = SSL_write_ex(link->ssl, (const char *)data + sent, size - (size_t)sent, &n);
+		sent += result == 1 ? (ssize_t)n : 0;
+	} while (result == 1 && (size_t)sent < size);
+	return sent > 0 ? sent : tls_result(link, result, "send");
 }
 
 short wmk_link_events(const struct wmk_link *link)

@@ -17,6 +17,9 @@
 #include "net/tls.h"
 #include "net/tls_state.h"
 
+/* The first cipher that both ends know is used. AES with 128 bits needs the least CPU time. */
+#define CIPHERS "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"
+
 int wmk_tls_error(int err, const char *format, ...)
 {
 	const unsigned long first = ERR_get_error();
@@ -50,7 +53,9 @@ static struct wmk_tls *new_tls(bool is_server)
 	pthread_mutex_init(&tls->lock, NULL);
 	tls->is_server = is_server;
 	tls->context = SSL_CTX_new(is_server ? TLS_server_method() : TLS_client_method());
-	if (!tls->context || SSL_CTX_set_min_proto_version(tls->context, TLS1_3_VERSION) != 1) {
+	tls->output = wmk_link_output();
+	if (!tls->context || !tls->output || SSL_CTX_set_min_proto_version(tls->context, TLS1_3_VERSION) != 1 ||
+	    SSL_CTX_set_ciphersuites(tls->context, CIPHERS) != 1) {
 		wmk_tls_close(tls);
 		return NULL;
 	}
@@ -68,6 +73,7 @@ void wmk_tls_close(struct wmk_tls *tls)
 	if (!tls)
 		return;
 	SSL_CTX_free(tls->context);
+	BIO_meth_free(tls->output);
 	X509_STORE_free(tls->trusted);
 	free(tls->directory);
 	pthread_mutex_destroy(&tls->lock);

@@ -12,6 +12,7 @@
 
 struct wmk_tls {
 	SSL_CTX *context;
+	BIO_METHOD *output;            /* of wmk_link_output() */
 	bool is_server;
 	char own_name[64];             /* CN of the own certificate */
 	pthread_mutex_t lock;          /* of the members below; only a server changes them */
@@ -22,5 +23,7 @@ struct wmk_tls {
 
 /* As wmk_error(), with the first error in OpenSSL's queue of this thread. Clears the queue. */
 int wmk_tls_error(int err, const char *format, ...) __attribute__((format(printf, 2, 3), cold));
+/* link.c: the output of links with TLS, for BIO_new(). NULL: no memory. The caller calls BIO_meth_free(). */
+BIO_METHOD *wmk_link_output(void);
 
 #endif
