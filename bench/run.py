@@ -11,6 +11,7 @@
                                              flushes, snapshots, rotations, compression (live.py)
     relay                                    CPU time and throughput of sender and relay, against lttng-consumerd and
                                              lttng-relayd (relay.py)
+    top                                      CPU time of `waymark top` (top.py)
     strace                                   `waymark strace` against strace (kernel_strace.py)
     kernel                                   recording the kernel, against bare tracefs, strace, perf, bpftrace
                                              (kernel.py)
@@ -41,12 +42,13 @@ from reading import bench_read  # noqa: E402
 from recording import (  # noqa: E402
     bench_disabled, bench_filtered, bench_record, bench_size, bench_startup, bench_stream)
 from relay import bench_relay  # noqa: E402
+from top import bench_top  # noqa: E402
 
 BENCHES = {
     'record': bench_record, 'filtered': bench_filtered, 'disabled': bench_disabled, 'size': bench_size,
     'startup': bench_startup, 'stream': bench_stream, 'register': bench_register, 'notify': bench_notify,
     'command': bench_command, 'idle': bench_idle, 'read': bench_read, 'kernel': bench_kernel, 'strace': bench_strace,
-    'live': bench_live, 'relay': bench_relay
+    'live': bench_live, 'relay': bench_relay, 'top': bench_top
 }
 
 TOOLS = ('strace', 'linux-perf', 'bpftrace')     # other tracers of the kernel

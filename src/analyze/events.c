@@ -45,6 +45,7 @@ static const struct known {
 };
 static const struct known entry = { WMK_EV_SYSCALL_ENTRY, 0, NULL, { "fd", "filename|pathname", "uaddr", "op" } };
 static const struct known leave = { WMK_EV_SYSCALL_EXIT, 0, NULL, { "ret" } };
+static const struct known counter = { WMK_EV_COUNTER, 1, NULL, { "value" } };
 static const struct known other = { WMK_EV_OTHER, 0, NULL, { NULL } };
 
 static bool is_one_of(const char *list, const char *name)
@@ -147,7 +148,7 @@ static int resolve(const struct wmk_ctf_stream_decoder *decoder, const struct wm
 		class->event = kind == WAYMARK_KIND_BEGIN ? WMK_EV_SPAN_BEGIN : WMK_EV_SPAN_END;
 		class->what_len = wmk_kind_name_len(kind, name);
 	} else {
-		resolve_fields(known_event(name, class), event, class);
+		resolve_fields(kind == WAYMARK_KIND_COUNTER ? &counter : known_event(name, class), event, class);
 	}
 	return 0;
 }
@@ -213,6 +214,9 @@ static int value_at(struct wmk_read_stream *stream, const struct wmk_field_place
 	value->has = true;
 	value->is_text = item.op->code == WMK_CTF_STRING || item.op->code == WMK_CTF_TEXT;
 	value->number = item.op->code == WMK_CTF_FLOAT ? (int64_t)item.value.f : item.value.i;
+	value->real = item.op->code == WMK_CTF_FLOAT ? item.value.f
+		      : item.op->is_signed	     ? (double)item.value.i
+						     : (double)item.value.u;
 	value->text = value->is_text ? item.text : NULL;
 	value->len = value->is_text ? item.len : 0;
 	return 0;

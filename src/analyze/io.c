@@ -312,6 +312,17 @@ static int result(void *state, struct wmk_result *result)
 	return 0;
 }
 
+static void clear(void *state)
+{
+	struct io *io = state;
+	struct wmk_stats *all[] = { &io->devices, &io->queues, &io->merges, &io->sizes, &io->processes };
+
+	for (unsigned i = 0; i < WMK_ARRAY_LEN(all); i++) {
+		wmk_stats_free(all[i]);
+		wmk_stats_begin(all[i]);
+	}
+}
+
 static void release(void *state)
 {
 	struct io *io = state;
@@ -340,5 +351,6 @@ const struct wmk_analyze_module wmk_analyze_io = {
 	.record = record,
 	.lost = lost,
 	.result = result,
+	.clear = clear,
 	.free = release,
 };

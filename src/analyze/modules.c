@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/analysis.h"
+#include "analyze/counters.h"
 #include "analyze/io.h"
 #include "analyze/irq.h"
 #include "analyze/locks.h"
@@ -18,8 +19,9 @@
 const struct wmk_analyze_module *const wmk_analyze_modules[] = { &wmk_analyze_sched, &wmk_analyze_syscalls,
 								  &wmk_analyze_io,    &wmk_analyze_irq,
 								  &wmk_analyze_spans, &wmk_analyze_locks,
-								  &wmk_analyze_path,  &wmk_analyze_events,
-								  &wmk_analyze_loss,  NULL };
+								  &wmk_analyze_path,  &wmk_analyze_counters,
+								  &wmk_analyze_events, &wmk_analyze_loss,
+								  NULL };
 
 const struct wmk_analyze_module *wmk_analyze_module_find(const char *name)
 {

@@ -97,17 +97,17 @@ static int compare(const void *left, const void *right, void *data)
 	const struct wmk_result_table *table = data;
 	const struct wmk_cell *a = (const struct wmk_cell *)left + table->sort,
 			      *b = (const struct wmk_cell *)right + table->sort;
-	const unsigned kind = table->columns[table->sort].kind;
+	const struct wmk_column *column = &table->columns[table->sort];
 
 	if (a->has != b->has)
 		return a->has ? -1 : 1;
 	if (!a->has)
 		return 0;
-	if (kind == WMK_COLUMN_TEXT)
+	if (column->kind == WMK_COLUMN_TEXT)
 		return strcmp(a->text, b->text);
-	if (kind == WMK_COLUMN_PERCENT || kind == WMK_COLUMN_RATE)
+	if (wmk_column_is_real(column))
 		return a->real > b->real ? -1 : a->real < b->real;
-	if (kind == WMK_COLUMN_ID || kind == WMK_COLUMN_TIME)
+	if (column->kind == WMK_COLUMN_ID || column->kind == WMK_COLUMN_TIME)
 		return a->number < b->number ? -1 : a->number > b->number;
 	return a->number > b->number ? -1 : a->number < b->number;
 }

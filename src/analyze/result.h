@@ -29,6 +29,7 @@ enum wmk_column_kind {
 	WMK_COLUMN_BYTES,
 	WMK_COLUMN_PERCENT,            /* `real` */
 	WMK_COLUMN_RATE,               /* `real`: a number per second */
+	WMK_COLUMN_VALUE,              /* `real`: a number of an application */
 };
 
 struct wmk_column {
@@ -37,6 +38,12 @@ struct wmk_column {
 	uint8_t kind;                  /* enum wmk_column_kind */
 	bool is_key;                   /* identifies a row when two traces are compared */
 };
+
+static inline bool wmk_column_is_real(const struct wmk_column *column)
+{
+	return column->kind == WMK_COLUMN_PERCENT || column->kind == WMK_COLUMN_RATE ||
+	       column->kind == WMK_COLUMN_VALUE;
+}
 
 struct wmk_cell {
 	bool has;

@@ -17,11 +17,6 @@ static void put_time(int64_t ns, const char *quote, FILE *out)
 		magnitude % 1000000000, quote);
 }
 
-static bool is_real(const struct wmk_column *column)
-{
-	return column->kind == WMK_COLUMN_PERCENT || column->kind == WMK_COLUMN_RATE;
-}
-
 static void json_row(const struct wmk_result_table *table, const struct wmk_cell *row, FILE *out)
 {
 	for (unsigned i = 0; i < table->n_columns; i++) {
@@ -34,7 +29,7 @@ static void json_row(const struct wmk_result_table *table, const struct wmk_cell
 			wmk_json_quote(out, row[i].text, strlen(row[i].text));
 		else if (column->kind == WMK_COLUMN_TIME)
 			put_time(row[i].number, "\"", out);
-		else if (is_real(column))
+		else if (wmk_column_is_real(column))
 			fprintf(out, "%.6g", row[i].real);
 		else
 			fprintf(out, "%" PRId64, row[i].number);
@@ -91,7 +86,7 @@ static void csv_cell(const struct wmk_column *column, const struct wmk_cell *cel
 		csv_text(cell->text, out);
 	else if (column->kind == WMK_COLUMN_TIME)
 		put_time(cell->number, "", out);
-	else if (is_real(column))
+	else if (wmk_column_is_real(column))
 		fprintf(out, "%.6g", cell->real);
 	else
 		fprintf(out, "%" PRId64, cell->number);

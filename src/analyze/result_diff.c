@@ -48,11 +48,6 @@ static bool is_joined(const struct wmk_column *column)
 	       !ends_in(column->key, "average_ns") && strcmp(column->key, "peak_per_s") != 0;
 }
 
-static bool is_real(const struct wmk_column *column)
-{
-	return column->kind == WMK_COLUMN_PERCENT || column->kind == WMK_COLUMN_RATE;
-}
-
 /* False: each row of the table belongs to one trace only, as a single span does. */
 static bool choose_keys(struct differ *differ)
 {
@@ -152,7 +147,7 @@ static void join(const struct wmk_column *column, const struct compared *value, 
 {
 	if (!from->has)
 		return;
-	if (is_real(column))
+	if (wmk_column_is_real(column))
 		wmk_cell_real(to, to->real + from->real);
 	else if (!value->is_greatest)
 		wmk_cell_number(to, to->number + from->number);
@@ -188,7 +183,7 @@ static int add_row(struct differ *differ, const struct wmk_cell *row, unsigned s
 
 static double value_of(const struct wmk_column *column, const struct wmk_cell *cell)
 {
-	return !cell->has ? 0 : is_real(column) ? cell->real : (double)cell->number;
+	return !cell->has ? 0 : wmk_column_is_real(column) ? cell->real : (double)cell->number;
 }
 
 static void set_changes(const struct differ *differ)

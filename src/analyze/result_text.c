@@ -45,6 +45,9 @@ const char *wmk_cell_format(const struct wmk_column *column, const struct wmk_ce
 	case WMK_COLUMN_RATE:
 		snprintf(buf, size, cell->real < 9.95 && cell->real > -9.95 ? "%.1f" : "%.0f", cell->real);
 		return buf;
+	case WMK_COLUMN_VALUE:
+		snprintf(buf, size, "%.6g", cell->real);
+		return buf;
 	case WMK_COLUMN_TIME:
 		snprintf(buf, size, "%" PRId64 ".%09" PRId64, cell->number / 1000000000, cell->number % 1000000000);
 		return buf;

@@ -15,7 +15,7 @@
 
 #define ROWS_DEFAULT 20u
 #define ROWS_OF_SUMMARY 5u
-#define WMK_ANALYSES "sched, syscalls, io, irq, spans, locks, path, events, loss"
+#define WMK_ANALYSES "sched, syscalls, io, irq, spans, locks, path, counters, events, loss"
 
 struct analyze_args {
 	struct wmk_cli_which which;
@@ -136,6 +136,8 @@ static const char *const details[] = {
 	"path: the critical path of the slowest span, or of the slowest one of a name (--span), in the order of time. "
 	"Where its thread waited for another thread, the path has what that thread did. Needs spans and "
 	"--preset=sched.",
+	"counters: counters of applications (waymark_counter()): number of values, last, least, greatest and average "
+	"value, by process.",
 	"events: how often each event occurred, its rate and its greatest rate, as a line over time. loss: where and "
 	"when records were lost.",
 	"A state is unknown before the first record of a thread, and after records were lost. The times of the states "
@@ -170,7 +172,7 @@ static const struct wmk_cli_option options[] = {
 const struct wmk_cli_command wmk_cli_analyze = {
 	.name = "analyze",
 	.arguments = "[ANALYSIS] TRACE...",
-	.choices = "sched syscalls io irq spans locks path events loss",
+	.choices = "sched syscalls io irq spans locks path counters events loss",
 	.summary = "Compute where time goes from the records of traces",
 	.details = details,
 	WMK_CLI_OPTIONS(options),

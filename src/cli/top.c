@@ -161,11 +161,13 @@ static int run_top(void *data, char **rest, int n_rest)
 static const char *const details[] = {
 	"Follows the trace of a session, or a trace directory that is being written, and shows figures of the last "
 	"interval: records and lost records; the use of CPUs by threads and processes; system calls and spans with "
-	"their rates and durations; the events with the most records. A table needs the events of the analysis of this "
+	"their rates and durations; I/O of block devices by process; counters of applications; the events with the "
+	"most records. A table needs the events of the analysis of this "
 	"name: docs/analyze.md states which, and how each figure is computed.",
 	"Without an argument, shows the current session if it records. Otherwise, and with --record, creates a "
 	"temporary session, and destroys it and removes its trace at the end. This session records all events of "
-	"applications and, for root, the scheduler and all system calls.",
+	"applications and, for root, the scheduler, all system calls and the requests of "
+	"block devices.",
 	"Rates are counts of an interval divided by its length, in the times of the records. The first interval also "
 	"has the records that the trace already had; --begin leaves them out. Kernel records of this command itself "
 	"are left out; the use of CPUs in the header includes it. Threads that did not run are not shown.",
@@ -174,7 +176,8 @@ static const char *const details[] = {
 	"Ends when the session is stopped or destroyed, or no process writes the directory; on the screen, the last "
 	"figures stay until a key ends the command. The exit status is 1 if parts of the trace are damaged.",
 	"With --batch --json, each line is an object: begin and length_ns of the interval, records, lost, and the "
-	"tables totals, threads, processes, syscalls, spans and events, as far as the trace has their events.",
+	"tables totals, threads, processes, syscalls, spans, io, counters and events, as far as the trace has their "
+	"events.",
 	NULL
 };
 

@@ -64,6 +64,8 @@ static int enable_all(struct wmk_daemon *daemon, const char *session)
 	err = wmk_record_preset(&patterns, WMK_PRESET_SCHED);
 	if (err >= 0)
 		err = wmk_record_preset(&patterns, WMK_PRESET_SYSCALLS);
+	if (err >= 0)
+		err = wmk_record_preset(&patterns, WMK_PRESET_IO);
 	return err < 0 ? err : enable(daemon, session, &kernel, kernel_contexts, patterns.items, patterns.n);
 }
 

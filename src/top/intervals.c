@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/counters.h"
+#include "analyze/io.h"
 #include "analyze/rates.h"
 #include "analyze/sched.h"
 #include "analyze/spans.h"
@@ -16,10 +18,14 @@
 #include "top/intervals.h"
 
 const struct wmk_analyze_module *const wmk_top_modules[] = {
-	&wmk_analyze_sched, &wmk_analyze_syscalls, &wmk_analyze_spans, &wmk_analyze_events, NULL
+	&wmk_analyze_sched, &wmk_analyze_syscalls, &wmk_analyze_spans, &wmk_analyze_io,
+	&wmk_analyze_counters, &wmk_analyze_events, NULL
 };
 
-/* A column of `top`, and the key of the module's column with its values. A rate is computed from a count. */
+/*
+ * A column of `top`, and the key of the module's column with its values. A rate is computed from a count, and bytes per
+ * second from bytes.
+ */
 struct pick {
 	struct wmk_column column;
 	const char *from;
@@ -64,6 +70,25 @@ static const struct pick spans[] = {
 	{ { "total_ns", "total", WMK_COLUMN_NS, false }, "total_ns" },
 	{ { "span", "span", WMK_COLUMN_TEXT, true }, "span" },
 };
+static const struct pick io[] = {
+	{ { "pid", "process", WMK_COLUMN_ID, true }, "pid" },
+	{ { "bytes_per_s", "bytes/s", WMK_COLUMN_BYTES, false }, "bytes" },
+	{ { "requests_per_s", "requests/s", WMK_COLUMN_RATE, false }, "requests" },
+	{ { "average_ns", "mean", WMK_COLUMN_NS, false }, "average_ns" },
+	{ { "p99_ns", "99 %", WMK_COLUMN_NS, false }, "p99_ns" },
+	{ { "max_ns", "max", WMK_COLUMN_NS, false }, "max_ns" },
+	{ { "operation", "operation", WMK_COLUMN_TEXT, true }, "operation" },
+	{ { "name", "name", WMK_COLUMN_TEXT, true }, "process" },
+};
+static const struct pick counters[] = {
+	{ { "pid", "process", WMK_COLUMN_ID, true }, "pid" },
+	{ { "per_s", "per second", WMK_COLUMN_RATE, false }, "count" },
+	{ { "last", "last", WMK_COLUMN_VALUE, false }, "last" },
+	{ { "min", "min", WMK_COLUMN_VALUE, false }, "min" },
+	{ { "max", "max", WMK_COLUMN_VALUE, false }, "max" },
+	{ { "average", "mean", WMK_COLUMN_VALUE, false }, "average" },
+	{ { "counter", "counter", WMK_COLUMN_TEXT, true }, "counter" },
+};
 static const struct pick events[] = {
 	{ { "per_s", "per second", WMK_COLUMN_RATE, false }, "count" },
 	{ { "count", "count", WMK_COLUMN_COUNT, false }, "count" },
@@ -74,6 +99,8 @@ static const struct top_table tables[] = {
 	{ "threads", "threads", "Threads", threads, WMK_ARRAY_LEN(threads), CPU },
 	{ "syscalls", "syscalls", "System calls", syscalls, WMK_ARRAY_LEN(syscalls), 0 },
 	{ "spans", "spans", "Spans", spans, WMK_ARRAY_LEN(spans), 0 },
+	{ "processes", "io", "I/O", io, WMK_ARRAY_LEN(io), 1 },
+	{ "counters", "counters", "Counters", counters, WMK_ARRAY_LEN(counters), 1 },
 	{ "events", "events", "Events", events, WMK_ARRAY_LEN(events), 0 },
 };
 
@@ -98,6 +125,15 @@ static const struct wmk_column process_columns[] = {
 
 /* ── one table ───────────────────────────────────────────────────────────────────────────────────────── */
 
+static int column_of(const struct wmk_result_table *table, const char *key)
+{
+	int i = (int)table->n_columns - 1;
+
+	while (i >= 0 && strcmp(table->columns[i].key, key) != 0)
+		i--;
+	return i;
+}
+
 static const struct wmk_result_table *find(const struct wmk_result *result, const char *name)
 {
 	for (unsigned i = 0; i < result->n_tables; i++)
@@ -106,13 +142,19 @@ static const struct wmk_result_table *find(const struct wmk_result *result, cons
 	return NULL;
 }
 
-static int column_of(const struct wmk_result_table *table, const char *key)
+/* Two modules have a table `processes`: take the table with all columns. */
+static const struct wmk_result_table *find_source(const struct wmk_result *result, const struct top_table *spec)
 {
-	int i = (int)table->n_columns - 1;
+	for (unsigned i = 0; i < result->n_tables; i++) {
+		const struct wmk_result_table *table = &result->tables[i];
+		unsigned n = 0;
 
-	while (i >= 0 && strcmp(table->columns[i].key, key) != 0)
-		i--;
-	return i;
+		while (n < spec->n_picks && column_of(table, spec->picks[n].from) >= 0)
+			n++;
+		if (n == spec->n_picks && !strcmp(table->name, spec->from))
+			return table;
+	}
+	return NULL;
 }
 
 static void copy(const struct pick *pick, const struct wmk_cell *from, int64_t length, struct wmk_result_table *table,
@@ -123,6 +165,9 @@ static void copy(const struct pick *pick, const struct wmk_cell *from, int64_t l
 	if (pick->column.kind == WMK_COLUMN_RATE) {
 		if (length > 0)
 			wmk_cell_real(cell, 1e9 * (double)from->number / (double)length);
+	} else if (pick->column.kind == WMK_COLUMN_BYTES) {
+		if (length > 0)
+			wmk_cell_number(cell, (int64_t)(1e9 * (double)from->number / (double)length));
 	} else if (pick->column.kind == WMK_COLUMN_TEXT) {
 		wmk_cell_text(table, cell, from->text);
 	} else {
@@ -142,7 +187,7 @@ static bool is_shown(const struct wmk_result_table *from, const struct wmk_cell 
 static void convert(const struct wmk_result *result, const struct top_table *spec, struct wmk_column *made, pid_t own,
 		    struct wmk_result *shown)
 {
-	const struct wmk_result_table *from = find(result, spec->from);
+	const struct wmk_result_table *from = find_source(result, spec);
 	struct wmk_result_table *table;
 	int at[COLUMNS_MAX];
 

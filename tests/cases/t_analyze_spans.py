@@ -157,6 +157,22 @@ def losses_are_those_of_the_packets(case):
               tables['losses'])
 
 
+def counters_equal_second_evaluation(case):
+    path = case.record([case.program('spans')], ['-c', 'vpid', '-c', 'vtid']).ok().directory
+    exact = collections.defaultdict(list)
+    for record in lines_of(case, path):
+        if 'value' in record['fields']:
+            exact[record['event']].append(float(record['fields']['value']))
+    rows = {row['counter']: row for row in result_of(case, 'counters', path)['tables']['counters']}
+    check(len(exact) > 3 and set(rows) == set(exact), 'counters: %s, not %s', set(rows), set(exact))
+    for name, values in exact.items():
+        row = rows[name]
+        check(row['count'] == len(values), '%s: %s, not %d', name, row, len(values))
+        for key, value in (('last', values[-1]), ('min', min(values)), ('max', max(values)),
+                           ('average', sum(values) / len(values))):
+            check(abs(row[key] - value) <= 1e-5 * abs(value), '%s of %s: %s, not %s', key, name, row, value)
+
+
 if __name__ == '__main__':
     main([spans_equal_second_evaluation, futexes_equal_second_evaluation, counts_of_events_equal_view,
-          losses_are_those_of_the_packets])
+          losses_are_those_of_the_packets, counters_equal_second_evaluation])

@@ -9,8 +9,11 @@ import sys
 import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+import event_trace  # noqa: E402
 from daemon import World  # noqa: E402
 from harness import WAIT_S, WAYMARK, awaited, check, finished, limit, main, slurp, wait_for  # noqa: E402
+from t_analyze import result_of  # noqa: E402
+from t_view import read  # noqa: E402
 from users import ALICE, open_to_all  # noqa: E402
 
 EVENT = 'test:seq'
@@ -117,6 +120,25 @@ def temporary_session_is_removed_at_the_end(case):
         program.end()
 
 
+def io_and_counters_are_those_of_the_analyses(case):
+    path = case.path('io')
+    event_trace.requests(case.random, 1500).write(path)
+    exact = result_of(case, 'io', path)
+    rows = json.loads(read(case, [WAYMARK, 'top', '--batch', '--json', path])[1][-1])['tables']['io']
+    found = {(row['pid'], row['operation']): row for row in rows}
+    check(found and len(found) == len(exact['tables']['processes']) == len(rows), 'rows: %s', rows)
+    for row in exact['tables']['processes']:
+        ours = found[row['pid'], row['operation']]
+        check(ours['bytes_per_s'] == int(1e9 * row['bytes'] / exact['length_ns']) and ours['name'] == row['process'] and
+              ours['p99_ns'] == row['p99_ns'], 'process: %s, not %s', ours, row)
+    path = case.record([case.program('spans')], ['-c', 'vpid', '-c', 'vtid']).ok().directory
+    exact = result_of(case, 'counters', path)['tables']['counters']
+    rows = json.loads(read(case, [WAYMARK, 'top', '--batch', '--json', path])[1][-1])['tables']['counters']
+    keys = ('counter', 'pid', 'last', 'min', 'max', 'average')
+    check(rows and sorted([row[key] for key in keys] for row in rows) == sorted([row[key] for key in keys] for row in
+                                                                               exact), '%s, not %s', rows, exact)
+
+
 class Tmux:
     """A terminal with a shell."""
 
@@ -188,5 +210,6 @@ if __name__ == '__main__':
         intervals_add_up_to_what_was_recorded,
         count_ends_after_this_number_of_intervals,
         temporary_session_is_removed_at_the_end,
+        io_and_counters_are_those_of_the_analyses,
         screen_shows_tables_and_takes_keys
     ])

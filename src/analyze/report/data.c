@@ -241,7 +241,7 @@ int wmk_report_data(const struct wmk_report *report, const struct wmk_result *re
 
 void wmk_report_columns(const struct wmk_result *result, FILE *out)
 {
-	static const char *const kinds[] = { "text", "id", "count", "ns", "time", "bytes", "percent", "rate" };
+	static const char *const kinds[] = { "text", "id", "count", "ns", "time", "bytes", "percent", "rate", "value" };
 
 	for (unsigned t = 0; t < result->n_tables; t++) {
 		const struct wmk_result_table *table = &result->tables[t];

@@ -68,6 +68,7 @@ const kinds = {
 	since: { show: sinceBegin, isNumber: true },
 	bytes: { show: bytes => scaled(bytes, 1024, ["B", "KiB", "MiB", "GiB", "TiB"]), isNumber: true },
 	percent: { show: percent => percent.toFixed(1) + " %", isNumber: true },
+	value: { show: value => String(+value.toPrecision(6)), isNumber: true },
 	rate: { show: rate => scaled(rate, 1000, ["/s", "k/s", "M/s", "G/s"]), isNumber: true },
 };
 
