@@ -38,8 +38,8 @@ packages=(
 	procps
 	# a browser without a screen, which loads reports
 	chromium-headless-shell
-	# commands on another machine
-	openssh-client
+	# commands on another machine; two machines as network namespaces
+	openssh-client iproute2
 )
 kernels=(amd64) sysroots=()
 # Debian starts the server of openssh-server when it is installed, so only --long installs it.

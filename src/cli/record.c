@@ -317,11 +317,15 @@ static int record(const struct wmk_record_args *args, struct wmk_recording_optio
 	return wmk_child_exit_status(&child);
 }
 
-/* Return whether to record through the session daemon. If true, *daemon is connected. */
+/*
+ * Return whether to record through the session daemon. If true, *daemon is connected. If false and an option needs a
+ * session daemon, the error remains.
+ */
 static bool wants_daemon(const struct wmk_record_args *args, struct wmk_daemon *daemon)
 {
 	const struct wmk_cli_common common = { 0 };
 	const char *clock = getenv("WAYMARK_CLOCK_PLUGIN");
+	const bool needs = args->snapshot_on.n || args->url;
 	char words[8 * WMK_ERROR_LEN];
 	int err;
 
@@ -329,10 +333,10 @@ static bool wants_daemon(const struct wmk_record_args *args, struct wmk_daemon *
 	if (args->private || (clock && *clock))
 		return false;
 	/* A flight recorder and a relay need a session daemon, so this starts one if none runs. */
-	err = wmk_daemon_open(daemon, &common, args->snapshot_on.n || args->url ? WMK_DAEMON_ANY : WMK_DAEMON_RUNNING);
-	if (err < 0 && err != -ENOENT && err != -ECONNREFUSED)
+	err = wmk_daemon_open(daemon, &common, needs ? WMK_DAEMON_ANY : WMK_DAEMON_RUNNING);
+	if (err < 0 && !needs && err != -ENOENT && err != -ECONNREFUSED)
 		wmk_cli_warn("cannot use the session daemon: %s", wmk_error_text(words, sizeof(words)));
-	if (err < 0)
+	if (err < 0 && !needs)
 		wmk_error_clear();
 	return err >= 0;
 }
@@ -415,8 +419,12 @@ static int run_record(void *data, char **rest, int n_rest)
 	if (!wants_daemon(args, &daemon)) {
 		if (!args->snapshot_on.n && !args->url)
 			return record(args, &recording, path, rest);
-		wmk_error(-ENOTSUP, "%s needs a session daemon, and none can be used",
-			  args->url ? "--to" : "--snapshot-on");
+		status = wmk_error_number();
+		if (status == 0)
+			wmk_error_said(-ENOTSUP, "%s needs a session daemon, which WAYMARK_CLOCK_PLUGIN excludes",
+				       args->url ? "--to" : "--snapshot-on");
+		else
+			wmk_error_add(status, "%s needs a session daemon", args->url ? "--to" : "--snapshot-on");
 		wmk_cli_print_error();
 		return WMK_CLI_FAILED;
 	}

@@ -8,12 +8,13 @@ import contextlib
 import os
 import signal
 import stat
+import subprocess
 import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from daemon import World, numbers_of  # noqa: E402
-from harness import SEED, Trace, check, check_sequences, limit, main, rounds  # noqa: E402
+from harness import SEED, WAYMARK, Trace, check, check_sequences, finished, limit, main, rounds  # noqa: E402
 from relay_process import Relay, spools, wait_sent  # noqa: E402
 
 SIZES = ['--subbuf-size', '256k', '--num-subbuf', '8']
@@ -259,6 +260,11 @@ def urls_are_checked_and_saved(case):
         check(session['url'] == relay.url and session['spool_size'] == 3 << 20, 'loaded: %s', session)
         w('list', 'good').prints(relay.url, 'spool')
         w('destroy', 'good')
+        absent = case.path('absent')
+        none = finished([WAYMARK, 'record', '--to', relay.url, '--', 'true'], capture_output=True, text=True,
+                        env=dict(w.env, WAYMARK_RUNDIR=absent, WAYMARK_SESSIOND=absent), stdin=subprocess.DEVNULL)
+        check(none.returncode == 1 and '--to needs a session daemon' in none.stderr and absent in none.stderr,
+              'record without a session daemon: %s', none.stderr)
         done = w('record', '--to', relay.url, '--json', '--', case.program('busy'), 'count', '1', '100', '1')
         check(done.json['url'] == relay.url and done.json['records'] >= 100, 'record: %s', done.json)
         wait_sent(w)
