@@ -29,7 +29,10 @@ static void print_host(const struct wmk_relay_status_host *host)
 	       wmk_cli_bytes_text(host->bytes, bytes, sizeof(bytes)));
 	if (host->max_bytes)
 		printf(" of %s", wmk_cli_bytes_text(host->max_bytes, max, sizeof(max)));
-	printf(" on the disk\n");
+	printf(" on the disk");
+	if (host->max_rate)
+		printf(", at most %s/s", wmk_cli_bytes_text(host->max_rate, max, sizeof(max)));
+	putchar('\n');
 	for (uint32_t i = 0; i < host->traces.n; i++)
 		print_trace(&traces[i]);
 	if (host->error[0])
@@ -74,6 +77,7 @@ static void host_json(struct wmk_cli_json *json, const struct wmk_relay_status_h
 	wmk_cli_json_u64(json, "max_connections", host->max_connections);
 	wmk_cli_json_u64(json, "bytes", host->bytes);
 	wmk_cli_json_u64(json, "max_bytes", host->max_bytes);
+	wmk_cli_json_u64(json, "max_rate", host->max_rate);
 	wmk_cli_json_text(json, "error", host->error[0] ? host->error : NULL);
 	wmk_cli_json_open(json, "traces", '[');
 	for (uint32_t i = 0; i < host->traces.n; i++)

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "net/certificates.h"
 #include "store/store.h"
@@ -184,6 +185,21 @@ int wmk_relay_host_room(struct wmk_relay_hosts *hosts, struct wmk_relay_host *ho
 void wmk_relay_host_count(struct wmk_relay_host *host, int64_t bytes)
 {
 	atomic_fetch_add_explicit(&host->bytes, bytes, memory_order_relaxed);
+}
+
+int64_t wmk_relay_host_received(struct wmk_relay_host *host, uint64_t bytes)
+{
+	const int64_t second = 1000000000, now = (int64_t)wmk_clock_monotonic();
+	int64_t before = atomic_load_explicit(&host->rate_ns, memory_order_relaxed), after;
+
+	if (!host->is.max_rate)
+		return 0;
+	do
+		after = (before > now - second ? before : now - second) +
+			(int64_t)((double)bytes * (double)second / (double)host->is.max_rate);
+	while (!atomic_compare_exchange_weak_explicit(&host->rate_ns, &before, after, memory_order_relaxed,
+						      memory_order_relaxed));
+	return after > now ? after / 1000000 + 1 : 0;
 }
 
 void wmk_relay_host_measure(struct wmk_relay_hosts *hosts, struct wmk_relay_host *host)

@@ -19,6 +19,8 @@ struct wmk_relay_host {
 	struct wmk_relay_conf_host is;       /* name and limits */
 	/* of all files in the host's directory; relaxed, because it is only a count */
 	_Atomic int64_t bytes;
+	/* time at which the bytes that were received are within the rate of the host, in ns; relaxed: only a count */
+	_Atomic int64_t rate_ns;
 	/* under the lock of the table */
 	unsigned connections;
 	bool measured;
@@ -52,6 +54,11 @@ void wmk_relay_host_leave(struct wmk_relay_hosts *hosts, struct wmk_relay_host *
 int wmk_relay_host_room(struct wmk_relay_hosts *hosts, struct wmk_relay_host *host, uint64_t bytes);
 /* Add the change in size of the host's files. */
 void wmk_relay_host_count(struct wmk_relay_host *host, int64_t bytes);
+/*
+ * Bytes of the host were received. Returns the time, as wmk_relay_now_ms(), before which the relay must not receive
+ * more; 0: at once. A host may receive one second at its rate in advance.
+ */
+int64_t wmk_relay_host_received(struct wmk_relay_host *host, uint64_t bytes);
 /* Files of the host were removed: measure the directory again. */
 void wmk_relay_host_measure(struct wmk_relay_hosts *hosts, struct wmk_relay_host *host);
 void wmk_relay_host_set_error(struct wmk_relay_hosts *hosts, struct wmk_relay_host *host, const char *text);

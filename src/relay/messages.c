@@ -124,7 +124,7 @@ int wmk_relay_in_receive(struct wmk_relay_in *in, struct wmk_link *link)
 	if (n < 0)
 		return (int)n;
 	in->len += (size_t)n;
-	return n > 0;
+	return (int)n;
 }
 
 int wmk_relay_in_message(struct wmk_relay_in *in, struct wmk_relay_frame *frame, uint8_t **body)

@@ -42,7 +42,7 @@ struct wmk_relay_in {
  * the length in a header. Invalidates bodies. 0; -ENOBUFS: take the complete messages first; -ENOMEM.
  */
 int wmk_relay_in_room(struct wmk_relay_in *in, uint8_t **room, size_t *size);
-/* Receive once. 1: received bytes; 0: end of the stream; -EAGAIN; -errno. */
+/* Receive once. The number of received bytes; 0: end of the stream; -EAGAIN; -errno. */
 int wmk_relay_in_receive(struct wmk_relay_in *in, struct wmk_link *link);
 /*
  * Take the next complete message. 1: *frame and *body are set. The header is directly before the body, and the caller

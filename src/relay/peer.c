@@ -26,6 +26,7 @@ struct wmk_relay_peer {
 	int socket;                          /* of the link, until the link is closed; under the lock of the peers */
 	bool tls;
 	unsigned certificates;
+	int64_t resume_ms;                   /* the rate of the host is used up until this time; 0: it is not */
 	struct wmk_relay_in in;
 	struct wmk_ingest ingest;
 };
@@ -133,6 +134,34 @@ static int do_due(struct wmk_relay_peer *peer, int64_t *look)
 	return wmk_ingest_look(&peer->ingest);
 }
 
+/* Receive bytes. -EAGAIN: none have arrived, or the rate of the host is used up. */
+static int receive(struct wmk_relay_peer *peer)
+{
+	int got;
+
+	if (peer->resume_ms && wmk_relay_now_ms() < peer->resume_ms)
+		return -EAGAIN;
+	got = wmk_relay_in_receive(&peer->in, peer->link);
+	peer->resume_ms = got > 0 && peer->ingest.host ? wmk_relay_host_received(peer->ingest.host, (uint64_t)got) : 0;
+	return got;
+}
+
+/* Wait for input, for room for output if messages are `queued`, or for the next periodic work. */
+static int await_next(struct wmk_relay_peer *peer, bool queued, int64_t look)
+{
+	const int64_t due = peer->ingest.due_ms ? peer->ingest.due_ms : look;
+	const short output = queued ? POLLOUT : 0;
+	int err;
+
+	if (!peer->resume_ms)
+		return await(peer, (short)(wmk_link_events(peer->link) | POLLIN | output), due - wmk_relay_now_ms());
+	err = await(peer, output, (due < peer->resume_ms ? due : peer->resume_ms) - wmk_relay_now_ms());
+	/* The connection has ended. */
+	if (err == 1 && !queued)
+		peer->resume_ms = 0;
+	return err;
+}
+
 /* Serve the connection until it has to end. */
 static int serve(struct wmk_relay_peer *peer)
 {
@@ -144,7 +173,7 @@ static int serve(struct wmk_relay_peer *peer)
 		return err;
 	wmk_ingest_begin(&peer->ingest);
 	for (;;) {
-		const int got = wmk_relay_in_receive(&peer->in, peer->link);
+		const int got = receive(peer);
 		int sent;
 
 		if (got == 0 || (got < 0 && got != -EAGAIN && got != -ENOBUFS))
@@ -160,12 +189,8 @@ static int serve(struct wmk_relay_peer *peer)
 		sent = wmk_relay_out_send(&peer->ingest.out, peer->link);
 		if (sent < 0)
 			return sent;
-		if (got == -EAGAIN) {
-			const int64_t due = peer->ingest.due_ms ? peer->ingest.due_ms : look;
-
-			err = await(peer, (short)(wmk_link_events(peer->link) | POLLIN | (sent == 0 ? POLLOUT : 0)),
-				    due - wmk_relay_now_ms());
-		}
+		if (got == -EAGAIN)
+			err = await_next(peer, sent == 0, look);
 		if (err < 0)
 			return err;
 	}

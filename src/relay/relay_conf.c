@@ -30,6 +30,8 @@ static const struct {
 	  INT64_MAX },
 	{ "max-connections", offsetof(struct wmk_relay_conf, max_connections),
 	  offsetof(struct wmk_relay_conf_host, max_connections), 1, 100000 },
+	{ "max-rate", offsetof(struct wmk_relay_conf, max_rate), offsetof(struct wmk_relay_conf_host, max_rate),
+	  0, INT64_MAX },
 	{ "disk-reserve", offsetof(struct wmk_relay_conf, disk_reserve), NO_HOST, 0, INT64_MAX },
 };
 
@@ -80,7 +82,8 @@ static struct wmk_relay_conf_host *host_of(struct wmk_relay_conf *conf, const ch
 	}
 	conf->hosts = grown;
 	grown += conf->n_hosts++;
-	*grown = (struct wmk_relay_conf_host){ .max_bytes = UINT64_MAX, .max_connections = UINT64_MAX };
+	*grown = (struct wmk_relay_conf_host){ .max_bytes = UINT64_MAX, .max_connections = UINT64_MAX,
+					       .max_rate = UINT64_MAX };
 	strcpy(grown->name, name);
 	return grown;
 }
@@ -213,7 +216,8 @@ int wmk_relay_conf_read(const char *path, struct wmk_relay_conf *conf)
 
 struct wmk_relay_conf_host wmk_relay_conf_of(const struct wmk_relay_conf *conf, const char *host)
 {
-	struct wmk_relay_conf_host found = { .max_bytes = conf->max_bytes, .max_connections = conf->max_connections };
+	struct wmk_relay_conf_host found = { .max_bytes = conf->max_bytes, .max_connections = conf->max_connections,
+					     .max_rate = conf->max_rate };
 
 	for (size_t i = 0; i < conf->n_hosts; i++) {
 		const struct wmk_relay_conf_host *is = &conf->hosts[i];
@@ -223,6 +227,7 @@ struct wmk_relay_conf_host wmk_relay_conf_of(const struct wmk_relay_conf *conf, 
 		found.max_bytes = is->max_bytes == UINT64_MAX ? found.max_bytes : is->max_bytes;
 		found.max_connections =
 			is->max_connections == UINT64_MAX ? found.max_connections : is->max_connections;
+		found.max_rate = is->max_rate == UINT64_MAX ? found.max_rate : is->max_rate;
 	}
 	strncpy(found.name, host, sizeof(found.name) - 1);
 	return found;

@@ -6,6 +6,7 @@
  *     max-bytes = 100G               on the disk, for each host; 0: no limit
  *     max-bytes web1 = 500G          for the host "web1"
  *     max-connections = 500          for each host
+ *     max-rate = 10M                 bytes per second that the relay receives from each host; 0: no limit
  *     disk-reserve = 256M            of the file system, which stays free
  *     view ann = web1,web2           the hosts that the viewer "ann" may view; * (the default): all
  *
@@ -26,7 +27,7 @@
 
 struct wmk_relay_conf_host {
 	char name[WMK_RELAY_HOST_MAX + 1];
-	uint64_t max_bytes, max_connections;     /* UINT64_MAX: the limit for each host applies */
+	uint64_t max_bytes, max_connections, max_rate;       /* UINT64_MAX: the limit for each host applies */
 };
 /* A line with `view`. A later line replaces an earlier one with the same name. */
 struct wmk_relay_conf_view {
@@ -34,7 +35,7 @@ struct wmk_relay_conf_view {
 	char hosts[WMK_RELAY_CONF_LINE + 1];     /* "*", or names with commas between and around them */
 };
 struct wmk_relay_conf {
-	uint64_t connections, max_bytes, max_connections, disk_reserve;
+	uint64_t connections, max_bytes, max_connections, max_rate, disk_reserve;
 	struct wmk_relay_conf_host *hosts;
 	size_t n_hosts;
 	struct wmk_relay_conf_view *views;

@@ -42,7 +42,8 @@ static int add_host(const struct wmk_ingest *ingest, struct wmk_arena *arena, co
 	*is = (struct wmk_relay_status_host){
 		.host = wmk_arena_text(arena, host->is.name), .connections = host->connections,
 		.bytes = bytes > 0 ? (uint64_t)bytes : 0, .max_bytes = host->is.max_bytes,
-		.max_connections = (uint32_t)host->is.max_connections, .error = wmk_arena_text(arena, host->error),
+		.max_connections = (uint32_t)host->is.max_connections, .max_rate = host->is.max_rate,
+		.error = wmk_arena_text(arena, host->error),
 	};
 	if (!is->host || !is->error)
 		return wmk_error_number();

@@ -161,6 +161,7 @@ static const struct wmk_member status_host_members[] = {
 	WMK_MEMBER(U64, wmk_relay_status_host, bytes),
 	WMK_MEMBER(U64, wmk_relay_status_host, max_bytes),
 	WMK_MEMBER(U32, wmk_relay_status_host, max_connections),
+	WMK_MEMBER(U64, wmk_relay_status_host, max_rate),
 	WMK_MEMBER(TEXT, wmk_relay_status_host, error, WMK_RELAY_MESSAGE_MAX),
 	WMK_MEMBER(LIST, wmk_relay_status_host, traces, status_trace_object, WMK_RELAY_TRACES_MAX),
 };

@@ -237,6 +237,7 @@ struct wmk_relay_status_host {
 	uint32_t connections;
 	uint64_t bytes, max_bytes;   /* on the disk; the quota, 0: none */
 	uint32_t max_connections;
+	uint64_t max_rate;           /* bytes per second that the relay receives; 0: no limit */
 	const char *error;           /* the latest refusal; "": none */
 	struct wmk_list traces;      /* of struct wmk_relay_status_trace: the open ones */
 };

@@ -104,7 +104,7 @@ def follower_prints_what_the_relay_receives(case):
 def status_shows_hosts_and_quotas(case):
     conf = case.path('relay.conf')
     with open(conf, 'w') as f:
-        f.write('# a comment\nmax-bytes web1 = 10M\n')
+        f.write('# a comment\nmax-bytes web1 = 10M\nmax-rate = 50M\n')
     relay = Relay(case.path('relay'), '--conf', conf)
     w = Control(case)
     w.env['WAYMARK_RELAY_DIR'] = case.path('certificates')
@@ -113,9 +113,11 @@ def status_shows_hosts_and_quotas(case):
     sender = sent.connect()
     sent.send(sender)
     w('relay', 'status', '--at', relay.address).prints('web1: 1 connections of 1000', 'of 10.5 MB on the disk|of 10 MB',
+                                                       'at most 52.4 MB/s|at most 50 MB/s',
                                                        'shop/ust/uid/1000/64-bit: connected')
     host = w('relay', 'status', '--at', relay.address, '--json').json['relay']['hosts'][0]
-    check(host['host'] == 'web1' and host['max_bytes'] == 10 << 20 and host['error'] is None, '%s', host)
+    check((host['host'], host['max_bytes'], host['max_rate'], host['error']) ==
+          ('web1', 10 << 20, 50 << 20, None), '%s', host)
     trace = host['traces'][0]
     check(trace['connected'] and trace['packets'] == sum(map(len, sent.streams.values())), '%s', trace)
     sender.close()

@@ -17,7 +17,9 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/error.h"
+#include "relay/messages.h"
 #include "relay/t/client.h"
 #include "relay/t/relay_rig.h"
 
@@ -248,6 +250,46 @@ static void host_over_its_quota_is_refused(void **state)
 	relay_rig_end(&rig);
 }
 
+static uint64_t since_ms(uint64_t begin_ns)
+{
+	return (wmk_clock_monotonic() - begin_ns) / 1000000;
+}
+
+/* The relay receives at most a second at the rate and one full buffer in advance. */
+static void host_above_its_rate_is_delayed(void **state)
+{
+	enum { CONTENT = 200000, RATE = 128 << 10, PACKETS = 2 };
+	const uint64_t least_ms = (PACKETS * CONTENT - RATE - WMK_RELAY_BUFFER) * 1000ull / RATE;
+	struct relay_rig rig;
+	struct client client, writer;
+	struct wmk_relay_status status;
+	uint64_t packets = 0, begin;
+
+	(void)state;
+	relay_rig_begin(&rig, "max-rate web1 = 128k\n");
+	open_writer(&writer, &rig, "web2");
+	open_writer(&client, &rig, "web1");
+	begin = wmk_clock_monotonic();
+	for (unsigned i = 0; i < PACKETS; i++)
+		client_packet(&client, 0, i, i * CONTENT, CONTENT);
+	writes(&writer, &packets);
+	assert_true(relay_rig_size(&rig, "web1/shop/ust/uid/1000/64-bit/app_0") < PACKETS * CONTENT ||
+		    since_ms(begin) >= least_ms);
+	assert_int_equal(client_acknowledged(&client), 0);
+	assert_true(since_ms(begin) >= least_ms);
+	assert_int_equal(client_request(&client, WMK_RELAY_STATUS, &none, &status), 0);
+	for (uint32_t i = 0; i < status.hosts.n; i++) {
+		const struct wmk_relay_status_host *is = (struct wmk_relay_status_host *)status.hosts.items + i;
+
+		assert_int_equal(is->max_rate, strcmp(is->host, "web1") == 0 ? RATE : 0);
+	}
+	/* the relay ends at once, although it delays the connection */
+	client_packet(&client, 0, PACKETS, PACKETS * CONTENT, CONTENT);
+	client_close(&client);
+	client_close(&writer);
+	relay_rig_end(&rig);
+}
+
 static void connections_of_a_host_are_limited(void **state)
 {
 	struct relay_rig rig;
@@ -303,6 +345,7 @@ int main(void)
 		cmocka_unit_test(wrong_names_are_refused),
 		cmocka_unit_test(links_in_the_relays_tree_are_refused),
 		cmocka_unit_test(host_over_its_quota_is_refused),
+		cmocka_unit_test(host_above_its_rate_is_delayed),
 		cmocka_unit_test(connections_of_a_host_are_limited),
 		cmocka_unit_test(half_open_connections_harm_no_other),
 	};
