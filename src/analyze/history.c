@@ -106,6 +106,7 @@ struct wait_frame {
 	const struct wmk_analyze_thread *thread;
 	uint64_t before;               /* number of its state before the wait */
 	int64_t low;                   /* the begin of the wait */
+	uint32_t inside;               /* wmk_step.inside of its steps */
 };
 
 struct path_walk {
@@ -116,6 +117,7 @@ struct path_walk {
 	uint64_t number;               /* number of its state at `now`, or of a later state */
 	struct wait_frame frames[DEEP_MAX];
 	unsigned n_frames;
+	uint32_t inside;               /* wmk_step.inside of the next steps */
 	int err;
 };
 
@@ -135,7 +137,8 @@ static struct wmk_step *put(struct path_walk *walk, unsigned state, unsigned wai
 	struct wmk_steps *steps = walk->steps;
 	struct wmk_step *step = steps->n ? &steps->steps[steps->n - 1] : NULL;
 
-	if (!step || step->thread != walk->thread || step->state != state || step->wait != wait) {
+	if (!step || step->thread != walk->thread || step->state != state || step->wait != wait ||
+	    step->inside != walk->inside) {
 		step = wmk_array_room(steps->steps, steps->n, &steps->cap, sizeof(*step));
 		if (!step) {
 			walk->err = wmk_error(-ENOMEM, "no memory for the %u steps of a path", steps->n);
@@ -144,7 +147,7 @@ static struct wmk_step *put(struct path_walk *walk, unsigned state, unsigned wai
 		steps->steps = step;
 		step += steps->n++;
 		*step = (struct wmk_step){ .thread = walk->thread, .to = walk->now, .state = (uint8_t)state,
-					   .wait = (uint8_t)wait };
+					   .wait = (uint8_t)wait, .inside = walk->inside };
 	}
 	step->from = from;
 	walk->now = from;
@@ -197,7 +200,9 @@ static void pass_wait(struct path_walk *walk, const struct past *past)
 	}
 	if (past->from > low)
 		walk->frames[walk->n_frames++] =
-			(struct wait_frame){ .thread = walk->thread, .before = past->before, .low = past->from };
+			(struct wait_frame){ .thread = walk->thread, .before = past->before, .low = past->from,
+					     .inside = walk->inside };
+	walk->inside = walk->steps->n - 1;
 	walk->thread = waker->thread;
 	walk->number = past->waker;
 }
@@ -212,6 +217,7 @@ static void step_back(struct path_walk *walk)
 
 		walk->thread = frame->thread;
 		walk->number = frame->before;
+		walk->inside = frame->inside;
 		return;
 	}
 	past = at(walk->history, walk->number, walk->now);
@@ -230,7 +236,7 @@ int wmk_history_follow(const struct wmk_history *history, const struct wmk_analy
 		       int64_t end, struct wmk_steps *steps)
 {
 	struct path_walk walk = { .history = history, .steps = steps, .begin = begin, .now = end, .thread = thread,
-			     .number = latest_of(history, thread), .err = history->err };
+			     .inside = UINT32_MAX, .number = latest_of(history, thread), .err = history->err };
 
 	steps->n = 0;
 	while (walk.now > begin && walk.err >= 0)

@@ -29,6 +29,8 @@ struct wmk_step {
 	uint8_t state;                 /* enum wmk_thread_state, without WMK_ABSENT */
 	/* BLOCKED: reason of the wait. RUNNABLE: reason of the wait before the wake-up; NONE: it was preempted. */
 	uint8_t wait;
+	/* this step replaces the wait before the RUNNABLE step with this number; UINT32_MAX: no wait */
+	uint32_t inside;
 	const struct wmk_analyze_thread *waker; /* RUNNABLE: the thread that woke it; NULL: none, or unknown */
 };
 

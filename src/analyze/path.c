@@ -4,6 +4,7 @@
  * immediately, because older states are overwritten (history.h).
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@
 #include "analyze/path.h"
 #include "base/array.h"
 #include "base/error.h"
+#include "read/stacks.h"
 
 struct path_span {
 	struct wmk_analyze_span is;
@@ -256,6 +258,70 @@ static int result(void *state, struct wmk_result *result)
 		wmk_result_note(result, "parts of the paths are unknown: records were lost, are older than the last %u "
 					"changes of states, or the threads have no earlier records",
 				WMK_HISTORY_STATES);
+	return err;
+}
+
+#define FOLDED_DEEP 256u                /* waits above a step in a stack; the outermost ones beyond it are left out */
+
+/* The name of a thread with its number. */
+static const char *thread_frame(const struct wmk_analyze_thread *thread, char *buf, size_t size)
+{
+	if (!thread)
+		return "unknown thread";
+	snprintf(buf, size, "%s %ld", thread->name, (long)thread->tid);
+	return buf;
+}
+
+static const char *state_frame(unsigned state, unsigned wait, char *buf, size_t size)
+{
+	snprintf(buf, size, "%s%s%s", states[state], state == WMK_BLOCKED && wait < WMK_WAITS ? ": " : "",
+		 state == WMK_BLOCKED && wait < WMK_WAITS ? wmk_wait_names[wait] : "");
+	return buf;
+}
+
+/* Each waiting thread above the step has two frames: the thread and its wait. */
+static int add_folded(const struct path_span *span, const char *name, const struct wmk_step *step,
+		      struct wmk_read_stacks *stacks)
+{
+	char texts[2 * FOLDED_DEEP][64];
+	const char *frames[2 * FOLDED_DEEP + 1] = { name };
+	uint32_t above[FOLDED_DEEP], n = 0, n_frames = 1;
+
+	for (uint32_t i = step->inside; i != UINT32_MAX && n + 1 < FOLDED_DEEP; i = span->steps.steps[i].inside)
+		above[n++] = i;
+	while (n--) {
+		const struct wmk_step *waits = &span->steps.steps[above[n]];
+
+		frames[n_frames] = thread_frame(waits->thread, texts[n_frames - 1], sizeof(*texts));
+		n_frames++;
+		frames[n_frames] = state_frame(WMK_BLOCKED, waits->wait, texts[n_frames - 1], sizeof(*texts));
+		n_frames++;
+	}
+	frames[n_frames] = thread_frame(step->thread, texts[n_frames - 1], sizeof(*texts));
+	n_frames++;
+	frames[n_frames] = state_frame(step->state, step->wait, texts[n_frames - 1], sizeof(*texts));
+	n_frames++;
+	return wmk_read_stacks_add(stacks, frames, n_frames, (uint64_t)(step->to - step->from));
+}
+
+int wmk_path_folded(struct wmk_analysis *analysis, FILE *out)
+{
+	const struct paths *paths = wmk_analysis_state(analysis, 0);
+	struct wmk_print_text text = { .text = NULL };
+	struct wmk_read_stacks stacks;
+	int err = 0;
+
+	wmk_read_stacks_begin(&stacks);
+	for (unsigned s = 0; s < paths->n_slowest; s++)
+		for (uint32_t i = 0; i < paths->slowest[s].steps.n && err >= 0; i++)
+			err = add_folded(&paths->slowest[s], paths->open.names.texts[paths->slowest[s].is.number],
+					 &paths->slowest[s].steps.steps[i], &stacks);
+	if (err >= 0)
+		err = wmk_read_stacks_put(&stacks, &text);
+	if (err >= 0)
+		fwrite(text.text, 1, text.len, out);
+	wmk_print_text_free(&text);
+	wmk_read_stacks_free(&stacks);
 	return err;
 }
 

@@ -12,4 +12,10 @@ extern const struct wmk_analyze_module wmk_analyze_path;
 /* Select the `n` slowest spans of this name (NULL: any). Call this before the pipeline. Default: the slowest span. */
 void wmk_path_choose(struct wmk_analysis *analysis, const char *span, unsigned n);
 
+/*
+ * After the pipeline: write the paths as folded stacks (read/stacks.h). A thread that ended the wait of another thread
+ * is below this wait. -ENOMEM; -errno: `out` cannot be written.
+ */
+int wmk_path_folded(struct wmk_analysis *analysis, FILE *out);
+
 #endif

@@ -24,6 +24,7 @@ struct analyze_args {
 	bool has_limit;
 	const char *sort, *diff, *span;
 	uint64_t slowest;              /* 0: the default */
+	bool folded;
 };
 
 static void print(const struct analyze_args *args, const struct wmk_result *result)
@@ -86,6 +87,8 @@ static int analyze(const struct analyze_args *args, const struct wmk_analyze_mod
 		err = compute(args, modules, paths, n, &analysis, &damages);
 	if (err >= 0 && before)
 		err = compare(args, before, analysis);
+	else if (err >= 0 && args->folded)
+		err = wmk_path_folded(analysis, stdout);
 	else if (err >= 0)
 		print(args, wmk_analysis_result(analysis));
 	if (err >= 0 && fflush(stdout) != 0)
@@ -105,8 +108,10 @@ static int run_analyze(void *data, char **rest, int n_rest)
 
 	if (args->csv && args->which.common.json)
 		return wmk_error(-EINVAL, "--csv and --json exclude each other");
-	if ((args->span || args->slowest) && modules[0] != &wmk_analyze_path)
-		return wmk_error(-EINVAL, "--span and --slowest are options of the analysis path: "
+	if (args->folded && (args->csv || args->which.common.json || args->diff))
+		return wmk_error(-EINVAL, "--folded excludes --csv, --json and --diff");
+	if ((args->span || args->slowest || args->folded) && modules[0] != &wmk_analyze_path)
+		return wmk_error(-EINVAL, "--span, --slowest and --folded are options of the analysis path: "
 					  "`waymark analyze path --span=NAME TRACE`");
 	if (n_rest == n_names)
 		return wmk_error(-EINVAL, "no trace given: give its directory, or a directory above it");
@@ -163,6 +168,10 @@ static const struct wmk_cli_option options[] = {
 	  WMK_CLI_NAME(struct analyze_args, span, "a span") },
 	{ 0, "slowest", "N", "With path: the N slowest spans, at most 16. The default is 1.",
 	  WMK_CLI_NUMBER(struct analyze_args, slowest, WMK_PATHS_MAX) },
+	{ 0, "folded", NULL,
+	  "With path: print stacks for a flame graph (flamegraph.pl, speedscope), with nanoseconds. A thread that "
+	  "ended the wait of another thread is below this wait.",
+	  WMK_CLI_FLAG(struct analyze_args, folded) },
 	WMK_CLI_OPTIONS_TIME,
 	{ 0, "csv", NULL, "Print CSV instead of text: for each table a line of names, then one line for each row.",
 	  WMK_CLI_FLAG(struct analyze_args, csv) },

@@ -143,6 +143,8 @@ static const struct wmk_cli_example examples[] = {
 	  "waymark analyze syscalls --limit=0 trace" },
 	{ "analyze", "Print what the slowest span of a name waited for, over all threads and processes:",
 	  "waymark analyze path --span=shop:order trace" },
+	{ "analyze", "Write the same as stacks for flamegraph.pl or speedscope:",
+	  "waymark analyze path --span=shop:order --folded trace >path.folded" },
 	{ "convert", "Write a file for ui.perfetto.dev:",
 	  "waymark convert trace --to perfetto --output trace.perfetto" },
 	{ "convert", "Write the stacks of spans and system calls for flamegraph.pl or speedscope:",

@@ -15,7 +15,6 @@
 
 #include "base/error.h"
 #include "read/convert.h"
-#include "read/json_writer.h"
 #include "read/stacks.h"
 
 struct folded {
@@ -91,34 +90,12 @@ static int folded_record(void *state, struct wmk_read_stream *stream, struct wmk
 	return wmk_read_stacks_record(&folded->stacks, class, &who, stream->ns);
 }
 
-/* Write the names from the root to the node. */
-static void put_stack(const struct wmk_read_stacks *stacks, struct wmk_json_writer *w, uint32_t node)
-{
-	uint32_t path[WMK_READ_STACK_MAX + 1], n = 0;
-
-	for (; node; node = stacks->nodes[node].parent)
-		path[n++] = stacks->nodes[node].name;
-	while (n--) {
-		wmk_json_put_text(w, stacks->names[path[n]]->text);
-		wmk_json_put(w, n ? ";" : " ", 1);
-	}
-}
-
 static int folded_end(void *whole, struct wmk_print_text *out)
 {
 	struct folded *folded = whole;
-	struct wmk_json_writer w = wmk_json_begin(out);
-	char number[32];
 
 	wmk_read_stacks_end(&folded->stacks, folded->last);
-	for (uint32_t i = 1; i < folded->stacks.n_nodes; i++) {
-		if (!folded->stacks.nodes[i].ns)
-			continue;
-		put_stack(&folded->stacks, &w, i);
-		snprintf(number, sizeof(number), "%" PRIu64 "\n", folded->stacks.nodes[i].ns);
-		wmk_json_put_text(&w, number);
-	}
-	return wmk_json_end(&w, 0);
+	return wmk_read_stacks_put(&folded->stacks, out);
 }
 
 static const char *folded_remark(void *whole)

@@ -13,6 +13,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/utf8.h"
+#include "read/json_writer.h"
 #include "read/stacks.h"
 #include "schema/schema.h"
 
@@ -239,6 +240,49 @@ void wmk_read_stacks_end(struct wmk_read_stacks *stacks, int64_t ns)
 		account(stacks, thread, ns);
 		thread->node = 0;
 	}
+}
+
+int wmk_read_stacks_add(struct wmk_read_stacks *stacks, const char *const *frames, uint32_t n, uint64_t ns)
+{
+	uint32_t node = 0, name;
+	int err = 0;
+
+	for (uint32_t i = 0; i < n && i < WMK_READ_STACK_MAX && err >= 0; i++) {
+		err = number_of(stacks, "", frames[i], INT_MAX, &name);
+		if (err >= 0)
+			err = child_of(stacks, node, name, &node);
+	}
+	if (err >= 0 && node)
+		stacks->nodes[node].ns += ns;
+	return err;
+}
+
+/* Write the names from the root to the node. */
+static void put_stack(const struct wmk_read_stacks *stacks, struct wmk_json_writer *w, uint32_t node)
+{
+	uint32_t path[WMK_READ_STACK_MAX + 1], n = 0;
+
+	for (; node; node = stacks->nodes[node].parent)
+		path[n++] = stacks->nodes[node].name;
+	while (n--) {
+		wmk_json_put_text(w, stacks->names[path[n]]->text);
+		wmk_json_put(w, n ? ";" : " ", 1);
+	}
+}
+
+int wmk_read_stacks_put(const struct wmk_read_stacks *stacks, struct wmk_print_text *out)
+{
+	struct wmk_json_writer w = wmk_json_begin(out);
+	char number[32];
+
+	for (uint32_t i = 1; i < stacks->n_nodes; i++) {
+		if (!stacks->nodes[i].ns)
+			continue;
+		put_stack(stacks, &w, i);
+		snprintf(number, sizeof(number), "%" PRIu64 "\n", stacks->nodes[i].ns);
+		wmk_json_put_text(&w, number);
+	}
+	return wmk_json_end(&w, 0);
 }
 
 void wmk_read_stacks_free(struct wmk_read_stacks *stacks)

@@ -18,6 +18,7 @@
 
 #include "ctf/class.h"
 #include "read/hash_table.h"
+#include "read/print.h"
 #include "read/thread_id.h"
 
 struct wmk_read_stack_name {
@@ -54,6 +55,10 @@ int wmk_read_stacks_record(struct wmk_read_stacks *stacks, const struct wmk_ctf_
 void wmk_read_stacks_lost(struct wmk_read_stacks *stacks);
 /* End the open stacks. */
 void wmk_read_stacks_end(struct wmk_read_stacks *stacks, int64_t ns);
+/* Add `ns` to the stack of these frames, the root first. Frames after WMK_READ_STACK_MAX are cut. -ENOMEM. */
+int wmk_read_stacks_add(struct wmk_read_stacks *stacks, const char *const *frames, uint32_t n, uint64_t ns);
+/* Append a line "FRAME;FRAME NUMBER" for each stack with a time: the input of flamegraph.pl and speedscope. -ENOMEM. */
+int wmk_read_stacks_put(const struct wmk_read_stacks *stacks, struct wmk_print_text *out);
 void wmk_read_stacks_free(struct wmk_read_stacks *stacks);
 
 #endif

@@ -115,6 +115,43 @@ def chain_has_the_known_path(case):
     check(text[at + 3].split()[1:8] == ['600', 'ns', '7.40', 'us', 'blocked', 'sleep', '103'], 'text: %s', text)
 
 
+def folded_path(case, *args):
+    """{stack: ns}"""
+    return {stack: int(ns) for stack, ns in (line.rsplit(' ', 1) for line in analyzed(
+        case, 'path', '--folded', *args)[0].splitlines() if line)}
+
+
+def folded_path_has_wakers_below_waits(case):
+    path = case.path('chain')
+    write_chain(path)
+    wait = ';blocked: read or write;'
+    check(folded_path(case, '--span', 'shop:job', path) == {
+        'shop:job;t101 101;running': 1500, 'shop:job;t101 101;runnable': 1100,
+        'shop:job;t101 101' + wait + 't102 102;running': 2300, 'shop:job;t101 101' + wait + 't102 102;runnable': 200,
+        'shop:job;t101 101' + wait + 't102 102' + wait + 't103 103;running': 400,
+        'shop:job;t101 101' + wait + 't102 102' + wait + 't103 103;runnable': 100,
+        'shop:job;t101 101' + wait + 't102 102' + wait + 't103 103;blocked: sleep': 7400}, 'stacks: %s',
+          folded_path(case, path))
+    for n in range(rounds(6)):
+        path = case.path('folded%d' % n)
+        WithSpans(case.random, 3000).write(path)
+        tables, stacks = result_of(case, 'path', '--slowest', '3', path)['tables'], folded_path(case, '--slowest', '3',
+                                                                                                path)
+        for state in ('running', 'runnable', 'blocked', 'unknown'):
+            sums = {}
+            for stack, ns in stacks.items():
+                thread, of = stack.split(';')[-2:]
+                if of.partition(':')[0] == state:
+                    sums[thread] = sums.get(thread, 0) + ns
+            exact = {}
+            for row in tables['threads']:
+                name = '%s %d' % (row['name'], row['tid'])
+                exact[name] = exact.get(name, 0) + row[state + '_ns']
+            check(sums == {name: ns for name, ns in exact.items() if ns}, '%s: %s, not %s', state, sums, exact)
+    analyzed(case, 'spans', '--folded', path, status=2)
+    analyzed(case, 'path', '--folded', '--json', path, status=2)
+
+
 def wrong_spans_are_refused(case):
     path = case.path('chain')
     write_chain(path)
@@ -270,5 +307,5 @@ def lost_packets_make_parts_unknown(case):
 
 
 if __name__ == '__main__':
-    main([chain_has_the_known_path, wrong_spans_are_refused, paths_equal_second_evaluation,
-          lost_packets_make_parts_unknown])
+    main([chain_has_the_known_path, folded_path_has_wakers_below_waits, wrong_spans_are_refused,
+          paths_equal_second_evaluation, lost_packets_make_parts_unknown])
