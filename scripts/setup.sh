@@ -40,11 +40,13 @@ packages=(
 	chromium-headless-shell
 	# commands on another machine; two machines as network namespaces
 	openssh-client iproute2
+	# another analysis of the scheduler
+	linux-perf
 )
 kernels=(amd64) sysroots=()
 # Debian starts the server of openssh-server when it is installed, so only --long installs it.
 long=(qemu-system-arm openssh-server)
-bench=(lttng-tools liblttng-ust-dev linux-perf bpftrace)
+bench=(lttng-tools liblttng-ust-dev bpftrace)
 
 usage() {
 	sed -n '3,10s/^# \{0,1\}//p' "$0"

@@ -189,6 +189,16 @@ static int complete(struct io *io, const struct wmk_record *record)
 	return err;
 }
 
+static int merge(struct io *io, const struct wmk_record *record)
+{
+	struct request *request = strcmp(record->class->name, "block_rq_merge") ? NULL : pending(io, record);
+
+	/* The request has become a part of another request, and has no completion. */
+	if (request)
+		*request = io->pending[--io->n_pending];
+	return count(&io->merges, (uint64_t)record->values[WMK_BLOCK_DEV].number, operation_of(record), 0, -1, false);
+}
+
 static int name_device(struct io *io, const struct wmk_record *record)
 {
 	const struct wmk_field_value *name = &record->values[WMK_DEVICE_NAME];
@@ -217,8 +227,7 @@ static int record(void *state, const struct wmk_record *record)
 	case WMK_EV_BLOCK_COMPLETE:
 		return complete(io, record);
 	case WMK_EV_BLOCK_MERGE:
-		return count(&io->merges, (uint64_t)record->values[WMK_BLOCK_DEV].number, operation_of(record), 0, -1,
-			     false);
+		return merge(io, record);
 	default:
 		return name_device(io, record);
 	}

@@ -100,7 +100,7 @@ static void changed(void *data, struct wmk_analyze_thread *thread, unsigned was,
 	struct wmk_histogram *latency;
 	int err;
 
-	if (was != WMK_RUNNABLE || thread->state != WMK_RUNNING || thread->woken == INT64_MIN)
+	if (!wmk_threads_has_latency(thread, was))
 		return;
 	latency = wmk_threads_data(thread, sched->slot, sizeof(*latency));
 	const uint64_t ns = now > thread->woken ? (uint64_t)(now - thread->woken) : 0;

@@ -109,6 +109,11 @@ bool wmk_threads_is_in(const struct wmk_threads *threads, const struct wmk_analy
 /* After an exit: thread->left is the entry of the same call. */
 bool wmk_threads_is_paired(const struct wmk_threads *threads, const struct wmk_analyze_thread *thread,
 			   const struct wmk_record *exit);
+/* In changed(), after `state`: a woken thread begins to run, and the begin of the wake-up (thread->woken) is known. */
+static inline bool wmk_threads_has_latency(const struct wmk_analyze_thread *thread, unsigned state)
+{
+	return state == WMK_RUNNABLE && thread->state == WMK_RUNNING && thread->woken != INT64_MIN;
+}
 /* The process of a thread; the thread itself if the process is unknown. */
 int64_t wmk_threads_process(const struct wmk_analyze_thread *thread);
 /* The first record of the trace has this time. */

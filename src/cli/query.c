@@ -215,8 +215,8 @@ static const char *const details[] = {
 	"SELECT amount FROM \"shop:order\". So do names that are keywords of SQL. --tables prints all tables and "
 	"columns as they are written in a statement.",
 	"Further tables are computed from records: threads (time in each state), slices (when a thread runs on a "
-	"CPU), syscalls (entry and exit) and spans (waymark_span()). Their durations are in ns. docs/query.md "
-	"describes all columns.",
+	"CPU), wakeups (from the wake-up of a thread until it runs), syscalls (entry and exit) and spans "
+	"(waymark_span()). Their durations are in ns. docs/query.md describes all columns.",
 	"SQLite runs the statement: all SELECT statements of SQLite with its functions, such as datetime(), "
 	"json_extract() and window functions. Other statements are refused.",
 	"Conditions on columns (=, <, >, BETWEEN, IN, LIKE, GLOB) are tested before a row is made. Conditions on the "

@@ -55,7 +55,7 @@ static const char *const preset_waits[] = { "syscall:futex*",  "syscall:*nanosle
 					    "syscall:wait*",   "syscall:*sync",	     NULL };
 static const char *const preset_syscalls[] = { "syscall:*", NULL };
 static const char *const preset_io[] = { "block_rq_insert", "block_rq_issue", "block_rq_complete",
-					 "block_bio_*merge", NULL };
+					 "block_*merge", NULL };
 static const char *const preset_irq[] = { "irq_handler_*", "irq_softirq_*", NULL };
 static const struct {
 	const char *const *lists[4];

@@ -5,11 +5,10 @@ import contextlib
 import json
 import os
 import re
-import signal
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from harness import PERCENT, VIEW, WAYMARK, Skip, check, finished, need  # noqa: E402
+from harness import VIEW, WAYMARK, Skip, check, finished, need, slurp, wait_for  # noqa: E402
 from kernel import clean_tracefs, kernel_main, need_kernel, of_process  # noqa: E402
 from t_analyze import result_of  # noqa: E402
 from t_convert_sched import converted as perfetto_of, states_of  # noqa: E402
@@ -142,27 +141,74 @@ def loop_device(case):
         finished(['losetup', '-d', made.stdout.strip()])
 
 
+@contextlib.contextmanager
+def throttled(device, bytes_per_s):
+    """A cgroup: its processes read and write the device with this rate. Yields the path of its file cgroup.procs."""
+    with open('/proc/mounts') as f:
+        mounts = [line.split() for line in f]
+    blkio = [mount[1] for mount in mounts if mount[2] == 'cgroup' and 'blkio' in mount[3].split(',')]
+    unified = [mount[1] for mount in mounts if mount[2] == 'cgroup2'
+               and 'io' in slurp(mount[1] + '/cgroup.subtree_control').split()]
+    if not blkio and not unified:
+        raise Skip('no cgroup controller of this machine throttles block devices')
+    number = slurp('/sys/class/block/%s/dev' % os.path.basename(device)).strip()
+    path = os.path.join((blkio + unified)[0], 'wmkt-%d' % os.getpid())
+    os.mkdir(path)
+    try:
+        for name in ('read', 'write'):
+            limit = ((path + '/blkio.throttle.%s_bps_device' % name, '%s %d' % (number, bytes_per_s)) if blkio else
+                     (path + '/io.max', '%s %sbps=%d' % (number, name[0], bytes_per_s)))
+            with open(limit[0], 'w') as f:
+                f.write(limit[1])
+        yield path + '/cgroup.procs'
+    finally:
+        wait_for(lambda: not slurp(path + '/cgroup.procs'), 'the cgroup to be empty')
+        os.rmdir(path)
+
+
 def diskstats(device):
     with open('/proc/diskstats') as f:
         row = next(line.split() for line in f if line.split()[2] == os.path.basename(device))
-    return {'read': (int(row[3]), int(row[5]) * 512), 'write': (int(row[7]), int(row[9]) * 512)}
+    counts = {name: (int(row[at]), int(row[at + 1]), int(row[at + 2]) * 512)
+              for name, at in (('read', 3), ('write', 7))}
+    return {**counts, 'flush': (int(row[18]), 0, 0)} if len(row) > 18 else counts
+
+
+# The kernel merges writes of the page cache. It throttles the direct writes and reads.
+DISK = """
+dd if=/dev/zero of=DEVICE bs=1M count=2 conv=fsync &&
+echo $$ >PROCS &&
+dd if=/dev/zero of=DEVICE bs=64k count=10 oflag=direct && dd if=DEVICE of=/dev/null bs=4k count=70 iflag=direct
+"""
 
 
 def requests_equal_diskstats(case):
-    """Requests and bytes of a loop device equal its row of /proc/diskstats."""
+    """
+    Requests, merges and bytes of a throttled loop device equal its row of /proc/diskstats. The summary names the device
+    and the thread that waited for the device.
+    """
     need('losetup')
     need_kernel()
-    with loop_device(case) as device:
+    with loop_device(case) as device, throttled(device, 2 << 20) as procs:
         before = diskstats(device)
-        work = 'dd if=/dev/zero of=%s bs=64k count=50 oflag=direct && dd if=%s of=/dev/null bs=4k count=70 iflag=direct'
-        result = recorded(case, ['sh', '-c', work % (device, device)], ['-k', 'block_rq_*', '-k', 'block_bio_*merge'])
+        work = DISK.replace('DEVICE', device).replace('PROCS', procs)
+        result = recorded(case, ['sh', '-c', work], ['--preset=sched', '--preset=io', '-k', 'syscall:read',
+                                                     '-k', 'syscall:write', '-k', 'syscall:fsync'])
         after = diskstats(device)
-        rows = {row['operation']: (row['requests'], row['bytes'])
+        rows = {row['operation']: (row['requests'], row['merges'], row['bytes'])
                 for row in result_of(case, 'io', result.directory)['tables']['devices']
                 if row['device'] == os.path.basename(device)}
     exact = {name: tuple(b - a for a, b in zip(before[name], after[name])) for name in before}
-    check(rows == exact and exact['write'][0] >= 50 and exact['read'][0] >= 70, '/proc/diskstats has %s, not %s', exact,
-          rows)
+    check(rows == exact and exact['write'][0] > 10 and exact['write'][1] > 0 and exact['read'][0] >= 70,
+          '/proc/diskstats has %s, not %s', exact, rows)
+    summary = result_of(case, result.directory)
+    notes = [note for note in summary['notes'] if 'for disks; longest thread' in note]
+    waited = max(summary['tables']['threads'], key=lambda row: row['disk_ns'])
+    check(waited['disk_ns'] >= 250000000 and len(notes) == 1 and
+          'thread %d (%s)' % (waited['tid'], waited['name']) in notes[0],
+          'thread %s; findings: %s', waited, summary['notes'])
+    check(waited['name'] == 'dd' or waited['disk_ns'] >
+          max(row['disk_ns'] for row in summary['tables']['threads'] if row['name'] == 'dd'), 'thread: %s', waited)
 
 
 CONVOY = '''
@@ -209,6 +255,28 @@ def chain_of_processes_has_the_known_path(case):
     check(woken[-2:] == [(b, c), (a, b)], 'processes %d, %d, %d: woken %s', a, b, c, tables['steps'])
 
 
+def priority_inversion_is_on_the_path(case):
+    """
+    A thread of high priority waits for a lock. Its longest step is the time in which the holder of the lock, a thread
+    of low priority, is runnable.
+    """
+    need_kernel()
+    child = case.start(['sh', '-c', 'chrt -f 1 true || exit 0; exec ' + case.program('inversion')],
+                       [*LARGE, *SCHED, '-k', 'syscall:futex', '-e', 'inversion:*', '-c', 'vpid', '-c', 'vtid'])
+    with clean_tracefs(of_process(child.pid)):
+        result = case.finish(child).ok()
+    found = re.search(r'^(\d+) (\d+)$', result.out, re.M)
+    if not found:
+        raise Skip('real-time priorities are not permitted')
+    high, low = int(found[1]), int(found[2])
+    tables = result_of(case, 'path', '--span', 'inversion:request', result.directory)['tables']
+    longest = max(tables['steps'], key=lambda row: row['duration_ns'])
+    check((longest['tid'], longest['state']) == (low, 'runnable') and longest['duration_ns'] >= 50000000,
+          'threads %d, %d: %s', high, low, tables['steps'])
+    check([row['tid'] for row in tables['threads']][0] == low and tables['spans'][0]['tid'] == high,
+          'threads %d, %d: %s', high, low, tables)
+
+
 FORKS = '''
 import os, threading
 print(os.getpid(), flush=True)
@@ -235,45 +303,6 @@ def forks_have_processes(case):
           pid, thread, child, forks)
 
 
-def of_lttng_analyses(command, *argv):
-    """
-    Run a command of lttng-analyses. babeltrace's Python module sometimes crashes (SIGSEGV): then it runs again. A CPU
-    that was idle during the whole state dump has no time in common with the dump: then --no-intersection is needed.
-    """
-    for _ in range(10):
-        done = finished(['lttng-' + command, '--no-progress', *argv], capture_output=True, text=True, timeout=120)
-        if 'Trace has no intersection' in done.stdout + done.stderr:
-            argv = ('--no-intersection', *argv)
-        elif done.returncode != -signal.SIGSEGV:
-            break
-    else:
-        raise Skip('the Python module of babeltrace crashes on this trace')
-    check(done.returncode == 0 and 'Error' not in done.stdout + done.stderr, 'lttng-%s: status %d: %s', command,
-          done.returncode, (done.stdout + done.stderr)[-500:])
-    return done.stdout
-
-
-def lttng_analyses_read_the_trace(case):
-    """
-    The commands of lttng-analyses succeed without options. Counts of interrupts equal those of `waymark analyze irq`.
-    """
-    need('lttng-cputop')
-    need_kernel()
-    result = recorded(case, [sys.executable, '-c', FORKS],
-                      [*SCHED, '-k', 'irq_*', '-k', 'block_rq_*', '-k', 'syscall:openat'])
-    kernel = os.path.join(result.directory, 'kernel')
-    others = ('schedtop', 'schedstats', 'irqstats', 'syscallstats', 'iolatencytop', 'iousagetop')
-    for command in ('cputop', *(others if PERCENT >= 100 else ())):
-        of_lttng_analyses(command, kernel)
-    text = of_lttng_analyses('irqstats', '--no-intersection', kernel)
-    counts = {int(n): int(count) for n, count in re.findall(r'^(\d+): <[^>]*> +(\d+) ', text, re.M)}
-    tables = result_of(case, 'irq', result.directory)['tables']
-    rows = {row['irq']: row['count'] for row in tables['interrupts']}
-    rows.update({row['vec']: row['count'] for row in tables['softirqs']})
-    check(all(rows.get(n) == count for n, count in counts.items()), 'lttng-irqstats counts %s, not %s',
-          counts, rows)
-
-
 def presets_record_what_analyses_need(case):
     need_kernel()
     for preset, analyses in (('sched', ('sched', 'locks')), ('syscalls', ('syscalls',)), ('io', ('io',)),
@@ -288,4 +317,4 @@ def presets_record_what_analyses_need(case):
 if __name__ == '__main__':
     kernel_main([times_equal_schedstat, perfetto_has_the_same_states, system_calls_equal_strace,
                  requests_equal_diskstats, lock_convoy_is_in_the_summary, chain_of_processes_has_the_known_path,
-                 forks_have_processes, lttng_analyses_read_the_trace, presets_record_what_analyses_need])
+                 priority_inversion_is_on_the_path, forks_have_processes, presets_record_what_analyses_need])

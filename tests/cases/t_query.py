@@ -300,9 +300,9 @@ def hostile_names(case):
     records = [(BEGIN + i, i, lambda b, i=i: [b.i(8, 10 * i + f) for f in range(7)]) for i in range(len(events))]
     path = made(case, 'hostile', [(e.replace('\\', '').replace('"', '\\"'), fields) for e in events], records)
     tables = columns_of(case, path)
-    check(len(tables) == len(events) + 5 and len({t.lower() for t in tables}) == len(tables), 'tables %s', list(tables))
+    check(len(tables) == len(events) + 6 and len({t.lower() for t in tables}) == len(tables), 'tables %s', list(tables))
     for table, columns in tables.items():
-        if table in ('threads', 'slices', 'syscalls', 'spans'):
+        if table in ('threads', 'slices', 'wakeups', 'syscalls', 'spans'):
             continue
         check(len({c.lower() for c in columns}) == len(columns), '%s: columns %s', table, list(columns))
         rows, _ = query(case, 'SELECT * FROM %s' % quoted(table), path)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`waymark query`: the tables threads, slices, syscalls and spans equal a second evaluation and `waymark analyze`."""
+"""`waymark query`: derived tables equal a second evaluation and `waymark analyze`."""
 import collections
 import json
 import os
@@ -44,6 +44,10 @@ def thread_rows_equal_second_evaluation(case):
             check(row['time'] >= ends[row['cpu']], '%s: two threads run at one time', row)
             ends[row['cpu']] = row['time'] + row['duration']
         check(all(sums[tid] == thread.ns['running'] for tid, thread in threads.items()), 'slices')
+        wakeups = collections.defaultdict(list)
+        for row in query(case, 'SELECT * FROM wakeups', path)[0]:
+            wakeups[row['tid']].append(row['duration'])
+        check(wakeups == {tid: thread.latencies for tid, thread in threads.items() if thread.latencies}, 'wake-ups')
         check({row['then'] for row in slices} <= {'runnable', 'blocked', 'absent', 'running', 'unknown'}, 'then')
 
 
@@ -144,7 +148,8 @@ def losses_leave_ends_unknown(case):
 def tables_name_missing_events(case):
     path = case.path('other')
     one_packet(path, 'uint8_t x;', [lambda b: b.i(8, 1)])
-    for table, event in (('threads', 'sched_switch'), ('slices', 'sched_switch'), ('syscalls', 'system calls'),
+    for table, event in (('threads', 'sched_switch'), ('slices', 'sched_switch'),
+                         ('wakeups', 'sched_wakeup or sched_waking'), ('syscalls', 'system calls'),
                          ('spans', 'waymark_span()')):
         err = query(case, 'SELECT * FROM ' + table, path, status=1)[1]
         check(event in err and 'waymark record' in err, '%s: %s', table, err)

@@ -11,8 +11,9 @@
 #include "base/error.h"
 #include "base/utf8.h"
 
-const struct wmk_query_derived *const wmk_query_derived_tables[] = { &wmk_query_threads, &wmk_query_slices,
-								     &wmk_query_syscalls, &wmk_query_spans, NULL };
+const struct wmk_query_derived *const wmk_query_derived_tables[] = {
+	&wmk_query_threads, &wmk_query_slices, &wmk_query_wakeups, &wmk_query_syscalls, &wmk_query_spans, NULL
+};
 
 /* ── rows ────────────────────────────────────────────────────────────────────────────────────────────── */
 

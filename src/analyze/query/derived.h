@@ -33,7 +33,8 @@ struct wmk_query_derived {
 /* All derived tables; NULL at the end. (derived.c) */
 extern const struct wmk_query_derived *const wmk_query_derived_tables[];
 
-extern const struct wmk_query_derived wmk_query_threads, wmk_query_slices;     /* derived_states.c */
+/* derived_states.c */
+extern const struct wmk_query_derived wmk_query_threads, wmk_query_slices, wmk_query_wakeups;
 extern const struct wmk_query_derived wmk_query_syscalls;                      /* derived_syscalls.c */
 extern const struct wmk_query_derived wmk_query_spans;                         /* derived_spans.c */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * derived_states.c - the tables `threads` and `slices`: states of threads (analyze/threads.h).
+ * derived_states.c - the tables `threads`, `slices` and `wakeups`: states of threads (analyze/threads.h).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -74,19 +74,25 @@ static void add_slice(void *data, struct wmk_analyze_thread *thread, unsigned wa
 	row->values[SLICE_THEN] = wmk_query_lasting(state_names[thread->state]);
 }
 
-static int slices_create(struct wmk_analysis *analysis, void **state)
+static int changes_create(struct wmk_analysis *analysis, void **state,
+			  void (*changed)(void *data, struct wmk_analyze_thread *thread, unsigned was, int64_t now))
 {
 	struct states *states = states_create(analysis);
 
 	*state = states;
 	if (!states)
 		return -ENOMEM;
-	states->threads->changed = add_slice;
+	states->threads->changed = changed;
 	states->threads->data = states;
 	return 0;
 }
 
-static int slices_result(void *state, struct wmk_result *result)
+static int slices_create(struct wmk_analysis *analysis, void **state)
+{
+	return changes_create(analysis, state, add_slice);
+}
+
+static int changes_result(void *state, struct wmk_result *result)
 {
 	(void)result;
 	return ((struct states *)state)->err;
@@ -102,7 +108,7 @@ static const struct wmk_analyze_module slices_module = {
 	.has_threads = true,
 	.create = slices_create,
 	.record = states_record,
-	.result = slices_result,
+	.result = changes_result,
 	.free = states_free,
 };
 
@@ -111,6 +117,68 @@ const struct wmk_query_derived wmk_query_slices = {
 	.columns = slice_columns,
 	.n_columns = WMK_ARRAY_LEN(slice_columns),
 	.module = &slices_module,
+};
+
+/* ── wakeups: from the begin of a wake-up until the thread runs ──────────────────────────────────────── */
+
+enum { WAKE_TIME, WAKE_DURATION, WAKE_CPU, WAKE_TID, WAKE_PID, WAKE_NAME, WAKE_WAKER, WAKE_WAKER_NAME };
+static const struct wmk_query_derived_column wakeup_columns[] = {
+	[WAKE_TIME] = { "time", WMK_QUERY_OF_INTEGER },	  [WAKE_DURATION] = { "duration", WMK_QUERY_OF_INTEGER },
+	[WAKE_CPU] = { "cpu", WMK_QUERY_OF_INTEGER },	  [WAKE_TID] = { "tid", WMK_QUERY_OF_INTEGER },
+	[WAKE_PID] = { "pid", WMK_QUERY_OF_INTEGER },	  [WAKE_NAME] = { "name", WMK_QUERY_OF_TEXT },
+	[WAKE_WAKER] = { "waker_tid", WMK_QUERY_OF_INTEGER }, [WAKE_WAKER_NAME] = { "waker", WMK_QUERY_OF_TEXT },
+};
+
+static void add_wakeup(void *data, struct wmk_analyze_thread *thread, unsigned was, int64_t now)
+{
+	struct states *states = data;
+	const struct wmk_analyze_thread *waker;
+	struct wmk_query_row *row;
+
+	if (!wmk_threads_has_latency(thread, was))
+		return;
+	row = wmk_query_rows_add(&states->rows);
+	if (!row) {
+		states->err = -ENOMEM;
+		return;
+	}
+	wmk_query_row_times(&states->rows, row, WAKE_TIME, thread->woken, now > thread->woken ? now : thread->woken);
+	row->values[WAKE_CPU] = wmk_query_integer(thread->cpu);
+	row->values[WAKE_TID] = wmk_query_integer(thread->tid);
+	if (thread->pid)
+		row->values[WAKE_PID] = wmk_query_integer(thread->pid);
+	wmk_query_row_text(row, WAKE_NAME, 0, thread->name, strlen(thread->name));
+	if (thread->waker < 0)
+		return;
+	row->values[WAKE_WAKER] = wmk_query_integer(thread->waker);
+	waker = wmk_threads_find(states->threads, thread->waker);
+	if (waker)
+		wmk_query_row_text(row, WAKE_WAKER_NAME, 1, waker->name, strlen(waker->name));
+}
+
+static int wakeups_create(struct wmk_analysis *analysis, void **state)
+{
+	return changes_create(analysis, state, add_wakeup);
+}
+
+static const struct wmk_analyze_module wakeups_module = {
+	.name = "wakeups",
+	.options = "--preset=sched",
+	.needs = { { WMK_EV(WAKEUP) | WMK_EV(WAKING), false, "sched_wakeup or sched_waking", NULL },
+		   { WMK_EV(SWITCH), false, "sched_switch", NULL } },
+	.events = WMK_EV(SWITCH),
+	.has_threads = true,
+	.create = wakeups_create,
+	.record = states_record,
+	.result = changes_result,
+	.free = states_free,
+};
+
+const struct wmk_query_derived wmk_query_wakeups = {
+	.name = "wakeups",
+	.columns = wakeup_columns,
+	.n_columns = WMK_ARRAY_LEN(wakeup_columns),
+	.module = &wakeups_module,
 };
 
 /* ── threads: the sums of each thread ────────────────────────────────────────────────────────────────── */
