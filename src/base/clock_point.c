@@ -15,8 +15,14 @@
 #define ATTEMPTS 16
 #define VERSION 1u
 #define UUID_AT 16u
+#define KIND_AT 60u
+#define RELAY_AT 64u
+#define HOST_AT 112u
 
 static const char magic[8] = { 'w', 'm', 'k', 'c', 'l', 'o', 'c', 'k' };
+static const char relay_magic[8] = { 'w', 'm', 'k', 'r', 'e', 'l', 'a', 'y' };
+
+_Static_assert(HOST_AT + WMK_PEER_NAME_MAX <= WMK_CLOCK_RELAY_HEAD, "HOST fits into the header");
 
 int wmk_clocks_prepare(struct wmk_clocks *clocks)
 {
@@ -89,23 +95,36 @@ void wmk_clock_point_take(const struct wmk_clocks *clocks, enum wmk_clock_kind k
 	point->uncertainty_ns = best > UINT32_MAX ? UINT32_MAX : (uint32_t)best;
 }
 
-void wmk_clock_file_encode_head(const char *uuid, uint8_t bytes[WMK_CLOCK_FILE_HEAD])
+size_t wmk_clock_head_encode(const struct wmk_clock_head *head, uint8_t bytes[WMK_CLOCK_RELAY_HEAD])
 {
-	memset(bytes, 0, WMK_CLOCK_FILE_HEAD);
-	memcpy(bytes, magic, sizeof(magic));
+	const bool is_relay = head->relay[0];
+
+	memset(bytes, 0, WMK_CLOCK_RELAY_HEAD);
+	memcpy(bytes, is_relay ? relay_magic : magic, sizeof(magic));
 	wmk_put32(bytes + 8, VERSION);
 	wmk_put32(bytes + 12, WMK_CLOCK_POINT_BYTES);
-	memcpy(bytes + UUID_AT, uuid, strnlen(uuid, WMK_CLOCK_UUID - 1));
+	memcpy(bytes + UUID_AT, head->uuid, strnlen(head->uuid, WMK_CLOCK_UUID - 1));
+	wmk_put32(bytes + KIND_AT, head->kind);
+	memcpy(bytes + RELAY_AT, head->relay, strnlen(head->relay, WMK_CLOCK_UUID - 1));
+	memcpy(bytes + HOST_AT, head->host, strnlen(head->host, WMK_PEER_NAME_MAX - 1));
+	return is_relay ? WMK_CLOCK_RELAY_HEAD : WMK_CLOCK_FILE_HEAD;
 }
 
-int wmk_clock_file_decode_head(const uint8_t bytes[WMK_CLOCK_FILE_HEAD], char uuid[WMK_CLOCK_UUID])
+int wmk_clock_head_decode(const uint8_t *bytes, size_t len, struct wmk_clock_head *head)
 {
-	if (memcmp(bytes, magic, sizeof(magic)) != 0 || wmk_get32(bytes + 8) != VERSION ||
+	const bool is_relay = len == WMK_CLOCK_RELAY_HEAD;
+
+	memset(head, 0, sizeof(*head));
+	if (memcmp(bytes, is_relay ? relay_magic : magic, sizeof(magic)) != 0 || wmk_get32(bytes + 8) != VERSION ||
 	    wmk_get32(bytes + 12) != WMK_CLOCK_POINT_BYTES)
 		return -EPROTO;
-	memcpy(uuid, bytes + UUID_AT, WMK_CLOCK_UUID - 1);
-	uuid[WMK_CLOCK_UUID - 1] = '\0';
-	return 0;
+	memcpy(head->uuid, bytes + UUID_AT, WMK_CLOCK_UUID - 1);
+	head->kind = wmk_get32(bytes + KIND_AT);
+	if (!is_relay)
+		return 0;
+	memcpy(head->relay, bytes + RELAY_AT, WMK_CLOCK_UUID - 1);
+	memcpy(head->host, bytes + HOST_AT, WMK_PEER_NAME_MAX - 1);
+	return head->relay[0] ? 0 : -EPROTO;
 }
 
 void wmk_clock_point_encode(const struct wmk_clock_point *point, uint8_t bytes[WMK_CLOCK_POINT_BYTES])

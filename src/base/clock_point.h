@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * clock_point.h - sync points of a trace clock: its value, CLOCK_MONOTONIC and real time at one moment. The file .clock
- * of a trace contains sync points (docs/trace-format.md), so that a reader can correct times.
+ * of a trace contains sync points (docs/trace-format.md), so that a reader can correct times. At a relay, the file
+ * .clock.relay of a trace contains sync points with the times of the relay.
  *
  *     consumer ──wmk_clock_point_take()──► point ──encode──► store: .clock ──decode──► reader
+ *     sender ──exchange with the relay──► point ──encode──► store: .clock.relay ──decode──► reader
  */
 #ifndef WMK_BASE_CLOCK_POINT_H
 #define WMK_BASE_CLOCK_POINT_H
@@ -13,9 +15,12 @@
 #include <stdint.h>
 
 #include "base/clock_plugin.h"
+#include "base/peer_name.h"
 
 #define WMK_CLOCK_FILE ".clock"
-#define WMK_CLOCK_FILE_HEAD 64u          /* bytes before the first point */
+#define WMK_CLOCK_RELAY_FILE ".clock.relay"
+#define WMK_CLOCK_FILE_HEAD 64u          /* bytes before the first point of .clock */
+#define WMK_CLOCK_RELAY_HEAD 176u        /* bytes before the first point of .clock.relay */
 #define WMK_CLOCK_POINT_BYTES 32u
 #define WMK_CLOCK_UUID 37u               /* with the NUL */
 
@@ -43,10 +48,18 @@ void wmk_clocks_uuid(const struct wmk_clocks *clocks, enum wmk_clock_kind kind, 
  */
 void wmk_clock_point_take(const struct wmk_clocks *clocks, enum wmk_clock_kind kind, struct wmk_clock_point *point);
 
-/* The begin of the file: magic, version, size of a point, and UUID of the clock ("": none). */
-void wmk_clock_file_encode_head(const char *uuid, uint8_t bytes[WMK_CLOCK_FILE_HEAD]);
-/* Returns 0, and stores the UUID of the clock in `uuid`. -EPROTO: another type or version of file. */
-int wmk_clock_file_decode_head(const uint8_t bytes[WMK_CLOCK_FILE_HEAD], char uuid[WMK_CLOCK_UUID]);
+/* The begin of both files describes the clocks of the points. */
+struct wmk_clock_head {
+	char uuid[WMK_CLOCK_UUID];           /* of the trace clock; "": none */
+	uint32_t kind;                       /* of .clock: 1 + enum wmk_clock_kind; 0: unknown */
+	/* UUID of the relay's clocks. The points have their times. "": the file .clock */
+	char relay[WMK_CLOCK_UUID];
+	char host[WMK_PEER_NAME_MAX];        /* HOST of the trace at the relay; "": the file .clock */
+};
+/* Returns the number of bytes: WMK_CLOCK_FILE_HEAD or WMK_CLOCK_RELAY_HEAD. */
+size_t wmk_clock_head_encode(const struct wmk_clock_head *head, uint8_t bytes[WMK_CLOCK_RELAY_HEAD]);
+/* `len`: size of the header, which selects the type of file. 0; -EPROTO: another type or version of file. */
+int wmk_clock_head_decode(const uint8_t *bytes, size_t len, struct wmk_clock_head *head);
 void wmk_clock_point_encode(const struct wmk_clock_point *point, uint8_t bytes[WMK_CLOCK_POINT_BYTES]);
 void wmk_clock_point_decode(const uint8_t bytes[WMK_CLOCK_POINT_BYTES], struct wmk_clock_point *point);
 

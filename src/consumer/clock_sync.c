@@ -29,7 +29,7 @@ void wmk_clock_sync_write(struct wmk_consumer *consumer, const struct wmk_clock_
 			wmk_clock_restarted(consumer, point);
 		clock->last = *point;
 	}
-	if (output->ops->clock_point(output, clock->uuid, point) < 0)
+	if (output->ops->clock_point(output, &clock->head, point) < 0)
 		wmk_error_clear();
 	else
 		clock->is_due = false;
@@ -60,7 +60,8 @@ void wmk_clock_sync_begin(struct wmk_consumer *consumer, enum wmk_clock_kind kin
 		wmk_error_clear();
 	if (kind == WMK_CLOCK_PLUGIN && !clock->clocks.plugin_now)
 		return;
-	wmk_clocks_uuid(&clock->clocks, kind, clock->uuid);
+	wmk_clocks_uuid(&clock->clocks, kind, clock->head.uuid);
+	clock->head.kind = (uint32_t)kind + 1;
 	clock->is_due = true;
 	/* (C1) release: the clocks are prepared before the kind is visible; pairs with the acquire above */
 	atomic_store_explicit(&clock->kind, (int)kind, memory_order_release);

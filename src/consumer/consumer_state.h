@@ -112,7 +112,7 @@ struct wmk_consumer_clock {
 	/* enum wmk_clock_kind; -1: there are no sources yet, or the clock cannot be read */
 	_Atomic int kind;
 	struct wmk_clocks clocks;
-	char uuid[WMK_CLOCK_UUID];
+	struct wmk_clock_head head;        /* of the file .clock */
 	/* a point is due: records were written since the last point, or there is no point yet */
 	bool is_due;
 	/* points are due without packets, because rings hold records until the stop */

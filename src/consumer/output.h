@@ -23,7 +23,8 @@
 #include "store/retention.h"
 
 struct wmk_store;
-struct wmk_clock_point;            /* base/clock_point.h */
+struct wmk_clock_head;             /* base/clock_point.h */
+struct wmk_clock_point;
 struct wmk_store_limits;           /* store/store.h */
 struct wmk_output_trace;
 
@@ -121,7 +122,8 @@ struct wmk_output_trace_ops {
 	/*
 	 * Append a sync point of the trace's clock: see wmk_store_clock_point(). NULL: the output has none.
 	 */
-	int (*clock_point)(struct wmk_output_trace *trace, const char *uuid, const struct wmk_clock_point *point);
+	int (*clock_point)(struct wmk_output_trace *trace, const struct wmk_clock_head *head,
+			   const struct wmk_clock_point *point);
 	/* Store a message about the trace, such as the error of a stream. May be NULL. */
 	void (*note)(struct wmk_output_trace *trace, const char *words);
 	/* Bytes written so far. Any thread. May be NULL. */

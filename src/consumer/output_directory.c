@@ -49,9 +49,10 @@ static void directory_note(struct wmk_output_trace *given, const char *words)
 		wmk_error_clear();
 }
 
-static int directory_clock_point(struct wmk_output_trace *trace, const char *uuid, const struct wmk_clock_point *point)
+static int directory_clock_point(struct wmk_output_trace *trace, const struct wmk_clock_head *head,
+				 const struct wmk_clock_point *point)
 {
-	return wmk_store_clock_point(((struct directory_trace *)trace)->store, uuid, point);
+	return wmk_store_clock_point(((struct directory_trace *)trace)->store, head, point);
 }
 
 static uint64_t directory_bytes(struct wmk_output_trace *trace)

@@ -190,17 +190,17 @@ int wmk_read_clock_points_renew(struct wmk_read_clock_points *points)
 /* 1: the file has points of this clock; 0: the file has no such points, or is too short; -EPROTO. */
 static int read_head(int fd, const struct wmk_ctf_clock_class *clock)
 {
-	uint8_t head[WMK_CLOCK_FILE_HEAD];
-	char uuid[WMK_CLOCK_UUID];
+	uint8_t bytes[WMK_CLOCK_FILE_HEAD];
+	struct wmk_clock_head head;
 	struct stat st;
 
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return wmk_error(-EPROTO, ".clock is not a regular file");
-	if (pread(fd, head, sizeof(head), 0) != (ssize_t)sizeof(head))
+	if (pread(fd, bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
 		return 0;
-	if (wmk_clock_file_decode_head(head, uuid) < 0)
+	if (wmk_clock_head_decode(bytes, sizeof(bytes), &head) < 0)
 		return wmk_error(-EPROTO, ".clock: not a file of sync points, or an unknown version");
-	return strcmp(uuid, clock->uuid ? clock->uuid : "") == 0;
+	return strcmp(head.uuid, clock->uuid ? clock->uuid : "") == 0;
 }
 
 int wmk_read_clock_points_open(int dir, const struct wmk_ctf_clock_class *clock, struct wmk_read_clock_points **points)

@@ -3,6 +3,7 @@
 #include "relay/ingest.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,12 +55,18 @@ static int take_amend(struct wmk_ingest *ingest, const struct wmk_relay_amend *i
 
 static int take_clock(struct wmk_ingest *ingest, const struct wmk_relay_clock *is)
 {
-	char uuid[WMK_CLOCK_UUID];
+	struct wmk_clock_head head = { .kind = 0 };
 
-	memset(uuid, 0, sizeof(uuid));
-	strncpy(uuid, is->uuid, sizeof(uuid) - 1);
+	/* The relay's machine was restarted after the measurement. */
+	if (is->relay[0] && strcmp(is->relay, ingest->relay->clock_uuid) != 0)
+		return 0;
+	snprintf(head.uuid, sizeof(head.uuid), "%s", is->uuid);
+	if (is->relay[0]) {
+		snprintf(head.relay, sizeof(head.relay), "%s", is->relay);
+		snprintf(head.host, sizeof(head.host), "%.63s", ingest->host->is.name);
+	}
 	ingest->trace->dirty = true;
-	return ingest->trace->out->ops->clock_point(ingest->trace->out, uuid, &is->point);
+	return ingest->trace->out->ops->clock_point(ingest->trace->out, &head, &is->point);
 }
 
 static int take_object(struct wmk_ingest *ingest, const struct wmk_relay_frame *frame, const uint8_t *body)

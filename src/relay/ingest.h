@@ -23,6 +23,7 @@
 /* State that all connections share. */
 struct wmk_ingest_relay {
 	const char *version;
+	char clock_uuid[WMK_CLOCK_UUID];     /* of the clocks of this machine: its boot UUID */
 	int64_t start_ms;
 	struct wmk_relay_hosts *hosts;
 	struct wmk_ingest_traces *traces;

@@ -5,8 +5,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "relay/ingest_answer.h"
 #include "relay/ingest_view.h"
@@ -330,6 +332,22 @@ static int request_status(struct wmk_ingest *ingest, const struct wmk_relay_fram
 		       : wmk_ingest_answer(ingest, WMK_RELAY_REPLY, frame->number, &wmk_relay_status_object, &status);
 }
 
+/* The reading of the offset of a time namespace takes time, so it lies between the two times. */
+static int request_clock(struct wmk_ingest *ingest, const struct wmk_relay_frame *frame, const void *request,
+			 struct wmk_arena *arena)
+{
+	const uint64_t received = wmk_clock_monotonic(), ahead = (uint64_t)wmk_clock_offsets().monotonic;
+	struct wmk_relay_times times = { .uuid = ingest->relay->clock_uuid, .received_ns = received - ahead };
+	struct timespec real;
+
+	(void)request;
+	(void)arena;
+	clock_gettime(CLOCK_REALTIME, &real);
+	times.sent_ns = wmk_clock_monotonic() - ahead;
+	times.real_ns = (uint64_t)real.tv_sec * 1000000000u + (uint64_t)real.tv_nsec;
+	return wmk_ingest_answer(ingest, WMK_RELAY_REPLY, frame->number, &wmk_relay_times_object, &times);
+}
+
 /* What a request requires: a host or a trace. */
 enum needs { NEEDS_NOTHING, NEEDS_HOST, NEEDS_TRACE };
 
@@ -353,6 +371,7 @@ static const struct {
 	{ WMK_RELAY_JOURNAL_READ, NEEDS_TRACE, request_journal_read },
 	{ WMK_RELAY_CLOSE, NEEDS_TRACE, request_close },
 	{ WMK_RELAY_STATUS, NEEDS_NOTHING, request_status },
+	{ WMK_RELAY_CLOCK, NEEDS_NOTHING, request_clock },
 	{ WMK_RELAY_VIEW_LIST, NEEDS_NOTHING, wmk_ingest_view_list },
 	{ WMK_RELAY_VIEW_READ, NEEDS_NOTHING, wmk_ingest_view_read },
 };

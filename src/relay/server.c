@@ -153,6 +153,8 @@ int wmk_relay_server_open(const struct wmk_relay_server_options *options, struct
 	server->peers.log = options->log;
 	server->peers.relay = (struct wmk_ingest_relay){ .version = options->version, .start_ms = wmk_relay_now_ms(),
 							 .hosts = &server->hosts, .traces = &server->traces };
+	wmk_clocks_uuid(&(struct wmk_clocks){ .preferred = WMK_CLOCK_MONOTONIC }, WMK_CLOCK_MONOTONIC,
+			server->peers.relay.clock_uuid);
 	err = open_listeners(server);
 	if (err < 0) {
 		wmk_relay_server_close(server);

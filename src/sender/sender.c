@@ -94,6 +94,33 @@ static void on_progress(void *data)
 	state_set(data, true, 0);
 }
 
+static void on_measured(void *data)
+{
+	wmk_sender_wake(data);
+}
+
+/*
+ * Begin to measure the relay's clock when the session has traces. A spool that is left has the clock of an earlier time
+ * or boot. Without these measurements, the order of records of several hosts is less certain.
+ */
+static void open_exchange(struct wmk_sender *sender)
+{
+	const struct wmk_clock_exchange_options options = { .url = &sender->traces.url, .host = sender->traces.host,
+							    .uid = sender->is.uid, .gid = sender->is.gid,
+							    .measured = on_measured, .data = sender };
+
+	if (sender->traces.exchange || sender->traces.ending || !sender->spool.traces)
+		return;
+	if (wmk_clock_exchange_open(&options, &sender->traces.exchange) < 0)
+		wmk_error_clear();
+}
+
+/* At the end of the session, wait for the last measurement. True: it was made or has failed. */
+static bool is_measured(struct wmk_sender *sender)
+{
+	return !sender->traces.exchange || wmk_clock_exchange_last(sender->traces.exchange, sender->traces.ending);
+}
+
 /* The spool may not exist yet: the consumer daemon creates it with the first trace. */
 static int open_spool(struct wmk_sender *sender)
 {
@@ -237,6 +264,8 @@ static int pass(struct wmk_sender *sender)
 		err = note_end(sender);
 	if (err == 0 && atomic_exchange_explicit(&sender->look, false, memory_order_relaxed))
 		err = wmk_spool_look(&sender->spool);
+	if (err == 0)
+		open_exchange(sender);
 	for (struct wmk_spool_trace *trace = sender->spool.traces; trace && err == 0; trace = trace->next) {
 		int failed = pass_trace(sender, trace);
 
@@ -324,25 +353,28 @@ static void sleep_until_next(struct wmk_sender *sender)
 static void *run(void *arg)
 {
 	struct wmk_sender *sender = arg;
-	bool done = false;
+	bool done = false, measured;
 	int err = wmk_store_identity_begin(sender->is.uid, sender->is.gid);
 
 	while (!done && !atomic_load_explicit(&sender->stop, memory_order_relaxed)) {
 		pthread_mutex_lock(&sender->lock);
 		sender->traces.ending = sender->ending;
 		pthread_mutex_unlock(&sender->lock);
+		/* (asked before the pass, which then sends the last measurement) */
+		measured = is_measured(sender);
 		if (err >= 0)
 			err = pass(sender);
 		sender->retry_ms = err == 0 ? 0 : sender->retry_ms == 0 ? RETRY_MIN_MS
 			: sender->retry_ms * 2 < RETRY_MAX_MS ? sender->retry_ms * 2 : RETRY_MAX_MS;
 		state_set(sender, err == 0 && sender->spool.traces, err);
-		done = err == 0 && sender->traces.ending && is_done(sender) && end(sender);
+		done = err == 0 && sender->traces.ending && measured && is_done(sender) && end(sender);
 		if (done)
 			finish(sender);
 		else
 			sleep_until_next(sender);
 		err = 0;
 	}
+	wmk_clock_exchange_close(sender->traces.exchange);
 	for (struct wmk_spool_trace *trace = sender->spool.traces; trace; trace = trace->next)
 		wmk_trace_sender_free(trace->data);
 	if (sender->is_open)

@@ -12,9 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/clock_point.h"
 #include "base/error.h"
 #include "sender/relay_link.h"
+#include "sender/trace_clock.h"
 #include "store/followed.h"
 
 #define KERNEL_SUB "kernel"
@@ -49,7 +49,8 @@ struct wmk_trace_sender {
 	size_t n_streams;
 	uint64_t metadata_len;     /* bytes of the metadata that were sent */
 	ino_t metadata_inode;      /* 0: not known */
-	uint64_t clock_len, low_water;
+	struct wmk_trace_clock clock;
+	uint64_t low_water;
 	int live;                  /* the file .live, locked while a live reader reads at the relay; -1 */
 	struct unacknowledged *waiting;
 	size_t n_waiting, room;
@@ -124,7 +125,7 @@ static int disconnect(struct wmk_trace_sender *sender, int err)
 	free(sender->streams);
 	sender->streams = NULL;
 	sender->n_streams = 0;
-	sender->clock_len = 0;
+	sender->clock = (struct wmk_trace_clock){ 0 };
 	forget_waiting(sender);
 	follow(sender);
 	return err;
@@ -205,32 +206,11 @@ static int send_metadata(struct wmk_trace_sender *sender, const struct wmk_spool
 	return err;
 }
 
-/* Send new sync points of the clock. The relay drops sync points that it already has. */
 static int send_clock(struct wmk_trace_sender *sender, const struct wmk_spool_chunk *chunk)
 {
-	uint8_t head[WMK_CLOCK_FILE_HEAD], bytes[WMK_CLOCK_POINT_BYTES];
-	char uuid[WMK_CLOCK_UUID];
-	struct wmk_relay_clock is = { .uuid = uuid };
-	int fd = openat(chunk->dir, WMK_CLOCK_FILE, FILE_FLAGS), err = 0;
+	const long sent = wmk_trace_clock_send(&sender->clock, sender->link, chunk->dir, sender->options->exchange);
 
-	if (fd < 0)
-		return 0;
-	if (pread(fd, head, sizeof(head), 0) != (ssize_t)sizeof(head) || wmk_clock_file_decode_head(head, uuid) < 0) {
-		wmk_error_clear();
-		close(fd);
-		return 0;
-	}
-	if (sender->clock_len < sizeof(head))
-		sender->clock_len = sizeof(head);
-	while (err == 0 && pread(fd, bytes, sizeof(bytes), (off_t)sender->clock_len) == (ssize_t)sizeof(bytes)) {
-		wmk_clock_point_decode(bytes, &is.point);
-		err = wmk_relay_link_data(sender->link, WMK_RELAY_CLOCK_POINT, &is);
-		if (err == 0)
-			err = wait_for(sender, sizeof(bytes), UINT32_MAX, 0);
-		sender->clock_len += sizeof(bytes);
-	}
-	close(fd);
-	return err;
+	return sent > 0 ? wait_for(sender, (uint64_t)sent, UINT32_MAX, 0) : (int)sent;
 }
 
 /* Read the low-water time. Call this before reading the streams: then all earlier records are in their files. */
@@ -324,6 +304,7 @@ static int send_packet(struct wmk_trace_sender *sender, const struct wmk_spool_c
 			err = wait_for(sender, wmk_ctf_packet_size(packet), stream->number, stream->file);
 		stream->last = *packet;
 		stream->found = true;
+		sender->clock.is_idle = false;
 	}
 	if (packet->sequence == stream->last.sequence)
 		stream->last_at = stream->offset;
@@ -491,7 +472,8 @@ static int rotate(struct wmk_trace_sender *sender, const struct wmk_spool_chunk 
 	free(sender->streams);
 	sender->streams = NULL;
 	sender->n_streams = 0;
-	sender->metadata_len = sender->clock_len = 0;
+	sender->metadata_len = 0;
+	sender->clock = (struct wmk_trace_clock){ 0 };
 	sender->metadata_inode = 0;
 	sender->chunk = is.chunk;
 	forget_waiting(sender);

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sender/clock_exchange.h"
 #include "sender/spool_dir.h"
 #include "wire/relay_url.h"
 
@@ -28,6 +29,7 @@ struct wmk_trace_sender_options {
 	void (*progress)(void *data);      /* called now and then during a long pass */
 	void *data;
 	bool ending;                       /* the session has ended: nothing is added to the spool */
+	struct wmk_clock_exchange *exchange; /* NULL: the relay's clock is not measured */
 };
 
 struct wmk_trace_sender *wmk_trace_sender_new(const struct wmk_trace_sender_options *options,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * clock_file.c - append sync points to the file .clock of a trace (base/clock_point.h). A crash can leave an incomplete
- * point at the end of the file. The next point overwrites the incomplete point.
+ * clock_file.c - append sync points to the files .clock and .clock.relay of a trace (base/clock_point.h). A crash can
+ * leave an incomplete point at the end of a file. The next point overwrites the incomplete point.
  */
 #include "store/store_state.h"
 
@@ -18,24 +18,30 @@ static int read_whole(int fd, uint8_t *bytes, size_t len, uint64_t at)
 	return pread(fd, bytes, len, (off_t)at) == (ssize_t)len ? 0 : -EPROTO;
 }
 
+static bool is_same_clock(const struct wmk_clock_head *a, const struct wmk_clock_head *b)
+{
+	return strcmp(a->uuid, b->uuid) == 0 && strcmp(a->relay, b->relay) == 0;
+}
+
 /*
  * Find the end of the whole points, and the clock value of the last one. -ESTALE: the file has points of another clock.
  */
-static int find_end(struct wmk_store_clock *clock, const char uuid[WMK_CLOCK_UUID])
+static int find_end(struct wmk_store_clock *clock, const struct wmk_clock_head *head)
 {
-	uint8_t head[WMK_CLOCK_FILE_HEAD], bytes[WMK_CLOCK_POINT_BYTES];
-	char same[WMK_CLOCK_UUID];
+	uint8_t wanted[WMK_CLOCK_RELAY_HEAD], found[WMK_CLOCK_RELAY_HEAD], bytes[WMK_CLOCK_POINT_BYTES];
+	const size_t len = wmk_clock_head_encode(head, wanted);
+	struct wmk_clock_head same;
 	struct wmk_clock_point last;
 	struct stat st;
 
 	if (fstat(clock->fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return -EINVAL;
-	if ((uint64_t)st.st_size < WMK_CLOCK_FILE_HEAD + WMK_CLOCK_POINT_BYTES)
+	if ((uint64_t)st.st_size < len + WMK_CLOCK_POINT_BYTES)
 		return 0;
-	if (read_whole(clock->fd, head, sizeof(head), 0) < 0 || wmk_clock_file_decode_head(head, same) < 0 ||
-	    strcmp(same, uuid) != 0)
+	if (read_whole(clock->fd, found, len, 0) < 0 || wmk_clock_head_decode(found, len, &same) < 0 ||
+	    !is_same_clock(&same, head))
 		return -ESTALE;
-	clock->len = (uint64_t)st.st_size - ((uint64_t)st.st_size - WMK_CLOCK_FILE_HEAD) % WMK_CLOCK_POINT_BYTES;
+	clock->len = (uint64_t)st.st_size - ((uint64_t)st.st_size - len) % WMK_CLOCK_POINT_BYTES;
 	if (read_whole(clock->fd, bytes, sizeof(bytes), clock->len - sizeof(bytes)) < 0)
 		return -EIO;
 	wmk_clock_point_decode(bytes, &last);
@@ -43,15 +49,18 @@ static int find_end(struct wmk_store_clock *clock, const char uuid[WMK_CLOCK_UUI
 	return 0;
 }
 
-static int open_file(struct wmk_store *store, const char uuid[WMK_CLOCK_UUID])
+static int open_file(struct wmk_store *store, struct wmk_store_clock *clock, const struct wmk_clock_head *head)
 {
-	struct wmk_store_clock *clock = &store->clock;
+	const char *name = head->relay[0] ? WMK_CLOCK_RELAY_FILE : WMK_CLOCK_FILE;
 	int entered = wmk_file_identity_enter(store->identity), err;
 
 	if (entered < 0)
 		return entered;
-	clock->fd = openat(store->dir, WMK_CLOCK_FILE, O_RDWR | O_CREAT | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC, 0600);
-	err = clock->fd < 0 ? -errno : find_end(clock, uuid);
+	clock->fd = openat(store->dir, name, O_RDWR | O_CREAT | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC, 0600);
+	err = clock->fd < 0 ? -errno : find_end(clock, head);
+	/* The relay's machine was restarted: its clocks count from another time. */
+	if (err == -ESTALE && head->relay[0])
+		err = ftruncate(clock->fd, 0) < 0 ? -errno : 0;
 	wmk_file_identity_leave(entered);
 	if (err < 0 && clock->fd >= 0) {
 		close(clock->fd);
@@ -61,10 +70,10 @@ static int open_file(struct wmk_store *store, const char uuid[WMK_CLOCK_UUID])
 }
 
 /* Write one point. With the first one, also write the begin of the file. */
-static int append(struct wmk_store *store, const char uuid[WMK_CLOCK_UUID], const struct wmk_clock_point *point)
+static int append(struct wmk_store *store, struct wmk_store_clock *clock, const struct wmk_clock_head *head,
+		  const struct wmk_clock_point *point)
 {
-	struct wmk_store_clock *clock = &store->clock;
-	uint8_t bytes[WMK_CLOCK_FILE_HEAD + WMK_CLOCK_POINT_BYTES];
+	uint8_t bytes[WMK_CLOCK_RELAY_HEAD + WMK_CLOCK_POINT_BYTES];
 	size_t len = 0;
 
 	/*
@@ -73,10 +82,8 @@ static int append(struct wmk_store *store, const char uuid[WMK_CLOCK_UUID], cons
 	 */
 	if (clock->len && point->value <= clock->last)
 		return 0;
-	if (!clock->len) {
-		wmk_clock_file_encode_head(uuid, bytes);
-		len = WMK_CLOCK_FILE_HEAD;
-	}
+	if (!clock->len)
+		len = wmk_clock_head_encode(head, bytes);
 	wmk_clock_point_encode(point, bytes + len);
 	len += WMK_CLOCK_POINT_BYTES;
 	const struct iovec iov = { .iov_base = bytes, .iov_len = len };
@@ -90,15 +97,17 @@ static int append(struct wmk_store *store, const char uuid[WMK_CLOCK_UUID], cons
 	return 0;
 }
 
-int wmk_store_clock_point(struct wmk_store *store, const char uuid[WMK_CLOCK_UUID], const struct wmk_clock_point *point)
+int wmk_store_clock_point(struct wmk_store *store, const struct wmk_clock_head *head,
+			  const struct wmk_clock_point *point)
 {
+	struct wmk_store_clock *clock = head->relay[0] ? &store->relay_clock : &store->clock;
 	int err = 0;
 
 	pthread_mutex_lock(&store->lock);
-	if (store->clock.fd < 0)
-		err = open_file(store, uuid);
+	if (clock->fd < 0)
+		err = open_file(store, clock, head);
 	if (err >= 0)
-		err = append(store, uuid, point);
+		err = append(store, clock, head, point);
 	pthread_mutex_unlock(&store->lock);
-	return err < 0 ? wmk_error(err, "cannot write .clock of %.80s: %s", store->path, strerror(-err)) : 0;
+	return err < 0 ? wmk_error(err, "cannot write the sync points of %.80s: %s", store->path, strerror(-err)) : 0;
 }

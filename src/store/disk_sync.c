@@ -36,7 +36,10 @@ int wmk_store_sync(struct wmk_store *store)
 	int err;
 
 	pthread_mutex_lock(&store->lock);
-	err = fdatasync(store->metadata) < 0 || (store->clock.fd >= 0 && fdatasync(store->clock.fd) < 0) ? -errno : 0;
+	err = fdatasync(store->metadata) < 0 || (store->clock.fd >= 0 && fdatasync(store->clock.fd) < 0) ||
+			      (store->relay_clock.fd >= 0 && fdatasync(store->relay_clock.fd) < 0)
+		      ? -errno
+		      : 0;
 	pthread_mutex_unlock(&store->lock);
 	if (err == 0)
 		err = sync_directory(store->dir);

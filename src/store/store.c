@@ -176,7 +176,8 @@ static int is_more_than_metadata(void *data, int at, const char *name)
 	(void)data;
 	(void)at;
 	return strcmp(name, "metadata") == 0 || strcmp(name, METADATA_NEW) == 0 || strcmp(name, WMK_STORE_LIVE) == 0 ||
-	       strcmp(name, WMK_CLOCK_FILE) == 0 || strcmp(name, ".chunk") == 0 || strcmp(name, "index") == 0
+	       strcmp(name, WMK_CLOCK_FILE) == 0 || strcmp(name, WMK_CLOCK_RELAY_FILE) == 0 ||
+			       strcmp(name, ".chunk") == 0 || strcmp(name, "index") == 0
 		       ? 0
 		       : -ENOTEMPTY;
 }
@@ -311,7 +312,8 @@ static struct wmk_store *store_new(const char *path, const char *sub, enum expec
 	if (!store)
 		return NULL;
 	pthread_mutex_init(&store->lock, NULL);
-	store->dir = store->index_dir = store->metadata = store->clock.fd = store->live = -1;
+	store->dir = store->index_dir = store->metadata = store->live = -1;
+	store->clock.fd = store->relay_clock.fd = -1;
 	store->identity = wmk_file_identity_ref();
 	store->path = strdup(path);
 	store->sub = how != OPEN ? strdup(sub) : NULL;
@@ -371,7 +373,7 @@ int wmk_store_open(const char *path, const char *sub, struct wmk_store **store)
 
 void wmk_store_close(struct wmk_store *store)
 {
-	const int fds[] = { store->clock.fd, store->metadata, store->index_dir, store->dir };
+	const int fds[] = { store->clock.fd, store->relay_clock.fd, store->metadata, store->index_dir, store->dir };
 
 	live_end(store);
 	for (size_t i = 0; i < WMK_ARRAY_LEN(fds); i++)
@@ -394,6 +396,7 @@ void wmk_store_discard(struct wmk_store *store)
 	else if (store->sub && store->metadata_len == 0 && check_unused(store) == 0 &&
 		 unlinkat(store->dir, "metadata", 0) == 0) {
 		unlinkat(store->dir, WMK_CLOCK_FILE, 0);
+		unlinkat(store->dir, WMK_CLOCK_RELAY_FILE, 0);
 		unlinkat(store->dir, ".chunk", 0);
 		remove_empty(store->path, store->sub);
 	}

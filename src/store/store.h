@@ -10,7 +10,7 @@
  *
  *         .live                       for live readers (followed.h); wmk_store_close() removes it, so it remains after
  *                                     a crash
- *         .clock                      wmk_store_clock_point(): sync points of the clock
+ *         .clock, .clock.relay        wmk_store_clock_point(): sync points of the clock
  *
  * Directories have mode 0700, files 0600. Directories and files belong to the user of the process, or to the user of
  * wmk_store_identity_begin(). path.h defines which links in a path are followed. Errors are -errno with a cause chain
@@ -88,11 +88,12 @@ int wmk_store_comment(struct wmk_store *store, const char *words);
 /* Replace the metadata as a whole. On failure, it is unchanged. Thread-safe. */
 int wmk_store_metadata_replace(struct wmk_store *store, const char *text, size_t len);
 /*
- * Append a sync point to the file .clock, which is created with the first one. `uuid`: the UUID of the clock, or "".
- * Only a point that is later than the last one is written. After a failure, the file has only whole points, and the
- * trace is readable. -ESTALE: the file has points of another clock, such as the clock of an earlier boot. Thread-safe.
+ * Append a sync point to the file .clock or, if head->relay is not empty, to .clock.relay. The first point creates the
+ * file. Only a point that is later than the last one is written. After a failure, the file has only whole points, and
+ * the trace is readable. If .clock.relay has the clock of another relay or boot, the file begins again. -ESTALE: .clock
+ * has points of another clock, such as the clock of an earlier boot. Thread-safe.
  */
-int wmk_store_clock_point(struct wmk_store *store, const char uuid[WMK_CLOCK_UUID],
+int wmk_store_clock_point(struct wmk_store *store, const struct wmk_clock_head *head,
 			  const struct wmk_clock_point *point);
 /* Return the number of bytes in all files: metadata, streams, indexes. Thread-safe. */
 uint64_t wmk_store_bytes(const struct wmk_store *store);

@@ -14,7 +14,7 @@
 
 struct wmk_file_identity;
 
-/* The file .clock; opened with its first point. Under the store's lock. */
+/* The file .clock or .clock.relay; opened with its first point. Under the store's lock. */
 struct wmk_store_clock {
 	int fd;                    /* -1: not open */
 	uint64_t len;              /* size of the begin of the file and its whole points, in bytes; 0: no point */
@@ -30,8 +30,8 @@ struct wmk_store {
 	int live;                  /* the file .live (followed.h), which the close removes; -1: none */
 	struct wmk_file_identity *identity; /* identity for the store's files; NULL: the identity of the thread */
 	uint64_t metadata_len;     /* bytes of whole declarations */
-	struct wmk_store_clock clock;
-	pthread_mutex_t lock;      /* protects metadata, metadata_len, clock */
+	struct wmk_store_clock clock, relay_clock;
+	pthread_mutex_t lock;      /* protects metadata, metadata_len, clock, relay_clock */
 	struct wmk_direct_rates rates;
 	_Atomic uint64_t bytes;    /* bytes in all files; for reports: relaxed */
 	struct wmk_store_budget *budget;  /* owned by the caller; NULL: no limit */

@@ -129,9 +129,18 @@ static const struct wmk_object point_object = WMK_OBJECT_OF("point", wmk_clock_p
 
 static const struct wmk_member clock_members[] = {
 	WMK_MEMBER(TEXT, wmk_relay_clock, uuid, WMK_CLOCK_UUID - 1),
+	WMK_MEMBER(TEXT, wmk_relay_clock, relay, WMK_CLOCK_UUID - 1),
 	WMK_MEMBER(OBJECT, wmk_relay_clock, point, wmk_clock_point, point_object),
 };
 const struct wmk_object wmk_relay_clock_object = WMK_OBJECT_OF("clock point", wmk_relay_clock, clock_members);
+
+static const struct wmk_member times_members[] = {
+	WMK_MEMBER(TEXT, wmk_relay_times, uuid, WMK_CLOCK_UUID - 1),
+	WMK_MEMBER(U64, wmk_relay_times, received_ns),
+	WMK_MEMBER(U64, wmk_relay_times, sent_ns),
+	WMK_MEMBER(U64, wmk_relay_times, real_ns),
+};
+const struct wmk_object wmk_relay_times_object = WMK_OBJECT_OF("times", wmk_relay_times, times_members);
 
 static const struct wmk_member low_water_members[] = { WMK_MEMBER(U64, wmk_relay_low_water, ts) };
 const struct wmk_object wmk_relay_low_water_object = WMK_OBJECT_OF("low water", wmk_relay_low_water, low_water_members);

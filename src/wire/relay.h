@@ -14,6 +14,7 @@
  *                                           ◄──    FOLLOWED {bool}: a live reader reads the trace
  *
  *     viewer: HELLO without a host, then VIEW_LIST and VIEW_READ
+ *     clock of the relay: HELLO, then CLOCK, on a connection of its own (sender/clock_exchange.h)
  *
  * A connection carries one trace at most. The sender numbers its frames from 1, without gaps. The relay processes
  * frames in this order. After an error of a data frame, the relay acknowledges what is on the disk, sends the error and
@@ -213,9 +214,21 @@ struct wmk_relay_amend {
 	uint64_t lost;
 };
 
+/*
+ * CLOCK_POINT: a sync point of the trace clock. `relay` is "" or, if the point has the times of the relay, the UUID in
+ * struct wmk_relay_times. The relay ignores a point with the UUID of another relay.
+ */
 struct wmk_relay_clock {
 	const char *uuid;            /* of the clock; "": none */
+	const char *relay;
 	struct wmk_clock_point point;
+};
+
+/* CLOCK: the times of the relay when the request arrived, and when the reply was sent. */
+struct wmk_relay_times {
+	const char *uuid;            /* of the clocks: the boot UUID of the relay's machine */
+	uint64_t received_ns, sent_ns;       /* CLOCK_MONOTONIC of the machine */
+	uint64_t real_ns;            /* real time at `sent_ns`, ns since 1970 */
 };
 
 struct wmk_relay_low_water { uint64_t ts; };
@@ -286,7 +299,8 @@ extern const struct wmk_object wmk_relay_view_object, wmk_relay_view_files_objec
 extern const struct wmk_object wmk_relay_hello_object, wmk_relay_error_object, wmk_relay_output_object,
 	wmk_relay_names_object, wmk_relay_trace_object, wmk_relay_trace_reply_object, wmk_relay_stream_object,
 	wmk_relay_stream_reply_object, wmk_relay_rotation_object, wmk_relay_text_object, wmk_relay_packet_object,
-	wmk_relay_metadata_object, wmk_relay_amend_object, wmk_relay_clock_object, wmk_relay_low_water_object,
+	wmk_relay_metadata_object, wmk_relay_amend_object, wmk_relay_clock_object, wmk_relay_times_object,
+	wmk_relay_low_water_object,
 	wmk_relay_followed_object, wmk_relay_status_object;
 
 /* Returns NULL if no request has this type. */

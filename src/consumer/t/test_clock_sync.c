@@ -26,7 +26,7 @@ static const struct rig_shape shape = { .subbuf = 4096, .n_subbufs = 4 };
 static unsigned read_points(const struct rig *rig, struct wmk_clock_point points[POINTS])
 {
 	uint8_t bytes[WMK_CLOCK_FILE_HEAD + POINTS * WMK_CLOCK_POINT_BYTES];
-	char uuid[WMK_CLOCK_UUID];
+	struct wmk_clock_head head;
 	FILE *file = fopen(rig_path(rig, WMK_CLOCK_FILE), "r");
 	size_t len = file ? fread(bytes, 1, sizeof(bytes), file) : 0;
 	unsigned n = 0;
@@ -34,8 +34,8 @@ static unsigned read_points(const struct rig *rig, struct wmk_clock_point points
 	assert_non_null(file);
 	fclose(file);
 	assert_true(len >= WMK_CLOCK_FILE_HEAD);
-	assert_int_equal(wmk_clock_file_decode_head(bytes, uuid), 0);
-	assert_int_equal(strlen(uuid), 36);
+	assert_int_equal(wmk_clock_head_decode(bytes, WMK_CLOCK_FILE_HEAD, &head), 0);
+	assert_int_equal(strlen(head.uuid), 36);
 	for (size_t at = WMK_CLOCK_FILE_HEAD; at < len; at += WMK_CLOCK_POINT_BYTES)
 		wmk_clock_point_decode(bytes + at, &points[n++]);
 	return n;

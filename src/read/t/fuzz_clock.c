@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -97,14 +98,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const struct wmk_ctf_clock_class clock = { .name = "c", .freq = 1000000000 };
 	struct wmk_read_clock_line lines[POINTS_MAX + 1], later[POINTS_MAX + 1];
 	struct wmk_read_clock_points *points;
-	uint8_t bytes[WMK_CLOCK_FILE_HEAD + POINTS_MAX * WMK_CLOCK_POINT_BYTES];
+	uint8_t bytes[WMK_CLOCK_FILE_HEAD + POINTS_MAX * WMK_CLOCK_POINT_BYTES], begin[WMK_CLOCK_RELAY_HEAD];
+	struct wmk_clock_head head = { .kind = 0 };
 	const size_t most = sizeof(bytes) - WMK_CLOCK_FILE_HEAD, given = size > 1 ? size - 1 : 0,
 		     len = WMK_CLOCK_FILE_HEAD + (given < most ? given : most);
 	size_t first = WMK_CLOCK_FILE_HEAD + WMK_CLOCK_POINT_BYTES + (size ? data[0] * 8u : 0);
 	unsigned n, n_later;
 
 	/* The input has the points. The beginning of the file is valid for most inputs. */
-	wmk_clock_file_encode_head(size && data[0] == 255 ? "another" : "", bytes);
+	snprintf(head.uuid, sizeof(head.uuid), "%s", size && data[0] == 255 ? "another" : "");
+	memcpy(bytes, begin, wmk_clock_head_encode(&head, begin));
 	if (size > 1)
 		memcpy(bytes + WMK_CLOCK_FILE_HEAD, data + 1, len - WMK_CLOCK_FILE_HEAD);
 	put(bytes, len, O_TRUNC);

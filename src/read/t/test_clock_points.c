@@ -46,16 +46,15 @@ static void put_bytes(struct trace *trace, const void *bytes, size_t len)
 
 static void begin(struct trace *trace, const char *uuid)
 {
-	char padded[WMK_CLOCK_UUID] = "";
-	uint8_t head[WMK_CLOCK_FILE_HEAD];
+	struct wmk_clock_head head = { .kind = 0 };
+	uint8_t bytes[WMK_CLOCK_RELAY_HEAD];
 
 	*trace = (struct trace){ .path = "/tmp/waymark-clock-XXXXXX" };
 	assert_non_null(mkdtemp(trace->path));
 	trace->dir = open(trace->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_true(trace->dir >= 0);
-	snprintf(padded, sizeof(padded), "%s", uuid);
-	wmk_clock_file_encode_head(padded, head);
-	put_bytes(trace, head, sizeof(head));
+	snprintf(head.uuid, sizeof(head.uuid), "%s", uuid);
+	put_bytes(trace, bytes, wmk_clock_head_encode(&head, bytes));
 }
 
 static void put(struct trace *trace, uint64_t value, uint64_t monotonic, uint64_t real, uint32_t flags)

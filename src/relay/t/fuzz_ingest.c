@@ -119,7 +119,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct wmk_relay_conf conf;
 	struct wmk_relay_hosts hosts;
 	struct wmk_ingest_traces traces;
-	struct wmk_ingest_relay relay = { .version = "fuzz", .hosts = &hosts, .traces = &traces };
+	struct wmk_ingest_relay relay = { .version = "fuzz", .clock_uuid = "boot", .hosts = &hosts, .traces = &traces };
 	struct wmk_ingest ingest = { .relay = &relay, .cut = cut, .peer = "web1", .role = "sender" };
 	struct wmk_relay_in in = { 0 };
 	const size_t piece = size % 7 == 0 ? 100 : 65536;

@@ -465,6 +465,40 @@ static void cleared_stream_begins_again(void **state)
 	relay_rig_end(&rig);
 }
 
+static void relay_stores_points_of_its_clock(void **state)
+{
+	struct wmk_relay_times first, times;
+	struct wmk_relay_clock point = { .uuid = "", .relay = "" };
+	char relay[WMK_CLOCK_UUID];
+	struct relay_rig rig;
+	struct client client;
+
+	(void)state;
+	relay_rig_begin(&rig, NULL);
+	client_open(&client, rig.port, "web1");
+	assert_int_equal(client_request(&client, WMK_RELAY_CLOCK, &none, &first), 0);
+	snprintf(relay, sizeof(relay), "%s", first.uuid);
+	assert_int_equal(strlen(relay), 36);
+	assert_true(first.received_ns <= first.sent_ns);
+	assert_int_equal(client_request(&client, WMK_RELAY_CLOCK, &none, &times), 0);
+	assert_true(first.sent_ns <= times.received_ns && first.real_ns <= times.real_ns + 1000000000u);
+	assert_int_equal(client_trace(&client, "shop", NULL), 0);
+	client_metadata(&client, 0, 0, "/* CTF 1.8 */\n");
+	point.point = (struct wmk_clock_point){ 10, 11, 12, 13, 0 };
+	client_say(&client, WMK_RELAY_CLOCK_POINT, &wmk_relay_clock_object, &point);
+	point.relay = relay;
+	client_say(&client, WMK_RELAY_CLOCK_POINT, &wmk_relay_clock_object, &point);
+	/* Measured before the relay's machine was restarted: ignored. */
+	point.relay = "another boot";
+	point.point.value = 20;
+	client_say(&client, WMK_RELAY_CLOCK_POINT, &wmk_relay_clock_object, &point);
+	assert_int_equal(client_acknowledged(&client), 0);
+	assert_int_equal(relay_rig_size(&rig, TRACE "/.clock"), WMK_CLOCK_FILE_HEAD + WMK_CLOCK_POINT_BYTES);
+	assert_int_equal(relay_rig_size(&rig, TRACE "/.clock.relay"), WMK_CLOCK_RELAY_HEAD + WMK_CLOCK_POINT_BYTES);
+	client_close(&client);
+	relay_rig_end(&rig);
+}
+
 static void relay_that_lost_its_disk_refuses_the_stream(void **state)
 {
 	const struct wmk_relay_stream stream = { .name = "app_0", .create = true, .acknowledged = 3, .chunk = "" };
@@ -498,6 +532,7 @@ int main(void)
 		cmocka_unit_test(repeated_metadata_is_written_once),
 		cmocka_unit_test(rotation_closes_a_chunk),
 		cmocka_unit_test(cleared_stream_begins_again),
+		cmocka_unit_test(relay_stores_points_of_its_clock),
 		cmocka_unit_test(relay_that_lost_its_disk_refuses_the_stream),
 	};
 

@@ -51,24 +51,25 @@ static struct wmk_clock_point at(uint64_t value)
 static int put(struct wmk_store *store, const char *uuid, uint64_t value)
 {
 	const struct wmk_clock_point point = at(value);
-	char padded[WMK_CLOCK_UUID] = "";
+	struct wmk_clock_head head = { .kind = 2 };
 
-	snprintf(padded, sizeof(padded), "%s", uuid);
-	return wmk_store_clock_point(store, padded, &point);
+	snprintf(head.uuid, sizeof(head.uuid), "%s", uuid);
+	return wmk_store_clock_point(store, &head, &point);
 }
 
 /* Check that the file has exactly these points. */
 static void check_points(const uint64_t *values, unsigned n)
 {
 	uint8_t bytes[WMK_CLOCK_FILE_HEAD + 8 * WMK_CLOCK_POINT_BYTES];
-	char uuid[WMK_CLOCK_UUID];
+	struct wmk_clock_head head;
 	int fd = open(in_dir(FILE_NAME), O_RDONLY | O_CLOEXEC);
 
 	assert_true(fd >= 0);
 	assert_int_equal(read(fd, bytes, sizeof(bytes)), WMK_CLOCK_FILE_HEAD + n * WMK_CLOCK_POINT_BYTES);
 	close(fd);
-	assert_int_equal(wmk_clock_file_decode_head(bytes, uuid), 0);
-	assert_string_equal(uuid, UUID);
+	assert_int_equal(wmk_clock_head_decode(bytes, WMK_CLOCK_FILE_HEAD, &head), 0);
+	assert_string_equal(head.uuid, UUID);
+	assert_int_equal(head.kind, 2);
 	for (unsigned i = 0; i < n; i++) {
 		const struct wmk_clock_point wanted = at(values[i]);
 		struct wmk_clock_point point;
@@ -147,6 +148,59 @@ static void points_of_another_clock_are_refused(void **state)
 	check_points((const uint64_t[]){ 10 }, 1);
 }
 
+static int put_relay(struct wmk_store *store, const char *relay, uint64_t value)
+{
+	const struct wmk_clock_point point = at(value);
+	struct wmk_clock_head head = { .uuid = UUID, .host = "web1" };
+
+	snprintf(head.relay, sizeof(head.relay), "%s", relay);
+	return wmk_store_clock_point(store, &head, &point);
+}
+
+static long relay_file_size(void)
+{
+	struct stat st;
+
+	return stat(in_dir("t/s/.clock.relay"), &st) == 0 ? (long)st.st_size : -1;
+}
+
+static void points_of_a_relay_have_their_own_file(void **state)
+{
+	const long head_bytes = WMK_CLOCK_RELAY_HEAD, one = WMK_CLOCK_POINT_BYTES;
+	uint8_t bytes[WMK_CLOCK_RELAY_HEAD];
+	struct wmk_clock_head head;
+	struct wmk_store *store;
+	int fd;
+
+	(void)state;
+	assert_int_equal(wmk_store_create(in_dir("t"), "s", &store), 0);
+	assert_int_equal(put(store, UUID, 30), 0);
+	assert_int_equal(put_relay(store, "boot-1", 10), 0);
+	assert_int_equal(put_relay(store, "boot-1", 20), 0);
+	assert_int_equal(put_relay(store, "boot-1", 15), 0);
+	wmk_store_close(store);
+	check_points((const uint64_t[]){ 30 }, 1);
+	assert_int_equal(relay_file_size(), head_bytes + 2 * one);
+	assert_int_equal(wmk_store_open(in_dir("t"), "s", &store), 0);
+	assert_int_equal(put_relay(store, "boot-1", 20), 0);
+	assert_int_equal(put_relay(store, "boot-1", 40), 0);
+	wmk_store_close(store);
+	assert_int_equal(relay_file_size(), head_bytes + 3 * one);
+	/* The relay's machine was restarted. */
+	assert_int_equal(wmk_store_open(in_dir("t"), "s", &store), 0);
+	assert_int_equal(put_relay(store, "boot-2", 5), 0);
+	wmk_store_close(store);
+	assert_int_equal(relay_file_size(), head_bytes + one);
+	fd = open(in_dir("t/s/.clock.relay"), O_RDONLY | O_CLOEXEC);
+	assert_int_equal(read(fd, bytes, sizeof(bytes)), sizeof(bytes));
+	close(fd);
+	assert_int_equal(wmk_clock_head_decode(bytes, sizeof(bytes), &head), 0);
+	assert_string_equal(head.uuid, UUID);
+	assert_string_equal(head.relay, "boot-2");
+	assert_string_equal(head.host, "web1");
+	assert_int_equal(wmk_clock_head_decode(bytes, WMK_CLOCK_FILE_HEAD, &head), -EPROTO);
+}
+
 static void unused_trace_is_discarded_with_its_points(void **state)
 {
 	struct wmk_store *store;
@@ -154,6 +208,7 @@ static void unused_trace_is_discarded_with_its_points(void **state)
 	(void)state;
 	assert_int_equal(wmk_store_create(in_dir("t"), "s", &store), 0);
 	assert_int_equal(put(store, UUID, 10), 0);
+	assert_int_equal(put_relay(store, "boot-1", 10), 0);
 	wmk_store_discard(store);
 	assert_int_equal(access(in_dir("t/s"), F_OK), -1);
 }
@@ -184,6 +239,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(next_writer_continues_after_whole_points, setup, teardown),
 		cmocka_unit_test_setup_teardown(file_cut_in_its_first_point_begins_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(points_of_another_clock_are_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(points_of_a_relay_have_their_own_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(unused_trace_is_discarded_with_its_points, setup, teardown),
 		cmocka_unit_test(measured_points_lie_between_readings_before_and_after),
 	};

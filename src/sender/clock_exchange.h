@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * clock_exchange.h - measure the clocks of the relay in the trace clocks of this machine (docs/trace-format.md, "Sync
+ * points of a relay"). A thread with a connection of its own:
+ *
+ *     sender:  trace clock, CLOCK_MONOTONIC ──CLOCK──►
+ *     relay:                                           received, sent: CLOCK_MONOTONIC; real time
+ *     sender:  trace clock, CLOCK_MONOTONIC ◄──REPLY──
+ *
+ * The times of the relay lie between both readings of the sender, so half of the time in the network bounds the error.
+ * A measurement is the best of eight exchanges. The thread measures when it has connected, every 10 s, and at the end
+ * of a session.
+ */
+#ifndef WMK_SENDER_CLOCK_EXCHANGE_H
+#define WMK_SENDER_CLOCK_EXCHANGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/clock_point.h"
+#include "wire/relay.h"
+#include "wire/relay_url.h"
+
+struct wmk_clock_exchange;
+
+struct wmk_clock_exchange_options {
+	const struct wmk_relay_url *url;   /* this and the next text live as long as the exchange */
+	const char *host;                  /* HOST of this machine */
+	uid_t uid;                         /* the certificate is read with the rights of this user */
+	gid_t gid;
+	void (*measured)(void *data);      /* called in the thread after each attempt to measure */
+	void *data;
+};
+
+struct wmk_clock_measurement {
+	char relay[WMK_CLOCK_UUID];        /* of the relay's clocks */
+	struct wmk_clock_point of[WMK_CLOCK_KINDS];  /* uncertainty 0: the clock went back, so it has no point */
+};
+
+/* Readings of this machine's clocks, before a request or after its reply. */
+struct wmk_clock_readings {
+	uint64_t monotonic_ns;
+	uint64_t of[WMK_CLOCK_KINDS];
+};
+/*
+ * Compute the points of one exchange. False: the times contradict each other, or the uncertainty is above 4 s.
+ */
+bool wmk_clock_exchange_compute(const struct wmk_clock_readings *before, const struct wmk_relay_times *times,
+				const struct wmk_clock_readings *after, struct wmk_clock_measurement *made);
+
+/* Start the thread. 0 or -errno with a cause chain. */
+int wmk_clock_exchange_open(const struct wmk_clock_exchange_options *options, struct wmk_clock_exchange **exchange);
+/*
+ * Get the first measurement with this number or a later one, and store its number. The measurements of the last 10
+ * minutes are kept. False: no such measurement. Any thread.
+ */
+bool wmk_clock_exchange_get(struct wmk_clock_exchange *exchange, uint64_t *number, struct wmk_clock_measurement *made);
+/* True if the measurements have the clock of this file .clock. */
+bool wmk_clock_exchange_has(const struct wmk_clock_exchange *exchange, const struct wmk_clock_head *head);
+/*
+ * The session has ended: measure once more. True: this measurement was made, or has failed. `wanted` false: the session
+ * continues. Any thread; does not wait.
+ */
+bool wmk_clock_exchange_last(struct wmk_clock_exchange *exchange, bool wanted);
+/* Stop the thread. NULL does nothing. */
+void wmk_clock_exchange_close(struct wmk_clock_exchange *exchange);
+
+#endif
