@@ -20,9 +20,7 @@ WAYMARK_EVENT(shop, paid, (int id, const char *who), wm_field(int, id, id), wm_f
 extern struct record r;
 extern int x, *p; extern const char *s; extern double d; extern unsigned char c; extern __int128 wide;
 '''
-FUNCTION = '''void f#(void);
-void f#(void) { @; }
-'''
+FUNCTION = '#line # "case"\nvoid f#(void); void f#(void) { @; }\n'
 ARRAYS = 'waymark: (only an array of numbers|an argument of this type cannot be a field)'
 NAMES = 'waymark: provider and name of an event are identifiers'
 THIRTY = ', '.join(['x'] * 30)
@@ -89,28 +87,48 @@ COMPILERS = {'c': ['gcc', 'clang'], 'c++': ['g++', 'clang++']}
 
 
 def compile_it(compiler, root, texts, suffix):
-    """(exit status, messages) of a source with one function for each text."""
+    """(exit status, messages) of a source with one function for each text. Messages refer to the text of number N,
+    counted from 1, as line N of the file `case`."""
     with tempfile.TemporaryDirectory() as place:
         source = os.path.join(place, 'refused' + suffix)
         with open(source, 'w', encoding='utf-8') as out:
-            functions = [FUNCTION.replace('@', text).replace('#', str(n)) for n, text in enumerate(texts)]
-            out.write(PREFIX + ''.join(functions))
+            out.write(PREFIX + ''.join(
+                re.sub('(?<!^)#', str(n), FUNCTION).replace('@', text) for n, text in enumerate(texts, 1)))
         standard = '-std=gnu++11' if suffix == '.cc' else '-std=gnu11'
+        every = '-ferror-limit=0' if compiler.startswith('clang') else '-fmax-errors=0'
         done = subprocess.run([
-            compiler, standard, '-Wall', '-Werror', '-I' + os.path.join(root, 'include'), '-c', source, '-o',
+            compiler, standard, '-Wall', '-Werror', every, '-I' + os.path.join(root, 'include'), '-c', source, '-o',
             os.path.join(place, 'refused.o')
         ], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
         return done.returncode, done.stdout
 
 
-def check_refused(compiler, root, text, suffix, message):
-    code, said = compile_it(compiler, root, [text], suffix)
-    errors = '\n'.join(line for line in said.splitlines() if 'error' in line)
-    if code and re.search(message, errors):
-        return True
-    print('%s: %s\n  must be refused with "%s", and was %s:\n%s' % (
-        compiler, text, message, 'refused with' if code else 'accepted', errors[:1500]))
-    return False
+def errors_of(messages, number=None):
+    """The lines that report an error; with `number`, only those of errors that refer to this text. The compiler names
+    the line of a macro's definition first, then the line that uses the macro."""
+    errors, lines = [], messages.splitlines()
+    starts = [n for n, line in enumerate(lines) if 'error' in line] + [len(lines)]
+    for start, end in zip(starts, starts[1:]):
+        if number is None or any(line.startswith('case:%d:' % number) for line in lines[start:end]):
+            errors.append(lines[start])
+    return '\n'.join(errors)
+
+
+def check_refused(compiler, root, cases, suffix):
+    """The number of (text, message) that are not refused with their message. All are in one source; a text without its
+    message is compiled alone, since a syntax error can hide the errors after it."""
+    together = compile_it(compiler, root, [text for text, _ in cases], suffix)[1]
+    wrong = 0
+    for number, (text, message) in enumerate(cases, 1):
+        if re.search(message, errors_of(together, number)):
+            continue
+        code, alone = compile_it(compiler, root, [text], suffix)
+        if code and re.search(message, errors_of(alone)):
+            continue
+        wrong += 1
+        print('%s: %s\n  must be refused with "%s", and was %s:\n%s' % (
+            compiler, text, message, 'refused with' if code else 'accepted', errors_of(alone)[:1500]))
+    return wrong
 
 
 def refused_twins(compiler, root, twins, suffix):
@@ -133,13 +151,14 @@ def main():
     failed = done = 0
     for language, suffix in (('c', '.c'), ('c++', '.cc')):
         for compiler in filter(shutil.which, COMPILERS[language]):
-            twins = []
+            cases, twins = [], []
             for languages, text, token, instead, message in CASES:
                 assert text.count(token) >= 1, text
                 if language in languages.split():
                     head, _, tail = text.rpartition(token)
                     twins.append(head + instead + tail)
-                    failed += not check_refused(compiler, root, text, suffix, message)
+                    cases.append((text, message))
+            failed += check_refused(compiler, root, cases, suffix)
             failed += refused_twins(compiler, root, twins, suffix)
             done += len(twins)
     print('%d refusals with their twins, %d wrong' % (done, failed))
