@@ -21,7 +21,7 @@
 #include "relay/peer.h"
 
 #define GREETING_MAX 256u            /* maximum connections without a complete HELLO */
-#define LOOK_MS 500                  /* interval of the checks for revoked certificates */
+#define LOOK_MS 250                  /* interval of the checks for revoked certificates */
 #define ABANDONED_MS (60 * 60 * 1000)        /* a trace without a connection is closed after this time */
 #define BROKEN_MS 30000              /* a connection that delivers no bytes for this time is broken */
 #define KEEPALIVE_S 10
@@ -37,6 +37,7 @@ struct wmk_relay_server {
 	struct listener listeners[WMK_RELAY_LISTEN_MAX];
 	size_t n;
 	int stop;
+	bool refuses;                        /* the latest connection was refused */
 	struct wmk_relay_hosts hosts;
 	struct wmk_ingest_traces traces;
 	struct wmk_peers peers;
@@ -215,6 +216,10 @@ static void accept_one(struct wmk_relay_server *server, const struct listener *l
 		snprintf(text, sizeof(text), "the relay waits for the HELLO of %u connections, its limit; try again",
 			 server->peers.n_greeting);
 	pthread_mutex_unlock(&server->peers.lock);
+	/* Log the first of several refusals only. */
+	if (text[0] && !server->refuses && server->is.log)
+		server->is.log(text);
+	server->refuses = text[0];
 	if (text[0]) {
 		refuse(fd, listener->tls, text);
 		return;

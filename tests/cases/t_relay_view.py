@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: MIT
 """`waymark view tls://RELAY/HOST/SESSION`: the records of a session at a relay, also while it is recorded there."""
 import contextlib
+import fcntl
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -138,6 +140,31 @@ def many_viewers_and_one_that_is_killed(case):
         s.check_removed()
 
 
+def viewer_that_does_not_read_delays_no_other(case):
+    with shop(case) as (w, s):
+        program = w.scripted()
+        program('emit 10')
+        viewers = [s.follow(n) for n in range(3)]
+        argv = [WAYMARK, 'view', *STYLE, '--follow', s.url]
+        late = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=s.env)
+        fcntl.fcntl(late.stdout.fileno(), fcntl.F_SETPIPE_SZ, resource.getpagesize())
+        for viewer in viewers:
+            wait_for(lambda v=viewer: printed(v, 10), 'records at each viewer')
+        check(late.stdout.read1(1), 'the slow viewer prints nothing')
+        program('emit 3000')
+        for viewer in viewers:
+            wait_for(lambda v=viewer: printed(v, 3010), 'further records')
+        check(late.poll() is None, 'the slow viewer ended with %s', late.returncode)
+        late.kill()
+        late.wait(WAIT_S)
+        late.stdout.close()
+        program.end()
+        w('destroy', NAME)
+        for viewer in viewers:
+            check(sequence(s.end(viewer)) == list(range(1, 3011)), 'each record once')
+        s.check_removed()
+
+
 def wrong_addresses_and_lost_relays_are_reported(case):
     with shop(case) as (w, s):
         base = 'tcp://127.0.0.1:%d/' % s.relay.port
@@ -196,5 +223,6 @@ def certificates_decide_which_hosts_are_viewed(case):
 
 if __name__ == '__main__':
     main([view_of_a_relay_equals_view_of_its_directory, follow_prints_each_record_once_over_a_rotation_and_ends,
-          many_viewers_and_one_that_is_killed, wrong_addresses_and_lost_relays_are_reported,
+          many_viewers_and_one_that_is_killed, viewer_that_does_not_read_delays_no_other,
+          wrong_addresses_and_lost_relays_are_reported,
           certificates_decide_which_hosts_are_viewed])

@@ -2,6 +2,7 @@
 """A relay of one test, and a sender that sends a stored trace to it, packet by packet (docs/relay.md)."""
 import os
 import socket
+import ssl
 import struct
 import subprocess
 
@@ -49,10 +50,14 @@ def text(value):
 
 
 class Sender:
-    """A connection for one trace of `host`."""
+    """A connection for one trace of `host`. `pem`: the file of `waymark relay enroll`, for a relay with TLS."""
 
-    def __init__(self, relay, host):
+    def __init__(self, relay, host, pem=None):
         self.socket = socket.create_connection(('127.0.0.1', relay.port), WAIT_S)
+        if pem:
+            context = ssl.create_default_context(cafile=pem)
+            context.load_cert_chain(pem)
+            self.socket = context.wrap_socket(self.socket, server_hostname='127.0.0.1')
         self.number = self.acknowledged = self.data = 0
         self.receive()
         self.say(HELLO, text('waymark-sender') + text('test') + text(host))
