@@ -141,9 +141,10 @@ static int move_chunk(struct directory_trace *trace, const char *name, uint64_t 
 	if (err < 0)
 		return err;
 	err = chunk_begin(trace, store, number);
+	/* Without its directory, a later attempt does not move the next chunk to the place of the closed one. */
 	if (err < 0) {
 		trace->store = old;
-		wmk_store_close(store);
+		wmk_store_discard(store);
 		return err;
 	}
 	WMK_TESTPOINT(rotation_begun);

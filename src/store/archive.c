@@ -118,7 +118,7 @@ int wmk_store_chunk(struct wmk_store *store, uint64_t open, uint64_t *number)
 	if (err == 0 && *number == 0 && open && store->metadata_len == 0) {
 		snprintf(own, sizeof(own), "%llu\n", (unsigned long long)open);
 		err = write_file(store, CHUNK, CHUNK ".new", own, strlen(own));
-		*number = open;
+		*number = err < 0 ? 0 : open;
 	}
 	wmk_file_identity_leave(entered);
 	return err < 0 ? wmk_error(err, "cannot read or write the number of the trace chunk in %.80s: %s", store->path,

@@ -283,6 +283,48 @@ static void unwritten_records_are_counted_when_the_disk_stays_full(void **state)
 	unmount_small(dir);
 }
 
+static const struct wmk_output_place place = { .mode = WMK_OUTPUT_NEW, .sub = "ust" };
+
+static bool exists(const char *dir, const char *name)
+{
+	char path[700];
+
+	snprintf(path, sizeof(path), "%s/trace/%s", dir, name);
+	return access(path, F_OK) == 0;
+}
+
+/* The closed chunk is moved once, although the first attempt to begin the next chunk fails. */
+static void rotation_is_completed_once_files_may_grow_again(void **state)
+{
+	struct wmk_output_directory_options options = { .uid = geteuid(), .gid = getegid(), .budget_fd = -1 };
+	struct wmk_output_trace *trace;
+	struct wmk_output *output;
+	char dir[256], path[300];
+
+	(void)state;
+	testdir_make(dir);
+	snprintf(path, sizeof(path), "%s/trace", dir);
+	options.path = path;
+	assert_int_equal(wmk_output_directory_open(&options, &output), 0);
+	assert_int_equal(output->ops->trace_open(output, &place, &trace), 0);
+	assert_int_equal(trace->ops->metadata(trace, 0, "first", 5), 0);
+	for (unsigned i = 0; i < 2; i++) {
+		limit_files(0);
+		assert_int_equal(trace->ops->rotate(trace, "closed-0", 1), -EFBIG);
+		limit_files(RLIM_INFINITY);
+		wmk_error_clear();
+		assert_int_equal(trace->ops->chunk(trace), 0);
+		assert_true(exists(dir, "archives/.closed-0/ust/metadata"));
+	}
+	assert_int_equal(trace->ops->rotate(trace, "closed-0", 1), 0);
+	assert_int_equal(trace->ops->chunk(trace), 1);
+	assert_true(exists(dir, "archives/.closed-0/ust/metadata"));
+	assert_true(exists(dir, "ust/.chunk"));
+	trace->ops->close(trace);
+	output->ops->close(output);
+	testdir_remove(dir);
+}
+
 /* Record into one stream only: on a full disk, the file of another one could not be created. */
 static int stay_here(void **state)
 {
@@ -303,6 +345,7 @@ int main(void)
 		cmocka_unit_test(all_records_are_counted_as_unwritten_when_no_file_can_be_made),
 		cmocka_unit_test(other_streams_are_written_while_the_file_of_one_cannot_grow),
 		cmocka_unit_test(failed_packets_are_written_once_the_disk_has_room),
+		cmocka_unit_test(rotation_is_completed_once_files_may_grow_again),
 		cmocka_unit_test(unwritten_records_are_counted_when_the_disk_stays_full),
 	};
 
