@@ -46,13 +46,32 @@ static uint64_t number_of(const struct wmk_core_values *values, char letter)
 
 /* ── snapshots: in a child process ───────────────────────────────────────────────────────────────────── */
 
-/* True if a channel of the session can record this process. */
-static bool has_channel_for(const struct waymark_ctl_session_info *session, const struct wmk_core_values *values)
+/*
+ * Snapshots have kernel channels only if the session writes nothing else (docs/flight-recorder.md). The allow-list of
+ * the session can exclude the process.
+ */
+static bool kernel_records(const struct waymark_ctl_session_info *session, uint64_t pid)
+{
+	const struct waymark_ctl_trackers *trackers = session->trackers;
+
+	if (!session->snapshot || !trackers->kernel_pid)
+		return session->snapshot;
+	for (unsigned i = 0; i < trackers->n_kernel_pids; i++)
+		if (trackers->kernel_pids[i] == pid)
+			return true;
+	return false;
+}
+
+/* True if a channel of the session can record this process. `is_app`: the process is an application of the daemon. */
+static bool has_channel_for(const struct waymark_ctl_session_info *session, const struct wmk_core_values *values,
+			    bool is_app)
 {
 	for (unsigned i = 0; i < session->n_channels; i++) {
 		const struct waymark_ctl_channel_info *channel = session->channels[i];
 
-		if (channel->mode != WAYMARK_CTL_OVERWRITE || channel->domain == WAYMARK_CTL_KERNEL)
+		if (channel->domain == WAYMARK_CTL_KERNEL && kernel_records(session, number_of(values, 'P')))
+			return true;
+		if (channel->mode != WAYMARK_CTL_OVERWRITE || channel->domain == WAYMARK_CTL_KERNEL || !is_app)
 			continue;
 		if (channel->domain != WAYMARK_CTL_PID || channel->follow || channel->pid == number_of(values, 'P'))
 			return true;
@@ -60,12 +79,12 @@ static bool has_channel_for(const struct waymark_ctl_session_info *session, cons
 	return false;
 }
 
-static bool records(const struct waymark_ctl_session_info *session, const struct wmk_core_values *values)
+static bool records(const struct waymark_ctl_session_info *session, const struct wmk_core_values *values, bool is_app)
 {
 	const uint64_t uid = number_of(values, 'u');
 
 	return session->active && *session->snapshot_path && (session->uid == uid || session->uid == 0) &&
-	       has_channel_for(session, values);
+	       has_channel_for(session, values, is_app);
 }
 
 static void snapshots_of(const char *rundir, const struct wmk_core_values *values)
@@ -80,15 +99,16 @@ static void snapshots_of(const char *rundir, const struct wmk_core_values *value
 	struct waymark_ctl_result *result = NULL;
 	struct waymark_ctl *ctl;
 	char reason[64];
-	unsigned n = 0;
+	bool is_app = false;
+	unsigned n;
 
 	if (waymark_ctl_connect(&connect, &ctl) < 0)
 		return;
 	if (waymark_ctl_list_apps(ctl, &apps, &result) == 0)
-		n = waymark_ctl_result_apps(result, &found);
+		is_app = waymark_ctl_result_apps(result, &found) > 0;
 	waymark_ctl_result_free(result);
 	result = NULL;
-	if (n && waymark_ctl_list_sessions(ctl, NULL, &result) == 0) {
+	if (waymark_ctl_list_sessions(ctl, NULL, &result) == 0) {
 		n = waymark_ctl_result_sessions(result, &sessions);
 		snprintf(reason, sizeof(reason), "crash by signal %d", (int)number_of(values, 's'));
 		for (unsigned i = 0; i < n; i++) {
@@ -98,7 +118,7 @@ static void snapshots_of(const char *rundir, const struct wmk_core_values *value
 				.pid = number_of(values, 'P'),
 			};
 
-			if (records(sessions[i], values))
+			if (records(sessions[i], values, is_app))
 				waymark_ctl_snapshot_record(ctl, &options, NULL);
 		}
 		waymark_ctl_result_free(result);
@@ -330,7 +350,8 @@ static const char *const details[] = {
 	"(/proc/sys/kernel/core_pattern), until a restart or --remove. The earlier pattern is kept in "
 	"/etc/waymark/core-pattern.",
 	"When a process dumps core, the hook records a snapshot of every active session that records it: sessions of "
-	"root or of the user of the process, with a channel in overwrite mode and a snapshot output. They are named "
+	"root or of the user of the process, with a channel in overwrite mode and a snapshot output. Kernel channels "
+	"count in sessions of `create --snapshot`, unless `track -k` excludes the process. The snapshots are named "
 	"crash-DATE-NUMBER, and their environment has the signal, the program and the process. After at most 2 seconds "
 	"the core is passed on to the earlier handler, or written to the earlier file if that is an absolute path. A "
 	"relative path is not supported: no core is written then.",

@@ -145,6 +145,27 @@ def snapshot_has_programs_and_the_kernel(case):
         program.end()
 
 
+@limit(120)
+def core_hook_records_a_snapshot_of_a_session_with_a_kernel_channel_only(case):
+    """The process is no application. An allow-list of the session excludes other processes."""
+    kept = case.path('kept')
+    with KernelWorld(case) as w:
+        recorder(w, 'fr', *SMALL, *MODES[0])
+        recorder(w, 'other', *SMALL, *MODES[0])
+        w('track', '-k', '-s', 'other', '--pid', os.getpid())
+        with open(kept, 'w') as f:
+            f.write(case.path('core'))
+        made, tids = w.calls(1, 20)
+        crashed = str(min(tids))
+        values = [crashed, crashed, crashed, crashed, 0, 0, 1, 11, 1700000000, (1 << 64) - 1, 'host', '!bin!x', 'x']
+        w('core-hook', '--kept-pattern', kept, '--', *values)
+        path, = glob.glob(case.path('fr') + '/crash-*')
+        all_there(KernelTrace(path + '/kernel'), made, tids, 1)
+        check(not glob.glob(case.path('other') + '/crash-*'), 'a snapshot of a session without the process')
+        w('destroy', 'fr')
+        w('destroy', 'other')
+
+
 @limit(300)
 def record_makes_a_snapshot_with_kernel_records(case):
     with KernelWorld(case) as w:
@@ -159,4 +180,5 @@ def record_makes_a_snapshot_with_kernel_records(case):
 if __name__ == '__main__':
     kernel_main([kernel_snapshots_together_have_each_call_once, kernel_snapshot_of_full_buffers_has_one_range,
                  kernel_records_survive_stop_and_a_crash_of_the_consumer_daemon, snapshot_has_programs_and_the_kernel,
-                 record_makes_a_snapshot_with_kernel_records])
+                 record_makes_a_snapshot_with_kernel_records,
+                 core_hook_records_a_snapshot_of_a_session_with_a_kernel_channel_only])
