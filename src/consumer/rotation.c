@@ -135,7 +135,6 @@ static int journal_counts(const struct wmk_consumer *consumer, char **text)
 static int journal(const struct rotation *rotation, bool is_last)
 {
 	struct wmk_consumer *consumer = rotation->consumer;
-	struct wmk_output_trace *output = consumer->options.output;
 	char *text = NULL;
 	int err = wmk_chunk_journal_begin(&text, rotation->number, rotation->closed);
 
@@ -153,8 +152,10 @@ static int journal(const struct rotation *rotation, bool is_last)
 		err = wmk_chunk_journal_end(&text);
 	if (err < 0)
 		wmk_error(err, "no memory for the journal of a rotation");
+#ifndef WMK_PLANTED_BUG_NO_JOURNAL           /* planted bug: the cuts are not stored */
 	else
-		err = output->ops->journal(output, text, strlen(text));
+		err = consumer->options.output->ops->journal(consumer->options.output, text, strlen(text));
+#endif
 	free(text);
 	consumer->journaled = err == 0;
 	consumer->rotating |= err == 0;

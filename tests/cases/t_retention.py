@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from daemon import World, numbers_of  # noqa: E402
 from harness import WAYMARK, Trace, check, communicated, limit, main, rounds  # noqa: E402
 from killed_once import KilledOnce, need_testpoints  # noqa: E402
-from t_rotate import SIZES, archives, check_chunks, ended, kill, running  # noqa: E402
+from rotations import SIZES, archives, check_chunks, ended, kill, running  # noqa: E402
 
 SCHEDULE = ('rotate_us', 'rotate_size', 'retain_size', 'retain_us', 'retain_count')
 

@@ -4,10 +4,8 @@
 Rotations of a session: each record is in exactly one chunk, and each closed chunk is a complete trace, even if the
 daemons are killed at any moment.
 """
-import contextlib
 import glob
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -16,99 +14,14 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from daemon import World, numbers_of, state  # noqa: E402
-from harness import SEED, Trace, check, check_sequences, limit, main, rounds  # noqa: E402
+from harness import SEED, Trace, check, limit, main, rounds  # noqa: E402
 from hostile import ALICE, BOB  # noqa: E402
 from t_daemon_users import world_of_root  # noqa: E402
 from t_follow import Follower  # noqa: E402
 from killed_once import KilledOnce, need_testpoints  # noqa: E402
-
-# The buffers last for seconds without a consumer daemon.
-SIZES = ['--subbuf-size', '256k', '--num-subbuf', '8']
-SPIN = '300000'
-# A program without rseq records through claims.
-CLAIM = {'GLIBC_TUNABLES': 'glibc.pthread.rseq=0'}
-# Points within a rotation, in order. Before the journal, nothing is cut.
-IN_CONSUMER = ('rotation_journaled', 'rotation_drained', 'rotation_summed', 'rotation_counted', 'rotation_moved',
-               'rotation_begun', 'archive_before_rename')
-IN_SESSION = ('session_cut', 'session_chunk_saved', 'session_rotating', 'session_rotated')
-
-
-def archives(path):
-    """Returns the closed chunks of a session's trace, in order."""
-    place = os.path.join(path, 'archives')
-    names = os.listdir(place) if os.path.isdir(place) else []
-    return [os.path.join(place, name) for name in sorted(names, key=lambda name: int(name.rsplit('-', 1)[1]))]
-
-
-def has_trace(path):
-    return any('metadata' in names for _, _, names in os.walk(path))
-
-
-def kill(pid):
-    with contextlib.suppress(OSError, TypeError):
-        os.kill(pid, signal.SIGKILL)
-
-
-def uuids(path):
-    """Returns the UUIDs of the traces at or below a directory."""
-    found = []
-    for place, _, names in os.walk(path):
-        if 'metadata' in names:
-            with open(os.path.join(place, 'metadata'), encoding='utf-8', errors='replace') as f:
-                text = f.read()
-            found += re.findall(r'trace \{[^}]*?uuid = "([0-9a-f-]+)"', text)
-    return found
-
-
-def check_chunks(case, path, killed=False, lost=0):
-    """
-    Check that each record is in one chunk, and that each chunk is a trace of its own. Returns the chunks that have a
-    trace.
-    """
-    trace = Trace(path, lossy=lost > 0)                     # all chunks together
-    check_sequences(trace, case.ledger, lost, killed)
-    chunks = [chunk for chunk in archives(path) if has_trace(chunk)]
-    check(not [name for name in os.listdir(os.path.join(path, 'archives')) if name[0] == '.'],
-          'a rotation was not finished: %s', os.listdir(os.path.join(path, 'archives')))
-    found = uuids(path)
-    check(len(found) >= len(chunks), 'only %d UUIDs in %d chunks', len(found), len(chunks))
-    check(len(set(found)) == len(found), 'two chunks have one UUID: %s', found)
-    last = {}
-    for chunk in chunks:
-        # Chunks are in order: a thread's first number in a chunk is above its last one in the chunk before.
-        for writer, numbers in numbers_of(Trace(chunk, lossy=lost > 0)).items():
-            check(numbers[0] > last.get(writer, 0), '%s: writer %d: number %d after %d', os.path.basename(chunk),
-                  writer, numbers[0], last.get(writer, 0))
-            last[writer] = numbers[-1]
-    return chunks
-
-
-def check_counts(case, is_now, made=None):
-    """The counts of a channel are those of all chunks."""
-    made = made or sum(begun for begun, _ in case.ledger.read().values())
-    counts = next(channel['counts'] for channel in is_now['channels'] if channel['name'] == is_now['name'])
-    check(counts['records'] == made and counts['lost'] == 0, '%d records were made, the session has %s', made, counts)
-
-
-def running(case, w, threads='2', env=None):
-    child = w.run([case.program('busy'), 'until', threads, SPIN], env=env)
-    w.wait(lambda: case.ledger.flag(0) >= int(threads), 'the threads to record')
-    return child
-
-
-def more_records(case, w, n=300):
-    begun = case.ledger.begun()
-    w.wait(lambda: case.ledger.begun() > begun + n, 'the program to record on')
-
-
-def ended(case, w, name):
-    case.ledger.set_flag(1, 1)
-    for child in list(w.children):
-        w.wait_end(child)
-    w.remember_rings()
-    is_now = w.stop(name)
-    w('destroy', name)
-    return is_now
+from rotations import (
+    CLAIM, IN_CONSUMER, IN_SESSION, SIZES, archives, check_chunks, check_counts, ended, failed_check, kill,
+    more_records, numbers_in, planted, running, uuids)  # noqa: E402
 
 
 @limit(60)
@@ -219,10 +132,10 @@ def random_kills_during_rotations_lose_no_records(case):
             check_chunks(case, is_now['path'])
 
 
-def rotate_and_be_killed(case, daemon, point):
+def rotate_and_be_killed(case, daemon, point, **how):
     """Records before the rotation are in the closed chunk, later ones are not."""
     with World(case, name='%s-%s' % (daemon, point), daemon=False) as w:
-        killed = KilledOnce(w, daemon, point)
+        killed = KilledOnce(w, daemon, point, **how)
         w.begin('one', channel=SIZES)
         program = w.scripted()
         w.wait_apps([program.pid])
@@ -258,6 +171,13 @@ def rotation_is_finished_after_kill_of_consumer_daemon(case):
     need_testpoints()
     for point in IN_CONSUMER:
         rotate_and_be_killed(case, 'consumer', point)
+
+
+@limit(60)
+def planted_missing_journal_is_found(case):
+    need_testpoints()
+    with failed_check('the first chunk has'):
+        rotate_and_be_killed(case, 'consumer', 'rotation_journaled', consumerd=planted('no_journal'))
 
 
 @limit(200)
@@ -302,16 +222,6 @@ def chunk_is_whole_if_it_is_closed_before_a_ring_is_handed_back(case):
         check(len(archives(is_now['path'])) == 1, 'chunks: %s', archives(is_now['path']))
 
 
-def followed_records(lines):
-    """{writer: numbers} in the order of the output."""
-    found = {}
-    for line in lines:
-        m = re.search(rb'writer = (\d+), seq = (\d+)', line)
-        if m:
-            found.setdefault(int(m[1]), []).append(int(m[2]))
-    return found
-
-
 @limit(60)
 def follower_prints_each_record_once_over_rotations(case):
     with World(case) as w:
@@ -327,7 +237,7 @@ def follower_prints_each_record_once_over_rotations(case):
         w.stop('live')
         w('destroy', 'live')
         w.children.remove(follower.child)
-        found = followed_records(follower.end())
+        found = numbers_in(line.decode('latin-1') for line in follower.end())
         for writer, (begun, _) in case.ledger.read().items():
             numbers = found.get(writer, [])
             # Chunks overlap in time: a thread that changes its CPU during a cut has records in the other order.
@@ -343,5 +253,6 @@ if __name__ == '__main__':
         rotation_splits_the_rings_of_all_users,
         random_kills_during_rotations_lose_no_records, chunk_is_whole_if_it_is_closed_before_a_ring_is_handed_back,
         rotation_is_finished_after_kill_of_consumer_daemon,
-        follower_prints_each_record_once_over_rotations, rotation_is_finished_after_kill_of_session_daemon
+        follower_prints_each_record_once_over_rotations, rotation_is_finished_after_kill_of_session_daemon,
+        planted_missing_journal_is_found
     ])

@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from daemon import World  # noqa: E402
 from harness import WAYMARK, check, limit, main, need, rounds  # noqa: E402
 from t_follow import Follower  # noqa: E402
-from t_rotate import SIZES, check_chunks, ended, followed_records, kill, more_records, running  # noqa: E402
+from rotations import SIZES, check_chunks, ended, kill, more_records, numbers_in, running  # noqa: E402
 
 
 def begin(w, name):
@@ -72,7 +72,7 @@ def closed_chunks_are_compressed_under_load(case):
         w.stop('packed')
         w('destroy', 'packed')
         w.children.remove(follower.child)
-        found = followed_records(follower.end())
+        found = numbers_in(line.decode('latin-1') for line in follower.end())
         for writer, (begun, _) in case.ledger.read().items():
             check(found.get(writer) == list(range(1, begun + 1)), 'writer %d: %d of %d records were printed', writer,
                   len(found.get(writer, [])), begun)

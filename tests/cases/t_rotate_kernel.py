@@ -4,9 +4,7 @@
 Rotations of sessions with kernel channels: each counted system call is in exactly one chunk, even if the daemons are
 killed at any moment. A chunk has the records from before `rotate`, and no later records.
 """
-import contextlib
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -17,49 +15,9 @@ from daemon import numbers_of  # noqa: E402
 from harness import SEED, WAYMARK, Trace, check, limit, rounds  # noqa: E402
 from kernel import KernelTrace, KernelWorld, kernel_main, number, signed  # noqa: E402
 from killed_once import KilledOnce, need_testpoints  # noqa: E402
+from rotations import (
+    CALL, IN_CONSUMER, IN_SESSION, KEPT, LARGE, archives, each_once, joined, kernel_chunks, kill)  # noqa: E402
 from t_follow import Follower  # noqa: E402
-from t_rotate import IN_CONSUMER, IN_SESSION, archives, uuids  # noqa: E402
-
-LARGE = ['--subbuf-size', '4M', '--num-subbuf', '16']
-# Without a consumer daemon, the kernel keeps its own records. Records of BPF are lost together with the consumer
-# daemon.
-KEPT = ['--syscall-arguments', 'none']
-CALL = 'sched_getparam'
-
-
-def kernel_chunks(path):
-    """The directories of the kernel traces of all chunks, in order."""
-    places = [os.path.join(chunk, 'kernel') for chunk in archives(path) + [path]]
-    return [place for place in places if os.path.exists(os.path.join(place, 'metadata'))]
-
-
-def joined(path, lossy=False):
-    """The records of all chunks, in order. Both readers read each chunk, and each chunk is a separate trace."""
-    hidden = [name for name in os.listdir(os.path.join(path, 'archives')) if name[0] == '.']
-    check(not hidden, 'a rotation was not finished: %s', hidden)
-    traces = [KernelTrace(place, lossy) for place in kernel_chunks(path)]
-    found = uuids(path)
-    check(len(set(found)) == len(found), 'two chunks have one UUID: %s', found)
-    whole = KernelTrace.__new__(KernelTrace)
-    whole.records = [record for trace in traces for record in trace.records]
-    whole.lost = sum(trace.lost for trace in traces)
-    return whole
-
-
-def each_once(trace, made, tids):
-    """Check that each record of CALL in `made` turns of these threads exists once. (Chunks overlap in time.)"""
-    found = trace.calls(tids)
-    n = sum(map(len, found.values()))
-    check(n == made * 2, '%d records of %d turns', n, made)
-    for (tid, call, kind), records in found.items():
-        if kind == 'entry':
-            turns = [-2 - signed(number(r.fields, 'pid')) for r in records]
-            check(sorted(turns) == list(range(len(turns))), 'thread %d, %s: turns are missing or duplicated', tid, call)
-
-
-def kill(pid):
-    with contextlib.suppress(OSError, TypeError):
-        os.kill(pid, signal.SIGKILL)
 
 
 def rotated(w, name):

@@ -226,13 +226,13 @@ class KernelWorld(World):
         self.wait_end(child)
         return turns_of(said)
 
-    def until(self, threads, most=100000):
+    def until(self, threads, most=100000, every=50):
         """
         Run a program that makes calls until ended() returns true, at most `most` turns of each thread: 128 MB for each
-        CPU hold all of its records.
+        CPU hold all of its records. It pauses after `every` turns.
         """
-        child = self.run([KCALLS, 'until', str(threads), str(most)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                         text=True)
+        child = self.run([KCALLS, 'until', str(threads), str(most), str(every)], stdin=subprocess.PIPE,
+                         stdout=subprocess.PIPE, text=True)
         check(child.stdout.readline() == 'ready\n', 'kcalls printed no "ready"')
         return child
 

@@ -20,15 +20,16 @@ def need_testpoints():
 class KilledOnce:
     """
     Prepare the daemons of a World (daemon=False). `daemon` is a key of SELECTS. The process is killed at `point`, after
-    it has passed it `after` times.
+    it has passed it `after` times. `consumerd`: a consumer daemon with a planted bug, which also replaces the killed
+    one.
     """
 
-    def __init__(self, world, daemon, point, after=0):
+    def __init__(self, world, daemon, point, after=0, consumerd=CONSUMERD):
         self.world, self.first = world, os.path.join(world.home, 'first')
         self.row = '%s daemon killed at %s, %d passages before' % (daemon, point, after)
         arm = 'WMK_TESTPOINT=%s=kill:%d' % (point, after)
         session, consumer = SELECTS[daemon]
-        consumerd = self.script('consumerd', CONSUMERD, consumer, arm)
+        consumerd = self.script('consumerd', consumerd, consumer, arm)
         world.env['WAYMARK_SESSIOND'] = self.script('sessiond-once', SESSIOND, session, arm,
                                                     '--consumerd %s' % consumerd)
 

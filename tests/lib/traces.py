@@ -215,8 +215,8 @@ class Trace:
         return len(self.lines)
 
 
-SEQ = re.compile(r'\[(\d+)\] (?:\S+ )?test:(seq|text): \{(.*)\{ writer = (\d+), seq = (\d+), t0 = (\d+), mono = (\d+), '
-                 r'sum = (\d+)(?:, text = "([a-z]*)(…|\xe2\x80\xa6)?")? \}$')
+SEQ = re.compile(r'\[(\d+)\] (?:\S+ )?test:(seq|text|more): \{(.*)\{ writer = (\d+), seq = (\d+), t0 = (\d+), '
+                 r'mono = (\d+), sum = (\d+)(?:, text = "([a-z]*)(…|\xe2\x80\xa6)?")? \}$')
 CPU = re.compile(r'cpu_id = (-?\d+)')
 
 
@@ -231,7 +231,7 @@ def check_sequences(trace, ledger, lost=0, killed=False, missing_allowed=None):
     begun, seen, at = ledger.read(), collections.defaultdict(dict), {}
     use_counter = trace.frequency != 1000000000
     for line in trace.lines:
-        if ' test:seq: {' not in line and ' test:text: {' not in line:
+        if not any(' test:%s: {' % name in line for name in ('seq', 'text', 'more')):
             continue
         m = SEQ.match(line)
         check(m, 'a record of the test cannot be parsed: %s', line[:300])

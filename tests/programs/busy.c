@@ -4,6 +4,7 @@
  *
  *     busy count THREADS N SPIN       N records each, with SPIN iterations of arithmetic between two
  *     busy until THREADS SPIN         until flag 1 of the ledger is set
+ *     busy kinds THREADS SPIN         the same, each thread with one of the events test:seq, test:text and test:more
  *     busy texts THREADS N            N records each with strings of 0 to 300 bytes
  *     busy wander THREADS N           N records each, while they move from CPU to CPU
  *     busy paced THREADS N USEC       N records each, USEC microseconds of sleep after every 64
@@ -82,6 +83,23 @@ static void wander(uint64_t i)
 	sched_setaffinity(0, sizeof(set), &set);
 }
 
+/* Record an event that belongs to the writer. */
+static void emit_kind(uint32_t w, char *buffer)
+{
+	if (w % 3 == 0) {
+		writer_emit(w);
+	} else if (w % 3 == 1) {
+		writer_emit_text(w, buffer, 20);
+	} else {
+		uint64_t seq = writer_begin(w);
+		uint32_t writer = w, sum = writer_sum(w, seq);
+		uint64_t mono = clock_nsec(CLOCK_MONOTONIC), t0 = clock_counter();
+
+		waymark(test, more, writer, seq, t0, mono, sum);
+		writer_end(w, seq);
+	}
+}
+
 static void *thread(void *arg)
 {
 	uint32_t w = writer_new();
@@ -89,9 +107,12 @@ static void *thread(void *arg)
 	(void)arg;
 	uint64_t start = clock_nsec(CLOCK_MONOTONIC);
 	__atomic_add_fetch(&ledger->flag[0], 1, __ATOMIC_RELAXED);
-	if (!strcmp(mode, "until")) {
+	if (!strcmp(mode, "until") || !strcmp(mode, "kinds")) {
 		while (!__atomic_load_n(&ledger->flag[1], __ATOMIC_RELAXED)) {
-			writer_emit(w);
+			if (mode[0] == 'k')
+				emit_kind(w, buffer);
+			else
+				writer_emit(w);
 			spin(spin_turns);
 		}
 	} else {
@@ -125,7 +146,7 @@ int main(int argc, char **argv)
 		return 2;
 	mode = argv[1];
 	ledger_map();
-	if (!strcmp(mode, "until")) {
+	if (!strcmp(mode, "until") || !strcmp(mode, "kinds")) {
 		spin_turns = strtoull(argv[3], NULL, 10);
 	} else {
 		count = strtoull(argv[3], NULL, 10);

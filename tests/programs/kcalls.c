@@ -5,7 +5,8 @@
  *     kcalls triples N          N times: test:before, openat() of a path that does not exist, test:after; it moves
  *                               from CPU to CPU between the three
  *     kcalls calls THREADS N    N turns of each thread, each of five calls that no other program makes
- *     kcalls until THREADS N    the same with pauses, until its standard input ends
+ *     kcalls until THREADS N [EVERY]
+ *                               the same with a pause after EVERY turns (50), until its standard input ends
  *     kcalls lives N FILE       N families: processes and threads that start, rename themselves, execute another
  *                               program, end
  *     kcalls crowd EVERY FILE   a child makes two marks, each under another name. Before the first mark and between
@@ -46,7 +47,7 @@
 static _Atomic uint64_t turns;
 static _Atomic bool ended;
 static uint64_t wanted;
-static bool pauses;
+static uint64_t pause_every;               /* turns; 0: no pauses */
 static pid_t tids[THREADS_MAX];
 
 static pid_t own_tid(void)
@@ -102,7 +103,7 @@ static void *thread(void *arg)
 	*(pid_t *)arg = own_tid();
 	for (; i < wanted && !atomic_load_explicit(&ended, memory_order_relaxed); i++) {
 		turn(i);
-		if (pauses && i % 50 == 0)
+		if (pause_every && i % pause_every == 0)
 			nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 	}
 	atomic_fetch_add(&turns, i);
@@ -290,7 +291,8 @@ int main(int argc, char **argv)
 	const uint64_t number = argc > 2 ? strtoull(argv[2], NULL, 0) : 0;
 
 	wanted = argc > 3 ? strtoull(argv[3], NULL, 0) : 0;
-	pauses = !strcmp(what, "until");
+	if (!strcmp(what, "until"))
+		pause_every = argc > 4 ? strtoull(argv[4], NULL, 0) : 50;
 	if (!strcmp(what, "triples"))
 		return triples(number);
 	if (!strcmp(what, "calls") && argc > 3 && number <= THREADS_MAX)
