@@ -12,6 +12,8 @@
     relay                                    CPU time and throughput of sender and relay, against lttng-consumerd and
                                              lttng-relayd (relay.py)
     top                                      CPU time of `waymark top` (top.py)
+    analyze                                  analyses and SQL, against babeltrace2's Python bindings, lttng-analyses
+                                             and `perf sched latency` (analysis.py)
     strace                                   `waymark strace` against strace (kernel_strace.py)
     kernel                                   recording the kernel, against bare tracefs, strace, perf, bpftrace
                                              (kernel.py)
@@ -33,6 +35,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import lttng_session  # noqa: E402
+from analysis import bench_analyze  # noqa: E402
 from common import RIVAL, Bench  # noqa: E402
 from control import bench_command, bench_idle, bench_notify, bench_register  # noqa: E402
 from kernel import bench_kernel  # noqa: E402
@@ -48,10 +51,10 @@ BENCHES = {
     'record': bench_record, 'filtered': bench_filtered, 'disabled': bench_disabled, 'size': bench_size,
     'startup': bench_startup, 'stream': bench_stream, 'register': bench_register, 'notify': bench_notify,
     'command': bench_command, 'idle': bench_idle, 'read': bench_read, 'kernel': bench_kernel, 'strace': bench_strace,
-    'live': bench_live, 'relay': bench_relay, 'top': bench_top
+    'analyze': bench_analyze, 'live': bench_live, 'relay': bench_relay, 'top': bench_top
 }
 
-TOOLS = ('strace', 'linux-perf', 'bpftrace')     # other tracers of the kernel
+TOOLS = ('strace', 'linux-perf', 'bpftrace', 'python3-bt2', 'python3-lttnganalyses')     # other tracers of the kernel
 
 
 def versions():

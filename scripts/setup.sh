@@ -46,7 +46,7 @@ packages=(
 kernels=(amd64) sysroots=()
 # Debian starts the server of openssh-server when it is installed, so only --long installs it.
 long=(qemu-system-arm openssh-server)
-bench=(lttng-tools liblttng-ust-dev bpftrace)
+bench=(lttng-tools liblttng-ust-dev bpftrace python3-bt2)
 
 usage() {
 	sed -n '3,10s/^# \{0,1\}//p' "$0"

@@ -131,10 +131,28 @@ int wmk_result_sort(struct wmk_result *result, const char *key)
 						     "the names of the columns)", key);
 }
 
+static void free_rows(struct wmk_result_table *table, uint32_t from)
+{
+	for (size_t i = (size_t)from * table->n_columns; i < (size_t)table->n_rows * table->n_columns; i++)
+		free(table->cells[i].text);
+	table->n_rows = from;
+}
+
+void wmk_result_limit(struct wmk_result *result, uint32_t rows)
+{
+	for (unsigned t = 0; t < result->n_tables; t++) {
+		struct wmk_result_table *table = &result->tables[t];
+
+		if (table->n_rows <= rows)
+			continue;
+		wmk_result_note(result, "the table %s has the first %u of %u rows", table->name, rows, table->n_rows);
+		free_rows(table, rows);
+	}
+}
+
 void wmk_result_table_free(struct wmk_result_table *table)
 {
-	for (size_t i = 0; i < (size_t)table->n_rows * table->n_columns; i++)
-		free(table->cells[i].text);
+	free_rows(table, 0);
 	free(table->cells);
 	for (uint32_t i = 0; i < table->n_texts; i++)
 		free(table->texts[i]);

@@ -104,6 +104,8 @@ void wmk_result_note(struct wmk_result *result, const char *format, ...) __attri
  * column.
  */
 int wmk_result_sort(struct wmk_result *result, const char *key);
+/* Remove the rows of each table after the first `rows` ones. A note has the number of rows of such a table. */
+void wmk_result_limit(struct wmk_result *result, uint32_t rows);
 /*
  * Compare the results of one analysis for two traces, for --diff. Each value has a column for `before` and a column for
  * `after`. Free the result by wmk_result_free(), even after an error. It uses titles of both results. -ENOMEM.

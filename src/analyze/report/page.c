@@ -20,6 +20,8 @@
 #include "base/error.h"
 #include "report_files.h"
 
+#define ROWS_MAX 2000u                 /* rows of a table in the page */
+
 /* The modules of a summary, and the module of reports. */
 const struct wmk_analyze_module *const wmk_report_modules[] = {
 	&wmk_analyze_sched,  &wmk_analyze_spans, &wmk_analyze_syscalls, &wmk_analyze_io, &wmk_analyze_locks,
@@ -95,6 +97,7 @@ int wmk_report_write(struct wmk_analysis *analysis, FILE *out)
 		err = wmk_summary_make(result);
 	if (err < 0)
 		return err;
+	wmk_result_limit(result, ROWS_MAX);
 	json = open_memstream(&text, &size);
 	if (json) {
 		fputs("{\"result\":", json);
