@@ -32,6 +32,9 @@ struct wmk_link {
 	struct wmk_tls *tls;           /* NULL: plain TCP */
 	SSL *ssl;
 	bool more;                     /* another TLS record follows at once */
+	/* the next read returns this error, which followed received bytes; 0: none */
+	int failed;
+	struct wmk_error_chain *cause;
 	char peer[WMK_PEER_NAME_MAX], role[WMK_PEER_NAME_MAX];
 };
 
@@ -102,6 +105,7 @@ void wmk_link_close(struct wmk_link *link)
 		SSL_shutdown(link->ssl);
 	SSL_free(link->ssl);
 	ERR_clear_error();
+	wmk_error_drop(link->cause);
 	close(link->socket);
 	free(link);
 }
@@ -231,14 +235,28 @@ ssize_t wmk_link_read(struct wmk_link *link, void *data, size_t size)
 			return got;
 		return errno == EAGAIN ? -EAGAIN : wmk_error(-errno, "cannot receive");
 	}
+	if (link->failed) {
+		wmk_error_give(link->cause);
+		link->cause = NULL;
+		return link->failed;
+	}
 	ERR_clear_error();
 	errno = 0;
-	/* SSL_read_ex() returns at most one record. An error after a record is found again by the next call. */
+	/* SSL_read_ex() returns at most one record. */
 	do {
 		result = SSL_read_ex(link->ssl, (char *)data + got, size - (size_t)got, &n);
 		got += result == 1 ? (ssize_t)n : 0;
 	} while (result == 1 && (size_t)got < size && SSL_has_pending(link->ssl));
-	return got > 0 ? got : tls_result(link, result, "receive");
+	if (result == 1)
+		return got;
+	result = tls_result(link, result, "receive");
+	if (got == 0)
+		return result;
+	if (result < 0 && result != -EAGAIN) {
+		link->failed = result;
+		link->cause = wmk_error_take();
+	}
+	return got;
 }
 
 ssize_t wmk_link_write(struct wmk_link *link, const void *data, size_t size)

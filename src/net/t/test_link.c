@@ -151,6 +151,30 @@ static void test_tls(void **state)
 	close_pair(&pair);
 }
 
+/* The reader receives all bytes before a corrupt record, then the error. */
+static void test_corrupt_record(void **state)
+{
+	static const uint8_t corrupt[37] = { 0x17, 3, 3, 0, 32 };
+	struct pair pair;
+	uint8_t bytes[100];
+	char text[WMK_ERROR_LEN];
+	ssize_t n;
+	size_t got = 0;
+
+	(void)state;
+	connect_pair(&pair, in_dir("web1.pem"), "127.0.0.1");
+	memset(bytes, 1, sizeof(bytes));
+	assert_int_equal(sizeof(bytes), wmk_link_write(pair.peer, bytes, sizeof(bytes)));
+	assert_int_equal(sizeof(bytes), wmk_link_write(pair.peer, bytes, sizeof(bytes)));
+	assert_int_equal(sizeof(corrupt), send(wmk_link_socket(pair.peer), corrupt, sizeof(corrupt), 0));
+	while ((n = wmk_link_read(pair.relay, bytes, 60)) > 0 || n == -EAGAIN)
+		got += n > 0 ? (size_t)n : 0;
+	assert_int_equal(2 * sizeof(bytes), got);
+	assert_int_equal(-EPROTO, n);
+	assert_non_null(strstr(wmk_error_text(text, sizeof(text)), "bad record mac"));
+	close_pair(&pair);
+}
+
 static void test_address_of_relay(void **state)
 {
 	static const char *const accepted[] = { "127.0.0.1", "::1" };
@@ -305,6 +329,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_plain),
 		cmocka_unit_test(test_tls),
+		cmocka_unit_test(test_corrupt_record),
 		cmocka_unit_test(test_address_of_relay),
 		cmocka_unit_test(test_expired),
 		cmocka_unit_test(test_revoked),
