@@ -12,7 +12,7 @@ set -euo pipefail
 
 build=(
 	meson ninja-build gcc libc6-dev pkg-config python3 liburcu-dev libjson-c-dev libelf-dev libzstd-dev libssl-dev
-	libsqlite3-dev libncurses-dev
+	libsqlite3-dev libncurses-dev libdw-dev
 	# BPF programs: compiled by clang, converted to a header by bpftool, loaded by libbpf
 	clang bpftool libbpf-dev
 )

@@ -8,7 +8,7 @@
 set -euo pipefail
 
 arch=${1:-} folder=${2:-}
-packages=(libc6-dev libelf-dev libjson-c-dev libzstd-dev libsqlite3-dev libncurses-dev liburcu-dev libbpf-dev
+packages=(libc6-dev libelf-dev libjson-c-dev libzstd-dev libsqlite3-dev libncurses-dev liburcu-dev libbpf-dev libdw-dev
 	libcmocka-dev busybox-static strace)
 # Without its dependencies: only its header is needed, and it depends on python3.
 alone=systemtap-sdt-dev

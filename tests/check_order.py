@@ -18,7 +18,8 @@ import tempfile
 
 # The order of docs/tree.md. It may name folders that do not exist yet.
 ORDER = ['base', 'schema', 'ring', 'filter', 'ctf', 'wire', 'tracer', 'store', 'net', 'kernel', 'strace', 'import',
-         'read', 'sender', 'consumer', 'relay', 'ctl', 'session', 'sessiond', 'analyze', 'top', 'cli', 'daemons']
+         'read', 'symbols', 'sender', 'consumer', 'relay', 'ctl', 'session', 'sessiond', 'analyze', 'top', 'cli',
+         'daemons']
 # Folders that may include fewer folders than those before them. The ring is a separate library. Applications link
 # libwaymark, so it contains only code that is acceptable there.
 ONLY = {

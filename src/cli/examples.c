@@ -133,6 +133,8 @@ static const struct wmk_cli_example examples[] = {
 	  "waymark view trace --begin 13:00:00 --end 14:00:00 --filter 'amount > 100'" },
 	{ "view", "Print records of a session as they are written:",
 	  "waymark view --follow night" },
+	{ "view", "Print the function and line of each tracepoint (recorded with -c ip -c vpid):",
+	  "waymark view --symbols trace" },
 	{ "analyze", "Print a summary of a trace:",
 	  "waymark analyze trace" },
 	{ "analyze", "Print which threads used the CPUs, and what the others waited for:",

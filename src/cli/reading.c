@@ -61,3 +61,25 @@ int wmk_cli_read(const struct wmk_cli_which *which, const char *const *paths, un
 	wmk_progress_end(&progress);
 	return err;
 }
+
+/* Damage is reported when the records are read again. */
+static void drop_damage(void *data, int err)
+{
+	(void)data;
+	(void)err;
+	wmk_error_clear();
+}
+
+int wmk_cli_symbols(const char *const *paths, unsigned n, struct wmk_symbols **symbols)
+{
+	struct wmk_read_pipeline_options options = { .form = &wmk_symbols_form, .damage = drop_damage,
+						     .print = WMK_PRINT_OPTIONS };
+	struct wmk_read_pipeline_result done;
+	int err = wmk_symbols_create(symbols);
+
+	if (err < 0)
+		return err;
+	options.whole = *symbols;
+	wmk_descriptor_limit_raise();
+	return wmk_read_pipeline_run(paths, n, &options, stdout, &done);
+}

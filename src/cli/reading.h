@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/pager.h"
 #include "read/pipeline.h"
+#include "symbols/symbols.h"
 
 /*
  * Selection of records. The arguments of a command that uses the options below begin with this structure. Strings point
@@ -41,5 +42,10 @@ int wmk_cli_read(const struct wmk_cli_which *which, const char *const *paths, un
 		 struct wmk_read_pipeline_options *options, FILE *out, struct wmk_pager *pager,
 		 struct wmk_read_pipeline_result *done);
 
+/* Read the objects of processes, for the option --symbols. Free *symbols by wmk_symbols_free(). */
+int wmk_cli_symbols(const char *const *paths, unsigned n, struct wmk_symbols **symbols);
+#define WMK_CLI_HELP_SYMBOLS \
+	"Show functions and lines of the addresses in the contexts ip, callstack_user and callstack_kernel. Programs " \
+	"and libraries are found by their build-ids, also at the servers of DEBUGINFOD_URLS."
 
 #endif

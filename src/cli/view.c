@@ -25,7 +25,7 @@
 struct view_args {
 	struct wmk_cli_which which;
 	const char *path, *viewer;
-	bool has_names, has_fields, has_clock, no_pager, has_wait, uncertainty, uncorrected;
+	bool has_names, has_fields, has_clock, no_pager, has_wait, uncertainty, uncorrected, symbols;
 	double wait;               /* seconds */
 	enum { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER } color;
 	enum { STYLE_COLUMNS, STYLE_BABELTRACE } style;
@@ -171,7 +171,9 @@ static int show_local(struct view_args *args, const char *session, const char *c
 						     .form = args->which.common.json ? &wmk_read_json : NULL,
 						     .uncertainty = args->uncertainty,
 						     .uncorrected = args->uncorrected };
+	struct wmk_read_symbolizer symbolizer = { .find = wmk_symbols_find };
 	struct wmk_read_pipeline_result done;
+	struct wmk_symbols *symbols = NULL;
 	struct wmk_pager pager = { 0 };
 	struct wmk_tail tail;
 	int err;
@@ -187,7 +189,12 @@ static int show_local(struct view_args *args, const char *session, const char *c
 	options.print.clock = clock_of(args);
 	options.print.color =
 		args->color == COLOR_ALWAYS || (args->color == COLOR_AUTO && *wmk_cli_color(stdout, WMK_CLI_BOLD));
-	err = wmk_cli_read(&args->which, paths, n, &options, stdout, pages ? &pager : NULL, &done);
+	err = args->symbols ? wmk_cli_symbols(paths, n, &symbols) : 0;
+	symbolizer.data = symbols;
+	options.symbols = symbols ? &symbolizer : NULL;
+	if (err >= 0)
+		err = wmk_cli_read(&args->which, paths, n, &options, stdout, pages ? &pager : NULL, &done);
+	wmk_symbols_free(symbols);
 	if (err >= 0 && fflush(stdout) != 0)
 		err = wmk_error(-errno, "cannot write the records");
 	if (follows)
@@ -227,6 +234,9 @@ static int check_options(const struct view_args *args)
 		return wmk_error(-EINVAL, "--all needs --style=columns, without --json: other styles show everything");
 	if (!is_columns(args) && args->has_clock && args->clock == WMK_PRINT_RELATIVE)
 		return wmk_error(-EINVAL, "--clock=relative needs --style=columns");
+	if (args->symbols && args->which.common.follow)
+		return wmk_error(-EINVAL, "--symbols and --follow exclude each other: the objects of processes are "
+					  "read before the records");
 	if (args->viewer && args->which.common.follow)
 		return wmk_error(-EINVAL, "--viewer and --follow exclude each other");
 	return 0;
@@ -387,6 +397,7 @@ static const struct wmk_cli_option options[] = {
 	{ 0, "color", "WHEN", "Use colours: auto (on a terminal, unless NO_COLOR is set), always, never.",
 	  WMK_CLI_CHOICE(struct view_args, color, "auto always never",
 			 "unknown value '@': the values are auto, always and never") },
+	{ 0, "symbols", NULL, WMK_CLI_HELP_SYMBOLS, WMK_CLI_FLAG(struct view_args, symbols) },
 	{ 0, "no-pager", NULL,
 	  "Print without a pager. On a terminal, the default pager is $WAYMARK_PAGER, else $PAGER, else less.",
 	  WMK_CLI_FLAG(struct view_args, no_pager) },

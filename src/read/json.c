@@ -370,6 +370,8 @@ static int json_record(void *state, struct wmk_read_stream *stream, struct wmk_p
 	wmk_json_put(&w, wmk_or_empty(json->packet.text), json->packet.len);
 	for (unsigned part = WMK_READ_COMMON; part < WMK_READ_SCOPES && err >= 0; part++)
 		err = wmk_json_put_part(&w, stream, part);
+	if (stream->symbols && stream->symbols->len)
+		wmk_json_put(&w, stream->symbols->text, stream->symbols->len);
 	wmk_json_put(&w, "}\n", 2);
 	return wmk_json_end(&w, err);
 }

@@ -54,6 +54,7 @@ struct reading {
 	struct lines *lines;
 	struct wmk_read_repeats damaged, warned;
 	struct wmk_read_uncertainty uncertainty;
+	struct wmk_print_text symbols; /* of the current record */
 	uint64_t n_untimed;        /* records with a time that does not fit into 64 bits of ns */
 };
 
@@ -456,6 +457,8 @@ static int record(struct reading *r, struct wmk_read_stream *stream)
 
 	if (r->options->uncertainty)
 		err = set_uncertainty(r, stream);
+	if (err >= 0)
+		err = wmk_read_symbols_set(r->options->symbols, stream, lines->form != NULL, &r->symbols);
 	if (err >= 0 && lines->form)
 		err = lines->form->record(lines->state, stream, &r->out);
 	else if (err >= 0)
@@ -525,20 +528,17 @@ static int print_all(struct reading *r)
 	return err < 0 ? err : report_hidden(r);
 }
 
-/* Whether times are shown as ns. False for times in cycles, and for CTF, which copies clock values. */
-static bool shows_ns(const struct wmk_read_pipeline_options *options)
-{
-	return options->form ? !options->form->is_directory : options->print.clock != WMK_PRINT_CYCLES;
-}
-
 /* Print the counted messages. If an error has ended the reading, its cause chain is kept. */
 static void report_rest(struct reading *r, int err)
 {
 	struct wmk_error_chain *chain = err < 0 ? wmk_error_take() : NULL;
+	/* (times in cycles, and in CTF, are clock values) */
+	const bool shows_ns = r->options->form ? !r->options->form->is_directory
+					       : r->options->print.clock != WMK_PRINT_CYCLES;
 
 	wmk_read_repeats_end(&r->damaged, r->options->damage, r->options->data);
 	wmk_read_repeats_end(&r->warned, NULL, NULL);
-	if (r->n_untimed && r->options->warning && shows_ns(r->options)) {
+	if (r->n_untimed && r->options->warning && shows_ns) {
 		wmk_error_said(-ERANGE, "records before 1677 or after 2262, shown without their time: %" PRIu64,
 			       r->n_untimed);
 		r->options->warning(r->options->data, -ERANGE);
@@ -554,6 +554,8 @@ int wmk_read_pipeline_run(const char *const *paths, unsigned n_paths, const stru
 	int err = wmk_print_create(&options->print, &r.print);
 
 	*done = (struct wmk_read_pipeline_result){ 0, 0, 0 };
+	if (err >= 0)
+		wmk_print_set_suffix(r.print, &r.symbols);
 	if (err >= 0 && options->filter)
 		err = wmk_filter_parse(options->filter, &r.filter);
 	if (err >= 0 && options->form && options->form->create)
@@ -576,11 +578,9 @@ int wmk_read_pipeline_run(const char *const *paths, unsigned n_paths, const stru
 	report_rest(&r, err);
 	wmk_read_live_free(r.live);
 	wmk_read_merge_free(r.merge);
-	while (r.lines) {
-		struct lines *lines = r.lines;
-
-		r.lines = lines->next;
-		lines_free(lines);
+	for (struct lines *next; r.lines; r.lines = next) {
+		next = r.lines->next;
+		lines_free(r.lines);
 	}
 	if (r.whole && options->form->create)
 		options->form->free(r.whole);
@@ -595,5 +595,6 @@ int wmk_read_pipeline_run(const char *const *paths, unsigned n_paths, const stru
 	wmk_print_text_free(&r.out);
 	wmk_print_text_free(&r.mark);
 	wmk_read_uncertainty_free(&r.uncertainty);
+	wmk_print_text_free(&r.symbols);
 	return err;
 }

@@ -18,6 +18,7 @@
 
 #include "read/exporter.h"
 #include "read/live.h"
+#include "read/symbolizer.h"
 
 struct wmk_read_pipeline_options {
 	/* NULL: lines of text. Otherwise only `gmt` of `print` has an effect, on begin and end */
@@ -29,6 +30,7 @@ struct wmk_read_pipeline_options {
 	 * it with each record (uncertainty.h).
 	 */
 	bool uncertainty;
+	const struct wmk_read_symbolizer *symbols; /* text and JSON show symbols of addresses (symbolizer.h); or NULL */
 	bool uncorrected;          /* times are computed only from the metadata, as in other readers */
 	const char *directory;     /* output of a form that writes a directory; else NULL */
 	const char *filter;        /* only records that match (filter.h); NULL: all */

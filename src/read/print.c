@@ -381,6 +381,17 @@ static char *put_message(struct wmk_print_stream *stream, const struct wmk_ctf_b
 	return p ? mempcpy(p, ", ", 2) : NULL;
 }
 
+/* Append the suffix of the lines, and make room for the end of the line. */
+static char *put_suffix(struct wmk_print_text *out, char *p, const struct wmk_print *print)
+{
+	const struct wmk_print_text *suffix = print->suffix;
+
+	if (!p || !suffix || !suffix->len)
+		return p;
+	p = wmk_print_room(out, p, suffix->len + 1);
+	return p ? mempcpy(p, suffix->text, suffix->len) : NULL;
+}
+
 /* The row of a record in columns. NULL with a cause chain, or with walk->err. */
 static char *put_fields(struct wmk_print_stream *stream, const struct wmk_print_event *event,
 			const struct wmk_ctf_bytes *in, struct wmk_ctf_record *record, char *p)
@@ -407,7 +418,9 @@ static char *put_fields(struct wmk_print_stream *stream, const struct wmk_print_
 	}
 	p = p ? put_scopes(text, p, stream->class, shown, record) : NULL;
 	p = p ? wmk_print_room(text, p, stream->packet.len) : NULL;
-	return p && stream->packet.len ? mempcpy(p, stream->packet.text, stream->packet.len) : p;
+	if (p && stream->packet.len)
+		p = mempcpy(p, stream->packet.text, stream->packet.len);
+	return put_suffix(text, p, print);
 }
 
 static int print_row(struct wmk_print_stream *stream, const struct wmk_ctf_bytes *in, struct wmk_ctf_record *record,
@@ -466,6 +479,7 @@ int wmk_print_record(struct wmk_print_stream *stream, const struct wmk_ctf_bytes
 		if (packet->len)
 			memcpy(p, packet->text, packet->len);
 		p = put_scopes(out, p + packet->len, stream->class, event, record);
+		p = put_suffix(out, p, print);
 	}
 	if (__builtin_expect(!p, 0)) {
 		print->last = last;
@@ -491,6 +505,11 @@ int wmk_print_create(const struct wmk_print_options *options, struct wmk_print *
 	wmk_print_timestamp_prepare(print);
 	*made = print;
 	return 0;
+}
+
+void wmk_print_set_suffix(struct wmk_print *print, const struct wmk_print_text *suffix)
+{
+	print->suffix = suffix;
 }
 
 void wmk_print_free(struct wmk_print *print)

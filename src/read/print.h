@@ -128,6 +128,9 @@ int wmk_print_create(const struct wmk_print_options *options, struct wmk_print *
 /* Free the traces first. NULL: no effect. */
 void wmk_print_free(struct wmk_print *print);
 
+/* Append this text to each line, or NULL. The text may change between records. */
+void wmk_print_set_suffix(struct wmk_print *print, const struct wmk_print_text *suffix);
+
 /*
  * `decoder` and its class must live as long as the trace. `name`: of the trace, for WMK_PRINT_FIELD_TRACE and
  * wmk_print_lost(), or NULL. babeltrace2 uses the hostname, '/', and the path below the given path.

@@ -134,6 +134,7 @@ struct wmk_print_columns {
 
 struct wmk_print {
 	struct wmk_print_options options;
+	const struct wmk_print_text *suffix; /* wmk_print_set_suffix() */
 	struct wmk_print_columns columns;
 	struct wmk_print_last last;
 	int64_t second;            /* begin, in ns, of the second to which this text belongs: ... */

@@ -37,6 +37,8 @@
 #define WMK_READ_WINDOW (64u << 10)      /* initial size of the window, in bytes */
 #define WMK_READ_RECORD_MAX (256u << 20) /* maximum size of a record, in bytes */
 
+struct wmk_print_text;                   /* print.h */
+
 struct wmk_read_trace {
 	char *path;                /* of the directory */
 	/* "host/ust/uid/0/64-bit": the hostname of the environment, if any, and the path below the given path */
@@ -184,6 +186,7 @@ struct wmk_read_stream {
 	/* time of the record, see wmk_read_scale_ns(); for a packet, the time of its beginning */
 	int64_t ns;
 	struct wmk_read_record_uncertainty uncertainty;
+	const struct wmk_print_text *symbols; /* of the current record: members of JSON (symbolizer.h); NULL: none */
 	void *user;                /* for the user of the stream */
 	/* the window */
 	uint8_t *buffer;

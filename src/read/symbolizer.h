@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * symbolizer.h - functions and lines of the addresses in a record's contexts: `ip`, `callstack_user`,
+ * `callstack_kernel`. src/symbols finds them.
+ *
+ *     record ──wmk_read_addresses()──► addresses ──find()──► frames ──wmk_read_symbols_set()──► text
+ */
+#ifndef WMK_READ_SYMBOLIZER_H
+#define WMK_READ_SYMBOLIZER_H
+
+#include "read/print.h"
+#include "read/thread_id.h"
+
+/* A function at an address. Texts are valid until the next call of find(). */
+struct wmk_read_frame {
+	const char *function;
+	uint64_t offset;               /* of the address in the function; 0 if it is inlined */
+	const char *file;              /* NULL: unknown */
+	int line;
+	bool is_inlined;               /* the next frame is the function that contains it */
+};
+#define WMK_READ_FRAMES_MAX 32u        /* functions at an address */
+
+struct wmk_read_symbolizer {
+	void *data;
+	/* The functions at an address of a process (-1: unknown) at this time, the innermost first. 0: unknown. */
+	unsigned (*find)(void *data, int64_t pid, int64_t ns, uint64_t address, struct wmk_read_frame *frames,
+			 unsigned max);
+};
+
+#define WMK_READ_ADDRESSES_MAX 256u
+
+struct wmk_read_address {
+	const char *field;
+	uint64_t value;
+	bool is_return;                /* of the instruction after a call, as `ip` is */
+};
+
+struct wmk_read_addresses {
+	struct wmk_read_address items[WMK_READ_ADDRESSES_MAX];
+	unsigned n;
+};
+
+/* After WMK_READ_RECORD: the addresses in the contexts of the record. Errors of ctf/decode.h. */
+int wmk_read_addresses(struct wmk_read_stream *stream, struct wmk_read_addresses *addresses);
+/* Format a frame: "function+0x1c (file.c:42)". Returns the length. */
+size_t wmk_read_frame_text(const struct wmk_read_frame *frame, char *buf, size_t size);
+/*
+ * After WMK_READ_RECORD: set `text` to the symbols of the record: "  # ip: inner (a.c:3) < outer+0x1c (a.c:9)". With
+ * `is_json`, to a member: ,"symbols":{"ip":["inner (a.c:3)","outer+0x1c (a.c:9)"]}. Without symbols, the text is
+ * empty. Sets stream->symbols. A `symbolizer` of NULL has no effect. -ENOMEM; errors of ctf/decode.h.
+ */
+int wmk_read_symbols_set(const struct wmk_read_symbolizer *symbolizer, struct wmk_read_stream *stream, bool is_json,
+			 struct wmk_print_text *text);
+
+#endif

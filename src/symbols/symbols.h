@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * symbols.h - symbols of the addresses of processes, from the records of loaded objects in their traces.
+ *
+ *     traces ──wmk_symbols_form──► objects of each process, with their times ──wmk_symbols_find()──► functions
+ *                                                                └─objects.h: files, by build-id
+ *
+ * The records are those of state dumps (lttng_ust_statedump:bin_info) and of libraries that are loaded later
+ * (lttng_ust_lib:load), of Waymark and LTTng. The traces are read once for these records, before addresses are
+ * searched. One thread. Errors are -errno with a cause chain.
+ */
+#ifndef WMK_SYMBOLS_SYMBOLS_H
+#define WMK_SYMBOLS_SYMBOLS_H
+
+#include "read/exporter.h"
+#include "read/symbolizer.h"
+
+struct wmk_symbols;
+
+int wmk_symbols_create(struct wmk_symbols **symbols);
+void wmk_symbols_free(struct wmk_symbols *symbols);
+/* The form for read/pipeline.h that collects the objects. The member `whole` is the struct wmk_symbols. */
+extern const struct wmk_read_exporter wmk_symbols_form;
+/* For wmk_read_symbolizer.find; `data` is a struct wmk_symbols. */
+unsigned wmk_symbols_find(void *data, int64_t pid, int64_t ns, uint64_t address, struct wmk_read_frame *frames,
+			  unsigned max);
+
+#endif
