@@ -13,6 +13,8 @@
 #include "consumer/idle_compression.h"
 #include "consumer/output.h"
 #include "consumer/outputs.h"
+#include "consumer/senders.h"
+#include "store/spool.h"
 
 struct wmk_server_output_work {
 	struct wmk_server_output_work *next, *next_done;
@@ -92,10 +94,13 @@ static void *run(void *arg)
 	const struct wmk_output_directory_options options = {
 		.path = work->is.path, .uid = (uid_t)work->is.uid, .gid = (gid_t)work->is.gid, .budget_fd = -1,
 	};
-	struct wmk_output *output;
+	struct wmk_output *output = NULL;
 
-	work->err = wmk_output_directory_open(&options, &output);
-	if (work->err >= 0) {
+	if (work->type == WMK_CONSUMERD_OUTPUT_END)
+		work->err = wmk_store_spool_end(work->is.path, (uid_t)work->is.uid, (gid_t)work->is.gid);
+	else
+		work->err = wmk_output_directory_open(&options, &output);
+	if (output) {
 		work->err = carry_out(work, output);
 		output->ops->close(output);
 	}
@@ -169,7 +174,8 @@ static void answer(struct wmk_server_output_work *work)
 	struct wmk_consumer_server *server = work->server;
 
 	wmk_server_outputs_look(server, work->is.path);
-
+	if (work->err == 0 && work->type == WMK_CONSUMERD_OUTPUT_END)
+		wmk_server_senders_beside(server, work->is.path, work->is.uid, work->is.gid);
 	if (work->err < 0)
 		wmk_server_refuse(server, work->connection, work->request, work->err, work->words);
 	else if (work->type == WMK_CONSUMERD_LIST_LEFT)

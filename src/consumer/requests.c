@@ -544,6 +544,7 @@ static int dispatch(struct wmk_consumer_server *server, const struct wmk_frame *
 	case WMK_CONSUMERD_REMOVE_LEFT:
 	case WMK_CONSUMERD_ARCHIVE_LEFT:
 	case WMK_CONSUMERD_ARCHIVE_END:
+	case WMK_CONSUMERD_OUTPUT_END:
 		return wmk_server_output_work_start(server, frame->type, frame->request, object);
 	case WMK_CONSUMERD_ROTATE:
 		return rotate(server, frame->request, object);

@@ -115,6 +115,17 @@ void wmk_server_senders_of_user(struct wmk_consumer_server *server, const char *
 	wmk_sender_each_left(directory, (uid_t)uid, (gid_t)gid, left_found, &left);
 }
 
+void wmk_server_senders_beside(struct wmk_consumer_server *server, const char *path, uint64_t uid, uint64_t gid)
+{
+	char *directory = strdup(path);
+
+	if (!directory)
+		return;
+	*strrchr(directory, '/') = '\0';
+	wmk_server_senders_of_user(server, directory, uid, gid);
+	free(directory);
+}
+
 void wmk_server_senders_begin(struct wmk_consumer_server *server)
 {
 	const char *home = secure_getenv("HOME");
@@ -143,14 +154,10 @@ int wmk_server_sender_join(struct wmk_consumer_server *server, const struct wmk_
 		break;
 	}
 	int err = sender_new(server, is->path, is->url, is->uid, is->gid, sender);
-	char *directory = err == 0 ? strdup(is->path) : NULL;
 
 	/* Send spools of an earlier process: they are in the same directory as the new spool. */
-	if (directory) {
-		*strrchr(directory, '/') = '\0';
-		wmk_server_senders_of_user(server, directory, is->uid, is->gid);
-		free(directory);
-	}
+	if (err == 0)
+		wmk_server_senders_beside(server, is->path, is->uid, is->gid);
 	return err;
 }
 

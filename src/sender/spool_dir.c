@@ -553,7 +553,8 @@ void wmk_spool_remove(struct wmk_spool *spool, const char *path)
 	each_entry(spool->root, remove_part, &part);
 	if (part.others)
 		return;
-	unlinkat(spool->root, WMK_SPOOL_ENDED, 0);
+	/* In this order: see wmk_store_spool_end(). */
 	unlinkat(spool->root, WMK_SPOOL_RELAY, 0);
+	unlinkat(spool->root, WMK_SPOOL_ENDED, 0);
 	wmk_store_spool_remove(path);
 }

@@ -155,6 +155,11 @@ struct wmk_consumer_port_ops {
 	 */
 	int (*relays)(void *data, struct wmk_list *relays, struct wmk_arena *arena);
 	/*
+	 * Optional: the session has ended, and its traces are closed. When 0 is returned, its spool is sent even if
+	 * daemons crash. Reads path, uid and gid.
+	 */
+	int (*output_end)(void *data, const struct wmk_trace_info *session);
+	/*
 	 * Both optional, without the lock of the session. each_left() lists the traces of processes in the directory of
 	 * the session by their `sub`, and returns 1 if more exist. forget_left() removes one of these traces; the trace
 	 * must not be open.

@@ -44,7 +44,7 @@ static bool is_late_for(struct wmk_consumer_link *link, const struct wmk_link_re
 	    request->type == WMK_CONSUMERD_METADATA || request->type == WMK_CONSUMERD_OUTPUT_CHECK ||
 	    request->type == WMK_CONSUMERD_LIST_LEFT || request->type == WMK_CONSUMERD_REMOVE_LEFT ||
 	    request->type == WMK_CONSUMERD_ROTATE || request->type == WMK_CONSUMERD_ARCHIVE_LEFT ||
-	    request->type == WMK_CONSUMERD_ARCHIVE_END)
+	    request->type == WMK_CONSUMERD_ARCHIVE_END || request->type == WMK_CONSUMERD_OUTPUT_END)
 		return false;
 	return request->answers == link->answers || (mine && its && strcmp(mine->is.path, its->is.path) == 0);
 }

@@ -560,6 +560,7 @@ const struct wmk_consumer_port_ops wmk_consumer_port_ops = {
 	.trace_rotate = wmk_port_trace_rotate,
 	.archive_left = wmk_port_archive_left,
 	.archive_end = wmk_port_archive_end,
+	.output_end = wmk_port_output_end,
 	.chunk_is_due = wmk_port_chunk_is_due,
 	.chunk_end = wmk_port_chunk_end,
 };

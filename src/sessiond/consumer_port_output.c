@@ -92,6 +92,11 @@ int wmk_port_archive_end(void *data, const struct wmk_trace_info *session)
 	return output_request(data, WMK_CONSUMERD_ARCHIVE_END, session, "", session->closed, NULL, NULL);
 }
 
+int wmk_port_output_end(void *data, const struct wmk_trace_info *session)
+{
+	return output_request(data, WMK_CONSUMERD_OUTPUT_END, session, "", "", NULL, NULL);
+}
+
 /* ── relays ──────────────────────────────────────────────────────────────────────────────────────────── */
 
 static int side_relays(struct wmk_consumer_port_side *side, struct wmk_list *relays, struct wmk_arena *arena)

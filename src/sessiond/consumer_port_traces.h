@@ -85,6 +85,7 @@ int wmk_port_each_left(void *data, const struct wmk_trace_info *session, int (*o
 int wmk_port_forget_left(void *data, const struct wmk_trace_info *info);
 int wmk_port_archive_left(void *data, const struct wmk_trace_info *info);
 int wmk_port_archive_end(void *data, const struct wmk_trace_info *session);
+int wmk_port_output_end(void *data, const struct wmk_trace_info *session);
 bool wmk_port_chunk_is_due(void *data, const char *path, uint64_t chunk_max);
 void wmk_port_chunk_end(void *data, const char *path);
 int wmk_port_trace_cut(void *trace);

@@ -106,6 +106,38 @@ int wmk_store_spool_note_end(int directory, bool ended)
 	return err < 0 ? wmk_error(err, "cannot write the spool: %s", strerror(-err)) : 0;
 }
 
+/*
+ * A sender removes WMK_SPOOL_RELAY, then WMK_SPOOL_ENDED. So after this function, a spool without WMK_SPOOL_RELAY has
+ * no WMK_SPOOL_ENDED either.
+ */
+static int note_end_beside_sender(int directory, const char *path)
+{
+	struct stat st;
+	int err = fstatat(directory, WMK_SPOOL_RELAY, &st, AT_SYMLINK_NOFOLLOW) < 0
+			  ? 0
+			  : wmk_store_spool_note_end(directory, true);
+
+	if (err == 0 && fstatat(directory, WMK_SPOOL_RELAY, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+		unlinkat(directory, WMK_SPOOL_ENDED, 0);
+		rmdir(path);
+	}
+	return err;
+}
+
+int wmk_store_spool_end(const char *path, uid_t uid, gid_t gid)
+{
+	int err = wmk_store_identity_begin(uid, gid), dir = err < 0 ? -1 : wmk_path_open(path);
+
+	if (dir >= 0) {
+		err = note_end_beside_sender(dir, path);
+		close(dir);
+	} else if (err == 0 && dir != -ENOENT) {
+		err = wmk_error(dir, "cannot open the spool %.240s: %s", path, strerror(-dir));
+	}
+	wmk_store_identity_end();
+	return err < 0 ? err : 0;
+}
+
 bool wmk_store_spool_is_left(int directory, char *url, size_t size)
 {
 	int fd = openat(directory, WMK_SPOOL_RELAY, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);

@@ -34,6 +34,11 @@ int wmk_store_spool_directory(const char *path);
 int wmk_store_spool_begin(int directory, const char *url, bool kernel);
 /* Create the note that the session has ended, or remove it. A later process sends spools with this note. */
 int wmk_store_spool_note_end(int directory, bool ended);
+/*
+ * The same for the spool at `path`, while a sender may remove it: an absent spool is not an error. With the rights of
+ * uid and gid.
+ */
+int wmk_store_spool_end(const char *path, uid_t uid, gid_t gid);
 /* True if the session of the spool has ended, or the machine was restarted. Then stores the URL of the relay. */
 bool wmk_store_spool_is_left(int directory, char *url, size_t size);
 /* Remove the directory of a spool if it is empty. Rights as above. */

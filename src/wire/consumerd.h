@@ -255,14 +255,16 @@ struct wmk_consumerd_full { const char *path; };
  */
 
 /*
- * OUTPUT_CHECK, LIST_LEFT, REMOVE_LEFT, ARCHIVE_LEFT, ARCHIVE_END: requests about the directory of a session. A trace
- * in the directory may be open or not. The consumer daemon accesses the directory with the rights of uid and gid.
+ * OUTPUT_CHECK, LIST_LEFT, REMOVE_LEFT, ARCHIVE_LEFT, ARCHIVE_END, OUTPUT_END: requests about the directory of a
+ * session. A trace in the directory may be open or not. The consumer daemon accesses the directory with the rights of
+ * uid and gid.
  *
  *     OUTPUT_CHECK    an error if the path exists and is not an empty directory
  *     LIST_LEFT       traces of processes (--buffers-pid) in the directory
  *     REMOVE_LEFT     remove one of these traces, which the session daemon does not have open
  *     ARCHIVE_LEFT    move one of these traces, which is not open, to a chunk that a rotation closes
  *     ARCHIVE_END     all traces of a chunk are closed: give it its final name
+ *     OUTPUT_END      the session of this spool has ended: a later consumer daemon also sends the spool
  */
 struct wmk_consumerd_output {
 	const char *path;            /* absolute */

@@ -114,7 +114,7 @@ def spool_is_sent_after_destroy_by_a_later_consumer_daemon(case):
         counts = ended(case, w, 'later')
         spool, = spools(w)
         check(stat.S_IMODE(os.stat(spool).st_mode) == 0o700, 'the spool has mode %o', os.stat(spool).st_mode)
-        w.wait(lambda: os.path.exists(os.path.join(spool, '.ended')), 'the note of the end')
+        check(os.path.exists(os.path.join(spool, '.ended')), 'destroy returned before the note of the end')
         pid = w.consumerd()
         kill(pid)
         w.wait(lambda: w.consumerd() != pid, 'the consumer daemon to end')

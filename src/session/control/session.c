@@ -475,6 +475,17 @@ void wmk_session_destroy(struct wmk_session *session)
 	uncount(session);
 }
 
+/* Call without the lock of the session. */
+static int spool_end(const struct wmk_session *session)
+{
+	const struct wmk_trace_info info = { .path = session->path, .uid = session->uid, .gid = session->gid };
+	const struct wmk_tracing_options *o = &session->tracing->options;
+
+	return *session->settings.url && !session->tracing->leaving && o->outlet->output_end
+		       ? o->outlet->output_end(o->outlet_data, &info)
+		       : 0;
+}
+
 int wmk_session_finish(struct wmk_session *session, struct wmk_ctl_session *last, struct wmk_arena *arena)
 {
 	/* no thread can find the session any more, but a shard may still be using it */
@@ -494,6 +505,8 @@ int wmk_session_finish(struct wmk_session *session, struct wmk_ctl_session *last
 	if (last && wmk_session_describe(session, last, arena) < 0 && err == 0)
 		err = -ENOMEM;
 	pthread_mutex_unlock(&session->lock);
+	if (err == 0)
+		err = spool_end(session);
 	wmk_session_put(session);                /* the reference of the table */
 	return err;
 }
