@@ -247,6 +247,16 @@ static bool remove_chunks(struct wmk_sender *sender)
 	return false;
 }
 
+/* After an error, the next pass looks again: a sender that ends must know all traces. */
+static int look(struct wmk_sender *sender)
+{
+	int err = wmk_spool_look(&sender->spool);
+
+	if (err < 0)
+		atomic_store_explicit(&sender->look, true, memory_order_relaxed);
+	return err;
+}
+
 static int pass(struct wmk_sender *sender)
 {
 	int err = open_spool(sender), first = 0;
@@ -263,7 +273,7 @@ static int pass(struct wmk_sender *sender)
 	if (err == 0)
 		err = note_end(sender);
 	if (err == 0 && atomic_exchange_explicit(&sender->look, false, memory_order_relaxed))
-		err = wmk_spool_look(&sender->spool);
+		err = look(sender);
 	if (err == 0)
 		open_exchange(sender);
 	for (struct wmk_spool_trace *trace = sender->spool.traces; trace && err == 0; trace = trace->next) {
@@ -281,7 +291,7 @@ static int pass(struct wmk_sender *sender)
 	if (err == 0)
 		err = archive_chunks(sender);
 	while (err == 0 && remove_chunks(sender))
-		err = wmk_spool_look(&sender->spool);
+		err = look(sender);
 	return err;
 }
 
@@ -402,10 +412,12 @@ void wmk_sender_look(struct wmk_sender *sender)
 
 void wmk_sender_end(struct wmk_sender *sender)
 {
+	/* First `look`: a sender that ends removes the spool when all traces that it has found are sent. */
+	atomic_store_explicit(&sender->look, true, memory_order_relaxed);
 	pthread_mutex_lock(&sender->lock);
 	sender->ending = sender->state.ending = true;
 	pthread_mutex_unlock(&sender->lock);
-	wmk_sender_look(sender);
+	wmk_sender_wake(sender);
 }
 
 void wmk_sender_on_removed(struct wmk_sender *sender, void (*removed)(void *data), void *data)
@@ -468,8 +480,14 @@ void wmk_sender_each_left(const char *directory, uid_t uid, gid_t gid,
 			  void (*one)(void *data, const char *path, const char *url), void *data)
 {
 	struct left_visit left = { directory, one, data };
-	int err = wmk_store_identity_begin(uid, gid), dir = err < 0 ? err : wmk_store_spool_directory(directory);
+	int err = wmk_store_identity_begin(uid, gid), dir = -1;
+	char *path = NULL;
 
+	/* With "/.", the directory may be a link to another disk. */
+	if (err >= 0 && asprintf(&path, "%s/.", directory) >= 0) {
+		dir = wmk_store_spool_directory(path);
+		free(path);
+	}
 	if (dir >= 0) {
 		wmk_spool_each_directory(dir, visit_left, &left);
 		close(dir);
