@@ -12,7 +12,7 @@ import os
 import socket
 
 from control import SESSIOND
-from waits import check, wait_for
+from waits import WAIT_S, check, holds_within, stuck, wait_for
 
 RELAYD = os.path.join(os.path.dirname(SESSIOND), 'waymark-relayd')
 
@@ -36,8 +36,9 @@ class Relay:
             self.start()
 
     def start(self):
-        self.child = self.world.run([RELAYD, '--output', self.root, '--listen', '127.0.0.1:%d' % self.port,
-                                     *self.options])
+        with open(self.world.log, 'a') as log:
+            self.child = self.world.run([RELAYD, '--output', self.root, '--listen', '127.0.0.1:%d' % self.port,
+                                         *self.options], stderr=log)
         wait_for(self.listens, 'the relay to listen')
 
     def listens(self):
@@ -67,6 +68,10 @@ def spools(world):
     return glob.glob(os.path.join(world.home, '.local/state/waymark/spool/*'))
 
 
-def wait_sent(world):
+def wait_sent(world, timeout=WAIT_S):
     """Wait until the relay has everything of destroyed sessions: their spools are gone."""
-    wait_for(lambda: not spools(world), 'the spools to be sent: %s' % spools(world))
+    def files():
+        return [os.path.join(top, n) for spool in spools(world) for top, _, names in os.walk(spool) for n in names]
+
+    holds_within(lambda: not spools(world), timeout) or stuck('the spools were not sent: %s, %s' %
+                                                              (spools(world), files()))
