@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * sender.c - the thread that sends a spool (see sender.h). The thread sleeps until the consumer daemon wakes it, or the
- * relay sends a message. After an error it tries again: first after 100 ms, later after at most 5 s.
+ * relay sends a message. After an error it tries again: first after 100 ms, later after at most 2 s.
  */
 #include "sender/sender.h"
 
@@ -27,7 +27,7 @@
 #include "wire/relay.h"
 
 #define RETRY_MIN_MS 100
-#define RETRY_MAX_MS 5000
+#define RETRY_MAX_MS 2000
 #define BATCH_MS 2                 /* shortest time between two passes */
 #define COUNT_NS 1000000000u
 #define POLLED_MAX 64u             /* connections that end the sleep; other messages wait for the next pass */
