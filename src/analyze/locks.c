@@ -42,6 +42,7 @@ struct locks {
 	struct wmk_threads *threads;
 	unsigned slot;                 /* of wmk_analyze_thread.data: struct waiting */
 	struct wmk_read_table futexes;
+	const struct wmk_read_symbolizer *symbolizer; /* NULL: no symbols */
 };
 
 enum { PID, NAME, ADDRESS, COUNT, TIMEOUTS, AGAIN, MOST, TOTAL, WAKES = TOTAL + WMK_DURATION_CELLS, WAKER, WAKER_NAME };
@@ -70,6 +71,13 @@ static int create(struct wmk_analysis *analysis, void **state)
 	locks->slot = wmk_threads_slot(locks->threads);
 	locks->futexes.size = sizeof(struct futex);
 	return 0;
+}
+
+void wmk_locks_symbols(struct wmk_analysis *analysis, const struct wmk_read_symbolizer *symbolizer)
+{
+	struct locks *locks = wmk_analysis_state(analysis, 0);
+
+	locks->symbolizer = symbolizer;
 }
 
 /* NULL: no memory. */
@@ -146,6 +154,21 @@ static int record(void *state, const struct wmk_record *record)
 
 /* ── result ──────────────────────────────────────────────────────────────────────────────────────────── */
 
+static void put_address(const struct locks *locks, const struct futex *futex, int64_t ns, char *buf, size_t size)
+{
+	const int len = snprintf(buf, size, "0x%lx%s", (unsigned long)futex->slot.b, futex->is_pi ? " (PI)" : "");
+	struct wmk_read_frame frames[WMK_READ_FRAMES_MAX];
+	const unsigned n = locks->symbolizer ? locks->symbolizer->find(locks->symbolizer->data,
+								       (int64_t)futex->slot.a, ns, futex->slot.b,
+								       frames, WMK_READ_FRAMES_MAX)
+					     : 0;
+
+	if (n) {
+		buf[len] = ' ';
+		wmk_read_frame_text(&frames[n - 1], buf + len + 1, size - (size_t)len - 1);
+	}
+}
+
 static int result(void *state, struct wmk_result *result)
 {
 	const struct locks *locks = state;
@@ -157,9 +180,9 @@ static int result(void *state, struct wmk_result *result)
 		const struct wmk_analyze_thread *thread = wmk_threads_find(locks->threads, (int64_t)futex->slot.a),
 						*waker = wmk_threads_find(locks->threads, futex->waker);
 		struct wmk_cell *row = wmk_result_row(table);
-		char text[32];
+		char text[512];
 
-		snprintf(text, sizeof(text), "0x%lx%s", (unsigned long)futex->slot.b, futex->is_pi ? " (PI)" : "");
+		put_address(locks, futex, result->end, text, sizeof(text));
 		wmk_cell_number(&row[PID], (int64_t)futex->slot.a);
 		wmk_cell_text(table, &row[NAME], thread ? thread->name : "");
 		wmk_cell_text(table, &row[ADDRESS], text);

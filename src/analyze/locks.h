@@ -4,7 +4,14 @@
 #define WMK_ANALYZE_LOCKS_H
 
 #include "analyze/analysis.h"
+#include "read/symbolizer.h"
 
 extern const struct wmk_analyze_module wmk_analyze_locks;
+
+/*
+ * Show the symbols of futexes, such as names of global variables. Call this before the pipeline. `symbolizer` must live
+ * as long as the analysis.
+ */
+void wmk_locks_symbols(struct wmk_analysis *analysis, const struct wmk_read_symbolizer *symbolizer);
 
 #endif

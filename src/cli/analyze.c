@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyze/locks.h"
 #include "analyze/path.h"
 #include "analyze/summary.h"
 #include "base/array.h"
@@ -24,7 +25,7 @@ struct analyze_args {
 	bool has_limit;
 	const char *sort, *diff, *span;
 	uint64_t slowest;              /* 0: the default */
-	bool folded;
+	bool folded, symbols;
 };
 
 static void print(const struct analyze_args *args, const struct wmk_result *result)
@@ -43,7 +44,8 @@ static void print(const struct analyze_args *args, const struct wmk_result *resu
 
 /* Run the modules over the traces. The caller frees *analysis, also after an error. */
 static int compute(const struct analyze_args *args, const struct wmk_analyze_module *const *modules,
-		   const char *const *paths, unsigned n, struct wmk_analysis **analysis, uint64_t *damages)
+		   const char *const *paths, unsigned n, const struct wmk_read_symbolizer *symbolizer,
+		   struct wmk_analysis **analysis, uint64_t *damages)
 {
 	struct wmk_read_pipeline_options options = { .form = &wmk_analysis_form, .print = WMK_PRINT_OPTIONS };
 	struct wmk_read_pipeline_result done;
@@ -51,6 +53,8 @@ static int compute(const struct analyze_args *args, const struct wmk_analyze_mod
 
 	if (err < 0)
 		return err;
+	if (symbolizer->data)
+		wmk_locks_symbols(*analysis, symbolizer);
 	if (modules[0] == &wmk_analyze_path)
 		wmk_path_choose(*analysis, args->span, args->slowest ? (unsigned)args->slowest : 1);
 	options.whole = *analysis;
@@ -81,10 +85,15 @@ static int analyze(const struct analyze_args *args, const struct wmk_analyze_mod
 {
 	struct wmk_analysis *before = NULL, *analysis = NULL;
 	uint64_t damages = 0;
-	int err = args->diff ? compute(args, modules, &args->diff, 1, &before, &damages) : 0;
+	struct wmk_read_symbolizer symbolizer = { .find = wmk_symbols_find };
+	struct wmk_symbols *symbols = NULL;
+	int err = args->diff ? compute(args, modules, &args->diff, 1, &symbolizer, &before, &damages) : 0;
 
+	if (err >= 0 && args->symbols)
+		err = wmk_cli_symbols(paths, n, &symbols);
+	symbolizer.data = symbols;
 	if (err >= 0)
-		err = compute(args, modules, paths, n, &analysis, &damages);
+		err = compute(args, modules, paths, n, &symbolizer, &analysis, &damages);
 	if (err >= 0 && before)
 		err = compare(args, before, analysis);
 	else if (err >= 0 && args->folded)
@@ -95,6 +104,7 @@ static int analyze(const struct analyze_args *args, const struct wmk_analyze_mod
 		err = wmk_error(-errno, "cannot write the result");
 	wmk_analysis_free(before);
 	wmk_analysis_free(analysis);
+	wmk_symbols_free(symbols);
 	if (err < 0)
 		return wmk_cli_failed();
 	return damages ? WMK_CLI_FAILED : 0;
@@ -110,6 +120,9 @@ static int run_analyze(void *data, char **rest, int n_rest)
 		return wmk_error(-EINVAL, "--csv and --json exclude each other");
 	if (args->folded && (args->csv || args->which.common.json || args->diff))
 		return wmk_error(-EINVAL, "--folded excludes --csv, --json and --diff");
+	if (args->symbols && (modules[0] != &wmk_analyze_locks || args->diff))
+		return wmk_error(-EINVAL, "--symbols is an option of the analysis locks, without --diff: "
+					  "`waymark analyze locks --symbols TRACE`");
 	if ((args->span || args->slowest || args->folded) && modules[0] != &wmk_analyze_path)
 		return wmk_error(-EINVAL, "--span, --slowest and --folded are options of the analysis path: "
 					  "`waymark analyze path --span=NAME TRACE`");
@@ -168,6 +181,10 @@ static const struct wmk_cli_option options[] = {
 	  WMK_CLI_NAME(struct analyze_args, span, "a span") },
 	{ 0, "slowest", "N", "With path: the N slowest spans, at most 16. The default is 1.",
 	  WMK_CLI_NUMBER(struct analyze_args, slowest, WMK_PATHS_MAX) },
+	{ 0, "symbols", NULL,
+	  "With locks: print names of global variables at the addresses of futexes. Needs the objects of processes: "
+	  "record events of the application in the same trace.",
+	  WMK_CLI_FLAG(struct analyze_args, symbols) },
 	{ 0, "folded", NULL,
 	  "With path: print stacks for a flame graph (flamegraph.pl, speedscope), with nanoseconds. A thread that "
 	  "ended the wait of another thread is below this wait.",

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include "base/error.h"
 #include "cli/import.h"
 #include "cli/reading.h"
+#include "read/callstacks.h"
 #include "read/convert.h"
 #include "read/json.h"
 
@@ -19,12 +21,35 @@ struct convert_args {
 	const char *to;
 	const struct wmk_read_exporter *form;    /* NULL: text, or no format given */
 	const char *output;
+	bool callstacks;
 	struct wmk_cli_import import;
 };
 
 static const struct wmk_read_exporter *const forms[] = { &wmk_read_json,     &wmk_read_csv,   &wmk_read_chrome,
 							 &wmk_read_perfetto, &wmk_read_ctf18, &wmk_read_ctf2,
 							 &wmk_read_folded };
+
+static int read_callstacks(const struct convert_args *args, const char *const *paths, unsigned n,
+			   struct wmk_read_pipeline_options *options, FILE *out, struct wmk_read_pipeline_result *done)
+{
+	struct wmk_read_symbolizer symbolizer = { .find = wmk_symbols_find };
+	struct wmk_read_callstacks *callstacks = calloc(1, sizeof(*callstacks));
+	struct wmk_symbols *symbols = NULL;
+	int err = callstacks ? wmk_cli_symbols(paths, n, &symbols) : wmk_error(-ENOMEM, "no memory for call stacks");
+
+	if (err >= 0) {
+		symbolizer.data = symbols;
+		callstacks->symbolizer = &symbolizer;
+		wmk_read_stacks_begin(&callstacks->stacks);
+		options->form = &wmk_read_callstacks;
+		options->whole = callstacks;
+		err = wmk_cli_read(&args->which, paths, n, options, out, NULL, done);
+		wmk_read_stacks_free(&callstacks->stacks);
+	}
+	wmk_symbols_free(symbols);
+	free(callstacks);
+	return err;
+}
 
 static int convert(const struct convert_args *args, const char *const *paths, unsigned n)
 {
@@ -40,7 +65,8 @@ static int convert(const struct convert_args *args, const char *const *paths, un
 		wmk_error(-errno, "cannot write '%.200s'", args->output);
 		return wmk_cli_failed();
 	}
-	err = wmk_cli_read(&args->which, paths, n, &options, out, NULL, &done);
+	err = args->callstacks ? read_callstacks(args, paths, n, &options, out, &done)
+			       : wmk_cli_read(&args->which, paths, n, &options, out, NULL, &done);
 	if ((out != stdout ? fclose(out) : fflush(out)) != 0 && err >= 0)
 		err = wmk_error(-errno, "cannot write %s%.200s", args->output ? "" : "the records",
 				args->output ? args->output : "");
@@ -87,6 +113,8 @@ static int run_convert(void *data, char **rest, int n_rest)
 	if (!args->to)
 		return wmk_error(-EINVAL,
 				 "no format given: give --to text, json, csv, chrome, perfetto, folded, ctf or ctf-2");
+	if (args->callstacks && args->form != &wmk_read_folded)
+		return wmk_error(-EINVAL, "--callstacks needs --to folded");
 	if (!n_rest)
 		return wmk_error(-EINVAL, "no trace given: give its directory, or a directory above it");
 	if (args->form && args->form->is_directory && !args->output)
@@ -139,6 +167,10 @@ static const struct wmk_cli_option options[] = {
 	  "The output file. The default is standard output. For ctf and ctf-2, and with --from, a directory, which is "
 	  "created.",
 	  WMK_CLI_NAME(struct convert_args, output, "a file") },
+	{ 0, "callstacks", NULL,
+	  "With --to folded: stacks of the contexts callstack_user and callstack_kernel, with functions, and the "
+	  "number of records. The innermost frame is the event.",
+	  WMK_CLI_FLAG(struct convert_args, callstacks) },
 	{ 0, "from", "FORMAT", "Make a trace of logs of other programs: syslog, dmesg, perf or strace.",
 	  WMK_CLI_WORD(struct convert_args, import.format, "syslog dmesg perf strace",
 		       "unknown log format '@'; the formats are syslog, dmesg, perf, strace~") },

@@ -11,7 +11,9 @@ import sys
 import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+from ctf18 import BEGIN, Plain  # noqa: E402
 from harness import VIEW, WAYMARK, Skip, check, finished, main  # noqa: E402
+from t_analyze import result_of  # noqa: E402
 from t_view import read  # noqa: E402
 
 EVENTS = 'symbols:inlined', 'symbols:plain'
@@ -113,6 +115,80 @@ def missing_file_is_found_by_debuginfod(case):
     check(found == exact, 'symbols: %s, not %s', found, exact)
 
 
+def addresses_of(program):
+    """{symbol: (address, size)}; no size: 0"""
+    lines = finished(['nm', '-S', program], capture_output=True, text=True).stdout.splitlines()
+    return {words[-1]: (int(words[0], 16), int(words[1], 16) if len(words) == 4 else 0)
+            for words in map(str.split, lines) if len(words) >= 3}
+
+
+BASE, PID, KERNEL = 0x550000000000, 77, 0xffffffff81234567
+
+
+def write_stacks(case, path, program, stacks, futexes):
+    """A trace in which the process has the program at BASE. stacks: lists of addresses, the innermost first."""
+    plain = Plain(contexts='\tevent.context := struct { int32_t vpid; int32_t vtid; uint32_t length; '
+                           'uint64_t callstack_user[length]; uint32_t more; uint64_t callstack_kernel[more]; };\n')
+    info = plain.event('lttng_ust_statedump:bin_info', 'uint64_t baddr; uint64_t memsz; string path; uint8_t is_pic; '
+                                                       'uint8_t has_build_id; uint8_t has_debug_link;')
+    work = plain.event('shop:work', '')
+    enter = plain.event('syscall_entry_futex', 'uint64_t uaddr; int32_t op;')
+    leave = plain.event('syscall_exit_futex', 'int64_t ret;')
+    records = []
+
+    def add(event, user, kernel, *values):
+        def write(bits):
+            bits.i(32, PID).i(32, PID)
+            for stack in (user, kernel):
+                bits.i(32, len(stack))
+                for address in stack:
+                    bits.i(64, address)
+            for size, value in values:
+                bits.raw(value) if size == 0 else bits.i(size, value)
+        records.append((BEGIN + 1000 * len(records), event, write))
+    # (the state dump comes after the first records)
+    for user, kernel in stacks:
+        add(work, user, kernel)
+    add(info, [], [], (64, BASE), (64, 1 << 20), (0, program.encode() + b'\0'), (8, 1), (8, 0), (8, 0))
+    for address in futexes:
+        add(enter, [], [], (64, address), (32, 0))
+        add(leave, [], [], (64, 0))
+    plain.write(path, stream=[plain.packet(records)])
+
+
+def call_stacks_and_futexes_have_symbols(case):
+    if not shutil.which('nm'):
+        raise Skip('nm is not installed')
+    program, path = case.program('symbols'), case.path('trace')
+    symbols = addresses_of(program)
+    order, size = symbols['order']
+    start, lock = BASE + symbols['main'][0], BASE + symbols['symbols_lock'][0]
+    # (order() calls in its middle; its last instruction is not the begin of the next function)
+    stack = [BASE + order, start + 1]
+    write_stacks(case, path, program, [(stack, []), (stack, [KERNEL]), (stack, []), ([], []),
+                                       ([BASE + order + 1, BASE + order + size], [])], [lock + 4, BASE - 8])
+    out = case.path('folded')
+    status, _, err = read(case, [WAYMARK, 'convert', '--to', 'folded', '--callstacks', '-o', out, path])
+    check(status == 0, 'convert: %s', err)
+    with open(out, encoding='utf-8') as f:
+        # (which instructions belong to the inlined function depends on the compiler)
+        found = dict(line.replace(';price', '').rsplit(' ', 1) for line in f.read().splitlines())
+    check(found == {'77;main;order;shop:work': '2', '77;main;order;0x%x;shop:work' % KERNEL: '1',
+                    '77;order;order;shop:work': '1'}, 'stacks: %s', found)
+    rows = result_of(case, 'locks', '--symbols', path)['tables']['futexes']
+    check(sorted(row['address'] for row in rows) == ['0x%x' % (BASE - 8),
+                                                     '0x%x symbols_lock+0x4 (symbols)' % (lock + 4)],
+          'futexes: %s', rows)
+    rows = result_of(case, 'locks', path)['tables']['futexes']
+    check(sorted(row['address'] for row in rows) == ['0x%x' % (BASE - 8), '0x%x' % (lock + 4)], 'futexes: %s', rows)
+    for argv in (['convert', '--to', 'json', '--callstacks', path], ['analyze', 'sched', '--symbols', path]):
+        check(read(case, [WAYMARK, *argv])[0] == 2, '%s is accepted', argv)
+    case.env['LD_LIBRARY_PATH'] = os.path.join(os.path.dirname(program), '..', 'src', 'tracer')
+    plain = case.record([program], ['-c', 'vpid', '-c', 'ip']).ok().directory
+    status, lines, err = read(case, [WAYMARK, 'convert', '--to', 'folded', '--callstacks', plain])
+    check(status == 0 and not lines and b'callstack_user' in err, 'no call stacks: %s %s %s', status, lines, err)
+
+
 if __name__ == '__main__':
     main([symbols_equal_those_of_addr2line, file_with_another_build_id_is_not_used,
-          missing_file_is_found_by_debuginfod])
+          missing_file_is_found_by_debuginfod, call_stacks_and_futexes_have_symbols])

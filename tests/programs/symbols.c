@@ -5,6 +5,8 @@
  */
 #include <waymark/trace.h>
 
+int symbols_lock[4];                   /* t_symbols.py: a futex in this variable */
+
 static inline __attribute__((always_inline)) void price(int item)
 {
 	waymark(symbols, inlined, item);
@@ -19,6 +21,6 @@ static __attribute__((noinline)) void order(int item)
 int main(void)
 {
 	for (int i = 0; i < 3; i++)
-		order(i);
+		order(symbols_lock[i] + i);
 	return 0;
 }
