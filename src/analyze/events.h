@@ -24,6 +24,7 @@ enum wmk_known_event {
 	WMK_EV_BLOCK_DEVICE,           /* of a state dump */
 	WMK_EV_SPAN_BEGIN, WMK_EV_SPAN_END, /* of applications; wmk_class.what is the name of the span */
 	WMK_EV_COUNTER,                /* of applications */
+	WMK_EV_PAGE_ALLOC, WMK_EV_PAGE_FREE,
 	WMK_EVENTS,
 };
 #define WMK_EV(name) (UINT32_C(1) << WMK_EV_##name)
@@ -42,6 +43,7 @@ enum { WMK_EXIT_RET };
 enum { WMK_IRQ_NUMBER, WMK_IRQ_NAME };
 enum { WMK_BLOCK_DEV, WMK_BLOCK_SECTOR, WMK_BLOCK_SECTORS, WMK_BLOCK_RWBS, WMK_BLOCK_BYTES, WMK_BLOCK_ERROR = 4 };
 enum { WMK_DEVICE_DEV, WMK_DEVICE_NAME };
+enum { WMK_PAGE_ORDER };
 enum { WMK_COUNTER_VALUE };
 #define WMK_EVENT_FIELDS 5u
 

@@ -10,18 +10,18 @@
 #include "analyze/irq.h"
 #include "analyze/locks.h"
 #include "analyze/loss.h"
+#include "analyze/memory.h"
 #include "analyze/path.h"
 #include "analyze/rates.h"
 #include "analyze/sched.h"
 #include "analyze/spans.h"
 #include "analyze/syscalls.h"
 
-const struct wmk_analyze_module *const wmk_analyze_modules[] = { &wmk_analyze_sched, &wmk_analyze_syscalls,
-								  &wmk_analyze_io,    &wmk_analyze_irq,
-								  &wmk_analyze_spans, &wmk_analyze_locks,
-								  &wmk_analyze_path,  &wmk_analyze_counters,
-								  &wmk_analyze_events, &wmk_analyze_loss,
-								  NULL };
+const struct wmk_analyze_module *const wmk_analyze_modules[] = {
+	&wmk_analyze_sched, &wmk_analyze_syscalls, &wmk_analyze_io, &wmk_analyze_irq,
+	&wmk_analyze_memory, &wmk_analyze_spans, &wmk_analyze_locks, &wmk_analyze_path, &wmk_analyze_counters,
+	&wmk_analyze_events, &wmk_analyze_loss, NULL
+};
 
 const struct wmk_analyze_module *wmk_analyze_module_find(const char *name)
 {

@@ -16,7 +16,7 @@
 
 #define ROWS_DEFAULT 20u
 #define ROWS_OF_SUMMARY 5u
-#define WMK_ANALYSES "sched, syscalls, io, irq, spans, locks, path, counters, events, loss"
+#define WMK_ANALYSES "sched, syscalls, io, irq, memory, spans, locks, path, counters, events, loss"
 
 struct analyze_args {
 	struct wmk_cli_which which;
@@ -147,6 +147,7 @@ static const char *const details[] = {
 	"irq: counts and durations of interrupts and softirqs, and the time from raise to entry. Needs --preset=irq.",
 	"io: requests of block devices: count, bytes, merges, time in the queue and latency, by device, by size and by "
 	"process. Needs --preset=io.",
+	"memory: pages that the kernel allocates and frees, by process and by size. Needs --preset=memory.",
 	"spans: spans of applications (waymark_span()): count, total and self time, quantiles, and the slowest spans. "
 	"With kernel records of sched_switch and sched_wakeup: the states of the thread during the slowest spans.",
 	"locks: futexes: which process and address, number of waits and waiters, time, and the last thread that woke a "
@@ -198,7 +199,7 @@ static const struct wmk_cli_option options[] = {
 const struct wmk_cli_command wmk_cli_analyze = {
 	.name = "analyze",
 	.arguments = "[ANALYSIS] TRACE...",
-	.choices = "sched syscalls io irq spans locks path counters events loss",
+	.choices = "sched syscalls io irq memory spans locks path counters events loss",
 	.summary = "Compute where time goes from the records of traces",
 	.details = details,
 	WMK_CLI_OPTIONS(options),

@@ -57,12 +57,14 @@ static const char *const preset_syscalls[] = { "syscall:*", NULL };
 static const char *const preset_io[] = { "block_rq_insert", "block_rq_issue", "block_rq_complete",
 					 "block_*merge", NULL };
 static const char *const preset_irq[] = { "irq_handler_*", "irq_softirq_*", NULL };
+static const char *const preset_memory[] = { "kmem_mm_page_alloc", "kmem_mm_page_free", NULL };
 static const struct {
 	const char *const *lists[4];
 } presets[] = { { { preset_sched, preset_waits } },
 		{ { preset_syscalls } },
 		{ { preset_io } },
 		{ { preset_irq } },
+		{ { preset_memory } },
 		{ { preset_sched, preset_syscalls, preset_io, preset_irq } } };
 
 int wmk_record_preset(struct wmk_record_patterns *patterns, enum wmk_preset which)
@@ -143,10 +145,11 @@ static const struct wmk_cli_option record_options[] = {
 	{ 0, "preset", "PRESET",
 	  "Record the kernel events that an analysis needs (`waymark analyze`), as -k does. sched: scheduler, and "
 	  "system calls in which threads wait; syscalls: all system calls; io: requests of block devices; irq: "
-	  "interrupts and softirqs; all: all of these. May be given several times.",
+	  "interrupts and softirqs; memory: pages that the kernel allocates and frees; all: all of these except "
+	  "memory. May be given several times.",
 	  .store = add_preset, WMK_CLI_AT(struct wmk_record_patterns, struct wmk_record_args, kernel),
-	  .choices = "sched syscalls io irq all",
-	  .wrong = "unknown preset '@'; the presets are sched, syscalls, io, irq, all~", .repeats = true },
+	  .choices = "sched syscalls io irq memory all",
+	  .wrong = "unknown preset '@'; the presets are sched, syscalls, io, irq, memory, all~", .repeats = true },
 	{ 0, "syscall-arguments", "WHAT",
 	  "How to record arguments of system calls (-k) that are pointers. text: also record the paths, texts, "
 	  "addresses and first bytes that they point to, if BPF is available; none: record only the pointers. The "

@@ -24,7 +24,8 @@ struct wmk_record_patterns {
 };
 
 /* Kernel events for analyses. */
-enum wmk_preset { WMK_PRESET_SCHED, WMK_PRESET_SYSCALLS, WMK_PRESET_IO, WMK_PRESET_IRQ, WMK_PRESET_ALL };
+enum wmk_preset { WMK_PRESET_SCHED, WMK_PRESET_SYSCALLS, WMK_PRESET_IO, WMK_PRESET_IRQ, WMK_PRESET_MEMORY,
+		  WMK_PRESET_ALL };
 
 struct wmk_record_args {
 	struct wmk_record_patterns patterns, kernel;     /* of events of applications; of kernel events */

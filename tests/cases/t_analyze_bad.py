@@ -16,7 +16,7 @@ from t_query import query  # noqa: E402
 from t_view import read  # noqa: E402
 
 NEEDS = {'sched': 'sched_switch', 'syscalls': 'syscall_exit_', 'io': 'block_rq_complete', 'irq': 'irq_handler',
-         'spans': 'span', 'locks': 'futex', 'path': 'span'}
+         'memory': 'kmem_mm_page_alloc', 'spans': 'span', 'locks': 'futex', 'path': 'span'}
 ALL = (*NEEDS, 'events', 'loss')
 TOP = (WAYMARK, 'top', '--batch', '--json', '-n', '1', '-d', '0.01')
 DERIVED = ('threads', 'slices', 'wakeups', 'syscalls', 'spans')

@@ -65,6 +65,19 @@ def interrupts_equal_second_evaluation(case):
                         'softirqs': sum(sum(row[2]) for row in softirqs.values())}, 'CPUs: %s', tables['cpus'])
 
 
+def pages_equal_second_evaluation(case):
+    for _ in range(rounds(5)):
+        tables, lines = made(case, event_trace.pages, 'memory')
+        processes, orders = event_trace.evaluated_pages(lines)
+        keys = ('allocations', 'allocated_pages', 'frees', 'freed_pages', 'most_pages')
+        check({row['pid']: [row[key] for key in keys] for row in tables['processes']} == processes,
+              'processes: %s, not %s', tables['processes'], processes)
+        check(all(row['change_pages'] == row['allocated_pages'] - row['freed_pages'] for row in tables['processes']),
+              'change: %s', tables['processes'])
+        check({row['pages']: [row['allocations'], row['frees']] for row in tables['orders']} == orders,
+              'orders: %s, not %s', tables['orders'], orders)
+
+
 def requests_equal_second_evaluation(case):
     for _ in range(rounds(5)):
         tables, lines = made(case, event_trace.requests, 'io')
@@ -79,4 +92,5 @@ def requests_equal_second_evaluation(case):
 
 
 if __name__ == '__main__':
-    main([syscalls_equal_second_evaluation, interrupts_equal_second_evaluation, requests_equal_second_evaluation])
+    main([syscalls_equal_second_evaluation, interrupts_equal_second_evaluation, pages_equal_second_evaluation,
+          requests_equal_second_evaluation])

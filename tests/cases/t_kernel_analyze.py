@@ -306,7 +306,8 @@ def forks_have_processes(case):
 def presets_record_what_analyses_need(case):
     need_kernel()
     for preset, analyses in (('sched', ('sched', 'locks')), ('syscalls', ('syscalls',)), ('io', ('io',)),
-                             ('irq', ('irq',)), ('all', ('sched', 'locks', 'syscalls', 'io', 'irq'))):
+                             ('irq', ('irq',)), ('memory', ('memory',)),
+                             ('all', ('sched', 'locks', 'syscalls', 'io', 'irq'))):
         result = recorded(case, [sys.executable, '-c', FORKS], ['--preset=' + preset])
         for analysis in analyses:
             notes = result_of(case, analysis, result.directory)['notes']

@@ -131,7 +131,7 @@ if child == 0:
 os.waitpid(child, 0)
 print('processes', os.getpid(), child, flush=True)
 '''
-COMMANDS = ('cputop', 'schedtop', 'schedstats', 'irqstats', 'syscallstats', 'iolatencytop', 'iousagetop')
+COMMANDS = ('cputop', 'schedtop', 'schedstats', 'irqstats', 'syscallstats', 'iolatencytop', 'iousagetop', 'memtop')
 
 
 def of_lttng_analyses(command, *argv):
@@ -229,6 +229,14 @@ def check_iousagetop(case, path, kernel, tid):
     check(ours == theirs >= 30 * 64, 'iousagetop: %s, not %s', theirs, ours)
 
 
+def check_memtop(case, path, kernel, tid):
+    (ours,) = [(row['allocations'], row['frees']) for row in result_of(case, 'memory', path)['tables']['processes']
+               if row['pid'] == tid]
+    theirs = [row[1]['value'] for _, rows in tables_of('memtop', kernel, '--limit', '100000') for row in rows
+              if row[0].get('tid') == tid]
+    check(sorted(theirs) == sorted(ours), 'memtop: %s, not %s', theirs, ours)
+
+
 def lttng_analyses_have_equal_figures(case):
     """
     The commands of lttng-analyses succeed on a trace of the kernel, and have the counts and the sums of `waymark
@@ -239,7 +247,8 @@ def lttng_analyses_have_equal_figures(case):
     calls = [word for call in ('openat', 'read', 'newfstatat', 'close') for word in ('-k', 'syscall:' + call)]
     checks = COMMANDS if PERCENT >= 100 else (case.random.choice(COMMANDS),)
     for turn in range(3):
-        result = recorded(case, [sys.executable, '-c', READS], [*SCHED, '-k', 'irq_*', '-k', 'block_rq_*', *calls])
+        result = recorded(case, [sys.executable, '-c', READS], [
+            *SCHED, '-k', 'irq_*', '-k', 'block_rq_*', *calls, *(['--preset=memory'] if 'memtop' in checks else [])])
         kernel, (_, child) = os.path.join(result.directory, 'kernel'), processes_of(result)
         try:
             for command in checks:

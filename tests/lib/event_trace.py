@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """
-Random traces of system calls, interrupts, block requests and spans, and their second evaluation from the output of
-`waymark view --json`.
+Random traces of system calls, interrupts, pages, block requests and spans, and their second evaluation from the output
+of `waymark view --json`.
 """
 import collections
 import json
@@ -24,6 +24,7 @@ EVENTS = {
     'block_rq_issue': 'uint32_t dev; uint64_t sector; uint32_t nr_sector; uint32_t bytes; uint32_t rwbs;',
     'block_rq_complete': 'uint32_t dev; uint64_t sector; uint32_t nr_sector; int32_t error; uint32_t rwbs;',
     'block_bio_backmerge': 'uint32_t dev; uint64_t sector; uint32_t nr_sector; uint32_t rwbs;',
+    'kmem_mm_page_alloc': 'uint64_t pfn; uint32_t order;', 'kmem_mm_page_free': 'uint64_t pfn; uint32_t order;',
 }
 SIZES = {'int32_t': 32, 'uint32_t': 32, 'int64_t': 64, 'uint64_t': 64}
 DEVICES = {0x800000: 'sda', 0x800010: 'sdb'}
@@ -159,6 +160,28 @@ def evaluated_interrupts(lines):
         elif name == 'irq_softirq_exit':
             softirqs.add(fields['vec'], now - since[cpu, 'soft'])
     return irqs, softirqs, raises
+
+
+def pages(random, turns):
+    made = Events(random)
+    for _ in range(turns):
+        name = random.choice(('kmem_mm_page_alloc', 'kmem_mm_page_free'))
+        made.emit(random.randrange(2), random.randrange(100, 112), name, random.randrange(1 << 30),
+                  random.choice((0, 0, 0, 1, 3, 9)))
+    return made
+
+
+def evaluated_pages(lines):
+    """({pid: [allocations, pages, frees, pages, greatest difference]}, {pages: [allocations, frees]})"""
+    processes, orders = collections.defaultdict(lambda: [0] * 5), collections.defaultdict(lambda: [0] * 2)
+    for record in map(json.loads, lines):
+        row, n = processes[record['context']['pid']], 1 << record['fields']['order']
+        at = 2 * (record['event'] == 'kmem_mm_page_free')
+        row[at] += 1
+        row[at + 1] += n
+        row[4] = max(row[4], row[1] - row[3])
+        orders[n][at // 2] += 1
+    return processes, orders
 
 
 def requests(random, turns):
