@@ -321,6 +321,10 @@ static const char *const details[] = {
 	"line begins with the greatest possible error of its time. A `?` follows if a record of another clock, printed "
 	"before, may be younger: their times are closer than their uncertainties. Traces of one boot have the same "
 	"clock. If the trace has no sync points, the uncertainty is `?`.",
+	"If traces of several hosts are read, each line has the host. Traces at a relay contain measurements of the "
+	"relay's clock: all times are then times of the relay, and a `?` before the time marks a record with an "
+	"unknown order, also without --uncertainty. Example: waymark view /var/lib/waymark-relay. With --follow, and "
+	"with --style=babeltrace without --uncertainty, the clocks of the hosts are used.",
 	"Where real time was set, the times of the records jump. Their order does not change. --begin and --end select "
 	"by the time without these steps that equals real time after the last of them.",
 	"With tls://RELAY[:PORT]/HOST/SESSION, shows a session at a relay (waymark-relayd), also while it is recorded "
@@ -329,7 +333,8 @@ static const char *const details[] = {
 	"tcp://127.0.0.1:PORT/HOST/SESSION is for a relay on the same machine.",
 	"With --json, each line is an object: time (seconds since 1970, as a string), trace, stream, event, level, "
 	"packet, context, event_context, fields. Enumerations are objects of label and value. With --uncertainty, "
-	"each object has the members uncertainty (seconds, as a string, or null) and order_unknown.",
+	"each object has the members uncertainty (seconds, as a string, or null) and order_unknown. If traces of "
+	"several hosts are read, each object has the member host, and order_unknown if the times are those of a relay.",
 	"With --viewer, arguments after `--` are passed to the viewer: waymark view --viewer babeltrace2 -- "
 	"--clock-date.",
 	NULL

@@ -11,13 +11,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/array.h"
-#include "base/clock_point.h"
 #include "base/error.h"
 #include "read/write_all.h"
 
@@ -53,6 +53,7 @@ struct wmk_read_clock_points {
 	struct read_point *points;
 	uint32_t n, cap;
 	struct wmk_clock_point last;         /* as in the file */
+	char relay[WMK_CLOCK_UUID];          /* the UUID of the relay's clock; "": the file .clock */
 	/*
 	 * joined with another trace: the last CLOCK_MONOTONIC of the other trace, and ns to add to the steady time;
 	 * else 0
@@ -184,7 +185,7 @@ static int read_points(struct wmk_read_clock_points *points)
 
 int wmk_read_clock_points_renew(struct wmk_read_clock_points *points)
 {
-	return points->is_damaged ? 0 : read_points(points);
+	return points->is_damaged || points->fd < 0 ? 0 : read_points(points);
 }
 
 /* 1: the file has points of this clock; 0: the file has no such points, or is too short; -EPROTO. */
@@ -201,6 +202,14 @@ static int read_head(int fd, const struct wmk_ctf_clock_class *clock)
 	if (wmk_clock_head_decode(bytes, sizeof(bytes), &head) < 0)
 		return wmk_error(-EPROTO, ".clock: not a file of sync points, or an unknown version");
 	return strcmp(head.uuid, clock->uuid ? clock->uuid : "") == 0;
+}
+
+static void set_clock(struct wmk_read_clock_points *points, const struct wmk_ctf_clock_class *clock)
+{
+	const double skew = 1e9 * (double)clock->precision / (double)clock->freq;
+
+	points->nominal = 1e9 / (double)clock->freq;
+	points->skew = skew < 1e18 ? (uint64_t)skew : (uint64_t)1e18;
 }
 
 int wmk_read_clock_points_open(int dir, const struct wmk_ctf_clock_class *clock, struct wmk_read_clock_points **points)
@@ -220,11 +229,9 @@ int wmk_read_clock_points_open(int dir, const struct wmk_ctf_clock_class *clock,
 		close(fd);
 		return err > 0 ? wmk_error(-ENOMEM, "no memory for sync points") : err;
 	}
-	const double skew = 1e9 * (double)clock->precision / (double)clock->freq;
-
-	*made = (struct wmk_read_clock_points){ .fd = fd, .size = WMK_CLOCK_FILE_HEAD,
-						.nominal = 1e9 / (double)clock->freq,
-						.skew = skew < 1e18 ? (uint64_t)skew : (uint64_t)1e18 };
+	made->fd = fd;
+	made->size = WMK_CLOCK_FILE_HEAD;
+	set_clock(made, clock);
 	err = read_points(made);
 	if (err == -ENOMEM || !made->n) {
 		wmk_read_clock_points_free(made);
@@ -232,6 +239,36 @@ int wmk_read_clock_points_open(int dir, const struct wmk_ctf_clock_class *clock,
 	}
 	*points = made;
 	return err;
+}
+
+int wmk_read_clock_points_make(const struct wmk_ctf_clock_class *clock, const char *relay,
+			       const struct wmk_clock_point *from, uint32_t n, struct wmk_read_clock_points **points)
+{
+	struct wmk_read_clock_points *made = calloc(1, sizeof(*made));
+	int err = 0;
+
+	*points = NULL;
+	if (!made)
+		return wmk_error(-ENOMEM, "no memory for sync points");
+	set_clock(made, clock);
+	made->fd = -1;
+	made->number = 1;
+	snprintf(made->relay, sizeof(made->relay), "%s", relay);
+	for (uint32_t i = 0; i < n && err != -ENOMEM; i++)
+		if (!contradiction(made, &from[i]))
+			err = add_point(made, &from[i]);
+	if (err != -ENOMEM)
+		wmk_error_clear();
+	if (err == -ENOMEM || !made->n)
+		wmk_read_clock_points_free(made);
+	else
+		*points = made;
+	return err == -ENOMEM ? err : 0;
+}
+
+const char *wmk_read_clock_points_relay(const struct wmk_read_clock_points *points)
+{
+	return points->relay;
 }
 
 int wmk_read_clock_points_copy(const struct wmk_read_clock_points *points, int dir)
@@ -262,7 +299,8 @@ void wmk_read_clock_points_free(struct wmk_read_clock_points *points)
 {
 	if (!points)
 		return;
-	close(points->fd);
+	if (points->fd >= 0)
+		close(points->fd);
 	free(points->points);
 	free(points);
 }
@@ -296,6 +334,13 @@ static double slope(const struct read_point *a, const struct read_point *b)
 	return (double)(b->steady - a->steady) / between(a->value, b->value);
 }
 
+/* The greatest relative error of the slope between two points, because of their uncertainties. */
+static double slope_error(const struct wmk_read_clock_points *points, const struct read_point *a,
+			  const struct read_point *b)
+{
+	return ((double)a->uncertainty + (double)b->uncertainty) / (between(a->value, b->value) * points->nominal);
+}
+
 /*
  * The slope of a line that ends at point `i`, or with `back` false begins at point `i`. The line is at least `length`
  * units long, because the uncertainty of a shorter line is too large for a rate. Returns `other` if no point is far
@@ -312,6 +357,29 @@ static double slope_at(const struct wmk_read_clock_points *points, uint32_t i, b
 			return slope(a, b);
 	}
 	return other;
+}
+
+/*
+ * The slope of the line before the first point, or with `back` after the last point. Stores its relative error. Points
+ * of a relay's clock are less exact. If no line of these points is exact to 500 ppm, the nominal rate is used.
+ */
+static double outer_slope(const struct wmk_read_clock_points *points, bool back, double *error)
+{
+	const struct read_point *all = points->points;
+	const uint32_t last = points->n - 1;
+
+	*error = 0;
+	if (!points->relay[0])
+		return slope_at(points, back ? last : 0, back, 1e9 / points->nominal, points->nominal);
+	for (uint32_t n = 1; n <= NEIGHBOURS && n <= last; n++) {
+		const struct read_point *a = back ? &all[last - n] : &all[0], *b = back ? &all[last] : &all[n];
+
+		if (slope_error(points, a, b) <= STEER_MOST) {
+			*error = slope_error(points, a, b);
+			return slope(a, b);
+		}
+	}
+	return points->nominal;
 }
 
 /*
@@ -352,7 +420,7 @@ void wmk_read_clock_line_find(const struct wmk_read_clock_points *points, uint64
 {
 	const uint32_t n = count_before(points, value), last = points->n - 1;
 	const struct read_point *base = &points->points[n == 0 ? 0 : n - 1];
-	const double second = 1e9 / points->nominal;
+	double error;
 
 	*line = (struct wmk_read_clock_line){
 		.from = n == 0 ? 0 : base->value,
@@ -360,9 +428,7 @@ void wmk_read_clock_line_find(const struct wmk_read_clock_points *points, uint64
 		.number = points->number,
 		.value = base->value,
 		.ns = base->steady + all_steps(points),
-		.slope = n == 0     ? slope_at(points, 0, false, second, points->nominal)
-			 : n > last ? slope_at(points, last, true, second, points->nominal)
-				    : slope(base, base + 1),
+		.slope = n == 0 || n > last ? outer_slope(points, n > last, &error) : slope(base, base + 1),
 		.steps = (n ? base->steps : 0) - all_steps(points),
 	};
 }
@@ -375,8 +441,15 @@ static double slope_change(const struct wmk_read_clock_points *points, uint32_t 
 		     before = slope_at(points, i, true, length, own),
 		     after = slope_at(points, i + 1, false, length, own);
 	const double low = before < after ? before : after, high = before < after ? after : before;
+	const double change = (high > own ? high : own) - (low < own ? low : own);
 
-	return (high > own ? high : own) - (low < own ? low : own);
+	if (!points->relay[0])
+		return change;
+	/* Most of this change may be the error of the points. Linux steers a clock by at most 500 ppm. */
+	const double most = STEER_MOST * points->nominal,
+		     seen = change + 2 * slope_error(points, a, b) * points->nominal;
+
+	return seen < most ? seen : most;
 }
 
 /* The size in ns of a step that may have happened before `value`. The line has this step only at the next point. */
@@ -395,15 +468,17 @@ uint64_t wmk_read_clock_uncertainty(const struct wmk_read_clock_points *points, 
 {
 	const uint32_t n = count_before(points, value);
 	const struct read_point *a = &points->points[n ? n - 1 : 0], *b = &points->points[n < points->n ? n : n - 1];
-	double ns = (double)(a->uncertainty > b->uncertainty ? a->uncertainty : b->uncertainty) + (double)points->skew;
+	const uint32_t larger = a->uncertainty > b->uncertainty ? a->uncertainty : b->uncertainty;
+	double error, ns = (double)larger + (double)points->skew;
 
-	if (n == 0)
-		ns += between(value, a->value) * points->nominal * STEER_MOST;
-	else if (n == points->n)
-		ns += between(a->value, value) * points->nominal * STEER_MOST;
-	else
+	if (n == 0 || n == points->n) {
+		outer_slope(points, n != 0, &error);
+		ns += (n ? between(a->value, value) : between(value, a->value)) * points->nominal *
+		      (STEER_MOST + error);
+	} else {
 		ns += slope_change(points, n - 1) * between(a->value, value) * between(value, b->value) /
 		      between(a->value, b->value);
+	}
 	ns += step_near(points, n, value);
 	return ns < 1e18 ? (uint64_t)ns + 1 : WMK_READ_CLOCK_UNKNOWN;
 }

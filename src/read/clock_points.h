@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/clock_point.h"
 #include "ctf/class.h"
 
 /* ns: unknown uncertainty */
@@ -33,6 +34,14 @@ struct wmk_read_clock_points;
  * the file is damaged; *points has the points before the damage, or is NULL. -ENOMEM.
  */
 int wmk_read_clock_points_open(int dir, const struct wmk_ctf_clock_class *clock, struct wmk_read_clock_points **points);
+/*
+ * The same for points of the relay's clock (relay_points.h), in the order of their values. `relay`: its UUID, not
+ * empty. Points that contradict the order of time are left out. *points is NULL if no point is left. -ENOMEM.
+ */
+int wmk_read_clock_points_make(const struct wmk_ctf_clock_class *clock, const char *relay,
+			       const struct wmk_clock_point *from, uint32_t n, struct wmk_read_clock_points **points);
+/* The UUID of the relay's clock; "": the points are those of .clock. */
+const char *wmk_read_clock_points_relay(const struct wmk_read_clock_points *points);
 void wmk_read_clock_points_free(struct wmk_read_clock_points *points);
 /* Read points that were appended since the last read. Returns 0 or -errno, as wmk_read_clock_points_open() does. */
 int wmk_read_clock_points_renew(struct wmk_read_clock_points *points);
@@ -67,7 +76,7 @@ uint64_t wmk_read_clock_points_number(const struct wmk_read_clock_points *points
  * The uncertainty of real time at `value`, in ns. The uncertainty is a sum: the uncertainty of the points on both
  * sides; the skew between CPUs; and the change of the clock's rate, estimated from the neighbouring intervals. Outside
  * of the points, the rate is assumed to change by at most 500 ppm. Just before the point of a step, the step may
- * already have happened, so its size is added.
+ * already have happened, so its size is added. With points of a relay's clock, the error of the slopes is added too.
  */
 uint64_t wmk_read_clock_uncertainty(const struct wmk_read_clock_points *points, uint64_t value);
 

@@ -93,6 +93,13 @@ void wmk_read_trace_join(const struct wmk_read_trace *a, const struct wmk_read_t
 {
 	const struct wmk_ctf_clock_class *clock = wmk_read_trace_clock(a), *other = wmk_read_trace_clock(b);
 
+	if (a->points == b->points || !a->points || !b->points)
+		return;
+	if (a->has_shared_points) {
+		/* All points of a relay have the same clock. */
+		wmk_read_clock_points_join(a->points, b->points);
+		return;
+	}
 	if (a != b && a->points && b->points && clock->uuid && other->uuid && strcmp(clock->uuid, other->uuid) == 0)
 		wmk_read_clock_points_join(a->points, b->points);
 }

@@ -274,6 +274,10 @@ static int json_stream(void *whole, const struct wmk_read_stream *stream, void *
 	if (!made)
 		return wmk_error(-ENOMEM, "no memory for records as JSON");
 	w = wmk_json_begin(&made->head);
+	if (stream->trace->has_hosts && stream->trace->host) {
+		wmk_json_put_name(&w, "host");
+		wmk_json_put_string(&w, stream->trace->host, strlen(stream->trace->host));
+	}
 	wmk_json_put_name(&w, "trace");
 	wmk_json_put_string(&w, stream->trace->name, strlen(stream->trace->name));
 	wmk_json_put_name(&w, "stream");
@@ -326,10 +330,11 @@ static void put_uncertainty(struct wmk_json_writer *w, const struct wmk_read_rec
 
 	if (!is->is_set)
 		return;
-	wmk_json_put_name(w, "uncertainty");
-	if (is->ns == WMK_READ_CLOCK_UNKNOWN) {
+	if (is->has_number)
+		wmk_json_put_name(w, "uncertainty");
+	if (is->has_number && is->ns == WMK_READ_CLOCK_UNKNOWN) {
 		wmk_json_put_text(w, "null");
-	} else {
+	} else if (is->has_number) {
 		snprintf(text, sizeof(text), "\"%" PRIu64 ".%09" PRIu64 "\"", is->ns / 1000000000, is->ns % 1000000000);
 		wmk_json_put_text(w, text);
 	}

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "read/hosts.h"
 #include "read/library.h"
 
 /* ── errors ──────────────────────────────────────────────────────────────────────────────────────────── */
@@ -99,6 +100,7 @@ static int open_one(struct waymark_ctf *ctf, const char *path, const char *given
 API int waymark_ctf_add(struct waymark_ctf *ctf, const char *path)
 {
 	struct wmk_read_paths paths = { NULL, 0, 0 };
+	struct wmk_read_hosts *hosts = NULL;
 	const uint32_t before = ctf->n_traces;
 	int err;
 
@@ -111,9 +113,16 @@ API int waymark_ctf_add(struct waymark_ctf *ctf, const char *path)
 	if (err >= 0 && ctf->n_traces == before)
 		err = wmk_error_said(-EINVAL, "cannot read any trace in '%.240s'", path);
 	if (err >= 0)
+		err = wmk_read_hosts_join(ctf->traces, ctf->n_traces, &hosts);
+	if (err >= 0)
 		err = merge_again(ctf, INT64_MIN);
 	if (err < 0)
 		forget_traces(ctf, before);
+	/* Now no trace has the points of the earlier hosts. */
+	if (hosts) {
+		wmk_read_hosts_free(ctf->hosts);
+		ctf->hosts = hosts;
+	}
 	return err < 0 ? err : 0;
 }
 
@@ -147,6 +156,7 @@ API void waymark_ctf_close(struct waymark_ctf *ctf)
 	forget_packets(ctf);
 	wmk_library_forget(ctf);
 	forget_traces(ctf, 0);
+	wmk_read_hosts_free(ctf->hosts);
 	wmk_filter_expr_free(ctf->filter);
 	free(ctf->traces);
 	free(ctf);

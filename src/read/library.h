@@ -38,6 +38,7 @@ struct waymark_ctf {
 	struct waymark_ctf_options options;
 	struct wmk_read_trace **traces;
 	uint32_t n_traces;
+	struct wmk_read_hosts *hosts;  /* NULL: the traces are not on the clock of a relay */
 	struct wmk_read_merge *merge;
 	struct wmk_library_packet *packets;
 	struct wmk_filter_expr *filter; /* or NULL */

@@ -12,7 +12,9 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "read/filter.h"
+#include "read/hosts.h"
 #include "read/merge.h"
+#include "read/open_traces.h"
 #include "read/pipeline.h"
 #include "read/repeats.h"
 #include "read/time_limits.h"
@@ -41,7 +43,7 @@ struct reading {
 	const struct wmk_read_pipeline_options *options;
 	struct wmk_read_pipeline_result *done;
 	FILE *file;
-	struct wmk_read_paths paths;
+	struct wmk_read_hosts *hosts; /* NULL: the traces are not on the clock of a relay */
 	struct opened *traces;
 	uint32_t n_traces, cap_traces;
 	struct wmk_read_merge *merge; /* reads the traces; or ... */
@@ -120,26 +122,12 @@ static int take_trace(void *data, struct wmk_read_trace *trace)
 		wmk_read_trace_drop_points(trace);
 	if (r->options->warning)
 		wmk_read_repeats_warnings(&r->warned, trace, r->options->warning, r->options->data);
-	err = wmk_print_trace_add(r->print, trace->decoder, trace->name, &at->print);
+	err = wmk_print_trace_add(r->print, trace->decoder, trace->name, trace->host, &at->print);
 	if (err >= 0)
 		wmk_print_trace_points(at->print, trace->points);
 	if (err >= 0 && r->options->form && r->options->form->trace)
 		err = r->options->form->trace(r->whole, trace);
 	return err;
-}
-
-static int open_one(struct reading *r, const char *path, const char *given)
-{
-	struct wmk_read_trace *trace;
-	int err = wmk_read_trace_open_locked(path, given, &trace);
-
-	if (err < 0) {
-		wmk_error_add(err, "cannot read the trace '%.120s'", path);
-		report_damage(r, NULL, err);
-		return 0;
-	}
-	err = take_trace(r, trace);
-	return err < 0 ? err : wmk_read_merge_add(r->merge, trace);
 }
 
 /* Warn once if clocks may have different origins, which makes the order of the records unknown. */
@@ -161,31 +149,33 @@ static void report_clocks(const struct reading *r)
 	r->options->lost(r->options->data, words);
 }
 
+static void report_unreadable(void *data, int err)
+{
+	report_damage(data, NULL, err);
+}
+
 static int open_all(struct reading *r, const char *const *paths, unsigned n_paths)
 {
-	uint32_t *given = NULL;
-	int err = 0;
+	const struct wmk_read_exporter *form = r->options->form;
+	const bool shows_values = is_uncorrected(r->options) || (form && form->is_directory);
+	struct wmk_read_opened opened = { .n = 0 };
+	uint32_t n = 0;
+	int err = wmk_read_open_traces(paths, n_paths, report_unreadable, r, &opened);
 
-	for (unsigned i = 0; i < n_paths && err >= 0; i++) {
-		uint32_t before = r->paths.n, *more;
+	if (err >= 0 && !shows_values)
+		err = wmk_read_hosts_join(opened.traces, opened.n, &r->hosts);
+	while (n < opened.n && err >= 0) {
+		struct wmk_read_trace *trace = opened.traces[n++];
 
-		err = wmk_read_traces_find(paths[i], &r->paths);
-		more = err < 0 ? NULL : realloc(given, r->paths.n * sizeof(*given));
-		if (err >= 0 && !more)
-			err = wmk_error(-ENOMEM, "no memory for %u traces", r->paths.n);
-		given = more ? more : given;
-		for (uint32_t j = before; more && j < r->paths.n; j++)
-			given[j] = i;
+		err = take_trace(r, trace);
+		if (err >= 0)
+			err = wmk_read_merge_add(r->merge, trace);
 	}
-	for (uint32_t i = 0; i < r->paths.n && err >= 0; i++)
-		err = open_one(r, r->paths.paths[i], paths[given[i]]);
-	free(given);
+	wmk_read_opened_free(&opened, n);
 	if (r->options->warning)
 		wmk_read_repeats_end(&r->warned, r->options->warning, r->options->data);
-	if (err >= 0 && !(r->options->form && r->options->form->is_directory))
+	if (err >= 0 && !r->hosts && !(form && form->is_directory))
 		report_clocks(r);
-	if (err >= 0 && !r->n_traces)
-		err = wmk_error_said(-EINVAL, "cannot read any of the traces");
 	return err;
 }
 
@@ -436,14 +426,15 @@ static int wants(struct wmk_read_stream *stream)
 	return lines->filter ? wmk_read_filter_wants(lines->filter, &lines->head, stream) : 1;
 }
 
-/* In columns, the uncertainty is a cell of the row. */
+/* In columns, the mark and the uncertainty are a cell of the row. */
 static int set_uncertainty(struct reading *r, struct wmk_read_stream *stream)
 {
 	const bool is_row = r->options->print.style == WMK_PRINT_COLUMNS;
 	int err;
 
 	r->mark.len = 0;
-	err = wmk_read_uncertainty_set(&r->uncertainty, stream, r->options->form ? NULL : is_row ? &r->mark : &r->out);
+	err = wmk_read_uncertainty_set(&r->uncertainty, stream, r->options->uncertainty,
+				       r->options->form ? NULL : is_row ? &r->mark : &r->out);
 	wmk_print_mark(r->print, &r->mark);
 	return err;
 }
@@ -455,7 +446,7 @@ static int record(struct reading *r, struct wmk_read_stream *stream)
 	const size_t begin = r->out.len;
 	int err = 0;
 
-	if (r->options->uncertainty)
+	if (r->options->uncertainty || r->hosts)
 		err = set_uncertainty(r, stream);
 	if (err >= 0)
 		err = wmk_read_symbols_set(r->options->symbols, stream, lines->form != NULL, &r->symbols);
@@ -589,7 +580,7 @@ int wmk_read_pipeline_run(const char *const *paths, unsigned n_paths, const stru
 		wmk_read_trace_close(r.traces[i].trace);
 	}
 	free(r.traces);
-	wmk_read_paths_free(&r.paths);
+	wmk_read_hosts_free(r.hosts);
 	wmk_filter_expr_free(r.filter);
 	wmk_print_free(r.print);
 	wmk_print_text_free(&r.out);

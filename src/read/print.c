@@ -520,7 +520,7 @@ void wmk_print_free(struct wmk_print *print)
 }
 
 int wmk_print_trace_add(struct wmk_print *print, const struct wmk_ctf_decoder *decoder, const char *name,
-			struct wmk_print_trace **made)
+			const char *host, struct wmk_print_trace **made)
 {
 	struct wmk_print_trace *trace = calloc(1, sizeof(*trace));
 	int err;
@@ -535,7 +535,7 @@ int wmk_print_trace_add(struct wmk_print *print, const struct wmk_ctf_decoder *d
 		wmk_print_trace_free(trace);
 		return wmk_error(-ENOMEM, "no memory to print a trace");
 	}
-	err = wmk_print_trace_columns(trace);
+	err = wmk_print_trace_columns(trace, host);
 	if (err < 0) {
 		wmk_print_trace_free(trace);
 		return err;

@@ -133,10 +133,11 @@ void wmk_print_set_suffix(struct wmk_print *print, const struct wmk_print_text *
 
 /*
  * `decoder` and its class must live as long as the trace. `name`: of the trace, for WMK_PRINT_FIELD_TRACE and
- * wmk_print_lost(), or NULL. babeltrace2 uses the hostname, '/', and the path below the given path.
+ * wmk_print_lost(), or NULL. babeltrace2 uses the hostname, '/', and the path below the given path. `host`: of the
+ * trace, for columns, or NULL.
  */
 int wmk_print_trace_add(struct wmk_print *print, const struct wmk_ctf_decoder *decoder, const char *name,
-			struct wmk_print_trace **trace);
+			const char *host, struct wmk_print_trace **trace);
 /*
  * Show times corrected by these sync points, or NULL. The sync points must live as long as the trace. To be called
  * before the first stream.

@@ -356,15 +356,15 @@ int wmk_print_cpu(struct wmk_print_stream *stream, struct wmk_ctf_walk *walk)
 }
 
 /* The host of the trace, and the process of the environment for records without a context of threads. */
-int wmk_print_trace_columns(struct wmk_print_trace *trace)
+int wmk_print_trace_columns(struct wmk_print_trace *trace, const char *name)
 {
 	struct wmk_print_words host = { .out = &trace->host }, process = { .out = &trace->process };
 	const struct wmk_ctf_class *class = trace->decoder->class;
-	const struct wmk_ctf_env_entry *entry = wmk_print_env(class, "hostname");
+	const struct wmk_ctf_env_entry *entry;
 	struct wmk_print_columns *columns = &trace->print->columns;
 
-	if (entry && entry->text)
-		wmk_print_add_name(&host, entry->text);
+	if (name)
+		wmk_print_add_name(&host, name);
 	trace->host_width = trace->host.len ? wmk_print_width(trace->host.text, trace->host.len) : 0;
 	entry = wmk_print_env(class, "procname");
 	if (entry && entry->text)

@@ -295,7 +295,7 @@ uint32_t wmk_print_width(const char *s, size_t len);
 unsigned wmk_print_taken(const struct wmk_ctf_program *program, const struct wmk_ctf_op *op);
 void wmk_print_take(struct wmk_print_thread *thread, unsigned which, const struct wmk_ctf_item *item);
 int wmk_print_cpu(struct wmk_print_stream *stream, struct wmk_ctf_walk *walk);
-int wmk_print_trace_columns(struct wmk_print_trace *trace);
+int wmk_print_trace_columns(struct wmk_print_trace *trace, const char *name);
 bool wmk_print_is_statedump(const char *event);
 void wmk_print_columns_free(struct wmk_print_columns *columns);
 

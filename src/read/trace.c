@@ -15,6 +15,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "ctf/frame_table.h"
+#include "read/relay_points.h"
 #include "read/trace.h"
 #include "store/chunk_lock.h"
 
@@ -213,7 +214,8 @@ static int read_points(struct wmk_read_trace *trace)
 static int give_name(struct wmk_read_trace *trace, const char *given)
 {
 	const struct wmk_ctf_class *class = trace->class;
-	const char *host = NULL, *below = strrchr(trace->path, '/');
+	const char *host = NULL, *host_name = NULL, *below = strrchr(trace->path, '/');
+	struct wmk_clock_head head;
 	size_t len = strlen(given);
 
 	for (uint32_t i = 0; i < class->n_env; i++)
@@ -223,6 +225,12 @@ static int give_name(struct wmk_read_trace *trace, const char *given)
 	trace->is_given = strncmp(trace->path, given, len) != 0 || !trace->path[len];
 	if (!trace->is_given)
 		below = trace->path + len + (trace->path[len] == '/');
+	/* Of two machines with the same host name, HOST is the certain name. */
+	if (wmk_read_relay_head(trace->dir, &head))
+		host_name = head.host;
+	trace->host = host_name ? strdup(host_name) : host ? strdup(host) : NULL;
+	if ((host_name || host) && !trace->host)
+		return wmk_error(-ENOMEM, "no memory for the host of a trace");
 	if (asprintf(&trace->name, "%s%s%s", wmk_or_empty(host), host ? "/" : "", below) < 0) {
 		trace->name = NULL;
 		return wmk_error(-ENOMEM, "no memory for a trace's name");
@@ -295,9 +303,19 @@ bool wmk_read_trace_take_damage(struct wmk_read_trace *trace)
 	return true;
 }
 
+void wmk_read_trace_share_points(struct wmk_read_trace *trace, struct wmk_read_clock_points *points,
+				 const char *clock_id)
+{
+	wmk_read_trace_drop_points(trace);
+	trace->points = points;
+	trace->has_shared_points = true;
+	trace->clock_id = clock_id;
+}
+
 void wmk_read_trace_drop_points(struct wmk_read_trace *trace)
 {
-	wmk_read_clock_points_free(trace->points);
+	if (!trace->has_shared_points)
+		wmk_read_clock_points_free(trace->points);
 	trace->points = NULL;
 }
 
@@ -307,7 +325,8 @@ void wmk_read_trace_close(struct wmk_read_trace *trace)
 		return;
 	free(trace->cut);
 	free(trace->points_damage);
-	wmk_read_clock_points_free(trace->points);
+	wmk_read_trace_drop_points(trace);
+	free(trace->host);
 	wmk_ctf_decoder_free(trace->decoder);
 	wmk_ctf_class_free(trace->class);
 	for (uint32_t i = 0; i < trace->n_files; i++)

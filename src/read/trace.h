@@ -50,6 +50,10 @@ struct wmk_read_trace {
 	struct wmk_ctf_class *class;
 	struct wmk_ctf_decoder *decoder;
 	struct wmk_read_clock_points *points; /* of the first stream class's clock; NULL: none */
+	bool has_shared_points;    /* the points belong to struct wmk_read_hosts (hosts.h) */
+	const char *clock_id;      /* then the identity of the clock; NULL: its UUID, or the path of the trace */
+	char *host;                /* HOST at the relay, else the hostname of the environment; NULL: unknown */
+	bool has_hosts;            /* traces of other hosts are read too */
 	struct wmk_error_chain *points_damage; /* not reported yet; or NULL */
 	char **files;              /* sorted names of the stream files */
 	/* size of each file before the metadata was read: the metadata declares all events up to this size */
@@ -78,6 +82,11 @@ void wmk_read_trace_close(struct wmk_read_trace *trace);
  * has been taken.
  */
 bool wmk_read_trace_take_damage(struct wmk_read_trace *trace);
+/*
+ * Replace the sync points (NULL: none). They and `clock_id` belong to the caller, and must live as long as the trace.
+ */
+void wmk_read_trace_share_points(struct wmk_read_trace *trace, struct wmk_read_clock_points *points,
+				 const char *clock_id);
 /* Times are computed only from the metadata, as in other readers. To be called before any stream is opened. */
 void wmk_read_trace_drop_points(struct wmk_read_trace *trace);
 
@@ -145,7 +154,8 @@ struct wmk_read_scale {
 
 /* The uncertainty of the current record's time (uncertainty.h). */
 struct wmk_read_record_uncertainty {
-	bool is_set;               /* the uncertainty is to be shown */
+	bool is_set;               /* whether the order is known is to be shown, ... */
+	bool has_number;           /* ... and the uncertainty */
 	bool is_order_unknown;     /* a record of another clock that was returned earlier may have happened later */
 	uint64_t ns;               /* in ns, or WMK_READ_CLOCK_UNKNOWN */
 };

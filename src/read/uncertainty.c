@@ -17,6 +17,8 @@ static const char *id_of(const struct wmk_read_stream *stream)
 {
 	const struct wmk_ctf_clock_class *clock = stream->decoder->class->clock;
 
+	if (stream->trace->clock_id)
+		return stream->trace->clock_id;
 	return clock && clock->uuid ? clock->uuid : stream->trace->path;
 }
 
@@ -51,16 +53,16 @@ static int put_line(const struct wmk_read_record_uncertainty *is, struct wmk_pri
 		out->text = grown;
 		out->cap += 4096;
 	}
-	if (is->ns == WMK_READ_CLOCK_UNKNOWN)
+	if (is->has_number && is->ns == WMK_READ_CLOCK_UNKNOWN)
 		out->len += (size_t)snprintf(out->text + out->len, room, "±?           ");
-	else
+	else if (is->has_number)
 		out->len += (size_t)snprintf(out->text + out->len, room, "±%" PRIu64 ".%09" PRIu64 " ", is->ns / NS,
 					     is->ns % NS);
 	out->len += (size_t)snprintf(out->text + out->len, room - 48, "%s ", is->is_order_unknown ? "?" : " ");
 	return 0;
 }
 
-int wmk_read_uncertainty_set(struct wmk_read_uncertainty *seen, struct wmk_read_stream *stream,
+int wmk_read_uncertainty_set(struct wmk_read_uncertainty *seen, struct wmk_read_stream *stream, bool with_number,
 			     struct wmk_print_text *out)
 {
 	struct wmk_read_record_uncertainty *set = &stream->uncertainty;
@@ -69,7 +71,8 @@ int wmk_read_uncertainty_set(struct wmk_read_uncertainty *seen, struct wmk_read_
 
 	if (!own)
 		return wmk_error(-ENOMEM, "no memory for %u clocks", seen->n + 1);
-	*set = (struct wmk_read_record_uncertainty){ .is_set = true, .ns = WMK_READ_CLOCK_UNKNOWN };
+	*set = (struct wmk_read_record_uncertainty){ .is_set = true, .has_number = with_number,
+						     .ns = WMK_READ_CLOCK_UNKNOWN };
 	if (stream->scale.points && wmk_read_has_time(stream))
 		set->ns = wmk_read_clock_uncertainty(stream->scale.points, stream->record.time);
 	if (set->ns == WMK_READ_CLOCK_UNKNOWN || __builtin_sub_overflow(stream->ns, (int64_t)set->ns, &from))

@@ -4,7 +4,8 @@
  *
  * Records of one clock are in order, since their values are compared. Traces have the same clock if its UUID is the
  * same, as in all traces of one boot. Two records of different clocks that are closer than the sum of their
- * uncertainties may have happened in the other order.
+ * uncertainties may have happened in the other order. If traces of several hosts are on the clock of their relay
+ * (hosts.h), the order is shown without `--uncertainty` too.
  */
 #ifndef WMK_READ_UNCERTAINTY_H
 #define WMK_READ_UNCERTAINTY_H
@@ -13,7 +14,7 @@
 #include "read/trace.h"
 
 struct wmk_read_clock_seen {
-	char *id;                  /* UUID of the clock, else the path of the trace */
+	char *id;                  /* HOST and UUID of the clock, or its UUID, or the path of the trace */
 	int64_t until;             /* ns: the latest possible time of its records so far; INT64_MAX: unknown */
 };
 
@@ -25,9 +26,10 @@ struct wmk_read_uncertainty {
 
 /*
  * Set stream->uncertainty of the current record. To be called in the order of time. If `out` is not NULL, the beginning
- * of a line is appended: "±0.000000123 ? ", in which '?' marks an unknown order. 0 or -ENOMEM.
+ * of a line is appended: "±0.000000123 ? ", in which '?' marks an unknown order. `with_number` false: "? " only. 0 or
+ * -ENOMEM.
  */
-int wmk_read_uncertainty_set(struct wmk_read_uncertainty *seen, struct wmk_read_stream *stream,
+int wmk_read_uncertainty_set(struct wmk_read_uncertainty *seen, struct wmk_read_stream *stream, bool with_number,
 			     struct wmk_print_text *out);
 void wmk_read_uncertainty_free(struct wmk_read_uncertainty *seen);
 

@@ -184,6 +184,20 @@ static int select_part(struct wmk_query_traces *traces, const char *begin, const
 	return err;
 }
 
+static int join_hosts(struct wmk_query_traces *traces)
+{
+	struct wmk_read_trace **all = calloc(traces->n, sizeof(*all));
+	int err;
+
+	if (!all)
+		return wmk_error(-ENOMEM, "no memory for %u traces", traces->n);
+	for (uint32_t i = 0; i < traces->n; i++)
+		all[i] = traces->all[i].trace;
+	err = wmk_read_hosts_join(all, traces->n, &traces->hosts);
+	free(all);
+	return err;
+}
+
 int wmk_query_traces_open(const char *const *paths, unsigned n_paths, const char *begin, const char *end,
 			  struct wmk_query_traces *traces)
 {
@@ -201,6 +215,8 @@ int wmk_query_traces_open(const char *const *paths, unsigned n_paths, const char
 	}
 	if (err >= 0 && !traces->n)
 		err = wmk_error_said(-EINVAL, "cannot read any of the traces");
+	if (err >= 0)
+		err = join_hosts(traces);
 	if (err < 0)
 		return err;
 	traces->streams = calloc(traces->n_streams + 1, sizeof(*traces->streams));
@@ -218,6 +234,7 @@ void wmk_query_traces_close(struct wmk_query_traces *traces)
 	}
 	for (uint32_t i = 0; traces->streams && i < traces->n_streams; i++)
 		free(traces->streams[i].name);
+	wmk_read_hosts_free(traces->hosts);
 	free(traces->all);
 	free(traces->streams);
 	wmk_read_repeats_end(&traces->repeats, NULL, NULL);

@@ -6,6 +6,7 @@
 #ifndef WMK_ANALYZE_QUERY_TRACES_H
 #define WMK_ANALYZE_QUERY_TRACES_H
 
+#include "read/hosts.h"
 #include "read/merge.h"
 #include "read/repeats.h"
 
@@ -36,6 +37,7 @@ struct wmk_query_traces {
 	struct wmk_query_reports reports;
 	struct wmk_query_trace *all;
 	uint32_t n, cap;
+	struct wmk_read_hosts *hosts;      /* NULL: the traces are not on the clock of a relay */
 	struct wmk_query_stream {
 		char *name;            /* NULL: not read yet */
 		/* the losses before this packet and before all earlier packets have been counted */

@@ -14,12 +14,14 @@
 #include "base/clock_point.h"
 #include "base/error.h"
 #include "read/clock_points.h"
+#include "read/relay_points.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 void fuzz_set_up(void);
 void fuzz_clean_up(void);
 
 #define POINTS_MAX 64u
+#define RELAY 254                    /* first byte of an input with points of a relay's clock */
 
 /* The file is in memory, because it is rewritten often. */
 static char top[] = "/dev/shm/waymark-fuzz-XXXXXX";
@@ -31,9 +33,9 @@ static void must(bool so)
 		abort();
 }
 
-static void put(const void *bytes, size_t size, int flags)
+static void put(const char *name, const void *bytes, size_t size, int flags)
 {
-	int fd = openat(dir, WMK_CLOCK_FILE, O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0600);
+	int fd = openat(dir, name, O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0600);
 
 	must(fd >= 0 && write(fd, bytes, size) == (ssize_t)size);
 	close(fd);
@@ -49,6 +51,7 @@ void fuzz_set_up(void)
 void fuzz_clean_up(void)
 {
 	unlinkat(dir, WMK_CLOCK_FILE, 0);
+	unlinkat(dir, WMK_CLOCK_RELAY_FILE, 0);
 	close(dir);
 	rmdir(top);
 }
@@ -93,6 +96,40 @@ static unsigned read_whole(const struct wmk_ctf_clock_class *clock, struct wmk_r
 	return *points ? walk(*points, lines) : 0;
 }
 
+/* The input has the points of a relay's clock. */
+static int read_relay(const uint8_t *data, size_t size)
+{
+	const struct wmk_ctf_clock_class clock = { .name = "c", .freq = 1000000000 };
+	const struct wmk_clock_head head = { .relay = "boot", .host = "web1" };
+	uint8_t bytes[WMK_CLOCK_RELAY_HEAD + POINTS_MAX * WMK_CLOCK_POINT_BYTES];
+	struct wmk_read_clock_line lines[POINTS_MAX + 1];
+	struct wmk_read_relay_points list = { 0 };
+	struct wmk_read_clock_points *points;
+	struct wmk_clock_head found;
+	size_t len = wmk_clock_head_encode(&head, bytes);
+
+	size = size < sizeof(bytes) - len ? size : sizeof(bytes) - len;
+	memcpy(bytes + len, data, size);
+	put(WMK_CLOCK_RELAY_FILE, bytes, len + size, O_TRUNC);
+	must(wmk_read_relay_head(dir, &found) && strcmp(found.host, "web1") == 0);
+	/* Twice, as two traces of one clock. */
+	for (int i = 0; i < 2; i++) {
+		const int err = wmk_read_relay_points_add(dir, &list);
+
+		must(err == 0 || err == -EPROTO);
+	}
+	wmk_error_clear();
+	must(list.n <= 2 * POINTS_MAX);
+	wmk_read_relay_points_choose(&list, 1);
+	must(list.n <= POINTS_MAX);
+	must(wmk_read_clock_points_make(&clock, "boot", list.points, list.n, &points) == 0);
+	if (points)
+		walk(points, lines);
+	wmk_read_clock_points_free(points);
+	free(list.points);
+	return 0;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct wmk_ctf_clock_class clock = { .name = "c", .freq = 1000000000 };
@@ -105,19 +142,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t first = WMK_CLOCK_FILE_HEAD + WMK_CLOCK_POINT_BYTES + (size ? data[0] * 8u : 0);
 	unsigned n, n_later;
 
+	if (size && data[0] == RELAY)
+		return read_relay(data + 1, size - 1);
 	/* The input has the points. The beginning of the file is valid for most inputs. */
 	snprintf(head.uuid, sizeof(head.uuid), "%s", size && data[0] == 255 ? "another" : "");
 	memcpy(bytes, begin, wmk_clock_head_encode(&head, begin));
 	if (size > 1)
 		memcpy(bytes + WMK_CLOCK_FILE_HEAD, data + 1, len - WMK_CLOCK_FILE_HEAD);
-	put(bytes, len, O_TRUNC);
+	put(WMK_CLOCK_FILE, bytes, len, O_TRUNC);
 	n = read_whole(&clock, lines, &points);
 	wmk_read_clock_points_free(points);
 	first = first < len ? first : len;
-	put(bytes, first, O_TRUNC);
+	put(WMK_CLOCK_FILE, bytes, first, O_TRUNC);
 	n_later = read_whole(&clock, later, &points);
 	if (points) {
-		put(bytes + first, len - first, O_APPEND);
+		put(WMK_CLOCK_FILE, bytes + first, len - first, O_APPEND);
 		must(wmk_read_clock_points_renew(points) <= 0);
 		wmk_error_clear();
 		n_later = walk(points, later);

@@ -28,7 +28,7 @@ void rig_open(struct rig *rig, const char *metadata, const struct wmk_ctf_class 
 	}
 	must(wmk_ctf_compile(class, "metadata", &rig->decoder), "compile");
 	must(wmk_print_create(options, &rig->print), "print");
-	must(wmk_print_trace_add(rig->print, rig->decoder, name, &rig->trace), "trace");
+	must(wmk_print_trace_add(rig->print, rig->decoder, name, NULL, &rig->trace), "trace");
 	must(wmk_print_stream_add(rig->trace, &rig->decoder->streams[0], &rig->stream), "stream");
 }
 
