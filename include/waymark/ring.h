@@ -31,7 +31,7 @@
 extern "C" {
 #endif
 
-#define WAYMARK_RING_ABI_VERSION 1
+#define WAYMARK_RING_ABI_VERSION 2
 #define WAYMARK_RING_CLAIMS 8          /* claim rings in use at a time */
 #define WAYMARK_RING_MAX_FRAGS 104
 #define WAYMARK_RING_SEQ_MAX 16384u    /* longest payload that a restartable sequence carries, in bytes */
@@ -236,6 +236,19 @@ int waymark_ring_reader_beacon(struct waymark_ring_reader *reader, uint64_t *flo
  * later call succeeds.
  */
 int waymark_ring_set_back(struct waymark_ring_set *set);
+/*
+ * Give the memory of an idle ring back to the system, except the current sub-buffer and the next one.
+ * waymark_ring_set_back() allocates it again after the next record. Only for the reader, between drain passes. Returns
+ * the number of bytes; 0 if the memory was given back before, or if the set needs its memory
+ * (waymark_ring_set_may_reclaim()); -EAGAIN if a complete sub-buffer is unread, or a record is committed meanwhile;
+ * -EOPNOTSUPP if the file system of the rings cannot release parts of a file; -errno.
+ */
+int64_t waymark_ring_set_reclaim(struct waymark_ring_set *set, uint32_t ring);
+/*
+ * 1 if the memory of idle rings can be given back, else 0: in overwrite mode, rings hold records that are not read yet.
+ * With poll_us, writers expect all memory. With block_us, they wait for room, but not for memory.
+ */
+int waymark_ring_set_may_reclaim(const struct waymark_ring_set *set);
 /* Update the heartbeat of the reader. Writers that block for room stop waiting if it is not updated for 2 s. */
 void waymark_ring_set_heartbeat(struct waymark_ring_set *set);
 /*

@@ -54,10 +54,12 @@ struct wmk_ring_ctl {
 	uint64_t reserved1[9];
 	/* Line 2: written by the reader. */
 	uint64_t consumed_pos; /* writers may reuse the space below; a multiple of subbuf_size */
-	uint64_t backed_pos;   /* memory is allocated below this position; UINT64_MAX: for the whole ring */
+	uint64_t backed_pos;   /* writers may enter the sub-buffers below; UINT64_MAX: the whole ring has memory */
 	uint64_t floor_ts;     /* no record may be older */
 	uint64_t armed;        /* not 0: the writer of the next record wakes the reader */
-	uint64_t reserved2[12];
+	/* write_pos when memory was given back last; 0: never, or before the first record (reclaim.c) */
+	uint64_t reclaimed_pos;
+	uint64_t reserved2[11];
 	/* Line 3: written by the reader, for a later reader. */
 	uint64_t read_pos;
 	uint64_t read_ts;      /* time of the last record before read_pos */

@@ -46,12 +46,16 @@ int wmk_ring_back(struct waymark_ring_set *set, struct wmk_ring_view *ring, uint
 {
 	uint64_t end = sub + set->subbuf_size, ring_size = set->ring_mask + 1;
 
-	/* after the first lap, writers have entered every sub-buffer, so the whole ring is backed */
+	/*
+	 * (J) full: the commit that this plan follows comes before the load of backed_pos; pairs with the reader's
+	 * store of backed_pos and its load of write_pos (reclaim.c).
+	 */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	/* (F) acquire: pairs with the store-release of backed_pos after the allocation. */
+	if (end > __atomic_load_n(&ring->ctl->backed_pos, __ATOMIC_ACQUIRE))
+		return -ENOMEM;
 	if (end > ring_size)
 		end = ring_size;
-	/* (F) acquire: pairs with the store-release of backed_pos after the allocation. */
-	else if (end > __atomic_load_n(&ring->ctl->backed_pos, __ATOMIC_ACQUIRE))
-		return -ENOMEM;
 	return wmk_ring_load(&ring->accessible) >= end || wmk_ring_access(set, ring, end) == 0 ? 0 : -ENOMEM;
 }
 
@@ -68,6 +72,9 @@ static void map_ring_ahead(struct waymark_ring_set *set, struct wmk_ring_view *r
 	uint64_t backed = __atomic_load_n(&ring->ctl->backed_pos, __ATOMIC_ACQUIRE),
 		 pos = wmk_ring_load(&ring->ctl->write_pos), at, to;
 
+	/* Memory was given back (reclaim.c): only the sub-buffers that the next records need are backed. */
+	if (backed != UINT64_MAX && wmk_ring_load(&ring->ctl->reclaimed_pos) != 0)
+		return;
 	if (backed > set->ring_mask)
 		backed = set->ring_mask + 1;
 	if (pos == 0 && backed > set->subbuf_size)
@@ -94,24 +101,25 @@ void wmk_ring_set_map_ahead(struct waymark_ring_set *set)
 }
 
 /*
- * Back ring `index` from `have`, the number of bytes that are backed already, up to `end`. Each step backs one
- * sub-buffer, which writers can then enter at once.
+ * Back ring `index` from position `have` up to `end`. Each step backs one sub-buffer, which writers can then enter at
+ * once. The ring is backed as a whole when every sub-buffer since the one of reclaimed_pos is backed.
  */
 static int back_to(struct waymark_ring_set *set, uint32_t index, uint64_t have, uint64_t end)
 {
 	struct wmk_ring_ctl *ctl = set->ring[index].ctl;
-	uint64_t ring_size = set->ring_mask + 1;
-	uint64_t offset = (uint64_t)(set->ring[index].data - (unsigned char *)set->header);
+	const uint64_t first = wmk_ring_load(&ctl->reclaimed_pos) & ~(set->subbuf_size - 1);
+	const uint64_t all = first + set->ring_mask + 1;
+	const uint64_t offset = (uint64_t)(set->ring[index].data - (unsigned char *)set->header);
 
-	for (have &= ~(set->subbuf_size - 1); have < end && have < ring_size; have += set->subbuf_size) {
-		uint64_t now = have + set->subbuf_size;
-		long err = wmk_ring_syscall(SYS_fallocate, set->fd, 0, (long)(offset + have), (long)set->subbuf_size, 0,
-					    0);
+	for (have &= ~(set->subbuf_size - 1); have < end && have < all; have += set->subbuf_size) {
+		const uint64_t now = have + set->subbuf_size;
+		long err = wmk_ring_syscall(SYS_fallocate, set->fd, 0, (long)(offset + (have & set->ring_mask)),
+					    (long)set->subbuf_size, 0, 0);
 
 		if (err < 0)
 			return err == -ENOSPC ? -ENOSPC : -ENOMEM;
 		/* (F) release: the memory is allocated; pairs with the load in wmk_ring_back(). */
-		__atomic_store_n(&ctl->backed_pos, now >= ring_size ? UINT64_MAX : now, __ATOMIC_RELEASE);
+		__atomic_store_n(&ctl->backed_pos, now >= all ? UINT64_MAX : now, __ATOMIC_RELEASE);
 	}
 	return 0;
 }
@@ -154,11 +162,12 @@ void wmk_ring_back_first(struct waymark_ring_set *set, uint32_t index)
 	(void)back_to(set, index, backed(set, index), set->subbuf_size);
 }
 
-/* True if a writer has recorded into the ring, or has tried to. */
-static int has_begun(const struct wmk_ring_ctl *ctl)
+int wmk_ring_needs_memory(const struct wmk_ring_ctl *ctl)
 {
-	return wmk_ring_load(&ctl->write_pos) != 0 || wmk_ring_load(&ctl->lost[WAYMARK_LOST_MEMORY]) != 0 ||
-	       wmk_ring_load(&ctl->claims) != 0;
+	const uint64_t pos = wmk_ring_load(&ctl->write_pos);
+
+	return pos != wmk_ring_load(&ctl->reclaimed_pos) ||
+	       (pos == 0 && (wmk_ring_load(&ctl->lost[WAYMARK_LOST_MEMORY]) != 0 || wmk_ring_load(&ctl->claims) != 0));
 }
 
 int waymark_ring_set_back(struct waymark_ring_set *set)
@@ -179,7 +188,7 @@ int waymark_ring_set_back(struct waymark_ring_set *set)
 			uint64_t have = wmk_ring_load(&ctl->backed_pos);
 			int err;
 
-			if (have > set->ring_mask || !has_begun(ctl))
+			if (have == UINT64_MAX || !wmk_ring_needs_memory(ctl))
 				continue;
 			/* uses the value that was checked: backed_pos may have changed */
 			err = back_to(set, i, have, (have & ~(set->subbuf_size - 1)) + set->subbuf_size);

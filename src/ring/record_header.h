@@ -77,6 +77,9 @@ int wmk_ring_lose(struct waymark_ring_set *set, const uint64_t *guard, uint64_t 
  */
 int wmk_ring_set_prefault(struct waymark_ring_set *set, uint64_t bytes);
 
+/* True if a writer has recorded into the ring, or has tried to, since its memory was given back last. */
+int wmk_ring_needs_memory(const struct wmk_ring_ctl *ctl);
+
 /* Back the first sub-buffer of a ring. */
 void wmk_ring_back_first(struct waymark_ring_set *set, uint32_t index);
 

@@ -162,6 +162,11 @@ void wmk_ring_reader_chunk_end(struct waymark_ring_reader *reader, uint64_t *los
 void wmk_ring_reader_chunk_begin(struct waymark_ring_reader *reader, uint64_t lost_before);
 /* The position up to which space was released to the writers. A reader that has no position continues there. */
 uint64_t wmk_ring_reader_given(const struct waymark_ring_reader *reader);
+/*
+ * The bytes of the ring that waymark_ring_set_reclaim() has given back, and that no reader has allocated again. Any
+ * process that maps the set.
+ */
+uint64_t wmk_ring_set_reclaimed(const struct waymark_ring_set *set, uint32_t ring);
 /* The number of rings that have had records. */
 unsigned wmk_ring_set_recorded(const struct waymark_ring_set *set);
 /* Make the first `bytes` of the ring's data accessible in this process. 0 or -errno. */
