@@ -115,9 +115,7 @@ void waymark_ctl_set_timeout(struct waymark_ctl *ctl, int timeout_ms);
  * channels. In each domain, the first channel with a matching rule records an event.
  */
 
-/*
- * A domain: all applications, one process, the processes of one executable, or the kernel (root's session daemon only).
- */
+/* A domain: all applications, one process, the processes of one executable, or the kernel (only of root's daemon). */
 enum waymark_ctl_domain_kind {
 	WAYMARK_CTL_USER = 0,
 	WAYMARK_CTL_PID = 1,
@@ -162,10 +160,7 @@ enum waymark_ctl_level_op {
 	WAYMARK_CTL_EXACTLY = 2,
 	WAYMARK_CTL_BETWEEN = 3,
 };
-/*
- * Log levels are values of enum waymark_level, 0 (emerg) to 14 (debug). Kinds of events are values of enum
- * waymark_kind.
- */
+/* Log levels: enum waymark_level, 0 (emerg) to 14 (debug). Kinds of events: enum waymark_kind. */
 #define WAYMARK_CTL_LEVELS 15
 /* Return "emerg", ... "debug"; NULL for an invalid level. */
 const char *waymark_ctl_level_name(uint32_t level);
@@ -182,9 +177,7 @@ struct waymark_ctl_create_options {
 	const char *home;            /* ... this directory; NULL: $HOME, else the home directory of the user */
 	uint64_t max_size;           /* limit of the trace in bytes, at which the session stops; 0: no limit */
 	uint32_t trace_format;       /* enum waymark_ctl_trace_format */
-	/*
-	 * omit the state dump: loaded objects of applications; processes, files, ... of the kernel
-	 */
+	/* omit the state dump: loaded objects of applications; processes, files, ... of the kernel */
 	bool no_statedump;
 	/*
 	 * a directory: the rings of the daemon's own user are files of a new directory in it. These files outlive all
@@ -199,10 +192,7 @@ struct waymark_ctl_create_options {
 	 * waymark_ctl_snapshot_record(), which writes below `path`
 	 */
 	bool snapshot;
-	/*
-	 * chunks that a rotation closes are compressed, at idle priority; libwaymark-ctf reads them, other readers
-	 * cannot
-	 */
+	/* compress the chunks that a rotation closes, at idle priority; only libwaymark-ctf reads such chunks */
 	bool compress;
 	const char *url;             /* of the relay that receives the trace, tls:// or tcp://; `path` is NULL then */
 	uint64_t spool_size;         /* with url: limit of the spool in bytes; 0: 1 GiB */
@@ -249,6 +239,12 @@ int waymark_ctl_enable_rotation(struct waymark_ctl *ctl, const struct waymark_ct
 /* Remove parts of the schedule: enum waymark_ctl_rotation_part, combined; 0: all. */
 int waymark_ctl_disable_rotation(struct waymark_ctl *ctl, const char *session, uint32_t parts,
 				 struct waymark_ctl_result **result);
+/*
+ * Give the memory of idle buffers back to the system: buffers of these channels (n 0: of all channels) that had no
+ * record for `idle_us`. -ENOTSUP: no such channel can, since it is a kernel channel, overwrites, blocks or has poll_us.
+ */
+int waymark_ctl_reclaim_memory(struct waymark_ctl *ctl, const char *session, const char *const *channels, unsigned n,
+			       uint64_t idle_us, struct waymark_ctl_result **result);
 /* List a session. `session` NULL or "": all sessions that the user may see. */
 int waymark_ctl_list_sessions(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result);
 
@@ -328,10 +324,7 @@ struct waymark_ctl_snapshot_options {
  */
 int waymark_ctl_snapshot_record(struct waymark_ctl *ctl, const struct waymark_ctl_snapshot_options *options,
 				struct waymark_ctl_result **result);
-/*
- * Set the snapshot output of a session. A session has at most one snapshot output; -EEXIST: the session has one
- * already.
- */
+/* Set the snapshot output of a session. A session has at most one snapshot output; -EEXIST: it has one already. */
 int waymark_ctl_snapshot_add_output(struct waymark_ctl *ctl, const struct waymark_ctl_snapshot_options *options,
 				    struct waymark_ctl_result **result);
 /*
@@ -434,6 +427,8 @@ struct waymark_ctl_channel_options {
 	 * restartable sequences. Excludes blocking_us.
 	 */
 	uint64_t poll_us;
+	/* DISCARD: idle time until a buffer gives its memory back, at least 1000; 0: never. Excludes blocking_us */
+	uint64_t reclaim_us;
 };
 /*
  * Create a channel, or enable an existing channel again. If options differ from the options of the existing channel,
@@ -524,10 +519,7 @@ struct waymark_ctl_kernel_options {
 	const char *const *patterns;
 	unsigned n_patterns;
 	bool fields;                 /* also list the fields of events */
-	/*
-	 * Determine the missing features of this kernel and the reasons. The daemon tries each feature, which takes
-	 * about 10 ms.
-	 */
+	/* Determine the missing features of this kernel, and why. The daemon tries each one, in about 10 ms. */
 	bool lacks;
 };
 /*
@@ -574,10 +566,7 @@ struct waymark_ctl_load_options {
 	size_t size;
 	const char *session;         /* NULL or "": all sessions of the file or directory */
 	const char *path;            /* a file, or a directory of saved sessions; NULL: $HOME/.waymark/sessions */
-	/*
-	 * destroy an existing session of this name and owner, after the saved session was checked completely; else
-	 * -EEXIST
-	 */
+	/* destroy an existing session of this name and owner, once the saved session was checked; else -EEXIST */
 	bool replace;
 	const char *name;            /* with one session: another name for it */
 	const char *output;          /* with one session: another path for the trace, absolute */

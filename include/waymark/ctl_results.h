@@ -105,6 +105,8 @@ struct waymark_ctl_channel_info {
 	uint32_t allocation;         /* enum waymark_ctl_allocation */
 	uint32_t preallocation;      /* enum waymark_ctl_preallocation */
 	uint64_t poll_us;            /* see struct waymark_ctl_channel_options */
+	uint64_t reclaim_us;         /* likewise */
+	uint64_t reclaimed;          /* bytes that idle buffers have given back to the system, not part of `memory` */
 };
 
 /* ── trackers: restrict a session to some processes, users or groups ── */

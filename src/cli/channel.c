@@ -52,6 +52,29 @@ static int set_switch_timer(const struct wmk_cli_option *option, void *at, const
 	return err;
 }
 
+#define RECLAIM_CONSUMED_US 100000
+#define RECLAIM_MIN_US 1000
+
+/* "off", "consumed", a time, or "older-than:" and a time. */
+static int set_reclaim(const struct wmk_cli_option *option, void *at, const char *value)
+{
+	static const char prefix[] = "older-than:";
+	const size_t skip = strncmp(value, prefix, sizeof(prefix) - 1) == 0 ? sizeof(prefix) - 1 : 0;
+	uint64_t us;
+	int err = 0;
+
+	(void)option;
+	if (strcmp(value, "off") == 0)
+		us = 0;
+	else if (strcmp(value, "consumed") == 0)
+		us = RECLAIM_CONSUMED_US;
+	else if ((err = wmk_cli_microseconds(value + skip, INT64_MAX, &us)) == 0 && us < RECLAIM_MIN_US)
+		err = wmk_error(-EINVAL, "%s is too short: the idle time of buffers is at least 1ms", value);
+	if (err == 0)
+		*(int64_t *)at = (int64_t)us;
+	return err;
+}
+
 enum { OWNED_BY_USER = 1, OWNED_BY_PROCESS };
 enum { WAKE_WRITER = 1, WAKE_TIMER };
 #define READ_TIMER_DEFAULT_US 100000
@@ -137,6 +160,7 @@ static int enable(struct wmk_daemon *daemon, const struct wmk_channel_args *args
 		.allocation = args->allocation ? args->allocation - 1 : WAYMARK_CTL_RINGS_PER_CPU,
 		.preallocation = args->preallocation,
 		.poll_us = (uint64_t)args->read_us,
+		.reclaim_us = (uint64_t)args->reclaim_us,
 	};
 	int err = 0;
 
@@ -204,6 +228,10 @@ static const char *const enable_details[] = {
 	"lost and counted: one above 16 KiB, or of a thread without restartable sequences (rseq). The context fields "
 	"vpid, vtid and procname are read by system calls at the first record of a thread. --blocking-timeout is "
 	"refused.",
+	"With --auto-reclaim-memory, a buffer keeps two sub-buffers when it gives its memory back: the current and the "
+	"next one. The consumer daemon allocates the memory again after the next record. If applications fill both "
+	"sub-buffers before, further records are lost and counted (no memory). `waymark reclaim-memory` does the same "
+	"on request. --overwrite, --blocking-timeout and --wake=timer are refused.",
 	"Channels of all applications record an event only once: in the oldest enabled channel with a matching rule. "
 	"The same holds for the channels of --pid, of --exec and of --follow.",
 	"A kernel channel (--kernel) has one buffer per CPU in the kernel, of --num-subbuf times --subbuf-size bytes; "
@@ -263,6 +291,11 @@ static const struct wmk_cli_option enable_options[] = {
 	  "With --wake=timer, which it implies: the interval in microseconds, or with ms or s, from 1 ms to 60 s. "
 	  "The default is 100 ms.",
 	  WMK_CLI_MICROSECONDS(struct wmk_channel_args, read_us, 1000, 60000000) },
+	{ 0, "auto-reclaim-memory", "TIME",
+	  "When the memory of idle buffers is given back to the system: a time without records, in microseconds or "
+	  "with ms, s, m, h, at least 1ms (also older-than:TIME, as in LTTng); consumed: after 100ms; off: never, "
+	  "which is the default.",
+	  .store = set_reclaim, WMK_CLI_AT(int64_t, struct wmk_channel_args, reclaim_us) },
 	{ 0, "field-limit", "SIZE",
 	  "The maximum size of a string or sequence, from 16 bytes to 64k. A longer value is cut and counted. The "
 	  "default is 64k.",

@@ -19,6 +19,7 @@ struct wmk_channel_args {
 	uint32_t ownership, allocation, preallocation;   /* 0: not given, else 1 + the index in the list of words */
 	uint32_t wake;                                   /* likewise: writer, timer */
 	int64_t read_us;                                 /* --read-timer */
+	int64_t reclaim_us;                              /* 0: never */
 };
 
 /* The kind of --syscall-arguments, for the member call_arguments. */

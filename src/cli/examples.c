@@ -103,6 +103,8 @@ static const struct wmk_cli_example examples[] = {
 	  "waymark recover /var/tmp/rings" },
 	{ "clear", "Discard all records of the current session, in buffers and on disk:",
 	  "waymark clear" },
+	{ "reclaim-memory", "Give back the memory of buffers that had no record for a minute:",
+	  "waymark reclaim-memory --older-than=1m" },
 	{ "rotate", "Close the trace of the session \"night\" so far, and continue in the next chunk:",
 	  "waymark rotate night" },
 	{ "enable-rotation", "Begin a new chunk each hour, and keep the chunks of a week:",

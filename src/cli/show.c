@@ -76,6 +76,10 @@ static const char *remedy(const struct waymark_ctl_session_info *session,
 		worst = counts->lost_memory;
 		if (is_explained(session, "mprotect"))
 			snprintf(buf, size, "mprotect of its buffers was refused; no option avoids this");
+		else if (channel->reclaim_us)
+			snprintf(buf, size,
+				 "the memory of idle buffers was not allocated again in time; try --subbuf-size %s",
+				 wmk_cli_size_text(2 * channel->subbuf_size, text, sizeof(text)));
 		else if (channel->n_subbufs / 2 >= least)
 			snprintf(buf, size,
 				 "there was no memory for its buffers; try --num-subbuf %" PRIu64 ", which uses less",
@@ -251,6 +255,20 @@ static void show_domain(const struct waymark_ctl_channel_info *channel)
 		fputs(" and its descendants", stdout);
 }
 
+/* Print a time in its largest unit that gives a whole number. */
+static void show_time(const char *what, uint64_t us)
+{
+	static const struct {
+		const char *name;
+		uint64_t us;
+	} units[] = { { "h", 3600000000 }, { "min", 60000000 }, { "s", 1000000 }, { "ms", 1000 }, { "us", 1 } };
+	unsigned i = 0;
+
+	while (us % units[i].us)
+		i++;
+	printf("%s %" PRIu64 " %s", what, us / units[i].us, units[i].name);
+}
+
 static void show_options(const struct waymark_ctl_channel_info *channel)
 {
 	const bool flushes = channel->mode != WAYMARK_CTL_OVERWRITE;
@@ -279,6 +297,10 @@ static void show_options(const struct waymark_ctl_channel_info *channel)
 		fputs("; memory allocated at once", stdout);
 	else if (channel->preallocation == WAYMARK_CTL_PREALLOCATE_ON_DEMAND)
 		fputs("; memory allocated on demand", stdout);
+	if (channel->reclaim_us) {
+		fputs("; ", stdout);
+		show_time("idle memory given back after", channel->reclaim_us);
+	}
 	if (channel->tracefile_size)
 		printf("; files of %s", wmk_cli_size_text(channel->tracefile_size, limit, sizeof(limit)));
 	if (channel->tracefile_count)
@@ -307,20 +329,6 @@ static void show_channel(const struct waymark_ctl_channel_info *channel)
 		show_rule(channel->rules[i]);
 	if (!channel->n_rules)
 		puts("    no events: use `waymark enable-event`");
-}
-
-/* Print a time in its largest unit that gives a whole number. */
-static void show_time(const char *what, uint64_t us)
-{
-	static const struct {
-		const char *name;
-		uint64_t us;
-	} units[] = { { "h", 3600000000 }, { "min", 60000000 }, { "s", 1000000 }, { "ms", 1000 }, { "us", 1 } };
-	unsigned i = 0;
-
-	while (us % units[i].us)
-		i++;
-	printf("%s %" PRIu64 " %s", what, us / units[i].us, units[i].name);
 }
 
 bool wmk_show_rotation(const struct waymark_ctl_session_info *session)
@@ -415,13 +423,23 @@ void wmk_show_session(const struct waymark_ctl_session_info *session, const char
 		puts("  no channels: `waymark enable-event` creates one");
 }
 
+static void show_memory(const char *name, uint64_t memory, uint64_t reclaimed)
+{
+	char bytes[32];
+
+	printf("  %-24s  %10s", name, wmk_cli_bytes_text(memory, bytes, sizeof(bytes)));
+	if (reclaimed)
+		printf("  (%s given back)", wmk_cli_bytes_text(reclaimed, bytes, sizeof(bytes)));
+	putchar('\n');
+}
+
 void wmk_show_memory(const struct waymark_ctl_session_info *const *sessions, unsigned n, const char *channel)
 {
 	uint64_t all = 0;
 	char bytes[32];
 
 	for (unsigned i = 0; i < n; i++) {
-		uint64_t sum = 0;
+		uint64_t sum = 0, reclaimed = 0;
 
 		heading(sessions[i]->name);
 		puts(":");
@@ -430,11 +448,12 @@ void wmk_show_memory(const struct waymark_ctl_session_info *const *sessions, uns
 
 			if (channel && strcmp(is->name, channel) != 0)
 				continue;
-			printf("  %-24s  %10s\n", is->name, wmk_cli_bytes_text(is->memory, bytes, sizeof(bytes)));
+			show_memory(is->name, is->memory, is->reclaimed);
 			sum += is->memory;
+			reclaimed += is->reclaimed;
 		}
 		if (!channel)
-			printf("  %-24s  %10s\n", "together", wmk_cli_bytes_text(sum, bytes, sizeof(bytes)));
+			show_memory("together", sum, reclaimed);
 		all += sum;
 	}
 	if (n > 1)

@@ -12,6 +12,7 @@
 #include "consumer/clock_sync.h"
 #include "consumer/cpu_hotplug.h"
 #include "consumer/drain.h"
+#include "consumer/reclaim_timer.h"
 #include "consumer/stream_counts.h"
 #include "consumer/streams.h"
 #include "consumer/thread.h"
@@ -23,6 +24,7 @@ struct command {
 	int (*function)(void *arg);
 	void *arg;
 	struct wmk_consumer_stats *stats;
+	uint64_t idle_ns;
 	int err;
 	struct wmk_error_chain *why;
 	bool done;
@@ -184,6 +186,29 @@ int wmk_consumer_clear(struct wmk_consumer *consumer)
 	int err = command(&clear);
 
 	return err < 0 ? wmk_error(err, "some streams could not be cleared: %s", strerror(-err)) : 0;
+}
+
+static int do_reclaim(struct command *command)
+{
+	const struct wmk_group *group = wmk_streams_find_group(command->consumer, command->from);
+	struct wmk_drain_result seen;
+
+	if (!group)
+		return -ENOENT;
+	wmk_consumer_drain(command->consumer, WMK_DRAIN_WHOLE, group, false, &seen);
+	return wmk_group_reclaim(command->consumer, group, command->idle_ns);
+}
+
+int wmk_consumer_reclaim(struct wmk_consumer *consumer, const void *from, uint64_t idle_ns)
+{
+	struct command reclaim = { .consumer = consumer, .carry_out = do_reclaim, .from = from, .idle_ns = idle_ns };
+	int err = command(&reclaim);
+
+	if (err == -ENOENT)
+		return unknown();
+	if (err == -EOPNOTSUPP)
+		return wmk_error_said(err, "the file system of the buffers cannot release parts of a file");
+	return err < 0 ? wmk_error(err, "the memory of some buffers could not be given back: %s", strerror(-err)) : 0;
 }
 
 static int do_sum(struct command *command)

@@ -141,6 +141,8 @@ struct wmk_consumer_set {
 	 * sub-buffer is full, or by a flush.
 	 */
 	uint64_t flush_ns;
+	/* the memory of a ring is given back when the ring has had no record for this time; 0: never */
+	uint64_t reclaim_ns;
 	int clear;                 /* with resume: discard all earlier records, in rings and trace */
 	uint64_t start_ts;
 	const struct wmk_store_limits *limits;     /* limits of the streams' files; copied; NULL: none */
@@ -205,6 +207,11 @@ int wmk_consumer_flush(struct wmk_consumer *consumer);
  * the rings.
  */
 int wmk_consumer_settle(struct wmk_consumer *consumer, const void *from);
+/*
+ * Take all complete sub-buffers of `from`, then give the memory of those of its rings back to the system that had no
+ * record for `idle_ns`. Rings in overwrite mode and kernel channels keep their memory. 0, or the first -errno.
+ */
+int wmk_consumer_reclaim(struct wmk_consumer *consumer, const void *from, uint64_t idle_ns);
 /*
  * Discard all records so far, in the rings and in the trace, but keep the metadata. All counts and streams start again,
  * including streams that ended with an error. A source that is still corrupt is counted and reported again. 0, or the

@@ -9,6 +9,7 @@
  *     └── thread.c            when to drain, how long to sleep
  *         ├── heartbeat.c         a second thread, where writers wait for room
  *         ├── flush_timer.c       parts of sub-buffers, at the flush interval
+ *         ├── reclaim_timer.c     memory of idle rings
  *         ├── clock_sync.c        sync points of the clock
  *         └── cpu_hotplug.c       CPUs that come online while a kernel channel records
  *             ├── streams.c           groups of streams
@@ -43,6 +44,7 @@ struct wmk_group {
 	bool at_stop_only;
 	bool keep, budget;         /* (struct wmk_consumer_set) */
 	uint64_t flush_ns;         /* flush interval; 0: whole sub-buffers only */
+	uint64_t reclaim_ns;       /* idle time after which the memory of a ring is given back; 0: never */
 	uint64_t start_ts;
 	struct wmk_store_limits limits;
 	struct wmk_cpu_hotplug *cpus;      /* of a kernel channel: its CPUs that may come online */
@@ -85,6 +87,9 @@ struct wmk_stream {
 	uint64_t unread_ns;
 	/* of a source of the kernel: the source had no record at unread_ns, and has not woken the thread since */
 	bool flushed;
+	/* position of the source, and when it was first seen; reclaimed: its memory was given back at this position */
+	uint64_t idle_pos, idle_ns;
+	bool reclaimed;
 	/* of a rotation: the end of the chunk (has_cut); the source already counts from this cut (chunk_begun) */
 	struct wmk_ring_cut chunk_cut;
 	bool has_cut, chunk_begun;
@@ -149,6 +154,7 @@ struct wmk_consumer {
 	uint64_t claims_ns;                /* when claims were last checked */
 	uint64_t pass_ns;                  /* end of the last drain pass */
 	uint64_t flush_at;                 /* when the next part has to be written (flush_timer.h) */
+	uint64_t reclaim_at;               /* when the memory of a ring can be given back (reclaim_timer.h) */
 	bool flushes;                      /* at least one channel has a flush interval */
 	uint64_t flush_least_ns;           /* the shortest interval of all streams with a flush interval */
 	/* A live reader follows the trace (flush_timer.c). */

@@ -15,6 +15,7 @@
 #include "consumer/list_reply.h"
 #include "consumer/output_work.h"
 #include "consumer/outputs.h"
+#include "consumer/report.h"
 #include "consumer/senders.h"
 #include "consumer/trace_work.h"
 #include "consumer/traces.h"
@@ -176,71 +177,6 @@ static int queue_work(struct wmk_server_trace *trace, uint16_t type, uint64_t ta
 
 /* ── results ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-static void stats_out(const struct wmk_consumer_stats *from, struct wmk_consumerd_stats *to)
-{
-	*to = (struct wmk_consumerd_stats){
-		.counts = from->counts,
-		.earlier = from->earlier,
-		.sink_error = (uint32_t)-from->sink_error,
-		.stuck = from->stuck,
-		.words = from->words,
-	};
-}
-
-static void stats_sum(struct wmk_consumerd_stats *sum, const struct wmk_consumerd_stats *more, struct wmk_arena *arena)
-{
-	wmk_consumerd_stats_add(sum, more);
-	sum->stuck |= more->stuck;
-	if ((!sum->words || !sum->words[0]) && more->words && more->words[0])
-		sum->words = wmk_arena_text(arena, more->words);
-}
-
-/*
- * Add to the counts of the channel in the list. The list and its strings are in the arena. The counts are dropped if
- * there is no memory.
- */
-static void channel_add(struct wmk_list *list, const char *channel, const struct wmk_consumerd_stats *stats,
-			struct wmk_arena *arena)
-{
-	struct wmk_consumerd_channel *items = list->items;
-	uint32_t i = 0;
-
-	while (i < list->n && strcmp(items[i].channel, channel) != 0)
-		i++;
-	if (i == list->n) {
-		if (i == WMK_CONSUMERD_CHANNELS_MAX || !wmk_arena_append(arena, list, sizeof(*items))) {
-			wmk_error_clear();
-			return;
-		}
-		items = list->items;
-		items[i].channel = wmk_arena_text(arena, channel);
-		if (!items[i].channel) {
-			list->n--;
-			wmk_error_clear();
-			return;
-		}
-	}
-	stats_sum(&items[i].stats, stats, arena);
-}
-
-static void report(struct wmk_server_work *work)
-{
-	struct wmk_server_trace *trace = work->trace;
-	const struct wmk_consumerd_channel *gone = trace->is.gone.items;
-	struct wmk_consumerd_report answer = { 0 };
-	struct wmk_arena arena = { 0 };
-	struct wmk_consumerd_stats stats;
-
-	for (unsigned i = 0; i < work->n_rings; i++) {
-		stats_out(&work->stats[i], &stats);
-		channel_add(&answer.channels, work->rings[i]->is.channel, &stats, &arena);
-	}
-	for (uint32_t i = 0; i < trace->is.gone.n && !work->target; i++)
-		channel_add(&answer.channels, gone[i].channel, &gone[i].stats, &arena);
-	wmk_server_reply(trace->server, work->connection, work->request, &wmk_consumerd_report_object, &answer);
-	wmk_arena_free(&arena);
-}
-
 static void answer(struct wmk_server_work *work)
 {
 	/*
@@ -254,7 +190,7 @@ static void answer(struct wmk_server_work *work)
 				   work->type == WMK_CONSUMERD_TRACE_REMOVE || work->type == WMK_CONSUMERD_STOP;
 
 	if (counts_matter && !kept && (work->err == 0 || work->trace->out))
-		report(work);
+		wmk_server_report(work);
 	else if (work->err < 0)
 		wmk_server_refuse(work->trace->server, work->connection, work->request, work->err, work->words);
 	else
@@ -277,7 +213,6 @@ void wmk_server_work_done(struct wmk_server_work *work)
 {
 	struct wmk_server_trace *trace = work->trace;
 	struct wmk_consumer_server *server = trace->server;
-	struct wmk_consumerd_stats stats;
 
 	if (work->err < 0 && !work->connection)
 		wmk_server_log(server, "%s: %s", trace->is.path, work->words);
@@ -290,8 +225,8 @@ void wmk_server_work_done(struct wmk_server_work *work)
 	answer(work);
 	if (work->type == WMK_CONSUMERD_RINGS_REMOVE) {
 		for (unsigned i = 0; i < work->n_rings; i++) {
-			stats_out(&work->stats[i], &stats);
-			channel_add(&trace->is.gone, work->rings[i]->is.channel, &stats, &trace->arena);
+			wmk_server_report_add(&trace->is.gone, work->rings[i]->is.channel, &work->stats[i],
+					      &trace->arena);
 			wmk_server_rings_unlink(trace, work->rings[i]);
 		}
 	}
@@ -483,15 +418,39 @@ static int wake_traces(struct wmk_consumer_server *server, uint64_t number)
 	return 1;
 }
 
+/* Returns NULL with a cause chain if the trace, or these rings of it, do not exist. */
+static struct wmk_server_trace *target_find(struct wmk_consumer_server *server, uint64_t number, uint64_t rings)
+{
+	struct wmk_server_trace *trace = wmk_server_trace_find(server, number);
+
+	if (!trace || trace->removing)
+		wmk_error(-ENOENT, "there is no trace %llu", (unsigned long long)number);
+	else if (rings && !wmk_server_rings_find(trace, rings))
+		wmk_error(-ENOENT, "there are no rings %llu", (unsigned long long)rings);
+	else
+		return trace;
+	return NULL;
+}
+
+static int reclaim(struct wmk_consumer_server *server, uint32_t request, const struct wmk_consumerd_reclaim *is)
+{
+	struct wmk_server_trace *trace = target_find(server, is->trace, is->rings);
+	struct wmk_server_work *work =
+		trace ? work_new(trace, WMK_CONSUMERD_RECLAIM, is->rings, server->connections, request) : NULL;
+
+	if (!work)
+		return wmk_error_number();
+	work->idle_ns = is->idle_ns;
+	return work_queue(work, work_find_rings(work));
+}
+
 static int on_trace(struct wmk_consumer_server *server, const struct wmk_frame *frame,
 		    const struct wmk_consumerd_target *target)
 {
-	struct wmk_server_trace *trace = wmk_server_trace_find(server, target->trace);
+	struct wmk_server_trace *trace = target_find(server, target->trace, target->rings);
 
-	if (!trace || trace->removing)
-		return wmk_error(-ENOENT, "there is no trace %llu", (unsigned long long)target->trace);
-	if (target->rings && !wmk_server_rings_find(trace, target->rings))
-		return wmk_error(-ENOENT, "there are no rings %llu", (unsigned long long)target->rings);
+	if (!trace)
+		return wmk_error_number();
 	return queue_work(trace, frame->type, frame->type == WMK_CONSUMERD_CLEAR ? 0 : target->rings,
 			  server->connections, frame->request);
 }
@@ -548,6 +507,8 @@ static int dispatch(struct wmk_consumer_server *server, const struct wmk_frame *
 		return wmk_server_output_work_start(server, frame->type, frame->request, object);
 	case WMK_CONSUMERD_ROTATE:
 		return rotate(server, frame->request, object);
+	case WMK_CONSUMERD_RECLAIM:
+		return reclaim(server, frame->request, object);
 	case WMK_CONSUMERD_WAKE:
 		return wake_traces(server, ((const struct wmk_consumerd_target *)object)->trace);
 	case WMK_CONSUMERD_SENDERS:
@@ -570,6 +531,7 @@ void wmk_server_request(struct wmk_consumer_server *server, const struct wmk_fra
 		struct wmk_consumerd_rings rings;
 		struct wmk_consumerd_metadata metadata;
 		struct wmk_consumerd_rotation rotation;
+		struct wmk_consumerd_reclaim reclaim;
 		struct wmk_consumerd_target target;
 		struct wmk_consumerd_output output;
 		struct wmk_empty nothing;

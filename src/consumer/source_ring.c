@@ -19,6 +19,8 @@ struct ring_source {
 	struct waymark_ring_reader *reader;
 	struct waymark_ring_packet packet;         /* returned by next(), not released yet */
 	uint32_t header_room;
+	struct waymark_ring_set *set;
+	uint32_t ring;
 };
 
 static struct ring_source *ring_of(struct wmk_source *source)
@@ -157,6 +159,11 @@ static uint64_t ring_raise_floor(struct wmk_source *source)
 	return wmk_ring_reader_raise_floor(ring_of(source)->reader);
 }
 
+static int64_t ring_reclaim(struct wmk_source *source)
+{
+	return waymark_ring_set_reclaim(ring_of(source)->set, ring_of(source)->ring);
+}
+
 static void ring_close(struct wmk_source *source)
 {
 	waymark_ring_reader_close(ring_of(source)->reader);
@@ -166,7 +173,7 @@ static void ring_close(struct wmk_source *source)
 static const struct wmk_source_ops ring_ops = {
 	.next = ring_next, .release = ring_release, .head = ring_head, .resume = ring_resume, .lost = ring_lost,
 	.clear = ring_clear, .has_part = ring_has_part, .raise_floor = ring_raise_floor,
-	.cut = ring_cut, .close = ring_close,
+	.cut = ring_cut, .reclaim = ring_reclaim, .close = ring_close,
 	.chunk_cut = ring_chunk_cut, .chunk_cut_at = ring_chunk_cut_at, .chunk_ready = ring_chunk_ready,
 	.chunk_end = ring_chunk_end, .chunk_begin = ring_chunk_begin,
 };
@@ -179,6 +186,8 @@ int wmk_source_ring_open(struct waymark_ring_set *set, uint32_t ring, struct wmk
 	if (!made)
 		return wmk_error(-ENOMEM, "no memory for a reader of ring %u", ring);
 	made->source.ops = &ring_ops;
+	made->set = set;
+	made->ring = ring;
 	made->header_room = waymark_ring_set_options(set)->header_room;
 	made->source.pieces = waymark_ring_set_options(set)->n_subbufs;
 	made->source.size =

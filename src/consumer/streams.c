@@ -345,6 +345,7 @@ struct wmk_group *wmk_streams_add_group_of(struct wmk_consumer *consumer, const 
 	group->keep = how->keep;
 	group->budget = how->budget;
 	group->flush_ns = how->flush_ns;
+	group->reclaim_ns = how->reclaim_ns;
 	group->start_ts = how->start_ts;
 	snprintf(group->channel, sizeof(group->channel), "%s", how->channel);
 	earlier = how->resume && !how->clear ? wmk_chunk_journal_find_counts(&consumer->begins, how->channel) : NULL;

@@ -26,6 +26,7 @@
 #include "consumer/flush_timer.h"
 #include "consumer/heartbeat.h"
 #include "consumer/kernel_sleep.h"
+#include "consumer/reclaim_timer.h"
 #include "consumer/rotation.h"
 #include "consumer/stream_counts.h"
 #include "ring/request.h"
@@ -98,7 +99,8 @@ static bool sleep_on_rings(struct wmk_consumer *consumer, uint32_t word, int64_t
 	if (woken > 0) {
 		consumer->idle = 0;
 		consumer->interval_us = consumer->options.min_us;
-	} else if (woken == 0 && us < 0 && wmk_clock_monotonic() - begin < WMK_CONSUMER_TIMER_US * 1000u &&
+	} else if (woken == 0 && (us < 0 || by_record) &&
+		   wmk_clock_monotonic() - begin < WMK_CONSUMER_TIMER_US * 1000u &&
 		   __atomic_load_n(&consumer->word, __ATOMIC_RELAXED) == word) {
 		/*
 		 * A process that can write to a ring set has woken the thread without a record, so limit the rate of
@@ -118,6 +120,16 @@ static int64_t sleep_limit(const struct wmk_consumer *consumer, bool deep)
 	const int64_t flush_us = consumer->flush_at > now ? (int64_t)((consumer->flush_at - now) / 1000) + 1 : 0;
 
 	return consumer->flush_at == WMK_FLUSH_NEVER || (us >= 0 && us < flush_us) ? us : flush_us;
+}
+
+/* The limit of a deep sleep: also the time at which the memory of a ring can be given back. */
+static int64_t reclaim_limit(const struct wmk_consumer *consumer, int64_t us)
+{
+	const uint64_t now = wmk_clock_monotonic();
+	const int64_t reclaim_us =
+		consumer->reclaim_at > now ? (int64_t)((consumer->reclaim_at - now) / 1000) + 1 : 0;
+
+	return consumer->reclaim_at == WMK_RECLAIM_NEVER || (us >= 0 && us < reclaim_us) ? us : reclaim_us;
 }
 
 /*
@@ -151,7 +163,8 @@ static void sleep_until_next(struct wmk_consumer *consumer, uint32_t word)
 	}
 	if (deep)
 		wmk_consumer_heartbeat_pause(consumer, true);
-	slept = sleep_on_rings(consumer, word, us, deep && us < 0 && consumer->flushes);
+	slept = sleep_on_rings(consumer, word, deep ? reclaim_limit(consumer, us) : us,
+			       deep && us < 0 && consumer->flushes);
 	if (deep)
 		wmk_consumer_heartbeat_pause(consumer, false);
 	if (!slept)
@@ -209,6 +222,8 @@ static void drain_and_publish(struct wmk_consumer *consumer, enum wmk_drain_mode
 	wmk_consumer_drain(consumer, how, NULL, false, seen);
 	if (how == WMK_DRAIN_WHOLE)
 		wmk_consumer_flush_due(consumer, seen);
+	if (how == WMK_DRAIN_WHOLE)
+		wmk_consumer_reclaim_due(consumer);
 	wmk_consumer_watch(consumer);
 	consumer->follows_in_vain = consumer->follow_woke && !seen->followed;
 	consumer->stuck = seen->full;

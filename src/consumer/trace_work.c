@@ -180,6 +180,7 @@ static int rings_add(struct wmk_server_work *work)
 		.copy_max = is->copy_max,
 		.start_ts = is->start_ts,
 		.flush_ns = is->flush_ns,
+		.reclaim_ns = is->reclaim_ns,
 		.limits = &limits,
 		.statedump = work->statedump,
 		.keep = work->trace->server->options.keep,
@@ -225,6 +226,14 @@ static void settle(struct wmk_server_work *work)
 	}
 }
 
+static void reclaim(struct wmk_server_work *work)
+{
+	for (unsigned i = 0; i < work->n_rings; i++)
+		if (work->rings[i]->set)
+			wmk_server_work_error(work, wmk_consumer_reclaim(work->trace->consumer, work->rings[i]->set,
+									 work->idle_ns));
+}
+
 static void count(struct wmk_server_work *work)
 {
 	for (unsigned i = 0; i < work->n_rings && work->stats; i++)
@@ -255,6 +264,9 @@ static void run(struct wmk_server_work *work)
 		break;
 	case WMK_CONSUMERD_FLUSH:
 		settle(work);
+		break;
+	case WMK_CONSUMERD_RECLAIM:
+		reclaim(work);
 		break;
 	case WMK_CONSUMERD_CLEAR:
 		wmk_server_work_error(work, wmk_consumer_clear(work->trace->consumer));

@@ -29,6 +29,7 @@ struct wmk_server_work {
 	uint64_t syscall_ring_bytes;
 	struct wmk_consumerd_metadata metadata;  /* METADATA; in `arena` */
 	struct wmk_consumerd_rotation rotation;  /* ROTATE; in `arena` */
+	uint64_t idle_ns;                /* RECLAIM */
 	/*
 	 * RINGS_ADD of a copy of a kernel channel: the copied rings, and their trace, of which this item also counts as
 	 * a work item; NULL: the channel does not exist

@@ -173,6 +173,14 @@ int waymark_ctl_disable_rotation(struct waymark_ctl *ctl, const char *session, u
 	return wmk_ctl_request(ctl, WMK_CTL_ROTATION, &request, result);
 }
 
+int waymark_ctl_reclaim_memory(struct waymark_ctl *ctl, const char *session, const char *const *channels, unsigned n,
+			       uint64_t idle_us, struct waymark_ctl_result **result)
+{
+	const struct wmk_ctl_reclaim request = { session, list(channels, n), idle_us };
+
+	return wmk_ctl_request(ctl, WMK_CTL_RECLAIM, &request, result);
+}
+
 int waymark_ctl_list_sessions(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result)
 {
 	const struct wmk_ctl_list_sessions request = { .session = session };
@@ -288,7 +296,7 @@ int waymark_ctl_enable_channel(struct waymark_ctl *ctl, const struct waymark_ctl
 				      .blocking_us = o.blocking_us, .field_limit = o.field_limit,
 				      .flush_us = o.flush_us,
 				      .allocation = o.allocation, .preallocation = o.preallocation,
-				      .poll_us = o.poll_us,
+				      .poll_us = o.poll_us, .reclaim_us = o.reclaim_us,
 				      .tracefile_size = o.tracefile_size, .tracefile_count = o.tracefile_count,
 				      .call_arguments = o.call_arguments },
 			.contexts = list(o.contexts, o.n_contexts),

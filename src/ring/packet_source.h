@@ -99,6 +99,11 @@ struct wmk_source_ops {
 	bool (*chunk_ready)(struct wmk_source *source);
 	void (*chunk_end)(struct wmk_source *source, uint64_t *lost, uint64_t *fields_cut);
 	void (*chunk_begin)(struct wmk_source *source, uint64_t lost, struct wmk_ring_cut *begin);
+	/*
+	 * Give the memory of an idle source back to the system: the number of bytes, 0 if the source needs its memory,
+	 * or -errno. NULL: memory cannot be given back.
+	 */
+	int64_t (*reclaim)(struct wmk_source *source);
 	/* For poll(): readable when the source should be drained. NULL: the ring set wakes the consumer. */
 	int (*fd)(struct wmk_source *source);
 	/*

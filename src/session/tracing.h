@@ -123,13 +123,15 @@ struct wmk_consumer_port_ops {
 			   void **rings);
 	int (*kernel_events)(void *rings, const struct wmk_rings_info *info, const struct wmk_kernel_info *kernel);
 	/*
-	 * Write what the rings hold now. `wait` of the next three functions: return when the request is done, however
+	 * Write what the rings hold now. `wait` of the next four functions: return when the request is done, however
 	 * long it takes. Without `wait` they return -ETIMEDOUT, and the consumer performs the request later.
 	 */
 	int (*rings_flush)(void *rings, bool wait);
 	/* Write all committed records and the final counts, and stop draining. */
 	int (*rings_stop)(void *rings, bool wait);
 	int (*rings_clear)(void *rings, bool wait);
+	/* Give back the memory of rings that had no record for idle_us. Optional. */
+	int (*rings_reclaim)(void *rings, uint64_t idle_us, bool wait);
 	/*
 	 * Query the current counts. -errno: the counts are the last known ones. After -ETIMEDOUT and -ECONNABORTED a
 	 * query of other rings fails, too.
@@ -443,6 +445,12 @@ int wmk_session_full(struct wmk_session *session);
  */
 int wmk_session_flush(struct wmk_session *session);
 int wmk_session_clear(struct wmk_session *session);
+/*
+ * Give the memory of idle buffers back to the system (docs/ring.md): those of the named channels, or of all channels if
+ * the list is empty. Releases the lock as flush does. -ENOENT: no such channel; -ENOTSUP: no channel of the request can
+ * give memory back.
+ */
+int wmk_session_reclaim(struct wmk_session *session, const struct wmk_ctl_reclaim *request);
 /*
  * Close the open chunk of the trace, and open the next one. An unfinished earlier rotation is finished first. Releases
  * the lock while it waits, as flush does. -ENODATA: the session was never active; -ENOTSUP: a flight

@@ -32,6 +32,7 @@ static int (*function_of(uint16_t type))(struct command_request *cmd)
 	case WMK_CTL_TRACK: return wmk_command_track;
 	case WMK_CTL_UNTRACK: return wmk_command_untrack;
 	case WMK_CTL_CLEAR: return wmk_command_clear;
+	case WMK_CTL_RECLAIM: return wmk_command_reclaim;
 	case WMK_CTL_ROTATE: return wmk_command_rotate;
 	case WMK_CTL_ROTATION: return wmk_command_rotation;
 	case WMK_CTL_REGENERATE: return wmk_command_regenerate;

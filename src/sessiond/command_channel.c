@@ -23,6 +23,7 @@
 #include <string.h>
 
 #define DEFAULT_CHANNEL "channel0"
+#define IDLE_MAX_US 1000000000000000u /* 31 years */
 #define FOREIGN_MAX 64u               /* pids of another PID namespace in one request */
 
 static bool is_of_process(const struct wmk_ctl_domain *domain)
@@ -101,6 +102,8 @@ static const char *differs(const struct wmk_ctl_channel *wanted, const struct wm
 	if (given->allocation != has->allocation || given->poll_us != has->poll_us ||
 	    (given->preallocation && given->preallocation != has->preallocation))
 		return "the allocation and waking of its buffers";
+	if (given->reclaim_us != has->reclaim_us)
+		return "when idle buffers give their memory back";
 	if (given->call_arguments != has->call_arguments)
 		return "its recording of system call arguments";
 	if (given->tracefile_size != has->tracefile_size || given->tracefile_count != has->tracefile_count)
@@ -550,4 +553,22 @@ int wmk_command_track(struct command_request *cmd)
 int wmk_command_untrack(struct command_request *cmd)
 {
 	return track(cmd, false);
+}
+
+int wmk_command_reclaim(struct command_request *cmd)
+{
+	const struct wmk_ctl_reclaim *request = cmd->request;
+	struct wmk_session *session;
+	int err = wmk_command_request_enter(cmd, request->session, &session);
+
+	if (err < 0)
+		return err;
+	if (request->idle_us > IDLE_MAX_US)
+		err = wmk_error(-EINVAL, "invalid idle time: at most 31 years are allowed");
+	else
+		err = wmk_session_reclaim(session, request);
+	if (err == 0)
+		err = wmk_command_request_describe(cmd, session);
+	wmk_command_request_leave(session);
+	return err;
 }

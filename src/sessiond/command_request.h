@@ -84,6 +84,7 @@ int wmk_command_disable_event(struct command_request *cmd);
 int wmk_command_add_context(struct command_request *cmd);
 int wmk_command_snapshot(struct command_request *cmd);
 int wmk_command_snapshot_output(struct command_request *cmd);
+int wmk_command_reclaim(struct command_request *cmd);
 int wmk_command_track(struct command_request *cmd);
 int wmk_command_untrack(struct command_request *cmd);
 

@@ -260,6 +260,12 @@ int wmk_consumer_link_clear(struct wmk_consumer_link *link, uint64_t trace, int 
 	return ask_nothing(link, WMK_CONSUMERD_CLEAR, trace, 0, ms);
 }
 
+int wmk_consumer_link_reclaim(struct wmk_consumer_link *link, const struct wmk_consumerd_reclaim *reclaim, int ms)
+{
+	return ask(link, WMK_CONSUMERD_RECLAIM, &wmk_consumerd_reclaim_object, reclaim, reclaim->trace, reclaim->rings,
+		   ms, NULL);
+}
+
 int wmk_consumer_link_cut(struct wmk_consumer_link *link, uint64_t trace, int ms)
 {
 	return ask_nothing(link, WMK_CONSUMERD_CUT, trace, 0, ms);

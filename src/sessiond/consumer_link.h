@@ -136,6 +136,8 @@ int wmk_consumer_link_stop(struct wmk_consumer_link *link, uint64_t trace, uint6
 			   struct wmk_arena *arena, struct wmk_consumerd_report *report);
 /* Writes as wmk_consumer_link_stop() does, but without a report. Rings that are written only at stop are skipped. */
 int wmk_consumer_link_flush(struct wmk_consumer_link *link, uint64_t trace, uint64_t rings, int ms);
+/* Gives back the memory of rings that had no record for idle_ns. */
+int wmk_consumer_link_reclaim(struct wmk_consumer_link *link, const struct wmk_consumerd_reclaim *reclaim, int ms);
 /* Cut all rings of the trace. The rotation must follow within a second; it closes the chunk at these cuts. */
 int wmk_consumer_link_cut(struct wmk_consumer_link *link, uint64_t trace, int ms);
 /*

@@ -356,6 +356,7 @@ static void rings_describe(const struct port_rings *rings, const struct wmk_ring
 		.tracefile_count = info->copy ? 0 : info->options->settings.tracefile_count,
 		.flush_ns =
 			info->options->settings.flush_us > 0 ? (uint64_t)info->options->settings.flush_us * 1000 : 0,
+		.reclaim_ns = info->options->settings.reclaim_us * 1000,
 		.start_ts = info->start_ts,
 		.copy = info->copy,
 		.copy_max = info->copy_max,
@@ -509,6 +510,14 @@ static int rings_clear(void *data, bool wait)
 						 wait ? WMK_PORT_WRITE_MS : 0);
 }
 
+static int rings_reclaim(void *data, uint64_t idle_us, bool wait)
+{
+	const struct port_rings *rings = data;
+	const struct wmk_consumerd_reclaim reclaim = { rings->trace->number, rings->number, idle_us * 1000 };
+
+	return wmk_consumer_link_reclaim(rings->trace->side->link, &reclaim, wait ? WMK_PORT_WRITE_MS : 0);
+}
+
 static int rings_counts(void *data, struct wmk_counts *counts, struct wmk_counts *earlier)
 {
 	struct port_rings *rings = data;
@@ -546,6 +555,7 @@ const struct wmk_consumer_port_ops wmk_consumer_port_ops = {
 	.rings_flush = rings_flush,
 	.rings_stop = rings_stop,
 	.rings_clear = rings_clear,
+	.rings_reclaim = rings_reclaim,
 	.rings_counts = rings_counts,
 	.rings_user = wmk_port_rings_user,
 	.rings_poke = rings_poke,

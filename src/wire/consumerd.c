@@ -118,6 +118,7 @@ static const struct wmk_member rings_members[] = {
 	WMK_MEMBER(U64, wmk_consumerd_rings, statedump),
 	WMK_MEMBER(BOOL, wmk_consumerd_rings, copy),
 	WMK_MEMBER(U64, wmk_consumerd_rings, copy_max),
+	WMK_MEMBER(U64, wmk_consumerd_rings, reclaim_ns),
 };
 const struct wmk_object wmk_consumerd_rings_object = WMK_OBJECT_OF("rings", wmk_consumerd_rings, rings_members);
 
@@ -256,6 +257,14 @@ static const struct wmk_member target_members[] = {
 	WMK_MEMBER(U64, wmk_consumerd_target, rings),
 };
 const struct wmk_object wmk_consumerd_target_object = WMK_OBJECT_OF("target", wmk_consumerd_target, target_members);
+
+static const struct wmk_member reclaim_members[] = {
+	WMK_MEMBER(U64, wmk_consumerd_reclaim, trace),
+	WMK_MEMBER(U64, wmk_consumerd_reclaim, rings),
+	WMK_MEMBER(U64, wmk_consumerd_reclaim, idle_ns),
+};
+const struct wmk_object wmk_consumerd_reclaim_object =
+	WMK_OBJECT_OF("reclaim", wmk_consumerd_reclaim, reclaim_members);
 
 static const struct wmk_member report_members[] = {
 	WMK_MEMBER(LIST, wmk_consumerd_report, channels, channel_object, WMK_CONSUMERD_CHANNELS_MAX),

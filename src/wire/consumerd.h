@@ -204,6 +204,8 @@ struct wmk_consumerd_rings {
 	 */
 	bool copy;
 	uint64_t copy_max;
+	/* the memory of a ring is given back when the ring has had no record for this time; 0: never */
+	uint64_t reclaim_ns;
 };
 /*
  * Replace the system calls of `is` by the system calls of `more`, unless `more` has no system calls. Lists are copied
@@ -222,6 +224,12 @@ int wmk_consumerd_events_add(struct wmk_list *events, const struct wmk_list *mor
 struct wmk_consumerd_target {
 	uint64_t trace;              /* 0: all traces (only WAKE) */
 	uint64_t rings;              /* 0: all rings of the trace */
+};
+
+/* RECLAIM: give back the memory of the rings that have had no record for idle_ns. */
+struct wmk_consumerd_reclaim {
+	uint64_t trace, rings;       /* rings 0: all rings of the trace */
+	uint64_t idle_ns;
 };
 
 /* Reply to RINGS_REMOVE, TRACE_REMOVE, STOP, STATS. */
@@ -306,7 +314,8 @@ const struct wmk_request_type *wmk_consumerd_request_find(uint16_t type);
 extern const struct wmk_object wmk_consumerd_hello_object, wmk_consumerd_trace_object, wmk_consumerd_rings_object,
 	wmk_consumerd_metadata_object, wmk_consumerd_target_object, wmk_consumerd_report_object,
 	wmk_consumerd_list_item_object, wmk_consumerd_full_object, wmk_consumerd_output_object,
-	wmk_consumerd_left_object, wmk_consumerd_rotation_object, wmk_consumerd_senders_object;
+	wmk_consumerd_left_object, wmk_consumerd_rotation_object, wmk_consumerd_senders_object,
+	wmk_consumerd_reclaim_object;
 
 /* Queue an object; `fd` >= 0 is duplicated and sent with its last frame. 0 or -errno with a cause chain. */
 int wmk_consumerd_send(struct wmk_out *out, uint16_t type, uint32_t request, const struct wmk_object *is,

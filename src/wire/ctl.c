@@ -115,6 +115,8 @@ static const struct wmk_member channel_members[] = {
 	SETTING(ENUM, allocation, allocations),
 	SETTING(ENUM, preallocation, preallocations),
 	SETTING(U64, poll_us),
+	SETTING(U64, reclaim_us),
+	CHANNEL(U64, reclaimed),
 	CHANNEL(ENUM, calls_by, calls_by),
 	CHANNEL(TEXT, calls_why, MESSAGE_BYTES),
 };
@@ -169,7 +171,7 @@ static const struct wmk_member session_members[] = {
 	SESSION(BOOL, full),
 	SESSION(BOOL, stopping),
 	WMK_CTL_SETTINGS(wmk_ctl_session),
-	SESSION(LIST, channels, wmk_ctl_channel_object, 1024),
+	SESSION(LIST, channels, wmk_ctl_channel_object, WMK_CTL_CHANNELS_MAX),
 	SESSION(OBJECT, trackers, wmk_ctl_trackers, wmk_ctl_trackers_object),
 	SESSION(OBJECT, counts, wmk_counts, wmk_ctl_counts_object),
 	SESSION(LIST, unrecorded, wmk_ctl_unrecorded_object, WMK_CTL_UNRECORDED_MAX),
@@ -373,6 +375,13 @@ static const struct wmk_member regenerate_members[] = {
 	WMK_MEMBER(ENUM, wmk_ctl_regenerate, what, regenerate_kinds),
 };
 static const struct wmk_object regenerate_object = WMK_OBJECT_OF("regenerate", wmk_ctl_regenerate, regenerate_members);
+
+static const struct wmk_member reclaim_members[] = {
+	WMK_MEMBER(TEXT, wmk_ctl_reclaim, session, WMK_CTL_NAME_MAX),
+	WMK_MEMBER(TEXTS, wmk_ctl_reclaim, channels, WMK_CTL_CHANNELS_MAX),
+	WMK_MEMBER(U64, wmk_ctl_reclaim, idle_us),
+};
+static const struct wmk_object reclaim_object = WMK_OBJECT_OF("reclaim", wmk_ctl_reclaim, reclaim_members);
 
 static const struct wmk_member snapshot_members[] = {
 	WMK_MEMBER(TEXT, wmk_ctl_snapshot, session, WMK_CTL_NAME_MAX),

@@ -29,6 +29,7 @@
 #define WMK_CTL_DESCRIPTION_MAX 1024u   /* bytes */
 #define WMK_CTL_REASON_MAX 127u    /* bytes of the reason of a snapshot */
 #define WMK_CTL_SESSIONS_MAX 1024u /* in one reply */
+#define WMK_CTL_CHANNELS_MAX 1024u /* of one session */
 #define WMK_CTL_RULES_MAX 4096u    /* of one channel */
 #define WMK_CTL_WARNINGS_MAX 256u  /* in one reply */
 /* bytes of a session's or channel's name: no '/', no control characters, not "." or ".." */
@@ -113,6 +114,8 @@ struct wmk_ctl_channel_settings {
 	uint32_t preallocation;      /* enum wmk_ctl_preallocation */
 	/* 0: writers wake the consumer daemon; otherwise, it reads at this interval, and writers make no system call */
 	uint64_t poll_us;
+	/* discard mode: idle time after which the memory of a buffer is given back to the system; 0: never */
+	uint64_t reclaim_us;
 };
 
 struct wmk_ctl_channel {
@@ -124,6 +127,7 @@ struct wmk_ctl_channel {
 	bool enabled;
 	struct wmk_counts counts;
 	uint64_t memory;             /* bytes that its rings occupy now; set by the daemon */
+	uint64_t reclaimed;          /* bytes that idle rings have given back; set by the daemon */
 	/* enum wmk_ctl_calls_by; set by the daemon when the rules have system calls */
 	uint32_t calls_by;
 	/* why the text of arguments was requested but is not recorded; set by the daemon */
@@ -345,6 +349,8 @@ enum wmk_ctl_track_kind { WMK_TRACK_PID, WMK_TRACK_UID, WMK_TRACK_GID, WMK_TRACK
 struct wmk_ctl_track { const char *session; uint32_t kind; bool all; struct wmk_list ids; };   /* TRACK, UNTRACK */
 enum wmk_ctl_regenerate_what { WMK_REGENERATE_METADATA, WMK_REGENERATE_STATEDUMP };
 struct wmk_ctl_regenerate { const char *session; uint32_t what; };
+/* RECLAIM. channels: of const char *, names; empty: all channels that can give memory back */
+struct wmk_ctl_reclaim { const char *session; struct wmk_list channels; uint64_t idle_us; };
 
 /* SNAPSHOT. The session's snapshot output replaces members that are "" or 0. */
 struct wmk_ctl_snapshot {

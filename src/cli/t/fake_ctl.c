@@ -211,6 +211,17 @@ SESSION_REQUEST(destroy)
 SESSION_REQUEST(start)
 SESSION_REQUEST(rotate)
 
+int waymark_ctl_reclaim_memory(struct waymark_ctl *ctl, const char *session, const char *const *channels, unsigned n,
+			       uint64_t idle_us, struct waymark_ctl_result **result)
+{
+	(void)ctl;
+	note("reclaim-memory %s", session);
+	for (unsigned i = 0; i < n; i++)
+		note(" %s", channels[i]);
+	note(" %llu; ", (unsigned long long)idle_us);
+	return answer(session, fake.rc, result);
+}
+
 int waymark_ctl_enable_rotation(struct waymark_ctl *ctl, const struct waymark_ctl_rotation_options *options,
 				struct waymark_ctl_result **result)
 {
@@ -391,6 +402,8 @@ int waymark_ctl_enable_channel(struct waymark_ctl *ctl, const struct waymark_ctl
 	if (options->allocation || options->preallocation || options->poll_us)
 		note("allocation %u %u poll %llu; ", options->allocation, options->preallocation,
 		     (unsigned long long)options->poll_us);
+	if (options->reclaim_us)
+		note("idle %llu; ", (unsigned long long)options->reclaim_us);
 	return answer(options->session, fake.rc, result);
 }
 

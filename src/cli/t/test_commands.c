@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_commands.c - the requests of each command to libwaymark-ctl, its output for the reply, and the arguments that it
- * rejects; fake_ctl.c replaces the library.
+ * test_commands.c - requests, output and rejected arguments of each command; fake_ctl.c replaces libwaymark-ctl.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -215,6 +214,7 @@ static void session_commands_send_their_requests(void **state)
 	asks("stop --all --json", "stop ALL; ");
 	says("{\"about\":\"\"}");
 	asks("clear two", "clear two; ");
+	asks("reclaim-memory -u chan -c a,b --older-than 2m", "reclaim-memory one a b chan 120000000; ");
 	asks("rotate two", "rotate two; ");
 	asks("enable-rotation two --timer=2s --size 1M --retain-age=1h",
 	     "enable-rotation two 2000000 1048576 0 3600000000 0; ");
@@ -269,8 +269,8 @@ static void enable_channel_sends_its_settings(void **state)
 	     "enable-channel one c mode 0 buffers 1 0 x 0 block 0 files 0 x 0; allocation 1 2 poll 0; ");
 	asks("enable-channel c --wake timer",
 	     "enable-channel one c mode 0 buffers 0 0 x 0 block 0 files 0 x 0; allocation 0 0 poll 100000; ");
-	asks("enable-channel c --read-timer 5ms",
-	     "enable-channel one c mode 0 buffers 0 0 x 0 block 0 files 0 x 0; allocation 0 0 poll 5000; ");
+	asks("enable-channel c --read-timer 5ms --auto-reclaim-memory older-than:1ms",
+	     "enable-channel one c mode 0 buffers 0 0 x 0 block 0 files 0 x 0; allocation 0 0 poll 5000; idle 1000; ");
 	refuses("enable-channel c --wake=writer --read-timer 5ms", "exclude each other");
 	refuses("enable-channel c --buffer-ownership user --buffers-pid", "exclude each other");
 	asks("disable-channel chan -s one", "disable-channel one chan; ");

@@ -2,6 +2,7 @@
 /*
  * describe.c - describe sessions and channels for the protocol (wire/ctl.h).
  */
+#include "ring/set.h"
 #include "session/control/ring_requests.h"
 #include "session/kernel/kernel_channel.h"
 #include "session/model/session_model.h"
@@ -49,6 +50,20 @@ static uint64_t memory_of(const struct wmk_session_channel *channel)
 	return bytes;
 }
 
+/* The memory that idle rings have given back. */
+static uint64_t reclaimed_of(const struct wmk_session_channel *channel)
+{
+	uint64_t bytes = 0;
+
+	for (const struct rings *rings = channel->session->rings; rings; rings = rings->next) {
+		const bool is_wanted = rings->channel == channel && rings->set;
+
+		for (uint32_t i = 0; is_wanted && i < waymark_ring_set_rings(rings->set); i++)
+			bytes += wmk_ring_set_reclaimed(rings->set, i);
+	}
+	return bytes;
+}
+
 static int channel_describe(const struct wmk_session_channel *channel, struct described_classes *known,
 			    struct wmk_ctl_channel *is, struct wmk_arena *arena)
 {
@@ -65,6 +80,7 @@ static int channel_describe(const struct wmk_session_channel *channel, struct de
 	}
 	wmk_channel_counts(channel, &is->counts);
 	is->memory = memory_of(channel);
+	is->reclaimed = reclaimed_of(channel);
 	return 0;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring_requests.c - requests to the consumer about existing rings: flush, clear, count, close.
+ * ring_requests.c - requests to the consumer about existing rings: flush, clear, reclaim, count, close.
  *
  * A request takes as long as a disk takes. Meanwhile the lock of the session is released, so that applications register
  * and end, and other commands run. One thread at a time makes requests (session->writing; others wait), and only this
@@ -21,6 +21,7 @@
 #include "ring/set.h"
 #include "session/kernel/kernel_rings.h"
 #include "session/kernel/kernel_statedump.h"
+#include "session/model/channel_options.h"
 #include "session/model/rings.h"
 #include "session/model/unrecorded.h"
 
@@ -188,6 +189,84 @@ int wmk_session_clear(struct wmk_session *session)
 	if (session->active)
 		wmk_session_kernel_statedump(session);        /* the clear removed the earlier state dump */
 	return err;
+}
+
+/* ── memory ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+static bool names_channel(const struct wmk_ctl_reclaim *request, const struct wmk_session_channel *channel)
+{
+	const char *const *names = request->channels.items;
+	uint32_t i = 0;
+
+	while (i < request->channels.n && strcmp(names[i], channel->is.name) != 0)
+		i++;
+	return request->channels.n == 0 || i < request->channels.n;
+}
+
+/* Each named channel exists and can give memory back. Without names, at least one channel can. */
+static int reclaim_check(const struct wmk_session *session, const struct wmk_ctl_reclaim *request)
+{
+	const char *why = "it has no channels";
+	bool any = false;
+
+	for (unsigned i = 0; i < session->n_channels; i++) {
+		const struct wmk_ctl_channel *is = &session->channels[i]->is;
+		const char *keeps = wmk_channel_keeps_memory(is);
+
+		if (session->channels[i]->own || !names_channel(request, session->channels[i]))
+			continue;
+		if (keeps && request->channels.n)
+			return wmk_error_said(-ENOTSUP, "channel '%.240s' keeps its memory: %s", is->name, keeps);
+		any |= !keeps;
+		why = keeps ? keeps : why;
+	}
+	return any ? 0 : wmk_error_said(-ENOTSUP, "session '%.240s' keeps its memory: %s", session->name, why);
+}
+
+static int names_check(struct wmk_session *session, const struct wmk_ctl_reclaim *request)
+{
+	const char *const *names = request->channels.items;
+
+	for (uint32_t n = 0; n < request->channels.n; n++) {
+		unsigned i = 0;
+
+		while (i < session->n_channels && (session->channels[i]->own ||
+						   strcmp(names[n], session->channels[i]->is.name) != 0))
+			i++;
+		if (i == session->n_channels)
+			return wmk_error_said(-ENOENT, "session '%.240s' has no channel '%.240s'", session->name,
+					      names[n]);
+	}
+	return 0;
+}
+
+int wmk_session_reclaim(struct wmk_session *session, const struct wmk_ctl_reclaim *request)
+{
+	const struct wmk_consumer_port_ops *outlet = session->tracing->options.outlet;
+	int first = names_check(session, request);
+	bool wait = true;
+
+	if (first == 0)
+		first = reclaim_check(session, request);
+	if (first == 0 && !outlet->rings_reclaim)
+		first = wmk_error(-ENOTSUP, "the consumer of this session gives no memory back");
+	if (first < 0)
+		return first;
+	wmk_ring_requests_begin(session);
+	struct rings *const rings = session->rings;
+
+	pthread_mutex_unlock(&session->lock);
+	for (struct rings *one = rings; one; one = one->next) {
+		const bool asks = names_channel(request, one->channel) && !wmk_channel_keeps_memory(&one->channel->is);
+		int err = asks ? outlet->rings_reclaim(one->outlet, request->idle_us, wait) : 0;
+
+		wait = wait && err != -ETIMEDOUT;
+		if (err < 0 && first == 0)
+			first = err;
+	}
+	pthread_mutex_lock(&session->lock);
+	wmk_ring_requests_end(session);
+	return first;
 }
 
 /* ── counts ──────────────────────────────────────────────────────────────────────────────────────────── */

@@ -16,6 +16,8 @@
 #define N_SUBBUFS_MAX (1u << 20)
 #define POLL_MIN_US 1000u
 #define POLL_MAX_US 60000000u
+#define RECLAIM_MIN_US 1000u
+#define RECLAIM_MAX_US 1000000000000000u
 
 static int kernel_check(const struct wmk_ctl_channel *is)
 {
@@ -43,6 +45,31 @@ static int memory_check(const struct wmk_ctl_channel_settings *s, bool kernel)
 	if (s->poll_us && s->preallocation == WMK_PREALLOCATE_ON_DEMAND)
 		return wmk_error_said(-EINVAL, "--wake=timer needs all memory at once: it excludes "
 					       "--buffer-preallocation=on-demand");
+	return 0;
+}
+
+const char *wmk_channel_keeps_memory(const struct wmk_ctl_channel *is)
+{
+	if (is->domain.kind == WMK_DOMAIN_KERNEL)
+		return "the kernel allocates the buffers of kernel channels";
+	if (is->settings.mode == WMK_MODE_OVERWRITE)
+		return "in overwrite mode, buffers hold records that are not written yet";
+	if (is->settings.poll_us)
+		return "--wake=timer needs all memory at once";
+	if (is->settings.blocking_us)
+		return "with a blocking timeout, applications wait for space, but not for memory";
+	return NULL;
+}
+
+static int reclaim_check(const struct wmk_ctl_channel *is)
+{
+	const uint64_t us = is->settings.reclaim_us;
+	const char *why = us ? wmk_channel_keeps_memory(is) : NULL;
+
+	if (why)
+		return wmk_error_said(-EINVAL, "--auto-reclaim-memory is not available: %s", why);
+	if (us && (us < RECLAIM_MIN_US || us > RECLAIM_MAX_US))
+		return wmk_error(-EINVAL, "invalid idle time of buffers: 1 ms to 31 years are allowed");
 	return 0;
 }
 
@@ -75,6 +102,8 @@ int wmk_channel_options_check(struct wmk_ctl_channel *is)
 	}
 	int err = memory_check(&is->settings, is->domain.kind == WMK_DOMAIN_KERNEL);
 
+	if (err == 0)
+		err = reclaim_check(is);
 	if (err < 0)
 		return err;
 	if (is->settings.subbuf_size > SUBBUF_MAX || is->settings.n_subbufs > N_SUBBUFS_MAX)

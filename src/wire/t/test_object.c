@@ -579,7 +579,7 @@ static void test_every_command_round_trips(void **state)
 			wmk_arena_free(&arena);
 		}
 	}
-	assert_int_equal(wmk_ctl_n_requests, WMK_CTL_ROTATION - WMK_CTL_VERSION + 1);
+	assert_int_equal(wmk_ctl_n_requests, WMK_CTL_RECLAIM - WMK_CTL_VERSION + 1);
 	assert_null(wmk_ctl_request_find(WMK_CTL_REPLY));
 	assert_null(wmk_ctl_request_find(WMK_OBJECT_PART));
 }
