@@ -202,12 +202,16 @@ static const char *text_at(const struct wmk_result_table *table, uint32_t row, u
 	return wmk_cell_format(&table->columns[i], &table->cells[(size_t)row * table->n_columns + i], buf, size);
 }
 
-/* Widths do not depend on the values, so that columns do not move. The last column is a text, and is not padded. */
+/*
+ * Widths do not depend on the values, so that columns do not move. On a screen of 80 columns, names have room. The last
+ * column is a text, and is not padded.
+ */
 static int width_of(const struct wmk_result_table *table, unsigned i)
 {
-	const int head = (int)strlen(table->columns[i].head), least = table->columns[i].kind == WMK_COLUMN_ID ? 8 : 10;
+	const struct wmk_column *column = &table->columns[i];
+	const int head = (int)strlen(column->head), least = column->kind == WMK_COLUMN_VALUE ? 11 : 8;
 
-	return table->columns[i].kind == WMK_COLUMN_TEXT ? TEXT_MIN : head > least ? head : least;
+	return column->kind == WMK_COLUMN_TEXT ? TEXT_MIN : head > least ? head : least;
 }
 
 static void draw_row(const struct wmk_result_table *table, int y, int64_t row)

@@ -4,13 +4,14 @@
 import collections
 import json
 import os
+import shutil
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 import perfetto  # noqa: E402
 from ctf18 import BEGIN, Plain  # noqa: E402
-from harness import VIEW, WAYMARK, check, main, need, rounds  # noqa: E402
-from sched_trace import CALLS, Simulation  # noqa: E402
+from harness import VIEW, WAYMARK, Skip, check, finished, main, need, rounds  # noqa: E402
+from sched_trace import CALLS, Simulation, ns_of  # noqa: E402
 from t_view import read  # noqa: E402
 
 STATES = ('running', 'runnable', 'blocked')
@@ -113,6 +114,47 @@ def states_equal_the_analysis(case):
               'system calls: %s', calls[:3])
 
 
+def flows_of(events):
+    """[(waker, woken, ns of the wake-up, ns of the switch to the woken thread)]. events: (ns, name, thread, fields)."""
+    flows, waking = [], {}
+    for ns, name, tid, fields in events:
+        if name == 'sched_waking':
+            waking[fields['pid']] = (tid, ns)
+        elif name == 'sched_switch' and fields['next_pid'] in waking:
+            flows.append((waking[fields['next_pid']][0], fields['next_pid'], waking.pop(fields['next_pid'])[1], ns))
+    return flows
+
+
+def flows_connect_waker_and_woken_thread(case):
+    """Perfetto draws an arrow from the waker (the thread of sched_waking) to the switch to the thread `pid`."""
+    path = case.path('flows')
+    Simulation(case.random, 3000).write(path)
+    exact = flows_of((ns_of(record), record['event'], (record.get('context') or record['event_context'])['tid'],
+                      {name.replace('tid', 'pid'): value for name, value in record['fields'].items()})
+                     for record in records_of(case, path) if record['event'].startswith('sched_'))
+    ours = flows_of((event[0], event[4], event[3], event[5]) for event in converted(case, path).ftrace)
+    check(len(exact) > 100 and ours == exact, '%d flows, not %d', len(ours), len(exact))
+
+
+def trace_processor_finds_the_same(case):
+    tool = next(filter(None, map(shutil.which, ('trace_processor', 'trace_processor_shell'))), None)
+    if not tool:
+        raise Skip("Perfetto's trace_processor is not installed: its tables are not compared")
+    path, query = case.path('sched'), case.path('query.sql')
+    Simulation(case.random, 2000).write(path)
+    records = records_of(case, path)
+    converted(case, path)
+    with open(query, 'w', encoding='utf-8') as f:
+        f.write("select (select count(*) from ftrace_event where name like 'sched%'), "
+                "(select count(*) from slice), (select sum(value) from stats where severity = 'error');\n")
+    done = finished([tool, '-q', query, case.path('converted')], capture_output=True, text=True)
+    check(done.returncode == 0, 'trace_processor: %s', done.stderr[-500:])
+    n_sched, n_slices, n_errors = map(int, done.stdout.split()[-1].split(','))
+    entries = sum(record['event'].startswith('syscall_entry_') for record in records)
+    check(n_sched == sum(record['event'].startswith('sched_') for record in records) and not n_errors and
+          n_slices >= entries, 'trace_processor: %s', done.stdout)
+
+
 def losses_are_marked(case):
     """The first scheduler event after missing packets says so."""
     simulation, path = Simulation(case.random, 2000), case.path('cut')
@@ -149,4 +191,5 @@ def threads_without_contexts_are_known_from_records(case):
 
 
 if __name__ == '__main__':
-    main([states_equal_the_analysis, losses_are_marked, threads_without_contexts_are_known_from_records])
+    main([states_equal_the_analysis, flows_connect_waker_and_woken_thread, trace_processor_finds_the_same,
+          losses_are_marked, threads_without_contexts_are_known_from_records])
