@@ -12,6 +12,7 @@
 
 #define MODULES_MAX 8u
 #define TICK_RECORDS 4096u             /* a power of two */
+#define SPANS (WMK_EV(SPAN_BEGIN) | WMK_EV(SPAN_END))
 
 struct module_run {
 	const struct wmk_analyze_module *module;
@@ -33,6 +34,9 @@ struct wmk_analysis {
 	struct wmk_losses losses;
 	struct wmk_classes *classes;   /* names of all stream classes */
 	struct wmk_names names;
+	const char *from, *to;         /* events of a span that the user has defined; NULL: spans of applications */
+	char *span_name;
+	struct wmk_class span;         /* for begins and ends of this span; only its name is used */
 	struct wmk_result result;
 	struct wmk_record record;      /* the result so far */
 };
@@ -87,6 +91,7 @@ void wmk_analysis_free(struct wmk_analysis *analysis)
 		wmk_events_free(classes);
 	}
 	wmk_events_free_names(&analysis->names);
+	free(analysis->span_name);
 	wmk_threads_free(&analysis->threads);
 	wmk_losses_free(&analysis->losses);
 	wmk_result_free(&analysis->result);
@@ -115,6 +120,22 @@ const struct wmk_result *wmk_analysis_so_far(const struct wmk_analysis *analysis
 
 /* ── functions of the form ───────────────────────────────────────────────────────────────────────────── */
 
+/* Mark the events of the span that the user has defined, and leave out other spans. */
+static void mark(const struct wmk_analysis *analysis, struct wmk_classes *classes)
+{
+	classes->events &= ~SPANS;
+	for (uint32_t i = 0; i < classes->decoder->n_events; i++) {
+		struct wmk_class *class = &classes->classes[i];
+
+		if (SPANS & (UINT32_C(1) << class->event))
+			class->event = WMK_EV_OTHER;
+		class->is_from = !strcmp(class->name, analysis->from);
+		class->is_to = !strcmp(class->name, analysis->to);
+		classes->events |= class->is_from ? WMK_EV(SPAN_BEGIN) : 0;
+		classes->events |= class->is_to ? WMK_EV(SPAN_END) : 0;
+	}
+}
+
 static int classes_of(struct wmk_analysis *analysis, const struct wmk_ctf_stream_decoder *decoder,
 		      const struct wmk_classes **classes)
 {
@@ -127,11 +148,29 @@ static int classes_of(struct wmk_analysis *analysis, const struct wmk_ctf_stream
 	err = wmk_events_resolve(decoder, &analysis->names, &made);
 	if (err < 0)
 		return err;
+	if (analysis->from)
+		mark(analysis, made);
 	made->next = analysis->classes;
 	analysis->classes = made;
 	analysis->events |= made->events;
 	analysis->threads.has_wakeup = (analysis->events & WMK_EV(WAKEUP)) != 0;
 	*classes = made;
+	return 0;
+}
+
+int wmk_analysis_set_span(struct wmk_analysis *analysis, const char *from, const char *to)
+{
+	char *name;
+
+	if (!(analysis->wanted & SPANS))
+		return wmk_error(-EINVAL, "this analysis does not use spans");
+	if (asprintf(&name, "%s..%s", from, to) < 0)
+		return wmk_error(-ENOMEM, "no memory for the name of a span");
+	free(analysis->span_name);
+	analysis->span_name = name;
+	analysis->from = from;
+	analysis->to = to;
+	analysis->span = (struct wmk_class){ .name = name, .what = name, .what_len = strlen(name) };
 	return 0;
 }
 
@@ -277,6 +316,19 @@ static int decode(struct wmk_analysis *analysis, const struct stream *stream, co
 	return err >= 0 && analysis->has_threads ? wmk_threads_record(&analysis->threads, record) : err;
 }
 
+/* Give the record to modules as another event. */
+static int give_as(struct wmk_analysis *analysis, uint8_t event)
+{
+	int err = 0;
+
+	analysis->record.event = event;
+	analysis->record.class = &analysis->span;
+	for (unsigned i = 0; i < analysis->n_runs && err >= 0; i++)
+		if (analysis->runs[i].module->events & SPANS)
+			err = analysis->runs[i].module->record(analysis->runs[i].state, &analysis->record);
+	return err;
+}
+
 static int take_record(void *state, struct wmk_read_stream *read, struct wmk_print_text *out)
 {
 	const struct stream *stream = state;
@@ -284,7 +336,7 @@ static int take_record(void *state, struct wmk_read_stream *read, struct wmk_pri
 	const struct wmk_class *class =
 		&stream->classes->classes[read->record.event - stream->classes->decoder->events];
 	const uint32_t event = UINT32_C(1) << class->event;
-	const bool is_wanted = analysis->wanted & event;
+	const bool is_wanted = (analysis->wanted & event) || class->is_from || class->is_to;
 	const int64_t ns = time_of(analysis, read);
 	int err = 0;
 
@@ -302,6 +354,10 @@ static int take_record(void *state, struct wmk_read_stream *read, struct wmk_pri
 	for (unsigned i = 0; i < analysis->n_runs && err >= 0 && is_wanted; i++)
 		if (analysis->runs[i].module->events & event)
 			err = analysis->runs[i].module->record(analysis->runs[i].state, &analysis->record);
+	if (err >= 0 && class->is_to)
+		err = give_as(analysis, WMK_EV_SPAN_END);
+	if (err >= 0 && class->is_from)
+		err = give_as(analysis, WMK_EV_SPAN_BEGIN);
 	return err < 0 ? err : 0;
 }
 
@@ -325,6 +381,9 @@ static int begin(void *whole, struct wmk_print_text *out)
 	const struct wmk_need *need = missing(analysis, module, false);
 
 	(void)out;
+	if (analysis->from && (analysis->events & SPANS) != SPANS)
+		return wmk_error_said(-ENODATA, "cannot analyze %s: the trace has no event '%.240s'", module->name,
+				      analysis->events & WMK_EV(SPAN_BEGIN) ? analysis->to : analysis->from);
 	if (!need || analysis->n_runs > 1)
 		return 0;
 	return wmk_error_said(-ENODATA, "cannot analyze %s: the trace has no event %s (record it: `waymark record %s "

@@ -63,6 +63,12 @@ void wmk_analysis_free(struct wmk_analysis *analysis);
  */
 extern const struct wmk_read_exporter wmk_analysis_form;
 
+/*
+ * Before the pipeline: spans are not those of applications. In each thread, a span begins with an event `from`, and
+ * ends with the next event `to`. The names live as long as the analysis. -EINVAL: no module uses spans; -ENOMEM.
+ */
+int wmk_analysis_set_span(struct wmk_analysis *analysis, const char *from, const char *to);
+
 /* The state of a module, by its number in the list of wmk_analysis_create(). */
 void *wmk_analysis_state(const struct wmk_analysis *analysis, unsigned number);
 /* After the pipeline: the result, which lives as long as the analysis. */

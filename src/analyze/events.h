@@ -69,6 +69,7 @@ struct wmk_class {
 	const char *name;
 	const char *what;              /* points into `name` */
 	size_t what_len;
+	bool is_from, is_to;           /* begins, or ends, a span that the user has defined: wmk_analysis_set_span() */
 	uint32_t id;                   /* number of the name, from 0: the same for all classes of one name */
 	struct wmk_field_place fields[WMK_EVENT_FIELDS], tid, pid, procname;
 };

@@ -9,6 +9,7 @@
 
 #include "analyze/locks.h"
 #include "analyze/path.h"
+#include "analyze/spans.h"
 #include "analyze/summary.h"
 #include "base/array.h"
 #include "base/error.h"
@@ -26,6 +27,7 @@ struct analyze_args {
 	const char *sort, *diff, *span;
 	uint64_t slowest;              /* 0: the default */
 	bool folded, symbols;
+	const char *from, *to;
 };
 
 static void print(const struct analyze_args *args, const struct wmk_result *result)
@@ -55,6 +57,10 @@ static int compute(const struct analyze_args *args, const struct wmk_analyze_mod
 		return err;
 	if (symbolizer->data)
 		wmk_locks_symbols(*analysis, symbolizer);
+	if (args->from)
+		err = wmk_analysis_set_span(*analysis, args->from, args->to);
+	if (err < 0)
+		return err;
 	if (modules[0] == &wmk_analyze_path)
 		wmk_path_choose(*analysis, args->span, args->slowest ? (unsigned)args->slowest : 1);
 	options.whole = *analysis;
@@ -126,6 +132,10 @@ static int run_analyze(void *data, char **rest, int n_rest)
 	if ((args->span || args->slowest || args->folded) && modules[0] != &wmk_analyze_path)
 		return wmk_error(-EINVAL, "--span, --slowest and --folded are options of the analysis path: "
 					  "`waymark analyze path --span=NAME TRACE`");
+	if ((args->from || args->to) && modules[0] != &wmk_analyze_path && modules[0] != &wmk_analyze_spans)
+		return wmk_error(-EINVAL, "--from and --to are options of the analyses spans and path");
+	if (!args->from != !args->to)
+		return wmk_error(-EINVAL, "--from and --to need each other");
 	if (n_rest == n_names)
 		return wmk_error(-EINVAL, "no trace given: give its directory, or a directory above it");
 	if (!modules[0] && n_rest > 1 && access(rest[0], F_OK) != 0)
@@ -180,6 +190,12 @@ static const struct wmk_cli_option options[] = {
 	  WMK_CLI_NAME(struct analyze_args, diff, "a trace") },
 	{ 0, "span", "NAME", "With path: spans of this name. The default is any name.",
 	  WMK_CLI_NAME(struct analyze_args, span, "a span") },
+	{ 0, "from", "EVENT",
+	  "With spans and path: a span begins with this event, and ends in the same thread with the next event of "
+	  "--to. Other spans are left out.",
+	  WMK_CLI_NAME(struct analyze_args, from, "an event") },
+	{ 0, "to", "EVENT", "With --from: the event that ends a span. It may be the same event.",
+	  WMK_CLI_NAME(struct analyze_args, to, "an event") },
 	{ 0, "slowest", "N", "With path: the N slowest spans, at most 16. The default is 1.",
 	  WMK_CLI_NUMBER(struct analyze_args, slowest, WMK_PATHS_MAX) },
 	{ 0, "symbols", NULL,

@@ -147,6 +147,8 @@ static const struct wmk_cli_example examples[] = {
 	  "waymark analyze syscalls --diff before after" },
 	{ "analyze", "Print counts, errors and durations of all system calls:",
 	  "waymark analyze syscalls --limit=0 trace" },
+	{ "analyze", "Print how long the threads were in read(), with their states in the slowest calls:",
+	  "waymark analyze spans --from=syscall_entry_read --to=syscall_exit_read trace" },
 	{ "analyze", "Print what the slowest span of a name waited for, over all threads and processes:",
 	  "waymark analyze path --span=shop:order trace" },
 	{ "analyze", "Write the same as stacks for flamegraph.pl or speedscope:",

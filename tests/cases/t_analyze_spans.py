@@ -7,11 +7,12 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+import event_trace  # noqa: E402
 from ctf18 import BEGIN, Plain  # noqa: E402
 from harness import VIEW, WAYMARK, check, main, rounds  # noqa: E402
 from sched_trace import Simulation, ns_of, quantile  # noqa: E402
 from event_trace import Rows  # noqa: E402
-from t_analyze import near, result_of  # noqa: E402
+from t_analyze import analyzed, near, result_of  # noqa: E402
 from t_analyze_events import check_rows  # noqa: E402
 from t_view import read  # noqa: E402
 
@@ -70,6 +71,35 @@ def spans_equal_second_evaluation(case):
               selves)
         check([row['duration_ns'] for row in tables['slowest']] == sorted(slowest, reverse=True)[:20], 'slowest: %s',
               tables['slowest'])
+
+
+def spans_of_chosen_events_equal_second_evaluation(case):
+    """--from, --to: spans between records of any two events of a thread, also between two records of one event."""
+    path = case.path('chosen')
+    event_trace.syscalls(case.random, 1500).write(path)
+    lines = lines_of(case, path)
+    names = sorted({record['event'] for record in lines if record['event'].startswith('syscall_')})
+    for begin, end in [('syscall_entry_read', 'syscall_exit_read'), ('syscall_exit_close', 'syscall_exit_close'),
+                       *((case.random.choice(names), case.random.choice(names)) for _ in range(rounds(10)))]:
+        durations, unmatched, stacks = [], 0, collections.defaultdict(list)
+        for record in lines:
+            stack, now = stacks[record['context']['tid']], ns_of(record)
+            if record['event'] == end and stack:
+                durations.append(now - stack.pop())
+            elif record['event'] == end:
+                unmatched += 1
+            if record['event'] == begin:
+                stack.append(now)
+        result = result_of(case, 'spans', '--from', begin, '--to', end, path)
+        rows = [(row['span'], row['count'], row['total_ns']) for row in result['tables']['spans']]
+        name = '%s..%s' % (begin, end)
+        check(rows == ([(name, len(durations), sum(durations))] if durations else []), '%s: %s, not %s', name, rows,
+              (len(durations), sum(durations)))
+        check([row['duration_ns'] for row in result['tables']['slowest']] == sorted(durations, reverse=True)[:20],
+              'slowest: %s', result['tables']['slowest'])
+        check(not unmatched or any(note.startswith('%d begins' % unmatched) for note in result['notes']), '%d: %s',
+              unmatched, result['notes'])
+        check('no event' in analyzed(case, 'spans', '--from', begin, '--to', 'nothing', path, status=1)[1], 'message')
 
 
 def write_futexes(random, path, turns):
@@ -174,5 +204,6 @@ def counters_equal_second_evaluation(case):
 
 
 if __name__ == '__main__':
-    main([spans_equal_second_evaluation, futexes_equal_second_evaluation, counts_of_events_equal_view,
-          losses_are_those_of_the_packets, counters_equal_second_evaluation])
+    main([spans_equal_second_evaluation, spans_of_chosen_events_equal_second_evaluation,
+          futexes_equal_second_evaluation, counts_of_events_equal_view, losses_are_those_of_the_packets,
+          counters_equal_second_evaluation])
