@@ -217,7 +217,7 @@ struct waymark_ctl_relay_info {
 	bool connected;
 	uint64_t behind;             /* bytes that the relay has not acknowledged */
 	uint64_t spooled;            /* bytes of all files of the spool, counted once a second at most */
-	const char *error;           /* the latest error; "" if none since the relay was connected */
+	const char *error;           /* the latest error; "" if none since the latest acknowledgement */
 };
 
 /* ── snapshots: record what the buffers of a session hold ── */

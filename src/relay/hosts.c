@@ -210,11 +210,15 @@ void wmk_relay_host_measure(struct wmk_relay_hosts *hosts, struct wmk_relay_host
 	pthread_mutex_unlock(&hosts->lock);
 }
 
-void wmk_relay_host_set_error(struct wmk_relay_hosts *hosts, struct wmk_relay_host *host, const char *text)
+bool wmk_relay_host_set_error(struct wmk_relay_hosts *hosts, struct wmk_relay_host *host, const char *text)
 {
+	bool differs;
+
 	pthread_mutex_lock(&hosts->lock);
+	differs = strncmp(host->error, text, sizeof(host->error) - 1) != 0;
 	snprintf(host->error, sizeof(host->error), "%s", text);
 	pthread_mutex_unlock(&hosts->lock);
+	return differs;
 }
 
 int wmk_relay_host_path(const struct wmk_relay_hosts *hosts, const struct wmk_relay_host *host, const char *session,

@@ -61,7 +61,8 @@ void wmk_relay_host_count(struct wmk_relay_host *host, int64_t bytes);
 int64_t wmk_relay_host_received(struct wmk_relay_host *host, uint64_t bytes);
 /* Files of the host were removed: measure the directory again. */
 void wmk_relay_host_measure(struct wmk_relay_hosts *hosts, struct wmk_relay_host *host);
-void wmk_relay_host_set_error(struct wmk_relay_hosts *hosts, struct wmk_relay_host *host, const char *text);
+/* Store the latest error. False: it has the same text as the previous error. */
+bool wmk_relay_host_set_error(struct wmk_relay_hosts *hosts, struct wmk_relay_host *host, const char *text);
 
 /*
  * Store the path of HOST/SESSION at *path, from malloc(). Checks the names. Checks that the path and `sub` below it

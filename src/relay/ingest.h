@@ -35,6 +35,11 @@ struct wmk_ingest {
 	const char *peer;
 	const char *role;                    /* in the certificate: "sender", "viewer"; valid with `peer` */
 	void (*cut)(void *data);             /* called by another thread to end the connection; does not wait */
+	/*
+	 * Optional: an error that the relay sends to a sender with another text than its host's previous error, or the
+	 * error of a connection that is refused before its HELLO was accepted.
+	 */
+	void (*report)(void *data, const char *text);
 	void *data;
 	struct wmk_relay_out out;            /* answers */
 

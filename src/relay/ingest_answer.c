@@ -19,7 +19,7 @@ int wmk_ingest_answer(struct wmk_ingest *ingest, uint16_t type, uint32_t number,
 	return wmk_relay_out_message(&ingest->out, &frame, is, object);
 }
 
-void wmk_ingest_send_error(struct wmk_ingest *ingest, uint32_t number, int err)
+static void send_error(struct wmk_ingest *ingest, uint32_t number, int err, bool refused)
 {
 	char text[WMK_RELAY_MESSAGE_MAX + 1];
 	const struct wmk_relay_error error = { .err = (uint32_t)-err, .text = text };
@@ -28,15 +28,23 @@ void wmk_ingest_send_error(struct wmk_ingest *ingest, uint32_t number, int err)
 		wmk_error(err, "the relay cannot do this: %s", strerror(-err));
 	wmk_error_text(text, sizeof(text));
 	wmk_error_clear();
-	if (ingest->host)
-		wmk_relay_host_set_error(ingest->relay->hosts, ingest->host, text);
+	/* Without a host, requests of viewers fail regularly, for instance if a file was removed. */
+	if (ingest->host ? wmk_relay_host_set_error(ingest->relay->hosts, ingest->host, text) : refused) {
+		if (ingest->report)
+			ingest->report(ingest->data, text);
+	}
 	if (wmk_ingest_answer(ingest, WMK_RELAY_ERROR, number, &wmk_relay_error_object, &error) < 0)
 		wmk_error_clear();
 }
 
+void wmk_ingest_send_error(struct wmk_ingest *ingest, uint32_t number, int err)
+{
+	send_error(ingest, number, err, false);
+}
+
 int wmk_ingest_refuse(struct wmk_ingest *ingest, uint32_t number, int err)
 {
-	wmk_ingest_send_error(ingest, number, err);
+	send_error(ingest, number, err, true);
 	ingest->refused = true;
 	return err;
 }

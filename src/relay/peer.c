@@ -3,6 +3,7 @@
 #include "relay/peer.h"
 
 #include <errno.h>
+#include <netdb.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,7 @@ struct wmk_relay_peer {
 	struct wmk_peers *peers;
 	struct wmk_link *link;
 	int socket;                          /* of the link, until the link is closed; under the lock of the peers */
+	char address[64];                    /* of the peer, for messages */
 	bool tls;
 	unsigned certificates;
 	int64_t resume_ms;                   /* the rate of the host is used up until this time; 0: it is not */
@@ -37,6 +39,29 @@ static void cut(void *data)
 	const struct wmk_relay_peer *peer = data;
 
 	shutdown(peer->socket, SHUT_RDWR);
+}
+
+/* Log an error of the connection with the address of the peer and the name in its certificate. */
+static void report(void *data, const char *text)
+{
+	const struct wmk_relay_peer *peer = data;
+	const char *name = peer->ingest.peer;
+	char line[WMK_RELAY_MESSAGE_MAX + sizeof(peer->address) + WMK_RELAY_HOST_MAX + 8];
+
+	snprintf(line, sizeof(line), "%s%s%s: %s", peer->address, name ? ", " : "", name ? name : "", text);
+	if (peer->peers->log)
+		peer->peers->log(line);
+}
+
+static void store_address(struct wmk_relay_peer *peer)
+{
+	struct sockaddr_storage of;
+	socklen_t len = sizeof(of);
+
+	if (getpeername(peer->socket, (struct sockaddr *)&of, &len) < 0 ||
+	    getnameinfo((const struct sockaddr *)&of, len, peer->address, sizeof(peer->address), NULL, 0,
+			NI_NUMERICHOST) != 0)
+		strcpy(peer->address, "unknown address");
 }
 
 /* Wait for input, or for room for output. 1: ready; 0: timeout. */
@@ -225,8 +250,8 @@ static void *run(void *data)
 	char text[WMK_RELAY_MESSAGE_MAX];
 	int err = serve(peer);
 
-	if (err < 0 && wmk_error_get(0) && peer->peers->log)
-		peer->peers->log(wmk_error_text(text, sizeof(text)));
+	if (err < 0 && wmk_error_get(0))
+		report(peer, wmk_error_text(text, sizeof(text)));
 	wmk_error_clear();
 	wmk_ingest_end(&peer->ingest);
 	send_last(peer);
@@ -248,8 +273,10 @@ int wmk_peer_start(struct wmk_peers *peers, int socket, bool tls)
 	peer->peers = peers;
 	peer->tls = tls;
 	peer->socket = socket;
+	store_address(peer);
 	peer->certificates = atomic_load_explicit(&peers->certificates, memory_order_relaxed);
-	peer->ingest = (struct wmk_ingest){ .relay = &peers->relay, .cut = cut, .data = peer };
+	peer->ingest = (struct wmk_ingest){ .relay = &peers->relay, .cut = cut, .report = report,
+					     .data = peer };
 	err = wmk_link_open(socket, tls ? peers->tls : NULL, NULL, &peer->link);
 	if (err < 0) {
 		free(peer);

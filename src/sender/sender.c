@@ -52,6 +52,8 @@ struct wmk_sender {
 	bool is_open, noted;
 	int locked;                        /* descriptor that locks the spool; -1: not locked */
 	uint64_t counted_ns, spooled;      /* bytes of all files of the spool, and the time of the count */
+	uint64_t behind;                   /* bytes not acknowledged at the last state_set(); 0: error */
+	bool passing;                      /* a pass has not ended */
 	bool uncounted;                    /* `spooled` is older than the last pass */
 	bool waits;                        /* for the sender of the other side (wmk_spool_other()) */
 	int retry_ms;                      /* 0: the last pass has succeeded */
@@ -59,17 +61,38 @@ struct wmk_sender {
 
 /* ── in the sender's thread ──────────────────────────────────────────────────────────────────────────── */
 
-static void state_set(struct wmk_sender *sender, bool connected, int err)
+static uint64_t bytes_behind(const struct wmk_sender *sender)
 {
-	const uint64_t now = wmk_clock_monotonic();
-	char words[sizeof(sender->state.error)] = "";
 	uint64_t behind = 0;
 
-	if (err < 0)
-		wmk_error_text(words, sizeof(words));
-	wmk_error_clear();
 	for (struct wmk_spool_trace *trace = sender->spool.traces; trace; trace = trace->next)
 		behind += trace->data ? wmk_trace_sender_behind(trace->data) : 0;
+	return behind;
+}
+
+/*
+ * True if the relay has acknowledged data since the latest error. A connection alone does not end an error: the relay
+ * may refuse the data again.
+ */
+static bool is_served(struct wmk_sender *sender, uint64_t behind, int err)
+{
+	const bool served = err == 0 && ((behind == 0 && !sender->passing) || behind < sender->behind);
+
+	sender->behind = err < 0 ? 0 : behind;
+	return served;
+}
+
+static void state_set(struct wmk_sender *sender, bool connected, int err)
+{
+	const uint64_t now = wmk_clock_monotonic(), behind = bytes_behind(sender);
+	char words[sizeof(sender->state.error)] = "";
+
+	/* No lock for this read: only this thread changes the text of the error. */
+	if (err < 0)
+		wmk_error_text(words, sizeof(words));
+	if (!is_served(sender, behind, err) && err == 0)
+		memcpy(words, sender->state.error, sizeof(words));
+	wmk_error_clear();
 	/* Count the bytes of the files at most once a second. */
 	sender->uncounted = sender->is_open && now - sender->counted_ns <= COUNT_NS;
 	if (sender->is_open && !sender->uncounted) {
@@ -77,7 +100,6 @@ static void state_set(struct wmk_sender *sender, bool connected, int err)
 			wmk_error_clear();
 		sender->counted_ns = now;
 	}
-	/* No lock for this read: only this thread changes the text of the error. */
 	if (words[0] && sender->is.log && strcmp(words, sender->state.error) != 0)
 		sender->is.log(sender->is.data, words);
 	pthread_mutex_lock(&sender->lock);
@@ -372,8 +394,10 @@ static void *run(void *arg)
 		pthread_mutex_unlock(&sender->lock);
 		/* (asked before the pass, which then sends the last measurement) */
 		measured = is_measured(sender);
+		sender->passing = true;
 		if (err >= 0)
 			err = pass(sender);
+		sender->passing = false;
 		sender->retry_ms = err == 0 ? 0 : sender->retry_ms == 0 ? RETRY_MIN_MS
 			: sender->retry_ms * 2 < RETRY_MAX_MS ? sender->retry_ms * 2 : RETRY_MAX_MS;
 		state_set(sender, err == 0 && sender->spool.traces, err);

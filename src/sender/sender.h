@@ -60,7 +60,7 @@ struct wmk_sender_state {
 	bool connected, ending;
 	uint64_t behind;           /* bytes in the spool that the relay has not acknowledged */
 	uint64_t spooled;          /* bytes of all files of the spool */
-	char error[240];           /* the latest error; "": none since the relay was connected */
+	char error[240];           /* the latest error; "": none since the latest acknowledgement */
 };
 /* Any thread. */
 void wmk_sender_state(struct wmk_sender *sender, struct wmk_sender_state *state);

@@ -301,7 +301,7 @@ struct wmk_consumerd_sender {
 	uint64_t uid;                /* owner of the spool */
 	bool connected;
 	uint64_t behind, spooled;    /* bytes, as in struct wmk_sender_state */
-	const char *error;           /* the latest error; "": none since the relay was connected */
+	const char *error;           /* the latest error; "": none since the latest acknowledgement */
 };
 
 /* Reply to SENDERS. */

@@ -259,7 +259,7 @@ struct wmk_ctl_relay {
 	bool connected;
 	uint64_t behind;             /* bytes that the relay has not acknowledged */
 	uint64_t spooled;            /* bytes of all files of the spool */
-	const char *error;           /* the latest error; "": none since the relay was connected */
+	const char *error;           /* the latest error; "": none since the latest acknowledgement */
 };
 
 struct wmk_ctl_field {

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 """A relay of one test, and a sender that sends a stored trace to it, packet by packet (docs/relay.md)."""
+import contextlib
 import os
 import socket
 import ssl
 import struct
 import subprocess
 
-from harness import WAIT_S, WAYMARK, check
+from harness import WAIT_S, WAYMARK, Failure, check
 
 RELAYD = os.environ.get('WMK_RELAYD', os.path.join(os.path.dirname(WAYMARK), '../daemons/waymark-relayd'))
 HEAD, TRAILER = 88, 16                                 # of a packet in a stream file (ctf/writer.h)
@@ -16,14 +17,18 @@ TRACE, STREAM, CLOSE = 0x425, 0x426, 0x42c
 
 
 class Relay:
-    def __init__(self, directory, *options):
+    """`log`: a file that receives the messages of the relay."""
+
+    def __init__(self, directory, *options, log=None):
         self.root = os.path.join(directory, 'root')
-        self.options = options
+        self.options, self.log = options, log
         self.start()
 
     def start(self, port=0):
-        self.child = subprocess.Popen([RELAYD, '--output', self.root, '--listen', '127.0.0.1:%d' % port,
-                                       '--print-ports', *self.options], stdout=subprocess.PIPE, text=True)
+        with open(self.log, 'a') if self.log else contextlib.nullcontext() as log:
+            self.child = subprocess.Popen([RELAYD, '--output', self.root, '--listen', '127.0.0.1:%d' % port,
+                                           '--print-ports', *self.options], stdout=subprocess.PIPE, stderr=log,
+                                          text=True)
         line = self.child.stdout.readline()
         check(line, 'the relay does not start')
         self.port = int(line)
@@ -49,14 +54,22 @@ def text(value):
     return struct.pack('<I', len(value)) + value
 
 
-class Sender:
-    """A connection for one trace of `host`. `pem`: the file of `waymark relay enroll`, for a relay with TLS."""
+class Refused(Failure):
+    """The relay has sent ERROR."""
 
-    def __init__(self, relay, host, pem=None):
+
+class Sender:
+    """
+    A connection for one trace of `host`. TLS with `pem`, the file of `waymark relay enroll`, or with `authority`, the
+    file of the authority of the relay.
+    """
+
+    def __init__(self, relay, host, pem=None, authority=None):
         self.socket = socket.create_connection(('127.0.0.1', relay.port), WAIT_S)
-        if pem:
-            context = ssl.create_default_context(cafile=pem)
-            context.load_cert_chain(pem)
+        if pem or authority:
+            context = ssl.create_default_context(cafile=authority or pem)
+            if pem:
+                context.load_cert_chain(pem)
             self.socket = context.wrap_socket(self.socket, server_hostname='127.0.0.1')
         self.number = self.acknowledged = self.data = 0
         self.receive()
@@ -84,7 +97,8 @@ class Sender:
         """The type and the body of the next message. An error fails the test."""
         size, kind, _, number, _ = struct.unpack('<IHHII', self.read(16))
         body = self.read(size)
-        check(kind != ERROR, 'the relay refuses: %s', body[8:].decode(errors='replace'))
+        if kind == ERROR:
+            raise Refused('the relay refuses: ' + body[8:].decode(errors='replace'))
         if kind == ACK:
             self.acknowledged = number
         return kind, body
@@ -104,8 +118,8 @@ class Sender:
     def trace(self, session, sub, uuid):
         self.request(TRACE, text(session) + text(sub) + uuid + struct.pack('<IQB', 2, 0, 1))
 
-    def metadata(self, content):
-        self.say(METADATA, struct.pack('<QBI', 0, 0, len(content)) + content)
+    def metadata(self, content, at=0):
+        self.say(METADATA, struct.pack('<QBI', at, 0, len(content)) + content)
 
     def stream(self, number, name):
         """Returns the number of packets that the relay has."""
