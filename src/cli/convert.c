@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,7 +11,6 @@
 #include "base/error.h"
 #include "cli/import.h"
 #include "cli/reading.h"
-#include "read/callstacks.h"
 #include "read/convert.h"
 #include "read/json.h"
 
@@ -32,22 +30,14 @@ static const struct wmk_read_exporter *const forms[] = { &wmk_read_json,     &wm
 static int read_callstacks(const struct convert_args *args, const char *const *paths, unsigned n,
 			   struct wmk_read_pipeline_options *options, FILE *out, struct wmk_read_pipeline_result *done)
 {
-	struct wmk_read_symbolizer symbolizer = { .find = wmk_symbols_find };
-	struct wmk_read_callstacks *callstacks = calloc(1, sizeof(*callstacks));
-	struct wmk_symbols *symbols = NULL;
-	int err = callstacks ? wmk_cli_symbols(paths, n, &symbols) : wmk_error(-ENOMEM, "no memory for call stacks");
+	struct wmk_cli_callstacks callstacks = { .symbols = NULL };
+	int err = wmk_cli_callstacks_open(paths, n, &callstacks);
 
-	if (err >= 0) {
-		symbolizer.data = symbols;
-		callstacks->symbolizer = &symbolizer;
-		wmk_read_stacks_begin(&callstacks->stacks);
-		options->form = &wmk_read_callstacks;
-		options->whole = callstacks;
+	options->form = &wmk_read_callstacks;
+	options->whole = callstacks.callstacks;
+	if (err >= 0)
 		err = wmk_cli_read(&args->which, paths, n, options, out, NULL, done);
-		wmk_read_stacks_free(&callstacks->stacks);
-	}
-	wmk_symbols_free(symbols);
-	free(callstacks);
+	wmk_cli_callstacks_close(&callstacks);
 	return err;
 }
 

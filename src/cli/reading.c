@@ -2,7 +2,9 @@
 /*
  * reading.c - read traces for `view` and `convert` (see reading.h).
  */
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -82,4 +84,25 @@ int wmk_cli_symbols(const char *const *paths, unsigned n, struct wmk_symbols **s
 	options.whole = *symbols;
 	wmk_descriptor_limit_raise();
 	return wmk_read_pipeline_run(paths, n, &options, stdout, &done);
+}
+
+int wmk_cli_callstacks_open(const char *const *paths, unsigned n, struct wmk_cli_callstacks *made)
+{
+	const int err = wmk_cli_symbols(paths, n, &made->symbols);
+
+	made->callstacks = calloc(1, sizeof(*made->callstacks));
+	if (!made->callstacks)
+		return wmk_error(-ENOMEM, "no memory for call stacks");
+	made->symbolizer = (struct wmk_read_symbolizer){ .data = made->symbols, .find = wmk_symbols_find };
+	made->callstacks->symbolizer = &made->symbolizer;
+	wmk_read_stacks_begin(&made->callstacks->stacks);
+	return err;
+}
+
+void wmk_cli_callstacks_close(struct wmk_cli_callstacks *made)
+{
+	if (made->callstacks)
+		wmk_read_stacks_free(&made->callstacks->stacks);
+	free(made->callstacks);
+	wmk_symbols_free(made->symbols);
 }

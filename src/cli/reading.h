@@ -8,6 +8,7 @@
 
 #include "cli/command.h"
 #include "cli/pager.h"
+#include "read/callstacks.h"
 #include "read/pipeline.h"
 #include "symbols/symbols.h"
 
@@ -44,6 +45,17 @@ int wmk_cli_read(const struct wmk_cli_which *which, const char *const *paths, un
 
 /* Read the objects of processes, for the option --symbols. Free *symbols by wmk_symbols_free(). */
 int wmk_cli_symbols(const char *const *paths, unsigned n, struct wmk_symbols **symbols);
+/* Call stacks with symbols. Initialized with zeros. */
+struct wmk_cli_callstacks {
+	struct wmk_symbols *symbols;
+	struct wmk_read_symbolizer symbolizer;
+	struct wmk_read_callstacks *callstacks; /* NULL: not open */
+};
+
+/* Read the objects of processes. Call wmk_cli_callstacks_close() even after an error. */
+int wmk_cli_callstacks_open(const char *const *paths, unsigned n, struct wmk_cli_callstacks *made);
+void wmk_cli_callstacks_close(struct wmk_cli_callstacks *made);
+
 #define WMK_CLI_HELP_SYMBOLS \
 	"Show functions and lines of the addresses in the contexts ip, callstack_user and callstack_kernel. Programs " \
 	"and libraries are found by their build-ids, also at the servers of DEBUGINFOD_URLS."

@@ -13,6 +13,7 @@
 struct report_args {
 	struct wmk_cli_which which;
 	const char *output;
+	bool symbols;
 };
 
 /* Create the file after the traces have been read, so that an error does not damage an earlier report. */
@@ -29,29 +30,42 @@ static int write_page(const struct report_args *args, struct wmk_analysis *analy
 	return err;
 }
 
+static int report(const struct report_args *args, const char *const *paths, unsigned n, uint64_t *damages)
+{
+	struct wmk_read_pipeline_options options = { .form = &wmk_analysis_form, .print = WMK_PRINT_OPTIONS };
+	struct wmk_cli_callstacks callstacks = { .symbols = NULL };
+	struct wmk_read_pipeline_result done;
+	struct wmk_analysis *analysis = NULL;
+	int err = args->symbols ? wmk_cli_callstacks_open(paths, n, &callstacks) : 0;
+
+	if (err >= 0)
+		err = wmk_analysis_create(wmk_report_modules, &analysis);
+	if (err >= 0)
+		wmk_report_callstacks(wmk_report_of(analysis), callstacks.callstacks);
+	options.whole = analysis;
+	if (err >= 0)
+		err = wmk_cli_read(&args->which, paths, n, &options, stdout, NULL, &done);
+	if (err >= 0) {
+		err = write_page(args, analysis);
+		*damages = done.damages;
+	}
+	wmk_analysis_free(analysis);
+	wmk_cli_callstacks_close(&callstacks);
+	return err;
+}
+
 static int run_report(void *data, char **rest, int n_rest)
 {
 	const struct report_args *args = data;
-	struct wmk_read_pipeline_options options = { .form = &wmk_analysis_form, .print = WMK_PRINT_OPTIONS };
-	struct wmk_read_pipeline_result done;
-	struct wmk_analysis *analysis;
-	int err;
+	uint64_t damages = 0;
 
 	if (!n_rest)
 		return wmk_error(-EINVAL, "no trace given: give its directory, or a directory above it");
 	if (!args->output && isatty(1))
 		return wmk_error(-EINVAL, "cannot write HTML to a terminal: give -o FILE, or use a pipe");
-	err = wmk_analysis_create(wmk_report_modules, &analysis);
-	if (err < 0)
+	if (report(args, (const char *const *)rest, (unsigned)n_rest, &damages) < 0)
 		return wmk_cli_failed();
-	options.whole = analysis;
-	err = wmk_cli_read(&args->which, (const char *const *)rest, (unsigned)n_rest, &options, stdout, NULL, &done);
-	if (err >= 0)
-		err = write_page(args, analysis);
-	wmk_analysis_free(analysis);
-	if (err < 0)
-		return wmk_cli_failed();
-	return done.damages ? WMK_CLI_FAILED : 0;
+	return damages ? WMK_CLI_FAILED : 0;
 }
 
 static const char *const details[] = {
@@ -73,6 +87,10 @@ static const char *const details[] = {
 static const struct wmk_cli_option options[] = {
 	{ 'o', "output", "FILE", "The HTML file. The default is standard output.",
 	  WMK_CLI_NAME(struct report_args, output, "a file") },
+	{ 0, "symbols", NULL,
+	  "Also draw the call stacks of records (contexts callstack_user and callstack_kernel) as a flame graph, with "
+	  "functions. Programs and libraries are found by their build-ids.",
+	  WMK_CLI_FLAG(struct report_args, symbols) },
 	WMK_CLI_OPTIONS_TIME,
 };
 

@@ -38,9 +38,8 @@ static void add_field(struct wmk_read_callstacks *callstacks, const char *field,
 	}
 }
 
-static int callstacks_record(void *state, struct wmk_read_stream *stream, struct wmk_print_text *out)
+int wmk_read_callstacks_add(struct wmk_read_callstacks *callstacks, struct wmk_read_stream *stream)
 {
-	struct wmk_read_callstacks *callstacks = state;
 	struct wmk_read_thread_id who = { .cpu = WMK_READ_NOWHERE };
 	struct wmk_read_addresses addresses;
 	const char *stack[WMK_READ_CALLSTACK_MAX + 2];
@@ -48,8 +47,7 @@ static int callstacks_record(void *state, struct wmk_read_stream *stream, struct
 	unsigned n = 0;
 	int err = wmk_read_addresses(stream, &addresses);
 
-	(void)out;
-	if (err >= 0)
+	if (err >= 0 && addresses.n)
 		err = wmk_read_thread_id_of_record(&who, stream);
 	if (err < 0)
 		return err;
@@ -65,6 +63,12 @@ static int callstacks_record(void *state, struct wmk_read_stream *stream, struct
 		stack[n++] = callstacks->frames[--callstacks->n_frames];
 	stack[n++] = wmk_or_empty(stream->record.event->class->name);
 	return wmk_read_stacks_add(&callstacks->stacks, stack, n, 1);
+}
+
+static int callstacks_record(void *state, struct wmk_read_stream *stream, struct wmk_print_text *out)
+{
+	(void)out;
+	return wmk_read_callstacks_add(state, stream);
 }
 
 /* (the state of a stream is the state of the form) */

@@ -14,7 +14,10 @@
 
 #define WMK_READ_CALLSTACK_MAX 1024u   /* functions of a record */
 
-/* The member `whole` of the form. The caller initializes it with wmk_read_stacks_begin(), and frees the stacks. */
+/*
+ * The member `whole` of the form; also used without the form. The caller calls wmk_read_stacks_begin() and
+ * wmk_read_stacks_free().
+ */
 struct wmk_read_callstacks {
 	const struct wmk_read_symbolizer *symbolizer;
 	struct wmk_read_stacks stacks;
@@ -22,6 +25,9 @@ struct wmk_read_callstacks {
 	char frames[WMK_READ_CALLSTACK_MAX][128];
 	unsigned n_frames;
 };
+
+/* After WMK_READ_RECORD: count the call stacks of the record. -ENOMEM; errors of ctf/decode.h. */
+int wmk_read_callstacks_add(struct wmk_read_callstacks *callstacks, struct wmk_read_stream *stream);
 
 extern const struct wmk_read_exporter wmk_read_callstacks;
 

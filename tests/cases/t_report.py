@@ -16,6 +16,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, '..', 'lib'))
 import event_trace  # noqa: E402
+import t_symbols  # noqa: E402
 from ctf18 import BEGIN, Plain  # noqa: E402
 from harness import PERCENT, VIEW, WAYMARK, Skip, check, finished, main  # noqa: E402
 from sched_trace import Simulation  # noqa: E402
@@ -166,9 +167,9 @@ def check_sums(page, summary):
           'busy: %s', sum(data['grid']['busy']))
 
 
-def stacks_of(page):
+def stacks_of(page, which='stacks'):
     """{stack: ns without deeper stacks}; checks the times with deeper stacks."""
-    stacks = embedded(page, 'data')['stacks']
+    stacks = embedded(page, 'data')[which]
     nodes = [stacks['nodes'][i:i + 4] for i in range(0, len(stacks['nodes']), 4)]
     paths, sums = [], [node[3] for node in nodes]
     for parent, frame, _, _ in nodes:
@@ -211,6 +212,24 @@ def flame_graph_has_system_calls(case):
     event_trace.syscalls(case.random, 1500).write(case.path('calls'))
     ours, theirs = stacks_of(made(case, 'calls')), folded(case, case.path('calls'))
     check('p100;syscall:read' in ours and without_roots(ours) == without_roots(theirs), '%s, not %s', ours, theirs)
+
+
+def call_stacks_are_drawn(case):
+    """A trace with call stacks and system calls: a choice between two flame graphs."""
+    program, start = case.program('symbols'), t_symbols.addresses_of(case.program('symbols'))['main'][0]
+    stacks = [([t_symbols.BASE + start, 0x1234], []), ([t_symbols.BASE + start], [t_symbols.KERNEL])] * 2
+    t_symbols.write_stacks(case, case.path('trace'), program, stacks, [4096])
+    page = made(case, 'trace', '--symbols')
+    check(stacks_of(page, 'callstacks') == {'77;0x1234;main;shop:work': 2,
+                                            '77;main;0x%x;shop:work' % t_symbols.KERNEL: 2},
+          'call stacks: %s', stacks_of(page, 'callstacks'))
+    check('77;syscall:futex' in stacks_of(page), 'stacks: %s', stacks_of(page))
+    is_ = browse(case, 'trace', page)
+    check(['main', 2, 2] in is_['callstacks'] and 'number of records' in is_['callstacks_words'], 'page: %s',
+          is_['callstacks'])
+    check(sorted(row[0] for row in is_['flame_rows']) == sorted(
+        ['77', '0x1234', 'main', '0x%x' % t_symbols.KERNEL, 'shop:work']), 'table: %s', is_['flame_rows'])
+    check('callstacks' not in embedded(made(case, 'trace'), 'data'), 'call stacks without the option')
 
 
 def lost_records_are_drawn(case):
@@ -310,6 +329,6 @@ def uplot_is_the_release(_case):
 
 
 if __name__ == '__main__':
-    main([page_zooms_pans_sorts_and_shows_fields, flame_graph_has_system_calls, lost_records_are_drawn,
-          long_spans_of_large_traces_are_kept,
-          sums_of_states_are_exact_in_large_traces, empty_and_missing_traces, uplot_is_the_release])
+    main([page_zooms_pans_sorts_and_shows_fields, flame_graph_has_system_calls, call_stacks_are_drawn,
+          lost_records_are_drawn, long_spans_of_large_traces_are_kept, sums_of_states_are_exact_in_large_traces,
+          empty_and_missing_traces, uplot_is_the_release])

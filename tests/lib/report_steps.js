@@ -89,6 +89,14 @@ if (w.flame) {
 		[is.textContent, is.nextSibling.textContent]));
 	for (const name of ["ArrowUp", "Enter", "ArrowDown", "ArrowRight", "ArrowLeft", "0"])
 		press(name);
+	if (!document.getElementById("flame-kinds").hidden) {
+		const kind = document.getElementById("flame-kind");
+
+		kind.value = "callstacks";
+		kind.dispatchEvent(new Event("change"));
+		out.callstacks = w.flame.bars().map(is => [is.node.name, is.node.depth, is.node.total]);
+		out.callstacks_words = all("#flame-words")[0];
+	}
 }
 key("n");
 out.next = document.querySelector("#item h3")?.textContent;

@@ -47,6 +47,11 @@ static int create(struct wmk_analysis *analysis, void **state)
 	return wmk_query_spans.module->create(analysis, &report->spans);
 }
 
+void wmk_report_callstacks(struct wmk_report *report, struct wmk_read_callstacks *callstacks)
+{
+	report->callstacks = callstacks;
+}
+
 /* ── states of threads ───────────────────────────────────────────────────────────────────────────────── */
 
 static int add_state(struct wmk_report *report, const struct wmk_analyze_thread *thread, unsigned was, int64_t now)
@@ -235,6 +240,8 @@ static int record(void *state, const struct wmk_record *record)
 		reduce(report);
 	if (report->is_whole && err >= 0)
 		err = keep(report, record);
+	if (err >= 0 && report->callstacks)
+		err = wmk_read_callstacks_add(report->callstacks, record->stream);
 	if (err >= 0 && (UINT32_C(1) << record->event & STACK_EVENTS) && record->ns > report->stacks_lost_until)
 		err = add_to_stack(report, record);
 	if (err < 0 || (record->event != WMK_EV_SPAN_BEGIN && record->event != WMK_EV_SPAN_END))

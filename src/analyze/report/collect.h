@@ -9,7 +9,7 @@
 #include "analyze/analysis.h"
 #include "analyze/report/timeline.h"
 #include "analyze/stats.h"
-#include "read/stacks.h"
+#include "read/callstacks.h"
 
 #define WMK_REPORT_RECORDS 100000u
 
@@ -37,6 +37,7 @@ struct wmk_report {
 	struct wmk_texts span_names;
 	struct wmk_read_stacks stacks; /* for the flame graph; unknown from the begin of a loss ... */
 	int64_t stacks_lost_until;     /* ... to this time */
+	struct wmk_read_callstacks *callstacks; /* NULL: not drawn */
 	bool is_whole;                 /* all records so far are kept */
 	struct wmk_report_record *kept;
 	uint32_t n_kept, cap_kept;
@@ -50,6 +51,9 @@ struct wmk_report {
 	size_t data_size;
 	int err;                       /* last error of functions that return nothing */
 };
+
+/* Draw call stacks of records. Call this before the pipeline. `callstacks` must live as long as the analysis. */
+void wmk_report_callstacks(struct wmk_report *report, struct wmk_read_callstacks *callstacks);
 
 /* The state of this module is a struct wmk_report. It must follow `sched` in a list of modules. */
 extern const struct wmk_analyze_module wmk_report_module;

@@ -14,6 +14,7 @@
  *     records   4 values: time, track, CPU, event (index of `events`); line n of the fields belongs to record n
  *     stacks    frames: names; nodes, 4 values: parent (number of an earlier node; -1: a root), frame, ns with deeper
  *               stacks, ns without; left_out: number of nodes that are not in the page
+ *     callstacks  the same for the call stacks of records, with numbers of records; may be absent
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -180,7 +181,7 @@ static void put_nodes(const struct wmk_read_stacks *stacks, uint32_t *order, uin
 	}
 }
 
-static int put_stacks(const struct wmk_read_stacks *stacks, FILE *out)
+static int put_stacks(const char *key, const struct wmk_read_stacks *stacks, FILE *out)
 {
 	const uint32_t n = stacks->n_nodes ? stacks->n_nodes - 1 : 0;
 	uint32_t *order = calloc(n + 1, sizeof(*order)), *place = calloc(n + 1, sizeof(*place));
@@ -188,7 +189,7 @@ static int put_stacks(const struct wmk_read_stacks *stacks, FILE *out)
 	const bool has_room = order && place && total;
 
 	if (has_room) {
-		fprintf(out, ",\n\"stacks\":{\"left_out\":%" PRIu32 ",\"frames\":[",
+		fprintf(out, ",\n\"%s\":{\"left_out\":%" PRIu32 ",\"frames\":[", key,
 			n > STACKS_MAX ? n - STACKS_MAX : 0);
 		for (uint32_t i = 0; i < stacks->n_names; i++) {
 			fputs(i ? "," : "", out);
@@ -234,7 +235,9 @@ int wmk_report_data(const struct wmk_report *report, const struct wmk_result *re
 	put_tracks(timeline, out);
 	put_intervals(timeline, result->begin, out);
 	put_records(report, result->begin, out);
-	err = put_stacks(&report->stacks, out);
+	err = put_stacks("stacks", &report->stacks, out);
+	if (err >= 0 && report->callstacks)
+		err = put_stacks("callstacks", &report->callstacks->stacks, out);
 	fputs("}\n", out);
 	return err;
 }

@@ -13,24 +13,34 @@ const canvas = document.getElementById("flame-canvas");
 const context = canvas.getContext("2d"), info = document.getElementById("flame-item");
 /* LEAST: width of the least bar. A canvas has a limited height, so few callers of the zoomed node are drawn. */
 const ROW = 18, LEAST = 0.4, CALLERS = 10, ROWS = 200;
-const all = { name: "all threads", total: 0, self: 0, depth: 0, parent: null, children: [] };
-let zoomed = all, selected = null, bars = [], wanted = "", size = { wide: 0, high: 0 }, colors = {};
+let all = null, zoomed = null, selected = null, bars = [], wanted = "", size = { wide: 0, high: 0 }, colors = {};
 
 /* ── the tree ────────────────────────────────────────────────────────────────────────────────────────── */
 
-const nodes = [];
-for (let i = 0; i < data.stacks.nodes.length; i += 4) {
-	const [number, frame, total, self] = data.stacks.nodes.slice(i, i + 4);
-	const parent = number < 0 ? all : nodes[number];
-	const node = { name: data.stacks.frames[frame], total, self, depth: parent.depth + 1, parent, children: [] };
+let nodes = [], kind = "";
 
-	parent.children.push(node);
-	nodes.push(node);
-	if (parent === all)
-		all.total += total;
+/* kind: "stacks", with ns, or "callstacks", with numbers of records. */
+function makeTree(which) {
+	const list = data[which].nodes;
+
+	kind = which;
+	nodes = [];
+	all = { name: "all threads", total: 0, self: 0, depth: 0, parent: null, children: [] };
+	for (let i = 0; i < list.length; i += 4) {
+		const [number, frame, total, self] = list.slice(i, i + 4), parent = number < 0 ? all : nodes[number];
+		const node = { name: data[which].frames[frame], total, self, depth: parent.depth + 1, parent, children: [] };
+
+		parent.children.push(node);
+		nodes.push(node);
+		if (parent === all)
+			all.total += total;
+	}
+	for (const node of [all, ...nodes])
+		node.children.sort((a, b) => a.name < b.name ? -1 : a.name > b.name ? 1 : 0);
 }
-for (const node of [all, ...nodes])
-	node.children.sort((a, b) => a.name < b.name ? -1 : a.name > b.name ? 1 : 0);
+
+const isTime = () => kind === "stacks";
+const amount = value => isTime() ? durationText(value) : countText(value);
 
 function pathOf(node) {
 	const path = [];
@@ -131,11 +141,11 @@ function select(node) {
 		element("dd", list, value);
 	};
 
-	put("time", durationText(node.total) + ", " + percent(node, all) + " of all");
+	put(isTime() ? "time" : "records", amount(node.total) + ", " + percent(node, all) + " of all");
 	if (node.parent && node.parent !== all)
 		put("of its caller", percent(node, node.parent));
 	if (node !== all)
-		put("own time", durationText(node.self));
+		put(isTime() ? "own time" : "own records", amount(node.self));
 	if (node.depth > 1)
 		put("stack", pathOf(node).slice(1).map(is => is.name).join(" › "));
 }
@@ -193,18 +203,35 @@ function rows() {
 }
 
 const details = document.getElementById("flame-table");
-details.addEventListener("toggle", () => {
-	if (details.open && details.childElementCount === 1)
-		makeTable(details, [["frame", "text"], ["own time", "ns"], ["time", "ns"]], rows());
-});
+function fillTable() {
+	const column = isTime() ? ["time", "ns"] : ["records", "count"];
 
-if (!nodes.length)
+	while (details.childElementCount > 1)
+		details.lastElementChild.remove();
+	if (details.open)
+		makeTable(details, [["frame", "text"], ["own " + column[0], column[1]], column], rows());
+}
+details.addEventListener("toggle", fillTable);
+
+function showTree(which) {
+	makeTree(which);
+	document.getElementById("flame-words").textContent = (isTime()
+		? "Spans and system calls of threads. The width of a frame is its time"
+		: "Call stacks of records. The width of a frame is its number of records") +
+		"; a frame is below its caller." +
+		(data[which].left_out ? " " + countText(data[which].left_out) + " short stacks are left out." : "");
+	fillTable();
+	zoomed = all;
+	select(null);
+}
+
+if (!hasStacks("stacks") && !hasStacks("callstacks"))
 	return;
-if (data.stacks.left_out)
-	element("p", document.getElementById("flame-note"), countText(data.stacks.left_out) + " short stacks are left out.", "note");
+document.getElementById("flame-kinds").hidden = !hasStacks("stacks") || !hasStacks("callstacks");
+document.getElementById("flame-kind").addEventListener("change", event => showTree(event.target.value));
 dark.addEventListener("change", draw);
 window.addEventListener("resize", draw);
 /* For tests. */
-window.waymark.flame = { all, zoomed: () => zoomed, selected: () => selected, bars: () => bars, draw };
-draw();
+window.waymark.flame = { all: () => all, zoomed: () => zoomed, selected: () => selected, bars: () => bars, draw };
+showTree(hasStacks("stacks") ? "stacks" : "callstacks");
 })();

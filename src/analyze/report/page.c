@@ -84,10 +84,15 @@ static void put_page(const struct wmk_report *report, const char *result, FILE *
 	fputs(at, out);
 }
 
+struct wmk_report *wmk_report_of(struct wmk_analysis *analysis)
+{
+	return wmk_analysis_state(analysis, WMK_ARRAY_LEN(wmk_report_modules) - 2);
+}
+
 int wmk_report_write(struct wmk_analysis *analysis, FILE *out)
 {
 	struct wmk_result *result = wmk_analysis_result(analysis);
-	const struct wmk_report *report = wmk_analysis_state(analysis, WMK_ARRAY_LEN(wmk_report_modules) - 2);
+	const struct wmk_report *report = wmk_report_of(analysis);
 	char *text = NULL;
 	size_t size = 0;
 	FILE *json;

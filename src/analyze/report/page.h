@@ -14,6 +14,8 @@
 /* The modules of a report; NULL at the end. */
 extern const struct wmk_analyze_module *const wmk_report_modules[];
 
+/* The state of the module of reports. */
+struct wmk_report *wmk_report_of(struct wmk_analysis *analysis);
 /* After the pipeline: reduce the result to a summary, and write the page. -ENOMEM; -errno: `out` cannot be written. */
 int wmk_report_write(struct wmk_analysis *analysis, FILE *out);
 

@@ -287,7 +287,8 @@ function makeCharts() {
 	window.addEventListener("resize", () => charts.forEach(chart => chart.resize()));
 }
 
-document.getElementById("flame").hidden = !data.stacks.nodes.length;
+const hasStacks = which => data[which] !== undefined && data[which].nodes.length > 0;
+document.getElementById("flame").hidden = !hasStacks("stacks") && !hasStacks("callstacks");
 makeSummary();
 makeCharts();
 makeTables();
