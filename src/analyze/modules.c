@@ -6,6 +6,7 @@
 
 #include "analyze/analysis.h"
 #include "analyze/counters.h"
+#include "analyze/fields.h"
 #include "analyze/io.h"
 #include "analyze/irq.h"
 #include "analyze/locks.h"
@@ -20,7 +21,7 @@
 const struct wmk_analyze_module *const wmk_analyze_modules[] = {
 	&wmk_analyze_sched, &wmk_analyze_syscalls, &wmk_analyze_io, &wmk_analyze_irq,
 	&wmk_analyze_memory, &wmk_analyze_spans, &wmk_analyze_locks, &wmk_analyze_path, &wmk_analyze_counters,
-	&wmk_analyze_events, &wmk_analyze_loss, NULL
+	&wmk_analyze_events, &wmk_analyze_fields, &wmk_analyze_loss, NULL
 };
 
 const struct wmk_analyze_module *wmk_analyze_module_find(const char *name)

@@ -3,6 +3,7 @@
  * result.c - tables of results (see result.h).
  */
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +48,7 @@ void wmk_cell_number(struct wmk_cell *cell, int64_t number)
 
 void wmk_cell_real(struct wmk_cell *cell, double real)
 {
-	cell->has = true;
+	cell->has = isfinite(real);
 	cell->real = real;
 }
 

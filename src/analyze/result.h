@@ -89,6 +89,7 @@ struct wmk_result_table *wmk_result_table(struct wmk_result *result, const char 
 /* Add a row of empty cells. The cells are valid until the next row is added. */
 struct wmk_cell *wmk_result_row(struct wmk_result_table *table);
 void wmk_cell_number(struct wmk_cell *cell, int64_t number);
+/* Infinity and NaN leave the cell unknown. */
 void wmk_cell_real(struct wmk_cell *cell, double real);
 /* The text is copied, with '?' for control characters. */
 void wmk_cell_text(struct wmk_result_table *table, struct wmk_cell *cell, const char *text);

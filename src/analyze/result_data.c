@@ -17,6 +17,12 @@ static void put_time(int64_t ns, const char *quote, FILE *out)
 		magnitude % 1000000000, quote);
 }
 
+/* Percentages and rates have six digits, and values of applications all digits. */
+static void put_real(const struct wmk_column *column, double real, FILE *out)
+{
+	fprintf(out, "%.*g", column->kind == WMK_COLUMN_VALUE ? 15 : 6, real);
+}
+
 static void json_row(const struct wmk_result_table *table, const struct wmk_cell *row, FILE *out)
 {
 	for (unsigned i = 0; i < table->n_columns; i++) {
@@ -30,7 +36,7 @@ static void json_row(const struct wmk_result_table *table, const struct wmk_cell
 		else if (column->kind == WMK_COLUMN_TIME)
 			put_time(row[i].number, "\"", out);
 		else if (wmk_column_is_real(column))
-			fprintf(out, "%.6g", row[i].real);
+			put_real(column, row[i].real, out);
 		else
 			fprintf(out, "%" PRId64, row[i].number);
 	}
@@ -87,7 +93,7 @@ static void csv_cell(const struct wmk_column *column, const struct wmk_cell *cel
 	else if (column->kind == WMK_COLUMN_TIME)
 		put_time(cell->number, "", out);
 	else if (wmk_column_is_real(column))
-		fprintf(out, "%.6g", cell->real);
+		put_real(column, cell->real, out);
 	else
 		fprintf(out, "%" PRId64, cell->number);
 }

@@ -3,6 +3,7 @@
  * result_text.c - print tables as aligned text (see result.h).
  */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,7 +47,8 @@ const char *wmk_cell_format(const struct wmk_column *column, const struct wmk_ce
 		snprintf(buf, size, cell->real < 9.95 && cell->real > -9.95 ? "%.1f" : "%.0f", cell->real);
 		return buf;
 	case WMK_COLUMN_VALUE:
-		snprintf(buf, size, "%.6g", cell->real);
+		snprintf(buf, size, nearbyint(cell->real) == cell->real && fabs(cell->real) < 1e15 ? "%.0f" : "%.6g",
+			 cell->real);
 		return buf;
 	case WMK_COLUMN_TIME:
 		snprintf(buf, size, "%" PRId64 ".%09" PRId64, cell->number / 1000000000, cell->number % 1000000000);

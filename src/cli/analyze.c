@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "analyze/locks.h"
+#include "analyze/fields.h"
 #include "analyze/path.h"
 #include "analyze/spans.h"
 #include "analyze/summary.h"
@@ -17,7 +18,7 @@
 
 #define ROWS_DEFAULT 20u
 #define ROWS_OF_SUMMARY 5u
-#define WMK_ANALYSES "sched, syscalls, io, irq, memory, spans, locks, path, counters, events, loss"
+#define WMK_ANALYSES "sched, syscalls, io, irq, memory, spans, locks, path, counters, events, fields, loss"
 
 struct analyze_args {
 	struct wmk_cli_which which;
@@ -27,7 +28,7 @@ struct analyze_args {
 	const char *sort, *diff, *span;
 	uint64_t slowest;              /* 0: the default */
 	bool folded, symbols;
-	const char *from, *to;
+	const char *from, *to, *event;
 };
 
 static void print(const struct analyze_args *args, const struct wmk_result *result)
@@ -61,6 +62,8 @@ static int compute(const struct analyze_args *args, const struct wmk_analyze_mod
 		err = wmk_analysis_set_span(*analysis, args->from, args->to);
 	if (err < 0)
 		return err;
+	if (modules[0] == &wmk_analyze_fields)
+		wmk_fields_choose(*analysis, args->event);
 	if (modules[0] == &wmk_analyze_path)
 		wmk_path_choose(*analysis, args->span, args->slowest ? (unsigned)args->slowest : 1);
 	options.whole = *analysis;
@@ -134,6 +137,8 @@ static int run_analyze(void *data, char **rest, int n_rest)
 					  "`waymark analyze path --span=NAME TRACE`");
 	if ((args->from || args->to) && modules[0] != &wmk_analyze_path && modules[0] != &wmk_analyze_spans)
 		return wmk_error(-EINVAL, "--from and --to are options of the analyses spans and path");
+	if (args->event && modules[0] != &wmk_analyze_fields)
+		return wmk_error(-EINVAL, "--event is an option of the analysis fields");
 	if (!args->from != !args->to)
 		return wmk_error(-EINVAL, "--from and --to need each other");
 	if (n_rest == n_names)
@@ -167,8 +172,8 @@ static const char *const details[] = {
 	"--preset=sched.",
 	"counters: counters of applications (waymark_counter()): number of values, last, least, greatest and average "
 	"value, by process.",
-	"events: how often each event occurred, its rate and its greatest rate, as a line over time. loss: where and "
-	"when records were lost.",
+	"events: how often each event occurred, its rate and its greatest rate, as a line over time. fields: "
+	"distributions of the values of fields, by event. loss: where and when records were lost.",
 	"A state is unknown before the first record of a thread, and after records were lost. The times of the states "
 	"add up to the length of the trace. docs/analyze.md describes how each figure is computed. If the trace "
 	"lacks the events of an analysis, a message names them and the command that records them.",
@@ -196,6 +201,8 @@ static const struct wmk_cli_option options[] = {
 	  WMK_CLI_NAME(struct analyze_args, from, "an event") },
 	{ 0, "to", "EVENT", "With --from: the event that ends a span. It may be the same event.",
 	  WMK_CLI_NAME(struct analyze_args, to, "an event") },
+	{ 0, "event", "EVENT", "With fields: only fields of this event. The default is all events.",
+	  WMK_CLI_NAME(struct analyze_args, event, "an event") },
 	{ 0, "slowest", "N", "With path: the N slowest spans, at most 16. The default is 1.",
 	  WMK_CLI_NUMBER(struct analyze_args, slowest, WMK_PATHS_MAX) },
 	{ 0, "symbols", NULL,
@@ -215,7 +222,7 @@ static const struct wmk_cli_option options[] = {
 const struct wmk_cli_command wmk_cli_analyze = {
 	.name = "analyze",
 	.arguments = "[ANALYSIS] TRACE...",
-	.choices = "sched syscalls io irq memory spans locks path counters events loss",
+	.choices = "sched syscalls io irq memory spans locks path counters events fields loss",
 	.summary = "Compute where time goes from the records of traces",
 	.details = details,
 	WMK_CLI_OPTIONS(options),

@@ -149,6 +149,8 @@ static const struct wmk_cli_example examples[] = {
 	  "waymark analyze syscalls --limit=0 trace" },
 	{ "analyze", "Print how long the threads were in read(), with their states in the slowest calls:",
 	  "waymark analyze spans --from=syscall_entry_read --to=syscall_exit_read trace" },
+	{ "analyze", "Print the least, greatest and usual values of the fields of an event:",
+	  "waymark analyze fields --event=shop:order trace" },
 	{ "analyze", "Print what the slowest span of a name waited for, over all threads and processes:",
 	  "waymark analyze path --span=shop:order trace" },
 	{ "analyze", "Write the same as stacks for flamegraph.pl or speedscope:",

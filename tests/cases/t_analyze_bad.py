@@ -17,7 +17,7 @@ from t_view import read  # noqa: E402
 
 NEEDS = {'sched': 'sched_switch', 'syscalls': 'syscall_exit_', 'io': 'block_rq_complete', 'irq': 'irq_handler',
          'memory': 'kmem_mm_page_alloc', 'spans': 'span', 'locks': 'futex', 'path': 'span'}
-ALL = (*NEEDS, 'events', 'loss')
+ALL = (*NEEDS, 'events', 'fields', 'loss')
 TOP = (WAYMARK, 'top', '--batch', '--json', '-n', '1', '-d', '0.01')
 DERIVED = ('threads', 'slices', 'wakeups', 'syscalls', 'spans')
 

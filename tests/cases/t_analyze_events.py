@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`waymark analyze syscalls`, `irq` and `io`: figures equal a second evaluation in Python."""
+"""`waymark analyze syscalls`, `irq`, `io`, `memory` and `fields`: figures equal a second evaluation in Python."""
+import collections
+import json
 import os
+import struct
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 import event_trace  # noqa: E402
+from ctf18 import BEGIN, Plain  # noqa: E402
 from harness import VIEW, WAYMARK, check, main, rounds  # noqa: E402
 from sched_trace import quantile  # noqa: E402
 from t_analyze import near, result_of  # noqa: E402
@@ -78,6 +82,54 @@ def pages_equal_second_evaluation(case):
               'orders: %s, not %s', tables['orders'], orders)
 
 
+FIELDS = 'int64_t balance; uint32_t size; double load; string name; uint8_t bytes[3];'
+DOUBLE = 'typealias floating_point { exp_dig = 11; mant_dig = 53; align = 8; } := double;\n'
+
+
+def write_fields(random, path):
+    plain = Plain(types=DOUBLE)
+    for event in ('shop:order', 'shop:pay'):
+        plain.event(event, FIELDS)
+
+    def values():
+        balance = random.choice((random.randrange(-100, 100), random.randrange(-10**12, 10**12)))
+        load = struct.pack('<d', random.gauss(0, 3))
+        return lambda bits, size=int(random.expovariate(1 / 5000)), name='n' * random.randrange(4): bits.i(
+            64, balance & (1 << 64) - 1).i(32, size).raw(load).s(name).raw(b'abc')
+    records = [(BEGIN + 10 * n, random.choice((0, 0, 1)), values()) for n in range(1000)]
+    plain.write(path, stream=[plain.packet(records)])
+
+
+def fields_equal_second_evaluation(case):
+    """Least, greatest and average values and quantiles of numbers, and counts of texts; also of one event."""
+    for n in range(rounds(5)):
+        path = case.path('fields%d' % n)
+        write_fields(case.random, path)
+        records = [json.loads(line) for line in read(case, [WAYMARK, *VIEW, '--json', path])[1]]
+        for only in ((), ('--event', 'shop:pay')):
+            tables, values = result_of(case, 'fields', *only, path)['tables'], collections.defaultdict(list)
+            for record in records:
+                for name, value in record['fields'].items():
+                    if not only or record['event'] in only:
+                        values[record['event'], name].append(value)
+            check({(row['event'], row['field']) for row in tables['numbers']} ==
+                  {key for key in values if key[1] not in ('name', 'bytes')}, 'numbers: %s', tables['numbers'])
+            for row in tables['numbers']:
+                exact = sorted(values[row['event'], row['field']])
+                figures = (exact[0], exact[-1], sum(exact) / len(exact))
+                # (JSON has 15 digits)
+                check(row['count'] == len(exact) and all(abs(row[key] - is_) <= 1e-13 * max(map(abs, exact))
+                      for key, is_ in zip(('min', 'max', 'average'), figures)), '%s, not %s', row, figures)
+                for part in (50, 95, 99):
+                    value, true = row['p%d' % part], quantile(exact, part / 100)
+                    check(value is None if row['field'] == 'load' else abs(value - true) <= 0.01 * abs(true),
+                          '%s: %d %% is %s', row, part, true)
+            texts = collections.Counter((*key, text) for key in values if key[1] == 'name' for text in values[key])
+            check({(row['event'], row['field'], row['value']): row['count'] for row in tables['texts']} == texts and
+                  all(near(row['percent'], 100 * row['count'] / len(values[row['event'], 'name']))
+                      for row in tables['texts']), 'texts: %s, not %s', tables['texts'], texts)
+
+
 def requests_equal_second_evaluation(case):
     for _ in range(rounds(5)):
         tables, lines = made(case, event_trace.requests, 'io')
@@ -93,4 +145,4 @@ def requests_equal_second_evaluation(case):
 
 if __name__ == '__main__':
     main([syscalls_equal_second_evaluation, interrupts_equal_second_evaluation, pages_equal_second_evaluation,
-          requests_equal_second_evaluation])
+          fields_equal_second_evaluation, requests_equal_second_evaluation])
