@@ -16,6 +16,7 @@
 static struct {
 	int traces, rings, flushes, clears, replaced, refuse;
 	uint64_t lost;
+	bool connects;                   /* to relays: of two sessions and a destroyed session */
 } outlet;
 
 static int trace_open(void *data, const struct wmk_trace_info *info, void **trace)
@@ -82,7 +83,22 @@ static int output_check(void *data, const struct wmk_trace_info *session)
 	return err;
 }
 
+static int relays(void *data, struct wmk_list *list, struct wmk_arena *arena)
+{
+	static const struct wmk_ctl_relay connections[] = {
+		{ .path = "/tmp/waymark-command-none/a", .uid = 0, .session = "", .url = "", .error = "" },
+		{ .path = "/tmp/waymark-command-none/b", .uid = 1000, .session = "", .url = "", .error = "" },
+		{ .path = "/tmp/waymark-command-none/gone", .uid = 1000, .session = "", .url = "", .error = "" },
+	};
+
+	(void)data;
+	for (unsigned i = 0; outlet.connects && i < 3; i++)
+		*(struct wmk_ctl_relay *)wmk_arena_append(arena, list, sizeof(connections[0])) = connections[i];
+	return 0;
+}
+
 static const struct wmk_consumer_port_ops ops = {
+	.relays = relays,
 	.output_check = output_check,
 	.trace_open = trace_open,
 	.metadata = metadata,

@@ -459,8 +459,12 @@ static void members_control_their_own_sessions_only(void **state)
 		session_in(done(CREATE(.name = "mine", .path = "/tmp/waymark-command-none/b")), 0);
 	assert_int_equal(is->uid, 1000);
 	refused(CREATE(.name = "x", .path = "/root/x"), EACCES, "cannot use /root/x");
+	outlet.connects = true;
 	sessions = ask(WMK_CTL_LIST_SESSIONS, &all);
 	assert_int_equal(sessions->sessions.n, 1);
+	assert_int_equal(sessions->relays.n, 2);
+	assert_string_equal(((struct wmk_ctl_relay *)sessions->relays.items)[0].session, "mine");
+	assert_string_equal(((struct wmk_ctl_relay *)sessions->relays.items)[1].session, "");
 	refused(WMK_CTL_LIST_SESSIONS, &(struct wmk_ctl_list_sessions){ .session = "roots" }, ENOENT,
 		"no session 'roots'");
 	assert_null(strstr(scene.words, "one of these"));
@@ -474,6 +478,8 @@ static void members_control_their_own_sessions_only(void **state)
 	scene.peer = (struct wmk_peer){ .pid = 1, .uid = 0 };
 	sessions = ask(WMK_CTL_LIST_SESSIONS, &all);
 	assert_int_equal(sessions->sessions.n, 2);
+	assert_int_equal(sessions->relays.n, 3);
+	outlet.connects = false;
 	assert_int_equal(which(WMK_CTL_DESTROY, "")->sessions.n, 1);     /* its own, and not those of others */
 	assert_non_null(ask(WMK_CTL_SHUTDOWN, &(struct wmk_empty){ 0 }));
 	assert_int_equal(scene.shutdowns, 1);
