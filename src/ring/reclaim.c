@@ -17,6 +17,7 @@
 #include <fcntl.h>
 #include <sys/syscall.h>
 
+#include "base/testpoint.h"
 #include "ring/file.h"
 #include "ring/record_header.h"
 
@@ -74,16 +75,19 @@ int64_t waymark_ring_set_reclaim(struct waymark_ring_set *set, uint32_t ring)
 		return 0;
 	if (pos == 0 ? had <= keep || wmk_ring_needs_memory(ctl) : had != UINT64_MAX)
 		return 0;
+	WMK_TESTPOINT(reclaim_looked);
 	wmk_ring_set_to(&ctl->reclaimed_pos, pos);
 	wmk_ring_set_to(&ctl->backed_pos, keep);
 	/* (J) full: pairs with the fence in wmk_ring_back(). */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	WMK_TESTPOINT(reclaim_lowered);
 	if (wmk_ring_load(&ctl->write_pos) != pos) {
 		wmk_ring_set_to(&ctl->reclaimed_pos, before);
 		/* (F) release: nothing was given back. */
 		__atomic_store_n(&ctl->backed_pos, had, __ATOMIC_RELEASE);
 		return -EAGAIN;
 	}
+	WMK_TESTPOINT(reclaim_checked);
 	err = punch(set, &set->ring[ring], keep, had < end ? had : end);
 	return err < 0 ? err : (int64_t)((had < end ? had : end) - keep);
 }

@@ -70,7 +70,7 @@ def points():
     if 'testpoints' not in FEATURES:
         raise Skip('needs a build with -Dtestpoints=true')
     named = {name for name in sources(r'WMK_TESTPOINT\((\w+)\)', 'src/ring', 'src/tracer', 'include/waymark')
-             if not name.startswith('helper_')}         # (a recording thread never reaches these)
+             if not name.startswith(('helper_', 'reclaim_'))}   # (a recording thread never reaches these)
     check(named == set(NAMED), 'points in the sources or here, but not in both: %s', named ^ set(NAMED))
     all_points = [(name, mode, env, 'WMK_TESTPOINT', name + '=%s:%d') for name, (mode, env) in sorted(NAMED.items())]
     if os.uname().machine == 'x86_64':

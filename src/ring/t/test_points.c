@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * test_points.c - a writer is killed or stopped between any two stores of a record, in a sequence and on a claim ring.
- * Another process continues to record. No record is torn, counts are exact, and times are in order. Compiled with the
- * sources of the ring and -DWMK_TESTPOINTS.
+ * Another process continues to record. No record is torn, counts are exact, and times are in order. The same for a
+ * reader that gives memory back. Compiled with the sources of the ring and -DWMK_TESTPOINTS.
  */
 #include <signal.h>
 #include <sys/mman.h>
@@ -235,12 +235,141 @@ static void writers_killed_on_the_way_to_a_sub_buffer_keep_records(void **state)
 		}
 }
 
+/* ── the reader gives memory back ────────────────────────────────────────────────────────────────────────── */
+
+/* Try to record `tries` times, in another process. The numbers of the records that were stored have no gap. */
+static void record_tries(struct pair *p, unsigned tries)
+{
+	const pid_t pid = fork();
+	int status;
+
+	if (pid == 0) {
+		for (unsigned i = 0; i < tries; i++) {
+			uint64_t word = OTHER << 32 | other->done;
+			const struct waymark_ring_frag f = { &word, 8, WAYMARK_FRAG_WORDS };
+
+			other->begun++;
+			other->done += waymark_ring_record(p->writer, 3, &f, 1) == 0;
+		}
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+}
+
+/*
+ * The reader stops or is killed at the point, while it gives the memory of an idle ring back. Meanwhile a writer fills
+ * more than the sub-buffers that the ring keeps.
+ */
+static void reader_at_point(const char *point, int stops)
+{
+	struct pair p;
+	uint64_t next[3] = { 0 }, lost = 0;
+	char value[64];
+	int status;
+	pid_t pid;
+
+	memset(victim, 0, 2 * sizeof(*victim));
+	pair_open(&p,
+		  (struct waymark_ring_options){
+			  .subbuf_size = 4096, .n_subbufs = 8, .clock = WAYMARK_CLOCK_COUNTER, .prefault = 1 << 30 });
+	to_cpu(0);
+	record_tries(&p, 100);
+	read_all(&p, next);
+	pid = fork();
+	if (pid == 0) {
+		snprintf(value, sizeof(value), "%s=%s", point, stops ? "stop" : "kill");
+		setenv("WMK_TESTPOINT", value, 1);
+		for (uint32_t i = 0; i < p.n_rings; i++)
+			if (wmk_ring_load(&p.reader->ring[i].ctl->write_pos) != 0)
+				waymark_ring_set_reclaim(p.reader, i);
+		_exit(0);
+	}
+	wait_for(pid, &status);
+	assert_true(stops ? WIFSTOPPED(status) : WIFSIGNALED(status));
+	record_tries(&p, 6 * 4096 / 12);
+	if (stops) {
+		kill(pid, SIGCONT);
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_true(WIFEXITED(status));
+	}
+	read_all(&p, next);
+	assert_int_equal(next[OTHER], other->done);
+	for (int i = 0; i < 40; i++) {
+		assert_int_equal(waymark_ring_set_back(p.reader), 0);
+		record_tries(&p, 200);
+		read_all(&p, next);
+		assert_int_equal(next[OTHER], other->done);
+	}
+	for (uint32_t i = 0; i < p.n_rings; i++)
+		lost += waymark_ring_reader_lost(p.readers[i], NULL);
+	assert_int_equal(lost, other->begun - other->done);
+	assert_true(lost < 6 * 4096 / 12);
+	pair_close(&p);
+}
+
+static void reader_stopped_while_it_gives_memory_back_loses_no_record(void **state)
+{
+	static const char *const points[] = { "reclaim_looked", "reclaim_lowered", "reclaim_checked" };
+
+	(void)state;
+	for (unsigned i = 0; i < WMK_ARRAY_LEN(points); i++)
+		for (int stops = 0; stops < 2; stops++)
+			reader_at_point(points[i], stops);
+}
+
+/* The writer has planned its record, and has begun the next sub-buffer, when the reader gives memory back. */
+static void writer_stopped_in_the_next_sub_buffer_keeps_its_record(void **state)
+{
+	enum { ENTERS = (4096 - 8 - 64 - 96) / 12 }; /* number of records before the second sub-buffer */
+	static const uint64_t zero;
+	struct pair p;
+	uint64_t next[3] = { 0 };
+	int64_t given = 0;
+	char value[64];
+	int status;
+	pid_t pid;
+
+	(void)state;
+	pair_open(&p,
+		  (struct waymark_ring_options){
+			  .subbuf_size = 4096, .n_subbufs = 8, .clock = WAYMARK_CLOCK_COUNTER, .prefault = 1 << 30 });
+	pid = fork();
+	if (pid == 0) {
+		snprintf(value, sizeof(value), "claim_entered=stop:%d", ENTERS);
+		setenv("WMK_TESTPOINT", value, 1);
+		for (uint64_t i = 0; i < 2 * ENTERS; i++) {
+			uint64_t word = VICTIM << 32 | i;
+			const struct waymark_ring_frag f = { &word, 8, WAYMARK_FRAG_WORDS };
+
+			wmk_ring_write_claim(p.writer, &zero, 0, 3, &f, 1, 8);
+		}
+		_exit(0);
+	}
+	wait_for(pid, &status);
+	assert_true(WIFSTOPPED(status));
+	read_all(&p, next);
+	assert_int_equal(next[VICTIM], ENTERS);
+	for (uint32_t i = 0; i < p.n_rings; i++)
+		if (wmk_ring_load(&p.reader->ring[i].ctl->write_pos) != 0)
+			given += waymark_ring_set_reclaim(p.reader, i);
+	assert_int_equal(given, 6 * 4096);
+	kill(pid, SIGCONT);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	read_all(&p, next);
+	assert_int_equal(next[VICTIM], 2 * ENTERS);
+	pair_close(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_writers_killed_in_sequences_keep_records),
 		cmocka_unit_test(test_writers_killed_in_claims_keep_records),
 		cmocka_unit_test(writers_killed_on_the_way_to_a_sub_buffer_keep_records),
+		cmocka_unit_test(reader_stopped_while_it_gives_memory_back_loses_no_record),
+		cmocka_unit_test(writer_stopped_in_the_next_sub_buffer_keeps_its_record),
 	};
 
 	victim = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
