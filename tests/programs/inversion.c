@@ -59,10 +59,11 @@ static int start(pthread_t *thread, int priority, void *(*run)(void *), void *ar
 
 static void request(void)
 {
-	waymark_span(inversion, request);
+	waymark_begin(inversion, request);
 	sem_post(&is_wanted);
 	pthread_mutex_lock(&lock);
 	pthread_mutex_unlock(&lock);
+	waymark_end(inversion, request);
 }
 
 int main(void)
