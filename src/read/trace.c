@@ -344,9 +344,12 @@ void wmk_read_trace_close(struct wmk_read_trace *trace)
 
 /* ── find traces ─────────────────────────────────────────────────────────────────────────────────────── */
 
-static bool has_metadata(int dir)
+/* `depth`: below the path of the user. There, a trace with empty metadata is one that a rotation is about to begin. */
+static bool has_metadata(int dir, unsigned depth)
 {
-	return faccessat(dir, "metadata", F_OK, 0) == 0;
+	struct stat st;
+
+	return fstatat(dir, "metadata", &st, 0) == 0 && (depth == 0 || st.st_size > 0);
 }
 
 /* The sorted names of the directories in `dir`. */
@@ -377,7 +380,7 @@ static int find(int dir, const char *path, unsigned depth, struct wmk_read_paths
 	struct wmk_read_paths names = { NULL, 0, 0 };
 	int err = 0;
 
-	if (has_metadata(dir)) {
+	if (has_metadata(dir, depth)) {
 		if (found->n >= FIND_MAX)
 			return wmk_error(-E2BIG, "too many traces: the maximum is %u", FIND_MAX);
 		err = add_name(&found->paths, &found->n, &found->cap, path);
@@ -406,15 +409,21 @@ static int find(int dir, const char *path, unsigned depth, struct wmk_read_paths
 int wmk_read_traces_find(const char *path, struct wmk_read_paths *found)
 {
 	const uint32_t before = found->n;
-	int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), err;
+	/* The lock keeps retention from deleting a closed chunk meanwhile, and reports a chunk that is deleted. */
+	int lock, err = wmk_chunk_lock(path, &lock), dir;
 
-	if (dir < 0 && (errno == ENOENT || errno == ENOTDIR))
-		return wmk_error_said(-errno, "no such trace: '%.110s' %s", path,
+	if (err < 0)
+		return err;
+	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	err = dir < 0 ? -errno : find(dir, path, 0, found);
+	if (lock >= 0)
+		close(lock);
+	if (dir < 0 && (err == -ENOENT || err == -ENOTDIR))
+		return wmk_error_said(err, "no such trace: '%.110s' %s", path,
 				      access(path, F_OK) == 0 ? "is a file, but a trace is a directory"
 					      : "does not exist");
 	if (dir < 0)
-		return wmk_error(-errno, "cannot look for traces in '%.120s'", path);
-	err = find(dir, path, 0, found);
+		return wmk_error(err, "cannot look for traces in '%.120s'", path);
 	close(dir);
 	if (err >= 0 && found->n == before)
 		err = wmk_error_said(-ENOENT,

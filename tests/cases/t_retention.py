@@ -6,13 +6,15 @@ being read; daemons that are killed.
 """
 import fcntl
 import os
+import re
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from daemon import World, numbers_of  # noqa: E402
-from harness import WAYMARK, Trace, check, communicated, limit, main, rounds  # noqa: E402
+from harness import WAYMARK, Trace, check, communicated, finished, limit, main, rounds  # noqa: E402
 from killed_once import KilledOnce, need_testpoints  # noqa: E402
 from rotations import SIZES, archives, check_chunks, ended, kill, running  # noqa: E402
 
@@ -231,6 +233,61 @@ def chunk_that_is_read_is_kept_for_a_limited_time(case):
 
 
 @limit(60)
+def trace_of_a_free_writer_stays_within_the_retained_size(case):
+    """The sum is sampled every 100 ms while a program records without pauses."""
+    size = 10 << 20
+    with World(case) as w:
+        path = begin(w, 'free')
+        w('enable-rotation', 'free', '--retain-size', size)
+        w.run([case.program('busy'), 'until', '1', '15000'])
+        largest, end = 0, 6 + rounds(60)
+        while not chunks_of(path) or chunks_of(path)[0] < end:
+            before, use = places(path), disk_use(path)
+            if before == places(path):                      # no chunk was moved while the files were counted
+                largest = max(largest, use)
+            time.sleep(0.1)                                 # this is the interval of the samples
+        is_now = ended(case, w, 'free')
+        print('# %d rotations; at most %.3f of the size' % (is_now['rotations'], largest / size))
+        check(size // 2 < largest <= 1.05 * size + size // 10, '%d bytes on the disk', largest)
+        check(is_now['counts']['lost'] == 0, 'lost: %s', is_now['counts'])
+
+
+def viewed(case, path):
+    """(status, {writer: numbers}, stderr) of `view`."""
+    done = finished([WAYMARK, 'view', path], env=case.env, capture_output=True, text=True)
+    found = [int(n) for n in re.findall(r'test:seq .* seq=(\d+)', done.stdout)]
+    return done.returncode, found, done.stderr
+
+
+@limit(60)
+def chunk_that_is_deleted_is_printed_as_a_whole_or_reported(case):
+    """`view` of a chunk while retention deletes the oldest chunks of a free writer."""
+    with World(case) as w:
+        path, whole, gone = begin(w, 'race'), 0, 0
+        w('enable-rotation', 'race', '--size', '64k', '--retain-count', '2')
+        w.run([case.program('busy'), 'until', '1', '60000'])
+        turns = rounds(100) + 6
+        for turn in range(turns):
+            w.wait(lambda: len(archives(path)) > 1, 'closed chunks')
+            chunk, copy = archives(path)[0], case.path('copy%d' % turn)
+            # links to the files: retention deletes the chunk, not the copy
+            if finished(['cp', '-al', chunk, copy], capture_output=True).returncode:
+                continue
+            time.sleep(case.random.random() * 0.1)          # this is a moment, not a condition
+            status, found, err = viewed(case, chunk)
+            expected = viewed(case, copy)[1]
+            check(expected == list(range(expected[0], expected[-1] + 1)), 'the copy has gaps')
+            if status:
+                check(not found and 'has been deleted, by the retention' in err, 'view: %d records: %s', len(found), err)
+            else:
+                check(found == expected, 'view: %d records of %d: %s', len(found), len(expected), err)
+            whole, gone = whole + (status == 0), gone + (status != 0)
+        ended(case, w, 'race')
+        print('# %d chunks were printed, %d reported as deleted' % (whole, gone))
+        check(whole + gone > 0, 'no chunk was read')
+
+
+@limit(60)
 def old_chunks_are_deleted(case):
     with World(case) as w:
         path = begin(w, 'aged')
@@ -263,5 +320,6 @@ if __name__ == '__main__':
         schedule_is_kept_with_the_session, impossible_schedules_are_refused, session_is_rotated_by_size_and_by_time,
         stopped_session_is_not_rotated, trace_stays_within_the_retained_size, newest_chunks_are_kept_by_count,
         chunk_that_is_read_is_kept_for_a_limited_time, old_chunks_are_deleted,
+        trace_of_a_free_writer_stays_within_the_retained_size, chunk_that_is_deleted_is_printed_as_a_whole_or_reported,
         deletion_is_finished_after_kill_of_consumer_daemon
     ])

@@ -54,7 +54,7 @@ def failed_check(words):
 def archives(path):
     """Returns the closed chunks of a session's trace, in order."""
     place = os.path.join(path, 'archives')
-    names = os.listdir(place) if os.path.isdir(place) else []
+    names = [name for name in os.listdir(place) if name[0] != '.'] if os.path.isdir(place) else []
     return [os.path.join(place, name) for name in sorted(names, key=lambda name: int(name.rsplit('-', 1)[1]))]
 
 
