@@ -209,6 +209,60 @@ def snapshot(b):
     return cases
 
 
+STREAM_MS = 6000             # enough for 30 snapshots in a row
+
+
+def streamed(b, daemon, during=None):
+    """One thread on the last CPU records at full speed. Calls during() until the program ends. Returns its values."""
+    out = b.fresh('out')
+    with open(out, 'w') as f:
+        child = subprocess.Popen([b.program('work_waymark'), 'stream', 'u64', str(b.cpus[-1]), str(STREAM_MS)],
+                                 env=daemon.env, stdout=f)
+    while during and child.poll() is None:
+        during()
+    child.wait()
+    with open(out) as f:
+        return parse(f.read())
+
+
+def slowdown(b):
+    """
+    CPU time of a record while snapshots of a full ring of 32 MB are recorded one after another. The floor is the time
+    without snapshots. The writer has a CPU of its own; the daemons and the command have the others.
+    """
+    runs, affinity = [], os.sched_getaffinity(0)
+    for number in range(min(b.runs, 6)):
+        run, took = {}, []
+        if len(b.cpus) > 1:
+            os.sched_setaffinity(0, affinity - {b.cpus[-1]})
+        daemon = waymark_session.Daemon(b.build)
+        try:
+            daemon.start('slow', None, 'bench:*', subbuf_size='4M', num_subbuf=8, statedump=False)
+            streamed(b, daemon)                             # the ring is full
+
+            def snapshots():
+                directory = b.fresh('trace')
+                took.append(timed(daemon.command, 'snapshot', '-s', 'slow', 'record', directory))
+                run['bytes'] = tree_size(directory)
+                shutil.rmtree(directory)
+            sides = [('floor', None), ('ours', snapshots)]
+            for key, during in sides if number % 2 else reversed(sides):
+                values = streamed(b, daemon, during)
+                run[key] = values['cpu'] / values['begun']
+                run[key + '_elapsed'] = values['elapsed'] / values['begun']
+            daemon.stop('slow')
+        finally:
+            daemon.close()
+            os.sched_setaffinity(0, affinity)
+            clean(b)
+        runs.append(dict(run, snapshots=len(took), snapshot_ms=statistics.median(took)))
+    cases = []
+    add_case(cases, 'writer_in_snapshots', 'ns/record', runs)
+    print('    %d snapshots of %.0f MB in a row, %.1f ms each' % (min(r['snapshots'] for r in runs),
+          min(r['bytes'] for r in runs) / 1e6, statistics.median(r['snapshot_ms'] for r in runs)))
+    return cases
+
+
 def rotated(b, argv, env, rotate):
     """Rotate every 0.5 s while the program records: (numbers that it prints, milliseconds of the rotations)."""
     took = []
@@ -306,7 +360,7 @@ def bench_live(b):
     elif b.daemon:
         print('  rival of printed lines: absent (missing: lttng-relayd)')
     try:
-        return printed(b, relay) + flush(b) + snapshot(b) + rotation(b) + slow(b, relay)
+        return printed(b, relay) + flush(b) + snapshot(b) + slowdown(b) + rotation(b) + slow(b, relay)
     finally:
         if relay:
             relay.close()
