@@ -124,18 +124,28 @@ static __always_inline __u32 index_of(long number)
 	return (unsigned long)number < WMK_SYSCALLS_NUMBERS ? number : WMK_SYSCALLS_OTHER;
 }
 
-/*
- * Wakes the reader once, when this record lets the ring cross its wake-up threshold. With threshold 0, each record
- * wakes the reader, because CPUs that share a ring cannot decide which record is the first. The reader changes the
- * threshold after a wake.
- */
-static __always_inline __u64 wake_flags(void *ring, __u64 size)
+/* Bytes of a record in a ring, with its header. */
+static __always_inline __u64 whole_size(__u64 size)
 {
-	const __u64 there = bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA);
+	return (size + BPF_RINGBUF_HDR_SZ + 7) & ~(__u64)7;
+}
 
-	return config.wake_at == 0 || (there < config.wake_at && there + size >= config.wake_at)
-		       ? BPF_RB_FORCE_WAKEUP
-		       : BPF_RB_NO_WAKEUP;
+/*
+ * Wakes the reader when this record lets the ring cross a multiple of the wake-up threshold. `before`: unread bytes
+ * before the record. CPUs that share a ring can both miss one multiple. With threshold 0, each record wakes the reader,
+ * because these CPUs cannot decide which record is the first. The reader changes the threshold after a wake.
+ */
+static __always_inline __u64 wake_flags(__u64 before, __u64 size)
+{
+	const __u64 at = config.wake_at;
+
+	return at == 0 || before / at != (before + whole_size(size)) / at ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
+}
+
+/* Submits a record that was reserved: the unread bytes include this record. */
+static __always_inline void submit(void *ring, void *record, __u64 size)
+{
+	bpf_ringbuf_submit(record, wake_flags(bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) - whole_size(size), size));
 }
 
 static __always_inline void *ring_of(__u32 cpu)
@@ -247,7 +257,8 @@ static __always_inline int send_long(struct scratch *scratch, __u32 slot, const 
 	}
 	if (!ring || at > PARTS_END)
 		return 0;
-	return bpf_ringbuf_output(ring, scratch->record, at, wake_flags(ring, at)) == 0;
+	return bpf_ringbuf_output(ring, scratch->record, at,
+				  wake_flags(bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA), at)) == 0;
 }
 
 static __always_inline void remember_late(const struct task_struct *task, __u32 number, __u8 abi, __u8 parts)
@@ -289,7 +300,7 @@ static __always_inline int send_other(struct pt_regs *regs, const struct call *c
 	fill_head(&record->entry.head, call->task, WMK_SYSCALLS_OTHER, call->cpu, flags, WMK_SYSCALLS_ARGS + 1);
 	arguments(regs, call->abi, record->entry.values);
 	record->number = number;
-	bpf_ringbuf_submit(record, wake_flags(ring, sizeof(*record)));
+	submit(ring, record, sizeof(*record));
 	return 1;
 }
 
@@ -327,7 +338,7 @@ int BPF_PROG(wmk_enter, struct pt_regs *regs, long nr)
 		if (record) {
 			fill_head(&record->head, call.task, number, call.cpu, flags, WMK_SYSCALLS_ARGS);
 			arguments(regs, call.abi, record->values);
-			bpf_ringbuf_submit(record, wake_flags(ring, sizeof(*record)));
+			submit(ring, record, sizeof(*record));
 			is_sent = 1;
 		}
 	}
@@ -368,7 +379,7 @@ int BPF_PROG(wmk_exit, struct pt_regs *regs, long ret)
 		if (record) {
 			fill_head(&record->head, call.task, number, call.cpu, flags, 1);
 			record->values[0] = ret;
-			bpf_ringbuf_submit(record, wake_flags(ring, sizeof(*record)));
+			submit(ring, record, sizeof(*record));
 			is_sent = 1;
 		}
 	}
@@ -398,7 +409,7 @@ static __always_inline void send_task(const struct task_struct *task, __u8 flags
 		fill_head(&record->head, task, 0, cpu, flags, n_values);
 		__builtin_memset(record->values, 0, sizeof(record->values));
 		bpf_probe_read_kernel(record->values, n_values * sizeof(__u64), from);
-		bpf_ringbuf_submit(record, wake_flags(ring, sizeof(*record)));
+		submit(ring, record, sizeof(*record));
 	}
 	if (count && record)
 		count->recorded++;

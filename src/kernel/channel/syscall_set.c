@@ -21,7 +21,7 @@
 #define RING_MIN 4096u
 #define RING_MAX (1u << 30)
 /* overwrite mode: minimum size of the ring, which holds records only until the next drain pass */
-#define RING_OVERWRITE (1u << 20)
+#define RING_OVERWRITE (4u << 20)
 
 static const char *const abi_names[WMK_SYSCALLS_ABIS] = { "native", "compat" };
 

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -135,6 +136,46 @@ static void system_calls_beyond_the_rings_are_counted_as_lost(void **state)
 	close(null);
 	wmk_syscalls_close(calls);
 	free(tally);
+}
+
+/* ── wakes ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+#define WAKE_FROM 4096u
+#define WAKE_TO (WAKE_FROM + 128u)         /* more than the records of one call; records have multiples of 8 bytes */
+
+static int some_calls(void *data)
+{
+	for (unsigned i = 0; i < 2 * WAKE_TO / sizeof(struct wmk_syscalls_head); i++)
+		syscall(SYS_getppid);
+	return *(int *)data;
+}
+
+/* Whatever the sizes of the records, one of them crosses the threshold and wakes the reader. */
+static void reader_is_woken_at_each_threshold(void **state)
+{
+	int status = 0, go;
+	siginfo_t info;
+
+	(void)state;
+	for (uint32_t wake = WAKE_FROM; wake < WAKE_TO; wake += 8) {
+		const struct wmk_syscalls_options options = { .ring_bytes = 64u << 10, .wake_bytes = wake, .n_rings = 1,
+							      .clock = wmk_clock_detect() };
+		struct epoll_event event = { .events = EPOLLIN | EPOLLET };
+		struct wmk_syscalls *calls = live_open(&options);
+		const int epoll = epoll_create1(EPOLL_CLOEXEC);
+
+		live_want(calls, WMK_KABI_NATIVE, "getppid");
+		assert_int_equal(epoll_ctl(epoll, EPOLL_CTL_ADD, wmk_syscalls_fd(calls, 0), &event), 0);
+		const pid_t pid = live_fork(some_calls, &status, &go);
+
+		assert_int_equal(wmk_syscalls_follow(calls, pid, true), 0);
+		assert_int_equal(wmk_syscalls_start(calls), 0);
+		live_go(go);
+		assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED), 0);
+		assert_int_equal(epoll_wait(epoll, &event, 1, 10000), 1);
+		close(epoll);
+		wmk_syscalls_close(calls);
+	}
 }
 
 /* ── threads and children ────────────────────────────────────────────────────────────────────────────── */
@@ -398,6 +439,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(system_calls_that_fit_into_the_rings_are_all_read),
 		cmocka_unit_test(system_calls_beyond_the_rings_are_counted_as_lost),
+		cmocka_unit_test(reader_is_woken_at_each_threshold),
 		cmocka_unit_test(threads_and_children_of_a_followed_process_are_recorded),
 		cmocka_unit_test(children_beyond_the_set_are_counted_as_unfollowed),
 		cmocka_unit_test(mapped_times_of_live_calls_are_within_the_error),
