@@ -235,12 +235,12 @@ def chunk_that_is_read_is_kept_for_a_limited_time(case):
 @limit(60)
 def trace_of_a_free_writer_stays_within_the_retained_size(case):
     """The sum is sampled every 100 ms while a program records without pauses."""
-    size = 10 << 20
+    size = 5 << 20
     with World(case) as w:
         path = begin(w, 'free')
         w('enable-rotation', 'free', '--retain-size', size)
         w.run([case.program('busy'), 'until', '1', '15000'])
-        largest, end = 0, 6 + rounds(60)
+        largest, end = 0, 2 + rounds(40)
         while not chunks_of(path) or chunks_of(path)[0] < end:
             before, use = places(path), disk_use(path)
             if before == places(path):                      # no chunk was moved while the files were counted
@@ -266,7 +266,7 @@ def chunk_that_is_deleted_is_printed_as_a_whole_or_reported(case):
         path, whole, gone = begin(w, 'race'), 0, 0
         w('enable-rotation', 'race', '--size', '64k', '--retain-count', '2')
         w.run([case.program('busy'), 'until', '1', '60000'])
-        turns = rounds(100) + 6
+        turns = rounds(100) + 2
         for turn in range(turns):
             w.wait(lambda: len(archives(path)) > 1, 'closed chunks')
             chunk, copy = archives(path)[0], case.path('copy%d' % turn)
@@ -278,7 +278,8 @@ def chunk_that_is_deleted_is_printed_as_a_whole_or_reported(case):
             expected = viewed(case, copy)[1]
             check(expected == list(range(expected[0], expected[-1] + 1)), 'the copy has gaps')
             if status:
-                check(not found and 'has been deleted, by the retention' in err, 'view: %d records: %s', len(found), err)
+                check(not found and 'has been deleted, by the retention' in err, 'view: %d records: %s', len(found),
+                      err)
             else:
                 check(found == expected, 'view: %d records of %d: %s', len(found), len(expected), err)
             whole, gone = whole + (status == 0), gone + (status != 0)

@@ -115,7 +115,7 @@ def rotate_often(session, turns):
 
 @limit(300)
 def each_record_is_in_one_chunk_after_kills_of_all_daemons(case):
-    turns = rounds(200) if PERCENT >= 100 else 8
+    turns = rounds(200) if PERCENT >= 100 else 6
     with mixed(case) as session:
         rotate_often(session, turns)
         chunks = session.end()
