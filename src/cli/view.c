@@ -323,14 +323,16 @@ static const char *const details[] = {
 	"clock. If the trace has no sync points, the uncertainty is `?`.",
 	"If traces of several hosts are read, each line has the host. Traces at a relay contain measurements of the "
 	"relay's clock: all times are then times of the relay, and a `?` before the time marks a record with an "
-	"unknown order, also without --uncertainty. Example: waymark view /var/lib/waymark-relay. With --follow, and "
-	"with --style=babeltrace without --uncertainty, the clocks of the hosts are used.",
+	"unknown order, also without --uncertainty. Examples: waymark view /var/lib/waymark-relay, "
+	"waymark view tls://relay. With --follow, and with --style=babeltrace without --uncertainty, the clocks of the "
+	"hosts are used.",
 	"Where real time was set, the times of the records jump. Their order does not change. --begin and --end select "
 	"by the time without these steps that equals real time after the last of them.",
 	"With tls://RELAY[:PORT]/HOST/SESSION, shows a session at a relay (waymark-relayd), also while it is recorded "
 	"there. The files of the session are copied to a temporary directory below $TMPDIR or /tmp, which is removed "
 	"at the end. The viewer needs a certificate, as `waymark relay enroll NAME --viewer` makes it at the relay. "
-	"tcp://127.0.0.1:PORT/HOST/SESSION is for a relay on the same machine.",
+	"tcp://127.0.0.1:PORT/HOST/SESSION is for a relay on the same machine. Without SESSION, all sessions of the "
+	"host are shown; without HOST, those of all hosts that the certificate allows.",
 	"With --json, each line is an object: time (seconds since 1970, as a string), trace, stream, event, level, "
 	"packet, context, event_context, fields. Enumerations are objects of label and value. With --uncertainty, "
 	"each object has the members uncertainty (seconds, as a string, or null) and order_unknown. If traces of "
@@ -413,7 +415,7 @@ static const struct wmk_cli_option options[] = {
 
 const struct wmk_cli_command wmk_cli_view = {
 	.name = "view",
-	.arguments = "[SESSION | DIR... | tls://RELAY/HOST/SESSION...] [-- ARGUMENT...]",
+	.arguments = "[SESSION | DIR... | tls://RELAY[/HOST[/SESSION]]...] [-- ARGUMENT...]",
 	.summary = "Print the event records of traces",
 	.details = details,
 	WMK_CLI_OPTIONS(options),

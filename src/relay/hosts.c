@@ -245,23 +245,40 @@ int wmk_relay_host_path(const struct wmk_relay_hosts *hosts, const struct wmk_re
 	return *path ? 0 : wmk_error(-ENOMEM, "no memory for a path");
 }
 
+/* Open the directory of a host, or the root for the host "". */
+static int open_host(const struct wmk_relay_hosts *hosts, const char *host)
+{
+	int fd;
+
+	if (host[0] && !wmk_peer_name_is_valid(host))
+		return wmk_error(-EINVAL, "\"%.64s\" cannot be the name of a host", host);
+	fd = open_with(hosts->dir, host[0] ? host : ".", O_RDONLY | O_DIRECTORY);
+	return fd == -ENOENT ? wmk_error(fd, "this relay has no host \"%s\"", host)
+	       : fd < 0	    ? wmk_error(fd, "cannot open the directory of host \"%s\": %s", host,
+					fd == -ELOOP ? "it is a symbolic link" : strerror(-fd))
+			    : fd;
+}
+
+/* The path is resolved beneath the directory of the host. So ".." does not lead to another host. */
 int wmk_relay_hosts_open_file(const struct wmk_relay_hosts *hosts, const char *host, const char *session,
 			      const char *path)
 {
-	char below[WMK_RELAY_HOST_MAX + WMK_RELAY_NAME_MAX + WMK_RELAY_VIEW_PATH_MAX + 3];
-	int err = wmk_relay_name_check("the name of the session", session, WMK_RELAY_NAME_MAX), fd;
+	char below[WMK_RELAY_NAME_MAX + WMK_RELAY_VIEW_PATH_MAX + 3];
+	int err = 0, dir, fd;
 
-	if (err == 0 && !wmk_peer_name_is_valid(host))
-		err = wmk_error(-EINVAL, "\"%.64s\" cannot be the name of a host", host);
+	if (session[0])
+		err = wmk_relay_name_check("the name of the session", session, WMK_RELAY_NAME_MAX);
 	if (err == 0 && strlen(path) > WMK_RELAY_VIEW_PATH_MAX)
 		err = wmk_error(-ENAMETOOLONG, "the path of a file is too long");
-	if (err < 0)
-		return err;
-	snprintf(below, sizeof(below), "%s/%s%s%s", host, session, path[0] ? "/" : "", path);
-	fd = open_with(hosts->dir, below, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	dir = err < 0 ? err : open_host(hosts, host);
+	if (dir < 0 || (!session[0] && !path[0]))
+		return dir;
+	snprintf(below, sizeof(below), "%s%s%s", session, session[0] && path[0] ? "/" : "", path);
+	fd = open_with(dir, below, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	close(dir);
 	if (fd == -ENOENT && !path[0])
 		return wmk_error(fd, "host \"%s\" has no session \"%.200s\" here", host, session);
-	return fd < 0 ? wmk_error(fd, "cannot read \"%.400s\" below the relay's directory: %s", below,
+	return fd < 0 ? wmk_error(fd, "cannot read \"%.400s\" of host \"%s\": %s", below, host,
 				  fd == -ELOOP ? "it leads through a symbolic link" : strerror(-fd))
 		      : fd;
 }

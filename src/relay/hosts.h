@@ -72,7 +72,8 @@ int wmk_relay_host_path(const struct wmk_relay_hosts *hosts, const struct wmk_re
 			const char *sub, char **path, bool *exists);
 /*
  * Open a directory or file below HOST/SESSION for reading, through no link. `path` is relative; "" is the session
- * itself. -EINVAL: not a path below it; -ELOOP, -errno, with a cause chain. The descriptor is closed by the caller.
+ * itself. Session "": the directory of the host. Host "" without a session and a path: the root. -EINVAL: invalid name;
+ * -EXDEV: not a path below HOST; -ELOOP, -errno, with a cause chain. The descriptor is closed by the caller.
  */
 int wmk_relay_hosts_open_file(const struct wmk_relay_hosts *hosts, const char *host, const char *session,
 			      const char *path);

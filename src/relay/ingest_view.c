@@ -21,9 +21,14 @@
 
 #define DEPTH_MAX 16u                /* levels of directories; a session has about 8 */
 
+static bool may_view(const struct wmk_ingest *ingest, const char *host)
+{
+	return !ingest->peer || wmk_relay_conf_may_view(ingest->relay->hosts->conf, ingest->peer, ingest->role, host);
+}
+
 static int check_access(const struct wmk_ingest *ingest, const char *host)
 {
-	if (!ingest->peer || wmk_relay_conf_may_view(ingest->relay->hosts->conf, ingest->peer, ingest->role, host))
+	if (may_view(ingest, host))
 		return 0;
 	return wmk_error(-EACCES, "\"%.64s\" may not view host \"%.64s\" (%s)", ingest->peer, host,
 			 strcmp(ingest->role, "viewer") == 0 ? "view in relay.conf" :
@@ -49,6 +54,7 @@ struct view_walk {
 	struct wmk_arena *arena;
 	struct wmk_list files;
 	bool follow;
+	bool has_all_hosts;              /* the root is listed, with the hosts that the peer may view */
 	char path[WMK_RELAY_VIEW_PATH_MAX + 1];
 };
 
@@ -58,7 +64,8 @@ static struct wmk_relay_view_file *add(struct view_walk *walk, const struct stat
 	const char *path = wmk_arena_text(walk->arena, walk->path);
 
 	if (walk->files.n == WMK_RELAY_VIEW_FILES_MAX) {
-		wmk_error(-E2BIG, "the session has more than %u files", WMK_RELAY_VIEW_FILES_MAX);
+		wmk_error(-E2BIG, "the viewed directory has more than %u files (view fewer sessions)",
+			  WMK_RELAY_VIEW_FILES_MAX);
 		return NULL;
 	}
 	file = path ? wmk_arena_append(walk->arena, &walk->files, sizeof(*file)) : NULL;
@@ -151,6 +158,9 @@ static int list_one(struct view_walk *walk, int dir, bool is_written, const char
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)) ||
 	    strcmp(name, WMK_STORE_LIVE) == 0)
 		return 0;
+	if (walk->has_all_hosts && depth == 0 &&
+	    (!S_ISDIR(st.st_mode) || !wmk_peer_name_is_valid(name) || !may_view(walk->ingest, name)))
+		return 0;
 	if (!S_ISDIR(st.st_mode)) {
 		file = add(walk, &st, number_of(dir, name));
 		if (file && is_written && strcmp(name, "metadata") != 0 && name[0] != '.')
@@ -220,8 +230,10 @@ int wmk_ingest_view_list(struct wmk_ingest *ingest, const struct wmk_relay_frame
 {
 	const struct wmk_relay_view *is = request;
 	struct view_walk *walk;
-	int err = check_access(ingest, is->host), dir = -1;
+	int err = is->host[0] ? check_access(ingest, is->host) : 0, dir = -1;
 
+	if (err == 0 && !is->host[0] && is->session[0])
+		err = wmk_error(-EINVAL, "a session needs the name of its host");
 	walk = err == 0 ? calloc(1, sizeof(*walk)) : NULL;
 	if (err == 0 && !walk)
 		err = wmk_error(-ENOMEM, "no memory for a list of files");
@@ -234,6 +246,7 @@ int wmk_ingest_view_list(struct wmk_ingest *ingest, const struct wmk_relay_frame
 	walk->ingest = ingest;
 	walk->arena = arena;
 	walk->follow = is->follow;
+	walk->has_all_hosts = !is->host[0];
 	err = list_session(walk, dir);
 	close(dir);
 	if (err == 0)
@@ -274,12 +287,22 @@ int wmk_ingest_view_read(struct wmk_ingest *ingest, const struct wmk_relay_frame
 {
 	const struct wmk_relay_view_part *is = request;
 	struct wmk_relay_view_bytes bytes = { 0 };
-	int err = check_access(ingest, is->host), fd;
+	char first[WMK_RELAY_HOST_MAX + 1];
+	const char *host = is->host, *path = is->path;
+	int err, fd;
 
+	/* In a list of the root, a path begins with the host. */
+	if (!host[0]) {
+		snprintf(first, sizeof(first), "%.*s", (int)strcspn(path, "/"), path);
+		host = first;
+		path += strcspn(path, "/");
+		path += path[0] == '/';
+	}
+	err = check_access(ingest, host);
 	if (err < 0)
 		return err;
-	fd = is->path[0] ? wmk_relay_hosts_open_file(ingest->relay->hosts, is->host, is->session, is->path)
-			 : wmk_error(-EINVAL, "a part of a file needs its path");
+	fd = host[0] && path[0] ? wmk_relay_hosts_open_file(ingest->relay->hosts, host, is->session, path)
+				: wmk_error(-EINVAL, "a part of a file needs its host and its path");
 	if (fd < 0)
 		return fd == -ENOENT ? wmk_error_add(-ESTALE, "the file was moved or removed") : fd;
 	err = read_part(fd, is, arena, &bytes);

@@ -51,6 +51,16 @@ bool wmk_mirror_is_url(const char *text)
 	return strncmp(text, "tls://", 6) == 0 || strncmp(text, "tcp://", 6) == 0;
 }
 
+/* End the part at the next '/'. Returns the next part; "" if the part is the last one. */
+static char *cut_part(char *part)
+{
+	char *next = part + strcspn(part, "/");
+
+	if (*next)
+		*next++ = '\0';
+	return next;
+}
+
 static int split(struct wmk_mirror *mirror, const char *url)
 {
 	static char standard[8];
@@ -60,13 +70,11 @@ static int split(struct wmk_mirror *mirror, const char *url)
 		return wmk_error_said(-EINVAL, "the address of a session is longer than %u bytes", URL_BYTES - 1);
 	mirror->tls = mirror->url[1] == 'l';
 	mirror->name = at;
-	mirror->host = strchr(at, '/');
-	mirror->session = mirror->host ? strchr(mirror->host + 1, '/') : NULL;
-	if (!mirror->session || !mirror->session[1] || strchr(mirror->session + 1, '/') ||
-	    mirror->session == mirror->host + 1 || mirror->host == at)
-		return wmk_error_said(-EINVAL, "invalid address '%.200s' of a session: the form is "
-				      "tls://RELAY[:PORT]/HOST/SESSION", url);
-	*mirror->host++ = *mirror->session++ = '\0';
+	mirror->host = cut_part(at);
+	mirror->session = cut_part(mirror->host);
+	if (!at[0] || cut_part(mirror->session)[0] || (mirror->session[0] && !mirror->host[0]))
+		return wmk_error_said(-EINVAL, "invalid address '%.200s': the form is "
+				      "tls://RELAY[:PORT][/HOST[/SESSION]]", url);
 	snprintf(standard, sizeof(standard), "%u", WMK_RELAY_PORT);
 	mirror->port = strrchr(at, ':');
 	if (at[0] == '[') {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mirror.h - view a session of a relay: copy its files to a temporary directory, which readers use as a trace.
+ * mirror.h - view sessions of a relay: copy its files to a temporary directory, which readers use as a trace.
  *
  *     tls://RELAY[:PORT]/HOST/SESSION        with the certificate in wmk_peer_file()
- *     tcp://RELAY[:PORT]/HOST/SESSION        RELAY is a loopback address
+ *     tls://RELAY[:PORT]/HOST                all sessions of a host
+ *     tls://RELAY[:PORT]                     all hosts that the certificate allows
+ *     tcp://RELAY[:PORT]...                  RELAY is a loopback address
  *
  * The directory has mode 0700. It is removed when the mirror is closed or the process ends, also if it is killed.
  */

@@ -262,9 +262,11 @@ struct wmk_relay_status {
 };
 
 /*
- * VIEW_LIST: the files of HOST/SESSION, for a viewer that copies them. The reply describes each directory before its
- * content, and the state of a trace before its files: all records before the low-water time are within the listed
- * sizes, and if the trace is not written, the sizes are final. The first entry is the session, with the path "".
+ * VIEW_LIST: the files of HOST/SESSION, for a viewer that copies them. Without a session: of all sessions of the host.
+ * Without a host: of all hosts that the viewer may view; a path then begins with the host. The reply describes each
+ * directory before its content, and the state of a trace before its files: all records before the low-water time are
+ * within the listed sizes, and if the trace is not written, the sizes are final. The first entry is the session, with
+ * the path "".
  * `follow`: from now on, writers treat this connection as a live reader. Each list extends this to new traces.
  */
 struct wmk_relay_view {

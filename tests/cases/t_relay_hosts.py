@@ -160,6 +160,11 @@ def records_of_two_hosts_are_merged_on_the_clock_of_the_relay(case):
         lines = [line for line in view(root) if 'seq' in line]
         check(len(lines) == 96 and [line.startswith('? ') for line in lines] == unknown and
               all(r['host'] in line for r, line in zip(found, lines)), 'lines: %s', lines[:5])
+        # A viewer of the relay, of all hosts or of both hosts, sees the same.
+        url = 'tcp://127.0.0.1:%d' % both[0].relay.port
+        for argv in [url], [url + '/'], [url + '/web1/', url + '/web2']:
+            remote = records(*argv)
+            check([{**r, 'trace': 0} for r in remote] == [{**r, 'trace': 0} for r in plain], '%s differs', argv)
         # Traces of one host are not on the relay's clock, and have no marks.
         alone = records(both[1].path)
         check(not any('order_unknown' in r or 'host' in r for r in alone) and

@@ -168,7 +168,8 @@ def viewer_that_does_not_read_delays_no_other(case):
 def wrong_addresses_and_lost_relays_are_reported(case):
     with shop(case) as (w, s):
         base = 'tcp://127.0.0.1:%d/' % s.relay.port
-        for url, words in ((base + 'web1', 'the form is'), (base + 'web1/a/b', 'the form is'),
+        for url, words in ((base + 'web1/a/b', 'the form is'), (base + '/shop', 'the form is'),
+                           (base + 'web9', 'no host "web9"'),
                            (base + 'web1/none', 'has no session "none"'), (base + '../shop', 'name of a host'),
                            (base + 'web1/..', 'name of the session'), ('tcp://192.0.2.1/web1/shop', 'use tls://'),
                            ('tcp://127.0.0.1:1/web1/shop', 'cannot connect to the relay')):
@@ -217,6 +218,11 @@ def certificates_decide_which_hosts_are_viewed(case):
                 check(done.returncode == 1 and words in done.stderr and not done.stdout, '%s: %s', name, done.stderr)
             else:
                 check(done.returncode == 0 and len(done.stdout.splitlines()) == 20, '%s: %s', name, done.stderr)
+        # All hosts: only those that the certificate allows.
+        for name, n in ('ann', 20), ('web1', 20), ('bob', 0), ('web2', 0):
+            s.env['WAYMARK_RELAY_PEM'] = case.path(name + '.pem')
+            done = s.view(url[:url.index('/web1')])
+            check((done.returncode == 0) == (n > 0) and len(done.stdout.splitlines()) == n, '%s: %s', name, done.stderr)
         done = s.view(s.url)
         check(done.returncode == 1, 'plain TCP at an address with TLS: %s', done.stdout)
 

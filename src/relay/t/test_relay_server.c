@@ -499,6 +499,64 @@ static void relay_stores_points_of_its_clock(void **state)
 	relay_rig_end(&rig);
 }
 
+/* The number of the file in a list; 0: not listed. */
+static uint64_t listed(struct client *client, const char *host, const char *session, const char *path)
+{
+	const struct wmk_relay_view view = { .host = host, .session = session };
+	struct wmk_relay_view_files files;
+
+	assert_int_equal(client_request(client, WMK_RELAY_VIEW_LIST, &view, &files), 0);
+	for (uint32_t i = 0; i < files.files.n; i++) {
+		const struct wmk_relay_view_file *is = (struct wmk_relay_view_file *)files.files.items + i;
+
+		if (strcmp(is->path, path) == 0)
+			return is->number;
+	}
+	return 0;
+}
+
+static void viewed_paths_stay_below_their_host(void **state)
+{
+	static const char at[] = SUB "/metadata";
+	struct wmk_relay_view_part part = { .host = "web1", .session = "shop", .path = at, .length = 100 };
+	struct wmk_relay_view_bytes bytes;
+	struct client clients[2], viewer;
+	struct relay_rig rig;
+
+	(void)state;
+	relay_rig_begin(&rig, NULL);
+	for (int i = 0; i < 2; i++) {
+		client_open(&clients[i], rig.port, i ? "web2" : "web1");
+		assert_int_equal(client_trace(&clients[i], "shop", NULL), 0);
+		client_metadata(&clients[i], 0, 0, "/* CTF 1.8 */\n");
+		assert_int_equal(client_acknowledged(&clients[i]), 0);
+	}
+	client_open(&viewer, rig.port, "");
+	part.number = listed(&viewer, "web1", "shop", at);
+	assert_int_equal(client_request(&viewer, WMK_RELAY_VIEW_READ, &part, &bytes), 0);
+	assert_int_equal(bytes.length, 14);
+	/* The same file in the lists of the host and of the root. */
+	assert_int_equal(listed(&viewer, "web1", "", "shop/" SUB "/metadata"), part.number);
+	assert_int_equal(listed(&viewer, "", "", "web1/shop/" SUB "/metadata"), part.number);
+	part.host = part.session = "";
+	part.path = "web1/shop/" SUB "/metadata";
+	assert_int_equal(client_request(&viewer, WMK_RELAY_VIEW_READ, &part, &bytes), 0);
+	/* No path leads to another host. */
+	part.number = listed(&viewer, "web2", "shop", at);
+	part.path = "web1/../web2/shop/" SUB "/metadata";
+	assert_int_equal(client_request(&viewer, WMK_RELAY_VIEW_READ, &part, &bytes), -EXDEV);
+	part.host = "web1";
+	part.path = "../web2/shop/" SUB "/metadata";
+	assert_int_equal(client_request(&viewer, WMK_RELAY_VIEW_READ, &part, &bytes), -EXDEV);
+	part.session = "shop";
+	part.path = "../../web2/shop/" SUB "/metadata";
+	assert_int_equal(client_request(&viewer, WMK_RELAY_VIEW_READ, &part, &bytes), -EXDEV);
+	client_close(&viewer);
+	client_close(&clients[0]);
+	client_close(&clients[1]);
+	relay_rig_end(&rig);
+}
+
 static void relay_that_lost_its_disk_refuses_the_stream(void **state)
 {
 	const struct wmk_relay_stream stream = { .name = "app_0", .create = true, .acknowledged = 3, .chunk = "" };
@@ -533,6 +591,7 @@ int main(void)
 		cmocka_unit_test(rotation_closes_a_chunk),
 		cmocka_unit_test(cleared_stream_begins_again),
 		cmocka_unit_test(relay_stores_points_of_its_clock),
+		cmocka_unit_test(viewed_paths_stay_below_their_host),
 		cmocka_unit_test(relay_that_lost_its_disk_refuses_the_stream),
 	};
 
