@@ -33,7 +33,7 @@ packages=(
 	# checks of built files: libraries, man pages, units, completion
 	binutils groff-base systemd zsh
 	# an emulated machine with its own kernel, and its programs
-	qemu-system-x86 busybox-static
+	qemu-system-x86 busybox-static dmsetup
 	# parents of processes
 	procps
 	# a browser without a screen, which loads reports

@@ -42,6 +42,8 @@ static const struct known {
 	{ WMK_EV_BLOCK_COMPLETE, 3, "block_rq_complete", { "dev", "sector", "nr_sector", "rwbs", "error|errors" } },
 	{ WMK_EV_BLOCK_MERGE, 3, "block_bio_backmerge|block_bio_frontmerge|block_rq_merge",
 	  { "dev", "sector", "nr_sector", "rwbs" } },
+	{ WMK_EV_BIO_QUEUE, 3, "block_bio_queue", { "dev", "sector", "nr_sector", "rwbs" } },
+	{ WMK_EV_BIO_COMPLETE, 3, "block_bio_complete", { "dev", "sector", "nr_sector", "rwbs", "error" } },
 	{ WMK_EV_PAGE_ALLOC, 1, "kmem_mm_page_alloc|mm_page_alloc", { "order" } },
 	{ WMK_EV_PAGE_FREE, 1, "kmem_mm_page_free|mm_page_free", { "order" } },
 	{ WMK_EV_BLOCK_DEVICE, 2, "lttng_statedump_block_device", { "dev", "diskname" } },

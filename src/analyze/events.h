@@ -25,6 +25,7 @@ enum wmk_known_event {
 	WMK_EV_SPAN_BEGIN, WMK_EV_SPAN_END, /* of applications; wmk_class.what is the name of the span */
 	WMK_EV_COUNTER,                /* of applications */
 	WMK_EV_PAGE_ALLOC, WMK_EV_PAGE_FREE,
+	WMK_EV_BIO_QUEUE, WMK_EV_BIO_COMPLETE,
 	WMK_EVENTS,
 };
 #define WMK_EV(name) (UINT32_C(1) << WMK_EV_##name)

@@ -24,8 +24,17 @@ struct request {
 	int64_t pid;
 };
 
+/* A bio that was queued. A later one with the same hash replaces it, and then the earlier one has no duration. */
+struct bio {
+	uint64_t dev, sector;
+	int64_t queued;                /* ns */
+};
+#define BIOS 4096u
+
 struct io {
 	struct wmk_threads *threads;
+	struct bio bios[BIOS];         /* by hash_of() */
+	struct wmk_stats stacked;      /* by device, operation: bios of devices without requests */
 	struct request *pending;
 	uint32_t n_pending, cap_pending;
 	struct wmk_texts names;        /* of devices */
@@ -75,6 +84,7 @@ static int create(struct wmk_analysis *analysis, void **state)
 	io->threads = wmk_analysis_threads(analysis);
 	wmk_texts_begin(&io->names);
 	wmk_stats_begin(&io->named);
+	wmk_stats_begin(&io->stacked);
 	wmk_stats_begin(&io->devices);
 	wmk_stats_begin(&io->queues);
 	wmk_stats_begin(&io->merges);
@@ -189,6 +199,39 @@ static int complete(struct io *io, const struct wmk_record *record)
 	return err;
 }
 
+static struct bio *bio_of(struct io *io, const struct wmk_record *record)
+{
+	const uint64_t hash = ((uint64_t)record->values[WMK_BLOCK_DEV].number * 31 +
+			       (uint64_t)record->values[WMK_BLOCK_SECTOR].number) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return &io->bios[hash >> 52];
+}
+
+static void queue_bio(struct io *io, const struct wmk_record *record)
+{
+	*bio_of(io, record) = (struct bio){ (uint64_t)record->values[WMK_BLOCK_DEV].number,
+					    (uint64_t)record->values[WMK_BLOCK_SECTOR].number, record->ns };
+}
+
+/*
+ * A device with requests moves the begin of a bio to its end when a request completes. So the number of sectors is 0,
+ * and the bio is not counted.
+ */
+static int complete_bio(struct io *io, const struct wmk_record *record)
+{
+	const uint64_t dev = (uint64_t)record->values[WMK_BLOCK_DEV].number,
+		       bytes = (uint64_t)record->values[WMK_BLOCK_SECTORS].number * 512;
+	const struct wmk_field_value *error = &record->values[WMK_BLOCK_ERROR];
+	struct bio *bio = bio_of(io, record);
+	const bool is_known = bio->queued && bio->dev == dev &&
+			      bio->sector == (uint64_t)record->values[WMK_BLOCK_SECTOR].number;
+	const int64_t ns = is_known ? record->ns - bio->queued : -1;
+
+	bio->queued = is_known ? 0 : bio->queued;
+	return !bytes ? 0
+		      : count(&io->stacked, dev, operation_of(record), bytes, ns, error->has && error->number != 0);
+}
+
 static int merge(struct io *io, const struct wmk_record *record)
 {
 	struct request *request = strcmp(record->class->name, "block_rq_merge") ? NULL : pending(io, record);
@@ -228,6 +271,11 @@ static int record(void *state, const struct wmk_record *record)
 		return complete(io, record);
 	case WMK_EV_BLOCK_MERGE:
 		return merge(io, record);
+	case WMK_EV_BIO_QUEUE:
+		queue_bio(io, record);
+		return 0;
+	case WMK_EV_BIO_COMPLETE:
+		return complete_bio(io, record);
 	default:
 		return name_device(io, record);
 	}
@@ -240,38 +288,46 @@ static void lost(void *state, const struct wmk_loss *loss)
 
 	if (loss->events & (WMK_EV(BLOCK_ISSUE) | WMK_EV(BLOCK_COMPLETE)))
 		io->n_pending = 0;
+	if (loss->events & (WMK_EV(BIO_QUEUE) | WMK_EV(BIO_COMPLETE)))
+		memset(io->bios, 0, sizeof(io->bios));
 }
 
 /* ── result ──────────────────────────────────────────────────────────────────────────────────────────── */
 
+static void add_device(const struct io *io, struct wmk_result_table *table, const struct wmk_stat *stat)
+{
+	const double seconds = (double)(table->result->end - table->result->begin) / 1e9;
+	const struct wmk_stat *named = wmk_read_table_find(&io->named.table, stat->slot.a, 0);
+	const struct wmk_stat *queue = wmk_read_table_find(&io->queues.table, stat->slot.a, stat->slot.b);
+	const struct wmk_stat *merges = wmk_read_table_find(&io->merges.table, stat->slot.a, stat->slot.b);
+	struct wmk_cell *row = wmk_result_row(table);
+	char number[32];
+
+	snprintf(number, sizeof(number), "%u:%u", (unsigned)(stat->slot.a >> 20), (unsigned)(stat->slot.a & 0xfffff));
+	wmk_cell_text(table, &row[DEV], named && named->count ? io->names.texts[named->count - 1] : number);
+	wmk_cell_text(table, &row[OP], operation_names[stat->slot.b]);
+	wmk_cell_number(&row[COUNT], (int64_t)stat->count);
+	wmk_cell_number(&row[ERRORS], (int64_t)stat->errors);
+	wmk_cell_number(&row[MERGES], merges ? (int64_t)merges->count : 0);
+	wmk_cell_number(&row[BYTES], (int64_t)stat->bytes);
+	if (seconds > 0)
+		wmk_cell_real(&row[RATE], (double)stat->bytes / seconds);
+	wmk_cell_durations(&row[TOTAL], &stat->ns);
+	if (queue)
+		wmk_cell_quantiles(&row[QUEUE], &queue->ns);
+}
+
 static void add_devices(const struct io *io, struct wmk_result *result)
 {
-	const double seconds = (double)(result->end - result->begin) / 1e9;
 	struct wmk_result_table *table =
 		wmk_result_table(result, "devices", "Block devices", columns, WMK_ARRAY_LEN(columns));
 
 	table->sort = COUNT;
-	for (struct wmk_stat *stat = NULL; (stat = wmk_stats_next(&io->devices, stat));) {
-		const struct wmk_stat *named = wmk_read_table_find(&io->named.table, stat->slot.a, 0);
-		const struct wmk_stat *queue = wmk_read_table_find(&io->queues.table, stat->slot.a, stat->slot.b);
-		const struct wmk_stat *merges = wmk_read_table_find(&io->merges.table, stat->slot.a, stat->slot.b);
-		struct wmk_cell *row = wmk_result_row(table);
-		char number[32];
-
-		snprintf(number, sizeof(number), "%u:%u", (unsigned)(stat->slot.a >> 20),
-			 (unsigned)(stat->slot.a & 0xfffff));
-		wmk_cell_text(table, &row[DEV], named && named->count ? io->names.texts[named->count - 1] : number);
-		wmk_cell_text(table, &row[OP], operation_names[stat->slot.b]);
-		wmk_cell_number(&row[COUNT], (int64_t)stat->count);
-		wmk_cell_number(&row[ERRORS], (int64_t)stat->errors);
-		wmk_cell_number(&row[MERGES], merges ? (int64_t)merges->count : 0);
-		wmk_cell_number(&row[BYTES], (int64_t)stat->bytes);
-		if (seconds > 0)
-			wmk_cell_real(&row[RATE], (double)stat->bytes / seconds);
-		wmk_cell_durations(&row[TOTAL], &stat->ns);
-		if (queue)
-			wmk_cell_quantiles(&row[QUEUE], &queue->ns);
-	}
+	for (struct wmk_stat *stat = NULL; (stat = wmk_stats_next(&io->devices, stat));)
+		add_device(io, table, stat);
+	for (struct wmk_stat *stat = NULL; (stat = wmk_stats_next(&io->stacked, stat));)
+		if (!wmk_read_table_find(&io->devices.table, stat->slot.a, stat->slot.b))
+			add_device(io, table, stat);
 }
 
 static void add_sizes(const struct io *io, struct wmk_result *result)
@@ -324,7 +380,8 @@ static int result(void *state, struct wmk_result *result)
 static void clear(void *state)
 {
 	struct io *io = state;
-	struct wmk_stats *all[] = { &io->devices, &io->queues, &io->merges, &io->sizes, &io->processes };
+	struct wmk_stats *all[] = { &io->stacked, &io->devices, &io->queues, &io->merges, &io->sizes,
+				    &io->processes };
 
 	for (unsigned i = 0; i < WMK_ARRAY_LEN(all); i++) {
 		wmk_stats_free(all[i]);
@@ -339,6 +396,7 @@ static void release(void *state)
 	free(io->pending);
 	wmk_texts_free(&io->names);
 	wmk_stats_free(&io->named);
+	wmk_stats_free(&io->stacked);
 	wmk_stats_free(&io->devices);
 	wmk_stats_free(&io->queues);
 	wmk_stats_free(&io->merges);
@@ -354,7 +412,7 @@ const struct wmk_analyze_module wmk_analyze_io = {
 	.needs = { { WMK_EV(BLOCK_COMPLETE), false, "block_rq_complete", NULL },
 		   { WMK_EV(BLOCK_ISSUE), true, "block_rq_issue", "latencies are not known" } },
 	.events = WMK_EV(BLOCK_INSERT) | WMK_EV(BLOCK_ISSUE) | WMK_EV(BLOCK_COMPLETE) | WMK_EV(BLOCK_MERGE) |
-		  WMK_EV(BLOCK_DEVICE),
+		  WMK_EV(BLOCK_DEVICE) | WMK_EV(BIO_QUEUE) | WMK_EV(BIO_COMPLETE),
 	.has_threads = true,
 	.create = create,
 	.record = record,

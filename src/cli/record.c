@@ -55,7 +55,8 @@ static const char *const preset_waits[] = { "syscall:futex*",  "syscall:*nanosle
 					    "syscall:wait*",   "syscall:*sync",	     NULL };
 static const char *const preset_syscalls[] = { "syscall:*", NULL };
 static const char *const preset_io[] = { "block_rq_insert", "block_rq_issue", "block_rq_complete",
-					 "block_*merge", NULL };
+					 "block_*merge", "block_bio_queue", "block_bio_complete",
+					 NULL };
 static const char *const preset_irq[] = { "irq_handler_*", "irq_softirq_*", NULL };
 static const char *const preset_memory[] = { "kmem_mm_page_alloc", "kmem_mm_page_free", NULL };
 static const struct {

@@ -140,7 +140,8 @@ def requests_equal_second_evaluation(case):
             check(row['merges'] == merges[key], '%s: %d merges, not %d', key, row['merges'], merges[key])
             check_quantiles(row, queued[key], 'queue_')
         check_rows(tables['processes'], processes, lambda row: (row['pid'], row['operation']), 'requests')
-        check(sum(row['bytes'] for row in tables['sizes']) == sum(row[3] for row in devices.values()), 'sizes')
+        check(sum(row['bytes'] for row in tables['sizes']) == sum(
+            row[3] for (device, _), row in devices.items() if device != 'dm-0'), 'sizes')
 
 
 if __name__ == '__main__':

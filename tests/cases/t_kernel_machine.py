@@ -27,6 +27,7 @@ from traces import LEDGER_SIZE  # noqa: E402
 
 # A module to load and unload: it has its own tracepoints and needs other modules.
 MODULE = 'nbd'
+DMSETUP = '/usr/sbin/dmsetup'
 # Prefix of a command: its programs write the numbers of their records to the ledger.
 LEDGER = 'rm -f /tmp/ledger; truncate -s %d /tmp/ledger; export WMK_TEST_LEDGER=/tmp/ledger; ' % LEDGER_SIZE
 # The unit tests of src/kernel that were built, and the programs that they probe.
@@ -37,8 +38,8 @@ UNITS = [
     'probe_try', *PROBED
 ]
 UNITS = [name for name in UNITS if os.path.exists(os.path.join(TESTS, name))]
-MACHINE = Machine(['procs', 'busy', 'calls', 'traced_syscalls', *(os.path.join(TESTS, name) for name in UNITS)],
-                  modules=[MODULE])
+MACHINE = Machine(['procs', 'busy', 'calls', 'traced_syscalls', *(os.path.join(TESTS, name) for name in UNITS),
+                   *([DMSETUP] if os.path.exists(DMSETUP) else [])], modules=[MODULE, 'loop', 'dm-delay'])
 
 
 def view(case, path, *options):
@@ -368,6 +369,42 @@ def tries(what, status, *words):
               (answer.out + answer.err)[-1500:])
 
 
+def diskstats(text):
+    """{(device, operation): (requests, merges, bytes)}, without zeros."""
+    rows = {}
+    for fields in map(str.split, text.splitlines()):
+        for name, at in (('read', 3), ('write', 7)):
+            if int(fields[at]):
+                rows[fields[2], name] = (int(fields[at]), int(fields[at + 1]), 512 * int(fields[at + 2]))
+    return rows
+
+
+def requests_of_a_delayed_device_equal_diskstats(case):
+    """dm-delay above a loop device: requests, merges and bytes of both devices, and the delay as the latency."""
+    if not os.path.exists(DMSETUP):
+        raise Skip('dmsetup is not installed')
+    for name in MACHINE.needed('loop') + MACHINE.needed('dm-delay'):
+        MACHINE.run('lsmod | grep -q "^%s " || insmod /modules/%s.ko' % (name.replace('-', '_'), name))
+    MACHINE.run('truncate -s 4M /tmp/disk; [ -b /dev/loop0 ] || mknod /dev/loop0 b 7 0; losetup /dev/loop0 /tmp/disk; '
+                'echo "0 8192 delay /dev/loop0 0 15" | DM_DISABLE_UDEV=1 %s create slow' % DMSETUP)
+    stats = "grep -E ' (loop0|dm-0) ' /proc/diskstats"
+    check(not diskstats(MACHINE.run(stats).out), 'the devices are not new')
+    record('--preset=io -o /tmp/slow',
+           "sh -c 'dd if=/dev/zero of=/dev/mapper/slow bs=64k count=20 oflag=direct; "
+           "dd if=/dev/mapper/slow of=/dev/null bs=4k count=30 iflag=direct'")
+    exact = diskstats(MACHINE.run(stats).out)
+    done = finished([WAYMARK, 'analyze', 'io', '--json', MACHINE.fetch('/tmp/slow', case.directory)], env=case.env,
+                    capture_output=True, text=True)
+    check(done.returncode == 0, 'analyze: %s', done.stderr)
+    rows = json.loads(done.stdout)['tables']['devices']
+    found = {(row['device'], row['operation']): (row['requests'], row['merges'], row['bytes']) for row in rows}
+    check(found == exact and exact['dm-0', 'write'][0] >= 20 and exact['dm-0', 'read'] == (30, 0, 30 * 4096),
+          '/proc/diskstats has %s, not %s', exact, found)
+    latency = {row['device']: row['p50_ns'] for row in rows if row['operation'] == 'read'}
+    check(latency['dm-0'] >= 15000000, 'latency: %s', latency)
+    MACHINE.run('DM_DISABLE_UDEV=1 %s remove slow; losetup -d /dev/loop0' % DMSETUP)
+
+
 def probe_arguments_are_parsed_or_refused(case):
     """Arguments by name, from the kernel's type description (BTF), and the reason if one is refused."""
     MACHINE.run('mkdir -p /etc; echo hello >/etc/hello; mount -t debugfs nodev /sys/kernel/debug')
@@ -525,7 +562,8 @@ if __name__ == '__main__':
             kernel_is_recorded_with_state_dump,
             empty_texts_are_not_unreadable, lost_records_are_counted_in_the_machine, kernel_contexts_are_recorded,
             start_waits_for_bpf,
-            records_lost_with_the_consumer_daemon_are_counted, probe_arguments_are_parsed_or_refused,
+            records_lost_with_the_consumer_daemon_are_counted, requests_of_a_delayed_device_equal_diskstats,
+            probe_arguments_are_parsed_or_refused,
             kernel_probes_are_recorded_and_removed, real_time_that_is_set_moves_later_records,
             times_are_correct_after_a_suspend, unit_tests_of_buffers_pass, unit_tests_of_system_calls_pass,
             unit_tests_of_probes_pass, machine_reports_failures_and_timeouts, kernel_log_has_no_complaints,

@@ -24,10 +24,13 @@ EVENTS = {
     'block_rq_issue': 'uint32_t dev; uint64_t sector; uint32_t nr_sector; uint32_t bytes; uint32_t rwbs;',
     'block_rq_complete': 'uint32_t dev; uint64_t sector; uint32_t nr_sector; int32_t error; uint32_t rwbs;',
     'block_bio_backmerge': 'uint32_t dev; uint64_t sector; uint32_t nr_sector; uint32_t rwbs;',
+    'block_bio_queue': 'uint32_t dev; uint64_t sector; uint32_t nr_sector; uint32_t rwbs;',
+    'block_bio_complete': 'uint32_t dev; uint64_t sector; uint32_t nr_sector; int32_t error; uint32_t rwbs;',
     'kmem_mm_page_alloc': 'uint64_t pfn; uint32_t order;', 'kmem_mm_page_free': 'uint64_t pfn; uint32_t order;',
 }
 SIZES = {'int32_t': 32, 'uint32_t': 32, 'int64_t': 64, 'uint64_t': 64}
 DEVICES = {0x800000: 'sda', 0x800010: 'sdb'}
+STACKED = {0xfd00000: 'dm-0'}           # without requests
 
 
 class Events:
@@ -185,8 +188,8 @@ def evaluated_pages(lines):
 
 
 def requests(random, turns):
-    made, waiting, issued, sector = Events(random), [], [], 8
-    for dev, name in DEVICES.items():
+    made, waiting, issued, sector, bio = Events(random), [], [], 8, None
+    for dev, name in {**DEVICES, **STACKED}.items():
         made.emit(0, 1, 'lttng_statedump_block_device', dev, name)
     for _ in range(turns):
         action, cpu, tid = random.choice('aic'), random.randrange(2), random.choice((100, 104))
@@ -194,6 +197,9 @@ def requests(random, turns):
             one = (random.choice(list(DEVICES)), sector, random.choice((8, 16, 256)), random.choice((1, 4, 4, 2)))
             sector += 1000
             waiting.append(one)
+            if not bio:
+                bio = one
+                made.emit(cpu, tid, 'block_bio_queue', *STACKED, *bio[1:])
             made.emit(cpu, tid, 'block_rq_insert', one[0], one[1], one[2], one[2] * 512, one[3])
             if random.random() < 0.2:
                 made.emit(cpu, tid, 'block_bio_backmerge', one[0], one[1], one[2], one[3])
@@ -203,7 +209,12 @@ def requests(random, turns):
             made.emit(cpu, tid, 'block_rq_issue', one[0], one[1], one[2], one[2] * 512, one[3])
         elif action == 'c' and issued:
             one = issued.pop(random.randrange(len(issued)))
-            made.emit(cpu, 0, 'block_rq_complete', one[0], one[1], one[2], random.choice((0, 0, 0, -5)), one[3])
+            error = random.choice((0, 0, 0, -5))
+            made.emit(cpu, 0, 'block_rq_complete', one[0], one[1], one[2], error, one[3])
+            made.emit(cpu, 0, 'block_bio_complete', one[0], one[1] + one[2], 0, error, one[3])
+            if bio == one:
+                bio = None
+                made.emit(cpu, 0, 'block_bio_complete', *STACKED, *one[1:3], error, one[3])
     return made
 
 
@@ -212,13 +223,19 @@ def evaluated_requests(lines):
     devices, processes, queued, merges, since = Rows(), Rows(), collections.defaultdict(list), collections.Counter(), {}
     for record in map(json.loads, lines):
         name, fields, now = record['event'], record['fields'], ns_of(record)
-        if not name.startswith('block_'):
+        if not name.startswith('block_') or (name.startswith('block_bio_') and fields['dev'] in DEVICES
+                                             and not name.endswith('merge')):
             continue
-        key = (DEVICES[fields['dev']], {1: 'write', 2: 'discard', 4: 'read'}[fields['rwbs']])
+        key = ({**DEVICES, **STACKED}[fields['dev']], {1: 'write', 2: 'discard', 4: 'read'}[fields['rwbs']])
         if name == 'block_bio_backmerge':
             merges[key] += 1
         elif name == 'block_rq_insert':
             since[fields['dev'], fields['sector']] = [now, None, record['context']['pid']]
+        elif name == 'block_bio_queue':
+            since[fields['dev'], fields['sector']] = now
+        elif name == 'block_bio_complete':
+            devices.add(key, now - since[fields['dev'], fields['sector']], fields['error'] != 0,
+                        512 * fields['nr_sector'])
         elif name == 'block_rq_issue':
             queued[key].append(now - since[fields['dev'], fields['sector']][0])
             since[fields['dev'], fields['sector']][1] = now
