@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "cli/progress.h"
 #include "cli/reading.h"
+#include "symbols/kernel_symbols.h"
 
 static void print_damage(void *data, int err)
 {
@@ -77,8 +78,15 @@ int wmk_cli_symbols(const char *const *paths, unsigned n, struct wmk_symbols **s
 	struct wmk_read_pipeline_options options = { .form = &wmk_symbols_form, .damage = drop_damage,
 						     .print = WMK_PRINT_OPTIONS };
 	struct wmk_read_pipeline_result done;
+	char path[4096];
 	int err = wmk_symbols_create(symbols);
 
+	if (err < 0)
+		return err;
+	for (unsigned i = 0; i < n && err >= 0; i++) {
+		snprintf(path, sizeof(path), "%s/" WMK_KERNEL_SYMBOLS_FILE, paths[i]);
+		err = wmk_symbols_kernel(*symbols, path);
+	}
 	if (err < 0)
 		return err;
 	options.whole = *symbols;

@@ -57,7 +57,8 @@ int wmk_cli_callstacks_open(const char *const *paths, unsigned n, struct wmk_cli
 void wmk_cli_callstacks_close(struct wmk_cli_callstacks *made);
 
 #define WMK_CLI_HELP_SYMBOLS \
-	"Show functions and lines of the addresses in the contexts ip, callstack_user and callstack_kernel. Programs " \
-	"and libraries are found by their build-ids, also at the servers of DEBUGINFOD_URLS."
+	"Show functions and lines of the addresses in the contexts ip, callstack_user and callstack_kernel, and in " \
+	"fields of kernel events. Programs and libraries are found by their build-ids, also at the servers of " \
+	"DEBUGINFOD_URLS. Functions of the kernel are in DIR/kallsyms (`waymark record --kallsyms`)."
 
 #endif

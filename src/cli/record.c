@@ -163,6 +163,9 @@ static const struct wmk_cli_option record_options[] = {
 	  "Only records for which EXPR, a C-like expression over their fields, is true: 'amount > 100 && name == "
 	  "\"bo*\"'. An event without a field of EXPR is not recorded. waymark-filter(7) describes the language.",
 	  .store = set_filter, WMK_CLI_AT(const char *, struct wmk_record_args, filter) },
+	{ 0, "kallsyms", NULL,
+	  "With --kernel: save the functions of the kernel in DIR/kallsyms, for `waymark view --symbols` (5 MB).",
+	  WMK_CLI_FLAG(struct wmk_record_args, kallsyms) },
 	{ 0, "kernel-filter", "EXPR",
 	  "Only kernel records (-k) for which EXPR is true: 'prev_tid == 1 || $ctx.procname == \"sh*\"'. The kernel "
 	  "evaluates the parts that its own filters support. See waymark-filter(7).",
@@ -356,6 +359,8 @@ static int check_kernel_options(const struct wmk_record_args *args)
 		return wmk_error(-EINVAL, "--kernel-filter needs kernel events: give --kernel");
 	if (args->has_call_arguments)
 		return wmk_error(-EINVAL, "--syscall-arguments needs kernel events: give --kernel");
+	if (args->kallsyms)
+		return wmk_error(-EINVAL, "--kallsyms needs kernel events: give --kernel");
 	for (unsigned i = 0; i < args->n_contexts; i++)
 		if (wmk_ctf_context(args->contexts[i])->domains == WMK_CONTEXT_KERNEL)
 			return wmk_error(-EINVAL, "the context %s needs kernel events: give --kernel",
@@ -369,6 +374,8 @@ static int check_relay_options(const struct wmk_record_args *args)
 	const char *other = args->output ? "--output" : args->private ? "--private"
 			  : args->snapshot_on.n ? "--snapshot-on" : NULL;
 
+	if (args->kallsyms && (args->url || args->snapshot_on.n))
+		return wmk_error(-EINVAL, "--kallsyms and %s exclude each other", args->url ? "--to" : "--snapshot-on");
 	if (!args->url)
 		return args->spool_size ? wmk_error(-EINVAL, "--spool-size needs a relay: give --to") : 0;
 	return other ? wmk_error(-EINVAL, "--to and %s exclude each other", other) : 0;

@@ -42,7 +42,7 @@ struct wmk_record_args {
 	uint32_t clock;                  /* enum wmk_ctl_clock */
 	uint32_t call_arguments;         /* of kernel events: enum wmk_ctl_call_arguments */
 	struct wmk_cli_words snapshot_on;        /* when to record a snapshot: record_snapshots.h */
-	bool overwrite, json, private, program_only, has_call_arguments, no_statedump;
+	bool overwrite, json, private, program_only, has_call_arguments, no_statedump, kallsyms;
 };
 
 struct wmk_record_result {

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "cli/command.h"
 #include "cli/record.h"
+#include "symbols/kernel_symbols.h"
 
 #define NEAREST_MAX 3
 
@@ -360,8 +361,22 @@ void wmk_record_failed(const struct wmk_record_result *result)
 	wmk_cli_print_error();
 }
 
+/* Save the functions of the kernel for `waymark view --symbols`. */
+static void save_kernel_symbols(const struct wmk_record_result *result)
+{
+	char path[4096 + sizeof(WMK_KERNEL_SYMBOLS_FILE)];
+
+	snprintf(path, sizeof(path), "%s/" WMK_KERNEL_SYMBOLS_FILE, result->path);
+	if (wmk_kernel_symbols_save(path) < 0) {
+		wmk_cli_print_error();
+		wmk_error_clear();
+	}
+}
+
 void wmk_record_figures(const struct wmk_record_result *result)
 {
+	if (result->args->kallsyms)
+		save_kernel_symbols(result);
 	if (WIFSIGNALED(result->child->status))
 		wmk_cli_say("%s was killed by signal %d (%s)", result->program, WTERMSIG(result->child->status),
 			    strsignal(WTERMSIG(result->child->status)));

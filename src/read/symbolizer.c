@@ -11,7 +11,8 @@
 #include "read/record_scope.h"
 #include "read/symbolizer.h"
 
-static const char *const fields[] = { "ip", "callstack_user", "callstack_kernel" };
+/* The last ones are fields of kernel events. */
+static const char *const fields[] = { "ip", "callstack_user", "callstack_kernel", "function", "location", "call_site" };
 
 static const char *field_of(const char *name)
 {
@@ -42,9 +43,11 @@ static int walk(struct wmk_read_stream *stream, unsigned part, struct wmk_read_a
 			array = field_of(item.op->name);
 			is_first = true;
 		} else if (field && !item.is_end && item.op->code == WMK_CTF_INT &&
-			   addresses->n < WMK_READ_ADDRESSES_MAX) {
+			   (part != WMK_READ_PAYLOAD || item.value.u >> 63) && addresses->n < WMK_READ_ADDRESSES_MAX) {
+			const bool is_return = array ? !is_first : strcmp(field, "function") != 0;
+
 			addresses->items[addresses->n++] = (struct wmk_read_address){
-				.field = field, .value = item.value.u, .is_return = !array || !is_first };
+				.field = field, .value = item.value.u, .is_return = is_return };
 			is_first = false;
 		}
 	}
@@ -57,7 +60,9 @@ int wmk_read_addresses(struct wmk_read_stream *stream, struct wmk_read_addresses
 
 	addresses->n = 0;
 	err = walk(stream, WMK_READ_COMMON, addresses);
-	return err < 0 ? err : walk(stream, WMK_READ_CONTEXT, addresses);
+	if (err >= 0)
+		err = walk(stream, WMK_READ_CONTEXT, addresses);
+	return err < 0 ? err : walk(stream, WMK_READ_PAYLOAD, addresses);
 }
 
 size_t wmk_read_frame_text(const struct wmk_read_frame *frame, char *buf, size_t size)

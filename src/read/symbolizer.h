@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * symbolizer.h - functions and lines of the addresses in a record's contexts: `ip`, `callstack_user`,
- * `callstack_kernel`. src/symbols finds them.
+ * symbolizer.h - functions and lines of the addresses in a record. src/symbols finds them. Addresses are in the
+ * contexts `ip`, `callstack_user`, `callstack_kernel`, and in the fields `function`, `location`, `call_site` of kernel
+ * events.
  *
  *     record ──wmk_read_addresses()──► addresses ──find()──► frames ──wmk_read_symbols_set()──► text
  */
@@ -41,7 +42,7 @@ struct wmk_read_addresses {
 	unsigned n;
 };
 
-/* After WMK_READ_RECORD: the addresses in the contexts of the record. Errors of ctf/decode.h. */
+/* After WMK_READ_RECORD: the addresses in the record. Errors of ctf/decode.h. */
 int wmk_read_addresses(struct wmk_read_stream *stream, struct wmk_read_addresses *addresses);
 /* Format a frame: "function+0x1c (file.c:42)". Returns the length. */
 size_t wmk_read_frame_text(const struct wmk_read_frame *frame, char *buf, size_t size);

@@ -11,6 +11,7 @@
 #include "base/utf8.h"
 #include "read/hash_table.h"
 #include "read/record_scope.h"
+#include "symbols/kernel_symbols.h"
 #include "symbols/objects.h"
 #include "symbols/symbols.h"
 
@@ -35,6 +36,7 @@ struct wmk_symbols {
 	bool is_sorted;
 	struct wmk_read_table latest;
 	struct wmk_object_files objects;
+	struct wmk_kernel_symbols kernel;
 };
 
 int wmk_symbols_create(struct wmk_symbols **symbols)
@@ -55,7 +57,13 @@ void wmk_symbols_free(struct wmk_symbols *symbols)
 	free(symbols->mappings);
 	wmk_read_table_free(&symbols->latest);
 	wmk_object_files_release(&symbols->objects);
+	wmk_kernel_symbols_free(&symbols->kernel);
 	free(symbols);
+}
+
+int wmk_symbols_kernel(struct wmk_symbols *symbols, const char *path)
+{
+	return wmk_kernel_symbols_load(&symbols->kernel, path);
 }
 
 /* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
@@ -242,8 +250,11 @@ unsigned wmk_symbols_find(void *data, int64_t pid, int64_t ns, uint64_t address,
 			  unsigned max)
 {
 	struct wmk_symbols *symbols = data;
-	struct file_mapping *mapping = mapping_at(symbols, pid, ns, address);
+	struct file_mapping *mapping;
 
+	if (address >> 63)
+		return max && wmk_kernel_symbols_find(&symbols->kernel, address, frames);
+	mapping = mapping_at(symbols, pid, ns, address);
 	if (!mapping)
 		return 0;
 	if (!mapping->object)

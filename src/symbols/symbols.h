@@ -19,6 +19,8 @@ struct wmk_symbols;
 
 int wmk_symbols_create(struct wmk_symbols **symbols);
 void wmk_symbols_free(struct wmk_symbols *symbols);
+/* Load the functions of the kernel from a file in the form of /proc/kallsyms. No file: no effect. -ENOMEM. */
+int wmk_symbols_kernel(struct wmk_symbols *symbols, const char *path);
 /* The form for read/pipeline.h that collects the objects. The member `whole` is the struct wmk_symbols. */
 extern const struct wmk_read_exporter wmk_symbols_form;
 /* For wmk_read_symbolizer.find; `data` is a struct wmk_symbols. */

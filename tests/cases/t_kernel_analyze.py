@@ -56,6 +56,24 @@ def differences(row, running, runnable):
     return found + [('unknown', unknown, 0)] * (unknown > 0.1 * (running + runnable))
 
 
+def kernel_functions_are_saved_with_the_trace(case):
+    """`record --kallsyms` saves what `view --symbols` shows: the function of a timer is that of /proc/kallsyms."""
+    trace = recorded(case, ['sleep', '0.1'], ['-k', 'timer_start', '--kallsyms']).directory
+    with open('/proc/kallsyms', encoding='utf-8') as f:
+        names = {}
+        for line in f:
+            address, kind, name = line.split()[:3]
+            if kind in 'tTwW':
+                names.setdefault(int(address, 16), set()).add(name)
+    status, lines, err = read(case, [WAYMARK, *VIEW, '--json', '--symbols', trace])
+    check(status == 0, 'view: %s', err)
+    records = [record for record in map(json.loads, lines) if record['event'] == 'timer_start']
+    check(records, 'no timers')
+    for record in records:
+        name = record['symbols']['function'][0].split()[0]
+        check(name in names[int(str(record['fields']['function']), 0)], 'function: %s', record)
+
+
 def times_equal_schedstat(case):
     """
     Running is within 1 % of field 1 of /proc/PID/task/TID/schedstat, and runnable is within 1 % of field 2. The kernel
@@ -316,6 +334,7 @@ def presets_record_what_analyses_need(case):
 
 
 if __name__ == '__main__':
-    kernel_main([times_equal_schedstat, perfetto_has_the_same_states, system_calls_equal_strace,
-                 requests_equal_diskstats, lock_convoy_is_in_the_summary, chain_of_processes_has_the_known_path,
-                 priority_inversion_is_on_the_path, forks_have_processes, presets_record_what_analyses_need])
+    kernel_main([kernel_functions_are_saved_with_the_trace, times_equal_schedstat, perfetto_has_the_same_states,
+                 system_calls_equal_strace, requests_equal_diskstats, lock_convoy_is_in_the_summary,
+                 chain_of_processes_has_the_known_path, priority_inversion_is_on_the_path, forks_have_processes,
+                 presets_record_what_analyses_need])

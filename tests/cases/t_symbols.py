@@ -189,6 +189,33 @@ def call_stacks_and_futexes_have_symbols(case):
     check(status == 0 and not lines and b'callstack_user' in err, 'no call stacks: %s %s %s', status, lines, err)
 
 
+def kernel_addresses_have_saved_symbols(case):
+    """The file kallsyms of the recording; fields of kernel events, and call stacks."""
+    top = case.path('top')
+    plain = Plain(contexts='\tevent.context := struct { int32_t tid; uint32_t length; '
+                           'uint64_t callstack_kernel[length]; };\n')
+    timer = plain.event('timer_start', 'uint64_t function; uint64_t location; uint64_t size;')
+
+    def write(bits):
+        bits.i(32, PID).i(32, 2).i(64, KERNEL + 4).i(64, KERNEL - 0xff)
+        bits.i(64, KERNEL).i(64, KERNEL).i(64, KERNEL)
+    plain.write(os.path.join(top, 'kernel'), kernel_0=[plain.packet([(BEGIN, timer, write)])])
+    with open(os.path.join(top, 'kallsyms'), 'w', encoding='utf-8') as f:
+        f.write('%x T tick_timer\n%x t schedule\t[sched]\n%x d data\n%x T _end\n' % (
+            KERNEL, KERNEL - 0x100, KERNEL + 1, KERNEL + 0x1000))
+    record = records_of(case, top)[0]
+    check(record['symbols'] == {'callstack_kernel': ['tick_timer+0x4', 'schedule+0x1 ([sched])'],
+                                'function': ['tick_timer'], 'location': ['schedule+0x100 ([sched])']}, 'symbols: %s',
+          record)
+    status, lines, err = read(case, [WAYMARK, 'convert', '--to', 'folded', '--callstacks', top])
+    check(status == 0 and lines == [b'%d;schedule;tick_timer;timer_start 1' % PID], '%s %s', lines, err)
+    os.unlink(os.path.join(top, 'kallsyms'))
+    check('symbols' not in records_of(case, top)[0], 'symbols without the file')
+    status, _, err = read(case, [WAYMARK, 'record', '--kallsyms', '-o', case.path('none'), '--', 'true'])
+    check(status == 2 and b'--kernel' in err, 'kallsyms: %s %s', status, err)
+
+
 if __name__ == '__main__':
     main([symbols_equal_those_of_addr2line, file_with_another_build_id_is_not_used,
-          missing_file_is_found_by_debuginfod, call_stacks_and_futexes_have_symbols])
+          missing_file_is_found_by_debuginfod, call_stacks_and_futexes_have_symbols,
+          kernel_addresses_have_saved_symbols])
