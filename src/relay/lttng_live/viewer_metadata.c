@@ -4,6 +4,7 @@
  * the file grows.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -66,15 +67,32 @@ static size_t whole_declarations(const char *text, size_t len)
 	return whole;
 }
 
+/* Open the metadata again if the writer has replaced the file, as it does at the beginning of a chunk. */
+static int open_current(struct viewer_trace *trace, struct stat *st)
+{
+	int fd;
+
+	if (fstat(trace->metadata, st) < 0)
+		return -errno;
+	if (st->st_nlink)
+		return 0;
+	fd = openat(trace->directory, "metadata", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	close(trace->metadata);
+	trace->metadata = fd;
+	return fstat(fd, st);
+}
+
 /* Read all bytes that the viewer does not have, into memory from malloc(). NULL: no new bytes, or an error. */
-static char *read_rest(const struct viewer_trace *trace, size_t *len)
+static char *read_rest(struct viewer_trace *trace, size_t *len)
 {
 	struct stat st;
 	uint64_t rest;
 	char *text;
 	ssize_t got;
 
-	if (fstat(trace->metadata, &st) < 0 || (uint64_t)st.st_size <= trace->n_metadata)
+	if (open_current(trace, &st) < 0 || (uint64_t)st.st_size <= trace->n_metadata)
 		return NULL;
 	rest = (uint64_t)st.st_size - trace->n_metadata;
 	text = malloc(rest < METADATA_MAX ? rest : METADATA_MAX);
@@ -89,7 +107,7 @@ static char *read_rest(const struct viewer_trace *trace, size_t *len)
 	return text;
 }
 
-bool wmk_viewer_metadata_has_grown(const struct viewer_trace *trace)
+bool wmk_viewer_metadata_has_grown(struct viewer_trace *trace)
 {
 	size_t len = 0;
 	char *text = read_rest(trace, &len);

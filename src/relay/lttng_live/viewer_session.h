@@ -97,6 +97,6 @@ struct viewer_trace *wmk_viewer_session_metadata(const struct viewer_session *se
 int wmk_viewer_metadata_packet(struct viewer_session *session, struct viewer_trace *trace, uint8_t **packet,
 			       size_t *size);
 /* Return true if wmk_viewer_metadata_packet() would return 1. */
-bool wmk_viewer_metadata_has_grown(const struct viewer_trace *trace);
+bool wmk_viewer_metadata_has_grown(struct viewer_trace *trace);
 
 #endif
