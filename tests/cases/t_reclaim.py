@@ -74,7 +74,7 @@ def idle_buffers_give_memory_back_by_themselves(case):
 
 @limit(240)
 def writers_lose_only_counted_records_while_memory_is_given_back(case):
-    rounds = 200 if PERCENT >= 100 else 12
+    rounds = 60 if PERCENT >= 100 else 12
     with World(case) as w:
         w.begin('one', channel=('--subbuf-size', '16k', '--num-subbuf', '16', '--auto-reclaim-memory=1ms'))
         programs = [w.scripted() for _ in range(4)]
@@ -120,6 +120,8 @@ def buffers_that_need_their_memory_keep_it(case):
             w('reclaim-memory', name, status=1).prints("channel '%s' keeps its memory: %s" % (name, why))
         w('reclaim-memory', status=1).prints("session 'one' keeps its memory")
         w('reclaim-memory', 'none', status=1).prints("no channel 'none'")
+        if w('enable-channel', '-k', 'kern', status=None).status == 0:          # root's daemon, with tracefs
+            w('reclaim-memory', 'kern', status=1).prints('the kernel allocates the buffers of kernel channels')
         w('enable-channel', 'plain')
         w('reclaim-memory')
         w('destroy', 'one')
