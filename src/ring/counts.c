@@ -97,6 +97,38 @@ uint64_t waymark_ring_reader_cut(struct waymark_ring_reader *r)
 	return wmk_ring_since(r->counts[WMK_RING_CUT], r->base.cut);
 }
 
+#define OLDEST_TRIES 10
+
+/*
+ * Count the records before the oldest sub-buffer that a reader can copy (see overtaken() in reader.c). The header of
+ * this sub-buffer has the count. -EAGAIN: the writers are too fast at the moment.
+ */
+static int count_overwritten(struct waymark_ring_reader *r, uint64_t *overwritten)
+{
+	const uint64_t size = r->set->subbuf_size, kept = r->set->ring_mask + 1 - 2 * size;
+	struct wmk_ring_snapshot now;
+	struct wmk_ring_sub sub;
+
+	*overwritten = 0;
+	for (unsigned i = 0; i < OLDEST_TRIES; i++) {
+		const int err = wmk_ring_snapshot(r, &now);
+		const uint64_t current = now.pos & ~(size - 1);
+
+		if (err < 0)
+			return err;
+		if (current <= kept || current - kept <= r->base.pos)
+			return 0;
+		wmk_ring_read_sub(r, current - kept, &sub);
+		if (sub.sequence != (current - kept) / size)
+			continue;
+		if (sub.records_start < r->base.records || sub.records_start > now.records)
+			return -EAGAIN;
+		*overwritten = sub.records_start - r->base.records;
+		return 0;
+	}
+	return -EAGAIN;
+}
+
 int wmk_ring_set_totals(struct waymark_ring_set *set, uint32_t ring, struct wmk_ring_totals *totals)
 {
 	struct waymark_ring_reader r = { .set = set, .ctl = set->ring[ring].ctl, .data = set->ring[ring].data,
@@ -114,7 +146,14 @@ int wmk_ring_set_totals(struct waymark_ring_set *set, uint32_t ring, struct wmk_
 		err = wmk_ring_counts_look(&r);
 	if (err < 0)
 		return err;
+	totals->overwritten = 0;
+	if (set->options.mode == WAYMARK_RING_OVERWRITE)
+		err = count_overwritten(&r, &totals->overwritten);
+	if (err < 0)
+		return err;
 	totals->records = now.records - r.base.records;
+	if (totals->overwritten > totals->records)
+		totals->records = totals->overwritten;
 	totals->cut = wmk_ring_since(r.counts[WMK_RING_CUT], r.base.cut);
 	for (unsigned i = 0; i < WAYMARK_LOST_CAUSES; i++)
 		totals->lost[i] = wmk_ring_since(wmk_ring_lost_by(&r, i), r.base.lost[i]);

@@ -107,6 +107,7 @@ int wmk_ring_set_claimed_by(const struct waymark_ring_set *set, uint32_t ring, u
  */
 struct wmk_ring_totals {
 	uint64_t records;            /* committed records, including those that were overwritten */
+	uint64_t overwritten;        /* overwrite mode: of `records`, those that no reader can copy any more */
 	uint64_t lost[WAYMARK_LOST_CAUSES], cut;
 };
 int wmk_ring_set_totals(struct waymark_ring_set *set, uint32_t ring, struct wmk_ring_totals *totals);

@@ -145,6 +145,42 @@ def process_that_ends_without_daemon_is_counted(case):
         check(now == [before] * len(COMMANDS), 'counts %s, before %s', now, before)
 
 
+def list_counts_the_records_that_overwrite_buffers_hold(case):
+    """Each record is counted once, as held or as overwritten: while the session records, and after each stop."""
+    with World(case) as w:
+        w('create', 'ring', '--no-statedump')
+        w('enable-channel', '-s', 'ring', 'ring', '--overwrite', '--subbuf-size', '16k', '--num-subbuf', '4')
+        w('enable-event', '-s', 'ring', '-c', 'ring', 'test:*')
+        w('start', 'ring')
+        program, made = w.scripted(), 0
+
+        def counted(active, least=0):
+            counts = w.session('ring')['counts']
+            check(counts['records'] + counts['overwritten'] == made and counts['lost'] == counts['overwritten'],
+                  'active: %s, %d records were made: %s', active, made, counts)
+            check(counts['records'] >= least, 'at least %d records are held: %s', least, counts)
+            return counts
+        for number in (100, 20000, 30):
+            program('emit %d' % number)
+            made += number
+            held = counted(True, min(made, 300))['records']
+            check(made < 10000 or held < 10000, 'held: %d of %d', held, made)
+        w.stop('ring')
+        stopped = counted(False)
+        w('start', 'ring')
+        w.wait_apps([program.pid])
+        for number in (50, 20000):
+            program('emit %d' % number)
+            made += number
+            check(counted(True)['records'] >= stopped['records'], 'records of the trace are counted no more')
+        program.end()
+        w.children.remove(program.child)
+        w.stop('ring')
+        counts = counted(False)
+        w('destroy', 'ring')
+        check(counts['overwritten'] > 0, 'nothing was overwritten')
+
+
 def removed_directory_is_reported(case):
     """
     The warning has the number of lost records. If the consumer daemon was replaced, the number is unknown, and the
@@ -178,4 +214,4 @@ def removed_directory_is_reported(case):
 if __name__ == '__main__':
     main([corrupt_counts_change_no_others, restarts_change_no_counts_of_shared_buffers,
           restarts_change_no_counts_of_per_process_buffers, process_that_ends_without_daemon_is_counted,
-          removed_directory_is_reported])
+          list_counts_the_records_that_overwrite_buffers_hold, removed_directory_is_reported])

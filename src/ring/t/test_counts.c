@@ -275,6 +275,29 @@ static void test_totals_include_unread_records(void **state)
 	pair_close(&p);
 }
 
+/* In overwrite mode, the reader then finds exactly the records that the totals do not count as overwritten. */
+static void test_totals_include_overwritten_records(void **state)
+{
+	struct waymark_ring_packet packet;
+	struct wmk_ring_totals totals;
+	struct pair p;
+	uint64_t lost;
+
+	(void)state;
+	const uint32_t ring = fill(&p, true);
+
+	assert_int_equal(wmk_ring_set_totals(p.reader, ring, &totals), 0);
+	assert_true(totals.records == 2200 && totals.overwritten > 0 && totals.overwritten < 2200);
+	assert_int_equal(waymark_ring_reader_next(p.readers[ring], WAYMARK_RING_FLUSH, &packet), 1);
+	lost = packet.lost;
+	waymark_ring_reader_release(p.readers[ring], &packet);
+	assert_true(lost == totals.overwritten);
+	assert_int_equal(waymark_ring_reader_clear(p.readers[ring]), 0);
+	assert_int_equal(wmk_ring_set_totals(p.reader, ring, &totals), 0);
+	assert_true(totals.records == 0 && totals.overwritten == 0);
+	pair_close(&p);
+}
+
 /* Read totals from a ring with an invalid number. The result must be an error, or within the limits of a count. */
 static void one_total(const struct number *number, const struct violation *violation)
 {
@@ -307,6 +330,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_totals_include_unread_records),
+		cmocka_unit_test(test_totals_include_overwritten_records),
 		cmocka_unit_test(test_totals_of_a_corrupt_ring_are_limited),
 		cmocka_unit_test(test_every_wrong_number_is_a_corrupt_ring),
 		cmocka_unit_test(test_largest_counts_are_valid),

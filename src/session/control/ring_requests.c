@@ -337,6 +337,7 @@ static bool totals_of(struct waymark_ring_set *set, struct wmk_ring_totals *sum)
 		if (wmk_ring_set_totals(set, i, &one) < 0)
 			return false;
 		wmk_sum_add(&sum->records, one.records);
+		wmk_sum_add(&sum->overwritten, one.overwritten);
 		wmk_sum_add(&sum->cut, one.cut);
 		for (unsigned c = 0; c < WAYMARK_LOST_CAUSES; c++)
 			wmk_sum_add(&sum->lost[c], one.lost[c]);
@@ -350,10 +351,25 @@ static void raise_count(uint64_t *count, uint64_t now)
 }
 
 /*
+ * Overwrite mode: add the records that the rings hold, and those that were overwritten. Records that the consumer
+ * daemon has counted do not count again.
+ */
+static void add_held(struct wmk_counts *counts, const struct wmk_counts *earlier, const struct wmk_ring_totals *now)
+{
+	const uint64_t before = earlier->records + earlier->unwritten + earlier->overwritten;
+	const uint64_t known = counts->records + counts->unwritten + counts->overwritten;
+	const uint64_t oldest = now->overwritten + before, all = now->records + before;
+
+	if (oldest > known)
+		counts->overwritten += oldest - known;
+	if (all > (oldest > known ? oldest : known))
+		counts->records += all - (oldest > known ? oldest : known);
+}
+
+/*
  * The consumer daemon counts the records in the trace. While the session records, its counts are raised to the counts
  * in the rings: all committed records, without the records that could not be written. The session daemon reads these
- * counts from the rings, without an answer of the consumer daemon. In overwrite mode, the number of records is not
- * raised, because rings hold records that may never be written. The counts in the rings are those of the open chunk.
+ * counts from the rings, without an answer of the consumer daemon. The counts in the rings are those of the open chunk.
  */
 static struct wmk_counts counts_now(const struct rings *rings)
 {
@@ -366,6 +382,8 @@ static struct wmk_counts counts_now(const struct rings *rings)
 	/* (a corrupt ring keeps the counts from before the error was found) */
 	if (!rings->set || !(session->active || session->stopping) || counts.errors || !totals_of(rings->set, &now))
 		return counts;
+	if (rings->channel->is.settings.mode == WMK_MODE_OVERWRITE)
+		add_held(&counts, earlier, &now);
 	wmk_sum_add(&now.records, earlier->records);
 	wmk_sum_add(&now.records, earlier->unwritten);
 	if (rings->channel->is.settings.mode != WMK_MODE_OVERWRITE && now.records > counts.unwritten)
