@@ -18,10 +18,8 @@ static uint64_t mix(uint64_t x)
 static struct wmk_read_slot *slot_of(const struct wmk_read_table *table, uint64_t a, uint64_t b)
 {
 	struct wmk_read_slot *slot;
-	uint64_t seed[2], at;
+	uint64_t at = mix(mix(a + table->seed[0]) + b + table->seed[1]);
 
-	memcpy(seed, (const void *)getauxval(AT_RANDOM), sizeof(seed));
-	at = mix(mix(a + seed[0]) + b + seed[1]);
 	do
 		slot = (struct wmk_read_slot *)(void *)(table->slots + (at++ & (table->cap - 1)) * table->size);
 	while (slot->is_used && (slot->a != a || slot->b != b));
@@ -50,6 +48,7 @@ static bool grow(struct wmk_read_table *table)
 	struct wmk_read_table larger = { .size = table->size, .n = table->n, .cap = table->cap ? 2 * table->cap : 64 };
 	const struct wmk_read_slot *old = NULL;
 
+	memcpy(larger.seed, (const void *)getauxval(AT_RANDOM), sizeof(larger.seed));
 	larger.slots = calloc(larger.cap, larger.size);
 	if (!larger.slots)
 		return false;

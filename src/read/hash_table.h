@@ -20,6 +20,7 @@ struct wmk_read_table {
 	size_t size;               /* bytes of a slot; the other members are initialized with zeros */
 	char *slots;
 	size_t n, cap;             /* number of used slots, and of all: a power of two, or 0 */
+	uint64_t seed[2];          /* valid if `cap` is not 0 */
 };
 
 /* NULL: the key is not found. Slots move when a slot is added. */

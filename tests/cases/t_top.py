@@ -183,7 +183,7 @@ def screen_shows_tables_and_takes_keys(case):
             wait_for(lambda: program('emit 1') or EVENT in '\n'.join(tmux.screen()), 'the event on the screen')
             tmux('resize-window', '-x', '200', '-y', '50')
             wait_for(lambda: 'q quit' in tmux.screen()[49], 'keys in the last line of the larger screen')
-            check(tmux.sorted_by() == 'per second', 'order: %s', tmux.sorted_by())
+            wait_for(lambda: tmux.sorted_by() == 'per second', 'the order on the larger screen')
             tmux.keys('>')
             wait_for(lambda: tmux.sorted_by() == 'count', 'the next column')
             tmux.keys('F6')
