@@ -235,7 +235,7 @@ static int ctf_begin(void *data, struct wmk_print_text *out)
 	for (struct output_trace *made = whole->traces; made && err >= 0; made = made->next) {
 		err = open_trace(whole, made);
 		err = err < 0 ? err : put_metadata(whole, made);
-		err = err < 0 ? err : wmk_read_clock_points_copy(made->trace->points, made->dir);
+		err = err < 0 ? err : wmk_read_trace_copy_points(made->trace, made->dir);
 	}
 	return err;
 }

@@ -11,6 +11,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "read/write_all.h"
 
 #define POINTS_MAX (1u << 20)            /* four months of points */
 #define READ_POINTS 256u
@@ -77,6 +78,36 @@ int wmk_read_relay_points_add(int dir, struct wmk_read_relay_points *list)
 			err = add(list, first, &point, at);
 		}
 	}
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+int wmk_read_relay_points_copy(int dir, int to)
+{
+	const uint64_t most = WMK_CLOCK_RELAY_HEAD + (uint64_t)POINTS_MAX * WMK_CLOCK_POINT_BYTES;
+	uint8_t bytes[READ_POINTS * WMK_CLOCK_POINT_BYTES];
+	struct wmk_clock_head head;
+	uint64_t at = 0;
+	ssize_t got = 1;
+	int from, fd, err = 0;
+
+	if (!wmk_read_relay_head(dir, &head))
+		return 0;
+	from = open_file(dir);
+	fd = openat(to, WMK_CLOCK_RELAY_FILE, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (from < 0 || fd < 0)
+		err = wmk_error(-errno, "cannot copy " WMK_CLOCK_RELAY_FILE);
+	while (err >= 0 && got > 0 && at < most) {
+		got = pread(from, bytes, sizeof(bytes), (off_t)at);
+		if (got > 0)
+			err = wmk_read_write_all(fd, bytes, (size_t)got, at);
+		if (got < 0 || err < 0)
+			err = wmk_error(err < 0 ? err : -errno, "cannot copy " WMK_CLOCK_RELAY_FILE);
+		at += got > 0 ? (uint64_t)got : 0;
+	}
+	if (from >= 0)
+		close(from);
 	if (fd >= 0)
 		close(fd);
 	return err;

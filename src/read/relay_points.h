@@ -21,6 +21,8 @@ struct wmk_read_relay_points {
 bool wmk_read_relay_head(int dir, struct wmk_clock_head *head);
 /* Append the points of the file. 0; -EPROTO with a cause chain: some points contradict each other; -ENOMEM. */
 int wmk_read_relay_points_add(int dir, struct wmk_read_relay_points *list);
+/* Copy the file to the directory `to`, if it exists and has a valid header. -EEXIST; -errno with a cause chain. */
+int wmk_read_relay_points_copy(int dir, int to);
 /*
  * Sort the points by the clock value, and keep those from which a line can be made: each line between two points has
  * an error of its slope of at most 5 %. Of two points that are closer, the one with the smaller uncertainty stays.

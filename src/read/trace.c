@@ -303,6 +303,13 @@ bool wmk_read_trace_take_damage(struct wmk_read_trace *trace)
 	return true;
 }
 
+int wmk_read_trace_copy_points(const struct wmk_read_trace *trace, int to)
+{
+	int err = wmk_read_clock_points_copy(trace->points, to);
+
+	return err < 0 ? err : wmk_read_relay_points_copy(trace->dir, to);
+}
+
 void wmk_read_trace_share_points(struct wmk_read_trace *trace, struct wmk_read_clock_points *points,
 				 const char *clock_id)
 {

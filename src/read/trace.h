@@ -82,6 +82,8 @@ void wmk_read_trace_close(struct wmk_read_trace *trace);
  * has been taken.
  */
 bool wmk_read_trace_take_damage(struct wmk_read_trace *trace);
+/* Copy the sync points, and those of a relay's clock, to a new trace in the directory `to`. 0 or -errno. */
+int wmk_read_trace_copy_points(const struct wmk_read_trace *trace, int to);
 /*
  * Replace the sync points (NULL: none). They and `clock_id` belong to the caller, and must live as long as the trace.
  */

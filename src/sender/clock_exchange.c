@@ -19,6 +19,7 @@
 
 #define EXCHANGES 8
 #define INTERVAL_MS 10000
+#define LAST_MS 2000
 #define KEPT 60u                           /* measurements: 10 minutes */
 
 enum last_state { LAST_NONE, LAST_WANTED, LAST_DONE };
@@ -32,6 +33,7 @@ struct wmk_clock_exchange {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	enum last_state last;
+	int64_t last_ms;                   /* LAST_WANTED: since this time */
 	uint64_t n;                        /* number of the next measurement, from 0 */
 	struct wmk_clock_measurement kept[KEPT];     /* measurement `i` at i % KEPT */
 };
@@ -202,9 +204,11 @@ bool wmk_clock_exchange_last(struct wmk_clock_exchange *exchange, bool wanted)
 		exchange->last = LAST_NONE;
 	} else if (exchange->last == LAST_NONE) {
 		exchange->last = LAST_WANTED;
+		exchange->last_ms = wmk_clock_ms();
 		pthread_cond_signal(&exchange->changed);
 	}
-	done = exchange->last == LAST_DONE;
+	done = exchange->last == LAST_DONE ||
+	       (exchange->last == LAST_WANTED && wmk_clock_ms() - exchange->last_ms > LAST_MS);
 	pthread_mutex_unlock(&exchange->lock);
 	return done;
 }

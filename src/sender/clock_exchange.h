@@ -59,8 +59,8 @@ bool wmk_clock_exchange_get(struct wmk_clock_exchange *exchange, uint64_t *numbe
 /* True if the measurements have the clock of this file .clock. */
 bool wmk_clock_exchange_has(const struct wmk_clock_exchange *exchange, const struct wmk_clock_head *head);
 /*
- * The session has ended: measure once more. True: this measurement was made, or has failed. `wanted` false: the session
- * continues. Any thread; does not wait.
+ * The session has ended: measure once more. True: this measurement was made or has failed, or took more than 2 s.
+ * `wanted` false: the session continues. Any thread; does not wait.
  */
 bool wmk_clock_exchange_last(struct wmk_clock_exchange *exchange, bool wanted);
 /* Stop the thread. NULL does nothing. */

@@ -55,7 +55,8 @@ struct wmk_sender {
 	uint64_t behind;                   /* bytes not acknowledged at the last state_set(); 0: error */
 	bool passing;                      /* a pass has not ended */
 	bool uncounted;                    /* `spooled` is older than the last pass */
-	bool waits;                        /* for the sender of the other side (wmk_spool_other()) */
+	/* for the sender of the other side (wmk_spool_other()), or for the last measurement of the relay's clock */
+	bool waits;
 	int retry_ms;                      /* 0: the last pass has succeeded */
 };
 
@@ -401,6 +402,7 @@ static void *run(void *arg)
 		sender->retry_ms = err == 0 ? 0 : sender->retry_ms == 0 ? RETRY_MIN_MS
 			: sender->retry_ms * 2 < RETRY_MAX_MS ? sender->retry_ms * 2 : RETRY_MAX_MS;
 		state_set(sender, err == 0 && sender->spool.traces, err);
+		sender->waits |= sender->traces.ending && !measured;
 		done = err == 0 && sender->traces.ending && measured && is_done(sender) && end(sender);
 		if (done)
 			finish(sender);

@@ -165,6 +165,11 @@ def records_of_two_hosts_are_merged_on_the_clock_of_the_relay(case):
         for argv in [url], [url + '/'], [url + '/web1/', url + '/web2']:
             remote = records(*argv)
             check([{**r, 'trace': 0} for r in remote] == [{**r, 'trace': 0} for r in plain], '%s differs', argv)
+        copy = case.path('copy')
+        finished([WAYMARK, 'convert', '--to', 'ctf', '-o', copy, root], capture_output=True, text=True)
+        keys = 'host', 'time', 'order_unknown', 'fields'
+        check([[r[k] for k in keys] for r in records(copy)] == [[r[k] for k in keys] for r in plain],
+              'the converted trace differs')
         # Traces of one host are not on the relay's clock, and have no marks.
         alone = records(both[1].path)
         check(not any('order_unknown' in r or 'host' in r for r in alone) and
