@@ -64,8 +64,8 @@ static bool is_late(struct wmk_consumer_link *link, uint64_t trace)
 
 /*
  * Queue a request and wait. 0: *result is the answer, which the caller frees; -errno. A call without waiting (`ms` 0)
- * adds no second request of the same kind: requests would accumulate while a consumer hangs. A query of counts does not
- * wait if the consumer daemon is late already, because the caller also has the counts of the rings.
+ * adds no second request of the same kind: requests would accumulate while a consumer hangs. A query of counts or of
+ * senders does not wait if the consumer daemon is late already: the caller also has the counts of the rings.
  */
 static int ask(struct wmk_consumer_link *link, uint16_t type, const struct wmk_object *is, const void *object,
 	       uint64_t trace, uint64_t rings, int ms, struct wmk_link_request **result)
@@ -76,7 +76,7 @@ static int ask(struct wmk_consumer_link *link, uint16_t type, const struct wmk_o
 	if (result)
 		*result = NULL;
 	pthread_mutex_lock(&link->lock);
-	if (type == WMK_CONSUMERD_STATS && is_late(link, trace))
+	if ((type == WMK_CONSUMERD_STATS || type == WMK_CONSUMERD_SENDERS) && is_late(link, trace))
 		ms = 0;
 	const struct timespec end = wmk_deadline(ms);
 
