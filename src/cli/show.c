@@ -301,6 +301,8 @@ static void show_options(const struct waymark_ctl_channel_info *channel)
 		fputs("; ", stdout);
 		show_time("idle memory given back after", channel->reclaim_us);
 	}
+	if (channel->reclaimed)
+		printf("; %s given back now", wmk_cli_bytes_text(channel->reclaimed, size, sizeof(size)));
 	if (channel->tracefile_size)
 		printf("; files of %s", wmk_cli_size_text(channel->tracefile_size, limit, sizeof(limit)));
 	if (channel->tracefile_count)

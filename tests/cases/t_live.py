@@ -79,13 +79,18 @@ def rare_records_are_visible_within_a_second_and_idle_daemons_sleep(case):
 
 @limit(400)
 def rare_records_are_visible_and_idle_daemons_sleep_without_rseq(case):
-    """The records of a program without restartable sequences are in claim rings."""
+    """
+    The records of a program without restartable sequences are in claim rings. The memory of idle rings is given back,
+    which wakes the consumer daemon once.
+    """
     with World(case) as w:
-        session = Session(w, 'claims')
+        session = Session(w, 'claims', ('--auto-reclaim-memory=100ms',))
         program = w.scripted(env={'GLIBC_TUNABLES': 'glibc.pthread.rseq=0'})
         gaps = [case.random.uniform(5, 20) for _ in range(5)] if LONG else [2.2]
         check_gaps(w, session, program, gaps)
         check(any('_claim' in f for f in session.streams()), 'streams: %s', session.streams())
+        channel = w.session('claims')['channels'][0]
+        check(channel['reclaimed'] > 0, 'no memory was given back: %s', channel)
         _, _, numbers = w.finish('claims', lost=0)
         check([len(n) for n in numbers.values()] == [len(gaps)], 'recorded: %s', numbers)
         program.end()

@@ -47,6 +47,7 @@ def memory_goes_down_on_request_and_comes_back_with_the_next_record(case):
             check(now['reclaimed'] >= SUB * (SUBS - 2), 'given back: %s', now)
             check(now['memory'] <= before - now['reclaimed'], 'memory: %d, then %s', before, now)
             w('list', '--mem-usage').prints('given back')
+            w('list', 'one').prints('given back now')
         said = w('reclaim-memory', '-s', 'one', '--all', '--json').json['sessions'][0]
         check(said['channels'][0]['reclaimed'] == channel_of(w)['reclaimed'], 'json: %s', said)
         program('emit %d' % FEW)
