@@ -289,6 +289,9 @@ static uint64_t session_water(const struct viewer_session *session, uint64_t now
 	for (struct viewer_trace *trace = session->traces; trace; trace = trace->next) {
 		if (!may_continue(session, trace, now))
 			continue;
+		/* The writer may create `.live` after the trace was found. */
+		if (trace->live < 0 && !trace->is_complete)
+			trace->live = wmk_store_follow(trace->directory);
 		wmk_store_followed_to(trace->live, &trace->water);
 		if ((trace->water || now - trace->since < WATER_NS) && trace->water < water)
 			water = trace->water;
