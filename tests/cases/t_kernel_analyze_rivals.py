@@ -84,8 +84,9 @@ def apart(ours, theirs):
 
 def wake_ups_equal_perf(case):
     """
-    Begin and latency of each wake-up are within 1 us of `perf sched timehist`. Both record one after the other, so an
-    interrupt between both changes a time. Another try may have fewer interrupts.
+    Begins of wake-ups, and the median of the differences of their latencies, are within 1 us of `perf sched timehist`.
+    Both record one after the other. An interrupt between both changes a time, and a busy machine makes the record
+    of the switch slower than the record of the wake-up. Another try may have fewer such wake-ups.
     """
     need('perf')
     need_kernel()
@@ -94,23 +95,26 @@ def wake_ups_equal_perf(case):
     for _ in range(6):
         result = recorded(case, command, [*SCHED, '-k', 'sched_waking'])
         offset, (wakes, ran) = since_boot(), timehist(data)
-        disturbed, count = [], 0
+        disturbed, count, differences = [], 0, []
         for tid in processes_of(result):
             rows = query(case, 'SELECT time, duration FROM wakeups WHERE tid = %d' % tid, result.directory)[0]
             # (perf may begin to record after the begin of the program)
-            rows = [row for row in rows if row['time'] / 1000 - offset >= wakes[tid][0] - 10]
-            check(len(rows) >= 140 and abs(len(rows) - len(wakes[tid])) <= 2, 'thread %d: %d wake-ups, perf has %d',
-                  tid, len(rows), len(wakes[tid]))
+            rows = [row for row in rows if row['time'] / 1000 - offset >= min(wakes[tid], default=0) - 10]
+            if len(rows) < 140 or abs(len(rows) - len(wakes[tid])) > 2:
+                # (perf loses records if its buffer is full)
+                disturbed += [(tid, '%d wake-ups, perf has %d' % (len(rows), len(wakes[tid])))] * 150
             count += len(rows)
             for row in rows:
                 begin, latency = row['time'] / 1000 - offset, row['duration'] / 1000
                 runs = [theirs for at, theirs in ran[tid] if abs(at - begin - latency) <= 20]
-                # (a time and its counterpart without the fraction differ by up to 2 us)
-                if apart(begin, wakes[tid]) > 2 or not runs or min(abs(latency - theirs) for theirs in runs) > 2:
+                differences.append(min((abs(latency - theirs) for theirs in runs), default=float('inf')))
+                # (a time and its counterpart without the fraction differ by up to 1 us more)
+                if apart(begin, wakes[tid]) > 2 or differences[-1] > 5:
                     disturbed.append((tid, begin, latency, runs, apart(begin, wakes[tid])))
-        if len(disturbed) <= count / 50:
+        median = sorted(differences)[len(differences) // 2]
+        if len(disturbed) <= count / 20 and median <= 2:
             return
-    check(False, '%d of %d wake-ups differ: %s', len(disturbed), count, disturbed[:5])
+    check(False, '%d of %d wake-ups differ, latencies by %.1f us: %s', len(disturbed), count, median, disturbed[:5])
 
 
 # ── lttng-analyses ──────────────────────────────────────────────────────────────────────────────────────────
