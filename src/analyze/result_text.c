@@ -9,7 +9,7 @@
 
 #include "analyze/result.h"
 
-#define WIDE 28                        /* maximum width of a text that is not the last of its row */
+#define WIDE 40                        /* maximum width of a text that is not the last of its row */
 
 /* Three or four digits, with a unit in powers of 1000. */
 static const char *scaled(double value, const char *const *units, unsigned n_units, char *buf, size_t size)
