@@ -11,7 +11,6 @@
 static const struct other_name {
 	const char *name, *instead;
 } names[] = {
-	{ "enable-rotation", "use `waymark enable-channel --tracefile-size` and --tracefile-count" },
 	{ "metadata", "use `waymark regenerate metadata`" },
 	{ "enable-kprobe", "use `waymark enable-event --kernel --probe PLACE NAME`" },
 	{ "probe", "use `waymark enable-event --kernel --probe PLACE NAME`" },
@@ -27,7 +26,7 @@ static const struct other_name {
 	{ "show", "use `waymark view` for records, or `waymark list` for sessions" },
 	{ "info", "use `waymark list`" },
 	{ "sched", "use `waymark record --preset=sched`, then `waymark analyze sched`" },
-	{ "kmem", "use `waymark record -k 'kmem_*'`, then `waymark view`" },
+	{ "kmem", "use `waymark record --preset=memory`, then `waymark analyze memory`" },
 	{ "ftrace", "use `waymark enable-event --kernel --function NAME`" },
 	{ "enable", "use `waymark enable-event`" },
 	{ "disable", "use `waymark disable-event`" },
