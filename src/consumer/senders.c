@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "consumer/connection.h"
+#include "sender/spool_dir.h"
 
 #define STOP_MS 2000               /* time for a connected sender to send the rest when the server ends */
 
@@ -112,7 +113,7 @@ void wmk_server_senders_of_user(struct wmk_consumer_server *server, const char *
 {
 	struct left_of_user left = { server, uid, gid };
 
-	wmk_sender_each_left(directory, (uid_t)uid, (gid_t)gid, left_found, &left);
+	wmk_spool_each_left(directory, (uid_t)uid, (gid_t)gid, left_found, &left);
 }
 
 void wmk_server_senders_beside(struct wmk_consumer_server *server, const char *path, uint64_t uid, uint64_t gid)

@@ -3,6 +3,7 @@
 #include "relay/ingest_requests.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -159,6 +160,19 @@ static void forget_stream(struct wmk_ingest *ingest, const struct wmk_ingest_str
 			ingest->streams[i] = NULL;
 }
 
+/* The sender does not have the packets before the packet `next`. */
+static void add_gap(struct wmk_ingest *ingest, struct wmk_ingest_stream *stream, uint64_t next)
+{
+	char text[WMK_RELAY_MESSAGE_MAX + 1];
+
+	snprintf(text, sizeof(text), "packets before packet %llu of stream \"%.200s\" of session %.200s are lost: the "
+		 "relay lost files, or the sender's machine was reset", (unsigned long long)next, stream->name,
+		 ingest->trace->session);
+	wmk_relay_host_set_error(ingest->relay->hosts, ingest->host, text);
+	atomic_fetch_add_explicit(&ingest->trace->gaps, 1, memory_order_relaxed);
+	stream->end.sequence = next;
+}
+
 static int request_stream(struct wmk_ingest *ingest, const struct wmk_relay_frame *frame, const void *request,
 			  struct wmk_arena *arena)
 {
@@ -174,12 +188,8 @@ static int request_stream(struct wmk_ingest *ingest, const struct wmk_relay_fram
 	err = wmk_ingest_stream_open(ingest->trace, is, &stream);
 	if (before && (err < 0 || before != stream))
 		forget_stream(ingest, before);
-	if (err == 0 && stream->end.sequence < is->acknowledged) {
-		atomic_fetch_add_explicit(&ingest->trace->gaps, 1, memory_order_relaxed);
-		err = wmk_error(-ESTALE, "the relay acknowledged %llu packets of stream \"%.200s\", but has %llu: it "
-				"lost its disk; open a new chunk", (unsigned long long)is->acknowledged, is->name,
-				(unsigned long long)stream->end.sequence);
-	}
+	if (err == 0 && is->continue_at && stream->end.sequence <= is->continue_at)
+		add_gap(ingest, stream, is->continue_at);
 	if (err == 0)
 		err = number_stream(ingest, is->stream, stream);
 	if (err < 0)

@@ -33,6 +33,7 @@ struct wmk_relay_link {
 	struct wmk_tls *tls;       /* NULL: plain TCP */
 	const atomic_bool *stop;
 	uint32_t number, acknowledged, epoch;
+	uint32_t data;             /* number of the last data frame */
 	bool followed;
 	/* the reply to the latest request */
 	uint32_t answered;
@@ -258,8 +259,22 @@ int wmk_relay_link_request(struct wmk_relay_link *link, uint16_t type, const voi
 	return !reply ? 0 : wmk_object_decode(request->reply, link->body, link->body_len, reply, &link->arena);
 }
 
+int wmk_relay_link_settle(struct wmk_relay_link *link)
+{
+	const uint64_t since = wmk_clock_monotonic();
+	int err = wmk_relay_link_receive(link);
+
+	while (err >= 0 && (int32_t)(link->acknowledged - link->data) < 0) {
+		err = wait_link(link, POLLIN, since, WAIT_NS);
+		if (err >= 0)
+			err = wmk_relay_link_receive(link);
+	}
+	return err;
+}
+
 int wmk_relay_link_data(struct wmk_relay_link *link, uint16_t type, const void *object)
 {
+	link->data = link->number + 1;
 	return send_object(link, type, wmk_relay_data_object(type), object);
 }
 
@@ -274,6 +289,7 @@ int wmk_relay_link_packet(struct wmk_relay_link *link, uint32_t stream, const st
 	uint64_t left = packet->content;
 	int err = 0;
 
+	link->data = frame.number;
 	wmk_relay_frame_encode(link->buffer, &frame);
 	wmk_relay_packet_encode(link->buffer + WMK_RELAY_HEAD, &is);
 	do {

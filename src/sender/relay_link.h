@@ -35,6 +35,8 @@ int wmk_relay_link_data(struct wmk_relay_link *link, uint16_t type, const void *
 /* Send a packet. Its records begin at `offset` in `file`. */
 int wmk_relay_link_packet(struct wmk_relay_link *link, uint32_t stream, const struct wmk_ctf_packet *packet, int file,
 			  uint64_t offset);
+/* Wait until the relay has acknowledged all data. */
+int wmk_relay_link_settle(struct wmk_relay_link *link);
 /* Read the messages that have arrived: acknowledgements and errors. Does not wait. */
 int wmk_relay_link_receive(struct wmk_relay_link *link);
 /* The number of the last frame that was sent, and the number of the last frame that the relay has acknowledged. */

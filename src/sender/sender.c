@@ -22,6 +22,7 @@
 #include "base/error.h"
 #include "base/thread.h"
 #include "sender/spool_dir.h"
+#include "sender/spool_sync.h"
 #include "sender/trace_sender.h"
 #include "store/spool.h"
 #include "wire/relay.h"
@@ -30,6 +31,9 @@
 #define RETRY_MAX_MS 2000
 #define BATCH_MS 2                 /* shortest time between two passes */
 #define COUNT_NS 1000000000u
+#define SECOND_MS 1001             /* a little longer than COUNT_NS and SYNC_NS */
+#define SYNC_NS 1000000000u         /* data of this age is synchronized if the relay has not acknowledged it */
+#define SILENT_NS 30000000000u     /* the relay is connected, but acknowledges nothing */
 #define POLLED_MAX 64u             /* connections that end the sleep; other messages wait for the next pass */
 
 struct wmk_sender {
@@ -55,6 +59,8 @@ struct wmk_sender {
 	uint64_t behind;                   /* bytes not acknowledged at the last state_set(); 0: error */
 	bool passing;                      /* a pass has not ended */
 	bool uncounted;                    /* `spooled` is older than the last pass */
+	uint64_t synced_ns;                /* time of the last synchronization of the spool: monotonic, and real */
+	time_t synced_at;
 	/* for the sender of the other side (wmk_spool_other()), or for the last measurement of the relay's clock */
 	bool waits;
 	int retry_ms;                      /* 0: the last pass has succeeded */
@@ -203,6 +209,10 @@ static int pass_trace(struct wmk_sender *sender, struct wmk_spool_trace *trace)
 		err = wmk_trace_sender_receive(trace->data);
 	if (err > 0)
 		call_removed(sender);
+	if (err >= 0 && wmk_trace_sender_waits_ns(trace->data) > SILENT_NS) {
+		wmk_error(-ETIMEDOUT, "the relay has acknowledged nothing for 30 s");
+		err = wmk_trace_sender_disconnect(trace->data, -ETIMEDOUT);
+	}
 	return err < 0 ? err : 0;
 }
 
@@ -356,6 +366,33 @@ static void finish(struct wmk_sender *sender)
 	pthread_mutex_unlock(&sender->lock);
 }
 
+/* The longest time for which the relay has acknowledged nothing; UINT64_MAX: it is not connected. */
+static uint64_t waits_ns(const struct wmk_sender *sender)
+{
+	uint64_t longest = sender->retry_ms ? UINT64_MAX : 0;
+
+	for (struct wmk_spool_trace *trace = sender->spool.traces; trace; trace = trace->next) {
+		const uint64_t ns = trace->data ? wmk_trace_sender_waits_ns(trace->data) : 0;
+
+		longest = ns > longest ? ns : longest;
+	}
+	return longest;
+}
+
+/* Once a second, write data to the disk that the relay does not acknowledge soon. */
+static void sync_spool(struct wmk_sender *sender)
+{
+	const uint64_t now = wmk_clock_monotonic();
+	const time_t at = time(NULL);
+
+	if (!sender->is_open || now - sender->synced_ns < SYNC_NS || waits_ns(sender) < SYNC_NS)
+		return;
+	/* One second earlier, because time stamps of files can be a little late. */
+	wmk_spool_sync(&sender->spool, sender->synced_at - 1);
+	sender->synced_ns = now;
+	sender->synced_at = at;
+}
+
 static void sleep_until_next(struct wmk_sender *sender)
 {
 	struct pollfd fds[1 + POLLED_MAX] = { { .fd = sender->wake, .events = POLLIN } };
@@ -377,7 +414,7 @@ static void sleep_until_next(struct wmk_sender *sender)
 		}
 		return;
 	}
-	poll(fds, n, sender->waits ? RETRY_MIN_MS : sender->uncounted ? (int)(COUNT_NS / 1000000) + 1 : -1);
+	poll(fds, n, sender->waits ? RETRY_MIN_MS : sender->uncounted || waits_ns(sender) ? SECOND_MS : -1);
 	if (read(sender->wake, &count, sizeof(count)) < 0)
 		return;
 	poll(NULL, 0, BATCH_MS);
@@ -404,6 +441,8 @@ static void *run(void *arg)
 		state_set(sender, err == 0 && sender->spool.traces, err);
 		sender->waits |= sender->traces.ending && !measured;
 		done = err == 0 && sender->traces.ending && measured && is_done(sender) && end(sender);
+		if (!done)
+			sync_spool(sender);
 		if (done)
 			finish(sender);
 		else
@@ -482,45 +521,6 @@ void wmk_sender_state(struct wmk_sender *sender, struct wmk_sender_state *state)
 	pthread_mutex_lock(&sender->lock);
 	*state = sender->state;
 	pthread_mutex_unlock(&sender->lock);
-}
-
-struct left_visit {
-	const char *directory;
-	void (*one)(void *data, const char *path, const char *url);
-	void *data;
-};
-
-static int visit_left(void *data, const char *name, int dir)
-{
-	const struct left_visit *left = data;
-	char url[WMK_RELAY_URL_MAX + 1], *path;
-
-	if (!wmk_store_spool_is_left(dir, url, sizeof(url)) || asprintf(&path, "%s/%s", left->directory, name) < 0)
-		return 0;
-	left->one(left->data, path, url);
-	free(path);
-	return 0;
-}
-
-void wmk_sender_each_left(const char *directory, uid_t uid, gid_t gid,
-			  void (*one)(void *data, const char *path, const char *url), void *data)
-{
-	struct left_visit left = { directory, one, data };
-	int err = wmk_store_identity_begin(uid, gid), dir = -1;
-	char *path = NULL;
-
-	/* With "/.", the directory may be a link to another disk. */
-	if (err >= 0 && asprintf(&path, "%s/.", directory) >= 0) {
-		dir = wmk_store_spool_directory(path);
-		free(path);
-	}
-	if (dir >= 0) {
-		wmk_spool_each_directory(dir, visit_left, &left);
-		close(dir);
-	}
-	if (err >= 0)
-		wmk_store_identity_end();
-	wmk_error_clear();
 }
 
 static void sender_free(struct wmk_sender *sender)

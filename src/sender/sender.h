@@ -32,12 +32,6 @@ struct wmk_sender_options {
 
 /* Start the thread. The spool may be absent until its first trace is created. 0 or -errno with a cause chain. */
 int wmk_sender_open(const struct wmk_sender_options *options, struct wmk_sender **sender);
-/*
- * Call `one` with the path and the URL of each spool in `directory` that is left: its session has ended, or the machine
- * was restarted. A sender may still send such a spool. The calls run in this thread, with the rights of uid and gid.
- */
-void wmk_sender_each_left(const char *directory, uid_t uid, gid_t gid,
-			  void (*one)(void *data, const char *path, const char *url), void *data);
 /* Report that a file of the spool was written. Any thread; does not wait. */
 void wmk_sender_wake(struct wmk_sender *sender);
 /* Report that a directory of the spool was added, moved or removed. Any thread; does not wait. */

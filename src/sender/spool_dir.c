@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "store/spool.h"
+#include "wire/relay_url.h"
 
 #define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #define FILE_FLAGS (O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC)
@@ -26,8 +27,7 @@
 
 /* ── entries ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Call `one` for each entry of the directory `dir`, until it returns a value other than 0. `dir` stays open. */
-static int each_entry(int dir, int (*one)(void *data, int at, const char *name), void *data)
+int wmk_spool_each_entry(int dir, int (*one)(void *data, int at, const char *name), void *data)
 {
 	int again = openat(dir, ".", DIR_FLAGS), err = 0;
 	DIR *entries = again < 0 ? NULL : fdopendir(again);
@@ -65,7 +65,7 @@ int wmk_spool_each_directory(int at, int (*one)(void *data, const char *name, in
 {
 	struct directories all = { one, data };
 
-	return each_entry(at, visit_directory, &all);
+	return wmk_spool_each_entry(at, visit_directory, &all);
 }
 
 /* ── traces ──────────────────────────────────────────────────────────────────────────────────────────── */
@@ -175,7 +175,7 @@ static void visit(struct spool_walk *at, int dir)
 		return;
 	}
 	if (at->depth < DEPTH_MAX)
-		each_entry(dir, enter, at);
+		wmk_spool_each_entry(dir, enter, at);
 	close(dir);
 }
 
@@ -212,7 +212,7 @@ static int enter_archive(void *data, int at, const char *name)
 
 	if (dir < 0)
 		return 0;
-	each_entry(dir, enter_own, &walk);
+	wmk_spool_each_entry(dir, enter_own, &walk);
 	close(dir);
 	return 0;
 }
@@ -227,7 +227,7 @@ static int enter_root(void *data, int at, const char *name)
 		return enter_own(&walk, at, name);
 	dir = openat(at, name, DIR_FLAGS);
 	if (dir >= 0) {
-		each_entry(dir, enter_archive, spool);
+		wmk_spool_each_entry(dir, enter_archive, spool);
 		close(dir);
 	}
 	return 0;
@@ -248,7 +248,7 @@ int wmk_spool_look(struct wmk_spool *spool)
 	for (trace = spool->traces; trace; trace = trace->next)
 		for (struct wmk_spool_chunk *chunk = trace->chunks; chunk; chunk = chunk->next)
 			chunk->seen = false;
-	err = each_entry(spool->root, enter_root, spool);
+	err = wmk_spool_each_entry(spool->root, enter_root, spool);
 	if (err < 0 || spool->failed)
 		return wmk_error(err < 0 ? err : -ENOMEM, "cannot read the spool");
 	for (trace = spool->traces; trace; trace = trace->next)
@@ -349,7 +349,7 @@ int wmk_spool_each_stream(const struct wmk_spool_chunk *chunk, int (*one)(void *
 			  void *data)
 {
 	struct first_files found = { 0 };
-	int err = each_entry(chunk->dir, first_add, &found);
+	int err = wmk_spool_each_entry(chunk->dir, first_add, &found);
 
 	for (size_t i = 0; i < found.n && err == 0; i++)
 		err = one(data, found.files[i].name, found.files[i].first);
@@ -509,7 +509,7 @@ static int remove_entry(void *data, int at, const char *name)
 		unlinkat(at, name, 0);
 	dir = S_ISDIR(st.st_mode) && inner <= DEPTH_MAX ? openat(at, name, DIR_FLAGS) : -1;
 	if (dir >= 0) {
-		each_entry(dir, remove_entry, &inner);
+		wmk_spool_each_entry(dir, remove_entry, &inner);
 		close(dir);
 		unlinkat(at, name, AT_REMOVEDIR);
 	}
@@ -550,11 +550,50 @@ void wmk_spool_remove(struct wmk_spool *spool, const char *path)
 {
 	struct spool_part part = { .kernel = spool->kernel };
 
-	each_entry(spool->root, remove_part, &part);
+	wmk_spool_each_entry(spool->root, remove_part, &part);
 	if (part.others)
 		return;
 	/* In this order: see wmk_store_spool_end(). */
 	unlinkat(spool->root, WMK_SPOOL_RELAY, 0);
 	unlinkat(spool->root, WMK_SPOOL_ENDED, 0);
 	wmk_store_spool_remove(path);
+}
+
+struct left_visit {
+	const char *directory;
+	void (*one)(void *data, const char *path, const char *url);
+	void *data;
+};
+
+static int visit_left(void *data, const char *name, int dir)
+{
+	const struct left_visit *left = data;
+	char url[WMK_RELAY_URL_MAX + 1], *path;
+
+	if (!wmk_store_spool_is_left(dir, url, sizeof(url)) || asprintf(&path, "%s/%s", left->directory, name) < 0)
+		return 0;
+	left->one(left->data, path, url);
+	free(path);
+	return 0;
+}
+
+void wmk_spool_each_left(const char *directory, uid_t uid, gid_t gid,
+			  void (*one)(void *data, const char *path, const char *url), void *data)
+{
+	struct left_visit left = { directory, one, data };
+	int err = wmk_store_identity_begin(uid, gid), dir = -1;
+	char *path = NULL;
+
+	/* With "/.", the directory may be a link to another disk. */
+	if (err >= 0 && asprintf(&path, "%s/.", directory) >= 0) {
+		dir = wmk_store_spool_directory(path);
+		free(path);
+	}
+	if (dir >= 0) {
+		wmk_spool_each_directory(dir, visit_left, &left);
+		close(dir);
+	}
+	if (err >= 0)
+		wmk_store_identity_end();
+	wmk_error_clear();
 }

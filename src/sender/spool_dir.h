@@ -77,11 +77,14 @@ void wmk_spool_remove_file(const struct wmk_spool_chunk *chunk, const char *name
  * a later process. 0 or -errno.
  */
 int wmk_spool_cleared(const struct wmk_spool_chunk *chunk, int (*one)(void *data, const char *name), void *data);
+/* Call `one` for each entry of `dir`, which stays open, until `one` returns a value other than 0. */
+int wmk_spool_each_entry(int dir, int (*one)(void *data, int at, const char *name), void *data);
 /* Call `one` for each directory in the directory `at`, until it returns a value other than 0. */
 int wmk_spool_each_directory(int at, int (*one)(void *data, const char *name, int dir), void *data);
 /*
- * Notes in the directory of a closed chunk of a trace. ROTATING: the sender has sent all of the chunk, and requests the
- * relay to close it. SENT: the relay has closed the chunk. The sender of the other side also reads SENT.
+ * Notes in the directory of a closed chunk of a trace. ROTATING: the relay has acknowledged all of the chunk, and the
+ * sender requests the relay to close it. SENT: the relay has closed the chunk. The sender of the other side also reads
+ * SENT.
  */
 #define WMK_SPOOL_ROTATING ".rotating"
 #define WMK_SPOOL_SENT ".sent"
@@ -105,5 +108,12 @@ enum wmk_spool_other wmk_spool_other(const struct wmk_spool *spool, const char *
 void wmk_spool_remove_chunk(struct wmk_spool *spool, const char *name);
 /* Remove the files of this side. Also remove the spool, at `path`, if the other side has no files. */
 void wmk_spool_remove(struct wmk_spool *spool, const char *path);
+
+/*
+ * Call `one` with the path and the URL of each spool in `directory` that is left: its session has ended, or the machine
+ * was restarted. A sender may still send such a spool. The calls run in this thread, with the rights of uid and gid.
+ */
+void wmk_spool_each_left(const char *directory, uid_t uid, gid_t gid,
+			  void (*one)(void *data, const char *path, const char *url), void *data);
 
 #endif

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "sender/relay_gap.h"
 #include "sender/relay_link.h"
 #include "sender/trace_clock.h"
 #include "store/followed.h"
@@ -55,6 +56,7 @@ struct wmk_trace_sender {
 	struct unacknowledged *waiting;
 	size_t n_waiting, room;
 	uint64_t behind;
+	uint64_t progress_ns;      /* time of the last acknowledgement, or of the oldest data in `waiting` */
 };
 
 /* ── acknowledgements ────────────────────────────────────────────────────────────────────────────────── */
@@ -70,6 +72,8 @@ static int wait_for(struct wmk_trace_sender *sender, uint64_t bytes, uint32_t st
 		sender->waiting = grown;
 		sender->room = room;
 	}
+	if (!sender->n_waiting)
+		sender->progress_ns = wmk_clock_monotonic();
 	sender->waiting[sender->n_waiting++] =
 		(struct unacknowledged){ wmk_relay_link_sent(sender->link), bytes, stream, file };
 	sender->behind += bytes;
@@ -118,7 +122,7 @@ static void follow(struct wmk_trace_sender *sender)
 	sender->live = wmk_store_follow(chunk->dir);
 }
 
-static int disconnect(struct wmk_trace_sender *sender, int err)
+int wmk_trace_sender_disconnect(struct wmk_trace_sender *sender, int err)
 {
 	wmk_relay_link_close(sender->link);
 	sender->link = NULL;
@@ -147,9 +151,11 @@ int wmk_trace_sender_receive(struct wmk_trace_sender *sender)
 		removed |= remove_before(sender, &sender->waiting[n++]);
 	}
 	sender->n_waiting -= n;
+	if (n)
+		sender->progress_ns = wmk_clock_monotonic();
 	memmove(sender->waiting, sender->waiting + n, sender->n_waiting * sizeof(*sender->waiting));
 	follow(sender);
-	return err < 0 ? disconnect(sender, err) : removed;
+	return err < 0 ? wmk_trace_sender_disconnect(sender, err) : removed;
 }
 
 /* ── metadata, clock ─────────────────────────────────────────────────────────────────────────────────── */
@@ -289,6 +295,15 @@ static bool is_known(const struct wmk_trace_sender *sender, const struct sent_st
 	return packet->ring_position + packet->content <= last->ring_position + last->content;
 }
 
+static int skip_gap(struct wmk_trace_sender *sender, const struct sent_stream *stream,
+		    const struct wmk_ctf_packet *next)
+{
+	const struct wmk_relay_stream is = { .stream = stream->number, .name = stream->name, .create = true,
+					     .chunk = "" };
+
+	return wmk_relay_gap_in_stream(sender->link, &is, stream->found, next);
+}
+
 static int send_packet(struct wmk_trace_sender *sender, const struct wmk_spool_chunk *chunk,
 		       struct sent_stream *stream, int file, const struct wmk_ctf_packet *packet)
 {
@@ -297,6 +312,8 @@ static int send_packet(struct wmk_trace_sender *sender, const struct wmk_spool_c
 	if (!is_known(sender, stream, packet)) {
 		/* The metadata of these records was written before the packet, so it can be sent before the packet. */
 		err = send_metadata(sender, chunk);
+		if (err == 0 && packet->sequence > (stream->found ? stream->last.sequence + 1 : 0))
+			err = skip_gap(sender, stream, packet);
 		if (err == 0)
 			err = wmk_relay_link_packet(sender->link, stream->number, packet, file,
 						    stream->offset + WMK_CTF_PACKET_ROOM);
@@ -425,15 +442,21 @@ static int trace_ask(struct wmk_trace_sender *sender)
 	if (err < 0)
 		return err;
 	wmk_relay_link_set_epoch(sender->link, reply.epoch);
+	if (reply.chunk < trace->chunks->number) {
+		err = wmk_relay_gap_in_chunks(sender->link, sender->options->session, reply.chunk,
+					      trace->chunks->number);
+		reply.chunk = trace->chunks->number;
+		reply.metadata = 0;
+	}
+	/* The relay was killed after it had closed a chunk, and before its reply. */
+	for (const struct wmk_spool_chunk *chunk = trace->chunks; chunk; chunk = chunk->next)
+		if (chunk->number < reply.chunk && wmk_spool_has_note(chunk, WMK_SPOOL_ROTATING))
+			wmk_spool_note(chunk, WMK_SPOOL_SENT);
 	if (reply.chunk != sender->chunk)
 		sender->metadata_inode = 0;
 	sender->chunk = reply.chunk;
-	if (reply.chunk < trace->chunks->number)
-		return wmk_error_said(-ESTALE, "the relay has chunk %llu of %.200s open, but the spool begins with "
-				      "chunk %llu: the relay has lost files", (unsigned long long)reply.chunk,
-				      trace->sub, (unsigned long long)trace->chunks->number);
 	sender->metadata_len = reply.metadata;
-	return 0;
+	return err;
 }
 
 static int connect_relay(struct wmk_trace_sender *sender)
@@ -461,6 +484,10 @@ static int rotate(struct wmk_trace_sender *sender, const struct wmk_spool_chunk 
 					       .chunk = chunk->next ? chunk->next->number : chunk->number + 1 };
 	int err;
 
+	/* With the note, the chunk is not sent again if the relay has no open chunk. So first wait for its data. */
+	err = wmk_relay_link_settle(sender->link);
+	if (err < 0)
+		return err;
 	wmk_relay_link_set_epoch(sender->link, wmk_relay_link_epoch(sender->link) + 1);
 	wmk_spool_note(chunk, WMK_SPOOL_ROTATING);
 	err = !chunk->next && wmk_spool_process(sender->trace, process)
@@ -504,7 +531,7 @@ int wmk_trace_sender_pass(struct wmk_trace_sender *sender)
 {
 	int err = sender->trace->chunks ? pass(sender) : 0;
 
-	return err < 0 ? disconnect(sender, err) : 0;
+	return err < 0 ? wmk_trace_sender_disconnect(sender, err) : 0;
 }
 
 bool wmk_trace_sender_is_done(const struct wmk_trace_sender *sender)
@@ -521,7 +548,7 @@ int wmk_trace_sender_finish(struct wmk_trace_sender *sender)
 {
 	int err = sender->link ? wmk_relay_link_request(sender->link, WMK_RELAY_CLOSE, NULL, NULL) : 0;
 
-	return disconnect(sender, err < 0 ? err : 0);
+	return wmk_trace_sender_disconnect(sender, err < 0 ? err : 0);
 }
 
 int wmk_trace_sender_output(struct wmk_trace_sender *sender, uint16_t type, const char *name, const char *chunk)
@@ -530,7 +557,7 @@ int wmk_trace_sender_output(struct wmk_trace_sender *sender, uint16_t type, cons
 	int err = sender->link ? wmk_relay_link_request(sender->link, type, &is, NULL)
 			       : wmk_error(-ENOTCONN, "the relay is not connected");
 
-	return err < 0 ? disconnect(sender, err) : 0;
+	return err < 0 ? wmk_trace_sender_disconnect(sender, err) : 0;
 }
 
 struct wmk_trace_sender *wmk_trace_sender_new(const struct wmk_trace_sender_options *options,
@@ -552,7 +579,7 @@ void wmk_trace_sender_free(struct wmk_trace_sender *sender)
 {
 	if (!sender)
 		return;
-	disconnect(sender, 0);
+	wmk_trace_sender_disconnect(sender, 0);
 	free(sender->waiting);
 	free(sender);
 }
@@ -560,6 +587,11 @@ void wmk_trace_sender_free(struct wmk_trace_sender *sender)
 int wmk_trace_sender_socket(const struct wmk_trace_sender *sender)
 {
 	return sender->link ? wmk_relay_link_socket(sender->link) : -1;
+}
+
+uint64_t wmk_trace_sender_waits_ns(const struct wmk_trace_sender *sender)
+{
+	return sender->n_waiting ? wmk_clock_monotonic() - sender->progress_ns : 0;
 }
 
 uint64_t wmk_trace_sender_behind(const struct wmk_trace_sender *sender)

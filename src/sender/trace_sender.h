@@ -49,6 +49,10 @@ int wmk_trace_sender_finish(struct wmk_trace_sender *sender);
 int wmk_trace_sender_output(struct wmk_trace_sender *sender, uint16_t type, const char *name, const char *chunk);
 /* The socket, for poll(); -1: not connected. */
 int wmk_trace_sender_socket(const struct wmk_trace_sender *sender);
+/* Close the connection because of the error `err`, which is returned. A later pass connects again. */
+int wmk_trace_sender_disconnect(struct wmk_trace_sender *sender, int err);
+/* Nanoseconds for which the relay has acknowledged nothing, although data is not acknowledged; else 0. */
+uint64_t wmk_trace_sender_waits_ns(const struct wmk_trace_sender *sender);
 /* Bytes that were sent and not acknowledged. */
 uint64_t wmk_trace_sender_behind(const struct wmk_trace_sender *sender);
 

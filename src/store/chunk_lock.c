@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,23 @@
 /* number of attempts to lock a chunk while its compressed form replaces it, and the time between two attempts */
 #define LOCK_ATTEMPTS 100u
 #define LOCK_WAIT_NS 10000000
+
+static void stamp_format(time_t at, char text[32])
+{
+	struct tm tm;
+
+	localtime_r(&at, &tm);
+	strftime(text, 32, "%Y%m%dT%H%M%S%z", &tm);
+}
+
+void wmk_chunk_name_format(char name[WMK_CHUNK_NAME_MAX], time_t begin, time_t end, uint64_t number)
+{
+	char from[32], to[32];
+
+	stamp_format(begin, from);
+	stamp_format(end, to);
+	snprintf(name, WMK_CHUNK_NAME_MAX, "%.20s-%.20s-%" PRIu64, from, to, number);
+}
 
 static bool stamp_parse(const char *name, time_t *at)
 {

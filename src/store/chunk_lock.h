@@ -13,6 +13,8 @@
 #define WMK_ARCHIVES "archives"    /* the directory of the closed chunks of a session */
 #define WMK_CHUNK_NAME_MAX 64u     /* bytes of a name, with the NUL */
 
+/* Write the name BEGIN-END-NUMBER of a chunk. */
+void wmk_chunk_name_format(char name[WMK_CHUNK_NAME_MAX], time_t begin, time_t end, uint64_t number);
 /* Parse BEGIN-END-NUMBER. False: not the name of a chunk. */
 bool wmk_chunk_name_parse(const char *name, uint64_t *number, time_t *end);
 /*

@@ -62,7 +62,7 @@ static const struct wmk_member stream_members[] = {
 	WMK_MEMBER(U64, wmk_relay_stream, tracefile_size),
 	WMK_MEMBER(U64, wmk_relay_stream, tracefile_count),
 	WMK_MEMBER(BOOL, wmk_relay_stream, create),
-	WMK_MEMBER(U64, wmk_relay_stream, acknowledged),
+	WMK_MEMBER(U64, wmk_relay_stream, continue_at),
 	WMK_MEMBER(TEXT, wmk_relay_stream, chunk, WMK_RELAY_NAME_MAX),
 };
 const struct wmk_object wmk_relay_stream_object = WMK_OBJECT_OF("stream", wmk_relay_stream, stream_members);

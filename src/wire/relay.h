@@ -150,8 +150,7 @@ struct wmk_relay_trace_reply {
 
 /*
  * STREAM: open a stream under a number that PACKET and AMEND use, below WMK_RELAY_STREAMS_MAX. The reply has the last
- * packet that the relay has. -ENOENT: the stream does not exist, and `create` is false. -ESTALE: the relay has less
- * than it acknowledged; the sender rotates to a new chunk.
+ * packet that the relay has. -ENOENT: the stream does not exist, and `create` is false.
  *
  * STREAM_REMOVE: remove the files of the stream, for clear. Raises the epoch. CHUNK_LAST: the last packet of the stream
  * in the closed chunk `chunk`, before the open one.
@@ -162,10 +161,10 @@ struct wmk_relay_stream {
 	uint64_t tracefile_size, tracefile_count;    /* 0: no limit; as in struct wmk_store_limits */
 	bool create;
 	/*
-	 * Number of packets that earlier acknowledgements included, as the sender knows it; 0: unknown. Only in the
-	 * open chunk.
+	 * The sender has no packets before this number, because the relay acknowledged them, and lost its disk. The
+	 * relay counts a gap, and continues the stream with this number. 0: no gap.
 	 */
-	uint64_t acknowledged;
+	uint64_t continue_at;
 	const char *chunk;           /* CHUNK_LAST: the name of the closed chunk; else "" */
 };
 struct wmk_relay_stream_reply {

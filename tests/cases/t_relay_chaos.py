@@ -250,6 +250,29 @@ def emitted_records_are_at_the_relay_or_counted_in_chaos(case):
             check(seconds <= ROUND_S, '%s: %.1f s', one, seconds)
 
 
+@limit(60)
+def relay_that_acknowledges_nothing_is_reported(case):
+    if PERCENT < 100:
+        raise Skip('waits 30 s for the relay, in long runs only')
+    with World(case, daemon=False) as w:
+        relay = Relay(w)
+        w('create', 'stall', '--set-url', relay.url)
+        w('enable-event', '-s', 'stall', 'test:*')
+        w('start', 'stall')
+        program = w.run([case.program('busy'), 'until', '1', SPIN])
+        w.wait(lambda: relay.traces('stall'), 'the relay to be connected')
+        os.kill(relay.child.pid, signal.SIGSTOP)
+        begun = case.ledger.begun()
+        w.wait(lambda: case.ledger.begun() > begun + 1000, 'the writer to record')
+        case.ledger.set_flag(1, 1)
+        w.wait_end(program)
+        w.wait(lambda: 'acknowledged nothing' in w.printed(), 'the reason in the log')
+        os.kill(relay.child.pid, signal.SIGCONT)
+        lost = w('destroy', 'stall', '--json').json['sessions'][0]['counts']['lost']
+        wait_sent(w)
+        check_sequences(Trace(relay.trace('stall'), lossy=lost > 0), case.ledger, lost)
+
+
 if __name__ == '__main__':
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
-    main([emitted_records_are_at_the_relay_or_counted_in_chaos])
+    main([emitted_records_are_at_the_relay_or_counted_in_chaos, relay_that_acknowledges_nothing_is_reported])

@@ -5,7 +5,10 @@ Sessions that send their trace to a relay: each record that was emitted is in th
 if the relay, the consumer daemon or the session daemon is killed, or the relay is away.
 """
 import contextlib
+import glob
 import os
+import re
+import shutil
 import signal
 import stat
 import subprocess
@@ -14,7 +17,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from daemon import World, numbers_of  # noqa: E402
-from harness import SEED, WAYMARK, Trace, check, check_sequences, finished, limit, main, rounds  # noqa: E402
+from harness import SEED, VIEW, WAYMARK, Trace, check, check_sequences, finished, limit, main, rounds  # noqa: E402
 from relay_process import Relay, spools, wait_sent  # noqa: E402
 
 SIZES = ['--subbuf-size', '256k', '--num-subbuf', '8']
@@ -190,6 +193,67 @@ def full_spool_is_counted(case):
 
 
 @limit(60)
+def relay_that_lost_files_continues_after_a_counted_gap(case):
+    """The relay has no files, an earlier copy of its files, or an earlier chunk. Later records are complete."""
+    with World(case) as w:
+        relay = Relay(w)
+
+        def files_of(name):
+            """The numbers of the files of the streams."""
+            found = [re.fullmatch(name + r'_\d_(\d+)', f) for spool in spools(w) for _, _, fs in os.walk(spool)
+                     for f in fs]
+            return [int(f[1]) for f in found if f]
+
+        def first_chunk_is_removed():
+            found = [chunk for spool in spools(w) for chunk in glob.glob(os.path.join(spool, 'archives', '*'))]
+            return found and not any(chunk.endswith('-0') for chunk in found)
+
+
+        for turn, kept in enumerate((None, 'copy', 'earlier chunk')):
+            case.ledger.__init__(case.ledger.path)
+            name = 'gap%d' % turn
+            begin(w, name, relay, '--spool-size', '1M', channel=['--subbuf-size', '4k', '--num-subbuf', '32'])
+            programs = two_writers(case, w)
+            w.wait(lambda name=name: relay.traces(name), 'the relay to be connected')
+            path, copy = relay.trace(name), case.path('copy%d' % turn)
+            more_records(case, w)
+            shutil.copytree(path, copy)
+            copied = max(files_of(name), default=0)
+            if kept == 'earlier chunk':
+                for _ in range(3):
+                    w('rotate', name)
+                    more_records(case, w)
+                w.wait(first_chunk_is_removed, 'the first chunk to be removed from the spool', timeout=30)
+            else:
+                w.wait(lambda name=name, copied=copied: min(files_of(name), default=0) > copied + 2,
+                       'the first files to be removed', timeout=30)
+            relay.kill()
+            shutil.rmtree(path)
+            if kept:
+                shutil.copytree(copy, path)
+            relay.start()
+            more_records(case, w)
+            begun = case.ledger.read()
+            more_records(case, w)
+            counts = ended(case, w, name, programs)
+            wait_sent(w)
+            status = w('relay', 'status', '--at', '127.0.0.1:%d' % relay.port, '--json').json['relay']['hosts'][0]
+            shown = finished([WAYMARK, *VIEW, path], capture_output=True, text=True)
+            check(counts['lost'] == 0, '%s: %s', kept, counts)
+            # The lost packets of a chunk that the spool does not have any more are not known.
+            check(kept == 'earlier chunk' or ('lost files' in (status['error'] or '') and 'packets' in shown.stderr),
+                  '%s: %s, %s', kept, status, shown.stderr)
+            seen = {}
+            for record in Trace(path, lossy=True).records('test:seq'):
+                seen.setdefault(record.fields['writer'], set()).add(record.fields['seq'])
+            for writer, (last, _) in case.ledger.read().items():
+                after = set(range(begun[writer][0] + 1, last + 1))
+                check(after <= seen[writer], 'writer %d, %s: records after the gap are missing: %s', writer, kept,
+                      sorted(after - seen[writer])[:9])
+                check(len(seen[writer]) < last, 'no record is missing')
+
+
+@limit(60)
 def chunks_and_cleared_streams_are_the_same_at_the_relay(case):
     with World(case) as w:
         relay = Relay(w)
@@ -272,6 +336,7 @@ def urls_are_checked_and_saved(case):
 
 
 main([trace_of_two_writers_is_complete_at_the_relay, killed_daemons_and_relay_lose_no_record,
+      relay_that_lost_files_continues_after_a_counted_gap,
       spool_is_sent_after_destroy_by_a_later_consumer_daemon, state_of_a_connection_is_listed, full_spool_is_counted,
       chunks_and_cleared_streams_are_the_same_at_the_relay, certificate_gives_the_host_and_is_awaited,
       urls_are_checked_and_saved])

@@ -63,7 +63,12 @@ class Connection:
             if harm == 'cut' and left < 0:
                 for one in self.sockets:
                     one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))
+                self.shut_down()
                 self.end()
+        self.shut_down()
+
+    def shut_down(self):
+        """close() does not end a connection while the other thread waits for its bytes."""
         for one in self.sockets:
             with contextlib.suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)
@@ -103,9 +108,7 @@ class Proxy:
         with self.lock:
             ended, self.connections = self.connections, []
         for connection in ended:
-            for one in connection.sockets:
-                with contextlib.suppress(OSError):
-                    one.shutdown(socket.SHUT_RDWR)
+            connection.shut_down()
             for thread in connection.threads:
                 thread.join(10)
             connection.end()

@@ -20,9 +20,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/testpoint.h"
+#include "store/chunk_lock.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -48,24 +48,12 @@ bool wmk_session_rotating(const struct wmk_session *session)
 
 #define RESTART_MS 10000           /* the traces of a session report a restart of the clock within this time */
 
-static void stamp(uint64_t seconds, char text[32])
-{
-	const time_t at = (time_t)seconds;
-	struct tm tm;
-
-	localtime_r(&at, &tm);
-	strftime(text, 32, "%Y%m%dT%H%M%S%z", &tm);
-}
-
 /* Set the number and the begin of the next chunk, and the name of the chunk before it. */
 static void chunk_advance(struct wmk_session_chunk *chunk, uint64_t overlap_ns)
 {
 	const uint64_t now = (uint64_t)time(NULL);
-	char from[32], to[32];
 
-	stamp(chunk->begin, from);
-	stamp(now, to);
-	snprintf(chunk->closed, sizeof(chunk->closed), "%s-%s-%" PRIu64, from, to, chunk->number);
+	wmk_chunk_name_format(chunk->closed, (time_t)chunk->begin, (time_t)now, chunk->number);
 	chunk->before.overlap_ns = chunk->overlap_ns;
 	chunk->before.offset_s = chunk->offset_s;
 	chunk->before.offset = chunk->offset;
