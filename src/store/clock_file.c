@@ -69,7 +69,7 @@ static int open_file(struct wmk_store *store, struct wmk_store_clock *clock, con
 	return err;
 }
 
-/* Write one point. With the first one, also write the begin of the file. */
+/* Append one sync point. If the file is empty, write its head in front of the point. */
 static int append(struct wmk_store *store, struct wmk_store_clock *clock, const struct wmk_clock_head *head,
 		  const struct wmk_clock_point *point)
 {

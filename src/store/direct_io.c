@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * direct_io.c - direct I/O: writes that bypass the page cache. Such writes need no copy, do not evict other pages, and
- * double the throughput of a fast disk. But the cache can absorb a burst that is too fast for a slow disk. So the
+ * direct_io.c - direct I/O: writes that bypass the page cache. Direct writes need no copy, do not evict other pages,
+ * and double the throughput of a fast disk. But the cache can absorb a burst that is too fast for a slow disk. So the
  * consumer daemon measures the time of large writes. Large packets bypass the cache unless the cache is more than four
  * times as fast. When the consumer daemon falls behind, large packets use the faster way. A full cache is much slower
  * than the disk. So the cache is tested with small pieces, and not while the buffers fill up.
@@ -82,10 +82,11 @@ static bool can_go_past(const struct wmk_direct *direct, const struct iovec *iov
 }
 
 /*
- * Return how many bytes of a packet to write the other way, to measure the speed of the other way. Returns 0 if the
- * current way has not been measured. Up to RELAXED percent, every packet tests the other way until its speed is known,
- * then one of TRY_OTHER packets. Above PRESSED percent, one of TRY_PRESSED packets tests the other way. In between, no
- * packet tests the other way.
+ * A trial measures the speed of the way that packets do not use now: direct I/O, or the page cache if `past` is set.
+ * Returns the number of bytes of the packet to write in a trial. Returns 0, no trial, while the speed of the way that
+ * `past` selects is unknown. While at most RELAXED percent of the buffer wait to be written, every packet has a trial
+ * until the speed under trial is known. After that, one packet in TRY_OTHER has a trial. While more than PRESSED
+ * percent wait, one packet in TRY_PRESSED has a trial. Between RELAXED and PRESSED percent, no packet has a trial.
  */
 static size_t trial(struct wmk_direct *direct, bool past)
 {
@@ -147,9 +148,9 @@ static int write_rest(struct wmk_direct *direct, int fd, bool past, const struct
 }
 
 /*
- * Write a packet for which both ways are possible. If the other way is tested, a first piece is written that way. The
- * rest is written the preferred way. Cached writes are made in pieces, to detect early that the kernel throttles the
- * writer because of too many dirty pages.
+ * Write a packet by direct I/O or through the page cache; the packet permits both. The first piece of the packet may be
+ * a trial of the other way: see trial(). All later pieces use the way that prefer_past() selects. Cached writes are
+ * made in pieces, to detect early that the kernel throttles the writer because of too many dirty pages.
  */
 static int write_either(struct wmk_direct *direct, int fd, const struct iovec *iov, int n, size_t size,
 			uint64_t offset)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * disk_sync.c - waits until files of a trace are on the disk. A relay acknowledges packets only then (docs/relay.md).
+ * disk_sync.c - waits until files of a trace are on the disk. A relay acknowledges a packet only after the packet is on
+ * the disk (docs/relay.md).
  */
 #include "store/store_state.h"
 

@@ -27,8 +27,8 @@ static bool contains(const char *at, const char *path)
 }
 
 /*
- * In the table `file`, find the innermost file system that contains the path. If several have the same mount point, the
- * last one is found.
+ * In the table `file`, find the innermost file system that contains the path. If several entries have the same mount
+ * point, the function finds the last of these entries.
  */
 static void find(const char *file, const char *path, struct mounted *found)
 {

@@ -93,8 +93,8 @@ static struct wmk_file_identity *resolve(uid_t uid, gid_t gid)
 static void set_groups(const gid_t *groups, int n)
 {
 	/*
-	 * The same system call succeeded when the thread entered the identity, so the kernel permits it. Here only a
-	 * lack of memory can make the system call fail.
+	 * The kernel permits setgroups(): the thread already called it successfully when it entered the identity. Here
+	 * only a lack of memory can make the system call fail.
 	 */
 	while (syscall(SYS_setgroups, n, groups) < 0 && errno == ENOMEM)
 		sched_yield();
@@ -158,8 +158,8 @@ struct wmk_file_identity *wmk_file_identity_ref(void)
 void wmk_file_identity_unref(struct wmk_file_identity *identity)
 {
 	/*
-	 * Each holder of a reference releases, and the last holder acquires. So all reads of the memory happen before
-	 * free().
+	 * Each decrement has release order, and the last decrement also has acquire order. So all reads of the memory
+	 * happen before free().
 	 */
 	if (identity && atomic_fetch_sub_explicit(&identity->refs, 1, memory_order_acq_rel) == 1)
 		free(identity);

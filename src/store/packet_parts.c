@@ -64,7 +64,10 @@ void wmk_store_parts_cancel(struct wmk_store_parts *parts)
 {
 	struct wmk_store_stream *stream = parts->stream;
 
-	/* If the file cannot be cut, the next open cuts it; until then, the next packet overwrites this one. */
+	/*
+	 * If the truncation fails, the next packet overwrites the cancelled packet, or the next open of the stream
+	 * truncates the file.
+	 */
 	if (stream && ftruncate(stream->fd, (off_t)stream->len) < 0)
 		wmk_error_clear();
 	parts->stream = NULL;

@@ -71,7 +71,7 @@ static int remove_file(void *data, int at, const char *name)
 	return unlinkat(at, name, 0) == 0 || errno == ENOENT ? 0 : -errno;
 }
 
-/* Remove the files of a directory and the directory. Returns 0 if it does not exist. */
+/* Remove the files of a directory and the directory. Returns 0 if the directory does not exist. */
 static int remove_directory(int parent, const char *name)
 {
 	int dir = openat(parent, name, DIR_FLAGS);

@@ -21,8 +21,8 @@
 int wmk_store_spool_uuid(struct wmk_store *store, const uint8_t uuid[16]);
 /*
  * Append a name to the removed streams. Call this before the files of the stream are removed, with `removed` false, and
- * again after the removal, with true. Returns 1. The first call returns 0 if the stream has no file. Then the second
- * call is not necessary.
+ * again after the removal, with true. Returns 1. The first call returns 0 if the stream has no file; the caller may
+ * then omit the second call.
  */
 int wmk_store_spool_cleared(struct wmk_store *store, const char *stream, bool removed);
 /* Open a spool with the rights of the calling thread. A descriptor, or -errno without a cause chain. */
@@ -35,11 +35,14 @@ int wmk_store_spool_begin(int directory, const char *url, bool kernel);
 /* Create the note that the session has ended, or remove it. A later process sends spools with this note. */
 int wmk_store_spool_note_end(int directory, bool ended);
 /*
- * The same for the spool at `path`, while a sender may remove it: an absent spool is not an error. With the rights of
- * uid and gid.
+ * Create the note that the session has ended in the spool at `path`, with the rights of uid and gid. A sender may
+ * remove the spool at any time, so an absent spool is not an error.
  */
 int wmk_store_spool_end(const char *path, uid_t uid, gid_t gid);
-/* True if the session of the spool has ended, or the machine was restarted. Then stores the URL of the relay. */
+/*
+ * True if the session of the spool has ended, or the machine was restarted. If the result is true, `url` has the URL of
+ * the relay.
+ */
 bool wmk_store_spool_is_left(int directory, char *url, size_t size);
 /* Remove the directory of a spool if it is empty. Rights as above. */
 void wmk_store_spool_remove(const char *path);

@@ -137,7 +137,10 @@ int wmk_store_make_directory(const char *path)
 	int start = wmk_path_start(path), parent, err;
 	char *above;
 
-	/* With "." as its last component, the parent may be a link; the directory itself may not. */
+	/*
+	 * Append "." to the parent's path: wmk_path_walk() follows links only before the last component, so the parent
+	 * may be a link. The new directory itself must not be a link.
+	 */
 	if (asprintf(&above, "%.*s.", (int)(name - path), path) < 0)
 		above = NULL;
 	if (!above || start < 0) {
@@ -205,8 +208,8 @@ static int adopt_metadata(const struct wmk_store *store, const struct stat *st)
 	if (lock_metadata(store->metadata) < 0)
 		return -EEXIST;
 	/*
-	 * Check after locking: just before, a writer may have replaced the file, which releases the lock of that
-	 * writer.
+	 * Check only after locking. Before that, a writer may have replaced the metadata file, which releases the lock
+	 * of that writer on the old file.
 	 */
 	if (fstatat(store->dir, "metadata", &now, AT_SYMLINK_NOFOLLOW) < 0 || now.st_ino != st->st_ino ||
 	    now.st_dev != st->st_dev || check_unused(store) < 0)
@@ -231,8 +234,8 @@ static int open_metadata(struct wmk_store *store, enum expect how)
 		return adopt_metadata(store, &st);
 	err = lock_metadata(store->metadata);
 	/*
-	 * Another process took the file over before the lock was taken. On a file system without locks, no process
-	 * takes over.
+	 * Another process took the file over before the lock was taken. On a file system without locks, no process can
+	 * take over metadata.
 	 */
 	if (fresh && err == -EAGAIN)
 		return -EEXIST;
@@ -280,7 +283,7 @@ static int open_below(const char *path, const char *sub)
 
 /*
  * Remove the directories of `sub`, beginning with the innermost one, as long as they are empty. If metadata exists,
- * another writer uses the directories, and none is removed.
+ * another writer uses the directories, and the function removes nothing.
  */
 static void remove_empty(const char *path, const char *sub)
 {
@@ -344,7 +347,10 @@ static int open_store(const char *path, const char *sub, enum expect how, struct
 		*result = store;
 		return 0;
 	}
-	/* Close first, because the removal needs descriptors. A lack of descriptors may have caused the failure. */
+	/*
+	 * Close the store before remove_empty(), which needs descriptors. A lack of descriptors may have caused the
+	 * failure.
+	 */
 	wmk_store_close(store);
 	if (how != OPEN)
 		remove_empty(path, sub);
@@ -471,7 +477,10 @@ int wmk_store_metadata(struct wmk_store *store, const char *text, size_t len)
 	return 0;
 }
 
-/* Write with one system call. In a test build, write with two, so that a test can kill the process in between. */
+/*
+ * Write with one system call. A test build first writes half of the text, so that a test can kill the process between
+ * the two writes.
+ */
 static int write_declaration(struct wmk_store *store, const char *text, size_t len, uint64_t offset)
 {
 	const struct iovec iov = { .iov_base = (void *)(uintptr_t)text, .iov_len = len };

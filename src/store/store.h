@@ -45,7 +45,10 @@ struct wmk_store;
  * -EACCES, ... On failure, the created parts of `sub` are removed. The caller owns *store: wmk_store_close().
  */
 int wmk_store_create(const char *path, const char *sub, struct wmk_store **store);
-/* Create only the directory `path` with its missing parents. Another process will create the trace in it. -EEXIST. */
+/*
+ * Create only the directory `path` with its missing parents. Another process creates the trace in this directory later.
+ * -EEXIST.
+ */
 int wmk_store_make_directory(const char *path);
 /* 0 if `path` does not exist or is an empty directory, else -ENOTEMPTY, -ENOTDIR, -ELOOP, -EACCES, ... */
 int wmk_store_check_path(const char *path);
@@ -69,15 +72,15 @@ int wmk_store_sub_uid(uid_t uid, char *sub, size_t size);
 const char *wmk_store_path(const struct wmk_store *store);      /* of the whole trace, as passed by the caller */
 
 /*
- * Append a declaration to the metadata, in one write. If it cannot be written completely, the file is truncated and
- * -errno returned. The trace stays readable without the declaration, but the caller must not write records of that
- * event. Thread-safe.
+ * Append a declaration to the metadata, in one write. If the write of the declaration is incomplete, the store
+ * truncates the file and returns -errno. The trace stays readable without the declaration, but the caller must not
+ * write records of that event. Thread-safe.
  */
 int wmk_store_metadata(struct wmk_store *store, const char *text, size_t len);
 /*
  * As wmk_store_metadata(), but at an offset, so that the next process can repeat the write after a crash. A file of
- * offset + len bytes or more already has the declaration. A file that ends between the two positions has a torn
- * declaration, which is cut off. -ESTALE: the file is shorter than the offset.
+ * offset + len bytes or more already has the declaration. A file that ends between `offset` and offset + len has a torn
+ * declaration, which the store overwrites. -ESTALE: the file is shorter than the offset.
  */
 int wmk_store_metadata_at(struct wmk_store *store, uint64_t offset, const char *text, size_t len);
 /*
@@ -100,17 +103,18 @@ uint64_t wmk_store_bytes(const struct wmk_store *store);
 /* Return the number of bytes of the metadata. Thread-safe. */
 uint64_t wmk_store_metadata_bytes(struct wmk_store *store);
 /*
- * Wait until the metadata, the sync points and the names of all files are on the disk. After 0, a reset of the machine
- * does not lose them. -errno, also for errors of earlier writes that the kernel reports only now.
+ * Wait until the metadata, the sync points and the names of all files are on the disk. If the function returns 0, a
+ * reset of the machine does not lose this data. -errno, also for errors of earlier writes that the kernel reports only
+ * now.
  */
 int wmk_store_sync(struct wmk_store *store);
 
 /*
  * For daemons of root: acts as the user `uid` until wmk_store_identity_end(). The calling thread creates, opens and
  * removes files with the rights of `uid` and its groups (`gid` is the first of them), and files belong to `uid`. A
- * store that is created or opened in between keeps this identity. The store uses this identity, in any thread, whenever
- * the store opens or removes a file. No effect if `uid` is the user of the process. -EPERM: not permitted; -EBUSY: this
- * thread already has another identity.
+ * store that is created or opened before wmk_store_identity_end() keeps the identity of `uid`. The store uses this
+ * identity, in any thread, whenever the store opens or removes a file. No effect if `uid` is the user of the process.
+ * -EPERM: not permitted; -EBUSY: this thread already has another identity.
  */
 int wmk_store_identity_begin(uid_t uid, gid_t gid);
 void wmk_store_identity_end(void);
@@ -127,10 +131,10 @@ void wmk_store_identity_end(void);
  * trusted: a count above `max` is used as `max`.
  *
  * Stores that share a budget add the bytes that they write. A packet with records that would exceed the budget is
- * refused with -EDQUOT. If several threads or both processes write near the limit, a packet that would just fit may be
- * refused. A packet without records reports lost records, so it is never refused. The head of an index is never refused
- * either. So packets without records and heads of indexes may exceed the budget. The caller owns the budget; it
- * outlives the stores.
+ * refused with -EDQUOT. If several threads of one process, or both processes, write near the limit, a packet that would
+ * just fit may be refused. A packet without records reports lost records, so it is never refused. The store never
+ * refuses the head of an index. So packets without records and heads of indexes may exceed the budget. The caller owns
+ * the budget; it outlives the stores.
  */
 #define WMK_STORE_SIDES 2u
 #define WMK_STORE_SIDE_1 "kernel"
@@ -161,16 +165,17 @@ struct wmk_store_budget {
 	void *data;
 };
 /*
- * Three functions of the page. The first one makes a sealed page for both processes. It returns a descriptor, which the
- * caller owns, or -errno. The second one maps a page from an untrusted descriptor. -EINVAL: the descriptor is not such
- * a page. The third one unmaps the page: NULL is allowed.
+ * wmk_store_budget_page_make() makes a sealed page for both processes. It returns a descriptor, which the caller owns,
+ * or -errno. wmk_store_budget_page_map() maps a page from an untrusted descriptor. -EINVAL: the descriptor is not a
+ * sealed budget page. wmk_store_budget_page_unmap() unmaps the page; NULL is allowed.
  */
 int wmk_store_budget_page_make(void);
 int wmk_store_budget_page_map(int fd, struct wmk_store_budget_page **page);
 void wmk_store_budget_page_unmap(struct wmk_store_budget_page *page);
 /*
- * Two functions of the session daemon. The first one sets chunk_max, and resets `due`. It returns true if the open
- * chunk has this size: the next notification comes after a rotation. The second one ends the open chunk.
+ * Only the session daemon calls these two functions. wmk_store_chunk_is_due() sets chunk_max, and resets `due`.
+ * wmk_store_chunk_is_due() returns true if the open chunk already has chunk_max bytes; the next notification then
+ * follows after a rotation. wmk_store_chunk_end() ends the open chunk.
  */
 bool wmk_store_chunk_is_due(struct wmk_store_budget_page *page, uint64_t chunk_max);
 void wmk_store_chunk_end(struct wmk_store_budget_page *page);
@@ -186,7 +191,10 @@ void wmk_store_set_budget(struct wmk_store *store, struct wmk_store_budget *budg
  * measured too, unless the process of the other side has published its count. Returns 0 or -errno.
  */
 int wmk_store_measure(struct wmk_store_budget *budget, const char *path);
-/* The same, after closed chunks were deleted: they do not count for `closed` of the page any more. */
+/*
+ * As wmk_store_measure(), after closed chunks were deleted: also subtract the bytes of deleted chunks from `closed` of
+ * the page.
+ */
 int wmk_store_measure_deleted(struct wmk_store_budget *budget, const char *path);
 /*
  * Store the total size of all regular files below `path`, which must exist, in *bytes. Uses the rights of the calling
@@ -197,7 +205,7 @@ int wmk_store_usage(const char *path, uint64_t *bytes);
 /*
  * Keep `bytes` of the file system free, or a twentieth of it if that is less. A packet with records that would use this
  * reserve is refused with -ENOSPC. The free space is checked once per mebibyte, and for each packet while little is
- * free. 0 (the default): no reserve. Call it before a stream is opened.
+ * free. 0 (the default): no reserve. Call this function before a stream is opened.
  */
 void wmk_store_keep_free(struct wmk_store *store, uint64_t bytes);
 /* The default reserve; limits.conf overrides it. */
@@ -210,8 +218,8 @@ void wmk_store_keep_free(struct wmk_store *store, uint64_t bytes);
  */
 int wmk_store_each_process(const char *path, int (*one)(void *data, const char *name), void *data);
 /*
- * Remove one of these traces, which no process may have open: its directories and regular files, and nothing else.
- * Returns 0 also if it does not exist.
+ * Remove the trace `name` of a process: its directories and regular files, and nothing else. No process may have the
+ * trace open. Returns 0 also if the trace does not exist.
  */
 int wmk_store_remove_process(const char *path, const char *name);
 
@@ -220,10 +228,10 @@ int wmk_store_remove_process(const char *path, const char *name);
 struct wmk_store_stream;
 
 /*
- * A stream in several files, <name>_0, <name>_1, ... Each has whole packets, and at most `size` bytes unless one packet
- * is larger. At most `count` files: after that, the next file replaces the oldest one. With a count of 1, the file is
- * replaced when the next file has its first packet, if the disk has room for both files. 0: no limit; NULL or no size:
- * one file, <name>.
+ * A stream in several files, <name>_0, <name>_1, ... Each file has whole packets, and at most `size` bytes unless one
+ * packet is larger. At most `count` files: after that, the next file replaces the oldest one. With a count of 1, the
+ * file is replaced when the next file has its first packet, if the disk has room for both files. 0: no limit; NULL or
+ * no size: one file, <name>.
  */
 struct wmk_store_limits {
 	uint64_t size, count;
@@ -243,7 +251,7 @@ int wmk_store_stream_create(struct wmk_store *store, const char *name, const str
  */
 int wmk_store_stream_open(struct wmk_store *store, const char *name, const struct wmk_store_limits *limits,
 			  const uint8_t uuid[16], struct wmk_store_stream **stream, struct wmk_ctf_packet *last);
-/* Remove the files and indexes of a stream, if any exist. None may be open for writing. */
+/* Remove the files and indexes of a stream, if any exist. No process may have one of these files open for writing. */
 int wmk_store_stream_remove(struct wmk_store *store, const char *name, const struct wmk_store_limits *limits);
 /*
  * Set packet->pad of the next packet, before its header is encoded. Packets of 256 kB and more end at a multiple of 4
@@ -253,7 +261,8 @@ int wmk_store_stream_remove(struct wmk_store *store, const char *name, const str
 void wmk_store_stream_prepare(struct wmk_store_stream *stream, struct wmk_ctf_packet *packet);
 /*
  * Set how full the buffers of this stream are, in percent. While the buffers are not full, the store compares direct
- * I/O with the page cache. Otherwise the store uses the faster way. A hint for all streams of the trace.
+ * I/O with the page cache. While the buffers are full, the store uses the faster of the two. A hint for all streams of
+ * the trace.
  */
 void wmk_store_stream_pressure(struct wmk_store_stream *stream, uint32_t percent);
 /* Alignment of the base of the first iovec for direct I/O. */
@@ -267,8 +276,8 @@ void wmk_store_stream_pressure(struct wmk_store_stream *stream, uint32_t percent
 int wmk_store_stream_append(struct wmk_store_stream *stream, const struct iovec *iov, int n,
 			    const struct wmk_ctf_packet *packet);
 /*
- * Replace the count of lost records in the last packet, in place. The caller uses it if the disk has no room for one
- * more packet, so that every loss is reported. -ENOENT: no packet exists.
+ * Replace the count of lost records in the last packet, in place. If the disk has no room for one more packet, the
+ * caller reports lost records by this function. -ENOENT: no packet exists.
  */
 int wmk_store_stream_amend(struct wmk_store_stream *stream, uint64_t lost);
 /* Return the number of bytes in all files of the stream. */
@@ -276,8 +285,8 @@ uint64_t wmk_store_stream_bytes(const struct wmk_store_stream *stream);
 /* -ENOENT with a cause chain: the current file was removed, and its content will be lost when it is closed. */
 int wmk_store_stream_check(const struct wmk_store_stream *stream);
 /*
- * Wait until all packets and the index are on the disk, as wmk_store_sync(). From then on, the stream also does this
- * before it begins another file. -errno: the packets since the last call may be lost.
+ * Wait until all packets and the index are on the disk, as wmk_store_sync(). After the first call, the stream also
+ * syncs each full file before the stream closes that file. -errno: the packets since the last call may be lost.
  */
 int wmk_store_stream_sync(struct wmk_store_stream *stream);
 /* Write pending data and close. Returns the first error. */

@@ -68,15 +68,15 @@ void wmk_store_add_bytes(struct wmk_store *store, int64_t more);
 void wmk_store_budget_add(struct wmk_store *store, int64_t more);
 /*
  * Reserve `bytes` of the budget for a write that follows. wmk_store_budget_release() returns the reservation once the
- * write is counted. `deleted`: bytes that are deleted after that write. 0, else -EDQUOT.
+ * write is counted. `deleted`: bytes that the caller deletes after it has written `bytes`. 0, else -EDQUOT.
  */
 int wmk_store_budget_reserve(struct wmk_store *store, uint64_t bytes, uint64_t deleted);
 void wmk_store_budget_release(struct wmk_store *store, uint64_t bytes);
 /* Check that the reserve of the disk stays free after `bytes` more are written: 0, else -ENOSPC. */
 int wmk_store_check_free(struct wmk_store *store, uint64_t bytes);
 /*
- * While a thread holds this lock, no measurement runs and no other stream rotates its files. So hold it for a short
- * time.
+ * While a thread holds this lock, no measurement runs and no other stream rotates its files. So a thread holds the lock
+ * only for a short time.
  */
 void wmk_store_budget_lock(struct wmk_store *store);
 void wmk_store_budget_unlock(struct wmk_store *store);

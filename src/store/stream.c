@@ -216,8 +216,8 @@ static int next_file_error(const struct wmk_store_stream *stream, int err)
 }
 
 /*
- * Begin the next file of the stream. At the limit of files, it replaces the oldest. The current file is closed only
- * when the new one exists.
+ * Begin the next file of the stream. If the stream already has limits.count files, the next file replaces the oldest
+ * one. The current file is closed only when the new one exists.
  */
 static int next_file(struct wmk_store_stream *stream)
 {
@@ -540,7 +540,7 @@ static int stream_open(struct wmk_store *store, const char *name, const struct w
 		stream_free(stream);
 		return wmk_error(err, "cannot continue stream %.60s in %.60s: %s", name, store->path, strerror(-err));
 	}
-	/* The budget counts these files already. */
+	/* The budget already counts the files of an existing stream. */
 	atomic_fetch_add_explicit(&store->bytes, stream->len + stream->others + stream->others_index,
 				  memory_order_relaxed);
 	*result = stream;

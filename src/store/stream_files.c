@@ -170,7 +170,10 @@ int wmk_store_files_remove(struct wmk_store_stream *stream)
 	int64_t err, first = 0;
 
 	wmk_store_next_remove(stream);
-	/* One number is always removed: if another process removed the stream file, its index may remain. */
+	/*
+	 * Remove the file and the index of at least one number. If another process removed the only stream file, its
+	 * index may remain.
+	 */
 	for (uint64_t i = begin; i == begin || i < end; i++) {
 		err = file_remove(stream, i);
 		if (err < 0 && err != -ENOENT && first == 0)
