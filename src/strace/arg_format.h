@@ -21,7 +21,7 @@ struct wmk_kview {
 	const void *data;        /* WMK_KFORM_WHOLE: the bytes of the piece, aligned */
 };
 
-/* Prints an argument. If its data could not be copied, the caller prints the pointer instead. */
+/* Prints an argument. If the record has no copy of the argument's data, the caller prints the pointer instead. */
 typedef void wmk_kform_print(struct wmk_kline *line, const struct wmk_kview *view);
 #define PRINT(name) void name(struct wmk_kline *line, const struct wmk_kview *view)
 typedef bool wmk_kform_is_shown(const struct wmk_kview *view);
@@ -73,13 +73,13 @@ const struct wmk_syscalls_piece *wmk_kview_out(const struct wmk_kview *view, uns
  * the entry record.
  */
 const struct wmk_syscalls_piece *wmk_kview_piece(const struct wmk_kview *view, unsigned which);
-/* Copies a whole structure. Returns false if it is incomplete. `at_exit`: from the exit record. */
+/* Copies a whole structure. Returns false if the copied structure is incomplete. `at_exit`: from the exit record. */
 bool wmk_kview_struct(const struct wmk_kview *view, bool at_exit, void *to, size_t size);
 static inline uint64_t wmk_kview_arg(const struct wmk_kview *view, unsigned arg)
 {
 	return arg < view->entry->n_values ? view->entry->values[arg] : 0;
 }
-/* Prints the ", " of a form that separates itself. */
+/* Prints the ", " before an argument of a form with WMK_KFORM_OWN. */
 static inline void wmk_kview_next(struct wmk_kline *line, const struct wmk_kview *view)
 {
 	if (view->arg && !view->is_alone)

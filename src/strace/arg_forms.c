@@ -44,7 +44,7 @@
 	}
 #define IN(form, show, how, most) COPIED(form, show, how, 1, most, WMK_KFORM_IN)
 #define OUT(form, show, how, most) COPIED(form, show, how, 1, most, WMK_KFORM_OUT | WMK_KFORM_LATE)
-/* Structures of a fixed size; wide: 32-bit programs have another structure. */
+/* Structures of a fixed size. `wide`: 32-bit programs have another layout of the structure. */
 #define STRUCT(form, show, bytes, wide, at) \
 	{ \
 		.word = form, .print = show, .op = WMK_SYSCALLS_FIXED, .unit = bytes, .max = bytes, .is_wide = wide, \

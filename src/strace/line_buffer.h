@@ -68,7 +68,7 @@ struct wmk_kname {
 };
 
 const char *wmk_kname_of(const struct wmk_kname *names, uint64_t value);
-/* The name of the value. If the value has no name, the number in hex and a C comment with `unknown` and "???". */
+/* The name of the value. A value without a name is printed in hex, followed by a C comment with `unknown` and "???". */
 void wmk_kline_name(struct wmk_kline *line, const struct wmk_kname *names, uint64_t value, const char *unknown);
 /*
  * Names of the bits, separated by '|', and the remaining bits in hex. If no bit has a name, a comment with `unknown`

@@ -9,8 +9,9 @@
  *
  * Data that was not copied or could not be read is printed as the pointer.
  *
- * Names and kinds of arguments are those of syscall_info.h. If strace prints more, rows of print_table.c override the
- * kinds. Pure; any thread. The content of records is not trusted (syscall_record.c has checked their lengths).
+ * Names and kinds of arguments are those of syscall_info.h. If strace(1) prints an argument in more detail than its
+ * kind defines, a row of print_table.c overrides the kind. Pure; any thread. The content of records is not trusted
+ * (syscall_record.c has checked their lengths).
  */
 #ifndef WMK_STRACE_PRINT_SYSCALL_H
 #define WMK_STRACE_PRINT_SYSCALL_H
@@ -20,7 +21,10 @@
 
 #define WMK_KPRINT_STRINGS 32u                        /* bytes of a text that are printed by default, as in strace */
 #define WMK_KPRINT_STRINGS_MAX WMK_SYSCALLS_PART_MAX
-/* Maximum size of a line: three parts of a record, up to four characters for each byte; numbers. */
+/*
+ * Maximum size of a line. A line has at most three parts of a record, with up to four characters for each byte, and
+ * numbers.
+ */
 #define WMK_KPRINT_ROOM (3u * 4u * WMK_SYSCALLS_PART_MAX + 16384u)
 
 struct wmk_kform;

@@ -189,7 +189,7 @@ void wmk_strace_lines_close(struct wmk_strace_lines *lines);
 void wmk_strace_lines_flush(struct wmk_strace_lines *lines);
 /* Begins a line of this thread with thread number and time, according to the options. */
 void wmk_strace_lines_begin(struct wmk_strace_lines *lines, uint32_t tid, uint64_t mono);
-/* -f: returns whether a new thread has no record yet. Such a thread may not have run. */
+/* -f: returns whether a new thread has no record yet. A new thread without a record may not have run yet. */
 bool wmk_strace_lines_has_newborn(struct wmk_strace_lines *lines);
 /* Adds a thread that is traced from its start or from now on. */
 struct wmk_strace_thread *wmk_strace_lines_add(struct wmk_strace_lines *lines, uint32_t tid, uint32_t pid);

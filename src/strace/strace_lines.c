@@ -41,7 +41,7 @@ static void put_entry(struct wmk_strace_lines *lines, struct wmk_strace_thread *
 		lines->deferred = 0;
 }
 
-/* Finishes the open line, of whichever thread, before another line begins. */
+/* Finishes the open line before another line begins, even if the open line belongs to another thread. */
 static void finish_open_line(struct wmk_strace_lines *lines)
 {
 	if (lines->deferred) {
@@ -72,7 +72,7 @@ static void put_before_result(struct wmk_strace_lines *lines)
 	wmk_kline_bytes(&lines->out, "= ", 2);
 }
 
-/* Selects the line for the rest of the system call: the line of its entry, or a new line with this time. */
+/* Selects the line on which the system call continues: the line of its entry, or a new line with the time `mono`. */
 static void continue_line(struct wmk_strace_lines *lines, struct wmk_strace_thread *thread, uint64_t mono)
 {
 	if (lines->deferred == thread->tid) {
