@@ -125,7 +125,7 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* The place of the call of an inlined function. */
+/* Set frame->file and frame->line to the source line that calls the inlined function. */
 static void take_call(Dwarf_Die *inlined, Dwarf_Die *unit, struct wmk_read_frame *frame)
 {
 	Dwarf_Attribute attribute;

@@ -27,7 +27,10 @@ struct wmk_object_files {                   /* initialized with zeros */
 /* Find or add an object. NULL: no memory. */
 struct wmk_object_file *wmk_object_files_get(struct wmk_object_files *objects, const struct wmk_object_file_id *id);
 void wmk_object_files_release(struct wmk_object_files *objects);
-/* The functions at a distance from the begin of the object, the innermost first. Returns their number; 0: unknown. */
+/*
+ * Store the functions at `distance` bytes from the beginning of the object in `frames`, the innermost function first.
+ * Returns the number of functions; 0: unknown.
+ */
 unsigned wmk_object_file_find(struct wmk_object_file *object, uint64_t distance, struct wmk_read_frame *frames,
 			      unsigned max);
 
