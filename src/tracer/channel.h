@@ -77,17 +77,21 @@ void wmk_channels_confirmed(struct wmk_conn *conn);
  * orphans that are kept for the next session daemon.
  */
 void wmk_orphans_remove(unsigned endpoint, bool persistent);
-/* Forget the descriptors of sets. `close_them`: close them first; otherwise their descriptor table no longer exists. */
+/*
+ * Forget the descriptors of sets. `close_them`: close the descriptors first. False: the descriptor table with these
+ * descriptors no longer exists.
+ */
 void wmk_channels_forget_fds(bool close_them);
 /* In a forked child: remove the channels that belong to the parent only. Returns whether there were any. */
 bool wmk_channels_remove_private(void);
 
 /*
- * Map the memory that the application will write next. The helper thread calls it again after the returned time in ms.
- * The period becomes shorter while the application fills the rings, and longer otherwise.
+ * Map the memory that the application will write next. The helper thread calls this function again after the returned
+ * time in ms. The period becomes shorter while the application fills the rings, and longer otherwise.
  *
- * Returns -1 if no mapping is needed until another event wakes the thread: an idle application must not wake up because
- * of other applications. When recording resumes, the application has one page fault for each new page.
+ * Returns -1 if no mapping is needed until another event wakes the helper thread. So an idle application does not wake
+ * up when other applications fill the rings. When recording resumes, the application has one page fault for each new
+ * page.
  *
  * `period` -1: the first call. Mapping begins 1 ms later, so a short program does not pay for mapping. Helper thread
  * only.

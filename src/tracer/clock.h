@@ -9,7 +9,7 @@
 
 /*
  * Load the plug-in that WAYMARK_CLOCK_PLUGIN names, once. Without the variable, or after an error, no plug-in is used.
- * A constructor calls it, because it uses the loader.
+ * A constructor calls this function: the function uses the loader, which the helper thread must not call.
  */
 void wmk_clock_plugin_load(void);
 /* The clock function of the plug-in, or NULL. */

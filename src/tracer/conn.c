@@ -126,8 +126,8 @@ int wmk_conn_announce(struct wmk_conn *conn)
 	int err = 0;
 
 	/*
-	 * The queue must not grow: a session daemon that does not read gets no announcement. When it reads again, one
-	 * message reports the current state.
+	 * The queue must not grow: a session daemon that does not read gets no announcement. When the session daemon
+	 * reads again, one announcement reports the current state.
 	 */
 	if (conn->sent_any && wmk_out_queued(&conn->out))
 		return 0;

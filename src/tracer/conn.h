@@ -48,11 +48,14 @@ struct wmk_conn {
 
 /* Connect and queue HELLO. Returns 0 or -errno; -ECONNREFUSED, -ENOENT: no session daemon is running. */
 int wmk_conn_open(struct wmk_conn *conn, const char *path, unsigned endpoint);
-/* Close the connection. `keep`: its channels stay active, as orphans that a later connection may adopt. Lock held. */
+/*
+ * Close the connection. `keep`: the channels of the connection stay active, as orphans that a later connection may
+ * adopt. Lock held.
+ */
 void wmk_conn_close(struct wmk_conn *conn, bool keep);
 /*
- * Announce events that were added or removed since the last announcement. Does nothing while the session daemon has not
- * read that announcement. Returns 0 or -errno. Lock held.
+ * Announce events that were added or removed since the last announcement. After the first announcement, does nothing
+ * while `out` has queued data. Returns 0 or -errno. Lock held.
  */
 int wmk_conn_announce(struct wmk_conn *conn);
 /* Report events that cannot be traced, and constructors that stopped waiting. Returns 0 or -errno. Lock held. */

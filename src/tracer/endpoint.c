@@ -162,7 +162,8 @@ void wmk_endpoint_lost(struct wmk_endpoint *endpoint, int64_t now)
 	const struct wmk_conn *conn = &endpoint->conn;
 	/*
 	 * The connection is over if the session daemon refused the application, or accepted it and has ended. The FIFO
-	 * then reports the next session daemon. Otherwise the session daemon had no room.
+	 * then reports the next session daemon. If the session daemon refused with EMFILE or closed the connection
+	 * without an answer, it had no room for the application.
 	 */
 	const bool is_over = conn->welcomed || (conn->refused && conn->refused != EMFILE);
 

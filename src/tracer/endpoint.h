@@ -45,13 +45,13 @@ void wmk_endpoint_lost(struct wmk_endpoint *endpoint, int64_t now);
 /* Handle a report of the FIFO: a session daemon has started. Lock held. */
 void wmk_endpoint_notified(struct wmk_endpoint *endpoint);
 /*
- * Check whether a session daemon that has not answered yet can answer. Sets conn.unresponsive. Checks every 100 ms
- * until `until_ms` after the connection was made.
+ * Check whether a session daemon that has not answered yet can answer. Sets conn.unresponsive. The function checks the
+ * session daemon every 100 ms, until `until_ms` after the connection was made.
  */
 void wmk_endpoint_check_peer(struct wmk_endpoint *endpoint, int64_t now, int64_t until_ms);
 /*
- * Whether the session daemon records the state dump of applications that start. Reads its hint in the runtime
- * directory; true without a hint.
+ * Whether the session daemon records the state dump of applications that start. Reads the hint of the session daemon in
+ * the runtime directory; true without a hint.
  */
 bool wmk_endpoint_wants_dump(const struct wmk_endpoint *endpoint);
 /* Report to all possible endpoints why there is no helper thread to connect. */

@@ -6,8 +6,8 @@
  *     site ──jmp──► waymark_enter ── one recorder, no filter, no probe ──► one restartable sequence ──jmp──► site
  *                        └─ otherwise; a check that fails; an abort ──► waymark_record() (record.c) ──jmp──► site
  *
- * rax: descriptor, rdx: words, rcx: references, r11: the address at which the site continues. These and vector
- * registers are clobbered; the red zone of the site and all other registers are preserved.
+ * rax: descriptor, rdx: words, rcx: references, r11: the address at which the site continues. waymark_enter() clobbers
+ * these four registers and the vector registers. It preserves the red zone of the site and all other registers.
  *
  * The sequence reads all its inputs (CPU, position, slot, time) after its begin. After an abort, waymark_record()
  * starts again and uses no value that was computed here. Before its first store, the sequence checks in this order:
@@ -16,8 +16,9 @@
  * - the record fits into the open sub-buffer;
  * - the time is less than 2^27 cycles after the time of the last record, and not before the reader's floor.
  *
- * Then it writes header, payload, slot (D), and the commit (A), as in ring/arch/x86_64/commit.h. A process without
- * restartable sequences never runs this code: its recorders are not `direct`.
+ * After these checks, the sequence writes header, payload, slot (D), and the commit (A), as in
+ * ring/arch/x86_64/commit.h. A process without restartable sequences never runs this code: its recorders are not
+ * `direct`.
  *
  * Labels: 1 begin of the sequence, 2 after the commit, 4 abort.
  */

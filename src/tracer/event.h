@@ -104,8 +104,8 @@ int wmk_event_add_desc(struct wmk_event *event, struct waymark_desc *desc);
 int wmk_event_add_site(struct wmk_event *event, const struct waymark_site *site);
 int wmk_name_add_guard(struct wmk_name *name, const struct waymark_site *site);
 /*
- * Remove a descriptor. With the last one, all recorders are removed; the event stays for a library that is loaded
- * again.
+ * Remove a descriptor. The removal of the last descriptor also removes all recorders of the event. The event itself
+ * stays, for a library that is loaded again.
  */
 void wmk_event_drop_desc(struct wmk_event *event, struct waymark_desc *desc);
 

@@ -67,7 +67,7 @@ static const struct wmk_op *op_of(const struct wmk_event *event, unsigned ref)
 	return ref < event->n_refs ? &event->ops[event->refs[ref].op] : NULL;
 }
 
-/* Load an element. Returns false if it does not exist. A NULL array is recorded as zeros. */
+/* Load an element. Returns false if the element does not exist. A NULL array is recorded as zeros. */
 static bool element(const struct wmk_event *event, const struct waymark_ref *refs, struct wmk_filter_location place,
 		    uint64_t *value)
 {

@@ -70,8 +70,9 @@ static void arc_of_number(const struct arc *arc, unsigned bits, uint64_t least, 
 #define WANTED 255u
 
 /*
- * A branch before it is packed. The members are the members of struct wmk_filter_branch, but `yes` and `no` are numbers
- * of branches, and the bounds of a NUMBER are in the high bits of 64.
+ * A branch before it is packed. The members have the meanings of those in struct wmk_filter_branch, with two
+ * differences. `yes` and `no` are the numbers of branches. In a branch of kind WMK_BRANCH_NUMBER, `low` and `count`
+ * have the bounds in their high bits.
  */
 struct branch {
 	uint64_t low, count, operand;
@@ -223,7 +224,7 @@ static bool set_text(const struct table_maker *m, const struct wmk_filter_insn *
 	return true;
 }
 
-/* Make the branch of a comparison. Returns false if a branch cannot represent it. */
+/* Make the branch of a comparison. Returns false if a branch cannot represent the comparison. */
 static bool set_branch(const struct table_maker *m, uint32_t i, struct branch *branch)
 {
 	const struct wmk_filter_insn *insn = &m->program->insns[i];
@@ -252,8 +253,8 @@ static bool make_branches(struct table_maker *m, struct branch_table *table, uin
 			m->lead[i] = m->lead[insn->to];
 		} else if (calculates(insn->op)) {
 			/*
-			 * The operand is constant, so the operation either always has a result or never: a division by
-			 * 0 has no result.
+			 * The operand is a constant, and only the operand decides whether the operation has a result: a
+			 * division by 0 has none.
 			 */
 			if (insn->b != WMK_FILTER_IMMEDIATE ||
 			    !wmk_filter_calculate(insn->op, 1, insn->value.u, &result))

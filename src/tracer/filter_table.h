@@ -74,7 +74,7 @@ struct wmk_filter_table {
 	struct wmk_filter_branch branches[WMK_FILTER_BRANCHES_MAX];
 };
 
-/* Make the table of a verified program. `places` are the locations of its inputs in the event. */
+/* Make the table of a verified program. `places` are the locations of the program's inputs in the event. */
 void wmk_filter_table_make(const struct wmk_event *event, const struct wmk_filter_location *places,
 			   const struct wmk_filter_program *program, struct wmk_filter_table *table);
 
@@ -177,7 +177,8 @@ static inline __attribute__((always_inline)) int wmk_filter_table_run(const stru
 
 /*
  * wmk_filter_accepts() for a filter of one comparison. `end` is quick_end of the recorder and is not 0. Returns -ESTALE
- * also for a table, because `end` then exceeds the words of any event. Uses no callee-saved register.
+ * also for a filter with a table: the `end` of such a filter exceeds the size of any event's words. Uses no
+ * callee-saved register.
  */
 static inline __attribute__((always_inline)) int wmk_filter_quick_accepts(const struct waymark_recorder *e,
 									  uint64_t gen, const struct wmk_event *event,

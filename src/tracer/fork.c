@@ -3,9 +3,10 @@
  * fork.c - wrappers of C library functions that create tasks or change namespaces. fork() is handled by
  * fork_handlers.h, vfork() by vfork.S.
  *
- * A task that uses the thread-local storage of another task (tls_owner.h) must not enter a restartable sequence. It
- * sees the rseq area of a thread that the kernel restarts, but the kernel does not restart the task itself. The storage
- * is marked, and records of such a task are counted as lost.
+ * A task that uses the thread-local storage of another task (tls_owner.h) must not enter a restartable sequence. The
+ * task sees the rseq area of the thread that owns the storage. The kernel restarts the sequences of that thread, but
+ * not those of the task. So the library marks shared storage, and counts the records of a task that does not own its
+ * storage as lost.
  *
  * Raw system calls that bypass these functions are not supported.
  */
@@ -38,8 +39,8 @@ struct start {
 };
 
 /*
- * A child with its own memory, as after fork(), but without the preparations of the C library. Such a child records,
- * and does not register.
+ * A child with its own memory, as after fork(), but without the preparations of the C library. The child records, and
+ * does not register.
  */
 static int start_copy(void *data)
 {

@@ -50,9 +50,9 @@ void wmk_fork_end(void)
 static void child_identity(bool own)
 {
 	/*
-	 * A task on the storage of another task has no restartable sequences, because the kernel never writes the rseq
-	 * area that this task uses. A copy of the task has no restartable sequences either. The copy records nothing;
-	 * its records are counted as lost.
+	 * A task on the storage of another task has no restartable sequences, because the kernel does not update the
+	 * rseq area in that storage for the task. A copy of the task has no restartable sequences either. The copy
+	 * writes no records into a ring, and counts them as lost.
 	 */
 	if (!own)
 		wmk_thread.vforked = 1;
@@ -70,8 +70,8 @@ struct child {
 };
 
 /*
- * `prepared`: the C library prepared the child, as in fork(). Otherwise another thread, which does not exist in the
- * child, may hold the lock of the heap.
+ * `prepared`: the C library prepared the child, as in fork(). In a child that is not prepared, the lock of the heap may
+ * be held by a thread that exists only in the parent.
  */
 static struct child child_common(bool prepared)
 {

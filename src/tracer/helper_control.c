@@ -133,8 +133,8 @@ bool wmk_helper_halt(enum wmk_helper_halt how)
 		wmk_lock();
 	}
 	/*
-	 * The caller may be another process that shares this memory but has its own storage. The helper thread is then
-	 * not one of its threads.
+	 * The caller may be a process that shares the memory of the application (CLONE_VM) but has its own thread-local
+	 * storage. The helper thread is not a thread of such a process.
 	 */
 	if (!wmk_helper.running || syscall(SYS_tgkill, getpid(), tid, 0) != 0) {
 		wmk_unlock();

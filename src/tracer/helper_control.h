@@ -24,8 +24,8 @@ void wmk_helper_wake(void);
 enum wmk_helper_halt { WMK_HELPER_ENDS, WMK_HELPER_KEEPS, WMK_HELPER_USER_CHANGES };
 bool wmk_helper_halt(enum wmk_helper_halt how);
 /*
- * Start the thread again. If that is impossible (after unshare(CLONE_NEWPID) only children can have threads), children
- * start one. Without the lock.
+ * Start the thread again. If this process cannot start a thread, its children start one: after unshare(CLONE_NEWPID),
+ * only children can have threads. Without the lock.
  */
 void wmk_helper_resume(void);
 /* For waymark_helper_stop(): never start the thread again in this process. Lock held. */

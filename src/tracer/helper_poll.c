@@ -33,7 +33,7 @@ static bool is_woken(const struct wmk_poller *poller)
 	return atomic_load_explicit(poller->wakeups, memory_order_relaxed) != poller->seen;
 }
 
-/* Read pending signals. Returns false if none can be read. */
+/* Read pending signals. Returns false if no signal is pending. */
 static bool take_signals(int fd)
 {
 	struct signalfd_siginfo info;
@@ -78,7 +78,10 @@ void wmk_poller_nap(const _Atomic(uint32_t) *word, uint32_t value, int64_t ms)
 	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, &ts, NULL, 0);
 }
 
-/* Pause, then treat each socket as readable. Returns false if the pauses also end early. */
+/*
+ * Pause, then treat each socket as readable. Returns false after more than SLEEPLESS_MAX consecutive pauses that ended
+ * early.
+ */
 static bool pause_after_refusal(struct wmk_poller *poller)
 {
 	const int64_t begin = wmk_clock_ms(), ms = PAUSE_MS << poller->in_vain;

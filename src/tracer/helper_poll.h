@@ -45,7 +45,7 @@ void wmk_poller_init(struct wmk_poller *poller, const _Atomic(uint32_t) *word, s
  * Returns false if the thread cannot wait at all. Helper thread only, without the lock.
  */
 bool wmk_poller_wait(struct wmk_poller *poller, int sleep);
-/* Wait on the futex `word` only, while it has this value, for at most `ms`. */
+/* Wait only on the futex `word`, while `*word` equals `value`, for at most `ms` ms. */
 void wmk_poller_nap(const _Atomic(uint32_t) *word, uint32_t value, int64_t ms);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * helper_thread.c - the thread of the library in an application. It owns the sockets, in its own descriptor table.
+ * helper_thread.c - the thread of the library in an application. The helper thread owns the sockets, in its own
+ * descriptor table.
  *
  *     start: by a constructor, in a forked child, or for a run-time event
  *     nap:   a short wait on `wakeups`, so that a short program only pays for the thread
@@ -85,7 +86,7 @@ static void thread_finish(void)
 		wmk_register_wake();
 }
 
-/* Register the thread as running. Returns whether to skip the nap. */
+/* Register the thread as running. Returns whether the thread skips its first wait (wmk_poller_nap()). */
 static bool thread_begin(void)
 {
 	wmk_lock();
@@ -97,7 +98,7 @@ static bool thread_begin(void)
 	return hurry;
 }
 
-/* Wake-ups from now on end the next wait. */
+/* After this call, each wake-up ends the next wait of the thread. */
 static void note_wakeups(void)
 {
 	wmk_lock();
@@ -177,8 +178,8 @@ static bool endpoint_output(struct wmk_endpoint *endpoint, bool reclaimed, short
 
 /*
  * Whether to check again soon, because a thread inside a record may still use removed recorders. The time is limited,
- * because a signal handler may have left the record by siglongjmp(). Removed recorders are then kept until that thread
- * leaves its next record.
+ * because a signal handler may have left the record by siglongjmp(). After the limit, the library keeps the removed
+ * recorders until that thread leaves its next record.
  */
 static bool is_patient(bool reclaimed, int64_t now)
 {
@@ -310,7 +311,10 @@ static bool wait_for_events(int sleep)
 	return can_wait;
 }
 
-/* End the thread because it cannot wait: report that to session daemons, and disable their events. */
+/*
+ * End the helper thread, because the thread cannot wait. Report this reason to all connected session daemons, and
+ * disable the events that they enabled.
+ */
 static void give_up(void)
 {
 	wmk_lock();

@@ -57,7 +57,10 @@ void wmk_lock_abandon(void)
 	is_abandoned = true;
 }
 
-/* Raw system call: fault signals stay unblocked, and the two signals of the C library keep their state. */
+/*
+ * Block all signals by a raw system call. The state of two groups stays unchanged: fault signals, and the two signals
+ * that the C library uses internally.
+ */
 uint64_t wmk_signals_block(void)
 {
 	const uint64_t mask = ~(WMK_SIGNALS_FAULTS | WMK_SIGNAL(WMK_SIGNAL_CANCEL) | WMK_SIGNAL(WMK_SIGNAL_SETID));

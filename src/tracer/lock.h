@@ -15,8 +15,8 @@
 void wmk_lock(void);
 void wmk_unlock(void);
 /*
- * Whether the calling signal handler has interrupted a thread that holds the lock or is about to take it. The handler
- * must then not take the lock.
+ * Whether the calling signal handler has interrupted a thread that holds the lock or is about to take it. If the result
+ * is true, the handler must not take the lock.
  */
 bool wmk_lock_is_mine(void);
 /*

@@ -19,8 +19,8 @@ static struct waymark_desc *site_desc(const struct waymark_site *site)
 }
 
 /*
- * A descriptor of version 1 ends before `own`, and its sites call waymark_record(). Its events are listed, but cannot
- * be enabled; the reason is reported.
+ * A descriptor of version 1 ends before `own`, and its sites call waymark_record(). Events with a descriptor of version
+ * 1 are listed, but cannot be enabled; the reason is reported.
  */
 static bool is_first_version(const struct waymark_desc *desc)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * module.h - executables and libraries with sites. Their sites are added to events when they are needed: by the helper
- * thread, or for a probe. Lock held.
+ * module.h - executables and libraries with sites. The helper thread, or a function that connects a probe, adds the
+ * sites of new modules to events. Lock held.
  */
 #ifndef WMK_TRACER_MODULE_H
 #define WMK_TRACER_MODULE_H

@@ -4,9 +4,9 @@
  * access memory that a concurrent dlclose() may unmap. The helper thread reads memory through the kernel, which then
  * returns an error instead of a fault.
  *
- * main() waits for this list. So the data of an executable mapping is read from its file, if the path still refers to
- * the mapped file: the beginning (headers, notes) and the end (sections and their names) take two reads. Other data is
- * read with separate system calls.
+ * main() waits for this list. So the helper thread reads the data of an executable mapping from the mapped file, if the
+ * path still refers to that file. Two reads of the file are enough: its beginning (headers, notes) and its end
+ * (sections and their names). Other data is read with separate system calls.
  */
 #include <elf.h>
 #include <errno.h>
@@ -112,7 +112,7 @@ static void image_look(struct image *image, int i, uint64_t at, size_t size)
 	window->len = n > 0 ? (size_t)n : 0;
 }
 
-/* Open a regular file. O_NONBLOCK: a device or pipe is closed at once. */
+/* Open a regular file. O_NONBLOCK: the open of a device or a pipe does not wait; such a file is closed at once. */
 static bool image_open(struct image *image, const char *path, uint64_t *inode)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -178,8 +178,8 @@ static void *read_all(const struct image *file, uint64_t at, uint64_t size)
 }
 
 /*
- * Find the debug link in the sections, which only the file has. Sections, their names and the link are usually at its
- * end.
+ * Find the debug link in the sections, which only the file has. The sections, the section names and the debug link are
+ * usually at the end of the file.
  */
 static void find_debug_link(struct image *file, struct wmk_loaded_object *object)
 {
@@ -209,7 +209,7 @@ static void find_debug_link(struct image *file, struct wmk_loaded_object *object
 	free(sections);
 }
 
-/* Read the extent and the build id. Returns false if it is not an ELF object. */
+/* Read the extent and the build id. Returns false if the image is not a 64-bit ELF object. */
 static bool take_headers(const struct image *image, struct wmk_loaded_object *object)
 {
 	Elf64_Phdr phdrs[PHDRS_MAX];
@@ -283,7 +283,7 @@ static bool is_beginning(struct mapping *m)
 
 	if (deleted)
 		*deleted = '\0';
-	/* Reading a mapped device is an access to the device. */
+	/* Skip devices: a read of a device file or of its mapping is an access to the device. */
 	if (!strncmp(m->path, "/dev/", 5) && strncmp(m->path, "/dev/shm/", 9))
 		return false;
 	return m->offset == 0 && m->inode != 0 && m->perms[0] == 'r' && m->perms[3] == 'p' && *m->path == '/';
@@ -308,7 +308,10 @@ static char *line_take(char **next)
 	return line && *line ? line : NULL;
 }
 
-/* Whether this line maps the file executable, or a following line does before the next beginning of the same file. */
+/*
+ * Whether `first`, or one of the following lines of the same file, is an executable mapping. A line with offset 0
+ * begins the next object, so it ends the search.
+ */
 static bool is_executed(const struct mapping *first, char *rest)
 {
 	struct mapping m = *first;

@@ -2,9 +2,10 @@
 /*
  * patch.c - enable and disable sites: one byte of text on x86-64, one instruction on aarch64, or a byte of data.
  *
- * Text is written through /proc/self/mem, which needs no change of protection. If that is not permitted, mprotect()
- * makes the page writable for the store, and read-only and executable again after it. One membarrier follows after all
- * sites of a batch. Lock held; it is held across fork(), so that code and tables of the child agree.
+ * Text is written through /proc/self/mem, which needs no change of protection. If the process may not write to
+ * /proc/self/mem, mprotect() makes the page writable before the store. After the store, mprotect() makes the page
+ * read-only and executable again. One membarrier follows after all sites of a batch. Lock held; it is held across
+ * fork(), so that code and tables of the child agree.
  *
  * The file uses raw system calls: the functions of the C library are cancellation points, and a cancelled thread would
  * never release the lock.

@@ -7,7 +7,7 @@
 
 /* Note that a site of the event cannot be patched, and why; session daemons get a report. */
 void wmk_event_untraceable(struct wmk_event *event, const char *why);
-/* Check the code of a site. NULL: it can be patched; else the reason. */
+/* Check the code of a site. NULL: the site can be patched; else the reason why not. */
 const char *wmk_patch_check(const struct waymark_site *site);
 /*
  * Mark an event: its sites may have to change. wmk_patch_flush() patches all marked events, followed by one membarrier.

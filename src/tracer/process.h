@@ -13,7 +13,10 @@
  * Returns the start time in clock ticks since boot; 0 without /proc.
  */
 uint64_t wmk_process_describe(char *name, size_t size);
-/* The name of the last wmk_process_describe(); empty before. Both functions are for the helper thread only. */
+/*
+ * Copy the name that the last wmk_process_describe() has stored; empty before the first wmk_process_describe(). Only
+ * the helper thread calls wmk_process_describe() and wmk_process_name().
+ */
 void wmk_process_name(char *name, size_t size);
 /*
  * wmk_process_parent() returns the process that forked this one. A forked child stores the getpid() of its parent from
@@ -36,7 +39,7 @@ bool wmk_process_is_stuck(pid_t pid, uint64_t start);
 /*
  * Give this thread its own descriptor table, in which 0 to 2 refer to /dev/null or an empty file. The thread must not
  * keep pipes of the application open. A library that writes to descriptors 0 to 2 must not write to our sockets.
- * Returns false if that is impossible.
+ * Returns false if the thread cannot get its own descriptor table.
  */
 bool wmk_process_unshare_files(void);
 

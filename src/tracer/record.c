@@ -26,8 +26,8 @@
 #include "tracer/thread_state.h"
 
 /*
- * Fill the context cache for `e`. A signal handler that interrupts it and needs other context fields records without
- * the cache.
+ * Fill the context cache for `e`. A signal handler may interrupt ctx_cache_fill(). If the handler needs other context
+ * fields, it records without the cache.
  */
 static __attribute__((noinline, cold)) int ctx_cache_fill(const struct waymark_recorder *e, uint64_t gen, uint16_t key)
 {
@@ -74,8 +74,8 @@ static inline int record_cached_ctx(struct waymark_recorder *e, uint64_t gen, co
 	unsigned n = wmk_read_guarded(e->ctx_words), run = wmk_read_guarded(e->run_words);
 
 	/*
-	 * If the recorder was reused for another event, the guard rejects the record later. Until then, read no more
-	 * than the application has staged.
+	 * If the recorder was reused for another event, the guard rejects the record later. Before the guard is
+	 * checked, read no more words than the application has staged.
 	 */
 	if (wmk_unlikely(run > event->n_words))
 		return -EAGAIN;
@@ -188,8 +188,8 @@ static inline int record_tail(struct waymark_recorder *e, uint64_t gen, const st
 }
 
 /*
- * Record for a chain of one recorder without probe. Returns 0, or another value: walk the chain. A filter of one
- * comparison or a table was evaluated before.
+ * Record for a chain of one recorder without probe. Returns 0, or another value: walk the chain. The caller has already
+ * evaluated a filter that is one comparison or a table.
  */
 static __attribute__((noinline)) int record_single(struct waymark_recorder *e, uint64_t gen,
 						   const struct wmk_event *event, const uint64_t *words,

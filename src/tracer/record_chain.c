@@ -39,8 +39,8 @@ static inline void add(struct build *b, const void *base, uint32_t len, uint32_t
 }
 
 /*
- * Add a text of at most `max` readable bytes. Its length is read once: if another thread changes the text meanwhile,
- * later fields keep their positions.
+ * Add a text of at most `max` readable bytes. The length of the text is read once: if another thread changes the text
+ * meanwhile, later fields keep their positions.
  */
 static void add_text(struct build *b, const struct waymark_ref *ref, uint32_t limit, size_t max)
 {

@@ -2,9 +2,10 @@
 /*
  * recorder.c - chains of recorders, and the grace period after which removed recorders are reused.
  *
- * A chain changes while any number of threads and signal handlers walk it. These threads hold no lock and are not
- * counted. Recorders are in an arena that only grows, and their memory is never used for another kind of object. Values
- * that were read from a recorder are used only if its guard still holds, which the ring checks at the commit.
+ * A chain changes while any number of threads and signal handlers walk it. A thread that walks a chain holds no lock.
+ * Only threads in the slow path or in a probe are counted. Recorders are in an arena that only grows, and their memory
+ * is never used for another kind of object. Values that were read from a recorder are used only if its guard still
+ * holds, which the ring checks at the commit.
  *
  *     remove:   unlink from every chain │ gen = 0 │ membarrier(RSEQ): sequences that saw the old gen start again
  *               and now find 0 │ wait for threads in the slow path or in a probe, which are counted │ reuse

@@ -24,8 +24,8 @@ struct wmk_filter_block;          /* filter_block.h */
 
 /*
  * `gen` is the guard: 0 in a removed recorder, else an odd number that is never reused. All other members are written
- * while `gen` is 0, so members that are read between two equal values of `gen` belong together. A ring commits a record
- * only if `gen` still has the same value at the commit.
+ * while `gen` is 0. So if a thread reads the same `gen` before and after other members, these members belong together.
+ * A ring commits a record only if `gen` still has the same value at the commit.
  */
 struct waymark_recorder {
 	uint64_t gen;
@@ -81,8 +81,9 @@ struct waymark_recorder *wmk_recorder_find(struct wmk_event *event, const struct
 /* Free a channel after wmk_reclaim(). The channel must have no recorder and be in no list. */
 void wmk_recorder_free_channel(struct wmk_channel *channel);
 /*
- * Advance the grace period. After it, no thread uses objects that were removed before the call, and their memory is
- * reused. Returns true when all are free; false if a thread holds a claim ring or runs a probe: call again later.
+ * Advance the grace period. After the grace period, no thread uses objects that were removed before this call, and the
+ * memory of these objects is reused. Returns true when all are free; false if a thread holds a claim ring or runs a
+ * probe: call again later.
  */
 bool wmk_reclaim(void);
 

@@ -3,8 +3,8 @@
  * setuid.c - wrappers of the functions that change the user of a process. Rings belong to a user: after the call, the
  * process leaves its rings, and registers under its new identity.
  *
- * Only in the shared library. In a static program these names belong to the C library. Such a program continues to
- * record into the rings of the old user.
+ * Only in the shared library. In a static program these names belong to the C library. So a static program that changes
+ * its user continues to record into the rings of the old user.
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -6,7 +6,7 @@
  *     lttng_ust_statedump:start │ bin_info, build_id, debug_link for each object │ end
  *     lttng_ust_lib:load, build_id, debug_link, unload                              libraries loaded or unloaded later
  *
- * These events are ordinary run-time events, which the helper thread records.
+ * The events of lttng_ust_statedump and lttng_ust_lib are ordinary run-time events, which the helper thread records.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -106,8 +106,8 @@ void wmk_statedump_repeat(void)
 }
 
 /*
- * The helper thread records for the application: the context field procname is the current name of the main thread.
- * `is_known`: use the name that the registration has just read.
+ * The helper thread records the state dump in place of the application. So set the context field procname of the helper
+ * thread to the current name of the main thread. `is_known`: use the name that the registration has just read.
  */
 static void set_procname(bool is_known)
 {

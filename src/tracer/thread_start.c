@@ -4,7 +4,7 @@
  *
  * A new thread makes system calls of the C library (rseq, set_robust_list) before it runs our code, and the C library
  * aborts the process if one fails. An application may install a seccomp filter as soon as the constructor returns. So
- * the constructor waits until these calls are done.
+ * the constructor waits until the new thread has made these system calls.
  */
 #include <errno.h>
 #include <limits.h>

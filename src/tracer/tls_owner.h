@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tls_owner.h - the owner of thread-local storage. A vfork() child uses the storage of its parent, and so does a child
- * of clone(CLONE_VM) without CLONE_SETTLS. Such storage is marked (struct wmk_thread).
+ * of clone(CLONE_VM) without CLONE_SETTLS. The library marks storage that two tasks use (struct wmk_thread).
  */
 #ifndef WMK_TRACER_TLS_OWNER_H
 #define WMK_TRACER_TLS_OWNER_H
@@ -17,8 +17,9 @@
 bool wmk_storage_is_own(void) WMK_HIDDEN;
 
 /*
- * Whether the calling task owns its storage. Otherwise the task is another process that shares this memory. Changes of
- * the state of that process do not affect this process.
+ * Whether the calling task owns its storage. A task that does not own its storage is another process that shares the
+ * memory of this process, such as a vfork() child. If that process changes its own state, for example its user, this
+ * process is not affected.
  */
 static inline bool wmk_task_is_own(void)
 {
@@ -27,8 +28,9 @@ static inline bool wmk_task_is_own(void)
 
 /*
  * Call it before a clone(CLONE_VM) child shares the storage of the calling thread; the caller then marks the storage
- * (`cloned`). Returns a word that the kernel clears when the child calls exec() or ends (CLONE_CHILD_CLEARTID). The
- * mark is removed after that. NULL: too many such children; the mark stays permanently.
+ * (`cloned`). Returns a word that the kernel clears when the child calls exec() or ends (CLONE_CHILD_CLEARTID). After
+ * the kernel has cleared the word, the library removes the mark. NULL: too many children share storage now; the mark
+ * stays permanently.
  */
 _Atomic(pid_t) *wmk_storage_watch(void);
 /* Remove the mark of a child that could not be created. `alive`: from wmk_storage_watch(), or NULL. */
