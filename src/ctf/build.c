@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * build.c - the common last step of both metadata parsers: put streams and events in order, assign streams to events
- * and clocks to streams. The file also has functions of a finished class.
+ * and clocks to streams. build.c also searches a class by id, formats the names and places in errors, and frees a
+ * class.
  */
 #include <errno.h>
 #include <inttypes.h>

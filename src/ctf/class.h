@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * class.h - the metadata of a trace as data: clocks, environment, stream classes, event classes and their types. Two
- * parsers create it, one for TSDL (CTF 1.8), one for the JSON of CTF 2. The compiler of decode programs (ctf/decode.h)
- * and the writers of metadata read it.
+ * parsers create struct wmk_ctf_class: one for TSDL (CTF 1.8), one for the JSON of CTF 2. The compiler of decode
+ * programs (ctf/decode.h) and the writers of metadata read struct wmk_ctf_class.
  *
  *     metadata file ──wmk_ctf_metadata_text()──► text ──wmk_ctf_metadata_parse()──► struct wmk_ctf_class
  *     (plain, or in packets of either byte order)
@@ -71,9 +71,9 @@ struct wmk_ctf_stream_class;
 
 /*
  * Roots, such as `context` and `payload`, are structures (WMK_TYPE_STRUCT), or NULL if the metadata has no such part.
- * `more` has the properties that are needed only to write the metadata again. It is a JSON object or NULL. For CTF 2,
- * the object has the properties themselves. For CTF 1.8, the object has attributes that hold the entries
- * (tsdl_unknown.h).
+ * `more` has the properties that are needed only to write the metadata again. `more` is a JSON object or NULL. If the
+ * metadata is CTF 2, `more` contains the properties unchanged. For CTF 1.8, the object has attributes that hold the
+ * entries (tsdl_unknown.h).
  */
 struct wmk_ctf_event_class {
 	const struct wmk_ctf_stream_class *stream;
@@ -129,8 +129,8 @@ int wmk_ctf_metadata_text(const void *bytes, size_t size, char **text, size_t *l
 /*
  * Parse metadata. `name` is the file's name, for errors. A text that begins with a record separator (0x1e) is JSON of
  * CTF 2, any other is TSDL. With `partial`, the end of the text may be missing, as in a trace that is being written. If
- * the end is missing, the result is 1, and the class has all complete parts. The cause chain then contains the place
- * where the text ends.
+ * the end of the text is missing, the function returns 1, and the class contains all declarations that are complete.
+ * The cause chain then contains the place where the text ends.
  */
 int wmk_ctf_metadata_parse(const char *text, size_t len, const char *name, bool partial, struct wmk_ctf_class **class);
 void wmk_ctf_class_free(struct wmk_ctf_class *class);

@@ -308,8 +308,8 @@ static void give_roles(const struct wmk_ctf_compiler *c, unsigned scope, struct 
 			     code->ops[i].code == WMK_CTF_ARRAY))
 				code->ops[i].roles = WMK_ROLE_BIT(role);
 	/*
-	 * In an event header, each value of the clock has the role of the record's time. The same value may also be the
-	 * id.
+	 * In an event header, each value of the clock has the role of the record's time. The same value may also have
+	 * the role of the event's id.
 	 */
 	for (uint32_t i = 0; scope == WMK_SCOPE_EVENT_HEADER && c->class->major == 1 && i < code->n; i++)
 		if (code->ops[i].type->clock && (code->ops[i].code == WMK_CTF_INT || code->ops[i].code == WMK_CTF_ENUM))
@@ -350,8 +350,8 @@ static uint8_t ease_of(const struct wmk_ctf_op *op)
 }
 
 /*
- * Mark the operations after which wmk_ctf_next() continues with the operation that follows in the list. These are the
- * root structure and all members of structures.
+ * Mark the operations after which wmk_ctf_next() continues with the operation that follows in the list. The function
+ * marks the root structure and all members of structures.
  */
 static void make_easy(struct wmk_ctf_op *ops, uint32_t n)
 {

@@ -51,7 +51,7 @@ int wmk_ctf_walk_over(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *ops, u
 
 /*
  * Index that finds the first of `n` ranges that contains a value. The caller allocates wmk_ctf_selector_index_size()
- * bytes for it. The finished index uses only the first wmk_ctf_selector_index_used() bytes.
+ * bytes for an index. The finished index uses only the first wmk_ctf_selector_index_used() bytes.
  */
 struct wmk_ctf_selector_index;
 

@@ -168,7 +168,8 @@ void wmk_ctf_out_cut(struct wmk_ctf_out *out, uint64_t at)
 
 	out->at = at;
 	/*
-	 * A byte that is kept in part belongs to a header. The next write overwrites the bits after `at` in this byte.
+	 * If `at` is within a byte, the bits before `at` belong to a header and are kept. The next write overwrites the
+	 * bits after `at` in this byte.
 	 */
 	if (used > kept)
 		memset(out->bytes + kept, 0, used - kept);

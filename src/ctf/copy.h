@@ -39,9 +39,9 @@ struct wmk_ctf_spots {
 int wmk_ctf_copy(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program, struct wmk_ctf_out *out,
 		 struct wmk_ctf_spots *spots);
 /*
- * Overwrite the value at each spot with the value of its role in `values`; roles without a spot are ignored. -ENOTSUP:
- * a value does not fit its bits, or the size of a field depends on its value. -ENOTSUP also if a field has several
- * roles with different values, or if the packet has several fields of one role.
+ * Overwrite the value at each spot in `spots` with the new value of the same role in `values`. A role without a spot in
+ * the packet is ignored. -ENOTSUP: a value does not fit its bits, or the size of a field depends on its value. -ENOTSUP
+ * also if a field has several roles with different values, or if the packet has several fields of one role.
  */
 int wmk_ctf_patch(struct wmk_ctf_out *out, const struct wmk_ctf_spots *spots, const uint64_t values[WMK_ROLES]);
 /* Start a packet with the first `bits` bits of `from`; the rest of the last byte is zeroed. */

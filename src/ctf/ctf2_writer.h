@@ -6,7 +6,8 @@
  *     struct wmk_event_class ──► types as a reader has them (class.h) ──compile──► rewrite.h ──► a fragment of JSON
  *
  * The bytes of records are the same as in 1.8. 1.8 expresses booleans, names of bits, media types and optional fields
- * by comments and helper fields. CTF 2 has native forms for them.
+ * by comments and helper fields. CTF 2 expresses booleans, names of bits, media types and optional fields by properties
+ * of field classes.
  */
 #ifndef WMK_CTF_CTF2_WRITER_H
 #define WMK_CTF_CTF2_WRITER_H

@@ -166,9 +166,10 @@ const struct wmk_ctf_choice *wmk_ctf_variant_select(const struct wmk_ctf_op *op,
 }
 
 /*
- * Handle an element that has ended where it began. The walk has read nothing, so all remaining elements equal this
- * element. With is_passing, the walk skips the remaining elements. The walk counts the operations that a full walk
- * would need, so that both kinds of walk reject the same traces.
+ * Handle an array element of zero bits: the position of the walk at its end equals the position at its begin. The walk
+ * has read nothing, so all remaining elements equal this element. With is_passing, the walk skips the remaining
+ * elements. The walk counts the operations that a full walk would need, so that both kinds of walk reject the same
+ * traces.
  */
 static int empty_element(struct wmk_ctf_walk *walk, struct wmk_ctf_level *level, const struct wmk_ctf_op *op)
 {

@@ -54,8 +54,8 @@ enum wmk_ctf_ease {
 };
 
 /*
- * One place of a value that may have several places or may be absent. The value was read if every enclosing variant and
- * optional field selected the option that contains it.
+ * One possible place of a value. The value may have several possible places, or a record may lack the value. The value
+ * was read if every enclosing variant and optional field selected the option that contains it.
  */
 struct wmk_ctf_source {
 	uint16_t reg;              /* register of the value */
@@ -109,8 +109,9 @@ struct wmk_ctf_program {
 	const struct wmk_ctf_fixed_run *steps;
 	uint32_t n_steps;
 	/*
-	 * A structure with at most one step, of fixed size, has `fixed_bits` bits. They begin at the next position with
-	 * the alignment `fixed_mask` + 1. For other structures `varies` is set.
+	 * A structure with at most one step, of fixed size, has `fixed_bits` bits. The `fixed_bits` bits begin at the
+	 * next position with the alignment `fixed_mask` + 1. For structures with more steps, or with a step of variable
+	 * size, `varies` is set.
 	 */
 	bool varies;
 	uint32_t fixed_mask;
@@ -222,12 +223,12 @@ struct wmk_ctf_walk {
 /* Start with a new packet or record: no register has a value. */
 void wmk_ctf_walk_begin(struct wmk_ctf_walk *walk, const struct wmk_ctf_bytes *in, uint64_t at);
 
-/* The program of a structure that a class does not have. */
+/* The empty program, for a structure that the class does not define. */
 extern const struct wmk_ctf_op wmk_ctf_nothing;
 
 /*
- * Start `program` at the position of the walk. Registers keep their values, because the length of a payload field may
- * be in a header.
+ * Start `program` at the position of the walk. The function keeps the registers, because a register may contain a
+ * payload field's length from a header.
  */
 static inline void wmk_ctf_walk_enter(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program)
 {
@@ -258,7 +259,8 @@ bool wmk_ctf_next_any(struct wmk_ctf_walk *walk, struct wmk_ctf_item *item);
  *
  *     while (wmk_ctf_pace_next(&pace, walk, &item))
  *
- * During the loop, walk->op and walk->at are stale. Both are valid again after the loop. walk->err is always valid.
+ * During the loop, walk->op and walk->at are stale. After the loop, walk->op and walk->at are valid again. walk->err is
+ * always valid.
  */
 struct wmk_ctf_pace {
 	const struct wmk_ctf_op *op;

@@ -26,7 +26,8 @@ struct scope {
 
 /*
  * Whether a name conflicts with a used name. Two names must not differ only by a leading '_'. Readers remove the
- * leading '_' of names, and babeltrace2 compares a name as written with earlier names as shown.
+ * leading '_' of names. babeltrace2 compares the unchanged name from the metadata with earlier names from which the '_'
+ * was removed.
  */
 static bool scope_has(const struct scope *scope, const char *ident)
 {
@@ -97,7 +98,10 @@ struct range {
 	uint64_t from, to;
 };
 
-/* Convert a label's bounds to offsets from the least value of the container. False: the container has no such value. */
+/*
+ * Convert a label's bounds to offsets from the least value of the container. False: the whole range of the label is
+ * outside the container's values.
+ */
 static bool range_of(const struct wmk_type *type, const struct wmk_label *label, struct range *range)
 {
 	const unsigned width = type->width;

@@ -3,10 +3,10 @@
  * event_header.c - decode an event header and find the size of its record.
  *
  * Usual headers consist of integers of fixed size. One integer may select one of a few structures of such integers.
- * Examples are our own headers (4, 6 or 13 bytes), LTTng's compact and large ones, and a plain id and time. Such a
- * header has a plan: the places of id and time, for each value of the selector. A walk decodes any other header. If all
- * of a header is within 64 bits, one load reads the header. If the event also has a constant size, this load is enough
- * to find the end of the record.
+ * Examples are our own headers (4, 6 or 13 bytes), LTTng's compact and large ones, and a plain id and time. For a usual
+ * header, the decoder has a plan: the places of id and time, for each value of the selector. The decoder walks through
+ * an unusual header, value by value. If all of a header is within 64 bits, one load reads the header. If the event's
+ * payload also has a constant size, this load is enough to find the end of the record.
  */
 #include <endian.h>
 #include <errno.h>
@@ -55,7 +55,7 @@ struct wmk_ctf_header_plan {
 
 /* ── making a plan ───────────────────────────────────────────────────────────────────────────────────── */
 
-/* Add the numbers of consecutive operations, from `*bits`. */
+/* Add the numbers of operations `i` to `behind` to the plan; the first number begins at bit `*bits` or later. */
 static bool plan_numbers(const struct wmk_ctf_op *ops, uint32_t i, uint32_t behind, uint64_t *bits, struct way *way)
 {
 	for (; i < behind; i = ops[i].next) {
@@ -457,8 +457,9 @@ int wmk_ctf_record(const struct wmk_ctf_stream_decoder *stream, const struct wmk
 	record->walk.registers[plan->save] = selector;
 	record->at = at;
 	/*
-	 * Most records have the same event as the previous record. With this comparison, a processor that predicts the
-	 * branch continues with the record's end before the id has been loaded.
+	 * Most records have the same event as the previous record. The code compares the id with the id of the previous
+	 * record. A processor that predicts this branch continues with the end of the record before the id has been
+	 * loaded.
 	 */
 	id = part_of(word, &way->near_id);
 	if (!before || before->id != id)

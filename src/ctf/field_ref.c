@@ -3,8 +3,8 @@
  * field_ref.c - resolve references to values in registers (see field_ref.h).
  *
  * CTF 1.8: section 7.3.2 of CTF 1.8.3 defines the search for a name without a scope. The search first goes through the
- * preceding fields of the enclosing structures, the innermost structure first. Then it goes through the preceding root
- * structures, the latest first.
+ * preceding fields of the enclosing structures, the innermost structure first. The search then goes through the
+ * preceding root structures, the latest first.
  *
  * CTF 2 gives a path (CTF2-SPEC-2.0, "Field location"): names that lead through structures. On the path an array is
  * replaced by its element, a variant by the selected option, and an optional field by its content. If the end of the

@@ -2,9 +2,9 @@
 /*
  * fixed_runs.c - measure a structure without its values: consecutive operations of fixed size are one step.
  *
- * While steps are made, `known` is the guaranteed alignment of a position, and `bits` is the distance from this
- * position. A value that needs no larger alignment than `known` is at a constant distance. A walk measures types with a
- * size that depends on values (variants, LEB128, arrays of such types).
+ * In struct making, `known` is the guaranteed alignment of a position, and `bits` is the distance from this position to
+ * the next operation. A value that needs no larger alignment than `known` is at a constant distance. A walk measures
+ * types with a size that depends on values (variants, LEB128, arrays of such types).
  */
 #include <errno.h>
 #include <string.h>
@@ -158,8 +158,8 @@ int wmk_ctf_fixed_runs_make(struct wmk_scratch *scratch, struct wmk_ctf_program 
 	if (!program->n_ops)
 		return 0;
 	/*
-	 * An operation makes at most three steps: the bits before it, its alignment, and itself. One more may follow
-	 * the last operation.
+	 * An operation makes at most three steps: the bits before it, its alignment, and itself. The program can end
+	 * with one more step, for the bits after the last operation.
 	 */
 	m.steps = wmk_scratch_alloc(scratch, (3 * (size_t)program->n_ops + 1) * sizeof(*m.steps));
 	if (!m.steps)
@@ -184,8 +184,8 @@ static bool is_constant(const struct wmk_ctf_program *program)
 }
 
 /*
- * Whether the part has a constant size if it begins at a byte boundary, except for a string at its end. If it has, *to
- * is advanced to the begin of the string.
+ * Whether the part has a constant size if it begins at a byte boundary, except for a string at its end. For such a
+ * part, *to is advanced to the begin of the string.
  */
 static bool ends_in_text(const struct wmk_ctf_program *program, uint64_t *to)
 {
@@ -227,7 +227,7 @@ static int run(struct wmk_ctf_walk *walk, const struct wmk_ctf_fixed_run *step)
 	return 0;
 }
 
-/* Run a step with a size that depends on values. */
+/* Run a step of variable size: the size depends on values in the packet. */
 static __attribute__((noinline)) int by_values(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program,
 					       const struct wmk_ctf_fixed_run *step)
 {

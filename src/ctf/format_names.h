@@ -10,7 +10,8 @@
 
 /*
  * Names of a role, NULL: none. In CTF 1.8 the name of a field gives its value a role, in one scope (sections 5.1 and
- * 5.2). In CTF 2 the field class names the role; it is valid in the same scope (sections 5.6.1 and 5.8.1).
+ * 5.2). In CTF 2 the field class names the role; each role is valid in the same scope as in CTF 1.8 (sections 5.6.1 and
+ * 5.8.1).
  */
 struct wmk_ctf_role_names {
 	const char *tsdl, *ctf2;

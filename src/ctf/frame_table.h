@@ -49,8 +49,8 @@ int wmk_ctf_frame_table_encode(const struct wmk_ctf_frame_table *table, uint8_t 
 /* Read the table at the end of the file. -EPROTO: it is damaged or missing; `table` is then empty. */
 int wmk_ctf_frame_table_read(int fd, struct wmk_ctf_frame_table *table);
 /*
- * Make the table from the frames. It ends at the first bytes that are not a complete frame. The caller compares
- * table->size with the size of the file. -ENOMEM, -EIO.
+ * Make the table from the frames. The table ends before the first bytes that are not a complete frame. The caller
+ * compares table->size with the size of the file. -ENOMEM, -EIO.
  */
 int wmk_ctf_frame_table_walk(int fd, struct wmk_ctf_frame_table *table);
 

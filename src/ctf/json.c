@@ -4,8 +4,8 @@
  * of fragment has a function. The function stores the properties for which the class has members, and only validates
  * all other known properties.
  *
- * Unknown properties are ignored, as the specification demands. The content of an attribute is never an error either:
- * the streams can be read without it.
+ * Unknown properties are ignored, as the specification demands. An attribute with invalid content is no error, because
+ * the streams can be read without the attribute.
  */
 #include "ctf/json.h"
 
@@ -19,7 +19,7 @@
 
 #define SEPARATOR '\x1e'
 
-/* Names of a fragment, or of a clock's origin. */
+/* The namespace, name and unique id of a fragment, or of the origin of a clock. */
 struct identity {
 	const char *space, *name, *uid;
 };

@@ -24,8 +24,8 @@
 #include "ctf/format_names.h"
 
 /*
- * A value and its place. `what` NULL: the property `name`. Otherwise the element of the kind `what`, with its number
- * `index` from 1 (0: none) and its name `name` (NULL: none).
+ * A value and its place. `what` NULL: the property `name`. If `what` is not NULL, the place is an element of kind
+ * `what`. `index` is the element's number from 1 (0: none), and `name` is its name (NULL: none).
  */
 struct wmk_ctf_json_at {
 	struct wmk_ctf_json *in;
@@ -57,12 +57,15 @@ void wmk_ctf_json_error(const struct wmk_ctf_json_at *at, int err, const char *f
 /* Report "expected <wanted>, not <the value>". */
 void wmk_ctf_json_wrong(const struct wmk_ctf_json_at *at, const char *wanted);
 
-/* Number of bytes of a text from the metadata that an error shows, on a character boundary. For "%.*s". */
+/*
+ * Errors show only the begin of a long text from the metadata. Returns the number of bytes to show, which end at a
+ * character boundary. For "%.*s".
+ */
 int wmk_ctf_json_shown(const char *text);
 
-/* Get a property of an object. False: the object does not have it. */
+/* Get a property of an object. False: the object has no such property. */
 bool wmk_ctf_json_get(const struct wmk_ctf_json_at *of, const char *name, struct wmk_ctf_json_at *at);
-/* Likewise; a missing property is an error. */
+/* Get a property of an object; a missing property is an error. */
 bool wmk_ctf_json_need(const struct wmk_ctf_json_at *of, const char *name, struct wmk_ctf_json_at *at);
 /* Check the type of the value; another type is an error. */
 bool wmk_ctf_json_is(const struct wmk_ctf_json_at *at, json_type type);
@@ -148,10 +151,11 @@ void wmk_ctf_json_alias(const struct wmk_ctf_json_at *at, const char *name);
 
 /*
  * Fill the builder, which must be empty, from a JSON text sequence (RFC 7464). `name` is the file's name, for errors.
- * With `partial`, an incomplete last fragment is dropped. The result is then 1, and the cause chain contains the place
- * of the end. A text without any fragment gives the same result. After success, the clocks of stream classes point into
- * to->clocks. -EPROTO, -ENOTSUP, -E2BIG, -ENOMEM; the cause chain has file, line, number of the fragment, path to the
- * value, and the expected value. For malformed JSON it also has the column.
+ * With `partial`, an incomplete last fragment is dropped. After the function has dropped a fragment, it returns 1, and
+ * the cause chain contains the place where the text ends. With `partial`, the function also returns 1 for a text
+ * without a fragment. After success, the clocks of stream classes point into to->clocks. -EPROTO, -ENOTSUP, -E2BIG,
+ * -ENOMEM; the cause chain has file, line, number of the fragment, path to the value, and the expected value. For
+ * malformed JSON, the cause chain also contains the column.
  */
 int wmk_ctf_json_parse(struct wmk_ctf_builder *to, const char *text, size_t len, const char *name, bool partial);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * json_attributes.c - parts of CTF 2's metadata that are not needed to read streams: attributes, namespaces, unique
- * ids. The classes have members for two attributes. Everything else is kept as text, to be written again
- * (rewrite_json.c).
+ * ids. struct wmk_ctf_event_class has members for two attributes, the log level and the EMF URI. Everything else is
+ * kept as text, to be written again (rewrite_json.c).
  */
 #include <errno.h>
 #include <string.h>
@@ -20,8 +20,8 @@ void wmk_ctf_json_extras(const struct wmk_ctf_json_at *of)
 	if (!wmk_ctf_json_get(of, "extensions", &at) || !wmk_ctf_json_is(&at, json_type_object))
 		return;
 	/*
-	 * Reject each extension, declared or not, because its effect is unknown. The preamble must declare each
-	 * extension, and this function also rejects these declarations.
+	 * Reject each extension, declared or not, because its effect is unknown. The preamble declares the extensions
+	 * in use in its property `extensions`, which this function also rejects.
 	 */
 	json_object_object_foreach(at.value, space, of_space) {
 		const struct wmk_ctf_json_at inner = wmk_ctf_json_member(&at, space, of_space);

@@ -5,9 +5,9 @@
  *
  * `align` is the effective alignment (section 6.4.1), which includes the alignment of the contents.
  *
- * The parser parses an alias at its declaration. It parses the alias once more for each kind of root that uses the
- * alias, because each kind of root has other roles. All uses in one kind of root share the result. So the size of the
- * text limits the memory of types, even if aliases refer to aliases many times.
+ * The parser parses an alias at its declaration. The parser parses an alias once more for each kind of root that uses
+ * the alias, because each kind of root has other roles. All uses of an alias in one kind of root share one type. So the
+ * size of the text limits the memory of types, even if aliases refer to aliases many times.
  */
 #include "ctf/json.h"
 
@@ -128,7 +128,8 @@ static void dynamic_array(const struct wmk_ctf_json_at *at, unsigned depth, stru
 
 /*
  * Keep the ranges of a selector; its signedness is not known here. Ranges with a negative number are kept as signed,
- * and ranges with a number above INT64_MAX as unsigned. All other ranges are the same in both forms.
+ * and ranges with a number above INT64_MAX as unsigned. Ranges without negative numbers and numbers above INT64_MAX
+ * have the same bits as signed and as unsigned.
  */
 static void keep_ranges(const struct wmk_ctf_json_at *at, const struct wmk_ctf_json_ranges *ranges,
 			struct wmk_type *type)
@@ -367,7 +368,7 @@ static json_object *find_alias(const struct wmk_ctf_json_at *at)
 
 /*
  * Use an alias. An alias refers only to aliases that were complete before it. So each level of this recursion is a
- * level of the alias, and the levels were counted at its declaration.
+ * level of the alias. The parser counted these levels when it parsed the declaration of the alias.
  */
 static void use_alias(const struct wmk_ctf_json_at *at, unsigned depth, struct wmk_type *type)
 {

@@ -48,7 +48,10 @@ static int step_text(char *buf, size_t size, const struct wmk_ctf_json_at *at)
 	return snprintf(buf, size, "%s %" PRIu32 " \"%.*s\"", at->what, at->index, name_len, at->name);
 }
 
-/* Format the path from the fragment to `at`, joined by '/'. If it is too long, keep its end, which is more specific. */
+/*
+ * Format the path from the fragment to `at`, joined by '/'. If the path does not fit the buffer, keep its end, which is
+ * more specific.
+ */
 static const char *way_text(char *buf, size_t size, const struct wmk_ctf_json_at *at)
 {
 	char step[SHOWN_MAX + 40];
@@ -378,7 +381,9 @@ const struct wmk_ref *wmk_ctf_json_location(const struct wmk_ctf_json_at *of, co
 	for (size_t i = 0; i < n; i++) {
 		struct wmk_ctf_json_at step = wmk_ctf_json_item(&path, i, "step");
 
-		/* A null cancels the name before it. So in the result, all nulls precede the names. */
+		/*
+		 * A null in the path removes the name before the null. So in the result, all nulls precede the names.
+		 */
 		if (!step.value && ref->n && names[ref->n - 1])
 			names[--ref->n] = NULL;
 		else

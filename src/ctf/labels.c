@@ -2,8 +2,8 @@
 /*
  * labels.c - indexes of the labels of large enumerations (see labels.h).
  *
- * An enumeration is declared once and may be the type of any number of fields. Its index is made only once as well, so
- * that the memory of indexes is proportional to the number of labels in the metadata.
+ * An enumeration is declared once and may be the type of any number of fields. All fields of an enumeration share one
+ * index, so the memory of indexes is proportional to the number of labels in the metadata.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -46,8 +46,8 @@ struct wmk_ctf_op_path {
 };
 
 /*
- * The path to a value with several sources (struct wmk_ctf_source). It starts at the root and consists of the names on
- * the way. Variants, optional fields and arrays add no name.
+ * The path to a value with several sources (struct wmk_ctf_source). The path starts at the root and consists of the
+ * names of the members that contain the value. Variants, optional fields and arrays add no name.
  */
 void wmk_ctf_op_path_through(const struct wmk_ctf_scope_programs *parts, const struct wmk_ctf_op_location *to,
 			     struct wmk_ctf_op_path *way);

@@ -9,9 +9,9 @@
  *
  * CTF 2 can express everything of 1.8, except some options that no value selects, and the sign of values with a role.
  * CTF 1.8 cannot express two kinds of properties. Properties that records do not need (media types, names of bits) are
- * left out and reported in `lost`. Properties that records need cause -ENOTSUP, and the error names the field. These
- * properties are LEB128, texts of 16 and 32 bits a character, bits in another order than bytes, and roles without a
- * name in 1.8.
+ * left out and reported in `lost`. Properties that records need cause -ENOTSUP, and the error names the field. 1.8
+ * cannot express four properties that records need: LEB128, characters of 16 and 32 bits, a bit order other than the
+ * byte order, and roles without a name in 1.8.
  *
  * Errors: -ENOTSUP, -ENOMEM, -E2BIG (more than WMK_CTF_METADATA_MAX bytes), with a cause chain. Any thread.
  */
@@ -49,8 +49,8 @@ enum wmk_ctf_lost {
 int wmk_ctf_rewrite_json(const struct wmk_ctf_decoder *decoder, struct wmk_ctf_text_buffer *out, uint32_t *lost);
 int wmk_ctf_rewrite_tsdl(const struct wmk_ctf_decoder *decoder, struct wmk_ctf_text_buffer *out, uint32_t *lost);
 /*
- * One part of the CTF 2 metadata alone, for metadata that grows. The decoder has at most one stream class and one event
- * class.
+ * Write one part of the CTF 2 metadata, to append the part to existing metadata. The decoder has at most one stream
+ * class and one event class.
  */
 enum wmk_ctf_part { WMK_CTF_PART_TRACE, WMK_CTF_PART_STREAM, WMK_CTF_PART_EVENT };
 int wmk_ctf_rewrite_part(const struct wmk_ctf_decoder *decoder, enum wmk_ctf_part part,

@@ -126,7 +126,8 @@ static bool has_role(const struct wmk_ctf_program *program, unsigned role)
 
 /*
  * In CTF 1.8 a class may have any id if no field contains ids: all packets belong to the only stream class, and all
- * records to the first event class. In CTF 2 the id of that class is then 0 (sections 6.2 and 6.3).
+ * records to the first event class. In CTF 2, a class has the id 0 if its id is in no packet or record (sections 6.2
+ * and 6.3).
  */
 static uint64_t stream_id(const struct wmk_tree_writer *w, const struct wmk_ctf_stream_decoder *stream)
 {
@@ -168,7 +169,7 @@ static void put_attributes(struct wmk_tree_writer *w, json_object *made, const s
 	wmk_tree_put_more(w, made, class->more);
 	if (class->level < 0 && !class->emf_uri)
 		return;
-	/* Merge with the attributes that were kept. */
+	/* Add the log level and the EMF URI to the attributes that the parser kept. */
 	all = json_object_object_get_ex(made, "attributes", &all) ? json_object_get(all) : json_object_new_object();
 	ours = json_object_object_get_ex(all, SPACE, &ours) && json_object_is_type(ours, json_type_object)
 		       ? json_object_get(ours)

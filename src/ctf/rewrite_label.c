@@ -4,8 +4,8 @@
  * variant (see rewrite_tsdl.h).
  *
  * For a reader, each variant costs as much as its selector has labels, and each label costs comparisons with the
- * options (compile.c, field_ref.c). This file counts the same costs, so that written metadata never exceeds the limits
- * of readers.
+ * options (compile.c, field_ref.c). rewrite_label.c counts the labels and comparisons that a reader counts, so that
+ * written metadata never exceeds the limits of readers.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -142,8 +142,8 @@ const char *wmk_tsdl_label_of(struct wmk_tsdl_writer *w, unsigned scope, const s
 }
 
 /*
- * Whether values from `from` on are too large for the selector. (rewrite_field.c gives such a value to unlabelled
- * options.)
+ * Whether all values from `from` upward are too large for the selector. (rewrite_field.c gives such a value to
+ * unlabelled options.)
  */
 static bool is_of_nothing(uint64_t from, const struct wmk_type *labels)
 {

@@ -16,7 +16,10 @@
 #include "ctf/text_buffer.h"
 #include "ctf/tsdl_unknown_field.h"
 
-/* In 1.8 a name gives a role to any value; CTF 2 has conditions. */
+/*
+ * In CTF 1.8 a name gives its role to any value. In CTF 2 a value must meet the conditions of its role, which this
+ * function checks.
+ */
 bool wmk_tree_role_fits(const struct wmk_tree_writer *w, unsigned scope, const struct wmk_ctf_op *op, unsigned role)
 {
 	switch (role) {

@@ -160,8 +160,8 @@ static bool is_met(const struct wmk_ctf_decoder *decoder, const struct wmk_ctf_s
 }
 
 /*
- * Records without an event id belong to the first class (event_header.c). If records have no id, CTF 1.8 allows no
- * other class.
+ * Records without an event id belong to the first class (event_header.c). If the records of a stream have no id, CTF
+ * 1.8 allows only one event class in the stream.
  */
 static uint32_t n_events(const struct wmk_ctf_stream_decoder *stream)
 {

@@ -60,12 +60,16 @@ void wmk_tsdl_put_root(struct wmk_tsdl_writer *w, enum wmk_scope scope, const ch
 const char *wmk_tsdl_label_of(struct wmk_tsdl_writer *w, unsigned scope, const struct wmk_ctf_op *of,
 			      const char *label);
 /*
- * Whether, for each option, the label with its name has exactly the values that select it. Options that no value
- * selects do not matter. The costs of readers are added.
+ * Whether the variant's options are selected by their labels: the label with an option's name has exactly the values
+ * that select the option. Options that no value selects do not matter. The function adds a reader's costs of the
+ * variant to the costs in `w`.
  */
 bool wmk_tsdl_are_labels(struct wmk_tsdl_writer *w, unsigned scope, const struct wmk_ctf_op *variant,
 			 const struct wmk_type *labels);
-/* For each range of each option, add the cost of a label with the option's name. */
+/*
+ * Add the costs of a reader for a selector with one label for each range of each option. Each label has the option's
+ * name.
+ */
 void wmk_tsdl_count_options(struct wmk_tsdl_writer *w, unsigned scope, const struct wmk_ctf_op *variant);
 /* Add costs of readers; beyond their limits, the error becomes -ENOTSUP. The cost of a name grows with its length. */
 void wmk_tsdl_count_labels(struct wmk_tsdl_writer *w, uint64_t n_labels, uint64_t n_looked);

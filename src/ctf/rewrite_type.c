@@ -80,9 +80,9 @@ static const struct wmk_ctf_clock_class *clock_called(const struct wmk_tsdl_writ
 
 /*
  * Check the roles that the field's name cannot express. The name expresses the first role, and the mapping to a clock
- * expresses that the field is a time. Another role is dropped if records can be read without it. If another field of
- * the scope has such a role, a reader would use that field, so this is an error. The role of a content size is dropped
- * without a report: a packet without a content size has no padding.
+ * expresses that the field is a time. A further role of the field is dropped if records can be read without this role.
+ * If another field of the scope has the dropped role, a reader would use that field, so the function reports an error.
+ * The role of a content size is dropped without a report: a packet without a content size has no padding.
  */
 static void note_roles(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op)
 {
@@ -107,8 +107,9 @@ static bool is_integer(const struct wmk_type *type)
 }
 
 /*
- * Whether the operation may be mapped to `clock`. Readers use the first clock of an event header, else of the packet
- * context, as the stream's clock. For readers, each value in an event header that is mapped to a clock is a time.
+ * Whether the operation may be mapped to `clock`. Readers use the first clock in the event header as the stream's
+ * clock. If the event header has no clock, readers use the first clock in the packet context. For readers, each value
+ * in an event header that is mapped to a clock is a time.
  */
 static bool may_be_of(const struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op,
 		      const struct wmk_ctf_clock_class *clock)
@@ -146,7 +147,10 @@ static const struct wmk_ctf_clock_class *said_clock(struct wmk_tsdl_writer *w, c
 	return clock;
 }
 
-/* Write `map = clock.c.value;`; for a time the default is the stream's clock. */
+/*
+ * Write the mapping to a clock, `map = clock.c.value;`. A time without a clock of its own is mapped to the stream's
+ * clock.
+ */
 static void put_map(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op)
 {
 	const bool is_time =
@@ -179,8 +183,9 @@ static void put_integer(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op)
 }
 
 /*
- * Find the member that readers find by `name` in the structure at `in`: the member of that name, or else the member
- * with a name that differs only by a leading '_'. The search ends at operation `end`, and its cost is added. 0: none.
+ * Find the member of the structure at `in` that readers select for `name`. Readers prefer the member of exactly this
+ * name to a member with a name that differs only by a leading '_'. The search ends at operation `end`, and its cost is
+ * added. 0: none.
  */
 static uint32_t member_called(struct wmk_tsdl_writer *w, unsigned scope, uint32_t in, uint32_t end, const char *name)
 {
@@ -363,7 +368,7 @@ static void put_ref(struct wmk_tsdl_writer *w, uint32_t at)
 		wmk_ctf_put(w->out, "%s", name_of(w, to.scope, to.op));
 		return;
 	}
-	/* The name alone would lead to another value: readers search the innermost structure first. */
+	/* Readers search the innermost structure first, so the value's name alone leads readers to another value. */
 	if (way.outwards)
 		unsayable(w, op_at(w, at), "it depends on a value outside of its array or variant");
 	if (way.is_absolute)
@@ -411,7 +416,7 @@ static void note_attributes(struct wmk_tsdl_writer *w, uint32_t at)
 		w->lost |= 1u << WMK_CTF_LOST_ATTRIBUTE;
 }
 
-/* Write `type name;`, `type name[length];`, or a typedef of that. */
+/* Write a member as `type name;` or `type name[length];`, or as a typedef of the same form. */
 static void put_member(struct wmk_tsdl_writer *w, uint32_t at, const char *name, unsigned depth, bool is_typedef)
 {
 	const struct wmk_ctf_op *op = op_at(w, at);
@@ -462,8 +467,8 @@ static void put_selected(struct wmk_tsdl_writer *w, uint32_t at, unsigned depth)
 	struct wmk_ctf_op_location place;
 
 	/*
-	 * A selector in a structure of the stream is written before the events are known. So this selector must already
-	 * have the right labels.
+	 * A selector in a structure of the stream is written before the events are known. So a selector in a structure
+	 * of the stream must already have labels that select the options of the variant.
 	 */
 	if (wmk_ctf_op_of_register(&w->parts, op_at(w, at)->ref, &place) &&
 	    ((place.scope < WMK_SCOPE_CONTEXT && w->scope >= WMK_SCOPE_CONTEXT) ||

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "ctf/build.h"
 
-/* The text of a new warning; the last kind of warning replaces all further kinds. */
+/* Returns the text of a new warning. All warnings beyond the limit share the text of the last kind. */
 static const char *words_of(struct wmk_ctf_builder *to, const char *words)
 {
 	if (to->class.n_warnings == WMK_CTF_WARNINGS_MAX - 1)

@@ -8,8 +8,8 @@
  * The parser looks one token ahead. Keywords are identifiers with a meaning at certain places, so that a field may be
  * named "event".
  *
- * The builder keeps the first error. After an error, the next token is BAD, which no function takes. Results of
- * functions are then meaningless but safe to use, and all loops end.
+ * The builder keeps the first error. After an error, the next token is BAD, which no function takes. After an error,
+ * the results of functions are meaningless but safe to use, and all loops end.
  */
 #ifndef WMK_CTF_TSDL_H
 #define WMK_CTF_TSDL_H

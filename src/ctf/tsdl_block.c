@@ -51,7 +51,7 @@ static struct entry_value parse_value(struct wmk_tsdl *in)
 	return value;
 }
 
-/* Parse a type. Errors in its use are reported at its first token. */
+/* Parse a type. The parser reports a type that does not fit the block at the type's first token. */
 static void parse_typed(struct wmk_tsdl *in, const struct block *block, void *to, const char *path)
 {
 	const struct wmk_tsdl_token at = in->token;
@@ -135,7 +135,7 @@ static void want_struct(struct wmk_tsdl *in, const char *path, const struct wmk_
 	*kept = copy;
 }
 
-/* Keep an entry without a meaning, to be written again. */
+/* Keep an entry that has no meaning in the format, so that a writer can write the entry again. */
 static void keep(struct wmk_tsdl *in, const char *path, const struct entry_value *value)
 {
 	const struct wmk_tsdl_unknown_value kept = { value->text, value->is_word, value->is_unsigned, value->number };
@@ -143,7 +143,7 @@ static void keep(struct wmk_tsdl *in, const char *path, const struct entry_value
 	wmk_ctf_fail(in->to, wmk_tsdl_unknown_add(&in->kept, path, &kept));
 }
 
-/* Ignore a type of a part that the block does not have. */
+/* Record that the block declares a type for an unknown part. The parser ignores this type. */
 static void pass_over(struct wmk_tsdl *in)
 {
 	in->to->class.has_other_types = true;

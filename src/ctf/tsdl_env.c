@@ -61,7 +61,7 @@ static bool find(const struct wmk_ctf_list *list, const char *name, int64_t *num
 	return false;
 }
 
-/* Parse `NAME = number`; for another entry, take only its begin. */
+/* Parse `NAME = number`; for an entry without a number, parse only the name and the '='. */
 static void look_at_entry(struct wmk_tsdl *ahead, struct wmk_ctf_list *found)
 {
 	struct wmk_ctf_env_entry entry = { .name = wmk_tsdl_path(ahead) }, *at;

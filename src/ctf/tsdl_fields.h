@@ -16,7 +16,7 @@ unsigned wmk_ctf_env_fixed(const struct wmk_ctf_trace *trace, struct wmk_ctf_env
 
 /*
  * Declare `n` fields, one per line, indented by `depth` tabs. The names of the fields become unique identifiers with
- * the prefix '_'. After an error, `out` may contain a part of them.
+ * the prefix '_'. After an error, `out` may contain a part of the fields.
  */
 int wmk_ctf_put_fields(struct wmk_ctf_text_buffer *out, const struct wmk_field *fields, uint32_t n, unsigned depth);
 

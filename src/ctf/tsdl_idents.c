@@ -44,8 +44,8 @@ bool wmk_ctf_is_keyword(const char *name)
 }
 
 /*
- * Used identifiers; and for each name with duplicates, the next number to try. The input is not trusted: a search from
- * 2 for each duplicate would take quadratic time.
+ * Used identifiers; and for each name with duplicates, the next number to try. Untrusted input can contain many
+ * duplicates, and a search from number 2 for each duplicate would take quadratic time.
  */
 struct seen {
 	json_object *idents, *numbers;

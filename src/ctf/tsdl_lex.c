@@ -82,7 +82,7 @@ static void bad_at(struct wmk_tsdl *in, const struct wmk_tsdl_token *at, const c
 	wmk_tsdl_error(in, at, -EPROTO, "%s", words);
 }
 
-/* Likewise at a byte of the current line. */
+/* Report an error of the lexer at a byte of the current line. */
 static void bad(struct wmk_tsdl *in, const char *at, const char *words)
 {
 	const struct wmk_tsdl_token here = { .line = in->line, .column = (uint32_t)(at - in->line_begin) + 1 };

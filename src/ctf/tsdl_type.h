@@ -11,7 +11,7 @@
 
 #include "ctf/tsdl.h"
 
-/* Name spaces. Fields of a structure and properties of a type have one, too, to detect duplicates. */
+/* Name spaces. Fields of a structure and properties of a type have name spaces only to detect duplicates. */
 enum {
 	WMK_TSDL_FIELD = 'f',
 	WMK_TSDL_PROPERTY = 'p',

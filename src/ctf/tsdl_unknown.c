@@ -116,7 +116,10 @@ bool wmk_tsdl_unknown_is_path(const char *path)
 	}
 }
 
-/* Whether the format gives the entry a meaning in this block. The writers of blocks write such an entry themselves. */
+/*
+ * Whether the format gives the entry a meaning in this block. The writer of the block writes known entries from the
+ * members of the class.
+ */
 static bool is_known(enum wmk_tsdl_unknown_block block, const char *path)
 {
 	static const char *const known[][9] = {

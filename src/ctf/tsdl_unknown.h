@@ -3,15 +3,17 @@
  * tsdl_unknown.h - keep TSDL entries without a meaning in CTF: entries of any name, callsites, unknown log levels.
  * Internal to src/ctf.
  *
- * They become attributes of CTF 2, in a class's `more` (class.h). So the entries are in the metadata of both versions,
- * and survive a conversion to CTF 2 and back. A word, which 1.8 distinguishes from a text, is an object:
+ * The parser stores these entries as attributes of CTF 2, in a class's `more` (class.h). So the entries are in the
+ * metadata of both versions, and survive a conversion to CTF 2 and back. A word, which 1.8 distinguishes from a text,
+ * is an object:
  *
  *     {"attributes": {"waymark,2026": {
  *         "entries": {"colour": "red", "size.x": 5, "kind": {"word": "odd"}},
  *         "callsites": [{"name": "e", "line": 7}]}}}
  *
- * The `long double` of x87 (schema.h: is_extended) is not a floating point number of CTF 2. It becomes a bit array with
- * such an attribute. tsdl_unknown_field.h keeps what belongs to fields.
+ * The `long double` of x87 (schema.h: is_extended) is not a floating point number of CTF 2. A conversion to CTF 2
+ * writes a `long double` of x87 as a bit array with the boolean attribute WMK_TSDL_UNKNOWN_LONG_DOUBLE.
+ * tsdl_unknown_field.h keeps what belongs to fields.
  */
 #ifndef WMK_CTF_TSDL_UNKNOWN_H
 #define WMK_CTF_TSDL_UNKNOWN_H
@@ -51,8 +53,9 @@ struct wmk_tsdl_unknown {
 /* Add an entry of the current block. -ENOMEM; -E2BIG: too many entries. */
 int wmk_tsdl_unknown_add(struct wmk_tsdl_unknown *kept, const char *path, const struct wmk_tsdl_unknown_value *value);
 /*
- * Complete the current block. The functions return its entries as the `more` of a class (NULL: none), keep them for the
- * trace, or add them as a callsite. -ENOMEM, -E2BIG.
+ * Complete the current block. wmk_tsdl_unknown_of_class() returns the block's entries as the `more` of a class (NULL:
+ * none). wmk_tsdl_unknown_of_trace() keeps the entries for the trace, and wmk_tsdl_unknown_callsite() adds them as a
+ * callsite. -ENOMEM, -E2BIG.
  */
 int wmk_tsdl_unknown_of_class(struct wmk_tsdl_unknown *kept, struct wmk_scratch *scratch, const char **more);
 void wmk_tsdl_unknown_of_trace(struct wmk_tsdl_unknown *kept);

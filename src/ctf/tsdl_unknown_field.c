@@ -18,7 +18,10 @@ void wmk_tsdl_unknown_put_word(struct wmk_tree_writer *w, json_object *of, const
 	wmk_tree_put(w, of, "attributes", attributes);
 }
 
-/* Get a member of an object; NULL: no such member, or not an object. `is_all` becomes false if it has other members. */
+/*
+ * Get a member of an object; NULL: no such member, or not an object. `is_all` becomes false if the object has other
+ * members.
+ */
 static json_object *get(json_object *of, const char *name, bool *is_all)
 {
 	json_object *found = NULL;
@@ -60,7 +63,7 @@ static bool is_identifier(const char *name)
 	return *name && !(*name >= '0' && *name <= '9') && !name[strspn(name, letters)] && !wmk_ctf_is_keyword(name);
 }
 
-/* Whether the name would give the operation other roles. */
+/* Whether the field name `name` would add a role to the operation or remove a role in TSDL. */
 static bool changes_roles(const struct wmk_ctf_op *op, unsigned scope, const char *name)
 {
 	const char *shown = name + (*name == '_'), *own = wmk_ctf_role_name_of(op, scope);

@@ -68,7 +68,10 @@ static uint32_t find(const struct wmk_ctf_selector_index *chooser, uint64_t valu
 	return low;
 }
 
-/* Make a stretch for each value at which a range begins or has ended; duplicates are merged. */
+/*
+ * Divide all values into stretches: a stretch begins where a range begins, and after the last value of a range.
+ * Stretches with the same begin are merged.
+ */
 static void make_stretches(struct wmk_ctf_selector_index *chooser, uint64_t move, const struct wmk_ctf_choice *choices,
 			   uint32_t n_choices)
 {
@@ -89,8 +92,8 @@ static void make_stretches(struct wmk_ctf_selector_index *chooser, uint64_t move
 }
 
 /*
- * The first stretch from `at` on without a choice. free_at[i] is i if stretch i has no choice; else free_at[i] is the
- * index of a later stretch. The search shortens these paths.
+ * Find the first stretch without a choice, beginning with stretch `at`. free_at[i] is i if stretch i has no choice;
+ * else free_at[i] is the index of a later stretch. The search shortens these paths.
  */
 static uint32_t first_free(uint32_t *free_at, uint32_t at)
 {

@@ -45,7 +45,7 @@ static uint64_t of_groups(const struct wmk_ctf_item *item, unsigned from, unsign
 	return value;
 }
 
-/* Get `n` bits, at most 64, from bit `from` of the number. The number must have all of these bits. */
+/* Get `n` bits, at most 64, from bit `from` of the number. The number must have at least `from` + `n` bits. */
 static uint64_t part(const struct wmk_ctf_item *item, unsigned from, unsigned n)
 {
 	if (!item->op->width)
@@ -101,7 +101,10 @@ unsigned wmk_ctf_exponent_bits(uint64_t width)
 		return width == 16 ? 5 : width == 32 ? 8 : 11;
 	if (width < 128 || width % 32 != 0 || width > WMK_CTF_WIDTH_MAX)
 		return 0;
-	/* The format needs 4 log2(width), rounded. This is half of log2(width^8), and width^8 has at most 97 bits. */
+	/*
+	 * The format needs 4 log2(width), rounded. The code computes half of log2(width^8), which equals 4 log2(width);
+	 * width^8 has at most 97 bits.
+	 */
 	for (unsigned i = 0; i < 8; i++)
 		power *= width;
 	while (power >>= 1)
@@ -133,8 +136,8 @@ static double real(const struct wmk_ctf_item *item)
 }
 
 /*
- * Convert the format of x87 (Intel's manual, volume 1, section 4.2): the first bit of the mantissa is explicit. If this
- * bit is 0, only a number with exponent 0 is valid.
+ * Convert the format of x87 (Intel's manual, volume 1, section 4.2): the first bit of the mantissa is explicit. If the
+ * explicit bit is 0, only a number with exponent 0 is valid.
  */
 static double extended(const struct wmk_ctf_item *item)
 {

@@ -3,26 +3,27 @@
  * wide_number.h - numbers that may have more than 64 bits. These are integers of variable length (LEB128), and
  * integers, booleans, bit arrays, bit maps and floating point numbers of a larger fixed size.
  *
- * Such a number stays in the packet. Its item has the value as far as it fits 64 bits, which is enough for lengths,
- * selectors, filters and most readers. If it does not fit, `is_wide` is set, and the functions here give all bits.
+ * A wide number stays in the packet. The item of a wide number contains the nearest value of 64 bits, which is enough
+ * for lengths, selectors, filters and most readers. If the number does not fit 64 bits, `is_wide` is set, and the
+ * functions below return all bits.
  */
 #ifndef WMK_CTF_WIDE_NUMBER_H
 #define WMK_CTF_WIDE_NUMBER_H
 
 #include "ctf/decode.h"
 
-/* Whether the operation decodes such a number. */
+/* Whether the operation can decode a number of more than 64 bits. */
 static inline bool wmk_ctf_may_be_wide(const struct wmk_ctf_op *op)
 {
 	return op->code <= WMK_CTF_FLAGS && (!op->width || op->width > 64);
 }
 
 /*
- * Read the number of such an operation at walk->at, which is aligned, and advance the walk. Sets all of *item except
- * `op`, `is_end` and `at`. For a FLOAT, value.f is the nearest double. For a BOOL, the value is 1 if any bit is set.
- * For other operations, the value is the number or, with is_wide, the nearest number of 64 bits. `text` and `len` are
- * as described at item->text. -ENODATA. -EPROTO: LEB128 of more than WMK_CTF_WIDTH_MAX bits, or another value depends
- * on a number that is wide.
+ * Read a number that may be wide, at walk->at, which is aligned, and advance the walk. Sets all of *item except `op`,
+ * `is_end` and `at`. For a FLOAT, value.f is the nearest double. For a BOOL, the value is 1 if any bit is set. For
+ * other operations, the value is the number or, with is_wide, the nearest number of 64 bits. `text` and `len` are as
+ * described at item->text. -ENODATA. -EPROTO: LEB128 of more than WMK_CTF_WIDTH_MAX bits, or another value depends on a
+ * number that is wide.
  */
 int wmk_ctf_wide_take(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op, struct wmk_ctf_item *item);
 
@@ -30,8 +31,8 @@ int wmk_ctf_wide_take(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op, st
 
 /*
  * Format an item that may be wide and is not a FLOAT; returns the number of digits (A to F, as babeltrace2 prints).
- * Base 10 has a sign. Other bases show the bits, without a prefix. Base 2 shows all bits; bases 8 and 16 omit leading
- * zeros. For a negative number, copies of the sign bit fill up the first digit.
+ * Base 10 has a sign. In bases other than 10, the digits show the bits of the number, without a prefix. Base 2 shows
+ * all bits; bases 8 and 16 omit leading zeros. For a negative number, copies of the sign bit fill up the first digit.
  */
 size_t wmk_ctf_wide_digits(const struct wmk_ctf_item *item, unsigned base, char digits[WMK_CTF_WIDE_DIGITS]);
 

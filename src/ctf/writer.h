@@ -2,8 +2,8 @@
 /*
  * writer.h - write Common Trace Format 1.8 or 2: packet headers, index entries, metadata as TSDL or JSON.
  *
- * Pure functions on memory: no file, no clock, no global state. The store writes their output to disk; the consumer
- * calls both.
+ * Pure functions on memory: no file, no clock, no global state. src/store writes the results of these functions to the
+ * disk. src/consumer calls writer.h and src/store.
  *
  *     wmk_ctf_trace_text()    once: the trace, env, clock, common types      ─┐
  *     wmk_ctf_stream_text()   once per channel: header, context of events     ├─► metadata (src/store)
@@ -49,14 +49,14 @@ void wmk_ctf_text_free(struct wmk_ctf_text_buffer *text);
 /* Append the text of another buffer. */
 int wmk_ctf_text_add(struct wmk_ctf_text_buffer *out, const struct wmk_ctf_text_buffer *more);
 
-/* An environment entry besides those that the writer makes itself. `text` NULL: an integer. */
+/* An entry of the environment that the caller adds to the entries of the writer. `text` NULL: an integer. */
 struct wmk_ctf_env {
 	const char *name;      /* a TSDL identifier */
 	const char *text;
 	int64_t number;
 };
 
-/* Version of the metadata: TSDL, or the JSON of CTF 2. Packets and records have the same bytes in both. */
+/* Version of the metadata: TSDL, or the JSON of CTF 2. Packets and records have the same bytes in CTF 1.8 and CTF 2. */
 enum wmk_ctf_version { WMK_CTF_1_8, WMK_CTF_2 };
 
 struct wmk_ctf_trace {
@@ -98,8 +98,8 @@ int wmk_ctf_event_text(struct wmk_ctf_text_buffer *out, uint32_t version, uint32
 		       const struct wmk_event_class *event);
 
 /*
- * Append a comment line to TSDL (JSON has no comments); characters that would end the comment are replaced. For errors
- * that belong to the trace (a corrupt ring).
+ * Append a comment line to TSDL (JSON has no comments); characters that would end the comment are replaced. Waymark
+ * writes errors of a trace, such as a corrupt ring, as comments.
  */
 int wmk_ctf_comment_text(struct wmk_ctf_text_buffer *out, const char *words);
 
@@ -171,8 +171,8 @@ void wmk_ctf_packet_encode(uint8_t room[WMK_CTF_PACKET_ROOM], const uint8_t uuid
 size_t wmk_ctf_packet_end(uint8_t end[WMK_CTF_END_MAX], const struct wmk_ctf_packet *packet);
 /*
  * Decode the header of a packet in a stream file of Waymark, so that the file can be continued after a torn end was cut
- * off. `ring_position` and `cut` become 0. -EPROTO: not a packet of this trace, or its sizes contradict each other. The
- * sizes of packets of earlier versions, which have no trailer, also contradict each other.
+ * off. `ring_position` and `cut` become 0. -EPROTO: not a packet of this trace, or its sizes contradict each other. A
+ * packet of an earlier version, which has no trailer, also causes -EPROTO, because its sizes contradict each other.
  */
 int wmk_ctf_packet_decode(const uint8_t room[WMK_CTF_PACKET_ROOM], const uint8_t uuid[16],
 			  struct wmk_ctf_packet *packet);
