@@ -85,7 +85,10 @@ static void add_column(struct differ *differ, struct wmk_column *columns, const 
 	column->kind = kind;
 }
 
-/* Make the columns: keys; each value before and after; the absolute difference of one value, for the order. */
+/*
+ * Make the columns of the comparison: the keys; two columns for each value, before and after; the percentage of the
+ * change for each shown value; and the absolute difference, by which the rows are sorted.
+ */
 static int make_columns(struct differ *differ)
 {
 	struct wmk_column *columns = calloc(WMK_RESULT_COLUMNS, sizeof(*columns));

@@ -9,9 +9,9 @@
  *        sched_wakeup_new                         exit ──► ABSENT
  *
  * For each thread, the times of the states add up to the length of the trace. A thread is UNKNOWN before its first
- * record. A thread is ABSENT before its creation and after its end; results include this time in UNKNOWN. While a CPU
- * loses records, only the states of threads that run on other CPUs are known. All other threads are UNKNOWN from the
- * begin of the loss until their next record after the loss.
+ * record. A thread is ABSENT before its creation and after its end; results include this time in UNKNOWN. While records
+ * of a CPU are lost, only threads that run on other CPUs have a known state. Every other thread is UNKNOWN from the
+ * begin of the loss until its next record after the loss.
  *
  * Memory: one structure for each thread. One thread.
  */
@@ -85,8 +85,8 @@ struct wmk_threads {
 	uint64_t epoch;                /* number of losses of system calls */
 	unsigned n_slots;
 	/*
-	 * Called after each change of a state, before `since` becomes `now`. The thread was in `state` since
-	 * thread->since, and is in thread->state now. May be NULL.
+	 * Called after each change of a thread's state, before thread->since is set to `now`. `state` is the previous
+	 * state, which began at thread->since. thread->state is the new state. May be NULL.
 	 */
 	void (*changed)(void *data, struct wmk_analyze_thread *thread, unsigned state, int64_t now);
 	void *data;
@@ -106,10 +106,15 @@ unsigned wmk_threads_slot(struct wmk_threads *threads);
 void *wmk_threads_data(struct wmk_analyze_thread *thread, unsigned slot, size_t size);
 /* The thread has entered this call, and no system calls were lost since. */
 bool wmk_threads_is_in(const struct wmk_threads *threads, const struct wmk_analyze_call *call);
-/* After an exit: thread->left is the entry of the same call. */
+/*
+ * Call this after the record `exit` was applied. True if thread->left is the entry of the system call that `exit` ends.
+ */
 bool wmk_threads_is_paired(const struct wmk_threads *threads, const struct wmk_analyze_thread *thread,
 			   const struct wmk_record *exit);
-/* In changed(), after `state`: a woken thread begins to run, and the begin of the wake-up (thread->woken) is known. */
+/*
+ * For changed(): true if a thread that was woken begins to run and the time of its wake-up (thread->woken) is known.
+ * `state`: the previous state of the thread.
+ */
 static inline bool wmk_threads_has_latency(const struct wmk_analyze_thread *thread, unsigned state)
 {
 	return state == WMK_RUNNABLE && thread->state == WMK_RUNNING && thread->woken != INT64_MIN;
@@ -142,7 +147,10 @@ struct wmk_analyze_thread *wmk_threads_of(struct wmk_threads *threads, const str
 struct wmk_analyze_cpu *wmk_threads_cpu(struct wmk_threads *threads, int64_t cpu);
 void wmk_threads_free(struct wmk_threads *threads);
 
-/* What a thread waits for, if it blocks with `prev_state` in this system call (NULL: no known call). (waits.c) */
+/*
+ * What a thread waits for when it blocks. `syscall`: the system call in which the thread blocks; NULL: unknown, or
+ * none. `prev_state`: as in sched_switch. (waits.c)
+ */
 unsigned wmk_wait_of(const struct wmk_class *syscall, int64_t prev_state);
 
 #endif

@@ -47,7 +47,8 @@ void wmk_clock_set_offset(struct wmk_clock *clock, uint64_t value, uint64_t real
 /*
  * Return an upper bound of the skew between the counters of two CPUs, in cycles. Measures this CPU against up to 8
  * other CPUs of the thread's affinity mask. Returns 0 if the mask has no other CPU, or if no other CPU answers within
- * 10 ms. Load widens the bound but does not make it wrong. Changes the calling thread's affinity and restores it.
+ * 10 ms. On a busy machine, the bound is larger but still valid. The function temporarily changes the affinity of the
+ * calling thread.
  */
 uint64_t wmk_clock_skew(void);
 

@@ -24,7 +24,7 @@
 #define WMK_CLOCK_POINT_BYTES 32u
 #define WMK_CLOCK_UUID 37u               /* with the NUL */
 
-/* The point was measured directly after real time was set, or after a resume from suspend. */
+/* The sync point was measured directly after real time was set, or after a resume from suspend. */
 #define WMK_CLOCK_POINT_STEP 1u
 
 struct wmk_clock_point {

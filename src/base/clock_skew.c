@@ -3,9 +3,9 @@
  * clock_skew.c - bound the difference between the counters of two CPUs.
  *
  * The calling thread and a thread on another CPU exchange messages. The caller reads its counter (a) and asks; the
- * other thread reads its counter (b) and answers; the caller reads its counter again (a'). In true time b lies between
- * a and a', so the other counter is ahead by at least b - a' and at most b - a. The narrowest interval of all rounds
- * bounds the skew. Every wait has a deadline. A CPU that misses the deadline is skipped.
+ * other thread reads its counter (b) and answers; the caller reads its counter again (a'). The readings happen in the
+ * order a, b, a'. So the other counter is ahead by at least b - a' and at most b - a. The narrowest interval of all
+ * rounds bounds the skew. Every wait has a deadline. A CPU that misses the deadline is skipped.
  */
 #include "base/clock.h"
 

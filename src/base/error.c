@@ -36,7 +36,10 @@ static void make_key(void)
 	have_key = pthread_key_create(&key, free) == 0;
 }
 
-/* Make `fresh` the chain of this thread. If it cannot be registered, it is freed and the thread has no chain. */
+/*
+ * Make `fresh` the chain of this thread. If `fresh` cannot be registered for the end of the thread, it is freed, and
+ * the thread has no chain.
+ */
 static void chain_set(struct wmk_error_chain *fresh)
 {
 	pthread_once(&once, make_key);

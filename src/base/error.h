@@ -8,10 +8,10 @@
  *     if (err < 0)
  *         return wmk_error_add(err, "cannot open session %s", name);               outer layers add to it
  *
- * Each thread has a chain of 8 messages of up to 320 bytes, the NUL included. If there are more, the 8 outermost are
- * kept. Code that handles an error calls wmk_error_clear(). Functions return the -errno that they receive, so that a
- * caller reports and returns in one statement; they preserve errno. A message need not contain the text of strerror:
- * wmk_error_text() appends it. Any thread; not async-signal-safe.
+ * Each thread has a chain of 8 messages of up to 320 bytes, the NUL included. If a chain gets more than 8 messages, the
+ * 8 outermost messages are kept. Code that handles an error calls wmk_error_clear(). Functions return the -errno that
+ * they receive, so that a caller reports and returns in one statement; they preserve errno. A message need not contain
+ * the text of strerror: wmk_error_text() appends it. Any thread; not async-signal-safe.
  */
 #ifndef WMK_BASE_ERROR_H
 #define WMK_BASE_ERROR_H

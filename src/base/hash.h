@@ -47,8 +47,8 @@ static inline uint64_t wmk_hash_keyed(uint64_t hash, const uint64_t key[2], cons
 		hash = wmk_hash_fold(hash ^ word, key[0] | 1) + key[1];
 	}
 	/*
-	 * The remaining bytes fill less than a word. The low byte of the length goes into the last byte of the word,
-	 * where no remaining byte can cancel it.
+	 * The remaining bytes fill less than a word. The last byte of the word stores the low byte of the length. The
+	 * remaining bytes do not reach this byte.
 	 */
 	word = 0;
 	memcpy(&word, at, len);

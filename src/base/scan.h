@@ -61,7 +61,7 @@ static inline bool wmk_scan_is(const struct wmk_scan *scan, const char *word)
 	return wmk_scan_len(scan) == strlen(word) && memcmp(scan->at, word, strlen(word)) == 0;
 }
 
-/* Consume `word`. Returns false if the text does not begin with it. */
+/* Consume `word`. Returns false if the text does not begin with `word`. */
 static inline bool wmk_scan_take(struct wmk_scan *scan, const char *word)
 {
 	const size_t len = strlen(word);

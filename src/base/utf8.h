@@ -51,8 +51,8 @@ static inline bool wmk_utf8_is(const char *text)
 }
 
 /*
- * Return the length of the longest prefix of `text[0..len)` that does not end inside a character. The text has more
- * bytes after `len`.
+ * Return the length of the longest prefix of `text[0..len)` that does not end inside a character. The whole text is
+ * longer than `len` bytes.
  */
 static inline size_t wmk_utf8_whole(const char *text, size_t len)
 {

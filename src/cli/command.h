@@ -39,7 +39,7 @@ struct wmk_cli_command {
 	 * usage.
 	 */
 	int (*run)(void *args, char **rest, int n_rest);
-	/* Frees what the options allocated; NULL: nothing to free. Called even if run() was not. */
+	/* Frees what the options allocated; NULL: nothing to free. done() is called even if run() was not called. */
 	void (*done)(void *args);
 };
 
@@ -80,7 +80,10 @@ const struct wmk_cli_command *wmk_cli_look_up(const char *name);
 /* True if shells can complete values of this option. */
 bool wmk_cli_is_completed(const struct wmk_cli_option *option);
 
-/* Advice for the name of another tracer's command: what to use here. NULL: unknown name. (other_tools.c) */
+/*
+ * `name` is a command of another tracer. Returns advice: the command of Waymark to use instead. NULL: unknown name.
+ * (other_tools.c)
+ */
 const char *wmk_cli_other_tool(const char *name);
 
 /* ── options (options.c) ─────────────────────────────────────────────────────────────────────────────── */
@@ -157,7 +160,8 @@ int wmk_cli_failed(void);
 const char *wmk_cli_size_text(uint64_t size, char *buf, size_t buf_size);
 /*
  * Print the options for larger buffers: twice the present memory of a CPU, and at least the default memory. The buffers
- * must hold what a CPU records between two drain passes. So twice the size of a very small buffer is often too small.
+ * must hold what a CPU records between two drain passes. If the present buffer is very small, twice its size is often
+ * not enough.
  */
 const char *wmk_cli_larger_buffers(uint64_t subbuf_size, uint64_t n_subbufs, char *buf, size_t buf_size);
 /* About three digits, in powers of ten: "1.5 MB". */

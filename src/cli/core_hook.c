@@ -308,7 +308,10 @@ static int install(const char *core_pattern, const char *kept)
 		return wmk_error(-EALREADY, "the core hook is installed already: %s", before);
 	if (err == 0)
 		err = pattern_write(kept, before, O_CREAT | O_TRUNC);
-	/* If the kept pattern cannot be read back, the hook would lose all later cores. */
+	/*
+	 * Check that the hook can read the kept pattern. Without the kept pattern, the hook would lose all later core
+	 * dumps.
+	 */
 	if (err == 0)
 		err = pattern_read(kept, true, there);
 	return err < 0 ? err : pattern_write(core_pattern, own, O_TRUNC);

@@ -28,7 +28,10 @@ static bool has_system_words(int err)
 	return n && len >= n && strcmp(text + len - n, words) == 0;
 }
 
-/* Copy the library's sentences to our chain, innermost first. Append the system's text only if the library has it. */
+/*
+ * Copy the library's sentences to our chain, innermost first. If the library's text does not end with the text of
+ * strerror, wmk_error_text() must not append the text of strerror.
+ */
 static int take_error(int err)
 {
 	char sentences[WMK_ERROR_DEPTH][WMK_ERROR_LEN];

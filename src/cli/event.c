@@ -157,7 +157,7 @@ int wmk_event_arguments(struct wmk_event_args *args, char **rest, int n_rest)
 	return 0;
 }
 
-/* The words with the type that ctl.h takes. */
+/* Convert the array of words to the pointer type of the functions in ctl.h. */
 static const char *const *strings(const struct wmk_cli_words *words)
 {
 	return (const char *const *)words->items;

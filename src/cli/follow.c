@@ -218,7 +218,10 @@ static void take_hidden(struct wmk_follow *follow, const struct wmk_follow_proce
 		end_program(follow, &program, WMK_FOLLOW_HIDDEN);
 		return;
 	}
-	/* The process may have ended meanwhile, but the pid still belongs to it: a zombie has its ids, but no file. */
+	/*
+	 * The process may have ended meanwhile. The pid is not reused, because the process is then a zombie. The ids of
+	 * a zombie can be read, but /proc/PID/exe cannot be opened.
+	 */
 	use = wmk_proc_use(process->pid);
 	program.uses = use != WMK_PROC_UNUSED;
 	if (life == WMK_PROC_SET_ID)
@@ -301,8 +304,8 @@ static void look_at(struct wmk_follow *follow, struct wmk_follow_process *proces
 }
 
 /*
- * Find a process with an environment that is due to be read. NULL: none is due now, and *due is the time of the next
- * read; INT64_MAX: no process has an environment to read.
+ * Find a process with an environment that is due to be read. If no environment is due now, returns NULL and sets *due
+ * to the time of the next read. *due is INT64_MAX if no process has an environment to read.
  */
 static struct wmk_follow_process *next_to_look(struct wmk_follow *follow, int64_t now, int64_t *due)
 {
@@ -326,8 +329,8 @@ void wmk_follow_look(struct wmk_follow *follow)
 
 	wmk_watch_read(&follow->watch, take, follow);
 	/*
-	 * If thousands of processes start at once, processes that register wait for this thread. So leave further
-	 * environments for the next call.
+	 * If thousands of processes start at once, processes that register wait for this thread. So this call reads at
+	 * most LOOKS_AT_ONCE environments, and the next call continues.
 	 */
 	for (int i = 0; follow->look_ms <= now && i < LOOKS_AT_ONCE; i++) {
 		process = next_to_look(follow, now, &follow->look_ms);
@@ -360,7 +363,10 @@ void wmk_follow_registered(struct wmk_follow *follow, pid_t pid)
 {
 	struct wmk_follow_process *process;
 
-	/* Receive the events that precede this message. They show which program of the process sent the message. */
+	/*
+	 * First receive the kernel events that precede this message. The events show which program of the process sent
+	 * the message.
+	 */
 	wmk_watch_read(&follow->watch, take, follow);
 	process = *place(follow, pid);
 	if (process)

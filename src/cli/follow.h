@@ -9,7 +9,8 @@
  * are not counted again.
  *
  * The result is certain only in this order: call wmk_follow_look(), run wmk_shard until it has no more input, call
- * wmk_follow_judge(). Then all messages that a program sent before its end have been received.
+ * wmk_follow_judge(). In this order, wmk_shard has received all messages of a program before wmk_follow_judge()
+ * evaluates the program.
  */
 #ifndef WMK_CLI_FOLLOW_H
 #define WMK_CLI_FOLLOW_H
@@ -72,8 +73,8 @@ void wmk_follow_init(struct wmk_follow *follow, const char *rundir);
  */
 void wmk_follow_start(struct wmk_follow *follow, pid_t pid);
 /*
- * An application registered, or was refused. In both cases, the application is not reported here: another message
- * reports a refusal.
+ * An application registered, or was refused. Such an application is not reported as a program that did not register.
+ * Another message reports a refusal.
  */
 void wmk_follow_registered(struct wmk_follow *follow, pid_t pid);
 /* A process closed its connection and still exists: the process runs another program, or runs as another user. */
@@ -86,15 +87,18 @@ void wmk_follow_hurry(struct wmk_follow *follow);
 void wmk_follow_look(struct wmk_follow *follow);
 /*
  * Call this when wmk_shard has no more input since the latest wmk_follow_look(). Evaluates the programs that had ended
- * by then.
+ * before that call of wmk_follow_look().
  */
 void wmk_follow_judge(struct wmk_follow *follow);
-/* After the last wmk_follow_judge(): add programs that still run and have not registered. */
+/* Call this after the last wmk_follow_judge(). Adds to the list all programs that still run and have not registered. */
 void wmk_follow_finish(struct wmk_follow *follow);
 /* True if the list of programs that were not followed may be incomplete. */
 bool wmk_follow_incomplete(const struct wmk_follow *follow);
 void wmk_follow_close(struct wmk_follow *follow);
-/* Return the reason: as a text that completes a sentence beginning with "it ", or as a word for JSON. */
+/*
+ * Return the reason why the program was not followed. The text is a predicate such as "runs as another user"; the
+ * caller prints the subject of the sentence. The word is for JSON.
+ */
 const char *wmk_follow_why_text(const struct wmk_unfollowed *one);
 const char *wmk_follow_why_word(const struct wmk_unfollowed *one);
 

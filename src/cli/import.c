@@ -30,7 +30,7 @@ struct first {
 	char file[200], text[100];
 };
 
-/* The state of progress and reports. */
+/* State of one import: the progress, and the first log line in an unknown format, which the report quotes. */
 struct import_view {
 	struct first first;
 	struct wmk_progress progress;

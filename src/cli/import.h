@@ -23,13 +23,14 @@ struct wmk_cli_import {
 wmk_cli_store wmk_cli_store_import_year, wmk_cli_store_import_origin;
 
 /*
- * Make the trace, and report assumptions and lines in an unknown form. "-" is standard input. Returns the exit status.
+ * Make the trace. Reports the assumptions about the log, and lines in an unknown format. "-" is standard input. Returns
+ * the exit status.
  */
 int wmk_cli_import(const struct wmk_cli_import *import, const char *directory, const char *const *files, unsigned n);
 /*
  * Like wmk_cli_import(), but for a selection of the records. Makes the trace in a temporary directory beside
- * `directory`, and passes the trace to `then`. Then removes the trace, and returns the exit status of `then`. If a log
- * cannot be read to its end, `then` is not called.
+ * `directory`, and passes the trace to `then`. After `then` returns, the function removes the trace and returns the
+ * exit status of `then`. If a log cannot be read to its end, `then` is not called.
  */
 int wmk_cli_import_part(const struct wmk_cli_import *import, const char *directory, const char *const *files,
 			unsigned n, int (*then)(void *data, const char *made), void *data);

@@ -17,7 +17,10 @@ static bool is_call(const struct waymark_ctl_event_info *event)
 	return strcmp(event->provider, "syscall") == 0;
 }
 
-/* The name of an event as enable-event accepts it. A system call is one name there, but two events in traces. */
+/*
+ * The name of an event as enable-event accepts it. For enable-event, a system call has one name; a trace has two events
+ * for the system call, entry and exit.
+ */
 static const char *name_of(const struct waymark_ctl_event_info *event, char *buf, size_t size)
 {
 	snprintf(buf, size, "%s%s", is_call(event) ? "syscall:" : "", event->name);

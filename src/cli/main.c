@@ -13,9 +13,9 @@
 #include "cli/remote.h"
 
 /*
- * If a standard descriptor is closed, a file that we open could get its number, and messages would be written to that
- * file. So a placeholder takes the number. The placeholder fails on use like a closed descriptor, and is closed before
- * the program that we run starts.
+ * If descriptor 0, 1 or 2 is closed, a file that this process opens could get this number. Messages would then be
+ * written to that file. So a placeholder takes the number of each closed standard descriptor. I/O on the placeholder
+ * fails, as on a closed descriptor. The placeholder is closed when this process starts a program.
  */
 static void hold_standard_descriptors(void)
 {
@@ -52,7 +52,7 @@ static int run_remote(const char *host, char **arguments)
 {
 	static char no_sessiond[] = "-n";
 
-	/* The word before the arguments is an option that is not needed any more. */
+	/* This element of argv held an option that has already been parsed, so `-n` can replace it. */
 	if (wmk_cli_no_sessiond)
 		*--arguments = no_sessiond;
 	wmk_cli_remote_exec(host, arguments);

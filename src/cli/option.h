@@ -78,7 +78,7 @@ struct wmk_cli_option {
 	.store = wmk_cli_store_word, WMK_CLI_AT(const char *, type, member), .choices = (list), .wrong = (words)
 /* struct wmk_cli_words: the words of a list with commas, appended. */
 #define WMK_CLI_WORDS(type, member) .store = wmk_cli_store_words, WMK_CLI_AT(struct wmk_cli_words, type, member)
-/* bool: set if the option is given. Follows one of the kinds above. */
+/* WMK_CLI_GIVEN follows one of the kinds above, and names a bool member that is set if the option is given. */
 #define WMK_CLI_GIVEN(type, member) .given = offsetof(type, member) + 0 * sizeof(_Generic(((type *)0)->member, bool: 0))
 
 wmk_cli_store wmk_cli_store_flag, wmk_cli_store_count, wmk_cli_store_constant, wmk_cli_store_text,

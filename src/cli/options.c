@@ -54,7 +54,10 @@ static bool is_value(const struct cursor *cursor)
 	return cursor->at < cursor->argc && cursor->argv[cursor->at][0] != '-';
 }
 
-/* Return whether `arg`, in place of a value, is an option of the command or `--`. */
+/*
+ * Return whether `arg` is an option of the command or `--`. Called for an argument at a position where a value is
+ * expected.
+ */
 static bool is_option(const struct wmk_cli_command *command, const char *arg)
 {
 	if (arg[0] != '-' || !arg[1])

@@ -36,8 +36,8 @@ struct wmk_cli_which {
 
 /*
  * Read the traces and write them to `out`, in the form of `options`; this function sets the other members of `options`.
- * Flushes standard output before it reports a loss. Returns the result of wmk_read_pipeline_run(); damage has been
- * printed. `pager` is started before the first line, if `out` is standard output; NULL: no pager.
+ * Flushes standard output before it reports a loss. Prints damage of the traces, and returns the result of
+ * wmk_read_pipeline_run(). `pager` is started before the first line, if `out` is standard output; NULL: no pager.
  */
 int wmk_cli_read(const struct wmk_cli_which *which, const char *const *paths, unsigned n,
 		 struct wmk_read_pipeline_options *options, FILE *out, struct wmk_pager *pager,

@@ -22,8 +22,8 @@
 #define SUBBUF_DEFAULT (1u << 20)
 #define N_SUBBUFS_DEFAULT 8u
 /*
- * Limits two waits after the main program has ended: until its descendants end, and until other applications stop
- * recording.
+ * Limit of each of two waits after the main program has ended. The first wait is for descendants of the program to end.
+ * The second wait is for other applications to stop recording.
  */
 #define GRACE_MS 200
 /* Limits how long busy applications keep this thread from its other work. */

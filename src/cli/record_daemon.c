@@ -6,8 +6,9 @@
  *     fork ──► create, enable-channel --pid --follow, enable-event, start ──► exec ──► the program's end ──► destroy
  *
  * Other sessions also record the program. The session also records applications with another environment or set-id. If
- * the daemon ends meanwhile, the end of this command starts a daemon again: the consumer daemon has continued to
- * record.
+ * the session daemon ends during the recording, the consumer daemon continues to record. When the program has ended,
+ * this command connects to the session daemon again. The command starts a new session daemon if the session daemon
+ * belongs to this user. Otherwise, the command waits until root's session daemon is restarted.
  */
 #include <errno.h>
 #include <limits.h>

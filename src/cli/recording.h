@@ -6,8 +6,8 @@
  *        │                                                                  │                                ├─► trace
  *        └──────records──────────────────────────────────────────────────► rings ──► consumers ──streams─────┘
  *
- * It uses the libraries of the daemons. Its runtime directory is private (created with mode 0700, removed at the end),
- * so that a running session daemon is not affected.
+ * The recording uses the libraries of the session daemon and of the consumer daemon. Its runtime directory is private
+ * (created with mode 0700, removed at the end), so that a running session daemon is not affected.
  *
  *     wmk_recording_open(&options, &rec);
  *     setenv("WAYMARK_RUNDIR", rec->rundir, 1), start the program

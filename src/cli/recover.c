@@ -125,7 +125,7 @@ static int recover_one(const struct wmk_cli_common *args, const char *path)
 	return err;
 }
 
-/* Recover all sessions in a directory. Returns their number; *failed is the first error of a session. */
+/* Recover all sessions in a directory. Returns the number of sessions; *failed is the first error of a session. */
 static int recover_in(const struct wmk_cli_common *args, const char *dir, int *failed)
 {
 	struct dirent **entries = NULL;

@@ -55,7 +55,10 @@ static int find_automatic(const struct wmk_daemon *daemon, char *path, size_t si
 	return err < 0 ? err : make_directory(path);
 }
 
-/* Without a path, the library uses $HOME. Set it, so that WAYMARK_HOME applies to the library, too. */
+/*
+ * Without a path, the library uses $HOME. So set $HOME to the home directory of Waymark. WAYMARK_HOME then applies to
+ * the library, too.
+ */
 static int find_home(void)
 {
 	char home[PATH_MAX];

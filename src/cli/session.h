@@ -30,9 +30,9 @@ struct wmk_session_args {
 };
 
 /*
- * For each session in the daemon's result: if `print` is set, print "Session one stopped: 120 records, 3 lost, 1.5 MB
- * in PATH", where `what` is "stopped". Print the causes of lost records on standard error. If `what` is NULL, print
- * that the last records are being written.
+ * For each session in the daemon's result: if `print` is set, print a line about its end. Example, if `what` is
+ * "stopped": "Session one stopped: 120 records, 3 lost, 1.5 MB in PATH". Print the causes of lost records on standard
+ * error. If `what` is NULL, the line reports that the session's last records are still being written.
  */
 struct wmk_daemon;
 void wmk_session_tell_ends(const struct wmk_daemon *daemon, const char *what, bool print);
@@ -54,7 +54,7 @@ void wmk_session_remember(const struct wmk_daemon *daemon);
 	  "it, else monotonic.", \
 	  WMK_CLI_CHOICE(type, clock, "counter monotonic", \
 			 "unknown clock '@': the clocks are counter and monotonic"), .min = WAYMARK_CTL_CLOCK_COUNTER }
-/* Also for the members url and spool_size. */
+/* These options also store into the members url and spool_size of the command's arguments. */
 #define WMK_SESSION_OPTION_URL(option, type) \
 	{ 0, option, "URL", "Send the trace to the relay (`waymark-relayd`) at tls://RELAY[:PORT], or at " \
 	  "tcp://127.0.0.1[:PORT][/HOST] on the same machine. The relay stores the trace below HOST: the name in the " \

@@ -14,8 +14,8 @@ void wmk_show_counts(const struct waymark_ctl_session_info *session);
 /* Print a warning for each application that was not recorded, or only in part. */
 void wmk_show_unrecorded(const struct waymark_ctl_session_info *session);
 /*
- * Print the schedule of rotations and the retention of a session, without a newline. False: it has none, nothing is
- * printed.
+ * Print the schedule of rotations and the retention of a session, without a newline. Returns false, and prints nothing,
+ * if the session has neither a schedule nor a retention.
  */
 bool wmk_show_rotation(const struct waymark_ctl_session_info *session);
 /* Print a warning for each channel that lost records, with the option that avoids the loss. */

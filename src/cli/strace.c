@@ -23,8 +23,8 @@
 
 #define COLUMN_DEFAULT 40u
 /*
- * Bounds of the waits while no record arrives. The waits are short after a record, then longer. Every REAP_NAPS waits,
- * threads that have ended are removed.
+ * Bounds of the waits while no record arrives. The waits are short after a record, then longer. After every REAP_NAPS
+ * waits without a record, threads that have ended are removed.
  */
 #define NAP_LEAST_MS 1
 #define NAP_MOST_MS 16
@@ -331,8 +331,8 @@ static void run_until_end(struct run *run)
 	int nap = NAP_LEAST_MS;
 
 	/*
-	 * On a busy machine, this thread must have a higher priority than the processes that fill the buffers. (The
-	 * command has already been started, and does not inherit the priority.)
+	 * Give this thread a higher priority than the processes that fill the buffers. Otherwise it could not drain the
+	 * buffers in time on a busy machine. (The command has already been started, and does not inherit the priority.)
 	 */
 	setpriority(PRIO_PROCESS, 0, PRIORITY);
 	while (!is_over(run)) {

@@ -15,8 +15,8 @@
 #define NEAREST_MAX 3
 
 /*
- * The option that avoids the main cause of the loss. Overwritten records count only if no record was lost otherwise.
- * NULL: no option avoids the loss.
+ * The option that avoids the main cause of the loss. Overwritten records are the cause only if no record was lost for
+ * another cause. NULL: no option avoids the loss.
  */
 static const char *remedy(const struct wmk_record_result *result, char *buf, size_t size)
 {

@@ -3,9 +3,10 @@
  * tail.c - decide how long `view --follow` continues (see tail.h).
  *
  * A stopped session may still have records to write: `stop` first waits for its applications, then writes. Following
- * ends when the session daemon reports that these records are written. It also ends when no process locks the trace
- * (`destroy`). A daemon that was restarted does not know whether the previous daemon was still writing. In this case,
- * following ends after the maximum time that `stop` takes. A session that has not started is awaited for the same time.
+ * ends when the session daemon reports that these records are written. Following also ends when no process holds the
+ * lock of the trace any more (after `destroy`). A daemon that was restarted does not know whether the previous daemon
+ * was still writing. After such a restart, following ends when the maximum duration of `stop` is over. If the session
+ * has not started, following ends after the same time.
  */
 #include <errno.h>
 #include <string.h>

@@ -210,7 +210,7 @@ static int show_local(struct view_args *args, const char *session, const char *c
 	return done.damages ? WMK_CLI_FAILED : 0;
 }
 
-/* As show_local(); the paths may be addresses of sessions at relays. */
+/* Like show_local(), but the paths may also be addresses of sessions at relays. */
 static int show(struct view_args *args, const char *session, const char *const *paths, unsigned n)
 {
 	struct wmk_remote_traces remote;

@@ -41,10 +41,13 @@ static int event_open(pid_t pid, int cpu)
 		.mmap = 1,
 		.mmap2 = 1,
 		.sample_id_all = 1,
-		/* Wake for every record: an environment can be read only while its process exists. */
+		/*
+		 * Wake this process for every record, because the environment of a process can be read only while the
+		 * process exists.
+		 */
 		.watermark = 1,
 		.wakeup_watermark = 1,
-		/* One clock for all CPUs, so that the rings can be merged. */
+		/* Use one clock for all CPUs, so that the rings of all CPUs can be merged by time. */
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 	};
@@ -223,8 +226,8 @@ void wmk_watch_read(struct wmk_watch *watch, void (*take)(void *data, const stru
 	while (epoll_wait(watch->fd, events, 16, 0) == 16)
 		;
 	/*
-	 * Repeat until no ring has new records. Then all records that are earlier than a record in watch->bytes are
-	 * also in watch->bytes.
+	 * Repeat until no ring has new records. After the last repetition, watch->bytes has no gap: every record that
+	 * is earlier than a record in watch->bytes is also there.
 	 */
 	for (int sweep = 0; more && sweep < SWEEPS_MAX; sweep++) {
 		more = false;

@@ -5,8 +5,8 @@
  *
  * The source is perf events: a dummy software event without counts. Every child inherits this event, whatever the
  * environment of the child is. Each CPU has one small ring. Only user space is observed, which ordinary users may do
- * for their own processes. The kernel removes the event when a process becomes set-id. The kernel then reports EXIT,
- * although the process continues. A CPU that is added later is not observed.
+ * for their own processes. The kernel removes the event when a process becomes set-id. In this case, the kernel reports
+ * EXIT for the process, although the process continues. A CPU that is added later is not observed.
  *
  * One thread.
  */
