@@ -32,7 +32,10 @@ int wmk_ring_file_kind(int fd)
 
 	if (seals >= 0 && (seals & need) == need)
 		return 0;
-	/* The mode test refuses unsealed memory, which has another mode. The test accepts a file that was unlinked. */
+	/*
+	 * The mode of unsealed memory permits other users, so the mode test rejects unsealed memory. The test accepts a
+	 * file that was unlinked.
+	 */
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077) != 0)
 		return -EPERM;
 	return 1;

@@ -23,7 +23,7 @@ int wmk_ring_set_create_in(const struct waymark_ring_options *options, int fd, s
 /*
  * As waymark_ring_set_open() and waymark_ring_set_open_reader(), also for a set in a file. -EPERM: not a regular file
  * of this process's user, or other users can open it. The function for readers installs a SIGBUS handler in this
- * process. The handler passes signals of other memory to the previous handler.
+ * process. The handler forwards a SIGBUS outside the mappings of ring sets to the previous handler.
  */
 int wmk_ring_set_open_any(int fd, struct waymark_ring_set **set);
 int wmk_ring_set_open_reader_any(int fd, struct waymark_ring_set **set);

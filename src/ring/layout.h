@@ -8,7 +8,7 @@
  *     data_offset ..   data of ring 0, of ring 1, ...: n_subbufs × subbuf_size bytes each
  *
  * The control blocks are contiguous, so that a set is mapped with two system calls for any number of CPUs. The creator
- * allocates them at once. The data is sparse.
+ * of the set allocates the control blocks. The data is sparse.
  *
  *     sub-buffer       struct wmk_ring_sub | header_room bytes for the reader | records ... | WMK_RING_SLACK or more
  *
@@ -34,7 +34,7 @@
 #define WMK_RING_MAX_ROOM 1024u
 #define WMK_RING_MAX_SIZE (1ull << 46) /* bytes of one ring's data */
 
-/* State that each record passes to the next record. A slot is valid if its tag equals write_pos. */
+/* Writer state that each record stores for the next record. A slot is valid if its tag equals write_pos. */
 struct wmk_ring_slot {
 	uint64_t tag;
 	uint64_t last_ts;

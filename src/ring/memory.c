@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * memory.c - two limits of a ring's data: the part that is backed with memory (backed_pos, shared), and the part that a
- * process can access (`accessible`, private). The rest is PROT_NONE, so that mlockall() does not allocate it.
+ * process can access (`accessible`, private). Data outside `accessible` is PROT_NONE, so mlockall() allocates no memory
+ * for it.
  *
  * Only the reader allocates memory, and a writer enters only backed sub-buffers. In a memory control group at its
  * limit, the first access to a page without memory kills the process. MADV_POPULATE_WRITE does not prevent that.

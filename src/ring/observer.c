@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * observer.c - a second reader of a ring in overwrite mode. The observer uses the overwrite protocol of reader.c,
- * and writes nothing into the ring. It stores no position for later readers. It releases no space, since overwrite mode
- * needs no release.
+ * and writes nothing into the ring. The observer stores no position for later readers. The observer releases no space,
+ * because writers in overwrite mode do not wait for a release.
  *
  *     ring     │ 5 │ 6 │ 7 │ 8 │ 9 │10. │     sub-buffers; the writer is in 10, and overwrites 5 next
  *     observer       └── begins here (oldest); with max_bytes = 2 sub-buffers at 9
  *
- * The observer counts from its first piece, or from the first one after a gap.
+ * The observer's counts start at its first piece, and start again at the first piece after a gap.
  */
 #include <string.h>
 
@@ -75,7 +75,10 @@ int waymark_ring_reader_observe(struct waymark_ring_set *set, uint32_t ring, uin
 	}
 	r->observer = 1;
 	r->begin = begin;
-	/* The ring has one count of cut fields, without positions: fields that were cut before now are not counted. */
+	/*
+	 * A ring stores no position with its count of cut fields. So the observer counts only fields that are cut from
+	 * now on.
+	 */
 	wmk_ring_counts_look(r);
 	r->base.cut = r->counts[WMK_RING_CUT];
 	*reader = r;

@@ -53,7 +53,7 @@ struct wmk_source_ops {
 	 */
 	int (*resume)(struct wmk_source *source, const struct wmk_ctf_packet *last, uint64_t *records, uint64_t *end);
 	/*
-	 * If positions contain the number of records in the trace: 1 + the lowest bit of this number in a position. The
+	 * Other than 0: positions contain the number of records in the trace, from bit records_at - 1 upwards. The
 	 * trace has fewer records if some records before the position were not written. An empty packet has the
 	 * position of the last released packet. 0: positions contain no number of records. The position of an empty
 	 * packet is then the end of the last packet.
@@ -70,9 +70,9 @@ struct wmk_source_ops {
 	 */
 	int (*clear)(struct wmk_source *source, uint64_t *position, uint64_t *ts);
 	/*
-	 * True if the source has records that next() returns only with `flush`. NULL: the source does not know, or
-	 * partial packets wait for a flush request. The consumer flushes a source with arm() when the source may have
-	 * such records.
+	 * True if the source has records that next() returns only with `flush`. NULL: the source cannot detect such
+	 * records, or the consumer daemon flushes the source only on request. The consumer flushes a source with arm()
+	 * when the source may have such records.
 	 */
 	bool (*has_part)(struct wmk_source *source);
 	/*
@@ -83,16 +83,18 @@ struct wmk_source_ops {
 	/* Fields cut so far. NULL: the counts in the packets include all cut fields. */
 	uint64_t (*cut)(struct wmk_source *source);
 	/*
-	 * Chunks (ring/set.h, chunk.c). All are set, or all are NULL: the source cannot take part in a rotation.
+	 * Chunks (ring/set.h, chunk.c). A source that can take part in a rotation sets all of these functions; any
+	 * other source sets none.
 	 *     chunk_cut      0: *cut is the end of the chunk, and next() returns nothing beyond it; 1: no cut
 	 *     chunk_cut_at   the same at a stored position; NULL removes the cut. 1: the next chunk has begun at it
 	 *     chunk_ready    everything before the cut was released
 	 *     chunk_end      the lost count and the number of cut fields of the chunk
-	 *     chunk_begin    begin the next chunk: counts begin at 0. The previous chunk has reported `lost` records.
-	 * The meaning of a cut's members is that of the source. A source with records_at stores nothing itself, so
-	 * chunk_begin() sets *begin: `pos`, of which a position has the bits below records_at, and `ts` are the end of
-	 * the last packet. `records` is the sum of all `lost`. A later consumer gives them back: chunk_begin(records),
-	 * then resume() with this position if the open chunk has no packet.
+	 *     chunk_begin    begin the next chunk: counts begin at 0. `lost`: losses in the previous chunk
+	 * Each source defines the meaning of the members of its cuts. A source with records_at does not store where a
+	 * chunk begins, so chunk_begin() sets *begin. `ts` is the end time of the last packet. `pos` is the end
+	 * position of the last packet; packet positions contain only the low records_at - 1 bits of `pos`. `records` is
+	 * the sum of `lost` over all calls of chunk_begin(). A later consumer daemon passes `records` to chunk_begin().
+	 * If the open chunk has no packet of the stream, the consumer daemon also passes `pos` and `ts` to resume().
 	 */
 	int (*chunk_cut)(struct wmk_source *source, struct wmk_ring_cut *cut);
 	int (*chunk_cut_at)(struct wmk_source *source, const struct wmk_ring_cut *cut);
@@ -114,7 +116,8 @@ struct wmk_source_ops {
 	int (*arm)(struct wmk_source *source, bool first);
 	/*
 	 * Work that is necessary even if no packets are drained: in each drain pass, and when follow_fd() is readable
-	 * (-1: no such descriptor). Both are set, or both are NULL. 1: work was done; 0: none; -errno: as next().
+	 * (-1: no such descriptor). A source sets both follow() and follow_fd(), or neither. 1: work was done; 0: none;
+	 * -errno: as next().
 	 */
 	int (*follow)(struct wmk_source *source);
 	int (*follow_fd)(struct wmk_source *source);

@@ -96,8 +96,8 @@ int wmk_ring_counts_look(struct waymark_ring_reader *r);
 uint64_t wmk_ring_lost_by(const struct waymark_ring_reader *r, unsigned cause);
 uint64_t wmk_ring_sum_lost(const struct waymark_ring_reader *r);
 /*
- * Check a count of `n` records at `pos`: that many records fit before `pos`, and `n` is at least the count at
- * counted_pos. 0; -EIO.
+ * Check `n`, the number of records before position `pos`. `n` must be at least the count at counted_pos, and at most
+ * this count plus the records that fit between counted_pos and `pos`. 0; -EIO.
  */
 static inline int wmk_ring_records_fit(struct waymark_ring_reader *r, uint64_t n, uint64_t pos)
 {

@@ -8,8 +8,9 @@
  *      all read    │ current      │ next      │ given back                 │ current + ring size
  *
  * A thread can have planned a record at reclaimed_pos long ago, with an earlier value of backed_pos. The sequence
- * accepts this plan as long as no other record is committed. But such a plan enters the next sub-buffer at most, so the
- * next sub-buffer keeps its memory. A plan at a later position reads the lowered backed_pos: pair (J).
+ * accepts this plan as long as no other record is committed. A plan at reclaimed_pos enters at most the next
+ * sub-buffer, so the next sub-buffer keeps its memory. A plan at a later position reads the lowered backed_pos: pair
+ * (J).
  *
  * Writers do nothing for this: they take no lock and make no system call. waymark_ring_set_back() allocates the memory
  * again after the next record.

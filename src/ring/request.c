@@ -56,8 +56,9 @@ void wmk_ring_request_abandon(struct waymark_ring_set *set, uint32_t slot, uint3
 	const int is_own = owner == wmk_ring_identity(slot, generation);
 
 	/*
-	 * An anonymous writer cannot be identified, so its slot is freed too. If this writer still runs, another
-	 * request may change its reason. Otherwise the slot would stay blocked.
+	 * An anonymous writer cannot be identified, so the function also frees the slot of an anonymous writer. If the
+	 * anonymous writer still runs, another request may overwrite the reason that this writer stores. If the
+	 * function did not free the slot, the slot would stay blocked.
 	 */
 	if ((is_own || owner == WMK_CLAIM_ANONYMOUS) && wmk_ring_requested(set) == 0)
 		/* Relaxed: the incomplete request is not read. */

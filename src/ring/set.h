@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * set.h - a process's private view of a ring set. The geometry is copied from shared memory once, checked, and kept
- * here.
+ * set.h - a process's private view of a ring set. The process copies the geometry from shared memory once, checks it,
+ * and stores it in the view.
  *
  * The structure and the mapping are one reservation of address space:
  *
@@ -112,9 +112,9 @@ struct wmk_ring_totals {
 };
 int wmk_ring_set_totals(struct waymark_ring_set *set, uint32_t ring, struct wmk_ring_totals *totals);
 /*
- * Map pages that writers will enter next, so that page faults on the recording path are rare. The first call maps a
- * little, since most applications need no more; later calls map all of a ring that has records since the last call.
- * For a helper thread. Maps only memory that is backed, and allocates none.
+ * Map pages that writers will enter next, so that page faults on the recording path are rare. The first call maps at
+ * most 64 KiB of each ring, which is enough for most applications. A later call maps the backed part of each ring that
+ * has records since the last call. For a helper thread. Maps only memory that is backed, and allocates none.
  */
 void wmk_ring_set_map_ahead(struct waymark_ring_set *set);
 /*
@@ -129,8 +129,8 @@ const struct wmk_ring_wrong *wmk_ring_reader_wrong(const struct waymark_ring_rea
 /*
  * From now on no record is committed with a time before the result, except by a sequence that is running. Such a
  * sequence commits within 1 ms, unless the machine stops its CPU. 0: unknown: this process does not have the clock, or
- * the ring is a claim ring with a holder. The holder may have read the clock long ago. The function is cheaper than
- * waymark_ring_reader_beacon().
+ * the ring is a claim ring with a holder. The holder of a claim ring may have read the clock long ago for a record that
+ * it commits later. The function is cheaper than waymark_ring_reader_beacon().
  */
 uint64_t wmk_ring_reader_raise_floor(struct waymark_ring_reader *reader);
 /* 1 if the ring has records that the reader has not released, else 0. A corrupt ring has none. */
@@ -157,8 +157,8 @@ int wmk_ring_reader_is_at_cut(const struct waymark_ring_reader *reader);
 /* Store the counts of lost records and cut fields of a chunk that ends at the position of the reader. */
 void wmk_ring_reader_chunk_end(struct waymark_ring_reader *reader, uint64_t *lost, uint64_t *cut_fields);
 /*
- * Begin the next chunk: all counts begin at 0. The cut stays until it is removed. The previous chunk has reported
- * `lost_before` losses. Further losses since the previous chunk began belong to the next chunk.
+ * Begin the next chunk: all counts begin at 0. The cut stays until it is removed. `lost_before`: the number of losses
+ * that the previous chunk has reported. Further losses since the previous chunk began belong to the next chunk.
  */
 void wmk_ring_reader_chunk_begin(struct waymark_ring_reader *reader, uint64_t lost_before);
 /* The position up to which space was released to the writers. A reader that has no position continues there. */

@@ -78,7 +78,8 @@ int wmk_ring_wake(struct waymark_ring_set *set)
 		return 0;
 	/*
 	 * (G) full fence between the commit, or the id of a request, and the load of the flag; pairs with the reader's
-	 * store of the flag, fence, and load of the positions and the id. At least one of them sees the other's store.
+	 * store of the flag, fence, and load of the positions and the id. So the writer loads the set flag, or the
+	 * reader loads the new position or the id.
 	 */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (wmk_ring_load(waiting) != 0 && __atomic_exchange_n(waiting, 0, __ATOMIC_RELAXED) != 0)
@@ -93,8 +94,8 @@ static uint64_t entered(const struct waymark_ring_set *set, uint64_t pos)
 }
 
 /*
- * True if the reader can sleep until the next record. Only a reader in discard mode can: a reader in overwrite mode
- * takes whole sub-buffers.
+ * True if the reader can sleep until the next record. False in overwrite mode, because the reader then takes whole
+ * sub-buffers.
  */
 static int wakes_by_record(const struct waymark_ring_set *set)
 {

@@ -50,14 +50,14 @@ static inline uint64_t wmk_ring_now(const struct waymark_ring_set *set)
 /* The general case: any record, any state of the ring. Returns as wmk_ring_write(). */
 int wmk_ring_write_general(struct waymark_ring_set *set, const uint64_t *guard, uint64_t expect, uint32_t id,
 			   const struct waymark_ring_frag *frags, unsigned n, uint32_t total);
-/* The same on a claim ring. */
+/* As wmk_ring_write_general(), on a claim ring. */
 int wmk_ring_write_claim(struct waymark_ring_set *set, const uint64_t *guard, uint64_t expect, uint32_t id,
 			 const struct waymark_ring_frag *frags, unsigned n, uint32_t total);
 
 /*
- * Count `n` fields that were cut to the channel's limit: on the ring of the current CPU. A thread without restartable
- * sequences counts them on the claim ring that the thread tries first. The count is reported at the end of the stream
- * at the latest.
+ * Count `n` fields that were cut to the channel's limit: on the ring of the current CPU. If restartable sequences are
+ * unavailable or aborted repeatedly, the fields are counted on the claim ring that the thread tries first. The count is
+ * reported at the end of the stream at the latest.
  */
 void wmk_ring_count_cut(struct waymark_ring_set *set, unsigned n);
 /* Count a record that was lost without a ring: in the set header, reported in the stream of the first claim ring. */
@@ -82,7 +82,7 @@ static inline __attribute__((always_inline)) int wmk_ring_committed(struct wayma
  * Grace period: counts threads on the slow path (sub-buffer entry, claim rings), and other code that runs under a
  * guard. The fast path needs membarrier(PRIVATE_EXPEDITED_RSEQ) instead. Call this after the guard has changed. Returns
  * 0 when every thread that may have seen the old value has left; -ETIMEDOUT after `timeout_us` (the set must not be
- * freed then). One caller at a time, for these three functions together.
+ * freed then). Only one thread at a time may call wmk_ring_grace(), wmk_ring_grace_begin() and wmk_ring_grace_over().
  */
 int wmk_ring_grace(uint64_t timeout_us);
 /*
@@ -138,9 +138,8 @@ wmk_ring_write_short(struct waymark_ring_set *set, const uint64_t *guard, uint64
 }
 
 /*
- * As wmk_ring_write_short(), for words followed by bytes that are copied in place: `len` bytes of whole words (0..64),
- * `n` bytes at `tail`, and a NUL after a text. The conditions of wmk_ring_write_short() apply, and n <=
- * WMK_RING_TAIL_MAX.
+ * As wmk_ring_write_short(), for a record with a tail: `len` bytes of whole words (0..64), then `n` bytes at `tail`. If
+ * is_text is set, a NUL follows the tail. The conditions of wmk_ring_write_short() apply, and n <= WMK_RING_TAIL_MAX.
  */
 static inline __attribute__((always_inline)) int
 wmk_ring_write_tail(struct waymark_ring_set *set, const uint64_t *guard, uint64_t expect, uint32_t id,

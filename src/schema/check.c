@@ -19,7 +19,7 @@ static bool is_identifier(const char *s)
 	return strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == strlen(s);
 }
 
-/* Check a provider's or event's name: printable ASCII without '"' and '\'. A provider's name has no ':' either. */
+/* Check a provider's or event's name: printable ASCII without '"' and '\'. A provider's name also contains no ':'. */
 static bool is_printable(const char *s, bool colon)
 {
 	if (!s || !*s || strnlen(s, WMK_NAME_MAX + 1) > WMK_NAME_MAX)

@@ -367,7 +367,7 @@ static int take_arguments(struct wmk_scratch *scratch, const struct waymark_desc
 }
 
 /*
- * Set up field `msg`: an enumeration of one byte with one value. The label of this value is the format. A format of
+ * Set up field `msg`: an enumeration of one byte with one value, whose label is the format string. A format string of
  * more than WMK_NAME_MAX bytes is cut between two characters.
  */
 static int message_field(struct wmk_scratch *scratch, const char *format, struct wmk_field *field)

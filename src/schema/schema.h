@@ -9,8 +9,8 @@
  *                                                     ▲                                                │
  *                                                     └───────────────wmk_event_decode()◄──────────────┘
  *
- * An event class is one allocation, including all that it refers to (wmk_event_class_free() is free()). It is immutable
- * once built and needs no locks.
+ * An event class is one allocation, including all that it refers to (wmk_event_class_free() is free()). An event class
+ * is immutable once it is built, and needs no locks.
  */
 #ifndef WMK_SCHEMA_SCHEMA_H
 #define WMK_SCHEMA_SCHEMA_H
@@ -97,8 +97,8 @@ struct wmk_type {
 	const char *media;      /* BLOB, or NULL */
 
 	/*
-	 * The members below describe the layout in a stream that is read. In classes of applications they are 0: values
-	 * are whole bytes, packed, and each length precedes its content.
+	 * The members below describe the layout in a stream that is read. In classes of applications, `roles` and all
+	 * later members are 0: values are whole bytes, packed, and each length precedes its content.
 	 */
 	uint16_t roles;         /* WMK_ROLE_BIT() of each */
 	uint8_t encoding;       /* STRING, and if is_text: enum wmk_encoding */
@@ -113,7 +113,8 @@ struct wmk_type {
 	const struct wmk_ref *ref;
 	/*
 	 * VARIANT, OPTIONAL: values of the selector that select a member. If n_ranges is 0, the label of the selector
-	 * selects a member of a VARIANT. Any value except 0 selects the content of such an OPTIONAL.
+	 * selects a member of a VARIANT. If n_ranges is 0, any selector value except 0 selects the content of an
+	 * OPTIONAL.
 	 */
 	uint32_t n_ranges;
 	const struct wmk_label *ranges; /* name: that of the member; NULL in an OPTIONAL */
@@ -152,7 +153,7 @@ struct wmk_event_class {
 int wmk_event_from_desc(const struct waymark_desc *desc, struct wmk_event_class **event);
 /*
  * Encode a class for a message. Returns its length, -ENOSPC if `size` is too small, or -E2BIG above WMK_EVENT_MAX.
- * Stores the length in *need in each case (`need` may be NULL); to query it, call with size 0.
+ * In each case, the function stores the length in *need (`need` may be NULL). To query the length, call with size 0.
  */
 long wmk_event_encode(const struct wmk_event_class *event, void *buf, size_t size, size_t *need);
 /* Decode and check an untrusted encoding. *event is malloc'd. Returns 0, -ENOMEM, or -EPROTO with a cause chain. */

@@ -69,7 +69,10 @@ bool wmk_clock_exchange_compute(const struct wmk_clock_readings *before, const s
 
 /* ── the thread ──────────────────────────────────────────────────────────────────────────────────────── */
 
-/* CLOCK_MONOTONIC is outside: the trace clocks are read between the request and both readings of it. */
+/*
+ * read_before() reads CLOCK_MONOTONIC before the trace clocks, and read_after() reads CLOCK_MONOTONIC after the trace
+ * clocks. So the readings of CLOCK_MONOTONIC enclose the request and all readings of the trace clocks.
+ */
 static void read_before(const struct wmk_clock_exchange *exchange, struct wmk_clock_readings *made)
 {
 	made->monotonic_ns = wmk_clock_monotonic();
@@ -107,7 +110,9 @@ static int measure(struct wmk_clock_exchange *exchange, struct wmk_clock_measure
 	return err < 0 ? err : found;
 }
 
-/* Points of another relay, or of another boot of it, are useless. */
+/*
+ * Measurements of another relay, or from before a restart of the relay's machine, are useless, so keep() discards them.
+ */
 static void keep(struct wmk_clock_exchange *exchange, const struct wmk_clock_measurement *made)
 {
 	if (exchange->n && strcmp(exchange->kept[(exchange->n - 1) % KEPT].relay, made->relay) != 0)

@@ -56,7 +56,7 @@ int wmk_clock_exchange_open(const struct wmk_clock_exchange_options *options, st
  * minutes are kept. False: no such measurement. Any thread.
  */
 bool wmk_clock_exchange_get(struct wmk_clock_exchange *exchange, uint64_t *number, struct wmk_clock_measurement *made);
-/* True if the measurements have the clock of this file .clock. */
+/* True if the measurements include the clock that `head`, the header of a .clock file, describes. */
 bool wmk_clock_exchange_has(const struct wmk_clock_exchange *exchange, const struct wmk_clock_head *head);
 /*
  * The session has ended: measure once more. True: this measurement was made or has failed, or took more than 2 s.

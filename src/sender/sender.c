@@ -129,8 +129,9 @@ static void on_measured(void *data)
 }
 
 /*
- * Begin to measure the relay's clock when the session has traces. A spool that is left has the clock of an earlier time
- * or boot. Without these measurements, the order of records of several hosts is less certain.
+ * Begin to measure the relay's clock when the session has traces. A spool of an ended session has the clock of an
+ * earlier time or boot, so the sender does not measure for this spool. Without measurements, the order of records of
+ * several hosts is less certain.
  */
 static void open_exchange(struct wmk_sender *sender)
 {
@@ -144,7 +145,10 @@ static void open_exchange(struct wmk_sender *sender)
 		wmk_error_clear();
 }
 
-/* At the end of the session, wait for the last measurement. True: it was made or has failed. */
+/*
+ * At the end of the session, wait for the last measurement. True: the measurement was made or has failed, or took more
+ * than 2 s.
+ */
 static bool is_measured(struct wmk_sender *sender)
 {
 	return !sender->traces.exchange || wmk_clock_exchange_last(sender->traces.exchange, sender->traces.ending);
@@ -280,7 +284,7 @@ static bool remove_chunks(struct wmk_sender *sender)
 	return false;
 }
 
-/* After an error, the next pass looks again: a sender that ends must know all traces. */
+/* After an error, the next pass calls look() again, because a sender that ends must know all traces of the spool. */
 static int look(struct wmk_sender *sender)
 {
 	int err = wmk_spool_look(&sender->spool);
@@ -477,7 +481,10 @@ void wmk_sender_look(struct wmk_sender *sender)
 
 void wmk_sender_end(struct wmk_sender *sender)
 {
-	/* First `look`: a sender that ends removes the spool when all traces that it has found are sent. */
+	/*
+	 * Set `look` before `ending`: a sender that ends removes the spool when all traces that the sender has found
+	 * are sent.
+	 */
 	atomic_store_explicit(&sender->look, true, memory_order_relaxed);
 	pthread_mutex_lock(&sender->lock);
 	sender->ending = sender->state.ending = true;

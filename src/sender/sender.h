@@ -23,9 +23,9 @@ struct wmk_sender_options {
 	uid_t uid;                 /* owner of the spool; its files are read and removed with the rights of the owner */
 	gid_t gid;
 	bool kernel;               /* true: send only `path`/kernel; false: everything else (store/store.h) */
-	/* Optional: the sender has ended, and the relay has all traces. Called in the sender's thread. */
+	/* Optional: called in the sender's thread when the sender has ended and the relay has all traces. */
 	void (*done)(void *data);
-	/* Optional: an error with another text than the previous error. Called in the sender's thread. */
+	/* Optional: called in the sender's thread with each error whose text differs from the previous error. */
 	void (*log)(void *data, const char *words);
 	void *data;
 };

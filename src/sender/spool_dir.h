@@ -93,14 +93,15 @@ int wmk_spool_each_directory(int at, int (*one)(void *data, const char *name, in
  * trace: the trace is new, or the relay was killed while it closed a chunk.
  */
 uint64_t wmk_spool_first_chunk(const struct wmk_spool_trace *trace);
-/* Store the NAME of ust/pid/NAME, the directory of the trace. False: not the trace of one process. */
+/* If the directory of the trace is ust/pid/NAME, store NAME. False: not the trace of one process. */
 bool wmk_spool_process(const struct wmk_spool_trace *trace, char name[WMK_SPOOL_SUB]);
 void wmk_spool_note(const struct wmk_spool_chunk *chunk, const char *note);
 bool wmk_spool_has_note(const struct wmk_spool_chunk *chunk, const char *note);
 /*
- * A closed chunk can have traces of both consumer daemons. If it has traces of applications, their sender closes the
- * chunk at the relay, after the sender of kernel channels has sent its part (SENDS: not yet). Otherwise the sender of
- * kernel channels closes it. CLOSES: the other sender closes the chunk. DONE: the caller closes it.
+ * A closed chunk can have traces of both consumer daemons. If the closed chunk has traces of applications, the sender
+ * of these traces closes the chunk at the relay. This sender waits until the sender of kernel channels has sent its
+ * part (SENDS: not yet). If the closed chunk has no traces of applications, the sender of kernel channels closes the
+ * chunk at the relay. CLOSES: the other sender closes the chunk. DONE: the caller closes the chunk.
  */
 enum wmk_spool_other { WMK_SPOOL_OTHER_DONE, WMK_SPOOL_OTHER_SENDS, WMK_SPOOL_OTHER_CLOSES };
 enum wmk_spool_other wmk_spool_other(const struct wmk_spool *spool, const char *name);

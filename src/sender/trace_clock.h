@@ -13,7 +13,10 @@
 #include "sender/clock_exchange.h"
 #include "sender/relay_link.h"
 
-/* What was sent of a chunk. Starts zeroed for each chunk and for each connection. */
+/*
+ * The sync points of a chunk that the sender has sent to the relay. Starts zeroed for each chunk and for each
+ * connection.
+ */
 struct wmk_trace_clock {
 	uint64_t len;              /* bytes of .clock */
 	uint64_t measured;         /* number of the next measurement */

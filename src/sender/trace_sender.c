@@ -517,8 +517,8 @@ static int pass(struct wmk_trace_sender *sender)
 		if (err == 0)
 			err = send_chunk(sender, chunk);
 		/*
-		 * A closed chunk without a next chunk: while the archive is incomplete, the trace may still begin a
-		 * chunk. Once the archive is complete, the trace has ended with this chunk.
+		 * While the archive is incomplete, the trace may still begin a chunk after this closed chunk. Once the
+		 * archive is complete, the trace has ended with this chunk.
 		 */
 		if (err < 0 || !chunk->name[0] || (!chunk->next && !chunk->complete))
 			break;

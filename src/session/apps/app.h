@@ -33,7 +33,7 @@ struct app_event {
 	bool refused;                    /* registered, but cannot be traced */
 };
 
-/* A ring set that the application was sent. */
+/* A ring set that the session daemon sends to the application. */
 struct app_channel {
 	struct rings *rings;             /* a reference; NULL: the channel number is free */
 	uint64_t *enabled;               /* bits, by event number */

@@ -10,8 +10,8 @@
  * serves the connection. The kernel wakes the thread that has waited longest. A shard with many more applications than
  * another removes and adds its wait, and so becomes the last in the order.
  *
- * All connections of one process go to the shard that had the first one, as long as any is open. So a process that
- * registers again after exec() or setuid() finds its state in the same shard.
+ * While a process has an open connection, all connections of the process go to the shard of its first connection. So a
+ * process that registers again after exec() or setuid() finds its state in the same shard.
  */
 #ifndef WMK_SESSION_APP_ACCEPT_H
 #define WMK_SESSION_APP_ACCEPT_H
@@ -73,14 +73,14 @@ int wmk_accept_fd(const struct wmk_accept *acceptor);
  * -errno, without a cause chain: accepting is impossible now; retry after a delay. Any thread.
  */
 int wmk_accept_next(struct wmk_accept *acceptor, unsigned shard, struct wmk_app_conn *conn);
-/* True if the shard has so many more applications than another that it should renew its wait. Any thread. */
+/* True if the shard should renew its wait, because another shard has far fewer connections. Any thread. */
 bool wmk_accept_is_ahead(const struct wmk_accept *acceptor, unsigned shard);
 /* A connection that was accepted or taken is closed. Any thread. */
 void wmk_accept_closed(struct wmk_accept *acceptor, pid_t pid, uid_t uid);
 /*
  * Change the bytes that the daemon keeps for a connection of the user from `was` to `is`; `is` is 0 when the connection
- * closes. Returns the sum for all connections of the user; 0 for root and the user of this process, which are not
- * counted. Any thread.
+ * closes. Returns the number of bytes for all connections of the user. Returns 0 for root and for the user of this
+ * process, whose connections are not counted. Any thread.
  */
 uint64_t wmk_accept_keeps(struct wmk_accept *acceptor, uid_t uid, size_t was, size_t is);
 /* Any thread. */

@@ -116,7 +116,10 @@ static inline uint32_t wmk_rseq_cpu(ptrdiff_t offset)
 	"strb w9, [x4], #1\n\t"                                                         \
 	"b 20b\n"
 
-/* The same for a text: each NUL is replaced by '#'. A WAYMARK_FRAG_TEXT (x7 = 2) gets a NUL at its end. */
+/*
+ * Copy x6 bytes of a text from x5 to x4, with '#' in place of each NUL; jump back to 20. A WAYMARK_FRAG_TEXT (x7 = 2)
+ * gets a NUL at its end.
+ */
 #define WMK_SEQ_COPY_TEXT                                                              \
 	"movi v1.8b, #0x23\n\t"                                                         \
 	"mov w10, #0x23\n\t"                                                            \
