@@ -55,8 +55,9 @@ int wmk_relay_host_room(struct wmk_relay_hosts *hosts, struct wmk_relay_host *ho
 /* Add the change in size of the host's files. */
 void wmk_relay_host_count(struct wmk_relay_host *host, int64_t bytes);
 /*
- * Bytes of the host were received. Returns the time, as wmk_relay_now_ms(), before which the relay must not receive
- * more; 0: at once. A host may receive one second at its rate in advance.
+ * Count `bytes` that the relay has received from the host. Returns the time, as wmk_relay_now_ms(), until which the
+ * relay must not receive more from the host; 0: the relay may receive now. A host that was idle may exceed its rate by
+ * at most the bytes of one second.
  */
 int64_t wmk_relay_host_received(struct wmk_relay_host *host, uint64_t bytes);
 /* Files of the host were removed: measure the directory again. */
@@ -71,9 +72,10 @@ bool wmk_relay_host_set_error(struct wmk_relay_hosts *hosts, struct wmk_relay_ho
 int wmk_relay_host_path(const struct wmk_relay_hosts *hosts, const struct wmk_relay_host *host, const char *session,
 			const char *sub, char **path, bool *exists);
 /*
- * Open a directory or file below HOST/SESSION for reading, through no link. `path` is relative; "" is the session
- * itself. Session "": the directory of the host. Host "" without a session and a path: the root. -EINVAL: invalid name;
- * -EXDEV: not a path below HOST; -ELOOP, -errno, with a cause chain. The descriptor is closed by the caller.
+ * Open a directory or file below HOST/SESSION for reading. No component of the path may be a symbolic link. `path` is
+ * relative; "" is the session itself. Session "": the directory of the host. Host "" without a session and a path: the
+ * root. -EINVAL: invalid name; -EXDEV: not a path below HOST; -ELOOP, -errno, with a cause chain. The caller closes the
+ * descriptor.
  */
 int wmk_relay_hosts_open_file(const struct wmk_relay_hosts *hosts, const char *host, const char *session,
 			      const char *path);

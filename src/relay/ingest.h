@@ -31,13 +31,13 @@ struct wmk_ingest_relay {
 
 struct wmk_ingest {
 	struct wmk_ingest_relay *relay;
-	/* The name in the certificate of the peer. HOST must be equal to it. NULL: plain TCP on a loopback address. */
+	/* The name in the certificate of the peer; HOST must equal the name. NULL: plain TCP on a loopback address. */
 	const char *peer;
 	const char *role;                    /* in the certificate: "sender", "viewer"; valid with `peer` */
 	void (*cut)(void *data);             /* called by another thread to end the connection; does not wait */
 	/*
-	 * Optional: an error that the relay sends to a sender with another text than its host's previous error, or the
-	 * error of a connection that is refused before its HELLO was accepted.
+	 * Optional: called with an error that the relay sends to a sender, if its text differs from the previous error
+	 * of the host. Also called with the error of a connection that the relay refuses before a HELLO was accepted.
 	 */
 	void (*report)(void *data, const char *text);
 	void *data;
@@ -80,7 +80,8 @@ int wmk_ingest_commit(struct wmk_ingest *ingest);
 /* Append FOLLOWED if a live reader of the trace began or stopped to read. 0 or -errno. */
 int wmk_ingest_look(struct wmk_ingest *ingest);
 /*
- * The connection has ended. Synchronizes the trace and gives it up. `out` is kept, because it may have a last message.
+ * The connection has ended. Synchronizes the trace, and releases it for another connection. The function keeps `out`,
+ * because `out` may have a last message.
  */
 void wmk_ingest_end(struct wmk_ingest *ingest);
 

@@ -28,7 +28,10 @@ static void send_error(struct wmk_ingest *ingest, uint32_t number, int err, bool
 		wmk_error(err, "the relay cannot do this: %s", strerror(-err));
 	wmk_error_text(text, sizeof(text));
 	wmk_error_clear();
-	/* Without a host, requests of viewers fail regularly, for instance if a file was removed. */
+	/*
+	 * A connection of a viewer has no host. Requests of viewers fail regularly, for instance after a file was
+	 * removed, so the relay reports only refused viewers.
+	 */
 	if (ingest->host ? wmk_relay_host_set_error(ingest->relay->hosts, ingest->host, text) : refused) {
 		if (ingest->report)
 			ingest->report(ingest->data, text);
@@ -73,7 +76,10 @@ int wmk_ingest_commit(struct wmk_ingest *ingest)
 		WMK_TESTPOINT(relay_after_sync);
 	}
 	if (err < 0) {
-		/* The kernel reports a failed write only once. So read from the disk what it has. */
+		/*
+		 * The kernel reports a failed write only once. So the relay closes the trace; the next open of the
+		 * trace reads the written data from the disk.
+		 */
 		wmk_ingest_send_error(ingest, ingest->number, err);
 		wmk_ingest_packet_cancel(ingest);
 		wmk_ingest_trace_close(ingest->relay->traces, ingest->trace);

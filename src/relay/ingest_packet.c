@@ -67,9 +67,7 @@ int wmk_ingest_packet(struct wmk_ingest *ingest, const struct wmk_relay_frame *f
 	const struct wmk_packet packet = {
 		.begin_ts = is.packet.begin_ts, .end_ts = is.packet.end_ts, .position = is.packet.ring_position,
 		.data = body + WMK_RELAY_PACKET_HEAD, .len = is.packet.content,
-		/*
-		 * The headers of the message take as many bytes as the packet header in the file, which replaces them.
-		 */
+		/* The packet header of the file replaces the headers of the message, which are at least as long. */
 		.room = body + WMK_RELAY_PACKET_HEAD - WMK_CTF_PACKET_ROOM,
 	};
 

@@ -16,7 +16,7 @@ int wmk_ingest_packet(struct wmk_ingest *ingest, const struct wmk_relay_frame *f
  */
 int wmk_ingest_packet_begin(struct wmk_ingest *ingest, const struct wmk_relay_frame *frame, const uint8_t *body,
 			    bool drop);
-/* Write the next part of its records; after the last part, arriving.left is 0. 0 or -errno. */
+/* Write the next part of the large packet's records; after the last part, arriving.left is 0. 0 or -errno. */
 int wmk_ingest_packet_part(struct wmk_ingest *ingest, const uint8_t *bytes, size_t len);
 /* Remove the parts of an incomplete packet. */
 void wmk_ingest_packet_cancel(struct wmk_ingest *ingest);

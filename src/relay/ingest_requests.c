@@ -342,7 +342,7 @@ static int request_status(struct wmk_ingest *ingest, const struct wmk_relay_fram
 		       : wmk_ingest_answer(ingest, WMK_RELAY_REPLY, frame->number, &wmk_relay_status_object, &status);
 }
 
-/* The reading of the offset of a time namespace takes time, so it lies between the two times. */
+/* The relay reads the offset of the time namespace between both times of the reply, because this reading takes time. */
 static int request_clock(struct wmk_ingest *ingest, const struct wmk_relay_frame *frame, const void *request,
 			 struct wmk_arena *arena)
 {

@@ -84,8 +84,8 @@ void wmk_ingest_traces_free(struct wmk_ingest_traces *traces);
 void wmk_ingest_traces_expire(struct wmk_ingest_traces *traces, int64_t ms);
 
 /*
- * Open a trace for `owner`. If another connection has the trace, ends this connection and waits at most 5 s for its
- * end. -EBUSY: it has not ended. -errno of wmk_output_ops.trace_open().
+ * Open a trace for `owner`. If another connection has the trace, the function ends the other connection and waits at
+ * most 5 s for its end. -EBUSY: the other connection has not ended. -errno of wmk_output_ops.trace_open().
  */
 int wmk_ingest_trace_open(struct wmk_ingest_traces *traces, struct wmk_relay_host *host,
 			  const struct wmk_relay_trace *is, void *owner, void (*cut)(void *owner),

@@ -7,7 +7,8 @@
  *     tls://RELAY[:PORT]                     all hosts that the certificate allows
  *     tcp://RELAY[:PORT]...                  RELAY is a loopback address
  *
- * The directory has mode 0700. It is removed when the mirror is closed or the process ends, also if it is killed.
+ * The directory has mode 0700. A separate process removes the directory when the mirror is closed or the process of the
+ * mirror ends, even by SIGKILL.
  */
 #ifndef WMK_RELAY_MIRROR_H
 #define WMK_RELAY_MIRROR_H

@@ -226,7 +226,10 @@ static int copy_stream(struct wmk_mirror_files *files, struct wmk_relay_call *ca
 	return n < 0 ? (int)n : 0;
 }
 
-/* Copy the metadata up to its current end. Write it at once, so that readers see only complete declarations. */
+/*
+ * Copy the metadata up to its current end. Collect the new metadata and write it in one step, so that readers see only
+ * complete declarations.
+ */
 static int copy_metadata(struct wmk_mirror_files *files, struct wmk_relay_call *call,
 			 const struct wmk_relay_view_file *is, struct wmk_mirror_file *file, int fd)
 {
@@ -266,7 +269,7 @@ static int grow_metadata(struct wmk_mirror_files *files, struct wmk_relay_call *
 	return err;
 }
 
-/* Create a metadata file. A reader sees it only when it is complete and locked. */
+/* Create a metadata file. A rename makes the file visible to readers only when the file is complete and locked. */
 static int new_metadata(struct wmk_mirror_files *files, struct wmk_relay_call *call,
 			const struct wmk_relay_view_file *is)
 {
@@ -393,7 +396,10 @@ static int grow_known(struct wmk_mirror_files *files, struct wmk_relay_call *cal
 
 		if (at == NONE)
 			continue;
-		/* Metadata may have grown since the list. While a trace is written, read it: streams may need it. */
+		/*
+		 * Metadata may have grown since the list. While a trace is written, read its metadata in each pass,
+		 * because new streams may need new declarations.
+		 */
 		if (!metadata)
 			err = copy_stream(files, call, &is[i], &files->files[at]);
 		else if (is[i].size != files->files[at].size || (parent_of(files, is[i].path) &&

@@ -6,7 +6,8 @@
  *
  *     list of the relay ──► known files grow ──► directories move ──► new files ──► low-water times, locks
  *
- * Metadata is copied after the list and before streams. So it declares all records in the listed sizes of streams.
+ * Metadata is copied after the list and before streams. So the copied metadata declares all records within the listed
+ * sizes of streams.
  */
 #ifndef WMK_RELAY_MIRROR_FILES_H
 #define WMK_RELAY_MIRROR_FILES_H

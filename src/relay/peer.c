@@ -136,7 +136,10 @@ static int process(struct wmk_relay_peer *peer)
 	return err;
 }
 
-/* Periodic work: a commit, live readers, revoked certificates. */
+/*
+ * Do the periodic work that is due: commit, verify the peer's certificate after certificates have changed, and report
+ * live readers.
+ */
 static int do_due(struct wmk_relay_peer *peer, int64_t *look)
 {
 	const int64_t now = wmk_relay_now_ms();

@@ -172,7 +172,7 @@ uint16_t wmk_relay_server_port(const struct wmk_relay_server *server, size_t i)
 
 static void set_option(int fd, int level, int option, int value)
 {
-	/* Without this option, a broken connection is only detected later. */
+	/* An error of setsockopt() is ignored: without the option, the relay only detects a broken connection later. */
 	setsockopt(fd, level, option, &value, sizeof(value));
 }
 

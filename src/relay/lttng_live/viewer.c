@@ -190,7 +190,7 @@ static void put_stream(struct viewer *viewer, const struct viewer_trace *trace, 
 	put_text(viewer, stream ? stream->name : "metadata", LIVE_NAME);
 }
 
-/* Append all streams that are not announced. Returns the number of these streams, with the metadata streams. */
+/* Append all streams that are not announced. Returns the number of appended streams, including metadata streams. */
 static uint32_t put_new_streams(struct viewer *viewer)
 {
 	struct viewer_session *session = &viewer->session;
@@ -389,8 +389,8 @@ static void next_index(struct viewer *viewer, const uint8_t *body)
 }
 
 /*
- * Replace the begin time in `len` bytes of the stream, which begin at `offset`, by the time that was given with the
- * index.
+ * Replace the packet's begin time by the begin time that the index gave to the viewer. `bytes` has `len` bytes of the
+ * stream, from position `offset` on.
  */
 static void put_begin(const struct viewer_stream *stream, uint64_t offset, uint8_t *bytes, size_t len)
 {

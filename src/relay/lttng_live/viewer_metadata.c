@@ -22,8 +22,8 @@
 enum tsdl_at { AT_MAGIC = 0, AT_UUID = 4, AT_CONTENT = 24, AT_SIZE = 28, AT_MAJOR = 35, AT_MINOR = 36 };
 
 /*
- * Skip a quoted text or a comment that begins at text[i]. Returns the position after it, or `i` if text[i] begins
- * neither.
+ * Skip a quoted text or a comment that begins at text[i]. Returns the position after the quoted text or comment.
+ * Returns `i` if text[i] begins no quoted text and no comment.
  */
 static size_t skip_quoted(const char *text, size_t i, size_t len)
 {

@@ -156,7 +156,7 @@ static bool is_known(struct viewer_trace *trace, const char *name, uint64_t numb
 	return is;
 }
 
-/* What a walk over the files of a session passes on. */
+/* State of a walk over the files of a session. */
 struct viewer_walk {
 	struct viewer_session *session;
 	struct viewer_trace *trace;      /* of find_streams() */

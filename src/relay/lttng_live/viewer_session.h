@@ -34,8 +34,8 @@ struct viewer_stream {
 	uint64_t class_id;         /* stream_id in its packets */
 	uint64_t n_given;          /* packets that were given, or skipped when the viewer attached */
 	/*
-	 * The latest time that the viewer has of this stream: the end of a packet, or a low-water time. The next packet
-	 * has no record before this time, although its header may have an earlier begin.
+	 * The latest time of this stream that the viewer has received: the end of a packet, or a low-water time. The
+	 * next packet has no record before this time, although its header may have an earlier begin.
 	 */
 	uint64_t given;
 	/* the last packet that was given, with its begin as it was given */
@@ -77,7 +77,7 @@ struct viewer_session {
 	char *clock_offset;
 };
 
-/* `directory` is open for reading. The session takes ownership of it. */
+/* `directory` is open for reading. The session takes ownership of `directory`. */
 void wmk_viewer_session_init(struct viewer_session *session, int directory, bool is_from_now);
 void wmk_viewer_session_close(struct viewer_session *session);
 /* Find new traces and streams, and traces that have ended. Does nothing within 20 ms after the last scan. */
