@@ -367,8 +367,8 @@ static int take_arguments(struct wmk_scratch *scratch, const struct waymark_desc
 }
 
 /*
- * Set up field `msg`: an enumeration of one byte with one value, whose label is the format string. A format string of
- * more than WMK_NAME_MAX bytes is cut between two characters.
+ * Set up field `msg`: an enumeration of one byte with one value. The format string is the label of the value. A format
+ * string of more than WMK_NAME_MAX bytes is cut between two characters.
  */
 static int message_field(struct wmk_scratch *scratch, const char *format, struct wmk_field *field)
 {

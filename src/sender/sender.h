@@ -25,7 +25,7 @@ struct wmk_sender_options {
 	bool kernel;               /* true: send only `path`/kernel; false: everything else (store/store.h) */
 	/* Optional: called in the sender's thread when the sender has ended and the relay has all traces. */
 	void (*done)(void *data);
-	/* Optional: called in the sender's thread with each error whose text differs from the previous error. */
+	/* Optional: called in the sender's thread with each error that differs from the previous error. */
 	void (*log)(void *data, const char *words);
 	void *data;
 };

@@ -80,7 +80,7 @@ void wmk_accept_closed(struct wmk_accept *acceptor, pid_t pid, uid_t uid);
 /*
  * Change the bytes that the daemon keeps for a connection of the user from `was` to `is`; `is` is 0 when the connection
  * closes. Returns the number of bytes for all connections of the user. Returns 0 for root and for the user of this
- * process, whose connections are not counted. Any thread.
+ * process, because connections of these users are not counted. Any thread.
  */
 uint64_t wmk_accept_keeps(struct wmk_accept *acceptor, uid_t uid, size_t was, size_t is);
 /* Any thread. */
