@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * codec.c - the bodies of messages (see wire.h). Bodies are structures in the machine's byte order, which is
- * little-endian. Received bodies are copied. Their length, their ranges and the end of their texts are checked.
+ * little-endian. Received bodies are copied. The decoder of a message checks the length of the body, the ranges of the
+ * values and the end of each text.
  */
 #include "wire/wire.h"
 

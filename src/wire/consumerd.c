@@ -142,7 +142,7 @@ static struct wmk_consumerd_event *find_event(const struct wmk_list *events, uin
 
 /*
  * Replace the filter. The arena frees no memory, so the filter reuses its old memory. If the old memory is too small,
- * the new memory has room for the next power of two of elements.
+ * the function rounds the number of elements up to a power of two and allocates memory for as many.
  */
 static int set_filter(struct wmk_consumerd_event *event, const struct wmk_consumerd_event *from,
 		      struct wmk_arena *arena)

@@ -16,8 +16,8 @@
  *
  * The socket is <rundir>/consumer.sock. LIST_ITEMs precede the REPLY to LIST. FULL, REQUESTED and RESTARTED are
  * repeated on each new connection. After REPLACED the connection ends. consumerd_requests.def lists the requests. The
- * consumer daemon answers requests when they are done, in any order. It answers an unknown type with an error. Each
- * side authenticates the other side with SO_PEERCRED: both must have the same user.
+ * consumer daemon answers requests when they are done, in any order. The consumer daemon answers a request of an
+ * unknown type with an error. Each side authenticates the other side with SO_PEERCRED: both must have the same user.
  *
  * Requests are idempotent: adding an object that exists (with the same identity) succeeds. Removing an object that does
  * not exist also succeeds. So the session daemon can repeat a request after a connection broke.
@@ -127,8 +127,9 @@ struct wmk_consumerd_rotation {
  * METADATA: a part of the metadata of a trace; parts are sent in order. The consumer daemon replies when the part is
  * written. A full or slow disk delays the reply. The consumer daemon writes packets with records after all metadata
  * that it received before them. The session daemon can repeat parts to the next consumer daemon, in order: see
- * wmk_store_metadata_at(). Parts before the last replacement are not repeated, so an offset is unique. -ESTALE: the
- * file is shorter than the session daemon assumes, and the session daemon must replace the metadata.
+ * wmk_store_metadata_at(). The session daemon repeats no parts from before the last replacement, so each offset belongs
+ * to one part. -ESTALE: the file is shorter than the session daemon assumes, and the session daemon must replace the
+ * metadata.
  */
 struct wmk_consumerd_metadata {
 	uint64_t trace;
@@ -199,8 +200,8 @@ struct wmk_consumerd_rings {
 	uint64_t statedump;
 	/*
 	 * a snapshot: write a copy of what the ring set holds now, at most copy_max bytes of each ring (0: no limit).
-	 * The ring set belongs to another trace. The consumer daemon writes nothing into the ring set. After a resume,
-	 * it copies the ring set again.
+	 * The ring set belongs to another trace. The consumer daemon writes nothing into the ring set. If `resume` is
+	 * also set, the consumer daemon replaces the copy of an earlier consumer daemon by a new copy.
 	 */
 	bool copy;
 	uint64_t copy_max;
@@ -238,9 +239,9 @@ struct wmk_consumerd_report {
 };
 
 /*
- * LIST_ITEM: a trace (rings.rings is 0), with its budget page as descriptor if it has one. Items of its rings follow,
- * each with the descriptor of the set. The item of a kernel channel has no system calls, and only the events of the
- * state dump.
+ * LIST_ITEM: a trace (rings.rings is 0), with its budget page as descriptor if it has one. One item for each ring set
+ * of the trace follows, with the descriptor of the ring set. The item of a kernel channel has no system calls, and only
+ * the events of the state dump.
  */
 struct wmk_consumerd_list_item {
 	struct wmk_consumerd_trace trace;
@@ -248,8 +249,8 @@ struct wmk_consumerd_list_item {
 };
 
 /*
- * FULL: the output refuses packets with records. These records stay in their rings. FULL is sent again if the trace was
- * cleared and becomes full again.
+ * FULL: the output refuses packets with records. The refused records stay in their rings. FULL is sent again if the
+ * trace was cleared and becomes full again.
  *
  * REQUESTED has the same object: a ring set of a trace in `path` has a request for a snapshot (ring/request.h).
  *

@@ -76,7 +76,10 @@ enum wmk_ctl_rule_probe {
 	WMK_RULE_USER_PROBE,
 	WMK_RULE_USER_PROBE_RETURN,
 };
-/* An event rule. It selects events that match the pattern and the level, but no exclusion. */
+/*
+ * An event rule. The rule selects an event if its pattern and its level match the event, and none of its exclusions
+ * matches.
+ */
 struct wmk_ctl_rule {
 	const char *pattern;         /* glob on provider:name, or on provider (see session/apps/shard.h) */
 	struct wmk_list exclusions;  /* of const char *: globs */
@@ -96,7 +99,7 @@ enum wmk_ctl_calls_by { WMK_CALLS_BY_NONE, WMK_CALLS_BY_BPF, WMK_CALLS_BY_TRACEF
 #define WMK_CTL_FLUSH_DEFAULT_US 1000000
 /*
  * Settings of a channel, chosen by ENABLE_CHANNEL and constant afterwards. The request, the channel, its state and
- * replies have this structure. It contains no status, no counts and no derived values.
+ * replies have this structure. The structure contains no status, no counts and no derived values.
  *
  * A new setting is a member of the structure and a line of the table in ctl.c.
  */
@@ -134,7 +137,7 @@ struct wmk_ctl_channel {
 	const char *calls_why;
 };
 
-/* Trackers of a session. A kind without a list records all. */
+/* Trackers of a session. A kind of tracker without a list does not limit what is recorded. */
 struct wmk_ctl_trackers {
 	/* true: record only the members of the list; an empty list records nothing */
 	bool pid, uid, gid, kernel_pid;
@@ -152,8 +155,8 @@ enum wmk_ctl_clock { WMK_CTL_CLOCK_DEFAULT, WMK_CTL_CLOCK_COUNTER, WMK_CTL_CLOCK
 extern const char *const wmk_ctl_clocks[WMK_CTL_CLOCKS];
 /*
  * Settings of a session, chosen by CREATE and constant afterwards, except the output of snapshots and the schedule of
- * rotations. The request, the session, its state file and replies have this structure. It contains no status, no counts
- * and no derived values.
+ * rotations. The request, the session, its state file and replies have this structure. The structure contains no
+ * status, no counts and no derived values.
  *
  * A new setting is a member of the structure and a line of WMK_CTL_SETTINGS.
  */
@@ -194,7 +197,8 @@ struct wmk_ctl_settings {
 };
 /*
  * Members of the settings that the public description of a session also has. A structure `s` has these members in its
- * member `settings`. There are two lists, since JSON has status between these members.
+ * member `settings`. The members are in two lists, because the JSON object of a session has members with its status
+ * between the lists.
  */
 #define WMK_CTL_SETTING(kind, s, ...) WMK_SHARED_IN(kind, s, settings, waymark_ctl_session_info, __VA_ARGS__)
 #define WMK_CTL_SETTINGS_SIZE(s) WMK_CTL_SETTING(U64, s, max_size)
@@ -371,7 +375,8 @@ struct wmk_ctl_snapshot_output { const char *session, *name, *path; uint64_t max
 
 /*
  * ROTATION: change the schedule of rotations, and the retention of closed chunks. Members that are 0 stay unchanged.
- * `off`: a set of WAYMARK_CTL_ROTATION_*, which are switched off first; the other members may then be 0.
+ * `off`: a set of WAYMARK_CTL_ROTATION_*. The session daemon first switches these settings off, and then applies the
+ * other members. With `off`, all other members may be 0.
  */
 struct wmk_ctl_rotation {
 	const char *session;

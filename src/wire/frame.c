@@ -20,8 +20,8 @@
 
 #define IN_START 16384u
 /*
- * Linux's limit of descriptors in one message (SCM_MAX_FD). If the receiver had less room, the kernel would close the
- * rest in recvmsg(), which can block.
+ * Linux's limit of descriptors in one message (SCM_MAX_FD). If the receiver had room for fewer descriptors, the kernel
+ * would close the others in recvmsg(), and closing a descriptor can block.
  */
 #define FDS_OF_A_MESSAGE 253u
 /* maximum bytes of a piece with several descriptors: the smallest socket buffer accepts so many at once */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * object.c - encode, decode and copy structures by their tables (see object.h). Each of these operations walks the
- * table. Each walk keeps the path to the current member, so that an error can name the member:
+ * object.c - encode, decode and copy structures by their tables (see object.h). Encoding, decoding and copying each
+ * walk the table. Each walk keeps the path to the current member, so that an error can name the member:
  * channels[2].rules[0].pattern.
  */
 #include "wire/object.h"
@@ -300,8 +300,8 @@ struct object_reader {
 	struct wmk_arena *arena;
 	struct object_path path;
 	/*
-	 * Lists repeat texts, for example the events of a thousand applications of one build. So the last text of each
-	 * hash value is shared.
+	 * Lists repeat texts, for example the events of a thousand applications of one build. So the decoder keeps the
+	 * last text of each hash value, and shares it with equal texts that follow.
 	 */
 	const char *cached[CACHED];
 };
@@ -316,7 +316,10 @@ static int get(struct object_reader *r, const struct wmk_member *m, void *to, si
 	return 0;
 }
 
-/* Take the next `len` bytes as a text. The caller has checked that they exist and contain no NUL. NULL: no memory. */
+/*
+ * Take the next `len` bytes as a text. The caller has checked that the message has `len` more bytes, and that none of
+ * them is a NUL. NULL: no memory.
+ */
 static const char *take_text(struct object_reader *r, uint32_t len)
 {
 	const char *none = NULL, **cached = len > CACHED_LEN_MAX

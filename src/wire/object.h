@@ -48,7 +48,7 @@ struct wmk_list {
 
 struct wmk_object;
 
-/* The form in which the public structure of the object (include/waymark/ctl.h) has the member. */
+/* The form of a member in the public structure of its object (include/waymark/ctl.h). */
 enum wmk_view_kind {
 	WMK_VIEW_NONE,
 	WMK_VIEW_SAME,       /* the same type; lists: a pointer and a number of elements; objects: a pointer */
@@ -155,9 +155,9 @@ const char *wmk_arena_text(struct wmk_arena *arena, const char *text);
 /* Allocate `n` zeroed elements of `size` bytes for an empty list. 0 or -ENOMEM. */
 int wmk_arena_list(struct wmk_arena *arena, struct wmk_list *list, uint32_t n, size_t size);
 /*
- * Append a zeroed element of `size` bytes to the list; NULL with a cause chain. Lists grow by doubling. So a function
- * that allocates up to the next power of two must have allocated the elements: this function, wmk_arena_list(),
- * decoding or copying.
+ * Append a zeroed element of `size` bytes to the list; NULL with a cause chain. Lists grow by doubling.
+ * wmk_arena_append() requires that the memory of the elements has room up to the next power of two. Memory from
+ * wmk_arena_append(), wmk_arena_list(), decoding and copying has this room.
  */
 void *wmk_arena_append(struct wmk_arena *arena, struct wmk_list *list, size_t size);
 void wmk_arena_free(struct wmk_arena *arena);
@@ -180,7 +180,7 @@ struct wmk_out;
  * Append a frame of `type` with the body `object`. 0 or -errno with a cause chain that names the member: -ENOMEM,
  * -EMSGSIZE (above a limit of the table, or WMK_OBJECT_MAX), -EINVAL (an enum value without a name). An object of more
  * than WMK_OBJECT_PART_MAX bytes is sent in several frames: all but the last have the type WMK_OBJECT_PART. The
- * receiver joins their bodies before it decodes.
+ * receiver joins the bodies of these frames before it decodes the object.
  */
 #define WMK_OBJECT_PART 0x10fu
 #define WMK_OBJECT_PART_MAX (65536u - 16u)   /* with the frame's header, this is the buffer size of receivers */

@@ -17,8 +17,9 @@
  *     clock of the relay: HELLO, then CLOCK, on a connection of its own (sender/clock_exchange.h)
  *
  * A connection carries one trace at most. The sender numbers its frames from 1, without gaps. The relay processes
- * frames in this order. After an error of a data frame, the relay acknowledges what is on the disk, sends the error and
- * closes the connection. The sender connects again later and continues at the position that the relay has.
+ * frames in the order of their numbers. After an error of a data frame, the relay acknowledges what is on the disk,
+ * sends the error and closes the connection. The sender connects again later and continues at the position that the
+ * relay has.
  *
  * Numbers are little-endian. Each length is checked before memory is allocated.
  */
@@ -77,9 +78,9 @@ struct wmk_relay_frame {
 	uint16_t version;            /* WMK_RELAY_VERSION */
 	uint32_t number;             /* of the sender's frame; in frames of the relay: of the answered frame, or 0 */
 	/*
-	 * The epoch of the trace. STREAM_REMOVE, ROTATE and METADATA with `replace` raise the epoch to this value, once
-	 * all earlier data is on the disk. The relay drops and acknowledges data of an earlier epoch, and refuses data
-	 * of a later one (-ESTALE).
+	 * The epoch of the trace. STREAM_REMOVE, ROTATE and METADATA with `replace` raise the epoch of the trace to the
+	 * `epoch` of the frame, once all earlier data is on the disk. The relay drops and acknowledges data of an
+	 * earlier epoch, and refuses data of a later one (-ESTALE).
 	 */
 	uint32_t epoch;
 };
@@ -182,10 +183,10 @@ struct wmk_relay_text { const char *text; };
 
 /*
  * PACKET: this object, encoded to WMK_RELAY_PACKET_HEAD bytes, and then packet.content bytes of records. `pad` is not
- * sent. The identity of a packet is its trace, chunk, stream and range of positions. If the relay has all its records,
- * the packet is dropped and acknowledged, also if its sequence number is new. A packet without records is identified
- * by its sequence number. -EEXIST: the relay has only a part of the records. -ESTALE: a packet is missing before this
- * one.
+ * sent. The identity of a packet is its trace, chunk, stream and range of positions. If the relay already has all
+ * records of a packet, the relay drops and acknowledges the packet, even with a new sequence number. A packet without
+ * records is identified by its sequence number. -EEXIST: the relay has only a part of the records. -ESTALE: a packet is
+ * missing before this one.
  */
 struct wmk_relay_packet {
 	uint32_t stream;             /* the number from STREAM */
@@ -263,10 +264,11 @@ struct wmk_relay_status {
 /*
  * VIEW_LIST: the files of HOST/SESSION, for a viewer that copies them. Without a session: of all sessions of the host.
  * Without a host: of all hosts that the viewer may view; a path then begins with the host. The reply describes each
- * directory before its content, and the state of a trace before its files: all records before the low-water time are
- * within the listed sizes, and if the trace is not written, the sizes are final. The first entry is the session, with
- * the path "".
- * `follow`: from now on, writers treat this connection as a live reader. Each list extends this to new traces.
+ * directory before its content, and the state of a trace before the files of the trace. So all records before the
+ * low-water time are within the listed sizes. If no writer has the trace open, the sizes are final. The first entry is
+ * the session, with the path "".
+ * `follow`: from now on, writers treat this connection as a live reader. Each VIEW_LIST with `follow` adds the traces
+ * that are new since the last VIEW_LIST.
  */
 struct wmk_relay_view {
 	const char *host, *session;
@@ -306,7 +308,7 @@ extern const struct wmk_object wmk_relay_hello_object, wmk_relay_error_object, w
 
 /* Returns NULL if no request has this type. */
 const struct wmk_request_type *wmk_relay_request_find(uint16_t type);
-/* The object of a data frame other than PACKET. NULL: the type is no such frame. */
+/* The object of a data frame other than PACKET. NULL: `type` is PACKET, or is not the type of a data frame. */
 const struct wmk_object *wmk_relay_data_object(uint16_t type);
 
 /* ── names ───────────────────────────────────────────────────────────────────────────────────────────── */
@@ -316,7 +318,10 @@ const struct wmk_object *wmk_relay_data_object(uint16_t type);
  * characters, no '.' at the beginning. 0 or -EINVAL with a cause chain, which calls the name `what`.
  */
 int wmk_relay_name_check(const char *what, const char *name, size_t max);
-/* The same for each component of a relative path, for `sub`. "archives" is not allowed as the first component. */
+/*
+ * Check each component of the relative path `sub` by the rules of wmk_relay_name_check(). "archives" is not allowed as
+ * the first component.
+ */
 int wmk_relay_sub_check(const char *sub);
 
 #endif

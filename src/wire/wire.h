@@ -26,7 +26,7 @@
  *
  * The application assigns `event number` (0, 1, ...). The daemon assigns `event id`, the id in the trace, per channel.
  * An unknown message type gets an ERROR reply and keeps the connection. For the daemon, a closed socket means that the
- * application has ended. The application disables everything that the daemon enabled when the socket is closed, unless
+ * application has ended. When the socket is closed, the application disables everything that the daemon enabled, unless
  * the daemon sent PERSIST.
  */
 #ifndef WMK_WIRE_WIRE_H
@@ -63,7 +63,8 @@ struct wmk_frame {             /* sent as this structure, 16 bytes */
 };
 
 /*
- * `abi` of HELLO and WELCOME. It is not the ABI of waymark/detail/abi.h, which is between libwaymark and applications.
+ * `abi` of HELLO and WELCOME. WMK_WIRE_ABI is independent of the ABI between libwaymark and applications
+ * (waymark/detail/abi.h).
  */
 #define WMK_WIRE_ABI 1
 
@@ -72,14 +73,14 @@ struct wmk_frame {             /* sent as this structure, 16 bytes */
 struct wmk_hello {
 	uint32_t abi, word_bits;
 	/*
-	 * As the application sees them in its pid namespace; the daemon uses the pid of SO_PEERCRED. `ppid` is the
-	 * process that forked the application. The forking process may have ended.
+	 * Both process ids are from the pid namespace of the application. The daemon uses the pid of SO_PEERCRED
+	 * instead of `pid`. `ppid` is the process that forked the application. The forking process may have ended.
 	 */
 	uint32_t pid, ppid;
 	uint64_t start_time;       /* of the process, clock ticks since boot (/proc/self/stat field 22), 0 if unknown */
 	/*
-	 * Changes with each exec() of the process; 0 if unknown. A process with a new value has no threads of the
-	 * program before exec().
+	 * Changes with each exec() of the process; 0 if unknown. If a process has a new value, the threads of the
+	 * program before exec() no longer exist.
 	 */
 	uint64_t image;
 	/*
@@ -95,7 +96,10 @@ struct wmk_hello {
 	char name[WMK_WIRE_NAME_MAX + 1];
 };
 
-/* Providers of the tracer's own events (loaded objects). A flag of the channel enables these events, not a pattern. */
+/*
+ * Providers of the tracer's own events (loaded objects). Patterns of rules do not select these events: the session
+ * daemon enables these events only in the channel of the state dump.
+ */
 #define WMK_STATEDUMP_PROVIDER "lttng_ust_statedump"
 #define WMK_LIBRARY_PROVIDER "lttng_ust_lib"
 
@@ -106,10 +110,10 @@ struct wmk_welcome {
 };
 
 /*
- * The channels of this daemon stay in effect when the connection closes. The application offers their rings (RINGS) to
- * the next daemon at the same endpoint that sends PERSIST. The next daemon confirms a channel by CHANNEL with the same
- * rings, and an event by ENABLE with the same id. The application removes channels and events that are not
- * confirmed before the first DONE.
+ * The channels of this daemon stay in effect when the connection closes. The application offers the rings of these
+ * channels (RINGS) to the next daemon at the same endpoint that sends PERSIST. The next daemon confirms a channel by
+ * CHANNEL with the same rings, and an event by ENABLE with the same id. The application removes channels and events
+ * that are not confirmed before the first DONE.
  */
 #define WMK_WELCOME_PERSIST 1u
 
@@ -124,8 +128,8 @@ struct wmk_channel_msg {
 
 /*
  * The rings, or the recorded process, belong to this process alone. The child of a fork does not record into the rings.
- * In the child, fork() returns only after the daemon has answered the child's own registration. Without this flag, the
- * child continues to record into the same rings.
+ * In the child, fork() returns only after the daemon has answered the child's own registration. Without
+ * WMK_CHANNEL_PRIVATE, the child continues to record into the rings of the channel.
  */
 #define WMK_CHANNEL_PRIVATE 1u
 
@@ -174,7 +178,7 @@ int wmk_out_frame_parts(struct wmk_out *out, enum wmk_msg type, const void *a, s
 			size_t b_len);
 /* Send as much as the socket accepts (MSG_NOSIGNAL | MSG_DONTWAIT). 1: all sent; 0: more to send; -errno. */
 int wmk_out_send(struct wmk_out *out, int sock);
-/* Free the buffer if it is empty. For connections that are idle for a while. */
+/* Free the buffer if it is empty, to save memory while a connection is idle. */
 void wmk_out_idle(struct wmk_out *out);
 void wmk_out_free(struct wmk_out *out);
 
@@ -204,7 +208,7 @@ int wmk_in_receive(struct wmk_in *in, int sock);
  * (*frame is set). After an error, the connection is unusable. Descriptors that belong to no frame are closed.
  */
 int wmk_in_frame(struct wmk_in *in, struct wmk_frame *frame, const void **body, int *fd);
-/* Free the buffer if it is empty. For connections that are idle for a while. */
+/* Free the buffer if it is empty, to save memory while a connection is idle. */
 void wmk_in_idle(struct wmk_in *in);
 void wmk_in_free(struct wmk_in *in);
 
