@@ -59,8 +59,8 @@ struct wmk_kreader {
 /*
  * cpu_stream.c: returns how many records the trace lags behind the `read` records of the kernel. The last packet of the
  * trace has position `place` and ends at `end_ts`. The kernel returns one page again, which has the last `again`
- * records and begins at `begin_ts`. If the trace lags by more than `again` records, the result may be too small, but is
- * at least `again`.
+ * records and begins at `begin_ts`. If the trace lags by more than `again` records, the result is at least `again`, but
+ * can be less than the lag.
  */
 uint64_t wmk_kplace_behind(uint64_t place, uint64_t end_ts, uint64_t read, uint64_t again, uint64_t begin_ts);
 

@@ -64,10 +64,10 @@ void wmk_kreader_close(struct wmk_kreader *reader);
  */
 int wmk_kreader_event(struct wmk_kreader *reader, const char *system, const char *name, uint32_t id);
 /*
- * Sets the filter program (filter_split.h) of an event from now on; NULL: keeps all records. The previous filter
- * applies to records that the kernel made before. `changing`: the kernel's own filter is about to change as well.
- * During this change, the reader keeps a record if the new or the previous program accepts the record. A call without
- * `changing` ends the change. Repeating a call has no effect. -ENOENT: no such event.
+ * Sets the filter program (filter_split.h) of an event from now on; NULL: keeps all records. The previous filter still
+ * applies to records that the kernel made before the call. `changing`: the kernel's own filter is about to change as
+ * well. During this change, the reader keeps a record if the new or the previous program accepts the record. A call
+ * without `changing` ends the change. Repeating a call has no effect. -ENOENT: no such event.
  */
 int wmk_kreader_filter(struct wmk_kreader *reader, const char *system, const char *name, const void *program,
 		       size_t len, bool changing);

@@ -4,21 +4,23 @@
  *
  * Mapped buffers: a packet contains the new records of one page, and the page is given back when the packet has been
  * written. A process that resumes after a crash therefore gets the page again. The record count in the trace's last
- * packet shows which records of this page are in the trace. In the other modes, the kernel no longer has a page once
- * the page is read; a packet gathers as many pages as fit. A reader without a successor uses one of the other modes,
- * because they are cheaper: the kernel exchanges a full page in constant time. For a mapped page, the kernel walks all
- * records with interrupts disabled.
+ * packet shows which records of this page are in the trace. Buffers that are not mapped: the kernel no longer has a
+ * page once this process has read the page. A packet then contains the records of as many pages as fit. If no other
+ * process resumes the streams (`alone`), the reader reads pages instead of mapping them. Reading costs less, because
+ * the kernel exchanges a full page in constant time. For a mapped page, the kernel walks all records with interrupts
+ * disabled.
  *
  * The position of the stream counts processed kernel records: records in the trace and unwanted records. Records that a
- * crashed reader took and did not write (`unread`) are not counted. The kernel's own count of read records, less this
- * position, is therefore the number of missing records. The position in a packet is
+ * crashed reader took and did not write (`unread`) are not counted. The number of missing records is therefore the
+ * kernel's count of read records minus the position of the stream. The position in a packet is
  *
  *     records in the trace, 40 bits │ records processed, 24 bits
  *
- * The lower part only shows which part of a returned page is processed. The lower part may lag behind the kernel's
- * count by any number, because no packet contains pages without wanted records. By chance, the lower part can then seem
- * to lie within the returned page. Times show this case: the returned page is then newer than all records of the trace.
- * The upper part wraps after 2^40 records of one CPU; after a crash, the counts of such a channel are too low.
+ * The lower 24 bits of the position only show which part of a returned page is processed. No packet contains pages
+ * without wanted records, so the position of the last packet can lag behind the kernel's count by any number of
+ * records. If this lag reaches 2^24 records, the lower 24 bits can wrongly denote a position within the returned page.
+ * The reader detects the wrong position by times: the returned page is newer than all records of the trace. The upper
+ * part wraps after 2^40 records of one CPU; after a crash, the counts of such a channel are too low.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -93,9 +95,10 @@ static void show_dropped(struct wmk_kstream *stream)
 }
 
 /*
- * Records that are dropped at this time are older than any later record. A packet may report these dropped records if
- * the packet ends after all records that are in the buffer now. Records that are overwritten at this time are older
- * than the oldest page in the buffer, which is the next page to be taken.
+ * Queries how many records the kernel has dropped and overwritten. The dropped records are older than each record that
+ * the kernel stores after the query. A packet reports the dropped records once the packet ends after all records that
+ * the buffer holds at the query. The overwritten records are older than the oldest page in the buffer. The oldest page
+ * is the next page that this process takes.
  */
 static void query_losses(struct wmk_kstream *stream)
 {
@@ -119,7 +122,10 @@ static uint64_t since(uint64_t now, uint64_t base)
 	return now > base ? now - base : 0;
 }
 
-/* A channel loses either the oldest or the newest records, so one base is enough for both causes. */
+/*
+ * A channel in overwrite mode loses its oldest records, and a channel in discard mode its newest records. No channel
+ * loses both, so `base_lost` is the base of the counts of both causes.
+ */
 static uint64_t stream_lost(struct wmk_source *source, uint64_t by_cause[WAYMARK_LOST_CAUSES])
 {
 	struct wmk_kstream *stream = stream_of(source);

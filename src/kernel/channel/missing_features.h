@@ -7,10 +7,10 @@
  *                                                                                     probed: it is built without ..."
  *
  * The test tries each feature as Waymark uses the feature, in an instance that the test creates and removes. A list of
- * features would not suffice: a kernel can list a feature and refuse it (lockdown, a container, a security module).
- * Recordings of others are not affected. The test takes about 10 ms. With `arguments`, the test also loads the BPF
- * program, and the kernel's verifier can need a second. The caller omits `arguments` if it knows the result. Any
- * thread, one at a time in a process.
+ * features would not suffice: a kernel can list a feature and refuse it (lockdown, a container, a security module). The
+ * test does not affect the recordings of other processes. The test takes about 10 ms. With `arguments`, the test also
+ * loads the BPF program, and the kernel's verifier can need a second. The caller omits `arguments` if it knows the
+ * result. Any thread, one at a time in a process.
  */
 #ifndef WMK_KERNEL_MISSING_FEATURES_H
 #define WMK_KERNEL_MISSING_FEATURES_H
@@ -23,8 +23,8 @@
 
 enum wmk_kfeature {
 	/*
-	 * An instance with the trace's clock. Also missing if kernel records have process numbers of another PID
-	 * namespace than ours.
+	 * An instance with the trace's clock. The feature also counts as missing if this process runs outside of the
+	 * initial PID namespace: the process numbers of kernel records belong to the initial PID namespace.
 	 */
 	WMK_KFEATURE_INSTANCE,
 	WMK_KFEATURE_SYSCALLS,
@@ -48,7 +48,7 @@ struct wmk_kmissing {
 /* Returns -errno only if no feature can be tried. */
 int wmk_kmissing_find(const struct wmk_tracefs *tracefs, const char *instance_name, enum wmk_clock_kind clock,
 		      bool arguments, struct wmk_kmissing *lacks);
-/* Writes the description of a missing feature. Returns false if it is not missing. */
+/* Writes the description of a missing feature. Returns false if the feature is available or was not tested. */
 bool wmk_kmissing_text(const struct wmk_kmissing *lacks, enum wmk_kfeature which, char *words, size_t size);
 
 /*

@@ -241,8 +241,8 @@ static bool bit_of(const uint64_t *words, unsigned abi, unsigned number)
 }
 
 /*
- * Changes only the bits that differ, so that a system call that stays wanted is recorded throughout. Returns whether
- * the change removed any system call.
+ * Changes only the bits that differ: a system call that is wanted before and after the change is recorded without a
+ * gap. Returns whether the change removed any system call.
  */
 static bool want(struct wmk_syscall_set *set, const uint64_t *wanted)
 {
@@ -263,7 +263,9 @@ static bool want(struct wmk_syscall_set *set, const uint64_t *wanted)
 	return fewer;
 }
 
-/* Selects the processes from now on. A process that stays selected is recorded throughout. */
+/*
+ * Replaces the set of processes in which BPF records. A process in the old and the new set is recorded without a gap.
+ */
 static int narrow(const struct wmk_kreader *reader, const struct wmk_syscalls_wanted *wanted)
 {
 	unsigned n = 0;

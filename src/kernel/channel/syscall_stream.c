@@ -75,8 +75,8 @@ static uint64_t lost_now(struct wmk_syscall_stream *stream)
 }
 
 /*
- * Records that are lost at this time are older than any later record. A packet that ends after the current head may
- * report these lost records.
+ * Queries how many records the ring has lost. The lost records are older than each record that enters the ring after
+ * the query. A packet that ends after the current head may report the lost records.
  */
 static void query_losses(struct wmk_syscall_stream *stream)
 {
@@ -399,7 +399,10 @@ static void calls_chunk_end(struct wmk_source *source, uint64_t *lost, uint64_t 
 	*fields_cut = 0;
 }
 
-/* The counts of a later process begin with those of the trace, so that process needs no base. */
+/*
+ * A process that resumes this stream begins its counts with the counts of the trace. `*begin` therefore stores no base
+ * of the losses.
+ */
 static void calls_chunk_begin(struct wmk_source *source, uint64_t lost, struct wmk_ring_cut *begin)
 {
 	struct wmk_syscall_stream *stream = stream_of(source);

@@ -38,7 +38,7 @@ static bool locate(const struct wmk_kcopy *copy, const uint8_t *record, size_t l
 	return true;
 }
 
-/* Copies a text or elements from outside of the fixed part. Their content is charged to *spare. */
+/* Copies a text or elements from outside of the fixed part. Subtracts the size of the text or elements from *spare. */
 static int copy_far(const struct wmk_kcopy *copy, const uint8_t *record, size_t len, uint8_t **out, size_t *spare)
 {
 	const uint8_t *at;

@@ -33,7 +33,7 @@ struct wmk_kfield_rule {
 	int add;
 };
 
-/* Writes the name in the trace. Returns false if it is too long. */
+/* Writes the name in the trace. Returns false if the name is longer than WMK_NAME_MAX. */
 bool wmk_kname_event(const char *system, const char *kernel_name, char name[WMK_NAME_MAX + 1]);
 /* Fills the rule for the field `field` of this event. */
 void wmk_kname_field(const char *system, const char *kernel_name, const char *field, struct wmk_kfield_rule *rule);
@@ -41,7 +41,7 @@ void wmk_kname_field(const char *system, const char *kernel_name, const char *fi
  * Returns whether lttng-modules adds a field `tid` of the current thread to this event, which the kernel's event lacks.
  */
 bool wmk_kname_has_tid(const char *system, const char *kernel_name);
-/* Whether the event has the processes of its fields parent_pid and child_pid as additional fields. */
+/* Whether the trace's event has two additional fields: the processes of the threads in parent_pid and child_pid. */
 bool wmk_kname_has_processes(const char *system, const char *kernel_name);
 
 /*

@@ -200,7 +200,7 @@ static int program_make(const struct wmk_kfilter_event *event, const struct wmk_
 
 /*
  * Makes the program of the consumer. For a single expression, the program has the part that the kernel's filter does
- * not express. For several expressions, the program has all expressions.
+ * not express. For several expressions, the program has each expression as a whole.
  */
 static int rest_make(struct one *ones, const struct wmk_filter_expr *const *exprs, unsigned n,
 		     struct wmk_kfilter_made *made)

@@ -189,7 +189,7 @@ static bool is_word(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-/* Parses a pattern. Returns false if the kernel's language cannot express it. */
+/* Parses a pattern. Returns false if the kernel's filter language cannot express the pattern. */
 static bool take_apart(const struct wmk_node *node, struct pattern *parsed)
 {
 	size_t n_glob = 0;

@@ -106,7 +106,7 @@ struct wmk_kterm wmk_kterm_not(struct wmk_kterm a)
 /*
  * Returns whether the kernel's filter finds the operand by this name. Names have only letters, digits and underscores.
  * With `own`, the operand is a field. The name of this field must be unique, because an event's own field hides a
- * common field. Without `own`, no field may have the name.
+ * common field. Without `own`, the operand is not a field, and no field may have the operand's name.
  */
 static bool is_name(const struct wmk_kformat *format, const char *name, bool own)
 {
@@ -257,7 +257,7 @@ static struct wmk_kterm same(const struct wmk_kterms *terms, const struct wmk_no
 	return operand.type->kind == WMK_TYPE_ENUM ? labelled(&operand, other) : wmk_kterm_unknown();
 }
 
-/* Translates NAME & LITERAL: one of these bits is set. */
+/* Translates NAME & LITERAL, which is true if NAME has at least one bit of LITERAL. */
 static struct wmk_kterm masked(const struct wmk_kterms *terms, const struct wmk_node *node)
 {
 	const bool turned = node->left->kind != WMK_NODE_NAME;

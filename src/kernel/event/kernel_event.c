@@ -36,8 +36,9 @@ static void add_copy(struct maker *maker, struct wmk_kcopy copy, uint32_t takes)
 }
 
 /*
- * Adds a copy of bytes, or extends the previous copy if the source is adjacent. If operations ADD follow the extended
- * copy, `back` of each ADD grows, because the end of the output moves away from the number to change.
+ * Adds a copy of bytes, or extends the previous copy if the source is adjacent. `back` of an operation ADD is the
+ * distance from the end of the output to the number that ADD changes. `back` therefore grows in each ADD that follows
+ * the extended copy.
  */
 static void add_bytes(struct maker *maker, uint32_t from, uint32_t len)
 {
@@ -129,8 +130,8 @@ static void make_number(struct maker *maker, const struct wmk_kfield *field, con
 }
 
 /*
- * Returns whether the field is the name of a thread. lttng-modules stores such names as texts of 16 bytes. Other texts
- * become strings, which are shorter.
+ * Returns whether the field is the name of a thread. lttng-modules stores such names as texts of 16 bytes. A text that
+ * is not the name of a thread becomes a string, which takes fewer bytes.
  */
 static bool is_comm(const struct wmk_kfield *field)
 {
@@ -258,7 +259,10 @@ static bool has_common(const struct wmk_kformat *format)
 	return true;
 }
 
-/* The copied values are threads; wmk_kevent_set_processes() replaces them. */
+/*
+ * The values that the program copies are threads. set_processes() in cpu_stream.c replaces the threads by their
+ * processes.
+ */
 static int make_processes(struct maker *maker)
 {
 	static const char *const names[][2] = { { "parent_pid", "parent_process" }, { "child_pid", "child_process" } };

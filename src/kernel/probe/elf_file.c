@@ -53,7 +53,7 @@ static bool runs_here(unsigned machine)
 	return machine == wmk_elf_host() || (machine == EM_386 && wmk_elf_host() == EM_X86_64);
 }
 
-/* Report why the file is not ELF. Most often, the file is a script. */
+/* Report why the file is not ELF. A script is the most common file that is not ELF. */
 static int no_elf(const struct wmk_elf *elf)
 {
 	char begin[2] = "";
@@ -77,8 +77,8 @@ struct strings {
 };
 
 /*
- * This file does not use elf_strptr(), which reads a table of any size, and searches the end of each string from the
- * end of the table.
+ * elf_strptr() reads a string table of any size. To find the end of a string, elf_strptr() searches backwards from the
+ * end of the table. elf_file.c therefore reads strings without elf_strptr().
  */
 static struct strings strings_at(struct wmk_elf *elf, size_t index)
 {

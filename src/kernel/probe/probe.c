@@ -167,7 +167,10 @@ static int typed_fields(struct maker *maker, struct fields *fields)
 	return err;
 }
 
-/* Without a list, a return has the field retval, unless the function has no result according to BTF. */
+/*
+ * Makes the fields of a return probe. Without a list of arguments, a return probe has the field retval, unless BTF
+ * describes the function as void.
+ */
 static int return_fields(struct maker *maker, struct fields *fields)
 {
 	static const struct wmk_probe_arg retval = { .column = 1, .name = "retval", .base = WMK_PROBE_RETVAL };

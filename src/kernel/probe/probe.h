@@ -31,9 +31,9 @@
  * If a value is a place in memory (+OFFSET(...), @...), the text or array begins at that place. The place does not
  * contain a pointer to the text or array. A field without a name gets the name of its value (filename, retval, comm,
  * di) or argN, where N is its place in the list. Entry and exit of a function become `<name>_entry` and `<name>_exit`.
- * A return without a list has the field retval; an SDT probe without a list has all arguments that the kernel can
- * fetch. A program can have several SDT notes of one name. Notes with the same types of arguments become one event with
- * several places. Each other combination of types becomes a separate event.
+ * A return probe without a list of arguments has the field retval. An SDT probe without a list of arguments has all
+ * arguments that the kernel can fetch. A program can have several SDT notes of one name. Notes with the same types of
+ * arguments become one event with several places. Each other combination of types becomes a separate event.
  *
  * The only state is *probe. Any thread; one at a time per probe. Errors are -errno with a cause chain: -EINVAL has the
  * column of the syntax error; -ENOENT has similar names; -EOPNOTSUPP has the missing kernel feature.
@@ -107,8 +107,8 @@ const char *wmk_probe_line(const struct wmk_probe *probe, const struct wmk_probe
 
 /*
  * Create all events, or none. `tracefs`: descriptor of its root. If the group already has an event of the same name, a
- * number is appended to the name. If the user gave that name, -EEXIST is returned instead. -EOPNOTSUPP: this kernel has
- * no such probes; -EACCES: no rights.
+ * number is appended to a default name. For a name that the user gave, the function fails with -EEXIST. -EOPNOTSUPP:
+ * this kernel has no such probes; -EACCES: no rights.
  */
 int wmk_probe_install(int tracefs, struct wmk_probe *probe);
 /* Remove the events. Missing events are ignored. -EBUSY: an event is still enabled; the other events are removed. */

@@ -59,8 +59,8 @@ static unsigned find_parameter(const struct wmk_btf_function *function, const ch
 }
 
 /*
- * The kernel numbers arguments by registers. A parameter can be in no register or in two registers. From the next
- * parameter on, the kernel's numbers then differ from the parameters' numbers.
+ * The kernel numbers arguments by registers. A parameter can be in no register or in two registers. After such a
+ * parameter, the kernel's argument numbers differ from the positions of the parameters.
  */
 static int by_parameter(struct wmk_probe_spot *spot, const struct wmk_probe_arg *arg, struct value *value)
 {
@@ -149,9 +149,10 @@ static int by_register(const struct wmk_probe_spot *spot, const struct wmk_probe
 }
 
 /*
- * The kernel expects a variable as an offset in the file. The kernel adds the load address of the segment that contains
- * the probe. The offset is therefore the offset of the probe's place, plus the distance of the variable from this
- * place. Such an offset is also correct for a variable in another segment, and in .bss, which is not in the file.
+ * The kernel takes a variable as an offset in the file, and adds the load address of the segment that contains the
+ * probe. This function therefore adds the variable's distance from the probe's address to the probe's offset in the
+ * file. The sum is also correct for a variable in another segment. The sum is correct for a variable in .bss, too,
+ * although .bss is not in the file.
  */
 static int of_variable(const struct wmk_probe_spot *spot, const char *symbol, int64_t number,
 		       char fetch[WMK_PROBE_FETCH_MAX])

@@ -228,8 +228,8 @@ static void read_arg(struct wmk_scan span, unsigned machine, struct wmk_sdt_arg 
 	if (!take_size(&span, machine, arg))
 		return;
 	/*
-	 * The default reason. The operand's parser recognizes the operand, or replaces the default by a more exact
-	 * reason.
+	 * The default reason. If the operand's parser does not recognize the operand, it keeps the default reason or
+	 * stores a more exact reason.
 	 */
 	unreadable(arg, "its operand is not supported");
 	if (at_end(&span))

@@ -40,8 +40,8 @@ unsigned wmk_sdt_args(unsigned machine, const char *text, struct wmk_sdt_arg arg
 /* ── registers, also for typed arguments ─────────────────────────────────────────────────────────────── */
 
 /*
- * Find a register by its name in assembler or in the kernel, without %. Returns its size in bytes and stores the
- * kernel's name; 0: unknown.
+ * Find a register by its name in assembler or in the kernel, without %. Returns the size of the register in bytes, and
+ * stores the kernel's name of the register; 0: unknown register.
  */
 unsigned wmk_register_find(unsigned machine, const char *name, size_t len, char kernel_name[8]);
 /* Return the register of a function's n-th argument (from 1). NULL: not in a register, or unknown. */

@@ -55,7 +55,10 @@ int wmk_kspaces_check_threads(void)
 {
 	const uint64_t own = namespace_of("/proc/self/ns/pid");
 
-	/* While the namespace of the children has no first process, the link has no target (0). */
+	/*
+	 * The link pid_for_children has no target until the first child runs in the PID namespace of the children.
+	 * namespace_of() then returns 0.
+	 */
 	if (own == 0 || namespace_of("/proc/self/ns/pid_for_children") == own)
 		return 0;
 	return wmk_error_said(-EINVAL, "cannot start threads: children of this process get another PID namespace "

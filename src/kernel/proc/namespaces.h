@@ -3,8 +3,9 @@
  * namespaces.h - how the namespaces of this process change thread numbers and times of kernel records.
  *
  * Kernel records have thread numbers of the initial PID namespace and times of the initial time namespace. A process in
- * another PID namespace cannot map these thread numbers (pid_namespaces(7)). Such a process therefore does not record
- * the kernel. In a time namespace, CLOCK_MONOTONIC has a fixed offset (time_namespaces(7)), which is subtracted here.
+ * another PID namespace cannot map these thread numbers (pid_namespaces(7)). Waymark therefore records the kernel only
+ * from the initial PID namespace. In a time namespace, CLOCK_MONOTONIC has a fixed offset (time_namespaces(7)), which
+ * is subtracted here.
  *
  * Any thread.
  */

@@ -13,8 +13,8 @@
  *     begun = wmk_kown_now(); pthread_create(...)
  *     in the thread: wmk_kown_thread_begins(begun) ... wmk_kown_thread_ends(begun)
  *
- * With these times, a later thread of the same number is not excluded. Excluded records count neither as lost nor as
- * recorded.
+ * The announced lifetime limits the exclusion: records of a later thread with the same number are not excluded.
+ * Excluded records count neither as lost nor as recorded.
  *
  * A struct wmk_kown belongs to one thread. Any thread may call wmk_kown_now() and wmk_kown_thread_...().
  */
@@ -30,7 +30,7 @@
 /* Fills `pids` with the tracer's processes of this moment and returns their number. */
 typedef unsigned wmk_kown_find(void *data, pid_t pids[WMK_KOWN_PIDS]);
 
-/* A moment in both clocks that records can have. */
+/* One moment, as a value of each clock that the records of a channel can use. */
 struct wmk_kown_time { uint64_t counter, monotonic; };
 
 struct wmk_kown_span {
@@ -67,8 +67,8 @@ void wmk_kown_thread_begins(struct wmk_kown_time begun);
 void wmk_kown_thread_ends(struct wmk_kown_time begun);
 
 /*
- * Reads a process number from the start of the file. Returns the number if its process has the name `comm`; else 0.
- * Each consumer daemon has such a file.
+ * Reads a process number from the start of the file. Returns the number if its process has the name `comm`; else 0. For
+ * example, each consumer daemon stores its process number in its lock file.
  */
 pid_t wmk_kown_of_file(const char *path, const char *comm);
 

@@ -14,7 +14,7 @@
 
 /*
  * Translates `number`, a process number in the namespace of the process `client`, to ours: *pid. If the client's
- * namespace is ours or hidden from us, *pid is `number`. The function then does not check whether such a process
+ * namespace is ours or hidden from us, *pid is `number`, and the function does not check whether the process `number`
  * exists. Any thread.
  *
  * Errors, with a cause chain: -ESRCH: no such process in the client's namespace and its descendants. -ENOTSUP: numbers

@@ -47,8 +47,8 @@ static void ask_for_chain(int task, enum wmk_kns kind, uint32_t innermost, struc
 	snprintf(path, sizeof(path), "ns/%s", wmk_kns_names[kind]);
 	fd = openat(task, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	/*
-	 * The thread may have changed its namespace since: the opened file could then lead to ancestors of another
-	 * namespace.
+	 * The thread may have entered another namespace after `innermost` was read. The opened file then leads to the
+	 * ancestors of that other namespace, which do not belong to `innermost`.
 	 */
 	if (fd >= 0 && (fstat(fd, &stat) < 0 || (uint32_t)stat.st_ino != innermost)) {
 		close(fd);

@@ -438,7 +438,10 @@ static int dumper_chunk_cut_at(struct wmk_source *source, const struct wmk_ring_
 
 	pthread_mutex_lock(&dumper->lock);
 	dumper->limit = cut ? dumper->taken : UINT64_MAX;
-	/* A packet that waited for the next chunk has no signal of its own. */
+	/*
+	 * The signal of a packet that waits for the next chunk may be consumed before the limit is lifted. Signal the
+	 * descriptor again.
+	 */
 	if (!cut && dumper->packets[dumper->take].ready)
 		eventfd_write(dumper->fd, 1);
 	pthread_mutex_unlock(&dumper->lock);

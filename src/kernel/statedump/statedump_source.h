@@ -8,8 +8,9 @@
  *
  * The memory holds two packets. While both packets are full, the dump waits, so the dump itself loses no record.
  *
- * The number of a dump is the clock's value at the request, so numbers grow. The end of a packet is twice the number of
- * its dump, plus 1 in the last packet of a complete dump. The trace keeps the position of a packet, which is
+ * The number of a dump is the clock's value at the request, so numbers grow. The member `end` of a packet is twice the
+ * number of the packet's dump. The last packet of a complete dump adds 1 to `end`. The trace keeps the position of a
+ * packet, which is
  *
  *     records in the trace, 32 bits │ the low 32 bits of its end
  *

@@ -208,7 +208,10 @@ static int dump_map_lines(struct wmk_kdump *dump, int32_t pid)
 			dump->counts.gone++;
 		else
 			err = dump_map(dump, pid, &map);
-		/* `record` may have returned a positive value, which looks like the result of the next line. */
+		/*
+		 * `was_refused` shows that `record` returned a value other than 0. `err` alone does not show this:
+		 * wmk_kproc_lines_next() returns positive values, too.
+		 */
 		if (dump->was_refused)
 			return err;
 	}

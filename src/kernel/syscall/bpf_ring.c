@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * bpf_ring.c - read a BPF ring buffer in place (see bpf_ring.h). libbpf's reader passes single records to a callback
- * and releases each record at once. A batch costs less, and the records of a batch can stay until they are written.
+ * and releases each record at once. A batch of records costs less than a callback for each record. The records of a
+ * batch can stay in the ring until the caller has written them.
  */
 #include <bpf/bpf.h>
 

@@ -108,8 +108,8 @@ int wmk_syscalls_exclude(struct wmk_syscalls *calls, pid_t pid);
  */
 void wmk_syscalls_exclude_only(struct wmk_syscalls *calls, const pid_t *pids, unsigned n);
 /*
- * Set which data of a system call is copied. A system call that the table lacks needs this call after the kernel's
- * format was read.
+ * Set which data of a system call is copied. For a system call that the table lacks, the caller calls this function
+ * after reading the kernel's format.
  */
 void wmk_syscalls_describe(struct wmk_syscalls *calls, const struct wmk_syscall *call);
 /* Set which data of a system call is copied, by an explicit plan instead of the kinds of the arguments. */

@@ -6,7 +6,8 @@
  *                                                            compat_syscall_entry_..., syscall_entry_unknown
  *     wmk_syscalls_payload(&call, &record, out, room)        the fields, packed
  *
- * Each argument is a field of its name. Arguments that point to data have other or additional fields:
+ * Each argument becomes a field with the name of the argument. Arguments that point to data have other or additional
+ * fields:
  *
  *     path, text           the text itself; also at exit, where it is "" unless only the exit could read it (the system
  *                          call has loaded its page)
@@ -32,8 +33,8 @@
 /* Make the event class. *class is malloc'd: wmk_event_class_free(). 0, or -errno with a cause chain. */
 int wmk_syscalls_class(const struct wmk_syscall *call, bool is_exit, struct wmk_event_class **class);
 /*
- * Write the payload of a record of `call`. Returns its bytes; -ENOSPC: more than `room`. Trusts only the pointers and
- * lengths of the record's pieces.
+ * Write the payload of a record of `call`. Returns the size of the payload in bytes; -ENOSPC: the payload needs more
+ * than `room` bytes. Trusts only the pointers and lengths of the record's pieces.
  */
 long wmk_syscalls_payload(const struct wmk_syscall *call, const struct wmk_syscalls_record *record, uint8_t *out,
 			  size_t room);

@@ -102,15 +102,18 @@ int wmk_syscall_find(enum wmk_kabi abi, const char *name);
 const char *wmk_syscall_name(enum wmk_kabi abi, unsigned number);
 /* Describe a system call. -ENOENT: the number is unknown; *call describes a call "unknown" (of a newer kernel). */
 int wmk_syscall_describe(enum wmk_kabi abi, unsigned number, struct wmk_syscall *call);
-/* Take names and kinds of the arguments from the format of sys_enter_<event>. No effect if the call is known. */
+/*
+ * Take names and kinds of the arguments from the format of sys_enter_<event>. No effect if the arguments are known
+ * already (`is_known`).
+ */
 void wmk_syscall_refine(struct wmk_syscall *call, const struct wmk_kformat *format);
 
 /* Return the word of an argument's kind or set in the rows of tables ("path"). */
 const char *wmk_syscall_word(const struct wmk_syscall_arg *arg);
 /*
  * Find the row of a system call in a table; a row begins with "name(". A row that begins with '*' is for 32-bit
- * programs only. A row that begins with '-' is for 64-bit programs only. Both kinds of rows precede the row of the
- * system call without a prefix. NULL: not found.
+ * programs only. A row that begins with '-' is for 64-bit programs only. A row that begins with '*' or '-' precedes the
+ * row of the same system call without such a prefix. NULL: not found.
  */
 const char *wmk_syscall_row(const char *const rows[], unsigned n, enum wmk_kabi abi, const char *name);
 

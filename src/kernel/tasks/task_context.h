@@ -5,10 +5,11 @@
  *
  * A separate tracefs instance, <channel's>~tasks, records the names and processes of tasks: task_newtask, task_rename,
  * sched_process_exec and sched_process_exit. This instance exists only if a context needs it. If a crashed process left
- * such an instance, the instance is adopted. wmk_kcontext_drain() empties the buffers of this instance before records
- * are converted, so that all earlier events of tasks are known. wmk_kcontext_follow() empties these buffers whenever
- * many events have arrived, because the channel can have no records for a long time. If the kernel has overwritten some
- * events nevertheless, the names of /proc apply from then on. /proc is scanned once a second at most.
+ * its ~tasks instance behind, the next process adopts that instance. wmk_kcontext_drain() empties the buffers of this
+ * instance before records are converted, so that all earlier events of tasks are known. wmk_kcontext_follow() empties
+ * these buffers whenever many events have arrived, because the channel can have no records for a long time. If the
+ * kernel has overwritten some events nevertheless, the names of /proc apply from then on. /proc is scanned once a
+ * second at most.
  *
  * A context belongs to one thread. Errors: -errno with a cause chain.
  */
@@ -53,7 +54,10 @@ int wmk_kcontext_fd(const struct wmk_kcontext *kcontext, unsigned cpu);
  * had none.
  */
 int wmk_kcontext_follow(struct wmk_kcontext *kcontext, unsigned cpu);
-/* Encodes the contexts of a record, packed, in their order. Returns their size, WMK_KCONTEXT_BYTES at most. */
+/*
+ * Encodes the contexts of a record, packed, in their order. Returns the size of the encoded contexts, at most
+ * WMK_KCONTEXT_BYTES.
+ */
 size_t wmk_kcontext_encode(struct wmk_kcontext *kcontext, unsigned cpu, uint64_t ts, const struct wmk_kcommon *common,
 			   uint8_t out[WMK_KCONTEXT_BYTES]);
 /* Like wmk_kcontext_encode(), for a record that contains its process number. */

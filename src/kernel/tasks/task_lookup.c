@@ -64,7 +64,10 @@ static struct view view_at(const struct wmk_ktask_entry *entry, uint64_t ts)
 				view.comm = version->is_seen && later.comm ? later.comm : version->comm;
 			break;
 		case WMK_KTASK_EXIT:
-			/* A later name disproves the exit: an exec took over the number. */
+			/*
+			 * A renaming after the exit shows that the number is still in use: a thread has taken over the
+			 * number by an exec.
+			 */
 			view.has_exited |= !view.comm;
 			break;
 		default:

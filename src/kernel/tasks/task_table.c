@@ -66,8 +66,8 @@ static bool is_life(const struct wmk_ktask_version *version)
 /* ── eviction ────────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Removes the oldest version of a task that has at least two versions. If a renaming follows a life that is the oldest
- * version, the life takes the new name, and the renaming is removed.
+ * Removes the oldest version of a task that has at least two versions. If the oldest version is a life and the next
+ * version is a renaming, the life takes the new name. The renaming is then removed instead of the life.
  */
 static void forget_oldest(struct wmk_ktasks *tasks, struct wmk_ktask_entry *entry)
 {
@@ -197,7 +197,8 @@ int wmk_ktasks_note_exit(struct wmk_ktasks *tasks, uint64_t ts, int32_t tid)
 
 /*
  * The thread takes the number `tid` of the first thread, and `old_tid` becomes free: an exit of `old_tid` is noted. The
- * table may already contain an exit of `tid`, that of the first thread. The exec shows that `tid` is still in use.
+ * table may already contain the exit of the first thread, which had the number `tid`. The exec shows that `tid` is
+ * still in use.
  */
 int wmk_ktasks_note_exec(struct wmk_ktasks *tasks, uint64_t ts, int32_t tid, int32_t old_tid)
 {

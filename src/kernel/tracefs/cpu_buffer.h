@@ -15,9 +15,10 @@
  * and the `until` of the last part can continue within the page. Spliced and read pages are lost in a crash.
  *
  * Losses: a page has the number of records that were overwritten before its first record (wmk_kpage.lost; a page that
- * is full to its last byte has only a flag). Only the counts have the other losses: records that were dropped because
- * the buffer was full (discard mode), or because they were nested too deep. Once recording has stopped and the buffer
- * is empty, the number of events is exactly read + overrun + dropped + commit_overrun.
+ * is full to its last byte has only a flag). Only wmk_kcpu_stats() reports records that the kernel dropped. The kernel
+ * drops a record if the buffer is full (discard mode), or if the record is nested too deep in a full buffer. Once
+ * recording has stopped and the buffer is empty, the number of events is exactly read + overrun + dropped +
+ * commit_overrun.
  *
  * One thread at a time per buffer. Only one process can open the buffer of a CPU of an instance. Errors are -errno with
  * a cause chain.

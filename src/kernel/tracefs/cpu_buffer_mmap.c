@@ -4,19 +4,21 @@
  * page.
  *
  * The writer does not reuse the reader page. The ioctl GET_READER does one of two things. If the reader page has data
- * that is not counted as read, the ioctl counts all this data, up to reader.read, and the page stays. Otherwise the
- * ioctl returns the page to the writer, makes the oldest page the reader page, and counts the data of the new reader
- * page. The writer may still be filling the oldest page: the writer then continues in the reader page until the page is
- * full.
+ * that does not count as read yet, GET_READER counts all data of the page as read, and keeps the page. reader.read is
+ * then the end of the counted data. If all data of the reader page counts as read, GET_READER returns the page to the
+ * writer. GET_READER then makes the oldest page the reader page, and counts the data of the new reader page. The writer
+ * may still be filling the oldest page: the writer then continues in the reader page until the page is full.
  *
  * An ioctl therefore makes the data of the page invalid only if all data of the page counts as read. This file makes
  * the ioctl in two cases: all data that counts as read was released, or the page has more data than the kernel has
- * counted. The length field of the page shows the second case without an ioctl. The length field is only a hint,
- * because only the ioctl orders the memory accesses; data is returned up to reader.read.
+ * counted. The length field of the page shows without an ioctl whether the page has more data than the kernel has
+ * counted. The length field is only a hint, because only the ioctl orders the memory accesses; data is returned up to
+ * reader.read.
  *
  * A page that the writer has left is full. The free space of a full page is smaller than the smallest event (the rest
- * is padding), or the page has the flags of a loss. The ioctl sets these flags when it takes such a page. A page has
- * the length 0 at first, and after the buffer was emptied. The writer is not on a page of length 0.
+ * is padding), or the page has the flags of a loss. GET_READER sets the flags of a loss when it makes a page that
+ * follows a loss the reader page. A page has the length 0 at first, and after the buffer was emptied. If the reader
+ * page has the length 0, the writer fills another page.
  *
  * reader.lost_events is not used: the ioctl moves the count into the page before it sets this field.
  */
@@ -146,7 +148,10 @@ int wmk_kcpu_map_emptied(struct wmk_kcpu *buffer)
 	return look(buffer);
 }
 
-/* Find the number of the ioctl. For a buffer that is not mapped, the right number fails with ENODEV. */
+/*
+ * Find the number of the ioctl. If the buffer is not mapped, an ioctl with the number that the kernel supports fails
+ * with ENODEV.
+ */
 static int probe(struct wmk_kcpu *buffer)
 {
 	for (size_t i = 0; i < WMK_ARRAY_LEN(get_reader); i++) {

@@ -20,10 +20,10 @@
 #define PIPE_PAGES 16u                 /* default capacity of a pipe: one page of any size in each buffer */
 
 /*
- * If the kernel continues within a page, the begin time of the copy is the time of the kernel's reader. The time of the
- * kernel's reader lacks the deltas of discarded events, which the writer's deltas include. The copy would then begin
- * before the last record, so this function corrects the begin time of the copy. No other copy begins before the last
- * record.
+ * Corrects the begin time of a copy that continues within the page of the previous copy. The kernel computes this begin
+ * time without the time deltas of discarded events. The begin time of the copy can therefore precede the last record of
+ * the previous copy. The begin time also identifies such a copy: no other copy begins before the last record of the
+ * previous copy.
  */
 static void mend_time(struct wmk_kcpu *buffer, struct wmk_kpage *page)
 {
@@ -37,8 +37,8 @@ static void mend_time(struct wmk_kcpu *buffer, struct wmk_kpage *page)
 }
 
 /*
- * Note the end time of a copy that may be the beginning of a page. If the page is damaged, the kernel does not continue
- * in the page.
+ * Store the end time of a copy if the next copy may continue within the same page. If the page is damaged, the kernel
+ * does not continue in the page.
  */
 static void note_time(struct wmk_kcpu *buffer, struct wmk_kpage page)
 {

@@ -110,8 +110,8 @@ int wmk_kinstance_without(int instance, const int32_t *tids, unsigned n);
 
 /*
  * Remove the instances of `owner` for which keep(data, name) is false (keep NULL: all instances of `owner`), and the
- * instances of processes that have ended. Returns how many could not be removed, or -errno. Dynamic events (groups
- * waymark_*) are not touched.
+ * instances of processes that have ended. Returns the number of instances that could not be removed, or -errno. Dynamic
+ * events (groups waymark_*) are not touched.
  */
 int wmk_kinstance_sweep(const struct wmk_tracefs *tracefs, const char *owner,
 			bool (*keep)(void *data, const char *name), void *data);
