@@ -151,9 +151,9 @@ static bool is_stopped(const struct app *app)
 }
 
 /*
- * True if no thread of the application has run or was runnable for a while. Such an application has received the SYNC
- * or has no room for the SYNC, so the daemon cannot make the application answer. (The result is not valid for a later
- * barrier, before which the application may run.)
+ * True if no thread of the application has run or was runnable for a while. An idle application either has read its
+ * SYNC already, or its socket has no room for the SYNC. In both cases the daemon cannot make the application answer.
+ * (The result is not valid for a later barrier, before which the application may run.)
  */
 static bool is_asleep(struct app *app, unsigned *budget)
 {
@@ -177,9 +177,9 @@ static bool is_heard_next(const struct app *app)
 }
 
 /*
- * True if the application is stopped or idle. A positive result stays valid for this barrier, so the budget suffices
- * for all applications in turn. Idleness takes a while to show, so applications with a recent SYNC are only tested for
- * being stopped.
+ * True if the application is stopped or idle. The function stores a positive result for this barrier and does not
+ * repeat the test. So `budget` is left for the other applications. A thread needs time to become idle. So in the first
+ * LOOK_MS after a SYNC, the function tests only whether the application is stopped.
  */
 static bool is_held(struct app *app, uint32_t number, int64_t now, unsigned *budget)
 {
@@ -206,8 +206,8 @@ static bool is_of_others(const struct barrier *u, const struct app *app)
 
 /*
  * True if an application may still answer soon. After an application has missed a whole deadline, no command waits for
- * the application until it answers in time again. Otherwise, an application that never answers, or always answers late,
- * would delay every command.
+ * the application until it answers in time again. Without this rule, an application that never answers, or always
+ * answers late, would delay every command.
  */
 static bool may_answer_soon(struct wmk_shard *shard, const struct barrier *u, uint32_t number, bool others_late)
 {

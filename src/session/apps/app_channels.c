@@ -111,8 +111,8 @@ int wmk_app_adopt_rings(struct app *app, struct rings *rings)
 }
 
 /*
- * Flags for an application that records into the rings. A process that is tracked by pid is private like a process with
- * its own rings: the processes that it forks do not record there.
+ * Flags for an application that records into the rings. If the session tracks pids, its rings get the flag
+ * WMK_CHANNEL_PRIVATE, like rings that belong to one process: the child of a fork does not record into private rings.
  */
 uint8_t wmk_app_channel_flags(const struct rings *rings)
 {

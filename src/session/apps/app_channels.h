@@ -20,7 +20,10 @@ int wmk_app_channel_drop(struct app *app, uint32_t number);
 
 /* Event `number` was unregistered. */
 void wmk_app_event_gone(struct app *app, uint32_t number);
-/* The application has these rings from an earlier daemon: messages with their channel number refer to them. */
+/*
+ * Give the application a channel number for rings that it has reattached from an earlier daemon. Messages of the
+ * connection refer to these rings by the channel number.
+ */
 int wmk_app_adopt_rings(struct app *app, struct rings *rings);
 /* True if a session of user `owner` enables the event; (uid_t)-1: a session of any user. */
 bool wmk_app_event_is_enabled(const struct app *app, uint32_t number, uid_t owner);

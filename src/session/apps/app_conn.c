@@ -133,7 +133,8 @@ void wmk_app_flush(struct app *app)
 		return;
 	}
 	/*
-	 * A peer may have sent messages before it closed. The shard reads these messages first, up to the end of file.
+	 * A peer may have sent messages before it closed. The shard reads the remaining messages of a closed peer up to
+	 * the end of file.
 	 */
 	if (sent < 0)
 		wmk_out_free(&app->out);
@@ -400,7 +401,10 @@ static int take_synced(struct app *app, const struct wmk_frame *frame, const voi
 	uint32_t sync;
 	int err = wmk_u32_decode(body, frame->length, &sync);
 
-	/* An answer covers all SYNCs up to it. A number that was never sent is ignored. */
+	/*
+	 * An answer to one SYNC also answers all earlier SYNCs of the connection. A number that was never sent is
+	 * ignored.
+	 */
 	if (err < 0 || app->sync_first == 0 || sync < app->sync_first || sync > app->sync_sent)
 		return err;
 	app->sync_answered = sync;
@@ -528,9 +532,10 @@ void wmk_app_readable(struct app *app)
 	if (app->socket >= 0 && (came == 0 || (came < 0 && came != -EAGAIN)))
 		wmk_app_close(app, came == -ENOMEM ? came : 0);
 	/*
-	 * A sender of descriptors without messages would exhaust the daemon's descriptors. If no data is pending, at
-	 * most one received descriptor is left: that of an incomplete message. Otherwise the limit is the number of
-	 * descriptors that one reception may bring.
+	 * A sender of descriptors without messages would exhaust the daemon's descriptors. If the shard has read all
+	 * pending data, at most one received descriptor has no message yet: the descriptor of an incomplete message.
+	 * If data is still pending, one reception may have brought up to WMK_WIRE_FDS_AT_ONCE descriptors without their
+	 * messages.
 	 */
 	if (app->socket >= 0 && app->in.n_fds > (came < 0 || !more ? 1 : WMK_WIRE_FDS_AT_ONCE))
 		wmk_app_close(app, wmk_error(-EPROTO, "%u file descriptors arrived without their messages",

@@ -6,8 +6,8 @@
 #include "session/apps/app.h"
 
 /*
- * How to describe applications. `known` NULL: without events. Otherwise with the events that `what` selects; an event
- * is shown as enabled if a session of user `enabled_by` enables the event.
+ * How to describe applications. `known` NULL: without events. If `known` is not NULL, the description has the events
+ * that `what` selects. An event is shown as enabled if a session of user `enabled_by` enables the event.
  */
 struct wmk_describing {
 	struct wmk_arena *arena;

@@ -69,12 +69,13 @@ static bool is_earlier(const struct app_channel *ch, const struct wmk_session_ch
 }
 
 /*
- * Move an event from the rings of earlier layouts in which it is enabled. From rings that were just reattached, move
- * the event if these rings have an id of the event: only the application knows which events the earlier daemon enabled.
- * MOVE has no effect in rings in which the event is not enabled.
+ * Move an event from the rings of earlier layouts in which it is enabled. MOVE is also sent for rings that were just
+ * reattached, if the event has an id in these rings: the session daemon does not know which events its predecessor
+ * enabled there. MOVE has no effect in rings in which the event is not enabled.
  *
- * Returns 1 if the event was enabled in a known place with filter `hash`: no ENABLE follows. If the application cannot
- * apply MOVE, it continues to record in the earlier place only. Returns 0 if ENABLE must follow, with the filter.
+ * Returns 1 if the event was enabled with filter `hash` in rings of an earlier layout, as far as the session daemon
+ * knows: no ENABLE follows. If the application cannot apply MOVE, it continues to record in the earlier place only.
+ * Returns 0 if ENABLE must follow, with the filter.
  */
 static int earlier_move(struct app *app, const struct wmk_enable_msg *to, uint64_t hash)
 {
@@ -176,8 +177,8 @@ static bool enabled_earlier(const struct app *app, const struct wmk_session_chan
 }
 
 /*
- * Return the index of the rings of the latest layout that the application has reattached, or -1. An application that
- * has just reconnected continues in these rings if it can get no rings of the channel's current layout.
+ * Return the index of the rings of the latest layout that the application has reattached, or -1. If the daemon cannot
+ * create rings of the channel's current layout for the application, the application continues in its reattached rings.
  */
 static int find_returned(const struct app *app, const struct wmk_session_channel *channel)
 {
@@ -202,8 +203,8 @@ static bool has_earlier(const struct app *app, const struct wmk_session_channel 
 }
 
 /*
- * Disable an event also in earlier layouts: an application without room for later rings, or with a library that does
- * not know MOVE, still records there.
+ * Disable an event in the rings of all layouts of the channel. An application may still record into rings of an earlier
+ * layout: it has no room for later rings, or its library does not know MOVE.
  */
 static int event_end(struct app *app, const struct wmk_session_channel *channel, uint32_t event)
 {

@@ -7,13 +7,13 @@
 
 void wmk_registry_enter(struct wmk_shard *shard, struct app *app);
 /*
- * Free all applications, or only closed applications that are dead or have no slot. Between turns only: epoll may refer
- * to them.
+ * Free all applications, or only closed applications that are dead or have no slot. Call only between two turns of the
+ * shard: during a turn, events of epoll may refer to the applications.
  */
 void wmk_registry_sweep(struct wmk_shard *shard, bool all);
 /*
- * The next application of this process after `after`, or the first. NULL: no other one, or pid 0, which stands for
- * every process of a foreign PID namespace.
+ * The next application of this process after `after`, or the first. NULL: the process has no other application, or
+ * `pid` is 0. Pid 0 stands for every process of a foreign PID namespace.
  */
 struct app *wmk_registry_process(struct wmk_shard *shard, pid_t pid, const struct app *after);
 

@@ -41,7 +41,7 @@ static struct {
 
 static void thread_enough(void);
 
-/* Locked, as are the functions below up to add(). */
+/* The caller holds list.lock. The same is true for each function from here to add(). */
 static void count(struct deferred_close_user *user, int by)
 {
 	user->n += (unsigned)by;

@@ -12,10 +12,10 @@
  *
  * At most WMK_DEFERRED_CLOSE_THREADS threads block at a time, and at most WMK_DEFERRED_CLOSE_THREADS_OF_ONE of these
  * threads for one user. Other descriptors stay open meanwhile. The daemon stops reading from a user with
- * WMK_DEFERRED_CLOSE_FULL open descriptors in the list. From then on only descriptors in unread messages are added. The
- * kernel bounds their number by RLIMIT_NOFILE of the sending processes, and each connection that holds such a message
- * costs the sender a descriptor, too. The list belongs to the process, as its descriptors do. Any thread; no function
- * here blocks.
+ * WMK_DEFERRED_CLOSE_FULL open descriptors in the list. At that limit, the list grows only by descriptors in unread
+ * messages. The kernel limits the descriptors in unread messages to RLIMIT_NOFILE of the sending processes. Each
+ * connection with such a message also costs its sender one descriptor. The list belongs to the process, as its
+ * descriptors do. Any thread; no function here blocks.
  */
 #ifndef WMK_SESSION_DEFERRED_CLOSE_H
 #define WMK_SESSION_DEFERRED_CLOSE_H
@@ -27,15 +27,15 @@
 #define WMK_DEFERRED_CLOSE_FULL 256u
 
 /*
- * Prepare a connection that was just accepted: keep urgent bytes in line. Otherwise the kernel drops the message of
- * urgent bytes with its descriptors when the next data is read.
+ * Prepare a connection that was just accepted: keep urgent bytes in line. Without SO_OOBINLINE, the kernel drops an
+ * urgent byte and the descriptors that came with it when the daemon reads the next data.
  */
 void wmk_deferred_close_expect(int socket);
 /* Close a descriptor that arrived in a message of this user. */
 void wmk_deferred_close_file(int fd, unsigned uid);
 /*
- * Close a connection. Its peer sees the end of file at once, after the data that was sent before. The socket is closed
- * at once if no unread message holds a descriptor.
+ * Close a connection. The peer of the connection reads all data that was sent before, and then the end of file, without
+ * a delay. The socket is closed at once if no unread message holds a descriptor.
  */
 void wmk_deferred_close_socket(int fd, unsigned uid);
 /* True if nothing more may be read from this user. */

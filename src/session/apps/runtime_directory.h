@@ -6,9 +6,10 @@
 #include <stdbool.h>
 
 /*
- * Open the runtime directory, or create it with mode 0700 (*created). It must belong to our user, and no other user may
- * write there; unless it is `shared`, other users may have no access at all. A process that can write there could
- * replace the sockets. Returns the descriptor, or -errno with a cause chain.
+ * Open the runtime directory, or create it with mode 0700 (*created). The directory must belong to the effective user
+ * of this process. If `shared` is set, other users may have read access but no write access; otherwise they may have no
+ * access. A process that can write there could replace the sockets. Returns the descriptor, or -errno with a cause
+ * chain.
  */
 int wmk_runtime_directory_open(const char *path, bool shared, bool *created);
 

@@ -9,9 +9,9 @@
  *
  * `waymark record` has one shard with its own socket. The session daemon has several, each with a thread. These shards
  * accept from one socket. A shard passes on connections of processes that belong to another shard (app_accept.h). The
- * pidfd of a process signals its end; then its claims are freed in all its rings. Nothing here blocks on an
- * application, and no application can harm another: the daemon bounds what each one may send, how much memory the
- * daemon keeps for it, and how much it may leave unread.
+ * pidfd of a process signals its end; then its claims are freed in all its rings. No function of a shard blocks on an
+ * application, and no application can harm another application. For each application, the daemon limits the messages
+ * that it sends, the memory that is kept for it, and the data that it leaves unread.
  *
  * One thread uses a wmk_shard, except for wmk_shard_take(), wmk_shard_listen() and wmk_shard_stop(). Callbacks run in
  * that thread, from within wmk_shard_run_once() and the commands. Errors are -errno with a cause chain (base/error.h).
@@ -127,7 +127,7 @@ void wmk_shard_stats(const struct wmk_shard *shard, struct wmk_shard_stats *stat
 /* The i-th kept application, in order of arrival; false past the end. */
 bool wmk_shard_get(const struct wmk_shard *shard, unsigned i, struct wmk_app_info *info);
 
-/* Add the wait for new connections. */
+/* Add the shard's listening socket to epoll, for new connections. */
 int wmk_shard_watch_accept(struct wmk_shard *shard);
 
 #endif

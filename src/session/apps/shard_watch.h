@@ -7,11 +7,11 @@
 
 int wmk_shard_watch(struct wmk_shard *shard, int fd, struct shard_source *source, bool add, bool writing);
 /*
- * Remove a descriptor from epoll, and close it. After close() alone, it would stay in epoll while a copy is open in a
- * child of posix_spawn() that has not executed its program yet.
+ * Remove a descriptor from epoll, and close it. A plain close() is not sufficient: the descriptor stays in epoll while
+ * a child of posix_spawn() holds a copy, until the child executes its program.
  */
 void wmk_shard_unwatch(struct wmk_shard *shard, int fd);
-/* The same for a connection (deferred_close.h). */
+/* As wmk_shard_unwatch(), but close the socket of a connection by wmk_deferred_close_socket(). */
 void wmk_shard_unwatch_socket(struct wmk_shard *shard, int fd, uid_t uid);
 /* Run a job in the thread of the shard, in order; the caller owns `job` until then. Any thread. */
 struct wmk_shard_job {

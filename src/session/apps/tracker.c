@@ -113,9 +113,10 @@ static int descends(const struct wmk_session_channel *channel, pid_t pid)
 }
 
 /*
- * True if the parent was a member and has ended (as when a daemon forks twice), so that /proc has no ancestor to
- * follow. The application itself names the parent, so the daemon accepts this only for members of the same user. So no
- * application can enter the trace of another user. For a living parent, /proc is authoritative.
+ * True if the application's parent was a member and has ended, as when a daemon forks twice. /proc then shows no
+ * ancestor to follow. The application itself names its parent, so the daemon accepts only a member that has the same
+ * user as the application. So no application can enter the trace of another user. For a living parent, /proc is
+ * authoritative.
  */
 static bool was_forked_by_member(const struct wmk_session_channel *channel, const struct app *app)
 {
@@ -130,7 +131,7 @@ static bool was_forked_by_member(const struct wmk_session_channel *channel, cons
 /*
  * Remember applications that do not descend, because reading /proc at each update is slow. A program after exec() and a
  * child register as new applications, so the result stays valid. The table has few slots. If the serial of another
- * channel has overwritten the slot, /proc is read once more.
+ * channel has overwritten the slot of this channel, the daemon reads /proc once more.
  */
 static bool is_not_tracked(const struct app *app, const struct wmk_session_channel *channel)
 {
