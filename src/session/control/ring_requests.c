@@ -125,9 +125,10 @@ static void left_keep(struct left_traces *left, const struct wmk_session *sessio
 
 /*
  * Between begin() and end(). Locked again on return. The names are collected first, and compared with the list of the
- * session later. A trace that starts meanwhile has another name, or is in the list at the time of the comparison: its
- * name and the list change under one hold of the lock. No other thread removes traces from the list between begin() and
- * end(). *again: the reply had no room for all names, and some traces were removed.
+ * session later. The session daemon creates the name of a new trace and adds the trace to the session's list under one
+ * hold of the lock. So if a trace starts meanwhile, its name was not collected, or the comparison finds its name in the
+ * list. No other thread removes traces from the list between begin() and end(). *again: the reply had no room for all
+ * names, and some traces were removed.
  */
 static int left_some(struct wmk_session *session, int (*what)(void *data, const struct wmk_trace_info *info),
 		     bool *again)
@@ -203,7 +204,10 @@ static bool names_channel(const struct wmk_ctl_reclaim *request, const struct wm
 	return request->channels.n == 0 || i < request->channels.n;
 }
 
-/* Each named channel exists and can give memory back. Without names, at least one channel can. */
+/*
+ * Each named channel exists and can give memory back. If the request names no channel, at least one channel can give
+ * memory back.
+ */
 static int reclaim_check(const struct wmk_session *session, const struct wmk_ctl_reclaim *request)
 {
 	const char *why = "it has no channels";
@@ -271,7 +275,10 @@ int wmk_session_reclaim(struct wmk_session *session, const struct wmk_ctl_reclai
 
 /* ── counts ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Unlocked. `into`: sum that contains the previous counts. */
+/*
+ * Unlocked. `into`: a sum that contains the previous counts of the rings; the function replaces the previous counts by
+ * the new counts.
+ */
 static int count(struct rings *rings, struct wmk_counts *into)
 {
 	struct wmk_session *session = rings->session;

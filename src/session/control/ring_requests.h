@@ -11,8 +11,8 @@
  */
 int wmk_rings_close(struct wmk_session *session, bool ended_only);
 /*
- * Query the counts from the consumer. While another thread makes requests, the latest counts stay. Locked; the lock is
- * released meanwhile.
+ * Query the counts from the consumer. If another thread makes requests for the session, the function keeps the counts
+ * of the latest query. Locked; the lock is released meanwhile.
  */
 void wmk_session_count(struct wmk_session *session);
 /*
@@ -20,12 +20,12 @@ void wmk_session_count(struct wmk_session *session);
  * the records that are in the rings now.
  */
 void wmk_channel_counts(const struct wmk_session_channel *channel, struct wmk_counts *sum);
-/* The final counts of closed rings, without the counts of rings that are closing now. */
+/* The final counts of closed rings. Rings that are being closed are not included. */
 struct wmk_counts wmk_channel_past(const struct wmk_session_channel *channel);
 
 /*
- * Begin and end requests: one thread at a time. Locked. Between them, rings and traces are added at the heads of their
- * lists, and none is removed.
+ * Begin and end requests: one thread at a time. Locked. Between begin and end, other threads add rings and traces only
+ * at the heads of the session's lists, and remove none.
  */
 void wmk_ring_requests_begin(struct wmk_session *session);
 void wmk_ring_requests_end(struct wmk_session *session);

@@ -37,7 +37,7 @@
 
 /* ── create ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Return what the session has charged to the quotas of its owner, once. */
+/* Return to the owner's quotas what the session has charged. A repeated call does nothing. */
 static void uncount(struct wmk_session *session)
 {
 	/* relaxed: only the atomicity of the exchange matters */
@@ -102,7 +102,10 @@ static int snapshot_fill(struct wmk_session *session)
 	return *session->settings.snapshot_path ? 0 : wmk_session_snapshot_output(session, &output);
 }
 
-/* A session with a relay: its directory is the spool of what the relay does not have yet. */
+/*
+ * If the session has a relay, the directory of the session is the spool: it holds the data that the relay has not
+ * acknowledged yet.
+ */
 static int relay_fill(struct wmk_session *session)
 {
 	struct wmk_ctl_settings *settings = &session->settings;

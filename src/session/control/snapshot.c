@@ -224,8 +224,8 @@ static int metadata_text(struct wmk_snapshot *snapshot, struct snapshot_trace *t
 		wmk_trace_as_env(as, "snapshot_pid", NULL, snapshot->pid);
 	}
 	/*
-	 * The environment has the count of records that were overwritten before the snapshot. If these counted as lost
-	 * records, readers would warn about the loss.
+	 * The environment has the count of records that were overwritten before the snapshot. If overwritten records
+	 * counted as lost records, readers would warn about the loss.
 	 */
 	if (ended)
 		wmk_trace_as_env(as, "snapshot_overwritten", NULL, (int64_t)trace->counts.overwritten);

@@ -163,8 +163,8 @@ static int events_switch(struct rings *rings, const struct wmk_kcatalog *catalog
 }
 
 /*
- * Switch on BPF first: loading and verifying it makes kernel records of all kinds, and the instance must not record
- * those.
+ * Switch on BPF before the tracefs instance: loading and verifying a BPF program triggers many kernel events, which the
+ * instance must not record.
  */
 static int rings_switch(struct rings *rings, bool on)
 {

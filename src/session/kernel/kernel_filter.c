@@ -2,13 +2,14 @@
 /*
  * kernel_filter.c - filters of the rules of kernel channels.
  *
- * A filter is checked against the kernel events that its rule selects. It is split into a part for the kernel and a
- * part for the consumer daemon (kernel/event/filter_split.h). A filter changes in three steps while records arrive:
+ * A filter is checked against the kernel events that its rule selects. The session daemon splits the filter into a part
+ * for the kernel and a part for the consumer daemon (kernel/event/filter_split.h). A filter changes in three steps
+ * while records arrive:
  *
  *     consumer daemon: old or new ──► kernel: the new one ──► consumer daemon: the new one
  *
- * So no step rejects a record that both the old and the new rules select. If the kernel rejects its part, the consumer
- * daemon evaluates the whole filter.
+ * So no step rejects a record that both the old and the new rules select. If the kernel rejects its part of the filter,
+ * the consumer daemon evaluates the whole filter.
  */
 #include "session/kernel/kernel_filter.h"
 
@@ -45,8 +46,8 @@ struct kernel_filter_rules {
 };
 
 /*
- * Return the rule's filter; "" if it has none. Also "" for a probe: the filter of a probe is checked against the event
- * that a trial installation makes.
+ * Return the rule's filter; "" if it has none. For a probe the result is always "": wmk_kernel_probe_check() checks the
+ * filter of a probe against the event of a trial installation.
  */
 static const char *filter_of(const struct wmk_ctl_rule *rule)
 {
@@ -68,8 +69,8 @@ static bool is_meant(const struct kernel_filter_rules *f, const struct wmk_kentr
 }
 
 /*
- * Call `one` for the class of the records that BPF makes of a system call. These records have other fields than the
- * kernel event of the call.
+ * Call `one` for the class of the records that BPF makes of a system call. A record of BPF has other fields than a
+ * record of the kernel event of the same system call.
  */
 static int call_by_bpf(const struct wmk_tracefs *tracefs, const struct wmk_kentry *entry,
 		       int (*one)(void *data, const struct wmk_event_class *class), void *data)
@@ -116,7 +117,7 @@ static int try_one(void *data, const struct wmk_event_class *class)
 	return wmk_filter_fit_try(data, wmk_kfilter_look_up, (void *)(uintptr_t)class, class->name);
 }
 
-/* Names outlive their classes: the nearest are reported after all classes were seen. */
+/* Copies of the field names of the offered classes: the nearest names are reported after the classes were freed. */
 struct offering {
 	struct wmk_nearest near;
 	char **names;
@@ -494,8 +495,8 @@ static int send_changed(struct rings *rings, bool changing)
 }
 
 /*
- * Write the filter to the kernel. If the kernel rejects it, sets *again: the consumer daemon must evaluate the whole
- * filter.
+ * Write the filter to the kernel. If the kernel rejects the filter, sets *again: the consumer daemon must then evaluate
+ * the whole filter.
  */
 static int write_one(struct rings *rings, struct kernel_event *event, bool *again)
 {

@@ -11,7 +11,8 @@ int wmk_kernel_filters_fit(struct wmk_tracing *tracing, const struct wmk_list *r
 int wmk_kernel_filters_check(struct wmk_session_channel *channel, const struct wmk_list *rules);
 /*
  * Make the filter of the event from the channel's rules; rules of probes count if their event is one of `probes` (may
- * be NULL). `refused`: make it for the consumer daemon alone. The caller frees *made by wmk_kfilter_made_free().
+ * be NULL). `refused`: the kernel has rejected the filter of this event before, so make a filter that only the consumer
+ * daemon evaluates. The caller frees *made by wmk_kfilter_made_free().
  */
 int wmk_kernel_filter_of(const struct wmk_session_channel *channel, const struct wmk_kernel_probes *probes,
 			 const struct wmk_tracefs *tracefs, const struct wmk_kentry *entry, bool refused,

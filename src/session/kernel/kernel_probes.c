@@ -96,7 +96,10 @@ int wmk_kernel_probe_check(const struct wmk_tracefs *tracefs, const struct wmk_c
 	if (err < 0)
 		return err;
 	snprintf(note, size, "%s", probe->note);
-	/* Let the kernel check the probe. An event that was never enabled leaves nothing behind. */
+	/*
+	 * Let the kernel check the probe. The trial probe is removed below. The removal of an event that was never
+	 * enabled empties no buffers.
+	 */
 	err = wmk_probe_install(tracefs->dir, probe);
 	if (err == 0) {
 		struct wmk_error_chain *why;

@@ -2,10 +2,10 @@
 /*
  * kernel_probes.h - probes: rules of kernel channels that create their event (kernel/probe/probe.h).
  *
- * A probe is installed when its channel first records with the enabled rule, and stays as long as the channel's
- * buffers; a disabled probe costs nothing. It is removed after its instance, because the kernel empties an instance
- * when a dynamic event of the instance is removed. The events of a channel's buffers have a group of their own:
- * waymark_<owner>_<number of the rings>.
+ * A probe is installed when its channel first records while the probe's rule is enabled. The probe stays installed as
+ * long as the buffers of the channel exist. While its rule is disabled, an installed probe costs nothing. A probe is
+ * removed after its tracefs instance, because the kernel empties an instance when one of its dynamic events is removed.
+ * The events of a channel's buffers have a group of their own: waymark_<owner>_<number of the rings>.
  */
 #ifndef WMK_SESSION_KERNEL_PROBES_H
 #define WMK_SESSION_KERNEL_PROBES_H
@@ -48,7 +48,10 @@ void wmk_kernel_probes_sweep(const struct wmk_tracefs *tracefs, const char *owne
 			     bool (*keep)(void *data, const char *group), void *data);
 /* Return the group of a channel's probes; "" if it has none. */
 const char *wmk_kernel_probes_group(const struct wmk_kernel_probes *probes);
-/* Remove the probes after their instance, and free them. `keep`: leave them installed for the next daemon. */
+/*
+ * Remove the probes after their instance, and free them. With `keep`, the function frees only the memory: the probes
+ * stay installed for the next daemon.
+ */
 void wmk_kernel_probes_close(const struct wmk_tracefs *tracefs, struct wmk_kernel_probes *probes, bool keep);
 
 #endif

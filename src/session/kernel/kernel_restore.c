@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * kernel_restore.c - take over the instances and probes that an earlier daemon left in the kernel. Restored sessions
- * continue with these instances and probes, and consume the records that the kernel made meanwhile. Instances and
- * probes without a session are removed.
+ * continue to use the instances and probes of the earlier daemon. Restored sessions also consume the records that the
+ * kernel made while no session daemon ran. Instances and probes without a session are removed.
  */
 #include "session/kernel/kernel_restore.h"
 
@@ -54,8 +54,8 @@ int wmk_kernel_restore(struct rings *rings)
 }
 
 /*
- * True if BPF recorded all occurrences of this system call, as far as can be known: the kernel's event is off. (Records
- * of BPF and of tracefs may have the same class.)
+ * True if BPF recorded all occurrences of the system call, as far as can be known: the kernel's own event of the system
+ * call is switched off now. (Records of BPF and of tracefs may have the same class.)
  */
 static bool was_by_bpf(const struct rings *rings, const struct wmk_kentry *entry)
 {
@@ -76,8 +76,8 @@ static bool was_by_bpf(const struct rings *rings, const struct wmk_kentry *entry
 }
 
 /*
- * Add the events that the buffers may still contain. Such an event has an id in these rings, and an enabled or disabled
- * rule fits the event.
+ * Add the events that the buffers may still contain. An event is added if it has an id in the rings and an enabled or
+ * disabled rule fits it.
  */
 static int events_known(struct rings *rings, const struct wmk_tracefs *tracefs, const struct wmk_kcatalog *catalog)
 {
@@ -95,8 +95,8 @@ static int events_known(struct rings *rings, const struct wmk_tracefs *tracefs, 
 		if (!class || !wmk_rings_has_id(rings, class) || was_by_bpf(rings, entry))
 			continue;
 		/*
-		 * Buffers of an earlier layout may lack a context that the filters use. They receive no new records, so
-		 * they need no filter.
+		 * Buffers of an earlier layout may lack a context that the filters use. Buffers of an earlier layout
+		 * receive no new records, so these buffers need no filter.
 		 */
 		filter = (struct wmk_kfilter_made){ .never = false };
 		err = wmk_rings_current(rings) ? wmk_kernel_filter_of(rings->channel, rings->kernel->probes, tracefs,

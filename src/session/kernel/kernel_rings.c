@@ -26,7 +26,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Size of the kernel's sub-buffers. Larger ones cost less, but reading a mapped one disables interrupts for longer. */
+/*
+ * Size of the kernel's sub-buffers. Larger sub-buffers cost less per record, but the kernel disables interrupts for
+ * longer when a mapped sub-buffer is read.
+ */
 #define KERNEL_SUBBUF (16u * 1024)
 
 /* ── instances ───────────────────────────────────────────────────────────────────────────────────────── */
@@ -43,8 +46,8 @@ static struct wmk_kernel_rings *kernel_alloc(const struct rings *rings)
 	kernel->instance = -1;
 	wmk_rings_name(rings->channel, rings->stream_id, rings_name);
 	/*
-	 * Sessions of several users may have one name, and names may contain the separators. The id of the rings makes
-	 * the name unique.
+	 * Sessions of several users may have the same name, and the names may contain the separators of an instance
+	 * name. The id of the rings makes the name unique.
 	 */
 	snprintf(channel, sizeof(channel), "%s.%" PRIu64, rings_name, rings->id);
 	if (wmk_kinstance_name(rings->session->tracing->kernel_owner, rings->session->name, channel, kernel->name) == 0)

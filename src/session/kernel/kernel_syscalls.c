@@ -67,8 +67,8 @@ static void name_of(enum wmk_kabi abi, unsigned number, char name[WMK_SYSCALL_NA
 }
 
 /*
- * Name a system call as the kernel's list of events does. The list has no system calls of 32-bit processes: such a call
- * gets the name that traces use.
+ * Name a system call as the kernel's list of events does. The list has no system calls of 32-bit processes: such a
+ * system call gets the name that its event has in traces.
  */
 static void name_way(const struct way *way, struct named *named)
 {
@@ -219,7 +219,10 @@ static struct class *class_of(struct wmk_tracing *tracing, const struct wmk_trac
 	return wmk_syscalls_class(&call, way->is_exit, &class) < 0 ? NULL : wmk_class_intern(tracing, class);
 }
 
-/* A direction that is new to the consumer daemon, or has a new filter. */
+/*
+ * One direction (entry or exit) of a system call that must be sent: the consumer daemon does not know the direction
+ * yet, or the filter has changed.
+ */
 struct news {
 	struct way way;
 	struct class *class;

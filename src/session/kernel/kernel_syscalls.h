@@ -3,12 +3,14 @@
  * kernel_syscalls.h - system calls of kernel channels. BPF records them with the data that their arguments point to;
  * tracefs records them with arguments as numbers. Private to src/session.
  *
- * The choice is made once, when a channel's rules first select system calls, and kept for the channel's life: BPF if a
- * test succeeds. The consumer daemon runs the BPF program and receives what to record:
+ * The session daemon chooses between BPF and tracefs once, when the rules of a channel first select system calls. The
+ * session daemon chooses BPF if a test of BPF succeeds, and keeps the choice as long as the channel exists. The
+ * consumer daemon runs the BPF program and receives what to record:
  *
  *     rules ──tables of calls──► classes ──ids, declared──► consumer daemon ──► set of calls, empty while off
  *
- * It also receives a filter program for each direction of a call, and the processes of track --kernel.
+ * The consumer daemon also receives a filter program for each system call and direction, and the list of processes of
+ * `track --kernel`.
  *
  * All under the session's lock.
  */
@@ -48,8 +50,8 @@ static inline bool wmk_channel_syscalls_by_bpf(const struct wmk_session_channel 
 int wmk_kernel_syscalls_update(const struct wmk_tracefs *tracefs, struct rings *rings,
 			       struct wmk_kernel_syscalls **calls);
 /*
- * Switch the recording of system calls on or off. After switching off, BPF adds no record once this function has
- * returned.
+ * Switch the recording of system calls on or off. After a call that switches recording off has returned, BPF adds no
+ * record.
  */
 int wmk_kernel_syscalls_switch(struct rings *rings, struct wmk_kernel_syscalls *calls, bool on);
 

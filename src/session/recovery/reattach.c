@@ -151,9 +151,9 @@ static struct rings *find(struct rings *list, struct app *app, const uint8_t uui
 }
 
 /*
- * True for memory that can have seals. True for other files if the session has rings in files and the application has
- * the daemon's user. Other descriptors are not examined at all: a FUSE server could give any answer about its files, at
- * any time.
+ * True for memory that can have seals. For another file, the result is true only if the session has rings in files and
+ * the application's user is the daemon's user. The daemon makes no further system call on other descriptors: a FUSE
+ * server could give any answer about its files, at any time.
  */
 static bool may_be_rings(const struct rings *rings, int fd)
 {
@@ -225,8 +225,8 @@ static int hand_back(struct wmk_session *session, struct app *app, const uint8_t
 			err = wmk_rings_reattach(rings, -1);
 	}
 	/*
-	 * The reattached set proves that the channel followed the application. The ancestor of the application may have
-	 * ended.
+	 * An application that reattaches rings was a member of the channel's domain before, so the function adds the
+	 * application as a member again. The ancestor of the application may have ended.
 	 */
 	if (err == 0 && rings->channel->is.domain.follow)
 		wmk_process_set_add(&rings->channel->members, app->pid, wmk_app_start_time(app), app->uid);

@@ -3,8 +3,8 @@
  * restore.c - describe a session for the state file (each_...), and restore a session of an earlier daemon
  * (restore_...).
  *
- * Rings are mapped from their descriptors, with their old numbers and ids. So the session agrees from the first moment
- * with applications that still record into them, and with the stream files that the consumer daemon continues. Rings
+ * Rings are mapped from their descriptors, with their old numbers and ids. So a restored session uses the same numbers
+ * and ids as the applications that still record, and as the stream files that the consumer daemon continues. Rings
  * without a descriptor are awaited (reattach.c).
  */
 #include "session/control/ring_requests.h"
@@ -168,7 +168,10 @@ static bool is_there(const struct rings *list, const struct trace *trace, const 
 	return list != NULL;
 }
 
-/* Two rings of a channel in one trace have the same contexts if the clock has restarted: the later ones are current. */
+/*
+ * If two rings of a channel in one trace have the same contexts, the clock restarted before the later rings were
+ * created: the rings with the higher stream id are current.
+ */
 static void later_layout(struct wmk_session_channel *channel, const struct rings *list, const struct rings *rings)
 {
 	for (; list; list = list->next) {
@@ -286,8 +289,8 @@ int wmk_session_restore_id(struct wmk_session *session, uint64_t rings_id, uint3
 }
 
 /*
- * A session daemon writes an id to the state and declares the id in the metadata, in either order. The earlier daemon
- * may have been killed between these two steps.
+ * A session daemon writes an id to the state and declares the id in the metadata, in either order. So an earlier daemon
+ * that was killed may have left an id only in the state or only in the metadata.
  */
 static void declare_again(struct wmk_session *session)
 {

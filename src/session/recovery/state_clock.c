@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define CLOCK_FRESH "clock.new"
-/* Two measurements of one clock's rate differ by less than one part in this many. */
+/* Two measurements of the rate of one clock differ by less than 1/RATE_PARTS of the rate. */
 #define RATE_PARTS 100u
 
 struct state_clock {

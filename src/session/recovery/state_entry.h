@@ -101,7 +101,10 @@ void wmk_state_file(char name[STATE_NAME], uint64_t number, const char *kind);
 /* Remove the entry's files, and free the entry. The entry is in no list any more. */
 void wmk_state_forget(struct wmk_state *state, struct state_entry *entry);
 int wmk_state_file_write(const struct wmk_state *state, const char *name, const char *fresh, const char *text);
-/* Move a path that is not UTF-8 from `path` to path_bytes; and back. */
+/*
+ * wmk_state_path_encode() moves a path that is not UTF-8 from `path` to `path_bytes`; wmk_state_path_decode() moves the
+ * path back.
+ */
 int wmk_state_path_encode(struct state_session *is, struct wmk_arena *arena);
 int wmk_state_path_decode(struct state_session *is, struct wmk_arena *arena);
 /* Write N.json. Locked. */

@@ -24,8 +24,9 @@
 struct wmk_state;
 
 /*
- * Create or open the state directory in `rundir`, and read it; or read `recovered` instead, a directory of rings in
- * files (shm_path.h). Files that cannot be read are reported to `say` (may be NULL) and kept.
+ * Create or open the state directory in `rundir`, and read the state. If `recovered` is not NULL, read the state from
+ * `recovered` instead, a directory of rings in files (shm_path.h). Files that cannot be read are reported to `say` (may
+ * be NULL) and kept.
  */
 int wmk_state_open(int rundir, const char *recovered, void (*say)(void *data, const char *words), void *data,
 		   struct wmk_state **state);
@@ -44,8 +45,8 @@ uint64_t wmk_state_last_rings(const struct wmk_state *state);
 int wmk_state_clocks(struct wmk_state *state, struct wmk_clocks *clocks);
 
 /*
- * Return the descriptor of the rings' memory, which the callback keeps; -ENOENT: the consumer daemon lives and does not
- * have these rings any more; another negative value: no process has them.
+ * Return the descriptor of the memory of the rings; the callback remains the owner of the descriptor. -ENOENT: the
+ * consumer daemon runs and does not have the rings any more. Another negative value: no process has the rings.
  */
 typedef int wmk_state_held(void *data, const uint8_t trace_uuid[16], uint32_t stream_id);
 /*

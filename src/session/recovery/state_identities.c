@@ -6,8 +6,8 @@
  *     identities       this daemon's applications, at the position of their slot; written before they receive it
  *     identities.old   living applications of earlier daemons, in any order
  *
- * A process is identified by its pid and birth (wmk_app_birth()) in its PID namespace. Nothing is known about processes
- * of other namespaces, so the files do not have their identities.
+ * A process is identified by its pid and birth (wmk_app_birth()) in its PID namespace. The session daemon cannot find a
+ * process of another PID namespace by its pid, so the files do not contain the identities of such processes.
  */
 #include "session/model/process_stat.h"
 #include "session/model/session_model.h"

@@ -4,8 +4,9 @@
  *
  *     N.ids    {len, id, rings} class   {len, id, rings} class   ...
  *
- * A record is appended in one write, before an application receives the id. Records of rings stay when the rings end
- * with their process. When the file has grown to twice its needed length, records of ended rings are removed.
+ * A record is appended in one write, before an application receives the id. When rings end with their process, the
+ * records of these rings stay in N.ids. When the file has grown to twice its needed length, records of ended rings are
+ * removed.
  */
 #include "session/model/session_model.h"
 #include "session/recovery/state_entry.h"

@@ -29,7 +29,10 @@ static void number_seen(struct state_entry *entry, uint64_t rings)
 		entry->last_rings = rings;
 }
 
-/* Note numbers of ended rings, too: their records in the file must not be taken for those of new rings. */
+/*
+ * Reserve the numbers of ended rings, too: N.ids still has records with these numbers, which must not apply to new
+ * rings.
+ */
 static void ids_seen(const struct wmk_state *state, struct state_entry *entry)
 {
 	char name[STATE_NAME];
@@ -169,8 +172,8 @@ struct state_consumer {
 };
 
 /*
- * True if the process has ended and the consumer daemon holds no rings of its trace. Then the trace was written, and
- * the session daemon was killed before it updated the state.
+ * True if the process has ended and the consumer daemon holds no rings of its trace. In this case the consumer daemon
+ * has written the trace, and the session daemon was killed before it updated the state.
  */
 static bool is_over(const struct state_session *is, const struct state_rings *r, const struct state_consumer *consumer)
 {
@@ -219,7 +222,10 @@ static int rings_restore_one(const struct state_session *is, const struct state_
 	return wmk_session_restore_rings(session, &rings, fd >= 0 ? fd : -1);
 }
 
-/* Returns the first error if no rings can be restored. Otherwise errors are reported and the session continues. */
+/*
+ * Returns the first error if no rings can be restored. If some of the rings can be restored, the function reports the
+ * errors of the other rings, and the session continues.
+ */
 static int rings_restore(const struct wmk_state *state, const struct state_session *is, struct wmk_session *session,
 			 const struct state_consumer *consumer)
 {
@@ -257,8 +263,9 @@ static int id_restore(struct wmk_session *session, const struct state_id *head, 
 }
 
 /*
- * True if a later record replaces this one. Of two records with one id in the same rings, the later is valid. They are
- * adjacent among the records of these rings, so only the next record of these rings is compared.
+ * True if a later record replaces this one. Of two records with one id in the same rings, the later is valid. Two
+ * records with one id are adjacent among the records of the same rings, so the function compares only the next record
+ * of the same rings.
  */
 static bool superseded(const uint8_t *bytes, size_t len, const struct state_id *head)
 {
@@ -272,7 +279,8 @@ static bool superseded(const uint8_t *bytes, size_t len, const struct state_id *
 
 /*
  * Restore ids up to the first incomplete record. The writer of an incomplete record was killed, and no application
- * received the id of that record. Truncates the file there, so that records can be appended.
+ * received the id of that record. The function truncates the file before the incomplete record, so that the session
+ * daemon can append records.
  */
 static int ids_restore(struct wmk_state *state, struct state_entry *entry, struct wmk_session *session)
 {
