@@ -21,7 +21,7 @@ struct wmk_snapshot_options {
 	const char *path;                /* absolute */
 	uint64_t max_size;
 	/*
-	 * The reason for the snapshot, and the process that caused the reason: entries in the environment of the
+	 * The reason for the snapshot, and the process that requested the snapshot: entries in the environment of the
 	 * traces. NULL: none.
 	 */
 	const char *reason, *program;

@@ -104,8 +104,8 @@ struct wmk_kernel_info {
  * The consumer of a trace's rings and metadata: this process (waymark record), or the consumer daemon. The functions
  * must not call back into this header. The functions that open, wake or declare run with the lock of the session held.
  * The functions that write, count or close run without the lock, because a disk can block them. In each session, one
- * thread at a time calls the functions that write, count or close; other threads may call the functions of the first
- * group meanwhile.
+ * thread at a time calls the functions that write, count or close. Meanwhile, other threads may call the functions that
+ * open, wake or declare.
  */
 struct wmk_consumer_port_ops {
 	int (*trace_open)(void *data, const struct wmk_trace_info *info, void **trace);
@@ -123,8 +123,8 @@ struct wmk_consumer_port_ops {
 			   void **rings);
 	int (*kernel_events)(void *rings, const struct wmk_rings_info *info, const struct wmk_kernel_info *kernel);
 	/*
-	 * Write what the rings hold now. `wait` of the next four functions: return when the request is done, however
-	 * long it takes. Without `wait` they return -ETIMEDOUT, and the consumer performs the request later.
+	 * Write what the rings hold now. With `wait`, rings_flush() to rings_reclaim() return when the request is done,
+	 * however long it takes. Without `wait` they return -ETIMEDOUT, and the consumer performs the request later.
 	 */
 	int (*rings_flush)(void *rings, bool wait);
 	/* Write all committed records and the final counts, and stop draining. */
@@ -157,23 +157,24 @@ struct wmk_consumer_port_ops {
 	 */
 	int (*relays)(void *data, struct wmk_list *relays, struct wmk_arena *arena);
 	/*
-	 * Optional: the session has ended, and its traces are closed. When 0 is returned, its spool is sent even if
-	 * daemons crash. Reads path, uid and gid.
+	 * Optional: the session has ended, and its traces are closed. After output_end() has returned 0, the spool of
+	 * the session is sent to the relay even if daemons crash. Reads path, uid and gid.
 	 */
 	int (*output_end)(void *data, const struct wmk_trace_info *session);
 	/*
-	 * Both optional, without the lock of the session. each_left() lists the traces of processes in the directory of
-	 * the session by their `sub`, and returns 1 if more exist. forget_left() removes one of these traces; the trace
-	 * must not be open.
+	 * each_left() and forget_left() are optional, and are called without the lock of the session. each_left() lists
+	 * the traces of processes in the directory of the session by their `sub`, and returns 1 if more exist.
+	 * forget_left() removes one of these traces; the trace must not be open.
 	 */
 	int (*each_left)(void *data, const struct wmk_trace_info *session, int (*one)(void *one_data, const char *sub),
 			 void *one_data);
 	int (*forget_left)(void *data, const struct wmk_trace_info *info);
 	/*
 	 * Rotation; all optional. trace_cut() reads the positions at which the chunk ends, without the lock.
-	 * trace_rotate() without `wait` follows within a second. It requests that the chunk is closed at these
-	 * positions and chunk `chunk` is opened: with the lock, before the metadata of `chunk`. With `wait`, it is
-	 * called without the lock, and returns when `chunk` is open. It is idempotent.
+	 * trace_rotate() without `wait` follows within a second. trace_rotate() requests that the chunk is closed at
+	 * the positions of trace_cut(), and that chunk `chunk` is opened. Without `wait`, trace_rotate() is called with
+	 * the lock, before the metadata of `chunk`. With `wait`, trace_rotate() is called without the lock, and returns
+	 * when `chunk` is open. trace_rotate() is idempotent.
 	 */
 	int (*trace_cut)(void *trace);
 	/* After a restart while a chunk was being closed: write the metadata of that chunk. Does not wait. */
@@ -233,8 +234,8 @@ struct wmk_tracing_options {
 	int (*on_id)(void *data, struct wmk_session *session, uint64_t rings_id, uint32_t id,
 		     const struct wmk_event_class *event);
 	/*
-	 * Optional, from the thread of a shard. Called before an application receives this identity. The next daemon
-	 * passes it to wmk_tracing_earlier_identities().
+	 * Optional, from the thread of a shard. Called before an application receives this identity. The daemon saves
+	 * the identity, and the next daemon passes it to wmk_tracing_earlier_identities().
 	 */
 	void (*on_identity)(void *data, const struct wmk_identity *is);
 	/*
@@ -368,7 +369,7 @@ bool wmk_session_recovered(const struct wmk_session *session);      /* created w
  * rings.
  */
 int wmk_session_describe(struct wmk_session *session, struct wmk_ctl_session *is, struct wmk_arena *arena);
-/* The same with the counts that were queried last, without a request to the consumer. Does not release the lock. */
+/* As wmk_session_describe(), with the counts of the latest query: sends no request and does not release the lock. */
 int wmk_session_describe_known(struct wmk_session *session, struct wmk_ctl_session *is, struct wmk_arena *arena);
 /* The part of the description that lists applications which are not recorded (wire/unrecorded.def). 0 or -ENOMEM. */
 int wmk_session_unrecorded(struct wmk_session *session, struct wmk_ctl_session *is, struct wmk_arena *arena);
@@ -379,8 +380,8 @@ int wmk_session_unrecorded(struct wmk_session *session, struct wmk_ctl_session *
 int wmk_session_channel_find(struct wmk_session *session, const struct wmk_ctl_domain *domain, const char *name,
 			     struct wmk_session_channel **channel);
 /*
- * Add an enabled channel with its contexts and rules. Sizes are rounded up to powers of two. In an active session it
- * records at once. -EEXIST; -EINVAL: the message names the option; -E2BIG.
+ * Add an enabled channel with its contexts and rules. Sizes are rounded up to powers of two. In an active session, the
+ * new channel records at once. -EEXIST; -EINVAL: the message names the option; -E2BIG.
  */
 int wmk_session_channel_add(struct wmk_session *session, const struct wmk_ctl_channel *options,
 			    struct wmk_session_channel **channel);
@@ -434,14 +435,14 @@ void wmk_session_unstart(struct wmk_session *session);
 /* Find the session with this trace directory: a reference, or NULL. */
 struct wmk_session *wmk_session_of_path(struct wmk_tracing *tracing, const char *path);
 /*
- * The traces have reached max_size: stop the session as wmk_session_stop() does. It can start again only after a clear.
- * -EALREADY: it was stopped already.
+ * The traces have reached max_size: stop the session as wmk_session_stop() does. A full session can start again only
+ * after a clear. -EALREADY: it was stopped already.
  */
 int wmk_session_full(struct wmk_session *session);
 /*
- * flush: write every committed record to the disk. clear: start counts and files anew. Both try everything and return
- * the first error. flush, clear, reap and describe release the lock while they wait for the consumer: when they return,
- * other threads may have changed or destroyed the session.
+ * flush: write every committed record to the disk. clear: start counts and files anew. wmk_session_flush() and
+ * wmk_session_clear() continue after an error, and return the first error. flush, clear, reap and describe release the
+ * lock while they wait for the consumer: when they return, other threads may have changed or destroyed the session.
  */
 int wmk_session_flush(struct wmk_session *session);
 int wmk_session_clear(struct wmk_session *session);
@@ -453,7 +454,7 @@ int wmk_session_clear(struct wmk_session *session);
 int wmk_session_reclaim(struct wmk_session *session, const struct wmk_ctl_reclaim *request);
 /*
  * Close the open chunk of the trace, and open the next one. An unfinished earlier rotation is finished first. Releases
- * the lock while it waits, as flush does. -ENODATA: the session was never active; -ENOTSUP: a flight
+ * the lock while it waits, as wmk_session_flush() does. -ENODATA: the session was never active; -ENOTSUP: a flight
  * recorder, or its consumer cannot rotate; -ETIMEDOUT: the disk is slow or full, the rotation continues.
  */
 int wmk_session_rotate(struct wmk_session *session);
@@ -465,7 +466,7 @@ int wmk_session_set_rotation(struct wmk_session *session, const struct wmk_ctl_r
  * (wmk_consumer_port_ops.chunk_is_due). -errno: as wmk_session_rotate(); the next attempt is at *next.
  */
 int wmk_session_rotate_scheduled(struct wmk_session *session, uint64_t *next);
-/* Finish a rotation of an earlier daemon, or one that timed out. Without such a rotation, no effect. */
+/* Finish a rotation of an earlier daemon, or one that timed out. Does nothing if no rotation is unfinished. */
 int wmk_session_rotate_finish(struct wmk_session *session);
 /*
  * All traces of the session are closed: give the chunk of an unfinished rotation its final name. A trace that could not
@@ -513,8 +514,9 @@ int wmk_session_finish(struct wmk_session *session, struct wmk_ctl_session *last
 /* ── across daemons ──────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Add an identity that an earlier daemon assigned. Call before the first session is restored. If its process has ended,
- * its claims in restored rings are freed by wmk_session_restore_end() and whenever the session is stopped or described.
+ * Add an identity that an earlier daemon assigned. Call before the first session is restored. If the process of an
+ * identity has ended, wmk_session_restore_end() frees the claims of the identity in restored rings. Each stop and each
+ * description of a session frees such claims, too.
  * -EINVAL, -E2BIG, -ENOMEM.
  */
 int wmk_tracing_earlier_identities(struct wmk_tracing *tracing, const struct wmk_identity *is);
@@ -532,7 +534,7 @@ struct wmk_restored_rings {
 	uint64_t start_time;
 	uint8_t uuid[16];                /* of the trace */
 	const char *sub;
-	/* Both must match when an application reattaches the ring set. */
+	/* set_uuid and inode must both match when an application reattaches the ring set. */
 	uint8_t set_uuid[16];            /* waymark_ring_options.uuid */
 	uint64_t inode;                  /* of its memory */
 };
@@ -545,9 +547,10 @@ int wmk_session_each_rings(struct wmk_session *session, int (*one)(void *data, c
 			   void *data);
 
 /*
- * Restore a session before any application registers: restore, its channels, its rings, their ids, end. The arguments
- * are validated like input of a user. *session is a reference, and stays locked until wmk_session_restore_end().
- * wmk_session_restore_end() enters the session into the table of names, and unlocks the session even after an error.
+ * Restore a session before any application registers. Call wmk_session_restore() first. Then restore its channels, then
+ * its rings, then their ids; call wmk_session_restore_end() last. The arguments are validated like input of a user.
+ * *session is a reference, and stays locked until wmk_session_restore_end(). wmk_session_restore_end() enters the
+ * session into the table of names, and unlocks the session even after an error.
  * -EEXIST: the owner has a session of that name; then call wmk_session_put().
  */
 int wmk_session_restore(struct wmk_tracing *tracing, const struct wmk_session_options *options,
@@ -556,8 +559,8 @@ int wmk_session_restore_channel(struct wmk_session *session, const struct wmk_ct
 				bool own);
 /*
  * `fd` of the ring set: owned by the caller. -1: no descriptor exists, and the ring set is awaited: applications record
- * into new rings until one of them reattaches it. -ENOENT: no channel has that stream id. After any other error with a
- * descriptor the ring set is awaited, too.
+ * into new rings until one of them reattaches it. -ENOENT: no channel has that stream id. After any other error that
+ * occurs with a valid `fd`, the ring set is awaited, too.
  */
 int wmk_session_restore_rings(struct wmk_session *session, const struct wmk_restored_rings *is, int fd);
 /* Rings of this stream class have ended: `gone` returns their counts by the name of the channel in the trace. */

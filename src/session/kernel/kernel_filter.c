@@ -2,9 +2,8 @@
 /*
  * kernel_filter.c - filters of the rules of kernel channels.
  *
- * A filter is checked against the kernel events that its rule selects. The session daemon splits the filter into a part
- * for the kernel and a part for the consumer daemon (kernel/event/filter_split.h). A filter changes in three steps
- * while records arrive:
+ * A filter is checked against the kernel events that its rule selects. The filter is split into parts for the kernel
+ * and the consumer daemon (kernel/event/filter_split.h). A filter changes in three steps while records arrive:
  *
  *     consumer daemon: old or new ──► kernel: the new one ──► consumer daemon: the new one
  *

@@ -95,8 +95,8 @@ static int filter_keep(struct wmk_session_channel *channel, const struct class *
 }
 
 /*
- * Compile the filters of all rules that select the class into one. If that fails, the class is not recorded: recording
- * it without a filter would record too much.
+ * Compile the filters of all rules that select the class into one. If the compilation fails, the session does not
+ * record the class: without a filter, the session would record too much.
  */
 static bool filters_select(struct wmk_session_channel *channel, const struct class *class,
 			 const struct wmk_filter_expr *const *exprs, unsigned n)
@@ -219,7 +219,7 @@ int wmk_session_rule_check(const struct wmk_ctl_rule *rule)
 	return 0;
 }
 
-/* Return the length of a string as JSON, its largest encoding, with quotes and separators. */
+/* Return the largest number of bytes that a string can have in JSON, with quotes and separators. */
 static size_t text_bytes(const char *text)
 {
 	size_t n = 4;
@@ -277,7 +277,10 @@ int wmk_session_rule_add(struct wmk_session_channel *channel, const struct wmk_c
 		return wmk_limit_reached(channel->session->tracing, -E2BIG, "rules",
 					 "the channel '%s' has %u rules, which is the limit", channel->is.name,
 					 channel->is.rules.n);
-	/* A rule that is charged but not added, for lack of memory, stays charged until the channel ends. */
+	/*
+	 * If the daemon has charged a rule but cannot add it for lack of memory, the charge stays until the channel
+	 * ends.
+	 */
 	err = rule_count(channel, rule);
 	if (err == 0)
 		err = expr_make(channel, rule, &expr);
@@ -479,8 +482,8 @@ int wmk_session_channel_add(struct wmk_session *session, const struct wmk_ctl_ch
 }
 
 /*
- * Add the channel of the state dump. Its records list the objects of a process, and have the context vpid to name the
- * process. They have no thread name, because libwaymark's helper thread writes them.
+ * Add the channel of the state dump. A record of the state dump describes an object of a process, and the context vpid
+ * names the process. State dump records have no thread name, because libwaymark's helper thread writes them.
  */
 int wmk_session_add_own_channel(struct wmk_session *session)
 {

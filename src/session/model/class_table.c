@@ -4,8 +4,9 @@
  * that matches no class.
  *
  * A class is one (provider, name, fields, level). Classes that differ only in their level are kin: rules distinguish
- * them, traces do not. Look-ups hold no lock. Classes are added under the lock of the wmk_tracing, so that serials are
- * dense and kin is found. Classes stay until the end; quotas of applications bound their number.
+ * them, traces do not. Look-ups hold no lock. A thread holds the lock of the wmk_tracing while it adds a class: so
+ * serials have no gaps, and the thread finds the kin of the new class. Classes stay until the end; quotas of
+ * applications bound their number.
  */
 #include "session/model/class_table.h"
 
@@ -44,7 +45,10 @@ struct class_key {
 	struct class *kin;
 };
 
-/* Also records kin: the table calls this function for each class with the same hash until this function returns 1. */
+/*
+ * Also stores the kin of the wanted class: the table calls class_equals() for each class with the same hash until
+ * class_equals() returns 1.
+ */
 static int class_equals(struct cds_lfht_node *node, const void *key)
 {
 	struct class *class = wmk_container_of(node, struct class, node);

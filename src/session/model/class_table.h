@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * class_table.h - the distinct event classes of all applications, found by content (class_table.c) or by their encoding
- * (class_cache.c). They live as long as the wmk_tracing.
+ * (class_cache.c). Classes live as long as the wmk_tracing.
  */
 #ifndef WMK_SESSION_CLASS_TABLE_H
 #define WMK_SESSION_CLASS_TABLE_H

@@ -23,7 +23,7 @@
 /* states of threads that are not runnable and not in uninterruptible sleep (proc(5)) */
 #define RESTING "STtZX"
 
-/* Read the beginning of a file. Returns false if it cannot be read or is empty. */
+/* Read the beginning of a file. Returns false if the file cannot be read or is empty. */
 static bool text_of(const char *path, char *buf, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);

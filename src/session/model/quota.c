@@ -3,7 +3,8 @@
  * quota.c - quotas of each user: sessions, rules, memory of rings, bytes of traces.
  *
  * Commands run concurrently: a command charges the quota before it creates an object, and uncharges it if that fails.
- * The lock is tracing->lock. A thread may take it while it holds a session's lock, never the other way round.
+ * The lock is tracing->lock. A thread may take tracing->lock while it holds a session's lock, never the other way
+ * round.
  */
 #include "session/model/quota.h"
 
@@ -23,8 +24,8 @@ struct quota {
 };
 
 /*
- * Limit of the rules of all sessions of one user. Up to this limit, one reply can list all rules, and the next daemon
- * can read the state file of each session.
+ * Limit of the rules of all sessions of one user. With this limit, one reply can list all rules of a user, and the next
+ * daemon can read the state file of each session.
  */
 #define RULE_BYTES_MAX (4u << 20)
 

@@ -3,8 +3,8 @@
  * regenerate.c - write the metadata of a session's traces again from the daemon's own data.
  *
  * Used if a metadata file was damaged or lost, and after a restart. A session daemon writes each id to the state
- * (state_file.h) and declares the id in the metadata, in either order. The previous daemon may have been killed between
- * these two steps.
+ * (state_file.h) and declares the id in the metadata, in either order. So a previous daemon that was killed may have
+ * left an id only in the state or only in the metadata.
  */
 #include "session/model/regenerate.h"
 
@@ -39,7 +39,7 @@ static int events_text(const struct rings *rings, struct wmk_ctf_text_buffer *te
 	return err;
 }
 
-/* Also sets in *declared the bit of each channel that has its first stream class in the text. */
+/* Also sets in *declared the bit of each channel whose first stream class the text declares. */
 static int rings_text(const struct rings *list, const struct trace *trace, struct wmk_ctf_text_buffer *text,
 		      uint64_t *declared)
 {

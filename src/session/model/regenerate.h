@@ -5,13 +5,16 @@
 
 #include "session/model/session_model.h"
 
-/* Replace the metadata of one trace. `wait`: return when it is written. 0 or -errno. Locked. */
+/*
+ * Replace the metadata of one trace. With `wait`, the function returns after the metadata was written. 0 or -errno.
+ * Locked.
+ */
 int wmk_trace_regenerate(struct trace *trace, bool wait);
 /* Write the metadata after a restart; does not wait. If a chunk was being closed, its metadata is written first. */
 int wmk_trace_restore_metadata(struct trace *trace);
 /*
  * Append stream classes and event classes of the trace, as far as they are known now. Sets in *declared the bit of each
- * channel that has its first stream class in the text. Locked.
+ * channel whose first stream class the text declares. Locked.
  */
 int wmk_trace_body_text(const struct trace *trace, struct wmk_ctf_text_buffer *text, uint64_t *declared);
 

@@ -9,7 +9,10 @@ void wmk_rings_name(const struct wmk_session_channel *channel, uint32_t stream_i
 int wmk_rings_text(const struct rings *rings, struct wmk_ctf_text_buffer *text);
 /* True if the rings have the channel's current layout: newly enabled events are recorded there. */
 bool wmk_rings_current(const struct rings *rings);
-/* Return a stream class for new rings: one that none of the channel's rings in this trace has or had. */
+/*
+ * Return a stream class for new rings. No rings of the channel in this trace have this stream class, and no earlier
+ * rings had it.
+ */
 uint32_t wmk_rings_stream_new(const struct wmk_session_channel *channel, const struct trace *trace);
 /*
  * Prepare for new contexts: later rings of the channel get stream classes that no earlier rings have. 0, or -ENOBUFS:

@@ -39,7 +39,7 @@ int wmk_trace_open_here(struct wmk_session *session, struct trace *trace, bool r
 int wmk_rings_open_here(struct rings *rings, bool restored);
 struct rings *wmk_rings_alloc(struct wmk_session_channel *channel, struct trace *trace, uint32_t stream_id);
 void wmk_rings_link(struct rings **list, struct rings *rings);
-/* The geometry of a set of these rings; n_cpus is 0, and the uuid is not set. */
+/* Store in *options the geometry of a ring set for the rings; n_cpus is 0, and the uuid is not set. */
 void wmk_rings_geometry(const struct rings *rings, struct waymark_ring_options *options);
 void wmk_rings_get(struct rings *rings);
 void wmk_rings_put(struct rings *rings);

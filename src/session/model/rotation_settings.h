@@ -8,8 +8,8 @@
 #include "wire/ctl.h"
 
 /*
- * The interval in microseconds, and the size of the open chunk, at which the session is rotated. Retention limits both
- * to a tenth of the kept time and size. 0: none.
+ * The interval in microseconds, and the size of the open chunk, at which the session is rotated. If retention is
+ * limited, the interval is at most a tenth of the kept time, and the size is at most a tenth of the kept size. 0: none.
  */
 uint64_t wmk_settings_rotate_us(const struct wmk_ctl_settings *settings);
 uint64_t wmk_settings_chunk_max(const struct wmk_ctl_settings *settings);

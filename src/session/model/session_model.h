@@ -61,9 +61,10 @@ struct trace {
 };
 
 /*
- * A stream class has the index of its channel. A channel gets new rings with class index + 64, + 128 and so on if its
- * awaited rings have not reattached, if contexts were added after it recorded, or if the clock has restarted. Streams
- * have the name of the channel, with a number for the second and later rings: app_0, app~2_0.
+ * A stream class has the index of its channel. A channel gets new rings with another stream class (index + 64, + 128
+ * and so on) in three cases: its awaited rings have not reattached, a context was added after the channel recorded, or
+ * the clock has restarted. Streams have the name of the channel, with a number for the second and later rings: app_0,
+ * app~2_0.
  */
 #define WMK_CHANNEL_STREAMS 64u
 #define WMK_RINGS_NAME (WMK_CTL_NAME_MAX + 16)
@@ -84,7 +85,7 @@ struct rings {
 	uint32_t stream_id;              /* of the stream class */
 	uint64_t inode;                  /* of the set's memory; an application cannot choose it */
 	uint8_t uuid[16];                /* of the set */
-	/* As in the channel when they were created. Contexts of a channel are only appended. */
+	/* Values that the channel had when the rings were created. Contexts of a channel are only appended. */
 	uint32_t field_limit, n_contexts;
 	uint8_t contexts[WMK_WIRE_CONTEXTS_MAX];
 	bool private;                    /* of one process */
@@ -189,8 +190,9 @@ struct wmk_session {
 	uint32_t kernel_dumps, kernel_dumped;
 	uint32_t n_snapshots;            /* number of snapshots so far, a part of their names */
 	/*
-	 * Requests of programs for snapshots (snapshot_request.c): the ids of the last request that was served and of
-	 * the last one that was omitted, the number of omitted requests; when the last one was served (ms; 0: never).
+	 * Requests of programs for snapshots (snapshot_request.c). request_last: id of the last request that was
+	 * served; request_omitted: id of the last request that was omitted. snapshots_omitted: number of omitted
+	 * requests. requested_ms: when the last request was served (ms; 0: never).
 	 */
 	uint64_t request_last, request_omitted, snapshots_omitted;
 	int64_t requested_ms;
@@ -216,8 +218,8 @@ struct app_slot {
 /* Functions of recovery/reattach.c that applications and control call; set by wmk_reattach_init(). */
 struct wmk_reattach_ops {
 	/*
-	 * An application offers this ring set. Returns 0, also if no session needs it; -errno if the set is not what
-	 * the application claims, or cannot be mapped.
+	 * An application offers this ring set. Returns 0 also if no session needs the offered ring set. Returns -errno
+	 * if the ring set is not what the application claims, or cannot be mapped.
 	 */
 	int (*app_rings)(struct app *app, const uint8_t uuid[16], int fd);
 	/* Retry sets that were offered while they could not be drained. Locked. */
@@ -253,8 +255,8 @@ struct wmk_tracing {
 	char kernel_owner[64];           /* owner of tracefs instances; "": the kernel is not traced */
 	struct wmk_tracefs *tracefs;     /* NULL: not opened yet */
 	/*
-	 * Held while a thread tests whether BPF records system calls (kernel_syscalls.h). Never taken together with
-	 * `lock`, which registering applications need.
+	 * Held while a thread tests whether BPF records system calls (kernel_syscalls.h). No thread holds calls_lock
+	 * and `lock` together, because registering applications need `lock`.
 	 */
 	pthread_mutex_t calls_lock;
 	bool kernel_calls;               /* under calls_lock: BPF has recorded system calls */

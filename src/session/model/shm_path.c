@@ -181,7 +181,10 @@ static bool is_rings(const char *name)
 	return digits > 0 && strcmp(name + digits, RINGS) == 0;
 }
 
-/* Only files with these names are removed, even if the path from a file leads to another directory. */
+/*
+ * wmk_shm_remove() removes only files with these names: a state file contains the path of the directory, so the path
+ * may lead to any directory.
+ */
 static bool is_ours(const char *name)
 {
 	static const char *const ours[] = { WMK_SHM_JSON, "1.ids",      "1.new",          "new",           "clock.json",

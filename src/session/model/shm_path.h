@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shm_path.h - a session with rings in files (`waymark create --shm-path DIR`). They outlive all processes, and a
- * restart of the machine if DIR is on a persistent file system.
+ * shm_path.h - a session with rings in files (`waymark create --shm-path DIR`). Rings in files outlive all processes.
+ * Rings in files also outlive a restart of the machine if DIR is on a persistent file system.
  *
  *     DIR/                             mode 0700, owned by the daemon's user
  *         NAME-20261123-170102/        one session, as long as it exists
@@ -9,8 +9,8 @@
  *             clock.json
  *             N.rings                  ring set N (ring/file.h); locked by every process that has it open or mapped
  *
- * The next session daemon finds the directory by the path in state/. `waymark recover DIR` opens it when no process
- * uses it any more.
+ * The next session daemon finds the directory by the path in state/. `waymark recover DIR` opens the directory of a
+ * session when no process uses the directory any more.
  */
 #ifndef WMK_SESSION_SHM_PATH_H
 #define WMK_SESSION_SHM_PATH_H

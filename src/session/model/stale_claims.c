@@ -6,9 +6,9 @@
  *     restored trace of a process ── process has ended? ──► the trace ends (on_ended)
  *     restored rings ── claim ── identity from the earlier daemon ── process has ended? ──► the claim is freed
  *
- * All identities are known before the first session is restored, and the list does not change later: an application
- * that has registered again may still hold a claim under its old identity. An unknown or hidden process counts as
- * living, because the claim of a living process must not be freed.
+ * The session daemon loads all identities of earlier daemons before it restores the first session, and keeps the list
+ * unchanged. An application that has registered again may still hold a claim under its old identity. An unknown or
+ * hidden process counts as living, because the claim of a living process must not be freed.
  */
 #include "session/model/stale_claims.h"
 

@@ -18,13 +18,13 @@
 /* `err`: a positive errno, or 0; `words`: appended to the message of the reason, or NULL. Locked. */
 void wmk_unrecorded_in(struct wmk_session *session, const struct app_key *app, enum wmk_unrecorded reason, int err,
 		       const char *words);
-/* Remove the note that the process has another user. Returns false without such a note. Locked. */
+/* Remove the note that the process has another user. Returns false if the session has no such note. Locked. */
 bool wmk_unrecorded_forget_user(struct wmk_session *session, pid_t pid);
 /* True if any session has a note that a process has another user. A hint. */
 bool wmk_unrecorded_any_user(void);
 /*
- * True if the session recorded while no session daemon ran. Locked. With NULL: true if any session did; this result is
- * a hint.
+ * True if the session recorded while no session daemon ran. Locked. If `session` is NULL: true if any session recorded
+ * while no session daemon ran, which is only a hint.
  */
 bool wmk_unrecorded_is_restored(const struct wmk_session *session);
 /* Note that an active restored session may lack applications. Locked. */
