@@ -39,7 +39,7 @@ static int events_text(const struct rings *rings, struct wmk_ctf_text_buffer *te
 	return err;
 }
 
-/* Also sets in *declared the bit of each channel whose first stream class the text declares. */
+/* Also sets bit N of *declared if the text declares the first stream class of channel N. */
 static int rings_text(const struct rings *list, const struct trace *trace, struct wmk_ctf_text_buffer *text,
 		      uint64_t *declared)
 {

@@ -13,8 +13,8 @@ int wmk_trace_regenerate(struct trace *trace, bool wait);
 /* Write the metadata after a restart; does not wait. If a chunk was being closed, its metadata is written first. */
 int wmk_trace_restore_metadata(struct trace *trace);
 /*
- * Append stream classes and event classes of the trace, as far as they are known now. Sets in *declared the bit of each
- * channel whose first stream class the text declares. Locked.
+ * Append stream classes and event classes of the trace, as far as they are known now. Sets bit N of *declared if the
+ * text declares the first stream class of channel N. Locked.
  */
 int wmk_trace_body_text(const struct trace *trace, struct wmk_ctf_text_buffer *text, uint64_t *declared);
 
