@@ -8,8 +8,9 @@
  *     <trace>/archives/.NAME/ust/uid/...          closed by a rotation that is not finished
  *     <trace>/archives/NAME/ust/uid/...           closed
  *
- * One rename moves a trace from the first place to the second. Another rename moves all traces of a chunk to the third
- * place. So a crash leaves each trace in one of these places.
+ * One rename moves a trace from the directory of the open chunk to archives/.NAME. Another rename moves all traces of
+ * the chunk from archives/.NAME to archives/NAME. So after a crash, each trace is in exactly one of these three
+ * directories.
  */
 #include "ctf/frame_reader.h"
 #include "ctf/frame_table.h"
@@ -202,8 +203,8 @@ struct repair {
 };
 
 /*
- * Open a stream file as its next writer does, and close it. A file without a whole packet is removed. A file without an
- * index is not a stream.
+ * Open a stream file by wmk_store_stream_open(), which repairs the file, and close the file. A file without a whole
+ * packet is removed. A file without an index is not a stream.
  */
 static int repair_one(void *data, int at, const char *name)
 {
@@ -301,7 +302,7 @@ int wmk_store_archive_end(const char *path, const char *chunk)
 	err = dir < 0 ? dir : renameat(dir, hidden, dir, chunk) < 0 ? -errno : 0;
 	if (dir >= 0)
 		close(dir);
-	/* The trace was moved before, or no trace was closed. */
+	/* An earlier call has renamed the directory of the chunk, or the chunk has no trace. */
 	if (err == -ENOENT)
 		return 0;
 	return err < 0 ? wmk_error(err, "cannot move " ARCHIVES "/%.60s of %.80s to " ARCHIVES "/%.60s: %s", hidden,

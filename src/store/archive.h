@@ -20,8 +20,8 @@ int wmk_store_chunk(struct wmk_store *store, uint64_t open, uint64_t *number);
 int wmk_store_epoch(struct wmk_store *store, uint32_t *epoch);
 int wmk_store_set_epoch(struct wmk_store *store, uint32_t epoch);
 /*
- * Store and read the journal of a rotation, in the directory of the open chunk. After the first function returned 0,
- * the text is on the disk. The second function stores malloc'd text in *text. -ENOENT: no journal.
+ * Store and read the journal of a rotation, in the directory of the open chunk. After wmk_store_journal_write() has
+ * returned 0, the text is on the disk. wmk_store_journal_read() stores malloc'd text in *text. -ENOENT: no journal.
  */
 int wmk_store_journal_write(struct wmk_store *store, const char *text, size_t len);
 int wmk_store_journal_read(struct wmk_store *store, char **text);
@@ -35,8 +35,8 @@ void wmk_store_begins_remove(struct wmk_store *store);
 
 /*
  * Cut off torn packets and complete the indexes of all streams in a directory of an earlier process
- * (wmk_store_open()), before the trace ends. The ring of such a stream has not been handed back, so no call of
- * wmk_store_stream_open() has done this. No stream of `store` may be open. `uuid`: of the open chunk.
+ * (wmk_store_open()), before the trace ends. The ring of such a stream was not reattached, so no call of
+ * wmk_store_stream_open() has repaired the stream file. No stream of `store` may be open. `uuid`: of the open chunk.
  */
 void wmk_store_repair(struct wmk_store *store, const uint8_t uuid[16]);
 

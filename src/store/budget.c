@@ -386,7 +386,10 @@ int wmk_store_measure_deleted(struct wmk_store_budget *budget, const char *path)
 		       now = atomic_load_explicit(&budget->used, memory_order_relaxed);
 
 	atomic_fetch_sub_explicit(&budget->page->closed, used + added - now, memory_order_relaxed);
-	/* Until `closed` was corrected, writers did not see that the chunk is due. */
+	/*
+	 * Before this correction of `closed`, writers computed too small a size of the open chunk, and did not see that
+	 * the chunk is due.
+	 */
 	notify_due(budget);
 	return 0;
 }
