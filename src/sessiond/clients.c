@@ -2,14 +2,14 @@
 /*
  * clients.c - the thread that handles the connections of clients (see clients.h).
  *
- * A client is in one of three states: reading, at work, writing. Each time, its socket is watched for only one event
- * (EPOLLONESHOT). So a hang-up during work causes no wake-up, and no event of a client arrives after the client was
- * freed.
+ * A client is in one of three states: reading, at work, writing. The thread watches the socket of a client for one
+ * event at a time (EPOLLONESHOT). So a hang-up during work causes no wake-up, and no event of a client arrives after
+ * the client was freed.
  *
  * A client that is neither root nor the daemon's user is foreign. A worker checks the permission of a foreign client at
- * its first request, because the check may wait for the user database. Until then, the client occupies a connection
- * without permission. So the number of foreign clients is bounded, and a timeout closes foreign clients without a
- * request. Clients of root do not count against this bound.
+ * its first request, because the check may wait for the user database. Until the check, a foreign client occupies a
+ * connection without permission. So the number of foreign clients is bounded, and a timeout closes foreign clients
+ * without a request. Clients of root do not count against the limit of foreign clients.
  */
 #include "sessiond/clients.h"
 
@@ -366,8 +366,8 @@ static int turn_ms(const struct wmk_clients *clients, int64_t now)
 }
 
 /*
- * Call only between turns, because the events of a turn refer to clients. By then, the thread has read all data that
- * those clients sent before `then`.
+ * Call only between turns, because the events of a turn refer to clients. At the time of the call, the thread has read
+ * all data that clients sent before `then`.
  */
 static void close_silent(struct wmk_clients *clients, int64_t then)
 {

@@ -27,13 +27,14 @@ struct wmk_commands {
 	const char *version, *rundir;
 	uint64_t started;                /* seconds since 1970 */
 	/*
-	 * Optional. The session has changed: save it. The session is locked. With `gone` it was destroyed, and is not
-	 * locked. An error becomes a warning to the client, with the text of the cause chain.
+	 * Optional. The session has changed: save it. The session is locked. If `gone` is true, the session was
+	 * destroyed and is not locked. An error becomes a warning to the client, with the text of the cause chain.
 	 */
 	int (*changed)(void *data, struct wmk_session *session, bool gone);
 	/*
 	 * Optional. The session has stopped, or was destroyed (`gone`): reconcile the applications and write the last
-	 * records later, in another thread. If NULL, the command waits for both.
+	 * records later, in another thread. If finish_later is NULL, the command itself reconciles the applications and
+	 * writes the last records before it replies.
 	 */
 	void (*finish_later)(void *data, struct wmk_session *session, bool gone);
 	/* Optional. A session became active, or its schedule of rotations has changed. It may be locked. */

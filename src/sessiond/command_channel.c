@@ -33,8 +33,8 @@ static bool is_of_process(const struct wmk_ctl_domain *domain)
 
 /*
  * Find an existing channel, including a channel of a process that has ended. The pid of the domain is first a pid of
- * the client's PID namespace. If no channel matches, the pid is taken as a pid of the daemon's namespace, as lists show
- * it.
+ * the client's PID namespace. If no channel matches, the function takes the pid of the request as a pid of the daemon's
+ * namespace, because lists show such pids.
  */
 static int channel_find(const struct command_request *cmd, struct wmk_session *session, struct wmk_ctl_domain domain,
 			const char *name, struct wmk_session_channel **channel)
@@ -188,7 +188,7 @@ static int add_contexts(struct command_request *cmd, struct wmk_session_channel 
 	return err;
 }
 
-/* Enable an existing channel again. The request must not ask for other settings. */
+/* Enable an existing channel again. The function rejects a request that has other settings than the channel. */
 static int again(struct command_request *cmd, struct wmk_session_channel *channel, const struct wmk_ctl_channel *given)
 {
 	const struct wmk_ctl_channel *has = wmk_session_channel_options(channel);
@@ -208,8 +208,8 @@ static int again(struct command_request *cmd, struct wmk_session_channel *channe
 }
 
 /*
- * Finish a command. The session is locked on entry and unlocked on return; the function drops the reference. Unless
- * `err` is set, it saves the session and updates the applications.
+ * Finish a command. The session is locked on entry and unlocked on return; the function drops the reference. If `err`
+ * is not negative, the function saves the session and updates the applications.
  */
 static int changed(struct command_request *cmd, struct wmk_session *session, int err)
 {
@@ -500,7 +500,8 @@ static int track_kernel(struct command_request *cmd, struct wmk_session *session
 /*
  * Translate pids from the client's PID namespace to the daemon's namespace, in memory of the request. For another
  * namespace, each pid costs a scan of /proc, so the number of pids is limited. A process to remove from the list may
- * have ended. Its pid is then taken as a pid of the daemon's namespace, as lists show it.
+ * have ended. The function then takes the pid of the request as a pid of the daemon's namespace, because lists show
+ * such pids.
  */
 static int processes_of(struct command_request *cmd, struct wmk_ctl_track *request, bool add)
 {

@@ -39,7 +39,9 @@ struct kernel_listing {
 	const struct wmk_kentry **entries;
 };
 
-/* The exit event that belongs to the entry event of a system call. `name` is the buffer of its name. */
+/*
+ * The exit event that belongs to the entry event of a system call. `name` is the buffer for the name of the exit event.
+ */
 static struct wmk_kentry exit_of(const struct wmk_kentry *entry, char name[WMK_NAME_MAX + 1])
 {
 	struct wmk_kentry exit = *entry;
@@ -194,8 +196,8 @@ static int list_events(struct kernel_listing *listing)
 /* ── missing features ────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Uses a tracefs instance with an empty session name. No channel has such an instance, because names of sessions
- * are not empty. One caller at a time.
+ * Uses a tracefs instance with an empty session name. No channel has an instance with an empty session name, because
+ * session names are not empty. One caller at a time.
  */
 static int lacks_find(const struct kernel_listing *listing, struct wmk_kmissing *lacks)
 {

@@ -19,10 +19,10 @@
  *     wmk_consumer_link_close(link);                                the consumer exits when it holds nothing
  *
  * Any thread may call any function at any time, except open and close. No function blocks longer than its `ms`
- * (milliseconds). After this time, the function returns -ETIMEDOUT, and the link still performs the request if
- * possible: a trace is added (to a new consumer, too) or removed. While the consumer is being replaced, requests wait
- * for the new consumer. Requests for different traces do not wait for each other. A repeated request does no harm: see
- * wire/consumerd.h.
+ * (milliseconds). When its time is over, a function returns -ETIMEDOUT. The link still performs the request if
+ * possible: it adds the trace (to a new consumer, too) or removes it. While the consumer is being replaced, requests
+ * wait for the new consumer. Requests for different traces do not wait for each other. A repeated request does no harm:
+ * see wire/consumerd.h.
  *
  * Errors are -errno with a cause chain, which includes the text of the consumer's errors. -ECONNABORTED: the link has
  * ended (see on_end).
@@ -47,11 +47,12 @@ struct wmk_consumer_link_options {
 	uint64_t keep_free;          /* bytes to keep free on each disk; 0: default of the consumer */
 	bool keep;                   /* records that cannot be written at the end stay in the rings */
 	/*
-	 * Callbacks, all optional, in the link thread. They must not block or call the link.
+	 * Callbacks, all optional, in the link thread. The callbacks must not block, and must not call functions of the
+	 * link.
 	 * on_change, pid 0: the consumer has crashed or cannot be started; `words` has the reason.
 	 * on_change, other pids: a new consumer holds everything that the earlier one had.
-	 * on_full: the traces below `path` have reached their limit. Nothing more is written there, and new records
-	 * stay in the rings.
+	 * on_full: the traces below `path` have reached their limit. The consumer writes nothing more to the traces
+	 * below `path`, and new records stay in the rings.
 	 * on_end: the link has ended, because another session daemon has taken the consumer over; `words` has the
 	 * reason.
 	 */
@@ -83,13 +84,13 @@ int wmk_consumer_link_shutdown(struct wmk_consumer_link *link, int ms);
 /* The pid of the consumer; 0: none at present. */
 pid_t wmk_consumer_link_pid(struct wmk_consumer_link *link);
 /*
- * The functions that add do not wait while an earlier request that timed out is unanswered. So a consumer that hangs
- * delays a caller only once.
+ * If an earlier request has timed out and is not answered yet, the functions that add a trace or rings do not wait. So
+ * a consumer that hangs delays a caller only once.
  *
  * `fd`: the budget page of a trace, or -1; borrowed and duplicated. trace->mode says whether the consumer
  * creates or opens the trace. Everything in `trace` is copied. -EEXIST: the number is in use, or the directory is in
  * use.
- * After a failed add, nothing remains. -ETIMEDOUT is an exception: then remove the trace.
+ * If an add fails, the link does not keep the trace. -ETIMEDOUT is an exception: then remove the trace.
  */
 int wmk_consumer_link_trace_add(struct wmk_consumer_link *link, const struct wmk_consumerd_trace *trace, int fd,
 				int ms);
@@ -101,8 +102,8 @@ int wmk_consumer_link_trace_remove(struct wmk_consumer_link *link, uint64_t trac
 				   struct wmk_consumerd_report *report);
 /*
  * Append to the metadata of the trace, or (`replace`) replace the metadata. 0: the link has accepted the text. The link
- * sends the text, also to the next consumer, until the text is written. Records that need the text may follow. With
- * `ms`, the function waits until the text is written.
+ * sends the text, also to the next consumer, until the text is written. When the link has accepted the text, the
+ * application may write records that need the text. With `ms`, the function waits until the text is written.
  *
  * The length of the metadata is known if the trace was added as WMK_CONSUMERD_TRACE_NEW, or after a replacement. While
  * the length is unknown, appended text is dropped; the replacement must include this text. -ENOENT: no such trace.
@@ -130,7 +131,7 @@ int wmk_consumer_link_rings_remove(struct wmk_consumer_link *link, uint64_t trac
 /*
  * Writes the current counts and all records that are committed now. Rings that are written only at stop are included.
  * The rings stay, and later records are drained as before. -ENOSPC etc.: writing failed, and the records stay in the
- * rings. The report is filled in this case, too.
+ * rings. The function fills in *report even if writing failed.
  */
 int wmk_consumer_link_stop(struct wmk_consumer_link *link, uint64_t trace, uint64_t rings, int ms,
 			   struct wmk_arena *arena, struct wmk_consumerd_report *report);
@@ -138,7 +139,10 @@ int wmk_consumer_link_stop(struct wmk_consumer_link *link, uint64_t trace, uint6
 int wmk_consumer_link_flush(struct wmk_consumer_link *link, uint64_t trace, uint64_t rings, int ms);
 /* Gives back the memory of rings that had no record for idle_ns. */
 int wmk_consumer_link_reclaim(struct wmk_consumer_link *link, const struct wmk_consumerd_reclaim *reclaim, int ms);
-/* Cut all rings of the trace. The rotation must follow within a second; it closes the chunk at these cuts. */
+/*
+ * Cut all rings of the trace. The caller requests the rotation within a second, and the rotation closes the chunk at
+ * the positions of these cuts.
+ */
 int wmk_consumer_link_cut(struct wmk_consumer_link *link, uint64_t trace, int ms);
 /*
  * Close a chunk of the trace, and open the next chunk. With `ms` 0, the function does not wait; if necessary, the next
@@ -169,7 +173,8 @@ void wmk_consumer_link_poke(struct wmk_consumer_link *link, uint64_t trace);
  * Lists everything that the consumer holds. The calling thread calls `held` for each trace, then for each of its ring
  * sets. For a trace, rings->rings is 0, and fd is its budget page, or -1. For a ring set, fd is for
  * waymark_ring_set_open_reader(). The callback closes fd; strings are valid within the call. Returns 0, the first
- * non-zero value that `held` returned, or -errno. The link adopts everything, and sends it to the next consumer, too.
+ * non-zero value that `held` returned, or -errno. The link adopts all listed traces and ring sets, and sends them to
+ * the next consumer, too.
  */
 typedef int wmk_consumer_link_held(void *data, const struct wmk_consumerd_trace *trace,
 				   const struct wmk_consumerd_rings *rings, int fd);

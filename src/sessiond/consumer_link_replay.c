@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * consumer_link_replay.c - record what the consumer holds: traces, ring sets with their descriptors, and the counts of
- * removed rings. A new consumer receives all of it, and continues at the end of the traces.
+ * removed rings. A new consumer receives all recorded traces, ring sets and counts, and continues at the end of the
+ * traces.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -305,8 +306,8 @@ static struct wmk_link_request *drop_replaced(struct wmk_link_request *first)
 	bool inside = false;
 
 	/*
-	 * Parts of an earlier chunk precede the other parts. They stay in the list, because the rotation of the earlier
-	 * chunk may not be finished.
+	 * Parts of an earlier chunk precede the other parts. The parts of an earlier chunk stay in the list, because
+	 * the rotation of the earlier chunk may not be finished.
 	 */
 	if (first && first->next && first->chunk != last_of(first)->chunk)
 		return first;

@@ -4,8 +4,8 @@
  * consumer_link_request.h).
  *
  * A request stays in the list until it is answered. When the consumer crashes, the link first replays to the next
- * consumer everything that the crashed consumer held. Then the link sends the list. So callers notice only the delay. A
- * caller that stops waiting abandons its request.
+ * consumer everything that the crashed consumer held. Then the link sends the list. So a thread that waits for an
+ * answer during a crash notices only a delay. A caller that stops waiting abandons its request.
  */
 #include "sessiond/consumer_link_request.h"
 

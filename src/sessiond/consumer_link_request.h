@@ -119,7 +119,8 @@ void wmk_link_submit(struct wmk_consumer_link *link);
 int wmk_link_ended(const struct wmk_consumer_link *link);
 /*
  * Waits for the answer; releases the lock meanwhile. If request->done is set on return, the caller owns the request.
- * Otherwise the link has ended, or the request is abandoned. The answer then frees an abandoned request.
+ * If request->done is not set on return, the link has ended, or the request is abandoned. The answer then frees an
+ * abandoned request.
  */
 int wmk_link_wait(struct wmk_consumer_link *link, struct wmk_link_request *request, const struct timespec *end);
 /*

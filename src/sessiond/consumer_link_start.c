@@ -105,8 +105,8 @@ struct spawning {
  * which includes descriptors that applications have sent. execve() closes the copies. Each close() of a file on FUSE
  * waits for the FUSE server, even if other descriptors of the file remain. The FUSE server may never answer
  * (fuse_flush()). So this thread unshares its table, and closes all descriptors but stdio. Then the thread fetches the
- * connection from the shared table by pidfd_getfd(). Without these system calls (before Linux 5.9), the child process
- * gets all descriptors.
+ * connection from the shared table by pidfd_getfd(). Without pidfd_getfd() and close_range() (before Linux 5.9), the
+ * child process gets a copy of every descriptor.
  */
 static void *spawn_apart(void *data)
 {

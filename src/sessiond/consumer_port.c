@@ -4,7 +4,8 @@
  *
  * Functions that open or declare run with the lock of the session held. Functions that write, count or close run
  * without this lock, in one thread per session at a time (tracing.h). A consumer daemon that is being replaced does not
- * answer in time. The link then performs the request later: this is no error here.
+ * answer in time. If a request has timed out, the link performs the request later. So the functions of this file do not
+ * report the timeout as an error.
  */
 #include "sessiond/consumer_port_traces.h"
 
@@ -265,7 +266,10 @@ static int trace_open(void *data, const struct wmk_trace_info *info, void **out)
 	}
 	if (held)
 		wmk_adopted_trace(side, info, true);
-	/* The rotation must precede the metadata of the open chunk. The consumer daemon may not have received it. */
+	/*
+	 * The rotation must precede the metadata of the open chunk. The consumer daemon may not have received the
+	 * rotation from the earlier session daemon.
+	 */
 	if (held && *info->closed && wmk_port_trace_rotate(trace, info->closed, info->chunk, false) < 0)
 		wmk_error_clear();
 	snprintf(trace->sub, sizeof(trace->sub), "%s", info->sub);
@@ -493,8 +497,8 @@ static int rings_stop(void *data, bool wait)
 }
 
 /*
- * The consumer clears whole traces, so one request per trace is enough. New rings are inserted at the head of the list,
- * so the last rings of the list send this request.
+ * The consumer clears whole traces, so one request per trace is enough. Only the last rings of the list send the
+ * request, because new rings are inserted at the head of the list.
  */
 static int rings_clear(void *data, bool wait)
 {
@@ -502,7 +506,9 @@ static int rings_clear(void *data, bool wait)
 
 	memset(&rings->counts, 0, sizeof(rings->counts));
 	memset(&rings->earlier, 0, sizeof(rings->earlier));
-	/* Streams that end from here on are noted anew. (relaxed, as in metadata_replace()) */
+	/*
+	 * After a clear, the next error of a stream is noted in the metadata again. (relaxed, as in metadata_replace())
+	 */
 	atomic_store_explicit(&rings->named, false, memory_order_relaxed);
 	return rings->next
 		       ? 0

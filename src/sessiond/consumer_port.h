@@ -70,7 +70,7 @@ void wmk_consumer_port_close(struct wmk_consumer_port *port);
 
 /* ── taking over from an earlier session daemon ──────────────────────────────────────────────────────── */
 
-/* True if a consumer runs. The port checks this without starting a consumer. */
+/* True if a consumer runs. The function does not start a consumer. */
 bool wmk_consumer_port_has_consumer(const struct wmk_consumer_port *port);
 /*
  * List what the consumer holds; start a consumer if none runs. If the consumer cannot be reached, the port requests the

@@ -32,8 +32,8 @@ void wmk_port_rings_user(void *data, uid_t uid, const char *name, pid_t pid)
 }
 
 /*
- * The applications that could write to the rings. If no such application has registered with this daemon: the path in
- * the trace.
+ * The applications that could write to the rings. If no application that could write to the rings has registered with
+ * this daemon, `users` is the path of the trace.
  */
 static void users_of(struct port_rings *rings, char users[OUT_USERS])
 {

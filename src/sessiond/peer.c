@@ -111,8 +111,8 @@ bool wmk_peer_may(const struct wmk_peer *peer, uid_t daemon, uid_t owner)
 }
 
 /*
- * Shorten `path` to its longest existing part. The rest of the path does not exist yet. So processes that share the
- * existing part will see the same rest. False: unknown.
+ * Shorten `path` to its longest existing part. The remaining components of `path` do not exist yet. So if two processes
+ * see the same existing part, they will see the same remaining components. False: unknown.
  */
 static bool nearest_there(char *path, struct stat *st)
 {

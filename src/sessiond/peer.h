@@ -27,8 +27,8 @@ int wmk_peer_admit(const struct wmk_peer *peer, uid_t daemon);
 /* True if the client may see and change what belongs to `owner`. */
 bool wmk_peer_may(const struct wmk_peer *peer, uid_t daemon, uid_t owner);
 /*
- * False if the absolute `path` certainly names another file for the client than for the daemon. This is the case if the
- * client has another mount namespace or root directory.
+ * False if the absolute `path` certainly names another file for the client than for the daemon. The files may differ if
+ * the client has another mount namespace or another root directory.
  */
 bool wmk_peer_sees(const struct wmk_peer *peer, const char *path);
 /* The owner of sessions that the client creates. */

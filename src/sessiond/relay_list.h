@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * relay_list.h - the connections to relays in the reply to LIST_SESSIONS. The consumer daemons have their state.
+ * relay_list.h - the connections to relays in the reply to LIST_SESSIONS. The session daemon queries the state of the
+ * connections from the consumer daemons.
  */
 #ifndef WMK_SESSIOND_RELAY_LIST_H
 #define WMK_SESSIOND_RELAY_LIST_H

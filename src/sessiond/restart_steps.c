@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * restart_steps.c - see restart_steps.h. The consumer daemon writes the records of the new rings to the next chunk
- * (consumer/clock_restart.h), so each chunk has the times before the restart, or those after it.
+ * (consumer/clock_restart.h). So no chunk has times from before and from after the restart of the clock.
  */
 #include "sessiond/restart_steps.h"
 

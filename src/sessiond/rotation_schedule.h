@@ -26,7 +26,10 @@ void wmk_rotation_schedule_wake(struct wmk_rotation_schedule *schedule);
 /* End the thread after its current rotation. Later wakes have no effect. NULL does nothing. */
 void wmk_rotation_schedule_end(struct wmk_rotation_schedule *schedule);
 void wmk_rotation_schedule_close(struct wmk_rotation_schedule *schedule);
-/* Finish the rotations of an earlier session daemon. The thread of the reaper does this, as a disk may delay it. */
+/*
+ * Finish the rotations of an earlier session daemon. The thread of the reaper finishes the rotations, because a disk
+ * may delay them.
+ */
 void wmk_rotation_schedule_unfinished(struct wmk_tracing *tracing, struct wmk_reaper *reaper);
 
 #endif

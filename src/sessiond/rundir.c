@@ -86,7 +86,7 @@ static bool is_listening(const struct wmk_sessiond_rundir *place)
 /*
  * True if the process in the file runs. A session daemon may be killed while it starts a consumer daemon. Until
  * execve(), the child process may hold the lock and the sockets, but does not accept connections. The child process
- * releases both soon.
+ * releases the lock and the sockets soon, when it calls execve().
  */
 static bool holder_runs(int fd)
 {

@@ -49,7 +49,9 @@ struct wmk_sessiond_rundir {
  */
 int wmk_sessiond_rundir_open(const char *rundir, const int handed[WMK_SESSIOND_SOCKETS],
 			     struct wmk_sessiond_rundir *place);
-/* Remove the sockets from the directory; existing connections stay. The first step of an end. */
+/*
+ * Remove the sockets from the directory; existing connections stay. The daemon calls this function first when it ends.
+ */
 void wmk_sessiond_rundir_hide(struct wmk_sessiond_rundir *place);
 /* Remove what was created, except a directory that is not empty. */
 void wmk_sessiond_rundir_close(struct wmk_sessiond_rundir *place);
@@ -62,9 +64,10 @@ int wmk_sessiond_rundir_handed(int handed[WMK_SESSIOND_SOCKETS]);
 
 /*
  * Notify the process that started the daemon. The descriptor $WAYMARK_READY_FD receives the byte '+' when the daemon
- * listens, or '!' and a message when the daemon failed (`failure` not NULL). The function then closes the descriptor.
- * $NOTIFY_SOCKET (systemd) receives `state`, "READY=1" or "STOPPING=1". wmk_sessiond_rundir_starter() removes the
- * variables from the environment, so that child processes do not use them. Call it first, before any thread starts.
+ * listens, or '!' and a message when the daemon failed (`failure` not NULL). After the message, wmk_sd_notify() closes
+ * the descriptor. $NOTIFY_SOCKET (systemd) receives `state`, "READY=1" or "STOPPING=1". wmk_sessiond_rundir_starter()
+ * removes the variables from the environment, so that child processes do not use them. Call it first, before any thread
+ * starts.
  */
 struct wmk_sessiond_rundir_starter {
 	int ready;                       /* -1: none */
