@@ -11,6 +11,7 @@ connection, so rounds with this damage use TLS.
 import collections
 import contextlib
 import errno
+import glob
 import os
 import random
 import shutil
@@ -260,13 +261,14 @@ def relay_that_acknowledges_nothing_is_reported(case):
         w('enable-event', '-s', 'stall', 'test:*')
         w('start', 'stall')
         program = w.run([case.program('busy'), 'until', '1', SPIN])
-        w.wait(lambda: relay.traces('stall'), 'the relay to be connected')
+        w.wait(lambda: glob.glob(os.path.join(relay.root, '*/stall-*/ust/uid/*/*/channel0_*')), 'records at the relay')
         os.kill(relay.child.pid, signal.SIGSTOP)
         begun = case.ledger.begun()
         w.wait(lambda: case.ledger.begun() > begun + 1000, 'the writer to record')
         case.ledger.set_flag(1, 1)
         w.wait_end(program)
-        w.wait(lambda: 'acknowledged nothing' in w.printed(), 'the reason in the log')
+        w.wait(lambda: any(words in w.printed() for words in ('acknowledged nothing', 'does not answer')),
+               'the reason in the log')
         os.kill(relay.child.pid, signal.SIGCONT)
         lost = w('destroy', 'stall', '--json').json['sessions'][0]['counts']['lost']
         wait_sent(w)
