@@ -84,7 +84,7 @@ struct waymark_ctl_result *wmk_ctl_result_new(const struct wmk_object *is);
 /* Make the public structures of a complete object. 0 or -errno. */
 int wmk_ctl_result_finish(struct waymark_ctl_result *result);
 
-/* The result of save and load; it is not a message. */
+/* The object that waymark_ctl_save() and waymark_ctl_load() return. No message contains this object. */
 struct wmk_ctl_files_reply {
 	struct wmk_list files, warnings;     /* of const char * */
 	struct wmk_list unanswered;          /* of struct wmk_ctl_app */
@@ -119,9 +119,9 @@ int wmk_ctl_sessions_dir(bool make, char *path, size_t size);
 /* ── start a daemon ──────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Start the daemon's program and wait until it listens. `rundir`: set in its environment, or NULL. -ECHILD: the program
- * failed, and the cause chain contains its message; another daemon may run by now. -ETIMEDOUT; -ENOENT, -EACCES: no
- * program.
+ * Start the daemon's program and wait until it listens. `rundir` is the value of WAYMARK_RUNDIR in the daemon's
+ * environment. NULL: the daemon inherits the variable. -ECHILD: the program failed, and the cause chain contains its
+ * message; another daemon may run by now. -ETIMEDOUT; -ENOENT, -EACCES: no program.
  */
 int wmk_ctl_daemon_start(const char *program, const char *rundir, const char *recover, uint64_t deadline);
 

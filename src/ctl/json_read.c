@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * json_read.c - parse JSON into objects (see json.h). json-c builds a tree; length and depth of the text are limited.
- * Then each member is checked by the table. Each layer adds its position to an error.
+ * json_read.c then checks each member by its entry in the object's table. Each layer adds its position to an error.
  */
 #include "ctl/json.h"
 

@@ -158,7 +158,7 @@ static uint64_t number_of(const uint8_t *at, size_t size)
 	return number;
 }
 
-/* True if the member is zero or empty. The reader sets a missing member to that value. */
+/* True if the member is zero or empty. json_read.c sets a missing member to zero or empty. */
 static bool is_empty(const struct wmk_member *m, const uint8_t *at)
 {
 	static const uint8_t zero[16];

@@ -2,9 +2,9 @@
 /*
  * request.c - one request and its reply over the connection (see wire/ctl.h).
  *
- * Only the owner of the socket is checked, so messages of the daemon are not trusted. Their size is limited, and an
- * invalid message closes the connection with an error. A reply that arrives after its timeout is skipped by its request
- * number.
+ * Only the owner of the socket is checked, so messages of the daemon are not trusted. request.c limits the size of
+ * messages from the daemon, and an invalid message closes the connection with an error. A reply that arrives after its
+ * timeout is skipped by its request number.
  */
 #include "ctl/connection.h"
 

@@ -2,8 +2,8 @@
 /*
  * view.h - make the public structures (waymark/ctl.h) of received objects, by the tables of wire/object.h.
  *
- * A public structure may grow in later versions. Users get pointers, so no program depends on its size. Strings and
- * arrays are shared with the object.
+ * A public structure may grow in later versions. Users get pointers to public structures, so no program depends on the
+ * size of a structure. Strings and arrays are shared with the object.
  */
 #ifndef WMK_CTL_VIEW_H
 #define WMK_CTL_VIEW_H
