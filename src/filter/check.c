@@ -219,7 +219,7 @@ static int check_comparison(const struct wmk_compiler *c, const struct wmk_node 
 	return c->strictness == WMK_FILTER_LAX ? 0 : wrong(c, node, "cannot compare a number with a text");
 }
 
-/* Check `in`; the items are literals. If the value cannot be compared with any of them, the result is absent. */
+/* Check `in`; the items are literals. If no item of the list is comparable with the value, the result is absent. */
 static int check_list(struct wmk_compiler *c, const struct wmk_node *node, unsigned *type)
 {
 	int err = 0;

@@ -55,7 +55,7 @@ void wmk_code_here(struct wmk_code *code, uint32_t label);
  * that label is unknown.
  */
 void wmk_code_jump(struct wmk_code *code, uint32_t to, uint32_t next);
-/* Allocate a register. The caller frees it by restoring an earlier value of code->top. */
+/* Allocate a register. The caller frees the register by restoring an earlier value of code->top. */
 uint8_t wmk_code_register(struct wmk_code *code);
 /*
  * Emit conditional jump `op` with operands `a` and `b`: control continues at label `yes` or `no`. The code of label
@@ -66,7 +66,7 @@ void wmk_code_branch(struct wmk_code *code, unsigned op, uint8_t a, struct wmk_p
 struct wmk_place wmk_code_constant(unsigned type, uint64_t bits);
 struct wmk_place wmk_code_real(double value);
 uint8_t wmk_code_in_register(struct wmk_code *code, struct wmk_place at);
-/* Convert to a type. Between signed and unsigned the bits stay the same. */
+/* Convert to a type. A conversion between signed and unsigned keeps the bits. */
 struct wmk_place wmk_code_as(struct wmk_code *code, struct wmk_place at, unsigned type);
 uint32_t wmk_code_pool(struct wmk_code *code, const char *text, uint32_t len);
 /* Append a pattern without wildcards to the pool as plain text: its escapes are removed. */

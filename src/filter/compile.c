@@ -5,7 +5,7 @@
  * A condition produces no number: its code jumps to one of two labels. The operators && || and ! only select these
  * labels (Aho, Lam, Sethi, Ullman: Compilers, 6.6). Each label is placed after all jumps to it, so every jump is
  * forward. For an absent value, the code jumps to label `absent`. This label is the label for "false" of the nearest
- * enclosing && or ||. Outside of both operators, it is the label for "false" of the filter.
+ * enclosing && or ||. Outside of && and ||, label `absent` is the label for "false" of the filter.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -41,8 +41,8 @@ static void listed(struct wmk_code *code, const struct wmk_node *node, uint32_t 
 		}
 		wmk_code_here(code, other);
 		/*
-		 * After the first number, keep the register of `of`: the code compares the value in it with each later
-		 * item.
+		 * Keep the register of `of` after the first number in the list: the code compares each later number
+		 * with this register.
 		 */
 		if (has || is_text || item->kind == WMK_NODE_TEXT)
 			code->top = mark;
@@ -183,8 +183,8 @@ static unsigned operation(unsigned kind, unsigned type)
 }
 
 /*
- * Apply `op` to `a` and `b`. Both have type `type`; only the count of a shift may have another type. The result is in
- * register `mark`; the registers above `mark` are free afterwards.
+ * Apply `op` to `a` and `b`. `a` and `b` have type `type`, except the count of a shift, which may have another type.
+ * The result is in register `mark`; the registers above `mark` are free afterwards.
  */
 static struct wmk_place apply(struct wmk_code *code, unsigned op, struct wmk_place a, struct wmk_place b, unsigned type,
 			      uint32_t mark)

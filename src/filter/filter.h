@@ -16,15 +16,15 @@
  *     record selected: true or false
  *
  * The language is C's expressions without assignment: || && | ^ & == != < <= > >= << >> + - * / % ! ~ - + ?: and
- * parentheses with C's precedence. It adds `x in [1, 2, "a*"]`, with the precedence of <, and exists(field). Operands
- * are fields (a, a.b, a[2]), $ctx.NAME, $event (the event's name), integers (10, 0x1f, 0b11, 017, 'c'), decimal
- * fractions and "text". In a literal text that == != or `in` compares, * matches any number of characters; \* is a
- * star. An enumeration compares with the text of a label, a boolean with "false" and "true".
+ * parentheses with C's precedence. The language also has `x in [1, 2, "a*"]`, with the precedence of <, and
+ * exists(field). Operands are fields (a, a.b, a[2]), $ctx.NAME, $event (the event's name), integers (10, 0x1f, 0b11,
+ * 017, 'c'), decimal fractions and "text". In a literal text that == != or `in` compares, * matches any number of
+ * characters; \* is a star. An enumeration compares with the text of a label, a boolean with "false" and "true".
  *
- * Values. Integers have 64 bits and wrap around. They are signed, except fields of unsigned 64 bits and literals from
- * 2^63 upward. An arithmetic operation on a signed and an unsigned operand is unsigned, as in C. A comparison uses the
- * numeric values: -1 is less than every unsigned number. If one operand is a double, the other operand is converted to
- * double. Texts are compared by bytes.
+ * Values. Integers have 64 bits and wrap around. Integers are signed, except fields of unsigned 64 bits and literals
+ * from 2^63 upward. An arithmetic operation on a signed and an unsigned operand is unsigned, as in C. A comparison uses
+ * the numeric values: -1 is less than every unsigned number. If one operand is a double, the other operand is converted
+ * to double. Texts are compared by bytes.
  *
  * Absent values. A missing field, an array element beyond the end, a division by zero and a shift by less than 0 or
  * more than 63 bits have no value. An expression that uses an absent value is absent, too. The nearest enclosing && or
@@ -114,9 +114,9 @@ struct wmk_filter_found {
 	struct wmk_filter_input input; /* type ABSENT: not readable */
 	bool may_lack;             /* some records have no value: array elements, optional fields */
 	/*
-	 * Not NULL: the name exists but is not an operand. The text describes it, for example as "a structure".
-	 * exists() then tests `input`, or is always true if the type of `input` is ABSENT. NULL: the name is an
-	 * operand, or unknown.
+	 * Not NULL: the name exists but is not an operand. `no_operand` describes the named field, for example as "a
+	 * structure". exists() then tests `input`, or is always true if the type of `input` is ABSENT. NULL: the name
+	 * is an operand, or unknown.
 	 */
 	const char *no_operand;
 	const struct wmk_label *labels; /* `n_labels` texts that the value may be compared with */
@@ -154,8 +154,9 @@ void wmk_filter_program_free(struct wmk_filter_program *program);
  * exist in a class that the expression fits (WMK_FILTER_TYPES), unless exists() tests the name.
  *
  * wmk_filter_fit_end() returns 0 if the expression can match, or if no class was tried. Otherwise it returns -EINVAL.
- * If one of the names is in no class, *missing is the number of this name, and no chain of causes exists:
- * wmk_filter_name_wrong() starts a chain. Otherwise *missing is -1, and the chain describes the mismatch.
+ * If a name of the expression is in no class, *missing is the number of this name, and the function starts no cause
+ * chain. wmk_filter_name_wrong() starts the chain for this error. Otherwise *missing is -1, and the chain describes the
+ * mismatch.
  */
 struct wmk_filter_fit {
 	const struct wmk_filter_expr *expr;
@@ -254,8 +255,8 @@ struct wmk_filter_values {
 bool wmk_filter_run(const struct wmk_filter_program *program, struct wmk_filter_values *values);
 
 /*
- * Run arbitrary instructions. Returns 1 or 0, or -1 if they are not a valid program. Reads only memory that `code` and
- * values->given declare valid.
+ * Run arbitrary instructions. Returns the result of the program, 1 or 0; -1: the instructions are not a valid program.
+ * Reads only memory that `code` and values->given declare valid.
  */
 struct wmk_filter_code {
 	const struct wmk_filter_insn *insns;

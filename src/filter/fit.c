@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * fit.c - check whether an expression can match in any of the known event classes. The check is made once, when a user
- * enters the expression. After that, an expression that does not fit a class is no error (WMK_FILTER_LAX in filter.h).
+ * enters the expression. When a program is compiled later, an expression that does not fit a class is no error
+ * (WMK_FILTER_LAX in filter.h).
  */
 #include <errno.h>
 #include <stdlib.h>

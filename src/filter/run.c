@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run.c - run programs. This code is part of the recording path. It does not allocate or block, and calls no function
- * of the C library that may allocate or block.
+ * run.c - run programs. This code is part of the recording path. run.c does not allocate or block, and calls no
+ * function of the C library that may allocate or block.
  *
  * Programs are verified before they run. The loop checks its bounds nevertheless, because instructions may be
  * arbitrary: in an application, another filter may reuse the memory of a program during the run. Only the check after
- * the run detects this (tracer/filter.h).
+ * the run detects that the memory was reused (tracer/filter.h).
  */
 #include <string.h>
 

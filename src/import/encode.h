@@ -14,7 +14,10 @@
 #define WMK_IMPORT_CLASSES 4096u
 #define WMK_IMPORT_HEADS 8192u     /* buckets of the hash table: a power of two */
 
-/* Context fields of a class. They precede the other fields, in this order. */
+/*
+ * Context fields of a class. Context fields precede the other fields of a class, in the order of the WMK_IMPORT_HAS
+ * constants.
+ */
 #define WMK_IMPORT_HAS_PID 1u
 #define WMK_IMPORT_HAS_TID 2u
 #define WMK_IMPORT_HAS_COMM 4u

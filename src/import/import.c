@@ -210,7 +210,10 @@ static int add_frame(struct wmk_import *import, struct wmk_import_text text)
 	return err < 0 ? err : add_unknown(import, text);
 }
 
-/* Add a system call that begins. If its thread already has an open call, the log lacks the end of the earlier call. */
+/*
+ * Add a system call that begins. If the thread of a new system call already has an open call, the log lacks the end of
+ * the earlier call.
+ */
 static int add_open(struct wmk_import *import, int64_t ns)
 {
 	struct wmk_import_open_syscall *before =
@@ -224,8 +227,8 @@ static int add_open(struct wmk_import *import, int64_t ns)
 	if (before)
 		wmk_import_open_remove(&import->opens, before);
 	/*
-	 * Add the record to the window first. A full window may write out the record of another open call, and then
-	 * removes the other call.
+	 * Add the record to the window first. A full window writes out its earliest record. If the earliest record
+	 * belongs to another open call, the import removes the other call.
 	 */
 	err = add(import, record);
 	return err < 0 ? err : wmk_import_open_add(&import->opens, &import->line, record, args_at);
@@ -410,7 +413,10 @@ int wmk_import_begin(const char *path, const char *format, const struct wmk_impo
 	import->options = *options;
 	import->format = found;
 	wmk_import_log_time_begin(&import->when, options);
-	/* Create the class of unparsed lines first. This class then exists even if the log has too many classes. */
+	/*
+	 * Create the class of unparsed lines first. So the class of unparsed lines exists even if the log has too many
+	 * classes.
+	 */
 	wmk_import_line_begin(&import->line, found->name, "line");
 	wmk_import_add_text(&import->line, "text", wmk_import_text_of(""));
 	err = wmk_import_class_of(&import->classes, &import->line, false, &line);

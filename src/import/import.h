@@ -12,11 +12,11 @@
  *
  * The records of a stream are in order of time. A record that is too late for the window goes to another stream with no
  * later record in it. If no such stream exists, the import creates one. WMK_IMPORT_STREAMS limits their number. At the
- * limit, the import appends the record to the stream with the earliest last record. The record then gets the time of
- * that last record and is counted as late.
+ * limit, the import appends the record to the stream with the earliest last record. An appended record gets the time of
+ * the stream's last record and is counted as late.
  *
  * Records with thread information are in streams with the context fields vpid, vtid, procname and cpu_id, as far as the
- * log has them. Other records are in streams without contexts.
+ * log has them. Records without thread information are in streams without contexts.
  *
  * Memory is bounded for any input. A line has at most 1 MiB; the rest of a longer line is treated as an unparsed line.
  * Lines may contain any bytes. Errors are -errno with a cause chain (base/error.h). An import is used by one thread.
@@ -46,12 +46,12 @@ struct wmk_import_options {
 	int64_t origin_ns;
 	/*
 	 * Called for each unparsed line. `number` is the number of the line, from 1, in the file `name`. The text does
-	 * not include the newline. The trace contains the line as well. May be NULL.
+	 * not include the newline. The trace also contains each unparsed line. May be NULL.
 	 */
 	void (*unknown)(void *data, const char *name, uint64_t number, const char *line, size_t len);
 	/*
-	 * Called after every 64 KiB of input or more. Arguments: the numbers of bytes and of records so far, of all
-	 * files. May be NULL.
+	 * Called after every 64 KiB of input or more. `bytes` and `records` are the totals of all files so far. May be
+	 * NULL.
 	 */
 	void (*progress)(void *data, uint64_t bytes, uint64_t records);
 	void *data;

@@ -44,8 +44,8 @@ struct wmk_import_timestamp {
 };
 
 /*
- * Each of these functions parses a time at the front of the text and drops it. If it finds no time, it returns false
- * and changes nothing.
+ * Each of these functions parses a time at the front of the text and drops it. A function that finds no time returns
+ * false and changes nothing.
  */
 /* 2026-11-22T08:05:42.5+01:00, ... 08:05:42 UTC, ... */
 bool wmk_import_take_iso(struct wmk_import_text *text, struct wmk_import_timestamp *stamp);
@@ -150,15 +150,18 @@ struct wmk_import_text wmk_import_take_word(struct wmk_import_text *text);
  * is dropped.
  */
 bool wmk_import_take_number(struct wmk_import_text *text, int64_t max, int64_t *number);
-/* Parse and drop decimal digits, as above, with an optional '-'. The absolute value is at most INT32_MAX. */
+/*
+ * Parse and drop decimal digits after an optional '-', otherwise like wmk_import_take_number(). The absolute value is
+ * at most INT32_MAX.
+ */
 bool wmk_import_take_id(struct wmk_import_text *text, int32_t *id);
 /* Number of lower-case hexadecimal digits at the front. */
 size_t wmk_import_hex_digits(struct wmk_import_text text);
 /* Parse and drop lower-case hexadecimal digits. False: no digit, or more than 16 digits; nothing is dropped. */
 bool wmk_import_take_hex(struct wmk_import_text *text, uint64_t *bits);
 /*
- * Parse decimals after '.' or ',' as nanoseconds; digits after the ninth are ignored. Without '.' or ',' the result is
- * true and 0.
+ * Parse decimals after '.' or ',' as nanoseconds; digits after the ninth are ignored. If the text begins with neither
+ * '.' nor ',', the function returns true and sets *ns to 0.
  */
 bool wmk_import_take_fraction(struct wmk_import_text *text, uint32_t *ns);
 

@@ -2,9 +2,9 @@
 /*
  * log_time.h - convert the times of lines to nanoseconds since 1970. Internal to src/import.
  *
- * If the log lacks a part of a time, the user's options give this part. Without such an option, the time of the file's
- * last change gives this part (for a pipe: the current time). `assumed` records the parts that neither the log nor the
- * user gives.
+ * If the log lacks a part of a time, the user's options give this part. Without an option for the missing part, the
+ * import takes the part from the time of the file's last change (for a pipe: the current time). `assumed` records the
+ * parts that neither the log nor the user gives.
  *
  *     no year      the user's year, and the next year when the month falls by more than six. Without a user's year: the
  *                  last year in which the line is at most a day later than the file's last change

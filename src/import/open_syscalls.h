@@ -40,7 +40,7 @@ struct wmk_import_open_syscall *wmk_import_open_find(const struct wmk_import_ope
  */
 struct wmk_import_open_syscall *wmk_import_open_resumed(const struct wmk_import_open_syscalls *opens,
 						const struct wmk_import_line *line);
-/* Remove and free an open call. Its record no longer waits for the end of the call. */
+/* Remove and free an open call. The record of a removed call no longer waits for the end of the call. */
 void wmk_import_open_remove(struct wmk_import_open_syscalls *opens, struct wmk_import_open_syscall *open);
 
 #endif

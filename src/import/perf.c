@@ -71,7 +71,10 @@ static bool parse_who(struct wmk_import_text text, struct wmk_import_line *out)
 	return true;
 }
 
-/* Parse the modifiers of a counter after a ':', as in "cycles:ppp". No tracepoint has such a name. */
+/*
+ * Parse the modifiers of a counter after a ':', as in "cycles:ppp". No tracepoint has a name that consists only of
+ * modifiers.
+ */
 static bool is_modifier(struct wmk_import_text name)
 {
 	size_t i;

@@ -326,7 +326,9 @@ static bool parse_split(struct wmk_import_text line, struct wmk_import_line *out
 
 	if (!wmk_import_ends(text, " attached"))
 		return false;
-	/* The number in the message has few digits, so the message is in the last 64 bytes. */
+	/*
+	 * The message "strace: Process NUMBER attached" is short, so the last 64 bytes of the line contain the message.
+	 */
 	if (text.len > 64)
 		wmk_import_drop(&note, text.len - 64);
 	at = wmk_import_find(note, words);

@@ -69,8 +69,8 @@ static bool take_tag(struct wmk_import_text *text, struct wmk_import_text *tag, 
 }
 
 /*
- * Add the sender. If the pid is a number, it is the process, and the tag is the name of the process. Any other text in
- * place of the pid becomes the field `procid`.
+ * Add the sender. If the pid is a number, the record gets this pid, and the tag as the name of the process. Any other
+ * text in place of the pid becomes the field `procid`.
  */
 static void add_sender(struct wmk_import_line *out, struct wmk_import_text tag, struct wmk_import_text pid)
 {

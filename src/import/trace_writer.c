@@ -171,9 +171,9 @@ static int stream_begin(struct wmk_import_trace *trace, unsigned contexts, struc
 }
 
 /*
- * Select the stream for a record. The last record of this stream must not be later than `time`. Of several such
- * streams, select the stream with the latest last record. If all streams have a later record, create a stream. At the
- * limit of streams, select the stream with the earliest last record.
+ * Select the stream for a record. The last record of this stream must not be later than `time`. If several streams fit,
+ * select the stream with the latest last record. If all streams have a later record, create a stream. At the limit of
+ * streams, select the stream with the earliest last record.
  */
 static int stream_for(struct wmk_import_trace *trace, unsigned contexts, uint64_t time, struct import_stream **found)
 {
