@@ -25,7 +25,10 @@ static __always_inline void copy_text(struct wmk_syscalls_part *part, __u8 *to, 
 
 	if (max > WMK_SYSCALLS_PART_MAX)
 		max = WMK_SYSCALLS_PART_MAX;
-	/* Reads one more byte than `max`, and the NUL: the result shows whether the text is cut. */
+	/*
+	 * The read stops after one byte more than `max`, and the NUL. A result above `max` + 1 shows that the text is
+	 * longer than `max`.
+	 */
 	n = bpf_probe_read_user_str(to, max + 2, (const void *)from);
 	if (n < 0) {
 		part->flags |= WMK_SYSCALLS_PART_UNREADABLE;
@@ -116,8 +119,8 @@ static __always_inline void copy_texts(struct wmk_syscalls_part *part, __u32 slo
 	__u64 text = read_pointer(from, compat, &is_bad);
 
 	/*
-	 * The condition is at the end of each iteration, so a jump leads from one iteration to the next. Without such a
-	 * jump, Linux 6.1 does not recognize a bounded loop.
+	 * The condition is at the end of each iteration, so a jump leads from one iteration to the next. Linux 6.1
+	 * recognizes a bounded loop only by a jump from one iteration to the next.
 	 */
 	while (!is_bad && text) {
 		int got;
@@ -275,7 +278,10 @@ __noinline int copy_part(__u32 slot, __u32 abi, __u32 number, __u32 which, __u32
 	if (!scratch || abi >= WMK_SYSCALLS_ABIS || number >= WMK_SYSCALLS_NUMBERS || which >= 2 * WMK_SYSCALLS_PARTS ||
 	    at > PARTS_LAST)
 		return at;
-	/* At entry: the first half of the plan. At exit: the second half, then the late parts of the first half. */
+	/*
+	 * The entry record gets the parts of the first half of the plan. The exit record gets the parts of the second
+	 * half, and then the late parts of the first half.
+	 */
 	is_late = which >= WMK_SYSCALLS_PARTS;
 	index = slot == WMK_SYSCALLS_SLOT_ENTRY ? which :
 		is_late ? which - WMK_SYSCALLS_PARTS : which + WMK_SYSCALLS_PARTS;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * syscalls.bpf.c - runs in the kernel at entry and exit of each system call. It writes the arguments, and the memory
- * they point to, as a record to the ring of the CPU.
+ * syscalls.bpf.c - runs in the kernel at entry and exit of each system call. The programs write the arguments of the
+ * call as a record to the CPU's ring, with the memory that the arguments point to.
  *
  * syscall_bpf.c writes `config` (syscall_record.h), which selects system calls and copies. The programs read user
  * memory without faults. If a page is missing, the part is marked as unreadable. The programs count each record that
@@ -132,8 +132,9 @@ static __always_inline __u64 whole_size(__u64 size)
 
 /*
  * Wakes the reader when this record lets the ring cross a multiple of the wake-up threshold. `before`: unread bytes
- * before the record. CPUs that share a ring can both miss one multiple. With threshold 0, each record wakes the reader,
- * because these CPUs cannot decide which record is the first. The reader changes the threshold after a wake.
+ * before the record. If several CPUs write to one ring, every CPU may miss that the ring crosses a multiple of the
+ * threshold. With threshold 0, each record wakes the reader, because these CPUs cannot decide which record is the
+ * first. The reader changes the threshold after a wake.
  */
 static __always_inline __u64 wake_flags(__u64 before, __u64 size)
 {
@@ -276,7 +277,10 @@ static __always_inline void forget_late(__u32 tid)
 		__sync_fetch_and_add(&n_late, -1);
 }
 
-/* Returns which parts of this system call are to be retried, as bits, and removes the entry from the map. */
+/*
+ * Returns the parts of this system call that the exit record retries, one bit each, and removes the thread's entry from
+ * `lates`.
+ */
 static __always_inline __u32 recall_late(const struct task_struct *task, __u32 number, int abi)
 {
 	const __u32 tid = task->pid;
