@@ -308,8 +308,8 @@ static void give_roles(const struct wmk_ctf_compiler *c, unsigned scope, struct 
 			     code->ops[i].code == WMK_CTF_ARRAY))
 				code->ops[i].roles = WMK_ROLE_BIT(role);
 	/*
-	 * In an event header, each value of the clock has the role of the record's time. The same value may also have
-	 * the role of the event's id.
+	 * In an event header, each value of the clock has the role of the record's time. A value of the clock may also
+	 * have the role of the event's id.
 	 */
 	for (uint32_t i = 0; scope == WMK_SCOPE_EVENT_HEADER && c->class->major == 1 && i < code->n; i++)
 		if (code->ops[i].type->clock && (code->ops[i].code == WMK_CTF_INT || code->ops[i].code == WMK_CTF_ENUM))

@@ -110,8 +110,8 @@ struct wmk_ctf_program {
 	uint32_t n_steps;
 	/*
 	 * A structure with at most one step, of fixed size, has `fixed_bits` bits. The `fixed_bits` bits begin at the
-	 * next position with the alignment `fixed_mask` + 1. For structures with more steps, or with a step of variable
-	 * size, `varies` is set.
+	 * next position with the alignment `fixed_mask` + 1. For a structure with more than one step, or with a step of
+	 * variable size, `varies` is set.
 	 */
 	bool varies;
 	uint32_t fixed_mask;

@@ -458,7 +458,7 @@ int wmk_ctf_record(const struct wmk_ctf_stream_decoder *stream, const struct wmk
 	record->at = at;
 	/*
 	 * Most records have the same event as the previous record. The code compares the id with the id of the previous
-	 * record. A processor that predicts this branch continues with the end of the record before the id has been
+	 * record. A processor that predicts equal ids continues with the end of the record before the id has been
 	 * loaded.
 	 */
 	id = part_of(word, &way->near_id);

@@ -51,8 +51,8 @@ unsigned wmk_ctf_env_fixed(const struct wmk_ctf_trace *trace, struct wmk_ctf_env
 		{ "domain", trace->domain, 0 },
 		/*
 		 * Trace Compass recognizes LTTng-UST's names of events, contexts and state dump by the tracer name
-		 * "lttng-ust" and a version of at least 2.8. Waymark uses the same names. With another tracer name,
-		 * Trace Compass reads the trace, but its views of user space stay empty.
+		 * "lttng-ust" and a version of at least 2.8. Waymark's names are LTTng-UST's names. With another tracer
+		 * name, Trace Compass reads the trace, but its views of user space stay empty.
 		 */
 		{ "tracer_name", "lttng-ust", 0 },
 		{ "tracer_major", NULL, 2 },

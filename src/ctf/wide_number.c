@@ -137,7 +137,7 @@ static double real(const struct wmk_ctf_item *item)
 
 /*
  * Convert the format of x87 (Intel's manual, volume 1, section 4.2): the first bit of the mantissa is explicit. If the
- * explicit bit is 0, only a number with exponent 0 is valid.
+ * first bit of the mantissa is 0, only a number with exponent 0 is valid.
  */
 static double extended(const struct wmk_ctf_item *item)
 {
