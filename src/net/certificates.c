@@ -158,7 +158,10 @@ static bool add_name(X509_NAME *name, const char *type, const char *value)
 	return X509_NAME_add_entry_by_txt(name, type, MBSTRING_UTF8, (const unsigned char *)value, -1, -1, 0) == 1;
 }
 
-/* A certificate without signature. It is valid from one minute ago, because the clock of a peer may be behind. */
+/*
+ * A certificate without signature. The certificate is valid from one minute before the current time, because the clock
+ * of a peer may be behind.
+ */
 static X509 *new_certificate(EVP_PKEY *key, const char *name, const char *role, int days)
 {
 	X509 *new = X509_new();

@@ -2,9 +2,10 @@
 /*
  * clock_points.c - read sync points, and compute times from them (see clock_points.h).
  *
- * CLOCK_MONOTONIC and real time are steered together, so their difference changes only by a step. In a step, the line
- * follows CLOCK_MONOTONIC instead of real time. CLOCK_MONOTONIC does not count the time of a suspend. If the trace
- * clock counts this time, the line follows real time, without a step.
+ * CLOCK_MONOTONIC and real time are steered together, so their difference changes only by a step. In an interval with a
+ * step, the line follows CLOCK_MONOTONIC instead of real time. CLOCK_MONOTONIC does not count the time of a suspend. If
+ * the trace clock counts the time of a suspend, the line follows real time, without a step. If the trace clock agrees
+ * with neither CLOCK_MONOTONIC nor real time, the line follows the nominal rate of the trace clock.
  */
 #include "read/clock_points.h"
 
@@ -91,7 +92,7 @@ static int64_t step_between(const struct wmk_read_clock_points *points, const st
 	return 0;
 }
 
-/* Check a point against the one before it. NULL: the point is valid; else what is wrong. */
+/* Check that a sync point does not contradict the previous sync point. NULL: the point is valid; else what is wrong. */
 static const char *contradiction(const struct wmk_read_clock_points *points, const struct wmk_clock_point *point)
 {
 	const struct wmk_clock_point *last = &points->last;
@@ -342,9 +343,9 @@ static double slope_error(const struct wmk_read_clock_points *points, const stru
 }
 
 /*
- * The slope of a line that ends at point `i`, or with `back` false begins at point `i`. The line is at least `length`
- * units long, because the uncertainty of a shorter line is too large for a rate. Returns `other` if no point is far
- * enough away.
+ * With `back`, the slope of a line that ends at point `i`; otherwise, the slope of a line that begins at point `i`. The
+ * line is at least `length` units long, because the uncertainty of a shorter line is too large for a rate. Returns
+ * `other` if no point is far enough away.
  */
 static double slope_at(const struct wmk_read_clock_points *points, uint32_t i, bool back, double length, double other)
 {
@@ -360,8 +361,9 @@ static double slope_at(const struct wmk_read_clock_points *points, uint32_t i, b
 }
 
 /*
- * The slope of the line before the first point, or with `back` after the last point. Stores its relative error. Points
- * of a relay's clock are less exact. If no line of these points is exact to 500 ppm, the nominal rate is used.
+ * The slope of the line before the first point, or with `back` after the last point. Stores the relative error of the
+ * slope. Points of a relay's clock are less exact. If each examined slope has an error of more than 500 ppm, the
+ * nominal rate is used.
  */
 static double outer_slope(const struct wmk_read_clock_points *points, bool back, double *error)
 {
@@ -383,8 +385,8 @@ static double outer_slope(const struct wmk_read_clock_points *points, bool back,
 }
 
 /*
- * The difference in ns between two steady times. In this file, steady time begins as real time at the first point. In
- * clock_points.h, steady time equals real time after the last step.
+ * The difference in ns between the steady times of clock_points.h and clock_points.c. In clock_points.c, steady time
+ * equals real time at the first sync point. In clock_points.h, steady time equals real time after the last step.
  */
 static int64_t all_steps(const struct wmk_read_clock_points *points)
 {
@@ -445,14 +447,20 @@ static double slope_change(const struct wmk_read_clock_points *points, uint32_t 
 
 	if (!points->relay[0])
 		return change;
-	/* Most of this change may be the error of the points. Linux steers a clock by at most 500 ppm. */
+	/*
+	 * For points of a relay's clock, the error of the points may cause most of the slope's change. Linux steers a
+	 * clock by at most 500 ppm.
+	 */
 	const double most = STEER_MOST * points->nominal,
 		     seen = change + 2 * slope_error(points, a, b) * points->nominal;
 
 	return seen < most ? seen : most;
 }
 
-/* The size in ns of a step that may have happened before `value`. The line has this step only at the next point. */
+/*
+ * The size in ns of a step that may have happened before `value`. The converted times contain this step only from the
+ * next sync point on.
+ */
 static double step_near(const struct wmk_read_clock_points *points, uint32_t n, uint64_t value)
 {
 	const struct read_point *next = &points->points[n];

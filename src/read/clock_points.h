@@ -7,7 +7,7 @@
  *        │         ·  ┆ step            last point, the line continues. A step of real time is a discontinuity at the
  *        │      ·                       first point after it.
  *        │   ·           ·
- *        └────────────────── value      *Steady time* has no steps. It equals real time after the last step.
+ *        └────────────────── value      *Steady time* has no steps. Steady time equals real time after the last step.
  *
  * Records are ordered and selected by steady time, because real time may go back. Real time is shown.
  *
@@ -35,8 +35,9 @@ struct wmk_read_clock_points;
  */
 int wmk_read_clock_points_open(int dir, const struct wmk_ctf_clock_class *clock, struct wmk_read_clock_points **points);
 /*
- * The same for points of the relay's clock (relay_points.h), in the order of their values. `relay`: its UUID, not
- * empty. Points that contradict the order of time are left out. *points is NULL if no point is left. -ENOMEM.
+ * Like wmk_read_clock_points_open(), but takes the `n` sync points at `from` instead of a file. The sync points belong
+ * to the relay's clock (relay_points.h), and are sorted by `value`. `relay`: the UUID of the relay's clock, not empty.
+ * Points that contradict the order of time are left out. *points is NULL if no point is left. -ENOMEM.
  */
 int wmk_read_clock_points_make(const struct wmk_ctf_clock_class *clock, const char *relay,
 			       const struct wmk_clock_point *from, uint32_t n, struct wmk_read_clock_points **points);
@@ -50,7 +51,7 @@ int wmk_read_clock_points_renew(struct wmk_read_clock_points *points);
 int wmk_read_clock_points_copy(const struct wmk_read_clock_points *points, int dir);
 
 /*
- * Give two traces of one clock the same steady time. The trace with the later last point keeps its steady time. Real
+ * Give two traces of one clock the same steady time. The trace with the latest sync point keeps its steady time. Real
  * time does not change. To be called before the first record is read.
  */
 void wmk_read_clock_points_join(struct wmk_read_clock_points *a, struct wmk_read_clock_points *b);
@@ -75,8 +76,9 @@ uint64_t wmk_read_clock_points_number(const struct wmk_read_clock_points *points
 /*
  * The uncertainty of real time at `value`, in ns. The uncertainty is a sum: the uncertainty of the points on both
  * sides; the skew between CPUs; and the change of the clock's rate, estimated from the neighbouring intervals. Outside
- * of the points, the rate is assumed to change by at most 500 ppm. Just before the point of a step, the step may
- * already have happened, so its size is added. With points of a relay's clock, the error of the slopes is added too.
+ * of the points, the rate is assumed to change by at most 500 ppm. A step happens shortly before the sync point that
+ * shows it. Shortly before such a sync point, the size of the step is therefore added. With points of a relay's clock,
+ * the error of the slopes is added too.
  */
 uint64_t wmk_read_clock_uncertainty(const struct wmk_read_clock_points *points, uint64_t value);
 

@@ -96,7 +96,10 @@ static void settle(struct table *table)
 	table->n = n;
 }
 
-/* Number the columns from `before` on that have equal names. All columns from `before` on belong to one structure. */
+/*
+ * From column `before` on, number the columns that have equal names. All columns from `before` on belong to one
+ * structure.
+ */
 static void number(struct table *table, uint32_t before)
 {
 	struct column *columns = table->columns;

@@ -8,9 +8,10 @@
  *     index/            positions and times of these packets, at the end (index_builder.h)
  *
  * At the end of a packet, the exporter corrects the sizes in the packet's context. The header of a record may have only
- * the low bits of its time. Such a header limits the distance from the previous record. If the distance is larger, a
- * new packet begins with the whole time, and later packets get higher sequence numbers. Packets without selected
- * records are written, too, because they report losses.
+ * the low bits of its time. A header with only the low bits limits the time between the record and the previous record.
+ * If the time between two records exceeds the limit, the exporter begins another packet, which contains the whole time.
+ * The exporter then increases the sequence numbers of all later packets. Packets without selected records are written,
+ * too, because they report losses.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -23,7 +23,10 @@ struct wmk_read_exporter {
 	const char *name;          /* the value of `convert --to` */
 	bool is_binary;            /* not for a terminal */
 	bool is_directory;         /* writes files into a directory, and nothing to `out` */
-	/* NULL: not needed. Without `create`, `whole` is that of the options (pipeline.h), and `free` is not called. */
+	/*
+	 * NULL: not needed. Without `create`, the functions get `whole` from the options (pipeline.h), and `free` is
+	 * not called.
+	 */
 	int (*create)(const char *directory, void **whole);
 	int (*trace)(void *whole, const struct wmk_read_trace *trace);
 	/* A followed trace is closed, because a newer version of its metadata is open. May be NULL. */
@@ -38,8 +41,8 @@ struct wmk_read_exporter {
 	void (*stream_free)(void *state);
 	bool wants_all_packets;    /* `packet` is called when a packet begins, for each packet */
 	/*
-	 * Called before the first selected record of a packet. The stream is as after WMK_READ_PACKET, with the context
-	 * at packet.context_at. Only `ns` and the record's values differ.
+	 * Called before the first selected record of a packet. The stream has the same state as after WMK_READ_PACKET,
+	 * except for `ns` and the record's values. The packet's context begins at packet.context_at.
 	 */
 	int (*packet)(void *state, struct wmk_read_stream *stream);
 	/* After WMK_READ_RECORD: append the record to `out`. */

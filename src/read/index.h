@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * index.h - the index of a stream file: index/<file>.idx, in LTTng's format (magic 0xC1F1DCC1, version 1, big-endian).
- * It has one entry for each packet, in the order of the file. Internal to src/read.
+ * An index has one entry for each packet, in the order of the packets in the file. Internal to src/read.
  *
  * The index only helps to find a packet, and is not trusted. When the reader reads the packet, it compares the packet
  * with the index. The index of a trace that is being written may lack the last packets. An index needs no memory:

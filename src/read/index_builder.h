@@ -6,8 +6,8 @@
  *                  ─► free ─► folder_free
  *
  * An index gets its final name only when all files of the trace are complete. So an error or a crash never leaves an
- * index that lacks packets. Until then, at most 64 KiB of entries are in memory. Older entries are in a file with a
- * name that no reader opens.
+ * index that lacks packets. Until all files are complete, at most 64 KiB of index entries are in memory. Older entries
+ * are in a file with a temporary name, which readers do not open.
  *
  * An index is not written if packets do not declare their size and the times of their begin and end. If these times do
  * not rise from packet to packet, a binary search would fail, so no index is written. Neither case is an error.
@@ -20,7 +20,7 @@
 #include "ctf/writer.h"
 #include "read/trace.h"
 
-/* The directory `index` of a trace. It is created with its first file. */
+/* The directory `index` of a trace. The directory is created together with its first file. */
 struct wmk_read_index_folder {
 	const char *path;          /* path of the output directory, for errors */
 	int trace;                 /* descriptor of the trace's directory; the caller owns `path` and `trace` */

@@ -34,7 +34,8 @@ void wmk_json_put_item(struct wmk_json_writer *w, const struct wmk_ctf_item *ite
 /* Write `,"fields":{...}` (or context, event_context, packet) for a scope that the record has. */
 int wmk_json_put_part(struct wmk_json_writer *w, struct wmk_read_stream *stream, unsigned part);
 /*
- * After WMK_READ_PACKET: set `text` to the packet's member alone, with its comma. Empty if the packet has no context.
+ * After WMK_READ_PACKET: set `text` to the JSON member `packet`, with a comma before it. `text` is empty if the packet
+ * has no context.
  */
 int wmk_json_packet(struct wmk_print_text *text, struct wmk_read_stream *stream);
 

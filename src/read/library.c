@@ -118,7 +118,7 @@ API int waymark_ctf_add(struct waymark_ctf *ctf, const char *path)
 		err = merge_again(ctf, INT64_MIN);
 	if (err < 0)
 		forget_traces(ctf, before);
-	/* Now no trace has the points of the earlier hosts. */
+	/* No trace refers to the sync points of the earlier hosts any more, so the earlier hosts can be freed. */
 	if (hosts) {
 		wmk_read_hosts_free(ctf->hosts);
 		ctf->hosts = hosts;

@@ -57,7 +57,7 @@ struct wmk_library_part {
 
 #define WMK_LIBRARY_PARTS 64u
 
-/* Split "a.b[3]" into parts. Returns their number; -1: not a valid name. */
+/* Split "a.b[3]" into parts. Returns the number of parts; -1: `name` is not valid. */
 int wmk_library_split(const char *name, struct wmk_library_part parts[WMK_LIBRARY_PARTS]);
 /* Find the field of a split name: see waymark_ctf_field(). */
 int wmk_library_field(const struct waymark_ctf_record *record, const struct wmk_library_part *parts, unsigned n,

@@ -7,8 +7,8 @@
  *                                                         quiet
  *              WMK_READ_END: after the selection, or truncated
  *
- * The barrier falls when a leaf begins to wait. The barrier rises only when it is computed again, after it has held a
- * record back.
+ * The barrier falls when a leaf begins to wait. If the earliest record is later than the barrier, the barrier is
+ * computed again. The barrier rises only in this case.
  */
 #include <errno.h>
 #include <poll.h>
@@ -245,9 +245,9 @@ static int look_all(struct wmk_read_live *live)
 
 	live->looked = wmk_clock_monotonic();
 	/*
-	 * A new file may have records before the low-water time. Such a file was created before the low-water time was
-	 * published, so the file is found here. Without inotify, files are found later, and the low-water time is not
-	 * used.
+	 * A new file may have records before the low-water time. The writer creates a file with such records before it
+	 * publishes the low-water time. The scan after wmk_live_water() therefore finds the file. Without inotify,
+	 * files are found later, and the low-water time is not used.
 	 */
 	if (!live->is_blind && !live->is_last) {
 		wmk_live_water(live);

@@ -14,8 +14,8 @@
  *
  * A trace is opened again when its metadata has grown. The streams of the trace change to the new version between two
  * packets. The metadata declares an event before a file has the first record of this event. The old version is closed
- * when the last stream has left it. Each stream needs memory for a window (trace.h). Removed files are read to their
- * end and closed: a session was cleared, or it limits the number of its files.
+ * when the last stream has left it. Each stream needs memory for a window (trace.h). A file is removed when its session
+ * is cleared, or when its session limits the number of files. The reader reads a removed file to the end and closes it.
  *
  * One thread. Errors are -errno with a cause chain; after damage the reading continues, as in merge.h.
  */

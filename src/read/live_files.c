@@ -43,7 +43,10 @@ static void version_close(struct wmk_read_live *live, struct version *version)
 	free(version);
 }
 
-/* A leaf has left the version. */
+/*
+ * One leaf stops using the version. If the version has no other leaf and is not the current version of the trace, it is
+ * closed.
+ */
 static void version_leave(struct wmk_read_live *live, const struct live_trace *source, struct version *version)
 {
 	if (--version->n_leaves == 0 && version != source->version)
@@ -136,7 +139,10 @@ bool wmk_live_is_written(struct wmk_read_live *live)
 {
 	bool is = false;
 
-	/* Each one is checked: after a rotation, it matters when a writer was last seen on the moved trace. */
+	/*
+	 * Call is_written() for each source, even if an earlier source is being written. is_written() stores when a
+	 * writer was last seen, which the reader needs after a rotation.
+	 */
 	for (struct live_trace *source = live->sources; source; source = source->next)
 		is |= is_written(source);
 	return is;
@@ -163,7 +169,7 @@ static int source_add(struct wmk_read_live *live, const char *path, const char *
 	struct live_trace **at = &live->sources, *source;
 	struct stat st;
 
-	/* The directory was moved or removed after the scan listed it. If it was moved, the next scan finds it. */
+	/* The directory was moved or removed after the scan listed it. The next scan finds a moved directory. */
 	if (stat(path, &st) < 0)
 		return 0;
 	for (; *at; at = &(*at)->next)
@@ -229,8 +235,8 @@ static int source_open(struct wmk_read_live *live, struct live_trace *source)
 }
 
 /*
- * Lock the writer's file while the trace is followed: the writer then writes sooner, and publishes the low-water time.
- * The file of another user cannot be opened. A trace that is not being written has no such file.
+ * Lock the writer's file `.live` while the trace is followed: the writer then writes sooner, and publishes the
+ * low-water time. The reader cannot open a file `.live` of another user. A closed trace has no file `.live`.
  */
 static void live_lock(struct live_trace *source)
 {
@@ -287,7 +293,9 @@ static uint64_t identity_of(const struct wmk_read_trace *trace, const char *file
 	return wmk_hash_bytes(hash, file, wmk_ctf_frame_plain_len(file));
 }
 
-/* The file is the compressed form of one that was followed, so its records were already read. */
+/*
+ * The file is the compressed form of a file that was followed, so the records of the compressed file were already read.
+ */
 static bool was_followed(const struct wmk_read_live *live, const struct wmk_read_trace *trace, const char *file)
 {
 	const uint64_t identity = identity_of(trace, file);
@@ -468,8 +476,8 @@ static void note_size(struct live_stream *leaf, const struct stat *st)
 }
 
 /*
- * Change to the newest metadata. The metadata must be read after the limit was set. Such metadata declares everything
- * up to the limit.
+ * Change to the newest metadata. The metadata must be read after the limit of the stream was set: the metadata then
+ * declares all events up to the limit.
  */
 static int renew(struct wmk_read_live *live, struct live_stream *leaf)
 {

@@ -15,8 +15,8 @@
 struct wmk_read_merge;
 
 /*
- * Reports damage of a stream. The cause chain of the calling thread describes it. The stream continues after the
- * damage. The callback must not read.
+ * Reports damage of a stream. The cause chain of the calling thread describes the damage. The stream continues after
+ * the damage. The callback must not read.
  */
 typedef void (*wmk_read_damage)(void *data, const struct wmk_read_stream *stream, int err);
 

@@ -21,8 +21,8 @@
  */
 int wmk_read_parse_time(const char *text, bool gmt, int64_t near_ns, int64_t *ns, bool *is_day);
 /*
- * Convert the times `begin` and `end`, either may be NULL: no limit. An end that is only a date includes the whole day.
- * -EINVAL with a cause chain: not a time, or the end precedes the begin.
+ * Convert the times `begin` and `end`. NULL means no limit. An end that is only a date includes the whole day. -EINVAL
+ * with a cause chain: not a time, or the end precedes the begin.
  */
 int wmk_read_parse_range(const char *begin, const char *end, bool gmt, int64_t near_ns, int64_t *from, int64_t *to);
 

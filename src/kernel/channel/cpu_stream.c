@@ -20,7 +20,7 @@
  * without wanted records, so the position of the last packet can lag behind the kernel's count by any number of
  * records. If this lag reaches 2^24 records, the lower 24 bits can wrongly denote a position within the returned page.
  * The reader detects the wrong position by times: the returned page is newer than all records of the trace. The upper
- * part wraps after 2^40 records of one CPU; after a crash, the counts of such a channel are too low.
+ * 40 bits wrap after 2^40 records of one CPU; after a crash, the counts of a channel with so many records are too low.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -124,7 +124,7 @@ static uint64_t since(uint64_t now, uint64_t base)
 
 /*
  * A channel in overwrite mode loses its oldest records, and a channel in discard mode its newest records. No channel
- * loses both, so `base_lost` is the base of the counts of both causes.
+ * loses both, so the counts of both causes use the same base `base_lost`.
  */
 static uint64_t stream_lost(struct wmk_source *source, uint64_t by_cause[WAYMARK_LOST_CAUSES])
 {
