@@ -11,8 +11,9 @@
  *                                              its track; fields and contexts are debug annotations
  *
  * Contexts identify the thread of a record (thread_id.h); without such contexts, the record is on the track of its CPU.
- * The thread of a scheduler record gets its track there too, as do threads that a fork or a state dump describes: so
- * the viewer knows the process of each thread.
+ * For a scheduler record, the exporter also describes the track of the record's thread. If a fork or a state dump names
+ * another thread, the exporter describes the track of this other thread. So the viewer knows the process of each
+ * thread.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -273,8 +274,8 @@ static int met(struct wmk_read_table *tracks, struct wmk_proto *b, unsigned kind
 
 /*
  * The track of a counter belongs to its process, if the process is known. The low 61 bits of the track's identifier are
- * a hash (FNV-1a) of name and process. The lowest bit is set, so that the hash is not 0. All other tracks have one of
- * the higher bits set.
+ * a hash (FNV-1a) of name and process. The lowest bit is set, so that the hash is not 0. The identifiers of all other
+ * tracks have one of the upper 3 bits set.
  */
 static int counter_track(struct wmk_read_track *line, struct wmk_proto *b, const struct wmk_read_drawing *drawing,
 			 uint64_t *uuid)
@@ -490,7 +491,7 @@ static int put_ftrace(struct wmk_read_track *line, struct wmk_read_stream *read,
 	return err;
 }
 
-/* Write what precedes the first record. */
+/* Before the first record, write the clock snapshot and the system information. */
 static void put_head(struct wmk_proto *b, const struct wmk_read_tracks *whole, int64_t ns)
 {
 	if (whole->has_first)
@@ -532,7 +533,7 @@ static int perfetto_record(void *state, struct wmk_read_stream *read, struct wmk
 	return err;
 }
 
-/* The first trace with the version of its kernel counts. */
+/* Use the kernel version of the first trace that has a kernel version. */
 static int perfetto_trace(void *state, const struct wmk_read_trace *trace)
 {
 	struct wmk_read_tracks *whole = state;

@@ -55,7 +55,7 @@ static bool is_name(const char *name, const char *is, size_t len)
 	return name && strncmp(name, is, len) == 0 && !name[len];
 }
 
-/* The operation of the first name that the record has. 0: none. */
+/* Find the operation of the first name in `names` that the record has; '|' separates names. 0: none. */
 static uint32_t find(const struct wmk_ctf_program *program, const char *names)
 {
 	const struct wmk_ctf_op *ops = program->ops;

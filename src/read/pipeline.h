@@ -56,7 +56,10 @@ struct wmk_read_pipeline_options {
 	 * line without '\n'. All lines before it have been written to `out`.
 	 */
 	void (*lost)(void *data, const char *words);
-	/* Reports input that is read although the specification forbids it: the cause chain describes it. */
+	/*
+	 * Reports a deviation from the specification that does not prevent reading; the thread's cause chain describes
+	 * the deviation.
+	 */
 	void (*warning)(void *data, int err);
 	/* Reports progress: bytes of streams that were read, their total, and the number of records. May be NULL. */
 	void (*progress)(void *data, uint64_t bytes, uint64_t total, uint64_t records);

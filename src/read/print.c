@@ -35,8 +35,8 @@ static inline char *put_number(char *p, const struct wmk_print_op *op, unsigned 
 }
 
 /*
- * Print a number that may be wide. If all of its bits are shown (binary digits, or a negative number), even a small
- * value needs more than 64 bits.
+ * Print a number that may need more than 64 bits. If the base shows all bits of the type (binary digits, or a negative
+ * number), a small value may also need more than 64 bits.
  */
 static char *put_wide(struct wmk_print_text *out, char *p, const struct wmk_print_op *op,
 		      const struct wmk_ctf_item *item)
@@ -134,7 +134,7 @@ static char *put_blob(struct wmk_print_text *out, char *p, const char *s, size_t
 
 /* ── structures ──────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The open arrays. For each one: the index of its next element. */
+/* The open arrays, each with the index of its next element. */
 struct arrays {
 	uint64_t next[WMK_CTF_TYPE_DEPTH + 1];
 	unsigned depth;

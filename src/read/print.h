@@ -28,14 +28,15 @@
  *     wmk_print_record()  in the order of the lines
  *     fwrite(out.text, 1, out.len, file), out.len = 0     at any time
  *
- * Some text is the same for each record of an event class: names, separators, braces, quotes, labels. It is formatted
- * once, as one piece of text before each operation of the decode program (ctf/decode.h). A record costs only its values
- * and one walk over its bytes.
+ * Some text is the same for each record of an event class: names, separators, braces, quotes, labels. The print formats
+ * this text once, as one piece before each operation of the decode program (ctf/decode.h). For each record, the print
+ * formats only values, in one walk over the bytes of the record.
  *
  * The line has the packet's context, the common and the specific context and the payload, in this order, without
- * headers. As in babeltrace2, it omits fields with a role. In a packet's context, these are sizes, times, and counts of
- * losses and of packets. It also omits integers that are values of a clock, unless they are a length or a selector.
- * Then it omits structures that have become empty. A structure that never had a member is shown as { }.
+ * headers. As in babeltrace2, the line omits fields with a role. In a packet's context, these are sizes, times, and
+ * counts of losses and of packets. The line also omits integers that are values of a clock, unless they are a length or
+ * a selector. If all members of a structure are omitted, the line also omits the structure. A structure that never had
+ * a member is shown as { }.
  *
  * Intended differences from babeltrace2:
  *   - control characters in names (events, fields, env, traces, files) are escaped as in strings, so that a record is
@@ -114,7 +115,9 @@ struct wmk_read_clock_points;      /* clock_points.h */
 
 #define WMK_PRINT_LINE_MAX (256u << 20)
 
-/* Growing text; initialize it with zeros. The caller reads it and may reduce `len` at any time. */
+/*
+ * Growing text; initialize it with zeros. The caller may read the text at any time, and may reduce `len` at any time.
+ */
 struct wmk_print_text {
 	char *text;
 	size_t len, cap;
@@ -177,7 +180,7 @@ int wmk_print_packet(struct wmk_print_stream *stream, struct wmk_ctf_walk *walk,
 
 /*
  * Append one line, with '\n', to `out`. `record` is a result of wmk_ctf_record() with the stream's decoder, `in` its
- * bytes. The walk of the record passes contexts and payload, and can be used for another line.
+ * bytes. The caller can print the same record in another line.
  */
 int wmk_print_record(struct wmk_print_stream *stream, const struct wmk_ctf_bytes *in, struct wmk_ctf_record *record,
 		     struct wmk_print_text *out);

@@ -29,8 +29,8 @@ static const uint8_t width_max[WMK_PRINT_CELLS] = {
 struct width_range { uint32_t from, to; };
 
 /*
- * The first list has combining marks and characters without a width. The second one has East Asian characters and
- * pictures, which have two columns.
+ * The first list has combining marks and characters without a width. The second list has East Asian characters and
+ * pictures, which take two columns.
  */
 static const struct width_range none[] = { { 0x300, 0x36f }, { 0x200b, 0x200f }, { 0x20d0, 0x20ff }, { 0xfe00, 0xfe0f },
 				     { 0xfe20, 0xfe2f } };

@@ -12,7 +12,7 @@
  *     reach         2         9         9         7         8          2 ... 9, with 9, is above 1 ... 2, with 2, which
  *                                                                      ends before 6 and is skipped
  *
- * Overlapping or adjacent ranges of the same name are merged, so that each range that is found is a name that is shown.
+ * Overlapping or adjacent ranges of the same name are merged. So the ranges that match a value have different names.
  */
 #include <errno.h>
 #include <stdlib.h>

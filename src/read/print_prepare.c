@@ -240,7 +240,7 @@ static int add_text(struct scope_maker *maker, struct wmk_print_scope *scope, st
 	return words->err;
 }
 
-/* `words` has the begin of the root's text already. */
+/* The caller has added the begin of the root's text to `words`. */
 static int add_texts(struct scope_maker *maker, struct wmk_print_scope *scope, struct wmk_print_words *words)
 {
 	int (*const add)(struct scope_maker *, struct wmk_print_scope *, struct text_level *, uint32_t,

@@ -21,8 +21,8 @@
 
 /*
  * Make room for `need` more bytes of an incomplete line. The line begins at out->len, which grows only when the line is
- * complete. `used` bytes of the text are in use. Returns the position after them, which may have moved; NULL with a
- * cause chain.
+ * complete. `used` bytes of the text are in use. Returns the position after these `used` bytes; the text may have
+ * moved. NULL with a cause chain.
  */
 char *wmk_print_grow(struct wmk_print_text *out, size_t used, size_t need);
 

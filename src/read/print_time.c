@@ -184,7 +184,9 @@ char *wmk_print_wall(struct wmk_print *print, char *p, const struct wmk_print_sc
 	return is_relative ? put_relative(print, p, ns) : put_ns(print, p, ns);
 }
 
-/* The first record has no delta. WMK_PRINT_NONE stands for that, as the greatest number does in babeltrace2. */
+/*
+ * The first record has no delta. WMK_PRINT_NONE stands for a missing delta, as the greatest number does in babeltrace2.
+ */
 static void go_on(struct wmk_print_last *last, uint64_t time)
 {
 	if (last->time != WMK_PRINT_NONE)

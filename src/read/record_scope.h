@@ -13,7 +13,7 @@ enum wmk_read_record_scope { WMK_READ_OF_PACKET, WMK_READ_COMMON, WMK_READ_CONTE
 
 /*
  * The program of the packet's context, of the context of all events, of the event's own context, or of its fields.
- * `event` is used only for the last two.
+ * `event` is used only for the event's own context and for its fields.
  */
 static inline const struct wmk_ctf_program *wmk_read_scope_program(const struct wmk_ctf_stream_decoder *stream,
 								  const struct wmk_ctf_event_decoder *event,

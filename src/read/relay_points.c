@@ -69,7 +69,7 @@ int wmk_read_relay_points_add(int dir, struct wmk_read_relay_points *list)
 
 	while (fd >= 0 && err >= 0 && got > 0) {
 		got = pread(fd, bytes, sizeof(bytes), (off_t)at);
-		/* An incomplete point at the end is ignored. */
+		/* Ignore an incomplete sync point at the end of the file. */
 		got -= got > 0 ? got % (ssize_t)WMK_CLOCK_POINT_BYTES : 0;
 		for (ssize_t i = 0; i < got && err >= 0; i += WMK_CLOCK_POINT_BYTES, at += WMK_CLOCK_POINT_BYTES) {
 			struct wmk_clock_point point;

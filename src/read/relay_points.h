@@ -24,9 +24,9 @@ int wmk_read_relay_points_add(int dir, struct wmk_read_relay_points *list);
 /* Copy the file to the directory `to`, if it exists and has a valid header. -EEXIST; -errno with a cause chain. */
 int wmk_read_relay_points_copy(int dir, int to);
 /*
- * Sort the points by the clock value, and keep those from which a line can be made: each line between two points has
- * an error of its slope of at most 5 %. Of two points that are closer, the one with the smaller uncertainty stays.
- * `ns`: ns for each unit of the clock.
+ * Sort the sync points by clock value, and keep points that are far enough apart. The slope of the line between two
+ * kept points has an error of at most 5 %. If two points are too close for this slope, the function keeps the point
+ * with the smaller uncertainty. `ns`: ns for each unit of the clock.
  */
 void wmk_read_relay_points_choose(struct wmk_read_relay_points *list, double ns);
 

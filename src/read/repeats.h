@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * repeats.h - count repeated messages. The first message of a kind is printed at once, and the others are counted. The
- * last one is printed at the end, with their number.
+ * repeats.h - count repeated messages. The first message of a kind is printed at once, and the others are counted. At
+ * the end, the last message of each kind is printed with the number of counted messages.
  *
  * A message is the calling thread's error chain. Two messages are of one kind if they differ only in digits. One
  * thread.
@@ -28,8 +28,9 @@ struct wmk_read_repeats {
 };
 
 /*
- * Count a message. `words` without digits and the object `of` identify its kind. True: the message is the first of its
- * kind, and the caller prints it. False: the message was counted, and the chain is empty.
+ * Count a message. Messages are of the same kind if the object `of` is the same and `words` differ only in digits.
+ * True: the message is the first of its kind, and the caller prints it. False: the message was counted, and the
+ * thread's error chain is empty.
  */
 bool wmk_read_repeats_first(struct wmk_read_repeats *repeats, const void *of, const char *words);
 /*

@@ -6,9 +6,9 @@
  *     records ──wmk_read_stacks_record()──► position of each thread in a tree ──► nanoseconds of each node
  *
  * All stacks form one tree, and each thread has a position in this tree. The begin of a span or system call moves the
- * thread to a child. An end moves the thread to the parent of the innermost node of that name. The time between two
- * records of a thread belongs to the position of the thread. The root of a stack is the name of the thread at that
- * time.
+ * thread to a child. The end of a span or system call moves the thread to the parent of the innermost node with the
+ * name of the span. The time between two records of a thread belongs to the position of the thread. The root of a stack
+ * is the name of the thread at that time.
  *
  * When records are lost, the stacks are unknown: no thread has a position, and ends without a begin are ignored. Stacks
  * that are open at the end of the trace last until the last record. One thread.
@@ -43,13 +43,16 @@ struct wmk_read_stacks {
 	uint64_t epoch;                /* number of losses */
 };
 
-/* The length of a stack. The time of spans in deeper stacks belongs to the stack of this length. */
+/* The maximum length of a stack. The time of deeper spans is added to the stack of this maximum length. */
 #define WMK_READ_STACK_MAX 4096u
 
 void wmk_read_stacks_begin(struct wmk_read_stacks *stacks);
 /* Whether the event begins or ends a span or a system call. */
 bool wmk_read_stacks_uses(const struct wmk_ctf_event_class *class);
-/* Move the thread of a record of such an event. -ENOMEM with a cause chain. */
+/*
+ * Move the thread of a record; wmk_read_stacks_uses() must be true for the event of the record. -ENOMEM with a cause
+ * chain.
+ */
 int wmk_read_stacks_record(struct wmk_read_stacks *stacks, const struct wmk_ctf_event_class *class,
 			   const struct wmk_read_thread_id *who, int64_t ns);
 void wmk_read_stacks_lost(struct wmk_read_stacks *stacks);

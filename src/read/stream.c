@@ -223,8 +223,8 @@ static int measure(struct wmk_read_stream *s, const struct said *said)
 }
 
 /*
- * A packet declares the values that the counters of losses have at its end. The increase since the previous packet is
- * the loss between the ends of both packets. The counters of the first packet include all losses before its end.
+ * Each packet stores the values of the loss counters at the end of the packet. The increase since the previous packet
+ * is the loss between the ends of both packets. The counters of the first packet include all losses before its end.
  */
 static void count_lost(struct wmk_read_stream *s, const struct wmk_read_packet *before)
 {
@@ -243,8 +243,8 @@ static void count_lost(struct wmk_read_stream *s, const struct wmk_read_packet *
 }
 
 /*
- * Find impossible times of a packet. The reader reports such times after the begin of the packet, and still reads the
- * packet.
+ * Find impossible times of a packet. The reader first returns the begin of the packet, then reports impossible times,
+ * and then reads the packet.
  */
 static const char *wrong_times(const struct wmk_read_stream *s, const struct wmk_read_packet *before)
 {
@@ -412,7 +412,7 @@ static inline int next_record(struct wmk_read_stream *s)
 	return 1;
 }
 
-/* Report damage of the packet as a whole; the packet is read all the same. */
+/* Report damage that concerns the whole packet; the reader still reads the packet afterwards. */
 static RARE int tell_wrong(struct wmk_read_stream *s)
 {
 	const char *words = s->wrong;
@@ -518,7 +518,8 @@ static RARE int between_packets(struct wmk_read_stream *s)
 	}
 	/*
 	 * The packet that the index has chosen does not end before the selection. The index is wrong, or the index
-	 * search has taken an unknown end for an early end. So packets before this one may be needed as well.
+	 * search has treated an unknown end time as an early end time. So the reader may also need packets before the
+	 * chosen packet.
 	 */
 	if (is_sought) {
 		wmk_read_seek_back(s);

@@ -100,8 +100,8 @@ static DIR *open_again(int dir)
 /* ── one trace ───────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * The size of a compressed file's content. If its table is damaged, this is `size`, because the result is used only for
- * progress.
+ * The size of a compressed file's content. If the frame table of the file is damaged, the function returns `size`,
+ * because the caller uses the result only for progress.
  */
 static uint64_t content_size(const struct wmk_read_trace *trace, const char *file, uint64_t size)
 {
@@ -225,7 +225,7 @@ static int give_name(struct wmk_read_trace *trace, const char *given)
 	trace->is_given = strncmp(trace->path, given, len) != 0 || !trace->path[len];
 	if (!trace->is_given)
 		below = trace->path + len + (trace->path[len] == '/');
-	/* Of two machines with the same host name, HOST is the certain name. */
+	/* Two machines can have the same host name, so prefer HOST, the name of the machine at the relay. */
 	if (wmk_read_relay_head(trace->dir, &head))
 		host_name = head.host;
 	trace->host = host_name ? strdup(host_name) : host ? strdup(host) : NULL;
@@ -351,7 +351,10 @@ void wmk_read_trace_close(struct wmk_read_trace *trace)
 
 /* ── find traces ─────────────────────────────────────────────────────────────────────────────────────── */
 
-/* `depth`: below the path of the user. There, a trace with empty metadata is one that a rotation is about to begin. */
+/*
+ * `depth`: below the path of the user. A rotation begins a new trace with empty metadata. Below the path of the user,
+ * the reader ignores a trace with empty metadata.
+ */
 static bool has_metadata(int dir, unsigned depth)
 {
 	struct stat st;

@@ -16,12 +16,12 @@
  * All positions are those of the decompressed stream.
  *
  * Damage does not end the reading: wmk_read_stream_next() returns a negative errno with a cause chain that names file
- * and byte. The next call continues after the damage. It returns the next packet if the position of that packet is
- * known, otherwise the end.
+ * and byte. The next call continues after the damage. If the position of the next packet is unknown, the next call
+ * returns the end of the stream.
  *
- * A trace that is being written is read up to the file sizes at its opening. An incomplete packet at the end is then no
- * damage. The streams of a followed trace (live.h) do not end: at times, a stream only has no more data
- * (growing_file.c).
+ * If a trace is being written, the reader reads each stream up to the size that its file had when the trace was opened.
+ * An incomplete packet at the end is then no damage. The streams of a followed trace (live.h) do not end: at times, a
+ * stream only has no more data (growing_file.c).
  *
  * Errors are -errno with a cause chain. An open trace is immutable; a stream is used by one thread.
  */
@@ -71,21 +71,24 @@ struct wmk_read_trace {
  */
 int wmk_read_trace_open(const char *path, const char *given, struct wmk_read_trace **trace);
 /*
- * The same, and lock the chunk of the trace until it is closed, so that retention does not delete the chunk meanwhile.
- * -ESTALE: it was deleted before.
+ * As wmk_read_trace_open(), but lock the chunk of the trace until the trace is closed. Retention does not delete a
+ * locked chunk. -ESTALE: retention has already deleted the chunk.
  */
 int wmk_read_trace_open_locked(const char *path, const char *given, struct wmk_read_trace **trace);
 void wmk_read_trace_close(struct wmk_read_trace *trace);
 /*
- * Take damage of the trace as a whole. Either the end of the metadata is missing, or sync points are damaged. Then only
- * the sync points before the damage are used. True: the thread's cause chain describes the damage. False: all damage
- * has been taken.
+ * Get the next damage that concerns the whole trace. Either the end of the metadata is missing, or sync points are
+ * damaged. If sync points are damaged, the reader uses only the sync points before the damage. True: the thread's cause
+ * chain describes the damage. False: no damage is left.
  */
 bool wmk_read_trace_take_damage(struct wmk_read_trace *trace);
-/* Copy the sync points, and those of a relay's clock, to a new trace in the directory `to`. 0 or -errno. */
+/*
+ * Copy the sync points of the trace and the sync points of the relay's clock to a new trace in the directory `to`. 0 or
+ * -errno.
+ */
 int wmk_read_trace_copy_points(const struct wmk_read_trace *trace, int to);
 /*
- * Replace the sync points (NULL: none). They and `clock_id` belong to the caller, and must live as long as the trace.
+ * Replace the sync points (NULL: none). The caller owns `points` and `clock_id`, which must live as long as the trace.
  */
 void wmk_read_trace_share_points(struct wmk_read_trace *trace, struct wmk_read_clock_points *points,
 				 const char *clock_id);
@@ -136,8 +139,8 @@ struct wmk_read_packet {
 
 /*
  * Meaning of the end of the file, and of an incomplete packet at the end. FIXED: the end of the stream; an incomplete
- * packet is damage. SO_FAR: the end of the stream in both cases, because the trace is being written. LIVE: more data
- * will follow.
+ * packet is damage. SO_FAR: the trace is being written, so the end of the file or an incomplete packet is the end of
+ * the stream. LIVE: more data will follow.
  */
 enum wmk_read_growth { WMK_READ_FIXED, WMK_READ_SO_FAR, WMK_READ_LIVE };
 
@@ -189,7 +192,9 @@ struct wmk_read_stream {
 	uint64_t back_n;           /* ... with this number */
 	bool is_back;              /* the last damage was the time of a record; the next call returns this record */
 	uint64_t n_packets;
-	/* Losses between the ends of the previous and of this packet, from the counters of both packets. */
+	/*
+	 * Losses between the end of the previous packet and the end of this packet, from the counters of both packets.
+	 */
 	uint64_t lost, lost_packets; /* records (WMK_READ_LOST_UNKNOWN: unknown, possibly none), packets */
 	/* clock value: the end of the previous packet or, if that end is unknown, the begin of this packet */
 	uint64_t lost_from;

@@ -24,7 +24,7 @@ struct wmk_read_tracks {
 	char remark[320];
 };
 
-/* The form's state of a stream. */
+/* The exporter's state of one stream. */
 struct wmk_read_track {
 	struct wmk_read_tracks *whole;
 	struct wmk_read_thread_id who;
