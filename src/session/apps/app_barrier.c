@@ -152,8 +152,8 @@ static bool is_stopped(const struct app *app)
 
 /*
  * True if no thread of the application has run or was runnable for a while. An idle application either has read its
- * SYNC already, or its socket has no room for the SYNC. In both cases the daemon cannot make the application answer.
- * (The result is not valid for a later barrier, before which the application may run.)
+ * SYNC already, or its socket has no room for the SYNC. The daemon cannot make an idle application answer. (The result
+ * is not valid for a later barrier, before which the application may run.)
  */
 static bool is_asleep(struct app *app, unsigned *budget)
 {
@@ -206,8 +206,8 @@ static bool is_of_others(const struct barrier *u, const struct app *app)
 
 /*
  * True if an application may still answer soon. After an application has missed a whole deadline, no command waits for
- * the application until it answers in time again. Without this rule, an application that never answers, or always
- * answers late, would delay every command.
+ * the application until it answers in time again. If commands waited for an application that never answers, or always
+ * answers late, it would delay every command.
  */
 static bool may_answer_soon(struct wmk_shard *shard, const struct barrier *u, uint32_t number, bool others_late)
 {

@@ -112,7 +112,7 @@ int wmk_app_adopt_rings(struct app *app, struct rings *rings)
 
 /*
  * Flags for an application that records into the rings. If the session tracks pids, its rings get the flag
- * WMK_CHANNEL_PRIVATE, like rings that belong to one process: the child of a fork does not record into private rings.
+ * WMK_CHANNEL_PRIVATE, like rings that belong to one process. The child of a fork does not record into private rings.
  */
 uint8_t wmk_app_channel_flags(const struct rings *rings)
 {

@@ -70,8 +70,8 @@ static bool is_earlier(const struct app_channel *ch, const struct wmk_session_ch
 
 /*
  * Move an event from the rings of earlier layouts in which it is enabled. MOVE is also sent for rings that were just
- * reattached, if the event has an id in these rings: the session daemon does not know which events its predecessor
- * enabled there. MOVE has no effect in rings in which the event is not enabled.
+ * reattached, if the event has an id in the reattached rings. The session daemon does not know which events its
+ * predecessor enabled in reattached rings. MOVE has no effect in rings in which the event is not enabled.
  *
  * Returns 1 if the event was enabled with filter `hash` in rings of an earlier layout, as far as the session daemon
  * knows: no ENABLE follows. If the application cannot apply MOVE, it continues to record in the earlier place only.
@@ -203,8 +203,8 @@ static bool has_earlier(const struct app *app, const struct wmk_session_channel 
 }
 
 /*
- * Disable an event in the rings of all layouts of the channel. An application may still record into rings of an earlier
- * layout: it has no room for later rings, or its library does not know MOVE.
+ * Disable an event in the rings of all layouts of the channel. An application still records into rings of an earlier
+ * layout if it has no room for later rings, or if its library does not know MOVE.
  */
 static int event_end(struct app *app, const struct wmk_session_channel *channel, uint32_t event)
 {

@@ -41,7 +41,7 @@ static struct {
 
 static void thread_enough(void);
 
-/* The caller holds list.lock. The same is true for each function from here to add(). */
+/* The caller of each function from here to add() holds list.lock. */
 static void count(struct deferred_close_user *user, int by)
 {
 	user->n += (unsigned)by;

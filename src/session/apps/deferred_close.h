@@ -12,10 +12,10 @@
  *
  * At most WMK_DEFERRED_CLOSE_THREADS threads block at a time, and at most WMK_DEFERRED_CLOSE_THREADS_OF_ONE of these
  * threads for one user. Other descriptors stay open meanwhile. The daemon stops reading from a user with
- * WMK_DEFERRED_CLOSE_FULL open descriptors in the list. At that limit, the list grows only by descriptors in unread
- * messages. The kernel limits the descriptors in unread messages to RLIMIT_NOFILE of the sending processes. Each
- * connection with such a message also costs its sender one descriptor. The list belongs to the process, as its
- * descriptors do. Any thread; no function here blocks.
+ * WMK_DEFERRED_CLOSE_FULL open descriptors in the list. At WMK_DEFERRED_CLOSE_FULL descriptors, the list grows only by
+ * descriptors in unread messages. The kernel limits the descriptors in unread messages to RLIMIT_NOFILE of the sending
+ * processes. Each connection with an unread message also costs its sender one descriptor. The list belongs to the
+ * process, as its descriptors do. Any thread; no function here blocks.
  */
 #ifndef WMK_SESSION_DEFERRED_CLOSE_H
 #define WMK_SESSION_DEFERRED_CLOSE_H

@@ -125,10 +125,10 @@ static void left_keep(struct left_traces *left, const struct wmk_session *sessio
 
 /*
  * Between begin() and end(). Locked again on return. The names are collected first, and compared with the list of the
- * session later. The session daemon creates the name of a new trace and adds the trace to the session's list under one
- * hold of the lock. So if a trace starts meanwhile, its name was not collected, or the comparison finds its name in the
- * list. No other thread removes traces from the list between begin() and end(). *again: the reply had no room for all
- * names, and some traces were removed.
+ * session later. The session daemon creates the name of a new trace and adds the trace to the session's list without
+ * releasing the lock in between. So if a trace starts meanwhile, its name was not collected, or the comparison finds
+ * its name in the list. No other thread removes traces from the list between begin() and end(). *again: the reply had
+ * no room for all names, and some traces were removed.
  */
 static int left_some(struct wmk_session *session, int (*what)(void *data, const struct wmk_trace_info *info),
 		     bool *again)

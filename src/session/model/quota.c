@@ -24,8 +24,8 @@ struct quota {
 };
 
 /*
- * Limit of the rules of all sessions of one user. With this limit, one reply can list all rules of a user, and the next
- * daemon can read the state file of each session.
+ * Limit of the rules of all sessions of one user. The limit ensures that one reply can list all rules of a user, and
+ * that the next daemon can read the state file of each session.
  */
 #define RULE_BYTES_MAX (4u << 20)
 

@@ -18,7 +18,10 @@
 /* `err`: a positive errno, or 0; `words`: appended to the message of the reason, or NULL. Locked. */
 void wmk_unrecorded_in(struct wmk_session *session, const struct app_key *app, enum wmk_unrecorded reason, int err,
 		       const char *words);
-/* Remove the note that the process has another user. Returns false if the session has no such note. Locked. */
+/*
+ * Remove the note that the process has another user. Returns false if the session has no note about another user of the
+ * process. Locked.
+ */
 bool wmk_unrecorded_forget_user(struct wmk_session *session, pid_t pid);
 /* True if any session has a note that a process has another user. A hint. */
 bool wmk_unrecorded_any_user(void);

@@ -172,8 +172,8 @@ struct state_consumer {
 };
 
 /*
- * True if the process has ended and the consumer daemon holds no rings of its trace. In this case the consumer daemon
- * has written the trace, and the session daemon was killed before it updated the state.
+ * True if the process has ended and the consumer daemon holds no rings of its trace. If the result is true, the
+ * consumer daemon has written the trace, and the session daemon was killed before it updated the state.
  */
 static bool is_over(const struct state_session *is, const struct state_rings *r, const struct state_consumer *consumer)
 {
