@@ -9,8 +9,8 @@
  *     <trace>/archives/NAME/ust/uid/...           closed
  *
  * One rename moves a trace from the directory of the open chunk to archives/.NAME. Another rename moves all traces of
- * the chunk from archives/.NAME to archives/NAME. So after a crash, each trace is in exactly one of these three
- * directories.
+ * the chunk from archives/.NAME to archives/NAME. So after a crash, each trace is in the directory of the open chunk,
+ * in archives/.NAME, or in archives/NAME.
  */
 #include "ctf/frame_reader.h"
 #include "ctf/frame_table.h"

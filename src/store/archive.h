@@ -35,7 +35,7 @@ void wmk_store_begins_remove(struct wmk_store *store);
 
 /*
  * Cut off torn packets and complete the indexes of all streams in a directory of an earlier process
- * (wmk_store_open()), before the trace ends. The ring of such a stream was not reattached, so no call of
+ * (wmk_store_open()), before the trace ends. If the ring of a stream was not reattached, no call of
  * wmk_store_stream_open() has repaired the stream file. No stream of `store` may be open. `uuid`: of the open chunk.
  */
 void wmk_store_repair(struct wmk_store *store, const uint8_t uuid[16]);
