@@ -500,8 +500,8 @@ static int track_kernel(struct command_request *cmd, struct wmk_session *session
 /*
  * Translate pids from the client's PID namespace to the daemon's namespace, in memory of the request. For another
  * namespace, each pid costs a scan of /proc, so the number of pids is limited. A process to remove from the list may
- * have ended. The function then takes the pid of the request as a pid of the daemon's namespace, because lists show
- * such pids.
+ * have ended. For an ended process, the function takes the pid of the request as a pid of the daemon's namespace,
+ * because lists show such pids.
  */
 static int processes_of(struct command_request *cmd, struct wmk_ctl_track *request, bool add)
 {

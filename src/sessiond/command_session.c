@@ -338,8 +338,8 @@ int wmk_command_shutdown(struct command_request *cmd)
 /* ── start, stop, clear, regenerate ──────────────────────────────────────────────────────────────────── */
 
 /*
- * A user's daemon records only that user. The daemon of a user creates the trace and the rings of the user at once, so
- * that `start` can report errors of the trace and of the rings.
+ * A user's daemon records only that user. At `start`, the daemon of a user creates the user's trace and rings, and
+ * reports errors of the trace and of the rings.
  */
 static int prepare(struct command_request *cmd, struct wmk_session *session)
 {

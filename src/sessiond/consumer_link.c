@@ -32,8 +32,8 @@ static bool is_asked(const struct wmk_consumer_link *link, uint16_t type, uint64
 }
 
 /*
- * True if the request has timed out and a request for `trace` would probably time out, too: both traces are in one
- * directory, or the consumer has answered no request since the timeout.
+ * True if the request has timed out, and a request for `trace` would probably time out, too. A second timeout is
+ * probable if both traces are in one directory, or if the consumer has answered no request since the first timeout.
  */
 static bool is_late_for(struct wmk_consumer_link *link, const struct wmk_link_request *request, uint64_t trace)
 {
@@ -318,7 +318,7 @@ void wmk_consumer_link_poke(struct wmk_consumer_link *link, uint64_t trace)
 	pthread_mutex_lock(&link->lock);
 	/*
 	 * No request is needed if a new consumer starts, because it drains everything. If the queue has an unsent WAKE
-	 * request for the trace or for all traces, a second WAKE request is not needed, either.
+	 * request for the trace or for all traces, the function adds no second WAKE request.
 	 */
 	for (request = link->requests; request; request = request->next)
 		if (request->type == WMK_CONSUMERD_WAKE && !request->sent &&

@@ -19,10 +19,10 @@
  *     wmk_consumer_link_close(link);                                the consumer exits when it holds nothing
  *
  * Any thread may call any function at any time, except open and close. No function blocks longer than its `ms`
- * (milliseconds). When its time is over, a function returns -ETIMEDOUT. The link still performs the request if
- * possible: it adds the trace (to a new consumer, too) or removes it. While the consumer is being replaced, requests
- * wait for the new consumer. Requests for different traces do not wait for each other. A repeated request does no harm:
- * see wire/consumerd.h.
+ * (milliseconds). When `ms` has passed, a function returns -ETIMEDOUT. The link still performs the request if possible:
+ * it adds the trace (to a new consumer, too) or removes it. While the consumer is being replaced, requests wait for the
+ * new consumer. Requests for different traces do not wait for each other. A repeated request does no harm: see
+ * wire/consumerd.h.
  *
  * Errors are -errno with a cause chain, which includes the text of the consumer's errors. -ECONNABORTED: the link has
  * ended (see on_end).
@@ -141,7 +141,7 @@ int wmk_consumer_link_flush(struct wmk_consumer_link *link, uint64_t trace, uint
 int wmk_consumer_link_reclaim(struct wmk_consumer_link *link, const struct wmk_consumerd_reclaim *reclaim, int ms);
 /*
  * Cut all rings of the trace. The caller requests the rotation within a second, and the rotation closes the chunk at
- * the positions of these cuts.
+ * the positions of the cuts.
  */
 int wmk_consumer_link_cut(struct wmk_consumer_link *link, uint64_t trace, int ms);
 /*

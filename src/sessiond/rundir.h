@@ -41,16 +41,15 @@ struct wmk_sessiond_rundir {
  * owns them, also after an error.
  *
  * -EBUSY: a daemon runs there (the message contains its pid). A daemon that starts or ends does not accept commands;
- * the
- * function waits for it up to 5 s. With a passed socket, a running daemon is unreachable, because the new socket has
- * replaced the socket of the running daemon. The function terminates the running daemon, and waits up to 15 s.
- * Recording
- * continues, and the new daemon takes over the recording.
+ * the function waits for it up to 5 s. With a passed socket, a running daemon is unreachable, because the new socket
+ * has replaced the socket of the running daemon. The function terminates the running daemon, and waits up to 15 s.
+ * Recording continues, and the new daemon takes over the recording.
  */
 int wmk_sessiond_rundir_open(const char *rundir, const int handed[WMK_SESSIOND_SOCKETS],
 			     struct wmk_sessiond_rundir *place);
 /*
- * Remove the sockets from the directory; existing connections stay. The daemon calls this function first when it ends.
+ * Remove the sockets from the directory; existing connections stay. When the daemon ends, it calls
+ * wmk_sessiond_rundir_hide() first.
  */
 void wmk_sessiond_rundir_hide(struct wmk_sessiond_rundir *place);
 /* Remove what was created, except a directory that is not empty. */
@@ -64,10 +63,10 @@ int wmk_sessiond_rundir_handed(int handed[WMK_SESSIOND_SOCKETS]);
 
 /*
  * Notify the process that started the daemon. The descriptor $WAYMARK_READY_FD receives the byte '+' when the daemon
- * listens, or '!' and a message when the daemon failed (`failure` not NULL). After the message, wmk_sd_notify() closes
- * the descriptor. $NOTIFY_SOCKET (systemd) receives `state`, "READY=1" or "STOPPING=1". wmk_sessiond_rundir_starter()
- * removes the variables from the environment, so that child processes do not use them. Call it first, before any thread
- * starts.
+ * listens, or '!' and a message when the daemon failed (`failure` not NULL). wmk_sd_notify() closes the descriptor
+ * after it has written to the descriptor. $NOTIFY_SOCKET (systemd) receives `state`, "READY=1" or "STOPPING=1".
+ * wmk_sessiond_rundir_starter() removes the variables from the environment, so that child processes do not use them.
+ * Call it first, before any thread starts.
  */
 struct wmk_sessiond_rundir_starter {
 	int ready;                       /* -1: none */

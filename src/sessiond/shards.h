@@ -57,7 +57,10 @@ void wmk_reaper_notify_requested(struct wmk_reaper *reaper, const char *path);
 void wmk_reaper_notify_restarted(struct wmk_reaper *reaper, const char *path);
 /* For wmk_commands.finish_later. Any thread; the session is not locked. */
 void wmk_reaper_notify_finish(struct wmk_reaper *reaper, struct wmk_session *session, bool gone);
-/* Start the thread of the reaper. The thread also handles items that were queued before the start. */
+/*
+ * Start the thread of the reaper. The thread of the reaper also handles items that were queued before the thread
+ * started.
+ */
 int wmk_reaper_start(struct wmk_reaper *reaper);
 /*
  * End the thread after it has finished sessions, and drop the other items of its queue. Later notifications are
