@@ -3,8 +3,8 @@
  * path.h - opens the directories of a path one by one. Internal to src/store.
  *
  * A directory that Waymark creates is never a link. An existing directory in the path of a trace may be a link, as home
- * directories often are. Such a link must belong to root or to the user that owns the new files, because any other
- * owner could redirect the path. Links are resolved component by component as well, so the rule also applies to their
+ * directories often are. A link in the path must belong to root or to the user that owns the new files. Any other owner
+ * could redirect the path. Links are resolved component by component as well, so the rule also applies to their
  * targets.
  */
 #ifndef WMK_STORE_PATH_H

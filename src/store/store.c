@@ -208,8 +208,8 @@ static int adopt_metadata(const struct wmk_store *store, const struct stat *st)
 	if (lock_metadata(store->metadata) < 0)
 		return -EEXIST;
 	/*
-	 * Check only after locking. Before that, a writer may have replaced the metadata file, which releases the lock
-	 * of that writer on the old file.
+	 * Check the file only after locking. Before the lock, a writer may have replaced the metadata file, and so
+	 * released its lock on the old file.
 	 */
 	if (fstatat(store->dir, "metadata", &now, AT_SYMLINK_NOFOLLOW) < 0 || now.st_ino != st->st_ino ||
 	    now.st_dev != st->st_dev || check_unused(store) < 0)
@@ -245,8 +245,8 @@ static int open_metadata(struct wmk_store *store, enum expect how)
 }
 
 /*
- * While the file .live exists, readers that follow the trace wait for another writer after this one. Without the file,
- * readers stop once the lock is released.
+ * While the file .live exists, readers that follow the trace wait for another writer after this one. If the file .live
+ * does not exist, readers stop when the writer releases its lock on the metadata.
  */
 static void live_begin(struct wmk_store *store)
 {
@@ -447,8 +447,8 @@ int wmk_store_write_whole(int fd, const struct iovec *iov, int n, uint64_t offse
 		if (done <= 0) {
 			err = done < 0 ? -errno : -ENOSPC;
 			/*
-			 * If truncation fails too, the next try overwrites the torn end. A later process truncates the
-			 * torn end when it opens the file.
+			 * If ftruncate() also fails, the next write overwrites the torn end. A later process truncates
+			 * the torn end when it opens the file.
 			 */
 			if (ftruncate(fd, (off_t)offset) < 0)
 				(void)0;

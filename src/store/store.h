@@ -130,11 +130,11 @@ void wmk_store_identity_end(void);
  * the same side removes the reservation when it measures the files of that side. The count of the other side is not
  * trusted: a count above `max` is used as `max`.
  *
- * Stores that share a budget add the bytes that they write. A packet with records that would exceed the budget is
- * refused with -EDQUOT. If several threads of one process, or both processes, write near the limit, a packet that would
- * just fit may be refused. A packet without records reports lost records, so it is never refused. The store never
- * refuses the head of an index. So packets without records and heads of indexes may exceed the budget. The caller owns
- * the budget; it outlives the stores.
+ * Each store that shares a budget adds the bytes that it writes to the count of the budget. A packet with records that
+ * would exceed the budget is refused with -EDQUOT. If several threads of one process, or both processes, write near the
+ * limit, a packet that would just fit may be refused. A packet without records reports lost records, so it is never
+ * refused. The store never refuses the head of an index. So packets without records and heads of indexes may exceed the
+ * budget. The caller owns the budget; it outlives the stores.
  */
 #define WMK_STORE_SIDES 2u
 #define WMK_STORE_SIDE_1 "kernel"
@@ -255,8 +255,8 @@ int wmk_store_stream_open(struct wmk_store *store, const char *name, const struc
 int wmk_store_stream_remove(struct wmk_store *store, const char *name, const struct wmk_store_limits *limits);
 /*
  * Set packet->pad of the next packet, before its header is encoded. Packets of 256 kB and more end at a multiple of 4
- * kB. Such packets can bypass the page cache without a copy, if the file system and the alignment of the caller's
- * memory (WMK_STORE_ALIGN) allow it. Smaller packets have no padding.
+ * kB. A packet of this size can bypass the page cache without a copy, if the file system permits direct I/O and the
+ * caller's memory is aligned to WMK_STORE_ALIGN. Smaller packets have no padding.
  */
 void wmk_store_stream_prepare(struct wmk_store_stream *stream, struct wmk_ctf_packet *packet);
 /*

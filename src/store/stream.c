@@ -413,8 +413,8 @@ int wmk_store_stream_append(struct wmk_store_stream *stream, const struct iovec 
 		return err;
 	stream->full = false;
 	/*
-	 * Check the free space after the rotation, which may have removed the oldest file. With a single file, the
-	 * space is freed after the write.
+	 * Check the free space after the rotation, which may have removed the oldest file. A stream with a single file
+	 * frees the space of its old file only after the write.
 	 */
 	err = packet->content ? wmk_store_check_free(stream->store, need) : 0;
 	if (err < 0)

@@ -53,7 +53,7 @@ static int64_t size_of(int dir, const char *name)
 	return S_ISREG(st.st_mode) ? st.st_size : -EINVAL;
 }
 
-/* Remove a file, and subtract its bytes with `add` from the counts that include them. Returns its bytes or -errno. */
+/* Remove a file, and call `add` to subtract the size of the file from the counts. Returns the size or -errno. */
 static int64_t remove_one(struct wmk_store *store, int dir, const char *name,
 			  void (*add)(struct wmk_store *store, int64_t more))
 {
@@ -171,8 +171,8 @@ int wmk_store_files_remove(struct wmk_store_stream *stream)
 
 	wmk_store_next_remove(stream);
 	/*
-	 * Remove the file and the index of at least one number. If another process removed the only stream file, its
-	 * index may remain.
+	 * The loop runs at least once: if another process removed the only stream file, the index of that file may
+	 * remain.
 	 */
 	for (uint64_t i = begin; i == begin || i < end; i++) {
 		err = file_remove(stream, i);
