@@ -69,8 +69,8 @@ extern const unsigned wmk_kprint_rows_n;
 const struct wmk_syscalls_piece *wmk_kview_in(const struct wmk_kview *view, unsigned which);
 const struct wmk_syscalls_piece *wmk_kview_out(const struct wmk_kview *view, unsigned which);
 /*
- * Returns the data from the record that the form prints from. If a form copies at both entry and exit, it prints from
- * the entry record.
+ * Returns the data that the form prints, from the entry record or the exit record. If a form copies at both entry and
+ * exit, it prints from the entry record.
  */
 const struct wmk_syscalls_piece *wmk_kview_piece(const struct wmk_kview *view, unsigned which);
 /* Copies a whole structure. Returns false if the copied structure is incomplete. `at_exit`: from the exit record. */

@@ -2,9 +2,9 @@
 /*
  * strace_source.c - merges the records of all CPUs' streams in the order of time (see strace.h).
  *
- * Records are taken up to a time shortly before the streams are examined. If one record causes another record, the
- * earlier record is in a stream already and is taken first. The short delay lets the kernel finish records that it is
- * still writing.
+ * Records are taken up to a time shortly before the streams are examined. So a record that causes another record is
+ * already in its stream, and is taken before the other record. The short delay lets the kernel finish records that it
+ * is still writing.
  */
 #include <errno.h>
 #include <stdlib.h>
