@@ -28,7 +28,7 @@ struct wmk_object_files {                   /* initialized with zeros */
 struct wmk_object_file *wmk_object_files_get(struct wmk_object_files *objects, const struct wmk_object_file_id *id);
 void wmk_object_files_release(struct wmk_object_files *objects);
 /*
- * Store the functions at `distance` bytes from the beginning of the object in `frames`, the innermost function first.
+ * Store in `frames` the functions at `distance` bytes from the beginning of the object, the innermost function first.
  * Returns the number of functions; 0: unknown.
  */
 unsigned wmk_object_file_find(struct wmk_object_file *object, uint64_t distance, struct wmk_read_frame *frames,

@@ -133,7 +133,7 @@ static int read_fields(struct wmk_read_stream *stream, struct file_fields *field
 	return walk->err;
 }
 
-/* A state dump may list an object that is known. */
+/* If a state dump lists an object that `symbols` already has, the function adds nothing. */
 static int add(struct wmk_symbols *symbols, int64_t pid, int64_t from, const struct file_fields *fields)
 {
 	struct latest_symbol_file *latest = wmk_read_table_add(&symbols->latest, (uint64_t)pid, fields->base);
