@@ -48,7 +48,7 @@ static const char *const help[] = {
 
 /* ── tables ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* All tables have a tab, except the totals: they are in the header. */
+/* Each table has a tab, except the table `totals`, which the header shows. */
 static bool is_tab(const struct wmk_result_table *table)
 {
 	return strcmp(table->name, "totals") != 0;
