@@ -6,7 +6,7 @@
 #define WMK_TRACER_COMPILER_H
 
 #define WMK_EXPORT __attribute__((visibility("default")))
-/* For declarations: the linker needs no entry in the global offset table. */
+/* With WMK_HIDDEN in a declaration, code accesses the symbol without an entry in the global offset table. */
 #define WMK_HIDDEN __attribute__((visibility("hidden")))
 /*
  * For variables of the start-up path: places them in a page that the loader has written to. An idle application then

@@ -122,7 +122,7 @@
 	jns 10b
 	.endm
 
-/* Write the other slot and commit. r9: end of the record. */
+/* Write the slot that is not the current one, and commit. r9: end of the record. */
 	.macro commit
 	WINDOW(1)
 	movq CTL_SLOT + SLOT_RECORDS(%r8, %rdx, 8), %rcx

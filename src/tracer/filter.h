@@ -30,8 +30,8 @@ struct wmk_filter_quick {
 	uint32_t end;
 };
 /*
- * Values of `end` if the block of the filter has a table (filter_table.h). Both values exceed the size of any event's
- * words.
+ * Values of `end` if the block of the filter has a table (filter_table.h). Both values are larger than any offset in
+ * the words of an event.
  */
 #define WMK_FILTER_QUICK_SHORT_TABLE 0x10000u
 #define WMK_FILTER_QUICK_TABLE 0x10001u

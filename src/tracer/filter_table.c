@@ -138,8 +138,8 @@ static bool set_number(const struct table_maker *m, unsigned input, struct branc
 }
 
 /*
- * Find the operation with a constant that computes register `reg` for `insn`: the last instruction before it that
- * writes the register, if no jump bypasses it. -1: none.
+ * Find the operation with a constant that computes register `reg` for `insn`: the last instruction before `insn` that
+ * writes `reg`. -1: no such instruction, or a jump bypasses it.
  */
 static int operation_before(const struct table_maker *m, uint32_t insn, unsigned reg)
 {

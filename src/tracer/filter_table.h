@@ -8,9 +8,10 @@
  *                                                1: (b & 7) in [.., 1] ? 2        : rejected
  *                                                2: name starts with x ? accepted : rejected
  *
- * Comparisons of one field with neighbouring constants are merged. A table of one comparison of a field without an
- * operation is stored in the recorder itself (struct wmk_filter_quick). The interpreter (filter_run.c) handles all
- * other patterns: doubles, context fields, elements, byte-swapped numbers, comparisons of two fields.
+ * Comparisons of one field with neighbouring constants are merged. If the table has a single branch, which compares a
+ * field without an operation, the recorder itself stores the comparison (struct wmk_filter_quick). The interpreter
+ * (filter_run.c) handles all other patterns: doubles, context fields, elements, byte-swapped numbers, comparisons of
+ * two fields.
  *
  * A block may be reused for another filter while a thread follows its table (filter.h). So the thread reads branches by
  * relaxed loads of whole words. The memory of the branches is never used for anything else, and is zero ("rejected") at
@@ -177,8 +178,8 @@ static inline __attribute__((always_inline)) int wmk_filter_table_run(const stru
 
 /*
  * wmk_filter_accepts() for a filter of one comparison. `end` is quick_end of the recorder and is not 0. Returns -ESTALE
- * also for a filter with a table: the `end` of such a filter exceeds the size of any event's words. Uses no
- * callee-saved register.
+ * also for a filter with a table: the `end` of such a filter is larger than any offset in the words of an event. Uses
+ * no callee-saved register.
  */
 static inline __attribute__((always_inline)) int wmk_filter_quick_accepts(const struct waymark_recorder *e,
 									  uint64_t gen, const struct wmk_event *event,

@@ -15,7 +15,10 @@
 #include "tracer/tls_owner.h"
 #include "tracer/tracer.h"
 
-/* Protected by the lock, which is held from before a fork to after it, except by nested forks (wmk_lock_is_mine()). */
+/*
+ * Protected by the lock, which a fork holds from wmk_fork_begin() to wmk_fork_end(). A nested fork runs without the
+ * lock (wmk_lock_is_mine()).
+ */
 static WMK_FIRST_PAGE struct {
 	bool is_own;            /* the task that forks owns its storage */
 	uint64_t signals;       /* its mask */
@@ -70,8 +73,8 @@ struct child {
 };
 
 /*
- * `prepared`: the C library prepared the child, as in fork(). In a child that is not prepared, the lock of the heap may
- * be held by a thread that exists only in the parent.
+ * `prepared`: the C library prepared the child, as in fork(). If the C library has not prepared the child, a thread
+ * that exists only in the parent may hold the lock of the heap.
  */
 static struct child child_common(bool prepared)
 {

@@ -178,7 +178,7 @@ static bool endpoint_output(struct wmk_endpoint *endpoint, bool reclaimed, short
 
 /*
  * Whether to check again soon, because a thread inside a record may still use removed recorders. The time is limited,
- * because a signal handler may have left the record by siglongjmp(). After the limit, the library keeps the removed
+ * because a signal handler may have left the record by siglongjmp(). After that time, the library keeps the removed
  * recorders until that thread leaves its next record.
  */
 static bool is_patient(bool reclaimed, int64_t now)

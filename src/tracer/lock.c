@@ -35,7 +35,10 @@ void wmk_unlock(void)
 
 bool wmk_lock_is_mine(void)
 {
-	/* If the storage is marked, the caller may be another task, which waits for the lock. */
+	/*
+	 * If the storage is marked, another task on this storage may have set `locking`. The caller then waits for the
+	 * lock.
+	 */
 	return wmk_thread.locking && (wmk_thread.mark == 0 || is_abandoned);
 }
 

@@ -8,7 +8,10 @@
 
 #include <waymark/detail/abi.h>
 
-/* Add the sites of modules that have registered since the last call to events; create the events. */
+/*
+ * Add the sites of new modules to their events, and create events that do not exist yet. A module is new if it has
+ * registered since the last call.
+ */
 void wmk_modules_scan(void);
 /* Remove the sites of a module that is unloaded. */
 void wmk_module_forget(const struct waymark_module *module);

@@ -208,8 +208,8 @@ void wmk_patch_flush(void)
 	if (w.mem >= 0)
 		syscall(SYS_close, w.mem);
 	/*
-	 * If the kernel lacks the command, other CPUs see the new instruction slightly later. Each CPU sees the old or
-	 * the new instruction, never a mixture, because patching is one store.
+	 * If the kernel lacks this membarrier() command, other CPUs see the new instruction slightly later. Each CPU
+	 * sees the old or the new instruction, never a mixture, because patching is one store.
 	 */
 	if (w.changed_text)
 		wmk_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE,

@@ -91,8 +91,8 @@ static int add_field(struct plan_maker *m, unsigned type, unsigned elem, uint32_
 }
 
 /*
- * A string with a precision is read up to that length only, as in printf(): it need not end in a NUL. For "%.*s" the
- * limit is the previous argument, an int, which ends the previous run.
+ * A string with a precision is read up to that length only, as in printf(): it need not end in a NUL. For "%.*s", the
+ * limit is the int argument directly before the string, which is the last value of the previous run.
  */
 static int bound_string(struct plan_maker *m, const struct wmk_format_arg *arg, uint8_t type_before)
 {

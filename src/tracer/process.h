@@ -32,8 +32,8 @@ pid_t wmk_process_parent(void);
 uint64_t wmk_process_image(void);
 /*
  * Whether the process cannot answer: it is stopped, a zombie, or does not exist. Returns false if the state is unknown.
- * If the start time of the process differs from `start` (0: any), it may be another process, or `start` is from another
- * time namespace.
+ * Returns false also if the start time of the process differs from `start` (0: any). The pid may then belong to another
+ * process, or `start` may be from another time namespace.
  */
 bool wmk_process_is_stuck(pid_t pid, uint64_t start);
 /*

@@ -9,7 +9,7 @@
  *         └─ anything else ──► wmk_record_chain() (record_chain.c)
  *
  * Any thread; async-signal-safe. No function here allocates, locks or prints. Values that are read before the
- * restartable sequence of the ring are valid only if the guard (recorder.h) still holds in it.
+ * restartable sequence of the ring are valid only if the guard (recorder.h) still holds in the sequence.
  */
 #include <errno.h>
 #include <stdatomic.h>

@@ -88,7 +88,7 @@ static void choose_path(struct waymark_recorder *e, struct wmk_event *event, con
 	__atomic_store_n(&e->direct, is_direct ? (void *)event : (void *)e, __ATOMIC_RELEASE);
 	/*
 	 * (T7) release: the set is stored before; pairs with the acquire in waymark_record(). `plain` is never NULL, so
-	 * it differs from desc->event, which is NULL at exit.
+	 * it never equals desc->event after wmk_event_drop_desc() has set desc->event to NULL.
 	 */
 	__atomic_store_n(&e->plain, fits && unfiltered && channel->n_contexts == 0 ? (void *)event : (void *)e,
 			 __ATOMIC_RELEASE);

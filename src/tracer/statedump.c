@@ -63,7 +63,10 @@ static struct wmk_loaded_object *known;
 static long n_known;
 static bool dumped, failed;      /* failed: the objects cannot be listed; tried again when they change */
 static uint32_t seen_changes;
-/* The list of wmk_statedump_prepare(), made when wmk_tracer.changes had this value; n < 0: none. */
+/*
+ * The list that wmk_statedump_prepare() has made; n < 0: no list. `changes`: the value of wmk_tracer.changes at that
+ * time.
+ */
 static struct {
 	struct wmk_loaded_object *objects;
 	long n;
@@ -228,7 +231,10 @@ void wmk_statedump_record(void)
 	struct wmk_loaded_object *before = known;
 	const long n_before = n_known;
 
-	/* Locked: if another thread forks during the free, its child has no reference to the freed objects. */
+	/*
+	 * Replace `known` under the lock. If another thread forks while the old objects are freed, the child then has
+	 * no reference to the old objects.
+	 */
 	wmk_lock();
 	known = objects;
 	n_known = n;
