@@ -188,8 +188,8 @@ struct wmk_consumerd_rings {
 	 */
 	struct wmk_list events;
 	/*
-	 * kernel: the set of system calls that BPF records from now on, as bits (kernel/channel/syscall_reader.h).
-	 * Replaces an earlier set; empty: no change.
+	 * kernel: the set of system calls that BPF records from now on, as bits (kernel/channel/syscall_reader.h). The
+	 * set replaces the earlier set. An empty list changes nothing.
 	 */
 	struct wmk_list calls;       /* of uint64_t */
 	uint64_t syscall_ring_bytes; /* size of a CPU's ring for system calls */

@@ -197,8 +197,8 @@ struct wmk_ctl_settings {
 };
 /*
  * Members of the settings that the public description of a session also has. A structure `s` has these members in its
- * member `settings`. The members are in two lists, because the JSON object of a session has members with its status
- * between the lists.
+ * member `settings`. The settings are in two lists, because the JSON object of a session has status members between the
+ * two lists.
  */
 #define WMK_CTL_SETTING(kind, s, ...) WMK_SHARED_IN(kind, s, settings, waymark_ctl_session_info, __VA_ARGS__)
 #define WMK_CTL_SETTINGS_SIZE(s) WMK_CTL_SETTING(U64, s, max_size)

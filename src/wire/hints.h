@@ -38,7 +38,7 @@ int wmk_hints_create(struct wmk_hints_file *file, int rundir_fd);
 /* Set pid and start time of the daemon. Any thread. */
 void wmk_hints_set_daemon(struct wmk_hints_file *file, pid_t pid, uint64_t start);
 /*
- * Count a session with state dumps, or the end of such a session if `more` is false. While the count is not 0,
+ * Count one more session with state dumps. If `more` is false, count one session less. While the count is not 0,
  * applications prepare a dump early. Any thread.
  */
 void wmk_hints_count_dumps(struct wmk_hints_file *file, bool more);

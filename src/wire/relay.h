@@ -267,8 +267,8 @@ struct wmk_relay_status {
  * directory before its content, and the state of a trace before the files of the trace. So all records before the
  * low-water time are within the listed sizes. If no writer has the trace open, the sizes are final. The first entry is
  * the session, with the path "".
- * `follow`: from now on, writers treat this connection as a live reader. Each VIEW_LIST with `follow` adds the traces
- * that are new since the last VIEW_LIST.
+ * `follow`: from now on, writers treat this connection as a live reader. Each VIEW_LIST with `follow` makes the
+ * connection a live reader of the new traces too.
  */
 struct wmk_relay_view {
 	const char *host, *session;
