@@ -30,6 +30,6 @@ bool wmk_clock_steps_read(int fd)
 {
 	uint64_t expired;
 
-	/* ECANCELED: real time was set. The timer expires if real time was set beyond the time of the timer. */
+	/* ECANCELED: real time was set. The timer can expire only if real time is set to a time after NEVER_S. */
 	return read(fd, &expired, sizeof(expired)) > 0 || errno == ECANCELED;
 }

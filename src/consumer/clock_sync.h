@@ -21,8 +21,8 @@
 
 /*
  * The sources of the trace use this clock. If the plug-in of a clock cannot be loaded, no points are written.
- * `is_held`: the rings hold their records until the stop, so points are written even if no packet is written. Called
- * under streams_lock, in the consumer's thread or before this thread starts.
+ * `is_held`: no packet is written before the stop, because the rings keep their records until then. The consumer still
+ * writes sync points before the stop. Called under streams_lock, in the consumer's thread or before this thread starts.
  */
 void wmk_clock_sync_begin(struct wmk_consumer *consumer, enum wmk_clock_kind kind, bool is_held);
 /* Write a point if a point is due and the last point is at least `age_ns` old. In the consumer's thread. */

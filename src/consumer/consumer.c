@@ -98,8 +98,9 @@ static int add_ring(struct wmk_consumer *consumer, struct wmk_group *group, stru
 uint32_t wmk_consumer_header_room(uint32_t subbuf_size)
 {
 	/*
-	 * A sub-buffer begins at a page boundary and has a header of 64 bytes. With this room, the packet begins at
-	 * offset 512.
+	 * A sub-buffer begins at a page boundary and has a header of 64 bytes. The header_room follows, and the last
+	 * WMK_CTF_PACKET_ROOM bytes of the header_room hold the packet header. With the header_room for direct I/O, the
+	 * packet begins at offset 512.
 	 */
 	return subbuf_size >= WMK_STORE_DIRECT_MIN ? WMK_STORE_ALIGN - 64 + WMK_CTF_PACKET_ROOM : WMK_CTF_PACKET_ROOM;
 }
@@ -253,8 +254,9 @@ static int make_wake(struct wmk_consumer *consumer)
 	if (fd < 0)
 		return wmk_error(-errno, "cannot create an eventfd for the consumer: %s", strerror(errno));
 	/*
-	 * (V) release: the eventfd exists before its number is visible; pairs with (W) in thread.c. A wake that does
-	 * not see the number yet uses the futex alone. The wake after this function uses both.
+	 * (V) release: the eventfd exists before its number is visible; pairs with (W) in thread.c. A call of
+	 * wmk_consumer_wake() that does not see the number yet wakes only the futex. The caller of this function then
+	 * calls wmk_consumer_wake() again, which wakes both the futex and the eventfd.
 	 */
 	atomic_store_explicit(&consumer->wake, fd, memory_order_release);
 	return 0;

@@ -18,8 +18,8 @@
  *     wmk_consumer_close(consumer);                        closes the trace; the sets stay the caller's
  *
  * While records arrive, the thread drains the rings on a timer of 1 to 100 ms, which adapts to how fast the rings fill.
- * The thread writes parts of sub-buffers at the flush interval (flush_timer.c). After some empty passes, if no record
- * is unread, the thread sleeps without a limit until a writer commits a record to any set
+ * The thread writes parts of sub-buffers at the flush interval (flush_timer.c). If some passes were empty and no record
+ * is unread, the thread sleeps without a time limit. A writer that commits a record to any set ends this sleep
  * (waymark_ring_sets_wait_record()). If a writer is killed before it wakes the consumer, call wmk_consumer_wake(). With
  * more than 127 sets, before Linux 5.16, or if the kernel refuses membarrier(2), the thread drains every 100 ms. Each
  * pass backs memory ahead of the writers. Writers that wait for room check a heartbeat. A second thread updates the
@@ -79,8 +79,8 @@ struct wmk_consumer_options {
 	void (*requested)(void *data);
 	/*
 	 * Optional: the counter of the clock has gone back (a suspend has reset it). Writers repeat the time of their
-	 * last record, so the caller replaces the ring sets and rotates the trace. The records of ring sets that are
-	 * added in the next 10 s are written to the next chunk.
+	 * last record, so the caller replaces the ring sets and rotates the trace. If the caller adds ring sets within
+	 * 10 s, the records of these ring sets are written to the next chunk.
 	 */
 	void (*restarted)(void *data);
 	void *data;
@@ -149,9 +149,9 @@ struct wmk_consumer_set {
 	/* of a kernel channel: number of the requested state dump (wmk_consumer_dump()); 0: none */
 	uint64_t statedump;
 	/*
-	 * 1: write a copy of what the rings hold now (overwrite mode), but no later records. The consumer uses the set
-	 * only during wmk_consumer_add(), and writes nothing into the rings. `overwritten` then counts the records
-	 * before the copy.
+	 * 1: write a copy of what the rings hold now (overwrite mode), but no later records. Only wmk_consumer_add()
+	 * reads the ring set; the consumer does not use the ring set later. The consumer writes nothing into the rings.
+	 * The count `overwritten` is then the number of records before the copy.
 	 */
 	int copy;
 	uint64_t copy_max;         /* with copy: maximum bytes of each ring, the newest ones; 0: no limit */
@@ -164,15 +164,16 @@ int wmk_consumer_add(struct wmk_consumer *consumer, struct waymark_ring_set *set
  */
 int wmk_consumer_remove(struct wmk_consumer *consumer, const void *from, struct wmk_consumer_stats *stats);
 /*
- * Returns the header_room with which packets of sub-buffers of this size are written without a copy. In large
- * sub-buffers, this room aligns the data for direct I/O. In small sub-buffers, it is minimal.
+ * Returns the header_room with which packets of sub-buffers of this size are written without a copy. For large
+ * sub-buffers, the header_room aligns the data for direct I/O. For small sub-buffers, the header_room has the minimum
+ * size.
  */
 uint32_t wmk_consumer_header_room(uint32_t subbuf_size);
 /*
  * Add a kernel channel: every CPU becomes a stream `<channel>_<cpu>`. The caller owns the reader, and keeps the reader
  * until the channel is removed or the consumer closed. The consumer's thread uses the reader, so the caller may use it
- * only in that thread (wmk_consumer_queue_work()). The consumer's thread then sleeps in poll() and has no heartbeat, so
- * a consumer has either kernel channels or ring sets. -EINVAL, -ENOMEM.
+ * only in that thread (wmk_consumer_queue_work()). With a kernel channel, the consumer's thread sleeps in poll() and
+ * has no heartbeat. So a consumer has either kernel channels or ring sets. -EINVAL, -ENOMEM.
  */
 int wmk_consumer_add_kernel(struct wmk_consumer *consumer, struct wmk_kreader *reader,
 			    const struct wmk_consumer_set *how);
@@ -197,8 +198,8 @@ int wmk_consumer_add_source(struct wmk_consumer *consumer, struct wmk_source *so
 			    uint32_t stream_id, uint64_t instance, uint32_t cpu);
 int wmk_consumer_start(struct wmk_consumer *consumer);
 /*
- * Write all committed records, also of partial sub-buffers. Returns when they are written, or -errno of the output.
- * Sources that are written only at stop are skipped; -EINVAL if the whole consumer writes only at stop.
+ * Write all committed records, also of partial sub-buffers. Returns 0 when these records are written, or -errno of the
+ * output. Sources that are written only at stop are skipped; -EINVAL if the whole consumer writes only at stop.
  */
 int wmk_consumer_flush(struct wmk_consumer *consumer);
 /*
@@ -208,8 +209,8 @@ int wmk_consumer_flush(struct wmk_consumer *consumer);
  */
 int wmk_consumer_settle(struct wmk_consumer *consumer, const void *from);
 /*
- * Take all complete sub-buffers of `from`, then give the memory of those of its rings back to the system that had no
- * record for `idle_ns`. Rings in overwrite mode and kernel channels keep their memory. 0, or the first -errno.
+ * First take all complete sub-buffers of `from`. Then reclaim the memory of each ring of `from` that had no record for
+ * `idle_ns`. Rings in overwrite mode and kernel channels keep their memory. 0, or the first -errno.
  */
 int wmk_consumer_reclaim(struct wmk_consumer *consumer, const void *from, uint64_t idle_ns);
 /*
@@ -219,13 +220,14 @@ int wmk_consumer_reclaim(struct wmk_consumer *consumer, const void *from, uint64
  */
 int wmk_consumer_clear(struct wmk_consumer *consumer);
 /*
- * End the sleep of the consumer's thread, which then carries out queued work and drains all sources. For writers that
- * crashed before they woke the consumer. Never waits.
+ * End the sleep of the consumer's thread, which then carries out queued work and drains all sources. Call this if a
+ * writer may have crashed before it woke the consumer. Never waits.
  */
 void wmk_consumer_wake(struct wmk_consumer *consumer);
 /*
- * Queue function(arg) for the consumer's thread, which calls queued functions in order. The function may call all
- * functions above. If the consumer's thread does not run, the function is called at once. -ENOMEM.
+ * Queue function(arg) for the consumer's thread, which calls queued functions in order. `function` may call every
+ * function that is declared above this comment. If the consumer's thread does not run, the function is called at once.
+ * -ENOMEM.
  */
 int wmk_consumer_queue_work(struct wmk_consumer *consumer, void (*function)(void *arg), void *arg);
 /*

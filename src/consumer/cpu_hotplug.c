@@ -3,9 +3,9 @@
  * cpu_hotplug.c - CPUs that come online while a kernel channel records: each gets a stream. The stream of a CPU that
  * goes offline stays: the kernel keeps its buffer and the records in it.
  *
- * The kernel allocates the buffer of a CPU when the CPU comes online for the first time. This does not wake readers of
- * other buffers. So the list of online CPUs is read periodically, until every possible CPU has a stream. On most
- * machines all CPUs have a stream from the start, and the list is not read.
+ * The kernel allocates the buffer of a CPU when the CPU comes online for the first time. The allocation does not wake
+ * readers of other buffers. So the consumer's thread reads the list of online CPUs periodically, until every possible
+ * CPU has a stream. On most machines all CPUs have a stream from the start, and the list is not read.
  */
 #include "consumer/cpu_hotplug.h"
 

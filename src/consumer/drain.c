@@ -76,8 +76,8 @@ static int put_packet(struct wmk_consumer *consumer, struct wmk_stream *stream, 
 	stream->lost_written = lost;
 	stream->cut_written = packet->cut;
 	/*
-	 * The empty packet that begins a stream also sets end_ts, even if the next packet finds no room. A later packet
-	 * must not be earlier than the empty packet.
+	 * The empty packet at the begin of a stream also sets end_ts, because no later packet may be earlier than the
+	 * empty packet. The empty packet sets end_ts even if the output has no room for the next packet.
 	 */
 	if (stream->end_ts < packet->end_ts)
 		stream->end_ts = packet->end_ts;
@@ -247,8 +247,8 @@ int wmk_stream_end_chunk(struct wmk_consumer *consumer, struct wmk_stream *strea
 }
 
 /*
- * Check whether the file of the stream was removed during recording. Its records are lost, and no further packet can
- * report them.
+ * Check whether the file of the stream was removed during recording. If the file was removed, the records in the file
+ * are lost. No further packet of the stream can report this loss.
  */
 static void check_file(struct wmk_consumer *consumer, struct wmk_stream *stream)
 {
@@ -344,7 +344,10 @@ static int take_turn(struct wmk_consumer *consumer, struct wmk_stream *stream, s
 	return ret;
 }
 
-/* Call follow() of all sources, even if no packet can be written. True if one of them had something to do. */
+/*
+ * Call follow() of all sources, even if no packet can be written. True if follow() of at least one source had work to
+ * do.
+ */
 static bool follow(struct wmk_consumer *consumer)
 {
 	bool any = false;
@@ -363,8 +366,9 @@ static bool follow(struct wmk_consumer *consumer)
 }
 
 /*
- * Take complete packets in at most TURNS turns, because memory must then be backed again. A full disk ends the pass.
- * After any other error, the pass skips the stream until the next pass; the remaining streams continue.
+ * Take complete packets in at most TURNS turns. After TURNS turns, the thread must back memory ahead of the writers
+ * again. A full disk ends the pass. After another error of a stream, this pass skips the stream and continues with the
+ * other streams.
  */
 static void drain_whole(struct wmk_consumer *consumer, const struct wmk_group *group, struct wmk_drain_result *result)
 {
@@ -396,7 +400,7 @@ void wmk_consumer_drain(struct wmk_consumer *consumer, enum wmk_drain_mode mode,
 	int err;
 
 	memset(result, 0, sizeof(*result));
-	/* Streams that end have no next chunk, so all their records belong to the open chunk. */
+	/* A stream that ends has no next chunk. So its cut is removed, and all its records belong to the open chunk. */
 	for (i = 0; i < consumer->n_streams && mode == WMK_DRAIN_END; i++)
 		if ((!group || consumer->streams[i]->group == group) && consumer->streams[i]->has_cut) {
 			consumer->streams[i]->source->ops->chunk_cut_at(consumer->streams[i]->source, NULL);

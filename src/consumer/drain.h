@@ -23,7 +23,7 @@ struct wmk_drain_result {
 /*
  * Drain all streams, or those of `group`. WHOLE takes complete packets; FLUSH also takes partial sub-buffers; END
  * discards records that cannot be written and ends the streams. WHOLE and FLUSH skip streams that are written only at
- * stop. `settle` includes them, and also writes the current lost counts.
+ * stop. FLUSH with `settle` includes streams that are written only at stop, and also writes the current lost counts.
  */
 void wmk_consumer_drain(struct wmk_consumer *consumer, enum wmk_drain_mode mode, const struct wmk_group *group,
 			bool settle, struct wmk_drain_result *result);

@@ -3,14 +3,15 @@
  * flush_timer.c - writes parts of sub-buffers, so that each record is in the trace within the flush interval of its
  * channel, even if records are rare.
  *
- * The interval of a stream begins at the last pass that found nothing unread, so the interval begins before the record.
- * A ring that fills whole sub-buffers faster than the interval is never flushed. After a long sleep, the first record
- * is written at once. A test whether a buffer of the kernel has records is expensive. So a buffer of the kernel is
- * flushed until it is empty, and again after the kernel has woken the thread for it (kernel_sleep.c).
+ * The flush interval of a stream begins at the last pass that found no unread record. So the interval begins before the
+ * first unread record is committed. A ring that fills whole sub-buffers faster than the interval is never flushed.
+ * After a long sleep, the first record is written at once. A test whether a buffer of the kernel has records is
+ * expensive. So the thread flushes a buffer of the kernel until the buffer is empty. After the kernel has woken the
+ * thread for a buffer (kernel_sleep.c), the thread flushes the buffer again.
  *
- * While a live reader follows the trace (store/followed.h), the interval is 10 ms, or 50 ms if parts are large. After a
- * pass that has found or left nothing unread, the low-water time is published. A reader that merges streams then does
- * not wait for streams without records.
+ * While a live reader follows the trace (store/followed.h), the interval is 10 ms, or 50 ms if parts are large. If no
+ * record is unread at the end of a pass, the low-water time is published. A reader that merges streams then does not
+ * wait for streams without records.
  */
 #include "consumer/flush_timer.h"
 
@@ -41,7 +42,9 @@ static uint64_t due_of(const struct wmk_consumer *consumer, const struct wmk_str
 						     : WMK_FLUSH_NEVER;
 }
 
-/* The positions of a ring show whether the ring has a part. */
+/*
+ * Set unread_ns of a ring. has_part() derives from the positions of the ring whether a part of a sub-buffer is unread.
+ */
 static void look(struct wmk_stream *stream, uint64_t last_pass, uint64_t now)
 {
 	if (!stream->source->ops->has_part(stream->source))
@@ -53,8 +56,8 @@ static void look(struct wmk_stream *stream, uint64_t last_pass, uint64_t now)
 }
 
 /*
- * A source of the kernel may have a part until a flush finds no records. After the source has woken the thread, it may
- * have a part again.
+ * A source of the kernel does not report unread parts. The thread assumes an unread part until a flush finds no
+ * records, and again after the source has woken the thread.
  */
 static void look_at_kernel(const struct wmk_consumer *consumer, struct wmk_stream *stream, uint64_t now)
 {
@@ -89,7 +92,7 @@ static void flush(struct wmk_consumer *consumer, struct wmk_stream *stream, uint
 	}
 }
 
-/* Check all streams. True: the part of at least one stream is due. */
+/* Check all streams. True: the flush interval is over for the unread part of at least one stream. */
 static bool look_at_all(struct wmk_consumer *consumer, const struct wmk_drain_result *pass, uint64_t last_pass,
 			uint64_t now)
 {
@@ -133,7 +136,10 @@ static uint64_t raise_floors(const struct wmk_consumer *consumer)
 	return floor == UINT64_MAX ? 0 : floor;
 }
 
-/* The pass has left nothing unread: all records before the floor of an earlier pass are written. */
+/*
+ * Called after a pass that has left no record unread. All records with a time before the floor of an earlier pass are
+ * then written.
+ */
 static void publish_low_water(struct wmk_consumer *consumer, uint64_t now)
 {
 	struct wmk_output_trace *output = consumer->options.output;
@@ -142,7 +148,10 @@ static void publish_low_water(struct wmk_consumer *consumer, uint64_t now)
 		output->ops->low_water(output, consumer->floor);
 }
 
-/* With a live reader, all parts are written together: then no ring has a record before the low-water time. */
+/*
+ * With a live reader, if the part of one stream is due, the parts of all streams are written. So no ring holds an
+ * unwritten record before the low-water time.
+ */
 void wmk_consumer_flush_due(struct wmk_consumer *consumer, struct wmk_drain_result *pass)
 {
 	struct wmk_output_trace *output = consumer->options.output;

@@ -7,7 +7,7 @@
 
 #include "consumer/drain.h"
 
-/* In flush_at: no stream has records that wait for a flush. */
+/* The value of flush_at if no stream has records that wait for a flush. */
 #define WMK_FLUSH_NEVER UINT64_MAX
 
 /*

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * heartbeat.c - updates the heartbeat while the consumer's thread is busy. One write to a shared disk can take seconds.
- * Without a heartbeat, writers that wait for room would assume a crash and lose their records. So a second thread
- * updates the heartbeat. The second thread stops if the consumer's thread makes no progress for HUNG_NS, and pauses
- * while the consumer's thread sleeps.
+ * Without a heartbeat, writers that wait for room would assume a crash and lose their records. So while the consumer's
+ * thread is busy, a second thread updates the heartbeat. The second thread stops if the consumer's thread makes no
+ * progress for HUNG_NS, and pauses while the consumer's thread sleeps.
  */
 #include "consumer/heartbeat.h"
 
@@ -31,7 +31,7 @@ static void *heartbeat(void *arg)
 			pthread_cond_wait(&consumer->heartbeat_changed, &consumer->lock);
 			continue;
 		}
-		/* Relaxed: only a time, no other data depends on it. */
+		/* Relaxed: alive_ns is only a time, and no other data depends on alive_ns. */
 		if (wmk_clock_monotonic() - atomic_load_explicit(&consumer->alive_ns, memory_order_relaxed) < HUNG_NS)
 			for (size_t i = 0; i < consumer->n_sets; i++)
 				waymark_ring_set_heartbeat(consumer->sets[i]);
@@ -80,7 +80,8 @@ void wmk_consumer_heartbeat_stop(struct wmk_consumer *consumer)
 void wmk_consumer_heartbeat_pause(struct wmk_consumer *consumer, bool pause)
 {
 	/*
-	 * Before the thread sleeps, it marks the heartbeat as idle in the sets. It updates the heartbeat when it wakes.
+	 * The second thread can pause during a deep sleep. Before that sleep, waymark_ring_sets_wait() marks the
+	 * heartbeat of the ring sets as idle. After the sleep, waymark_ring_sets_wait() updates the heartbeat.
 	 */
 	pthread_mutex_lock(&consumer->lock);
 	consumer->heartbeat_on = !pause;

@@ -10,7 +10,7 @@
 
 struct wmk_consumer;
 
-/* Start and stop it, with the consumer's thread. 0 or -errno. Takes `lock`. */
+/* Start and stop the second thread (heartbeat.c), together with the consumer's thread. 0 or -errno. Takes `lock`. */
 int wmk_consumer_heartbeat_start(struct wmk_consumer *consumer);
 void wmk_consumer_heartbeat_stop(struct wmk_consumer *consumer);
 /* The consumer's thread begins or ends its deep sleep. Takes `lock`. */

@@ -16,15 +16,15 @@
 struct wmk_kernel_copy;
 
 /*
- * Take the records that the channel holds now, at most the newest how->copy_max bytes of each stream. Open a state dump
- * if how->statedump is not 0. Waits for the consumer's thread, which reads *reader. The caller owns *copy. -ENOENT:
- * *reader is NULL, or is not a channel of the consumer.
+ * Take the records that the channel holds now. how->copy_max limits the copy of each stream: the newest records are
+ * kept. Open a state dump if how->statedump is not 0. Waits for the consumer's thread, which reads *reader. The caller
+ * owns *copy. -ENOENT: *reader is NULL, or is not a channel of the consumer.
  */
 int wmk_kernel_copy_take(struct wmk_consumer *consumer, struct wmk_kreader *const *reader,
 			 const struct wmk_consumer_set *how, struct wmk_kernel_copy **copy);
 /*
- * Add the streams of the copy to a consumer, once. `copy` becomes the `from` of these streams (consumer.h), so free the
- * copy after the streams are removed.
+ * Add the streams of the copy to a consumer, once. The group of these streams uses `copy` as its `from` (consumer.h).
+ * Free `copy` only after these streams are removed.
  */
 int wmk_kernel_copy_add(struct wmk_consumer *consumer, struct wmk_kernel_copy *copy,
 			const struct wmk_consumer_set *how);

@@ -4,14 +4,15 @@
  *
  * Usually the kernel wakes the thread when a quarter of a buffer is filled. A thread that sleeps because nothing is
  * unread *arms* its sources: the kernel wakes it with the first record, so that the flush interval of the channel can
- * begin. Sources are armed for one sleep.
+ * begin. Arming lasts for one sleep: when the thread wakes, it disarms the sources.
  *
  *     passes ──nothing unread──► arm ── poll ──first record──► disarm, flush ──► passes on a timer
  *                                 ▲                │ only records of the tracer's own threads (`fruitless`)
  *                                 └── one interval ┘
  *
- * The sleep itself causes records, for example of this thread's system calls. These records are in the buffer, but in
- * no packet. The last arrow limits the rate at which these records wake the thread.
+ * The sleep itself causes kernel records, for example of the system calls of this thread. Such a record is in the
+ * buffer and wakes the thread, but no packet contains the record. The last arrow (one interval) limits the rate of
+ * these wakes.
  */
 #include "consumer/kernel_sleep.h"
 
@@ -23,7 +24,10 @@
 #include "consumer/cpu_hotplug.h"
 #include "consumer/thread.h"
 
-/* Arm the sources (`first`) or disarm them. 0: done; 1: a source has a record already; -errno: not possible. */
+/*
+ * With `first`, arm the sources; else disarm the sources. 0: done; 1: a source has a record already; -errno: not
+ * possible.
+ */
 static int arm(struct wmk_consumer *consumer, bool first)
 {
 	int result = 0;
@@ -56,8 +60,8 @@ static void shorten(int *ms, uint64_t most_us)
 
 /*
  * A command ends the sleep, and a buffer that fills also ends the sleep. While packets cannot be written (`stuck`,
- * `refused`), buffers do not end the sleep, because the thread would not sleep at all. A wake from before this pass
- * causes one more pass, so no command is missed.
+ * `refused`), the buffers stay full. So the sleep then ignores the buffers; otherwise the thread would never sleep. A
+ * wake from before this pass causes one more pass, so no command is missed.
  */
 void wmk_kernel_sleep(struct wmk_consumer *consumer, bool deep, int64_t us)
 {

@@ -56,8 +56,8 @@ struct wmk_output_ops {
 	/* 0: the directory is absent or empty. -ENOTEMPTY, -ENOTDIR, -ELOOP, -EACCES, ... Any thread. */
 	int (*check)(struct wmk_output *output);
 	/*
-	 * Call `one` with the directory name of each trace of a process (--buffers-pid). If `one` returns a value other
-	 * than 0, stop and return this value. Any thread.
+	 * Call `one` with the directory name of each trace of a process (--buffers-pid). If the callback `one` returns
+	 * a value other than 0, each_process() stops and returns this value. Any thread.
 	 */
 	int (*each_process)(struct wmk_output *output, int (*one)(void *data, const char *name), void *data);
 	/*
@@ -105,8 +105,8 @@ struct wmk_output_trace_ops {
 	int (*stream_resume)(struct wmk_output_trace *trace, const char *name, const struct wmk_store_limits *limits,
 			     struct wmk_output_stream **stream, struct wmk_ctf_packet *last);
 	/*
-	 * Write the whole packet or nothing. After 0, the source may release the packet. -errno may be temporary (disk
-	 * full): the same packet is then written again later.
+	 * Write the whole packet or nothing. If the function returns 0, the source may release the packet. -errno may
+	 * be temporary (disk full): the same packet is then written again later.
 	 */
 	int (*write)(struct wmk_output_stream *stream, const struct wmk_ctf_packet *head,
 		     const struct wmk_packet *packet);

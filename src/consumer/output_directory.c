@@ -141,7 +141,10 @@ static int move_chunk(struct directory_trace *trace, const char *name, uint64_t 
 	if (err < 0)
 		return err;
 	err = chunk_begin(trace, store, number);
-	/* Without its directory, a later attempt does not move the next chunk to the place of the closed one. */
+	/*
+	 * Remove the directory of the next chunk. Otherwise, the next attempt would move this directory to the place of
+	 * the closed chunk.
+	 */
 	if (err < 0) {
 		trace->store = old;
 		wmk_store_discard(store);

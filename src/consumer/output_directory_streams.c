@@ -25,7 +25,10 @@ void wmk_directory_changed(const struct directory_trace *trace, bool look)
 		trace->output->is.changed(trace->output->is.data, look);
 }
 
-/* The limits of the files of a stream: *spool, which is set, for a spool; otherwise `limits`. */
+/*
+ * Return the limits of the files of a stream. For a spool, the function stores the limits of spool files in *spool and
+ * returns `spool`. Otherwise the function returns `limits`.
+ */
 const struct wmk_store_limits *wmk_directory_limits(const struct directory_trace *trace,
 						const struct wmk_store_limits *limits, struct wmk_store_limits *spool)
 {
@@ -126,7 +129,7 @@ int wmk_directory_stream_remove(struct wmk_output_trace *trace, const char *name
 	int noted = wmk_directory_is_spool(of) ? wmk_store_spool_cleared(of->store, name, false) : 0, err;
 
 	err = noted < 0 ? noted : wmk_store_stream_remove(of->store, name, wmk_directory_limits(of, limits, &spool));
-	/* Note the removal again: the sender may have sent old files again since the first note. */
+	/* Note the removal a second time, because the sender may have sent removed files after the first note. */
 	if (err == 0 && noted == 1)
 		err = wmk_store_spool_cleared(of->store, name, true) < 0 ? wmk_error_number() : 0;
 	wmk_directory_changed(of, false);

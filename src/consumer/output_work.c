@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* output_work.c - requests about the output of a session. Each runs in a separate thread (see output_work.h). */
+/*
+ * output_work.c - requests about the output of a session. Each request runs in a separate thread (see output_work.h).
+ */
 #include "consumer/output_work.h"
 
 #include <errno.h>

@@ -104,7 +104,10 @@ static void output_free(struct wmk_server_output *output)
 	free(output);
 }
 
-/* The size of a file, which is removed when the relay has all of it: a small part of the spool. */
+/*
+ * Return the maximum size of a file in the spool: 1/SPOOL_FILES of the spool, within limits. A small size is better,
+ * because a file can be removed only when the relay has the whole file.
+ */
 static uint64_t spool_file_size(uint64_t spool_size)
 {
 	const uint64_t size = spool_size / SPOOL_FILES;

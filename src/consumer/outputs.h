@@ -33,7 +33,7 @@ void wmk_server_outputs_look(struct wmk_consumer_server *server, const char *pat
 void wmk_server_output_cleared(struct wmk_server_trace *trace);
 /* The `requested` of struct wmk_consumer_options. `trace`: a struct wmk_server_trace. The trace's thread. */
 void wmk_server_output_requested(void *trace);
-/* The `restarted` of struct wmk_consumer_options, likewise. */
+/* The `restarted` of struct wmk_consumer_options. `trace`: a struct wmk_server_trace. The trace's thread. */
 void wmk_server_output_restarted(void *trace);
 /* Measure a sync point for each trace: real time was set, or one trace shows that the counter has gone back. */
 void wmk_server_clock_stepped(const struct wmk_consumer_server *server);

@@ -7,7 +7,7 @@
 
 #include "consumer/consumer_state.h"
 
-/* In reclaim_at: no ring waits until its memory can be given back. */
+/* The value of reclaim_at if no ring waits until its memory can be reclaimed. */
 #define WMK_RECLAIM_NEVER UINT64_MAX
 
 /*

@@ -112,7 +112,7 @@ static struct wmk_server_work *work_new(struct wmk_server_trace *trace, uint16_t
 	return work;
 }
 
-/* Pass the work item to the trace's thread, or free it. `err`: result of its initialization. */
+/* Pass the work item to the trace's thread. After an error, free the work item. `err`: result of its initialization. */
 static int work_queue(struct wmk_server_work *work, int err)
 {
 	struct wmk_server_trace *trace = work->trace;
@@ -232,7 +232,7 @@ void wmk_server_work_done(struct wmk_server_work *work)
 	}
 	/*
 	 * Rings that could not be added are removed. Rings with streams stay if only events could not be added. Rings
-	 * that another work item still adds, or already removes, stay as well.
+	 * also stay while another work item adds these rings or removes these rings.
 	 */
 	if (work->type == WMK_CONSUMERD_RINGS_ADD && work->err < 0 && work->rings[0]->adding == 1 &&
 	    !work->rings[0]->removing && !trace->removing && !wmk_server_rings_from(work->rings[0]))

@@ -12,7 +12,7 @@ void wmk_server_request(struct wmk_consumer_server *server, const struct wmk_fra
 			int fd);
 /* Answer the request of a finished work item, and free the work item. */
 void wmk_server_work_done(struct wmk_server_work *work);
-/* Remove all traces. The server ends when the last one is removed. */
+/* Remove all traces. The server ends when the last trace is removed. */
 void wmk_server_end(struct wmk_consumer_server *server);
 
 #endif

@@ -67,7 +67,7 @@ static int do_cut(void *data)
 
 		if (stream->group->is_next)
 			continue;
-		/* A ring without a cut ends where it was read last. */
+		/* If the source has no cut, the stream ends at the position where the source was last read. */
 		stream->has_cut = !stream->failed && !wmk_stream_is_at_stop_only(stream) &&
 				  stream->source->ops->chunk_cut(stream->source, &stream->chunk_cut) == 0;
 	}
@@ -97,7 +97,10 @@ static bool has_group(const struct wmk_consumer *consumer, const char *channel)
 	return false;
 }
 
-/* Keep the counts of channels that have no rings here: after a crash, applications have not returned them yet. */
+/*
+ * Keep the stored counts of channels without rings in this consumer. After a crash, applications may not have returned
+ * the rings of these channels yet.
+ */
 static int journal_absent(const struct wmk_consumer *consumer, const struct wmk_chunk_journal *from, char **text)
 {
 	int err = 0;
@@ -111,8 +114,8 @@ static int journal_absent(const struct wmk_consumer *consumer, const struct wmk_
 }
 
 /*
- * The sums over all chunks. If an earlier consumer has stored them, rings may already count anew, so the stored sums
- * are the right ones.
+ * The sums over all chunks. If an earlier consumer has stored the sums, the stored sums are used. The rings may already
+ * have restarted their counts.
  */
 static int journal_counts(const struct wmk_consumer *consumer, char **text)
 {
@@ -227,9 +230,10 @@ static void begin_sources(struct wmk_consumer *consumer, bool with_records_at)
 }
 
 /*
- * Sources of the kernel do not store where their next chunk begins. So the last journal has these positions. It also
- * has the counts, which rings forget when their next chunk begins. With the next chunk, the journal becomes the file
- * from which a later consumer reads both.
+ * Sources of the kernel do not store the position where their next chunk begins. So the last journal of the rotation
+ * contains these positions. The last journal also contains the counts, because a ring loses its counts when its next
+ * chunk begins. When the next chunk is open, the last journal becomes a file of the next chunk. A later consumer reads
+ * the positions and counts from this file.
  */
 static int count_anew(const struct rotation *rotation)
 {
@@ -254,7 +258,10 @@ static void load_begins(struct wmk_consumer *consumer, uint64_t number)
 	wmk_error_clear();
 }
 
-/* The next packet of a stream begins at its position, which contains no records of this chunk yet. */
+/*
+ * Restart the counts of all streams for the chunk that was just opened. If a position contains the number of records in
+ * the chunk (records_at), this number restarts at 0.
+ */
 static void begin_streams(struct wmk_consumer *consumer)
 {
 	for (size_t i = 0; i < consumer->n_streams; i++) {

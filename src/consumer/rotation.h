@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rotation.h - close a chunk of the trace and begin the next one (docs/rotation.md). In the consumer's thread, or while
- * it does not run. Errors are -errno with a cause chain.
+ * rotation.h - close a chunk of the trace and begin the next one (docs/rotation.md). Called in the consumer's thread,
+ * or while the consumer's thread does not run. Errors are -errno with a cause chain.
  *
  *     cut ──► journal ──► drain up to the cuts ──► final counts ──► sources count anew ──► move, open the next chunk
  *
- * After a crash before `move`, the journal and the open chunk exist, so the next consumer continues. After a later
- * crash, either no chunk or the next chunk is open.
+ * If the consumer crashes before `move`, the journal and the open chunk exist, so the next consumer continues the
+ * rotation. If the consumer crashes later, either no chunk is open, or the next chunk is open.
  */
 #ifndef WMK_CONSUMER_ROTATION_H
 #define WMK_CONSUMER_ROTATION_H
@@ -20,8 +20,8 @@
 int wmk_consumer_cut(struct wmk_consumer *consumer);
 /*
  * Close the chunk under the name `closed`, and begin chunk `number`. A source without a cut ends at its last read
- * position. -errno: call the function again later, from before_pass. Until then, the consumer writes nothing beyond the
- * cuts. The failure itself loses no record.
+ * position. -errno: call the function again later, from before_pass. Until this function succeeds, the consumer writes
+ * nothing beyond the cuts. The error does not cause lost records.
  */
 int wmk_consumer_rotate(struct wmk_consumer *consumer, const char *closed, uint64_t number);
 /*

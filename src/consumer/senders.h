@@ -14,7 +14,7 @@
 /* Start senders of the spools that earlier processes left in the home directory, or in the given directory. */
 void wmk_server_senders_begin(struct wmk_consumer_server *server);
 void wmk_server_senders_of_user(struct wmk_consumer_server *server, const char *directory, uint64_t uid, uint64_t gid);
-/* The same for the directory that contains the spool `path`. */
+/* Start senders of the spools in the directory that contains the spool `path`. */
 void wmk_server_senders_beside(struct wmk_consumer_server *server, const char *path, uint64_t uid, uint64_t gid);
 /* Start the sender of the spool of this trace, or continue a sender that ends. 0 or -errno with a cause chain. */
 int wmk_server_sender_join(struct wmk_consumer_server *server, const struct wmk_consumerd_trace *is,

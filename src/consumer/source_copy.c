@@ -83,8 +83,8 @@ static struct wmk_packet packet_of(const struct waymark_ring_packet *from)
 }
 
 /*
- * Copy pieces until `head`. If a piece does not follow the previous piece, the copy begins again with this piece and a
- * new head.
+ * Copy pieces until `head`. If records between a piece and the previous piece are missing, the copy drops all earlier
+ * pieces, and continues from this piece to a new head.
  */
 static int copy_pieces(struct copy_source *copy, struct waymark_ring_reader *observer, uint32_t subbuf_size,
 		       uint32_t n_subbufs)

@@ -54,7 +54,10 @@ static int ring_next(struct wmk_source *source, int flush, struct wmk_packet *pa
 				       .data = from->data, .len = from->len };
 	packet->pressure =
 		(uint32_t)((waymark_ring_reader_position(ring->reader) - from->begin_pos) * 100 / ring->source.size);
-	/* The room may be larger than a packet header, for alignment. The header then ends where the data begins. */
+	/*
+	 * For alignment, the header_room may be larger than a packet header. So place the header directly before the
+	 * data.
+	 */
 	if (from->room)
 		packet->room = (uint8_t *)from->room + ring->header_room - WMK_CTF_PACKET_ROOM;
 	return 1;
@@ -92,8 +95,8 @@ static int ring_resume(struct wmk_source *source, const struct wmk_ctf_packet *l
 	if (err != -ESTALE)
 		return err < 0 ? err : 0;
 	/*
-	 * The file ends before a position that was released: the machine crashed before the data was on the disk.
-	 * Released records are lost, but the records in the ring are kept.
+	 * The file ends before a position that was released: the machine crashed before the data was on the disk. The
+	 * records that were released but are not on the disk are lost. The records that are still in the ring are kept.
 	 */
 	err = waymark_ring_reader_resume(reader, wmk_ring_reader_given(reader), 0, ts, records);
 	return err == -EIO ? corrupt(ring_of(source)) : err < 0 ? err : 1;

@@ -117,7 +117,7 @@ void wmk_streams_remove_group(struct wmk_consumer *consumer, struct wmk_group *g
 
 /*
  * Open the file of an earlier consumer. 1, 0 or -ENOENT as stream_resume(); -errno: the stream cannot be continued in
- * this file. The file then does not change.
+ * this file. After -errno, the file is unchanged.
  */
 static int resume_file(struct wmk_consumer *consumer, struct wmk_stream *stream, struct wmk_ctf_packet *last)
 {
@@ -150,7 +150,10 @@ int wmk_streams_restart(struct wmk_consumer *consumer, struct wmk_stream *stream
 	stream->cut = stream->cut_written = stream->bytes = 0;
 	memset(stream->causes, 0, sizeof(stream->causes));
 	stream->stuck = false;
-	/* A stream that could not be continued starts again. A source that is still corrupt fails again below. */
+	/*
+	 * Clearing also restarts a stream that ended with an error. If the source is still corrupt, clear() below
+	 * fails, and the stream ends again.
+	 */
 	stream->failed = false;
 	/*
 	 * Clear the ring first. If this process crashes before the files are removed, the next consumer finds files
@@ -175,7 +178,7 @@ void wmk_stream_cut_here(struct wmk_stream *stream)
 
 /*
  * A rotation is not finished. The stream ends at the cut in the journal. If the journal or the cut is missing, the
- * stream ends where it was read last.
+ * stream ends at the end of its last packet.
  */
 static void cut_again(struct wmk_consumer *consumer, struct wmk_stream *stream)
 {
@@ -209,8 +212,8 @@ static void report_gap(struct wmk_consumer *consumer, struct wmk_stream *stream)
 }
 
 /*
- * The stream has no file in the open chunk: find its last packet in the previous chunk. When that chunk was closed, the
- * application of the ring had not yet handed the ring back.
+ * The stream has no file in the open chunk: find its last packet in the previous chunk. The stream has no file if the
+ * application handed the ring back only after the previous chunk was closed.
  */
 static bool find_before(struct wmk_consumer *consumer, struct wmk_stream *stream, struct wmk_ctf_packet *last)
 {
@@ -226,8 +229,8 @@ static bool find_before(struct wmk_consumer *consumer, struct wmk_stream *stream
 }
 
 /*
- * A source with records_at does not store where the open chunk begins: restore its counts, and its position if the
- * chunk has no packet of the stream. True: the position was restored.
+ * A source with records_at does not store the position and the counts at the begin of the open chunk. Restore its
+ * counts. If the open chunk has no packet of the stream, also restore its position. True: the position was restored.
  */
 static bool begin_again(struct wmk_consumer *consumer, struct wmk_stream *stream, bool found,
 			struct wmk_ctf_packet *last)
@@ -248,7 +251,10 @@ static bool begin_again(struct wmk_consumer *consumer, struct wmk_stream *stream
 	return true;
 }
 
-/* Continue in the open chunk. If the counts of the source do not start there yet, restart them now. */
+/*
+ * Continue in the open chunk. If the source has not restarted its counts at the begin of the open chunk, restart its
+ * counts now.
+ */
 static void begin_after(struct wmk_stream *stream, const struct wmk_ctf_packet *last)
 {
 	struct wmk_ring_cut begin;
@@ -289,7 +295,10 @@ static void resume_stream(struct wmk_consumer *consumer, struct wmk_stream *stre
 	err = stream->source->ops->resume
 		      ? stream->source->ops->resume(stream->source, &last, &stream->taken, &stream->end_pos)
 		      : 0;
-	/* If the trace has no file of the stream, all records up to here are lost and counted. */
+	/*
+	 * If the trace lacks released records (err > 0) and has no file of the stream, all records that were taken so
+	 * far count as lost.
+	 */
 	stream->written = err > 0 && found != 1 ? 0 : stream->taken;
 	if (before && err >= 0)
 		begin_after(stream, &last);

@@ -25,7 +25,10 @@ int wmk_streams_add_source(struct wmk_consumer *consumer, struct wmk_group *grou
 			   const char *name, uint32_t stream_id, uint64_t instance, uint32_t cpu);
 /* Add a ring set: its writers wake the consumer and check its heartbeat. */
 int wmk_streams_add_set(struct wmk_consumer *consumer, struct waymark_ring_set *set);
-/* Write no more records of the stream in this chunk (rotation.h). */
+/*
+ * Set the cut of the stream at the end of its last packet. So the stream gets no more records in this chunk
+ * (rotation.h).
+ */
 void wmk_stream_cut_here(struct wmk_stream *stream);
 /* Discard all records of a stream: those in the trace, and those in its source. */
 int wmk_streams_restart(struct wmk_consumer *consumer, struct wmk_stream *stream);

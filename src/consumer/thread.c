@@ -2,9 +2,9 @@
 /*
  * thread.c - the consumer's thread: when it drains (drain.c), when and how long it sleeps.
  *
- * The thread sleeps on a futex for commands (`word`, changed by wmk_consumer_wake()) and on the rings of all sets. It
- * reads the word before it takes queued work, and sleeps only while the word has not changed. So no command waits until
- * a sleep ends.
+ * The consumer's thread sleeps on a futex for commands (`word`, changed by wmk_consumer_wake()) and on the rings of all
+ * sets. The thread reads `word` before it takes queued work. The thread sleeps only while `word` has this value. So a
+ * command that is queued meanwhile does not wait for the timeout of the sleep.
  */
 #include "consumer/thread.h"
 
@@ -41,7 +41,7 @@
 
 void wmk_consumer_wake(struct wmk_consumer *consumer)
 {
-	/* Release: the queued command is visible; pairs with the acquire in run(). */
+	/* Release: a thread that reads the new `word` also sees the queued command; pairs with the acquire in run(). */
 	__atomic_fetch_add(&consumer->word, 1, __ATOMIC_RELEASE);
 	/* Not FUTEX_PRIVATE: the thread waits for this word together with futexes of rings in shared memory. */
 	syscall(SYS_futex, &consumer->word, FUTEX_WAKE, 1, NULL, NULL, 0);
@@ -87,8 +87,8 @@ static void adapt(struct wmk_consumer *consumer, const struct wmk_drain_result *
 
 /*
  * Sleep until a command, a writer or the timeout ends the sleep. With `by_record`, the writer of any record ends the
- * sleep. Otherwise a writer that enters a sub-buffer ends the sleep. False: cannot wait for writers (too many sets, old
- * kernel, membarrier(2) refused).
+ * sleep. Without `by_record`, only a writer that enters a sub-buffer ends the sleep. False: cannot wait for writers
+ * (too many sets, old kernel, membarrier(2) refused).
  */
 static bool sleep_on_rings(struct wmk_consumer *consumer, uint32_t word, int64_t us, bool by_record)
 {
@@ -111,7 +111,10 @@ static bool sleep_on_rings(struct wmk_consumer *consumer, uint32_t word, int64_t
 	return woken >= 0;
 }
 
-/* The limit of the next sleep, in us; -1: none. A set with writers that do not wake a reader limits it. */
+/*
+ * The limit of the next sleep, in us; -1: none. If the writers of a set do not wake the reader, the poll interval of
+ * this set limits the sleep.
+ */
 static int64_t sleep_limit(const struct wmk_consumer *consumer, bool deep)
 {
 	const uint64_t now = wmk_clock_monotonic();
@@ -122,7 +125,7 @@ static int64_t sleep_limit(const struct wmk_consumer *consumer, bool deep)
 	return consumer->flush_at == WMK_FLUSH_NEVER || (us >= 0 && us < flush_us) ? us : flush_us;
 }
 
-/* The limit of a deep sleep: also the time at which the memory of a ring can be given back. */
+/* Return the limit of a deep sleep, in us. The sleep also ends when the memory of a ring can be reclaimed. */
 static int64_t reclaim_limit(const struct wmk_consumer *consumer, int64_t us)
 {
 	const uint64_t now = wmk_clock_monotonic();
@@ -134,8 +137,8 @@ static int64_t reclaim_limit(const struct wmk_consumer *consumer, int64_t us)
 
 /*
  * Sleep until the next pass. A short sleep uses a timer, and writers make no system call. A longer sleep ends when a
- * writer enters a sub-buffer, because a burst could fill the rings during the sleep: at most one wake per pass. A deep
- * sleep begins when nothing is unread, and ends when a writer commits a record.
+ * writer enters a sub-buffer, because a burst could fill the rings during the sleep. Writers cause at most one wake per
+ * pass. A deep sleep begins when nothing is unread, and ends when a writer commits a record.
  */
 static void sleep_until_next(struct wmk_consumer *consumer, uint32_t word)
 {
@@ -155,8 +158,8 @@ static void sleep_until_next(struct wmk_consumer *consumer, uint32_t word)
 	}
 	if (consumer->stuck || (!deep && us <= WMK_CONSUMER_TIMER_US)) {
 		/*
-		 * If the disk is full, parts are overdue. The thread retries parts only after it has written whole
-		 * sub-buffers.
+		 * If the disk is full, the flush interval of unwritten parts is over, so flush_at must not end the
+		 * sleep. The thread retries parts only after it has written whole sub-buffers.
 		 */
 		sleep_on_word(consumer, word, consumer->stuck ? consumer->interval_us : (uint64_t)us);
 		return;
@@ -173,8 +176,8 @@ static void sleep_until_next(struct wmk_consumer *consumer, uint32_t word)
 }
 
 /*
- * List the sets to sleep on: writers of these sets wake the reader. Without memory for the list, the thread behaves as
- * with too many sets.
+ * List the sets to sleep on: writers of these sets wake the reader. If no memory is available for the list, the thread
+ * drains every 100 ms, as it does with too many sets.
  */
 void wmk_consumer_watch(struct wmk_consumer *consumer)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * trace_metadata.c - metadata that the session daemon sends: written before the next packet with records, or at the
- * next drain pass. Until then the request is not answered: if this consumer daemon crashes, the session daemon repeats
- * the request to the next one.
+ * next drain pass. The consumer daemon answers the request only when the metadata is written. If the consumer daemon
+ * crashes before the answer, the session daemon sends the request to the next consumer daemon.
  *
  *     METADATA ──► trace->metadata: work ─► work ─► work ──written──► answered
  *                                                      └─ disk full: stays, and packets wait
@@ -18,8 +18,8 @@
 #include "consumer/work.h"
 
 /*
- * The last of the parts that are written together with the first part. A replacement is written with all its parts.
- * NULL: at least one part of the replacement is missing.
+ * Return the last work item of the metadata that must be written together with `first`. All parts of a replacement are
+ * written together. NULL: at least one part of the replacement is missing.
  */
 static const struct wmk_server_work *last_at_once(const struct wmk_server_work *first)
 {

@@ -9,7 +9,7 @@
 
 /* The trace was opened: prepare to continue the rotation of an earlier consumer daemon when ROTATE arrives. */
 void wmk_server_rotation_restore(struct wmk_server_trace *trace);
-/* Carry out ROTATE. It is answered when the next chunk is open. */
+/* Carry out ROTATE. The request is answered when the next chunk is open. */
 void wmk_server_rotation_add(struct wmk_server_work *work);
 /* The before_pass of struct wmk_consumer_options. */
 int wmk_server_rotation_continue(void *trace);

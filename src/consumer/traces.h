@@ -22,7 +22,10 @@ void wmk_server_rings_unlink(struct wmk_server_trace *trace, struct wmk_server_r
 void wmk_server_rings_unref(struct wmk_server_rings *rings);
 /* Close the ring set or kernel reader. Called in the trace's thread, after its streams were removed. */
 void wmk_server_rings_close(struct wmk_server_rings *rings);
-/* The `from` of the rings' streams in the consumer (consumer.h). NULL: the rings have no streams. */
+/*
+ * Return the value of `from` that identifies the streams of these rings in the consumer (consumer.h). NULL: these rings
+ * have no streams.
+ */
 static inline const void *wmk_server_rings_from(const struct wmk_server_rings *rings)
 {
 	return rings->set ? (const void *)rings->set : rings->copy ? (const void *)rings->copy : rings->kernel;
