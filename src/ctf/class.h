@@ -72,8 +72,8 @@ struct wmk_ctf_stream_class;
 /*
  * Roots, such as `context` and `payload`, are structures (WMK_TYPE_STRUCT), or NULL if the metadata has no such part.
  * `more` has the properties that are needed only to write the metadata again. `more` is a JSON object or NULL. If the
- * metadata is CTF 2, `more` contains the properties unchanged. For CTF 1.8, the object has attributes that hold the
- * entries (tsdl_unknown.h).
+ * metadata is CTF 2, `more` contains the properties unchanged. If the metadata is CTF 1.8, `more` contains attributes
+ * that hold the entries (tsdl_unknown.h).
  */
 struct wmk_ctf_event_class {
 	const struct wmk_ctf_stream_class *stream;

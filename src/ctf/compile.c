@@ -153,7 +153,7 @@ static int make_choices(struct wmk_ctf_compiler *c, struct wmk_ctf_program_draft
 
 	/*
 	 * A variant needs as many choices as its selector has labels, even if the metadata of the variant has only a
-	 * few bytes. So the number of all choices is limited.
+	 * few bytes. So the compiler limits the total number of choices of all variants.
 	 */
 	c->n_choices += n_labels;
 	if (c->n_choices > WMK_CTF_CHOICES_MAX)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * copy.h - copy values from one packet to another, field by field. Values are aligned for their new place; their bits
- * do not change. The exporter of src/read uses these functions to write a trace again without some of its records.
+ * copy.h - copy values from one packet to another, field by field. A copy changes the alignment of a value, but not the
+ * bits of the value. The exporter of src/read uses these functions to write a trace again without some of its records.
  *
  * Errors: those of decode.h, -ENOMEM, -E2BIG, with a cause chain. One thread for one object.
  */

@@ -344,7 +344,7 @@ int wmk_ctf_walk_over(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *ops, u
 {
 	struct wmk_ctf_item item;
 
-	/* Treat the operation as if it were the whole program: the levels above it are not needed. */
+	/* Treat the operation as the whole program, because the walk does not need the enclosing levels. */
 	walk->ops = ops;
 	walk->op = op;
 	walk->depth = 0;

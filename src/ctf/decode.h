@@ -209,9 +209,9 @@ struct wmk_ctf_walk {
 	int err;
 	bool is_passing;           /* return only the first element of an array of elements without a size */
 	/*
-	 * Position and length in bytes of a string that was skipped to find the end of the record. A walk then need not
-	 * search for the end of the string again. Position and length are valid as long as the walk stays in the same
-	 * packet.
+	 * Position and length in bytes of a string that was skipped to find the end of the record. With this position
+	 * and length, a walk need not search for the end of the string again. Position and length are valid as long as
+	 * the walk stays in the same packet.
 	 */
 	uint64_t text_at, text_len;
 	struct wmk_ctf_level levels[WMK_CTF_TYPE_DEPTH + 1];
@@ -359,10 +359,10 @@ struct wmk_ctf_record {
 };
 
 /*
- * Decode the record at `at`. A header may contain only the low bits of the time. So on entry, record->time is the time
- * of the previous record in this stream. For the first record, record->time is the time of the packet's begin. On
- * entry, record->event is the event of any earlier record in this stream, or NULL. -ENODATA: the record does not end
- * within the bytes. -EPROTO: unknown event id.
+ * Decode the record at `at`. A header may contain only the low bits of the time. On entry, record->time is the time of
+ * the previous record in this stream. For the first record, record->time is the time of the packet's begin. On entry,
+ * record->event is the event of any earlier record in this stream, or NULL. -ENODATA: the record does not end within
+ * the bytes. -EPROTO: unknown event id.
  */
 int wmk_ctf_record(const struct wmk_ctf_stream_decoder *stream, const struct wmk_ctf_bytes *in, uint64_t at,
 		   struct wmk_ctf_record *record);

@@ -378,7 +378,7 @@ static __attribute__((noinline)) int by_any_header(const struct wmk_ctf_stream_d
 	err = stream->plan ? planned(stream->plan, walk, &header) : walked(&stream->event_header, walk, &header);
 	if (err < 0)
 		return err;
-	/* A stream with one event class may have no ids. */
+	/* A record without an event id belongs to the first event class of the stream. */
 	if (!header.has_id && stream->n_events)
 		header.id = stream->events[0].id;
 	record->event = event_of(stream, header.id);

@@ -119,7 +119,7 @@ static bool find_near(struct wmk_ctf_compiler *c, unsigned scope, const struct w
 
 /* ── CTF 2 ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* A place where the path ends. */
+/* An operation at which a path of CTF 2 can end. */
 struct path_end {
 	uint32_t op;
 	unsigned n_passed;

@@ -86,7 +86,7 @@ uint64_t wmk_ctf_fixed_bits(const struct wmk_ctf_op *ops, uint32_t op)
 	}
 }
 
-/* Make a step for elements of one size without padding: their number gives the size of the array. */
+/* Make one step for an array of equal elements without padding; a register contains the number of elements. */
 static bool make_run(struct making *m, uint32_t i)
 {
 	const struct wmk_ctf_op *op = &m->ops[i];

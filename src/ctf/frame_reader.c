@@ -154,7 +154,7 @@ static int hold(struct wmk_ctf_frames *frames, uint32_t number)
 	if (got < 0)
 		return (int)got;
 	if ((uint64_t)got != frame.content) {
-		/* The frame is valid, so the table is wrong. */
+		/* The frame itself is valid, so its entry in the table is wrong. */
 		if (frames->is_walked)
 			return bad(frames, number, "its size contradicts its content");
 		frames->is_damage_due = true;

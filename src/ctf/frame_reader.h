@@ -5,8 +5,8 @@
  *     pread(fd, to, len, at)   ─►   wmk_ctf_frames_read(frames, to, len, at)
  *     fstat(fd).st_size        ─►   wmk_ctf_frames_size(frames)
  *
- * One frame at a time is in memory: the first read of a frame decompresses it and checks its checksum. So no byte of a
- * damaged frame is returned. Errors are -errno with a cause chain. One thread.
+ * One frame at a time is in memory: the first read of a frame decompresses it and checks its checksum. So
+ * wmk_ctf_frames_read() returns no byte of a damaged frame. Errors are -errno with a cause chain. One thread.
  */
 #ifndef WMK_CTF_FRAME_READER_H
 #define WMK_CTF_FRAME_READER_H

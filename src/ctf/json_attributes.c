@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * json_attributes.c - parts of CTF 2's metadata that are not needed to read streams: attributes, namespaces, unique
- * ids. struct wmk_ctf_event_class has members for two attributes, the log level and the EMF URI. Everything else is
- * kept as text, to be written again (rewrite_json.c).
+ * ids. struct wmk_ctf_event_class has members for two attributes, the log level and the EMF URI. All other attributes,
+ * namespaces and unique ids are kept as text, so that rewrite_json.c can write them again.
  */
 #include <errno.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "ctf/writer.h"
 
-/* Waymark writes no packet with a larger content: the largest sub-buffer is 1 GiB. */
+/* Waymark writes no packet with more than 1 GiB of content, because the largest sub-buffer has 1 GiB. */
 #define CONTENT_MAX ((uint64_t)1 << 30)
 
 enum packet_at {

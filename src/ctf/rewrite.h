@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rewrite.h - write the metadata of a trace in the other version of the format. The bytes of streams stay as they are
- * (or are copied field by field, copy.h).
+ * rewrite.h - write the metadata of a trace in the other version of the format. The bytes of streams are kept, or
+ * copy.h copies the streams field by field.
  *
  *     struct wmk_ctf_decoder ──wmk_ctf_rewrite_json()──► CTF 2, a sequence of JSON texts
  *       (operations: names,  ──wmk_ctf_rewrite_tsdl()──► CTF 1.8, TSDL
  *        places, roles)
  *
- * CTF 2 can express everything of 1.8, except some options that no value selects, and the sign of values with a role.
+ * CTF 2 cannot express two properties of 1.8: some options that no value selects, and the sign of values with a role.
  * CTF 1.8 cannot express two kinds of properties. Properties that records do not need (media types, names of bits) are
  * left out and reported in `lost`. Properties that records need cause -ENOTSUP, and the error names the field. 1.8
  * cannot express four properties that records need: LEB128, characters of 16 and 32 bits, a bit order other than the

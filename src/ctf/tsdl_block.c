@@ -188,7 +188,7 @@ static void set_trace(struct wmk_tsdl *in, void *to, const char *path, const str
 	}
 }
 
-/* Check two fields that readers rely on. */
+/* Check the types of the fields `magic` and `uuid`, on which readers rely. */
 static void check_header(struct wmk_tsdl *in, const struct wmk_type *header)
 {
 	for (uint32_t i = 0; i < header->count; i++) {

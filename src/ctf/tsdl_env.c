@@ -77,7 +77,8 @@ static void look_at_entry(struct wmk_tsdl *ahead, struct wmk_ctf_list *found)
 }
 
 /*
- * Search the rest of the text. The parser reports errors in the rest of the text later, when the parser reaches them.
+ * Search the rest of the text for entries of the environment. The parser reports errors in the rest of the text later,
+ * when the parser reaches them.
  */
 static void look_ahead(struct wmk_tsdl *in)
 {

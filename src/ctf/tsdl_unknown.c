@@ -137,7 +137,7 @@ static bool is_known(enum wmk_tsdl_unknown_block block, const char *path)
 	return false;
 }
 
-/* Whether the entry is a valid log level. A `loglevel` with another value (tsdl_block.c) is an ordinary entry. */
+/* Whether the entry is a valid log level. A `loglevel` with an invalid value (tsdl_block.c) is an ordinary entry. */
 static bool is_level(enum wmk_tsdl_unknown_block block, const char *path, json_object *value)
 {
 	return block == WMK_TSDL_UNKNOWN_EVENT && !strcmp(path, "loglevel") &&

@@ -64,8 +64,8 @@ int wmk_tsdl_unknown_callsite(struct wmk_tsdl_unknown *kept);
 int wmk_tsdl_unknown_end(struct wmk_tsdl_unknown *kept, struct wmk_scratch *scratch, const char **more);
 
 /*
- * Write the entries of `more` to the current block. Other content, and entries that the block cannot have, are reported
- * as lost.
+ * Write the entries of `more` to the current block. Other parts of `more`, and entries that the block cannot have, are
+ * reported as lost.
  */
 void wmk_tsdl_unknown_put(struct wmk_tsdl_writer *w, enum wmk_tsdl_unknown_block block, const char *more);
 /* Write the callsites of a trace's `more`, one block each. */
