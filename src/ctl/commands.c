@@ -320,7 +320,7 @@ int waymark_ctl_disable_channel(struct waymark_ctl *ctl, const struct waymark_ct
 	return wmk_ctl_request(ctl, WMK_CTL_DISABLE_CHANNEL, &request, result);
 }
 
-/* Copy rules. The first rule's `size` is the size of all elements. */
+/* Copy rules. The `size` of the first rule is the distance between rules in memory; all rules must have this size. */
 static int rules_make(const struct waymark_ctl_events_options *o, struct wmk_list *rules, struct wmk_arena *arena)
 {
 	const uint8_t *at = (const void *)o->rules;

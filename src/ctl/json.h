@@ -37,8 +37,8 @@ int wmk_json_print(const struct wmk_object *is, const void *object, unsigned fla
  */
 int wmk_json_read(const struct wmk_object *is, const char *text, size_t len, void *object, struct wmk_arena *arena);
 /*
- * Read only the number in member `name`: a version that decides whether the rest can be parsed. 0 if there is no such
- * number. -EINVAL: not JSON.
+ * Read only the number in member `name`, such as the version that decides whether the rest can be parsed. 0 if there is
+ * no such number. -EINVAL: not JSON.
  */
 int wmk_json_number(const char *text, size_t len, const char *name, uint64_t *number);
 

@@ -131,7 +131,7 @@ typedef void wmk_filter_lookup_fn(void *data, const struct wmk_filter_name *name
 
 struct wmk_filter_program;
 
-/* Which mismatches between expression and event class are errors. */
+/* The kinds of mismatch between an expression and an event class that are errors. */
 enum wmk_filter_strictness {
 	/* none: an operand of a wrong type is absent, and an unknown label matches no value */
 	WMK_FILTER_LAX,
@@ -154,9 +154,9 @@ void wmk_filter_program_free(struct wmk_filter_program *program);
  * exist in a class that the expression fits (WMK_FILTER_TYPES), unless exists() tests the name.
  *
  * wmk_filter_fit_end() returns 0 if the expression can match, or if no class was tried. Otherwise it returns -EINVAL.
- * If a name of the expression is in no class, *missing is the number of this name, and the function starts no cause
- * chain. wmk_filter_name_wrong() starts the chain for this error. Otherwise *missing is -1, and the chain describes the
- * mismatch.
+ * For a name that is in no class, *missing is the number of the name, and the function starts no cause chain.
+ * wmk_filter_name_wrong() starts the chain for this error. For any other mismatch, *missing is -1, and the cause chain
+ * describes the mismatch.
  */
 struct wmk_filter_fit {
 	const struct wmk_filter_expr *expr;

@@ -3,7 +3,8 @@
  * import.c - convert the lines of files to the records of a trace (see import.h).
  *
  * The import holds the latest record back until it has read the next line, because the next line may be a stack frame
- * of this record. Then the record enters the window, where open system calls wait for their end.
+ * of this record. The record then enters the window. The record of an open system call waits in the window for the end
+ * of the call.
  */
 #include "import/import.h"
 

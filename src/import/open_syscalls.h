@@ -35,8 +35,8 @@ int wmk_import_open_add(struct wmk_import_open_syscalls *opens, const struct wmk
 struct wmk_import_open_syscall *wmk_import_open_find(const struct wmk_import_open_syscalls *opens, int64_t thread);
 /*
  * The open call that a line resumes; NULL: none. strace prints thread numbers only while it traces several threads. So
- * the begin of the call may lack a thread number. If the line lacks a thread number, the line resumes the only open
- * call.
+ * the line with the begin of a call may lack a thread number. If the line lacks a thread number, the line resumes the
+ * only open call.
  */
 struct wmk_import_open_syscall *wmk_import_open_resumed(const struct wmk_import_open_syscalls *opens,
 						const struct wmk_import_line *line);

@@ -248,7 +248,7 @@ int wmk_import_trace_create(const char *path, const char *format, struct wmk_imp
 	/* RFC 4122, version 4: a random UUID. */
 	trace->uuid[6] = (uint8_t)((trace->uuid[6] & 0x0f) | 0x40);
 	trace->uuid[8] = (uint8_t)((trace->uuid[8] & 0x3f) | 0x80);
-	/* The trace is the directory itself, not a subdirectory. */
+	/* The files of the trace are in `path` itself, not in a subdirectory. */
 	err = wmk_store_create(path, ".", &trace->store);
 	if (err < 0) {
 		free(trace);

@@ -107,7 +107,10 @@ static __always_inline int is_wanted(const struct task_struct *task, __u32 index
 {
 	const __u32 pid = task->tgid;
 
-	/* The verifier needs the mask below. The barrier prevents the compiler from removing the mask as redundant. */
+	/*
+	 * Without the mask below, the verifier rejects the access to the array. The barrier prevents the compiler from
+	 * removing the mask as redundant.
+	 */
 	__asm__ __volatile__("" : "+r"(index));
 	index &= WMK_SYSCALLS_NUMBERS - 1;
 	if (!(config.wanted[abi][index / 64] >> (index % 64) & 1))
