@@ -12,9 +12,9 @@
  */
 bool wmk_read_paths_meet(const char *a, const char *b);
 /*
- * Choose a path: `below`, the path of the trace that is read, with '.' and '..' replaced. If `is_free(data, path)`
- * rejects the path, the result has one component: the path with '_' for '/', and the next number. The caller frees the
- * result; NULL: no memory.
+ * Choose a path for the exported trace: `below`, the path of the trace that is read, with '.' and '..' replaced. If
+ * `is_free(data, path)` rejects the path, the result has one component: the path with '_' for '/', and the next number.
+ * The caller frees the result; NULL: no memory.
  */
 char *wmk_read_export_path(const char *below, bool (*is_free)(const void *data, const char *path), const void *data,
 			   unsigned *number);

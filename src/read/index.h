@@ -30,7 +30,7 @@ struct wmk_read_index_entry {
 /* Returns 0, also without an index file. -EPROTO: not an index, or an unknown version. */
 int wmk_read_index_open(struct wmk_read_index *index, int dir, const char *file);
 void wmk_read_index_close(struct wmk_read_index *index);
-/* Read entry `n`, from 0. Returns 1; 0: no complete entry of this number. */
+/* Read entry `n`, from 0. Returns 1; 0: the entry `n` does not exist or is incomplete. */
 int wmk_read_index_get(const struct wmk_read_index *index, uint64_t n, struct wmk_read_index_entry *entry);
 /* The number of complete entries. */
 uint64_t wmk_read_index_count(const struct wmk_read_index *index);

@@ -9,8 +9,9 @@
  *
  * Order. A record is returned when no other stream is expected to have an earlier one. Each other stream has a later
  * record, or has been read up to a later time, or is quiet. A stream is quiet if its file has not been written for
- * `patience_ns`. Later records of a quiet stream may be out of order. Packets are written when they are full. So a long
- * patience gives the order of time, and a short patience returns records soon.
+ * `patience_ns`. Later records of a quiet stream may be out of order. Packets are written when they are full. With a
+ * long `patience_ns`, records are therefore in the order of time. With a short `patience_ns`, the reader returns
+ * records sooner.
  *
  * A trace is opened again when its metadata has grown. The streams of the trace change to the new version between two
  * packets. The metadata declares an event before a file has the first record of this event. The old version is closed

@@ -91,7 +91,10 @@ static int follow_moves(struct wmk_read_live *live, const struct live_trace *sou
 	return err;
 }
 
-/* The metadata has grown: open the new version. An error is reported once; the next attempt follows the next change. */
+/*
+ * The metadata has grown: open the new version. After an error, the reader opens the metadata again when the metadata
+ * changes again, so each error is reported once.
+ */
 static int version_renew(struct wmk_read_live *live, struct live_trace *source)
 {
 	struct wmk_read_trace *trace = source->version->trace;
@@ -127,7 +130,9 @@ static bool is_written(struct live_trace *source)
 		source->written = now;
 	else if (dir >= 0 && source->written && now - source->written < NEXT_WRITER_NS)
 		is = faccessat(dir, WMK_STORE_LIVE, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-	/* A rotation has moved the directory, and is about to create the next one. */
+	/*
+	 * A rotation has moved the directory of the trace, and is about to create the next directory at the same path.
+	 */
 	else if (dir < 0 && errno == ENOENT && source->written && !source->is_moved)
 		is = now - source->written < NEXT_WRITER_NS;
 	if (dir >= 0)
@@ -220,7 +225,7 @@ static int source_open(struct wmk_read_live *live, struct live_trace *source)
 	bool is_fatal;
 	int err;
 
-	/* Watch first: every later change wakes the reader. */
+	/* Watch the directory before the trace is opened, so that every later change wakes the reader. */
 	if (live->notes < 0 || inotify_add_watch(live->notes, source->path, WATCHED | IN_ONLYDIR) < 0)
 		live->is_blind = true;
 	err = version_open(live, source, &is_fatal);

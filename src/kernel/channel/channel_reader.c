@@ -162,8 +162,8 @@ int wmk_kreader_event(struct wmk_kreader *reader, const char *system, const char
 					    .keeps_own = strcmp(system, "sched") == 0 || strcmp(system, "task") == 0 };
 	/*
 	 * If a module is unloaded and loaded again, the module's event gets another number. The reader skips records
-	 * with this number until the channel is opened again. If another event gets the old number, the reader converts
-	 * the records of that event as the old event.
+	 * with the new number until the channel is opened again. If another event gets the old number, the reader
+	 * converts the records of that event as the old event.
 	 */
 	reader->by_type[event->kernel_id] = reader->n_events;
 	return 0;

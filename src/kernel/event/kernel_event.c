@@ -259,10 +259,7 @@ static bool has_common(const struct wmk_kformat *format)
 	return true;
 }
 
-/*
- * The values that the program copies are threads. set_processes() in cpu_stream.c replaces the threads by their
- * processes.
- */
+/* The program copies thread numbers. set_processes() in cpu_stream.c replaces the thread numbers by process numbers. */
 static int make_processes(struct maker *maker)
 {
 	static const char *const names[][2] = { { "parent_pid", "parent_process" }, { "child_pid", "child_process" } };

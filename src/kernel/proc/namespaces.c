@@ -57,7 +57,7 @@ int wmk_kspaces_check_threads(void)
 
 	/*
 	 * The link pid_for_children has no target until the first child runs in the PID namespace of the children.
-	 * namespace_of() then returns 0.
+	 * Without a target, namespace_of() returns 0.
 	 */
 	if (own == 0 || namespace_of("/proc/self/ns/pid_for_children") == own)
 		return 0;

@@ -25,7 +25,7 @@ struct wmk_kring {
 /* Create and map a ring. 0, or -errno with a cause chain. */
 int wmk_kring_open(struct wmk_kring *ring, uint32_t bytes);
 void wmk_kring_close(struct wmk_kring *ring);
-/* Return whether the ring has unread records. These records begin at *at and end before *end. */
+/* Return whether the ring has unread records. The unread records begin at *at and end before *end. */
 bool wmk_kring_look(struct wmk_kring *ring, uint64_t *at, uint64_t *end);
 /* Return the end of the records. */
 uint64_t wmk_kring_head(const struct wmk_kring *ring);

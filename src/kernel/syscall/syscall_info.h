@@ -112,8 +112,8 @@ void wmk_syscall_refine(struct wmk_syscall *call, const struct wmk_kformat *form
 const char *wmk_syscall_word(const struct wmk_syscall_arg *arg);
 /*
  * Find the row of a system call in a table; a row begins with "name(". A row that begins with '*' is for 32-bit
- * programs only. A row that begins with '-' is for 64-bit programs only. For these programs, a row that begins with '*'
- * or '-' takes precedence over the row of the same system call without a prefix. NULL: not found.
+ * programs only. A row that begins with '-' is for 64-bit programs only. For `abi`, a row with a matching prefix takes
+ * precedence over the row of the same system call without a prefix. NULL: not found.
  */
 const char *wmk_syscall_row(const char *const rows[], unsigned n, enum wmk_kabi abi, const char *name);
 

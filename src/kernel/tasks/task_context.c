@@ -189,8 +189,9 @@ static bool has_gap(const struct wmk_kcontext *kcontext)
 }
 
 /*
- * Runs after all CPUs are read: if one CPU has overwritten an event, later events of other CPUs may show the effect of
- * this event. If the scan fails, names stay as they are until the next attempt.
+ * Scans /proc again after events of tasks were overwritten. The scan follows the reads of all CPUs, because later
+ * events of other CPUs may show the effect of an overwritten event. If the scan fails, names stay as they are until the
+ * next attempt.
  */
 static void close_gap(struct wmk_kcontext *kcontext)
 {

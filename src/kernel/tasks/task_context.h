@@ -8,8 +8,8 @@
  * its ~tasks instance behind, the next process adopts that instance. wmk_kcontext_drain() empties the buffers of this
  * instance before records are converted, so that all earlier events of tasks are known. wmk_kcontext_follow() empties
  * these buffers whenever many events have arrived, because the channel can have no records for a long time. If the
- * kernel has overwritten some events nevertheless, the names of /proc apply from then on. /proc is scanned once a
- * second at most.
+ * kernel has overwritten events of tasks nevertheless, the names in /proc apply to later records. /proc is scanned once
+ * a second at most.
  *
  * A context belongs to one thread. Errors: -errno with a cause chain.
  */

@@ -16,9 +16,9 @@
  * reader.read.
  *
  * A page that the writer has left is full. The free space of a full page is smaller than the smallest event (the rest
- * is padding), or the page has the flags of a loss. GET_READER sets the flags of a loss when it makes a page that
- * follows a loss the reader page. A page has the length 0 at first, and after the buffer was emptied. If the reader
- * page has the length 0, the writer fills another page.
+ * is padding), or the page has the flags of a loss. If records were lost before a page, GET_READER sets the flags of a
+ * loss in the page when the page becomes the reader page. A page has the length 0 at first, and after the buffer was
+ * emptied. If the reader page has the length 0, the writer fills another page.
  *
  * reader.lost_events is not used: the ioctl moves the count into the page before it sets this field.
  */
