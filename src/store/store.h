@@ -165,8 +165,8 @@ struct wmk_store_budget {
 	void *data;
 };
 /*
- * wmk_store_budget_page_make() makes a sealed page for both processes. It returns a descriptor, which the caller owns,
- * or -errno. wmk_store_budget_page_map() maps a page from an untrusted descriptor. -EINVAL: the descriptor is not a
+ * wmk_store_budget_page_make() makes a sealed page for both processes, and returns -errno or a descriptor that the
+ * caller owns. wmk_store_budget_page_map() maps a page from an untrusted descriptor. -EINVAL: the descriptor is not a
  * sealed budget page. wmk_store_budget_page_unmap() unmaps the page; NULL is allowed.
  */
 int wmk_store_budget_page_make(void);
