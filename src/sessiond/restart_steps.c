@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * restart_steps.c - see restart_steps.h. The consumer daemon writes the records of the new rings to the next chunk
- * (consumer/clock_restart.h). So no chunk has times from before and from after the restart of the clock.
+ * (consumer/clock_restart.h). If the rotation follows within 10 s, each chunk has only times before the restart of the
+ * clock, or only times after it.
  */
 #include "sessiond/restart_steps.h"
 
