@@ -6,8 +6,8 @@
  *     paths ──trace.h──► traces ──merge.h──► records ──filter.h──► ──print.h, or exporter.h──► lines ──► FILE
  *                                    └─ damage, losses ──► callbacks, in the order of the records
  *
- * Traces that are being written can be followed (live.h instead of merge.h). Whenever there is no more data, all lines
- * have been written.
+ * Traces that are being written can be followed (live.h instead of merge.h). When a followed trace has no more data for
+ * now, all earlier lines have been written to FILE.
  *
  * One thread. Errors are -errno with a cause chain.
  */

@@ -50,8 +50,8 @@
  * trusted. A line has at most `max` bytes (of struct wmk_print_text).
  *
  * Errors are -errno with a cause chain: -ENOMEM; -E2BIG, a line is too long; those of ctf/decode.h. After an error,
- * `out` is unchanged, and so is the time from which the next delta counts. One thread at a time uses a print and its
- * traces; prints are independent. The time zone is that of the process, by localtime_r().
+ * `out` is unchanged. The next delta then counts from the same time as before the error. One thread at a time uses a
+ * print and its traces; prints are independent. The time zone is that of the process, by localtime_r().
  */
 #ifndef WMK_READ_PRINT_H
 #define WMK_READ_PRINT_H

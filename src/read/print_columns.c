@@ -355,7 +355,10 @@ int wmk_print_cpu(struct wmk_print_stream *stream, struct wmk_ctf_walk *walk)
 	return walk->err < 0 ? walk->err : words.err;
 }
 
-/* The host of the trace, and the process of the environment for records without a context of threads. */
+/*
+ * Set the host of the trace, and the process that the environment names. Records without a context for the thread show
+ * this process.
+ */
 int wmk_print_trace_columns(struct wmk_print_trace *trace, const char *name)
 {
 	struct wmk_print_words host = { .out = &trace->host }, process = { .out = &trace->process };

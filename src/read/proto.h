@@ -31,7 +31,7 @@ void wmk_proto_text(struct wmk_proto *b, unsigned field, const char *s, size_t l
 void wmk_proto_wide_text(struct wmk_proto *b, unsigned field, const struct wmk_ctf_item *item);
 /* Write bytes as hexadecimal digits, as in JSON. */
 void wmk_proto_hex(struct wmk_proto *b, unsigned field, const char *bytes, size_t len);
-/* Begin a message with room for its length. Returns the position of the length field in the text. */
+/* Begin a message, and leave room for its length. Returns the position of the length field in the text. */
 size_t wmk_proto_begin(struct wmk_proto *b, unsigned field);
 /* End the message with its length at this position. */
 void wmk_proto_end(struct wmk_proto *b, size_t at);

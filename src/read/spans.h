@@ -7,9 +7,10 @@
  *     wmk_read_spans_classify()  uses the open spans ─► the form draws the record
  *                                ─► wmk_read_spans_drawn()  updates them
  *
- * Records may be lost. An end closes the innermost open span of its name. The end also closes all spans inside the
- * closed span, because records of their ends are missing. An end without an open span is an instant. A span without an
- * end stays open. Without a context for the thread, records and their spans are on the track of the CPU. One thread.
+ * Records may be lost. An end closes the innermost open span of its name. An end also closes all spans inside the span
+ * that it closes, because the ends of the inner spans are missing. An end without an open span is an instant. A span
+ * without an end stays open. Without a context for the thread, records and their spans are on the track of the CPU. One
+ * thread.
  */
 #ifndef WMK_READ_SPANS_H
 #define WMK_READ_SPANS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * time_limits.h - the time of the records that a pipeline reads: the first one, and a part that is selected. Internal
- * to src/read. Of `merge` and `live`, one is NULL.
+ * to src/read. Either `merge` or `live` is NULL.
  */
 #ifndef WMK_READ_TIME_LIMITS_H
 #define WMK_READ_TIME_LIMITS_H

@@ -352,8 +352,8 @@ void wmk_read_trace_close(struct wmk_read_trace *trace)
 /* ── find traces ─────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * `depth`: below the path of the user. A rotation begins a new trace with empty metadata. Below the path of the user,
- * the reader ignores a trace with empty metadata.
+ * `depth`: number of directories from the path of the user down to `dir`. A rotation begins a new trace with empty
+ * metadata. Below the path of the user, the reader ignores a trace with empty metadata.
  */
 static bool has_metadata(int dir, unsigned depth)
 {

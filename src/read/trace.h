@@ -66,8 +66,8 @@ struct wmk_read_trace {
 };
 
 /*
- * `given`: the path that the user gave; `path` is at or below it. Only the name of the trace depends on `given`.
- * -ENOENT: no metadata file.
+ * `given`: the path that the user gave; `path` is equal to `given` or is below `given`. Only the name of the trace
+ * depends on `given`. -ENOENT: no metadata file.
  */
 int wmk_read_trace_open(const char *path, const char *given, struct wmk_read_trace **trace);
 /*
@@ -244,14 +244,17 @@ int wmk_read_stream_poll(struct wmk_read_stream *stream);
 int wmk_read_stream_move(struct wmk_read_stream *stream, const struct wmk_read_trace *trace, const char *file);
 /* For stream.c: get the end of the file, or the limit if that is less. */
 int wmk_read_stream_end(const struct wmk_read_stream *stream, uint64_t *end);
-/* For stream.c: no packet begins; restore the state after the packet `before`. Returns WMK_READ_LATER. */
+/*
+ * For stream.c: no further packet has begun yet, so restore the state after the packet `before`. Returns
+ * WMK_READ_LATER.
+ */
 int wmk_read_stream_later(struct wmk_read_stream *stream, const struct wmk_read_packet *before);
 
 /* ── search by the index (seek.c), for stream.c ──────────────────────────────────────────────────────── */
 
 /*
- * After a packet that ends before `from`: find a packet for `from` by the index, and go to the packet before it. Only
- * the first call has an effect.
+ * After a packet that ends before `from`, find the first packet for `from` by the index, and go to the packet before
+ * that packet. Only the first call has an effect.
  */
 void wmk_read_seek(struct wmk_read_stream *stream);
 /* The index led to a wrong place: continue where the search began, without the index. */

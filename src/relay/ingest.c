@@ -246,7 +246,7 @@ static int take_part(struct wmk_ingest *ingest, struct wmk_relay_in *in)
 	if (ingest->arriving.left)
 		return 0;
 	ingest->number = number;
-	/* A commit while the packet arrived did not acknowledge the packet, so another commit is due. */
+	/* A commit that ran while the packet arrived did not acknowledge the packet, so another commit is due. */
 	commit_later(ingest);
 	return 0;
 }

@@ -272,8 +272,8 @@ static struct wmk_ingest_trace *add(struct wmk_ingest_traces *traces, struct wmk
 }
 
 /*
- * Find or make the entry of a trace, and give the entry to `owner`. Ends the connection of another owner. NULL with a
- * cause chain.
+ * Find or make the entry of a trace, and give the entry to `owner`. If another owner has the trace, the function ends
+ * the connection of this other owner. NULL with a cause chain.
  */
 static struct wmk_ingest_trace *claim(struct wmk_ingest_traces *traces, struct wmk_relay_host *host,
 				      const struct wmk_relay_trace *is, void *owner, void (*cut)(void *owner))

@@ -54,9 +54,9 @@ struct wmk_source_ops {
 	int (*resume)(struct wmk_source *source, const struct wmk_ctf_packet *last, uint64_t *records, uint64_t *end);
 	/*
 	 * Other than 0: positions contain the number of records in the trace, from bit records_at - 1 upwards. The
-	 * trace has fewer records if some records before the position were not written. An empty packet has the
-	 * position of the last released packet. 0: positions contain no number of records. The position of an empty
-	 * packet is then the end of the last packet.
+	 * consumer daemon subtracts the records that it did not write from the positions of later packets. An empty
+	 * packet has the position of the last released packet. 0: positions contain no number of records. The position
+	 * of an empty packet is then the end of the last packet.
 	 */
 	unsigned records_at;
 	/*

@@ -49,7 +49,7 @@ struct wrapper {
 	struct span name, first, second;   /* second: empty without a second argument */
 };
 
-/* Split the expression `t` into these parts. Returns false if `t` is not exactly one such expression. */
+/* Split the expression `t` into the parts of a wrapper. Returns false if `t` is not exactly one wrapper. */
 static bool take_wrapper(struct span t, struct wrapper *wrapper)
 {
 	size_t open = 0, comma = 0, second = 0;

@@ -79,12 +79,12 @@ void wmk_spool_remove_file(const struct wmk_spool_chunk *chunk, const char *name
 int wmk_spool_cleared(const struct wmk_spool_chunk *chunk, int (*one)(void *data, const char *name), void *data);
 /* Call `one` for each entry of `dir`, which stays open, until `one` returns a value other than 0. */
 int wmk_spool_each_entry(int dir, int (*one)(void *data, int at, const char *name), void *data);
-/* Call `one` for each directory in the directory `at`, until it returns a value other than 0. */
+/* Call `one` for each directory in the directory `at`, until `one` returns a value other than 0. */
 int wmk_spool_each_directory(int at, int (*one)(void *data, const char *name, int dir), void *data);
 /*
  * Notes in the directory of a closed chunk of a trace. ROTATING: the relay has acknowledged all of the chunk, and the
- * sender requests the relay to close it. SENT: the relay has closed the chunk. The sender of the other side also reads
- * SENT.
+ * sender requests the relay to close it. SENT: the relay has closed the chunk. The sender of the other consumer daemon
+ * also reads SENT.
  */
 #define WMK_SPOOL_ROTATING ".rotating"
 #define WMK_SPOOL_SENT ".sent"
@@ -99,9 +99,10 @@ void wmk_spool_note(const struct wmk_spool_chunk *chunk, const char *note);
 bool wmk_spool_has_note(const struct wmk_spool_chunk *chunk, const char *note);
 /*
  * A closed chunk can have traces of both consumer daemons. If the closed chunk has traces of applications, the sender
- * of these traces closes the chunk at the relay. This sender waits until the sender of kernel channels has sent its
- * part (SENDS: not yet). If the closed chunk has no traces of applications, the sender of kernel channels closes the
- * chunk at the relay. CLOSES: the other sender closes the chunk. DONE: the caller closes the chunk.
+ * of these traces closes the chunk at the relay. The sender of traces of applications first waits until the sender of
+ * kernel channels has sent its part (SENDS: not yet). If the closed chunk has no traces of applications, the sender of
+ * kernel channels closes the chunk at the relay. CLOSES: the other sender closes the chunk. DONE: the caller closes the
+ * chunk.
  */
 enum wmk_spool_other { WMK_SPOOL_OTHER_DONE, WMK_SPOOL_OTHER_SENDS, WMK_SPOOL_OTHER_CLOSES };
 enum wmk_spool_other wmk_spool_other(const struct wmk_spool *spool, const char *name);
