@@ -40,7 +40,10 @@ static bool ends_in(const char *text, const char *end)
 	return len >= n && !strcmp(text + len - n, end);
 }
 
-/* Averages and most quantiles of several rows cannot be joined. */
+/*
+ * True if one value can be computed from the values of several rows. This is not possible for averages, most quantiles,
+ * and peaks.
+ */
 static bool is_joined(const struct wmk_column *column)
 {
 	return column->kind != WMK_COLUMN_TEXT && column->kind != WMK_COLUMN_ID && column->kind != WMK_COLUMN_TIME &&

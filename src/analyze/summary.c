@@ -115,7 +115,10 @@ static void find_cpu_use(struct wmk_result *result)
 				duration(number(threads, most, "runnable_ns"), buf[1]));
 }
 
-/* Waits that another thread or a device ends. A finding names the thread that waited longest. */
+/*
+ * Report findings about waits that end by an action of another thread or of a device. A finding names the thread that
+ * waited longest.
+ */
 static void find_waits(struct wmk_result *result)
 {
 	static const struct {

@@ -198,7 +198,10 @@ static int switched(struct wmk_threads *threads, const struct wmk_record *record
 	if (!cpu)
 		return 0;
 	account_cpu(cpu, record->ns);
-	/* A record is missing, although no loss was reported. */
+	/*
+	 * The trace lacks a sched_switch record of this CPU, although no loss was reported. So the state of the earlier
+	 * thread is UNKNOWN.
+	 */
 	if (cpu->running && cpu->running != from && cpu->running->state == WMK_RUNNING)
 		change(threads, cpu->running, record->ns, WMK_UNKNOWN, WMK_UNKNOWN);
 	cpu->switches++;
@@ -238,7 +241,7 @@ static int woken(struct wmk_threads *threads, const struct wmk_record *record)
 	return 0;
 }
 
-/* The number of the new thread may have belonged to a thread that has ended. */
+/* The kernel may give a new thread the tid of a thread that has ended, so this function creates a new structure. */
 static int forked(struct wmk_threads *threads, const struct wmk_record *record)
 {
 	const struct wmk_field_value *values = record->values;

@@ -125,7 +125,7 @@ int64_t wmk_threads_process(const struct wmk_analyze_thread *thread);
 void wmk_threads_origin(struct wmk_threads *threads, int64_t ns);
 /* Apply a record. -ENOMEM with a cause chain. */
 int wmk_threads_record(struct wmk_threads *threads, const struct wmk_record *record);
-/* Apply a loss. Called in the order of time, as records are. */
+/* Apply a loss. Losses and records are applied together in the order of time. */
 void wmk_threads_lost(struct wmk_threads *threads, const struct wmk_loss *loss);
 /* Account the states up to `ns`, the last record of the trace or of an interval. */
 void wmk_threads_end(struct wmk_threads *threads, int64_t ns);

@@ -54,7 +54,8 @@ uint64_t wmk_clock_skew(void);
 
 /*
  * Offsets of this process's time namespace to the machine's clocks, in nanoseconds (time_namespaces(7)); 0 if unknown.
- * Traces contain the machine's CLOCK_MONOTONIC, so the process subtracts the offset. Reads /proc at each call.
+ * Traces contain the machine's CLOCK_MONOTONIC, so the process subtracts the offset from its own CLOCK_MONOTONIC. Reads
+ * /proc at each call.
  */
 struct wmk_clock_offsets {
 	int64_t monotonic, boot;

@@ -7,7 +7,7 @@
  *     for each known name: wmk_nearest_offer(&near, name);
  *     wmk_nearest_text(&near, buf, sizeof(buf));      "record, restart", or "" if no name is close
  *
- * Does not allocate; keeps names by reference. Any thread.
+ * struct wmk_nearest stores pointers to the names, and the functions allocate no memory. Any thread.
  */
 #ifndef WMK_BASE_NEAREST_H
 #define WMK_BASE_NEAREST_H
@@ -29,8 +29,8 @@ void wmk_nearest_offer(struct wmk_nearest *near, const char *name);
 /* The names, joined by ", ". Returns `buf`. */
 const char *wmk_nearest_text(const struct wmk_nearest *near, char *buf, size_t size);
 /*
- * Number of letters to insert, delete, replace, or swap with their neighbour to turn one name into the other. Ignores
- * case; only the first 64 bytes count.
+ * Return the edit distance of two names: the least number of letters to insert, delete, replace, or swap with the next
+ * letter. Ignores case; only the first 64 bytes count.
  */
 unsigned wmk_nearest_distance(const char *a, const char *b);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scan.h - a part of a text that a parser consumes from its beginning. It has an end pointer, so the text needs no NUL,
- * and nothing after the end is read.
+ * scan.h - a part of a text that a parser consumes from its beginning. struct wmk_scan has a pointer to the end of the
+ * text. So the text needs no final NUL, and the functions never read beyond the end.
  *
  *     struct wmk_scan scan = { line, line + len };
  *     if (wmk_scan_take(&scan, "offset:") && wmk_scan_number(&scan, 10, UINT32_MAX, &offset)) ...
@@ -104,7 +104,10 @@ static inline unsigned wmk_scan_digit(char c)
 				      : 99;
 }
 
-/* Consume a number. Returns false without a digit or above `max`; *number is unchanged then. */
+/*
+ * Consume a number. Returns false, and leaves *number unchanged, if the text does not begin with a digit or the number
+ * is above `max`.
+ */
 static inline bool wmk_scan_number(struct wmk_scan *scan, unsigned base, uint64_t max, uint64_t *number)
 {
 	const char *begin = scan->at;

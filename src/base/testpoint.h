@@ -14,9 +14,9 @@
  *
  * Async-signal-safe, any thread, preserves errno.
  *
- * Points separate visible side effects of the recording path and of the consumer daemon. A restartable sequence
- * (rseq(2)) cannot call a function, so it cannot contain a point. Restartable sequences have "windows" instead of
- * points (see arch/).
+ * In the recording path and in the consumer daemon, a point is placed between two side effects that other processes can
+ * see. A restartable sequence (rseq(2)) cannot call a function, so it cannot contain a point. Restartable sequences
+ * have "windows" instead of points (see arch/).
  */
 #ifndef WMK_BASE_TESTPOINT_H
 #define WMK_BASE_TESTPOINT_H

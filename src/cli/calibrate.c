@@ -178,7 +178,7 @@ static const struct result *best(const struct results *results, const char *name
 	return least;
 }
 
-/* Return how much more `name` costs than `base`. Noise can make the difference negative. */
+/* Return the median cost of `name` minus the median cost of `base`, in ns. Noise can make the difference negative. */
 static double more_than(const struct results *results, const char *name, const char *base)
 {
 	const struct result *a = best(results, name), *b = best(results, base);

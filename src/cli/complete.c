@@ -24,7 +24,10 @@ static const struct kind {
 	{ "NAME", NULL, "programs" },   { "PROGRAM", NULL, "programs" },
 };
 
-/* The kind for the first word in capitals of "[EVENT[,EVENT]...]". NULL: unknown. */
+/*
+ * Return the kind of a value for completion. The first word in capitals selects the kind: EVENT in
+ * "[EVENT[,EVENT]...]". NULL: unknown.
+ */
 static const struct kind *kind_of(const char *value)
 {
 	size_t len;

@@ -17,7 +17,7 @@ struct wmk_core_values {
 	const char *of[WMK_CORE_VALUES];
 };
 
-/* The value of a letter; NULL: unknown. */
+/* Return the value of a letter of core(5), such as 'p'. NULL: unknown letter. */
 const char *wmk_core_value(const struct wmk_core_values *values, char letter);
 /*
  * Expand one word of a pattern. `file`: the result is a path, so '/' in a value becomes '!'. Unknown letters expand to

@@ -183,7 +183,10 @@ static void take_map(struct wmk_follow *follow, const struct wmk_watch_event *ev
 
 	if (!process || process->registered)
 		return;
-	/* A mapping after that of the program itself shows that exec has finished. */
+	/*
+	 * The kernel reports the mapping of the program's file first. A later mapping shows that exec has finished, so
+	 * the environment can be read now.
+	 */
 	if (process->uses && !process->looked) {
 		process->due_ms = 0;
 		follow->look_ms = 0;

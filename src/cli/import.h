@@ -19,7 +19,10 @@ struct wmk_cli_import {
 	int64_t origin_ns;
 };
 
-/* The kinds of --year and --boot-time. The .at of these options is the offset of this structure in the arguments. */
+/*
+ * The kinds of --year and --boot-time. For these options, struct wmk_cli_option.at is the offset of struct
+ * wmk_cli_import in the command's arguments.
+ */
 wmk_cli_store wmk_cli_store_import_year, wmk_cli_store_import_origin;
 
 /*

@@ -103,8 +103,8 @@ static int print_names(const struct wmk_list_args *args)
 /* ── applications ────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Wait for running applications to connect to a new daemon. The new daemon wakes the applications; each application
- * connects after a delay.
+ * Wait for running applications to connect to a new daemon. A new session daemon wakes the applications, but each
+ * application connects only after a delay.
  */
 static int let_programs_come(struct wmk_daemon *daemon)
 {

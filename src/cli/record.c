@@ -259,7 +259,10 @@ static void run_until_end(struct wmk_recording *rec, struct wmk_child *child, st
 	}
 }
 
-/* Wait for descendants that end together with the main program. Returns the number of descendants that continue. */
+/*
+ * After the main program has ended, wait for its recorded descendants for at most GRACE_MS. Returns the number of
+ * descendants that continue.
+ */
 static unsigned wait_for_rest(struct wmk_recording *rec, struct wmk_child *child, struct wmk_follow *follow)
 {
 	const int64_t end = wmk_clock_ms() + GRACE_MS;

@@ -50,10 +50,10 @@ struct wmk_record_result {
 	const struct wmk_recording_options *options;
 	const struct wmk_counts *counts;
 	const char *path;                        /* of the trace */
-	/* Set for a recording in this process; NULL: through a daemon. */
+	/* The recording in this process. NULL: the session daemon records. */
 	const struct wmk_recording *rec;
 	const struct wmk_follow *follow;
-	/* Set for a recording through a daemon; NULL: in this process. */
+	/* The session of a recording through a session daemon. NULL: this process records. */
 	const struct waymark_ctl_session_info *session;
 	const struct wmk_child *child;
 	const char *program;

@@ -5,10 +5,11 @@
  *
  *     fork ──► create, enable-channel --pid --follow, enable-event, start ──► exec ──► the program's end ──► destroy
  *
- * Other sessions also record the program. The session also records applications with another environment or set-id. If
- * the session daemon ends during the recording, the consumer daemon continues to record. When the program has ended,
- * this command connects to the session daemon again. The command starts a new session daemon if the session daemon
- * belongs to this user. Otherwise, the command waits until root's session daemon is restarted.
+ * The program can also be recorded by other sessions at the same time. The session also records applications with
+ * another environment or set-id. If the session daemon ends during the recording, the consumer daemon continues to
+ * record. When the program has ended, this command connects to the session daemon again. The command starts a new
+ * session daemon if the session daemon belongs to this user. Otherwise, the command waits until root's session daemon
+ * is restarted.
  */
 #include <errno.h>
 #include <limits.h>
@@ -304,7 +305,10 @@ static bool run_until_end(struct through *t, struct wmk_child *child, bool had_c
 		look_for_snapshots(t, child);
 	}
 	end = wmk_clock_monotonic() + (uint64_t)grace_ms * 1000000;
-	/* A child of this process is a descendant of the program, unless this process had children before. */
+	/*
+	 * Every child of this process is the program or a descendant of the program, if this process had no children
+	 * before.
+	 */
 	while (!had_children && waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0) {
 		const uint64_t now = wmk_clock_monotonic();
 

@@ -55,7 +55,7 @@ int wmk_recording_default_path(const char *program, time_t now, unsigned number,
 	return err;
 }
 
-/* The default name contains the second. Later traces of the same second get a number after it. */
+/* The default name contains the time, in seconds. Further traces of one second get a number after the name. */
 static int make_default_store(struct wmk_recording *rec, const struct wmk_recording_options *options, const char *sub)
 {
 	const time_t now = time(NULL);

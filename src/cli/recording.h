@@ -61,7 +61,9 @@ struct wmk_recording_options {
 
 struct wmk_recording {
 	const struct wmk_recording_options *options;   /* the caller's, until wmk_recording_close() */
-	/* Set by the caller if there is something to record. Otherwise closing removes the trace. */
+	/*
+	 * Set by the caller if the trace must be kept. If `keep` is not set, wmk_recording_close() removes the trace.
+	 */
 	bool keep;
 	bool made;                       /* this recording has created the trace directory */
 	char rundir[64];                 /* empty: not created yet */

@@ -19,7 +19,7 @@
 #include "net/certificates.h"
 #include "relay/status_query.h"
 
-/* In the order of the enumeration. */
+/* The words are in the order of enum relay_action. */
 #define ACTIONS "init enroll revoke status"
 enum relay_action { INIT, ENROLL, REVOKE, STATUS };
 

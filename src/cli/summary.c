@@ -46,7 +46,7 @@ static const char *remedy(const struct wmk_record_result *result, char *buf, siz
 	case WAYMARK_LOST_MEMORY:
 		if (wmk_record_is_explained(result, "mprotect", 0))
 			return NULL;
-		/* Memory was short: suggest smaller buffers. */
+		/* The records were lost because memory was not available, so suggest smaller buffers. */
 		if (result->options->n_subbufs / 2 >= (result->options->overwrite ? 4u : 2u))
 			snprintf(buf, size, "--num-subbuf %u", result->options->n_subbufs / 2);
 		else if (result->options->subbuf_size / 2 >= 4096)

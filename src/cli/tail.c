@@ -4,9 +4,9 @@
  *
  * A stopped session may still have records to write: `stop` first waits for its applications, then writes. Following
  * ends when the session daemon reports that these records are written. Following also ends when no process holds the
- * lock of the trace any more (after `destroy`). A daemon that was restarted does not know whether the previous daemon
- * was still writing. After such a restart, following ends when the maximum duration of `stop` is over. If the session
- * has not started, following ends after the same time.
+ * lock of the trace any more (after `destroy`). A restarted session daemon does not know whether records of a stopped
+ * session are still being written. After such a restart, following ends when the maximum duration of `stop` is over. If
+ * the session has not started, following ends after the same time.
  */
 #include <errno.h>
 #include <string.h>

@@ -7,7 +7,10 @@
 
 #include "cli/command.h"
 
-/* Values are those of enum waymark_ctl_track_kind; with --kernel, PID is its WAYMARK_CTL_TRACK_KERNEL_PID. */
+/*
+ * The values are equal to those of enum waymark_ctl_track_kind. With --kernel, WMK_TRACKED_PID is sent as
+ * WAYMARK_CTL_TRACK_KERNEL_PID.
+ */
 enum wmk_tracked { WMK_TRACKED_PID, WMK_TRACKED_UID, WMK_TRACKED_GID, WMK_TRACKED_KINDS };
 
 struct wmk_track_args {

@@ -76,8 +76,9 @@ static bool find_recorded(struct wmk_session_trace *found, bool *since, char *wh
 }
 
 /*
- * Find the trace of the current session, unless view shows the latest trace instead. `is_known`: a latest trace is
- * known. Returns 1 if `found` holds the trace; 0 if not; -errno with a cause chain.
+ * Find the trace of the current session, unless view shows the latest trace instead. `is_known`: the path of the latest
+ * trace is stored, so view can show the latest trace. Returns 1 if `found` holds the trace; 0 if not; -errno with a
+ * cause chain.
  */
 static int try_current(const struct view_args *args, struct wmk_session_trace *found, bool is_known, bool since)
 {

@@ -4,9 +4,10 @@
  * executable memory, exit.
  *
  * The source is perf events: a dummy software event without counts. Every child inherits this event, whatever the
- * environment of the child is. Each CPU has one small ring. Only user space is observed, which ordinary users may do
- * for their own processes. The kernel removes the event when a process becomes set-id. In this case, the kernel reports
- * EXIT for the process, although the process continues. A CPU that is added later is not observed.
+ * environment of the child is. Each CPU has one small ring. The event excludes the kernel, because ordinary users may
+ * observe only the user space of their own processes. The kernel removes the event when a process becomes set-id. In
+ * this case, the kernel reports EXIT for the process, although the process continues. A CPU that is added later is not
+ * observed.
  *
  * One thread.
  */
@@ -44,8 +45,8 @@ struct wmk_watch {
 };
 
 /*
- * Watch `pid`, which has one thread, and its later descendants. Returns 0. Returns -errno if the kernel does not allow
- * this; then fd is -1.
+ * Watch `pid`, which has one thread, and its later descendants. Returns 0. If the kernel does not allow perf events,
+ * returns -errno and sets watch->fd to -1.
  */
 int wmk_watch_open(struct wmk_watch *watch, pid_t pid);
 /*

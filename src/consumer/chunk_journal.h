@@ -51,7 +51,7 @@ int wmk_chunk_journal_end(char **text);
 int wmk_chunk_journal_parse(const char *text, uint64_t chunk, struct wmk_chunk_journal *journal);
 /* The cut of a stream, or NULL. */
 const struct wmk_ring_cut *wmk_chunk_journal_find(const struct wmk_chunk_journal *journal, const char *stream);
-/* The counts of a channel, or NULL. */
+/* Return the counts of `channel` in the journal. NULL: the journal has none. */
 const struct wmk_counts *wmk_chunk_journal_find_counts(const struct wmk_chunk_journal *journal, const char *channel);
 void wmk_chunk_journal_free(struct wmk_chunk_journal *journal);
 

@@ -15,7 +15,10 @@
 
 #include "consumer/consumer_state.h"
 
-/* A sync point shows that the counter has gone back since the last one. Reports it, and calls options.restarted(). */
+/*
+ * The sync point `point` shows that the counter has gone back since the last sync point. The function adds a note to
+ * the trace and calls options.restarted().
+ */
 void wmk_clock_restarted(struct wmk_consumer *consumer, const struct wmk_clock_point *point);
 /*
  * True if the consumer waits for a rotation after a restart of the counter. Streams that are added meanwhile belong to

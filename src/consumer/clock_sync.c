@@ -23,7 +23,10 @@ void wmk_clock_sync_write(struct wmk_consumer *consumer, const struct wmk_clock_
 
 	if (!output || !output->ops->clock_point)
 		return;
-	/* Two threads measure points, so an earlier point may follow a later one. */
+	/*
+	 * Two threads measure sync points, so this thread may get a later sync point first. Compare only with sync
+	 * points that were measured earlier.
+	 */
 	if (point->monotonic_ns > clock->last.monotonic_ns) {
 		if (point->value < clock->last.value)
 			wmk_clock_restarted(consumer, point);

@@ -15,7 +15,10 @@
 void wmk_server_log(struct wmk_consumer_server *server, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Wake the server's thread. Any thread; async-signal-safe. */
 void wmk_server_wake(struct wmk_consumer_server *server);
-/* Answer a request of connection number `connection`. If this connection has ended, the function does nothing. */
+/*
+ * Answer a request of connection number `connection`. If the connection with this number has ended, the function does
+ * nothing.
+ */
 void wmk_server_reply(struct wmk_consumer_server *server, uint64_t connection, uint32_t request,
 		      const struct wmk_object *is, const void *object);
 void wmk_server_refuse(struct wmk_consumer_server *server, uint64_t connection, uint32_t request, int err,

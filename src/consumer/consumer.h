@@ -22,8 +22,8 @@
  * is unread, the thread sleeps without a time limit. A writer that commits a record to any set ends this sleep
  * (waymark_ring_sets_wait_record()). If a writer is killed before it wakes the consumer, call wmk_consumer_wake(). With
  * more than 127 sets, before Linux 5.16, or if the kernel refuses membarrier(2), the thread drains every 100 ms. Each
- * pass backs memory ahead of the writers. Writers that wait for room check a heartbeat. A second thread updates the
- * heartbeat, so that one long write does not look like a crash.
+ * pass backs the memory of the rings with pages ahead of the writers. Writers that wait for room check the heartbeat of
+ * the consumer. A second thread updates the heartbeat, so that one long write does not look like a crash.
  *
  * If permitted (root, or RLIMIT_NICE), the thread runs at nice -10. With an equal share of the CPU, the thread cannot
  * drain the rings of eight threads that record continuously.
@@ -184,10 +184,10 @@ int wmk_consumer_add_kernel(struct wmk_consumer *consumer, struct wmk_kreader *r
 int wmk_consumer_add_syscalls(struct wmk_consumer *consumer, struct wmk_kreader *reader,
 			   const struct wmk_consumer_set *how);
 /*
- * Write a state dump (kernel/statedump/statedump.h) to the stream `<channel>_statedump` of that kernel channel. The
- * reader of the channel has the events of the dump. The dump runs in its own thread. If a dump of that number or of a
- * later number has been started or is in the trace, the function does nothing. The dump is written at once, even if the
- * channel is written only at stop. `how`: the value with which the channel was added.
+ * Write a state dump (kernel/statedump/statedump.h) to the stream `<channel>_statedump` of that kernel channel.
+ * `reader`, the reader of the channel, must have the events of the state dump. The dump runs in its own thread. If a
+ * dump of that number or of a later number has been started or is in the trace, the function does nothing. The dump is
+ * written at once, even if the channel is written only at stop. `how`: the value with which the channel was added.
  */
 int wmk_consumer_dump(struct wmk_consumer *consumer, struct wmk_kreader *reader, const struct wmk_consumer_set *how);
 /*

@@ -112,7 +112,7 @@ struct wmk_consumer_work {
 	struct wmk_consumer_work *next;
 };
 
-/* Sync points of the trace's clock (clock_sync.h). Used by the consumer's thread, except `kind`. */
+/* Sync points of the trace's clock (clock_sync.h). Only the consumer's thread uses the members, except `kind`. */
 struct wmk_consumer_clock {
 	/* enum wmk_clock_kind; -1: there are no sources yet, or the clock cannot be read */
 	_Atomic int kind;
@@ -162,7 +162,7 @@ struct wmk_consumer {
 	/* floor of the sources, in the clock of the trace, and when it was raised; 0: none */
 	uint64_t floor, floor_ns;
 	struct wmk_consumer_clock clock;
-	/* Commands and published statistics, under `lock`. */
+	/* `lock` protects the commands and the published statistics below. */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;            /* a command has been carried out */
 	pthread_t thread;
@@ -194,8 +194,8 @@ struct wmk_consumer {
 	unsigned n_polled, n_followed;
 	bool follow_woke;                  /* a descriptor of follow_fd() was readable */
 	/*
-	 * a descriptor of follow_fd() was readable, but follow() had nothing to do. The next sleep ignores the
-	 * descriptors of follow_fd(), and has a limit.
+	 * a descriptor of follow_fd() was readable, but follow() had nothing to do. So the next sleep ignores the
+	 * descriptors of follow_fd(), and is limited to WMK_CONSUMER_DEEP_US.
 	 */
 	bool follows_in_vain;
 	bool source_woke;                  /* a source of the kernel may have a new record */

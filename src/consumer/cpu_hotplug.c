@@ -5,7 +5,8 @@
  *
  * The kernel allocates the buffer of a CPU when the CPU comes online for the first time. The allocation does not wake
  * readers of other buffers. So the consumer's thread reads the list of online CPUs periodically, until every possible
- * CPU has a stream. On most machines all CPUs have a stream from the start, and the list is not read.
+ * CPU has a stream. On most machines, every possible CPU is online and has a stream from the start, so the list is not
+ * read again.
  */
 #include "consumer/cpu_hotplug.h"
 

@@ -3,10 +3,10 @@
  * drain.c - a drain pass over all streams: takes packets from sources, passes them to the output, and counts every
  * loss.
  *
- * The lost count of a packet is a sum: the records that the source had lost by the end of the packet, and the earlier
- * records that could not be written. So no packet includes a loss that happened after the end of the packet. Every
- * stream begins with 0 and ends with the final count. If no packet with records reports a count, an empty packet
- * reports this count.
+ * The lost count of a packet is the sum of two numbers. The first number is the records that the source had lost by the
+ * end of the packet. The second number is the earlier records that could not be written. So no packet includes a loss
+ * that happened after the end of the packet. Every stream begins with 0 and ends with the final count. If no packet
+ * with records reports a count, an empty packet reports this count.
  */
 #include "consumer/drain.h"
 
@@ -121,7 +121,10 @@ static int write_packet(struct wmk_consumer *consumer, struct wmk_stream *stream
 	uint64_t lost = packet->lost + wmk_stream_unwritten(stream);
 	int err;
 
-	/* Counts never decrease in a trace: an empty packet may have had a greater count than this packet. */
+	/*
+	 * Lost counts never decrease in a stream. An earlier empty packet may have a greater lost count than this
+	 * packet.
+	 */
 	if (lost < stream->lost_written)
 		lost = stream->lost_written;
 	err = open_stream(consumer, stream, packet->begin_ts, lost);

@@ -46,8 +46,8 @@ int wmk_stream_end_chunk(struct wmk_consumer *consumer, struct wmk_stream *strea
 /* Count a packet that was not written. Stores the text of the cause chain, and clears the chain. */
 void wmk_stream_write_failed(struct wmk_stream *stream, int err);
 /*
- * The source is corrupt, or the stream cannot be continued (`what`): the stream ends here, and the other streams
- * continue.
+ * End the stream, because its source is corrupt or the stream cannot be continued. The other streams continue. `what`:
+ * the reason, for the report.
  */
 void wmk_consumer_fail_stream(struct wmk_consumer *consumer, struct wmk_stream *stream, const char *what, int err);
 

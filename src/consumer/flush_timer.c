@@ -5,7 +5,7 @@
  *
  * The flush interval of a stream begins at the last pass that found no unread record. So the interval begins before the
  * first unread record is committed. A ring that fills whole sub-buffers faster than the interval is never flushed.
- * After a long sleep, the first record is written at once. A test whether a buffer of the kernel has records is
+ * After a long sleep, the first record is written at once. Testing whether a buffer of the kernel has unread records is
  * expensive. So the thread flushes a buffer of the kernel until the buffer is empty. After the kernel has woken the
  * thread for a buffer (kernel_sleep.c), the thread flushes the buffer again.
  *
@@ -33,7 +33,10 @@ static uint64_t interval_of(const struct wmk_consumer *consumer, const struct wm
 	return consumer->is_followed && followed < own ? followed : own;
 }
 
-/* The time at which the part of the stream has to be written; WMK_FLUSH_NEVER if the stream has no part. */
+/*
+ * Return the time at which the unread part of the stream has to be written. WMK_FLUSH_NEVER: the stream has no unread
+ * part.
+ */
 static uint64_t due_of(const struct wmk_consumer *consumer, const struct wmk_stream *stream)
 {
 	const uint64_t interval = interval_of(consumer, stream);

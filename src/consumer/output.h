@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output.h - the output of a session, as two tables of functions. Only the consumer and its server call them.
+ * output.h - the output of a session, as two tables of functions. Only the consumer and its server call these
+ * functions.
  *
  *     output    the output of a session: a directory (output_directory.c)
  *       └── trace   one CTF trace in it: metadata and streams; a consumer owns it
@@ -174,13 +175,13 @@ struct wmk_output_directory_options {
 	bool kernel;               /* true: this process writes only `path`/kernel; false: it writes everything else */
 	bool await_mount;          /* early boot: a trace is opened when its file system is mounted (late_mount.h) */
 	/*
-	 * The directory is a spool: its sender removes files of streams (sender/sender.h). Maximum bytes of such a
-	 * file, instead of the limits of the stream. 0: no spool.
+	 * If the directory is a spool: the maximum bytes of a file of a stream. This limit replaces the limits of the
+	 * stream, because the sender removes whole files (sender/sender.h). 0: the directory is no spool.
 	 */
 	uint64_t spool_file_size;
 	/*
-	 * With a spool: the sender has something to send. `look`: a directory was added, moved or removed. Called in
-	 * the thread of the trace.
+	 * With a spool: the sender has new data to send. `look`: true if a directory was added, moved or removed, so
+	 * the sender must read the spool again. Called in the thread of the trace.
 	 */
 	void (*changed)(void *data, bool look);
 	/* Optional: called by the writing thread for each packet that is refused with -EDQUOT. */
@@ -202,7 +203,7 @@ struct wmk_output_directory_options {
 int wmk_output_directory_open(const struct wmk_output_directory_options *options, struct wmk_output **output);
 /* Make a trace without an output from a store. The caller owns the store, and closes it after the trace. */
 int wmk_output_directory_trace(struct wmk_store *store, const uint8_t uuid[16], struct wmk_output_trace **trace);
-/* The store of a trace of a directory, and the file of its stream, for the relay. */
+/* For the relay: return the store of a trace in a directory, and the file of a stream. */
 struct wmk_store *wmk_output_directory_store(struct wmk_output_trace *trace);
 struct wmk_store_stream;           /* store/store.h */
 struct wmk_store_stream *wmk_output_directory_stream(struct wmk_output_stream *stream);

@@ -27,7 +27,10 @@ struct wmk_output *wmk_server_output_held(const struct wmk_server_output *output
 void wmk_server_output_release(struct wmk_server_output *output);
 /* The output of the trace, valid until the trace leaves it. The trace's thread. */
 struct wmk_output *wmk_server_output_of(const struct wmk_server_trace *trace);
-/* A request has changed the directory of this output: its sender, if it has one, looks for the changes. */
+/*
+ * Called after a request has changed the directory of an output. If the output has a sender, the sender reads the
+ * directory again.
+ */
 void wmk_server_outputs_look(struct wmk_consumer_server *server, const char *path);
 /* The output was cleared, so it is no longer full. */
 void wmk_server_output_cleared(struct wmk_server_trace *trace);

@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 
-/* The idle time begins again if the ring has a new record. */
+/* If the ring has a new record, restart its idle time. */
 static void look(struct wmk_stream *stream, uint64_t now)
 {
 	const uint64_t position = stream->source->ops->head(stream->source);

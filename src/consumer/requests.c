@@ -131,7 +131,8 @@ static int work_queue(struct wmk_server_work *work, int err)
 }
 
 /*
- * Queue work for the trace's thread. `is`: rings to add, or rings with more events, or NULL. 0 or -errno.
+ * Queue work for the trace's thread. `is`: the rings to add, or the rings that get more events. NULL: the request does
+ * not describe rings. 0 or -errno.
  */
 static int queue_rings(struct wmk_server_trace *trace, uint16_t type, uint64_t target,
 			  const struct wmk_consumerd_rings *is, uint64_t connection, uint32_t request)
@@ -197,7 +198,7 @@ static void answer(struct wmk_server_work *work)
 		wmk_server_reply_done(work->trace->server, work->connection, work->request);
 }
 
-/* Store the chunk that is open now, for LIST. */
+/* Store the number of the open chunk and the name of the closed chunk. The reply to LIST contains both values. */
 static void rotated(const struct wmk_server_work *work)
 {
 	struct wmk_server_trace *trace = work->trace;
@@ -418,7 +419,7 @@ static int wake_traces(struct wmk_consumer_server *server, uint64_t number)
 	return 1;
 }
 
-/* Returns NULL with a cause chain if the trace, or these rings of it, do not exist. */
+/* Returns NULL with a cause chain if the trace does not exist, or if the trace does not have these rings. */
 static struct wmk_server_trace *target_find(struct wmk_consumer_server *server, uint64_t number, uint64_t rings)
 {
 	struct wmk_server_trace *trace = wmk_server_trace_find(server, number);

@@ -195,7 +195,7 @@ static int end_stream(struct wmk_consumer *consumer, struct wmk_stream *stream)
 
 	if (stream->chunk_ended)
 		return 0;
-	/* A stream that waits for the next chunk has nothing in this one. */
+	/* A stream that waits for the next chunk has no records in the chunk that is being closed. */
 	stream->chunk_begun |= stream->group->is_next;
 	/* (the causes; the end of the chunk has the exact sum) */
 	wmk_stream_lost(stream);

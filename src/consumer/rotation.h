@@ -26,8 +26,8 @@ int wmk_consumer_cut(struct wmk_consumer *consumer);
 int wmk_consumer_rotate(struct wmk_consumer *consumer, const char *closed, uint64_t number);
 /*
  * To be called when the output was opened. Chunk `number` is open or being opened, and `closed` is the name of the
- * previous chunk. If an earlier consumer left a journal, added streams get the cuts in the journal. True: a rotation is
- * not finished.
+ * previous chunk. If an earlier consumer left a journal, added streams get the cuts in the journal. Returns true if a
+ * rotation that an earlier consumer began is not finished.
  */
 bool wmk_consumer_chunk_restore(struct wmk_consumer *consumer, const char *closed, uint64_t number);
 /*

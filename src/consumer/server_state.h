@@ -41,7 +41,7 @@ struct wmk_server_output_work;
 struct wmk_server_sender;
 struct wmk_server_work;
 
-/* The rings of a set. The list and work items hold references. */
+/* The rings of a set. The list of the trace and work items hold references to this structure. */
 struct wmk_server_rings {
 	struct wmk_server_rings *next;
 	unsigned refs;

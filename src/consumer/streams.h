@@ -11,7 +11,7 @@
 
 /* Find the group of a set or a kernel channel. NULL: none. */
 struct wmk_group *wmk_streams_find_group(struct wmk_consumer *consumer, const void *from);
-/* Create a group. NULL: no memory. The second function sets the parameters in `how`. */
+/* Create a group. NULL: no memory. wmk_streams_add_group_of() also sets the parameters in `how`. */
 struct wmk_group *wmk_streams_add_group(struct wmk_consumer *consumer, const void *from);
 struct wmk_group *wmk_streams_add_group_of(struct wmk_consumer *consumer, const void *from,
 					   const struct wmk_consumer_set *how);

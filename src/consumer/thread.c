@@ -271,7 +271,10 @@ static void *run(void *arg)
 	bool waits;
 
 	wmk_kown_thread_begins(consumer->thread_begun);
-	/* On Linux, PRIO_PROCESS with 0 is this thread. Without permission, the nice value does not change. */
+	/*
+	 * On Linux, setpriority() for PRIO_PROCESS and 0 changes only the calling thread. Without permission, the nice
+	 * value does not change.
+	 */
 	if (getpriority(PRIO_PROCESS, 0) > NICE)
 		setpriority(PRIO_PROCESS, 0, NICE);
 	for (;;) {

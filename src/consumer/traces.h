@@ -17,7 +17,7 @@ void wmk_server_trace_free(struct wmk_server_trace *trace);
 struct wmk_server_rings *wmk_server_rings_find(struct wmk_server_trace *trace, uint64_t number);
 int wmk_server_rings_new(struct wmk_server_trace *trace, const struct wmk_consumerd_rings *is, int fd,
 			 struct wmk_server_rings **result);
-/* Remove rings from the list of the trace. Work items may still have references. */
+/* Remove rings from the list of the trace. Work items may still hold references to these rings. */
 void wmk_server_rings_unlink(struct wmk_server_trace *trace, struct wmk_server_rings *rings);
 void wmk_server_rings_unref(struct wmk_server_rings *rings);
 /* Close the ring set or kernel reader. Called in the trace's thread, after its streams were removed. */
@@ -30,7 +30,7 @@ static inline const void *wmk_server_rings_from(const struct wmk_server_rings *r
 {
 	return rings->set ? (const void *)rings->set : rings->copy ? (const void *)rings->copy : rings->kernel;
 }
-/* Find the rings of a session, not of a snapshot, that read the tracefs instance `fd`. NULL: none. */
+/* Find the rings that read the tracefs instance `fd`. Rings of snapshots are ignored. NULL: none. */
 struct wmk_server_rings *wmk_server_rings_of_instance(struct wmk_consumer_server *server, int fd,
 						      struct wmk_server_trace **trace);
 

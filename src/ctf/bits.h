@@ -69,8 +69,8 @@ static inline uint64_t wmk_bits_get(const uint8_t *bytes, uint64_t at, unsigned 
 }
 
 /*
- * Read a number of 64 - `shift` bits that consists of whole bytes, with sign extension if `is_signed`. Eight bytes from
- * the first byte of the number must be readable.
+ * Read a number of whole bytes that has 64 - `shift` bits. With `is_signed`, the result is sign-extended. Eight bytes
+ * from the first byte of the number must be readable.
  */
 static inline uint64_t wmk_bits_load(const uint8_t *bytes, uint64_t at, unsigned shift, bool is_big, bool is_signed)
 {
