@@ -4,8 +4,9 @@
  *
  *     a chunk is closed ─► start ─► thread: wmk_compress_chunks()     (store/compress_directory.h)
  *
- * At most one of these threads in the process compresses at a time; the other threads wait. Whenever the process ends,
- * each chunk is either plain or compressed. Chunks that are still plain are compressed after the next rotation.
+ * The process compresses in at most one thread at a time; other compression threads wait for this thread. Whenever the
+ * process ends, each chunk is either plain or compressed. Chunks that are still plain are compressed after the next
+ * rotation.
  */
 #ifndef WMK_CONSUMER_IDLE_COMPRESSION_H
 #define WMK_CONSUMER_IDLE_COMPRESSION_H

@@ -16,9 +16,9 @@
 struct wmk_kernel_copy;
 
 /*
- * Take the records that the channel holds now. how->copy_max limits the copy of each stream: the newest records are
- * kept. Open a state dump if how->statedump is not 0. Waits for the consumer's thread, which reads *reader. The caller
- * owns *copy. -ENOENT: *reader is NULL, or is not a channel of the consumer.
+ * Take the records that the channel holds now. The copy of each stream keeps at most the newest how->copy_max bytes; 0:
+ * no limit. Open a state dump if how->statedump is not 0. Waits for the consumer's thread, which reads *reader. The
+ * caller owns *copy. -ENOENT: *reader is NULL, or is not a channel of the consumer.
  */
 int wmk_kernel_copy_take(struct wmk_consumer *consumer, struct wmk_kreader *const *reader,
 			 const struct wmk_consumer_set *how, struct wmk_kernel_copy **copy);

@@ -4,7 +4,7 @@
  *
  * Usually the kernel wakes the thread when a quarter of a buffer is filled. A thread that sleeps because nothing is
  * unread *arms* its sources: the kernel wakes it with the first record, so that the flush interval of the channel can
- * begin. Arming lasts for one sleep: when the thread wakes, it disarms the sources.
+ * begin. When the thread wakes, it disarms the sources.
  *
  *     passes ──nothing unread──► arm ── poll ──first record──► disarm, flush ──► passes on a timer
  *                                 ▲                │ only records of the tracer's own threads (`fruitless`)
